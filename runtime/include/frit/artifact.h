@@ -1,0 +1,240 @@
+//===- artifact.h - What a compiled model looks like in memory ------------===//
+//
+// The contract between the compiler, which writes it, and the runtime, which
+// reads it. A compiled model is one `frit_image`, a constant in the object file:
+//
+//   frit_image ──▶ plan     Header, tables and blobs below; offsets only, so it
+//              │            needs no relocation and can be checked before use
+//              ├─▶ weights  the bytes of the embedded constants, or null
+//              └─▶ kernels  host functions of the cpu target, in table order
+//
+// The plan is little endian, every struct is naturally aligned plain data, and
+// every table starts at a multiple of 16 bytes. Nothing in it is trusted: the
+// runtime checks magic, version and every range once, at load (see PlanView.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_ARTIFACT_H
+#define FRIT_ARTIFACT_H
+
+#include "frit/image.h"
+
+#include <cstdint>
+
+namespace frit::artifact {
+
+inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
+inline constexpr uint32_t kVersion = 1;
+
+/// Every buffer in an arena, in prepared memory and in the weights starts at a
+/// multiple of this many bytes.
+inline constexpr uint64_t kAlignment = 256;
+
+/// A run of entries [first, first + count) of one of the plan's tables.
+struct Range {
+  uint32_t first = 0;
+  uint32_t count = 0;
+};
+
+/// A run of bytes [offset, offset + size) of the plan, counted from its start.
+struct Blob {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+/// `size` bytes of UTF-8 at `offset` in the plan's string bytes; not terminated.
+struct Text {
+  uint32_t offset = 0;
+  uint32_t size = 0;
+};
+
+/// Where a table lies: `count` entries of a fixed struct from byte `offset` on.
+struct Table {
+  uint64_t offset = 0;
+  uint64_t count = 0;
+};
+
+enum class DType : uint32_t {
+  f32 = 1,
+  f64,
+  f16,
+  bf16,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  boolean, ///< one byte, 0 or 1
+  f8e4m3,
+  f8e5m2,
+};
+
+/// A graph input or output: dense, row major. `dims` is a run of Header::dims.
+struct Tensor {
+  Text name;
+  DType type = DType::f32;
+  Range dims;
+  uint32_t reserved = 0;
+  uint64_t bytes = 0;
+};
+
+/// An original weight, under its name in the model.
+struct Constant {
+  Text name;
+  DType type = DType::f32;
+  Range dims;
+  /// Read by a step of some target's main list, so it stays on the device; the
+  /// others are needed only while the prepare list runs.
+  uint32_t resident = 0;
+  /// Bytes at `offset` of the image's weights, or of `file` where that is not
+  /// empty (a path relative to the artifact's folder).
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  Text file;
+};
+
+enum class Space : uint32_t {
+  input,    ///< `index` is an entry of Header::inputs
+  output,   ///< `index` is an entry of Header::outputs
+  constant, ///< `index` is an entry of Header::constants
+  arena,    ///< the context's scratch memory
+  prepared, ///< the module's memory that the prepare list fills at load
+};
+
+/// Where an argument lives: `bytes` bytes from byte `offset` of a space's memory.
+struct Buffer {
+  Space space = Space::arena;
+  uint32_t index = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  /// Whether the step writes it; a step may also read what it writes.
+  uint32_t written = 0;
+  uint32_t reserved = 0;
+};
+
+/// A kernel of a target. On a CUDA target `name` is the symbol in the module and
+/// the parameters are the step's arguments, one pointer each, in order. On the
+/// cpu target `host` is the index in the image's kernels.
+struct Kernel {
+  Text name;
+  uint32_t host = 0;
+  uint32_t reserved = 0;
+};
+
+enum class StepKind : uint32_t {
+  launch, ///< `kernel` over the step's arguments
+  gemm,   ///< `problem` is an entry of Header::gemms
+  conv,   ///< `problem` is an entry of Header::convs
+  copy,   ///< copies argument 0 over argument 1, the same number of bytes
+};
+
+inline constexpr uint32_t kNone = ~0u;
+
+/// One thing the runtime does, after every step before it. A gemm or conv whose
+/// library is missing, or declines, launches `kernel` instead, over the same
+/// arguments without the workspace; `kernel` is kNone where none exists.
+struct Step {
+  StepKind kind = StepKind::launch;
+  uint32_t kernel = kNone;
+  uint32_t problem = 0;
+  /// CUDA: blocks, threads and dynamic shared bytes. cpu: grid[0] is the number
+  /// of independent work items, which may be split over threads.
+  uint32_t grid[3] = {1, 1, 1};
+  uint32_t block[3] = {1, 1, 1};
+  uint32_t sharedBytes = 0;
+  Range arguments; ///< of Header::buffers
+  Text node;       ///< the model's nodes this step computes, for people
+};
+
+/// How a contraction multiplies and accumulates; accumulation is never below f32.
+enum class Compute : uint32_t {
+  f32,  ///< IEEE single, no TF32
+  tf32, ///< f32 operands, products rounded to TF32
+  f16,  ///< 16-bit operands, f32 accumulation (bf16 too)
+  f64,
+  i32, ///< 8-bit operands, exact 32-bit sums
+};
+
+enum class Activation : uint32_t { none, relu, geluTanh, gelu, silu };
+
+/// D[b] = act(A[b]·B[b] + bias + R[b]) for b < batch, all row major:
+/// A is m×k, or k×m where `transposeA`; B is k×n, or n×k where `transposeB`;
+/// D and R are m×n; bias is n. `ld*` are elements between rows as stored and
+/// `stride*` elements between matrices (0 repeats one).
+/// Arguments: A, B, [bias], [R], D, [workspace].
+struct Gemm {
+  int64_t m = 0, n = 0, k = 0, batch = 1;
+  int64_t lda = 0, ldb = 0, ldd = 0;
+  int64_t strideA = 0, strideB = 0, strideD = 0;
+  uint32_t transposeA = 0, transposeB = 0;
+  DType typeA = DType::f32, typeB = DType::f32, typeD = DType::f32;
+  Compute compute = Compute::f32;
+  uint32_t hasBias = 0, hasResidual = 0;
+  Activation activation = Activation::none;
+  uint32_t reserved = 0;
+  uint64_t workspaceBytes = 0;
+};
+
+/// y = act(conv(x, w) + bias + R), cross-correlation as in ONNX Conv, two
+/// spatial dimensions (a 1-d one has h = 1). Channels-last: x is n·h·w·c, w is
+/// k·r·s·(c/groups), y is n·p·q·k. Otherwise x is n·c·h·w, w is
+/// k·(c/groups)·r·s, y is n·k·p·q. bias is k, R is shaped like y.
+/// Arguments: x, w, [bias], [R], y, [workspace].
+struct Conv {
+  int64_t n = 0, c = 0, h = 0, w = 0; ///< x
+  int64_t k = 0, r = 0, s = 0;        ///< filters, filter height and width
+  int64_t p = 0, q = 0;               ///< y's height and width
+  int64_t strideH = 1, strideW = 1;
+  int64_t dilationH = 1, dilationW = 1;
+  int64_t padTop = 0, padLeft = 0, padBottom = 0, padRight = 0;
+  int64_t groups = 1;
+  uint32_t channelsLast = 0;
+  DType type = DType::f32; ///< of x, w, bias, R and y
+  Compute compute = Compute::f32;
+  uint32_t hasBias = 0, hasResidual = 0;
+  Activation activation = Activation::none;
+  uint64_t workspaceBytes = 0;
+};
+
+/// One `-march`: its own code and lists of steps.
+struct Target {
+  Text arch; ///< "sm_90a", "x86-64-v3"
+  /// Machine code for `arch` and PTX that newer devices translate; empty on cpu.
+  Blob cubin;
+  Blob ptx;
+  Range kernels; ///< of Header::kernels
+  Range prepare; ///< of Header::steps, run once per module
+  Range main;    ///< of Header::steps, run per call
+  uint64_t arenaBytes = 0;
+  uint64_t arenaLowerBound = 0; ///< peak of live bytes; what no placement beats
+  uint64_t prepareArenaBytes = 0;
+  uint64_t preparedBytes = 0;
+};
+
+struct Header {
+  char magic[8] = {};
+  uint32_t version = kVersion;
+  uint32_t headerBytes = 0; ///< sizeof(Header), so that a reader knows a writer
+  uint64_t bytes = 0;       ///< of the whole plan
+  uint64_t weightBytes = 0; ///< what the image's weights must hold
+  Text model;               ///< its name in the source file
+  Text producer;            ///< "frit 0.1.0"
+  Blob strings;
+  Table dims;      ///< of int64_t
+  Table inputs;    ///< of Tensor
+  Table outputs;   ///< of Tensor
+  Table constants; ///< of Constant
+  Table buffers;   ///< of Buffer
+  Table kernels;   ///< of Kernel
+  Table gemms;     ///< of Gemm
+  Table convs;     ///< of Conv
+  Table steps;     ///< of Step
+  Table targets;   ///< of Target
+};
+
+} // namespace frit::artifact
+
+#endif // FRIT_ARTIFACT_H

@@ -1,0 +1,42 @@
+/*===- image.h - The one symbol of a compiled model ------------------------===*\
+|*                                                                            *|
+|* Every object file that fritc writes defines one `frit_image`, named         *|
+|* <model>_image in an object and `frit_model_image` in a shared library.      *|
+|* Plain C, so that the generated header of a model needs nothing else.        *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef FRIT_IMAGE_H
+#define FRIT_IMAGE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FRIT_IMAGE_ABI 1u
+
+/** A host kernel of the cpu target: computes the independent work items
+ *  [begin, end) of a step over the step's arguments. Any thread may call it, and
+ *  calls over disjoint ranges may run at the same time. */
+typedef void (*frit_host_kernel)(void *const *arguments, int64_t begin,
+                                 int64_t end);
+
+/** A compiled model. Lives as long as the object it is linked into; every
+ *  pointer in it is to constant memory. */
+typedef struct frit_image {
+  uint32_t abi; /**< FRIT_IMAGE_ABI of the compiler that wrote it */
+  uint32_t kernel_count;
+  const frit_host_kernel *kernels; /**< kernel_count of them; may be null */
+  const void *plan;                /**< see frit/artifact.h */
+  uint64_t plan_bytes;
+  const void *weights; /**< null when the weights are in a file of their own */
+  uint64_t weight_bytes;
+} frit_image;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FRIT_IMAGE_H */

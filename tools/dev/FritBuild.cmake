@@ -1,0 +1,85 @@
+# How every part of frit is compiled and linked.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # The precompiled header's identity is its content, not its time stamp.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${CCACHE})
+endif()
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+add_link_options(-Wl,--gc-sections)
+add_compile_options(-Wall -Wextra -Wno-unused-parameter
+                    -ffunction-sections -fdata-sections)
+if(FRIT_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+find_package(MLIR 22.1 REQUIRED CONFIG)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+find_package(Protobuf REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(Threads REQUIRED)
+if(FRIT_PORTABLE)
+  include(FritPortable)
+endif()
+
+# One precompiled header for everything that includes MLIR.
+add_library(frit_pch OBJECT ${CMAKE_SOURCE_DIR}/tools/dev/Pch.cpp)
+target_include_directories(frit_pch SYSTEM PUBLIC
+  ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_compile_definitions(frit_pch PUBLIC ${llvm_definitions})
+target_compile_options(frit_pch PUBLIC $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -fno-exceptions>)
+target_precompile_headers(frit_pch PRIVATE
+  $<$<COMPILE_LANGUAGE:CXX>:${CMAKE_SOURCE_DIR}/tools/dev/Pch.h>)
+
+# frit_library(NAME SOURCES... [LINK libraries]): a static library that may use
+# MLIR. Includes are written from the repository's root.
+function(frit_library name)
+  cmake_parse_arguments(arg "" "" "LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PUBLIC
+    ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/runtime/include)
+  target_include_directories(${name} SYSTEM PUBLIC
+    ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  target_compile_definitions(${name} PUBLIC ${llvm_definitions})
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -fno-exceptions>)
+  target_precompile_headers(${name} REUSE_FROM frit_pch)
+  target_link_libraries(${name} PUBLIC ${arg_LINK})
+  if(arg_DEPENDS)
+    add_dependencies(${name} ${arg_DEPENDS})
+  endif()
+endfunction()
+
+# frit_tool(NAME SOURCES... LINK libraries): an executable, MLIR linked in.
+function(frit_tool name)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -fno-exceptions>)
+  target_precompile_headers(${name} REUSE_FROM frit_pch)
+  target_link_libraries(${name} PRIVATE ${arg_LINK} ${FRIT_MLIR_LIBRARIES})
+endfunction()
+
+if(NOT FRIT_PORTABLE)
+  set(FRIT_MLIR_LIBRARIES MLIR LLVM)
+endif()

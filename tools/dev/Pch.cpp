@@ -1,0 +1,1 @@
+// The one unit that compiles the precompiled header.
