@@ -135,7 +135,8 @@ inline constexpr uint32_t kNone = ~0u;
 
 /// One thing the runtime does, after every step before it. A gemm or conv whose
 /// library is missing, or declines, launches `kernel` instead, over the same
-/// arguments without the workspace; `kernel` is kNone where none exists.
+/// arguments without the workspace; `kernel` is kNone where none exists, and
+/// else an entry of Header::kernels within its target's run of them.
 struct Step {
   StepKind kind = StepKind::launch;
   uint32_t kernel = kNone;

@@ -1,0 +1,170 @@
+//===- runtime.hpp - The C++ face of runtime.h ----------------------------===//
+//
+// Owning handles and nothing more: every call is the C call of the same name,
+// and runtime.h says what it does. Nothing throws; a frit::Error converts to
+// true when something went wrong, and carries the message.
+//
+//   frit::Module module;
+//   if (auto error = frit::Module::load("model.so", module))
+//     return report(error.message());
+//   frit::Context context;
+//   if (auto error = frit::Context::create(module, context)) ...
+//   if (auto error = context.run({module.bindInput(0, pixels)},
+//                                {module.bindOutput(0, scores)})) ...
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_RUNTIME_HPP
+#define FRIT_RUNTIME_HPP
+
+#include "frit/runtime.h"
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace frit {
+
+/// The outcome of a call; true means failure.
+class [[nodiscard]] Error {
+public:
+  Error() = default;
+  /// Takes the calling thread's message along when `status` is a failure.
+  explicit Error(frit_status status) : code(status) {
+    if (status != FRIT_OK)
+      text = frit_last_error();
+  }
+
+  explicit operator bool() const { return code != FRIT_OK; }
+  frit_status status() const { return code; }
+  const std::string &message() const { return text; }
+
+private:
+  frit_status code = FRIT_OK;
+  std::string text;
+};
+
+/// A model made ready for one device. Movable, not copyable; must outlive the
+/// contexts made from it.
+class Module {
+public:
+  Module() = default;
+  Module(Module &&other) noexcept
+      : handle(std::exchange(other.handle, nullptr)) {}
+  Module &operator=(Module &&other) noexcept {
+    std::swap(handle, other.handle);
+    return *this;
+  }
+  ~Module() { frit_module_close(handle); }
+
+  static Error open(const frit_image &image, Module &result,
+                    const frit_module_options *options = nullptr) {
+    Module opened;
+    Error error(frit_module_open(&image, options, &opened.handle));
+    if (!error)
+      result = std::move(opened);
+    return error;
+  }
+
+  static Error load(const char *path, Module &result,
+                    const frit_module_options *options = nullptr) {
+    Module opened;
+    Error error(frit_module_load(path, options, &opened.handle));
+    if (!error)
+      result = std::move(opened);
+    return error;
+  }
+
+  const char *name() const { return frit_module_name(handle); }
+  uint32_t inputCount() const { return frit_module_input_count(handle); }
+  uint32_t outputCount() const { return frit_module_output_count(handle); }
+
+  /// A zeroed description when there is no such index.
+  frit_tensor_info input(uint32_t index) const {
+    frit_tensor_info info = {};
+    (void)frit_module_input(handle, index, &info);
+    return info;
+  }
+  frit_tensor_info output(uint32_t index) const {
+    frit_tensor_info info = {};
+    (void)frit_module_output(handle, index, &info);
+    return info;
+  }
+
+  frit_tensor bindInput(uint32_t index, const void *data) const {
+    frit_tensor tensor = {};
+    (void)frit_module_input_tensor(handle, index, data, &tensor);
+    return tensor;
+  }
+  frit_tensor bindOutput(uint32_t index, void *data) const {
+    frit_tensor tensor = {};
+    (void)frit_module_output_tensor(handle, index, data, &tensor);
+    return tensor;
+  }
+
+  uint32_t targetCount() const { return frit_module_target_count(handle); }
+  frit_target_info target(uint32_t index) const {
+    frit_target_info info = {};
+    (void)frit_module_target(handle, index, &info);
+    return info;
+  }
+
+  frit_device_info device() const {
+    frit_device_info info = {};
+    (void)frit_module_device(handle, &info);
+    return info;
+  }
+
+  frit_module *get() const { return handle; }
+
+private:
+  frit_module *handle = nullptr;
+};
+
+/// What one thread needs to run a module. Movable, not copyable.
+class Context {
+public:
+  Context() = default;
+  Context(Context &&other) noexcept
+      : handle(std::exchange(other.handle, nullptr)) {}
+  Context &operator=(Context &&other) noexcept {
+    std::swap(handle, other.handle);
+    return *this;
+  }
+  ~Context() { frit_context_destroy(handle); }
+
+  static Error create(const Module &module, Context &result) {
+    Context made;
+    Error error(frit_context_create(module.get(), &made.handle));
+    if (!error)
+      result = std::move(made);
+    return error;
+  }
+
+  Error run(std::span<const frit_tensor> inputs,
+            std::span<const frit_tensor> outputs) {
+    return Error(frit_run(handle, inputs.data(), uint32_t(inputs.size()),
+                          outputs.data(), uint32_t(outputs.size())));
+  }
+  Error run(std::initializer_list<frit_tensor> inputs,
+            std::initializer_list<frit_tensor> outputs) {
+    return run(std::span(inputs.begin(), inputs.size()),
+               std::span(outputs.begin(), outputs.size()));
+  }
+  Error runAsync(std::span<const frit_tensor> inputs,
+                 std::span<const frit_tensor> outputs) {
+    return Error(frit_run_async(handle, inputs.data(), uint32_t(inputs.size()),
+                                outputs.data(), uint32_t(outputs.size())));
+  }
+  Error synchronize() { return Error(frit_context_synchronize(handle)); }
+
+  frit_context *get() const { return handle; }
+
+private:
+  frit_context *handle = nullptr;
+};
+
+} // namespace frit
+
+#endif // FRIT_RUNTIME_HPP
