@@ -1,0 +1,19 @@
+# The sources of the host's contractions; each instruction set is a unit of its
+# own, optimised in every build because the tests and demos wait for them.
+set(FRIT_CPU_SOURCES
+  cpu/Conv.cpp
+  cpu/Depthwise.cpp
+  cpu/Gemm.cpp
+  cpu/MicroKernelAvx2.cpp
+  cpu/MicroKernelAvx512.cpp
+  cpu/MicroKernelSse2.cpp
+  cpu/ThreadPool.cpp)
+
+set(kernel_options -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math)
+set_source_files_properties(cpu/MicroKernelSse2.cpp PROPERTIES
+  COMPILE_OPTIONS "${kernel_options}")
+set_source_files_properties(cpu/MicroKernelAvx2.cpp PROPERTIES
+  COMPILE_OPTIONS "${kernel_options};-mavx2;-mfma;-mf16c")
+set_source_files_properties(cpu/MicroKernelAvx512.cpp PROPERTIES
+  COMPILE_OPTIONS
+  "${kernel_options};-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mprefer-vector-width=512")
