@@ -1,0 +1,163 @@
+//===- base.cuh - Types, loads and stores of generated kernels ------------===//
+//
+// What every emitted kernel includes, directly or through a skeleton. It needs
+// no CUDA header, so that NVRTC compiles it from memory, and it is host C++ as
+// well: with FRIT_EMULATE defined, test/emulator/emulator.h supplies the words
+// of CUDA C++ and the very same text runs on the host.
+//
+// 16-bit floats are storage only. A value is `load`ed into its compute type
+// (float for f16, bf16 and f32), worked on there, and `store`d back rounded to
+// nearest even.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_BASE_CUH
+#define FRIT_DEVICE_BASE_CUH
+
+#if defined(FRIT_EMULATE)
+#include "emulator.h"
+#elif defined(__CUDACC_RTC__)
+// NVRTC has no standard headers; these are the names that emitted text uses.
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned uint32_t;
+typedef long int64_t;
+typedef unsigned long uint64_t;
+typedef long ptrdiff_t;
+typedef unsigned long uintptr_t;
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+#else
+#include <cmath>
+#include <cstdint>
+#endif
+
+#include "frit/math.cuh"
+
+namespace frit {
+
+/// IEEE binary16, as stored.
+struct f16 {
+  uint16_t bits;
+};
+
+/// The upper half of a binary32, as stored.
+struct bf16 {
+  uint16_t bits;
+};
+
+/// A truth value, as stored: one byte, 0 or 1. Pointers to `uint8_t` or `bool`
+/// serve as well; this one keeps tensors of bool apart from those of u8.
+struct boolean {
+  uint8_t bits;
+};
+
+//===----------------------------------------------------------------------===//
+// One element
+//===----------------------------------------------------------------------===//
+
+/// Integers, f32 and f64 are computed with as they are stored.
+template <class T> __device__ inline T load(T value) { return value; }
+__device__ inline bool load(boolean value) { return value.bits != 0; }
+__device__ inline float load(bf16 value) {
+  return bitsToFloat(uint32_t(value.bits) << 16);
+}
+__device__ inline float load(f16 value) {
+#ifdef FRIT_EMULATE
+  return halfToFloat(value.bits);
+#else
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
+  return result;
+#endif
+}
+
+/// What `load` makes of a T.
+template <class T> using Compute = decltype(load(T()));
+
+template <class T, class V> __device__ inline void store(T &to, V value) {
+  to = static_cast<T>(value);
+}
+template <class V> __device__ inline void store(boolean &to, V value) {
+  to.bits = value != V(0);
+}
+template <class V> __device__ inline void store(f16 &to, V value) {
+#ifdef FRIT_EMULATE
+  to.bits = floatToHalf(float(value));
+#else
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(float(value)));
+#endif
+}
+template <class V> __device__ inline void store(bf16 &to, V value) {
+#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 800
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to.bits) : "f"(float(value)));
+#else
+  uint32_t bits = floatToBits(float(value));
+  bool nan = (bits & 0x7fffffff) > 0x7f800000;
+  to.bits = nan ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// V consecutive elements
+//===----------------------------------------------------------------------===//
+
+/// What one instruction moves: up to 16 bytes.
+template <class T, int N> struct alignas(N * sizeof(T)) Pack { T at[N]; };
+
+/// How many of V elements of T fit one access: the largest power of two that
+/// divides V and stays within 16 bytes.
+template <class T, int V> constexpr int packOf() {
+  int n = 1;
+  while (V % (2 * n) == 0 && 2 * n * int(sizeof(T)) <= 16)
+    n *= 2;
+  return n;
+}
+
+/// Reads V elements at `from`, which is aligned to min(16, V * sizeof(T)).
+template <int V, class T, class F>
+__device__ inline void loadVector(F (&out)[V], const T *from) {
+  constexpr int n = packOf<T, V>();
+#pragma unroll
+  for (int i = 0; i < V; i += n) {
+    auto pack = *reinterpret_cast<const Pack<T, n> *>(from + i);
+#pragma unroll
+    for (int j = 0; j < n; ++j)
+      out[i + j] = load(pack.at[j]);
+  }
+}
+
+/// Writes V elements at `to`, which is aligned to min(16, V * sizeof(T)).
+template <int V, class T, class F>
+__device__ inline void storeVector(T *to, const F (&in)[V]) {
+  constexpr int n = packOf<T, V>();
+#pragma unroll
+  for (int i = 0; i < V; i += n) {
+    Pack<T, n> pack;
+#pragma unroll
+    for (int j = 0; j < n; ++j)
+      store(pack.at[j], in[i + j]);
+    *reinterpret_cast<Pack<T, n> *>(to + i) = pack;
+  }
+}
+
+/// The block's dynamic shared memory, at least 16-byte aligned.
+template <class T> __device__ inline T *dynamicShared() {
+#ifdef FRIT_EMULATE
+  return reinterpret_cast<T *>(emu::sharedMemory());
+#else
+  extern __shared__ __align__(128) unsigned char fritShared[];
+  return reinterpret_cast<T *>(fritShared);
+#endif
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_BASE_CUH

@@ -1,0 +1,219 @@
+//===- math.cuh - Scalar functions of emitted bodies ----------------------===//
+//
+// One name per operation, overloaded for float and double, so that the emitter
+// prints the same call whatever the type. Rounding and corner cases follow the
+// nn dialect: maximum and minimum propagate NaN, integer division truncates,
+// conversions to integers saturate. Included by base.cuh; not on its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_MATH_CUH
+#define FRIT_DEVICE_MATH_CUH
+
+namespace frit {
+
+//===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
+
+__device__ inline uint32_t floatToBits(float x) {
+#ifdef FRIT_EMULATE
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+#else
+  return __float_as_uint(x);
+#endif
+}
+
+__device__ inline float bitsToFloat(uint32_t bits) {
+#ifdef FRIT_EMULATE
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+#else
+  return __uint_as_float(bits);
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// Elementary functions
+//===----------------------------------------------------------------------===//
+
+__device__ inline float exp(float x) { return ::expf(x); }
+__device__ inline double exp(double x) { return ::exp(x); }
+__device__ inline float exp2(float x) { return ::exp2f(x); }
+__device__ inline double exp2(double x) { return ::exp2(x); }
+__device__ inline float expm1(float x) { return ::expm1f(x); }
+__device__ inline double expm1(double x) { return ::expm1(x); }
+__device__ inline float log(float x) { return ::logf(x); }
+__device__ inline double log(double x) { return ::log(x); }
+__device__ inline float log2(float x) { return ::log2f(x); }
+__device__ inline double log2(double x) { return ::log2(x); }
+__device__ inline float log1p(float x) { return ::log1pf(x); }
+__device__ inline double log1p(double x) { return ::log1p(x); }
+__device__ inline float sqrt(float x) { return ::sqrtf(x); }
+__device__ inline double sqrt(double x) { return ::sqrt(x); }
+__device__ inline float rsqrt(float x) { return ::rsqrtf(x); }
+__device__ inline double rsqrt(double x) { return 1.0 / ::sqrt(x); }
+__device__ inline float pow(float x, float y) { return ::powf(x, y); }
+__device__ inline double pow(double x, double y) { return ::pow(x, y); }
+__device__ inline float erf(float x) { return ::erff(x); }
+__device__ inline double erf(double x) { return ::erf(x); }
+
+__device__ inline float sin(float x) { return ::sinf(x); }
+__device__ inline double sin(double x) { return ::sin(x); }
+__device__ inline float cos(float x) { return ::cosf(x); }
+__device__ inline double cos(double x) { return ::cos(x); }
+__device__ inline float tan(float x) { return ::tanf(x); }
+__device__ inline double tan(double x) { return ::tan(x); }
+__device__ inline float asin(float x) { return ::asinf(x); }
+__device__ inline double asin(double x) { return ::asin(x); }
+__device__ inline float acos(float x) { return ::acosf(x); }
+__device__ inline double acos(double x) { return ::acos(x); }
+__device__ inline float atan(float x) { return ::atanf(x); }
+__device__ inline double atan(double x) { return ::atan(x); }
+__device__ inline float atan2(float y, float x) { return ::atan2f(y, x); }
+__device__ inline double atan2(double y, double x) { return ::atan2(y, x); }
+__device__ inline float sinh(float x) { return ::sinhf(x); }
+__device__ inline double sinh(double x) { return ::sinh(x); }
+__device__ inline float cosh(float x) { return ::coshf(x); }
+__device__ inline double cosh(double x) { return ::cosh(x); }
+__device__ inline float tanh(float x) { return ::tanhf(x); }
+__device__ inline double tanh(double x) { return ::tanh(x); }
+__device__ inline float asinh(float x) { return ::asinhf(x); }
+__device__ inline double asinh(double x) { return ::asinh(x); }
+__device__ inline float acosh(float x) { return ::acoshf(x); }
+__device__ inline double acosh(double x) { return ::acosh(x); }
+__device__ inline float atanh(float x) { return ::atanhf(x); }
+__device__ inline double atanh(double x) { return ::atanh(x); }
+
+__device__ inline float floor(float x) { return ::floorf(x); }
+__device__ inline double floor(double x) { return ::floor(x); }
+__device__ inline float ceil(float x) { return ::ceilf(x); }
+__device__ inline double ceil(double x) { return ::ceil(x); }
+__device__ inline float trunc(float x) { return ::truncf(x); }
+__device__ inline double trunc(double x) { return ::trunc(x); }
+/// To the nearest whole number, ties to even; ONNX Round.
+__device__ inline float roundEven(float x) { return ::rintf(x); }
+__device__ inline double roundEven(double x) { return ::rint(x); }
+/// To the nearest whole number, ties away from zero.
+__device__ inline float round(float x) { return ::roundf(x); }
+__device__ inline double round(double x) { return ::round(x); }
+__device__ inline float fma(float x, float y, float z) {
+  return ::fmaf(x, y, z);
+}
+__device__ inline double fma(double x, double y, double z) {
+  return ::fma(x, y, z);
+}
+__device__ inline float copysign(float x, float y) { return ::copysignf(x, y); }
+__device__ inline double copysign(double x, double y) {
+  return ::copysign(x, y);
+}
+
+/// The remainder with the dividend's sign, as C's fmod.
+__device__ inline float fmod(float x, float y) { return ::fmodf(x, y); }
+__device__ inline double fmod(double x, double y) { return ::fmod(x, y); }
+__device__ inline float abs(float x) { return ::fabsf(x); }
+__device__ inline double abs(double x) { return ::fabs(x); }
+template <class T> __device__ inline T abs(T x) { return x < T(0) ? T(-x) : x; }
+
+/// The greater one; NaN where either is.
+template <class T> __device__ inline T maximum(T x, T y) {
+  return x > y || x != x ? x : y;
+}
+/// The lesser one; NaN where either is.
+template <class T> __device__ inline T minimum(T x, T y) {
+  return x < y || x != x ? x : y;
+}
+
+__device__ inline bool isNan(float x) { return x != x; }
+__device__ inline bool isNan(double x) { return x != x; }
+__device__ inline bool isInf(float x) { return abs(x) == INFINITY; }
+__device__ inline bool isInf(double x) { return abs(x) == double(INFINITY); }
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+/// Truncating division, ONNX Div. A zero divisor gives 0 and -1 negates with
+/// wrap-around: both trap on a host, and the emulator runs this text there.
+template <class T> __device__ inline T divS(T x, T y) {
+  if (y == T(0))
+    return T(0);
+  if (T(-1) < T(0) && y == T(-1))
+    return T(0 - uint64_t(x));
+  return T(x / y);
+}
+
+/// What truncating division leaves: it has the dividend's sign.
+template <class T> __device__ inline T remS(T x, T y) {
+  if (y == T(0) || (T(-1) < T(0) && y == T(-1)))
+    return T(0);
+  return T(x % y);
+}
+
+template <class T> __device__ inline T floorDiv(T x, T y) {
+  T rest = remS(x, y);
+  return T(divS(x, y) - (rest != T(0) && (rest < T(0)) != (y < T(0))));
+}
+
+template <class T> __device__ inline T ceilDiv(T x, T y) {
+  T rest = remS(x, y);
+  return T(divS(x, y) + (rest != T(0) && (rest < T(0)) == (y < T(0))));
+}
+
+/// The remainder with the divisor's sign, ONNX Mod with fmod=0.
+template <class T> __device__ inline T floorMod(T x, T y) {
+  T rest = remS(x, y);
+  return T(rest != T(0) && (rest < T(0)) != (y < T(0)) ? rest + y : rest);
+}
+
+/// `x` towards zero as a T: the nearest T where it is out of range, 0 for NaN.
+template <class T, class F> __device__ inline T toInt(F x) {
+  constexpr bool isSigned = T(-1) < T(0);
+  constexpr int valueBits = int(sizeof(T)) * 8 - isSigned;
+  constexpr T greatest = T(~uint64_t(0) >> (64 - valueBits));
+  constexpr T least = isSigned ? T(-greatest - 1) : T(0);
+  if (x != x)
+    return T(0);
+  if (x <= F(least))
+    return least;
+  // F(greatest) may round up, to the first value that is out of range.
+  return x >= F(greatest) ? greatest : T(x);
+}
+
+//===----------------------------------------------------------------------===//
+// 16-bit floats on the host
+//===----------------------------------------------------------------------===//
+
+#ifdef FRIT_EMULATE
+inline float halfToFloat(uint16_t half) {
+  uint32_t sign = (half & 0x8000u) << 16;
+  uint32_t exponent = half >> 10 & 31, mantissa = half & 1023;
+  if (exponent == 31)
+    return bitsToFloat(sign | 0x7f800000u | mantissa << 13);
+  if (exponent)
+    return bitsToFloat(sign | (exponent + 112) << 23 | mantissa << 13);
+  float tiny = float(mantissa) * 0x1p-24f;
+  return sign ? -tiny : tiny;
+}
+
+inline uint16_t floatToHalf(float x) {
+  uint32_t bits = floatToBits(x), sign = bits >> 16 & 0x8000u;
+  uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u)
+    return 0x7fff;
+  if (magnitude >= 0x477ff000u) // rounds to 65536 or more
+    return sign | 0x7c00;
+  if (magnitude < 0x38800000u) { // below 2^-14: a multiple of 2^-24
+    return sign | uint16_t(::rintf(bitsToFloat(magnitude) * 0x1p24f));
+  }
+  uint32_t rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
+  return sign | uint16_t((rounded >> 13) - (112 << 10));
+}
+#endif
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_MATH_CUH

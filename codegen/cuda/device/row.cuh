@@ -1,0 +1,200 @@
+//===- row.cuh - Reductions along rows, and what surrounds them -----------===//
+//
+// Softmax, layer norm, losses and every other fusion of the shape
+//
+//   load a row ─▶ reduce ─▶ reduce, given the results so far ─▶ ... ─▶ store
+//
+// A team of `Threads` threads takes a row: part of a warp or a whole one (then
+// a block holds several teams), or a whole block of more than a warp. A row of
+// at most Threads * PerThread columns is read once and stays in registers; a
+// longer one is read again by every pass. Every sum is taken in a fixed order,
+// so that results do not change from run to run.
+//
+// The fusion is a Body:
+//
+//   struct Element { float x; };                   // what registers hold
+//   static constexpr int kReductions = 2;          // 0 is allowed
+//   void load(Element (&e)[V], unsigned row, unsigned col) const;
+//   template <int R>
+//   float term(const Element &e, const float (&r)[kReductions or 1],
+//              unsigned row, unsigned col) const;  // may use r[0 .. R-1]
+//   template <int R> static float identity();
+//   template <int R> static float combine(float x, float y);  // commutative
+//   void store(const Element (&e)[V], const float (&r)[..], unsigned row,
+//              unsigned col) const;
+//   void finish(const float (&r)[..], unsigned row) const;  // one thread per
+//   row
+//
+// `load` and `store` handle V consecutive columns from `col` on, a multiple of
+// V; so the number of columns is a multiple of V, which is 1 where need be.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_ROW_CUH
+#define FRIT_DEVICE_ROW_CUH
+
+#include "frit/base.cuh"
+
+namespace frit {
+
+/// The size of a body's array of results; C++ has no arrays of 0.
+template <class Body>
+inline constexpr int kResults = Body::kReductions > 0 ? Body::kReductions : 1;
+
+/// The `Threads` threads that share a row. Every thread of a team makes the
+/// same calls, but teams of one block need not be in step.
+template <int Threads> class Team {
+  static constexpr bool kInWarp = Threads <= 32;
+  static_assert(kInWarp ? 32 % Threads == 0 : Threads % 32 == 0,
+                "a team divides a warp or is made of whole warps");
+  static constexpr int kLanes = kInWarp ? Threads : 32;
+
+public:
+  __device__ unsigned thread() const { return threadIdx.x % Threads; }
+  __device__ unsigned firstRow() const {
+    return kInWarp ? (blockIdx.x * blockDim.x + threadIdx.x) / Threads
+                   : blockIdx.x;
+  }
+  __device__ unsigned rowStep() const {
+    return kInWarp ? gridDim.x * blockDim.x / Threads : gridDim.x;
+  }
+
+  /// Combines one value per thread; every thread gets the same bits, since each
+  /// step of the butterfly combines the same pairs, if in another order.
+  template <class Body, int R> __device__ float reduce(float value) {
+    unsigned lane = threadIdx.x % 32;
+    unsigned mask = kLanes == 32
+                        ? ~0u
+                        : ((1u << kLanes % 32) - 1) << lane / kLanes * kLanes;
+#pragma unroll
+    for (int distance = kLanes / 2; distance > 0; distance /= 2)
+      value = Body::template combine<R>(value,
+                                        __shfl_xor_sync(mask, value, distance));
+    if constexpr (!kInWarp) {
+      // Two sets of slots, used in turn, so that one barrier is enough: a slot
+      // is written again only after the barrier of the reduction in between.
+      __shared__ float slots[2][Threads / 32];
+      float(&mine)[Threads / 32] = slots[turn];
+      turn ^= 1;
+      if (lane == 0)
+        mine[threadIdx.x / 32] = value;
+      __syncthreads();
+      value = mine[0];
+#pragma unroll
+      for (int warp = 1; warp < Threads / 32; ++warp)
+        value = Body::template combine<R>(value, mine[warp]);
+    }
+    return value;
+  }
+
+private:
+  unsigned turn = 0;
+};
+
+/// A team's row in registers, loaded once.
+template <class Body, int Threads, int PerThread, int V> struct KeptRow {
+  static constexpr int kVectors = (PerThread + V - 1) / V;
+  typename Body::Element vectors[kVectors][V];
+  unsigned cols;
+
+  __device__ KeptRow(const Body &body, unsigned row, unsigned cols)
+      : cols(cols) {
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i)
+      if (column(i) < cols)
+        body.load(vectors[i], row, column(i));
+  }
+
+  __device__ unsigned column(int i) const {
+    return (i * Threads + threadIdx.x % Threads) * V;
+  }
+
+  template <class Visit> __device__ void forEach(const Visit &visit) const {
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i)
+      if (column(i) < cols)
+        visit(vectors[i], column(i));
+  }
+};
+
+/// A team's row in memory, loaded by every pass.
+template <class Body, int Threads, int V> struct StreamedRow {
+  const Body &body;
+  unsigned row, cols;
+
+  __device__ StreamedRow(const Body &body, unsigned row, unsigned cols)
+      : body(body), row(row), cols(cols) {}
+
+  template <class Visit> __device__ void forEach(const Visit &visit) const {
+#pragma unroll 4
+    for (unsigned col = threadIdx.x % Threads * V; col < cols;
+         col += Threads * V) {
+      typename Body::Element vector[V];
+      body.load(vector, row, col);
+      visit(vector, col);
+    }
+  }
+};
+
+/// Reductions R and later; each is a pass of its own over the row.
+template <int R, int V, class Body, class Row, int Threads>
+__device__ inline void
+reduceFrom(const Body &body, const Row &elements, Team<Threads> &team,
+           float (&results)[kResults<Body>], unsigned row) {
+  if constexpr (R < Body::kReductions) {
+    float value = Body::template identity<R>();
+    elements.forEach([&](const typename Body::Element(&e)[V], unsigned col) {
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+        value = Body::template combine<R>(
+            value, body.template term<R>(e[v], results, row, col + v));
+    });
+    results[R] = team.template reduce<Body, R>(value);
+    reduceFrom<R + 1, V>(body, elements, team, results, row);
+  }
+}
+
+/// All rows of the calling team, each held in a `Row`.
+template <class Row, int Threads, int V, class Body>
+__device__ inline void rowsOf(const Body &body, unsigned rows, unsigned cols) {
+  Team<Threads> team;
+  for (unsigned row = team.firstRow(); row < rows; row += team.rowStep()) {
+    Row elements(body, row, cols);
+    float results[kResults<Body>] = {};
+    reduceFrom<0, V>(body, elements, team, results, row);
+    elements.forEach([&](const typename Body::Element(&e)[V], unsigned col) {
+      body.store(e, results, row, col);
+    });
+    if (team.thread() == 0)
+      body.finish(results, row);
+  }
+}
+
+/// Rows of any length, read again by every pass.
+template <class Body, int Threads, int PerThread, int V>
+__device__ inline void rowLong(const Body &body, unsigned rows, unsigned cols) {
+  rowsOf<StreamedRow<Body, Threads, V>, Threads, V>(body, rows, cols);
+}
+
+/// A team of `Threads` threads per row. Blocks are one-dimensional: exactly
+/// `Threads` threads for more than a warp, any multiple of 32 otherwise. Any
+/// grid is right; teams step over the rows that it does not cover.
+template <class Body, int Threads, int PerThread, int V>
+__device__ inline void row(const Body &body, unsigned rows, unsigned cols) {
+  // `cols` is a literal where this is inlined, so one of the two remains.
+  constexpr unsigned kept = (PerThread + V - 1) / V * V * Threads;
+  if (cols <= kept)
+    rowsOf<KeptRow<Body, Threads, PerThread, V>, Threads, V>(body, rows, cols);
+  else
+    rowLong<Body, Threads, PerThread, V>(body, rows, cols);
+}
+
+/// A warp per row in blocks of `Threads` threads, Threads / 32 rows at a time.
+template <class Body, int Threads, int PerThread, int V>
+__device__ inline void rowWarp(const Body &body, unsigned rows, unsigned cols) {
+  row<Body, 32, PerThread, V>(body, rows, cols);
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_ROW_CUH

@@ -1,0 +1,208 @@
+//===- row.cu - Checks row.cuh: softmax, layer norm, row sums -------------===//
+
+#include "frit/row.cuh"
+
+/// y = softmax(x + r) along columns.
+template <int V, class T> struct Softmax {
+  const T *x, *r;
+  T *y;
+  unsigned cols;
+
+  struct Element {
+    float x;
+  };
+  static constexpr int kReductions = 2;
+
+  __device__ void load(Element (&e)[V], unsigned row, unsigned col) const {
+    float a[V], b[V];
+    frit::loadVector(a, x + size_t(row) * cols + col);
+    frit::loadVector(b, r + size_t(row) * cols + col);
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      e[v].x = a[v] + b[v];
+  }
+  template <int R>
+  __device__ float term(const Element &e, const float (&r)[2], unsigned,
+                        unsigned) const {
+    return R == 0 ? e.x : frit::exp(e.x - r[0]);
+  }
+  template <int R> __device__ static float identity() {
+    return R == 0 ? -INFINITY : 0.0f;
+  }
+  template <int R> __device__ static float combine(float x, float y) {
+    return R == 0 ? frit::maximum(x, y) : x + y;
+  }
+  __device__ void store(const Element (&e)[V], const float (&r)[2],
+                        unsigned row, unsigned col) const {
+    float out[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      out[v] = frit::exp(e[v].x - r[0]) / r[1];
+    frit::storeVector(y + size_t(row) * cols + col, out);
+  }
+  __device__ void finish(const float (&)[2], unsigned) const {}
+};
+
+/// y = (x - mean) / sqrt(variance + 1e-5) * scale + shift; the mean is kept.
+template <int V, class T> struct LayerNorm {
+  const T *x, *scale, *shift;
+  T *y;
+  float *means;
+  unsigned cols;
+
+  struct Element {
+    float x;
+  };
+  static constexpr int kReductions = 2;
+
+  __device__ void load(Element (&e)[V], unsigned row, unsigned col) const {
+    float a[V];
+    frit::loadVector(a, x + size_t(row) * cols + col);
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      e[v].x = a[v];
+  }
+  template <int R>
+  __device__ float term(const Element &e, const float (&r)[2], unsigned,
+                        unsigned) const {
+    float centred = e.x - r[0] / cols;
+    return R == 0 ? e.x : centred * centred;
+  }
+  template <int R> __device__ static float identity() { return 0; }
+  template <int R> __device__ static float combine(float x, float y) {
+    return x + y;
+  }
+  __device__ void store(const Element (&e)[V], const float (&r)[2],
+                        unsigned row, unsigned col) const {
+    float g[V], b[V];
+    frit::loadVector(g, scale + col);
+    frit::loadVector(b, shift + col);
+    float factor = frit::rsqrt(r[1] / cols + 1e-5f);
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      g[v] = (e[v].x - r[0] / cols) * factor * g[v] + b[v];
+    frit::storeVector(y + size_t(row) * cols + col, g);
+  }
+  __device__ void finish(const float (&r)[2], unsigned row) const {
+    means[row] = r[0] / cols;
+  }
+};
+
+template <class T, int Threads, int PerThread, int V>
+__global__ void softmax(const T *x, const T *r, T *y, unsigned rows,
+                        unsigned cols) {
+  frit::row<Softmax<V, T>, Threads, PerThread, V>({x, r, y, cols}, rows, cols);
+}
+template <class T, int Threads, int PerThread, int V>
+__global__ void layerNorm(const T *x, const T *scale, const T *shift, T *y,
+                          float *means, unsigned rows, unsigned cols) {
+  frit::row<LayerNorm<V, T>, Threads, PerThread, V>(
+      {x, scale, shift, y, means, cols}, rows, cols);
+}
+
+// As the emitter prints them: shapes are literals.
+extern "C" __global__ void __launch_bounds__(256)
+    softmax_384(const frit::f16 *x, const frit::f16 *r, frit::f16 *y) {
+  frit::rowWarp<Softmax<4, frit::f16>, 256, 12, 4>({x, r, y, 384}, 196608, 384);
+}
+extern "C" __global__ void __launch_bounds__(128)
+    softmax_1024(const frit::f16 *x, const frit::f16 *r, frit::f16 *y) {
+  frit::row<Softmax<8, frit::f16>, 128, 8, 8>({x, r, y, 1024}, 131072, 1024);
+}
+extern "C" __global__ void __launch_bounds__(256)
+    softmax_50304(const frit::bf16 *x, const frit::bf16 *r, frit::bf16 *y) {
+  frit::row<Softmax<8, frit::bf16>, 256, 32, 8>({x, r, y, 50304}, 4096, 50304);
+}
+extern "C" __global__ void __launch_bounds__(128)
+    layernorm_1024(const frit::f16 *x, const frit::f16 *scale,
+                   const frit::f16 *shift, frit::f16 *y, float *means) {
+  frit::row<LayerNorm<8, frit::f16>, 128, 8, 8>(
+      {x, scale, shift, y, means, 1024}, 131072, 1024);
+}
+
+#ifndef __CUDACC_RTC__
+#include "harness.h"
+
+using namespace harness;
+
+template <class T, int Threads, int PerThread, int V>
+static void check(unsigned rows, unsigned cols, unsigned grid, unsigned block) {
+  std::string shape = std::to_string(rows) + "x" + std::to_string(cols);
+  Buffer<T> x(rows * cols), r(rows * cols), y(rows * cols), z(rows * cols);
+  Buffer<T> scale(cols), shift(cols);
+  Buffer<float> means(rows);
+  x.randomize(1);
+  r.randomize(2);
+  scale.randomize(3);
+  shift.randomize(4);
+  launch(softmax<T, Threads, PerThread, V>, grid, block, x.get(), r.get(),
+         y.get(), rows, cols);
+  launch(layerNorm<T, Threads, PerThread, V>, grid, block, x.get(), scale.get(),
+         shift.get(), z.get(), means.get(), rows, cols);
+
+  std::vector<double> wantY, wantZ, wantMeans;
+  for (unsigned i = 0; i < rows; ++i) {
+    T *xs = x.host() + i * cols, *rs = r.host() + i * cols;
+    double sum = 0, mean = 0, variance = 0;
+    for (unsigned j = 0; j < cols; ++j) {
+      sum += std::exp(toDouble(xs[j]) + toDouble(rs[j]));
+      mean += toDouble(xs[j]) / cols;
+    }
+    for (unsigned j = 0; j < cols; ++j)
+      variance += std::pow(toDouble(xs[j]) - mean, 2) / cols;
+    for (unsigned j = 0; j < cols; ++j) {
+      wantY.push_back(std::exp(toDouble(xs[j]) + toDouble(rs[j])) / sum);
+      wantZ.push_back((toDouble(xs[j]) - mean) / std::sqrt(variance + 1e-5) *
+                          toDouble(scale[j]) +
+                      toDouble(shift[j]));
+    }
+    wantMeans.push_back(mean);
+  }
+  expect("softmax " + shape, y, wantY, epsilonOf<T>());
+  expect("layer norm " + shape, z, wantZ, epsilonOf<T>());
+  expect("row mean " + shape, means, wantMeans, 2e-6);
+}
+
+static void checks() {
+  check<float, 8, 2, 1>(37, 10, 2, 64);     // teams of part of a warp
+  check<float, 32, 2, 1>(7, 31, 1, 128);    // a warp per row
+  check<f16, 32, 16, 4>(5, 388, 2, 64);     // the last vectors are absent
+  check<float, 128, 8, 4>(4, 1000, 3, 128); // a block per row, kept
+  check<bf16, 96, 8, 1>(3, 701, 2, 96);     // prime length
+  check<f16, 64, 8, 8>(2, 1016, 1, 64);     // longer than is kept
+  check<float, 128, 4, 1>(3, 1009, 2, 128); // likewise, prime
+  check<float, 32, 1, 1>(3, 101, 2, 64);    // likewise, a warp per row
+}
+
+static void benches() {
+#ifndef FRIT_EMULATE
+  const size_t n = 50304u * 4096;
+  Buffer<f16> x(n), r(n), y(n), scale(1024), shift(1024);
+  Buffer<bf16> bx(n), br(n), by(n);
+  Buffer<float> means(131072);
+  x.randomize(1);
+  r.randomize(2);
+  bx.randomize(1);
+  br.randomize(2);
+  scale.randomize(3);
+  shift.randomize(4);
+  for (unsigned grid : {132u * 8, 196608u / 8})
+    bench("softmax f16 196608x384, a warp per row", 6e-9 * 196608 * 384, "GB/s",
+          [&] { launch(softmax_384, grid, 256, x.get(), r.get(), y.get()); });
+  for (unsigned grid : {132u * 16, 131072u})
+    bench("softmax f16 131072x1024, 128 threads per row", 6e-9 * 131072 * 1024,
+          "GB/s",
+          [&] { launch(softmax_1024, grid, 128, x.get(), r.get(), y.get()); });
+  for (unsigned grid : {132u * 16, 131072u})
+    bench("layer norm f16 131072x1024", 4e-9 * 131072 * 1024, "GB/s", [&] {
+      launch(layernorm_1024, grid, 128, x.get(), scale.get(), shift.get(),
+             y.get(), means.get());
+    });
+  bench(
+      "softmax bf16 4096x50304, read thrice", 6e-9 * 4096 * 50304, "GB/s",
+      [&] { launch(softmax_50304, 4096, 256, bx.get(), br.get(), by.get()); });
+#endif
+}
+
+int main(int argc, char **argv) { return run(argc, argv, checks, benches); }
+#endif

@@ -1,0 +1,349 @@
+//===- emulator.h - CUDA C++ kernels on the host --------------------------===//
+//
+// Lets kernel text compile as host C++ and runs it: one fiber per thread, one
+// block at a time, on one host thread. Included by frit/base.cuh where
+// FRIT_EMULATE is defined.
+//
+// What it finds: wrong results, barriers and shuffles that not every thread
+// reaches (reported as a deadlock), accesses that a sanitizer sees, stacks that
+// grow too far. Threads run in an order that `setSeed` shuffles, so a missing
+// barrier shows as a result that depends on the seed. What it cannot find:
+// reordered memory accesses, bank conflicts, too many registers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_TEST_EMULATOR_H
+#define FRIT_TEST_EMULATOR_H
+
+#ifndef __x86_64__
+#error "the emulator switches fibers by x86-64 assembly"
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __restrict__ __restrict
+#define __launch_bounds__(...)
+#define __align__(n) alignas(n)
+// One block runs at a time, so a block's memory can be the program's.
+#define __shared__ static
+
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1)
+      : x(x), y(y), z(z) {}
+};
+
+namespace emu {
+
+enum class State { ready, atBlockBarrier, atWarpBarrier, done };
+
+struct Thread {
+  static constexpr size_t kStackBytes = 96 << 10;
+  static constexpr uint64_t kCanary = 0x5afe57ac5afe57ac;
+
+  void *stackPointer = nullptr;
+  std::unique_ptr<char[]> stack;
+  State state = State::ready;
+  dim3 id;
+  unsigned lane = 0, warp = 0;
+  /// While at a warp barrier: who else must come, and what is being exchanged.
+  unsigned mask = 0;
+  uint64_t slot = 0;
+  const char *where = "start";
+};
+
+struct Machine {
+  std::vector<Thread> threads;
+  Thread *current = nullptr;
+  void *schedulerStack = nullptr;
+  dim3 blockIdx, blockDim, gridDim;
+  const std::function<void()> *body = nullptr;
+  std::vector<char> shared;
+  uint64_t random = 1;
+  int failures = 0;
+};
+inline Machine machine;
+
+inline void setSeed(uint64_t seed) { machine.random = seed * 2 + 1; }
+
+inline void *sharedMemory() {
+  auto address = reinterpret_cast<uintptr_t>(machine.shared.data());
+  return reinterpret_cast<void *>((address + 127) & ~uintptr_t(127));
+}
+
+/// Saves the callee-saved registers (System V ABI, 3.2.1) on the running stack,
+/// whose pointer goes to `*from`, and resumes what was saved on stack `to`.
+extern "C" void emuSwitch(void **from, void *to);
+asm(R"(
+  .text
+  .weak emuSwitch
+emuSwitch:
+  push %rbp
+  push %rbx
+  push %r12
+  push %r13
+  push %r14
+  push %r15
+  mov %rsp, (%rdi)
+  mov %rsi, %rsp
+  pop %r15
+  pop %r14
+  pop %r13
+  pop %r12
+  pop %rbx
+  pop %rbp
+  ret
+)");
+
+/// Gives the host thread back to the scheduler until `state` is resolved.
+inline void yield(State state, const char *where) {
+  Thread &me = *machine.current;
+  me.state = state;
+  me.where = where;
+  emuSwitch(&me.stackPointer, machine.schedulerStack);
+}
+
+inline void yieldToWarp(unsigned mask, const char *where) {
+  machine.current->mask = mask;
+  yield(State::atWarpBarrier, where);
+}
+
+inline void fail(const char *what, const Thread &thread) {
+  dim3 b = machine.blockIdx;
+  fprintf(stderr, "emulator: %s (block %u,%u,%u thread %u at %s)\n", what, b.x,
+          b.y, b.z, thread.id.x, thread.where);
+  ++machine.failures;
+}
+
+/// Where a fiber starts; it never returns.
+inline void fiberMain() {
+  (*machine.body)();
+  yield(State::done, "end");
+  abort();
+}
+
+inline void prepare(Thread &thread, unsigned index) {
+  dim3 block = machine.blockDim;
+  thread.id = {index % block.x, index / block.x % block.y,
+               index / block.x / block.y};
+  thread.lane = index % 32;
+  thread.warp = index / 32;
+  thread.state = State::ready;
+  thread.where = "start";
+  if (!thread.stack)
+    thread.stack.reset(new char[Thread::kStackBytes]);
+  memcpy(thread.stack.get(), &Thread::kCanary, sizeof(Thread::kCanary));
+  // As after a call of fiberMain: a return address on a stack that is 16-byte
+  // aligned above it, below it the six registers that emuSwitch restores.
+  auto end =
+      reinterpret_cast<uintptr_t>(thread.stack.get()) + Thread::kStackBytes;
+  auto **top = reinterpret_cast<void **>(end & ~uintptr_t(15));
+  *--top = nullptr;
+  *--top = reinterpret_cast<void *>(fiberMain);
+  for (int i = 0; i < 6; ++i)
+    *--top = nullptr;
+  thread.stackPointer = top;
+}
+
+/// Frees the threads of a warp whose partners have all come to the barrier.
+inline bool releaseWarp(Thread *warp, unsigned size) {
+  bool any = false;
+  unsigned all = size == 32 ? ~0u : (1u << size) - 1;
+  for (unsigned lane = 0; lane < size; ++lane) {
+    if (warp[lane].state != State::atWarpBarrier)
+      continue;
+    unsigned mask = warp[lane].mask & all, here = 0;
+    for (unsigned other = 0; other < size; ++other)
+      if (warp[other].state == State::atWarpBarrier &&
+          (warp[other].mask & all) == mask)
+        here |= 1u << other;
+    if (mask & ~here)
+      continue;
+    any = true;
+    for (unsigned other = 0; other < size; ++other)
+      if (mask >> other & 1)
+        warp[other].state = State::ready;
+  }
+  return any;
+}
+
+/// Frees whoever can go on once no thread is ready; false if none can.
+inline bool release() {
+  auto &threads = machine.threads;
+  size_t alive = 0, atBarrier = 0;
+  for (const Thread &thread : threads) {
+    alive += thread.state != State::done;
+    atBarrier += thread.state == State::atBlockBarrier;
+  }
+  if (alive == 0)
+    return false;
+  if (alive == atBarrier) {
+    if (alive != threads.size())
+      fail("__syncthreads after some threads have returned", threads[0]);
+    for (Thread &thread : threads)
+      if (thread.state == State::atBlockBarrier)
+        thread.state = State::ready;
+    return true;
+  }
+  bool any = false;
+  for (size_t first = 0; first < threads.size(); first += 32)
+    any |= releaseWarp(&threads[first],
+                       std::min<size_t>(32, threads.size() - first));
+  if (!any)
+    for (const Thread &thread : threads)
+      if (thread.state != State::done) {
+        fail("deadlock: a barrier or shuffle that not all reach", thread);
+        break;
+      }
+  return any;
+}
+
+/// Runs every ready thread once, from a random one on, up or down.
+inline bool runReady() {
+  machine.random = machine.random * 6364136223846793005u + 1442695040888963407u;
+  size_t count = machine.threads.size();
+  size_t i = (machine.random >> 33) % count;
+  size_t step = machine.random >> 63 ? count - 1 : 1;
+  bool any = false;
+  for (size_t k = 0; k < count; ++k, i = (i + step) % count) {
+    Thread &thread = machine.threads[i];
+    if (thread.state != State::ready)
+      continue;
+    any = true;
+    machine.current = &thread;
+    emuSwitch(&machine.schedulerStack, thread.stackPointer);
+    if (memcmp(thread.stack.get(), &Thread::kCanary, sizeof(uint64_t))) {
+      fail("stack overflow", thread);
+      abort();
+    }
+  }
+  return any;
+}
+
+/// Runs `body` in every thread of the grid; false if a block got stuck, whose
+/// threads and the blocks after it are then abandoned.
+inline bool launch(dim3 grid, dim3 block, size_t sharedBytes,
+                   const std::function<void()> &body) {
+  machine.blockDim = block;
+  machine.gridDim = grid;
+  machine.body = &body;
+  machine.threads.resize(size_t(block.x) * block.y * block.z);
+  int failuresBefore = machine.failures;
+  for (unsigned z = 0; z < grid.z; ++z)
+    for (unsigned y = 0; y < grid.y; ++y)
+      for (unsigned x = 0; x < grid.x; ++x) {
+        machine.blockIdx = {x, y, z};
+        // What a kernel forgets to write must not look like a zero.
+        machine.shared.assign(sharedBytes + 128, char(0xCD));
+        for (size_t i = 0; i < machine.threads.size(); ++i)
+          prepare(machine.threads[i], i);
+        while (runReady() || release()) {
+        }
+        if (machine.failures != failuresBefore)
+          return false;
+      }
+  return true;
+}
+
+/// Calls a kernel whose parameters are pointers with the addresses in `args`.
+template <class... Pointee, size_t... I>
+void callPointers(void (*kernel)(Pointee *...), void *const *args,
+                  std::index_sequence<I...>) {
+  kernel(static_cast<Pointee *>(args[I])...);
+}
+template <class... Pointee>
+void launchPointers(void (*kernel)(Pointee *...), void *const *args,
+                    const unsigned grid[3], const unsigned block[3],
+                    unsigned sharedBytes) {
+  launch({grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]},
+         sharedBytes, [&] {
+           callPointers(kernel, args, std::index_sequence_for<Pointee...>());
+         });
+}
+
+/// Each thread of `mask` offers `value` and gets the one of lane `source`.
+template <class T> T exchange(unsigned mask, T value, unsigned source) {
+  static_assert(sizeof(T) <= sizeof(uint64_t));
+  Thread &me = *machine.current;
+  memcpy(&me.slot, &value, sizeof value);
+  yieldToWarp(mask, "shuffle");
+  size_t index = me.warp * 32 + source;
+  if (index < machine.threads.size())
+    memcpy(&value, &machine.threads[index].slot, sizeof value);
+  // Nobody offers anew before all have read.
+  yieldToWarp(mask, "shuffle");
+  return value;
+}
+
+} // namespace emu
+
+//===----------------------------------------------------------------------===//
+// The words of CUDA C++
+//===----------------------------------------------------------------------===//
+
+#define threadIdx (emu::machine.current->id)
+#define blockIdx (emu::machine.blockIdx)
+#define blockDim (emu::machine.blockDim)
+#define gridDim (emu::machine.gridDim)
+
+inline void __syncthreads() {
+  emu::yield(emu::State::atBlockBarrier, "__syncthreads");
+}
+inline void __syncwarp(unsigned mask = ~0u) {
+  emu::yieldToWarp(mask, "__syncwarp");
+}
+
+template <class T> T __shfl_sync(unsigned mask, T value, int lane) {
+  return emu::exchange(mask, value, lane & 31);
+}
+template <class T> T __shfl_xor_sync(unsigned mask, T value, int bits) {
+  return emu::exchange(mask, value, emu::machine.current->lane ^ bits);
+}
+template <class T> T __shfl_down_sync(unsigned mask, T value, int delta) {
+  unsigned lane = emu::machine.current->lane;
+  return emu::exchange(mask, value, lane + delta < 32 ? lane + delta : lane);
+}
+template <class T> T __shfl_up_sync(unsigned mask, T value, int delta) {
+  int lane = emu::machine.current->lane;
+  return emu::exchange(mask, value, lane >= delta ? lane - delta : lane);
+}
+inline unsigned __ballot_sync(unsigned mask, bool vote) {
+  emu::Thread &me = *emu::machine.current;
+  auto &threads = emu::machine.threads;
+  me.slot = vote;
+  emu::yieldToWarp(mask, "ballot");
+  unsigned result = 0;
+  for (size_t lane = 0; lane < 32; ++lane)
+    if (mask >> lane & 1 && me.warp * 32 + lane < threads.size())
+      result |= unsigned(threads[me.warp * 32 + lane].slot) << lane;
+  emu::yieldToWarp(mask, "ballot");
+  return result;
+}
+inline bool __any_sync(unsigned mask, bool vote) {
+  return __ballot_sync(mask, vote) != 0;
+}
+inline bool __all_sync(unsigned mask, bool vote) {
+  return __ballot_sync(mask, !vote) == 0;
+}
+
+template <class T> T atomicAdd(T *to, T value) {
+  T old = *to;
+  *to += value;
+  return old;
+}
+
+inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+
+#endif // FRIT_TEST_EMULATOR_H
