@@ -1,0 +1,73 @@
+//===- Activation.td - The nonlinearities of networks ----------------------===//
+
+include "dialects/nn/Base.td"
+
+def NN_ReluOp : NN_Unary<"relu", "Relu", [{ s.max(x[0], s.constant(0, x[0])) }]> {
+  let summary = "max(x, 0).";
+}
+def NN_SigmoidOp : NN_UnaryFloat<"sigmoid", "Sigmoid", [{ s.sigmoid(x[0]) }]> {
+  let summary = "1 / (1 + e^-x).";
+}
+def NN_SiluOp : NN_UnaryFloat<"silu", "", [{ x[0] * s.sigmoid(x[0]) }]> {
+  let summary = "x · sigmoid(x).";
+}
+def NN_SoftplusOp : NN_UnaryFloat<"softplus", "Softplus",
+    [{ s.softplus(x[0]) }]> {
+  let summary = "log(1 + e^x).";
+}
+def NN_MishOp : NN_UnaryFloat<"mish", "Mish",
+    [{ x[0] * s.tanh(s.softplus(x[0])) }]> {
+  let summary = "x · tanh(softplus(x)).";
+}
+def NN_SoftsignOp : NN_UnaryFloat<"softsign", "Softsign",
+    [{ x[0] / (1.0 + s.abs(x[0])) }]> {
+  let summary = "x / (1 + |x|).";
+}
+def NN_HardSwishOp : NN_UnaryFloat<"hard_swish", "HardSwish",
+    [{ x[0] * s.min(s.max(x[0] * (1.0 / 6) + 0.5, s.constant(0, x[0])),
+                    s.constant(1, x[0])) }]> {
+  let summary = "x · clamp(x / 6 + 1/2, 0, 1).";
+}
+def NN_LeakyReluOp : NN_UnaryFloat<"leaky_relu", "LeakyRelu",
+    [{ s.select(x[0] < 0.0, x[0] * getAlpha().convertToDouble(), x[0]) }]> {
+  let summary = "x where x >= 0, else alpha · x.";
+  let arguments = (ins NN_FloatTensor:$x,
+                   DefaultValuedAttr<F32Attr, "0.01f">:$alpha);
+}
+def NN_EluOp : NN_UnaryFloat<"elu", "Elu",
+    [{ s.select(x[0] < 0.0, (s.exp(x[0]) - 1.0) * getAlpha().convertToDouble(),
+                x[0]) }]> {
+  let summary = "x where x >= 0, else alpha · (e^x - 1).";
+  let arguments = (ins NN_FloatTensor:$x,
+                   DefaultValuedAttr<F32Attr, "1.0f">:$alpha);
+}
+def NN_SeluOp : NN_UnaryFloat<"selu", "Selu",
+    [{ s.select(x[0] > 0.0, x[0],
+                (s.exp(x[0]) - 1.0) * getAlpha().convertToDouble()) *
+       getGamma().convertToDouble() }]> {
+  let summary = "gamma · (x where x > 0, else alpha · (e^x - 1)).";
+  let arguments = (ins NN_FloatTensor:$x,
+      DefaultValuedAttr<F32Attr, "1.67326319217681884765625f">:$alpha,
+      DefaultValuedAttr<F32Attr, "1.05070102214813232421875f">:$gamma);
+}
+def NN_HardSigmoidOp : NN_UnaryFloat<"hard_sigmoid", "HardSigmoid",
+    [{ s.min(s.max(x[0] * getAlpha().convertToDouble() +
+                       getBeta().convertToDouble(),
+                   s.constant(0, x[0])), s.constant(1, x[0])) }]> {
+  let summary = "clamp(alpha · x + beta, 0, 1).";
+  let arguments = (ins NN_FloatTensor:$x,
+                   DefaultValuedAttr<F32Attr, "0.2f">:$alpha,
+                   DefaultValuedAttr<F32Attr, "0.5f">:$beta);
+}
+def NN_GeluOp : NN_UnaryFloat<"gelu", "Gelu",
+    [{ getApproximate() == "tanh"
+           ? 0.5 * x[0] * (1.0 + s.tanh(0.7978845608028654 *
+                 (x[0] + 0.044715 * x[0] * x[0] * x[0])))
+           : 0.5 * x[0] * (1.0 + s.erf(x[0] * 0.7071067811865476)) }]> {
+  let summary = "x · Φ(x), or its approximation by tanh.";
+  let description = [{
+    Hendrycks and Gimpel, "Gaussian Error Linear Units", arXiv:1606.08415.
+  }];
+  let arguments = (ins NN_FloatTensor:$x,
+      DefaultValuedAttr<StrAttr, "\"none\"">:$approximate);
+}

@@ -1,0 +1,157 @@
+//===- Base.td - The nn dialect: what every operator's definition builds on ===//
+//
+// One operator is one definition. The classes below paste the short code
+// strings of a definition into interface methods, so that adding an elementwise
+// operator or a composite touches its family's .td and its test, nothing else.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_NN_BASE
+#define FRIT_NN_BASE
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/nn/Interfaces.td"
+
+def NN_Dialect : Dialect {
+  let name = "nn";
+  let cppNamespace = "::frit::nn";
+  let summary = "Operators that models are made of";
+  let description = [{
+    Value semantics on ranked tensors. Operands of elementwise operators
+    broadcast as in NumPy. Element types are `f32`, `f64`, `f16`, `bf16`,
+    signless integers for ONNX's signed ones, `ui8`…`ui64` for its unsigned
+    ones and `i1` for bool. 16-bit floats are storage: bodies compute in f32.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def NN_Unsigned : AnyTypeOf<[UI8, UI16, UI32, UI64]>;
+def NN_Integer : AnyTypeOf<[I8, I16, I32, I64, NN_Unsigned]>;
+def NN_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
+def NN_Number : AnyTypeOf<[NN_Float, NN_Integer]>;
+def NN_Element : AnyTypeOf<[NN_Float, NN_Integer, I1, F8E4M3FN, F8E5M2]>;
+
+def NN_Tensor : RankedTensorOf<[NN_Element]>;
+def NN_NumberTensor : RankedTensorOf<[NN_Number]>;
+def NN_FloatTensor : RankedTensorOf<[NN_Float]>;
+def NN_IndexTensor : RankedTensorOf<[I32, I64]>;
+def NN_BoolTensor : RankedTensorOf<[I1]>;
+
+//===----------------------------------------------------------------------===//
+// The ladder of base classes
+//===----------------------------------------------------------------------===//
+
+/// Every operator of models. `onnx` is its ONNX name, or empty; `since` the
+/// first opset whose meaning and attribute names are these, as older ones go
+/// through a hook of the importer. Attributes named as in ONNX are imported by
+/// name; operands in order.
+class NN_Op<string mnemonic, string onnx, list<Trait> traits = []>
+    : Op<NN_Dialect, mnemonic, !listconcat([
+        Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>], traits)> {
+  string onnxName = onnx;
+  int since = 1;
+  code extraMethods = "";
+  code extraMethodDefinitions = "";
+  let assemblyFormat =
+      "operands attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration =
+      "static constexpr ::llvm::StringLiteral onnxName = \"" # onnxName #
+      "\";\nstatic constexpr int onnxSince = " # !cast<string>(since) # ";\n" #
+      extraMethods;
+  let extraClassDefinition = extraMethodDefinitions;
+}
+
+/// An elementwise primitive: `scalar` is one C++ expression over the operands'
+/// elements `x[i]` and the ScalarBuilder `s`; `type` one over the operands'
+/// element types `t[i]`.
+class NN_Elementwise<string mnemonic, string onnx, code scalar, code type,
+                     list<Trait> traits = []>
+    : NN_Op<mnemonic, onnx, !listconcat([
+        DeclareOpInterfaceMethods<NN_ElementwiseInterface>], traits)> {
+  let results = (outs NN_Tensor:$y);
+  let extraMethodDefinitions = [{
+    ::frit::nn::Scalar $cppClass::buildScalar(
+        ::frit::nn::ScalarBuilder &s,
+        ::llvm::ArrayRef<::frit::nn::Scalar> x) {
+      return }] # scalar # [{;
+    }
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *context, ::std::optional<::mlir::Location> loc,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      [[maybe_unused]] Adaptor op(operands, attributes, properties, regions);
+      auto t = ::frit::nn::elementTypes(operands);
+      return ::frit::nn::inferBroadcast(loc, operands, }] # type # [{, types);
+    }
+  }];
+}
+
+class NN_Unary<string mnemonic, string onnx, code scalar>
+    : NN_Elementwise<mnemonic, onnx, scalar, "t[0]"> {
+  let arguments = (ins NN_NumberTensor:$x);
+}
+
+class NN_UnaryFloat<string mnemonic, string onnx, code scalar>
+    : NN_Elementwise<mnemonic, onnx, scalar, "t[0]"> {
+  let arguments = (ins NN_FloatTensor:$x);
+}
+
+class NN_Binary<string mnemonic, string onnx, code scalar,
+                list<Trait> traits = []>
+    : NN_Elementwise<mnemonic, onnx, scalar, "t[0]",
+                     !listconcat([SameOperandsElementType], traits)> {
+  let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b);
+}
+
+class NN_Compare<string mnemonic, string onnx, code scalar>
+    : NN_Elementwise<mnemonic, onnx, scalar,
+                     "::mlir::IntegerType::get(context, 1)",
+                     [SameOperandsElementType]> {
+  let arguments = (ins NN_Tensor:$a, NN_Tensor:$b);
+}
+
+class NN_Logical<string mnemonic, string onnx, code scalar>
+    : NN_Elementwise<mnemonic, onnx, scalar, "t[0]"> {
+  let arguments = (ins NN_BoolTensor:$a, NN_BoolTensor:$b);
+}
+
+/// A composite stays whole until a target takes it or asks for `decompose`,
+/// whose body is the class's, in the family's .cpp. Most have the type of
+/// their first operand.
+class NN_Composite<string mnemonic, string onnx, list<Trait> traits = []>
+    : NN_Op<mnemonic, onnx, !listconcat([
+        DeclareOpInterfaceMethods<NN_CompositeInterface>], traits)>;
+
+class NN_CompositeLikeFirst<string mnemonic, string onnx,
+                            list<Trait> traits = []>
+    : NN_Composite<mnemonic, onnx, traits> {
+  let results = (outs NN_FloatTensor:$y);
+  let extraMethodDefinitions = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *, ::std::optional<::mlir::Location>,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr,
+        ::mlir::OpaqueProperties, ::mlir::RegionRange,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      types.push_back(operands[0].getType());
+      return ::mlir::success();
+    }
+  }];
+}
+
+/// A structural primitive: shape inference and `buildLinalg` are in the
+/// family's .cpp.
+class NN_Structural<string mnemonic, string onnx, list<Trait> traits = []>
+    : NN_Op<mnemonic, onnx, !listconcat([
+        DeclareOpInterfaceMethods<NN_StructuralInterface>], traits)>;
+
+#endif // FRIT_NN_BASE

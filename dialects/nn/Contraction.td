@@ -1,0 +1,34 @@
+//===- Contraction.td - Matrix products and convolutions -------------------===//
+
+include "dialects/nn/Base.td"
+
+def NN_MatmulOp : NN_Structural<"matmul", "MatMul"> {
+  let summary = "Matrix product of the last two dimensions, batched.";
+  let description = [{
+    Leading dimensions broadcast as in NumPy. A 16-bit product is accumulated
+    in f32 and rounded once. With `transpose_a` (`transpose_b`) the last two
+    dimensions of `a` (`b`) are stored swapped. `tf32` allows products of f32
+    operands to be rounded to TF32.
+  }];
+  let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b,
+                   UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+                   UnitAttr:$tf32);
+  let results = (outs NN_NumberTensor:$y);
+}
+
+def NN_ConvOp : NN_Structural<"conv", "Conv"> {
+  let summary = "Convolution (cross-correlation) over the spatial dimensions.";
+  let description = [{
+    `x` is n×c×spatial, `w` k×(c/group)×window, and the result n×k×spatial; with
+    `channels_last` n×spatial×c, k×window×(c/group) and n×spatial×k. `bias` has
+    k elements. `pads` are the leading pads of every spatial dimension, then the
+    trailing ones; all of the lists have an entry per spatial dimension.
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$w,
+                   Optional<NN_FloatTensor>:$bias,
+                   DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+                   DenseI64ArrayAttr:$dilations,
+                   DefaultValuedAttr<I64Attr, "1">:$group,
+                   UnitAttr:$channels_last, UnitAttr:$tf32);
+  let results = (outs NN_FloatTensor:$y);
+}

@@ -1,0 +1,15 @@
+//===- Elementwise.cpp - Operators on elements one by one -------------------===//
+
+#include "dialects/nn/NN.h"
+
+using namespace mlir;
+using namespace frit::nn;
+
+#define GET_OP_CLASSES
+#include "dialects/nn/Elementwise.cpp.inc"
+
+OpFoldResult CastOp::fold(FoldAdaptor) {
+  if (tensorType(getX()).getElementType() == getTo())
+    return getX();
+  return {};
+}

@@ -1,0 +1,176 @@
+//===- Elementwise.td - Operators on elements one by one -------------------===//
+
+include "dialects/nn/Base.td"
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+def NN_AddOp : NN_Binary<"add", "Add", [{ x[0] + x[1] }], [Commutative]> {
+  let summary = "Sum of two tensors.";
+}
+def NN_SubOp : NN_Binary<"sub", "Sub", [{ x[0] - x[1] }]> {
+  let summary = "Difference of two tensors.";
+}
+def NN_MulOp : NN_Binary<"mul", "Mul", [{ x[0] * x[1] }], [Commutative]> {
+  let summary = "Product of two tensors.";
+}
+def NN_DivOp : NN_Binary<"div", "Div", [{ x[0] / x[1] }]> {
+  let summary = "Quotient of two tensors; integers divide towards zero.";
+}
+def NN_MaxOp : NN_Binary<"max", "", [{ s.max(x[0], x[1]) }], [Commutative]> {
+  let summary = "The larger of two elements, NaN if either is.";
+}
+def NN_MinOp : NN_Binary<"min", "", [{ s.min(x[0], x[1]) }], [Commutative]> {
+  let summary = "The smaller of two elements, NaN if either is.";
+}
+def NN_ModOp : NN_Binary<"mod", "Mod",
+    [{ s.mod(x[0], x[1], getFmod() != 0) }]> {
+  let summary = "Remainder with the sign of the divisor, or with `fmod = 1` of "
+                "the dividend.";
+  let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b,
+                   DefaultValuedAttr<SI64Attr, "0">:$fmod);
+}
+def NN_PowOp : NN_Elementwise<"pow", "Pow", [{ s.pow(x[0], x[1]) }], "t[0]"> {
+  let summary = "`a` to the power of `b`, of `a`'s type.";
+  let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b);
+}
+def NN_NegOp : NN_Unary<"neg", "Neg", [{ -x[0] }]> {
+  let summary = "Negation.";
+}
+def NN_AbsOp : NN_Unary<"abs", "Abs", [{ s.abs(x[0]) }]> {
+  let summary = "Absolute value.";
+}
+def NN_SignOp : NN_Unary<"sign", "Sign", [{ s.sign(x[0]) }]> {
+  let summary = "-1, 0 or 1; NaN stays.";
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of floats
+//===----------------------------------------------------------------------===//
+
+def NN_ExpOp : NN_UnaryFloat<"exp", "Exp", [{ s.exp(x[0]) }]> {
+  let summary = "e to the power of x.";
+}
+def NN_LogOp : NN_UnaryFloat<"log", "Log", [{ s.log(x[0]) }]> {
+  let summary = "Natural logarithm.";
+}
+def NN_SqrtOp : NN_UnaryFloat<"sqrt", "Sqrt", [{ s.sqrt(x[0]) }]> {
+  let summary = "Square root.";
+}
+def NN_RsqrtOp : NN_UnaryFloat<"rsqrt", "", [{ s.rsqrt(x[0]) }]> {
+  let summary = "Reciprocal of the square root.";
+}
+def NN_ReciprocalOp : NN_UnaryFloat<"reciprocal", "Reciprocal",
+    [{ 1.0 / x[0] }]> {
+  let summary = "1 / x.";
+}
+def NN_SinOp : NN_UnaryFloat<"sin", "Sin", [{ s.sin(x[0]) }]> {
+  let summary = "Sine of radians.";
+}
+def NN_CosOp : NN_UnaryFloat<"cos", "Cos", [{ s.cos(x[0]) }]> {
+  let summary = "Cosine of radians.";
+}
+def NN_TanOp : NN_UnaryFloat<"tan", "Tan", [{ s.tan(x[0]) }]> {
+  let summary = "Tangent of radians.";
+}
+def NN_AsinOp : NN_UnaryFloat<"asin", "Asin", [{ s.asin(x[0]) }]> {
+  let summary = "Inverse sine.";
+}
+def NN_AcosOp : NN_UnaryFloat<"acos", "Acos", [{ s.acos(x[0]) }]> {
+  let summary = "Inverse cosine.";
+}
+def NN_AtanOp : NN_UnaryFloat<"atan", "Atan", [{ s.atan(x[0]) }]> {
+  let summary = "Inverse tangent.";
+}
+def NN_SinhOp : NN_UnaryFloat<"sinh", "Sinh", [{ s.sinh(x[0]) }]> {
+  let summary = "Hyperbolic sine.";
+}
+def NN_CoshOp : NN_UnaryFloat<"cosh", "Cosh", [{ s.cosh(x[0]) }]> {
+  let summary = "Hyperbolic cosine.";
+}
+def NN_AsinhOp : NN_UnaryFloat<"asinh", "Asinh", [{ s.asinh(x[0]) }]> {
+  let summary = "Inverse hyperbolic sine.";
+}
+def NN_AcoshOp : NN_UnaryFloat<"acosh", "Acosh", [{ s.acosh(x[0]) }]> {
+  let summary = "Inverse hyperbolic cosine.";
+}
+def NN_AtanhOp : NN_UnaryFloat<"atanh", "Atanh", [{ s.atanh(x[0]) }]> {
+  let summary = "Inverse hyperbolic tangent.";
+}
+def NN_TanhOp : NN_UnaryFloat<"tanh", "Tanh", [{ s.tanh(x[0]) }]> {
+  let summary = "Hyperbolic tangent.";
+}
+def NN_ErfOp : NN_UnaryFloat<"erf", "Erf", [{ s.erf(x[0]) }]> {
+  let summary = "The error function.";
+}
+def NN_FloorOp : NN_UnaryFloat<"floor", "Floor", [{ s.floor(x[0]) }]> {
+  let summary = "Rounds down.";
+}
+def NN_CeilOp : NN_UnaryFloat<"ceil", "Ceil", [{ s.ceil(x[0]) }]> {
+  let summary = "Rounds up.";
+}
+def NN_RoundOp : NN_UnaryFloat<"round", "Round", [{ s.round(x[0]) }]> {
+  let summary = "Rounds to the nearest integer, halves to even.";
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison and logic
+//===----------------------------------------------------------------------===//
+
+def NN_EqualOp : NN_Compare<"equal", "Equal",
+    [{ s.compare(ScalarBuilder::Compare::eq, x[0], x[1]) }]> {
+  let summary = "Whether two elements are equal; NaN never is.";
+}
+def NN_LessOp : NN_Compare<"less", "Less", [{ x[0] < x[1] }]> {
+  let summary = "a < b.";
+}
+def NN_LessEqualOp : NN_Compare<"less_equal", "LessOrEqual",
+    [{ x[0] <= x[1] }]> {
+  let summary = "a <= b.";
+}
+def NN_GreaterOp : NN_Compare<"greater", "Greater", [{ x[0] > x[1] }]> {
+  let summary = "a > b.";
+}
+def NN_GreaterEqualOp : NN_Compare<"greater_equal", "GreaterOrEqual",
+    [{ x[0] >= x[1] }]> {
+  let summary = "a >= b.";
+}
+def NN_AndOp : NN_Logical<"and", "And", [{ s.bitAnd(x[0], x[1]) }]> {
+  let summary = "Logical and.";
+}
+def NN_OrOp : NN_Logical<"or", "Or", [{ s.bitOr(x[0], x[1]) }]> {
+  let summary = "Logical or.";
+}
+def NN_XorOp : NN_Logical<"xor", "Xor", [{ s.bitXor(x[0], x[1]) }]> {
+  let summary = "Logical exclusive or.";
+}
+def NN_NotOp : NN_Elementwise<"not", "Not", [{ s.bitNot(x[0]) }], "t[0]"> {
+  let summary = "Logical not.";
+  let arguments = (ins NN_BoolTensor:$x);
+}
+def NN_IsNaNOp : NN_Elementwise<"is_nan", "IsNaN", [{ s.isNaN(x[0]) }],
+    "::mlir::IntegerType::get(context, 1)"> {
+  let summary = "Whether an element is NaN.";
+  let arguments = (ins NN_FloatTensor:$x);
+}
+def NN_WhereOp : NN_Elementwise<"where", "Where",
+    [{ s.select(x[0], x[1], x[2]) }], "t[1]"> {
+  let summary = "An element of `a` where `condition` holds, else of `b`.";
+  let arguments = (ins NN_BoolTensor:$condition, NN_Tensor:$a, NN_Tensor:$b);
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def NN_CastOp : NN_Elementwise<"cast", "", [{ s.cast(x[0], getTo()) }],
+                               "op.getTo()"> {
+  let summary = "Elements as another type.";
+  let description = [{
+    Floats become integers towards zero and saturate; anything but 0 is true.
+    Between floats of different widths the value is rounded where it is stored.
+  }];
+  let arguments = (ins NN_Tensor:$x, TypeAttr:$to);
+  let hasFolder = 1;
+}

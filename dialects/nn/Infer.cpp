@@ -1,0 +1,69 @@
+//===- Infer.cpp - Shape and type inference shared by the families ----------===//
+
+#include "dialects/nn/Infer.h"
+
+using namespace mlir;
+
+SmallVector<Type> frit::nn::elementTypes(ValueRange tensors) {
+  return llvm::map_to_vector(tensors, [](Value v) {
+    return cast<RankedTensorType>(v.getType()).getElementType();
+  });
+}
+
+std::optional<SmallVector<int64_t>>
+frit::nn::broadcastShapes(ArrayRef<ArrayRef<int64_t>> shapes) {
+  size_t rank = 0;
+  for (ArrayRef<int64_t> shape : shapes)
+    rank = std::max(rank, shape.size());
+  SmallVector<int64_t> result(rank, 1);
+  for (ArrayRef<int64_t> shape : shapes) {
+    size_t offset = rank - shape.size();
+    for (auto [i, size] : llvm::enumerate(shape)) {
+      int64_t &out = result[offset + i];
+      if (size == 1 || size == out)
+        continue;
+      // A dynamic size is 1 or the other's, so a known size wins.
+      if (out == 1 || ShapedType::isDynamic(out))
+        out = size;
+      else if (!ShapedType::isDynamic(size))
+        return std::nullopt;
+    }
+  }
+  return result;
+}
+
+LogicalResult frit::nn::inferBroadcast(std::optional<Location> loc,
+                                       ValueRange operands, Type element,
+                                       SmallVectorImpl<Type> &types) {
+  auto shapes = llvm::map_to_vector(operands, [](Value v) {
+    return cast<RankedTensorType>(v.getType()).getShape();
+  });
+  auto shape = broadcastShapes(shapes);
+  if (!shape)
+    return emitOptionalError(
+        loc, "shapes do not broadcast: ",
+        llvm::join(llvm::map_range(shapes, shapeText), " and "));
+  types.push_back(RankedTensorType::get(*shape, element));
+  return success();
+}
+
+std::optional<int64_t> frit::nn::normalizeAxis(std::optional<Location> loc,
+                                               int64_t axis, int64_t rank) {
+  if (axis >= -rank && axis < rank)
+    return axis < 0 ? axis + rank : axis;
+  (void)emitOptionalError(loc, "axis ", axis,
+                          " is out of range for a tensor of rank ", rank);
+  return std::nullopt;
+}
+
+std::string frit::nn::shapeText(ArrayRef<int64_t> shape) {
+  if (shape.empty())
+    return "scalar";
+  return llvm::join(llvm::map_range(shape,
+                                    [](int64_t size) {
+                                      return ShapedType::isDynamic(size)
+                                                 ? std::string("?")
+                                                 : std::to_string(size);
+                                    }),
+                    "x");
+}

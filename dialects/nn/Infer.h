@@ -1,0 +1,38 @@
+//===- Infer.h - Shape and type inference shared by the families -----------===//
+
+#ifndef FRIT_DIALECTS_NN_INFER_H
+#define FRIT_DIALECTS_NN_INFER_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
+
+#include <optional>
+
+namespace frit::nn {
+
+/// The element types of tensors, in order.
+llvm::SmallVector<mlir::Type> elementTypes(mlir::ValueRange tensors);
+
+/// NumPy's broadcast of shapes, which may have dynamic dimensions; nothing
+/// where two sizes differ and neither is 1.
+std::optional<llvm::SmallVector<int64_t>>
+broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
+
+/// Infers the broadcast of `operands` with `element` elements, or reports the
+/// shapes that do not fit at `loc`.
+llvm::LogicalResult inferBroadcast(std::optional<mlir::Location> loc,
+                                   mlir::ValueRange operands,
+                                   mlir::Type element,
+                                   llvm::SmallVectorImpl<mlir::Type> &types);
+
+/// `axis` counted from the front, or nothing (with an error at `loc`) where it
+/// is not in [-rank, rank).
+std::optional<int64_t> normalizeAxis(std::optional<mlir::Location> loc,
+                                     int64_t axis, int64_t rank);
+
+/// Shape as people write it: 1x3x224x224.
+std::string shapeText(llvm::ArrayRef<int64_t> shape);
+
+} // namespace frit::nn
+
+#endif // FRIT_DIALECTS_NN_INFER_H

@@ -1,0 +1,117 @@
+//===- NN.cpp - The nn dialect and its registry ------------------------------===//
+
+#include "dialects/nn/NN.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace frit::nn;
+
+#include "dialects/nn/Interfaces.cpp.inc"
+
+#include "dialects/nn/Dialect.cpp.inc"
+
+#include "dialects/nn/Enums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/nn/Attributes.cpp.inc"
+
+/// Calls `visit.operator()<Op>()` for every operator of the dialect.
+template <typename Visitor> static void forEachOp(Visitor visit) {
+  auto family = [&]<typename... Ops>() { (visit.template operator()<Ops>(), ...); };
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Structure.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Elementwise.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Activation.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Movement.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Contraction.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Reduction.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Window.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Normalization.cpp.inc"
+      >();
+}
+
+void NNDialect::initialize() {
+  forEachOp([&]<typename Op>() { addOperations<Op>(); });
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/nn/Attributes.cpp.inc"
+      >();
+}
+
+Operation *NNDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                          Type type, Location loc) {
+  if (auto elements = dyn_cast<ElementsAttr>(value))
+    if (elements.getType() == type)
+      return ConstantOp::create(builder, loc, elements, StringAttr());
+  return nullptr;
+}
+
+const OnnxEntry *frit::nn::lookupOnnx(StringRef name) {
+  static const llvm::StringMap<OnnxEntry> table = [] {
+    llvm::StringMap<OnnxEntry> entries;
+    forEachOp([&]<typename Op>() {
+      if constexpr (requires { Op::onnxName; })
+        if (!Op::onnxName.empty())
+          entries[Op::onnxName] = {Op::getOperationName(), Op::onnxSince};
+    });
+    return entries;
+  }();
+  auto it = table.find(name);
+  return it == table.end() ? nullptr : &it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// NNBuilder
+//===----------------------------------------------------------------------===//
+
+Value NNBuilder::add(Value x, Value y) { return AddOp::create(*this, x, y); }
+Value NNBuilder::sub(Value x, Value y) { return SubOp::create(*this, x, y); }
+Value NNBuilder::mul(Value x, Value y) { return MulOp::create(*this, x, y); }
+Value NNBuilder::div(Value x, Value y) { return DivOp::create(*this, x, y); }
+
+Value NNBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
+  if (shapeOf(x) == shape)
+    return x;
+  return ReshapeOp::create(*this, x, shape);
+}
+
+Value NNBuilder::cast(Value x, Type element) {
+  if (tensorType(x).getElementType() == element)
+    return x;
+  return CastOp::create(*this, x, element);
+}
+
+Value NNBuilder::scalarLike(Value like, double value) {
+  Type element = tensorType(like).getElementType();
+  auto type = RankedTensorType::get({}, element);
+  Attribute attr = isa<FloatType>(element)
+                       ? Attribute(getFloatAttr(element, value))
+                       : getIntegerAttr(element, static_cast<int64_t>(value));
+  return ConstantOp::create(*this, DenseElementsAttr::get(type, attr),
+                            StringAttr());
+}

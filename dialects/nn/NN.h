@@ -1,0 +1,89 @@
+//===- NN.h - The nn dialect --------------------------------------------------===//
+
+#ifndef FRIT_DIALECTS_NN_NN_H
+#define FRIT_DIALECTS_NN_NN_H
+
+#include "dialects/nn/Infer.h"
+#include "dialects/nn/ScalarBuilder.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace frit::nn {
+
+/// Builds nn operators; what `decompose` bodies are written with.
+class NNBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value sub(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, mlir::Value y);
+  mlir::Value div(mlir::Value x, mlir::Value y);
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  mlir::Value cast(mlir::Value x, mlir::Type element);
+
+  /// A rank 0 constant of the element type of `like`.
+  mlir::Value scalarLike(mlir::Value like, double value);
+};
+
+} // namespace frit::nn
+
+#include "dialects/nn/Interfaces.h.inc"
+
+#include "dialects/nn/Dialect.h.inc"
+
+#include "dialects/nn/Enums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/nn/Attributes.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/nn/Structure.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/nn/Elementwise.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/nn/Activation.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/nn/Movement.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/nn/Contraction.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/nn/Reduction.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/nn/Window.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/nn/Normalization.h.inc"
+
+namespace frit::nn {
+
+/// The shape and element type of a tensor value.
+inline mlir::RankedTensorType tensorType(mlir::Value v) {
+  return llvm::cast<mlir::RankedTensorType>(v.getType());
+}
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value v) {
+  return tensorType(v).getShape();
+}
+
+/// What the registry knows of an operator with an ONNX name.
+struct OnnxEntry {
+  llvm::StringRef operation; ///< "nn.tanh"
+  int since = 1;             ///< first opset with this meaning
+};
+
+/// The nn operator that means the ONNX operator `name`, or null where a hook of
+/// the importer is needed.
+const OnnxEntry *lookupOnnx(llvm::StringRef name);
+
+} // namespace frit::nn
+
+#endif // FRIT_DIALECTS_NN_NN_H

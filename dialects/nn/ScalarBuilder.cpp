@@ -1,0 +1,315 @@
+//===- ScalarBuilder.cpp - Typed scalar expressions -------------------------===//
+
+#include "dialects/nn/ScalarBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace frit::nn;
+
+Type frit::nn::bodyType(Type storage) {
+  if (auto f = dyn_cast<FloatType>(storage))
+    return f.getWidth() < 32 ? Float32Type::get(storage.getContext()) : storage;
+  return signlessType(storage);
+}
+
+Type frit::nn::signlessType(Type type) {
+  if (auto shaped = dyn_cast<RankedTensorType>(type))
+    return shaped.clone(signlessType(shaped.getElementType()));
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return IntegerType::get(type.getContext(), integer.getWidth());
+  return type;
+}
+
+Scalar ScalarBuilder::wrap(Value value, Type storage) {
+  return {value, storage.isUnsignedInteger(), this};
+}
+
+Scalar ScalarBuilder::constant(double value, const Scalar &like) {
+  if (auto f = dyn_cast<FloatType>(like.type()))
+    return make(arith::ConstantOp::create(b, b.getFloatAttr(f, value)), like);
+  auto attr = b.getIntegerAttr(like.type(), static_cast<int64_t>(value));
+  return make(arith::ConstantOp::create(b, attr), like);
+}
+
+Value ScalarBuilder::load(Value stored) {
+  Type type = bodyType(stored.getType());
+  if (type == stored.getType())
+    return stored;
+  return arith::ExtFOp::create(b, type, stored);
+}
+
+Value ScalarBuilder::store(Value value, Type storage) {
+  if (value.getType() == storage)
+    return value;
+  return arith::TruncFOp::create(b, storage, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+/// Picks the float, signed or unsigned form of a two-operand operation.
+template <typename Float, typename Signed, typename Unsigned = Signed>
+static Value pick(ImplicitLocOpBuilder &b, const Scalar &x, const Scalar &y) {
+  if (x.isFloat())
+    return Float::create(b, x.value, y.value);
+  if (x.isUnsigned)
+    return Unsigned::create(b, x.value, y.value);
+  return Signed::create(b, x.value, y.value);
+}
+
+Scalar ScalarBuilder::add(Scalar x, Scalar y) {
+  return make(pick<arith::AddFOp, arith::AddIOp>(b, x, y), x);
+}
+Scalar ScalarBuilder::sub(Scalar x, Scalar y) {
+  return make(pick<arith::SubFOp, arith::SubIOp>(b, x, y), x);
+}
+Scalar ScalarBuilder::mul(Scalar x, Scalar y) {
+  return make(pick<arith::MulFOp, arith::MulIOp>(b, x, y), x);
+}
+
+Scalar ScalarBuilder::div(Scalar x, Scalar y) {
+  if (x.isFloat())
+    return make(arith::DivFOp::create(b, x.value, y.value), x);
+  // A zero divisor traps on the host; ONNX leaves the result open.
+  Scalar one = constant(1, y);
+  Scalar safe = select(compare(Compare::eq, y, constant(0, y)), one, y);
+  return make(pick<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(b, x, safe),
+              x);
+}
+
+Scalar ScalarBuilder::mod(Scalar x, Scalar y, bool fmod) {
+  Scalar divisor = y;
+  if (!x.isFloat()) {
+    Scalar zero = compare(Compare::eq, y, constant(0, y));
+    divisor = select(zero, constant(1, y), y);
+  }
+  Scalar rest = make(
+      pick<arith::RemFOp, arith::RemSIOp, arith::RemUIOp>(b, x, divisor), x);
+  if (fmod || x.isUnsigned)
+    return rest;
+  Scalar zero = constant(0, rest);
+  Scalar differs = bitXor(rest < zero, divisor < zero);
+  Scalar adjust = bitAnd(compare(Compare::ne, rest, zero), differs);
+  return select(adjust, rest + divisor, rest);
+}
+
+Scalar ScalarBuilder::neg(Scalar x) {
+  if (x.isFloat())
+    return make(arith::NegFOp::create(b, x.value), x);
+  return sub(constant(0, x), x);
+}
+
+Scalar ScalarBuilder::abs(Scalar x) {
+  if (x.isFloat())
+    return make(math::AbsFOp::create(b, x.value), x);
+  return x.isUnsigned ? x : make(math::AbsIOp::create(b, x.value), x);
+}
+
+Scalar ScalarBuilder::sign(Scalar x) {
+  Scalar zero = constant(0, x), one = constant(1, x);
+  Scalar positive = select(x > zero, one, zero);
+  if (x.isUnsigned)
+    return positive;
+  Scalar result = select(x < zero, neg(one), positive);
+  return x.isFloat() ? select(isNaN(x), x, result) : result;
+}
+
+Scalar ScalarBuilder::max(Scalar x, Scalar y) {
+  return make(
+      pick<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(b, x, y), x);
+}
+Scalar ScalarBuilder::min(Scalar x, Scalar y) {
+  return make(
+      pick<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(b, x, y), x);
+}
+
+Scalar ScalarBuilder::pow(Scalar x, Scalar y) {
+  // The exponent may have another type than the base, whose type the result
+  // takes; integers go through f64, exact up to 2^53.
+  if (!x.isFloat()) {
+    Type wide = b.getF64Type();
+    return cast(pow(cast(x, wide), cast(y, wide)),
+                x.isUnsigned ? Type(IntegerType::get(
+                                   b.getContext(), x.type().getIntOrFloatBitWidth(),
+                                   IntegerType::Unsigned))
+                             : x.type());
+  }
+  Scalar exponent = cast(y, x.type());
+  return make(math::PowFOp::create(b, x.value, exponent.value), x);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of floats
+//===----------------------------------------------------------------------===//
+
+#define FRIT_UNARY(name, Op)                                                   \
+  Scalar ScalarBuilder::name(Scalar x) {                                       \
+    return make(Op::create(b, x.value), x);                                    \
+  }
+FRIT_UNARY(exp, math::ExpOp)
+FRIT_UNARY(log, math::LogOp)
+FRIT_UNARY(log1p, math::Log1pOp)
+FRIT_UNARY(sqrt, math::SqrtOp)
+FRIT_UNARY(rsqrt, math::RsqrtOp)
+FRIT_UNARY(sin, math::SinOp)
+FRIT_UNARY(cos, math::CosOp)
+FRIT_UNARY(tan, math::TanOp)
+FRIT_UNARY(asin, math::AsinOp)
+FRIT_UNARY(acos, math::AcosOp)
+FRIT_UNARY(atan, math::AtanOp)
+FRIT_UNARY(sinh, math::SinhOp)
+FRIT_UNARY(cosh, math::CoshOp)
+FRIT_UNARY(asinh, math::AsinhOp)
+FRIT_UNARY(acosh, math::AcoshOp)
+FRIT_UNARY(atanh, math::AtanhOp)
+FRIT_UNARY(tanh, math::TanhOp)
+FRIT_UNARY(erf, math::ErfOp)
+FRIT_UNARY(floor, math::FloorOp)
+FRIT_UNARY(ceil, math::CeilOp)
+FRIT_UNARY(round, math::RoundEvenOp)
+#undef FRIT_UNARY
+
+Scalar ScalarBuilder::sigmoid(Scalar x) { return 1.0 / (1.0 + exp(neg(x))); }
+
+Scalar ScalarBuilder::softplus(Scalar x) {
+  return max(x, constant(0, x)) + log1p(exp(neg(abs(x))));
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison, selection, bits
+//===----------------------------------------------------------------------===//
+
+Scalar ScalarBuilder::compare(Compare predicate, Scalar x, Scalar y) {
+  using F = arith::CmpFPredicate;
+  using I = arith::CmpIPredicate;
+  static constexpr F floats[] = {F::OEQ, F::UNE, F::OLT, F::OLE, F::OGT, F::OGE};
+  static constexpr I integers[] = {I::eq,  I::ne,  I::slt,
+                                   I::sle, I::sgt, I::sge};
+  static constexpr I naturals[] = {I::eq,  I::ne,  I::ult,
+                                   I::ule, I::ugt, I::uge};
+  auto i = static_cast<size_t>(predicate);
+  Value result;
+  if (x.isFloat())
+    result = arith::CmpFOp::create(b, floats[i], x.value, y.value);
+  else
+    // false < true, so i1 compares as an unsigned number.
+    result = arith::CmpIOp::create(
+        b, x.isUnsigned || x.isBool() ? naturals[i] : integers[i], x.value,
+        y.value);
+  return {result, false, this};
+}
+
+Scalar ScalarBuilder::isNaN(Scalar x) {
+  return {arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x.value, x.value),
+          false, this};
+}
+
+Scalar ScalarBuilder::isInf(Scalar x, bool negative, bool positive) {
+  double inf = std::numeric_limits<double>::infinity();
+  Scalar none = {arith::ConstantOp::create(b, b.getBoolAttr(false)), false,
+                 this};
+  Scalar below =
+      negative ? compare(Compare::eq, x, constant(-inf, x)) : none;
+  Scalar above = positive ? compare(Compare::eq, x, constant(inf, x)) : none;
+  return bitOr(below, above);
+}
+
+Scalar ScalarBuilder::select(Scalar condition, Scalar x, Scalar y) {
+  return make(
+      arith::SelectOp::create(b, condition.value, x.value, y.value), x);
+}
+Scalar ScalarBuilder::bitAnd(Scalar x, Scalar y) {
+  return make(arith::AndIOp::create(b, x.value, y.value), x);
+}
+Scalar ScalarBuilder::bitOr(Scalar x, Scalar y) {
+  return make(arith::OrIOp::create(b, x.value, y.value), x);
+}
+Scalar ScalarBuilder::bitXor(Scalar x, Scalar y) {
+  return make(arith::XOrIOp::create(b, x.value, y.value), x);
+}
+Scalar ScalarBuilder::bitNot(Scalar x) {
+  auto ones = arith::ConstantOp::create(b, b.getIntegerAttr(x.type(), -1));
+  return make(arith::XOrIOp::create(b, x.value, ones), x);
+}
+Scalar ScalarBuilder::shiftLeft(Scalar x, Scalar y) {
+  return make(arith::ShLIOp::create(b, x.value, y.value), x);
+}
+Scalar ScalarBuilder::shiftRight(Scalar x, Scalar y) {
+  return make(arith::ShRUIOp::create(b, x.value, y.value), x);
+}
+
+//===----------------------------------------------------------------------===//
+// Casts
+//===----------------------------------------------------------------------===//
+
+/// A float as an integer of `type`: towards zero, saturating, NaN to 0.
+static Value floatToInteger(ImplicitLocOpBuilder &b, Value x, IntegerType type,
+                            bool isUnsigned) {
+  unsigned bits = type.getWidth();
+  double low = isUnsigned ? 0.0 : -std::ldexp(1.0, bits - 1);
+  double past = std::ldexp(1.0, isUnsigned ? bits : bits - 1);
+  auto constant = [&](double v) -> Value {
+    return arith::ConstantOp::create(b, b.getFloatAttr(x.getType(), v));
+  };
+  auto integer = [&](const APInt &v) -> Value {
+    return arith::ConstantOp::create(b, b.getIntegerAttr(type, v));
+  };
+  // Outside the range the conversion is poison, so its operand is replaced.
+  Value fits = arith::AndIOp::create(
+      b,
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, x, constant(low)),
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, constant(past)));
+  Value safe = arith::SelectOp::create(b, fits, x, constant(0));
+  Value inside = isUnsigned
+                     ? Value(arith::FPToUIOp::create(b, type, safe))
+                     : Value(arith::FPToSIOp::create(b, type, safe));
+  Value above =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, x, constant(past));
+  Value below =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, constant(low));
+  APInt most = isUnsigned ? APInt::getMaxValue(bits)
+                          : APInt::getSignedMaxValue(bits);
+  APInt least =
+      isUnsigned ? APInt::getZero(bits) : APInt::getSignedMinValue(bits);
+  Value result = arith::SelectOp::create(b, above, integer(most), inside);
+  return arith::SelectOp::create(b, below, integer(least), result);
+}
+
+Scalar ScalarBuilder::cast(Scalar x, Type storage) {
+  Type to = bodyType(storage);
+  bool toUnsigned = storage.isUnsignedInteger();
+  auto result = [&](Value v) { return Scalar{v, toUnsigned, this}; };
+  // Bool first: it is an i1 and any number but 0 is true.
+  if (to.isInteger(1))
+    return x.isBool() ? x : compare(Compare::ne, x, constant(0, x));
+  if (x.type() == to)
+    return result(x.value);
+  if (x.isBool()) {
+    if (isa<FloatType>(to))
+      return result(arith::UIToFPOp::create(b, to, x.value));
+    return result(arith::ExtUIOp::create(b, to, x.value));
+  }
+  unsigned from = x.type().getIntOrFloatBitWidth();
+  unsigned width = to.getIntOrFloatBitWidth();
+  if (x.isFloat()) {
+    if (auto integer = dyn_cast<IntegerType>(to))
+      return result(floatToInteger(b, x.value, integer, toUnsigned));
+    if (width > from)
+      return result(arith::ExtFOp::create(b, to, x.value));
+    return result(arith::TruncFOp::create(b, to, x.value));
+  }
+  if (isa<FloatType>(to))
+    return result(x.isUnsigned
+                      ? Value(arith::UIToFPOp::create(b, to, x.value))
+                      : Value(arith::SIToFPOp::create(b, to, x.value)));
+  if (width < from)
+    return result(arith::TruncIOp::create(b, to, x.value));
+  return result(x.isUnsigned ? Value(arith::ExtUIOp::create(b, to, x.value))
+                             : Value(arith::ExtSIOp::create(b, to, x.value)));
+}

@@ -1,0 +1,52 @@
+//===- Structure.cpp - Constants, views and fusions -------------------------===//
+
+#include "dialects/nn/NN.h"
+
+using namespace mlir;
+using namespace frit::nn;
+
+#define GET_OP_CLASSES
+#include "dialects/nn/Structure.cpp.inc"
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  if (getX().getType() == getY().getType())
+    return getX();
+  if (auto inner = getX().getDefiningOp<ReshapeOp>()) {
+    getXMutable().assign(inner.getX());
+    return getY();
+  }
+  return {};
+}
+
+LogicalResult ReshapeOp::verify() {
+  auto from = getX().getType(), to = getY().getType();
+  if (from.hasStaticShape() && to.hasStaticShape() &&
+      from.getNumElements() != to.getNumElements())
+    return emitOpError() << shapeText(from.getShape()) << " has "
+                         << from.getNumElements() << " elements, but "
+                         << shapeText(to.getShape()) << " takes "
+                         << to.getNumElements();
+  return success();
+}
+
+LogicalResult FusionOp::verify() {
+  Block &block = getBody().front();
+  if (block.getArgumentTypes() != getInputs().getTypes())
+    return emitOpError("its block's arguments differ from its inputs");
+  auto yield = cast<YieldOp>(block.getTerminator());
+  if (yield.getOperandTypes() != getResultTypes())
+    return emitOpError("yields values of other types than its results");
+  return success();
+}
+
+Operation *FusionOp::getAnchor() {
+  Operation *anchor = nullptr;
+  for (Operation &op : getBody().front().without_terminator()) {
+    if (isa<MatmulOp, ConvOp>(op))
+      return &op;
+    anchor = &op;
+  }
+  return anchor;
+}

@@ -1,0 +1,121 @@
+//===- Structure.td - Constants, views and fusions --------------------------===//
+
+include "dialects/nn/Base.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+def NN_Skeleton : I32EnumAttr<"Skeleton", "how a fusion runs", [
+    I32EnumAttrCase<"generic", 0>,   // a thread per output element
+    I32EnumAttrCase<"map", 1>,       // contiguous elements, vectorised
+    I32EnumAttrCase<"row", 2>,       // reductions of rows and what is around
+    I32EnumAttrCase<"transpose", 3>, // tiled through shared memory
+    I32EnumAttrCase<"gemm", 4>,      // a matmul and its epilogue
+    I32EnumAttrCase<"conv", 5>,      // a convolution and its epilogue
+    I32EnumAttrCase<"host", 6>       // a loop nest of the cpu target
+  ]> {
+  let cppNamespace = "::frit::nn";
+  let genSpecializedAttr = 0;
+}
+
+def NN_ScheduleAttr : AttrDef<NN_Dialect, "Schedule"> {
+  let mnemonic = "schedule";
+  let summary = "The skeleton that runs a fusion and its shape";
+  let description = [{
+    Set on a fusion before planning. `vector` elements are handled at a time by
+    a thread, `threads` threads make a block, and each keeps `per_thread`
+    elements of a row in registers. `library` asks for cuBLASLt or cuDNN, with
+    the skeleton as the fallback.
+  }];
+  let parameters = (ins EnumParameter<NN_Skeleton>:$skeleton,
+      DefaultValuedParameter<"int64_t", "1">:$vector,
+      DefaultValuedParameter<"int64_t", "256">:$threads,
+      DefaultValuedParameter<"int64_t", "1">:$perThread,
+      DefaultValuedParameter<"bool", "false">:$library);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+def NN_ConstantOp : NN_Op<"constant", "", [ConstantLike]> {
+  let summary = "A weight or another tensor known when compiling.";
+  let description = [{
+    `name` is the weight's name in the model; constants the compiler made have
+    none. Large values are `dense_resource`, whose bytes may be mapped from the
+    model's file.
+  }];
+  let arguments = (ins ElementsAttr:$value, OptionalAttr<StrAttr>:$name);
+  let results = (outs NN_Tensor:$y);
+  let assemblyFormat = "($name^)? $value attr-dict";
+  let hasFolder = 1;
+  let extraMethodDefinitions = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *, ::std::optional<::mlir::Location>,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      Adaptor op(operands, attributes, properties, regions);
+      types.push_back(op.getValue().getType());
+      return ::mlir::success();
+    }
+  }];
+}
+
+def NN_ReshapeOp : NN_Op<"reshape", ""> {
+  let summary = "The same elements in the same order under another shape.";
+  let description = [{
+    A view: it costs nothing. The shape is the result's; importers work out
+    ONNX's 0 and -1.
+  }];
+  let arguments = (ins NN_Tensor:$x, DenseI64ArrayAttr:$shape);
+  let results = (outs NN_Tensor:$y);
+  let hasFolder = 1;
+  let hasVerifier = 1;
+  let extraMethodDefinitions = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *, ::std::optional<::mlir::Location>,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      Adaptor op(operands, attributes, properties, regions);
+      types.push_back(::mlir::RankedTensorType::get(
+          op.getShape(), ::frit::nn::elementTypes(operands)[0]));
+      return ::mlir::success();
+    }
+  }];
+}
+
+def NN_YieldOp : Op<NN_Dialect, "yield", [
+    Pure, Terminator, ReturnLike, ParentOneOf<["FusionOp"]>]> {
+  let summary = "The results of a fusion.";
+  let arguments = (ins Variadic<NN_Tensor>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+def NN_FusionOp : Op<NN_Dialect, "fusion", [
+    Pure, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "Operators that become one kernel.";
+  let description = [{
+    The block's arguments are the inputs, in order, with their types. The
+    schedule is set by the target before planning.
+  }];
+  let arguments = (ins Variadic<NN_Tensor>:$inputs,
+                   OptionalAttr<NN_ScheduleAttr>:$schedule);
+  let results = (outs Variadic<NN_Tensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $inputs `)` (`schedule` $schedule^)? attr-dict `:`
+    functional-type($inputs, $outputs) $body
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The operator whose schedule the fusion has: its contraction, else its
+    /// last operator.
+    ::mlir::Operation *getAnchor();
+  }];
+}

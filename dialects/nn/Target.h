@@ -1,0 +1,44 @@
+//===- Target.h - What passes ask about the machine they compile for --------===//
+//
+// Passes over nn know no hardware. What depends on it they ask through this
+// interface, which codegen/cpu and codegen/cuda implement and Pipeline.cpp
+// hands to the passes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DIALECTS_NN_TARGET_H
+#define FRIT_DIALECTS_NN_TARGET_H
+
+#include "dialects/nn/NN.h"
+
+namespace frit::nn {
+
+/// One `-march`. Immutable; passes may call it from several threads.
+class Target {
+public:
+  virtual ~Target() = default;
+
+  /// "sm_90a", "x86-64-v3".
+  virtual llvm::StringRef arch() const = 0;
+
+  /// Whether `conv` runs faster with its channels last.
+  virtual bool prefersChannelsLast(ConvOp conv) const = 0;
+
+  /// Whether a fusion with this composite whole has a schedule; otherwise it is
+  /// decomposed before fusion.
+  virtual bool keepsWhole(CompositeOp composite) const = 0;
+
+  /// Whether `next`, which reads the last of `fused` (a matmul or conv and
+  /// what has joined it so far), can join its kernel. Everything else about
+  /// fusion is the same on every target.
+  virtual bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
+                             mlir::Operation *next) const = 0;
+
+  /// The schedule of a fusion. Every fusion has one: what no fast skeleton
+  /// takes is generic, and `-Rpass-missed=schedule` says why.
+  virtual ScheduleAttr schedule(FusionOp fusion) const = 0;
+};
+
+} // namespace frit::nn
+
+#endif // FRIT_DIALECTS_NN_TARGET_H

@@ -1,0 +1,31 @@
+//===- Window.td - Pooling ---------------------------------------------------===//
+
+include "dialects/nn/Base.td"
+
+class NN_Pool<string mnemonic> : NN_Structural<mnemonic, ""> {
+  let results = (outs NN_NumberTensor:$y);
+}
+
+def NN_MaxPoolOp : NN_Pool<"max_pool"> {
+  let summary = "Largest element under a window over the spatial dimensions.";
+  let description = [{
+    Lists have an entry per spatial dimension; `pads` are the leading pads of
+    all of them, then the trailing ones, and never win. `shape` is the spatial
+    shape of the result, which importers work out from ONNX's ceil_mode.
+  }];
+  let arguments = (ins NN_NumberTensor:$x, DenseI64ArrayAttr:$window,
+                   DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+                   DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$shape,
+                   UnitAttr:$channels_last);
+}
+
+def NN_AvgPoolOp : NN_Pool<"avg_pool"> {
+  let summary = "Mean of the elements under a window.";
+  let description = [{
+    As `max_pool`. Pads count as zeros with `include_pad`, else not at all.
+  }];
+  let arguments = (ins NN_FloatTensor:$x, DenseI64ArrayAttr:$window,
+                   DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+                   DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$shape,
+                   UnitAttr:$include_pad, UnitAttr:$channels_last);
+}
