@@ -35,7 +35,7 @@
 #define __forceinline__ inline
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
-#define __align__(n) alignas(n)
+#define __align__(n) __attribute__((aligned(n)))
 // One block runs at a time, so a block's memory can be the program's.
 #define __shared__ static
 
@@ -48,6 +48,13 @@ struct dim3 {
 namespace emu {
 
 enum class State { ready, atBlockBarrier, atWarpBarrier, done };
+
+/// `bytes` bytes to be copied, then zeros up to `width`.
+struct Copy {
+  void *to;
+  const void *from;
+  int bytes, width, group;
+};
 
 struct Thread {
   static constexpr size_t kStackBytes = 96 << 10;
@@ -62,6 +69,9 @@ struct Thread {
   unsigned mask = 0;
   uint64_t slot = 0;
   const char *where = "start";
+  /// Asynchronous copies not yet made, and the group that is open.
+  std::vector<Copy> copies;
+  int openGroup = 0;
 };
 
 struct Machine {
@@ -142,6 +152,8 @@ inline void prepare(Thread &thread, unsigned index) {
   thread.warp = index / 32;
   thread.state = State::ready;
   thread.where = "start";
+  thread.copies.clear();
+  thread.openGroup = 0;
   if (!thread.stack)
     thread.stack.reset(new char[Thread::kStackBytes]);
   memcpy(thread.stack.get(), &Thread::kCanary, sizeof(Thread::kCanary));
@@ -285,6 +297,41 @@ template <class T> T exchange(unsigned mask, T value, unsigned source) {
   // Nobody offers anew before all have read.
   yieldToWarp(mask, "shuffle");
   return value;
+}
+
+/// Lets the lanes of a full warp read what each of them points to: calls
+/// `use(pointerOf, lane)` when all have come.
+template <class T, class Use> void withWarp(const T *mine, const Use &use) {
+  Thread &me = *machine.current;
+  me.slot = reinterpret_cast<uint64_t>(mine);
+  yieldToWarp(~0u, "matrix instruction");
+  auto pointerOf = [first = &machine.threads[me.warp * 32]](unsigned lane) {
+    return reinterpret_cast<const T *>(first[lane].slot);
+  };
+  use(pointerOf, me.lane);
+  yieldToWarp(~0u, "matrix instruction");
+}
+
+inline void copyAsync(void *to, const void *from, int bytes, int width) {
+  Thread &me = *machine.current;
+  me.copies.push_back({to, from, bytes, width, me.openGroup});
+}
+inline void commitCopies() { ++machine.current->openGroup; }
+
+/// Makes the copies of all closed groups but the last `pending`, no sooner.
+inline void waitCopies(int pending) {
+  Thread &me = *machine.current;
+  auto kept = me.copies.begin();
+  for (const Copy &copy : me.copies) {
+    if (copy.group >= me.openGroup - pending) {
+      *kept++ = copy;
+      continue;
+    }
+    memcpy(copy.to, copy.from, copy.bytes);
+    memset(static_cast<char *>(copy.to) + copy.bytes, 0,
+           copy.width - copy.bytes);
+  }
+  me.copies.erase(kept, me.copies.end());
 }
 
 } // namespace emu

@@ -114,7 +114,7 @@ template <class T, int N> struct alignas(N * sizeof(T)) Pack { T at[N]; };
 
 /// How many of V elements of T fit one access: the largest power of two that
 /// divides V and stays within 16 bytes.
-template <class T, int V> constexpr int packOf() {
+template <class T, int V> __device__ constexpr int packOf() {
   int n = 1;
   while (V % (2 * n) == 0 && 2 * n * int(sizeof(T)) <= 16)
     n *= 2;

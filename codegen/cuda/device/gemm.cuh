@@ -1,0 +1,160 @@
+//===- gemm.cuh - Own matrix products -------------------------------------===//
+//
+// D[b] = epilogue(A[b]·B[b] + bias + R[b]), all row major, with the meaning of
+// artifact::Gemm. What it multiplies is a struct of constants, so that every
+// index calculation and every absent operand folds away:
+//
+//   struct P {
+//     using A = frit::f16;  using B = frit::f16;  using D = frit::f16;
+//     using Bias = frit::f16;
+//     static constexpr int64_t m, n, k, batch;
+//     static constexpr int64_t lda, ldb, ldd, strideA, strideB, strideD;
+//     static constexpr bool transposeA, transposeB;
+//     using Epilogue = frit::Relu;                  // see tile.cuh
+//     static constexpr int tileM = 64, tileN = 64;  // each 64 or 128
+//   };
+//
+// Blocks have 256 threads and need no dynamic shared memory. A good grid is
+// (ceil(n / tileN), ceil(m / tileM), batch), each within the device's limit;
+// any grid is right. Tiles of 128 pay where they leave enough blocks to fill
+// the device.
+//
+// f16 and bf16 go to the tensor cores where lda, ldb, strideA and strideB are
+// multiples of 8; A and B must then start at multiples of 16 bytes, as buffers
+// do. Everything else is multiplied on the ordinary cores.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_GEMM_CUH
+#define FRIT_DEVICE_GEMM_CUH
+
+#include "frit/mma.cuh"
+#include "frit/tile.cuh"
+
+namespace frit {
+
+/// Whether a product may use the tensor cores.
+template <class P>
+inline constexpr bool kGemmUsesMma =
+    kHasMma && kSame<typename P::A, typename P::B> &&
+    (kSame<typename P::A, f16> || kSame<typename P::A, bf16>) &&
+    P::lda % 8 == 0 && P::ldb % 8 == 0 && P::strideA % 8 == 0 &&
+    P::strideB % 8 == 0;
+
+/// Whether two neighbours of a row of D are one access.
+template <class P>
+inline constexpr bool kGemmStoresPairs =
+    P::n % 2 == 0 && P::ldd % 2 == 0 && P::strideD % 2 == 0;
+
+/// `count` elements of 16 bits that exist from `at` on: at most 8, in bytes.
+__device__ inline int pieceBytes(int64_t size, int64_t at) {
+  return at >= size ? 0 : size - at >= 8 ? 16 : int(size - at) * 2;
+}
+
+/// The tile of D whose corner is (row, col), on the ordinary cores.
+template <class P>
+__device__ inline void
+gemmTile(const typename P::A *a, const typename P::B *b,
+         const typename P::Bias *bias, const typename P::D *r,
+         typename P::D *d, int64_t row, int64_t col) {
+  using Acc = SumOf<typename P::A>;
+  auto loadA = [&](int m, int k) {
+    int64_t i = row + m;
+    if (i >= P::m || k >= P::k)
+      return Acc(0);
+    return Acc(load(a[P::transposeA ? k * P::lda + i : i * P::lda + k]));
+  };
+  auto loadB = [&](int n, int k) {
+    int64_t j = col + n;
+    if (j >= P::n || k >= P::k)
+      return Acc(0);
+    return Acc(load(b[P::transposeB ? j * P::ldb + k : k * P::ldb + j]));
+  };
+  auto emit = [&](int m, int n, Acc sum) {
+    int64_t i = row + m, j = col + n;
+    if (i < P::m && j < P::n)
+      finishElement<typename P::Epilogue>(sum, bias ? bias + j : nullptr,
+                                          r ? r + i * P::ldd + j : nullptr,
+                                          d + i * P::ldd + j);
+  };
+  multiplyTile<Acc, P::tileM, P::tileN, !P::transposeA, P::transposeB>(
+      int(P::k), loadA, loadB, emit);
+}
+
+/// The tile of D whose corner is (row, col), on the tensor cores.
+template <class P>
+__device__ inline void
+gemmTileMma(const typename P::A *a, const typename P::B *b,
+            const typename P::Bias *bias, const typename P::D *r,
+            typename P::D *d, int64_t row, int64_t col) {
+  // Where a piece lies wholly outside, its address is the matrix's first: a
+  // copy of no bytes still wants an address that could be read.
+  auto copyA = [&](void *to, int m, int k) {
+    int64_t i = row + m;
+    int bytes = P::transposeA ? (k < P::k ? pieceBytes(P::m, i) : 0)
+                              : (i < P::m ? pieceBytes(P::k, k) : 0);
+    int64_t at = P::transposeA ? k * P::lda + i : i * P::lda + k;
+    copyAsync(to, a + (bytes ? at : 0), bytes);
+  };
+  auto copyB = [&](void *to, int n, int k) {
+    int64_t j = col + n;
+    int bytes = P::transposeB ? (j < P::n ? pieceBytes(P::k, k) : 0)
+                              : (k < P::k ? pieceBytes(P::n, j) : 0);
+    int64_t at = P::transposeB ? j * P::ldb + k : k * P::ldb + j;
+    copyAsync(to, b + (bytes ? at : 0), bytes);
+  };
+  auto emit = [&](int m, int n, float(&pair)[2]) {
+    int64_t i = row + m, j = col + n, at = i * P::ldd + j;
+    if (i >= P::m)
+      return;
+    if constexpr (kGemmStoresPairs<P>) {
+      if (j >= P::n)
+        return;
+      float more[2];
+      if (bias) {
+        loadVector(more, bias + j);
+        pair[0] += more[0];
+        pair[1] += more[1];
+      }
+      if (r) {
+        loadVector(more, r + at);
+        pair[0] += more[0];
+        pair[1] += more[1];
+      }
+      pair[0] = typename P::Epilogue()(pair[0]);
+      pair[1] = typename P::Epilogue()(pair[1]);
+      storeVector(d + at, pair);
+    } else {
+      for (int c = 0; c < 2 && j + c < P::n; ++c)
+        finishElement<typename P::Epilogue>(
+            pair[c], bias ? bias + j + c : nullptr, r ? r + at + c : nullptr,
+            d + at + c);
+    }
+  };
+  multiplyTileMma<typename P::A, P::tileM, P::tileN, !P::transposeA,
+                  P::transposeB>(int(P::k), copyA, copyB, emit);
+}
+
+/// The whole product; null for an absent bias or residual.
+template <class P>
+__device__ inline void gemm(const typename P::A *a, const typename P::B *b,
+                            const typename P::Bias *bias,
+                            const typename P::D *r, typename P::D *d) {
+  for (int64_t i = blockIdx.z; i < P::batch; i += gridDim.z)
+    for (int64_t row = int64_t(blockIdx.y) * P::tileM; row < P::m;
+         row += int64_t(gridDim.y) * P::tileM)
+      for (int64_t col = int64_t(blockIdx.x) * P::tileN; col < P::n;
+           col += int64_t(gridDim.x) * P::tileN) {
+        const auto *residual = r ? r + i * P::strideD : nullptr;
+        if constexpr (kGemmUsesMma<P>)
+          gemmTileMma<P>(a + i * P::strideA, b + i * P::strideB, bias, residual,
+                         d + i * P::strideD, row, col);
+        else
+          gemmTile<P>(a + i * P::strideA, b + i * P::strideB, bias, residual,
+                      d + i * P::strideD, row, col);
+      }
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_GEMM_CUH

@@ -1,0 +1,281 @@
+//===- mma.cuh - Tensor cores and asynchronous copies ---------------------===//
+//
+// The instructions of sm_80 and later that gemm.cuh and conv.cuh are made of,
+// each with a host body for the emulator. Names and fragment layouts follow the
+// PTX ISA, "Warp Level Matrix Instructions" and "Data Movement".
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_MMA_CUH
+#define FRIT_DEVICE_MMA_CUH
+
+#include "frit/base.cuh"
+
+namespace frit {
+
+/// Whether the target has what this file needs.
+#if defined(FRIT_EMULATE) || __CUDA_ARCH__ >= 800
+inline constexpr bool kHasMma = true;
+#else
+inline constexpr bool kHasMma = false;
+#endif
+
+#ifdef FRIT_EMULATE
+
+/// Copies happen as late as they may: a missing wait reads old bytes.
+inline void copyAsync(void *to, const void *from, int bytes) {
+  emu::copyAsync(to, from, bytes, 16);
+}
+inline void commitCopies() { emu::commitCopies(); }
+template <int Pending> inline void waitCopies() { emu::waitCopies(Pending); }
+
+/// Element `col` of the 8 × 8 matrix's row `row` goes to a lane by these rules.
+template <bool Transposed>
+inline void loadMatrices(uint32_t (&out)[4], const void *row) {
+  emu::withWarp(row, [&](auto rowOf, unsigned lane) {
+    for (unsigned i = 0; i < 4; ++i) {
+      uint16_t pair[2];
+      for (unsigned j = 0; j < 2; ++j) {
+        unsigned r = lane / 4, c = lane % 4 * 2 + j;
+        if (Transposed)
+          std::swap(r, c);
+        pair[j] = static_cast<const uint16_t *>(rowOf(i * 8 + r))[c];
+      }
+      out[i] = pair[0] | uint32_t(pair[1]) << 16;
+    }
+  });
+}
+
+template <class T>
+inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  struct Operands {
+    const uint32_t *a, *b;
+  };
+  auto value = [](uint32_t pair, unsigned i) {
+    return load(T{uint16_t(pair >> 16 * (i % 2))});
+  };
+  Operands mine = {a, b};
+  emu::withWarp(&mine, [&](auto operandsOf, unsigned lane) {
+    for (unsigned i = 0; i < 4; ++i) {
+      unsigned row = lane / 4 + i / 2 * 8, col = lane % 4 * 2 + i % 2;
+      for (unsigned k = 0; k < 16; ++k) {
+        const Operands &forA = *operandsOf(row % 8 * 4 + k % 8 / 2);
+        const Operands &forB = *operandsOf(col * 4 + k % 8 / 2);
+        c[i] += value(forA.a[row / 8 + k / 8 * 2], k) *
+                value(forB.b[k / 8], k);
+      }
+    }
+  });
+}
+
+#else
+
+__device__ inline uint32_t sharedAddress(const void *pointer) {
+  return uint32_t(__cvta_generic_to_shared(pointer));
+}
+
+/// Starts copying 16 bytes into shared memory; those past `bytes` are zeros.
+__device__ inline void copyAsync(void *to, const void *from, int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   sharedAddress(to)),
+               "l"(from), "r"(bytes)
+               : "memory");
+}
+
+/// Closes a group of copies.
+__device__ inline void commitCopies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/// Waits until at most the last `Pending` groups are under way.
+template <int Pending> __device__ inline void waitCopies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+}
+
+/// Loads four 8 × 8 matrices of 16-bit elements. Lane l gives the address of row
+/// l % 8 of matrix l / 8, and gets of each matrix the elements (l / 4, l % 4 * 2)
+/// and the one after it; of the transposed matrix where `Transposed`.
+template <bool Transposed>
+__device__ inline void loadMatrices(uint32_t (&out)[4], const void *row) {
+  uint32_t address = sharedAddress(row);
+  if constexpr (Transposed)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 "
+                 "{%0, %1, %2, %3}, [%4];"
+                 : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+                 : "r"(address)
+                 : "memory");
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
+                 "{%0, %1, %2, %3}, [%4];"
+                 : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+                 : "r"(address)
+                 : "memory");
+}
+
+/// c += a · b for a 16 × 16 matrix a and a 16 × 8 matrix b of T, f16 or bf16.
+template <class T>
+__device__ inline void mma(float (&c)[4], const uint32_t (&a)[4],
+                           const uint32_t (&b)[2]);
+template <>
+__device__ inline void mma<f16>(float (&c)[4], const uint32_t (&a)[4],
+                                const uint32_t (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+template <>
+__device__ inline void mma<bf16>(float (&c)[4], const uint32_t (&a)[4],
+                                 const uint32_t (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+#endif
+
+//===----------------------------------------------------------------------===//
+// An operand's part of a tile in shared memory
+//===----------------------------------------------------------------------===//
+
+/// 32 steps of k by `Size` rows or columns of 16-bit elements, in pieces of 8
+/// that are contiguous in memory: along k, or across it. Pieces are permuted so
+/// that the 8 pieces one matrix load reads lie in different banks.
+template <int Size, bool AlongK> struct OperandTile {
+  static constexpr int kDepth = 32;
+  static constexpr int kPieces = Size * kDepth / 8;
+
+  struct alignas(16) Piece {
+    uint16_t bits[8];
+  };
+  Piece pieces[kPieces];
+
+  /// Where the piece that holds element (row, k) lies.
+  __device__ Piece *at(int row, int k) {
+    if constexpr (AlongK)
+      return &pieces[row * (kDepth / 8) + (k / 8 ^ (row / 2 & 3))];
+    else
+      return &pieces[k * (Size / 8) + (row / 8 ^ (k & 7))];
+  }
+  __device__ static int rowOf(int piece) {
+    return AlongK ? piece / (kDepth / 8) : piece % (Size / 8) * 8;
+  }
+  __device__ static int stepOf(int piece) {
+    return AlongK ? piece % (kDepth / 8) * 8 : piece / (Size / 8);
+  }
+
+  /// The fragment of `mma`'s a: rows [row, row + 16), steps [k, k + 16).
+  __device__ void loadA(uint32_t (&a)[4], int row, int k) {
+    int lane = threadIdx.x % 32, matrix = lane / 8;
+    row += matrix % 2 * 8;
+    k += matrix / 2 * 8;
+    loadMatrices<!AlongK>(a, AlongK ? at(row + lane % 8, k)
+                                    : at(row, k + lane % 8));
+  }
+
+  /// The fragments of two of `mma`'s b: columns [col, col + 8) and the next 8.
+  __device__ void loadB(uint32_t (&b)[2][2], int col, int k) {
+    int lane = threadIdx.x % 32, matrix = lane / 8;
+    col += matrix / 2 * 8;
+    k += matrix % 2 * 8;
+    uint32_t both[4];
+    loadMatrices<!AlongK>(both, AlongK ? at(col + lane % 8, k)
+                                       : at(col, k + lane % 8));
+    b[0][0] = both[0];
+    b[0][1] = both[1];
+    b[1][0] = both[2];
+    b[1][1] = both[3];
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// The tile
+//===----------------------------------------------------------------------===//
+
+/// Like multiplyTile of tile.cuh, by 8 warps on the tensor cores. The callbacks
+/// move 8 elements at once: `copyA(to, m, k)` and `copyB(to, n, k)` start the
+/// copy of a piece, zeros outside the matrix; `emit(m, n, pair)` takes two
+/// neighbours of a row.
+///
+/// Copies run Stages - 1 steps ahead of the multiplication. All stages together
+/// stay within the 48 KB that a kernel has without asking for more.
+template <class T, int TileM, int TileN, bool AlongKA, bool AlongKB,
+          class CopyA, class CopyB, class Emit>
+__device__ inline void multiplyTileMma(int depth, const CopyA &copyA,
+                                       const CopyB &copyB, const Emit &emit) {
+  using TileA = OperandTile<TileM, AlongKA>;
+  using TileB = OperandTile<TileN, AlongKB>;
+  constexpr int kThreads = 256, kDepth = TileA::kDepth;
+  constexpr int Stages = TileM + TileN > 192 ? 3 : 4;
+  constexpr int warpM = TileM / 2, warpN = TileN / 4;
+  constexpr int countM = warpM / 16, countN = warpN / 8;
+  static_assert(countM > 0 && countN % 2 == 0);
+  __shared__ TileA tilesA[Stages];
+  __shared__ TileB tilesB[Stages];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int firstM = warp % 2 * warpM, firstN = warp / 2 * warpN;
+  const int steps = (depth + kDepth - 1) / kDepth;
+
+  auto fetch = [&](int step) {
+    // A group is committed even when it is empty: waiting counts groups.
+    if (step < steps) {
+      TileA &a = tilesA[step % Stages];
+      TileB &b = tilesB[step % Stages];
+      for (int i = threadIdx.x; i < TileA::kPieces; i += kThreads) {
+        int m = TileA::rowOf(i), k = TileA::stepOf(i);
+        copyA(a.at(m, k), m, step * kDepth + k);
+      }
+      for (int i = threadIdx.x; i < TileB::kPieces; i += kThreads) {
+        int n = TileB::rowOf(i), k = TileB::stepOf(i);
+        copyB(b.at(n, k), n, step * kDepth + k);
+      }
+    }
+    commitCopies();
+  };
+
+  float sums[countM][countN][4] = {};
+  // The tile before this one may still be read.
+  __syncthreads();
+#pragma unroll
+  for (int step = 0; step < Stages - 1; ++step)
+    fetch(step);
+  for (int step = 0; step < steps; ++step) {
+    waitCopies<Stages - 2>();
+    // Everyone's copies are there, and nobody reads the stage that is next.
+    __syncthreads();
+    fetch(step + Stages - 1);
+    TileA &tileA = tilesA[step % Stages];
+    TileB &tileB = tilesB[step % Stages];
+#pragma unroll
+    for (int k = 0; k < kDepth; k += 16) {
+      uint32_t a[countM][4], b[countN / 2][2][2];
+#pragma unroll
+      for (int i = 0; i < countM; ++i)
+        tileA.loadA(a[i], firstM + i * 16, k);
+#pragma unroll
+      for (int j = 0; j < countN / 2; ++j)
+        tileB.loadB(b[j], firstN + j * 16, k);
+#pragma unroll
+      for (int i = 0; i < countM; ++i)
+#pragma unroll
+        for (int j = 0; j < countN; ++j)
+          mma<T>(sums[i][j], a[i], b[j / 2][j % 2]);
+    }
+  }
+  waitCopies<0>();
+#pragma unroll
+  for (int i = 0; i < countM; ++i)
+#pragma unroll
+    for (int j = 0; j < countN; ++j)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float pair[2] = {sums[i][j][half * 2], sums[i][j][half * 2 + 1]};
+        emit(firstM + i * 16 + half * 8 + lane / 4,
+             firstN + j * 8 + lane % 4 * 2, pair);
+      }
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_MMA_CUH

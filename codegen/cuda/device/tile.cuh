@@ -1,0 +1,172 @@
+//===- tile.cuh - One tile of a product, on the ordinary cores ------------===//
+//
+// What gemm.cuh and conv.cuh share for element types and shapes that the tensor
+// cores do not take, and the functions that end either kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_TILE_CUH
+#define FRIT_DEVICE_TILE_CUH
+
+#include "frit/base.cuh"
+
+namespace frit {
+
+//===----------------------------------------------------------------------===//
+// Epilogues: the activation, applied once bias and residual are added
+//===----------------------------------------------------------------------===//
+
+struct Identity {
+  template <class T> __device__ T operator()(T x) const { return x; }
+};
+struct Relu {
+  template <class T> __device__ T operator()(T x) const {
+    return maximum(x, T(0));
+  }
+};
+struct Gelu {
+  __device__ float operator()(float x) const {
+    return 0.5f * x * (1.0f + erf(x * 0.70710678f));
+  }
+};
+struct GeluTanh {
+  __device__ float operator()(float x) const {
+    return 0.5f * x *
+           (1.0f + tanh(0.79788456f * (x + 0.044715f * x * x * x)));
+  }
+};
+struct Silu {
+  __device__ float operator()(float x) const { return x / (1.0f + exp(-x)); }
+};
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+template <class T, class U> inline constexpr bool kSame = false;
+template <class T> inline constexpr bool kSame<T, T> = true;
+
+/// What products of T are summed in: float for the floats up to 32 bits, double
+/// for f64, 32 bits for the small integers.
+template <class T> struct Sum {
+  using Type = T;
+};
+template <> struct Sum<f16> {
+  using Type = float;
+};
+template <> struct Sum<bf16> {
+  using Type = float;
+};
+template <> struct Sum<int8_t> {
+  using Type = int32_t;
+};
+template <> struct Sum<uint8_t> {
+  using Type = int32_t;
+};
+template <> struct Sum<int16_t> {
+  using Type = int32_t;
+};
+template <> struct Sum<uint16_t> {
+  using Type = int32_t;
+};
+template <class T> using SumOf = typename Sum<T>::Type;
+
+/// acc + bias + residual through the epilogue; absent operands are null, which
+/// the compiler knows where this is inlined.
+template <class Epilogue, class Acc, class Bias, class D>
+__device__ inline void finishElement(Acc acc, const Bias *bias, const D *r,
+                                     D *d) {
+  if (bias)
+    acc += Acc(load(*bias));
+  if (r)
+    acc += Acc(load(*r));
+  store(*d, Epilogue()(acc));
+}
+
+//===----------------------------------------------------------------------===//
+// The tile
+//===----------------------------------------------------------------------===//
+
+/// Threads of the blocks of gemm and conv.
+inline constexpr int kTileThreads = 256;
+
+/// Multiplies TileM × k by k × TileN and calls `emit(m, n, sum)` for every
+/// element. `loadA(m, k)` and `loadB(n, k)` give one value each, zero outside
+/// the matrix; m and n count from the tile's corner. AlongK says that k is the
+/// direction in which an operand is contiguous, so that neighbouring threads
+/// read neighbouring elements.
+///
+/// Each of 16 × 16 threads keeps TileM / 16 × TileN / 16 sums, in groups of 4
+/// neighbours that one shared-memory access serves; the next 16 steps of k are
+/// on their way from memory while the current ones are multiplied.
+template <class Acc, int TileM, int TileN, bool AlongKA, bool AlongKB,
+          class LoadA, class LoadB, class Emit>
+__device__ inline void multiplyTile(int depth, const LoadA &loadA,
+                                    const LoadB &loadB, const Emit &emit) {
+  constexpr int TileK = 16;
+  constexpr int perThreadM = TileM / 16, perThreadN = TileN / 16;
+  static_assert(perThreadM % 4 == 0 && perThreadN % 4 == 0);
+  // Padded by 4, which keeps 16-byte alignment of f32 rows and spreads the
+  // stores of threads that walk along k over the banks.
+  __shared__ __align__(16) Acc tileA[TileK][TileM + 4];
+  __shared__ __align__(16) Acc tileB[TileK][TileN + 4];
+  const int thread = threadIdx.x;
+  const int x = thread % 16 * 4, y = thread / 16 * 4;
+
+  auto rowOf = [&](int i, int tile, bool alongK) {
+    int element = i * kTileThreads + thread;
+    return alongK ? element / TileK : element % tile;
+  };
+  auto stepOf = [&](int i, int tile, bool alongK) {
+    int element = i * kTileThreads + thread;
+    return alongK ? element % TileK : element / tile;
+  };
+  Acc nextA[perThreadM], nextB[perThreadN];
+  auto fetch = [&](int k) {
+#pragma unroll
+    for (int i = 0; i < perThreadM; ++i)
+      nextA[i] = loadA(rowOf(i, TileM, AlongKA), k + stepOf(i, TileM, AlongKA));
+#pragma unroll
+    for (int i = 0; i < perThreadN; ++i)
+      nextB[i] = loadB(rowOf(i, TileN, AlongKB), k + stepOf(i, TileN, AlongKB));
+  };
+
+  Acc sums[perThreadM][perThreadN] = {};
+  fetch(0);
+  for (int k = 0; k < depth; k += TileK) {
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < perThreadM; ++i)
+      tileA[stepOf(i, TileM, AlongKA)][rowOf(i, TileM, AlongKA)] = nextA[i];
+#pragma unroll
+    for (int i = 0; i < perThreadN; ++i)
+      tileB[stepOf(i, TileN, AlongKB)][rowOf(i, TileN, AlongKB)] = nextB[i];
+    __syncthreads();
+    if (k + TileK < depth)
+      fetch(k + TileK);
+#pragma unroll
+    for (int step = 0; step < TileK; ++step) {
+      Acc a[perThreadM], b[perThreadN];
+#pragma unroll
+      for (int i = 0; i < perThreadM; ++i)
+        a[i] = tileA[step][i / 4 * 64 + y + i % 4];
+#pragma unroll
+      for (int j = 0; j < perThreadN; ++j)
+        b[j] = tileB[step][j / 4 * 64 + x + j % 4];
+#pragma unroll
+      for (int i = 0; i < perThreadM; ++i)
+#pragma unroll
+        for (int j = 0; j < perThreadN; ++j)
+          sums[i][j] += a[i] * b[j];
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < perThreadM; ++i)
+#pragma unroll
+    for (int j = 0; j < perThreadN; ++j)
+      emit(i / 4 * 64 + y + i % 4, j / 4 * 64 + x + j % 4, sums[i][j]);
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_TILE_CUH
