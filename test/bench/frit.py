@@ -1,0 +1,74 @@
+"""Drives fritc and frit-run of an unpacked bundle."""
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+
+from measure import relative_error
+
+
+class Failure(Exception):
+    pass
+
+
+class Frit:
+    def __init__(self, bundle: Path, march: str, flags: list[str], work: Path):
+        self.bin = bundle / "bin"
+        self.march, self.flags, self.work = march, flags, work
+
+    def call(self, tool: str, *args: str, timeout: float = 300
+             ) -> tuple[subprocess.CompletedProcess, float]:
+        """The finished process and the seconds it took."""
+        start = time.time()
+        try:
+            done = subprocess.run([self.bin / tool, *args], text=True,
+                                  capture_output=True, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{tool}: not done after {timeout:.0f} s")
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip()[-500:]
+            raise Failure(f"{tool}: exit status {done.returncode}: {said}")
+        return done, time.time() - start
+
+    def version(self) -> str:
+        return self.call("fritc", "--version")[0].stdout.strip()
+
+    def compile(self, onnx: Path, precision: str, name: str
+                ) -> tuple[Path, dict]:
+        artifact = self.work / f"{name}.so"
+        done, seconds = self.call(
+            "fritc", str(onnx), "-o", str(artifact), f"-march={self.march}",
+            f"-fprecision={precision}", "-ftime-report", *self.flags)
+        (self.work / f"{name}.compile.log").write_text(done.stderr)
+        return artifact, dict(compile_s=round(seconds, 2),
+                              artifact_MiB=artifact.stat().st_size >> 20)
+
+    def info(self, artifact: Path) -> dict:
+        done, _ = self.call("frit-run", str(artifact), "--info", "--json")
+        target = next(t for t in json.loads(done.stdout)["targets"]
+                      if t["arch"] == self.march)
+        return dict(
+            kernels=target["kernels_per_call"],
+            library_calls=target["library_calls"],
+            arena_MiB=round(target["arena_bytes"] / 2**20, 2),
+            arena_bound_MiB=round(target["arena_lower_bound"] / 2**20, 2))
+
+    def check(self, artifact: Path, given: str, reference: Path) -> dict:
+        """Starts a process for one call, then compares what it wrote."""
+        _, first = self.call("frit-run", str(artifact), given)
+        written = artifact.with_suffix(".npz")
+        self.call("frit-run", str(artifact), given, f"--output=@{written}")
+        with np.load(written) as out, np.load(reference) as expected:
+            errors = [relative_error(out[name], expected[name])
+                      for name in expected.files]
+        written.unlink()
+        return dict(error=max(errors), first_output_s=round(first, 2))
+
+    def bench(self, artifact: Path, given: str) -> dict:
+        """Device time of a call whose inputs are on the device already."""
+        done, _ = self.call("frit-run", str(artifact), given, "--bench",
+                            "--no-transfers", "--json")
+        result = json.loads(done.stdout)
+        return {key: result[key] for key in ("ms", "p10", "p90", "runs")}

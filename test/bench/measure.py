@@ -1,0 +1,45 @@
+"""Times a call on the GPU, and says how far two arrays are apart."""
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+
+def measure(call: Callable[[int], object], seconds: float = 2.0,
+            least: int = 10, most: int = 300) -> dict:
+    """Milliseconds from a GPU event before call(i) to one after it, the host's
+    launching between them included; `first_s` is what the warm-up took."""
+    start = time.time()
+    for i in range(4):
+        call(i)
+    torch.cuda.synchronize()
+    first = time.time() - start
+
+    times: list[float] = []
+    start = time.time()
+    while len(times) < least or (len(times) < most
+                                 and time.time() - start < seconds):
+        before, after = (torch.cuda.Event(enable_timing=True) for _ in "ba")
+        torch.cuda.synchronize()
+        before.record()
+        call(len(times))
+        after.record()
+        after.synchronize()
+        times.append(before.elapsed_time(after))
+    deciles = statistics.quantiles(times, n=10)
+    return dict(ms=round(statistics.median(times), 4),
+                p10=round(deciles[0], 4), p90=round(deciles[-1], 4),
+                runs=len(times), first_s=round(first, 2))
+
+
+def relative_error(out: np.ndarray, expected: np.ndarray) -> float:
+    """‖out − expected‖ / ‖expected‖ in double precision; infinite where the
+    shapes differ or something is not a number."""
+    if out.shape != expected.shape:
+        return float("inf")
+    expected = expected.astype(np.float64)
+    apart = np.linalg.norm((out.astype(np.float64) - expected).ravel())
+    error = apart / np.linalg.norm(expected.ravel())
+    return float(error) if np.isfinite(error) else float("inf")

@@ -1,0 +1,49 @@
+"""What a PyTorch user runs today: eager, and what torch.compile makes of it."""
+import copy
+
+import numpy as np
+import torch
+from torch import nn
+
+from measure import measure, relative_error
+
+BACKENDS = {
+    "eager": None,
+    "compile": "default",
+    "graph": "reduce-overhead",  # torch.compile's kernels in a CUDA graph
+    "autotune": "max-autotune",
+}
+DTYPES = {"fp32": torch.float32, "tf32": torch.float32,
+          "fp16": torch.float16, "bf16": torch.bfloat16}
+
+
+def prepare(module: nn.Module, inputs: list[torch.Tensor], precision: str):
+    """A copy of the module, and the inputs, in the precision and the memory
+    order that suit PyTorch best."""
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.benchmark = True
+    dtype = DTYPES[precision]
+    module = copy.deepcopy(module).to(dtype)
+    inputs = [x.to("cuda", dtype if x.is_floating_point() else x.dtype)
+              for x in inputs]
+    if any(isinstance(part, nn.BatchNorm2d) for part in module.modules()):
+        module = module.to(memory_format=torch.channels_last)
+        inputs = [x.to(memory_format=torch.channels_last) for x in inputs]
+    return module, inputs
+
+
+def run(backend: str, module: nn.Module, inputs: list[torch.Tensor],
+        precision: str, expected: np.ndarray, timed: bool) -> dict:
+    """`expected` is the answer to the first input."""
+    torch._dynamo.reset()
+    torch.cuda.reset_peak_memory_stats()
+    module, inputs = prepare(module, inputs, precision)
+    mode = BACKENDS[backend]
+    f = torch.compile(module, mode=mode, dynamic=False) if mode else module
+    with torch.inference_mode():
+        error = relative_error(f(inputs[0]).float().cpu().numpy(), expected)
+        result = dict(error=error)
+        if timed:
+            result |= measure(lambda i: f(inputs[i % len(inputs)]))
+    return result | dict(peak_MiB=torch.cuda.max_memory_allocated() >> 20)

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Holds frit to PyTorch on real models, for results and for time, on one GPU.
+
+    run.py --bundle DIR [--only 'resnet50/fp16'] [--backends frit,eager]
+
+Every row (model/precision/batch) is exported by PyTorch, compiled by fritc, run,
+compared with PyTorch's float32 answer, and timed beside PyTorch in this same
+process. Each result is one JSON line; a table of all of them ends the output.
+"""
+import argparse
+import gc
+import json
+import math
+import re
+import shlex
+import subprocess
+import sys
+import time
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import peers
+from frit import Failure, Frit
+
+sys.path.append(str(Path(__file__).parent.parent / "models"))
+import zoo  # noqa: E402
+
+BATCHES = {"resnet50": (1, 32, 128), "bert-large": (1, 32),
+           "vit-b16": (1, 32), "gpt3-small": (1,)}
+# Greatest accepted ‖out − ref‖ / ‖ref‖; tf32 rounds operands as fp16 does.
+LIMITS = {"fp32": 1e-4, "tf32": 1e-2, "fp16": 1e-2, "bf16": 3e-2}
+ROTATED = 4  # inputs a peer is timed on in turn
+
+
+class Bench:
+    def __init__(self, args: argparse.Namespace):
+        self.args = args
+        self.start = time.time()
+        self.results: list[dict] = []
+        self.module = None  # of the model whose rows are running
+        self.work = args.work
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.frit = Frit(args.bundle, args.march, args.fritc, self.work)
+
+    def report(self, **result) -> None:
+        if "error" in result:
+            error = result["error"]
+            result["pass"] = error <= LIMITS[result["row"].split("/")[1]]
+            result["error"] = (float(f"{error:.3g}")
+                               if math.isfinite(error) else None)
+        self.results.append(result)
+        print(json.dumps(result), flush=True)
+
+    def export(self, name: str, batch: int) -> Path:
+        """The row's files, without suffix. The answer is written last, so where
+        there is one the other files are whole."""
+        stem = self.work / f"{name}-{self.args.exporter}-b{batch}"
+        answer = Path(f"{stem}.npz")
+        if self.args.no_export_cache:
+            answer.unlink(missing_ok=True)
+        if not answer.exists():
+            model = zoo.ZOO[name]["full"]
+            zoo.export(model, self.module, self.args.exporter,
+                       Path(f"{stem}.onnx"), batch)
+            zoo.reference(model, self.module, stem, batch)
+        return stem
+
+    def row(self, name: str, batch: int, precision: str) -> None:
+        model = zoo.ZOO[name]["full"]
+        row = f"{name}/{precision}/b{batch}"
+        stem = self.export(name, batch)
+        for backend in self.args.backends:
+            if time.time() - self.start > self.args.budget:
+                self.report(row=row, backend=backend, skipped="out of budget")
+                continue
+            gc.collect()
+            torch.cuda.empty_cache()
+            try:
+                if backend == "frit":
+                    result = self.run_frit(row, stem, model, precision)
+                else:
+                    result = self.run_peer(backend, stem, model, batch,
+                                           precision)
+            except (Failure, RuntimeError) as failure:
+                result = dict(failed=f"{type(failure).__name__}: {failure}")
+            self.report(row=row, backend=backend, **result)
+
+    def run_frit(self, row: str, stem: Path, model: zoo.Model,
+                 precision: str) -> dict:
+        given = f"--input={model.input}=@{stem}.{model.input}.npy"
+        artifact, result = self.frit.compile(
+            Path(f"{stem}.onnx"), precision, row.replace("/", "-"))
+        result |= self.frit.info(artifact)
+        result |= self.frit.check(artifact, given, Path(f"{stem}.npz"))
+        if not self.args.check_only:
+            result |= self.frit.bench(artifact, given)
+        artifact.unlink()
+        return result
+
+    def run_peer(self, backend: str, stem: Path, model: zoo.Model, batch: int,
+                 precision: str) -> dict:
+        first = torch.from_numpy(np.load(f"{stem}.{model.input}.npy"))
+        others = [zoo.draw(model, batch, seed=2 + i)
+                  for i in range(ROTATED - 1)]
+        with np.load(f"{stem}.npz") as answers:
+            expected = answers[model.output]
+        return peers.run(backend, self.module, [first, *others], precision,
+                         expected, timed=not self.args.check_only)
+
+    def run(self) -> None:
+        for name, batches in BATCHES.items():
+            rows = [(batch, precision) for batch in batches
+                    for precision in LIMITS
+                    if re.search(self.args.only, f"{name}/{precision}/b{batch}")]
+            if rows:
+                self.module = zoo.make(zoo.ZOO[name]["full"], "cuda")
+            for batch, precision in rows:
+                self.row(name, batch, precision)
+
+    def table(self) -> str:
+        """Markdown: a line per row, milliseconds per backend."""
+        backends = self.args.backends
+        lines = ["| row | " + " | ".join(f"{b} ms" for b in backends)
+                 + " | error | kernels + calls | arena / bound MiB"
+                 " | compile s | first output s |",
+                 "|---" * (len(backends) + 6) + "|"]
+        for row in dict.fromkeys(r["row"] for r in self.results):
+            of = {r["backend"]: r for r in self.results if r["row"] == row}
+            frit = of.get("frit", {})
+            cells = [row, *(str(of[b].get("ms", "–")) for b in backends)]
+            if "error" in frit:
+                mark = "" if frit["pass"] else " **over the limit**"
+                cells += [f"{frit['error']}{mark}",
+                          f"{frit['kernels']} + {frit['library_calls']}",
+                          f"{frit['arena_MiB']} / {frit['arena_bound_MiB']}",
+                          str(frit["compile_s"]), str(frit["first_output_s"])]
+            else:
+                cells += ["–"] * 5
+            lines.append("| " + " | ".join(cells) + " |")
+        return "\n".join(lines)
+
+
+def parse() -> argparse.Namespace:
+    major, minor = torch.cuda.get_device_capability()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    add = parser.add_argument
+    add("--bundle", type=Path, required=True, metavar="DIR",
+        help="the unpacked portable bundle: bin/fritc, bin/frit-run")
+    add("--only", default="", metavar="REGEX",
+        help="rows to run, such as resnet50/fp16/b1$")
+    add("--backends", default="frit,eager,compile",
+        type=lambda names: names.split(","),
+        help=f"frit, {', '.join(peers.BACKENDS)}")
+    add("--budget", type=float, default=540, metavar="SECONDS",
+        help="start nothing after this long")
+    add("--check-only", action="store_true", help="compare, time nothing")
+    add("--exporter", choices=zoo.EXPORTERS, default=zoo.EXPORTERS[0])
+    add("--march", default=f"sm_{major}{minor}{'a' * (major >= 9)}")
+    add("--fritc", default=[], type=shlex.split, metavar="FLAGS",
+        help="more flags for the compiler")
+    add("--work", type=Path, default=Path("/tmp/frit-bench"), metavar="DIR",
+        help="where exports are kept from one run to the next")
+    add("--no-export-cache", action="store_true", help="export anew")
+    return parser.parse_args()
+
+
+def main() -> int:
+    bench = Bench(parse())
+    driver = subprocess.run(
+        ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
+        capture_output=True, text=True).stdout.strip()
+    frit = (bench.frit.version() if "frit" in bench.args.backends else None)
+    print(json.dumps(dict(
+        date=date.today().isoformat(), gpu=torch.cuda.get_device_name(),
+        driver=driver, torch=torch.__version__, frit=frit,
+        cudnn=torch.backends.cudnn.version(),
+        command=shlex.join(sys.argv))), flush=True)
+    bench.run()
+    print(bench.table())
+    bad = [r for r in bench.results
+           if "failed" in r or (r["backend"] == "frit"
+                                and not r.get("pass", True))]
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
