@@ -1,0 +1,189 @@
+//===- Plan.cpp - The plan dialect --------------------------------------------===//
+
+#include "dialects/plan/Plan.h"
+
+#include "dialects/nn/NN.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace frit::plan;
+
+#include "dialects/plan/Dialect.cpp.inc"
+
+#include "dialects/plan/Enums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/plan/Attributes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/plan/Plan.cpp.inc"
+
+void PlanDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/plan/Plan.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/plan/Attributes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Queries
+//===----------------------------------------------------------------------===//
+
+uint64_t frit::plan::byteSize(Type buffer) {
+  auto type = cast<MemRefType>(buffer);
+  uint64_t bits = type.getElementType().getIntOrFloatBitWidth();
+  return type.getNumElements() * std::max<uint64_t>(bits / 8, 1);
+}
+
+BufferOp frit::plan::rootOf(Value buffer, uint64_t *offset) {
+  uint64_t total = 0;
+  while (auto view = buffer.getDefiningOp<ViewOp>()) {
+    total += view.getOffset();
+    buffer = view.getSource();
+  }
+  if (offset)
+    *offset = total;
+  return buffer.getDefiningOp<BufferOp>();
+}
+
+bool frit::plan::isStep(Operation *op) {
+  return isa<LaunchOp, GemmOp, ConvOp, CopyOp>(op);
+}
+
+SmallVector<Value> frit::plan::readsOf(Operation *step) {
+  return TypeSwitch<Operation *, SmallVector<Value>>(step)
+      .Case<LaunchOp, GemmOp, ConvOp>(
+          [](auto op) { return SmallVector<Value>(op.getInputs()); })
+      .Case([](CopyOp op) { return SmallVector<Value>{op.getSource()}; })
+      .Default({});
+}
+
+SmallVector<Value> frit::plan::writesOf(Operation *step) {
+  return TypeSwitch<Operation *, SmallVector<Value>>(step)
+      .Case([](LaunchOp op) { return SmallVector<Value>(op.getOutputs()); })
+      .Case<GemmOp, ConvOp>([](auto op) {
+        SmallVector<Value> values(op.getOutputs());
+        if (op.getWorkspace())
+          values.push_back(op.getWorkspace());
+        return values;
+      })
+      .Case([](CopyOp op) { return SmallVector<Value>{op.getTarget()}; })
+      .Default({});
+}
+
+static void collectNames(Location loc, llvm::SetVector<StringRef> &names) {
+  TypeSwitch<LocationAttr>(loc)
+      .Case([&](NameLoc l) { names.insert(l.getName().getValue()); })
+      .Case([&](FusedLoc l) {
+        for (Location inner : l.getLocations())
+          collectNames(inner, names);
+      })
+      .Case([&](CallSiteLoc l) { collectNames(l.getCallee(), names); });
+}
+
+std::string frit::plan::nodeNames(Location loc) {
+  llvm::SetVector<StringRef> names;
+  collectNames(loc, names);
+  return llvm::join(names, ", ");
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+ListOp ProgramOp::getList(StringRef name) {
+  return dyn_cast_or_null<ListOp>(
+      mlir::SymbolTable::lookupSymbolIn(*this, name));
+}
+
+LogicalResult ProgramOp::verify() {
+  for (Operation &op : getBody().front())
+    if (!isa<KernelOp, ListOp>(op))
+      return op.emitOpError("may not stand in a plan.program");
+  return success();
+}
+
+LogicalResult KernelOp::verify() {
+  Block &block = getBody().front();
+  if (!llvm::hasSingleElement(block))
+    return emitOpError("holds one nn.fusion and nothing else");
+  auto fusion = dyn_cast<nn::FusionOp>(block.front());
+  if (!fusion || !llvm::equal(fusion.getInputs(), block.getArguments()))
+    return emitOpError("holds one nn.fusion of its block's arguments");
+  return success();
+}
+
+LogicalResult BufferOp::verify() {
+  bool byIndex = getSpace() == Space::input || getSpace() == Space::output;
+  if (byIndex != getIndex().has_value())
+    return emitOpError("inputs and outputs, and only they, have an index");
+  if ((getSpace() == Space::constant) != getSymbol().has_value())
+    return emitOpError("constants, and only they, have a name");
+  if (!cast<MemRefType>(getBuffer().getType()).hasStaticShape())
+    return emitOpError("a plan's shapes are static");
+  return success();
+}
+
+LogicalResult ViewOp::verify() {
+  if (getOffset() < 0 ||
+      getOffset() + byteSize(getView().getType()) >
+          byteSize(getSource().getType()))
+    return emitOpError("reaches past the end of its buffer");
+  return success();
+}
+
+/// Whether a step's buffers are those of the kernel it names.
+static LogicalResult verifyKernel(Operation *step, FlatSymbolRefAttr name,
+                                  size_t inputs, size_t outputs) {
+  auto program = step->getParentOfType<ProgramOp>();
+  auto kernel = dyn_cast_or_null<KernelOp>(
+      mlir::SymbolTable::lookupSymbolIn(program, name.getAttr()));
+  if (!kernel)
+    return step->emitOpError() << name << " is no kernel of this program";
+  if (kernel.getFusion()->getNumOperands() != inputs ||
+      kernel.getFusion()->getNumResults() != outputs)
+    return step->emitOpError()
+           << name << " takes " << kernel.getFusion()->getNumOperands()
+           << " inputs and " << kernel.getFusion()->getNumResults()
+           << " outputs";
+  return success();
+}
+
+LogicalResult LaunchOp::verify() {
+  return verifyKernel(*this, getKernelAttr(), getInputs().size(),
+                      getOutputs().size());
+}
+
+template <typename Op> static LogicalResult verifyContraction(Op op) {
+  size_t inputs = 2 + op.getBias() + op.getResidual();
+  if (op.getInputs().size() != inputs || op.getOutputs().size() != 1)
+    return op.emitOpError() << "takes " << inputs << " inputs and one output";
+  if (op.getFallbackAttr())
+    return verifyKernel(op, op.getFallbackAttr(), inputs, 1);
+  return success();
+}
+
+LogicalResult GemmOp::verify() {
+  if (getLd().size() != 3 || getBatchStrides().size() != 3)
+    return emitOpError("ld and batch_strides are those of A, B and D");
+  return verifyContraction(*this);
+}
+
+LogicalResult ConvOp::verify() {
+  if (getStrides().size() != 2 || getPads().size() != 4 ||
+      getDilations().size() != 2)
+    return emitOpError("has two spatial dimensions");
+  return verifyContraction(*this);
+}
+
+LogicalResult CopyOp::verify() {
+  if (byteSize(getSource().getType()) != byteSize(getTarget().getType()))
+    return emitOpError("copies buffers of one size");
+  return success();
+}

@@ -1,0 +1,205 @@
+//===- Plan.td - The plan dialect: what the runtime executes -----------------===//
+//
+// A plan is static: buffers at fixed places, steps in order. It is what the
+// artifact serialises, printed and read back by frit-opt.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_PLAN
+#define FRIT_PLAN
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Plan_Dialect : Dialect {
+  let name = "plan";
+  let cppNamespace = "::frit::plan";
+  let summary = "What the runtime executes for one target";
+  let description = [{
+    A `plan.program` holds the kernels of a target and two lists of steps:
+    `prepare`, run once when a module is loaded, and `main`, run per call. Steps
+    name their buffers; `plan-memory` gives every arena buffer its offset.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+def Plan_Buffer : MemRefOf<[AnyType]>;
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+def Plan_Space : I32EnumAttr<"Space", "which memory a buffer lies in", [
+    I32EnumAttrCase<"input", 0>, I32EnumAttrCase<"output", 1>,
+    I32EnumAttrCase<"constant", 2>, I32EnumAttrCase<"arena", 3>,
+    I32EnumAttrCase<"prepared", 4>]> {
+  let cppNamespace = "::frit::plan";
+  let genSpecializedAttr = 0;
+}
+def Plan_SpaceAttr : EnumAttr<Plan_Dialect, Plan_Space, "space">;
+
+def Plan_Activation : I32EnumAttr<"Activation", "what a contraction ends with", [
+    I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"relu", 1>,
+    I32EnumAttrCase<"gelu_tanh", 2>, I32EnumAttrCase<"gelu", 3>,
+    I32EnumAttrCase<"silu", 4>]> {
+  let cppNamespace = "::frit::plan";
+  let genSpecializedAttr = 0;
+}
+def Plan_ActivationAttr : EnumAttr<Plan_Dialect, Plan_Activation, "activation">;
+
+//===----------------------------------------------------------------------===//
+// Structure
+//===----------------------------------------------------------------------===//
+
+class Plan_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Plan_Dialect, mnemonic, traits>;
+
+def Plan_ProgramOp : Plan_Op<"program", [
+    Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
+  let summary = "The plan of one target.";
+  let description = [{
+    `arena_bytes` is what a context allocates, `lower_bound` the peak of live
+    bytes that no placement beats; `prepare_bytes` is the arena of the prepare
+    list and `prepared_bytes` the memory it fills. Set by `plan-memory`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$arch,
+      OptionalAttr<I64Attr>:$arena_bytes, OptionalAttr<I64Attr>:$lower_bound,
+      OptionalAttr<I64Attr>:$prepare_bytes,
+      OptionalAttr<I64Attr>:$prepared_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name $arch attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The list named `name` ("prepare", "main"), or null.
+    ListOp getList(::llvm::StringRef name);
+  }];
+}
+
+def Plan_KernelOp : Plan_Op<"kernel", [
+    Symbol, IsolatedFromAbove, NoTerminator, SingleBlock,
+    HasParent<"ProgramOp">]> {
+  let summary = "A kernel of our own: one nn.fusion, shared by its launches.";
+  let description = [{
+    The block's arguments are the fusion's inputs. Its parameters are a pointer
+    for each input, then for each output. Code generation adds `source` and the
+    launch's shape; on the cpu target `grid[0]` counts independent work items.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+      OptionalAttr<DenseI64ArrayAttr>:$grid,
+      OptionalAttr<DenseI64ArrayAttr>:$block,
+      OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<StrAttr>:$source);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The nn.fusion it computes.
+    ::mlir::Operation *getFusion() { return &getBody().front().front(); }
+  }];
+}
+
+def Plan_ListOp : Plan_Op<"list", [
+    Symbol, NoTerminator, SingleBlock, HasParent<"ProgramOp">]> {
+  let summary = "Steps in the order they run.";
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+def Plan_BufferOp : Plan_Op<"buffer", [Pure]> {
+  let summary = "A buffer in one of the runtime's memories.";
+  let description = [{
+    `index` counts inputs and outputs, `symbol` names a constant, `offset` is in
+    bytes within the arena or prepared memory.
+  }];
+  let arguments = (ins Plan_SpaceAttr:$space, OptionalAttr<I64Attr>:$index,
+      OptionalAttr<StrAttr>:$symbol, OptionalAttr<I64Attr>:$offset);
+  let results = (outs Plan_Buffer:$buffer);
+  let assemblyFormat = [{
+    $space (`[` $index^ `]`)? ($symbol^)? (`at` $offset^)? attr-dict `:`
+    type($buffer)
+  }];
+  let hasVerifier = 1;
+}
+
+def Plan_ViewOp : Plan_Op<"view", [Pure]> {
+  let summary = "The bytes of a buffer from `offset` on, as another shape.";
+  let arguments = (ins Plan_Buffer:$source, DefaultValuedAttr<I64Attr, "0">:$offset);
+  let results = (outs Plan_Buffer:$view);
+  let assemblyFormat = [{
+    $source (`at` $offset^)? attr-dict `:` type($source) `to` type($view)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+class Plan_Step<string mnemonic> : Plan_Op<mnemonic, [
+    AttrSizedOperandSegments, HasParent<"ListOp">]> {
+  let hasVerifier = 1;
+}
+
+def Plan_LaunchOp : Plan_Step<"launch"> {
+  let summary = "Runs a kernel.";
+  let arguments = (ins FlatSymbolRefAttr:$kernel,
+      Variadic<Plan_Buffer>:$inputs, Variadic<Plan_Buffer>:$outputs);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:`
+    type($inputs) `->` type($outputs)
+  }];
+}
+
+class Plan_Contraction<string mnemonic> : Plan_Step<mnemonic> {
+  let description = [{
+    The fields are those of the struct of the same name in frit/artifact.h.
+    `fallback` runs over the same buffers where the library cannot.
+  }];
+  let assemblyFormat = [{
+    (`fallback` $fallback^)? `(` $inputs `)` `->` `(` $outputs `)`
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict `:`
+    type($inputs) `->` type($outputs)
+  }];
+  dag operands = (ins OptionalAttr<FlatSymbolRefAttr>:$fallback,
+      Variadic<Plan_Buffer>:$inputs, Variadic<Plan_Buffer>:$outputs,
+      Optional<Plan_Buffer>:$workspace);
+}
+
+def Plan_GemmOp : Plan_Contraction<"gemm"> {
+  let summary = "A batched matrix product by cuBLASLt or the host's kernel.";
+  let arguments = !con(operands, (ins
+      I64Attr:$m, I64Attr:$n, I64Attr:$k, I64Attr:$batch,
+      DenseI64ArrayAttr:$ld, DenseI64ArrayAttr:$batch_strides,
+      UnitAttr:$transpose_a, UnitAttr:$transpose_b, UnitAttr:$tf32,
+      UnitAttr:$bias, UnitAttr:$residual,
+      DefaultValuedAttr<Plan_ActivationAttr, "::frit::plan::Activation::none">
+          :$activation));
+}
+
+def Plan_ConvOp : Plan_Contraction<"conv"> {
+  let summary = "A convolution by cuDNN or the host's kernel.";
+  let arguments = !con(operands, (ins
+      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+      DenseI64ArrayAttr:$dilations, I64Attr:$group, UnitAttr:$channels_last,
+      UnitAttr:$tf32, UnitAttr:$bias, UnitAttr:$residual,
+      DefaultValuedAttr<Plan_ActivationAttr, "::frit::plan::Activation::none">
+          :$activation));
+}
+
+def Plan_CopyOp : Plan_Op<"copy", [HasParent<"ListOp">]> {
+  let summary = "Copies a buffer's bytes over another's.";
+  let arguments = (ins Plan_Buffer:$source, Plan_Buffer:$target);
+  let assemblyFormat = [{
+    $source `to` $target attr-dict `:` type($source) `to` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // FRIT_PLAN

@@ -1,0 +1,29 @@
+# How lit runs the tests: `tools/check`, or lit build/dev/test for one folder.
+import os
+import shutil
+
+import lit.formats
+
+config.name = "frit"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "models", "bench", "emulator"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.build_dir, "test")
+
+path = [os.path.join(config.build_dir, "bin"), config.llvm_tools]
+config.environment["PATH"] = os.pathsep.join(path + [os.environ["PATH"]])
+for name in ("HOME", "CUDA_HOME", "FRIT_NVRTC"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+config.substitutions += [
+    ("%python", config.python),
+    ("%src", config.source_dir),
+    ("%models", os.path.join(config.test_source_root, "models")),
+]
+
+if config.nvrtc:
+    config.available_features.add("nvrtc")
+if shutil.which("nvidia-smi"):
+    config.available_features.add("gpu")

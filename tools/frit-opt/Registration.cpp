@@ -1,0 +1,19 @@
+//===- Registration.cpp - What frit-opt knows ---------------------------------===//
+
+#include "tools/frit-opt/Registration.h"
+
+#include "dialects/nn/NN.h"
+#include "dialects/plan/Plan.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void frit::registerEverything(DialectRegistry &registry) {
+  registry.insert<nn::NNDialect, plan::PlanDialect, arith::ArithDialect,
+                  func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
+                  memref::MemRefDialect, scf::SCFDialect,
+                  tensor::TensorDialect>();
+  registerCanonicalizerPass();
+  registerCSEPass();
+}
