@@ -191,57 +191,76 @@ inline bool releaseWarp(Thread *warp, unsigned size) {
   return any;
 }
 
-/// Frees whoever can go on once no thread is ready; false if none can.
-inline bool release() {
-  auto &threads = machine.threads;
-  size_t alive = 0, atBarrier = 0;
-  for (const Thread &thread : threads) {
-    alive += thread.state != State::done;
-    atBarrier += thread.state == State::atBlockBarrier;
+inline uint64_t random() {
+  machine.random = machine.random * 6364136223846793005u + 1442695040888963407u;
+  return machine.random >> 33;
+}
+
+/// Calls `visit(i)` for every i below `count`, from a random one on, up or
+/// down.
+template <class Visit> void shuffled(size_t count, const Visit &visit) {
+  size_t i = random() % count, step = random() & 1 ? 1 : count - 1;
+  for (size_t k = 0; k < count; ++k, i = (i + step) % count)
+    visit(i);
+}
+
+inline void resume(Thread &thread) {
+  machine.current = &thread;
+  emuSwitch(&machine.schedulerStack, thread.stackPointer);
+  if (memcmp(thread.stack.get(), &Thread::kCanary, sizeof(uint64_t))) {
+    fail("stack overflow", thread);
+    abort();
   }
-  if (alive == 0)
-    return false;
-  if (alive == atBarrier) {
-    if (alive != threads.size())
-      fail("__syncthreads after some threads have returned", threads[0]);
-    for (Thread &thread : threads)
-      if (thread.state == State::atBlockBarrier)
-        thread.state = State::ready;
-    return true;
-  }
+}
+
+/// Runs a warp as far as it gets without the others, which is what shows a
+/// barrier that is missing between warps.
+inline bool runWarp(Thread *warp, unsigned size) {
   bool any = false;
-  for (size_t first = 0; first < threads.size(); first += 32)
-    any |= releaseWarp(&threads[first],
-                       std::min<size_t>(32, threads.size() - first));
-  if (!any)
-    for (const Thread &thread : threads)
-      if (thread.state != State::done) {
-        fail("deadlock: a barrier or shuffle that not all reach", thread);
-        break;
-      }
+  for (bool ran = true; ran || releaseWarp(warp, size); any |= ran) {
+    ran = false;
+    shuffled(size, [&](size_t lane) {
+      if (warp[lane].state != State::ready)
+        return;
+      ran = true;
+      resume(warp[lane]);
+    });
+  }
   return any;
 }
 
-/// Runs every ready thread once, from a random one on, up or down.
-inline bool runReady() {
-  machine.random = machine.random * 6364136223846793005u + 1442695040888963407u;
-  size_t count = machine.threads.size();
-  size_t i = (machine.random >> 33) % count;
-  size_t step = machine.random >> 63 ? count - 1 : 1;
+inline bool runWarps() {
+  auto &threads = machine.threads;
   bool any = false;
-  for (size_t k = 0; k < count; ++k, i = (i + step) % count) {
-    Thread &thread = machine.threads[i];
-    if (thread.state != State::ready)
-      continue;
-    any = true;
-    machine.current = &thread;
-    emuSwitch(&machine.schedulerStack, thread.stackPointer);
-    if (memcmp(thread.stack.get(), &Thread::kCanary, sizeof(uint64_t))) {
-      fail("stack overflow", thread);
-      abort();
-    }
-  }
+  shuffled((threads.size() + 31) / 32, [&](size_t warp) {
+    any |= runWarp(&threads[warp * 32],
+                   std::min<size_t>(32, threads.size() - warp * 32));
+  });
   return any;
+}
+
+/// Frees the block at its barrier once no warp gets further; false at the end.
+inline bool releaseBlock() {
+  auto &threads = machine.threads;
+  size_t alive = 0;
+  const Thread *stuck = nullptr;
+  for (const Thread &thread : threads) {
+    alive += thread.state != State::done;
+    if (thread.state == State::atWarpBarrier)
+      stuck = &thread;
+  }
+  if (alive == 0)
+    return false;
+  if (stuck) {
+    fail("deadlock: a barrier or shuffle that not all reach", *stuck);
+    return false;
+  }
+  if (alive != threads.size())
+    fail("__syncthreads after some threads have returned", threads[0]);
+  for (Thread &thread : threads)
+    if (thread.state == State::atBlockBarrier)
+      thread.state = State::ready;
+  return true;
 }
 
 /// Runs `body` in every thread of the grid; false if a block got stuck, whose
@@ -261,7 +280,7 @@ inline bool launch(dim3 grid, dim3 block, size_t sharedBytes,
         machine.shared.assign(sharedBytes + 128, char(0xCD));
         for (size_t i = 0; i < machine.threads.size(); ++i)
           prepare(machine.threads[i], i);
-        while (runReady() || release()) {
+        while (runWarps() || releaseBlock()) {
         }
         if (machine.failures != failuresBefore)
           return false;

@@ -36,10 +36,10 @@ namespace frit {
 /// Whether a product may use the tensor cores.
 template <class P>
 inline constexpr bool kGemmUsesMma =
-    kHasMma && kSame<typename P::A, typename P::B> &&
-    (kSame<typename P::A, f16> || kSame<typename P::A, bf16>) &&
-    P::lda % 8 == 0 && P::ldb % 8 == 0 && P::strideA % 8 == 0 &&
-    P::strideB % 8 == 0;
+    kHasMma &&kSame<typename P::A, typename P::B> &&
+    (kSame<typename P::A, f16> || kSame<typename P::A, bf16>)&&P::lda % 8 ==
+        0 &&
+    P::ldb % 8 == 0 && P::strideA % 8 == 0 && P::strideB % 8 == 0;
 
 /// Whether two neighbours of a row of D are one access.
 template <class P>
@@ -53,10 +53,10 @@ __device__ inline int pieceBytes(int64_t size, int64_t at) {
 
 /// The tile of D whose corner is (row, col), on the ordinary cores.
 template <class P>
-__device__ inline void
-gemmTile(const typename P::A *a, const typename P::B *b,
-         const typename P::Bias *bias, const typename P::D *r,
-         typename P::D *d, int64_t row, int64_t col) {
+__device__ inline void gemmTile(const typename P::A *a, const typename P::B *b,
+                                const typename P::Bias *bias,
+                                const typename P::D *r, typename P::D *d,
+                                int64_t row, int64_t col) {
   using Acc = SumOf<typename P::A>;
   auto loadA = [&](int m, int k) {
     int64_t i = row + m;

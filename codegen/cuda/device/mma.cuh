@@ -61,8 +61,7 @@ inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
       for (unsigned k = 0; k < 16; ++k) {
         const Operands &forA = *operandsOf(row % 8 * 4 + k % 8 / 2);
         const Operands &forB = *operandsOf(col * 4 + k % 8 / 2);
-        c[i] += value(forA.a[row / 8 + k / 8 * 2], k) *
-                value(forB.b[k / 8], k);
+        c[i] += value(forA.a[row / 8 + k / 8 * 2], k) * value(forB.b[k / 8], k);
       }
     }
   });
@@ -76,10 +75,10 @@ __device__ inline uint32_t sharedAddress(const void *pointer) {
 
 /// Starts copying 16 bytes into shared memory; those past `bytes` are zeros.
 __device__ inline void copyAsync(void *to, const void *from, int bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                   sharedAddress(to)),
-               "l"(from), "r"(bytes)
-               : "memory");
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(sharedAddress(to)),
+      "l"(from), "r"(bytes)
+      : "memory");
 }
 
 /// Closes a group of copies.
@@ -92,9 +91,9 @@ template <int Pending> __device__ inline void waitCopies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 }
 
-/// Loads four 8 × 8 matrices of 16-bit elements. Lane l gives the address of row
-/// l % 8 of matrix l / 8, and gets of each matrix the elements (l / 4, l % 4 * 2)
-/// and the one after it; of the transposed matrix where `Transposed`.
+/// Loads four 8 × 8 matrices of 16-bit elements. Lane l gives the address of
+/// row l % 8 of matrix l / 8, and gets of each matrix the elements (l / 4, l %
+/// 4 * 2) and the one after it; of the transposed matrix where `Transposed`.
 template <bool Transposed>
 __device__ inline void loadMatrices(uint32_t (&out)[4], const void *row) {
   uint32_t address = sharedAddress(row);

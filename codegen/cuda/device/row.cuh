@@ -71,10 +71,7 @@ public:
       value = Body::template combine<R>(value,
                                         __shfl_xor_sync(mask, value, distance));
     if constexpr (!kInWarp) {
-      // Two sets of slots, used in turn, so that one barrier is enough: a slot
-      // is written again only after the barrier of the reduction in between.
-      __shared__ float slots[2][Threads / 32];
-      float(&mine)[Threads / 32] = slots[turn];
+      float(&mine)[Threads / 32] = slotsOf(turn);
       turn ^= 1;
       if (lane == 0)
         mine[threadIdx.x / 32] = value;
@@ -88,6 +85,13 @@ public:
   }
 
 private:
+  /// Two sets of slots, used in turn, so that one barrier is enough: a slot is
+  /// written again only after the barrier of the reduction in between.
+  __device__ static auto slotsOf(unsigned turn) -> float (&)[Threads / 32] {
+    __shared__ float slots[2][Threads / 32];
+    return slots[turn];
+  }
+
   unsigned turn = 0;
 };
 

@@ -31,8 +31,7 @@ struct Gelu {
 };
 struct GeluTanh {
   __device__ float operator()(float x) const {
-    return 0.5f * x *
-           (1.0f + tanh(0.79788456f * (x + 0.044715f * x * x * x)));
+    return 0.5f * x * (1.0f + tanh(0.79788456f * (x + 0.044715f * x * x * x)));
   }
 };
 struct Silu {
@@ -48,27 +47,13 @@ template <class T> inline constexpr bool kSame<T, T> = true;
 
 /// What products of T are summed in: float for the floats up to 32 bits, double
 /// for f64, 32 bits for the small integers.
-template <class T> struct Sum {
-  using Type = T;
-};
-template <> struct Sum<f16> {
-  using Type = float;
-};
-template <> struct Sum<bf16> {
-  using Type = float;
-};
-template <> struct Sum<int8_t> {
-  using Type = int32_t;
-};
-template <> struct Sum<uint8_t> {
-  using Type = int32_t;
-};
-template <> struct Sum<int16_t> {
-  using Type = int32_t;
-};
-template <> struct Sum<uint16_t> {
-  using Type = int32_t;
-};
+template <class T> struct Sum { using Type = T; };
+template <> struct Sum<f16> { using Type = float; };
+template <> struct Sum<bf16> { using Type = float; };
+template <> struct Sum<int8_t> { using Type = int32_t; };
+template <> struct Sum<uint8_t> { using Type = int32_t; };
+template <> struct Sum<int16_t> { using Type = int32_t; };
+template <> struct Sum<uint16_t> { using Type = int32_t; };
 template <class T> using SumOf = typename Sum<T>::Type;
 
 /// acc + bias + residual through the epilogue; absent operands are null, which
