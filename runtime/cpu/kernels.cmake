@@ -1,12 +1,14 @@
 # The sources of the host's contractions; each instruction set is a unit of its
 # own, optimised in every build because the tests and demos wait for them.
 set(FRIT_CPU_SOURCES
+  cpu/Contraction.cpp
   cpu/Conv.cpp
   cpu/Depthwise.cpp
   cpu/Gemm.cpp
   cpu/MicroKernelAvx2.cpp
   cpu/MicroKernelAvx512.cpp
   cpu/MicroKernelSse2.cpp
+  cpu/PaddedInput.cpp
   cpu/ThreadPool.cpp)
 
 set(kernel_options -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math)

@@ -1,0 +1,189 @@
+//===- Contraction.cpp - Blocks, panels and the order they are taken in ---===//
+
+#include "runtime/cpu/Gemm.h"
+
+#include <algorithm>
+
+using namespace frit::cpu;
+
+namespace {
+/// A part has at most so many rows (what is summed up stays in the second level
+/// cache with what is packed), computed in groups whose panels of A stay there
+/// while they meet all panels of B.
+constexpr int64_t kPartRows = 1024, kGroupRows = 96, kPartCols = 384;
+/// Below so many multiplications a part is not worth a thread's attention.
+constexpr int64_t kSmallestPart = 200'000;
+/// Larger operands are packed by every part that reads them.
+constexpr size_t kLargestShared = size_t(64) << 20;
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+size_t align(size_t bytes) { return (bytes + 63) / 64 * 64; }
+} // namespace
+
+const MicroKernel &frit::cpu::microKernel(Isa isa, Accumulator accumulator) {
+  switch (isa) {
+  case Isa::avx512:
+    return avx512::microKernel(accumulator);
+  case Isa::avx2:
+    return avx2::microKernel(accumulator);
+  case Isa::sse2:
+    break;
+  }
+  return sse2::microKernel(accumulator);
+}
+
+Contraction::Side::Side(int64_t extent, int64_t width, int64_t largest)
+    : extent(extent), width(width), panels(ceilDiv(extent, width)),
+      splits(ceilDiv(panels, std::max<int64_t>(1, largest / width))) {}
+
+Contraction::Part Contraction::Side::part(int64_t index) const {
+  return {panels * index / splits, panels * (index + 1) / splits};
+}
+
+int64_t Contraction::Side::count(int64_t panel) const {
+  return std::min(width, extent - panel * width);
+}
+
+Contraction::Contraction(const MicroKernel &kernel, int64_t m, int64_t n,
+                         int64_t k, int64_t batch, unsigned threads)
+    : kernel(kernel), k(k), batch(batch),
+      blocks(std::max<int64_t>(1, ceilDiv(k, kDepth))),
+      a(m, kernel.rows, kPartRows), b(n, kernel.cols, kPartCols) {
+  depth = ceilDiv(k, blocks);
+  // A few parts per thread, a multiple of the threads, to share them out
+  // evenly. It is the longer side that is split.
+  const double work = double(m) * double(n) * double(k) * double(batch);
+  const int64_t wanted =
+      threads == 1 ? 1 : int64_t(std::min(work / kSmallestPart, threads * 4.));
+  for (;;) {
+    const int64_t items = batch * a.splits * b.splits;
+    if (items >= wanted && (items % threads == 0 || items >= 2 * wanted))
+      break;
+    const bool splitA = a.splits < a.panels, splitB = b.splits < b.panels;
+    if (!splitA && !splitB)
+      break;
+    const bool longer = a.largestPart() * a.width > b.largestPart() * b.width;
+    ++(splitA && (longer || !splitB) ? a : b).splits;
+  }
+  a.shared = b.splits > 1 && bytesOf(a) <= kLargestShared;
+  b.shared = a.splits > 1 && bytesOf(b) <= kLargestShared;
+}
+
+int64_t Contraction::depthOf(int64_t block) const {
+  return std::max<int64_t>(0, std::min(depth, k - block * depth));
+}
+
+size_t Contraction::bytesOf(const Side &side) const {
+  return align(size_t(batch * side.panels * side.width * k) *
+               kernel.elementBytes);
+}
+
+int64_t Contraction::offsetOf(const Side &side, int64_t matrix, int64_t block,
+                              int64_t panel) const {
+  return side.width * kernel.elementBytes *
+         (side.panels * (matrix * k + block * depth) + panel * depthOf(block));
+}
+
+size_t Contraction::sharedBytes() const {
+  return (a.shared ? bytesOf(a) : 0) + (b.shared ? bytesOf(b) : 0);
+}
+
+/// A part of the result and the scratch to compute it in.
+struct Contraction::Item {
+  int64_t matrix;
+  Part rows, cols;
+  PackPanel packA, packB;
+  const char *sharedA, *sharedB;
+  char *scratch;
+  const Output &output;
+};
+
+size_t Contraction::scratchBytes() const {
+  const int64_t tiles = blocks > 1 ? a.largestPart() * b.largestPart() : 1;
+  const int64_t group = std::max<int64_t>(1, kGroupRows / a.width);
+  return kernel.elementBytes *
+         (a.width * b.width * tiles + depth * a.width * (a.shared ? 0 : group) +
+          depth * b.width * (b.shared ? 0 : b.largestPart()));
+}
+
+void Contraction::packShared(const Side &side, PackPanel pack, char *to,
+                             ThreadPool &pool) const {
+  pool.parallelFor(batch * blocks * side.panels, [&](int64_t at, int64_t end) {
+    for (; at < end; ++at) {
+      const int64_t panel = at % side.panels, block = at / side.panels % blocks;
+      const int64_t matrix = at / side.panels / blocks;
+      pack(to + offsetOf(side, matrix, block, panel), side.width, matrix,
+           panel * side.width, side.count(panel), block * depth,
+           depthOf(block));
+    }
+  });
+}
+
+void Contraction::compute(const Item &item) const {
+  const int64_t bytes = kernel.elementBytes;
+  const int64_t group = std::max<int64_t>(1, kGroupRows / a.width);
+  const int64_t tileBytes = a.width * b.width * bytes;
+  char *tiles = item.scratch;
+  char *localA =
+      tiles +
+      tileBytes * (blocks > 1 ? item.rows.size() * item.cols.size() : 1);
+  char *localB = localA + (a.shared ? 0 : group * a.width * depth * bytes);
+
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t deep = depthOf(block);
+    auto packLocal = [&](const Side &side, PackPanel pack, char *to,
+                         int64_t begin, int64_t end) {
+      for (int64_t panel = begin; panel < end; ++panel)
+        pack(to + (panel - begin) * side.width * deep * bytes, side.width,
+             item.matrix, panel * side.width, side.count(panel), block * depth,
+             deep);
+    };
+    const char *panelsB = localB;
+    if (b.shared)
+      panelsB = item.sharedB + offsetOf(b, item.matrix, block, item.cols.begin);
+    else
+      packLocal(b, item.packB, localB, item.cols.begin, item.cols.end);
+
+    for (int64_t first = item.rows.begin; first < item.rows.end;
+         first += group) {
+      const int64_t last = std::min(first + group, item.rows.end);
+      const char *panelsA = localA;
+      if (a.shared)
+        panelsA = item.sharedA + offsetOf(a, item.matrix, block, first);
+      else
+        packLocal(a, item.packA, localA, first, last);
+
+      for (int64_t col = item.cols.begin; col < item.cols.end; ++col)
+        for (int64_t row = first; row < last; ++row) {
+          char *tile = tiles;
+          if (blocks > 1)
+            tile += tileBytes * ((row - item.rows.begin) * item.cols.size() +
+                                 (col - item.cols.begin));
+          kernel.multiply(a.count(row), b.count(col), deep,
+                          panelsA + (row - first) * a.width * deep * bytes,
+                          panelsB +
+                              (col - item.cols.begin) * b.width * deep * bytes,
+                          tile, block > 0);
+          if (block == blocks - 1)
+            kernel.store(item.output, item.matrix, row * a.width, col * b.width,
+                         a.count(row), b.count(col), tile);
+        }
+    }
+  }
+}
+
+void Contraction::run(PackPanel packA, PackPanel packB, const Output &output,
+                      ThreadPool &pool) const {
+  char *sharedA = static_cast<char *>(pool.sharedScratch());
+  char *sharedB = sharedA + (a.shared ? bytesOf(a) : 0);
+  if (a.shared)
+    packShared(a, packA, sharedA, pool);
+  if (b.shared)
+    packShared(b, packB, sharedB, pool);
+  pool.parallelItems(
+      batch * a.splits * b.splits, [&](int64_t at, unsigned thread) {
+        compute({at / b.splits / a.splits, a.part(at / b.splits % a.splits),
+                 b.part(at % b.splits), packA, packB, sharedA, sharedB,
+                 static_cast<char *>(pool.scratch(thread)), output});
+      });
+}

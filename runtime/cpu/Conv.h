@@ -1,0 +1,62 @@
+//===- Conv.h - What the ways to compute a convolution share --------------===//
+//
+// Internal to runtime/cpu.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CPU_CONV_H
+#define FRIT_CPU_CONV_H
+
+#include "runtime/cpu/Cpu.h"
+#include "runtime/cpu/MicroKernel.h"
+
+namespace frit::cpu {
+
+/// x with its padding written out and in the accumulator's type, so that no
+/// inner loop asks whether a tap is inside or converts. Where width follows
+/// height and channels come first, columns that are a stride apart are moved
+/// together: whatever the stride, what one tap reads for a row of outputs is
+/// contiguous. This is x's size, not that of the matrix of all taps.
+class PaddedInput {
+public:
+  PaddedInput(const artifact::Conv &problem, const MicroKernel &kernel);
+
+  /// Including what kernels may read past the end; 0 where no memory could be
+  /// so large.
+  size_t bytes() const;
+  void fill(const void *x, void *to, ThreadPool &pool) const;
+
+  /// The element that output (0, 0) of an image and channel multiplies by the
+  /// filter's tap (r, s).
+  int64_t origin(int64_t image, int64_t channel, int64_t r, int64_t s) const;
+  /// How much further that is for the next output down and to the right.
+  int64_t nextRow() const { return problem.strideH * rowElements; }
+  int64_t nextCol() const { return nextColumn; }
+
+private:
+  bool usesRow(int64_t row) const;
+  bool usesPhase(int64_t phase) const;
+  void fillPlaneRow(const char *from, int64_t row, char *to) const;
+  void fillPixelRow(const char *from, int64_t row, char *to) const;
+
+  const artifact::Conv &problem;
+  const MicroKernel &kernel;
+  int64_t rows;        ///< of an image, padding included
+  int64_t phaseCols;   ///< of a phase: the columns of one remainder by stride
+  int64_t rowElements; ///< of all phases, or of all pixels' channels
+  int64_t nextColumn;
+};
+
+inline const void *advance(const void *from, int64_t bytes) {
+  return static_cast<const char *>(from) + bytes;
+}
+
+/// Convolutions with one input channel per group, whose filters are too small
+/// to be a matrix product. `x` and `w` are as the problem has them.
+bool depthwise(const artifact::Conv &problem, const MicroKernel &kernel,
+               const void *x, const void *w, const Output &output,
+               ThreadPool &pool);
+
+} // namespace frit::cpu
+
+#endif // FRIT_CPU_CONV_H

@@ -1,0 +1,140 @@
+//===- Gemm.cpp - Matrix products -----------------------------------------===//
+
+#include "runtime/cpu/Gemm.h"
+#include "runtime/exec/Types.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+using namespace frit;
+using namespace frit::cpu;
+using artifact::DType;
+
+namespace {
+/// Up to so many rows, B is read where it lies: packing it would cost more.
+constexpr int64_t kFewRows = 8;
+/// Columns that a thread takes at a time then, and how deep: the sums of a
+/// block, or four columns of it, stay in the first level cache.
+constexpr int64_t kStreamCols = 256;
+
+/// One operand: element (i, k) of matrix b is at b·stride + i·outer + k·inner,
+/// where one of outer and inner is 1.
+struct Operand {
+  const void *data;
+  DType type;
+  int64_t outer, inner, stride;
+
+  const char *at(int64_t matrix, int64_t i, int64_t k) const {
+    return static_cast<const char *>(data) +
+           (matrix * stride + i * outer + k * inner) *
+               int64_t(elementBytes(type));
+  }
+};
+
+bool isSmallFloat(DType type) {
+  return type == DType::f32 || type == DType::f16 || type == DType::bf16;
+}
+bool isByte(DType type) { return type == DType::i8 || type == DType::u8; }
+
+/// What to sum in; nothing where the combination of types is not supported.
+std::optional<Accumulator> accumulatorFor(const artifact::Gemm &problem) {
+  const DType a = problem.typeA, b = problem.typeB, d = problem.typeD;
+  if (a == DType::f64 && b == DType::f64 && d == DType::f64)
+    return Accumulator::f64;
+  if (isByte(a) && isByte(b) && d == DType::i32 &&
+      (problem.activation == artifact::Activation::none ||
+       problem.activation == artifact::Activation::relu))
+    return Accumulator::i32;
+  if (isSmallFloat(a) && isSmallFloat(b) && isSmallFloat(d) &&
+      problem.compute != artifact::Compute::f64)
+    return Accumulator::f32;
+  return std::nullopt;
+}
+
+/// For few rows: the work is reading B once, which every thread does for
+/// columns of its own, with the rows of A in its scratch memory.
+bool streamed(const MicroKernel &kernel, int64_t m, int64_t n, int64_t k,
+              int64_t batch, const Operand &a, const Operand &b,
+              const Output &output, ThreadPool &pool) {
+  const int64_t bytes = kernel.elementBytes;
+  const int64_t cols = b.outer == 1 ? kStreamCols : kStreamCols / 4;
+  if (!pool.reserve(0, (m * (k + cols) + kernel.rows * kernel.cols) * bytes))
+    return false;
+  const int64_t parts = (n + cols - 1) / cols;
+  pool.parallelItems(batch * parts, [&](int64_t item, unsigned thread) {
+    const int64_t matrix = item / parts, col = item % parts * cols;
+    const int64_t count = std::min(cols, n - col);
+    char *rows = static_cast<char *>(pool.scratch(thread));
+    char *sums = rows + m * k * bytes, *tile = sums + m * cols * bytes;
+    for (int64_t i = 0; i < m; ++i)
+      kernel.widen(rows + i * k * bytes, a.at(matrix, i, 0), a.type, k,
+                   a.inner);
+    std::memset(sums, 0, m * cols * bytes);
+    if (b.outer == 1)
+      kernel.streamRows(m, count, k, rows, k, b.at(matrix, col, 0), b.type,
+                        b.inner, sums, cols);
+    else
+      kernel.streamCols(m, count, k, rows, k, b.at(matrix, col, 0), b.type,
+                        b.outer, sums, cols);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < count; j += kernel.cols) {
+        const int64_t some = std::min(kernel.cols, count - j);
+        std::memcpy(tile, sums + (i * cols + j) * bytes, some * bytes);
+        kernel.store(output, matrix, i, col + j, 1, some, tile);
+      }
+  });
+  return true;
+}
+} // namespace
+
+bool frit::cpu::gemm(const artifact::Gemm &problem, void *const *arguments,
+                     ThreadPool &pool) {
+  const std::optional<Accumulator> accumulator = accumulatorFor(problem);
+  if (!accumulator)
+    return false;
+  const MicroKernel &kernel = microKernel(pool.isa(), *accumulator);
+
+  int64_t m = problem.m, n = problem.n;
+  const int64_t k = problem.k, batch = problem.batch;
+  Operand a{arguments[0], problem.typeA, problem.lda, 1, problem.strideA};
+  Operand b{arguments[1], problem.typeB, 1, problem.ldb, problem.strideB};
+  if (problem.transposeA)
+    std::swap(a.outer, a.inner);
+  if (problem.transposeB)
+    std::swap(b.outer, b.inner);
+  arguments += 2;
+  Output output;
+  output.type = problem.typeD;
+  output.bias = problem.hasBias ? *arguments++ : nullptr;
+  output.residual = problem.hasResidual ? *arguments++ : nullptr;
+  output.data = *arguments;
+  output.stride = problem.strideD;
+  output.rowStride = problem.ldd;
+  output.activation = problem.activation;
+  if (m <= 0 || n <= 0 || batch <= 0)
+    return true;
+
+  if (n <= kFewRows && m > n) { // Dᵀ = Bᵀ·Aᵀ
+    std::swap(a, b);
+    std::swap(m, n);
+    std::swap(output.rowStride, output.colStride);
+    std::swap(output.biasRow, output.biasCol);
+  }
+  if (m <= kFewRows)
+    return streamed(kernel, m, n, k, batch, a, b, output, pool);
+
+  const Contraction contraction(kernel, m, n, k, batch, pool.size());
+  if (!pool.reserve(contraction.sharedBytes(), contraction.scratchBytes()))
+    return false;
+  auto packer = [&kernel](const Operand &from) {
+    return [&kernel, &from](void *panel, int64_t width, int64_t matrix,
+                            int64_t first, int64_t count, int64_t k,
+                            int64_t depth) {
+      kernel.pack(panel, width, count, depth, from.at(matrix, first, k),
+                  from.type, from.outer, from.inner);
+    };
+  };
+  contraction.run(packer(a), packer(b), output, pool);
+  return true;
+}

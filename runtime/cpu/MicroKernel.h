@@ -1,0 +1,113 @@
+//===- MicroKernel.h - The inner loops, one set per instruction set -------===//
+//
+// Contractions are computed in tiles of rows × cols accumulators that live in
+// registers. Both operands are first packed into panels: a panel of a left-hand
+// side is depth × rows elements, one of a right-hand side depth × cols, in the
+// accumulator's type. What is stored in 16 bits is so converted once, on the
+// way.
+//
+// This header is shared by units compiled for different instruction sets, so it
+// must not define anything inline that has code.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CPU_MICROKERNEL_H
+#define FRIT_CPU_MICROKERNEL_H
+
+#include "frit/artifact.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace frit::cpu {
+
+/// What sums are held in; also the type of packed panels.
+enum class Accumulator : uint32_t { f32, f64, i32 };
+
+/// Where results go and what happens on the way: D = act(sum + bias +
+/// residual). Element (i, j) of matrix `b` is at b·stride + i·rowStride +
+/// j·colStride of `data` and `residual`; one of the two strides is 1. Its bias
+/// is element (b mod biasPeriod)·biasStride + i·biasRow + j·biasCol.
+struct Output {
+  artifact::DType type = artifact::DType::f32;
+  void *data = nullptr;
+  const void *residual = nullptr;
+  const void *bias = nullptr;
+  int64_t stride = 0, rowStride = 0, colStride = 1;
+  int64_t biasPeriod = 1, biasStride = 0, biasRow = 0, biasCol = 1;
+  artifact::Activation activation = artifact::Activation::none;
+};
+
+/// `count` contiguous elements, from `from` after an origin to `to` in a row.
+struct Run {
+  int64_t to, from, count;
+};
+
+/// The inner loops for one accumulator. Elements called packed have its type.
+struct MicroKernel {
+  int64_t rows, cols;   ///< of a tile
+  int64_t lanes;        ///< of a vector, which cols is a multiple of
+  int64_t elementBytes; ///< of a packed element
+
+  /// tile = [tile +] a·b over `depth`, for a tile's first `rows` rows and, in
+  /// whole vectors, `cols` columns. A tile's rows lie `MicroKernel::cols`
+  /// apart.
+  void (*multiply)(int64_t rows, int64_t cols, int64_t depth, const void *a,
+                   const void *b, void *tile, bool accumulate);
+
+  /// Finishes a tile whose corner is (row, col) of a matrix and stores it.
+  void (*store)(const Output &output, int64_t matrix, int64_t row, int64_t col,
+                int64_t rows, int64_t cols, const void *tile);
+
+  /// Packs a panel: element (k, i) is source[i·outer + k·inner], zero from
+  /// `count` to `width`, which is `rows` or `cols`.
+  void (*pack)(void *panel, int64_t width, int64_t count, int64_t depth,
+               const void *source, artifact::DType type, int64_t outer,
+               int64_t inner);
+
+  /// Packs the panel whose element (k, i) is packed element k of `rows[i]`;
+  /// zero from `count` on.
+  void (*packRows)(void *panel, int64_t width, int64_t count, int64_t depth,
+                   const void *const *rows);
+
+  /// Packs the panel whose row k is made of `runs` that start at element
+  /// `origins[k]` of `source`. May read a vector past a run's end.
+  void (*packRuns)(void *panel, int64_t width, int64_t depth,
+                   const void *source, const int64_t *origins, const Run *runs,
+                   int64_t runCount);
+
+  /// Widens every `step`-th of the stored elements to packed ones.
+  void (*widen)(void *to, const void *from, artifact::DType type, int64_t count,
+                int64_t step);
+
+  /// sum[j] = Σ_t weights[t·weightStride + (perColumn ? j : 0)] · rows[t][j]
+  /// for a tile's columns. May read a tile's width of each row.
+  void (*taps)(void *sum, int64_t taps, const void *const *rows,
+               const void *weights, int64_t weightStride, bool perColumn);
+
+  /// sums (rows `sumStride` apart) += a·b over `depth` for a few packed rows of
+  /// a, straight from `cols` columns of a row-major b as stored.
+  void (*streamRows)(int64_t rows, int64_t cols, int64_t depth, const void *a,
+                     int64_t lda, const void *b, artifact::DType type,
+                     int64_t ldb, void *sums, int64_t sumStride);
+
+  /// The same for a column-major b, whose columns are `ldb` apart.
+  void (*streamCols)(int64_t rows, int64_t cols, int64_t depth, const void *a,
+                     int64_t lda, const void *b, artifact::DType type,
+                     int64_t ldb, void *sums, int64_t sumStride);
+};
+
+/// The kernels of one instruction set, by accumulator.
+namespace sse2 {
+const MicroKernel &microKernel(Accumulator accumulator);
+}
+namespace avx2 {
+const MicroKernel &microKernel(Accumulator accumulator);
+}
+namespace avx512 {
+const MicroKernel &microKernel(Accumulator accumulator);
+}
+
+} // namespace frit::cpu
+
+#endif // FRIT_CPU_MICROKERNEL_H

@@ -1,0 +1,9 @@
+//===- MicroKernelAvx2.cpp - The inner loops for avx2 ---------------------===//
+
+#include "runtime/cpu/MicroKernel.h"
+
+#define FRIT_ISA avx2
+#define FRIT_VECTOR_BYTES 32
+#define FRIT_TILE_ROWS 4
+#define FRIT_TILE_VECTORS 3
+#include "runtime/cpu/MicroKernel.inc"

@@ -1,0 +1,9 @@
+//===- MicroKernelAvx512.cpp - The inner loops for avx512 -----------------===//
+
+#include "runtime/cpu/MicroKernel.h"
+
+#define FRIT_ISA avx512
+#define FRIT_VECTOR_BYTES 64
+#define FRIT_TILE_ROWS 12
+#define FRIT_TILE_VECTORS 2
+#include "runtime/cpu/MicroKernel.inc"

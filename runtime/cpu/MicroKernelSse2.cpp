@@ -1,0 +1,9 @@
+//===- MicroKernelSse2.cpp - The inner loops for sse2 ---------------------===//
+
+#include "runtime/cpu/MicroKernel.h"
+
+#define FRIT_ISA sse2
+#define FRIT_VECTOR_BYTES 16
+#define FRIT_TILE_ROWS 4
+#define FRIT_TILE_VECTORS 2
+#include "runtime/cpu/MicroKernel.inc"

@@ -1,0 +1,128 @@
+//===- PaddedInput.cpp - An image with its padding written out ------------===//
+
+#include "runtime/cpu/Conv.h"
+#include "runtime/exec/Types.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace frit;
+using namespace frit::cpu;
+
+PaddedInput::PaddedInput(const artifact::Conv &problem,
+                         const MicroKernel &kernel)
+    : problem(problem), kernel(kernel) {
+  rows = (problem.p - 1) * problem.strideH +
+         (problem.r - 1) * problem.dilationH + 1;
+  if (problem.channelsLast) {
+    phaseCols = 0;
+    rowElements = ((problem.q - 1) * problem.strideW +
+                   (problem.s - 1) * problem.dilationW + 1) *
+                  problem.c;
+    nextColumn = problem.strideW * problem.c;
+  } else {
+    phaseCols =
+        problem.q + (problem.s - 1) * problem.dilationW / problem.strideW;
+    rowElements = phaseCols * problem.strideW;
+    nextColumn = 1;
+  }
+}
+
+size_t PaddedInput::bytes() const {
+  const int64_t planes = problem.n * (problem.channelsLast ? 1 : problem.c);
+  const int64_t slack = std::max(kernel.rows, kernel.cols);
+  if (double(planes) * double(rows) * double(rowElements) > 1e13)
+    return 0;
+  return (planes * rows * rowElements + slack) * kernel.elementBytes;
+}
+
+int64_t PaddedInput::origin(int64_t image, int64_t channel, int64_t r,
+                            int64_t s) const {
+  const int64_t row = r * problem.dilationH, col = s * problem.dilationW;
+  if (problem.channelsLast)
+    return (image * rows + row) * rowElements + col * problem.c + channel;
+  return ((image * problem.c + channel) * rows + row) * rowElements +
+         col % problem.strideW * phaseCols + col / problem.strideW;
+}
+
+bool PaddedInput::usesRow(int64_t row) const {
+  for (int64_t r = 0; r < problem.r; ++r) {
+    const int64_t first = r * problem.dilationH;
+    if (row >= first && (row - first) % problem.strideH == 0)
+      return true;
+  }
+  return false;
+}
+
+bool PaddedInput::usesPhase(int64_t phase) const {
+  for (int64_t s = 0; s < problem.s; ++s)
+    if (s * problem.dilationW % problem.strideW == phase)
+      return true;
+  return false;
+}
+
+/// One row of a channel; `from` is the channel.
+void PaddedInput::fillPlaneRow(const char *from, int64_t row, char *to) const {
+  const int64_t bytes = kernel.elementBytes, step = problem.strideW;
+  const int64_t source = row - problem.padTop;
+  if (source < 0 || source >= problem.h) {
+    std::memset(to, 0, rowElements * bytes);
+    return;
+  }
+  for (int64_t phase = 0; phase < step; ++phase, to += phaseCols * bytes) {
+    if (!usesPhase(phase))
+      continue;
+    // Column j holds source column j·step + shift, from the first inside on.
+    const int64_t shift = phase - problem.padLeft;
+    const int64_t first =
+        std::clamp<int64_t>((-shift + step - 1) / step, 0, phaseCols);
+    const int64_t last = std::clamp<int64_t>(
+        (problem.w - shift + step - 1) / step, first, phaseCols);
+    std::memset(to, 0, first * bytes);
+    const int64_t at = source * problem.w + first * step + shift;
+    if (last > first)
+      kernel.widen(to + first * bytes,
+                   from + at * int64_t(elementBytes(problem.type)),
+                   problem.type, last - first, step);
+    std::memset(to + last * bytes, 0, (phaseCols - last) * bytes);
+  }
+}
+
+/// One row of all channels; `from` is the image.
+void PaddedInput::fillPixelRow(const char *from, int64_t row, char *to) const {
+  const int64_t bytes = kernel.elementBytes * problem.c;
+  const int64_t source = row - problem.padTop, cols = rowElements / problem.c;
+  if (source < 0 || source >= problem.h) {
+    std::memset(to, 0, cols * bytes);
+    return;
+  }
+  const int64_t first = std::clamp<int64_t>(problem.padLeft, 0, cols);
+  const int64_t last =
+      std::clamp<int64_t>(problem.w + problem.padLeft, first, cols);
+  std::memset(to, 0, first * bytes);
+  const int64_t at = source * problem.w + first - problem.padLeft;
+  kernel.widen(to + first * bytes,
+               from + at * problem.c * int64_t(elementBytes(problem.type)),
+               problem.type, (last - first) * problem.c, 1);
+  std::memset(to + last * bytes, 0, (cols - last) * bytes);
+}
+
+void PaddedInput::fill(const void *x, void *to, ThreadPool &pool) const {
+  const int64_t planes = problem.n * (problem.channelsLast ? 1 : problem.c);
+  const int64_t planeBytes = problem.h * problem.w *
+                             int64_t(elementBytes(problem.type)) *
+                             (problem.channelsLast ? problem.c : 1);
+  pool.parallelFor(planes * rows, [&](int64_t at, int64_t end) {
+    for (; at < end; ++at) {
+      const char *from = static_cast<const char *>(x) + at / rows * planeBytes;
+      char *out =
+          static_cast<char *>(to) + at * rowElements * kernel.elementBytes;
+      if (!usesRow(at % rows))
+        continue;
+      if (problem.channelsLast)
+        fillPixelRow(from, at % rows, out);
+      else
+        fillPlaneRow(from, at % rows, out);
+    }
+  });
+}

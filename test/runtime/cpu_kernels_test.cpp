@@ -1,0 +1,582 @@
+//===- cpu_kernels_test.cpp - The host's contractions against plain loops -===//
+//
+// Every result is compared with sums in double (or exact integers), on every
+// instruction set that this machine has. `--bench [threads]` times ResNet-50's
+// layers and some matrix products instead.
+//
+//===----------------------------------------------------------------------===//
+
+#include "cpu_kernels_bench.h"
+#include "runtime/cpu/Cpu.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace frit::artifact;
+using namespace frit::cpu;
+
+namespace {
+int failures = 0;
+
+void check(bool holds, const std::string &what) {
+  if (holds)
+    return;
+  std::printf("failed: %s\n", what.c_str());
+  ++failures;
+}
+
+size_t bytesOf(DType type) {
+  switch (type) {
+  case DType::f64:
+    return 8;
+  case DType::f16:
+  case DType::bf16:
+    return 2;
+  case DType::i8:
+  case DType::u8:
+    return 1;
+  default:
+    return 4;
+  }
+}
+
+/// Numbers as stored, with a guard behind them that nothing may write.
+class Tensor {
+public:
+  Tensor(DType type, int64_t count) : type(type), count(count) {
+    bytes.assign(count * bytesOf(type) + kGuard, std::byte(0xa5));
+  }
+  void *data() { return bytes.data(); }
+
+  void randomise(std::mt19937 &engine) {
+    std::uniform_real_distribution<double> real(-1, 1);
+    std::uniform_int_distribution<int> whole(0, 255);
+    const bool integer = type == DType::i8 || type == DType::u8;
+    for (int64_t i = 0; i < count; ++i)
+      set(i, integer ? whole(engine) - (type == DType::i8 ? 128 : 0)
+                     : real(engine));
+  }
+
+  double operator[](int64_t i) const {
+    switch (type) {
+    case DType::f64:
+      return as<double>(i);
+    case DType::f16:
+      return double(as<_Float16>(i));
+    case DType::bf16: {
+      const uint32_t bits = uint32_t(as<uint16_t>(i)) << 16;
+      return __builtin_bit_cast(float, bits);
+    }
+    case DType::i8:
+      return as<int8_t>(i);
+    case DType::u8:
+      return as<uint8_t>(i);
+    case DType::i32:
+      return as<int32_t>(i);
+    default:
+      return as<float>(i);
+    }
+  }
+
+  void set(int64_t i, double value) {
+    switch (type) {
+    case DType::f64:
+      return put(i, value);
+    case DType::f16:
+      return put(i, _Float16(float(value)));
+    case DType::bf16: // cut off: any number will do
+      return put(i, uint16_t(__builtin_bit_cast(uint32_t, float(value)) >> 16));
+    case DType::i8:
+      return put(i, int8_t(value));
+    case DType::u8:
+      return put(i, uint8_t(value));
+    case DType::i32:
+      return put(i, int32_t(value));
+    default:
+      return put(i, float(value));
+    }
+  }
+
+  bool guardHolds() const {
+    return std::all_of(bytes.end() - kGuard, bytes.end(),
+                       [](std::byte b) { return b == std::byte(0xa5); });
+  }
+  bool operator==(const Tensor &other) const { return bytes == other.bytes; }
+
+  DType type;
+  int64_t count;
+
+private:
+  static constexpr size_t kGuard = 64;
+  template <typename T> T as(int64_t i) const {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    return value;
+  }
+  template <typename T> void put(int64_t i, T value) {
+    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+  }
+  std::vector<std::byte> bytes;
+};
+
+double activated(Activation activation, double x) {
+  switch (activation) {
+  case Activation::relu:
+    return std::max(x, 0.0);
+  case Activation::gelu:
+    return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+  case Activation::geluTanh:
+    return 0.5 * x *
+           (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+  case Activation::silu:
+    return x / (1 + std::exp(-x));
+  case Activation::none:
+    break;
+  }
+  return x;
+}
+
+/// How far a result may be from the exact one: rounding of what is stored, and
+/// of each product that was summed.
+bool isClose(double got, double expected, DType type, double magnitude) {
+  double unit = 0x1p-23;
+  if (type == DType::i32)
+    return got == expected;
+  if (type == DType::f64)
+    unit = 0x1p-48;
+  const double stored = type == DType::f16    ? 0x1p-11
+                        : type == DType::bf16 ? 0x1p-8
+                                              : unit;
+  return std::abs(got - expected) <=
+         stored * std::abs(expected) + 8 * unit * magnitude + 0x1p-24 * stored;
+}
+
+std::string describe(const Gemm &g, Isa isa) {
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "gemm %ldx%ldx%ld batch %ld tA %u tB %u types %u %u %u bias %u "
+                "residual %u act %u isa %u",
+                long(g.m), long(g.n), long(g.k), long(g.batch), g.transposeA,
+                g.transposeB, unsigned(g.typeA), unsigned(g.typeB),
+                unsigned(g.typeD), g.hasBias, g.hasResidual,
+                unsigned(g.activation), unsigned(isa));
+  return text;
+}
+
+/// Runs a product on all instruction sets and pools of several sizes, which
+/// must agree to the bit. Rows have gaps of `gap` elements.
+void testGemm(Gemm g, std::vector<Isa> isas, int64_t gap = 0) {
+  std::mt19937 engine(g.m * 31 + g.n * 17 + g.k);
+  const int64_t rowsA = g.transposeA ? g.k : g.m, colsA = g.m + g.k - rowsA;
+  const int64_t rowsB = g.transposeB ? g.n : g.k, colsB = g.k + g.n - rowsB;
+  g.lda = colsA + gap;
+  g.ldb = colsB + gap;
+  g.ldd = g.n + gap;
+  if (g.strideA >= 0)
+    g.strideA = rowsA * g.lda;
+  if (g.strideB >= 0)
+    g.strideB = rowsB * g.ldb;
+  g.strideA = std::max<int64_t>(g.strideA, 0); // -1 asks for a broadcast
+  g.strideB = std::max<int64_t>(g.strideB, 0);
+  g.strideD = g.m * g.ldd;
+  Tensor a(g.typeA, (g.batch - 1) * g.strideA + rowsA * g.lda);
+  Tensor b(g.typeB, (g.batch - 1) * g.strideB + rowsB * g.ldb);
+  Tensor bias(g.typeD, g.n), residual(g.typeD, g.batch * g.strideD);
+  for (Tensor *tensor : {&a, &b, &bias, &residual})
+    tensor->randomise(engine);
+
+  std::vector<double> expected, magnitudes;
+  for (int64_t at = 0; at < g.batch * g.m * g.n; ++at) {
+    const int64_t x = at / g.n / g.m, i = at / g.n % g.m, j = at % g.n;
+    double sum = 0, magnitude = 0;
+    for (int64_t k = 0; k < g.k; ++k) {
+      const double product =
+          a[x * g.strideA + (g.transposeA ? k * g.lda + i : i * g.lda + k)] *
+          b[x * g.strideB + (g.transposeB ? j * g.ldb + k : k * g.ldb + j)];
+      sum += product;
+      magnitude += std::abs(product);
+    }
+    sum += g.hasBias ? bias[j] : 0;
+    sum += g.hasResidual ? residual[x * g.strideD + i * g.ldd + j] : 0;
+    expected.push_back(activated(g.activation, sum));
+    magnitudes.push_back(magnitude + 2);
+  }
+
+  for (Isa isa : isas) {
+    std::vector<Tensor> results;
+    for (unsigned threads : {1, 2, 5}) {
+      ThreadPool pool(threads, isa);
+      Tensor &d = results.emplace_back(g.typeD, g.batch * g.strideD);
+      std::vector<void *> arguments = {a.data(), b.data()};
+      if (g.hasBias)
+        arguments.push_back(bias.data());
+      if (g.hasResidual)
+        arguments.push_back(residual.data());
+      arguments.push_back(d.data());
+      check(gemm(g, arguments.data(), pool), describe(g, isa) + ": declined");
+      check(d == results[0], describe(g, isa) + ": depends on threads");
+      check(d.guardHolds(), describe(g, isa) + ": wrote past its end");
+    }
+    for (int64_t at = 0; at < g.batch * g.m * g.n; ++at) {
+      const int64_t x = at / g.n / g.m, i = at / g.n % g.m, j = at % g.n;
+      const double got = results[0][x * g.strideD + i * g.ldd + j];
+      if (isClose(got, expected[at], g.typeD, magnitudes[at]))
+        continue;
+      check(false, describe(g, isa) + ": element " + std::to_string(at) +
+                       " is " + std::to_string(got) + ", not " +
+                       std::to_string(expected[at]));
+      break;
+    }
+  }
+}
+
+std::string describe(const Conv &c, Isa isa) {
+  char text[320];
+  std::snprintf(
+      text, sizeof text,
+      "conv %ldx%ldx%ldx%ld k%ld %ldx%ld -> %ldx%ld stride %ld %ld dilation "
+      "%ld %ld pads %ld %ld groups %ld last %u type %u isa %u",
+      long(c.n), long(c.c), long(c.h), long(c.w), long(c.k), long(c.r),
+      long(c.s), long(c.p), long(c.q), long(c.strideH), long(c.strideW),
+      long(c.dilationH), long(c.dilationW), long(c.padTop), long(c.padLeft),
+      long(c.groups), c.channelsLast, unsigned(c.type), unsigned(isa));
+  return text;
+}
+
+void testConv(Conv c, std::vector<Isa> isas) {
+  c.p =
+      (c.h + c.padTop + c.padBottom - (c.r - 1) * c.dilationH - 1) / c.strideH +
+      1;
+  c.q =
+      (c.w + c.padLeft + c.padRight - (c.s - 1) * c.dilationW - 1) / c.strideW +
+      1;
+  std::mt19937 engine(c.c * 31 + c.h * 17 + c.k);
+  const int64_t inside = c.c / c.groups;
+  Tensor x(c.type, c.n * c.c * c.h * c.w);
+  Tensor w(c.type, c.k * inside * c.r * c.s), bias(c.type, c.k);
+  Tensor residual(c.type, c.n * c.k * c.p * c.q);
+  for (Tensor *tensor : {&x, &w, &bias, &residual})
+    tensor->randomise(engine);
+  auto at = [&](int64_t n, int64_t k, int64_t h, int64_t w, int64_t ks,
+                int64_t hs, int64_t ws) {
+    return c.channelsLast ? ((n * hs + h) * ws + w) * ks + k
+                          : ((n * ks + k) * hs + h) * ws + w;
+  };
+
+  std::vector<double> expected(residual.count), magnitudes(residual.count);
+  for (int64_t n = 0; n < c.n; ++n)
+    for (int64_t k = 0; k < c.k; ++k)
+      for (int64_t p = 0; p < c.p; ++p)
+        for (int64_t q = 0; q < c.q; ++q) {
+          double sum = 0, magnitude = 0;
+          for (int64_t i = 0; i < inside; ++i)
+            for (int64_t r = 0; r < c.r; ++r)
+              for (int64_t s = 0; s < c.s; ++s) {
+                const int64_t h = p * c.strideH + r * c.dilationH - c.padTop;
+                const int64_t v = q * c.strideW + s * c.dilationW - c.padLeft;
+                if (h < 0 || h >= c.h || v < 0 || v >= c.w)
+                  continue;
+                const int64_t channel = k / (c.k / c.groups) * inside + i;
+                const double product = x[at(n, channel, h, v, c.c, c.h, c.w)] *
+                                       w[at(k, i, r, s, inside, c.r, c.s)];
+                sum += product;
+                magnitude += std::abs(product);
+              }
+          const int64_t to = at(n, k, p, q, c.k, c.p, c.q);
+          sum += c.hasBias ? bias[k] : 0;
+          sum += c.hasResidual ? residual[to] : 0;
+          expected[to] = activated(c.activation, sum);
+          magnitudes[to] = magnitude + 2;
+        }
+
+  for (Isa isa : isas) {
+    std::vector<Tensor> results;
+    for (unsigned threads : {1, 3}) {
+      ThreadPool pool(threads, isa);
+      Tensor &y = results.emplace_back(c.type, residual.count);
+      std::vector<void *> arguments = {x.data(), w.data()};
+      if (c.hasBias)
+        arguments.push_back(bias.data());
+      if (c.hasResidual)
+        arguments.push_back(residual.data());
+      arguments.push_back(y.data());
+      check(conv(c, arguments.data(), pool), describe(c, isa) + ": declined");
+      check(y == results[0], describe(c, isa) + ": depends on threads");
+      check(y.guardHolds(), describe(c, isa) + ": wrote past its end");
+    }
+    for (int64_t i = 0; i < residual.count; ++i)
+      if (!isClose(results[0][i], expected[i], c.type, magnitudes[i])) {
+        check(false, describe(c, isa) + ": element " + std::to_string(i) +
+                         " is " + std::to_string(results[0][i]) + ", not " +
+                         std::to_string(expected[i]));
+        break;
+      }
+  }
+}
+
+void testGemms(const std::vector<Isa> &isas) {
+  // Every remainder of the tiles, around and beyond the depth of a block.
+  const int64_t sizes[][3] = {
+      {1, 1, 1},    {1, 257, 67},   {3, 64, 129},  {7, 300, 5},   {8, 31, 400},
+      {9, 33, 17},  {13, 1, 50},    {40, 3, 33},   {12, 32, 320}, {25, 65, 321},
+      {67, 131, 7}, {101, 97, 701}, {200, 49, 64}, {5, 1, 1},     {1000, 1, 9}};
+  for (auto [m, n, k] : sizes)
+    for (unsigned transposes = 0; transposes < 4; ++transposes) {
+      Gemm g{.m = m, .n = n, .k = k};
+      g.transposeA = transposes & 1;
+      g.transposeB = transposes >> 1;
+      g.hasBias = transposes != 1;
+      g.hasResidual = transposes != 2;
+      g.activation = Activation(transposes);
+      testGemm(g, isas, transposes == 3 ? 5 : 0);
+    }
+
+  const DType types[][3] = {{DType::f16, DType::f16, DType::f16},
+                            {DType::bf16, DType::bf16, DType::bf16},
+                            {DType::f16, DType::bf16, DType::f32},
+                            {DType::f32, DType::f16, DType::bf16},
+                            {DType::f64, DType::f64, DType::f64},
+                            {DType::i8, DType::u8, DType::i32},
+                            {DType::u8, DType::i8, DType::i32}};
+  for (auto [a, b, d] : types)
+    for (int64_t m : {2, 45, 300})
+      for (unsigned transposes = 0; transposes < 4; ++transposes) {
+        Gemm g{.m = m, .n = 77, .k = 147};
+        g.typeA = a, g.typeB = b, g.typeD = d;
+        g.transposeA = transposes & 1;
+        g.transposeB = transposes >> 1;
+        if (d != DType::i32) {
+          g.hasBias = g.hasResidual = 1;
+          g.activation = m == 45 ? Activation::silu : Activation::gelu;
+        }
+        testGemm(g, isas, m % 2);
+      }
+
+  // Batches, and either side repeated.
+  for (int64_t m : {5, 33})
+    for (int64_t broadcast : {0, 1, 2}) {
+      Gemm g{.m = m, .n = 40, .k = 70, .batch = 7};
+      g.strideA = broadcast == 1 ? -1 : 0;
+      g.strideB = broadcast == 2 ? -1 : 0;
+      g.hasBias = 1;
+      testGemm(g, isas);
+    }
+  Gemm large{.m = 1500, .n = 500, .k = 350};
+  testGemm(large, {bestIsa()});
+
+  // In place: R is D.
+  ThreadPool pool(2);
+  std::vector<float> a(100 * 30, 1), b(30 * 50, 2), d(100 * 50, 3);
+  Gemm g{.m = 100, .n = 50, .k = 30, .lda = 30, .ldb = 50, .ldd = 50};
+  g.hasResidual = 1;
+  void *arguments[] = {a.data(), b.data(), d.data(), d.data()};
+  check(gemm(g, arguments, pool), "in place: declined");
+  check(d == std::vector<float>(100 * 50, 63), "in place: wrong");
+
+  g.typeA = DType::i64;
+  check(!gemm(g, arguments, pool), "64-bit integers are not declined");
+}
+
+void testConvs(const std::vector<Isa> &isas) {
+  std::vector<Conv> shapes = {
+      {.n = 1,
+       .c = 3,
+       .h = 31,
+       .w = 29,
+       .k = 20,
+       .r = 7,
+       .s = 7,
+       .strideH = 2,
+       .strideW = 2,
+       .padTop = 3,
+       .padLeft = 3,
+       .padBottom = 3,
+       .padRight = 3},
+      {.n = 2,
+       .c = 17,
+       .h = 7,
+       .w = 7,
+       .k = 64,
+       .r = 3,
+       .s = 3,
+       .padTop = 1,
+       .padLeft = 1,
+       .padBottom = 1,
+       .padRight = 1},
+      {.n = 2, .c = 40, .h = 9, .w = 11, .k = 33, .r = 1, .s = 1},
+      {.n = 1,
+       .c = 24,
+       .h = 9,
+       .w = 12,
+       .k = 16,
+       .r = 1,
+       .s = 1,
+       .strideH = 2,
+       .strideW = 2},
+      {.n = 1,
+       .c = 5,
+       .h = 20,
+       .w = 13,
+       .k = 7,
+       .r = 2,
+       .s = 3,
+       .strideH = 3,
+       .strideW = 5,
+       .padTop = 2,
+       .padRight = 4},
+      {.n = 1,
+       .c = 4,
+       .h = 19,
+       .w = 23,
+       .k = 6,
+       .r = 3,
+       .s = 3,
+       .strideW = 2,
+       .dilationH = 3,
+       .dilationW = 4,
+       .padTop = 5,
+       .padLeft = 1,
+       .padBottom = 2,
+       .padRight = 7},
+      {.n = 3,
+       .c = 12,
+       .h = 8,
+       .w = 10,
+       .k = 18,
+       .r = 3,
+       .s = 2,
+       .padLeft = 1,
+       .groups = 3},
+      {.n = 2,
+       .c = 20,
+       .h = 14,
+       .w = 37,
+       .k = 20,
+       .r = 3,
+       .s = 3,
+       .padTop = 1,
+       .padLeft = 1,
+       .padBottom = 1,
+       .padRight = 1,
+       .groups = 20},
+      {.n = 1,
+       .c = 36,
+       .h = 15,
+       .w = 14,
+       .k = 36,
+       .r = 5,
+       .s = 3,
+       .strideH = 2,
+       .strideW = 3,
+       .dilationH = 2,
+       .padTop = 2,
+       .padLeft = 1,
+       .groups = 36},
+      {.n = 2, .c = 6, .h = 9, .w = 9, .k = 18, .r = 3, .s = 3, .groups = 6},
+      {.n = 1,
+       .c = 3,
+       .h = 32,
+       .w = 32,
+       .k = 48,
+       .r = 16,
+       .s = 16,
+       .strideH = 16,
+       .strideW = 16},
+      {.n = 1,
+       .c = 8,
+       .h = 1,
+       .w = 200,
+       .k = 9,
+       .r = 1,
+       .s = 5,
+       .strideW = 4,
+       .padLeft = 2,
+       .padRight = 2},
+      {.n = 1, .c = 700, .h = 3, .w = 5, .k = 10, .r = 1, .s = 1, .padTop = 1},
+      {.n = 1, .c = 30, .h = 5, .w = 5, .k = 4, .r = 5, .s = 5}};
+  int number = 0;
+  for (Conv c : shapes)
+    for (uint32_t last : {0, 1}) {
+      c.channelsLast = last;
+      c.hasBias = number % 3 != 0;
+      c.hasResidual = number % 2;
+      c.activation = number++ % 2 ? Activation::relu : Activation::none;
+      testConv(c, isas);
+      c.type = number % 4 == 0   ? DType::f16
+               : number % 4 == 1 ? DType::bf16
+                                 : DType::f64;
+      c.hasBias = c.hasResidual = 1;
+      testConv(c, isas);
+    }
+}
+
+void testPool() {
+  for (unsigned threads : {0, 1, 2, 7}) {
+    ThreadPool pool(threads);
+    check(pool.size() == std::max(threads, 1u), "pool size");
+    for (int64_t items = 0; items < 3000; ++items) {
+      std::vector<char> seen(items);
+      pool.parallelFor(items, [&](int64_t begin, int64_t end) {
+        for (; begin < end; ++begin)
+          ++seen[begin];
+      });
+      if (std::count(seen.begin(), seen.end(), 1) != items) {
+        check(false, "parallelFor over " + std::to_string(items));
+        return;
+      }
+    }
+  }
+}
+
+/// Half has few enough numbers to try them all, and floats around them.
+void testHalf(const std::vector<Isa> &isas) {
+  for (Isa isa : isas) {
+    ThreadPool pool(1, isa);
+    constexpr int64_t count = 65536;
+    std::vector<_Float16> all(count), back(count);
+    for (int64_t i = 0; i < count; ++i)
+      all[i] = __builtin_bit_cast(_Float16, uint16_t(i));
+    std::vector<float> wide(count), one(1, 1.f);
+    Gemm g{.m = count, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldd = 1};
+    g.typeA = DType::f16;
+    void *up[] = {all.data(), one.data(), wide.data()};
+    check(gemm(g, up, pool), "half: declined");
+    for (float nudge : {1.f, 1 + 0x1p-11f, 1 - 0x1p-12f, 1.0003f}) {
+      std::vector<float> moved(count);
+      for (int64_t i = 0; i < count; ++i) {
+        check(float(all[i]) == wide[i] || wide[i] != wide[i], "half to float");
+        moved[i] = wide[i] * nudge;
+      }
+      g.typeA = DType::f32;
+      g.typeD = DType::f16;
+      void *down[] = {moved.data(), one.data(), back.data()};
+      check(gemm(g, down, pool), "half: declined");
+      for (int64_t i = 0; i < count; ++i) {
+        const bool nan = moved[i] != moved[i];
+        check(nan ? back[i] != back[i] : back[i] == _Float16(moved[i]),
+              "float to half");
+      }
+    }
+  }
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc > 1 && !std::strcmp(argv[1], "--bench"))
+    return frit::bench::cpuKernels(argc > 2 ? std::atoi(argv[2]) : 2);
+  std::vector<Isa> isas;
+  for (Isa isa : {Isa::sse2, Isa::avx2, Isa::avx512})
+    if (isa <= bestIsa())
+      isas.push_back(isa);
+  testPool();
+  testHalf(isas);
+  testGemms(isas);
+  testConvs(isas);
+  std::printf(failures ? "%d failures\n" : "ok\n", failures);
+  return failures != 0;
+}
