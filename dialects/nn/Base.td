@@ -125,33 +125,39 @@ class NN_Logical<string mnemonic, string onnx, code scalar>
   let arguments = (ins NN_BoolTensor:$a, NN_BoolTensor:$b);
 }
 
-/// A composite stays whole until a target takes it or asks for `decompose`,
-/// whose body is the class's, in the family's .cpp. Most have the type of
-/// their first operand.
-class NN_Composite<string mnemonic, string onnx, list<Trait> traits = []>
-    : NN_Op<mnemonic, onnx, !listconcat([
-        DeclareOpInterfaceMethods<NN_CompositeInterface>], traits)>;
-
-class NN_CompositeLikeFirst<string mnemonic, string onnx,
-                            list<Trait> traits = []>
-    : NN_Composite<mnemonic, onnx, traits> {
-  let results = (outs NN_FloatTensor:$y);
+/// An operator whose one result has the type that its `infer` finds, or
+/// reports at `loc` that there is none.
+class NN_Inferred<string mnemonic, string onnx, list<Trait> traits>
+    : NN_Op<mnemonic, onnx, traits> {
+  let extraMethods = [{
+    static ::llvm::FailureOr<::mlir::RankedTensorType>
+    infer(Adaptor op, ::std::optional<::mlir::Location> loc);
+  }];
   let extraMethodDefinitions = [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
-        ::mlir::MLIRContext *, ::std::optional<::mlir::Location>,
-        ::mlir::ValueRange operands, ::mlir::DictionaryAttr,
-        ::mlir::OpaqueProperties, ::mlir::RegionRange,
+        ::mlir::MLIRContext *, ::std::optional<::mlir::Location> loc,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      types.push_back(operands[0].getType());
-      return ::mlir::success();
+      Adaptor op(operands, attributes, properties, regions);
+      ::llvm::FailureOr<::mlir::RankedTensorType> type = infer(op, loc);
+      if (::llvm::failed(type))
+        return ::llvm::failure();
+      types.push_back(*type);
+      return ::llvm::success();
     }
   }];
 }
 
-/// A structural primitive: shape inference and `buildLinalg` are in the
-/// family's .cpp.
+/// A composite stays whole until a target takes it or asks for `decompose`,
+/// whose body is the class's, in the family's .cpp, as is `infer`.
+class NN_Composite<string mnemonic, string onnx, list<Trait> traits = []>
+    : NN_Inferred<mnemonic, onnx, !listconcat([
+        DeclareOpInterfaceMethods<NN_CompositeInterface>], traits)>;
+
+/// A structural primitive: `infer` and `buildLinalg` are in the family's .cpp.
 class NN_Structural<string mnemonic, string onnx, list<Trait> traits = []>
-    : NN_Op<mnemonic, onnx, !listconcat([
+    : NN_Inferred<mnemonic, onnx, !listconcat([
         DeclareOpInterfaceMethods<NN_StructuralInterface>], traits)>;
 
 #endif // FRIT_NN_BASE

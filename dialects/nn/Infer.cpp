@@ -47,6 +47,22 @@ LogicalResult frit::nn::inferBroadcast(std::optional<Location> loc,
   return success();
 }
 
+LogicalResult frit::nn::checkElementTypes(std::optional<Location> loc,
+                                          ArrayRef<Value> tensors) {
+  auto element = [](Value v) {
+    return cast<RankedTensorType>(v.getType()).getElementType();
+  };
+  for (Value tensor : tensors.drop_front())
+    if (tensor && element(tensor) != element(tensors[0]))
+      return emitOptionalError(loc, "element types differ: ",
+                               element(tensors[0]), " and ", element(tensor));
+  return success();
+}
+
+bool frit::nn::mayEqual(int64_t a, int64_t b) {
+  return a == b || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
+}
+
 std::optional<int64_t> frit::nn::normalizeAxis(std::optional<Location> loc,
                                                int64_t axis, int64_t rank) {
   if (axis >= -rank && axis < rank)

@@ -25,6 +25,14 @@ llvm::LogicalResult inferBroadcast(std::optional<mlir::Location> loc,
                                    mlir::Type element,
                                    llvm::SmallVectorImpl<mlir::Type> &types);
 
+/// An error at `loc` unless the tensors that are there have the element type of
+/// the first.
+llvm::LogicalResult checkElementTypes(std::optional<mlir::Location> loc,
+                                      llvm::ArrayRef<mlir::Value> tensors);
+
+/// Whether two sizes are or may turn out to be the same.
+bool mayEqual(int64_t a, int64_t b);
+
 /// `axis` counted from the front, or nothing (with an error at `loc`) where it
 /// is not in [-rank, rank).
 std::optional<int64_t> normalizeAxis(std::optional<mlir::Location> loc,

@@ -1,6 +1,7 @@
 //===- Lowering.cpp - nn operators as linalg on tensors ----------------------===//
 
 #include "dialects/nn/Lowering.h"
+#include "dialects/nn/Loops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -10,69 +11,24 @@
 using namespace mlir;
 using namespace frit::nn;
 
-/// Maps the result's indices to those of an operand that broadcasts to it.
-static AffineMap broadcastMap(ArrayRef<int64_t> operand,
-                              ArrayRef<int64_t> result, MLIRContext *context) {
-  SmallVector<AffineExpr> indices;
-  size_t offset = result.size() - operand.size();
-  for (auto [i, size] : llvm::enumerate(operand))
-    indices.push_back(size == 1 && result[offset + i] != 1
-                          ? getAffineConstantExpr(0, context)
-                          : getAffineDimExpr(offset + i, context));
-  return AffineMap::get(result.size(), 0, indices, context);
-}
-
 static Value lowerElementwise(ElementwiseOp op, ImplicitLocOpBuilder &b,
                               ValueRange x) {
-  Type storage = tensorType(op->getResult(0)).getElementType();
-  auto type = cast<RankedTensorType>(signlessType(op->getResult(0).getType()));
+  auto type = loweredType(op->getResult(0));
   SmallVector<Type> operandStorage = elementTypes(op->getOperands());
 
   SmallVector<AffineMap> maps;
   for (Value operand : x)
     maps.push_back(
         broadcastMap(shapeOf(operand), type.getShape(), b.getContext()));
-  maps.push_back(b.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  Value empty =
-      tensor::EmptyOp::create(b, type.getShape(), type.getElementType());
-  auto generic = linalg::GenericOp::create(
-      b, TypeRange{type}, x, ValueRange{empty}, maps, iterators,
-      [&](OpBuilder &, Location loc, ValueRange elements) {
-        ImplicitLocOpBuilder body(loc, b);
-        body.setInsertionPointToEnd(elements[0].getParentBlock());
+  return buildMap(
+      b, type, x, maps, [&](ImplicitLocOpBuilder &body, ValueRange elements) {
         ScalarBuilder s(body);
         SmallVector<Scalar> scalars;
-        for (auto [element, type] : llvm::zip(elements, operandStorage))
-          scalars.push_back(s.wrap(s.load(element), type));
+        for (auto [element, storage] : llvm::zip(elements, operandStorage))
+          scalars.push_back(s.wrap(s.load(element), storage));
         Scalar y = op.buildScalar(s, scalars);
-        linalg::YieldOp::create(
-            body, s.store(y.value, signlessType(storage)));
+        return s.store(y.value, type.getElementType());
       });
-  return generic.getResult(0);
-}
-
-/// A reshape goes through one dimension: both steps are views.
-static Value lowerReshape(RankedTensorType to, ImplicitLocOpBuilder &b,
-                          Value x) {
-  auto from = tensorType(x);
-  auto all = [](int64_t rank) {
-    SmallVector<ReassociationIndices> groups;
-    if (rank)
-      groups.push_back(llvm::to_vector(llvm::seq<int64_t>(rank)));
-    return groups;
-  };
-  if (to.getRank() == 0)
-    return tensor::CollapseShapeOp::create(b, to, x, all(0));
-  auto flat = RankedTensorType::get({to.getNumElements()}, to.getElementType());
-  if (from.getRank() == 0)
-    x = tensor::ExpandShapeOp::create(b, flat, x, all(0));
-  else if (from.getRank() > 1)
-    x = tensor::CollapseShapeOp::create(b, flat, x, all(from.getRank()));
-  if (to.getRank() > 1)
-    x = tensor::ExpandShapeOp::create(b, to, x, all(to.getRank()));
-  return x;
 }
 
 Value frit::nn::lowerToLinalg(Operation *op, ImplicitLocOpBuilder &b,
@@ -81,15 +37,15 @@ Value frit::nn::lowerToLinalg(Operation *op, ImplicitLocOpBuilder &b,
       .Case([&](ElementwiseOp e) { return lowerElementwise(e, b, x); })
       .Case([&](StructuralOp s) { return s.buildLinalg(b, x); })
       .Case([&](ReshapeOp r) {
-        return lowerReshape(
-            cast<RankedTensorType>(signlessType(r.getY().getType())), b, x[0]);
+        return buildReshape(b, x[0], loweredType(r.getY()).getShape());
       })
       .Case([&](ConstantOp c) -> Value {
-        auto type = cast<RankedTensorType>(signlessType(c.getY().getType()));
-        auto value = cast<DenseElementsAttr>(c.getValue());
-        if (value.getType() != type)
-          value = value.bitcast(type.getElementType());
-        return arith::ConstantOp::create(b, value);
+        auto type = loweredType(c.getY());
+        if (auto value = dyn_cast<DenseElementsAttr>(c.getValue());
+            value && value.getType() != type)
+          return arith::ConstantOp::create(
+              b, value.bitcast(type.getElementType()));
+        return arith::ConstantOp::create(b, cast<TypedAttr>(c.getValue()));
       })
       .DefaultUnreachable("composites are decomposed before fusion");
 }

@@ -7,7 +7,7 @@ def NN_TransposeOp : NN_Structural<"transpose", "Transpose"> {
   let arguments = (ins NN_Tensor:$x, DenseI64ArrayAttr:$perm);
   let results = (outs NN_Tensor:$y);
   let hasFolder = 1;
-  let hasCanonicalizer = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def NN_ExpandOp : NN_Structural<"expand", ""> {
@@ -49,6 +49,7 @@ def NN_PadOp : NN_Structural<"pad", ""> {
                    DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
                    DefaultValuedAttr<StrAttr, "\"constant\"">:$mode);
   let results = (outs NN_Tensor:$y);
+  let hasFolder = 1;
 }
 
 def NN_GatherOp : NN_Structural<"gather", "Gather"> {

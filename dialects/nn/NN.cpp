@@ -106,6 +106,10 @@ Value NNBuilder::cast(Value x, Type element) {
   return CastOp::create(*this, x, element);
 }
 
+Value NNBuilder::reduce(Value x, Combiner kind, ArrayRef<int64_t> axes) {
+  return ReduceOp::create(*this, x, kind, axes);
+}
+
 Value NNBuilder::scalarLike(Value like, double value) {
   Type element = tensorType(like).getElementType();
   auto type = RankedTensorType::get({}, element);

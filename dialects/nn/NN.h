@@ -18,6 +18,8 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "dialects/nn/Enums.h.inc"
+
 namespace frit::nn {
 
 /// Builds nn operators; what `decompose` bodies are written with.
@@ -32,6 +34,10 @@ public:
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
   mlir::Value cast(mlir::Value x, mlir::Type element);
 
+  /// Combines along `axes`, which become size 1.
+  mlir::Value reduce(mlir::Value x, Combiner kind,
+                     llvm::ArrayRef<int64_t> axes);
+
   /// A rank 0 constant of the element type of `like`.
   mlir::Value scalarLike(mlir::Value like, double value);
 };
@@ -41,8 +47,6 @@ public:
 #include "dialects/nn/Interfaces.h.inc"
 
 #include "dialects/nn/Dialect.h.inc"
-
-#include "dialects/nn/Enums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/nn/Attributes.h.inc"

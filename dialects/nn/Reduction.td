@@ -19,6 +19,7 @@ def NN_ReduceOp : NN_Structural<"reduce", ""> {
   let arguments = (ins NN_NumberTensor:$x, NN_CombinerAttr:$kind,
                    DenseI64ArrayAttr:$axes);
   let results = (outs NN_NumberTensor:$y);
+  let hasFolder = 1;
 }
 
 def NN_ReduceMeanOp : NN_Composite<"reduce_mean", ""> {

@@ -11,10 +11,14 @@
 using namespace mlir;
 using namespace frit::nn;
 
+Type frit::nn::workType(Type storage) {
+  auto f = dyn_cast<FloatType>(storage);
+  return f && f.getWidth() < 32 ? Float32Type::get(storage.getContext())
+                                : storage;
+}
+
 Type frit::nn::bodyType(Type storage) {
-  if (auto f = dyn_cast<FloatType>(storage))
-    return f.getWidth() < 32 ? Float32Type::get(storage.getContext()) : storage;
-  return signlessType(storage);
+  return signlessType(workType(storage));
 }
 
 Type frit::nn::signlessType(Type type) {

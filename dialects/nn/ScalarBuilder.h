@@ -20,6 +20,10 @@ class ScalarBuilder;
 /// 16- and 8-bit floats, signless for integers, itself otherwise.
 mlir::Type bodyType(mlir::Type storage);
 
+/// The type in which composites compute on elements of type `storage`: f32 for
+/// the floats below it, itself otherwise.
+mlir::Type workType(mlir::Type storage);
+
 /// `type` with unsigned integer elements made signless, which is what linalg
 /// and everything below it works on.
 mlir::Type signlessType(mlir::Type type);

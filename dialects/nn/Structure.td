@@ -98,7 +98,7 @@ def NN_YieldOp : Op<NN_Dialect, "yield", [
 }
 
 def NN_FusionOp : Op<NN_Dialect, "fusion", [
-    Pure, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+    Pure, IsolatedFromAbove, SingleBlock]> {
   let summary = "Operators that become one kernel.";
   let description = [{
     The block's arguments are the inputs, in order, with their types. The

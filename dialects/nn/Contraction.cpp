@@ -1,0 +1,104 @@
+//===- Contraction.cpp - Matrix products and convolutions: shapes -----------===//
+
+#include "dialects/nn/SlidingWindow.h"
+
+using namespace mlir;
+using namespace frit::nn;
+
+#define GET_OP_CLASSES
+#include "dialects/nn/Contraction.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// matmul
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType> MatmulOp::infer(Adaptor op,
+                                            std::optional<Location> loc) {
+  ArrayRef<int64_t> a = shapeOf(op.getA()), b = shapeOf(op.getB());
+  if (a.empty() || b.empty())
+    return emitOptionalError(loc, "a scalar has no matrix product");
+  if (failed(checkElementTypes(loc, {op.getA(), op.getB()})))
+    return failure();
+
+  // A vector stands for a row on the left and for a column on the right, and
+  // its other dimension is not in the result.
+  bool swapA = op.getTransposeA(), swapB = op.getTransposeB();
+  int64_t inner = a.size() == 1 ? a[0] : a[a.size() - (swapA ? 2 : 1)];
+  int64_t other = b.size() == 1 ? b[0] : b[b.size() - (swapB ? 1 : 2)];
+  if (!mayEqual(inner, other))
+    return emitOptionalError(loc, "inner dimensions differ: ", inner, " and ",
+                             other, " of ", shapeText(a), " and ",
+                             shapeText(b));
+  auto shape = broadcastShapes(
+      {a.drop_back(std::min<size_t>(a.size(), 2)),
+       b.drop_back(std::min<size_t>(b.size(), 2))});
+  if (!shape)
+    return emitOptionalError(loc, "batch dimensions do not broadcast: ",
+                             shapeText(a), " and ", shapeText(b));
+  if (a.size() > 1)
+    shape->push_back(a[a.size() - (swapA ? 1 : 2)]);
+  if (b.size() > 1)
+    shape->push_back(b[b.size() - (swapB ? 2 : 1)]);
+  return RankedTensorType::get(*shape, tensorType(op.getA()).getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// conv
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType> ConvOp::infer(Adaptor op,
+                                          std::optional<Location> loc) {
+  Value x = op.getX(), w = op.getW();
+  ArrayRef<int64_t> from = shapeOf(x), filter = shapeOf(w);
+  if (from.size() < 3 || filter.size() != from.size())
+    return emitOptionalError(loc, "x and w have shapes ", shapeText(from),
+                             " and ", shapeText(filter),
+                             ", not n, c, spatial and k, c / group, window");
+  if (failed(checkElementTypes(loc, {x, w, op.getBias()})))
+    return failure();
+
+  bool last = op.getChannelsLast();
+  size_t rank = from.size() - 2;
+  SlidingWindow sliding{spatialShape(x, last), {},
+                        spatialShape(w, last), op.getStrides(),
+                        op.getPads(),          op.getDilations()};
+  if (failed(sliding.check(loc, rank)))
+    return failure();
+
+  int64_t channels = last ? from.back() : from[1];
+  int64_t perGroup = last ? filter.back() : filter[1];
+  int64_t filters = filter[0], group = op.getGroup();
+  if (group < 1 || (!ShapedType::isDynamic(filters) && filters % group != 0))
+    return emitOptionalError(loc, group, " groups do not divide ", filters,
+                             " filters");
+  if (!ShapedType::isDynamic(channels) && perGroup * group != channels)
+    return emitOptionalError(loc, "x has ", channels, " channels, but w takes ",
+                             group, " groups of ", perGroup);
+  if (Value bias = op.getBias())
+    if (shapeOf(bias).size() != 1 || !mayEqual(shapeOf(bias)[0], filters))
+      return emitOptionalError(loc, "bias has shape ",
+                               shapeText(shapeOf(bias)), " for ", filters,
+                               " filters");
+
+  SmallVector<int64_t> shape = {from[0]};
+  if (!last)
+    shape.push_back(filters);
+  for (size_t dim = 0; dim < rank; ++dim) {
+    int64_t size = sliding.input[dim];
+    if (ShapedType::isDynamic(size)) {
+      shape.push_back(size);
+      continue;
+    }
+    int64_t room = size + sliding.pads[dim] + sliding.pads[rank + dim] -
+                   sliding.reach(dim) - 1;
+    if (room < 0)
+      return emitOptionalError(
+          loc, "a window of ", sliding.reach(dim) + 1,
+          " does not fit into dimension ", last ? dim + 1 : dim + 2, " of ",
+          shapeText(from), ", pads included");
+    shape.push_back(room / sliding.strides[dim] + 1);
+  }
+  if (last)
+    shape.push_back(filters);
+  return RankedTensorType::get(shape, tensorType(x).getElementType());
+}

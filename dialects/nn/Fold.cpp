@@ -1,0 +1,357 @@
+//===- Fold.cpp - Values of operators on constants --------------------------===//
+
+#include "dialects/nn/Fold.h"
+
+#include "dialects/nn/Lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace frit::nn;
+
+namespace {
+
+using Elements = SmallVector<Attribute>;
+using Index = SmallVector<int64_t>;
+
+//===----------------------------------------------------------------------===//
+// Scalar bodies
+//===----------------------------------------------------------------------===//
+
+/// A scalar expression, built once and evaluated for many operands by the fold
+/// hooks of its operations.
+class Body {
+public:
+  using Build = llvm::function_ref<Scalar(ScalarBuilder &, ArrayRef<Scalar>)>;
+
+  Body(Location loc, ArrayRef<Type> operands, Type result, Build build)
+      : storage(result) {
+    ImplicitLocOpBuilder b(loc, OpBuilder::atBlockEnd(&block));
+    ScalarBuilder s(b);
+    SmallVector<Scalar> x;
+    for (Type type : operands)
+      x.push_back(
+          s.wrap(s.load(block.addArgument(signlessType(type), loc)), type));
+    value = s.store(build(s, x).value, signlessType(result));
+  }
+
+  /// The result for the operands `x`, or null where the arithmetic has no
+  /// value.
+  Attribute run(ArrayRef<Attribute> x) {
+    known.clear();
+    for (auto [argument, element] : llvm::zip_equal(block.getArguments(), x))
+      known[argument] = signless(element);
+    for (Operation &op : block)
+      if (!step(op))
+        return {};
+    Attribute result = known.lookup(value);
+    if (auto integer = dyn_cast_or_null<IntegerAttr>(result))
+      if (isa<IntegerType>(storage))
+        return IntegerAttr::get(storage, integer.getValue());
+    auto typed = dyn_cast_or_null<FloatAttr>(result);
+    return typed && typed.getType() == storage ? result : Attribute();
+  }
+
+private:
+  static Attribute signless(Attribute element) {
+    if (auto integer = dyn_cast<IntegerAttr>(element))
+      return IntegerAttr::get(signlessType(integer.getType()),
+                              integer.getValue());
+    return element;
+  }
+
+  bool step(Operation &op) {
+    SmallVector<Attribute> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(known.lookup(operand));
+    // The fold hook of truncf leaves inexact values alone.
+    if (auto truncate = dyn_cast<arith::TruncFOp>(op)) {
+      auto from = dyn_cast_or_null<FloatAttr>(operands[0]);
+      if (!from)
+        return false;
+      auto to = cast<FloatType>(truncate.getType());
+      APFloat x = from.getValue();
+      bool inexact;
+      x.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
+      known[truncate] = FloatAttr::get(to, x);
+      return true;
+    }
+    SmallVector<OpFoldResult> results;
+    if (failed(op.fold(operands, results)) || results.size() != 1)
+      return false;
+    auto attr = dyn_cast<Attribute>(results[0]);
+    if (!attr)
+      attr = known.lookup(cast<Value>(results[0]));
+    known[op.getResult(0)] = attr;
+    return isa_and_nonnull<IntegerAttr, FloatAttr>(attr);
+  }
+
+  Block block;
+  Value value;
+  Type storage;
+  llvm::DenseMap<Value, Attribute> known;
+};
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+int64_t flatten(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
+  int64_t flat = 0;
+  for (auto [i, size] : llvm::zip_equal(index, shape))
+    flat = flat * size + i;
+  return flat;
+}
+
+/// The place in an operand that broadcasts to the place `index`.
+int64_t broadcast(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
+  Index place(index.take_back(shape.size()));
+  for (auto [i, size] : llvm::zip_equal(place, shape))
+    if (size == 1)
+      i = 0;
+  return flatten(place, shape);
+}
+
+/// Calls `visit` with every place of `shape` in order; false if it returns
+/// false once.
+bool forEachPlace(ArrayRef<int64_t> shape,
+                  llvm::function_ref<bool(ArrayRef<int64_t>)> visit) {
+  int64_t count = ShapedType::getNumElements(shape);
+  Index index(shape.size(), 0);
+  for (int64_t n = 0; n < count; ++n) {
+    if (!visit(index))
+      return false;
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (++index[d] < shape[d])
+        break;
+      index[d] = 0;
+    }
+  }
+  return true;
+}
+
+/// Evaluates one operator from its operands' elements.
+class Evaluator {
+public:
+  Evaluator(Operation *op, ArrayRef<Elements> x)
+      : op(op), type(tensorType(op->getResult(0))), x(x) {}
+
+  bool run() {
+    return TypeSwitch<Operation *, bool>(op)
+        .Case([&](ElementwiseOp e) { return elementwise(e); })
+        .Case([&](ReshapeOp) {
+          y = x[0];
+          return true;
+        })
+        .Case<TransposeOp, ExpandOp, SliceOp, ConcatOp, GatherOp, TriluOp,
+              PadOp, IotaOp, ReduceOp>([&](auto o) { return evaluate(o); })
+        .Default([](Operation *) { return false; });
+  }
+
+  Elements y;
+
+private:
+  ArrayRef<int64_t> shape(unsigned i) { return shapeOf(op->getOperand(i)); }
+
+  /// Fills the result with the element of the first operand at `place` of each
+  /// index.
+  bool move(llvm::function_ref<Index(ArrayRef<int64_t>)> place) {
+    return forEachPlace(type.getShape(), [&](ArrayRef<int64_t> index) {
+      y.push_back(x[0][flatten(place(index), shape(0))]);
+      return true;
+    });
+  }
+
+  bool elementwise(ElementwiseOp e) {
+    Body body(op->getLoc(), elementTypes(op->getOperands()),
+              type.getElementType(), [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
+                return e.buildScalar(s, v);
+              });
+    return forEachPlace(type.getShape(), [&](ArrayRef<int64_t> index) {
+      SmallVector<Attribute> operands;
+      for (auto [i, elements] : llvm::enumerate(x))
+        operands.push_back(elements[broadcast(index, shape(i))]);
+      y.push_back(body.run(operands));
+      return static_cast<bool>(y.back());
+    });
+  }
+
+  bool evaluate(TransposeOp o) {
+    return move([&](ArrayRef<int64_t> index) {
+      Index place(index.size());
+      for (auto [i, d] : llvm::enumerate(o.getPerm()))
+        place[d] = index[i];
+      return place;
+    });
+  }
+
+  bool evaluate(ExpandOp) {
+    return forEachPlace(type.getShape(), [&](ArrayRef<int64_t> index) {
+      y.push_back(x[0][broadcast(index, shape(0))]);
+      return true;
+    });
+  }
+
+  bool evaluate(SliceOp o) {
+    return move([&](ArrayRef<int64_t> index) {
+      Index place(index.size());
+      for (size_t d = 0; d < index.size(); ++d)
+        place[d] = o.getStarts()[d] + index[d] * o.getSteps()[d];
+      return place;
+    });
+  }
+
+  bool evaluate(ConcatOp o) {
+    int64_t axis = o.getAxis();
+    if (axis < 0)
+      axis += type.getRank();
+    return forEachPlace(type.getShape(), [&](ArrayRef<int64_t> index) {
+      Index place(index);
+      unsigned operand = 0;
+      while (place[axis] >= shape(operand)[axis])
+        place[axis] -= shape(operand++)[axis];
+      y.push_back(x[operand][flatten(place, shape(operand))]);
+      return true;
+    });
+  }
+
+  bool evaluate(GatherOp o) {
+    int64_t axis = o.getAxis(), indexRank = shape(1).size();
+    if (axis < 0)
+      axis += shape(0).size();
+    int64_t size = shape(0)[axis];
+    if (size == 0)
+      return false;
+    return move([&](ArrayRef<int64_t> index) {
+      Attribute picked =
+          x[1][flatten(index.slice(axis, indexRank), shape(1))];
+      int64_t i = cast<IntegerAttr>(picked).getValue().getSExtValue();
+      Index place(index.take_front(axis));
+      place.push_back(std::clamp<int64_t>(i < 0 ? i + size : i, 0, size - 1));
+      llvm::append_range(place, index.drop_front(axis + indexRank));
+      return place;
+    });
+  }
+
+  Attribute zero() { return Builder(op->getContext()).getZeroAttr(type.getElementType()); }
+
+  bool evaluate(TriluOp o) {
+    size_t rank = type.getRank();
+    return forEachPlace(type.getShape(), [&](ArrayRef<int64_t> index) {
+      int64_t diagonal = index[rank - 1] - index[rank - 2], k = o.getK();
+      bool kept = o.getUpper() ? diagonal >= k : diagonal <= k;
+      y.push_back(kept ? x[0][flatten(index, type.getShape())] : zero());
+      return true;
+    });
+  }
+
+  bool evaluate(PadOp o) {
+    if (o.getMode() != "constant")
+      return false;
+    Attribute fill = x.size() > 1 ? x[1][0] : zero();
+    return forEachPlace(type.getShape(), [&](ArrayRef<int64_t> index) {
+      Index place(index);
+      bool inside = true;
+      for (size_t d = 0; d < place.size(); ++d) {
+        place[d] -= o.getLow()[d];
+        inside &= place[d] >= 0 && place[d] < shape(0)[d];
+      }
+      y.push_back(inside ? x[0][flatten(place, shape(0))] : fill);
+      return true;
+    });
+  }
+
+  bool evaluate(IotaOp o) {
+    Builder b(op->getContext());
+    Type element = type.getElementType();
+    Body body(op->getLoc(), {element, element, b.getI64Type()}, element,
+              [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
+                return v[0] + s.cast(v[2], element) * v[1];
+              });
+    return forEachPlace(type.getShape(), [&](ArrayRef<int64_t> index) {
+      y.push_back(body.run(
+          {x[0][0], x[1][0], b.getI64IntegerAttr(index[o.getAxis()])}));
+      return static_cast<bool>(y.back());
+    });
+  }
+
+  bool evaluate(ReduceOp o) {
+    Type element = type.getElementType();
+    // Combining in storage would round 16-bit floats at every step.
+    if (bodyType(element) != signlessType(element))
+      return false;
+    Body body(op->getLoc(), {element, element}, element,
+              [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
+                return combine(s, o.getKind(), v[0], v[1]);
+              });
+    auto first = identity(o.getKind(), signlessType(element),
+                          element.isUnsignedInteger());
+    Attribute start = first;
+    if (auto integer = dyn_cast<IntegerAttr>(start))
+      start = IntegerAttr::get(element, integer.getValue());
+    y.assign(type.getNumElements(), start);
+    return forEachPlace(shape(0), [&](ArrayRef<int64_t> index) {
+      Attribute &sum = y[broadcast(index, type.getShape())];
+      sum = body.run({sum, x[0][flatten(index, shape(0))]});
+      return static_cast<bool>(sum);
+    });
+  }
+
+  Operation *op;
+  RankedTensorType type;
+  ArrayRef<Elements> x;
+};
+
+bool isSmall(RankedTensorType type) {
+  return type.hasStaticShape() && type.getNumElements() <= foldLimit;
+}
+
+} // namespace
+
+DenseElementsAttr frit::nn::constantValue(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || !isSmall(tensorType(value)))
+    return {};
+  if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+    return dense;
+  auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
+  AsmResourceBlob *blob =
+      resource ? resource.getRawHandle().getBlob() : nullptr;
+  if (!blob)
+    return {};
+  // A resource keeps a byte for a bool.
+  if (resource.getElementType().isInteger(1)) {
+    auto bytes = blob->getData();
+    SmallVector<bool> bits(bytes.begin(), bytes.end());
+    return DenseElementsAttr::get(resource.getType(), ArrayRef<bool>(bits));
+  }
+  return DenseElementsAttr::getFromRawBuffer(resource.getType(),
+                                             blob->getData());
+}
+
+DenseElementsAttr frit::nn::evaluate(Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
+      !isa<ElementwiseOp, StructuralOp, ReshapeOp>(op) ||
+      !isSmall(tensorType(op->getResult(0))))
+    return {};
+  SmallVector<DenseElementsAttr> operands;
+  for (Value operand : op->getOperands()) {
+    DenseElementsAttr value = constantValue(operand);
+    if (!value)
+      return {};
+    operands.push_back(value);
+  }
+  auto type = tensorType(op->getResult(0));
+  if (isa<ReshapeOp>(op))
+    return operands[0].reshape(type);
+  SmallVector<Elements> elements;
+  for (DenseElementsAttr operand : operands)
+    elements.emplace_back(operand.value_begin<Attribute>(),
+                          operand.value_end<Attribute>());
+  Evaluator evaluator(op, elements);
+  if (!evaluator.run())
+    return {};
+  return DenseElementsAttr::get(type, evaluator.y);
+}

@@ -1,0 +1,280 @@
+//===- Movement.cpp - Operators that move elements: shapes and folds --------===//
+
+#include "dialects/nn/NN.h"
+
+using namespace mlir;
+using namespace frit::nn;
+
+#define GET_OP_CLASSES
+#include "dialects/nn/Movement.cpp.inc"
+
+static RankedTensorType typeLike(Value x, ArrayRef<int64_t> shape) {
+  return RankedTensorType::get(shape, tensorType(x).getElementType());
+}
+
+/// An error unless a list attribute has an entry per dimension of `x`.
+static LogicalResult checkLength(std::optional<Location> loc, StringRef name,
+                                 ArrayRef<int64_t> list, Value x) {
+  int64_t rank = tensorType(x).getRank();
+  if (static_cast<int64_t>(list.size()) == rank)
+    return success();
+  return emitOptionalError(loc, name, " has ", list.size(),
+                           " entries for a tensor of rank ", rank);
+}
+
+static bool isIdentity(ArrayRef<int64_t> perm) {
+  return llvm::all_of(llvm::enumerate(perm), [](auto entry) {
+    return static_cast<int64_t>(entry.index()) == entry.value();
+  });
+}
+
+/// A splat stays one under any shape.
+static OpFoldResult foldSplat(Attribute x, Type type) {
+  auto splat = dyn_cast_or_null<SplatElementsAttr>(x);
+  auto shaped = cast<RankedTensorType>(type);
+  if (!splat || !shaped.hasStaticShape())
+    return {};
+  return splat.resizeSplat(shaped);
+}
+
+//===----------------------------------------------------------------------===//
+// transpose
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType>
+TransposeOp::infer(Adaptor op, std::optional<Location> loc) {
+  ArrayRef<int64_t> perm = op.getPerm();
+  if (failed(checkLength(loc, "perm", perm, op.getX())))
+    return failure();
+  ArrayRef<int64_t> from = shapeOf(op.getX());
+  SmallVector<bool> seen(from.size(), false);
+  SmallVector<int64_t> shape;
+  for (int64_t dim : perm) {
+    if (dim < 0 || dim >= static_cast<int64_t>(from.size()) || seen[dim])
+      return emitOptionalError(loc, "perm is not a permutation of 0 to ",
+                               static_cast<int64_t>(from.size()) - 1);
+    seen[dim] = true;
+    shape.push_back(from[dim]);
+  }
+  return typeLike(op.getX(), shape);
+}
+
+OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
+  if (isIdentity(getPerm()))
+    return getX();
+  return foldSplat(adaptor.getX(), getY().getType());
+}
+
+/// transpose(transpose(x, p), q) is transpose(x, p[q]); one that only moves
+/// dimensions of size 1 is a reshape, which costs nothing.
+LogicalResult TransposeOp::canonicalize(TransposeOp op,
+                                        PatternRewriter &rewriter) {
+  if (auto inner = op.getX().getDefiningOp<TransposeOp>()) {
+    auto perm = llvm::map_to_vector(
+        op.getPerm(), [&](int64_t dim) { return inner.getPerm()[dim]; });
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, inner.getX(), perm);
+    return success();
+  }
+  auto from = tensorType(op.getX()), to = tensorType(op.getY());
+  if (!to.hasStaticShape())
+    return rewriter.notifyMatchFailure(op, "its shape is dynamic");
+  SmallVector<int64_t> moved;
+  for (int64_t dim : op.getPerm())
+    if (from.getDimSize(dim) != 1)
+      moved.push_back(dim);
+  if (!llvm::is_sorted(moved))
+    return rewriter.notifyMatchFailure(op, "it moves elements");
+  rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getX(), to.getShape());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// expand
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType>
+ExpandOp::infer(Adaptor op, std::optional<Location> loc) {
+  auto shape = broadcastShapes({shapeOf(op.getX()), op.getShape()});
+  if (!shape)
+    return emitOptionalError(loc, "a tensor of shape ",
+                             shapeText(shapeOf(op.getX())),
+                             " does not expand to ", shapeText(op.getShape()));
+  return typeLike(op.getX(), *shape);
+}
+
+OpFoldResult ExpandOp::fold(FoldAdaptor adaptor) {
+  if (getX().getType() == getY().getType())
+    return getX();
+  if (auto inner = getX().getDefiningOp<ExpandOp>()) {
+    getXMutable().assign(inner.getX());
+    setShape(shapeOf(getY()));
+    return getY();
+  }
+  return foldSplat(adaptor.getX(), getY().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// slice
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType>
+SliceOp::infer(Adaptor op, std::optional<Location> loc) {
+  Value x = op.getX();
+  if (failed(checkLength(loc, "starts", op.getStarts(), x)) ||
+      failed(checkLength(loc, "sizes", op.getSizes(), x)) ||
+      failed(checkLength(loc, "steps", op.getSteps(), x)))
+    return failure();
+  for (auto [dim, from] : llvm::enumerate(shapeOf(x))) {
+    int64_t start = op.getStarts()[dim], size = op.getSizes()[dim],
+            step = op.getSteps()[dim];
+    if (size < 0 || step == 0)
+      return emitOptionalError(loc, "dimension ", dim, " has size ", size,
+                               " and step ", step);
+    if (size == 0 || ShapedType::isDynamic(from))
+      continue;
+    int64_t last = start + (size - 1) * step;
+    if (std::min(start, last) < 0 || std::max(start, last) >= from)
+      return emitOptionalError(loc, "elements ", start, " to ", last,
+                               " of dimension ", dim, " are outside of ",
+                               shapeText(shapeOf(x)));
+  }
+  return typeLike(x, op.getSizes());
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+  // Of the same shape it is all of x, unless a step turns a dimension around.
+  if (getX().getType() == getY().getType() &&
+      getX().getType().hasStaticShape() &&
+      llvm::all_of(llvm::enumerate(getSteps()), [&](auto entry) {
+        return entry.value() > 0 || shapeOf(getX())[entry.index()] <= 1;
+      }))
+    return getX();
+  return foldSplat(adaptor.getX(), getY().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// concat
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType>
+ConcatOp::infer(Adaptor op, std::optional<Location> loc) {
+  ValueRange operands = op.getXs();
+  if (operands.empty())
+    return emitOptionalError(loc, "there is nothing to join");
+  SmallVector<int64_t> shape(shapeOf(operands[0]));
+  auto axis = normalizeAxis(loc, op.getAxis(), shape.size());
+  if (!axis)
+    return failure();
+  for (Value x : operands.drop_front()) {
+    ArrayRef<int64_t> other = shapeOf(x);
+    if (failed(checkElementTypes(loc, {operands[0], x})))
+      return failure();
+    bool fits = other.size() == shape.size();
+    for (size_t i = 0; fits && i < shape.size(); ++i) {
+      if (static_cast<int64_t>(i) == *axis)
+        shape[i] = ShapedType::isDynamic(shape[i]) ||
+                           ShapedType::isDynamic(other[i])
+                       ? ShapedType::kDynamic
+                       : shape[i] + other[i];
+      else if (ShapedType::isDynamic(shape[i]))
+        shape[i] = other[i];
+      else
+        fits = ShapedType::isDynamic(other[i]) || other[i] == shape[i];
+    }
+    if (!fits)
+      return emitOptionalError(loc, "shapes do not join along axis ", *axis,
+                               ": ", shapeText(shapeOf(operands[0])), " and ",
+                               shapeText(other));
+  }
+  return typeLike(operands[0], shape);
+}
+
+OpFoldResult ConcatOp::fold(FoldAdaptor) {
+  if (getXs().size() == 1)
+    return getXs()[0];
+  int64_t axis = getAxis() < 0 ? getAxis() + getY().getType().getRank()
+                               : getAxis();
+  SmallVector<Value> full = llvm::filter_to_vector(
+      getXs(), [&](Value x) { return shapeOf(x)[axis] != 0; });
+  if (full.empty() || full.size() == getXs().size())
+    return {};
+  getXsMutable().assign(full);
+  return getY();
+}
+
+//===----------------------------------------------------------------------===//
+// pad, gather, iota, trilu
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType>
+PadOp::infer(Adaptor op, std::optional<Location> loc) {
+  Value x = op.getX();
+  if (failed(checkLength(loc, "low", op.getLow(), x)) ||
+      failed(checkLength(loc, "high", op.getHigh(), x)))
+    return failure();
+  if (!llvm::is_contained({"constant", "edge", "reflect", "wrap"},
+                          op.getMode()))
+    return emitOptionalError(loc, "mode '", op.getMode(),
+                             "' is none of constant, edge, reflect and wrap");
+  if (Value value = op.getValue())
+    if (tensorType(value) != typeLike(x, {}))
+      return emitOptionalError(loc, "the value is a ", value.getType(),
+                               ", not a ", typeLike(x, {}));
+  SmallVector<int64_t> shape(shapeOf(x));
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    if (ShapedType::isDynamic(size))
+      continue;
+    int64_t low = op.getLow()[dim], high = op.getHigh()[dim];
+    if (size + low + high < 0 || -low > size || -high > size)
+      return emitOptionalError(loc, "dimension ", dim, " of size ", size,
+                               " cannot be cropped by ", -low, " and ", -high);
+    if (size == 0 && (low > 0 || high > 0) && op.getMode() != "constant")
+      return emitOptionalError(loc, "dimension ", dim,
+                               " is empty and cannot be padded by its elements");
+    size += low + high;
+  }
+  return typeLike(x, shape);
+}
+
+OpFoldResult PadOp::fold(FoldAdaptor) {
+  auto none = [](int64_t n) { return n == 0; };
+  return llvm::all_of(getLow(), none) && llvm::all_of(getHigh(), none)
+             ? OpFoldResult(getX())
+             : OpFoldResult();
+}
+
+FailureOr<RankedTensorType>
+GatherOp::infer(Adaptor op, std::optional<Location> loc) {
+  ArrayRef<int64_t> from = shapeOf(op.getX());
+  ArrayRef<int64_t> picked = shapeOf(op.getIndices());
+  auto axis = normalizeAxis(loc, op.getAxis(), from.size());
+  if (!axis)
+    return failure();
+  SmallVector<int64_t> shape(from.take_front(*axis));
+  llvm::append_range(shape, picked);
+  llvm::append_range(shape, from.drop_front(*axis + 1));
+  if (from[*axis] == 0 && !llvm::is_contained(picked, 0))
+    return emitOptionalError(loc, "dimension ", *axis,
+                             " is empty, so there is nothing to pick");
+  return typeLike(op.getX(), shape);
+}
+
+FailureOr<RankedTensorType>
+IotaOp::infer(Adaptor op, std::optional<Location> loc) {
+  Type start = op.getStart().getType(), step = op.getStep().getType();
+  if (start != step || tensorType(op.getStart()).getRank() != 0)
+    return emitOptionalError(loc, "start and step are ", start, " and ", step,
+                             ", not two scalars of one type");
+  if (!normalizeAxis(loc, op.getAxis(), op.getShape().size()))
+    return failure();
+  return typeLike(op.getStart(), op.getShape());
+}
+
+FailureOr<RankedTensorType>
+TriluOp::infer(Adaptor op, std::optional<Location> loc) {
+  if (tensorType(op.getX()).getRank() < 2)
+    return emitOptionalError(loc, "a tensor of rank ",
+                             tensorType(op.getX()).getRank(),
+                             " has no triangle");
+  return tensorType(op.getX());
+}

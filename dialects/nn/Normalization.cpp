@@ -1,0 +1,154 @@
+//===- Normalization.cpp - Softmax and the norms ----------------------------===//
+//
+// All of it is computed in f32 (f64 for f64): the inputs are cast once and the
+// result once, and the casts cost nothing inside a fusion.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/nn/NN.h"
+
+using namespace mlir;
+using namespace frit::nn;
+
+#define GET_OP_CLASSES
+#include "dialects/nn/Normalization.cpp.inc"
+
+/// The type of `x`, where `axis` is one of its dimensions.
+static FailureOr<RankedTensorType> inferAlong(std::optional<Location> loc,
+                                              Value x, int64_t axis) {
+  if (!normalizeAxis(loc, axis, tensorType(x).getRank()))
+    return failure();
+  return tensorType(x);
+}
+
+static int64_t axisOf(Value x, int64_t axis) {
+  return axis < 0 ? axis + tensorType(x).getRank() : axis;
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType> SoftmaxOp::infer(Adaptor op,
+                                             std::optional<Location> loc) {
+  return inferAlong(loc, op.getX(), op.getAxis());
+}
+
+FailureOr<RankedTensorType> LogSoftmaxOp::infer(Adaptor op,
+                                                std::optional<Location> loc) {
+  return inferAlong(loc, op.getX(), op.getAxis());
+}
+
+/// x minus its largest element along `axis`.
+static Value subtractMax(NNBuilder &b, Value x, int64_t axis) {
+  return b.sub(x, b.reduce(x, Combiner::max, axis));
+}
+
+SmallVector<Value> SoftmaxOp::decompose(NNBuilder &b) {
+  Type element = tensorType(getX()).getElementType();
+  int64_t axis = axisOf(getX(), getAxis());
+  Value x = b.cast(getX(), workType(element));
+  Value e = ExpOp::create(b, subtractMax(b, x, axis));
+  Value sum = b.reduce(e, Combiner::sum, axis);
+  return {b.cast(b.div(e, sum), element)};
+}
+
+SmallVector<Value> LogSoftmaxOp::decompose(NNBuilder &b) {
+  Type element = tensorType(getX()).getElementType();
+  int64_t axis = axisOf(getX(), getAxis());
+  Value x = b.cast(getX(), workType(element));
+  Value z = subtractMax(b, x, axis);
+  Value sum = b.reduce(ExpOp::create(b, z), Combiner::sum, axis);
+  return {b.cast(b.sub(z, LogOp::create(b, sum)), element)};
+}
+
+//===----------------------------------------------------------------------===//
+// Layer norm
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType> LayerNormOp::infer(Adaptor op,
+                                               std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  auto axis = normalizeAxis(loc, op.getAxis(), type.getRank());
+  if (!axis)
+    return failure();
+  auto check = [&](StringRef name, Value v) -> LogicalResult {
+    ArrayRef<int64_t> normalized = type.getShape().drop_front(*axis);
+    if (!v || (shapeOf(v).size() == normalized.size() &&
+               llvm::all_of(llvm::zip(shapeOf(v), normalized), [](auto sizes) {
+                 return mayEqual(std::get<0>(sizes), std::get<1>(sizes));
+               })))
+      return success();
+    return emitOptionalError(loc, name, " has shape ", shapeText(shapeOf(v)),
+                             ", but the normalised dimensions are ",
+                             shapeText(normalized));
+  };
+  if (failed(check("scale", op.getScale())) ||
+      failed(check("bias", op.getBias())))
+    return failure();
+  return type;
+}
+
+SmallVector<Value> LayerNormOp::decompose(NNBuilder &b) {
+  Type element = tensorType(getX()).getElementType(), work = workType(element);
+  int64_t rank = tensorType(getX()).getRank();
+  auto axes = llvm::to_vector(
+      llvm::seq<int64_t>(axisOf(getX(), getAxis()), rank));
+  int64_t count = 1;
+  for (int64_t axis : axes)
+    count *= shapeOf(getX())[axis];
+
+  Value x = b.cast(getX(), work);
+  Value n = b.scalarLike(x, count);
+  // Centred first: a difference of mean squares loses the variance of data far
+  // from zero.
+  Value mean = b.div(b.reduce(x, Combiner::sum, axes), n);
+  Value centred = b.sub(x, mean);
+  Value variance =
+      b.div(b.reduce(b.mul(centred, centred), Combiner::sum, axes), n);
+  Value epsilon = b.scalarLike(x, getEpsilon().convertToDouble());
+  Value inverse = RsqrtOp::create(b, b.add(variance, epsilon));
+  Value y = b.mul(b.mul(centred, inverse), b.cast(getScale(), work));
+  if (getBias())
+    y = b.add(y, b.cast(getBias(), work));
+  return {b.cast(y, element)};
+}
+
+//===----------------------------------------------------------------------===//
+// Batch norm
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType> BatchNormOp::infer(Adaptor op,
+                                               std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  if (type.getRank() < 2)
+    return emitOptionalError(loc, "a tensor of rank ", type.getRank(),
+                             " has no channels");
+  std::pair<StringRef, Value> vectors[] = {{"scale", op.getScale()},
+                                           {"bias", op.getBias()},
+                                           {"mean", op.getMean()},
+                                           {"variance", op.getVariance()}};
+  for (auto [name, vector] : vectors)
+    if (shapeOf(vector).size() != 1 ||
+        !mayEqual(shapeOf(vector)[0], type.getDimSize(1)))
+      return emitOptionalError(loc, name, " has shape ",
+                               shapeText(shapeOf(vector)), " for ",
+                               type.getDimSize(1), " channels");
+  return type;
+}
+
+SmallVector<Value> BatchNormOp::decompose(NNBuilder &b) {
+  Type element = tensorType(getX()).getElementType(), work = workType(element);
+  // Two vectors that depend on the weights only, so they are prepared once.
+  Value variance = b.cast(getVariance(), work);
+  Value epsilon = b.scalarLike(variance, getEpsilon().convertToDouble());
+  Value scale = b.mul(b.cast(getScale(), work),
+                      RsqrtOp::create(b, b.add(variance, epsilon)));
+  Value shift = b.sub(b.cast(getBias(), work),
+                      b.mul(b.cast(getMean(), work), scale));
+  SmallVector<int64_t> column(tensorType(getX()).getRank() - 1, 1);
+  column[0] = shapeOf(getScale())[0];
+  Value y = b.add(b.mul(b.cast(getX(), work), b.reshape(scale, column)),
+                  b.reshape(shift, column));
+  return {b.cast(y, element)};
+}
