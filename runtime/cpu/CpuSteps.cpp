@@ -1,0 +1,96 @@
+//===- CpuSteps.cpp - A list of steps bound to host memory ----------------===//
+
+#include "runtime/cpu/CpuSteps.h"
+
+#include <cstring>
+
+using namespace frit;
+using namespace frit::cpu;
+using artifact::Space;
+using artifact::StepKind;
+
+CpuSteps::CpuSteps(const Model &model, std::span<const artifact::Step> steps,
+                   const Spaces &spaces)
+    : model(model), steps(steps), declined(steps.size()) {
+  for (const artifact::Step &step : steps) {
+    firstArgument.push_back(arguments.size());
+    for (const artifact::Buffer &buffer : model.plan.arguments(step)) {
+      void *base = nullptr;
+      switch (buffer.space) {
+      case Space::input:
+      case Space::output:
+        patches.push_back({arguments.size(), buffer.offset, buffer.index,
+                           buffer.space == Space::output});
+        break;
+      case Space::constant:
+        base = spaces.constants[buffer.index];
+        break;
+      case Space::arena:
+        base = spaces.arena;
+        break;
+      case Space::prepared:
+        base = spaces.prepared;
+        break;
+      }
+      arguments.push_back(static_cast<uint8_t *>(base) + buffer.offset);
+    }
+  }
+}
+
+void CpuSteps::bind(std::span<void *const> tensors, bool output) {
+  for (const Patch &patch : patches)
+    if (patch.output == output)
+      arguments[patch.argument] =
+          static_cast<uint8_t *>(tensors[patch.index]) + patch.offset;
+}
+
+Status CpuSteps::launch(size_t index, ThreadPool &pool) {
+  const artifact::Step &step = steps[index];
+  if (step.kernel == artifact::kNone)
+    return noKernel(model.plan, step);
+  frit_host_kernel kernel =
+      model.image->kernels[model.plan.kernels()[step.kernel].host];
+  void *const *pointers = arguments.data() + firstArgument[index];
+  int64_t items = step.grid[0];
+  if (items == 1)
+    kernel(pointers, 0, 1);
+  else
+    pool.parallelFor(items, [&](int64_t begin, int64_t end) {
+      kernel(pointers, begin, end);
+    });
+  return Status();
+}
+
+Status CpuSteps::run(size_t index, ThreadPool &pool) {
+  const artifact::Step &step = steps[index];
+  void *const *pointers = arguments.data() + firstArgument[index];
+  switch (step.kind) {
+  case StepKind::launch:
+    return launch(index, pool);
+  case StepKind::gemm:
+    if (!declined[index] && gemm(model.plan.gemm(step), pointers, pool))
+      return Status();
+    break;
+  case StepKind::conv:
+    if (!declined[index] && conv(model.plan.conv(step), pointers, pool))
+      return Status();
+    break;
+  case StepKind::copy:
+    if (uint64_t bytes = model.plan.arguments(step)[0].bytes)
+      memmove(pointers[1], pointers[0], bytes);
+    return Status();
+  }
+  declined[index] = true;
+  return launch(index, pool);
+}
+
+std::string CpuSteps::pick(size_t index) const {
+  const artifact::Step &step = steps[index];
+  if (step.kind == StepKind::copy)
+    return "memmove";
+  if (step.kind != StepKind::launch && !declined[index])
+    return step.kind == StepKind::gemm ? "frit gemm" : "frit conv";
+  if (step.kernel == artifact::kNone)
+    return "none";
+  return std::string(model.plan.text(model.plan.kernels()[step.kernel].name));
+}

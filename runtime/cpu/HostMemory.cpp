@@ -1,0 +1,40 @@
+//===- HostMemory.cpp - Large aligned memory of the host ------------------===//
+
+#include "runtime/cpu/HostMemory.h"
+#include "frit/artifact.h"
+
+#include <cstdlib>
+#include <sys/mman.h>
+
+using namespace frit;
+using namespace frit::cpu;
+
+/// From this size on, memory comes in huge pages where the system has them.
+static constexpr uint64_t kHugePage = 2 << 20;
+
+Status HostMemory::allocate(uint64_t bytes, const char *purpose) {
+  release();
+  if (!bytes)
+    return Status();
+  uint64_t unit =
+      bytes >= 2 * kHugePage ? kHugePage : artifact::kAlignment;
+  // Past this no machine has that much, and rounding up would wrap.
+  if (bytes < (uint64_t(1) << 56))
+    pointer = static_cast<uint8_t *>(
+        aligned_alloc(unit, (bytes + unit - 1) / unit * unit));
+  if (!pointer)
+    return Status(FRIT_OUT_OF_MEMORY,
+                  format("there is not enough memory on this machine: %s needs "
+                         "%s",
+                         purpose, formatBytes(bytes).c_str()));
+  if (unit == kHugePage)
+    madvise(pointer, bytes, MADV_HUGEPAGE);
+  size = bytes;
+  return Status();
+}
+
+void HostMemory::release() {
+  free(pointer);
+  pointer = nullptr;
+  size = 0;
+}

@@ -1,0 +1,127 @@
+//===- CudaApi.h - The part of the driver's interface that frit uses ------===//
+//
+// Declared by hand, so that the runtime builds where there is no CUDA toolkit.
+// The names are the driver's without their prefix; layouts and values are those
+// of cuda.h, which test/runtime/layout_test.cpp compares where a toolkit is
+// present.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CUDA_CUDAAPI_H
+#define FRIT_CUDA_CUDAAPI_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace frit::cuda {
+
+using Result = int;
+using Device = int;
+using DevicePointer = unsigned long long;
+using Context = struct CUctx_st *;
+using Module = struct CUmod_st *;
+using Function = struct CUfunc_st *;
+using Stream = struct CUstream_st *;
+using Event = struct CUevent_st *;
+using Graph = struct CUgraph_st *;
+using GraphNode = struct CUgraphNode_st *;
+using GraphExec = struct CUgraphExec_st *;
+
+inline constexpr Result kSuccess = 0;
+inline constexpr Result kOutOfMemory = 2;
+inline constexpr Result kNoDevice = 100;
+
+inline constexpr int kAttributeCapabilityMajor = 75;
+inline constexpr int kAttributeCapabilityMinor = 76;
+inline constexpr int kFunctionMaxDynamicShared = 8;
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr int kCaptureThreadLocal = 1;
+inline constexpr int kPointerMemoryType = 2;
+inline constexpr unsigned kMemoryTypeHost = 1;
+inline constexpr int kJitErrorLog = 5;
+inline constexpr int kJitErrorLogBytes = 6;
+
+/// CUDA_KERNEL_NODE_PARAMS_v2
+struct KernelNodeParams {
+  Function func;
+  unsigned gridX, gridY, gridZ;
+  unsigned blockX, blockY, blockZ;
+  unsigned sharedBytes;
+  void **kernelParams;
+  void **extra;
+  void *kern;
+  Context ctx;
+};
+
+/// The driver's functions, found in its library by name.
+struct Api {
+  Result (*getErrorString)(Result, const char **);
+  Result (*init)(unsigned flags);
+  Result (*driverGetVersion)(int *version);
+  Result (*deviceGetCount)(int *count);
+  Result (*deviceGet)(Device *, int ordinal);
+  Result (*deviceGetName)(char *name, int length, Device);
+  Result (*deviceGetAttribute)(int *value, int attribute, Device);
+  Result (*deviceTotalMem)(size_t *bytes, Device);
+  Result (*primaryCtxRetain)(Context *, Device);
+  Result (*primaryCtxRelease)(Device);
+  Result (*ctxPushCurrent)(Context);
+  Result (*ctxPopCurrent)(Context *);
+
+  Result (*memGetInfo)(size_t *free, size_t *total);
+  Result (*memAlloc)(DevicePointer *, size_t bytes);
+  Result (*memFree)(DevicePointer);
+  Result (*memHostAlloc)(void **, size_t bytes, unsigned flags);
+  Result (*memFreeHost)(void *);
+  Result (*memcpyHtoD)(DevicePointer, const void *, size_t bytes);
+  Result (*memcpyHtoDAsync)(DevicePointer, const void *, size_t bytes, Stream);
+  Result (*memcpyDtoHAsync)(void *, DevicePointer, size_t bytes, Stream);
+  Result (*memcpyDtoDAsync)(DevicePointer, DevicePointer, size_t bytes, Stream);
+  Result (*memsetD8Async)(DevicePointer, unsigned char, size_t bytes, Stream);
+  Result (*pointerGetAttribute)(void *value, int attribute, DevicePointer);
+
+  Result (*moduleLoadDataEx)(Module *, const void *image, unsigned optionCount,
+                             int *options, void **values);
+  Result (*moduleUnload)(Module);
+  Result (*moduleGetFunction)(Function *, Module, const char *name);
+  Result (*funcSetAttribute)(Function, int attribute, int value);
+  Result (*launchKernel)(Function, unsigned gridX, unsigned gridY,
+                         unsigned gridZ, unsigned blockX, unsigned blockY,
+                         unsigned blockZ, unsigned sharedBytes, Stream,
+                         void **params, void **extra);
+
+  Result (*streamCreate)(Stream *, unsigned flags);
+  Result (*streamDestroy)(Stream);
+  Result (*streamSynchronize)(Stream);
+  Result (*streamBeginCapture)(Stream, int mode);
+  Result (*streamEndCapture)(Stream, Graph *);
+  Result (*eventCreate)(Event *, unsigned flags);
+  Result (*eventDestroy)(Event);
+  Result (*eventRecord)(Event, Stream);
+  Result (*eventElapsedTime)(float *milliseconds, Event from, Event to);
+
+  Result (*graphCreate)(Graph *, unsigned flags);
+  Result (*graphDestroy)(Graph);
+  Result (*graphAddKernelNode)(GraphNode *, Graph, const GraphNode *before,
+                               size_t beforeCount, const KernelNodeParams *);
+  Result (*graphAddChildGraphNode)(GraphNode *, Graph, const GraphNode *before,
+                                   size_t beforeCount, Graph child);
+  Result (*graphAddEventRecordNode)(GraphNode *, Graph, const GraphNode *before,
+                                    size_t beforeCount, Event);
+  Result (*graphInstantiate)(GraphExec *, Graph, unsigned long long flags);
+  Result (*graphExecDestroy)(GraphExec);
+  Result (*graphUpload)(GraphExec, Stream);
+  Result (*graphLaunch)(GraphExec, Stream);
+
+  // Drivers since CUDA 12.3 have these; null in older ones.
+  Result (*streamBeginCaptureToGraph)(Stream, Graph, const GraphNode *before,
+                                      const void *edges, size_t beforeCount,
+                                      int mode);
+  Result (*streamGetCaptureInfo)(Stream, int *status, uint64_t *id, Graph *,
+                                 const GraphNode **last, const void **edges,
+                                 size_t *lastCount);
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CUDA_CUDAAPI_H

@@ -1,0 +1,245 @@
+//===- CudaExecutor.cpp - A model's code and weights on a GPU -------------===//
+
+#include "runtime/cuda/CudaExecutor.h"
+#include "runtime/cuda/CudaExecution.h"
+#include "runtime/cuda/CudaSteps.h"
+#include "runtime/exec/Targets.h"
+#include "runtime/exec/Types.h"
+
+#include <algorithm>
+#include <cstring>
+#include <elf.h>
+
+using namespace frit;
+using namespace frit::cuda;
+using artifact::Constant;
+using artifact::Step;
+using artifact::StepKind;
+
+/// Dynamic shared memory that a kernel may use without being asked.
+static constexpr uint32_t kSharedWithoutAsking = 48 << 10;
+
+CudaExecutor::~CudaExecutor() {
+  if (!gpu.context)
+    return;
+  ContextScope scope(gpu);
+  cublas.reset();
+  zeros.release();
+  prepared.release();
+  resident.release();
+  if (module)
+    gpu.driver.moduleUnload(module);
+}
+
+Status CudaExecutor::load(int ordinal) {
+  FRIT_TRY(gpu.open(ordinal));
+  FRIT_TRY(gpu.retainContext());
+  ContextScope scope(gpu);
+  bool usePtx;
+  model.target = chooseCudaTarget(model.plan, gpu.major, gpu.minor, usePtx);
+  FRIT_TRY(loadCode(usePtx));
+  FRIT_TRY(loadLibraries());
+  constants.resize(model.plan.constants().size());
+  FRIT_TRY(upload(/*residentOnes=*/true, resident));
+  return prepare();
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+/// The driver believes a cubin's own section table; see that it is all there.
+static bool isWholeCubin(std::span<const uint8_t> cubin) {
+  Elf64_Ehdr header;
+  if (cubin.size() < sizeof header)
+    return false;
+  memcpy(&header, cubin.data(), sizeof header);
+  return !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
+         header.e_shoff <= cubin.size() &&
+         uint64_t(header.e_shnum) * header.e_shentsize <=
+             cubin.size() - header.e_shoff;
+}
+
+Status CudaExecutor::loadCode(bool usePtx) {
+  const artifact::Target &target = *model.target;
+  if (!target.kernels.count)
+    return Status();
+  std::string arch(model.plan.text(target.arch));
+  std::span<const uint8_t> code =
+      model.plan.bytes(usePtx ? target.ptx : target.cubin);
+  std::string text; // PTX ends with a null
+  const void *image = code.data();
+  if (usePtx) {
+    text.assign(code.begin(), code.end());
+    image = text.c_str();
+  } else if (!isWholeCubin(code)) {
+    return Status(FRIT_BAD_MODEL,
+                  format("the code for %s is damaged", arch.c_str()));
+  }
+  char log[4096] = "";
+  int options[] = {kJitErrorLog, kJitErrorLogBytes};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+  const Driver &driver = gpu.driver;
+  Result result = driver.moduleLoadDataEx(&module, image, 2, options, values);
+  if (result != kSuccess)
+    return Status(FRIT_NO_DEVICE,
+                  format("the driver does not take the code for %s on %s: %s%s"
+                         "%s",
+                         arch.c_str(), gpu.name.c_str(),
+                         driver.describe(result).c_str(), *log ? ": " : "",
+                         log));
+  for (const artifact::Kernel &kernel : model.plan.kernels().subspan(
+           target.kernels.first, target.kernels.count)) {
+    std::string name(model.plan.text(kernel.name));
+    Function function;
+    if (driver.moduleGetFunction(&function, module, name.c_str()) != kSuccess)
+      return Status(FRIT_BAD_MODEL, format("the code for %s lacks kernel '%s'",
+                                           arch.c_str(), name.c_str()));
+    functions.push_back(function);
+  }
+  for (artifact::Range list : {target.prepare, target.main})
+    for (const Step &step : model.plan.steps(list))
+      FRIT_TRY(stepFailed(model.plan, step, raiseSharedMemory(step)));
+  return Status();
+}
+
+Status CudaExecutor::raiseSharedMemory(const Step &step) {
+  if (step.kernel == artifact::kNone || step.sharedBytes <= kSharedWithoutAsking)
+    return Status();
+  // The attribute is the kernel's, so the largest of its steps must win.
+  uint32_t bytes = step.sharedBytes;
+  for (artifact::Range list : {model.target->prepare, model.target->main})
+    for (const Step &other : model.plan.steps(list))
+      if (other.kernel == step.kernel)
+        bytes = std::max(bytes, other.sharedBytes);
+  return gpu.driver.check(
+      gpu.driver.funcSetAttribute(kernel(step.kernel),
+                                  kFunctionMaxDynamicShared, int(bytes)),
+      "give a kernel its shared memory");
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+Status CudaExecutor::loadLibraries() {
+  bool multiplies = false, convolves = false;
+  int64_t filters = 0;
+  for (artifact::Range list : {model.target->prepare, model.target->main})
+    for (const Step &step : model.plan.steps(list)) {
+      multiplies |= step.kind == StepKind::gemm;
+      if (step.kind == StepKind::conv) {
+        convolves = true;
+        filters = std::max(filters, model.plan.conv(step).k);
+      }
+    }
+  if (multiplies && !model.has(FRIT_NO_CUBLAS)) {
+    cublas = std::make_unique<CublasLt>();
+    if (!cublas->open()) {
+      cublas.reset();
+      model.remark("cuBLASLt was not found (FRIT_CUBLASLT names it); matrix "
+                   "products run on frit's own kernels");
+    }
+  }
+  if (convolves && !model.has(FRIT_NO_CUDNN)) {
+    cudnn = std::make_unique<Cudnn>();
+    if (!cudnn->open()) {
+      cudnn.reset();
+      model.remark("cuDNN 9 was not found (FRIT_CUDNN names it); convolutions "
+                   "run on frit's own kernels");
+    }
+  }
+  if (!cudnn)
+    return Status();
+  FRIT_TRY(zeros.allocate(uint64_t(filters) * 4, "a bias of zeros"));
+  const Driver &driver = gpu.driver;
+  FRIT_TRY(driver.check(
+      driver.memsetD8Async(zeros.address(), 0, zeros.bytes(), nullptr),
+      "clear memory"));
+  return driver.check(driver.streamSynchronize(nullptr), "clear memory");
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+static uint64_t aligned(uint64_t bytes) {
+  return (bytes + artifact::kAlignment - 1) / artifact::kAlignment *
+         artifact::kAlignment;
+}
+
+Status CudaExecutor::upload(bool residentOnes, DeviceMemory &memory) {
+  std::span<const Constant> all = model.plan.constants();
+  uint64_t total = 0;
+  for (const Constant &constant : all)
+    if (bool(constant.resident) == residentOnes)
+      total += aligned(constant.bytes);
+  FRIT_TRY(memory.allocate(total, "the model's weights"));
+  DevicePointer next = memory.address();
+  for (uint32_t index = 0; index < all.size(); ++index) {
+    const Constant &constant = all[index];
+    if (bool(constant.resident) != residentOnes || !constant.bytes)
+      continue;
+    constants[index] = next;
+    next += aligned(constant.bytes);
+    FRIT_TRY(gpu.driver.check(gpu.driver.memcpyHtoD(constants[index],
+                                                    model.weights.data(index),
+                                                    constant.bytes),
+                              "copy the weights to the GPU"));
+  }
+  return Status();
+}
+
+Status CudaExecutor::prepare() {
+  const artifact::Target &target = *model.target;
+  const Driver &driver = gpu.driver;
+  FRIT_TRY(prepared.allocate(target.preparedBytes, "the prepared weights"));
+  std::span<const Step> list = model.plan.steps(target.prepare);
+  if (!list.empty()) {
+    DeviceMemory originals(driver), arena(driver);
+    FRIT_TRY(upload(/*residentOnes=*/false, originals));
+    FRIT_TRY(arena.allocate(target.prepareArenaBytes, "preparing the weights"));
+    Stream stream;
+    FRIT_TRY(driver.check(driver.streamCreate(&stream, kStreamNonBlocking),
+                          "make a stream"));
+    CudaSteps steps(*this, list, arena.address());
+    Status status = steps.openLibraries(stream, /*tryOut=*/false);
+    for (size_t index = 0; index < steps.size() && !status.failed(); ++index)
+      status = steps.enqueue(index, stream);
+    Status finished = driver.check(driver.streamSynchronize(stream),
+                                   "prepare the weights");
+    driver.streamDestroy(stream);
+    FRIT_TRY(std::move(status));
+    FRIT_TRY(std::move(finished));
+    for (uint32_t index = 0; index < constants.size(); ++index)
+      if (!model.plan.constants()[index].resident)
+        constants[index] = 0;
+  }
+  model.weights.release();
+  return Status();
+}
+
+Status CudaExecutor::createExecution(std::unique_ptr<Execution> &execution) {
+  auto opened = std::make_unique<CudaExecution>(*this);
+  FRIT_TRY(opened->open());
+  execution = std::move(opened);
+  return Status();
+}
+
+void CudaExecutor::describe(frit_device_info &info) const {
+  ContextScope scope(gpu);
+  size_t free = 0, total = 0;
+  gpu.driver.memGetInfo(&free, &total);
+  info.name = gpu.name.c_str();
+  info.memory_bytes = total;
+  info.free_bytes = free;
+  info.module_bytes = resident.bytes() + prepared.bytes() + zeros.bytes();
+}
+
+Status frit::createCudaExecutor(Model &model, int ordinal,
+                                std::unique_ptr<Executor> &executor) {
+  auto opened = std::make_unique<CudaExecutor>(model);
+  FRIT_TRY(opened->load(ordinal));
+  executor = std::move(opened);
+  return Status();
+}

@@ -1,0 +1,51 @@
+//===- CudaExecutor.h - A model's code and weights on a GPU ---------------===//
+
+#ifndef FRIT_CUDA_CUDAEXECUTOR_H
+#define FRIT_CUDA_CUDAEXECUTOR_H
+
+#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/Cudnn.h"
+#include "runtime/cuda/DeviceMemory.h"
+#include "runtime/exec/Executor.h"
+
+namespace frit::cuda {
+
+class CudaExecutor final : public Executor {
+public:
+  explicit CudaExecutor(Model &model)
+      : model(model), resident(gpu.driver), prepared(gpu.driver),
+        zeros(gpu.driver) {}
+  ~CudaExecutor() override;
+
+  Status load(int ordinal);
+  Status createExecution(std::unique_ptr<Execution> &execution) override;
+  void describe(frit_device_info &info) const override;
+
+  /// The kernel of entry `index` of Header::kernels.
+  Function kernel(uint32_t index) const {
+    return functions[index - model.target->kernels.first];
+  }
+
+  Model &model;
+  Gpu gpu;
+  /// The libraries; null where the plan uses them not, or they are not there.
+  std::unique_ptr<CublasLt> cublas;
+  std::unique_ptr<Cudnn> cudnn;
+  std::vector<DevicePointer> constants; ///< 0 where not on the device
+  DeviceMemory resident, prepared;
+  DeviceMemory zeros; ///< as many as the widest convolution has filters
+
+private:
+  Status loadCode(bool usePtx);
+  Status loadLibraries();
+  Status raiseSharedMemory(const artifact::Step &step);
+  Status upload(bool residentOnes, DeviceMemory &memory);
+  Status prepare();
+
+  Module module = nullptr;
+  std::vector<Function> functions;
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CUDA_CUDAEXECUTOR_H

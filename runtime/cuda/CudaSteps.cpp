@@ -1,0 +1,168 @@
+//===- CudaSteps.cpp - A list of steps bound to device memory -------------===//
+
+#include "runtime/cuda/CudaSteps.h"
+
+#include <algorithm>
+
+using namespace frit;
+using namespace frit::cuda;
+using artifact::Buffer;
+using artifact::Space;
+using artifact::Step;
+using artifact::StepKind;
+
+/// What device memory that the caller binds is aligned to, at least.
+static constexpr uint32_t kBoundAlignment = 16;
+
+CudaSteps::CudaSteps(CudaExecutor &executor, std::span<const Step> steps,
+                     DevicePointer arena)
+    : executor(executor), driver(executor.gpu.driver),
+      plan(executor.model.plan), steps(steps), calls(steps.size()) {
+  for (const Step &step : steps) {
+    firstArgument.push_back(arguments.size());
+    for (const Buffer &buffer : plan.arguments(step)) {
+      DevicePointer base = 0;
+      switch (buffer.space) {
+      case Space::input:
+      case Space::output:
+        patches.push_back({arguments.size(), buffer.offset, buffer.index,
+                           buffer.space == Space::output});
+        break;
+      case Space::constant:
+        base = executor.constants[buffer.index];
+        break;
+      case Space::arena:
+        base = arena;
+        break;
+      case Space::prepared:
+        base = executor.prepared.address();
+        break;
+      }
+      arguments.push_back(base + buffer.offset);
+    }
+  }
+}
+
+void CudaSteps::bind(std::span<const DevicePointer> inputs,
+                     std::span<const DevicePointer> outputs) {
+  for (const Patch &patch : patches)
+    arguments[patch.argument] =
+        (patch.output ? outputs : inputs)[patch.index] + patch.offset;
+}
+
+//===----------------------------------------------------------------------===//
+// Library calls
+//===----------------------------------------------------------------------===//
+
+/// What an argument's address is surely a multiple of.
+static uint32_t alignmentOf(const Buffer &buffer) {
+  bool bound = buffer.space == Space::input || buffer.space == Space::output;
+  uint64_t base = bound ? kBoundAlignment : artifact::kAlignment;
+  uint64_t lowest = buffer.offset & (~buffer.offset + 1);
+  return uint32_t(lowest ? std::min(base, lowest) : base);
+}
+
+std::unique_ptr<LibraryCall> CudaSteps::prepareCall(const Step &step) {
+  if (step.kind == StepKind::gemm && executor.cublas) {
+    std::vector<uint32_t> alignments;
+    for (const Buffer &buffer : plan.arguments(step))
+      alignments.push_back(alignmentOf(buffer));
+    return executor.cublas->prepare(plan.gemm(step), alignments);
+  }
+  if (step.kind == StepKind::conv && cudnn)
+    return cudnn->prepare(plan.conv(step), executor.zeros.address());
+  return nullptr;
+}
+
+Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
+  bool convolves = std::ranges::any_of(
+      steps, [](const Step &step) { return step.kind == StepKind::conv; });
+  if (convolves && executor.cudnn) {
+    cudnn = std::make_unique<CudnnHandle>(*executor.cudnn);
+    if (!cudnn->open()) {
+      cudnn.reset();
+      executor.model.remark("cuDNN does not start; convolutions run on frit's "
+                            "own kernels");
+    }
+  }
+  unsigned declined = 0;
+  for (size_t index = 0; index < steps.size(); ++index) {
+    const Step &step = steps[index];
+    if (step.kind != StepKind::gemm && step.kind != StepKind::conv)
+      continue;
+    calls[index] = prepareCall(step);
+    while (calls[index] && tryOut &&
+           !calls[index]->enqueue(argumentsOf(index), stream))
+      if (!calls[index]->nextAlgorithm())
+        calls[index].reset();
+    if (!calls[index] && step.kernel == artifact::kNone)
+      return noKernel(plan, step);
+    declined += !calls[index];
+  }
+  if (declined)
+    executor.model.remark(format("%u library calls run on frit's own kernels",
+                                 declined));
+  return driver.check(driver.streamSynchronize(stream), "try the libraries");
+}
+
+//===----------------------------------------------------------------------===//
+// Running step by step
+//===----------------------------------------------------------------------===//
+
+unsigned CudaSteps::kernelArgumentCount(const Step &step) const {
+  if (step.kind == StepKind::gemm)
+    return operandCount(plan.gemm(step));
+  if (step.kind == StepKind::conv)
+    return operandCount(plan.conv(step));
+  return step.arguments.count;
+}
+
+void CudaSteps::collectParams(size_t index, std::vector<void *> &params) {
+  params.clear();
+  for (unsigned i = 0; i < kernelArgumentCount(steps[index]); ++i)
+    params.push_back(&arguments[firstArgument[index] + i]);
+}
+
+Status CudaSteps::launch(size_t index, Stream stream) {
+  const Step &step = steps[index];
+  if (step.kernel == artifact::kNone)
+    return noKernel(plan, step);
+  std::vector<void *> params;
+  collectParams(index, params);
+  return driver.check(
+      driver.launchKernel(executor.kernel(step.kernel), step.grid[0],
+                          step.grid[1], step.grid[2], step.block[0],
+                          step.block[1], step.block[2], step.sharedBytes,
+                          stream, params.data(), nullptr),
+      "launch a kernel");
+}
+
+Status CudaSteps::enqueue(size_t index, Stream stream) {
+  const Step &step = steps[index];
+  std::span<const DevicePointer> pointers = argumentsOf(index);
+  if (step.kind == StepKind::copy) {
+    uint64_t bytes = plan.arguments(step)[0].bytes;
+    Result result =
+        bytes ? driver.memcpyDtoDAsync(pointers[1], pointers[0], bytes, stream)
+              : kSuccess;
+    return stepFailed(plan, step, driver.check(result, "copy"));
+  }
+  while (calls[index]) {
+    if (calls[index]->enqueue(pointers, stream))
+      return Status();
+    if (!calls[index]->nextAlgorithm())
+      calls[index].reset();
+  }
+  return stepFailed(plan, step, launch(index, stream));
+}
+
+std::string CudaSteps::pick(size_t index) const {
+  const Step &step = steps[index];
+  if (step.kind == StepKind::copy)
+    return "memcpy";
+  if (calls[index])
+    return calls[index]->name();
+  if (step.kernel == artifact::kNone)
+    return "none";
+  return std::string(plan.text(plan.kernels()[step.kernel].name));
+}

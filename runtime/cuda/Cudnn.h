@@ -1,0 +1,47 @@
+//===- Cudnn.h - Convolutions by cuDNN ------------------------------------===//
+
+#ifndef FRIT_CUDA_CUDNN_H
+#define FRIT_CUDA_CUDNN_H
+
+#include "frit/artifact.h"
+#include "runtime/cuda/CudnnApi.h"
+#include "runtime/cuda/Library.h"
+
+#include <memory>
+
+namespace frit::cuda {
+
+/// The library, open while this lives.
+class Cudnn : public CudnnApi {
+public:
+  /// False where there is none, or only one before version 9.
+  bool open();
+
+  size_t version = 0;
+
+private:
+  Library library;
+};
+
+/// A handle for the current device. One thread at a time may use it and the
+/// calls made from it, which must not outlive it.
+class CudnnHandle {
+public:
+  explicit CudnnHandle(const Cudnn &dnn) : dnn(dnn) {}
+  CudnnHandle(const CudnnHandle &) = delete;
+  ~CudnnHandle();
+
+  bool open() { return dnn.create(&handle) == 0; }
+
+  /// A call for `problem`, or null where the library has nothing for it. `zeros`
+  /// is what to add where a fused call wants a bias and there is none.
+  std::unique_ptr<LibraryCall> prepare(const artifact::Conv &problem,
+                                       DevicePointer zeros);
+
+  const Cudnn &dnn;
+  DnnHandle handle = nullptr;
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CUDA_CUDNN_H

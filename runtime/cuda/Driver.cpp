@@ -1,0 +1,156 @@
+//===- Driver.cpp - Find the NVIDIA driver and a device -------------------===//
+
+#include "runtime/cuda/Driver.h"
+#include "runtime/exec/Targets.h"
+
+#include <dlfcn.h>
+
+using namespace frit;
+using namespace frit::cuda;
+
+template <typename Pointer>
+static bool find(void *library, Pointer &pointer, const char *name) {
+  pointer = reinterpret_cast<Pointer>(dlsym(library, name));
+  return pointer != nullptr;
+}
+
+Driver::~Driver() {
+  if (library)
+    dlclose(library);
+}
+
+Status Driver::open() {
+  // It has threads and state of its own, and is not made to be unloaded.
+  library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!library)
+    return Status(FRIT_NO_DEVICE, "there is no NVIDIA driver on this machine "
+                                  "(libcuda.so.1 was not found)");
+  // The suffixes are the driver's interface versions, which cuda.h puts behind
+  // macros.
+  bool complete =
+      find(library, getErrorString, "cuGetErrorString") &
+      find(library, init, "cuInit") &
+      find(library, driverGetVersion, "cuDriverGetVersion") &
+      find(library, deviceGetCount, "cuDeviceGetCount") &
+      find(library, deviceGet, "cuDeviceGet") &
+      find(library, deviceGetName, "cuDeviceGetName") &
+      find(library, deviceGetAttribute, "cuDeviceGetAttribute") &
+      find(library, deviceTotalMem, "cuDeviceTotalMem_v2") &
+      find(library, primaryCtxRetain, "cuDevicePrimaryCtxRetain") &
+      find(library, primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2") &
+      find(library, ctxPushCurrent, "cuCtxPushCurrent_v2") &
+      find(library, ctxPopCurrent, "cuCtxPopCurrent_v2") &
+      find(library, memGetInfo, "cuMemGetInfo_v2") &
+      find(library, memAlloc, "cuMemAlloc_v2") &
+      find(library, memFree, "cuMemFree_v2") &
+      find(library, memHostAlloc, "cuMemHostAlloc") &
+      find(library, memFreeHost, "cuMemFreeHost") &
+      find(library, memcpyHtoD, "cuMemcpyHtoD_v2") &
+      find(library, memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2") &
+      find(library, memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2") &
+      find(library, memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2") &
+      find(library, memsetD8Async, "cuMemsetD8Async") &
+      find(library, pointerGetAttribute, "cuPointerGetAttribute") &
+      find(library, moduleLoadDataEx, "cuModuleLoadDataEx") &
+      find(library, moduleUnload, "cuModuleUnload") &
+      find(library, moduleGetFunction, "cuModuleGetFunction") &
+      find(library, funcSetAttribute, "cuFuncSetAttribute") &
+      find(library, launchKernel, "cuLaunchKernel") &
+      find(library, streamCreate, "cuStreamCreate") &
+      find(library, streamDestroy, "cuStreamDestroy_v2") &
+      find(library, streamSynchronize, "cuStreamSynchronize") &
+      find(library, streamBeginCapture, "cuStreamBeginCapture_v2") &
+      find(library, streamEndCapture, "cuStreamEndCapture") &
+      find(library, eventCreate, "cuEventCreate") &
+      find(library, eventDestroy, "cuEventDestroy_v2") &
+      find(library, eventRecord, "cuEventRecord") &
+      find(library, eventElapsedTime, "cuEventElapsedTime") &
+      find(library, graphCreate, "cuGraphCreate") &
+      find(library, graphDestroy, "cuGraphDestroy") &
+      find(library, graphAddKernelNode, "cuGraphAddKernelNode_v2") &
+      find(library, graphAddChildGraphNode, "cuGraphAddChildGraphNode") &
+      find(library, graphAddEventRecordNode, "cuGraphAddEventRecordNode") &
+      find(library, graphInstantiate, "cuGraphInstantiateWithFlags") &
+      find(library, graphExecDestroy, "cuGraphExecDestroy") &
+      find(library, graphUpload, "cuGraphUpload") &
+      find(library, graphLaunch, "cuGraphLaunch");
+  if (!complete)
+    return Status(FRIT_NO_DEVICE, "the NVIDIA driver is too old; frit needs "
+                                  "one for CUDA 12.0 or newer (525)");
+  if (!find(library, streamBeginCaptureToGraph,
+            "cuStreamBeginCaptureToGraph") ||
+      !find(library, streamGetCaptureInfo, "cuStreamGetCaptureInfo_v3"))
+    streamBeginCaptureToGraph = nullptr;
+
+  Result result = init(0);
+  if (result == kNoDevice)
+    return Status(FRIT_NO_DEVICE, "the NVIDIA driver finds no GPU");
+  if (result != kSuccess)
+    return Status(FRIT_NO_DEVICE, "the NVIDIA driver does not start: " +
+                                      describe(result));
+  return Status();
+}
+
+std::string Driver::describe(Result result) const {
+  const char *text = nullptr;
+  getErrorString(result, &text);
+  return text ? text : format("error %d", result);
+}
+
+Status Driver::check(Result result, const char *doing) const {
+  if (result == kSuccess)
+    return Status();
+  return Status(result == kOutOfMemory ? FRIT_OUT_OF_MEMORY : FRIT_DEVICE_ERROR,
+                format("cannot %s: %s", doing, describe(result).c_str()));
+}
+
+Gpu::~Gpu() {
+  if (context)
+    driver.primaryCtxRelease(device);
+}
+
+Status Gpu::open(int ordinal) {
+  FRIT_TRY(driver.open());
+  int count = 0;
+  FRIT_TRY(driver.check(driver.deviceGetCount(&count), "count the GPUs"));
+  if (!count)
+    return Status(FRIT_NO_DEVICE, "the NVIDIA driver finds no GPU");
+  if (ordinal >= count)
+    return Status(FRIT_NO_DEVICE,
+                  format("there is no device cuda:%d; the last one is cuda:%d",
+                         ordinal, count - 1));
+  FRIT_TRY(driver.check(driver.deviceGet(&device, ordinal), "find the GPU"));
+  char text[256] = "GPU";
+  driver.deviceGetName(text, sizeof text, device);
+  name = text;
+  FRIT_TRY(driver.check(driver.deviceGetAttribute(
+                            &major, kAttributeCapabilityMajor, device),
+                        "ask for the GPU's compute capability"));
+  return driver.check(
+      driver.deviceGetAttribute(&minor, kAttributeCapabilityMinor, device),
+      "ask for the GPU's compute capability");
+}
+
+Status Gpu::retainContext() {
+  return driver.check(driver.primaryCtxRetain(&context, device),
+                      "start the GPU");
+}
+
+Status cuda::findTarget(const PlanView &plan, int ordinal,
+                        const artifact::Target *&target, bool &usePtx) {
+  if (!hasCudaTarget(plan))
+    return Status(FRIT_NO_DEVICE, format("the model has no code for GPUs, only "
+                                         "for: %s",
+                                         listArchs(plan).c_str()));
+  Gpu gpu;
+  FRIT_TRY(gpu.open(ordinal));
+  target = chooseCudaTarget(plan, gpu.major, gpu.minor, usePtx);
+  if (!target)
+    return Status(FRIT_NO_DEVICE,
+                  format("the model has no code for cuda:%d, %s (compute "
+                         "capability %d.%d); it has code for: %s; compile it "
+                         "with -march=sm_%d%d",
+                         ordinal, gpu.name.c_str(), gpu.major, gpu.minor,
+                         listArchs(plan).c_str(), gpu.major, gpu.minor));
+  return Status();
+}

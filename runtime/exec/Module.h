@@ -1,0 +1,55 @@
+//===- Module.h - What is behind the handles of runtime.h -----------------===//
+
+#ifndef FRIT_EXEC_MODULE_H
+#define FRIT_EXEC_MODULE_H
+
+#include "runtime/exec/Executor.h"
+
+#include <string>
+#include <vector>
+
+struct frit_module {
+  frit_module() = default;
+  frit_module(const frit_module &) = delete;
+  ~frit_module();
+
+  /// Does what frit_module_open says; `folder` holds external weights where the
+  /// options name no folder.
+  frit::Status open(const frit_image &image, const frit_module_options *options,
+                    const std::string &folder);
+
+  /// Opens the image of the shared library at `path`.
+  frit::Status load(const std::string &path, const frit_module_options *options);
+
+  frit::Model model;
+  std::string name;
+  std::string device = "none";
+  /// Texts of the plan, with the final null that C wants.
+  std::vector<std::string> inputNames, outputNames, archs;
+  std::unique_ptr<frit::Executor> executor;
+  void *library = nullptr;
+
+private:
+  frit::Status chooseDevice(const char *wanted);
+};
+
+struct frit_context {
+  /// Does what frit_context_create says.
+  frit::Status open(frit_module &module);
+
+  /// Matches a call's tensors with the model's, into `inputs` and `outputs`.
+  frit::Status bind(std::span<const frit_tensor> givenInputs,
+                    std::span<const frit_tensor> givenOutputs);
+
+  struct StepTexts {
+    const char *kind;
+    std::string node, kernel;
+  };
+
+  frit_module *module = nullptr;
+  std::unique_ptr<frit::Execution> execution;
+  std::vector<frit::Binding> inputs, outputs;
+  std::vector<StepTexts> steps;
+};
+
+#endif // FRIT_EXEC_MODULE_H

@@ -1,0 +1,93 @@
+//===- PlanView.h - A checked view of an artifact's plan ------------------===//
+//
+// The plan of an image is plain bytes that may be damaged or hostile.
+// PlanView::open checks all of it once: magic, version, every table, range,
+// text and index, that every argument lies inside the memory it names, and that
+// every contraction's operands lie inside its arguments. What comes after uses
+// the plan without further checks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_EXEC_PLANVIEW_H
+#define FRIT_EXEC_PLANVIEW_H
+
+#include "frit/artifact.h"
+#include "frit/image.h"
+#include "runtime/exec/Status.h"
+
+#include <span>
+#include <string_view>
+
+namespace frit {
+
+class PlanView {
+public:
+  PlanView() = default;
+
+  /// Checks `image` and views it in `plan`. The image must outlive the view.
+  static Status open(const frit_image &image, PlanView &plan);
+
+  const artifact::Header &header() const { return *head; }
+  std::string_view text(artifact::Text text) const {
+    return {reinterpret_cast<const char *>(base) + head->strings.offset +
+                text.offset,
+            text.size};
+  }
+  std::span<const uint8_t> bytes(artifact::Blob blob) const {
+    return {base + blob.offset, blob.size};
+  }
+  std::span<const int64_t> dims(artifact::Range range) const {
+    return table<int64_t>(head->dims).subspan(range.first, range.count);
+  }
+
+  std::span<const artifact::Tensor> inputs() const {
+    return table<artifact::Tensor>(head->inputs);
+  }
+  std::span<const artifact::Tensor> outputs() const {
+    return table<artifact::Tensor>(head->outputs);
+  }
+  std::span<const artifact::Constant> constants() const {
+    return table<artifact::Constant>(head->constants);
+  }
+  std::span<const artifact::Target> targets() const {
+    return table<artifact::Target>(head->targets);
+  }
+  std::span<const artifact::Kernel> kernels() const {
+    return table<artifact::Kernel>(head->kernels);
+  }
+  std::span<const artifact::Step> steps(artifact::Range range) const {
+    return table<artifact::Step>(head->steps).subspan(range.first, range.count);
+  }
+  std::span<const artifact::Buffer> arguments(const artifact::Step &step) const {
+    return table<artifact::Buffer>(head->buffers)
+        .subspan(step.arguments.first, step.arguments.count);
+  }
+  const artifact::Gemm &gemm(const artifact::Step &step) const {
+    return table<artifact::Gemm>(head->gemms)[step.problem];
+  }
+  const artifact::Conv &conv(const artifact::Step &step) const {
+    return table<artifact::Conv>(head->convs)[step.problem];
+  }
+
+private:
+  friend class PlanCheck;
+
+  template <typename T> std::span<const T> table(artifact::Table table) const {
+    return {reinterpret_cast<const T *>(base + table.offset), table.count};
+  }
+
+  const uint8_t *base = nullptr;
+  const artifact::Header *head = nullptr;
+};
+
+/// Whether a target's code is for a GPU, by its name.
+bool isCudaArch(std::string_view arch);
+
+/// The arguments of a gemm or conv that its fallback kernel takes: all but the
+/// workspace, which is the last one where there is one.
+unsigned operandCount(const artifact::Gemm &gemm);
+unsigned operandCount(const artifact::Conv &conv);
+
+} // namespace frit
+
+#endif // FRIT_EXEC_PLANVIEW_H

@@ -1,0 +1,132 @@
+//===- ProblemCheck.cpp - Check what a library would be asked to do -------===//
+
+#include "runtime/exec/ProblemCheck.h"
+#include "runtime/exec/PlanView.h"
+#include "runtime/exec/Types.h"
+
+using namespace frit;
+using namespace frit::artifact;
+
+/// No dimension, stride or pad of a problem may be larger. A product of three
+/// of them still fits 128 bits, so that nothing below overflows.
+static constexpr int64_t kLimit = int64_t(1) << 40;
+
+using Wide = __int128;
+
+static bool inRange(std::initializer_list<int64_t> values, int64_t low) {
+  for (int64_t value : values)
+    if (value < low || value > kLimit)
+      return false;
+  return true;
+}
+
+/// Whether `batch` matrices of `rows` by `columns` fit the argument.
+static bool matrixFits(const Buffer &buffer, DType type, int64_t rows,
+                       int64_t columns, int64_t ld, int64_t batch,
+                       int64_t stride) {
+  Wide elements = Wide(batch - 1) * stride + Wide(rows - 1) * ld + columns;
+  return elements * Wide(elementBytes(type)) <= Wide(buffer.bytes);
+}
+
+static bool tensorFits(const Buffer &buffer, DType type, int64_t a, int64_t b,
+                       int64_t c, int64_t d) {
+  // Two products of two stay within 80 bits; compare before the last one.
+  Wide low = Wide(a) * b, high = Wide(c) * d, limit = Wide(buffer.bytes);
+  if (low > limit || high > limit)
+    return false;
+  return low * high <= limit && low * high * Wide(elementBytes(type)) <= limit;
+}
+
+static const char *checkArguments(std::span<const Buffer> arguments,
+                                  unsigned operands, uint64_t workspaceBytes) {
+  if (arguments.size() != operands && arguments.size() != operands + 1)
+    return "its number of arguments is wrong";
+  if (arguments.size() == operands && workspaceBytes)
+    return "its workspace is missing";
+  if (arguments.size() > operands &&
+      (arguments.back().bytes < workspaceBytes || !arguments.back().written))
+    return "its workspace is too small or not written";
+  if (!arguments[operands - 1].written)
+    return "it does not write its result";
+  return nullptr;
+}
+
+const char *frit::checkGemm(const Gemm &gemm,
+                            std::span<const Buffer> arguments) {
+  if (const char *problem = checkArguments(arguments, operandCount(gemm),
+                                           gemm.workspaceBytes))
+    return problem;
+  if (!inRange({gemm.m, gemm.n, gemm.k, gemm.batch, gemm.lda, gemm.ldb,
+                gemm.ldd},
+               1) ||
+      !inRange({gemm.strideA, gemm.strideB, gemm.strideD}, 0))
+    return "a size is out of range";
+  if (!elementBytes(gemm.typeA) || !elementBytes(gemm.typeB) ||
+      !elementBytes(gemm.typeD) || gemm.compute > Compute::i32 ||
+      gemm.activation > Activation::silu)
+    return "a type is unknown";
+  if (gemm.batch > 1 && gemm.strideD == 0)
+    return "its results overlap";
+  int64_t rowsA = gemm.transposeA ? gemm.k : gemm.m;
+  int64_t columnsA = gemm.transposeA ? gemm.m : gemm.k;
+  int64_t rowsB = gemm.transposeB ? gemm.n : gemm.k;
+  int64_t columnsB = gemm.transposeB ? gemm.k : gemm.n;
+  if (gemm.lda < columnsA || gemm.ldb < columnsB || gemm.ldd < gemm.n)
+    return "its rows overlap";
+  unsigned next = 2;
+  bool fits = matrixFits(arguments[0], gemm.typeA, rowsA, columnsA, gemm.lda,
+                         gemm.batch, gemm.strideA) &&
+              matrixFits(arguments[1], gemm.typeB, rowsB, columnsB, gemm.ldb,
+                         gemm.batch, gemm.strideB);
+  if (gemm.hasBias)
+    fits &= matrixFits(arguments[next++], gemm.typeD, 1, gemm.n, gemm.n, 1, 0);
+  if (gemm.hasResidual)
+    fits &= matrixFits(arguments[next++], gemm.typeD, gemm.m, gemm.n, gemm.ldd,
+                       gemm.batch, gemm.strideD);
+  fits &= matrixFits(arguments[next], gemm.typeD, gemm.m, gemm.n, gemm.ldd,
+                     gemm.batch, gemm.strideD);
+  return fits ? nullptr : "it reaches past an argument's end";
+}
+
+/// Whether `out` is what a window of `size` gives over the padded `in`.
+static bool windowFits(int64_t in, int64_t size, int64_t stride,
+                       int64_t dilation, int64_t before, int64_t after,
+                       int64_t out) {
+  Wide span = Wide(in) + before + after - (Wide(size) - 1) * dilation - 1;
+  return span >= 0 && span / stride + 1 == out;
+}
+
+const char *frit::checkConv(const Conv &conv,
+                            std::span<const Buffer> arguments) {
+  if (const char *problem = checkArguments(arguments, operandCount(conv),
+                                           conv.workspaceBytes))
+    return problem;
+  if (!inRange({conv.n, conv.c, conv.h, conv.w, conv.k, conv.r, conv.s, conv.p,
+                conv.q, conv.strideH, conv.strideW, conv.dilationH,
+                conv.dilationW, conv.groups},
+               1) ||
+      !inRange({conv.padTop, conv.padLeft, conv.padBottom, conv.padRight}, 0))
+    return "a size is out of range";
+  if (!elementBytes(conv.type) || conv.compute > Compute::i32 ||
+      conv.activation > Activation::silu)
+    return "a type is unknown";
+  if (conv.c % conv.groups || conv.k % conv.groups)
+    return "its groups do not divide its channels";
+  if (!windowFits(conv.h, conv.r, conv.strideH, conv.dilationH, conv.padTop,
+                  conv.padBottom, conv.p) ||
+      !windowFits(conv.w, conv.s, conv.strideW, conv.dilationW, conv.padLeft,
+                  conv.padRight, conv.q))
+    return "its result's size does not match its window";
+  unsigned next = 2;
+  DType type = conv.type;
+  bool fits =
+      tensorFits(arguments[0], type, conv.n, conv.c, conv.h, conv.w) &&
+      tensorFits(arguments[1], type, conv.k, conv.c / conv.groups, conv.r,
+                 conv.s);
+  if (conv.hasBias)
+    fits &= tensorFits(arguments[next++], type, conv.k, 1, 1, 1);
+  if (conv.hasResidual)
+    fits &= tensorFits(arguments[next++], type, conv.n, conv.k, conv.p, conv.q);
+  fits &= tensorFits(arguments[next], type, conv.n, conv.k, conv.p, conv.q);
+  return fits ? nullptr : "it reaches past an argument's end";
+}

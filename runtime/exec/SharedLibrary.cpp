@@ -1,0 +1,72 @@
+//===- SharedLibrary.cpp - Open a compiled model's file -------------------===//
+
+#include "runtime/exec/SharedLibrary.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <elf.h>
+#include <memory>
+#include <sys/stat.h>
+#include <vector>
+
+using namespace frit;
+
+static Status refuse(const std::string &path, const char *why) {
+  return Status(FRIT_BAD_MODEL, format("'%s' %s", path.c_str(), why));
+}
+
+/// Whether every segment the loader would map lies inside the file.
+static Status checkElf(const std::string &path) {
+  std::unique_ptr<FILE, int (*)(FILE *)> file(fopen(path.c_str(), "rbe"),
+                                              fclose);
+  struct stat facts;
+  if (!file || fstat(fileno(file.get()), &facts) != 0)
+    return Status(FRIT_IO_ERROR, format("cannot open '%s': %s", path.c_str(),
+                                        strerror(errno)));
+  if (!S_ISREG(facts.st_mode))
+    return Status(FRIT_IO_ERROR,
+                  format("cannot open '%s': it is no file", path.c_str()));
+  uint64_t size = uint64_t(facts.st_size);
+  Elf64_Ehdr header;
+  if (fread(&header, sizeof header, 1, file.get()) != 1 ||
+      memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return refuse(path, "is no shared library; give the .so that fritc wrote");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN)
+    return refuse(path, "is an object file but no shared library; link it, or "
+                        "compile the model with fritc -o model.so");
+  if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff > size ||
+      header.e_phnum * sizeof(Elf64_Phdr) > size - header.e_phoff)
+    return refuse(path, "is damaged: it is cut off");
+  std::vector<Elf64_Phdr> segments(header.e_phnum);
+  if (fseek(file.get(), long(header.e_phoff), SEEK_SET) != 0 ||
+      fread(segments.data(), sizeof(Elf64_Phdr), segments.size(),
+            file.get()) != segments.size())
+    return refuse(path, "is damaged: it is cut off");
+  for (const Elf64_Phdr &segment : segments)
+    if (segment.p_type == PT_LOAD &&
+        (segment.p_offset > size || segment.p_filesz > size - segment.p_offset))
+      return refuse(path, "is damaged: it is cut off");
+  return Status();
+}
+
+Status frit::openModelLibrary(const std::string &path, void *&library,
+                              const frit_image *&image) {
+  FRIT_TRY(checkElf(path));
+  // Without a slash the loader would search its own folders.
+  std::string exact =
+      path.find('/') == std::string::npos ? "./" + path : path;
+  void *handle = dlopen(exact.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    return Status(FRIT_BAD_MODEL,
+                  format("cannot load '%s': %s", path.c_str(), dlerror()));
+  void *symbol = dlsym(handle, "frit_model_image");
+  if (!symbol) {
+    dlclose(handle);
+    return refuse(path, "is no compiled model: it has no frit_model_image");
+  }
+  library = handle;
+  image = static_cast<const frit_image *>(symbol);
+  return Status();
+}

@@ -1,0 +1,29 @@
+//===- Status.cpp - Text for messages -------------------------------------===//
+
+#include "runtime/exec/Status.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+using namespace frit;
+
+std::string frit::format(const char *pattern, ...) {
+  va_list arguments, again;
+  va_start(arguments, pattern);
+  va_copy(again, arguments);
+  std::string text(size_t(vsnprintf(nullptr, 0, pattern, arguments)), '\0');
+  vsnprintf(text.data(), text.size() + 1, pattern, again);
+  va_end(again);
+  va_end(arguments);
+  return text;
+}
+
+std::string frit::formatBytes(uint64_t bytes) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = double(bytes);
+  unsigned unit = 0;
+  for (; value >= 1024 && unit < 4; ++unit)
+    value /= 1024;
+  return unit == 0 ? format("%u B", unsigned(bytes))
+                   : format("%.1f %s", value, units[unit]);
+}
