@@ -1,0 +1,9 @@
+# `cpu_kernels_test --bench [threads]` is also the benchmark of these kernels.
+add_executable(cpu_kernels_test
+  ${CMAKE_CURRENT_LIST_DIR}/cpu_kernels_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/cpu_kernels_bench.cpp)
+target_include_directories(cpu_kernels_test PRIVATE ${CMAKE_SOURCE_DIR})
+target_compile_options(cpu_kernels_test PRIVATE -Wno-missing-field-initializers)
+target_link_libraries(cpu_kernels_test PRIVATE frit::runtime)
+add_test(NAME cpu_kernels COMMAND cpu_kernels_test)
+set_tests_properties(cpu_kernels PROPERTIES LABELS check)
