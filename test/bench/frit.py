@@ -14,9 +14,8 @@ class Failure(Exception):
 
 
 class Frit:
-    def __init__(self, bundle: Path, march: str, flags: list[str], work: Path):
-        self.bin = bundle / "bin"
-        self.march, self.flags, self.work = march, flags, work
+    def __init__(self, bundle: Path, march: str, flags: list[str]):
+        self.bin, self.march, self.flags = bundle / "bin", march, flags
 
     def call(self, tool: str, *args: str, timeout: float = 300
              ) -> tuple[subprocess.CompletedProcess, float]:
@@ -35,15 +34,14 @@ class Frit:
     def version(self) -> str:
         return self.call("fritc", "--version")[0].stdout.strip()
 
-    def compile(self, onnx: Path, precision: str, name: str
-                ) -> tuple[Path, dict]:
-        artifact = self.work / f"{name}.so"
+    def compile(self, onnx: Path, precision: str, artifact: Path) -> dict:
+        """Leaves the compiler's report on its time beside the artifact."""
         done, seconds = self.call(
             "fritc", str(onnx), "-o", str(artifact), f"-march={self.march}",
             f"-fprecision={precision}", "-ftime-report", *self.flags)
-        (self.work / f"{name}.compile.log").write_text(done.stderr)
-        return artifact, dict(compile_s=round(seconds, 2),
-                              artifact_MiB=artifact.stat().st_size >> 20)
+        artifact.with_suffix(".compile.log").write_text(done.stderr)
+        return dict(compile_s=round(seconds, 2),
+                    artifact_MiB=round(artifact.stat().st_size / 2**20, 2))
 
     def info(self, artifact: Path) -> dict:
         done, _ = self.call("frit-run", str(artifact), "--info", "--json")

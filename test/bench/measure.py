@@ -10,13 +10,9 @@ import torch
 def measure(call: Callable[[int], object], seconds: float = 2.0,
             least: int = 10, most: int = 300) -> dict:
     """Milliseconds from a GPU event before call(i) to one after it, the host's
-    launching between them included; `first_s` is what the warm-up took."""
-    start = time.time()
+    launching between them included."""
     for i in range(4):
         call(i)
-    torch.cuda.synchronize()
-    first = time.time() - start
-
     times: list[float] = []
     start = time.time()
     while len(times) < least or (len(times) < most
@@ -31,7 +27,7 @@ def measure(call: Callable[[int], object], seconds: float = 2.0,
     deciles = statistics.quantiles(times, n=10)
     return dict(ms=round(statistics.median(times), 4),
                 p10=round(deciles[0], 4), p90=round(deciles[-1], 4),
-                runs=len(times), first_s=round(first, 2))
+                runs=len(times))
 
 
 def relative_error(out: np.ndarray, expected: np.ndarray) -> float:

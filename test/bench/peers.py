@@ -1,5 +1,6 @@
 """What a PyTorch user runs today: eager, and what torch.compile makes of it."""
 import copy
+import time
 
 import numpy as np
 import torch
@@ -35,15 +36,18 @@ def prepare(module: nn.Module, inputs: list[torch.Tensor], precision: str):
 
 def run(backend: str, module: nn.Module, inputs: list[torch.Tensor],
         precision: str, expected: np.ndarray, timed: bool) -> dict:
-    """`expected` is the answer to the first input."""
+    """`expected` is the answer to the first input; what torch.compile takes, and
+    cuDNN's trials of its algorithms, are in the first call."""
     torch._dynamo.reset()
     torch.cuda.reset_peak_memory_stats()
     module, inputs = prepare(module, inputs, precision)
     mode = BACKENDS[backend]
     f = torch.compile(module, mode=mode, dynamic=False) if mode else module
     with torch.inference_mode():
-        error = relative_error(f(inputs[0]).float().cpu().numpy(), expected)
-        result = dict(error=error)
+        start = time.time()
+        first = f(inputs[0]).float().cpu()
+        result = dict(compile_s=round(time.time() - start, 2),
+                      error=relative_error(first.numpy(), expected))
         if timed:
             result |= measure(lambda i: f(inputs[i % len(inputs)]))
     return result | dict(peak_MiB=torch.cuda.max_memory_allocated() >> 20)

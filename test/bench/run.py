@@ -20,10 +20,11 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
 
 import peers
-from frit import Failure, Frit
+from frit import Frit
 
 sys.path.append(str(Path(__file__).parent.parent / "models"))
 import zoo  # noqa: E402
@@ -43,7 +44,10 @@ class Bench:
         self.module = None  # of the model whose rows are running
         self.work = args.work
         self.work.mkdir(parents=True, exist_ok=True)
-        self.frit = Frit(args.bundle, args.march, args.fritc, self.work)
+        if args.no_export_cache:
+            for answer in self.work.glob("*.npz"):
+                answer.unlink()
+        self.frit = Frit(args.bundle, args.march, args.fritc)
 
     def report(self, **result) -> None:
         if "error" in result:
@@ -59,8 +63,6 @@ class Bench:
         there is one the other files are whole."""
         stem = self.work / f"{name}-{self.args.exporter}-b{batch}"
         answer = Path(f"{stem}.npz")
-        if self.args.no_export_cache:
-            answer.unlink(missing_ok=True)
         if not answer.exists():
             model = zoo.ZOO[name]["full"]
             zoo.export(model, self.module, self.args.exporter,
@@ -71,34 +73,39 @@ class Bench:
     def row(self, name: str, batch: int, precision: str) -> None:
         model = zoo.ZOO[name]["full"]
         row = f"{name}/{precision}/b{batch}"
-        stem = self.export(name, batch)
         for backend in self.args.backends:
             if time.time() - self.start > self.args.budget:
                 self.report(row=row, backend=backend, skipped="out of budget")
                 continue
             gc.collect()
             torch.cuda.empty_cache()
+            result = dict(row=row, backend=backend)
             try:
+                stem = self.export(name, batch)
                 if backend == "frit":
-                    result = self.run_frit(row, stem, model, precision)
+                    self.run_frit(result, stem, model, precision)
                 else:
-                    result = self.run_peer(backend, stem, model, batch,
-                                           precision)
-            except (Failure, RuntimeError) as failure:
-                result = dict(failed=f"{type(failure).__name__}: {failure}")
-            self.report(row=row, backend=backend, **result)
+                    result |= self.run_peer(backend, stem, model, batch,
+                                            precision)
+            except Exception as failure:  # a broken row must not cost the rest
+                said = f"{type(failure).__name__}: {failure}"
+                result |= dict(failed=said[:600])
+            self.report(**result)
 
-    def run_frit(self, row: str, stem: Path, model: zoo.Model,
-                 precision: str) -> dict:
+    def run_frit(self, result: dict, stem: Path, model: zoo.Model,
+                 precision: str) -> None:
+        """Fills in the result, so that a failure leaves what came before it."""
         given = f"--input={model.input}=@{stem}.{model.input}.npy"
-        artifact, result = self.frit.compile(
-            Path(f"{stem}.onnx"), precision, row.replace("/", "-"))
+        source = Path(f"{stem}.onnx")
+        graph = onnx.load(source, load_external_data=False).graph
+        result |= dict(onnx_nodes=len(graph.node))
+        artifact = self.work / f"{result['row'].replace('/', '-')}.so"
+        result |= self.frit.compile(source, precision, artifact)
         result |= self.frit.info(artifact)
         result |= self.frit.check(artifact, given, Path(f"{stem}.npz"))
         if not self.args.check_only:
             result |= self.frit.bench(artifact, given)
         artifact.unlink()
-        return result
 
     def run_peer(self, backend: str, stem: Path, model: zoo.Model, batch: int,
                  precision: str) -> dict:
@@ -130,16 +137,19 @@ class Bench:
         for row in dict.fromkeys(r["row"] for r in self.results):
             of = {r["backend"]: r for r in self.results if r["row"] == row}
             frit = of.get("frit", {})
-            cells = [row, *(str(of[b].get("ms", "–")) for b in backends)]
-            if "error" in frit:
-                mark = "" if frit["pass"] else " **over the limit**"
-                cells += [f"{frit['error']}{mark}",
-                          f"{frit['kernels']} + {frit['library_calls']}",
-                          f"{frit['arena_MiB']} / {frit['arena_bound_MiB']}",
-                          str(frit["compile_s"]), str(frit["first_output_s"])]
-            else:
-                cells += ["–"] * 5
-            lines.append("| " + " | ".join(cells) + " |")
+            times = (of[b].get("ms", "failed" if "failed" in of[b] else "–")
+                     for b in backends)
+            error = frit.get("error", "–")
+            if not frit.get("pass", True):
+                error = f"{error} **over the limit**"
+            cells = (row, *times, error,
+                     f"{frit.get('kernels', '–')} + "
+                     f"{frit.get('library_calls', '–')}",
+                     f"{frit.get('arena_MiB', '–')} / "
+                     f"{frit.get('arena_bound_MiB', '–')}",
+                     frit.get("compile_s", "–"),
+                     frit.get("first_output_s", "–"))
+            lines.append(f"| {' | '.join(map(str, cells))} |")
         return "\n".join(lines)
 
 
