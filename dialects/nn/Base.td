@@ -65,8 +65,13 @@ class NN_Op<string mnemonic, string onnx, list<Trait> traits = []>
       "operands attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration =
       "static constexpr ::llvm::StringLiteral onnxName = \"" # onnxName #
-      "\";\nstatic constexpr int onnxSince = " # !cast<string>(since) # ";\n" #
-      extraMethods;
+      "\";\nstatic constexpr int onnxSince = " # !cast<string>(since) # ";\n" # [{
+    /// A size that is not known fits any.
+    static bool isCompatibleReturnTypes(::mlir::TypeRange a,
+                                        ::mlir::TypeRange b) {
+      return ::frit::nn::mayBeSame(a, b);
+    }
+  }] # extraMethods;
   let extraClassDefinition = extraMethodDefinitions;
 }
 

@@ -2,6 +2,8 @@
 
 #include "dialects/nn/Infer.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 
 SmallVector<Type> frit::nn::elementTypes(ValueRange tensors) {
@@ -61,6 +63,16 @@ LogicalResult frit::nn::checkElementTypes(std::optional<Location> loc,
 
 bool frit::nn::mayEqual(int64_t a, int64_t b) {
   return a == b || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
+}
+
+bool frit::nn::mayBeSame(TypeRange a, TypeRange b) {
+  return a.size() == b.size() &&
+         llvm::all_of(llvm::zip(a, b), [](auto types) {
+           auto x = cast<RankedTensorType>(std::get<0>(types));
+           auto y = cast<RankedTensorType>(std::get<1>(types));
+           return x.getElementType() == y.getElementType() &&
+                  succeeded(verifyCompatibleShape(x, y));
+         });
 }
 
 std::optional<int64_t> frit::nn::normalizeAxis(std::optional<Location> loc,

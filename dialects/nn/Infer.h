@@ -4,6 +4,7 @@
 #define FRIT_DIALECTS_NN_INFER_H
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeRange.h"
 #include "mlir/IR/Value.h"
 
 #include <optional>
@@ -30,8 +31,10 @@ llvm::LogicalResult inferBroadcast(std::optional<mlir::Location> loc,
 llvm::LogicalResult checkElementTypes(std::optional<mlir::Location> loc,
                                       llvm::ArrayRef<mlir::Value> tensors);
 
-/// Whether two sizes are or may turn out to be the same.
+/// Whether two sizes, or lists of tensor types, are or may turn out to be the
+/// same.
 bool mayEqual(int64_t a, int64_t b);
+bool mayBeSame(mlir::TypeRange a, mlir::TypeRange b);
 
 /// `axis` counted from the front, or nothing (with an error at `loc`) where it
 /// is not in [-rank, rank).

@@ -36,6 +36,9 @@ mlir::func::FuncOp lowerFusion(FusionOp fusion, llvm::StringRef name,
 Scalar combine(ScalarBuilder &s, Combiner kind, Scalar x, Scalar y);
 mlir::TypedAttr identity(Combiner kind, mlir::Type body, bool isUnsigned);
 
+/// Registers `lower-nn`, which lowers the functions of a module.
+void registerLowerPass();
+
 } // namespace frit::nn
 
 #endif // FRIT_DIALECTS_NN_LOWERING_H

@@ -60,7 +60,7 @@ TransposeOp::infer(Adaptor op, std::optional<Location> loc) {
 }
 
 OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
-  if (isIdentity(getPerm()))
+  if (isIdentity(getPerm()) && getX().getType() == getY().getType())
     return getX();
   return foldSplat(adaptor.getX(), getY().getType());
 }
@@ -190,7 +190,7 @@ ConcatOp::infer(Adaptor op, std::optional<Location> loc) {
 }
 
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
-  if (getXs().size() == 1)
+  if (getXs().size() == 1 && getXs()[0].getType() == getY().getType())
     return getXs()[0];
   int64_t axis = getAxis() < 0 ? getAxis() + getY().getType().getRank()
                                : getAxis();
@@ -238,7 +238,8 @@ PadOp::infer(Adaptor op, std::optional<Location> loc) {
 
 OpFoldResult PadOp::fold(FoldAdaptor) {
   auto none = [](int64_t n) { return n == 0; };
-  return llvm::all_of(getLow(), none) && llvm::all_of(getHigh(), none)
+  return getX().getType() == getY().getType() &&
+                 llvm::all_of(getLow(), none) && llvm::all_of(getHigh(), none)
              ? OpFoldResult(getX())
              : OpFoldResult();
 }

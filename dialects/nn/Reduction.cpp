@@ -40,7 +40,9 @@ FailureOr<RankedTensorType> ReduceOp::infer(Adaptor op,
 OpFoldResult ReduceOp::fold(FoldAdaptor) {
   // One element combines to itself.
   ArrayRef<int64_t> shape = shapeOf(getX());
-  return llvm::all_of(getAxes(), [&](int64_t axis) { return shape[axis] == 1; })
+  return getX().getType() == getY().getType() &&
+                 llvm::all_of(getAxes(),
+                              [&](int64_t axis) { return shape[axis] == 1; })
              ? OpFoldResult(getX())
              : OpFoldResult();
 }

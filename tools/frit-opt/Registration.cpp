@@ -2,7 +2,7 @@
 
 #include "tools/frit-opt/Registration.h"
 
-#include "dialects/nn/NN.h"
+#include "dialects/nn/Lowering.h"
 #include "dialects/plan/Plan.h"
 
 #include "mlir/Transforms/Passes.h"
@@ -16,4 +16,5 @@ void frit::registerEverything(DialectRegistry &registry) {
                   tensor::TensorDialect>();
   registerCanonicalizerPass();
   registerCSEPass();
+  nn::registerLowerPass();
 }
