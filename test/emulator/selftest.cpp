@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#define FRIT_EMULATE
 #include "emulator.h"
 
 /// Sums neighbours of different warps; without the barrier a warp may read what

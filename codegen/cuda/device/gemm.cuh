@@ -105,30 +105,18 @@ gemmTileMma(const typename P::A *a, const typename P::B *b,
   };
   auto emit = [&](int m, int n, float(&pair)[2]) {
     int64_t i = row + m, j = col + n, at = i * P::ldd + j;
-    if (i >= P::m)
+    if (i >= P::m || j >= P::n)
       return;
+    const auto *biasAt = bias ? bias + j : nullptr;
+    const auto *residualAt = r ? r + at : nullptr;
     if constexpr (kGemmStoresPairs<P>) {
-      if (j >= P::n)
-        return;
-      float more[2];
-      if (bias) {
-        loadVector(more, bias + j);
-        pair[0] += more[0];
-        pair[1] += more[1];
-      }
-      if (r) {
-        loadVector(more, r + at);
-        pair[0] += more[0];
-        pair[1] += more[1];
-      }
-      pair[0] = typename P::Epilogue()(pair[0]);
-      pair[1] = typename P::Epilogue()(pair[1]);
-      storeVector(d + at, pair);
+      finishPair<typename P::Epilogue>(pair, biasAt, residualAt, d + at);
     } else {
-      for (int c = 0; c < 2 && j + c < P::n; ++c)
+      finishElement<typename P::Epilogue>(pair[0], biasAt, residualAt, d + at);
+      if (j + 1 < P::n)
         finishElement<typename P::Epilogue>(
-            pair[c], bias ? bias + j + c : nullptr, r ? r + at + c : nullptr,
-            d + at + c);
+            pair[1], bias ? biasAt + 1 : nullptr, r ? residualAt + 1 : nullptr,
+            d + at + 1);
     }
   };
   multiplyTileMma<typename P::A, P::tileM, P::tileN, !P::transposeA,

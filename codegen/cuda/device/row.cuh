@@ -48,6 +48,7 @@ template <int Threads> class Team {
   static_assert(kInWarp ? 32 % Threads == 0 : Threads % 32 == 0,
                 "a team divides a warp or is made of whole warps");
   static constexpr int kLanes = kInWarp ? Threads : 32;
+  static constexpr int kWarps = kInWarp ? 1 : Threads / 32;
 
 public:
   __device__ unsigned thread() const { return threadIdx.x % Threads; }
@@ -71,14 +72,14 @@ public:
       value = Body::template combine<R>(value,
                                         __shfl_xor_sync(mask, value, distance));
     if constexpr (!kInWarp) {
-      float(&mine)[Threads / 32] = slotsOf(turn);
+      float(&mine)[kWarps] = slotsOf(turn);
       turn ^= 1;
       if (lane == 0)
         mine[threadIdx.x / 32] = value;
       __syncthreads();
       value = mine[0];
 #pragma unroll
-      for (int warp = 1; warp < Threads / 32; ++warp)
+      for (int warp = 1; warp < kWarps; ++warp)
         value = Body::template combine<R>(value, mine[warp]);
     }
     return value;
@@ -87,8 +88,8 @@ public:
 private:
   /// Two sets of slots, used in turn, so that one barrier is enough: a slot is
   /// written again only after the barrier of the reduction in between.
-  __device__ static auto slotsOf(unsigned turn) -> float (&)[Threads / 32] {
-    __shared__ float slots[2][Threads / 32];
+  __device__ static auto slotsOf(unsigned turn) -> float (&)[kWarps] {
+    __shared__ float slots[2][kWarps];
     return slots[turn];
   }
 

@@ -68,6 +68,26 @@ __device__ inline void finishElement(Acc acc, const Bias *bias, const D *r,
   store(*d, Epilogue()(acc));
 }
 
+/// Two neighbours of a row at once; all pointers are aligned to two elements.
+template <class Epilogue, class Bias, class D>
+__device__ inline void finishPair(float (&pair)[2], const Bias *bias,
+                                  const D *r, D *d) {
+  float more[2];
+  if (bias) {
+    loadVector(more, bias);
+    pair[0] += more[0];
+    pair[1] += more[1];
+  }
+  if (r) {
+    loadVector(more, r);
+    pair[0] += more[0];
+    pair[1] += more[1];
+  }
+  pair[0] = Epilogue()(pair[0]);
+  pair[1] = Epilogue()(pair[1]);
+  storeVector(d, pair);
+}
+
 //===----------------------------------------------------------------------===//
 // The tile
 //===----------------------------------------------------------------------===//

@@ -63,9 +63,8 @@ static void benches() {
   Buffer<float> a(16384 * 8192), b(a.size());
   x.randomize(1);
   a.randomize(1);
-  bench("transpose f16 256x256x3136", 4e-9 * x.size(), "GB/s", [&] {
-    launch(toChannelsLast, 256 * 4 * 49, 256, x.get(), y.get());
-  });
+  bench("transpose f16 256x256x3136", 4e-9 * x.size(), "GB/s",
+        [&] { launch(toChannelsLast, 256 * 4 * 49, 256, x.get(), y.get()); });
   bench("transpose f32 16384x8192", 8e-9 * a.size(), "GB/s",
         [&] { launch(square, 256 * 128, 256, a.get(), b.get()); });
 #endif

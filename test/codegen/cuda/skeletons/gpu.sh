@@ -1,0 +1,30 @@
+#!/bin/bash
+# Builds the checks of the skeletons with nvcc and runs them on this machine's
+# GPU. With --bench they are timed too. Exits with 77, "skipped", without nvcc
+# or a GPU.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+PATH=$PATH:/usr/local/cuda/bin
+command -v nvcc >/dev/null && nvidia-smi -L >/dev/null 2>&1 || {
+  echo "skipped: no nvcc or no GPU"
+  exit 77
+}
+arch=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader |
+  head -1 | tr -d .)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+ln -s "$here/../../../../codegen/cuda/device" "$work/frit"
+names="map row transpose gemm conv"
+pids=()
+for name in $names; do
+  nvcc -std=c++20 -O3 -arch="$arch" -I"$work" "$here/$name.cu" \
+    -o "$work/$name" &
+  pids+=($!)
+done
+for pid in "${pids[@]}"; do wait "$pid"; done
+status=0
+for name in $names; do
+  echo "== $name"
+  "$work/$name" "$@" || status=1
+done
+exit $status
