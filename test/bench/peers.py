@@ -36,8 +36,8 @@ def prepare(module: nn.Module, inputs: list[torch.Tensor], precision: str):
 
 def run(backend: str, module: nn.Module, inputs: list[torch.Tensor],
         precision: str, expected: np.ndarray, timed: bool) -> dict:
-    """`expected` is the answer to the first input; what torch.compile takes, and
-    cuDNN's trials of its algorithms, are in the first call."""
+    """`expected` answers the first input. What torch.compile takes, and cuDNN's
+    trials of its algorithms, fall into the first call."""
     torch._dynamo.reset()
     torch.cuda.reset_peak_memory_stats()
     module, inputs = prepare(module, inputs, precision)

@@ -3,12 +3,13 @@
 
     run.py --bundle DIR [--only 'resnet50/fp16'] [--backends frit,eager]
 
-Every row (model/precision/batch) is exported by PyTorch, compiled by fritc, run,
-compared with PyTorch's float32 answer, and timed beside PyTorch in this same
-process. Each result is one JSON line; a table of all of them ends the output.
+Every row (model/precision/batch) is exported by PyTorch, compiled by fritc,
+run, compared with PyTorch's float32 answer, and timed beside PyTorch in this
+same process. Each result is one JSON line; a table of them ends the output.
 """
 import argparse
 import gc
+import itertools
 import json
 import math
 import re
@@ -119,9 +120,10 @@ class Bench:
 
     def run(self) -> None:
         for name, batches in BATCHES.items():
-            rows = [(batch, precision) for batch in batches
-                    for precision in LIMITS
-                    if re.search(self.args.only, f"{name}/{precision}/b{batch}")]
+            rows = [(batch, precision)
+                    for batch, precision in itertools.product(batches, LIMITS)
+                    if re.search(self.args.only,
+                                 f"{name}/{precision}/b{batch}")]
             if rows:
                 self.module = zoo.make(zoo.ZOO[name]["full"], "cuda")
             for batch, precision in rows:

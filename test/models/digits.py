@@ -28,7 +28,8 @@ def network() -> nn.Sequential:
 
 
 def split() -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Images in [0, 1] and labels: four fifths to train on, a fifth held out."""
+    """Images in [0, 1] and labels: four fifths to train on, the rest held
+    out."""
     digits = load_digits()
     images = torch.tensor(digits.images / 16, dtype=torch.float32).unsqueeze(1)
     labels = torch.tensor(digits.target)
@@ -38,7 +39,7 @@ def split() -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def shifted(images: Tensor) -> Tensor:
-    """Each image moved by up to a pixel: there are few of them to learn from."""
+    """The images moved by up to a pixel: there are few to learn from."""
     down, right = torch.randint(-1, 2, (2,)).tolist()
     return F.pad(images, (1, 1, 1, 1))[..., 1 + down:9 + down,
                                        1 + right:9 + right]

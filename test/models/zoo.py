@@ -183,9 +183,10 @@ ZOO = {
 
 def randomize(module: nn.Module, rng: torch.Generator) -> None:
     """Draws every parameter so that signals keep their size from layer to
-    layer, attention is not uniform, and no scale or shift is trivial. A ResNet's
-    blocks add little to what passes them by, as trained ones do: otherwise fifty
-    random layers turn the rounding of fp16 weights into 2% of the answer."""
+    layer, attention is not uniform, and no scale or shift is trivial. The
+    blocks of a ResNet add little to what passes them by, as trained ones do:
+    otherwise fifty random layers turn the rounding of fp16 weights into 2% of
+    the answer."""
     for part in module.modules():
         for name, value in part.named_parameters(recurse=False):
             if isinstance(part, nn.Embedding):
