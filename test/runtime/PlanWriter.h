@@ -1,0 +1,235 @@
+//===- PlanWriter.h - Write a plan by hand --------------------------------===//
+//
+// The smallest thing that makes an image for the runtime to read: tables are
+// filled in as vectors and laid out by finish().
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_TEST_RUNTIME_PLANWRITER_H
+#define FRIT_TEST_RUNTIME_PLANWRITER_H
+
+#include "frit/artifact.h"
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace frit::test {
+
+using namespace frit::artifact;
+
+inline uint64_t elementBytes(DType type) {
+  static const uint8_t bytes[] = {0, 4, 8, 2, 2, 1, 2, 4, 8,
+                                  1, 2, 4, 8, 1, 1, 1};
+  return bytes[uint32_t(type)];
+}
+
+class PlanWriter {
+public:
+  Text text(std::string_view value) {
+    Text result{uint32_t(strings.size()), uint32_t(value.size())};
+    strings += value;
+    return result;
+  }
+
+  Range shape(std::initializer_list<int64_t> values) {
+    Range range{uint32_t(dims.size()), uint32_t(values.size())};
+    dims.insert(dims.end(), values);
+    return range;
+  }
+
+  Tensor tensor(std::string_view name, DType type,
+                std::initializer_list<int64_t> sizes) {
+    Tensor result;
+    result.name = text(name);
+    result.type = type;
+    result.dims = shape(sizes);
+    result.bytes = elementBytes(type);
+    for (int64_t size : sizes)
+      result.bytes *= uint64_t(size);
+    return result;
+  }
+
+  /// Each returns what a step's argument names the tensor by.
+  Buffer input(std::string_view name, DType type,
+               std::initializer_list<int64_t> sizes) {
+    inputs.push_back(tensor(name, type, sizes));
+    return {Space::input, uint32_t(inputs.size() - 1), 0, inputs.back().bytes};
+  }
+
+  Buffer output(std::string_view name, DType type,
+                std::initializer_list<int64_t> sizes) {
+    outputs.push_back(tensor(name, type, sizes));
+    return {Space::output, uint32_t(outputs.size() - 1), 0,
+            outputs.back().bytes, /*written=*/1};
+  }
+
+  template <typename T>
+  Buffer constant(std::string_view name, DType type,
+                  std::initializer_list<int64_t> sizes,
+                  const std::vector<T> &values, bool resident) {
+    Tensor described = tensor(name, type, sizes);
+    weights.resize((weights.size() + kAlignment - 1) / kAlignment * kAlignment);
+    Constant entry;
+    entry.name = described.name;
+    entry.type = type;
+    entry.dims = described.dims;
+    entry.resident = resident;
+    entry.offset = weights.size();
+    entry.bytes = described.bytes;
+    weights.resize(weights.size() + entry.bytes);
+    memcpy(weights.data() + entry.offset, values.data(), entry.bytes);
+    constants.push_back(entry);
+    return {Space::constant, uint32_t(constants.size() - 1), 0, entry.bytes};
+  }
+
+  static Buffer arena(uint64_t offset, uint64_t bytes, bool written) {
+    return {Space::arena, 0, offset, bytes, written};
+  }
+  static Buffer prepared(uint64_t offset, uint64_t bytes, bool written) {
+    return {Space::prepared, 0, offset, bytes, written};
+  }
+  static Buffer written(Buffer buffer) {
+    buffer.written = 1;
+    return buffer;
+  }
+
+  uint32_t kernel(std::string_view name, uint32_t host = 0) {
+    Kernel entry;
+    entry.name = text(name);
+    entry.host = host;
+    kernels.push_back(entry);
+    return uint32_t(kernels.size() - 1);
+  }
+
+  Step &step(StepKind kind, std::string_view node,
+             std::initializer_list<Buffer> arguments) {
+    Step entry;
+    entry.kind = kind;
+    entry.node = text(node);
+    entry.arguments = {uint32_t(buffers.size()), uint32_t(arguments.size())};
+    buffers.insert(buffers.end(), arguments);
+    steps.push_back(entry);
+    return steps.back();
+  }
+
+  Step &gemm(const Gemm &problem, std::string_view node,
+             std::initializer_list<Buffer> arguments) {
+    gemms.push_back(problem);
+    Step &entry = step(StepKind::gemm, node, arguments);
+    entry.problem = uint32_t(gemms.size() - 1);
+    return entry;
+  }
+
+  Step &conv(const Conv &problem, std::string_view node,
+             std::initializer_list<Buffer> arguments) {
+    convs.push_back(problem);
+    Step &entry = step(StepKind::conv, node, arguments);
+    entry.problem = uint32_t(convs.size() - 1);
+    return entry;
+  }
+
+  /// The steps and kernels since the last target are this one's; the first
+  /// `prepareSteps` of the steps are its prepare list.
+  Target &target(std::string_view arch, uint32_t prepareSteps = 0) {
+    Target entry;
+    entry.arch = text(arch);
+    entry.kernels = {kernelsDone, uint32_t(kernels.size()) - kernelsDone};
+    entry.prepare = {stepsDone, prepareSteps};
+    entry.main = {stepsDone + prepareSteps,
+                  uint32_t(steps.size()) - stepsDone - prepareSteps};
+    kernelsDone = uint32_t(kernels.size());
+    stepsDone = uint32_t(steps.size());
+    targets.push_back(entry);
+    return targets.back();
+  }
+
+  Blob blob(std::string_view bytes) {
+    blobs.emplace_back(bytes);
+    return {blobs.size() - 1, bytes.size()};
+  }
+
+  /// Lays everything out. Blobs' offsets are their numbers until then.
+  std::vector<uint8_t> finish(std::string_view model) {
+    Header header;
+    memcpy(header.magic, kMagic, sizeof kMagic);
+    header.headerBytes = sizeof(Header);
+    header.weightBytes = weights.size();
+    header.model = text(model);
+    header.producer = text("test");
+    std::vector<uint8_t> bytes(sizeof(Header));
+    auto append = [&](const void *data, size_t size) {
+      bytes.resize((bytes.size() + 15) / 16 * 16);
+      uint64_t offset = bytes.size();
+      bytes.resize(bytes.size() + size);
+      if (size)
+        memcpy(bytes.data() + offset, data, size);
+      return offset;
+    };
+    std::vector<uint64_t> blobOffsets;
+    for (const std::string &blob : blobs)
+      blobOffsets.push_back(append(blob.data(), blob.size()));
+    for (Target &entry : targets)
+      for (Blob *blob : {&entry.cubin, &entry.ptx})
+        if (blob->size)
+          blob->offset = blobOffsets[blob->offset];
+    auto table = [&](const auto &entries) {
+      return Table{append(entries.data(),
+                          entries.size() * sizeof(entries[0])),
+                   entries.size()};
+    };
+    header.dims = table(dims);
+    header.inputs = table(inputs);
+    header.outputs = table(outputs);
+    header.constants = table(constants);
+    header.buffers = table(buffers);
+    header.kernels = table(kernels);
+    header.gemms = table(gemms);
+    header.convs = table(convs);
+    header.steps = table(steps);
+    header.targets = table(targets);
+    header.strings = {append(strings.data(), strings.size()), strings.size()};
+    header.bytes = bytes.size();
+    memcpy(bytes.data(), &header, sizeof header);
+    return bytes;
+  }
+
+  std::string strings;
+  std::vector<int64_t> dims;
+  std::vector<Tensor> inputs, outputs;
+  std::vector<Constant> constants;
+  std::vector<Buffer> buffers;
+  std::vector<Kernel> kernels;
+  std::vector<Gemm> gemms;
+  std::vector<Conv> convs;
+  std::vector<Step> steps;
+  std::vector<Target> targets;
+  std::vector<uint8_t> weights;
+
+private:
+  std::vector<std::string> blobs;
+  uint32_t kernelsDone = 0, stepsDone = 0;
+};
+
+/// A plan's bytes and the image around them.
+struct Model {
+  std::vector<uint8_t> plan;
+  std::vector<uint8_t> weights;
+  std::vector<frit_host_kernel> kernels;
+  frit_image image = {};
+
+  /// Points the image at what the vectors hold now.
+  const frit_image *get() {
+    image = {FRIT_IMAGE_ABI,   uint32_t(kernels.size()), kernels.data(),
+             plan.data(),      plan.size(),              weights.data(),
+             weights.size()};
+    return &image;
+  }
+};
+
+} // namespace frit::test
+
+#endif // FRIT_TEST_RUNTIME_PLANWRITER_H

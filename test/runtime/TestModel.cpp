@@ -1,0 +1,94 @@
+//===- TestModel.cpp - A small model that uses every kind of step ---------===//
+
+#include "TestModel.h"
+
+#include <algorithm>
+
+using namespace frit::test;
+
+static void doubled(void *const *arguments, int64_t begin, int64_t end) {
+  auto *from = static_cast<const float *>(arguments[0]);
+  auto *to = static_cast<float *>(arguments[1]);
+  for (int64_t i = begin; i < end; ++i)
+    to[i] = 2 * from[i];
+}
+
+/// One item is one row.
+static void addIds(void *const *arguments, int64_t begin, int64_t end) {
+  auto *rows = static_cast<const float *>(arguments[0]);
+  auto *ids = static_cast<const int64_t *>(arguments[1]);
+  auto *to = static_cast<float *>(arguments[2]);
+  for (int64_t row = begin; row < end; ++row)
+    for (int64_t i = 0; i < 3; ++i)
+      to[row * 3 + i] = rows[row * 3 + i] + float(ids[row]);
+}
+
+static std::vector<float> weightValues() {
+  std::vector<float> values;
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 3; ++j)
+      values.push_back(float(i - j));
+  return values;
+}
+
+static std::vector<float> biasValues() { return {1, -2, 3}; }
+
+Model frit::test::makeTestModel() {
+  PlanWriter plan;
+  Buffer x = plan.input("x", DType::f32, {4, 8});
+  Buffer ids = plan.input("ids", DType::i64, {4});
+  Buffer y = plan.output("y", DType::f32, {4, 3});
+  Buffer z = plan.output("z", DType::f32, {4, 3});
+  Buffer w = plan.constant("w", DType::f32, {8, 3}, weightValues(), true);
+  Buffer b = plan.constant("b", DType::f32, {3}, biasValues(), false);
+
+  Step &prepare = plan.step(StepKind::launch, "fc/bias",
+                            {b, PlanWriter::prepared(0, 12, true)});
+  prepare.kernel = plan.kernel("doubled", 0);
+  prepare.grid[0] = 3;
+
+  Gemm product;
+  product.m = 4;
+  product.n = 3;
+  product.k = 8;
+  product.lda = 8;
+  product.ldb = product.ldd = 3;
+  product.hasBias = 1;
+  product.activation = Activation::relu;
+  plan.gemm(product, "fc",
+            {x, w, PlanWriter::prepared(0, 12, false),
+             PlanWriter::arena(256, 48, true)});
+
+  Step &add = plan.step(StepKind::launch, "add",
+                        {PlanWriter::arena(256, 48, false), ids, y});
+  add.kernel = plan.kernel("add_ids", 1);
+  add.grid[0] = 4;
+
+  Buffer read = y;
+  read.written = 0;
+  plan.step(StepKind::copy, "identity", {read, z});
+
+  Target &target = plan.target("x86-64", 1);
+  target.arenaBytes = 512;
+  target.arenaLowerBound = 48;
+  target.preparedBytes = 256;
+
+  Model model;
+  model.plan = plan.finish("test model");
+  model.weights = plan.weights;
+  model.kernels = {doubled, addIds};
+  return model;
+}
+
+std::vector<float> frit::test::expectedResult(const float *x,
+                                              const int64_t *ids) {
+  std::vector<float> weights = weightValues(), result;
+  for (int row = 0; row < 4; ++row)
+    for (int column = 0; column < 3; ++column) {
+      float sum = 2 * biasValues()[column];
+      for (int k = 0; k < 8; ++k)
+        sum += x[row * 8 + k] * weights[k * 3 + column];
+      result.push_back(std::max(sum, 0.0f) + float(ids[row]));
+    }
+  return result;
+}

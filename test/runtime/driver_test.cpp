@@ -1,0 +1,103 @@
+//===- driver_test.cpp - What a machine without a GPU is told -------------===//
+
+#include "Check.h"
+#include "TestModel.h"
+#include "runtime/cuda/Driver.h"
+#include "runtime/exec/Targets.h"
+
+using namespace frit;
+using namespace frit::test;
+
+/// The test model for a GPU and, with `alsoCpu`, for the host.
+static Model makeGpuModel(bool alsoCpu) {
+  PlanWriter plan;
+  plan.input("x", DType::f32, {1});
+  Buffer y = plan.output("y", DType::f32, {1});
+  Buffer x = {Space::input, 0, 0, 4};
+  plan.step(StepKind::copy, "identity", {x, y});
+  plan.target("sm_90a").cubin = plan.blob("no elf");
+  if (alsoCpu) {
+    plan.step(StepKind::copy, "identity", {x, y});
+    plan.target("x86-64");
+  }
+  Model model;
+  model.plan = plan.finish("gpu model");
+  return model;
+}
+
+static void testArchs() {
+  CHECK(parseCudaArch("sm_90a")->suffix == 'a');
+  CHECK(parseCudaArch("sm_120")->major == 12);
+  CHECK(parseCudaArch("compute_80")->minor == 0);
+  CHECK(!parseCudaArch("sm_9") && !parseCudaArch("sm_") &&
+        !parseCudaArch("x86-64") && !parseCudaArch("sm_99999"));
+  CHECK(runsCubin(*parseCudaArch("sm_90a"), 9, 0));
+  CHECK(!runsCubin(*parseCudaArch("sm_90a"), 10, 0));
+  CHECK(runsCubin(*parseCudaArch("sm_80"), 8, 6));
+  CHECK(!runsCubin(*parseCudaArch("sm_86"), 8, 0));
+  CHECK(!runsCubin(*parseCudaArch("sm_80"), 9, 0));
+  CHECK(runsPtx(*parseCudaArch("sm_80"), 9, 0));
+  CHECK(!runsPtx(*parseCudaArch("sm_90a"), 10, 0));
+  CHECK(!runsPtx(*parseCudaArch("sm_90"), 8, 9));
+}
+
+static void testChoice() {
+  PlanWriter plan;
+  for (const char *arch : {"sm_80", "sm_90", "sm_90a", "sm_100", "x86-64"}) {
+    Target &target = plan.target(arch);
+    if (arch[0] == 's')
+      target.cubin = plan.blob("code");
+    if (!strcmp(arch, "sm_80"))
+      target.ptx = plan.blob("text");
+  }
+  Model model;
+  model.plan = plan.finish("choice");
+  PlanView view;
+  CHECK(!PlanView::open(*model.get(), view).failed());
+  bool usePtx = true;
+  auto choose = [&](int major, int minor) -> std::string {
+    const Target *target = chooseCudaTarget(view, major, minor, usePtx);
+    return target ? std::string(view.text(target->arch)) : "none";
+  };
+  CHECK(choose(9, 0) == "sm_90a" && !usePtx);
+  CHECK(choose(8, 9) == "sm_80" && !usePtx);
+  CHECK(choose(10, 3) == "sm_100" && !usePtx);
+  CHECK(choose(12, 0) == "sm_80" && usePtx);
+  CHECK(choose(7, 5) == "none");
+}
+
+int main() {
+  testArchs();
+  testChoice();
+
+  cuda::Gpu gpu;
+  if (!gpu.open(0).failed()) {
+    printf("there is a GPU: the rest does not apply\n");
+    return finish("driver_test");
+  }
+  Model model = makeGpuModel(/*alsoCpu=*/true);
+  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
+  options.device = "cuda";
+  frit_module *module = nullptr;
+  CHECK(frit_module_open(model.get(), &options, &module) == FRIT_NO_DEVICE);
+  CHECK(lastErrorHas("NVIDIA driver"));
+
+  // By default the host takes over, and says why.
+  std::string remark;
+  options.device = nullptr;
+  options.remark_user = &remark;
+  options.remark = [](void *user, const char *message) {
+    *static_cast<std::string *>(user) = message;
+  };
+  CHECK(frit_module_open(model.get(), &options, &module) == FRIT_OK);
+  CHECK(remark.find("running on the cpu: ") == 0 &&
+        remark.find("NVIDIA driver") != remark.npos);
+  frit_module_close(module);
+
+  // Where it cannot, both reasons are given.
+  model = makeGpuModel(/*alsoCpu=*/false);
+  CHECK(frit_module_open(model.get(), nullptr, &module) == FRIT_NO_DEVICE);
+  CHECK(lastErrorHas("NVIDIA driver") &&
+        lastErrorHas("no code for this processor; it has code for: sm_90a"));
+  return finish("driver_test");
+}

@@ -1,0 +1,94 @@
+//===- hostile_test.cpp - Damaged plans are refused or run, never crash ---===//
+//
+// Host kernels are trusted code, so they touch nothing here: what is tested is
+// that the plan cannot lead the runtime itself out of its memory. Meant to run
+// under the address sanitizer too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "TestModel.h"
+
+#include <random>
+
+using namespace frit::test;
+
+static void nothing(void *const *, int64_t, int64_t) {}
+
+/// Opens and, where that works, runs the image. Returns whether it opened.
+static bool survive(const frit_image *image) {
+  static const frit_module_options options = {
+      sizeof(frit_module_options), "cpu", nullptr, 0, 1, nullptr, nullptr};
+  frit_module *module = nullptr;
+  if (frit_module_open(image, &options, &module)) {
+    CHECK(*frit_last_error());
+    return false;
+  }
+  frit_context *context = nullptr;
+  if (!frit_context_create(module, &context)) {
+    std::vector<std::vector<uint8_t>> memory;
+    std::vector<frit_tensor> inputs, outputs;
+    bool small = true;
+    auto add = [&](std::vector<frit_tensor> &tensors, frit_tensor_info info) {
+      small &= info.bytes < (1 << 20);
+      memory.emplace_back(small ? info.bytes : 0);
+      tensors.push_back({nullptr, memory.back().data(), info.dtype, info.rank,
+                         info.dims, FRIT_HOST});
+    };
+    frit_tensor_info info;
+    for (uint32_t i = 0; !frit_module_input(module, i, &info); ++i)
+      add(inputs, info);
+    for (uint32_t i = 0; !frit_module_output(module, i, &info); ++i)
+      add(outputs, info);
+    if (small)
+      (void)frit_run(context, inputs.data(), uint32_t(inputs.size()),
+                     outputs.data(), uint32_t(outputs.size()));
+    frit_context_destroy(context);
+  }
+  frit_module_close(module);
+  return true;
+}
+
+int main() {
+  Model whole = makeTestModel();
+  whole.kernels = {nothing, nothing};
+  CHECK(survive(whole.get()));
+
+  // Every way of cutting the end off, both known to the image and not.
+  for (size_t bytes = 0; bytes < whole.plan.size(); ++bytes) {
+    Model cut = whole;
+    cut.plan.resize(bytes);
+    CHECK(!survive(cut.get()));
+  }
+  Model cut = whole;
+  cut.weights.resize(cut.weights.size() - 1);
+  CHECK(!survive(cut.get()));
+
+  // Every byte set to what breaks comparisons most.
+  for (size_t at = 0; at < whole.plan.size(); ++at)
+    for (uint8_t value : {0x00, 0x01, 0x7f, 0x80, 0xff}) {
+      Model changed = whole;
+      changed.plan[at] = value;
+      survive(changed.get());
+    }
+
+  // A few at once.
+  std::mt19937 random(2);
+  for (int round = 0; round < 20000; ++round) {
+    Model changed = whole;
+    for (int flips = 1 + int(random() % 4); flips; --flips)
+      changed.plan[random() % changed.plan.size()] ^= uint8_t(1 << random() % 8);
+    survive(changed.get());
+  }
+
+  // Whole fields.
+  const uint64_t extremes[] = {~0ull, 1ull << 63, 1ull << 40, 1ull << 32,
+                               0xffffffffull};
+  for (size_t at = 0; at + 8 <= whole.plan.size(); at += 4)
+    for (uint64_t extreme : extremes) {
+      Model changed = whole;
+      memcpy(changed.plan.data() + at, &extreme, 8);
+      survive(changed.get());
+    }
+  return finish("hostile_test");
+}
