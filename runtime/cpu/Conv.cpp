@@ -44,14 +44,13 @@ struct PixelPacker {
     }
     int64_t origins[Contraction::kDepth];
     const int64_t taps = problem.r * problem.s;
-    int64_t channel = k / taps, r = k % taps / problem.s, s = k % problem.s;
-    channel += matrix % problem.groups * groupChannels();
+    int64_t channel = k / taps + matrix % problem.groups * groupChannels();
+    int64_t tap = k % taps;
     for (int64_t i = 0; i < depth; ++i) {
-      origins[i] = padded.origin(matrix / problem.groups, channel, r, s);
-      if (++s == problem.s)
-        s = 0, ++r;
-      if (r == problem.r)
-        r = 0, ++channel;
+      origins[i] =
+          padded.origin(matrix / problem.groups, channel) + padded.tap(tap);
+      if (++tap == taps)
+        tap = 0, ++channel;
     }
     kernel.packRuns(panel, width, depth, data, origins, runs, runCount);
   }
@@ -62,20 +61,19 @@ struct PixelPacker {
                   int64_t count, int64_t k, int64_t depth) const {
     const bool whole = problem.groups == 1 && problem.dilationW == 1;
     const int64_t segment = groupChannels() * (whole ? problem.s : 1);
-    const int64_t perRow = whole ? 1 : problem.s;
     const int64_t image = problem.p * problem.q;
     int64_t pixels[kWidest];
     for (int64_t i = 0; i < count; ++i) {
       const int64_t pixel = (first + i) % image;
-      pixels[i] = padded.origin((first + i) / image, 0, 0, 0) +
+      pixels[i] = padded.origin((first + i) / image, 0) +
                   pixel / problem.q * padded.nextRow() +
                   pixel % problem.q * padded.nextCol();
     }
     for (int64_t done = 0; done < depth;) {
       const int64_t tap = (k + done) / segment, inside = (k + done) % segment;
       const int64_t size = std::min(segment - inside, depth - done);
-      const int64_t origin = padded.origin(0, matrix * groupChannels() + inside,
-                                           tap / perRow, tap % perRow);
+      const int64_t origin = matrix * groupChannels() + inside +
+                             padded.tap(whole ? tap * problem.s : tap);
       const void *rows[kWidest];
       for (int64_t i = 0; i < count; ++i)
         rows[i] = advance(data, (pixels[i] + origin) * kernel.elementBytes);

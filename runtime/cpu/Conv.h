@@ -10,6 +10,8 @@
 #include "runtime/cpu/Cpu.h"
 #include "runtime/cpu/MicroKernel.h"
 
+#include <vector>
+
 namespace frit::cpu {
 
 /// x with its padding written out and in the accumulator's type, so that no
@@ -27,15 +29,16 @@ public:
   void fill(const void *x, void *to, ThreadPool &pool) const;
 
   /// The element that output (0, 0) of an image and channel multiplies by the
-  /// filter's tap (r, s).
-  int64_t origin(int64_t image, int64_t channel, int64_t r, int64_t s) const;
+  /// filter's first tap, and how much further the other taps are.
+  int64_t origin(int64_t image, int64_t channel) const {
+    return image * imageElements + channel * channelElements;
+  }
+  int64_t tap(int64_t index) const { return taps[index]; }
   /// How much further that is for the next output down and to the right.
   int64_t nextRow() const { return problem.strideH * rowElements; }
   int64_t nextCol() const { return nextColumn; }
 
 private:
-  bool usesRow(int64_t row) const;
-  bool usesPhase(int64_t phase) const;
   void fillPlaneRow(const char *from, int64_t row, char *to) const;
   void fillPixelRow(const char *from, int64_t row, char *to) const;
 
@@ -44,7 +47,8 @@ private:
   int64_t rows;        ///< of an image, padding included
   int64_t phaseCols;   ///< of a phase: the columns of one remainder by stride
   int64_t rowElements; ///< of all phases, or of all pixels' channels
-  int64_t nextColumn;
+  int64_t imageElements, channelElements, nextColumn;
+  std::vector<int64_t> taps;
 };
 
 inline const void *advance(const void *from, int64_t bytes) {

@@ -38,11 +38,9 @@ bool frit::cpu::depthwise(const artifact::Conv &problem,
     return Row{pointers, pointers + taps};
   };
   auto aim = [&](Row row, int64_t image, int64_t channel, int64_t offset) {
+    const char *first = copy + (padded.origin(image, channel) + offset) * bytes;
     for (int64_t t = 0; t < taps; ++t)
-      row.taps[t] =
-          copy + (padded.origin(image, channel, t / problem.s, t % problem.s) +
-                  offset) *
-                     bytes;
+      row.taps[t] = first + padded.tap(t) * bytes;
   };
 
   Output output = given;

@@ -12,20 +12,33 @@ using namespace frit::cpu;
 PaddedInput::PaddedInput(const artifact::Conv &problem,
                          const MicroKernel &kernel)
     : problem(problem), kernel(kernel) {
+  const int64_t step = problem.strideW;
   rows = (problem.p - 1) * problem.strideH +
          (problem.r - 1) * problem.dilationH + 1;
   if (problem.channelsLast) {
     phaseCols = 0;
-    rowElements = ((problem.q - 1) * problem.strideW +
-                   (problem.s - 1) * problem.dilationW + 1) *
-                  problem.c;
-    nextColumn = problem.strideW * problem.c;
+    rowElements =
+        ((problem.q - 1) * step + (problem.s - 1) * problem.dilationW + 1) *
+        problem.c;
+    imageElements = rows * rowElements;
+    channelElements = 1;
+    nextColumn = step * problem.c;
   } else {
-    phaseCols =
-        problem.q + (problem.s - 1) * problem.dilationW / problem.strideW;
-    rowElements = phaseCols * problem.strideW;
+    phaseCols = problem.q + (problem.s - 1) * problem.dilationW / step;
+    rowElements = phaseCols * step;
+    imageElements = problem.c * rows * rowElements;
+    channelElements = rows * rowElements;
     nextColumn = 1;
   }
+  taps.reserve(problem.r * problem.s);
+  for (int64_t r = 0; r < problem.r; ++r)
+    for (int64_t s = 0; s < problem.s; ++s) {
+      const int64_t col = s * problem.dilationW;
+      taps.push_back(r * problem.dilationH * rowElements +
+                     (problem.channelsLast
+                          ? col * problem.c
+                          : col % step * phaseCols + col / step));
+    }
 }
 
 size_t PaddedInput::bytes() const {
@@ -36,27 +49,12 @@ size_t PaddedInput::bytes() const {
   return (planes * rows * rowElements + slack) * kernel.elementBytes;
 }
 
-int64_t PaddedInput::origin(int64_t image, int64_t channel, int64_t r,
-                            int64_t s) const {
-  const int64_t row = r * problem.dilationH, col = s * problem.dilationW;
-  if (problem.channelsLast)
-    return (image * rows + row) * rowElements + col * problem.c + channel;
-  return ((image * problem.c + channel) * rows + row) * rowElements +
-         col % problem.strideW * phaseCols + col / problem.strideW;
-}
-
-bool PaddedInput::usesRow(int64_t row) const {
-  for (int64_t r = 0; r < problem.r; ++r) {
-    const int64_t first = r * problem.dilationH;
-    if (row >= first && (row - first) % problem.strideH == 0)
-      return true;
-  }
-  return false;
-}
-
-bool PaddedInput::usesPhase(int64_t phase) const {
-  for (int64_t s = 0; s < problem.s; ++s)
-    if (s * problem.dilationW % problem.strideW == phase)
+/// Whether some tap reads a row or a phase of columns.
+static bool isUsed(int64_t at, int64_t taps, int64_t dilation, int64_t stride) {
+  if (dilation == 1 && taps >= stride)
+    return true;
+  for (int64_t tap = 0; tap < taps; ++tap)
+    if ((at - tap * dilation) % stride == 0)
       return true;
   return false;
 }
@@ -70,7 +68,7 @@ void PaddedInput::fillPlaneRow(const char *from, int64_t row, char *to) const {
     return;
   }
   for (int64_t phase = 0; phase < step; ++phase, to += phaseCols * bytes) {
-    if (!usesPhase(phase))
+    if (!isUsed(phase, problem.s, problem.dilationW, step))
       continue;
     // Column j holds source column j·step + shift, from the first inside on.
     const int64_t shift = phase - problem.padLeft;
@@ -117,7 +115,7 @@ void PaddedInput::fill(const void *x, void *to, ThreadPool &pool) const {
       const char *from = static_cast<const char *>(x) + at / rows * planeBytes;
       char *out =
           static_cast<char *>(to) + at * rowElements * kernel.elementBytes;
-      if (!usesRow(at % rows))
+      if (!isUsed(at % rows, problem.r, problem.dilationH, problem.strideH))
         continue;
       if (problem.channelsLast)
         fillPixelRow(from, at % rows, out);
