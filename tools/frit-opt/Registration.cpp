@@ -2,8 +2,10 @@
 
 #include "tools/frit-opt/Registration.h"
 
+#include "compiler/transform/Passes.h"
 #include "dialects/nn/Lowering.h"
 #include "dialects/plan/Plan.h"
+#include "tools/frit-opt/TestTarget.h"
 
 #include "mlir/Transforms/Passes.h"
 
@@ -17,4 +19,7 @@ void frit::registerEverything(DialectRegistry &registry) {
   registerCanonicalizerPass();
   registerCSEPass();
   nn::registerLowerPass();
+
+  static const TestTarget target;
+  registerTransformPasses(target);
 }

@@ -1,0 +1,292 @@
+//===- Fusion.cpp - Operators that become one kernel ----------------------===//
+//
+//   %b = nn.constant "fc.bias" ...
+//   %s = nn.constant dense<2.0> : tensor<f32>
+//   %m = nn.matmul %x, %w : ...
+//   %a = nn.add %m, %b : ...
+//   %y = nn.mul %a, %s : ...
+// ==>
+//   %b = nn.constant "fc.bias" ...
+//   %y = nn.fusion(%x, %w, %b) : ... {
+//   ^bb0(%x: ..., %w: ..., %b: ...):
+//     %m = nn.matmul %x, %w : ...
+//     %a = nn.add %m, %b : ...
+//     %s = nn.constant dense<2.0> : tensor<f32>
+//     %y = nn.mul %a, %s : ...
+//     nn.yield %y : ...
+//   }
+//
+// FusionGroups.h says what joins. Every operator but constants and reshapes
+// ends up in a fusion; with fuse=false each in its own. Before grouping,
+// broadcasts and counters are cloned for each reader, and a reshape between a
+// contraction and what could be its epilogue moves behind it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/FusionGroups.h"
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace frit {
+#define GEN_PASS_DEF_FUSION
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+//===----------------------------------------------------------------------===//
+// Before grouping
+//===----------------------------------------------------------------------===//
+
+/// Gives every reader that can compute a broadcast or counter on the fly its
+/// own clone, so that none of them has to be stored for the others.
+static void cloneGenerators(Block &block) {
+  SmallVector<Operation *> generators;
+  for (Operation &op : block)
+    if (isGenerator(&op) && !op.hasOneUse())
+      generators.push_back(&op);
+  // Backwards: a generator that reads another is cloned first.
+  for (Operation *op : llvm::reverse(generators)) {
+    for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
+      if (!isa<ElementwiseOp, ReduceOp>(use.getOwner()))
+        continue;
+      OpBuilder builder(use.getOwner());
+      use.set(builder.clone(*op)->getResult(0));
+    }
+    if (op->use_empty())
+      op->erase();
+  }
+}
+
+/// The contraction whose epilogue ends with the operator `last`, and what the
+/// epilogue holds; empty where there is none.
+static SmallVector<Operation *> epilogueChain(Operation *last,
+                                              const Target &target) {
+  SmallVector<Operation *> chain;
+  for (Operation *op = last; op;) {
+    chain.push_back(op);
+    if (isa<MatmulOp, ConvOp>(op))
+      break;
+    Operation *previous = nullptr;
+    if (isa<ElementwiseOp>(op))
+      for (Value operand : op->getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          if (isa<MatmulOp, ConvOp, ElementwiseOp>(def) && def->hasOneUse() &&
+              shapeOf(operand) == resultType(op).getShape())
+            previous = def;
+    op = previous;
+  }
+  if (!isa<MatmulOp, ConvOp>(chain.back()))
+    return {};
+  std::reverse(chain.begin(), chain.end());
+  for (size_t i = 1; i < chain.size(); ++i)
+    if (!target.takesEpilogue(ArrayRef(chain).take_front(i), chain[i]))
+      return {};
+  return chain;
+}
+
+/// `operand`, which broadcasts to `from`, as a tensor that broadcasts to the
+/// reshaped `to` in the same way; or null.
+static Value reshapeOperand(NNBuilder &builder, Value operand,
+                            ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  ArrayRef<int64_t> shape = shapeOf(operand);
+  if (shape == from) {
+    auto reshape = operand.getDefiningOp<ReshapeOp>();
+    return reshape && shapeOf(reshape.getX()) == to
+               ? Value(reshape.getX())
+               : builder.reshape(operand, to);
+  }
+  while (!shape.empty() && shape.front() == 1)
+    shape = shape.drop_front();
+  // Dimensions that both shapes end with mean the same in both.
+  if (shape.size() > std::min(from.size(), to.size()) ||
+      from.take_back(shape.size()) != to.take_back(shape.size()))
+    return nullptr;
+  if (DenseElementsAttr splat = splatOf(operand))
+    return createSplat(builder, builder.getLoc(),
+                       tensorType(operand).clone(shape), splat);
+  return builder.reshape(operand, shape);
+}
+
+/// Moves a reshape between a contraction and an elementwise operator that the
+/// target takes into its epilogue behind the latter:
+///
+///   add(reshape(matmul), r)  ==>  reshape(add(matmul, reshape(r)))
+static void sinkReshape(ElementwiseOp op, const Target &target) {
+  auto type = resultType(op);
+  for (Value operand : op->getOperands()) {
+    auto reshape = operand.getDefiningOp<ReshapeOp>();
+    if (!reshape || !reshape->hasOneUse() ||
+        shapeOf(operand) != type.getShape())
+      continue;
+    Operation *producer = reshape.getX().getDefiningOp();
+    if (!producer || !producer->hasOneUse())
+      continue;
+    SmallVector<Operation *> chain = epilogueChain(producer, target);
+    if (chain.empty())
+      continue;
+
+    NNBuilder builder(op.getLoc(), op.getOperation());
+    ArrayRef<int64_t> to = shapeOf(reshape.getX());
+    SmallVector<Value> operands;
+    for (Value other : op->getOperands())
+      operands.push_back(
+          reshapeOperand(builder, other, type.getShape(), to));
+    if (llvm::is_contained(operands, nullptr))
+      continue;
+    Operation *sunk = builder.clone(*op);
+    sunk->setOperands(operands);
+    sunk->getResult(0).setType(type.clone(to));
+    if (!target.takesEpilogue(chain, sunk)) {
+      sunk->erase();
+      continue;
+    }
+    op->replaceAllUsesWith(
+        ValueRange{builder.reshape(sunk->getResult(0), type.getShape())});
+    op->erase();
+    return;
+  }
+}
+
+static void sinkReshapes(Block &block, const Target &target) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (auto elementwise = dyn_cast<ElementwiseOp>(op))
+      sinkReshape(elementwise, target);
+}
+
+static void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Making fusions
+//===----------------------------------------------------------------------===//
+
+/// Whether a fusion holds a clone of the constant rather than reading it: what
+/// is all one number is best written into the kernel. A contraction reads its
+/// operands from memory.
+static DenseElementsAttr inlinedSplat(OpOperand &use) {
+  if (isa<MatmulOp, ConvOp>(use.getOwner()))
+    return {};
+  return splatOf(use.get());
+}
+
+/// Moves the operators of a group into a fusion before `end`.
+static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
+  llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
+  llvm::SetVector<Value> inputs;
+  SmallVector<Value> outputs;
+  for (Operation *op : ops) {
+    for (OpOperand &use : op->getOpOperands()) {
+      Operation *def = use.get().getDefiningOp();
+      if (!(def && members.contains(def)) && !inlinedSplat(use))
+        inputs.insert(use.get());
+    }
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return !members.contains(user);
+          }))
+        outputs.push_back(result);
+  }
+
+  OpBuilder builder(end);
+  auto fusion = FusionOp::create(
+      builder, fuseLocations(ops), TypeRange(ValueRange(outputs)),
+      inputs.getArrayRef(), ScheduleAttr());
+  Block &body = fusion.getBody().emplaceBlock();
+  for (Value input : inputs)
+    body.addArgument(input.getType(), input.getLoc());
+  for (auto [output, result] : llvm::zip(outputs, fusion.getResults()))
+    output.replaceUsesWithIf(result, [&](OpOperand &use) {
+      return !members.contains(use.getOwner());
+    });
+
+  builder.setInsertionPointToEnd(&body);
+  llvm::MapVector<Value, Value> constants;
+  for (Operation *op : ops) {
+    for (OpOperand &use : op->getOpOperands()) {
+      Operation *def = use.get().getDefiningOp();
+      if (def && members.contains(def))
+        continue;
+      if (inlinedSplat(use)) {
+        Value &constant = constants[use.get()];
+        if (!constant)
+          constant = builder.clone(*def)->getResult(0);
+        use.set(constant);
+      } else {
+        size_t i = llvm::find(inputs, use.get()) - inputs.begin();
+        use.set(body.getArgument(i));
+      }
+    }
+    op->moveBefore(&body, body.end());
+  }
+  YieldOp::create(builder, fusion.getLoc(), outputs);
+  return fusion;
+}
+
+static void emitRemarks(FusionOp fusion, ArrayRef<Operation *> ops) {
+  if (ops.size() < 2)
+    return;
+  remark::passed(fusion.getLoc(),
+                 remark::RemarkOpts::name("Fused").category("fusion"))
+      << remark::add("{0} operators in one kernel: {1}", ops.size(),
+                     llvm::join(llvm::map_range(ops,
+                                                [](Operation *op) {
+                                                  return op->getName()
+                                                      .stripDialect();
+                                                }),
+                                ", "));
+}
+
+namespace {
+class Fusion : public frit::impl::FusionBase<Fusion> {
+public:
+  Fusion(const Target &target, FusionOptions options)
+      : FusionBase(options), target(target) {}
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        run(function.getBody().front());
+  }
+
+private:
+  void run(Block &block) {
+    if (fuse) {
+      cloneGenerators(block);
+      sinkReshapes(block, target);
+    }
+    eraseDead(block);
+
+    FusionGroups groups(block, target);
+    if (fuse)
+      groups.join();
+    for (const FusionGroups::Refusal &refusal : groups.refusals())
+      remark::missed(refusal.consumer->getLoc(),
+                     remark::RemarkOpts::name("NotFused").category("fusion"))
+          << remark::add("not in one kernel with {0}: {1}",
+                         nodeName(refusal.producer), refusal.reason);
+    Operation *end = block.getTerminator();
+    for (ArrayRef<Operation *> ops : groups.ordered()) {
+      if (isa<ReshapeOp, FusionOp>(ops.front()))
+        ops.front()->moveBefore(end);
+      else
+        emitRemarks(createFusionOp(ops, end), ops);
+    }
+    eraseDead(block); // splat constants that only fusions read
+  }
+
+  const Target &target;
+};
+} // namespace
+
+std::unique_ptr<Pass> frit::createFusion(const Target &target,
+                                         FusionOptions options) {
+  return std::make_unique<Fusion>(target, options);
+}

@@ -1,0 +1,328 @@
+//===- FusionGroups.cpp - Which operators share a kernel ------------------===//
+
+#include "compiler/transform/FusionGroups.h"
+#include "compiler/transform/Graph.h"
+
+#include <queue>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// A concat of more inputs reads each element through a chain of comparisons,
+/// which is worth a kernel of its own.
+static constexpr unsigned maxFusedConcat = 4;
+
+std::optional<int64_t> frit::rowDimensions(ReduceOp reduce) {
+  ArrayRef<int64_t> shape = shapeOf(reduce.getX());
+  int64_t rows = shape.size();
+  llvm::SmallDenseSet<int64_t> axes(reduce.getAxes().begin(),
+                                    reduce.getAxes().end());
+  // A dimension of size 1 may count as reduced or not.
+  while (rows > 0 && (axes.contains(rows - 1) || shape[rows - 1] == 1))
+    --rows;
+  for (int64_t axis : axes)
+    if (axis < rows && shape[axis] != 1)
+      return std::nullopt;
+  return rows;
+}
+
+bool frit::isGenerator(Operation *op) { return isa<ExpandOp, IotaOp>(op); }
+
+static bool isMovement(Operation *op) {
+  return isa<TransposeOp, ExpandOp, SliceOp, ConcatOp, PadOp, GatherOp, IotaOp,
+             TriluOp>(op);
+}
+
+/// The one operator that reads `op`, or null.
+static Operation *onlyReader(Operation *op) {
+  Operation *reader = nullptr;
+  for (Operation *user : op->getUsers()) {
+    if (reader && reader != user)
+      return nullptr;
+    reader = user;
+  }
+  return reader;
+}
+
+FusionGroups::FusionGroups(Block &block, const Target &target)
+    : target(target) {
+  for (Operation &op : block.without_terminator()) {
+    if (isa<ConstantOp>(op))
+      continue;
+    indices[&op] = ops.size();
+    ops.push_back(&op);
+  }
+  for (unsigned i = 0; i < ops.size(); ++i) {
+    groupOf.push_back(i);
+    groups.push_back(single(i));
+  }
+}
+
+FusionGroups::Group FusionGroups::single(unsigned index) const {
+  Operation *op = ops[index];
+  Group group{Kind::anchored, {index}, {}, 0};
+  if (op->getNumResults() == 1)
+    group.space = llvm::to_vector(resultType(op).getShape());
+  if (isa<ReshapeOp>(op)) {
+    group.kind = Kind::view;
+  } else if (isa<ElementwiseOp>(op)) {
+    group.kind = Kind::map;
+  } else if (isMovement(op)) {
+    group.kind = Kind::movement;
+  } else if (isa<CompositeOp, FusionOp>(op)) {
+    group.kind = Kind::alone;
+  } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    if (auto rows = rowDimensions(reduce)) {
+      group.kind = Kind::row;
+      group.space = llvm::to_vector(shapeOf(reduce.getX()));
+      group.rows = *rows;
+    }
+  }
+  return group;
+}
+
+SmallVector<int64_t> FusionGroups::Group::reduced() const {
+  SmallVector<int64_t> shape(space);
+  for (size_t d = rows; d < shape.size(); ++d)
+    shape[d] = 1;
+  return shape;
+}
+
+SmallVector<unsigned> FusionGroups::producers(const Group &group) const {
+  SmallVector<unsigned> found;
+  unsigned self = groupOf[group.members.front()];
+  for (unsigned member : group.members)
+    for (Value operand : ops[member]->getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        if (auto it = indices.find(def); it != indices.end())
+          if (unsigned id = groupOf[it->second]; id != self)
+            found.push_back(id);
+  llvm::sort(found);
+  found.erase(llvm::unique(found), found.end());
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// What may join
+//===----------------------------------------------------------------------===//
+
+const char *FusionGroups::epilogueObstacle(const Group &from,
+                                           const Group &to) const {
+  if (to.kind != Kind::map || to.members.size() != 1)
+    return "only elementwise operators follow it in one kernel";
+  if (from.space != to.space)
+    return "it has another shape";
+  SmallVector<Operation *> fused;
+  for (unsigned member : from.members)
+    fused.push_back(ops[member]);
+  assert(!fused.empty() && "a group has operators");
+  Operation *next = ops[to.members.front()];
+  // What an epilogue passes on is never stored.
+  if (onlyReader(fused.back()) != next)
+    return "others read the value between";
+  if (isa<MatmulOp, ConvOp>(fused.front()) &&
+      !target.takesEpilogue(fused, next))
+    return "the target's kernel does not take it";
+  return nullptr;
+}
+
+const char *FusionGroups::prologueObstacle(const Group &from,
+                                           const Group &to) const {
+  auto reduce = dyn_cast<ReduceOp>(ops[to.members.front()]);
+  if (from.kind != Kind::map || to.members.size() != 1 || !reduce)
+    return "its reader needs the elements in memory";
+  if (ArrayRef(from.space) != shapeOf(reduce.getX()))
+    return "they go over different shapes";
+  unsigned id = groupOf[from.members.front()];
+  for (unsigned member : from.members)
+    for (Operation *user : ops[member]->getUsers())
+      if (user != reduce &&
+          (!indices.contains(user) || groupOf[indices.lookup(user)] != id))
+        return "others read the value between";
+  return nullptr;
+}
+
+const char *FusionGroups::movementObstacle(const Group &from,
+                                           const Group &to) const {
+  Operation *root = ops[from.members.back()];
+  if (!onlyReader(root))
+    return "several read the moved elements";
+  if (auto concat = dyn_cast<ConcatOp>(root))
+    if (concat.getXs().size() > maxFusedConcat)
+      return "it joins too many tensors";
+  if (to.kind == Kind::movement && !isGenerator(root))
+    return "both move elements";
+  if (to.kind != Kind::map && to.kind != Kind::row && to.kind != Kind::movement)
+    return "its reader needs the elements in memory";
+  return nullptr;
+}
+
+bool FusionGroups::spacesFit(const Group &from, const Group &to) const {
+  if (from.kind == Kind::row && to.kind == Kind::row)
+    return from.space == to.space && from.rows == to.rows;
+  if (from.space == to.space)
+    return true;
+  return (from.kind == Kind::row && from.reduced() == to.space) ||
+         (to.kind == Kind::row && to.reduced() == from.space);
+}
+
+bool FusionGroups::readsMoved(const Group &from, const Group &to) const {
+  unsigned id = groupOf[from.members.front()];
+  for (unsigned member : to.members) {
+    if (!isMovement(ops[member]))
+      continue;
+    for (Value operand : ops[member]->getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        if (auto it = indices.find(def); it != indices.end())
+          if (groupOf[it->second] == id)
+            return true;
+  }
+  return false;
+}
+
+bool FusionGroups::dependsIndirectly(unsigned from, unsigned to) const {
+  llvm::BitVector seen(groups.size());
+  SmallVector<unsigned> work;
+  auto visit = [&](unsigned id) {
+    if (!seen.test(id)) {
+      seen.set(id);
+      work.push_back(id);
+    }
+  };
+  for (unsigned id : producers(groups[to]))
+    if (id != from)
+      visit(id);
+  while (!work.empty()) {
+    for (unsigned id : producers(groups[work.pop_back_val()])) {
+      if (id == from)
+        return true;
+      visit(id);
+    }
+  }
+  return false;
+}
+
+const char *FusionGroups::obstacle(unsigned from, unsigned to) const {
+  const Group &producer = groups[from], &consumer = groups[to];
+  const char *reason = nullptr;
+  switch (producer.kind) {
+  case Kind::view:
+    return "a view lies between";
+  case Kind::alone:
+    return "the target runs it whole";
+  case Kind::anchored:
+    reason = epilogueObstacle(producer, consumer);
+    break;
+  case Kind::movement:
+    reason = movementObstacle(producer, consumer);
+    break;
+  case Kind::map:
+  case Kind::row:
+    if (consumer.kind != Kind::map && consumer.kind != Kind::row)
+      reason = prologueObstacle(producer, consumer);
+    else if (!spacesFit(producer, consumer))
+      reason = "they go over different shapes";
+    else if (readsMoved(producer, consumer))
+      reason = "its reader picks elements from other places";
+    break;
+  }
+  if (!reason && dependsIndirectly(from, to))
+    reason = "another kernel has to run between";
+  return reason;
+}
+
+//===----------------------------------------------------------------------===//
+// Joining
+//===----------------------------------------------------------------------===//
+
+void FusionGroups::merge(unsigned from, unsigned to) {
+  Group &consumer = groups[to], &producer = groups[from];
+  // A chain behind an anchor stays anchored; otherwise the reduction, and then
+  // the elementwise operators, give the space.
+  bool takesProducers = producer.kind == Kind::anchored ||
+                        (producer.kind == Kind::row &&
+                         consumer.kind == Kind::map);
+  if (takesProducers) {
+    consumer.kind = producer.kind;
+    consumer.space = producer.space;
+    consumer.rows = producer.rows;
+  }
+  for (unsigned member : producer.members)
+    groupOf[member] = to;
+  llvm::append_range(consumer.members, producer.members);
+  llvm::sort(consumer.members);
+  producer.members.clear();
+}
+
+void FusionGroups::join() {
+  for (unsigned index = 0; index < ops.size(); ++index) {
+    if (groups[index].kind == Kind::view || groups[index].kind == Kind::alone)
+      continue;
+    SmallVector<unsigned> candidates;
+    for (Value operand : ops[index]->getOperands())
+      if (Operation *def = operand.getDefiningOp(); indices.contains(def))
+        candidates.push_back(indices.lookup(def));
+    // An epilogue saves the most, and only a lone operator can become one;
+    // then the nearest producers.
+    llvm::sort(candidates, [&](unsigned x, unsigned y) {
+      auto rank = [&](unsigned i) {
+        return std::pair(groups[groupOf[i]].kind == Kind::anchored, i);
+      };
+      return rank(x) > rank(y);
+    });
+    for (unsigned producer : candidates) {
+      unsigned from = groupOf[producer], to = groupOf[index];
+      if (from == to)
+        continue;
+      if (const char *reason = obstacle(from, to))
+        refused.push_back({ops[producer], ops[index], reason});
+      else
+        merge(from, to);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+SmallVector<SmallVector<Operation *>> FusionGroups::ordered() const {
+  // Kahn's algorithm; the group whose last operator comes first is preferred,
+  // which keeps the program's order where it can.
+  SmallVector<unsigned> waiting(groups.size());
+  SmallVector<SmallVector<unsigned>> readers(groups.size());
+  using Entry = std::pair<unsigned, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  for (auto [id, group] : llvm::enumerate(groups)) {
+    if (group.members.empty())
+      continue;
+    SmallVector<unsigned> read = producers(group);
+    waiting[id] = read.size();
+    for (unsigned producer : read)
+      readers[producer].push_back(id);
+    if (read.empty())
+      ready.push({group.members.back(), id});
+  }
+  SmallVector<SmallVector<Operation *>> result;
+  while (!ready.empty()) {
+    unsigned id = ready.top().second;
+    ready.pop();
+    result.emplace_back();
+    for (unsigned member : groups[id].members)
+      result.back().push_back(ops[member]);
+    for (unsigned reader : readers[id])
+      if (--waiting[reader] == 0)
+        ready.push({groups[reader].members.back(), reader});
+  }
+  return result;
+}
+
+SmallVector<FusionGroups::Refusal> FusionGroups::refusals() const {
+  SmallVector<Refusal> apart;
+  for (const Refusal &refusal : refused)
+    if (groupOf[indices.lookup(refusal.producer)] !=
+        groupOf[indices.lookup(refusal.consumer)])
+      apart.push_back(refusal);
+  return apart;
+}

@@ -1,0 +1,96 @@
+//===- FusionGroups.h - Which operators share a kernel --------------------===//
+//
+// Every operator starts as a group of one; in program order each then joins its
+// producers' groups where a kernel can hold both. A group has one space, the
+// shape its threads go over:
+//
+//   map       elementwise operators of one shape
+//   row       reductions of the trailing dimensions of one shape, and
+//             elementwise operators of that shape or the reduced one, before,
+//             between and after
+//   anchored  a contraction, window or other reduction, then a chain of
+//             elementwise operators of its result's shape; before a reduction
+//             also elementwise operators that it alone reads
+//   movement  an operator that picks elements of its operand; with one reader
+//             in a map or row group it becomes an index computation there
+//   alone     a composite that the target keeps whole
+//   view      no kernel at all
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_FUSIONGROUPS_H
+#define FRIT_COMPILER_TRANSFORM_FUSIONGROUPS_H
+
+#include "dialects/nn/Target.h"
+
+#include "llvm/ADT/BitVector.h"
+
+namespace frit {
+
+/// How many of an operator's leading dimensions a reduction of the rest leaves
+/// alone, or nothing where the reduced ones are not the trailing ones.
+std::optional<int64_t> rowDimensions(nn::ReduceOp reduce);
+
+/// Whether an operator's result is cheaper to compute anew in every reader than
+/// to store: broadcasts and counters.
+bool isGenerator(mlir::Operation *op);
+
+class FusionGroups {
+public:
+  enum class Kind { view, map, row, anchored, movement, alone };
+
+  /// Two neighbours that did not join, and why.
+  struct Refusal {
+    mlir::Operation *producer, *consumer;
+    const char *reason;
+  };
+
+  /// Every operator of the block but constants, each on its own.
+  FusionGroups(mlir::Block &block, const nn::Target &target);
+
+  /// Joins groups greedily.
+  void join();
+
+  /// The operators of every group, in program order; the groups in an order in
+  /// which each comes after those it reads.
+  llvm::SmallVector<llvm::SmallVector<mlir::Operation *>> ordered() const;
+
+  /// The refusals between groups that are still apart.
+  llvm::SmallVector<Refusal> refusals() const;
+
+private:
+  struct Group {
+    Kind kind;
+    llvm::SmallVector<unsigned> members; ///< ascending
+    llvm::SmallVector<int64_t> space;
+    int64_t rows = 0; ///< leading dimensions that a row group keeps
+    /// The space with the reduced dimensions 1.
+    llvm::SmallVector<int64_t> reduced() const;
+  };
+
+  Group single(unsigned index) const;
+  /// The groups whose results the operators of `group` read, but itself.
+  llvm::SmallVector<unsigned> producers(const Group &group) const;
+  /// Why `from` and its reader `to` cannot share a kernel, or null.
+  const char *obstacle(unsigned from, unsigned to) const;
+  const char *epilogueObstacle(const Group &from, const Group &to) const;
+  const char *prologueObstacle(const Group &from, const Group &to) const;
+  const char *movementObstacle(const Group &from, const Group &to) const;
+  bool spacesFit(const Group &from, const Group &to) const;
+  /// Whether an operator of `to` reads one of `from` at other places.
+  bool readsMoved(const Group &from, const Group &to) const;
+  /// Whether `to` also depends on `from` through a third group.
+  bool dependsIndirectly(unsigned from, unsigned to) const;
+  void merge(unsigned from, unsigned to);
+
+  const nn::Target &target;
+  llvm::SmallVector<mlir::Operation *> ops;
+  llvm::DenseMap<mlir::Operation *, unsigned> indices;
+  llvm::SmallVector<unsigned> groupOf; ///< of every operator
+  llvm::SmallVector<Group> groups;     ///< no members: merged into another
+  llvm::SmallVector<Refusal> refused;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_FUSIONGROUPS_H

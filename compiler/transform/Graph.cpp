@@ -1,0 +1,89 @@
+//===- Graph.cpp - What several passes ask about the graph ----------------===//
+
+#include "compiler/transform/Graph.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+bool frit::isFoldable(ConstantOp constant) {
+  auto type = constant.getY().getType();
+  return !constant.getName() || isa<IntegerType>(type.getElementType()) ||
+         (type.hasStaticShape() && type.getNumElements() == 1);
+}
+
+DenseElementsAttr frit::splatOf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || !isFoldable(constant))
+    return {};
+  auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+  return elements && elements.isSplat() ? elements : DenseElementsAttr();
+}
+
+std::optional<double> frit::splatNumber(Value value) {
+  DenseElementsAttr splat = splatOf(value);
+  if (!splat)
+    return std::nullopt;
+  if (isa<FloatType>(splat.getElementType())) {
+    APFloat number = splat.getSplatValue<APFloat>();
+    bool lossy;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
+    return number.convertToDouble();
+  }
+  if (auto integer = dyn_cast<IntegerType>(splat.getElementType())) {
+    APInt number = splat.getSplatValue<APInt>();
+    return integer.isUnsigned() || integer.getWidth() == 1
+               ? double(number.getZExtValue())
+               : double(number.getSExtValue());
+  }
+  return std::nullopt;
+}
+
+bool frit::isSplat(Value value, double number) {
+  auto found = splatNumber(value);
+  return found && *found == number;
+}
+
+Value frit::createSplat(OpBuilder &builder, Location loc, RankedTensorType type,
+                        DenseElementsAttr splat) {
+  return ConstantOp::create(
+      builder, loc,
+      cast<ElementsAttr>(Attribute(splat.resizeSplat(
+          type.clone(splat.getElementType())))),
+      StringAttr());
+}
+
+Value frit::createSplat(OpBuilder &builder, Location loc, RankedTensorType type,
+                        double number) {
+  Type element = type.getElementType();
+  DenseElementsAttr value;
+  if (auto f = dyn_cast<FloatType>(element)) {
+    APFloat converted(number);
+    bool lossy;
+    converted.convert(f.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                      &lossy);
+    value = DenseElementsAttr::get(type, converted);
+  } else {
+    unsigned bits = cast<IntegerType>(element).getWidth();
+    value = DenseElementsAttr::get(
+        type, APInt(bits, static_cast<int64_t>(number), /*isSigned=*/true,
+                    /*implicitTrunc=*/true));
+  }
+  return ConstantOp::create(builder, loc, value, StringAttr());
+}
+
+std::string frit::nodeName(Operation *op) {
+  Location loc = op->getLoc();
+  if (auto fused = dyn_cast<FusedLoc>(loc); fused && !fused.getLocations().empty())
+    loc = fused.getLocations().front();
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName().str();
+  return op->getName().getStringRef().str();
+}
+
+Location frit::fuseLocations(ArrayRef<Operation *> ops) {
+  SmallVector<Location> locs;
+  for (Operation *op : ops)
+    locs.push_back(op->getLoc());
+  return FusedLoc::get(ops.front()->getContext(), locs);
+}

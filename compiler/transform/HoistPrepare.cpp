@@ -1,0 +1,149 @@
+//===- HoistPrepare.cpp - What depends on weights only, once at load ------===//
+//
+//   func.func @main(%x: tensor<2x4xf16>) -> tensor<2x3xf16> {
+//     %w = nn.constant "fc.weight" dense_resource<fc.weight> : tensor<4x3xf32>
+//     %h = nn.cast %w {to = f16} : ...
+//     %y = nn.matmul %x, %h : ...
+// ==>
+//   func.func @main(%x: tensor<2x4xf16>,
+//                   %h: tensor<4x3xf16> {nn.prepared = 0 : i64}) -> ... {
+//     %y = nn.matmul %x, %h : ...
+//   }
+//   func.func @prepare() -> tensor<4x3xf16> {
+//     %w = nn.constant "fc.weight" dense_resource<fc.weight> : tensor<4x3xf32>
+//     %h = nn.cast %w {to = f16} : ...
+//     return %h : tensor<4x3xf16>
+//   }
+//
+// A value stays in @main where it costs nothing there: constants and views of
+// them, broadcasts, and counters (iota), which fusions compute on the fly.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace frit {
+#define GEN_PASS_DEF_HOISTPREPARE
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+namespace {
+class HoistPrepare : public frit::impl::HoistPrepareBase<HoistPrepare> {
+public:
+  void runOnOperation() override;
+
+private:
+  void findConstantOps(Block &block);
+  bool hoists(Operation *op) const;
+  func::FuncOp createPrepare(func::FuncOp main, ArrayRef<Value> values);
+
+  /// The operators that depend on constants only, constants included.
+  llvm::SetVector<Operation *> constantOps;
+};
+} // namespace
+
+void HoistPrepare::findConstantOps(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    auto isConstant = [&](Value operand) {
+      Operation *def = operand.getDefiningOp();
+      return def && constantOps.contains(def);
+    };
+    if (isPure(&op) && llvm::all_of(op.getOperands(), isConstant))
+      constantOps.insert(&op);
+  }
+}
+
+/// Whether a constant operator's result is worth memory.
+bool HoistPrepare::hoists(Operation *op) const {
+  return constantOps.contains(op) &&
+         !isa<ConstantOp, ReshapeOp, ExpandOp, IotaOp>(op);
+}
+
+/// A function that computes `values`, from clones of the operators they need.
+func::FuncOp HoistPrepare::createPrepare(func::FuncOp main,
+                                         ArrayRef<Value> values) {
+  llvm::DenseSet<Operation *> needed;
+  SmallVector<Operation *> work;
+  for (Value value : values)
+    work.push_back(value.getDefiningOp());
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    if (!needed.insert(op).second)
+      continue;
+    for (Value operand : op->getOperands())
+      work.push_back(operand.getDefiningOp());
+  }
+
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointAfter(main);
+  auto type = builder.getFunctionType({}, TypeRange(ValueRange(values)));
+  auto prepare =
+      func::FuncOp::create(builder, main.getLoc(), "prepare", type);
+  builder.setInsertionPointToEnd(prepare.addEntryBlock());
+  IRMapping map;
+  for (Operation *op : constantOps)
+    if (needed.contains(op))
+      builder.clone(*op, map);
+  auto results = llvm::map_to_vector(
+      values, [&](Value value) { return map.lookup(value); });
+  func::ReturnOp::create(builder, main.getLoc(), results);
+  return prepare;
+}
+
+void HoistPrepare::runOnOperation() {
+  auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isExternal())
+    return;
+  constantOps.clear();
+  Block &block = main.getBody().front();
+  findConstantOps(block);
+
+  // The frontier: hoisted values that something left in @main reads.
+  llvm::SetVector<Value> frontier;
+  for (Operation &op : block)
+    if (!hoists(&op))
+      for (Value operand : op.getOperands())
+        if (Operation *def = operand.getDefiningOp(); def && hoists(def))
+          frontier.insert(operand);
+
+  // A reshape or broadcast that only hoisted operators read needs no copy of
+  // its operand in @main.
+  auto readInMain = [&](Value value) {
+    SmallVector<Operation *> work(value.getUsers());
+    while (!work.empty()) {
+      Operation *user = work.pop_back_val();
+      if (hoists(user))
+        continue;
+      if (!constantOps.contains(user))
+        return true;
+      llvm::append_range(work, user->getUsers());
+    }
+    return false;
+  };
+  frontier.remove_if([&](Value value) { return !readInMain(value); });
+  if (frontier.empty())
+    return;
+
+  createPrepare(main, frontier.getArrayRef());
+  Builder builder(&getContext());
+  for (auto [i, value] : llvm::enumerate(frontier)) {
+    auto attrs = builder.getDictionaryAttr(
+        builder.getNamedAttr("nn.prepared", builder.getI64IntegerAttr(i)));
+    unsigned index = main.getNumArguments();
+    if (failed(main.insertArgument(index, value.getType(), attrs,
+                                   value.getLoc())))
+      return signalPassFailure();
+    Value(value).replaceAllUsesWith(main.getArgument(index));
+  }
+  for (Operation *op : llvm::reverse(constantOps))
+    if (op->use_empty())
+      op->erase();
+  constantOps.clear();
+}

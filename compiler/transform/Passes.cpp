@@ -1,0 +1,15 @@
+//===- Passes.cpp - The passes over nn ------------------------------------===//
+
+#include "compiler/transform/Passes.h"
+
+using namespace mlir;
+
+void frit::registerTransformPasses(const nn::Target &target) {
+  registerPass([] { return createSimplify(); });
+  registerPass([] { return createCompose(); });
+  registerPass([] { return createPrecision(); });
+  registerPass([&target] { return createDecompose(target); });
+  registerPass([] { return createHoistPrepare(); });
+  registerPass([&target] { return createFusion(target); });
+  registerPass([&target] { return createSchedule(target); });
+}

@@ -1,0 +1,34 @@
+//===- Passes.h - The passes over nn --------------------------------------===//
+//
+// Each is a .cpp named after it, which begins with an example; Pipeline.cpp
+// says in which order they run. Options are in Passes.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_PASSES_H
+#define FRIT_COMPILER_TRANSFORM_PASSES_H
+
+#include "dialects/nn/Target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace frit {
+
+#define GEN_PASS_DECL
+#include "compiler/transform/Passes.h.inc"
+
+// The passes that ask the target keep a reference to it.
+std::unique_ptr<mlir::Pass> createLayout(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createDecompose(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createFusion(const nn::Target &target,
+                                         FusionOptions options = {});
+std::unique_ptr<mlir::Pass> createSchedule(const nn::Target &target);
+
+/// Makes every pass known to command lines; those that need a target ask
+/// `target`, which must outlive them.
+void registerTransformPasses(const nn::Target &target);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_PASSES_H

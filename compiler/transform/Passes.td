@@ -1,0 +1,55 @@
+//===- Passes.td - The passes over nn, in the order they run ----------------===//
+
+#ifndef FRIT_TRANSFORM_PASSES
+#define FRIT_TRANSFORM_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+/// A pass over the functions of a module.
+class NNPass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
+  let dependentDialects = ["::frit::nn::NNDialect"];
+}
+
+/// A pass that asks the target. It is made by hand (see Passes.h), so its name
+/// here only keeps tblgen from making a constructor without one.
+class TargetPass<string argument> : NNPass<argument> {
+  let constructor = "made in Passes.h";
+}
+
+def Simplify : NNPass<"simplify"> {
+  let summary = "Canonicalise, fold small constants, merge equal operators";
+}
+
+def Compose : NNPass<"compose"> {
+  let summary = "Recognise composites and fold operators into contractions";
+}
+
+def Precision : NNPass<"precision"> {
+  let summary = "Make the graph compute in a narrower float type";
+  let options = [Option<"mode", "mode", "std::string", "\"fp32\"",
+                        "fp32, tf32, fp16 or bf16">];
+}
+
+def Layout : TargetPass<"layout"> {
+  let summary = "Put channels last where the target's convolutions want it";
+}
+
+def Decompose : TargetPass<"decompose"> {
+  let summary = "Replace composites that the target does not keep whole";
+}
+
+def HoistPrepare : NNPass<"hoist-prepare"> {
+  let summary = "Move what depends on weights only to @prepare";
+}
+
+def Fusion : TargetPass<"fusion"> {
+  let summary = "Group operators into kernels";
+  let options = [Option<"fuse", "fuse", "bool", "true",
+                        "Group at all; otherwise one operator per kernel">];
+}
+
+def Schedule : TargetPass<"schedule"> {
+  let summary = "Set the target's schedule on every fusion";
+}
+
+#endif // FRIT_TRANSFORM_PASSES

@@ -1,0 +1,238 @@
+//===- Precision.cpp - The graph in a narrower float type -----------------===//
+//
+// mode=fp16:
+//   func.func @main(%x: tensor<2x4xf32>) -> tensor<2x3xf32> {
+//     %w = nn.constant "w" ... : tensor<4x3xf32>
+//     %y = nn.matmul %x, %w : ...
+//     return %y
+// ==>
+//     %w = nn.constant "w" ... : tensor<4x3xf32>
+//     %h = nn.cast %x {to = f16}
+//     %v = nn.cast %w {to = f16}
+//     %z = nn.matmul %h, %v : (tensor<2x4xf16>, ...) -> tensor<2x3xf16>
+//     %y = nn.cast %z {to = f32}
+//     return %y
+//
+// mode=tf32 only sets `tf32` on contractions. The graph's inputs and outputs
+// keep their types; casts of weights move to @prepare. An operator of the table
+// below stays f32, and so does what is elementwise on its results alone. Both
+// forms of a value are made at most once, so no cast undoes another.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/Passes.h"
+#include "dialects/nn/Fold.h"
+
+namespace frit {
+#define GEN_PASS_DEF_PRECISION
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// Operators that lose too much in 16 bits: sums and what grows like one,
+/// steep functions, and positions. Composites compute in f32 inside.
+static bool staysWide(Operation *op) {
+  return isa<ReduceOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp, SoftplusOp,
+             ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp, AcoshOp>(op);
+}
+
+/// Operands that a composite takes in f32 beside a 16-bit x: parameters, which
+/// are few.
+static bool isWideOperand(OpOperand &use) {
+  return isa<LayerNormOp, BatchNormOp>(use.getOwner()) &&
+         use.getOperandNumber() > 0;
+}
+
+static bool isF32(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getElementType().isF32();
+}
+
+namespace {
+/// Rewrites one function in place, in program order.
+class Narrowing {
+public:
+  explicit Narrowing(FloatType to) : to(to) {}
+
+  void run(Block &block);
+
+private:
+  /// What stands for an original f32 value; one of them may be missing.
+  struct Forms {
+    Value wide, narrow;
+    bool kept = false; ///< by an operator that stays f32
+  };
+
+  void rewrite(Operation *op);
+  Value wide(Value value);
+  Value narrow(Value value);
+  Value narrowConstant(ConstantOp constant, OpBuilder &builder);
+  bool followsWide(Operation *op);
+
+  /// Whether the model has the value as f32: its type may have changed by now.
+  bool wasF32(Value value) { return isF32(value) || forms.contains(value); }
+
+  FloatType to;
+  llvm::DenseMap<Value, Forms> forms;
+};
+} // namespace
+
+static void setInsertionPointAfterValue(OpBuilder &builder, Value value) {
+  if (Operation *def = value.getDefiningOp())
+    builder.setInsertionPointAfter(def);
+  else
+    builder.setInsertionPointToStart(value.getParentBlock());
+}
+
+Value Narrowing::wide(Value value) {
+  Forms &form = forms[value];
+  if (!form.wide && form.narrow) {
+    OpBuilder builder(value.getContext());
+    setInsertionPointAfterValue(builder, form.narrow);
+    form.wide = CastOp::create(builder, form.narrow.getLoc(), form.narrow,
+                               builder.getF32Type());
+  }
+  if (!form.wide) // an argument or constant
+    form.wide = value;
+  return form.wide;
+}
+
+Value Narrowing::narrow(Value value) {
+  Forms &form = forms[value];
+  if (form.narrow)
+    return form.narrow;
+  Value source = form.wide ? form.wide : value;
+  OpBuilder builder(value.getContext());
+  setInsertionPointAfterValue(builder, source);
+  if (auto constant = source.getDefiningOp<ConstantOp>())
+    form.narrow = narrowConstant(constant, builder);
+  if (!form.narrow)
+    form.narrow = CastOp::create(builder, source.getLoc(), source, to);
+  return form.narrow;
+}
+
+/// A constant of the compiler converted here: finite values stay finite, as
+/// masks hold the lowest f32 where they mean "never", and a row of infinities
+/// would make softmax NaN. Null for a weight.
+Value Narrowing::narrowConstant(ConstantOp constant, OpBuilder &builder) {
+  if (!isFoldable(constant))
+    return {};
+  auto convert = [&](APFloat number) {
+    bool finite = number.isFinite(), lossy;
+    number.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                   &lossy);
+    if (finite && number.isInfinity())
+      number = APFloat::getLargest(to.getFloatSemantics(),
+                                   number.isNegative());
+    return number;
+  };
+  auto type = constant.getY().getType().clone(to);
+  DenseElementsAttr value = splatOf(constant.getY());
+  if (value)
+    value = DenseElementsAttr::get(type,
+                                   convert(value.getSplatValue<APFloat>()));
+  else if ((value = constantValue(constant.getY())))
+    value = DenseElementsAttr::get(
+        type, llvm::map_to_vector(value.getValues<APFloat>(), convert));
+  if (!value)
+    return {};
+  return ConstantOp::create(builder, constant.getLoc(), value, StringAttr());
+}
+
+/// Whether an elementwise operator reads, among f32 values, only constants and
+/// what stayed f32.
+bool Narrowing::followsWide(Operation *op) {
+  if (!isa<ElementwiseOp>(op))
+    return false;
+  bool any = false;
+  for (Value operand : op->getOperands()) {
+    if (!wasF32(operand) || operand.getDefiningOp<ConstantOp>())
+      continue;
+    if (!forms.lookup(operand).kept)
+      return false;
+    any = true;
+  }
+  return any;
+}
+
+void Narrowing::rewrite(Operation *op) {
+  if (isa<ConstantOp>(op))
+    return;
+  auto cast = dyn_cast<CastOp>(op);
+  bool keep = staysWide(op) || followsWide(op) ||
+              op->hasTrait<OpTrait::IsTerminator>();
+  // A cast is where other types meet f32: numbers that came from integers are
+  // counts and positions.
+  if (cast)
+    keep = wasF32(cast.getX()) != isF32(cast.getY());
+  for (OpOperand &use : op->getOpOperands()) {
+    Value operand = use.get();
+    if (wasF32(operand))
+      use.set(keep || isWideOperand(use) ? wide(operand) : narrow(operand));
+  }
+  for (Value result : op->getResults()) {
+    if (!isF32(result))
+      continue;
+    Forms &form = forms[result];
+    if (keep) {
+      form.wide = result;
+      form.kept = true;
+    } else {
+      result.setType(tensorType(result).clone(to));
+      form.narrow = result;
+    }
+  }
+  if (cast && cast.getTo().isF32() && !keep)
+    cast.setTo(to);
+}
+
+void Narrowing::run(Block &block) {
+  // Results change their type in place, so what is new is not visited again.
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    ops.push_back(&op);
+  for (Operation *op : ops)
+    rewrite(op);
+}
+
+namespace {
+class Precision : public frit::impl::PrecisionBase<Precision> {
+public:
+  using PrecisionBase::PrecisionBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (mode == "fp32")
+      return;
+    if (mode == "tf32") {
+      module.walk([](Operation *op) {
+        if (!isa<MatmulOp, ConvOp>(op) || !isF32(op->getResult(0)))
+          return;
+        if (auto matmul = dyn_cast<MatmulOp>(op))
+          matmul.setTf32(true);
+        else
+          llvm::cast<ConvOp>(op).setTf32(true);
+      });
+      return;
+    }
+    Builder builder(&getContext());
+    FloatType to;
+    if (mode == "fp16")
+      to = builder.getF16Type();
+    else if (mode == "bf16")
+      to = builder.getBF16Type();
+    else {
+      module.emitError("unknown precision '")
+          << mode << "': fp32, tf32, fp16 and bf16 are known";
+      return signalPassFailure();
+    }
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal())
+        Narrowing(to).run(function.getBody().front());
+  }
+};
+} // namespace
