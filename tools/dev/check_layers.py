@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Fails where an include breaks the rule that dependencies point one way.
+
+    check_layers.py [ROOT]
+
+LAYERS says what the files of a folder may include; the longest folder that a
+file lies in counts, and folders that are not named may include anything.
+"""
+import re
+import sys
+from pathlib import Path
+
+from tree import files
+
+MLIR = ["mlir/", "llvm/", "llvm-c/"]
+ARTIFACT = ["frit/artifact.h", "frit/image.h"]
+COMPILER = ["compiler/", "dialects/", *MLIR]
+RUNTIME = ["runtime/", "frit/", "sys/"]
+
+LAYERS = {
+    "dialects/nn": ["dialects/nn/", *MLIR],
+    "dialects/plan": ["dialects/", *MLIR],
+    "codegen": ["codegen/", "dialects/", *ARTIFACT, *MLIR],
+    "codegen/cuda/device": ["frit/"],
+    "compiler": COMPILER,
+    "compiler/import": ["compiler/import/", "dialects/nn/", "onnx/",
+                        "google/protobuf/", *MLIR],
+    "compiler/planning": [*COMPILER, *ARTIFACT],
+    "compiler/pipeline": [*COMPILER, "codegen/"],
+    "compiler/driver": [*COMPILER, "codegen/", *ARTIFACT],
+    "runtime": RUNTIME,
+    "runtime/include": ["frit/"],
+}
+# Building needs no CUDA toolkit, so nothing that is built includes its headers.
+TOOLKIT = re.compile(r"(cuda|cublas|cudnn|nccl|nvrtc)\w*\.h$")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+
+
+def layer(file: Path) -> str | None:
+    """The folder of LAYERS that `file` lies in most closely."""
+    return next((folder for folder in map(str, file.parents)
+                 if folder in LAYERS), None)
+
+
+def main() -> None:
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    broken = 0
+    for file in files(root):
+        folder = layer(file)
+        if folder is None or file.suffix not in {
+                ".c", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".inc"}:
+            continue
+        text = (root / file).read_text()
+        for include in INCLUDE.finditer(text):
+            name = include[1]
+            # A plain name is the C or C++ library's, or a neighbour's.
+            allowed = (not TOOLKIT.match(name) if "/" not in name
+                       else name.startswith(tuple(LAYERS[folder])))
+            if not allowed:
+                line = text.count("\n", 0, include.start(1)) + 1
+                print(f"{file}:{line}: {folder}/ may not include {name}")
+                broken += 1
+    sys.exit(broken > 0)
+
+
+if __name__ == "__main__":
+    main()

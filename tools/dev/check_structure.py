@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Fails where the tree outgrows its plan.
+
+    check_structure.py [ROOT]
+
+Top-level names are the design's, folders are three deep at most, a source file
+has at most 800 lines, nothing is left to do in it, and a test checks something.
+"""
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tree import files
+
+TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
+             "codegen", "compiler", "dialects", "runtime", "test", "tools"}
+SOURCE = {".c", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".inc", ".md", ".py", ".td",
+          ".mlir", ".test"}
+# Written so that this file does not name them.
+LEFT_OVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+CHECKS = re.compile(r"CHECK|expected-(error|warning|remark)|\bnot\b|\bdiff\b"
+                    r"|\bcmp\b|%python|--compare|-verify")
+
+
+def complaints(root: Path) -> Iterator[str]:
+    tracked = files(root)
+    for name in sorted({file.parts[0] for file in tracked}):
+        if name not in TOP_LEVEL and not name.startswith("."):
+            yield f"{name}: is no top-level name of the design"
+    for file in tracked:
+        if len(file.parts) > 4:
+            yield f"{file}: lies more than three folders deep"
+        if file.suffix not in SOURCE:
+            continue
+        text = (root / file).read_text()
+        if (lines := text.count("\n")) > 800:
+            yield f"{file}: has {lines} lines; 800 are too many to read"
+        if found := LEFT_OVER.search(text):
+            line = text.count("\n", 0, found.start()) + 1
+            yield f"{file}:{line}: {found[0]}: finish it"
+        if file.suffix in {".mlir", ".test"} and not CHECKS.search(text):
+            yield f"{file}: checks nothing"
+
+
+def main() -> None:
+    found = list(complaints(Path(sys.argv[1] if len(sys.argv) > 1 else ".")))
+    print("\n".join(found), end="\n" if found else "")
+    sys.exit(len(found) > 0)
+
+
+if __name__ == "__main__":
+    main()
