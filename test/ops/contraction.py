@@ -1,0 +1,97 @@
+# RUN: %python %s
+"""Matrix products and convolutions."""
+import itertools
+
+import numpy as np
+
+from harness import case, ints, random, run
+
+
+def matmul_case(a, b, swap_a=False, swap_b=False, tolerance=None):
+    wide = np.float64 if a.dtype.kind == "f" else a.dtype
+    expected = (a.astype(wide) @ b.astype(wide)).astype(a.dtype)
+    attributes = []
+    if swap_a:
+        a = a.swapaxes(-1, -2)
+        attributes.append("transpose_a")
+    if swap_b:
+        b = b.swapaxes(-1, -2)
+        attributes.append("transpose_b")
+    case("matmul", [a, b], expected, ", ".join(attributes), tolerance)
+
+
+a, b = random(5, 7), random(7, 6)
+for swap_a, swap_b in itertools.product((False, True), repeat=2):
+    matmul_case(a, b, swap_a, swap_b)
+    matmul_case(random(2, 1, 5, 7), random(3, 7, 6), swap_a, swap_b)
+matmul_case(random(1, 1), random(1, 1))
+matmul_case(random(7), b)
+matmul_case(a, random(7))
+matmul_case(random(7), random(7))
+matmul_case(random(7), random(2, 7, 6))
+matmul_case(random(2, 5, 7), random(7))
+matmul_case(random(0, 7), b)
+matmul_case(random(3, 0), random(0, 4))
+matmul_case(a.astype(np.float64), b.astype(np.float64))
+matmul_case(a.astype(np.int32), b.astype(np.int32))
+matmul_case(a.astype(np.float16), b.astype(np.float16))
+# 4096 summands of 1 are 4096 only where the accumulator is wider than f16.
+matmul_case(np.ones((1, 4096), np.float16), np.ones((4096, 1), np.float16))
+
+
+def conv(x, w, bias, strides, pads, dilations, group):
+    """Convolution by its definition, in double precision."""
+    rank = x.ndim - 2
+    x, w = x.astype(np.float64), w.astype(np.float64)
+    x = np.pad(x, [(0, 0), (0, 0), *zip(pads[:rank], pads[rank:])])
+    reach = [(k - 1) * d + 1 for k, d in zip(w.shape[2:], dilations)]
+    out = [(n - r) // s + 1 for n, r, s in zip(x.shape[2:], reach, strides)]
+    y = np.zeros((x.shape[0], w.shape[0], *out))
+    per_group, filters = w.shape[1], w.shape[0] // group
+    for at in itertools.product(*(range(n) for n in out)):
+        window = tuple(slice(i * s, i * s + r, d)
+                       for i, s, r, d in zip(at, strides, reach, dilations))
+        for k in range(w.shape[0]):
+            first = k // filters * per_group
+            part = x[(slice(None), slice(first, first + per_group), *window)]
+            y[(slice(None), k, *at)] = (part * w[k]).sum(
+                axis=tuple(range(1, rank + 2)))
+    if bias is not None:
+        y += bias.astype(np.float64).reshape(-1, *[1] * rank)
+    return y
+
+
+def conv_case(shape, filters, window, strides=None, pads=None, dilations=None,
+              group=1, bias=True, dtype=np.float32):
+    rank = len(window)
+    strides = strides or [1] * rank
+    pads = pads or [0] * 2 * rank
+    dilations = dilations or [1] * rank
+    x = random(*shape, dtype=dtype)
+    w = random(filters, shape[1] // group, *window, low=-1, high=1,
+               dtype=dtype)
+    b = random(filters, dtype=dtype) if bias else None
+    y = conv(x, w, b, strides, pads, dilations, group).astype(dtype)
+    for last in (False, True):
+        def order(v):
+            return np.moveaxis(v, 1, -1) if last else v
+        inputs = [order(x), order(w)] + ([b] if bias else [])
+        attributes = [ints("strides", strides), ints("pads", pads),
+                      ints("dilations", dilations), f"group = {group} : i64"]
+        if last:
+            attributes.append("channels_last")
+        case("conv", inputs, order(y), ", ".join(attributes))
+
+
+conv_case((2, 3, 7, 6), 4, (3, 2))
+conv_case((2, 3, 7, 6), 4, (3, 2), bias=False)
+conv_case((1, 3, 7, 6), 4, (1, 1), strides=[2, 1])
+conv_case((1, 3, 7, 6), 4, (3, 3), strides=[2, 2], pads=[1, 1, 1, 1])
+conv_case((1, 3, 7, 6), 4, (3, 3), pads=[0, 2, 1, 0], dilations=[2, 1])
+conv_case((1, 4, 5, 5), 6, (3, 3), pads=[1, 1, 1, 1], group=2)
+conv_case((1, 4, 5, 5), 4, (3, 3), group=4, bias=False)
+conv_case((2, 3, 9), 4, (4,), strides=[2], pads=[1, 2])
+conv_case((1, 2, 4, 5, 4), 3, (2, 3, 2), pads=[1, 0, 0, 0, 1, 1])
+conv_case((1, 3, 7, 6), 4, (3, 3), pads=[1, 1, 1, 1], dtype=np.float16)
+conv_case((1, 3, 7, 6), 4, (3, 3), bias=False, dtype=np.float16)
+run()

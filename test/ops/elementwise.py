@@ -1,0 +1,120 @@
+# RUN: %python %s
+"""Operators on elements one by one, on every kind of element type."""
+import math
+
+import numpy as np
+
+from harness import case, random, run
+
+f32, f64, f16 = np.float32, np.float64, np.float16
+x, y = random(4, 5), random(5, seed=1)
+positive = random(3, 4, low=0.1, high=4)
+unit = random(3, 4, low=-0.95, high=0.95)
+i32 = np.array([[7, -7, 8], [-8, 0, 5]], np.int32)
+j32 = np.array([3, 3, -3], np.int32)
+u8 = np.array([0, 1, 200, 255], np.uint8)
+v8 = np.array([255, 3, 7, 254], np.uint8)
+special = np.array([np.nan, np.inf, -np.inf, -0.0, 1.5], f32)
+
+# Arithmetic, with broadcasting and every element type.
+for dtype in (f32, f64, f16, np.int64, np.uint16):
+    a = random(2, 3, 4, dtype=f32, low=1, high=9).astype(dtype)
+    b = random(3, 1, dtype=f32, low=1, high=9, seed=5).astype(dtype)
+    case("add", [a, b], a + b)
+    case("sub", [b, a], b - a)
+    case("mul", [a, b], a * b)
+    case("max", [a, b], np.maximum(a, b))
+    case("min", [a, b], np.minimum(a, b))
+case("add", [x[0, 0], y], x[0, 0] + y)
+case("mul", [np.float32(3), np.float32(5)], np.float32(15))
+case("add", [np.zeros((0, 3), f32), y[:3]], np.zeros((0, 3), f32))
+case("div", [x, y], x / y)
+case("div", [i32, j32], np.trunc(i32 / j32).astype(np.int32))
+case("div", [v8, np.maximum(u8, 1)], v8 // np.maximum(u8, 1))
+case("max", [special, np.zeros(5, f32)], np.maximum(special, 0))
+case("max", [u8, v8], np.maximum(u8, v8))
+case("mod", [i32, j32], np.mod(i32, j32))
+case("mod", [i32, j32], np.fmod(i32, j32), "fmod = 1 : si64")
+case("mod", [x, y], np.fmod(x, y), "fmod = 1 : si64")
+case("mod", [v8, np.maximum(u8, 1)], v8 % np.maximum(u8, 1))
+case("pow", [positive, random(4)], positive ** random(4))
+case("pow", [x, np.array(2, np.int64)], x ** 2)
+case("pow", [x, np.array(3, f32)], x ** 3)
+case("pow", [i32, np.array(2, np.int32)], i32 ** 2)
+case("neg", [x], -x)
+case("neg", [i32], -i32)
+case("abs", [x], abs(x))
+case("abs", [i32], abs(i32))
+case("sign", [special], np.sign(special))
+case("sign", [i32], np.sign(i32))
+case("sign", [u8], np.sign(u8))
+
+# Functions of floats.
+erf = np.vectorize(math.erf)
+for dtype in (f32, f64, f16):
+    a, p, u = (v.astype(dtype) for v in (x, positive, unit))
+    for op, arg, function in [
+            ("exp", a, np.exp), ("log", p, np.log), ("sqrt", p, np.sqrt),
+            ("rsqrt", p, lambda v: 1 / np.sqrt(v)),
+            ("reciprocal", p, lambda v: 1 / v), ("sin", a, np.sin),
+            ("cos", a, np.cos), ("tan", u, np.tan), ("asin", u, np.arcsin),
+            ("acos", u, np.arccos), ("atan", a, np.arctan),
+            ("sinh", a, np.sinh), ("cosh", a, np.cosh),
+            ("asinh", a, np.arcsinh), ("acosh", p + 1, np.arccosh),
+            ("atanh", u, np.arctanh), ("tanh", a, np.tanh), ("erf", a, erf),
+            ("floor", a, np.floor), ("ceil", a, np.ceil)]:
+        wide = arg.astype(f64)
+        case(op, [arg], function(wide).astype(dtype))
+half = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 2.4, -2.6], f32)
+case("round", [half], np.round(half))
+case("round", [half.astype(f16)], np.round(half).astype(f16))
+
+# Comparison and logic.
+for op, function in [("equal", np.equal), ("less", np.less),
+                     ("less_equal", np.less_equal), ("greater", np.greater),
+                     ("greater_equal", np.greater_equal)]:
+    case(op, [x, x[::-1]], function(x, x[::-1]))
+    case(op, [special, special], function(special, special))
+    case(op, [i32, j32], function(i32, j32))
+    case(op, [u8, v8], function(u8, v8))
+p, q = np.array([0, 0, 1, 1], bool), np.array([0, 1, 0, 1], bool)
+case("equal", [p, q], p == q)
+case("and", [p, q], p & q)
+case("or", [p, q], p | q)
+case("xor", [p, q], p ^ q)
+case("not", [p], ~p)
+case("is_nan", [special], np.isnan(special))
+case("is_nan", [special.astype(f16)], np.isnan(special))
+case("where", [p, x[:, :4], np.float32(7)], np.where(p, x[:, :4], f32(7)))
+case("where", [p, u8, v8], np.where(p, u8, v8))
+case("where", [p, q, p], np.where(p, q, p))
+
+# Casts.
+case("cast", [x], x.astype(f16), "to = f16")
+case("cast", [x.astype(f16)], x.astype(f16).astype(f32), "to = f32")
+case("cast", [x], x.astype(f64), "to = f64")
+case("cast", [x], np.trunc(x).astype(np.int32), "to = i32")
+big = np.array([-1e10, 1e10, -5.9, 300, np.nan], f32)
+case("cast", [big], np.array([-128, 127, -5, 127, 0], np.int8), "to = i8")
+case("cast", [big], np.array([0, 255, 0, 255, 0], np.uint8), "to = ui8")
+case("cast", [big], np.array([1, 1, 1, 1, 1], bool), "to = i1")
+case("cast", [u8], u8.astype(f32), "to = f32")
+case("cast", [u8], u8.astype(np.int64), "to = i64")
+case("cast", [u8], u8.astype(np.int8), "to = i8")
+case("cast", [i32], i32.astype(np.int8), "to = i8")
+case("cast", [i32], i32.astype(f64), "to = f64")
+case("cast", [i32], i32 != 0, "to = i1")
+case("cast", [p], p.astype(f32), "to = f32")
+case("cast", [p], p.astype(np.int64), "to = i64")
+try:
+    import ml_dtypes
+    bf16 = ml_dtypes.bfloat16
+    case("add", [x.astype(bf16), y.astype(bf16)],
+         x.astype(bf16) + y.astype(bf16))
+    case("exp", [x.astype(bf16)],
+         np.exp(x.astype(bf16).astype(f32)).astype(bf16))
+    case("cast", [x], x.astype(bf16), "to = bf16")
+    case("cast", [x.astype(bf16)], x.astype(bf16).astype(f16), "to = f16")
+except ImportError:
+    pass
+run()

@@ -1,0 +1,145 @@
+"""Runs operators of the nn dialect on the host and compares with NumPy.
+
+A test is a list of cases and a call of `run`:
+
+    case("add", [x, y], x + y)
+    case("transpose", [x], x.T, "perm = array<i64: 1, 0>")
+    run()
+
+All cases become functions of one module, which goes through `lower-nn` and
+upstream's passes into a shared library. What is tested is the meaning that
+every target starts from; the targets' own code has its own tests.
+"""
+import ctypes
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+NAMES = {"float32": "f32", "float64": "f64", "float16": "f16",
+         "bfloat16": "bf16", "bool": "i1", "uint8": "ui8", "uint16": "ui16",
+         "uint32": "ui32", "uint64": "ui64", "int8": "i8", "int16": "i16",
+         "int32": "i32", "int64": "i64"}
+TOLERANCE = {"float32": 1e-5, "float64": 1e-12, "float16": 2e-3,
+             "bfloat16": 1.6e-2}
+
+LOWER = """--canonicalize --cse
+--one-shot-bufferize=bufferize-function-boundaries
+function-boundary-type-conversion=identity-layout-map
+--buffer-results-to-out-params=modify-public-functions
+--convert-linalg-to-loops --convert-scf-to-cf
+--expand-strided-metadata --lower-affine --arith-expand=include-bf16=true
+--convert-math-to-llvm --convert-math-to-libm
+--convert-arith-to-llvm --finalize-memref-to-llvm --convert-func-to-llvm
+--convert-cf-to-llvm --reconcile-unrealized-casts"""
+
+cases = []
+
+
+def type_of(array):
+    dims = "".join(f"{d}x" for d in array.shape)
+    return f"tensor<{dims}{NAMES[array.dtype.name]}>"
+
+
+def case(op, inputs, expected, attributes="", tolerance=None):
+    """`nn.op` of `inputs` is `expected`, whose type the result has."""
+    expected = np.asarray(expected)
+    cases.append((op, [np.asarray(x) for x in inputs], expected, attributes,
+                  tolerance))
+
+
+def text(index, op, inputs, expected, attributes):
+    """A function of one operator. Unknown bits of inputs stay inputs, so that
+    nothing is folded."""
+    types = [type_of(x) for x in inputs]
+    result = type_of(expected)
+    arguments = ", ".join(f"%a{i}: {t}" for i, t in enumerate(types))
+    names = ", ".join(f"%a{i}" for i in range(len(types)))
+    braces = f" {{{attributes}}}" if attributes else ""
+    return (f"func.func @f{index}({arguments}) -> {result} "
+            f"attributes {{llvm.emit_c_interface}} {{\n"
+            f"  %y = nn.{op} {names}{braces} : ({', '.join(types)}) -> "
+            f"{result}\n  return %y : {result}\n}}\n")
+
+
+def build(folder):
+    module = "".join(text(i, *c[:4]) for i, c in enumerate(cases))
+    (folder / "m.mlir").write_text(module)
+    steps = [["frit-opt", "m.mlir", "--lower-nn", "-o", "l.mlir"],
+             ["mlir-opt", "l.mlir", *arguments(), "-o", "b.mlir"],
+             ["mlir-translate", "--mlir-to-llvmir", "b.mlir", "-o", "m.ll"],
+             ["llc", "-O1", "--relocation-model=pic", "-filetype=obj", "m.ll",
+              "-o", "m.o"],
+             ["cc", "-shared", "m.o", "-lm", "-o", "m.so"]]
+    for step in steps:
+        done = subprocess.run(step, cwd=folder, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"{' '.join(step[:2])}:\n{done.stderr[:4000]}")
+    return ctypes.CDLL(str(folder / "m.so"))
+
+
+def arguments():
+    """LOWER as arguments: options of a pass are one argument with spaces."""
+    words = []
+    for word in LOWER.split():
+        if word.startswith("--"):
+            words.append(word)
+        else:
+            words[-1] += " " + word
+    return words
+
+
+def descriptor(array):
+    """MLIR's ranked memref: two pointers, an offset, sizes and strides."""
+    fields = [array.ctypes.data, array.ctypes.data, 0, *array.shape,
+              *(s // max(array.itemsize, 1) for s in array.strides)]
+    return (ctypes.c_int64 * len(fields))(*fields)
+
+
+def differs(actual, expected, tolerance):
+    """Why `actual` is not `expected`, or nothing."""
+    if expected.dtype.name not in TOLERANCE:
+        return None if np.array_equal(actual, expected) else "it differs"
+    tolerance = tolerance or TOLERANCE[expected.dtype.name]
+    a, e = actual.astype(np.float64), expected.astype(np.float64)
+    if np.allclose(a, e, rtol=tolerance, atol=tolerance, equal_nan=True):
+        return None
+    return f"it is off by {np.nanmax(np.abs(a - e))}"
+
+
+def run():
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        library = build(Path(folder))
+        for index, (op, inputs, expected, attributes, tolerance) in \
+                enumerate(cases):
+            buffers = [np.ascontiguousarray(x).reshape(x.shape)
+                       for x in inputs]
+            actual = np.zeros(expected.shape, expected.dtype)
+            descriptors = [descriptor(x) for x in buffers + [actual]]
+            library[f"_mlir_ciface_f{index}"](
+                *(ctypes.byref(d) for d in descriptors))
+            why = differs(actual, expected, tolerance)
+            if why:
+                failures += 1
+                kinds = ", ".join(type_of(x) for x in inputs)
+                print(f"nn.{op} {{{attributes}}} ({kinds}): {why}\n"
+                      f"  is        {actual.ravel()[:12]}\n"
+                      f"  should be {expected.ravel()[:12]}")
+    print(f"{len(cases)} cases, {failures} failures")
+    sys.exit(1 if failures else 0)
+
+
+def random(*shape, dtype=np.float32, low=-3, high=3, seed=0):
+    """Uniform numbers, the same in every run."""
+    values = np.random.default_rng(seed + sum(shape)).uniform(low, high, shape)
+    return values.astype(dtype)
+
+
+def ints(name, values):
+    """An attribute that is a list of integers."""
+    values = list(values)
+    body = f": {', '.join(map(str, values))}" if values else ""
+    return f"{name} = array<i64{body}>"

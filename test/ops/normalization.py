@@ -1,0 +1,62 @@
+# RUN: %python %s
+"""Softmax and the norms."""
+import numpy as np
+
+from harness import case, random, run
+
+x = random(3, 4, 6)
+f16 = np.float16
+
+
+def softmax(v, axis):
+    e = np.exp(v - v.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+for v in (x, x.astype(f16), x.astype(np.float64), x * 300):
+    wide = v.astype(np.float64)
+    for axis in (0, 1, -1):
+        attribute = f"axis = {axis} : si64"
+        y = softmax(wide, axis)
+        case("softmax", [v], y.astype(v.dtype), attribute)
+        with np.errstate(divide="ignore"):
+            z = wide - wide.max(axis, keepdims=True)
+            log = z - np.log(np.exp(z).sum(axis, keepdims=True))
+        case("log_softmax", [v], log.astype(v.dtype), attribute)
+case("softmax", [x], softmax(x, -1))
+
+
+def layer_norm(v, scale, bias, axis, epsilon):
+    v = v.astype(np.float64)
+    axes = tuple(range(axis % v.ndim, v.ndim))
+    centred = v - v.mean(axes, keepdims=True)
+    variance = (centred ** 2).mean(axes, keepdims=True)
+    y = centred / np.sqrt(variance + epsilon) * scale
+    return y if bias is None else y + bias
+
+
+for axis in (-1, 1):
+    for v in (x, x.astype(f16), x + np.float32(1000)):
+        scale = random(*x.shape[axis:], seed=2).astype(v.dtype)
+        bias = random(*x.shape[axis:], seed=3).astype(v.dtype)
+        tolerance = 2e-3 if v[0, 0, 0] > 500 else None
+        case("layer_norm", [v, scale, bias],
+             layer_norm(v, scale, bias, axis, 1e-5).astype(v.dtype),
+             f"axis = {axis} : si64", tolerance)
+        case("layer_norm", [v, scale],
+             layer_norm(v, scale, None, axis, 0.1).astype(v.dtype),
+             f"axis = {axis} : si64, epsilon = 0.1 : f32", tolerance)
+case("layer_norm", [x.astype(f16), np.ones(6, np.float32)],
+     layer_norm(x.astype(f16), 1, None, -1, 1e-5).astype(f16))
+
+for shape in ((2, 3, 4, 5), (2, 3), (2, 3, 6)):
+    for dtype in (np.float32, f16):
+        v, scale, bias, mean = (a.astype(dtype) for a in (
+            random(*shape), random(3), random(3, seed=1), random(3, seed=2)))
+        variance = random(3, low=0.2, high=3).astype(dtype)
+        column = (-1, *[1] * (len(shape) - 2))
+        s, b, m, var = (a.astype(np.float64).reshape(column)
+                        for a in (scale, bias, mean, variance))
+        y = (v.astype(np.float64) - m) / np.sqrt(var + 1e-5) * s + b
+        case("batch_norm", [v, scale, bias, mean, variance], y.astype(dtype))
+run()

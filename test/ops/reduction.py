@@ -1,0 +1,45 @@
+# RUN: %python %s
+"""Combining the elements along dimensions."""
+import numpy as np
+
+from harness import case, ints, random, run
+
+KINDS = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}
+
+
+def check(kind, x, axes):
+    wide = x.astype(np.float64) if x.dtype.kind == "f" else x
+    y = KINDS[kind](wide, axis=tuple(axes), keepdims=True).astype(x.dtype)
+    case("reduce", [x], y, f"kind = #nn<combiner {kind}>, {ints('axes', axes)}")
+
+
+x = random(3, 4, 5)
+u = np.arange(130, 154, dtype=np.uint8).reshape(4, 6)
+for kind in KINDS:
+    for axes in ((0,), (1,), (2,), (0, 2), (0, 1, 2), ()):
+        check(kind, x, axes)
+    check(kind, x.astype(np.float16), (1, 2))
+    check(kind, x.astype(np.float64), (1,))
+    check(kind, (x * 3).astype(np.int32), (0,))
+check("max", u, (1,))
+check("min", u, (0,))
+check("sum", u, (1,))
+check("max", (x * 3).astype(np.int8), (0, 1))
+check("sum", np.zeros((2, 0), np.float32), (1,))
+check("prod", np.zeros((2, 0), np.float32), (1,))
+nan = np.array([[1, np.nan, 2]], np.float32)
+check("max", nan, (1,))
+case("reduce", [np.zeros((2, 0), np.float32)],
+     np.full((2, 1), -np.inf, np.float32),
+     "kind = #nn<combiner max>, axes = array<i64: 1>")
+# Half precision is combined in single: 4096 ones are 4096, not 2048.
+check("sum", np.ones((1, 4096), np.float16), (1,))
+
+for axes in ((1,), (0, 2), (0, 1, 2)):
+    y = np.mean(x.astype(np.float64), axis=axes, keepdims=True)
+    case("reduce_mean", [x], y.astype(np.float32), ints("axes", axes))
+high = np.full((1, 8), 40000, np.float16)
+case("reduce_mean", [high], high[:, :1], ints("axes", (1,)))
+case("reduce_mean", [np.array([[7, 8]], np.int32)], np.array([[7]], np.int32),
+     ints("axes", (1,)))
+run()
