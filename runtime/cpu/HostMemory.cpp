@@ -16,8 +16,7 @@ Status HostMemory::allocate(uint64_t bytes, const char *purpose) {
   release();
   if (!bytes)
     return Status();
-  uint64_t unit =
-      bytes >= 2 * kHugePage ? kHugePage : artifact::kAlignment;
+  uint64_t unit = bytes >= 2 * kHugePage ? kHugePage : artifact::kAlignment;
   // Past this no machine has that much, and rounding up would wrap.
   if (bytes < (uint64_t(1) << 56))
     pointer = static_cast<uint8_t *>(

@@ -28,7 +28,8 @@ CublasLt::~CublasLt() {
 }
 
 bool CublasLt::open() {
-  if (!library.open("FRIT_CUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12"}))
+  if (!library.open("FRIT_CUBLASLT",
+                    {"libcublasLt.so.13", "libcublasLt.so.12"}))
     return false;
   bool complete =
       library.find(create, "cublasLtCreate") &

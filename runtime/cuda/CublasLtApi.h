@@ -17,7 +17,12 @@ using LtMatmulDesc = void *;
 using LtLayout = void *;
 using LtPreference = void *;
 
-enum LtDescAttribute { kLtTransA = 3, kLtTransB = 4, kLtEpilogue = 7, kLtBias = 8 };
+enum LtDescAttribute {
+  kLtTransA = 3,
+  kLtTransB = 4,
+  kLtEpilogue = 7,
+  kLtBias = 8
+};
 enum LtLayoutAttribute { kLtBatchCount = 5, kLtBatchStride = 6 };
 enum LtPreferenceAttribute {
   kLtMaxWorkspace = 1,
@@ -32,12 +37,7 @@ enum LtEpilogue : uint32_t {
   kLtAddBias = 4,
   kLtGelu = 32
 };
-enum LtCompute {
-  kLt32F = 68,
-  kLt32FFastTf32 = 77,
-  kLt64F = 70,
-  kLt32I = 72
-};
+enum LtCompute { kLt32F = 68, kLt32FFastTf32 = 77, kLt64F = 70, kLt32I = 72 };
 enum LtType {
   kLtR32F = 0,
   kLtR64F = 1,
@@ -82,9 +82,8 @@ struct CublasLtApi {
                       size_t *written);
   LtStatus (*matmul)(LtHandle, LtMatmulDesc, const void *alpha, const void *a,
                      LtLayout, const void *b, LtLayout, const void *beta,
-                     const void *c, LtLayout, void *d, LtLayout,
-                     const LtAlgo *, void *workspace, size_t workspaceBytes,
-                     Stream);
+                     const void *c, LtLayout, void *d, LtLayout, const LtAlgo *,
+                     void *workspace, size_t workspaceBytes, Stream);
 };
 
 } // namespace frit::cuda

@@ -124,9 +124,9 @@ Status CudaExecution::launchSteps() {
     FRIT_TRY(steps->enqueue(index, queue));
     // Only waiting for each step tells which one fails.
     if (check)
-      FRIT_TRY(stepFailed(executor.model.plan, executor.model.steps()[index],
-                          driver.check(driver.streamSynchronize(queue),
-                                       "run a step")));
+      FRIT_TRY(stepFailed(
+          executor.model.plan, executor.model.steps()[index],
+          driver.check(driver.streamSynchronize(queue), "run a step")));
   }
   return Status();
 }

@@ -7,8 +7,8 @@
 
 namespace frit::cuda {
 
-/// A context's memory, stream and graphs. The arena and the context's own inputs
-/// and outputs are one allocation.
+/// A context's memory, stream and graphs. The arena and the context's own
+/// inputs and outputs are one allocation.
 class CudaExecution final : public Execution {
 public:
   explicit CudaExecution(CudaExecutor &executor)

@@ -104,7 +104,8 @@ Status CudaExecutor::loadCode(bool usePtx) {
 }
 
 Status CudaExecutor::raiseSharedMemory(const Step &step) {
-  if (step.kernel == artifact::kNone || step.sharedBytes <= kSharedWithoutAsking)
+  if (step.kernel == artifact::kNone ||
+      step.sharedBytes <= kSharedWithoutAsking)
     return Status();
   // The attribute is the kernel's, so the largest of its steps must win.
   uint32_t bytes = step.sharedBytes;
@@ -112,10 +113,10 @@ Status CudaExecutor::raiseSharedMemory(const Step &step) {
     for (const Step &other : model.plan.steps(list))
       if (other.kernel == step.kernel)
         bytes = std::max(bytes, other.sharedBytes);
-  return gpu.driver.check(
-      gpu.driver.funcSetAttribute(kernel(step.kernel),
-                                  kFunctionMaxDynamicShared, int(bytes)),
-      "give a kernel its shared memory");
+  return gpu.driver.check(gpu.driver.funcSetAttribute(kernel(step.kernel),
+                                                      kFunctionMaxDynamicShared,
+                                                      int(bytes)),
+                          "give a kernel its shared memory");
 }
 
 //===----------------------------------------------------------------------===//
@@ -206,8 +207,8 @@ Status CudaExecutor::prepare() {
     Status status = steps.openLibraries(stream, /*tryOut=*/false);
     for (size_t index = 0; index < steps.size() && !status.failed(); ++index)
       status = steps.enqueue(index, stream);
-    Status finished = driver.check(driver.streamSynchronize(stream),
-                                   "prepare the weights");
+    Status finished =
+        driver.check(driver.streamSynchronize(stream), "prepare the weights");
     driver.streamDestroy(stream);
     FRIT_TRY(std::move(status));
     FRIT_TRY(std::move(finished));

@@ -1,8 +1,8 @@
 //===- CudaGraph.cpp - Turn a list of steps into a CUDA graph -------------===//
 //
-// Our own kernels become explicit nodes in one chain. Only a library's calls are
-// captured, because only the library knows what it launches: into the same graph
-// where the driver can, else into a child of it.
+// Our own kernels become explicit nodes in one chain. Only a library's calls
+// are captured, because only the library knows what it launches: into the same
+// graph where the driver can, else into a child of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,10 +38,10 @@ Status CudaSteps::addSteps(Graph graph, Stream stream,
     if (marks.empty())
       return Status();
     GraphNode node;
-    FRIT_TRY(driver.check(driver.graphAddEventRecordNode(
-                              &node, graph, last.data(), last.size(),
-                              marks[index]),
-                          "add an event to a graph"));
+    FRIT_TRY(
+        driver.check(driver.graphAddEventRecordNode(&node, graph, last.data(),
+                                                    last.size(), marks[index]),
+                     "add an event to a graph"));
     last = {node};
     return Status();
   };
@@ -100,10 +100,10 @@ Status CudaSteps::addCaptured(Graph graph, size_t index, Stream stream,
     Graph current = nullptr;
     const GraphNode *nodes = nullptr;
     const void *edges = nullptr;
-    status = driver.check(driver.streamGetCaptureInfo(stream, &state, &id,
-                                                      &current, &nodes, &edges,
-                                                      &count),
-                          "ask for a capture's nodes");
+    status =
+        driver.check(driver.streamGetCaptureInfo(stream, &state, &id, &current,
+                                                 &nodes, &edges, &count),
+                     "ask for a capture's nodes");
     if (!status.failed())
       added.assign(nodes, nodes + count);
   }
@@ -116,10 +116,10 @@ Status CudaSteps::addCaptured(Graph graph, size_t index, Stream stream,
   if (!direct && captured) {
     GraphNode node;
     if (!status.failed())
-      status = driver.check(driver.graphAddChildGraphNode(&node, graph,
-                                                          last.data(),
-                                                          last.size(), captured),
-                            "add a captured call to a graph");
+      status =
+          driver.check(driver.graphAddChildGraphNode(&node, graph, last.data(),
+                                                     last.size(), captured),
+                       "add a captured call to a graph");
     driver.graphDestroy(captured);
     added = {node};
   }

@@ -100,8 +100,8 @@ Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
     declined += !calls[index];
   }
   if (declined)
-    executor.model.remark(format("%u library calls run on frit's own kernels",
-                                 declined));
+    executor.model.remark(
+        format("%u library calls run on frit's own kernels", declined));
   return driver.check(driver.streamSynchronize(stream), "try the libraries");
 }
 

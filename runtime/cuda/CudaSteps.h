@@ -26,9 +26,9 @@ public:
   /// Puts a step on a stream.
   Status enqueue(size_t index, Stream stream);
 
-  /// Makes a graph of all steps in order; `marks`, where not empty, has an event
-  /// to record before each step and one after the last. Fails when a library
-  /// call cannot be captured.
+  /// Makes a graph of all steps in order; `marks`, where not empty, has an
+  /// event to record before each step and one after the last. Fails when a
+  /// library call cannot be captured.
   Status makeGraph(Stream stream, std::span<const Event> marks,
                    GraphExec &result);
 

@@ -125,16 +125,16 @@ static bool padsAlike(int64_t in, int64_t pad, int64_t size, int64_t stride,
 
 bool ConvCall::takes() const {
   const Conv &p = problem;
-  for (int64_t size : {p.n, p.c, p.h, p.w, p.k, p.r, p.s, p.p, p.q, p.strideH,
-                       p.strideW, p.dilationH, p.dilationW, p.groups, p.padTop,
-                       p.padLeft})
+  for (int64_t size :
+       {p.n, p.c, p.h, p.w, p.k, p.r, p.s, p.p, p.q, p.strideH, p.strideW,
+        p.dilationH, p.dilationW, p.groups, p.padTop, p.padLeft})
     if (size > INT_MAX)
       return false;
   bool halfType = p.type == DType::f16 || p.type == DType::bf16;
-  bool typed = p.compute == Compute::f16 ? halfType
-                                         : p.type == DType::f32 &&
-                                               (p.compute == Compute::f32 ||
-                                                p.compute == Compute::tf32);
+  bool typed = p.compute == Compute::f16
+                   ? halfType
+                   : p.type == DType::f32 && (p.compute == Compute::f32 ||
+                                              p.compute == Compute::tf32);
   return typed &&
          (p.activation == Activation::none ||
           p.activation == Activation::relu) &&
@@ -185,15 +185,14 @@ void ConvCall::addCandidate(int algorithm) {
 void ConvCall::findAlgorithms() {
   DnnPerformance found[kDnnAlgorithmCount];
   int count = 0;
-  if (dnn.getAlgorithms(handle, x, w, convolution, y, kDnnAlgorithmCount, &count,
-                        found) != 0)
+  if (dnn.getAlgorithms(handle, x, w, convolution, y, kDnnAlgorithmCount,
+                        &count, found) != 0)
     count = 0;
   // A fused call without an activation takes this one algorithm only.
   bool oneOnly = isFused() && problem.activation == Activation::none;
   for (const DnnPerformance &result : std::span(found, size_t(count))) {
     // Fourier and Winograd transforms lose too many of 16 bits.
-    bool exact =
-        problem.compute != Compute::f16 || result.algorithm < kDnnFft;
+    bool exact = problem.compute != Compute::f16 || result.algorithm < kDnnFft;
     // Where float32 is asked for, nothing may round to TF32.
     bool single = problem.compute != Compute::f32 ||
                   (result.mathType != kDnnTensorOp && result.mathType != 2);
@@ -223,19 +222,17 @@ bool ConvCall::enqueue(std::span<const DevicePointer> arguments,
     return false;
   const Candidate &candidate = candidates[chosen];
   unsigned next = 2;
-  void *added =
-      pointer(problem.hasBias ? arguments[next++] : zeros);
-  void *residual =
-      problem.hasResidual ? pointer(arguments[next++]) : nullptr;
+  void *added = pointer(problem.hasBias ? arguments[next++] : zeros);
+  void *residual = problem.hasResidual ? pointer(arguments[next++]) : nullptr;
   void *result = pointer(arguments[next++]);
   void *workspace =
       next < arguments.size() ? pointer(arguments[next]) : nullptr;
   const float one = 1, zero = 0;
   if (!isFused())
     return dnn.convolve(handle, &one, x, pointer(arguments[0]), w,
-                        pointer(arguments[1]), convolution,
-                        candidate.algorithm, workspace,
-                        candidate.workspaceBytes, &zero, y, result) == 0;
+                        pointer(arguments[1]), convolution, candidate.algorithm,
+                        workspace, candidate.workspaceBytes, &zero, y,
+                        result) == 0;
   return dnn.convolveFused(handle, &one, x, pointer(arguments[0]), w,
                            pointer(arguments[1]), convolution,
                            candidate.algorithm, workspace,
@@ -246,8 +243,10 @@ bool ConvCall::enqueue(std::span<const DevicePointer> arguments,
 
 std::string ConvCall::name() const {
   static const char *const names[kDnnAlgorithmCount] = {
-      "implicit gemm", "implicit precomputed gemm", "gemm",     "direct",
-      "fft",           "tiled fft",                 "winograd", "winograd, not fused"};
+      "implicit gemm", "implicit precomputed gemm",
+      "gemm",          "direct",
+      "fft",           "tiled fft",
+      "winograd",      "winograd, not fused"};
   return format("cuDNN %zu.%zu %s", dnn.version / 10000,
                 dnn.version / 100 % 100, names[candidates[chosen].algorithm]);
 }

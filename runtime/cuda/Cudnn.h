@@ -33,8 +33,8 @@ public:
 
   bool open() { return dnn.create(&handle) == 0; }
 
-  /// A call for `problem`, or null where the library has nothing for it. `zeros`
-  /// is what to add where a fused call wants a bias and there is none.
+  /// A call for `problem`, or null where the library has nothing for it.
+  /// `zeros` is what to add where a fused call wants a bias and there is none.
   std::unique_ptr<LibraryCall> prepare(const artifact::Conv &problem,
                                        DevicePointer zeros);
 

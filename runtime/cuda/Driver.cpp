@@ -86,8 +86,8 @@ Status Driver::open() {
   if (result == kNoDevice)
     return Status(FRIT_NO_DEVICE, "the NVIDIA driver finds no GPU");
   if (result != kSuccess)
-    return Status(FRIT_NO_DEVICE, "the NVIDIA driver does not start: " +
-                                      describe(result));
+    return Status(FRIT_NO_DEVICE,
+                  "the NVIDIA driver does not start: " + describe(result));
   return Status();
 }
 
@@ -123,9 +123,9 @@ Status Gpu::open(int ordinal) {
   char text[256] = "GPU";
   driver.deviceGetName(text, sizeof text, device);
   name = text;
-  FRIT_TRY(driver.check(driver.deviceGetAttribute(
-                            &major, kAttributeCapabilityMajor, device),
-                        "ask for the GPU's compute capability"));
+  FRIT_TRY(driver.check(
+      driver.deviceGetAttribute(&major, kAttributeCapabilityMajor, device),
+      "ask for the GPU's compute capability"));
   return driver.check(
       driver.deviceGetAttribute(&minor, kAttributeCapabilityMinor, device),
       "ask for the GPU's compute capability");

@@ -30,7 +30,8 @@ private:
   void *library = nullptr;
 };
 
-/// A device and its primary context, which other libraries in the process share.
+/// A device and its primary context, which other libraries in the process
+/// share.
 class Gpu {
 public:
   Gpu() = default;

@@ -16,8 +16,7 @@ using namespace frit::cuda;
 static std::vector<std::string> packageFolders() {
   std::vector<std::string> folders;
   if (const char *environment = getenv("VIRTUAL_ENV"))
-    folders.push_back(std::string(environment) +
-                      "/lib/python3*/site-packages");
+    folders.push_back(std::string(environment) + "/lib/python3*/site-packages");
   const char *path = getenv("PATH");
   while (path && *path) {
     size_t length = strcspn(path, ":");
@@ -27,8 +26,7 @@ static std::vector<std::string> packageFolders() {
     path += length + (path[length] == ':');
   }
   if (const char *home = getenv("HOME"))
-    folders.push_back(std::string(home) +
-                      "/.local/lib/python3*/site-packages");
+    folders.push_back(std::string(home) + "/.local/lib/python3*/site-packages");
   folders.push_back("/usr/local/lib/python3*/dist-packages");
   folders.push_back("/usr/lib/python3*/dist-packages");
   return folders;

@@ -247,8 +247,7 @@ frit_status frit_run(frit_context *context, const frit_tensor *inputs,
                      uint32_t output_count) {
   if (!hasArrays(context, inputs, input_count, outputs, output_count))
     return nullArgument("frit_run");
-  Status status =
-      context->bind({inputs, input_count}, {outputs, output_count});
+  Status status = context->bind({inputs, input_count}, {outputs, output_count});
   if (!status.failed())
     status = context->execution->run(context->inputs, context->outputs,
                                      /*wait=*/true);
@@ -268,8 +267,7 @@ frit_status frit_run_async(frit_context *context, const frit_tensor *inputs,
     if (tensor.location != FRIT_DEVICE)
       return report(Status(FRIT_INVALID_ARGUMENT,
                            "frit_run_async takes device tensors only"));
-  Status status =
-      context->bind({inputs, input_count}, {outputs, output_count});
+  Status status = context->bind({inputs, input_count}, {outputs, output_count});
   if (!status.failed())
     status = context->execution->run(context->inputs, context->outputs,
                                      /*wait=*/false);
@@ -325,8 +323,7 @@ frit_status frit_profile(frit_context *context, const frit_tensor *inputs,
   if (!hasArrays(context, inputs, input_count, outputs, output_count) || !visit)
     return nullArgument("frit_profile");
   std::vector<StepTime> times;
-  Status status =
-      context->bind({inputs, input_count}, {outputs, output_count});
+  Status status = context->bind({inputs, input_count}, {outputs, output_count});
   if (!status.failed())
     status =
         context->execution->profile(context->inputs, context->outputs, times);

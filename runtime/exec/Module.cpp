@@ -22,11 +22,12 @@ Status frit::stepFailed(const PlanView &plan, const artifact::Step &step,
 Status frit::noKernel(const PlanView &plan, const artifact::Step &step) {
   const char *what =
       step.kind == artifact::StepKind::gemm ? "matrix product" : "convolution";
-  return Status(FRIT_UNSUPPORTED,
-                format("node '%s': no library here takes this %s, and the model "
-                       "has no kernel of its own for it; compile it with "
-                       "-fno-cublas -fno-cudnn",
-                       std::string(plan.text(step.node)).c_str(), what));
+  return Status(
+      FRIT_UNSUPPORTED,
+      format("node '%s': no library here takes this %s, and the model "
+             "has no kernel of its own for it; compile it with "
+             "-fno-cublas -fno-cudnn",
+             std::string(plan.text(step.node)).c_str(), what));
 }
 
 frit_module::~frit_module() {
@@ -75,9 +76,8 @@ Status frit_module::open(const frit_image &image,
   const char *wanted = used.device ? used.device : "";
   if (!strcmp(wanted, "none"))
     return Status();
-  FRIT_TRY(model.weights.open(plan, image,
-                              used.weights_folder ? used.weights_folder
-                                                  : folder));
+  FRIT_TRY(model.weights.open(
+      plan, image, used.weights_folder ? used.weights_folder : folder));
   return chooseDevice(wanted);
 }
 
@@ -97,9 +97,9 @@ Status frit_module::chooseDevice(const char *wanted) {
   bool any = !*wanted, cpuOnly = !strcmp(wanted, "cpu");
   int ordinal = any ? 0 : cudaOrdinal(wanted);
   if (!any && !cpuOnly && ordinal < 0)
-    return Status(FRIT_INVALID_ARGUMENT,
-                  format("unknown device '%s'; write cuda, cuda:N, cpu or none",
-                         wanted));
+    return Status(
+        FRIT_INVALID_ARGUMENT,
+        format("unknown device '%s'; write cuda, cuda:N, cpu or none", wanted));
 
   Status noGpu(FRIT_NO_DEVICE, "");
   if (!cpuOnly) {

@@ -19,7 +19,8 @@ struct frit_module {
                     const std::string &folder);
 
   /// Opens the image of the shared library at `path`.
-  frit::Status load(const std::string &path, const frit_module_options *options);
+  frit::Status load(const std::string &path,
+                    const frit_module_options *options);
 
   frit::Model model;
   std::string name;

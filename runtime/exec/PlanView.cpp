@@ -148,8 +148,8 @@ Status PlanCheck::checkShape(const char *what, Text name, DType type,
     return bad(format("the name of %s is out of range", what));
   std::string label(plan.text(name));
   if (!valid(dims, plan.head->dims))
-    return bad(format("the shape of %s '%s' is out of range", what,
-                      label.c_str()));
+    return bad(
+        format("the shape of %s '%s' is out of range", what, label.c_str()));
   uint64_t size = elementBytes(type), count, total;
   if (!size)
     return bad(format("the type of %s '%s' is unknown", what, label.c_str()));
@@ -201,8 +201,8 @@ Status PlanCheck::checkTarget(const Target &target) {
        plan.kernels().subspan(target.kernels.first, target.kernels.count)) {
     if (!valid(kernel.name))
       return bad("the name of a kernel is out of range");
-    if (!cuda && (kernel.host >= image.kernel_count ||
-                  !image.kernels[kernel.host]))
+    if (!cuda &&
+        (kernel.host >= image.kernel_count || !image.kernels[kernel.host]))
       return bad(format("the image lacks kernel '%s'",
                         std::string(plan.text(kernel.name)).c_str()));
   }
@@ -267,8 +267,7 @@ Status PlanCheck::checkStep(const Target &target, const Step &step,
     FRIT_TRY(checkArgument(target, buffer, preparing));
   bool kernel = step.kernel >= target.kernels.first &&
                 step.kernel - target.kernels.first < target.kernels.count;
-  if (!kernel &&
-      (step.kernel != kNone || step.kind == StepKind::launch))
+  if (!kernel && (step.kernel != kNone || step.kind == StepKind::launch))
     return bad("a step launches a kernel that is not there");
   for (int i = 0; i < 3; ++i)
     if (step.grid[i] > INT32_MAX || step.block[i] > INT32_MAX)

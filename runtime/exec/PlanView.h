@@ -58,7 +58,8 @@ public:
   std::span<const artifact::Step> steps(artifact::Range range) const {
     return table<artifact::Step>(head->steps).subspan(range.first, range.count);
   }
-  std::span<const artifact::Buffer> arguments(const artifact::Step &step) const {
+  std::span<const artifact::Buffer>
+  arguments(const artifact::Step &step) const {
     return table<artifact::Buffer>(head->buffers)
         .subspan(step.arguments.first, step.arguments.count);
   }

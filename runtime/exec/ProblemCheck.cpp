@@ -53,12 +53,12 @@ static const char *checkArguments(std::span<const Buffer> arguments,
 
 const char *frit::checkGemm(const Gemm &gemm,
                             std::span<const Buffer> arguments) {
-  if (const char *problem = checkArguments(arguments, operandCount(gemm),
-                                           gemm.workspaceBytes))
+  if (const char *problem =
+          checkArguments(arguments, operandCount(gemm), gemm.workspaceBytes))
     return problem;
-  if (!inRange({gemm.m, gemm.n, gemm.k, gemm.batch, gemm.lda, gemm.ldb,
-                gemm.ldd},
-               1) ||
+  if (!inRange(
+          {gemm.m, gemm.n, gemm.k, gemm.batch, gemm.lda, gemm.ldb, gemm.ldd},
+          1) ||
       !inRange({gemm.strideA, gemm.strideB, gemm.strideD}, 0))
     return "a size is out of range";
   if (!elementBytes(gemm.typeA) || !elementBytes(gemm.typeB) ||
@@ -98,8 +98,8 @@ static bool windowFits(int64_t in, int64_t size, int64_t stride,
 
 const char *frit::checkConv(const Conv &conv,
                             std::span<const Buffer> arguments) {
-  if (const char *problem = checkArguments(arguments, operandCount(conv),
-                                           conv.workspaceBytes))
+  if (const char *problem =
+          checkArguments(arguments, operandCount(conv), conv.workspaceBytes))
     return problem;
   if (!inRange({conv.n, conv.c, conv.h, conv.w, conv.k, conv.r, conv.s, conv.p,
                 conv.q, conv.strideH, conv.strideW, conv.dilationH,
@@ -119,10 +119,9 @@ const char *frit::checkConv(const Conv &conv,
     return "its result's size does not match its window";
   unsigned next = 2;
   DType type = conv.type;
-  bool fits =
-      tensorFits(arguments[0], type, conv.n, conv.c, conv.h, conv.w) &&
-      tensorFits(arguments[1], type, conv.k, conv.c / conv.groups, conv.r,
-                 conv.s);
+  bool fits = tensorFits(arguments[0], type, conv.n, conv.c, conv.h, conv.w) &&
+              tensorFits(arguments[1], type, conv.k, conv.c / conv.groups,
+                         conv.r, conv.s);
   if (conv.hasBias)
     fits &= tensorFits(arguments[next++], type, conv.k, 1, 1, 1);
   if (conv.hasResidual)

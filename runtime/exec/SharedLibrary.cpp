@@ -41,8 +41,8 @@ static Status checkElf(const std::string &path) {
     return refuse(path, "is damaged: it is cut off");
   std::vector<Elf64_Phdr> segments(header.e_phnum);
   if (fseek(file.get(), long(header.e_phoff), SEEK_SET) != 0 ||
-      fread(segments.data(), sizeof(Elf64_Phdr), segments.size(),
-            file.get()) != segments.size())
+      fread(segments.data(), sizeof(Elf64_Phdr), segments.size(), file.get()) !=
+          segments.size())
     return refuse(path, "is damaged: it is cut off");
   for (const Elf64_Phdr &segment : segments)
     if (segment.p_type == PT_LOAD &&
@@ -55,8 +55,7 @@ Status frit::openModelLibrary(const std::string &path, void *&library,
                               const frit_image *&image) {
   FRIT_TRY(checkElf(path));
   // Without a slash the loader would search its own folders.
-  std::string exact =
-      path.find('/') == std::string::npos ? "./" + path : path;
+  std::string exact = path.find('/') == std::string::npos ? "./" + path : path;
   void *handle = dlopen(exact.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     return Status(FRIT_BAD_MODEL,

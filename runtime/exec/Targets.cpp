@@ -44,8 +44,9 @@ bool frit::runsPtx(CudaArch arch, int major, int minor) {
 
 /// Newer is better, and code for one device better than code for all.
 static int rank(CudaArch arch) {
-  return (arch.major * 10 + arch.minor) * 4 +
-         (arch.suffix == 'a' ? 2 : arch.suffix == 'f' ? 1 : 0);
+  return (arch.major * 10 + arch.minor) * 4 + (arch.suffix == 'a'   ? 2
+                                               : arch.suffix == 'f' ? 1
+                                                                    : 0);
 }
 
 const Target *frit::chooseCudaTarget(const PlanView &plan, int major, int minor,
@@ -57,8 +58,8 @@ const Target *frit::chooseCudaTarget(const PlanView &plan, int major, int minor,
       std::optional<CudaArch> arch = parseCudaArch(plan.text(target.arch));
       if (!arch || !(ptx ? target.ptx : target.cubin).size)
         continue;
-      bool runs = ptx ? runsPtx(*arch, major, minor)
-                      : runsCubin(*arch, major, minor);
+      bool runs =
+          ptx ? runsPtx(*arch, major, minor) : runsCubin(*arch, major, minor);
       if (runs && rank(*arch) > bestRank) {
         best = &target;
         bestRank = rank(*arch);
@@ -76,7 +77,8 @@ const Target *frit::chooseCudaTarget(const PlanView &plan, int major, int minor,
 static int cpuLevel(std::string_view arch) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+  bool v2 =
+      __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
   bool v3 = v2 && __builtin_cpu_supports("avx2") &&
             __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
             __builtin_cpu_supports("bmi2");

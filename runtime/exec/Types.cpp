@@ -21,8 +21,8 @@ struct TypeRow {
 
 /// In the order of DType, which starts at 1.
 static constexpr TypeRow rows[] = {
-    {"f32", 4}, {"f64", 8}, {"f16", 2},  {"bf16", 2},  {"i8", 1},
-    {"i16", 2}, {"i32", 4}, {"i64", 8},  {"u8", 1},    {"u16", 2},
+    {"f32", 4}, {"f64", 8}, {"f16", 2},  {"bf16", 2},   {"i8", 1},
+    {"i16", 2}, {"i32", 4}, {"i64", 8},  {"u8", 1},     {"u16", 2},
     {"u32", 4}, {"u64", 8}, {"bool", 1}, {"f8e4m3", 1}, {"f8e5m2", 1}};
 
 static const TypeRow *find(DType type) {

@@ -58,12 +58,12 @@ Status Weights::open(const PlanView &plan, const frit_image &image,
         constant.bytes > mapping.bytes - constant.offset)
       return Status(
           FRIT_IO_ERROR,
-          format("the file '%s' is too short: weight '%s' ends at byte %llu of "
-                 "%llu",
-                 path.c_str(), std::string(plan.text(constant.name)).c_str(),
-                 static_cast<unsigned long long>(constant.offset +
-                                                 constant.bytes),
-                 static_cast<unsigned long long>(mapping.bytes)));
+          format(
+              "the file '%s' is too short: weight '%s' ends at byte %llu of "
+              "%llu",
+              path.c_str(), std::string(plan.text(constant.name)).c_str(),
+              static_cast<unsigned long long>(constant.offset + constant.bytes),
+              static_cast<unsigned long long>(mapping.bytes)));
     pointers.push_back(static_cast<const uint8_t *>(mapping.data) +
                        constant.offset);
   }

@@ -22,8 +22,8 @@ namespace frit::test {
 using namespace frit::artifact;
 
 inline uint64_t elementBytes(DType type) {
-  static const uint8_t bytes[] = {0, 4, 8, 2, 2, 1, 2, 4, 8,
-                                  1, 2, 4, 8, 1, 1, 1};
+  static const uint8_t bytes[] = {0, 4, 8, 2, 2, 1, 2, 4,
+                                  8, 1, 2, 4, 8, 1, 1, 1};
   return bytes[uint32_t(type)];
 }
 
@@ -177,8 +177,7 @@ public:
         if (blob->size)
           blob->offset = blobOffsets[blob->offset];
     auto table = [&](const auto &entries) {
-      return Table{append(entries.data(),
-                          entries.size() * sizeof(entries[0])),
+      return Table{append(entries.data(), entries.size() * sizeof(entries[0])),
                    entries.size()};
     };
     header.dims = table(dims);
@@ -223,9 +222,9 @@ struct Model {
 
   /// Points the image at what the vectors hold now.
   const frit_image *get() {
-    image = {FRIT_IMAGE_ABI,   uint32_t(kernels.size()), kernels.data(),
-             plan.data(),      plan.size(),              weights.data(),
-             weights.size()};
+    image = {
+        FRIT_IMAGE_ABI, uint32_t(kernels.size()), kernels.data(), plan.data(),
+        plan.size(),    weights.data(),           weights.size()};
     return &image;
   }
 };

@@ -77,7 +77,8 @@ int main() {
   for (int round = 0; round < 20000; ++round) {
     Model changed = whole;
     for (int flips = 1 + int(random() % 4); flips; --flips)
-      changed.plan[random() % changed.plan.size()] ^= uint8_t(1 << random() % 8);
+      changed.plan[random() % changed.plan.size()] ^=
+          uint8_t(1 << random() % 8);
     survive(changed.get());
   }
 

@@ -165,8 +165,8 @@ static void testProfile(frit_module *module) {
   CHECK(!frit_module_output_tensor(module, 0, data.y, &output));
   std::string seen;
   auto visit = [](void *user, const frit_step_info *step) {
-    *static_cast<std::string *>(user) += std::string(step->kind) + " " +
-                                         step->node + " " + step->kernel + ";";
+    *static_cast<std::string *>(user) +=
+        std::string(step->kind) + " " + step->node + " " + step->kernel + ";";
   };
   CHECK(frit_profile(context, inputs, 2, &output, 1, visit, &seen) == FRIT_OK);
   CHECK(seen == "gemm fc frit gemm;launch add add_ids;"
@@ -248,7 +248,8 @@ static void testExternalWeights() {
   char folder[] = "/tmp/frit-test-XXXXXX";
   CHECK(mkdtemp(folder));
   PlanWriter plan;
-  Buffer w = plan.constant("w", DType::f32, {2}, std::vector<float>{0, 0}, true);
+  Buffer w =
+      plan.constant("w", DType::f32, {2}, std::vector<float>{0, 0}, true);
   plan.constants[0].file = plan.text("w.bin");
   plan.constants[0].offset = 3; // as badly aligned as a file may have it
   plan.weights.clear();
@@ -303,8 +304,8 @@ static void testThreads(frit_module *module) {
       (void)frit_module_output_tensor(module, 0, data.y, &output);
       right[number] = true;
       for (int call = 0; call < 200; ++call)
-        right[number] &= !frit_run(context, inputs, 2, &output, 1) &&
-                         data.isRight(data.y);
+        right[number] &=
+            !frit_run(context, inputs, 2, &output, 1) && data.isRight(data.y);
       frit_context_destroy(context);
     });
   for (std::thread &thread : threads)

@@ -1,0 +1,155 @@
+//===- Bench.cpp - Time calls ---------------------------------------------===//
+//
+// With transfers, a sample is one call from host memory to host memory.
+// Without, calls are queued back to back on the device, as many as make the
+// wait for the last one small beside them, and a sample is their mean.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+#include "Table.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+using namespace frit;
+using namespace frit::run;
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+/// A batch of queued calls lasts about this long.
+static constexpr double kBatchSeconds = 2e-3;
+static constexpr uint64_t kLargestBatch = 256;
+
+namespace {
+/// Runs calls and says how many seconds one took.
+class Timer {
+public:
+  explicit Timer(Session &session);
+
+  /// Seconds per call of `batch` calls; negative after a failure.
+  double sample(uint64_t batch);
+
+  bool onDevice;
+
+private:
+  Session &session;
+  std::vector<frit_tensor> inputs, outputs;
+};
+} // namespace
+
+Timer::Timer(Session &session)
+    : session(session), inputs(session.bindInputs()),
+      outputs(session.bindOutputs()) {
+  frit_context *context = session.context.get();
+  // On the host there is nothing to transfer.
+  onDevice = session.options.noTransfers && frit_context_stream(context);
+  if (!onDevice)
+    return;
+  auto move = [](frit_tensor &tensor, void *own) {
+    tensor.data = own;
+    tensor.location = FRIT_DEVICE;
+  };
+  // The first call has put the inputs into the context's own memory.
+  for (uint32_t i = 0; i < inputs.size(); ++i)
+    move(inputs[i], frit_context_input_buffer(context, i));
+  for (uint32_t i = 0; i < outputs.size(); ++i)
+    move(outputs[i], frit_context_output_buffer(context, i));
+}
+
+double Timer::sample(uint64_t batch) {
+  Clock::time_point start = Clock::now();
+  if (onDevice) {
+    for (uint64_t call = 0; call < batch; ++call)
+      if (Error error = session.context.runAsync(inputs, outputs)) {
+        complain(error.message());
+        return -1;
+      }
+    if (Error error = session.context.synchronize()) {
+      complain(error.message());
+      return -1;
+    }
+  } else if (Error error = session.context.run(inputs, outputs)) {
+    complain(error.message());
+    return -1;
+  }
+  double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return onDevice ? seconds / double(batch) : seconds;
+}
+
+static double quantile(const std::vector<double> &sorted, double part) {
+  double at = part * double(sorted.size() - 1);
+  size_t low = size_t(at);
+  size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (sorted[high] - sorted[low]) * (at - double(low));
+}
+
+int frit::run::bench(Session &session) {
+  const Options &options = session.options;
+  if (!session.run())
+    return 1;
+  Timer timer(session);
+  Clock::time_point start = Clock::now();
+  auto elapsed = [&] {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  double perCall = 0;
+  do {
+    perCall = timer.sample(1);
+    if (perCall < 0)
+      return 1;
+  } while (elapsed() < options.warmup);
+
+  uint64_t batch = 1;
+  if (timer.onDevice)
+    batch = std::clamp<uint64_t>(uint64_t(kBatchSeconds / perCall), 1,
+                                 kLargestBatch);
+  std::vector<double> times;
+  uint64_t runs = 0;
+  start = Clock::now();
+  while (options.iterations ? runs < options.iterations
+                            : elapsed() < options.duration || times.empty()) {
+    if (options.iterations)
+      batch = std::min(batch, options.iterations - runs);
+    double seconds = timer.sample(batch);
+    if (seconds < 0)
+      return 1;
+    times.push_back(seconds * 1e3);
+    runs += timer.onDevice ? batch : 1;
+  }
+  double total = elapsed();
+  std::ranges::sort(times);
+  double median = quantile(times, 0.5), p10 = quantile(times, 0.1),
+         p90 = quantile(times, 0.9);
+
+  frit_device_info device = session.module.device();
+  std::string target;
+  for (uint32_t i = 0; i < session.module.targetCount(); ++i)
+    if (session.module.target(i).chosen)
+      target = session.module.target(i).arch;
+  if (options.json) {
+    Json result = {{"model", session.module.name()},
+                   {"ms", median},
+                   {"p10", p10},
+                   {"p90", p90},
+                   {"min", times.front()},
+                   {"runs", runs},
+                   {"transfers", !options.noTransfers},
+                   {"device", device.device},
+                   {"device_name", device.name},
+                   {"target", target}};
+    puts(result.dump().c_str());
+    return 0;
+  }
+  printf("%s on %s (%s), %s\n", session.module.name(), device.device,
+         device.name, target.c_str());
+  Table table({">median", ">p10", ">p90", ">min", ">calls", ">calls/s"});
+  table.add({formatTime(median), formatTime(p10), formatTime(p90),
+             formatTime(times.front()), std::to_string(runs),
+             text("%.1f", double(runs) / total)});
+  table.print();
+  return 0;
+}

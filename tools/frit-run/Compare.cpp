@@ -1,0 +1,127 @@
+//===- Compare.cpp - Which output differs, where and by how much ----------===//
+
+#include "Files.h"
+#include "Session.h"
+#include "Table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+using namespace frit::run;
+using Json = nlohmann::ordered_json;
+
+namespace {
+/// How one output compares with what was expected.
+struct Difference {
+  uint64_t wrong = 0; ///< elements out of tolerance
+  uint64_t worst = 0; ///< the element that is furthest out
+  double worstExcess = -1;
+  double largest = 0;  ///< absolute difference
+  double relative = 0; ///< |got - expected| / |expected|
+  bool pass = false;
+};
+} // namespace
+
+static Difference differ(const Options &options, const Tensor &got,
+                         const Tensor &expected) {
+  Difference result;
+  double squares = 0, reference = 0;
+  for (uint64_t i = 0, count = got.count(); i < count; ++i) {
+    double a = got.at(i), b = expected.at(i);
+    bool same = a == b || (std::isnan(a) && std::isnan(b));
+    double error = same ? 0 : std::fabs(a - b);
+    if (!std::isfinite(error))
+      error = INFINITY;
+    double excess = error - (options.atol + options.rtol * std::fabs(b));
+    if (!same && !(excess <= 0)) // an infinite tolerance is no excuse
+      ++result.wrong;
+    if (excess > result.worstExcess || result.worstExcess == -1) {
+      result.worstExcess = excess;
+      result.worst = i;
+    }
+    result.largest = std::max(result.largest, error);
+    squares += error * error;
+    if (std::isfinite(b))
+      reference += b * b;
+  }
+  result.relative =
+      squares == 0 ? 0 : std::sqrt(squares) / std::sqrt(reference);
+  result.pass =
+      options.l2 >= 0 ? result.relative <= options.l2 : result.wrong == 0;
+  return result;
+}
+
+/// What is expected of `output`: by its name, or the only one there is.
+static const Tensor *findExpected(const std::vector<Tensor> &expected,
+                                  const Tensor &output, bool single) {
+  for (const Tensor &candidate : expected)
+    if (candidate.name == output.name)
+      return &candidate;
+  return single && expected.size() == 1 ? &expected[0] : nullptr;
+}
+
+static void describe(const Tensor &got, const Tensor &expected,
+                     const Difference &difference) {
+  if (difference.pass || !got.count())
+    return;
+  printf("  %s: %llu of %llu elements are out of tolerance; worst at %s: got "
+         "%.8g, expected %.8g\n",
+         got.name.c_str(), static_cast<unsigned long long>(difference.wrong),
+         static_cast<unsigned long long>(got.count()),
+         got.position(difference.worst).c_str(), got.at(difference.worst),
+         expected.at(difference.worst));
+}
+
+bool frit::run::compare(const Options &options,
+                        const std::vector<Tensor> &outputs) {
+  std::vector<Tensor> expected;
+  std::string error;
+  if (!readTensors(options.compare, expected, error))
+    return complain(error);
+  Table table({"output", "type", ">largest", ">relative L2", ">out", ""});
+  Json rows = Json::array();
+  std::vector<std::pair<const Tensor *, const Tensor *>> pairs;
+  std::vector<Difference> differences;
+  bool pass = true;
+  for (const Tensor &output : outputs) {
+    const Tensor *reference =
+        findExpected(expected, output, outputs.size() == 1);
+    if (!reference)
+      continue;
+    if (reference->dims != output.dims)
+      return complain("output '" + output.name + "' is " + output.type() +
+                      " and " + reference->type() + " in '" + options.compare +
+                      "'");
+    Difference difference = differ(options, output, *reference);
+    pass &= difference.pass;
+    table.add({output.name, output.type(), text("%.3g", difference.largest),
+               text("%.3g", difference.relative),
+               std::to_string(difference.wrong),
+               difference.pass ? "ok" : "DIFFERENT"});
+    Json row = {{"name", output.name},
+                {"largest", difference.largest},
+                {"relative_l2", difference.relative},
+                {"out_of_tolerance", difference.wrong},
+                {"pass", difference.pass}};
+    if (output.count())
+      row["worst"] = {{"element", output.position(difference.worst)},
+                      {"got", output.at(difference.worst)},
+                      {"expected", reference->at(difference.worst)}};
+    rows.push_back(std::move(row));
+    pairs.push_back({&output, reference});
+    differences.push_back(difference);
+  }
+  if (pairs.empty())
+    return complain("'" + options.compare +
+                    "' has none of the model's outputs");
+  if (options.json) {
+    puts(Json({{"pass", pass}, {"outputs", std::move(rows)}}).dump().c_str());
+    return pass;
+  }
+  table.print();
+  for (size_t i = 0; i < pairs.size(); ++i)
+    describe(*pairs[i].first, *pairs[i].second, differences[i]);
+  return pass;
+}

@@ -1,0 +1,24 @@
+//===- Files.h - Tensors in files -----------------------------------------===//
+
+#ifndef FRIT_RUN_FILES_H
+#define FRIT_RUN_FILES_H
+
+#include "Tensor.h"
+
+namespace frit::run {
+
+/// Reads all tensors of a .npy, .npz, .safetensors or ONNX .pb file, told apart
+/// by their contents. One from a .npy has no name. False, with what is wrong in
+/// `error`, where that fails; the file may be damaged in any way.
+bool readTensors(const std::string &path, std::vector<Tensor> &tensors,
+                 std::string &error);
+
+/// Writes a .npy, where `path` ends so and there is one tensor, or an .npz.
+/// What numpy has no type for is widened to float32. Leaves nothing behind
+/// where it fails.
+bool writeTensors(const std::string &path, const std::vector<Tensor> &tensors,
+                  std::string &error);
+
+} // namespace frit::run
+
+#endif // FRIT_RUN_FILES_H

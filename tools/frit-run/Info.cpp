@@ -1,0 +1,147 @@
+//===- Info.cpp - Describe a model ----------------------------------------===//
+
+#include "Session.h"
+#include "Table.h"
+
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+using namespace frit;
+using namespace frit::run;
+using Json = nlohmann::ordered_json;
+
+static std::string typeOf(const frit_tensor_info &info) {
+  return formatType(info.dtype, info.rank, info.dims);
+}
+
+static Json tensorsJson(const Session &session, bool inputs) {
+  Json list = Json::array();
+  uint32_t count =
+      inputs ? session.module.inputCount() : session.module.outputCount();
+  for (uint32_t i = 0; i < count; ++i) {
+    frit_tensor_info info =
+        inputs ? session.module.input(i) : session.module.output(i);
+    list.push_back(
+        {{"name", info.name},
+         {"dtype", frit_dtype_name(info.dtype)},
+         {"shape", std::vector<int64_t>(info.dims, info.dims + info.rank)},
+         {"bytes", info.bytes}});
+  }
+  return list;
+}
+
+/// What computes each library step of the chosen target.
+static Json picksJson(const Session &session) {
+  Json picks = Json::array();
+  frit_context *context = session.context.get();
+  for (uint32_t i = 0; i < frit_context_step_count(context); ++i) {
+    frit_step_info step;
+    if (frit_context_step(context, i, &step) == FRIT_OK &&
+        (step.kind[0] == 'g' || !strcmp(step.kind, "conv")))
+      picks.push_back({{"step", i},
+                       {"kind", step.kind},
+                       {"node", step.node},
+                       {"pick", step.kernel}});
+  }
+  return picks;
+}
+
+static Json targetsJson(const Session &session) {
+  Json list = Json::array();
+  for (uint32_t i = 0; i < session.module.targetCount(); ++i) {
+    frit_target_info target = session.module.target(i);
+    Json entry = {{"arch", target.arch},
+                  {"chosen", bool(target.chosen)},
+                  {"steps", target.steps},
+                  {"kernels_per_call", target.launches},
+                  {"library_calls", target.library_calls},
+                  {"copies", target.copies},
+                  {"prepare_steps", target.prepare_steps},
+                  {"arena_bytes", target.arena_bytes},
+                  {"arena_lower_bound", target.arena_lower_bound},
+                  {"prepared_bytes", target.prepared_bytes},
+                  {"cubin_bytes", target.cubin_bytes},
+                  {"ptx_bytes", target.ptx_bytes}};
+    if (target.chosen && session.context.get())
+      entry["picks"] = picksJson(session);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+static void printJson(const Session &session) {
+  frit_device_info device = session.module.device();
+  Json result = {
+      {"model", session.module.name()},
+      {"inputs", tensorsJson(session, true)},
+      {"outputs", tensorsJson(session, false)},
+      {"weights_bytes", frit_module_weight_bytes(session.module.get())},
+      {"targets", targetsJson(session)},
+      {"device",
+       {{"name", device.device},
+        {"description", device.name},
+        {"memory_bytes", device.memory_bytes},
+        {"free_bytes", device.free_bytes},
+        {"module_bytes", device.module_bytes},
+        {"threads", device.threads}}}};
+  puts(result.dump(2).c_str());
+}
+
+static void printPicks(const Session &session) {
+  frit_context *context = session.context.get();
+  Table table({"step", "node", "runs on"});
+  bool any = false;
+  for (const auto &pick : picksJson(session)) {
+    any = true;
+    table.add({pick["kind"].get<std::string>(), pick["node"].get<std::string>(),
+               pick["pick"].get<std::string>()});
+  }
+  if (!context || !any)
+    return;
+  puts("\nlibrary calls");
+  table.print();
+}
+
+static void printTables(const Session &session) {
+  const Module &module = session.module;
+  printf("%s: %s of weights\n\n", module.name(),
+         formatBytes(frit_module_weight_bytes(module.get())).c_str());
+  Table tensors({"", "name", "type", ">bytes"});
+  for (uint32_t i = 0; i < module.inputCount(); ++i)
+    tensors.add({"input", module.input(i).name, typeOf(module.input(i)),
+                 formatBytes(module.input(i).bytes)});
+  for (uint32_t i = 0; i < module.outputCount(); ++i)
+    tensors.add({"output", module.output(i).name, typeOf(module.output(i)),
+                 formatBytes(module.output(i).bytes)});
+  tensors.print();
+  puts("");
+  Table targets({"target", ">kernels", ">library calls", ">copies", ">arena",
+                 ">lower bound", ">prepared", ">cubin", ">PTX", ""});
+  for (uint32_t i = 0; i < module.targetCount(); ++i) {
+    frit_target_info target = module.target(i);
+    targets.add(
+        {target.arch, std::to_string(target.launches),
+         std::to_string(target.library_calls), std::to_string(target.copies),
+         formatBytes(target.arena_bytes), formatBytes(target.arena_lower_bound),
+         formatBytes(target.prepared_bytes), formatBytes(target.cubin_bytes),
+         formatBytes(target.ptx_bytes), target.chosen ? "<- runs here" : ""});
+  }
+  targets.print();
+  frit_device_info device = module.device();
+  if (!*device.name)
+    return;
+  printf("\n%s: %s, %s, %s free; the module holds %s\n", device.device,
+         device.name, formatBytes(device.memory_bytes).c_str(),
+         formatBytes(device.free_bytes).c_str(),
+         formatBytes(device.module_bytes).c_str());
+  printPicks(session);
+}
+
+int frit::run::info(Session &session) {
+  if (session.options.json)
+    printJson(session);
+  else
+    printTables(session);
+  return 0;
+}

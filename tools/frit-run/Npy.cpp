@@ -1,0 +1,139 @@
+//===- Npy.cpp - numpy's file format --------------------------------------===//
+//
+// A magic string, a version, and a Python dictionary in text: the type, the
+// order of the elements and the shape. Then the elements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bytes.h"
+
+#include <cstdlib>
+
+using namespace frit::run;
+
+namespace {
+struct NumpyType {
+  const char *name; ///< without the byte order
+  frit_dtype dtype;
+};
+} // namespace
+
+/// "V2" is how ml_dtypes' bfloat16 is written.
+static const NumpyType numpyTypes[] = {
+    {"f4", FRIT_F32}, {"f8", FRIT_F64}, {"f2", FRIT_F16}, {"V2", FRIT_BF16},
+    {"i1", FRIT_I8},  {"i2", FRIT_I16}, {"i4", FRIT_I32}, {"i8", FRIT_I64},
+    {"u1", FRIT_U8},  {"u2", FRIT_U16}, {"u4", FRIT_U32}, {"u8", FRIT_U64},
+    {"b1", FRIT_BOOL}};
+
+/// What follows `'key':` in the header, without leading blanks.
+static std::string_view valueOf(std::string_view header, std::string_view key) {
+  size_t at = header.find("'" + std::string(key) + "':");
+  if (at == header.npos)
+    return {};
+  header.remove_prefix(at + key.size() + 3);
+  header.remove_prefix(std::min(header.find_first_not_of(' '), header.size()));
+  return header;
+}
+
+static bool parseShape(std::string_view text, std::vector<int64_t> &dims) {
+  if (text.empty() || text[0] != '(')
+    return false;
+  size_t close = text.find(')');
+  if (close == text.npos)
+    return false;
+  std::string inner(text.substr(1, close - 1));
+  const char *at = inner.c_str();
+  while (true) {
+    at += strspn(at, " ,");
+    if (!*at)
+      return true;
+    char *end;
+    dims.push_back(strtoll(at, &end, 10));
+    if (end == at || dims.back() < 0 || dims.size() > 64)
+      return false;
+    at = end;
+  }
+}
+
+bool frit::run::readNpy(Bytes bytes, Tensor &tensor, std::string &error) {
+  Reader reader(bytes);
+  error = "it is no whole .npy file";
+  if (asText(reader.take(6)) != "\x93NUMPY")
+    return false;
+  uint8_t major = reader.number<uint8_t>();
+  reader.number<uint8_t>();
+  uint64_t length =
+      major == 1 ? reader.number<uint16_t>() : reader.number<uint32_t>();
+  std::string_view header = asText(reader.take(length));
+  if (reader.failed)
+    return false;
+
+  std::string_view descr = valueOf(header, "descr");
+  if (descr.size() < 5 || descr[0] != '\'') {
+    error = "its elements are structures; frit reads plain arrays";
+    return false;
+  }
+  std::string_view type = descr.substr(2, 2);
+  const NumpyType *found = nullptr;
+  for (const NumpyType &candidate : numpyTypes)
+    if (type == candidate.name && descr[4] == '\'' && descr[1] != '>')
+      found = &candidate;
+  if (!found) {
+    error = "frit does not read elements of type " +
+            std::string(descr.substr(0, descr.find('\'', 1) + 1));
+    return false;
+  }
+  tensor.dtype = found->dtype;
+  tensor.dims.clear();
+  if (!parseShape(valueOf(header, "shape"), tensor.dims))
+    return false;
+  if (valueOf(header, "fortran_order").starts_with("True") &&
+      tensor.dims.size() > 1) {
+    error = "it is in Fortran order; save numpy.ascontiguousarray of it";
+    return false;
+  }
+  uint64_t size = frit_dtype_size(tensor.dtype);
+  for (int64_t dim : tensor.dims)
+    if (__builtin_mul_overflow(size, uint64_t(dim), &size))
+      return false;
+  Bytes data = reader.take(size);
+  if (reader.failed)
+    return false;
+  tensor.data.assign(data.begin(), data.end());
+  return true;
+}
+
+std::vector<uint8_t> frit::run::makeNpy(const Tensor &tensor) {
+  const Tensor *written = &tensor;
+  Tensor widened;
+  if (tensor.dtype == FRIT_BF16 || tensor.dtype >= FRIT_F8E4M3) {
+    widened.dtype = FRIT_F32;
+    widened.dims = tensor.dims;
+    widened.data.resize(tensor.count() * 4);
+    for (uint64_t i = 0, count = tensor.count(); i < count; ++i)
+      widened.set(i, tensor.at(i));
+    written = &widened;
+  }
+  const char *type = "f4";
+  for (const NumpyType &candidate : numpyTypes)
+    if (candidate.dtype == written->dtype)
+      type = candidate.name;
+  std::string shape;
+  for (int64_t dim : written->dims)
+    shape += std::to_string(dim) + ", ";
+  if (written->dims.size() > 1)
+    shape.resize(shape.size() - 2);
+  const char *order = frit_dtype_size(written->dtype) == 1 ? "|" : "<";
+  std::string header = std::string("{'descr': '") + order + type +
+                       "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  // The elements start at a multiple of 64 bytes, after a line's end.
+  while ((10 + header.size() + 1) % 64)
+    header += ' ';
+  header += '\n';
+  std::vector<uint8_t> bytes = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+  bytes.push_back(uint8_t(header.size() & 0xff));
+  bytes.push_back(uint8_t(header.size() >> 8));
+  bytes.insert(bytes.end(), header.begin(), header.end());
+  bytes.insert(bytes.end(), written->data.begin(), written->data.end());
+  return bytes;
+}

@@ -1,0 +1,43 @@
+//===- Options.h - The command line of frit-run ---------------------------===//
+
+#ifndef FRIT_RUN_OPTIONS_H
+#define FRIT_RUN_OPTIONS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace frit::run {
+
+struct Options {
+  std::string model;
+  std::string device; ///< empty: the default
+  std::string weights;
+  std::vector<std::string> inputs;
+  std::string output;
+  uint32_t threads = 0;
+  bool noGraph = false, noCublas = false, noCudnn = false;
+  bool verbose = false, json = false;
+
+  std::string compare;
+  double rtol = 1e-4, atol = 1e-5;
+  double l2 = -1; ///< where not negative, the only limit
+
+  bool bench = false;
+  double warmup = 0.2, duration = 3; ///< seconds
+  uint64_t iterations = 0;           ///< 0: as many as `duration` has room for
+  bool noTransfers = false;
+
+  bool info = false;
+  bool profile = false;
+  std::string trace;
+};
+
+enum class Parsed { run, helped, wrong };
+
+/// Reads the command line. Prints help or what is wrong with it.
+Parsed parseOptions(int count, char **arguments, Options &options);
+
+} // namespace frit::run
+
+#endif // FRIT_RUN_OPTIONS_H

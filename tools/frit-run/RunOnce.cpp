@@ -1,0 +1,81 @@
+//===- RunOnce.cpp - Run a model once and show what it says ---------------===//
+
+#include "Files.h"
+#include "Session.h"
+#include "Table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+using namespace frit::run;
+using Json = nlohmann::ordered_json;
+
+/// Elements shown of an output.
+static constexpr uint64_t kShown = 6;
+
+static std::string formatElement(const Tensor &tensor, uint64_t index) {
+  bool isFloat = tensor.dtype <= FRIT_BF16 || tensor.dtype >= FRIT_F8E4M3;
+  return text(isFloat ? "%.5g" : "%.0f", tensor.at(index));
+}
+
+static void showOutputs(const Session &session) {
+  Table table({"output", "type", "min", "max", "values"});
+  for (const Tensor &tensor : session.outputs) {
+    uint64_t count = tensor.count(), least = 0, most = 0;
+    for (uint64_t i = 1; i < count; ++i) {
+      if (tensor.at(i) < tensor.at(least))
+        least = i;
+      if (tensor.at(i) > tensor.at(most))
+        most = i;
+    }
+    std::string values;
+    for (uint64_t i = 0; i < std::min(count, kShown); ++i)
+      values += (i ? ", " : "") + formatElement(tensor, i);
+    auto extreme = [&](uint64_t at) {
+      return count ? formatElement(tensor, at) + " at " + tensor.position(at)
+                   : std::string("-");
+    };
+    table.add({tensor.name, tensor.type(), extreme(least), extreme(most),
+               values + (count > kShown ? ", …" : "")});
+  }
+  table.print();
+}
+
+static void printJson(const Session &session) {
+  Json outputs = Json::array();
+  for (const Tensor &tensor : session.outputs) {
+    Json values = Json::array();
+    for (uint64_t i = 0, count = std::min<uint64_t>(tensor.count(), 1000);
+         i < count; ++i)
+      values.push_back(tensor.at(i));
+    outputs.push_back({{"name", tensor.name},
+                       {"type", tensor.type()},
+                       {"first_values", std::move(values)}});
+  }
+  frit_device_info device = session.module.device();
+  puts(Json({{"device", device.device}, {"outputs", std::move(outputs)}})
+           .dump()
+           .c_str());
+}
+
+int frit::run::runOnce(Session &session) {
+  const Options &options = session.options;
+  if (!session.run())
+    return 1;
+  if (!options.output.empty()) {
+    std::string error;
+    if (!writeTensors(options.output, session.outputs, error)) {
+      complain(error);
+      return 1;
+    }
+  }
+  if (!options.compare.empty())
+    return compare(options, session.outputs) ? 0 : 1;
+  if (options.json)
+    printJson(session);
+  else if (options.output.empty())
+    showOutputs(session);
+  return 0;
+}

@@ -1,0 +1,34 @@
+//===- Table.h - Tables and figures for a terminal ------------------------===//
+
+#ifndef FRIT_RUN_TABLE_H
+#define FRIT_RUN_TABLE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace frit::run {
+
+/// Rows of texts in columns as wide as their widest one. A column whose title
+/// starts with '>' is aligned to the right.
+class Table {
+public:
+  explicit Table(std::vector<std::string> titles);
+  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
+  void print() const;
+
+private:
+  std::vector<bool> right;
+  std::vector<std::vector<std::string>> rows;
+};
+
+[[gnu::format(printf, 1, 2)]] std::string text(const char *pattern, ...);
+
+/// "3.2 MiB"
+std::string formatBytes(uint64_t bytes);
+/// "1.234 ms", from milliseconds.
+std::string formatTime(double milliseconds);
+
+} // namespace frit::run
+
+#endif // FRIT_RUN_TABLE_H

@@ -1,0 +1,283 @@
+//===- Tensor.cpp - Tensors of frit-run in host memory --------------------===//
+
+#include "Tensor.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+using namespace frit::run;
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A binary float format of 8 or 16 bits.
+struct Format {
+  int exponentBits, mantissaBits;
+  bool infinities; ///< false: the top exponent holds numbers, and one NaN
+};
+} // namespace
+
+static Format formatOf(frit_dtype dtype) {
+  switch (dtype) {
+  case FRIT_F16:
+    return {5, 10, true};
+  case FRIT_BF16:
+    return {8, 7, true};
+  case FRIT_F8E4M3:
+    return {4, 3, false};
+  default:
+    return {5, 2, true};
+  }
+}
+
+static double decode(unsigned bits, Format format) {
+  int bias = (1 << (format.exponentBits - 1)) - 1;
+  int top = (1 << format.exponentBits) - 1;
+  unsigned mantissa = bits & ((1u << format.mantissaBits) - 1);
+  int exponent = int(bits >> format.mantissaBits) & top;
+  double sign =
+      bits >> (format.exponentBits + format.mantissaBits) & 1 ? -1 : 1;
+  unsigned allOnes = (1u << format.mantissaBits) - 1;
+  if (exponent == top && format.infinities)
+    return mantissa ? NAN : sign * INFINITY;
+  if (exponent == top && mantissa == allOnes)
+    return NAN;
+  if (exponent == 0)
+    return sign * std::ldexp(mantissa, 1 - bias - format.mantissaBits);
+  return sign * std::ldexp(mantissa + (1u << format.mantissaBits),
+                           exponent - bias - format.mantissaBits);
+}
+
+/// To the nearest, ties to even; what is too large becomes an infinity, or the
+/// NaN where there is none.
+static unsigned encode(double value, Format format) {
+  int bias = (1 << (format.exponentBits - 1)) - 1;
+  unsigned top = (1u << format.exponentBits) - 1;
+  unsigned sign = unsigned(std::signbit(value))
+                  << (format.exponentBits + format.mantissaBits);
+  unsigned ones = (1u << format.mantissaBits) - 1;
+  unsigned notANumber = sign | top << format.mantissaBits | ones;
+  unsigned infinity =
+      format.infinities ? sign | top << format.mantissaBits : notANumber;
+  value = std::fabs(value);
+  if (std::isnan(value))
+    return notANumber;
+  if (std::isinf(value))
+    return infinity;
+  int exponent = value == 0 ? -bias : std::max(std::ilogb(value), 1 - bias);
+  if (value == 0)
+    return sign;
+  // Rounding may carry into the exponent, which is what the addition does.
+  unsigned mantissa = unsigned(
+      std::nearbyint(std::ldexp(value, format.mantissaBits - exponent)));
+  unsigned bits =
+      (unsigned(exponent + bias - 1) << format.mantissaBits) + mantissa;
+  unsigned limit = format.infinities ? top << format.mantissaBits
+                                     : (top << format.mantissaBits) + ones;
+  return bits >= limit ? infinity : sign | bits;
+}
+
+template <typename T> static double load(const uint8_t *from) {
+  T value;
+  memcpy(&value, from, sizeof value);
+  return double(value);
+}
+
+template <typename T> static void store(uint8_t *to, T value) {
+  memcpy(to, &value, sizeof value);
+}
+
+double Tensor::at(uint64_t index) const {
+  const uint8_t *from = data.data() + index * frit_dtype_size(dtype);
+  switch (dtype) {
+  case FRIT_F32:
+    return load<float>(from);
+  case FRIT_F64:
+    return load<double>(from);
+  case FRIT_F16:
+  case FRIT_BF16:
+    return decode(unsigned(load<uint16_t>(from)), formatOf(dtype));
+  case FRIT_F8E4M3:
+  case FRIT_F8E5M2:
+    return decode(*from, formatOf(dtype));
+  case FRIT_I8:
+    return load<int8_t>(from);
+  case FRIT_I16:
+    return load<int16_t>(from);
+  case FRIT_I32:
+    return load<int32_t>(from);
+  case FRIT_I64:
+    return load<int64_t>(from);
+  case FRIT_U8:
+  case FRIT_BOOL:
+    return *from;
+  case FRIT_U16:
+    return load<uint16_t>(from);
+  case FRIT_U32:
+    return load<uint32_t>(from);
+  case FRIT_U64:
+    return load<uint64_t>(from);
+  }
+  return NAN;
+}
+
+void Tensor::set(uint64_t index, double value) {
+  uint8_t *to = data.data() + index * frit_dtype_size(dtype);
+  switch (dtype) {
+  case FRIT_F32:
+    return store(to, float(value));
+  case FRIT_F64:
+    return store(to, value);
+  case FRIT_F16:
+  case FRIT_BF16:
+    return store(to, uint16_t(encode(value, formatOf(dtype))));
+  case FRIT_F8E4M3:
+  case FRIT_F8E5M2:
+    return store(to, uint8_t(encode(value, formatOf(dtype))));
+  case FRIT_BOOL:
+    return store(to, uint8_t(value != 0));
+  case FRIT_I8:
+  case FRIT_U8:
+    return store(to, uint8_t(int64_t(value)));
+  case FRIT_I16:
+  case FRIT_U16:
+    return store(to, uint16_t(int64_t(value)));
+  case FRIT_I32:
+  case FRIT_U32:
+    return store(to, uint32_t(int64_t(value)));
+  case FRIT_I64:
+  case FRIT_U64:
+    return store(to, int64_t(value));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+std::string frit::run::formatType(frit_dtype dtype, uint32_t rank,
+                                  const int64_t *dims) {
+  std::string text;
+  for (uint32_t i = 0; i < rank; ++i)
+    text += std::to_string(dims[i]) + "x";
+  return text + frit_dtype_name(dtype);
+}
+
+std::string Tensor::type() const {
+  return formatType(dtype, uint32_t(dims.size()), dims.data());
+}
+
+std::string Tensor::position(uint64_t index) const {
+  std::string text;
+  for (size_t i = dims.size(); i-- > 0;) {
+    uint64_t size = uint64_t(dims[i]);
+    text = std::to_string(index % size) + (text.empty() ? "" : ", ") + text;
+    index /= size;
+  }
+  return "[" + text + "]";
+}
+
+frit_tensor Tensor::bind() {
+  return {name.c_str(),          data.data(), dtype,
+          uint32_t(dims.size()), dims.data(), FRIT_HOST};
+}
+
+bool frit::run::parseType(const std::string &text, frit_dtype &dtype,
+                          std::vector<int64_t> &dims) {
+  dims.clear();
+  size_t at = 0;
+  while (at < text.size() && isdigit(static_cast<unsigned char>(text[at]))) {
+    char *end;
+    long long size = strtoll(text.c_str() + at, &end, 10);
+    if (*end != 'x')
+      return false;
+    dims.push_back(size);
+    at = size_t(end - text.c_str()) + 1;
+  }
+  for (int value = FRIT_F32; value <= FRIT_F8E5M2; ++value)
+    if (text.substr(at) == frit_dtype_name(frit_dtype(value))) {
+      dtype = frit_dtype(value);
+      return true;
+    }
+  return false;
+}
+
+bool frit::run::allocate(Tensor &tensor) {
+  uint64_t bytes = frit_dtype_size(tensor.dtype);
+  for (int64_t size : tensor.dims)
+    if (size < 0 || __builtin_mul_overflow(bytes, uint64_t(size), &bytes) ||
+        bytes > (uint64_t(1) << 40))
+      return false;
+  tensor.data.assign(bytes, 0);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Random data
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// SplitMix64: the same numbers on every machine.
+struct Generator {
+  uint64_t state;
+
+  uint64_t next() {
+    uint64_t value = state += 0x9e3779b97f4a7c15ull;
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebull;
+    return value ^ (value >> 31);
+  }
+  /// In [0, 1).
+  double uniform() { return double(next() >> 11) * 0x1p-53; }
+  /// By the transform of Box and Muller.
+  double normal() {
+    double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    return radius * std::cos(6.283185307179586 * uniform());
+  }
+};
+} // namespace
+
+bool frit::run::parseRandom(const std::string &text, RandomSpec &spec) {
+  if (text.rfind("random", 0) != 0)
+    return false;
+  const char *at = text.c_str() + 6;
+  char *end;
+  if (*at == ':') {
+    spec.seed = strtoull(++at, &end, 10);
+    if (end == at)
+      return false;
+    at = end;
+  }
+  if (*at == ':') {
+    size_t dots = text.find("..", size_t(at - text.c_str()));
+    if (dots == text.npos)
+      return false;
+    std::string low(at + 1, text.c_str() + dots), high = text.substr(dots + 2);
+    spec.low = strtod(low.c_str(), &end);
+    if (low.empty() || *end)
+      return false;
+    spec.high = strtod(high.c_str(), &end);
+    if (high.empty() || *end || !(spec.low < spec.high))
+      return false;
+    spec.hasRange = true;
+    return true;
+  }
+  return *at == '\0';
+}
+
+void frit::run::fillRandom(Tensor &tensor, const RandomSpec &spec) {
+  Generator generator{spec.seed};
+  bool floats = tensor.dtype <= FRIT_BF16 || tensor.dtype >= FRIT_F8E4M3;
+  double low = spec.hasRange ? spec.low : 0;
+  double high = spec.hasRange ? spec.high : 2;
+  for (uint64_t i = 0, count = tensor.count(); i < count; ++i) {
+    double value = floats && !spec.hasRange
+                       ? generator.normal()
+                       : low + (high - low) * generator.uniform();
+    tensor.set(i, floats ? value : std::floor(value));
+  }
+}
