@@ -39,21 +39,26 @@ template <class P> struct ConvIndex {
   static constexpr int kTaps = kChannels * P::r * P::s;
   static constexpr int64_t kPixels = int64_t(P::n) * P::p * P::q;
 
+  using Offset = OffsetIn<largest(int64_t(P::n) * P::c * P::h * P::w,
+                                  int64_t(P::k) * kTaps, kPixels *P::k)>;
+  /// Counts pixels, and a tile beyond the last.
+  using Pixel = OffsetIn<kPixels + 128>;
+
   int group;
 
   /// Where a pixel of y looks in x: its image and the first tap's corner.
   struct Window {
     int image, row, col;
   };
-  __device__ static Window windowOf(int64_t pixel) {
-    int64_t line = pixel / P::q;
+  __device__ static Window windowOf(Pixel pixel) {
+    Pixel line = pixel / P::q;
     return {int(line / P::p), int(line % P::p) * P::strideH - P::padTop,
             int(pixel % P::q) * P::strideW - P::padLeft};
   }
 
   /// The element of x under a tap, or -1 in the padding. Taps are counted as
   /// they lie in w: the channel fastest in channels-last, else slowest.
-  __device__ int64_t input(const Window &at, int tap) const {
+  __device__ Offset input(const Window &at, int tap) const {
     int channel = P::channelsLast ? tap % kChannels : tap / (P::r * P::s);
     int cell = P::channelsLast ? tap / kChannels : tap % (P::r * P::s);
     int row = at.row + cell / P::s * P::dilationH;
@@ -62,22 +67,21 @@ template <class P> struct ConvIndex {
       return -1;
     channel += group * kChannels;
     return P::channelsLast
-               ? ((int64_t(at.image) * P::h + row) * P::w + col) * P::c +
-                     channel
-               : ((int64_t(at.image) * P::c + channel) * P::h + row) * P::w +
+               ? ((Offset(at.image) * P::h + row) * P::w + col) * P::c + channel
+               : ((Offset(at.image) * P::c + channel) * P::h + row) * P::w +
                      col;
   }
 
-  __device__ int64_t weight(int filter, int tap) const {
-    return (int64_t(group) * kFilters + filter) * kTaps + tap;
+  __device__ Offset weight(int filter, int tap) const {
+    return (Offset(group) * kFilters + filter) * kTaps + tap;
   }
 
-  __device__ int64_t output(int64_t pixel, int filter) const {
+  __device__ Offset output(Pixel pixel, int filter) const {
     constexpr int area = P::p * P::q;
     filter += group * kFilters;
     return P::channelsLast
-               ? pixel * P::k + filter
-               : (pixel / area * P::k + filter) * area + pixel % area;
+               ? Offset(pixel) * P::k + filter
+               : (Offset(pixel / area) * P::k + filter) * area + pixel % area;
   }
 };
 
@@ -94,15 +98,15 @@ template <class P>
 __device__ inline void
 convTile(const typename P::T *x, const typename P::T *w,
          const typename P::T *bias, const typename P::T *r, typename P::T *y,
-         int group, int64_t firstPixel, int firstFilter) {
+         int group, typename ConvIndex<P>::Pixel firstPixel, int firstFilter) {
   using Index = ConvIndex<P>;
   using Acc = SumOf<typename P::T>;
   const Index index = {group};
   auto loadPixel = [&](int m, int tap) {
-    int64_t pixel = firstPixel + m;
+    typename Index::Pixel pixel = firstPixel + m;
     if (pixel >= Index::kPixels || tap >= Index::kTaps)
       return Acc(0);
-    int64_t at = index.input(Index::windowOf(pixel), tap);
+    auto at = index.input(Index::windowOf(pixel), tap);
     return at < 0 ? Acc(0) : Acc(load(x[at]));
   };
   auto loadFilter = [&](int n, int tap) {
@@ -112,11 +116,11 @@ convTile(const typename P::T *x, const typename P::T *w,
     return Acc(load(w[index.weight(filter, tap)]));
   };
   auto emit = [&](int m, int n, Acc sum) {
-    int64_t pixel = firstPixel + m;
+    typename Index::Pixel pixel = firstPixel + m;
     int filter = firstFilter + n;
     if (pixel >= Index::kPixels || filter >= Index::kFilters)
       return;
-    int64_t at = index.output(pixel, filter);
+    auto at = index.output(pixel, filter);
     finishElement<typename P::Epilogue>(
         sum, bias ? bias + group * Index::kFilters + filter : nullptr,
         r ? r + at : nullptr, y + at);
@@ -138,11 +142,13 @@ template <class P>
 __device__ inline void
 convTileMma(const typename P::T *x, const typename P::T *w,
             const typename P::T *bias, const typename P::T *r, typename P::T *y,
-            int group, int64_t firstPixel, int firstFilter) {
+            int group, typename ConvIndex<P>::Pixel firstPixel,
+            int firstFilter) {
   using Index = ConvIndex<P>;
   const Index index = {group};
   auto copyPixel = [&](void *to, int m, int tap) {
-    int64_t pixel = firstPixel + m, at = -1;
+    typename Index::Pixel pixel = firstPixel + m;
+    typename Index::Offset at = -1;
     if (pixel < Index::kPixels && tap < Index::kTaps)
       at = index.input(Index::windowOf(pixel), tap);
     copyAsync(to, x + (at < 0 ? 0 : at), at < 0 ? 0 : 16);
@@ -154,11 +160,11 @@ convTileMma(const typename P::T *x, const typename P::T *w,
               inside ? 16 : 0);
   };
   auto emit = [&](int m, int n, float(&pair)[2]) {
-    int64_t pixel = firstPixel + m;
+    typename Index::Pixel pixel = firstPixel + m;
     int filter = firstFilter + n;
     if (pixel >= Index::kPixels || filter >= Index::kFilters)
       return;
-    int64_t at = index.output(pixel, filter);
+    auto at = index.output(pixel, filter);
     const auto *biasAt =
         bias ? bias + group * Index::kFilters + filter : nullptr;
     const auto *residualAt = r ? r + at : nullptr;
@@ -185,6 +191,7 @@ __device__ inline void conv(const typename P::T *x, const typename P::T *w,
   for (int group = blockIdx.z; group < P::groups; group += gridDim.z)
     for (int filter = blockIdx.y * P::tileN; filter < Index::kFilters;
          filter += gridDim.y * P::tileN)
+      // Counted in 64 bits: a step of the grid may go far past the last pixel.
       for (int64_t pixel = int64_t(blockIdx.x) * P::tileM;
            pixel < Index::kPixels; pixel += int64_t(gridDim.x) * P::tileM)
         if constexpr (kConvUsesMma<P>)

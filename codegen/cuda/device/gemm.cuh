@@ -16,8 +16,8 @@
 //
 // Blocks have 256 threads and need no dynamic shared memory. A good grid is
 // (ceil(n / tileN), ceil(m / tileM), batch), each within the device's limit;
-// any grid is right. Tiles of 128 pay where they leave enough blocks to fill
-// the device.
+// any grid is right. m, n and k are below 2^31. Tiles of 128 pay where they
+// leave enough blocks to fill the device.
 //
 // f16 and bf16 go to the tensor cores where lda, ldb, strideA and strideB are
 // multiples of 8; A and B must then start at multiples of 16 bytes, as buffers
@@ -46,9 +46,16 @@ template <class P>
 inline constexpr bool kGemmStoresPairs =
     P::n % 2 == 0 && P::ldd % 2 == 0 && P::strideD % 2 == 0;
 
-/// `count` elements of 16 bits that exist from `at` on: at most 8, in bytes.
-__device__ inline int pieceBytes(int64_t size, int64_t at) {
-  return at >= size ? 0 : size - at >= 8 ? 16 : int(size - at) * 2;
+/// Indexes any of the matrices, and a tile beyond their last rows.
+template <class P>
+using GemmOffset =
+    OffsetIn<largest(P::lda *((P::transposeA ? P::k : P::m) + 128),
+                     P::ldb *((P::transposeB ? P::n : P::k) + 128),
+                     P::ldd *(P::m + 128))>;
+
+/// Bytes of a piece of 8 elements from `at` on that exist, of `size` elements.
+__device__ inline int pieceBytes(int size, int at) {
+  return at >= size ? 0 : size - at >= 8 ? 16 : (size - at) * 2;
 }
 
 /// The tile of D whose corner is (row, col), on the ordinary cores.
@@ -56,26 +63,28 @@ template <class P>
 __device__ inline void gemmTile(const typename P::A *a, const typename P::B *b,
                                 const typename P::Bias *bias,
                                 const typename P::D *r, typename P::D *d,
-                                int64_t row, int64_t col) {
+                                int row, int col) {
   using Acc = SumOf<typename P::A>;
+  using Offset = GemmOffset<P>;
+  constexpr Offset lda = P::lda, ldb = P::ldb, ldd = P::ldd;
   auto loadA = [&](int m, int k) {
-    int64_t i = row + m;
+    int i = row + m;
     if (i >= P::m || k >= P::k)
       return Acc(0);
-    return Acc(load(a[P::transposeA ? k * P::lda + i : i * P::lda + k]));
+    return Acc(load(a[P::transposeA ? k * lda + i : i * lda + k]));
   };
   auto loadB = [&](int n, int k) {
-    int64_t j = col + n;
+    int j = col + n;
     if (j >= P::n || k >= P::k)
       return Acc(0);
-    return Acc(load(b[P::transposeB ? j * P::ldb + k : k * P::ldb + j]));
+    return Acc(load(b[P::transposeB ? j * ldb + k : k * ldb + j]));
   };
   auto emit = [&](int m, int n, Acc sum) {
-    int64_t i = row + m, j = col + n;
+    int i = row + m, j = col + n;
     if (i < P::m && j < P::n)
       finishElement<typename P::Epilogue>(sum, bias ? bias + j : nullptr,
-                                          r ? r + i * P::ldd + j : nullptr,
-                                          d + i * P::ldd + j);
+                                          r ? r + i * ldd + j : nullptr,
+                                          d + i * ldd + j);
   };
   multiplyTile<Acc, P::tileM, P::tileN, !P::transposeA, P::transposeB>(
       int(P::k), loadA, loadB, emit);
@@ -86,25 +95,28 @@ template <class P>
 __device__ inline void
 gemmTileMma(const typename P::A *a, const typename P::B *b,
             const typename P::Bias *bias, const typename P::D *r,
-            typename P::D *d, int64_t row, int64_t col) {
+            typename P::D *d, int row, int col) {
+  using Offset = GemmOffset<P>;
+  constexpr Offset lda = P::lda, ldb = P::ldb, ldd = P::ldd;
   // Where a piece lies wholly outside, its address is the matrix's first: a
   // copy of no bytes still wants an address that could be read.
   auto copyA = [&](void *to, int m, int k) {
-    int64_t i = row + m;
+    int i = row + m;
     int bytes = P::transposeA ? (k < P::k ? pieceBytes(P::m, i) : 0)
                               : (i < P::m ? pieceBytes(P::k, k) : 0);
-    int64_t at = P::transposeA ? k * P::lda + i : i * P::lda + k;
+    Offset at = P::transposeA ? k * lda + i : i * lda + k;
     copyAsync(to, a + (bytes ? at : 0), bytes);
   };
   auto copyB = [&](void *to, int n, int k) {
-    int64_t j = col + n;
+    int j = col + n;
     int bytes = P::transposeB ? (j < P::n ? pieceBytes(P::k, k) : 0)
                               : (k < P::k ? pieceBytes(P::n, j) : 0);
-    int64_t at = P::transposeB ? j * P::ldb + k : k * P::ldb + j;
+    Offset at = P::transposeB ? j * ldb + k : k * ldb + j;
     copyAsync(to, b + (bytes ? at : 0), bytes);
   };
   auto emit = [&](int m, int n, float(&pair)[2]) {
-    int64_t i = row + m, j = col + n, at = i * P::ldd + j;
+    int i = row + m, j = col + n;
+    Offset at = i * ldd + j;
     if (i >= P::m || j >= P::n)
       return;
     const auto *biasAt = bias ? bias + j : nullptr;
@@ -129,10 +141,10 @@ __device__ inline void gemm(const typename P::A *a, const typename P::B *b,
                             const typename P::Bias *bias,
                             const typename P::D *r, typename P::D *d) {
   for (int64_t i = blockIdx.z; i < P::batch; i += gridDim.z)
-    for (int64_t row = int64_t(blockIdx.y) * P::tileM; row < P::m;
-         row += int64_t(gridDim.y) * P::tileM)
-      for (int64_t col = int64_t(blockIdx.x) * P::tileN; col < P::n;
-           col += int64_t(gridDim.x) * P::tileN) {
+    for (int row = blockIdx.y * P::tileM; row < P::m;
+         row += gridDim.y * P::tileM)
+      for (int col = blockIdx.x * P::tileN; col < P::n;
+           col += gridDim.x * P::tileN) {
         const auto *residual = r ? r + i * P::strideD : nullptr;
         if constexpr (kGemmUsesMma<P>)
           gemmTileMma<P>(a + i * P::strideA, b + i * P::strideB, bias, residual,

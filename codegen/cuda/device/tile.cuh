@@ -56,6 +56,18 @@ template <> struct Sum<int16_t> { using Type = int32_t; };
 template <> struct Sum<uint16_t> { using Type = int32_t; };
 template <class T> using SumOf = typename Sum<T>::Type;
 
+template <bool Small> struct OffsetType { using Type = int; };
+template <> struct OffsetType<false> { using Type = int64_t; };
+
+/// An index into memory of `Elements` elements: 32 bits where they do, which
+/// halves the registers and the work of addressing.
+template <int64_t Elements>
+using OffsetIn = typename OffsetType<(Elements < 1ll << 31)>::Type;
+
+__device__ constexpr int64_t largest(int64_t a, int64_t b, int64_t c) {
+  return a > b ? (a > c ? a : c) : (b > c ? b : c);
+}
+
 /// acc + bias + residual through the epilogue; absent operands are null, which
 /// the compiler knows where this is inlined.
 template <class Epilogue, class Acc, class Bias, class D>

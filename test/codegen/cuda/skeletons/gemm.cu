@@ -24,8 +24,8 @@ struct Problem {
   static constexpr int tileM = Tile, tileN = Tile;
 };
 
-template <class P>
-__global__ void __launch_bounds__(256)
+template <class P, int Blocks = 1>
+__global__ void __launch_bounds__(256, Blocks)
     plain(const typename P::A *a, const typename P::B *b, typename P::D *d) {
   frit::gemm<P>(a, b, nullptr, nullptr, d);
 }
@@ -131,7 +131,7 @@ static void checks() {
 }
 
 #ifndef FRIT_EMULATE
-template <class P> static void benchOne(const char *name) {
+template <class P, int Blocks = 1> static void benchOne(const char *name) {
   Buffer<typename P::A> a(P::m * P::k);
   Buffer<typename P::B> b(P::k * P::n);
   Buffer<typename P::D> d(P::m * P::n);
@@ -145,6 +145,7 @@ template <class P> static void benchOne(const char *name) {
 static void benches() {
 #ifndef FRIT_EMULATE
   benchOne<Large>("gemm f16 8192^3");
+  benchOne<Large, 2>("gemm f16 8192^3, two blocks at a time");
   benchOne<LargeNT>("gemm bf16 8192^3, B transposed");
   benchOne<Problem<f16, 8192, 8192, 8192, 1, false, false, 64>>(
       "gemm f16 8192^3, tiles of 64");

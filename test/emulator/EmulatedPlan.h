@@ -1,0 +1,72 @@
+//===- EmulatedPlan.h - A CUDA target's plan, run on the host -------------===//
+//
+// What the runtime's CUDA executor does, in host memory: every step launches
+// its kernel through the library that emulate.py made, the steps meant for
+// cuBLAS or cuDNN too, whose fallback kernels are tested in that way.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_TEST_EMULATOR_EMULATEDPLAN_H
+#define FRIT_TEST_EMULATOR_EMULATEDPLAN_H
+
+#include "runtime/cpu/HostMemory.h"
+#include "runtime/exec/PlanView.h"
+#include "runtime/exec/Weights.h"
+
+#include <string>
+#include <vector>
+
+namespace frit::emulation {
+
+class EmulatedPlan {
+public:
+  EmulatedPlan() = default;
+  EmulatedPlan(const EmulatedPlan &) = delete;
+
+  /// Opens the artifact at `model` and the kernels at `kernels`, takes the
+  /// target named `arch` or else the first one for a GPU, and runs its prepare
+  /// list.
+  Status open(const std::string &model, const std::string &kernels,
+              const std::string &arch);
+
+  /// Runs the plan over `inputs`, the host memory of each; then outputs() holds
+  /// the results.
+  Status run(const std::vector<void *> &inputs);
+
+  const PlanView &plan() const { return view; }
+  void *output(size_t index) const { return outputs[index].data(); }
+  void setSeed(uint64_t seed) const;
+  /// Of the last list that was run: steps, and those with a problem.
+  size_t stepCount() const { return steps; }
+
+private:
+  using Entry = void (*)(void *const *arguments, const uint32_t grid[3],
+                         const uint32_t block[3], uint32_t sharedBytes);
+
+  /// The memory behind each space.
+  struct Memory {
+    std::vector<void *> inputs;
+    uint8_t *arena = nullptr;
+    uint64_t arenaBytes = 0;
+  };
+
+  Status runSteps(std::span<const artifact::Step> list, const Memory &memory);
+  Status runStep(const artifact::Step &step, const Memory &memory);
+  Status launch(const artifact::Step &step, std::span<void *const> arguments);
+  void *resolve(const artifact::Buffer &buffer, const Memory &memory) const;
+  Status checkArena(const artifact::Step &step, const Memory &memory) const;
+
+  PlanView view;
+  Weights weights;
+  const artifact::Target *target = nullptr;
+  void *kernels = nullptr;
+  size_t steps = 0;
+  std::vector<cpu::HostMemory> constants, outputs;
+  cpu::HostMemory prepared, arena;
+  /// The arena as it was before the step, to see what the step changed.
+  std::vector<uint8_t> before;
+};
+
+} // namespace frit::emulation
+
+#endif // FRIT_TEST_EMULATOR_EMULATEDPLAN_H
