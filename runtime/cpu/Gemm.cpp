@@ -14,9 +14,16 @@ using artifact::DType;
 namespace {
 /// Up to so many rows, B is read where it lies: packing it would cost more.
 constexpr int64_t kFewRows = 8;
-/// Columns that a thread takes at a time then, and how deep: the sums of a
-/// block, or four columns of it, stay in the first level cache.
-constexpr int64_t kStreamCols = 256;
+
+/// Columns a thread takes at a time then. Contiguous ones are the faster to
+/// read the longer they are, as long as their sums stay in the first level
+/// cache.
+int64_t streamWidth(int64_t m, int64_t n, bool contiguous) {
+  if (!contiguous)
+    return 64;
+  const int64_t eighth = (n / 8 + 63) / 64 * 64;
+  return std::clamp<int64_t>(eighth, 64, std::max<int64_t>(256, 1024 / m));
+}
 
 /// One operand: element (i, k) of matrix b is at b·stride + i·outer + k·inner,
 /// where one of outer and inner is 1.
@@ -58,7 +65,7 @@ bool streamed(const MicroKernel &kernel, int64_t m, int64_t n, int64_t k,
               int64_t batch, const Operand &a, const Operand &b,
               const Output &output, ThreadPool &pool) {
   const int64_t bytes = kernel.elementBytes;
-  const int64_t cols = b.outer == 1 ? kStreamCols : kStreamCols / 4;
+  const int64_t cols = streamWidth(m, n, b.outer == 1);
   if (!pool.reserve(0, (m * (k + cols) + kernel.rows * kernel.cols) * bytes))
     return false;
   const int64_t parts = (n + cols - 1) / cols;
