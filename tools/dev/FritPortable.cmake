@@ -1,0 +1,29 @@
+# Links all but the C library statically, for tools/dev/bundle.
+#
+# LLVM's own CMake targets pull in shared libraries (LLVM itself, zlib, zstd,
+# z3, xml2), so this names its archives instead of its targets. Of all of them a
+# linker takes only the members something refers to; mold and lld need them in
+# no particular order.
+
+if(NOT MOLD)
+  message(FATAL_ERROR "The portable build needs the linker mold: tools/dev/setup")
+endif()
+
+get_property(mlir_targets GLOBAL PROPERTY MLIR_ALL_LIBS)
+set(FRIT_MLIR_LIBRARIES)
+foreach(target IN LISTS mlir_targets LLVM_AVAILABLE_LIBS)
+  if(TARGET ${target})
+    get_target_property(archive ${target} LOCATION)
+    # Packages name more libraries than they hold.
+    if(archive MATCHES "\\.a$" AND EXISTS ${archive})
+      list(APPEND FRIT_MLIR_LIBRARIES ${archive})
+    endif()
+  endif()
+endforeach()
+foreach(name z zstd)
+  find_library(FRIT_STATIC_${name} NAMES lib${name}.a REQUIRED)
+  list(APPEND FRIT_MLIR_LIBRARIES ${FRIT_STATIC_${name}})
+endforeach()
+list(APPEND FRIT_MLIR_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS})
+
+add_link_options(-static-libstdc++ -static-libgcc -Wl,--icf=all)
