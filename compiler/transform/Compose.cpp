@@ -31,16 +31,6 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Whether a value depends on constants only, by at most a few operators.
-static bool dependsOnConstants(Value value, unsigned depth = 8) {
-  Operation *op = value.getDefiningOp();
-  if (!op || depth == 0)
-    return false;
-  return llvm::all_of(op->getOperands(), [&](Value operand) {
-    return dependsOnConstants(operand, depth - 1);
-  });
-}
-
 /// A vector of channels with trailing dimensions of size 1, to broadcast
 /// against weights (channel first) or results (channel second).
 static Value besideSpatial(NNBuilder &b, Value vector, int64_t leading,

@@ -34,6 +34,12 @@ static bool isMovement(Operation *op) {
              TriluOp>(op);
 }
 
+static bool widens(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  return cast && tensorType(cast.getX()).getElementTypeBitWidth() <
+                     tensorType(cast.getY()).getElementTypeBitWidth();
+}
+
 /// The one operator that reads `op`, or null.
 static Operation *onlyReader(Operation *op) {
   Operation *reader = nullptr;
@@ -116,7 +122,6 @@ const char *FusionGroups::epilogueObstacle(const Group &from,
   SmallVector<Operation *> fused;
   for (unsigned member : from.members)
     fused.push_back(ops[member]);
-  assert(!fused.empty() && "a group has operators");
   Operation *next = ops[to.members.front()];
   // What an epilogue passes on is never stored.
   if (onlyReader(fused.back()) != next)
@@ -255,32 +260,44 @@ void FusionGroups::merge(unsigned from, unsigned to) {
   producer.members.clear();
 }
 
-void FusionGroups::join() {
-  for (unsigned index = 0; index < ops.size(); ++index) {
-    if (groups[index].kind == Kind::view || groups[index].kind == Kind::alone)
+void FusionGroups::joinProducers(unsigned index) {
+  SmallVector<unsigned> candidates;
+  for (Value operand : ops[index]->getOperands())
+    if (Operation *def = operand.getDefiningOp(); indices.contains(def))
+      candidates.push_back(indices.lookup(def));
+  // An epilogue saves the most, and only a lone operator can become one; then
+  // the nearest producers.
+  llvm::sort(candidates, [&](unsigned x, unsigned y) {
+    auto rank = [&](unsigned i) {
+      return std::pair(groups[groupOf[i]].kind == Kind::anchored, i);
+    };
+    return rank(x) > rank(y);
+  });
+  candidates.erase(llvm::unique(candidates), candidates.end());
+  for (unsigned producer : candidates) {
+    unsigned from = groupOf[producer], to = groupOf[index];
+    if (from == to)
       continue;
-    SmallVector<unsigned> candidates;
-    for (Value operand : ops[index]->getOperands())
-      if (Operation *def = operand.getDefiningOp(); indices.contains(def))
-        candidates.push_back(indices.lookup(def));
-    // An epilogue saves the most, and only a lone operator can become one;
-    // then the nearest producers.
-    llvm::sort(candidates, [&](unsigned x, unsigned y) {
-      auto rank = [&](unsigned i) {
-        return std::pair(groups[groupOf[i]].kind == Kind::anchored, i);
-      };
-      return rank(x) > rank(y);
-    });
-    for (unsigned producer : candidates) {
-      unsigned from = groupOf[producer], to = groupOf[index];
-      if (from == to)
-        continue;
-      if (const char *reason = obstacle(from, to))
-        refused.push_back({ops[producer], ops[index], reason});
-      else
-        merge(from, to);
-    }
+    if (const char *reason = obstacle(from, to))
+      refused.push_back({ops[producer], ops[index], reason});
+    else
+      merge(from, to);
   }
+}
+
+void FusionGroups::join() {
+  SmallVector<unsigned> deferred;
+  for (unsigned index = 0; index < ops.size(); ++index) {
+    Kind kind = groups[groupOf[index]].kind;
+    if (kind == Kind::view || kind == Kind::alone)
+      continue;
+    if (widens(ops[index]))
+      deferred.push_back(index);
+    else
+      joinProducers(index);
+  }
+  for (unsigned index : deferred)
+    joinProducers(index);
 }
 
 //===----------------------------------------------------------------------===//

@@ -48,7 +48,9 @@ public:
   /// Every operator of the block but constants, each on its own.
   FusionGroups(mlir::Block &block, const nn::Target &target);
 
-  /// Joins groups greedily.
+  /// Joins groups greedily. A cast to a wider type would rather join its
+  /// reader, as then the narrow value is what is stored; it joins its producer
+  /// when all others are done.
   void join();
 
   /// The operators of every group, in program order; the groups in an order in
@@ -69,6 +71,7 @@ private:
   };
 
   Group single(unsigned index) const;
+  void joinProducers(unsigned index);
   /// The groups whose results the operators of `group` read, but itself.
   llvm::SmallVector<unsigned> producers(const Group &group) const;
   /// Why `from` and its reader `to` cannot share a kernel, or null.

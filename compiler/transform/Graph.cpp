@@ -72,9 +72,17 @@ Value frit::createSplat(OpBuilder &builder, Location loc, RankedTensorType type,
   return ConstantOp::create(builder, loc, value, StringAttr());
 }
 
+bool frit::dependsOnConstants(Value value, unsigned depth) {
+  Operation *op = value.getDefiningOp();
+  return op && depth > 0 &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return dependsOnConstants(operand, depth - 1);
+         });
+}
+
 std::string frit::nodeName(Operation *op) {
   Location loc = op->getLoc();
-  if (auto fused = dyn_cast<FusedLoc>(loc); fused && !fused.getLocations().empty())
+  if (auto fused = dyn_cast<FusedLoc>(loc))
     loc = fused.getLocations().front();
   if (auto name = dyn_cast<NameLoc>(loc))
     return name.getName().str();

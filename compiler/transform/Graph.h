@@ -32,6 +32,10 @@ mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::RankedTensorType type, double number);
 
+/// Whether a value depends on constants only, by at most `depth` operators in a
+/// row: it will be computed once at load.
+bool dependsOnConstants(mlir::Value value, unsigned depth = 8);
+
 /// How diagnostics call an operator: the model's node, or else "nn.add".
 std::string nodeName(mlir::Operation *op);
 

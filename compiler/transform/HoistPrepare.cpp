@@ -105,14 +105,6 @@ void HoistPrepare::runOnOperation() {
   Block &block = main.getBody().front();
   findConstantOps(block);
 
-  // The frontier: hoisted values that something left in @main reads.
-  llvm::SetVector<Value> frontier;
-  for (Operation &op : block)
-    if (!hoists(&op))
-      for (Value operand : op.getOperands())
-        if (Operation *def = operand.getDefiningOp(); def && hoists(def))
-          frontier.insert(operand);
-
   // A reshape or broadcast that only hoisted operators read needs no copy of
   // its operand in @main.
   auto readInMain = [&](Value value) {
@@ -127,11 +119,14 @@ void HoistPrepare::runOnOperation() {
     }
     return false;
   };
-  frontier.remove_if([&](Value value) { return !readInMain(value); });
+  SmallVector<Value> frontier;
+  for (Operation *op : constantOps)
+    if (hoists(op))
+      llvm::copy_if(op->getResults(), std::back_inserter(frontier), readInMain);
   if (frontier.empty())
     return;
 
-  createPrepare(main, frontier.getArrayRef());
+  createPrepare(main, frontier);
   Builder builder(&getContext());
   for (auto [i, value] : llvm::enumerate(frontier)) {
     auto attrs = builder.getDictionaryAttr(
@@ -140,7 +135,7 @@ void HoistPrepare::runOnOperation() {
     if (failed(main.insertArgument(index, value.getType(), attrs,
                                    value.getLoc())))
       return signalPassFailure();
-    Value(value).replaceAllUsesWith(main.getArgument(index));
+    value.replaceAllUsesWith(main.getArgument(index));
   }
   for (Operation *op : llvm::reverse(constantOps))
     if (op->use_empty())

@@ -244,9 +244,9 @@ static bool represents(Type wide, Type narrow) {
                                               w.getFloatSemantics());
 }
 
-/// A cast to a type that holds all values of the first one is not needed before
-/// another cast.
-struct DropWideningCast : OpRewritePattern<CastOp> {
+/// A cast is not needed before another one where it rounds nothing, or where
+/// only the other reads it: floats are rounded where they are stored.
+struct DropCast : OpRewritePattern<CastOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(CastOp op,
@@ -255,8 +255,10 @@ struct DropWideningCast : OpRewritePattern<CastOp> {
     if (!inner)
       return failure();
     Type from = tensorType(inner.getX()).getElementType();
-    if (!represents(inner.getTo(), from))
-      return rewriter.notifyMatchFailure(op, "the first cast may round");
+    bool floats = isa<FloatType>(from) && isa<FloatType>(inner.getTo()) &&
+                  isa<FloatType>(op.getTo());
+    if (!represents(inner.getTo(), from) && !(floats && inner->hasOneUse()))
+      return rewriter.notifyMatchFailure(op, "the first cast rounds");
     rewriter.replaceOpWithNewOp<CastOp>(op, inner.getX(), op.getTo());
     return success();
   }
@@ -331,7 +333,7 @@ public:
          context->getRegisteredOperationsByDialect("nn"))
       name.getCanonicalizationPatterns(set, context);
     set.add<FoldConstants, FoldSplats, DropIdentity, ExpandPow, FormRsqrt,
-            FormReciprocal, FoldWhere, DropWideningCast, DropExpand,
+            FormReciprocal, FoldWhere, DropCast, DropExpand,
             GatherToSlice>(context);
     patterns = std::move(set);
     return success();

@@ -1,0 +1,126 @@
+// RUN: frit-opt %s --compose | FileCheck %s
+
+// Batch norm joins the convolution before it.
+// CHECK-LABEL: func.func @batch_norm
+// CHECK-NOT:     nn.batch_norm
+// CHECK:         %[[I:.*]] = nn.mul %{{.*}}, %{{.*}} : (tensor<2xf32>, tensor<2xf32>)
+// CHECK:         %[[R:.*]] = nn.reshape %[[I]] {shape = array<i64: 2, 1, 1, 1>}
+// CHECK:         %[[W:.*]] = nn.mul %[[R]], %{{.*}} -> tensor<2x1x3x3xf32>
+// CHECK:         nn.conv %{{.*}}, %[[W]], %{{.*}}
+func.func @batch_norm(%x: tensor<1x1x8x8xf32>) -> tensor<1x2x6x6xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<2x1x3x3xf32>
+  %s = nn.constant "s" dense<[1.0, 2.0]> : tensor<2xf32>
+  %b = nn.constant "b" dense<[1.0, 2.0]> : tensor<2xf32>
+  %m = nn.constant "m" dense<[1.0, 2.0]> : tensor<2xf32>
+  %v = nn.constant "v" dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x1x8x8xf32>, tensor<2x1x3x3xf32>) -> tensor<1x2x6x6xf32>
+  %1 = nn.batch_norm %0, %s, %b, %m, %v : (tensor<1x2x6x6xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x6x6xf32>
+  return %1 : tensor<1x2x6x6xf32>
+}
+
+// CHECK-LABEL: func.func @bias
+// CHECK:         %[[B:.*]] = nn.reshape %{{.*}} {shape = array<i64: 2>}
+// CHECK:         %[[Y:.*]] = nn.conv %{{.*}}, %{{.*}}, %[[B]]
+// CHECK:         return %[[Y]]
+func.func @bias(%x: tensor<1x1x8x8xf32>) -> tensor<1x2x6x6xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<2x1x3x3xf32>
+  %b = nn.constant "b" dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x1x8x8xf32>, tensor<2x1x3x3xf32>) -> tensor<1x2x6x6xf32>
+  %1 = nn.add %0, %b : (tensor<1x2x6x6xf32>, tensor<2x1x1xf32>) -> tensor<1x2x6x6xf32>
+  return %1 : tensor<1x2x6x6xf32>
+}
+
+// A swap of the last two dimensions is the matmul's; what is left of the other
+// transpose keeps the last dimension in place.
+// CHECK-LABEL: func.func @transposes
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]:
+// CHECK:         %[[P:.*]] = nn.transpose %[[K]] {perm = array<i64: 0, 2, 1, 3>}
+// CHECK:         %[[S:.*]] = nn.matmul %[[Q]], %[[P]] {transpose_b}
+// CHECK:         nn.matmul %[[V]], %[[S]] {transpose_a}
+func.func @transposes(%q: tensor<1x2x5x4xf32>, %k: tensor<1x5x2x4xf32>, %v: tensor<1x2x5x3xf32>) -> tensor<1x2x3x5xf32> {
+  %0 = nn.transpose %k {perm = array<i64: 0, 2, 3, 1>} : (tensor<1x5x2x4xf32>) -> tensor<1x2x4x5xf32>
+  %1 = nn.matmul %q, %0 : (tensor<1x2x5x4xf32>, tensor<1x2x4x5xf32>) -> tensor<1x2x5x5xf32>
+  %2 = nn.transpose %v {perm = array<i64: 0, 1, 3, 2>} : (tensor<1x2x5x3xf32>) -> tensor<1x2x3x5xf32>
+  %3 = nn.matmul %2, %1 : (tensor<1x2x3x5xf32>, tensor<1x2x5x5xf32>) -> tensor<1x2x3x5xf32>
+  return %3 : tensor<1x2x3x5xf32>
+}
+
+// CHECK-LABEL: func.func @gelu_erf
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK:         %[[Y:.*]] = nn.gelu %[[X]]
+// CHECK:         return %[[Y]]
+func.func @gelu_erf(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %root = nn.constant dense<1.41421354> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %0 = nn.div %x, %root : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = nn.erf %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = nn.add %1, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = nn.mul %x, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = nn.mul %3, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %4 : tensor<4xf32>
+}
+
+// Both ways exporters write the cube, and the product in another order.
+// CHECK-LABEL: func.func @gelu_tanh
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK:         %[[Y:.*]] = nn.gelu %[[X]] {approximate = "tanh"}
+// CHECK:         %[[Z:.*]] = nn.gelu %[[Y]] {approximate = "tanh"}
+// CHECK:         return %[[Z]]
+func.func @gelu_tanh(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %three = nn.constant dense<3.0> : tensor<f32>
+  %cubic = nn.constant dense<0.0447149985> : tensor<f32>
+  %scale = nn.constant dense<0.797884583> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %0 = nn.pow %x, %three : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = nn.mul %0, %cubic : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = nn.add %x, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %3 = nn.mul %2, %scale : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %4 = nn.tanh %3 : (tensor<4xf32>) -> tensor<4xf32>
+  %5 = nn.add %4, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %6 = nn.mul %half, %x : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %7 = nn.mul %6, %5 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %8 = nn.mul %7, %7 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %9 = nn.mul %8, %cubic : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %10 = nn.add %one, %9 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %11 = nn.mul %7, %scale : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %12 = nn.mul %11, %10 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %13 = nn.tanh %12 : (tensor<4xf32>) -> tensor<4xf32>
+  %14 = nn.add %one, %13 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %15 = nn.mul %7, %14 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %16 = nn.mul %15, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %16 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @silu
+// CHECK:         nn.silu
+// CHECK-NOT:     nn.mul
+func.func @silu(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = nn.sigmoid %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = nn.mul %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @layer_norm
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK-DAG:     %[[S:.*]] = nn.constant "s"
+// CHECK-DAG:     %[[B:.*]] = nn.constant "b"
+// CHECK:         %[[Y:.*]] = nn.layer_norm %[[X]], %[[S]], %[[B]] {axis = 1 : si64, epsilon = 9.99999996E-13 : f32}
+// CHECK:         return %[[Y]]
+func.func @layer_norm(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %two = nn.constant dense<2.0> : tensor<f32>
+  %epsilon = nn.constant dense<1.0e-12> : tensor<f32>
+  %s = nn.constant "s" dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %b = nn.constant "b" dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %0 = nn.reduce_mean %x {axes = array<i64: 1>} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %1 = nn.sub %x, %0 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %2 = nn.pow %1, %two : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %3 = nn.reduce_mean %2 {axes = array<i64: 1>} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %4 = nn.add %3, %epsilon : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %5 = nn.sqrt %4 : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %6 = nn.div %1, %5 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %7 = nn.mul %6, %s : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %8 = nn.add %7, %b : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  return %8 : tensor<2x4xf32>
+}

@@ -1,0 +1,16 @@
+// RUN: frit-opt %s --fusion --remark-format=emitRemark --remarks-filter=fusion -o /dev/null 2>&1 | FileCheck %s
+// RUN: frit-opt %s --fusion -mlir-print-debuginfo -mlir-use-nameloc-as-prefix | FileCheck %s --check-prefix=LOC
+
+// CHECK-DAG: NotFused{{.*}}not in one kernel with node 'bias' (Add): the target's kernel does not take it
+// CHECK-DAG: Fused{{.*}}2 operators in one kernel: matmul, add
+
+// A fusion knows the model's nodes it computes.
+// LOC-DAG: #[[A:.*]] = loc("node 'fc' (MatMul)")
+// LOC-DAG: #[[B:.*]] = loc("node 'bias' (Add)")
+// LOC-DAG: loc(fused[#[[A]], #[[B]]])
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %0 = nn.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> loc("node 'fc' (MatMul)")
+  %1 = nn.add %0, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32> loc("node 'bias' (Add)")
+  %2 = nn.exp %1 : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("node 'exp' (Exp)")
+  return %2 : tensor<4x8xf32>
+}

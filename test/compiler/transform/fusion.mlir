@@ -1,0 +1,158 @@
+// RUN: frit-opt %s --fusion | FileCheck %s
+// RUN: frit-opt %s --fusion=fuse=false | FileCheck %s --check-prefix=O0
+
+// A contraction takes elementwise operators behind it, and a number is written
+// into the kernel.
+// CHECK-LABEL: func.func @epilogue(
+// CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[W:[^:]*]]: {{[^,]*}}, %[[B:[^:]*]]:
+// CHECK-NEXT:    %[[Y:.*]] = nn.fusion(%[[X]], %[[W]], %[[B]])
+// CHECK:           nn.matmul
+// CHECK:           nn.add
+// CHECK:           nn.constant dense<2.000000e+00>
+// CHECK:           nn.mul
+// CHECK:           nn.yield
+// CHECK:         return %[[Y]]
+// O0-LABEL: func.func @epilogue
+// O0-COUNT-3: nn.fusion
+func.func @epilogue(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+  %s = nn.constant dense<2.0> : tensor<f32>
+  %0 = nn.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = nn.add %0, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %2 = nn.mul %1, %s : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// What the target does not take, and what is read between, starts a kernel.
+// CHECK-LABEL: func.func @no_epilogue
+// CHECK:         %[[M:.*]] = nn.fusion
+// CHECK:           nn.matmul
+// CHECK-NEXT:      nn.yield
+// CHECK:         nn.fusion(%[[M]])
+// CHECK:           nn.exp
+func.func @no_epilogue(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %0 = nn.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = nn.exp %0 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// A row group: reductions of the same rows with what is before, between and
+// after; a value may leave it from the middle.
+// CHECK-LABEL: func.func @rows
+// CHECK:         %[[R:.*]]:2 = nn.fusion(%{{.*}}) : (tensor<4x8xf32>) -> (tensor<4x1xf32>, tensor<4x8xf32>)
+// CHECK:           nn.neg
+// CHECK:           nn.reduce
+// CHECK:           nn.sub
+// CHECK:           nn.exp
+// CHECK:           nn.reduce
+// CHECK:           nn.log
+// CHECK:           nn.div
+// CHECK:         return %[[R]]#1, %[[R]]#0
+func.func @rows(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x1xf32>) {
+  %0 = nn.neg %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = nn.reduce %0 {axes = array<i64: 1>, kind = #nn<combiner max>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %2 = nn.sub %0, %1 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %3 = nn.exp %2 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %4 = nn.reduce %3 {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %5 = nn.log %4 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %6 = nn.div %3, %4 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  return %6, %5 : tensor<4x8xf32>, tensor<4x1xf32>
+}
+
+// A reduction of leading dimensions takes what it alone reads, and an epilogue.
+// CHECK-LABEL: func.func @columns
+// CHECK:         nn.fusion
+// CHECK:           nn.mul
+// CHECK:           nn.reduce
+// CHECK:           nn.sqrt
+// CHECK-NEXT:      nn.yield
+// CHECK-NOT:     nn.fusion
+func.func @columns(%x: tensor<4x8xf32>) -> tensor<1x8xf32> {
+  %0 = nn.mul %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = nn.reduce %0 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<4x8xf32>) -> tensor<1x8xf32>
+  %2 = nn.sqrt %1 : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  return %2 : tensor<1x8xf32>
+}
+
+// add and exp cannot share a kernel, as the contraction runs between them.
+// CHECK-LABEL: func.func @cycle
+// CHECK:         nn.fusion
+// CHECK:           nn.exp
+// CHECK-NEXT:      nn.yield
+// CHECK:         nn.fusion
+// CHECK:           nn.matmul
+// CHECK:           nn.add
+// CHECK-NEXT:      nn.yield
+func.func @cycle(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = nn.exp %x : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = nn.matmul %0, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = nn.add %1, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+
+// The embedding is read where it is added; a counter is made for each reader.
+// CHECK-LABEL: func.func @movement
+// CHECK-COUNT-1: nn.fusion
+// CHECK:           nn.gather
+// CHECK:           nn.transpose
+// CHECK:           nn.add
+// CHECK:           nn.iota
+// CHECK:           nn.add
+// CHECK:           nn.yield
+// CHECK-COUNT-1: nn.fusion
+// CHECK:           nn.iota
+// CHECK:           nn.reduce
+// CHECK-NOT:     nn.fusion
+func.func @movement(%t: tensor<9x4xf32>, %i: tensor<3xi64>, %p: tensor<4x3xf32>) -> (tensor<3x4xf32>, tensor<1x4xf32>) {
+  %zero = nn.constant dense<0.0> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %0 = nn.gather %t, %i : (tensor<9x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  %1 = nn.transpose %p {perm = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %2 = nn.iota %zero, %one {axis = 1 : i64, shape = array<i64: 3, 4>} : (tensor<f32>, tensor<f32>) -> tensor<3x4xf32>
+  %3 = nn.add %0, %1 : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  %4 = nn.add %3, %2 : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  %5 = nn.exp %2 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %6 = nn.reduce %5 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<3x4xf32>) -> tensor<1x4xf32>
+  return %4, %6 : tensor<3x4xf32>, tensor<1x4xf32>
+}
+
+// A transpose must not read what other threads of its kernel compute.
+// CHECK-LABEL: func.func @transposed
+// CHECK-COUNT-2: nn.fusion
+// CHECK:           nn.transpose
+// CHECK-NEXT:      nn.add
+func.func @transposed(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = nn.neg %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = nn.transpose %0 {perm = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = nn.add %1, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+
+// A reshape moves behind the epilogue, and the residual is viewed alike.
+// CHECK-LABEL: func.func @reshaped
+// CHECK-SAME:    %[[R:[^:]*]]: tensor<2x2x8xf32>
+// CHECK:         %[[V:.*]] = nn.reshape %[[R]] {shape = array<i64: 4, 8>}
+// CHECK:         %[[F:.*]] = nn.fusion(%{{.*}}, %{{.*}}, %[[V]])
+// CHECK:           nn.matmul
+// CHECK:           nn.add
+// CHECK:         nn.reshape %[[F]] {shape = array<i64: 2, 2, 8>}
+func.func @reshaped(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %r: tensor<2x2x8xf32>) -> tensor<2x2x8xf32> {
+  %0 = nn.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 2, 2, 8>} : (tensor<4x8xf32>) -> tensor<2x2x8xf32>
+  %2 = nn.add %1, %r : (tensor<2x2x8xf32>, tensor<2x2x8xf32>) -> tensor<2x2x8xf32>
+  return %2 : tensor<2x2x8xf32>
+}
+
+// The narrow value is stored, and its reader widens it.
+// CHECK-LABEL: func.func @widening
+// CHECK:         nn.fusion{{.*}} -> tensor<4x8xf16>
+// CHECK:           nn.matmul
+// CHECK-NEXT:      nn.yield
+// CHECK:         nn.fusion
+// CHECK:           nn.cast
+// CHECK:           nn.reduce
+func.func @widening(%x: tensor<4x8xf16>, %w: tensor<8x8xf16>) -> tensor<4x1xf32> {
+  %0 = nn.matmul %x, %w : (tensor<4x8xf16>, tensor<8x8xf16>) -> tensor<4x8xf16>
+  %1 = nn.cast %0 {to = f32} : (tensor<4x8xf16>) -> tensor<4x8xf32>
+  %2 = nn.reduce %1 {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  return %2 : tensor<4x1xf32>
+}

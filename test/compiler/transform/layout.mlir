@@ -1,0 +1,59 @@
+// RUN: frit-opt %s --layout --simplify | FileCheck %s
+// RUN: frit-opt %s --layout --remark-format=emitRemark --remarks-filter-missed=layout -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// The transposes between the convolutions cancel, through a residual, a pool, a
+// scale per channel and a mean; one is left at the input, none at the output.
+// CHECK-LABEL: func.func @residual
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK:         nn.transpose %[[X]] {perm = array<i64: 0, 2, 3, 1>}
+// CHECK:         %[[A:.*]] = nn.conv {{.*}}channels_last{{.*}} -> tensor<1x8x8x4xf32>
+// CHECK:         nn.relu %[[A]]
+// CHECK:         nn.conv {{.*}}channels_last
+// CHECK:         nn.add {{.*}} -> tensor<1x8x8x4xf32>
+// CHECK:         %[[S:.*]] = nn.reshape %{{.*}} {shape = array<i64: 1, 1, 1, 4>}
+// CHECK:         nn.mul %{{.*}}, %[[S]]
+// CHECK:         nn.max_pool {{.*}}channels_last{{.*}} -> tensor<1x4x4x4xf32>
+// CHECK:         %[[M:.*]] = nn.reduce_mean {{.*}}axes = array<i64: 1, 2>
+// CHECK:         %[[Y:.*]] = nn.reshape %[[M]] {shape = array<i64: 1, 4>}
+// CHECK:         return %[[Y]]
+func.func @residual(%x: tensor<1x4x8x8xf32>) -> tensor<1x4xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<4x4x1x1xf32>
+  %s = nn.constant "s" dense<[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]> : tensor<4x1x1xf32>
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32>
+  %1 = nn.relu %0 : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %2 = nn.conv %1, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32>
+  %3 = nn.add %2, %0 : (tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %4 = nn.mul %3, %s : (tensor<1x4x8x8xf32>, tensor<4x1x1xf32>) -> tensor<1x4x8x8xf32>
+  %5 = nn.max_pool %4 {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, shape = array<i64: 4, 4>, strides = array<i64: 2, 2>, window = array<i64: 2, 2>} : (tensor<1x4x8x8xf32>) -> tensor<1x4x4x4xf32>
+  %6 = nn.reduce_mean %5 {axes = array<i64: 2, 3>} : (tensor<1x4x4x4xf32>) -> tensor<1x4x1x1xf32>
+  %7 = nn.reshape %6 {shape = array<i64: 1, 4>} : (tensor<1x4x1x1xf32>) -> tensor<1x4xf32>
+  return %7 : tensor<1x4xf32>
+}
+
+// Patches of an image as tokens need no transpose at all.
+// CHECK-LABEL: func.func @patches
+// CHECK:         %[[C:.*]] = nn.conv {{.*}} -> tensor<1x4x4x8xf32>
+// CHECK-NEXT:    %[[Y:.*]] = nn.reshape %[[C]] {shape = array<i64: 1, 16, 8>}
+// CHECK-NEXT:    return %[[Y]]
+func.func @patches(%x: tensor<1x4x8x8xf32>) -> tensor<1x16x8xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<8x4x2x2xf32>
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>} : (tensor<1x4x8x8xf32>, tensor<8x4x2x2xf32>) -> tensor<1x8x4x4xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 1, 8, 16>} : (tensor<1x8x4x4xf32>) -> tensor<1x8x16xf32>
+  %2 = nn.transpose %1 {perm = array<i64: 0, 2, 1>} : (tensor<1x8x16xf32>) -> tensor<1x16x8xf32>
+  return %2 : tensor<1x16x8xf32>
+}
+
+// A grouped convolution stays as it is on the test target, and the transpose
+// before it is named.
+// REMARK:      a transpose stays between node 'a' (Conv) and node 'b' (Conv)
+// CHECK-LABEL: func.func @grouped
+// CHECK:         nn.conv {{.*}}channels_last
+// CHECK:         nn.transpose
+// CHECK-NEXT:    nn.conv {{.*}}group = 2 : i64, pads
+func.func @grouped(%x: tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<4x4x1x1xf32>
+  %v = nn.constant "v" dense<1.0> : tensor<4x2x1x1xf32>
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32> loc("node 'a' (Conv)")
+  %1 = nn.conv %0, %v {dilations = array<i64: 1, 1>, group = 2 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x4x8x8xf32>, tensor<4x2x1x1xf32>) -> tensor<1x4x8x8xf32> loc("node 'b' (Conv)")
+  return %1 : tensor<1x4x8x8xf32>
+}

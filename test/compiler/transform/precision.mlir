@@ -1,0 +1,71 @@
+// RUN: frit-opt %s --precision=mode=fp16 | FileCheck %s
+// RUN: frit-opt %s --precision=mode=tf32 | FileCheck %s --check-prefix=TF32
+// RUN: frit-opt %s --precision=mode=fp32 | FileCheck %s --check-prefix=FP32
+// RUN: not frit-opt %s --precision=mode=fp8 2>&1 | FileCheck %s --check-prefix=ERR
+
+// ERR: error: unknown precision 'fp8': fp32, tf32, fp16 and bf16 are known
+
+// The boundary keeps its types, weights get a cast, and the scalar is converted.
+// CHECK-LABEL: func.func @linear
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x4xf32>) -> tensor<2x3xf32>
+// CHECK-DAG:     %[[XH:.*]] = nn.cast %[[X]] {to = f16}
+// CHECK-DAG:     %[[W:.*]] = nn.constant "w" {{.*}}f32>
+// CHECK-DAG:     %[[WH:.*]] = nn.cast %[[W]] {to = f16}
+// CHECK-DAG:     %[[S:.*]] = nn.constant dense<2.000000e+00> : tensor<f16>
+// CHECK:         %[[M:.*]] = nn.matmul %[[XH]], %[[WH]] : (tensor<2x4xf16>, tensor<4x3xf16>) -> tensor<2x3xf16>
+// CHECK:         %[[Y:.*]] = nn.mul %[[M]], %[[S]]
+// CHECK:         %[[R:.*]] = nn.cast %[[Y]] {to = f32}
+// CHECK:         return %[[R]]
+// TF32-LABEL:  func.func @linear
+// TF32:          nn.matmul {{.*}} {tf32} : {{.*}}f32>
+// FP32-LABEL:  func.func @linear
+// FP32-NOT:      tf32
+// FP32-NOT:      nn.cast
+// FP32:        func.func @mask
+func.func @linear(%x: tensor<2x4xf32>) -> tensor<2x3xf32> {
+  %w = nn.constant "w" dense<[[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]> : tensor<4x3xf32>
+  %s = nn.constant dense<2.0> : tensor<f32>
+  %0 = nn.matmul %x, %w : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+  %1 = nn.mul %0, %s : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}
+
+// A mask's lowest f32 stays finite; an infinity stays one.
+// CHECK-LABEL: func.func @mask
+// CHECK-DAG:     nn.constant dense<-6.550400e+04> : tensor<f16>
+// CHECK-DAG:     nn.constant dense<0xFC00> : tensor<f16>
+func.func @mask(%m: tensor<4xi1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %low = nn.constant dense<-3.40282347E+38> : tensor<f32>
+  %inf = nn.constant dense<0xFF800000> : tensor<f32>
+  %0 = nn.where %m, %x, %low : (tensor<4xi1>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = nn.where %m, %0, %inf : (tensor<4xi1>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// A sum stays f32, with what is elementwise on it alone, until it meets a
+// 16-bit value; counts come from integers as f32.
+// CHECK-LABEL: func.func @reduce
+// CHECK:         %[[H:.*]] = nn.neg {{.*}} -> tensor<2x4xf16>
+// CHECK:         %[[F:.*]] = nn.cast %[[H]] {to = f32}
+// CHECK:         %[[S:.*]] = nn.reduce %[[F]] {{.*}} -> tensor<2x1xf32>
+// CHECK:         %[[N:.*]] = nn.cast %{{.*}} {to = f32} : (tensor<i64>) -> tensor<f32>
+// CHECK:         %[[D:.*]] = nn.div %[[S]], %[[N]] {{.*}} -> tensor<2x1xf32>
+// CHECK:         %[[DH:.*]] = nn.cast %[[D]] {to = f16}
+// CHECK:         nn.sub %[[H]], %[[DH]] {{.*}} -> tensor<2x4xf16>
+func.func @reduce(%x: tensor<2x4xf32>, %n: tensor<i64>) -> tensor<2x4xf32> {
+  %0 = nn.neg %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = nn.reduce %0 {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %2 = nn.cast %n {to = f32} : (tensor<i64>) -> tensor<f32>
+  %3 = nn.div %1, %2 : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %4 = nn.sub %0, %3 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  return %4 : tensor<2x4xf32>
+}
+
+// A composite takes its parameters as they are.
+// CHECK-LABEL: func.func @norm
+// CHECK:         nn.layer_norm {{.*}} : (tensor<2x4xf16>, tensor<4xf32>) -> tensor<2x4xf16>
+func.func @norm(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %s = nn.constant "s" dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %0 = nn.layer_norm %x, %s : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}

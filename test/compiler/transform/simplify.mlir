@@ -1,0 +1,111 @@
+// RUN: frit-opt %s --simplify | FileCheck %s
+
+// Shape arithmetic is worked out.
+// CHECK-LABEL: func.func @shapes
+// CHECK-NEXT:    %[[N:.*]] = nn.constant dense<6.000000e+00> : tensor<1xf32>
+// CHECK-NEXT:    nn.mul %{{.*}}, %[[N]]
+// CHECK-NEXT:    return
+func.func @shapes(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %s = nn.constant "shape" dense<[2, 3]> : tensor<2xi64>
+  %0 = nn.reduce %s {axes = array<i64: 0>, kind = #nn<combiner prod>} : (tensor<2xi64>) -> tensor<1xi64>
+  %1 = nn.cast %0 {to = f32} : (tensor<1xi64>) -> tensor<1xf32>
+  %2 = nn.expand %1 {shape = array<i64: 4, 6>} : (tensor<1xf32>) -> tensor<4x6xf32>
+  %3 = nn.mul %x, %2 : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  return %3 : tensor<4x6xf32>
+}
+
+// A weight's value is not looked at: it may be swapped.
+// CHECK-LABEL: func.func @weights
+// CHECK-DAG:     nn.constant "a" dense<1.000000e+00>
+// CHECK-DAG:     nn.constant "b" dense<1.000000e+00>
+// CHECK:         nn.mul
+// CHECK:         nn.mul
+func.func @weights(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %a = nn.constant "a" dense<1.0> : tensor<6xf32>
+  %b = nn.constant "b" dense<1.0> : tensor<6xf32>
+  %0 = nn.mul %x, %a : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
+  %1 = nn.mul %0, %b : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
+  return %1 : tensor<4x6xf32>
+}
+
+// Elementwise operators on splats of any size make splats.
+// CHECK-LABEL: func.func @splats
+// CHECK-NEXT:    nn.constant dense<5.000000e-01> : tensor<100x100xf32>
+// CHECK-NEXT:    return
+func.func @splats() -> tensor<100x100xf32> {
+  %one = nn.constant dense<1.0> : tensor<100x100xf32>
+  %two = nn.constant dense<2.0> : tensor<f32>
+  %0 = nn.div %one, %two : (tensor<100x100xf32>, tensor<f32>) -> tensor<100x100xf32>
+  return %0 : tensor<100x100xf32>
+}
+
+// CHECK-LABEL: func.func @identities
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK-NEXT:    return %[[X]]
+func.func @identities(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %zero = nn.constant dense<0.0> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<3xf32>
+  %true = nn.constant dense<true> : tensor<2x3xi1>
+  %0 = nn.add %zero, %x : (tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = nn.div %0, %one : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %2 = nn.where %true, %1, %zero : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  %3 = nn.slice %2 {starts = array<i64: 0, 0>, sizes = array<i64: 2, 3>, steps = array<i64: 1, 1>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %4 = nn.expand %3 {shape = array<i64: 2, 3>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %5 = nn.transpose %4 {perm = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %6 = nn.transpose %5 {perm = array<i64: 1, 0>} : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  %7 = nn.reshape %6 {shape = array<i64: 6>} : (tensor<2x3xf32>) -> tensor<6xf32>
+  %8 = nn.reshape %7 {shape = array<i64: 2, 3>} : (tensor<6xf32>) -> tensor<2x3xf32>
+  return %8 : tensor<2x3xf32>
+}
+
+// f16 -> f32 -> f16 is nothing. So is f32 -> f16 -> f32 where nothing stores the
+// narrow value; where it is stored it is what the wide one is read from.
+// CHECK-LABEL: func.func @casts
+// CHECK-SAME:    %[[H:[^:]*]]: tensor<4xf16>, %[[F:[^:]*]]: tensor<4xf32>
+// CHECK-NEXT:    %[[N:.*]] = nn.cast %[[F]] {to = f16}
+// CHECK-NEXT:    %[[W:.*]] = nn.cast %[[N]] {to = f32}
+// CHECK-NEXT:    return %[[H]], %[[F]], %[[N]], %[[W]]
+func.func @casts(%h: tensor<4xf16>, %f: tensor<4xf32>) -> (tensor<4xf16>, tensor<4xf32>, tensor<4xf16>, tensor<4xf32>) {
+  %0 = nn.cast %h {to = f32} : (tensor<4xf16>) -> tensor<4xf32>
+  %1 = nn.cast %0 {to = f16} : (tensor<4xf32>) -> tensor<4xf16>
+  %2 = nn.cast %f {to = bf16} : (tensor<4xf32>) -> tensor<4xbf16>
+  %3 = nn.cast %2 {to = f32} : (tensor<4xbf16>) -> tensor<4xf32>
+  %4 = nn.cast %f {to = f16} : (tensor<4xf32>) -> tensor<4xf16>
+  %5 = nn.cast %4 {to = f32} : (tensor<4xf16>) -> tensor<4xf32>
+  return %1, %3, %4, %5 : tensor<4xf16>, tensor<4xf32>, tensor<4xf16>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @powers
+// CHECK:         nn.mul %{{.*}}, %{{.*}}
+// CHECK:         nn.sqrt
+// CHECK-NOT:     nn.pow
+func.func @powers(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %two = nn.constant dense<2.0> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %0 = nn.pow %x, %two : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = nn.pow %0, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// Equal operators are computed once; a broadcast is the reader's own.
+// CHECK-LABEL: func.func @duplicates
+// CHECK-NEXT:    %[[E:.*]] = nn.exp
+// CHECK-NEXT:    nn.add %[[E]], %[[E]] : (tensor<1x4xf32>, tensor<1x4xf32>)
+// CHECK-NEXT:    nn.add
+func.func @duplicates(%x: tensor<1x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %0 = nn.exp %x : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %1 = nn.exp %x : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %2 = nn.add %0, %1 : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+  %3 = nn.expand %2 {shape = array<i64: 3, 4>} : (tensor<1x4xf32>) -> tensor<3x4xf32>
+  %4 = nn.add %3, %y : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %4 : tensor<3x4xf32>
+}
+
+// CHECK-LABEL: func.func @pick
+// CHECK:         nn.slice {{.*}}starts = array<i64: 2, 0>
+// CHECK-NEXT:    nn.reshape
+func.func @pick(%x: tensor<3x4xf32>) -> tensor<4xf32> {
+  %i = nn.constant dense<-1> : tensor<i64>
+  %0 = nn.gather %x, %i : (tensor<3x4xf32>, tensor<i64>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
