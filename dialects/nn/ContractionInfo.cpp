@@ -1,232 +1,267 @@
-//===- ContractionInfo.cpp - What a library would be asked for ---------------===//
+//===- ContractionInfo.cpp - Fusions that are one product or convolution
+//----===//
 
 #include "dialects/nn/ContractionInfo.h"
-
-#include "llvm/ADT/TypeSwitch.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace frit::nn;
 
-SmallVector<Value> ContractionInfo::operands() const {
-  SmallVector<Value> values = {a, b};
-  if (bias)
-    values.push_back(bias);
-  if (residual)
-    values.push_back(residual);
-  return values;
-}
-
-static int64_t product(ArrayRef<int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
-                         std::multiplies<>());
-}
-
-/// The stride of an operand's matrices over the result's batch dimensions: the
-/// matrix's size where it has them all, 0 where it has none of them.
-static std::optional<int64_t> batchStride(ArrayRef<int64_t> operand,
-                                          ArrayRef<int64_t> batch,
-                                          int64_t matrix) {
-  int64_t own = product(operand);
-  if (own == product(batch))
-    return own == 1 ? 0 : matrix;
-  return own == 1 ? std::optional<int64_t>(0) : std::nullopt;
-}
-
-/// Fills the sizes of a matmul.
-static LogicalResult describeMatmul(MatmulOp op, ContractionInfo &info,
-                                    std::string &why) {
-  SmallVector<int64_t> a(shapeOf(op.getA())), b(shapeOf(op.getB()));
-  if (a.size() == 1)
-    a.insert(a.begin(), 1);
-  if (b.size() == 1)
-    b.push_back(1);
-  info.transposeA = op.getTransposeA() && shapeOf(op.getA()).size() > 1;
-  info.transposeB = op.getTransposeB() && shapeOf(op.getB()).size() > 1;
-  info.ld[0] = a.back();
-  info.ld[1] = b.back();
-  info.m = a[a.size() - (info.transposeA ? 1 : 2)];
-  info.k = a[a.size() - (info.transposeA ? 2 : 1)];
-  info.n = b[b.size() - (info.transposeB ? 2 : 1)];
-  info.ld[2] = info.n;
-
-  ArrayRef<int64_t> batchA = ArrayRef(a).drop_back(2);
-  ArrayRef<int64_t> batchB = ArrayRef(b).drop_back(2);
-  auto batch = broadcastShapes({batchA, batchB});
-  auto strideA = batchStride(batchA, *batch, info.m * info.k);
-  auto strideB = batchStride(batchB, *batch, info.k * info.n);
-  if (!strideA || !strideB) {
-    why = "its batch dimensions broadcast both ways";
-    return failure();
-  }
-  info.batch = product(*batch);
-  info.strides[0] = *strideA;
-  info.strides[1] = *strideB;
-  info.strides[2] = info.batch == 1 ? 0 : info.m * info.n;
-  // One matrix B for all of a batch is one taller product.
-  if (info.batch > 1 && *strideB == 0 && *strideA && !info.transposeA) {
-    info.m *= info.batch;
-    info.batch = 1;
-    info.strides[0] = info.strides[2] = 0;
-  }
-  return success();
-}
-
-/// Whether `value` adds one number per column of a matmul's result, or per
-/// channel of a convolution's.
-static bool isBias(Value value, Operation *contraction) {
-  ArrayRef<int64_t> shape = shapeOf(value);
-  ArrayRef<int64_t> result = shapeOf(contraction->getResult(0));
-  size_t fromEnd = 1;
-  auto conv = dyn_cast<ConvOp>(contraction);
-  if (conv && !conv.getChannelsLast())
-    fromEnd = result.size() - 1;
-  if (!conv && shapeOf(contraction->getOperand(1)).size() == 1)
-    return false;
-  for (size_t i = 1; i <= shape.size(); ++i) {
-    int64_t wanted = i == fromEnd ? result[result.size() - i] : 1;
-    if (shape[shape.size() - i] != wanted)
-      return false;
-  }
-  return shape.size() >= fromEnd;
-}
-
-static std::optional<Epilogue> activationOf(Operation *op) {
-  return TypeSwitch<Operation *, std::optional<Epilogue>>(op)
-      .Case([](ReluOp) { return Epilogue::relu; })
-      .Case([](SiluOp) { return Epilogue::silu; })
-      .Case([](GeluOp gelu) {
-        return gelu.getApproximate() == "tanh" ? Epilogue::geluTanh
-                                               : Epilogue::gelu;
-      })
-      .Default(std::nullopt);
-}
-
-/// Takes `op`, which reads `last`, into the epilogue.
-static LogicalResult extend(ContractionInfo &info, Value last, Operation *op,
-                            std::string &why) {
-  auto decline = [&](const Twine &reason) {
-    why = reason.str();
-    return failure();
-  };
-  if (info.activation != Epilogue::none)
-    return decline("something follows its activation");
-  if (op->getResult(0).getType() != last.getType())
-    return decline("its epilogue changes shape or type");
-  if (auto activation = activationOf(op)) {
-    info.activation = *activation;
-    return success();
-  }
-  auto add = dyn_cast<AddOp>(op);
-  if (!add)
-    return decline("'" + op->getName().getStringRef() + "' is no epilogue");
-  if (add.getA() == add.getB())
-    return decline("its result is added to itself");
-  Value other = add.getA() == last ? add.getB() : add.getA();
-  if (!info.bias && !info.residual && isBias(other, info.contraction)) {
-    info.bias = other;
-    return success();
-  }
-  if (!info.residual && other.getType() == last.getType()) {
-    info.residual = other;
-    return success();
-  }
-  return decline("it adds more than a bias and a residual");
-}
-
-/// The contraction alone.
-static LogicalResult begin(Operation *op, ContractionInfo &info,
-                           std::string &why) {
-  info.contraction = op;
-  info.a = op->getOperand(0);
-  info.b = op->getOperand(1);
-  if (auto matmul = dyn_cast<MatmulOp>(op))
-    return describeMatmul(matmul, info, why);
-  auto conv = cast<ConvOp>(op);
-  info.bias = conv.getBias();
-  if (conv.getStrides().size() == 2)
-    return success();
-  why = "it does not have two spatial dimensions";
+static llvm::LogicalResult refuse(std::string &reason, const Twine &why) {
+  reason = why.str();
   return failure();
 }
 
-bool frit::nn::extendsContraction(ArrayRef<Operation *> fused,
-                                  Operation *next) {
-  ContractionInfo info;
-  std::string why;
-  if (!isa<MatmulOp, ConvOp>(fused.front()) ||
-      failed(begin(fused.front(), info, why)))
-    return false;
-  Value last = fused.front()->getResult(0);
-  for (Operation *op : fused.drop_front()) {
-    if (failed(extend(info, last, op, why)))
-      return false;
-    last = op->getResult(0);
-  }
-  return succeeded(extend(info, last, next, why));
+static int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes)
+    result *= size;
+  return result;
 }
 
-FailureOr<ContractionInfo> frit::nn::analyzeContraction(FusionOp fusion,
-                                                        std::string *why) {
-  std::string reason;
-  auto decline = [&](StringRef text) -> FailureOr<ContractionInfo> {
-    if (why)
-      *why = text;
-    return failure();
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+FailureOr<GemmInfo> frit::nn::describeMatmul(MatmulOp op, std::string &reason) {
+  GemmInfo info;
+  info.op = op;
+  info.a = op.getA();
+  info.b = op.getB();
+  ArrayRef<int64_t> a = shapeOf(info.a), b = shapeOf(info.b);
+  if (!tensorType(info.a).hasStaticShape() ||
+      !tensorType(info.b).hasStaticShape())
+    return refuse(reason, "its shape is dynamic");
+  // A vector is a row on the left and a column on the right.
+  info.transposeA = a.size() > 1 && op.getTransposeA();
+  info.transposeB = b.size() > 1 && op.getTransposeB();
+  int64_t rowsA = a.size() > 1 ? a[a.size() - 2] : 1, colsA = a.back();
+  int64_t rowsB = b.size() > 1 ? b[b.size() - 2] : b[0];
+  int64_t colsB = b.size() > 1 ? b.back() : 1;
+  info.m = info.transposeA ? colsA : rowsA;
+  info.k = info.transposeA ? rowsA : colsA;
+  info.n = info.transposeB ? rowsB : colsB;
+  info.lda = colsA;
+  info.ldb = colsB;
+  info.ldd = info.n;
+
+  auto batchOf = [](ArrayRef<int64_t> shape) {
+    return product(shape.drop_back(std::min<size_t>(shape.size(), 2)));
   };
-  Operation *anchor = fusion.getAnchor();
-  if (!anchor || !isa<MatmulOp, ConvOp>(anchor))
-    return decline("it holds no matmul or conv");
-  if (fusion.getNumResults() != 1)
-    return decline("it has more than one result");
-  ContractionInfo info;
-  if (failed(begin(anchor, info, reason)))
-    return decline(reason);
-  Value last = anchor->getResult(0);
-  Value yielded = fusion.getBody().front().getTerminator()->getOperand(0);
-  size_t taken = 1;
-  while (last != yielded) {
-    if (!last.hasOneUse())
-      return decline("its result is used more than once");
-    Operation *user = *last.getUsers().begin();
-    if (failed(extend(info, last, user, reason)))
-      return decline(reason);
-    last = user->getResult(0);
-    ++taken;
+  int64_t batchA = batchOf(a), batchB = batchOf(b);
+  info.batch =
+      product(shapeOf(op.getY())) / std::max<int64_t>(info.m * info.n, 1);
+  if (product(shapeOf(op.getY())) == 0 || info.k == 0)
+    return refuse(reason, "it is empty");
+  if ((batchA != 1 && batchA != info.batch) ||
+      (batchB != 1 && batchB != info.batch))
+    return refuse(reason, "its batch dimensions broadcast in part");
+  info.strideA = batchA == 1 ? 0 : rowsA * colsA;
+  info.strideB = batchB == 1 ? 0 : rowsB * colsB;
+  info.strideD = info.m * info.n;
+  // One B for every matrix of A: their rows are those of one tall matrix.
+  if (info.batch > 1 && batchB == 1 && batchA == info.batch &&
+      !info.transposeA) {
+    info.m *= info.batch;
+    info.batch = 1;
   }
-  auto operations = fusion.getBody().front().without_terminator();
-  if (size_t(std::distance(operations.begin(), operations.end())) != taken)
-    return decline("something precedes it");
-  for (Value operand : info.operands())
-    if (!isa<BlockArgument>(operand))
-      return decline("an operand is computed in it");
+  if (info.batch == 1) {
+    info.strideA = info.strideB = 0;
+    info.strideD = 0;
+  }
   return info;
 }
 
-void frit::nn::orderContractionInputs(FusionOp fusion) {
-  ContractionInfo info = *analyzeContraction(fusion);
-  Block &block = fusion.getBody().front();
-  unsigned count = block.getNumArguments();
-  SmallVector<Value> inputs;
-  // An input with two roles becomes two; each role's use gets its own argument.
-  SmallVector<std::pair<Value, Value>> roles;
-  for (Value operand : info.operands()) {
-    auto argument = cast<BlockArgument>(operand);
-    inputs.push_back(fusion.getInputs()[argument.getArgNumber()]);
-    roles.push_back(
-        {operand, block.addArgument(operand.getType(), operand.getLoc())});
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+FailureOr<ConvInfo> frit::nn::describeConv(ConvOp op, std::string &reason) {
+  ConvInfo info;
+  info.op = op;
+  info.x = op.getX();
+  info.w = op.getW();
+  info.bias = op.getBias();
+  if (!tensorType(info.x).hasStaticShape() ||
+      !tensorType(info.w).hasStaticShape())
+    return refuse(reason, "its shape is dynamic");
+  ArrayRef<int64_t> x = shapeOf(info.x), w = shapeOf(info.w);
+  ArrayRef<int64_t> y = shapeOf(op.getY());
+  size_t spatial = x.size() - 2;
+  if (spatial != 1 && spatial != 2)
+    return refuse(reason, "it has " + Twine(spatial) + " spatial dimensions");
+  if (product(y) == 0 || product(w) == 0)
+    return refuse(reason, "it is empty");
+  info.channelsLast = op.getChannelsLast();
+  size_t first = info.channelsLast ? 1 : 2, last = spatial - 1;
+  info.n = x[0];
+  info.c = info.channelsLast ? x.back() : x[1];
+  info.k = w[0];
+  info.groups = op.getGroup();
+  info.width = x[first + last];
+  info.s = w[first + last];
+  info.q = y[first + last];
+  info.strideW = op.getStrides()[last];
+  info.dilationW = op.getDilations()[last];
+  info.padLeft = op.getPads()[last];
+  info.padRight = op.getPads()[spatial + last];
+  if (spatial == 2) {
+    info.h = x[first];
+    info.r = w[first];
+    info.p = y[first];
+    info.strideH = op.getStrides()[0];
+    info.dilationH = op.getDilations()[0];
+    info.padTop = op.getPads()[0];
+    info.padBottom = op.getPads()[spatial];
   }
-  auto rewire = [&](Operation *op, unsigned index, size_t role) {
-    op->setOperand(index, roles[role].second);
-  };
-  rewire(info.contraction, 0, 0);
-  rewire(info.contraction, 1, 1);
-  for (size_t role = 2; role < roles.size(); ++role)
-    for (Operation &op : block)
-      for (OpOperand &use : op.getOpOperands())
-        if (use.get() == roles[role].first)
-          use.set(roles[role].second);
-  block.eraseArguments(0, count);
-  fusion.getInputsMutable().assign(inputs);
+  return info;
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogues
+//===----------------------------------------------------------------------===//
+
+static bool isSplat(Value v) {
+  auto constant = v.getDefiningOp<ConstantOp>();
+  return constant && isa<SplatElementsAttr>(constant.getValue());
+}
+
+static ActivationKind kindOf(Operation *op) {
+  return TypeSwitch<Operation *, ActivationKind>(op)
+      .Case([](ReluOp) { return ActivationKind::relu; })
+      .Case([](SiluOp) { return ActivationKind::silu; })
+      .Case([](GeluOp gelu) {
+        return gelu.getApproximate() == "tanh" ? ActivationKind::geluTanh
+                                               : ActivationKind::gelu;
+      })
+      .Default(ActivationKind::other);
+}
+
+/// Whether a tensor of `shape` has an element per channel, the rest of its
+/// dimensions being 1, and broadcasts to `result`.
+static bool isPerChannel(ArrayRef<int64_t> shape, ArrayRef<int64_t> result,
+                         size_t channel) {
+  size_t offset = result.size() - shape.size();
+  if (shape.size() > result.size() || channel < offset)
+    return false;
+  for (auto [i, size] : llvm::enumerate(shape))
+    if (size != (offset + i == channel ? result[channel] : 1))
+      return false;
+  return true;
+}
+
+FailureOr<EpilogueInfo>
+frit::nn::describeEpilogue(Operation *contraction,
+                           ArrayRef<Operation *> operators,
+                           std::string &reason) {
+  EpilogueInfo info;
+  Value value = contraction->getResult(0);
+  auto type = tensorType(value);
+  size_t channel = type.getRank() - 1;
+  bool hasChannel = type.getRank() > 0;
+  if (auto conv = dyn_cast<ConvOp>(contraction)) {
+    info.bias = conv.getBias();
+    channel = conv.getChannelsLast() ? channel : 1;
+  } else if (auto matmul = dyn_cast<MatmulOp>(contraction)) {
+    // The result of a matrix by a vector has no dimension for the columns.
+    hasChannel = shapeOf(matmul.getB()).size() > 1;
+  }
+  info.sum = info.result = value;
+  for (Operation *op : operators) {
+    if (!isa<ElementwiseOp>(op))
+      return refuse(reason,
+                    op->getName().getStringRef() + " is not elementwise");
+    if (op->getResult(0).getType() != type)
+      return refuse(reason, op->getName().getStringRef() +
+                                " changes the shape or the type");
+    if (!llvm::is_contained(op->getOperands(), value))
+      return refuse(reason, op->getName().getStringRef() +
+                                " does not follow the operator before it");
+    auto add = dyn_cast<AddOp>(op);
+    Value other =
+        add ? (add.getA() == value ? add.getB() : add.getA()) : Value();
+    bool simple = llvm::all_of(op->getOperands(), [&](Value operand) {
+      return operand == value || isSplat(operand);
+    });
+    value = op->getResult(0);
+    if (simple) {
+      info.activation = info.activation == ActivationKind::none
+                            ? kindOf(op)
+                            : ActivationKind::other;
+      info.result = value;
+      continue;
+    }
+    if (!add || info.activation != ActivationKind::none)
+      return refuse(reason, op->getName().getStringRef() +
+                                " is neither a sum before the activation nor "
+                                "a function of its operand alone");
+    if (!info.bias && hasChannel &&
+        isPerChannel(shapeOf(other), type.getShape(), channel))
+      info.bias = other;
+    else if (!info.residual && other.getType() == type)
+      info.residual = other;
+    else
+      return refuse(reason, "an operand of " + op->getName().getStringRef() +
+                                " is neither a bias nor shaped like the "
+                                "result");
+    info.sum = info.result = value;
+  }
+  return info;
+}
+
+//===----------------------------------------------------------------------===//
+// Fusions
+//===----------------------------------------------------------------------===//
+
+/// Takes a fusion apart into its contraction and what follows it.
+template <typename Info, typename Op, typename Describe>
+static FailureOr<Info> describeFusion(FusionOp fusion, Describe describe,
+                                      std::string &reason) {
+  Op contraction;
+  SmallVector<Operation *> followers;
+  Block &body = fusion.getBody().front();
+  for (Operation &op : body.without_terminator()) {
+    if (isa<ConstantOp>(op))
+      continue;
+    if (!contraction && isa<Op>(op)) {
+      contraction = cast<Op>(op);
+      continue;
+    }
+    if (!contraction)
+      return refuse(reason, op.getName().getStringRef() +
+                                " comes before the contraction");
+    followers.push_back(&op);
+  }
+  if (!contraction)
+    return refuse(reason, "it has no contraction");
+  FailureOr<Info> info = describe(contraction, reason);
+  if (failed(info))
+    return failure();
+  FailureOr<EpilogueInfo> epilogue =
+      describeEpilogue(contraction, followers, reason);
+  if (failed(epilogue))
+    return failure();
+  static_cast<EpilogueInfo &>(*info) = *epilogue;
+
+  auto yielded = body.getTerminator()->getOperands();
+  if (yielded.size() != 1 || yielded[0] != info->result)
+    return refuse(reason, "it yields more than the end of its chain");
+  SmallVector<Value> operands(contraction->getOperands());
+  if (info->bias)
+    operands.push_back(info->bias);
+  if (info->residual)
+    operands.push_back(info->residual);
+  for (Value operand : operands)
+    if (!isa<BlockArgument>(operand))
+      return refuse(reason, "an operand is computed in the fusion");
+  return info;
+}
+
+FailureOr<GemmInfo> frit::nn::describeGemm(FusionOp fusion,
+                                           std::string &reason) {
+  return describeFusion<GemmInfo, MatmulOp>(fusion, describeMatmul, reason);
+}
+
+FailureOr<ConvInfo> frit::nn::describeConvolution(FusionOp fusion,
+                                                  std::string &reason) {
+  return describeFusion<ConvInfo, ConvOp>(fusion, describeConv, reason);
 }

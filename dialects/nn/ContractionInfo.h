@@ -1,4 +1,15 @@
-//===- ContractionInfo.h - What a library would be asked for -----------------===//
+//===- ContractionInfo.h - Fusions that are one product or convolution
+//-------===//
+//
+// A fusion around a matmul or conv may be what a library or one of our tiled
+// kernels computes in one go:
+//
+//   D = activation(A·B + bias + R)      y = activation(conv(x, w) + bias + R)
+//
+// Planning asks here for the problem's sizes and operands, targets whether a
+// fusion, or one that another operator would join, has this form.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FRIT_DIALECTS_NN_CONTRACTIONINFO_H
 #define FRIT_DIALECTS_NN_CONTRACTIONINFO_H
@@ -7,39 +18,56 @@
 
 namespace frit::nn {
 
-/// What a contraction ends with; the order of frit/artifact.h's Activation.
-enum class Epilogue { none, relu, geluTanh, gelu, silu };
+/// In the artifact's order; `other` is any elementwise function of the sum.
+enum class ActivationKind { none, relu, geluTanh, gelu, silu, other };
 
-/// A fusion taken apart as act(A·B + bias + residual), or the same with a
-/// convolution. Operands are arguments of the fusion's block.
-struct ContractionInfo {
-  mlir::Operation *contraction = nullptr; ///< a MatmulOp or a ConvOp
-  mlir::Value a, b;                       ///< x and w of a convolution
-  mlir::Value bias;                       ///< per column of D, or per channel
-  mlir::Value residual;                   ///< shaped like the result
-  Epilogue activation = Epilogue::none;
-
-  // Of a matmul only; see artifact::Gemm.
-  int64_t m = 0, n = 0, k = 0, batch = 1;
-  int64_t ld[3] = {}, strides[3] = {}; ///< of A, B and D
-  bool transposeA = false, transposeB = false;
-
-  /// The operands in the order library and fallback take them.
-  llvm::SmallVector<mlir::Value> operands() const;
+/// What follows a contraction. Values are of the fusion's body.
+struct EpilogueInfo {
+  mlir::Value bias, residual;
+  ActivationKind activation = ActivationKind::none;
+  /// What the activation's operators are applied to, and what they result in.
+  mlir::Value sum, result;
 };
 
-/// Takes `fusion` apart, or says in `why` what does not fit.
-llvm::FailureOr<ContractionInfo> analyzeContraction(FusionOp fusion,
-                                                    std::string *why = nullptr);
+/// D[b] = A[b]·B[b], row major; see artifact::Gemm for the fields.
+struct GemmInfo : EpilogueInfo {
+  MatmulOp op;
+  mlir::Value a, b;
+  int64_t m = 0, n = 0, k = 0, batch = 1;
+  int64_t lda = 0, ldb = 0, ldd = 0;
+  int64_t strideA = 0, strideB = 0, strideD = 0;
+  bool transposeA = false, transposeB = false;
+};
 
-/// Whether `next` can follow `fused` (a matmul or conv first) as a library's
-/// epilogue: a bias, a residual, then an activation.
-bool extendsContraction(llvm::ArrayRef<mlir::Operation *> fused,
-                        mlir::Operation *next);
+/// See artifact::Conv for the fields; a convolution along one dimension has
+/// h = r = p = 1.
+struct ConvInfo : EpilogueInfo {
+  ConvOp op;
+  mlir::Value x, w;
+  int64_t n = 0, c = 0, h = 1, width = 0;
+  int64_t k = 0, r = 1, s = 0, p = 1, q = 0;
+  int64_t strideH = 1, strideW = 1, dilationH = 1, dilationW = 1;
+  int64_t padTop = 0, padLeft = 0, padBottom = 0, padRight = 0;
+  int64_t groups = 1;
+  bool channelsLast = false;
+};
 
-/// Makes the inputs of a fusion that `analyzeContraction` takes exactly
-/// `operands()`, in that order, so that its kernel is called as the library is.
-void orderContractionInputs(FusionOp fusion);
+/// The sizes of a product alone, or why strides cannot express it.
+llvm::FailureOr<GemmInfo> describeMatmul(MatmulOp op, std::string &reason);
+llvm::FailureOr<ConvInfo> describeConv(ConvOp op, std::string &reason);
+
+/// What `operators`, each of which reads the one before it, do to the result of
+/// `contraction`.
+llvm::FailureOr<EpilogueInfo>
+describeEpilogue(mlir::Operation *contraction,
+                 llvm::ArrayRef<mlir::Operation *> operators,
+                 std::string &reason);
+
+/// The whole of a fusion, whose only result ends the chain and whose operands
+/// are all the fusion's arguments.
+llvm::FailureOr<GemmInfo> describeGemm(FusionOp fusion, std::string &reason);
+llvm::FailureOr<ConvInfo> describeConvolution(FusionOp fusion,
+                                              std::string &reason);
 
 } // namespace frit::nn
 

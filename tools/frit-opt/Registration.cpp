@@ -2,6 +2,7 @@
 
 #include "tools/frit-opt/Registration.h"
 
+#include "codegen/cuda/EmitModule.h"
 #include "compiler/transform/Passes.h"
 #include "dialects/nn/Lowering.h"
 #include "dialects/plan/Plan.h"
@@ -19,6 +20,7 @@ void frit::registerEverything(DialectRegistry &registry) {
   registerCanonicalizerPass();
   registerCSEPass();
   nn::registerLowerPass();
+  cuda::registerPrintCudaPass();
 
   static const TestTarget target;
   registerTransformPasses(target);

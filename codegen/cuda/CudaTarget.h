@@ -1,0 +1,42 @@
+//===- CudaTarget.h - What passes ask about NVIDIA GPUs
+//-----------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_CUDATARGET_H
+#define FRIT_CODEGEN_CUDA_CUDATARGET_H
+
+#include "dialects/nn/Target.h"
+
+#include <string>
+
+namespace frit::cuda {
+
+struct CudaOptions {
+  std::string arch = "sm_90a";
+  /// Whether matrix products may be planned as cuBLASLt's and convolutions as
+  /// cuDNN's; our own kernels are their fallback.
+  bool cublas = true;
+  bool cudnn = true;
+  /// Whether fusions that no fast skeleton takes are remarked upon.
+  bool remarkMissed = false;
+};
+
+class CudaTarget : public nn::Target {
+public:
+  explicit CudaTarget(CudaOptions options) : options(std::move(options)) {}
+
+  llvm::StringRef arch() const override { return options.arch; }
+  bool prefersChannelsLast(nn::ConvOp conv) const override;
+  bool keepsWhole(nn::CompositeOp composite) const override;
+  bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
+                     mlir::Operation *next) const override;
+  nn::ScheduleAttr schedule(nn::FusionOp fusion) const override;
+
+  const CudaOptions &getOptions() const { return options; }
+
+private:
+  CudaOptions options;
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_CUDATARGET_H

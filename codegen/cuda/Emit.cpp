@@ -1,0 +1,128 @@
+//===- Emit.cpp - Fusions as CUDA C++
+//-----------------------------------------===//
+
+#include "codegen/cuda/Emit.h"
+
+#include "dialects/nn/Lowering.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+Lowered::Lowered(nn::FusionOp fusion) : mlirContext(fusion.getContext()) {
+  OpBuilder builder(fusion.getContext());
+  module = ModuleOp::create(fusion.getLoc());
+  builder.setInsertionPointToEnd(module->getBody());
+  Block &body = fusion.getBody().front();
+  SmallVector<Type> types;
+  for (Value argument : body.getArguments()) {
+    types.push_back(nn::signlessType(argument.getType()));
+    inputs.push_back(cast<RankedTensorType>(types.back()).getElementType());
+  }
+  auto function = func::FuncOp::create(builder, fusion.getLoc(), "fusion",
+                                       builder.getFunctionType(types, {}));
+  Block *entry = function.addEntryBlock();
+  ImplicitLocOpBuilder b(fusion.getLoc(), OpBuilder::atBlockEnd(entry));
+  values.map(body.getArguments(), entry->getArguments());
+  for (Operation &op : body.without_terminator()) {
+    b.setLoc(op.getLoc());
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(values.lookup(operand));
+    values.map(op.getResult(0), nn::lowerToLinalg(&op, b, operands));
+  }
+  for (Value value : body.getTerminator()->getOperands())
+    results.push_back(values.lookup(value));
+}
+
+//===----------------------------------------------------------------------===//
+// Text shared by the skeletons' emitters
+//===----------------------------------------------------------------------===//
+
+std::string frit::cuda::parameterList(const Lowered &lowered, bool asFields) {
+  std::string text;
+  auto add = [&](StringRef qualifier, Type element, StringRef name, size_t i) {
+    text += asFields ? "  " : text.empty() ? "" : ", ";
+    text += (qualifier + storageName(element) + " *" + name + Twine(i)).str();
+    text += asFields ? ";\n" : "";
+  };
+  for (auto [i, element] : llvm::enumerate(lowered.inputElements()))
+    add("const ", element, "x", i);
+  for (auto [i, output] : llvm::enumerate(lowered.outputs()))
+    add("", elementType(output), "y", i);
+  return text;
+}
+
+std::string frit::cuda::argumentList(const Lowered &lowered) {
+  std::string text;
+  for (size_t i = 0; i < lowered.inputElements().size(); ++i)
+    text += (text.empty() ? "x" : ", x") + std::to_string(i);
+  for (size_t i = 0; i < lowered.outputs().size(); ++i)
+    text += (text.empty() ? "y" : ", y") + std::to_string(i);
+  return text;
+}
+
+std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
+                                    unsigned output, Type element, Node *node,
+                                    StringRef offset) {
+  std::string y = "y" + std::to_string(output);
+  std::string value = printer.value(node);
+  if (graph.width == 1) {
+    if (storageName(element) == valueName(node->type))
+      printer.line(y + "[" + offset + "] = " + value + ";");
+    else
+      printer.line("frit::store(" + y + "[" + offset + "], " + value + ");");
+    return "";
+  }
+  // A vector that is only copied needs no second array.
+  std::string name = StringRef(value).drop_back(3).str();
+  if (!printer.isVectorLoad(node)) {
+    name = "out" + std::to_string(output);
+    printer.before(valueName(node->type) + " " + name + "[" +
+                   Twine(graph.width) + "];");
+    printer.line(name + "[v] = " + value + ";");
+  }
+  return ("frit::storeVector(" + y + " + " + offset + ", " + name + ");").str();
+}
+
+std::string frit::cuda::kernelFunction(StringRef name, const Lowered &lowered,
+                                       int64_t threads, StringRef call) {
+  return ("extern \"C\" __global__ void __launch_bounds__(" + Twine(threads) +
+          ")\n" + name + "(" + parameterList(lowered) + ") {\n" +
+          indented(call, 2) + "}\n")
+      .str();
+}
+
+//===----------------------------------------------------------------------===//
+// Dispatch
+//===----------------------------------------------------------------------===//
+
+FailureOr<KernelText> frit::cuda::emitKernel(nn::FusionOp fusion,
+                                             StringRef name,
+                                             const CudaTarget &target) {
+  nn::ScheduleAttr schedule = fusion.getScheduleAttr();
+  if (!schedule)
+    schedule = target.schedule(fusion);
+  Lowered lowered(fusion);
+  std::string reason;
+  FailureOr<KernelText> text = failure();
+  switch (schedule.getSkeleton()) {
+  case nn::Skeleton::row:
+    text = emitRow(fusion, lowered, name, schedule, reason);
+    break;
+  case nn::Skeleton::transpose:
+    text = emitTranspose(fusion, lowered, name, reason);
+    break;
+  case nn::Skeleton::gemm:
+  case nn::Skeleton::conv:
+    text = emitContraction(fusion, lowered, name, reason);
+    break;
+  default:
+    text = emitMap(lowered, name, schedule, reason);
+  }
+  if (failed(text))
+    return fusion.emitError()
+           << "has no CUDA kernel: " << reason << " (skeleton "
+           << nn::stringifySkeleton(schedule.getSkeleton()) << ")";
+  return text;
+}

@@ -1,0 +1,113 @@
+//===- Emit.h - Fusions as CUDA C++
+//-------------------------------------------===//
+//
+// Every fusion becomes one kernel: a body written for it, given to a skeleton
+// of device/. The parameters are one pointer per input of the fusion, x0, x1,
+// ..., then one per output, y0, y1, ...; shapes are part of the text.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_EMIT_H
+#define FRIT_CODEGEN_CUDA_EMIT_H
+
+#include "codegen/cuda/CudaTarget.h"
+#include "codegen/cuda/Printer.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace frit::cuda {
+
+/// A kernel's text and how it is launched.
+struct KernelText {
+  std::string header; ///< the skeleton it includes: "map"
+  std::string source;
+  int64_t grid[3] = {1, 1, 1};
+  int64_t block[3] = {1, 1, 1};
+  int64_t sharedBytes = 0;
+};
+
+/// The kernel `name` of a fusion, by the fusion's schedule or, where it has
+/// none, the target's. Reports at the fusion what has no text.
+llvm::FailureOr<KernelText>
+emitKernel(nn::FusionOp fusion, llvm::StringRef name, const CudaTarget &target);
+
+/// The linalg form of a fusion, in a module of its own.
+class Lowered {
+public:
+  explicit Lowered(nn::FusionOp fusion);
+
+  /// The tensor that a value of the fusion's body became.
+  mlir::Value operator[](mlir::Value value) const {
+    return values.lookup(value);
+  }
+  llvm::ArrayRef<mlir::Type> inputElements() const { return inputs; }
+  /// The values the fusion yields, lowered.
+  llvm::ArrayRef<mlir::Value> outputs() const { return results; }
+  mlir::MLIRContext *context() const { return mlirContext; }
+
+private:
+  mlir::MLIRContext *mlirContext;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::IRMapping values;
+  llvm::SmallVector<mlir::Type> inputs;
+  llvm::SmallVector<mlir::Value> results;
+};
+
+inline int64_t ceilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+inline mlir::RankedTensorType rankedType(mlir::Value v) {
+  return llvm::cast<mlir::RankedTensorType>(v.getType());
+}
+inline mlir::Type elementType(mlir::Value v) {
+  return rankedType(v).getElementType();
+}
+
+/// "const float *x0, frit::f16 *y0": the kernel's parameters, and with
+/// `asFields` the fields of a body; and "x0, y0".
+std::string parameterList(const Lowered &lowered, bool asFields = false);
+std::string argumentList(const Lowered &lowered);
+
+/// Statements that keep `node` as element `offset` of output `y<output>`: in
+/// the loop over lanes where `printer` is in it, with the vector's store after
+/// it given back.
+std::string storeOutput(Printer &printer, Graph &graph, unsigned output,
+                        mlir::Type element, Node *node, llvm::StringRef offset);
+
+/// `extern "C" __global__ ... name(...) { call }`.
+std::string kernelFunction(llvm::StringRef name, const Lowered &lowered,
+                           int64_t threads, llvm::StringRef call);
+
+/// One emitter per skeleton; each reports why into `failure`.
+llvm::FailureOr<KernelText> emitMap(const Lowered &lowered,
+                                    llvm::StringRef name,
+                                    nn::ScheduleAttr schedule,
+                                    std::string &failure);
+llvm::FailureOr<KernelText> emitRow(nn::FusionOp fusion, const Lowered &lowered,
+                                    llvm::StringRef name,
+                                    nn::ScheduleAttr schedule,
+                                    std::string &failure);
+llvm::FailureOr<KernelText> emitTranspose(nn::FusionOp fusion,
+                                          const Lowered &lowered,
+                                          llvm::StringRef name,
+                                          std::string &failure);
+llvm::FailureOr<KernelText> emitContraction(nn::FusionOp fusion,
+                                            const Lowered &lowered,
+                                            llvm::StringRef name,
+                                            std::string &failure);
+
+/// Schedules of the skeletons that may take a fusion, or null with the reason.
+nn::ScheduleAttr scheduleMap(const Lowered &lowered);
+nn::ScheduleAttr scheduleRow(nn::FusionOp fusion, const Lowered &lowered,
+                             std::string &reason);
+nn::ScheduleAttr scheduleTranspose(nn::FusionOp fusion, const Lowered &lowered,
+                                   std::string &reason);
+nn::ScheduleAttr scheduleContraction(nn::FusionOp fusion,
+                                     const CudaOptions &options,
+                                     std::string &reason);
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_EMIT_H

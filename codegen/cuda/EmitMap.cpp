@@ -1,0 +1,173 @@
+//===- EmitMap.cpp - One thread per vector of output elements
+//-----------------===//
+//
+// The map skeleton where everything is contiguous or broadcast, and the generic
+// kernel: one output element per thread, reductions as loops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/Emit.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+static constexpr int64_t kMaxGrid = INT32_MAX;
+
+namespace {
+/// Outputs of the same number of elements, which share a body.
+struct Group {
+  int64_t count;
+  SmallVector<unsigned> outputs;
+};
+} // namespace
+
+static SmallVector<Group> groupOutputs(const Lowered &lowered) {
+  SmallVector<Group> groups;
+  for (auto [i, output] : llvm::enumerate(lowered.outputs())) {
+    int64_t count = rankedType(output).getNumElements();
+    auto *group =
+        llvm::find_if(groups, [&](const Group &g) { return g.count == count; });
+    if (group == groups.end())
+      group = &groups.emplace_back(Group{count, {}});
+    group->outputs.push_back(i);
+  }
+  return groups;
+}
+
+static SmallVector<Node *> buildRoots(Graph &graph, const Lowered &lowered,
+                                      const Group &group, int64_t vector) {
+  AffineExpr i = graph.space.addDim(group.count);
+  graph.setLane(i, vector);
+  SmallVector<Node *> roots;
+  for (unsigned output : group.outputs)
+    roots.push_back(graph.elementAt(lowered.outputs()[output], i));
+  return roots;
+}
+
+/// `operator()` of a group's body.
+static std::string printBody(Graph &graph, ArrayRef<Node *> roots,
+                             const Lowered &lowered, const Group &group,
+                             StringRef indexType) {
+  Printer printer(graph);
+  printer.setArguments(lowered.inputElements());
+  printer.nameDim(graph.lane, "i");
+  printer.expect(roots);
+  printer.openLanes();
+  std::string stores;
+  for (auto [output, root] : llvm::zip(group.outputs, roots)) {
+    std::string store =
+        storeOutput(printer, graph, output,
+                    elementType(lowered.outputs()[output]), root, "i");
+    stores += store.empty() ? "" : store + "\n";
+  }
+  printer.closeLanes();
+  return ("  __device__ void operator()(" + indexType + " i) const {\n" +
+          printer.str(4) + indented(stores, 4) + "  }\n")
+      .str();
+}
+
+FailureOr<KernelText> frit::cuda::emitMap(const Lowered &lowered,
+                                          StringRef name,
+                                          nn::ScheduleAttr schedule,
+                                          std::string &failure) {
+  KernelText kernel;
+  kernel.header = "map";
+  int64_t vector = schedule.getVector(), threads = schedule.getThreads();
+  std::string calls;
+  SmallVector<Group> groups = groupOutputs(lowered);
+  int64_t blocks = 1;
+  for (auto [i, group] : llvm::enumerate(groups)) {
+    Graph graph(lowered.context());
+    auto roots = buildRoots(graph, lowered, group, vector);
+    if (!graph.failure().empty()) {
+      failure = graph.failure();
+      return llvm::failure();
+    }
+    // The skeleton's 32-bit index must not wrap when it steps past the end.
+    bool wide = group.count > (int64_t(1) << 30);
+    std::string body = name.str() + "_body";
+    if (groups.size() > 1)
+      body += std::to_string(i);
+    kernel.source += "struct " + body + " {\n" + parameterList(lowered, true) +
+                     "\n" +
+                     printBody(graph, roots, lowered, group,
+                               wide ? "uint64_t" : "unsigned") +
+                     "};\n";
+    calls += "frit::map<" + std::to_string(vector) + ">(" + body + "{" +
+             argumentList(lowered) + "}, " + std::to_string(group.count) +
+             (wide ? "ull" : "u") + ");\n";
+    blocks = std::max(blocks, ceilDiv(group.count / vector, threads));
+  }
+  kernel.source += kernelFunction(name, lowered, threads, calls);
+  kernel.grid[0] = std::min(blocks, kMaxGrid);
+  kernel.block[0] = threads;
+  return kernel;
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+/// Elements that 16 bytes hold of the narrowest tensor that is read or written
+/// once per element.
+static int64_t widestVector(const Lowered &lowered, const Group &group,
+                            ArrayRef<Node *> nodes, int64_t &narrowest) {
+  narrowest = 16;
+  for (unsigned output : group.outputs)
+    narrowest = std::min(narrowest,
+                         storageBytes(elementType(lowered.outputs()[output])));
+  for (Node *node : nodes)
+    if (node->kind == Node::Kind::load && !isa<AffineConstantExpr>(node->index))
+      narrowest = std::min(
+          narrowest, storageBytes(lowered.inputElements()[node->argument]));
+  return std::min<int64_t>(16 / narrowest, 8);
+}
+
+nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
+  MLIRContext *context = lowered.context();
+  SmallVector<Group> groups = groupOutputs(lowered);
+  auto get = [&](nn::Skeleton skeleton, int64_t vector, int64_t threads) {
+    return nn::ScheduleAttr::get(context, skeleton, vector, threads, 1, false);
+  };
+  int64_t count = 0;
+  for (const Group &group : groups)
+    count = std::max(count, group.count);
+  // Small tensors are spread over the multiprocessors before threads are given
+  // several elements.
+  auto threadsFor = [](int64_t work) {
+    return work >= 256 * 132 ? 256 : work >= 128 * 132 ? 128 : 64;
+  };
+  Graph plain(context);
+  SmallVector<Node *> nodes;
+  for (const Group &group : groups)
+    llvm::append_range(
+        nodes, Graph::reachable(buildRoots(plain, lowered, group, 1), plain));
+  bool loops = llvm::any_of(
+      nodes, [](Node *node) { return node->kind == Node::Kind::loop; });
+  if (groups.size() != 1 || loops || count == 0)
+    return get(nn::Skeleton::generic, 1, threadsFor(count));
+
+  int64_t narrowest;
+  int64_t vector = widestVector(lowered, groups[0], nodes, narrowest);
+  while (vector * narrowest > 4 && count / vector < 64 * 1024)
+    vector /= 2;
+  for (; vector > 1; vector /= 2) {
+    if (count % vector != 0)
+      continue;
+    Graph graph(context);
+    auto roots = buildRoots(graph, lowered, groups[0], vector);
+    bool fits = llvm::all_of(Graph::reachable(roots, graph), [](Node *node) {
+      return node->kind != Node::Kind::load ||
+             node->laneUse != LaneUse::scattered;
+    });
+    if (fits)
+      return get(nn::Skeleton::map, vector, threadsFor(count / vector));
+  }
+  bool contiguous = llvm::all_of(nodes, [&](Node *node) {
+    return node->kind != Node::Kind::load ||
+           isa<AffineConstantExpr, AffineDimExpr>(node->index);
+  });
+  return get(contiguous ? nn::Skeleton::map : nn::Skeleton::generic, 1,
+             threadsFor(count));
+}

@@ -1,0 +1,132 @@
+//===- Graph.h - What a kernel computes, element by element
+//-------------------===//
+//
+// Kernels are printed straight from the linalg form of a fusion, without
+// buffers: `element(tensor, indices)` follows a tensor's definition back to the
+// kernel's arguments and gives a graph of scalar operations.
+//
+//   linalg.generic, parallel   its body, operands at the mapped indices
+//   linalg.generic, reduction  a loop with an accumulator in a register
+//   collapse and expand_shape  index arithmetic
+//   tensor.extract             the element at a computed index
+//   a function's argument      a load at an affine offset
+//
+// Nodes are shared: the same operation on the same operands is one node.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_GRAPH_H
+#define FRIT_CODEGEN_CUDA_GRAPH_H
+
+#include "codegen/cuda/Index.h"
+#include "codegen/cuda/Scalars.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+#include <deque>
+#include <functional>
+#include <map>
+
+namespace frit::cuda {
+
+/// What a value changes with: the lane of a vector, or a loop's counters.
+using Dependence = uint64_t;
+inline constexpr Dependence kLane = 1;
+
+struct Node {
+  enum class Kind {
+    constant,    ///< `value`
+    index,       ///< `index` as a number
+    load,        ///< element `index` of kernel argument `argument`
+    operation,   ///< `form` of `operands`
+    accumulator, ///< of the loop that has it
+    loop,        ///< operands: initial value, value after a step
+    given,       ///< known to the skeleton; `text` says how
+  };
+  Kind kind;
+  /// A value type; `i32` or `i64` for indices.
+  mlir::Type type;
+  Dependence dependence = 0;
+  llvm::SmallVector<Node *, 3> operands;
+  const ScalarForm *form = nullptr;
+  mlir::Attribute value;
+  mlir::AffineExpr index;
+  LaneUse laneUse = LaneUse::uniform;
+  unsigned argument = 0;
+  /// Of integers.
+  Bounds range = {INT64_MIN, INT64_MAX};
+  /// A loop's counters with their number of steps, and its accumulator.
+  llvm::SmallVector<std::pair<mlir::AffineExpr, int64_t>, 2> counters;
+  Dependence loopBit = 0;
+  Node *accumulator = nullptr;
+  std::string text;
+};
+
+class Graph {
+public:
+  explicit Graph(mlir::MLIRContext *context)
+      : space(context), context(context) {}
+
+  /// Lets `lane` be the index that vectors of `width` elements run along; to
+  /// be called before nodes are made.
+  void setLane(mlir::AffineExpr lane, int64_t width);
+
+  /// Makes elements of `tensor` what `element` returns.
+  using Override = std::function<Node *(llvm::ArrayRef<mlir::AffineExpr>)>;
+  void give(mlir::Value tensor, Override element);
+
+  Node *element(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices);
+  /// The element at place `flat` of a tensor in row-major order.
+  Node *elementAt(mlir::Value tensor, mlir::AffineExpr flat);
+
+  Node *given(mlir::Type type, std::string text, Dependence dependence);
+
+  /// Why a value could not be expressed; the first reason, or empty.
+  const std::string &failure() const { return reason; }
+  Node *fail(const llvm::Twine &why);
+
+  /// The node that a symbol of an index stands for.
+  Node *symbolNode(mlir::AffineExpr symbol) const;
+  /// `nodes` and all they are made of, each once, operands first.
+  static llvm::SmallVector<Node *> reachable(llvm::ArrayRef<Node *> nodes,
+                                             const Graph &graph);
+  llvm::SmallVector<Node *> operandsOf(const Node *node) const;
+
+  IndexSpace space;
+  mlir::AffineExpr lane;
+  int64_t width = 1;
+
+private:
+  struct Body;
+  Node *generic(mlir::linalg::GenericOp op, unsigned result,
+                llvm::ArrayRef<mlir::AffineExpr> indices);
+  Node *scalar(mlir::Value value, Body &body);
+  Node *define(mlir::Operation *op, Body &body);
+  Node *indexOperation(mlir::Operation *op, llvm::ArrayRef<Node *> operands);
+  Node *foldOperation(mlir::Operation *op, llvm::ArrayRef<Node *> operands);
+  Node *constantElement(mlir::ElementsAttr value,
+                        llvm::ArrayRef<mlir::AffineExpr> indices);
+
+  Node *constant(mlir::Attribute value, mlir::Type type);
+  Node *index(mlir::AffineExpr expr, mlir::Type type = {});
+  Node *load(unsigned argument, mlir::Type element, mlir::AffineExpr offset);
+  Node *operation(const ScalarForm *form, llvm::ArrayRef<Node *> operands,
+                  mlir::Type type, Bounds range);
+  mlir::AffineExpr asIndex(Node *node);
+  Dependence dependenceOf(mlir::AffineExpr expr, LaneUse &use);
+  Node *make(Node node);
+  Node *unique(std::vector<const void *> key, llvm::function_ref<Node()> build);
+
+  mlir::MLIRContext *context;
+  std::deque<Node> nodes;
+  std::map<std::vector<const void *>, Node *> shared;
+  llvm::SmallVector<Node *> symbols;
+  llvm::SmallVector<Dependence> dimDependence;
+  llvm::DenseMap<mlir::Value, Override> overrides;
+  unsigned loops = 0;
+  std::string reason;
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_GRAPH_H

@@ -1,0 +1,106 @@
+//===- Index.h - Index arithmetic of emitted kernels
+//--------------------------===//
+//
+// Indices are affine expressions over dimensions whose ranges are known: the
+// kernel's own index variables, loop counters, and symbols for values that are
+// worked out when the kernel runs. Knowing the ranges, most divisions that
+// reshapes and broadcasts bring along vanish:
+//
+//   (i / 64) % 12 * 64 + i % 64   ==>   i % 768
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_INDEX_H
+#define FRIT_CODEGEN_CUDA_INDEX_H
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/AffineMap.h"
+
+#include <string>
+
+namespace frit::cuda {
+
+/// The values an index takes, both ends included.
+struct Bounds {
+  int64_t low, high;
+
+  bool isWithin(int64_t from, int64_t to) const {
+    return low >= from && high <= to;
+  }
+};
+
+/// How an index moves along the `V` lanes of a vector.
+enum class LaneUse { uniform, contiguous, scattered };
+
+/// Text of an index and how tightly it binds in C++ (see Scalars.h).
+struct IndexText {
+  std::string text;
+  int precedence;
+};
+
+class IndexSpace {
+public:
+  explicit IndexSpace(mlir::MLIRContext *context) : context(context) {}
+
+  /// A new variable with values [0, size).
+  mlir::AffineExpr addDim(int64_t size);
+  mlir::AffineExpr addSymbol(Bounds range);
+  mlir::AffineExpr constant(int64_t value);
+
+  mlir::AffineExpr add(mlir::AffineExpr x, mlir::AffineExpr y);
+  mlir::AffineExpr mul(mlir::AffineExpr x, int64_t factor);
+  /// Rounds down; the divisor is positive.
+  mlir::AffineExpr floorDiv(mlir::AffineExpr x, int64_t divisor);
+  mlir::AffineExpr mod(mlir::AffineExpr x, int64_t divisor);
+  /// Rebuilds an expression, with `indices` in the place of its dims if given.
+  mlir::AffineExpr simplify(mlir::AffineExpr x,
+                            llvm::ArrayRef<mlir::AffineExpr> indices = {});
+
+  Bounds range(mlir::AffineExpr x) const;
+
+  /// The place of an element among those of a row-major shape, and back.
+  mlir::AffineExpr linearize(llvm::ArrayRef<mlir::AffineExpr> indices,
+                             llvm::ArrayRef<int64_t> shape);
+  llvm::SmallVector<mlir::AffineExpr>
+  delinearize(mlir::AffineExpr flat, llvm::ArrayRef<int64_t> shape);
+
+  /// What happens to `x` while `lane`, a multiple of `width`, takes its next
+  /// `width` values. `isUniform` answers for the symbols.
+  LaneUse laneUse(mlir::AffineExpr x, mlir::AffineExpr lane, int64_t width,
+                  llvm::function_ref<bool(unsigned)> isUniformSymbol);
+
+  /// Whether values of `x`, or of a part of it, need 64 bits or a sign.
+  bool isWide(mlir::AffineExpr x) const;
+  bool isSigned(mlir::AffineExpr x) const;
+
+  /// C++ text; `leaf` gives that of dims and symbols, both of which it makes
+  /// as wide and as signed as asked.
+  IndexText print(mlir::AffineExpr x,
+                  llvm::function_ref<IndexText(mlir::AffineExpr leaf, bool wide,
+                                               bool isSigned)>
+                      leaf) const;
+
+private:
+  struct Sum {
+    llvm::SmallVector<std::pair<mlir::AffineExpr, int64_t>> terms;
+    int64_t constant = 0;
+  };
+  Sum decompose(mlir::AffineExpr x);
+  void accumulate(Sum &sum, mlir::AffineExpr x, int64_t factor);
+  mlir::AffineExpr build(Sum sum);
+  bool recombine(Sum &sum);
+  /// Parts of `sum` that are multiples of `divisor`, divided by it, and the
+  /// rest.
+  std::pair<Sum, Sum> split(const Sum &sum, int64_t divisor);
+  /// Finds g dividing `divisor` so that sum = g · quotient + rest with rest in
+  /// [0, g); 0 where there is none.
+  int64_t commonStep(const Sum &sum, int64_t divisor, Sum &quotient,
+                     mlir::AffineExpr &rest);
+
+  mlir::MLIRContext *context;
+  llvm::SmallVector<Bounds> dims, symbols;
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_INDEX_H

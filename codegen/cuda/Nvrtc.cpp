@@ -1,0 +1,247 @@
+//===- Nvrtc.cpp - CUDA C++ to machine code
+//-----------------------------------===//
+
+#include "codegen/cuda/Nvrtc.h"
+
+#include "codegen/cuda/Headers.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <dlfcn.h>
+
+using namespace llvm;
+
+namespace {
+// The parts of nvrtc.h that are used; its functions have C linkage and a
+// stable interface since CUDA 11.
+using Program = struct NvrtcProgram *;
+using Result = int;
+constexpr Result kSuccess = 0;
+
+struct Library {
+  std::string path;
+  int major = 0, minor = 0;
+  Result (*version)(int *, int *) = nullptr;
+  const char *(*errorString)(Result) = nullptr;
+  Result (*createProgram)(Program *, const char *, const char *, int,
+                          const char *const *, const char *const *) = nullptr;
+  Result (*destroyProgram)(Program *) = nullptr;
+  Result (*compileProgram)(Program, int, const char *const *) = nullptr;
+  Result (*logSize)(Program, size_t *) = nullptr;
+  Result (*log)(Program, char *) = nullptr;
+  Result (*cubinSize)(Program, size_t *) = nullptr;
+  Result (*cubin)(Program, char *) = nullptr;
+  Result (*ptxSize)(Program, size_t *) = nullptr;
+  Result (*ptx)(Program, char *) = nullptr;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Finding the library
+//===----------------------------------------------------------------------===//
+
+/// Folders whose entries start with `prefix`, newest version last.
+static SmallVector<std::string> foldersIn(const Twine &parent,
+                                          StringRef prefix) {
+  SmallVector<std::string> found;
+  std::error_code error;
+  for (sys::fs::directory_iterator it(parent, error), end; !error && it != end;
+       it.increment(error))
+    if (sys::path::filename(it->path()).starts_with(prefix))
+      found.push_back(it->path());
+  llvm::sort(found);
+  return found;
+}
+
+/// In the order they are tried: the variable, what the loader finds, the
+/// toolkit's folders, the wheels of a Python environment.
+static SmallVector<std::string> candidates() {
+  SmallVector<std::string> paths;
+  constexpr StringLiteral names[] = {"libnvrtc.so.13", "libnvrtc.so.12",
+                                     "libnvrtc.so"};
+  if (auto path = sys::Process::GetEnv("FRIT_NVRTC")) {
+    // Naming one means that one, so that a wrong name is not passed over.
+    paths.push_back(*path);
+    return paths;
+  }
+  auto addFolder = [&](const Twine &folder) {
+    for (StringRef name : names)
+      paths.push_back((folder + "/" + name).str());
+  };
+  for (StringRef name : names)
+    paths.push_back(name.str());
+  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (auto home = sys::Process::GetEnv(variable))
+      addFolder(*home + "/lib64");
+  addFolder("/usr/local/cuda/lib64");
+  for (const std::string &folder :
+       llvm::reverse(foldersIn("/usr/local", "cuda-")))
+    addFolder(folder + "/lib64");
+  for (const char *variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (auto home = sys::Process::GetEnv(variable))
+      for (const std::string &python : foldersIn(*home + "/lib", "python"))
+        for (const char *wheel : {"cu13", "cuda_nvrtc"})
+          addFolder(python + "/site-packages/nvidia/" + wheel + "/lib");
+  return paths;
+}
+
+template <typename Function>
+static bool resolve(void *handle, const char *name, Function &function) {
+  function = reinterpret_cast<Function>(dlsym(handle, name));
+  return function != nullptr;
+}
+
+static Expected<Library> openLibrary() {
+  std::string tried;
+  for (const std::string &path : candidates()) {
+    void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+      continue;
+    Library lib;
+    if (resolve(handle, "nvrtcVersion", lib.version) &&
+        resolve(handle, "nvrtcGetErrorString", lib.errorString) &&
+        resolve(handle, "nvrtcCreateProgram", lib.createProgram) &&
+        resolve(handle, "nvrtcDestroyProgram", lib.destroyProgram) &&
+        resolve(handle, "nvrtcCompileProgram", lib.compileProgram) &&
+        resolve(handle, "nvrtcGetProgramLogSize", lib.logSize) &&
+        resolve(handle, "nvrtcGetProgramLog", lib.log) &&
+        resolve(handle, "nvrtcGetCUBINSize", lib.cubinSize) &&
+        resolve(handle, "nvrtcGetCUBIN", lib.cubin) &&
+        resolve(handle, "nvrtcGetPTXSize", lib.ptxSize) &&
+        resolve(handle, "nvrtcGetPTX", lib.ptx) &&
+        lib.version(&lib.major, &lib.minor) == kSuccess) {
+      Dl_info info;
+      lib.path = dladdr(reinterpret_cast<void *>(lib.version), &info)
+                     ? info.dli_fname
+                     : path;
+      return lib;
+    }
+    tried += "; " + path + " is not a usable NVRTC";
+    dlclose(handle);
+  }
+  if (auto path = sys::Process::GetEnv("FRIT_NVRTC"))
+    return createStringError("no NVRTC found: FRIT_NVRTC names '" + *path +
+                             "', which cannot be opened" + tried);
+  return createStringError(
+      "no NVRTC found: a CUDA target needs it and it is not in the loader's "
+      "path, /usr/local/cuda*/lib64 or a Python environment" +
+      tried +
+      "; install the CUDA toolkit, set FRIT_NVRTC to libnvrtc.so, or pass "
+      "-march=x86-64");
+}
+
+/// Opened once; the message of a failure is kept too.
+static Expected<const Library &> library() {
+  static std::string failure;
+  static const auto *lib = [] {
+    Expected<Library> opened = openLibrary();
+    if (opened)
+      return new Library(std::move(*opened));
+    failure = toString(opened.takeError());
+    return static_cast<Library *>(nullptr);
+  }();
+  if (lib)
+    return *lib;
+  return createStringError(failure);
+}
+
+Expected<std::string> frit::cuda::describeNvrtc() {
+  auto lib = library();
+  if (!lib)
+    return lib.takeError();
+  return "NVRTC " + std::to_string(lib->major) + "." +
+         std::to_string(lib->minor) + " (" + lib->path + ")";
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+/// Keeps the text for whoever looks into an error; its name, or empty.
+static std::string keepText(const std::string &text) {
+  SmallString<128> path;
+  int fd;
+  if (sys::fs::createTemporaryFile("frit", "cu", fd, path))
+    return "";
+  raw_fd_ostream(fd, /*shouldClose=*/true) << text;
+  return path.str().str();
+}
+
+Expected<std::string> frit::cuda::compileCuda(const std::string &text,
+                                              StringRef arch) {
+  auto lib = library();
+  if (!lib)
+    return lib.takeError();
+  SmallVector<const char *> names, texts;
+  for (const DeviceHeader &header : deviceHeaders()) {
+    names.push_back(header.name);
+    texts.push_back(header.text);
+  }
+  Program program = nullptr;
+  Result result = lib->createProgram(&program, text.c_str(), "frit.cu",
+                                     names.size(), texts.data(), names.data());
+  if (result != kSuccess)
+    return createStringError("NVRTC: " + std::string(lib->errorString(result)));
+
+  bool isVirtual = arch.starts_with("compute_");
+  std::string archOption = ("-arch=" + arch).str();
+  const char *options[] = {archOption.c_str(), "-std=c++20", "-default-device"};
+  result = lib->compileProgram(program, std::size(options), options);
+  std::string output;
+  size_t size = 0;
+  if (result == kSuccess &&
+      (isVirtual ? lib->ptxSize : lib->cubinSize)(program, &size) == kSuccess) {
+    output.resize(size);
+    result = (isVirtual ? lib->ptx : lib->cubin)(program, output.data());
+    // PTX comes with its terminating zero, which loaders want.
+  }
+  std::string log;
+  if (result != kSuccess && lib->logSize(program, &size) == kSuccess) {
+    log.resize(size);
+    lib->log(program, log.data());
+    log = StringRef(log).rtrim(StringRef("\0\n", 2)).str();
+  }
+  lib->destroyProgram(&program);
+  if (result == kSuccess && !output.empty())
+    return output;
+
+  std::string message = "NVRTC " + std::to_string(lib->major) + "." +
+                        std::to_string(lib->minor) + " does not compile for " +
+                        arch.str() + ": " + lib->errorString(result);
+  // An architecture that this NVRTC does not know has no text to look into.
+  if (StringRef(log).contains("--gpu-architecture"))
+    return createStringError(message + "\n" + log);
+  std::string kept = keepText(text);
+  if (!kept.empty())
+    message += " (the text is in " + kept + ")";
+  return createStringError(message + "\n" + log);
+}
+
+//===----------------------------------------------------------------------===//
+// Architectures
+//===----------------------------------------------------------------------===//
+
+bool frit::cuda::isCudaArch(StringRef arch) {
+  if (!arch.consume_front("sm_"))
+    return false;
+  StringRef number = arch.take_while(isDigit);
+  StringRef suffix = arch.drop_front(number.size());
+  return number.size() >= 2 && number.size() <= 3 &&
+         (suffix.empty() || suffix == "a" || suffix == "f");
+}
+
+std::string frit::cuda::ptxFloor(ArrayRef<std::string> archs) {
+  int lowest = 0;
+  for (StringRef arch : archs) {
+    int number;
+    if (arch.consume_front("sm_") &&
+        !arch.take_while(isDigit).getAsInteger(10, number))
+      lowest = lowest ? std::min(lowest, number) : number;
+  }
+  return "compute_" + std::to_string(lowest ? lowest : 80);
+}

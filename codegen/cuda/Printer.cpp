@@ -1,0 +1,319 @@
+//===- Printer.cpp - Graphs of scalars as C++ statements
+//----------------------===//
+
+#include "codegen/cuda/Printer.h"
+
+using namespace mlir;
+using namespace frit::cuda;
+
+/// An expression longer than this gets a name, so that lines stay readable.
+static constexpr size_t kLongExpression = 72;
+
+std::string frit::cuda::indented(StringRef text, int spaces) {
+  std::string result, pad(spaces, ' ');
+  for (StringRef line : llvm::split(text.rtrim('\n'), '\n'))
+    // Preprocessor lines stay at the left.
+    result +=
+        (line.empty() || line.starts_with("#") ? "" : pad) + line.str() + "\n";
+  return text.empty() ? "" : result;
+}
+
+//===----------------------------------------------------------------------===//
+// Scopes
+//===----------------------------------------------------------------------===//
+
+void Printer::append(size_t scope, const Twine &text) {
+  scopes[scope].text += text.str() + "\n";
+}
+
+void Printer::pushScope(Dependence bits) {
+  scopes.emplace_back();
+  scopes.back().bits = bits;
+}
+
+std::string Printer::popScope() {
+  for (Node *node : scopes.back().named)
+    names.erase(node);
+  std::string text = std::move(scopes.back().text);
+  scopes.pop_back();
+  return text;
+}
+
+size_t Printer::scopeOf(Dependence dependence) const {
+  for (size_t i = scopes.size(); i-- > 1;)
+    if (scopes[i].bits & dependence)
+      return i;
+  return 0;
+}
+
+void Printer::openLanes() {
+  if (graph.width > 1)
+    pushScope(kLane);
+}
+
+void Printer::closeLanes() {
+  if (graph.width == 1)
+    return;
+  std::string body = popScope();
+  if (body.empty())
+    return;
+  line("#pragma unroll");
+  line("for (int v = 0; v < " + Twine(graph.width) + "; ++v) {\n" +
+       indented(body, 2) + "}");
+}
+
+std::string Printer::str(int indent) const {
+  return indented(scopes[0].text, indent);
+}
+
+std::string Printer::fresh(StringRef prefix) {
+  return (prefix + Twine(counters[prefix]++)).str();
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+void Printer::nameDim(AffineExpr dim, StringRef text) {
+  dims[dim] = text.str();
+}
+
+void Printer::define(Node *node, StringRef text) {
+  names[node] = {text.str(), kPrimary};
+}
+
+void Printer::expect(ArrayRef<Node *> roots) {
+  SmallVector<Node *> work;
+  auto use = [&](Node *node) {
+    if (uses[node]++ == 0 && !names.contains(node))
+      work.push_back(node);
+  };
+  for (Node *root : roots)
+    use(root);
+  while (!work.empty())
+    for (Node *operand : graph.operandsOf(work.pop_back_val()))
+      use(operand);
+}
+
+std::string Printer::atLeast(const Text &text, int precedence) {
+  return text.precedence < precedence ? "(" + text.text + ")" : text.text;
+}
+
+std::string Printer::value(Node *node, int precedence) {
+  return atLeast(text(node, scopes.size() - 1), precedence);
+}
+
+Printer::Text Printer::text(Node *node, size_t user) {
+  if (auto found = names.find(node); found != names.end())
+    return found->second;
+  size_t scope = scopeOf(node->dependence);
+  bool isLoop = node->kind == Node::Kind::loop;
+  Text result = compose(node, scope);
+  if (node->kind == Node::Kind::constant || node->kind == Node::Kind::given ||
+      (node->index && isa<AffineConstantExpr>(node->index) &&
+       node->kind == Node::Kind::index))
+    return result;
+  bool named = isLoop || isVectorLoad(node);
+  if (!named) {
+    if (uses[node] <= 1 && scope == user &&
+        result.text.size() < kLongExpression)
+      return result;
+    std::string name = fresh("v");
+    append(scope,
+           valueName(node->type) + " " + name + " = " + result.text + ";");
+    result = {name, kPrimary};
+  }
+  names[node] = result;
+  scopes[scope].named.push_back(node);
+  return result;
+}
+
+Printer::Text Printer::compose(Node *node, size_t scope) {
+  switch (node->kind) {
+  case Node::Kind::constant: {
+    std::string text = literal(node->value, node->type);
+    return {text, text.front() == '-' ? kUnary : kPrimary};
+  }
+  case Node::Kind::given:
+    return {node->text, kPrimary};
+  case Node::Kind::accumulator:
+    llvm_unreachable("an accumulator outside of its loop");
+  case Node::Kind::index:
+    return printIndex(node, /*asValue=*/true, scope);
+  case Node::Kind::loop:
+    return loop(node, scope);
+  case Node::Kind::operation:
+    return composeOperation(node, scope);
+  case Node::Kind::load:
+    break;
+  }
+  if (isVectorLoad(node))
+    return vectorLoad(node);
+  std::string element = "x" + std::to_string(node->argument) + "[" +
+                        printIndex(node, /*asValue=*/false, scope).text + "]";
+  if (storageName(storage[node->argument]) != valueName(node->type))
+    element = "frit::load(" + element + ")";
+  return {element, kPrimary};
+}
+
+//===----------------------------------------------------------------------===//
+// Indices and loads
+//===----------------------------------------------------------------------===//
+
+/// An index as an array's, where any integer type does, or as a number of the
+/// node's type: signed, so that comparisons and differences mean what they say.
+Printer::Text Printer::printIndex(const Node *node, bool asValue,
+                                  size_t scope) {
+  bool onlyInt = false;
+  auto leaf = [&](AffineExpr e, bool wide, bool isSigned) -> IndexText {
+    if (isa<AffineSymbolExpr>(e)) {
+      Node *symbol = graph.symbolNode(e);
+      Text t = text(symbol, scope);
+      onlyInt = true;
+      if (wide && !symbol->type.isInteger(64))
+        return {"int64_t(" + t.text + ")", kPrimary};
+      return {t.text, t.precedence};
+    }
+    std::string name = dims.lookup(e);
+    int precedence = kPrimary;
+    bool isCounter = name.starts_with("k");
+    if (e == graph.lane && graph.width > 1 && !scalarLanes &&
+        node->laneUse != LaneUse::uniform && scope > 0) {
+      name += " + v";
+      precedence = kSum;
+    }
+    if (wide)
+      return {"int64_t(" + name + ")", kPrimary};
+    onlyInt |= isCounter;
+    if (isSigned && !isCounter)
+      return {"int(" + name + ")", kPrimary};
+    return {name, precedence};
+  };
+  IndexText printed = graph.space.print(node->index, leaf);
+  bool wide = graph.space.isWide(node->index);
+  if (!asValue)
+    return {printed.text, printed.precedence};
+  bool isConstant = isa<AffineConstantExpr>(node->index);
+  bool isSigned = wide || graph.space.isSigned(node->index);
+  bool isLeaf = isa<AffineDimExpr, AffineSymbolExpr>(node->index);
+  Type type = node->type;
+  if (isConstant ||
+      (type.isInteger(32) && !wide && (isSigned || (isLeaf && onlyInt))) ||
+      (type.isInteger(64) && wide))
+    return {printed.text, printed.precedence};
+  return {(valueName(type) + "(" + printed.text + ")").str(), kPrimary};
+}
+
+bool Printer::isVectorLoad(const Node *node) const {
+  return node->kind == Node::Kind::load && graph.width > 1 && !scalarLanes &&
+         node->laneUse == LaneUse::contiguous && node->dependence == kLane;
+}
+
+Printer::Text Printer::vectorLoad(Node *node) {
+  // Its first lane's index, which is known before the loop over lanes.
+  std::string index = printIndex(node, /*asValue=*/false, 0).text;
+  std::string name = fresh("a");
+  append(0,
+         valueName(node->type) + " " + name + "[" + Twine(graph.width) + "];");
+  append(0, "frit::loadVector(" + name + ", x" + Twine(node->argument) + " + " +
+                index + ");");
+  return {name + "[v]", kPrimary};
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+/// Puts texts in the places of a form.
+static std::string fill(StringRef form, ArrayRef<std::string> operands,
+                        Type type, Type result) {
+  std::string text;
+  for (size_t i = 0; i < form.size(); ++i) {
+    if (form[i] != '$') {
+      text += form[i];
+      continue;
+    }
+    char what = form[++i];
+    if (what == 'T')
+      text += valueName(type);
+    else if (what == 'U')
+      text += unsignedName(type);
+    else if (what == 'R')
+      text += valueName(result);
+    else
+      text += operands[what - '0'];
+  }
+  return text;
+}
+
+Printer::Text Printer::composeOperation(Node *node, size_t scope) {
+  const ScalarForm &form = *node->form;
+  // Numbers that cannot be negative compare without a change of type.
+  bool rawIndices = StringRef(form.name).starts_with("cmpi.") &&
+                    llvm::all_of(node->operands, [&](Node *operand) {
+                      return operand->kind == Node::Kind::index &&
+                             uses[operand] <= 1 &&
+                             operand->range.isWithin(0, INT32_MAX);
+                    });
+  SmallVector<std::string> operands;
+  Type type = node->operands[0]->type;
+  for (auto [i, operand] : llvm::enumerate(node->operands)) {
+    Text t = rawIndices && scopeOf(operand->dependence) <= scope
+                 ? printIndex(operand, /*asValue=*/false, scope)
+                 : text(operand, scope);
+    operands.push_back(atLeast(t, i == 0 ? form.first : form.others));
+    if (operand->type.isInteger(64))
+      type = operand->type;
+  }
+  std::string text = fill(form.text, operands, type, node->type);
+  // C++ computes small integers as int; they wrap around in their own type.
+  bool isSmall = node->type.isInteger() && !node->type.isInteger(1) &&
+                 node->type.getIntOrFloatBitWidth() < 32;
+  if (isSmall && form.precedence < kPrimary)
+    return {(valueName(node->type) + "(" + text + ")").str(), kPrimary};
+  return {text, form.precedence};
+}
+
+Printer::Text Printer::loop(Node *node, size_t scope) {
+  std::string first = atLeast(text(node->operands[0], scope), kTernary);
+  std::string name = fresh("r");
+  std::string heads;
+  int depth = 0;
+  for (auto [counter, size] : node->counters) {
+    std::string k = fresh("k");
+    nameDim(counter, k);
+    heads += indented("for (int " + k + " = 0; " + k + " < " +
+                          std::to_string(size) + "; ++" + k + ")",
+                      2 * depth++);
+  }
+  pushScope(node->loopBit);
+  size_t inner = scopes.size() - 1;
+  names[node->accumulator] = {name, kPrimary};
+  Node *step = node->operands[1];
+  bool isSum =
+      step->kind == Node::Kind::operation && step->form->precedence == kSum &&
+      StringRef(step->form->text).contains('+') && !names.contains(step);
+  if (isSum && llvm::is_contained(step->operands, node->accumulator)) {
+    Node *other = step->operands[step->operands[0] == node->accumulator];
+    std::string term = atLeast(text(other, inner), kTernary);
+    append(inner, name + " += " + term + ";");
+  } else {
+    // A long expression needs no name when it is all the loop does.
+    std::string next = (uses[step] <= 1 && step->kind == Node::Kind::operation
+                            ? compose(step, inner)
+                            : text(step, inner))
+                           .text;
+    append(inner, name + " = " + next + ";");
+  }
+  std::string body = popScope();
+  names.erase(node->accumulator);
+  bool isBlock = StringRef(body).count('\n') > 1;
+  heads.pop_back();
+  append(scope, valueName(node->type) + " " + name + " = " + first + ";");
+  std::string text =
+      heads + (isBlock ? " {\n" : "\n") + indented(body, 2 * depth);
+  if (isBlock)
+    text += indented("}", 2 * (depth - 1));
+  append(scope, StringRef(text).rtrim('\n'));
+  return {name, kPrimary};
+}
