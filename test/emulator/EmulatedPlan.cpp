@@ -66,6 +66,8 @@ Status EmulatedPlan::open(const std::string &model,
     if (bytes)
       memcpy(constants.back().data(), weights.data(index), bytes);
   }
+  for (const artifact::Tensor &tensor : view.inputs())
+    FRIT_TRY(inputs.emplace_back().allocate(tensor.bytes, "an input"));
   for (const artifact::Tensor &tensor : view.outputs())
     FRIT_TRY(outputs.emplace_back().allocate(tensor.bytes, "an output"));
   FRIT_TRY(
@@ -73,7 +75,7 @@ Status EmulatedPlan::open(const std::string &model,
   cpu::HostMemory scratch;
   FRIT_TRY(allocatePoisoned(scratch, target->prepareArenaBytes, "preparation"));
   return runSteps(view.steps(target->prepare),
-                  {{}, scratch.data(), target->prepareArenaBytes});
+                  {scratch.data(), target->prepareArenaBytes});
 }
 
 void EmulatedPlan::setSeed(uint64_t seed) const {
@@ -86,13 +88,15 @@ void EmulatedPlan::setSeed(uint64_t seed) const {
 // Running
 //===----------------------------------------------------------------------===//
 
-Status EmulatedPlan::run(const std::vector<void *> &inputs) {
+Status EmulatedPlan::run(const std::vector<const void *> &values) {
+  for (size_t index = 0; index < inputs.size(); ++index)
+    if (uint64_t bytes = view.inputs()[index].bytes)
+      memcpy(inputs[index].data(), values[index], bytes);
   FRIT_TRY(allocatePoisoned(arena, target->arenaBytes, "the arena"));
   for (size_t index = 0; index < outputs.size(); ++index)
     if (uint64_t bytes = view.outputs()[index].bytes)
       memset(outputs[index].data(), kPoison, bytes);
-  return runSteps(view.steps(target->main),
-                  {inputs, arena.data(), target->arenaBytes});
+  return runSteps(view.steps(target->main), {arena.data(), target->arenaBytes});
 }
 
 Status EmulatedPlan::runSteps(std::span<const artifact::Step> list,
@@ -111,7 +115,7 @@ void *EmulatedPlan::resolve(const artifact::Buffer &buffer,
   auto *base = static_cast<uint8_t *>(nullptr);
   switch (buffer.space) {
   case Space::input:
-    base = static_cast<uint8_t *>(memory.inputs[buffer.index]);
+    base = inputs[buffer.index].data();
     break;
   case Space::output:
     base = outputs[buffer.index].data();

@@ -31,21 +31,20 @@ public:
 
   /// Runs the plan over `inputs`, the host memory of each; then outputs() holds
   /// the results.
-  Status run(const std::vector<void *> &inputs);
+  Status run(const std::vector<const void *> &inputs);
 
   const PlanView &plan() const { return view; }
   void *output(size_t index) const { return outputs[index].data(); }
   void setSeed(uint64_t seed) const;
-  /// Of the last list that was run: steps, and those with a problem.
+  /// Steps of the last list that was run.
   size_t stepCount() const { return steps; }
 
 private:
   using Entry = void (*)(void *const *arguments, const uint32_t grid[3],
                          const uint32_t block[3], uint32_t sharedBytes);
 
-  /// The memory behind each space.
+  /// The scratch memory of a list.
   struct Memory {
-    std::vector<void *> inputs;
     uint8_t *arena = nullptr;
     uint64_t arenaBytes = 0;
   };
@@ -61,7 +60,7 @@ private:
   const artifact::Target *target = nullptr;
   void *kernels = nullptr;
   size_t steps = 0;
-  std::vector<cpu::HostMemory> constants, outputs;
+  std::vector<cpu::HostMemory> constants, inputs, outputs;
   cpu::HostMemory prepared, arena;
   /// The arena as it was before the step, to see what the step changed.
   std::vector<uint8_t> before;

@@ -8,18 +8,19 @@
 // agree, 1 when they do not, 2 when something could not be run.
 //
 //   --arch=NAME        the CUDA target; default: the first
-//   --input=NAME=FILE  an input's values (.npy); the others are random
-//   --compare=FILE     expected outputs (.npz) instead of the cpu target's
+//   --input=NAME=VALUE a file of one tensor (.npy, .safetensors, .pb), or
+//                      random:SEED:LOW..HIGH as frit-run has it; the default is
+//                      random: floats are normal, integers 0 or 1
+//   --compare=FILE     expected outputs (.npz, ...) instead of the cpu target's
 //   --rtol=X           of |out - ref| / |ref|; default 1e-4
-//   --int-limit=N      random integers are below N; default 4
 //   --seeds=N          how many thread schedules to try; default 2
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/exec/Types.h"
 #include "test/emulator/EmulatedPlan.h"
-#include "test/emulator/Values.h"
+#include "tools/frit-run/Files.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,13 +28,14 @@
 
 using namespace frit;
 using namespace frit::emulation;
+using run::Tensor;
 
 namespace {
 struct Options {
   std::string model, kernels, arch, expected;
   std::map<std::string, std::string> inputs;
   double tolerance = 1e-4;
-  int intLimit = 4, seeds = 2;
+  int seeds = 2;
 };
 } // namespace
 
@@ -66,14 +68,12 @@ static Options parse(int argc, char **argv) {
       options.expected = text;
     else if (const char *text = value("--rtol="))
       options.tolerance = atof(text);
-    else if (const char *text = value("--int-limit="))
-      options.intLimit = atoi(text);
     else if (const char *text = value("--seeds="))
       options.seeds = atoi(text);
     else if (const char *text = value("--input=")) {
       const char *equals = strchr(text, '=');
       if (!equals)
-        die("--input wants NAME=FILE");
+        die("--input wants NAME=VALUE");
       options.inputs[std::string(text, equals)] =
           equals + 1 + (equals[1] == '@');
     } else if (argument[0] == '-')
@@ -90,26 +90,65 @@ static Options parse(int argc, char **argv) {
   return options;
 }
 
+static Tensor tensorLike(const PlanView &plan, const artifact::Tensor &like) {
+  Tensor tensor;
+  tensor.name = plan.text(like.name);
+  tensor.dtype = frit_dtype(like.type);
+  auto dims = plan.dims(like.dims);
+  tensor.dims.assign(dims.begin(), dims.end());
+  if (!allocate(tensor))
+    die("no memory for '" + tensor.name + "'");
+  return tensor;
+}
+
+/// The tensors of the file at `path`.
+static std::vector<Tensor> read(const std::string &path) {
+  std::vector<Tensor> tensors;
+  std::string error;
+  if (!readTensors(path, tensors, error))
+    die(path + ": " + error);
+  return tensors;
+}
+
+static std::vector<Tensor> makeInputs(const Options &options,
+                                      const PlanView &plan) {
+  std::vector<Tensor> inputs;
+  for (const artifact::Tensor &like : plan.inputs()) {
+    Tensor tensor = tensorLike(plan, like);
+    run::RandomSpec random;
+    random.seed = inputs.size() + 1;
+    auto given = options.inputs.find(tensor.name);
+    if (given == options.inputs.end() || parseRandom(given->second, random)) {
+      fillRandom(tensor, random);
+    } else {
+      std::vector<Tensor> file = read(given->second);
+      if (file.size() != 1 || file[0].type() != tensor.type())
+        die(given->second + " does not hold one " + tensor.type());
+      tensor.data = file[0].data;
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
 /// The outputs of the artifact's cpu target.
-static std::vector<std::vector<uint8_t>>
-runOnCpu(const Options &options, const std::vector<void *> &inputs) {
+static std::vector<Tensor> runOnCpu(const Options &options,
+                                    const PlanView &plan,
+                                    std::vector<Tensor> &inputs) {
   frit_module_options wanted = FRIT_MODULE_OPTIONS_INIT;
   wanted.device = "cpu";
   frit_module *module = nullptr;
   frit_context *context = nullptr;
   require(frit_module_load(options.model.c_str(), &wanted, &module));
   require(frit_context_create(module, &context));
-  std::vector<frit_tensor> given(frit_module_input_count(module));
-  std::vector<frit_tensor> got(frit_module_output_count(module));
-  std::vector<std::vector<uint8_t>> outputs(got.size());
-  for (uint32_t i = 0; i < given.size(); ++i)
-    require(frit_module_input_tensor(module, i, inputs[i], &given[i]));
-  for (uint32_t i = 0; i < got.size(); ++i) {
-    frit_tensor_info info;
-    require(frit_module_output(module, i, &info));
-    outputs[i].resize(info.bytes);
-    require(frit_module_output_tensor(module, i, outputs[i].data(), &got[i]));
-  }
+  std::vector<Tensor> outputs;
+  std::vector<frit_tensor> given, got;
+  for (const artifact::Tensor &like : plan.outputs())
+    outputs.push_back(tensorLike(plan, like));
+  for (Tensor &tensor : inputs)
+    given.push_back(tensor.bind());
+  for (Tensor &tensor : outputs)
+    got.push_back(tensor.bind());
   require(
       frit_run(context, given.data(), given.size(), got.data(), got.size()));
   frit_context_destroy(context);
@@ -117,54 +156,61 @@ runOnCpu(const Options &options, const std::vector<void *> &inputs) {
   return outputs;
 }
 
+/// The file's outputs in the plan's order, by name.
+static std::vector<Tensor> readExpected(const Options &options,
+                                        const PlanView &plan) {
+  std::vector<Tensor> file = read(options.expected), outputs;
+  for (const artifact::Tensor &like : plan.outputs()) {
+    Tensor wanted = tensorLike(plan, like);
+    for (const Tensor &tensor : file)
+      if (tensor.name == wanted.name && tensor.type() == wanted.type())
+        wanted.data = tensor.data, outputs.push_back(wanted);
+  }
+  if (outputs.size() != plan.outputs().size())
+    die(options.expected + " does not hold the model's outputs");
+  return outputs;
+}
+
+/// |got - want| / |want| over all elements; NaN where any is wrongly NaN.
+static double relativeError(const Tensor &got, const Tensor &want) {
+  double difference = 0, norm = 0;
+  for (uint64_t i = 0; i < want.count(); ++i) {
+    double x = got.at(i), y = want.at(i);
+    // Equal infinities differ by NaN, and NaN may be what is wanted.
+    if (x != y && !(std::isnan(x) && std::isnan(y)))
+      difference += (x - y) * (x - y);
+    norm += std::isfinite(y) ? y * y : 0;
+  }
+  return std::sqrt(norm > 0 ? difference / norm : difference);
+}
+
 int main(int argc, char **argv) {
   Options options = parse(argc, argv);
-  EmulatedPlan plan;
-  require(plan.open(options.model, options.kernels, options.arch));
+  EmulatedPlan emulated;
+  require(emulated.open(options.model, options.kernels, options.arch));
+  const PlanView &plan = emulated.plan();
+  std::vector<Tensor> inputs = makeInputs(options, plan);
+  std::vector<Tensor> expected = options.expected.empty()
+                                     ? runOnCpu(options, plan, inputs)
+                                     : readExpected(options, plan);
 
-  std::vector<cpu::HostMemory> memory;
-  std::vector<void *> inputs;
-  for (const artifact::Tensor &tensor : plan.plan().inputs()) {
-    std::string name(plan.plan().text(tensor.name));
-    require(memory.emplace_back().allocate(tensor.bytes, "an input"));
-    uint64_t count = tensor.bytes / elementBytes(tensor.type);
-    auto file = options.inputs.find(name);
-    if (file == options.inputs.end())
-      fillRandom(memory.back().data(), tensor.type, count, inputs.size() + 1,
-                 options.intLimit);
-    else
-      require(readNpy(file->second, tensor.type, memory.back().data(),
-                      tensor.bytes));
-    inputs.push_back(memory.back().data());
-  }
-
-  std::vector<std::vector<uint8_t>> expected;
-  if (options.expected.empty())
-    expected = runOnCpu(options, inputs);
-  else
-    for (const artifact::Tensor &tensor : plan.plan().outputs()) {
-      expected.emplace_back(tensor.bytes);
-      require(readNpz(options.expected,
-                      std::string(plan.plan().text(tensor.name)), tensor.type,
-                      expected.back().data(), tensor.bytes));
-    }
-
+  std::vector<const void *> pointers;
+  for (const Tensor &tensor : inputs)
+    pointers.push_back(tensor.data.data());
   bool agree = true;
   for (int seed = 1; seed <= options.seeds; ++seed) {
-    plan.setSeed(seed);
-    require(plan.run(inputs));
+    emulated.setSeed(seed);
+    require(emulated.run(pointers));
     for (size_t i = 0; i < expected.size(); ++i) {
-      const artifact::Tensor &tensor = plan.plan().outputs()[i];
-      double error =
-          relativeError(plan.output(i), expected[i].data(), tensor.type,
-                        tensor.bytes / elementBytes(tensor.type));
+      Tensor got = expected[i];
+      auto *output = static_cast<const uint8_t *>(emulated.output(i));
+      got.data.assign(output, output + expected[i].data.size());
+      double error = relativeError(got, expected[i]);
       bool ok = error <= options.tolerance;
       agree &= ok;
-      printf("%s %s %s: relative error %.2e over %zu steps, schedule %d\n",
-             ok ? "ok  " : "FAIL",
-             std::string(plan.plan().text(tensor.name)).c_str(),
-             formatType(tensor.type, plan.plan().dims(tensor.dims)).c_str(),
-             error, plan.stepCount(), seed);
+      printf("%s %s %s: relative error %.2e, %zu steps, schedule %d\n",
+             ok ? "ok  " : "FAIL", got.name.c_str(), got.type().c_str(), error,
+             emulated.stepCount(), seed);
     }
   }
   return !agree;

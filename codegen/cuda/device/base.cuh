@@ -110,7 +110,9 @@ template <class V> __device__ inline void store(bf16 &to, V value) {
 //===----------------------------------------------------------------------===//
 
 /// What one instruction moves: up to 16 bytes.
-template <class T, int N> struct alignas(N * sizeof(T)) Pack { T at[N]; };
+template <class T, int N> struct alignas(N * sizeof(T)) Pack {
+  T at[N];
+};
 
 /// How many of V elements of T fit one access: the largest power of two that
 /// divides V and stays within 16 bytes.

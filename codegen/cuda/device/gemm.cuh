@@ -36,10 +36,10 @@ namespace frit {
 /// Whether a product may use the tensor cores.
 template <class P>
 inline constexpr bool kGemmUsesMma =
-    kHasMma &&kSame<typename P::A, typename P::B> &&
-    (kSame<typename P::A, f16> || kSame<typename P::A, bf16>)&&P::lda % 8 ==
-        0 &&
-    P::ldb % 8 == 0 && P::strideA % 8 == 0 && P::strideB % 8 == 0;
+    kHasMma && kSame<typename P::A, typename P::B> &&
+    (kSame<typename P::A, f16> || kSame<typename P::A, bf16>) &&
+    P::lda % 8 == 0 && P::ldb % 8 == 0 && P::strideA % 8 == 0 &&
+    P::strideB % 8 == 0;
 
 /// Whether two neighbours of a row of D are one access.
 template <class P>
@@ -53,9 +53,22 @@ using GemmOffset =
                      P::ldb *((P::transposeB ? P::n : P::k) + 128),
                      P::ldd *(P::m + 128))>;
 
-/// Bytes of a piece of 8 elements from `at` on that exist, of `size` elements.
-__device__ inline int pieceBytes(int size, int at) {
-  return at >= size ? 0 : size - at >= 8 ? 16 : (size - at) * 2;
+/// Bytes that exist of the piece of 8 elements from `at` on, of `Size` elements
+/// where every piece starts below Limit. That it is all or nothing, or always
+/// all, is worth knowing: a copy of any other length takes a slow path.
+template <int64_t Size, int64_t Limit>
+__device__ inline int pieceBytes(int at) {
+  if constexpr (Limit <= Size)
+    return 16;
+  else if constexpr (Size % 8 == 0)
+    return at < Size ? 16 : 0;
+  else
+    return at >= Size ? 0 : Size - at >= 8 ? 16 : int(Size - at) * 2;
+}
+
+/// `size` rounded up to a multiple of `tile`.
+__device__ constexpr int64_t tiled(int64_t size, int64_t tile) {
+  return (size + tile - 1) / tile * tile;
 }
 
 /// The tile of D whose corner is (row, col), on the ordinary cores.
@@ -100,21 +113,30 @@ gemmTileMma(const typename P::A *a, const typename P::B *b,
   constexpr Offset lda = P::lda, ldb = P::ldb, ldd = P::ldd;
   // Where a piece lies wholly outside, its address is the matrix's first: a
   // copy of no bytes still wants an address that could be read.
+  constexpr int64_t limitM = tiled(P::m, P::tileM);
+  constexpr int64_t limitN = tiled(P::n, P::tileN);
+  constexpr int64_t limitK = tiled(P::k, kMmaDepth);
   auto copyA = [&](void *to, int m, int k) {
     int i = row + m;
-    int bytes = P::transposeA ? (k < P::k ? pieceBytes(P::m, i) : 0)
-                              : (i < P::m ? pieceBytes(P::k, k) : 0);
+    bool inside =
+        P::transposeA ? limitK <= P::k || k < P::k : limitM <= P::m || i < P::m;
+    int bytes = !inside         ? 0
+                : P::transposeA ? pieceBytes<P::m, limitM>(i)
+                                : pieceBytes<P::k, limitK>(k);
     Offset at = P::transposeA ? k * lda + i : i * lda + k;
     copyAsync(to, a + (bytes ? at : 0), bytes);
   };
   auto copyB = [&](void *to, int n, int k) {
     int j = col + n;
-    int bytes = P::transposeB ? (j < P::n ? pieceBytes(P::k, k) : 0)
-                              : (k < P::k ? pieceBytes(P::n, j) : 0);
+    bool inside =
+        P::transposeB ? limitN <= P::n || j < P::n : limitK <= P::k || k < P::k;
+    int bytes = !inside         ? 0
+                : P::transposeB ? pieceBytes<P::k, limitK>(k)
+                                : pieceBytes<P::n, limitN>(j);
     Offset at = P::transposeB ? j * ldb + k : k * ldb + j;
     copyAsync(to, b + (bytes ? at : 0), bytes);
   };
-  auto emit = [&](int m, int n, float(&pair)[2]) {
+  auto emit = [&](int m, int n, float (&pair)[2]) {
     int i = row + m, j = col + n;
     Offset at = i * ldd + j;
     if (i >= P::m || j >= P::n)

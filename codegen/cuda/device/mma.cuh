@@ -138,11 +138,14 @@ __device__ inline void mma<bf16>(float (&c)[4], const uint32_t (&a)[4],
 // An operand's part of a tile in shared memory
 //===----------------------------------------------------------------------===//
 
-/// 32 steps of k by `Size` rows or columns of 16-bit elements, in pieces of 8
-/// that are contiguous in memory: along k, or across it. Pieces are permuted so
-/// that the 8 pieces one matrix load reads lie in different banks.
+/// Steps of k that are in shared memory at once.
+inline constexpr int kMmaDepth = 32;
+
+/// kMmaDepth steps of k by `Size` rows or columns of 16-bit elements, in pieces
+/// of 8 that are contiguous in memory: along k, or across it. Pieces are
+/// permuted so that the 8 pieces one matrix load reads lie in different banks.
 template <int Size, bool AlongK> struct OperandTile {
-  static constexpr int kDepth = 32;
+  static constexpr int kDepth = kMmaDepth;
   static constexpr int kPieces = Size * kDepth / 8;
 
   struct alignas(16) Piece {

@@ -72,7 +72,7 @@ public:
       value = Body::template combine<R>(value,
                                         __shfl_xor_sync(mask, value, distance));
     if constexpr (!kInWarp) {
-      float(&mine)[kWarps] = slotsOf(turn);
+      float (&mine)[kWarps] = slotsOf(turn);
       turn ^= 1;
       if (lane == 0)
         mine[threadIdx.x / 32] = value;

@@ -13,7 +13,7 @@ arch=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader |
   head -1 | tr -d .)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-ln -s "$here/../../../../codegen/cuda/device" "$work/frit"
+ln -s "$here/../../../codegen/cuda/device" "$work/frit"
 names="map row transpose gemm conv"
 pids=()
 for name in $names; do
