@@ -1,0 +1,354 @@
+//===- CudaProblems.cpp - Library calls against plain loops ---------------===//
+
+#include "CudaProblems.h"
+#include "Check.h"
+#include "Numbers.h"
+#include "frit/runtime.hpp"
+
+using namespace frit::test;
+
+static constexpr uint64_t kWorkspace = 32 << 20;
+
+namespace {
+/// A plan of one library call, whose operands are the model's inputs.
+class Problem {
+public:
+  Buffer operand(DType type, int64_t count, bool whole = false) {
+    std::string name = "in" + std::to_string(inputs.size());
+    std::vector<uint8_t> bytes =
+        pack(numbers(size_t(count), unsigned(inputs.size()) + 1, whole), type);
+    values.push_back(unpack(bytes, type));
+    inputs.push_back(std::move(bytes));
+    return plan.input(name, type, {count});
+  }
+
+  Buffer result(DType type, int64_t count) {
+    resultType = type;
+    resultCount = count;
+    return plan.output("out", type, {count});
+  }
+
+  static Buffer workspace() { return PlanWriter::arena(0, kWorkspace, true); }
+
+  /// Runs it and compares with `expected`. `label` is printed with the pick.
+  void check(const std::vector<double> &expected, double tolerance,
+             const std::string &label, const char *library) {
+    plan.target("sm_90a").arenaBytes = kWorkspace;
+    // Nothing here launches a kernel, so that any code serves.
+    plan.targets.back().cubin = plan.blob("unused");
+    Model model;
+    model.plan = plan.finish(label);
+    frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
+    options.device = "cuda";
+    std::string remarks;
+    options.remark_user = &remarks;
+    options.remark = [](void *user, const char *message) {
+      *static_cast<std::string *>(user) += message;
+    };
+    frit::Module module;
+    frit::Context context;
+    frit::Error error = frit::Module::open(*model.get(), module, &options);
+    if (!error)
+      error = frit::Context::create(module, context);
+    std::vector<frit_tensor> bound;
+    for (size_t i = 0; i < inputs.size() && !error; ++i)
+      bound.push_back(module.bindInput(uint32_t(i), inputs[i].data()));
+    std::vector<uint8_t> bytes(size_t(resultCount) * elementBytes(resultType));
+    for (int call = 0; call < 2 && !error; ++call) {
+      std::fill(bytes.begin(), bytes.end(), uint8_t(0xff));
+      frit_tensor out = module.bindOutput(0, bytes.data());
+      error = context.run(bound, {&out, 1});
+    }
+    if (error) {
+      printf("%-44s %s\n", label.c_str(), error.message().c_str());
+      ::frit::test::check(false, label.c_str(), __FILE__, __LINE__);
+      return;
+    }
+    double relative = relativeError(unpack(bytes, resultType), expected);
+    frit_step_info step;
+    (void)frit_context_step(context.get(), 0, &step);
+    printf("%-44s %-40s error %.1e %s\n", label.c_str(), step.kernel, relative,
+           remarks.c_str());
+    ::frit::test::check(relative <= tolerance && strstr(step.kernel, library),
+                        label.c_str(), __FILE__, __LINE__);
+  }
+
+  PlanWriter plan;
+  std::vector<std::vector<uint8_t>> inputs;
+  std::vector<std::vector<double>> values; ///< the inputs, as rounded
+  DType resultType = DType::f32;
+  int64_t resultCount = 0;
+};
+} // namespace
+
+static const char *nameOf(Compute compute) {
+  static const char *const names[] = {"f32", "tf32", "f16", "f64", "i32"};
+  return names[uint32_t(compute)];
+}
+
+static const char *nameOf(Activation activation) {
+  static const char *const names[] = {"", "relu", "geluTanh", "gelu", "silu"};
+  return names[uint32_t(activation)];
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+static void testGemm(Gemm gemm, double tolerance) {
+  Problem problem;
+  bool whole = gemm.compute == Compute::i32;
+  gemm.lda = (gemm.transposeA ? gemm.m : gemm.k) + 8;
+  gemm.ldb = (gemm.transposeB ? gemm.k : gemm.n) + 16;
+  gemm.ldd = gemm.n + 8;
+  gemm.strideA = gemm.lda * (gemm.transposeA ? gemm.k : gemm.m);
+  gemm.strideB =
+      gemm.batch > 2 ? 0 : gemm.ldb * (gemm.transposeB ? gemm.n : gemm.k);
+  gemm.strideD = gemm.ldd * gemm.m;
+  gemm.workspaceBytes = kWorkspace;
+  int64_t countB = gemm.ldb * (gemm.transposeB ? gemm.n : gemm.k) *
+                   (gemm.strideB ? gemm.batch : 1);
+  Buffer a = problem.operand(gemm.typeA, gemm.strideA * gemm.batch, whole);
+  Buffer b = problem.operand(gemm.typeB, countB, whole);
+  // Vectors of one, so that absent operands need no other call.
+  Buffer bias = problem.operand(gemm.typeD, gemm.n, whole);
+  int64_t count = gemm.strideD * gemm.batch;
+  Buffer residual = problem.operand(gemm.typeD, count, whole);
+  Buffer d = problem.result(gemm.typeD, count);
+  std::string label =
+      std::string(nameOf(gemm.compute)) +
+      (gemm.typeA == DType::bf16 ? " bf16" : "") +
+      (gemm.typeD != gemm.typeA ? " wide" : "") +
+      (gemm.transposeA ? " T" : " N") + (gemm.transposeB ? "T" : "N") +
+      " batch " + std::to_string(gemm.batch) + (gemm.hasBias ? " bias" : "") +
+      (gemm.hasResidual ? " residual " : " ") + nameOf(gemm.activation);
+  Buffer workspace = Problem::workspace();
+  if (gemm.hasBias && gemm.hasResidual)
+    problem.plan.gemm(gemm, label, {a, b, bias, residual, d, workspace});
+  else if (gemm.hasBias)
+    problem.plan.gemm(gemm, label, {a, b, bias, d, workspace});
+  else if (gemm.hasResidual)
+    problem.plan.gemm(gemm, label, {a, b, residual, d, workspace});
+  else
+    problem.plan.gemm(gemm, label, {a, b, d, workspace});
+
+  // Between the rows the result keeps its bytes; the reference says nothing of
+  // them, so both sides are read at the elements only: copy them from the bytes
+  // that the result starts out with.
+  std::vector<uint8_t> untouched(size_t(count) * elementBytes(gemm.typeD));
+  std::vector<double> expected = unpack(untouched, gemm.typeD);
+  const std::vector<double> &valuesA = problem.values[0],
+                            &valuesB = problem.values[1];
+  for (int64_t batch = 0; batch < gemm.batch; ++batch)
+    for (int64_t i = 0; i < gemm.m; ++i)
+      for (int64_t j = 0; j < gemm.n; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < gemm.k; ++k)
+          sum += valuesA[size_t(
+                     batch * gemm.strideA +
+                     (gemm.transposeA ? k * gemm.lda + i : i * gemm.lda + k))] *
+                 valuesB[size_t(
+                     batch * gemm.strideB +
+                     (gemm.transposeB ? j * gemm.ldb + k : k * gemm.ldb + j))];
+        size_t at = size_t(batch * gemm.strideD + i * gemm.ldd + j);
+        if (gemm.hasBias)
+          sum += problem.values[2][size_t(j)];
+        if (gemm.hasResidual)
+          sum += problem.values[3][at];
+        expected[at] = activate(sum, gemm.activation);
+      }
+  problem.check(expected, tolerance, label, "cuBLASLt");
+}
+
+void frit::test::testGemms() {
+  struct Precision {
+    Compute compute;
+    DType in, out;
+    double tolerance;
+  };
+  const Precision precisions[] = {
+      {Compute::f32, DType::f32, DType::f32, 2e-6},
+      {Compute::tf32, DType::f32, DType::f32, 2e-3},
+      {Compute::f16, DType::f16, DType::f16, 1e-3},
+      {Compute::f16, DType::bf16, DType::bf16, 6e-3},
+      {Compute::f16, DType::f16, DType::f32, 1e-5},
+      {Compute::f64, DType::f64, DType::f64, 1e-14},
+  };
+  for (const Precision &precision : precisions) {
+    Gemm gemm;
+    gemm.m = 40;
+    gemm.n = 72;
+    gemm.k = 56;
+    gemm.compute = precision.compute;
+    gemm.typeA = gemm.typeB = precision.in;
+    gemm.typeD = precision.out;
+    for (unsigned kind = 0; kind < 4; ++kind) {
+      gemm.transposeA = kind & 1;
+      gemm.transposeB = kind >> 1;
+      gemm.batch = 1 + kind;
+      testGemm(gemm, precision.tolerance);
+    }
+    gemm.transposeA = 0;
+    gemm.transposeB = 1;
+    gemm.batch = 1;
+    if (precision.compute == Compute::f64)
+      continue;
+    for (Activation activation :
+         {Activation::none, Activation::relu, Activation::geluTanh}) {
+      gemm.activation = activation;
+      gemm.hasBias = 1;
+      gemm.hasResidual = 0;
+      testGemm(gemm, precision.tolerance);
+      gemm.hasResidual = 1;
+      testGemm(gemm, precision.tolerance);
+    }
+    gemm.batch = 3;
+    gemm.activation = Activation::none;
+    testGemm(gemm, precision.tolerance);
+  }
+  Gemm whole;
+  whole.m = whole.n = whole.k = 64;
+  whole.compute = Compute::i32;
+  whole.typeA = whole.typeB = DType::i8;
+  whole.typeD = DType::i32;
+  whole.transposeB = 1;
+  testGemm(whole, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+/// The index of [a][b][y][x] in a tensor with b outermost or innermost.
+static size_t at(bool last, int64_t a, int64_t b, int64_t y, int64_t x,
+                 int64_t channels, int64_t height, int64_t width) {
+  return size_t(last ? ((a * height + y) * width + x) * channels + b
+                     : ((a * channels + b) * height + y) * width + x);
+}
+
+static void testConv(Conv conv, double tolerance, const std::string &what) {
+  Problem problem;
+  conv.p = (conv.h + conv.padTop + conv.padBottom -
+            conv.dilationH * (conv.r - 1) - 1) /
+               conv.strideH +
+           1;
+  conv.q = (conv.w + conv.padLeft + conv.padRight -
+            conv.dilationW * (conv.s - 1) - 1) /
+               conv.strideW +
+           1;
+  conv.workspaceBytes = kWorkspace;
+  int64_t inner = conv.c / conv.groups, outer = conv.k / conv.groups;
+  Buffer x = problem.operand(conv.type, conv.n * conv.c * conv.h * conv.w);
+  Buffer w = problem.operand(conv.type, conv.k * inner * conv.r * conv.s);
+  Buffer bias = problem.operand(conv.type, conv.k);
+  int64_t count = conv.n * conv.k * conv.p * conv.q;
+  Buffer residual = problem.operand(conv.type, count);
+  Buffer y = problem.result(conv.type, count);
+  std::string label =
+      what + " " + nameOf(conv.compute) +
+      (conv.type == DType::bf16 ? " bf16" : "") +
+      (conv.channelsLast ? " NHWC" : " NCHW") + (conv.hasBias ? " bias" : "") +
+      (conv.hasResidual ? " residual " : " ") + nameOf(conv.activation);
+  Buffer workspace = Problem::workspace();
+  if (conv.hasBias && conv.hasResidual)
+    problem.plan.conv(conv, label, {x, w, bias, residual, y, workspace});
+  else if (conv.hasBias)
+    problem.plan.conv(conv, label, {x, w, bias, y, workspace});
+  else if (conv.hasResidual)
+    problem.plan.conv(conv, label, {x, w, residual, y, workspace});
+  else
+    problem.plan.conv(conv, label, {x, w, y, workspace});
+
+  bool last = conv.channelsLast;
+  std::vector<double> expected(static_cast<size_t>(count));
+  for (int64_t n = 0; n < conv.n; ++n)
+    for (int64_t k = 0; k < conv.k; ++k)
+      for (int64_t p = 0; p < conv.p; ++p)
+        for (int64_t q = 0; q < conv.q; ++q) {
+          double sum = conv.hasBias ? problem.values[2][size_t(k)] : 0;
+          for (int64_t c = 0; c < inner; ++c)
+            for (int64_t r = 0; r < conv.r; ++r)
+              for (int64_t s = 0; s < conv.s; ++s) {
+                int64_t h = p * conv.strideH - conv.padTop + r * conv.dilationH;
+                int64_t v =
+                    q * conv.strideW - conv.padLeft + s * conv.dilationW;
+                if (h < 0 || h >= conv.h || v < 0 || v >= conv.w)
+                  continue;
+                int64_t channel = k / outer * inner + c;
+                sum +=
+                    problem.values[0][at(last, n, channel, h, v, conv.c, conv.h,
+                                         conv.w)] *
+                    problem
+                        .values[1][at(last, k, c, r, s, inner, conv.r, conv.s)];
+              }
+          size_t index = at(last, n, k, p, q, conv.k, conv.p, conv.q);
+          if (conv.hasResidual)
+            sum += problem.values[3][index];
+          expected[index] = activate(sum, conv.activation);
+        }
+  problem.check(expected, tolerance, label, "cuDNN");
+}
+
+void frit::test::testConvs() {
+  struct Precision {
+    Compute compute;
+    DType type;
+    bool channelsLast;
+    double tolerance;
+  };
+  const Precision precisions[] = {
+      {Compute::f32, DType::f32, false, 5e-6},
+      {Compute::f32, DType::f32, true, 5e-6},
+      {Compute::tf32, DType::f32, false, 2e-3},
+      {Compute::tf32, DType::f32, true, 2e-3},
+      {Compute::f16, DType::f16, true, 1e-3},
+      {Compute::f16, DType::f16, false, 1e-3},
+      {Compute::f16, DType::bf16, true, 6e-3},
+  };
+  for (const Precision &precision : precisions) {
+    Conv conv;
+    conv.n = 2;
+    conv.c = 32;
+    conv.h = 14;
+    conv.w = 12;
+    conv.k = 64;
+    conv.r = conv.s = 3;
+    conv.padTop = conv.padLeft = conv.padBottom = conv.padRight = 1;
+    conv.type = precision.type;
+    conv.compute = precision.compute;
+    conv.channelsLast = precision.channelsLast;
+    double tolerance = precision.tolerance;
+    testConv(conv, tolerance, "plain");
+    conv.hasBias = 1;
+    testConv(conv, tolerance, "3x3");
+    conv.activation = Activation::relu;
+    testConv(conv, tolerance, "3x3");
+    conv.hasResidual = 1;
+    testConv(conv, tolerance, "3x3");
+    conv.hasBias = 0;
+    testConv(conv, tolerance, "3x3");
+    conv.hasResidual = 0;
+    conv.hasBias = 1;
+    conv.strideH = conv.strideW = 2;
+    conv.padBottom = conv.padRight = 0; // one side only, but the same windows
+    conv.padTop = conv.padLeft = 1;
+    testConv(conv, tolerance, "stride 2");
+    conv.r = conv.s = 1;
+    conv.padTop = conv.padLeft = 0;
+    testConv(conv, tolerance, "1x1 stride 2");
+    conv.strideH = conv.strideW = 1;
+    conv.r = conv.s = 3;
+    conv.dilationH = conv.dilationW = 2;
+    conv.padTop = conv.padLeft = conv.padBottom = conv.padRight = 2;
+    testConv(conv, tolerance, "dilation 2");
+    conv.dilationH = conv.dilationW = 1;
+    conv.groups = 4;
+    testConv(conv, tolerance, "4 groups");
+    conv.groups = 1;
+    conv.c = 3;
+    conv.r = conv.s = 7;
+    conv.padTop = conv.padLeft = conv.padBottom = conv.padRight = 3;
+    conv.strideH = conv.strideW = 2;
+    testConv(conv, tolerance, "stem");
+  }
+}

@@ -1,0 +1,15 @@
+//===- CudaProblems.h - Library calls against plain loops -----------------===//
+
+#ifndef FRIT_TEST_RUNTIME_CUDAPROBLEMS_H
+#define FRIT_TEST_RUNTIME_CUDAPROBLEMS_H
+
+namespace frit::test {
+
+/// Compares matrix products and convolutions of every precision with loops in
+/// double, and prints what the libraries picked.
+void testGemms();
+void testConvs();
+
+} // namespace frit::test
+
+#endif // FRIT_TEST_RUNTIME_CUDAPROBLEMS_H

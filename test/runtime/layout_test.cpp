@@ -1,0 +1,109 @@
+//===- layout_test.cpp - What we declared by hand is what NVIDIA declares -===//
+//
+// Compiled where the toolkit's headers are; that it compiles is the test.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/CublasLtApi.h"
+#include "runtime/cuda/CudaApi.h"
+#include "runtime/cuda/CudnnApi.h"
+
+#include <cublasLt.h>
+#include <cuda.h>
+#include <cudnn.h>
+#include <type_traits>
+
+using namespace frit::cuda;
+
+// The driver.
+static_assert(sizeof(KernelNodeParams) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2));
+#define SAME_PLACE(ours, theirs)                                               \
+  static_assert(offsetof(KernelNodeParams, ours) ==                            \
+                offsetof(CUDA_KERNEL_NODE_PARAMS_v2, theirs))
+SAME_PLACE(func, func);
+SAME_PLACE(gridX, gridDimX);
+SAME_PLACE(gridZ, gridDimZ);
+SAME_PLACE(blockX, blockDimX);
+SAME_PLACE(sharedBytes, sharedMemBytes);
+SAME_PLACE(kernelParams, kernelParams);
+SAME_PLACE(extra, extra);
+SAME_PLACE(kern, kern);
+SAME_PLACE(ctx, ctx);
+static_assert(std::is_same_v<DevicePointer, CUdeviceptr>);
+static_assert(sizeof(Device) == sizeof(CUdevice) &&
+              sizeof(Result) == sizeof(CUresult));
+static_assert(kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY &&
+              kNoDevice == CUDA_ERROR_NO_DEVICE);
+static_assert(kAttributeCapabilityMajor ==
+                  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&
+              kAttributeCapabilityMinor ==
+                  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+static_assert(kFunctionMaxDynamicShared ==
+              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING &&
+              kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+static_assert(kPointerMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE &&
+              kMemoryTypeHost == CU_MEMORYTYPE_HOST);
+static_assert(kJitErrorLog == CU_JIT_ERROR_LOG_BUFFER &&
+              kJitErrorLogBytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+
+// cuBLASLt.
+static_assert(sizeof(LtAlgo) == sizeof(cublasLtMatmulAlgo_t) &&
+              sizeof(LtHeuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
+static_assert(offsetof(LtHeuristic, workspaceSize) ==
+                  offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize) &&
+              offsetof(LtHeuristic, state) ==
+                  offsetof(cublasLtMatmulHeuristicResult_t, state));
+static_assert(int(kLtTransA) == CUBLASLT_MATMUL_DESC_TRANSA &&
+              int(kLtTransB) == CUBLASLT_MATMUL_DESC_TRANSB &&
+              int(kLtEpilogue) == CUBLASLT_MATMUL_DESC_EPILOGUE &&
+              int(kLtBias) == CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+static_assert(int(kLtBatchCount) == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
+              int(kLtBatchStride) ==
+                  CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+static_assert(int(kLtMaxWorkspace) ==
+                  CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES &&
+              int(kLtAlignA) == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES &&
+              int(kLtAlignB) == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES &&
+              int(kLtAlignC) == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES &&
+              int(kLtAlignD) == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
+static_assert(int(kLtDefault) == CUBLASLT_EPILOGUE_DEFAULT &&
+              int(kLtRelu) == CUBLASLT_EPILOGUE_RELU &&
+              int(kLtAddBias) == CUBLASLT_EPILOGUE_BIAS &&
+              int(kLtGelu) == CUBLASLT_EPILOGUE_GELU &&
+              int(kLtRelu) + int(kLtAddBias) == CUBLASLT_EPILOGUE_RELU_BIAS &&
+              int(kLtGelu) + int(kLtAddBias) == CUBLASLT_EPILOGUE_GELU_BIAS);
+static_assert(int(kLt32F) == CUBLAS_COMPUTE_32F &&
+              int(kLt32FFastTf32) == CUBLAS_COMPUTE_32F_FAST_TF32 &&
+              int(kLt64F) == CUBLAS_COMPUTE_64F &&
+              int(kLt32I) == CUBLAS_COMPUTE_32I);
+static_assert(int(kLtR32F) == CUDA_R_32F && int(kLtR64F) == CUDA_R_64F &&
+              int(kLtR16F) == CUDA_R_16F && int(kLtR16BF) == CUDA_R_16BF &&
+              int(kLtR8I) == CUDA_R_8I && int(kLtR32I) == CUDA_R_32I);
+static_assert(kLtAlgoId == CUBLASLT_ALGO_CONFIG_ID);
+static_assert(CUBLAS_OP_N == 0 && CUBLAS_OP_T == 1);
+
+// cuDNN.
+static_assert(sizeof(DnnPerformance) == sizeof(cudnnConvolutionFwdAlgoPerf_t) &&
+              offsetof(DnnPerformance, memory) ==
+                  offsetof(cudnnConvolutionFwdAlgoPerf_t, memory) &&
+              offsetof(DnnPerformance, mathType) ==
+                  offsetof(cudnnConvolutionFwdAlgoPerf_t, mathType));
+static_assert(int(kDnnFloat) == CUDNN_DATA_FLOAT &&
+              int(kDnnHalf) == CUDNN_DATA_HALF &&
+              int(kDnnBfloat16) == CUDNN_DATA_BFLOAT16);
+static_assert(int(kDnnNchw) == CUDNN_TENSOR_NCHW &&
+              int(kDnnNhwc) == CUDNN_TENSOR_NHWC);
+static_assert(int(kDnnTensorOp) == CUDNN_TENSOR_OP_MATH &&
+              int(kDnnFma) == CUDNN_FMA_MATH);
+static_assert(int(kDnnImplicitGemm) ==
+                  CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM &&
+              int(kDnnImplicitPrecompGemm) ==
+                  CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM &&
+              int(kDnnFft) == CUDNN_CONVOLUTION_FWD_ALGO_FFT &&
+              int(kDnnAlgorithmCount) == CUDNN_CONVOLUTION_FWD_ALGO_COUNT);
+static_assert(kDnnCrossCorrelation == CUDNN_CROSS_CORRELATION &&
+              kDnnActivationRelu == CUDNN_ACTIVATION_RELU &&
+              kDnnActivationIdentity == CUDNN_ACTIVATION_IDENTITY);
+
+int main() { return 0; }
