@@ -85,6 +85,19 @@ const OnnxEntry *frit::nn::lookupOnnx(StringRef name) {
   return it == table.end() ? nullptr : &it->second;
 }
 
+ArrayRef<OperatorEntry> frit::nn::operators() {
+  static const SmallVector<OperatorEntry> entries = [] {
+    SmallVector<OperatorEntry> all;
+    forEachOp([&]<typename Op>() {
+      if constexpr (requires { Op::onnxName; })
+        all.push_back(
+            {Op::getOperationName(), Op::onnxName, Op::opSummary});
+    });
+    return all;
+  }();
+  return entries;
+}
+
 //===----------------------------------------------------------------------===//
 // NNBuilder
 //===----------------------------------------------------------------------===//

@@ -88,6 +88,16 @@ struct OnnxEntry {
 /// the importer is needed.
 const OnnxEntry *lookupOnnx(llvm::StringRef name);
 
+/// An operator of models as `--help-ops` lists it.
+struct OperatorEntry {
+  llvm::StringRef operation; ///< "nn.tanh"
+  llvm::StringRef onnx;      ///< its ONNX name, or empty
+  llvm::StringRef summary;
+};
+
+/// Every operator, family by family.
+llvm::ArrayRef<OperatorEntry> operators();
+
 } // namespace frit::nn
 
 #endif // FRIT_DIALECTS_NN_NN_H

@@ -9,6 +9,7 @@
 #define FRIT_PLAN
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -61,11 +62,15 @@ def Plan_ProgramOp : Plan_Op<"program", [
     Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
   let summary = "The plan of one target.";
   let description = [{
+    `inputs` and `outputs` name the model's, in order, with their types.
     `arena_bytes` is what a context allocates, `lower_bound` the peak of live
     bytes that no placement beats; `prepare_bytes` is the arena of the prepare
     list and `prepared_bytes` the memory it fills. Set by `plan-memory`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$arch,
+      OptionalAttr<ArrayAttr>:$inputs, OptionalAttr<ArrayAttr>:$outputs,
+      OptionalAttr<TypeArrayAttr>:$input_types,
+      OptionalAttr<TypeArrayAttr>:$output_types,
       OptionalAttr<I64Attr>:$arena_bytes, OptionalAttr<I64Attr>:$lower_bound,
       OptionalAttr<I64Attr>:$prepare_bytes,
       OptionalAttr<I64Attr>:$prepared_bytes);
@@ -106,6 +111,12 @@ def Plan_ListOp : Plan_Op<"list", [
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+def Plan_ConstantOp : Plan_Op<"constant", [Symbol]> {
+  let summary = "An original weight, shared by the programs of a module.";
+  let arguments = (ins SymbolNameAttr:$sym_name, ElementsAttr:$value);
+  let assemblyFormat = "$sym_name $value attr-dict";
 }
 
 //===----------------------------------------------------------------------===//

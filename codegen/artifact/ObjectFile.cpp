@@ -1,0 +1,153 @@
+//===- ObjectFile.cpp - Writes the object file -------------------------------===//
+
+#include "codegen/artifact/ObjectFile.h"
+
+#include "dialects/nn/NN.h"
+#include "frit/artifact.h"
+#include "frit/image.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace frit;
+
+void artifact::addImage(Module &module, const Image &image, StringRef symbol,
+                        StringRef weightsFile) {
+  LLVMContext &context = module.getContext();
+  Type *i32 = Type::getInt32Ty(context), *i64 = Type::getInt64Ty(context);
+  auto *ptr = PointerType::getUnqual(context);
+  auto global = [&](llvm::Constant *value, const Twine &name,
+                    GlobalValue::LinkageTypes linkage) {
+    auto *g = new GlobalVariable(module, value->getType(), true, linkage, value,
+                                 name);
+    g->setAlignment(Align(64));
+    return g;
+  };
+
+  auto *plan = global(ConstantDataArray::getRaw(image.plan, image.plan.size(),
+                                                Type::getInt8Ty(context)),
+                      "frit_plan", GlobalValue::PrivateLinkage);
+
+  SmallVector<llvm::Constant *> kernels;
+  auto *kernelType =
+      FunctionType::get(Type::getVoidTy(context), {ptr, i64, i64}, false);
+  for (const std::string &name : image.hostKernels)
+    kernels.push_back(cast<llvm::Constant>(
+        module.getOrInsertFunction(name, kernelType).getCallee()));
+  llvm::Constant *table = ConstantPointerNull::get(ptr);
+  if (!kernels.empty())
+    table = global(
+        ConstantArray::get(ArrayType::get(ptr, kernels.size()), kernels),
+        "frit_kernels", GlobalValue::PrivateLinkage);
+
+  llvm::Constant *weights = ConstantPointerNull::get(ptr);
+  if (image.weightBytes) {
+    // Gigabytes of weights are no literal of the module: the assembler takes
+    // them from a file, into a section that may lie far from the code.
+    std::string label = (symbol + "_weights").str();
+    std::string text = "\t.section .lrodata.frit,\"al\",@progbits\n\t.balign " +
+                       std::to_string(kAlignment) + "\n\t.hidden " + label +
+                       "\n\t.globl " + label + "\n" + label +
+                       ":\n\t.incbin \"";
+    raw_string_ostream os(text);
+    printEscapedString(weightsFile, os);
+    text += "\"\n\t.text\n";
+    module.appendModuleInlineAsm(text);
+    auto *declared =
+        new GlobalVariable(module, Type::getInt8Ty(context), true,
+                           GlobalValue::ExternalLinkage, nullptr, label);
+    declared->setVisibility(GlobalValue::HiddenVisibility);
+    weights = declared;
+  }
+
+  llvm::Constant *fields[] = {
+      ConstantInt::get(i32, FRIT_IMAGE_ABI),
+      ConstantInt::get(i32, kernels.size()),
+      table,
+      plan,
+      ConstantInt::get(i64, image.plan.size()),
+      weights,
+      ConstantInt::get(i64, image.weightBytes),
+  };
+  global(ConstantStruct::getAnon(fields), symbol,
+         GlobalValue::ExternalLinkage);
+}
+
+Error artifact::writeWeights(const Image &image, StringRef path) {
+  std::error_code error;
+  raw_fd_ostream os(path, error);
+  if (error)
+    return createFileError(path, error);
+  for (const WeightRun &run : image.weights) {
+    os.write_zeros(run.offset - os.tell());
+    os.write(run.bytes.data(), run.bytes.size());
+  }
+  os.close();
+  if (os.has_error()) {
+    error = os.error();
+    os.clear_error();
+    return createFileError(path, error);
+  }
+  return Error::success();
+}
+
+Error artifact::writeObject(Module &module, TargetMachine &machine,
+                            StringRef path) {
+  std::error_code error;
+  raw_fd_ostream os(path, error);
+  if (error)
+    return createFileError(path, error);
+  legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, os, nullptr,
+                                  CodeGenFileType::ObjectFile))
+    return createStringError("this target writes no object files");
+  passes.run(module);
+  os.close();
+  if (os.has_error()) {
+    error = os.error();
+    os.clear_error();
+    return createFileError(path, error);
+  }
+  return Error::success();
+}
+
+std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
+                                  StringRef model) {
+  std::string text;
+  raw_string_ostream os(text);
+  std::string guard = "FRIT_MODEL_" + symbol.upper() + "_H";
+  os << "/* " << model << ", compiled by frit " FRIT_VERSION ".\n *\n";
+  auto programs = module.getOps<plan::ProgramOp>();
+  plan::ProgramOp program = *programs.begin();
+  auto list = [&](StringRef title, mlir::ArrayAttr names,
+                  mlir::ArrayAttr types) {
+    os << " * " << title << ":\n";
+    for (auto [name, type] : llvm::zip(names, types)) {
+      auto tensor = mlir::cast<mlir::RankedTensorType>(
+          mlir::cast<mlir::TypeAttr>(type).getValue());
+      os << " *   " << mlir::cast<mlir::StringAttr>(name).getValue() << "  "
+         << tensor.getElementType() << "  " << nn::shapeText(tensor.getShape())
+         << "\n";
+    }
+  };
+  list("inputs", *program.getInputs(), *program.getInputTypes());
+  list("outputs", *program.getOutputs(), *program.getOutputTypes());
+  os << " *\n * targets:";
+  for (plan::ProgramOp target : programs)
+    os << " " << target.getArch();
+  os << "\n *\n *   frit_module *module;\n"
+     << " *   frit_status status = frit_module_open(&" << symbol
+     << ", NULL, &module);\n */\n";
+  os << "#ifndef " << guard << "\n#define " << guard << "\n\n"
+     << "#include \"frit/runtime.h\"\n\n"
+     << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+     << "extern const frit_image " << symbol << ";\n\n"
+     << "#ifdef __cplusplus\n}\n#endif\n\n#endif /* " << guard << " */\n";
+  return text;
+}

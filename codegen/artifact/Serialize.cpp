@@ -1,0 +1,364 @@
+//===- Serialize.cpp - Plans as the bytes the runtime reads ------------------===//
+
+#include "codegen/artifact/Serialize.h"
+
+#include "codegen/artifact/Tables.h"
+#include "dialects/nn/NN.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::artifact;
+
+static DType dtypeOf(Type t) {
+  if (t.isF32())
+    return DType::f32;
+  if (t.isF64())
+    return DType::f64;
+  if (t.isF16())
+    return DType::f16;
+  if (t.isBF16())
+    return DType::bf16;
+  if (isa<Float8E4M3FNType>(t))
+    return DType::f8e4m3;
+  if (isa<Float8E5M2Type>(t))
+    return DType::f8e5m2;
+  if (t.isInteger(1))
+    return DType::boolean;
+  bool natural = t.isUnsignedInteger();
+  switch (t.getIntOrFloatBitWidth()) {
+  case 8:
+    return natural ? DType::u8 : DType::i8;
+  case 16:
+    return natural ? DType::u16 : DType::i16;
+  case 32:
+    return natural ? DType::u32 : DType::i32;
+  default:
+    return natural ? DType::u64 : DType::i64;
+  }
+}
+
+static Compute computeOf(Type t, bool tf32) {
+  if (t.isF32())
+    return tf32 ? Compute::tf32 : Compute::f32;
+  if (t.isF64())
+    return Compute::f64;
+  return isa<FloatType>(t) ? Compute::f16 : Compute::i32;
+}
+
+static Type elementOf(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getElementType();
+}
+
+static ArrayRef<int64_t> shapeOf(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getShape();
+}
+
+bool frit::artifact::isHostArch(StringRef arch) {
+  return !arch.starts_with("sm_");
+}
+
+std::string frit::artifact::hostKernelName(StringRef kernel) {
+  return ("frit_" + kernel).str();
+}
+
+namespace {
+
+class Serializer {
+public:
+  Serializer(ModuleOp module, const llvm::StringMap<TargetCode> &code)
+      : module(module), code(code) {}
+
+  FailureOr<Image> run(StringRef model) {
+    if (failed(addConstants()))
+      return failure();
+    for (auto program : module.getOps<plan::ProgramOp>())
+      addProgram(program);
+    Header header;
+    header.model = tables.text(model);
+    header.producer = tables.text("frit " FRIT_VERSION);
+    header.weightBytes = image.weightBytes;
+    image.plan = tables.write(header);
+    return std::move(image);
+  }
+
+private:
+  /// The bytes of a constant as they are stored: bools take one each, splats
+  /// are spelled out.
+  FailureOr<ArrayRef<char>> bytesOf(plan::ConstantOp constant) {
+    if (auto resource =
+            dyn_cast<DenseResourceElementsAttr>(constant.getValue())) {
+      AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+      if (!blob)
+        return constant.emitError("the bytes of weight '")
+               << constant.getSymName() << "' are missing";
+      return blob->getData();
+    }
+    auto dense = cast<DenseElementsAttr>(constant.getValue());
+    bool isBool = dense.getElementType().isInteger(1);
+    if (!dense.isSplat() && !isBool)
+      return dense.getRawData();
+    std::string &bytes = owned.emplace_back();
+    if (isBool) {
+      for (bool b : dense.getValues<bool>())
+        bytes.push_back(b);
+    } else {
+      ArrayRef<char> element = dense.getRawData();
+      for (int64_t i = 0; i < dense.getNumElements(); ++i)
+        bytes.append(element.data(), element.size());
+    }
+    return ArrayRef<char>(bytes.data(), bytes.size());
+  }
+
+  LogicalResult addConstants() {
+    for (auto constant : module.getOps<plan::ConstantOp>()) {
+      auto type = cast<RankedTensorType>(constant.getValue().getType());
+      FailureOr<ArrayRef<char>> bytes = bytesOf(constant);
+      if (failed(bytes))
+        return failure();
+      image.weightBytes = llvm::alignTo(image.weightBytes, kAlignment);
+      Constant entry;
+      entry.name = tables.text(constant.getSymName());
+      entry.type = dtypeOf(type.getElementType());
+      entry.dims = tables.shape(type.getShape());
+      entry.offset = image.weightBytes;
+      entry.bytes = bytes->size();
+      indexOf[constant.getSymNameAttr()] = tables.constants.size();
+      tables.constants.push_back(entry);
+      image.weights.push_back({entry.offset, *bytes});
+      image.weightBytes += bytes->size();
+    }
+    return success();
+  }
+
+  void addTensors(std::vector<Tensor> &table, ArrayAttr names,
+                  ArrayAttr types) {
+    for (auto [name, typeAttr] : llvm::zip(names, types)) {
+      auto type = cast<RankedTensorType>(cast<TypeAttr>(typeAttr).getValue());
+      Tensor entry;
+      entry.name = tables.text(cast<StringAttr>(name).getValue());
+      entry.type = dtypeOf(type.getElementType());
+      entry.dims = tables.shape(type.getShape());
+      entry.bytes = plan::byteSize(
+          MemRefType::get(type.getShape(), type.getElementType()));
+      table.push_back(entry);
+    }
+  }
+
+  void addProgram(plan::ProgramOp program) {
+    // Inputs and outputs are the same for every target.
+    if (tables.targets.empty()) {
+      addTensors(tables.inputs, *program.getInputs(),
+                 *program.getInputTypes());
+      addTensors(tables.outputs, *program.getOutputs(),
+                 *program.getOutputTypes());
+    }
+    Target target;
+    target.arch = tables.text(program.getArch());
+    target.arenaBytes = program.getArenaBytes().value_or(0);
+    target.arenaLowerBound = program.getLowerBound().value_or(0);
+    target.prepareArenaBytes = program.getPrepareBytes().value_or(0);
+    target.preparedBytes = program.getPreparedBytes().value_or(0);
+    auto it = code.find(program.getSymName());
+    if (it != code.end()) {
+      target.cubin = tables.blob(it->second.cubin);
+      target.ptx = tables.blob(it->second.ptx);
+    }
+    kernelIndex.clear();
+    target.kernels.first = tables.kernels.size();
+    for (auto kernel : program.getBody().getOps<plan::KernelOp>())
+      addKernel(kernel, isHostArch(program.getArch()));
+    target.kernels.count = tables.kernels.size() - target.kernels.first;
+    target.prepare = addList(program.getList("prepare"), false);
+    target.main = addList(program.getList("main"), true);
+    tables.targets.push_back(target);
+  }
+
+  void addKernel(plan::KernelOp kernel, bool host) {
+    kernelIndex[kernel.getSymNameAttr()] = tables.kernels.size();
+    Kernel entry;
+    entry.name = tables.text(kernel.getSymName());
+    if (host) {
+      entry.host = image.hostKernels.size();
+      image.hostKernels.push_back(hostKernelName(kernel.getSymName()));
+    }
+    tables.kernels.push_back(entry);
+  }
+
+  artifact::Range addList(plan::ListOp list, bool isMain) {
+    artifact::Range range{uint32_t(tables.steps.size()), 0};
+    if (!list)
+      return range;
+    for (Operation &op : list.getBody().front())
+      if (plan::isStep(&op))
+        addStep(&op, isMain);
+    range.count = tables.steps.size() - range.first;
+    return range;
+  }
+
+  void addStep(Operation *op, bool isMain) {
+    Step step;
+    step.node = tables.text(plan::nodeNames(op->getLoc()));
+    step.arguments.first = tables.buffers.size();
+    for (Value value : plan::readsOf(op))
+      addBuffer(value, false, isMain);
+    for (Value value : plan::writesOf(op))
+      addBuffer(value, true, isMain);
+    step.arguments.count = tables.buffers.size() - step.arguments.first;
+    TypeSwitch<Operation *>(op)
+        .Case([&](plan::LaunchOp launch) {
+          step.kind = StepKind::launch;
+          setKernel(step, launch.getKernelAttr(), op);
+        })
+        .Case([&](plan::GemmOp gemm) {
+          step.kind = StepKind::gemm;
+          step.problem = tables.gemms.size();
+          tables.gemms.push_back(problem(gemm));
+          setKernel(step, gemm.getFallbackAttr(), op);
+        })
+        .Case([&](plan::ConvOp conv) {
+          step.kind = StepKind::conv;
+          step.problem = tables.convs.size();
+          tables.convs.push_back(problem(conv));
+          setKernel(step, conv.getFallbackAttr(), op);
+        })
+        .Case([&](plan::CopyOp) { step.kind = StepKind::copy; });
+    tables.steps.push_back(step);
+  }
+
+  void setKernel(Step &step, FlatSymbolRefAttr name, Operation *op) {
+    if (!name)
+      return;
+    step.kernel = kernelIndex.lookup(name.getAttr());
+    auto kernel = cast<plan::KernelOp>(SymbolTable::lookupSymbolIn(
+        op->getParentOfType<plan::ProgramOp>(), name.getAttr()));
+    auto fill = [](uint32_t(&to)[3], std::optional<ArrayRef<int64_t>> from) {
+      if (from)
+        for (auto [i, size] : llvm::enumerate(*from))
+          to[i] = uint32_t(size);
+    };
+    fill(step.grid, kernel.getGrid());
+    fill(step.block, kernel.getBlock());
+    step.sharedBytes = kernel.getSharedBytes().value_or(0);
+  }
+
+  void addBuffer(Value value, bool written, bool isMain) {
+    Buffer entry;
+    plan::BufferOp root = plan::rootOf(value, &entry.offset);
+    switch (root.getSpace()) {
+    case plan::Space::input:
+      entry.space = Space::input;
+      entry.index = *root.getIndex();
+      break;
+    case plan::Space::output:
+      entry.space = Space::output;
+      entry.index = *root.getIndex();
+      break;
+    case plan::Space::constant:
+      entry.space = Space::constant;
+      entry.index = indexOf.lookup(root.getSymbolAttr());
+      tables.constants[entry.index].resident |= isMain;
+      break;
+    case plan::Space::arena:
+      entry.space = Space::arena;
+      entry.offset += root.getOffset().value_or(0);
+      break;
+    case plan::Space::prepared:
+      entry.space = Space::prepared;
+      entry.offset += root.getOffset().value_or(0);
+      break;
+    }
+    entry.bytes = plan::byteSize(value.getType());
+    entry.written = written;
+    tables.buffers.push_back(entry);
+  }
+
+  Gemm problem(plan::GemmOp op) {
+    Gemm g;
+    g.m = op.getM();
+    g.n = op.getN();
+    g.k = op.getK();
+    g.batch = op.getBatch();
+    g.lda = op.getLd()[0];
+    g.ldb = op.getLd()[1];
+    g.ldd = op.getLd()[2];
+    g.strideA = op.getBatchStrides()[0];
+    g.strideB = op.getBatchStrides()[1];
+    g.strideD = op.getBatchStrides()[2];
+    g.transposeA = op.getTransposeA();
+    g.transposeB = op.getTransposeB();
+    g.typeA = dtypeOf(elementOf(op.getInputs()[0]));
+    g.typeB = dtypeOf(elementOf(op.getInputs()[1]));
+    g.typeD = dtypeOf(elementOf(op.getOutputs()[0]));
+    g.compute = computeOf(elementOf(op.getInputs()[0]), op.getTf32());
+    g.hasBias = op.getBias();
+    g.hasResidual = op.getResidual();
+    g.activation = Activation(op.getActivation());
+    if (op.getWorkspace())
+      g.workspaceBytes = plan::byteSize(op.getWorkspace().getType());
+    return g;
+  }
+
+  Conv problem(plan::ConvOp op) {
+    Conv c;
+    ArrayRef<int64_t> x = shapeOf(op.getInputs()[0]);
+    ArrayRef<int64_t> w = shapeOf(op.getInputs()[1]);
+    ArrayRef<int64_t> y = shapeOf(op.getOutputs()[0]);
+    bool last = op.getChannelsLast();
+    // Dimension i of n, c, h, w, whatever the order they are stored in; one
+    // spatial dimension is the width.
+    auto at = [&](ArrayRef<int64_t> shape, unsigned i) -> int64_t {
+      if (shape.size() == 3 && i == 2)
+        return 1;
+      SmallVector<int64_t> sizes(shape);
+      if (last)
+        std::rotate(sizes.begin() + 1, sizes.end() - 1, sizes.end());
+      return i == 3 ? sizes.back() : sizes[i];
+    };
+    c.n = at(x, 0);
+    c.c = at(x, 1);
+    c.h = at(x, 2);
+    c.w = at(x, 3);
+    c.k = at(w, 0);
+    c.r = at(w, 2);
+    c.s = at(w, 3);
+    c.p = at(y, 2);
+    c.q = at(y, 3);
+    c.strideH = op.getStrides()[0];
+    c.strideW = op.getStrides()[1];
+    c.dilationH = op.getDilations()[0];
+    c.dilationW = op.getDilations()[1];
+    c.padTop = op.getPads()[0];
+    c.padLeft = op.getPads()[1];
+    c.padBottom = op.getPads()[2];
+    c.padRight = op.getPads()[3];
+    c.groups = op.getGroup();
+    c.channelsLast = last;
+    c.type = dtypeOf(elementOf(op.getInputs()[0]));
+    c.compute = computeOf(elementOf(op.getInputs()[0]), op.getTf32());
+    c.hasBias = op.getBias();
+    c.hasResidual = op.getResidual();
+    c.activation = Activation(op.getActivation());
+    if (op.getWorkspace())
+      c.workspaceBytes = plan::byteSize(op.getWorkspace().getType());
+    return c;
+  }
+
+  ModuleOp module;
+  const llvm::StringMap<TargetCode> &code;
+  Tables tables;
+  Image image;
+  DenseMap<StringAttr, uint32_t> indexOf;
+  DenseMap<StringAttr, uint32_t> kernelIndex;
+  std::list<std::string> &owned = image.spelledOut;
+};
+
+} // namespace
+
+FailureOr<Image>
+frit::artifact::serialize(ModuleOp module, StringRef model,
+                          const llvm::StringMap<TargetCode> &code) {
+  return Serializer(module, code).run(model);
+}

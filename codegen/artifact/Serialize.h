@@ -1,0 +1,53 @@
+//===- Serialize.h - Plans as the bytes the runtime reads --------------------===//
+
+#ifndef FRIT_CODEGEN_ARTIFACT_SERIALIZE_H
+#define FRIT_CODEGEN_ARTIFACT_SERIALIZE_H
+
+#include "dialects/plan/Plan.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <list>
+#include <string>
+
+namespace frit::artifact {
+
+/// Device code of one program; empty on the cpu target.
+struct TargetCode {
+  std::string cubin;
+  std::string ptx;
+};
+
+/// A constant's bytes in the order they are stored.
+struct WeightRun {
+  uint64_t offset = 0;          ///< from the start of the weights
+  llvm::ArrayRef<char> bytes;   ///< owned by the constant's attribute
+};
+
+/// What an object file holds.
+struct Image {
+  std::string plan;
+  llvm::SmallVector<WeightRun> weights;
+  uint64_t weightBytes = 0;
+  /// Bytes of splats and bools, spelled out; `weights` points into them.
+  std::list<std::string> spelledOut;
+  /// Names of the host kernels, in table order.
+  llvm::SmallVector<std::string> hostKernels;
+};
+
+/// The name a cpu program's kernel has in the object.
+std::string hostKernelName(llvm::StringRef kernel);
+
+/// Whether a program runs on the host.
+bool isHostArch(llvm::StringRef arch);
+
+/// Serialises the plan.programs and plan.constants of `module`, whose memory is
+/// placed. `code` is keyed by the programs' names; `model` is what the artifact
+/// calls itself.
+llvm::FailureOr<Image> serialize(mlir::ModuleOp module, llvm::StringRef model,
+                                 const llvm::StringMap<TargetCode> &code);
+
+} // namespace frit::artifact
+
+#endif // FRIT_CODEGEN_ARTIFACT_SERIALIZE_H

@@ -1,0 +1,49 @@
+//===- Tables.cpp - The tables of a plan while they grow ---------------------===//
+
+#include "codegen/artifact/Tables.h"
+
+#include <cstring>
+
+using namespace frit::artifact;
+
+std::string Tables::write(Header header) {
+  std::string out(sizeof(Header), '\0');
+  auto align = [&] { out.resize(llvm::alignTo(out.size(), 16)); };
+  auto table = [&](const auto &entries) {
+    align();
+    Table result{out.size(), entries.size()};
+    out.append(reinterpret_cast<const char *>(entries.data()),
+               entries.size() * sizeof(entries[0]));
+    return result;
+  };
+  header.dims = table(dims);
+  header.inputs = table(inputs);
+  header.outputs = table(outputs);
+  header.constants = table(constants);
+  header.buffers = table(buffers);
+  header.kernels = table(kernels);
+  header.gemms = table(gemms);
+  header.convs = table(convs);
+  header.steps = table(steps);
+  header.targets = table(targets);
+  align();
+  header.strings = {out.size(), strings.size()};
+  out += strings;
+  align();
+  // Blobs were counted from their own start.
+  uint64_t base = out.size();
+  for (size_t i = 0; i < targets.size(); ++i) {
+    Target target = targets[i];
+    for (Blob *blob : {&target.cubin, &target.ptx})
+      if (blob->size)
+        blob->offset += base;
+    std::memcpy(out.data() + header.targets.offset + i * sizeof(Target),
+                &target, sizeof(Target));
+  }
+  out += blobs;
+  std::memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.headerBytes = sizeof(Header);
+  header.bytes = out.size();
+  std::memcpy(out.data(), &header, sizeof(Header));
+  return out;
+}

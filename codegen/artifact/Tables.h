@@ -1,0 +1,66 @@
+//===- Tables.h - The tables of a plan while they grow -----------------------===//
+
+#ifndef FRIT_CODEGEN_ARTIFACT_TABLES_H
+#define FRIT_CODEGEN_ARTIFACT_TABLES_H
+
+#include "frit/artifact.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <string>
+#include <vector>
+
+namespace frit::artifact {
+
+/// Collects entries and lays them out behind the header.
+class Tables {
+public:
+  std::vector<int64_t> dims;
+  std::vector<Tensor> inputs, outputs;
+  std::vector<Constant> constants;
+  std::vector<Buffer> buffers;
+  std::vector<Kernel> kernels;
+  std::vector<Gemm> gemms;
+  std::vector<Conv> convs;
+  std::vector<Step> steps;
+  std::vector<Target> targets;
+
+  /// Interns a string.
+  Text text(llvm::StringRef s) {
+    auto [it, isNew] = known.try_emplace(
+        s, Text{uint32_t(strings.size()), uint32_t(s.size())});
+    if (isNew)
+      strings.append(s.data(), s.size());
+    return it->second;
+  }
+
+  Range shape(llvm::ArrayRef<int64_t> sizes) {
+    Range range{uint32_t(dims.size()), uint32_t(sizes.size())};
+    dims.insert(dims.end(), sizes.begin(), sizes.end());
+    return range;
+  }
+
+  /// Keeps bytes that go behind the tables; `Blob::offset` counts from the
+  /// first of them until `write`.
+  Blob blob(llvm::StringRef bytes) {
+    blobs.resize(llvm::alignTo(blobs.size(), 16));
+    Blob result{blobs.size(), bytes.size()};
+    blobs.append(bytes.data(), bytes.size());
+    return result;
+  }
+
+  /// The whole plan. `header` brings what is no table.
+  std::string write(Header header);
+
+private:
+  std::string strings;
+  std::string blobs;
+  llvm::StringMap<Text> known;
+};
+
+} // namespace frit::artifact
+
+#endif // FRIT_CODEGEN_ARTIFACT_TABLES_H

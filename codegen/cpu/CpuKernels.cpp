@@ -1,0 +1,181 @@
+//===- CpuKernels.cpp - Kernels of the cpu target as LLVM IR -----------------===//
+//
+// Every kernel goes from its fusion to linalg on tensors, is tiled and fused by
+// upstream's passes, bufferized over its arguments, and lowered to LLVM, whose
+// loop vectoriser does the rest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/CpuKernels.h"
+
+#include "codegen/artifact/Serialize.h"
+#include "codegen/cpu/Lowering.h"
+#include "codegen/cpu/Tiling.h"
+#include "dialects/nn/Lowering.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+using namespace frit;
+
+std::unique_ptr<llvm::TargetMachine> cpu::createMachine(StringRef arch,
+                                                        std::string &error) {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  LLVMInitializeX86AsmParser();
+  llvm::Triple triple("x86_64-unknown-linux-gnu");
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, arch, "", {}, llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Default));
+}
+
+/// Rewrites a function from tensors to tensors into one that reads memrefs and
+/// writes its results to further memrefs, before bufferization:
+///   func @k(tensor) -> tensor  ==>  func @k(memref, memref, index, index)
+static void useBuffers(func::FuncOp function) {
+  ImplicitLocOpBuilder b(function.getLoc(), function.getContext());
+  Block &body = function.getBody().front();
+  auto buffer = [](Type tensor) -> Type {
+    auto type = cast<RankedTensorType>(tensor);
+    return MemRefType::get(type.getShape(), type.getElementType());
+  };
+  b.setInsertionPointToStart(&body);
+  for (BlockArgument argument : body.getArguments()) {
+    Type tensor = argument.getType();
+    argument.setType(buffer(tensor));
+    auto value = bufferization::ToTensorOp::create(b, tensor, argument,
+                                                   /*restrict=*/true);
+    argument.replaceAllUsesExcept(value, value);
+  }
+  Operation *terminator = body.getTerminator();
+  SmallVector<Value> results(terminator->getOperands());
+  for (Value result : results)
+    body.addArgument(buffer(result.getType()), function.getLoc());
+  body.addArgument(b.getIndexType(), function.getLoc());
+  body.addArgument(b.getIndexType(), function.getLoc());
+  function.setFunctionType(b.getFunctionType(
+      body.getArgumentTypes(), TypeRange(ValueRange(results))));
+}
+
+/// Stores the results into the outputs and returns nothing.
+static void storeResults(func::FuncOp function) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  ImplicitLocOpBuilder b(function.getLoc(), terminator);
+  SmallVector<Value> results(terminator->getOperands());
+  unsigned first = function.getNumArguments() - 2 - results.size();
+  for (auto [i, result] : llvm::enumerate(results)) {
+    auto store = bufferization::MaterializeInDestinationOp::create(
+        b, Type(), result, function.getArgument(first + i));
+    store.setRestrict(true);
+    store.setWritable(true);
+  }
+  terminator->eraseOperands(0, results.size());
+  function.setFunctionType(b.getFunctionType(
+      function.getBody().front().getArgumentTypes(), {}));
+}
+
+/// Adds `void name(ptr arguments, i64 begin, i64 end)`, which loads the
+/// pointers and calls `inner`.
+static void addEntry(llvm::Module &module, StringRef name,
+                     llvm::Function *inner) {
+  llvm::LLVMContext &context = module.getContext();
+  auto *ptr = llvm::PointerType::getUnqual(context);
+  auto *i64 = llvm::Type::getInt64Ty(context);
+  auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context),
+                                       {ptr, i64, i64}, false);
+  auto *entry = llvm::Function::Create(
+      type, llvm::GlobalValue::ExternalLinkage, name, module);
+  entry->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", entry));
+  SmallVector<llvm::Value *> values;
+  size_t pointers = inner->arg_size() - 2;
+  for (size_t i = 0; i < pointers; ++i) {
+    llvm::Value *slot = b.CreateConstGEP1_64(ptr, entry->getArg(0), i);
+    values.push_back(b.CreateLoad(ptr, slot));
+    // The planner never lets a step write what another argument reads.
+    inner->addParamAttr(i, llvm::Attribute::NoAlias);
+  }
+  values.push_back(entry->getArg(1));
+  values.push_back(entry->getArg(2));
+  b.CreateCall(inner, values);
+  b.CreateRetVoid();
+  inner->setLinkage(llvm::GlobalValue::InternalLinkage);
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = true;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+      .run(module, modules);
+}
+
+std::unique_ptr<llvm::Module>
+cpu::compileKernels(plan::ProgramOp program, llvm::TargetMachine &machine,
+                    llvm::LLVMContext &context) {
+  MLIRContext *mlir = program.getContext();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(program.getLoc());
+  OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
+  SmallVector<std::pair<plan::KernelOp, std::string>> kernels;
+  for (auto kernel : program.getBody().getOps<plan::KernelOp>()) {
+    std::string name = ("body_" + kernel.getSymName()).str();
+    auto function =
+        nn::lowerFusion(cast<nn::FusionOp>(kernel.getFusion()), name, b);
+    function.setPublic();
+    useBuffers(function);
+    kernels.push_back({kernel, name});
+  }
+  if (failed(fuseLoops(*module)))
+    return nullptr;
+  for (auto &[kernel, name] : kernels) {
+    auto function = module->lookupSymbol<func::FuncOp>(name);
+    int64_t items = tileOuterLoops(function);
+    storeResults(function);
+    kernel.setGridAttr(DenseI64ArrayAttr::get(mlir, {items, 1, 1}));
+  }
+  if (failed(lowerToLLVM(*module)))
+    return nullptr;
+
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(*module, context, "frit");
+  if (!result) {
+    program.emitError("its kernels have no translation to LLVM");
+    return nullptr;
+  }
+  result->setDataLayout(machine.createDataLayout());
+  result->setTargetTriple(machine.getTargetTriple());
+  for (llvm::Function &f : *result)
+    if (!f.isDeclaration()) {
+      f.addFnAttr("target-cpu", machine.getTargetCPU());
+      f.addFnAttr("no-trapping-math", "true");
+    }
+  for (auto &[kernel, name] : kernels)
+    addEntry(*result, artifact::hostKernelName(kernel.getSymName()),
+             result->getFunction(name));
+  optimize(*result, machine);
+  return result;
+}

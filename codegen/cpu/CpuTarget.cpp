@@ -1,0 +1,42 @@
+//===- CpuTarget.cpp - The host as a target ----------------------------------===//
+
+#include "codegen/cpu/CpuTarget.h"
+
+#include "dialects/nn/ContractionInfo.h"
+
+using namespace mlir;
+using namespace frit;
+
+/// Whether the runtime multiplies elements of this type.
+static bool hasKernel(Value operand) {
+  Type element = nn::tensorType(operand).getElementType();
+  return element.isF32() || element.isF64() || element.isF16() ||
+         element.isBF16();
+}
+
+bool cpu::CpuTarget::takesEpilogue(ArrayRef<Operation *> fused,
+                                   Operation *next) const {
+  SmallVector<Operation *> epilogue(fused.drop_front());
+  epilogue.push_back(next);
+  std::string reason;
+  auto info = nn::describeEpilogue(fused.front(), epilogue, reason);
+  return succeeded(info) && info->activation != nn::ActivationKind::other;
+}
+
+nn::ScheduleAttr cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
+  MLIRContext *context = fusion.getContext();
+  auto library = [&](nn::Skeleton skeleton) {
+    return nn::ScheduleAttr::get(context, skeleton, 1, 1, 1, true);
+  };
+  auto fits = [](const nn::EpilogueInfo &info) {
+    return info.activation != nn::ActivationKind::other;
+  };
+  std::string reason;
+  auto gemm = nn::describeGemm(fusion, reason);
+  if (succeeded(gemm) && fits(*gemm) && hasKernel(gemm->a))
+    return library(nn::Skeleton::gemm);
+  auto conv = nn::describeConvolution(fusion, reason);
+  if (succeeded(conv) && fits(*conv) && hasKernel(conv->x))
+    return library(nn::Skeleton::conv);
+  return nn::ScheduleAttr::get(context, nn::Skeleton::host, 1, 1, 1, false);
+}

@@ -1,0 +1,29 @@
+//===- CpuTarget.h - The host as a target ------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CPU_CPUTARGET_H
+#define FRIT_CODEGEN_CPU_CPUTARGET_H
+
+#include "dialects/nn/Target.h"
+
+namespace frit::cpu {
+
+/// An x86-64 level. Contractions are calls into the runtime's own kernels,
+/// everything else is compiled.
+class CpuTarget final : public nn::Target {
+public:
+  explicit CpuTarget(llvm::StringRef arch) : name(arch) {}
+
+  llvm::StringRef arch() const override { return name; }
+  bool prefersChannelsLast(nn::ConvOp) const override { return false; }
+  bool keepsWhole(nn::CompositeOp) const override { return false; }
+  bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
+                     mlir::Operation *next) const override;
+  nn::ScheduleAttr schedule(nn::FusionOp fusion) const override;
+
+private:
+  std::string name;
+};
+
+} // namespace frit::cpu
+
+#endif // FRIT_CODEGEN_CPU_CPUTARGET_H

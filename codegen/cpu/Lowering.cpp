@@ -1,0 +1,139 @@
+//===- Lowering.cpp - linalg on tensors to LLVM, by upstream's passes ---------===//
+
+#include "codegen/cpu/Lowering.h"
+
+#include "codegen/cpu/CpuKernels.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Transforms/TilingInterfaceImpl.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/TensorInferTypeOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/TensorTilingInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void frit::cpu::registerDialects(DialectRegistry &registry) {
+  registry.insert<affine::AffineDialect, arith::ArithDialect,
+                  bufferization::BufferizationDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  tensor::TensorDialect>();
+  arith::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerTilingInterfaceExternalModels(registry);
+  scf::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerInferTypeOpInterfaceExternalModels(registry);
+  tensor::registerTilingInterfaceExternalModels(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+LogicalResult frit::cpu::fuseLoops(ModuleOp module) {
+  PassManager passes(module.getContext());
+  passes.addPass(createLinalgElementwiseOpFusionPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  return passes.run(module);
+}
+
+namespace {
+
+/// Lets sums be reordered, which vectorises them; reductions over thousands of
+/// terms get more accurate that way, not less.
+struct ReassociateReductions
+    : PassWrapper<ReassociateReductions, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ReassociateReductions)
+  void runOnOperation() override {
+    getOperation().walk([](linalg::GenericOp generic) {
+      if (!generic.getNumReductionLoops())
+        return;
+      for (Value value : generic.getBody()->getTerminator()->getOperands())
+        if (Operation *op = value.getDefiningOp();
+            isa_and_nonnull<arith::AddFOp, arith::MulFOp>(op))
+          op->setAttr("fastmath",
+                      arith::FastMathFlagsAttr::get(
+                          op->getContext(), arith::FastMathFlags::reassoc |
+                                                arith::FastMathFlags::contract));
+    });
+  }
+};
+
+/// exp, log, tanh and erf of f32 as polynomials, which vectorise; calls into
+/// libm do not.
+struct ApproximateMath
+    : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, math::MathDialect>();
+  }
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateMathPolynomialApproximationPatterns(
+        patterns, [](StringRef name) {
+          return name == "math.exp" || name == "math.log" ||
+                 name == "math.tanh" || name == "math.erf";
+        });
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+LogicalResult frit::cpu::lowerToLLVM(ModuleOp module) {
+  PassManager passes(module.getContext());
+  passes.addPass(std::make_unique<ReassociateReductions>());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+
+  passes.addPass(bufferization::createEmptyTensorEliminationPass());
+  passes.addPass(bufferization::createOneShotBufferizePass());
+  passes.addPass(createCanonicalizerPass());
+  bufferization::PromoteBuffersToStackPassOptions stack;
+  stack.maxAllocSizeInBytes = 64 << 10;
+  passes.addNestedPass<func::FuncOp>(
+      bufferization::createPromoteBuffersToStackPass(stack));
+  bufferization::buildBufferDeallocationPipeline(passes);
+  passes.addPass(createConvertBufferizationToMemRefPass());
+
+  passes.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  passes.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
+  passes.addPass(memref::createFoldMemRefAliasOpsPass());
+  passes.addPass(memref::createExpandStridedMetadataPass());
+  passes.addPass(createLowerAffinePass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(std::make_unique<ApproximateMath>());
+  // The conversion of f32 to bf16 on x86 is a call that older libgcc lack.
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  passes.addPass(arith::createArithExpandOpsPass(expand));
+  passes.addPass(createConvertMathToLLVMPass());
+  passes.addPass(createConvertMathToLibmPass());
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
+  ConvertFuncToLLVMPassOptions functions;
+  functions.useBarePtrCallConv = true;
+  passes.addPass(createConvertFuncToLLVMPass(functions));
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  return passes.run(module);
+}

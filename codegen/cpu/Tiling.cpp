@@ -1,0 +1,74 @@
+//===- Tiling.cpp - One loop over independent work items ---------------------===//
+
+#include "codegen/cpu/Tiling.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/IR/PatternMatch.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+/// A tile of about this many elements stays in the L1 and L2 caches with its
+/// temporaries.
+static constexpr int64_t kTileElements = 8192;
+
+/// The size 1 or 0 (not tiled) for each loop of `op`: leading parallel loops,
+/// until what is left is one tile, but never the contiguous last one.
+static SmallVector<int64_t> tileSizes(linalg::LinalgOp op) {
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  SmallVector<int64_t> sizes(ranges.size(), 0);
+  auto iterators = op.getIteratorTypesArray();
+  int64_t left = std::accumulate(ranges.begin(), ranges.end(), int64_t(1),
+                                 std::multiplies<>());
+  for (size_t i = 0; i + 1 < ranges.size(); ++i) {
+    if (left <= kTileElements ||
+        iterators[i] != utils::IteratorType::parallel)
+      break;
+    sizes[i] = 1;
+    left /= ranges[i];
+  }
+  return sizes;
+}
+
+int64_t frit::cpu::tileOuterLoops(func::FuncOp function) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  if (terminator->getNumOperands() != 1)
+    return 1;
+  auto last = terminator->getOperand(0).getDefiningOp<linalg::LinalgOp>();
+  if (!last || last->getNumResults() != 1)
+    return 1;
+  SmallVector<int64_t> sizes = tileSizes(last);
+  if (llvm::all_of(sizes, [](int64_t s) { return s == 0; }))
+    return 1;
+
+  IRRewriter rewriter(function.getContext());
+  rewriter.setInsertionPoint(last);
+  scf::SCFTilingOptions tiling;
+  tiling.setTileSizes(getAsIndexOpFoldResult(function.getContext(), sizes));
+  scf::SCFTileAndFuseOptions options;
+  options.setTilingOptions(tiling);
+  auto result = scf::tileConsumerAndFuseProducersUsingSCF(
+      rewriter, cast<TilingInterface>(last.getOperation()), options);
+  if (failed(result))
+    return 1;
+  for (auto [from, to] : result->replacements)
+    rewriter.replaceAllUsesWith(from, to);
+
+  // The outermost loop of more than one iteration takes the bounds.
+  for (LoopLikeOpInterface loop : result->loops) {
+    auto forOp = dyn_cast<scf::ForOp>(*loop);
+    if (!forOp)
+      return 1;
+    auto count = getConstantIntValue(forOp.getUpperBound());
+    if (!count || *count == 1)
+      continue;
+    unsigned arguments = function.getNumArguments();
+    forOp.setLowerBound(function.getArgument(arguments - 2));
+    forOp.setUpperBound(function.getArgument(arguments - 1));
+    return *count;
+  }
+  return 1;
+}

@@ -1,0 +1,404 @@
+//===- Compilation.cpp - One run of fritc ------------------------------------===//
+
+#include "compiler/driver/Compilation.h"
+
+#include "codegen/artifact/ObjectFile.h"
+#include "codegen/cpu/CpuKernels.h"
+#include "codegen/cpu/CpuTarget.h"
+#include "codegen/cuda/CudaTarget.h"
+#include "codegen/cuda/Nvrtc.h"
+#include "compiler/driver/CudaCode.h"
+#include "compiler/driver/Diagnostics.h"
+#include "compiler/driver/MemoryReport.h"
+#include "compiler/driver/Outputs.h"
+#include "compiler/driver/Remarks.h"
+#include "compiler/pipeline/Pipeline.h"
+#include "dialects/plan/Plan.h"
+
+#include "mlir/Support/Timing.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace frit;
+
+/// Bytes that every planned library call on a GPU may use.
+static constexpr int64_t kWorkspaceBytes = 32 << 20;
+
+namespace {
+
+class Compilation {
+public:
+  Compilation(const DriverOptions &options)
+      : options(options), registry(makeRegistry()), context(registry),
+        diagnostics(context) {
+    context.loadAllAvailableDialects();
+    diagnostics.warningsAreErrors = options.warningsAreErrors;
+    installRemarks(context, options.remarksPassed, options.remarksMissed);
+    timing.setEnabled(options.timeReport);
+    timing.setOutput(createOutputStrategy(DefaultTimingManager::OutputFormat::Text,
+                                          llvm::errs()));
+    root = timing.getRootScope();
+  }
+
+  int run() {
+    if (options.dryRun)
+      return describe();
+    bool done = compile();
+    root.stop();
+    if (!done && !diagnostics.errors())
+      diagnostics.error("the compilation failed without saying why; please "
+                        "report this with the model");
+    return done && !diagnostics.errors() ? kDone : kBadInput;
+  }
+
+private:
+  static DialectRegistry makeRegistry() {
+    DialectRegistry registry;
+    registry.insert<nn::NNDialect, plan::PlanDialect>();
+    cpu::registerDialects(registry);
+    return registry;
+  }
+
+  bool fail(llvm::Error error) {
+    diagnostics.error(llvm::toString(std::move(error)));
+    return false;
+  }
+  void say(const llvm::Twine &message) {
+    if (options.verbose)
+      llvm::errs() << "fritc: " << message << "\n";
+  }
+
+  /// What -### prints.
+  int describe() {
+    say("read " + options.input);
+    for (const std::string &arch : options.archs)
+      say("compile for " + arch);
+    if (options.emit == Emit::shared) {
+      auto command = linkCommand("<object>", options.output);
+      if (!command)
+        return fail(command.takeError()), kBadInput;
+      say(llvm::join(*command, " "));
+    } else {
+      say("write " + options.output);
+    }
+    return kDone;
+  }
+
+  bool compile() {
+    if (!import())
+      return false;
+    if (options.emit == Emit::nn)
+      return writeModule(*model);
+    {
+      TimingScope scope = root.nest("model passes");
+      PassManager passes(&context);
+      addModelPasses(passes, pipelineOptions());
+      passes.enableTiming(scope);
+      if (failed(passes.run(*model)))
+        return false;
+    }
+    plans = ModuleOp::create(model->getLoc());
+    for (const std::string &arch : options.archs)
+      if (!compileTarget(arch))
+        return false;
+    if (options.emit == Emit::fused)
+      return true;
+    if (options.memoryReport)
+      reportMemory(*plans, llvm::outs());
+    if (options.emit == Emit::plan)
+      return writeModule(*plans);
+    return generateCode();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The front
+  //===--------------------------------------------------------------------===//
+
+  bool import() {
+    TimingScope scope = root.nest("import");
+    auto file = llvm::MemoryBuffer::getFileOrSTDIN(options.input);
+    if (!file)
+      return fail(llvm::createFileError(options.input, file.getError()));
+    say("read " + options.input);
+    // A weights file that is missing, a cycle: whatever is wrong is reported.
+    model = importOnnx((*file)->getMemBufferRef(), options.input,
+                       options.import, context);
+    return bool(model) && saveTemp(*model, "nn.mlir");
+  }
+
+  PipelineOptions pipelineOptions() const {
+    PipelineOptions pipeline;
+    pipeline.precision = options.precision;
+    pipeline.fuse = options.fuse;
+    return pipeline;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // One target
+  //===--------------------------------------------------------------------===//
+
+  bool compileTarget(const std::string &arch) {
+    bool isCuda = cuda::isCudaArch(arch);
+    if (isCuda && needsNvrtc())
+      if (auto found = cuda::describeNvrtc(); !found) {
+        if (!options.defaultArchs)
+          return fail(found.takeError());
+        diagnostics.warning("compiling for the cpu only: " +
+                            llvm::toString(found.takeError()));
+        return true;
+      }
+    say("compile for " + arch);
+    TimingScope scope = root.nest("passes for " + arch);
+    std::unique_ptr<nn::Target> target;
+    PipelineOptions pipeline = pipelineOptions();
+    if (isCuda) {
+      cuda::CudaOptions cuda;
+      cuda.arch = arch;
+      cuda.cublas = options.cublas;
+      cuda.cudnn = options.cudnn;
+      cuda.remarkMissed = !options.remarksMissed.empty();
+      target = std::make_unique<cuda::CudaTarget>(cuda);
+      pipeline.workspaceBytes = kWorkspaceBytes;
+    } else {
+      target = std::make_unique<cpu::CpuTarget>(arch);
+      pipeline.fallbacks = false;
+    }
+
+    OwningOpRef<ModuleOp> clone = model->clone();
+    PassManager passes(&context);
+    addTargetPasses(passes, *target, pipeline);
+    passes.enableTiming(scope);
+    if (failed(passes.run(*clone)) || !saveTemp(*clone, arch + ".fused.mlir"))
+      return false;
+    if (options.emit == Emit::fused)
+      return writeModule(*clone);
+    PassManager planning(&context);
+    addPlanPasses(planning, *target, pipeline);
+    planning.enableTiming(scope);
+    if (failed(planning.run(*clone)))
+      return false;
+    mergePlan(*clone);
+    return true;
+  }
+
+  bool needsNvrtc() const {
+    return options.emit == Emit::ptx || options.emit == Emit::cubin ||
+           options.emit == Emit::object || options.emit == Emit::shared;
+  }
+
+  /// Moves a target's program to the others and its constants to the pool,
+  /// where equal ones are one.
+  void mergePlan(ModuleOp from) {
+    SymbolTable pool(*plans);
+    llvm::DenseMap<StringAttr, StringAttr> renamed;
+    for (auto constant :
+         llvm::make_early_inc_range(from.getOps<plan::ConstantOp>())) {
+      StringAttr name = constant.getSymNameAttr();
+      auto known = pool.lookup<plan::ConstantOp>(name);
+      if (known && known.getValue() == constant.getValue())
+        continue;
+      constant->remove();
+      renamed[name] = pool.insert(constant);
+    }
+    for (auto program :
+         llvm::make_early_inc_range(from.getOps<plan::ProgramOp>())) {
+      program.walk([&](plan::BufferOp buffer) {
+        if (StringAttr name = buffer.getSymbolAttr())
+          if (StringAttr now = renamed.lookup(name))
+            buffer.setSymbolAttr(now);
+      });
+      program->remove();
+      pool.insert(program);
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The back
+  //===--------------------------------------------------------------------===//
+
+  bool generateCode() {
+    std::unique_ptr<llvm::Module> host;
+    std::unique_ptr<llvm::TargetMachine> machine;
+    std::string cudaText;
+    llvm::StringMap<artifact::TargetCode> code;
+    for (auto program : plans->getOps<plan::ProgramOp>()) {
+      StringRef arch = program.getArch();
+      TimingScope scope = root.nest("code for " + arch.str());
+      if (!cuda::isCudaArch(arch)) {
+        std::string error;
+        machine = cpu::createMachine(arch, error);
+        if (!machine)
+          return diagnostics.error(error), false;
+        host = cpu::compileKernels(program, *machine, llvmContext);
+        if (!host)
+          return false;
+        continue;
+      }
+      if (!generateCuda(program, cudaText, code[program.getSymName()]))
+        return false;
+    }
+    if (options.emit == Emit::cuda)
+      return write(cudaText);
+    if (options.emit == Emit::ptx || options.emit == Emit::cubin)
+      return writeDeviceCode(code);
+    return writeArtifact(std::move(host), std::move(machine), code);
+  }
+
+  bool generateCuda(plan::ProgramOp program, std::string &allText,
+                    artifact::TargetCode &code) {
+    cuda::CudaOptions cuda;
+    cuda.arch = program.getArch();
+    cuda.cublas = options.cublas;
+    cuda.cudnn = options.cudnn;
+    FailureOr<std::string> text =
+        emitProgram(program, cuda::CudaTarget(cuda));
+    if (failed(text))
+      return false;
+    if (options.emit == Emit::cuda) {
+      allText += *text;
+      return true;
+    }
+    if (options.saveTemps &&
+        !write(*text, tempPath(program.getArch().str() + ".cu")))
+      return false;
+    auto compiled = compileProgram(*text, program.getArch());
+    if (!compiled)
+      return fail(compiled.takeError());
+    code = std::move(*compiled);
+    return true;
+  }
+
+  bool writeDeviceCode(const llvm::StringMap<artifact::TargetCode> &code) {
+    if (code.size() != 1)
+      return diagnostics.error("--emit=ptx and --emit=cubin take one "
+                               "-march=sm_NN"),
+             false;
+    const artifact::TargetCode &only = code.begin()->second;
+    return write(options.emit == Emit::ptx ? only.ptx : only.cubin);
+  }
+
+  bool writeArtifact(std::unique_ptr<llvm::Module> host,
+                     std::unique_ptr<llvm::TargetMachine> machine,
+                     const llvm::StringMap<artifact::TargetCode> &code) {
+    TimingScope scope = root.nest("artifact");
+    std::string error;
+    if (!machine)
+      machine = cpu::createMachine("x86-64", error);
+    if (!machine)
+      return diagnostics.error(error), false;
+    if (!host) {
+      host = std::make_unique<llvm::Module>("frit", llvmContext);
+      host->setDataLayout(machine->createDataLayout());
+      host->setTargetTriple(machine->getTargetTriple());
+    }
+    std::string stem = llvm::sys::path::stem(options.input).str();
+    auto image = artifact::serialize(*plans, stem, code);
+    if (failed(image))
+      return false;
+
+    bool shared = options.emit == Emit::shared;
+    std::string symbol = shared ? "frit_model_image" : imageName();
+    auto output = PendingFile::create(options.output);
+    if (!output)
+      return fail(output.takeError());
+    auto weights = PendingFile::create(options.output + ".weights");
+    if (!weights)
+      return fail(weights.takeError());
+    if (llvm::Error e = artifact::writeWeights(*image, weights->path()))
+      return fail(std::move(e));
+    artifact::addImage(*host, *image, symbol, weights->path());
+
+    std::optional<PendingFile> object;
+    if (shared) {
+      auto file = PendingFile::create(options.output + ".o");
+      if (!file)
+        return fail(file.takeError());
+      object.emplace(std::move(*file));
+    }
+    StringRef objectPath = shared ? object->path() : output->path();
+    if (llvm::Error e = artifact::writeObject(*host, *machine, objectPath))
+      return fail(std::move(e));
+    if (shared && !link(objectPath, output->path()))
+      return false;
+    if (!options.header.empty() &&
+        !write(artifact::writeHeader(*plans, symbol, stem), options.header))
+      return false;
+    if (llvm::Error e = output->commit())
+      return fail(std::move(e));
+    say("wrote " + options.output);
+    return true;
+  }
+
+  bool link(StringRef object, StringRef output) {
+    TimingScope scope = root.nest("link");
+    auto command = linkCommand(object, output);
+    if (!command)
+      return fail(command.takeError());
+    say(llvm::join(*command, " "));
+    if (llvm::Error e = frit::run(*command))
+      return fail(std::move(e));
+    return true;
+  }
+
+  /// "resnet50_image" for resnet50.o.
+  std::string imageName() const {
+    std::string name = llvm::sys::path::stem(options.output).str();
+    for (char &c : name)
+      if (!llvm::isAlnum(c))
+        c = '_';
+    if (name.empty() || llvm::isDigit(name.front()))
+      name.insert(0, "_");
+    return name + "_image";
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Files
+  //===--------------------------------------------------------------------===//
+
+  bool write(StringRef text, StringRef path) {
+    if (llvm::Error e = writeText(path, text))
+      return fail(std::move(e));
+    return true;
+  }
+  bool write(StringRef text) { return write(text, options.output); }
+
+  /// Weights of more than a few elements are left out of text.
+  static std::string printed(ModuleOp module) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    OpPrintingFlags flags;
+    flags.elideLargeElementsAttrs(64);
+    flags.elideLargeResourceString(64);
+    module.print(os, flags);
+    return text;
+  }
+  bool writeModule(ModuleOp module) { return write(printed(module)); }
+
+  std::string tempPath(StringRef ending) const {
+    SmallString<128> path(options.output == "-" ? options.input
+                                                : options.output);
+    llvm::sys::path::replace_extension(path, ending);
+    return path.str().str();
+  }
+  bool saveTemp(ModuleOp module, StringRef ending) {
+    return !options.saveTemps || write(printed(module), tempPath(ending));
+  }
+
+  const DriverOptions &options;
+  DialectRegistry registry;
+  MLIRContext context;
+  llvm::LLVMContext llvmContext;
+  DiagnosticPrinter diagnostics;
+  DefaultTimingManager timing;
+  TimingScope root;
+  OwningOpRef<ModuleOp> model;
+  OwningOpRef<ModuleOp> plans;
+};
+
+} // namespace
+
+int frit::compile(const DriverOptions &options) {
+  return Compilation(options).run();
+}

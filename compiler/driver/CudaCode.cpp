@@ -1,0 +1,42 @@
+//===- CudaCode.cpp - A CUDA program's kernels as device code ----------------===//
+
+#include "compiler/driver/CudaCode.h"
+
+#include "codegen/cuda/EmitModule.h"
+#include "codegen/cuda/Nvrtc.h"
+
+using namespace mlir;
+using namespace frit;
+
+FailureOr<std::string> frit::emitProgram(plan::ProgramOp program,
+                                         const cuda::CudaTarget &target) {
+  SmallVector<cuda::KernelText> kernels;
+  Builder b(program.getContext());
+  for (auto kernel : program.getBody().getOps<plan::KernelOp>()) {
+    auto fusion = cast<nn::FusionOp>(kernel.getFusion());
+    FailureOr<cuda::KernelText> text =
+        cuda::emitKernel(fusion, kernel.getSymName(), target);
+    if (failed(text))
+      return failure();
+    kernel.setGridAttr(b.getDenseI64ArrayAttr(text->grid));
+    kernel.setBlockAttr(b.getDenseI64ArrayAttr(text->block));
+    kernel.setSharedBytesAttr(b.getI64IntegerAttr(text->sharedBytes));
+    kernels.push_back(std::move(*text));
+  }
+  return cuda::emitModule(kernels);
+}
+
+llvm::Expected<artifact::TargetCode>
+frit::compileProgram(const std::string &text, StringRef arch) {
+  artifact::TargetCode code;
+  llvm::Expected<std::string> cubin = cuda::compileCuda(text, arch);
+  if (!cubin)
+    return cubin.takeError();
+  code.cubin = std::move(*cubin);
+  llvm::Expected<std::string> ptx =
+      cuda::compileCuda(text, cuda::ptxFloor({arch.str()}));
+  if (!ptx)
+    return ptx.takeError();
+  code.ptx = std::move(*ptx);
+  return code;
+}

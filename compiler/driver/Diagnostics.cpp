@@ -1,0 +1,93 @@
+//===- Diagnostics.cpp - How messages reach the user -------------------------===//
+
+#include "compiler/driver/Diagnostics.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace frit;
+
+std::string frit::locationText(Location loc) {
+  return llvm::TypeSwitch<LocationAttr, std::string>(loc)
+      .Case([](NameLoc named) {
+        std::string outer = locationText(named.getChildLoc());
+        return outer.empty() ? named.getName().str()
+                             : outer + ": " + named.getName().str();
+      })
+      .Case([](FileLineColLoc file) {
+        // Line 0 stands for a file without lines.
+        std::string text = file.getFilename().str();
+        if (file.getLine())
+          text += ":" + std::to_string(file.getLine()) + ":" +
+                  std::to_string(file.getColumn());
+        return text;
+      })
+      .Case([](CallSiteLoc call) { return locationText(call.getCallee()); })
+      .Case([](FusedLoc fused) {
+        for (Location part : fused.getLocations())
+          if (std::string text = locationText(part); !text.empty())
+            return text;
+        return std::string();
+      })
+      .Default([](LocationAttr) { return std::string(); });
+}
+
+/// Verifiers name the operator of the IR, which means nothing to those who know
+/// their model only: "'nn.add' op requires ..." becomes "requires ...".
+static StringRef withoutOperation(StringRef message) {
+  StringRef rest = message;
+  if (rest.consume_front("'nn.")) {
+    rest = rest.drop_while([](char c) { return c != '\''; });
+    if (rest.consume_front("' op "))
+      return rest;
+  }
+  return message;
+}
+
+DiagnosticPrinter::DiagnosticPrinter(MLIRContext &context,
+                                     llvm::raw_ostream &out)
+    : handler(&context,
+              [this](Diagnostic &diagnostic) {
+                print(diagnostic.getSeverity(), diagnostic.getLocation(),
+                      diagnostic.str());
+                for (Diagnostic &note : diagnostic.getNotes())
+                  print(DiagnosticSeverity::Note, note.getLocation(),
+                        note.str());
+              }),
+      out(out), nowhere(UnknownLoc::get(&context)) {}
+
+void DiagnosticPrinter::error(const Twine &message) {
+  print(DiagnosticSeverity::Error, nowhere, message.str());
+}
+
+void DiagnosticPrinter::warning(const Twine &message) {
+  print(DiagnosticSeverity::Warning, nowhere, message.str());
+}
+
+void DiagnosticPrinter::print(DiagnosticSeverity severity, Location loc,
+                              StringRef message) {
+  if (severity == DiagnosticSeverity::Warning && warningsAreErrors)
+    severity = DiagnosticSeverity::Error;
+  switch (severity) {
+  case DiagnosticSeverity::Error:
+    ++numErrors;
+    llvm::WithColor::error(out);
+    break;
+  case DiagnosticSeverity::Warning:
+    ++numWarnings;
+    llvm::WithColor::warning(out);
+    break;
+  case DiagnosticSeverity::Remark:
+    llvm::WithColor::remark(out);
+    break;
+  case DiagnosticSeverity::Note:
+    llvm::WithColor::note(out);
+    break;
+  }
+  std::string where = locationText(loc);
+  if (!where.empty())
+    out << where << ": ";
+  out << withoutOperation(message) << '\n';
+}

@@ -1,0 +1,47 @@
+//===- Diagnostics.h - How messages reach the user ---------------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_DIAGNOSTICS_H
+#define FRIT_COMPILER_DRIVER_DIAGNOSTICS_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace frit {
+
+/// Where something is in the words of the user's files:
+/// "model.onnx: node 'encoder/3/attn' (Softmax, opset 13)", or "" for an
+/// unknown location.
+std::string locationText(mlir::Location loc);
+
+/// While it lives, prints the context's diagnostics, one line each:
+///
+///   error: model.onnx: node 'attn' (Softmax, opset 13): axis 5 is out of range
+///   for a tensor of rank 3
+class DiagnosticPrinter {
+public:
+  DiagnosticPrinter(mlir::MLIRContext &context,
+                    llvm::raw_ostream &out = llvm::errs());
+
+  /// Prints a message that is not about a place in the IR.
+  void error(const llvm::Twine &message);
+  void warning(const llvm::Twine &message);
+
+  unsigned errors() const { return numErrors; }
+  unsigned warnings() const { return numWarnings; }
+
+  /// Counts warnings as errors and calls them so.
+  bool warningsAreErrors = false;
+
+private:
+  void print(mlir::DiagnosticSeverity severity, mlir::Location loc,
+             llvm::StringRef message);
+
+  mlir::ScopedDiagnosticHandler handler;
+  llvm::raw_ostream &out;
+  mlir::Location nowhere;
+  unsigned numErrors = 0, numWarnings = 0;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_DIAGNOSTICS_H

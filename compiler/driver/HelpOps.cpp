@@ -1,0 +1,16 @@
+//===- HelpOps.cpp - The list of operators -----------------------------------===//
+
+#include "compiler/driver/HelpOps.h"
+
+#include "dialects/nn/NN.h"
+
+using namespace frit;
+
+void frit::printOperators(llvm::raw_ostream &os) {
+  for (const nn::OperatorEntry &entry : nn::operators()) {
+    llvm::StringRef name = entry.operation;
+    name.consume_front("nn.");
+    os << llvm::left_justify(name, 16) << " "
+       << llvm::left_justify(entry.onnx, 20) << " " << entry.summary << "\n";
+  }
+}

@@ -1,0 +1,99 @@
+//===- MemoryReport.cpp - --memory-report ------------------------------------===//
+
+#include "compiler/driver/MemoryReport.h"
+
+#include "dialects/nn/NN.h"
+#include "dialects/plan/Plan.h"
+
+using namespace mlir;
+using namespace frit;
+
+namespace {
+
+/// An arena buffer and the steps it is live at.
+struct Live {
+  uint64_t bytes = 0;
+  int64_t first = 0, last = 0;
+  std::string what;
+};
+
+std::string mebibytes(uint64_t bytes) {
+  return llvm::formatv("{0:F2} MiB", bytes / 1048576.0).str();
+}
+
+SmallVector<Live> collect(plan::ListOp list) {
+  llvm::MapVector<Operation *, Live> live;
+  int64_t step = 0;
+  for (Operation &op : list.getBody().front()) {
+    if (!plan::isStep(&op))
+      continue;
+    auto touch = [&](Value value, bool written) {
+      plan::BufferOp root = plan::rootOf(value);
+      if (root.getSpace() != plan::Space::arena)
+        return;
+      auto [it, isNew] = live.insert({root, Live()});
+      Live &entry = it->second;
+      entry.last = step;
+      if (!isNew)
+        return;
+      entry.first = step;
+      entry.bytes = plan::byteSize(root.getBuffer().getType());
+      entry.what = nn::shapeText(
+          cast<MemRefType>(root.getBuffer().getType()).getShape());
+      if (written)
+        entry.what += " of " + plan::nodeNames(op.getLoc());
+    };
+    for (Value value : plan::readsOf(&op))
+      touch(value, false);
+    for (Value value : plan::writesOf(&op))
+      touch(value, true);
+    ++step;
+  }
+  return llvm::map_to_vector(live, [](auto &entry) { return entry.second; });
+}
+
+} // namespace
+
+void frit::reportMemory(ModuleOp plans, raw_ostream &os) {
+  uint64_t weights = 0;
+  for (auto constant : plans.getOps<plan::ConstantOp>()) {
+    auto type = cast<RankedTensorType>(constant.getValue().getType());
+    weights += plan::byteSize(
+        MemRefType::get(type.getShape(), type.getElementType()));
+  }
+  for (auto program : plans.getOps<plan::ProgramOp>()) {
+    uint64_t arena = program.getArenaBytes().value_or(0);
+    uint64_t bound = program.getLowerBound().value_or(0);
+    os << program.getArch() << "\n"
+       << "  weights   " << mebibytes(weights) << "\n"
+       << "  prepared  " << mebibytes(program.getPreparedBytes().value_or(0))
+       << "\n"
+       << "  arena     " << mebibytes(arena) << ", lower bound "
+       << mebibytes(bound)
+       << llvm::formatv(" ({0:F3}x)", bound ? double(arena) / bound : 1.0)
+       << "\n";
+    plan::ListOp main = program.getList("main");
+    if (!main)
+      continue;
+    SmallVector<Live> live = collect(main);
+    uint64_t peak = 0;
+    int64_t at = 0;
+    for (const Live &start : live) {
+      uint64_t sum = 0;
+      for (const Live &other : live)
+        if (other.first <= start.first && start.first <= other.last)
+          sum += other.bytes;
+      if (sum > peak)
+        std::tie(peak, at) = std::pair(sum, start.first);
+    }
+    llvm::erase_if(live, [&](const Live &l) {
+      return l.first > at || l.last < at;
+    });
+    llvm::stable_sort(live, [](const Live &a, const Live &b) {
+      return a.bytes > b.bytes;
+    });
+    os << "  live at the peak, step " << at << ":\n";
+    for (const Live &l : ArrayRef(live).take_front(10))
+      os << "    " << mebibytes(l.bytes) << "  " << l.what << "\n";
+  }
+}

@@ -1,0 +1,46 @@
+//===- Options.h - fritc's command line --------------------------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_OPTIONS_H
+#define FRIT_COMPILER_DRIVER_OPTIONS_H
+
+#include "compiler/import/onnx/Import.h"
+
+#include <string>
+#include <vector>
+
+namespace frit {
+
+/// What the compilation ends with.
+enum class Emit { nn, fused, plan, cuda, ptx, cubin, object, shared };
+
+/// Exit statuses, documented in --help.
+enum ExitStatus { kDone = 0, kBadInput = 1, kBadUsage = 2, kBug = 3 };
+
+struct DriverOptions {
+  std::string input;
+  std::string output; ///< never empty after parsing; "-" is standard output
+  std::string header; ///< of an object; may be empty
+  Emit emit = Emit::shared;
+  std::vector<std::string> archs;
+  /// No -march was given, so a target whose tools are missing is left out.
+  bool defaultArchs = false;
+  unsigned level = 2;
+  std::string precision;
+  ImportOptions import;
+  bool fuse = true, cublas = true, cudnn = true;
+  bool verbose = false, dryRun = false, saveTemps = false;
+  bool timeReport = false, memoryReport = false, warningsAreErrors = false;
+  /// Regular expressions over categories; empty for none.
+  std::string remarksPassed, remarksMissed;
+};
+
+/// Parses the command line. Returns nothing where the program should end with
+/// `status`: usage was wrong, or --help or --version was printed.
+/// `deviceArch` is the GPU present ("sm_90a"), or empty.
+std::optional<DriverOptions> parseCommandLine(int argc, char **argv,
+                                              llvm::StringRef deviceArch,
+                                              int &status);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_OPTIONS_H

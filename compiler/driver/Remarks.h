@@ -1,0 +1,17 @@
+//===- Remarks.h - -Rpass and -Rpass-missed -----------------------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_REMARKS_H
+#define FRIT_COMPILER_DRIVER_REMARKS_H
+
+#include "mlir/IR/MLIRContext.h"
+
+namespace frit {
+
+/// Prints the remarks whose category matches: of what was done, and of what was
+/// not. An empty expression matches none.
+void installRemarks(mlir::MLIRContext &context, llvm::StringRef passed,
+                    llvm::StringRef missed);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_REMARKS_H

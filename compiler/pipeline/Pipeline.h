@@ -1,0 +1,37 @@
+//===- Pipeline.h - The stages of a compilation, in order --------------------===//
+
+#ifndef FRIT_COMPILER_PIPELINE_PIPELINE_H
+#define FRIT_COMPILER_PIPELINE_PIPELINE_H
+
+#include "compiler/planning/Passes.h"
+#include "dialects/nn/Target.h"
+
+#include "mlir/Pass/PassManager.h"
+
+namespace frit {
+
+struct PipelineOptions {
+  /// fp32, tf32, fp16 or bf16.
+  std::string precision = "fp32";
+  /// Off with -O0: every operator is a kernel.
+  bool fuse = true;
+  bool fallbacks = true;
+  int64_t workspaceBytes = 0;
+};
+
+/// What holds for every target: an imported model becomes a smaller one in the
+/// chosen precision.
+void addModelPasses(mlir::OpPassManager &passes,
+                    const PipelineOptions &options);
+
+/// A target's own copy of the model becomes scheduled fusions.
+void addTargetPasses(mlir::OpPassManager &passes, const nn::Target &target,
+                     const PipelineOptions &options);
+
+/// Scheduled fusions become a plan in one arena.
+void addPlanPasses(mlir::OpPassManager &passes, const nn::Target &target,
+                   const PipelineOptions &options);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_PIPELINE_PIPELINE_H

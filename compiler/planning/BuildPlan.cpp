@@ -1,0 +1,376 @@
+//===- BuildPlan.cpp - Scheduled fusions become steps ------------------------===//
+//
+//   func.func @main(%x: tensor<4xf32> {nn.name = "x"})
+//       -> (tensor<4xf32> {nn.name = "y"}) {
+//     %0 = nn.fusion(%x) schedule <map, vector = 4> : ... { relu }
+//     return %0
+//   }
+// ==>
+//   plan.program @model "sm_90a" {
+//     plan.kernel @relu { nn.fusion ... }
+//     plan.list @main {
+//       %x = plan.buffer input[0] : memref<4xf32>
+//       %y = plan.buffer output[0] : memref<4xf32>
+//       plan.launch @relu(%x) -> (%y) : memref<4xf32> -> memref<4xf32>
+//     }
+//   }
+//
+// Fusions that print alike share a kernel. A fusion's result that is returned
+// is computed right in the output; reshapes are views.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/planning/Contractions.h"
+#include "compiler/planning/Passes.h"
+#include "dialects/nn/NN.h"
+#include "dialects/plan/Plan.h"
+#include "frit/artifact.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace frit;
+
+namespace {
+
+MemRefType bufferType(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+/// The kernels of a program; fusions with the same text are one kernel.
+class Kernels {
+public:
+  explicit Kernels(plan::ProgramOp program) : program(program) {}
+
+  FlatSymbolRefAttr get(nn::FusionOp fusion) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    // Values are numbered from the fusion on, so equal fusions print alike.
+    OpBuilder b(fusion.getContext());
+    Operation *clone = b.clone(*fusion);
+    clone->eraseOperands(0, clone->getNumOperands());
+    clone->print(os, OpPrintingFlags().printGenericOpForm());
+    clone->erase();
+    for (Type type : fusion.getInputs().getTypes())
+      os << type;
+    StringAttr &name = names[text];
+    if (!name)
+      name = create(fusion);
+    return FlatSymbolRefAttr::get(name);
+  }
+
+private:
+  /// "add_relu_3": up to three operators and a number.
+  StringAttr create(nn::FusionOp fusion) {
+    SmallVector<StringRef> parts;
+    for (Operation &op : fusion.getBody().front().without_terminator()) {
+      StringRef part = op.getName().stripDialect();
+      if (part != "constant" && part != "cast" && part != "reshape" &&
+          !llvm::is_contained(parts, part))
+        parts.push_back(part);
+    }
+    if (parts.empty())
+      parts.push_back("copy");
+    if (parts.size() > 3)
+      parts.resize(3);
+    std::string name = llvm::join(parts, "_") + "_" +
+                       std::to_string(names.size() - 1);
+
+    OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());
+    if (last)
+      b.setInsertionPointAfter(last);
+    auto kernel = plan::KernelOp::create(
+        b, fusion.getLoc(), b.getStringAttr(name), nullptr, nullptr, nullptr,
+        nullptr);
+    Block &block = kernel.getBody().emplaceBlock();
+    IRMapping map;
+    for (Value input : fusion.getInputs())
+      if (!map.contains(input))
+        map.map(input, block.addArgument(input.getType(), input.getLoc()));
+      else
+        block.addArgument(input.getType(), input.getLoc());
+    b.setInsertionPointToEnd(&block);
+    Operation *inner = b.clone(*fusion, map);
+    inner->setOperands(block.getArguments());
+    last = kernel;
+    return kernel.getSymNameAttr();
+  }
+
+  plan::ProgramOp program;
+  llvm::StringMap<StringAttr> names;
+  Operation *last = nullptr;
+};
+
+/// Translates one function into one list of steps.
+class ListBuilder {
+public:
+  ListBuilder(func::FuncOp function, plan::ProgramOp program,
+              Kernels &kernels, SymbolTable &symbols,
+              const planning::BuildPlanOptions &options)
+      : function(function), program(program), kernels(kernels),
+        symbols(symbols), options(options),
+        b(function.getLoc(), function.getContext()) {
+    b.setInsertionPointToEnd(&program.getBody().front());
+    list = plan::ListOp::create(b, function.getSymName());
+    b.setInsertionPointToEnd(&list.getBody().emplaceBlock());
+  }
+
+  /// `resultSpace` is where the function's results live; `prepared` the
+  /// offsets of prepared memory.
+  LogicalResult run(plan::Space resultSpace, ArrayRef<int64_t> prepared) {
+    if (failed(bindArguments(prepared)))
+      return failure();
+    bindResults(resultSpace, prepared);
+    for (Operation &op : function.getBody().front().without_terminator()) {
+      b.setLoc(op.getLoc());
+      if (failed(translate(&op)))
+        return failure();
+    }
+    storeResults();
+    return success();
+  }
+
+private:
+  Value buffer(Type tensor, plan::Space space, std::optional<int64_t> index,
+               StringAttr symbol = nullptr, std::optional<int64_t> offset = {}) {
+    auto attr = [&](std::optional<int64_t> v) {
+      return v ? b.getI64IntegerAttr(*v) : IntegerAttr();
+    };
+    return plan::BufferOp::create(b, bufferType(tensor), space, attr(index),
+                                  symbol, attr(offset));
+  }
+
+  /// `value` as a buffer of the shape of `tensor`.
+  Value view(Value value, Type tensor) {
+    MemRefType type = bufferType(tensor);
+    return value.getType() == type
+               ? value
+               : Value(plan::ViewOp::create(b, type, value, 0));
+  }
+
+  LogicalResult bindArguments(ArrayRef<int64_t> prepared) {
+    int64_t inputs = 0;
+    for (BlockArgument argument : function.getArguments()) {
+      auto index = function.getArgAttrOfType<IntegerAttr>(
+          argument.getArgNumber(), "nn.prepared");
+      if (!index) {
+        map.map(argument,
+                buffer(argument.getType(), plan::Space::input, inputs++));
+        continue;
+      }
+      if (index.getInt() < 0 || index.getInt() >= int64_t(prepared.size()))
+        return function.emitError() << "nn.prepared = " << index.getInt()
+                                    << " is no result of @prepare";
+      map.map(argument, buffer(argument.getType(), plan::Space::prepared, {},
+                               nullptr, prepared[index.getInt()]));
+    }
+    return success();
+  }
+
+  /// Makes the buffers of the results and lets the fusion that computes each
+  /// write there, seen through reshapes.
+  void bindResults(plan::Space space, ArrayRef<int64_t> prepared) {
+    Operation *terminator = function.getBody().front().getTerminator();
+    for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+      bool output = space == plan::Space::output;
+      Value result = buffer(
+          value.getType(), space,
+          output ? std::optional<int64_t>(i) : std::nullopt, nullptr,
+          output ? std::nullopt : std::optional<int64_t>(prepared[i]));
+      results.push_back(result);
+      Value source = value;
+      while (auto reshape = source.getDefiningOp<nn::ReshapeOp>())
+        source = reshape.getX();
+      if (source.getDefiningOp<nn::FusionOp>())
+        destination.try_emplace(source, result);
+    }
+  }
+
+  LogicalResult translate(Operation *op) {
+    if (auto constant = dyn_cast<nn::ConstantOp>(op)) {
+      map.map(constant.getY(), buffer(constant.getY().getType(),
+                                      plan::Space::constant, {},
+                                      constantName(constant)));
+      return success();
+    }
+    if (auto reshape = dyn_cast<nn::ReshapeOp>(op)) {
+      map.map(reshape.getY(),
+              view(map.lookup(reshape.getX()), reshape.getY().getType()));
+      return success();
+    }
+    if (auto fusion = dyn_cast<nn::FusionOp>(op))
+      return translateFusion(fusion);
+    return op->emitError() << "'" << op->getName()
+                           << "' is in no fusion, so it has no step";
+  }
+
+  LogicalResult translateFusion(nn::FusionOp fusion) {
+    nn::ScheduleAttr schedule = fusion.getScheduleAttr();
+    if (!schedule)
+      return fusion.emitError("has no schedule");
+    bool contraction = schedule.getSkeleton() == nn::Skeleton::gemm ||
+                       schedule.getSkeleton() == nn::Skeleton::conv;
+    if (contraction)
+      planning::orderContractionInputs(fusion);
+    SmallVector<Value> inputs, outputs;
+    for (Value input : fusion.getInputs())
+      inputs.push_back(map.lookup(input));
+    for (Value result : fusion.getResults()) {
+      auto it = destination.find(result);
+      Value out = it == destination.end()
+                      ? buffer(result.getType(), plan::Space::arena, {})
+                      : view(it->second, result.getType());
+      map.map(result, out);
+      outputs.push_back(out);
+    }
+    bool library = schedule.getLibrary();
+    FlatSymbolRefAttr kernel;
+    if (!library || options.fallbacks)
+      kernel = kernels.get(fusion);
+    if (library)
+      return planning::buildContraction(b, fusion, inputs, outputs, kernel,
+                                        options.workspaceBytes);
+    plan::LaunchOp::create(b, kernel, inputs, outputs);
+    return success();
+  }
+
+  /// Copies the results that no fusion of this list has written in place.
+  void storeResults() {
+    Operation *terminator = function.getBody().front().getTerminator();
+    for (auto [value, result] :
+         llvm::zip(terminator->getOperands(), results)) {
+      Value source = map.lookup(value);
+      if (plan::rootOf(source) != plan::rootOf(result))
+        plan::CopyOp::create(b, view(source, value.getType()), result);
+    }
+  }
+
+  /// Adds the constant to the module's pool; equal values share an entry.
+  StringAttr constantName(nn::ConstantOp op) {
+    auto module = program->getParentOfType<ModuleOp>();
+    std::string wanted = op.getName() ? op.getName()->str() : "constant";
+    std::string name = wanted;
+    for (int i = 1; Operation *taken = symbols.lookup(name); ++i) {
+      auto known = dyn_cast<plan::ConstantOp>(taken);
+      if (known && known.getValue() == op.getValue())
+        return known.getSymNameAttr();
+      name = wanted + "." + std::to_string(i);
+    }
+    OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
+    auto constant = plan::ConstantOp::create(
+        outside, op.getLoc(), outside.getStringAttr(name), op.getValue());
+    symbols.insert(constant);
+    return constant.getSymNameAttr();
+  }
+
+  func::FuncOp function;
+  plan::ProgramOp program;
+  Kernels &kernels;
+  SymbolTable &symbols;
+  const planning::BuildPlanOptions &options;
+  ImplicitLocOpBuilder b;
+  plan::ListOp list;
+  IRMapping map;
+  SmallVector<Value> results;
+  DenseMap<Value, Value> destination;
+};
+
+struct BuildPlan : PassWrapper<BuildPlan, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BuildPlan)
+
+  BuildPlan() = default;
+  explicit BuildPlan(planning::BuildPlanOptions options)
+      : options(std::move(options)) {}
+  BuildPlan(const BuildPlan &other) : PassWrapper(other), options(other.options) {}
+
+  StringRef getArgument() const override { return "build-plan"; }
+  StringRef getDescription() const override {
+    return "Turn scheduled fusions into a plan";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<plan::PlanDialect>();
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    if (!main) {
+      module.emitError("has no function @main");
+      return signalPassFailure();
+    }
+    ImplicitLocOpBuilder b(module.getLoc(), &getContext());
+    b.setInsertionPointToEnd(module.getBody());
+    std::string name = "plan_" + options.arch;
+    llvm::replace(name, '-', '_');
+    auto program = plan::ProgramOp::create(b, TypeRange(), ValueRange());
+    program.setSymName(name);
+    program.setArch(options.arch);
+    program.getBody().emplaceBlock();
+    describe(main, program, b);
+
+    SymbolTable symbols(module);
+    Kernels kernels(program);
+    SmallVector<int64_t> prepared;
+    int64_t preparedBytes = 0;
+    auto prepare = module.lookupSymbol<func::FuncOp>("prepare");
+    if (prepare)
+      for (Type type : prepare.getResultTypes()) {
+        prepared.push_back(preparedBytes);
+        preparedBytes += llvm::alignTo(plan::byteSize(bufferType(type)),
+                                       artifact::kAlignment);
+      }
+    program.setPreparedBytesAttr(b.getI64IntegerAttr(preparedBytes));
+    if (prepare &&
+        failed(ListBuilder(prepare, program, kernels, symbols, options)
+                   .run(plan::Space::prepared, prepared)))
+      return signalPassFailure();
+    if (failed(ListBuilder(main, program, kernels, symbols, options)
+                   .run(plan::Space::output, prepared)))
+      return signalPassFailure();
+    main.erase();
+    if (prepare)
+      prepare.erase();
+  }
+
+private:
+  /// Records the names and types of the model's inputs and outputs.
+  void describe(func::FuncOp main, plan::ProgramOp program, Builder &b) {
+    SmallVector<Attribute> inputs, outputs, inputTypes, outputTypes;
+    for (BlockArgument argument : main.getArguments()) {
+      unsigned i = argument.getArgNumber();
+      if (main.getArgAttr(i, "nn.prepared"))
+        continue;
+      auto name = main.getArgAttrOfType<StringAttr>(i, "nn.name");
+      inputs.push_back(name ? name : b.getStringAttr("input" + Twine(i)));
+      inputTypes.push_back(TypeAttr::get(argument.getType()));
+    }
+    for (auto [i, type] : llvm::enumerate(main.getResultTypes())) {
+      auto name = main.getResultAttrOfType<StringAttr>(i, "nn.name");
+      outputs.push_back(name ? name : b.getStringAttr("output" + Twine(i)));
+      outputTypes.push_back(TypeAttr::get(type));
+    }
+    program.setInputsAttr(b.getArrayAttr(inputs));
+    program.setOutputsAttr(b.getArrayAttr(outputs));
+    program.setInputTypesAttr(b.getArrayAttr(inputTypes));
+    program.setOutputTypesAttr(b.getArrayAttr(outputTypes));
+  }
+
+  planning::BuildPlanOptions options;
+};
+
+} // namespace
+
+std::unique_ptr<Pass>
+frit::planning::createBuildPlanPass(const BuildPlanOptions &options) {
+  return std::make_unique<BuildPlan>(options);
+}
+
+void frit::planning::registerPlanningPasses() {
+  registerPass([] {
+    return createBuildPlanPass(BuildPlanOptions{.arch = "sm_90a"});
+  });
+  registerPass(createPlanMemoryPass);
+}

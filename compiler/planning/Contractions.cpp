@@ -1,0 +1,107 @@
+//===- Contractions.cpp - Library calls of the plan --------------------------===//
+
+#include "compiler/planning/Contractions.h"
+
+#include "dialects/nn/ContractionInfo.h"
+
+using namespace mlir;
+using namespace frit;
+
+/// The operands of a contraction's fusion by role; empty for other fusions.
+static SmallVector<Value> operandsOf(nn::FusionOp fusion) {
+  std::string reason;
+  auto gather = [](Value a, Value b, const nn::EpilogueInfo &epilogue) {
+    SmallVector<Value> values = {a, b};
+    if (epilogue.bias)
+      values.push_back(epilogue.bias);
+    if (epilogue.residual)
+      values.push_back(epilogue.residual);
+    return values;
+  };
+  if (auto gemm = nn::describeGemm(fusion, reason); succeeded(gemm))
+    return gather(gemm->a, gemm->b, *gemm);
+  if (auto conv = nn::describeConvolution(fusion, reason); succeeded(conv))
+    return gather(conv->x, conv->w, *conv);
+  return {};
+}
+
+void planning::orderContractionInputs(nn::FusionOp fusion) {
+  Block &block = fusion.getBody().front();
+  unsigned count = block.getNumArguments();
+  SmallVector<Value> operands = operandsOf(fusion), inputs;
+  if (operands.empty())
+    return;
+  // An argument with two roles is read by two operands; each role gets an
+  // argument of its own, whichever of its uses comes first.
+  for (Value operand : operands) {
+    auto old = cast<BlockArgument>(operand);
+    BlockArgument own = block.addArgument(old.getType(), old.getLoc());
+    inputs.push_back(fusion.getInputs()[old.getArgNumber()]);
+    bool again = llvm::count(operands, operand) > 1;
+    if (!again) {
+      old.replaceAllUsesWith(own);
+      continue;
+    }
+    OpOperand *first = nullptr;
+    for (Operation &op : block)
+      for (OpOperand &use : op.getOpOperands())
+        if (!first && use.get() == operand)
+          first = &use;
+    if (first)
+      first->set(own);
+  }
+  block.eraseArguments(0, count);
+  fusion.getInputsMutable().assign(inputs);
+}
+
+static plan::Activation activationOf(nn::ActivationKind kind) {
+  return plan::Activation(static_cast<uint32_t>(kind));
+}
+
+LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
+                                         nn::FusionOp fusion, ValueRange inputs,
+                                         ValueRange outputs,
+                                         FlatSymbolRefAttr fallback,
+                                         int64_t workspaceBytes) {
+  Value workspace;
+  if (workspaceBytes) {
+    auto type = MemRefType::get({workspaceBytes}, b.getI8Type());
+    workspace = plan::BufferOp::create(b, type, plan::Space::arena, nullptr,
+                                       nullptr, nullptr);
+  }
+  auto flag = [&](Value present) {
+    return present ? b.getUnitAttr() : UnitAttr();
+  };
+  auto unit = [&](bool set) { return set ? b.getUnitAttr() : UnitAttr(); };
+  auto integer = [&](int64_t v) { return b.getI64IntegerAttr(v); };
+  auto list = [&](ArrayRef<int64_t> v) { return b.getDenseI64ArrayAttr(v); };
+  auto activation = [&](const nn::EpilogueInfo &info) {
+    return plan::ActivationAttr::get(b.getContext(),
+                                     activationOf(info.activation));
+  };
+
+  std::string reason;
+  auto gemm = nn::describeGemm(fusion, reason);
+  if (succeeded(gemm)) {
+    plan::GemmOp::create(
+        b, fallback, inputs, outputs, workspace, integer(gemm->m),
+        integer(gemm->n), integer(gemm->k), integer(gemm->batch),
+        list({gemm->lda, gemm->ldb, gemm->ldd}),
+        list({gemm->strideA, gemm->strideB, gemm->strideD}),
+        unit(gemm->transposeA), unit(gemm->transposeB),
+        gemm->op.getTf32Attr(), flag(gemm->bias), flag(gemm->residual),
+        activation(*gemm));
+    return success();
+  }
+  auto conv = nn::describeConvolution(fusion, reason);
+  if (failed(conv))
+    return fusion.emitError("is scheduled for a library, but ") << reason;
+  plan::ConvOp::create(
+      b, fallback, inputs, outputs, workspace,
+      list({conv->strideH, conv->strideW}),
+      list({conv->padTop, conv->padLeft, conv->padBottom, conv->padRight}),
+      list({conv->dilationH, conv->dilationW}), integer(conv->groups),
+      unit(conv->channelsLast), conv->op.getTf32Attr(), flag(conv->bias),
+      flag(conv->residual), activation(*conv));
+  return success();
+}
