@@ -59,6 +59,11 @@ def NN_HardSigmoidOp : NN_UnaryFloat<"hard_sigmoid", "HardSigmoid",
                    DefaultValuedAttr<F32Attr, "0.2f">:$alpha,
                    DefaultValuedAttr<F32Attr, "0.5f">:$beta);
 }
+def NN_GeluKind : AttrConstraint<
+    CPred<"::llvm::cast<::mlir::StringAttr>($_self) == \"none\" || "
+          "::llvm::cast<::mlir::StringAttr>($_self) == \"tanh\"">,
+    "that is none or tanh">;
+
 def NN_GeluOp : NN_UnaryFloat<"gelu", "Gelu",
     [{ getApproximate() == "tanh"
            ? 0.5 * x[0] * (1.0 + s.tanh(0.7978845608028654 *
@@ -69,5 +74,6 @@ def NN_GeluOp : NN_UnaryFloat<"gelu", "Gelu",
     Hendrycks and Gimpel, "Gaussian Error Linear Units", arXiv:1606.08415.
   }];
   let arguments = (ins NN_FloatTensor:$x,
-      DefaultValuedAttr<StrAttr, "\"none\"">:$approximate);
+      DefaultValuedAttr<ConfinedAttr<StrAttr, [NN_GeluKind]>,
+                        "\"none\"">:$approximate);
 }

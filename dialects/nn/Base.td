@@ -65,21 +65,35 @@ class NN_Op<string mnemonic, string onnx, list<Trait> traits = []>
       "operands attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration =
       "static constexpr ::llvm::StringLiteral onnxName = \"" # onnxName #
+      "\";\nstatic constexpr ::llvm::StringLiteral opSummary = \"" # summary #
       "\";\nstatic constexpr int onnxSince = " # !cast<string>(since) # ";\n" # [{
     /// A size that is not known fits any.
     static bool isCompatibleReturnTypes(::mlir::TypeRange a,
                                         ::mlir::TypeRange b) {
       return ::frit::nn::mayBeSame(a, b);
     }
+    /// Nothing: `verify` infers, and the interface would add a message of its
+    /// own to what is wrong.
+    static ::llvm::LogicalResult refineReturnTypes(
+        ::mlir::MLIRContext *, ::std::optional<::mlir::Location>,
+        ::mlir::ValueRange, ::mlir::DictionaryAttr, ::mlir::OpaqueProperties,
+        ::mlir::RegionRange, ::llvm::SmallVectorImpl<::mlir::Type> &) {
+      return ::llvm::success();
+    }
   }] # extraMethods;
-  let extraClassDefinition = extraMethodDefinitions;
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verify() {
+      return ::frit::nn::verifyInferred<$cppClass>(*this);
+    }
+  }] # extraMethodDefinitions;
+  let hasVerifier = 1;
 }
 
 /// An elementwise primitive: `scalar` is one C++ expression over the operands'
 /// elements `x[i]` and the ScalarBuilder `s`; `type` one over the operands'
-/// element types `t[i]`.
+/// element types `t[i]`, which are the same from `sameFrom` on.
 class NN_Elementwise<string mnemonic, string onnx, code scalar, code type,
-                     list<Trait> traits = []>
+                     list<Trait> traits = [], int sameFrom = 0>
     : NN_Op<mnemonic, onnx, !listconcat([
         DeclareOpInterfaceMethods<NN_ElementwiseInterface>], traits)> {
   let results = (outs NN_Tensor:$y);
@@ -96,6 +110,9 @@ class NN_Elementwise<string mnemonic, string onnx, code scalar, code type,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
       [[maybe_unused]] Adaptor op(operands, attributes, properties, regions);
       auto t = ::frit::nn::elementTypes(operands);
+      if (::llvm::failed(::frit::nn::checkElementTypes(
+              loc, operands.drop_front(}] # !cast<string>(sameFrom) # [{))))
+        return ::llvm::failure();
       return ::frit::nn::inferBroadcast(loc, operands, }] # type # [{, types);
     }
   }];
@@ -113,15 +130,13 @@ class NN_UnaryFloat<string mnemonic, string onnx, code scalar>
 
 class NN_Binary<string mnemonic, string onnx, code scalar,
                 list<Trait> traits = []>
-    : NN_Elementwise<mnemonic, onnx, scalar, "t[0]",
-                     !listconcat([SameOperandsElementType], traits)> {
+    : NN_Elementwise<mnemonic, onnx, scalar, "t[0]", traits> {
   let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b);
 }
 
 class NN_Compare<string mnemonic, string onnx, code scalar>
     : NN_Elementwise<mnemonic, onnx, scalar,
-                     "::mlir::IntegerType::get(context, 1)",
-                     [SameOperandsElementType]> {
+                     "::mlir::IntegerType::get(context, 1)"> {
   let arguments = (ins NN_Tensor:$a, NN_Tensor:$b);
 }
 

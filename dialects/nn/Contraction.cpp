@@ -39,7 +39,7 @@ FailureOr<RankedTensorType> MatmulOp::infer(Adaptor op,
     shape->push_back(a[a.size() - (swapA ? 1 : 2)]);
   if (b.size() > 1)
     shape->push_back(b[b.size() - (swapB ? 2 : 1)]);
-  return RankedTensorType::get(*shape, tensorType(op.getA()).getElementType());
+  return makeType(loc, *shape, tensorType(op.getA()).getElementType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -100,5 +100,5 @@ FailureOr<RankedTensorType> ConvOp::infer(Adaptor op,
   }
   if (last)
     shape.push_back(filters);
-  return RankedTensorType::get(shape, tensorType(x).getElementType());
+  return makeType(loc, shape, tensorType(x).getElementType());
 }

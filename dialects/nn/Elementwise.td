@@ -31,7 +31,8 @@ def NN_ModOp : NN_Binary<"mod", "Mod",
   let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b,
                    DefaultValuedAttr<SI64Attr, "0">:$fmod);
 }
-def NN_PowOp : NN_Elementwise<"pow", "Pow", [{ s.pow(x[0], x[1]) }], "t[0]"> {
+def NN_PowOp : NN_Elementwise<"pow", "Pow", [{ s.pow(x[0], x[1]) }], "t[0]",
+                              [], /*sameFrom=*/1> {
   let summary = "`a` to the power of `b`, of `a`'s type.";
   let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b);
 }
@@ -155,7 +156,7 @@ def NN_IsNaNOp : NN_Elementwise<"is_nan", "IsNaN", [{ s.isNaN(x[0]) }],
   let arguments = (ins NN_FloatTensor:$x);
 }
 def NN_WhereOp : NN_Elementwise<"where", "Where",
-    [{ s.select(x[0], x[1], x[2]) }], "t[1]"> {
+    [{ s.select(x[0], x[1], x[2]) }], "t[1]", [], /*sameFrom=*/1> {
   let summary = "An element of `a` where `condition` holds, else of `b`.";
   let arguments = (ins NN_BoolTensor:$condition, NN_Tensor:$a, NN_Tensor:$b);
 }

@@ -45,16 +45,39 @@ LogicalResult frit::nn::inferBroadcast(std::optional<Location> loc,
     return emitOptionalError(
         loc, "shapes do not broadcast: ",
         llvm::join(llvm::map_range(shapes, shapeText), " and "));
-  types.push_back(RankedTensorType::get(*shape, element));
+  auto type = makeType(loc, *shape, element);
+  if (failed(type))
+    return failure();
+  types.push_back(*type);
   return success();
 }
 
+FailureOr<RankedTensorType> frit::nn::makeType(std::optional<Location> loc,
+                                               ArrayRef<int64_t> shape,
+                                               Type element) {
+  // Past any machine's memory, and so far below 2^63 that sizes and offsets in
+  // bytes can be computed without a thought.
+  constexpr int64_t limit = int64_t(1) << 48;
+  int64_t elements = 1;
+  for (int64_t size : shape) {
+    if (ShapedType::isDynamic(size))
+      continue;
+    if (size < 0)
+      return emitOptionalError(loc, "a size is negative: ", shapeText(shape));
+    if (size > limit || (size != 0 && elements > limit / size))
+      return emitOptionalError(loc, "a tensor of shape ", shapeText(shape),
+                               " is too large");
+    elements *= std::max<int64_t>(size, 1);
+  }
+  return RankedTensorType::get(shape, element);
+}
+
 LogicalResult frit::nn::checkElementTypes(std::optional<Location> loc,
-                                          ArrayRef<Value> tensors) {
+                                          ValueRange tensors) {
   auto element = [](Value v) {
     return cast<RankedTensorType>(v.getType()).getElementType();
   };
-  for (Value tensor : tensors.drop_front())
+  for (Value tensor : tensors)
     if (tensor && element(tensor) != element(tensors[0]))
       return emitOptionalError(loc, "element types differ: ",
                                element(tensors[0]), " and ", element(tensor));

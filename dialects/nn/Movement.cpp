@@ -2,14 +2,19 @@
 
 #include "dialects/nn/NN.h"
 
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
 using namespace mlir;
 using namespace frit::nn;
 
 #define GET_OP_CLASSES
 #include "dialects/nn/Movement.cpp.inc"
 
-static RankedTensorType typeLike(Value x, ArrayRef<int64_t> shape) {
-  return RankedTensorType::get(shape, tensorType(x).getElementType());
+static FailureOr<RankedTensorType> typeLike(std::optional<Location> loc,
+                                            Value x, ArrayRef<int64_t> shape) {
+  return makeType(loc, shape, tensorType(x).getElementType());
 }
 
 /// An error unless a list attribute has an entry per dimension of `x`.
@@ -56,7 +61,7 @@ TransposeOp::infer(Adaptor op, std::optional<Location> loc) {
     seen[dim] = true;
     shape.push_back(from[dim]);
   }
-  return typeLike(op.getX(), shape);
+  return typeLike(loc, op.getX(), shape);
 }
 
 OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
@@ -99,7 +104,7 @@ ExpandOp::infer(Adaptor op, std::optional<Location> loc) {
     return emitOptionalError(loc, "a tensor of shape ",
                              shapeText(shapeOf(op.getX())),
                              " does not expand to ", shapeText(op.getShape()));
-  return typeLike(op.getX(), *shape);
+  return typeLike(loc, op.getX(), *shape);
 }
 
 OpFoldResult ExpandOp::fold(FoldAdaptor adaptor) {
@@ -132,13 +137,17 @@ SliceOp::infer(Adaptor op, std::optional<Location> loc) {
                                " and step ", step);
     if (size == 0 || ShapedType::isDynamic(from))
       continue;
-    int64_t last = start + (size - 1) * step;
+    int64_t reach, last;
+    if (llvm::MulOverflow(size - 1, step, reach) ||
+        llvm::AddOverflow(start, reach, last))
+      last = step > 0 ? std::numeric_limits<int64_t>::max()
+                      : std::numeric_limits<int64_t>::min();
     if (std::min(start, last) < 0 || std::max(start, last) >= from)
       return emitOptionalError(loc, "elements ", start, " to ", last,
                                " of dimension ", dim, " are outside of ",
                                shapeText(shapeOf(x)));
   }
-  return typeLike(x, op.getSizes());
+  return typeLike(loc, x, op.getSizes());
 }
 
 OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
@@ -186,7 +195,7 @@ ConcatOp::infer(Adaptor op, std::optional<Location> loc) {
                                ": ", shapeText(shapeOf(operands[0])), " and ",
                                shapeText(other));
   }
-  return typeLike(operands[0], shape);
+  return typeLike(loc, operands[0], shape);
 }
 
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
@@ -217,15 +226,18 @@ PadOp::infer(Adaptor op, std::optional<Location> loc) {
     return emitOptionalError(loc, "mode '", op.getMode(),
                              "' is none of constant, edge, reflect and wrap");
   if (Value value = op.getValue())
-    if (tensorType(value) != typeLike(x, {}))
+    if (auto scalar = tensorType(x).clone(ArrayRef<int64_t>()); value.getType() != scalar)
       return emitOptionalError(loc, "the value is a ", value.getType(),
-                               ", not a ", typeLike(x, {}));
+                               ", not a ", scalar);
   SmallVector<int64_t> shape(shapeOf(x));
   for (auto [dim, size] : llvm::enumerate(shape)) {
     if (ShapedType::isDynamic(size))
       continue;
     int64_t low = op.getLow()[dim], high = op.getHigh()[dim];
-    if (size + low + high < 0 || -low > size || -high > size)
+    if (std::max(low, high) > maxEntry)
+      return emitOptionalError(loc, "dimension ", dim, " is padded by ",
+                               std::max(low, high), ", which is too much");
+    if (low < -size || high < -size || size + low + high < 0)
       return emitOptionalError(loc, "dimension ", dim, " of size ", size,
                                " cannot be cropped by ", -low, " and ", -high);
     if (size == 0 && (low > 0 || high > 0) && op.getMode() != "constant")
@@ -233,7 +245,7 @@ PadOp::infer(Adaptor op, std::optional<Location> loc) {
                                " is empty and cannot be padded by its elements");
     size += low + high;
   }
-  return typeLike(x, shape);
+  return typeLike(loc, x, shape);
 }
 
 OpFoldResult PadOp::fold(FoldAdaptor) {
@@ -257,7 +269,7 @@ GatherOp::infer(Adaptor op, std::optional<Location> loc) {
   if (from[*axis] == 0 && !llvm::is_contained(picked, 0))
     return emitOptionalError(loc, "dimension ", *axis,
                              " is empty, so there is nothing to pick");
-  return typeLike(op.getX(), shape);
+  return typeLike(loc, op.getX(), shape);
 }
 
 FailureOr<RankedTensorType>
@@ -268,7 +280,7 @@ IotaOp::infer(Adaptor op, std::optional<Location> loc) {
                              ", not two scalars of one type");
   if (!normalizeAxis(loc, op.getAxis(), op.getShape().size()))
     return failure();
-  return typeLike(op.getStart(), op.getShape());
+  return typeLike(loc, op.getStart(), op.getShape());
 }
 
 FailureOr<RankedTensorType>

@@ -29,7 +29,7 @@ static FailureOr<RankedTensorType> inferReduced(std::optional<Location> loc,
     last = axis;
     shape[axis] = 1;
   }
-  return RankedTensorType::get(shape, type.getElementType());
+  return makeType(loc, shape, type.getElementType());
 }
 
 FailureOr<RankedTensorType> ReduceOp::infer(Adaptor op,

@@ -20,9 +20,9 @@ LogicalResult SlidingWindow::check(std::optional<Location> loc,
                                " entries for ", spatialRank,
                                " spatial dimensions");
     for (int64_t entry : list)
-      if (entry < least)
+      if ((entry < least && !ShapedType::isDynamic(entry)) || entry > maxEntry)
         return emitOptionalError(loc, name, " has an entry of ", entry,
-                                 ", less than ", least);
+                                 ", not from ", least, " to ", maxEntry);
   }
   return success();
 }

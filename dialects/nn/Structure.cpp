@@ -20,15 +20,17 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   return {};
 }
 
-LogicalResult ReshapeOp::verify() {
-  auto from = getX().getType(), to = getY().getType();
-  if (from.hasStaticShape() && to.hasStaticShape() &&
-      from.getNumElements() != to.getNumElements())
-    return emitOpError() << shapeText(from.getShape()) << " has "
-                         << from.getNumElements() << " elements, but "
-                         << shapeText(to.getShape()) << " takes "
-                         << to.getNumElements();
-  return success();
+FailureOr<RankedTensorType> ReshapeOp::infer(Adaptor op,
+                                             std::optional<Location> loc) {
+  auto from = tensorType(op.getX());
+  auto to = makeType(loc, op.getShape(), from.getElementType());
+  if (succeeded(to) && from.hasStaticShape() && to->hasStaticShape() &&
+      from.getNumElements() != to->getNumElements())
+    return emitOptionalError(loc, shapeText(from.getShape()), " has ",
+                             from.getNumElements(), " elements, but ",
+                             shapeText(to->getShape()), " takes ",
+                             to->getNumElements());
+  return to;
 }
 
 LogicalResult FusionOp::verify() {

@@ -66,7 +66,7 @@ def NN_ConstantOp : NN_Op<"constant", "", [ConstantLike]> {
   }];
 }
 
-def NN_ReshapeOp : NN_Op<"reshape", ""> {
+def NN_ReshapeOp : NN_Inferred<"reshape", "", []> {
   let summary = "The same elements in the same order under another shape.";
   let description = [{
     A view: it costs nothing. The shape is the result's; importers work out
@@ -75,19 +75,6 @@ def NN_ReshapeOp : NN_Op<"reshape", ""> {
   let arguments = (ins NN_Tensor:$x, DenseI64ArrayAttr:$shape);
   let results = (outs NN_Tensor:$y);
   let hasFolder = 1;
-  let hasVerifier = 1;
-  let extraMethodDefinitions = [{
-    ::llvm::LogicalResult $cppClass::inferReturnTypes(
-        ::mlir::MLIRContext *, ::std::optional<::mlir::Location>,
-        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
-        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
-        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      Adaptor op(operands, attributes, properties, regions);
-      types.push_back(::mlir::RankedTensorType::get(
-          op.getShape(), ::frit::nn::elementTypes(operands)[0]));
-      return ::mlir::success();
-    }
-  }];
 }
 
 def NN_YieldOp : Op<NN_Dialect, "yield", [

@@ -56,7 +56,7 @@ static FailureOr<RankedTensorType> inferPool(Adaptor op,
   llvm::append_range(shape, op.getShape());
   if (last)
     shape.push_back(from.back());
-  return RankedTensorType::get(shape, tensorType(x).getElementType());
+  return makeType(loc, shape, tensorType(x).getElementType());
 }
 
 FailureOr<RankedTensorType> MaxPoolOp::infer(Adaptor op,

@@ -1,0 +1,430 @@
+// Every message that the operators' verifiers have, by family.
+// RUN: frit-opt %s -split-input-file -verify-diagnostics
+
+// Elementwise.
+
+func.func @broadcast(%x: tensor<2x3xf32>, %y: tensor<4xf32>) {
+  // expected-error@+1 {{shapes do not broadcast: 2x3 and 4}}
+  %0 = nn.add %x, %y : (tensor<2x3xf32>, tensor<4xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @element_types(%x: tensor<4xf32>, %y: tensor<4xf16>) {
+  // expected-error@+1 {{element types differ: 'f32' and 'f16'}}
+  %0 = nn.mul %x, %y : (tensor<4xf32>, tensor<4xf16>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @where_types(%c: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf16>) {
+  // expected-error@+1 {{element types differ: 'f32' and 'f16'}}
+  %0 = nn.where %c, %x, %y : (tensor<4xi1>, tensor<4xf32>, tensor<4xf16>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @result_type(%x: tensor<4xf32>) {
+  // expected-error@+1 {{gives 'tensor<4xf32>', not 'tensor<5xf32>'}}
+  %0 = nn.relu %x : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @gelu(%x: tensor<4xf32>) {
+  // expected-error@+1 {{attribute 'approximate' failed to satisfy constraint: string attribute that is none or tanh}}
+  %0 = nn.gelu %x {approximate = "fast"} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// Structure.
+
+func.func @reshape(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{2x3 has 6 elements, but 4 takes 4}}
+  %0 = nn.reshape %x {shape = array<i64: 4>} : (tensor<2x3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @fusion_inputs(%x: tensor<4xf32>) {
+  // expected-error@+1 {{its block's arguments differ from its inputs}}
+  %0 = nn.fusion(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<5xf32>):
+    nn.yield %a : tensor<5xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_results(%x: tensor<4xf32>) {
+  // expected-error@+1 {{yields values of other types than its results}}
+  %0 = nn.fusion(%x) : (tensor<4xf32>) -> tensor<5xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    nn.yield %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+// Movement.
+
+func.func @perm_length(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{perm has 3 entries for a tensor of rank 2}}
+  %0 = nn.transpose %x {perm = array<i64: 0, 1, 2>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @perm(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{perm is not a permutation of 0 to 1}}
+  %0 = nn.transpose %x {perm = array<i64: 0, 0>} : (tensor<2x3xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @expand(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{a tensor of shape 2x3 does not expand to 2x4}}
+  %0 = nn.expand %x {shape = array<i64: 2, 4>} : (tensor<2x3xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @slice_length(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{sizes has 1 entries for a tensor of rank 2}}
+  %0 = nn.slice %x {starts = array<i64: 0, 0>, sizes = array<i64: 1>, steps = array<i64: 1, 1>} : (tensor<2x3xf32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @slice_step(%x: tensor<3xf32>) {
+  // expected-error@+1 {{dimension 0 has size 2 and step 0}}
+  %0 = nn.slice %x {starts = array<i64: 0>, sizes = array<i64: 2>, steps = array<i64: 0>} : (tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @slice_range(%x: tensor<3xf32>) {
+  // expected-error@+1 {{elements 2 to 4 of dimension 0 are outside of 3}}
+  %0 = nn.slice %x {starts = array<i64: 2>, sizes = array<i64: 2>, steps = array<i64: 2>} : (tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @slice_overflow(%x: tensor<3xf32>) {
+  // expected-error@+1 {{elements 0 to 9223372036854775807 of dimension 0 are outside of 3}}
+  %0 = nn.slice %x {starts = array<i64: 0>, sizes = array<i64: 4>, steps = array<i64: 4611686018427387904>} : (tensor<3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @concat_nothing() {
+  // expected-error@+1 {{there is nothing to join}}
+  %0 = nn.concat {axis = 0 : si64} : () -> tensor<0xf32>
+  return
+}
+
+// -----
+
+func.func @concat_axis(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{axis 2 is out of range for a tensor of rank 2}}
+  %0 = nn.concat %x, %x {axis = 2 : si64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+
+func.func @concat_shapes(%x: tensor<2x3xf32>, %y: tensor<4x3xf32>) {
+  // expected-error@+1 {{shapes do not join along axis 1: 2x3 and 4x3}}
+  %0 = nn.concat %x, %y {axis = -1 : si64} : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+
+func.func @concat_types(%x: tensor<2xf32>, %y: tensor<2xf16>) {
+  // expected-error@+1 {{element types differ: 'f32' and 'f16'}}
+  %0 = nn.concat %x, %y {axis = 0 : si64} : (tensor<2xf32>, tensor<2xf16>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pad_mode(%x: tensor<2xf32>) {
+  // expected-error@+1 {{mode 'mirror' is none of constant, edge, reflect and wrap}}
+  %0 = nn.pad %x {low = array<i64: 1>, high = array<i64: 1>, mode = "mirror"} : (tensor<2xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pad_value(%x: tensor<2xf32>, %v: tensor<1xf32>) {
+  // expected-error@+1 {{the value is a 'tensor<1xf32>', not a 'tensor<f32>'}}
+  %0 = nn.pad %x, %v {low = array<i64: 1>, high = array<i64: 1>} : (tensor<2xf32>, tensor<1xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pad_crop(%x: tensor<2xf32>) {
+  // expected-error@+1 {{dimension 0 of size 2 cannot be cropped by 2 and 1}}
+  %0 = nn.pad %x {low = array<i64: -2>, high = array<i64: -1>} : (tensor<2xf32>) -> tensor<0xf32>
+  return
+}
+
+// -----
+
+func.func @pad_empty(%x: tensor<0xf32>) {
+  // expected-error@+1 {{dimension 0 is empty and cannot be padded by its elements}}
+  %0 = nn.pad %x {low = array<i64: 1>, high = array<i64: 1>, mode = "edge"} : (tensor<0xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @gather_axis(%x: tensor<2x3xf32>, %i: tensor<4xi64>) {
+  // expected-error@+1 {{axis -3 is out of range for a tensor of rank 2}}
+  %0 = nn.gather %x, %i {axis = -3 : si64} : (tensor<2x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @gather_empty(%x: tensor<0x3xf32>, %i: tensor<4xi64>) {
+  // expected-error@+1 {{dimension 0 is empty, so there is nothing to pick}}
+  %0 = nn.gather %x, %i : (tensor<0x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @iota_scalars(%a: tensor<i64>, %b: tensor<1xi64>) {
+  // expected-error@+1 {{start and step are 'tensor<i64>' and 'tensor<1xi64>', not two scalars of one type}}
+  %0 = nn.iota %a, %b {shape = array<i64: 4>, axis = 0 : i64} : (tensor<i64>, tensor<1xi64>) -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @iota_axis(%a: tensor<i64>) {
+  // expected-error@+1 {{axis 1 is out of range for a tensor of rank 1}}
+  %0 = nn.iota %a, %a {shape = array<i64: 4>, axis = 1 : i64} : (tensor<i64>, tensor<i64>) -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @trilu(%x: tensor<4xf32>) {
+  // expected-error@+1 {{a tensor of rank 1 has no triangle}}
+  %0 = nn.trilu %x {k = 0 : i64, upper = true} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// Contraction.
+
+func.func @matmul_scalar(%x: tensor<f32>, %y: tensor<4xf32>) {
+  // expected-error@+1 {{a scalar has no matrix product}}
+  %0 = nn.matmul %x, %y : (tensor<f32>, tensor<4xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @matmul_types(%x: tensor<4xf32>, %y: tensor<4xf16>) {
+  // expected-error@+1 {{element types differ: 'f32' and 'f16'}}
+  %0 = nn.matmul %x, %y : (tensor<4xf32>, tensor<4xf16>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @matmul_inner(%x: tensor<2x3xf32>, %y: tensor<4x5xf32>) {
+  // expected-error@+1 {{inner dimensions differ: 3 and 4 of 2x3 and 4x5}}
+  %0 = nn.matmul %x, %y : (tensor<2x3xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_batch(%x: tensor<2x2x3xf32>, %y: tensor<3x3x5xf32>) {
+  // expected-error@+1 {{batch dimensions do not broadcast: 2x2x3 and 3x3x5}}
+  %0 = nn.matmul %x, %y : (tensor<2x2x3xf32>, tensor<3x3x5xf32>) -> tensor<2x2x5xf32>
+  return
+}
+
+// -----
+
+func.func @conv_rank(%x: tensor<1x3xf32>, %w: tensor<4x3xf32>) {
+  // expected-error@+1 {{x and w have shapes 1x3 and 4x3, not n, c, spatial and k, c / group, window}}
+  %0 = nn.conv %x, %w {strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<1x3xf32>, tensor<4x3xf32>) -> tensor<1x4xf32>
+  return
+}
+
+// -----
+
+func.func @conv_list(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) {
+  // expected-error@+1 {{pads has 1 entries for 1 spatial dimensions}}
+  %0 = nn.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0>, dilations = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>) -> tensor<1x4x6xf32>
+  return
+}
+
+// -----
+
+func.func @conv_stride(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) {
+  // expected-error@+1 {{strides has an entry of 0, not from 1 to 2147483647}}
+  %0 = nn.conv %x, %w {strides = array<i64: 0>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>) -> tensor<1x4x6xf32>
+  return
+}
+
+// -----
+
+func.func @conv_groups(%x: tensor<1x4x8xf32>, %w: tensor<3x2x3xf32>) {
+  // expected-error@+1 {{2 groups do not divide 3 filters}}
+  %0 = nn.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 2 : i64} : (tensor<1x4x8xf32>, tensor<3x2x3xf32>) -> tensor<1x3x6xf32>
+  return
+}
+
+// -----
+
+func.func @conv_channels(%x: tensor<1x5x8xf32>, %w: tensor<4x2x3xf32>) {
+  // expected-error@+1 {{x has 5 channels, but w takes 2 groups of 2}}
+  %0 = nn.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 2 : i64} : (tensor<1x5x8xf32>, tensor<4x2x3xf32>) -> tensor<1x4x6xf32>
+  return
+}
+
+// -----
+
+func.func @conv_bias(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{bias has shape 3 for 4 filters}}
+  %0 = nn.conv %x, %w, %b {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>, tensor<3xf32>) -> tensor<1x4x6xf32>
+  return
+}
+
+// -----
+
+func.func @conv_window(%x: tensor<1x3x4xf32>, %w: tensor<4x3x3xf32>) {
+  // expected-error@+1 {{a window of 7 does not fit into dimension 2 of 1x3x4, pads included}}
+  %0 = nn.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 3>} : (tensor<1x3x4xf32>, tensor<4x3x3xf32>) -> tensor<1x4x1xf32>
+  return
+}
+
+// -----
+
+// Reduction.
+
+func.func @reduce_axis(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{axis 2 is out of range for a tensor of rank 2}}
+  %0 = nn.reduce %x {kind = #nn<combiner sum>, axes = array<i64: 2>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_order(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{axis 0 comes after axis 1}}
+  %0 = nn.reduce_mean %x {axes = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<1x1xf32>
+  return
+}
+
+// -----
+
+// Window.
+
+func.func @pool_rank(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{a tensor of shape 2x3 has no batch, channel and spatial dimensions}}
+  %0 = nn.max_pool %x {window = array<i64>, strides = array<i64>, pads = array<i64>, dilations = array<i64>, shape = array<i64>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @pool_shape(%x: tensor<2x3x8xf32>) {
+  // expected-error@+1 {{shape has 2 entries for 1 spatial dimensions}}
+  %0 = nn.avg_pool %x {window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, shape = array<i64: 4, 1>} : (tensor<2x3x8xf32>) -> tensor<2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @pool_count(%x: tensor<2x3x8xf32>) {
+  // expected-error@+1 {{5 windows do not fit into dimension 2 of 2x3x8}}
+  %0 = nn.max_pool %x {window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 2>, dilations = array<i64: 1>, shape = array<i64: 5>} : (tensor<2x3x8xf32>) -> tensor<2x3x5xf32>
+  return
+}
+
+// -----
+
+// Normalization.
+
+func.func @softmax(%x: tensor<2x3x4xf32>) {
+  // expected-error@+1 {{axis 5 is out of range for a tensor of rank 3}}
+  %0 = nn.softmax %x {axis = 5 : si64} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{scale has shape 3, but the normalised dimensions are 4}}
+  %0 = nn.layer_norm %x, %s : (tensor<2x3x4xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @batch_norm_rank(%x: tensor<2xf32>, %c: tensor<3xf32>) {
+  // expected-error@+1 {{a tensor of rank 1 has no channels}}
+  %0 = nn.batch_norm %x, %c, %c, %c, %c : (tensor<2xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @batch_norm(%x: tensor<2x4xf32>, %c: tensor<4xf32>, %m: tensor<3xf32>) {
+  // expected-error@+1 {{mean has shape 3 for 4 channels}}
+  %0 = nn.batch_norm %x, %c, %c, %m, %c : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<3xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+// Sizes that no tensor has.
+
+func.func @negative(%x: tensor<1xf32>) {
+  // expected-error@+1 {{a size is negative: -3x1}}
+  %0 = nn.reshape %x {shape = array<i64: -3, 1>} : (tensor<1xf32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @large(%x: tensor<1x1xf32>) {
+  // expected-error@+1 {{a tensor of shape 4294967296x4294967296 is too large}}
+  %0 = nn.expand %x {shape = array<i64: 4294967296, 4294967296>} : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  return
+}
+
+// -----
+
+func.func @pad_large(%x: tensor<2xf32>) {
+  // expected-error@+1 {{dimension 0 is padded by 9223372036854775807, which is too much}}
+  %0 = nn.pad %x {low = array<i64: 9223372036854775807>, high = array<i64: 1>} : (tensor<2xf32>) -> tensor<4xf32>
+  return
+}
