@@ -156,8 +156,8 @@ const char *FusionGroups::movementObstacle(const Group &from,
   if (auto concat = dyn_cast<ConcatOp>(root))
     if (concat.getXs().size() > maxFusedConcat)
       return "it joins too many tensors";
-  if (to.kind == Kind::movement && !isGenerator(root))
-    return "both move elements";
+  if (to.kind == Kind::movement && isa<ConcatOp, PadOp>(root))
+    return "both choose between places";
   if (to.kind != Kind::map && to.kind != Kind::row && to.kind != Kind::movement)
     return "its reader needs the elements in memory";
   return nullptr;

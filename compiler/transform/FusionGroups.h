@@ -11,8 +11,9 @@
 //   anchored  a contraction, window or other reduction, then a chain of
 //             elementwise operators of its result's shape; before a reduction
 //             also elementwise operators that it alone reads
-//   movement  an operator that picks elements of its operand; with one reader
-//             in a map or row group it becomes an index computation there
+//   movement  operators that pick elements of their operands, one after the
+//             other; with one reader in a map or row group they become an index
+//             computation there
 //   alone     a composite that the target keeps whole
 //   view      no kernel at all
 //

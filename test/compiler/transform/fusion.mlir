@@ -156,3 +156,16 @@ func.func @widening(%x: tensor<4x8xf16>, %w: tensor<8x8xf16>) -> tensor<4x1xf32>
   %2 = nn.reduce %1 {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
   return %2 : tensor<4x1xf32>
 }
+
+// CHECK-LABEL: func.func @chain
+// CHECK-COUNT-1: nn.fusion
+// CHECK:           nn.slice
+// CHECK:           nn.transpose
+// CHECK:           nn.neg
+// CHECK-NOT:     nn.fusion
+func.func @chain(%x: tensor<4x6x4xf32>) -> tensor<2x4x4xf32> {
+  %0 = nn.slice %x {starts = array<i64: 0, 2, 0>, sizes = array<i64: 4, 2, 4>, steps = array<i64: 1, 1, 1>} : (tensor<4x6x4xf32>) -> tensor<4x2x4xf32>
+  %1 = nn.transpose %0 {perm = array<i64: 1, 0, 2>} : (tensor<4x2x4xf32>) -> tensor<2x4x4xf32>
+  %2 = nn.neg %1 : (tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  return %2 : tensor<2x4x4xf32>
+}

@@ -109,3 +109,25 @@ func.func @pick(%x: tensor<3x4xf32>) -> tensor<4xf32> {
   %0 = nn.gather %x, %i : (tensor<3x4xf32>, tensor<i64>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// The halves of a projection, split into heads: each slice ends up beside the
+// transpose that reads it, behind one view.
+// CHECK-LABEL: func.func @heads
+// CHECK:         %[[V:.*]] = nn.reshape %{{.*}} {shape = array<i64: 4, 6, 4>}
+// CHECK:         %[[A:.*]] = nn.slice %[[V]] {sizes = array<i64: 4, 2, 4>, starts = array<i64: 0, 2, 0>
+// CHECK:         nn.transpose %[[A]]
+func.func @heads(%x: tensor<4x24xf32>) -> tensor<2x4x4xf32> {
+  %0 = nn.slice %x {starts = array<i64: 0, 8>, sizes = array<i64: 4, 8>, steps = array<i64: 1, 1>} : (tensor<4x24xf32>) -> tensor<4x8xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 4, 2, 4>} : (tensor<4x8xf32>) -> tensor<4x2x4xf32>
+  %2 = nn.transpose %1 {perm = array<i64: 1, 0, 2>} : (tensor<4x2x4xf32>) -> tensor<2x4x4xf32>
+  return %2 : tensor<2x4x4xf32>
+}
+
+// CHECK-LABEL: func.func @slice_of_transpose
+// CHECK:         %[[S:.*]] = nn.slice %{{.*}} {sizes = array<i64: 4, 1>, starts = array<i64: 0, 2>
+// CHECK-NEXT:    nn.reshape %[[S]] {shape = array<i64: 1, 4>}
+func.func @slice_of_transpose(%x: tensor<4x3xf32>) -> tensor<1x4xf32> {
+  %0 = nn.transpose %x {perm = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %1 = nn.slice %0 {starts = array<i64: 2, 0>, sizes = array<i64: 1, 4>, steps = array<i64: 1, 1>} : (tensor<3x4xf32>) -> tensor<1x4xf32>
+  return %1 : tensor<1x4xf32>
+}
