@@ -1,4 +1,5 @@
-//===- Diagnostics.cpp - How messages reach the user -------------------------===//
+//===- Diagnostics.cpp - How messages reach the user
+//-------------------------===//
 
 #include "compiler/driver/Diagnostics.h"
 

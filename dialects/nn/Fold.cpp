@@ -1,4 +1,5 @@
-//===- Fold.cpp - Values of operators on constants --------------------------===//
+//===- Fold.cpp - Values of operators on constants
+//--------------------------===//
 
 #include "dialects/nn/Fold.h"
 
@@ -28,7 +29,9 @@ public:
 
   Body(Location loc, ArrayRef<Type> operands, Type result, Build build)
       : storage(result) {
-    ImplicitLocOpBuilder b(loc, OpBuilder::atBlockEnd(&block));
+    // The block has no parent to take the context from.
+    ImplicitLocOpBuilder b(loc, loc.getContext());
+    b.setInsertionPointToEnd(&block);
     ScalarBuilder s(b);
     SmallVector<Scalar> x;
     for (Type type : operands)
@@ -225,8 +228,7 @@ private:
     if (size == 0)
       return false;
     return move([&](ArrayRef<int64_t> index) {
-      Attribute picked =
-          x[1][flatten(index.slice(axis, indexRank), shape(1))];
+      Attribute picked = x[1][flatten(index.slice(axis, indexRank), shape(1))];
       int64_t i = cast<IntegerAttr>(picked).getValue().getSExtValue();
       Index place(index.take_front(axis));
       place.push_back(std::clamp<int64_t>(i < 0 ? i + size : i, 0, size - 1));
@@ -235,7 +237,9 @@ private:
     });
   }
 
-  Attribute zero() { return Builder(op->getContext()).getZeroAttr(type.getElementType()); }
+  Attribute zero() {
+    return Builder(op->getContext()).getZeroAttr(type.getElementType());
+  }
 
   bool evaluate(TriluOp o) {
     size_t rank = type.getRank();
@@ -331,6 +335,12 @@ DenseElementsAttr frit::nn::constantValue(Value value) {
                                              blob->getData());
 }
 
+static bool isWeight(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant && constant.getNameAttr() &&
+         isa<FloatType>(tensorType(value).getElementType());
+}
+
 DenseElementsAttr frit::nn::evaluate(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
       !isa<ElementwiseOp, StructuralOp, ReshapeOp>(op) ||
@@ -338,7 +348,8 @@ DenseElementsAttr frit::nn::evaluate(Operation *op) {
     return {};
   SmallVector<DenseElementsAttr> operands;
   for (Value operand : op->getOperands()) {
-    DenseElementsAttr value = constantValue(operand);
+    DenseElementsAttr value =
+        isWeight(operand) ? DenseElementsAttr() : constantValue(operand);
     if (!value)
       return {};
     operands.push_back(value);

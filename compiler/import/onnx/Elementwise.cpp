@@ -1,0 +1,140 @@
+//===- Elementwise.cpp - Operators on elements one by one
+//--------------------===//
+
+#include "compiler/import/onnx/Node.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// Max, Min, Sum: any number of inputs, two at a time.
+template <typename Op> static Results fold(Node &node) {
+  Value result = node.input(0);
+  for (size_t i = 1; i < node.inputs().size(); ++i)
+    result = node.create<Op>({result, node.input(i)});
+  return {result};
+}
+
+static Results mean(Node &node) {
+  Value sum = fold<nn::AddOp>(node)[0];
+  return {node.create<nn::DivOp>(
+      {sum, node.scalar(sum, static_cast<double>(node.inputs().size()))})};
+}
+
+static Value clamp(Node &node, Value x, Value low, Value high) {
+  if (low)
+    x = node.create<nn::MaxOp>({x, low});
+  if (high)
+    x = node.create<nn::MinOp>({x, high});
+  return x;
+}
+
+/// Before opset 11 the bounds are attributes, with the largest floats as
+/// defaults.
+static Results clipByAttributes(Node &node) {
+  Value x = node.input(0), low, high;
+  if (node.attribute("min"))
+    low = node.scalar(x, node.real("min", 0));
+  if (node.attribute("max"))
+    high = node.scalar(x, node.real("max", 0));
+  return {clamp(node, x, low, high)};
+}
+
+static Results clip(Node &node) {
+  Value x = node.input(0);
+  return {clamp(node, x, node.has(1) ? node.input(1) : Value(),
+                node.has(2) ? node.input(2) : Value())};
+}
+
+static Value isBelow(Node &node, Value x, Value bound) {
+  return node.create<nn::LessOp>({x, bound});
+}
+
+static Results prelu(Node &node) {
+  Value x = node.input(0), slope = node.input(1);
+  Value scaled = node.create<nn::MulOp>({x, slope});
+  return {node.create<nn::WhereOp>(
+      {isBelow(node, x, node.scalar(x, 0)), scaled, x})};
+}
+
+/// x where x > 0, else alpha · (e^(x / alpha) - 1)
+static Results celu(Node &node) {
+  Value x = node.input(0), alpha = node.scalar(x, node.real("alpha", 1));
+  Value power = node.create<nn::ExpOp>(node.create<nn::DivOp>({x, alpha}));
+  Value below = node.create<nn::MulOp>(
+      {alpha, node.create<nn::SubOp>({power, node.scalar(x, 1)})});
+  return {node.create<nn::WhereOp>(
+      {isBelow(node, x, node.scalar(x, 0)), below, x})};
+}
+
+static Results thresholdedRelu(Node &node) {
+  Value x = node.input(0), alpha = node.scalar(x, node.real("alpha", 1));
+  Value kept = node.create<nn::GreaterOp>({x, alpha});
+  return {node.create<nn::WhereOp>({kept, x, node.scalar(x, 0)})};
+}
+
+/// x · sigmoid(alpha · x)
+static Results swish(Node &node) {
+  Value x = node.input(0);
+  double alpha = node.real("alpha", 1);
+  if (alpha == 1)
+    return {node.create<nn::SiluOp>(x)};
+  Value scaled = node.create<nn::MulOp>({x, node.scalar(x, alpha)});
+  return {node.create<nn::MulOp>({x, node.create<nn::SigmoidOp>(scaled)})};
+}
+
+static Results cast(Node &node) {
+  node.ignore("saturate");
+  node.ignore("round_mode");
+  int64_t to = node.integer("to", 0);
+  Type element = elementType(to, *node.context());
+  if (!element) {
+    node.error() << "element type " << dataTypeName(to) << " is not supported";
+    return {};
+  }
+  return {node.cast(node.input(0), element)};
+}
+
+static Results castLike(Node &node) {
+  node.ignore("saturate");
+  node.ignore("round_mode");
+  Value like = node.input(1);
+  return {like ? node.cast(node.input(0), elementOf(like)) : Value()};
+}
+
+static Results identity(Node &node) { return {node.input(0)}; }
+
+/// At inference everything is kept.
+static Results dropout(Node &node) {
+  node.ignore("ratio");
+  node.ignore("seed");
+  Value x = node.input(0);
+  if (node.has(2) && node.integer(2).value_or(0)) {
+    node.error() << "training_mode is not supported";
+    return {};
+  }
+  if (!node.wants(1) || !x)
+    return {x};
+  Type mask = node.opset < 10 ? elementOf(x) : node.builder().getI1Type();
+  return {x, node.expand(node.scalar(mask, 1), nn::shapeOf(x))};
+}
+
+ArrayRef<Hook> frit::importer::elementwiseHooks() {
+  static constexpr Hook hooks[] = {
+      {"Max", 7, 1, -1, fold<nn::MaxOp>},
+      {"Min", 7, 1, -1, fold<nn::MinOp>},
+      {"Sum", 7, 1, -1, fold<nn::AddOp>},
+      {"Mean", 7, 1, -1, mean},
+      {"Clip", 6, 1, 1, clipByAttributes},
+      {"Clip", 11, 1, 3, clip},
+      {"PRelu", 7, 2, 2, prelu},
+      {"Celu", 12, 1, 1, celu},
+      {"ThresholdedRelu", 10, 1, 1, thresholdedRelu},
+      {"Swish", 24, 1, 1, swish},
+      {"Cast", 6, 1, 1, cast},
+      {"CastLike", 15, 2, 2, castLike},
+      {"Identity", 1, 1, 1, identity},
+      {"Dropout", 7, 1, 3, dropout},
+  };
+  return hooks;
+}

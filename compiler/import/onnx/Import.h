@@ -1,0 +1,48 @@
+//===- Import.h - ONNX models to the nn dialect
+//------------------------------===//
+
+#ifndef FRIT_COMPILER_IMPORT_ONNX_IMPORT_H
+#define FRIT_COMPILER_IMPORT_ONNX_IMPORT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MemoryBufferRef.h"
+
+#include <optional>
+#include <string>
+
+namespace frit {
+
+/// What the command line says about a model.
+struct ImportOptions {
+  /// Shapes of inputs by name; "" means the model's only input.
+  llvm::StringMap<llvm::SmallVector<int64_t>> inputShapes;
+  /// Sizes of symbolic dimensions.
+  llvm::StringMap<int64_t> symbols;
+  /// Inputs that are constants: by name, an .npy file or a TensorProto.
+  llvm::StringMap<std::string> constInputs;
+  /// Make up the weights whose files are missing, from this seed.
+  std::optional<uint64_t> randomWeights;
+};
+
+/// Reads the ONNX model in `file`, whose weights may lie in other files beside
+/// `path`. The result has one function, @main, whose arguments and results
+/// have the attribute `nn.name`; shapes are static. The context must have what
+/// `loadImportDialects` loads.
+///
+/// Errors are diagnostics at locations that name the file and the node; all
+/// that can be told from one run are reported before null is returned. The
+/// bytes of `file` need not outlive the call; weight files are mapped for as
+/// long as the context lives.
+mlir::OwningOpRef<mlir::ModuleOp> importOnnx(llvm::MemoryBufferRef file,
+                                             llvm::StringRef path,
+                                             const ImportOptions &options,
+                                             mlir::MLIRContext &context);
+
+/// Loads the dialects that importing needs.
+void loadImportDialects(mlir::MLIRContext &context);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_IMPORT_ONNX_IMPORT_H

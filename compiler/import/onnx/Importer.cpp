@@ -1,0 +1,462 @@
+//===- Importer.cpp - Walks a model's graph and functions
+//--------------------===//
+
+#include "compiler/import/onnx/Importer.h"
+
+#include "compiler/import/onnx/Node.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+using ::onnx::AttributeProto;
+using ::onnx::NodeProto;
+
+/// The oldest opset whose operators broadcast as NumPy does, and the newest
+/// that the importer has been held to.
+static constexpr int64_t oldestOpset = 7, newestOpset = 28;
+/// Deeper calls, and more nodes than these after inlining, are an attack.
+static constexpr unsigned mostDepth = 64;
+static constexpr size_t mostInlined = 1 << 20;
+
+/// ONNX's own domain has two names.
+static StringRef domainOf(const std::string &domain) {
+  return domain == "ai.onnx" ? StringRef() : text(domain);
+}
+
+static std::string functionKey(StringRef domain, StringRef name,
+                               StringRef overload) {
+  return (domain + "::" + name + ":" + overload).str();
+}
+
+//===----------------------------------------------------------------------===//
+// The registry
+//===----------------------------------------------------------------------===//
+
+/// The hook for an operator at an opset, or null. `later` is set to the opset
+/// of a hook that is too new, if there is one.
+static const Hook *findHook(StringRef operation, int64_t opset,
+                            int64_t *later = nullptr) {
+  static const llvm::StringMap<SmallVector<Hook>> table = [] {
+    llvm::StringMap<SmallVector<Hook>> hooks;
+    for (ArrayRef<Hook> family :
+         {elementwiseHooks(), shapeHooks(), movementHooks(), windowHooks(),
+          contractionHooks(), attentionHooks(), reductionHooks(),
+          normalizationHooks()})
+      for (const Hook &hook : family)
+        hooks[hook.operation].push_back(hook);
+    return hooks;
+  }();
+  const Hook *best = nullptr;
+  auto it = table.find(operation);
+  if (it == table.end())
+    return nullptr;
+  for (const Hook &hook : it->second) {
+    if (hook.since <= opset && (!best || hook.since > best->since))
+      best = &hook;
+    if (hook.since > opset && later)
+      *later = hook.since;
+  }
+  return best;
+}
+
+/// The nn operator that is imported by name, or null.
+static const nn::OnnxEntry *findEntry(StringRef operation, int64_t opset,
+                                      int64_t *later = nullptr) {
+  const nn::OnnxEntry *entry = nn::lookupOnnx(operation);
+  if (!entry || entry->since <= opset)
+    return entry;
+  if (later)
+    *later = entry->since;
+  return nullptr;
+}
+
+/// How many operands an operator takes at least and at most, or -1.
+static std::pair<int, int> operandCount(RegisteredOperationName name) {
+  if (name.hasTrait<OpTrait::OneOperand>())
+    return {1, 1};
+  if (name.hasTrait<OpTrait::NOperands<2>::Impl>())
+    return {2, 2};
+  if (name.hasTrait<OpTrait::NOperands<3>::Impl>())
+    return {3, 3};
+  return {1, -1};
+}
+
+static bool checkInputCount(Node &node, int least, int most) {
+  int count = node.inputs().size();
+  if (count >= least && (most < 0 || count <= most))
+    return true;
+  auto error = node.error();
+  error << "takes " << least;
+  if (most < 0)
+    error << " or more";
+  else if (most != least)
+    error << " to " << most;
+  error << (least == 1 && most == 1 ? " input" : " inputs") << ", but has "
+        << count;
+  return false;
+}
+
+/// Operands in order and attributes by name.
+static Results importByName(Node &node, const nn::OnnxEntry &entry) {
+  auto name = RegisteredOperationName::lookup(entry.operation, node.context());
+  assert(name && "the registry names an operator that is not there");
+  auto [least, most] = operandCount(*name);
+  if (!checkInputCount(node, least, most))
+    return {};
+  for (size_t i = 0; i < node.inputs().size(); ++i)
+    if (!node.input(i))
+      return {};
+  return {node.create(*name, node.inputs(), node.convertAll(*name))};
+}
+
+/// By the hook or the entry of the registry whose meaning is the later one.
+static Results importOperator(Node &node) {
+  const Hook *hook = findHook(node.type(), node.opset);
+  const nn::OnnxEntry *entry = findEntry(node.type(), node.opset);
+  if (entry && (!hook || entry->since > hook->since))
+    return importByName(node, *entry);
+  if (!checkInputCount(node, hook->minInputs, hook->maxInputs))
+    return {};
+  return hook->build(node);
+}
+
+//===----------------------------------------------------------------------===//
+// Locations and declarations
+//===----------------------------------------------------------------------===//
+
+Importer::Importer(std::shared_ptr<const ::onnx::ModelProto> model,
+                   StringRef path, const ImportOptions &options,
+                   MLIRContext &context)
+    : builder(&context), tensors(model, path, options.randomWeights, context),
+      model(model), path(path), options(options), context(context) {}
+
+Location Importer::locate(const Twine &what) {
+  return NameLoc::get(builder.getStringAttr(what),
+                      FileLineColLoc::get(&context, path, 0, 0));
+}
+
+/// The node's name among those of the calls it is inlined for.
+static std::string nameOf(const NodeProto &node, const Scope &scope) {
+  if (node.name().empty() && node.output_size())
+    return scope.prefix + node.output(0);
+  return scope.prefix + node.name();
+}
+
+Location Importer::locate(const NodeProto &node, const Scope &scope) {
+  StringRef domain = domainOf(node.domain());
+  std::string opset = "?";
+  if (auto it = scope.opsets.find(domain); it != scope.opsets.end())
+    opset = std::to_string(it->second);
+  return locate("node '" + nameOf(node, scope) + "' (" + domain +
+                (domain.empty() ? "" : "::") + node.op_type() + ", opset " +
+                opset + ")");
+}
+
+bool Importer::readOpsets(
+    const google::protobuf::RepeatedPtrField<::onnx::OperatorSetIdProto> &from,
+    Scope &scope) {
+  for (const auto &opset : from)
+    scope.opsets[domainOf(opset.domain())] = opset.version();
+  auto it = scope.opsets.find("");
+  if (it == scope.opsets.end())
+    return true;
+  Location loc = FileLineColLoc::get(&context, path, 0, 0);
+  if (it->second < oldestOpset) {
+    emitError(loc) << "opset " << it->second << " is older than " << oldestOpset
+                   << ", the oldest that is read; onnx.version_converter "
+                      "brings a model up to date";
+    return false;
+  }
+  if (it->second > newestOpset)
+    emitWarning(loc) << "opset " << it->second << " is newer than "
+                     << newestOpset << ", the newest that is known";
+  return true;
+}
+
+bool Importer::readFunctions() {
+  bool good = true;
+  for (const ::onnx::FunctionProto &proto : model->functions()) {
+    auto [it, isNew] = functions.try_emplace(
+        functionKey(domainOf(proto.domain()), proto.name(), proto.overload()));
+    if (!isNew) {
+      emitError(locate("function '" + proto.name() + "'"))
+          << "is defined twice";
+      good = false;
+      continue;
+    }
+    Function &function = it->second;
+    function.proto = &proto;
+    function.scope.opsets = graph.opsets;
+    good &= readOpsets(proto.opset_import(), function.scope);
+  }
+  return good;
+}
+
+Importer::Function *Importer::findFunction(const NodeProto &node) {
+  auto it = functions.find(
+      functionKey(domainOf(node.domain()), node.op_type(), node.overload()));
+  return it == functions.end() ? nullptr : &it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks before anything is imported
+//===----------------------------------------------------------------------===//
+
+bool Importer::checkNodes(const Nodes &nodes, const Scope &scope,
+                          unsigned depth) {
+  bool good = true;
+  for (const NodeProto &node : nodes) {
+    Location loc = locate(node, scope);
+    if (Function *function = findFunction(node)) {
+      good &= checkFunction(*function, loc, depth + 1);
+      continue;
+    }
+    StringRef domain = domainOf(node.domain());
+    auto opset = scope.opsets.find(domain);
+    if (opset == scope.opsets.end()) {
+      emitError(loc) << "the model imports no operator set of domain '"
+                     << domain << "'";
+      good = false;
+      continue;
+    }
+    int64_t later = 0;
+    if (domain.empty() && (findHook(node.op_type(), opset->second, &later) ||
+                           findEntry(node.op_type(), opset->second, &later)))
+      continue;
+    good = false;
+    if (later)
+      emitError(loc) << "not supported before opset " << later;
+    else if (llvm::any_of(node.attribute(), [](const AttributeProto &a) {
+               return a.has_g() || a.graphs_size();
+             }))
+      emitError(loc) << "not supported, as is no operator with a subgraph";
+    else
+      emitError(loc) << "not supported";
+  }
+  return good;
+}
+
+bool Importer::checkFunction(Function &function, Location call,
+                             unsigned depth) {
+  if (function.state == Function::done)
+    return true;
+  if (function.state == Function::open) {
+    emitError(call) << "function '" << text(function.proto->name())
+                    << "' calls itself";
+    return false;
+  }
+  if (depth > mostDepth) {
+    emitError(call) << "functions call each other more than " << mostDepth
+                    << " deep";
+    return false;
+  }
+  function.state = Function::open;
+  function.scope.prefix = function.proto->name() + "/";
+  bool good = checkNodes(function.proto->node(), function.scope, depth);
+  llvm::StringSet<> parameters;
+  for (const std::string &input : function.proto->input())
+    parameters.insert(input);
+  auto order = sortNodes(
+      function.proto->node(),
+      [&](StringRef name) { return parameters.contains(name); },
+      [&](const NodeProto &node) { return locate(node, function.scope); });
+  if (order)
+    function.order = std::move(*order);
+  function.state = Function::done;
+  return good && order;
+}
+
+bool Importer::checkTensorNames() {
+  bool good = true;
+  for (const ::onnx::TensorProto &weight : model->graph().initializer()) {
+    if (graph.weights.try_emplace(weight.name(), &weight).second)
+      continue;
+    emitError(locate("weight '" + weight.name() + "'")) << "is there twice";
+    good = false;
+  }
+  for (const auto &sparse : model->graph().sparse_initializer()) {
+    emitError(locate("weight '" + sparse.values().name() + "'"))
+        << "sparse tensors are not supported";
+    good = false;
+  }
+  return good;
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+Value Importer::readWeight(const ::onnx::TensorProto &weight) {
+  Location loc = locate("weight '" + weight.name() + "'");
+  ElementsAttr value = tensors.read(weight, loc);
+  if (!value)
+    return {};
+  // Weights come first, in the order in which they are read.
+  OpBuilder::InsertionGuard guard(builder);
+  if (lastWeight)
+    builder.setInsertionPointAfter(lastWeight);
+  else
+    builder.setInsertionPointToStart(&main.getBody().front());
+  auto constant = nn::ConstantOp::create(builder, loc, value,
+                                         builder.getStringAttr(weight.name()));
+  lastWeight = constant;
+  return constant;
+}
+
+/// False if an input has failed before.
+bool Importer::readInputs(const NodeProto &proto, Scope &scope,
+                          Results &inputs) {
+  for (const std::string &name : proto.input()) {
+    if (name.empty()) {
+      inputs.push_back({});
+      continue;
+    }
+    if (scope.failed.contains(name))
+      return false;
+    if (auto it = scope.values.find(name); it != scope.values.end()) {
+      inputs.push_back(it->second);
+      continue;
+    }
+    // Sorting has made sure that the name is there.
+    Value value = readWeight(*scope.weights.lookup(name));
+    if (!value) {
+      failed = true;
+      scope.failed.insert(name);
+      return false;
+    }
+    scope.values[name] = value;
+    inputs.push_back(value);
+  }
+  // Inputs left out at the end are as good as not there.
+  while (!inputs.empty() && !inputs.back())
+    inputs.pop_back();
+  return true;
+}
+
+void Importer::importNodes(const Order &order, Scope &scope, unsigned depth) {
+  for (const NodeProto *proto : order) {
+    if (depth && ++inlined > mostInlined)
+      return;
+    importNode(*proto, scope, depth);
+  }
+}
+
+void Importer::importNode(const NodeProto &proto, Scope &scope,
+                          unsigned depth) {
+  Results inputs;
+  std::optional<Results> outputs;
+  if (readInputs(proto, scope, inputs)) {
+    StringRef domain = domainOf(proto.domain());
+    int64_t opset = scope.opsets.lookup(domain);
+    Location loc = locate(proto, scope);
+    Node node(*this, proto, scope, opset, loc, std::move(inputs));
+    if (Function *function = findFunction(proto)) {
+      outputs = importCall(node, *function, nameOf(proto, scope), depth + 1);
+    } else {
+      outputs = importOperator(node);
+      node.checkAttributes();
+    }
+    for (size_t i = 0; outputs && !node.failed && i < node.numOutputs(); ++i)
+      if (node.wants(i) && (i >= outputs->size() || !(*outputs)[i]))
+        node.error() << "output " << i << ", '" << text(proto.output(i))
+                     << "', is not supported";
+    if (node.failed)
+      outputs.reset();
+    failed |= !outputs;
+  }
+  for (auto [i, name] : llvm::enumerate(proto.output())) {
+    if (name.empty())
+      continue;
+    if (outputs)
+      scope.values[name] = (*outputs)[i];
+    else
+      scope.failed.insert(name);
+  }
+}
+
+std::optional<Results> Importer::importCall(Node &node, Function &function,
+                                            std::string prefix,
+                                            unsigned depth) {
+  const ::onnx::FunctionProto &proto = *function.proto;
+  if (!checkInputCount(node, 0, proto.input_size()))
+    return std::nullopt;
+  Scope scope;
+  scope.opsets = function.scope.opsets;
+  scope.prefix = prefix + "/";
+  for (auto [i, name] : llvm::enumerate(proto.input()))
+    scope.values[name] = node.has(i) ? node.input(i) : Value();
+  for (const std::string &name : proto.attribute())
+    if (const AttributeProto *given = node.attribute(name))
+      scope.attributes[name] = given;
+  for (const AttributeProto &attribute : proto.attribute_proto()) {
+    const AttributeProto *given = node.attribute(attribute.name());
+    scope.attributes[attribute.name()] = given ? given : &attribute;
+  }
+
+  importNodes(function.order, scope, depth);
+  if (inlined > mostInlined) {
+    if (depth > 1)
+      return std::nullopt;
+    node.error() << "the model has more than " << mostInlined
+                 << " nodes when functions are inlined";
+    return std::nullopt;
+  }
+  Results outputs;
+  for (const std::string &name : proto.output()) {
+    if (scope.failed.contains(name))
+      return std::nullopt;
+    auto it = scope.values.find(name);
+    if (it == scope.values.end()) {
+      node.error() << "function '" << text(proto.name())
+                   << "' does not compute its output '" << text(name) << "'";
+      return std::nullopt;
+    }
+    outputs.push_back(it->second);
+  }
+  return outputs;
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+OwningOpRef<ModuleOp> Importer::run() {
+  Location loc = FileLineColLoc::get(&context, path, 0, 0);
+  module = ModuleOp::create(loc);
+  main = func::FuncOp::create(loc, "main", builder.getFunctionType({}, {}));
+  module->push_back(main);
+  builder.setInsertionPointToEnd(main.addEntryBlock());
+
+  // A wrong input and a wrong node are found in one run.
+  bool good = readOpsets(model->opset_import(), graph) && readFunctions();
+  if (!good)
+    return {};
+  good &= checkTensorNames();
+  good &= addInputs();
+  good &= checkNodes(model->graph().node(), graph, 0);
+  auto order = sortNodes(
+      model->graph().node(),
+      [&](StringRef name) {
+        return graph.values.contains(name) || graph.weights.contains(name) ||
+               graph.failed.contains(name);
+      },
+      [&](const NodeProto &node) { return locate(node, graph); });
+  if (!good || !order)
+    return {};
+
+  importNodes(*order, graph, 0);
+  if (failed || !addOutputs())
+    return {};
+
+  // What only shapes were computed from is not needed any more.
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  if (mlir::failed(verify(*module)))
+    return {};
+  return std::move(module);
+}

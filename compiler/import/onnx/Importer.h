@@ -1,0 +1,137 @@
+//===- Importer.h - The state of one import
+//-----------------------------------===//
+
+#ifndef FRIT_COMPILER_IMPORT_ONNX_IMPORTER_H
+#define FRIT_COMPILER_IMPORT_ONNX_IMPORTER_H
+
+#include "compiler/import/onnx/Import.h"
+#include "compiler/import/onnx/Tensors.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <vector>
+
+namespace frit::importer {
+
+/// An input that a node or a function call leaves out is a null value.
+using Results = llvm::SmallVector<mlir::Value>;
+
+class Node;
+
+/// How to import an ONNX operator that is not imported by name: the opset from
+/// which this is its meaning, how many inputs it may have (-1: any number) and
+/// what builds its outputs, or reports why it cannot.
+struct Hook {
+  llvm::StringLiteral operation;
+  int since;
+  int minInputs, maxInputs;
+  Results (*build)(Node &node);
+};
+
+/// The hooks of each family.
+llvm::ArrayRef<Hook> elementwiseHooks();
+llvm::ArrayRef<Hook> shapeHooks();
+llvm::ArrayRef<Hook> movementHooks();
+llvm::ArrayRef<Hook> windowHooks();
+llvm::ArrayRef<Hook> contractionHooks();
+llvm::ArrayRef<Hook> attentionHooks();
+llvm::ArrayRef<Hook> reductionHooks();
+llvm::ArrayRef<Hook> normalizationHooks();
+
+/// What names mean to the nodes of a graph or of a function's body.
+struct Scope {
+  /// Versions of the operator sets by domain, "" being ONNX's own.
+  llvm::StringMap<int64_t> opsets;
+  llvm::StringMap<mlir::Value> values;
+  /// Weights that no node has read yet.
+  llvm::StringMap<const ::onnx::TensorProto *> weights;
+  /// Values whose node failed; what reads them is passed over in silence.
+  llvm::StringSet<> failed;
+  /// What `ref_attr_name` stands for in a function's body.
+  llvm::StringMap<const ::onnx::AttributeProto *> attributes;
+  /// The names of the calls this body is inlined for: "block/attention/".
+  std::string prefix;
+};
+
+using Nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
+using Order = std::vector<const ::onnx::NodeProto *>;
+
+/// The nodes in an order that computes values before they are read, the file's
+/// own where it does. Reports values computed twice, names that nothing
+/// computes and cycles. `isGiven` tells the names that no node computes.
+std::optional<Order>
+sortNodes(const Nodes &nodes, llvm::function_ref<bool(llvm::StringRef)> isGiven,
+          llvm::function_ref<mlir::Location(const ::onnx::NodeProto &)> locate);
+
+class Importer {
+public:
+  Importer(std::shared_ptr<const ::onnx::ModelProto> model,
+           llvm::StringRef path, const ImportOptions &options,
+           mlir::MLIRContext &context);
+
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+  /// A location "model.onnx: what".
+  mlir::Location locate(const llvm::Twine &what);
+  mlir::Location locate(const ::onnx::NodeProto &node, const Scope &scope);
+
+  mlir::OpBuilder builder;
+  TensorReader tensors;
+
+private:
+  struct Function {
+    const ::onnx::FunctionProto *proto;
+    Scope scope; ///< opsets only
+    Order order;
+    enum { unseen, open, done } state = unseen;
+  };
+
+  bool readOpsets(
+      const google::protobuf::RepeatedPtrField<::onnx::OperatorSetIdProto>
+          &from,
+      Scope &scope);
+  bool readFunctions();
+
+  /// Reports every node that cannot be imported, in called functions too.
+  bool checkNodes(const Nodes &nodes, const Scope &scope, unsigned depth);
+  bool checkFunction(Function &function, mlir::Location call, unsigned depth);
+  bool checkTensorNames();
+  Function *findFunction(const ::onnx::NodeProto &node);
+
+  /// Makes the graph's inputs arguments of @main, or constants.
+  bool addInputs();
+  std::optional<llvm::SmallVector<int64_t>>
+  resolveShape(const ::onnx::ValueInfoProto &input, bool isOnly);
+  void checkOptions(llvm::ArrayRef<const ::onnx::ValueInfoProto *> inputs);
+  bool addOutputs();
+
+  void importNodes(const Order &order, Scope &scope, unsigned depth);
+  void importNode(const ::onnx::NodeProto &proto, Scope &scope, unsigned depth);
+  std::optional<Results> importCall(Node &node, Function &function,
+                                    std::string prefix, unsigned depth);
+  bool readInputs(const ::onnx::NodeProto &proto, Scope &scope,
+                  Results &inputs);
+  mlir::Value readWeight(const ::onnx::TensorProto &weight);
+
+  std::shared_ptr<const ::onnx::ModelProto> model;
+  std::string path;
+  const ImportOptions &options;
+  mlir::MLIRContext &context;
+  bool failed = false;
+
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp main;
+  mlir::Operation *lastWeight = nullptr;
+  Scope graph;
+  llvm::StringMap<Function> functions;
+  /// Sizes bound to symbolic dimensions, by options and by inputs' shapes.
+  llvm::StringMap<int64_t> symbols;
+  llvm::SmallVector<mlir::StringAttr> inputNames; ///< of the arguments of @main
+  /// Nodes inlined so far: small files can stand for huge graphs.
+  size_t inlined = 0;
+};
+
+} // namespace frit::importer
+
+#endif // FRIT_COMPILER_IMPORT_ONNX_IMPORTER_H

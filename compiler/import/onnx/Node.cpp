@@ -1,0 +1,333 @@
+//===- Node.cpp - One ONNX node, as its hook sees it
+//-------------------------===//
+
+#include "compiler/import/onnx/Node.h"
+
+#include "dialects/nn/Fold.h"
+
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+using ::onnx::AttributeProto;
+
+Node::Node(Importer &importer, const ::onnx::NodeProto &proto,
+           const Scope &scope, int64_t opset, Location loc, Results inputs)
+    : opset(opset), loc(loc), importer(importer), proto(proto),
+      values(std::move(inputs)) {
+  for (const AttributeProto &attribute : proto.attribute()) {
+    const AttributeProto *value = &attribute;
+    if (attribute.has_ref_attr_name() && !attribute.ref_attr_name().empty()) {
+      value = scope.attributes.lookup(attribute.ref_attr_name());
+      // A call that does not set an attribute leaves it out inside too.
+      if (!value)
+        continue;
+    }
+    if (!attributes.try_emplace(attribute.name(), value).second)
+      error() << "has attribute '" << attribute.name() << "' twice";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+Value Node::input(size_t i) {
+  if (has(i))
+    return values[i];
+  if (!failed)
+    error() << "input " << i << " is missing";
+  return {};
+}
+
+std::optional<SmallVector<int64_t>> Node::integers(size_t i) {
+  Value value = input(i);
+  if (!value)
+    return std::nullopt;
+  DenseElementsAttr elements = nn::constantValue(value);
+  if (!elements) {
+    auto diagnostic = error();
+    diagnostic << "input " << i << ", '" << text(proto.input(i))
+               << "', must be known when compiling";
+    if (isa<BlockArgument>(value))
+      diagnostic << "; -fconst-input=" << text(proto.input(i))
+                 << "=@FILE makes a graph input a constant";
+    return std::nullopt;
+  }
+  if (!isa<IntegerType>(elements.getElementType())) {
+    error() << "input " << i << " must have integer elements, not "
+            << elements.getElementType();
+    return std::nullopt;
+  }
+  SmallVector<int64_t> result;
+  bool isUnsigned = elements.getElementType().isUnsignedInteger() ||
+                    elements.getElementType().isInteger(1);
+  for (const APInt &x : elements.getValues<APInt>())
+    result.push_back(isUnsigned ? x.getZExtValue() : x.getSExtValue());
+  return result;
+}
+
+std::optional<int64_t> Node::integer(size_t i) {
+  auto all = integers(i);
+  if (!all)
+    return std::nullopt;
+  if (all->size() == 1)
+    return all->front();
+  error() << "input " << i << " must have one element, not " << all->size();
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const AttributeProto *Node::attribute(StringRef name) {
+  asked.insert(name);
+  return attributes.lookup(name);
+}
+
+const AttributeProto *Node::attribute(StringRef name,
+                                      AttributeProto::AttributeType type) {
+  const AttributeProto *found = attribute(name);
+  if (!found || !found->has_type() || found->type() == type)
+    return found;
+  error() << "attribute '" << name << "' has the wrong type";
+  return nullptr;
+}
+
+int64_t Node::integer(StringRef name, int64_t otherwise) {
+  auto found = attribute(name, AttributeProto::INT);
+  return found ? found->i() : otherwise;
+}
+
+double Node::real(StringRef name, double otherwise) {
+  auto found = attribute(name, AttributeProto::FLOAT);
+  return found ? found->f() : otherwise;
+}
+
+StringRef Node::string(StringRef name, StringRef otherwise) {
+  auto found = attribute(name, AttributeProto::STRING);
+  return found ? text(found->s()) : otherwise;
+}
+
+std::optional<SmallVector<int64_t>> Node::integers(StringRef name) {
+  auto found = attribute(name, AttributeProto::INTS);
+  if (!found)
+    return std::nullopt;
+  return SmallVector<int64_t>(found->ints().begin(), found->ints().end());
+}
+
+ElementsAttr Node::tensor(StringRef name) {
+  auto found = attribute(name, AttributeProto::TENSOR);
+  if (!found)
+    return {};
+  ElementsAttr value = importer.tensors.read(found->t(), loc);
+  failed |= !value;
+  return value;
+}
+
+void Node::checkAttributes() {
+  if (failed)
+    return;
+  for (const AttributeProto &attribute : proto.attribute())
+    if (attributes.contains(attribute.name()) &&
+        !asked.contains(attribute.name()))
+      error() << "attribute '" << text(attribute.name())
+              << "' is not supported";
+}
+
+/// An ONNX attribute in the form that the nn operator's definition asks for:
+/// integers there have a sign or not.
+std::optional<Attribute> Node::convert(const AttributeProto &attribute,
+                                       RegisteredOperationName operation) {
+  OpBuilder &b = builder();
+  SmallVector<Attribute> forms;
+  switch (attribute.type()) {
+  case AttributeProto::FLOAT:
+    forms = {b.getF32FloatAttr(attribute.f())};
+    break;
+  case AttributeProto::INT:
+    forms = {b.getI64IntegerAttr(attribute.i()),
+             IntegerAttr::get(b.getIntegerType(64, /*isSigned=*/true),
+                              attribute.i()),
+             b.getBoolAttr(attribute.i() != 0)};
+    break;
+  case AttributeProto::STRING:
+    forms = {b.getStringAttr(attribute.s())};
+    break;
+  case AttributeProto::INTS:
+    forms = {b.getDenseI64ArrayAttr(
+        ArrayRef(attribute.ints().data(), attribute.ints_size()))};
+    break;
+  default:
+    break;
+  }
+  // Only the verifier knows which form is meant.
+  ScopedDiagnosticHandler quiet(context(), [](Diagnostic &) {});
+  for (Attribute form : forms) {
+    NamedAttrList list;
+    list.append(attribute.name(), form);
+    if (succeeded(operation.verifyInherentAttrs(
+            list, [&] { return emitError(loc); })))
+      return form;
+  }
+  return std::nullopt;
+}
+
+SmallVector<NamedAttribute>
+Node::convertAll(RegisteredOperationName operation) {
+  SmallVector<NamedAttribute> result;
+  for (StringAttr name : operation.getAttributeNames()) {
+    const AttributeProto *found = attribute(name.getValue());
+    if (!found)
+      continue;
+    if (auto converted = convert(*found, operation))
+      result.push_back(named(name.getValue(), *converted));
+    else
+      error() << "attribute '" << name.getValue() << "' has the wrong type";
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+Value Node::create(OperationName name, ValueRange operands,
+                   ArrayRef<NamedAttribute> attributes) {
+  if (failed)
+    return {};
+  if (llvm::is_contained(operands, Value())) {
+    error() << "an input is missing";
+    return {};
+  }
+  OperationState state(loc, name, operands, /*types=*/{}, attributes);
+  // Inference wants the operator's properties, so it comes second.
+  state.addTypes(NoneType::get(context()));
+  Operation *op = Operation::create(state);
+  auto drop = [&] {
+    op->destroy();
+    failed = true;
+    return Value();
+  };
+  SmallVector<Type> types;
+  auto *infer = op->getName().getInterface<InferTypeOpInterface>();
+  if (mlir::failed(infer->inferReturnTypes(
+          context(), loc, op->getOperands(), op->getAttrDictionary(),
+          op->getPropertiesStorage(), op->getRegions(), types)))
+    return drop();
+  auto type = llvm::cast<RankedTensorType>(types.front());
+  if (!countElements(type.getShape())) {
+    emitError(loc) << "its result would have the shape "
+                   << nn::shapeText(type.getShape())
+                   << ", which is out of reach";
+    return drop();
+  }
+  op->getResult(0).setType(type);
+  if (mlir::failed(verify(op, /*verifyRecursively=*/false)))
+    return drop();
+  if (DenseElementsAttr value = nn::evaluate(op)) {
+    op->destroy();
+    return constant(value);
+  }
+  return builder().insert(op)->getResult(0);
+}
+
+Value Node::constant(ElementsAttr value) {
+  return value ? nn::ConstantOp::create(builder(), loc, value, StringAttr())
+               : Value();
+}
+
+Value Node::constant(ArrayRef<int64_t> values) {
+  return constant(DenseElementsAttr::get(
+      RankedTensorType::get({static_cast<int64_t>(values.size())},
+                            builder().getI64Type()),
+      values));
+}
+
+Value Node::scalar(Value like, double value) {
+  return like ? scalar(elementOf(like), value) : Value();
+}
+
+Value Node::scalar(Type element, double value) {
+  Attribute attr;
+  if (auto type = dyn_cast<FloatType>(element))
+    attr = builder().getFloatAttr(type, value);
+  else
+    attr = IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(),
+                                           static_cast<int64_t>(value),
+                                           /*isSigned=*/true,
+                                           /*implicitTrunc=*/true));
+  return constant(
+      DenseElementsAttr::get(RankedTensorType::get({}, element), attr));
+}
+
+Value Node::reshape(Value x, ArrayRef<int64_t> shape) {
+  if (!x || nn::shapeOf(x) == shape)
+    return x;
+  return create<nn::ReshapeOp>(x, named("shape", shape));
+}
+
+Value Node::expand(Value x, ArrayRef<int64_t> shape) {
+  if (!x || nn::shapeOf(x) == shape)
+    return x;
+  return create<nn::ExpandOp>(x, named("shape", shape));
+}
+
+Value Node::transpose(Value x, ArrayRef<int64_t> perm) {
+  return create<nn::TransposeOp>(x, named("perm", perm));
+}
+
+Value Node::cast(Value x, Type element) {
+  if (!x || elementOf(x) == element)
+    return x;
+  return create<nn::CastOp>(x, named("to", TypeAttr::get(element)));
+}
+
+Value Node::reduce(Value x, nn::Combiner kind, ArrayRef<int64_t> axes) {
+  return create<nn::ReduceOp>(
+      x, {named("kind", nn::CombinerAttr::get(context(), kind)),
+          named("axes", axes)});
+}
+
+Value Node::slice(Value x, int64_t axis, int64_t start, int64_t size) {
+  if (!x)
+    return x;
+  SmallVector<int64_t> starts(rankOf(x), 0), steps(rankOf(x), 1);
+  SmallVector<int64_t> counts = sizes(x);
+  starts[axis] = start;
+  counts[axis] = size;
+  return create<nn::SliceOp>(
+      x,
+      {named("starts", starts), named("sizes", counts), named("steps", steps)});
+}
+
+Value Node::concat(ValueRange xs, int64_t axis) {
+  return create<nn::ConcatOp>(xs, namedSigned("axis", axis));
+}
+
+NamedAttribute Node::namedSigned(StringRef name, int64_t value) {
+  auto type = builder().getIntegerType(64, /*isSigned=*/true);
+  return named(name, IntegerAttr::get(type, value));
+}
+
+int64_t Node::axis(int64_t axis, int64_t rank) {
+  if (auto normal = nn::normalizeAxis(loc, axis, rank))
+    return *normal;
+  failed = true;
+  return 0;
+}
+
+SmallVector<int64_t> Node::axes(ArrayRef<int64_t> axes, int64_t rank) {
+  SmallVector<int64_t> result;
+  for (int64_t given : axes) {
+    result.push_back(axis(given, rank));
+    if (failed)
+      return {};
+  }
+  llvm::sort(result);
+  if (std::adjacent_find(result.begin(), result.end()) != result.end())
+    error() << "names an axis twice";
+  return result;
+}

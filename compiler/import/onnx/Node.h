@@ -1,0 +1,165 @@
+//===- Node.h - One ONNX node, as its hook sees it
+//---------------------------===//
+//
+// Errors stick: what a node lacks is reported where it is asked for, a stand-in
+// is returned, and values built from a failed one are null without another
+// report. So a hook reads its inputs and attributes, builds its result and
+// returns it, with no check after every step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_COMPILER_IMPORT_ONNX_NODE_H
+#define FRIT_COMPILER_IMPORT_ONNX_NODE_H
+
+#include "compiler/import/onnx/Importer.h"
+
+#include "dialects/nn/NN.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+namespace frit::importer {
+
+class Node {
+public:
+  Node(Importer &importer, const ::onnx::NodeProto &proto, const Scope &scope,
+       int64_t opset, mlir::Location loc, Results inputs);
+
+  llvm::StringRef type() const { return proto.op_type(); }
+  mlir::MLIRContext *context() const { return loc.getContext(); }
+
+  /// The opset of the node's domain, where it is and whether it has failed.
+  const int64_t opset;
+  const mlir::Location loc;
+  bool failed = false;
+
+  mlir::InFlightDiagnostic error() {
+    failed = true;
+    return mlir::emitError(loc);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Inputs and outputs
+  //===--------------------------------------------------------------------===//
+
+  llvm::ArrayRef<mlir::Value> inputs() const { return values; }
+  bool has(size_t i) const { return i < values.size() && values[i]; }
+  /// Input `i`; null, with an error, if it is left out.
+  mlir::Value input(size_t i);
+
+  /// The elements of an input that must be known when compiling.
+  std::optional<llvm::SmallVector<int64_t>> integers(size_t i);
+  std::optional<int64_t> integer(size_t i);
+
+  size_t numOutputs() const { return proto.output_size(); }
+  bool wants(size_t i) const {
+    return i < numOutputs() && !proto.output(i).empty();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Attributes
+  //===--------------------------------------------------------------------===//
+
+  /// The attribute `name` if the node has it; one that no hook asks for is an
+  /// error, so that nothing is dropped in silence.
+  const ::onnx::AttributeProto *attribute(llvm::StringRef name);
+  void ignore(llvm::StringRef name) { attribute(name); }
+
+  int64_t integer(llvm::StringRef name, int64_t otherwise);
+  double real(llvm::StringRef name, double otherwise);
+  llvm::StringRef string(llvm::StringRef name, llvm::StringRef otherwise);
+  std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name);
+  /// A constant from an attribute that is a tensor, or null if it has none.
+  mlir::ElementsAttr tensor(llvm::StringRef name);
+
+  /// Converts every attribute for the nn operator `operation`, which has them
+  /// under the same names.
+  llvm::SmallVector<mlir::NamedAttribute>
+  convertAll(mlir::RegisteredOperationName operation);
+
+  /// Reports attributes that nothing has asked for.
+  void checkAttributes();
+
+  //===--------------------------------------------------------------------===//
+  // Building
+  //===--------------------------------------------------------------------===//
+
+  /// A new operator, or the constant that it amounts to; null if an operand is
+  /// or if the operands do not fit, which is reported.
+  mlir::Value create(mlir::OperationName name, mlir::ValueRange operands,
+                     llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+  template <typename Op>
+  mlir::Value create(mlir::ValueRange operands,
+                     llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
+    return create(mlir::OperationName(Op::getOperationName(), context()),
+                  operands, attributes);
+  }
+
+  mlir::Value constant(mlir::ElementsAttr value);
+  mlir::Value constant(llvm::ArrayRef<int64_t> values);
+  /// A rank 0 constant of the element type of `like`.
+  mlir::Value scalar(mlir::Value like, double value);
+  mlir::Value scalar(mlir::Type element, double value);
+
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  mlir::Value expand(mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> perm);
+  mlir::Value cast(mlir::Value x, mlir::Type element);
+  mlir::Value reduce(mlir::Value x, nn::Combiner kind,
+                     llvm::ArrayRef<int64_t> axes);
+  /// Consecutive elements of dimension `axis`.
+  mlir::Value slice(mlir::Value x, int64_t axis, int64_t start, int64_t size);
+  mlir::Value concat(mlir::ValueRange xs, int64_t axis);
+
+  mlir::NamedAttribute named(llvm::StringRef name, mlir::Attribute value) {
+    return builder().getNamedAttr(name, value);
+  }
+  mlir::NamedAttribute named(llvm::StringRef name,
+                             llvm::ArrayRef<int64_t> values) {
+    return named(name, builder().getDenseI64ArrayAttr(values));
+  }
+  /// Attributes whose integers have a sign, as axes do.
+  mlir::NamedAttribute namedSigned(llvm::StringRef name, int64_t value);
+  mlir::OpBuilder &builder() { return importer.builder; }
+
+  /// `axis` counted from the front; 0, with an error, if it is out of range.
+  int64_t axis(int64_t axis, int64_t rank);
+  /// `axis` for every one, without duplicates, ascending.
+  llvm::SmallVector<int64_t> axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
+
+private:
+  const ::onnx::AttributeProto *
+  attribute(llvm::StringRef name, ::onnx::AttributeProto::AttributeType type);
+  std::optional<mlir::Attribute>
+  convert(const ::onnx::AttributeProto &attribute,
+          mlir::RegisteredOperationName operation);
+
+  Importer &importer;
+  const ::onnx::NodeProto &proto;
+  Results values;
+  /// The node's attributes by name, references resolved.
+  llvm::StringMap<const ::onnx::AttributeProto *> attributes;
+  llvm::StringSet<> asked;
+
+  friend class Importer;
+};
+
+/// A tensor's shape as a list one can edit.
+inline llvm::SmallVector<int64_t> sizes(mlir::Value v) {
+  return llvm::SmallVector<int64_t>(nn::shapeOf(v));
+}
+inline int64_t rankOf(mlir::Value v) { return nn::tensorType(v).getRank(); }
+inline mlir::Type elementOf(mlir::Value v) {
+  return nn::tensorType(v).getElementType();
+}
+
+/// The product of sizes, which countElements has found sane.
+inline int64_t product(llvm::ArrayRef<int64_t> sizes) {
+  int64_t n = 1;
+  for (int64_t size : sizes)
+    n *= size;
+  return n;
+}
+
+} // namespace frit::importer
+
+#endif // FRIT_COMPILER_IMPORT_ONNX_NODE_H

@@ -1,0 +1,132 @@
+//===- Reduction.cpp - Combining the elements along dimensions
+//---------------===//
+
+#include "compiler/import/onnx/Node.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// What is reduced over, all of it if the node does not say, and whether the
+/// result keeps those dimensions.
+struct Reduction {
+  SmallVector<int64_t> axes;
+  bool keeps = true;
+};
+
+static std::optional<Reduction> readReduction(Node &node) {
+  Value x = node.input(0);
+  Reduction r;
+  r.keeps = node.integer("keepdims", 1);
+  bool emptyMeansNone = node.integer("noop_with_empty_axes", 0);
+  auto given = node.has(1) ? node.integers(1) : node.integers("axes");
+  if (!x || node.failed)
+    return std::nullopt;
+  if (given && !given->empty())
+    r.axes = node.axes(*given, rankOf(x));
+  else if (!emptyMeansNone)
+    r.axes = llvm::to_vector(llvm::seq<int64_t>(rankOf(x)));
+  if (node.failed)
+    return std::nullopt;
+  return r;
+}
+
+/// Drops the axes that `y` has with size 1, unless they are kept.
+static Results finish(Node &node, Value y, const Reduction &r) {
+  if (r.keeps || !y)
+    return {y};
+  SmallVector<int64_t> shape;
+  for (auto [i, size] : llvm::enumerate(nn::shapeOf(y)))
+    if (!llvm::is_contained(r.axes, i))
+      shape.push_back(size);
+  return {node.reshape(y, shape)};
+}
+
+static Value sum(Node &node, Value x, const Reduction &r) {
+  return r.axes.empty() ? x : node.reduce(x, nn::Combiner::sum, r.axes);
+}
+
+template <nn::Combiner kind> static Results reduce(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  Value x = node.input(0);
+  return finish(node, r->axes.empty() ? x : node.reduce(x, kind, r->axes), *r);
+}
+
+static Results mean(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  Value x = node.input(0);
+  if (!r->axes.empty())
+    x = node.create<nn::ReduceMeanOp>(x, node.named("axes", r->axes));
+  return finish(node, x, *r);
+}
+
+static Results l1(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  Value size = node.create<nn::AbsOp>(node.input(0));
+  return finish(node, sum(node, size, *r), *r);
+}
+
+static Value square(Node &node) {
+  Value x = node.input(0);
+  return node.create<nn::MulOp>({x, x});
+}
+
+static Results sumSquare(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  return finish(node, sum(node, square(node), *r), *r);
+}
+
+static Results l2(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  Value y = node.create<nn::SqrtOp>(sum(node, square(node), *r));
+  return finish(node, y, *r);
+}
+
+static Results logSum(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  Value y = node.create<nn::LogOp>(sum(node, node.input(0), *r));
+  return finish(node, y, *r);
+}
+
+/// The largest element is taken out first, so that nothing overflows.
+static Results logSumExp(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  Value x = node.input(0);
+  if (r->axes.empty())
+    return {x};
+  Value most = node.reduce(x, nn::Combiner::max, r->axes);
+  Value rest = node.create<nn::ExpOp>(node.create<nn::SubOp>({x, most}));
+  Value y = node.create<nn::AddOp>(
+      {node.create<nn::LogOp>(sum(node, rest, *r)), most});
+  return finish(node, y, *r);
+}
+
+ArrayRef<Hook> frit::importer::reductionHooks() {
+  static constexpr Hook hooks[] = {
+      {"ReduceSum", 1, 1, 2, reduce<nn::Combiner::sum>},
+      {"ReduceProd", 1, 1, 2, reduce<nn::Combiner::prod>},
+      {"ReduceMax", 1, 1, 2, reduce<nn::Combiner::max>},
+      {"ReduceMin", 1, 1, 2, reduce<nn::Combiner::min>},
+      {"ReduceMean", 1, 1, 2, mean},
+      {"ReduceL1", 1, 1, 2, l1},
+      {"ReduceL2", 1, 1, 2, l2},
+      {"ReduceSumSquare", 1, 1, 2, sumSquare},
+      {"ReduceLogSum", 1, 1, 2, logSum},
+      {"ReduceLogSumExp", 1, 1, 2, logSumExp},
+  };
+  return hooks;
+}

@@ -1,0 +1,86 @@
+//===- Tensors.h - The data of ONNX tensors
+//----------------------------------===//
+
+#ifndef FRIT_COMPILER_IMPORT_ONNX_TENSORS_H
+#define FRIT_COMPILER_IMPORT_ONNX_TENSORS_H
+
+#include "compiler/import/onnx/onnx.pb.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <memory>
+#include <optional>
+
+namespace frit::importer {
+
+inline llvm::StringRef text(const std::string &s) { return s; }
+
+/// The element type of an ONNX `data_type`, or null where nn has none.
+mlir::Type elementType(int32_t dataType, mlir::MLIRContext &context);
+
+/// "INT4", or "data type 77".
+std::string dataTypeName(int32_t dataType);
+
+/// The number of bytes that an element takes in files and in memory.
+inline int64_t elementBytes(mlir::Type type) {
+  return (type.getIntOrFloatBitWidth() + 7) / 8;
+}
+
+/// The number of elements of `shape`, or nothing where a size is negative or
+/// the tensor is beyond what any machine holds.
+std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
+
+/// Bytes and what keeps them alive.
+struct Bytes {
+  llvm::ArrayRef<char> data;
+  std::shared_ptr<const void> owner;
+};
+
+/// A tensor of these bytes: at most 1 KiB of them are copied, more become a
+/// resource named `name`. Bools are a byte each.
+mlir::ElementsAttr makeElements(mlir::RankedTensorType type, Bytes bytes,
+                                llvm::StringRef name);
+
+/// Reads tensors of one model, whose weights may lie in files beside it.
+class TensorReader {
+public:
+  TensorReader(std::shared_ptr<const void> owner, llvm::StringRef modelPath,
+               std::optional<uint64_t> randomSeed, mlir::MLIRContext &context)
+      : owner(std::move(owner)), modelPath(modelPath), randomSeed(randomSeed),
+        context(context) {}
+
+  /// The value of a tensor, or null after an error at `loc`.
+  mlir::ElementsAttr read(const ::onnx::TensorProto &tensor,
+                          mlir::Location loc);
+
+  /// The value in an .npy file or a file with a TensorProto.
+  mlir::ElementsAttr readFile(llvm::StringRef file, llvm::StringRef name,
+                              mlir::Location loc);
+
+private:
+  std::optional<Bytes> external(const ::onnx::TensorProto &tensor, int64_t size,
+                                mlir::Type element, mlir::Location loc);
+  Bytes random(const ::onnx::TensorProto &tensor, int64_t count,
+               mlir::Type element);
+
+  /// A mapped file of weights; null if it is missing.
+  std::shared_ptr<llvm::MemoryBuffer> open(llvm::StringRef location,
+                                           mlir::Location loc);
+
+  std::shared_ptr<const void> owner;
+  std::string modelPath;
+  std::optional<uint64_t> randomSeed;
+  mlir::MLIRContext &context;
+  llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files;
+};
+
+/// Reads an .npy file's header and data, or reports what is wrong with it.
+mlir::ElementsAttr readNumpy(std::shared_ptr<llvm::MemoryBuffer> file,
+                             llvm::StringRef name, mlir::Location loc);
+
+} // namespace frit::importer
+
+#endif // FRIT_COMPILER_IMPORT_ONNX_TENSORS_H

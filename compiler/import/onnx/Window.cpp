@@ -1,0 +1,177 @@
+//===- Window.cpp - Pooling
+//---------------------------------------------------===//
+
+#include "compiler/import/onnx/Window.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// An attribute with `count` entries between `least` and 2^31.
+static SmallVector<int64_t> entries(Node &node, StringRef name, size_t count,
+                                    int64_t least) {
+  constexpr int64_t most = int64_t(1) << 31;
+  SmallVector<int64_t> fallback(count, least);
+  SmallVector<int64_t> values = node.integers(name).value_or(fallback);
+  if (values.size() != count)
+    node.error() << "attribute '" << name << "' has " << values.size()
+                 << " entries instead of " << count;
+  else if (llvm::any_of(values,
+                        [&](int64_t v) { return v < least || v > most; }))
+    node.error() << "attribute '" << name << "' has an entry below " << least;
+  else
+    return values;
+  return fallback;
+}
+
+std::optional<Window> frit::importer::readWindow(Node &node, Value x,
+                                                 ArrayRef<int64_t> size) {
+  size_t rank = size.size();
+  ArrayRef<int64_t> input = nn::shapeOf(x).drop_front(2);
+  Window w;
+  w.size.assign(size.begin(), size.end());
+  w.strides = entries(node, "strides", rank, 1);
+  w.dilations = entries(node, "dilations", rank, 1);
+  w.pads = entries(node, "pads", 2 * rank, 0);
+  StringRef mode = node.string("auto_pad", "NOTSET");
+  bool sameUpper = mode == "SAME_UPPER", sameLower = mode == "SAME_LOWER";
+  bool roundUp = node.integer("ceil_mode", 0);
+  if (mode == "VALID" || sameUpper || sameLower)
+    w.pads.assign(2 * rank, 0);
+  else if (mode != "NOTSET" && !mode.empty())
+    node.error() << "auto_pad '" << mode << "' is not supported";
+  if (node.failed)
+    return std::nullopt;
+
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t reach = (size[d] - 1) * w.dilations[d] + 1;
+    int64_t stride = w.strides[d];
+    if (sameUpper || sameLower) {
+      int64_t count = llvm::divideCeil(input[d], stride);
+      int64_t pad =
+          std::max<int64_t>((count - 1) * stride + reach - input[d], 0);
+      w.pads[d] = sameUpper ? pad / 2 : pad - pad / 2;
+      w.pads[d + rank] = pad - w.pads[d];
+      w.shape.push_back(count);
+      continue;
+    }
+    int64_t free = input[d] + w.pads[d] + w.pads[d + rank] - reach;
+    if (free < 0) {
+      node.error() << "a window of " << nn::shapeText(size)
+                   << " does not fit into "
+                   << nn::shapeText(nn::shapeOf(x).drop_front(2));
+      return std::nullopt;
+    }
+    int64_t count = free / stride + 1;
+    // With ceil_mode the last window may stick out, but must start inside.
+    if (roundUp && free % stride && count * stride < input[d] + w.pads[d])
+      ++count;
+    w.shape.push_back(count);
+  }
+  return w;
+}
+
+/// The node's input if it is n×c×spatial.
+static Value image(Node &node) {
+  Value x = node.input(0);
+  if (!x || rankOf(x) >= 3)
+    return x;
+  node.error() << "needs batch, channels and spatial dimensions, but has "
+               << nn::shapeText(nn::shapeOf(x));
+  return {};
+}
+
+static std::optional<Window> poolWindow(Node &node, Value x) {
+  auto size = entries(node, "kernel_shape", rankOf(x) - 2, 1);
+  if (node.failed)
+    return std::nullopt;
+  return readWindow(node, x, size);
+}
+
+static SmallVector<NamedAttribute> attributes(Node &node, const Window &w) {
+  return {node.named("window", w.size), node.named("strides", w.strides),
+          node.named("pads", w.pads), node.named("dilations", w.dilations),
+          node.named("shape", w.shape)};
+}
+
+static Results maxPool(Node &node) {
+  // It orders the indices, which are the second output.
+  node.ignore("storage_order");
+  Value x = image(node);
+  auto window = x ? poolWindow(node, x) : std::nullopt;
+  if (!window)
+    return {};
+  return {node.create<nn::MaxPoolOp>(x, attributes(node, *window))};
+}
+
+static Results averagePool(Node &node) {
+  Value x = image(node);
+  auto window = x ? poolWindow(node, x) : std::nullopt;
+  bool includePad = node.integer("count_include_pad", 0);
+  if (!window)
+    return {};
+  auto list = attributes(node, *window);
+  if (includePad)
+    list.push_back(node.named("include_pad", node.builder().getUnitAttr()));
+  return {node.create<nn::AvgPoolOp>(x, list)};
+}
+
+static Results globalAveragePool(Node &node) {
+  Value x = image(node);
+  if (!x)
+    return {};
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(2, rankOf(x)));
+  return {node.create<nn::ReduceMeanOp>(x, node.named("axes", axes))};
+}
+
+static Results globalMaxPool(Node &node) {
+  Value x = image(node);
+  if (!x)
+    return {};
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(2, rankOf(x)));
+  return {node.reduce(x, nn::Combiner::max, axes)};
+}
+
+/// x / (bias + alpha / size · Σ x²)^beta, the sum over `size` channels around:
+/// the mean of squares under a window over the channels, pads counted.
+static Results lrn(Node &node) {
+  Value x = image(node);
+  int64_t size = node.integer("size", 0);
+  double alpha = node.real("alpha", 1e-4), beta = node.real("beta", 0.75);
+  double bias = node.real("bias", 1);
+  if (!x)
+    return {};
+  auto shape = nn::shapeOf(x);
+  if (size < 1 || size > shape[1] * 2) {
+    node.error() << "a size of " << size << " does not fit " << shape[1]
+                 << " channels";
+    return {};
+  }
+  Value squares =
+      node.reshape(node.create<nn::MulOp>({x, x}),
+                   {shape[0], 1, shape[1], product(shape.drop_front(2))});
+  Window window{{size, 1},
+                {1, 1},
+                {(size - 1) / 2, 0, size / 2, 0},
+                {1, 1},
+                {shape[1], product(shape.drop_front(2))}};
+  auto list = attributes(node, window);
+  list.push_back(node.named("include_pad", node.builder().getUnitAttr()));
+  Value mean = node.reshape(node.create<nn::AvgPoolOp>(squares, list), shape);
+  Value base = node.create<nn::AddOp>(
+      {node.create<nn::MulOp>({mean, node.scalar(x, alpha)}),
+       node.scalar(x, bias)});
+  Value scale = node.create<nn::PowOp>({base, node.scalar(x, beta)});
+  return {node.create<nn::DivOp>({x, scale})};
+}
+
+ArrayRef<Hook> frit::importer::windowHooks() {
+  static constexpr Hook hooks[] = {
+      {"MaxPool", 1, 1, 1, maxPool},
+      {"AveragePool", 7, 1, 1, averagePool},
+      {"GlobalAveragePool", 1, 1, 1, globalAveragePool},
+      {"GlobalMaxPool", 1, 1, 1, globalMaxPool},
+      {"LRN", 1, 1, 1, lrn},
+  };
+  return hooks;
+}

@@ -1,0 +1,24 @@
+//===- Window.h - The windows of convolutions and pools
+//----------------------===//
+
+#ifndef FRIT_COMPILER_IMPORT_ONNX_WINDOW_H
+#define FRIT_COMPILER_IMPORT_ONNX_WINDOW_H
+
+#include "compiler/import/onnx/Node.h"
+
+namespace frit::importer {
+
+/// A window over the spatial dimensions, an entry per dimension; `pads` are the
+/// leading ones, then the trailing ones; `shape` is the result's.
+struct Window {
+  llvm::SmallVector<int64_t> size, strides, pads, dilations, shape;
+};
+
+/// Reads the attributes of a node whose input `x` the window slides over, with
+/// padding by `auto_pad` and the result's shape by `ceil_mode` worked out.
+std::optional<Window> readWindow(Node &node, mlir::Value x,
+                                 llvm::ArrayRef<int64_t> size);
+
+} // namespace frit::importer
+
+#endif // FRIT_COMPILER_IMPORT_ONNX_WINDOW_H
