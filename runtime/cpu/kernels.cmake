@@ -11,7 +11,9 @@ set(FRIT_CPU_SOURCES
   cpu/PaddedInput.cpp
   cpu/ThreadPool.cpp)
 
-set(kernel_options -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math)
+set(kernel_options -O2 -ftree-vectorize -fvect-cost-model=dynamic
+  -ffp-contract=fast -fno-math-errno -fno-trapping-math
+  -fno-asynchronous-unwind-tables)
 set_source_files_properties(cpu/MicroKernelSse2.cpp PROPERTIES
   COMPILE_OPTIONS "${kernel_options}")
 set_source_files_properties(cpu/MicroKernelAvx2.cpp PROPERTIES
