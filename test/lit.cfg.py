@@ -20,6 +20,7 @@ for name in ("HOME", "CUDA_HOME", "FRIT_NVRTC"):
 config.substitutions += [
     ("%python", config.python),
     ("%src", config.source_dir),
+    ("%lib", os.path.join(config.build_dir, "lib")),
     ("%models", os.path.join(config.test_source_root, "models")),
 ]
 
