@@ -75,9 +75,10 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
     return "";
   }
   // A vector that is only copied needs no second array.
-  std::string name = StringRef(value).drop_back(3).str();
-  if (!printer.isVectorLoad(node)) {
-    name = "out" + std::to_string(output);
+  std::string name = "out" + std::to_string(output);
+  if (printer.isVectorLoad(node)) {
+    name = StringRef(value).drop_back(3).str();
+  } else {
     printer.before(valueName(node->type) + " " + name + "[" +
                    Twine(graph.width) + "];");
     printer.line(name + "[v] = " + value + ";");

@@ -3,6 +3,7 @@
 #include "tools/frit-opt/Registration.h"
 
 #include "codegen/cuda/EmitModule.h"
+#include "compiler/planning/Passes.h"
 #include "compiler/transform/Passes.h"
 #include "dialects/nn/Lowering.h"
 #include "dialects/plan/Plan.h"
@@ -24,4 +25,5 @@ void frit::registerEverything(DialectRegistry &registry) {
 
   static const TestTarget target;
   registerTransformPasses(target);
+  planning::registerPlanningPasses();
 }

@@ -1,0 +1,95 @@
+// RUN: frit-opt %s -split-input-file --build-plan | FileCheck %s
+
+// Two fusions that print alike share a kernel; the returned one writes the
+// output; the reshape between them is a view.
+
+// CHECK: plan.program @plan_sm_90a "sm_90a"
+// CHECK-SAME: inputs = ["x"]
+// CHECK: plan.kernel @relu_0
+// CHECK-NOT: plan.kernel @relu_1
+// CHECK: plan.list @main
+// CHECK: %[[x:.*]] = plan.buffer input[0] : memref<8xf32>
+// CHECK: %[[y:.*]] = plan.buffer output[0] : memref<8xf32>
+// CHECK: %[[t:.*]] = plan.buffer arena : memref<8xf32>
+// CHECK: plan.launch @relu_0(%[[x]]) -> (%[[t]])
+// CHECK: %[[v:.*]] = plan.view %[[t]] : memref<8xf32> to memref<2x4xf32>
+// CHECK: plan.view %[[v]] : memref<2x4xf32> to memref<8xf32>
+// CHECK: plan.launch @relu_0(%{{.*}}) -> (%[[y]])
+func.func @main(%x: tensor<8xf32> {nn.name = "x"})
+    -> (tensor<8xf32> {nn.name = "y"}) {
+  %0 = nn.fusion(%x) schedule <skeleton = map> : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %r = nn.relu %a : (tensor<8xf32>) -> tensor<8xf32>
+    nn.yield %r : tensor<8xf32>
+  }
+  %1 = nn.reshape %0 {shape = array<i64: 2, 4>} : (tensor<8xf32>) -> tensor<2x4xf32>
+  %2 = nn.reshape %1 {shape = array<i64: 8>} : (tensor<2x4xf32>) -> tensor<8xf32>
+  %3 = nn.fusion(%2) schedule <skeleton = map> : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %r = nn.relu %a : (tensor<8xf32>) -> tensor<8xf32>
+    nn.yield %r : tensor<8xf32>
+  }
+  return %3 : tensor<8xf32>
+}
+
+// -----
+
+// A product for a library has a fallback called as the library is, whatever
+// the order of the fusion's inputs, and a workspace.
+
+// CHECK: plan.constant @w
+// CHECK: plan.kernel @matmul_add_0
+// CHECK: nn.fusion(%[[a:.*]], %[[b:.*]], %[[bias:.*]]) schedule
+// CHECK: plan.gemm fallback @matmul_add_0(%[[x:.*]], %[[w:.*]], %[[c:.*]]) -> (%{{.*}}) workspace(%{{.*}} : memref<33554432xi8>)
+// CHECK-SAME: batch = 1
+// CHECK-SAME: bias
+// CHECK-SAME: k = 4
+// CHECK-SAME: : memref<2x4xf32>, memref<4x8xf32>, memref<8xf32> -> memref<2x8xf32>
+func.func @main(%x: tensor<2x4xf32>, %bias: tensor<8xf32>) -> tensor<2x8xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<4x8xf32>
+  %0 = nn.fusion(%bias, %w, %x) schedule <skeleton = gemm, library = true> : (tensor<8xf32>, tensor<4x8xf32>, tensor<2x4xf32>) -> tensor<2x8xf32> {
+  ^bb0(%c: tensor<8xf32>, %b: tensor<4x8xf32>, %a: tensor<2x4xf32>):
+    %m = nn.matmul %a, %b : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+    %r = nn.add %m, %c : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
+    nn.yield %r : tensor<2x8xf32>
+  }
+  return %0 : tensor<2x8xf32>
+}
+
+// -----
+
+// Prepared values lie one after the other; an input that is returned is copied.
+
+// CHECK: plan.program
+// CHECK-SAME: prepared_bytes = 512
+// CHECK: plan.list @prepare
+// CHECK: plan.buffer prepared at 0 : memref<4xf32>
+// CHECK: plan.buffer prepared at 256 : memref<4xf32>
+// CHECK: plan.list @main
+// CHECK: %[[x:.*]] = plan.buffer input[0]
+// CHECK: plan.buffer prepared at 256 : memref<4xf32>
+// CHECK: %[[y:.*]] = plan.buffer output[0]
+// CHECK: plan.copy %[[x]] to %[[y]]
+func.func @prepare() -> (tensor<4xf32>, tensor<4xf32>) {
+  %w = nn.constant "w" dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %0 = nn.fusion(%w) schedule <skeleton = map> : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %r = nn.exp %a : (tensor<4xf32>) -> tensor<4xf32>
+    nn.yield %r : tensor<4xf32>
+  }
+  %1 = nn.fusion(%w) schedule <skeleton = map> : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %r = nn.log %a : (tensor<4xf32>) -> tensor<4xf32>
+    nn.yield %r : tensor<4xf32>
+  }
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+func.func @main(%x: tensor<4xf32>, %p: tensor<4xf32> {nn.prepared = 1 : i64})
+    -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = nn.fusion(%x, %p) schedule <skeleton = map> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+    %r = nn.add %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    nn.yield %r : tensor<4xf32>
+  }
+  return %x, %0 : tensor<4xf32>, tensor<4xf32>
+}
