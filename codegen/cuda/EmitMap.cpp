@@ -53,6 +53,7 @@ static std::string printBody(Graph &graph, ArrayRef<Node *> roots,
   printer.setArguments(lowered.inputElements());
   printer.nameDim(graph.lane, "i");
   printer.expect(roots);
+  printer.shareLoops(roots);
   printer.openLanes();
   std::string stores;
   for (auto [output, root] : llvm::zip(group.outputs, roots)) {
@@ -145,7 +146,7 @@ nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
         nodes, Graph::reachable(buildRoots(plain, lowered, group, 1), plain));
   bool loops = llvm::any_of(
       nodes, [](Node *node) { return node->kind == Node::Kind::loop; });
-  if (groups.size() != 1 || loops || count == 0)
+  if (groups.size() != 1 || count == 0)
     return get(nn::Skeleton::generic, 1, threadsFor(count));
 
   int64_t narrowest;
@@ -162,9 +163,10 @@ nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
              node->laneUse != LaneUse::scattered;
     });
     if (fits)
-      return get(nn::Skeleton::map, vector, threadsFor(count / vector));
+      return get(loops ? nn::Skeleton::generic : nn::Skeleton::map, vector,
+                 threadsFor(count / vector));
   }
-  bool contiguous = llvm::all_of(nodes, [&](Node *node) {
+  bool contiguous = !loops && llvm::all_of(nodes, [&](Node *node) {
     return node->kind != Node::Kind::load ||
            isa<AffineConstantExpr, AffineDimExpr>(node->index);
   });

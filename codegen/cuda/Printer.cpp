@@ -57,9 +57,12 @@ void Printer::closeLanes() {
   std::string body = popScope();
   if (body.empty())
     return;
-  line("#pragma unroll");
-  line("for (int v = 0; v < " + Twine(graph.width) + "; ++v) {\n" +
-       indented(body, 2) + "}");
+  line(laneLoop(body));
+}
+
+std::string Printer::laneLoop(StringRef body) const {
+  return "#pragma unroll\nfor (int v = 0; v < " + std::to_string(graph.width) +
+         "; ++v) {\n" + indented(body, 2) + "}";
 }
 
 std::string Printer::str(int indent) const {
@@ -162,8 +165,8 @@ Printer::Text Printer::compose(Node *node, size_t scope) {
 
 /// An index as an array's, where any integer type does, or as a number of the
 /// node's type: signed, so that comparisons and differences mean what they say.
-Printer::Text Printer::printIndex(const Node *node, bool asValue,
-                                  size_t scope) {
+Printer::Text Printer::printIndex(const Node *node, bool asValue, size_t scope,
+                                  bool firstLane) {
   bool onlyInt = false;
   auto leaf = [&](AffineExpr e, bool wide, bool isSigned) -> IndexText {
     if (isa<AffineSymbolExpr>(e)) {
@@ -178,7 +181,7 @@ Printer::Text Printer::printIndex(const Node *node, bool asValue,
     int precedence = kPrimary;
     bool isCounter = name.starts_with("k");
     if (e == graph.lane && graph.width > 1 && !scalarLanes &&
-        node->laneUse != LaneUse::uniform && scope > 0) {
+        node->laneUse != LaneUse::uniform && !firstLane) {
       name += " + v";
       precedence = kSum;
     }
@@ -206,17 +209,19 @@ Printer::Text Printer::printIndex(const Node *node, bool asValue,
 
 bool Printer::isVectorLoad(const Node *node) const {
   return node->kind == Node::Kind::load && graph.width > 1 && !scalarLanes &&
-         node->laneUse == LaneUse::contiguous && node->dependence == kLane;
+         node->laneUse == LaneUse::contiguous &&
+         scopeOf(node->dependence & ~kLane) < scopeOf(kLane);
 }
 
 Printer::Text Printer::vectorLoad(Node *node) {
-  // Its first lane's index, which is known before the loop over lanes.
-  std::string index = printIndex(node, /*asValue=*/false, 0).text;
+  size_t scope = scopeOf(node->dependence & ~kLane);
+  std::string index =
+      printIndex(node, /*asValue=*/false, scope, /*firstLane=*/true).text;
   std::string name = fresh("a");
-  append(0,
+  append(scope,
          valueName(node->type) + " " + name + "[" + Twine(graph.width) + "];");
-  append(0, "frit::loadVector(" + name + ", x" + Twine(node->argument) + " + " +
-                index + ");");
+  append(scope, "frit::loadVector(" + name + ", x" + Twine(node->argument) +
+                    " + " + index + ");");
   return {name + "[v]", kPrimary};
 }
 
@@ -274,9 +279,11 @@ Printer::Text Printer::composeOperation(Node *node, size_t scope) {
   return {text, form.precedence};
 }
 
-Printer::Text Printer::loop(Node *node, size_t scope) {
-  std::string first = atLeast(text(node->operands[0], scope), kTernary);
-  std::string name = fresh("r");
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+std::string Printer::loopHeads(Node *node) {
   std::string heads;
   int depth = 0;
   for (auto [counter, size] : node->counters) {
@@ -286,34 +293,82 @@ Printer::Text Printer::loop(Node *node, size_t scope) {
                           std::to_string(size) + "; ++" + k + ")",
                       2 * depth++);
   }
-  pushScope(node->loopBit);
-  size_t inner = scopes.size() - 1;
-  names[node->accumulator] = {name, kPrimary};
-  Node *step = node->operands[1];
-  bool isSum =
-      step->kind == Node::Kind::operation && step->form->precedence == kSum &&
-      StringRef(step->form->text).contains('+') && !names.contains(step);
-  if (isSum && llvm::is_contained(step->operands, node->accumulator)) {
-    Node *other = step->operands[step->operands[0] == node->accumulator];
-    std::string term = atLeast(text(other, inner), kTernary);
-    append(inner, name + " += " + term + ";");
-  } else {
-    // A long expression needs no name when it is all the loop does.
-    std::string next = (uses[step] <= 1 && step->kind == Node::Kind::operation
-                            ? compose(step, inner)
-                            : text(step, inner))
-                           .text;
-    append(inner, name + " = " + next + ";");
-  }
-  std::string body = popScope();
-  names.erase(node->accumulator);
-  bool isBlock = StringRef(body).count('\n') > 1;
-  heads.pop_back();
-  append(scope, valueName(node->type) + " " + name + " = " + first + ";");
-  std::string text =
-      heads + (isBlock ? " {\n" : "\n") + indented(body, 2 * depth);
+  return heads;
+}
+
+void Printer::appendLoop(size_t scope, StringRef heads, StringRef body) {
+  int depth = heads.count('\n');
+  bool isBlock = body.count('\n') > 1;
+  std::string text = heads.drop_back().str() + (isBlock ? " {\n" : "\n") +
+                     indented(body, 2 * depth);
   if (isBlock)
     text += indented("}", 2 * (depth - 1));
   append(scope, StringRef(text).rtrim('\n'));
+}
+
+/// The statement that takes a loop's accumulator one step further. A long
+/// expression needs no name when it is all the loop does.
+void Printer::step(Node *loop, StringRef accumulator) {
+  size_t inner = scopes.size() - 1;
+  auto expression = [&](Node *node) {
+    bool inlined = uses[node] <= 1 && node->kind == Node::Kind::operation &&
+                   !names.contains(node);
+    return (inlined ? compose(node, inner) : text(node, inner)).text;
+  };
+  Node *next = loop->operands[1];
+  bool isSum = next->kind == Node::Kind::operation &&
+               StringRef(next->form->text).contains(" + ") &&
+               llvm::is_contained(next->operands, loop->accumulator) &&
+               uses[next] <= 1 && next->type.getIntOrFloatBitWidth() >= 32;
+  if (isSum) {
+    Node *other = next->operands[next->operands[0] == loop->accumulator];
+    std::string term = expression(other);
+    line(accumulator + " += " + term + ";");
+  } else {
+    std::string value = expression(next);
+    line(accumulator + " = " + value + ";");
+  }
+}
+
+Printer::Text Printer::loop(Node *node, size_t scope) {
+  std::string first = atLeast(text(node->operands[0], scope), kTernary);
+  std::string name = fresh("r"), heads = loopHeads(node);
+  pushScope(node->loopBit);
+  names[node->accumulator] = {name, kPrimary};
+  step(node, name);
+  std::string body = popScope();
+  names.erase(node->accumulator);
+  append(scope, valueName(node->type) + " " + name + " = " + first + ";");
+  appendLoop(scope, heads, body);
   return {name, kPrimary};
+}
+
+void Printer::shareLoops(ArrayRef<Node *> roots) {
+  if (graph.width == 1)
+    return;
+  for (Node *node : Graph::reachable(roots, graph)) {
+    // Those inside another loop are printed with it.
+    if (node->kind != Node::Kind::loop || node->dependence != kLane)
+      continue;
+    std::string name = fresh("r"), heads = loopHeads(node);
+    std::string element = name + "[v]";
+    pushScope(kLane);
+    std::string first = value(node->operands[0]);
+    line(element + " = " + first + ";");
+    std::string initial = popScope();
+
+    pushScope(node->loopBit);
+    pushScope(kLane);
+    names[node->accumulator] = {element, kPrimary};
+    step(node, element);
+    std::string lanes = popScope();
+    line(laneLoop(lanes));
+    std::string body = popScope();
+    names.erase(node->accumulator);
+    append(0, valueName(node->type) + " " + name + "[" + Twine(graph.width) +
+                  "];");
+    append(0, laneLoop(initial));
+    appendLoop(0, heads, body);
+    names[node] = {element, kPrimary};
+  }
 }

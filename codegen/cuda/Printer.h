@@ -39,7 +39,12 @@ public:
   /// Announces what will be printed, so that uses can be counted.
   void expect(llvm::ArrayRef<Node *> roots);
 
-  /// Opens the loop over lanes; `closeLanes` returns nothing but appends it.
+  /// Prints the loops that change along the lanes as one loop each, with an
+  /// accumulator per lane and vector loads inside; to be called before
+  /// `openLanes`. What is left to it has a loop of its own in every lane.
+  void shareLoops(llvm::ArrayRef<Node *> roots);
+
+  /// Opens the loop over lanes; `closeLanes` appends it.
   void openLanes();
   void closeLanes();
 
@@ -52,7 +57,8 @@ public:
   /// All statements, indented by `indent` spaces.
   std::string str(int indent) const;
 
-  /// Whether the node is loaded as a vector before the loop over lanes.
+  /// Whether the node is loaded as a vector before the loop over lanes that is
+  /// open.
   bool isVectorLoad(const Node *node) const;
 
 private:
@@ -73,7 +79,13 @@ private:
   Text text(Node *node, size_t user);
   Text compose(Node *node, size_t scope);
   Text composeOperation(Node *node, size_t scope);
-  Text printIndex(const Node *node, bool asValue, size_t scope);
+  Text printIndex(const Node *node, bool asValue, size_t scope,
+                  bool firstLane = false);
+  std::string laneLoop(llvm::StringRef body) const;
+  /// The heads of a loop's counters, one under another.
+  std::string loopHeads(Node *node);
+  void appendLoop(size_t scope, llvm::StringRef heads, llvm::StringRef body);
+  void step(Node *loop, llvm::StringRef accumulator);
   Text vectorLoad(Node *node);
   Text loop(Node *node, size_t scope);
   std::string fresh(llvm::StringRef prefix);

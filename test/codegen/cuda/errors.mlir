@@ -1,0 +1,11 @@
+// RUN: not frit-opt %s --print-cuda -o /dev/null 2>&1 | FileCheck %s
+func.func @errors(%x: tensor<4xf32>) {
+  // CHECK: error: has no CUDA kernel: a constant that is not one repeated value (skeleton map)
+  %0 = nn.fusion(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %c = nn.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+    %1 = nn.add %a, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    nn.yield %1 : tensor<4xf32>
+  }
+  return
+}

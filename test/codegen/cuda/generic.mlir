@@ -1,0 +1,81 @@
+// RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
+// RUN: frit-opt %s --print-cuda=remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+func.func @generic(%x: tensor<8x3x15x15xf32>, %y: tensor<2x5x6xf64>,
+                   %u: tensor<3x4xf16>, %v: tensor<3x5xf16>,
+                   %m: tensor<2x1x4x3xf32>, %n: tensor<1x5x3x2xf32>,
+                   %i: tensor<6x4xui8>, %p: tensor<64x112x112x64xf16>) {
+  // A window is two loops; the clamped index is in bounds, its use conditional.
+  %0 = nn.fusion(%x) : (tensor<8x3x15x15xf32>) -> tensor<8x3x8x8xf32> {
+  ^bb0(%a: tensor<8x3x15x15xf32>):
+    %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 8, 8>} : (tensor<8x3x15x15xf32>) -> tensor<8x3x8x8xf32>
+    nn.yield %1 : tensor<8x3x8x8xf32>
+  }
+  // A reduction of a middle dimension has a loop in double.
+  %2 = nn.fusion(%y) : (tensor<2x5x6xf64>) -> tensor<2x1x6xf64> {
+  ^bb0(%a: tensor<2x5x6xf64>):
+    %1 = nn.reduce %a {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<2x5x6xf64>) -> tensor<2x1x6xf64>
+    nn.yield %1 : tensor<2x1x6xf64>
+  }
+  // A concat along the innermost dimension chooses by index.
+  %3 = nn.fusion(%u, %v) : (tensor<3x4xf16>, tensor<3x5xf16>) -> tensor<3x9xf16> {
+  ^bb0(%a: tensor<3x4xf16>, %b: tensor<3x5xf16>):
+    %1 = nn.concat %a, %b {axis = 1 : si64} : (tensor<3x4xf16>, tensor<3x5xf16>) -> tensor<3x9xf16>
+    nn.yield %1 : tensor<3x9xf16>
+  }
+  // Batch dimensions that broadcast in part have no strides.
+  %4 = nn.fusion(%m, %n) : (tensor<2x1x4x3xf32>, tensor<1x5x3x2xf32>) -> tensor<2x5x4x2xf32> {
+  ^bb0(%a: tensor<2x1x4x3xf32>, %b: tensor<1x5x3x2xf32>):
+    %1 = nn.matmul %a, %b : (tensor<2x1x4x3xf32>, tensor<1x5x3x2xf32>) -> tensor<2x5x4x2xf32>
+    nn.yield %1 : tensor<2x5x4x2xf32>
+  }
+  // Outputs of two sizes are two maps of one kernel; u8 divides unsigned.
+  %7:2 = nn.fusion(%i) : (tensor<6x4xui8>) -> (tensor<6x4xui8>, tensor<6x1xui8>) {
+  ^bb0(%a: tensor<6x4xui8>):
+    %1 = nn.slice %a {starts = array<i64: 0, 1>, sizes = array<i64: 6, 1>, steps = array<i64: 1, 1>} : (tensor<6x4xui8>) -> tensor<6x1xui8>
+    %8 = nn.div %a, %1 : (tensor<6x4xui8>, tensor<6x1xui8>) -> tensor<6x4xui8>
+    nn.yield %8, %1 : tensor<6x4xui8>, tensor<6x1xui8>
+  }
+  // Channels last, a window's loads are vectors and accumulators one per lane.
+  %9 = nn.fusion(%p) : (tensor<64x112x112x64xf16>) -> tensor<64x56x56x64xf16> {
+  ^bb0(%a: tensor<64x112x112x64xf16>):
+    %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 56, 56>, channels_last} : (tensor<64x112x112x64xf16>) -> tensor<64x56x56x64xf16>
+    nn.yield %1 : tensor<64x56x56x64xf16>
+  }
+  return
+}
+
+// REMARK: remark: runs as a generic kernel: a reduction is not over the last dimensions [-Rpass-missed=schedule]
+// REMARK: remark: runs as a generic kernel: its batch dimensions broadcast in part
+
+// CHECK-LABEL: struct k0_body {
+// CHECK: float r0 = -INFINITY;
+// CHECK-NEXT: for (int k0 = 0; k0 < 3; ++k0)
+// CHECK-NEXT: for (int k1 = 0; k1 < 3; ++k1) {
+// CHECK: = int(i / 8 % 8) * 2 + k0 - 1;
+// CHECK: r0 = frit::maximum(r0,
+// CHECK: y0[i] = r0;
+
+// CHECK-LABEL: struct k1_body {
+// CHECK: double r0 = 0.0;
+// CHECK-NEXT: for (int k0 = 0; k0 < 5; ++k0)
+// CHECK-NEXT: r0 += x0[i / 6 * 30 + k0 * 6 + i % 6];
+
+// CHECK-LABEL: struct k2_body {
+// CHECK: v0 < 4 ? frit::load(x0[i / 9 * 4 + frit::minimum<int>(v0, 3)]) : frit::load(x1[i / 9 * 5 + frit::maximum<int>(int(i % 9) - 4, 0)])
+
+// CHECK-LABEL: struct k3_body {
+// CHECK: x0[i / 40 * 12 + i / 2 % 4 * 3 + k0] * x1[i / 8 % 5 * 6 + k0 * 2 + i % 2]
+
+// CHECK-LABEL: struct k4_body0 {
+// CHECK: uint8_t(x0[i]) / uint8_t(
+// CHECK-LABEL: struct k4_body1 {
+// CHECK: y1[i] = x0[i * 4 + 1];
+// CHECK: frit::map<1>(k4_body0{x0, y0, y1}, 24u);
+// CHECK-NEXT: frit::map<1>(k4_body1{x0, y0, y1}, 6u);
+
+// CHECK-LABEL: struct k5_body {
+// CHECK: float r0[8];
+// CHECK: for (int k1 = 0; k1 < 3; ++k1) {
+// CHECK: frit::loadVector(a0, x0 +
+// CHECK: r0[v] = frit::maximum(r0[v],

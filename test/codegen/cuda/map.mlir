@@ -1,0 +1,77 @@
+// RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
+
+// Elementwise fusions: contiguous operands are vectors, broadcast ones are read
+// once or along the row, and everything is computed in registers.
+func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
+               %scale: tensor<4x1024x1xf16>, %odd: tensor<7x3xf32>,
+               %other: tensor<7x1xf32>, %i: tensor<1x9xi8>,
+               %w: tensor<3000x768xf16>, %ids: tensor<4x1024xi64>) {
+  %0 = nn.fusion(%x, %bias, %scale) : (tensor<4x1024x768xf16>, tensor<768xf16>, tensor<4x1024x1xf16>) -> tensor<4x1024x768xf16> {
+  ^bb0(%a: tensor<4x1024x768xf16>, %b: tensor<768xf16>, %c: tensor<4x1024x1xf16>):
+    %1 = nn.add %a, %b : (tensor<4x1024x768xf16>, tensor<768xf16>) -> tensor<4x1024x768xf16>
+    %2 = nn.gelu %1 : (tensor<4x1024x768xf16>) -> tensor<4x1024x768xf16>
+    %3 = nn.mul %2, %c : (tensor<4x1024x768xf16>, tensor<4x1024x1xf16>) -> tensor<4x1024x768xf16>
+    nn.yield %3 : tensor<4x1024x768xf16>
+  }
+  // Two outputs; nothing here divides by a vector's width.
+  %4:2 = nn.fusion(%odd, %other) : (tensor<7x3xf32>, tensor<7x1xf32>) -> (tensor<7x3xf32>, tensor<7x3xi1>) {
+  ^bb0(%a: tensor<7x3xf32>, %b: tensor<7x1xf32>):
+    %1 = nn.sub %a, %b : (tensor<7x3xf32>, tensor<7x1xf32>) -> tensor<7x3xf32>
+    %c = nn.constant dense<0x7F800000> : tensor<f32>
+    %2 = nn.less %1, %c : (tensor<7x3xf32>, tensor<f32>) -> tensor<7x3xi1>
+    nn.yield %1, %2 : tensor<7x3xf32>, tensor<7x3xi1>
+  }
+  // Small integers wrap around in their own type.
+  %5 = nn.fusion(%i) : (tensor<1x9xi8>) -> tensor<1x9xi8> {
+  ^bb0(%a: tensor<1x9xi8>):
+    %1 = nn.add %a, %a : (tensor<1x9xi8>, tensor<1x9xi8>) -> tensor<1x9xi8>
+    %2 = nn.mul %1, %a : (tensor<1x9xi8>, tensor<1x9xi8>) -> tensor<1x9xi8>
+    nn.yield %2 : tensor<1x9xi8>
+  }
+  // An embedding: the row is the same for a whole vector.
+  %6 = nn.fusion(%w, %ids) : (tensor<3000x768xf16>, tensor<4x1024xi64>) -> tensor<4x1024x768xf16> {
+  ^bb0(%a: tensor<3000x768xf16>, %b: tensor<4x1024xi64>):
+    %1 = nn.gather %a, %b : (tensor<3000x768xf16>, tensor<4x1024xi64>) -> tensor<4x1024x768xf16>
+    nn.yield %1 : tensor<4x1024x768xf16>
+  }
+  return
+}
+
+// CHECK: // k0 #nn.schedule<skeleton = map, vector = 8> grid 1536x1x1 block 256
+// CHECK: // k1 #nn.schedule<skeleton = generic, threads = 64>
+// CHECK: #include "frit/map.cuh"
+// CHECK-NOT: #include
+
+// CHECK-LABEL: struct k0_body {
+// CHECK-NEXT: const frit::f16 *x0;
+// CHECK-NEXT: const frit::f16 *x1;
+// CHECK-NEXT: const frit::f16 *x2;
+// CHECK-NEXT: frit::f16 *y0;
+// CHECK: __device__ void operator()(unsigned i) const {
+// CHECK-NEXT: float a0[8];
+// CHECK-NEXT: frit::loadVector(a0, x0 + i);
+// CHECK-NEXT: float a1[8];
+// CHECK-NEXT: frit::loadVector(a1, x1 + i % 768);
+// CHECK-NEXT: float [[ROW:v[0-9]+]] = frit::load(x2[i / 768]);
+// CHECK: for (int v = 0; v < 8; ++v) {
+// CHECK-NEXT: float [[SUM:v[0-9]+]] = a0[v] + a1[v];
+// CHECK-NEXT: out0[v] = 0.5f * [[SUM]] * (1.0f + frit::erf([[SUM]] * 0.70710677f)) * [[ROW]];
+// CHECK: frit::storeVector(y0 + i, out0);
+// CHECK: extern "C" __global__ void __launch_bounds__(256)
+// CHECK-NEXT: k0(const frit::f16 *x0, const frit::f16 *x1, const frit::f16 *x2, frit::f16 *y0) {
+// CHECK-NEXT: frit::map<8>(k0_body{x0, x1, x2, y0}, 3145728u);
+
+// CHECK-LABEL: struct k1_body {
+// CHECK: frit::boolean *y1;
+// CHECK: float [[DIFFERENCE:v[0-9]+]] = x0[i] - x1[i / 3];
+// CHECK-NEXT: y0[i] = [[DIFFERENCE]];
+// CHECK-NEXT: frit::store(y1[i], [[DIFFERENCE]] < INFINITY);
+
+// CHECK-LABEL: struct k2_body {
+// CHECK: y0[i] = int8_t(int8_t(v0 + v0) * v0);
+
+// CHECK-LABEL: struct k3_body {
+// CHECK: int64_t v0 = x1[i / 768];
+// CHECK-NEXT: int v1 = frit::minimum<int64_t>(frit::maximum<int64_t>(v0 < 0 ? v0 + 3000 : v0, 0), 2999);
+// CHECK: frit::loadVector(a0, x0 + i % 768 + v1 * 768);
+// CHECK-NEXT: frit::storeVector(y0 + i, a0);

@@ -1,0 +1,83 @@
+// RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
+
+func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
+               %x: tensor<512x768xf32>, %r: tensor<512x768xf32>,
+               %g: tensor<768xf32>, %v: tensor<5x50304xbf16>) {
+  %0 = nn.fusion(%s, %m) : (tensor<4x12x128x128xf16>, tensor<4x1x1x128xf16>) -> tensor<4x12x128x128xf16> {
+  ^bb0(%a: tensor<4x12x128x128xf16>, %b: tensor<4x1x1x128xf16>):
+    %c = nn.constant dense<0.125> : tensor<f16>
+    %1 = nn.mul %a, %c : (tensor<4x12x128x128xf16>, tensor<f16>) -> tensor<4x12x128x128xf16>
+    %2 = nn.add %1, %b : (tensor<4x12x128x128xf16>, tensor<4x1x1x128xf16>) -> tensor<4x12x128x128xf16>
+    %3 = nn.reduce %2 {kind = #nn<combiner max>, axes = array<i64: 3>} : (tensor<4x12x128x128xf16>) -> tensor<4x12x128x1xf16>
+    %4 = nn.sub %2, %3 : (tensor<4x12x128x128xf16>, tensor<4x12x128x1xf16>) -> tensor<4x12x128x128xf16>
+    %5 = nn.exp %4 : (tensor<4x12x128x128xf16>) -> tensor<4x12x128x128xf16>
+    %6 = nn.reduce %5 {kind = #nn<combiner sum>, axes = array<i64: 3>} : (tensor<4x12x128x128xf16>) -> tensor<4x12x128x1xf16>
+    %7 = nn.div %5, %6 : (tensor<4x12x128x128xf16>, tensor<4x12x128x1xf16>) -> tensor<4x12x128x128xf16>
+    nn.yield %7 : tensor<4x12x128x128xf16>
+  }
+  // The sum is an output too, the mean one with an element per row.
+  %8:3 = nn.fusion(%x, %r, %g) : (tensor<512x768xf32>, tensor<512x768xf32>, tensor<768xf32>) -> (tensor<512x768xf32>, tensor<512x768xf32>, tensor<512x1xf32>) {
+  ^bb0(%a: tensor<512x768xf32>, %b: tensor<512x768xf32>, %c: tensor<768xf32>):
+    %n = nn.constant dense<0.00130208337> : tensor<f32>
+    %e = nn.constant dense<1.0e-5> : tensor<f32>
+    %1 = nn.add %a, %b : (tensor<512x768xf32>, tensor<512x768xf32>) -> tensor<512x768xf32>
+    %2 = nn.reduce %1 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<512x768xf32>) -> tensor<512x1xf32>
+    %3 = nn.mul %2, %n : (tensor<512x1xf32>, tensor<f32>) -> tensor<512x1xf32>
+    %4 = nn.sub %1, %3 : (tensor<512x768xf32>, tensor<512x1xf32>) -> tensor<512x768xf32>
+    %5 = nn.mul %4, %4 : (tensor<512x768xf32>, tensor<512x768xf32>) -> tensor<512x768xf32>
+    %6 = nn.reduce %5 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<512x768xf32>) -> tensor<512x1xf32>
+    %7 = nn.mul %6, %n : (tensor<512x1xf32>, tensor<f32>) -> tensor<512x1xf32>
+    %9 = nn.add %7, %e : (tensor<512x1xf32>, tensor<f32>) -> tensor<512x1xf32>
+    %10 = nn.rsqrt %9 : (tensor<512x1xf32>) -> tensor<512x1xf32>
+    %11 = nn.mul %4, %10 : (tensor<512x768xf32>, tensor<512x1xf32>) -> tensor<512x768xf32>
+    %12 = nn.mul %11, %c : (tensor<512x768xf32>, tensor<768xf32>) -> tensor<512x768xf32>
+    nn.yield %12, %1, %3 : tensor<512x768xf32>, tensor<512x768xf32>, tensor<512x1xf32>
+  }
+  // Too long to keep: every pass reads it again.
+  %13 = nn.fusion(%v) : (tensor<5x50304xbf16>) -> tensor<5x1xbf16> {
+  ^bb0(%a: tensor<5x50304xbf16>):
+    %1 = nn.reduce %a {kind = #nn<combiner min>, axes = array<i64: 1>} : (tensor<5x50304xbf16>) -> tensor<5x1xbf16>
+    nn.yield %1 : tensor<5x1xbf16>
+  }
+  return
+}
+
+// CHECK: // k0 #nn.schedule<skeleton = row, vector = 8, threads = 128, perThread = 8> grid 768x1x1 block 128
+// CHECK: // k1 #nn.schedule<skeleton = row, vector = 4, threads = 192, perThread = 4> grid 512x1x1 block 192
+
+// What the maximum needs is kept; the mask is read through the row's batch.
+// CHECK-LABEL: struct k0_body {
+// CHECK: struct Element {
+// CHECK-NEXT: float a0;
+// CHECK-NEXT: };
+// CHECK-NEXT: static constexpr int kReductions = 2;
+// CHECK: void load(Element (&e)[8], unsigned row, unsigned col) const {
+// CHECK: frit::loadVector(a1, x1 + row / 1536 * 128 + col);
+// CHECK: e[v].a0 = a0[v] * 0.125f + a1[v];
+// CHECK: float term(
+// CHECK-NEXT: if constexpr (R == 0) {
+// CHECK-NEXT: return e.a0;
+// CHECK-NEXT: } else {
+// CHECK-NEXT: return frit::exp(e.a0 - r[0]);
+// CHECK: return R == 0 ? -INFINITY : 0.0f;
+// CHECK: return R == 0 ? frit::maximum(x, y) : x + y;
+// CHECK: out0[v] = frit::exp(e[v].a0 - r[0]) / r[1];
+// CHECK: frit::storeVector(y0 + row * 128 + col, out0);
+// CHECK: frit::row<k0_body, 16, 8, 8>({x0, x1, y0}, 6144, 128);
+
+// The scale is read only when storing, the row's numbers outside of the loop.
+// CHECK-LABEL: struct k1_body {
+// CHECK: e[v].a0 = a0[v] + a1[v];
+// CHECK: float v0 = e.a0 - r[0] * 0.0013020834f;
+// CHECK-NEXT: return v0 * v0;
+// CHECK: void store(
+// CHECK-NEXT: float [[MEAN:v[0-9]+]] = r[0] * 0.0013020834f;
+// CHECK-NEXT: float [[FACTOR:v[0-9]+]] = frit::rsqrt(r[1] * 0.0013020834f + 1e-05f);
+// CHECK-NEXT: float a0[4];
+// CHECK-NEXT: frit::loadVector(a0, x2 + col);
+// CHECK: out0[v] = (e[v].a0 - [[MEAN]]) * [[FACTOR]] * a0[v];
+// CHECK-NEXT: out1[v] = e[v].a0;
+// CHECK: void finish(
+// CHECK-NEXT: frit::store(y2[row], r[0] * 0.0013020834f);
+
+// CHECK: frit::row<k2_body, 1024, 8, 8>({x0, y0}, 5, 50304);
