@@ -213,6 +213,8 @@ __device__ inline void multiplyTileMma(int depth, const CopyA &copyA,
   constexpr int warpM = TileM / 2, warpN = TileN / 4;
   constexpr int countM = warpM / 16, countN = warpN / 8;
   static_assert(countM > 0 && countN % 2 == 0);
+  static_assert(TileA::kPieces % kThreads == 0 &&
+                TileB::kPieces % kThreads == 0);
   __shared__ TileA tilesA[Stages];
   __shared__ TileB tilesB[Stages];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -224,12 +226,16 @@ __device__ inline void multiplyTileMma(int depth, const CopyA &copyA,
     if (step < steps) {
       TileA &a = tilesA[step % Stages];
       TileB &b = tilesB[step % Stages];
-      for (int i = threadIdx.x; i < TileA::kPieces; i += kThreads) {
-        int m = TileA::rowOf(i), k = TileA::stepOf(i);
+#pragma unroll
+      for (int i = 0; i < TileA::kPieces / kThreads; ++i) {
+        int piece = i * kThreads + threadIdx.x;
+        int m = TileA::rowOf(piece), k = TileA::stepOf(piece);
         copyA(a.at(m, k), m, step * kDepth + k);
       }
-      for (int i = threadIdx.x; i < TileB::kPieces; i += kThreads) {
-        int n = TileB::rowOf(i), k = TileB::stepOf(i);
+#pragma unroll
+      for (int i = 0; i < TileB::kPieces / kThreads; ++i) {
+        int piece = i * kThreads + threadIdx.x;
+        int n = TileB::rowOf(piece), k = TileB::stepOf(piece);
         copyB(b.at(n, k), n, step * kDepth + k);
       }
     }
