@@ -32,9 +32,9 @@ inline size_t bytesOf(DType type) {
 }
 
 /// Numbers as stored, with a guard behind them that nothing may write.
-class Tensor {
+class Numbers {
 public:
-  Tensor(DType type, int64_t count) : type(type), count(count) {
+  Numbers(DType type, int64_t count) : type(type), count(count) {
     bytes.assign(count * bytesOf(type) + kGuard, std::byte(0xa5));
   }
   void *data() { return bytes.data(); }
@@ -92,7 +92,7 @@ public:
     return std::all_of(bytes.end() - kGuard, bytes.end(),
                        [](std::byte b) { return b == std::byte(0xa5); });
   }
-  bool operator==(const Tensor &other) const { return bytes == other.bytes; }
+  bool operator==(const Numbers &other) const { return bytes == other.bytes; }
 
   DType type;
   int64_t count;

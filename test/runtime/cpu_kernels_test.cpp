@@ -60,10 +60,10 @@ void testGemm(Gemm g, std::vector<Isa> isas, int64_t gap = 0) {
   g.strideA = std::max<int64_t>(g.strideA, 0); // -1 asks for a broadcast
   g.strideB = std::max<int64_t>(g.strideB, 0);
   g.strideD = g.m * g.ldd;
-  Tensor a(g.typeA, (g.batch - 1) * g.strideA + rowsA * g.lda);
-  Tensor b(g.typeB, (g.batch - 1) * g.strideB + rowsB * g.ldb);
-  Tensor bias(g.typeD, g.n), residual(g.typeD, g.batch * g.strideD);
-  for (Tensor *tensor : {&a, &b, &bias, &residual})
+  Numbers a(g.typeA, (g.batch - 1) * g.strideA + rowsA * g.lda);
+  Numbers b(g.typeB, (g.batch - 1) * g.strideB + rowsB * g.ldb);
+  Numbers bias(g.typeD, g.n), residual(g.typeD, g.batch * g.strideD);
+  for (Numbers *tensor : {&a, &b, &bias, &residual})
     tensor->randomise(engine);
 
   std::vector<double> expected, magnitudes;
@@ -84,10 +84,10 @@ void testGemm(Gemm g, std::vector<Isa> isas, int64_t gap = 0) {
   }
 
   for (Isa isa : isas) {
-    std::vector<Tensor> results;
+    std::vector<Numbers> results;
     for (unsigned threads : {1, 2, 5}) {
       ThreadPool pool(threads, isa);
-      Tensor &d = results.emplace_back(g.typeD, g.batch * g.strideD);
+      Numbers &d = results.emplace_back(g.typeD, g.batch * g.strideD);
       std::vector<void *> arguments = {a.data(), b.data()};
       if (g.hasBias)
         arguments.push_back(bias.data());
@@ -133,10 +133,10 @@ void testConv(Conv c, std::vector<Isa> isas) {
       1;
   std::mt19937 engine(c.c * 31 + c.h * 17 + c.k);
   const int64_t inside = c.c / c.groups;
-  Tensor x(c.type, c.n * c.c * c.h * c.w);
-  Tensor w(c.type, c.k * inside * c.r * c.s), bias(c.type, c.k);
-  Tensor residual(c.type, c.n * c.k * c.p * c.q);
-  for (Tensor *tensor : {&x, &w, &bias, &residual})
+  Numbers x(c.type, c.n * c.c * c.h * c.w);
+  Numbers w(c.type, c.k * inside * c.r * c.s), bias(c.type, c.k);
+  Numbers residual(c.type, c.n * c.k * c.p * c.q);
+  for (Numbers *tensor : {&x, &w, &bias, &residual})
     tensor->randomise(engine);
   auto at = [&](int64_t n, int64_t k, int64_t h, int64_t w, int64_t ks,
                 int64_t hs, int64_t ws) {
@@ -171,10 +171,10 @@ void testConv(Conv c, std::vector<Isa> isas) {
         }
 
   for (Isa isa : isas) {
-    std::vector<Tensor> results;
+    std::vector<Numbers> results;
     for (unsigned threads : {1, 3}) {
       ThreadPool pool(threads, isa);
-      Tensor &y = results.emplace_back(c.type, residual.count);
+      Numbers &y = results.emplace_back(c.type, residual.count);
       std::vector<void *> arguments = {x.data(), w.data()};
       if (c.hasBias)
         arguments.push_back(bias.data());
