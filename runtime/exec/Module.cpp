@@ -15,19 +15,17 @@ Status frit::stepFailed(const PlanView &plan, const artifact::Step &step,
                         Status status) {
   if (!status.failed())
     return status;
-  return std::move(status).within(
-      format("node '%s'", std::string(plan.text(step.node)).c_str()));
+  return std::move(status).within(plan.nodeOf(step));
 }
 
 Status frit::noKernel(const PlanView &plan, const artifact::Step &step) {
   const char *what =
       step.kind == artifact::StepKind::gemm ? "matrix product" : "convolution";
-  return Status(
-      FRIT_UNSUPPORTED,
-      format("node '%s': no library here takes this %s, and the model "
-             "has no kernel of its own for it; compile it with "
-             "-fno-cublas -fno-cudnn",
-             std::string(plan.text(step.node)).c_str(), what));
+  return Status(FRIT_UNSUPPORTED,
+                format("%s: no library here takes this %s, and the model has "
+                       "no kernel of its own for it; compile it with "
+                       "-fno-cublas -fno-cudnn",
+                       plan.nodeOf(step).c_str(), what));
 }
 
 frit_module::~frit_module() {

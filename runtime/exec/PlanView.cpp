@@ -30,6 +30,12 @@ unsigned frit::operandCount(const Conv &conv) {
   return 3 + (conv.hasBias ? 1 : 0) + (conv.hasResidual ? 1 : 0);
 }
 
+std::string PlanView::nodeOf(const Step &step) const {
+  std::string name(text(step.node));
+  // The compiler says what kind of node it is where it knows.
+  return name.starts_with("node '") ? name : "node '" + name + "'";
+}
+
 namespace frit {
 /// The checks, in an order in which each may rely on those before it.
 class PlanCheck {
@@ -297,8 +303,7 @@ Status PlanCheck::checkStep(const Target &target, const Step &step,
     return bad("a step is of no known kind");
   }
   if (problem)
-    return bad(format("the step of node '%s': %s",
-                      std::string(plan.text(step.node)).c_str(), problem));
+    return bad(format("%s: %s", plan.nodeOf(step).c_str(), problem));
   return Status();
 }
 

@@ -70,6 +70,9 @@ public:
     return table<artifact::Conv>(head->convs)[step.problem];
   }
 
+  /// The model's nodes that a step computes: "node 'x' (Conv, opset 13)".
+  std::string nodeOf(const artifact::Step &step) const;
+
 private:
   friend class PlanCheck;
 

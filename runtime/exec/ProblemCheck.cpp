@@ -20,16 +20,25 @@ static bool inRange(std::initializer_list<int64_t> values, int64_t low) {
   return true;
 }
 
+/// Whether the argument starts where an element may.
+static bool isAligned(const Buffer &buffer, DType type) {
+  return buffer.offset % elementBytes(type) == 0;
+}
+
 /// Whether `batch` matrices of `rows` by `columns` fit the argument.
 static bool matrixFits(const Buffer &buffer, DType type, int64_t rows,
                        int64_t columns, int64_t ld, int64_t batch,
                        int64_t stride) {
+  if (!isAligned(buffer, type))
+    return false;
   Wide elements = Wide(batch - 1) * stride + Wide(rows - 1) * ld + columns;
   return elements * Wide(elementBytes(type)) <= Wide(buffer.bytes);
 }
 
 static bool tensorFits(const Buffer &buffer, DType type, int64_t a, int64_t b,
                        int64_t c, int64_t d) {
+  if (!isAligned(buffer, type))
+    return false;
   // Two products of two stay within 80 bits; compare before the last one.
   Wide low = Wide(a) * b, high = Wide(c) * d, limit = Wide(buffer.bytes);
   if (low > limit || high > limit)
@@ -85,7 +94,7 @@ const char *frit::checkGemm(const Gemm &gemm,
                        gemm.batch, gemm.strideD);
   fits &= matrixFits(arguments[next], gemm.typeD, gemm.m, gemm.n, gemm.ldd,
                      gemm.batch, gemm.strideD);
-  return fits ? nullptr : "it reaches past an argument's end";
+  return fits ? nullptr : "an argument is misaligned or too small for it";
 }
 
 /// Whether `out` is what a window of `size` gives over the padded `in`.
@@ -127,5 +136,5 @@ const char *frit::checkConv(const Conv &conv,
   if (conv.hasResidual)
     fits &= tensorFits(arguments[next++], type, conv.n, conv.k, conv.p, conv.q);
   fits &= tensorFits(arguments[next], type, conv.n, conv.k, conv.p, conv.q);
-  return fits ? nullptr : "it reaches past an argument's end";
+  return fits ? nullptr : "an argument is misaligned or too small for it";
 }

@@ -324,6 +324,14 @@ int main(int argc, char **argv) {
   cubin = readFile(argv[1]);
   ptx = readFile(argv[2]);
   CHECK(!cubin.empty() && !ptx.empty());
+  Model probe = makeGpuTestModel(/*ptxOnly=*/false);
+  frit_module_options options = makeOptions(0);
+  frit_module *module = nullptr;
+  if (frit_module_open(probe.get(), &options, &module) == FRIT_NO_DEVICE) {
+    printf("skipped: %s\n", frit_last_error());
+    return 77;
+  }
+  frit_module_close(module);
   testModel(0, false, "cuBLASLt");
   testModel(FRIT_NO_CUDA_GRAPH, false, "cuBLASLt");
   testModel(FRIT_NO_CUBLAS, true, "fc_fallback");

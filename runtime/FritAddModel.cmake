@@ -1,0 +1,40 @@
+# frit_add_model(target model.onnx [NAME name] [flag...])
+#
+# Compiles a model with fritc while the program is built and links it into
+# `target`, with the runtime. The program includes "<name>.h" and opens
+# `<name>_image`; the name is the file's without its ending unless NAME says
+# otherwise. What else is given goes to fritc, as in
+#
+#   frit_add_model(app net.onnx -march=sm_90a,x86-64 -fprecision=fp16)
+function(frit_add_model target model)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME" "")
+  if(TARGET fritc) # inside frit's own build
+    set(FRITC $<TARGET_FILE:fritc>)
+    set(dependency fritc)
+  else()
+    find_program(FRITC fritc
+                 HINTS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../../bin
+                 REQUIRED DOC "The frit compiler")
+    set(dependency ${FRITC})
+  endif()
+  get_filename_component(model ${model} ABSOLUTE)
+  set(name ${arg_NAME})
+  if(NOT name)
+    get_filename_component(name ${model} NAME_WE)
+  endif()
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/frit/${target})
+  file(MAKE_DIRECTORY ${folder})
+  set(object ${folder}/${name}.o)
+  set(header ${folder}/${name}.h)
+  add_custom_command(
+    OUTPUT ${object} ${header}
+    COMMAND ${FRITC} -c ${model} -o ${object} --header=${header}
+            ${arg_UNPARSED_ARGUMENTS}
+    DEPENDS ${model} ${dependency}
+    COMMENT "Compiling the model ${name}"
+    VERBATIM)
+  set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT TRUE)
+  target_sources(${target} PRIVATE ${object} ${header})
+  target_include_directories(${target} PRIVATE ${folder})
+  target_link_libraries(${target} PRIVATE frit::runtime)
+endfunction()
