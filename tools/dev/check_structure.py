@@ -19,7 +19,7 @@ SOURCE = {".c", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".inc", ".md", ".py", ".td"
           ".mlir", ".test"}
 # Written so that this file does not name them.
 LEFT_OVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
-CHECKS = re.compile(r"CHECK|expected-(error|warning|remark)|\bnot\b|\bdiff\b"
+CHECKS = re.compile(r"CHECK|FileCheck|expected-(error|warning|remark)|\bnot\b|\bdiff\b"
                     r"|\bcmp\b|%python|--compare|-verify")
 
 
