@@ -335,10 +335,13 @@ DenseElementsAttr frit::nn::constantValue(Value value) {
                                              blob->getData());
 }
 
+/// Numbers such as an epsilon have names too where exporters store them beside
+/// the weights.
 static bool isWeight(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
-  return constant && constant.getNameAttr() &&
-         isa<FloatType>(tensorType(value).getElementType());
+  RankedTensorType type = tensorType(value);
+  return constant && constant.getNameAttr() && type.getNumElements() > 1 &&
+         isa<FloatType>(type.getElementType());
 }
 
 DenseElementsAttr frit::nn::evaluate(Operation *op) {

@@ -25,8 +25,9 @@ mlir::DenseElementsAttr constantValue(mlir::Value value);
 /// The result of an elementwise operator, a reshape, a reduction or an operator
 /// that moves elements, if all its operands are known by `constantValue` and
 /// the result has at most `foldLimit` elements; else null. A weight, which is a
-/// float constant with a name, stays what it is: its values may be swapped or
-/// trained. The context must have the arith and math dialects loaded.
+/// constant of several floats with a name, stays what it is: its values may be
+/// swapped or trained. The context must have the arith and math dialects
+/// loaded.
 mlir::DenseElementsAttr evaluate(mlir::Operation *op);
 
 } // namespace frit::nn

@@ -3,6 +3,8 @@
 
 #include "compiler/import/onnx/Node.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
@@ -73,6 +75,38 @@ static Results thresholdedRelu(Node &node) {
   return {node.create<nn::WhereOp>({kept, x, node.scalar(x, 0)})};
 }
 
+/// x + bias below -lambd, x - bias above lambd, 0 between.
+static Results shrink(Node &node) {
+  Value x = node.input(0);
+  double bias = node.real("bias", 0), lambd = node.real("lambd", 0.5);
+  Value zero = node.scalar(x, 0), shift = node.scalar(x, bias);
+  Value below = isBelow(node, x, node.scalar(x, -lambd));
+  Value above = isBelow(node, node.scalar(x, lambd), x);
+  Value high = node.create<nn::WhereOp>(
+      {above, node.create<nn::SubOp>({x, shift}), zero});
+  return {node.create<nn::WhereOp>(
+      {below, node.create<nn::AddOp>({x, shift}), high})};
+}
+
+static Results isInf(Node &node) {
+  Value x = node.input(0);
+  bool low = node.integer("detect_negative", 1);
+  bool high = node.integer("detect_positive", 1);
+  if (!x)
+    return {};
+  if (!isa<FloatType>(elementOf(x))) {
+    node.error() << "must have float elements, not " << elementOf(x);
+    return {};
+  }
+  double infinity = std::numeric_limits<double>::infinity();
+  if (!low && !high)
+    return {node.expand(node.scalar(node.builder().getI1Type(), 0),
+                        nn::shapeOf(x))};
+  Value size = low && high ? node.create<nn::AbsOp>(x) : x;
+  return {node.create<nn::EqualOp>(
+      {size, node.scalar(x, high ? infinity : -infinity)})};
+}
+
 /// x · sigmoid(alpha · x)
 static Results swish(Node &node) {
   Value x = node.input(0);
@@ -130,6 +164,8 @@ ArrayRef<Hook> frit::importer::elementwiseHooks() {
       {"PRelu", 7, 2, 2, prelu},
       {"Celu", 12, 1, 1, celu},
       {"ThresholdedRelu", 10, 1, 1, thresholdedRelu},
+      {"Shrink", 9, 1, 1, shrink},
+      {"IsInf", 10, 1, 1, isInf},
       {"Swish", 24, 1, 1, swish},
       {"Cast", 6, 1, 1, cast},
       {"CastLike", 15, 2, 2, castLike},

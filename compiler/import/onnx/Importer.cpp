@@ -423,6 +423,29 @@ std::optional<Results> Importer::importCall(Node &node, Function &function,
 // The whole
 //===----------------------------------------------------------------------===//
 
+/// Tensors that no target computes with may come up on the way, as the empty
+/// cache that a first step joins to its keys, but not be left.
+bool Importer::checkResult() {
+  bool good = true;
+  auto check = [&](Value value, Location loc) {
+    auto type = nn::tensorType(value);
+    if (type.getNumElements() == 0) {
+      emitError(loc) << "tensors without elements, "
+                     << nn::shapeText(type.getShape()) << ", are not supported";
+      good = false;
+    } else if (isa<Float8E4M3FNType, Float8E5M2Type>(type.getElementType())) {
+      emitError(loc) << "computing on " << type.getElementType()
+                     << " is not supported";
+      good = false;
+    }
+  };
+  for (BlockArgument argument : main.getArguments())
+    check(argument, argument.getLoc());
+  for (Operation &op : main.getBody().front().without_terminator())
+    check(op.getResult(0), op.getLoc());
+  return good;
+}
+
 OwningOpRef<ModuleOp> Importer::run() {
   Location loc = FileLineColLoc::get(&context, path, 0, 0);
   module = ModuleOp::create(loc);
@@ -456,7 +479,7 @@ OwningOpRef<ModuleOp> Importer::run() {
        llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
     if (isOpTriviallyDead(&op))
       op.erase();
-  if (mlir::failed(verify(*module)))
+  if (!checkResult() || mlir::failed(verify(*module)))
     return {};
   return std::move(module);
 }

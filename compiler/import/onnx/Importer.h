@@ -105,6 +105,7 @@ private:
   resolveShape(const ::onnx::ValueInfoProto &input, bool isOnly);
   void checkOptions(llvm::ArrayRef<const ::onnx::ValueInfoProto *> inputs);
   bool addOutputs();
+  bool checkResult();
 
   void importNodes(const Order &order, Scope &scope, unsigned depth);
   void importNode(const ::onnx::NodeProto &proto, Scope &scope, unsigned depth);

@@ -14,10 +14,10 @@ using ::onnx::TypeProto;
 using ::onnx::ValueInfoProto;
 
 /// A dimension's size, or nothing where it is open; exporters write open ones
-/// as a name, as nothing, as 0 or as -1.
+/// as a name, as nothing or as -1.
 static std::optional<int64_t>
 fixedSize(const ::onnx::TensorShapeProto::Dimension &dim) {
-  if (dim.has_dim_value() && dim.dim_value() > 0)
+  if (dim.has_dim_value() && dim.dim_value() >= 0)
     return dim.dim_value();
   return std::nullopt;
 }
@@ -128,7 +128,7 @@ Importer::resolveShape(const ValueInfoProto &input, bool isOnly) {
     if (!fits) {
       emitError(loc) << "-fshape gives it the shape "
                      << nn::shapeText(given->second) << ", but the model says "
-                     << (declared.empty() ? "scalar" : declared);
+                     << nn::shapeText(shape);
       return std::nullopt;
     }
     return given->second;

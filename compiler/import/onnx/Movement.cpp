@@ -364,6 +364,7 @@ static Results depthToSpace(Node &node) {
 static Results spaceToDepth(Node &node) {
   Value x = node.input(0);
   int64_t block = node.integer("blocksize", 0);
+  StringRef mode = node.string("mode", "DCR");
   if (!isImage(node, x, block))
     return {};
   auto shape = nn::shapeOf(x);
@@ -372,9 +373,9 @@ static Results spaceToDepth(Node &node) {
     node.error() << h << "x" << w << " is no multiple of " << block;
     return {};
   }
-  Value y = node.transpose(
-      node.reshape(x, {n, c, h / block, block, w / block, block}),
-      {0, 3, 5, 1, 2, 4});
+  Value blocks = node.reshape(x, {n, c, h / block, block, w / block, block});
+  Value y = mode == "CRD" ? node.transpose(blocks, {0, 1, 3, 5, 2, 4})
+                          : node.transpose(blocks, {0, 3, 5, 1, 2, 4});
   return {node.reshape(y, {n, c * block * block, h / block, w / block})};
 }
 

@@ -219,9 +219,8 @@ Value Node::create(OperationName name, ValueRange operands,
     return drop();
   auto type = llvm::cast<RankedTensorType>(types.front());
   if (!countElements(type.getShape())) {
-    emitError(loc) << "its result would have the shape "
-                   << nn::shapeText(type.getShape())
-                   << ", which is out of reach";
+    emitError(loc) << "a tensor of shape " << nn::shapeText(type.getShape())
+                   << " is too large";
     return drop();
   }
   op->getResult(0).setType(type);

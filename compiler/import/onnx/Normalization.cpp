@@ -36,6 +36,27 @@ static Results batchNorm(Node &node) {
   return {node.create<nn::BatchNormOp>(node.inputs(), epsilon(node))};
 }
 
+/// x over its length along an axis, by the sum of absolute values (p = 1) or of
+/// squares; 0 where that is 0.
+static Results lpNorm(Node &node) {
+  Value x = node.input(0);
+  int64_t given = node.integer("axis", -1), p = node.integer("p", 2);
+  if (!x)
+    return {};
+  int64_t axis = node.axis(given, rankOf(x));
+  if (p != 1 && p != 2)
+    node.error() << "p must be 1 or 2, not " << p;
+  Value size =
+      p == 1 ? node.create<nn::AbsOp>(x) : node.create<nn::MulOp>({x, x});
+  Value length = node.reduce(size, nn::Combiner::sum, axis);
+  if (p == 2)
+    length = node.create<nn::SqrtOp>(length);
+  Value zero = node.scalar(x, 0);
+  Value isZero = node.create<nn::EqualOp>({length, zero});
+  return {node.create<nn::WhereOp>(
+      {isZero, zero, node.create<nn::DivOp>({x, length})})};
+}
+
 /// The operand of a norm, broadcast to what it is normalised over.
 static Value broadcastTo(Node &node, Value x, ArrayRef<int64_t> shape) {
   if (!x || nn::shapeOf(x) == shape)
@@ -167,6 +188,7 @@ ArrayRef<Hook> frit::importer::normalizationHooks() {
       {"Softmax", 1, 1, 1, softmaxOfRows<nn::SoftmaxOp>},
       {"LogSoftmax", 1, 1, 1, softmaxOfRows<nn::LogSoftmaxOp>},
       {"BatchNormalization", 7, 5, 5, batchNorm},
+      {"LpNormalization", 1, 1, 1, lpNorm},
       {"LayerNormalization", 17, 2, 3, layerNorm},
       {"RMSNormalization", 23, 2, 2, rmsNorm},
       {"InstanceNormalization", 6, 3, 3, instanceNorm},

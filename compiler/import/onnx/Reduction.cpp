@@ -51,7 +51,13 @@ template <nn::Combiner kind> static Results reduce(Node &node) {
   if (!r)
     return {};
   Value x = node.input(0);
-  return finish(node, r->axes.empty() ? x : node.reduce(x, kind, r->axes), *r);
+  if (r->axes.empty())
+    return finish(node, x, *r);
+  // The largest of bools is their or, the least their and.
+  Type element = elementOf(x);
+  if (element.isInteger(1))
+    x = node.cast(x, node.builder().getI8Type());
+  return finish(node, node.cast(node.reduce(x, kind, r->axes), element), *r);
 }
 
 static Results mean(Node &node) {

@@ -96,8 +96,7 @@ static Results range(Node &node) {
   double count = std::ceil((*limit - *start) / *delta);
   // Also where delta is 0 or something is NaN.
   if (!(std::abs(count) < 1e15)) {
-    node.error() << "has no end: from " << *start << " to " << *limit << " by "
-                 << *delta;
+    node.error() << "has no end: delta is 0 or a number is not finite";
     return {};
   }
   int64_t shape = std::max(count, 0.0);

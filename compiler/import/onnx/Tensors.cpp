@@ -306,7 +306,8 @@ ElementsAttr TensorReader::read(const TensorProto &tensor, Location loc) {
   }
   if (bytes->data.size() != static_cast<size_t>(size)) {
     emitError(loc) << "has " << bytes->data.size() << " bytes of data, but "
-                   << shapeText(shape) << "x" << element << " takes " << size;
+                   << shapeText(shape) << " of " << element << " takes "
+                   << size;
     return {};
   }
   return makeElements(type, std::move(*bytes), tensor.name());

@@ -1,0 +1,53 @@
+"""Turns every *.txt of a folder, a model in ONNX's text form, into *.onnx.
+
+With --data it also writes *.in.npz, made-up inputs, and *.out.npz, what ONNX
+Runtime computes from them.
+"""
+import pathlib
+import sys
+
+import numpy as np
+import onnx.parser
+import onnxruntime
+
+
+def make_up(value, generator):
+    """An input of the type and shape that the model declares."""
+    tensor = value.type.tensor_type
+    shape = [d.dim_value for d in tensor.shape.dim]
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    if dtype == bool:
+        return generator.integers(0, 2, shape).astype(bool)
+    if np.issubdtype(dtype, np.integer):
+        return generator.integers(0, 3, shape).astype(dtype)
+    return generator.standard_normal(shape).astype(dtype)
+
+
+def write_data(model, path):
+    generator = np.random.default_rng(7)
+    weights = {w.name for w in model.graph.initializer}
+    inputs = {
+        value.name: make_up(value, generator)
+        for value in model.graph.input
+        if value.name not in weights
+    }
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    outputs = session.run(None, inputs)
+    names = [value.name for value in model.graph.output]
+    np.savez(path.with_suffix(".in.npz"), **inputs)
+    np.savez(
+        path.with_suffix(".out.npz"),
+        **{n: np.array(v, order="C") for n, v in zip(names, outputs)},
+    )
+
+
+def main():
+    for path in sorted(pathlib.Path(sys.argv[1]).glob("*.txt")):
+        model = onnx.parser.parse_model(path.read_text())
+        onnx.save(model, path.with_suffix(".onnx"))
+        if "--data" in sys.argv:
+            write_data(model, path)
+
+
+if __name__ == "__main__":
+    main()
