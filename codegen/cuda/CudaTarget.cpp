@@ -62,7 +62,7 @@ nn::ScheduleAttr CudaTarget::schedule(nn::FusionOp fusion) const {
   schedule = scheduleMap(lowered);
   if (options.remarkMissed && !reason.empty() &&
       schedule.getSkeleton() == nn::Skeleton::generic)
-    fusion.emitRemark() << "runs as a generic kernel: " << reason
-                        << " [-Rpass-missed=schedule]";
+    emitRemark(fusion.getLoc()) << "runs as a generic kernel: " << reason
+                                << " [-Rpass-missed=schedule]";
   return schedule;
 }

@@ -122,7 +122,7 @@ FailureOr<KernelText> frit::cuda::emitKernel(nn::FusionOp fusion,
     text = emitMap(lowered, name, schedule, reason);
   }
   if (failed(text))
-    return fusion.emitError()
+    return emitError(fusion.getLoc())
            << "has no CUDA kernel: " << reason << " (skeleton "
            << nn::stringifySkeleton(schedule.getSkeleton()) << ")";
   return text;

@@ -149,27 +149,31 @@ nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
   if (groups.size() != 1 || count == 0)
     return get(nn::Skeleton::generic, 1, threadsFor(count));
 
+  auto fits = [&](int64_t vector) {
+    if (count % vector != 0)
+      return false;
+    Graph graph(context);
+    auto roots = buildRoots(graph, lowered, groups[0], vector);
+    return llvm::all_of(Graph::reachable(roots, graph), [](Node *node) {
+      return node->kind != Node::Kind::load ||
+             node->laneUse != LaneUse::scattered;
+    });
+  };
   int64_t narrowest;
   int64_t vector = widestVector(lowered, groups[0], nodes, narrowest);
   while (vector * narrowest > 4 && count / vector < 64 * 1024)
     vector /= 2;
-  for (; vector > 1; vector /= 2) {
-    if (count % vector != 0)
-      continue;
-    Graph graph(context);
-    auto roots = buildRoots(graph, lowered, groups[0], vector);
-    bool fits = llvm::all_of(Graph::reachable(roots, graph), [](Node *node) {
-      return node->kind != Node::Kind::load ||
-             node->laneUse != LaneUse::scattered;
-    });
-    if (fits)
-      return get(loops ? nn::Skeleton::generic : nn::Skeleton::map, vector,
-                 threadsFor(count / vector));
-  }
-  bool contiguous = !loops && llvm::all_of(nodes, [&](Node *node) {
-    return node->kind != Node::Kind::load ||
-           isa<AffineConstantExpr, AffineDimExpr>(node->index);
-  });
+  while (vector > 1 && !fits(vector))
+    vector /= 2;
+  if (vector > 1)
+    return get(loops ? nn::Skeleton::generic : nn::Skeleton::map, vector,
+               threadsFor(count / vector));
+  // Small tensors are contiguous too, even if not worth vectors.
+  bool contiguous =
+      !loops && (fits(2) || llvm::all_of(nodes, [&](Node *node) {
+                   return node->kind != Node::Kind::load ||
+                          isa<AffineConstantExpr, AffineDimExpr>(node->index);
+                 }));
   return get(contiguous ? nn::Skeleton::map : nn::Skeleton::generic, 1,
              threadsFor(count));
 }

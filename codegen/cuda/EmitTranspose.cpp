@@ -100,9 +100,16 @@ bool TransposeKernel::build(std::string &reason) {
     else
       stored.push_back(graph.elementAt(output, to));
   }
+  // A warp's reads are neighbours, in pieces of a memory transaction at least.
+  auto inPieces = [&](AffineExpr index) {
+    return graph.space.laneUse(index, from, 16, [](unsigned) {
+      return false;
+    }) == LaneUse::contiguous;
+  };
   bool contiguous = false, loops = false;
   for (Node *node : Graph::reachable(moved, graph)) {
-    contiguous |= node->kind == Node::Kind::load && node->index == from;
+    contiguous |= node->kind == Node::Kind::load &&
+                  (node->index == from || inPieces(node->index));
     loops |= node->kind == Node::Kind::loop;
   }
   if (!contiguous || loops)

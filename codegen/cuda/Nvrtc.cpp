@@ -13,6 +13,8 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <dlfcn.h>
+#include <optional>
+#include <thread>
 
 using namespace llvm;
 
@@ -220,6 +222,29 @@ Expected<std::string> frit::cuda::compileCuda(const std::string &text,
   if (!kept.empty())
     message += " (the text is in " + kept + ")";
   return createStringError(message + "\n" + log);
+}
+
+Expected<std::vector<std::string>>
+frit::cuda::compileCudaForAll(const std::string &text,
+                              ArrayRef<std::string> archs) {
+  std::vector<std::optional<Expected<std::string>>> results(archs.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < archs.size(); ++i)
+    threads.emplace_back(
+        [&, i] { results[i].emplace(compileCuda(text, archs[i])); });
+  for (std::thread &thread : threads)
+    thread.join();
+  std::vector<std::string> code;
+  Error error = Error::success();
+  for (auto &result : results) {
+    if (*result)
+      code.push_back(std::move(**result));
+    else
+      error = joinErrors(std::move(error), result->takeError());
+  }
+  if (error)
+    return std::move(error);
+  return code;
 }
 
 //===----------------------------------------------------------------------===//

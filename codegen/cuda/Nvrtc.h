@@ -13,6 +13,7 @@
 #include "llvm/Support/Error.h"
 
 #include <string>
+#include <vector>
 
 namespace frit::cuda {
 
@@ -25,6 +26,10 @@ llvm::Expected<std::string> describeNvrtc();
 /// compiler's log and the name of a file with the text.
 llvm::Expected<std::string> compileCuda(const std::string &text,
                                         llvm::StringRef arch);
+
+/// The same for several architectures, each on a thread of its own.
+llvm::Expected<std::vector<std::string>>
+compileCudaForAll(const std::string &text, llvm::ArrayRef<std::string> archs);
 
 /// "compute_80": the virtual architecture whose PTX every device from the
 /// lowest of `archs` on can translate.

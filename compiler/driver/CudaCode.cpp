@@ -28,15 +28,12 @@ FailureOr<std::string> frit::emitProgram(plan::ProgramOp program,
 
 llvm::Expected<artifact::TargetCode>
 frit::compileProgram(const std::string &text, StringRef arch) {
+  llvm::Expected<std::vector<std::string>> compiled = cuda::compileCudaForAll(
+      text, {arch.str(), cuda::ptxFloor({arch.str()})});
+  if (!compiled)
+    return compiled.takeError();
   artifact::TargetCode code;
-  llvm::Expected<std::string> cubin = cuda::compileCuda(text, arch);
-  if (!cubin)
-    return cubin.takeError();
-  code.cubin = std::move(*cubin);
-  llvm::Expected<std::string> ptx =
-      cuda::compileCuda(text, cuda::ptxFloor({arch.str()}));
-  if (!ptx)
-    return ptx.takeError();
-  code.ptx = std::move(*ptx);
+  code.cubin = std::move((*compiled)[0]);
+  code.ptx = std::move((*compiled)[1]);
   return code;
 }
