@@ -370,7 +370,8 @@ private:
     llvm::raw_string_ostream os(text);
     OpPrintingFlags flags;
     flags.elideLargeElementsAttrs(64);
-    flags.elideLargeResourceString(64);
+    // With any other limit MLIR writes gigabytes out to see how long they are.
+    flags.elideLargeResourceString(0);
     module.print(os, flags);
     return text;
   }

@@ -46,17 +46,19 @@ private:
       for (const std::string &output : nodes[i].output()) {
         if (output.empty())
           continue;
+        if (isGiven(output)) {
+          failed = true;
+          emitError(locate(nodes[i]))
+              << "computes '" << text(output)
+              << "', which is an input or a weight of the graph";
+          continue;
+        }
         auto [it, isNew] = producers.try_emplace(output, i);
         if (!isNew) {
           failed = true;
           emitError(locate(nodes[i]))
               << "computes '" << text(output) << "', as does node '"
               << name(nodes[it->second]) << "'";
-        } else if (isGiven(output)) {
-          failed = true;
-          emitError(locate(nodes[i]))
-              << "computes '" << text(output)
-              << "', which is an input or a weight of the graph";
         }
       }
   }
