@@ -1,4 +1,4 @@
-//===- ObjectFile.cpp - Writes the object file -------------------------------===//
+//===- ObjectFile.cpp - Writes the object file ----------------------------===//
 
 #include "codegen/artifact/ObjectFile.h"
 
@@ -42,9 +42,9 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
         module.getOrInsertFunction(name, kernelType).getCallee()));
   llvm::Constant *table = ConstantPointerNull::get(ptr);
   if (!kernels.empty())
-    table = global(
-        ConstantArray::get(ArrayType::get(ptr, kernels.size()), kernels),
-        "frit_kernels", GlobalValue::PrivateLinkage);
+    table =
+        global(ConstantArray::get(ArrayType::get(ptr, kernels.size()), kernels),
+               "frit_kernels", GlobalValue::PrivateLinkage);
 
   llvm::Constant *weights = ConstantPointerNull::get(ptr);
   if (image.weightBytes) {
@@ -53,8 +53,7 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
     std::string label = (symbol + "_weights").str();
     std::string text = "\t.section .lrodata.frit,\"al\",@progbits\n\t.balign " +
                        std::to_string(kAlignment) + "\n\t.hidden " + label +
-                       "\n\t.globl " + label + "\n" + label +
-                       ":\n\t.incbin \"";
+                       "\n\t.globl " + label + "\n" + label + ":\n\t.incbin \"";
     raw_string_ostream os(text);
     printEscapedString(weightsFile, os);
     text += "\"\n\t.text\n";
@@ -75,8 +74,7 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
       weights,
       ConstantInt::get(i64, image.weightBytes),
   };
-  global(ConstantStruct::getAnon(fields), symbol,
-         GlobalValue::ExternalLinkage);
+  global(ConstantStruct::getAnon(fields), symbol, GlobalValue::ExternalLinkage);
 }
 
 Error artifact::writeWeights(const Image &image, StringRef path) {

@@ -1,4 +1,4 @@
-//===- ObjectFile.h - Writes the object file ---------------------------------===//
+//===- ObjectFile.h - Writes the object file ------------------------------===//
 
 #ifndef FRIT_CODEGEN_ARTIFACT_OBJECTFILE_H
 #define FRIT_CODEGEN_ARTIFACT_OBJECTFILE_H

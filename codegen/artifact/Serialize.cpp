@@ -1,4 +1,4 @@
-//===- Serialize.cpp - Plans as the bytes the runtime reads ------------------===//
+//===- Serialize.cpp - Plans as the bytes the runtime reads ---------------===//
 
 #include "codegen/artifact/Serialize.h"
 
@@ -150,8 +150,7 @@ private:
   void addProgram(plan::ProgramOp program) {
     // Inputs and outputs are the same for every target.
     if (tables.targets.empty()) {
-      addTensors(tables.inputs, *program.getInputs(),
-                 *program.getInputTypes());
+      addTensors(tables.inputs, *program.getInputs(), *program.getInputTypes());
       addTensors(tables.outputs, *program.getOutputs(),
                  *program.getOutputTypes());
     }
@@ -234,7 +233,7 @@ private:
     step.kernel = kernelIndex.lookup(name.getAttr());
     auto kernel = cast<plan::KernelOp>(SymbolTable::lookupSymbolIn(
         op->getParentOfType<plan::ProgramOp>(), name.getAttr()));
-    auto fill = [](uint32_t(&to)[3], std::optional<ArrayRef<int64_t>> from) {
+    auto fill = [](uint32_t (&to)[3], std::optional<ArrayRef<int64_t>> from) {
       if (from)
         for (auto [i, size] : llvm::enumerate(*from))
           to[i] = uint32_t(size);

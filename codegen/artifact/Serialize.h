@@ -1,4 +1,4 @@
-//===- Serialize.h - Plans as the bytes the runtime reads --------------------===//
+//===- Serialize.h - Plans as the bytes the runtime reads -----------------===//
 
 #ifndef FRIT_CODEGEN_ARTIFACT_SERIALIZE_H
 #define FRIT_CODEGEN_ARTIFACT_SERIALIZE_H
@@ -21,8 +21,8 @@ struct TargetCode {
 
 /// A constant's bytes in the order they are stored.
 struct WeightRun {
-  uint64_t offset = 0;          ///< from the start of the weights
-  llvm::ArrayRef<char> bytes;   ///< owned by the constant's attribute
+  uint64_t offset = 0;        ///< from the start of the weights
+  llvm::ArrayRef<char> bytes; ///< owned by the constant's attribute
 };
 
 /// What an object file holds.

@@ -1,4 +1,4 @@
-//===- Tables.cpp - The tables of a plan while they grow ---------------------===//
+//===- Tables.cpp - The tables of a plan while they grow ------------------===//
 
 #include "codegen/artifact/Tables.h"
 

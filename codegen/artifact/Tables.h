@@ -1,4 +1,4 @@
-//===- Tables.h - The tables of a plan while they grow -----------------------===//
+//===- Tables.h - The tables of a plan while they grow --------------------===//
 
 #ifndef FRIT_CODEGEN_ARTIFACT_TABLES_H
 #define FRIT_CODEGEN_ARTIFACT_TABLES_H

@@ -1,4 +1,4 @@
-//===- CpuKernels.cpp - Kernels of the cpu target as LLVM IR -----------------===//
+//===- CpuKernels.cpp - Kernels of the cpu target as LLVM IR --------------===//
 //
 // Every kernel goes from its fusion to linalg on tensors, is tiled and fused by
 // upstream's passes, bufferized over its arguments, and lowered to LLVM, whose
@@ -67,8 +67,8 @@ static void useBuffers(func::FuncOp function) {
     body.addArgument(buffer(result.getType()), function.getLoc());
   body.addArgument(b.getIndexType(), function.getLoc());
   body.addArgument(b.getIndexType(), function.getLoc());
-  function.setFunctionType(b.getFunctionType(
-      body.getArgumentTypes(), TypeRange(ValueRange(results))));
+  function.setFunctionType(b.getFunctionType(body.getArgumentTypes(),
+                                             TypeRange(ValueRange(results))));
 }
 
 /// Stores the results into the outputs and returns nothing.
@@ -84,8 +84,8 @@ static void storeResults(func::FuncOp function) {
     store.setWritable(true);
   }
   terminator->eraseOperands(0, results.size());
-  function.setFunctionType(b.getFunctionType(
-      function.getBody().front().getArgumentTypes(), {}));
+  function.setFunctionType(
+      b.getFunctionType(function.getBody().front().getArgumentTypes(), {}));
 }
 
 /// Adds `void name(ptr arguments, i64 begin, i64 end)`, which loads the
@@ -97,8 +97,8 @@ static void addEntry(llvm::Module &module, StringRef name,
   auto *i64 = llvm::Type::getInt64Ty(context);
   auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context),
                                        {ptr, i64, i64}, false);
-  auto *entry = llvm::Function::Create(
-      type, llvm::GlobalValue::ExternalLinkage, name, module);
+  auto *entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                       name, module);
   entry->setVisibility(llvm::GlobalValue::HiddenVisibility);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", entry));
   SmallVector<llvm::Value *> values;
@@ -134,9 +134,9 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
-std::unique_ptr<llvm::Module>
-cpu::compileKernels(plan::ProgramOp program, llvm::TargetMachine &machine,
-                    llvm::LLVMContext &context) {
+std::unique_ptr<llvm::Module> cpu::compileKernels(plan::ProgramOp program,
+                                                  llvm::TargetMachine &machine,
+                                                  llvm::LLVMContext &context) {
   MLIRContext *mlir = program.getContext();
   OwningOpRef<ModuleOp> module = ModuleOp::create(program.getLoc());
   OpBuilder b = OpBuilder::atBlockEnd(module->getBody());

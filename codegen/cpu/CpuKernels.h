@@ -1,4 +1,4 @@
-//===- CpuKernels.h - Kernels of the cpu target as LLVM IR -------------------===//
+//===- CpuKernels.h - Kernels of the cpu target as LLVM IR ----------------===//
 
 #ifndef FRIT_CODEGEN_CPU_CPUKERNELS_H
 #define FRIT_CODEGEN_CPU_CPUKERNELS_H

@@ -1,4 +1,4 @@
-//===- CpuTarget.cpp - The host as a target ----------------------------------===//
+//===- CpuTarget.cpp - The host as a target -------------------------------===//
 
 #include "codegen/cpu/CpuTarget.h"
 

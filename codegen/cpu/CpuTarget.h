@@ -1,4 +1,4 @@
-//===- CpuTarget.h - The host as a target ------------------------------------===//
+//===- CpuTarget.h - The host as a target ---------------------------------===//
 
 #ifndef FRIT_CODEGEN_CPU_CPUTARGET_H
 #define FRIT_CODEGEN_CPU_CPUTARGET_H

@@ -1,4 +1,4 @@
-//===- Lowering.cpp - linalg on tensors to LLVM, by upstream's passes ---------===//
+//===- Lowering.cpp - linalg on tensors to LLVM, by upstream's passes -----===//
 
 #include "codegen/cpu/Lowering.h"
 
@@ -67,29 +67,27 @@ struct ReassociateReductions
       for (Value value : generic.getBody()->getTerminator()->getOperands())
         if (Operation *op = value.getDefiningOp();
             isa_and_nonnull<arith::AddFOp, arith::MulFOp>(op))
-          op->setAttr("fastmath",
-                      arith::FastMathFlagsAttr::get(
-                          op->getContext(), arith::FastMathFlags::reassoc |
-                                                arith::FastMathFlags::contract));
+          op->setAttr("fastmath", arith::FastMathFlagsAttr::get(
+                                      op->getContext(),
+                                      arith::FastMathFlags::reassoc |
+                                          arith::FastMathFlags::contract));
     });
   }
 };
 
 /// exp, log, tanh and erf of f32 as polynomials, which vectorise; calls into
 /// libm do not.
-struct ApproximateMath
-    : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
+struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<arith::ArithDialect, math::MathDialect>();
   }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(
-        patterns, [](StringRef name) {
-          return name == "math.exp" || name == "math.log" ||
-                 name == "math.tanh" || name == "math.erf";
-        });
+    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+      return name == "math.exp" || name == "math.log" || name == "math.tanh" ||
+             name == "math.erf";
+    });
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -1,4 +1,4 @@
-//===- Lowering.h - linalg on tensors to LLVM, by upstream's passes -----------===//
+//===- Lowering.h - linalg on tensors to LLVM, by upstream's passes -------===//
 
 #ifndef FRIT_CODEGEN_CPU_LOWERING_H
 #define FRIT_CODEGEN_CPU_LOWERING_H

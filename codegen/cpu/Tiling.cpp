@@ -1,4 +1,4 @@
-//===- Tiling.cpp - One loop over independent work items ---------------------===//
+//===- Tiling.cpp - One loop over independent work items ------------------===//
 
 #include "codegen/cpu/Tiling.h"
 
@@ -24,8 +24,7 @@ static SmallVector<int64_t> tileSizes(linalg::LinalgOp op) {
   int64_t left = std::accumulate(ranges.begin(), ranges.end(), int64_t(1),
                                  std::multiplies<>());
   for (size_t i = 0; i + 1 < ranges.size(); ++i) {
-    if (left <= kTileElements ||
-        iterators[i] != utils::IteratorType::parallel)
+    if (left <= kTileElements || iterators[i] != utils::IteratorType::parallel)
       break;
     sizes[i] = 1;
     left /= ranges[i];

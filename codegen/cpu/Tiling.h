@@ -1,4 +1,4 @@
-//===- Tiling.h - One loop over independent work items -----------------------===//
+//===- Tiling.h - One loop over independent work items --------------------===//
 
 #ifndef FRIT_CODEGEN_CPU_TILING_H
 #define FRIT_CODEGEN_CPU_TILING_H

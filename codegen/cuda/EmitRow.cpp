@@ -1,4 +1,4 @@
-//===- EmitRow.cpp - Reductions along rows ------------------------------------===//
+//===- EmitRow.cpp - Reductions along rows --------------------------------===//
 
 #include "codegen/cuda/RowKernel.h"
 

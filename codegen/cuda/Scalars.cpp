@@ -22,7 +22,7 @@ using namespace frit::cuda;
 
 // Operators that group from the left: the second operand binds tighter.
 #define FRIT_INFIX(name, op, precedence)                                       \
-  { name, "$0 " op " $1", precedence, precedence, Precedence(precedence + 1) }
+  {name, "$0 " op " $1", precedence, precedence, Precedence(precedence + 1)}
 
 static constexpr ScalarForm kForms[] = {
     FRIT_INFIX("arith.addf", "+", kSum),

@@ -1,4 +1,4 @@
-//===- Compilation.cpp - One run of fritc ------------------------------------===//
+//===- Compilation.cpp - One run of fritc ---------------------------------===//
 
 #include "compiler/driver/Compilation.h"
 
@@ -37,8 +37,8 @@ public:
     diagnostics.warningsAreErrors = options.warningsAreErrors;
     installRemarks(context, options.remarksPassed, options.remarksMissed);
     timing.setEnabled(options.timeReport);
-    timing.setOutput(createOutputStrategy(DefaultTimingManager::OutputFormat::Text,
-                                          llvm::errs()));
+    timing.setOutput(createOutputStrategy(
+        DefaultTimingManager::OutputFormat::Text, llvm::errs()));
     root = timing.getRootScope();
   }
 
@@ -252,8 +252,7 @@ private:
     cuda.arch = program.getArch();
     cuda.cublas = options.cublas;
     cuda.cudnn = options.cudnn;
-    FailureOr<std::string> text =
-        emitProgram(program, cuda::CudaTarget(cuda));
+    FailureOr<std::string> text = emitProgram(program, cuda::CudaTarget(cuda));
     if (failed(text))
       return false;
     if (options.emit == Emit::cuda) {

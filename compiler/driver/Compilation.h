@@ -1,4 +1,4 @@
-//===- Compilation.h - One run of fritc --------------------------------------===//
+//===- Compilation.h - One run of fritc -----------------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_COMPILATION_H
 #define FRIT_COMPILER_DRIVER_COMPILATION_H

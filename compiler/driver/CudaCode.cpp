@@ -1,4 +1,4 @@
-//===- CudaCode.cpp - A CUDA program's kernels as device code ----------------===//
+//===- CudaCode.cpp - A CUDA program's kernels as device code -------------===//
 
 #include "compiler/driver/CudaCode.h"
 
@@ -28,8 +28,8 @@ FailureOr<std::string> frit::emitProgram(plan::ProgramOp program,
 
 llvm::Expected<artifact::TargetCode>
 frit::compileProgram(const std::string &text, StringRef arch) {
-  llvm::Expected<std::vector<std::string>> compiled = cuda::compileCudaForAll(
-      text, {arch.str(), cuda::ptxFloor({arch.str()})});
+  llvm::Expected<std::vector<std::string>> compiled =
+      cuda::compileCudaForAll(text, {arch.str(), cuda::ptxFloor({arch.str()})});
   if (!compiled)
     return compiled.takeError();
   artifact::TargetCode code;

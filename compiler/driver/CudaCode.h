@@ -1,4 +1,4 @@
-//===- CudaCode.h - A CUDA program's kernels as device code ------------------===//
+//===- CudaCode.h - A CUDA program's kernels as device code ---------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_CUDACODE_H
 #define FRIT_COMPILER_DRIVER_CUDACODE_H

@@ -1,4 +1,4 @@
-//===- HelpOps.cpp - The list of operators -----------------------------------===//
+//===- HelpOps.cpp - The list of operators --------------------------------===//
 
 #include "compiler/driver/HelpOps.h"
 

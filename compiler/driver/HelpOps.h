@@ -1,4 +1,4 @@
-//===- HelpOps.h - The list of operators -------------------------------------===//
+//===- HelpOps.h - The list of operators ----------------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_HELPOPS_H
 #define FRIT_COMPILER_DRIVER_HELPOPS_H

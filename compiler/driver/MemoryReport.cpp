@@ -1,4 +1,4 @@
-//===- MemoryReport.cpp - --memory-report ------------------------------------===//
+//===- MemoryReport.cpp - --memory-report ---------------------------------===//
 
 #include "compiler/driver/MemoryReport.h"
 
@@ -58,8 +58,8 @@ void frit::reportMemory(ModuleOp plans, raw_ostream &os) {
   uint64_t weights = 0;
   for (auto constant : plans.getOps<plan::ConstantOp>()) {
     auto type = cast<RankedTensorType>(constant.getValue().getType());
-    weights += plan::byteSize(
-        MemRefType::get(type.getShape(), type.getElementType()));
+    weights +=
+        plan::byteSize(MemRefType::get(type.getShape(), type.getElementType()));
   }
   for (auto program : plans.getOps<plan::ProgramOp>()) {
     uint64_t arena = program.getArenaBytes().value_or(0);
@@ -86,12 +86,10 @@ void frit::reportMemory(ModuleOp plans, raw_ostream &os) {
       if (sum > peak)
         std::tie(peak, at) = std::pair(sum, start.first);
     }
-    llvm::erase_if(live, [&](const Live &l) {
-      return l.first > at || l.last < at;
-    });
-    llvm::stable_sort(live, [](const Live &a, const Live &b) {
-      return a.bytes > b.bytes;
-    });
+    llvm::erase_if(live,
+                   [&](const Live &l) { return l.first > at || l.last < at; });
+    llvm::stable_sort(
+        live, [](const Live &a, const Live &b) { return a.bytes > b.bytes; });
     os << "  live at the peak, step " << at << ":\n";
     for (const Live &l : ArrayRef(live).take_front(10))
       os << "    " << mebibytes(l.bytes) << "  " << l.what << "\n";

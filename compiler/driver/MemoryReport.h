@@ -1,4 +1,4 @@
-//===- MemoryReport.h - --memory-report --------------------------------------===//
+//===- MemoryReport.h - --memory-report -----------------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_MEMORYREPORT_H
 #define FRIT_COMPILER_DRIVER_MEMORYREPORT_H

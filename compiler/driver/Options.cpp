@@ -1,4 +1,4 @@
-//===- Options.cpp - fritc's command line ------------------------------------===//
+//===- Options.cpp - fritc's command line ---------------------------------===//
 
 #include "compiler/driver/Options.h"
 
@@ -22,45 +22,53 @@ struct CommandLine {
 
   cl::opt<std::string> input{cl::Positional, cl::desc("<model.onnx>"),
                              cl::cat(category)};
-  cl::opt<std::string> output{"o", cl::desc("Write the result to <file>; - is "
-                                            "standard output"),
+  cl::opt<std::string> output{"o",
+                              cl::desc("Write the result to <file>; - is "
+                                       "standard output"),
                               cl::value_desc("file"), cl::cat(category)};
-  cl::opt<bool> object{"c", cl::desc("Write an object file to link into an "
-                                     "application, and its header"),
+  cl::opt<bool> object{"c",
+                       cl::desc("Write an object file to link into an "
+                                "application, and its header"),
                        cl::cat(category)};
-  cl::opt<bool> source{"S", cl::desc("Write the CUDA C++ that would be compiled"),
+  cl::opt<bool> source{"S",
+                       cl::desc("Write the CUDA C++ that would be compiled"),
                        cl::cat(category)};
   cl::opt<std::string> emit{
-      "emit", cl::desc("Write a stage: nn, fused, plan, cuda, ptx, cubin, obj "
-                       "or shared (the default)"),
+      "emit",
+      cl::desc("Write a stage: nn, fused, plan, cuda, ptx, cubin, obj "
+               "or shared (the default)"),
       cl::value_desc("stage"), cl::cat(category)};
   cl::opt<std::string> header{
-      "header", cl::desc("Where -c writes the C header (default: beside the "
-                         "object)"),
+      "header",
+      cl::desc("Where -c writes the C header (default: beside the "
+               "object)"),
       cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> language{
-      "x", cl::desc("The input's format: onnx"), cl::value_desc("format"),
-      cl::cat(category)};
+  cl::opt<std::string> language{"x", cl::desc("The input's format: onnx"),
+                                cl::value_desc("format"), cl::cat(category)};
   cl::list<std::string> march{
       "march", cl::CommaSeparated,
       cl::desc("Targets of the artifact: sm_80, sm_90a, sm_100, sm_120, ..., "
                "x86-64, x86-64-v2 to -v4 (default: x86-64-v3 and the GPU "
                "present, or sm_90a)"),
       cl::value_desc("arch,..."), cl::cat(category)};
-  cl::opt<std::string> level{"O", cl::Prefix,
+  cl::opt<std::string> level{"O",
+                             cl::Prefix,
                              cl::desc("0: one kernel per operator; 2: default"),
-                             cl::value_desc("level"), cl::init("2"),
+                             cl::value_desc("level"),
+                             cl::init("2"),
                              cl::cat(category)};
   cl::opt<std::string> precision{
       "fprecision", cl::desc("Compute in fp32 (default), tf32, fp16 or bf16"),
       cl::value_desc("precision"), cl::init("fp32"), cl::cat(category)};
   cl::list<std::string> shape{
-      "fshape", cl::desc("Fix an input's shape, input:1x3x224x224, or a "
-                         "symbolic dimension, batch=8"),
+      "fshape",
+      cl::desc("Fix an input's shape, input:1x3x224x224, or a "
+               "symbolic dimension, batch=8"),
       cl::value_desc("spec"), cl::cat(category)};
   cl::list<std::string> constInput{
-      "fconst-input", cl::desc("Treat an input as the constant in a file, "
-                               "NAME=@FILE.npy"),
+      "fconst-input",
+      cl::desc("Treat an input as the constant in a file, "
+               "NAME=@FILE.npy"),
       cl::value_desc("spec"), cl::cat(category)};
   cl::opt<std::string> randomWeights{
       "frandom-weights", cl::desc("Make up weights whose files are missing"),
@@ -69,20 +77,25 @@ struct CommandLine {
                      cl::cat(category)};
   cl::opt<bool> noFuse{"fno-fuse", cl::desc("One operator per kernel"),
                        cl::cat(category)};
-  cl::opt<bool> cublas{"fcublas", cl::desc("Plan matrix products for cuBLASLt "
-                                           "(default)"),
+  cl::opt<bool> cublas{"fcublas",
+                       cl::desc("Plan matrix products for cuBLASLt "
+                                "(default)"),
                        cl::cat(category)};
-  cl::opt<bool> noCublas{"fno-cublas", cl::desc("Use frit's own matrix products"),
+  cl::opt<bool> noCublas{"fno-cublas",
+                         cl::desc("Use frit's own matrix products"),
                          cl::cat(category)};
-  cl::opt<bool> cudnn{"fcudnn", cl::desc("Plan convolutions for cuDNN (default)"),
+  cl::opt<bool> cudnn{"fcudnn",
+                      cl::desc("Plan convolutions for cuDNN (default)"),
                       cl::cat(category)};
   cl::opt<bool> noCudnn{"fno-cudnn", cl::desc("Use frit's own convolutions"),
                         cl::cat(category)};
   cl::opt<bool> verbose{"v", cl::desc("Say what is done"), cl::cat(category)};
-  cl::opt<bool> dryRun{"###", cl::desc("Say what would be done, and do nothing"),
+  cl::opt<bool> dryRun{"###",
+                       cl::desc("Say what would be done, and do nothing"),
                        cl::cat(category)};
-  cl::opt<bool> saveTemps{"save-temps", cl::desc("Keep every stage beside the "
-                                                 "output"),
+  cl::opt<bool> saveTemps{"save-temps",
+                          cl::desc("Keep every stage beside the "
+                                   "output"),
                           cl::cat(category)};
   cl::opt<bool> timeReport{"ftime-report", cl::desc("Say where the time went"),
                            cl::cat(category)};
@@ -151,9 +164,9 @@ bool isHostArch(StringRef arch) {
 
 std::optional<Emit> parseEmit(StringRef name) {
   static const std::pair<StringRef, Emit> names[] = {
-      {"nn", Emit::nn},         {"fused", Emit::fused}, {"plan", Emit::plan},
-      {"cuda", Emit::cuda},     {"ptx", Emit::ptx},     {"cubin", Emit::cubin},
-      {"obj", Emit::object},    {"shared", Emit::shared}};
+      {"nn", Emit::nn},      {"fused", Emit::fused},  {"plan", Emit::plan},
+      {"cuda", Emit::cuda},  {"ptx", Emit::ptx},      {"cubin", Emit::cubin},
+      {"obj", Emit::object}, {"shared", Emit::shared}};
   for (auto [known, emit] : names)
     if (known == name)
       return emit;
@@ -162,7 +175,7 @@ std::optional<Emit> parseEmit(StringRef name) {
 
 /// The output's name where -o gives none: the input's with another ending.
 std::string defaultOutput(StringRef input, Emit emit) {
-  static constexpr StringRef endings[] = {"",    "",       "",   ".cu",
+  static constexpr StringRef endings[] = {"",     "",       "",   ".cu",
                                           ".ptx", ".cubin", ".o", ".so"};
   StringRef ending = endings[size_t(emit)];
   if (ending.empty())
@@ -177,9 +190,8 @@ std::optional<DriverOptions> frit::parseCommandLine(int argc, char **argv,
                                                     int &status) {
   CommandLine line;
   cl::HideUnrelatedOptions(line.category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) {
-    os << "fritc (frit) " FRIT_VERSION "\n";
-  });
+  cl::SetVersionPrinter(
+      [](llvm::raw_ostream &os) { os << "fritc (frit) " FRIT_VERSION "\n"; });
   std::string message;
   llvm::raw_string_ostream errors(message);
   if (!cl::ParseCommandLineOptions(
@@ -208,13 +220,15 @@ std::optional<DriverOptions> frit::parseCommandLine(int argc, char **argv,
 
   if (line.object + line.source + !line.emit.empty() > 1)
     return usage("only one of -c, -S and --emit can be given", status);
-  auto emit = parseEmit(line.object   ? "obj"
-                        : line.source ? "cuda"
+  auto emit = parseEmit(line.object         ? "obj"
+                        : line.source       ? "cuda"
                         : line.emit.empty() ? "shared"
                                             : StringRef(line.emit));
   if (!emit)
     return usage("--emit takes nn, fused, plan, cuda, ptx, cubin, obj or "
-                 "shared, not '" + line.emit + "'", status);
+                 "shared, not '" +
+                     line.emit + "'",
+                 status);
   options.emit = *emit;
   options.output = line.output.empty() ? defaultOutput(options.input, *emit)
                                        : line.output.getValue();

@@ -1,4 +1,4 @@
-//===- Options.h - fritc's command line --------------------------------------===//
+//===- Options.h - fritc's command line -----------------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_OPTIONS_H
 #define FRIT_COMPILER_DRIVER_OPTIONS_H

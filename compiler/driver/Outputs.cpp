@@ -1,4 +1,4 @@
-//===- Outputs.cpp - Files that appear whole or not at all -------------------===//
+//===- Outputs.cpp - Files that appear whole or not at all ----------------===//
 
 #include "compiler/driver/Outputs.h"
 
@@ -83,15 +83,18 @@ Expected<SmallVector<std::string>> frit::linkCommand(StringRef object,
                                                      StringRef output) {
   for (const char *name : {"cc", "gcc", "clang"})
     if (ErrorOr<std::string> path = sys::findProgramByName(name))
-      return SmallVector<std::string>{*path,        "-shared", "-o",
-                                      output.str(), object.str(),
-                                      "-Wl,-Bsymbolic", "-Wl,--build-id=none",
+      return SmallVector<std::string>{*path,
+                                      "-shared",
+                                      "-o",
+                                      output.str(),
+                                      object.str(),
+                                      "-Wl,-Bsymbolic",
+                                      "-Wl,--build-id=none",
                                       "-lm"};
   for (const char *name : {"ld.lld", "ld.mold", "ld"})
     if (ErrorOr<std::string> path = sys::findProgramByName(name))
-      return SmallVector<std::string>{*path,        "-shared", "-o",
-                                      output.str(), object.str(),
-                                      "-Bsymbolic"};
+      return SmallVector<std::string>{*path,        "-shared",    "-o",
+                                      output.str(), object.str(), "-Bsymbolic"};
   return createStringError(
       "no linker found (cc, gcc, clang, ld.lld, mold or ld); use -c to write "
       "an object file, or install one of them");
@@ -104,8 +107,8 @@ Error frit::run(ArrayRef<std::string> command) {
                                    0, &message);
   if (status == 0)
     return Error::success();
-  return createStringError(
-      "'" + join(words, " ") + "' failed" +
-      (message.empty() ? " with status " + std::to_string(status)
-                       : ": " + message));
+  return createStringError("'" + join(words, " ") + "' failed" +
+                           (message.empty()
+                                ? " with status " + std::to_string(status)
+                                : ": " + message));
 }

@@ -1,4 +1,4 @@
-//===- Outputs.h - Files that appear whole or not at all ---------------------===//
+//===- Outputs.h - Files that appear whole or not at all ------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_OUTPUTS_H
 #define FRIT_COMPILER_DRIVER_OUTPUTS_H

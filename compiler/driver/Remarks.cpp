@@ -1,4 +1,4 @@
-//===- Remarks.cpp - -Rpass and -Rpass-missed ---------------------------------===//
+//===- Remarks.cpp - -Rpass and -Rpass-missed -----------------------------===//
 
 #include "compiler/driver/Remarks.h"
 
@@ -14,8 +14,7 @@ namespace {
 /// Prints a remark as clang does: what it is about, and the flag it is from.
 class RemarkPrinter final : public remark::detail::MLIRRemarkStreamerBase {
 public:
-  void
-  streamOptimizationRemark(const remark::detail::Remark &remark) override {
+  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
     bool missed = remark.getRemarkType() != llvm::remarks::Type::Passed;
     std::string where = frit::locationText(remark.getLocation());
     llvm::errs() << "remark: " << where << (where.empty() ? "" : ": ");

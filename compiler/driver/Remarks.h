@@ -1,4 +1,4 @@
-//===- Remarks.h - -Rpass and -Rpass-missed -----------------------------------===//
+//===- Remarks.h - -Rpass and -Rpass-missed -------------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_REMARKS_H
 #define FRIT_COMPILER_DRIVER_REMARKS_H

@@ -1,4 +1,4 @@
-//===- Pipeline.cpp - The stages of a compilation, in order ------------------===//
+//===- Pipeline.cpp - The stages of a compilation, in order ---------------===//
 //
 // Read this file first: it is the compiler's table of contents. Each pass is a
 // .cpp of its name in compiler/transform or compiler/planning, which begins

@@ -1,4 +1,4 @@
-//===- Pipeline.h - The stages of a compilation, in order --------------------===//
+//===- Pipeline.h - The stages of a compilation, in order -----------------===//
 
 #ifndef FRIT_COMPILER_PIPELINE_PIPELINE_H
 #define FRIT_COMPILER_PIPELINE_PIPELINE_H

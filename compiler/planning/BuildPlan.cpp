@@ -1,4 +1,4 @@
-//===- BuildPlan.cpp - Scheduled fusions become steps ------------------------===//
+//===- BuildPlan.cpp - Scheduled fusions become steps ---------------------===//
 //
 //   func.func @main(%x: tensor<4xf32> {nn.name = "x"})
 //       -> (tensor<4xf32> {nn.name = "y"}) {
@@ -76,15 +76,15 @@ private:
       parts.push_back("copy");
     if (parts.size() > 3)
       parts.resize(3);
-    std::string name = llvm::join(parts, "_") + "_" +
-                       std::to_string(names.size() - 1);
+    std::string name =
+        llvm::join(parts, "_") + "_" + std::to_string(names.size() - 1);
 
     OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());
     if (last)
       b.setInsertionPointAfter(last);
-    auto kernel = plan::KernelOp::create(
-        b, fusion.getLoc(), b.getStringAttr(name), nullptr, nullptr, nullptr,
-        nullptr);
+    auto kernel =
+        plan::KernelOp::create(b, fusion.getLoc(), b.getStringAttr(name),
+                               nullptr, nullptr, nullptr, nullptr);
     Block &block = kernel.getBody().emplaceBlock();
     IRMapping map;
     for (Value input : fusion.getInputs())
@@ -107,9 +107,8 @@ private:
 /// Translates one function into one list of steps.
 class ListBuilder {
 public:
-  ListBuilder(func::FuncOp function, plan::ProgramOp program,
-              Kernels &kernels, SymbolTable &symbols,
-              const planning::BuildPlanOptions &options)
+  ListBuilder(func::FuncOp function, plan::ProgramOp program, Kernels &kernels,
+              SymbolTable &symbols, const planning::BuildPlanOptions &options)
       : function(function), program(program), kernels(kernels),
         symbols(symbols), options(options),
         b(function.getLoc(), function.getContext()) {
@@ -135,7 +134,8 @@ public:
 
 private:
   Value buffer(Type tensor, plan::Space space, std::optional<int64_t> index,
-               StringAttr symbol = nullptr, std::optional<int64_t> offset = {}) {
+               StringAttr symbol = nullptr,
+               std::optional<int64_t> offset = {}) {
     auto attr = [&](std::optional<int64_t> v) {
       return v ? b.getI64IntegerAttr(*v) : IntegerAttr();
     };
@@ -176,10 +176,10 @@ private:
     Operation *terminator = function.getBody().front().getTerminator();
     for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
       bool output = space == plan::Space::output;
-      Value result = buffer(
-          value.getType(), space,
-          output ? std::optional<int64_t>(i) : std::nullopt, nullptr,
-          output ? std::nullopt : std::optional<int64_t>(prepared[i]));
+      Value result =
+          buffer(value.getType(), space,
+                 output ? std::optional<int64_t>(i) : std::nullopt, nullptr,
+                 output ? std::nullopt : std::optional<int64_t>(prepared[i]));
       results.push_back(result);
       Value source = value;
       while (auto reshape = source.getDefiningOp<nn::ReshapeOp>())
@@ -191,9 +191,9 @@ private:
 
   LogicalResult translate(Operation *op) {
     if (auto constant = dyn_cast<nn::ConstantOp>(op)) {
-      map.map(constant.getY(), buffer(constant.getY().getType(),
-                                      plan::Space::constant, {},
-                                      constantName(constant)));
+      map.map(constant.getY(),
+              buffer(constant.getY().getType(), plan::Space::constant, {},
+                     constantName(constant)));
       return success();
     }
     if (auto reshape = dyn_cast<nn::ReshapeOp>(op)) {
@@ -240,8 +240,7 @@ private:
   /// Copies the results that no fusion of this list has written in place.
   void storeResults() {
     Operation *terminator = function.getBody().front().getTerminator();
-    for (auto [value, result] :
-         llvm::zip(terminator->getOperands(), results)) {
+    for (auto [value, result] : llvm::zip(terminator->getOperands(), results)) {
       Value source = map.lookup(value);
       if (plan::rootOf(source) != plan::rootOf(result))
         plan::CopyOp::create(b, view(source, value.getType()), result);
@@ -284,7 +283,8 @@ struct BuildPlan : PassWrapper<BuildPlan, OperationPass<ModuleOp>> {
   BuildPlan() = default;
   explicit BuildPlan(planning::BuildPlanOptions options)
       : options(std::move(options)) {}
-  BuildPlan(const BuildPlan &other) : PassWrapper(other), options(other.options) {}
+  BuildPlan(const BuildPlan &other)
+      : PassWrapper(other), options(other.options) {}
 
   StringRef getArgument() const override { return "build-plan"; }
   StringRef getDescription() const override {
@@ -369,8 +369,7 @@ frit::planning::createBuildPlanPass(const BuildPlanOptions &options) {
 }
 
 void frit::planning::registerPlanningPasses() {
-  registerPass([] {
-    return createBuildPlanPass(BuildPlanOptions{.arch = "sm_90a"});
-  });
+  registerPass(
+      [] { return createBuildPlanPass(BuildPlanOptions{.arch = "sm_90a"}); });
   registerPass(createPlanMemoryPass);
 }

@@ -1,4 +1,4 @@
-//===- Contractions.cpp - Library calls of the plan --------------------------===//
+//===- Contractions.cpp - Library calls of the plan -----------------------===//
 
 #include "compiler/planning/Contractions.h"
 
@@ -88,9 +88,8 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
         integer(gemm->n), integer(gemm->k), integer(gemm->batch),
         list({gemm->lda, gemm->ldb, gemm->ldd}),
         list({gemm->strideA, gemm->strideB, gemm->strideD}),
-        unit(gemm->transposeA), unit(gemm->transposeB),
-        gemm->op.getTf32Attr(), flag(gemm->bias), flag(gemm->residual),
-        activation(*gemm));
+        unit(gemm->transposeA), unit(gemm->transposeB), gemm->op.getTf32Attr(),
+        flag(gemm->bias), flag(gemm->residual), activation(*gemm));
     return success();
   }
   auto conv = nn::describeConvolution(fusion, reason);

@@ -1,4 +1,4 @@
-//===- Contractions.h - Library calls of the plan ----------------------------===//
+//===- Contractions.h - Library calls of the plan -------------------------===//
 
 #ifndef FRIT_COMPILER_PLANNING_CONTRACTIONS_H
 #define FRIT_COMPILER_PLANNING_CONTRACTIONS_H
@@ -15,12 +15,10 @@ void orderContractionInputs(nn::FusionOp fusion);
 
 /// Builds the plan.gemm or plan.conv of such a fusion, over the buffers of its
 /// inputs and results. `fallback` may be null.
-llvm::LogicalResult buildContraction(mlir::ImplicitLocOpBuilder &b,
-                                     nn::FusionOp fusion,
-                                     mlir::ValueRange inputs,
-                                     mlir::ValueRange outputs,
-                                     mlir::FlatSymbolRefAttr fallback,
-                                     int64_t workspaceBytes);
+llvm::LogicalResult
+buildContraction(mlir::ImplicitLocOpBuilder &b, nn::FusionOp fusion,
+                 mlir::ValueRange inputs, mlir::ValueRange outputs,
+                 mlir::FlatSymbolRefAttr fallback, int64_t workspaceBytes);
 
 } // namespace frit::planning
 

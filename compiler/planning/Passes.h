@@ -1,4 +1,4 @@
-//===- Passes.h - From scheduled fusions to a plan ---------------------------===//
+//===- Passes.h - From scheduled fusions to a plan ------------------------===//
 
 #ifndef FRIT_COMPILER_PLANNING_PASSES_H
 #define FRIT_COMPILER_PLANNING_PASSES_H
@@ -17,7 +17,8 @@ struct BuildPlanOptions {
 
 /// Turns @main and @prepare, whose operators are all in scheduled fusions, into
 /// a plan.program and the plan.constants it reads.
-std::unique_ptr<mlir::Pass> createBuildPlanPass(const BuildPlanOptions &options);
+std::unique_ptr<mlir::Pass>
+createBuildPlanPass(const BuildPlanOptions &options);
 
 /// Gives every arena buffer its offset and records the sizes of the arenas.
 std::unique_ptr<mlir::Pass> createPlanMemoryPass();

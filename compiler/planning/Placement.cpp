@@ -1,10 +1,11 @@
-//===- Placement.cpp - Buffers at fixed offsets in one arena -----------------===//
+//===- Placement.cpp - Buffers at fixed offsets in one arena --------------===//
 //
 // Dynamic storage allocation is NP-hard; greedy placement in a good order is
-// near the bound on what networks look like. Several orders are tried, each with
-// first fit and best fit, and where all of them stay above the bound, a search
-// moves the buffers that stick out to the front of the best order (the priority
-// search of Maas et al., "TelaMalloc", ASPLOS 2023, in its simplest form).
+// near the bound on what networks look like. Several orders are tried, each
+// with first fit and best fit, and where all of them stay above the bound, a
+// search moves the buffers that stick out to the front of the best order (the
+// priority search of Maas et al., "TelaMalloc", ASPLOS 2023, in its simplest
+// form).
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Placement.h - Buffers at fixed offsets in one arena -------------------===//
+//===- Placement.h - Buffers at fixed offsets in one arena ----------------===//
 
 #ifndef FRIT_COMPILER_PLANNING_PLACEMENT_H
 #define FRIT_COMPILER_PLANNING_PLACEMENT_H

@@ -1,4 +1,4 @@
-//===- PlanMemory.cpp - Gives every arena buffer its offset ------------------===//
+//===- PlanMemory.cpp - Gives every arena buffer its offset ---------------===//
 //
 //   %a = plan.buffer arena : memref<64xf32>          live at steps 0..1
 //   %b = plan.buffer arena : memref<64xf32>          live at steps 1..2
@@ -59,8 +59,8 @@ private:
       }
       ++step;
     }
-    auto intervals = llvm::map_to_vector(
-        live, [](auto &entry) { return entry.second; });
+    auto intervals =
+        llvm::map_to_vector(live, [](auto &entry) { return entry.second; });
     planning::Placement result =
         planning::place(intervals, artifact::kAlignment);
     Builder b(&getContext());

@@ -30,9 +30,7 @@ static bool isNearSplat(Value value, double number) {
   return found && isNear(*found, number);
 }
 
-static bool readOnce(Operation *op) {
-  return llvm::all_equal(op->getUsers());
-}
+static bool readOnce(Operation *op) { return llvm::all_equal(op->getUsers()); }
 
 namespace {
 /// A product: a number times some values.
@@ -254,8 +252,8 @@ static Value takeParameter(Operation *&op, ArrayRef<int64_t> shape) {
   auto reader = dyn_cast<Op>(*op->user_begin());
   if (!reader || reader.getY().getType() != op->getResult(0).getType())
     return {};
-  Value parameter = reader.getA() == op->getResult(0) ? reader.getB()
-                                                      : reader.getA();
+  Value parameter =
+      reader.getA() == op->getResult(0) ? reader.getB() : reader.getA();
   ArrayRef<int64_t> found = shapeOf(parameter);
   while (found.size() > shape.size() && found.front() == 1)
     found = found.drop_front();

@@ -134,8 +134,7 @@ static void sinkReshape(ElementwiseOp op, const Target &target) {
     ArrayRef<int64_t> to = shapeOf(reshape.getX());
     SmallVector<Value> operands;
     for (Value other : op->getOperands())
-      operands.push_back(
-          reshapeOperand(builder, other, type.getShape(), to));
+      operands.push_back(reshapeOperand(builder, other, type.getShape(), to));
     if (llvm::is_contained(operands, nullptr))
       continue;
     Operation *sunk = builder.clone(*op);
@@ -196,9 +195,9 @@ static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
   }
 
   OpBuilder builder(end);
-  auto fusion = FusionOp::create(
-      builder, fuseLocations(ops), TypeRange(ValueRange(outputs)),
-      inputs.getArrayRef(), ScheduleAttr());
+  auto fusion = FusionOp::create(builder, fuseLocations(ops),
+                                 TypeRange(ValueRange(outputs)),
+                                 inputs.getArrayRef(), ScheduleAttr());
   Block &body = fusion.getBody().emplaceBlock();
   for (Value input : inputs)
     body.addArgument(input.getType(), input.getLoc());
@@ -235,13 +234,13 @@ static void emitRemarks(FusionOp fusion, ArrayRef<Operation *> ops) {
     return;
   remark::passed(fusion.getLoc(),
                  remark::RemarkOpts::name("Fused").category("fusion"))
-      << remark::add("{0} operators in one kernel: {1}", ops.size(),
-                     llvm::join(llvm::map_range(ops,
-                                                [](Operation *op) {
-                                                  return op->getName()
-                                                      .stripDialect();
-                                                }),
-                                ", "));
+      << remark::add(
+             "{0} operators in one kernel: {1}", ops.size(),
+             llvm::join(llvm::map_range(ops,
+                                        [](Operation *op) {
+                                          return op->getName().stripDialect();
+                                        }),
+                        ", "));
 }
 
 namespace {

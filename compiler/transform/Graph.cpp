@@ -46,11 +46,10 @@ bool frit::isSplat(Value value, double number) {
 
 Value frit::createSplat(OpBuilder &builder, Location loc, RankedTensorType type,
                         DenseElementsAttr splat) {
-  return ConstantOp::create(
-      builder, loc,
-      cast<ElementsAttr>(Attribute(splat.resizeSplat(
-          type.clone(splat.getElementType())))),
-      StringAttr());
+  return ConstantOp::create(builder, loc,
+                            cast<ElementsAttr>(Attribute(splat.resizeSplat(
+                                type.clone(splat.getElementType())))),
+                            StringAttr());
 }
 
 Value frit::createSplat(OpBuilder &builder, Location loc, RankedTensorType type,
@@ -74,8 +73,7 @@ Value frit::createSplat(OpBuilder &builder, Location loc, RankedTensorType type,
 
 bool frit::dependsOnConstants(Value value, unsigned depth) {
   Operation *op = value.getDefiningOp();
-  return op && depth > 0 &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
+  return op && depth > 0 && llvm::all_of(op->getOperands(), [&](Value operand) {
            return dependsOnConstants(operand, depth - 1);
          });
 }

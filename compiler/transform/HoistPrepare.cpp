@@ -84,8 +84,7 @@ func::FuncOp HoistPrepare::createPrepare(func::FuncOp main,
   OpBuilder builder(&getContext());
   builder.setInsertionPointAfter(main);
   auto type = builder.getFunctionType({}, TypeRange(ValueRange(values)));
-  auto prepare =
-      func::FuncOp::create(builder, main.getLoc(), "prepare", type);
+  auto prepare = func::FuncOp::create(builder, main.getLoc(), "prepare", type);
   builder.setInsertionPointToEnd(prepare.addEntryBlock());
   IRMapping map;
   for (Operation *op : constantOps)
@@ -132,8 +131,8 @@ void HoistPrepare::runOnOperation() {
     auto attrs = builder.getDictionaryAttr(
         builder.getNamedAttr("nn.prepared", builder.getI64IntegerAttr(i)));
     unsigned index = main.getNumArguments();
-    if (failed(main.insertArgument(index, value.getType(), attrs,
-                                   value.getLoc())))
+    if (failed(
+            main.insertArgument(index, value.getType(), attrs, value.getLoc())))
       return signalPassFailure();
     value.replaceAllUsesWith(main.getArgument(index));
   }

@@ -68,9 +68,9 @@ static bool keepsOrder(ArrayRef<int64_t> shape) {
 /// Replaces `op` by a clone on `operands` with its result transposed back.
 /// `edit` adapts the clone's attributes.
 template <typename Op>
-static LogicalResult
-sink(Op op, ValueRange operands, PatternRewriter &rewriter,
-     llvm::function_ref<void(Op)> edit = [](Op) {}) {
+static LogicalResult sink(
+    Op op, ValueRange operands, PatternRewriter &rewriter,
+    llvm::function_ref<void(Op)> edit = [](Op) {}) {
   NNBuilder b(op->getLoc(), rewriter);
   auto clone = cast<Op>(b.clone(*op.getOperation()));
   clone->setOperands(operands);

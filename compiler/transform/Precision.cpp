@@ -126,15 +126,14 @@ Value Narrowing::narrowConstant(ConstantOp constant, OpBuilder &builder) {
     number.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven,
                    &lossy);
     if (finite && number.isInfinity())
-      number = APFloat::getLargest(to.getFloatSemantics(),
-                                   number.isNegative());
+      number = APFloat::getLargest(to.getFloatSemantics(), number.isNegative());
     return number;
   };
   auto type = constant.getY().getType().clone(to);
   DenseElementsAttr value = splatOf(constant.getY());
   if (value)
-    value = DenseElementsAttr::get(type,
-                                   convert(value.getSplatValue<APFloat>()));
+    value =
+        DenseElementsAttr::get(type, convert(value.getSplatValue<APFloat>()));
   else if ((value = constantValue(constant.getY())))
     value = DenseElementsAttr::get(
         type, llvm::map_to_vector(value.getValues<APFloat>(), convert));
@@ -163,8 +162,8 @@ void Narrowing::rewrite(Operation *op) {
   if (isa<ConstantOp>(op))
     return;
   auto cast = dyn_cast<CastOp>(op);
-  bool keep = staysWide(op) || followsWide(op) ||
-              op->hasTrait<OpTrait::IsTerminator>();
+  bool keep =
+      staysWide(op) || followsWide(op) || op->hasTrait<OpTrait::IsTerminator>();
   // A cast is where other types meet f32: numbers that came from integers are
   // counts and positions.
   if (cast)

@@ -1,4 +1,4 @@
-//===- Activation.cpp - The nonlinearities of networks ----------------------===//
+//===- Activation.cpp - The nonlinearities of networks --------------------===//
 
 #include "dialects/nn/NN.h"
 

@@ -1,4 +1,4 @@
-//===- Contraction.cpp - Matrix products and convolutions: shapes -----------===//
+//===- Contraction.cpp - Matrix products and convolutions: shapes ---------===//
 
 #include "dialects/nn/SlidingWindow.h"
 
@@ -29,9 +29,8 @@ FailureOr<RankedTensorType> MatmulOp::infer(Adaptor op,
     return emitOptionalError(loc, "inner dimensions differ: ", inner, " and ",
                              other, " of ", shapeText(a), " and ",
                              shapeText(b));
-  auto shape = broadcastShapes(
-      {a.drop_back(std::min<size_t>(a.size(), 2)),
-       b.drop_back(std::min<size_t>(b.size(), 2))});
+  auto shape = broadcastShapes({a.drop_back(std::min<size_t>(a.size(), 2)),
+                                b.drop_back(std::min<size_t>(b.size(), 2))});
   if (!shape)
     return emitOptionalError(loc, "batch dimensions do not broadcast: ",
                              shapeText(a), " and ", shapeText(b));
@@ -76,9 +75,8 @@ FailureOr<RankedTensorType> ConvOp::infer(Adaptor op,
                              group, " groups of ", perGroup);
   if (Value bias = op.getBias())
     if (shapeOf(bias).size() != 1 || !mayEqual(shapeOf(bias)[0], filters))
-      return emitOptionalError(loc, "bias has shape ",
-                               shapeText(shapeOf(bias)), " for ", filters,
-                               " filters");
+      return emitOptionalError(loc, "bias has shape ", shapeText(shapeOf(bias)),
+                               " for ", filters, " filters");
 
   SmallVector<int64_t> shape = {from[0]};
   if (!last)
@@ -92,10 +90,10 @@ FailureOr<RankedTensorType> ConvOp::infer(Adaptor op,
     int64_t room = size + sliding.pads[dim] + sliding.pads[rank + dim] -
                    sliding.reach(dim) - 1;
     if (room < 0)
-      return emitOptionalError(
-          loc, "a window of ", sliding.reach(dim) + 1,
-          " does not fit into dimension ", last ? dim + 1 : dim + 2, " of ",
-          shapeText(from), ", pads included");
+      return emitOptionalError(loc, "a window of ", sliding.reach(dim) + 1,
+                               " does not fit into dimension ",
+                               last ? dim + 1 : dim + 2, " of ",
+                               shapeText(from), ", pads included");
     shape.push_back(room / sliding.strides[dim] + 1);
   }
   if (last)

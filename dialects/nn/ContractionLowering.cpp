@@ -1,4 +1,4 @@
-//===- ContractionLowering.cpp - Products and convolutions as loops ---------===//
+//===- ContractionLowering.cpp - Products and convolutions as loops -------===//
 
 #include "dialects/nn/Lowering.h"
 #include "dialects/nn/SlidingWindow.h"
@@ -54,9 +54,12 @@ Value MatmulOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
 
 Value ConvOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   bool last = getChannelsLast();
-  SlidingWindow sliding{spatialShape(getX(), last), spatialShape(getY(), last),
-                        spatialShape(getW(), last), getStrides(),
-                        getPads(),                  getDilations()};
+  SlidingWindow sliding{spatialShape(getX(), last),
+                        spatialShape(getY(), last),
+                        spatialShape(getW(), last),
+                        getStrides(),
+                        getPads(),
+                        getDilations()};
   auto sums = accumulatorType(getY());
   Type storage = tensorType(getY()).getElementType();
   unsigned spatial = sliding.rank(), rank = spatial + 2;
@@ -74,9 +77,8 @@ Value ConvOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   for (unsigned loop = rank; loop < loops; ++loop)
     weight.push_back(b.getAffineDimExpr(loop));
   AffineMap weightMap = AffineMap::get(loops, 0, weight, getContext());
-  AffineMap resultMap =
-      AffineMap::get(loops, 0, b.getMultiDimIdentityMap(rank).getResults(),
-                     getContext());
+  AffineMap resultMap = AffineMap::get(
+      loops, 0, b.getMultiDimIdentityMap(rank).getResults(), getContext());
   TypedAttr zero = identity(Combiner::sum, sums.getElementType(), false);
 
   Value y;
@@ -99,9 +101,9 @@ Value ConvOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
           auto [at, inside] = sliding.buildPlaces(body, outputLoop, windowLoop);
           Value channel = indexOf(body, channelLoop);
           if (group > 1) {
-            Value which = arith::DivUIOp::create(
-                body, indexOf(body, filterLoop),
-                indexConstant(body, filtersPerGroup));
+            Value which =
+                arith::DivUIOp::create(body, indexOf(body, filterLoop),
+                                       indexConstant(body, filtersPerGroup));
             channel = arith::AddIOp::create(
                 body, scaleIndex(body, which, perGroup, 0), channel);
           }
@@ -109,21 +111,20 @@ Value ConvOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
           at.insert(at.begin(), indexOf(body, 0));
           Value element = tensor::ExtractOp::create(body, x[0], at);
           if (inside)
-            element = arith::SelectOp::create(
-                body, inside, element, zeroOf(body, element.getType()));
+            element = arith::SelectOp::create(body, inside, element,
+                                              zeroOf(body, element.getType()));
           return multiplyAdd(body, element, e[0], e[1], storage);
         });
   }
   if (!getBias())
     return buildRounding(b, y, storage);
-  AffineMap perFilter =
-      AffineMap::get(rank, 0, b.getAffineDimExpr(filterLoop));
+  AffineMap perFilter = AffineMap::get(rank, 0, b.getAffineDimExpr(filterLoop));
   return buildMap(b, loweredType(getY()), {y, x[2]},
                   {b.getMultiDimIdentityMap(rank), perFilter},
                   [&](ImplicitLocOpBuilder &body, ValueRange e) {
                     ScalarBuilder s(body);
-                    Scalar sum = s.wrap(e[0], storage) +
-                                 s.wrap(s.load(e[1]), storage);
+                    Scalar sum =
+                        s.wrap(e[0], storage) + s.wrap(s.load(e[1]), storage);
                     return s.store(sum.value, storage);
                   });
 }

@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - Operators on elements one by one -------------------===//
+//===- Elementwise.cpp - Operators on elements one by one -----------------===//
 
 #include "dialects/nn/NN.h"
 

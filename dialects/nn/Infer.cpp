@@ -1,4 +1,4 @@
-//===- Infer.cpp - Shape and type inference shared by the families ----------===//
+//===- Infer.cpp - Shape and type inference shared by the families --------===//
 
 #include "dialects/nn/Infer.h"
 
@@ -79,8 +79,9 @@ LogicalResult frit::nn::checkElementTypes(std::optional<Location> loc,
   };
   for (Value tensor : tensors)
     if (tensor && element(tensor) != element(tensors[0]))
-      return emitOptionalError(loc, "element types differ: ",
-                               element(tensors[0]), " and ", element(tensor));
+      return emitOptionalError(loc,
+                               "element types differ: ", element(tensors[0]),
+                               " and ", element(tensor));
   return success();
 }
 
@@ -89,8 +90,7 @@ bool frit::nn::mayEqual(int64_t a, int64_t b) {
 }
 
 bool frit::nn::mayBeSame(TypeRange a, TypeRange b) {
-  return a.size() == b.size() &&
-         llvm::all_of(llvm::zip(a, b), [](auto types) {
+  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto types) {
            auto x = cast<RankedTensorType>(std::get<0>(types));
            auto y = cast<RankedTensorType>(std::get<1>(types));
            return x.getElementType() == y.getElementType() &&

@@ -1,4 +1,4 @@
-//===- Infer.h - Shape and type inference shared by the families -----------===//
+//===- Infer.h - Shape and type inference shared by the families ----------===//
 
 #ifndef FRIT_DIALECTS_NN_INFER_H
 #define FRIT_DIALECTS_NN_INFER_H

@@ -1,4 +1,4 @@
-//===- Loops.h - What buildLinalg bodies are written with --------------------===//
+//===- Loops.h - What buildLinalg bodies are written with -----------------===//
 //
 // Every structural operator is one loop nest over the elements of its result,
 // sometimes followed by one that rounds the accumulators.
@@ -22,8 +22,8 @@ mlir::AffineMap broadcastMap(llvm::ArrayRef<int64_t> operand,
                              llvm::ArrayRef<int64_t> result,
                              mlir::MLIRContext *context);
 
-/// A new tensor of `type`, each element by `body` from elements of `inputs` that
-/// `maps` picks by the element's indices.
+/// A new tensor of `type`, each element by `body` from elements of `inputs`
+/// that `maps` picks by the element's indices.
 mlir::Value buildMap(mlir::ImplicitLocOpBuilder &b, mlir::RankedTensorType type,
                      mlir::ValueRange inputs,
                      llvm::ArrayRef<mlir::AffineMap> maps, BodyFn body);

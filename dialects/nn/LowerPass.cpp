@@ -1,4 +1,4 @@
-//===- LowerPass.cpp - lower-nn: whole functions to linalg -------------------===//
+//===- LowerPass.cpp - lower-nn: whole functions to linalg ----------------===//
 //
 // For tests and for reading: composites are decomposed, fusions dissolved and
 // every operator lowered as it is in a kernel.

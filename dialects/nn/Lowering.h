@@ -1,4 +1,4 @@
-//===- Lowering.h - nn operators as linalg on tensors ------------------------===//
+//===- Lowering.h - nn operators as linalg on tensors ---------------------===//
 //
 // The semantics every execution shares. The cpu target bufferizes the result
 // and the generic CUDA kernels are printed from it element by element.

@@ -1,4 +1,4 @@
-//===- NN.h - The nn dialect --------------------------------------------------===//
+//===- NN.h - The nn dialect ----------------------------------------------===//
 
 #ifndef FRIT_DIALECTS_NN_NN_H
 #define FRIT_DIALECTS_NN_NN_H

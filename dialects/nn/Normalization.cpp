@@ -1,4 +1,4 @@
-//===- Normalization.cpp - Softmax and the norms ----------------------------===//
+//===- Normalization.cpp - Softmax and the norms --------------------------===//
 //
 // All of it is computed in f32 (f64 for f64): the inputs are cast once and the
 // result once, and the casts cost nothing inside a fusion.
@@ -92,8 +92,8 @@ FailureOr<RankedTensorType> LayerNormOp::infer(Adaptor op,
 SmallVector<Value> LayerNormOp::decompose(NNBuilder &b) {
   Type element = tensorType(getX()).getElementType(), work = workType(element);
   int64_t rank = tensorType(getX()).getRank();
-  auto axes = llvm::to_vector(
-      llvm::seq<int64_t>(axisOf(getX(), getAxis()), rank));
+  auto axes =
+      llvm::to_vector(llvm::seq<int64_t>(axisOf(getX(), getAxis()), rank));
   int64_t count = 1;
   for (int64_t axis : axes)
     count *= shapeOf(getX())[axis];
@@ -144,8 +144,8 @@ SmallVector<Value> BatchNormOp::decompose(NNBuilder &b) {
   Value epsilon = b.scalarLike(variance, getEpsilon().convertToDouble());
   Value scale = b.mul(b.cast(getScale(), work),
                       RsqrtOp::create(b, b.add(variance, epsilon)));
-  Value shift = b.sub(b.cast(getBias(), work),
-                      b.mul(b.cast(getMean(), work), scale));
+  Value shift =
+      b.sub(b.cast(getBias(), work), b.mul(b.cast(getMean(), work), scale));
   SmallVector<int64_t> column(tensorType(getX()).getRank() - 1, 1);
   column[0] = shapeOf(getScale())[0];
   Value y = b.add(b.mul(b.cast(getX(), work), b.reshape(scale, column)),

@@ -1,4 +1,4 @@
-//===- SlidingWindow.h - What convolution and pooling share ------------------===//
+//===- SlidingWindow.h - What convolution and pooling share ---------------===//
 
 #ifndef FRIT_DIALECTS_NN_SLIDINGWINDOW_H
 #define FRIT_DIALECTS_NN_SLIDINGWINDOW_H
@@ -21,15 +21,13 @@ struct SlidingWindow {
                             size_t spatialRank) const;
 
   /// How far the window reaches from its first element.
-  int64_t reach(size_t dim) const {
-    return (window[dim] - 1) * dilations[dim];
-  }
+  int64_t reach(size_t dim) const { return (window[dim] - 1) * dilations[dim]; }
 
   /// Whether the window ever lies on elements that are not there.
   bool leavesInput(size_t dim) const {
-    return pads[dim] > 0 || (output[dim] - 1) * strides[dim] - pads[dim] +
-                                    reach(dim) >=
-                                input[dim];
+    return pads[dim] > 0 ||
+           (output[dim] - 1) * strides[dim] - pads[dim] + reach(dim) >=
+               input[dim];
   }
   bool leavesInput() const;
 

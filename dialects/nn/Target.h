@@ -1,4 +1,4 @@
-//===- Target.h - What passes ask about the machine they compile for --------===//
+//===- Target.h - What passes ask about the machine they compile for ------===//
 //
 // Passes over nn know no hardware. What depends on it they ask through this
 // interface, which codegen/cpu and codegen/cuda implement and Pipeline.cpp

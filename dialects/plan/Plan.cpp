@@ -1,4 +1,4 @@
-//===- Plan.cpp - The plan dialect --------------------------------------------===//
+//===- Plan.cpp - The plan dialect ----------------------------------------===//
 
 #include "dialects/plan/Plan.h"
 
@@ -131,9 +131,8 @@ LogicalResult BufferOp::verify() {
 }
 
 LogicalResult ViewOp::verify() {
-  if (getOffset() < 0 ||
-      getOffset() + byteSize(getView().getType()) >
-          byteSize(getSource().getType()))
+  if (getOffset() < 0 || getOffset() + byteSize(getView().getType()) >
+                             byteSize(getSource().getType()))
     return emitOpError("reaches past the end of its buffer");
   return success();
 }

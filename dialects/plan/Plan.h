@@ -1,4 +1,4 @@
-//===- Plan.h - The plan dialect ----------------------------------------------===//
+//===- Plan.h - The plan dialect ------------------------------------------===//
 
 #ifndef FRIT_DIALECTS_PLAN_PLAN_H
 #define FRIT_DIALECTS_PLAN_PLAN_H

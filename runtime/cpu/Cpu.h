@@ -25,8 +25,8 @@ template <typename Result, typename... Arguments>
 class FunctionRef<Result(Arguments...)> {
 public:
   template <typename Callable>
-  requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef>)
-      FunctionRef(Callable &&callable)
+    requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef>)
+  FunctionRef(Callable &&callable)
       : object(const_cast<void *>(static_cast<const void *>(&callable))),
         call([](void *object, Arguments... arguments) -> Result {
           return (*static_cast<std::remove_reference_t<Callable> *>(object))(

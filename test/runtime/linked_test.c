@@ -1,5 +1,5 @@
-/* linked_test.c - a program with a compiled model linked into it: reads an image
-   of a digit from a .npy file and says which one it is. */
+/* linked_test.c - a program with a compiled model linked into it: reads an
+   image of a digit from a .npy file and says which one it is. */
 
 #include "digits.h"
 #include "frit/runtime.h"

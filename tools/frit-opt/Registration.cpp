@@ -1,4 +1,4 @@
-//===- Registration.cpp - What frit-opt knows ---------------------------------===//
+//===- Registration.cpp - What frit-opt knows -----------------------------===//
 
 #include "tools/frit-opt/Registration.h"
 
@@ -14,10 +14,10 @@
 using namespace mlir;
 
 void frit::registerEverything(DialectRegistry &registry) {
-  registry.insert<nn::NNDialect, plan::PlanDialect, arith::ArithDialect,
-                  func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect,
-                  tensor::TensorDialect>();
+  registry
+      .insert<nn::NNDialect, plan::PlanDialect, arith::ArithDialect,
+              func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
+              memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect>();
   registerCanonicalizerPass();
   registerCSEPass();
   nn::registerLowerPass();

@@ -1,4 +1,4 @@
-//===- Registration.h - What frit-opt knows ----------------------------------===//
+//===- Registration.h - What frit-opt knows -------------------------------===//
 
 #ifndef FRIT_TOOLS_FRIT_OPT_REGISTRATION_H
 #define FRIT_TOOLS_FRIT_OPT_REGISTRATION_H

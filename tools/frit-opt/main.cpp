@@ -1,4 +1,4 @@
-//===- main.cpp - frit-opt: runs passes on .mlir -----------------------------===//
+//===- main.cpp - frit-opt: runs passes on .mlir --------------------------===//
 
 #include "tools/frit-opt/Registration.h"
 

@@ -1,4 +1,4 @@
-//===- main.cpp - fritc: compiles a model ------------------------------------===//
+//===- main.cpp - fritc: compiles a model ---------------------------------===//
 
 #include "compiler/driver/Compilation.h"
 #include "runtime/cuda/Driver.h"
@@ -20,7 +20,6 @@ int main(int argc, char **argv) {
   llvm::setBugReportMsg("This is a bug in frit: please report it with the "
                         "command line and the model.\n");
   int status = frit::kDone;
-  auto options =
-      frit::parseCommandLine(argc, argv, deviceArch(), status);
+  auto options = frit::parseCommandLine(argc, argv, deviceArch(), status);
   return options ? frit::compile(*options) : status;
 }

@@ -1,7 +1,8 @@
 //===- artifact.h - What a compiled model looks like in memory ------------===//
 //
 // The contract between the compiler, which writes it, and the runtime, which
-// reads it. A compiled model is one `frit_image`, a constant in the object file:
+// reads it. A compiled model is one `frit_image`, a constant in the object
+// file:
 //
 //   frit_image ──▶ plan     Header, tables and blobs below; offsets only, so it
 //              │            needs no relocation and can be checked before use
@@ -42,7 +43,8 @@ struct Blob {
   uint64_t size = 0;
 };
 
-/// `size` bytes of UTF-8 at `offset` in the plan's string bytes; not terminated.
+/// `size` bytes of UTF-8 at `offset` in the plan's string bytes; not
+/// terminated.
 struct Text {
   uint32_t offset = 0;
   uint32_t size = 0;
@@ -104,7 +106,8 @@ enum class Space : uint32_t {
   prepared, ///< the module's memory that the prepare list fills at load
 };
 
-/// Where an argument lives: `bytes` bytes from byte `offset` of a space's memory.
+/// Where an argument lives: `bytes` bytes from byte `offset` of a space's
+/// memory.
 struct Buffer {
   Space space = Space::arena;
   uint32_t index = 0;
@@ -115,9 +118,9 @@ struct Buffer {
   uint32_t reserved = 0;
 };
 
-/// A kernel of a target. On a CUDA target `name` is the symbol in the module and
-/// the parameters are the step's arguments, one pointer each, in order. On the
-/// cpu target `host` is the index in the image's kernels.
+/// A kernel of a target. On a CUDA target `name` is the symbol in the module
+/// and the parameters are the step's arguments, one pointer each, in order. On
+/// the cpu target `host` is the index in the image's kernels.
 struct Kernel {
   Text name;
   uint32_t host = 0;
@@ -150,7 +153,8 @@ struct Step {
   Text node;       ///< the model's nodes this step computes, for people
 };
 
-/// How a contraction multiplies and accumulates; accumulation is never below f32.
+/// How a contraction multiplies and accumulates; accumulation is never below
+/// f32.
 enum class Compute : uint32_t {
   f32,  ///< IEEE single, no TF32
   tf32, ///< f32 operands, products rounded to TF32
@@ -203,7 +207,8 @@ struct Conv {
 /// One `-march`: its own code and lists of steps.
 struct Target {
   Text arch; ///< "sm_90a", "x86-64-v3"
-  /// Machine code for `arch` and PTX that newer devices translate; empty on cpu.
+  /// Machine code for `arch` and PTX that newer devices translate; empty on
+  /// cpu.
   Blob cubin;
   Blob ptx;
   Range kernels; ///< of Header::kernels

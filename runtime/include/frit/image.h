@@ -1,8 +1,8 @@
-/*===- image.h - The one symbol of a compiled model ------------------------===*\
+/*===- image.h - The one symbol of a compiled model -----------------------===*\
 |*                                                                            *|
-|* Every object file that fritc writes defines one `frit_image`, named         *|
-|* <model>_image in an object and `frit_model_image` in a shared library.      *|
-|* Plain C, so that the generated header of a model needs nothing else.        *|
+|* Every object file that fritc writes defines one `frit_image`, named        *|
+|* <model>_image in an object and `frit_model_image` in a shared library.     *|
+|* Plain C, so that the generated header of a model needs nothing else.       *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
@@ -18,8 +18,8 @@ extern "C" {
 #define FRIT_IMAGE_ABI 1u
 
 /** A host kernel of the cpu target: computes the independent work items
- *  [begin, end) of a step over the step's arguments. Any thread may call it, and
- *  calls over disjoint ranges may run at the same time. */
+ *  [begin, end) of a step over the step's arguments. Any thread may call it,
+ * and calls over disjoint ranges may run at the same time. */
 typedef void (*frit_host_kernel)(void *const *arguments, int64_t begin,
                                  int64_t end);
 

@@ -1,4 +1,4 @@
-/*===- runtime.h - Run a compiled model ------------------------------------===*\
+/*===- runtime.h - Run a compiled model -----------------------------------===*\
 |*                                                                            *|
 |* The C interface of the frit runtime. A program opens a model once, makes a *|
 |* context for each thread that runs it, and calls frit_run:                  *|
@@ -110,7 +110,8 @@ typedef enum frit_location {
 } frit_location;
 
 /** A tensor that the caller owns. `data` must hold all its elements. The struct
- *  and what it points to need to live only as long as the call it is given to. */
+ *  and what it points to need to live only as long as the call it is given to.
+ */
 typedef struct frit_tensor {
   const char *name; /**< as in the model; null means "by position" */
   void *data;
@@ -169,7 +170,7 @@ typedef struct frit_module_options {
 } frit_module_options;
 
 #define FRIT_MODULE_OPTIONS_INIT                                               \
-  { sizeof(frit_module_options), NULL, NULL, 0, 0, NULL, NULL }
+  {sizeof(frit_module_options), NULL, NULL, 0, 0, NULL, NULL}
 
 /** Opens the model that is linked into this program as `image`: checks it,
  *  chooses a device, loads code and weights and runs what is to be computed
@@ -187,7 +188,8 @@ FRIT_API frit_status frit_module_load(const char *path,
 /** Frees a module. Its contexts must have been destroyed. Null is ignored. */
 FRIT_API void frit_module_close(frit_module *module);
 
-/** The model's name, as its source file gives it. Lives as long as the module. */
+/** The model's name, as its source file gives it. Lives as long as the module.
+ */
 FRIT_API const char *frit_module_name(const frit_module *module);
 
 FRIT_API uint32_t frit_module_input_count(const frit_module *module);
@@ -212,15 +214,15 @@ FRIT_API frit_status frit_module_output_tensor(const frit_module *module,
 typedef struct frit_target_info {
   const char *arch; /**< "sm_90a", "x86-64-v3" */
   int is_cuda;
-  int chosen;               /**< the module runs this one */
-  uint32_t steps;           /**< per call: launches, library calls, copies */
-  uint32_t launches;        /**< … of frit's own kernels */
-  uint32_t library_calls;   /**< … planned for a library */
-  uint32_t copies;          /**< … that only copy */
-  uint32_t prepare_steps;   /**< run once, when a module is opened */
-  uint64_t arena_bytes;     /**< scratch memory of a context */
+  int chosen;                 /**< the module runs this one */
+  uint32_t steps;             /**< per call: launches, library calls, copies */
+  uint32_t launches;          /**< … of frit's own kernels */
+  uint32_t library_calls;     /**< … planned for a library */
+  uint32_t copies;            /**< … that only copy */
+  uint32_t prepare_steps;     /**< run once, when a module is opened */
+  uint64_t arena_bytes;       /**< scratch memory of a context */
   uint64_t arena_lower_bound; /**< what no placement could beat */
-  uint64_t prepared_bytes;  /**< what the prepare steps leave behind */
+  uint64_t prepared_bytes;    /**< what the prepare steps leave behind */
   uint64_t cubin_bytes;
   uint64_t ptx_bytes;
 } frit_target_info;
@@ -310,14 +312,10 @@ FRIT_API frit_status frit_context_step(const frit_context *context,
 
 /** As frit_run, but step by step with a time stamp around each; `visit` is
  *  called for every step in order once the results are there. */
-FRIT_API frit_status frit_profile(frit_context *context,
-                                  const frit_tensor *inputs,
-                                  uint32_t input_count,
-                                  const frit_tensor *outputs,
-                                  uint32_t output_count,
-                                  void (*visit)(void *user,
-                                                const frit_step_info *step),
-                                  void *user);
+FRIT_API frit_status frit_profile(
+    frit_context *context, const frit_tensor *inputs, uint32_t input_count,
+    const frit_tensor *outputs, uint32_t output_count,
+    void (*visit)(void *user, const frit_step_info *step), void *user);
 
 #ifdef __cplusplus
 }
