@@ -34,15 +34,17 @@ def NN_Dialect : Dialect {
 // Types
 //===----------------------------------------------------------------------===//
 
-def NN_Unsigned : AnyTypeOf<[UI8, UI16, UI32, UI64]>;
-def NN_Integer : AnyTypeOf<[I8, I16, I32, I64, NN_Unsigned]>;
-def NN_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
-def NN_Number : AnyTypeOf<[NN_Float, NN_Integer]>;
-def NN_Element : AnyTypeOf<[NN_Float, NN_Integer, I1, F8E4M3FN, F8E5M2]>;
+def NN_Integer : AnyTypeOf<[I8, I16, I32, I64, UI8, UI16, UI32, UI64],
+                           "integer">;
+def NN_Float : AnyTypeOf<[F16, BF16, F32, F64], "float">;
+def NN_Number : AnyTypeOf<[NN_Float, NN_Integer], "number">;
+def NN_Element : AnyTypeOf<[NN_Float, NN_Integer, I1, F8E4M3FN, F8E5M2],
+                           "number, bool or 8-bit float">;
 
 def NN_Tensor : RankedTensorOf<[NN_Element]>;
 def NN_NumberTensor : RankedTensorOf<[NN_Number]>;
 def NN_FloatTensor : RankedTensorOf<[NN_Float]>;
+def NN_IntegerTensor : RankedTensorOf<[NN_Integer]>;
 def NN_IndexTensor : RankedTensorOf<[I32, I64]>;
 def NN_BoolTensor : RankedTensorOf<[I1]>;
 
@@ -138,6 +140,12 @@ class NN_Compare<string mnemonic, string onnx, code scalar>
     : NN_Elementwise<mnemonic, onnx, scalar,
                      "::mlir::IntegerType::get(context, 1)"> {
   let arguments = (ins NN_Tensor:$a, NN_Tensor:$b);
+}
+
+class NN_Bitwise<string mnemonic, string onnx, code scalar,
+                 list<Trait> traits = []>
+    : NN_Elementwise<mnemonic, onnx, scalar, "t[0]", traits> {
+  let arguments = (ins NN_IntegerTensor:$a, NN_IntegerTensor:$b);
 }
 
 class NN_Logical<string mnemonic, string onnx, code scalar>

@@ -162,6 +162,41 @@ def NN_WhereOp : NN_Elementwise<"where", "Where",
 }
 
 //===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
+
+def NN_BitwiseAndOp : NN_Bitwise<"bitwise_and", "BitwiseAnd",
+    [{ s.bitAnd(x[0], x[1]) }], [Commutative]> {
+  let summary = "Bits that both integers have.";
+}
+def NN_BitwiseOrOp : NN_Bitwise<"bitwise_or", "BitwiseOr",
+    [{ s.bitOr(x[0], x[1]) }], [Commutative]> {
+  let summary = "Bits that either integer has.";
+}
+def NN_BitwiseXorOp : NN_Bitwise<"bitwise_xor", "BitwiseXor",
+    [{ s.bitXor(x[0], x[1]) }], [Commutative]> {
+  let summary = "Bits that one of two integers has.";
+}
+def NN_BitwiseNotOp : NN_Elementwise<"bitwise_not", "BitwiseNot",
+    [{ s.bitNot(x[0]) }], "t[0]"> {
+  let summary = "All bits the other way.";
+  let arguments = (ins NN_IntegerTensor:$x);
+}
+
+def NN_ShiftDirection : AttrConstraint<
+    CPred<"::llvm::cast<::mlir::StringAttr>($_self) == \"LEFT\" || "
+          "::llvm::cast<::mlir::StringAttr>($_self) == \"RIGHT\"">,
+    "that is LEFT or RIGHT">;
+
+def NN_BitShiftOp : NN_Bitwise<"bit_shift", "BitShift",
+    [{ getDirection() == "LEFT" ? s.shiftLeft(x[0], x[1])
+                                : s.shiftRight(x[0], x[1]) }]> {
+  let summary = "`a` with its bits moved by `b` places, zeros moving in.";
+  let arguments = (ins NN_IntegerTensor:$a, NN_IntegerTensor:$b,
+                   ConfinedAttr<StrAttr, [NN_ShiftDirection]>:$direction);
+}
+
+//===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,5 @@
-//===- Loops.cpp - What buildLinalg bodies are written with ------------------===//
+//===- Loops.cpp - What buildLinalg bodies are written with
+//------------------===//
 
 #include "dialects/nn/Loops.h"
 
@@ -137,9 +138,9 @@ Value frit::nn::clampIndex(ImplicitLocOpBuilder &b, Value x, int64_t low,
 Value frit::nn::indexIsIn(ImplicitLocOpBuilder &b, Value x, int64_t low,
                           int64_t high) {
   using P = arith::CmpIPredicate;
-  return arith::AndIOp::create(
-      b, arith::CmpIOp::create(b, P::sge, x, indexConstant(b, low)),
-      arith::CmpIOp::create(b, P::slt, x, indexConstant(b, high)));
+  Value above = arith::CmpIOp::create(b, P::sge, x, indexConstant(b, low));
+  Value below = arith::CmpIOp::create(b, P::slt, x, indexConstant(b, high));
+  return arith::AndIOp::create(b, above, below);
 }
 
 Value frit::nn::wrapIndex(ImplicitLocOpBuilder &b, Value x, int64_t modulus) {

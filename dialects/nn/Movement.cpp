@@ -1,4 +1,5 @@
-//===- Movement.cpp - Operators that move elements: shapes and folds --------===//
+//===- Movement.cpp - Operators that move elements: shapes and folds
+//--------===//
 
 #include "dialects/nn/NN.h"
 
@@ -33,21 +34,12 @@ static bool isIdentity(ArrayRef<int64_t> perm) {
   });
 }
 
-/// A splat stays one under any shape.
-static OpFoldResult foldSplat(Attribute x, Type type) {
-  auto splat = dyn_cast_or_null<SplatElementsAttr>(x);
-  auto shaped = cast<RankedTensorType>(type);
-  if (!splat || !shaped.hasStaticShape())
-    return {};
-  return splat.resizeSplat(shaped);
-}
-
 //===----------------------------------------------------------------------===//
 // transpose
 //===----------------------------------------------------------------------===//
 
-FailureOr<RankedTensorType>
-TransposeOp::infer(Adaptor op, std::optional<Location> loc) {
+FailureOr<RankedTensorType> TransposeOp::infer(Adaptor op,
+                                               std::optional<Location> loc) {
   ArrayRef<int64_t> perm = op.getPerm();
   if (failed(checkLength(loc, "perm", perm, op.getX())))
     return failure();
@@ -64,10 +56,10 @@ TransposeOp::infer(Adaptor op, std::optional<Location> loc) {
   return typeLike(loc, op.getX(), shape);
 }
 
-OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
+OpFoldResult TransposeOp::fold(FoldAdaptor) {
   if (isIdentity(getPerm()) && getX().getType() == getY().getType())
     return getX();
-  return foldSplat(adaptor.getX(), getY().getType());
+  return {};
 }
 
 /// transpose(transpose(x, p), q) is transpose(x, p[q]); one that only moves
@@ -97,8 +89,8 @@ LogicalResult TransposeOp::canonicalize(TransposeOp op,
 // expand
 //===----------------------------------------------------------------------===//
 
-FailureOr<RankedTensorType>
-ExpandOp::infer(Adaptor op, std::optional<Location> loc) {
+FailureOr<RankedTensorType> ExpandOp::infer(Adaptor op,
+                                            std::optional<Location> loc) {
   auto shape = broadcastShapes({shapeOf(op.getX()), op.getShape()});
   if (!shape)
     return emitOptionalError(loc, "a tensor of shape ",
@@ -107,7 +99,7 @@ ExpandOp::infer(Adaptor op, std::optional<Location> loc) {
   return typeLike(loc, op.getX(), *shape);
 }
 
-OpFoldResult ExpandOp::fold(FoldAdaptor adaptor) {
+OpFoldResult ExpandOp::fold(FoldAdaptor) {
   if (getX().getType() == getY().getType())
     return getX();
   if (auto inner = getX().getDefiningOp<ExpandOp>()) {
@@ -115,15 +107,15 @@ OpFoldResult ExpandOp::fold(FoldAdaptor adaptor) {
     setShape(shapeOf(getY()));
     return getY();
   }
-  return foldSplat(adaptor.getX(), getY().getType());
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
 // slice
 //===----------------------------------------------------------------------===//
 
-FailureOr<RankedTensorType>
-SliceOp::infer(Adaptor op, std::optional<Location> loc) {
+FailureOr<RankedTensorType> SliceOp::infer(Adaptor op,
+                                           std::optional<Location> loc) {
   Value x = op.getX();
   if (failed(checkLength(loc, "starts", op.getStarts(), x)) ||
       failed(checkLength(loc, "sizes", op.getSizes(), x)) ||
@@ -150,7 +142,7 @@ SliceOp::infer(Adaptor op, std::optional<Location> loc) {
   return typeLike(loc, x, op.getSizes());
 }
 
-OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+OpFoldResult SliceOp::fold(FoldAdaptor) {
   // Of the same shape it is all of x, unless a step turns a dimension around.
   if (getX().getType() == getY().getType() &&
       getX().getType().hasStaticShape() &&
@@ -158,15 +150,15 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
         return entry.value() > 0 || shapeOf(getX())[entry.index()] <= 1;
       }))
     return getX();
-  return foldSplat(adaptor.getX(), getY().getType());
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
 // concat
 //===----------------------------------------------------------------------===//
 
-FailureOr<RankedTensorType>
-ConcatOp::infer(Adaptor op, std::optional<Location> loc) {
+FailureOr<RankedTensorType> ConcatOp::infer(Adaptor op,
+                                            std::optional<Location> loc) {
   ValueRange operands = op.getXs();
   if (operands.empty())
     return emitOptionalError(loc, "there is nothing to join");
@@ -181,10 +173,10 @@ ConcatOp::infer(Adaptor op, std::optional<Location> loc) {
     bool fits = other.size() == shape.size();
     for (size_t i = 0; fits && i < shape.size(); ++i) {
       if (static_cast<int64_t>(i) == *axis)
-        shape[i] = ShapedType::isDynamic(shape[i]) ||
-                           ShapedType::isDynamic(other[i])
-                       ? ShapedType::kDynamic
-                       : shape[i] + other[i];
+        shape[i] =
+            ShapedType::isDynamic(shape[i]) || ShapedType::isDynamic(other[i])
+                ? ShapedType::kDynamic
+                : shape[i] + other[i];
       else if (ShapedType::isDynamic(shape[i]))
         shape[i] = other[i];
       else
@@ -201,8 +193,8 @@ ConcatOp::infer(Adaptor op, std::optional<Location> loc) {
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
   if (getXs().size() == 1 && getXs()[0].getType() == getY().getType())
     return getXs()[0];
-  int64_t axis = getAxis() < 0 ? getAxis() + getY().getType().getRank()
-                               : getAxis();
+  int64_t axis =
+      getAxis() < 0 ? getAxis() + getY().getType().getRank() : getAxis();
   SmallVector<Value> full = llvm::filter_to_vector(
       getXs(), [&](Value x) { return shapeOf(x)[axis] != 0; });
   if (full.empty() || full.size() == getXs().size())
@@ -215,8 +207,8 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
 // pad, gather, iota, trilu
 //===----------------------------------------------------------------------===//
 
-FailureOr<RankedTensorType>
-PadOp::infer(Adaptor op, std::optional<Location> loc) {
+FailureOr<RankedTensorType> PadOp::infer(Adaptor op,
+                                         std::optional<Location> loc) {
   Value x = op.getX();
   if (failed(checkLength(loc, "low", op.getLow(), x)) ||
       failed(checkLength(loc, "high", op.getHigh(), x)))
@@ -226,7 +218,8 @@ PadOp::infer(Adaptor op, std::optional<Location> loc) {
     return emitOptionalError(loc, "mode '", op.getMode(),
                              "' is none of constant, edge, reflect and wrap");
   if (Value value = op.getValue())
-    if (auto scalar = tensorType(x).clone(ArrayRef<int64_t>()); value.getType() != scalar)
+    if (auto scalar = tensorType(x).clone(ArrayRef<int64_t>());
+        value.getType() != scalar)
       return emitOptionalError(loc, "the value is a ", value.getType(),
                                ", not a ", scalar);
   SmallVector<int64_t> shape(shapeOf(x));
@@ -241,8 +234,9 @@ PadOp::infer(Adaptor op, std::optional<Location> loc) {
       return emitOptionalError(loc, "dimension ", dim, " of size ", size,
                                " cannot be cropped by ", -low, " and ", -high);
     if (size == 0 && (low > 0 || high > 0) && op.getMode() != "constant")
-      return emitOptionalError(loc, "dimension ", dim,
-                               " is empty and cannot be padded by its elements");
+      return emitOptionalError(
+          loc, "dimension ", dim,
+          " is empty and cannot be padded by its elements");
     size += low + high;
   }
   return typeLike(loc, x, shape);
@@ -250,14 +244,14 @@ PadOp::infer(Adaptor op, std::optional<Location> loc) {
 
 OpFoldResult PadOp::fold(FoldAdaptor) {
   auto none = [](int64_t n) { return n == 0; };
-  return getX().getType() == getY().getType() &&
-                 llvm::all_of(getLow(), none) && llvm::all_of(getHigh(), none)
+  return getX().getType() == getY().getType() && llvm::all_of(getLow(), none) &&
+                 llvm::all_of(getHigh(), none)
              ? OpFoldResult(getX())
              : OpFoldResult();
 }
 
-FailureOr<RankedTensorType>
-GatherOp::infer(Adaptor op, std::optional<Location> loc) {
+FailureOr<RankedTensorType> GatherOp::infer(Adaptor op,
+                                            std::optional<Location> loc) {
   ArrayRef<int64_t> from = shapeOf(op.getX());
   ArrayRef<int64_t> picked = shapeOf(op.getIndices());
   auto axis = normalizeAxis(loc, op.getAxis(), from.size());
@@ -273,7 +267,27 @@ GatherOp::infer(Adaptor op, std::optional<Location> loc) {
 }
 
 FailureOr<RankedTensorType>
-IotaOp::infer(Adaptor op, std::optional<Location> loc) {
+GatherElementsOp::infer(Adaptor op, std::optional<Location> loc) {
+  ArrayRef<int64_t> from = shapeOf(op.getX());
+  ArrayRef<int64_t> picked = shapeOf(op.getIndices());
+  auto axis = normalizeAxis(loc, op.getAxis(), from.size());
+  if (!axis)
+    return failure();
+  bool fits = picked.size() == from.size();
+  for (size_t dim = 0; fits && dim < from.size(); ++dim)
+    if (!ShapedType::isDynamic(from[dim]) &&
+        !ShapedType::isDynamic(picked[dim]))
+      fits = static_cast<int64_t>(dim) == *axis
+                 ? from[dim] > 0 || picked[dim] == 0
+                 : picked[dim] <= from[dim];
+  if (!fits)
+    return emitOptionalError(loc, "indices of shape ", shapeText(picked),
+                             " do not fit x of shape ", shapeText(from));
+  return typeLike(loc, op.getX(), picked);
+}
+
+FailureOr<RankedTensorType> IotaOp::infer(Adaptor op,
+                                          std::optional<Location> loc) {
   Type start = op.getStart().getType(), step = op.getStep().getType();
   if (start != step || tensorType(op.getStart()).getRank() != 0)
     return emitOptionalError(loc, "start and step are ", start, " and ", step,
@@ -283,8 +297,8 @@ IotaOp::infer(Adaptor op, std::optional<Location> loc) {
   return typeLike(loc, op.getStart(), op.getShape());
 }
 
-FailureOr<RankedTensorType>
-TriluOp::infer(Adaptor op, std::optional<Location> loc) {
+FailureOr<RankedTensorType> TriluOp::infer(Adaptor op,
+                                           std::optional<Location> loc) {
   if (tensorType(op.getX()).getRank() < 2)
     return emitOptionalError(loc, "a tensor of rank ",
                              tensorType(op.getX()).getRank(),

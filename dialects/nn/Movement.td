@@ -64,6 +64,17 @@ def NN_GatherOp : NN_Structural<"gather", "Gather"> {
   let results = (outs NN_Tensor:$y);
 }
 
+def NN_GatherElementsOp : NN_Structural<"gather_elements", "GatherElements"> {
+  let summary = "Elements of x whose place along `axis` is in `indices`.";
+  let description = [{
+    The result has the shape of `indices`; along the other dimensions an element
+    comes from its own place. Indices are as in `gather`.
+  }];
+  let arguments = (ins NN_Tensor:$x, NN_IndexTensor:$indices,
+                   DefaultValuedAttr<SI64Attr, "0">:$axis);
+  let results = (outs NN_Tensor:$y);
+}
+
 def NN_IotaOp : NN_Structural<"iota", ""> {
   let summary = "start + i · step along `axis` of a tensor of a given shape.";
   let description = [{

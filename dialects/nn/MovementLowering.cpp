@@ -1,4 +1,5 @@
-//===- MovementLowering.cpp - Operators that move elements, as loops --------===//
+//===- MovementLowering.cpp - Operators that move elements, as loops
+//--------===//
 
 #include "dialects/nn/Loops.h"
 
@@ -73,8 +74,8 @@ Value ConcatOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
       int64_t size = shapeOf(operand)[axis];
       if (size == 0)
         continue;
-      at[axis] = clampIndex(body, scaleIndex(body, place, 1, -offset), 0,
-                            size - 1);
+      at[axis] =
+          clampIndex(body, scaleIndex(body, place, 1, -offset), 0, size - 1);
       Value element = tensor::ExtractOp::create(body, operand, at);
       if (result) {
         Value before =
@@ -132,9 +133,19 @@ Value PadOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
       return element;
     return arith::SelectOp::create(body, inside, element, value);
   };
-  SmallVector<AffineMap> maps(
-      values.size(), AffineMap::get(type.getRank(), 0, getContext()));
+  SmallVector<AffineMap> maps(values.size(),
+                              AffineMap::get(type.getRank(), 0, getContext()));
   return buildMap(b, type, values, maps, body);
+}
+
+/// An element of `indices` as a place in a dimension of `size` elements.
+static Value buildPlace(ImplicitLocOpBuilder &b, Value element, int64_t size) {
+  Value index = arith::IndexCastOp::create(b, b.getIndexType(), element);
+  Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index,
+                                      indexConstant(b, 0));
+  Value fromEnd = scaleIndex(b, index, 1, size);
+  index = arith::SelectOp::create(b, below, fromEnd, index);
+  return clampIndex(b, index, 0, size - 1);
 }
 
 Value GatherOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
@@ -152,16 +163,24 @@ Value GatherOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
         if (size == 0)
           return zeroOf(body, type.getElementType());
         SmallVector<Value> at = indicesOf(body, type.getRank());
-        Value index = arith::IndexCastOp::create(body, body.getIndexType(),
-                                                 elements[0]);
-        Value below = arith::CmpIOp::create(body, arith::CmpIPredicate::slt,
-                                            index, indexConstant(body, 0));
-        index = arith::SelectOp::create(
-            body, below, scaleIndex(body, index, 1, size), index);
         SmallVector<Value> source(at.begin(), at.begin() + axis);
-        source.push_back(clampIndex(body, index, 0, size - 1));
+        source.push_back(buildPlace(body, elements[0], size));
         source.append(at.begin() + axis + picked, at.end());
         return tensor::ExtractOp::create(body, x[0], source);
+      });
+}
+
+Value GatherElementsOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
+  auto type = loweredType(getY());
+  int64_t axis = getAxis() < 0 ? getAxis() + type.getRank() : getAxis();
+  return buildMap(
+      b, type, x[1], b.getMultiDimIdentityMap(type.getRank()),
+      [&](ImplicitLocOpBuilder &body, ValueRange elements) -> Value {
+        if (type.getNumElements() == 0)
+          return zeroOf(body, type.getElementType());
+        SmallVector<Value> at = indicesOf(body, type.getRank());
+        at[axis] = buildPlace(body, elements[0], shapeOf(getX())[axis]);
+        return tensor::ExtractOp::create(body, x[0], at);
       });
 }
 
@@ -169,19 +188,18 @@ Value IotaOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   auto type = loweredType(getY());
   Type storage = tensorType(getY()).getElementType();
   AffineMap scalar = AffineMap::get(type.getRank(), 0, getContext());
-  return buildMap(
-      b, type, x, {scalar, scalar},
-      [&](ImplicitLocOpBuilder &body, ValueRange elements) {
-        ScalarBuilder s(body);
-        Scalar start = s.wrap(s.load(elements[0]), storage);
-        Scalar step = s.wrap(s.load(elements[1]), storage);
-        Scalar place = s.wrap(
-            arith::IndexCastOp::create(body, body.getI64Type(),
-                                       indexOf(body, getAxis())),
-            body.getI64Type());
-        Scalar y = start + s.cast(place, storage) * step;
-        return s.store(y.value, type.getElementType());
-      });
+  return buildMap(b, type, x, {scalar, scalar},
+                  [&](ImplicitLocOpBuilder &body, ValueRange elements) {
+                    ScalarBuilder s(body);
+                    Scalar start = s.wrap(s.load(elements[0]), storage);
+                    Scalar step = s.wrap(s.load(elements[1]), storage);
+                    Scalar place = s.wrap(
+                        arith::IndexCastOp::create(body, body.getI64Type(),
+                                                   indexOf(body, getAxis())),
+                        body.getI64Type());
+                    Scalar y = start + s.cast(place, storage) * step;
+                    return s.store(y.value, type.getElementType());
+                  });
 }
 
 Value TriluOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
@@ -190,8 +208,8 @@ Value TriluOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   return buildMap(
       b, type, x, b.getMultiDimIdentityMap(rank),
       [&](ImplicitLocOpBuilder &body, ValueRange elements) {
-        Value diagonal = arith::SubIOp::create(body, indexOf(body, rank - 1),
-                                               indexOf(body, rank - 2));
+        Value column = indexOf(body, rank - 1), row = indexOf(body, rank - 2);
+        Value diagonal = arith::SubIOp::create(body, column, row);
         Value kept = arith::CmpIOp::create(
             body,
             getUpper() ? arith::CmpIPredicate::sge : arith::CmpIPredicate::sle,

@@ -1,8 +1,10 @@
-//===- Reduction.cpp - Combining the elements along dimensions --------------===//
+//===- Reduction.cpp - Combining the elements along dimensions
+//--------------===//
 
 #include "dialects/nn/Loops.h"
 #include "dialects/nn/Lowering.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -13,9 +15,8 @@ using namespace frit::nn;
 #include "dialects/nn/Reduction.cpp.inc"
 
 /// The type of `x` with sizes of 1 at `axes`, which ascend.
-static FailureOr<RankedTensorType> inferReduced(std::optional<Location> loc,
-                                                Value x,
-                                                ArrayRef<int64_t> axes) {
+static FailureOr<RankedTensorType>
+inferReduced(std::optional<Location> loc, Value x, ArrayRef<int64_t> axes) {
   auto type = tensorType(x);
   SmallVector<int64_t> shape(type.getShape());
   int64_t last = -1;
@@ -93,4 +94,116 @@ SmallVector<Value> ReduceMeanOp::decompose(NNBuilder &b) {
   Value wide = b.cast(x, workType(element));
   Value sum = b.reduce(wide, Combiner::sum, getAxes());
   return {b.cast(b.div(sum, b.scalarLike(sum, count)), element)};
+}
+
+//===----------------------------------------------------------------------===//
+// arg_max, arg_min
+//===----------------------------------------------------------------------===//
+
+template <typename Adaptor>
+static FailureOr<RankedTensorType> inferArgReduce(Adaptor op,
+                                                  std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  auto axis = normalizeAxis(loc, op.getAxis(), type.getRank());
+  if (!axis)
+    return failure();
+  if (type.getDimSize(*axis) == 0)
+    return emitOptionalError(loc, "dimension ", *axis,
+                             " is empty, so there is nothing to pick");
+  SmallVector<int64_t> shape(type.getShape());
+  if (op.getKeepdims())
+    shape[*axis] = 1;
+  else
+    shape.erase(shape.begin() + *axis);
+  return makeType(loc, shape, IntegerType::get(type.getContext(), 64));
+}
+
+FailureOr<RankedTensorType> ArgMaxOp::infer(Adaptor op,
+                                            std::optional<Location> loc) {
+  return inferArgReduce(op, loc);
+}
+
+FailureOr<RankedTensorType> ArgMinOp::infer(Adaptor op,
+                                            std::optional<Location> loc) {
+  return inferArgReduce(op, loc);
+}
+
+/// The least (or largest) of the places whose elements are the best, which is
+/// two reductions of one result each.
+template <typename Op>
+static SmallVector<Value> decomposeArgReduce(Op op, NNBuilder &b,
+                                             Combiner kind) {
+  Value x = op.getX();
+  auto type = tensorType(x);
+  int64_t axis =
+      op.getAxis() < 0 ? op.getAxis() + type.getRank() : op.getAxis();
+  Value wins = EqualOp::create(b, x, b.reduce(x, kind, axis));
+  if (isa<FloatType>(type.getElementType()))
+    wins = OrOp::create(b, wins, IsNaNOp::create(b, x));
+
+  auto number = [&](int64_t value) -> Value {
+    auto scalar = RankedTensorType::get({}, b.getI64Type());
+    return ConstantOp::create(b, DenseElementsAttr::get(scalar, value),
+                              StringAttr());
+  };
+  bool last = op.getSelectLastIndex();
+  SmallVector<int64_t> line(type.getRank(), 1);
+  line[axis] = type.getDimSize(axis);
+  Value places = IotaOp::create(b, number(0), number(1), line, axis);
+  Value none = number(last ? -1 : type.getDimSize(axis));
+  Value y = b.reduce(WhereOp::create(b, wins, places, none),
+                     last ? Combiner::max : Combiner::min, axis);
+  return {b.reshape(y, shapeOf(op.getY()))};
+}
+
+SmallVector<Value> ArgMaxOp::decompose(NNBuilder &b) {
+  return decomposeArgReduce(*this, b, Combiner::max);
+}
+
+SmallVector<Value> ArgMinOp::decompose(NNBuilder &b) {
+  return decomposeArgReduce(*this, b, Combiner::min);
+}
+
+//===----------------------------------------------------------------------===//
+// cum_sum
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType> CumSumOp::infer(Adaptor op,
+                                            std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  if (!normalizeAxis(loc, op.getAxis(), type.getRank()))
+    return failure();
+  return type;
+}
+
+Value CumSumOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
+  auto sums = accumulatorType(getY());
+  Type storage = tensorType(getY()).getElementType();
+  unsigned rank = sums.getRank();
+  unsigned axis = getAxis() < 0 ? getAxis() + rank : getAxis();
+  using P = arith::CmpIPredicate;
+  P counts = getReverse() ? (getExclusive() ? P::sgt : P::sge)
+                          : (getExclusive() ? P::slt : P::sle);
+  SmallVector<AffineExpr> result, from;
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    result.push_back(b.getAffineDimExpr(dim));
+    from.push_back(b.getAffineDimExpr(dim == axis ? rank : dim));
+  }
+  auto map = [&](ArrayRef<AffineExpr> dims) {
+    return AffineMap::get(rank + 1, 0, dims, getContext());
+  };
+  TypedAttr zero = identity(Combiner::sum, sums.getElementType(), false);
+  Value y = buildReduction(
+      b, sums, zero, x, {map(from), map(result)},
+      [&](ImplicitLocOpBuilder &body, ValueRange e) {
+        ScalarBuilder s(body);
+        Value other = indexOf(body, rank), place = indexOf(body, axis);
+        Value isIn = arith::CmpIOp::create(body, counts, other, place);
+        Value element = arith::SelectOp::create(
+            body, isIn, s.load(e[0]), arith::ConstantOp::create(body, zero));
+        return combine(s, Combiner::sum, s.wrap(e[1], storage),
+                       s.wrap(element, storage))
+            .value;
+      });
+  return buildRounding(b, y, signlessType(storage));
 }

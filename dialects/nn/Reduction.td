@@ -27,3 +27,34 @@ def NN_ReduceMeanOp : NN_Composite<"reduce_mean", ""> {
   let arguments = (ins NN_NumberTensor:$x, DenseI64ArrayAttr:$axes);
   let results = (outs NN_NumberTensor:$y);
 }
+
+class NN_ArgReduce<string mnemonic, string onnx>
+    : NN_Composite<mnemonic, onnx> {
+  let description = [{
+    Of several the first, or with `select_last_index = 1` the last; NaN counts
+    as the winner. The dimension stays with size 1 unless `keepdims = 0`.
+  }];
+  let arguments = (ins NN_NumberTensor:$x,
+                   DefaultValuedAttr<SI64Attr, "0">:$axis,
+                   DefaultValuedAttr<SI64Attr, "1">:$keepdims,
+                   DefaultValuedAttr<SI64Attr, "0">:$select_last_index);
+  let results = (outs RankedTensorOf<[I64]>:$y);
+}
+def NN_ArgMaxOp : NN_ArgReduce<"arg_max", "ArgMax"> {
+  let summary = "Where along `axis` the largest element is.";
+}
+def NN_ArgMinOp : NN_ArgReduce<"arg_min", "ArgMin"> {
+  let summary = "Where along `axis` the smallest element is.";
+}
+
+def NN_CumSumOp : NN_Structural<"cum_sum", ""> {
+  let summary = "Sums of all elements up to each along `axis`.";
+  let description = [{
+    With `exclusive` an element is not in its own sum; with `reverse` the sums
+    run from the end. Takes time quadratic in the dimension, as every sum is
+    worked out on its own.
+  }];
+  let arguments = (ins NN_NumberTensor:$x, SI64Attr:$axis,
+                   UnitAttr:$exclusive, UnitAttr:$reverse);
+  let results = (outs NN_NumberTensor:$y);
+}

@@ -1,4 +1,5 @@
-//===- ScalarBuilder.cpp - Typed scalar expressions -------------------------===//
+//===- ScalarBuilder.cpp - Typed scalar expressions
+//-------------------------===//
 
 #include "dialects/nn/ScalarBuilder.h"
 
@@ -125,12 +126,12 @@ Scalar ScalarBuilder::sign(Scalar x) {
 }
 
 Scalar ScalarBuilder::max(Scalar x, Scalar y) {
-  return make(
-      pick<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(b, x, y), x);
+  return make(pick<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(b, x, y),
+              x);
 }
 Scalar ScalarBuilder::min(Scalar x, Scalar y) {
-  return make(
-      pick<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(b, x, y), x);
+  return make(pick<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(b, x, y),
+              x);
 }
 
 Scalar ScalarBuilder::pow(Scalar x, Scalar y) {
@@ -139,10 +140,11 @@ Scalar ScalarBuilder::pow(Scalar x, Scalar y) {
   if (!x.isFloat()) {
     Type wide = b.getF64Type();
     return cast(pow(cast(x, wide), cast(y, wide)),
-                x.isUnsigned ? Type(IntegerType::get(
-                                   b.getContext(), x.type().getIntOrFloatBitWidth(),
-                                   IntegerType::Unsigned))
-                             : x.type());
+                x.isUnsigned
+                    ? Type(IntegerType::get(b.getContext(),
+                                            x.type().getIntOrFloatBitWidth(),
+                                            IntegerType::Unsigned))
+                    : x.type());
   }
   Scalar exponent = cast(y, x.type());
   return make(math::PowFOp::create(b, x.value, exponent.value), x);
@@ -192,7 +194,8 @@ Scalar ScalarBuilder::softplus(Scalar x) {
 Scalar ScalarBuilder::compare(Compare predicate, Scalar x, Scalar y) {
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;
-  static constexpr F floats[] = {F::OEQ, F::UNE, F::OLT, F::OLE, F::OGT, F::OGE};
+  static constexpr F floats[] = {F::OEQ, F::UNE, F::OLT,
+                                 F::OLE, F::OGT, F::OGE};
   static constexpr I integers[] = {I::eq,  I::ne,  I::slt,
                                    I::sle, I::sgt, I::sge};
   static constexpr I naturals[] = {I::eq,  I::ne,  I::ult,
@@ -218,15 +221,13 @@ Scalar ScalarBuilder::isInf(Scalar x, bool negative, bool positive) {
   double inf = std::numeric_limits<double>::infinity();
   Scalar none = {arith::ConstantOp::create(b, b.getBoolAttr(false)), false,
                  this};
-  Scalar below =
-      negative ? compare(Compare::eq, x, constant(-inf, x)) : none;
+  Scalar below = negative ? compare(Compare::eq, x, constant(-inf, x)) : none;
   Scalar above = positive ? compare(Compare::eq, x, constant(inf, x)) : none;
   return bitOr(below, above);
 }
 
 Scalar ScalarBuilder::select(Scalar condition, Scalar x, Scalar y) {
-  return make(
-      arith::SelectOp::create(b, condition.value, x.value, y.value), x);
+  return make(arith::SelectOp::create(b, condition.value, x.value, y.value), x);
 }
 Scalar ScalarBuilder::bitAnd(Scalar x, Scalar y) {
   return make(arith::AndIOp::create(b, x.value, y.value), x);
@@ -241,11 +242,23 @@ Scalar ScalarBuilder::bitNot(Scalar x) {
   auto ones = arith::ConstantOp::create(b, b.getIntegerAttr(x.type(), -1));
   return make(arith::XOrIOp::create(b, x.value, ones), x);
 }
+/// A shift by all bits or more is poison to arith; here nothing is left.
+template <typename Shift>
+static Scalar shift(ImplicitLocOpBuilder &b, ScalarBuilder &s, Scalar x,
+                    Scalar y) {
+  y.isUnsigned = true;
+  Scalar zero = s.constant(0, x);
+  Scalar fits = y < static_cast<double>(x.type().getIntOrFloatBitWidth());
+  Scalar places = s.select(fits, y, s.constant(0, y));
+  Scalar shifted = {Shift::create(b, x.value, places.value), x.isUnsigned, &s};
+  return s.select(fits, shifted, zero);
+}
+
 Scalar ScalarBuilder::shiftLeft(Scalar x, Scalar y) {
-  return make(arith::ShLIOp::create(b, x.value, y.value), x);
+  return shift<arith::ShLIOp>(b, *this, x, y);
 }
 Scalar ScalarBuilder::shiftRight(Scalar x, Scalar y) {
-  return make(arith::ShRUIOp::create(b, x.value, y.value), x);
+  return shift<arith::ShRUIOp>(b, *this, x, y);
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,19 +279,17 @@ static Value floatToInteger(ImplicitLocOpBuilder &b, Value x, IntegerType type,
   };
   // Outside the range the conversion is poison, so its operand is replaced.
   Value fits = arith::AndIOp::create(
-      b,
-      arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, x, constant(low)),
+      b, arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, x, constant(low)),
       arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, constant(past)));
   Value safe = arith::SelectOp::create(b, fits, x, constant(0));
-  Value inside = isUnsigned
-                     ? Value(arith::FPToUIOp::create(b, type, safe))
-                     : Value(arith::FPToSIOp::create(b, type, safe));
+  Value inside = isUnsigned ? Value(arith::FPToUIOp::create(b, type, safe))
+                            : Value(arith::FPToSIOp::create(b, type, safe));
   Value above =
       arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, x, constant(past));
   Value below =
       arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, constant(low));
-  APInt most = isUnsigned ? APInt::getMaxValue(bits)
-                          : APInt::getSignedMaxValue(bits);
+  APInt most =
+      isUnsigned ? APInt::getMaxValue(bits) : APInt::getSignedMaxValue(bits);
   APInt least =
       isUnsigned ? APInt::getZero(bits) : APInt::getSignedMinValue(bits);
   Value result = arith::SelectOp::create(b, above, integer(most), inside);

@@ -1,4 +1,5 @@
-//===- ScalarBuilder.h - Typed scalar expressions ---------------------------===//
+//===- ScalarBuilder.h - Typed scalar expressions
+//---------------------------===//
 //
 // What an elementwise operator's one-expression body is written with. MLIR's
 // arith has no signs and splits every operation into an integer and a float
@@ -107,6 +108,7 @@ public:
   Scalar bitOr(Scalar x, Scalar y);
   Scalar bitXor(Scalar x, Scalar y);
   Scalar bitNot(Scalar x);
+  /// Zeros move in, so a shift by all bits or more is 0.
   Scalar shiftLeft(Scalar x, Scalar y);
   Scalar shiftRight(Scalar x, Scalar y);
 

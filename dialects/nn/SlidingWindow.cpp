@@ -1,4 +1,5 @@
-//===- SlidingWindow.cpp - What convolution and pooling share ---------------===//
+//===- SlidingWindow.cpp - What convolution and pooling share
+//---------------===//
 
 #include "dialects/nn/SlidingWindow.h"
 
@@ -16,9 +17,8 @@ LogicalResult SlidingWindow::check(std::optional<Location> loc,
       {"dilations", dilations, spatialRank, 1}};
   for (auto [name, list, length, least] : lists) {
     if (list.size() != length)
-      return emitOptionalError(loc, name, " has ", list.size(),
-                               " entries for ", spatialRank,
-                               " spatial dimensions");
+      return emitOptionalError(loc, name, " has ", list.size(), " entries for ",
+                               spatialRank, " spatial dimensions");
     for (int64_t entry : list)
       if ((entry < least && !ShapedType::isDynamic(entry)) || entry > maxEntry)
         return emitOptionalError(loc, name, " has an entry of ", entry,
@@ -37,27 +37,26 @@ SmallVector<AffineExpr> SlidingWindow::places(MLIRContext *context,
                                               unsigned firstWindow) const {
   SmallVector<AffineExpr> result;
   for (size_t dim = 0; dim < rank(); ++dim)
-    result.push_back(getAffineDimExpr(firstOutput + dim, context) *
-                         strides[dim] +
-                     getAffineDimExpr(firstWindow + dim, context) *
-                         dilations[dim]);
+    result.push_back(
+        getAffineDimExpr(firstOutput + dim, context) * strides[dim] +
+        getAffineDimExpr(firstWindow + dim, context) * dilations[dim]);
   return result;
 }
 
-SlidingWindow::Places
-SlidingWindow::buildPlaces(ImplicitLocOpBuilder &b, unsigned firstOutput,
-                           unsigned firstWindow) const {
+SlidingWindow::Places SlidingWindow::buildPlaces(ImplicitLocOpBuilder &b,
+                                                 unsigned firstOutput,
+                                                 unsigned firstWindow) const {
   Places result;
   for (size_t dim = 0; dim < rank(); ++dim) {
-    Value start = scaleIndex(b, indexOf(b, firstOutput + dim), strides[dim],
-                             -pads[dim]);
-    Value place = arith::AddIOp::create(
-        b, start, scaleIndex(b, indexOf(b, firstWindow + dim), dilations[dim], 0));
+    Value start =
+        scaleIndex(b, indexOf(b, firstOutput + dim), strides[dim], -pads[dim]);
+    Value offset =
+        scaleIndex(b, indexOf(b, firstWindow + dim), dilations[dim], 0);
+    Value place = arith::AddIOp::create(b, start, offset);
     if (leavesInput(dim)) {
       Value isIn = indexIsIn(b, place, 0, input[dim]);
-      result.inside = result.inside
-                          ? arith::AndIOp::create(b, result.inside, isIn)
-                          : isIn;
+      result.inside =
+          result.inside ? arith::AndIOp::create(b, result.inside, isIn) : isIn;
       place = clampIndex(b, place, 0, input[dim] - 1);
     }
     result.indices.push_back(place);

@@ -1,4 +1,5 @@
-//===- Structure.cpp - Constants, views and fusions -------------------------===//
+//===- Structure.cpp - Constants, views and fusions
+//-------------------------===//
 
 #include "dialects/nn/NN.h"
 

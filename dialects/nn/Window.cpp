@@ -1,4 +1,5 @@
-//===- Window.cpp - Pooling --------------------------------------------------===//
+//===- Window.cpp - Pooling
+//--------------------------------------------------===//
 
 #include "dialects/nn/Lowering.h"
 #include "dialects/nn/SlidingWindow.h"
@@ -117,12 +118,11 @@ static Value combineWindows(ImplicitLocOpBuilder &b, Pool op, Value x,
         auto [at, inside] = sliding.buildPlaces(body, outputLoop, rank);
         at.insert(last ? at.end() : at.begin(), indexOf(body, channelLoop));
         at.insert(at.begin(), indexOf(body, 0));
-        Value element = ScalarBuilder(body).load(
-            tensor::ExtractOp::create(body, x, at));
+        Value element =
+            ScalarBuilder(body).load(tensor::ExtractOp::create(body, x, at));
         if (inside)
-          element =
-              arith::SelectOp::create(body, inside, element,
-                                      arith::ConstantOp::create(body, init));
+          element = arith::SelectOp::create(
+              body, inside, element, arith::ConstantOp::create(body, init));
         return accumulate(body, element, e[1]);
       });
 }
@@ -139,14 +139,14 @@ static Value countPlaces(ImplicitLocOpBuilder &b, Value start, int64_t window,
   // Place i is start + i * dilation; the first and past-the-last i inside are
   // quotients that round up.
   auto first = [&](int64_t bound) {
-    Value past = arith::SubIOp::create(
-        b, indexConstant(b, bound + dilation - 1), start);
+    Value past =
+        arith::SubIOp::create(b, indexConstant(b, bound + dilation - 1), start);
     past = clampIndex(b, past, 0, window * dilation);
     return arith::DivUIOp::create(b, past, indexConstant(b, dilation));
   };
-  return arith::SubIOp::create(
-      b, clampIndex(b, first(high), 0, window),
-      clampIndex(b, first(low), 0, window));
+  Value past = clampIndex(b, first(high), 0, window);
+  Value before = clampIndex(b, first(low), 0, window);
+  return arith::SubIOp::create(b, past, before);
 }
 
 Value AvgPoolOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
@@ -178,14 +178,14 @@ Value AvgPoolOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
                                    sliding.strides[dim], -sliding.pads[dim]);
           Value count = countPlaces(body, start, sliding.window[dim],
                                     sliding.dilations[dim], low, high);
-          varying = varying ? arith::MulIOp::create(body, varying, count)
-                            : count;
+          varying =
+              varying ? arith::MulIOp::create(body, varying, count) : count;
         }
         Value count;
         if (varying) {
           varying = scaleIndex(body, varying, same, 0);
-          Value whole = arith::IndexCastOp::create(body, body.getI32Type(),
-                                                   varying);
+          Value whole =
+              arith::IndexCastOp::create(body, body.getI32Type(), varying);
           count = arith::SIToFPOp::create(body, element, whole);
         } else {
           count = arith::ConstantOp::create(

@@ -89,6 +89,18 @@ case("where", [p, x[:, :4], np.float32(7)], np.where(p, x[:, :4], f32(7)))
 case("where", [p, u8, v8], np.where(p, u8, v8))
 case("where", [p, q, p], np.where(p, q, p))
 
+# Bits.
+for a, b in ((u8, v8), (i32, j32)):
+    case("bitwise_and", [a, b], a & b)
+    case("bitwise_or", [a, b], a | b)
+    case("bitwise_xor", [a, b], a ^ b)
+    case("bitwise_not", [a], ~a)
+places = np.array([0, 1, 7, 9], np.uint8)
+case("bit_shift", [v8, places], np.array([255, 6, 128, 0], np.uint8),
+     'direction = "LEFT"')
+case("bit_shift", [v8, places], np.array([255, 1, 0, 0], np.uint8),
+     'direction = "RIGHT"')
+
 # Casts.
 case("cast", [x], x.astype(f16), "to = f16")
 case("cast", [x.astype(f16)], x.astype(f16).astype(f32), "to = f32")

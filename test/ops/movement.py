@@ -75,6 +75,14 @@ for axis in (0, 1, -1):
 case("gather", [x, np.array(1, np.int32)], x[1])
 case("gather", [u, np.array([9, -9], np.int32)], u[[1, 0]])
 case("gather", [x, np.zeros((0, 2), np.int64)], np.zeros((0, 2, 3, 4), "f4"))
+for v, axis in ((x, 1), (u, 2), (x, -3)):
+    picks = np.random.default_rng(1).integers(
+        -v.shape[axis], v.shape[axis], (2, 2, 3))
+    case("gather_elements", [v, picks],
+         np.take_along_axis(v[:2, :2, :3] if axis == -3 else
+                            v[:2, :, :3] if axis == 1 else v[:2, :2],
+                            picks % v.shape[axis], axis),
+         f"axis = {axis} : si64")
 
 
 def iota_case(dtype, start, step, shape, axis):

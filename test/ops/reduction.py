@@ -42,4 +42,27 @@ high = np.full((1, 8), 40000, np.float16)
 case("reduce_mean", [high], high[:, :1], ints("axes", (1,)))
 case("reduce_mean", [np.array([[7, 8]], np.int32)], np.array([[7]], np.int32),
      ints("axes", (1,)))
+
+ties = np.array([[1, 3, 3, 0, 0], [2, 2, 2, 2, 2]], np.int32)
+strange = np.array([[1, np.nan, 3, np.nan], [np.inf, -np.inf, 1, 2]], "f4")
+for v in (x, ties, strange, x.astype(np.float16), u):
+    for axis in (0, -1):
+        for op, find in (("arg_max", np.argmax), ("arg_min", np.argmin)):
+            y = find(v, axis)
+            case(op, [v], np.expand_dims(y, axis), f"axis = {axis} : si64")
+            case(op, [v], y, f"axis = {axis} : si64, keepdims = 0 : si64")
+            back = v.shape[axis] - 1 - find(np.flip(v, axis), axis)
+            case(op, [v], back, f"axis = {axis} : si64, keepdims = 0 : si64, "
+                 "select_last_index = 1 : si64")
+
+for v in (x, x.astype(np.float16), (x * 9).astype(np.int64)):
+    for axis in (0, -1):
+        sums = np.cumsum(v, axis, dtype=np.float64 if v is not x else None)
+        back = np.flip(np.cumsum(np.flip(v, axis).astype("f8"), axis), axis)
+        at = f"axis = {axis} : si64"
+        case("cum_sum", [v], sums.astype(v.dtype), at)
+        case("cum_sum", [v], (sums - v).astype(v.dtype), at + ", exclusive")
+        case("cum_sum", [v], back.astype(v.dtype), at + ", reverse")
+        case("cum_sum", [v], (back - v).astype(v.dtype),
+             at + ", exclusive, reverse")
 run()

@@ -428,3 +428,35 @@ func.func @pad_large(%x: tensor<2xf32>) {
   %0 = nn.pad %x {low = array<i64: 9223372036854775807>, high = array<i64: 1>} : (tensor<2xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @shift(%x: tensor<4xui8>) {
+  // expected-error@+1 {{attribute 'direction' failed to satisfy constraint: string attribute that is LEFT or RIGHT}}
+  %0 = nn.bit_shift %x, %x {direction = "UP"} : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xui8>
+  return
+}
+
+// -----
+
+func.func @gather_elements(%x: tensor<2x3xf32>, %i: tensor<3x3xi64>) {
+  // expected-error@+1 {{indices of shape 3x3 do not fit x of shape 2x3}}
+  %0 = nn.gather_elements %x, %i {axis = 1 : si64} : (tensor<2x3xf32>, tensor<3x3xi64>) -> tensor<3x3xf32>
+  return
+}
+
+// -----
+
+func.func @arg_max(%x: tensor<0x3xf32>) {
+  // expected-error@+1 {{dimension 0 is empty, so there is nothing to pick}}
+  %0 = nn.arg_max %x : (tensor<0x3xf32>) -> tensor<1x3xi64>
+  return
+}
+
+// -----
+
+func.func @operand_type(%x: tensor<4xi32>) {
+  // expected-error@+1 {{operand #0 must be ranked tensor of float values, but got 'tensor<4xi32>'}}
+  %0 = nn.exp %x : (tensor<4xi32>) -> tensor<4xi32>
+  return
+}
