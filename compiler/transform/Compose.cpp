@@ -57,9 +57,9 @@ struct FoldBatchNorm : OpRewritePattern<BatchNormOp> {
       return rewriter.notifyMatchFailure(op, "parameters are computed");
 
     NNBuilder b(op.getLoc(), rewriter);
-    Value variance = b.add(op.getVariance(),
-                           b.scalarLike(op.getVariance(),
-                                        op.getEpsilon().convertToDouble()));
+    Value variance = b.add(
+        op.getVariance(),
+        b.scalarLike(op.getVariance(), op.getEpsilon().convertToDouble()));
     Value inverse = b.mul(op.getScale(), RsqrtOp::create(b, variance));
     Value w = conv.getW();
     w = b.mul(w, besideSpatial(b, inverse, 0, tensorType(w).getRank() - 1));
@@ -142,11 +142,37 @@ struct FoldTranspose : OpRewritePattern<MatmulOp> {
   }
 };
 
+/// A scaled transpose is a transpose of what is scaled, which the matmul behind
+/// it can take.
+struct TransposeAfterScale : OpRewritePattern<MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MulOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op->hasOneUse() || !isa<MatmulOp>(*op->user_begin()))
+      return failure();
+    for (unsigned i = 0; i < 2; ++i) {
+      auto transpose = op->getOperand(i).getDefiningOp<TransposeOp>();
+      Value scale = op->getOperand(1 - i);
+      if (!transpose || !transpose->hasOneUse() || !splatNumber(scale) ||
+          tensorType(scale).getNumElements() != 1 ||
+          op.getY().getType() != transpose.getY().getType())
+        continue;
+      NNBuilder b(op.getLoc(), rewriter);
+      Value y = b.mul(transpose.getX(), b.reshape(scale, {}));
+      rewriter.replaceOpWithNewOp<TransposeOp>(op, y, transpose.getPerm());
+      return success();
+    }
+    return failure();
+  }
+};
+
 class Compose : public frit::impl::ComposeBase<Compose> {
 public:
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
-    set.add<FoldBatchNorm, FoldBias, FoldTranspose>(context);
+    set.add<FoldBatchNorm, FoldBias, FoldTranspose, TransposeAfterScale>(
+        context);
     populateRecognition(set);
     patterns = std::move(set);
     return success();

@@ -134,15 +134,16 @@ const char *FusionGroups::epilogueObstacle(const Group &from,
 
 const char *FusionGroups::prologueObstacle(const Group &from,
                                            const Group &to) const {
-  auto reduce = dyn_cast<ReduceOp>(ops[to.members.front()]);
-  if (from.kind != Kind::map || to.members.size() != 1 || !reduce)
+  Operation *reader = ops[to.members.front()];
+  if (from.kind != Kind::map || to.members.size() != 1 ||
+      !isa<ReduceOp, TransposeOp, SliceOp>(reader))
     return "its reader needs the elements in memory";
-  if (ArrayRef(from.space) != shapeOf(reduce.getX()))
+  if (ArrayRef(from.space) != shapeOf(reader->getOperand(0)))
     return "they go over different shapes";
   unsigned id = groupOf[from.members.front()];
   for (unsigned member : from.members)
     for (Operation *user : ops[member]->getUsers())
-      if (user != reduce &&
+      if (user != reader &&
           (!indices.contains(user) || groupOf[indices.lookup(user)] != id))
         return "others read the value between";
   return nullptr;
@@ -245,9 +246,9 @@ void FusionGroups::merge(unsigned from, unsigned to) {
   Group &consumer = groups[to], &producer = groups[from];
   // A chain behind an anchor stays anchored; otherwise the reduction, and then
   // the elementwise operators, give the space.
-  bool takesProducers = producer.kind == Kind::anchored ||
-                        (producer.kind == Kind::row &&
-                         consumer.kind == Kind::map);
+  bool takesProducers =
+      producer.kind == Kind::anchored ||
+      (producer.kind == Kind::row && consumer.kind == Kind::map);
   if (takesProducers) {
     consumer.kind = producer.kind;
     consumer.space = producer.space;

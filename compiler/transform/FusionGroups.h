@@ -13,7 +13,8 @@
 //             also elementwise operators that it alone reads
 //   movement  operators that pick elements of their operands, one after the
 //             other; with one reader in a map or row group they become an index
-//             computation there
+//             computation there; before them also elementwise operators that
+//             they alone read
 //   alone     a composite that the target keeps whole
 //   view      no kernel at all
 //

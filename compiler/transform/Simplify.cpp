@@ -16,6 +16,7 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/SimplifyMovement.h"
 #include "dialects/nn/Fold.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -292,108 +293,6 @@ struct DropExpand : OpInterfaceRewritePattern<ElementwiseOp> {
   }
 };
 
-/// Where a slice leaves all dimensions but one whole, that one.
-static std::optional<int64_t> slicedDimension(SliceOp op) {
-  std::optional<int64_t> found;
-  for (auto [d, size] : llvm::enumerate(shapeOf(op.getX()))) {
-    if (op.getSteps()[d] != 1)
-      return std::nullopt;
-    if (op.getSizes()[d] == size)
-      continue;
-    if (found)
-      return std::nullopt;
-    found = d;
-  }
-  return found;
-}
-
-/// A reshape that splits the sliced dimension goes before the slice, so that
-/// the slice is next to what reads it, which can do its work:
-///
-///   reshape(slice(x: 4x24, [0, 8], 4x8), 4x2x4)
-///     ==>  slice(reshape(x, 4x6x4), [0, 2, 0], 4x2x4)
-struct SliceAfterReshape : OpRewritePattern<ReshapeOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(ReshapeOp op,
-                                PatternRewriter &rewriter) const override {
-    auto slice = op.getX().getDefiningOp<SliceOp>();
-    if (!slice || !slice->hasOneUse())
-      return failure();
-    auto dim = slicedDimension(slice);
-    ArrayRef<int64_t> from = shapeOf(slice.getY()), to = shapeOf(op.getY());
-    if (!dim || to.size() < from.size() ||
-        from.take_front(*dim) != to.take_front(*dim) ||
-        from.drop_front(*dim + 1) !=
-            to.take_back(from.size() - *dim - 1))
-      return rewriter.notifyMatchFailure(op, "not a split of that dimension");
-    int64_t inner = 1;
-    for (int64_t size : to.slice(*dim + 1, to.size() - from.size()))
-      inner *= size;
-    int64_t whole = shapeOf(slice.getX())[*dim];
-    int64_t start = slice.getStarts()[*dim];
-    if (inner == 0 || whole % inner || start % inner)
-      return rewriter.notifyMatchFailure(op, "not at a multiple of the split");
-    SmallVector<int64_t> shape(to), starts(to.size(), 0), steps(to.size(), 1);
-    shape[*dim] = whole / inner;
-    starts[*dim] = start / inner;
-    Value x = ReshapeOp::create(rewriter, op.getLoc(), slice.getX(), shape);
-    rewriter.replaceOp(op, SliceOp::create(rewriter, slice.getLoc(), x, starts,
-                                           to, steps));
-    return success();
-  }
-};
-
-/// What only slices read is moved after slicing.
-struct SliceBeforeTranspose : OpRewritePattern<SliceOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(SliceOp op,
-                                PatternRewriter &rewriter) const override {
-    auto transpose = op.getX().getDefiningOp<TransposeOp>();
-    if (!transpose || !llvm::all_of(transpose->getUsers(), [](Operation *user) {
-          return isa<SliceOp>(user);
-        }))
-      return failure();
-    size_t rank = transpose.getPerm().size();
-    SmallVector<int64_t> starts(rank), sizes(rank), steps(rank);
-    for (auto [i, d] : llvm::enumerate(transpose.getPerm())) {
-      starts[d] = op.getStarts()[i];
-      sizes[d] = op.getSizes()[i];
-      steps[d] = op.getSteps()[i];
-    }
-    Value slice = SliceOp::create(rewriter, op.getLoc(), transpose.getX(),
-                                  starts, sizes, steps);
-    rewriter.replaceOp(op, TransposeOp::create(rewriter, transpose.getLoc(),
-                                               slice, transpose.getPerm()));
-    return success();
-  }
-};
-
-/// One picked slice is a slice, whose place the compiler knows.
-struct GatherToSlice : OpRewritePattern<GatherOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(GatherOp op,
-                                PatternRewriter &rewriter) const override {
-    auto index = splatNumber(op.getIndices());
-    auto type = op.getX().getType();
-    if (!index || tensorType(op.getIndices()).getNumElements() != 1 ||
-        !type.hasStaticShape())
-      return failure();
-    auto axis = normalizeAxis(std::nullopt, op.getAxis(), type.getRank());
-    SmallVector<int64_t> starts(type.getRank(), 0), steps(type.getRank(), 1);
-    SmallVector<int64_t> sizes(type.getShape());
-    int64_t start = *index < 0 ? *index + sizes[*axis] : *index;
-    starts[*axis] = std::clamp<int64_t>(start, 0, sizes[*axis] - 1);
-    sizes[*axis] = 1;
-    Value slice = SliceOp::create(rewriter, op.getLoc(), op.getX(), starts,
-                                  sizes, steps);
-    rewriter.replaceOpWithNewOp<ReshapeOp>(op, slice, shapeOf(op.getY()));
-    return success();
-  }
-};
-
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -411,8 +310,8 @@ public:
          context->getRegisteredOperationsByDialect("nn"))
       name.getCanonicalizationPatterns(set, context);
     set.add<FoldConstants, FoldSplats, DropIdentity, ExpandPow, FormRsqrt,
-            FormReciprocal, FoldWhere, DropCast, DropExpand,
-            GatherToSlice, SliceAfterReshape, SliceBeforeTranspose>(context);
+            FormReciprocal, FoldWhere, DropCast, DropExpand>(context);
+    populateMovement(set);
     patterns = std::move(set);
     return success();
   }

@@ -5,7 +5,7 @@
 // CHECK-NOT:     nn.batch_norm
 // CHECK:         %[[I:.*]] = nn.mul %{{.*}}, %{{.*}} : (tensor<2xf32>, tensor<2xf32>)
 // CHECK:         %[[R:.*]] = nn.reshape %[[I]] {shape = array<i64: 2, 1, 1, 1>}
-// CHECK:         %[[W:.*]] = nn.mul %[[R]], %{{.*}} -> tensor<2x1x3x3xf32>
+// CHECK:         %[[W:.*]] = nn.mul {{.*}}%[[R]]{{.*}} -> tensor<2x1x3x3xf32>
 // CHECK:         nn.conv %{{.*}}, %[[W]], %{{.*}}
 func.func @batch_norm(%x: tensor<1x1x8x8xf32>) -> tensor<1x2x6x6xf32> {
   %w = nn.constant "w" dense<1.0> : tensor<2x1x3x3xf32>
@@ -123,4 +123,15 @@ func.func @layer_norm(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %7 = nn.mul %6, %s : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
   %8 = nn.add %7, %b : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
   return %8 : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @scaled_transpose
+// CHECK:         %[[K:.*]] = nn.mul
+// CHECK:         nn.matmul %{{.*}}, %[[K]] {transpose_b}
+func.func @scaled_transpose(%q: tensor<2x5x4xf32>, %k: tensor<2x5x4xf32>) -> tensor<2x5x5xf32> {
+  %s = nn.constant dense<0.5> : tensor<f32>
+  %0 = nn.transpose %k {perm = array<i64: 0, 2, 1>} : (tensor<2x5x4xf32>) -> tensor<2x4x5xf32>
+  %1 = nn.mul %0, %s : (tensor<2x4x5xf32>, tensor<f32>) -> tensor<2x4x5xf32>
+  %2 = nn.matmul %q, %1 : (tensor<2x5x4xf32>, tensor<2x4x5xf32>) -> tensor<2x5x5xf32>
+  return %2 : tensor<2x5x5xf32>
 }

@@ -169,3 +169,15 @@ func.func @chain(%x: tensor<4x6x4xf32>) -> tensor<2x4x4xf32> {
   %2 = nn.neg %1 : (tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
   return %2 : tensor<2x4x4xf32>
 }
+
+// A transpose takes what it alone reads.
+// CHECK-LABEL: func.func @before_transpose
+// CHECK-COUNT-1: nn.fusion
+// CHECK:           nn.cast
+// CHECK:           nn.transpose
+// CHECK-NOT:     nn.fusion
+func.func @before_transpose(%x: tensor<2x3x4xf32>) -> tensor<2x4x3xf16> {
+  %0 = nn.cast %x {to = f16} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf16>
+  %1 = nn.transpose %0 {perm = array<i64: 0, 2, 1>} : (tensor<2x3x4xf16>) -> tensor<2x4x3xf16>
+  return %1 : tensor<2x4x3xf16>
+}

@@ -131,3 +131,23 @@ func.func @slice_of_transpose(%x: tensor<4x3xf32>) -> tensor<1x4xf32> {
   %1 = nn.slice %0 {starts = array<i64: 2, 0>, sizes = array<i64: 1, 4>, steps = array<i64: 1, 1>} : (tensor<3x4xf32>) -> tensor<1x4xf32>
   return %1 : tensor<1x4xf32>
 }
+
+// Queries out of a packed projection: what splits dimensions goes first, what
+// merges them last, and the slice and the transpose end up side by side.
+// CHECK-LABEL: func.func @packed
+// CHECK-NEXT:    %[[V:.*]] = nn.reshape %{{.*}} {shape = array<i64: 5, 2, 3, 2, 4>}
+// CHECK-NEXT:    %[[S:.*]] = nn.slice %[[V]] {sizes = array<i64: 5, 2, 1, 2, 4>, starts = array<i64: 0, 0, 1, 0, 0>
+// CHECK-NEXT:    %[[T:.*]] = nn.transpose %[[S]]
+// CHECK-NEXT:    %[[Y:.*]] = nn.reshape %[[T]] {shape = array<i64: 2, 2, 5, 4>}
+// CHECK-NEXT:    return %[[Y]]
+func.func @packed(%x: tensor<5x2x24xf32>) -> tensor<2x2x5x4xf32> {
+  %one = nn.constant dense<1> : tensor<i64>
+  %0 = nn.reshape %x {shape = array<i64: 1, 5, 2, 3, 8>} : (tensor<5x2x24xf32>) -> tensor<1x5x2x3x8xf32>
+  %1 = nn.transpose %0 {perm = array<i64: 3, 1, 2, 0, 4>} : (tensor<1x5x2x3x8xf32>) -> tensor<3x5x2x1x8xf32>
+  %2 = nn.reshape %1 {shape = array<i64: 3, 5, 2, 8>} : (tensor<3x5x2x1x8xf32>) -> tensor<3x5x2x8xf32>
+  %3 = nn.gather %2, %one : (tensor<3x5x2x8xf32>, tensor<i64>) -> tensor<5x2x8xf32>
+  %4 = nn.reshape %3 {shape = array<i64: 5, 4, 4>} : (tensor<5x2x8xf32>) -> tensor<5x4x4xf32>
+  %5 = nn.transpose %4 {perm = array<i64: 1, 0, 2>} : (tensor<5x4x4xf32>) -> tensor<4x5x4xf32>
+  %6 = nn.reshape %5 {shape = array<i64: 2, 2, 5, 4>} : (tensor<4x5x4xf32>) -> tensor<2x2x5x4xf32>
+  return %6 : tensor<2x2x5x4xf32>
+}
