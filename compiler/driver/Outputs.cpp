@@ -15,12 +15,21 @@
 using namespace llvm;
 using namespace frit;
 
+/// Devices and pipes, /dev/null say, are written to and never replaced.
+static bool isDeviceOrPipe(StringRef path) {
+  sys::fs::file_status status;
+  return !sys::fs::status(path, status) && sys::fs::exists(status) &&
+         !sys::fs::is_regular_file(status) && !sys::fs::is_directory(status);
+}
+
 Expected<PendingFile> PendingFile::create(StringRef finalPath) {
   SmallString<128> model(finalPath), path;
   model += ".%%%%%%%%";
   int descriptor;
   if (std::error_code error =
-          sys::fs::createUniqueFile(model, descriptor, path))
+          isDeviceOrPipe(finalPath)
+              ? sys::fs::createTemporaryFile("fritc", "", descriptor, path)
+              : sys::fs::createUniqueFile(model, descriptor, path))
     return createFileError(finalPath, error);
   raw_fd_ostream(descriptor, /*shouldClose=*/true);
   PendingFile file;
@@ -43,6 +52,11 @@ PendingFile::~PendingFile() {
 }
 
 Error PendingFile::commit() {
+  if (isDeviceOrPipe(finalPath)) {
+    if (std::error_code error = sys::fs::copy_file(temporary, finalPath))
+      return createFileError(finalPath, error);
+    return Error::success();
+  }
   // Unique files are private; the result has the mode any new file gets.
   mode_t mask = ::umask(0);
   ::umask(mask);

@@ -12,7 +12,8 @@
 namespace frit {
 
 /// A file being written under another name in the same folder; it takes its
-/// own name with `commit`, and vanishes without it.
+/// own name with `commit`, and vanishes without it. Where its name is that of a
+/// device or a pipe, `commit` copies into that.
 class PendingFile {
 public:
   static llvm::Expected<PendingFile> create(llvm::StringRef finalPath);
