@@ -16,6 +16,7 @@ config.environment["PATH"] = os.pathsep.join(path + [os.environ["PATH"]])
 for name in ("HOME", "CUDA_HOME", "FRIT_NVRTC"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+config.environment["VIRTUAL_ENV"] = config.virtual_env
 
 config.substitutions += [
     ("%python", config.python),

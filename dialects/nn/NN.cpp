@@ -1,4 +1,4 @@
-//===- NN.cpp - The nn dialect and its registry ------------------------------===//
+//===- NN.cpp - The nn dialect and its registry ---------------------------===//
 
 #include "dialects/nn/NN.h"
 
@@ -20,7 +20,9 @@ using namespace frit::nn;
 
 /// Calls `visit.operator()<Op>()` for every operator of the dialect.
 template <typename Visitor> static void forEachOp(Visitor visit) {
-  auto family = [&]<typename... Ops>() { (visit.template operator()<Ops>(), ...); };
+  auto family = [&]<typename... Ops>() {
+    (visit.template operator()<Ops>(), ...);
+  };
   family.template operator()<
 #define GET_OP_LIST
 #include "dialects/nn/Structure.cpp.inc"
@@ -90,8 +92,7 @@ ArrayRef<OperatorEntry> frit::nn::operators() {
     SmallVector<OperatorEntry> all;
     forEachOp([&]<typename Op>() {
       if constexpr (requires { Op::onnxName; })
-        all.push_back(
-            {Op::getOperationName(), Op::onnxName, Op::opSummary});
+        all.push_back({Op::getOperationName(), Op::onnxName, Op::opSummary});
     });
     return all;
   }();

@@ -23,7 +23,9 @@ SKIPPED = 77
 
 def open_nvrtc():
     names = [ctypes.util.find_library("nvrtc"), "libnvrtc.so.13", "libnvrtc.so",
-             "/usr/local/cuda/lib64/libnvrtc.so"]
+             "/usr/local/cuda/lib64/libnvrtc.so",
+             *map(str, pathlib.Path(sys.prefix).glob(
+                 "lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.*"))]
     for name in filter(None, names):
         try:
             return ctypes.CDLL(name)
