@@ -47,8 +47,8 @@ struct Library {
 // Finding the library
 //===----------------------------------------------------------------------===//
 
-/// Folders whose entries start with `prefix`, newest version last.
-static SmallVector<std::string> foldersIn(const Twine &parent,
+/// What in `parent` starts with `prefix`, newest version last.
+static SmallVector<std::string> entriesOf(const Twine &parent,
                                           StringRef prefix) {
   SmallVector<std::string> found;
   std::error_code error;
@@ -81,12 +81,12 @@ static SmallVector<std::string> candidates() {
     if (auto home = sys::Process::GetEnv(variable))
       addFolder(*home + "/lib64");
   addFolder("/usr/local/cuda/lib64");
-  for (const std::string &folder :
-       llvm::reverse(foldersIn("/usr/local", "cuda-")))
+  SmallVector<std::string> toolkits = entriesOf("/usr/local", "cuda-");
+  for (const std::string &folder : llvm::reverse(toolkits))
     addFolder(folder + "/lib64");
   for (const char *variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
     if (auto home = sys::Process::GetEnv(variable))
-      for (const std::string &python : foldersIn(*home + "/lib", "python"))
+      for (const std::string &python : entriesOf(*home + "/lib", "python"))
         for (const char *wheel : {"cu13", "cuda_nvrtc"})
           addFolder(python + "/site-packages/nvidia/" + wheel + "/lib");
   return paths;
@@ -96,6 +96,14 @@ template <typename Function>
 static bool resolve(void *handle, const char *name, Function &function) {
   function = reinterpret_cast<Function>(dlsym(handle, name));
   return function != nullptr;
+}
+
+/// NVRTC asks the loader for its second library by a plain name, which a
+/// wheel's folder does not answer to; one that is already open is found.
+static void openBuiltinsBeside(StringRef library) {
+  for (const std::string &path :
+       entriesOf(sys::path::parent_path(library), "libnvrtc-builtins.so"))
+    (void)dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
 static Expected<Library> openLibrary() {
@@ -121,6 +129,7 @@ static Expected<Library> openLibrary() {
       lib.path = dladdr(reinterpret_cast<void *>(lib.version), &info)
                      ? info.dli_fname
                      : path;
+      openBuiltinsBeside(lib.path);
       return lib;
     }
     tried += "; " + path + " is not a usable NVRTC";

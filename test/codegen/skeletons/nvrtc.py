@@ -28,9 +28,14 @@ def open_nvrtc():
                  "lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.*"))]
     for name in filter(None, names):
         try:
-            return ctypes.CDLL(name)
+            library = ctypes.CDLL(name)
         except OSError:
             continue
+        # A wheel's folder is not in the loader's path, and NVRTC asks that for
+        # its second library.
+        for builtins in pathlib.Path(name).parent.glob("libnvrtc-builtins.so*"):
+            ctypes.CDLL(str(builtins))
+        return library
     return None
 
 
