@@ -22,6 +22,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace mlir;
 using namespace frit;
@@ -116,6 +117,31 @@ static void addEntry(llvm::Module &module, StringRef name,
   inner->setLinkage(llvm::GlobalValue::InternalLinkage);
 }
 
+/// Defines the call that the x86 backend makes to round f32 to bf16, where it
+/// promotes operations on bf16 vectors; libgcc before 13 lacks it. Rounds to
+/// nearest even on the bits; a NaN stays one.
+static void addBFloatRounding(llvm::Module &module) {
+  llvm::LLVMContext &context = module.getContext();
+  auto *bfloat = llvm::Type::getBFloatTy(context);
+  auto *type =
+      llvm::FunctionType::get(bfloat, {llvm::Type::getFloatTy(context)}, false);
+  auto *function = llvm::Function::Create(
+      type, llvm::GlobalValue::LinkOnceODRLinkage, "__truncsfbf2", module);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", function));
+  llvm::Value *x = function->getArg(0);
+  llvm::Value *bits = b.CreateBitCast(x, b.getInt32Ty());
+  llvm::Value *odd = b.CreateAnd(b.CreateLShr(bits, 16), 1);
+  llvm::Value *rounded =
+      b.CreateAdd(bits, b.CreateAdd(odd, b.getInt32(0x7fff)));
+  llvm::Value *nan = b.CreateFCmpUNO(x, x);
+  llvm::Value *high =
+      b.CreateLShr(b.CreateSelect(nan, b.getInt32(0x7fc00000), rounded), 16);
+  b.CreateRet(b.CreateBitCast(b.CreateTrunc(high, b.getInt16Ty()), bfloat));
+  // Nothing in the IR calls it; the backend will.
+  llvm::appendToUsed(module, {function});
+}
+
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -176,6 +202,7 @@ std::unique_ptr<llvm::Module> cpu::compileKernels(plan::ProgramOp program,
   for (auto &[kernel, name] : kernels)
     addEntry(*result, artifact::hostKernelName(kernel.getSymName()),
              result->getFunction(name));
+  addBFloatRounding(*result);
   optimize(*result, machine);
   return result;
 }

@@ -47,9 +47,11 @@ public:
       return describe();
     bool done = compile();
     root.stop();
-    if (!done && !diagnostics.errors())
-      diagnostics.error("the compilation failed without saying why; please "
-                        "report this with the model");
+    if (!done && !diagnostics.errors()) {
+      diagnostics.error("the compilation failed without saying why: this is a "
+                        "bug in frit; please report it with the model");
+      return kBug;
+    }
     return done && !diagnostics.errors() ? kDone : kBadInput;
   }
 

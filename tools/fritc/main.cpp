@@ -4,6 +4,9 @@
 #include "runtime/cuda/Driver.h"
 
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Signals.h"
+
+#include <unistd.h>
 
 /// The GPU of this machine as an architecture, or nothing.
 static std::string deviceArch() {
@@ -19,6 +22,8 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::setBugReportMsg("This is a bug in frit: please report it with the "
                         "command line and the model.\n");
+  // After the stack trace, a crash ends with the documented status.
+  llvm::sys::AddSignalHandler([](void *) { _exit(frit::kBug); }, nullptr);
   int status = frit::kDone;
   auto options = frit::parseCommandLine(argc, argv, deviceArch(), status);
   return options ? frit::compile(*options) : status;
