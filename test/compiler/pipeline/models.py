@@ -1,6 +1,7 @@
-"""Real models at small size, compiled for the cpu and held to PyTorch's outputs.
+"""Real models at small size, compiled, run and held to PyTorch's outputs.
 
-    models.py FOLDER WORK [--precision P] [--only REGEX]
+    models.py FOLDER WORK [--precision P] [--only REGEX] [--march ARCH]
+              [--device cpu|cuda] [--fritc FLAGS]
 
 FOLDER is test/models/tiny: NAME-EXPORTER[-VARIANT].onnx, their input
 NAME.INPUT.npy and PyTorch's float32 output NAME.npz. The limits are on
@@ -21,6 +22,9 @@ def main():
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("--precision", default="fp32", choices=LIMITS)
     parser.add_argument("--only", default=".")
+    parser.add_argument("--march", default="x86-64-v3")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--fritc", default=[], type=str.split, metavar="FLAGS")
     options = parser.parse_args()
 
     options.work.mkdir(parents=True, exist_ok=True)
@@ -31,11 +35,12 @@ def main():
             continue
         name = re.split("-(?:dynamo|torchscript)", model.stem)[0]
         (inputs,) = options.folder.glob(f"{name}.*.npy")
-        compile_ = ["fritc", str(model), "-march=x86-64-v3", "-o", str(library),
-                    f"-fprecision={options.precision}"]
+        compile_ = ["fritc", str(model), f"-march={options.march}", "-o",
+                    str(library), f"-fprecision={options.precision}",
+                    *options.fritc]
         if "dynamic" in model.stem:
             compile_.append("-fshape=batch=2")
-        run = ["frit-run", str(library), "--device=cpu",
+        run = ["frit-run", str(library), f"--device={options.device}",
                f"--input={inputs.suffixes[0][1:]}=@{inputs}",
                f"--compare={options.folder / name}.npz",
                f"--l2={LIMITS[options.precision]}"]
