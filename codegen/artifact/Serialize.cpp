@@ -56,9 +56,8 @@ static ArrayRef<int64_t> shapeOf(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getShape();
 }
 
-bool frit::artifact::isHostArch(StringRef arch) {
-  return !arch.starts_with("sm_");
-}
+/// Whether a program runs on the host.
+static bool isHostArch(StringRef arch) { return !arch.starts_with("sm_"); }
 
 std::string frit::artifact::hostKernelName(StringRef kernel) {
   return ("frit_" + kernel).str();

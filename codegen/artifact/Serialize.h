@@ -39,9 +39,6 @@ struct Image {
 /// The name a cpu program's kernel has in the object.
 std::string hostKernelName(llvm::StringRef kernel);
 
-/// Whether a program runs on the host.
-bool isHostArch(llvm::StringRef arch);
-
 /// Serialises the plan.programs and plan.constants of `module`, whose memory is
 /// placed. `code` is keyed by the programs' names; `model` is what the artifact
 /// calls itself.

@@ -185,9 +185,10 @@ std::string defaultOutput(StringRef input, Emit emit) {
 
 } // namespace
 
-std::optional<DriverOptions> frit::parseCommandLine(int argc, char **argv,
-                                                    StringRef deviceArch,
-                                                    int &status) {
+std::optional<DriverOptions>
+frit::parseCommandLine(int argc, char **argv,
+                       llvm::function_ref<std::string()> deviceArch,
+                       int &status) {
   CommandLine line;
   cl::HideUnrelatedOptions(line.category);
   cl::SetVersionPrinter(
@@ -240,9 +241,10 @@ std::optional<DriverOptions> frit::parseCommandLine(int argc, char **argv,
   }
 
   options.defaultArchs = line.march.empty();
-  if (options.defaultArchs)
-    options.archs = {"x86-64-v3",
-                     deviceArch.empty() ? "sm_90a" : deviceArch.str()};
+  if (options.defaultArchs) {
+    std::string device = deviceArch();
+    options.archs = {"x86-64-v3", device.empty() ? "sm_90a" : device};
+  }
   for (const std::string &arch : line.march) {
     if (!isHostArch(arch) && !cuda::isCudaArch(arch))
       return usage("-march takes sm_NN, sm_NNa or x86-64[-v2..v4], not '" +

@@ -5,6 +5,8 @@
 
 #include "compiler/import/onnx/Import.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <string>
 #include <vector>
 
@@ -36,10 +38,11 @@ struct DriverOptions {
 
 /// Parses the command line. Returns nothing where the program should end with
 /// `status`: usage was wrong, or --help or --version was printed.
-/// `deviceArch` is the GPU present ("sm_90a"), or empty.
-std::optional<DriverOptions> parseCommandLine(int argc, char **argv,
-                                              llvm::StringRef deviceArch,
-                                              int &status);
+/// `deviceArch` tells the GPU present ("sm_90a"), or nothing; it is asked only
+/// where no -march is given, as waking the driver takes time.
+std::optional<DriverOptions>
+parseCommandLine(int argc, char **argv,
+                 llvm::function_ref<std::string()> deviceArch, int &status);
 
 } // namespace frit
 

@@ -25,6 +25,6 @@ int main(int argc, char **argv) {
   // After the stack trace, a crash ends with the documented status.
   llvm::sys::AddSignalHandler([](void *) { _exit(frit::kBug); }, nullptr);
   int status = frit::kDone;
-  auto options = frit::parseCommandLine(argc, argv, deviceArch(), status);
+  auto options = frit::parseCommandLine(argc, argv, deviceArch, status);
   return options ? frit::compile(*options) : status;
 }
