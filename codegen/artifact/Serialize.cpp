@@ -25,10 +25,22 @@ static DType dtypeOf(Type t) {
     return DType::f8e4m3;
   if (isa<Float8E5M2Type>(t))
     return DType::f8e5m2;
+  if (isa<Float8E4M3FNUZType>(t))
+    return DType::f8e4m3fnuz;
+  if (isa<Float8E5M2FNUZType>(t))
+    return DType::f8e5m2fnuz;
+  if (isa<Float8E8M0FNUType>(t))
+    return DType::f8e8m0;
+  if (isa<Float4E2M1FNType>(t))
+    return DType::f4e2m1;
   if (t.isInteger(1))
     return DType::boolean;
   bool natural = t.isUnsignedInteger();
   switch (t.getIntOrFloatBitWidth()) {
+  case 2:
+    return natural ? DType::u2 : DType::i2;
+  case 4:
+    return natural ? DType::u4 : DType::i4;
   case 8:
     return natural ? DType::u8 : DType::i8;
   case 16:

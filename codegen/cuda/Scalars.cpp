@@ -67,6 +67,7 @@ static constexpr ScalarForm kForms[] = {
     {"bool.uitofp", "$R($0)"},
     {"arith.fptosi", "$R($0)"},
     {"arith.fptoui", "$R($0)"},
+    {"arith.bitcast", "frit::bitCast<$R>($0)"},
     {"arith.index_cast", "$R($0)"},
     {"arith.index_castui", "$R($0)"},
     FRIT_INFIX("cmpi.eq", "==", kEquality),
@@ -133,6 +134,10 @@ const ScalarForm *frit::cuda::lookupForm(Operation *op) {
     return map;
   }();
   std::string name = op->getName().getStringRef().str();
+  // 16-bit floats are computed with as f32, whose bits are others.
+  if (isa<arith::BitcastOp>(op) &&
+      op->getOperand(0).getType().getIntOrFloatBitWidth() == 16)
+    return nullptr;
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
     name =
         "cmpi." + arith::stringifyCmpIPredicate(compare.getPredicate()).str();

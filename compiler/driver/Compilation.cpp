@@ -10,6 +10,7 @@
 #include "compiler/driver/CudaCode.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/MemoryReport.h"
+#include "compiler/driver/ModelOutputs.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/Remarks.h"
 #include "compiler/pipeline/Pipeline.h"
@@ -93,6 +94,8 @@ private:
       return false;
     if (options.emit == Emit::nn)
       return writeModule(*model);
+    if (options.emit == Emit::json)
+      return writeGraph();
     {
       TimingScope scope = root.nest("model passes");
       PassManager passes(&context);
@@ -125,8 +128,10 @@ private:
       return fail(llvm::createFileError(options.input, file.getError()));
     say("read " + options.input);
     // A weights file that is missing, a cycle: whatever is wrong is reported.
-    model = importOnnx((*file)->getMemBufferRef(), options.input,
-                       options.import, context);
+    bool json = options.language ? *options.language == Language::json
+                                 : StringRef(options.input).ends_with(".json");
+    model = (json ? importJson : importOnnx)(
+        (*file)->getMemBufferRef(), options.input, options.import, context);
     return bool(model) && saveTemp(*model, "nn.mlir");
   }
 
@@ -365,18 +370,12 @@ private:
   }
   bool write(StringRef text) { return write(text, options.output); }
 
-  /// Weights of more than a few elements are left out of text.
-  static std::string printed(ModuleOp module) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    OpPrintingFlags flags;
-    flags.elideLargeElementsAttrs(64);
-    // With any other limit MLIR writes gigabytes out to see how long they are.
-    flags.elideLargeResourceString(0);
-    module.print(os, flags);
-    return text;
-  }
   bool writeModule(ModuleOp module) { return write(printed(module)); }
+  bool writeGraph() {
+    if (llvm::Error e = writeJson(*model, options.output))
+      return fail(std::move(e));
+    return true;
+  }
 
   std::string tempPath(StringRef ending) const {
     SmallString<128> path(options.output == "-" ? options.input

@@ -43,7 +43,8 @@ struct CommandLine {
       cl::desc("Where -c writes the C header (default: beside the "
                "object)"),
       cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> language{"x", cl::desc("The input's format: onnx"),
+  cl::opt<std::string> language{"x",
+                                cl::desc("The input's format: onnx or json"),
                                 cl::value_desc("format"), cl::cat(category)};
   cl::list<std::string> march{
       "march", cl::CommaSeparated,
@@ -164,9 +165,9 @@ bool isHostArch(StringRef arch) {
 
 std::optional<Emit> parseEmit(StringRef name) {
   static const std::pair<StringRef, Emit> names[] = {
-      {"nn", Emit::nn},      {"fused", Emit::fused},  {"plan", Emit::plan},
-      {"cuda", Emit::cuda},  {"ptx", Emit::ptx},      {"cubin", Emit::cubin},
-      {"obj", Emit::object}, {"shared", Emit::shared}};
+      {"nn", Emit::nn},       {"json", Emit::json},  {"fused", Emit::fused},
+      {"plan", Emit::plan},   {"cuda", Emit::cuda},  {"ptx", Emit::ptx},
+      {"cubin", Emit::cubin}, {"obj", Emit::object}, {"shared", Emit::shared}};
   for (auto [known, emit] : names)
     if (known == name)
       return emit;
@@ -175,7 +176,7 @@ std::optional<Emit> parseEmit(StringRef name) {
 
 /// The output's name where -o gives none: the input's with another ending.
 std::string defaultOutput(StringRef input, Emit emit) {
-  static constexpr StringRef endings[] = {"",     "",       "",   ".cu",
+  static constexpr StringRef endings[] = {"",     ".json",  "",   "",   ".cu",
                                           ".ptx", ".cubin", ".o", ".so"};
   StringRef ending = endings[size_t(emit)];
   if (ending.empty())
@@ -216,8 +217,12 @@ frit::parseCommandLine(int argc, char **argv,
   if (line.input.empty())
     return usage("no model given; try `fritc model.onnx -o model.so`", status);
   options.input = line.input;
-  if (!line.language.empty() && line.language != "onnx")
-    return usage("-x takes onnx, not '" + line.language + "'", status);
+  if (line.language == "onnx")
+    options.language = Language::onnx;
+  else if (line.language == "json")
+    options.language = Language::json;
+  else if (!line.language.empty())
+    return usage("-x takes onnx or json, not '" + line.language + "'", status);
 
   if (line.object + line.source + !line.emit.empty() > 1)
     return usage("only one of -c, -S and --emit can be given", status);
@@ -226,7 +231,7 @@ frit::parseCommandLine(int argc, char **argv,
                         : line.emit.empty() ? "shared"
                                             : StringRef(line.emit));
   if (!emit)
-    return usage("--emit takes nn, fused, plan, cuda, ptx, cubin, obj or "
+    return usage("--emit takes nn, json, fused, plan, cuda, ptx, cubin, obj or "
                  "shared, not '" +
                      line.emit + "'",
                  status);

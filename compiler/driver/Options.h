@@ -3,7 +3,7 @@
 #ifndef FRIT_COMPILER_DRIVER_OPTIONS_H
 #define FRIT_COMPILER_DRIVER_OPTIONS_H
 
-#include "compiler/import/onnx/Import.h"
+#include "compiler/import/Import.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -13,13 +13,18 @@
 namespace frit {
 
 /// What the compilation ends with.
-enum class Emit { nn, fused, plan, cuda, ptx, cubin, object, shared };
+enum class Emit { nn, json, fused, plan, cuda, ptx, cubin, object, shared };
+
+/// What a model is written in.
+enum class Language { onnx, json };
 
 /// Exit statuses, documented in --help.
 enum ExitStatus { kDone = 0, kBadInput = 1, kBadUsage = 2, kBug = 3 };
 
 struct DriverOptions {
   std::string input;
+  /// Where -x tells; otherwise the file's name does.
+  std::optional<Language> language;
   std::string output; ///< never empty after parsing; "-" is standard output
   std::string header; ///< of an object; may be empty
   Emit emit = Emit::shared;

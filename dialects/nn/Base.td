@@ -25,6 +25,8 @@ def NN_Dialect : Dialect {
     broadcast as in NumPy. Element types are `f32`, `f64`, `f16`, `bf16`,
     signless integers for ONNX's signed ones, `ui8`…`ui64` for its unsigned
     ones and `i1` for bool. 16-bit floats are storage: bodies compute in f32.
+    Floats of 8 and 4 bits and integers of 4 and 2 are storage that only `cast`
+    reads; they take a byte each.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
@@ -38,14 +40,20 @@ def NN_Integer : AnyTypeOf<[I8, I16, I32, I64, UI8, UI16, UI32, UI64],
                            "integer">;
 def NN_Float : AnyTypeOf<[F16, BF16, F32, F64], "float">;
 def NN_Number : AnyTypeOf<[NN_Float, NN_Integer], "number">;
-def NN_Element : AnyTypeOf<[NN_Float, NN_Integer, I1, F8E4M3FN, F8E5M2],
-                           "number, bool or 8-bit float">;
+/// What is kept but not computed with, an element a byte.
+def NN_Small : AnyTypeOf<[F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, F8E8M0FNU,
+                          F4E2M1FN, I<4>, UI<4>, I<2>, UI<2>],
+                         "8-bit float or number of 4 or 2 bits">;
+def NN_Element : AnyTypeOf<[NN_Float, NN_Integer, I1, NN_Small],
+                           "number, bool or small number">;
 
 def NN_Tensor : RankedTensorOf<[NN_Element]>;
 def NN_NumberTensor : RankedTensorOf<[NN_Number]>;
 def NN_FloatTensor : RankedTensorOf<[NN_Float]>;
 def NN_IntegerTensor : RankedTensorOf<[NN_Integer]>;
 def NN_IndexTensor : RankedTensorOf<[I32, I64]>;
+def NN_ComparableTensor
+    : RankedTensorOf<[AnyTypeOf<[NN_Number, I1], "number or bool">]>;
 def NN_BoolTensor : RankedTensorOf<[I1]>;
 
 //===----------------------------------------------------------------------===//
@@ -139,7 +147,7 @@ class NN_Binary<string mnemonic, string onnx, code scalar,
 class NN_Compare<string mnemonic, string onnx, code scalar>
     : NN_Elementwise<mnemonic, onnx, scalar,
                      "::mlir::IntegerType::get(context, 1)"> {
-  let arguments = (ins NN_Tensor:$a, NN_Tensor:$b);
+  let arguments = (ins NN_ComparableTensor:$a, NN_ComparableTensor:$b);
 }
 
 class NN_Bitwise<string mnemonic, string onnx, code scalar,

@@ -191,7 +191,7 @@ def NN_ShiftDirection : AttrConstraint<
 def NN_BitShiftOp : NN_Bitwise<"bit_shift", "BitShift",
     [{ getDirection() == "LEFT" ? s.shiftLeft(x[0], x[1])
                                 : s.shiftRight(x[0], x[1]) }]> {
-  let summary = "`a` with its bits moved by `b` places, zeros moving in.";
+  let summary = "`a` with its bits moved by `b` places, zeros or its sign moving in.";
   let arguments = (ins NN_IntegerTensor:$a, NN_IntegerTensor:$b,
                    ConfinedAttr<StrAttr, [NN_ShiftDirection]>:$direction);
 }
@@ -200,13 +200,26 @@ def NN_BitShiftOp : NN_Bitwise<"bit_shift", "BitShift",
 // Types
 //===----------------------------------------------------------------------===//
 
-def NN_CastOp : NN_Elementwise<"cast", "", [{ s.cast(x[0], getTo()) }],
-                               "op.getTo()"> {
+def NN_CastOp : NN_Elementwise<"cast", "",
+    [{ s.convert(x[0], tensorType(getX()).getElementType(), getTo(),
+                 {getWraps(), getRound()}) }], "op.getTo()"> {
   let summary = "Elements as another type.";
   let description = [{
     Floats become integers towards zero and saturate; anything but 0 is true.
     Between floats of different widths the value is rounded where it is stored.
+    Floats of 8 bits saturate too, unless with `wraps`: then what is too large
+    is infinity, or NaN where the type has none. Integers of 4 and 2 bits keep
+    the low bits. `round` is how `f8E8M0FNU`, which has only powers of two,
+    rounds: `up`, `down` or `nearest`.
   }];
-  let arguments = (ins NN_Tensor:$x, TypeAttr:$to);
+  let arguments = (ins NN_Tensor:$x, TypeAttr:$to, UnitAttr:$wraps,
+                   DefaultValuedAttr<StrAttr, "\"up\"">:$round);
   let hasFolder = 1;
+}
+
+def NN_BitCastOp : NN_Elementwise<"bit_cast", "",
+    [{ s.bitCast(x[0], tensorType(getX()).getElementType(), getTo()) }],
+    "op.getTo()"> {
+  let summary = "The bits of elements as another type of the same width.";
+  let arguments = (ins NN_Tensor:$x, TypeAttr:$to);
 }

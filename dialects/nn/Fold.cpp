@@ -308,7 +308,7 @@ private:
   ArrayRef<Elements> x;
 };
 
-bool isSmall(RankedTensorType type) {
+bool hasFewElements(RankedTensorType type) {
   return type.hasStaticShape() && type.getNumElements() <= foldLimit;
 }
 
@@ -316,7 +316,7 @@ bool isSmall(RankedTensorType type) {
 
 DenseElementsAttr frit::nn::constantValue(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
-  if (!constant || !isSmall(tensorType(value)))
+  if (!constant || !hasFewElements(tensorType(value)))
     return {};
   if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
     return dense;
@@ -347,7 +347,14 @@ static bool isWeight(Value value) {
 DenseElementsAttr frit::nn::evaluate(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
       !isa<ElementwiseOp, StructuralOp, ReshapeOp>(op) ||
-      !isSmall(tensorType(op->getResult(0))))
+      !hasFewElements(tensorType(op->getResult(0))))
+    return {};
+  // Scalar bodies know small types as bytes only.
+  auto isNumber = [](Type type) {
+    return !isSmall(cast<RankedTensorType>(type).getElementType());
+  };
+  if (!llvm::all_of(op->getOperandTypes(), isNumber) ||
+      !llvm::all_of(op->getResultTypes(), isNumber))
     return {};
   SmallVector<DenseElementsAttr> operands;
   for (Value operand : op->getOperands()) {

@@ -61,6 +61,12 @@ Value frit::nn::buildReduction(ImplicitLocOpBuilder &b, RankedTensorType type,
   return buildGeneric(b, filled, inputs, maps, body);
 }
 
+Value frit::nn::buildAccumulation(ImplicitLocOpBuilder &b, Value init,
+                                  ValueRange inputs, ArrayRef<AffineMap> maps,
+                                  BodyFn body) {
+  return buildGeneric(b, init, inputs, maps, body);
+}
+
 Value frit::nn::buildRounding(ImplicitLocOpBuilder &b, Value sums,
                               Type storage) {
   auto type = tensorType(sums);

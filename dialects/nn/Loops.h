@@ -35,6 +35,12 @@ mlir::Value buildReduction(mlir::ImplicitLocOpBuilder &b,
                            mlir::ValueRange inputs,
                            llvm::ArrayRef<mlir::AffineMap> maps, BodyFn body);
 
+/// The same, starting from the elements of `init`.
+mlir::Value buildAccumulation(mlir::ImplicitLocOpBuilder &b, mlir::Value init,
+                              mlir::ValueRange inputs,
+                              llvm::ArrayRef<mlir::AffineMap> maps,
+                              BodyFn body);
+
 /// Accumulators as elements of the signless type `storage`.
 mlir::Value buildRounding(mlir::ImplicitLocOpBuilder &b, mlir::Value sums,
                           mlir::Type storage);

@@ -41,8 +41,11 @@ Value frit::nn::lowerToLinalg(Operation *op, ImplicitLocOpBuilder &b,
       })
       .Case([&](ConstantOp c) -> Value {
         auto type = loweredType(c.getY());
-        if (auto value = dyn_cast<DenseElementsAttr>(c.getValue());
-            value && value.getType() != type)
+        auto value = dyn_cast<DenseElementsAttr>(c.getValue());
+        if (value && isSmall(value.getElementType()))
+          return arith::ConstantOp::create(
+              b, DenseElementsAttr::getFromRawBuffer(type, value.getRawData()));
+        if (value && value.getType() != type)
           return arith::ConstantOp::create(
               b, value.bitcast(type.getElementType()));
         return arith::ConstantOp::create(b, cast<TypedAttr>(c.getValue()));

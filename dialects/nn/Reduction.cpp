@@ -165,45 +165,66 @@ SmallVector<Value> ArgMinOp::decompose(NNBuilder &b) {
 }
 
 //===----------------------------------------------------------------------===//
-// cum_sum
+// cum_sum, cum_prod
 //===----------------------------------------------------------------------===//
 
-FailureOr<RankedTensorType> CumSumOp::infer(Adaptor op,
-                                            std::optional<Location> loc) {
+template <typename Adaptor>
+static FailureOr<RankedTensorType>
+inferCumulative(Adaptor op, std::optional<Location> loc) {
   auto type = tensorType(op.getX());
   if (!normalizeAxis(loc, op.getAxis(), type.getRank()))
     return failure();
   return type;
 }
 
-Value CumSumOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
-  auto sums = accumulatorType(getY());
-  Type storage = tensorType(getY()).getElementType();
+FailureOr<RankedTensorType> CumSumOp::infer(Adaptor op,
+                                            std::optional<Location> loc) {
+  return inferCumulative(op, loc);
+}
+
+FailureOr<RankedTensorType> CumProdOp::infer(Adaptor op,
+                                             std::optional<Location> loc) {
+  return inferCumulative(op, loc);
+}
+
+/// Elements that do not count are replaced by what combines to the others.
+template <typename Op>
+static Value buildCumulative(Op op, ImplicitLocOpBuilder &b, ValueRange x,
+                             Combiner kind) {
+  auto sums = accumulatorType(op.getY());
+  Type storage = tensorType(op.getY()).getElementType();
   unsigned rank = sums.getRank();
-  unsigned axis = getAxis() < 0 ? getAxis() + rank : getAxis();
+  unsigned axis = op.getAxis() < 0 ? op.getAxis() + rank : op.getAxis();
   using P = arith::CmpIPredicate;
-  P counts = getReverse() ? (getExclusive() ? P::sgt : P::sge)
-                          : (getExclusive() ? P::slt : P::sle);
+  P counts = op.getReverse() ? (op.getExclusive() ? P::sgt : P::sge)
+                             : (op.getExclusive() ? P::slt : P::sle);
   SmallVector<AffineExpr> result, from;
   for (unsigned dim = 0; dim < rank; ++dim) {
     result.push_back(b.getAffineDimExpr(dim));
     from.push_back(b.getAffineDimExpr(dim == axis ? rank : dim));
   }
   auto map = [&](ArrayRef<AffineExpr> dims) {
-    return AffineMap::get(rank + 1, 0, dims, getContext());
+    return AffineMap::get(rank + 1, 0, dims, b.getContext());
   };
-  TypedAttr zero = identity(Combiner::sum, sums.getElementType(), false);
+  TypedAttr none = identity(kind, sums.getElementType(), false);
   Value y = buildReduction(
-      b, sums, zero, x, {map(from), map(result)},
+      b, sums, none, x, {map(from), map(result)},
       [&](ImplicitLocOpBuilder &body, ValueRange e) {
         ScalarBuilder s(body);
         Value other = indexOf(body, rank), place = indexOf(body, axis);
         Value isIn = arith::CmpIOp::create(body, counts, other, place);
         Value element = arith::SelectOp::create(
-            body, isIn, s.load(e[0]), arith::ConstantOp::create(body, zero));
-        return combine(s, Combiner::sum, s.wrap(e[1], storage),
-                       s.wrap(element, storage))
+            body, isIn, s.load(e[0]), arith::ConstantOp::create(body, none));
+        return combine(s, kind, s.wrap(e[1], storage), s.wrap(element, storage))
             .value;
       });
   return buildRounding(b, y, signlessType(storage));
+}
+
+Value CumSumOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
+  return buildCumulative(*this, b, x, Combiner::sum);
+}
+
+Value CumProdOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
+  return buildCumulative(*this, b, x, Combiner::prod);
 }

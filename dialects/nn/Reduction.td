@@ -47,14 +47,19 @@ def NN_ArgMinOp : NN_ArgReduce<"arg_min", "ArgMin"> {
   let summary = "Where along `axis` the smallest element is.";
 }
 
-def NN_CumSumOp : NN_Structural<"cum_sum", ""> {
-  let summary = "Sums of all elements up to each along `axis`.";
+class NN_Cumulative<string mnemonic> : NN_Structural<mnemonic, ""> {
   let description = [{
-    With `exclusive` an element is not in its own sum; with `reverse` the sums
-    run from the end. Takes time quadratic in the dimension, as every sum is
+    With `exclusive` an element is not in its own result; with `reverse` they
+    run from the end. Takes time quadratic in the dimension, as every result is
     worked out on its own.
   }];
   let arguments = (ins NN_NumberTensor:$x, SI64Attr:$axis,
                    UnitAttr:$exclusive, UnitAttr:$reverse);
   let results = (outs NN_NumberTensor:$y);
+}
+def NN_CumSumOp : NN_Cumulative<"cum_sum"> {
+  let summary = "Sums of all elements up to each along `axis`.";
+}
+def NN_CumProdOp : NN_Cumulative<"cum_prod"> {
+  let summary = "Products of all elements up to each along `axis`.";
 }

@@ -25,6 +25,8 @@ Type frit::nn::bodyType(Type storage) {
 Type frit::nn::signlessType(Type type) {
   if (auto shaped = dyn_cast<RankedTensorType>(type))
     return shaped.clone(signlessType(shaped.getElementType()));
+  if (isSmall(type))
+    return IntegerType::get(type.getContext(), 8);
   if (auto integer = dyn_cast<IntegerType>(type))
     return IntegerType::get(type.getContext(), integer.getWidth());
   return type;
@@ -258,7 +260,13 @@ Scalar ScalarBuilder::shiftLeft(Scalar x, Scalar y) {
   return shift<arith::ShLIOp>(b, *this, x, y);
 }
 Scalar ScalarBuilder::shiftRight(Scalar x, Scalar y) {
-  return shift<arith::ShRUIOp>(b, *this, x, y);
+  if (x.isUnsigned)
+    return shift<arith::ShRUIOp>(b, *this, x, y);
+  // Beyond the last place there is only the sign.
+  y.isUnsigned = true;
+  double last = x.type().getIntOrFloatBitWidth() - 1;
+  Scalar places = min(y, constant(last, y));
+  return make(arith::ShRSIOp::create(b, x.value, places.value), x);
 }
 
 //===----------------------------------------------------------------------===//

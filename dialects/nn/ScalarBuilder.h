@@ -25,8 +25,12 @@ mlir::Type bodyType(mlir::Type storage);
 /// the floats below it, itself otherwise.
 mlir::Type workType(mlir::Type storage);
 
-/// `type` with unsigned integer elements made signless, which is what linalg
-/// and everything below it works on.
+/// Whether elements of type `storage` are kept as bytes that only conversions
+/// read: floats and integers of fewer than 8 bits, and the 8-bit floats.
+bool isSmall(mlir::Type storage);
+
+/// `type` with unsigned integer elements made signless and small ones bytes,
+/// which is what linalg and everything below it works on.
 mlir::Type signlessType(mlir::Type type);
 
 /// One value of a body: its SSA value and whether an integer is unsigned.
@@ -108,13 +112,24 @@ public:
   Scalar bitOr(Scalar x, Scalar y);
   Scalar bitXor(Scalar x, Scalar y);
   Scalar bitNot(Scalar x);
-  /// Zeros move in, so a shift by all bits or more is 0.
+  /// Zeros move in, from the left of a signed integer copies of its sign; so a
+  /// shift by all bits or more is 0, or -1.
   Scalar shiftLeft(Scalar x, Scalar y);
   Scalar shiftRight(Scalar x, Scalar y);
 
   /// ONNX's Cast to elements of type `storage`: floats truncate towards zero
   /// and saturate to the integer's range, anything but 0 is true.
   Scalar cast(Scalar x, mlir::Type storage);
+
+  /// What casts to small types do with values that do not fit: see nn.cast.
+  struct CastRules {
+    bool wraps;
+    llvm::StringRef round;
+  };
+  /// As `cast`, from elements of type `from`, where both may be small.
+  Scalar convert(Scalar x, mlir::Type from, mlir::Type to, CastRules rules);
+  /// The bits of an element of type `from` as one of type `to`, as wide.
+  Scalar bitCast(Scalar x, mlir::Type from, mlir::Type to);
 
 private:
   Scalar make(mlir::Value value, const Scalar &like) {

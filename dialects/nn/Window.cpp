@@ -195,3 +195,66 @@ Value AvgPoolOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
         return ScalarBuilder(body).store(mean, type.getElementType());
       });
 }
+
+//===----------------------------------------------------------------------===//
+// max_pool_places
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType>
+MaxPoolPlacesOp::infer(Adaptor op, std::optional<Location> loc) {
+  auto from = tensorType(op.getX()), to = tensorType(op.getY());
+  if (from.getRank() < 3 || to.getRank() != from.getRank() ||
+      failed(checkElementTypes(loc, {op.getX(), op.getY()})))
+    return emitOptionalError(loc, "a tensor of shape ",
+                             shapeText(to.getShape()), " is no pool of ",
+                             shapeText(from.getShape()));
+  SlidingWindow sliding{from.getShape().drop_front(2),
+                        to.getShape().drop_front(2),
+                        op.getWindow(),
+                        op.getStrides(),
+                        op.getPads(),
+                        op.getDilations()};
+  if (failed(sliding.check(loc, from.getRank() - 2)))
+    return failure();
+  return to.clone(IntegerType::get(to.getContext(), 64));
+}
+
+Value MaxPoolPlacesOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
+  auto type = loweredType(getPlaces());
+  SlidingWindow sliding{shapeOf(getX()).drop_front(2),
+                        type.getShape().drop_front(2),
+                        getWindow(),
+                        getStrides(),
+                        getPads(),
+                        getDilations()};
+  Type storage = tensorType(getX()).getElementType();
+  unsigned rank = type.getRank(), loops = rank + sliding.rank();
+  SmallVector<AffineExpr> under;
+  for (unsigned loop = rank; loop < loops; ++loop)
+    under.push_back(b.getAffineDimExpr(loop));
+  Value window = tensor::EmptyOp::create(b, getWindow(), b.getI8Type());
+  AffineMap windowMap = AffineMap::get(loops, 0, under, getContext());
+  AffineMap resultMap = AffineMap::get(
+      loops, 0, b.getMultiDimIdentityMap(rank).getResults(), getContext());
+  return buildReduction(
+      b, type, identity(Combiner::min, b.getI64Type(), false), {x[1], window},
+      {resultMap, windowMap, resultMap},
+      [&](ImplicitLocOpBuilder &body, ValueRange e) -> Value {
+        ScalarBuilder s(body);
+        auto [at, inside] = sliding.buildPlaces(body, 2, rank);
+        Value flat = at[0];
+        for (size_t dim = 1; dim < at.size(); ++dim)
+          flat = arith::AddIOp::create(
+              body, scaleIndex(body, flat, sliding.input[dim], 0), at[dim]);
+        at.insert(at.begin(), {indexOf(body, 0), indexOf(body, 1)});
+        Value element = tensor::ExtractOp::create(body, x[0], at);
+        Scalar largest = s.wrap(s.load(e[0]), storage);
+        Scalar hit = s.compare(ScalarBuilder::Compare::eq,
+                               s.wrap(s.load(element), storage), largest);
+        if (inside)
+          hit = s.bitAnd(hit, {inside, false, &s});
+        Value place = arith::IndexCastOp::create(body, body.getI64Type(), flat);
+        Value best = arith::MinSIOp::create(body, place, e[2]);
+        return arith::SelectOp::create(body, hit.value, best, e[2]);
+      });
+}

@@ -29,3 +29,16 @@ def NN_AvgPoolOp : NN_Pool<"avg_pool"> {
                    DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$shape,
                    UnitAttr:$include_pad, UnitAttr:$channels_last);
 }
+
+def NN_MaxPoolPlacesOp : NN_Structural<"max_pool_places", ""> {
+  let summary = "Where under every window the element `max_pool` gives is.";
+  let description = [{
+    `y` is the result of `max_pool` on `x` with the same attributes. A place is
+    the first of those with that element, counted row by row over the spatial
+    dimensions.
+  }];
+  let arguments = (ins NN_NumberTensor:$x, NN_NumberTensor:$y,
+                   DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides,
+                   DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations);
+  let results = (outs RankedTensorOf<[I64]>:$places);
+}

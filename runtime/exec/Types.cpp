@@ -9,7 +9,8 @@ using artifact::DType;
 static_assert(int(DType::f32) == FRIT_F32 && int(DType::bf16) == FRIT_BF16 &&
                   int(DType::i64) == FRIT_I64 && int(DType::u64) == FRIT_U64 &&
                   int(DType::boolean) == FRIT_BOOL &&
-                  int(DType::f8e5m2) == FRIT_F8E5M2,
+                  int(DType::f8e5m2) == FRIT_F8E5M2 &&
+                  int(DType::u2) == FRIT_U2,
               "the C enumeration numbers types as the artifact does");
 
 namespace {
@@ -21,9 +22,12 @@ struct TypeRow {
 
 /// In the order of DType, which starts at 1.
 static constexpr TypeRow rows[] = {
-    {"f32", 4}, {"f64", 8}, {"f16", 2},  {"bf16", 2},   {"i8", 1},
-    {"i16", 2}, {"i32", 4}, {"i64", 8},  {"u8", 1},     {"u16", 2},
-    {"u32", 4}, {"u64", 8}, {"bool", 1}, {"f8e4m3", 1}, {"f8e5m2", 1}};
+    {"f32", 4},        {"f64", 8},    {"f16", 2},    {"bf16", 2},
+    {"i8", 1},         {"i16", 2},    {"i32", 4},    {"i64", 8},
+    {"u8", 1},         {"u16", 2},    {"u32", 4},    {"u64", 8},
+    {"bool", 1},       {"f8e4m3", 1}, {"f8e5m2", 1}, {"f8e4m3fnuz", 1},
+    {"f8e5m2fnuz", 1}, {"f8e8m0", 1}, {"f4e2m1", 1}, {"i4", 1},
+    {"u4", 1},         {"i2", 1},     {"u2", 1}};
 
 static const TypeRow *find(DType type) {
   uint32_t index = uint32_t(type) - 1;

@@ -2,9 +2,10 @@
 """Operators on elements one by one, on every kind of element type."""
 import math
 
+import ml_dtypes
 import numpy as np
 
-from harness import case, random, run
+from harness import NAMES, case, random, run
 
 f32, f64, f16 = np.float32, np.float64, np.float16
 x, y = random(4, 5), random(5, seed=1)
@@ -129,4 +130,47 @@ try:
     case("cast", [x.astype(bf16)], x.astype(bf16).astype(f16), "to = f16")
 except ImportError:
     pass
+
+# Small types: every code, and numbers around what they hold.
+wild = np.concatenate([random(60, low=-20, high=20), random(20) / 64,
+                       [0, -0.0, 1e6, -1e6, 448, 449, 464, 465, 57344, 61440,
+                        2.0 ** -9, 2.0 ** -10, 3 * 2.0 ** -11, np.inf, -np.inf,
+                        np.nan]]).astype(np.float32)
+for name in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
+             "float8_e5m2fnuz", "float4_e2m1fn"):
+    small = np.dtype(getattr(ml_dtypes, name))
+    codes = np.arange(16 if "4_" in name else 256, dtype=np.uint8).view(small)
+    for wide in (np.float32, np.float16):
+        case("cast", [codes], codes.astype(wide), f"to = {NAMES[np.dtype(wide).name]}")
+    most = float(ml_dtypes.finfo(small).max)
+    kept = np.clip(wild, -most, most).astype(small)
+    case("cast", [wild], kept, f"to = {NAMES[name]}")
+    if "8" in name:
+        case("cast", [wild], wild.astype(small), f"to = {NAMES[name]}, wraps")
+exponents = np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e8m0fnu)
+case("cast", [exponents], exponents.astype(np.float32), "to = f32")
+positive = np.array([1, 1.5, 2, 3, 0.75, 0.76, 5e-39], np.float32)
+for rule, codes in (("up", [127, 128, 128, 129, 127, 127, 1]),
+                    ("down", [127, 127, 128, 128, 126, 126, 0]),
+                    ("nearest", [127, 128, 128, 129, 127, 127, 0])):
+    case("cast", [positive],
+         np.array(codes, np.uint8).view(ml_dtypes.float8_e8m0fnu),
+         f'to = f8E8M0FNU, round = "{rule}"')
+counts = np.arange(-9, 17, dtype=np.float32)
+for bits in (4, 2):
+    low = counts.astype(np.int64) & (1 << bits) - 1
+    signed = low - (low >> (bits - 1) << bits)
+    for name, values in ((f"int{bits}", signed), (f"uint{bits}", low)):
+        # A byte each, as the runtime has them.
+        plain = values.astype(name.rstrip("42") + "8")
+        small = plain.view(getattr(ml_dtypes, name))
+        case("cast", [counts], small, f"to = {NAMES[name]}")
+        case("cast", [small], plain.astype(np.int32), "to = i32")
+
+x = random(9)
+for v, to in ((x, np.int32), (x.astype(np.float64), np.uint64),
+              (x.astype(np.float16), np.int16), (x > 0, np.uint8),
+              (x.view(np.int32), np.float32),
+              (x.astype(np.float16).view(np.uint16), np.float16)):
+    case("bit_cast", [v], v.view(to), f"to = {NAMES[np.dtype(to).name]}", 1e-7)
 run()

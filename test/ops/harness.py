@@ -21,7 +21,11 @@ import numpy as np
 NAMES = {"float32": "f32", "float64": "f64", "float16": "f16",
          "bfloat16": "bf16", "bool": "i1", "uint8": "ui8", "uint16": "ui16",
          "uint32": "ui32", "uint64": "ui64", "int8": "i8", "int16": "i16",
-         "int32": "i32", "int64": "i64"}
+         "int32": "i32", "int64": "i64", "float8_e4m3fn": "f8E4M3FN",
+         "float8_e5m2": "f8E5M2", "float8_e4m3fnuz": "f8E4M3FNUZ",
+         "float8_e5m2fnuz": "f8E5M2FNUZ", "float8_e8m0fnu": "f8E8M0FNU",
+         "float4_e2m1fn": "f4E2M1FN", "int4": "i4", "uint4": "ui4",
+         "int2": "i2", "uint2": "ui2"}
 TOLERANCE = {"float32": 1e-5, "float64": 1e-12, "float16": 2e-3,
              "bfloat16": 1.6e-2}
 
@@ -101,7 +105,13 @@ def descriptor(array):
 def differs(actual, expected, tolerance):
     """Why `actual` is not `expected`, or nothing."""
     if expected.dtype.name not in TOLERANCE:
-        return None if np.array_equal(actual, expected) else "it differs"
+        if expected.dtype.name.startswith("float"):  # NaN has several codes.
+            actual, expected = (x.astype(np.float32)
+                                for x in (actual, expected))
+            same = np.array_equal(actual, expected, equal_nan=True)
+        else:
+            same = np.array_equal(actual, expected)
+        return None if same else "it differs"
     tolerance = tolerance or TOLERANCE[expected.dtype.name]
     a, e = actual.astype(np.float64), expected.astype(np.float64)
     if np.allclose(a, e, rtol=tolerance, atol=tolerance, equal_nan=True):
@@ -115,8 +125,8 @@ def run():
         library = build(Path(folder))
         for index, (op, inputs, expected, attributes, tolerance) in \
                 enumerate(cases):
-            buffers = [np.ascontiguousarray(x).reshape(x.shape)
-                       for x in inputs]
+            # Copies: a function may write to its arguments.
+            buffers = [np.array(x, order="C") for x in inputs]
             actual = np.zeros(expected.shape, expected.dtype)
             descriptors = [descriptor(x) for x in buffers + [actual]]
             library[f"_mlir_ciface_f{index}"](

@@ -65,4 +65,14 @@ for v in (x, x.astype(np.float16), (x * 9).astype(np.int64)):
         case("cum_sum", [v], back.astype(v.dtype), at + ", reverse")
         case("cum_sum", [v], (back - v).astype(v.dtype),
              at + ", exclusive, reverse")
+
+for v in (x, np.array([[1, 2, 3], [4, 0, 6]], np.int32)):
+    wide = v.astype(np.float64)
+    one = np.ones_like(wide[:, :1])
+    up, down = np.cumprod(wide, 1), np.cumprod(wide[:, ::-1], 1)[:, ::-1]
+    for attribute, y in (("", up), (", reverse", down),
+                         (", exclusive", np.hstack([one, up[:, :-1]])),
+                         (", exclusive, reverse",
+                          np.hstack([down[:, 1:], one]))):
+        case("cum_prod", [v], y.astype(v.dtype), "axis = 1 : si64" + attribute)
 run()

@@ -68,4 +68,17 @@ check("avg_pool", x, (3, 4), (3, 2), [2, 4], [1, 1, 0, 0], include_pad=True)
 check("max_pool", (x * 20).astype(np.int8), (2, 2), (6, 5))
 check("max_pool", (x * 20 + 100).astype(np.uint8), (2, 2), (4, 3), [2, 2],
       [1, 0, 0, 0])
+
+for v in (x, (x * 3).astype(np.int32)):
+    y = pool(v, "max_pool", (3, 2), [2, 2], [1, 0, 1, 0], [1, 1], (4, 3),
+             False)
+    places = np.zeros(y.shape, np.int64)
+    for n, c, i, j in np.ndindex(y.shape):
+        places[n, c, i, j] = min(
+            h * 6 + w for h in range(2 * i - 1, 2 * i + 2)
+            for w in range(2 * j, 2 * j + 2)
+            if 0 <= h < 7 and v[n, c, h, w] == y[n, c, i, j])
+    case("max_pool_places", [v, y], places, ", ".join(
+        [ints("window", (3, 2)), ints("strides", (2, 2)),
+         ints("pads", (1, 0, 1, 0)), ints("dilations", (1, 1))]))
 run()

@@ -24,7 +24,7 @@ LAYERS = {
     "codegen/cuda/device": ["frit/"],
     "compiler": COMPILER,
     "compiler/import": ["compiler/import/", "dialects/nn/", "onnx/",
-                        "google/protobuf/", *MLIR],
+                        "google/protobuf/", "nlohmann/", *MLIR],
     "compiler/planning": [*COMPILER, *ARTIFACT],
     "compiler/pipeline": [*COMPILER, "codegen/"],
     "compiler/driver": [*COMPILER, "codegen/", *ARTIFACT],

@@ -106,7 +106,8 @@ bool frit::run::readNpy(Bytes bytes, Tensor &tensor, std::string &error) {
 std::vector<uint8_t> frit::run::makeNpy(const Tensor &tensor) {
   const Tensor *written = &tensor;
   Tensor widened;
-  if (tensor.dtype == FRIT_BF16 || tensor.dtype >= FRIT_F8E4M3) {
+  if (tensor.dtype == FRIT_BF16 || tensor.dtype == FRIT_F8E4M3 ||
+      tensor.dtype == FRIT_F8E5M2) {
     widened.dtype = FRIT_F32;
     widened.dims = tensor.dims;
     widened.data.resize(tensor.count() * 4);
@@ -114,7 +115,8 @@ std::vector<uint8_t> frit::run::makeNpy(const Tensor &tensor) {
       widened.set(i, tensor.at(i));
     written = &widened;
   }
-  const char *type = "f4";
+  // Types without a name there are written as their bytes.
+  const char *type = frit_dtype_size(written->dtype) == 1 ? "u1" : "f4";
   for (const NumpyType &candidate : numpyTypes)
     if (candidate.dtype == written->dtype)
       type = candidate.name;

@@ -16,7 +16,8 @@ using Json = nlohmann::ordered_json;
 static constexpr uint64_t kShown = 6;
 
 static std::string formatElement(const Tensor &tensor, uint64_t index) {
-  bool isFloat = tensor.dtype <= FRIT_BF16 || tensor.dtype >= FRIT_F8E4M3;
+  bool isFloat = tensor.dtype <= FRIT_BF16 || tensor.dtype == FRIT_F8E4M3 ||
+                 tensor.dtype == FRIT_F8E5M2;
   return text(isFloat ? "%.5g" : "%.0f", tensor.at(index));
 }
 

@@ -105,6 +105,8 @@ double Tensor::at(uint64_t index) const {
   case FRIT_F8E5M2:
     return decode(*from, formatOf(dtype));
   case FRIT_I8:
+  case FRIT_I4:
+  case FRIT_I2:
     return load<int8_t>(from);
   case FRIT_I16:
     return load<int16_t>(from);
@@ -113,7 +115,15 @@ double Tensor::at(uint64_t index) const {
   case FRIT_I64:
     return load<int64_t>(from);
   case FRIT_U8:
+  case FRIT_U4:
+  case FRIT_U2:
   case FRIT_BOOL:
+    return *from;
+  // Of those without a file format the bits are shown.
+  case FRIT_F8E4M3FNUZ:
+  case FRIT_F8E5M2FNUZ:
+  case FRIT_F8E8M0:
+  case FRIT_F4E2M1:
     return *from;
   case FRIT_U16:
     return load<uint16_t>(from);
@@ -142,6 +152,14 @@ void Tensor::set(uint64_t index, double value) {
     return store(to, uint8_t(value != 0));
   case FRIT_I8:
   case FRIT_U8:
+  case FRIT_F8E4M3FNUZ:
+  case FRIT_F8E5M2FNUZ:
+  case FRIT_F8E8M0:
+  case FRIT_F4E2M1:
+  case FRIT_I4:
+  case FRIT_U4:
+  case FRIT_I2:
+  case FRIT_U2:
     return store(to, uint8_t(int64_t(value)));
   case FRIT_I16:
   case FRIT_U16:
@@ -198,7 +216,7 @@ bool frit::run::parseType(const std::string &text, frit_dtype &dtype,
     dims.push_back(size);
     at = size_t(end - text.c_str()) + 1;
   }
-  for (int value = FRIT_F32; value <= FRIT_F8E5M2; ++value)
+  for (int value = FRIT_F32; value <= FRIT_U2; ++value)
     if (text.substr(at) == frit_dtype_name(frit_dtype(value))) {
       dtype = frit_dtype(value);
       return true;
@@ -271,7 +289,8 @@ bool frit::run::parseRandom(const std::string &text, RandomSpec &spec) {
 
 void frit::run::fillRandom(Tensor &tensor, const RandomSpec &spec) {
   Generator generator{spec.seed};
-  bool floats = tensor.dtype <= FRIT_BF16 || tensor.dtype >= FRIT_F8E4M3;
+  bool floats = tensor.dtype <= FRIT_BF16 || tensor.dtype == FRIT_F8E4M3 ||
+                tensor.dtype == FRIT_F8E5M2;
   double low = spec.hasRange ? spec.low : 0;
   double high = spec.hasRange ? spec.high : 2;
   for (uint64_t i = 0, count = tensor.count(); i < count; ++i) {

@@ -36,6 +36,16 @@ __device__ inline float bitsToFloat(uint32_t bits) {
 #endif
 }
 
+/// The bits of a number as another of the same size.
+template <typename To, typename From> __device__ inline To bitCast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "the sizes differ");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+
 //===----------------------------------------------------------------------===//
 // Elementary functions
 //===----------------------------------------------------------------------===//

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Expr.h"
 
 #include <cmath>
 #include <limits>
@@ -43,33 +43,46 @@ static Value repeatHeads(Node &node, Value x, int64_t groups) {
                       {s[0], s[1] * groups, s[2], s[3]});
 }
 
-/// The scores, less those that must not count.
-static Value mask(Node &node, Value scores, Value allowed) {
-  double none = -std::numeric_limits<double>::infinity();
-  return node.create<nn::WhereOp>({allowed, scores, node.scalar(scores, none)});
+/// The scores of keys that do not count.
+static Expr hidden(Expr scores) {
+  return scores.number(-std::numeric_limits<double>::infinity());
 }
 
-static Value addMask(Node &node, Value scores, Value bias) {
-  if (bias && elementOf(bias).isInteger(1))
-    return mask(node, scores, bias);
-  return node.create<nn::AddOp>({scores, bias});
+/// A mask for keys that it says nothing of hides them.
+static Expr completeMask(Expr mask, int64_t keys) {
+  int64_t last = mask.rank() - 1;
+  if (!mask || last < 0 || mask.size(last) >= keys)
+    return mask;
+  bool isBool = mask.element().isInteger(1);
+  Expr fill =
+      mask.number(isBool ? 0 : -std::numeric_limits<double>::infinity());
+  return mask.pad(last, 0, keys - mask.size(last), fill);
 }
 
-/// Position i sees the keys up to i, `past` of which came before.
-static Value maskFuture(Node &node, Value scores, int64_t past) {
-  if (!scores)
-    return {};
-  auto shape = nn::shapeOf(scores);
+namespace {
+/// Which keys a query sees by where they are; -1 is no bound.
+struct Sight {
+  bool isCausal;
+  int64_t left, right;
+  bool isBounded() const { return isCausal || left >= 0 || right >= 0; }
+};
+} // namespace
+
+/// Query i is at `offset` + i among the keys: what it sees.
+static Expr inSight(Node &node, const Sight &sight, Expr offset,
+                    int64_t queries, int64_t keys) {
   Type i64 = node.builder().getI64Type();
-  Value one = node.scalar(i64, 1);
-  auto line = [&](ArrayRef<int64_t> form, int64_t axis, int64_t first) {
-    return node.create<nn::IotaOp>(
-        {node.scalar(i64, first), one},
-        {node.named("shape", form),
-         node.named("axis", node.builder().getI64IntegerAttr(axis))});
-  };
-  Value query = line({shape[2], 1}, 0, past), key = line({1, shape[3]}, 1, 0);
-  return mask(node, scores, node.create<nn::GreaterEqualOp>({query, key}));
+  Expr query = iota(node, i64, {queries, 1}, 0) + offset;
+  Expr key = iota(node, i64, {1, keys}, 1);
+  Expr seen = {node, {}};
+  auto meet = [&](Expr bound) { seen = seen.value ? seen & bound : bound; };
+  if (sight.isCausal)
+    meet(query >= key);
+  if (sight.left >= 0)
+    meet(query - static_cast<double>(sight.left) <= key);
+  if (sight.right >= 0)
+    meet(query + static_cast<double>(sight.right) >= key);
+  return seen;
 }
 
 static Results attention(Node &node) {
@@ -77,11 +90,13 @@ static Results attention(Node &node) {
   Value q = splitHeads(node, node.input(0), "q_num_heads");
   Value k = splitHeads(node, node.input(1), "kv_num_heads");
   Value v = splitHeads(node, node.input(2), "kv_num_heads");
-  bool isCausal = node.integer("is_causal", 0);
+  Sight sight{node.integer("is_causal", 0) != 0,
+              node.integer("left_window_size", -1),
+              node.integer("right_window_size", -1)};
   double cap = node.real("softcap", 0);
   // Softmax is computed in f32 or better whatever is asked for.
   node.ignore("softmax_precision");
-  node.ignore("qk_matmul_output_mode");
+  int64_t shown = node.integer("qk_matmul_output_mode", 0);
   if (!q || !k || !v)
     return {};
   if (rankOf(q) != 4 || rankOf(k) != 4 || rankOf(v) != 4) {
@@ -109,32 +124,104 @@ static Results attention(Node &node) {
   k = repeatHeads(node, k, heads / shared);
   v = repeatHeads(node, v, heads / shared);
 
+  int64_t queries = nn::shapeOf(q)[2], keys = nn::shapeOf(k)[2];
   double scale =
       node.real("scale", 1 / std::sqrt(static_cast<double>(nn::shapeOf(q)[3])));
-  Value scores = node.create<nn::MatmulOp>(
-      {q, k}, node.named("transpose_b", node.builder().getUnitAttr()));
-  scores = node.create<nn::MulOp>({scores, node.scalar(q, scale)});
-  if (cap != 0) {
-    Value limit = node.scalar(q, cap);
-    Value ratio = node.create<nn::DivOp>({scores, limit});
-    scores = node.create<nn::MulOp>({node.create<nn::TanhOp>(ratio), limit});
+  Expr scores = {node, node.create<nn::MatmulOp>(
+                           {q, k}, node.named("transpose_b",
+                                              node.builder().getUnitAttr()))};
+  scores = scores * scale;
+  Expr stages[4] = {scores, scores, scores, scores};
+  if (cap != 0)
+    scores = (scores / cap).apply<nn::TanhOp>() * cap;
+  stages[1] = scores;
+
+  // A row of which nothing counts is zero; only masks that are data, or a
+  // sequence shorter than its queries, can make one.
+  bool mayHideAll = false;
+  if (node.has(3)) {
+    Expr mask = completeMask(input(node, 3), keys);
+    if (!mask)
+      return {};
+    mayHideAll = !mask.value.getDefiningOp<nn::ConstantOp>();
+    scores = mask.element().isInteger(1) ? mask.select(scores, hidden(scores))
+                                         : scores + mask.to(scores.element());
   }
-  if (node.has(3))
-    scores = addMask(node, scores, node.input(3));
-  if (isCausal)
-    scores = maskFuture(node, scores, past);
-  Value weights =
-      node.create<nn::SoftmaxOp>(scores, node.namedSigned("axis", -1));
-  Value y = node.create<nn::MatmulOp>({weights, v});
+  Type i64 = node.builder().getI64Type();
+  Expr offset = filled(node, i64, {}, static_cast<double>(past));
+  if (node.has(6)) {
+    Expr count = input(node, 6).to(i64);
+    count = count.reshape({product(count.shape()), 1, 1, 1});
+    Expr isThere = iota(node, i64, {1, 1, 1, keys}, 3) < count;
+    scores = isThere.select(scores, hidden(scores));
+    offset = count - static_cast<double>(queries);
+    mayHideAll = true;
+  }
+  if (sight.isBounded()) {
+    mayHideAll |= sight.left >= 0 || sight.right >= 0;
+    Expr seen = inSight(node, sight, offset, queries, keys);
+    scores = seen.select(scores, hidden(scores));
+  }
+  stages[2] = scores;
+  Expr weights = scores.apply<nn::SoftmaxOp>({}, node.namedSigned("axis", -1));
+  if (mayHideAll) {
+    Expr best = scores.reduce(nn::Combiner::max, 3);
+    weights = best.equals(hidden(scores)).select(weights.number(0), weights);
+  }
+  stages[3] = weights;
+  Expr y = weights.matmul(v);
   if (isFlat && y) {
-    auto s = sizes(y);
-    y = node.reshape(node.transpose(y, {0, 2, 1, 3}),
-                     {s[0], s[2], s[1] * s[3]});
+    auto s = y.shape();
+    y = y.transpose({0, 2, 1, 3}).reshape({s[0], s[2], s[1] * s[3]});
   }
-  return {y, presentKey, presentValue};
+  if (shown < 0 || shown > 3) {
+    node.error() << "qk_matmul_output_mode must be from 0 to 3, not " << shown;
+    return {};
+  }
+  return {y, presentKey, presentValue, stages[shown]};
+}
+
+/// Attention whose scores and weights small graphs may change.
+static Results flexAttention(Node &node) {
+  Value q = node.input(0), k = node.input(1), v = node.input(2);
+  if (!q || !k || !v || rankOf(q) != 4 || rankOf(k) != 4 || rankOf(v) != 4) {
+    if (!node.failed)
+      node.error() << "needs queries, keys and values of 4 dimensions";
+    return {};
+  }
+  double scale =
+      node.real("scale", 1 / std::sqrt(static_cast<double>(nn::shapeOf(q)[3])));
+  Type element = elementOf(q), f32 = node.builder().getF32Type();
+  int64_t given = node.integer("softmax_precision", 0);
+  Type work = given             ? elementType(given, *node.context())
+              : element.isF64() ? element
+                                : Type(f32);
+  int64_t heads = nn::shapeOf(q)[1], shared = nn::shapeOf(k)[1];
+  if (!work || shared == 0 || heads % shared) {
+    node.error() << heads << " heads of queries cannot share " << shared
+                 << " of keys";
+    return {};
+  }
+  k = repeatHeads(node, k, heads / shared);
+  v = repeatHeads(node, v, heads / shared);
+  auto change = [&](Expr x, StringRef name) {
+    if (!node.attribute(name))
+      return x;
+    Results changed = node.inlineGraph(*node.graph(name), Value(x), name.str());
+    return Expr{node, changed.size() == 1 ? changed[0] : Value()};
+  };
+  Expr scores = {node, node.create<nn::MatmulOp>(
+                           {q, k}, node.named("transpose_b",
+                                              node.builder().getUnitAttr()))};
+  scores = change(scores.to(work) * scale, "score_mod");
+  Expr weights = scores.apply<nn::SoftmaxOp>({}, node.namedSigned("axis", -1));
+  return {change(weights, "prob_mod").to(element).matmul(v)};
 }
 
 ArrayRef<Hook> frit::importer::attentionHooks() {
-  static constexpr Hook hooks[] = {{"Attention", 23, 3, 6, attention}};
+  static constexpr Hook hooks[] = {
+      {"Attention", 23, 3, 7, attention},
+      {"ai.onnx.preview::FlexAttention", 1, 3, 3, flexAttention},
+  };
   return hooks;
 }

@@ -1,7 +1,7 @@
 //===- Elementwise.cpp - Operators on elements one by one
 //--------------------===//
 
-#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Expr.h"
 
 #include <limits>
 
@@ -117,40 +117,82 @@ static Results swish(Node &node) {
   return {node.create<nn::MulOp>({x, node.create<nn::SigmoidOp>(scaled)})};
 }
 
+/// A cast with what the node says of values that small types do not hold.
+static Results castTo(Node &node, Type element) {
+  bool saturates = node.integer("saturate", 1);
+  StringRef round = node.string("round_mode", "up");
+  Value x = node.input(0);
+  if (!x || elementOf(x) == element)
+    return {x};
+  SmallVector<NamedAttribute> attributes = {
+      node.named("to", TypeAttr::get(element))};
+  if (nn::isSmall(element)) {
+    attributes.push_back(
+        node.named("round", node.builder().getStringAttr(round)));
+    if (!saturates)
+      attributes.push_back(node.named("wraps", node.builder().getUnitAttr()));
+  }
+  return {node.create<nn::CastOp>(x, attributes)};
+}
+
 static Results cast(Node &node) {
-  node.ignore("saturate");
-  node.ignore("round_mode");
   int64_t to = node.integer("to", 0);
   Type element = elementType(to, *node.context());
   if (!element) {
     node.error() << "element type " << dataTypeName(to) << " is not supported";
     return {};
   }
-  return {node.cast(node.input(0), element)};
+  return castTo(node, element);
 }
 
 static Results castLike(Node &node) {
-  node.ignore("saturate");
-  node.ignore("round_mode");
   Value like = node.input(1);
-  return {like ? node.cast(node.input(0), elementOf(like)) : Value()};
+  return like ? castTo(node, elementOf(like)) : Results();
+}
+
+static Results bitCast(Node &node) {
+  int64_t to = node.integer("to", 0);
+  Value x = node.input(0);
+  Type element = elementType(to, *node.context());
+  if (!element) {
+    node.error() << "element type " << dataTypeName(to) << " is not supported";
+    return {};
+  }
+  auto bits = [](Type type) {
+    return type.isInteger(1) ? 8 : type.getIntOrFloatBitWidth();
+  };
+  if (x && bits(elementOf(x)) != bits(element)) {
+    node.error() << "elements of " << elementOf(x) << " have other bits than "
+                 << element;
+    return {};
+  }
+  return {
+      node.create<nn::BitCastOp>(x, node.named("to", TypeAttr::get(element)))};
 }
 
 static Results identity(Node &node) { return {node.input(0)}; }
 
 /// At inference everything is kept.
 static Results dropout(Node &node) {
+  Value x = node.input(0);
+  bool trains = node.has(2) && node.integer(2).value_or(0);
+  if (trains && x) {
+    Expr ratio = {node, node.has(1) ? node.input(1) : node.scalar(x, 0.5)};
+    return trainDropout(node, {node, x}, ratio);
+  }
   node.ignore("ratio");
   node.ignore("seed");
-  Value x = node.input(0);
-  if (node.has(2) && node.integer(2).value_or(0)) {
-    node.error() << "training_mode is not supported";
-    return {};
-  }
   if (!node.wants(1) || !x)
     return {x};
   Type mask = node.opset < 10 ? elementOf(x) : node.builder().getI1Type();
   return {x, node.expand(node.scalar(mask, 1), nn::shapeOf(x))};
+}
+
+/// 1 above the threshold, else 0.
+static Results binarizer(Node &node) {
+  Expr x = input(node, 0);
+  double threshold = node.real("threshold", 0);
+  return {(x > threshold).to(x.element())};
 }
 
 ArrayRef<Hook> frit::importer::elementwiseHooks() {
@@ -169,8 +211,10 @@ ArrayRef<Hook> frit::importer::elementwiseHooks() {
       {"Swish", 24, 1, 1, swish},
       {"Cast", 6, 1, 1, cast},
       {"CastLike", 15, 2, 2, castLike},
+      {"BitCast", 26, 1, 1, bitCast},
       {"Identity", 1, 1, 1, identity},
       {"Dropout", 7, 1, 3, dropout},
+      {"ai.onnx.ml::Binarizer", 1, 1, 1, binarizer},
   };
   return hooks;
 }

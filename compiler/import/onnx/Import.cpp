@@ -1,7 +1,7 @@
 //===- Import.cpp - ONNX models to the nn dialect
 //----------------------------===//
 
-#include "compiler/import/onnx/Import.h"
+#include "compiler/import/Import.h"
 
 #include "compiler/import/onnx/Importer.h"
 

@@ -26,6 +26,14 @@ static StringRef domainOf(const std::string &domain) {
   return domain == "ai.onnx" ? StringRef() : text(domain);
 }
 
+/// The operator's name, with its domain unless that is ONNX's own.
+static std::string qualifiedName(const NodeProto &node) {
+  StringRef domain = domainOf(node.domain());
+  return (domain + (domain.empty() ? "" : "::") + node.op_type()).str();
+}
+
+std::string Node::operation() const { return qualifiedName(proto); }
+
 static std::string functionKey(StringRef domain, StringRef name,
                                StringRef overload) {
   return (domain + "::" + name + ":" + overload).str();
@@ -42,9 +50,14 @@ static const Hook *findHook(StringRef operation, int64_t opset,
   static const llvm::StringMap<SmallVector<Hook>> table = [] {
     llvm::StringMap<SmallVector<Hook>> hooks;
     for (ArrayRef<Hook> family :
-         {elementwiseHooks(), shapeHooks(), movementHooks(), windowHooks(),
-          contractionHooks(), attentionHooks(), reductionHooks(),
-          normalizationHooks()})
+         {elementwiseHooks(), shapeHooks(),         movementHooks(),
+          windowHooks(),      contractionHooks(),   attentionHooks(),
+          reductionHooks(),   normalizationHooks(), indexingHooks(),
+          lossHooks(),        quantizationHooks(),  controlFlowHooks(),
+          knownHooks(),       randomHooks(),        resizeHooks(),
+          samplingHooks(),    recurrentHooks(),     transposedHooks(),
+          spectralHooks(),    einsumHooks(),        sequenceHooks(),
+          trainingHooks()})
       for (const Hook &hook : family)
         hooks[hook.operation].push_back(hook);
     return hooks;
@@ -114,8 +127,9 @@ static Results importByName(Node &node, const nn::OnnxEntry &entry) {
 
 /// By the hook or the entry of the registry whose meaning is the later one.
 static Results importOperator(Node &node) {
-  const Hook *hook = findHook(node.type(), node.opset);
-  const nn::OnnxEntry *entry = findEntry(node.type(), node.opset);
+  std::string operation = node.operation();
+  const Hook *hook = findHook(operation, node.opset);
+  const nn::OnnxEntry *entry = findEntry(operation, node.opset);
   if (entry && (!hook || entry->since > hook->since))
     return importByName(node, *entry);
   if (!checkInputCount(node, hook->minInputs, hook->maxInputs))
@@ -140,9 +154,7 @@ Location Importer::locate(const Twine &what) {
 
 /// The node's name among those of the calls it is inlined for.
 static std::string nameOf(const NodeProto &node, const Scope &scope) {
-  if (node.name().empty() && node.output_size())
-    return scope.prefix + node.output(0);
-  return scope.prefix + node.name();
+  return scope.prefix + ownName(node);
 }
 
 Location Importer::locate(const NodeProto &node, const Scope &scope) {
@@ -150,9 +162,8 @@ Location Importer::locate(const NodeProto &node, const Scope &scope) {
   std::string opset = "?";
   if (auto it = scope.opsets.find(domain); it != scope.opsets.end())
     opset = std::to_string(it->second);
-  return locate("node '" + nameOf(node, scope) + "' (" + domain +
-                (domain.empty() ? "" : "::") + node.op_type() + ", opset " +
-                opset + ")");
+  return locate("node '" + nameOf(node, scope) + "' (" + qualifiedName(node) +
+                ", opset " + opset + ")");
 }
 
 bool Importer::readOpsets(
@@ -223,16 +234,13 @@ bool Importer::checkNodes(const Nodes &nodes, const Scope &scope,
       continue;
     }
     int64_t later = 0;
-    if (domain.empty() && (findHook(node.op_type(), opset->second, &later) ||
-                           findEntry(node.op_type(), opset->second, &later)))
+    std::string operation = qualifiedName(node);
+    if (findHook(operation, opset->second, &later) ||
+        findEntry(operation, opset->second, &later))
       continue;
     good = false;
     if (later)
       emitError(loc) << "not supported before opset " << later;
-    else if (llvm::any_of(node.attribute(), [](const AttributeProto &a) {
-               return a.has_g() || a.graphs_size();
-             }))
-      emitError(loc) << "not supported, as is no operator with a subgraph";
     else
       emitError(loc) << "not supported";
   }
@@ -306,6 +314,28 @@ Value Importer::readWeight(const ::onnx::TensorProto &weight) {
   return constant;
 }
 
+Value Importer::lookUp(const std::string &name, Scope &scope) {
+  for (Scope *at = &scope; at; at = at->outer) {
+    if (at->failed.contains(name))
+      return {};
+    if (auto it = at->values.find(name); it != at->values.end())
+      return it->second;
+    auto weight = at->weights.find(name);
+    if (weight == at->weights.end())
+      continue;
+    Value value = readWeight(*weight->second);
+    if (value) {
+      at->values[name] = value;
+    } else {
+      failed = true;
+      at->failed.insert(name);
+    }
+    return value;
+  }
+  // Sorting has made sure that the name is there.
+  llvm_unreachable("a name that nothing computes");
+}
+
 /// False if an input has failed before.
 bool Importer::readInputs(const NodeProto &proto, Scope &scope,
                           Results &inputs) {
@@ -314,20 +344,9 @@ bool Importer::readInputs(const NodeProto &proto, Scope &scope,
       inputs.push_back({});
       continue;
     }
-    if (scope.failed.contains(name))
+    Value value = lookUp(name, scope);
+    if (!value)
       return false;
-    if (auto it = scope.values.find(name); it != scope.values.end()) {
-      inputs.push_back(it->second);
-      continue;
-    }
-    // Sorting has made sure that the name is there.
-    Value value = readWeight(*scope.weights.lookup(name));
-    if (!value) {
-      failed = true;
-      scope.failed.insert(name);
-      return false;
-    }
-    scope.values[name] = value;
     inputs.push_back(value);
   }
   // Inputs left out at the end are as good as not there.
@@ -352,7 +371,7 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
     StringRef domain = domainOf(proto.domain());
     int64_t opset = scope.opsets.lookup(domain);
     Location loc = locate(proto, scope);
-    Node node(*this, proto, scope, opset, loc, std::move(inputs));
+    Node node(*this, proto, scope, depth, opset, loc, std::move(inputs));
     if (Function *function = findFunction(proto)) {
       outputs = importCall(node, *function, nameOf(proto, scope), depth + 1);
     } else {
@@ -419,6 +438,62 @@ std::optional<Results> Importer::importCall(Node &node, Function &function,
   return outputs;
 }
 
+std::optional<Results> Importer::importGraph(const ::onnx::GraphProto &graph,
+                                             ArrayRef<Value> inputs,
+                                             Scope &outer, std::string name,
+                                             Location loc, unsigned depth) {
+  if (depth > mostDepth) {
+    emitError(loc) << "graphs are more than " << mostDepth << " deep";
+    return std::nullopt;
+  }
+  Scope scope;
+  scope.opsets = outer.opsets;
+  for (const auto &entry : outer.attributes)
+    scope.attributes[entry.getKey()] = entry.getValue();
+  scope.prefix = std::move(name) + "/";
+  scope.outer = &outer;
+  if (graph.input_size() != static_cast<int>(inputs.size())) {
+    emitError(loc) << "its subgraph takes " << graph.input_size()
+                   << " inputs, but gets " << inputs.size();
+    return std::nullopt;
+  }
+  for (auto [input, value] : llvm::zip_equal(graph.input(), inputs))
+    scope.values[input.name()] = value;
+  for (const ::onnx::TensorProto &weight : graph.initializer())
+    scope.weights[weight.name()] = &weight;
+  auto isGiven = [&](StringRef given) {
+    for (const Scope *at = &scope; at; at = at->outer)
+      if (at->values.contains(given) || at->weights.contains(given) ||
+          at->failed.contains(given))
+        return true;
+    return false;
+  };
+  bool good = checkNodes(graph.node(), scope, depth);
+  auto order = sortNodes(graph.node(), isGiven, [&](const NodeProto &node) {
+    return locate(node, scope);
+  });
+  if (!good || !order)
+    return std::nullopt;
+  importNodes(*order, scope, depth);
+  if (inlined > mostInlined) {
+    emitError(loc) << "the model has more than " << mostInlined
+                   << " nodes when subgraphs are inlined";
+    return std::nullopt;
+  }
+  Results results;
+  for (const auto &output : graph.output()) {
+    if (!isGiven(output.name())) {
+      emitError(loc) << "its subgraph does not compute its output '"
+                     << text(output.name()) << "'";
+      return std::nullopt;
+    }
+    results.push_back(lookUp(output.name(), scope));
+    if (!results.back())
+      return std::nullopt;
+  }
+  return results;
+}
+
 //===----------------------------------------------------------------------===//
 // The whole
 //===----------------------------------------------------------------------===//
@@ -433,16 +508,14 @@ bool Importer::checkResult() {
       emitError(loc) << "tensors without elements, "
                      << nn::shapeText(type.getShape()) << ", are not supported";
       good = false;
-    } else if (isa<Float8E4M3FNType, Float8E5M2Type>(type.getElementType())) {
-      emitError(loc) << "computing on " << type.getElementType()
-                     << " is not supported";
-      good = false;
     }
   };
   for (BlockArgument argument : main.getArguments())
-    check(argument, argument.getLoc());
+    if (!argument.use_empty())
+      check(argument, argument.getLoc());
   for (Operation &op : main.getBody().front().without_terminator())
-    check(op.getResult(0), op.getLoc());
+    if (!isa<nn::ConstantOp>(op))
+      check(op.getResult(0), op.getLoc());
   return good;
 }
 

@@ -4,7 +4,7 @@
 #ifndef FRIT_COMPILER_IMPORT_ONNX_IMPORTER_H
 #define FRIT_COMPILER_IMPORT_ONNX_IMPORTER_H
 
-#include "compiler/import/onnx/Import.h"
+#include "compiler/import/Import.h"
 #include "compiler/import/onnx/Tensors.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,7 +19,8 @@ using Results = llvm::SmallVector<mlir::Value>;
 
 class Node;
 
-/// How to import an ONNX operator that is not imported by name: the opset from
+/// How to import an ONNX operator that is not imported by name: its name, after
+/// "domain::" where it is not of ONNX's own domain; the opset from
 /// which this is its meaning, how many inputs it may have (-1: any number) and
 /// what builds its outputs, or reports why it cannot.
 struct Hook {
@@ -38,6 +39,20 @@ llvm::ArrayRef<Hook> contractionHooks();
 llvm::ArrayRef<Hook> attentionHooks();
 llvm::ArrayRef<Hook> reductionHooks();
 llvm::ArrayRef<Hook> normalizationHooks();
+llvm::ArrayRef<Hook> indexingHooks();
+llvm::ArrayRef<Hook> lossHooks();
+llvm::ArrayRef<Hook> quantizationHooks();
+llvm::ArrayRef<Hook> resizeHooks();
+llvm::ArrayRef<Hook> samplingHooks();
+llvm::ArrayRef<Hook> recurrentHooks();
+llvm::ArrayRef<Hook> transposedHooks();
+llvm::ArrayRef<Hook> spectralHooks();
+llvm::ArrayRef<Hook> einsumHooks();
+llvm::ArrayRef<Hook> sequenceHooks();
+llvm::ArrayRef<Hook> trainingHooks();
+llvm::ArrayRef<Hook> controlFlowHooks();
+llvm::ArrayRef<Hook> knownHooks();
+llvm::ArrayRef<Hook> randomHooks();
 
 /// What names mean to the nodes of a graph or of a function's body.
 struct Scope {
@@ -52,6 +67,8 @@ struct Scope {
   llvm::StringMap<const ::onnx::AttributeProto *> attributes;
   /// The names of the calls this body is inlined for: "block/attention/".
   std::string prefix;
+  /// That of the graph around, whose names a subgraph sees; null elsewhere.
+  Scope *outer = nullptr;
 };
 
 using Nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
@@ -75,6 +92,13 @@ public:
   /// A location "model.onnx: what".
   mlir::Location locate(const llvm::Twine &what);
   mlir::Location locate(const ::onnx::NodeProto &node, const Scope &scope);
+
+  /// The outputs of a node's subgraph on `inputs`, in place of the node, or
+  /// nothing where one has failed; `name` tells it from others of the node.
+  std::optional<Results> importGraph(const ::onnx::GraphProto &graph,
+                                     llvm::ArrayRef<mlir::Value> inputs,
+                                     Scope &outer, std::string name,
+                                     mlir::Location loc, unsigned depth);
 
   mlir::OpBuilder builder;
   TensorReader tensors;
@@ -101,9 +125,6 @@ private:
 
   /// Makes the graph's inputs arguments of @main, or constants.
   bool addInputs();
-  std::optional<llvm::SmallVector<int64_t>>
-  resolveShape(const ::onnx::ValueInfoProto &input, bool isOnly);
-  void checkOptions(llvm::ArrayRef<const ::onnx::ValueInfoProto *> inputs);
   bool addOutputs();
   bool checkResult();
 
@@ -113,6 +134,9 @@ private:
                                     std::string prefix, unsigned depth);
   bool readInputs(const ::onnx::NodeProto &proto, Scope &scope,
                   Results &inputs);
+  /// The value of a name in a scope or one around it, read now if it is a
+  /// weight; null if it has failed.
+  mlir::Value lookUp(const std::string &name, Scope &scope);
   mlir::Value readWeight(const ::onnx::TensorProto &weight);
 
   std::shared_ptr<const ::onnx::ModelProto> model;
@@ -126,8 +150,6 @@ private:
   mlir::Operation *lastWeight = nullptr;
   Scope graph;
   llvm::StringMap<Function> functions;
-  /// Sizes bound to symbolic dimensions, by options and by inputs' shapes.
-  llvm::StringMap<int64_t> symbols;
   llvm::SmallVector<mlir::StringAttr> inputNames; ///< of the arguments of @main
   /// Nodes inlined so far: small files can stand for huge graphs.
   size_t inlined = 0;

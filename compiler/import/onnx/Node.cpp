@@ -3,19 +3,21 @@
 
 #include "compiler/import/onnx/Node.h"
 
+#include "compiler/import/CreateOp.h"
 #include "dialects/nn/Fold.h"
+#include "dialects/nn/Lowering.h"
 
-#include "mlir/IR/Verifier.h"
+#include <limits>
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 using ::onnx::AttributeProto;
 
-Node::Node(Importer &importer, const ::onnx::NodeProto &proto,
-           const Scope &scope, int64_t opset, Location loc, Results inputs)
-    : opset(opset), loc(loc), importer(importer), proto(proto),
-      values(std::move(inputs)) {
+Node::Node(Importer &importer, const ::onnx::NodeProto &proto, Scope &scope,
+           unsigned depth, int64_t opset, Location loc, Results inputs)
+    : opset(opset), loc(loc), importer(importer), proto(proto), scope(scope),
+      depth(depth), values(std::move(inputs)) {
   for (const AttributeProto &attribute : proto.attribute()) {
     const AttributeProto *value = &attribute;
     if (attribute.has_ref_attr_name() && !attribute.ref_attr_name().empty()) {
@@ -41,18 +43,22 @@ Value Node::input(size_t i) {
   return {};
 }
 
+void Node::notKnown(size_t i) {
+  auto diagnostic = error();
+  diagnostic << "input " << i << ", '" << text(proto.input(i))
+             << "', must be known when compiling";
+  if (isa<BlockArgument>(values[i]))
+    diagnostic << "; -fconst-input=" << text(proto.input(i))
+               << "=@FILE makes a graph input a constant";
+}
+
 std::optional<SmallVector<int64_t>> Node::integers(size_t i) {
   Value value = input(i);
   if (!value)
     return std::nullopt;
   DenseElementsAttr elements = nn::constantValue(value);
   if (!elements) {
-    auto diagnostic = error();
-    diagnostic << "input " << i << ", '" << text(proto.input(i))
-               << "', must be known when compiling";
-    if (isa<BlockArgument>(value))
-      diagnostic << "; -fconst-input=" << text(proto.input(i))
-                 << "=@FILE makes a graph input a constant";
+    notKnown(i);
     return std::nullopt;
   }
   if (!isa<IntegerType>(elements.getElementType())) {
@@ -118,6 +124,20 @@ std::optional<SmallVector<int64_t>> Node::integers(StringRef name) {
   return SmallVector<int64_t>(found->ints().begin(), found->ints().end());
 }
 
+SmallVector<double> Node::reals(StringRef name) {
+  auto found = attribute(name, AttributeProto::FLOATS);
+  return found ? SmallVector<double>(found->floats().begin(),
+                                     found->floats().end())
+               : SmallVector<double>();
+}
+
+SmallVector<StringRef> Node::strings(StringRef name) {
+  auto found = attribute(name, AttributeProto::STRINGS);
+  return found ? SmallVector<StringRef>(found->strings().begin(),
+                                        found->strings().end())
+               : SmallVector<StringRef>();
+}
+
 ElementsAttr Node::tensor(StringRef name) {
   auto found = attribute(name, AttributeProto::TENSOR);
   if (!found)
@@ -125,6 +145,28 @@ ElementsAttr Node::tensor(StringRef name) {
   ElementsAttr value = importer.tensors.read(found->t(), loc);
   failed |= !value;
   return value;
+}
+
+const ::onnx::GraphProto *Node::graph(StringRef name) {
+  auto found = attribute(name, AttributeProto::GRAPH);
+  if (found)
+    return &found->g();
+  if (!failed)
+    error() << "has no subgraph '" << name << "'";
+  return nullptr;
+}
+
+Results Node::inlineGraph(const ::onnx::GraphProto &graph,
+                          ArrayRef<Value> inputs, std::string name) {
+  if (failed)
+    return {};
+  auto results = importer.importGraph(
+      graph, inputs, scope, scope.prefix + ownName(proto) + "/" + name, loc,
+      depth + 1);
+  if (results)
+    return *results;
+  failed = true;
+  return {};
 }
 
 void Node::checkAttributes() {
@@ -163,16 +205,8 @@ std::optional<Attribute> Node::convert(const AttributeProto &attribute,
   default:
     break;
   }
-  // Only the verifier knows which form is meant.
-  ScopedDiagnosticHandler quiet(context(), [](Diagnostic &) {});
-  for (Attribute form : forms) {
-    NamedAttrList list;
-    list.append(attribute.name(), form);
-    if (succeeded(operation.verifyInherentAttrs(
-            list, [&] { return emitError(loc); })))
-      return form;
-  }
-  return std::nullopt;
+  Attribute form = chooseForm(operation, attribute.name(), forms);
+  return form ? std::optional(form) : std::nullopt;
 }
 
 SmallVector<NamedAttribute>
@@ -202,35 +236,46 @@ Value Node::create(OperationName name, ValueRange operands,
     error() << "an input is missing";
     return {};
   }
-  OperationState state(loc, name, operands, /*types=*/{}, attributes);
-  // Inference wants the operator's properties, so it comes second.
-  state.addTypes(NoneType::get(context()));
-  Operation *op = Operation::create(state);
-  auto drop = [&] {
-    op->destroy();
+  Operation *op = createInferred(loc, name, operands, attributes);
+  if (!op) {
     failed = true;
-    return Value();
-  };
-  SmallVector<Type> types;
-  auto *infer = op->getName().getInterface<InferTypeOpInterface>();
-  if (mlir::failed(infer->inferReturnTypes(
-          context(), loc, op->getOperands(), op->getAttrDictionary(),
-          op->getPropertiesStorage(), op->getRegions(), types)))
-    return drop();
-  auto type = llvm::cast<RankedTensorType>(types.front());
-  if (!countElements(type.getShape())) {
-    emitError(loc) << "a tensor of shape " << nn::shapeText(type.getShape())
-                   << " is too large";
-    return drop();
+    return {};
   }
-  op->getResult(0).setType(type);
-  if (mlir::failed(verify(op, /*verifyRecursively=*/false)))
-    return drop();
   if (DenseElementsAttr value = nn::evaluate(op)) {
     op->destroy();
     return constant(value);
   }
+  if (nn::tensorType(op->getResult(0)).getNumElements() == 0 ||
+      llvm::any_of(operands, [](Value v) {
+        return nn::tensorType(v).getNumElements() == 0;
+      }))
+    if (Value known = valueOfNothing(op)) {
+      op->destroy();
+      return known;
+    }
   return builder().insert(op)->getResult(0);
+}
+
+/// What an operator gives where a tensor has no elements, so that none is left
+/// to compute with; null where it reads others too.
+Value Node::valueOfNothing(Operation *op) {
+  auto type = nn::tensorType(op->getResult(0));
+  Type element = type.getElementType();
+  if (type.getNumElements() == 0)
+    return constant(DenseElementsAttr::get(type, ArrayRef<Attribute>()));
+  double number = 0;
+  if (auto reduce = dyn_cast<nn::ReduceOp>(op)) {
+    auto first =
+        nn::identity(reduce.getKind(), element, element.isUnsignedInteger());
+    return expand(constant(DenseElementsAttr::get(
+                      type.clone(ArrayRef<int64_t>()), Attribute(first))),
+                  type.getShape());
+  }
+  if (isa<nn::ReduceMeanOp>(op))
+    number = std::numeric_limits<double>::quiet_NaN();
+  else if (!isa<nn::MatmulOp>(op))
+    return {};
+  return expand(scalar(element, number), type.getShape());
 }
 
 Value Node::constant(ElementsAttr value) {

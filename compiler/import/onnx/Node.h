@@ -21,10 +21,11 @@ namespace frit::importer {
 
 class Node {
 public:
-  Node(Importer &importer, const ::onnx::NodeProto &proto, const Scope &scope,
-       int64_t opset, mlir::Location loc, Results inputs);
+  Node(Importer &importer, const ::onnx::NodeProto &proto, Scope &scope,
+       unsigned depth, int64_t opset, mlir::Location loc, Results inputs);
 
-  llvm::StringRef type() const { return proto.op_type(); }
+  /// "Softmax", "ai.onnx.ml::Binarizer".
+  std::string operation() const;
   mlir::MLIRContext *context() const { return loc.getContext(); }
 
   /// The opset of the node's domain, where it is and whether it has failed.
@@ -50,6 +51,9 @@ public:
   std::optional<llvm::SmallVector<int64_t>> integers(size_t i);
   std::optional<int64_t> integer(size_t i);
 
+  /// Reports that input `i` must be known when compiling.
+  void notKnown(size_t i);
+
   size_t numOutputs() const { return proto.output_size(); }
   bool wants(size_t i) const {
     return i < numOutputs() && !proto.output(i).empty();
@@ -68,8 +72,18 @@ public:
   double real(llvm::StringRef name, double otherwise);
   llvm::StringRef string(llvm::StringRef name, llvm::StringRef otherwise);
   std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name);
+  llvm::SmallVector<double> reals(llvm::StringRef name);
+  llvm::SmallVector<llvm::StringRef> strings(llvm::StringRef name);
   /// A constant from an attribute that is a tensor, or null if it has none.
   mlir::ElementsAttr tensor(llvm::StringRef name);
+
+  /// A subgraph; null, with an error, if the node has none of that name.
+  const ::onnx::GraphProto *graph(llvm::StringRef name);
+  /// The outputs of a subgraph on `inputs`, as part of the graph around; where
+  /// one has failed they are null and so is the node. `name` tells it from
+  /// others of this node.
+  Results inlineGraph(const ::onnx::GraphProto &graph,
+                      llvm::ArrayRef<mlir::Value> inputs, std::string name);
 
   /// Converts every attribute for the nn operator `operation`, which has them
   /// under the same names.
@@ -127,6 +141,7 @@ public:
   llvm::SmallVector<int64_t> axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
 
 private:
+  mlir::Value valueOfNothing(mlir::Operation *op);
   const ::onnx::AttributeProto *
   attribute(llvm::StringRef name, ::onnx::AttributeProto::AttributeType type);
   std::optional<mlir::Attribute>
@@ -135,6 +150,8 @@ private:
 
   Importer &importer;
   const ::onnx::NodeProto &proto;
+  Scope &scope;
+  unsigned depth;
   Results values;
   /// The node's attributes by name, references resolved.
   llvm::StringMap<const ::onnx::AttributeProto *> attributes;
@@ -142,6 +159,12 @@ private:
 
   friend class Importer;
 };
+
+/// What a node is called in messages: its name or else its first output's.
+inline std::string ownName(const ::onnx::NodeProto &node) {
+  return node.name().empty() && node.output_size() ? node.output(0)
+                                                   : node.name();
+}
 
 /// A tensor's shape as a list one can edit.
 inline llvm::SmallVector<int64_t> sizes(mlir::Value v) {

@@ -1,7 +1,7 @@
 //===- Normalization.cpp - Softmax and the norms
 //-----------------------------===//
 
-#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Expr.h"
 
 using namespace mlir;
 using namespace frit;
@@ -26,13 +26,42 @@ static NamedAttribute epsilon(Node &node) {
                     node.builder().getF32FloatAttr(node.real("epsilon", 1e-5)));
 }
 
+/// Normalised by the batch's own statistics, which move the running ones on.
+static Results trainBatchNorm(Node &node, double momentum) {
+  Expr x = input(node, 0);
+  if (!x || x.rank() < 2) {
+    if (!node.failed)
+      node.error() << "needs channels";
+    return {};
+  }
+  SmallVector<int64_t> axes, column(x.rank() - 1, 1);
+  for (int64_t dim = 0; dim < x.rank(); ++dim)
+    if (dim != 1)
+      axes.push_back(dim);
+  column[0] = x.size(1);
+  auto meanOf = [&](Expr v) {
+    return v.apply<nn::ReduceMeanOp>({}, node.named("axes", axes))
+        .reshape(x.size(1));
+  };
+  Expr mean = meanOf(x), centred = x - mean.reshape(column);
+  Expr variance = meanOf(centred * centred);
+  Value operands[] = {x, node.input(1), node.input(2), mean, variance};
+  Value y = node.create<nn::BatchNormOp>(operands, epsilon(node));
+  auto move = [&](Expr running, Expr now) {
+    return running * momentum + now.to(running.element()) * (1 - momentum);
+  };
+  return {y, move(input(node, 3), mean), move(input(node, 4), variance)};
+}
+
 static Results batchNorm(Node &node) {
-  node.ignore("momentum");
-  if (node.integer("training_mode", 0))
-    node.error() << "training_mode is not supported";
+  double momentum = node.real("momentum", 0.9);
   if (!node.integer("spatial", 1))
     node.error() << "statistics for every element (spatial = 0) are not "
                     "supported";
+  // Which mode it is was an attribute, then was told by the outputs.
+  bool trains = node.integer("training_mode", 0);
+  if (trains || (node.opset < 14 && node.wants(1)))
+    return trainBatchNorm(node, momentum);
   return {node.create<nn::BatchNormOp>(node.inputs(), epsilon(node))};
 }
 

@@ -1,7 +1,7 @@
 //===- Reduction.cpp - Combining the elements along dimensions
 //---------------===//
 
-#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Expr.h"
 
 using namespace mlir;
 using namespace frit;
@@ -56,7 +56,7 @@ template <nn::Combiner kind> static Results reduce(Node &node) {
   // The largest of bools is their or, the least their and.
   Type element = elementOf(x);
   if (element.isInteger(1))
-    x = node.cast(x, node.builder().getI8Type());
+    x = node.cast(x, node.builder().getIntegerType(8, /*isSigned=*/false));
   return finish(node, node.cast(node.reduce(x, kind, r->axes), element), *r);
 }
 
@@ -121,6 +121,20 @@ static Results logSumExp(Node &node) {
   return finish(node, y, *r);
 }
 
+/// x less its mean over its deviation.
+static Results meanVariance(Node &node) {
+  Expr x = input(node, 0);
+  auto given = node.integers("axes").value_or(SmallVector<int64_t>{0, 2, 3});
+  if (!x)
+    return {};
+  auto axes = node.axes(given, x.rank());
+  auto mean = [&](Expr v) {
+    return v.apply<nn::ReduceMeanOp>({}, node.named("axes", axes));
+  };
+  Expr centred = x - mean(x);
+  return {centred / (mean(centred * centred).apply<nn::SqrtOp>() + 1e-9)};
+}
+
 ArrayRef<Hook> frit::importer::reductionHooks() {
   static constexpr Hook hooks[] = {
       {"ReduceSum", 1, 1, 2, reduce<nn::Combiner::sum>},
@@ -133,6 +147,7 @@ ArrayRef<Hook> frit::importer::reductionHooks() {
       {"ReduceSumSquare", 1, 1, 2, sumSquare},
       {"ReduceLogSum", 1, 1, 2, logSum},
       {"ReduceLogSumExp", 1, 1, 2, logSumExp},
+      {"MeanVarianceNormalization", 9, 1, 1, meanVariance},
   };
   return hooks;
 }

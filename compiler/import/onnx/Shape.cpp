@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Expr.h"
 
 #include "dialects/nn/Fold.h"
 
@@ -70,22 +70,6 @@ static Results size(Node &node) {
   return {
       x ? node.reshape(node.constant(nn::tensorType(x).getNumElements()), {})
         : x};
-}
-
-/// The element of a constant of one element.
-static std::optional<double> number(Node &node, size_t i) {
-  Value x = node.input(i);
-  DenseElementsAttr value = x ? nn::constantValue(x) : DenseElementsAttr();
-  if (x && (!value || value.getNumElements() != 1)) {
-    node.error() << "input " << i << " must be one number known when compiling";
-    return std::nullopt;
-  }
-  if (!value)
-    return std::nullopt;
-  Attribute element = *value.value_begin<Attribute>();
-  if (auto real = dyn_cast<FloatAttr>(element))
-    return real.getValueAsDouble();
-  return cast<IntegerAttr>(element).getValue().getSExtValue();
 }
 
 static Results range(Node &node) {

@@ -6,9 +6,7 @@
 #include "dialects/nn/Infer.h"
 
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/xxhash.h"
 
@@ -38,6 +36,22 @@ Type frit::importer::elementType(int32_t dataType, MLIRContext &context) {
     return Float8E4M3FNType::get(&context);
   case TensorProto::FLOAT8E5M2:
     return Float8E5M2Type::get(&context);
+  case TensorProto::FLOAT8E4M3FNUZ:
+    return Float8E4M3FNUZType::get(&context);
+  case TensorProto::FLOAT8E5M2FNUZ:
+    return Float8E5M2FNUZType::get(&context);
+  case TensorProto::FLOAT8E8M0:
+    return Float8E8M0FNUType::get(&context);
+  case TensorProto::FLOAT4E2M1:
+    return Float4E2M1FNType::get(&context);
+  case TensorProto::INT4:
+    return b.getIntegerType(4);
+  case TensorProto::UINT4:
+    return natural(4);
+  case TensorProto::INT2:
+    return b.getIntegerType(2);
+  case TensorProto::UINT2:
+    return natural(2);
   case TensorProto::BOOL:
     return b.getI1Type();
   case TensorProto::INT8:
@@ -75,45 +89,6 @@ std::string frit::importer::dataTypeName(int32_t dataType) {
   if (dataType >= 0 && dataType < static_cast<int32_t>(std::size(names)))
     return names[dataType].str();
   return std::to_string(dataType);
-}
-
-std::optional<int64_t> frit::importer::countElements(ArrayRef<int64_t> shape) {
-  constexpr int64_t most = int64_t(1) << 42;
-  constexpr size_t mostDimensions = 64;
-  if (shape.size() > mostDimensions)
-    return std::nullopt;
-  int64_t count = 1;
-  for (int64_t size : shape) {
-    if (size < 0 || (size && count > most / size))
-      return std::nullopt;
-    // An empty dimension does not excuse the others from being sane.
-    count *= std::max<int64_t>(size, 1);
-  }
-  return llvm::is_contained(shape, 0) ? 0 : count;
-}
-
-ElementsAttr frit::importer::makeElements(RankedTensorType type, Bytes bytes,
-                                          StringRef name) {
-  constexpr size_t inlineBytes = 1024;
-  if (bytes.data.size() <= inlineBytes || type.getNumElements() == 0) {
-    if (type.getElementType().isInteger(1)) {
-      SmallVector<bool> bits(bytes.data.begin(), bytes.data.end());
-      return DenseElementsAttr::get(type, ArrayRef<bool>(bits));
-    }
-    return DenseElementsAttr::getFromRawBuffer(type, bytes.data);
-  }
-  // Files give no alignment, those who read elements want it.
-  size_t align = elementBytes(type.getElementType());
-  AsmResourceBlob blob =
-      llvm::isAddrAligned(llvm::Align(align), bytes.data.data())
-          ? AsmResourceBlob(
-                bytes.data, align,
-                [owner = std::move(bytes.owner)](void *, size_t, size_t) {},
-                /*dataIsMutable=*/false)
-          : HeapAsmResourceBlob::allocateAndCopyWithAlign(
-                bytes.data, align, /*dataIsMutable=*/false);
-  return DenseResourceElementsAttr::get(type, name.empty() ? "constant" : name,
-                                        std::move(blob));
 }
 
 //===----------------------------------------------------------------------===//
@@ -277,6 +252,22 @@ static Bytes typedData(const TensorProto &tensor,
   }
 }
 
+/// Files hold elements of 4 or 2 bits in bytes, from the lowest bits on; here
+/// every one has a byte, with its sign where it has one.
+static Bytes unpack(ArrayRef<char> packed, int64_t count, Type element) {
+  unsigned bits = element.getIntOrFloatBitWidth(), perByte = 8 / bits;
+  bool isSigned = element.isSignlessInteger();
+  auto owned = std::make_shared<std::vector<char>>(count);
+  for (int64_t i = 0; i < count; ++i) {
+    auto byte = static_cast<uint8_t>(packed[i / perByte]);
+    unsigned unused = 8 - bits;
+    auto high = static_cast<uint8_t>(byte << (unused - i % perByte * bits));
+    (*owned)[i] =
+        isSigned ? static_cast<int8_t>(high) >> unused : high >> unused;
+  }
+  return {*owned, owned};
+}
+
 ElementsAttr TensorReader::read(const TensorProto &tensor, Location loc) {
   Type element = elementType(tensor.data_type(), context);
   if (!element) {
@@ -291,7 +282,10 @@ ElementsAttr TensorReader::read(const TensorProto &tensor, Location loc) {
     return {};
   }
   auto type = RankedTensorType::get(shape, element);
-  int64_t size = *count * elementBytes(element);
+  bool isPacked = element.getIntOrFloatBitWidth() < 8 && !element.isInteger(1);
+  int64_t size =
+      isPacked ? llvm::divideCeil(*count * element.getIntOrFloatBitWidth(), 8)
+               : *count * elementBytes(element);
 
   std::optional<Bytes> bytes;
   if (tensor.data_location() == TensorProto::EXTERNAL) {
@@ -310,6 +304,8 @@ ElementsAttr TensorReader::read(const TensorProto &tensor, Location loc) {
                    << size;
     return {};
   }
+  if (isPacked)
+    bytes = unpack(bytes->data, *count, element);
   return makeElements(type, std::move(*bytes), tensor.name());
 }
 

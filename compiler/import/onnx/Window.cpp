@@ -3,13 +3,15 @@
 
 #include "compiler/import/onnx/Window.h"
 
+#include "compiler/import/onnx/Expr.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// An attribute with `count` entries between `least` and 2^31.
-static SmallVector<int64_t> entries(Node &node, StringRef name, size_t count,
-                                    int64_t least) {
+SmallVector<int64_t> frit::importer::windowEntries(Node &node, StringRef name,
+                                                   size_t count,
+                                                   int64_t least) {
   constexpr int64_t most = int64_t(1) << 31;
   SmallVector<int64_t> fallback(count, least);
   SmallVector<int64_t> values = node.integers(name).value_or(fallback);
@@ -30,9 +32,9 @@ std::optional<Window> frit::importer::readWindow(Node &node, Value x,
   ArrayRef<int64_t> input = nn::shapeOf(x).drop_front(2);
   Window w;
   w.size.assign(size.begin(), size.end());
-  w.strides = entries(node, "strides", rank, 1);
-  w.dilations = entries(node, "dilations", rank, 1);
-  w.pads = entries(node, "pads", 2 * rank, 0);
+  w.strides = windowEntries(node, "strides", rank, 1);
+  w.dilations = windowEntries(node, "dilations", rank, 1);
+  w.pads = windowEntries(node, "pads", 2 * rank, 0);
   StringRef mode = node.string("auto_pad", "NOTSET");
   bool sameUpper = mode == "SAME_UPPER", sameLower = mode == "SAME_LOWER";
   bool roundUp = node.integer("ceil_mode", 0);
@@ -82,7 +84,7 @@ static Value image(Node &node) {
 }
 
 static std::optional<Window> poolWindow(Node &node, Value x) {
-  auto size = entries(node, "kernel_shape", rankOf(x) - 2, 1);
+  auto size = windowEntries(node, "kernel_shape", rankOf(x) - 2, 1);
   if (node.failed)
     return std::nullopt;
   return readWindow(node, x, size);
@@ -94,14 +96,79 @@ static SmallVector<NamedAttribute> attributes(Node &node, const Window &w) {
           node.named("shape", w.shape)};
 }
 
+/// Places in an image as places in the whole tensor, row by row or, if columns
+/// come first, the spatial dimensions the other way round.
+static Value flatPlaces(Node &node, Value x, Value y, const Window &window,
+                        bool columnsFirst) {
+  SmallVector<NamedAttribute> list = attributes(node, window);
+  list.pop_back();
+  Expr places = {node, node.create<nn::MaxPoolPlacesOp>({x, y}, list)};
+  auto shape = sizes(x);
+  auto spatial = ArrayRef(shape).drop_front(2);
+  if (columnsFirst) {
+    Expr rest = places, turned = places * 0.0;
+    int64_t step = product(spatial);
+    for (int64_t size : llvm::reverse(spatial)) {
+      step /= size;
+      Expr above = rest / static_cast<double>(size);
+      turned = turned + (rest - above * static_cast<double>(size)) *
+                            static_cast<double>(step);
+      rest = above;
+    }
+    places = turned;
+  }
+  SmallVector<int64_t> images(shape.size(), 1);
+  images[0] = shape[0];
+  images[1] = shape[1];
+  Expr before = iota(node, places.element(), {shape[0] * shape[1]}, 0) *
+                static_cast<double>(product(spatial));
+  return places + before.reshape(images);
+}
+
 static Results maxPool(Node &node) {
-  // It orders the indices, which are the second output.
-  node.ignore("storage_order");
+  bool columnsFirst = node.integer("storage_order", 0);
   Value x = image(node);
   auto window = x ? poolWindow(node, x) : std::nullopt;
   if (!window)
     return {};
-  return {node.create<nn::MaxPoolOp>(x, attributes(node, *window))};
+  Value y = node.create<nn::MaxPoolOp>(x, attributes(node, *window));
+  if (!node.wants(1) || !y)
+    return {y};
+  return {y, flatPlaces(node, x, y, *window, columnsFirst)};
+}
+
+/// The p-th root of the sum of |x|^p under a window.
+static Results lpPool(Node &node) {
+  Expr x = {node, image(node)};
+  auto p = static_cast<double>(node.integer("p", 2));
+  auto window = x ? poolWindow(node, x) : std::nullopt;
+  if (!window)
+    return {};
+  Expr powers = x.apply<nn::AbsOp>();
+  powers = powers.apply<nn::PowOp>({powers.number(p)});
+  // Zeros all around, so that every mean is of as many elements.
+  size_t rank = window->size.size();
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t reach = (window->shape[d] - 1) * window->strides[d] +
+                    (window->size[d] - 1) * window->dilations[d] + 1;
+    powers = powers.pad(d + 2, window->pads[d],
+                        reach - x.size(d + 2) - window->pads[d]);
+    window->pads[d] = window->pads[d + rank] = 0;
+  }
+  Expr sum = powers.apply<nn::AvgPoolOp>({}, attributes(node, *window)) *
+             static_cast<double>(product(window->size));
+  return {sum.apply<nn::PowOp>({sum.number(1 / p)})};
+}
+
+static Results globalLpPool(Node &node) {
+  Expr x = {node, image(node)};
+  auto p = static_cast<double>(node.integer("p", 2));
+  if (!x)
+    return {};
+  Expr powers = x.apply<nn::AbsOp>();
+  powers = powers.apply<nn::PowOp>({powers.number(p)});
+  Expr sum = powers.sum(llvm::to_vector(llvm::seq<int64_t>(2, x.rank())));
+  return {sum.apply<nn::PowOp>({sum.number(1 / p)})};
 }
 
 static Results averagePool(Node &node) {
@@ -168,6 +235,8 @@ static Results lrn(Node &node) {
 ArrayRef<Hook> frit::importer::windowHooks() {
   static constexpr Hook hooks[] = {
       {"MaxPool", 1, 1, 1, maxPool},
+      {"LpPool", 2, 1, 1, lpPool},
+      {"GlobalLpPool", 2, 1, 1, globalLpPool},
       {"AveragePool", 7, 1, 1, averagePool},
       {"GlobalAveragePool", 1, 1, 1, globalAveragePool},
       {"GlobalMaxPool", 1, 1, 1, globalMaxPool},

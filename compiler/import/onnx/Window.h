@@ -14,6 +14,10 @@ struct Window {
   llvm::SmallVector<int64_t> size, strides, pads, dilations, shape;
 };
 
+/// An attribute with `count` entries between `least` and 2^31.
+llvm::SmallVector<int64_t> windowEntries(Node &node, llvm::StringRef name,
+                                         size_t count, int64_t least);
+
 /// Reads the attributes of a node whose input `x` the window slides over, with
 /// padding by `auto_pad` and the result's shape by `ceil_mode` worked out.
 std::optional<Window> readWindow(Node &node, mlir::Value x,

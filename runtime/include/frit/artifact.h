@@ -72,6 +72,14 @@ enum class DType : uint32_t {
   boolean, ///< one byte, 0 or 1
   f8e4m3,
   f8e5m2,
+  f8e4m3fnuz, ///< from here on a byte each, however few bits are used
+  f8e5m2fnuz,
+  f8e8m0,
+  f4e2m1,
+  i4,
+  u4,
+  i2,
+  u2,
 };
 
 /// A graph input or output: dense, row major. `dims` is a run of Header::dims.

@@ -94,7 +94,15 @@ typedef enum frit_dtype {
   FRIT_U64 = 12,
   FRIT_BOOL = 13, /**< one byte, 0 or 1 */
   FRIT_F8E4M3 = 14,
-  FRIT_F8E5M2 = 15
+  FRIT_F8E5M2 = 15,
+  FRIT_F8E4M3FNUZ = 16,
+  FRIT_F8E5M2FNUZ = 17,
+  FRIT_F8E8M0 = 18,
+  FRIT_F4E2M1 = 19, /**< a byte each, as are all below */
+  FRIT_I4 = 20,
+  FRIT_U4 = 21,
+  FRIT_I2 = 22,
+  FRIT_U2 = 23
 } frit_dtype;
 
 /** Bytes of one element; 0 for a value that is no frit_dtype. */

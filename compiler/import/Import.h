@@ -1,8 +1,7 @@
-//===- Import.h - ONNX models to the nn dialect
-//------------------------------===//
+//===- Import.h - Models to the nn dialect, and back ----------------------===//
 
-#ifndef FRIT_COMPILER_IMPORT_ONNX_IMPORT_H
-#define FRIT_COMPILER_IMPORT_ONNX_IMPORT_H
+#ifndef FRIT_COMPILER_IMPORT_IMPORT_H
+#define FRIT_COMPILER_IMPORT_IMPORT_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -40,9 +39,22 @@ mlir::OwningOpRef<mlir::ModuleOp> importOnnx(llvm::MemoryBufferRef file,
                                              const ImportOptions &options,
                                              mlir::MLIRContext &context);
 
+/// Reads a JSON graph, whose weights lie in a .safetensors file beside `path`,
+/// on the terms of importOnnx. Operators and attributes are nn's own.
+mlir::OwningOpRef<mlir::ModuleOp> importJson(llvm::MemoryBufferRef file,
+                                             llvm::StringRef path,
+                                             const ImportOptions &options,
+                                             mlir::MLIRContext &context);
+
+/// An imported model as a JSON graph, which importJson reads back to the same
+/// module. `weights` gets the bytes of a .safetensors file with the constants;
+/// the graph calls it `weightsName`. The text ends with a newline.
+void exportJson(mlir::ModuleOp model, llvm::StringRef weightsName,
+                llvm::raw_ostream &graph, llvm::raw_ostream &weights);
+
 /// Loads the dialects that importing needs.
 void loadImportDialects(mlir::MLIRContext &context);
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_IMPORT_ONNX_IMPORT_H
+#endif // FRIT_COMPILER_IMPORT_IMPORT_H

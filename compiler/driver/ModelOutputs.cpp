@@ -1,0 +1,58 @@
+//===- ModelOutputs.cpp - Models as text ----------------------------------===//
+
+#include "compiler/driver/ModelOutputs.h"
+
+#include "compiler/driver/Outputs.h"
+#include "compiler/import/Import.h"
+#include "dialects/nn/NN.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace frit;
+
+std::string frit::printed(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  OpPrintingFlags flags;
+  flags.elideLargeElementsAttrs(64);
+  // With any other limit MLIR writes gigabytes out to see how long they are.
+  flags.elideLargeResourceString(0);
+  module.print(os, flags);
+  return text;
+}
+
+llvm::Error frit::writeJson(ModuleOp model, StringRef output) {
+  std::string text;
+  llvm::raw_string_ostream graph(text);
+  bool hasWeights =
+      model.walk([](nn::ConstantOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  if (!hasWeights) {
+    exportJson(model, "", graph, llvm::nulls());
+    return writeText(output, text);
+  }
+  if (output == "-")
+    return llvm::createStringError(
+        "--emit=json writes weights beside the graph; name it with -o");
+  SmallString<128> path(output);
+  llvm::sys::path::replace_extension(path, ".safetensors");
+  auto file = PendingFile::create(path);
+  if (!file)
+    return file.takeError();
+  std::error_code error;
+  llvm::raw_fd_ostream weights(file->path(), error);
+  if (error)
+    return llvm::createFileError(path, error);
+  exportJson(model, llvm::sys::path::filename(path), graph, weights);
+  weights.close();
+  if (weights.has_error()) {
+    error = weights.error();
+    weights.clear_error();
+    return llvm::createFileError(path, error);
+  }
+  if (llvm::Error e = file->commit())
+    return e;
+  return writeText(output, text);
+}

@@ -1,0 +1,22 @@
+//===- ModelOutputs.h - Models as text ------------------------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_MODELOUTPUTS_H
+#define FRIT_COMPILER_DRIVER_MODELOUTPUTS_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace frit {
+
+/// A module's text. Weights of more than a few elements are left out.
+std::string printed(mlir::ModuleOp module);
+
+/// Writes an imported model as the JSON graph `output` ("-" is standard
+/// output), and its constants, if it has any, beside it as .safetensors.
+llvm::Error writeJson(mlir::ModuleOp model, llvm::StringRef output);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_MODELOUTPUTS_H

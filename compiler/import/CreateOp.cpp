@@ -1,0 +1,61 @@
+//===- CreateOp.cpp - Operators of nn from names and attributes -----------===//
+
+#include "compiler/import/CreateOp.h"
+
+#include "compiler/import/Elements.h"
+#include "dialects/nn/Infer.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+using namespace mlir;
+using namespace frit;
+
+Operation *frit::importer::createInferred(Location loc, OperationName name,
+                                          ValueRange operands,
+                                          ArrayRef<NamedAttribute> attributes) {
+  // Inference wants the operator's properties, so there is one without results
+  // first, which lends them.
+  OperationState state(loc, name, operands, /*types=*/{}, attributes);
+  Operation *typeless = Operation::create(state);
+  SmallVector<Type> types;
+  auto *infer = name.getInterface<InferTypeOpInterface>();
+  LogicalResult inferred = infer->inferReturnTypes(
+      name.getContext(), loc, typeless->getOperands(),
+      typeless->getAttrDictionary(), typeless->getPropertiesStorage(),
+      typeless->getRegions(), types);
+  typeless->destroy();
+  if (failed(inferred))
+    return nullptr;
+  for (Type type : types) {
+    auto shape = cast<RankedTensorType>(type).getShape();
+    if (countElements(shape))
+      continue;
+    emitError(loc) << "a tensor of shape " << nn::shapeText(shape)
+                   << " is too large";
+    return nullptr;
+  }
+  state.addTypes(types);
+  Operation *op = Operation::create(state);
+  if (succeeded(verify(op, /*verifyRecursively=*/false)))
+    return op;
+  op->destroy();
+  return nullptr;
+}
+
+Attribute frit::importer::chooseForm(RegisteredOperationName name,
+                                     StringRef attribute,
+                                     ArrayRef<Attribute> forms) {
+  MLIRContext *context = name.getContext();
+  ScopedDiagnosticHandler quiet(context, [](Diagnostic &) {});
+  for (Attribute form : forms) {
+    NamedAttrList list;
+    list.append(attribute, form);
+    if (succeeded(name.verifyInherentAttrs(
+            list, [&] { return emitError(UnknownLoc::get(context)); })))
+      return form;
+  }
+  return {};
+}

@@ -1,0 +1,48 @@
+//===- Elements.cpp - The data of tensors in files ------------------------===//
+
+#include "compiler/import/Elements.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace frit::importer;
+
+std::optional<int64_t> frit::importer::countElements(ArrayRef<int64_t> shape) {
+  constexpr int64_t most = int64_t(1) << 42;
+  constexpr size_t mostDimensions = 64;
+  if (shape.size() > mostDimensions)
+    return std::nullopt;
+  int64_t count = 1;
+  for (int64_t size : shape) {
+    if (size < 0 || (size && count > most / size))
+      return std::nullopt;
+    // An empty dimension does not excuse the others from being sane.
+    count *= std::max<int64_t>(size, 1);
+  }
+  return llvm::is_contained(shape, 0) ? 0 : count;
+}
+
+ElementsAttr frit::importer::makeElements(RankedTensorType type, Bytes bytes,
+                                          StringRef name) {
+  constexpr size_t inlineBytes = 1024;
+  if (bytes.data.size() <= inlineBytes || type.getNumElements() == 0) {
+    if (type.getElementType().isInteger(1)) {
+      SmallVector<bool> bits(bytes.data.begin(), bytes.data.end());
+      return DenseElementsAttr::get(type, ArrayRef<bool>(bits));
+    }
+    return DenseElementsAttr::getFromRawBuffer(type, bytes.data);
+  }
+  // Files give no alignment, those who read elements want it.
+  size_t align = elementBytes(type.getElementType());
+  AsmResourceBlob blob =
+      llvm::isAddrAligned(llvm::Align(align), bytes.data.data())
+          ? AsmResourceBlob(
+                bytes.data, align,
+                [owner = std::move(bytes.owner)](void *, size_t, size_t) {},
+                /*dataIsMutable=*/false)
+          : HeapAsmResourceBlob::allocateAndCopyWithAlign(
+                bytes.data, align, /*dataIsMutable=*/false);
+  return DenseResourceElementsAttr::get(type, name.empty() ? "constant" : name,
+                                        std::move(blob));
+}

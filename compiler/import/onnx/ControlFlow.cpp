@@ -1,0 +1,213 @@
+//===- ControlFlow.cpp - If, Loop and Scan --------------------------------===//
+//
+// Their bodies have no effects, so a loop whose number of steps is known is its
+// steps one after another, and an If is one of its branches or, where the
+// condition is data, both of them and a choice.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/import/onnx/Expr.h"
+
+#include "dialects/nn/Fold.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+using ::onnx::GraphProto;
+
+/// Longer loops would make graphs that no one can compile.
+static constexpr int64_t mostSteps = 4096;
+
+/// A truth value known when compiling.
+static std::optional<bool> known(Value condition) {
+  DenseElementsAttr value =
+      condition ? nn::constantValue(condition) : DenseElementsAttr();
+  if (!value || value.getNumElements() != 1 ||
+      !value.getElementType().isInteger(1))
+    return std::nullopt;
+  return *value.value_begin<bool>();
+}
+
+static Results ifElse(Node &node) {
+  const GraphProto *yes = node.graph("then_branch"),
+                   *no = node.graph("else_branch");
+  Expr condition = input(node, 0);
+  if (!condition || !yes || !no)
+    return {};
+  if (auto value = known(condition))
+    return node.inlineGraph(*value ? *yes : *no, {}, *value ? "then" : "else");
+  Results a = node.inlineGraph(*yes, {}, "then");
+  Results b = node.inlineGraph(*no, {}, "else");
+  if (node.failed)
+    return {};
+  Results results;
+  for (auto [x, y] : llvm::zip(a, b)) {
+    if (x && y && x.getType() != y.getType()) {
+      node.error() << "its condition must be known when compiling, as its "
+                      "branches give a "
+                   << x.getType() << " and a " << y.getType();
+      return {};
+    }
+    results.push_back(condition.reshape({}).select(x, y));
+  }
+  return results;
+}
+
+/// Values of every step, joined along a new dimension.
+static Value stack(Node &node, ArrayRef<Value> steps, int64_t axis) {
+  SmallVector<Value> parts;
+  for (Value step : steps) {
+    if (!step)
+      return {};
+    auto shape = sizes(step);
+    axis = axis < 0 ? axis + rankOf(step) + 1 : axis;
+    shape.insert(shape.begin() + axis, 1);
+    parts.push_back(node.reshape(step, shape));
+  }
+  return parts.size() == 1 ? parts[0] : node.concat(parts, axis);
+}
+
+/// A condition that is data is remembered: once it fails, states stay.
+static Results loop(Node &node) {
+  const GraphProto *body = node.graph("body");
+  if (!body)
+    return {};
+  std::optional<int64_t> count;
+  if (node.has(0))
+    count = node.integer(0);
+  Value condition = node.has(1) ? node.input(1) : Value();
+  if (condition && known(condition) == true)
+    condition = {};
+  if (node.failed)
+    return {};
+  Results state(
+      node.inputs().drop_front(std::min<size_t>(2, node.inputs().size())));
+  size_t outputs = body->output_size() - 1;
+  if (body->output_size() < 1 || state.size() > outputs) {
+    node.error() << "its body has too few outputs";
+    return {};
+  }
+  bool collects = outputs > state.size();
+  SmallVector<SmallVector<Value>> collected(outputs - state.size());
+  OpBuilder &b = node.builder();
+  Type i64 = b.getI64Type();
+  for (int64_t i = 0; !count || i < *count; ++i) {
+    if (condition && known(condition) == false)
+      break;
+    bool isOpen = condition && !known(condition);
+    if (isOpen && i == 0 && collects) {
+      node.notKnown(1);
+      return {};
+    }
+    if (i == mostSteps || (!count && condition && !known(condition)) ||
+        (collects && condition && !known(condition))) {
+      node.error() << "its number of steps must be known when compiling and at "
+                      "most "
+                   << mostSteps;
+      return {};
+    }
+    Results inputs = {node.scalar(i64, static_cast<double>(i)),
+                      condition ? condition : node.scalar(b.getI1Type(), 1)};
+    inputs.append(state.begin(), state.end());
+    Results results =
+        node.inlineGraph(*body, inputs, "step" + std::to_string(i));
+    if (node.failed || results.size() != outputs + 1)
+      return {};
+    Value goesOn = results[0];
+    for (size_t s = 0; s < state.size(); ++s) {
+      Expr next = {node, results[s + 1]};
+      if (condition && !known(condition))
+        next = Expr{node, node.reshape(condition, {})}.select(next, state[s]);
+      state[s] = next;
+    }
+    for (size_t s = state.size(); s < outputs; ++s)
+      collected[s - state.size()].push_back(results[s + 1]);
+    if (known(goesOn) == true)
+      goesOn = {};
+    else if (condition && !known(condition))
+      goesOn = Expr{node, node.reshape(goesOn, {})} &
+               Expr{node, node.reshape(condition, {})};
+    condition = goesOn || !condition || known(condition) ? goesOn : condition;
+  }
+  for (auto &steps : collected) {
+    if (steps.empty()) {
+      node.error() << "collects the values of no steps";
+      return {};
+    }
+    state.push_back(stack(node, steps, 0));
+  }
+  return state;
+}
+
+static Results scan(Node &node) {
+  const GraphProto *body = node.graph("body");
+  int64_t scanned = node.integer("num_scan_inputs", 0);
+  int64_t total = node.inputs().size(), states = total - scanned;
+  if (!body || scanned < 1 || states < 0 || body->output_size() < states) {
+    if (!node.failed)
+      node.error() << "has no body for its " << total << " inputs";
+    return {};
+  }
+  int64_t collected = body->output_size() - states;
+  auto list = [&](StringRef name, int64_t size) {
+    auto values = node.integers(name).value_or(SmallVector<int64_t>(size, 0));
+    if (static_cast<int64_t>(values.size()) != size)
+      node.error() << "attribute '" << name << "' has " << values.size()
+                   << " entries instead of " << size;
+    values.resize(size, 0);
+    return values;
+  };
+  auto inAxes = list("scan_input_axes", scanned);
+  auto inBack = list("scan_input_directions", scanned);
+  auto outAxes = list("scan_output_axes", collected);
+  auto outBack = list("scan_output_directions", collected);
+  int64_t count = -1;
+  for (int64_t i = 0; i < scanned; ++i) {
+    Value x = node.input(states + i);
+    if (!x)
+      return {};
+    inAxes[i] = node.axis(inAxes[i], rankOf(x));
+    if (node.failed)
+      return {};
+    int64_t size = sizes(x)[inAxes[i]];
+    if (size < 1 || size > mostSteps || (count >= 0 && size != count)) {
+      node.error() << "cannot scan " << size << " elements, but from 1 to "
+                   << mostSteps << ", as many of every input";
+      return {};
+    }
+    count = size;
+  }
+  Results state(node.inputs().take_front(states));
+  SmallVector<SmallVector<Value>> steps(collected);
+  for (int64_t step = 0; step < count && !node.failed; ++step) {
+    Results inputs = state;
+    for (int64_t i = 0; i < scanned; ++i) {
+      Expr x = input(node, states + i);
+      auto shape = x.shape();
+      shape.erase(shape.begin() + inAxes[i]);
+      int64_t at = inBack[i] ? count - 1 - step : step;
+      inputs.push_back(x.slice(inAxes[i], at, 1).reshape(shape));
+    }
+    Results results =
+        node.inlineGraph(*body, inputs, "step" + std::to_string(step));
+    if (node.failed)
+      return {};
+    for (int64_t s = 0; s < states; ++s)
+      state[s] = results[s];
+    for (int64_t i = 0; i < collected; ++i)
+      steps[i].insert(outBack[i] ? steps[i].begin() : steps[i].end(),
+                      results[states + i]);
+  }
+  for (int64_t i = 0; i < collected; ++i)
+    state.push_back(stack(node, steps[i], outAxes[i]));
+  return state;
+}
+
+ArrayRef<Hook> frit::importer::controlFlowHooks() {
+  static constexpr Hook hooks[] = {
+      {"If", 1, 1, 1, ifElse},
+      {"Loop", 1, 1, -1, loop},
+      {"Scan", 9, 1, -1, scan},
+  };
+  return hooks;
+}

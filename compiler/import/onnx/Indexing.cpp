@@ -1,0 +1,320 @@
+//===- Indexing.cpp - Gathering and scattering by computed places ---------===//
+
+#include "compiler/import/onnx/Expr.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+static Expr scatter(Expr x, Value indices, Value updates, int64_t axis,
+                    StringRef reduction) {
+  Node &node = *x.node;
+  return x.apply<nn::ScatterElementsOp>(
+      {indices, updates},
+      {node.namedSigned("axis", axis),
+       node.named("reduction", node.builder().getStringAttr(reduction))});
+}
+
+static Results scatterElements(Node &node) {
+  Value indices = node.input(1), updates = node.input(2);
+  int64_t axis = node.integer("axis", 0);
+  StringRef reduction = node.string("reduction", "none");
+  return {scatter(input(node, 0), indices, updates, axis, reduction)};
+}
+
+/// Vectors of `count` indices, one for each of as many dimensions of `shape`
+/// from `first` on, as places in those dimensions taken as one.
+static Expr flatPlaces(Expr indices, ArrayRef<int64_t> shape, int64_t first,
+                       int64_t count) {
+  Node &node = *indices.node;
+  int64_t last = indices.rank() - 1;
+  auto form = indices.shape();
+  if (!form.empty())
+    form.pop_back();
+  Expr flat = filled(node, node.builder().getI64Type(), form, 0);
+  for (int64_t i = 0; i < count; ++i) {
+    Expr index = fromFront(indices.slice(last, i, 1), shape[first + i]);
+    flat = flat * static_cast<double>(shape[first + i]) + index.reshape(form);
+  }
+  return flat;
+}
+
+/// Whether the last dimension of indices names `first` and more dimensions of
+/// x.
+static bool checkPlaces(Node &node, Value x, Value indices, int64_t first) {
+  if (!x || !indices)
+    return false;
+  int64_t depth = rankOf(indices) ? sizes(indices).back() : 0;
+  if (rankOf(indices) > first && first >= 0 && depth >= 1 &&
+      first + depth <= rankOf(x))
+    return true;
+  node.error() << "indices of shape " << nn::shapeText(nn::shapeOf(indices))
+               << " do not fit " << nn::shapeText(nn::shapeOf(x));
+  return false;
+}
+
+/// The dimensions that are indexed are one, as are those of an update.
+static Results scatterND(Node &node) {
+  Expr x = input(node, 0), indices = input(node, 1), updates = input(node, 2);
+  StringRef reduction = node.string("reduction", "none");
+  if (!checkPlaces(node, x, indices, 0) || !updates)
+    return {};
+  auto shape = x.shape();
+  int64_t depth = indices.shape().back();
+  int64_t rows = product(ArrayRef(shape).take_front(depth));
+  int64_t length = product(ArrayRef(shape).drop_front(depth));
+  int64_t count = product(ArrayRef(indices.shape()).drop_back());
+  if (nn::tensorType(updates).getNumElements() != count * length) {
+    node.error() << "updates of shape " << nn::shapeText(updates.shape())
+                 << " do not fit indices of shape "
+                 << nn::shapeText(indices.shape());
+    return {};
+  }
+  Expr places = flatPlaces(indices, shape, 0, depth).reshape({count, 1});
+  Expr y = scatter(x.reshape({rows, length}), places.expand({count, length}),
+                   updates.reshape({count, length}), 0, reduction);
+  return {y.reshape(shape)};
+}
+
+static Results gatherND(Node &node) {
+  Expr x = input(node, 0), indices = input(node, 1);
+  int64_t batch = node.integer("batch_dims", 0);
+  if (!checkPlaces(node, x, indices, batch))
+    return {};
+  auto shape = x.shape(), form = indices.shape();
+  int64_t depth = form.back();
+  form.pop_back();
+  int64_t batches = product(ArrayRef(shape).take_front(batch));
+  int64_t rows = product(ArrayRef(shape).slice(batch, depth));
+  auto rest = ArrayRef(shape).drop_front(batch + depth);
+  if (product(ArrayRef(form).take_front(batch)) != batches) {
+    node.error() << "x and indices differ in their " << batch
+                 << " batch dimensions";
+    return {};
+  }
+  int64_t picked = product(form) / std::max<int64_t>(batches, 1);
+  Expr places =
+      flatPlaces(indices, shape, batch, depth).reshape({batches, picked});
+  // The rows of batch i come after those of the ones before it.
+  if (batches > 1)
+    places = places + iota(node, places.element(), {batches, 1}, 0) *
+                          static_cast<double>(rows);
+  Expr y = x.reshape({batches * rows, product(rest)}).gather(places, 0);
+  form.append(rest.begin(), rest.end());
+  return {y.reshape(form)};
+}
+
+/// Row b of the cache from place w[b] on, around the end if it is circular.
+static Results tensorScatter(Node &node) {
+  Expr cache = input(node, 0), update = input(node, 1);
+  StringRef mode = node.string("mode", "linear");
+  int64_t axis = node.integer("axis", -2);
+  if (!cache || !update)
+    return {};
+  axis = node.axis(axis, cache.rank());
+  if (axis == 0 || update.rank() != cache.rank()) {
+    node.error() << "has no dimension for the sequence";
+    return {};
+  }
+  SmallVector<int64_t> line(cache.rank(), 1), batch(cache.rank(), 1);
+  line[axis] = update.size(axis);
+  batch[0] = cache.size(0);
+  Expr places = iota(node, node.builder().getI64Type(), line, axis);
+  if (node.has(2))
+    places = places + input(node, 2).to(places.element()).reshape(batch);
+  if (mode == "circular")
+    places = places.mod(places.number(cache.size(axis)));
+  return {scatter(cache, places.expand(update.shape()), update, axis, "none")};
+}
+
+/// Places out of range have no one.
+static Results oneHot(Node &node) {
+  Expr indices = input(node, 0), values = input(node, 2);
+  auto depth = number(node, 1);
+  int64_t axis = node.integer("axis", -1);
+  if (!indices || !values || !depth)
+    return {};
+  axis = node.axis(axis, indices.rank() + 1);
+  if (node.failed)
+    return {};
+  Type i64 = node.builder().getI64Type();
+  auto form = indices.shape();
+  form.insert(form.begin() + axis, 1);
+  SmallVector<int64_t> line(form.size(), 1);
+  line[axis] = *depth;
+  Expr places = fromFront(indices.to(i64), *depth).reshape(form);
+  Expr hot = places.equals(iota(node, i64, line, axis));
+  return {hot.select(values.slice(0, 1, 1).reshape({}),
+                     values.slice(0, 0, 1).reshape({}))};
+}
+
+/// The places where a condition holds must be known, as they say how many
+/// there are.
+static Results compress(Node &node) {
+  Expr x = input(node, 0);
+  auto condition = node.integers(1);
+  auto given = node.attribute("axis");
+  int64_t axis = node.integer("axis", 0);
+  if (!x || !condition)
+    return {};
+  if (!given)
+    x = x.reshape(nn::tensorType(x).getNumElements());
+  axis = node.axis(axis, x.rank());
+  SmallVector<int64_t> places;
+  for (auto [i, holds] : llvm::enumerate(*condition))
+    if (holds && static_cast<int64_t>(i) < x.size(axis))
+      places.push_back(i);
+  return {x.gather(node.constant(places), axis)};
+}
+
+/// The first `length[b]` steps of batch entry b the other way round.
+static Results reverseSequence(Node &node) {
+  Expr x = input(node, 0), lengths = input(node, 1);
+  int64_t batch = node.integer("batch_axis", 1);
+  int64_t time = node.integer("time_axis", 0);
+  if (!x || !lengths)
+    return {};
+  batch = node.axis(batch, x.rank());
+  time = node.axis(time, x.rank());
+  if (node.failed)
+    return {};
+  SmallVector<int64_t> line(x.rank(), 1), column(x.rank(), 1);
+  line[time] = x.size(time);
+  column[batch] = x.size(batch);
+  Expr length = lengths.to(node.builder().getI64Type()).reshape(column);
+  Expr place = iota(node, length.element(), line, time);
+  Expr source = (place < length).select(length - 1.0 - place, place);
+  return {x.gatherElements(source.expand(x.shape()), time)};
+}
+
+static Results eyeLike(Node &node) {
+  Expr x = input(node, 0);
+  int64_t k = node.integer("k", 0);
+  int64_t type = node.integer("dtype", 0);
+  if (!x || x.rank() != 2) {
+    if (!node.failed)
+      node.error() << "needs a matrix";
+    return {};
+  }
+  Type element = type ? elementType(type, *node.context()) : x.element();
+  if (!element) {
+    node.error() << "element type " << dataTypeName(type)
+                 << " is not supported";
+    return {};
+  }
+  Type i64 = node.builder().getI64Type();
+  Expr row = iota(node, i64, {x.size(0), 1}, 0);
+  Expr column = iota(node, i64, {1, x.size(1)}, 1);
+  return {(row + static_cast<double>(k)).equals(column).to(element)};
+}
+
+/// Columns of a table.
+static Results arrayFeatures(Node &node) {
+  Expr x = input(node, 0), indices = input(node, 1);
+  if (!x || !indices || x.rank() == 0)
+    return {};
+  int64_t count = product(indices.shape());
+  Expr y = x.gather(indices.reshape(count), x.rank() - 1);
+  return {x.rank() == 1 ? y.reshape({1, count}) : y};
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+/// The k first of the elements in order, by their places in that order.
+static Results topK(Node &node) {
+  Expr x = input(node, 0);
+  std::optional<int64_t> k =
+      node.opset < 10 ? node.integer("k", 0) : node.integer(1);
+  int64_t axis = node.integer("axis", -1);
+  bool largest = node.integer("largest", 1);
+  node.ignore("sorted");
+  if (!x || !k)
+    return {};
+  axis = node.axis(axis, x.rank());
+  int64_t size = x.rank() ? x.size(axis) : 0;
+  if (node.failed || *k < 0 || *k > size) {
+    if (!node.failed)
+      node.error() << "cannot pick " << *k << " of " << size << " elements";
+    return {};
+  }
+  SmallVector<NamedAttribute> attributes = {node.namedSigned("axis", axis)};
+  if (largest)
+    attributes.push_back(
+        node.named("descending", node.builder().getUnitAttr()));
+  Expr places = x.apply<nn::SortPlacesOp>({}, attributes);
+  // A row of places for each of the k: exactly one element has each place.
+  auto form = x.shape(), line = SmallVector<int64_t>(x.rank() + 1, 1);
+  form.insert(form.begin() + axis, 1);
+  line[axis] = *k;
+  Type i64 = node.builder().getI64Type();
+  Expr hit = places.reshape(form).equals(iota(node, i64, line, axis));
+  line.assign(x.rank() + 1, 1);
+  line[axis + 1] = size;
+  Expr index = iota(node, i64, line, axis + 1);
+  auto kept = x.shape();
+  kept[axis] = *k;
+  Expr indices = hit.select(index, index.number(0)).sum(axis + 1).reshape(kept);
+  return {x.gatherElements(indices, axis), indices};
+}
+
+/// One where the first of the largest elements is.
+static Results hardmax(Node &node) {
+  Expr x = input(node, 0);
+  int64_t given = node.integer("axis", node.opset < 13 ? 1 : -1);
+  if (!x)
+    return {};
+  auto shape = x.shape();
+  int64_t axis = node.axis(given, x.rank());
+  if (node.failed)
+    return {};
+  // Before opset 13 it was over all dimensions from the axis on.
+  Expr rows = x;
+  if (node.opset < 13) {
+    rows = x.reshape({product(ArrayRef(shape).take_front(axis)),
+                      product(ArrayRef(shape).drop_front(axis))});
+    axis = 1;
+  }
+  Expr best = rows.apply<nn::ArgMaxOp>({}, node.namedSigned("axis", axis));
+  SmallVector<int64_t> line(rows.rank(), 1);
+  line[axis] = rows.size(axis);
+  Expr hot = best.equals(iota(node, best.element(), line, axis));
+  return {hot.to(x.element()).reshape(shape)};
+}
+
+template <typename Op> static Results cumulative(Node &node) {
+  Expr x = input(node, 0);
+  auto axis = node.integer(1);
+  bool exclusive = node.integer("exclusive", 0);
+  bool reverse = node.integer("reverse", 0);
+  if (!x || !axis)
+    return {};
+  SmallVector<NamedAttribute> attributes = {node.namedSigned("axis", *axis)};
+  UnitAttr unit = node.builder().getUnitAttr();
+  if (exclusive)
+    attributes.push_back(node.named("exclusive", unit));
+  if (reverse)
+    attributes.push_back(node.named("reverse", unit));
+  return {x.apply<Op>({}, attributes)};
+}
+
+ArrayRef<Hook> frit::importer::indexingHooks() {
+  static constexpr Hook hooks[] = {
+      {"Scatter", 9, 3, 3, scatterElements},
+      {"ScatterElements", 11, 3, 3, scatterElements},
+      {"ScatterND", 11, 3, 3, scatterND},
+      {"GatherND", 11, 2, 2, gatherND},
+      {"TensorScatter", 24, 2, 3, tensorScatter},
+      {"OneHot", 9, 3, 3, oneHot},
+      {"Compress", 9, 2, 2, compress},
+      {"ReverseSequence", 10, 2, 2, reverseSequence},
+      {"EyeLike", 9, 1, 1, eyeLike},
+      {"ai.onnx.ml::ArrayFeatureExtractor", 1, 2, 2, arrayFeatures},
+      {"TopK", 1, 1, 2, topK},
+      {"Hardmax", 1, 1, 1, hardmax},
+      {"CumSum", 11, 2, 2, cumulative<nn::CumSumOp>},
+      {"CumProd", 1, 2, 2, cumulative<nn::CumProdOp>},
+  };
+  return hooks;
+}

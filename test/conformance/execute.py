@@ -1,0 +1,283 @@
+"""One test: compiled, run, compared; and workers that do many at once."""
+import os
+import pathlib
+import pickle
+import re
+import selectors
+import signal
+import socket
+import subprocess
+import tarfile
+
+import onnx
+from onnx import numpy_helper
+
+import frit
+
+MARCH = {"cpu": "x86-64-v3", "cuda": "sm_90a", "emulator": "x86-64-v3,sm_90a"}
+SECONDS = 120  # for one test, compiled and run
+EMULATOR = pathlib.Path(__file__).resolve().parent.parent / "emulator"
+
+
+class Unsupported(Exception):
+    pass
+
+
+def fixed_shapes(model, inputs, names):
+    """-fshape for what the model leaves open and the data know."""
+    flags = []
+    for value in model.graph.input:
+        dims = value.type.tensor_type.shape.dim
+        if value.name in names and (
+                not value.type.tensor_type.HasField("shape")
+                or any(not d.HasField("dim_value") for d in dims)):
+            shape = "x".join(map(str, inputs[value.name].shape))
+            flags.append(f"-fshape={value.name}:{shape}")
+    return flags
+
+
+def named_inputs(case, given):
+    """The values of a set of data by input; weights may be among the inputs."""
+    weights = {w.name for w in case.model.graph.initializer}
+    names = [i.name for i in case.model.graph.input]
+    if len(given) < len(names):
+        names = [n for n in names if n not in weights]
+    return dict(zip(names, given))
+
+
+def why(stderr, status):
+    """The first error without its place: what failures are listed under."""
+    if status < 0 or status >= 3:
+        return f"crash of fritc ({status})"
+    for line in stderr.splitlines():
+        match = re.search(r"error: (.*)", line)
+        if not match:
+            continue
+        text = match.group(1)
+        node = re.search(r"node '.*' \(([^,]*), opset \d+\): (.*)", text)
+        if node:
+            operator, message = node.groups()
+            return (f"not importable: {operator}" if message == "not supported"
+                    else f"{operator}: {message}")
+        return re.sub(r"^[^ ]*\.onnx: ", "", text)
+    return f"fritc ends with status {status}"
+
+
+class Job:
+    """A test compiled for a target, in a folder of its own."""
+
+    def __init__(self, case, settings, folder):
+        self.case, self.settings, self.folder = case, settings, folder
+        self.fixed = []  # inputs that had to be known when compiling
+        self.data = [(named_inputs(case, given), expected)
+                     for given, expected in case.data]
+
+    def fritc(self, *flags):
+        case, first = self.case, self.data[0][0] if self.data else {}
+        names = [i.name for i in case.model.graph.input if i.name in first]
+        while True:
+            free = [n for n in names if n not in self.fixed]
+            command = [self.settings["fritc"], "model.onnx", *flags,
+                       *(f"-fconst-input={n}=@{names.index(n)}.pb"
+                         for n in self.fixed),
+                       *fixed_shapes(case.model, first, free)]
+            done = subprocess.run(command, cwd=self.folder, text=True,
+                                  capture_output=True, errors="replace",
+                                  timeout=SECONDS)
+            # The compiler says which inputs it must know.
+            asked = {n for n in re.findall(
+                r"-fconst-input=(.*?)=@FILE", done.stderr) if n in free}
+            if done.returncode == 0 or not asked:
+                break
+            self.fixed += sorted(asked)
+        if done.returncode:
+            raise Unsupported(why(done.stderr, done.returncode))
+
+    def compile(self):
+        case = self.case
+        if any(v is None for given, expected in self.data
+               for v in (*given.values(), *expected)):
+            raise Unsupported("a value that is no tensor")
+        if not self.data:
+            raise Unsupported("no data in the package")
+        (self.folder / "model.onnx").write_bytes(
+            case.model.SerializeToString())
+        for i, value in enumerate(self.data[0][0].values()):
+            try:
+                tensor = numpy_helper.from_array(value)
+            except (AttributeError, TypeError, ValueError):
+                raise Unsupported("a value that is no tensor") from None
+            (self.folder / f"{i}.pb").write_bytes(tensor.SerializeToString())
+        self.fritc(f"-march={MARCH[self.settings['target']]}", "-o", "model.so")
+
+    def verdict(self, runtime):
+        """Nothing if the outputs are right, else what is wrong."""
+        return judge(runtime, self.folder / "model.so", self.record())
+
+    def record(self):
+        """What running it takes, without the onnx package."""
+        case = self.case
+        return {"name": case.name, "kind": case.kind, "data": self.data,
+                "rtol": case.rtol, "atol": case.atol,
+                "random": case.is_random(), "fixed": self.fixed,
+                "operator": "+".join(sorted({n.op_type for n in
+                                             case.model.graph.node})[:3])}
+
+    def emulate(self):
+        """The emulated kernels against the cpu target, on the test's data."""
+        self.fritc("-march=sm_90a", "-S", "-o", "model.cu")
+        if '__global__' in (self.folder / "model.cu").read_text():
+            subprocess.run([EMULATOR / "emulate.py", "model.cu", "-o",
+                            "kernels.so"], cwd=self.folder, check=True)
+        else:
+            return None  # Views and copies only.
+        names = list(self.data[0][0])
+        files = [f"--input={n}=@{i}.pb" for i, n in enumerate(names)
+                 if n not in self.fixed]
+        done = subprocess.run([self.settings["emulate_run"], "model.so",
+                               "kernels.so", "--seeds=1", *files],
+                              cwd=self.folder, capture_output=True, text=True)
+        if done.returncode == 0:
+            return None
+        return ("wrong value" if done.returncode == 1 else
+                "emulator: " + done.stderr.strip()[:200])
+
+
+def judge(runtime, library, record):
+    fixed = set(record["fixed"])
+    sets = record["data"]
+    first = sets[0][0]
+    for given, _ in sets[1:]:
+        if any((given[n] != first[n]).any() for n in fixed):
+            return "sets of data differ in what must be known"
+    try:
+        results = runtime.run(library, [given for given, _ in sets])
+    except frit.Failure as failure:
+        return f"runtime: {str(failure).replace(str(library.parent), chr(46))}"
+    for outputs, (_, expected) in zip(results, sets):
+        if len(outputs) != len(expected):
+            return "wrong number of outputs"
+        for got, wanted in zip(outputs, expected):
+            reason = frit.differs(got, wanted, record["rtol"], record["atol"],
+                                  record["random"])
+            if reason:
+                return f"{reason}: {record['operator']}"
+    return None
+
+
+def run_case(case, settings, folder, runtime):
+    """(reason of failure or nothing, inputs that were fixed)"""
+    folder = folder / case.name
+    folder.mkdir(parents=True, exist_ok=True)
+    job = Job(case, settings, folder)
+    try:
+        job.compile()
+        if settings["pack"]:
+            (folder / "record").write_bytes(pickle.dumps(job.record()))
+            return None, job.fixed
+        reason = (job.emulate() if settings["target"] == "emulator"
+                  else job.verdict(runtime))
+    except Unsupported as problem:
+        return str(problem), job.fixed
+    except subprocess.TimeoutExpired:
+        return "takes too long", job.fixed
+    finally:
+        if not settings["keep"] and not settings["pack"]:
+            for file in folder.iterdir():
+                file.unlink()
+            folder.rmdir()
+    return reason, job.fixed
+
+
+#===----------------------------------------------------------------------===#
+# Workers
+#===----------------------------------------------------------------------===#
+
+def serve(channel, task):
+    """A forked worker: reads numbers of tests, writes what came of them."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    stream = channel.makefile("rwb")
+    while line := stream.readline():
+        signal.alarm(SECONDS)
+        try:
+            result = task(int(line))
+        except Exception as problem:  # A worker must not become a parent.
+            result = f"harness: {type(problem).__name__}: {problem}", []
+        signal.alarm(0)
+        stream.write(pickle.dumps(result).hex().encode() + b"\n")
+        stream.flush()
+    os._exit(0)
+
+
+class Worker:
+    def __init__(self, task):
+        self.channel, other = socket.socketpair()
+        self.process = os.fork()
+        if not self.process:
+            self.channel.close()
+            serve(other, task)
+        other.close()
+        self.stream = self.channel.makefile("rwb")
+        self.test = None
+
+    def give(self, test):
+        self.test = test
+        self.stream.write(f"{test}\n".encode())
+        self.stream.flush()
+
+    def end(self):
+        self.stream.close()
+        self.channel.close()
+        return os.waitpid(self.process, 0)[1]
+
+
+def run_all(count, task, jobs, crashed, done):
+    """task(i) for every test in forked processes; one that takes its process
+    down counts as crashed(i, signal)."""
+    waiting = list(range(count))[::-1]
+    poll = selectors.DefaultSelector()
+
+    def start():
+        if waiting:
+            worker = Worker(task)
+            worker.give(waiting.pop())
+            poll.register(worker.channel, selectors.EVENT_READ, worker)
+
+    for _ in range(min(jobs, count)):
+        start()
+    while poll.get_map():
+        for key, _ in poll.select():
+            worker = key.data
+            line = worker.stream.readline()
+            if line:
+                done(worker.test, pickle.loads(bytes.fromhex(line.decode())))
+                if waiting:
+                    worker.give(waiting.pop())
+                    continue
+            poll.unregister(worker.channel)
+            status = worker.end()
+            if not line:
+                done(worker.test, crashed(worker.test, status & 127))
+                start()
+
+
+#===----------------------------------------------------------------------===#
+# Packs
+#===----------------------------------------------------------------------===#
+
+def write_pack(path, folder, reasons):
+    """Compiled tests and their data in one file, for a machine with a GPU that
+    has neither the onnx package nor a network."""
+    with tarfile.open(path, "w:xz", preset=6) as pack:
+        (folder / "reasons").write_bytes(pickle.dumps(reasons))
+        pack.add(folder / "reasons", "reasons")
+        for name in sorted(reasons):
+            if (folder / name / "record").exists():
+                for part in ("record", "model.so"):
+                    pack.add(folder / name / part, f"{name}/{part}")
+
+
+def read_pack(path, folder):
+    with tarfile.open(path) as pack:
+        pack.extractall(folder, filter="data")
+    return pickle.loads((folder / "reasons").read_bytes())

@@ -1,0 +1,47 @@
+# RUN: %python %s
+"""Scattering and sorting."""
+import numpy as np
+
+from harness import case, random, run
+
+COMBINE = {"none": lambda a, b: b, "add": np.add, "mul": np.multiply,
+           "max": np.maximum, "min": np.minimum}
+
+
+def scatter(x, indices, updates, axis, reduction):
+    y = x.copy()
+    for place in np.ndindex(indices.shape):
+        to = list(place)
+        to[axis] = indices[place]
+        if -x.shape[axis] <= to[axis] < x.shape[axis]:
+            y[tuple(to)] = COMBINE[reduction](y[tuple(to)], updates[place])
+    return y
+
+
+def scatter_case(x, indices, updates, axis, reduction="none"):
+    indices = np.array(indices)
+    case("scatter_elements", [x, indices, updates],
+         scatter(x, indices, updates, axis, reduction),
+         f'axis = {axis} : si64, reduction = "{reduction}"')
+
+
+x = random(3, 4)
+picks = [[0, 2, 0], [-1, 1, 5]]
+for dtype in (np.float32, np.float16, np.int32, np.uint8):
+    v, u = x.astype(dtype), random(2, 3, seed=3, low=0).astype(dtype)
+    scatter_case(v, picks, u, 0)
+    scatter_case(v, picks, u, -1)
+    for reduction in ("add", "mul", "max", "min"):
+        scatter_case(v, picks, u, 1, reduction)
+scatter_case(np.zeros(5, bool), [1, 1, 3], np.array([True, False, True]), 0)
+scatter_case(x[0], np.zeros(0, np.int64), np.zeros(0, np.float32), 0)
+
+ties = np.array([[3, 1, 3, 2, 1], [0, 0, 0, 0, 0]], np.int64)
+for v in (x, x.astype(np.float16), ties, ties.astype(np.uint64)):
+    for axis in (0, 1):
+        for down in (False, True):
+            wide = -v.astype(np.float64) if down else v
+            order = np.argsort(wide, axis, kind="stable")
+            case("sort_places", [v], np.argsort(order, axis, kind="stable"),
+                 f"axis = {axis} : si64" + (", descending" if down else ""))
+run()
