@@ -160,6 +160,33 @@ template <class T> __device__ inline T *dynamicShared() {
 #endif
 }
 
+//===----------------------------------------------------------------------===//
+// Kernels beside each other
+//===----------------------------------------------------------------------===//
+
+/// Waits until the kernels before this one have ended and their writes are
+/// seen. To be called by every block of every kernel, before it first touches
+/// memory that another kernel writes, or writes memory that another touches.
+__device__ inline void waitForInputs() {
+#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// Allows the next kernel to start once every block has come here or ended. It
+/// says nothing about memory: the next kernel still waits for its inputs.
+__device__ inline void releaseNext() {
+#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// What a tensor copy reads or writes, as cuTensorMapEncodeTiled or
+/// cuTensorMapEncodeIm2col wrote it; a `const __grid_constant__` parameter.
+struct alignas(64) TensorMap {
+  unsigned char bytes[128];
+};
+
 } // namespace frit
 
 #endif // FRIT_DEVICE_BASE_CUH
