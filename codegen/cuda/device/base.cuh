@@ -59,6 +59,9 @@ struct boolean {
   uint8_t bits;
 };
 
+template <class T, class U> inline constexpr bool kSame = false;
+template <class T> inline constexpr bool kSame<T, T> = true;
+
 //===----------------------------------------------------------------------===//
 // One element
 //===----------------------------------------------------------------------===//
@@ -149,6 +152,13 @@ __device__ inline void storeVector(T *to, const F (&in)[V]) {
     *reinterpret_cast<Pack<T, n> *>(to + i) = pack;
   }
 }
+
+#ifndef FRIT_EMULATE
+/// Where in the shared memory window a pointer into shared memory points.
+__device__ inline uint32_t sharedAddress(const void *pointer) {
+  return uint32_t(__cvta_generic_to_shared(pointer));
+}
+#endif
 
 /// The block's dynamic shared memory, at least 16-byte aligned.
 template <class T> __device__ inline T *dynamicShared() {

@@ -69,10 +69,6 @@ inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
 
 #else
 
-__device__ inline uint32_t sharedAddress(const void *pointer) {
-  return uint32_t(__cvta_generic_to_shared(pointer));
-}
-
 /// Starts copying 16 bytes into shared memory; those past `bytes` are zeros.
 __device__ inline void copyAsync(void *to, const void *from, int bytes) {
   asm volatile(
