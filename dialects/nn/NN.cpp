@@ -55,6 +55,10 @@ template <typename Visitor> static void forEachOp(Visitor visit) {
 #define GET_OP_LIST
 #include "dialects/nn/Normalization.cpp.inc"
       >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Attention.cpp.inc"
+      >();
 }
 
 void NNDialect::initialize() {

@@ -67,6 +67,8 @@ public:
 #include "dialects/nn/Window.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/nn/Normalization.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/nn/Attention.h.inc"
 
 namespace frit::nn {
 
