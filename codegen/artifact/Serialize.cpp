@@ -178,11 +178,41 @@ private:
     kernelIndex[kernel.getSymNameAttr()] = tables.kernels.size();
     Kernel entry;
     entry.name = tables.text(kernel.getSymName());
+    entry.waits = kernel.getWaits();
+    entry.flops = kernel.getFlops().value_or(0);
+    entry.tensorMaps.first = tables.tensorMaps.size();
+    if (kernel.getTensorMaps())
+      for (auto map : kernel.getTensorMaps()->getAsRange<plan::TensorMapAttr>())
+        tables.tensorMaps.push_back(tensorMap(map));
+    entry.tensorMaps.count = tables.tensorMaps.size() - entry.tensorMaps.first;
     if (host) {
       entry.host = image.hostKernels.size();
       image.hostKernels.push_back(hostKernelName(kernel.getSymName()));
     }
     tables.kernels.push_back(entry);
+  }
+
+  static artifact::TensorMap tensorMap(plan::TensorMapAttr map) {
+    artifact::TensorMap entry;
+    auto fill = [](auto &to, DenseI64ArrayAttr from) {
+      if (from)
+        llvm::copy(from.asArrayRef(), to);
+    };
+    entry.argument = map.getArgument();
+    entry.kind = MapKind(map.getKind());
+    entry.type = dtypeOf(map.getType());
+    entry.rank = map.getDims().size();
+    entry.offset = map.getOffset();
+    fill(entry.dims, map.getDims());
+    fill(entry.strides, map.getStrides());
+    fill(entry.elementStrides, map.getElementStrides());
+    entry.swizzle = map.getSwizzle();
+    fill(entry.box, map.getBox());
+    fill(entry.lower, map.getLower());
+    fill(entry.upper, map.getUpper());
+    entry.channels = map.getChannels();
+    entry.pixels = map.getPixels();
+    return entry;
   }
 
   artifact::Range addList(plan::ListOp list, bool isMain) {

@@ -87,10 +87,20 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
 }
 
 std::string frit::cuda::kernelFunction(StringRef name, const Lowered &lowered,
-                                       int64_t threads, StringRef call) {
+                                       int64_t threads, StringRef call,
+                                       size_t mapCount, Waits waits) {
+  std::string parameters = parameterList(lowered);
+  for (size_t i = 0; i < mapCount; ++i)
+    parameters +=
+        ", const __grid_constant__ frit::TensorMap m" + std::to_string(i);
+  // The next kernel may take its place as soon as every block of this one has
+  // one; it waits there for this one's end.
+  std::string body = waits == Waits::inFunction
+                         ? "frit::releaseNext();\nfrit::waitForInputs();\n"
+                         : "";
   return ("extern \"C\" __global__ void __launch_bounds__(" + Twine(threads) +
-          ")\n" + name + "(" + parameterList(lowered) + ") {\n" +
-          indented(call, 2) + "}\n")
+          ")\n" + name + "(" + parameters + ") {\n" +
+          indented(body + call.str(), 2) + "}\n")
       .str();
 }
 

@@ -20,6 +20,22 @@
 
 namespace frit::cuda {
 
+/// A descriptor for tensor copies, which a kernel takes after its pointers. The
+/// fields are those of #plan.tensor_map; no element strides means ones.
+struct TensorMap {
+  unsigned argument = 0; ///< the pointer: inputs come first, then outputs
+  int64_t offset = 0;    ///< bytes
+  mlir::Type type;
+  bool im2col = false;
+  llvm::SmallVector<int64_t, 5> dims;
+  llvm::SmallVector<int64_t, 4> strides; ///< bytes
+  llvm::SmallVector<int64_t, 5> box;
+  llvm::SmallVector<int64_t, 5> elementStrides;
+  int64_t swizzle = 0;
+  llvm::SmallVector<int64_t, 3> lower, upper;
+  int64_t channels = 0, pixels = 0;
+};
+
 /// A kernel's text and how it is launched.
 struct KernelText {
   std::string header; ///< the skeleton it includes: "map"
@@ -27,7 +43,15 @@ struct KernelText {
   int64_t grid[3] = {1, 1, 1};
   int64_t block[3] = {1, 1, 1};
   int64_t sharedBytes = 0;
+  llvm::SmallVector<TensorMap, 0> tensorMaps;
+  /// Whether it compiles for the very architecture only, and so not to PTX that
+  /// newer devices translate.
+  bool archOnly = false;
 };
+
+/// Who waits for the kernels before: the function that calls a skeleton, first
+/// thing, or the skeleton, once it has done what needs no input.
+enum class Waits { inFunction, inSkeleton };
 
 /// The kernel `name` of a fusion, by the fusion's schedule or, where it has
 /// none, the target's. Reports at the fusion what has no text.
@@ -76,9 +100,12 @@ std::string argumentList(const Lowered &lowered);
 std::string storeOutput(Printer &printer, Graph &graph, unsigned output,
                         mlir::Type element, Node *node, llvm::StringRef offset);
 
-/// `extern "C" __global__ ... name(...) { call }`.
+/// `extern "C" __global__ ... name(...) { call }`. After the pointers come
+/// `mapCount` tensor maps, m0, m1, ....
 std::string kernelFunction(llvm::StringRef name, const Lowered &lowered,
-                           int64_t threads, llvm::StringRef call);
+                           int64_t threads, llvm::StringRef call,
+                           size_t mapCount = 0,
+                           Waits waits = Waits::inFunction);
 
 /// One emitter per skeleton; each reports why into `failure`.
 llvm::FailureOr<KernelText> emitMap(const Lowered &lowered,

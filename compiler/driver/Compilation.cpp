@@ -254,17 +254,18 @@ private:
     cuda.arch = program.getArch();
     cuda.cublas = options.cublas;
     cuda.cudnn = options.cudnn;
-    FailureOr<std::string> text = emitProgram(program, cuda::CudaTarget(cuda));
-    if (failed(text))
+    FailureOr<ProgramText> kernels =
+        emitProgram(program, cuda::CudaTarget(cuda));
+    if (failed(kernels))
       return false;
     if (options.emit == Emit::cuda) {
-      allText += *text;
+      allText += kernels->text;
       return true;
     }
     if (options.saveTemps &&
-        !write(*text, tempPath(program.getArch().str() + ".cu")))
+        !write(kernels->text, tempPath(program.getArch().str() + ".cu")))
       return false;
-    auto compiled = compileProgram(*text, program.getArch());
+    auto compiled = compileProgram(*kernels, program.getArch());
     if (!compiled)
       return fail(compiled.takeError());
     code = std::move(*compiled);

@@ -8,9 +8,26 @@
 using namespace mlir;
 using namespace frit;
 
-FailureOr<std::string> frit::emitProgram(plan::ProgramOp program,
+static Attribute tensorMapAttr(const cuda::TensorMap &map, Builder &b) {
+  auto list = [&](ArrayRef<int64_t> values) {
+    return values.empty() ? DenseI64ArrayAttr()
+                          : b.getDenseI64ArrayAttr(values);
+  };
+  SmallVector<int64_t, 5> steps = map.elementStrides;
+  if (steps.empty())
+    steps.assign(map.dims.size(), 1);
+  return plan::TensorMapAttr::get(
+      b.getContext(), map.argument, map.offset, map.type,
+      map.im2col ? plan::MapKind::im2col : plan::MapKind::tiled,
+      b.getDenseI64ArrayAttr(map.dims), b.getDenseI64ArrayAttr(map.strides),
+      list(map.box), b.getDenseI64ArrayAttr(steps), map.swizzle,
+      list(map.lower), list(map.upper), map.channels, map.pixels);
+}
+
+FailureOr<ProgramText> frit::emitProgram(plan::ProgramOp program,
                                          const cuda::CudaTarget &target) {
   SmallVector<cuda::KernelText> kernels;
+  ProgramText result;
   Builder b(program.getContext());
   for (auto kernel : program.getBody().getOps<plan::KernelOp>()) {
     auto fusion = cast<nn::FusionOp>(kernel.getFusion());
@@ -21,15 +38,23 @@ FailureOr<std::string> frit::emitProgram(plan::ProgramOp program,
     kernel.setGridAttr(b.getDenseI64ArrayAttr(text->grid));
     kernel.setBlockAttr(b.getDenseI64ArrayAttr(text->block));
     kernel.setSharedBytesAttr(b.getI64IntegerAttr(text->sharedBytes));
+    kernel.setWaits(cuda::waitsForInputs(target.arch()));
+    if (!text->tensorMaps.empty())
+      kernel.setTensorMapsAttr(b.getArrayAttr(llvm::map_to_vector(
+          text->tensorMaps, [&](auto &map) { return tensorMapAttr(map, b); })));
+    result.archOnly |= text->archOnly;
     kernels.push_back(std::move(*text));
   }
-  return cuda::emitModule(kernels);
+  result.text = cuda::emitModule(kernels);
+  return result;
 }
 
 llvm::Expected<artifact::TargetCode>
-frit::compileProgram(const std::string &text, StringRef arch) {
+frit::compileProgram(const ProgramText &program, StringRef arch) {
+  std::string floor = program.archOnly ? ("compute_" + arch.drop_front(3)).str()
+                                       : cuda::ptxFloor({arch.str()});
   llvm::Expected<std::vector<std::string>> compiled =
-      cuda::compileCudaForAll(text, {arch.str(), cuda::ptxFloor({arch.str()})});
+      cuda::compileCudaForAll(program.text, {arch.str(), floor});
   if (!compiled)
     return compiled.takeError();
   artifact::TargetCode code;

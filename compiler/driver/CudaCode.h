@@ -10,13 +10,19 @@
 
 namespace frit {
 
-/// The CUDA C++ of every plan.kernel of `program`, one translation unit, and
-/// the kernels' launch shapes set in the plan.
-llvm::FailureOr<std::string> emitProgram(plan::ProgramOp program,
+/// A program's kernels as one translation unit.
+struct ProgramText {
+  std::string text;
+  bool archOnly = false; ///< whether its PTX is for its architecture only too
+};
+
+/// The CUDA C++ of every plan.kernel of `program`; how each is launched is set
+/// in the plan.
+llvm::FailureOr<ProgramText> emitProgram(plan::ProgramOp program,
                                          const cuda::CudaTarget &target);
 
 /// Compiles such a unit to machine code for `arch` and to PTX.
-llvm::Expected<artifact::TargetCode> compileProgram(const std::string &text,
+llvm::Expected<artifact::TargetCode> compileProgram(const ProgramText &program,
                                                     llvm::StringRef arch);
 
 } // namespace frit

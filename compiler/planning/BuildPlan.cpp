@@ -83,8 +83,10 @@ private:
     if (last)
       b.setInsertionPointAfter(last);
     auto kernel =
-        plan::KernelOp::create(b, fusion.getLoc(), b.getStringAttr(name),
-                               nullptr, nullptr, nullptr, nullptr);
+        plan::KernelOp::create(b, fusion.getLoc(), TypeRange(), ValueRange());
+    kernel.setSymName(name);
+    if (int64_t flops = planning::countFlops(fusion))
+      kernel.setFlops(flops);
     Block &block = kernel.getBody().emplaceBlock();
     IRMapping map;
     for (Value input : fusion.getInputs())

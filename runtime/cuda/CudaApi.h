@@ -41,6 +41,32 @@ inline constexpr unsigned kMemoryTypeHost = 1;
 inline constexpr int kJitErrorLog = 5;
 inline constexpr int kJitErrorLogBytes = 6;
 
+/// CUtensorMapDataType and the other enumerations of tensor maps.
+enum MapType {
+  kMapUint8 = 0,
+  kMapUint16,
+  kMapUint32,
+  kMapInt32,
+  kMapUint64,
+  kMapInt64,
+  kMapFloat16,
+  kMapFloat32,
+  kMapFloat64,
+  kMapBfloat16
+};
+inline constexpr int kMapNotInterleaved = 0;
+inline constexpr int kMapPromote256 = 3;
+inline constexpr int kMapFillZero = 0;
+
+/// CUgraphEdgeData
+struct EdgeData {
+  unsigned char fromPort, toPort, type;
+  unsigned char reserved[5];
+};
+/// An edge along which a kernel may start once every block of the one before
+/// has released it.
+inline constexpr EdgeData kProgrammaticEdge = {1, 0, 1, {}};
+
 /// CUDA_KERNEL_NODE_PARAMS_v2
 struct KernelNodeParams {
   Function func;
@@ -113,7 +139,21 @@ struct Api {
   Result (*graphUpload)(GraphExec, Stream);
   Result (*graphLaunch)(GraphExec, Stream);
 
+  Result (*tensorMapEncodeTiled)(void *map, int type, uint32_t rank,
+                                 void *address, const uint64_t *dims,
+                                 const uint64_t *strides, const uint32_t *box,
+                                 const uint32_t *elementStrides, int interleave,
+                                 int swizzle, int promotion, int fill);
+  Result (*tensorMapEncodeIm2col)(
+      void *map, int type, uint32_t rank, void *address, const uint64_t *dims,
+      const uint64_t *strides, const int *lower, const int *upper,
+      uint32_t channels, uint32_t pixels, const uint32_t *elementStrides,
+      int interleave, int swizzle, int promotion, int fill);
+
   // Drivers since CUDA 12.3 have these; null in older ones.
+  Result (*graphAddDependencies)(Graph, const GraphNode *from,
+                                 const GraphNode *to, const EdgeData *edges,
+                                 size_t count);
   Result (*streamBeginCaptureToGraph)(Stream, Graph, const GraphNode *before,
                                       const void *edges, size_t beforeCount,
                                       int mode);

@@ -37,7 +37,8 @@ Status CudaExecution::open() {
   FRIT_TRY(place());
   steps = std::make_unique<CudaSteps>(executor, executor.model.steps(),
                                       memory.address());
-  steps->bind(inputAddresses, outputAddresses);
+  FRIT_TRY(steps->bind(inputAddresses, outputAddresses));
+  bound = true;
   // What the libraries are tried on must not look like signalling garbage.
   if (memory.bytes())
     FRIT_TRY(driver.check(
@@ -45,7 +46,7 @@ Status CudaExecution::open() {
         "clear memory"));
   FRIT_TRY(steps->openLibraries(queue, /*tryOut=*/true));
   if (useGraph)
-    findGraph();
+    current = findGraph();
   return Status();
 }
 
@@ -75,18 +76,31 @@ Status CudaExecution::place() {
 // Calls
 //===----------------------------------------------------------------------===//
 
-void CudaExecution::bind(std::span<const Binding> inputs,
-                         std::span<const Binding> outputs) {
-  auto address = [](const Binding &binding, DevicePointer own) {
-    bool bound = binding.data && binding.location == FRIT_DEVICE;
-    return bound ? DevicePointer(reinterpret_cast<uintptr_t>(binding.data))
-                 : own;
+Status CudaExecution::bind(std::span<const Binding> inputs,
+                           std::span<const Binding> outputs) {
+  bool changed = false;
+  auto place = [&](std::span<const Binding> bindings,
+                   const std::vector<DevicePointer> &own,
+                   std::vector<DevicePointer> &addresses) {
+    for (size_t i = 0; i < bindings.size(); ++i) {
+      const Binding &binding = bindings[i];
+      bool given = binding.data && binding.location == FRIT_DEVICE;
+      DevicePointer address =
+          given ? DevicePointer(reinterpret_cast<uintptr_t>(binding.data))
+                : own[i];
+      changed |= address != addresses[i];
+      addresses[i] = address;
+    }
   };
-  for (size_t i = 0; i < inputs.size(); ++i)
-    inputAddresses[i] = address(inputs[i], ownInputs[i]);
-  for (size_t i = 0; i < outputs.size(); ++i)
-    outputAddresses[i] = address(outputs[i], ownOutputs[i]);
-  steps->bind(inputAddresses, outputAddresses);
+  place(inputs, ownInputs, inputAddresses);
+  place(outputs, ownOutputs, outputAddresses);
+  if (bound && !changed)
+    return Status();
+  bound = false;
+  current = nullptr;
+  FRIT_TRY(steps->bind(inputAddresses, outputAddresses));
+  bound = true;
+  return Status();
 }
 
 /// The graph for the bound addresses, made where there is none yet; null, after
@@ -133,16 +147,17 @@ Status CudaExecution::launchSteps() {
 
 Status CudaExecution::launch() {
   ++calls;
-  GraphExec graph = useGraph ? findGraph() : nullptr;
-  if (!graph)
+  if (useGraph && !current)
+    current = findGraph();
+  if (!current)
     return launchSteps();
-  return driver.check(driver.graphLaunch(graph, queue), "launch the graph");
+  return driver.check(driver.graphLaunch(current, queue), "launch the graph");
 }
 
 Status CudaExecution::run(std::span<const Binding> inputs,
                           std::span<const Binding> outputs, bool wait) {
   ContextScope scope(gpu);
-  bind(inputs, outputs);
+  FRIT_TRY(bind(inputs, outputs));
   FRIT_TRY(copyIn(inputs));
   FRIT_TRY(launch());
   FRIT_TRY(copyOut(outputs));
@@ -278,7 +293,7 @@ Status CudaExecution::profile(std::span<const Binding> inputs,
                               std::span<const Binding> outputs,
                               std::vector<StepTime> &times) {
   ContextScope scope(gpu);
-  bind(inputs, outputs);
+  FRIT_TRY(bind(inputs, outputs));
   FRIT_TRY(copyIn(inputs));
   std::vector<Event> events(steps->size() + 1);
   Status status;

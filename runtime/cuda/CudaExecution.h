@@ -41,7 +41,8 @@ private:
   };
 
   Status place();
-  void bind(std::span<const Binding> inputs, std::span<const Binding> outputs);
+  Status bind(std::span<const Binding> inputs,
+              std::span<const Binding> outputs);
   Status launch();
   Status launchSteps();
   GraphExec findGraph();
@@ -60,8 +61,10 @@ private:
   std::vector<DevicePointer> ownInputs, ownOutputs;
   std::vector<DevicePointer> inputAddresses, outputAddresses;
   std::unique_ptr<CudaSteps> steps;
+  bool bound = false; ///< whether the steps know the addresses above
 
   std::vector<CachedGraph> graphs;
+  GraphExec current = nullptr; ///< for the bound addresses; null: to be found
   uint64_t calls = 0;
   bool useGraph = true;
 

@@ -204,7 +204,9 @@ Status CudaExecutor::prepare() {
     FRIT_TRY(driver.check(driver.streamCreate(&stream, kStreamNonBlocking),
                           "make a stream"));
     CudaSteps steps(*this, list, arena.address());
-    Status status = steps.openLibraries(stream, /*tryOut=*/false);
+    Status status = steps.bind({}, {});
+    if (!status.failed())
+      status = steps.openLibraries(stream, /*tryOut=*/false);
     for (size_t index = 0; index < steps.size() && !status.failed(); ++index)
       status = steps.enqueue(index, stream);
     Status finished =

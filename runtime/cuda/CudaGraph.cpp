@@ -1,8 +1,9 @@
 //===- CudaGraph.cpp - Turn a list of steps into a CUDA graph -------------===//
 //
-// Our own kernels become explicit nodes in one chain. Only a library's calls
-// are captured, because only the library knows what it launches: into the same
-// graph where the driver can, else into a child of it.
+// Our own kernels become explicit nodes in one chain, each launched while the
+// one before it still runs (programmatic dependent launch). Only a library's
+// calls are captured, because only the library knows what it launches: into the
+// same graph where the driver can, else into a child of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,29 +34,29 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
 
 Status CudaSteps::addSteps(Graph graph, Stream stream,
                            std::span<const Event> marks) {
-  std::vector<GraphNode> last; // what the next node has to wait for
+  Tail tail; // what the next node has to wait for
   auto mark = [&](size_t index) {
     if (marks.empty())
       return Status();
     GraphNode node;
-    FRIT_TRY(
-        driver.check(driver.graphAddEventRecordNode(&node, graph, last.data(),
-                                                    last.size(), marks[index]),
-                     "add an event to a graph"));
-    last = {node};
+    FRIT_TRY(driver.check(
+        driver.graphAddEventRecordNode(&node, graph, tail.nodes.data(),
+                                       tail.nodes.size(), marks[index]),
+        "add an event to a graph"));
+    tail = {{node}, false};
     return Status();
   };
   for (size_t index = 0; index < steps.size(); ++index) {
     FRIT_TRY(mark(index));
     bool captured = calls[index] || steps[index].kind == StepKind::copy;
-    FRIT_TRY(captured ? addCaptured(graph, index, stream, last)
-                      : addKernel(graph, index, last));
+    FRIT_TRY(captured ? addCaptured(graph, index, stream, tail)
+                      : stepFailed(plan, steps[index],
+                                   addKernel(graph, index, tail)));
   }
   return mark(steps.size());
 }
 
-Status CudaSteps::addKernel(Graph graph, size_t index,
-                            std::vector<GraphNode> &last) {
+Status CudaSteps::addKernel(Graph graph, size_t index, Tail &tail) {
   const Step &step = steps[index];
   if (step.kernel == artifact::kNone)
     return noKernel(plan, step);
@@ -71,19 +72,30 @@ Status CudaSteps::addKernel(Graph graph, size_t index,
   node.blockZ = step.block[2];
   node.sharedBytes = step.sharedBytes;
   node.kernelParams = params.data();
+  // A kernel that waits for those before it by itself may start ahead of their
+  // end. All of ours do so, and so each waits for all before the one it
+  // follows.
+  bool ahead = tail.ownKernel && plan.kernels()[step.kernel].waits &&
+               driver.graphAddDependencies &&
+               !executor.model.has(FRIT_NO_PROGRAMMATIC_LAUNCH);
   GraphNode added;
-  FRIT_TRY(stepFailed(
-      plan, step,
-      driver.check(driver.graphAddKernelNode(&added, graph, last.data(),
-                                             last.size(), &node),
-                   "add a kernel to a graph")));
-  last = {added};
+  FRIT_TRY(driver.check(
+      driver.graphAddKernelNode(&added, graph, tail.nodes.data(),
+                                ahead ? 0 : tail.nodes.size(), &node),
+      "add a kernel to a graph"));
+  if (ahead)
+    FRIT_TRY(
+        driver.check(driver.graphAddDependencies(graph, tail.nodes.data(),
+                                                 &added, &kProgrammaticEdge, 1),
+                     "add a kernel's dependency to a graph"));
+  tail = {{added}, true};
   return Status();
 }
 
 Status CudaSteps::addCaptured(Graph graph, size_t index, Stream stream,
-                              std::vector<GraphNode> &last) {
+                              Tail &tail) {
   bool direct = driver.streamBeginCaptureToGraph != nullptr;
+  std::vector<GraphNode> &last = tail.nodes;
   Result result =
       direct ? driver.streamBeginCaptureToGraph(stream, graph, last.data(),
                                                 nullptr, last.size(),
@@ -125,6 +137,6 @@ Status CudaSteps::addCaptured(Graph graph, size_t index, Stream stream,
   }
   if (status.failed())
     return stepFailed(plan, steps[index], std::move(status));
-  last = std::move(added);
+  tail = {std::move(added), false};
   return Status();
 }

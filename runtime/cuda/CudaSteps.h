@@ -4,19 +4,21 @@
 #define FRIT_CUDA_CUDASTEPS_H
 
 #include "runtime/cuda/CudaExecutor.h"
+#include "runtime/cuda/TensorMaps.h"
 
 namespace frit::cuda {
 
 /// Steps whose arguments are resolved to device addresses once; those in inputs
-/// and outputs are filled in by bind.
+/// and outputs are filled in by bind, which has to be called before any step
+/// runs.
 class CudaSteps {
 public:
   /// `arena` is the address of the arena that the steps were planned for.
   CudaSteps(CudaExecutor &executor, std::span<const artifact::Step> steps,
             DevicePointer arena);
 
-  void bind(std::span<const DevicePointer> inputs,
-            std::span<const DevicePointer> outputs);
+  Status bind(std::span<const DevicePointer> inputs,
+              std::span<const DevicePointer> outputs);
 
   /// Makes the library calls and lets each pick an algorithm. With `tryOut`,
   /// they run once over whatever the memory holds, so that a library has loaded
@@ -44,17 +46,32 @@ private:
     bool output;
   };
 
+  /// A tensor map of a step's kernel. Where its argument is bound, it has to be
+  /// encoded for every new address.
+  struct MapUse {
+    const artifact::TensorMap *map;
+    size_t step;
+    size_t argument;
+    bool bound;
+  };
+
+  /// The last nodes of a graph that is being made.
+  struct Tail {
+    std::vector<GraphNode> nodes;
+    bool ownKernel = false; ///< whether they are one kernel of ours
+  };
+
+  void resolveArguments(const artifact::Step &step, DevicePointer arena);
+  void listTensorMaps(size_t index);
   std::span<const DevicePointer> argumentsOf(size_t index) const {
     return std::span(arguments).subspan(firstArgument[index],
                                         steps[index].arguments.count);
   }
-  unsigned kernelArgumentCount(const artifact::Step &step) const;
   std::unique_ptr<LibraryCall> prepareCall(const artifact::Step &step);
   Status launch(size_t index, Stream stream);
   Status addSteps(Graph graph, Stream stream, std::span<const Event> marks);
-  Status addKernel(Graph graph, size_t index, std::vector<GraphNode> &last);
-  Status addCaptured(Graph graph, size_t index, Stream stream,
-                     std::vector<GraphNode> &last);
+  Status addKernel(Graph graph, size_t index, Tail &tail);
+  Status addCaptured(Graph graph, size_t index, Stream stream, Tail &tail);
   void collectParams(size_t index, std::vector<void *> &params);
 
   CudaExecutor &executor;
@@ -64,6 +81,10 @@ private:
   std::vector<DevicePointer> arguments; ///< of all steps, one after another
   std::vector<size_t> firstArgument;
   std::vector<Patch> patches;
+  std::vector<MapUse> mapUses; ///< of all steps, one after another
+  std::vector<EncodedMap> maps;
+  std::vector<size_t> firstMap;
+  bool encoded = false;
   std::unique_ptr<CudnnHandle> cudnn;
   std::vector<std::unique_ptr<LibraryCall>> calls; ///< null: a kernel or copy
 };

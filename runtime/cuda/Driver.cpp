@@ -73,7 +73,9 @@ Status Driver::open() {
       find(library, graphInstantiate, "cuGraphInstantiateWithFlags") &
       find(library, graphExecDestroy, "cuGraphExecDestroy") &
       find(library, graphUpload, "cuGraphUpload") &
-      find(library, graphLaunch, "cuGraphLaunch");
+      find(library, graphLaunch, "cuGraphLaunch") &
+      find(library, tensorMapEncodeTiled, "cuTensorMapEncodeTiled") &
+      find(library, tensorMapEncodeIm2col, "cuTensorMapEncodeIm2col");
   if (!complete)
     return Status(FRIT_NO_DEVICE, "the NVIDIA driver is too old; frit needs "
                                   "one for CUDA 12.0 or newer (525)");
@@ -81,6 +83,7 @@ Status Driver::open() {
             "cuStreamBeginCaptureToGraph") ||
       !find(library, streamGetCaptureInfo, "cuStreamGetCaptureInfo_v3"))
     streamBeginCaptureToGraph = nullptr;
+  find(library, graphAddDependencies, "cuGraphAddDependencies_v2");
 
   Result result = init(0);
   if (result == kNoDevice)

@@ -55,6 +55,11 @@ public:
   std::span<const artifact::Kernel> kernels() const {
     return table<artifact::Kernel>(head->kernels);
   }
+  std::span<const artifact::TensorMap>
+  tensorMaps(const artifact::Kernel &kernel) const {
+    return table<artifact::TensorMap>(head->tensorMaps)
+        .subspan(kernel.tensorMaps.first, kernel.tensorMaps.count);
+  }
   std::span<const artifact::Step> steps(artifact::Range range) const {
     return table<artifact::Step>(head->steps).subspan(range.first, range.count);
   }
@@ -63,6 +68,10 @@ public:
     return table<artifact::Buffer>(head->buffers)
         .subspan(step.arguments.first, step.arguments.count);
   }
+  /// Those that the step's kernel takes: a gemm or conv keeps its workspace,
+  /// the last one where there is one, for a library.
+  std::span<const artifact::Buffer>
+  kernelArguments(const artifact::Step &step) const;
   const artifact::Gemm &gemm(const artifact::Step &step) const {
     return table<artifact::Gemm>(head->gemms)[step.problem];
   }
@@ -87,8 +96,7 @@ private:
 /// Whether a target's code is for a GPU, by its name.
 bool isCudaArch(std::string_view arch);
 
-/// The arguments of a gemm or conv that its fallback kernel takes: all but the
-/// workspace, which is the last one where there is one.
+/// The arguments of a gemm or conv without its workspace.
 unsigned operandCount(const artifact::Gemm &gemm);
 unsigned operandCount(const artifact::Conv &conv);
 

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "CudaLaunches.h"
 #include "CudaProblems.h"
 #include "TestModel.h"
 #include "frit/runtime.hpp"
 
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -268,37 +268,6 @@ static void testFailures() {
   CHECK(lastErrorHas("there is no device cuda:63; the last one is cuda:"));
 }
 
-/// What a call costs when its kernels cost nothing.
-static void timeLaunches() {
-  PlanWriter plan;
-  Buffer y = plan.output("y", DType::f32, {1});
-  for (int i = 0; i < 100; ++i)
-    plan.step(StepKind::launch, "increment", {y}).kernel =
-        i ? plan.kernels.size() - 1 : plan.kernel("increment");
-  cudaTarget(plan);
-  Model model;
-  model.plan = plan.finish("launches");
-  frit_module_options options = makeOptions(0);
-  frit::Module module;
-  frit::Context context;
-  CHECK(!frit::Module::open(*model.get(), module, &options));
-  CHECK(!frit::Context::create(module, context));
-  frit_tensor out =
-      module.bindOutput(0, frit_context_output_buffer(context.get(), 0));
-  out.location = FRIT_DEVICE;
-  for (int round = 0; round < 2; ++round) {
-    auto start = std::chrono::steady_clock::now();
-    for (int call = 0; call < 1000; ++call)
-      CHECK(!context.runAsync({}, {&out, 1}));
-    CHECK(!context.synchronize());
-    double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-            .count();
-    if (round)
-      printf("a graph of 100 small kernels: %.1f us\n", seconds * 1e3);
-  }
-}
-
 /// Last, because it leaves the device's context unusable.
 static void testStray() {
   PlanWriter plan;
@@ -340,7 +309,8 @@ int main(int argc, char **argv) {
   testGemms();
   testConvs();
   testFailures();
-  timeLaunches();
+  testTensorMaps(cubin);
+  testProgrammaticLaunch(cubin);
   testStray();
   return finish("cuda_test");
 }

@@ -41,6 +41,7 @@ Where it runs
   --device=cuda[:N]|cpu     default: a GPU if there is one for the model
   --threads=N               of the cpu target
   --no-cuda-graph           step by step; an error then names the model's node
+  --no-programmatic-launch  each kernel starts after the one before has ended
   --no-cublas --no-cudnn    frit's own kernels instead
   --weights=FOLDER          where external weights are
 
@@ -104,6 +105,7 @@ struct TextOption {
 } // namespace
 
 static const Flag flags[] = {{"--no-cuda-graph", &Options::noGraph},
+                             {"--no-programmatic-launch", &Options::noAhead},
                              {"--no-cublas", &Options::noCublas},
                              {"--no-cudnn", &Options::noCudnn},
                              {"-v", &Options::verbose},

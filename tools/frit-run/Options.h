@@ -16,7 +16,8 @@ struct Options {
   std::vector<std::string> inputs;
   std::string output;
   uint32_t threads = 0;
-  bool noGraph = false, noCublas = false, noCudnn = false;
+  bool noGraph = false, noAhead = false;
+  bool noCublas = false, noCudnn = false;
   bool verbose = false, json = false;
 
   std::string compare;

@@ -141,7 +141,9 @@ typedef struct frit_module frit_module;
 enum frit_module_flags {
   FRIT_NO_CUDA_GRAPH = 1u, /**< launch step by step, to find a culprit */
   FRIT_NO_CUBLAS = 2u,     /**< frit's own kernels instead of cuBLASLt */
-  FRIT_NO_CUDNN = 4u       /**< frit's own kernels instead of cuDNN */
+  FRIT_NO_CUDNN = 4u,      /**< frit's own kernels instead of cuDNN */
+  /** each kernel starts after the one before has ended, to find a culprit */
+  FRIT_NO_PROGRAMMATIC_LAUNCH = 8u
 };
 
 /** Start from FRIT_MODULE_OPTIONS_INIT. All of it may be zero. */
