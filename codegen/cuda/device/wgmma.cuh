@@ -110,8 +110,8 @@ template <int N> struct Wgmma;
 #define FRIT_SUMS_96 FRIT_SUMS_80, FRIT_F8(80), FRIT_F8(88)
 #define FRIT_NAMES_112                                                         \
   FRIT_NAMES_96                                                                \
-      ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107"   \
-      ", %108, %109, %110, %111"
+  ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107"       \
+  ", %108, %109, %110, %111"
 #define FRIT_SUMS_112 FRIT_SUMS_96, FRIT_F8(96), FRIT_F8(104)
 #define FRIT_NAMES_128                                                         \
   FRIT_NAMES_112 ", %112, %113, %114, %115, %116, %117, %118, %119, %120, "    \

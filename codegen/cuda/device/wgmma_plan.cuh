@@ -1,0 +1,111 @@
+//===- wgmma_plan.cuh - How a block's memory and threads are shared out ---===//
+//
+// What follows from the tile of a product, for wgmma_gemm.cuh and
+// wgmma_conv.cuh: threads, shared memory, and which tile is whose turn.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_WGMMA_PLAN_CUH
+#define FRIT_DEVICE_WGMMA_PLAN_CUH
+
+#include "frit/wgmma.cuh"
+
+#ifdef FRIT_HAS_WGMMA
+
+namespace frit {
+
+/// Steps of k in a stage: what a line of the 128-byte swizzle holds.
+inline constexpr int kWgmmaDepth = 64;
+
+/// Shared memory that a block may have.
+inline constexpr int kWgmmaMaxShared = 232448;
+
+__device__ constexpr int wgmmaCeil(int64_t a, int64_t b) {
+  return int((a + b - 1) / b);
+}
+
+/// A tile of the product: its corner, and which of the batch.
+struct WgmmaTile {
+  int m, n, batch;
+};
+
+template <class P> struct WgmmaPlan {
+  static constexpr int kConsumers = P::tileM / 64;
+  static constexpr int kWarps = 4 * kConsumers;
+  static constexpr int kThreads = 128 * (kConsumers + 1);
+  static constexpr int kCluster = P::cluster * P::split;
+
+  static_assert(P::tileM % 64 == 0 && P::tileN % 64 == 0);
+  static_assert(P::cluster == 1 || P::split == 1);
+  static_assert(P::tileN / 64 % P::cluster == 0);
+
+  /// D goes through shared memory in boxes of 16 rows, 128 bytes each, of which
+  /// every warp has its own; by the copy engine where D's lines start at
+  /// multiples of 16 bytes, else element by element.
+  static constexpr bool kBoxes = P::split == 1 &&
+                                 P::ldd * sizeof(typename P::D) % 16 == 0 &&
+                                 P::strideD * sizeof(typename P::D) % 16 == 0;
+  static constexpr int kBoxN = 128 / int(sizeof(typename P::D));
+  static constexpr int kBoxBytes = 16 * 128;
+
+  /// A column more than the tile has would put a column's rows into one bank.
+  static constexpr int kPartialLine = P::tileN + 8;
+
+  static constexpr int kBytesA = P::tileM * kWgmmaDepth * 2;
+  static constexpr int kBytesB = P::tileN * kWgmmaDepth * 2;
+  static constexpr int kStageBytes = kBytesA + kBytesB;
+  static constexpr int kBarrierBytes = 512;
+  static constexpr int kFixedBytes = P::stages * kStageBytes + kBarrierBytes;
+  static constexpr int kSlots =
+      P::split > 1                                             ? 0
+      : kFixedBytes + 2 * kWarps *kBoxBytes <= kWgmmaMaxShared ? 2
+                                                               : 1;
+  static constexpr int kShared = kFixedBytes + kSlots * kWarps * kBoxBytes;
+
+  static_assert(kShared <= kWgmmaMaxShared);
+  static_assert((2 * P::stages + kSlots * kWarps) * 8 <= kBarrierBytes);
+  static_assert(P::split == 1 ||
+                P::tileM * kPartialLine * 4 <= P::stages * kStageBytes);
+
+  static constexpr int kTilesM = wgmmaCeil(P::m, P::tileM *P::cluster);
+  static constexpr int kTilesN = wgmmaCeil(P::n, P::tileN);
+  static constexpr int kTiles = kTilesM * kTilesN * int(P::batch);
+
+  /// Rows of tiles that are gone through together, column by column, so that
+  /// the blocks of a multiprocessor's worth of time read a square of D's worth
+  /// of operands, which then come from the second-level cache.
+  __device__ static constexpr int rowsTogether() {
+    int rows = 1;
+    while (rows * rows * P::tileM * P::cluster * P::cluster < 132 * P::tileN)
+      ++rows;
+    return rows;
+  }
+
+  __device__ static WgmmaTile tileAt(int index, int rank) {
+    constexpr int together = rowsTogether();
+    int batch = index / (kTilesM * kTilesN);
+    index %= kTilesM * kTilesN;
+    int first = index / (together * kTilesN) * together;
+    index %= together * kTilesN;
+    int rows = kTilesM - first < together ? kTilesM - first : together;
+    int row = first + index % rows;
+    if constexpr (P::cluster > 1)
+      row = row * P::cluster + rank;
+    return {row * P::tileM, index / rows * P::tileN, batch};
+  }
+};
+
+/// Registers per thread of those who multiply and those who load, where they
+/// need not have the same number.
+template <int Consumers> inline constexpr int kWgmmaTake = 0;
+template <int Consumers> inline constexpr int kWgmmaGive = 0;
+template <> inline constexpr int kWgmmaTake<2> = 232;
+template <> inline constexpr int kWgmmaGive<2> = 40;
+template <> inline constexpr int kWgmmaTake<3> = 160;
+template <> inline constexpr int kWgmmaGive<3> = 32;
+
+} // namespace frit
+
+#endif
+
+#endif // FRIT_DEVICE_WGMMA_PLAN_CUH

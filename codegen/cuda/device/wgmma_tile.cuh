@@ -1,0 +1,239 @@
+//===- wgmma_tile.cuh - Tiles of a product by specialised warps -----------===//
+//
+// The main loop of wgmma_gemm.cuh and wgmma_conv.cuh. One thread of the block
+// starts tensor copies into a ring of stages, each 64 steps of k of both
+// operands; warpgroups of 64 rows each multiply what has come and give the
+// stage back. The ring runs on from tile to tile, so that the next tile's
+// operands come while a tile is written.
+//
+// Two barriers per stage: `full` ends a phase when the stage's bytes are there,
+// `empty` when every warp that reads the stage, in all blocks that it is sent
+// to, has done so.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_WGMMA_TILE_CUH
+#define FRIT_DEVICE_WGMMA_TILE_CUH
+
+#include "frit/wgmma_epilogue.cuh"
+
+#ifdef FRIT_HAS_WGMMA
+
+namespace frit {
+
+/// A place in the ring. Parity is that of the phase that `full` is in.
+template <int Stages> struct WgmmaPlace {
+  int stage = 0;
+  uint32_t parity = 0;
+
+  __device__ void advance() {
+    if (++stage == Stages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+/// What all roles of a block know. Operands has the number of `steps` of k and
+/// `loadA(to, barrier, tile, step)`, `loadB(to, barrier, tile, step, rank)`.
+template <class P, class Operands> struct WgmmaBlock {
+  using Plan = WgmmaPlan<P>;
+  using Place = WgmmaPlace<P::stages>;
+  static_assert(P::split <= Operands::steps);
+
+  unsigned char *shared;
+  Barrier *full, *empty, *filled;
+  int rank, firstTile, tileStep, firstStep, lastStep;
+
+  __device__ WgmmaBlock() {
+    shared = tensorShared();
+    full = reinterpret_cast<Barrier *>(shared + Plan::kShared -
+                                       Plan::kBarrierBytes);
+    empty = full + P::stages;
+    filled = empty + P::stages;
+    rank = Plan::kCluster > 1 ? int(clusterRank()) : 0;
+    firstTile = blockIdx.x / Plan::kCluster;
+    tileStep = gridDim.x / Plan::kCluster;
+    int part = P::split > 1 ? rank : 0;
+    firstStep = part * Operands::steps / P::split;
+    lastStep = (part + 1) * Operands::steps / P::split;
+  }
+
+  __device__ void initBarriers() {
+    if (threadIdx.x == 0) {
+      for (int i = 0; i < P::stages; ++i) {
+        full[i].init(1);
+        empty[i].init(Plan::kWarps * P::cluster);
+      }
+      for (int i = 0; i < Plan::kSlots * Plan::kWarps; ++i)
+        filled[i].init(1);
+      fenceBarrierInit();
+    }
+    if constexpr (Plan::kCluster > 1) {
+      arriveCluster();
+      waitCluster();
+    } else {
+      __syncthreads();
+    }
+  }
+
+  __device__ unsigned char *stageA(int stage) {
+    return shared + stage * Plan::kStageBytes;
+  }
+  __device__ unsigned char *stageB(int stage) {
+    return stageA(stage) + Plan::kBytesA;
+  }
+
+  /// One thread: fills the ring. What B has for the first stages is on its way
+  /// before the kernels that make A have ended, where none of them makes B.
+  __device__ void produce(const Operands &operands) {
+    int ahead = 0;
+    if constexpr (P::constantB) {
+      WgmmaTile tile = Plan::tileAt(firstTile, rank);
+      for (; ahead < P::stages && firstStep + ahead < lastStep; ++ahead) {
+        full[ahead].arriveExpecting(Plan::kStageBytes);
+        operands.loadB(stageB(ahead), full[ahead], tile, firstStep + ahead,
+                       rank);
+      }
+    }
+    waitForInputs();
+    Place place;
+    for (int index = firstTile; index < Plan::kTiles; index += tileStep) {
+      WgmmaTile tile = Plan::tileAt(index, rank);
+      for (int step = firstStep; step < lastStep; ++step) {
+        Barrier &barrier = full[place.stage];
+        if (ahead > 0) {
+          --ahead;
+        } else {
+          empty[place.stage].wait(place.parity ^ 1);
+          barrier.arriveExpecting(Plan::kStageBytes);
+          operands.loadB(stageB(place.stage), barrier, tile, step, rank);
+        }
+        operands.loadA(stageA(place.stage), barrier, tile, step);
+        place.advance();
+      }
+    }
+  }
+
+  /// One lane of a warp: it reads the stage no more.
+  __device__ void release(int stage) {
+    if (threadIdx.x % 32 != 0)
+      return;
+    if constexpr (P::cluster > 1) {
+#pragma unroll
+      for (int block = 0; block < P::cluster; ++block)
+        empty[stage].arriveAt(block);
+    } else {
+      empty[stage].arrive();
+    }
+  }
+
+  /// A warpgroup: sums up its 64 rows of a tile.
+  __device__ void multiply(float (&sums)[P::tileN / 2], Place &place) {
+    using Product = Wgmma<P::tileN>;
+    constexpr bool alongA = !P::transposeA, alongB = P::transposeB;
+    const int consumer = threadIdx.x / 128;
+    int last = 0;
+    for (int step = firstStep; step < lastStep; ++step) {
+      full[place.stage].wait(place.parity);
+      uint64_t a = describeOperand<alongA>(
+          stageA(place.stage) + consumer * 64 * 128, kWgmmaDepth);
+      uint64_t b = describeOperand<alongB>(stageB(place.stage), kWgmmaDepth);
+      fenceProducts();
+#pragma unroll
+      for (int i = 0; i < kWgmmaDepth / 16; ++i)
+        Product::template multiply<typename P::A, alongA, alongB>(
+            sums, a + i * kNextSteps<alongA>, b + i * kNextSteps<alongB>,
+            i > 0 || step > firstStep);
+      commitProducts();
+      // The step before this one has been multiplied.
+      waitProducts<1>();
+      if (step > firstStep)
+        release(last);
+      last = place.stage;
+      place.advance();
+    }
+    waitProducts<0>();
+    release(last);
+    // Nothing that reads the sums may move up past the wait.
+#pragma unroll
+    for (int i = 0; i < P::tileN / 2; ++i)
+      asm volatile("" : "+f"(sums[i])::"memory");
+  }
+};
+
+/// The whole product, of blocks that stand in clusters of Plan::kCluster.
+template <class P, class Operands>
+__device__ inline void
+wgmmaProduct(const Operands &operands, const TensorMap *mapD,
+             const TensorMap *mapR, const typename P::Bias *bias,
+             const typename P::D *r, typename P::D *d) {
+  using Plan = WgmmaPlan<P>;
+  const int warp = __shfl_sync(0xffffffff, int(threadIdx.x) / 32, 0);
+  WgmmaBlock<P, Operands> block;
+  block.initBarriers();
+  releaseNext();
+  if (warp >= Plan::kWarps) {
+    if constexpr (kWgmmaGive<Plan::kConsumers> > 0)
+      giveRegisters<kWgmmaGive<Plan::kConsumers>>();
+    if (warp == Plan::kWarps && threadIdx.x % 32 == 0)
+      block.produce(operands);
+    __syncwarp();
+    // Those who sum up meet twice, those who share operands once, before any
+    // block's memory goes away.
+    if constexpr (P::split > 1) {
+      arriveCluster();
+      waitCluster();
+    }
+  } else {
+    if constexpr (kWgmmaTake<Plan::kConsumers> > 0)
+      takeRegisters<kWgmmaTake<Plan::kConsumers>>();
+    waitForInputs();
+    float sums[P::tileN / 2];
+    typename WgmmaBlock<P, Operands>::Place place;
+    if constexpr (P::split > 1) {
+      WgmmaReduce<P> reduce = {reinterpret_cast<float *>(block.shared),
+                               Plan::tileAt(block.firstTile, block.rank),
+                               block.rank};
+      if (r)
+        reduce.readResidual(r);
+      block.multiply(sums, place);
+      // The sums take the place of the stages, which all have read by then.
+      joinThreads(1, 128 * Plan::kConsumers);
+      reduce.write(sums);
+      arriveCluster();
+      waitCluster();
+      reduce.finish(bias, r, d);
+    } else {
+      WgmmaStore<P> store = {mapD,
+                             mapR,
+                             bias,
+                             r,
+                             d,
+                             block.shared + P::stages * Plan::kStageBytes +
+                                 warp * Plan::kSlots * Plan::kBoxBytes,
+                             block.filled + warp * Plan::kSlots};
+      for (int index = block.firstTile; index < Plan::kTiles;
+           index += block.tileStep) {
+        WgmmaTile tile = Plan::tileAt(index, block.rank);
+        store.begin({tile.m + warp * 16, tile.n, tile.batch});
+        block.multiply(sums, place);
+        store.end(sums);
+      }
+      // Memory that is still read from may not go away.
+      if (Plan::kBoxes && threadIdx.x % 32 == 0)
+        waitStores<0>();
+      __syncwarp();
+    }
+  }
+  if constexpr (Plan::kCluster > 1) {
+    arriveCluster();
+    waitCluster();
+  }
+}
+
+} // namespace frit
+
+#endif
+
+#endif // FRIT_DEVICE_WGMMA_TILE_CUH
