@@ -14,7 +14,7 @@ arch=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader |
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 ln -s "$here/../../../codegen/cuda/device" "$work/frit"
-names="map row transpose gemm conv"
+names="map row transpose gemm conv attention"
 pids=()
 for name in $names; do
   nvcc -std=c++20 -O3 -arch="$arch" -I"$work" "$here/$name.cu" \
