@@ -12,10 +12,12 @@
 // a constant added to a convolution's channels joins its bias, a transpose of
 // the last two dimensions becomes a flag of the matmul that reads it, and
 // activations and norms that exporters wrote out become one operator
-// (ComposePatterns.cpp).
+// (ComposePatterns.cpp), as does attention (AttentionPatterns.cpp), whose
+// queries, keys and values then come from one product (ProjectionPatterns.cpp).
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/AttentionPatterns.h"
 #include "compiler/transform/ComposePatterns.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
@@ -174,6 +176,8 @@ public:
     set.add<FoldBatchNorm, FoldBias, FoldTranspose, TransposeAfterScale>(
         context);
     populateRecognition(set);
+    populateAttention(set);
+    populateProjections(set);
     patterns = std::move(set);
     return success();
   }

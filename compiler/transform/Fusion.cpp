@@ -18,12 +18,14 @@
 //
 // FusionGroups.h says what joins. Every operator but constants and reshapes
 // ends up in a fusion; with fuse=false each in its own. Before grouping,
-// broadcasts and counters are cloned for each reader, and a reshape between a
-// contraction and what could be its epilogue moves behind it.
+// broadcasts and counters are cloned for each reader, a reshape between a
+// contraction and what could be its epilogue moves behind it, and what a
+// composite kept whole does by strides is cloned for it (FusionViews.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/FusionGroups.h"
+#include "compiler/transform/FusionViews.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 
@@ -261,9 +263,10 @@ private:
       cloneGenerators(block);
       sinkReshapes(block, target);
     }
+    auto whole = bringViews(block, target);
     eraseDead(block);
 
-    FusionGroups groups(block, target);
+    FusionGroups groups(block, target, whole);
     if (fuse)
       groups.join();
     for (const FusionGroups::Refusal &refusal : groups.refusals())

@@ -51,7 +51,8 @@ static Operation *onlyReader(Operation *op) {
   return reader;
 }
 
-FusionGroups::FusionGroups(Block &block, const Target &target)
+FusionGroups::FusionGroups(Block &block, const Target &target,
+                           ArrayRef<SmallVector<Operation *>> whole)
     : target(target) {
   for (Operation &op : block.without_terminator()) {
     if (isa<ConstantOp>(op))
@@ -62,6 +63,12 @@ FusionGroups::FusionGroups(Block &block, const Target &target)
   for (unsigned i = 0; i < ops.size(); ++i) {
     groupOf.push_back(i);
     groups.push_back(single(i));
+  }
+  for (ArrayRef<Operation *> members : whole) {
+    unsigned to = indices.lookup(members.front());
+    for (Operation *member : members.drop_front())
+      merge(indices.lookup(member), to);
+    groups[to].kind = Kind::alone;
   }
 }
 

@@ -9,6 +9,14 @@ using namespace frit::nn;
 // Places
 //===----------------------------------------------------------------------===//
 
+static bool areStatic(Operation *op) {
+  auto isStatic = [](Type type) {
+    return cast<RankedTensorType>(type).hasStaticShape();
+  };
+  return llvm::all_of(op->getOperandTypes(), isStatic) &&
+         llvm::all_of(op->getResultTypes(), isStatic);
+}
+
 StridedPlaces StridedPlaces::whole(ArrayRef<int64_t> shape) {
   StridedPlaces places;
   places.shape.assign(shape.begin(), shape.end());
@@ -61,56 +69,51 @@ FailureOr<StridedPlaces> StridedPlaces::reshaped(ArrayRef<int64_t> to) const {
   return result;
 }
 
+StridedPlaces StridedPlaces::broadcast(ArrayRef<int64_t> to) const {
+  StridedPlaces result;
+  result.offset = offset;
+  result.shape.assign(to.begin(), to.end());
+  result.strides.assign(to.size(), 0);
+  size_t added = to.size() - shape.size();
+  for (auto [d, stride] : llvm::enumerate(strides))
+    if (shape[d] == to[added + d])
+      result.strides[added + d] = stride;
+  return result;
+}
+
+FailureOr<StridedPlaces> StridedPlaces::moved(Operation *op) const {
+  if (!isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(op) || !areStatic(op))
+    return failure();
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    return reshaped(reshape.getY().getType().getShape());
+  if (auto expand = dyn_cast<ExpandOp>(op))
+    return broadcast(expand.getY().getType().getShape());
+  StridedPlaces result;
+  result.offset = offset;
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    for (int64_t d : transpose.getPerm()) {
+      result.shape.push_back(shape[d]);
+      result.strides.push_back(strides[d]);
+    }
+    return result;
+  }
+  auto slice = cast<SliceOp>(op);
+  result.shape.assign(slice.getSizes().begin(), slice.getSizes().end());
+  for (auto [d, stride] : llvm::enumerate(strides)) {
+    result.offset += slice.getStarts()[d] * stride;
+    result.strides.push_back(slice.getSteps()[d] * stride);
+  }
+  return result;
+}
+
 //===----------------------------------------------------------------------===//
 // Reading and writing
 //===----------------------------------------------------------------------===//
 
-static bool areStatic(Operation *op) {
-  auto isStatic = [](Type type) {
-    return cast<RankedTensorType>(type).hasStaticShape();
-  };
-  return llvm::all_of(op->getOperandTypes(), isStatic) &&
-         llvm::all_of(op->getResultTypes(), isStatic);
-}
-
-/// What `op` makes of the places of its operand.
-static FailureOr<StridedPlaces> moved(StridedPlaces places, Operation *op) {
-  if (auto reshape = dyn_cast<ReshapeOp>(op))
-    return places.reshaped(reshape.getY().getType().getShape());
-  StridedPlaces result;
-  result.offset = places.offset;
-  if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    for (int64_t d : transpose.getPerm()) {
-      result.shape.push_back(places.shape[d]);
-      result.strides.push_back(places.strides[d]);
-    }
-    return result;
-  }
-  if (auto slice = dyn_cast<SliceOp>(op)) {
-    result.shape.assign(slice.getSizes().begin(), slice.getSizes().end());
-    for (auto [d, stride] : llvm::enumerate(places.strides)) {
-      result.offset += slice.getStarts()[d] * stride;
-      result.strides.push_back(slice.getSteps()[d] * stride);
-    }
-    return result;
-  }
-  if (auto expand = dyn_cast<ExpandOp>(op)) {
-    ArrayRef<int64_t> shape = expand.getY().getType().getShape();
-    size_t added = shape.size() - places.shape.size();
-    result.shape.assign(shape.begin(), shape.end());
-    result.strides.assign(shape.size(), 0);
-    for (auto [d, stride] : llvm::enumerate(places.strides))
-      if (places.shape[d] == shape[added + d])
-        result.strides[added + d] = stride;
-    return result;
-  }
-  return failure();
-}
-
 FailureOr<StridedView> frit::nn::describeRead(Value value) {
   SmallVector<Operation *> chain;
   while (Operation *def = value.getDefiningOp()) {
-    if (!isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(def) || !areStatic(def))
+    if (!isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(def))
       return failure();
     chain.push_back(def);
     value = def->getOperand(0);
@@ -119,7 +122,7 @@ FailureOr<StridedView> frit::nn::describeRead(Value value) {
     return failure();
   StridedPlaces places = StridedPlaces::whole(shapeOf(value));
   for (Operation *op : llvm::reverse(chain)) {
-    auto next = moved(std::move(places), op);
+    auto next = places.moved(op);
     if (failed(next))
       return failure();
     places = std::move(*next);
@@ -127,39 +130,50 @@ FailureOr<StridedView> frit::nn::describeRead(Value value) {
   return StridedView{std::move(places), cast<BlockArgument>(value)};
 }
 
+FailureOr<StridedPlaces> frit::nn::describeWrite(ArrayRef<Operation *> chain) {
+  if (!llvm::all_of(chain, areStatic))
+    return failure();
+  StridedPlaces places =
+      StridedPlaces::whole(shapeOf(chain.back()->getResult(0)));
+  for (Operation *op : llvm::reverse(chain)) {
+    if (isa<ReshapeOp>(op)) {
+      auto before = places.reshaped(shapeOf(op->getOperand(0)));
+      if (failed(before))
+        return failure();
+      places = std::move(*before);
+      continue;
+    }
+    StridedPlaces before = places;
+    for (auto [i, d] : llvm::enumerate(cast<TransposeOp>(op).getPerm())) {
+      before.shape[d] = places.shape[i];
+      before.strides[d] = places.strides[i];
+    }
+    places = std::move(before);
+  }
+  return places;
+}
+
 FailureOr<StridedResult> frit::nn::describeWrite(Value value) {
+  StridedPlaces places = StridedPlaces::whole(shapeOf(value));
   SmallVector<Operation *> chain;
-  while (true) {
-    if (!value.hasOneUse())
-      return failure();
+  while (value.hasOneUse()) {
     OpOperand &use = *value.use_begin();
     Operation *user = use.getOwner();
     if (user->hasTrait<OpTrait::IsTerminator>()) {
-      if (!tensorType(value).hasStaticShape())
-        return failure();
-      StridedPlaces places = StridedPlaces::whole(shapeOf(value));
-      for (Operation *op : llvm::reverse(chain)) {
-        if (isa<ReshapeOp>(op)) {
-          auto before = places.reshaped(shapeOf(op->getOperand(0)));
-          if (failed(before))
-            return failure();
-          places = std::move(*before);
-          continue;
-        }
-        StridedPlaces before = places;
-        for (auto [i, d] : llvm::enumerate(cast<TransposeOp>(op).getPerm())) {
-          before.shape[d] = places.shape[i];
-          before.strides[d] = places.strides[i];
-        }
-        places = std::move(before);
+      if (!chain.empty()) {
+        auto described = describeWrite(chain);
+        if (failed(described))
+          return failure();
+        places = std::move(*described);
       }
       return StridedResult{std::move(places), use.getOperandNumber()};
     }
-    if (!isa<ReshapeOp, TransposeOp>(user) || !areStatic(user))
+    if (!isa<ReshapeOp, TransposeOp>(user))
       return failure();
     chain.push_back(user);
     value = user->getResult(0);
   }
+  return failure();
 }
 
 //===----------------------------------------------------------------------===//

@@ -31,6 +31,13 @@ struct StridedPlaces {
   /// The same places under another shape of as many elements, or failure where
   /// their order is not one of strides.
   llvm::FailureOr<StridedPlaces> reshaped(llvm::ArrayRef<int64_t> to) const;
+
+  /// NumPy's broadcast to a shape that fits: what repeats has stride 0.
+  StridedPlaces broadcast(llvm::ArrayRef<int64_t> to) const;
+
+  /// What a slice, transpose, reshape or expand of static shapes reads, if
+  /// these are its operand's places.
+  llvm::FailureOr<StridedPlaces> moved(mlir::Operation *op) const;
 };
 
 /// What a value of a fusion's body is of one of its arguments.
@@ -46,6 +53,12 @@ llvm::FailureOr<StridedView> describeRead(mlir::Value value);
 struct StridedResult : StridedPlaces {
   unsigned result = 0;
 };
+
+/// Where the elements of a value end up in the result of the last of `chain`,
+/// transposes and reshapes of which the first reads the value and each one the
+/// one before.
+llvm::FailureOr<StridedPlaces>
+describeWrite(llvm::ArrayRef<mlir::Operation *> chain);
 
 /// Follows the transposes and reshapes that alone read `value` to the block's
 /// terminator.
