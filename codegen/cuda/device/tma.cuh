@@ -52,8 +52,7 @@ struct Barrier {
     asm volatile("{\n"
                  ".reg .b32 there;\n"
                  "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, "
-                 "[there];\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
                  "}\n" ::"r"(sharedAddress(this)),
                  "r"(rank)
                  : "memory");

@@ -13,12 +13,12 @@
 //     static constexpr int p, q;                    // y's height and width
 //     static constexpr int strideH, strideW, dilationH, dilationW;
 //     static constexpr int padTop, padLeft;
-//     using Epilogue = frit::Relu;                  // float to float
-//     static constexpr int tileM, tileN, stages, cluster, split;
+//     using Epilogue = frit::Relu;                  // see tile.cuh
+//     static constexpr int tileM, tileN, stages, cluster, split, blocks;
 //     static constexpr bool constantB;              // no kernel writes w
 //   };
 //
-// The last five, declaration, launch and D and R are those of wgmma_gemm.cuh
+// The last seven, declaration, launch and D and R are those of wgmma_gemm.cuh
 // for the product with m = n * p * q, n = k, batch = 1, ldd = k, B transposed;
 // `split` is at most r * s * ceil(c / 64). Tensor maps, swizzled by 128 bytes:
 //
@@ -57,6 +57,7 @@ template <class P> struct WgmmaConvProduct {
   static constexpr bool transposeA = false, transposeB = true;
   static constexpr int tileM = P::tileM, tileN = P::tileN, stages = P::stages;
   static constexpr int cluster = P::cluster, split = P::split;
+  static constexpr int blocks = P::blocks;
   static constexpr bool constantB = P::constantB;
 };
 
@@ -102,6 +103,11 @@ __device__ inline void wgmmaConv(const TensorMap *mapX, const TensorMap *mapW,
 }
 
 } // namespace frit
+
+#else
+
+// Elsewhere convFloor takes the same problems.
+#include "frit/conv.cuh"
 
 #endif
 

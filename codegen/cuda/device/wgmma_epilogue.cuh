@@ -64,15 +64,15 @@ template <class P> struct WgmmaBias {
     }
   }
 
-  /// Adds the two columns that a thread has of the 8 from 8 `group` on.
-  __device__ void addTo(float (&pair)[2], int group) const {
+  /// The two columns that a thread has of the 8 from 8 `group` on.
+  __device__ void give(float (&pair)[2], int group) const {
     int lane = group % 8 * 4 + threadIdx.x % 4;
     uint32_t got[kWords];
 #pragma unroll
     for (int i = 0; i < kWords; ++i)
       got[i] = __shfl_sync(0xffffffff, words[group / 8][i], lane);
-    pair[0] += value(got[0]);
-    pair[1] += value(kPacked ? got[0] >> 16 : got[kWords - 1]);
+    pair[0] = value(got[0]);
+    pair[1] = value(kPacked ? got[0] >> 16 : got[kWords - 1]);
   }
 };
 
@@ -157,12 +157,15 @@ template <class P> struct WgmmaStore {
         int byte = (j * 8 + lane % 4 * 2) * int(sizeof(D));
         D *to = reinterpret_cast<D *>(
             slot + row * 128 + ((byte / 16 ^ lane / 4) * 16 + byte % 16));
+        constexpr float none = kNothing<float>;
+        float more[2] = {none, none}, residual[2] = {none, none};
         if (bias)
-          biases.addTo(pair, group);
+          biases.give(more, group);
         if (r)
-          addResidual(pair, to, row, group * 8 + lane % 4 * 2);
-        pair[0] = typename P::Epilogue()(pair[0]);
-        pair[1] = typename P::Epilogue()(pair[1]);
+          readResidual(residual, to, row, group * 8 + lane % 4 * 2);
+#pragma unroll
+        for (int c = 0; c < 2; ++c)
+          pair[c] = finish<typename P::Epilogue>(pair[c], more[c], residual[c]);
         storeVector(to, pair);
       }
     }
@@ -181,19 +184,16 @@ template <class P> struct WgmmaStore {
     }
   }
 
-  __device__ void addResidual(float (&pair)[2], const D *slot, int row,
-                              int col) {
+  __device__ void readResidual(float (&pair)[2], const D *slot, int row,
+                               int col) {
     if constexpr (Plan::kBoxes) {
-      float more[2];
-      loadVector(more, slot);
-      pair[0] += more[0];
-      pair[1] += more[1];
+      loadVector(pair, slot);
     } else if (at.m + row < P::m) {
       const D *from = r + at.batch * P::strideD + (at.m + row) * P::ldd + at.n;
 #pragma unroll
       for (int i = 0; i < 2; ++i)
         if (at.n + col + i < P::n)
-          pair[i] += load(from[col + i]);
+          pair[i] = load(from[col + i]);
     }
   }
 
@@ -235,18 +235,20 @@ template <class P> struct WgmmaReduce {
   int rank;
   D residual[kTurns][8];
 
-  __device__ int rowOf(int turn) const {
-    return rank * kRows +
-           (turn * kConsumerThreads + int(threadIdx.x)) / kPieces;
+  __device__ static int pieceOf(int turn) {
+    return turn * kConsumerThreads + int(threadIdx.x);
   }
-  __device__ int colOf() const { return int(threadIdx.x) % kPieces * 8; }
+  __device__ int rowOf(int turn) const {
+    return rank * kRows + pieceOf(turn) / kPieces;
+  }
+  __device__ static int colOf(int turn) { return pieceOf(turn) % kPieces * 8; }
   __device__ bool isMine(int turn) const {
-    return rowOf(turn) < (rank + 1) * kRows && at.m + rowOf(turn) < P::m &&
-           at.n + colOf() < P::n;
+    return pieceOf(turn) < kRows * kPieces && at.m + rowOf(turn) < P::m &&
+           at.n + colOf(turn) < P::n;
   }
   __device__ int64_t offset(int turn) const {
     return at.batch * P::strideD + (at.m + rowOf(turn)) * P::ldd + at.n +
-           colOf();
+           colOf(turn);
   }
 
   __device__ void readResidual(const D *r) {
@@ -261,7 +263,7 @@ template <class P> struct WgmmaReduce {
       } else {
 #pragma unroll
         for (int i = 0; i < 8; ++i)
-          if (at.n + colOf() + i < P::n)
+          if (at.n + colOf(turn) + i < P::n)
             residual[turn][i] = from[i];
       }
     }
@@ -285,7 +287,8 @@ template <class P> struct WgmmaReduce {
     for (int turn = 0; turn < kTurns; ++turn) {
       if (!isMine(turn))
         continue;
-      const float *here = partial + rowOf(turn) * Plan::kPartialLine + colOf();
+      const float *here =
+          partial + rowOf(turn) * Plan::kPartialLine + colOf(turn);
       float parts[P::split][2][4];
 #pragma unroll
       for (int block = 0; block < P::split; ++block) {
@@ -300,21 +303,22 @@ template <class P> struct WgmmaReduce {
         for (int block = 1; block < P::split; ++block)
           sums[i] += parts[block][i / 4][i % 4];
       }
-      end(sums, turn, bias ? bias + at.n + colOf() : nullptr, r,
+      end(sums, turn, bias ? bias + at.n + colOf(turn) : nullptr, r,
           d + offset(turn));
     }
   }
 
   __device__ void end(float (&sums)[8], int turn, const typename P::Bias *bias,
                       const D *r, D *to) {
-    const int left = int(P::n) - at.n - colOf();
+    const int left = int(P::n) - at.n - colOf(turn);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
+      constexpr float none = kNothing<float>;
+      float more = none;
       if (bias && (kWhole || i < left))
-        sums[i] += load(bias[i]);
-      if (r)
-        sums[i] += load(residual[turn][i]);
-      sums[i] = typename P::Epilogue()(sums[i]);
+        more = load(bias[i]);
+      sums[i] = frit::finish<typename P::Epilogue>(
+          sums[i], more, r ? load(residual[turn][i]) : none);
       if (!kWhole && i < left)
         store(to[i], sums[i]);
     }

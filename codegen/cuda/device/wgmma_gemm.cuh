@@ -12,35 +12,40 @@
 //     static constexpr int64_t strideA, strideB, strideD;  // 0: no batch
 //     static constexpr bool transposeA;         // A is stored k × m
 //     static constexpr bool transposeB;         // B is stored n × k
-//     using Epilogue = frit::Identity;          // float to float
+//     using Epilogue = frit::Identity;          // see tile.cuh
 //     static constexpr int tileM;               // 64, 128 or 192
 //     static constexpr int tileN;               // 64, 128, 192 or 256
 //     static constexpr int stages;              // 2 or more
 //     static constexpr int cluster;             // blocks along m that share B
 //     static constexpr int split;               // blocks along k: 1, 2, 4, 8
+//     static constexpr int blocks;              // of a multiprocessor: 1, 2
 //     static constexpr bool constantB;          // no kernel writes B
 //   };
 //
-// `cluster` or `split` is 1. A cluster of 2 wants tileN to be a multiple of
-// 128. `split` is at most ceil(k / 64) and divides tileM.
+// `cluster` or `split` is 1. Where B is k × n, `cluster` divides tileN / 64.
+// `split` is at most ceil(k / 64) and divides tileM.
 //
 // Kernels are declared
 //
 //   extern "C" __global__ void __cluster_dims__(cluster * split, 1, 1)
-//       __launch_bounds__(128 * (tileM / 64 + 1), 1)
+//       __launch_bounds__(2 * tileM + 32, blocks)
 //
 // and launched with that many threads, dynamic shared memory and a grid of
 //
 //   stage  = (tileM + tileN) * 128
 //   boxes  = split > 1 ? 0 : tileM / 64 * 8192
-//   shared = stages * stage + 512 + (2 * boxes if that stays <= 232448 in all,
+//   most   = 233472 / blocks - 1024
+//   shared = stages * stage + 512 + (2 * boxes if that stays <= most in all,
 //                                    else boxes)
 //   tiles  = ceil(m / (tileM * cluster)) * ceil(n / tileN) * batch
 //   grid.x = split > 1 ? tiles * split
-//                      : min(tiles, multiprocessors / cluster) * cluster
+//                      : min(tiles, multiprocessors * blocks / cluster) *
+//                      cluster
 //
-// `shared` is at most 232448; with a split, tileM * (tileN + 8) * 4 bytes must
-// fit into stages * stage.
+// `shared` is at most `most`, registers (224 / 112 for 1 / 2 blocks of 128
+// rows) hold tileN / 2 sums and 50 more; with a split, tileM * (tileN + 8) * 4
+// bytes fit into stages * stage. With 2 blocks or more the next kernel's first
+// blocks can stand beside the last of this one, with their weights on the way.
 //
 // Tensor maps, all of rank 3, innermost first, swizzled by 128 bytes, zeros
 // outside; the batch has size 1 (and any stride) where the operand's stride is
@@ -124,6 +129,11 @@ __device__ inline void wgmmaGemm(const TensorMap *mapA, const TensorMap *mapB,
 }
 
 } // namespace frit
+
+#else
+
+// Elsewhere gemmFloor takes the same problems.
+#include "frit/gemm.cuh"
 
 #endif
 

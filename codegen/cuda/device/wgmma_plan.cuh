@@ -17,9 +17,6 @@ namespace frit {
 /// Steps of k in a stage: what a line of the 128-byte swizzle holds.
 inline constexpr int kWgmmaDepth = 64;
 
-/// Shared memory that a block may have.
-inline constexpr int kWgmmaMaxShared = 232448;
-
 __device__ constexpr int wgmmaCeil(int64_t a, int64_t b) {
   return int((a + b - 1) / b);
 }
@@ -32,12 +29,13 @@ struct WgmmaTile {
 template <class P> struct WgmmaPlan {
   static constexpr int kConsumers = P::tileM / 64;
   static constexpr int kWarps = 4 * kConsumers;
-  static constexpr int kThreads = 128 * (kConsumers + 1);
+  static constexpr int kThreads = 128 * kConsumers + 32;
   static constexpr int kCluster = P::cluster * P::split;
 
   static_assert(P::tileM % 64 == 0 && P::tileN % 64 == 0);
   static_assert(P::cluster == 1 || P::split == 1);
-  static_assert(P::tileN / 64 % P::cluster == 0);
+  static_assert(P::transposeB ? P::tileN / 8 % P::cluster == 0
+                              : P::tileN / 64 % P::cluster == 0);
 
   /// D goes through shared memory in boxes of 16 rows, 128 bytes each, of which
   /// every warp has its own; by the copy engine where D's lines start at
@@ -51,18 +49,21 @@ template <class P> struct WgmmaPlan {
   /// A column more than the tile has would put a column's rows into one bank.
   static constexpr int kPartialLine = P::tileN + 8;
 
+  /// What a block may have of its multiprocessor's 228 KB, of which each block
+  /// takes 1 KB more.
+  static constexpr int kMaxShared = 233472 / P::blocks - 1024;
   static constexpr int kBytesA = P::tileM * kWgmmaDepth * 2;
   static constexpr int kBytesB = P::tileN * kWgmmaDepth * 2;
   static constexpr int kStageBytes = kBytesA + kBytesB;
   static constexpr int kBarrierBytes = 512;
   static constexpr int kFixedBytes = P::stages * kStageBytes + kBarrierBytes;
   static constexpr int kSlots =
-      P::split > 1                                             ? 0
-      : kFixedBytes + 2 * kWarps *kBoxBytes <= kWgmmaMaxShared ? 2
-                                                               : 1;
+      P::split > 1                                        ? 0
+      : kFixedBytes + 2 * kWarps *kBoxBytes <= kMaxShared ? 2
+                                                          : 1;
   static constexpr int kShared = kFixedBytes + kSlots * kWarps * kBoxBytes;
 
-  static_assert(kShared <= kWgmmaMaxShared);
+  static_assert(kShared <= kMaxShared);
   static_assert((2 * P::stages + kSlots * kWarps) * 8 <= kBarrierBytes);
   static_assert(P::split == 1 ||
                 P::tileM * kPartialLine * 4 <= P::stages * kStageBytes);
@@ -94,15 +95,6 @@ template <class P> struct WgmmaPlan {
     return {row * P::tileM, index / rows * P::tileN, batch};
   }
 };
-
-/// Registers per thread of those who multiply and those who load, where they
-/// need not have the same number.
-template <int Consumers> inline constexpr int kWgmmaTake = 0;
-template <int Consumers> inline constexpr int kWgmmaGive = 0;
-template <> inline constexpr int kWgmmaTake<2> = 232;
-template <> inline constexpr int kWgmmaGive<2> = 40;
-template <> inline constexpr int kWgmmaTake<3> = 160;
-template <> inline constexpr int kWgmmaGive<3> = 32;
 
 } // namespace frit
 

@@ -1,6 +1,6 @@
 //===- wgmma_tile.cuh - Tiles of a product by specialised warps -----------===//
 //
-// The main loop of wgmma_gemm.cuh and wgmma_conv.cuh. One thread of the block
+// The main loop of wgmma_gemm.cuh and wgmma_conv.cuh. One thread of a block
 // starts tensor copies into a ring of stages, each 64 steps of k of both
 // operands; warpgroups of 64 rows each multiply what has come and give the
 // stage back. The ring runs on from tile to tile, so that the next tile's
@@ -174,9 +174,7 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
   block.initBarriers();
   releaseNext();
   if (warp >= Plan::kWarps) {
-    if constexpr (kWgmmaGive<Plan::kConsumers> > 0)
-      giveRegisters<kWgmmaGive<Plan::kConsumers>>();
-    if (warp == Plan::kWarps && threadIdx.x % 32 == 0)
+    if (threadIdx.x % 32 == 0)
       block.produce(operands);
     __syncwarp();
     // Those who sum up meet twice, those who share operands once, before any
@@ -186,8 +184,6 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
       waitCluster();
     }
   } else {
-    if constexpr (kWgmmaTake<Plan::kConsumers> > 0)
-      takeRegisters<kWgmmaTake<Plan::kConsumers>>();
     waitForInputs();
     float sums[P::tileN / 2];
     typename WgmmaBlock<P, Operands>::Place place;
