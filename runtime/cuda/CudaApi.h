@@ -31,6 +31,10 @@ inline constexpr Result kSuccess = 0;
 inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kNoDevice = 100;
 
+inline constexpr int kAttributeClock = 13; ///< kHz
+inline constexpr int kAttributeMultiprocessors = 16;
+inline constexpr int kAttributeMemoryClock = 36; ///< kHz
+inline constexpr int kAttributeMemoryBusWidth = 37;
 inline constexpr int kAttributeCapabilityMajor = 75;
 inline constexpr int kAttributeCapabilityMinor = 76;
 inline constexpr int kFunctionMaxDynamicShared = 8;

@@ -31,6 +31,9 @@ public:
     return reinterpret_cast<void *>(ownOutputs[index]);
   }
   std::string pick(uint32_t step) const override { return steps->pick(step); }
+  bool isLibrary(uint32_t step) const override {
+    return steps->isLibrary(step);
+  }
 
 private:
   /// A graph and the inputs' and outputs' addresses it was made for.

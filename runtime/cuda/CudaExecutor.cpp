@@ -35,9 +35,8 @@ Status CudaExecutor::load(int ordinal) {
   FRIT_TRY(gpu.open(ordinal));
   FRIT_TRY(gpu.retainContext());
   ContextScope scope(gpu);
-  bool usePtx;
   model.target = chooseCudaTarget(model.plan, gpu.major, gpu.minor, usePtx);
-  FRIT_TRY(loadCode(usePtx));
+  FRIT_TRY(loadCode());
   FRIT_TRY(loadLibraries());
   constants.resize(model.plan.constants().size());
   FRIT_TRY(upload(/*residentOnes=*/true, resident));
@@ -60,7 +59,7 @@ static bool isWholeCubin(std::span<const uint8_t> cubin) {
              cubin.size() - header.e_shoff;
 }
 
-Status CudaExecutor::loadCode(bool usePtx) {
+Status CudaExecutor::loadCode() {
   const artifact::Target &target = *model.target;
   if (!target.kernels.count)
     return Status();
@@ -103,9 +102,14 @@ Status CudaExecutor::loadCode(bool usePtx) {
   return Status();
 }
 
+uint32_t CudaExecutor::sharedBytes(const Step &step) const {
+  bool floor = usePtx && model.plan.kernels()[step.kernel].tensorMaps.count;
+  return floor ? 0 : step.sharedBytes;
+}
+
 Status CudaExecutor::raiseSharedMemory(const Step &step) {
   if (step.kernel == artifact::kNone ||
-      step.sharedBytes <= kSharedWithoutAsking)
+      sharedBytes(step) <= kSharedWithoutAsking)
     return Status();
   // The attribute is the kernel's, so the largest of its steps must win.
   uint32_t bytes = step.sharedBytes;
@@ -229,6 +233,21 @@ Status CudaExecutor::createExecution(std::unique_ptr<Execution> &execution) {
   return Status();
 }
 
+/// Multiplications and additions per clock of a multiprocessor's tensor cores,
+/// of dense 16-bit products with 32-bit sums; 0 where unknown.
+static double tensorFlopsPerClock(int major, int minor) {
+  switch (major) {
+  case 8:
+    return minor == 0 ? 2048 : 1024;
+  case 9:
+    return 4096;
+  case 10:
+    return 8192;
+  default:
+    return 0;
+  }
+}
+
 void CudaExecutor::describe(frit_device_info &info) const {
   ContextScope scope(gpu);
   size_t free = 0, total = 0;
@@ -237,6 +256,17 @@ void CudaExecutor::describe(frit_device_info &info) const {
   info.memory_bytes = total;
   info.free_bytes = free;
   info.module_bytes = resident.bytes() + prepared.bytes() + zeros.bytes();
+  auto attribute = [&](int which) {
+    int value = 0;
+    gpu.driver.deviceGetAttribute(&value, which, gpu.device);
+    return double(value);
+  };
+  // Memory is clocked on both edges.
+  info.bytes_per_second = 2e3 * attribute(kAttributeMemoryClock) *
+                          attribute(kAttributeMemoryBusWidth) / 8;
+  info.flops_per_second = 1e3 * attribute(kAttributeClock) *
+                          attribute(kAttributeMultiprocessors) *
+                          tensorFlopsPerClock(gpu.major, gpu.minor);
 }
 
 Status frit::createCudaExecutor(Model &model, int ordinal,

@@ -70,7 +70,7 @@ Status CudaSteps::addKernel(Graph graph, size_t index, Tail &tail) {
   node.blockX = step.block[0];
   node.blockY = step.block[1];
   node.blockZ = step.block[2];
-  node.sharedBytes = step.sharedBytes;
+  node.sharedBytes = executor.sharedBytes(step);
   node.kernelParams = params.data();
   // A kernel that waits for those before it by itself may start ahead of their
   // end. All of ours do so, and so each waits for all before the one it

@@ -154,10 +154,10 @@ Status CudaSteps::launch(size_t index, Stream stream) {
   std::vector<void *> params;
   collectParams(index, params);
   return driver.check(
-      driver.launchKernel(executor.kernel(step.kernel), step.grid[0],
-                          step.grid[1], step.grid[2], step.block[0],
-                          step.block[1], step.block[2], step.sharedBytes,
-                          stream, params.data(), nullptr),
+      driver.launchKernel(
+          executor.kernel(step.kernel), step.grid[0], step.grid[1],
+          step.grid[2], step.block[0], step.block[1], step.block[2],
+          executor.sharedBytes(step), stream, params.data(), nullptr),
       "launch a kernel");
 }
 

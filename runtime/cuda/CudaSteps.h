@@ -36,6 +36,7 @@ public:
 
   size_t size() const { return steps.size(); }
   std::string pick(size_t index) const;
+  bool isLibrary(size_t index) const { return calls[index] != nullptr; }
 
 private:
   /// An argument that lies in an input or output.

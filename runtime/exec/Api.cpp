@@ -311,7 +311,16 @@ frit_status frit_context_step(const frit_context *context, uint32_t index,
   std::string pick = context->execution->pick(index);
   if (pick != texts.kernel)
     texts.kernel = std::move(pick);
-  *info = {texts.kind, texts.node.c_str(), texts.kernel.c_str(), 0, 0};
+  const PlanView &plan = context->module->model.plan;
+  const artifact::Step &step = context->module->model.steps()[index];
+  *info = {texts.kind,
+           texts.node.c_str(),
+           texts.kernel.c_str(),
+           0,
+           0,
+           plan.bytesOf(step),
+           plan.flopsOf(step),
+           context->execution->isLibrary(index)};
   return FRIT_OK;
 }
 

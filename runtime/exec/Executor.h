@@ -85,6 +85,9 @@ public:
 
   /// The kernel or the library's algorithm that computes a step of the plan.
   virtual std::string pick(uint32_t step) const = 0;
+
+  /// Whether a library computes the step.
+  virtual bool isLibrary(uint32_t step) const { return false; }
 };
 
 class Executor {

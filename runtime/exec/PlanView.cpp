@@ -40,6 +40,32 @@ std::span<const Buffer> PlanView::kernelArguments(const Step &step) const {
   return all;
 }
 
+uint64_t PlanView::bytesOf(const Step &step) const {
+  uint64_t bytes = 0;
+  for (const Buffer &buffer : kernelArguments(step))
+    bytes += buffer.bytes;
+  return bytes;
+}
+
+uint64_t PlanView::flopsOf(const Step &step) const {
+  // A count that wraps around is wrong, but harms nobody.
+  auto product = [](std::initializer_list<int64_t> sizes) {
+    uint64_t result = 2;
+    for (int64_t size : sizes)
+      result *= uint64_t(size);
+    return result;
+  };
+  if (step.kind == StepKind::gemm) {
+    const Gemm &g = gemm(step);
+    return product({g.batch, g.m, g.n, g.k});
+  }
+  if (step.kind == StepKind::conv) {
+    const Conv &c = conv(step);
+    return product({c.n, c.p, c.q, c.k, c.r, c.s, c.c / c.groups});
+  }
+  return step.kernel == kNone ? 0 : kernels()[step.kernel].flops;
+}
+
 std::string PlanView::nodeOf(const Step &step) const {
   std::string name(text(step.node));
   // The compiler says what kind of node it is where it knows.

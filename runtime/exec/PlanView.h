@@ -79,6 +79,11 @@ public:
     return table<artifact::Conv>(head->convs)[step.problem];
   }
 
+  /// What a step moves and computes, for people: bytes of its arguments without
+  /// a workspace; multiplications and additions of its products.
+  uint64_t bytesOf(const artifact::Step &step) const;
+  uint64_t flopsOf(const artifact::Step &step) const;
+
   /// The model's nodes that a step computes: "node 'x' (Conv, opset 13)".
   std::string nodeOf(const artifact::Step &step) const;
 

@@ -39,6 +39,12 @@ static_assert(kAttributeCapabilityMajor ==
                   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&
               kAttributeCapabilityMinor ==
                   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+static_assert(kAttributeClock == CU_DEVICE_ATTRIBUTE_CLOCK_RATE &&
+              kAttributeMultiprocessors ==
+                  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT &&
+              kAttributeMemoryClock == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE &&
+              kAttributeMemoryBusWidth ==
+                  CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
 static_assert(kFunctionMaxDynamicShared ==
               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING &&

@@ -47,6 +47,10 @@ bool complain(const std::string &message);
 int runOnce(Session &session);
 int bench(Session &session);
 int profile(Session &session);
+
+/// Seconds of a call that stays on the device, after one that did not; negative
+/// after a failure.
+double timeCalls(Session &session);
 int info(Session &session);
 
 /// Compares the outputs with a file's; prints the differences. True: alike.

@@ -244,6 +244,9 @@ typedef struct frit_device_info {
   uint64_t free_bytes;   /**< now */
   uint64_t module_bytes; /**< what this module holds there */
   uint32_t threads;      /**< that a context uses; 0 on a GPU */
+  /** Peaks by the data sheet: of memory, and of dense products of 16-bit
+   * floats. 0 where unknown. */
+  double bytes_per_second, flops_per_second;
 } frit_device_info;
 
 FRIT_API frit_status frit_module_device(const frit_module *module,
@@ -304,6 +307,9 @@ typedef struct frit_step_info {
   const char *kernel; /**< the kernel, or the library's pick */
   double start;       /**< frit_profile: microseconds since the call began */
   double duration;    /**< frit_profile: microseconds */
+  uint64_t bytes;     /**< of the tensors that it reads and writes */
+  uint64_t flops;     /**< multiplications and additions of its products */
+  int is_library;     /**< whether a library computes it, not frit's own code */
 } frit_step_info;
 
 FRIT_API uint32_t frit_context_step_count(const frit_context *context);
