@@ -21,6 +21,7 @@
 #include "compiler/transform/ComposePatterns.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/RowMovement.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -178,6 +179,7 @@ public:
     populateRecognition(set);
     populateAttention(set);
     populateProjections(set);
+    populateRowTransposes(set);
     patterns = std::move(set);
     return success();
   }

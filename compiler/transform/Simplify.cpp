@@ -16,6 +16,7 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/RowMovement.h"
 #include "compiler/transform/SimplifyMovement.h"
 #include "dialects/nn/Fold.h"
 
@@ -312,6 +313,7 @@ public:
     set.add<FoldConstants, FoldSplats, DropIdentity, ExpandPow, FormRsqrt,
             FormReciprocal, FoldWhere, DropCast, DropExpand>(context);
     populateMovement(set);
+    populateRowSlices(set);
     patterns = std::move(set);
     return success();
   }

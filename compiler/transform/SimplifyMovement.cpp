@@ -164,10 +164,12 @@ struct SliceAfterSplit : OpRewritePattern<ReshapeOp> {
       int64_t whole = shapeOf(slice.getX())[d], start = slice.getStarts()[d];
       if (whole == slice.getSizes()[d])
         continue;
+      if (pieces.empty())
+        return rewriter.notifyMatchFailure(op, "a sliced dimension is gone");
       int64_t inner = 1;
       for (int64_t piece : ArrayRef(pieces).drop_front())
         inner *= parts->fine[piece];
-      if (pieces.empty() || whole % inner || start % inner)
+      if (whole % inner || start % inner)
         return rewriter.notifyMatchFailure(op, "it starts within a split");
       shape[pieces[0]] = whole / inner;
       starts[pieces[0]] = start / inner;
@@ -233,6 +235,11 @@ struct GatherToSlice : OpRewritePattern<GatherOp> {
   }
 };
 } // namespace
+
+bool frit::splits(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  auto parts = takeApart(from, to, /*keepOnes=*/true);
+  return parts && ArrayRef(parts->fine) != from;
+}
 
 void frit::populateMovement(RewritePatternSet &patterns) {
   patterns.add<MergeAfterTranspose, SqueezeTranspose, SliceAfterSplit,

@@ -192,3 +192,37 @@ func.func @projections(%x: tensor<2x5x32xf32>) -> tensor<2x2x5x16xf32> {
   %11 = nn.matmul %10, %8 : (tensor<2x2x5x5xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x16xf32>
   return %11 : tensor<2x2x5x16xf32>
 }
+
+// -----
+
+// The sequence before the batch: the transpose before the projection becomes
+// strides, and those behind the attention one another's opposite.
+// CHECK-LABEL: func.func @sequence_first
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK:         %[[P:.*]] = nn.matmul %[[X]], %{{.*}} : (tensor<2x5x32xf32>, tensor<32x32xf32>)
+// CHECK:         %[[S:.*]] = nn.add %[[P]]
+// CHECK:         %[[A:.*]] = nn.attention
+// CHECK:         %[[T:.*]] = nn.transpose %[[A]] {perm = array<i64: 0, 2, 1, 3>}
+// CHECK:         %[[R:.*]] = nn.reshape %[[T]] {shape = array<i64: 2, 5, 32>}
+// CHECK:         %[[M:.*]] = nn.matmul %[[R]]
+// CHECK:         %[[Y:.*]] = nn.add %[[M]]
+// CHECK:         return %[[Y]]
+func.func @sequence_first(%x: tensor<2x5x32xf32>) -> tensor<2x5x32xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<32x32xf32>
+  %b = nn.constant "b" dense<1.0> : tensor<32xf32>
+  %0 = nn.transpose %x {perm = array<i64: 1, 0, 2>} : (tensor<2x5x32xf32>) -> tensor<5x2x32xf32>
+  %1 = nn.matmul %0, %w : (tensor<5x2x32xf32>, tensor<32x32xf32>) -> tensor<5x2x32xf32>
+  %2 = nn.add %1, %b : (tensor<5x2x32xf32>, tensor<32xf32>) -> tensor<5x2x32xf32>
+  %3 = nn.reshape %2 {shape = array<i64: 5, 2, 2, 16>} : (tensor<5x2x32xf32>) -> tensor<5x2x2x16xf32>
+  %4 = nn.transpose %3 {perm = array<i64: 1, 2, 0, 3>} : (tensor<5x2x2x16xf32>) -> tensor<2x2x5x16xf32>
+  %5 = nn.matmul %4, %4 {transpose_b} : (tensor<2x2x5x16xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x5xf32>
+  %6 = nn.softmax %5 : (tensor<2x2x5x5xf32>) -> tensor<2x2x5x5xf32>
+  %7 = nn.matmul %6, %4 : (tensor<2x2x5x5xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  %8 = nn.transpose %7 {perm = array<i64: 2, 0, 1, 3>} : (tensor<2x2x5x16xf32>) -> tensor<5x2x2x16xf32>
+  %9 = nn.reshape %8 {shape = array<i64: 10, 32>} : (tensor<5x2x2x16xf32>) -> tensor<10x32xf32>
+  %10 = nn.matmul %9, %w : (tensor<10x32xf32>, tensor<32x32xf32>) -> tensor<10x32xf32>
+  %11 = nn.add %10, %b : (tensor<10x32xf32>, tensor<32xf32>) -> tensor<10x32xf32>
+  %12 = nn.reshape %11 {shape = array<i64: 5, 2, 32>} : (tensor<10x32xf32>) -> tensor<5x2x32xf32>
+  %13 = nn.transpose %12 {perm = array<i64: 1, 0, 2>} : (tensor<5x2x32xf32>) -> tensor<2x5x32xf32>
+  return %13 : tensor<2x5x32xf32>
+}
