@@ -307,9 +307,11 @@ public:
 
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
-    for (RegisteredOperationName name :
-         context->getRegisteredOperationsByDialect("nn"))
-      name.getCanonicalizationPatterns(set, context);
+    // Filtered here: MLIR's search by dialect misses dialects that have many
+    // others around them.
+    for (RegisteredOperationName name : context->getRegisteredOperations())
+      if (name.getDialectNamespace() == NNDialect::getDialectNamespace())
+        name.getCanonicalizationPatterns(set, context);
     set.add<FoldConstants, FoldSplats, DropIdentity, ExpandPow, FormRsqrt,
             FormReciprocal, FoldWhere, DropCast, DropExpand>(context);
     populateMovement(set);
