@@ -2,11 +2,11 @@
 
 #include "compiler/driver/Compilation.h"
 
-#include "codegen/artifact/ObjectFile.h"
 #include "codegen/cpu/CpuKernels.h"
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cuda/CudaTarget.h"
 #include "codegen/cuda/Nvrtc.h"
+#include "compiler/driver/Artifact.h"
 #include "compiler/driver/CudaCode.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/MemoryReport.h"
@@ -120,13 +120,18 @@ private:
 
   bool import() {
     TimingScope scope = root.nest("import");
-    auto file = llvm::MemoryBuffer::getFileOrSTDIN(options.input);
+    auto file = llvm::MemoryBuffer::getFileOrSTDIN(
+        options.input, /*IsText=*/false, /*RequiresNullTerminator=*/false);
     if (!file)
       return fail(llvm::createFileError(options.input, file.getError()));
     say("read " + options.input);
     // A weights file that is missing, a cycle: whatever is wrong is reported.
-    model = importOnnx((*file)->getMemBufferRef(), options.input,
-                       options.import, context);
+    ImportOptions import = options.import;
+    import.onMap = [this](StringRef path, StringRef bytes) {
+      mapped.push_back({path.str(), bytes});
+    };
+    model =
+        importOnnx((*file)->getMemBufferRef(), options.input, import, context);
     return bool(model) && saveTemp(*model, "nn.mlir");
   }
 
@@ -300,59 +305,22 @@ private:
     if (failed(image))
       return false;
 
-    bool shared = options.emit == Emit::shared;
-    std::string symbol = shared ? "frit_model_image" : imageName();
-    auto output = PendingFile::create(options.output);
-    if (!output)
-      return fail(output.takeError());
-    auto weights = PendingFile::create(options.output + ".weights");
-    if (!weights)
-      return fail(weights.takeError());
-    if (llvm::Error e = artifact::writeWeights(*image, weights->path()))
+    ArtifactOptions output;
+    output.output = options.output;
+    output.form = options.emit == Emit::shared ? artifact::Form::shared
+                                               : artifact::Form::object;
+    output.mapped = mapped;
+    auto sayIt = [this](const llvm::Twine &message) { say(message); };
+    output.say = sayIt;
+    if (llvm::Error e =
+            frit::writeArtifact(*host, *machine, *image, output, scope))
       return fail(std::move(e));
-    artifact::addImage(*host, *image, symbol, weights->path());
-
-    std::optional<PendingFile> object;
-    if (shared) {
-      auto file = PendingFile::create(options.output + ".o");
-      if (!file)
-        return fail(file.takeError());
-      object.emplace(std::move(*file));
-    }
-    StringRef objectPath = shared ? object->path() : output->path();
-    if (llvm::Error e = artifact::writeObject(*host, *machine, objectPath))
-      return fail(std::move(e));
-    if (shared && !link(objectPath, output->path()))
-      return false;
     if (!options.header.empty() &&
-        !write(artifact::writeHeader(*plans, symbol, stem), options.header))
+        !write(artifact::writeHeader(*plans, imageSymbol(output), stem),
+               options.header))
       return false;
-    if (llvm::Error e = output->commit())
-      return fail(std::move(e));
     say("wrote " + options.output);
     return true;
-  }
-
-  bool link(StringRef object, StringRef output) {
-    TimingScope scope = root.nest("link");
-    auto command = linkCommand(object, output);
-    if (!command)
-      return fail(command.takeError());
-    say(llvm::join(*command, " "));
-    if (llvm::Error e = frit::run(*command))
-      return fail(std::move(e));
-    return true;
-  }
-
-  /// "resnet50_image" for resnet50.o.
-  std::string imageName() const {
-    std::string name = llvm::sys::path::stem(options.output).str();
-    for (char &c : name)
-      if (!llvm::isAlnum(c))
-        c = '_';
-    if (name.empty() || llvm::isDigit(name.front()))
-      name.insert(0, "_");
-    return name + "_image";
   }
 
   //===--------------------------------------------------------------------===//
@@ -396,6 +364,8 @@ private:
   DiagnosticPrinter diagnostics;
   DefaultTimingManager timing;
   TimingScope root;
+  /// The files of weights, which the context keeps mapped.
+  std::vector<artifact::MappedFile> mapped;
   OwningOpRef<ModuleOp> model;
   OwningOpRef<ModuleOp> plans;
 };

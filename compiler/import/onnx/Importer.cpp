@@ -130,8 +130,8 @@ static Results importOperator(Node &node) {
 Importer::Importer(std::shared_ptr<const ::onnx::ModelProto> model,
                    StringRef path, const ImportOptions &options,
                    MLIRContext &context)
-    : builder(&context), tensors(model, path, options.randomWeights, context),
-      model(model), path(path), options(options), context(context) {}
+    : builder(&context), tensors(model, path, options, context), model(model),
+      path(path), options(options), context(context) {}
 
 Location Importer::locate(const Twine &what) {
   return NameLoc::get(builder.getStringAttr(what),
@@ -306,16 +306,20 @@ Value Importer::readWeight(const ::onnx::TensorProto &weight) {
   return constant;
 }
 
-/// False if an input has failed before.
+/// False if an input has failed. The other weights are read even so, so that
+/// one run reports all that are bad.
 bool Importer::readInputs(const NodeProto &proto, Scope &scope,
                           Results &inputs) {
+  bool good = true;
   for (const std::string &name : proto.input()) {
     if (name.empty()) {
       inputs.push_back({});
       continue;
     }
-    if (scope.failed.contains(name))
-      return false;
+    if (scope.failed.contains(name)) {
+      good = false;
+      continue;
+    }
     if (auto it = scope.values.find(name); it != scope.values.end()) {
       inputs.push_back(it->second);
       continue;
@@ -325,7 +329,8 @@ bool Importer::readInputs(const NodeProto &proto, Scope &scope,
     if (!value) {
       failed = true;
       scope.failed.insert(name);
-      return false;
+      good = false;
+      continue;
     }
     scope.values[name] = value;
     inputs.push_back(value);
@@ -333,7 +338,7 @@ bool Importer::readInputs(const NodeProto &proto, Scope &scope,
   // Inputs left out at the end are as good as not there.
   while (!inputs.empty() && !inputs.back())
     inputs.pop_back();
-  return true;
+  return good;
 }
 
 void Importer::importNodes(const Order &order, Scope &scope, unsigned depth) {

@@ -102,16 +102,14 @@ ElementsAttr frit::importer::makeElements(RankedTensorType type, Bytes bytes,
     }
     return DenseElementsAttr::getFromRawBuffer(type, bytes.data);
   }
-  // Files give no alignment, those who read elements want it.
+  // Files give no alignment, and who reads elements copies them first.
   size_t align = elementBytes(type.getElementType());
-  AsmResourceBlob blob =
-      llvm::isAddrAligned(llvm::Align(align), bytes.data.data())
-          ? AsmResourceBlob(
-                bytes.data, align,
-                [owner = std::move(bytes.owner)](void *, size_t, size_t) {},
-                /*dataIsMutable=*/false)
-          : HeapAsmResourceBlob::allocateAndCopyWithAlign(
-                bytes.data, align, /*dataIsMutable=*/false);
+  if (!llvm::isAddrAligned(llvm::Align(align), bytes.data.data()))
+    align = 1;
+  AsmResourceBlob blob(
+      bytes.data, align,
+      [owner = std::move(bytes.owner)](void *, size_t, size_t) {},
+      /*dataIsMutable=*/false);
   return DenseResourceElementsAttr::get(type, name.empty() ? "constant" : name,
                                         std::move(blob));
 }
@@ -135,15 +133,25 @@ std::shared_ptr<llvm::MemoryBuffer> TensorReader::open(StringRef location,
   if (!error) {
     auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
                                               /*RequiresNullTerminator=*/false);
-    if (buffer)
+    if (buffer) {
+      if (options.onMap)
+        options.onMap(file, (*buffer)->getBuffer());
       return it->second = std::move(*buffer);
+    }
     error = buffer.getError();
   }
-  if (!randomSeed)
+  if (!options.randomWeights)
     emitError(loc) << "cannot read its data from '" << file
                    << "': " << error.message()
                    << "; -frandom-weights=SEED makes up what is missing";
   return nullptr;
+}
+
+static void wrongSize(uint64_t bytes, const TensorProto &tensor, Type element,
+                      int64_t size, Location loc) {
+  ArrayRef<int64_t> shape(tensor.dims().data(), tensor.dims_size());
+  emitError(loc) << "has " << bytes << " bytes of data, but "
+                 << shapeText(shape) << " of " << element << " takes " << size;
 }
 
 std::optional<Bytes> TensorReader::external(const TensorProto &tensor,
@@ -180,13 +188,12 @@ std::optional<Bytes> TensorReader::external(const TensorProto &tensor,
     return std::nullopt;
   }
   if (length != static_cast<uint64_t>(size)) {
-    emitError(loc) << "has " << length << " bytes of external data, but its "
-                   << "shape takes " << size;
+    wrongSize(length, tensor, element, size, loc);
     return std::nullopt;
   }
   auto buffer = open(location, loc);
   if (!buffer) {
-    if (randomSeed)
+    if (options.randomWeights)
       return random(tensor, size / elementBytes(element), element);
     return std::nullopt;
   }
@@ -208,8 +215,8 @@ Bytes TensorReader::random(const TensorProto &tensor, int64_t count,
   auto owned = std::make_shared<std::vector<char>>(
       static_cast<size_t>(count * elementBytes(element)));
   if (auto type = dyn_cast<FloatType>(element)) {
-    std::minstd_rand engine(
-        static_cast<uint32_t>(*randomSeed + llvm::xxh3_64bits(tensor.name())));
+    std::minstd_rand engine(static_cast<uint32_t>(
+        *options.randomWeights + llvm::xxh3_64bits(tensor.name())));
     double inner = tensor.dims_size() > 1 && tensor.dims(0)
                        ? static_cast<double>(count) / tensor.dims(0)
                        : 0;
@@ -305,9 +312,7 @@ ElementsAttr TensorReader::read(const TensorProto &tensor, Location loc) {
     bytes = typedData(tensor, owner);
   }
   if (bytes->data.size() != static_cast<size_t>(size)) {
-    emitError(loc) << "has " << bytes->data.size() << " bytes of data, but "
-                   << shapeText(shape) << " of " << element << " takes "
-                   << size;
+    wrongSize(bytes->data.size(), tensor, element, size, loc);
     return {};
   }
   return makeElements(type, std::move(*bytes), tensor.name());
@@ -332,6 +337,7 @@ ElementsAttr TensorReader::readFile(StringRef file, StringRef name,
     emitError(loc) << "'" << file << "' is neither an .npy file nor a tensor";
     return {};
   }
-  TensorReader reader(tensor, file, std::nullopt, context);
+  ImportOptions none;
+  TensorReader reader(tensor, file, none, context);
   return reader.read(*tensor, loc);
 }

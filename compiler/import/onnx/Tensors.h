@@ -4,6 +4,7 @@
 #ifndef FRIT_COMPILER_IMPORT_ONNX_TENSORS_H
 #define FRIT_COMPILER_IMPORT_ONNX_TENSORS_H
 
+#include "compiler/import/onnx/Import.h"
 #include "compiler/import/onnx/onnx.pb.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -48,8 +49,8 @@ mlir::ElementsAttr makeElements(mlir::RankedTensorType type, Bytes bytes,
 class TensorReader {
 public:
   TensorReader(std::shared_ptr<const void> owner, llvm::StringRef modelPath,
-               std::optional<uint64_t> randomSeed, mlir::MLIRContext &context)
-      : owner(std::move(owner)), modelPath(modelPath), randomSeed(randomSeed),
+               const ImportOptions &options, mlir::MLIRContext &context)
+      : owner(std::move(owner)), modelPath(modelPath), options(options),
         context(context) {}
 
   /// The value of a tensor, or null after an error at `loc`.
@@ -72,7 +73,7 @@ private:
 
   std::shared_ptr<const void> owner;
   std::string modelPath;
-  std::optional<uint64_t> randomSeed;
+  const ImportOptions &options;
   mlir::MLIRContext &context;
   llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files;
 };
