@@ -39,6 +39,7 @@ inline constexpr int kAttributeCapabilityMajor = 75;
 inline constexpr int kAttributeCapabilityMinor = 76;
 inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr int kCaptureThreadLocal = 1;
 inline constexpr int kPointerMemoryType = 2;
 inline constexpr unsigned kMemoryTypeHost = 1;
@@ -128,6 +129,7 @@ struct Api {
   Result (*eventCreate)(Event *, unsigned flags);
   Result (*eventDestroy)(Event);
   Result (*eventRecord)(Event, Stream);
+  Result (*eventSynchronize)(Event);
   Result (*eventElapsedTime)(float *milliseconds, Event from, Event to);
 
   Result (*graphCreate)(Graph *, unsigned flags);

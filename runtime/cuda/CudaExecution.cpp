@@ -32,6 +32,7 @@ CudaExecution::~CudaExecution() {
 Status CudaExecution::open() {
   ContextScope scope(gpu);
   useGraph = !executor.model.has(FRIT_NO_CUDA_GRAPH);
+  phases.begin("allocate memory");
   FRIT_TRY(driver.check(driver.streamCreate(&queue, kStreamNonBlocking),
                         "make a stream"));
   FRIT_TRY(place());
@@ -44,9 +45,12 @@ Status CudaExecution::open() {
     FRIT_TRY(driver.check(
         driver.memsetD8Async(memory.address(), 0, memory.bytes(), queue),
         "clear memory"));
+  phases.begin("try the libraries");
   FRIT_TRY(steps->openLibraries(queue, /*tryOut=*/true));
+  phases.begin("make the graph");
   if (useGraph)
     current = findGraph();
+  phases.end();
   return Status();
 }
 

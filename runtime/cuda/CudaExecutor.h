@@ -41,13 +41,15 @@ public:
 
 private:
   Status loadCode();
-  Status loadLibraries();
+  void findLibraries();
+  Status openLibraries();
   Status raiseSharedMemory(const artifact::Step &step);
-  Status upload(bool residentOnes, DeviceMemory &memory);
+  Status uploadConstants(bool residentOnes, DeviceMemory &memory);
   Status prepare();
 
   Module module = nullptr;
   bool usePtx = false;
+  bool cublasFound = false, cudnnFound = false;
   std::vector<Function> functions;
 };
 

@@ -64,6 +64,7 @@ Status Driver::open() {
       find(library, eventCreate, "cuEventCreate") &
       find(library, eventDestroy, "cuEventDestroy_v2") &
       find(library, eventRecord, "cuEventRecord") &
+      find(library, eventSynchronize, "cuEventSynchronize") &
       find(library, eventElapsedTime, "cuEventElapsedTime") &
       find(library, graphCreate, "cuGraphCreate") &
       find(library, graphDestroy, "cuGraphDestroy") &

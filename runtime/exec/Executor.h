@@ -9,6 +9,7 @@
 #ifndef FRIT_EXEC_EXECUTOR_H
 #define FRIT_EXEC_EXECUTOR_H
 
+#include "runtime/exec/Phases.h"
 #include "runtime/exec/PlanView.h"
 #include "runtime/exec/Weights.h"
 
@@ -39,6 +40,7 @@ struct Model {
   uint32_t flags = 0; ///< of frit_module_flags
   uint32_t threads = 0;
   Remark remark;
+  Phases phases; ///< of opening it
 
   bool has(frit_module_flags flag) const { return flags & flag; }
   std::span<const artifact::Step> steps() const {
@@ -62,6 +64,8 @@ struct StepTime {
 class Execution {
 public:
   virtual ~Execution() = default;
+
+  Phases phases; ///< of making it
 
   /// Runs the plan; there is a binding for every input and output. Returns once
   /// the work is queued unless `wait`.

@@ -227,6 +227,38 @@ static void testLargeCopies() {
   }
 }
 
+/// Weights that are copied by several threads: none is lost or mixed up.
+static void testLargeWeights() {
+  PlanWriter plan;
+  std::vector<std::vector<float>> values;
+  for (int64_t count : {5000001, 3, 9000000}) {
+    std::vector<float> &weight = values.emplace_back(size_t(count));
+    for (size_t i = 0; i < weight.size(); ++i)
+      weight[i] = float(i % 1000003 + values.size());
+    std::string name = "w" + std::to_string(count);
+    Buffer w = plan.constant(name, DType::f32, {count}, weight, true);
+    plan.step(StepKind::copy, "identity",
+              {w, plan.output("y" + name, DType::f32, {count})});
+  }
+  cudaTarget(plan);
+  Model model;
+  model.plan = plan.finish("weights");
+  model.weights = plan.weights;
+  frit_module_options options = makeOptions(0);
+  frit::Module module;
+  frit::Context context;
+  CHECK(!frit::Module::open(*model.get(), module, &options));
+  CHECK(!frit::Context::create(module, context));
+  std::vector<std::vector<float>> results;
+  std::vector<frit_tensor> outputs;
+  for (uint32_t i = 0; i < values.size(); ++i) {
+    results.emplace_back(values[i].size());
+    outputs.push_back(module.bindOutput(i, results.back().data()));
+  }
+  CHECK(!context.run({}, outputs));
+  CHECK(results == values);
+}
+
 static void testFailures() {
   frit_module *module = nullptr;
   frit_module_options options = makeOptions(0);
@@ -306,6 +338,7 @@ int main(int argc, char **argv) {
   testModel(FRIT_NO_CUBLAS, true, "fc_fallback");
   testSharedMemory();
   testLargeCopies();
+  testLargeWeights();
   testGemms();
   testConvs();
   testFailures();

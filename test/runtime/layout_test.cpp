@@ -48,6 +48,7 @@ static_assert(kAttributeClock == CU_DEVICE_ATTRIBUTE_CLOCK_RATE &&
 static_assert(kFunctionMaxDynamicShared ==
               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING &&
+              kEventDisableTiming == CU_EVENT_DISABLE_TIMING &&
               kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 static_assert(kPointerMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE &&
               kMemoryTypeHost == CU_MEMORYTYPE_HOST);

@@ -36,6 +36,7 @@ Timing
   --iterations=N            this many calls instead of a duration
   --no-transfers            inputs and outputs stay on the device
   --profile[=TRACE.json]    time per step; a trace for Perfetto or Chrome
+  --time-report             after a run: where the time up to its results went
 
 Where it runs
   --device=cuda[:N]|cpu     default: a GPU if there is one for the model
@@ -113,6 +114,7 @@ static const Flag flags[] = {{"--no-cuda-graph", &Options::noGraph},
                              {"--json", &Options::json},
                              {"--bench", &Options::bench},
                              {"--info", &Options::info},
+                             {"--time-report", &Options::timeReport},
                              {"--profile", &Options::profile},
                              {"--no-transfers", &Options::noTransfers}};
 

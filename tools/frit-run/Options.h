@@ -29,6 +29,7 @@ struct Options {
   uint64_t iterations = 0;           ///< 0: as many as `duration` has room for
   bool noTransfers = false;
 
+  bool timeReport = false;
   bool info = false;
   bool profile = false;
   std::string trace;

@@ -64,6 +64,8 @@ int frit::run::runOnce(Session &session) {
   const Options &options = session.options;
   if (!session.run())
     return 1;
+  if (options.timeReport)
+    printTimeReport(session);
   if (!options.output.empty()) {
     std::string error;
     if (!writeTensors(options.output, session.outputs, error)) {

@@ -44,6 +44,11 @@ private:
 /// Prints "frit-run: message" and returns false.
 bool complain(const std::string &message);
 
+/// Called first: where the time up to the results of a run goes, for
+/// --time-report.
+void startTimeReport();
+void printTimeReport(const Session &session);
+
 int runOnce(Session &session);
 int bench(Session &session);
 int profile(Session &session);

@@ -187,6 +187,12 @@ FRIT_API frit_status frit_module_load(const char *path,
                                       const frit_module_options *options,
                                       frit_module **module);
 
+/** Tells in order what opening the module spent its time on. */
+FRIT_API void frit_module_phases(const frit_module *module,
+                                 void (*visit)(void *user, const char *name,
+                                               double seconds),
+                                 void *user);
+
 /** Frees a module. Its contexts must have been destroyed. Null is ignored. */
 FRIT_API void frit_module_close(frit_module *module);
 
@@ -261,6 +267,12 @@ typedef struct frit_context frit_context;
 
 FRIT_API frit_status frit_context_create(frit_module *module,
                                          frit_context **context);
+
+/** The same of making the context. */
+FRIT_API void frit_context_phases(const frit_context *context,
+                                  void (*visit)(void *user, const char *name,
+                                                double seconds),
+                                  void *user);
 
 /** Waits for what is under way and frees the context. Null is ignored. */
 FRIT_API void frit_context_destroy(frit_context *context);
