@@ -38,7 +38,7 @@ func.func @main(%x: tensor<8xf32> {nn.name = "x"})
 // the order of the fusion's inputs, and a workspace.
 
 // CHECK: plan.constant @w
-// CHECK: plan.kernel @matmul_add_0
+// CHECK: plan.kernel @matmul_add_0 attributes {flops = 128 : i64}
 // CHECK: nn.fusion(%[[a:.*]], %[[b:.*]], %[[bias:.*]]) schedule
 // CHECK: plan.gemm fallback @matmul_add_0(%[[x:.*]], %[[w:.*]], %[[c:.*]]) -> (%{{.*}}) workspace(%{{.*}} : memref<33554432xi8>)
 // CHECK-SAME: batch = 1
