@@ -22,7 +22,7 @@
 
 #include "compiler/planning/Contractions.h"
 #include "compiler/planning/Passes.h"
-#include "dialects/nn/NN.h"
+#include "dialects/nn/StridedView.h"
 #include "dialects/plan/Plan.h"
 #include "frit/artifact.h"
 
@@ -203,6 +203,15 @@ private:
               view(map.lookup(reshape.getX()), reshape.getY().getType()));
       return success();
     }
+    if (auto slice = dyn_cast<nn::SliceOp>(op))
+      if (auto offset = nn::contiguousOffset(slice)) {
+        MemRefType type = bufferType(slice.getY().getType());
+        int64_t count = std::max<int64_t>(type.getNumElements(), 1);
+        map.map(slice.getY(),
+                plan::ViewOp::create(b, type, map.lookup(slice.getX()),
+                                     *offset * (plan::byteSize(type) / count)));
+        return success();
+      }
     if (auto fusion = dyn_cast<nn::FusionOp>(op))
       return translateFusion(fusion);
     return op->emitError() << "'" << op->getName()

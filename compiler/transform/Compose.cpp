@@ -177,6 +177,7 @@ public:
     set.add<FoldBatchNorm, FoldBias, FoldTranspose, TransposeAfterScale>(
         context);
     populateRecognition(set);
+    populatePatches(set);
     populateAttention(set);
     populateProjections(set);
     populateRowTransposes(set);

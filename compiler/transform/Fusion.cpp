@@ -16,11 +16,12 @@
 //     nn.yield %y : ...
 //   }
 //
-// FusionGroups.h says what joins. Every operator but constants and reshapes
-// ends up in a fusion; with fuse=false each in its own. Before grouping,
-// broadcasts and counters are cloned for each reader, a reshape between a
-// contraction and what could be its epilogue moves behind it, and what a
-// composite kept whole does by strides is cloned for it (FusionViews.h).
+// FusionGroups.h says what joins. Every operator but constants and views ends
+// up in a fusion; with fuse=false each in its own. Before grouping, broadcasts
+// and counters are cloned for each reader, a reshape between a contraction and
+// what could be its epilogue moves behind it, one of a function of an input
+// before that, and what a composite kept whole does by strides is cloned for it
+// (FusionViews.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -159,6 +160,28 @@ static void sinkReshapes(Block &block, const Target &target) {
       sinkReshape(elementwise, target);
 }
 
+/// Moves views of what is computed from an input alone before it, so that what
+/// reads them can compute it on the fly:
+///
+///   reshape(cast(%arg))  ==>  cast(reshape(%arg))
+static void raiseViews(Block &block) {
+  for (auto reshape : llvm::make_early_inc_range(block.getOps<ReshapeOp>())) {
+    Operation *op = reshape.getX().getDefiningOp();
+    if (!isa_and_nonnull<ElementwiseOp>(op) || op->getNumOperands() != 1 ||
+        !op->hasOneUse() || !isa<BlockArgument>(op->getOperand(0)))
+      continue;
+    NNBuilder builder(op->getLoc(), reshape);
+    ArrayRef<int64_t> shape = shapeOf(reshape.getY());
+    Value view = builder.reshape(op->getOperand(0), shape);
+    Operation *raised = builder.clone(*op);
+    raised->setOperand(0, view);
+    raised->getResult(0).setType(resultType(op).clone(shape));
+    reshape.getY().replaceAllUsesWith(raised->getResult(0));
+    reshape->erase();
+    op->erase();
+  }
+}
+
 static void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
@@ -262,6 +285,7 @@ private:
     if (fuse) {
       cloneGenerators(block);
       sinkReshapes(block, target);
+      raiseViews(block);
     }
     auto whole = bringViews(block, target);
     eraseDead(block);
@@ -276,7 +300,7 @@ private:
                          nodeName(refusal.producer), refusal.reason);
     Operation *end = block.getTerminator();
     for (ArrayRef<Operation *> ops : groups.ordered()) {
-      if (isa<ReshapeOp, FusionOp>(ops.front()))
+      if (ops.size() == 1 && (isa<FusionOp>(ops[0]) || isView(ops[0])))
         ops.front()->moveBefore(end);
       else
         emitRemarks(createFusionOp(ops, end), ops);

@@ -29,6 +29,23 @@ std::optional<int64_t> frit::rowDimensions(ReduceOp reduce) {
 
 bool frit::isGenerator(Operation *op) { return isa<ExpandOp, IotaOp>(op); }
 
+bool frit::isView(Operation *op) {
+  if (isa<ReshapeOp>(op))
+    return true;
+  auto slice = dyn_cast<SliceOp>(op);
+  if (!slice || !slice.getX().getType().hasStaticShape())
+    return false;
+  // What is computed for the slice alone is computed where it is read.
+  Operation *producer = slice.getX().getDefiningOp();
+  if (isa_and_nonnull<ElementwiseOp, ConstantOp>(producer))
+    return false;
+  // Kernels read vectors of this many bytes.
+  constexpr int64_t alignment = 16;
+  auto offset = contiguousOffset(slice);
+  int64_t bits = resultType(op).getElementTypeBitWidth();
+  return offset && *offset * bits % (8 * alignment) == 0;
+}
+
 static bool isMovement(Operation *op) {
   return isa<TransposeOp, ExpandOp, SliceOp, ConcatOp, PadOp, GatherOp, IotaOp,
              TriluOp>(op);
@@ -77,7 +94,7 @@ FusionGroups::Group FusionGroups::single(unsigned index) const {
   Group group{Kind::anchored, {index}, {}, 0};
   if (op->getNumResults() == 1)
     group.space = llvm::to_vector(resultType(op).getShape());
-  if (isa<ReshapeOp>(op)) {
+  if (isView(op)) {
     group.kind = Kind::view;
   } else if (isa<ElementwiseOp>(op)) {
     group.kind = Kind::map;

@@ -38,6 +38,10 @@ std::optional<int64_t> rowDimensions(nn::ReduceOp reduce);
 /// to store: broadcasts and counters.
 bool isGenerator(mlir::Operation *op);
 
+/// Whether an operator costs nothing: its result is some of its operand's bytes
+/// under another shape.
+bool isView(mlir::Operation *op);
+
 class FusionGroups {
 public:
   enum class Kind { view, map, row, anchored, movement, alone };

@@ -106,6 +106,17 @@ FailureOr<StridedPlaces> StridedPlaces::moved(Operation *op) const {
   return result;
 }
 
+std::optional<int64_t> frit::nn::contiguousOffset(SliceOp slice) {
+  if (!areStatic(slice))
+    return std::nullopt;
+  auto places = StridedPlaces::whole(shapeOf(slice.getX())).moved(slice);
+  StridedPlaces whole = StridedPlaces::whole(slice.getSizes());
+  for (size_t d = 0; d < whole.shape.size(); ++d)
+    if (whole.shape[d] != 1 && whole.strides[d] != places->strides[d])
+      return std::nullopt;
+  return places->offset;
+}
+
 //===----------------------------------------------------------------------===//
 // Reading and writing
 //===----------------------------------------------------------------------===//

@@ -40,6 +40,9 @@ struct StridedPlaces {
   llvm::FailureOr<StridedPlaces> moved(mlir::Operation *op) const;
 };
 
+/// Where a slice begins whose elements lie side by side in its operand.
+std::optional<int64_t> contiguousOffset(SliceOp slice);
+
 /// What a value of a fusion's body is of one of its arguments.
 struct StridedView : StridedPlaces {
   mlir::BlockArgument argument;
