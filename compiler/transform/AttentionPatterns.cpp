@@ -325,7 +325,7 @@ struct RecogniseAttention : OpRewritePattern<MatmulOp> {
     k = withoutScale(b, k, scale);
 
     // Batch and heads, from wherever they are two dimensions.
-    for (Value value : ValueRange{q, op.getA(), op.getY()})
+    for (Value value : {q, Value(op.getA()), Value(op.getY())})
       if (shapeOf(value).size() == 4)
         batchAndHeads = leading(value);
     if (scores.batchAndHeads.size() == 2)
