@@ -24,6 +24,15 @@ __device__ inline unsigned char *tensorShared() {
   return fritTensorShared;
 }
 
+/// Where an address of shared memory lies in block `rank` of the cluster.
+__device__ inline uint32_t addressInBlock(const void *here, uint32_t rank) {
+  uint32_t there;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+               : "=r"(there)
+               : "r"(sharedAddress(here)), "r"(rank));
+  return there;
+}
+
 //===----------------------------------------------------------------------===//
 // Barriers
 //===----------------------------------------------------------------------===//
@@ -49,12 +58,8 @@ struct Barrier {
 
   /// Arrives at the same barrier of another block of the cluster.
   __device__ void arriveAt(uint32_t rank) {
-    asm volatile("{\n"
-                 ".reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
-                 "}\n" ::"r"(sharedAddress(this)),
-                 "r"(rank)
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(
+                     addressInBlock(this, rank))
                  : "memory");
   }
 
@@ -95,11 +100,6 @@ __device__ inline void fenceAsync() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/// Joins `threads` threads of the block at its barrier `id`, 1 to 15.
-__device__ inline void joinThreads(int id, int threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-
 //===----------------------------------------------------------------------===//
 // Clusters
 //===----------------------------------------------------------------------===//
@@ -119,17 +119,13 @@ __device__ inline void waitCluster() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/// Four floats of the shared memory of block `rank` of the cluster, at the
-/// address that `here` has in this block.
-__device__ inline void loadFromBlock(float (&out)[4], const float *here,
-                                     uint32_t rank) {
-  asm volatile("{\n"
-               ".reg .b32 there;\n"
-               "mapa.shared::cluster.u32 there, %4, %5;\n"
-               "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there];\n"
-               "}\n"
-               : "=f"(out[0]), "=f"(out[1]), "=f"(out[2]), "=f"(out[3])
-               : "r"(sharedAddress(here)), "r"(rank)
+/// Writes four floats into the shared memory of another block, which count as
+/// bytes of a barrier there.
+__device__ inline void sendToBlock(uint32_t to, uint32_t barrier, float x,
+                                   float y, float z, float w) {
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 "
+               "[%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
+               "f"(x), "f"(y), "f"(z), "f"(w), "r"(barrier)
                : "memory");
 }
 

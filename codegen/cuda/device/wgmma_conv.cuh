@@ -95,10 +95,10 @@ __device__ inline void wgmmaConv(const TensorMap *mapX, const TensorMap *mapW,
                                  const typename P::Bias *bias,
                                  const typename P::D *r, typename P::D *y) {
   WgmmaTaps<P> operands = {mapX, mapW};
-  if (threadIdx.x == 0) {
-    prefetchMap(mapX);
+  if (threadIdx.x == 0)
     prefetchMap(mapW);
-  }
+  if (threadIdx.x == 32)
+    prefetchMap(mapX);
   wgmmaProduct<WgmmaConvProduct<P>>(operands, mapY, mapR, bias, r, y);
 }
 

@@ -1,10 +1,10 @@
 //===- wgmma_epilogue.cuh - From a warpgroup's sums to the output ---------===//
 //
-// Two ways to end a tile of wgmma_tile.cuh. Each warp takes its 16 rows of the
-// tile through shared memory in boxes that the copy engine writes while the
-// warp goes on, and has read the residual into the same place before; nobody
-// waits for another warp. Or, where blocks of a cluster have summed up parts of
-// k, each adds up all parts of its share of the rows.
+// Each warp takes its 16 rows of a tile of wgmma_tile.cuh through shared memory
+// in boxes that the copy engine writes while the warp goes on, and has read the
+// residual into the same place before; nobody waits for another warp. Where the
+// blocks of a cluster have summed up parts of k, they first send each other
+// what is not theirs to end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,9 @@ template <class P> struct WgmmaBias {
   static constexpr bool kPacked = kPairs && sizeof(T) == 2;
   static constexpr int kWords = kPacked ? 1 : 2;
 
-  uint32_t words[P::tileN / 64][kWords];
+  static constexpr int kBlocks = WgmmaPlan<P>::kUnitN / 64;
+
+  uint32_t words[kBlocks][kWords];
 
   __device__ static uint32_t raw(T value) {
     if constexpr (sizeof(T) == 2)
@@ -48,7 +50,7 @@ template <class P> struct WgmmaBias {
 
   __device__ void read(const T *bias, int first) {
 #pragma unroll
-    for (int i = 0; i < P::tileN / 64; ++i) {
+    for (int i = 0; i < kBlocks; ++i) {
       int n = first + i * 64 + threadIdx.x % 32 * 2;
       if constexpr (kPacked) {
         words[i][0] = 0;
@@ -77,6 +79,40 @@ template <class P> struct WgmmaBias {
 };
 
 //===----------------------------------------------------------------------===//
+// Two neighbours of a row
+//===----------------------------------------------------------------------===//
+
+// One access each, which compilers do not always make of two elements.
+
+__device__ inline void writeTwo(float *to, const float (&pair)[2]) {
+  *reinterpret_cast<Pack<float, 2> *>(to) = {pair[0], pair[1]};
+}
+__device__ inline void writeTwo(f16 *to, const float (&pair)[2]) {
+  uint32_t both;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(pair[1]), "f"(pair[0]));
+  *reinterpret_cast<uint32_t *>(to) = both;
+}
+__device__ inline void writeTwo(bf16 *to, const float (&pair)[2]) {
+  uint32_t both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;"
+      : "=r"(both)
+      : "f"(pair[1]), "f"(pair[0]));
+  *reinterpret_cast<uint32_t *>(to) = both;
+}
+
+template <class T>
+__device__ inline void readTwo(float (&pair)[2], const T *from) {
+  uint32_t both = *reinterpret_cast<const uint32_t *>(from);
+  pair[0] = load(T{uint16_t(both)});
+  pair[1] = load(T{uint16_t(both >> 16)});
+}
+__device__ inline void readTwo(float (&pair)[2], const float *from) {
+  auto both = *reinterpret_cast<const Pack<float, 2> *>(from);
+  pair[0] = both.at[0];
+  pair[1] = both.at[1];
+}
+
+//===----------------------------------------------------------------------===//
 // Box by box
 //===----------------------------------------------------------------------===//
 
@@ -85,7 +121,7 @@ template <class P> struct WgmmaStore {
   using Plan = WgmmaPlan<P>;
   using D = typename P::D;
   using Bias = typename P::Bias;
-  static constexpr int kBoxes = P::tileN / Plan::kBoxN;
+  static constexpr int kBoxes = Plan::kUnitN / Plan::kBoxN;
 
   const TensorMap *mapD, *mapR;
   const Bias *bias;
@@ -113,11 +149,13 @@ template <class P> struct WgmmaStore {
             at.n + i * Plan::kBoxN, at.m, at.batch);
   }
 
-  /// Reads ahead for the 16 rows from `tile` on.
+  /// Reads ahead for the unit whose corner is `tile`.
   __device__ void begin(const WgmmaTile &tile) {
     at = tile;
-    int columns = P::n - at.n < P::tileN ? int(P::n - at.n) : P::tileN;
-    live = at.m < P::m ? (columns + Plan::kBoxN - 1) / Plan::kBoxN : 0;
+    int columns = P::n - at.n < Plan::kUnitN ? int(P::n - at.n) : Plan::kUnitN;
+    live = at.m < P::m && columns > 0
+               ? (columns + Plan::kBoxN - 1) / Plan::kBoxN
+               : 0;
     if (bias)
       biases.read(bias, at.n);
     if (Plan::kBoxes && r && threadIdx.x % 32 == 0)
@@ -127,15 +165,17 @@ template <class P> struct WgmmaStore {
           fetch(i);
   }
 
-  __device__ void end(const float (&sums)[P::tileN / 2]) {
+  /// Ends the unit, the `part`-th of its rows.
+  __device__ void end(const float (&sums)[P::tileN / 2], int part) {
 #pragma unroll
     for (int i = 0; i < kBoxes; ++i)
       if (i < live)
-        storeOne(sums, i);
+        storeOne(sums, i, part * Plan::kUnitN / 8);
     boxes += live;
   }
 
-  __device__ void storeOne(const float (&sums)[P::tileN / 2], int i) {
+  __device__ void storeOne(const float (&sums)[P::tileN / 2], int i,
+                           int firstGroup) {
     constexpr int groups = Plan::kBoxN / 8;
     const int lane = threadIdx.x % 32;
     unsigned char *slot = slotOf(boxes + i);
@@ -148,25 +188,27 @@ template <class P> struct WgmmaStore {
     }
 #pragma unroll
     for (int j = 0; j < groups; ++j) {
+      const int group = i * groups + j;
+      constexpr float none = kNothing<float>;
+      float offsets[2] = {none, none};
+      if (bias)
+        biases.give(offsets, group);
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const int group = i * groups + j;
-        float pair[2] = {sums[group * 4 + h * 2], sums[group * 4 + h * 2 + 1]};
         // The 16-byte pieces of a line are permuted by the line's number.
         int row = h * 8 + lane / 4;
         int byte = (j * 8 + lane % 4 * 2) * int(sizeof(D));
         D *to = reinterpret_cast<D *>(
             slot + row * 128 + ((byte / 16 ^ lane / 4) * 16 + byte % 16));
-        constexpr float none = kNothing<float>;
-        float more[2] = {none, none}, residual[2] = {none, none};
-        if (bias)
-          biases.give(more, group);
+        float residual[2] = {none, none}, pair[2];
         if (r)
           readResidual(residual, to, row, group * 8 + lane % 4 * 2);
 #pragma unroll
         for (int c = 0; c < 2; ++c)
-          pair[c] = finish<typename P::Epilogue>(pair[c], more[c], residual[c]);
-        storeVector(to, pair);
+          pair[c] = finish<typename P::Epilogue>(
+              sums[(firstGroup + group) * 4 + h * 2 + c], offsets[c],
+              residual[c]);
+        writeTwo(to, pair);
       }
     }
     if constexpr (Plan::kBoxes) {
@@ -187,7 +229,7 @@ template <class P> struct WgmmaStore {
   __device__ void readResidual(float (&pair)[2], const D *slot, int row,
                                int col) {
     if constexpr (Plan::kBoxes) {
-      loadVector(pair, slot);
+      readTwo(pair, slot);
     } else if (at.m + row < P::m) {
       const D *from = r + at.batch * P::strideD + (at.m + row) * P::ldd + at.n;
 #pragma unroll
@@ -218,112 +260,69 @@ template <class P> struct WgmmaStore {
 // Sums of sums
 //===----------------------------------------------------------------------===//
 
-/// Adds up the parts of a tile that the blocks of a cluster have, in the order
-/// of the blocks, so that the result never depends on who was first.
-template <class P> struct WgmmaReduce {
+/// A warp's part in adding up what the blocks of a cluster have. Sums are added
+/// in an order that depends on places only, so that results never vary.
+template <class P> struct WgmmaShares {
   using Plan = WgmmaPlan<P>;
-  using D = typename P::D;
-  static constexpr int kRows = P::tileM / P::split;
-  static constexpr int kPieces = P::tileN / 8;
-  static constexpr int kConsumerThreads = 128 * Plan::kConsumers;
-  static constexpr int kTurns = wgmmaCeil(kRows * kPieces, kConsumerThreads);
-  static constexpr bool kWhole =
-      P::n % 8 == 0 && P::ldd % 8 == 0 && P::strideD % 8 == 0;
+  static constexpr int kGroups = Plan::kUnitN / 8;
 
-  float *partial;
-  WgmmaTile at;
+  unsigned char *received;
+  Barrier *arrived;
   int rank;
-  D residual[kTurns][8];
 
-  __device__ static int pieceOf(int turn) {
-    return turn * kConsumerThreads + int(threadIdx.x);
+  __device__ static int unitOf(int part) {
+    return int(threadIdx.x) / 32 * Plan::kParts + part;
   }
-  __device__ int rowOf(int turn) const {
-    return rank * kRows + pieceOf(turn) / kPieces;
+  __device__ static int slotOf(int part) { return unitOf(part) % Plan::kOwned; }
+  __device__ bool isMine(int part) const {
+    return unitOf(part) / Plan::kOwned == rank;
   }
-  __device__ static int colOf(int turn) { return pieceOf(turn) % kPieces * 8; }
-  __device__ bool isMine(int turn) const {
-    return pieceOf(turn) < kRows * kPieces && at.m + rowOf(turn) < P::m &&
-           at.n + colOf(turn) < P::n;
-  }
-  __device__ int64_t offset(int turn) const {
-    return at.batch * P::strideD + (at.m + rowOf(turn)) * P::ldd + at.n +
-           colOf(turn);
+  /// Which of the warp's units this block ends, or kParts.
+  __device__ int mine() const {
+    int part = 0;
+    while (part < Plan::kParts && !isMine(part))
+      ++part;
+    return part;
   }
 
-  __device__ void readResidual(const D *r) {
+  __device__ void expect(int part) const {
+    if (threadIdx.x % 32 == 0)
+      arrived[slotOf(part)].arriveExpecting((P::split - 1) * Plan::kUnitBytes);
+  }
+
+  /// Where the sums of a unit lie that the block `steps` places after its owner
+  /// sends, for this lane.
+  __device__ unsigned char *placeOf(int part, int steps) const {
+    return received +
+           ((steps - 1) * Plan::kOwned + slotOf(part)) * Plan::kUnitBytes +
+           threadIdx.x % 32 * 16;
+  }
+
+  __device__ void send(const float (&sums)[P::tileN / 2], int part) const {
+    int owner = unitOf(part) / Plan::kOwned;
+    int steps = (rank - owner + P::split) % P::split;
+    uint32_t to = addressInBlock(placeOf(part, steps), owner);
+    uint32_t barrier = addressInBlock(&arrived[slotOf(part)], owner);
 #pragma unroll
-    for (int turn = 0; turn < kTurns; ++turn) {
-      if (!isMine(turn))
-        continue;
-      const D *from = r + offset(turn);
-      if constexpr (kWhole) {
-        *reinterpret_cast<Pack<D, 8> *>(residual[turn]) =
-            *reinterpret_cast<const Pack<D, 8> *>(from);
-      } else {
-#pragma unroll
-        for (int i = 0; i < 8; ++i)
-          if (at.n + colOf(turn) + i < P::n)
-            residual[turn][i] = from[i];
-      }
+    for (int i = 0; i < kGroups; ++i) {
+      const float *from = sums + (part * kGroups + i) * 4;
+      sendToBlock(to + i * 512, barrier, from[0], from[1], from[2], from[3]);
     }
   }
 
-  __device__ void write(const float (&sums)[P::tileN / 2]) {
-    const int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 + lane / 4;
+  __device__ void receive(float (&sums)[P::tileN / 2], int part) const {
+    arrived[slotOf(part)].wait(0);
 #pragma unroll
-    for (int j = 0; j < P::tileN / 8; ++j)
+    for (int steps = 1; steps < P::split; ++steps)
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        float pair[2] = {sums[j * 4 + h * 2], sums[j * 4 + h * 2 + 1]};
-        storeVector(partial + (row + h * 8) * Plan::kPartialLine + j * 8 +
-                        lane % 4 * 2,
-                    pair);
+      for (int i = 0; i < kGroups; ++i) {
+        float more[4];
+        loadVector(more, reinterpret_cast<const float *>(placeOf(part, steps) +
+                                                         i * 512));
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          sums[(part * kGroups + i) * 4 + j] += more[j];
       }
-  }
-
-  __device__ void finish(const typename P::Bias *bias, const D *r, D *d) {
-#pragma unroll
-    for (int turn = 0; turn < kTurns; ++turn) {
-      if (!isMine(turn))
-        continue;
-      const float *here =
-          partial + rowOf(turn) * Plan::kPartialLine + colOf(turn);
-      float parts[P::split][2][4];
-#pragma unroll
-      for (int block = 0; block < P::split; ++block) {
-        loadFromBlock(parts[block][0], here, block);
-        loadFromBlock(parts[block][1], here + 4, block);
-      }
-      float sums[8];
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        sums[i] = parts[0][i / 4][i % 4];
-#pragma unroll
-        for (int block = 1; block < P::split; ++block)
-          sums[i] += parts[block][i / 4][i % 4];
-      }
-      end(sums, turn, bias ? bias + at.n + colOf(turn) : nullptr, r,
-          d + offset(turn));
-    }
-  }
-
-  __device__ void end(float (&sums)[8], int turn, const typename P::Bias *bias,
-                      const D *r, D *to) {
-    const int left = int(P::n) - at.n - colOf(turn);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      constexpr float none = kNothing<float>;
-      float more = none;
-      if (bias && (kWhole || i < left))
-        more = load(bias[i]);
-      sums[i] = frit::finish<typename P::Epilogue>(
-          sums[i], more, r ? load(residual[turn][i]) : none);
-      if (!kWhole && i < left)
-        store(to[i], sums[i]);
-    }
-    if constexpr (kWhole)
-      storeVector(to, sums);
   }
 };
 

@@ -23,29 +23,32 @@
 //   };
 //
 // `cluster` or `split` is 1. Where B is k × n, `cluster` divides tileN / 64.
-// `split` is at most ceil(k / 64) and divides tileM.
+// `split` is at most ceil(k / 64) and divides tileM / 16, or is 8 for a tile of
+// 64 × 128 or 64 × 256.
 //
 // Kernels are declared
 //
 //   extern "C" __global__ void __cluster_dims__(cluster * split, 1, 1)
 //       __launch_bounds__(2 * tileM + 32, blocks)
 //
-// and launched with that many threads, dynamic shared memory and a grid of
+// and launched with that many threads or more, dynamic shared memory and a grid
+// of
 //
 //   stage  = (tileM + tileN) * 128
-//   boxes  = split > 1 ? 0 : tileM / 64 * 8192
+//   boxes  = tileM * 128 / split, or 2048 if that is more
+//   parts  = (split - 1) * tileM * tileN * 4 / split
 //   most   = 233472 / blocks - 1024
-//   shared = stages * stage + 512 + (2 * boxes if that stays <= most in all,
-//                                    else boxes)
+//   shared = stages * stage + parts + 512 +
+//            (2 * boxes if that stays <= most in all, else boxes)
 //   tiles  = ceil(m / (tileM * cluster)) * ceil(n / tileN) * batch
 //   grid.x = split > 1 ? tiles * split
 //                      : min(tiles, multiprocessors * blocks / cluster) *
 //                      cluster
 //
 // `shared` is at most `most`, registers (224 / 112 for 1 / 2 blocks of 128
-// rows) hold tileN / 2 sums and 50 more; with a split, tileM * (tileN + 8) * 4
-// bytes fit into stages * stage. With 2 blocks or more the next kernel's first
-// blocks can stand beside the last of this one, with their weights on the way.
+// rows) hold tileN / 2 sums and 50 more. With 2 blocks or more the next
+// kernel's first blocks can stand beside the last of this one, with their
+// weights on the way.
 //
 // Tensor maps, all of rank 3, innermost first, swizzled by 128 bytes, zeros
 // outside; the batch has size 1 (and any stride) where the operand's stride is
@@ -59,8 +62,8 @@
 //   R              as D
 //
 // so A, B need addresses, leading dimensions and strides that are multiples of
-// 16 bytes. D and R have maps only where split is 1 and ldd and strideD are
-// multiples of 16 bytes (kWgmmaStoresBoxes); else they may lie anywhere.
+// 16 bytes. D and R have maps only where ldd and strideD are multiples of
+// 16 bytes (kWgmmaStoresBoxes); else they may lie anywhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -121,10 +124,10 @@ __device__ inline void wgmmaGemm(const TensorMap *mapA, const TensorMap *mapB,
                                  const typename P::Bias *bias,
                                  const typename P::D *r, typename P::D *d) {
   WgmmaMatrices<P> operands = {mapA, mapB};
-  if (threadIdx.x == 0) {
-    prefetchMap(mapA);
+  if (threadIdx.x == 0)
     prefetchMap(mapB);
-  }
+  if (threadIdx.x == 32)
+    prefetchMap(mapA);
   wgmmaProduct<P>(operands, mapD, mapR, bias, r, d);
 }
 

@@ -40,14 +40,21 @@ template <class P> struct WgmmaPlan {
   /// D goes through shared memory in boxes of 16 rows, 128 bytes each, of which
   /// every warp has its own; by the copy engine where D's lines start at
   /// multiples of 16 bytes, else element by element.
-  static constexpr bool kBoxes = P::split == 1 &&
-                                 P::ldd * sizeof(typename P::D) % 16 == 0 &&
+  static constexpr bool kBoxes = P::ldd * sizeof(typename P::D) % 16 == 0 &&
                                  P::strideD * sizeof(typename P::D) % 16 == 0;
   static constexpr int kBoxN = 128 / int(sizeof(typename P::D));
   static constexpr int kBoxBytes = 16 * 128;
 
-  /// A column more than the tile has would put a column's rows into one bank.
-  static constexpr int kPartialLine = P::tileN + 8;
+  /// Where blocks share k, each has the whole sums of some of the tile's units,
+  /// which the others send it: a warp's rows, by all columns or, where there
+  /// are more blocks than warps, by part of them.
+  static constexpr int kParts = P::split > kWarps ? P::split / kWarps : 1;
+  static constexpr int kUnitN = P::tileN / kParts;
+  static constexpr int kOwned = kWarps * kParts / P::split;
+  static constexpr int kUnitBytes = 16 * kUnitN * 4;
+  static constexpr int kReceiveBytes = (P::split - 1) * kOwned * kUnitBytes;
+
+  static_assert(kUnitN % 64 == 0 && kWarps * kParts % P::split == 0);
 
   /// What a block may have of its multiprocessor's 228 KB, of which each block
   /// takes 1 KB more.
@@ -56,17 +63,14 @@ template <class P> struct WgmmaPlan {
   static constexpr int kBytesB = P::tileN * kWgmmaDepth * 2;
   static constexpr int kStageBytes = kBytesA + kBytesB;
   static constexpr int kBarrierBytes = 512;
-  static constexpr int kFixedBytes = P::stages * kStageBytes + kBarrierBytes;
+  static constexpr int kFixedBytes =
+      P::stages * kStageBytes + kReceiveBytes + kBarrierBytes;
   static constexpr int kSlots =
-      P::split > 1                                        ? 0
-      : kFixedBytes + 2 * kWarps *kBoxBytes <= kMaxShared ? 2
-                                                          : 1;
-  static constexpr int kShared = kFixedBytes + kSlots * kWarps * kBoxBytes;
+      kFixedBytes + 2 * kOwned * kBoxBytes <= kMaxShared ? 2 : 1;
+  static constexpr int kShared = kFixedBytes + kSlots * kOwned * kBoxBytes;
 
   static_assert(kShared <= kMaxShared);
-  static_assert((2 * P::stages + kSlots * kWarps) * 8 <= kBarrierBytes);
-  static_assert(P::split == 1 ||
-                P::tileM * kPartialLine * 4 <= P::stages * kStageBytes);
+  static_assert((2 * P::stages + (kSlots + 1) * kOwned) * 8 <= kBarrierBytes);
 
   static constexpr int kTilesM = wgmmaCeil(P::m, P::tileM *P::cluster);
   static constexpr int kTilesN = wgmmaCeil(P::n, P::tileN);

@@ -41,16 +41,19 @@ template <class P, class Operands> struct WgmmaBlock {
   using Place = WgmmaPlace<P::stages>;
   static_assert(P::split <= Operands::steps);
 
-  unsigned char *shared;
-  Barrier *full, *empty, *filled;
+  unsigned char *shared, *received, *boxes;
+  Barrier *full, *empty, *filled, *arrived;
   int rank, firstTile, tileStep, firstStep, lastStep;
 
   __device__ WgmmaBlock() {
     shared = tensorShared();
+    boxes = shared + P::stages * Plan::kStageBytes;
+    received = boxes + Plan::kSlots * Plan::kOwned * Plan::kBoxBytes;
     full = reinterpret_cast<Barrier *>(shared + Plan::kShared -
                                        Plan::kBarrierBytes);
     empty = full + P::stages;
     filled = empty + P::stages;
+    arrived = filled + Plan::kSlots * Plan::kOwned;
     rank = Plan::kCluster > 1 ? int(clusterRank()) : 0;
     firstTile = blockIdx.x / Plan::kCluster;
     tileStep = gridDim.x / Plan::kCluster;
@@ -60,13 +63,11 @@ template <class P, class Operands> struct WgmmaBlock {
   }
 
   __device__ void initBarriers() {
-    if (threadIdx.x == 0) {
-      for (int i = 0; i < P::stages; ++i) {
-        full[i].init(1);
-        empty[i].init(Plan::kWarps * P::cluster);
-      }
-      for (int i = 0; i < Plan::kSlots * Plan::kWarps; ++i)
-        filled[i].init(1);
+    constexpr int all = 2 * P::stages + (Plan::kSlots + 1) * Plan::kOwned;
+    static_assert(all <= 64);
+    if (threadIdx.x < all) {
+      bool isEmpty = threadIdx.x >= P::stages && threadIdx.x < 2 * P::stages;
+      full[threadIdx.x].init(isEmpty ? Plan::kWarps * P::cluster : 1);
       fenceBarrierInit();
     }
     if constexpr (Plan::kCluster > 1) {
@@ -174,55 +175,56 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
   block.initBarriers();
   releaseNext();
   if (warp >= Plan::kWarps) {
-    if (threadIdx.x % 32 == 0)
+    if (warp == Plan::kWarps && threadIdx.x % 32 == 0)
       block.produce(operands);
     __syncwarp();
-    // Those who sum up meet twice, those who share operands once, before any
-    // block's memory goes away.
-    if constexpr (P::split > 1) {
-      arriveCluster();
-      waitCluster();
-    }
+
   } else {
     waitForInputs();
     float sums[P::tileN / 2];
     typename WgmmaBlock<P, Operands>::Place place;
-    if constexpr (P::split > 1) {
-      WgmmaReduce<P> reduce = {reinterpret_cast<float *>(block.shared),
-                               Plan::tileAt(block.firstTile, block.rank),
-                               block.rank};
-      if (r)
-        reduce.readResidual(r);
-      block.multiply(sums, place);
-      // The sums take the place of the stages, which all have read by then.
-      joinThreads(1, 128 * Plan::kConsumers);
-      reduce.write(sums);
-      arriveCluster();
-      waitCluster();
-      reduce.finish(bias, r, d);
-    } else {
-      WgmmaStore<P> store = {mapD,
-                             mapR,
-                             bias,
-                             r,
-                             d,
-                             block.shared + P::stages * Plan::kStageBytes +
-                                 warp * Plan::kSlots * Plan::kBoxBytes,
-                             block.filled + warp * Plan::kSlots};
-      for (int index = block.firstTile; index < Plan::kTiles;
-           index += block.tileStep) {
-        WgmmaTile tile = Plan::tileAt(index, block.rank);
-        store.begin({tile.m + warp * 16, tile.n, tile.batch});
+    WgmmaShares<P> shares = {block.received, block.arrived, block.rank};
+    const int part = P::split > 1 ? shares.mine() : 0;
+    const int own = P::split > 1 ? shares.slotOf(part) : warp;
+    WgmmaStore<P> store = {mapD,
+                           mapR,
+                           bias,
+                           r,
+                           d,
+                           block.boxes + own * Plan::kSlots * Plan::kBoxBytes,
+                           block.filled + own * Plan::kSlots};
+    for (int index = block.firstTile; index < Plan::kTiles;
+         index += block.tileStep) {
+      WgmmaTile tile = Plan::tileAt(index, block.rank);
+      if (part < Plan::kParts)
+        store.begin(
+            {tile.m + warp * 16, tile.n + part * Plan::kUnitN, tile.batch});
+      if constexpr (P::split > 1) {
+        if (part < Plan::kParts)
+          shares.expect(part);
         block.multiply(sums, place);
-        store.end(sums);
+#pragma unroll
+        for (int i = 0; i < Plan::kParts; ++i)
+          if (i != part)
+            shares.send(sums, i);
+#pragma unroll
+        for (int i = 0; i < Plan::kParts; ++i)
+          if (i == part) {
+            shares.receive(sums, i);
+            store.end(sums, i);
+          }
+      } else {
+        block.multiply(sums, place);
+        store.end(sums, 0);
       }
-      // Memory that is still read from may not go away.
-      if (Plan::kBoxes && threadIdx.x % 32 == 0)
-        waitStores<0>();
-      __syncwarp();
     }
+    // Memory that is still read from may not go away.
+    if (Plan::kBoxes && threadIdx.x % 32 == 0)
+      waitStores<0>();
+    __syncwarp();
   }
-  if constexpr (Plan::kCluster > 1) {
+  // Nor may that of a block which others still send operands.
+  if constexpr (P::cluster > 1) {
     arriveCluster();
     waitCluster();
   }

@@ -15,9 +15,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 ln -s "$here/../../../codegen/cuda/device" "$work/frit"
 names="map row transpose gemm conv attention"
+# What is of one architecture alone.
+if [ "$arch" = sm_90 ]; then
+  arch=sm_90a
+  names="$names wgmma_gemm wgmma_conv"
+fi
 pids=()
 for name in $names; do
-  nvcc -std=c++20 -O3 -arch="$arch" -I"$work" "$here/$name.cu" \
+  nvcc -std=c++20 -O3 -gencode "arch=compute_${arch#sm_},code=$arch" -I"$work" "$here/$name.cu" \
     -o "$work/$name" &
   pids+=($!)
 done

@@ -23,14 +23,14 @@ struct Cut {
   constexpr int blocksPerCluster() const { return cluster * split; }
   constexpr int most() const { return 233472 / blocks - 1024; }
   constexpr int shared() const {
-    int fixed = stages * (tileM + tileN) * 128 + 512;
-    int boxes = split > 1 ? 0 : tileM / 64 * 8192;
+    int fixed = stages * (tileM + tileN) * 128 +
+                (split - 1) * tileM * tileN * 4 / split + 512;
+    int boxes = std::max(tileM * 128 / split, 2048);
     return fixed + (fixed + 2 * boxes <= most() ? 2 : 1) * boxes;
   }
   constexpr bool fits() const {
     return shared() <= most() &&
-           (split == 1 ||
-            tileM * (tileN + 8) * 4 <= stages * (tileM + tileN) * 128);
+           (tileM / 16 % split == 0 || (tileM == 64 && tileN % 128 == 0));
   }
   constexpr int grid(int64_t m, int64_t n, int64_t batch,
                      int processors) const {
@@ -79,23 +79,24 @@ inline frit::TensorMap toMap(const CUtensorMap &map) {
   return result;
 }
 
-/// A map of rank 3; strides in elements of the two outer dimensions.
-template <class T>
-frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[3],
-                         const int64_t (&strides)[2], const int (&box)[3]) {
+/// A map of N dimensions; strides in elements of all but the first.
+template <class T, size_t N>
+frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
+                         const int64_t (&strides)[N - 1], const int (&box)[N]) {
   static auto encode = driverFunction<decltype(&cuTensorMapEncodeTiled)>(
       "cuTensorMapEncodeTiled");
-  cuuint64_t size[3], bytes[2];
-  cuuint32_t boxes[3], ones[3] = {1, 1, 1};
-  for (int i = 0; i < 3; ++i) {
+  cuuint64_t size[N], bytes[N - 1];
+  cuuint32_t boxes[N], ones[N];
+  for (size_t i = 0; i < N; ++i) {
     size[i] = dims[i];
     boxes[i] = box[i];
+    ones[i] = 1;
   }
   // Of a dimension of size 1 any stride is right.
-  for (int i = 0; i < 2; ++i)
+  for (size_t i = 0; i < N - 1; ++i)
     bytes[i] = (strides[i] ? strides[i] : 8) * sizeof(T);
   CUtensorMap map;
-  require(encode(&map, kMapType<T>, 3, const_cast<T *>(at), size, bytes, boxes,
+  require(encode(&map, kMapType<T>, N, const_cast<T *>(at), size, bytes, boxes,
                  ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
                  CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS,

@@ -95,7 +95,7 @@ template <class P, bool Full> struct Launch {
                                P::tileN / P::cluster)
                          : map(b, P::n, P::k, P::ldb, P::strideB, 64, 64);
     constexpr int size = sizeof(typename P::D);
-    if (P::split > 1 || P::ldd * size % 16 || P::strideD * size % 16)
+    if (P::ldd * size % 16 || P::strideD * size % 16)
       return;
     mapD = map(d, P::n, P::m, P::ldd, P::strideD, 128 / size, 16);
     if (Full)
@@ -202,10 +202,14 @@ static void checks() {
   // Clusters that share k.
   using Deep = Matrices<197, 328, 1096, 1, false, true, f16, f16, f16, Gelu>;
   check<Problem<Deep, 64, 64, 4, 1, 2>>();
-  check<Problem<Deep, 64, 192, 3, 1, 4, 2>>();
+  check<Problem<Deep, 64, 192, 2, 1, 4, 2>>();
   check<Problem<Deep, 64, 128, 4, 1, 8>>();
   check<Problem<Deep, 128, 128, 4, 1, 4>>();
   check<Problem<Deep, 128, 256, 3, 1, 2>, false>();
+  check<Problem<Deep, 128, 128, 3, 1, 8>>();
+  check<Problem<Deep, 192, 128, 3, 1, 4>>();
+  check<Problem<Matrices<100, 200, 520, 2, false, true, f16, float, f16, Gelu>,
+                64, 256, 3, 1, 8>>();
   check<Problem<
       Matrices<131, 129, 320, 2, false, true, bf16, bf16, bf16, Relu, 8, 5>, 64,
       64, 4, 1, 4>>();

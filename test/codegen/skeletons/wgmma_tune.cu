@@ -141,7 +141,7 @@ static std::vector<Cut> cutsOf(const Shape &shape) {
             // Two blocks share the registers.
             if (blocks > 1 && (tileM > 128 || tileM * tileN > 128 * 128))
               continue;
-            Cut cut = {tileM, tileN, 8, cluster, split, blocks};
+            Cut cut = {tileM, tileN, 14, cluster, split, blocks};
             while (cut.stages > 2 && !cut.fits())
               --cut.stages;
             if (cut.fits())
@@ -202,8 +202,7 @@ static std::string sourceOf(const Shape &shape, const Cut &cut) {
       << "    __grid_constant__ Map c, __grid_constant__ Map e) {\n  "
          "frit::wgmma"
       << (shape.taps ? "Conv" : "Gemm") << "<P>(&a, &b, "
-      << (cut.split > 1 ? "nullptr" : "&c") << ", "
-      << (cut.split > 1 || !shape.residual ? "nullptr" : "&e") << ", "
+      << "&c" << ", " << (shape.residual ? "&e" : "nullptr") << ", "
       << (shape.wide ? "nullptr" : "bias") << ", "
       << (shape.residual ? "r" : "nullptr") << ", d);\n}\n";
   return out.str();
