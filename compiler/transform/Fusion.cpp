@@ -268,6 +268,51 @@ static void emitRemarks(FusionOp fusion, ArrayRef<Operation *> ops) {
                         ", "));
 }
 
+/// The fusion that makes a value, or one that reads it, on the other side of
+/// views.
+static FusionOp madeBy(Value value) {
+  Operation *def = value.getDefiningOp();
+  while (def && isView(def))
+    def = def->getOperand(0).getDefiningOp();
+  return dyn_cast_or_null<FusionOp>(def);
+}
+static FusionOp readBy(Value value) {
+  for (Operation *user : value.getUsers()) {
+    FusionOp reader =
+        isView(user) ? readBy(user->getResult(0)) : dyn_cast<FusionOp>(user);
+    if (reader)
+      return reader;
+  }
+  return {};
+}
+
+static bool computesNothing(FusionOp fusion) {
+  return llvm::all_of(
+      fusion.getBody().front().without_terminator(), [](Operation &op) {
+        return isMovement(&op) || isa<CastOp, ReshapeOp, ConstantOp>(op);
+      });
+}
+
+/// Names the kernels that compute nothing and stand between others: each is a
+/// trip through memory that a view or a larger kernel would save.
+static void emitCopyRemarks(Block &block) {
+  for (auto fusion : block.getOps<FusionOp>()) {
+    if (fusion.getInputs().empty() || fusion.getNumResults() != 1 ||
+        !computesNothing(fusion))
+      continue;
+    FusionOp maker = madeBy(fusion.getInputs()[0]);
+    FusionOp reader = readBy(fusion.getResult(0));
+    if (!maker || !reader)
+      continue;
+    remark::missed(fusion.getLoc(),
+                   remark::RemarkOpts::name("Copy").category("fusion"))
+        << remark::add("a kernel of its own between {0} and {1} only moves "
+                       "elements",
+                       nodeName(maker.getAnchor()),
+                       nodeName(reader.getAnchor()));
+  }
+}
+
 namespace {
 class Fusion : public frit::impl::FusionBase<Fusion> {
 public:
@@ -306,6 +351,7 @@ private:
         emitRemarks(createFusionOp(ops, end), ops);
     }
     eraseDead(block); // splat constants that only fusions read
+    emitCopyRemarks(block);
   }
 
   const Target &target;

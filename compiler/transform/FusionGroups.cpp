@@ -46,7 +46,7 @@ bool frit::isView(Operation *op) {
   return offset && *offset * bits % (8 * alignment) == 0;
 }
 
-static bool isMovement(Operation *op) {
+bool frit::isMovement(Operation *op) {
   return isa<TransposeOp, ExpandOp, SliceOp, ConcatOp, PadOp, GatherOp, IotaOp,
              TriluOp>(op);
 }

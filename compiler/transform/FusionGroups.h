@@ -42,6 +42,9 @@ bool isGenerator(mlir::Operation *op);
 /// under another shape.
 bool isView(mlir::Operation *op);
 
+/// Whether an operator picks elements of its operands and computes nothing.
+bool isMovement(mlir::Operation *op);
+
 class FusionGroups {
 public:
   enum class Kind { view, map, row, anchored, movement, alone };

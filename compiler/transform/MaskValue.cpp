@@ -16,6 +16,20 @@ static constexpr unsigned kMostOperators = 32;
 
 using Elements = std::vector<float>;
 
+/// The elements that `bytes` are, if there are `count`.
+template <typename T>
+static std::optional<Elements> read(ArrayRef<char> bytes, int64_t count) {
+  if (bytes.size() != count * sizeof(T))
+    return std::nullopt;
+  Elements result(count);
+  for (auto [i, element] : llvm::enumerate(result)) {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    element = float(value);
+  }
+  return result;
+}
+
 /// The elements of a constant of floats, bools or integers.
 static std::optional<Elements> elementsOf(ConstantOp constant) {
   auto type = constant.getY().getType();
@@ -40,12 +54,16 @@ static std::optional<Elements> elementsOf(ConstantOp constant) {
   auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
   AsmResourceBlob *blob =
       resource ? resource.getRawHandle().getBlob() : nullptr;
-  if (!blob || !element.isF32() ||
-      int64_t(blob->getData().size()) != 4 * type.getNumElements())
+  if (!blob)
     return std::nullopt;
-  Elements result(type.getNumElements());
-  std::memcpy(result.data(), blob->getData().data(), blob->getData().size());
-  return result;
+  ArrayRef<char> bytes = blob->getData();
+  if (element.isF32())
+    return read<float>(bytes, type.getNumElements());
+  if (element.isInteger(8))
+    return read<int8_t>(bytes, type.getNumElements());
+  if (element.isInteger(64))
+    return read<int64_t>(bytes, type.getNumElements());
+  return std::nullopt;
 }
 
 namespace {

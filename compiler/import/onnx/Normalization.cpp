@@ -14,6 +14,8 @@ template <typename Op> static Results softmaxOfRows(Node &node) {
   if (!x)
     return {};
   int64_t axis = node.axis(node.integer("axis", 1), rankOf(x));
+  if (axis == rankOf(x) - 1)
+    return {node.create<Op>(x, node.namedSigned("axis", -1))};
   auto shape = nn::shapeOf(x);
   Value rows = node.reshape(
       x, {product(shape.take_front(axis)), product(shape.drop_front(axis))});
