@@ -63,11 +63,16 @@ template <class P, class Operands> struct WgmmaBlock {
   }
 
   __device__ void initBarriers() {
-    constexpr int all = 2 * P::stages + (Plan::kSlots + 1) * Plan::kOwned;
-    static_assert(all <= 64);
-    if (threadIdx.x < all) {
-      bool isEmpty = threadIdx.x >= P::stages && threadIdx.x < 2 * P::stages;
-      full[threadIdx.x].init(isEmpty ? Plan::kWarps * P::cluster : 1);
+    // By one thread: the fence is dear, and dearer for a whole warp.
+    if (threadIdx.x == 0) {
+      for (int i = 0; i < P::stages; ++i) {
+        full[i].init(1);
+        empty[i].init(Plan::kWarps * P::cluster);
+      }
+      for (int i = 0; i < Plan::kSlots * Plan::kOwned; ++i)
+        filled[i].init(1);
+      for (int i = 0; P::split > 1 && i < Plan::kOwned; ++i)
+        arrived[i].init(1);
       fenceBarrierInit();
     }
     if constexpr (Plan::kCluster > 1) {

@@ -22,7 +22,8 @@ if [ "$arch" = sm_90 ]; then
 fi
 pids=()
 for name in $names; do
-  nvcc -std=c++20 -O3 -gencode "arch=compute_${arch#sm_},code=$arch" -I"$work" "$here/$name.cu" \
+  nvcc -std=c++20 -O3 -gencode "arch=compute_${arch#sm_},code=$arch" \
+    -I"$work" "$here/$name.cu" \
     -o "$work/$name" &
   pids+=($!)
 done
