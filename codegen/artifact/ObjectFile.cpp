@@ -45,9 +45,10 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
                "frit_kernels", GlobalValue::PrivateLinkage);
 
   llvm::Constant *weights = ConstantPointerNull::get(ptr);
-  if (image.weightBytes) {
+  if (image.embeddedBytes()) {
     std::string label = (symbol + "_weights").str();
-    module.appendModuleInlineAsm(weightSection(form, label, image.weightBytes));
+    module.appendModuleInlineAsm(
+        weightSection(form, label, image.embeddedBytes()));
     auto *declared =
         new GlobalVariable(module, Type::getInt8Ty(context), true,
                            GlobalValue::ExternalLinkage, nullptr, label);
@@ -62,7 +63,7 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
       plan,
       ConstantInt::get(i64, image.plan.size()),
       weights,
-      ConstantInt::get(i64, image.weightBytes),
+      ConstantInt::get(i64, image.embeddedBytes()),
   };
   global(ConstantStruct::getAnon(fields), symbol, GlobalValue::ExternalLinkage);
 }

@@ -27,6 +27,21 @@ std::string frit::imageSymbol(const ArtifactOptions &options) {
   return name + "_image";
 }
 
+std::string frit::weightsName(const ArtifactOptions &options) {
+  auto folderOf = [](StringRef path) {
+    SmallString<128> absolute(path);
+    sys::fs::make_absolute(absolute);
+    sys::path::remove_dots(absolute, /*remove_dot_dot=*/true);
+    return sys::path::parent_path(absolute).str();
+  };
+  if (options.weightsFile.empty())
+    return "";
+  StringRef name = sys::path::filename(options.weightsFile);
+  std::string folder = folderOf(options.weightsFile);
+  return folder == folderOf(options.output) ? name.str()
+                                            : folder + "/" + name.str();
+}
+
 /// Links `object` to a shared library. Both are small: without the weights.
 static Expected<Bytes> link(ArrayRef<char> object,
                             const ArtifactOptions &options) {
@@ -51,6 +66,24 @@ static Expected<Bytes> link(ArrayRef<char> object,
   return Bytes(bytes.begin(), bytes.end());
 }
 
+/// Writes the artifact and a file for its weights.
+static Error writeBoth(PendingFile &file, ArrayRef<char> elf,
+                       const artifact::Image &image,
+                       const ArtifactOptions &options) {
+  auto weights = PendingFile::create(options.weightsFile);
+  if (!weights)
+    return weights.takeError();
+  if (Error e = artifact::writeWithWeights(weights->path(), image.weightsHead,
+                                           image.weightsHead.size(), image,
+                                           options.mapped))
+    return e;
+  if (Error e = artifact::writeBytes(file.path(), elf))
+    return e;
+  if (Error e = weights->commit())
+    return e;
+  return file.commit();
+}
+
 Error frit::writeArtifact(Module &module, TargetMachine &machine,
                           const artifact::Image &image,
                           const ArtifactOptions &options,
@@ -69,6 +102,8 @@ Error frit::writeArtifact(Module &module, TargetMachine &machine,
   if (!elf)
     return elf.takeError();
   scope = timing.nest("weights");
+  if (!image.weightsHead.empty())
+    return writeBoth(*file, *elf, image, options);
   uint64_t offset = elf->size();
   if (image.weightBytes) {
     auto place =

@@ -13,6 +13,8 @@ namespace frit {
 struct ArtifactOptions {
   std::string output;
   artifact::Form form = artifact::Form::shared;
+  /// The file for the weights; empty where they are embedded.
+  std::string weightsFile;
   /// The files that weights were mapped from.
   llvm::ArrayRef<artifact::MappedFile> mapped;
   /// Told the command that links.
@@ -22,6 +24,10 @@ struct ArtifactOptions {
 /// The symbol of the image in the output: "resnet50_image" for resnet50.o, and
 /// the same one in all shared libraries.
 std::string imageSymbol(const ArtifactOptions &options);
+
+/// How the artifact names its file of weights: relative to its own folder if
+/// it lies there.
+std::string weightsName(const ArtifactOptions &options);
 
 /// Writes the image and the host kernels in `module`.
 llvm::Error writeArtifact(llvm::Module &module, llvm::TargetMachine &machine,

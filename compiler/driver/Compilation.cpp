@@ -301,15 +301,16 @@ private:
       host->setTargetTriple(machine->getTargetTriple());
     }
     std::string stem = llvm::sys::path::stem(options.input).str();
-    auto image = artifact::serialize(*plans, stem, code);
-    if (failed(image))
-      return false;
-
     ArtifactOptions output;
     output.output = options.output;
     output.form = options.emit == Emit::shared ? artifact::Form::shared
                                                : artifact::Form::object;
+    output.weightsFile = options.weightsFile;
     output.mapped = mapped;
+    auto image =
+        artifact::serialize(*plans, stem, code, weightsName(output));
+    if (failed(image))
+      return false;
     auto sayIt = [this](const llvm::Twine &message) { say(message); };
     output.say = sayIt;
     if (llvm::Error e =

@@ -73,6 +73,11 @@ struct CommandLine {
   cl::opt<std::string> randomWeights{
       "frandom-weights", cl::desc("Make up weights whose files are missing"),
       cl::value_desc("seed"), cl::cat(category)};
+  cl::opt<std::string> externalWeights{
+      "fexternal-weights",
+      cl::desc("Write the weights to a file beside the artifact"),
+      cl::value_desc("file.safetensors"), cl::ValueOptional,
+      cl::cat(category)};
   cl::opt<bool> fuse{"ffuse", cl::desc("Fuse operators (default)"),
                      cl::cat(category)};
   cl::opt<bool> noFuse{"fno-fuse", cl::desc("One operator per kernel"),
@@ -279,6 +284,17 @@ frit::parseCommandLine(int argc, char **argv,
     if (StringRef(line.randomWeights).getAsInteger(10, seed))
       return usage("-frandom-weights takes a number", status);
     options.import.randomWeights = seed;
+  }
+  if (line.externalWeights.getNumOccurrences()) {
+    llvm::SmallString<128> file(options.output);
+    llvm::sys::path::replace_extension(file, ".safetensors");
+    options.weightsFile = line.externalWeights.empty()
+                              ? file.str().str()
+                              : line.externalWeights.getValue();
+    if (!StringRef(options.weightsFile).ends_with(".safetensors"))
+      return usage("-fexternal-weights takes FILE.safetensors, not '" +
+                       options.weightsFile + "'",
+                   status);
   }
   options.fuse = options.level > 0 && !line.noFuse;
   options.cublas = !line.noCublas;

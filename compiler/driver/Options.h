@@ -22,6 +22,7 @@ struct DriverOptions {
   std::string input;
   std::string output; ///< never empty after parsing; "-" is standard output
   std::string header; ///< of an object; may be empty
+  std::string weightsFile; ///< beside the artifact; empty: embedded
   Emit emit = Emit::shared;
   std::vector<std::string> archs;
   /// No -march was given, so a target whose tools are missing is left out.

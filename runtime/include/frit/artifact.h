@@ -92,7 +92,8 @@ struct Constant {
   /// others are needed only while the prepare list runs.
   uint32_t resident = 0;
   /// Bytes at `offset` of the image's weights, or of `file` where that is not
-  /// empty (a path relative to the artifact's folder).
+  /// empty (a path relative to the artifact's folder). In a safetensors file
+  /// the name says where they are.
   uint64_t offset = 0;
   uint64_t bytes = 0;
   Text file;
