@@ -44,9 +44,6 @@ struct KernelText {
   int64_t block[3] = {1, 1, 1};
   int64_t sharedBytes = 0;
   llvm::SmallVector<TensorMap, 0> tensorMaps;
-  /// Whether it compiles for the very architecture only, and so not to PTX that
-  /// newer devices translate.
-  bool archOnly = false;
 };
 
 /// Who waits for the kernels before: the function that calls a skeleton, first
@@ -101,11 +98,14 @@ std::string storeOutput(Printer &printer, Graph &graph, unsigned output,
                         mlir::Type element, Node *node, llvm::StringRef offset);
 
 /// `extern "C" __global__ ... name(...) { call }`. After the pointers come
-/// `mapCount` tensor maps, m0, m1, ....
+/// `mapCount` tensor maps, m0, m1, .... Its blocks stand in clusters of
+/// `cluster`, and registers are shared out for `resident` of them beside each
+/// other where that is not 0.
 std::string kernelFunction(llvm::StringRef name, const Lowered &lowered,
                            int64_t threads, llvm::StringRef call,
                            size_t mapCount = 0,
-                           Waits waits = Waits::inFunction);
+                           Waits waits = Waits::inFunction,
+                           int64_t cluster = 1, int64_t resident = 0);
 
 /// One emitter per skeleton; each reports why into `failure`.
 llvm::FailureOr<KernelText> emitMap(const Lowered &lowered,
@@ -123,6 +123,7 @@ llvm::FailureOr<KernelText> emitTranspose(nn::FusionOp fusion,
 llvm::FailureOr<KernelText> emitContraction(nn::FusionOp fusion,
                                             const Lowered &lowered,
                                             llvm::StringRef name,
+                                            nn::ScheduleAttr schedule,
                                             std::string &failure);
 
 /// Schedules of the skeletons that may take a fusion, or null with the reason.

@@ -222,13 +222,16 @@ private:
     nn::ScheduleAttr schedule = fusion.getScheduleAttr();
     if (!schedule)
       return fusion.emitError("has no schedule");
-    bool contraction = schedule.getSkeleton() == nn::Skeleton::gemm ||
-                       schedule.getSkeleton() == nn::Skeleton::conv;
-    if (contraction)
+    bool wgmma = schedule.getSkeleton() == nn::Skeleton::wgmma_gemm ||
+                 schedule.getSkeleton() == nn::Skeleton::wgmma_conv;
+    if (wgmma || schedule.getSkeleton() == nn::Skeleton::gemm ||
+        schedule.getSkeleton() == nn::Skeleton::conv)
       planning::orderContractionInputs(fusion);
     SmallVector<Value> inputs, outputs;
     for (Value input : fusion.getInputs())
       inputs.push_back(map.lookup(input));
+    if (wgmma)
+      markConstants(fusion, inputs);
     for (Value result : fusion.getResults()) {
       auto it = destination.find(result);
       Value out = it == destination.end()
@@ -246,6 +249,21 @@ private:
                                         options.workspaceBytes);
     plan::LaunchOp::create(b, kernel, inputs, outputs);
     return success();
+  }
+
+  /// Tells the kernel which of its inputs nothing in this list writes, so that
+  /// it may read them before the kernels before it have ended.
+  void markConstants(nn::FusionOp fusion, ArrayRef<Value> inputs) {
+    SmallVector<int64_t> constants;
+    for (auto [i, input] : llvm::enumerate(inputs)) {
+      plan::Space space = plan::rootOf(input).getSpace();
+      if (space == plan::Space::constant ||
+          (space == plan::Space::prepared && function.getSymName() == "main"))
+        constants.push_back(i);
+    }
+    if (!constants.empty())
+      fusion->setAttr("plan.constant_inputs",
+                      b.getDenseI64ArrayAttr(constants));
   }
 
   /// Copies the results that no fusion of this list has written in place.

@@ -45,35 +45,17 @@ struct Silu {
 
 /// What products of T are summed in: float for the floats up to 32 bits, double
 /// for f64, 32 bits for the small integers.
-template <class T> struct Sum {
-  using Type = T;
-};
-template <> struct Sum<f16> {
-  using Type = float;
-};
-template <> struct Sum<bf16> {
-  using Type = float;
-};
-template <> struct Sum<int8_t> {
-  using Type = int32_t;
-};
-template <> struct Sum<uint8_t> {
-  using Type = int32_t;
-};
-template <> struct Sum<int16_t> {
-  using Type = int32_t;
-};
-template <> struct Sum<uint16_t> {
-  using Type = int32_t;
-};
+template <class T> struct Sum { using Type = T; };
+template <> struct Sum<f16> { using Type = float; };
+template <> struct Sum<bf16> { using Type = float; };
+template <> struct Sum<int8_t> { using Type = int32_t; };
+template <> struct Sum<uint8_t> { using Type = int32_t; };
+template <> struct Sum<int16_t> { using Type = int32_t; };
+template <> struct Sum<uint16_t> { using Type = int32_t; };
 template <class T> using SumOf = typename Sum<T>::Type;
 
-template <bool Small> struct OffsetType {
-  using Type = int;
-};
-template <> struct OffsetType<false> {
-  using Type = int64_t;
-};
+template <bool Small> struct OffsetType { using Type = int; };
+template <> struct OffsetType<false> { using Type = int64_t; };
 
 /// An index into memory of `Elements` elements: 32 bits where they do, which
 /// halves the registers and the work of addressing.
@@ -83,6 +65,10 @@ using OffsetIn = typename OffsetType<(Elements < 1ll << 31)>::Type;
 __device__ constexpr int64_t largest(int64_t a, int64_t b, int64_t c) {
   return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
+
+/// An absent bias or residual: adding it changes no number, so that compilers
+/// leave it out, while adding 0.0 changes -0.0.
+template <class Acc> inline constexpr Acc kNothing = Acc(-0.0f);
 
 /// What an element of the result is: `sum` of products, and what goes with it.
 template <class Epilogue, class Acc>
@@ -98,15 +84,16 @@ __device__ inline auto finish(Acc sum, Acc bias, Acc residual) {
 template <class Epilogue, class Acc, class Bias, class D>
 __device__ inline void finishElement(Acc acc, const Bias *bias, const D *r,
                                      D *d) {
-  store(*d, finish<Epilogue>(acc, bias ? Acc(load(*bias)) : Acc(0),
-                             r ? Acc(load(*r)) : Acc(0)));
+  store(*d, finish<Epilogue>(acc, bias ? Acc(load(*bias)) : kNothing<Acc>,
+                             r ? Acc(load(*r)) : kNothing<Acc>));
 }
 
 /// Two neighbours of a row at once; all pointers are aligned to two elements.
 template <class Epilogue, class Bias, class D>
 __device__ inline void finishPair(float (&pair)[2], const Bias *bias,
                                   const D *r, D *d) {
-  float biases[2] = {}, residuals[2] = {};
+  constexpr float none = kNothing<float>;
+  float biases[2] = {none, none}, residuals[2] = {none, none};
   if (bias)
     loadVector(biases, bias);
   if (r)
@@ -122,6 +109,16 @@ __device__ inline void finishPair(float (&pair)[2], const Bias *bias,
 
 /// Threads of the blocks of gemm and conv.
 inline constexpr int kTileThreads = 256;
+
+/// A problem that was planned for wgmma_tile.cuh in tiles of 64, by as many of
+/// its threads as suit those.
+template <class P> struct FloorTiles : P {
+  static constexpr int tileM = 64, tileN = 64;
+  static constexpr int threads = P::tileM > 64 ? kTileThreads : 128;
+};
+template <class P> inline constexpr int kThreadsOf = kTileThreads;
+template <class P>
+inline constexpr int kThreadsOf<FloorTiles<P>> = FloorTiles<P>::threads;
 
 /// Multiplies TileM × k by k × TileN and calls `emit(m, n, sum)` for every
 /// element. `loadA(m, k)` and `loadB(n, k)` give one value each, zero outside
