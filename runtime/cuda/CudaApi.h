@@ -142,6 +142,8 @@ struct Api {
                                     size_t beforeCount, Event);
   Result (*graphInstantiate)(GraphExec *, Graph, unsigned long long flags);
   Result (*graphExecDestroy)(GraphExec);
+  Result (*graphExecKernelNodeSetParams)(GraphExec, GraphNode,
+                                         const KernelNodeParams *);
   Result (*graphUpload)(GraphExec, Stream);
   Result (*graphLaunch)(GraphExec, Stream);
 

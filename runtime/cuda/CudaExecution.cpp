@@ -19,8 +19,7 @@ CudaExecution::~CudaExecution() {
   ContextScope scope(gpu);
   if (queue)
     driver.streamSynchronize(queue);
-  for (CachedGraph &graph : graphs)
-    driver.graphExecDestroy(graph.exec);
+  graphs.clear();
   steps.reset();
   if (staging)
     driver.memFreeHost(staging);
@@ -113,13 +112,18 @@ GraphExec CudaExecution::findGraph() {
   std::vector<DevicePointer> addresses = inputAddresses;
   addresses.insert(addresses.end(), outputAddresses.begin(),
                    outputAddresses.end());
-  for (CachedGraph &graph : graphs)
-    if (graph.addresses == addresses) {
-      graph.lastUse = calls;
-      return graph.exec;
+  for (CachedGraph &cached : graphs)
+    if (cached.addresses == addresses) {
+      cached.lastUse = calls;
+      return cached.graph->exec;
     }
-  GraphExec exec = nullptr;
-  Status status = steps->makeGraph(queue, {}, exec);
+  // Where only kernels of ours use what is bound, one graph does for all.
+  if (!graphs.empty() && steps->update(*graphs.back().graph)) {
+    graphs.back().addresses = std::move(addresses);
+    return graphs.back().graph->exec;
+  }
+  std::unique_ptr<StepGraph> graph;
+  Status status = steps->makeGraph(queue, {}, graph);
   if (status.failed()) {
     useGraph = false;
     executor.model.remark("running without a CUDA graph: " + status.message());
@@ -129,11 +133,10 @@ GraphExec CudaExecution::findGraph() {
     auto oldest = std::ranges::min_element(graphs, {}, &CachedGraph::lastUse);
     // It may still be running.
     driver.streamSynchronize(queue);
-    driver.graphExecDestroy(oldest->exec);
     graphs.erase(oldest);
   }
-  graphs.push_back({std::move(addresses), exec, calls});
-  return exec;
+  graphs.push_back({std::move(addresses), std::move(graph), calls});
+  return graphs.back().graph->exec;
 }
 
 Status CudaExecution::launchSteps() {
@@ -276,14 +279,13 @@ Status CudaExecution::finishCopies(std::span<const Binding> outputs) {
 /// Runs the steps with an event before each and one after the last: inside a
 /// graph, where gaps are as short as in a call, else on the stream.
 Status CudaExecution::recordSteps(std::span<const Event> events) {
-  GraphExec graph = nullptr;
+  std::unique_ptr<StepGraph> graph;
   if (useGraph && !steps->makeGraph(queue, events, graph).failed()) {
     // Twice, because the first run of a graph is slower.
-    Status status = driver.check(driver.graphLaunch(graph, queue), "run");
+    Status status = driver.check(driver.graphLaunch(graph->exec, queue), "run");
     if (!status.failed())
-      status = driver.check(driver.graphLaunch(graph, queue), "run");
+      status = driver.check(driver.graphLaunch(graph->exec, queue), "run");
     driver.streamSynchronize(queue);
-    driver.graphExecDestroy(graph);
     return status;
   }
   for (size_t index = 0; index < steps->size(); ++index) {

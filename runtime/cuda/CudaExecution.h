@@ -39,7 +39,7 @@ private:
   /// A graph and the inputs' and outputs' addresses it was made for.
   struct CachedGraph {
     std::vector<DevicePointer> addresses;
-    GraphExec exec;
+    std::unique_ptr<StepGraph> graph;
     uint64_t lastUse;
   };
 

@@ -14,25 +14,50 @@ using namespace frit::cuda;
 using artifact::Step;
 using artifact::StepKind;
 
+StepGraph::~StepGraph() {
+  if (exec)
+    driver.graphExecDestroy(exec);
+  if (graph)
+    driver.graphDestroy(graph);
+}
+
 Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
-                            GraphExec &result) {
-  Graph graph = nullptr;
-  FRIT_TRY(driver.check(driver.graphCreate(&graph, 0), "make a graph"));
-  Status status = addSteps(graph, stream, marks);
-  GraphExec exec = nullptr;
-  if (!status.failed())
-    status = driver.check(driver.graphInstantiate(&exec, graph, 0),
-                          "instantiate a graph");
-  driver.graphDestroy(graph);
-  if (status.failed())
-    return status;
+                            std::unique_ptr<StepGraph> &result) {
+  auto made = std::make_unique<StepGraph>(driver);
+  FRIT_TRY(driver.check(driver.graphCreate(&made->graph, 0), "make a graph"));
+  made->kernels.resize(steps.size());
+  FRIT_TRY(addSteps(*made, stream, marks));
+  FRIT_TRY(driver.check(driver.graphInstantiate(&made->exec, made->graph, 0),
+                        "instantiate a graph"));
   // Now, rather than in the first call that is timed.
-  driver.graphUpload(exec, stream);
-  result = exec;
+  driver.graphUpload(made->exec, stream);
+  result = std::move(made);
   return Status();
 }
 
-Status CudaSteps::addSteps(Graph graph, Stream stream,
+bool CudaSteps::update(StepGraph &graph) {
+  for (const Patch &patch : patches)
+    if (!graph.kernels[patch.step])
+      return false;
+  size_t done = steps.size();
+  for (const Patch &patch : patches) {
+    if (patch.step == done)
+      continue;
+    done = patch.step;
+    std::vector<void *> params;
+    KernelNodeParams node = nodeOf(done, params);
+    if (driver.graphExecKernelNodeSetParams(graph.exec, graph.kernels[done],
+                                            &node) != kSuccess)
+      return false;
+  }
+  return true;
+}
+
+bool CudaSteps::isKernel(size_t index) const {
+  return !calls[index] && steps[index].kind != StepKind::copy;
+}
+
+Status CudaSteps::addSteps(StepGraph &to, Stream stream,
                            std::span<const Event> marks) {
   Tail tail; // what the next node has to wait for
   auto mark = [&](size_t index) {
@@ -40,7 +65,7 @@ Status CudaSteps::addSteps(Graph graph, Stream stream,
       return Status();
     GraphNode node;
     FRIT_TRY(driver.check(
-        driver.graphAddEventRecordNode(&node, graph, tail.nodes.data(),
+        driver.graphAddEventRecordNode(&node, to.graph, tail.nodes.data(),
                                        tail.nodes.size(), marks[index]),
         "add an event to a graph"));
     tail = {{node}, false};
@@ -48,19 +73,15 @@ Status CudaSteps::addSteps(Graph graph, Stream stream,
   };
   for (size_t index = 0; index < steps.size(); ++index) {
     FRIT_TRY(mark(index));
-    bool captured = calls[index] || steps[index].kind == StepKind::copy;
-    FRIT_TRY(captured ? addCaptured(graph, index, stream, tail)
-                      : stepFailed(plan, steps[index],
-                                   addKernel(graph, index, tail)));
+    FRIT_TRY(isKernel(index)
+                 ? stepFailed(plan, steps[index], addKernel(to, index, tail))
+                 : addCaptured(to.graph, index, stream, tail));
   }
   return mark(steps.size());
 }
 
-Status CudaSteps::addKernel(Graph graph, size_t index, Tail &tail) {
+KernelNodeParams CudaSteps::nodeOf(size_t index, std::vector<void *> &params) {
   const Step &step = steps[index];
-  if (step.kernel == artifact::kNone)
-    return noKernel(plan, step);
-  std::vector<void *> params;
   collectParams(index, params);
   KernelNodeParams node = {};
   node.func = executor.kernel(step.kernel);
@@ -72,6 +93,15 @@ Status CudaSteps::addKernel(Graph graph, size_t index, Tail &tail) {
   node.blockZ = step.block[2];
   node.sharedBytes = executor.sharedBytes(step);
   node.kernelParams = params.data();
+  return node;
+}
+
+Status CudaSteps::addKernel(StepGraph &to, size_t index, Tail &tail) {
+  const Step &step = steps[index];
+  if (step.kernel == artifact::kNone)
+    return noKernel(plan, step);
+  std::vector<void *> params;
+  KernelNodeParams node = nodeOf(index, params);
   // A kernel that waits for those before it by itself may start ahead of their
   // end. All of ours do so, and so each waits for all before the one it
   // follows.
@@ -80,14 +110,15 @@ Status CudaSteps::addKernel(Graph graph, size_t index, Tail &tail) {
                !executor.model.has(FRIT_NO_PROGRAMMATIC_LAUNCH);
   GraphNode added;
   FRIT_TRY(driver.check(
-      driver.graphAddKernelNode(&added, graph, tail.nodes.data(),
+      driver.graphAddKernelNode(&added, to.graph, tail.nodes.data(),
                                 ahead ? 0 : tail.nodes.size(), &node),
       "add a kernel to a graph"));
   if (ahead)
     FRIT_TRY(
-        driver.check(driver.graphAddDependencies(graph, tail.nodes.data(),
+        driver.check(driver.graphAddDependencies(to.graph, tail.nodes.data(),
                                                  &added, &kProgrammaticEdge, 1),
                      "add a kernel's dependency to a graph"));
+  to.kernels[index] = added;
   tail = {{added}, true};
   return Status();
 }

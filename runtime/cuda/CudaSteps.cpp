@@ -21,7 +21,7 @@ CudaSteps::CudaSteps(CudaExecutor &executor, std::span<const Step> steps,
   for (size_t index = 0; index < steps.size(); ++index) {
     firstArgument.push_back(arguments.size());
     firstMap.push_back(mapUses.size());
-    resolveArguments(steps[index], arena);
+    resolveArguments(index, arena);
     listTensorMaps(index);
   }
   maps.resize(mapUses.size());
@@ -31,14 +31,14 @@ static bool isBound(const Buffer &buffer) {
   return buffer.space == Space::input || buffer.space == Space::output;
 }
 
-void CudaSteps::resolveArguments(const Step &step, DevicePointer arena) {
-  for (const Buffer &buffer : plan.arguments(step)) {
+void CudaSteps::resolveArguments(size_t index, DevicePointer arena) {
+  for (const Buffer &buffer : plan.arguments(steps[index])) {
     DevicePointer base = 0;
     switch (buffer.space) {
     case Space::input:
     case Space::output:
       patches.push_back({arguments.size(), buffer.offset, buffer.index,
-                         buffer.space == Space::output});
+                         buffer.space == Space::output, index});
       break;
     case Space::constant:
       base = executor.constants[buffer.index];

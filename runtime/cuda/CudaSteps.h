@@ -8,6 +8,23 @@
 
 namespace frit::cuda {
 
+/// A graph of steps, ready to be launched.
+class StepGraph {
+public:
+  explicit StepGraph(const Driver &driver) : driver(driver) {}
+  StepGraph(const StepGraph &) = delete;
+  ~StepGraph();
+
+  GraphExec exec = nullptr;
+
+private:
+  friend class CudaSteps;
+
+  const Driver &driver;
+  Graph graph = nullptr;          ///< kept, for it owns the nodes
+  std::vector<GraphNode> kernels; ///< of each step; null where it is captured
+};
+
 /// Steps whose arguments are resolved to device addresses once; those in inputs
 /// and outputs are filled in by bind, which has to be called before any step
 /// runs.
@@ -32,7 +49,11 @@ public:
   /// event to record before each step and one after the last. Fails when a
   /// library call cannot be captured.
   Status makeGraph(Stream stream, std::span<const Event> marks,
-                   GraphExec &result);
+                   std::unique_ptr<StepGraph> &result);
+
+  /// Gives a graph that makeGraph made the addresses that are bound now. False
+  /// where it has to be made anew, because a library or a copy uses one.
+  bool update(StepGraph &graph);
 
   size_t size() const { return steps.size(); }
   std::string pick(size_t index) const;
@@ -45,6 +66,7 @@ private:
     uint64_t offset;
     uint32_t index;
     bool output;
+    size_t step;
   };
 
   /// A tensor map of a step's kernel. Where its argument is bound, it has to be
@@ -62,7 +84,7 @@ private:
     bool ownKernel = false; ///< whether they are one kernel of ours
   };
 
-  void resolveArguments(const artifact::Step &step, DevicePointer arena);
+  void resolveArguments(size_t index, DevicePointer arena);
   void listTensorMaps(size_t index);
   std::span<const DevicePointer> argumentsOf(size_t index) const {
     return std::span(arguments).subspan(firstArgument[index],
@@ -70,8 +92,11 @@ private:
   }
   std::unique_ptr<LibraryCall> prepareCall(const artifact::Step &step);
   Status launch(size_t index, Stream stream);
-  Status addSteps(Graph graph, Stream stream, std::span<const Event> marks);
-  Status addKernel(Graph graph, size_t index, Tail &tail);
+  /// Whether a graph has the step as an explicit kernel.
+  bool isKernel(size_t index) const;
+  KernelNodeParams nodeOf(size_t index, std::vector<void *> &params);
+  Status addSteps(StepGraph &to, Stream stream, std::span<const Event> marks);
+  Status addKernel(StepGraph &to, size_t index, Tail &tail);
   Status addCaptured(Graph graph, size_t index, Stream stream, Tail &tail);
   void collectParams(size_t index, std::vector<void *> &params);
 

@@ -73,6 +73,8 @@ Status Driver::open() {
       find(library, graphAddEventRecordNode, "cuGraphAddEventRecordNode") &
       find(library, graphInstantiate, "cuGraphInstantiateWithFlags") &
       find(library, graphExecDestroy, "cuGraphExecDestroy") &
+      find(library, graphExecKernelNodeSetParams,
+           "cuGraphExecKernelNodeSetParams_v2") &
       find(library, graphUpload, "cuGraphUpload") &
       find(library, graphLaunch, "cuGraphLaunch") &
       find(library, tensorMapEncodeTiled, "cuTensorMapEncodeTiled") &
