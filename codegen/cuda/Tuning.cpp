@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/Tuning.h"
 
+#include "codegen/cuda/Headers.h"
 #include "dialects/nn/ContractionInfo.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -158,7 +159,15 @@ llvm::Error Tuning::read(StringRef path, MLIRContext *context) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
     return llvm::createFileError(path, file.getError());
-  StringRef text = (*file)->getBuffer();
+  return addLines(path, (*file)->getBuffer(), context);
+}
+
+llvm::Error Tuning::readShipped(MLIRContext *context) {
+  return addLines("shipped.tune", shippedTuning(), context);
+}
+
+llvm::Error Tuning::addLines(StringRef path, StringRef text,
+                             MLIRContext *context) {
   if (!text.consume_front(firstLine()))
     return llvm::createStringError(path +
                                    ": is no tuning file of this version");
@@ -202,7 +211,7 @@ nn::ScheduleAttr Tuning::pick(nn::FusionOp fusion,
   const TunedSchedule *tuned = find(problem, arch);
   if (tuned && llvm::is_contained(candidates, tuned->schedule))
     return tuned->schedule;
-  if (missed.insert(problem).second)
+  if (warnsOfMisses && missed.insert(problem).second)
     emitWarning(fusion.getLoc())
         << (tuned ? "its tuned schedule is none of those that it may have now"
                   : "it is not tuned")

@@ -37,8 +37,12 @@ struct TunedSchedule {
 
 class Tuning {
 public:
-  /// Adds what the file at `path` says.
+  /// Adds what the file at `path` says, or the one that frit comes with.
   llvm::Error read(llvm::StringRef path, mlir::MLIRContext *context);
+  llvm::Error readShipped(mlir::MLIRContext *context);
+
+  /// Whether problems without a schedule are warned about, once each.
+  bool warnsOfMisses = false;
 
   void add(llvm::StringRef problem, TunedSchedule schedule) {
     schedules[problem].push_back(std::move(schedule));
@@ -49,8 +53,8 @@ public:
   const TunedSchedule *find(llvm::StringRef problem, llvm::StringRef arch,
                             llvm::StringRef environment = "") const;
 
-  /// The schedule for `fusion`, which must be one of `candidates`. Warns, once
-  /// per problem, where there is none.
+  /// The schedule for `fusion`, which must be one of `candidates`; null where
+  /// there is none.
   nn::ScheduleAttr pick(nn::FusionOp fusion,
                         llvm::ArrayRef<nn::ScheduleAttr> candidates,
                         llvm::StringRef arch) const;
@@ -60,6 +64,8 @@ public:
                           const TunedSchedule &schedule);
 
 private:
+  llvm::Error addLines(llvm::StringRef path, llvm::StringRef text,
+                       mlir::MLIRContext *context);
   llvm::Error addLine(llvm::StringRef line, mlir::MLIRContext *context);
 
   llvm::StringMap<std::vector<TunedSchedule>> schedules;

@@ -12,6 +12,7 @@
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/Remarks.h"
+#include "compiler/driver/Tune.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "dialects/plan/Plan.h"
 
@@ -30,11 +31,13 @@ namespace {
 
 class Compilation {
 public:
-  Compilation(const DriverOptions &options)
-      : options(options), registry(makeRegistry()), context(registry),
-        diagnostics(context) {
+  Compilation(const DriverOptions &options, TuneDevice &device)
+      : options(options), device(device), registry(makeRegistry()),
+        context(registry), diagnostics(context) {
     context.loadAllAvailableDialects();
     diagnostics.warningsAreErrors = options.warningsAreErrors;
+    if (options.tuneMissesAreErrors)
+      diagnostics.errorCategory = "tune-miss";
     installRemarks(context, options.remarksPassed, options.remarksMissed);
     timing.setEnabled(options.timeReport);
     timing.setOutput(createOutputStrategy(
@@ -89,7 +92,7 @@ private:
   }
 
   bool compile() {
-    if (!import())
+    if (!import() || !readTuning())
       return false;
     if (options.emit == Emit::nn)
       return writeModule(*model);
@@ -166,6 +169,9 @@ private:
       cuda.cublas = options.cublas;
       cuda.cudnn = options.cudnn;
       cuda.remarkMissed = !options.remarksMissed.empty();
+      if (!options.tuneGenerate.empty() && !tune(cuda, pipeline, scope))
+        return false;
+      cuda.tuning = &tuning;
       target = std::make_unique<cuda::CudaTarget>(cuda);
       pipeline.workspaceBytes = kWorkspaceBytes;
     } else {
@@ -177,7 +183,9 @@ private:
     PassManager passes(&context);
     addTargetPasses(passes, *target, pipeline);
     passes.enableTiming(scope);
-    if (failed(passes.run(*clone)) || !saveTemp(*clone, arch + ".fused.mlir"))
+    // A warning that counts as an error stops here too.
+    if (failed(passes.run(*clone)) || diagnostics.errors() ||
+        !saveTemp(*clone, arch + ".fused.mlir"))
       return false;
     if (options.emit == Emit::fused)
       return writeModule(*clone);
@@ -187,6 +195,44 @@ private:
     if (failed(planning.run(*clone)))
       return false;
     mergePlan(*clone);
+    return true;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Tuning
+  //===--------------------------------------------------------------------===//
+
+  bool readTuning() {
+    // What frit comes with is no reason not to time.
+    if (options.tuned && options.tuneGenerate.empty())
+      if (llvm::Error e = tuning.readShipped(&context))
+        return fail(std::move(e));
+    tuning.warnsOfMisses = !options.tuneUse.empty();
+    // What is added to may begin without a file.
+    for (const std::string &path : {options.tuneUse, options.tuneGenerate})
+      if (!path.empty() &&
+          (path == options.tuneUse || llvm::sys::fs::exists(path)))
+        if (llvm::Error e = tuning.read(path, &context))
+          return fail(std::move(e));
+    return true;
+  }
+
+  /// Times the contractions of the model as it is fused for the target.
+  bool tune(const cuda::CudaOptions &cuda, const PipelineOptions &pipeline,
+            TimingScope &scope) {
+    TimingScope nested = scope.nest("tuning");
+    cuda::CudaTarget target(cuda);
+    OwningOpRef<ModuleOp> clone = model->clone();
+    PassManager passes(&context);
+    addTargetPasses(passes, target, pipeline);
+    if (failed(passes.run(*clone)))
+      return false;
+    TuneOptions tune;
+    tune.path = options.tuneGenerate;
+    tune.budget = options.tuneBudget;
+    tune.verbose = options.verbose;
+    if (llvm::Error e = tuneContractions(*clone, cuda, tune, device, tuning))
+      return fail(std::move(e));
     return true;
   }
 
@@ -259,18 +305,17 @@ private:
     cuda.arch = program.getArch();
     cuda.cublas = options.cublas;
     cuda.cudnn = options.cudnn;
-    FailureOr<ProgramText> kernels =
-        emitProgram(program, cuda::CudaTarget(cuda));
-    if (failed(kernels))
+    FailureOr<std::string> text = emitProgram(program, cuda::CudaTarget(cuda));
+    if (failed(text))
       return false;
     if (options.emit == Emit::cuda) {
-      allText += kernels->text;
+      allText += *text;
       return true;
     }
     if (options.saveTemps &&
-        !write(kernels->text, tempPath(program.getArch().str() + ".cu")))
+        !write(*text, tempPath(program.getArch().str() + ".cu")))
       return false;
-    auto compiled = compileProgram(*kernels, program.getArch());
+    auto compiled = compileProgram(*text, program.getArch());
     if (!compiled)
       return fail(compiled.takeError());
     code = std::move(*compiled);
@@ -307,8 +352,7 @@ private:
                                                : artifact::Form::object;
     output.weightsFile = options.weightsFile;
     output.mapped = mapped;
-    auto image =
-        artifact::serialize(*plans, stem, code, weightsName(output));
+    auto image = artifact::serialize(*plans, stem, code, weightsName(output));
     if (failed(image))
       return false;
     auto sayIt = [this](const llvm::Twine &message) { say(message); };
@@ -359,12 +403,14 @@ private:
   }
 
   const DriverOptions &options;
+  TuneDevice &device;
   DialectRegistry registry;
   MLIRContext context;
   llvm::LLVMContext llvmContext;
   DiagnosticPrinter diagnostics;
   DefaultTimingManager timing;
   TimingScope root;
+  cuda::Tuning tuning;
   /// The files of weights, which the context keeps mapped.
   std::vector<artifact::MappedFile> mapped;
   OwningOpRef<ModuleOp> model;
@@ -373,6 +419,6 @@ private:
 
 } // namespace
 
-int frit::compile(const DriverOptions &options) {
-  return Compilation(options).run();
+int frit::compile(const DriverOptions &options, TuneDevice &device) {
+  return Compilation(options, device).run();
 }

@@ -24,10 +24,9 @@ static Attribute tensorMapAttr(const cuda::TensorMap &map, Builder &b) {
       list(map.lower), list(map.upper), map.channels, map.pixels);
 }
 
-FailureOr<ProgramText> frit::emitProgram(plan::ProgramOp program,
+FailureOr<std::string> frit::emitProgram(plan::ProgramOp program,
                                          const cuda::CudaTarget &target) {
   SmallVector<cuda::KernelText> kernels;
-  ProgramText result;
   Builder b(program.getContext());
   for (auto kernel : program.getBody().getOps<plan::KernelOp>()) {
     auto fusion = cast<nn::FusionOp>(kernel.getFusion());
@@ -42,19 +41,15 @@ FailureOr<ProgramText> frit::emitProgram(plan::ProgramOp program,
     if (!text->tensorMaps.empty())
       kernel.setTensorMapsAttr(b.getArrayAttr(llvm::map_to_vector(
           text->tensorMaps, [&](auto &map) { return tensorMapAttr(map, b); })));
-    result.archOnly |= text->archOnly;
     kernels.push_back(std::move(*text));
   }
-  result.text = cuda::emitModule(kernels);
-  return result;
+  return cuda::emitModule(kernels);
 }
 
 llvm::Expected<artifact::TargetCode>
-frit::compileProgram(const ProgramText &program, StringRef arch) {
-  std::string floor = program.archOnly ? ("compute_" + arch.drop_front(3)).str()
-                                       : cuda::ptxFloor({arch.str()});
+frit::compileProgram(const std::string &text, StringRef arch) {
   llvm::Expected<std::vector<std::string>> compiled =
-      cuda::compileCudaForAll(program.text, {arch.str(), floor});
+      cuda::compileCudaForAll(text, {arch.str(), cuda::ptxFloor({arch.str()})});
   if (!compiled)
     return compiled.takeError();
   artifact::TargetCode code;

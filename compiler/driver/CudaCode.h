@@ -10,19 +10,13 @@
 
 namespace frit {
 
-/// A program's kernels as one translation unit.
-struct ProgramText {
-  std::string text;
-  bool archOnly = false; ///< whether its PTX is for its architecture only too
-};
-
 /// The CUDA C++ of every plan.kernel of `program`; how each is launched is set
 /// in the plan.
-llvm::FailureOr<ProgramText> emitProgram(plan::ProgramOp program,
+llvm::FailureOr<std::string> emitProgram(plan::ProgramOp program,
                                          const cuda::CudaTarget &target);
 
 /// Compiles such a unit to machine code for `arch` and to PTX.
-llvm::Expected<artifact::TargetCode> compileProgram(const ProgramText &program,
+llvm::Expected<artifact::TargetCode> compileProgram(const std::string &text,
                                                     llvm::StringRef arch);
 
 } // namespace frit

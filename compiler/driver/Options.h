@@ -33,6 +33,11 @@ struct DriverOptions {
   bool fuse = true, cublas = true, cudnn = true;
   bool verbose = false, dryRun = false, saveTemps = false;
   bool timeReport = false, memoryReport = false, warningsAreErrors = false;
+  /// Files of timed schedules: to add to, and to take from. Empty for none.
+  std::string tuneGenerate, tuneUse;
+  double tuneBudget = 60; ///< seconds
+  bool tuned = true;      ///< whether to take what frit comes with
+  bool tuneMissesAreErrors = false;
   /// Regular expressions over categories; empty for none.
   std::string remarksPassed, remarksMissed;
 };
