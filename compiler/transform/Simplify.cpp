@@ -300,6 +300,8 @@ struct DropExpand : OpInterfaceRewritePattern<ElementwiseOp> {
 
 class Simplify : public frit::impl::SimplifyBase<Simplify> {
 public:
+  using SimplifyBase::SimplifyBase;
+
   void getDependentDialects(DialectRegistry &registry) const override {
     // Folding builds scalar bodies.
     registry.insert<NNDialect, arith::ArithDialect, math::MathDialect>();
@@ -315,7 +317,8 @@ public:
     set.add<FoldConstants, FoldSplats, DropIdentity, ExpandPow, FormRsqrt,
             FormReciprocal, FoldWhere, DropCast, DropExpand>(context);
     populateMovement(set);
-    populateRowSlices(set);
+    if (sliceRows)
+      populateRowSlices(set);
     patterns = std::move(set);
     return success();
   }
