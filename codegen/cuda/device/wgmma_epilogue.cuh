@@ -151,13 +151,18 @@ template <class P> struct WgmmaStore {
 
   /// Reads ahead for the unit whose corner is `tile`.
   __device__ void begin(const WgmmaTile &tile) {
+    if (bias)
+      biases.read(bias, tile.n);
+    moveTo(tile);
+  }
+
+  /// The same for a unit of the same columns.
+  __device__ void moveTo(const WgmmaTile &tile) {
     at = tile;
     int columns = P::n - at.n < Plan::kUnitN ? int(P::n - at.n) : Plan::kUnitN;
     live = at.m < P::m && columns > 0
                ? (columns + Plan::kBoxN - 1) / Plan::kBoxN
                : 0;
-    if (bias)
-      biases.read(bias, at.n);
     if (Plan::kBoxes && r && threadIdx.x % 32 == 0)
 #pragma unroll
       for (int i = 0; i < Plan::kSlots; ++i)

@@ -70,11 +70,23 @@ template <class P> struct WgmmaPlan {
   static constexpr int kShared = kFixedBytes + kSlots * kOwned * kBoxBytes;
 
   static_assert(kShared <= kMaxShared);
-  static_assert((2 * P::stages + (kSlots + 1) * kOwned) * 8 <= kBarrierBytes);
+  static_assert((2 * P::stages + (kSlots + 1) * kOwned + 2) * 8 <=
+                kBarrierBytes);
 
   static constexpr int kTilesM = wgmmaCeil(P::m, P::tileM *P::cluster);
   static constexpr int kTilesN = wgmmaCeil(P::n, P::tileN);
   static constexpr int kTiles = kTilesM * kTilesN * int(P::batch);
+
+  /// Two warpgroups either multiply 64 rows each of the same tile or, where a
+  /// block has several tiles and the sums of a whole one fit into the registers
+  /// of one warpgroup, take turns: one writes while the other multiplies.
+  static constexpr bool kTurns = P::split == 1 && P::tileM == 128 &&
+                                 P::tileN <= 128 && P::blocks == 1 &&
+                                 kTiles * P::cluster > 132;
+  static constexpr int kTakers = kTurns ? 2 : 1;
+  /// How often 64 rows a warpgroup multiplies, and warps that read a stage.
+  static constexpr int kRowBlocks = kTakers;
+  static constexpr int kReaders = kWarps / kTakers;
 
   /// Rows of tiles that are gone through together, column by column, so that
   /// the blocks of a multiprocessor's worth of time read a square of D's worth

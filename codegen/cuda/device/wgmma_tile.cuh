@@ -26,6 +26,10 @@ template <int Stages> struct WgmmaPlace {
   int stage = 0;
   uint32_t parity = 0;
 
+  __device__ void skip(int steps) {
+    parity ^= (stage + steps) / Stages % 2;
+    stage = (stage + steps) % Stages;
+  }
   __device__ void advance() {
     if (++stage == Stages) {
       stage = 0;
@@ -39,10 +43,11 @@ template <int Stages> struct WgmmaPlace {
 template <class P, class Operands> struct WgmmaBlock {
   using Plan = WgmmaPlan<P>;
   using Place = WgmmaPlace<P::stages>;
+  using Sums = float[Plan::kRowBlocks][P::tileN / 2];
   static_assert(P::split <= Operands::steps);
 
   unsigned char *shared, *received, *boxes;
-  Barrier *full, *empty, *filled, *arrived;
+  Barrier *full, *empty, *filled, *arrived, *turns;
   int rank, firstTile, tileStep, firstStep, lastStep;
 
   __device__ WgmmaBlock() {
@@ -54,6 +59,7 @@ template <class P, class Operands> struct WgmmaBlock {
     empty = full + P::stages;
     filled = empty + P::stages;
     arrived = filled + Plan::kSlots * Plan::kOwned;
+    turns = arrived + Plan::kOwned;
     rank = Plan::kCluster > 1 ? int(clusterRank()) : 0;
     firstTile = blockIdx.x / Plan::kCluster;
     tileStep = gridDim.x / Plan::kCluster;
@@ -67,12 +73,14 @@ template <class P, class Operands> struct WgmmaBlock {
     if (threadIdx.x == 0) {
       for (int i = 0; i < P::stages; ++i) {
         full[i].init(1);
-        empty[i].init(Plan::kWarps * P::cluster);
+        empty[i].init(Plan::kReaders * P::cluster);
       }
       for (int i = 0; i < Plan::kSlots * Plan::kOwned; ++i)
         filled[i].init(1);
       for (int i = 0; P::split > 1 && i < Plan::kOwned; ++i)
         arrived[i].init(1);
+      for (int i = 0; Plan::kTurns && i < 2; ++i)
+        turns[i].init(4);
       fenceBarrierInit();
     }
     if constexpr (Plan::kCluster > 1) {
@@ -134,23 +142,25 @@ template <class P, class Operands> struct WgmmaBlock {
     }
   }
 
-  /// A warpgroup: sums up its 64 rows of a tile.
-  __device__ void multiply(float (&sums)[P::tileN / 2], Place &place) {
+  /// A warpgroup: sums up its rows of a tile.
+  __device__ void multiply(Sums &sums, Place &place) {
     using Product = Wgmma<P::tileN>;
     constexpr bool alongA = !P::transposeA, alongB = P::transposeB;
-    const int consumer = threadIdx.x / 128;
+    const int rows = Plan::kTurns ? 0 : threadIdx.x / 128 * 64;
     int last = 0;
     for (int step = firstStep; step < lastStep; ++step) {
       full[place.stage].wait(place.parity);
-      uint64_t a = describeOperand<alongA>(
-          stageA(place.stage) + consumer * 64 * 128, kWgmmaDepth);
+      uint64_t a = describeOperand<alongA>(stageA(place.stage) + rows * 128,
+                                           kWgmmaDepth);
       uint64_t b = describeOperand<alongB>(stageB(place.stage), kWgmmaDepth);
       fenceProducts();
 #pragma unroll
       for (int i = 0; i < kWgmmaDepth / 16; ++i)
-        Product::template multiply<typename P::A, alongA, alongB>(
-            sums, a + i * kNextSteps<alongA>, b + i * kNextSteps<alongB>,
-            i > 0 || step > firstStep);
+#pragma unroll
+        for (int j = 0; j < Plan::kRowBlocks; ++j)
+          Product::template multiply<typename P::A, alongA, alongB>(
+              sums[j], a + i * kNextSteps<alongA> + j * (64 * 128 / 16),
+              b + i * kNextSteps<alongB>, i > 0 || step > firstStep);
       commitProducts();
       // The step before this one has been multiplied.
       waitProducts<1>();
@@ -159,12 +169,17 @@ template <class P, class Operands> struct WgmmaBlock {
       last = place.stage;
       place.advance();
     }
+    // All that the other warpgroup waits for has come.
+    if (Plan::kTurns && threadIdx.x % 32 == 0)
+      turns[1 - int(threadIdx.x) / 128].arrive();
     waitProducts<0>();
     release(last);
     // Nothing that reads the sums may move up past the wait.
 #pragma unroll
-    for (int i = 0; i < P::tileN / 2; ++i)
-      asm volatile("" : "+f"(sums[i])::"memory");
+    for (int j = 0; j < Plan::kRowBlocks; ++j)
+#pragma unroll
+      for (int i = 0; i < P::tileN / 2; ++i)
+        asm volatile("" : "+f"(sums[j][i])::"memory");
   }
 };
 
@@ -186,8 +201,12 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
 
   } else {
     waitForInputs();
-    float sums[P::tileN / 2];
+    typename WgmmaBlock<P, Operands>::Sums sums;
     typename WgmmaBlock<P, Operands>::Place place;
+    const int turn = Plan::kTurns ? warp / 4 : 0;
+    int turnsTaken = 0;
+    const int row = Plan::kTurns ? warp % 4 * 16 : warp * 16;
+    place.skip(turn * Operands::steps);
     WgmmaShares<P> shares = {block.received, block.arrived, block.rank};
     const int part = P::split > 1 ? shares.mine() : 0;
     const int own = P::split > 1 ? shares.slotOf(part) : warp;
@@ -198,12 +217,11 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
                            d,
                            block.boxes + own * Plan::kSlots * Plan::kBoxBytes,
                            block.filled + own * Plan::kSlots};
-    for (int index = block.firstTile; index < Plan::kTiles;
-         index += block.tileStep) {
+    for (int index = block.firstTile + turn * block.tileStep;
+         index < Plan::kTiles; index += Plan::kTakers * block.tileStep) {
       WgmmaTile tile = Plan::tileAt(index, block.rank);
       if (part < Plan::kParts)
-        store.begin(
-            {tile.m + warp * 16, tile.n + part * Plan::kUnitN, tile.batch});
+        store.begin({tile.m + row, tile.n + part * Plan::kUnitN, tile.batch});
       if constexpr (P::split > 1) {
         if (part < Plan::kParts)
           shares.expect(part);
@@ -211,16 +229,25 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
 #pragma unroll
         for (int i = 0; i < Plan::kParts; ++i)
           if (i != part)
-            shares.send(sums, i);
+            shares.send(sums[0], i);
 #pragma unroll
         for (int i = 0; i < Plan::kParts; ++i)
           if (i == part) {
-            shares.receive(sums, i);
-            store.end(sums, i);
+            shares.receive(sums[0], i);
+            store.end(sums[0], i);
           }
       } else {
+        // By turns, also because a barrier tells no more than two phases apart.
+        if constexpr (Plan::kTurns)
+          block.turns[turn].wait((turn + ++turnsTaken) % 2);
         block.multiply(sums, place);
-        store.end(sums, 0);
+        place.skip((Plan::kTakers - 1) * Operands::steps);
+        store.end(sums[0], 0);
+#pragma unroll
+        for (int j = 1; j < Plan::kRowBlocks; ++j) {
+          store.moveTo({tile.m + j * 64 + row, tile.n, tile.batch});
+          store.end(sums[j], 0);
+        }
       }
     }
     // Memory that is still read from may not go away.

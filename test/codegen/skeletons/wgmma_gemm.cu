@@ -184,6 +184,9 @@ static void checks() {
   check<Problem<Matrices<1700, 1608, 136>, 64, 64, 3>>();
   check<Problem<Matrices<1700, 1608, 136>, 64, 64, 3>, false>();
   check<Problem<Matrices<3001, 1608, 72>, 128, 192, 3>>();
+  check<Problem<Matrices<1700, 1800, 456>, 128, 128, 5>>();
+  check<Problem<Matrices<3001, 1608, 72>, 128, 64, 3>, false>();
+  check<Problem<Matrices<1704, 1608, 200, 2, true, false>, 128, 128, 4, 2>>();
   check<Problem<Matrices<3001, 2056, 72>, 128, 256, 4, 2>>();
   // Both ways that either operand may lie.
   using TN = Matrices<264, 392, 200, 3, true, true, bf16>;
