@@ -49,90 +49,9 @@
 #ifndef FRIT_DEVICE_ATTENTION_CUH
 #define FRIT_DEVICE_ATTENTION_CUH
 
-#include "frit/mma.cuh"
-#include "frit/tile.cuh"
+#include "frit/attention_rows.cuh"
 
 namespace frit {
-
-/// Elements between neighbours of each dimension.
-template <int64_t Batch, int64_t Head, int64_t Row, int64_t Column = 1>
-struct Strides {
-  static constexpr int64_t batch = Batch, head = Head, row = Row;
-  static constexpr int64_t column = Column;
-};
-
-//===----------------------------------------------------------------------===//
-// Numbers
-//===----------------------------------------------------------------------===//
-
-/// 2^x to about two units in the last place; 0 for -infinity.
-__device__ inline float fastExp2(float x) {
-#ifdef FRIT_EMULATE
-  return exp2(x);
-#else
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-#endif
-}
-
-/// Two values as neighbours of T, the first in the low half.
-template <class T> __device__ inline uint32_t packPair(float low, float high) {
-#if defined(FRIT_EMULATE) || __CUDA_ARCH__ < 800
-  T pair[2];
-  store(pair[0], low);
-  store(pair[1], high);
-  return pair[0].bits | uint32_t(pair[1].bits) << 16;
-#else
-  uint32_t result;
-  if constexpr (kSame<T, f16>)
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
-  else
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
-  return result;
-#endif
-}
-
-//===----------------------------------------------------------------------===//
-// Rows in shared memory
-//===----------------------------------------------------------------------===//
-
-/// Rows of 16-bit elements. They are an odd number of pieces of 8 apart, so
-/// that the 8 rows which one matrix load reads lie in different banks.
-template <int Rows, int Size> struct RowTile {
-  static_assert(Size % 16 == 0);
-  static constexpr int kRows = Rows, kPitch = Size / 8 + 1;
-
-  struct alignas(16) Piece {
-    uint16_t bits[8];
-  };
-  Piece pieces[Rows * kPitch];
-
-  __device__ Piece *at(int row, int col) {
-    return &pieces[row * kPitch + col / 8];
-  }
-
-  /// The fragment of `mma`'s a: 16 rows by 16 columns.
-  __device__ void loadA(uint32_t (&a)[4], int row, int col) {
-    int lane = threadIdx.x % 32, matrix = lane / 8;
-    loadMatrices<false>(
-        a, at(row + matrix % 2 * 8 + lane % 8, col + matrix / 2 * 8));
-  }
-
-  /// Two of `mma`'s b, whose columns are 16 rows of this tile.
-  __device__ void loadRows(uint32_t (&b)[4], int row, int col) {
-    int lane = threadIdx.x % 32, matrix = lane / 8;
-    loadMatrices<false>(
-        b, at(row + matrix / 2 * 8 + lane % 8, col + matrix % 2 * 8));
-  }
-
-  /// Two of `mma`'s b, whose columns are 16 columns of this tile.
-  __device__ void loadColumns(uint32_t (&b)[4], int row, int col) {
-    int lane = threadIdx.x % 32, matrix = lane / 8;
-    loadMatrices<true>(
-        b, at(row + matrix % 2 * 8 + lane % 8, col + matrix / 2 * 8));
-  }
-};
 
 /// Starts copying rows [first, first + Rows) of `Width` elements; what lies
 /// past the row `limit`, or to the right of the width, becomes zeros.
@@ -197,102 +116,38 @@ template <class P> struct AttentionShape {
   static_assert(P::heads % P::groups == 0);
 };
 
-template <class P>
-inline constexpr bool kHasMask = !kSame<typename P::Mask, void>;
-template <class P>
-inline constexpr bool kAddsMask =
-    kHasMask<P> && !kSame<typename P::Mask, boolean>;
-
-/// Whether two neighbours of a row of the mask are one access.
-template <class P>
-inline constexpr bool kMaskPairs =
-    P::M::column == 1 && P::keys % 2 == 0 && P::M::row % 2 == 0 &&
-    P::M::head % 2 == 0 && P::M::batch % 2 == 0;
-
-//===----------------------------------------------------------------------===//
-// Scores
-//===----------------------------------------------------------------------===//
-
-/// Scores are taken to powers of two, so that the scale and the change of base
-/// are one factor. It waits for the subtraction of the maximum unless a mask is
-/// added before, or it turns the order around.
-template <class P> struct AttentionScores {
-  static constexpr float kLog2E = 1.44269504f;
-  static constexpr bool kScaledFirst = kAddsMask<P> || !(P::scale > 0);
-  static constexpr float kLate = kScaledFirst ? 1.0f : P::scale * kLog2E;
-  static constexpr float kLowest = -3.402823466e38f;
-
-  /// What a mask adds to the scores of (row, col) and (row, col + 1), a batch
-  /// and head's mask being at `mask`.
-  __device__ static void
-  loadMask(float (&terms)[2], const typename P::Mask *mask, int row, int col) {
-    row = row < P::queries ? row : P::queries - 1;
-    const auto *from = mask + row * P::M::row + col * P::M::column;
-    if constexpr (kMaskPairs<P>) {
-      Compute<typename P::Mask> pair[2] = {};
-      if (col < P::keys)
-        loadVector(pair, from);
-      terms[0] = term(pair[0]);
-      terms[1] = term(pair[1]);
-    } else {
-      terms[0] = col < P::keys ? term(load(*from)) : 0;
-      terms[1] = col + 1 < P::keys ? term(load(from[P::M::column])) : 0;
-    }
-  }
-  __device__ static float term(float value) { return value * kLog2E; }
-  __device__ static float term(bool counts) { return counts ? 0 : -INFINITY; }
-
-  /// The score of a product. No finite mask makes it infinite: rows that are
-  /// masked by the lowest number of all stay comparable.
-  __device__ static float scoreOf(float product, float term) {
-    if constexpr (kAddsMask<P>)
-      return fmaxf(fma(product, P::scale * kLog2E, term), kLowest);
-    else if constexpr (kScaledFirst)
-      return product * (P::scale * kLog2E) + term;
-    else
-      return product + term;
-  }
-
-  /// The first key that `row` does not see.
-  __device__ static int limitOf(int row) {
-    int limit = row + 1 + P::causalOffset;
-    return !P::causal || limit > P::keys ? P::keys : limit;
-  }
-};
-
 //===----------------------------------------------------------------------===//
 // A warp's rows
 //===----------------------------------------------------------------------===//
 
-/// The rows of one warp: their queries, what was summed so far, and the maximum
-/// and the sum of the weights that this is relative to. Of the 16 × 8 fragments
-/// a thread has the rows lane / 4 and lane / 4 + 8, each twice.
+/// The rows of one warp, in parts of 16: their queries, their softmax, and the
+/// weighted values summed so far.
 template <class P> struct AttentionRows {
   using T = typename P::T;
   using Shape = AttentionShape<P>;
-  using Scores = AttentionScores<P>;
   static constexpr int kParts = P::rowsPerWarp / 16;
   static constexpr int kKeys = P::tileN / 8;
   static constexpr int kSteps = Shape::kSize / 16;
   static constexpr int kValues = Shape::kValueSize / 8;
   /// Wide rows of queries are read again for every tile of keys.
   static constexpr bool kKeepsQueries = kSteps * kParts <= 8;
+  using Scores = float[kParts][kKeys][4];
 
   typename Shape::QTile &queries;
-  const typename P::Mask *mask;
-  int firstInTile, firstRow;
+  int firstInTile;
   uint32_t kept[kParts][kKeepsQueries ? kSteps : 1][4];
   float sums[kParts][kValues][4] = {};
-  float top[kParts][2], total[kParts][2] = {};
+  AttentionSoftmax<P> softmax[kParts];
 
   __device__ AttentionRows(typename Shape::QTile &queries,
                            const typename P::Mask *mask, int firstInTile,
                            int firstRow)
-      : queries(queries), mask(mask), firstInTile(firstInTile),
-        firstRow(firstRow) {
+      : queries(queries), firstInTile(firstInTile) {
 #pragma unroll
-    for (int part = 0; part < kParts; ++part)
-      top[part][0] = top[part][1] = -INFINITY;
+    for (int part = 0; part < kParts; ++part) {
+      softmax[part].mask = mask;
+      softmax[part].firstRow = firstRow + part * 16;
+    }
   }
 
   /// To be called once the queries are in shared memory.
@@ -305,16 +160,9 @@ template <class P> struct AttentionRows {
           queries.loadA(kept[part][step], firstInTile + part * 16, step * 16);
   }
 
-  __device__ int rowOf(int part, int half) const {
-    return firstRow + part * 16 + half * 8 + threadIdx.x % 32 / 4;
-  }
-  __device__ int columnOf(int key) const {
-    return key * 8 + threadIdx.x % 4 * 2;
-  }
-
   /// The products with the keys from row `first` of the tile on.
-  __device__ void multiplyKeys(float (&products)[kParts][kKeys][4],
-                               typename Shape::KTile &keys, int first) {
+  __device__ void multiplyKeys(Scores &products, typename Shape::KTile &keys,
+                               int first) {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       if constexpr (!kKeepsQueries)
@@ -336,96 +184,27 @@ template <class P> struct AttentionRows {
     }
   }
 
-  /// Makes scores of products with the keys from `firstKey` on.
-  __device__ void finishScores(float (&scores)[kParts][kKeys][4],
-                               const float (&shared)[kKeys][2], int firstKey) {
-    if constexpr (kHasMask<P> || Scores::kScaledFirst)
+  /// Makes weights of the products with the keys from `firstKey` on.
+  __device__ void weigh(Scores &scores, const float (&shared)[kKeys][2],
+                        int firstKey) {
 #pragma unroll
-      for (int part = 0; part < kParts; ++part)
-#pragma unroll
-        for (int key = 0; key < kKeys; ++key)
-#pragma unroll
-          for (int half = 0; half < 2; ++half) {
-            float terms[2] = {shared[key][0], shared[key][1]};
-            if constexpr (kHasMask<P> && P::M::row != 0)
-              Scores::loadMask(terms, mask, rowOf(part, half),
-                               firstKey + columnOf(key));
-#pragma unroll
-            for (int i = 0; i < 2; ++i) {
-              float &score = scores[part][key][half * 2 + i];
-              score = Scores::scoreOf(score, terms[i]);
-            }
-          }
-    if (firstKey + P::tileN <= Scores::limitOf(firstRow))
-      return;
-#pragma unroll
-    for (int part = 0; part < kParts; ++part)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        int limit = Scores::limitOf(rowOf(part, half)) - firstKey;
-#pragma unroll
-        for (int key = 0; key < kKeys; ++key)
-#pragma unroll
-          for (int i = 0; i < 2; ++i)
-            if (columnOf(key) + i >= limit)
-              scores[part][key][half * 2 + i] = -INFINITY;
-      }
+    for (int part = 0; part < kParts; ++part) {
+      float rest[2];
+      softmax[part].finishScores(scores[part], shared, firstKey);
+      softmax[part].weigh(scores[part], rest);
+      scaleRows(sums[part], rest);
+    }
   }
 
-  /// Makes weights of scores, relative to the maximum up to here, and brings
-  /// what was summed before to the same.
-  __device__ void weigh(float (&scores)[kParts][kKeys][4]) {
-#pragma unroll
-    for (int part = 0; part < kParts; ++part)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        float best = top[part][half];
-#pragma unroll
-        for (int key = 0; key < kKeys; ++key)
-          best = fmaxf(best, fmaxf(scores[part][key][half * 2],
-                                   scores[part][key][half * 2 + 1]));
-        best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
-        best = fmaxf(best, __shfl_xor_sync(~0u, best, 2));
-        // Where nothing counts yet, any base will do but an infinite one.
-        float base = best == -INFINITY ? 0 : best * Scores::kLate;
-        float rest = fastExp2(fma(top[part][half], Scores::kLate, -base));
-        top[part][half] = best;
-        float sum = 0;
-#pragma unroll
-        for (int key = 0; key < kKeys; ++key)
-#pragma unroll
-          for (int i = 0; i < 2; ++i) {
-            float &score = scores[part][key][half * 2 + i];
-            score = fastExp2(fma(score, Scores::kLate, -base));
-            sum += score;
-          }
-        total[part][half] = total[part][half] * rest + sum;
-        scaleSums(part, half, rest);
-      }
-  }
-
-  __device__ void scaleSums(int part, int half, float factor) {
-#pragma unroll
-    for (int value = 0; value < kValues; ++value)
-#pragma unroll
-      for (int i = 0; i < 2; ++i)
-        sums[part][value][half * 2 + i] *= factor;
-  }
-
-  /// Adds the values from row `first` of the tile on, weighted. What `mma`
-  /// gives is laid out as what it takes.
-  __device__ void addValues(const float (&weights)[kParts][kKeys][4],
+  /// Adds the values from row `first` of the tile on, weighted.
+  __device__ void addValues(const Scores &weights,
                             typename Shape::VTile &values, int first) {
 #pragma unroll
     for (int key = 0; key < kKeys; key += 2) {
       uint32_t a[kParts][4];
 #pragma unroll
       for (int part = 0; part < kParts; ++part)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const float *pair = &weights[part][key + i / 2][i % 2 * 2];
-          a[part][i] = packPair<T>(pair[0], pair[1]);
-        }
+        packWeights<T>(a[part], weights[part], key);
 #pragma unroll
       for (int value = 0; value < kValues; value += 2) {
         uint32_t b[4];
@@ -448,8 +227,8 @@ template <class P> struct AttentionRows {
     for (int part = 0; part < kParts; ++part) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        visit(at++, top[part][half]);
-        visit(at++, total[part][half]);
+        visit(at++, softmax[part].top[half]);
+        visit(at++, softmax[part].total[half]);
       }
 #pragma unroll
       for (int value = 0; value < kValues; ++value)
@@ -463,59 +242,31 @@ template <class P> struct AttentionRows {
   __device__ void join(const float *other, int stride) {
     constexpr int perPart = Shape::kJoined / kParts;
 #pragma unroll
-    for (int part = 0; part < kParts; ++part)
+    for (int part = 0; part < kParts; ++part) {
+      const float *from = other + part * perPart * stride;
+      float mine[2], theirs[2];
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const float *from = other + part * perPart * stride;
-        float otherTop = from[half * 2 * stride];
-        float best = fmaxf(top[part][half], otherTop);
-        float base = best == -INFINITY ? 0 : best * Scores::kLate;
-        float mine = fastExp2(fma(top[part][half], Scores::kLate, -base));
-        float theirs = fastExp2(fma(otherTop, Scores::kLate, -base));
-        top[part][half] = best;
-        total[part][half] =
-            total[part][half] * mine + from[(half * 2 + 1) * stride] * theirs;
+      for (int half = 0; half < 2; ++half)
+        softmax[part].join(half, from[half * 2 * stride],
+                           from[(half * 2 + 1) * stride], mine[half],
+                           theirs[half]);
 #pragma unroll
-        for (int value = 0; value < kValues; ++value)
+      for (int value = 0; value < kValues; ++value)
 #pragma unroll
-          for (int i = 0; i < 2; ++i) {
-            float &sum = sums[part][value][half * 2 + i];
-            int at = 4 + value * 4 + half * 2 + i;
-            sum = sum * mine + from[at * stride] * theirs;
-          }
-      }
+        for (int i = 0; i < 4; ++i) {
+          float &sum = sums[part][value][i];
+          sum = sum * mine[i / 2] +
+                from[(4 + value * 4 + i) * stride] * theirs[i / 2];
+        }
+    }
   }
 
-  /// Writes the rows to O by way of shared memory, which makes whole pieces of
-  /// a thread's pairs. No other warp may still read these rows' queries.
+  /// Writes the rows to O. No other warp may still read these rows' queries.
   __device__ void store(T *o) {
-    const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int part = 0; part < kParts; ++part)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        float sum = total[part][half];
-        sum += __shfl_xor_sync(~0u, sum, 1);
-        sum += __shfl_xor_sync(~0u, sum, 2);
-        float factor = sum == 0 ? 0 : 1 / sum;
-        int row = firstInTile + part * 16 + half * 8 + lane / 4;
-#pragma unroll
-        for (int value = 0; value < kValues; ++value) {
-          const float *pair = &sums[part][value][half * 2];
-          auto *to = reinterpret_cast<uint32_t *>(queries.at(row, value * 8));
-          to[lane % 4] = packPair<T>(pair[0] * factor, pair[1] * factor);
-        }
-      }
-    __syncwarp();
-    constexpr int pieces = P::valueSize / 8, count = P::rowsPerWarp * pieces;
-    using Piece = typename Shape::QTile::Piece;
-#pragma unroll
-    for (int i = 0; i < (count + 31) / 32; ++i) {
-      int piece = i * 32 + lane, row = piece / pieces, col = piece % pieces * 8;
-      if (piece < count && firstRow + row < P::queries)
-        *reinterpret_cast<Piece *>(o + (firstRow + row) * P::O::row + col) =
-            *queries.at(firstInTile + row, col);
-    }
+      storeRows<P>(o, queries, firstInTile + part * 16, softmax[part],
+                   sums[part]);
   }
 };
 
@@ -528,12 +279,11 @@ template <class P>
 __device__ inline void
 attentionTile(const typename P::T *q, const typename P::T *k,
               const typename P::T *v, const typename P::Mask *mask,
-              typename P::T *o, int firstRow) {
+              typename P::T *o, int firstRow, unsigned char *shared) {
   using Shape = AttentionShape<P>;
   using Scores = AttentionScores<P>;
   using Rows = AttentionRows<P>;
   constexpr int stageKeys = Shape::kStageKeys, threads = Shape::kThreads;
-  auto *shared = dynamicShared<unsigned char>();
   auto &qTile = *reinterpret_cast<typename Shape::QTile *>(shared);
   shared += sizeof(qTile);
   auto *kTiles = reinterpret_cast<typename Shape::KTile *>(shared);
@@ -586,17 +336,13 @@ attentionTile(const typename P::T *q, const typename P::T *k,
     commitCopies();
     const int firstKey = stage * stageKeys + split * P::tileN;
     const bool works = firstKey < warpLimit;
-    float scores[Rows::kParts][Rows::kKeys][4] = {};
+    typename Rows::Scores scores = {};
     if (works) {
-      float shared[Rows::kKeys][2] = {};
-      if constexpr (kHasMask<P> && P::M::row == 0)
-#pragma unroll
-        for (int key = 0; key < Rows::kKeys; ++key)
-          Scores::loadMask(shared[key], mask, 0, firstKey + rows.columnOf(key));
+      float terms[Rows::kKeys][2] = {};
+      AttentionSoftmax<P>::loadShared(terms, mask, firstKey);
       rows.multiplyKeys(scores, kTiles[stage % Shape::kStages],
                         split * P::tileN);
-      rows.finishScores(scores, shared, firstKey);
-      rows.weigh(scores);
+      rows.weigh(scores, terms, firstKey);
     }
     if (stage == 0) {
       waitCopies<1>();
@@ -626,33 +372,54 @@ attentionTile(const typename P::T *q, const typename P::T *k,
   rows.store(o);
 }
 
-/// All heads' queries; null for an absent mask.
+/// All heads' queries, with Shape::kShared bytes of shared memory.
+template <class P>
+__device__ inline void
+attentionTiles(const typename P::T *q, const typename P::T *k,
+               const typename P::T *v, const typename P::Mask *mask,
+               typename P::T *o, unsigned char *shared) {
+  waitForInputs();
+  releaseNext();
+  for (int64_t i = blockIdx.x; i < AttentionShape<P>::kBlocks; i += gridDim.x) {
+    AttentionTile tile = attentionTileAt<P>(i);
+    int64_t batch = tile.batch, head = tile.head;
+    int64_t group = head / (P::heads / P::groups);
+    attentionTile<P>(
+        q + batch * P::Q::batch + head * P::Q::head,
+        k + batch * P::K::batch + group * P::K::head,
+        v + batch * P::V::batch + group * P::V::head, maskOf<P>(mask, tile),
+        o + batch * P::O::batch + head * P::O::head, tile.row, shared);
+  }
+}
+
+/// The whole attention; null for an absent mask.
 template <class P>
 __device__ inline void attention(const typename P::T *q, const typename P::T *k,
                                  const typename P::T *v,
                                  const typename P::Mask *mask,
                                  typename P::T *o) {
-  using Shape = AttentionShape<P>;
-  constexpr int heads = P::batch * P::heads;
-  waitForInputs();
-  releaseNext();
-  for (int64_t i = blockIdx.x; i < Shape::kBlocks; i += gridDim.x) {
-    // Tiles of a head follow each other, which share its keys. Under the causal
-    // rule the last tile has most to do, and those go first.
-    int tile =
-        P::causal ? Shape::kTiles - 1 - int(i / heads) : int(i % Shape::kTiles);
-    int both = P::causal ? int(i % heads) : int(i / Shape::kTiles);
-    int64_t batch = both / P::heads, head = both % P::heads;
-    int64_t group = head / (P::heads / P::groups);
-    const typename P::Mask *maskAt = nullptr;
-    if constexpr (kHasMask<P>)
-      maskAt = mask + batch * P::M::batch + head * P::M::head;
-    attentionTile<P>(q + batch * P::Q::batch + head * P::Q::head,
-                     k + batch * P::K::batch + group * P::K::head,
-                     v + batch * P::V::batch + group * P::V::head, maskAt,
-                     o + batch * P::O::batch + head * P::O::head,
-                     tile * P::tileM);
-  }
+  attentionTiles<P>(q, k, v, mask, o, dynamicShared<unsigned char>());
+}
+
+/// A problem of wgmma_attention.cuh in tiles that need little memory.
+template <class P> struct AttentionFloor : P {
+  static constexpr int tileM = 64, rowsPerWarp = 16, tileN = 16, splits = 1;
+};
+
+/// The same without dynamic shared memory, by the first 128 threads of a block.
+template <class P>
+__device__ inline void
+attentionFloor(const typename P::T *q, const typename P::T *k,
+               const typename P::T *v, const typename P::Mask *mask,
+               typename P::T *o) {
+  using Floor = AttentionFloor<P>;
+  using Shape = AttentionShape<Floor>;
+  static_assert(Shape::kThreads == 128 && Shape::kShared <= 48 << 10);
+  __shared__ __align__(16) unsigned char shared[Shape::kShared];
+  if (threadIdx.x < Shape::kThreads)
+    attentionTiles<Floor>(q, k, v, mask, o, shared);
+  else
+    waitForInputs();
 }
 
 } // namespace frit

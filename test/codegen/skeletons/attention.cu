@@ -1,6 +1,6 @@
-//===- attention.cu - Checks attention.cuh --------------------------------===//
+//===- attention.cu - Checks attention.cuh and wgmma_attention.cuh --------===//
 
-#include "frit/attention.cuh"
+#include "frit/wgmma_attention.cuh"
 
 /// Q, K and V are packed as [batch, row, Q K or V, head, size] where the counts
 /// allow it, else [batch, head, row, size]; O is [batch, row, head, size].
@@ -49,6 +49,14 @@ struct Tiled : Base {
   static constexpr int splits = Splits;
 };
 
+/// Tiles of wgmma_attention.cuh.
+template <class Base, int TileM, int TileN, int Stages, int Blocks,
+          int Splits = 1>
+struct Hopper : Base {
+  static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
+  static constexpr int blocks = Blocks, splits = Splits;
+};
+
 /// A mask of [batch or 1, heads or 1, queries or 1, keys or 1].
 template <class Base, class Type, bool PerBatch, bool PerHead, bool PerRow,
           bool PerKey = true>
@@ -74,6 +82,21 @@ __global__ void __launch_bounds__(frit::AttentionShape<P>::kThreads)
            const typename P::T *v, const typename P::Mask *mask,
            typename P::T *o) {
   frit::attention<P>(q, k, v, mask, o);
+}
+
+template <class P>
+__global__ void __launch_bounds__(frit::WgmmaAttentionShape<P>::kThreads,
+                                  P::blocks)
+    hopper(const typename P::T *q, const typename P::T *k,
+           const typename P::T *v, const typename P::Mask *mask,
+           typename P::T *o, const __grid_constant__ frit::TensorMap mapQ,
+           const __grid_constant__ frit::TensorMap mapK,
+           const __grid_constant__ frit::TensorMap mapV) {
+#ifdef FRIT_HAS_WGMMA
+  frit::wgmmaAttention<P>(&mapQ, &mapK, &mapV, mask, o);
+#else
+  frit::attentionFloor<P>(q, k, v, mask, o);
+#endif
 }
 
 // Sizes of which the benchmark is made, also for NVRTC.
@@ -105,8 +128,16 @@ masked<Masked<Bert, frit::boolean, true, false, false>>(const frit::f16 *,
                                                         const frit::boolean *,
                                                         frit::f16 *);
 
-#ifndef __CUDACC_RTC__
+#ifdef __CUDACC_RTC__
+template <class P> __device__ auto compiled = &hopper<P>;
+template __device__ auto compiled<Hopper<Bert, 192, 128, 2, 1>>;
+template __device__ auto compiled<Hopper<Causal<Long>, 128, 128, 2, 1>>;
+#else
+#ifdef FRIT_EMULATE
 #include "harness.h"
+#else
+#include "hopper.h"
+#endif
 
 using namespace harness;
 using frit::boolean;
@@ -169,9 +200,52 @@ static void expectRow(const Dot &dot, const Term &term, const Value &value,
       out[d] += scores[j] / total * value(j, d);
 }
 
+/// The maps of wgmma_attention.cuh; the emulator runs what needs none.
+template <class P> struct Maps {
+  frit::TensorMap q = {}, k = {}, v = {};
+
+  Maps(typename P::T *q, typename P::T *k, typename P::T *v) {
+#ifndef FRIT_EMULATE
+    auto map = []<class Strides>(Strides, typename P::T *at, int size, int rows,
+                                 int heads, int lines) {
+      return tiledMap(at, {size, rows, heads, P::batch},
+                      {Strides::row, Strides::head, Strides::batch},
+                      {64, lines, 1, 1});
+    };
+    this->q = map(typename P::Q(), q, P::size, P::queries, P::heads, P::tileM);
+    this->k = map(typename P::K(), k, P::size, P::keys, P::groups, P::tileN);
+    this->v =
+        map(typename P::V(), v, P::valueSize, P::keys, P::groups, P::tileN);
+#endif
+  }
+};
+
+/// Runs the kernel that P is made for, in `blocks` blocks or as many as it asks
+/// for.
+template <class P>
+static void launchAttention(typename P::T *q, typename P::T *k,
+                            typename P::T *v, const typename P::Mask *mask,
+                            typename P::T *o, int64_t blocks = 0) {
+  if constexpr (requires { P::stages; }) {
+    using Shape = frit::WgmmaAttentionShape<P>;
+    Maps<P> maps(q, k, v);
+    if (!blocks)
+      blocks = std::min<int64_t>(Shape::kBlocks, 132 * P::blocks);
+    launchShared(hopper<P>, dim3(blocks), Shape::kThreads, Shape::kShared, q, k,
+                 v, mask, o, maps.q, maps.k, maps.v);
+  } else {
+    using Shape = frit::AttentionShape<P>;
+    dim3 grid(blocks ? blocks : Shape::kBlocks);
+    if constexpr (frit::kHasMask<P>)
+      launchShared(masked<P>, grid, Shape::kThreads, Shape::kShared, q, k, v,
+                   mask, o);
+    else
+      launchShared(plain<P>, grid, Shape::kThreads, Shape::kShared, q, k, v, o);
+  }
+}
+
 template <class P> static void check(Fill fill = Fill::large, int blocks = 0) {
   using T = typename P::T;
-  using Shape = frit::AttentionShape<P>;
   constexpr bool hasMask = frit::kHasMask<P>;
   Buffer<T> qkv(lengthOf<P>(P::queries, P::heads));
   Buffer<T> keys(P::packed ? 0 : lengthOf<P>(P::keys, P::groups));
@@ -218,13 +292,10 @@ template <class P> static void check(Fill fill = Fill::large, int blocks = 0) {
           for (int d = 0; d < P::valueSize; ++d)
             want[b * P::O::batch + h * P::O::head + i * P::O::row + d] = row[d];
         }
-    dim3 grid(blocks ? blocks : unsigned(Shape::kBlocks));
     if constexpr (hasMask)
-      launchShared(masked<P>, grid, Shape::kThreads, Shape::kShared, q, k, v,
-                   mask.get(), o.get());
+      launchAttention<P>(q, k, v, mask.get(), o.get(), blocks);
     else
-      launchShared(plain<P>, grid, Shape::kThreads, Shape::kShared, q, k, v,
-                   o.get());
+      launchAttention<P>(q, k, v, nullptr, o.get(), blocks);
     expect("attention " + std::to_string(P::batch) + "x" +
                std::to_string(P::heads) + "x" + std::to_string(P::queries) +
                "x" + std::to_string(P::keys) + "x" + std::to_string(P::size),
@@ -281,6 +352,24 @@ static void checks() {
       Fill::infinite);
   check<Backward<Small>>();
   check<Narrow<Small>>();
+  // Warpgroups: whole tiles and tails, several tiles for a block, both sizes,
+  // warpgroups without rows, keys that only some of a block's rows see.
+  check<Hopper<Problem<f16, 1, 2, 2, 17, 17, 64>, 64, 64, 2, 1>>();
+  check<Hopper<Problem<bf16, 1, 4, 2, 40, 197, 64>, 128, 80, 3, 1>>(Fill::large,
+                                                                    3);
+  check<Hopper<Problem<f16, 2, 2, 2, 130, 130, 128>, 128, 64, 2, 1>>();
+  check<Hopper<Problem<f16, 1, 2, 2, 70, 70, 80>, 64, 32, 2, 1>>();
+  check<Hopper<Causal<Problem<f16, 1, 3, 3, 250, 250, 64>>, 192, 64, 2, 1>>(
+      Fill::large, 2);
+  check<Hopper<Causal<Problem<f16, 1, 1, 1, 90, 40, 64>>, 64, 32, 2, 1>>();
+  check<Hopper<Problem<f16, 1, 3, 3, 130, 197, 64>, 64, 80, 2, 1, 3>>(
+      Fill::large, 2);
+  check<Hopper<Causal<Problem<f16, 1, 5, 5, 250, 250, 128>>, 64, 32, 4, 1, 2>>(
+      Fill::large, 3);
+  check<Hopper<Masked<Small, boolean, true, false, false>, 64, 32, 2, 1>>();
+  check<Hopper<Masked<Even, boolean, true, true, true>, 128, 64, 2, 1>>();
+  check<Hopper<Masked<Small, float, true, false, true>, 64, 64, 2, 1>>(
+      Fill::lowest);
 #ifndef FRIT_EMULATE
   check<Tiled<Square<1, 2, 384, 64>, 64, 16, 96, 2>>();
   check<Tiled<Square<1, 1, 1000, 128>, 128, 32, 64, 1>>();
@@ -292,23 +381,33 @@ static void checks() {
 #ifndef FRIT_EMULATE
 template <class P> static void benchOne(const char *name) {
   using T = typename P::T;
-  using Shape = frit::AttentionShape<P>;
   Buffer<T> qkv(lengthOf<P>(P::queries, P::heads));
   Buffer<T> o(P::batch * P::queries * P::width);
   qkv.randomize(1);
   auto *q = qkv.get();
-  std::string text = std::string(name) + " " + std::to_string(P::tileM) + "/" +
-                     std::to_string(P::rowsPerWarp) + "x" +
-                     std::to_string(P::tileN) + "x" + std::to_string(P::splits);
+  std::string text = std::string(name) + " " + std::to_string(P::tileM) + "x" +
+                     std::to_string(P::tileN);
+  text += "x" + std::to_string(P::splits);
+  if constexpr (requires { P::stages; })
+    text += ", wgmma " + std::to_string(P::stages) + "x" +
+            std::to_string(P::blocks);
+  else
+    text += ", rows " + std::to_string(P::rowsPerWarp);
   double work = 4e-12 * P::batch * P::heads * P::queries * P::keys * P::size;
-  // Many at a time, which the small ones need to show more than their launch.
+  // A graph of many, so that small ones show more than their launch.
   constexpr int times = 20;
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  require(cudaStreamCreate(&launchStream));
+  require(cudaStreamBeginCapture(launchStream, cudaStreamCaptureModeRelaxed));
+  for (int i = 0; i < times; ++i)
+    launchAttention<P>(q, q + P::width, q + 2 * P::width, nullptr, o.get());
+  require(cudaStreamEndCapture(launchStream, &graph));
+  require(cudaGraphInstantiate(&executable, graph, 0));
   text += ", 20 times";
-  bench(text.c_str(), times * (P::causal ? work / 2 : work), "TFLOP/s", [&] {
-    for (int i = 0; i < times; ++i)
-      launchShared(plain<P>, dim3(Shape::kBlocks), Shape::kThreads,
-                   Shape::kShared, q, q + P::width, q + 2 * P::width, o.get());
-  });
+  bench(text.c_str(), times * (P::causal ? work / 2 : work), "TFLOP/s",
+        [&] { require(cudaGraphLaunch(executable, nullptr)); });
+  launchStream = nullptr;
 }
 #endif
 
@@ -326,6 +425,16 @@ static void benches() {
   BENCH("vit b32", Vit, 128, 32, 64, 1);
   BENCH("long", Long, 128, 32, 64, 1);
   BENCH("long causal", Causal<Long>, 128, 32, 64, 1);
+#define HOPPER(name, ...) benchOne<Hopper<__VA_ARGS__>>(name)
+  HOPPER("bert b1", Bert1, 64, 96, 4, 1, 2);
+  HOPPER("vit b1", Vit1, 64, 128, 2, 1, 2);
+  HOPPER("gpt b1", Gpt1, 64, 128, 4, 1, 2);
+  HOPPER("bert b32", Bert, 64, 96, 2, 3);
+  HOPPER("bert b32", Bert, 192, 128, 2, 1);
+  HOPPER("vit b32", Vit, 64, 80, 2, 3);
+  HOPPER("long", Long, 128, 128, 2, 1);
+  HOPPER("long causal", Causal<Long>, 128, 128, 2, 1);
+#undef HOPPER
 #undef BENCH
 #endif
 }

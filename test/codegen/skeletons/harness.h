@@ -45,13 +45,16 @@ void launchShared(Kernel kernel, dim3 grid, unsigned block, int sharedBytes,
 inline void require(cudaError_t error) {
   require(error == cudaSuccess, cudaGetErrorString(error));
 }
+/// Where launches go.
+inline cudaStream_t launchStream = nullptr;
+
 template <class Kernel, class... Args>
 void launchShared(Kernel kernel, dim3 grid, unsigned block, int sharedBytes,
                   Args... args) {
   if (sharedBytes > 48 << 10)
     require(cudaFuncSetAttribute(
         kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sharedBytes));
-  kernel<<<grid, block, sharedBytes>>>(args...);
+  kernel<<<grid, block, sharedBytes, launchStream>>>(args...);
   require(cudaGetLastError());
 }
 #endif
