@@ -179,9 +179,10 @@ static Error relocate(MutableArrayRef<char> elf, const ElfFile &file,
     if (segment.p_type == ELF::PT_LOAD && place >= segment.p_vaddr &&
         place - segment.p_vaddr + sizeof(address) <= segment.p_filesz) {
       uint64_t offset = place - segment.p_vaddr + segment.p_offset;
-      support::endian::write64le(elf.data() + offset, address);
-      if (found)
+      if (found && offset <= elf.size() - sizeof(address)) {
+        support::endian::write64le(elf.data() + offset, address);
         return Error::success();
+      }
     }
   return createStringError("it left the image without a relocation");
 }
