@@ -22,7 +22,7 @@ struct WgmmaTile {
   /// Steps of k in a stage.
   static constexpr int64_t depth = 64;
 
-  int64_t threads() const { return 2 * m + 32; }
+  int64_t threads() const { return m == 128 && n == 192 ? 384 : 2 * m + 32; }
   int64_t stageBytes() const { return (m + n) * depth * 2; }
   int64_t sharedBytes() const;
   /// Whether as many blocks as `resident` fit.
@@ -40,6 +40,9 @@ WgmmaTile wgmmaTileOf(nn::ScheduleAttr schedule);
 /// The product that a convolution is: its pixels by its filters, over the taps
 /// with channels filled up to what a stage holds.
 nn::GemmInfo impliedGemm(const nn::ConvInfo &conv);
+
+/// Taps that a step of k takes together: several where they have few channels.
+int64_t tapsOfStep(const nn::ConvInfo &conv);
 
 /// The lower and the upper corner of the box of first taps, width first.
 std::pair<llvm::SmallVector<int64_t, 3>, llvm::SmallVector<int64_t, 3>>

@@ -29,11 +29,11 @@
 // Kernels are declared
 //
 //   extern "C" __global__ void __cluster_dims__(cluster * split, 1, 1)
-//       __launch_bounds__(2 * tileM + 32, blocks)
+//       __launch_bounds__(threads, blocks)
 //
-// and launched with that many threads or more, dynamic shared memory and a grid
-// of
+// and launched with that many threads, dynamic shared memory and a grid of
 //
+//   threads = 384 for a tile of 128 × 192, else 2 * tileM + 32 or more
 //   stage  = (tileM + tileN) * 128
 //   boxes  = tileM * 128 / split, or 2048 if that is more
 //   parts  = (split - 1) * tileM * tileN * 4 / split
@@ -45,10 +45,11 @@
 //                      : min(tiles, multiprocessors * blocks / cluster) *
 //                      cluster
 //
-// `shared` is at most `most`, registers (224 / 112 for 1 / 2 blocks of 128
-// rows) hold tileN / 2 sums and 50 more. With 2 blocks or more the next
-// kernel's first blocks can stand beside the last of this one, with their
-// weights on the way.
+// `shared` is at most `most`. A thread has up to 168 registers in one block of
+// 128 rows, 96 in two, 128 in one of 192 rows or two of 64, 255 in one of 64,
+// and needs tileN / 2 and 40 more, less some where `blocks` is 2. With 2 blocks
+// the next kernel's first blocks can stand beside the last of this one, with
+// their weights on the way.
 //
 // Tensor maps, all of rank 3, innermost first, swizzled by 128 bytes, zeros
 // outside; the batch has size 1 (and any stride) where the operand's stride is
@@ -83,6 +84,7 @@ inline constexpr bool kWgmmaStoresBoxes = WgmmaPlan<P>::kBoxes;
 /// The matrices that a product reads, by 64 steps of k.
 template <class P> struct WgmmaMatrices {
   static constexpr int steps = wgmmaCeil(P::k, kWgmmaDepth);
+  static constexpr int lineBytesA = 128;
   const TensorMap *mapA, *mapB;
 
   __device__ void loadA(unsigned char *to, Barrier &barrier,

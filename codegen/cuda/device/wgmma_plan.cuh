@@ -29,7 +29,7 @@ struct WgmmaTile {
 template <class P> struct WgmmaPlan {
   static constexpr int kConsumers = P::tileM / 64;
   static constexpr int kWarps = 4 * kConsumers;
-  static constexpr int kThreads = 128 * kConsumers + 32;
+
   static constexpr int kCluster = P::cluster * P::split;
 
   static_assert(P::tileM % 64 == 0 && P::tileN % 64 == 0);
@@ -81,9 +81,12 @@ template <class P> struct WgmmaPlan {
   /// block has several tiles and the sums of a whole one fit into the registers
   /// of one warpgroup, take turns: one writes while the other multiplies.
   static constexpr bool kTurns = P::split == 1 && P::tileM == 128 &&
-                                 P::tileN <= 128 && P::blocks == 1 &&
+                                 P::tileN <= 192 && P::blocks == 1 &&
                                  kTiles * P::cluster > 132;
   static constexpr int kTakers = kTurns ? 2 : 1;
+  /// Then 128 × 192 sums need more registers than threads start with. A whole
+  /// warpgroup stands where one warp loads, and gives up most of its own.
+  static constexpr bool kMovesRegisters = kTurns && P::tileN == 192;
   /// How often 64 rows a warpgroup multiplies, and warps that read a stage.
   static constexpr int kRowBlocks = kTakers;
   static constexpr int kReaders = kWarps / kTakers;

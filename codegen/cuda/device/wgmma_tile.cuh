@@ -38,8 +38,9 @@ template <int Stages> struct WgmmaPlace {
   }
 };
 
-/// What all roles of a block know. Operands has the number of `steps` of k and
-/// `loadA(to, barrier, tile, step)`, `loadB(to, barrier, tile, step, rank)`.
+/// What all roles of a block know. Operands has the number of `steps` of k, the
+/// `lineBytesA` of A's lines in shared memory and `loadA(to, barrier, tile,
+/// step)`, `loadB(to, barrier, tile, step, rank)`.
 template <class P, class Operands> struct WgmmaBlock {
   using Plan = WgmmaPlan<P>;
   using Place = WgmmaPlace<P::stages>;
@@ -142,16 +143,25 @@ template <class P, class Operands> struct WgmmaBlock {
     }
   }
 
+  /// What i times 16 steps of k add to the description of A, whose lines may be
+  /// shorter than a stage is deep: then one part of the tile follows the other.
+  __device__ static constexpr int stepsA(int i) {
+    constexpr int line = Operands::lineBytesA;
+    return line == 128 ? i * kNextSteps<!P::transposeA>
+                       : (i * 32 / line * P::tileM * line + i * 32 % line) / 16;
+  }
+
   /// A warpgroup: sums up its rows of a tile.
   __device__ void multiply(Sums &sums, Place &place) {
     using Product = Wgmma<P::tileN>;
     constexpr bool alongA = !P::transposeA, alongB = P::transposeB;
+    constexpr int line = Operands::lineBytesA;
     const int rows = Plan::kTurns ? 0 : threadIdx.x / 128 * 64;
     int last = 0;
     for (int step = firstStep; step < lastStep; ++step) {
       full[place.stage].wait(place.parity);
-      uint64_t a = describeOperand<alongA>(stageA(place.stage) + rows * 128,
-                                           kWgmmaDepth);
+      uint64_t a = describeOperand<alongA, line>(
+          stageA(place.stage) + rows * line, kWgmmaDepth);
       uint64_t b = describeOperand<alongB>(stageB(place.stage), kWgmmaDepth);
       fenceProducts();
 #pragma unroll
@@ -159,7 +169,7 @@ template <class P, class Operands> struct WgmmaBlock {
 #pragma unroll
         for (int j = 0; j < Plan::kRowBlocks; ++j)
           Product::template multiply<typename P::A, alongA, alongB>(
-              sums[j], a + i * kNextSteps<alongA> + j * (64 * 128 / 16),
+              sums[j], a + stepsA(i) + j * (64 * line / 16),
               b + i * kNextSteps<alongB>, i > 0 || step > firstStep);
       commitProducts();
       // The step before this one has been multiplied.
@@ -195,11 +205,15 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
   block.initBarriers();
   releaseNext();
   if (warp >= Plan::kWarps) {
+    if constexpr (Plan::kMovesRegisters)
+      giveRegisters<24>();
     if (warp == Plan::kWarps && threadIdx.x % 32 == 0)
       block.produce(operands);
     __syncwarp();
 
   } else {
+    if constexpr (Plan::kMovesRegisters)
+      takeRegisters<240>();
     waitForInputs();
     typename WgmmaBlock<P, Operands>::Sums sums;
     typename WgmmaBlock<P, Operands>::Place place;

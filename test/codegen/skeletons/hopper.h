@@ -19,7 +19,9 @@ namespace harness {
 struct Cut {
   int tileM, tileN, stages, cluster, split, blocks = 1;
 
-  constexpr int threads() const { return 2 * tileM + 32; }
+  constexpr int threads() const {
+    return tileM == 128 && tileN == 192 ? 384 : 2 * tileM + 32;
+  }
   constexpr int blocksPerCluster() const { return cluster * split; }
   constexpr int most() const { return 233472 / blocks - 1024; }
   constexpr int shared() const {

@@ -28,12 +28,14 @@ struct Images {
 template <class Of, int TileM, int TileN, int Stages, int Cluster = 1,
           int Split = 1, int Blocks = 1>
 struct Problem : Of {
+  static constexpr int threads =
+      TileM == 128 && TileN == 192 ? 384 : 2 * TileM + 32;
   static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
   static constexpr int cluster = Cluster, split = Split, blocks = Blocks;
 };
 
 template <class P, bool Full>
-__global__ void __launch_bounds__(2 * P::tileM + 32, P::blocks)
+__global__ void __launch_bounds__(P::threads, P::blocks)
     convolve(const typename P::Bias *bias, const typename P::D *r,
              typename P::D *y, const __grid_constant__ frit::TensorMap mapX,
              const __grid_constant__ frit::TensorMap mapW,

@@ -31,12 +31,14 @@ struct Matrices {
 template <class Of, int TileM, int TileN, int Stages, int Cluster = 1,
           int Split = 1, int Blocks = 1>
 struct Problem : Of {
+  static constexpr int threads =
+      TileM == 128 && TileN == 192 ? 384 : 2 * TileM + 32;
   static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
   static constexpr int cluster = Cluster, split = Split, blocks = Blocks;
 };
 
 template <class P, bool Full>
-__global__ void __launch_bounds__(2 * P::tileM + 32, P::blocks)
+__global__ void __launch_bounds__(P::threads, P::blocks)
     product(const typename P::Bias *bias, const typename P::D *r,
             typename P::D *d, const __grid_constant__ frit::TensorMap mapA,
             const __grid_constant__ frit::TensorMap mapB,
@@ -184,6 +186,8 @@ static void checks() {
   check<Problem<Matrices<1700, 1608, 136>, 64, 64, 3>>();
   check<Problem<Matrices<1700, 1608, 136>, 64, 64, 3>, false>();
   check<Problem<Matrices<3001, 1608, 72>, 128, 192, 3>>();
+  check<Problem<Matrices<1700, 3080, 456>, 128, 192, 4>>();
+  check<Problem<Matrices<1700, 3080, 200>, 128, 192, 4, 2>>();
   check<Problem<Matrices<1700, 1800, 456>, 128, 128, 5>>();
   check<Problem<Matrices<3001, 1608, 72>, 128, 64, 3>, false>();
   check<Problem<Matrices<1704, 1608, 200, 2, true, false>, 128, 128, 4, 2>>();

@@ -1,6 +1,8 @@
 //===- wgmma_tune.cu - Times every way to cut the products of models ------===//
 //
-// Usage: wgmma_tune HEADERS [WORD]
+// Usage: wgmma_tune HEADERS [WORD], where HEADERS is codegen/cuda/device; built
+// by nvcc -std=c++20 -gencode arch=compute_90a,code=sm_90a -I DIR -lnvrtc
+// -lcublasLt, where DIR/frit is HEADERS.
 //
 // For each product and convolution of the models (those whose name contains
 // WORD) compiles wgmma_gemm.cuh or wgmma_conv.cuh with NVRTC for every cut that
@@ -115,7 +117,7 @@ static std::vector<Cut> cutsOf(const Shape &shape) {
                       : (shape.k + 63) / 64;
   for (int tileM : {64, 128, 192})
     for (int tileN : {64, 128, 192, 256}) {
-      if (tileM == 192 && (tileN == 64 || tileN == 256))
+      if (tileM == 192 && tileN == 256)
         continue;
       if (tileN >= 128 && tileN >= 2 * shape.n)
         continue;
@@ -132,8 +134,10 @@ static std::vector<Cut> cutsOf(const Shape &shape) {
       if (tiles < 16 && area > 128 * 128 && shape.m * shape.n > 64 * 1024)
         continue;
       for (int split : {1, 2, 4, 8})
-        for (int cluster : {1, 2}) {
-          if (cluster > 1 && (split > 1 || tileN % 128 || tiles < 132))
+        for (int cluster : {1, 2, 4}) {
+          if (cluster > 1 && (split > 1 || tiles < 132))
+            continue;
+          if (cluster > 2 && tileN > 64)
             continue;
           if (split > 1 && (tiles * split > 160 || steps < 3 * split))
             continue;
