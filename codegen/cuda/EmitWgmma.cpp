@@ -160,17 +160,21 @@ frit::cuda::emitWgmmaConv(nn::FusionOp fusion, const nn::ConvInfo &info,
   pixels.strides = {2 * info.c, 2 * info.c * info.width,
                     2 * info.c * info.width * info.h};
   pixels.elementStrides = {1, info.strideW, info.strideH, 1};
-  pixels.swizzle = kLineBytes;
+  int64_t taps = tapsOfStep(info);
+  pixels.swizzle = kLineBytes / taps;
   std::tie(pixels.lower, pixels.upper) = im2colCorners(info);
-  pixels.channels = tile.depth;
+  pixels.channels = tile.depth / taps;
   pixels.pixels = tile.m;
   kernel.addMap(std::move(pixels));
 
   TensorMap filters;
   filters.argument = text.argument(info.w);
   filters.type = type;
-  filters.dims = {info.c, info.r * info.s, info.k};
-  filters.strides = {2 * info.c, 2 * info.c * info.r * info.s};
+  // Those of few channels are one tap with all of them.
+  int64_t depth = info.c * info.r * info.s;
+  int64_t channels = taps > 1 ? depth : info.c;
+  filters.dims = {channels, depth / channels, info.k};
+  filters.strides = {2 * channels, 2 * depth};
   filters.box = {tile.depth, 1, tile.n / tile.cluster};
   filters.swizzle = kLineBytes;
   kernel.addMap(std::move(filters));

@@ -87,10 +87,9 @@ template <class P> struct ConvIndex {
 
 /// Whether a convolution may use the tensor cores.
 template <class P>
-inline constexpr bool
-    kConvUsesMma = kHasMma &&P::channelsLast &&ConvIndex<P>::kChannels % 8 ==
-                       0 &&
-                   (kSame<typename P::T, f16> || kSame<typename P::T, bf16>);
+inline constexpr bool kConvUsesMma =
+    kHasMma && P::channelsLast && ConvIndex<P>::kChannels % 8 == 0 &&
+    (kSame<typename P::T, f16> || kSame<typename P::T, bf16>);
 
 /// The tile of y that starts at `firstPixel` and `firstFilter` of a group, on
 /// the ordinary cores.
@@ -159,7 +158,7 @@ convTileMma(const typename P::T *x, const typename P::T *w,
     copyAsync(to, w + (inside ? index.weight(filter, tap) : 0),
               inside ? 16 : 0);
   };
-  auto emit = [&](int m, int n, float(&pair)[2]) {
+  auto emit = [&](int m, int n, float (&pair)[2]) {
     typename Index::Pixel pixel = firstPixel + m;
     int filter = firstFilter + n;
     if (pixel >= Index::kPixels || filter >= Index::kFilters)

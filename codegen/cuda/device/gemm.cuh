@@ -36,10 +36,10 @@ namespace frit {
 /// Whether a product may use the tensor cores.
 template <class P>
 inline constexpr bool kGemmUsesMma =
-    kHasMma &&kSame<typename P::A, typename P::B> &&
-    (kSame<typename P::A, f16> || kSame<typename P::A, bf16>)&&P::lda % 8 ==
-        0 &&
-    P::ldb % 8 == 0 && P::strideA % 8 == 0 && P::strideB % 8 == 0;
+    kHasMma && kSame<typename P::A, typename P::B> &&
+    (kSame<typename P::A, f16> || kSame<typename P::A, bf16>) &&
+    P::lda % 8 == 0 && P::ldb % 8 == 0 && P::strideA % 8 == 0 &&
+    P::strideB % 8 == 0;
 
 /// Whether two neighbours of a row of D are one access.
 template <class P>
@@ -136,7 +136,7 @@ gemmTileMma(const typename P::A *a, const typename P::B *b,
     Offset at = P::transposeB ? j * ldb + k : k * ldb + j;
     copyAsync(to, b + (bytes ? at : 0), bytes);
   };
-  auto emit = [&](int m, int n, float(&pair)[2]) {
+  auto emit = [&](int m, int n, float (&pair)[2]) {
     int i = row + m, j = col + n;
     Offset at = i * ldd + j;
     if (i >= P::m || j >= P::n)

@@ -45,17 +45,35 @@ struct Silu {
 
 /// What products of T are summed in: float for the floats up to 32 bits, double
 /// for f64, 32 bits for the small integers.
-template <class T> struct Sum { using Type = T; };
-template <> struct Sum<f16> { using Type = float; };
-template <> struct Sum<bf16> { using Type = float; };
-template <> struct Sum<int8_t> { using Type = int32_t; };
-template <> struct Sum<uint8_t> { using Type = int32_t; };
-template <> struct Sum<int16_t> { using Type = int32_t; };
-template <> struct Sum<uint16_t> { using Type = int32_t; };
+template <class T> struct Sum {
+  using Type = T;
+};
+template <> struct Sum<f16> {
+  using Type = float;
+};
+template <> struct Sum<bf16> {
+  using Type = float;
+};
+template <> struct Sum<int8_t> {
+  using Type = int32_t;
+};
+template <> struct Sum<uint8_t> {
+  using Type = int32_t;
+};
+template <> struct Sum<int16_t> {
+  using Type = int32_t;
+};
+template <> struct Sum<uint16_t> {
+  using Type = int32_t;
+};
 template <class T> using SumOf = typename Sum<T>::Type;
 
-template <bool Small> struct OffsetType { using Type = int; };
-template <> struct OffsetType<false> { using Type = int64_t; };
+template <bool Small> struct OffsetType {
+  using Type = int;
+};
+template <> struct OffsetType<false> {
+  using Type = int64_t;
+};
 
 /// An index into memory of `Elements` elements: 32 bits where they do, which
 /// halves the registers and the work of addressing.

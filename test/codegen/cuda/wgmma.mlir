@@ -48,7 +48,7 @@ func.func @products(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
 // CHECK-NEXT: //   m0 of 0: dims 64x128x48, strides 128x16384, box 64x
 // CHECK-NEXT: //   m1 of 0: dims 64x128x48, strides 128x16384, box 64x
 // CHECK-NEXT: //   m2 of 1: dims 128x128x48, strides 512x65536, box 32x16x1
-// CHECK:      // k2 #nn.schedule<skeleton = wgmma_gemm, {{.*}}split = 8> grid 128x1x1
+// CHECK:      // k2 #nn.schedule<skeleton = wgmma_gemm, {{.*}}split = [[S:[248]]]> grid {{[0-9]+}}x1x1
 // CHECK:      // k3 #nn.schedule<skeleton = gemm, library = true
 // OLDER:      // k0 #nn.schedule<skeleton = gemm,
 // OLDER:      // k2 #nn.schedule<skeleton = gemm, library = true
@@ -115,8 +115,8 @@ func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
 // CHECK:         frit::wgmmaGemm<k1_problem>(&m0, &m1, &m2, nullptr, nullptr, nullptr, y0);
 
 // CHECK-LABEL: struct k2_problem {
-// CHECK:       __cluster_dims__(8, 1, 1)
-// CHECK:         frit::wgmmaGemm<k2_problem>(&m0, &m1, nullptr, nullptr, nullptr, nullptr, y0);
+// CHECK:       __cluster_dims__([[S]], 1, 1)
+// CHECK:         frit::wgmmaGemm<k2_problem>(&m0, &m1, {{.*}}, nullptr, nullptr, nullptr, y0);
 
 // CHECK-LABEL: struct k4_epilogue {
 // CHECK:         return frit::maximum(sum, 0.0f) + residual;
