@@ -11,6 +11,10 @@ namespace frit {
 /// that exporters write.
 void populateAttention(mlir::RewritePatternSet &patterns);
 
+/// Adds the pattern that lets an attention read heads which were repeated for
+/// it, wherever views and transposes have come into order.
+void populateSharedHeads(mlir::RewritePatternSet &patterns);
+
 /// Adds the pattern that makes the products from which an attention's queries,
 /// keys and values come one product.
 void populateProjections(mlir::RewritePatternSet &patterns);

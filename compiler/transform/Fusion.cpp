@@ -160,25 +160,39 @@ static void sinkReshapes(Block &block, const Target &target) {
       sinkReshape(elementwise, target);
 }
 
+/// Whether a value is a function of an input's elements one by one.
+static bool isOfInput(Value value) {
+  Operation *op = value.getDefiningOp();
+  return isa<BlockArgument>(value) ||
+         (isa_and_nonnull<ElementwiseOp>(op) && op->getNumOperands() == 1 &&
+          op->hasOneUse() && isOfInput(op->getOperand(0)));
+}
+
 /// Moves views of what is computed from an input alone before it, so that what
 /// reads them can compute it on the fly:
 ///
 ///   reshape(cast(%arg))  ==>  cast(reshape(%arg))
 static void raiseViews(Block &block) {
   for (auto reshape : llvm::make_early_inc_range(block.getOps<ReshapeOp>())) {
-    Operation *op = reshape.getX().getDefiningOp();
-    if (!isa_and_nonnull<ElementwiseOp>(op) || op->getNumOperands() != 1 ||
-        !op->hasOneUse() || !isa<BlockArgument>(op->getOperand(0)))
+    if (!isOfInput(reshape.getX()))
       continue;
-    NNBuilder builder(op->getLoc(), reshape);
     ArrayRef<int64_t> shape = shapeOf(reshape.getY());
-    Value view = builder.reshape(op->getOperand(0), shape);
-    Operation *raised = builder.clone(*op);
-    raised->setOperand(0, view);
-    raised->getResult(0).setType(resultType(op).clone(shape));
-    reshape.getY().replaceAllUsesWith(raised->getResult(0));
+    SmallVector<Operation *> functions;
+    Value value = reshape.getX();
+    for (; Operation *op = value.getDefiningOp(); value = op->getOperand(0))
+      functions.push_back(op);
+    NNBuilder builder(reshape.getLoc(), reshape);
+    value = builder.reshape(value, shape);
+    for (Operation *op : llvm::reverse(functions)) {
+      Operation *raised = builder.clone(*op);
+      raised->setOperand(0, value);
+      raised->getResult(0).setType(resultType(op).clone(shape));
+      value = raised->getResult(0);
+    }
+    reshape.getY().replaceAllUsesWith(value);
     reshape->erase();
-    op->erase();
+    for (Operation *op : functions)
+      op->erase();
   }
 }
 

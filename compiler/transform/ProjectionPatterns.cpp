@@ -47,10 +47,10 @@ static bool isWeight(Value value) {
   return tensorType(value).hasStaticShape() && dependsOnConstants(value);
 }
 
-/// The projection that a value is a view of.
+/// The projection that a value is a view of, or repeats.
 static std::optional<Projection> projectionOf(Value value) {
   while (Operation *def = value.getDefiningOp()) {
-    if (!isa<ReshapeOp, TransposeOp>(def))
+    if (!isa<ReshapeOp, TransposeOp, ExpandOp>(def))
       break;
     value = def->getOperand(0);
   }
@@ -155,13 +155,16 @@ private:
       y = b.add(y, ConcatOp::create(b, biases, 0));
     SmallVector<int64_t> starts(shapeOf(y).size(), 0);
     SmallVector<int64_t> sizes(shapeOf(y)), steps(starts.size(), 1);
+    // All of them before the first product goes, which they stand before.
+    SmallVector<Value> slices;
     for (Projection part : parts) {
       sizes.back() = widthOf(part.product);
       b.setLoc(part.last->getLoc());
-      Value slice = SliceOp::create(b, y, starts, sizes, steps);
-      starts.back() += widthOf(part.product);
-      rewriter.replaceOp(part.last, slice);
+      slices.push_back(SliceOp::create(b, y, starts, sizes, steps));
+      starts.back() += sizes.back();
     }
+    for (auto [part, slice] : llvm::zip(parts, slices))
+      rewriter.replaceOp(part.last, slice);
   }
 };
 } // namespace

@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/AttentionPatterns.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/RowMovement.h"
@@ -317,6 +318,7 @@ public:
     set.add<FoldConstants, FoldSplats, DropIdentity, ExpandPow, FormRsqrt,
             FormReciprocal, FoldWhere, DropCast, DropExpand>(context);
     populateMovement(set);
+    populateSharedHeads(set);
     if (sliceRows)
       populateRowSlices(set);
     patterns = std::move(set);

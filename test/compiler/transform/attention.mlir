@@ -226,3 +226,32 @@ func.func @sequence_first(%x: tensor<2x5x32xf32>) -> tensor<2x5x32xf32> {
   %13 = nn.transpose %12 {perm = array<i64: 1, 0, 2>} : (tensor<5x2x32xf32>) -> tensor<2x5x32xf32>
   return %13 : tensor<2x5x32xf32>
 }
+
+// -----
+
+// Heads repeated before keys are transposed, and projections of fewer heads.
+// CHECK-LABEL: func.func @shared_projections
+// CHECK:         nn.matmul %{{.*}}, %{{.*}} : (tensor<2x5x32xf32>, tensor<32x64xf32>)
+// CHECK-NOT:     nn.expand
+// CHECK:         nn.attention {{.*}} : (tensor<2x2x5x16xf32>, tensor<2x1x5x16xf32>, tensor<2x1x5x16xf32>)
+func.func @shared_projections(%x: tensor<2x5x32xf32>) -> tensor<2x2x5x16xf32> {
+  %wq = nn.constant "wq" dense<1.0> : tensor<32x32xf32>
+  %wk = nn.constant "wk" dense<2.0> : tensor<32x16xf32>
+  %wv = nn.constant "wv" dense<3.0> : tensor<32x16xf32>
+  %0 = nn.matmul %x, %wq : (tensor<2x5x32xf32>, tensor<32x32xf32>) -> tensor<2x5x32xf32>
+  %1 = nn.matmul %x, %wk : (tensor<2x5x32xf32>, tensor<32x16xf32>) -> tensor<2x5x16xf32>
+  %2 = nn.matmul %x, %wv : (tensor<2x5x32xf32>, tensor<32x16xf32>) -> tensor<2x5x16xf32>
+  %3 = nn.reshape %0 {shape = array<i64: 2, 5, 2, 16>} : (tensor<2x5x32xf32>) -> tensor<2x5x2x16xf32>
+  %q = nn.transpose %3 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x16xf32>) -> tensor<2x2x5x16xf32>
+  %4 = nn.reshape %1 {shape = array<i64: 2, 1, 1, 5, 16>} : (tensor<2x5x16xf32>) -> tensor<2x1x1x5x16xf32>
+  %5 = nn.expand %4 {shape = array<i64: 2, 1, 2, 5, 16>} : (tensor<2x1x1x5x16xf32>) -> tensor<2x1x2x5x16xf32>
+  %6 = nn.reshape %5 {shape = array<i64: 2, 2, 5, 16>} : (tensor<2x1x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  %k = nn.transpose %6 {perm = array<i64: 0, 1, 3, 2>} : (tensor<2x2x5x16xf32>) -> tensor<2x2x16x5xf32>
+  %7 = nn.reshape %2 {shape = array<i64: 2, 1, 1, 5, 16>} : (tensor<2x5x16xf32>) -> tensor<2x1x1x5x16xf32>
+  %8 = nn.expand %7 {shape = array<i64: 2, 1, 2, 5, 16>} : (tensor<2x1x1x5x16xf32>) -> tensor<2x1x2x5x16xf32>
+  %v = nn.reshape %8 {shape = array<i64: 2, 2, 5, 16>} : (tensor<2x1x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  %9 = nn.matmul %q, %k : (tensor<2x2x5x16xf32>, tensor<2x2x16x5xf32>) -> tensor<2x2x5x5xf32>
+  %10 = nn.softmax %9 : (tensor<2x2x5x5xf32>) -> tensor<2x2x5x5xf32>
+  %11 = nn.matmul %10, %v : (tensor<2x2x5x5xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  return %11 : tensor<2x2x5x16xf32>
+}
