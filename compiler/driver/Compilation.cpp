@@ -289,7 +289,7 @@ private:
           return false;
         continue;
       }
-      if (!generateCuda(program, cudaText, code[program.getSymName()]))
+      if (!generateCuda(program, cudaText, code[program.getSymName()], scope))
         return false;
     }
     if (options.emit == Emit::cuda)
@@ -300,7 +300,8 @@ private:
   }
 
   bool generateCuda(plan::ProgramOp program, std::string &allText,
-                    artifact::TargetCode &code) {
+                    artifact::TargetCode &code, TimingScope &timing) {
+    TimingScope scope = timing.nest("CUDA text");
     cuda::CudaOptions cuda;
     cuda.arch = program.getArch();
     cuda.cublas = options.cublas;
@@ -315,6 +316,7 @@ private:
     if (options.saveTemps &&
         !write(*text, tempPath(program.getArch().str() + ".cu")))
       return false;
+    scope = timing.nest("NVRTC");
     auto compiled = compileProgram(*text, program.getArch());
     if (!compiled)
       return fail(compiled.takeError());
