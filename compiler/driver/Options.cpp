@@ -76,8 +76,7 @@ struct CommandLine {
   cl::opt<std::string> externalWeights{
       "fexternal-weights",
       cl::desc("Write the weights to a file beside the artifact"),
-      cl::value_desc("file.safetensors"), cl::ValueOptional,
-      cl::cat(category)};
+      cl::value_desc("file.safetensors"), cl::ValueOptional, cl::cat(category)};
   cl::opt<bool> fuse{"ffuse", cl::desc("Fuse operators (default)"),
                      cl::cat(category)};
   cl::opt<bool> noFuse{"fno-fuse", cl::desc("One operator per kernel"),
