@@ -10,15 +10,13 @@
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/LegacyPassManager.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace frit;
 
 void artifact::addImage(Module &module, const Image &image, StringRef symbol,
-                        StringRef weightsFile) {
+                        Form form) {
   LLVMContext &context = module.getContext();
   Type *i32 = Type::getInt32Ty(context), *i64 = Type::getInt64Ty(context);
   auto *ptr = PointerType::getUnqual(context);
@@ -47,17 +45,10 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
                "frit_kernels", GlobalValue::PrivateLinkage);
 
   llvm::Constant *weights = ConstantPointerNull::get(ptr);
-  if (image.weightBytes) {
-    // Gigabytes of weights are no literal of the module: the assembler takes
-    // them from a file, into a section that may lie far from the code.
+  if (image.embeddedBytes()) {
     std::string label = (symbol + "_weights").str();
-    std::string text = "\t.section .lrodata.frit,\"al\",@progbits\n\t.balign " +
-                       std::to_string(kAlignment) + "\n\t.hidden " + label +
-                       "\n\t.globl " + label + "\n" + label + ":\n\t.incbin \"";
-    raw_string_ostream os(text);
-    printEscapedString(weightsFile, os);
-    text += "\"\n\t.text\n";
-    module.appendModuleInlineAsm(text);
+    module.appendModuleInlineAsm(
+        weightSection(form, label, image.embeddedBytes()));
     auto *declared =
         new GlobalVariable(module, Type::getInt8Ty(context), true,
                            GlobalValue::ExternalLinkage, nullptr, label);
@@ -72,47 +63,21 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
       plan,
       ConstantInt::get(i64, image.plan.size()),
       weights,
-      ConstantInt::get(i64, image.weightBytes),
+      ConstantInt::get(i64, image.embeddedBytes()),
   };
   global(ConstantStruct::getAnon(fields), symbol, GlobalValue::ExternalLinkage);
 }
 
-Error artifact::writeWeights(const Image &image, StringRef path) {
-  std::error_code error;
-  raw_fd_ostream os(path, error);
-  if (error)
-    return createFileError(path, error);
-  for (const WeightRun &run : image.weights) {
-    os.write_zeros(run.offset - os.tell());
-    os.write(run.bytes.data(), run.bytes.size());
-  }
-  os.close();
-  if (os.has_error()) {
-    error = os.error();
-    os.clear_error();
-    return createFileError(path, error);
-  }
-  return Error::success();
-}
-
-Error artifact::writeObject(Module &module, TargetMachine &machine,
-                            StringRef path) {
-  std::error_code error;
-  raw_fd_ostream os(path, error);
-  if (error)
-    return createFileError(path, error);
+Expected<SmallVector<char, 0>> artifact::compileObject(Module &module,
+                                                       TargetMachine &machine) {
+  SmallVector<char, 0> bytes;
+  raw_svector_ostream os(bytes);
   legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, os, nullptr,
                                   CodeGenFileType::ObjectFile))
     return createStringError("this target writes no object files");
   passes.run(module);
-  os.close();
-  if (os.has_error()) {
-    error = os.error();
-    os.clear_error();
-    return createFileError(path, error);
-  }
-  return Error::success();
+  return bytes;
 }
 
 std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,

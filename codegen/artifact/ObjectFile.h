@@ -3,7 +3,7 @@
 #ifndef FRIT_CODEGEN_ARTIFACT_OBJECTFILE_H
 #define FRIT_CODEGEN_ARTIFACT_OBJECTFILE_H
 
-#include "codegen/artifact/Serialize.h"
+#include "codegen/artifact/EmbedWeights.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
@@ -12,17 +12,14 @@
 namespace frit::artifact {
 
 /// Adds the image to `module`, which holds its host kernels: the plan, the
-/// table of kernels and the `frit_image` named `symbol`. The weights are read
-/// from `weightsFile` when the object is written.
+/// table of kernels, the `frit_image` named `symbol` and a section that stands
+/// for the weights.
 void addImage(llvm::Module &module, const Image &image, llvm::StringRef symbol,
-              llvm::StringRef weightsFile);
+              Form form);
 
-/// Writes the weights, each at its offset, to `path`.
-llvm::Error writeWeights(const Image &image, llvm::StringRef path);
-
-/// Compiles `module` to an object at `path`.
-llvm::Error writeObject(llvm::Module &module, llvm::TargetMachine &machine,
-                        llvm::StringRef path);
+/// Compiles `module` to the bytes of an object.
+llvm::Expected<llvm::SmallVector<char, 0>>
+compileObject(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// A C header for an application that links the object: the image's
 /// declaration and the model's inputs and outputs.

@@ -2,6 +2,7 @@
 
 #include "codegen/artifact/Serialize.h"
 
+#include "codegen/artifact/Safetensors.h"
 #include "codegen/artifact/Tables.h"
 #include "dialects/nn/NN.h"
 
@@ -79,8 +80,9 @@ namespace {
 
 class Serializer {
 public:
-  Serializer(ModuleOp module, const llvm::StringMap<TargetCode> &code)
-      : module(module), code(code) {}
+  Serializer(ModuleOp module, const llvm::StringMap<TargetCode> &code,
+             StringRef weightsFile)
+      : module(module), code(code), weightsFile(weightsFile) {}
 
   FailureOr<Image> run(StringRef model) {
     if (failed(addConstants()))
@@ -90,7 +92,7 @@ public:
     Header header;
     header.model = tables.text(model);
     header.producer = tables.text("frit " FRIT_VERSION);
-    header.weightBytes = image.weightBytes;
+    header.weightBytes = image.embeddedBytes();
     image.plan = tables.write(header);
     return std::move(image);
   }
@@ -124,24 +126,55 @@ private:
   }
 
   LogicalResult addConstants() {
+    SmallVector<NamedTensor> named;
     for (auto constant : module.getOps<plan::ConstantOp>()) {
       auto type = cast<RankedTensorType>(constant.getValue().getType());
       FailureOr<ArrayRef<char>> bytes = bytesOf(constant);
       if (failed(bytes))
         return failure();
-      image.weightBytes = llvm::alignTo(image.weightBytes, kAlignment);
       Constant entry;
       entry.name = tables.text(constant.getSymName());
       entry.type = dtypeOf(type.getElementType());
       entry.dims = tables.shape(type.getShape());
-      entry.offset = image.weightBytes;
       entry.bytes = bytes->size();
       indexOf[constant.getSymNameAttr()] = tables.constants.size();
       tables.constants.push_back(entry);
-      image.weights.push_back({entry.offset, *bytes});
-      image.weightBytes += bytes->size();
+      image.weights.push_back({0, *bytes});
+      named.push_back({constant.getSymName().str(), entry.type,
+                       llvm::to_vector(type.getShape()), entry.bytes});
     }
+    if (!named.empty() && !weightsFile.empty())
+      addToFile(named);
+    else
+      embed();
     return success();
+  }
+
+  void embed() {
+    for (auto [run, entry] : llvm::zip(image.weights, tables.constants)) {
+      image.weightBytes = llvm::alignTo(image.weightBytes, kAlignment);
+      run.offset = entry.offset = image.weightBytes;
+      image.weightBytes += entry.bytes;
+    }
+  }
+
+  /// A safetensors file has no gaps, so the widest elements come first, where
+  /// all are aligned. It says itself where its tensors are.
+  void addToFile(ArrayRef<NamedTensor> named) {
+    auto order = llvm::to_vector(llvm::seq<size_t>(0, named.size()));
+    auto width = [&](size_t i) {
+      return named[i].bytes ? llvm::MinAlign(named[i].bytes, 8) : 8;
+    };
+    llvm::stable_sort(order,
+                      [&](size_t a, size_t b) { return width(a) > width(b); });
+    SmallVector<NamedTensor> sorted;
+    for (size_t i : order) {
+      sorted.push_back(named[i]);
+      image.weights[i].offset = image.weightBytes;
+      image.weightBytes += named[i].bytes;
+      tables.constants[i].file = tables.text(weightsFile);
+    }
+    image.weightsHead = safetensorsHead(sorted);
   }
 
   void addTensors(std::vector<Tensor> &table, ArrayAttr names,
@@ -190,11 +223,41 @@ private:
     kernelIndex[kernel.getSymNameAttr()] = tables.kernels.size();
     Kernel entry;
     entry.name = tables.text(kernel.getSymName());
+    entry.waits = kernel.getWaits();
+    entry.flops = kernel.getFlops().value_or(0);
+    entry.tensorMaps.first = tables.tensorMaps.size();
+    if (kernel.getTensorMaps())
+      for (auto map : kernel.getTensorMaps()->getAsRange<plan::TensorMapAttr>())
+        tables.tensorMaps.push_back(tensorMap(map));
+    entry.tensorMaps.count = tables.tensorMaps.size() - entry.tensorMaps.first;
     if (host) {
       entry.host = image.hostKernels.size();
       image.hostKernels.push_back(hostKernelName(kernel.getSymName()));
     }
     tables.kernels.push_back(entry);
+  }
+
+  static artifact::TensorMap tensorMap(plan::TensorMapAttr map) {
+    artifact::TensorMap entry;
+    auto fill = [](auto &to, DenseI64ArrayAttr from) {
+      if (from)
+        llvm::copy(from.asArrayRef(), to);
+    };
+    entry.argument = map.getArgument();
+    entry.kind = MapKind(map.getKind());
+    entry.type = dtypeOf(map.getType());
+    entry.rank = map.getDims().size();
+    entry.offset = map.getOffset();
+    fill(entry.dims, map.getDims());
+    fill(entry.strides, map.getStrides());
+    fill(entry.elementStrides, map.getElementStrides());
+    entry.swizzle = map.getSwizzle();
+    fill(entry.box, map.getBox());
+    fill(entry.lower, map.getLower());
+    fill(entry.upper, map.getUpper());
+    entry.channels = map.getChannels();
+    entry.pixels = map.getPixels();
+    return entry;
   }
 
   artifact::Range addList(plan::ListOp list, bool isMain) {
@@ -358,6 +421,7 @@ private:
 
   ModuleOp module;
   const llvm::StringMap<TargetCode> &code;
+  StringRef weightsFile;
   Tables tables;
   Image image;
   DenseMap<StringAttr, uint32_t> indexOf;
@@ -369,6 +433,7 @@ private:
 
 FailureOr<Image>
 frit::artifact::serialize(ModuleOp module, StringRef model,
-                          const llvm::StringMap<TargetCode> &code) {
-  return Serializer(module, code).run(model);
+                          const llvm::StringMap<TargetCode> &code,
+                          StringRef weightsFile) {
+  return Serializer(module, code, weightsFile).run(model);
 }

@@ -19,7 +19,7 @@ struct TargetCode {
   std::string ptx;
 };
 
-/// A constant's bytes in the order they are stored.
+/// A constant's bytes.
 struct WeightRun {
   uint64_t offset = 0;        ///< from the start of the weights
   llvm::ArrayRef<char> bytes; ///< owned by the constant's attribute
@@ -30,10 +30,17 @@ struct Image {
   std::string plan;
   llvm::SmallVector<WeightRun> weights;
   uint64_t weightBytes = 0;
+  /// What a file of these weights begins with; empty where they are embedded.
+  std::string weightsHead;
   /// Bytes of splats and bools, spelled out; `weights` points into them.
   std::list<std::string> spelledOut;
   /// Names of the host kernels, in table order.
   llvm::SmallVector<std::string> hostKernels;
+
+  /// Bytes of weights in the object itself.
+  uint64_t embeddedBytes() const {
+    return weightsHead.empty() ? weightBytes : 0;
+  }
 };
 
 /// The name a cpu program's kernel has in the object.
@@ -41,9 +48,11 @@ std::string hostKernelName(llvm::StringRef kernel);
 
 /// Serialises the plan.programs and plan.constants of `module`, whose memory is
 /// placed. `code` is keyed by the programs' names; `model` is what the artifact
-/// calls itself.
+/// calls itself. The weights are for a safetensors file beside the artifact,
+/// where `weightsFile` names one.
 llvm::FailureOr<Image> serialize(mlir::ModuleOp module, llvm::StringRef model,
-                                 const llvm::StringMap<TargetCode> &code);
+                                 const llvm::StringMap<TargetCode> &code,
+                                 llvm::StringRef weightsFile = "");
 
 } // namespace frit::artifact
 

@@ -22,6 +22,7 @@ std::string Tables::write(Header header) {
   header.constants = table(constants);
   header.buffers = table(buffers);
   header.kernels = table(kernels);
+  header.tensorMaps = table(tensorMaps);
   header.gemms = table(gemms);
   header.convs = table(convs);
   header.steps = table(steps);

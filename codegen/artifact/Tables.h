@@ -23,6 +23,7 @@ public:
   std::vector<Constant> constants;
   std::vector<Buffer> buffers;
   std::vector<Kernel> kernels;
+  std::vector<TensorMap> tensorMaps;
   std::vector<Gemm> gemms;
   std::vector<Conv> convs;
   std::vector<Step> steps;

@@ -3,8 +3,8 @@
 
 #include "codegen/cuda/CudaTarget.h"
 
-#include "codegen/cuda/Emit.h"
-#include "dialects/nn/ContractionInfo.h"
+#include "codegen/cuda/EmitAttention.h"
+#include "codegen/cuda/EmitContraction.h"
 
 using namespace mlir;
 using namespace frit;
@@ -18,32 +18,31 @@ bool CudaTarget::prefersChannelsLast(nn::ConvOp conv) const {
 }
 
 /// Row kernels are made from what softmax and the norms decompose into.
-bool CudaTarget::keepsWhole(nn::CompositeOp) const { return false; }
+bool CudaTarget::keepsWhole(nn::CompositeOp composite) const {
+  auto attention = dyn_cast<nn::AttentionOp>(*composite);
+  return attention && takesAttention(attention, options);
+}
+
+bool CudaTarget::takesView(nn::CompositeOp, Type element,
+                           const nn::StridedPlaces &places) const {
+  return takesAttentionView(element, places);
+}
 
 bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
                                Operation *next) const {
-  using Kind = nn::ActivationKind;
   if (fused.empty())
     return false;
   SmallVector<Operation *> followers(fused.drop_front());
   followers.push_back(next);
   std::string reason;
   auto info = nn::describeEpilogue(fused[0], followers, reason);
-  if (failed(info))
-    return false;
-  Type type = nn::tensorType(fused[0]->getResult(0)).getElementType();
-  if (isa<nn::ConvOp>(fused[0]))
-    return !options.cudnn || info->activation == Kind::none ||
-           info->activation == Kind::relu;
-  // cuBLASLt's GELU is the one with tanh.
-  return !options.cublas || info->activation == Kind::none ||
-         info->activation == Kind::relu ||
-         (info->activation == Kind::geluTanh && !type.isF64());
+  return succeeded(info) && cuda::takesEpilogue(fused[0], *info, options);
 }
 
 nn::ScheduleAttr CudaTarget::schedule(nn::FusionOp fusion) const {
-  bool contracts = false, reduces = false, transposes = false;
+  bool attends = false, contracts = false, reduces = false, transposes = false;
   for (Operation &op : fusion.getBody().front().without_terminator()) {
+    attends |= isa<nn::AttentionOp>(op);
     contracts |= isa<nn::MatmulOp, nn::ConvOp>(op);
     reduces |= isa<nn::ReduceOp>(op);
     transposes |= isa<nn::TransposeOp>(op);
@@ -51,6 +50,8 @@ nn::ScheduleAttr CudaTarget::schedule(nn::FusionOp fusion) const {
   Lowered lowered(fusion);
   std::string reason;
   nn::ScheduleAttr schedule;
+  if (attends)
+    return scheduleAttention(fusion, options);
   if (contracts)
     schedule = scheduleContraction(fusion, options, reason);
   else if (reduces)

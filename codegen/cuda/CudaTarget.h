@@ -9,6 +9,7 @@
 #include <string>
 
 namespace frit::cuda {
+class Tuning;
 
 struct CudaOptions {
   std::string arch = "sm_90a";
@@ -18,6 +19,8 @@ struct CudaOptions {
   bool cudnn = true;
   /// Whether fusions that no fast skeleton takes are remarked upon.
   bool remarkMissed = false;
+  /// Timed schedules, which come before the model's; may be null.
+  const Tuning *tuning = nullptr;
 };
 
 class CudaTarget : public nn::Target {
@@ -27,6 +30,8 @@ public:
   llvm::StringRef arch() const override { return options.arch; }
   bool prefersChannelsLast(nn::ConvOp conv) const override;
   bool keepsWhole(nn::CompositeOp composite) const override;
+  bool takesView(nn::CompositeOp composite, mlir::Type element,
+                 const nn::StridedPlaces &places) const override;
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override;
   nn::ScheduleAttr schedule(nn::FusionOp fusion) const override;

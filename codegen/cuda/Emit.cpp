@@ -3,7 +3,10 @@
 
 #include "codegen/cuda/Emit.h"
 
+#include "codegen/cuda/EmitAttention.h"
 #include "dialects/nn/Lowering.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace frit;
@@ -29,7 +32,15 @@ Lowered::Lowered(nn::FusionOp fusion) : mlirContext(fusion.getContext()) {
     SmallVector<Value> operands;
     for (Value operand : op.getOperands())
       operands.push_back(values.lookup(operand));
-    values.map(op.getResult(0), nn::lowerToLinalg(&op, b, operands));
+    Value result = op.getResult(0);
+    // A skeleton that takes a composite whole asks for no more than its type.
+    if (isa<nn::CompositeOp>(op))
+      values.map(result,
+                 tensor::EmptyOp::create(
+                     b, nn::shapeOf(result),
+                     nn::signlessType(nn::tensorType(result).getElementType())));
+    else
+      values.map(result, nn::lowerToLinalg(&op, b, operands));
   }
   for (Value value : body.getTerminator()->getOperands())
     results.push_back(values.lookup(value));
@@ -67,7 +78,7 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
                                     StringRef offset) {
   std::string y = "y" + std::to_string(output);
   std::string value = printer.value(node);
-  if (graph.width == 1) {
+  if (graph.lanes.width == 1) {
     if (storageName(element) == valueName(node->type))
       printer.line(y + "[" + offset + "] = " + value + ";");
     else
@@ -80,17 +91,34 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
     name = StringRef(value).drop_back(3).str();
   } else {
     printer.before(valueName(node->type) + " " + name + "[" +
-                   Twine(graph.width) + "];");
+                   Twine(graph.lanes.width) + "];");
     printer.line(name + "[v] = " + value + ";");
   }
   return ("frit::storeVector(" + y + " + " + offset + ", " + name + ");").str();
 }
 
 std::string frit::cuda::kernelFunction(StringRef name, const Lowered &lowered,
-                                       int64_t threads, StringRef call) {
-  return ("extern \"C\" __global__ void __launch_bounds__(" + Twine(threads) +
-          ")\n" + name + "(" + parameterList(lowered) + ") {\n" +
-          indented(call, 2) + "}\n")
+                                       int64_t threads, StringRef call,
+                                       size_t mapCount, Waits waits,
+                                       int64_t cluster, int64_t resident) {
+  std::string parameters = parameterList(lowered);
+  for (size_t i = 0; i < mapCount; ++i)
+    parameters +=
+        ", const __grid_constant__ frit::TensorMap m" + std::to_string(i);
+  // The next kernel may take its place as soon as every block of this one has
+  // one; it waits there for this one's end.
+  std::string body = waits == Waits::inFunction
+                         ? "frit::releaseNext();\nfrit::waitForInputs();\n"
+                         : "";
+  std::string blocks =
+      cluster > 1 ? "__cluster_dims__(" + std::to_string(cluster) + ", 1, 1) "
+                  : "";
+  std::string bounds = std::to_string(threads);
+  if (resident)
+    bounds += ", " + std::to_string(resident);
+  return ("extern \"C\" __global__ void " + blocks + "__launch_bounds__(" +
+          bounds + ")\n" + name + "(" + parameters + ") {\n" +
+          indented(body + call.str(), 2) + "}\n")
       .str();
 }
 
@@ -116,7 +144,12 @@ FailureOr<KernelText> frit::cuda::emitKernel(nn::FusionOp fusion,
     break;
   case nn::Skeleton::gemm:
   case nn::Skeleton::conv:
-    text = emitContraction(fusion, lowered, name, reason);
+  case nn::Skeleton::wgmma_gemm:
+  case nn::Skeleton::wgmma_conv:
+    text = emitContraction(fusion, lowered, name, schedule, reason);
+    break;
+  case nn::Skeleton::attention:
+    text = emitAttention(fusion, lowered, name, schedule, reason);
     break;
   default:
     text = emitMap(lowered, name, schedule, reason);

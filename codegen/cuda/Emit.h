@@ -20,6 +20,22 @@
 
 namespace frit::cuda {
 
+/// A descriptor for tensor copies, which a kernel takes after its pointers. The
+/// fields are those of #plan.tensor_map; no element strides means ones.
+struct TensorMap {
+  unsigned argument = 0; ///< the pointer: inputs come first, then outputs
+  int64_t offset = 0;    ///< bytes
+  mlir::Type type;
+  bool im2col = false;
+  llvm::SmallVector<int64_t, 5> dims;
+  llvm::SmallVector<int64_t, 4> strides; ///< bytes
+  llvm::SmallVector<int64_t, 5> box;
+  llvm::SmallVector<int64_t, 5> elementStrides;
+  int64_t swizzle = 0;
+  llvm::SmallVector<int64_t, 3> lower, upper;
+  int64_t channels = 0, pixels = 0;
+};
+
 /// A kernel's text and how it is launched.
 struct KernelText {
   std::string header; ///< the skeleton it includes: "map"
@@ -27,7 +43,12 @@ struct KernelText {
   int64_t grid[3] = {1, 1, 1};
   int64_t block[3] = {1, 1, 1};
   int64_t sharedBytes = 0;
+  llvm::SmallVector<TensorMap, 0> tensorMaps;
 };
+
+/// Who waits for the kernels before: the function that calls a skeleton, first
+/// thing, or the skeleton, once it has done what needs no input.
+enum class Waits { inFunction, inSkeleton };
 
 /// The kernel `name` of a fusion, by the fusion's schedule or, where it has
 /// none, the target's. Reports at the fusion what has no text.
@@ -76,9 +97,15 @@ std::string argumentList(const Lowered &lowered);
 std::string storeOutput(Printer &printer, Graph &graph, unsigned output,
                         mlir::Type element, Node *node, llvm::StringRef offset);
 
-/// `extern "C" __global__ ... name(...) { call }`.
+/// `extern "C" __global__ ... name(...) { call }`. After the pointers come
+/// `mapCount` tensor maps, m0, m1, .... Its blocks stand in clusters of
+/// `cluster`, and registers are shared out for `resident` of them beside each
+/// other where that is not 0.
 std::string kernelFunction(llvm::StringRef name, const Lowered &lowered,
-                           int64_t threads, llvm::StringRef call);
+                           int64_t threads, llvm::StringRef call,
+                           size_t mapCount = 0,
+                           Waits waits = Waits::inFunction,
+                           int64_t cluster = 1, int64_t resident = 0);
 
 /// One emitter per skeleton; each reports why into `failure`.
 llvm::FailureOr<KernelText> emitMap(const Lowered &lowered,
@@ -96,6 +123,7 @@ llvm::FailureOr<KernelText> emitTranspose(nn::FusionOp fusion,
 llvm::FailureOr<KernelText> emitContraction(nn::FusionOp fusion,
                                             const Lowered &lowered,
                                             llvm::StringRef name,
+                                            nn::ScheduleAttr schedule,
                                             std::string &failure);
 
 /// Schedules of the skeletons that may take a fusion, or null with the reason.

@@ -6,9 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cuda/Emit.h"
-
-#include "dialects/nn/ContractionInfo.h"
+#include "codegen/cuda/EmitContraction.h"
 
 using namespace mlir;
 using namespace frit;
@@ -16,196 +14,219 @@ using namespace frit::cuda;
 
 static constexpr int64_t kMaxGridYZ = 65535;
 
-static unsigned argumentOf(Value v) {
-  return cast<BlockArgument>(v).getArgNumber();
-}
+//===----------------------------------------------------------------------===//
+// Epilogues
+//===----------------------------------------------------------------------===//
 
-static std::string parameter(Value v) {
-  return v ? "x" + std::to_string(argumentOf(v)) : "nullptr";
-}
-
-/// The name of the functor that ends a kernel, its definition being added to
-/// `source` where the skeletons have none.
-static FailureOr<std::string> epilogue(const nn::EpilogueInfo &info,
-                                       const Lowered &lowered, StringRef name,
-                                       std::string &source,
-                                       std::string &failure) {
-  switch (info.activation) {
-  case nn::ActivationKind::none:
-    return std::string("frit::Identity");
-  case nn::ActivationKind::relu:
-    return std::string("frit::Relu");
-  case nn::ActivationKind::geluTanh:
-    return std::string("frit::GeluTanh");
-  case nn::ActivationKind::gelu:
-    return std::string("frit::Gelu");
-  case nn::ActivationKind::silu:
-    return std::string("frit::Silu");
-  case nn::ActivationKind::other:
-    break;
-  }
+/// Statements that return the fusion's result where some of its values are
+/// known by name.
+static FailureOr<std::string>
+epilogueBody(const nn::EpilogueInfo &info, const Lowered &lowered,
+             ArrayRef<std::pair<Value, StringRef>> known, StringRef first,
+             std::string &failure) {
   Graph graph(lowered.context());
-  Value sum = lowered[info.sum];
-  Node *x = graph.given(valueType(elementType(sum)), "x", 0);
-  graph.give(sum, [&](ArrayRef<AffineExpr>) { return x; });
-  AffineExpr i = graph.space.addDim(rankedType(sum).getNumElements());
-  Node *result = graph.elementAt(lowered[info.result], i);
+  for (auto [value, name] : known) {
+    if (!value)
+      continue;
+    Value tensor = lowered[value];
+    Node *x = graph.given(valueType(elementType(tensor)), name.str(), 0);
+    graph.give(tensor, [x](ArrayRef<AffineExpr>) { return x; });
+  }
+  Value last = lowered[info.result];
+  AffineExpr i = graph.space.addDim(rankedType(last).getNumElements());
+  Node *result = graph.elementAt(last, i);
   if (!graph.failure().empty()) {
     failure = graph.failure();
     return llvm::failure();
   }
   Printer printer(graph);
+  if (!first.empty())
+    printer.line(first);
   printer.expect(result);
   printer.line("return " + printer.value(result) + ";");
-  std::string type = valueName(x->type).str();
-  source +=
-      ("struct " + name + "_epilogue {\n  __device__ " + type + " operator()(" +
-       type + " x) const {\n" + printer.str(4) + "  }\n};\n")
-          .str();
-  return (name + "_epilogue").str();
+  return printer.str(4);
 }
 
-/// "  static constexpr int64_t m = 8, n = 4;" from pairs of name and value.
-static std::string constants(StringRef type,
-                             ArrayRef<std::pair<StringRef, int64_t>> fields) {
-  std::string text = ("  static constexpr " + type + " ").str();
-  for (auto [i, field] : llvm::enumerate(fields))
-    text += (i ? ", " : "") + field.first.str() + " = " +
-            (type == "bool" ? (field.second ? "true" : "false")
-                            : std::to_string(field.second));
-  return text + ";\n";
+/// The skeletons' functor for an activation, or nothing.
+static StringRef knownEpilogue(nn::ActivationKind kind) {
+  switch (kind) {
+  case nn::ActivationKind::none:
+    return "frit::Identity";
+  case nn::ActivationKind::relu:
+    return "frit::Relu";
+  case nn::ActivationKind::geluTanh:
+    return "frit::GeluTanh";
+  case nn::ActivationKind::gelu:
+    return "frit::Gelu";
+  case nn::ActivationKind::silu:
+    return "frit::Silu";
+  case nn::ActivationKind::other:
+    break;
+  }
+  return "";
 }
 
-/// Tiles of 128 where they still give every multiprocessor one.
-static int64_t tileFor(int64_t m, int64_t n, int64_t batch) {
-  int64_t large = ceilDiv(m, 128) * ceilDiv(n, 128) * batch;
-  return m >= 128 && n >= 128 && large >= 132 ? 128 : 64;
+LogicalResult ProblemText::addEpilogue(const nn::EpilogueInfo &info,
+                                       std::string &failure) {
+  std::string epilogue = knownEpilogue(info.activation).str();
+  if (epilogue.empty()) {
+    std::string type =
+        valueName(valueType(elementType(lowered[info.sum]))).str();
+    std::string parameters = type + " x", first;
+    SmallVector<std::pair<Value, StringRef>> known = {{info.sum, "x"}};
+    if (info.mixed) {
+      parameters = "float sum, float bias, float residual";
+      known = {{info.product, "sum"},
+               {info.bias, "bias"},
+               {info.residual, "residual"}};
+      auto conv = info.product.getDefiningOp<nn::ConvOp>();
+      first = conv && conv.getBias() ? "sum += bias;" : "";
+    }
+    auto body = epilogueBody(info, lowered, known, first, failure);
+    if (failed(body))
+      return llvm::failure();
+    epilogue = name.str() + "_epilogue";
+    functor = "struct " + epilogue + " {\n  __device__ " + type +
+              " operator()(" + parameters + ") const {\n" + *body + "  }\n};\n";
+  }
+  fields += "  using Epilogue = " + epilogue + ";\n";
+  return success();
 }
 
-static FailureOr<KernelText> emitGemm(const nn::GemmInfo &info,
-                                      const Lowered &lowered, StringRef name,
-                                      std::string &failure) {
-  KernelText kernel;
-  kernel.header = "gemm";
-  auto functor = epilogue(info, lowered, name, kernel.source, failure);
-  if (failed(functor))
-    return llvm::failure();
-  auto typeName = [&](Value v) {
-    return storageName(lowered.inputElements()[argumentOf(v)]).str();
-  };
-  std::string d = storageName(elementType(lowered.outputs()[0])).str();
-  int64_t tile = tileFor(info.m, info.n, info.batch);
-  std::string problem = name.str() + "_problem";
-  kernel.source +=
-      "struct " + problem + " {\n  using A = " + typeName(info.a) +
-      ";\n  using B = " + typeName(info.b) + ";\n  using D = " + d +
-      ";\n  using Bias = " + (info.bias ? typeName(info.bias) : d) + ";\n" +
-      constants("int64_t", {{"m", info.m},
-                            {"n", info.n},
-                            {"k", info.k},
-                            {"batch", info.batch}}) +
-      constants("int64_t",
-                {{"lda", info.lda}, {"ldb", info.ldb}, {"ldd", info.ldd}}) +
-      constants("int64_t", {{"strideA", info.strideA},
-                            {"strideB", info.strideB},
-                            {"strideD", info.strideD}}) +
-      constants("bool", {{"transposeA", info.transposeA},
-                         {"transposeB", info.transposeB}}) +
-      "  using Epilogue = " + *functor + ";\n" +
-      constants("int", {{"tileM", tile}, {"tileN", tile}}) + "};\n";
-  std::string call = "frit::gemm<" + problem + ">(" + parameter(info.a) + ", " +
-                     parameter(info.b) + ", " + parameter(info.bias) + ", " +
-                     parameter(info.residual) + ", y0);\n";
-  kernel.source += kernelFunction(name, lowered, 256, call);
-  kernel.grid[0] = ceilDiv(info.n, tile);
-  kernel.grid[1] = std::min<int64_t>(ceilDiv(info.m, tile), kMaxGridYZ);
-  kernel.grid[2] = std::min(info.batch, kMaxGridYZ);
+//===----------------------------------------------------------------------===//
+// Problems
+//===----------------------------------------------------------------------===//
+
+unsigned ProblemText::argument(Value v) const {
+  return cast<BlockArgument>(v).getArgNumber();
+}
+
+std::string ProblemText::parameter(Value v) const {
+  return v ? "x" + std::to_string(argument(v)) : "nullptr";
+}
+
+void ProblemText::addType(StringRef field, Value v) {
+  Type element = v ? lowered.inputElements()[argument(v)]
+                   : elementType(lowered.outputs()[0]);
+  fields += ("  using " + field + " = " + storageName(element) + ";\n").str();
+}
+
+void ProblemText::addConstants(
+    StringRef type, ArrayRef<std::pair<StringRef, int64_t>> constants) {
+  fields += ("  static constexpr " + type + " ").str();
+  for (auto [i, field] : llvm::enumerate(constants))
+    fields += (i ? ", " : "") + field.first.str() + " = " +
+              (type == "bool" ? (field.second ? "true" : "false")
+                              : std::to_string(field.second));
+  fields += ";\n";
+}
+
+void ProblemText::addGemm(const nn::GemmInfo &info) {
+  addType("A", info.a);
+  addType("B", info.b);
+  addType("D", nullptr);
+  addType("Bias", info.bias);
+  addConstants(
+      "int64_t",
+      {{"m", info.m}, {"n", info.n}, {"k", info.k}, {"batch", info.batch}});
+  addConstants("int64_t",
+               {{"lda", info.lda}, {"ldb", info.ldb}, {"ldd", info.ldd}});
+  addConstants("int64_t", {{"strideA", info.strideA},
+                           {"strideB", info.strideB},
+                           {"strideD", info.strideD}});
+  addConstants("bool", {{"transposeA", info.transposeA},
+                        {"transposeB", info.transposeB}});
+}
+
+void ProblemText::addConv(const nn::ConvInfo &info) {
+  addType("T", info.x);
+  addType("D", nullptr);
+  addType("Bias", info.bias);
+  addConstants(
+      "int", {{"n", info.n}, {"c", info.c}, {"h", info.h}, {"w", info.width}});
+  addConstants("int", {{"k", info.k}, {"r", info.r}, {"s", info.s}});
+  addConstants("int", {{"p", info.p}, {"q", info.q}});
+  addConstants("int", {{"strideH", info.strideH},
+                       {"strideW", info.strideW},
+                       {"dilationH", info.dilationH},
+                       {"dilationW", info.dilationW}});
+  addConstants("int", {{"padTop", info.padTop},
+                       {"padLeft", info.padLeft},
+                       {"groups", info.groups}});
+  addConstants("bool", {{"channelsLast", info.channelsLast}});
+}
+
+std::string ProblemText::definition() const {
+  return functor + "struct " + problem() + " {\n" + fields + "};\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels for every architecture
+//===----------------------------------------------------------------------===//
+
+/// Launches a kernel of gemm.cuh or conv.cuh over rows × cols in its tiles.
+static void launchTiles(KernelText &kernel, nn::ScheduleAttr schedule,
+                        int64_t rows, int64_t cols, int64_t batch,
+                        bool rowsFirst) {
+  int64_t m = ceilDiv(rows, schedule.getTileM());
+  int64_t n = ceilDiv(cols, schedule.getTileN());
+  kernel.grid[0] = rowsFirst ? m : n;
+  kernel.grid[1] = std::min<int64_t>(rowsFirst ? n : m, kMaxGridYZ);
+  kernel.grid[2] = std::min(batch, kMaxGridYZ);
   kernel.block[0] = 256;
-  return kernel;
 }
 
-static FailureOr<KernelText> emitConv(const nn::ConvInfo &info,
-                                      const Lowered &lowered, StringRef name,
-                                      std::string &failure) {
-  KernelText kernel;
-  kernel.header = "conv";
-  auto functor = epilogue(info, lowered, name, kernel.source, failure);
-  if (failed(functor))
+static FailureOr<KernelText>
+emitTiles(StringRef skeleton, ProblemText &text, const nn::EpilogueInfo &info,
+          Value a, Value b, const Lowered &lowered, StringRef name,
+          nn::ScheduleAttr schedule, std::string &failure) {
+  if (failed(text.addEpilogue(info, failure)))
     return llvm::failure();
-  int64_t pixels = info.n * info.p * info.q, filters = info.k / info.groups;
-  int64_t tile = tileFor(pixels, filters, info.groups);
-  std::string problem = name.str() + "_problem";
-  kernel.source +=
-      "struct " + problem + " {\n  using T = " +
-      storageName(elementType(lowered.outputs()[0])).str() + ";\n" +
-      constants(
-          "int",
-          {{"n", info.n}, {"c", info.c}, {"h", info.h}, {"w", info.width}}) +
-      constants("int", {{"k", info.k}, {"r", info.r}, {"s", info.s}}) +
-      constants("int", {{"p", info.p}, {"q", info.q}}) +
-      constants("int", {{"strideH", info.strideH},
-                        {"strideW", info.strideW},
-                        {"dilationH", info.dilationH},
-                        {"dilationW", info.dilationW}}) +
-      constants("int", {{"padTop", info.padTop},
-                        {"padLeft", info.padLeft},
-                        {"groups", info.groups}}) +
-      constants("bool", {{"channelsLast", info.channelsLast}}) +
-      "  using Epilogue = " + *functor + ";\n" +
-      constants("int", {{"tileM", tile}, {"tileN", tile}}) + "};\n";
-  std::string call = "frit::conv<" + problem + ">(" + parameter(info.x) + ", " +
-                     parameter(info.w) + ", " + parameter(info.bias) + ", " +
-                     parameter(info.residual) + ", y0);\n";
-  kernel.source += kernelFunction(name, lowered, 256, call);
-  kernel.grid[0] = ceilDiv(pixels, tile);
-  kernel.grid[1] = std::min<int64_t>(ceilDiv(filters, tile), kMaxGridYZ);
-  kernel.grid[2] = std::min(info.groups, kMaxGridYZ);
-  kernel.block[0] = 256;
+  text.addConstants(
+      "int", {{"tileM", schedule.getTileM()}, {"tileN", schedule.getTileN()}});
+  KernelText kernel;
+  kernel.header = skeleton;
+  std::string call = ("frit::" + skeleton + "<").str() + text.problem() + ">(" +
+                     text.parameter(a) + ", " + text.parameter(b) + ", " +
+                     text.parameter(info.bias) + ", " +
+                     text.parameter(info.residual) + ", y0);\n";
+  kernel.source = text.definition() + kernelFunction(name, lowered, 256, call);
   return kernel;
 }
 
 FailureOr<KernelText> frit::cuda::emitContraction(nn::FusionOp fusion,
                                                   const Lowered &lowered,
                                                   StringRef name,
+                                                  nn::ScheduleAttr schedule,
                                                   std::string &failure) {
+  bool wgmma = schedule.getSkeleton() == nn::Skeleton::wgmma_gemm ||
+               schedule.getSkeleton() == nn::Skeleton::wgmma_conv;
+  ProblemText text(lowered, name);
+  FailureOr<KernelText> kernel = llvm::failure();
   if (isa_and_nonnull<nn::ConvOp>(fusion.getAnchor())) {
     auto info = nn::describeConvolution(fusion, failure);
-    return failed(info) ? FailureOr<KernelText>(llvm::failure())
-                        : emitConv(*info, lowered, name, failure);
+    if (failed(info))
+      return llvm::failure();
+    if (wgmma)
+      return emitWgmmaConv(fusion, *info, lowered, name, schedule, failure);
+    text.addConv(*info);
+    kernel = emitTiles("conv", text, *info, info->x, info->w, lowered, name,
+                       schedule, failure);
+    if (succeeded(kernel))
+      launchTiles(*kernel, schedule, info->n * info->p * info->q,
+                  info->k / info->groups, info->groups, /*rowsFirst=*/true);
+    return kernel;
   }
   auto info = nn::describeGemm(fusion, failure);
-  return failed(info) ? FailureOr<KernelText>(llvm::failure())
-                      : emitGemm(*info, lowered, name, failure);
-}
-
-//===----------------------------------------------------------------------===//
-// Schedule
-//===----------------------------------------------------------------------===//
-
-nn::ScheduleAttr frit::cuda::scheduleContraction(nn::FusionOp fusion,
-                                                 const CudaOptions &options,
-                                                 std::string &reason) {
-  using Kind = nn::ActivationKind;
-  auto get = [&](nn::Skeleton skeleton, bool library) {
-    return nn::ScheduleAttr::get(fusion.getContext(), skeleton, 1, 256, 1,
-                                 library);
-  };
-  Type type = nn::tensorType(fusion.getAnchor()->getResult(0)).getElementType();
-  bool isFloat = isa<FloatType>(type);
-  if (isa<nn::ConvOp>(fusion.getAnchor())) {
-    auto info = nn::describeConvolution(fusion, reason);
-    if (failed(info))
-      return nullptr;
-    bool known =
-        info->activation == Kind::none || info->activation == Kind::relu;
-    return get(nn::Skeleton::conv,
-               options.cudnn && known && isFloat && !type.isF64());
-  }
-  auto info = nn::describeGemm(fusion, reason);
   if (failed(info))
-    return nullptr;
-  bool known = info->activation == Kind::none ||
-               info->activation == Kind::relu ||
-               (info->activation == Kind::geluTanh && !type.isF64());
-  return get(nn::Skeleton::gemm, options.cublas && known && isFloat);
+    return llvm::failure();
+  if (wgmma)
+    return emitWgmmaGemm(fusion, *info, lowered, name, schedule, failure);
+  text.addGemm(*info);
+  kernel = emitTiles("gemm", text, *info, info->a, info->b, lowered, name,
+                     schedule, failure);
+  if (succeeded(kernel))
+    launchTiles(*kernel, schedule, info->m, info->n, info->batch,
+                /*rowsFirst=*/false);
+  return kernel;
 }

@@ -13,6 +13,8 @@ using namespace frit;
 using namespace frit::cuda;
 
 static constexpr int64_t kMaxGrid = INT32_MAX;
+/// Of which four to a thread leave enough threads.
+static constexpr int64_t kManyElements = 4 * 132 * 2048;
 
 namespace {
 /// Outputs of the same number of elements, which share a body.
@@ -36,13 +38,58 @@ static SmallVector<Group> groupOutputs(const Lowered &lowered) {
 }
 
 static SmallVector<Node *> buildRoots(Graph &graph, const Lowered &lowered,
-                                      const Group &group, int64_t vector) {
+                                      const Group &group, int64_t vector,
+                                      int64_t apart = 1) {
   AffineExpr i = graph.space.addDim(group.count);
-  graph.setLane(i, vector);
+  if (apart > 1)
+    graph.setScatteredLane(i, apart);
+  else
+    graph.setLane(i, vector);
   SmallVector<Node *> roots;
   for (unsigned output : group.outputs)
     roots.push_back(graph.elementAt(lowered.outputs()[output], i));
   return roots;
+}
+
+/// `operator()` of a body whose lanes are `threads` elements apart. They load
+/// before any of them stores.
+static std::string printApart(Graph &graph, ArrayRef<Node *> roots,
+                              const Lowered &lowered, const Group &group,
+                              StringRef indexType, int64_t threads) {
+  std::string width = std::to_string(graph.lanes.width);
+  std::string place = "i + v * " + std::to_string(threads);
+  bool whole = group.count % (graph.lanes.width * threads) == 0;
+  Printer printer(graph);
+  printer.setArguments(lowered.inputElements());
+  printer.nameDim(graph.lanes.lane, "at[v]");
+  printer.before(indexType + " at[" + width + "];\n#pragma unroll\n" +
+                 "for (int v = 0; v < " + width + "; ++v)\n  at[v] = " +
+                 (whole ? place
+                        : "frit::minimum<" + indexType.str() + ">(" + place +
+                              ", " + std::to_string(group.count - 1) + ")") +
+                 ";");
+  printer.expect(roots);
+  printer.shareLoops(roots);
+  printer.openLanes();
+  std::string stores;
+  for (auto [output, root] : llvm::zip(group.outputs, roots)) {
+    std::string number = std::to_string(output);
+    std::string value = printer.value(root);
+    printer.before(valueName(root->type) + " out" + number + "[" + width +
+                   "];");
+    printer.line("out" + number + "[v] = " + value + ";");
+    stores +=
+        "frit::store(y" + number + "[" + place + "], out" + number + "[v]);\n";
+  }
+  printer.closeLanes();
+  std::string guard = whole ? ""
+                            : "if (" + place +
+                                  " >= " + std::to_string(group.count) +
+                                  ")\n  break;\n";
+  return ("  __device__ void operator()(" + indexType + " i) const {\n" +
+          printer.str(4) + "#pragma unroll\n    for (int v = 0; v < " + width +
+          "; ++v) {\n" + indented(guard + stores, 6) + "    }\n  }\n")
+      .str();
 }
 
 /// `operator()` of a group's body.
@@ -51,7 +98,7 @@ static std::string printBody(Graph &graph, ArrayRef<Node *> roots,
                              StringRef indexType) {
   Printer printer(graph);
   printer.setArguments(lowered.inputElements());
-  printer.nameDim(graph.lane, "i");
+  printer.nameDim(graph.lanes.lane, "i");
   printer.expect(roots);
   printer.shareLoops(roots);
   printer.openLanes();
@@ -75,12 +122,13 @@ FailureOr<KernelText> frit::cuda::emitMap(const Lowered &lowered,
   KernelText kernel;
   kernel.header = "map";
   int64_t vector = schedule.getVector(), threads = schedule.getThreads();
+  int64_t apart = schedule.getPerThread();
   std::string calls;
   SmallVector<Group> groups = groupOutputs(lowered);
   int64_t blocks = 1;
   for (auto [i, group] : llvm::enumerate(groups)) {
     Graph graph(lowered.context());
-    auto roots = buildRoots(graph, lowered, group, vector);
+    auto roots = buildRoots(graph, lowered, group, vector, apart);
     if (!graph.failure().empty()) {
       failure = graph.failure();
       return llvm::failure();
@@ -90,15 +138,17 @@ FailureOr<KernelText> frit::cuda::emitMap(const Lowered &lowered,
     std::string body = name.str() + "_body";
     if (groups.size() > 1)
       body += std::to_string(i);
-    kernel.source += "struct " + body + " {\n" + parameterList(lowered, true) +
-                     "\n" +
-                     printBody(graph, roots, lowered, group,
-                               wide ? "uint64_t" : "unsigned") +
-                     "};\n";
-    calls += "frit::map<" + std::to_string(vector) + ">(" + body + "{" +
-             argumentList(lowered) + "}, " + std::to_string(group.count) +
-             (wide ? "ull" : "u") + ");\n";
-    blocks = std::max(blocks, ceilDiv(group.count / vector, threads));
+    StringRef index = wide ? "uint64_t" : "unsigned";
+    kernel.source +=
+        "struct " + body + " {\n" + parameterList(lowered, true) + "\n" +
+        (apart > 1 ? printApart(graph, roots, lowered, group, index, threads)
+                   : printBody(graph, roots, lowered, group, index)) +
+        "};\n";
+    calls += (apart > 1 ? "frit::mapApart<" + std::to_string(apart)
+                        : "frit::map<" + std::to_string(vector)) +
+             ">(" + body + "{" + argumentList(lowered) + "}, " +
+             std::to_string(group.count) + (wide ? "ull" : "u") + ");\n";
+    blocks = std::max(blocks, ceilDiv(group.count / vector, threads * apart));
   }
   kernel.source += kernelFunction(name, lowered, threads, calls);
   kernel.grid[0] = std::min(blocks, kMaxGrid);
@@ -115,14 +165,19 @@ FailureOr<KernelText> frit::cuda::emitMap(const Lowered &lowered,
 static int64_t widestVector(const Lowered &lowered, const Group &group,
                             ArrayRef<Node *> nodes, int64_t &narrowest) {
   narrowest = 16;
-  for (unsigned output : group.outputs)
-    narrowest = std::min(narrowest,
-                         storageBytes(elementType(lowered.outputs()[output])));
+  int64_t widestStore = 1;
+  for (unsigned output : group.outputs) {
+    int64_t bytes = storageBytes(elementType(lowered.outputs()[output]));
+    narrowest = std::min(narrowest, bytes);
+    widestStore = std::max(widestStore, bytes);
+  }
   for (Node *node : nodes)
     if (node->kind == Node::Kind::load && !isa<AffineConstantExpr>(node->index))
       narrowest = std::min(
           narrowest, storageBytes(lowered.inputElements()[node->argument]));
-  return std::min<int64_t>(16 / narrowest, 8);
+  // A store of more than 16 bytes would be several with gaps between threads,
+  // which nothing joins again; caches do that for loads.
+  return std::min<int64_t>({16 / narrowest, 16 / widestStore, 8});
 }
 
 nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
@@ -156,7 +211,7 @@ nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
     auto roots = buildRoots(graph, lowered, groups[0], vector);
     return llvm::all_of(Graph::reachable(roots, graph), [](Node *node) {
       return node->kind != Node::Kind::load ||
-             node->laneUse != LaneUse::scattered;
+             node->pattern.use != LaneUse::scattered;
     });
   };
   int64_t narrowest;
@@ -174,6 +229,8 @@ nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
                    return node->kind != Node::Kind::load ||
                           isa<AffineConstantExpr, AffineDimExpr>(node->index);
                  }));
-  return get(contiguous ? nn::Skeleton::map : nn::Skeleton::generic, 1,
-             threadsFor(count));
+  // Threads of a large tensor have several elements each, whose loads overlap.
+  return nn::ScheduleAttr::get(
+      context, contiguous ? nn::Skeleton::map : nn::Skeleton::generic, 1,
+      threadsFor(count), !loops && count >= kManyElements ? 4 : 1, false);
 }

@@ -1,9 +1,8 @@
 //===- EmitTranspose.cpp - Tiled transposes
 //-----------------------------------===//
 //
-// A fusion whose one transpose swaps two groups of neighbouring dimensions,
-// [batch, rows, cols] -> [batch, cols, rows], with elementwise operators on
-// either side, which join the copy's reads and writes.
+// A fusion with one transpose that changes the innermost dimension, and with
+// elementwise operators on either side, which join the copy's reads and writes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,25 +12,50 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-static constexpr int64_t kTile = 64;
+static constexpr int64_t kThreads = 256;
 
 namespace {
+/// The part of the kernel before the transpose, or that behind it.
+struct Side {
+  explicit Side(MLIRContext *context) : graph(context) {}
+  Graph graph;
+  AffineExpr index;
+  int64_t vector = 1;
+};
+
 class TransposeKernel {
 public:
   explicit TransposeKernel(const Lowered &lowered)
-      : lowered(lowered), graph(lowered.context()) {}
+      : lowered(lowered), load(lowered.context()), store(lowered.context()) {}
 
   bool match(nn::FusionOp fusion, std::string &reason);
-  bool build(std::string &reason);
+  /// Builds the graphs for vectors of `loads` and `stores` elements.
+  bool build(int64_t loads, int64_t stores, std::string &reason);
+  /// Whether vectors are read and written whole, of 16 bytes at most.
+  bool isVectorised() const;
   std::string print(StringRef name);
+  std::string call(StringRef name) const;
+  void chooseTile();
 
   int64_t batch = 1, rows = 1, cols = 1;
+  int64_t tileRows = 64, tileCols = 64;
 
 private:
+  /// A dimension of the moved tensor, with the strides of both its forms.
+  struct Dim {
+    int64_t size, from, to;
+  };
+
+  bool isFlat(bool loads, int64_t vector) const;
+  int64_t wordSize() const;
+  std::string printBase(StringRef name, int64_t Dim::*stride);
+
   const Lowered &lowered;
-  Graph graph;
   nn::TransposeOp transpose;
-  AffineExpr from, to;
+  /// The matrix's two dimensions, and the others in the output's order.
+  Dim row, col;
+  SmallVector<Dim> others;
+  Side load, store;
   Node *moved = nullptr, *value = nullptr;
   SmallVector<Node *> stored;
 };
@@ -51,46 +75,64 @@ bool TransposeKernel::match(nn::FusionOp fusion, std::string &reason) {
     reason = "there is no transpose";
     return false;
   }
-  // What stays in front is the batch; the rest must be rotated.
+  // The output's dimensions; those that are neighbours in both forms are one.
   ArrayRef<int64_t> shape = nn::shapeOf(transpose.getX());
-  SmallVector<int64_t> kept, perm;
-  for (auto [dim, size] : llvm::enumerate(shape))
-    if (size != 1)
-      kept.push_back(dim);
-  for (int64_t dim : transpose.getPerm())
-    if (shape[dim] != 1)
-      perm.push_back(dim);
-  size_t prefix = 0;
-  while (prefix < perm.size() && perm[prefix] == kept[prefix])
-    batch *= shape[kept[prefix++]];
-  size_t count = perm.size() - prefix, shift = 0;
-  while (shift < count && kept[prefix + shift] != perm[prefix])
-    rows *= shape[kept[prefix + shift++]];
-  for (size_t i = 0; i < count; ++i) {
-    if (perm[prefix + i] != kept[prefix + (shift + i) % count]) {
-      reason = "it does more than swap two groups of dimensions";
-      return false;
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int64_t i = int64_t(shape.size()) - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * shape[i + 1];
+  SmallVector<Dim> dims;
+  for (int64_t dim : transpose.getPerm()) {
+    if (shape[dim] == 1)
+      continue;
+    if (!dims.empty() && dims.back().from == strides[dim] * shape[dim]) {
+      dims.back().size *= shape[dim];
+      dims.back().from = strides[dim];
+    } else {
+      dims.push_back({shape[dim], strides[dim], 1});
     }
-    if (i + shift < count)
-      cols *= shape[perm[prefix + i]];
   }
-  if (rows < 8 || cols < 8) {
-    reason = "its tiles would be nearly empty";
+  if (dims.empty() || dims.back().from == 1 ||
+      llvm::is_contained(shape, int64_t(0))) {
+    reason = "the innermost dimension stays";
+    return false;
+  }
+  for (size_t i = dims.size() - 1; i-- > 0;)
+    dims[i].to = dims[i + 1].to * dims[i + 1].size;
+  row = dims.pop_back_val();
+  for (const Dim &dim : dims) {
+    if (dim.from == 1) {
+      col = dim;
+      continue;
+    }
+    others.push_back(dim);
+    batch *= dim.size;
+  }
+  rows = row.size;
+  cols = col.size;
+  if (batch > INT32_MAX || rows > INT32_MAX || cols > INT32_MAX) {
+    reason = "it is too large";
     return false;
   }
   return true;
 }
 
-bool TransposeKernel::build(std::string &reason) {
+bool TransposeKernel::build(int64_t loads, int64_t stores,
+                            std::string &reason) {
   int64_t count = batch * rows * cols;
-  from = graph.space.addDim(count);
-  to = graph.space.addDim(count);
-  moved = graph.elementAt(lowered[transpose.getX()], from);
-  value = graph.given(moved->type, "value", 0);
+  load.vector = loads;
+  store.vector = stores;
+  for (Side *side : {&load, &store}) {
+    side->index = side->graph.space.addDim(count);
+    side->graph.setLane(side->index, side->vector);
+  }
+  moved = load.graph.elementAt(lowered[transpose.getX()], load.index);
+  Graph &graph = store.graph;
+  value = graph.given(moved->type, "", stores > 1 ? kLane : 0);
   SmallVector<int64_t> shape(nn::shapeOf(transpose.getY()));
   graph.give(lowered[transpose.getY()],
              [this, shape](ArrayRef<AffineExpr> indices) {
-               if (graph.space.linearize(indices, shape) != to)
+               Graph &graph = store.graph;
+               if (graph.space.linearize(indices, shape) != store.index)
                  return graph.fail("the transpose is read out of order");
                return value;
              });
@@ -98,76 +140,228 @@ bool TransposeKernel::build(std::string &reason) {
     if (rankedType(output).getNumElements() != count)
       graph.fail("an output differs in size");
     else
-      stored.push_back(graph.elementAt(output, to));
+      stored.push_back(graph.elementAt(output, store.index));
   }
   // A warp's reads are neighbours, in pieces of a memory transaction at least.
-  auto inPieces = [&](AffineExpr index) {
-    return graph.space.laneUse(index, from, 16, [](unsigned) {
-      return false;
-    }) == LaneUse::contiguous;
-  };
+  IndexSpace &space = load.graph.space;
+  Lanes pieces = space.addLanes(load.index, 16);
   bool contiguous = false, loops = false;
-  for (Node *node : Graph::reachable(moved, graph)) {
+  for (Node *node : Graph::reachable(moved, load.graph)) {
     contiguous |= node->kind == Node::Kind::load &&
-                  (node->index == from || inPieces(node->index));
+                  (node->index == load.index ||
+                   space.lanePattern(node->index, pieces, [](unsigned) {
+                          return false;
+                        }).use == LaneUse::contiguous);
     loops |= node->kind == Node::Kind::loop;
   }
   if (!contiguous || loops)
-    graph.fail("what it moves is not read in order");
-  reason = graph.failure();
+    load.graph.fail("what it moves is not read in order");
+  reason = load.graph.failure() + graph.failure();
   return reason.empty();
 }
 
-std::string TransposeKernel::print(StringRef name) {
-  std::string type = valueName(moved->type).str();
-  Printer load(graph);
-  load.setArguments(lowered.inputElements());
-  load.nameDim(from, "i");
-  load.expect(moved);
-  load.line("return " + load.value(moved) + ";");
+/// Whether a tile of all that a side reads or writes in a row of its own has no
+/// gaps, so that vectors need not end where a row does.
+bool TransposeKernel::isFlat(bool loads, int64_t vector) const {
+  const Dim &inner = loads ? col : row;
+  int64_t stride = loads ? row.from : col.to;
+  int64_t tileInner = loads ? tileCols : tileRows;
+  if (tileInner != inner.size || stride != inner.size)
+    return false;
+  bool aligned = tileRows * tileCols % vector == 0 && rows * cols % vector == 0;
+  for (const Dim &dim : others)
+    aligned &= (loads ? dim.from : dim.to) % vector == 0;
+  return aligned;
+}
 
-  Printer store(graph);
-  store.setArguments(lowered.inputElements());
-  store.nameDim(to, "i");
-  store.expect(stored);
-  for (auto [output, node] : llvm::enumerate(stored))
-    storeOutput(store, graph, output, elementType(lowered.outputs()[output]),
-                node, "i");
-  return ("struct " + name + "_body {\n" + parameterList(lowered, true) +
-          "\n  __device__ " + type + " load(size_t i) const {\n" + load.str(4) +
-          "  }\n  __device__ void store(size_t i, " + type +
-          " value) const {\n" + store.str(4) + "  }\n};\n")
+void TransposeKernel::chooseTile() {
+  // Small tensors are spread over the multiprocessors. A tile that is short one
+  // way is long the other; a multiple of eight lets vectors end where it does.
+  int64_t elements = batch * rows * cols;
+  int64_t side = elements >= 2 * 132 * 4096 ? 64 : 32;
+  tileRows = std::min(rows, side);
+  tileCols = std::min(cols, side);
+  auto stretch = [&](int64_t other, int64_t all) {
+    int64_t length = std::max<int64_t>(side * side / other / 8 * 8, 8);
+    return std::min(all, length);
+  };
+  if (tileRows < side && rows <= cols)
+    tileCols = stretch(tileRows, cols);
+  else if (tileCols < side)
+    tileRows = stretch(tileCols, rows);
+}
+
+bool TransposeKernel::isVectorised() const {
+  auto fits = [&](const Side &side, ArrayRef<Node *> roots, int64_t inner,
+                  bool loads) {
+    if (side.vector == 1)
+      return true;
+    int64_t tileInner = loads ? tileCols : tileRows;
+    if ((inner % side.vector || tileInner % side.vector) &&
+        !isFlat(loads, side.vector))
+      return false;
+    for (Node *node : Graph::reachable(roots, side.graph)) {
+      if (node->kind != Node::Kind::load ||
+          node->pattern.use == LaneUse::uniform)
+        continue;
+      if (node->pattern.use == LaneUse::scattered ||
+          side.vector * storageBytes(lowered.inputElements()[node->argument]) >
+              16)
+        return false;
+    }
+    return true;
+  };
+  for (Value output : lowered.outputs())
+    if (store.vector > 1 &&
+        store.vector * storageBytes(elementType(output)) > 16)
+      return false;
+  return fits(load, moved, cols, true) && fits(store, stored, rows, false);
+}
+
+/// Where a matrix begins, from its number.
+std::string TransposeKernel::printBase(StringRef name, int64_t Dim::*stride) {
+  IndexSpace space(lowered.context());
+  AffineExpr number = space.addDim(batch), place = space.constant(0);
+  SmallVector<int64_t> sizes;
+  for (const Dim &dim : others)
+    sizes.push_back(dim.size);
+  for (auto [dim, index] : llvm::zip(others, space.delinearize(number, sizes)))
+    place = space.add(place, space.mul(index, dim.*stride));
+  std::string text =
+      space
+          .print(place,
+                 [&](AffineExpr, bool wide, bool) -> IndexText {
+                   return {wide ? "int64_t(batch)" : "batch", kPrimary};
+                 })
+          .text;
+  return ("  __device__ static size_t " + name +
+          "(unsigned batch) {\n    return " + text + ";\n  }\n")
       .str();
+}
+
+std::string TransposeKernel::print(StringRef name) {
+  bool isCopy = moved->kind == Node::Kind::load;
+  StringRef held = isCopy
+                       ? storageName(lowered.inputElements()[moved->argument])
+                       : valueName(moved->type);
+  std::string lane = load.vector > 1 ? "e[v]" : "e[0]";
+  Printer in(load.graph);
+  in.setArguments(lowered.inputElements());
+  in.nameDim(load.index, "i");
+  in.expect(moved);
+  if (isCopy) {
+    in.line("frit::copyVector(e, x" + Twine(moved->argument) + " + " +
+            in.place(moved) + ");");
+  } else {
+    in.openLanes();
+    std::string text = in.value(moved);
+    in.line(lane + " = " + text + ";");
+    in.closeLanes();
+  }
+
+  Printer out(store.graph);
+  out.setArguments(lowered.inputElements());
+  out.nameDim(store.index, "i");
+  lane = store.vector > 1 ? "e[v]" : "e[0]";
+  out.define(value, isCopy ? "frit::load(" + lane + ")" : lane);
+  out.expect(stored);
+  out.openLanes();
+  std::string stores;
+  for (auto [output, node] : llvm::enumerate(stored)) {
+    Type element = elementType(lowered.outputs()[output]);
+    std::string y = ("y" + Twine(output)).str();
+    // What is only moved is not converted there and back.
+    if (node == value && storageName(element) == held)
+      stores += "frit::copyVector(" + y + " + i, e);\n";
+    else if (std::string store = storeOutput(out, this->store.graph, output,
+                                             element, node, "i");
+             !store.empty())
+      stores += store + "\n";
+  }
+  out.closeLanes();
+  return ("struct " + name + "_body {\n" + parameterList(lowered, true) +
+          "  using Held = " + held + ";\n\n  __device__ void load(Held (&e)[" +
+          Twine(load.vector) + "], size_t i) const {\n" + in.str(4) +
+          "  }\n  __device__ void store(const Held (&e)[" +
+          Twine(store.vector) + "], size_t i) const {\n" + out.str(4) +
+          indented(stores, 4) + "  }\n" + printBase("from", &Dim::from) +
+          printBase("to", &Dim::to) + "};\n")
+      .str();
+}
+
+/// Elements of a word of the tile: what four bytes hold, or one.
+int64_t TransposeKernel::wordSize() const {
+  bool isCopy = moved->kind == Node::Kind::load;
+  int64_t bytes = isCopy
+                      ? storageBytes(lowered.inputElements()[moved->argument])
+                      : storageBytes(moved->type);
+  int64_t word = std::max<int64_t>(4 / bytes, 1);
+  bool fits = load.vector % word == 0 && store.vector >= word &&
+              cols % word == 0 && tileCols % word == 0 &&
+              !isFlat(true, load.vector) && !isFlat(false, store.vector);
+  return fits ? word : 1;
+}
+
+std::string TransposeKernel::call(StringRef name) const {
+  bool flatLoad = isFlat(true, load.vector);
+  bool flatStore = isFlat(false, store.vector);
+  std::string flat;
+  if (flatLoad || flatStore)
+    flat = std::string(flatLoad ? ", true" : ", false") +
+           (flatStore ? ", true" : "");
+  return ("frit::transpose<" + name + "_body, " + Twine(tileRows) + ", " +
+          Twine(tileCols) + ", " + Twine(load.vector) + ", " +
+          Twine(store.vector) + ", " + Twine(wordSize()) + flat + ">({" +
+          argumentList(lowered) + "}, " + Twine(batch) + ", " + Twine(rows) +
+          ", " + Twine(cols) + ", " + Twine(row.from) + ", " + Twine(col.to) +
+          ");\n")
+      .str();
+}
+
+/// The kernel with the widest accesses that fit either side.
+static std::unique_ptr<TransposeKernel> makeTranspose(nn::FusionOp fusion,
+                                                      const Lowered &lowered,
+                                                      std::string &reason) {
+  auto make = [&](int64_t loads, int64_t stores) {
+    auto kernel = std::make_unique<TransposeKernel>(lowered);
+    if (!kernel->match(fusion, reason) || !kernel->build(loads, stores, reason))
+      return std::unique_ptr<TransposeKernel>();
+    kernel->chooseTile();
+    return kernel;
+  };
+  if (!make(1, 1))
+    return nullptr;
+  int64_t loads = 8, stores = 8;
+  while (loads > 1 && !make(loads, 1)->isVectorised())
+    loads /= 2;
+  while (stores > 1 && !make(1, stores)->isVectorised())
+    stores /= 2;
+  return make(loads, stores);
 }
 
 nn::ScheduleAttr frit::cuda::scheduleTranspose(nn::FusionOp fusion,
                                                const Lowered &lowered,
                                                std::string &reason) {
-  TransposeKernel kernel(lowered);
-  if (!kernel.match(fusion, reason) || !kernel.build(reason))
+  if (!makeTranspose(fusion, lowered, reason))
     return nullptr;
   return nn::ScheduleAttr::get(lowered.context(), nn::Skeleton::transpose, 1,
-                               256, 1, false);
+                               kThreads, 1, false);
 }
 
 FailureOr<KernelText> frit::cuda::emitTranspose(nn::FusionOp fusion,
                                                 const Lowered &lowered,
                                                 StringRef name,
                                                 std::string &failure) {
-  TransposeKernel kernel(lowered);
-  if (!kernel.match(fusion, failure) || !kernel.build(failure))
+  auto kernel = makeTranspose(fusion, lowered, failure);
+  if (!kernel)
     return llvm::failure();
   KernelText text;
   text.header = "transpose";
-  std::string call =
-      ("frit::transpose<" + name + "_body, " + Twine(kTile) + ">({" +
-       argumentList(lowered) + "}, " + Twine(kernel.batch) + ", " +
-       Twine(kernel.rows) + ", " + Twine(kernel.cols) + ");\n")
-          .str();
-  text.source = kernel.print(name) + kernelFunction(name, lowered, 256, call);
-  text.grid[0] =
-      std::min<int64_t>(INT32_MAX, kernel.batch * ceilDiv(kernel.rows, kTile) *
-                                       ceilDiv(kernel.cols, kTile));
-  text.block[0] = 256;
+  text.source = kernel->print(name) +
+                kernelFunction(name, lowered, kThreads, kernel->call(name));
+  text.grid[0] = std::min<int64_t>(
+      INT32_MAX, kernel->batch * ceilDiv(kernel->rows, kernel->tileRows) *
+                     ceilDiv(kernel->cols, kernel->tileCols));
+  text.block[0] = kThreads;
   return text;
 }

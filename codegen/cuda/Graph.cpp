@@ -28,9 +28,19 @@ static int64_t flatIndex(ArrayRef<AffineExpr> indices, ArrayRef<int64_t> shape,
   return flat;
 }
 
-void Graph::setLane(AffineExpr index, int64_t lanes) {
-  lane = index;
-  width = lanes;
+void Graph::setLane(AffineExpr index, int64_t width) {
+  lanes = width > 1 ? space.addLanes(index, width) : Lanes{index, {}, {}, 1};
+}
+
+void Graph::setScatteredLane(AffineExpr index, int64_t width) {
+  lanes = {index, {}, {}, width};
+}
+
+void Graph::setDependence(AffineExpr dim, Dependence dependence) {
+  unsigned position = cast<AffineDimExpr>(dim).getPosition();
+  if (dimDependence.size() <= position)
+    dimDependence.resize(position + 1, 0);
+  dimDependence[position] = dependence;
 }
 
 void Graph::give(Value tensor, Override element) {
@@ -137,14 +147,13 @@ Node *Graph::generic(linalg::GenericOp op, unsigned result,
       continue;
     }
     if (!loop.loopBit) {
-      if (++loops >= 64)
-        return fail("more than 63 reductions");
+      if (++loops >= 63)
+        return fail("more than 62 reductions");
       loop.loopBit = Dependence(1) << loops;
     }
     index = space.addDim(size);
     loop.counters.push_back({index, size});
-    dimDependence.resize(cast<AffineDimExpr>(index).getPosition() + 1, 0);
-    dimDependence.back() = loop.loopBit;
+    setDependence(index, loop.loopBit);
   }
 
   Type type = valueType(

@@ -32,6 +32,8 @@ namespace frit::cuda {
 /// What a value changes with: the lane of a vector, or a loop's counters.
 using Dependence = uint64_t;
 inline constexpr Dependence kLane = 1;
+/// Changes along what a row kernel reduces.
+inline constexpr Dependence kReduced = Dependence(1) << 63;
 
 struct Node {
   enum class Kind {
@@ -51,7 +53,7 @@ struct Node {
   const ScalarForm *form = nullptr;
   mlir::Attribute value;
   mlir::AffineExpr index;
-  LaneUse laneUse = LaneUse::uniform;
+  LanePattern pattern;
   unsigned argument = 0;
   /// Of integers.
   Bounds range = {INT64_MIN, INT64_MAX};
@@ -70,6 +72,10 @@ public:
   /// Lets `lane` be the index that vectors of `width` elements run along; to
   /// be called before nodes are made.
   void setLane(mlir::AffineExpr lane, int64_t width);
+  /// The same of elements that are far apart: `lane` has a text per lane.
+  void setScatteredLane(mlir::AffineExpr lane, int64_t width);
+  /// Marks what changes with `dim`; to be called before nodes are made.
+  void setDependence(mlir::AffineExpr dim, Dependence dependence);
 
   /// Makes elements of `tensor` what `element` returns.
   using Override = std::function<Node *(llvm::ArrayRef<mlir::AffineExpr>)>;
@@ -93,8 +99,10 @@ public:
   llvm::SmallVector<Node *> operandsOf(const Node *node) const;
 
   IndexSpace space;
-  mlir::AffineExpr lane;
-  int64_t width = 1;
+  Lanes lanes;
+  /// Quotients by what does not change with these are products with its
+  /// reciprocal.
+  Dependence dividends = 0;
 
 private:
   struct Body;
@@ -113,7 +121,7 @@ private:
   Node *operation(const ScalarForm *form, llvm::ArrayRef<Node *> operands,
                   mlir::Type type, Bounds range);
   mlir::AffineExpr asIndex(Node *node);
-  Dependence dependenceOf(mlir::AffineExpr expr, LaneUse &use);
+  Dependence dependenceOf(mlir::AffineExpr expr, LanePattern &pattern);
   Node *make(Node node);
   Node *unique(std::vector<const void *> key, llvm::function_ref<Node()> build);
 

@@ -5,6 +5,7 @@
 #define FRIT_CODEGEN_CUDA_HEADERS_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace frit::cuda {
 
@@ -15,6 +16,9 @@ struct DeviceHeader {
 
 /// The files of device/ as they were when the compiler was built.
 llvm::ArrayRef<DeviceHeader> deviceHeaders();
+
+/// The tuning file that frit comes with, shipped.tune.
+llvm::StringRef shippedTuning();
 
 } // namespace frit::cuda
 

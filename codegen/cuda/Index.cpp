@@ -301,41 +301,49 @@ llvm::SmallVector<AffineExpr> IndexSpace::delinearize(AffineExpr flat,
   return indices;
 }
 
-LaneUse
-IndexSpace::laneUse(AffineExpr x, AffineExpr lane, int64_t width,
-                    llvm::function_ref<bool(unsigned)> isUniformSymbol) {
+Lanes IndexSpace::addLanes(AffineExpr lane, int64_t width) {
+  AffineExpr group = addDim((range(lane).high + width) / width);
+  return {lane, group, addDim(width), width};
+}
+
+LanePattern
+IndexSpace::lanePattern(AffineExpr x, const Lanes &lanes,
+                        llvm::function_ref<bool(unsigned)> isUniformSymbol) {
+  LanePattern pattern;
   bool scatteredSymbol = false;
   x.walk([&](AffineExpr part) {
     if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
       scatteredSymbol |= !isUniformSymbol(symbol.getPosition());
   });
-  if (scatteredSymbol)
-    return LaneUse::scattered;
-  if (!x.isFunctionOfDim(cast<AffineDimExpr>(lane).getPosition()))
-    return LaneUse::uniform;
+  unsigned position = cast<AffineDimExpr>(lanes.lane).getPosition();
+  if (!scatteredSymbol && !x.isFunctionOfDim(position))
+    return pattern;
+  if (!lanes.group)
+    return {LaneUse::scattered, x};
 
-  // lane = width · group + place
-  size_t count = dims.size(),
-         lanePosition = cast<AffineDimExpr>(lane).getPosition();
-  AffineExpr group = addDim((range(lane).high + width) / width);
-  AffineExpr place = addDim(width);
   llvm::SmallVector<AffineExpr> indices;
-  for (size_t i = 0; i < count; ++i)
-    indices.push_back(i == lanePosition ? add(mul(group, width), place)
-                                        : getAffineDimExpr(i, context));
-  Sum sum = decompose(simplify(x, indices));
-  dims.truncate(count);
+  for (size_t i = 0; i < dims.size(); ++i)
+    indices.push_back(getAffineDimExpr(i, context));
+  indices[position] = add(mul(lanes.group, lanes.width), lanes.place);
+  pattern.index = simplify(x, indices);
+  pattern.use = LaneUse::scattered;
+  if (scatteredSymbol)
+    return pattern;
 
-  LaneUse use = LaneUse::uniform;
-  bool aligned = sum.constant % width == 0;
-  unsigned placePosition = cast<AffineDimExpr>(place).getPosition();
+  Sum sum = decompose(pattern.index);
+  unsigned place = cast<AffineDimExpr>(lanes.place).getPosition();
+  bool contiguous = false, aligned = sum.constant % lanes.width == 0;
   for (auto [atom, coefficient] : sum.terms) {
-    if (atom == place && coefficient == 1)
-      use = LaneUse::contiguous;
-    else if (atom.isFunctionOfDim(placePosition))
-      return LaneUse::scattered;
+    if (atom == lanes.place && coefficient == 1)
+      contiguous = true;
+    else if (atom.isFunctionOfDim(place))
+      return pattern;
     else
-      aligned &= coefficient % width == 0;
+      aligned &= coefficient % lanes.width == 0;
   }
-  return use == LaneUse::contiguous && !aligned ? LaneUse::scattered : use;
+  if (!contiguous)
+    return {};
+  if (aligned)
+    pattern.use = LaneUse::contiguous;
+  return pattern;
 }

@@ -32,6 +32,19 @@ struct Bounds {
 /// How an index moves along the `V` lanes of a vector.
 enum class LaneUse { uniform, contiguous, scattered };
 
+struct LanePattern {
+  LaneUse use = LaneUse::uniform;
+  /// The index by `Lanes::group` and `Lanes::place`; null where it is uniform.
+  mlir::AffineExpr index;
+};
+
+/// An index variable taken `width` values at a time: `lane` is
+/// width · group + place, or anything where these are null.
+struct Lanes {
+  mlir::AffineExpr lane, group, place;
+  int64_t width = 1;
+};
+
 /// Text of an index and how tightly it binds in C++ (see Scalars.h).
 struct IndexText {
   std::string text;
@@ -64,10 +77,11 @@ public:
   llvm::SmallVector<mlir::AffineExpr>
   delinearize(mlir::AffineExpr flat, llvm::ArrayRef<int64_t> shape);
 
-  /// What happens to `x` while `lane`, a multiple of `width`, takes its next
-  /// `width` values. `isUniform` answers for the symbols.
-  LaneUse laneUse(mlir::AffineExpr x, mlir::AffineExpr lane, int64_t width,
-                  llvm::function_ref<bool(unsigned)> isUniformSymbol);
+  Lanes addLanes(mlir::AffineExpr lane, int64_t width);
+  /// What happens to `x` along the lanes of a group. `isUniform` answers for
+  /// the symbols.
+  LanePattern lanePattern(mlir::AffineExpr x, const Lanes &lanes,
+                          llvm::function_ref<bool(unsigned)> isUniformSymbol);
 
   /// Whether values of `x`, or of a part of it, need 64 bits or a sign.
   bool isWide(mlir::AffineExpr x) const;

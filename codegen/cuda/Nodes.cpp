@@ -59,7 +59,7 @@ Node *Graph::symbolNode(AffineExpr symbol) const {
   return symbols[cast<AffineSymbolExpr>(symbol).getPosition()];
 }
 
-Dependence Graph::dependenceOf(AffineExpr expr, LaneUse &use) {
+Dependence Graph::dependenceOf(AffineExpr expr, LanePattern &pattern) {
   Dependence result = 0;
   expr.walk([&](AffineExpr part) {
     if (isa<AffineSymbolExpr>(part))
@@ -68,12 +68,12 @@ Dependence Graph::dependenceOf(AffineExpr expr, LaneUse &use) {
     if (dim && dim.getPosition() < dimDependence.size())
       result |= dimDependence[dim.getPosition()];
   });
-  use = LaneUse::uniform;
-  if (lane && width > 1)
-    use = space.laneUse(expr, lane, width, [&](unsigned symbol) {
+  pattern = {};
+  if (lanes.width > 1)
+    pattern = space.lanePattern(expr, lanes, [&](unsigned symbol) {
       return !(symbols[symbol]->dependence & kLane);
     });
-  return use == LaneUse::uniform ? result : result | kLane;
+  return pattern.use == LaneUse::uniform ? result : result | kLane;
 }
 
 Node *Graph::index(AffineExpr expr, Type type) {
@@ -85,7 +85,7 @@ Node *Graph::index(AffineExpr expr, Type type) {
                   Node node{Node::Kind::index, type};
                   node.index = expr;
                   node.range = range;
-                  node.dependence = dependenceOf(expr, node.laneUse);
+                  node.dependence = dependenceOf(expr, node.pattern);
                   return node;
                 });
 }
@@ -100,7 +100,7 @@ Node *Graph::load(unsigned argument, Type element, AffineExpr offset) {
                   node.argument = argument;
                   node.index = offset;
                   node.range = rangeOfType(node.type);
-                  node.dependence = dependenceOf(offset, node.laneUse);
+                  node.dependence = dependenceOf(offset, node.pattern);
                   return node;
                 });
 }
@@ -109,6 +109,17 @@ Node *Graph::operation(const ScalarForm *form, ArrayRef<Node *> operands,
                        Type type, Bounds range) {
   if (!type)
     type = integerFor(range, context);
+  // A division takes longer than all else that a row's element needs.
+  if (form->name == "arith.divf" && type.isF32() &&
+      (operands[0]->dependence & dividends) &&
+      !(operands[1]->dependence & dividends)) {
+    Node *one = constant(FloatAttr::get(type, 1.0), type);
+    if (operands[0] != one) {
+      Node *reciprocal = operation(form, {one, operands[1]}, type, range);
+      return operation(lookupForm("arith.mulf"), {operands[0], reciprocal},
+                       type, range);
+    }
+  }
   std::vector<const void *> key = {"operation", form,
                                    type.getAsOpaquePointer()};
   key.insert(key.end(), operands.begin(), operands.end());

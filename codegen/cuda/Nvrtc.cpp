@@ -269,6 +269,12 @@ bool frit::cuda::isCudaArch(StringRef arch) {
          (suffix.empty() || suffix == "a" || suffix == "f");
 }
 
+bool frit::cuda::waitsForInputs(StringRef arch) {
+  int number;
+  return arch.consume_front("sm_") &&
+         !arch.take_while(isDigit).getAsInteger(10, number) && number >= 90;
+}
+
 std::string frit::cuda::ptxFloor(ArrayRef<std::string> archs) {
   int lowest = 0;
   for (StringRef arch : archs) {

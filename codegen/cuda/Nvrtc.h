@@ -38,6 +38,9 @@ std::string ptxFloor(llvm::ArrayRef<std::string> archs);
 /// Whether `arch` has the form of a CUDA architecture, sm_80 or sm_90a.
 bool isCudaArch(llvm::StringRef arch);
 
+/// Whether frit::waitForInputs() waits on `arch`, which it does from sm_90 on.
+bool waitsForInputs(llvm::StringRef arch);
+
 } // namespace frit::cuda
 
 #endif // FRIT_CODEGEN_CUDA_NVRTC_H

@@ -51,10 +51,15 @@ public:
       if (failed(kernel))
         return WalkResult::interrupt();
       std::string launch;
-      llvm::raw_string_ostream(launch)
-          << "// " << name << " " << schedule << " grid " << kernel->grid[0]
-          << "x" << kernel->grid[1] << "x" << kernel->grid[2] << " block "
-          << kernel->block[0] << "\n";
+      llvm::raw_string_ostream os(launch);
+      os << "// " << name << " " << schedule << " grid " << kernel->grid[0]
+         << "x" << kernel->grid[1] << "x" << kernel->grid[2] << " block "
+         << kernel->block[0];
+      if (kernel->sharedBytes)
+        os << " shared " << kernel->sharedBytes;
+      os << "\n";
+      for (auto [i, map] : llvm::enumerate(kernel->tensorMaps))
+        describeMap(os, i, map);
       launches.push_back(launch);
       kernels.push_back(std::move(*kernel));
       return WalkResult::advance();
@@ -73,6 +78,27 @@ public:
   }
 
 private:
+  /// "//   m0 of 1: dims 64x512x1, strides 1536x786432, box 64x128x1".
+  static void describeMap(llvm::raw_ostream &os, size_t index,
+                          const TensorMap &map) {
+    auto list = [&](StringRef title, ArrayRef<int64_t> sizes) {
+      if (sizes.empty())
+        return;
+      os << title;
+      llvm::interleave(sizes, os, "x");
+    };
+    os << "//   m" << index << " of " << map.argument << ":";
+    list(" dims ", map.dims);
+    list(", strides ", map.strides);
+    list(", box ", map.box);
+    list(", steps ", map.elementStrides);
+    list(", lower ", map.lower);
+    list(", upper ", map.upper);
+    if (map.im2col)
+      os << ", channels " << map.channels << ", pixels " << map.pixels;
+    os << "\n";
+  }
+
   static llvm::Error compileFor(const std::string &text, StringRef arch) {
     auto code = compileCuda(text, arch);
     if (!code)

@@ -47,12 +47,12 @@ size_t Printer::scopeOf(Dependence dependence) const {
 }
 
 void Printer::openLanes() {
-  if (graph.width > 1)
+  if (graph.lanes.width > 1)
     pushScope(kLane);
 }
 
 void Printer::closeLanes() {
-  if (graph.width == 1)
+  if (graph.lanes.width == 1)
     return;
   std::string body = popScope();
   if (body.empty())
@@ -61,8 +61,9 @@ void Printer::closeLanes() {
 }
 
 std::string Printer::laneLoop(StringRef body) const {
-  return "#pragma unroll\nfor (int v = 0; v < " + std::to_string(graph.width) +
-         "; ++v) {\n" + indented(body, 2) + "}";
+  return "#pragma unroll\nfor (int v = 0; v < " +
+         std::to_string(graph.lanes.width) + "; ++v) {\n" + indented(body, 2) +
+         "}";
 }
 
 std::string Printer::str(int indent) const {
@@ -79,6 +80,10 @@ std::string Printer::fresh(StringRef prefix) {
 
 void Printer::nameDim(AffineExpr dim, StringRef text) {
   dims[dim] = text.str();
+  if (dim == graph.lanes.lane && graph.lanes.group) {
+    dims[graph.lanes.group] = (text + " / " + Twine(graph.lanes.width)).str();
+    dims[graph.lanes.place] = "v";
+  }
 }
 
 void Printer::define(Node *node, StringRef text) {
@@ -167,6 +172,13 @@ Printer::Text Printer::compose(Node *node, size_t scope) {
 /// node's type: signed, so that comparisons and differences mean what they say.
 Printer::Text Printer::printIndex(const Node *node, bool asValue, size_t scope,
                                   bool firstLane) {
+  // Contiguous lanes have short texts by the index itself; of others more is
+  // known by the place in the group, which is a literal in the unrolled loop.
+  bool isLane = graph.lanes.width > 1 && !scalarLanes &&
+                node->pattern.use != LaneUse::uniform;
+  AffineExpr index = node->index;
+  if (isLane && node->pattern.use != LaneUse::contiguous)
+    index = node->pattern.index;
   bool onlyInt = false;
   auto leaf = [&](AffineExpr e, bool wide, bool isSigned) -> IndexText {
     if (isa<AffineSymbolExpr>(e)) {
@@ -178,10 +190,9 @@ Printer::Text Printer::printIndex(const Node *node, bool asValue, size_t scope,
       return {t.text, t.precedence};
     }
     std::string name = dims.lookup(e);
-    int precedence = kPrimary;
-    bool isCounter = name.starts_with("k");
-    if (e == graph.lane && graph.width > 1 && !scalarLanes &&
-        node->laneUse != LaneUse::uniform && !firstLane) {
+    int precedence = graph.lanes.group == e ? kProduct : kPrimary;
+    bool isCounter = name.starts_with("k") || graph.lanes.place == e;
+    if (e == graph.lanes.lane && graph.lanes.group && isLane && !firstLane) {
       name += " + v";
       precedence = kSum;
     }
@@ -192,13 +203,13 @@ Printer::Text Printer::printIndex(const Node *node, bool asValue, size_t scope,
       return {"int(" + name + ")", kPrimary};
     return {name, precedence};
   };
-  IndexText printed = graph.space.print(node->index, leaf);
-  bool wide = graph.space.isWide(node->index);
+  IndexText printed = graph.space.print(index, leaf);
+  bool wide = graph.space.isWide(index);
   if (!asValue)
     return {printed.text, printed.precedence};
-  bool isConstant = isa<AffineConstantExpr>(node->index);
-  bool isSigned = wide || graph.space.isSigned(node->index);
-  bool isLeaf = isa<AffineDimExpr, AffineSymbolExpr>(node->index);
+  bool isConstant = isa<AffineConstantExpr>(index);
+  bool isSigned = wide || graph.space.isSigned(index);
+  bool isLeaf = isa<AffineDimExpr, AffineSymbolExpr>(index);
   Type type = node->type;
   if (isConstant ||
       (type.isInteger(32) && !wide && (isSigned || (isLeaf && onlyInt))) ||
@@ -208,8 +219,8 @@ Printer::Text Printer::printIndex(const Node *node, bool asValue, size_t scope,
 }
 
 bool Printer::isVectorLoad(const Node *node) const {
-  return node->kind == Node::Kind::load && graph.width > 1 && !scalarLanes &&
-         node->laneUse == LaneUse::contiguous &&
+  return node->kind == Node::Kind::load && graph.lanes.width > 1 &&
+         !scalarLanes && node->pattern.use == LaneUse::contiguous &&
          scopeOf(node->dependence & ~kLane) < scopeOf(kLane);
 }
 
@@ -218,8 +229,8 @@ Printer::Text Printer::vectorLoad(Node *node) {
   std::string index =
       printIndex(node, /*asValue=*/false, scope, /*firstLane=*/true).text;
   std::string name = fresh("a");
-  append(scope,
-         valueName(node->type) + " " + name + "[" + Twine(graph.width) + "];");
+  append(scope, valueName(node->type) + " " + name + "[" +
+                    Twine(graph.lanes.width) + "];");
   append(scope, "frit::loadVector(" + name + ", x" + Twine(node->argument) +
                     " + " + index + ");");
   return {name + "[v]", kPrimary};
@@ -344,7 +355,7 @@ Printer::Text Printer::loop(Node *node, size_t scope) {
 }
 
 void Printer::shareLoops(ArrayRef<Node *> roots) {
-  if (graph.width == 1)
+  if (graph.lanes.width == 1)
     return;
   for (Node *node : Graph::reachable(roots, graph)) {
     // Those inside another loop are printed with it.
@@ -365,8 +376,8 @@ void Printer::shareLoops(ArrayRef<Node *> roots) {
     line(laneLoop(lanes));
     std::string body = popScope();
     names.erase(node->accumulator);
-    append(0, valueName(node->type) + " " + name + "[" + Twine(graph.width) +
-                  "];");
+    append(0, valueName(node->type) + " " + name + "[" +
+                  Twine(graph.lanes.width) + "];");
     append(0, laneLoop(initial));
     appendLoop(0, heads, body);
     names[node] = {element, kPrimary};

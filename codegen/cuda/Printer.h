@@ -54,6 +54,11 @@ public:
   void line(const llvm::Twine &text) { append(scopes.size() - 1, text); }
   void before(const llvm::Twine &text) { append(0, text); }
 
+  /// The place of a load's element, or of a vector's first.
+  std::string place(Node *load) {
+    return printIndex(load, /*asValue=*/false, 0, /*firstLane=*/true).text;
+  }
+
   /// All statements, indented by `indent` spaces.
   std::string str(int indent) const;
 

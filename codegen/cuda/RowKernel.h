@@ -1,11 +1,15 @@
 //===- RowKernel.h - A fusion as phases over rows -------------------------===//
 //
-// A fusion with reductions over trailing dimensions becomes a body of the row
-// skeleton. Its phases follow from what depends on what:
+// A fusion with reductions over neighbouring dimensions becomes a body of the
+// row skeleton, or of the column skeleton where more dimensions follow. What a
+// reduction combines is called a row either way. The phases follow from what
+// depends on what:
 //
 //   load     what changes along a row, needs no reduction and feeds one that
 //            does: the frontier, kept in registers
-//   term     a reduction's operand, from the frontier and earlier reductions
+//   term     a reduction's operand, from the frontier and earlier reductions;
+//            what is dear in it and used again takes a place beside the
+//            frontier
 //   store    outputs with an element per column, worked out again from these
 //   finish   outputs with one element per row
 //
@@ -25,35 +29,61 @@ public:
 
   /// Finds rows, columns and reductions, or says what does not fit.
   bool match(std::string &reason);
-  /// Builds the graph for vectors of `vector` columns.
+  /// Builds the graph for vectors of `vector` columns, or of rows where rows
+  /// are neighbours in memory.
   bool build(int64_t vector, std::string &reason);
 
-  std::string print(llvm::StringRef name);
-  /// Whether every operand read along a row is read vector by vector.
+  /// With `keeps`, terms may leave values for later phases in their element.
+  std::string print(llvm::StringRef name, bool keeps);
+  /// Whether every operand read along the lanes is read vector by vector.
   bool isVectorised() const;
+  /// Bytes of the narrowest element read along the lanes, 16 at most.
+  int64_t narrowestLoad() const;
+  /// Bytes that keep what is loaded of an element, or 0 where several values
+  /// are.
+  int64_t storedBytes() const;
+  /// Whether one pass over a row is all there is.
+  bool readsOnce() const { return reductions.size() == 1 && perColumn.empty(); }
+  /// Values that registers keep of an element.
+  int64_t elementValues() const { return std::max<size_t>(frontier.size(), 1); }
 
-  int64_t rows = 0, cols = 0;
+  /// A row's elements are `inner` apart.
+  int64_t rows = 0, cols = 0, inner = 1;
   llvm::SmallVector<nn::ReduceOp> reductions;
-  llvm::SmallVector<Node *> everything() const;
 
 private:
+  /// A value that a term leaves in the element, and its place there.
+  struct Left {
+    size_t term, slot;
+    Node *node;
+  };
+
   void findFrontier();
+  void findLeft();
+  llvm::SmallVector<Node *> storeRoots() const;
+  llvm::SmallVector<Node *> everything() const;
+  bool isColumns() const { return inner > 1; }
+  bool changes(const Node *node) const;
+  std::string printElement(bool stored) const;
   std::string printLoad();
+  std::string printStored();
   std::string printTerm();
   std::string printCombine();
   std::string printStore();
   std::string printFinish();
-  Printer printer();
-  std::string results() const {
-    return "const float (&r)[" +
-           std::to_string(std::max<size_t>(reductions.size(), 1)) + "]";
-  }
+  /// A printer for the phase after `terms` terms, which finds the element at
+  /// `element`.
+  Printer printer(size_t terms, llvm::StringRef element);
+  std::string lane() const { return graph.lanes.width > 1 ? "e[v]" : "e[0]"; }
+  std::string results(bool ofLanes) const;
 
   nn::FusionOp fusion;
   const Lowered &lowered;
   Graph graph;
   mlir::AffineExpr row, col, place;
   llvm::SmallVector<Node *> resultNodes, terms, frontier;
+  llvm::SmallVector<Left> left;
+  llvm::SmallVector<mlir::Type> slots;
   /// Outputs per column and per row, with their places among the outputs.
   llvm::SmallVector<std::pair<unsigned, Node *>> perColumn, perRow;
 };

@@ -126,13 +126,17 @@ static constexpr ScalarForm kForms[] = {
 };
 #undef FRIT_INFIX
 
-const ScalarForm *frit::cuda::lookupForm(Operation *op) {
+const ScalarForm *frit::cuda::lookupForm(StringRef name) {
   static const auto table = [] {
     llvm::StringMap<const ScalarForm *> map;
     for (const ScalarForm &form : kForms)
       map[form.name] = &form;
     return map;
   }();
+  return table.lookup(name);
+}
+
+const ScalarForm *frit::cuda::lookupForm(Operation *op) {
   std::string name = op->getName().getStringRef().str();
   // 16-bit floats are computed with as f32, whose bits are others.
   if (isa<arith::BitcastOp>(op) &&
@@ -145,11 +149,9 @@ const ScalarForm *frit::cuda::lookupForm(Operation *op) {
     name =
         "cmpf." + arith::stringifyCmpFPredicate(compare.getPredicate()).str();
   else if (op->getNumOperands() && op->getOperand(0).getType().isInteger(1))
-    if (auto found = table.find("bool." + op->getName().stripDialect().str());
-        found != table.end())
-      return found->second;
-  auto found = table.find(name);
-  return found == table.end() ? nullptr : found->second;
+    if (auto *form = lookupForm("bool." + op->getName().stripDialect().str()))
+      return form;
+  return lookupForm(name);
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,8 +43,10 @@ struct ScalarForm {
   Precedence precedence = kPrimary, first = kTernary, others = kTernary;
 };
 
-/// The form of a scalar operation, or null where it has none.
+/// The form of a scalar operation, or of a name in the table, or null where it
+/// has none.
 const ScalarForm *lookupForm(mlir::Operation *op);
+const ScalarForm *lookupForm(llvm::StringRef name);
 
 /// The C++ type of a tensor's elements as stored ("frit::f16") and of a value
 /// in a kernel ("float"); empty for types that kernels do not know.

@@ -2,17 +2,18 @@
 
 #include "compiler/driver/Compilation.h"
 
-#include "codegen/artifact/ObjectFile.h"
 #include "codegen/cpu/CpuKernels.h"
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cuda/CudaTarget.h"
 #include "codegen/cuda/Nvrtc.h"
+#include "compiler/driver/Artifact.h"
 #include "compiler/driver/CudaCode.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/ModelOutputs.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/Remarks.h"
+#include "compiler/driver/Tune.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "dialects/plan/Plan.h"
 
@@ -31,11 +32,13 @@ namespace {
 
 class Compilation {
 public:
-  Compilation(const DriverOptions &options)
-      : options(options), registry(makeRegistry()), context(registry),
-        diagnostics(context) {
+  Compilation(const DriverOptions &options, TuneDevice &device)
+      : options(options), device(device), registry(makeRegistry()),
+        context(registry), diagnostics(context) {
     context.loadAllAvailableDialects();
     diagnostics.warningsAreErrors = options.warningsAreErrors;
+    if (options.tuneMissesAreErrors)
+      diagnostics.errorCategory = "tune-miss";
     installRemarks(context, options.remarksPassed, options.remarksMissed);
     timing.setEnabled(options.timeReport);
     timing.setOutput(createOutputStrategy(
@@ -90,7 +93,7 @@ private:
   }
 
   bool compile() {
-    if (!import())
+    if (!import() || !readTuning())
       return false;
     if (options.emit == Emit::nn)
       return writeModule(*model);
@@ -123,15 +126,20 @@ private:
 
   bool import() {
     TimingScope scope = root.nest("import");
-    auto file = llvm::MemoryBuffer::getFileOrSTDIN(options.input);
+    auto file = llvm::MemoryBuffer::getFileOrSTDIN(
+        options.input, /*IsText=*/false, /*RequiresNullTerminator=*/false);
     if (!file)
       return fail(llvm::createFileError(options.input, file.getError()));
     say("read " + options.input);
     // A weights file that is missing, a cycle: whatever is wrong is reported.
     bool json = options.language ? *options.language == Language::json
                                  : StringRef(options.input).ends_with(".json");
-    model = (json ? importJson : importOnnx)(
-        (*file)->getMemBufferRef(), options.input, options.import, context);
+    ImportOptions import = options.import;
+    import.onMap = [this](StringRef path, StringRef bytes) {
+      mapped.push_back({path.str(), bytes});
+    };
+    model = (json ? importJson : importOnnx)((*file)->getMemBufferRef(),
+                                             options.input, import, context);
     return bool(model) && saveTemp(*model, "nn.mlir");
   }
 
@@ -166,6 +174,9 @@ private:
       cuda.cublas = options.cublas;
       cuda.cudnn = options.cudnn;
       cuda.remarkMissed = !options.remarksMissed.empty();
+      if (!options.tuneGenerate.empty() && !tune(cuda, pipeline, scope))
+        return false;
+      cuda.tuning = &tuning;
       target = std::make_unique<cuda::CudaTarget>(cuda);
       pipeline.workspaceBytes = kWorkspaceBytes;
     } else {
@@ -177,7 +188,9 @@ private:
     PassManager passes(&context);
     addTargetPasses(passes, *target, pipeline);
     passes.enableTiming(scope);
-    if (failed(passes.run(*clone)) || !saveTemp(*clone, arch + ".fused.mlir"))
+    // A warning that counts as an error stops here too.
+    if (failed(passes.run(*clone)) || diagnostics.errors() ||
+        !saveTemp(*clone, arch + ".fused.mlir"))
       return false;
     if (options.emit == Emit::fused)
       return writeModule(*clone);
@@ -187,6 +200,44 @@ private:
     if (failed(planning.run(*clone)))
       return false;
     mergePlan(*clone);
+    return true;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Tuning
+  //===--------------------------------------------------------------------===//
+
+  bool readTuning() {
+    // What frit comes with is no reason not to time.
+    if (options.tuned && options.tuneGenerate.empty())
+      if (llvm::Error e = tuning.readShipped(&context))
+        return fail(std::move(e));
+    tuning.warnsOfMisses = !options.tuneUse.empty();
+    // What is added to may begin without a file.
+    for (const std::string &path : {options.tuneUse, options.tuneGenerate})
+      if (!path.empty() &&
+          (path == options.tuneUse || llvm::sys::fs::exists(path)))
+        if (llvm::Error e = tuning.read(path, &context))
+          return fail(std::move(e));
+    return true;
+  }
+
+  /// Times the contractions of the model as it is fused for the target.
+  bool tune(const cuda::CudaOptions &cuda, const PipelineOptions &pipeline,
+            TimingScope &scope) {
+    TimingScope nested = scope.nest("tuning");
+    cuda::CudaTarget target(cuda);
+    OwningOpRef<ModuleOp> clone = model->clone();
+    PassManager passes(&context);
+    addTargetPasses(passes, target, pipeline);
+    if (failed(passes.run(*clone)))
+      return false;
+    TuneOptions tune;
+    tune.path = options.tuneGenerate;
+    tune.budget = options.tuneBudget;
+    tune.verbose = options.verbose;
+    if (llvm::Error e = tuneContractions(*clone, cuda, tune, device, tuning))
+      return fail(std::move(e));
     return true;
   }
 
@@ -243,7 +294,7 @@ private:
           return false;
         continue;
       }
-      if (!generateCuda(program, cudaText, code[program.getSymName()]))
+      if (!generateCuda(program, cudaText, code[program.getSymName()], scope))
         return false;
     }
     if (options.emit == Emit::cuda)
@@ -254,7 +305,8 @@ private:
   }
 
   bool generateCuda(plan::ProgramOp program, std::string &allText,
-                    artifact::TargetCode &code) {
+                    artifact::TargetCode &code, TimingScope &timing) {
+    TimingScope scope = timing.nest("CUDA text");
     cuda::CudaOptions cuda;
     cuda.arch = program.getArch();
     cuda.cublas = options.cublas;
@@ -269,6 +321,7 @@ private:
     if (options.saveTemps &&
         !write(*text, tempPath(program.getArch().str() + ".cu")))
       return false;
+    scope = timing.nest("NVRTC");
     auto compiled = compileProgram(*text, program.getArch());
     if (!compiled)
       return fail(compiled.takeError());
@@ -300,63 +353,26 @@ private:
       host->setTargetTriple(machine->getTargetTriple());
     }
     std::string stem = llvm::sys::path::stem(options.input).str();
-    auto image = artifact::serialize(*plans, stem, code);
+    ArtifactOptions output;
+    output.output = options.output;
+    output.form = options.emit == Emit::shared ? artifact::Form::shared
+                                               : artifact::Form::object;
+    output.weightsFile = options.weightsFile;
+    output.mapped = mapped;
+    auto image = artifact::serialize(*plans, stem, code, weightsName(output));
     if (failed(image))
       return false;
-
-    bool shared = options.emit == Emit::shared;
-    std::string symbol = shared ? "frit_model_image" : imageName();
-    auto output = PendingFile::create(options.output);
-    if (!output)
-      return fail(output.takeError());
-    auto weights = PendingFile::create(options.output + ".weights");
-    if (!weights)
-      return fail(weights.takeError());
-    if (llvm::Error e = artifact::writeWeights(*image, weights->path()))
+    auto sayIt = [this](const llvm::Twine &message) { say(message); };
+    output.say = sayIt;
+    if (llvm::Error e =
+            frit::writeArtifact(*host, *machine, *image, output, scope))
       return fail(std::move(e));
-    artifact::addImage(*host, *image, symbol, weights->path());
-
-    std::optional<PendingFile> object;
-    if (shared) {
-      auto file = PendingFile::create(options.output + ".o");
-      if (!file)
-        return fail(file.takeError());
-      object.emplace(std::move(*file));
-    }
-    StringRef objectPath = shared ? object->path() : output->path();
-    if (llvm::Error e = artifact::writeObject(*host, *machine, objectPath))
-      return fail(std::move(e));
-    if (shared && !link(objectPath, output->path()))
-      return false;
     if (!options.header.empty() &&
-        !write(artifact::writeHeader(*plans, symbol, stem), options.header))
+        !write(artifact::writeHeader(*plans, imageSymbol(output), stem),
+               options.header))
       return false;
-    if (llvm::Error e = output->commit())
-      return fail(std::move(e));
     say("wrote " + options.output);
     return true;
-  }
-
-  bool link(StringRef object, StringRef output) {
-    TimingScope scope = root.nest("link");
-    auto command = linkCommand(object, output);
-    if (!command)
-      return fail(command.takeError());
-    say(llvm::join(*command, " "));
-    if (llvm::Error e = frit::run(*command))
-      return fail(std::move(e));
-    return true;
-  }
-
-  /// "resnet50_image" for resnet50.o.
-  std::string imageName() const {
-    std::string name = llvm::sys::path::stem(options.output).str();
-    for (char &c : name)
-      if (!llvm::isAlnum(c))
-        c = '_';
-    if (name.empty() || llvm::isDigit(name.front()))
-      name.insert(0, "_");
-    return name + "_image";
   }
 
   //===--------------------------------------------------------------------===//
@@ -388,18 +404,22 @@ private:
   }
 
   const DriverOptions &options;
+  TuneDevice &device;
   DialectRegistry registry;
   MLIRContext context;
   llvm::LLVMContext llvmContext;
   DiagnosticPrinter diagnostics;
   DefaultTimingManager timing;
   TimingScope root;
+  cuda::Tuning tuning;
+  /// The files of weights, which the context keeps mapped.
+  std::vector<artifact::MappedFile> mapped;
   OwningOpRef<ModuleOp> model;
   OwningOpRef<ModuleOp> plans;
 };
 
 } // namespace
 
-int frit::compile(const DriverOptions &options) {
-  return Compilation(options).run();
+int frit::compile(const DriverOptions &options, TuneDevice &device) {
+  return Compilation(options, device).run();
 }

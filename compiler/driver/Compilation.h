@@ -6,11 +6,12 @@
 #include "compiler/driver/Options.h"
 
 namespace frit {
+class TuneDevice;
 
 /// Compiles as `options` say and returns the exit status. Everything that is
 /// wrong has been reported on standard error, and nothing is left at the output
-/// unless the status is 0.
-int compile(const DriverOptions &options);
+/// unless the status is 0. `device` is what -ftune-generate times on.
+int compile(const DriverOptions &options, TuneDevice &device);
 
 } // namespace frit
 

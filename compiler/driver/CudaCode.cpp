@@ -8,6 +8,22 @@
 using namespace mlir;
 using namespace frit;
 
+static Attribute tensorMapAttr(const cuda::TensorMap &map, Builder &b) {
+  auto list = [&](ArrayRef<int64_t> values) {
+    return values.empty() ? DenseI64ArrayAttr()
+                          : b.getDenseI64ArrayAttr(values);
+  };
+  SmallVector<int64_t, 5> steps = map.elementStrides;
+  if (steps.empty())
+    steps.assign(map.dims.size(), 1);
+  return plan::TensorMapAttr::get(
+      b.getContext(), map.argument, map.offset, map.type,
+      map.im2col ? plan::MapKind::im2col : plan::MapKind::tiled,
+      b.getDenseI64ArrayAttr(map.dims), b.getDenseI64ArrayAttr(map.strides),
+      list(map.box), b.getDenseI64ArrayAttr(steps), map.swizzle,
+      list(map.lower), list(map.upper), map.channels, map.pixels);
+}
+
 FailureOr<std::string> frit::emitProgram(plan::ProgramOp program,
                                          const cuda::CudaTarget &target) {
   SmallVector<cuda::KernelText> kernels;
@@ -21,6 +37,10 @@ FailureOr<std::string> frit::emitProgram(plan::ProgramOp program,
     kernel.setGridAttr(b.getDenseI64ArrayAttr(text->grid));
     kernel.setBlockAttr(b.getDenseI64ArrayAttr(text->block));
     kernel.setSharedBytesAttr(b.getI64IntegerAttr(text->sharedBytes));
+    kernel.setWaits(cuda::waitsForInputs(target.arch()));
+    if (!text->tensorMaps.empty())
+      kernel.setTensorMapsAttr(b.getArrayAttr(llvm::map_to_vector(
+          text->tensorMaps, [&](auto &map) { return tensorMapAttr(map, b); })));
     kernels.push_back(std::move(*text));
   }
   return cuda::emitModule(kernels);

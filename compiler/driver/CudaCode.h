@@ -10,8 +10,8 @@
 
 namespace frit {
 
-/// The CUDA C++ of every plan.kernel of `program`, one translation unit, and
-/// the kernels' launch shapes set in the plan.
+/// The CUDA C++ of every plan.kernel of `program`; how each is launched is set
+/// in the plan.
 llvm::FailureOr<std::string> emitProgram(plan::ProgramOp program,
                                          const cuda::CudaTarget &target);
 

@@ -69,7 +69,10 @@ void DiagnosticPrinter::warning(const Twine &message) {
 
 void DiagnosticPrinter::print(DiagnosticSeverity severity, Location loc,
                               StringRef message) {
-  if (severity == DiagnosticSeverity::Warning && warningsAreErrors)
+  bool isCategory =
+      !errorCategory.empty() && message.ends_with("[-W" + errorCategory + "]");
+  if (severity == DiagnosticSeverity::Warning &&
+      (warningsAreErrors || isCategory))
     severity = DiagnosticSeverity::Error;
   switch (severity) {
   case DiagnosticSeverity::Error:

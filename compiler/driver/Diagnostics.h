@@ -32,6 +32,8 @@ public:
 
   /// Counts warnings as errors and calls them so.
   bool warningsAreErrors = false;
+  /// The same for those of one category, which end with "[-W...]".
+  std::string errorCategory;
 
 private:
   void print(mlir::DiagnosticSeverity severity, mlir::Location loc,

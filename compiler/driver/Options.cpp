@@ -74,6 +74,10 @@ struct CommandLine {
   cl::opt<std::string> randomWeights{
       "frandom-weights", cl::desc("Make up weights whose files are missing"),
       cl::value_desc("seed"), cl::cat(category)};
+  cl::opt<std::string> externalWeights{
+      "fexternal-weights",
+      cl::desc("Write the weights to a file beside the artifact"),
+      cl::value_desc("file.safetensors"), cl::ValueOptional, cl::cat(category)};
   cl::opt<bool> fuse{"ffuse", cl::desc("Fuse operators (default)"),
                      cl::cat(category)};
   cl::opt<bool> noFuse{"fno-fuse", cl::desc("One operator per kernel"),
@@ -90,6 +94,23 @@ struct CommandLine {
                       cl::cat(category)};
   cl::opt<bool> noCudnn{"fno-cudnn", cl::desc("Use frit's own convolutions"),
                         cl::cat(category)};
+  cl::opt<std::string> tuneGenerate{
+      "ftune-generate",
+      cl::desc("Time the schedules of matrix products and convolutions on "
+               "this machine's GPU, add the best to <file> and use them"),
+      cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> tuneUse{
+      "ftune-use", cl::desc("Use the schedules that <file> says are best"),
+      cl::value_desc("file"), cl::cat(category)};
+  cl::opt<bool> noTuned{
+      "fno-tuned",
+      cl::desc("Do not take the schedules that frit comes with, which were "
+               "timed on an H200"),
+      cl::cat(category)};
+  cl::opt<std::string> tuneBudget{
+      "tune-budget",
+      cl::desc("How long -ftune-generate may time: 60s (default)"),
+      cl::value_desc("time"), cl::init("60s"), cl::cat(category)};
   cl::opt<bool> verbose{"v", cl::desc("Say what is done"), cl::cat(category)};
   cl::opt<bool> dryRun{"###",
                        cl::desc("Say what would be done, and do nothing"),
@@ -110,8 +131,11 @@ struct CommandLine {
                               cl::value_desc("regex"), cl::cat(category)};
   cl::opt<bool> wall{"Wall", cl::desc("All warnings (default)"),
                      cl::cat(category)};
-  cl::opt<bool> werror{"Werror", cl::desc("Warnings are errors"),
-                       cl::cat(category)};
+  cl::opt<std::string> werror{
+      "Werror", cl::ValueOptional,
+      cl::desc("Warnings are errors; with =tune-miss only that a contraction "
+               "is not tuned"),
+      cl::value_desc("warning"), cl::cat(category)};
   cl::opt<bool> helpOps{"help-ops", cl::desc("List the operators"),
                         cl::cat(category)};
 };
@@ -285,6 +309,17 @@ frit::parseCommandLine(int argc, char **argv,
       return usage("-frandom-weights takes a number", status);
     options.import.randomWeights = seed;
   }
+  if (line.externalWeights.getNumOccurrences()) {
+    llvm::SmallString<128> file(options.output);
+    llvm::sys::path::replace_extension(file, ".safetensors");
+    options.weightsFile = line.externalWeights.empty()
+                              ? file.str().str()
+                              : line.externalWeights.getValue();
+    if (!StringRef(options.weightsFile).ends_with(".safetensors"))
+      return usage("-fexternal-weights takes FILE.safetensors, not '" +
+                       options.weightsFile + "'",
+                   status);
+  }
   options.fuse = options.level > 0 && !line.noFuse;
   options.cublas = !line.noCublas;
   options.cudnn = !line.noCudnn;
@@ -293,7 +328,20 @@ frit::parseCommandLine(int argc, char **argv,
   options.saveTemps = line.saveTemps;
   options.timeReport = line.timeReport;
   options.memoryReport = line.memoryReport;
-  options.warningsAreErrors = line.werror;
+  options.warningsAreErrors =
+      line.werror.getNumOccurrences() && line.werror.empty();
+  options.tuneMissesAreErrors = line.werror == "tune-miss";
+  if (!line.werror.empty() && !options.tuneMissesAreErrors)
+    return usage("-Werror takes tune-miss, not '" + line.werror + "'", status);
+  options.tuneGenerate = line.tuneGenerate;
+  options.tuneUse = line.tuneUse;
+  options.tuned = !line.noTuned;
+  if (!StringRef(line.tuneBudget).consume_back("s") ||
+      StringRef(line.tuneBudget).drop_back().getAsDouble(options.tuneBudget) ||
+      options.tuneBudget < 0)
+    return usage("--tune-budget takes a time such as 60s, not '" +
+                     line.tuneBudget + "'",
+                 status);
   options.remarksPassed = line.passed;
   options.remarksMissed = line.missed;
   return options;

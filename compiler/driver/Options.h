@@ -27,6 +27,7 @@ struct DriverOptions {
   std::optional<Language> language;
   std::string output; ///< never empty after parsing; "-" is standard output
   std::string header; ///< of an object; may be empty
+  std::string weightsFile; ///< beside the artifact; empty: embedded
   Emit emit = Emit::shared;
   std::vector<std::string> archs;
   /// No -march was given, so a target whose tools are missing is left out.
@@ -37,6 +38,11 @@ struct DriverOptions {
   bool fuse = true, cublas = true, cudnn = true;
   bool verbose = false, dryRun = false, saveTemps = false;
   bool timeReport = false, memoryReport = false, warningsAreErrors = false;
+  /// Files of timed schedules: to add to, and to take from. Empty for none.
+  std::string tuneGenerate, tuneUse;
+  double tuneBudget = 60; ///< seconds
+  bool tuned = true;      ///< whether to take what frit comes with
+  bool tuneMissesAreErrors = false;
   /// Regular expressions over categories; empty for none.
   std::string remarksPassed, remarksMissed;
 };

@@ -33,16 +33,14 @@ ElementsAttr frit::importer::makeElements(RankedTensorType type, Bytes bytes,
     }
     return DenseElementsAttr::getFromRawBuffer(type, bytes.data);
   }
-  // Files give no alignment, those who read elements want it.
+  // Files give no alignment, and who reads elements copies them first.
   size_t align = elementBytes(type.getElementType());
-  AsmResourceBlob blob =
-      llvm::isAddrAligned(llvm::Align(align), bytes.data.data())
-          ? AsmResourceBlob(
-                bytes.data, align,
-                [owner = std::move(bytes.owner)](void *, size_t, size_t) {},
-                /*dataIsMutable=*/false)
-          : HeapAsmResourceBlob::allocateAndCopyWithAlign(
-                bytes.data, align, /*dataIsMutable=*/false);
+  if (!llvm::isAddrAligned(llvm::Align(align), bytes.data.data()))
+    align = 1;
+  AsmResourceBlob blob(
+      bytes.data, align,
+      [owner = std::move(bytes.owner)](void *, size_t, size_t) {},
+      /*dataIsMutable=*/false);
   return DenseResourceElementsAttr::get(type, name.empty() ? "constant" : name,
                                         std::move(blob));
 }

@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MemoryBufferRef.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,8 @@ struct ImportOptions {
   llvm::StringMap<std::string> constInputs;
   /// Make up the weights whose files are missing, from this seed.
   std::optional<uint64_t> randomWeights;
+  /// Told each file of weights and where it is mapped.
+  std::function<void(llvm::StringRef path, llvm::StringRef bytes)> onMap;
 };
 
 /// Reads the ONNX model in `file`, whose weights may lie in other files beside

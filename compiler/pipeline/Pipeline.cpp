@@ -15,10 +15,13 @@ using namespace frit;
 
 void frit::addModelPasses(OpPassManager &passes,
                           const PipelineOptions &options) {
-  // Shape arithmetic folds to constants; equal operators become one.
-  passes.addPass(createSimplify());
-  // Batch norms fold into convolutions; decomposed gelu, layer norm and silu
-  // become themselves again.
+  // Shape arithmetic folds to constants; equal operators become one. A norm
+  // that is written out is not taken apart by a slice of it.
+  SimplifyOptions whole;
+  whole.sliceRows = false;
+  passes.addPass(createSimplify(whole));
+  // Batch norms fold into convolutions; attention, layer norm, gelu and silu
+  // that were written out become themselves again.
   if (options.fuse)
     passes.addPass(createCompose());
   // Casts go in by operator class; sums stay f32.

@@ -22,7 +22,7 @@
 
 #include "compiler/planning/Contractions.h"
 #include "compiler/planning/Passes.h"
-#include "dialects/nn/NN.h"
+#include "dialects/nn/StridedView.h"
 #include "dialects/plan/Plan.h"
 #include "frit/artifact.h"
 
@@ -83,8 +83,10 @@ private:
     if (last)
       b.setInsertionPointAfter(last);
     auto kernel =
-        plan::KernelOp::create(b, fusion.getLoc(), b.getStringAttr(name),
-                               nullptr, nullptr, nullptr, nullptr);
+        plan::KernelOp::create(b, fusion.getLoc(), TypeRange(), ValueRange());
+    kernel.setSymName(name);
+    if (int64_t flops = planning::countFlops(fusion))
+      kernel.setFlops(flops);
     Block &block = kernel.getBody().emplaceBlock();
     IRMapping map;
     for (Value input : fusion.getInputs())
@@ -201,6 +203,15 @@ private:
               view(map.lookup(reshape.getX()), reshape.getY().getType()));
       return success();
     }
+    if (auto slice = dyn_cast<nn::SliceOp>(op))
+      if (auto offset = nn::contiguousOffset(slice)) {
+        MemRefType type = bufferType(slice.getY().getType());
+        int64_t count = std::max<int64_t>(type.getNumElements(), 1);
+        map.map(slice.getY(),
+                plan::ViewOp::create(b, type, map.lookup(slice.getX()),
+                                     *offset * (plan::byteSize(type) / count)));
+        return success();
+      }
     if (auto fusion = dyn_cast<nn::FusionOp>(op))
       return translateFusion(fusion);
     return op->emitError() << "'" << op->getName()
@@ -211,13 +222,16 @@ private:
     nn::ScheduleAttr schedule = fusion.getScheduleAttr();
     if (!schedule)
       return fusion.emitError("has no schedule");
-    bool contraction = schedule.getSkeleton() == nn::Skeleton::gemm ||
-                       schedule.getSkeleton() == nn::Skeleton::conv;
-    if (contraction)
+    bool wgmma = schedule.getSkeleton() == nn::Skeleton::wgmma_gemm ||
+                 schedule.getSkeleton() == nn::Skeleton::wgmma_conv;
+    if (wgmma || schedule.getSkeleton() == nn::Skeleton::gemm ||
+        schedule.getSkeleton() == nn::Skeleton::conv)
       planning::orderContractionInputs(fusion);
     SmallVector<Value> inputs, outputs;
     for (Value input : fusion.getInputs())
       inputs.push_back(map.lookup(input));
+    if (wgmma)
+      markConstants(fusion, inputs);
     for (Value result : fusion.getResults()) {
       auto it = destination.find(result);
       Value out = it == destination.end()
@@ -235,6 +249,21 @@ private:
                                         options.workspaceBytes);
     plan::LaunchOp::create(b, kernel, inputs, outputs);
     return success();
+  }
+
+  /// Tells the kernel which of its inputs nothing in this list writes, so that
+  /// it may read them before the kernels before it have ended.
+  void markConstants(nn::FusionOp fusion, ArrayRef<Value> inputs) {
+    SmallVector<int64_t> constants;
+    for (auto [i, input] : llvm::enumerate(inputs)) {
+      plan::Space space = plan::rootOf(input).getSpace();
+      if (space == plan::Space::constant ||
+          (space == plan::Space::prepared && function.getSymName() == "main"))
+        constants.push_back(i);
+    }
+    if (!constants.empty())
+      fusion->setAttr("plan.constant_inputs",
+                      b.getDenseI64ArrayAttr(constants));
   }
 
   /// Copies the results that no fusion of this list has written in place.

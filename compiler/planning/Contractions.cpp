@@ -4,6 +4,8 @@
 
 #include "dialects/nn/ContractionInfo.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 using namespace frit;
 
@@ -103,4 +105,30 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
       unit(conv->channelsLast), conv->op.getTf32Attr(), flag(conv->bias),
       flag(conv->residual), activation(*conv));
   return success();
+}
+
+int64_t planning::countFlops(nn::FusionOp fusion) {
+  int64_t flops = 0;
+  auto elements = [](Value v) { return nn::tensorType(v).getNumElements(); };
+  for (Operation &op : fusion.getBody().front().without_terminator())
+    TypeSwitch<Operation *>(&op)
+        .Case([&](nn::MatmulOp matmul) {
+          ArrayRef<int64_t> a = nn::tensorType(matmul.getA()).getShape();
+          bool swapped = matmul.getTransposeA() && a.size() > 1;
+          int64_t depth = swapped ? a[a.size() - 2] : a.back();
+          flops += 2 * depth * elements(matmul.getY());
+        })
+        .Case([&](nn::ConvOp conv) {
+          ArrayRef<int64_t> w = nn::tensorType(conv.getW()).getShape();
+          flops += 2 * elements(conv.getY()) *
+                   (elements(conv.getW()) / std::max<int64_t>(w[0], 1));
+        })
+        .Case([&](nn::AttentionOp attention) {
+          ArrayRef<int64_t> k = nn::tensorType(attention.getK()).getShape();
+          int64_t products =
+              2 * k[k.size() - 2] *
+              (elements(attention.getQ()) + elements(attention.getY()));
+          flops += attention.getCausal() ? products / 2 : products;
+        });
+  return flops;
 }

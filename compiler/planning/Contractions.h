@@ -20,6 +20,9 @@ buildContraction(mlir::ImplicitLocOpBuilder &b, nn::FusionOp fusion,
                  mlir::ValueRange inputs, mlir::ValueRange outputs,
                  mlir::FlatSymbolRefAttr fallback, int64_t workspaceBytes);
 
+/// Multiplications and additions of the fusion's products and convolutions.
+int64_t countFlops(nn::FusionOp fusion);
+
 } // namespace frit::planning
 
 #endif // FRIT_COMPILER_PLANNING_CONTRACTIONS_H

@@ -12,13 +12,16 @@
 // a constant added to a convolution's channels joins its bias, a transpose of
 // the last two dimensions becomes a flag of the matmul that reads it, and
 // activations and norms that exporters wrote out become one operator
-// (ComposePatterns.cpp).
+// (ComposePatterns.cpp), as does attention (AttentionPatterns.cpp), whose
+// queries, keys and values then come from one product (ProjectionPatterns.cpp).
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/AttentionPatterns.h"
 #include "compiler/transform/ComposePatterns.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/RowMovement.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -174,6 +177,10 @@ public:
     set.add<FoldBatchNorm, FoldBias, FoldTranspose, TransposeAfterScale>(
         context);
     populateRecognition(set);
+    populatePatches(set);
+    populateAttention(set);
+    populateProjections(set);
+    populateRowTransposes(set);
     patterns = std::move(set);
     return success();
   }

@@ -11,6 +11,9 @@ namespace frit {
 /// and layer normalisation.
 void populateRecognition(mlir::RewritePatternSet &patterns);
 
+/// Adds the pattern that makes convolutions over patches of images products.
+void populatePatches(mlir::RewritePatternSet &patterns);
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_TRANSFORM_COMPOSEPATTERNS_H

@@ -16,14 +16,17 @@
 //     nn.yield %y : ...
 //   }
 //
-// FusionGroups.h says what joins. Every operator but constants and reshapes
-// ends up in a fusion; with fuse=false each in its own. Before grouping,
-// broadcasts and counters are cloned for each reader, and a reshape between a
-// contraction and what could be its epilogue moves behind it.
+// FusionGroups.h says what joins. Every operator but constants and views ends
+// up in a fusion; with fuse=false each in its own. Before grouping, broadcasts
+// and counters are cloned for each reader, a reshape between a contraction and
+// what could be its epilogue moves behind it, one of a function of an input
+// before that, and what a composite kept whole does by strides is cloned for it
+// (FusionViews.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/FusionGroups.h"
+#include "compiler/transform/FusionViews.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 
@@ -157,6 +160,42 @@ static void sinkReshapes(Block &block, const Target &target) {
       sinkReshape(elementwise, target);
 }
 
+/// Whether a value is a function of an input's elements one by one.
+static bool isOfInput(Value value) {
+  Operation *op = value.getDefiningOp();
+  return isa<BlockArgument>(value) ||
+         (isa_and_nonnull<ElementwiseOp>(op) && op->getNumOperands() == 1 &&
+          op->hasOneUse() && isOfInput(op->getOperand(0)));
+}
+
+/// Moves views of what is computed from an input alone before it, so that what
+/// reads them can compute it on the fly:
+///
+///   reshape(cast(%arg))  ==>  cast(reshape(%arg))
+static void raiseViews(Block &block) {
+  for (auto reshape : llvm::make_early_inc_range(block.getOps<ReshapeOp>())) {
+    if (!isOfInput(reshape.getX()))
+      continue;
+    ArrayRef<int64_t> shape = shapeOf(reshape.getY());
+    SmallVector<Operation *> functions;
+    Value value = reshape.getX();
+    for (; Operation *op = value.getDefiningOp(); value = op->getOperand(0))
+      functions.push_back(op);
+    NNBuilder builder(reshape.getLoc(), reshape);
+    value = builder.reshape(value, shape);
+    for (Operation *op : llvm::reverse(functions)) {
+      Operation *raised = builder.clone(*op);
+      raised->setOperand(0, value);
+      raised->getResult(0).setType(resultType(op).clone(shape));
+      value = raised->getResult(0);
+    }
+    reshape.getY().replaceAllUsesWith(value);
+    reshape->erase();
+    for (Operation *op : functions)
+      op->erase();
+  }
+}
+
 static void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
@@ -243,6 +282,51 @@ static void emitRemarks(FusionOp fusion, ArrayRef<Operation *> ops) {
                         ", "));
 }
 
+/// The fusion that makes a value, or one that reads it, on the other side of
+/// views.
+static FusionOp madeBy(Value value) {
+  Operation *def = value.getDefiningOp();
+  while (def && isView(def))
+    def = def->getOperand(0).getDefiningOp();
+  return dyn_cast_or_null<FusionOp>(def);
+}
+static FusionOp readBy(Value value) {
+  for (Operation *user : value.getUsers()) {
+    FusionOp reader =
+        isView(user) ? readBy(user->getResult(0)) : dyn_cast<FusionOp>(user);
+    if (reader)
+      return reader;
+  }
+  return {};
+}
+
+static bool computesNothing(FusionOp fusion) {
+  return llvm::all_of(
+      fusion.getBody().front().without_terminator(), [](Operation &op) {
+        return isMovement(&op) || isa<CastOp, ReshapeOp, ConstantOp>(op);
+      });
+}
+
+/// Names the kernels that compute nothing and stand between others: each is a
+/// trip through memory that a view or a larger kernel would save.
+static void emitCopyRemarks(Block &block) {
+  for (auto fusion : block.getOps<FusionOp>()) {
+    if (fusion.getInputs().empty() || fusion.getNumResults() != 1 ||
+        !computesNothing(fusion))
+      continue;
+    FusionOp maker = madeBy(fusion.getInputs()[0]);
+    FusionOp reader = readBy(fusion.getResult(0));
+    if (!maker || !reader)
+      continue;
+    remark::missed(fusion.getLoc(),
+                   remark::RemarkOpts::name("Copy").category("fusion"))
+        << remark::add("a kernel of its own between {0} and {1} only moves "
+                       "elements",
+                       nodeName(maker.getAnchor()),
+                       nodeName(reader.getAnchor()));
+  }
+}
+
 namespace {
 class Fusion : public frit::impl::FusionBase<Fusion> {
 public:
@@ -260,10 +344,12 @@ private:
     if (fuse) {
       cloneGenerators(block);
       sinkReshapes(block, target);
+      raiseViews(block);
     }
+    auto whole = bringViews(block, target);
     eraseDead(block);
 
-    FusionGroups groups(block, target);
+    FusionGroups groups(block, target, whole);
     if (fuse)
       groups.join();
     for (const FusionGroups::Refusal &refusal : groups.refusals())
@@ -273,12 +359,13 @@ private:
                          nodeName(refusal.producer), refusal.reason);
     Operation *end = block.getTerminator();
     for (ArrayRef<Operation *> ops : groups.ordered()) {
-      if (isa<ReshapeOp, FusionOp>(ops.front()))
+      if (ops.size() == 1 && (isa<FusionOp>(ops[0]) || isView(ops[0])))
         ops.front()->moveBefore(end);
       else
         emitRemarks(createFusionOp(ops, end), ops);
     }
     eraseDead(block); // splat constants that only fusions read
+    emitCopyRemarks(block);
   }
 
   const Target &target;

@@ -29,7 +29,24 @@ std::optional<int64_t> frit::rowDimensions(ReduceOp reduce) {
 
 bool frit::isGenerator(Operation *op) { return isa<ExpandOp, IotaOp>(op); }
 
-static bool isMovement(Operation *op) {
+bool frit::isView(Operation *op) {
+  if (isa<ReshapeOp>(op))
+    return true;
+  auto slice = dyn_cast<SliceOp>(op);
+  if (!slice || !slice.getX().getType().hasStaticShape())
+    return false;
+  // What is computed for the slice alone is computed where it is read.
+  Operation *producer = slice.getX().getDefiningOp();
+  if (isa_and_nonnull<ElementwiseOp, ConstantOp>(producer))
+    return false;
+  // Kernels read vectors of this many bytes.
+  constexpr int64_t alignment = 16;
+  auto offset = contiguousOffset(slice);
+  int64_t bits = resultType(op).getElementTypeBitWidth();
+  return offset && *offset * bits % (8 * alignment) == 0;
+}
+
+bool frit::isMovement(Operation *op) {
   return isa<TransposeOp, ExpandOp, SliceOp, ConcatOp, PadOp, GatherOp, IotaOp,
              TriluOp>(op);
 }
@@ -51,7 +68,8 @@ static Operation *onlyReader(Operation *op) {
   return reader;
 }
 
-FusionGroups::FusionGroups(Block &block, const Target &target)
+FusionGroups::FusionGroups(Block &block, const Target &target,
+                           ArrayRef<SmallVector<Operation *>> whole)
     : target(target) {
   for (Operation &op : block.without_terminator()) {
     if (isa<ConstantOp>(op))
@@ -63,6 +81,12 @@ FusionGroups::FusionGroups(Block &block, const Target &target)
     groupOf.push_back(i);
     groups.push_back(single(i));
   }
+  for (ArrayRef<Operation *> members : whole) {
+    unsigned to = indices.lookup(members.front());
+    for (Operation *member : members.drop_front())
+      merge(indices.lookup(member), to);
+    groups[to].kind = Kind::alone;
+  }
 }
 
 FusionGroups::Group FusionGroups::single(unsigned index) const {
@@ -70,7 +94,7 @@ FusionGroups::Group FusionGroups::single(unsigned index) const {
   Group group{Kind::anchored, {index}, {}, 0};
   if (op->getNumResults() == 1)
     group.space = llvm::to_vector(resultType(op).getShape());
-  if (isa<ReshapeOp>(op)) {
+  if (isView(op)) {
     group.kind = Kind::view;
   } else if (isa<ElementwiseOp>(op)) {
     group.kind = Kind::map;

@@ -15,7 +15,8 @@
 //             other; with one reader in a map or row group they become an index
 //             computation there; before them also elementwise operators that
 //             they alone read
-//   alone     a composite that the target keeps whole
+//   alone     a composite that the target keeps whole, with the movement that
+//             its kernel does by strides
 //   view      no kernel at all
 //
 //===----------------------------------------------------------------------===//
@@ -37,6 +38,13 @@ std::optional<int64_t> rowDimensions(nn::ReduceOp reduce);
 /// to store: broadcasts and counters.
 bool isGenerator(mlir::Operation *op);
 
+/// Whether an operator costs nothing: its result is some of its operand's bytes
+/// under another shape.
+bool isView(mlir::Operation *op);
+
+/// Whether an operator picks elements of its operands and computes nothing.
+bool isMovement(mlir::Operation *op);
+
 class FusionGroups {
 public:
   enum class Kind { view, map, row, anchored, movement, alone };
@@ -47,8 +55,10 @@ public:
     const char *reason;
   };
 
-  /// Every operator of the block but constants, each on its own.
-  FusionGroups(mlir::Block &block, const nn::Target &target);
+  /// Every operator of the block but constants, each on its own, but those of
+  /// `whole`, which share a kernel that nothing else joins.
+  FusionGroups(mlir::Block &block, const nn::Target &target,
+               llvm::ArrayRef<llvm::SmallVector<mlir::Operation *>> whole = {});
 
   /// Joins groups greedily. A cast to a wider type would rather join its
   /// reader, as then the narrow value is what is stored; it joins its producer

@@ -18,6 +18,8 @@ class TargetPass<string argument> : NNPass<argument> {
 
 def Simplify : NNPass<"simplify"> {
   let summary = "Canonicalise, fold small constants, merge equal operators";
+  let options = [Option<"sliceRows", "slice-rows", "bool", "true",
+                        "Bring slices before what works row by row">];
 }
 
 def Compose : NNPass<"compose"> {

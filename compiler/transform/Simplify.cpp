@@ -14,8 +14,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/AttentionPatterns.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/RowMovement.h"
 #include "compiler/transform/SimplifyMovement.h"
 #include "dialects/nn/Fold.h"
 
@@ -301,6 +303,8 @@ struct DropExpand : OpInterfaceRewritePattern<ElementwiseOp> {
 
 class Simplify : public frit::impl::SimplifyBase<Simplify> {
 public:
+  using SimplifyBase::SimplifyBase;
+
   void getDependentDialects(DialectRegistry &registry) const override {
     // Folding builds scalar bodies.
     registry.insert<NNDialect, arith::ArithDialect, math::MathDialect>();
@@ -308,12 +312,17 @@ public:
 
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
-    for (RegisteredOperationName name :
-         context->getRegisteredOperationsByDialect("nn"))
-      name.getCanonicalizationPatterns(set, context);
+    // Filtered here: MLIR's search by dialect misses dialects that have many
+    // others around them.
+    for (RegisteredOperationName name : context->getRegisteredOperations())
+      if (name.getDialectNamespace() == NNDialect::getDialectNamespace())
+        name.getCanonicalizationPatterns(set, context);
     set.add<FoldConstants, FoldSplats, DropIdentity, ExpandPow, FormRsqrt,
             FormReciprocal, FoldWhere, DropCast, DropExpand>(context);
     populateMovement(set);
+    populateSharedHeads(set);
+    if (sliceRows)
+      populateRowSlices(set);
     patterns = std::move(set);
     return success();
   }

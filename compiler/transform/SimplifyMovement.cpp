@@ -236,6 +236,11 @@ struct GatherToSlice : OpRewritePattern<GatherOp> {
 };
 } // namespace
 
+bool frit::splits(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  auto parts = takeApart(from, to, /*keepOnes=*/true);
+  return parts && ArrayRef(parts->fine) != from;
+}
+
 void frit::populateMovement(RewritePatternSet &patterns) {
   patterns.add<MergeAfterTranspose, SqueezeTranspose, SliceAfterSplit,
                SliceBeforeTranspose, GatherToSlice>(patterns.getContext());

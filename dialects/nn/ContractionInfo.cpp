@@ -116,6 +116,22 @@ FailureOr<ConvInfo> frit::nn::describeConv(ConvOp op, std::string &reason) {
   return info;
 }
 
+std::optional<GemmInfo> frit::nn::pointwiseGemm(const ConvInfo &conv) {
+  if (!conv.channelsLast || conv.groups != 1 || conv.r != 1 || conv.s != 1 ||
+      conv.strideH != 1 || conv.strideW != 1 || conv.padTop || conv.padLeft ||
+      conv.padBottom || conv.padRight)
+    return std::nullopt;
+  GemmInfo info;
+  static_cast<EpilogueInfo &>(info) = conv;
+  info.a = conv.x;
+  info.b = conv.w;
+  info.m = conv.n * conv.h * conv.width;
+  info.n = info.ldd = conv.k;
+  info.k = info.lda = info.ldb = conv.c;
+  info.transposeB = true;
+  return info;
+}
+
 //===----------------------------------------------------------------------===//
 // Epilogues
 //===----------------------------------------------------------------------===//
@@ -165,46 +181,66 @@ frit::nn::describeEpilogue(Operation *contraction,
     // The result of a matrix by a vector has no dimension for the columns.
     hasChannel = shapeOf(matmul.getB()).size() > 1;
   }
-  info.sum = info.result = value;
+  info.product = info.sum = info.result = value;
+  // What the operators read besides one another and splats.
+  auto takeOperand = [&](Value other) {
+    bool perChannel =
+        hasChannel && isPerChannel(shapeOf(other), type.getShape(), channel);
+    if (perChannel && (!info.bias || info.bias == other))
+      info.bias = other;
+    else if (shapeOf(other) == type.getShape() &&
+             (!info.residual || info.residual == other))
+      info.residual = other;
+    else
+      return false;
+    return true;
+  };
   for (Operation *op : operators) {
+    StringRef name = op->getName().getStringRef();
     if (!isa<ElementwiseOp>(op))
-      return refuse(reason,
-                    op->getName().getStringRef() + " is not elementwise");
-    if (op->getResult(0).getType() != type)
-      return refuse(reason, op->getName().getStringRef() +
-                                " changes the shape or the type");
+      return refuse(reason, name + " is not elementwise");
+    auto resultType = tensorType(op->getResult(0));
+    if (resultType.getShape() != type.getShape())
+      return refuse(reason, name + " changes the shape");
     if (!llvm::is_contained(op->getOperands(), value))
-      return refuse(reason, op->getName().getStringRef() +
-                                " does not follow the operator before it");
-    auto add = dyn_cast<AddOp>(op);
-    Value other =
-        add ? (add.getA() == value ? add.getB() : add.getA()) : Value();
-    bool simple = llvm::all_of(op->getOperands(), [&](Value operand) {
-      return operand == value || isSplat(operand);
-    });
-    value = op->getResult(0);
-    if (simple) {
+      return refuse(reason, name + " does not follow the operator before it");
+    bool simple = true, adds = isa<AddOp>(op) && !info.mixed &&
+                               info.activation == ActivationKind::none;
+    for (Value operand : op->getOperands()) {
+      if (operand == value || isSplat(operand))
+        continue;
+      // A sum takes each of them once.
+      adds &= operand != info.bias && operand != info.residual;
+      simple = false;
+      if (!takeOperand(operand))
+        return refuse(reason, "an operand of " + name +
+                                  " is neither a bias nor shaped like the "
+                                  "result");
+    }
+    value = info.result = op->getResult(0);
+    info.mixed |= (!simple && !adds) || resultType != type;
+    if (simple)
       info.activation = info.activation == ActivationKind::none
                             ? kindOf(op)
                             : ActivationKind::other;
-      info.result = value;
-      continue;
-    }
-    if (!add || info.activation != ActivationKind::none)
-      return refuse(reason, op->getName().getStringRef() +
-                                " is neither a sum before the activation nor "
-                                "a function of its operand alone");
-    if (!info.bias && hasChannel &&
-        isPerChannel(shapeOf(other), type.getShape(), channel))
-      info.bias = other;
-    else if (!info.residual && other.getType() == type)
-      info.residual = other;
-    else
-      return refuse(reason, "an operand of " + op->getName().getStringRef() +
-                                " is neither a bias nor shaped like the "
-                                "result");
-    info.sum = info.result = value;
+    else if (adds)
+      info.sum = value;
   }
+  if (!info.mixed)
+    return info;
+  info.activation = ActivationKind::other;
+  // Such a function is computed in f32, and its residual lies like its result.
+  auto isSmallFloat = [](Value v) {
+    Type element = tensorType(v).getElementType();
+    return element.isF32() || element.isF16() || element.isBF16();
+  };
+  if (!isSmallFloat(info.product) || !isSmallFloat(info.result) ||
+      (info.bias && !isSmallFloat(info.bias)))
+    return refuse(reason, "its epilogue is not one of f32 or 16-bit floats");
+  if (info.residual && info.residual.getType() != info.result.getType())
+    return refuse(reason, "what is added has another type than the result");
+  if (isa<ConvOp>(contraction) && info.result.getType() != type)
+    return refuse(reason, "its result has another type than the convolution");
   return info;
 }
 

@@ -25,6 +25,12 @@ enum class ActivationKind { none, relu, geluTanh, gelu, silu, other };
 struct EpilogueInfo {
   mlir::Value bias, residual;
   ActivationKind activation = ActivationKind::none;
+  /// Whether the result is not activation(product + bias + residual) but
+  /// another elementwise function of the three, which may change the type. Only
+  /// our own kernels compute such a one.
+  bool mixed = false;
+  /// What the contraction results in, a convolution's with its bias.
+  mlir::Value product;
   /// What the activation's operators are applied to, and what they result in.
   mlir::Value sum, result;
 };
@@ -55,6 +61,10 @@ struct ConvInfo : EpilogueInfo {
 /// The sizes of a product alone, or why strides cannot express it.
 llvm::FailureOr<GemmInfo> describeMatmul(MatmulOp op, std::string &reason);
 llvm::FailureOr<ConvInfo> describeConv(ConvOp op, std::string &reason);
+
+/// A convolution that is one product of all pixels by all filters: of one cell,
+/// without padding or strides, channels last. Its `op` is null.
+std::optional<GemmInfo> pointwiseGemm(const ConvInfo &conv);
 
 /// What `operators`, each of which reads the one before it, do to the result of
 /// `contraction`.

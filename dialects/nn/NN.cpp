@@ -57,6 +57,10 @@ template <typename Visitor> static void forEachOp(Visitor visit) {
       >();
   family.template operator()<
 #define GET_OP_LIST
+#include "dialects/nn/Attention.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
 #include "dialects/nn/Selection.cpp.inc"
       >();
 }

@@ -68,6 +68,8 @@ public:
 #define GET_OP_CLASSES
 #include "dialects/nn/Normalization.h.inc"
 #define GET_OP_CLASSES
+#include "dialects/nn/Attention.h.inc"
+#define GET_OP_CLASSES
 #include "dialects/nn/Selection.h.inc"
 
 namespace frit::nn {

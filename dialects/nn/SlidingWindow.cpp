@@ -32,6 +32,13 @@ bool SlidingWindow::leavesInput() const {
                       [&](size_t dim) { return leavesInput(dim); });
 }
 
+bool SlidingWindow::clampsIntoWindow() const {
+  return llvm::all_of(llvm::seq<size_t>(0, rank()), [&](size_t dim) {
+    return !leavesInput(dim) ||
+           (dilations[dim] == 1 && pads[dim] < window[dim]);
+  });
+}
+
 SmallVector<AffineExpr> SlidingWindow::places(MLIRContext *context,
                                               unsigned firstOutput,
                                               unsigned firstWindow) const {

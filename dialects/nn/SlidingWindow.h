@@ -31,6 +31,10 @@ struct SlidingWindow {
   }
   bool leavesInput() const;
 
+  /// Whether a place under the window that is moved to the nearest in the input
+  /// is always under the same window.
+  bool clampsIntoWindow() const;
+
   /// The places in the input as an affine function of the loops `firstOutput`
   /// and following over the output and `firstWindow` and following over the
   /// window; right only where the window never leaves the input.

@@ -47,7 +47,7 @@ LogicalResult FusionOp::verify() {
 Operation *FusionOp::getAnchor() {
   Operation *anchor = nullptr;
   for (Operation &op : getBody().front().without_terminator()) {
-    if (isa<MatmulOp, ConvOp>(op))
+    if (isa<MatmulOp, ConvOp, AttentionOp>(op))
       return &op;
     anchor = &op;
   }

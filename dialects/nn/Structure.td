@@ -15,7 +15,10 @@ def NN_Skeleton : I32EnumAttr<"Skeleton", "how a fusion runs", [
     I32EnumAttrCase<"transpose", 3>, // tiled through shared memory
     I32EnumAttrCase<"gemm", 4>,      // a matmul and its epilogue
     I32EnumAttrCase<"conv", 5>,      // a convolution and its epilogue
-    I32EnumAttrCase<"host", 6>       // a loop nest of the cpu target
+    I32EnumAttrCase<"host", 6>,      // a loop nest of the cpu target
+    I32EnumAttrCase<"wgmma_gemm", 7>, // gemm by TMA and wgmma (sm_90a)
+    I32EnumAttrCase<"wgmma_conv", 8>, // conv by im2col TMA and wgmma (sm_90a)
+    I32EnumAttrCase<"attention", 9>  // attention in one pass over the keys
   ]> {
   let cppNamespace = "::frit::nn";
   let genSpecializedAttr = 0;
@@ -29,12 +32,31 @@ def NN_ScheduleAttr : AttrDef<NN_Dialect, "Schedule"> {
     a thread, `threads` threads make a block, and each keeps `per_thread`
     elements of a row in registers. `library` asks for cuBLASLt or cuDNN, with
     the skeleton as the fallback.
+
+    A contraction's blocks compute `tile_m` × `tile_n` elements from `tile_k`
+    steps of the sum at a time, `stages` of which are in shared memory at once.
+    `cluster` blocks share what they load, and `split` blocks share the sum of
+    one tile.
   }];
   let parameters = (ins EnumParameter<NN_Skeleton>:$skeleton,
       DefaultValuedParameter<"int64_t", "1">:$vector,
       DefaultValuedParameter<"int64_t", "256">:$threads,
       DefaultValuedParameter<"int64_t", "1">:$perThread,
-      DefaultValuedParameter<"bool", "false">:$library);
+      DefaultValuedParameter<"bool", "false">:$library,
+      DefaultValuedParameter<"int64_t", "0">:$tileM,
+      DefaultValuedParameter<"int64_t", "0">:$tileN,
+      DefaultValuedParameter<"int64_t", "0">:$tileK,
+      DefaultValuedParameter<"int64_t", "0">:$stages,
+      DefaultValuedParameter<"int64_t", "1">:$cluster,
+      DefaultValuedParameter<"int64_t", "1">:$split);
+  let builders = [
+    AttrBuilder<(ins "::frit::nn::Skeleton":$skeleton, "int64_t":$vector,
+        "int64_t":$threads, "int64_t":$perThread, "bool":$library), [{
+      return $_get($_ctxt, skeleton, vector, threads, perThread, library,
+                   /*tileM=*/0, /*tileN=*/0, /*tileK=*/0, /*stages=*/0,
+                   /*cluster=*/1, /*split=*/1);
+    }]>
+  ];
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

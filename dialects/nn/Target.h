@@ -9,7 +9,7 @@
 #ifndef FRIT_DIALECTS_NN_TARGET_H
 #define FRIT_DIALECTS_NN_TARGET_H
 
-#include "dialects/nn/NN.h"
+#include "dialects/nn/StridedView.h"
 
 namespace frit::nn {
 
@@ -27,6 +27,14 @@ public:
   /// Whether a fusion with this composite whole has a schedule; otherwise it is
   /// decomposed before fusion.
   virtual bool keepsWhole(CompositeOp composite) const = 0;
+
+  /// Whether the kernel of a composite that is kept whole reads an operand of
+  /// this element type, or writes its result, at such places of a tensor.
+  /// Otherwise it gets a tensor of its own.
+  virtual bool takesView(CompositeOp composite, mlir::Type element,
+                         const StridedPlaces &places) const {
+    return false;
+  }
 
   /// Whether `next`, which reads the last of `fused` (a matmul or conv and
   /// what has joined it so far), can join its kernel. Everything else about

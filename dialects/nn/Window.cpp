@@ -120,7 +120,7 @@ static Value combineWindows(ImplicitLocOpBuilder &b, Pool op, Value x,
         at.insert(at.begin(), indexOf(body, 0));
         Value element =
             ScalarBuilder(body).load(tensor::ExtractOp::create(body, x, at));
-        if (inside)
+        if (inside && !(kind == Combiner::max && sliding.clampsIntoWindow()))
           element = arith::SelectOp::create(
               body, inside, element, arith::ConstantOp::create(body, init));
         return accumulate(body, element, e[1]);

@@ -116,6 +116,33 @@ LogicalResult KernelOp::verify() {
   auto fusion = dyn_cast<nn::FusionOp>(block.front());
   if (!fusion || !llvm::equal(fusion.getInputs(), block.getArguments()))
     return emitOpError("holds one nn.fusion of its block's arguments");
+  unsigned pointers = fusion->getNumOperands() + fusion->getNumResults();
+  if (getTensorMaps())
+    for (auto map : getTensorMaps()->getAsRange<TensorMapAttr>())
+      if (map.getArgument() >= pointers)
+        return emitOpError("has a tensor map of argument ")
+               << map.getArgument() << " and takes " << pointers;
+  return success();
+}
+
+/// The runtime checks the values; this sees that the lists fit each other.
+LogicalResult TensorMapAttr::verify(
+    llvm::function_ref<InFlightDiagnostic()> emitError, unsigned, int64_t,
+    Type type, MapKind kind, DenseI64ArrayAttr dims, DenseI64ArrayAttr strides,
+    DenseI64ArrayAttr box, DenseI64ArrayAttr elementStrides, int64_t,
+    DenseI64ArrayAttr lower, DenseI64ArrayAttr upper, int64_t, int64_t) {
+  auto count = [](DenseI64ArrayAttr list) { return list ? list.size() : 0; };
+  int64_t rank = count(dims);
+  bool im2col = kind == MapKind::im2col;
+  if (!type.isIntOrFloat())
+    return emitError() << "a tensor map is of integers or floats";
+  if (rank < (im2col ? 3 : 1) || rank > 5)
+    return emitError() << "a tensor map has one to five dimensions, and an "
+                          "im2col one at least three";
+  if (count(strides) != rank - 1 || count(elementStrides) != rank ||
+      count(box) != (im2col ? 0 : rank) ||
+      count(lower) != (im2col ? rank - 2 : 0) || count(upper) != count(lower))
+    return emitError() << "the lists of a tensor map do not fit its rank";
   return success();
 }
 

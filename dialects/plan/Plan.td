@@ -51,6 +51,37 @@ def Plan_Activation : I32EnumAttr<"Activation", "what a contraction ends with", 
 }
 def Plan_ActivationAttr : EnumAttr<Plan_Dialect, Plan_Activation, "activation">;
 
+def Plan_MapKind : I32EnumAttr<"MapKind", "how a tensor map walks a tensor", [
+    I32EnumAttrCase<"tiled", 0>, I32EnumAttrCase<"im2col", 1>]> {
+  let cppNamespace = "::frit::plan";
+  let genSpecializedAttr = 0;
+}
+
+def Plan_TensorMapAttr : AttrDef<Plan_Dialect, "TensorMap"> {
+  let mnemonic = "tensor_map";
+  let summary = "A descriptor for a kernel's tensor copies.";
+  let description = [{
+    What the runtime gives cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col,
+    innermost dimension first: `dims`, `strides` in bytes for all but the first
+    of them, `element_strides`; `box` of a tiled map; the corners `lower` and
+    `upper`, `channels` and `pixels` of an im2col one. The tensor starts
+    `offset` bytes behind the kernel's pointer parameter `argument`.
+  }];
+  let parameters = (ins "unsigned":$argument,
+      DefaultValuedParameter<"int64_t", "0">:$offset, "::mlir::Type":$type,
+      EnumParameter<Plan_MapKind>:$kind, "::mlir::DenseI64ArrayAttr":$dims,
+      "::mlir::DenseI64ArrayAttr":$strides,
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$box,
+      "::mlir::DenseI64ArrayAttr":$element_strides,
+      DefaultValuedParameter<"int64_t", "0">:$swizzle,
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$lower,
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$upper,
+      DefaultValuedParameter<"int64_t", "0">:$channels,
+      DefaultValuedParameter<"int64_t", "0">:$pixels);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Structure
 //===----------------------------------------------------------------------===//
@@ -89,13 +120,19 @@ def Plan_KernelOp : Plan_Op<"kernel", [
   let summary = "A kernel of our own: one nn.fusion, shared by its launches.";
   let description = [{
     The block's arguments are the fusion's inputs. Its parameters are a pointer
-    for each input, then for each output. Code generation adds `source` and the
-    launch's shape; on the cpu target `grid[0]` counts independent work items.
+    for each input, then for each output, then a tensor map for each of
+    `tensor_maps`. Code generation adds `source` and the launch's shape; on the
+    cpu target `grid[0]` counts independent work items. `waits` says that every
+    block waits for the kernels before, so that it may start beside the last of
+    them; `flops` counts the multiplications and additions of its contractions.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       OptionalAttr<DenseI64ArrayAttr>:$grid,
       OptionalAttr<DenseI64ArrayAttr>:$block,
-      OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<StrAttr>:$source);
+      OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<StrAttr>:$source,
+      OptionalAttr<TypedArrayAttrBase<Plan_TensorMapAttr,
+          "tensor map array">>:$tensor_maps,
+      UnitAttr:$waits, OptionalAttr<I64Attr>:$flops);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;

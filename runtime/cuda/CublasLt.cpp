@@ -27,7 +27,7 @@ CublasLt::~CublasLt() {
     destroy(handle);
 }
 
-bool CublasLt::open() {
+bool CublasLt::load() {
   if (!library.open("FRIT_CUBLASLT",
                     {"libcublasLt.so.13", "libcublasLt.so.12"}))
     return false;
@@ -47,12 +47,16 @@ bool CublasLt::open() {
       library.find(getHeuristic, "cublasLtMatmulAlgoGetHeuristic") &
       library.find(algoGet, "cublasLtMatmulAlgoConfigGetAttribute") &
       library.find(matmul, "cublasLtMatmul");
-  if (!complete || create(&handle) != 0) {
-    handle = nullptr;
-    return false;
-  }
-  version = getVersion();
-  return true;
+  if (complete)
+    version = getVersion();
+  return complete;
+}
+
+bool CublasLt::open() {
+  if (create(&handle) == 0)
+    return true;
+  handle = nullptr;
+  return false;
 }
 
 namespace {

@@ -19,7 +19,9 @@ public:
   CublasLt(const CublasLt &) = delete;
   ~CublasLt();
 
-  /// False where there is none. The device's context must be current.
+  /// Finds the library; false where there is none. Needs no device.
+  bool load();
+  /// Makes a handle. The device's context must be current.
   bool open();
 
   /// A call for `problem`, or null where the library has nothing for it.

@@ -31,15 +31,46 @@ inline constexpr Result kSuccess = 0;
 inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kNoDevice = 100;
 
+inline constexpr int kAttributeClock = 13; ///< kHz
+inline constexpr int kAttributeMultiprocessors = 16;
+inline constexpr int kAttributeMemoryClock = 36; ///< kHz
+inline constexpr int kAttributeMemoryBusWidth = 37;
 inline constexpr int kAttributeCapabilityMajor = 75;
 inline constexpr int kAttributeCapabilityMinor = 76;
 inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr int kCaptureThreadLocal = 1;
 inline constexpr int kPointerMemoryType = 2;
 inline constexpr unsigned kMemoryTypeHost = 1;
 inline constexpr int kJitErrorLog = 5;
 inline constexpr int kJitErrorLogBytes = 6;
+
+/// CUtensorMapDataType and the other enumerations of tensor maps.
+enum MapType {
+  kMapUint8 = 0,
+  kMapUint16,
+  kMapUint32,
+  kMapInt32,
+  kMapUint64,
+  kMapInt64,
+  kMapFloat16,
+  kMapFloat32,
+  kMapFloat64,
+  kMapBfloat16
+};
+inline constexpr int kMapNotInterleaved = 0;
+inline constexpr int kMapPromote256 = 3;
+inline constexpr int kMapFillZero = 0;
+
+/// CUgraphEdgeData
+struct EdgeData {
+  unsigned char fromPort, toPort, type;
+  unsigned char reserved[5];
+};
+/// An edge along which a kernel may start once every block of the one before
+/// has released it.
+inline constexpr EdgeData kProgrammaticEdge = {1, 0, 1, {}};
 
 /// CUDA_KERNEL_NODE_PARAMS_v2
 struct KernelNodeParams {
@@ -98,6 +129,7 @@ struct Api {
   Result (*eventCreate)(Event *, unsigned flags);
   Result (*eventDestroy)(Event);
   Result (*eventRecord)(Event, Stream);
+  Result (*eventSynchronize)(Event);
   Result (*eventElapsedTime)(float *milliseconds, Event from, Event to);
 
   Result (*graphCreate)(Graph *, unsigned flags);
@@ -110,10 +142,26 @@ struct Api {
                                     size_t beforeCount, Event);
   Result (*graphInstantiate)(GraphExec *, Graph, unsigned long long flags);
   Result (*graphExecDestroy)(GraphExec);
+  Result (*graphExecKernelNodeSetParams)(GraphExec, GraphNode,
+                                         const KernelNodeParams *);
   Result (*graphUpload)(GraphExec, Stream);
   Result (*graphLaunch)(GraphExec, Stream);
 
+  Result (*tensorMapEncodeTiled)(void *map, int type, uint32_t rank,
+                                 void *address, const uint64_t *dims,
+                                 const uint64_t *strides, const uint32_t *box,
+                                 const uint32_t *elementStrides, int interleave,
+                                 int swizzle, int promotion, int fill);
+  Result (*tensorMapEncodeIm2col)(
+      void *map, int type, uint32_t rank, void *address, const uint64_t *dims,
+      const uint64_t *strides, const int *lower, const int *upper,
+      uint32_t channels, uint32_t pixels, const uint32_t *elementStrides,
+      int interleave, int swizzle, int promotion, int fill);
+
   // Drivers since CUDA 12.3 have these; null in older ones.
+  Result (*graphAddDependencies)(Graph, const GraphNode *from,
+                                 const GraphNode *to, const EdgeData *edges,
+                                 size_t count);
   Result (*streamBeginCaptureToGraph)(Stream, Graph, const GraphNode *before,
                                       const void *edges, size_t beforeCount,
                                       int mode);

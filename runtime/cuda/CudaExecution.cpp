@@ -19,8 +19,7 @@ CudaExecution::~CudaExecution() {
   ContextScope scope(gpu);
   if (queue)
     driver.streamSynchronize(queue);
-  for (CachedGraph &graph : graphs)
-    driver.graphExecDestroy(graph.exec);
+  graphs.clear();
   steps.reset();
   if (staging)
     driver.memFreeHost(staging);
@@ -32,20 +31,25 @@ CudaExecution::~CudaExecution() {
 Status CudaExecution::open() {
   ContextScope scope(gpu);
   useGraph = !executor.model.has(FRIT_NO_CUDA_GRAPH);
+  phases.begin("allocate memory");
   FRIT_TRY(driver.check(driver.streamCreate(&queue, kStreamNonBlocking),
                         "make a stream"));
   FRIT_TRY(place());
   steps = std::make_unique<CudaSteps>(executor, executor.model.steps(),
                                       memory.address());
-  steps->bind(inputAddresses, outputAddresses);
+  FRIT_TRY(steps->bind(inputAddresses, outputAddresses));
+  bound = true;
   // What the libraries are tried on must not look like signalling garbage.
   if (memory.bytes())
     FRIT_TRY(driver.check(
         driver.memsetD8Async(memory.address(), 0, memory.bytes(), queue),
         "clear memory"));
+  phases.begin("try the libraries");
   FRIT_TRY(steps->openLibraries(queue, /*tryOut=*/true));
+  phases.begin("make the graph");
   if (useGraph)
-    findGraph();
+    current = findGraph();
+  phases.end();
   return Status();
 }
 
@@ -75,18 +79,31 @@ Status CudaExecution::place() {
 // Calls
 //===----------------------------------------------------------------------===//
 
-void CudaExecution::bind(std::span<const Binding> inputs,
-                         std::span<const Binding> outputs) {
-  auto address = [](const Binding &binding, DevicePointer own) {
-    bool bound = binding.data && binding.location == FRIT_DEVICE;
-    return bound ? DevicePointer(reinterpret_cast<uintptr_t>(binding.data))
-                 : own;
+Status CudaExecution::bind(std::span<const Binding> inputs,
+                           std::span<const Binding> outputs) {
+  bool changed = false;
+  auto place = [&](std::span<const Binding> bindings,
+                   const std::vector<DevicePointer> &own,
+                   std::vector<DevicePointer> &addresses) {
+    for (size_t i = 0; i < bindings.size(); ++i) {
+      const Binding &binding = bindings[i];
+      bool given = binding.data && binding.location == FRIT_DEVICE;
+      DevicePointer address =
+          given ? DevicePointer(reinterpret_cast<uintptr_t>(binding.data))
+                : own[i];
+      changed |= address != addresses[i];
+      addresses[i] = address;
+    }
   };
-  for (size_t i = 0; i < inputs.size(); ++i)
-    inputAddresses[i] = address(inputs[i], ownInputs[i]);
-  for (size_t i = 0; i < outputs.size(); ++i)
-    outputAddresses[i] = address(outputs[i], ownOutputs[i]);
-  steps->bind(inputAddresses, outputAddresses);
+  place(inputs, ownInputs, inputAddresses);
+  place(outputs, ownOutputs, outputAddresses);
+  if (bound && !changed)
+    return Status();
+  bound = false;
+  current = nullptr;
+  FRIT_TRY(steps->bind(inputAddresses, outputAddresses));
+  bound = true;
+  return Status();
 }
 
 /// The graph for the bound addresses, made where there is none yet; null, after
@@ -95,13 +112,18 @@ GraphExec CudaExecution::findGraph() {
   std::vector<DevicePointer> addresses = inputAddresses;
   addresses.insert(addresses.end(), outputAddresses.begin(),
                    outputAddresses.end());
-  for (CachedGraph &graph : graphs)
-    if (graph.addresses == addresses) {
-      graph.lastUse = calls;
-      return graph.exec;
+  for (CachedGraph &cached : graphs)
+    if (cached.addresses == addresses) {
+      cached.lastUse = calls;
+      return cached.graph->exec;
     }
-  GraphExec exec = nullptr;
-  Status status = steps->makeGraph(queue, {}, exec);
+  // Where only kernels of ours use what is bound, one graph does for all.
+  if (!graphs.empty() && steps->update(*graphs.back().graph)) {
+    graphs.back().addresses = std::move(addresses);
+    return graphs.back().graph->exec;
+  }
+  std::unique_ptr<StepGraph> graph;
+  Status status = steps->makeGraph(queue, {}, graph);
   if (status.failed()) {
     useGraph = false;
     executor.model.remark("running without a CUDA graph: " + status.message());
@@ -111,11 +133,10 @@ GraphExec CudaExecution::findGraph() {
     auto oldest = std::ranges::min_element(graphs, {}, &CachedGraph::lastUse);
     // It may still be running.
     driver.streamSynchronize(queue);
-    driver.graphExecDestroy(oldest->exec);
     graphs.erase(oldest);
   }
-  graphs.push_back({std::move(addresses), exec, calls});
-  return exec;
+  graphs.push_back({std::move(addresses), std::move(graph), calls});
+  return graphs.back().graph->exec;
 }
 
 Status CudaExecution::launchSteps() {
@@ -133,16 +154,17 @@ Status CudaExecution::launchSteps() {
 
 Status CudaExecution::launch() {
   ++calls;
-  GraphExec graph = useGraph ? findGraph() : nullptr;
-  if (!graph)
+  if (useGraph && !current)
+    current = findGraph();
+  if (!current)
     return launchSteps();
-  return driver.check(driver.graphLaunch(graph, queue), "launch the graph");
+  return driver.check(driver.graphLaunch(current, queue), "launch the graph");
 }
 
 Status CudaExecution::run(std::span<const Binding> inputs,
                           std::span<const Binding> outputs, bool wait) {
   ContextScope scope(gpu);
-  bind(inputs, outputs);
+  FRIT_TRY(bind(inputs, outputs));
   FRIT_TRY(copyIn(inputs));
   FRIT_TRY(launch());
   FRIT_TRY(copyOut(outputs));
@@ -257,14 +279,13 @@ Status CudaExecution::finishCopies(std::span<const Binding> outputs) {
 /// Runs the steps with an event before each and one after the last: inside a
 /// graph, where gaps are as short as in a call, else on the stream.
 Status CudaExecution::recordSteps(std::span<const Event> events) {
-  GraphExec graph = nullptr;
+  std::unique_ptr<StepGraph> graph;
   if (useGraph && !steps->makeGraph(queue, events, graph).failed()) {
     // Twice, because the first run of a graph is slower.
-    Status status = driver.check(driver.graphLaunch(graph, queue), "run");
+    Status status = driver.check(driver.graphLaunch(graph->exec, queue), "run");
     if (!status.failed())
-      status = driver.check(driver.graphLaunch(graph, queue), "run");
+      status = driver.check(driver.graphLaunch(graph->exec, queue), "run");
     driver.streamSynchronize(queue);
-    driver.graphExecDestroy(graph);
     return status;
   }
   for (size_t index = 0; index < steps->size(); ++index) {
@@ -278,7 +299,7 @@ Status CudaExecution::profile(std::span<const Binding> inputs,
                               std::span<const Binding> outputs,
                               std::vector<StepTime> &times) {
   ContextScope scope(gpu);
-  bind(inputs, outputs);
+  FRIT_TRY(bind(inputs, outputs));
   FRIT_TRY(copyIn(inputs));
   std::vector<Event> events(steps->size() + 1);
   Status status;

@@ -31,17 +31,21 @@ public:
     return reinterpret_cast<void *>(ownOutputs[index]);
   }
   std::string pick(uint32_t step) const override { return steps->pick(step); }
+  bool isLibrary(uint32_t step) const override {
+    return steps->isLibrary(step);
+  }
 
 private:
   /// A graph and the inputs' and outputs' addresses it was made for.
   struct CachedGraph {
     std::vector<DevicePointer> addresses;
-    GraphExec exec;
+    std::unique_ptr<StepGraph> graph;
     uint64_t lastUse;
   };
 
   Status place();
-  void bind(std::span<const Binding> inputs, std::span<const Binding> outputs);
+  Status bind(std::span<const Binding> inputs,
+              std::span<const Binding> outputs);
   Status launch();
   Status launchSteps();
   GraphExec findGraph();
@@ -60,8 +64,10 @@ private:
   std::vector<DevicePointer> ownInputs, ownOutputs;
   std::vector<DevicePointer> inputAddresses, outputAddresses;
   std::unique_ptr<CudaSteps> steps;
+  bool bound = false; ///< whether the steps know the addresses above
 
   std::vector<CachedGraph> graphs;
+  GraphExec current = nullptr; ///< for the bound addresses; null: to be found
   uint64_t calls = 0;
   bool useGraph = true;
 

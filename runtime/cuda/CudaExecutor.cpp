@@ -3,6 +3,8 @@
 #include "runtime/cuda/CudaExecutor.h"
 #include "runtime/cuda/CudaExecution.h"
 #include "runtime/cuda/CudaSteps.h"
+#include "runtime/cuda/Upload.h"
+#include "runtime/exec/Background.h"
 #include "runtime/exec/Targets.h"
 #include "runtime/exec/Types.h"
 
@@ -32,15 +34,24 @@ CudaExecutor::~CudaExecutor() {
 }
 
 Status CudaExecutor::load(int ordinal) {
+  // Finding the libraries takes a while and no device.
+  Background libraries([this] { findLibraries(); });
+  model.phases.begin("start the GPU");
   FRIT_TRY(gpu.open(ordinal));
   FRIT_TRY(gpu.retainContext());
   ContextScope scope(gpu);
-  bool usePtx;
-  model.target = chooseCudaTarget(model.plan, gpu.major, gpu.minor, usePtx);
-  FRIT_TRY(loadCode(usePtx));
-  FRIT_TRY(loadLibraries());
+  // The target is chosen already; this says which of its codes it is.
+  (void)chooseCudaTarget(model.plan, gpu.major, gpu.minor, usePtx);
+  model.phases.begin("load the code");
+  FRIT_TRY(loadCode());
+  model.phases.begin("copy the weights");
   constants.resize(model.plan.constants().size());
-  FRIT_TRY(upload(/*residentOnes=*/true, resident));
+  FRIT_TRY(uploadConstants(/*residentOnes=*/true, resident));
+  model.phases.begin("wait for the libraries");
+  libraries.join();
+  model.phases.begin("start the libraries");
+  FRIT_TRY(openLibraries());
+  model.phases.begin("prepare the weights");
   return prepare();
 }
 
@@ -60,7 +71,7 @@ static bool isWholeCubin(std::span<const uint8_t> cubin) {
              cubin.size() - header.e_shoff;
 }
 
-Status CudaExecutor::loadCode(bool usePtx) {
+Status CudaExecutor::loadCode() {
   const artifact::Target &target = *model.target;
   if (!target.kernels.count)
     return Status();
@@ -103,9 +114,14 @@ Status CudaExecutor::loadCode(bool usePtx) {
   return Status();
 }
 
+uint32_t CudaExecutor::sharedBytes(const Step &step) const {
+  bool floor = usePtx && model.plan.kernels()[step.kernel].tensorMaps.count;
+  return floor ? 0 : step.sharedBytes;
+}
+
 Status CudaExecutor::raiseSharedMemory(const Step &step) {
   if (step.kernel == artifact::kNone ||
-      step.sharedBytes <= kSharedWithoutAsking)
+      sharedBytes(step) <= kSharedWithoutAsking)
     return Status();
   // The attribute is the kernel's, so the largest of its steps must win.
   uint32_t bytes = step.sharedBytes;
@@ -123,35 +139,41 @@ Status CudaExecutor::raiseSharedMemory(const Step &step) {
 // Libraries
 //===----------------------------------------------------------------------===//
 
-Status CudaExecutor::loadLibraries() {
+void CudaExecutor::findLibraries() {
   bool multiplies = false, convolves = false;
-  int64_t filters = 0;
   for (artifact::Range list : {model.target->prepare, model.target->main})
     for (const Step &step : model.plan.steps(list)) {
       multiplies |= step.kind == StepKind::gemm;
-      if (step.kind == StepKind::conv) {
-        convolves = true;
-        filters = std::max(filters, model.plan.conv(step).k);
-      }
+      convolves |= step.kind == StepKind::conv;
     }
   if (multiplies && !model.has(FRIT_NO_CUBLAS)) {
     cublas = std::make_unique<CublasLt>();
-    if (!cublas->open()) {
-      cublas.reset();
-      model.remark("cuBLASLt was not found (FRIT_CUBLASLT names it); matrix "
-                   "products run on frit's own kernels");
-    }
+    cublasFound = cublas->load();
   }
   if (convolves && !model.has(FRIT_NO_CUDNN)) {
     cudnn = std::make_unique<Cudnn>();
-    if (!cudnn->open()) {
-      cudnn.reset();
-      model.remark("cuDNN 9 was not found (FRIT_CUDNN names it); convolutions "
-                   "run on frit's own kernels");
-    }
+    cudnnFound = cudnn->load();
+  }
+}
+
+Status CudaExecutor::openLibraries() {
+  if (cublas && !(cublasFound && cublas->open())) {
+    cublas.reset();
+    model.remark("cuBLASLt was not found (FRIT_CUBLASLT names it); matrix "
+                 "products run on frit's own kernels");
+  }
+  if (cudnn && !cudnnFound) {
+    cudnn.reset();
+    model.remark("cuDNN 9 was not found (FRIT_CUDNN names it); convolutions "
+                 "run on frit's own kernels");
   }
   if (!cudnn)
     return Status();
+  int64_t filters = 0;
+  for (artifact::Range list : {model.target->prepare, model.target->main})
+    for (const Step &step : model.plan.steps(list))
+      if (step.kind == StepKind::conv)
+        filters = std::max(filters, model.plan.conv(step).k);
   FRIT_TRY(zeros.allocate(uint64_t(filters) * 4, "a bias of zeros"));
   const Driver &driver = gpu.driver;
   FRIT_TRY(driver.check(
@@ -169,7 +191,7 @@ static uint64_t aligned(uint64_t bytes) {
          artifact::kAlignment;
 }
 
-Status CudaExecutor::upload(bool residentOnes, DeviceMemory &memory) {
+Status CudaExecutor::uploadConstants(bool residentOnes, DeviceMemory &memory) {
   std::span<const Constant> all = model.plan.constants();
   uint64_t total = 0;
   for (const Constant &constant : all)
@@ -177,18 +199,18 @@ Status CudaExecutor::upload(bool residentOnes, DeviceMemory &memory) {
       total += aligned(constant.bytes);
   FRIT_TRY(memory.allocate(total, "the model's weights"));
   DevicePointer next = memory.address();
+  std::vector<Upload> uploads;
   for (uint32_t index = 0; index < all.size(); ++index) {
     const Constant &constant = all[index];
     if (bool(constant.resident) != residentOnes || !constant.bytes)
       continue;
     constants[index] = next;
     next += aligned(constant.bytes);
-    FRIT_TRY(gpu.driver.check(gpu.driver.memcpyHtoD(constants[index],
-                                                    model.weights.data(index),
-                                                    constant.bytes),
-                              "copy the weights to the GPU"));
+    uploads.push_back({constants[index],
+                       static_cast<const uint8_t *>(model.weights.data(index)),
+                       constant.bytes});
   }
-  return Status();
+  return upload(gpu, uploads);
 }
 
 Status CudaExecutor::prepare() {
@@ -198,13 +220,15 @@ Status CudaExecutor::prepare() {
   std::span<const Step> list = model.plan.steps(target.prepare);
   if (!list.empty()) {
     DeviceMemory originals(driver), arena(driver);
-    FRIT_TRY(upload(/*residentOnes=*/false, originals));
+    FRIT_TRY(uploadConstants(/*residentOnes=*/false, originals));
     FRIT_TRY(arena.allocate(target.prepareArenaBytes, "preparing the weights"));
     Stream stream;
     FRIT_TRY(driver.check(driver.streamCreate(&stream, kStreamNonBlocking),
                           "make a stream"));
     CudaSteps steps(*this, list, arena.address());
-    Status status = steps.openLibraries(stream, /*tryOut=*/false);
+    Status status = steps.bind({}, {});
+    if (!status.failed())
+      status = steps.openLibraries(stream, /*tryOut=*/false);
     for (size_t index = 0; index < steps.size() && !status.failed(); ++index)
       status = steps.enqueue(index, stream);
     Status finished =
@@ -227,6 +251,21 @@ Status CudaExecutor::createExecution(std::unique_ptr<Execution> &execution) {
   return Status();
 }
 
+/// Multiplications and additions per clock of a multiprocessor's tensor cores,
+/// of dense 16-bit products with 32-bit sums; 0 where unknown.
+static double tensorFlopsPerClock(int major, int minor) {
+  switch (major) {
+  case 8:
+    return minor == 0 ? 2048 : 1024;
+  case 9:
+    return 4096;
+  case 10:
+    return 8192;
+  default:
+    return 0;
+  }
+}
+
 void CudaExecutor::describe(frit_device_info &info) const {
   ContextScope scope(gpu);
   size_t free = 0, total = 0;
@@ -235,6 +274,17 @@ void CudaExecutor::describe(frit_device_info &info) const {
   info.memory_bytes = total;
   info.free_bytes = free;
   info.module_bytes = resident.bytes() + prepared.bytes() + zeros.bytes();
+  auto attribute = [&](int which) {
+    int value = 0;
+    gpu.driver.deviceGetAttribute(&value, which, gpu.device);
+    return double(value);
+  };
+  // Memory is clocked on both edges.
+  info.bytes_per_second = 2e3 * attribute(kAttributeMemoryClock) *
+                          attribute(kAttributeMemoryBusWidth) / 8;
+  info.flops_per_second = 1e3 * attribute(kAttributeClock) *
+                          attribute(kAttributeMultiprocessors) *
+                          tensorFlopsPerClock(gpu.major, gpu.minor);
 }
 
 Status frit::createCudaExecutor(Model &model, int ordinal,

@@ -26,6 +26,10 @@ public:
     return functions[index - model.target->kernels.first];
   }
 
+  /// Dynamic shared memory of a step's kernel. PTX runs on devices that may not
+  /// have as much; there kernels with tensor maps do without both.
+  uint32_t sharedBytes(const artifact::Step &step) const;
+
   Model &model;
   Gpu gpu;
   /// The libraries; null where the plan uses them not, or they are not there.
@@ -36,13 +40,16 @@ public:
   DeviceMemory zeros; ///< as many as the widest convolution has filters
 
 private:
-  Status loadCode(bool usePtx);
-  Status loadLibraries();
+  Status loadCode();
+  void findLibraries();
+  Status openLibraries();
   Status raiseSharedMemory(const artifact::Step &step);
-  Status upload(bool residentOnes, DeviceMemory &memory);
+  Status uploadConstants(bool residentOnes, DeviceMemory &memory);
   Status prepare();
 
   Module module = nullptr;
+  bool usePtx = false;
+  bool cublasFound = false, cudnnFound = false;
   std::vector<Function> functions;
 };
 

@@ -1,8 +1,9 @@
 //===- CudaGraph.cpp - Turn a list of steps into a CUDA graph -------------===//
 //
-// Our own kernels become explicit nodes in one chain. Only a library's calls
-// are captured, because only the library knows what it launches: into the same
-// graph where the driver can, else into a child of it.
+// Our own kernels become explicit nodes in one chain, each launched while the
+// one before it still runs (programmatic dependent launch). Only a library's
+// calls are captured, because only the library knows what it launches: into the
+// same graph where the driver can, else into a child of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,53 +14,74 @@ using namespace frit::cuda;
 using artifact::Step;
 using artifact::StepKind;
 
+StepGraph::~StepGraph() {
+  if (exec)
+    driver.graphExecDestroy(exec);
+  if (graph)
+    driver.graphDestroy(graph);
+}
+
 Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
-                            GraphExec &result) {
-  Graph graph = nullptr;
-  FRIT_TRY(driver.check(driver.graphCreate(&graph, 0), "make a graph"));
-  Status status = addSteps(graph, stream, marks);
-  GraphExec exec = nullptr;
-  if (!status.failed())
-    status = driver.check(driver.graphInstantiate(&exec, graph, 0),
-                          "instantiate a graph");
-  driver.graphDestroy(graph);
-  if (status.failed())
-    return status;
+                            std::unique_ptr<StepGraph> &result) {
+  auto made = std::make_unique<StepGraph>(driver);
+  FRIT_TRY(driver.check(driver.graphCreate(&made->graph, 0), "make a graph"));
+  made->kernels.resize(steps.size());
+  FRIT_TRY(addSteps(*made, stream, marks));
+  FRIT_TRY(driver.check(driver.graphInstantiate(&made->exec, made->graph, 0),
+                        "instantiate a graph"));
   // Now, rather than in the first call that is timed.
-  driver.graphUpload(exec, stream);
-  result = exec;
+  driver.graphUpload(made->exec, stream);
+  result = std::move(made);
   return Status();
 }
 
-Status CudaSteps::addSteps(Graph graph, Stream stream,
+bool CudaSteps::update(StepGraph &graph) {
+  for (const Patch &patch : patches)
+    if (!graph.kernels[patch.step])
+      return false;
+  size_t done = steps.size();
+  for (const Patch &patch : patches) {
+    if (patch.step == done)
+      continue;
+    done = patch.step;
+    std::vector<void *> params;
+    KernelNodeParams node = nodeOf(done, params);
+    if (driver.graphExecKernelNodeSetParams(graph.exec, graph.kernels[done],
+                                            &node) != kSuccess)
+      return false;
+  }
+  return true;
+}
+
+bool CudaSteps::isKernel(size_t index) const {
+  return !calls[index] && steps[index].kind != StepKind::copy;
+}
+
+Status CudaSteps::addSteps(StepGraph &to, Stream stream,
                            std::span<const Event> marks) {
-  std::vector<GraphNode> last; // what the next node has to wait for
+  Tail tail; // what the next node has to wait for
   auto mark = [&](size_t index) {
     if (marks.empty())
       return Status();
     GraphNode node;
-    FRIT_TRY(
-        driver.check(driver.graphAddEventRecordNode(&node, graph, last.data(),
-                                                    last.size(), marks[index]),
-                     "add an event to a graph"));
-    last = {node};
+    FRIT_TRY(driver.check(
+        driver.graphAddEventRecordNode(&node, to.graph, tail.nodes.data(),
+                                       tail.nodes.size(), marks[index]),
+        "add an event to a graph"));
+    tail = {{node}, false};
     return Status();
   };
   for (size_t index = 0; index < steps.size(); ++index) {
     FRIT_TRY(mark(index));
-    bool captured = calls[index] || steps[index].kind == StepKind::copy;
-    FRIT_TRY(captured ? addCaptured(graph, index, stream, last)
-                      : addKernel(graph, index, last));
+    FRIT_TRY(isKernel(index)
+                 ? stepFailed(plan, steps[index], addKernel(to, index, tail))
+                 : addCaptured(to.graph, index, stream, tail));
   }
   return mark(steps.size());
 }
 
-Status CudaSteps::addKernel(Graph graph, size_t index,
-                            std::vector<GraphNode> &last) {
+KernelNodeParams CudaSteps::nodeOf(size_t index, std::vector<void *> &params) {
   const Step &step = steps[index];
-  if (step.kernel == artifact::kNone)
-    return noKernel(plan, step);
-  std::vector<void *> params;
   collectParams(index, params);
   KernelNodeParams node = {};
   node.func = executor.kernel(step.kernel);
@@ -69,21 +91,42 @@ Status CudaSteps::addKernel(Graph graph, size_t index,
   node.blockX = step.block[0];
   node.blockY = step.block[1];
   node.blockZ = step.block[2];
-  node.sharedBytes = step.sharedBytes;
+  node.sharedBytes = executor.sharedBytes(step);
   node.kernelParams = params.data();
+  return node;
+}
+
+Status CudaSteps::addKernel(StepGraph &to, size_t index, Tail &tail) {
+  const Step &step = steps[index];
+  if (step.kernel == artifact::kNone)
+    return noKernel(plan, step);
+  std::vector<void *> params;
+  KernelNodeParams node = nodeOf(index, params);
+  // A kernel that waits for those before it by itself may start ahead of their
+  // end. All of ours do so, and so each waits for all before the one it
+  // follows.
+  bool ahead = tail.ownKernel && plan.kernels()[step.kernel].waits &&
+               driver.graphAddDependencies &&
+               !executor.model.has(FRIT_NO_PROGRAMMATIC_LAUNCH);
   GraphNode added;
-  FRIT_TRY(stepFailed(
-      plan, step,
-      driver.check(driver.graphAddKernelNode(&added, graph, last.data(),
-                                             last.size(), &node),
-                   "add a kernel to a graph")));
-  last = {added};
+  FRIT_TRY(driver.check(
+      driver.graphAddKernelNode(&added, to.graph, tail.nodes.data(),
+                                ahead ? 0 : tail.nodes.size(), &node),
+      "add a kernel to a graph"));
+  if (ahead)
+    FRIT_TRY(
+        driver.check(driver.graphAddDependencies(to.graph, tail.nodes.data(),
+                                                 &added, &kProgrammaticEdge, 1),
+                     "add a kernel's dependency to a graph"));
+  to.kernels[index] = added;
+  tail = {{added}, true};
   return Status();
 }
 
 Status CudaSteps::addCaptured(Graph graph, size_t index, Stream stream,
-                              std::vector<GraphNode> &last) {
+                              Tail &tail) {
   bool direct = driver.streamBeginCaptureToGraph != nullptr;
+  std::vector<GraphNode> &last = tail.nodes;
   Result result =
       direct ? driver.streamBeginCaptureToGraph(stream, graph, last.data(),
                                                 nullptr, last.size(),
@@ -125,6 +168,6 @@ Status CudaSteps::addCaptured(Graph graph, size_t index, Stream stream,
   }
   if (status.failed())
     return stepFailed(plan, steps[index], std::move(status));
-  last = std::move(added);
+  tail = {std::move(added), false};
   return Status();
 }

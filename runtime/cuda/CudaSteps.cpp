@@ -18,36 +18,66 @@ CudaSteps::CudaSteps(CudaExecutor &executor, std::span<const Step> steps,
                      DevicePointer arena)
     : executor(executor), driver(executor.gpu.driver),
       plan(executor.model.plan), steps(steps), calls(steps.size()) {
-  for (const Step &step : steps) {
+  for (size_t index = 0; index < steps.size(); ++index) {
     firstArgument.push_back(arguments.size());
-    for (const Buffer &buffer : plan.arguments(step)) {
-      DevicePointer base = 0;
-      switch (buffer.space) {
-      case Space::input:
-      case Space::output:
-        patches.push_back({arguments.size(), buffer.offset, buffer.index,
-                           buffer.space == Space::output});
-        break;
-      case Space::constant:
-        base = executor.constants[buffer.index];
-        break;
-      case Space::arena:
-        base = arena;
-        break;
-      case Space::prepared:
-        base = executor.prepared.address();
-        break;
-      }
-      arguments.push_back(base + buffer.offset);
+    firstMap.push_back(mapUses.size());
+    resolveArguments(index, arena);
+    listTensorMaps(index);
+  }
+  maps.resize(mapUses.size());
+}
+
+static bool isBound(const Buffer &buffer) {
+  return buffer.space == Space::input || buffer.space == Space::output;
+}
+
+void CudaSteps::resolveArguments(size_t index, DevicePointer arena) {
+  for (const Buffer &buffer : plan.arguments(steps[index])) {
+    DevicePointer base = 0;
+    switch (buffer.space) {
+    case Space::input:
+    case Space::output:
+      patches.push_back({arguments.size(), buffer.offset, buffer.index,
+                         buffer.space == Space::output, index});
+      break;
+    case Space::constant:
+      base = executor.constants[buffer.index];
+      break;
+    case Space::arena:
+      base = arena;
+      break;
+    case Space::prepared:
+      base = executor.prepared.address();
+      break;
     }
+    arguments.push_back(base + buffer.offset);
   }
 }
 
-void CudaSteps::bind(std::span<const DevicePointer> inputs,
-                     std::span<const DevicePointer> outputs) {
+void CudaSteps::listTensorMaps(size_t index) {
+  const Step &step = steps[index];
+  if (step.kernel == artifact::kNone)
+    return;
+  for (const artifact::TensorMap &map :
+       plan.tensorMaps(plan.kernels()[step.kernel]))
+    mapUses.push_back({&map, index, firstArgument[index] + map.argument,
+                       isBound(plan.arguments(step)[map.argument])});
+}
+
+Status CudaSteps::bind(std::span<const DevicePointer> inputs,
+                       std::span<const DevicePointer> outputs) {
   for (const Patch &patch : patches)
     arguments[patch.argument] =
         (patch.output ? outputs : inputs)[patch.index] + patch.offset;
+  for (size_t i = 0; i < maps.size(); ++i) {
+    const MapUse &use = mapUses[i];
+    if (use.bound || !encoded)
+      FRIT_TRY(stepFailed(
+          plan, steps[use.step],
+          encodeTensorMap(driver, *use.map, arguments[use.argument], maps[i])));
+  }
+  encoded = true;
+  return Status();
 }
 
 //===----------------------------------------------------------------------===//
@@ -56,8 +86,7 @@ void CudaSteps::bind(std::span<const DevicePointer> inputs,
 
 /// What an argument's address is surely a multiple of.
 static uint32_t alignmentOf(const Buffer &buffer) {
-  bool bound = buffer.space == Space::input || buffer.space == Space::output;
-  uint64_t base = bound ? kBoundAlignment : artifact::kAlignment;
+  uint64_t base = isBound(buffer) ? kBoundAlignment : artifact::kAlignment;
   uint64_t lowest = buffer.offset & (~buffer.offset + 1);
   return uint32_t(lowest ? std::min(base, lowest) : base);
 }
@@ -109,18 +138,13 @@ Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
 // Running step by step
 //===----------------------------------------------------------------------===//
 
-unsigned CudaSteps::kernelArgumentCount(const Step &step) const {
-  if (step.kind == StepKind::gemm)
-    return operandCount(plan.gemm(step));
-  if (step.kind == StepKind::conv)
-    return operandCount(plan.conv(step));
-  return step.arguments.count;
-}
-
 void CudaSteps::collectParams(size_t index, std::vector<void *> &params) {
   params.clear();
-  for (unsigned i = 0; i < kernelArgumentCount(steps[index]); ++i)
+  const Step &step = steps[index];
+  for (size_t i = 0; i < plan.kernelArguments(step).size(); ++i)
     params.push_back(&arguments[firstArgument[index] + i]);
+  for (size_t i = 0; i < plan.kernels()[step.kernel].tensorMaps.count; ++i)
+    params.push_back(&maps[firstMap[index] + i]);
 }
 
 Status CudaSteps::launch(size_t index, Stream stream) {
@@ -130,10 +154,10 @@ Status CudaSteps::launch(size_t index, Stream stream) {
   std::vector<void *> params;
   collectParams(index, params);
   return driver.check(
-      driver.launchKernel(executor.kernel(step.kernel), step.grid[0],
-                          step.grid[1], step.grid[2], step.block[0],
-                          step.block[1], step.block[2], step.sharedBytes,
-                          stream, params.data(), nullptr),
+      driver.launchKernel(
+          executor.kernel(step.kernel), step.grid[0], step.grid[1],
+          step.grid[2], step.block[0], step.block[1], step.block[2],
+          executor.sharedBytes(step), stream, params.data(), nullptr),
       "launch a kernel");
 }
 

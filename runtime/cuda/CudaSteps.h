@@ -4,19 +4,38 @@
 #define FRIT_CUDA_CUDASTEPS_H
 
 #include "runtime/cuda/CudaExecutor.h"
+#include "runtime/cuda/TensorMaps.h"
 
 namespace frit::cuda {
 
+/// A graph of steps, ready to be launched.
+class StepGraph {
+public:
+  explicit StepGraph(const Driver &driver) : driver(driver) {}
+  StepGraph(const StepGraph &) = delete;
+  ~StepGraph();
+
+  GraphExec exec = nullptr;
+
+private:
+  friend class CudaSteps;
+
+  const Driver &driver;
+  Graph graph = nullptr;          ///< kept, for it owns the nodes
+  std::vector<GraphNode> kernels; ///< of each step; null where it is captured
+};
+
 /// Steps whose arguments are resolved to device addresses once; those in inputs
-/// and outputs are filled in by bind.
+/// and outputs are filled in by bind, which has to be called before any step
+/// runs.
 class CudaSteps {
 public:
   /// `arena` is the address of the arena that the steps were planned for.
   CudaSteps(CudaExecutor &executor, std::span<const artifact::Step> steps,
             DevicePointer arena);
 
-  void bind(std::span<const DevicePointer> inputs,
-            std::span<const DevicePointer> outputs);
+  Status bind(std::span<const DevicePointer> inputs,
+              std::span<const DevicePointer> outputs);
 
   /// Makes the library calls and lets each pick an algorithm. With `tryOut`,
   /// they run once over whatever the memory holds, so that a library has loaded
@@ -30,10 +49,15 @@ public:
   /// event to record before each step and one after the last. Fails when a
   /// library call cannot be captured.
   Status makeGraph(Stream stream, std::span<const Event> marks,
-                   GraphExec &result);
+                   std::unique_ptr<StepGraph> &result);
+
+  /// Gives a graph that makeGraph made the addresses that are bound now. False
+  /// where it has to be made anew, because a library or a copy uses one.
+  bool update(StepGraph &graph);
 
   size_t size() const { return steps.size(); }
   std::string pick(size_t index) const;
+  bool isLibrary(size_t index) const { return calls[index] != nullptr; }
 
 private:
   /// An argument that lies in an input or output.
@@ -42,19 +66,38 @@ private:
     uint64_t offset;
     uint32_t index;
     bool output;
+    size_t step;
   };
 
+  /// A tensor map of a step's kernel. Where its argument is bound, it has to be
+  /// encoded for every new address.
+  struct MapUse {
+    const artifact::TensorMap *map;
+    size_t step;
+    size_t argument;
+    bool bound;
+  };
+
+  /// The last nodes of a graph that is being made.
+  struct Tail {
+    std::vector<GraphNode> nodes;
+    bool ownKernel = false; ///< whether they are one kernel of ours
+  };
+
+  void resolveArguments(size_t index, DevicePointer arena);
+  void listTensorMaps(size_t index);
   std::span<const DevicePointer> argumentsOf(size_t index) const {
     return std::span(arguments).subspan(firstArgument[index],
                                         steps[index].arguments.count);
   }
-  unsigned kernelArgumentCount(const artifact::Step &step) const;
   std::unique_ptr<LibraryCall> prepareCall(const artifact::Step &step);
   Status launch(size_t index, Stream stream);
-  Status addSteps(Graph graph, Stream stream, std::span<const Event> marks);
-  Status addKernel(Graph graph, size_t index, std::vector<GraphNode> &last);
-  Status addCaptured(Graph graph, size_t index, Stream stream,
-                     std::vector<GraphNode> &last);
+  /// Whether a graph has the step as an explicit kernel.
+  bool isKernel(size_t index) const;
+  KernelNodeParams nodeOf(size_t index, std::vector<void *> &params);
+  Status addSteps(StepGraph &to, Stream stream, std::span<const Event> marks);
+  Status addKernel(StepGraph &to, size_t index, Tail &tail);
+  Status addCaptured(Graph graph, size_t index, Stream stream, Tail &tail);
   void collectParams(size_t index, std::vector<void *> &params);
 
   CudaExecutor &executor;
@@ -64,6 +107,10 @@ private:
   std::vector<DevicePointer> arguments; ///< of all steps, one after another
   std::vector<size_t> firstArgument;
   std::vector<Patch> patches;
+  std::vector<MapUse> mapUses; ///< of all steps, one after another
+  std::vector<EncodedMap> maps;
+  std::vector<size_t> firstMap;
+  bool encoded = false;
   std::unique_ptr<CudnnHandle> cudnn;
   std::vector<std::unique_ptr<LibraryCall>> calls; ///< null: a kernel or copy
 };

@@ -12,7 +12,7 @@ using artifact::Compute;
 using artifact::Conv;
 using artifact::DType;
 
-bool Cudnn::open() {
+bool Cudnn::load() {
   if (!library.open("FRIT_CUDNN", {"libcudnn.so.9"}))
     return false;
   bool complete =

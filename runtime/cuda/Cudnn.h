@@ -14,8 +14,9 @@ namespace frit::cuda {
 /// The library, open while this lives.
 class Cudnn : public CudnnApi {
 public:
-  /// False where there is none, or only one before version 9.
-  bool open();
+  /// Finds the library; false where there is none, or only one before version
+  /// 9. Needs no device.
+  bool load();
 
   size_t version = 0;
 

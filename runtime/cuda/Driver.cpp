@@ -64,6 +64,7 @@ Status Driver::open() {
       find(library, eventCreate, "cuEventCreate") &
       find(library, eventDestroy, "cuEventDestroy_v2") &
       find(library, eventRecord, "cuEventRecord") &
+      find(library, eventSynchronize, "cuEventSynchronize") &
       find(library, eventElapsedTime, "cuEventElapsedTime") &
       find(library, graphCreate, "cuGraphCreate") &
       find(library, graphDestroy, "cuGraphDestroy") &
@@ -72,8 +73,12 @@ Status Driver::open() {
       find(library, graphAddEventRecordNode, "cuGraphAddEventRecordNode") &
       find(library, graphInstantiate, "cuGraphInstantiateWithFlags") &
       find(library, graphExecDestroy, "cuGraphExecDestroy") &
+      find(library, graphExecKernelNodeSetParams,
+           "cuGraphExecKernelNodeSetParams_v2") &
       find(library, graphUpload, "cuGraphUpload") &
-      find(library, graphLaunch, "cuGraphLaunch");
+      find(library, graphLaunch, "cuGraphLaunch") &
+      find(library, tensorMapEncodeTiled, "cuTensorMapEncodeTiled") &
+      find(library, tensorMapEncodeIm2col, "cuTensorMapEncodeIm2col");
   if (!complete)
     return Status(FRIT_NO_DEVICE, "the NVIDIA driver is too old; frit needs "
                                   "one for CUDA 12.0 or newer (525)");
@@ -81,6 +86,7 @@ Status Driver::open() {
             "cuStreamBeginCaptureToGraph") ||
       !find(library, streamGetCaptureInfo, "cuStreamGetCaptureInfo_v3"))
     streamBeginCaptureToGraph = nullptr;
+  find(library, graphAddDependencies, "cuGraphAddDependencies_v2");
 
   Result result = init(0);
   if (result == kNoDevice)

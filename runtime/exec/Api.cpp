@@ -233,6 +233,30 @@ frit_status frit_context_create(frit_module *module, frit_context **context) {
   return report(std::move(status));
 }
 
+static void visitPhases(const Phases &phases,
+                        void (*visit)(void *user, const char *name,
+                                      double seconds),
+                        void *user) {
+  for (const Phases::Phase &phase : phases.done())
+    visit(user, phase.name, phase.seconds);
+}
+
+void frit_module_phases(const frit_module *module,
+                        void (*visit)(void *user, const char *name,
+                                      double seconds),
+                        void *user) {
+  if (module && visit)
+    visitPhases(module->model.phases, visit, user);
+}
+
+void frit_context_phases(const frit_context *context,
+                         void (*visit)(void *user, const char *name,
+                                       double seconds),
+                         void *user) {
+  if (context && visit)
+    visitPhases(context->execution->phases, visit, user);
+}
+
 void frit_context_destroy(frit_context *context) { delete context; }
 
 /// Whether the arrays of a call are there.
@@ -311,7 +335,16 @@ frit_status frit_context_step(const frit_context *context, uint32_t index,
   std::string pick = context->execution->pick(index);
   if (pick != texts.kernel)
     texts.kernel = std::move(pick);
-  *info = {texts.kind, texts.node.c_str(), texts.kernel.c_str(), 0, 0};
+  const PlanView &plan = context->module->model.plan;
+  const artifact::Step &step = context->module->model.steps()[index];
+  *info = {texts.kind,
+           texts.node.c_str(),
+           texts.kernel.c_str(),
+           0,
+           0,
+           plan.bytesOf(step),
+           plan.flopsOf(step),
+           context->execution->isLibrary(index)};
   return FRIT_OK;
 }
 

@@ -9,6 +9,7 @@
 #ifndef FRIT_EXEC_EXECUTOR_H
 #define FRIT_EXEC_EXECUTOR_H
 
+#include "runtime/exec/Phases.h"
 #include "runtime/exec/PlanView.h"
 #include "runtime/exec/Weights.h"
 
@@ -39,6 +40,7 @@ struct Model {
   uint32_t flags = 0; ///< of frit_module_flags
   uint32_t threads = 0;
   Remark remark;
+  Phases phases; ///< of opening it
 
   bool has(frit_module_flags flag) const { return flags & flag; }
   std::span<const artifact::Step> steps() const {
@@ -63,6 +65,8 @@ class Execution {
 public:
   virtual ~Execution() = default;
 
+  Phases phases; ///< of making it
+
   /// Runs the plan; there is a binding for every input and output. Returns once
   /// the work is queued unless `wait`.
   virtual Status run(std::span<const Binding> inputs,
@@ -85,6 +89,9 @@ public:
 
   /// The kernel or the library's algorithm that computes a step of the plan.
   virtual std::string pick(uint32_t step) const = 0;
+
+  /// Whether a library computes the step.
+  virtual bool isLibrary(uint32_t step) const { return false; }
 };
 
 class Executor {

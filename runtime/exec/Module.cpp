@@ -102,11 +102,15 @@ Status frit_module::chooseDevice(const char *wanted) {
   Status noGpu(FRIT_NO_DEVICE, "");
   if (!cpuOnly) {
     bool usePtx;
+    model.phases.begin("find the GPU");
     noGpu = cuda::findTarget(plan, ordinal, model.target, usePtx);
     if (!noGpu.failed()) {
       device = format("cuda:%d", ordinal);
-      return createCudaExecutor(model, ordinal, executor);
+      Status status = createCudaExecutor(model, ordinal, executor);
+      model.phases.end();
+      return status;
     }
+    model.phases.end();
     if (!any)
       return noGpu;
   }

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/PlanView.h"
 #include "runtime/exec/ProblemCheck.h"
+#include "runtime/exec/TensorMapCheck.h"
 #include "runtime/exec/Types.h"
 
 #include <cstring>
@@ -28,6 +29,41 @@ unsigned frit::operandCount(const Gemm &gemm) {
 
 unsigned frit::operandCount(const Conv &conv) {
   return 3 + (conv.hasBias ? 1 : 0) + (conv.hasResidual ? 1 : 0);
+}
+
+std::span<const Buffer> PlanView::kernelArguments(const Step &step) const {
+  std::span<const Buffer> all = arguments(step);
+  if (step.kind == StepKind::gemm)
+    return all.first(operandCount(gemm(step)));
+  if (step.kind == StepKind::conv)
+    return all.first(operandCount(conv(step)));
+  return all;
+}
+
+uint64_t PlanView::bytesOf(const Step &step) const {
+  uint64_t bytes = 0;
+  for (const Buffer &buffer : kernelArguments(step))
+    bytes += buffer.bytes;
+  return bytes;
+}
+
+uint64_t PlanView::flopsOf(const Step &step) const {
+  // A count that wraps around is wrong, but harms nobody.
+  auto product = [](std::initializer_list<int64_t> sizes) {
+    uint64_t result = 2;
+    for (int64_t size : sizes)
+      result *= uint64_t(size);
+    return result;
+  };
+  if (step.kind == StepKind::gemm) {
+    const Gemm &g = gemm(step);
+    return product({g.batch, g.m, g.n, g.k});
+  }
+  if (step.kind == StepKind::conv) {
+    const Conv &c = conv(step);
+    return product({c.n, c.p, c.q, c.k, c.r, c.s, c.c / c.groups});
+  }
+  return step.kernel == kNone ? 0 : kernels()[step.kernel].flops;
 }
 
 std::string PlanView::nodeOf(const Step &step) const {
@@ -59,6 +95,7 @@ private:
   Status checkTensors();
   Status checkConstants();
   Status checkTarget(const Target &target);
+  Status checkKernel(const Kernel &kernel, bool cuda);
   Status checkStep(const Target &target, const Step &step, bool preparing);
   Status checkArgument(const Target &target, const Buffer &buffer,
                        bool preparing);
@@ -127,6 +164,7 @@ Status PlanCheck::checkTables() {
       {"constants", head.constants, sizeof(Constant)},
       {"buffers", head.buffers, sizeof(Buffer)},
       {"kernels", head.kernels, sizeof(Kernel)},
+      {"tensor maps", head.tensorMaps, sizeof(TensorMap)},
       {"gemms", head.gemms, sizeof(Gemm)},
       {"convs", head.convs, sizeof(Conv)},
       {"steps", head.steps, sizeof(Step)},
@@ -190,6 +228,22 @@ Status PlanCheck::checkConstants() {
   return Status();
 }
 
+Status PlanCheck::checkKernel(const Kernel &kernel, bool cuda) {
+  if (!valid(kernel.name))
+    return bad("the name of a kernel is out of range");
+  std::string name(plan.text(kernel.name));
+  if (!cuda &&
+      (kernel.host >= image.kernel_count || !image.kernels[kernel.host]))
+    return bad(format("the image lacks kernel '%s'", name.c_str()));
+  if (!valid(kernel.tensorMaps, plan.head->tensorMaps))
+    return bad(format("the tensor maps of kernel '%s' are out of range",
+                      name.c_str()));
+  for (const TensorMap &map : plan.tensorMaps(kernel))
+    if (const char *problem = checkTensorMap(map))
+      return bad(format("kernel '%s': %s", name.c_str(), problem));
+  return Status();
+}
+
 Status PlanCheck::checkTarget(const Target &target) {
   const Header &head = *plan.head;
   if (!valid(target.arch))
@@ -204,14 +258,8 @@ Status PlanCheck::checkTarget(const Target &target) {
     return bad("a target's memory has an impossible size");
   bool cuda = isCudaArch(plan.text(target.arch));
   for (const Kernel &kernel :
-       plan.kernels().subspan(target.kernels.first, target.kernels.count)) {
-    if (!valid(kernel.name))
-      return bad("the name of a kernel is out of range");
-    if (!cuda &&
-        (kernel.host >= image.kernel_count || !image.kernels[kernel.host]))
-      return bad(format("the image lacks kernel '%s'",
-                        std::string(plan.text(kernel.name)).c_str()));
-  }
+       plan.kernels().subspan(target.kernels.first, target.kernels.count))
+    FRIT_TRY(checkKernel(kernel, cuda));
   for (const Step &step : plan.steps(target.prepare))
     FRIT_TRY(checkStep(target, step, /*preparing=*/true));
   for (const Step &step : plan.steps(target.main))
@@ -302,6 +350,10 @@ Status PlanCheck::checkStep(const Target &target, const Step &step,
   default:
     return bad("a step is of no known kind");
   }
+  if (kernel && !problem)
+    for (const TensorMap &map : plan.tensorMaps(plan.kernels()[step.kernel]))
+      if (!problem)
+        problem = checkTensorMap(map, plan.kernelArguments(step));
   if (problem)
     return bad(format("%s: %s", plan.nodeOf(step).c_str(), problem));
   return Status();

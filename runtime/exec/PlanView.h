@@ -55,6 +55,11 @@ public:
   std::span<const artifact::Kernel> kernels() const {
     return table<artifact::Kernel>(head->kernels);
   }
+  std::span<const artifact::TensorMap>
+  tensorMaps(const artifact::Kernel &kernel) const {
+    return table<artifact::TensorMap>(head->tensorMaps)
+        .subspan(kernel.tensorMaps.first, kernel.tensorMaps.count);
+  }
   std::span<const artifact::Step> steps(artifact::Range range) const {
     return table<artifact::Step>(head->steps).subspan(range.first, range.count);
   }
@@ -63,12 +68,21 @@ public:
     return table<artifact::Buffer>(head->buffers)
         .subspan(step.arguments.first, step.arguments.count);
   }
+  /// Those that the step's kernel takes: a gemm or conv keeps its workspace,
+  /// the last one where there is one, for a library.
+  std::span<const artifact::Buffer>
+  kernelArguments(const artifact::Step &step) const;
   const artifact::Gemm &gemm(const artifact::Step &step) const {
     return table<artifact::Gemm>(head->gemms)[step.problem];
   }
   const artifact::Conv &conv(const artifact::Step &step) const {
     return table<artifact::Conv>(head->convs)[step.problem];
   }
+
+  /// What a step moves and computes, for people: bytes of its arguments without
+  /// a workspace; multiplications and additions of its products.
+  uint64_t bytesOf(const artifact::Step &step) const;
+  uint64_t flopsOf(const artifact::Step &step) const;
 
   /// The model's nodes that a step computes: "node 'x' (Conv, opset 13)".
   std::string nodeOf(const artifact::Step &step) const;
@@ -87,8 +101,7 @@ private:
 /// Whether a target's code is for a GPU, by its name.
 bool isCudaArch(std::string_view arch);
 
-/// The arguments of a gemm or conv that its fallback kernel takes: all but the
-/// workspace, which is the last one where there is one.
+/// The arguments of a gemm or conv without its workspace.
 unsigned operandCount(const artifact::Gemm &gemm);
 unsigned operandCount(const artifact::Conv &conv);
 

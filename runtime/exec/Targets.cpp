@@ -37,8 +37,6 @@ bool frit::runsCubin(CudaArch arch, int major, int minor) {
 }
 
 bool frit::runsPtx(CudaArch arch, int major, int minor) {
-  if (arch.suffix)
-    return runsCubin(arch, major, minor);
   return arch.major * 10 + arch.minor <= major * 10 + minor;
 }
 

@@ -21,7 +21,8 @@ std::optional<CudaArch> parseCudaArch(std::string_view name);
 /// Whether machine code for `arch` runs on a device of capability major.minor.
 bool runsCubin(CudaArch arch, int major, int minor);
 
-/// Whether the driver can translate PTX for `arch` for such a device.
+/// Whether the driver can translate PTX of a target for `arch`, which is for
+/// all devices from that one on, for such a device.
 bool runsPtx(CudaArch arch, int major, int minor);
 
 /// The target with the best machine code, else the best PTX, for a device; null

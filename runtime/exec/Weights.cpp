@@ -1,6 +1,7 @@
 //===- Weights.cpp - Map files of external weights ------------------------===//
 
 #include "runtime/exec/Weights.h"
+#include "runtime/exec/Safetensors.h"
 
 #include <cerrno>
 #include <cstring>
@@ -38,9 +39,45 @@ Status Weights::map(const std::string &path, Mapping &mapping) {
   return Status();
 }
 
+/// A file may have been put in the place of the one that the compiler wrote, so
+/// a tensor is found by its name, and must be what the plan expects.
+static Status find(const PlanView &plan, const artifact::Constant &constant,
+                   const std::map<std::string, StoredTensor> &tensors,
+                   uint64_t &offset) {
+  std::string name(plan.text(constant.name));
+  auto found = tensors.find(name);
+  if (found == tensors.end())
+    return Status(FRIT_IO_ERROR, format("it has no weight '%s'", name.c_str()));
+  const StoredTensor &tensor = found->second;
+  std::span<const int64_t> dims = plan.dims(constant.dims);
+  auto text = [](const std::string &type, std::span<const int64_t> sizes) {
+    std::string shape;
+    for (int64_t size : sizes)
+      shape += std::to_string(size) + "x";
+    return shape + type;
+  };
+  std::string expected = text(storedTypeName(constant.type), dims);
+  std::string given = text(tensor.type, tensor.dims);
+  if (given != expected || tensor.bytes != constant.bytes)
+    return Status(FRIT_IO_ERROR,
+                  format("weight '%s' is %s of %llu bytes there, and the model "
+                         "takes %s of %llu",
+                         name.c_str(), given.c_str(),
+                         static_cast<unsigned long long>(tensor.bytes),
+                         expected.c_str(),
+                         static_cast<unsigned long long>(constant.bytes)));
+  offset = tensor.offset;
+  return Status();
+}
+
+static bool isSafetensors(std::string_view path) {
+  return path.ends_with(".safetensors");
+}
+
 Status Weights::open(const PlanView &plan, const frit_image &image,
                      const std::string &folder) {
   release();
+  std::map<std::string, std::map<std::string, StoredTensor>> headers;
   for (const artifact::Constant &constant : plan.constants()) {
     if (!constant.file.size) {
       pointers.push_back(static_cast<const uint8_t *>(image.weights) +
@@ -54,18 +91,26 @@ Status Weights::open(const PlanView &plan, const frit_image &image,
     if (added)
       FRIT_TRY(map(path, entry->second));
     const Mapping &mapping = entry->second;
-    if (constant.offset > mapping.bytes ||
-        constant.bytes > mapping.bytes - constant.offset)
+    auto *data = static_cast<const uint8_t *>(mapping.data);
+    uint64_t offset = constant.offset;
+    if (isSafetensors(path)) {
+      auto &header = headers[path];
+      Status status =
+          added ? readSafetensors(data, mapping.bytes, header) : Status();
+      if (!status.failed())
+        status = find(plan, constant, header, offset);
+      if (status.failed())
+        return std::move(status).within("the weights in '" + path + "'");
+    }
+    if (offset > mapping.bytes || constant.bytes > mapping.bytes - offset)
       return Status(
           FRIT_IO_ERROR,
-          format(
-              "the file '%s' is too short: weight '%s' ends at byte %llu of "
-              "%llu",
-              path.c_str(), std::string(plan.text(constant.name)).c_str(),
-              static_cast<unsigned long long>(constant.offset + constant.bytes),
-              static_cast<unsigned long long>(mapping.bytes)));
-    pointers.push_back(static_cast<const uint8_t *>(mapping.data) +
-                       constant.offset);
+          format("the file '%s' is too short: weight '%s' ends at byte %llu of "
+                 "%llu",
+                 path.c_str(), std::string(plan.text(constant.name)).c_str(),
+                 static_cast<unsigned long long>(offset + constant.bytes),
+                 static_cast<unsigned long long>(mapping.bytes)));
+    pointers.push_back(data + offset);
   }
   return Status();
 }

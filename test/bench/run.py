@@ -8,12 +8,14 @@ run, compared with PyTorch's float32 answer, and timed beside PyTorch in this
 same process. Each result is one JSON line; a table of them ends the output.
 """
 import argparse
+import copy
 import gc
 import itertools
 import json
 import math
 import re
 import shlex
+import statistics
 import subprocess
 import sys
 import time
@@ -25,6 +27,7 @@ import onnx
 import torch
 
 import peers
+import roofline
 from frit import Frit
 
 sys.path.append(str(Path(__file__).parent.parent / "models"))
@@ -43,6 +46,7 @@ class Bench:
         self.start = time.time()
         self.results: list[dict] = []
         self.module = None  # of the model whose rows are running
+        self.ceilings: dict[str, roofline.Ceilings] = {}
         self.work = args.work
         self.work.mkdir(parents=True, exist_ok=True)
         if args.no_export_cache:
@@ -74,6 +78,8 @@ class Bench:
     def row(self, name: str, batch: int, precision: str) -> None:
         model = zoo.ZOO[name]["full"]
         row = f"{name}/{precision}/b{batch}"
+        if not self.args.check_only:
+            self.roofline(row, name, batch, precision)
         for backend in self.args.backends:
             if time.time() - self.start > self.args.budget:
                 self.report(row=row, backend=backend, skipped="out of budget")
@@ -110,13 +116,32 @@ class Bench:
 
     def run_peer(self, backend: str, stem: Path, model: zoo.Model, batch: int,
                  precision: str) -> dict:
+        """Of the peers only the one named is imported: JAX may be missing."""
         first = torch.from_numpy(np.load(f"{stem}.{model.input}.npy"))
         others = [zoo.draw(model, batch, seed=2 + i)
                   for i in range(ROTATED - 1)]
         with np.load(f"{stem}.npz") as answers:
             expected = answers[model.output]
+        timed = not self.args.check_only
+        if backend == "xla":
+            import xla
+            return xla.run(self.module, [first, *others], precision, expected,
+                           timed)
         return peers.run(backend, self.module, [first, *others], precision,
-                         expected, timed=not self.args.check_only)
+                         expected, timed)
+
+    def roofline(self, row: str, name: str, batch: int,
+                 precision: str) -> None:
+        if precision not in self.ceilings:
+            measured = self.ceilings[precision] = roofline.measure(precision)
+            self.report(precision=precision, backend="ceilings",
+                        copy_TBs=round(measured.copy / 1e12, 2),
+                        product_TFLOPs=round(measured.product / 1e12))
+        model = zoo.ZOO[name]["full"]
+        found = roofline.contractions(copy.deepcopy(self.module),
+                                      zoo.draw(model, batch))
+        floor = self.ceilings[precision].floor_ms(found, precision)
+        self.report(row=row, backend="floor", ms=round(floor, 4))
 
     def run(self) -> None:
         for name, batches in BATCHES.items():
@@ -130,28 +155,47 @@ class Bench:
                 self.row(name, batch, precision)
 
     def table(self) -> str:
-        """Markdown: a line per row, milliseconds per backend."""
+        """Markdown: a line per row. Times are milliseconds; `ratio` is the
+        best peer's by frit's, `of floor` the roofline's by frit's."""
         backends = self.args.backends
-        lines = ["| row | " + " | ".join(f"{b} ms" for b in backends)
-                 + " | error | kernels + calls | arena / bound MiB"
+        lines = ["| row | " + " | ".join(backends)
+                 + " | ratio | floor | of floor | error | best peer's error"
+                 " | kernels + calls | arena / bound MiB | peak MiB"
                  " | compile s | first output s |",
-                 "|---" * (len(backends) + 6) + "|"]
-        for row in dict.fromkeys(r["row"] for r in self.results):
-            of = {r["backend"]: r for r in self.results if r["row"] == row}
-            frit = of.get("frit", {})
+                 "|---" * (len(backends) + 11) + "|"]
+        ratios = []
+        rows = (r["row"] for r in self.results if "row" in r)
+        for row in dict.fromkeys(rows):
+            of = {r["backend"]: r for r in self.results if r.get("row") == row}
+            frit, floor = of.get("frit", {}), of.get("floor", {}).get("ms")
             times = (of[b].get("ms", "failed" if "failed" in of[b] else "–")
                      for b in backends)
+            timed = [of[b] for b in backends if b != "frit" and "ms" in of[b]]
+            best = min(timed, key=lambda r: r["ms"], default={})
+            ratio = of_floor = "–"
+            if "ms" in frit:
+                if best:
+                    ratios.append(best["ms"] / frit["ms"])
+                    ratio = f"{ratios[-1]:.2f}"
+                if floor:
+                    of_floor = f"{floor / frit['ms']:.0%}"
             error = frit.get("error", "–")
             if not frit.get("pass", True):
                 error = f"{error} **over the limit**"
-            cells = (row, *times, error,
+            cells = (row, *times, ratio, floor or "–", of_floor, error,
+                     best.get("error", "–"),
                      f"{frit.get('kernels', '–')} + "
                      f"{frit.get('library_calls', '–')}",
                      f"{frit.get('arena_MiB', '–')} / "
                      f"{frit.get('arena_bound_MiB', '–')}",
+                     best.get("peak_MiB", "–"),
                      frit.get("compile_s", "–"),
                      frit.get("first_output_s", "–"))
             lines.append(f"| {' | '.join(map(str, cells))} |")
+        if ratios:
+            mean = statistics.geometric_mean(ratios)
+            lines.append(f"\nGeometric mean of {len(ratios)} ratios: "
+                         f"{mean:.2f}")
         return "\n".join(lines)
 
 
@@ -166,7 +210,7 @@ def parse() -> argparse.Namespace:
         help="rows to run, such as resnet50/fp16/b1$")
     add("--backends", default="frit,eager,compile",
         type=lambda names: names.split(","),
-        help=f"frit, {', '.join(peers.BACKENDS)}")
+        help=f"frit, {', '.join(peers.BACKENDS)}, xla")
     add("--budget", type=float, default=540, metavar="SECONDS",
         help="start nothing after this long")
     add("--check-only", action="store_true", help="compare, time nothing")

@@ -24,7 +24,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 DEVICE = HERE.parent.parent / "codegen" / "cuda" / "device"
 KERNEL = re.compile(r'extern\s+"C"\s+__global__\s+void\s+'
-                    r"(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(")
+                    r"(?:__\w+__\s*\([^)]*\)\s*)*(\w+)\s*\(")
 FLAGS = ["-std=c++20", "-O1", "-shared", "-fPIC", "-w", "-DFRIT_EMULATE",
          "-fno-strict-aliasing", "-fvisibility=hidden"]
 

@@ -27,6 +27,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #define __global__
@@ -35,6 +36,8 @@
 #define __forceinline__ inline
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
+#define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 // One block runs at a time, so a block's memory can be the program's.
 #define __shared__ static
@@ -255,8 +258,15 @@ inline bool releaseBlock() {
     fail("deadlock: a barrier or shuffle that not all reach", *stuck);
     return false;
   }
-  if (alive != threads.size())
-    fail("__syncthreads after some threads have returned", threads[0]);
+  // A barrier waits for those that have not returned; of a warp, all do or
+  // none.
+  for (size_t i = 1; i < threads.size(); ++i)
+    if (i % 32 && (threads[i].state == State::done) !=
+                      (threads[i - 1].state == State::done)) {
+      fail("__syncthreads after some threads of a warp have returned",
+           threads[i]);
+      break;
+    }
   for (Thread &thread : threads)
     if (thread.state == State::atBlockBarrier)
       thread.state = State::ready;
@@ -288,19 +298,28 @@ inline bool launch(dim3 grid, dim3 block, size_t sharedBytes,
   return true;
 }
 
-/// Calls a kernel whose parameters are pointers with the addresses in `args`.
-template <class... Pointee, size_t... I>
-void callPointers(void (*kernel)(Pointee *...), void *const *args,
-                  std::index_sequence<I...>) {
-  kernel(static_cast<Pointee *>(args[I])...);
-}
-template <class... Pointee>
-void launchPointers(void (*kernel)(Pointee *...), void *const *args,
+/// A parameter of a kernel: a pointer is the next of `args`; a tensor map is
+/// not needed, as there are no tensor copies here.
+template <class Parameter> struct Argument {
+  static Parameter next(void *const *&) { return Parameter(); }
+};
+template <class Pointee> struct Argument<Pointee *> {
+  static Pointee *next(void *const *&args) {
+    return static_cast<Pointee *>(*args++);
+  }
+};
+
+/// Runs a kernel with the pointers in `args`.
+template <class... Parameters>
+void launchPointers(void (*kernel)(Parameters...), void *const *args,
                     const unsigned grid[3], const unsigned block[3],
                     unsigned sharedBytes) {
   launch({grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]},
          sharedBytes, [&] {
-           callPointers(kernel, args, std::index_sequence_for<Pointee...>());
+           void *const *next = args;
+           // Braces, for the order of evaluation.
+           std::tuple<Parameters...> all{Argument<Parameters>::next(next)...};
+           std::apply(kernel, all);
          });
 }
 

@@ -105,6 +105,15 @@ public:
     return uint32_t(kernels.size() - 1);
   }
 
+  /// Gives the kernel that was added last a tensor map.
+  void tensorMap(const TensorMap &map) {
+    Range &range = kernels.back().tensorMaps;
+    if (!range.count)
+      range.first = uint32_t(tensorMaps.size());
+    ++range.count;
+    tensorMaps.push_back(map);
+  }
+
   Step &step(StepKind kind, std::string_view node,
              std::initializer_list<Buffer> arguments) {
     Step entry;
@@ -186,6 +195,7 @@ public:
     header.constants = table(constants);
     header.buffers = table(buffers);
     header.kernels = table(kernels);
+    header.tensorMaps = table(tensorMaps);
     header.gemms = table(gemms);
     header.convs = table(convs);
     header.steps = table(steps);
@@ -202,6 +212,7 @@ public:
   std::vector<Constant> constants;
   std::vector<Buffer> buffers;
   std::vector<Kernel> kernels;
+  std::vector<TensorMap> tensorMaps;
   std::vector<Gemm> gemms;
   std::vector<Conv> convs;
   std::vector<Step> steps;

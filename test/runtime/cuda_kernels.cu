@@ -38,3 +38,114 @@ extern "C" __global__ void increment(float *value) { value[0] += 1; }
 extern "C" __global__ void stray(float *value) {
   value[0] = *reinterpret_cast<float *>(16);
 }
+
+//===----------------------------------------------------------------------===//
+// Tensor maps
+//===----------------------------------------------------------------------===//
+
+extern "C" __global__ void increment_all(const float *from, float *to) {
+  to[threadIdx.x] = from[threadIdx.x] + 1;
+}
+
+struct alignas(64) Map {
+  unsigned char bytes[128];
+};
+
+#if __CUDA_ARCH__ >= 900
+__device__ inline unsigned sharedAddress(const void *pointer) {
+  return unsigned(__cvta_generic_to_shared(pointer));
+}
+
+/// Prepares a barrier for `bytes`, in every thread of the block.
+__device__ inline void expectBytes(unsigned barrier, unsigned bytes) {
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barrier));
+    asm volatile("fence.proxy.async.shared::cta;");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier),
+        "r"(bytes));
+  }
+  __syncthreads();
+}
+
+__device__ inline void waitFor(unsigned barrier) {
+  unsigned done = 0;
+  while (!done)
+    asm volatile("{\n .reg .pred p;\n"
+                 " mbarrier.try_wait.parity.shared.b64 p, [%1], 0;\n"
+                 " selp.u32 %0, 1, 0, p;\n}"
+                 : "=r"(done)
+                 : "r"(barrier)
+                 : "memory");
+}
+#endif
+
+/// Block b copies the tile of 8x16 at (b / 2, b % 2) through the map.
+extern "C" __global__ void tiles(const float *, float *to,
+                                 const __grid_constant__ Map map) {
+#if __CUDA_ARCH__ >= 900
+  __shared__ alignas(128) float tile[8 * 16];
+  __shared__ alignas(8) unsigned long long bar;
+  unsigned barrier = sharedAddress(&bar);
+  expectBytes(barrier, sizeof tile);
+  if (threadIdx.x == 0)
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::"
+                 "complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+                     sharedAddress(tile)),
+                 "l"(&map), "r"(blockIdx.x % 2 * 16), "r"(blockIdx.x / 2 * 8),
+                 "r"(barrier)
+                 : "memory");
+  waitFor(barrier);
+  to[blockIdx.x * 128 + threadIdx.x] = tile[threadIdx.x];
+#endif
+}
+
+/// Block b copies tap (b / 3, b % 3) of 40 pixels of 16 channels.
+extern "C" __global__ void taps(const float *, float *to,
+                                const __grid_constant__ Map map) {
+#if __CUDA_ARCH__ >= 900
+  __shared__ alignas(128) float tile[40 * 16];
+  __shared__ alignas(8) unsigned long long bar;
+  unsigned barrier = sharedAddress(&bar);
+  expectBytes(barrier, sizeof tile);
+  if (threadIdx.x == 0)
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::"
+        "complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6], {%7, %8};" ::
+            "r"(sharedAddress(tile)),
+        "l"(&map), "r"(0), "r"(-1), "r"(-1), "r"(0), "r"(barrier),
+        "h"((unsigned short)(blockIdx.x % 3)),
+        "h"((unsigned short)(blockIdx.x / 3))
+        : "memory");
+  waitFor(barrier);
+  for (int i = threadIdx.x; i < 40 * 16; i += blockDim.x)
+    to[blockIdx.x * 40 * 16 + i] = tile[i];
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels that start ahead
+//===----------------------------------------------------------------------===//
+
+/// Reads what a far block of the kernel before has written.
+__device__ inline void moveAndAdd(const float *from, float *to) {
+  unsigned count = gridDim.x * blockDim.x;
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  to[i] = from[(i + count / 2 + 77) % count] + 1;
+}
+
+extern "C" __global__ void chained_early(const float *from, float *to) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  moveAndAdd(from, to);
+}
+
+extern "C" __global__ void chained_late(const float *from, float *to) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  moveAndAdd(from, to);
+}

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "CudaLaunches.h"
 #include "CudaProblems.h"
 #include "TestModel.h"
 #include "frit/runtime.hpp"
 
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -227,6 +227,38 @@ static void testLargeCopies() {
   }
 }
 
+/// Weights that are copied by several threads: none is lost or mixed up.
+static void testLargeWeights() {
+  PlanWriter plan;
+  std::vector<std::vector<float>> values;
+  for (int64_t count : {5000001, 3, 9000000}) {
+    std::vector<float> &weight = values.emplace_back(size_t(count));
+    for (size_t i = 0; i < weight.size(); ++i)
+      weight[i] = float(i % 1000003 + values.size());
+    std::string name = "w" + std::to_string(count);
+    Buffer w = plan.constant(name, DType::f32, {count}, weight, true);
+    plan.step(StepKind::copy, "identity",
+              {w, plan.output("y" + name, DType::f32, {count})});
+  }
+  cudaTarget(plan);
+  Model model;
+  model.plan = plan.finish("weights");
+  model.weights = plan.weights;
+  frit_module_options options = makeOptions(0);
+  frit::Module module;
+  frit::Context context;
+  CHECK(!frit::Module::open(*model.get(), module, &options));
+  CHECK(!frit::Context::create(module, context));
+  std::vector<std::vector<float>> results;
+  std::vector<frit_tensor> outputs;
+  for (uint32_t i = 0; i < values.size(); ++i) {
+    results.emplace_back(values[i].size());
+    outputs.push_back(module.bindOutput(i, results.back().data()));
+  }
+  CHECK(!context.run({}, outputs));
+  CHECK(results == values);
+}
+
 static void testFailures() {
   frit_module *module = nullptr;
   frit_module_options options = makeOptions(0);
@@ -268,37 +300,6 @@ static void testFailures() {
   CHECK(lastErrorHas("there is no device cuda:63; the last one is cuda:"));
 }
 
-/// What a call costs when its kernels cost nothing.
-static void timeLaunches() {
-  PlanWriter plan;
-  Buffer y = plan.output("y", DType::f32, {1});
-  for (int i = 0; i < 100; ++i)
-    plan.step(StepKind::launch, "increment", {y}).kernel =
-        i ? plan.kernels.size() - 1 : plan.kernel("increment");
-  cudaTarget(plan);
-  Model model;
-  model.plan = plan.finish("launches");
-  frit_module_options options = makeOptions(0);
-  frit::Module module;
-  frit::Context context;
-  CHECK(!frit::Module::open(*model.get(), module, &options));
-  CHECK(!frit::Context::create(module, context));
-  frit_tensor out =
-      module.bindOutput(0, frit_context_output_buffer(context.get(), 0));
-  out.location = FRIT_DEVICE;
-  for (int round = 0; round < 2; ++round) {
-    auto start = std::chrono::steady_clock::now();
-    for (int call = 0; call < 1000; ++call)
-      CHECK(!context.runAsync({}, {&out, 1}));
-    CHECK(!context.synchronize());
-    double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-            .count();
-    if (round)
-      printf("a graph of 100 small kernels: %.1f us\n", seconds * 1e3);
-  }
-}
-
 /// Last, because it leaves the device's context unusable.
 static void testStray() {
   PlanWriter plan;
@@ -337,10 +338,12 @@ int main(int argc, char **argv) {
   testModel(FRIT_NO_CUBLAS, true, "fc_fallback");
   testSharedMemory();
   testLargeCopies();
+  testLargeWeights();
   testGemms();
   testConvs();
   testFailures();
-  timeLaunches();
+  testTensorMaps(cubin);
+  testProgrammaticLaunch(cubin);
   testStray();
   return finish("cuda_test");
 }

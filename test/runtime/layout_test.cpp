@@ -7,6 +7,7 @@
 #include "runtime/cuda/CublasLtApi.h"
 #include "runtime/cuda/CudaApi.h"
 #include "runtime/cuda/CudnnApi.h"
+#include "runtime/cuda/TensorMaps.h"
 
 #include <cublasLt.h>
 #include <cuda.h>
@@ -38,14 +39,46 @@ static_assert(kAttributeCapabilityMajor ==
                   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&
               kAttributeCapabilityMinor ==
                   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+static_assert(kAttributeClock == CU_DEVICE_ATTRIBUTE_CLOCK_RATE &&
+              kAttributeMultiprocessors ==
+                  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT &&
+              kAttributeMemoryClock == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE &&
+              kAttributeMemoryBusWidth ==
+                  CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
 static_assert(kFunctionMaxDynamicShared ==
               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING &&
+              kEventDisableTiming == CU_EVENT_DISABLE_TIMING &&
               kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 static_assert(kPointerMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE &&
               kMemoryTypeHost == CU_MEMORYTYPE_HOST);
 static_assert(kJitErrorLog == CU_JIT_ERROR_LOG_BUFFER &&
               kJitErrorLogBytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+static_assert(sizeof(EncodedMap) == sizeof(CUtensorMap) &&
+              alignof(EncodedMap) >= alignof(CUtensorMap));
+static_assert(int(kMapUint8) == CU_TENSOR_MAP_DATA_TYPE_UINT8 &&
+              int(kMapUint16) == CU_TENSOR_MAP_DATA_TYPE_UINT16 &&
+              int(kMapUint32) == CU_TENSOR_MAP_DATA_TYPE_UINT32 &&
+              int(kMapInt32) == CU_TENSOR_MAP_DATA_TYPE_INT32 &&
+              int(kMapUint64) == CU_TENSOR_MAP_DATA_TYPE_UINT64 &&
+              int(kMapInt64) == CU_TENSOR_MAP_DATA_TYPE_INT64 &&
+              int(kMapFloat16) == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 &&
+              int(kMapFloat32) == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 &&
+              int(kMapFloat64) == CU_TENSOR_MAP_DATA_TYPE_FLOAT64 &&
+              int(kMapBfloat16) == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 &&
+              kMapNotInterleaved == CU_TENSOR_MAP_INTERLEAVE_NONE &&
+              kMapPromote256 == CU_TENSOR_MAP_L2_PROMOTION_L2_256B &&
+              kMapFillZero == CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+static_assert(CU_TENSOR_MAP_SWIZZLE_32B == 1 &&
+              CU_TENSOR_MAP_SWIZZLE_64B == 2 &&
+              CU_TENSOR_MAP_SWIZZLE_128B == 3);
+static_assert(sizeof(EdgeData) == sizeof(CUgraphEdgeData) &&
+              offsetof(EdgeData, toPort) ==
+                  offsetof(CUgraphEdgeData, to_port) &&
+              offsetof(EdgeData, type) == offsetof(CUgraphEdgeData, type) &&
+              kProgrammaticEdge.fromPort ==
+                  CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC &&
+              kProgrammaticEdge.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC);
 
 // cuBLASLt.
 static_assert(sizeof(LtAlgo) == sizeof(cublasLtMatmulAlgo_t) &&

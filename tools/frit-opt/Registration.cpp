@@ -7,6 +7,7 @@
 #include "compiler/transform/Passes.h"
 #include "dialects/nn/Lowering.h"
 #include "dialects/plan/Plan.h"
+#include "tools/frit-opt/DescribePass.h"
 #include "tools/frit-opt/TestTarget.h"
 
 #include "mlir/Transforms/Passes.h"
@@ -22,6 +23,7 @@ void frit::registerEverything(DialectRegistry &registry) {
   registerCSEPass();
   nn::registerLowerPass();
   cuda::registerPrintCudaPass();
+  registerDescribePass();
 
   static const TestTarget target;
   registerTransformPasses(target);

@@ -1,7 +1,8 @@
 //===- TestTarget.h - A target for tests of passes ------------------------===//
 //
 // Simple on purpose, so that tests read off what a pass asked: convolutions
-// want channels last unless grouped, no composite stays whole, a contraction
+// want channels last unless grouped, of composites only attention with heads of
+// 64 elements stays whole and takes views whose last stride is 1, a contraction
 // takes up to three elementwise operators but no exp, and the schedule names
 // the fusion's kind.
 //
@@ -22,7 +23,15 @@ public:
     return conv.getGroup() == 1;
   }
 
-  bool keepsWhole(nn::CompositeOp composite) const override { return false; }
+  bool keepsWhole(nn::CompositeOp composite) const override {
+    auto attention = llvm::dyn_cast<nn::AttentionOp>(*composite);
+    return attention && nn::shapeOf(attention.getQ()).back() == 64;
+  }
+
+  bool takesView(nn::CompositeOp, mlir::Type,
+                 const nn::StridedPlaces &places) const override {
+    return places.strides.back() == 1;
+  }
 
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override {

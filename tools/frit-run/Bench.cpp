@@ -28,7 +28,8 @@ namespace {
 /// Runs calls and says how many seconds one took.
 class Timer {
 public:
-  explicit Timer(Session &session);
+  /// With `stay`, inputs and outputs stay on the device, if there is one.
+  Timer(Session &session, bool stay);
 
   /// Seconds per call of `batch` calls; negative after a failure.
   double sample(uint64_t batch);
@@ -41,12 +42,12 @@ private:
 };
 } // namespace
 
-Timer::Timer(Session &session)
+Timer::Timer(Session &session, bool stay)
     : session(session), inputs(session.bindInputs()),
       outputs(session.bindOutputs()) {
   frit_context *context = session.context.get();
   // On the host there is nothing to transfer.
-  onDevice = session.options.noTransfers && frit_context_stream(context);
+  onDevice = stay && frit_context_stream(context);
   if (!onDevice)
     return;
   auto move = [](frit_tensor &tensor, void *own) {
@@ -87,11 +88,21 @@ static double quantile(const std::vector<double> &sorted, double part) {
   return sorted[low] + (sorted[high] - sorted[low]) * (at - double(low));
 }
 
+double frit::run::timeCalls(Session &session) {
+  Timer timer(session, /*stay=*/true);
+  double first = timer.sample(1);
+  if (first < 0)
+    return first;
+  uint64_t batch = std::clamp<uint64_t>(
+      uint64_t(10 * kBatchSeconds / std::max(first, 1e-9)), 1, kLargestBatch);
+  return timer.sample(batch);
+}
+
 int frit::run::bench(Session &session) {
   const Options &options = session.options;
   if (!session.run())
     return 1;
-  Timer timer(session);
+  Timer timer(session, options.noTransfers);
   Clock::time_point start = Clock::now();
   auto elapsed = [&] {
     return std::chrono::duration<double>(Clock::now() - start).count();

@@ -36,11 +36,13 @@ Timing
   --iterations=N            this many calls instead of a duration
   --no-transfers            inputs and outputs stay on the device
   --profile[=TRACE.json]    time per step; a trace for Perfetto or Chrome
+  --time-report             after a run: where the time up to its results went
 
 Where it runs
   --device=cuda[:N]|cpu     default: a GPU if there is one for the model
   --threads=N               of the cpu target
   --no-cuda-graph           step by step; an error then names the model's node
+  --no-programmatic-launch  each kernel starts after the one before has ended
   --no-cublas --no-cudnn    frit's own kernels instead
   --weights=FOLDER          where external weights are
 
@@ -104,6 +106,7 @@ struct TextOption {
 } // namespace
 
 static const Flag flags[] = {{"--no-cuda-graph", &Options::noGraph},
+                             {"--no-programmatic-launch", &Options::noAhead},
                              {"--no-cublas", &Options::noCublas},
                              {"--no-cudnn", &Options::noCudnn},
                              {"-v", &Options::verbose},
@@ -111,6 +114,7 @@ static const Flag flags[] = {{"--no-cuda-graph", &Options::noGraph},
                              {"--json", &Options::json},
                              {"--bench", &Options::bench},
                              {"--info", &Options::info},
+                             {"--time-report", &Options::timeReport},
                              {"--profile", &Options::profile},
                              {"--no-transfers", &Options::noTransfers}};
 

@@ -16,7 +16,8 @@ struct Options {
   std::vector<std::string> inputs;
   std::string output;
   uint32_t threads = 0;
-  bool noGraph = false, noCublas = false, noCudnn = false;
+  bool noGraph = false, noAhead = false;
+  bool noCublas = false, noCudnn = false;
   bool verbose = false, json = false;
 
   std::string compare;
@@ -28,6 +29,7 @@ struct Options {
   uint64_t iterations = 0;           ///< 0: as many as `duration` has room for
   bool noTransfers = false;
 
+  bool timeReport = false;
   bool info = false;
   bool profile = false;
   std::string trace;

@@ -17,14 +17,37 @@ namespace {
 struct Step {
   std::string kind, node, kernel;
   double start, duration; ///< microseconds
+  uint64_t bytes, flops;
+  bool library;
 };
 
-/// The steps that run the same kernel, together.
+/// Steps that are counted together.
 struct Group {
-  double duration = 0;
+  double duration = 0, bytes = 0, flops = 0;
+  double bound = 0; ///< what they would take at the device's peaks
   unsigned count = 0;
   std::string node; ///< of the longest
   double longest = -1;
+};
+
+/// The device's peaks, per microsecond; 0 where unknown.
+struct Peaks {
+  double bytes, flops;
+
+  /// The least time that a step could take.
+  double bound(const Step &step) const {
+    double move = bytes > 0 ? double(step.bytes) / bytes : 0;
+    double compute = flops > 0 ? double(step.flops) / flops : 0;
+    return std::max(move, compute);
+  }
+};
+
+struct Profile {
+  std::vector<Step> steps;
+  double total = 0; ///< of the steps, microseconds
+  double call = 0;  ///< one call without time stamps, microseconds
+  double stamp = 0; ///< what a time stamp was taken to cost, microseconds
+  Peaks peaks = {};
 };
 } // namespace
 
@@ -40,7 +63,10 @@ static bool writeTrace(const std::string &path,
                       {"tid", 0},
                       {"ts", step.start},
                       {"dur", step.duration},
-                      {"args", {{"kernel", step.kernel}}}});
+                      {"args",
+                       {{"kernel", step.kernel},
+                        {"bytes", step.bytes},
+                        {"flops", step.flops}}}});
   FILE *file = fopen(path.c_str(), "w");
   std::string text = Json({{"traceEvents", std::move(events)}}).dump();
   bool good = file && fwrite(text.data(), 1, text.size(), file) == text.size();
@@ -49,68 +75,152 @@ static bool writeTrace(const std::string &path,
   return good || complain("cannot write '" + path + "': " + strerror(errno));
 }
 
-static void printJson(const std::vector<Step> &steps, double total) {
+static void printJson(const Profile &profile) {
   Json list = Json::array();
-  for (const Step &step : steps)
+  for (const Step &step : profile.steps)
     list.push_back({{"kind", step.kind},
                     {"node", step.node},
                     {"kernel", step.kernel},
+                    {"library", step.library},
                     {"start_us", step.start},
-                    {"us", step.duration}});
-  puts(Json({{"total_us", total}, {"steps", std::move(list)}}).dump().c_str());
+                    {"us", step.duration},
+                    {"bytes", step.bytes},
+                    {"flops", step.flops},
+                    {"bound_us", profile.peaks.bound(step)}});
+  puts(Json({{"total_us", profile.total},
+             {"call_us", profile.call},
+             {"stamp_us", profile.stamp},
+             {"peak_gb_per_s", profile.peaks.bytes / 1e3},
+             {"peak_tflop_per_s", profile.peaks.flops / 1e6},
+             {"steps", std::move(list)}})
+           .dump()
+           .c_str());
 }
 
-static void printTable(const std::vector<Step> &steps, double total) {
-  std::map<std::string, Group> groups;
-  for (const Step &step : steps) {
-    Group &group = groups[step.kernel];
-    group.duration += step.duration;
-    ++group.count;
-    if (step.duration > group.longest) {
-      group.longest = step.duration;
-      group.node = step.node;
-    }
+/// What every table says of a group: its time, its rates and how near they are
+/// to the device's peaks.
+static std::vector<std::string> describe(const Group &group,
+                                         const Profile &profile) {
+  auto part = [](double part, double whole) {
+    return whole > 0 ? text("%.1f%%", 100 * part / whole) : std::string();
+  };
+  // Bytes per microsecond are megabytes per second.
+  double rate = group.duration > 0 ? 1 / group.duration : 0;
+  return {formatTime(group.duration / 1e3),
+          part(group.duration, profile.total),
+          std::to_string(group.count),
+          text("%.0f", group.bytes * rate / 1e3),
+          group.flops > 0 ? text("%.1f", group.flops * rate / 1e6) : "",
+          group.bound > 0 ? part(group.bound, group.duration) : ""};
+}
+
+using Groups = std::map<std::string, Group>;
+
+static void add(Group &group, const Step &step, const Peaks &peaks) {
+  group.duration += step.duration;
+  group.bytes += double(step.bytes);
+  group.flops += double(step.flops);
+  group.bound += peaks.bound(step);
+  ++group.count;
+  if (step.duration > group.longest) {
+    group.longest = step.duration;
+    group.node = step.node;
   }
+}
+
+static void printGroups(const Groups &groups, const Profile &profile,
+                        const char *title, bool nodes) {
   std::vector<std::pair<std::string, Group>> sorted(groups.begin(),
                                                     groups.end());
   std::ranges::sort(sorted, [](const auto &a, const auto &b) {
     return a.second.duration > b.second.duration;
   });
-  printf("%zu steps, %s\n", steps.size(), formatTime(total / 1e3).c_str());
-  Table table({">time", ">share", ">steps", "kernel", "longest at node"});
-  for (const auto &[name, group] : sorted)
-    table.add({formatTime(group.duration / 1e3),
-               text("%.1f%%", total > 0 ? 100 * group.duration / total : 0),
-               std::to_string(group.count), name, group.node});
+  std::vector<std::string> titles = {">time", ">share",   ">steps",
+                                     ">GB/s", ">TFLOP/s", ">of peak"};
+  titles.push_back(title);
+  if (nodes)
+    titles.push_back("longest at node");
+  Table table(titles);
+  for (const auto &[name, group] : sorted) {
+    std::vector<std::string> row = describe(group, profile);
+    row.push_back(name);
+    if (nodes)
+      row.push_back(group.node);
+    table.add(std::move(row));
+  }
   table.print();
+}
+
+static void printTables(const Profile &profile) {
+  Groups kernels, makers;
+  for (const Step &step : profile.steps) {
+    add(kernels[step.kernel], step, profile.peaks);
+    add(makers[step.library          ? "libraries"
+               : step.kind == "copy" ? "copies"
+                                     : "frit's own kernels"],
+        step, profile.peaks);
+  }
+  printf("%zu steps, %s; a call takes %s (%s a step were taken off for its "
+         "time stamp)\n",
+         profile.steps.size(), formatTime(profile.total / 1e3).c_str(),
+         formatTime(profile.call / 1e3).c_str(),
+         formatTime(profile.stamp / 1e3).c_str());
+  if (profile.peaks.bytes > 0)
+    printf("peaks: %.0f GB/s, %.0f TFLOP/s of 16-bit products\n",
+           profile.peaks.bytes / 1e3, profile.peaks.flops / 1e6);
+  puts("");
+  printGroups(kernels, profile, "kernel", /*nodes=*/true);
+  puts("");
+  printGroups(makers, profile, "by", /*nodes=*/false);
+}
+
+/// Time stamps keep kernels apart that otherwise overlap, and take time of
+/// their own. What the steps then last longer in all than a call is taken off
+/// all of them alike, but no step loses more than half.
+static void takeOffStamps(Profile &profile) {
+  double total = 0;
+  for (const Step &step : profile.steps)
+    total += step.duration;
+  if (!profile.steps.empty())
+    profile.stamp =
+        std::max(0.0, total - profile.call) / double(profile.steps.size());
+  for (Step &step : profile.steps) {
+    step.duration = std::max(step.duration - profile.stamp, step.duration / 2);
+    profile.total += step.duration;
+  }
 }
 
 int frit::run::profile(Session &session) {
   // The first call is not typical.
   if (!session.run())
     return 1;
-  std::vector<Step> steps;
+  Profile profile;
   auto visit = [](void *user, const frit_step_info *step) {
     static_cast<std::vector<Step> *>(user)->push_back(
-        {step->kind, step->node, step->kernel, step->start, step->duration});
+        {step->kind, step->node, step->kernel, step->start, step->duration,
+         step->bytes, step->flops, step->is_library != 0});
   };
   std::vector<frit_tensor> inputs = session.bindInputs();
   std::vector<frit_tensor> outputs = session.bindOutputs();
   if (frit_profile(session.context.get(), inputs.data(),
                    uint32_t(inputs.size()), outputs.data(),
-                   uint32_t(outputs.size()), visit, &steps)) {
+                   uint32_t(outputs.size()), visit, &profile.steps)) {
     complain(frit_last_error());
     return 1;
   }
-  double total = 0;
-  for (const Step &step : steps)
-    total += step.duration;
+  profile.call = timeCalls(session) * 1e6;
+  if (profile.call < 0)
+    return 1;
+  takeOffStamps(profile);
+  frit_device_info device = session.module.device();
+  profile.peaks = {device.bytes_per_second / 1e6,
+                   device.flops_per_second / 1e6};
   if (!session.options.trace.empty() &&
-      !writeTrace(session.options.trace, steps))
+      !writeTrace(session.options.trace, profile.steps))
     return 1;
   if (session.options.json)
-    printJson(steps, total);
+    printJson(profile);
   else
-    printTable(steps, total);
+    printTables(profile);
   return 0;
 }

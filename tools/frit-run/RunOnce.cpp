@@ -24,13 +24,8 @@ static std::string formatElement(const Tensor &tensor, uint64_t index) {
 static void showOutputs(const Session &session) {
   Table table({"output", "type", "min", "max", "values"});
   for (const Tensor &tensor : session.outputs) {
-    uint64_t count = tensor.count(), least = 0, most = 0;
-    for (uint64_t i = 1; i < count; ++i) {
-      if (tensor.at(i) < tensor.at(least))
-        least = i;
-      if (tensor.at(i) > tensor.at(most))
-        most = i;
-    }
+    uint64_t count = tensor.count();
+    auto [least, most] = count ? tensor.extremes() : std::pair(0ul, 0ul);
     std::string values;
     for (uint64_t i = 0; i < std::min(count, kShown); ++i)
       values += (i ? ", " : "") + formatElement(tensor, i);
@@ -65,6 +60,8 @@ int frit::run::runOnce(Session &session) {
   const Options &options = session.options;
   if (!session.run())
     return 1;
+  if (options.timeReport)
+    printTimeReport(session);
   if (!options.output.empty()) {
     std::string error;
     if (!writeTensors(options.output, session.outputs, error)) {

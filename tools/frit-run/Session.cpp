@@ -24,6 +24,8 @@ bool Session::openModule() {
   settings.threads = options.threads;
   if (options.noGraph)
     settings.flags |= FRIT_NO_CUDA_GRAPH;
+  if (options.noAhead)
+    settings.flags |= FRIT_NO_PROGRAMMATIC_LAUNCH;
   if (options.noCublas)
     settings.flags |= FRIT_NO_CUBLAS;
   if (options.noCudnn)

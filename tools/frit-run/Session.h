@@ -44,9 +44,18 @@ private:
 /// Prints "frit-run: message" and returns false.
 bool complain(const std::string &message);
 
+/// Called first: where the time up to the results of a run goes, for
+/// --time-report.
+void startTimeReport();
+void printTimeReport(const Session &session);
+
 int runOnce(Session &session);
 int bench(Session &session);
 int profile(Session &session);
+
+/// Seconds of a call that stays on the device, after one that did not; negative
+/// after a failure.
+double timeCalls(Session &session);
 int info(Session &session);
 
 /// Compares the outputs with a file's; prints the differences. True: alike.

@@ -173,6 +173,33 @@ void Tensor::set(uint64_t index, double value) {
   }
 }
 
+/// `value` of an index; a type's own, because logits are tens of millions.
+template <typename Value>
+static std::pair<uint64_t, uint64_t> extremesOf(uint64_t count, Value value) {
+  uint64_t least = 0, most = 0;
+  auto low = value(0), high = low;
+  for (uint64_t i = 1; i < count; ++i) {
+    auto x = value(i);
+    if (x < low) {
+      low = x;
+      least = i;
+    }
+    if (x > high) {
+      high = x;
+      most = i;
+    }
+  }
+  return {least, most};
+}
+
+std::pair<uint64_t, uint64_t> Tensor::extremes() const {
+  if (dtype == FRIT_F32)
+    return extremesOf(count(), [from = data.data()](uint64_t i) {
+      return load<float>(from + i * sizeof(float));
+    });
+  return extremesOf(count(), [this](uint64_t i) { return at(i); });
+}
+
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//

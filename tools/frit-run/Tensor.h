@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace frit::run {
@@ -23,6 +24,8 @@ struct Tensor {
   std::string type() const;
   double at(uint64_t index) const;
   void set(uint64_t index, double value);
+  /// The first of the least and of the largest elements. There must be one.
+  std::pair<uint64_t, uint64_t> extremes() const;
   /// "[0, 2, 17]" for an element's index.
   std::string position(uint64_t index) const;
   /// As runtime.h wants it; valid while this is not changed.

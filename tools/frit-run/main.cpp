@@ -27,6 +27,7 @@ static bool openForInfo(Session &session, Options &options) {
 }
 
 int main(int count, char **arguments) {
+  startTimeReport();
   Options options;
   switch (parseOptions(count, arguments, options)) {
   case Parsed::run:

@@ -1,7 +1,7 @@
 //===- main.cpp - fritc: compiles a model ---------------------------------===//
 
+#include "TuneOnGpu.h"
 #include "compiler/driver/Compilation.h"
-#include "runtime/cuda/Driver.h"
 
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Signals.h"
@@ -26,5 +26,6 @@ int main(int argc, char **argv) {
   llvm::sys::AddSignalHandler([](void *) { _exit(frit::kBug); }, nullptr);
   int status = frit::kDone;
   auto options = frit::parseCommandLine(argc, argv, deviceArch, status);
-  return options ? frit::compile(*options) : status;
+  frit::TuneOnGpu device;
+  return options ? frit::compile(*options, device) : status;
 }

@@ -59,6 +59,9 @@ struct boolean {
   uint8_t bits;
 };
 
+template <class T, class U> inline constexpr bool kSame = false;
+template <class T> inline constexpr bool kSame<T, T> = true;
+
 //===----------------------------------------------------------------------===//
 // One element
 //===----------------------------------------------------------------------===//
@@ -136,6 +139,52 @@ __device__ inline void loadVector(F (&out)[V], const T *from) {
   }
 }
 
+/// Writes a pack in one instruction. Compilers take an assignment of many parts
+/// apart and do not always join them again.
+template <class T, int N>
+__device__ inline void storePack(T *to, const Pack<T, N> &pack) {
+#ifndef FRIT_EMULATE
+  union {
+    Pack<T, N> pack;
+    uint32_t words[sizeof(pack) / 4 + 1];
+  } both = {pack};
+  if constexpr (sizeof(pack) == 16) {
+    asm volatile("st.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to),
+                 "r"(both.words[0]), "r"(both.words[1]), "r"(both.words[2]),
+                 "r"(both.words[3])
+                 : "memory");
+    return;
+  } else if constexpr (sizeof(pack) == 8) {
+    asm volatile("st.v2.b32 [%0], {%1, %2};" ::"l"(to), "r"(both.words[0]),
+                 "r"(both.words[1])
+                 : "memory");
+    return;
+  }
+#endif
+  *reinterpret_cast<Pack<T, N> *>(to) = pack;
+}
+
+/// Whether two values become two elements of T in one instruction, and that.
+template <class T> inline constexpr bool kRoundsPairs = false;
+#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 800
+template <> inline constexpr bool kRoundsPairs<f16> = true;
+template <> inline constexpr bool kRoundsPairs<bf16> = true;
+#endif
+__device__ inline void storePair(f16 *to, float x, float y) {
+#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 800
+  asm("{ .reg .b32 t;\n cvt.rn.f16x2.f32 t, %3, %2;\n mov.b32 {%0, %1}, t; }"
+      : "=h"(to[0].bits), "=h"(to[1].bits)
+      : "f"(x), "f"(y));
+#endif
+}
+__device__ inline void storePair(bf16 *to, float x, float y) {
+#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 800
+  asm("{ .reg .b32 t;\n cvt.rn.bf16x2.f32 t, %3, %2;\n mov.b32 {%0, %1}, t; }"
+      : "=h"(to[0].bits), "=h"(to[1].bits)
+      : "f"(x), "f"(y));
+#endif
+}
+
 /// Writes V elements at `to`, which is aligned to min(16, V * sizeof(T)).
 template <int V, class T, class F>
 __device__ inline void storeVector(T *to, const F (&in)[V]) {
@@ -143,12 +192,25 @@ __device__ inline void storeVector(T *to, const F (&in)[V]) {
 #pragma unroll
   for (int i = 0; i < V; i += n) {
     Pack<T, n> pack;
+    if constexpr (kRoundsPairs<T> && n % 2 == 0) {
 #pragma unroll
-    for (int j = 0; j < n; ++j)
-      store(pack.at[j], in[i + j]);
-    *reinterpret_cast<Pack<T, n> *>(to + i) = pack;
+      for (int j = 0; j < n; j += 2)
+        storePair(pack.at + j, in[i + j], in[i + j + 1]);
+    } else {
+#pragma unroll
+      for (int j = 0; j < n; ++j)
+        store(pack.at[j], in[i + j]);
+    }
+    storePack(to + i, pack);
   }
 }
+
+#ifndef FRIT_EMULATE
+/// Where in the shared memory window a pointer into shared memory points.
+__device__ inline uint32_t sharedAddress(const void *pointer) {
+  return uint32_t(__cvta_generic_to_shared(pointer));
+}
+#endif
 
 /// The block's dynamic shared memory, at least 16-byte aligned.
 template <class T> __device__ inline T *dynamicShared() {
@@ -159,6 +221,33 @@ template <class T> __device__ inline T *dynamicShared() {
   return reinterpret_cast<T *>(fritShared);
 #endif
 }
+
+//===----------------------------------------------------------------------===//
+// Kernels beside each other
+//===----------------------------------------------------------------------===//
+
+/// Waits until the kernels before this one have ended and their writes are
+/// seen. To be called by every block of every kernel, before it first touches
+/// memory that another kernel writes, or writes memory that another touches.
+__device__ inline void waitForInputs() {
+#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// Allows the next kernel to start once every block has come here or ended. It
+/// says nothing about memory: the next kernel still waits for its inputs.
+__device__ inline void releaseNext() {
+#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// What a tensor copy reads or writes, as cuTensorMapEncodeTiled or
+/// cuTensorMapEncodeIm2col wrote it; a `const __grid_constant__` parameter.
+struct alignas(64) TensorMap {
+  unsigned char bytes[128];
+};
 
 } // namespace frit
 

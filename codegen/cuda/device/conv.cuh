@@ -177,8 +177,20 @@ convTileMma(const typename P::T *x, const typename P::T *w,
             y + at + 1);
     }
   };
-  multiplyTileMma<typename P::T, P::tileM, P::tileN, true, true>(
+  multiplyTileMma<typename P::T, P::tileM, P::tileN, true, true, kThreadsOf<P>>(
       Index::kTaps, copyPixel, copyFilter, emit);
+}
+
+/// Either, for one group.
+template <class P>
+__device__ inline void
+convTileOf(const typename P::T *x, const typename P::T *w,
+           const typename P::T *bias, const typename P::T *r, typename P::T *y,
+           int group, int64_t firstPixel, int firstFilter) {
+  if constexpr (kConvUsesMma<P>)
+    convTileMma<P>(x, w, bias, r, y, group, firstPixel, firstFilter);
+  else
+    convTile<P>(x, w, bias, r, y, group, firstPixel, firstFilter);
 }
 
 /// The whole convolution; null for an absent bias or residual.
@@ -193,10 +205,25 @@ __device__ inline void conv(const typename P::T *x, const typename P::T *w,
       // Counted in 64 bits: a step of the grid may go far past the last pixel.
       for (int64_t pixel = int64_t(blockIdx.x) * P::tileM;
            pixel < Index::kPixels; pixel += int64_t(gridDim.x) * P::tileM)
-        if constexpr (kConvUsesMma<P>)
-          convTileMma<P>(x, w, bias, r, y, group, pixel, filter);
-        else
-          convTile<P>(x, w, bias, r, y, group, pixel, filter);
+        convTileOf<P>(x, w, bias, r, y, group, pixel, filter);
+}
+
+/// The same for kernels that were planned for wgmma_conv.cuh.
+template <class P>
+__device__ inline void convFloor(const typename P::T *x, const typename P::T *w,
+                                 const typename P::T *bias,
+                                 const typename P::T *r, typename P::T *y) {
+  using Q = FloorTiles<P>;
+  using Index = ConvIndex<P>;
+  constexpr int64_t cols = (Index::kFilters + Q::tileN - 1) / Q::tileN;
+  constexpr int64_t rows = (Index::kPixels + Q::tileM - 1) / Q::tileM;
+  waitForInputs();
+  static_assert(kConvUsesMma<Q>);
+  if (threadIdx.x >= Q::threads)
+    return;
+  for (int64_t i = blockIdx.x; i < rows * cols * P::groups; i += gridDim.x)
+    convTileOf<Q>(x, w, bias, r, y, int(i / (rows * cols)),
+                  i / cols % rows * Q::tileM, int(i % cols) * Q::tileN);
 }
 
 } // namespace frit

@@ -154,7 +154,22 @@ gemmTileMma(const typename P::A *a, const typename P::B *b,
     }
   };
   multiplyTileMma<typename P::A, P::tileM, P::tileN, !P::transposeA,
-                  P::transposeB>(int(P::k), copyA, copyB, emit);
+                  P::transposeB, kThreadsOf<P>>(int(P::k), copyA, copyB, emit);
+}
+
+/// The tile of matrix `i` of D whose corner is (row, col).
+template <class P>
+__device__ inline void
+gemmTileOf(const typename P::A *a, const typename P::B *b,
+           const typename P::Bias *bias, const typename P::D *r,
+           typename P::D *d, int64_t i, int row, int col) {
+  const auto *residual = r ? r + i * P::strideD : nullptr;
+  if constexpr (kGemmUsesMma<P>)
+    gemmTileMma<P>(a + i * P::strideA, b + i * P::strideB, bias, residual,
+                   d + i * P::strideD, row, col);
+  else
+    gemmTile<P>(a + i * P::strideA, b + i * P::strideB, bias, residual,
+                d + i * P::strideD, row, col);
 }
 
 /// The whole product; null for an absent bias or residual.
@@ -166,15 +181,25 @@ __device__ inline void gemm(const typename P::A *a, const typename P::B *b,
     for (int row = blockIdx.y * P::tileM; row < P::m;
          row += gridDim.y * P::tileM)
       for (int col = blockIdx.x * P::tileN; col < P::n;
-           col += gridDim.x * P::tileN) {
-        const auto *residual = r ? r + i * P::strideD : nullptr;
-        if constexpr (kGemmUsesMma<P>)
-          gemmTileMma<P>(a + i * P::strideA, b + i * P::strideB, bias, residual,
-                         d + i * P::strideD, row, col);
-        else
-          gemmTile<P>(a + i * P::strideA, b + i * P::strideB, bias, residual,
-                      d + i * P::strideD, row, col);
-      }
+           col += gridDim.x * P::tileN)
+        gemmTileOf<P>(a, b, bias, r, d, i, row, col);
+}
+
+/// The same for kernels that were planned for wgmma_gemm.cuh.
+template <class P>
+__device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
+                                 const typename P::Bias *bias,
+                                 const typename P::D *r, typename P::D *d) {
+  using Q = FloorTiles<P>;
+  constexpr int64_t rows = tiled(P::m, Q::tileM) / Q::tileM;
+  constexpr int64_t cols = tiled(P::n, Q::tileN) / Q::tileN;
+  waitForInputs();
+  static_assert(kGemmUsesMma<Q>);
+  if (threadIdx.x >= Q::threads)
+    return;
+  for (int64_t i = blockIdx.x; i < rows * cols * P::batch; i += gridDim.x)
+    gemmTileOf<Q>(a, b, bias, r, d, i / (rows * cols),
+                  int(i / cols % rows) * Q::tileM, int(i % cols) * Q::tileN);
 }
 
 } // namespace frit

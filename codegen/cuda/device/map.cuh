@@ -27,6 +27,17 @@ __device__ inline void map(const Body &body, Index n) {
     body(i);
 }
 
+/// The same for a body that handles W elements, `blockDim.x` apart from `i` on,
+/// and takes care itself of those that are not below `n`. W times the threads
+/// of the grid are at most 2^31 where the index is 32 bits wide.
+template <int W, class Body, class Index>
+__device__ inline void mapApart(const Body &body, Index n) {
+  Index step = Index(gridDim.x) * blockDim.x * W;
+  Index i = Index(blockIdx.x) * blockDim.x * W + threadIdx.x;
+  for (; i < n; i += step)
+    body(i);
+}
+
 } // namespace frit
 
 #endif // FRIT_DEVICE_MAP_CUH

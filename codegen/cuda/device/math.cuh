@@ -68,7 +68,6 @@ __device__ inline float rsqrt(float x) { return ::rsqrtf(x); }
 __device__ inline double rsqrt(double x) { return 1.0 / ::sqrt(x); }
 __device__ inline float pow(float x, float y) { return ::powf(x, y); }
 __device__ inline double pow(double x, double y) { return ::pow(x, y); }
-__device__ inline float erf(float x) { return ::erff(x); }
 __device__ inline double erf(double x) { return ::erf(x); }
 
 __device__ inline float sin(float x) { return ::sinf(x); }
@@ -135,6 +134,41 @@ template <class T> __device__ inline T maximum(T x, T y) {
 /// The lesser one; NaN where either is.
 template <class T> __device__ inline T minimum(T x, T y) {
   return x < y || x != x ? x : y;
+}
+#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 800
+__device__ inline float maximum(float x, float y) {
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(x), "f"(y));
+  return result;
+}
+__device__ inline float minimum(float x, float y) {
+  float result;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(x), "f"(y));
+  return result;
+}
+#endif
+
+/// An odd rational function of x, found by weighted least squares. It has no
+/// branches, where the library's has two ways that most warps both take. The
+/// relative error is below 5e-7; beyond 3.9 it is 1 in f32.
+__device__ inline float erf(float x) {
+  float t = minimum(x * x, 15.21f);
+  float p = ::fmaf(t, 2.0664028852479532e-06f, 0.00028505863156169653f);
+  float q = ::fmaf(t, 3.826911051874049e-05f, 0.0011573770316317677f);
+  p = ::fmaf(t, p, 0.0037383821327239275f);
+  q = ::fmaf(t, q, 0.014914347790181637f);
+  p = ::fmaf(t, p, 0.052668165415525436f);
+  q = ::fmaf(t, q, 0.11381945759057999f);
+  p = ::fmaf(t, p, 0.18966825306415558f);
+  q = ::fmaf(t, q, 0.5014218688011169f);
+  p = ::fmaf(t, p, 1.1283791065216064f);
+  q = ::fmaf(t, q, 1.0f);
+#ifdef FRIT_EMULATE
+  float result = x * p / q;
+#else
+  float result = __fdividef(x * p, q);
+#endif
+  return minimum(maximum(result, -1.0f), 1.0f);
 }
 
 __device__ inline bool isNan(float x) { return x != x; }

@@ -69,10 +69,6 @@ inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
 
 #else
 
-__device__ inline uint32_t sharedAddress(const void *pointer) {
-  return uint32_t(__cvta_generic_to_shared(pointer));
-}
-
 /// Starts copying 16 bytes into shared memory; those past `bytes` are zeros.
 __device__ inline void copyAsync(void *to, const void *from, int bytes) {
   asm volatile(
@@ -195,7 +191,8 @@ template <int Size, bool AlongK> struct OperandTile {
 // The tile
 //===----------------------------------------------------------------------===//
 
-/// Like multiplyTile of tile.cuh, by 8 warps on the tensor cores. The callbacks
+/// Like multiplyTile of tile.cuh, by `Threads` threads on the
+/// tensor cores. The callbacks
 /// move 8 elements at once: `copyA(to, m, k)` and `copyB(to, n, k)` start the
 /// copy of a piece, zeros outside the matrix; `emit(m, n, pair)` takes two
 /// neighbours of a row.
@@ -203,14 +200,14 @@ template <int Size, bool AlongK> struct OperandTile {
 /// Copies run Stages - 1 steps ahead of the multiplication. All stages together
 /// stay within the 48 KB that a kernel has without asking for more.
 template <class T, int TileM, int TileN, bool AlongKA, bool AlongKB,
-          class CopyA, class CopyB, class Emit>
+          int Threads, class CopyA, class CopyB, class Emit>
 __device__ inline void multiplyTileMma(int depth, const CopyA &copyA,
                                        const CopyB &copyB, const Emit &emit) {
   using TileA = OperandTile<TileM, AlongKA>;
   using TileB = OperandTile<TileN, AlongKB>;
-  constexpr int kThreads = 256, kDepth = TileA::kDepth;
+  constexpr int kThreads = Threads, kDepth = TileA::kDepth;
   constexpr int Stages = TileM + TileN > 192 ? 3 : 4;
-  constexpr int warpM = TileM / 2, warpN = TileN / 4;
+  constexpr int warpM = TileM / 2, warpN = TileN / (Threads / 64);
   constexpr int countM = warpM / 16, countN = warpN / 8;
   static_assert(countM > 0 && countN % 2 == 0);
   static_assert(TileA::kPieces % kThreads == 0 &&

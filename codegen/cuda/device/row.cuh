@@ -6,9 +6,10 @@
 //
 // A team of `Threads` threads takes a row: part of a warp or a whole one (then
 // a block holds several teams), or a whole block of more than a warp. A row of
-// at most Threads * PerThread columns is read once and stays in registers; a
-// longer one is read again by every pass. Every sum is taken in a fixed order,
-// so that results do not change from run to run.
+// at most Threads * PerThread columns is read once and stays in registers, a
+// longer one in shared memory if it fits; one that is longer still is read
+// again by every pass. Every sum is taken in a fixed order, so that results do
+// not change from run to run.
 //
 // The fusion is a Body:
 //
@@ -16,8 +17,8 @@
 //   static constexpr int kReductions = 2;          // 0 is allowed
 //   void load(Element (&e)[V], unsigned row, unsigned col) const;
 //   template <int R>
-//   float term(const Element &e, const float (&r)[kReductions or 1],
-//              unsigned row, unsigned col) const;  // may use r[0 .. R-1]
+//   float term(Element &e, const float (&r)[kReductions], unsigned row,
+//              unsigned col) const;                // may use r[0 .. R-1]
 //   template <int R> static float identity();
 //   template <int R> static float combine(float x, float y);  // commutative
 //   void store(const Element (&e)[V], const float (&r)[..], unsigned row,
@@ -26,7 +27,13 @@
 //   row
 //
 // `load` and `store` handle V consecutive columns from `col` on, a multiple of
-// V; so the number of columns is a multiple of V, which is 1 where need be.
+// V; so the number of columns is a multiple of V, which is 1 where need be. In
+// registers, what a term writes to its element is there in later phases. For
+// rows in shared memory a Body has besides
+//
+//   struct Stored { f16 x; };                      // what shared memory holds
+//   static Stored toStored(const Element &e);
+//   static Element fromStored(const Stored &s);
 //
 //===----------------------------------------------------------------------===//
 
@@ -114,7 +121,7 @@ template <class Body, int Threads, int PerThread, int V> struct KeptRow {
     return (i * Threads + threadIdx.x % Threads) * V;
   }
 
-  template <class Visit> __device__ void forEach(const Visit &visit) const {
+  template <class Visit> __device__ void forEach(const Visit &visit) {
 #pragma unroll
     for (int i = 0; i < kVectors; ++i)
       if (column(i) < cols)
@@ -130,7 +137,7 @@ template <class Body, int Threads, int V> struct StreamedRow {
   __device__ StreamedRow(const Body &body, unsigned row, unsigned cols)
       : body(body), row(row), cols(cols) {}
 
-  template <class Visit> __device__ void forEach(const Visit &visit) const {
+  template <class Visit> __device__ void forEach(const Visit &visit) {
 #pragma unroll 4
     for (unsigned col = threadIdx.x % Threads * V; col < cols;
          col += Threads * V) {
@@ -141,14 +148,59 @@ template <class Body, int Threads, int V> struct StreamedRow {
   }
 };
 
+/// A block's row in shared memory, loaded once. A thread comes back only to
+/// what it wrote itself.
+template <class Body, int Threads, int V> struct SharedRow {
+  using Stored = typename Body::Stored;
+  static constexpr int kPack = packOf<Stored, V>();
+  unsigned cols;
+
+  __device__ SharedRow(const Body &body, unsigned row, unsigned cols)
+      : cols(cols) {
+#pragma unroll 4
+    for (unsigned col = threadIdx.x * V; col < cols; col += Threads * V) {
+      typename Body::Element vector[V];
+      body.load(vector, row, col);
+#pragma unroll
+      for (int i = 0; i < V; i += kPack) {
+        Pack<Stored, kPack> pack;
+#pragma unroll
+        for (int j = 0; j < kPack; ++j)
+          pack.at[j] = Body::toStored(vector[i + j]);
+        *packAt(col + i) = pack;
+      }
+    }
+  }
+
+  __device__ static Pack<Stored, kPack> *packAt(unsigned col) {
+    return reinterpret_cast<Pack<Stored, kPack> *>(dynamicShared<Stored>() +
+                                                   col);
+  }
+
+  template <class Visit> __device__ void forEach(const Visit &visit) {
+#pragma unroll 4
+    for (unsigned col = threadIdx.x * V; col < cols; col += Threads * V) {
+      typename Body::Element vector[V];
+#pragma unroll
+      for (int i = 0; i < V; i += kPack) {
+        Pack<Stored, kPack> pack = *packAt(col + i);
+#pragma unroll
+        for (int j = 0; j < kPack; ++j)
+          vector[i + j] = Body::fromStored(pack.at[j]);
+      }
+      visit(vector, col);
+    }
+  }
+};
+
 /// Reductions R and later; each is a pass of its own over the row.
 template <int R, int V, class Body, class Row, int Threads>
 __device__ inline void
-reduceFrom(const Body &body, const Row &elements, Team<Threads> &team,
+reduceFrom(const Body &body, Row &elements, Team<Threads> &team,
            float (&results)[kResults<Body>], unsigned row) {
   if constexpr (R < Body::kReductions) {
     float value = Body::template identity<R>();
-    elements.forEach([&](const typename Body::Element(&e)[V], unsigned col) {
+    elements.forEach([&](typename Body::Element(&e)[V], unsigned col) {
 #pragma unroll
       for (int v = 0; v < V; ++v)
         value = Body::template combine<R>(
@@ -179,6 +231,13 @@ __device__ inline void rowsOf(const Body &body, unsigned rows, unsigned cols) {
 template <class Body, int Threads, int PerThread, int V>
 __device__ inline void rowLong(const Body &body, unsigned rows, unsigned cols) {
   rowsOf<StreamedRow<Body, Threads, V>, Threads, V>(body, rows, cols);
+}
+
+/// A block of `Threads` threads per row, which dynamic shared memory holds.
+template <class Body, int Threads, int V>
+__device__ inline void rowShared(const Body &body, unsigned rows,
+                                 unsigned cols) {
+  rowsOf<SharedRow<Body, Threads, V>, Threads, V>(body, rows, cols);
 }
 
 /// A team of `Threads` threads per row. Blocks are one-dimensional: exactly

@@ -13,7 +13,8 @@
 namespace frit {
 
 //===----------------------------------------------------------------------===//
-// Epilogues: the activation, applied once bias and residual are added
+// Epilogues: a function of the sum once bias and residual are added, or of all
+// three, each zero where it is absent
 //===----------------------------------------------------------------------===//
 
 struct Identity {
@@ -41,9 +42,6 @@ struct Silu {
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
-
-template <class T, class U> inline constexpr bool kSame = false;
-template <class T> inline constexpr bool kSame<T, T> = true;
 
 /// What products of T are summed in: float for the floats up to 32 bits, double
 /// for f64, 32 bits for the small integers.
@@ -86,35 +84,40 @@ __device__ constexpr int64_t largest(int64_t a, int64_t b, int64_t c) {
   return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
 
-/// acc + bias + residual through the epilogue; absent operands are null, which
-/// the compiler knows where this is inlined.
+/// An absent bias or residual: adding it changes no number, so that compilers
+/// leave it out, while adding 0.0 changes -0.0.
+template <class Acc> inline constexpr Acc kNothing = Acc(-0.0f);
+
+/// What an element of the result is: `sum` of products, and what goes with it.
+template <class Epilogue, class Acc>
+__device__ inline auto finish(Acc sum, Acc bias, Acc residual) {
+  if constexpr (requires { Epilogue()(sum, bias, residual); })
+    return Epilogue()(sum, bias, residual);
+  else
+    return Epilogue()(sum + bias + residual);
+}
+
+/// Stores an element; absent operands are null, which the compiler knows where
+/// this is inlined.
 template <class Epilogue, class Acc, class Bias, class D>
 __device__ inline void finishElement(Acc acc, const Bias *bias, const D *r,
                                      D *d) {
-  if (bias)
-    acc += Acc(load(*bias));
-  if (r)
-    acc += Acc(load(*r));
-  store(*d, Epilogue()(acc));
+  store(*d, finish<Epilogue>(acc, bias ? Acc(load(*bias)) : kNothing<Acc>,
+                             r ? Acc(load(*r)) : kNothing<Acc>));
 }
 
 /// Two neighbours of a row at once; all pointers are aligned to two elements.
 template <class Epilogue, class Bias, class D>
 __device__ inline void finishPair(float (&pair)[2], const Bias *bias,
                                   const D *r, D *d) {
-  float more[2];
-  if (bias) {
-    loadVector(more, bias);
-    pair[0] += more[0];
-    pair[1] += more[1];
-  }
-  if (r) {
-    loadVector(more, r);
-    pair[0] += more[0];
-    pair[1] += more[1];
-  }
-  pair[0] = Epilogue()(pair[0]);
-  pair[1] = Epilogue()(pair[1]);
+  constexpr float none = kNothing<float>;
+  float biases[2] = {none, none}, residuals[2] = {none, none};
+  if (bias)
+    loadVector(biases, bias);
+  if (r)
+    loadVector(residuals, r);
+  for (int i = 0; i < 2; ++i)
+    pair[i] = finish<Epilogue>(pair[i], biases[i], residuals[i]);
   storeVector(d, pair);
 }
 
@@ -124,6 +127,16 @@ __device__ inline void finishPair(float (&pair)[2], const Bias *bias,
 
 /// Threads of the blocks of gemm and conv.
 inline constexpr int kTileThreads = 256;
+
+/// A problem that was planned for wgmma_tile.cuh in tiles of 64, by as many of
+/// its threads as suit those.
+template <class P> struct FloorTiles : P {
+  static constexpr int tileM = 64, tileN = 64;
+  static constexpr int threads = P::tileM > 64 ? kTileThreads : 128;
+};
+template <class P> inline constexpr int kThreadsOf = kTileThreads;
+template <class P>
+inline constexpr int kThreadsOf<FloorTiles<P>> = FloorTiles<P>::threads;
 
 /// Multiplies TileM × k by k × TileN and calls `emit(m, n, sum)` for every
 /// element. `loadA(m, k)` and `loadB(n, k)` give one value each, zero outside

@@ -56,6 +56,7 @@ static Results conv(Node &node) {
 static Results gemm(Node &node) {
   Value a = node.input(0), b = node.input(1);
   double alpha = node.real("alpha", 1), beta = node.real("beta", 1);
+  node.ignore("broadcast"); // Of c, before opset 7; it always does.
   SmallVector<NamedAttribute> transposed;
   UnitAttr unit = node.builder().getUnitAttr();
   if (node.integer("transA", 0))
@@ -90,7 +91,7 @@ static Results gemm(Node &node) {
 ArrayRef<Hook> frit::importer::contractionHooks() {
   static constexpr Hook hooks[] = {
       {"Conv", 1, 2, 3, conv},
-      {"Gemm", 7, 2, 3, gemm},
+      {"Gemm", 1, 2, 3, gemm},
   };
   return hooks;
 }

@@ -9,6 +9,21 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
+/// Operators on two inputs. Before opset 7 the second had to be told to
+/// broadcast, and could be told the first of the dimensions it has.
+template <typename Op> static Results binary(Node &node) {
+  Expr a = input(node, 0), b = input(node, 1);
+  if (node.opset < 7 && node.integer("broadcast", 0) && a && b &&
+      node.attribute("axis")) {
+    int64_t axis = node.axis(node.integer("axis", 0), a.rank());
+    auto form = b.shape();
+    for (int64_t dim = axis + b.rank(); dim < a.rank(); ++dim)
+      form.push_back(1);
+    b = b.reshape(form);
+  }
+  return {a.apply<Op>({b})};
+}
+
 /// Max, Min, Sum: any number of inputs, two at a time.
 template <typename Op> static Results fold(Node &node) {
   Value result = node.input(0);
@@ -182,6 +197,7 @@ static Results dropout(Node &node) {
   }
   node.ignore("ratio");
   node.ignore("seed");
+  node.ignore("is_test");
   if (!node.wants(1) || !x)
     return {x};
   Type mask = node.opset < 10 ? elementOf(x) : node.builder().getI1Type();
@@ -197,13 +213,24 @@ static Results binarizer(Node &node) {
 
 ArrayRef<Hook> frit::importer::elementwiseHooks() {
   static constexpr Hook hooks[] = {
-      {"Max", 7, 1, -1, fold<nn::MaxOp>},
-      {"Min", 7, 1, -1, fold<nn::MinOp>},
-      {"Sum", 7, 1, -1, fold<nn::AddOp>},
-      {"Mean", 7, 1, -1, mean},
-      {"Clip", 6, 1, 1, clipByAttributes},
+      {"Add", 1, 2, 2, binary<nn::AddOp>},
+      {"Sub", 1, 2, 2, binary<nn::SubOp>},
+      {"Mul", 1, 2, 2, binary<nn::MulOp>},
+      {"Div", 1, 2, 2, binary<nn::DivOp>},
+      {"Pow", 1, 2, 2, binary<nn::PowOp>},
+      {"And", 1, 2, 2, binary<nn::AndOp>},
+      {"Or", 1, 2, 2, binary<nn::OrOp>},
+      {"Xor", 1, 2, 2, binary<nn::XorOp>},
+      {"Equal", 1, 2, 2, binary<nn::EqualOp>},
+      {"Less", 1, 2, 2, binary<nn::LessOp>},
+      {"Greater", 1, 2, 2, binary<nn::GreaterOp>},
+      {"Max", 1, 1, -1, fold<nn::MaxOp>},
+      {"Min", 1, 1, -1, fold<nn::MinOp>},
+      {"Sum", 1, 1, -1, fold<nn::AddOp>},
+      {"Mean", 1, 1, -1, mean},
+      {"Clip", 1, 1, 1, clipByAttributes},
       {"Clip", 11, 1, 3, clip},
-      {"PRelu", 7, 2, 2, prelu},
+      {"PRelu", 1, 2, 2, prelu},
       {"Celu", 12, 1, 1, celu},
       {"ThresholdedRelu", 10, 1, 1, thresholdedRelu},
       {"Shrink", 9, 1, 1, shrink},
@@ -213,7 +240,7 @@ ArrayRef<Hook> frit::importer::elementwiseHooks() {
       {"CastLike", 15, 2, 2, castLike},
       {"BitCast", 26, 1, 1, bitCast},
       {"Identity", 1, 1, 1, identity},
-      {"Dropout", 7, 1, 3, dropout},
+      {"Dropout", 1, 1, 3, dropout},
       {"ai.onnx.ml::Binarizer", 1, 1, 1, binarizer},
   };
   return hooks;

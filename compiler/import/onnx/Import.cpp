@@ -4,6 +4,7 @@
 #include "compiler/import/Import.h"
 
 #include "compiler/import/onnx/Importer.h"
+#include "compiler/import/onnx/RawData.h"
 
 #include "dialects/nn/NN.h"
 
@@ -11,7 +12,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/LEB128.h"
+#include "llvm/Support/Path.h"
 
 #include <climits>
 
@@ -90,15 +93,21 @@ OwningOpRef<ModuleOp> frit::importOnnx(llvm::MemoryBufferRef file,
                                        const ImportOptions &options,
                                        MLIRContext &context) {
   Location loc = FileLineColLoc::get(&context, path, 0, 0);
-  if (file.getBufferSize() > INT_MAX) {
+  // A file that was mapped is mapped again for its weights; a pipe cannot be.
+  std::string slim;
+  StringRef bytes = file.getBuffer();
+  if (llvm::sys::fs::is_regular_file(path)) {
+    slim = importer::leaveRawData(bytes, llvm::sys::path::filename(path));
+    bytes = slim;
+  }
+  if (bytes.size() > INT_MAX) {
     emitError(loc) << "is larger than 2 GiB, which protobuf cannot read; keep "
                       "the weights in a file beside it (external data)";
     return {};
   }
   google::protobuf::LogSilencer quiet;
   auto model = std::make_shared<::onnx::ModelProto>();
-  bool parsed =
-      model->ParseFromArray(file.getBufferStart(), file.getBufferSize());
+  bool parsed = model->ParseFromArray(bytes.data(), bytes.size());
   if (!parsed || !model->has_graph()) {
     explain(file.getBuffer(), loc);
     return {};

@@ -14,9 +14,8 @@ using namespace frit::importer;
 using ::onnx::AttributeProto;
 using ::onnx::NodeProto;
 
-/// The oldest opset whose operators broadcast as NumPy does, and the newest
-/// that the importer has been held to.
-static constexpr int64_t oldestOpset = 7, newestOpset = 28;
+/// The newest opset that the importer has been held to.
+static constexpr int64_t newestOpset = 28;
 /// Deeper calls, and more nodes than these after inlining, are an attack.
 static constexpr unsigned mostDepth = 64;
 static constexpr size_t mostInlined = 1 << 20;
@@ -144,8 +143,8 @@ static Results importOperator(Node &node) {
 Importer::Importer(std::shared_ptr<const ::onnx::ModelProto> model,
                    StringRef path, const ImportOptions &options,
                    MLIRContext &context)
-    : builder(&context), tensors(model, path, options.randomWeights, context),
-      model(model), path(path), options(options), context(context) {}
+    : builder(&context), tensors(model, path, options, context), model(model),
+      path(path), options(options), context(context) {}
 
 Location Importer::locate(const Twine &what) {
   return NameLoc::get(builder.getStringAttr(what),
@@ -175,12 +174,6 @@ bool Importer::readOpsets(
   if (it == scope.opsets.end())
     return true;
   Location loc = FileLineColLoc::get(&context, path, 0, 0);
-  if (it->second < oldestOpset) {
-    emitError(loc) << "opset " << it->second << " is older than " << oldestOpset
-                   << ", the oldest that is read; onnx.version_converter "
-                      "brings a model up to date";
-    return false;
-  }
   if (it->second > newestOpset)
     emitWarning(loc) << "opset " << it->second << " is newer than "
                      << newestOpset << ", the newest that is known";
@@ -336,23 +329,27 @@ Value Importer::lookUp(const std::string &name, Scope &scope) {
   llvm_unreachable("a name that nothing computes");
 }
 
-/// False if an input has failed before.
+/// False if an input has failed. The other weights are read even so, so that
+/// one run reports all that are bad.
 bool Importer::readInputs(const NodeProto &proto, Scope &scope,
                           Results &inputs) {
+  bool good = true;
   for (const std::string &name : proto.input()) {
     if (name.empty()) {
       inputs.push_back({});
       continue;
     }
     Value value = lookUp(name, scope);
-    if (!value)
-      return false;
+    if (!value) {
+      good = false;
+      continue;
+    }
     inputs.push_back(value);
   }
   // Inputs left out at the end are as good as not there.
   while (!inputs.empty() && !inputs.back())
     inputs.pop_back();
-  return true;
+  return good;
 }
 
 void Importer::importNodes(const Order &order, Scope &scope, unsigned depth) {

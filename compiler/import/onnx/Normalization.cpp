@@ -14,6 +14,8 @@ template <typename Op> static Results softmaxOfRows(Node &node) {
   if (!x)
     return {};
   int64_t axis = node.axis(node.integer("axis", 1), rankOf(x));
+  if (axis == rankOf(x) - 1)
+    return {node.create<Op>(x, node.namedSigned("axis", -1))};
   auto shape = nn::shapeOf(x);
   Value rows = node.reshape(
       x, {product(shape.take_front(axis)), product(shape.drop_front(axis))});
@@ -60,6 +62,8 @@ static Results batchNorm(Node &node) {
                     "supported";
   // Which mode it is was an attribute, then was told by the outputs.
   bool trains = node.integer("training_mode", 0);
+  if (node.opset < 7 && node.integer("is_test", 0) == 0)
+    trains = node.wants(1);
   if (trains || (node.opset < 14 && node.wants(1)))
     return trainBatchNorm(node, momentum);
   return {node.create<nn::BatchNormOp>(node.inputs(), epsilon(node))};
@@ -216,11 +220,11 @@ ArrayRef<Hook> frit::importer::normalizationHooks() {
   static constexpr Hook hooks[] = {
       {"Softmax", 1, 1, 1, softmaxOfRows<nn::SoftmaxOp>},
       {"LogSoftmax", 1, 1, 1, softmaxOfRows<nn::LogSoftmaxOp>},
-      {"BatchNormalization", 7, 5, 5, batchNorm},
+      {"BatchNormalization", 1, 5, 5, batchNorm},
       {"LpNormalization", 1, 1, 1, lpNorm},
       {"LayerNormalization", 17, 2, 3, layerNorm},
       {"RMSNormalization", 23, 2, 2, rmsNorm},
-      {"InstanceNormalization", 6, 3, 3, instanceNorm},
+      {"InstanceNormalization", 1, 3, 3, instanceNorm},
       {"GroupNormalization", 18, 3, 3, groupNorm},
   };
   return hooks;

@@ -96,7 +96,8 @@ static Results range(Node &node) {
 
 static Results reshape(Node &node) {
   Value x = node.input(0);
-  auto shape = node.integers(1);
+  // Before opset 5 the shape was an attribute.
+  auto shape = node.opset < 5 ? node.integers("shape") : node.integers(1);
   bool zeroIsSize = node.integer("allowzero", 0);
   if (!x || !shape)
     return {};
@@ -215,7 +216,7 @@ ArrayRef<Hook> frit::importer::shapeHooks() {
       {"Shape", 1, 1, 1, shape},
       {"Size", 1, 1, 1, size},
       {"Range", 11, 3, 3, range},
-      {"Reshape", 5, 2, 2, reshape},
+      {"Reshape", 1, 1, 2, reshape},
       {"Flatten", 1, 1, 1, flatten},
       {"Squeeze", 1, 1, 2, squeeze},
       {"Unsqueeze", 1, 1, 2, unsqueeze},

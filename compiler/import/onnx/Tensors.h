@@ -5,6 +5,7 @@
 #define FRIT_COMPILER_IMPORT_ONNX_TENSORS_H
 
 #include "compiler/import/Elements.h"
+#include "compiler/import/Import.h"
 #include "compiler/import/onnx/onnx.pb.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -27,8 +28,8 @@ std::string dataTypeName(int32_t dataType);
 class TensorReader {
 public:
   TensorReader(std::shared_ptr<const void> owner, llvm::StringRef modelPath,
-               std::optional<uint64_t> randomSeed, mlir::MLIRContext &context)
-      : owner(std::move(owner)), modelPath(modelPath), randomSeed(randomSeed),
+               const ImportOptions &options, mlir::MLIRContext &context)
+      : owner(std::move(owner)), modelPath(modelPath), options(options),
         context(context) {}
 
   /// The value of a tensor, or null after an error at `loc`.
@@ -51,7 +52,7 @@ private:
 
   std::shared_ptr<const void> owner;
   std::string modelPath;
-  std::optional<uint64_t> randomSeed;
+  const ImportOptions &options;
   mlir::MLIRContext &context;
   llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files;
 };

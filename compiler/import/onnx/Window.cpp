@@ -237,7 +237,7 @@ ArrayRef<Hook> frit::importer::windowHooks() {
       {"MaxPool", 1, 1, 1, maxPool},
       {"LpPool", 2, 1, 1, lpPool},
       {"GlobalLpPool", 2, 1, 1, globalLpPool},
-      {"AveragePool", 7, 1, 1, averagePool},
+      {"AveragePool", 1, 1, 1, averagePool},
       {"GlobalAveragePool", 1, 1, 1, globalAveragePool},
       {"GlobalMaxPool", 1, 1, 1, globalMaxPool},
       {"LRN", 1, 1, 1, lrn},

@@ -25,7 +25,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
 /// Every buffer in an arena, in prepared memory and in the weights starts at a
 /// multiple of this many bytes.
@@ -100,7 +100,8 @@ struct Constant {
   /// others are needed only while the prepare list runs.
   uint32_t resident = 0;
   /// Bytes at `offset` of the image's weights, or of `file` where that is not
-  /// empty (a path relative to the artifact's folder).
+  /// empty (a path relative to the artifact's folder). In a safetensors file
+  /// the name says where they are.
   uint64_t offset = 0;
   uint64_t bytes = 0;
   Text file;
@@ -126,13 +127,44 @@ struct Buffer {
   uint32_t reserved = 0;
 };
 
+enum class MapKind : uint32_t { tiled, im2col };
+
+inline constexpr uint32_t kMaxMapRank = 5;
+
+/// A descriptor of Hopper's tensor copies (TMA), which the runtime encodes for
+/// the address of the step's argument. Innermost dimension first; `strides` are
+/// the bytes from one entry of dimensions 1, 2, ... to the next. What lies
+/// outside of the tensor reads as zero and is not written.
+struct TensorMap {
+  uint32_t argument = 0; ///< of the kernel's pointers
+  MapKind kind = MapKind::tiled;
+  DType type = DType::f32;
+  uint32_t rank = 0;
+  uint64_t offset = 0; ///< bytes, from the argument's start
+  uint64_t dims[kMaxMapRank] = {};
+  uint64_t strides[kMaxMapRank - 1] = {};
+  uint32_t elementStrides[kMaxMapRank] = {};
+  uint32_t swizzle = 0; ///< bytes that are shuffled together: 0, 32, 64 or 128
+  /// tiled: elements of a copy. im2col: the window's corners over the spatial
+  /// dimensions, and the channels and pixels of a copy.
+  uint32_t box[kMaxMapRank] = {};
+  int32_t lower[kMaxMapRank - 2] = {}, upper[kMaxMapRank - 2] = {};
+  uint32_t channels = 0, pixels = 0;
+  uint32_t reserved = 0;
+};
+
 /// A kernel of a target. On a CUDA target `name` is the symbol in the module
-/// and the parameters are the step's arguments, one pointer each, in order. On
-/// the cpu target `host` is the index in the image's kernels.
+/// and the parameters are the step's arguments, one pointer each, in order, and
+/// then a descriptor per tensor map. On the cpu target `host` is the index in
+/// the image's kernels.
 struct Kernel {
   Text name;
   uint32_t host = 0;
-  uint32_t reserved = 0;
+  /// Whether every block waits for the kernels before this one to end before it
+  /// touches memory, so that it may be started ahead of that.
+  uint32_t waits = 0;
+  Range tensorMaps;   ///< of Header::tensorMaps
+  uint64_t flops = 0; ///< of its contractions, for people
 };
 
 enum class StepKind : uint32_t {
@@ -237,16 +269,17 @@ struct Header {
   Text model;               ///< its name in the source file
   Text producer;            ///< "frit 0.1.0"
   Blob strings;
-  Table dims;      ///< of int64_t
-  Table inputs;    ///< of Tensor
-  Table outputs;   ///< of Tensor
-  Table constants; ///< of Constant
-  Table buffers;   ///< of Buffer
-  Table kernels;   ///< of Kernel
-  Table gemms;     ///< of Gemm
-  Table convs;     ///< of Conv
-  Table steps;     ///< of Step
-  Table targets;   ///< of Target
+  Table dims;       ///< of int64_t
+  Table inputs;     ///< of Tensor
+  Table outputs;    ///< of Tensor
+  Table constants;  ///< of Constant
+  Table buffers;    ///< of Buffer
+  Table kernels;    ///< of Kernel
+  Table tensorMaps; ///< of TensorMap
+  Table gemms;      ///< of Gemm
+  Table convs;      ///< of Conv
+  Table steps;      ///< of Step
+  Table targets;    ///< of Target
 };
 
 } // namespace frit::artifact

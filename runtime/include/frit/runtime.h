@@ -149,7 +149,9 @@ typedef struct frit_module frit_module;
 enum frit_module_flags {
   FRIT_NO_CUDA_GRAPH = 1u, /**< launch step by step, to find a culprit */
   FRIT_NO_CUBLAS = 2u,     /**< frit's own kernels instead of cuBLASLt */
-  FRIT_NO_CUDNN = 4u       /**< frit's own kernels instead of cuDNN */
+  FRIT_NO_CUDNN = 4u,      /**< frit's own kernels instead of cuDNN */
+  /** each kernel starts after the one before has ended, to find a culprit */
+  FRIT_NO_PROGRAMMATIC_LAUNCH = 8u
 };
 
 /** Start from FRIT_MODULE_OPTIONS_INIT. All of it may be zero. */
@@ -192,6 +194,12 @@ FRIT_API frit_status frit_module_open(const frit_image *image,
 FRIT_API frit_status frit_module_load(const char *path,
                                       const frit_module_options *options,
                                       frit_module **module);
+
+/** Tells in order what opening the module spent its time on. */
+FRIT_API void frit_module_phases(const frit_module *module,
+                                 void (*visit)(void *user, const char *name,
+                                               double seconds),
+                                 void *user);
 
 /** Frees a module. Its contexts must have been destroyed. Null is ignored. */
 FRIT_API void frit_module_close(frit_module *module);
@@ -250,6 +258,9 @@ typedef struct frit_device_info {
   uint64_t free_bytes;   /**< now */
   uint64_t module_bytes; /**< what this module holds there */
   uint32_t threads;      /**< that a context uses; 0 on a GPU */
+  /** Peaks by the data sheet: of memory, and of dense products of 16-bit
+   * floats. 0 where unknown. */
+  double bytes_per_second, flops_per_second;
 } frit_device_info;
 
 FRIT_API frit_status frit_module_device(const frit_module *module,
@@ -264,6 +275,12 @@ typedef struct frit_context frit_context;
 
 FRIT_API frit_status frit_context_create(frit_module *module,
                                          frit_context **context);
+
+/** The same of making the context. */
+FRIT_API void frit_context_phases(const frit_context *context,
+                                  void (*visit)(void *user, const char *name,
+                                                double seconds),
+                                  void *user);
 
 /** Waits for what is under way and frees the context. Null is ignored. */
 FRIT_API void frit_context_destroy(frit_context *context);
@@ -310,6 +327,9 @@ typedef struct frit_step_info {
   const char *kernel; /**< the kernel, or the library's pick */
   double start;       /**< frit_profile: microseconds since the call began */
   double duration;    /**< frit_profile: microseconds */
+  uint64_t bytes;     /**< of the tensors that it reads and writes */
+  uint64_t flops;     /**< multiplications and additions of its products */
+  int is_library;     /**< whether a library computes it, not frit's own code */
 } frit_step_info;
 
 FRIT_API uint32_t frit_context_step_count(const frit_context *context);

@@ -1,5 +1,5 @@
-// RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
-// RUN: frit-opt %s --print-cuda=libraries=false -o /dev/null | FileCheck %s --check-prefix=OWN
+// RUN: frit-opt %s --print-cuda=arch=sm_80 -o /dev/null | FileCheck %s
+// RUN: frit-opt %s --print-cuda="arch=sm_80 libraries=false" -o /dev/null | FileCheck %s --check-prefix=OWN
 
 func.func @contraction(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
                        %b: tensor<3072xf16>, %r: tensor<4x128x3072xf16>,
@@ -31,14 +31,22 @@ func.func @contraction(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
     %3 = nn.relu %2 : (tensor<8x56x56x64xf16>) -> tensor<8x56x56x64xf16>
     nn.yield %3 : tensor<8x56x56x64xf16>
   }
+  // So is a function of the sum, the bias and what is added, in any order.
+  %7 = nn.fusion(%i, %f, %c, %s) : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<64xf16>, tensor<8x56x56x64xf16>) -> tensor<8x56x56x64xf16> {
+  ^bb0(%a0: tensor<8x56x56x64xf16>, %a1: tensor<64x3x3x64xf16>, %a2: tensor<64xf16>, %a3: tensor<8x56x56x64xf16>):
+    %1 = nn.conv %a0, %a1, %a2 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<64xf16>) -> tensor<8x56x56x64xf16>
+    %2 = nn.relu %1 : (tensor<8x56x56x64xf16>) -> tensor<8x56x56x64xf16>
+    %3 = nn.sub %a3, %2 : (tensor<8x56x56x64xf16>, tensor<8x56x56x64xf16>) -> tensor<8x56x56x64xf16>
+    nn.yield %3 : tensor<8x56x56x64xf16>
+  }
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = gemm, library = true> grid 48x8x1 block 256
-// CHECK: // k1 #nn.schedule<skeleton = gemm> grid 2x2x48 block 256
-// CHECK: // k2 #nn.schedule<skeleton = conv, library = true> grid 392x1x1 block 256
-// OWN: // k0 #nn.schedule<skeleton = gemm> grid
-// OWN: // k2 #nn.schedule<skeleton = conv> grid
+// CHECK: // k0 #nn.schedule<skeleton = gemm, library = true, tileM = 64, tileN = 64> grid 48x8x1 block 256
+// CHECK: // k1 #nn.schedule<skeleton = gemm, tileM = 64, tileN = 64> grid 2x2x48 block 256
+// CHECK: // k2 #nn.schedule<skeleton = conv, library = true, tileM = 64, tileN = 64> grid 392x1x1 block 256
+// OWN: // k0 #nn.schedule<skeleton = gemm, tileM = 64, tileN = 64> grid
+// OWN: // k2 #nn.schedule<skeleton = conv, tileM = 64, tileN = 64> grid
 
 // CHECK-LABEL: struct k0_problem {
 // CHECK: int64_t m = 512, n = 3072, k = 768, batch = 1;
@@ -56,3 +64,8 @@ func.func @contraction(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
 // CHECK: int n = 8, c = 64, h = 56, w = 56;
 // CHECK: bool channelsLast = true;
 // CHECK: frit::conv<k2_problem>(x0, x1, x2, x3, y0);
+
+// CHECK-LABEL: struct k3_epilogue {
+// CHECK-NEXT: float operator()(float sum, float bias, float residual) const {
+// CHECK-NEXT: sum += bias;
+// CHECK-NEXT: return residual - frit::maximum(sum, 0.0f);

@@ -4,8 +4,10 @@
 func.func @generic(%x: tensor<8x3x15x15xf32>, %y: tensor<2x5x6xf64>,
                    %u: tensor<3x4xf16>, %v: tensor<3x5xf16>,
                    %m: tensor<2x1x4x3xf32>, %n: tensor<1x5x3x2xf32>,
-                   %i: tensor<6x4xui8>, %p: tensor<64x112x112x64xf16>) {
-  // A window is two loops; the clamped index is in bounds, its use conditional.
+                   %i: tensor<6x4xui8>, %p: tensor<64x112x112x64xf16>,
+                   %s: tensor<128x4x128x33xf16>) {
+  // A window is two loops; a place outside of x counts as the nearest inside,
+  // which the same window holds.
   %0 = nn.fusion(%x) : (tensor<8x3x15x15xf32>) -> tensor<8x3x8x8xf32> {
   ^bb0(%a: tensor<8x3x15x15xf32>):
     %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 8, 8>} : (tensor<8x3x15x15xf32>) -> tensor<8x3x8x8xf32>
@@ -42,17 +44,24 @@ func.func @generic(%x: tensor<8x3x15x15xf32>, %y: tensor<2x5x6xf64>,
     %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 56, 56>, channels_last} : (tensor<64x112x112x64xf16>) -> tensor<64x56x56x64xf16>
     nn.yield %1 : tensor<64x56x56x64xf16>
   }
+  // Four elements to a thread: all are loaded before the first is stored.
+  %10 = nn.fusion(%s) : (tensor<128x4x128x33xf16>) -> tensor<128x128x4x33xf16> {
+  ^bb0(%a: tensor<128x4x128x33xf16>):
+    %1 = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<128x4x128x33xf16>) -> tensor<128x128x4x33xf16>
+    nn.yield %1 : tensor<128x128x4x33xf16>
+  }
   return
 }
 
-// REMARK: remark: runs as a generic kernel: a reduction is not over the last dimensions [-Rpass-missed=schedule]
+// REMARK: remark: runs as a generic kernel: a reduction is not of 32-bit or 16-bit floats [-Rpass-missed=schedule]
 // REMARK: remark: runs as a generic kernel: its batch dimensions broadcast in part
 
 // CHECK-LABEL: struct k0_body {
 // CHECK: float r0 = -INFINITY;
 // CHECK-NEXT: for (int k0 = 0; k0 < 3; ++k0)
 // CHECK-NEXT: for (int k1 = 0; k1 < 3; ++k1) {
-// CHECK: = int(i / 8 % 8) * 2 + k0 - 1;
+// CHECK: frit::minimum<int>(frit::maximum<int>(int(i / 8 % 8) * 2 + k0 - 1, 0), 14)
+// CHECK-NOT: ? {{.*}} : -INFINITY
 // CHECK: r0 = frit::maximum(r0,
 // CHECK: y0[i] = r0;
 
@@ -79,3 +88,10 @@ func.func @generic(%x: tensor<8x3x15x15xf32>, %y: tensor<2x5x6xf64>,
 // CHECK: for (int k1 = 0; k1 < 3; ++k1) {
 // CHECK: frit::loadVector(a0, x0 +
 // CHECK: r0[v] = frit::maximum(r0[v],
+
+// CHECK-LABEL: struct k6_body {
+// CHECK: unsigned at[4];
+// CHECK: at[v] = i + v * 256;
+// CHECK: = frit::load(x0[at[v] / 16896 * 16896 +
+// CHECK: frit::store(y0[i + v * 256], out0[v]);
+// CHECK: frit::mapApart<4>(k6_body{x0, y0}, 2162688u);

@@ -33,11 +33,32 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
     %12 = nn.mul %11, %c : (tensor<512x768xf32>, tensor<768xf32>) -> tensor<512x768xf32>
     nn.yield %12, %1, %3 : tensor<512x768xf32>, tensor<512x768xf32>, tensor<512x1xf32>
   }
-  // Too long to keep: every pass reads it again.
+  // Too long for registers, but there is one pass.
   %13 = nn.fusion(%v) : (tensor<5x50304xbf16>) -> tensor<5x1xbf16> {
   ^bb0(%a: tensor<5x50304xbf16>):
     %1 = nn.reduce %a {kind = #nn<combiner min>, axes = array<i64: 1>} : (tensor<5x50304xbf16>) -> tensor<5x1xbf16>
     nn.yield %1 : tensor<5x1xbf16>
+  }
+  // With several, shared memory keeps what was read.
+  %14 = nn.fusion(%v) : (tensor<5x50304xbf16>) -> tensor<5x50304xbf16> {
+  ^bb0(%a: tensor<5x50304xbf16>):
+    %1 = nn.cast %a {to = f32} : (tensor<5x50304xbf16>) -> tensor<5x50304xf32>
+    %2 = nn.reduce %1 {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<5x50304xf32>) -> tensor<5x1xf32>
+    %3 = nn.sub %1, %2 : (tensor<5x50304xf32>, tensor<5x1xf32>) -> tensor<5x50304xf32>
+    %4 = nn.exp %3 : (tensor<5x50304xf32>) -> tensor<5x50304xf32>
+    %5 = nn.reduce %4 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<5x50304xf32>) -> tensor<5x1xf32>
+    %6 = nn.div %4, %5 : (tensor<5x50304xf32>, tensor<5x1xf32>) -> tensor<5x50304xf32>
+    %7 = nn.cast %6 {to = bf16} : (tensor<5x50304xf32>) -> tensor<5x50304xbf16>
+    nn.yield %7 : tensor<5x50304xbf16>
+  }
+  // What a square and a later phase need is kept, not the square.
+  %15 = nn.fusion(%x) : (tensor<512x768xf32>) -> tensor<512x768xf32> {
+  ^bb0(%a: tensor<512x768xf32>):
+    %1 = nn.mul %a, %a : (tensor<512x768xf32>, tensor<512x768xf32>) -> tensor<512x768xf32>
+    %2 = nn.reduce %1 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<512x768xf32>) -> tensor<512x1xf32>
+    %3 = nn.rsqrt %2 : (tensor<512x1xf32>) -> tensor<512x1xf32>
+    %4 = nn.mul %a, %3 : (tensor<512x768xf32>, tensor<512x1xf32>) -> tensor<512x768xf32>
+    nn.yield %4 : tensor<512x768xf32>
   }
   return
 }
@@ -45,7 +66,8 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
 // CHECK: // k0 #nn.schedule<skeleton = row, vector = 8, threads = 128, perThread = 8> grid 768x1x1 block 128
 // CHECK: // k1 #nn.schedule<skeleton = row, vector = 4, threads = 192, perThread = 4> grid 512x1x1 block 192
 
-// What the maximum needs is kept; the mask is read through the row's batch.
+// What the maximum needs is kept, then what the sum does in its place; the mask
+// is read through the row's batch.
 // CHECK-LABEL: struct k0_body {
 // CHECK: struct Element {
 // CHECK-NEXT: float a0;
@@ -58,10 +80,15 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
 // CHECK-NEXT: if constexpr (R == 0) {
 // CHECK-NEXT: return e.a0;
 // CHECK-NEXT: } else {
-// CHECK-NEXT: return frit::exp(e.a0 - r[0]);
+// CHECK-NEXT: float [[EXP:v[0-9]+]] = frit::exp(e.a0 - r[0]);
+// CHECK-NEXT: float left0 = [[EXP]];
+// CHECK-NEXT: float result = left0;
+// CHECK-NEXT: e.a0 = left0;
+// CHECK-NEXT: return result;
 // CHECK: return R == 0 ? -INFINITY : 0.0f;
 // CHECK: return R == 0 ? frit::maximum(x, y) : x + y;
-// CHECK: out0[v] = frit::exp(e[v].a0 - r[0]) / r[1];
+// CHECK: float [[RECIPROCAL:v[0-9]+]] = 1.0f / r[1];
+// CHECK: out0[v] = e[v].a0 * [[RECIPROCAL]];
 // CHECK: frit::storeVector(y0 + row * 128 + col, out0);
 // CHECK: frit::row<k0_body, 16, 8, 8>({x0, x1, y0}, 6144, 128);
 
@@ -80,4 +107,18 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
 // CHECK: void finish(
 // CHECK-NEXT: frit::store(y2[row], r[0] * 0.0013020834f);
 
+// CHECK-LABEL: struct k2_body {
+// CHECK-NOT: struct Stored
 // CHECK: frit::row<k2_body, 1024, 8, 8>({x0, y0}, 5, 50304);
+
+// CHECK-LABEL: struct k3_body {
+// CHECK: struct Stored {
+// CHECK-NEXT: frit::bf16 a0;
+// CHECK: return frit::exp(e.a0 - r[0]);
+// CHECK: out0[v] = frit::exp(e[v].a0 - r[0]) * v0;
+// CHECK: frit::rowShared<k3_body, 512, 8>({x0, y0}, 5, 50304);
+
+// CHECK-LABEL: struct k4_body {
+// CHECK: e[v].a0 = a0[v];
+// CHECK: return e.a0 * e.a0;
+// CHECK: out0[v] = e[v].a0 * v0;

@@ -1,6 +1,7 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
-func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>) {
+func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
+                     %i: tensor<32x3x224x224xf32>, %w: tensor<96x64x520xf16>) {
   // Channels last, and a cast on the way.
   %0 = nn.fusion(%x) : (tensor<2x64x56x56xf32>) -> tensor<2x56x56x64xf16> {
   ^bb0(%a: tensor<2x64x56x56xf32>):
@@ -14,16 +15,42 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>) {
     %1 = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x128x12x64xf16>) -> tensor<2x12x128x64xf16>
     nn.yield %1 : tensor<2x12x128x64xf16>
   }
+  // An image's three channels: what is written has no gaps.
+  %4 = nn.fusion(%i) : (tensor<32x3x224x224xf32>) -> tensor<32x224x224x3xf16> {
+  ^bb0(%a: tensor<32x3x224x224xf32>):
+    %1 = nn.cast %a {to = f16} : (tensor<32x3x224x224xf32>) -> tensor<32x3x224x224xf16>
+    %2 = nn.transpose %1 {perm = array<i64: 0, 2, 3, 1>} : (tensor<32x3x224x224xf16>) -> tensor<32x224x224x3xf16>
+    nn.yield %2 : tensor<32x224x224x3xf16>
+  }
+  // Any permutation is a batch of matrices; what stays 16 bits wide is moved in
+  // pairs.
+  %5 = nn.fusion(%w) : (tensor<96x64x520xf16>) -> tensor<520x64x96xf16> {
+  ^bb0(%a: tensor<96x64x520xf16>):
+    %1 = nn.transpose %a {perm = array<i64: 2, 1, 0>} : (tensor<96x64x520xf16>) -> tensor<520x64x96xf16>
+    nn.yield %1 : tensor<520x64x96xf16>
+  }
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = transpose> grid 98x1x1 block 256
+// CHECK: // k0 #nn.schedule<skeleton = transpose> grid 392x1x1 block 256
 // CHECK: // k1 #nn.schedule<skeleton = map, vector = 2>
 
-// CHECK: float load(size_t i) const {
-// CHECK-NEXT: return x0[i];
-// CHECK: void store(size_t i, float value) const {
-// CHECK-NEXT: frit::store(y0[i], value);
-// CHECK: frit::transpose<k0_body, 64>({x0, y0}, 2, 64, 3136);
+// CHECK: using Held = float;
+// CHECK: void load(Held (&e)[4], size_t i) const {
+// CHECK-NEXT: frit::copyVector(e, x0 + i);
+// CHECK: void store(const Held (&e)[8], size_t i) const {
+// CHECK: out0[v] = frit::load(e[v]);
+// CHECK: frit::storeVector(y0 + i, out0);
+// CHECK: size_t from(unsigned batch) {
+// CHECK-NEXT: return batch * 200704;
+// CHECK: frit::transpose<k0_body, 32, 32, 4, 8, 1>({x0, y0}, 2, 64, 3136, 3136, 64);
 
 // CHECK: frit::loadVector(a0, x0 + i / 98304 * 98304 + i / 64 % 128 * 768 + i / 8192 % 12 * 64 + i % 64);
+
+// CHECK: frit::transpose<k2_body, 3, 1360, 4, 8, 1, false, true>({x0, y0}, 32, 3, 50176, 50176, 3);
+
+// CHECK: using Held = frit::f16;
+// CHECK: frit::copyVector(y0 + i, e);
+// CHECK: return batch * 520;
+// CHECK: return batch * 96;
+// CHECK: frit::transpose<k3_body, 64, 64, 8, 8, 2>({x0, y0}, 64, 96, 520, 33280, 6144);

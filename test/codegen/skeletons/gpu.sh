@@ -1,7 +1,8 @@
 #!/bin/bash
 # Builds the checks of the skeletons with nvcc and runs them on this machine's
-# GPU. With --bench they are timed too. Exits with 77, "skipped", without nvcc
-# or a GPU.
+# GPU. With --bench they are timed too, and so are the emitted kernels of
+# build/bandwidth.cu, which bandwidth.py makes, where it is there. Exits with
+# 77, "skipped", without nvcc or a GPU.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$PATH:/usr/local/cuda/bin
@@ -14,10 +15,16 @@ arch=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader |
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 ln -s "$here/../../../codegen/cuda/device" "$work/frit"
-names="map row transpose gemm conv"
+names="map row column transpose gemm conv attention"
+# What is of one architecture alone.
+if [ "$arch" = sm_90 ]; then
+  arch=sm_90a
+  names="$names wgmma_gemm wgmma_conv"
+fi
 pids=()
 for name in $names; do
-  nvcc -std=c++20 -O3 -arch="$arch" -I"$work" "$here/$name.cu" \
+  nvcc -std=c++20 -O3 -gencode "arch=compute_${arch#sm_},code=$arch" \
+    -I"$work" "$here/$name.cu" \
     -o "$work/$name" &
   pids+=($!)
 done
@@ -27,4 +34,10 @@ for name in $names; do
   echo "== $name"
   "$work/$name" "$@" || status=1
 done
+emitted=$here/../../../build/bandwidth.cu
+if [ "${1:-}" = --bench ] && [ -f "$emitted" ]; then
+  nvcc -std=c++20 -O3 -arch="$arch" -I"$work" "$emitted" -o "$work/bandwidth"
+  echo "== emitted kernels"
+  "$work/bandwidth"
+fi
 exit $status

@@ -36,20 +36,32 @@ inline void require(bool ok, const char *what) {
 
 #ifdef FRIT_EMULATE
 template <class Kernel, class... Args>
-void launch(Kernel kernel, dim3 grid, unsigned block, Args... args) {
-  if (!emu::launch(grid, block, 0, [&] { kernel(args...); }))
+void launchShared(Kernel kernel, dim3 grid, unsigned block, int sharedBytes,
+                  Args... args) {
+  if (!emu::launch(grid, block, sharedBytes, [&] { kernel(args...); }))
     ++failures;
 }
 #else
 inline void require(cudaError_t error) {
   require(error == cudaSuccess, cudaGetErrorString(error));
 }
+/// Where launches go.
+inline cudaStream_t launchStream = nullptr;
+
 template <class Kernel, class... Args>
-void launch(Kernel kernel, dim3 grid, unsigned block, Args... args) {
-  kernel<<<grid, block>>>(args...);
+void launchShared(Kernel kernel, dim3 grid, unsigned block, int sharedBytes,
+                  Args... args) {
+  if (sharedBytes > 48 << 10)
+    require(cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sharedBytes));
+  kernel<<<grid, block, sharedBytes, launchStream>>>(args...);
   require(cudaGetLastError());
 }
 #endif
+template <class Kernel, class... Args>
+void launch(Kernel kernel, dim3 grid, unsigned block, Args... args) {
+  launchShared(kernel, grid, block, 0, args...);
+}
 
 //===----------------------------------------------------------------------===//
 // Values: 16-bit floats on the host of either compiler

@@ -22,7 +22,7 @@ template <int V, class T> struct Softmax {
       e[v].x = a[v] + b[v];
   }
   template <int R>
-  __device__ float term(const Element &e, const float (&r)[2], unsigned,
+  __device__ float term(Element &e, const float (&r)[2], unsigned,
                         unsigned) const {
     return R == 0 ? e.x : frit::exp(e.x - r[0]);
   }
@@ -53,7 +53,19 @@ template <int V, class T> struct LayerNorm {
   struct Element {
     float x;
   };
+  struct Stored {
+    T x;
+  };
   static constexpr int kReductions = 2;
+
+  __device__ static Stored toStored(const Element &e) {
+    Stored stored;
+    frit::store(stored.x, e.x);
+    return stored;
+  }
+  __device__ static Element fromStored(const Stored &s) {
+    return {frit::load(s.x)};
+  }
 
   __device__ void load(Element (&e)[V], unsigned row, unsigned col) const {
     float a[V];
@@ -63,7 +75,7 @@ template <int V, class T> struct LayerNorm {
       e[v].x = a[v];
   }
   template <int R>
-  __device__ float term(const Element &e, const float (&r)[2], unsigned,
+  __device__ float term(Element &e, const float (&r)[2], unsigned,
                         unsigned) const {
     float centred = e.x - r[0] / cols;
     return R == 0 ? e.x : centred * centred;
@@ -97,6 +109,13 @@ template <class T, int Threads, int PerThread, int V>
 __global__ void layerNorm(const T *x, const T *scale, const T *shift, T *y,
                           float *means, unsigned rows, unsigned cols) {
   frit::row<LayerNorm<V, T>, Threads, PerThread, V>(
+      {x, scale, shift, y, means, cols}, rows, cols);
+}
+
+template <class T, int Threads, int V>
+__global__ void normShared(const T *x, const T *scale, const T *shift, T *y,
+                           float *means, unsigned rows, unsigned cols) {
+  frit::rowShared<LayerNorm<V, T>, Threads, V>(
       {x, scale, shift, y, means, cols}, rows, cols);
 }
 
@@ -165,6 +184,13 @@ static void check(unsigned rows, unsigned cols, unsigned grid, unsigned block) {
   expect("softmax " + shape, y, wantY, epsilonOf<T>());
   expect("layer norm " + shape, z, wantZ, epsilonOf<T>());
   expect("row mean " + shape, means, wantMeans, 2e-6);
+  if constexpr (Threads > 32) {
+    z.randomize(5);
+    launchShared(normShared<T, Threads, V>, grid, Threads, cols * sizeof(T),
+                 x.get(), scale.get(), shift.get(), z.get(), means.get(), rows,
+                 cols);
+    expect("layer norm in shared memory " + shape, z, wantZ, epsilonOf<T>());
+  }
 }
 
 static void checks() {

@@ -2,29 +2,42 @@
 
 #include "frit/transpose.cuh"
 
-/// Doubles what it moves: the body is part of the copy.
-template <class T> struct Twice {
+/// Doubles what it moves, a batch of matrices: the body is part of the copy.
+template <class T, unsigned Batch, unsigned Rows, unsigned Cols> struct Twice {
+  using Held = T;
   const T *x;
   T *y;
-  __device__ auto load(size_t i) const { return frit::load(x[i]); }
-  template <class V> __device__ void store(size_t i, V value) const {
-    frit::store(y[i], value + value);
+  template <int V> __device__ void load(T (&e)[V], size_t i) const {
+    frit::copyVector(e, x + i);
   }
+  template <int V> __device__ void store(const T (&e)[V], size_t i) const {
+    frit::Compute<T> twice[V];
+    for (int v = 0; v < V; ++v)
+      twice[v] = frit::load(e[v]) * 2;
+    frit::storeVector(y + i, twice);
+  }
+  __device__ static size_t from(unsigned batch) {
+    return size_t(batch) * Rows * Cols;
+  }
+  __device__ static size_t to(unsigned batch) { return from(batch); }
 };
 
-template <class T, int Tile>
-__global__ void twice(const T *x, T *y, unsigned batch, unsigned rows,
-                      unsigned cols) {
-  frit::transpose<Twice<T>, Tile>({x, y}, batch, rows, cols);
+template <class T, unsigned Batch, unsigned Rows, unsigned Cols, int TileRows,
+          int TileCols, int L, int S, int Word, bool FlatLoad, bool FlatStore>
+__global__ void twice(const T *x, T *y) {
+  frit::transpose<Twice<T, Batch, Rows, Cols>, TileRows, TileCols, L, S, Word,
+                  FlatLoad, FlatStore>({x, y}, Batch, Rows, Cols, Cols, Rows);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     toChannelsLast(const frit::f16 *x, frit::f16 *y) {
-  frit::transpose(Twice<frit::f16>{x, y}, 256, 256, 56 * 56);
+  frit::transpose<Twice<frit::f16, 256, 256, 56 * 56>, 64, 64, 8, 8, 2>(
+      {x, y}, 256, 256, 56 * 56, 56 * 56, 256);
 }
 extern "C" __global__ void __launch_bounds__(256)
     square(const float *x, float *y) {
-  frit::transpose(Twice<float>{x, y}, 1, 16384, 8192);
+  frit::transpose<Twice<float, 1, 16384, 8192>, 64, 64, 4, 4>(
+      {x, y}, 1, 16384, 8192, 8192, 16384);
 }
 
 #ifndef __CUDACC_RTC__
@@ -32,28 +45,35 @@ extern "C" __global__ void __launch_bounds__(256)
 
 using namespace harness;
 
-template <class T, int Tile>
-static void check(unsigned batch, unsigned rows, unsigned cols, unsigned grid) {
-  size_t n = size_t(batch) * rows * cols;
+template <class T, unsigned Batch, unsigned Rows, unsigned Cols, int TileRows,
+          int TileCols, int L, int S, int Word = 1, bool FlatLoad = false,
+          bool FlatStore = false>
+static void check(unsigned grid) {
+  size_t n = size_t(Batch) * Rows * Cols;
   Buffer<T> x(n), y(n);
-  x.randomize(rows);
-  launch(twice<T, Tile>, grid, 256, x.get(), y.get(), batch, rows, cols);
+  x.randomize(Rows);
+  launch(twice<T, Batch, Rows, Cols, TileRows, TileCols, L, S, Word, FlatLoad,
+               FlatStore>,
+         grid, 256, x.get(), y.get());
   std::vector<double> want(n);
-  for (size_t b = 0, i = 0; b < batch; ++b)
-    for (size_t r = 0; r < rows; ++r)
-      for (size_t c = 0; c < cols; ++c, ++i)
-        want[(b * cols + c) * rows + r] = 2 * toDouble(x[i]);
-  expect("transpose " + std::to_string(rows) + "x" + std::to_string(cols), y,
+  for (size_t b = 0, i = 0; b < Batch; ++b)
+    for (size_t r = 0; r < Rows; ++r)
+      for (size_t c = 0; c < Cols; ++c, ++i)
+        want[(b * Cols + c) * Rows + r] = 2 * toDouble(x[i]);
+  expect("transpose " + std::to_string(Rows) + "x" + std::to_string(Cols), y,
          want, 0);
 }
 
 static void checks() {
-  check<float, 32>(3, 37, 101, 5);
-  check<float, 64>(2, 64, 128, 4);
-  check<f16, 64>(1, 3, 211, 2);
-  check<bf16, 32>(5, 67, 1, 3);
-  check<double, 64>(1, 70, 65, 1);
-  check<int8_t, 32>(2, 31, 33, 9);
+  check<float, 3, 37, 101, 32, 32, 1, 1>(5);
+  check<float, 2, 64, 128, 64, 64, 4, 4>(4);
+  check<f16, 2, 72, 200, 64, 64, 8, 8, 2>(3);
+  check<bf16, 2, 200, 72, 32, 64, 4, 2, 2>(4);
+  check<f16, 1, 3, 208, 3, 96, 8, 8, 1, false, true>(2);
+  check<f16, 2, 208, 3, 80, 3, 8, 4, 1, true>(3);
+  check<bf16, 5, 67, 1, 64, 1, 1, 1>(3);
+  check<double, 1, 70, 66, 64, 64, 2, 2>(1);
+  check<int8_t, 2, 36, 68, 32, 32, 4, 4, 4>(9);
 }
 
 static void benches() {

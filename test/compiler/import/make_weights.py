@@ -63,6 +63,10 @@ save(
 )
 save("random", [external("w", location="no.bin"), external("v", location="no.bin")])
 
+endless = external("endless", location="no.bin")
+endless.dims[:] = [1 << 20, 1 << 20]
+save("endless", [endless])
+
 cut = numpy_helper.from_array(DATA, "cut")
 cut.raw_data = cut.raw_data[:-1]
 huge = TensorProto(name="huge", data_type=TensorProto.FLOAT, dims=[1 << 40, 1 << 40])

@@ -34,11 +34,30 @@ func.func @main(%x: tensor<8xf32> {nn.name = "x"})
 
 // -----
 
+// Rows of a buffer are a view that begins further on.
+
+// CHECK: plan.list @main
+// CHECK: %[[x:.*]] = plan.buffer input[0] : memref<4x8xf32>
+// CHECK: %[[v:.*]] = plan.view %[[x]] at 64 : memref<4x8xf32> to memref<1x8xf32>
+// CHECK: plan.launch @relu_0(%[[v]])
+func.func @main(%x: tensor<4x8xf32> {nn.name = "x"})
+    -> (tensor<1x8xf32> {nn.name = "y"}) {
+  %0 = nn.slice %x {starts = array<i64: 2, 0>, sizes = array<i64: 1, 8>, steps = array<i64: 1, 1>} : (tensor<4x8xf32>) -> tensor<1x8xf32>
+  %1 = nn.fusion(%0) schedule <skeleton = map> : (tensor<1x8xf32>) -> tensor<1x8xf32> {
+  ^bb0(%a: tensor<1x8xf32>):
+    %r = nn.relu %a : (tensor<1x8xf32>) -> tensor<1x8xf32>
+    nn.yield %r : tensor<1x8xf32>
+  }
+  return %1 : tensor<1x8xf32>
+}
+
+// -----
+
 // A product for a library has a fallback called as the library is, whatever
 // the order of the fusion's inputs, and a workspace.
 
 // CHECK: plan.constant @w
-// CHECK: plan.kernel @matmul_add_0
+// CHECK: plan.kernel @matmul_add_0 attributes {flops = 128 : i64}
 // CHECK: nn.fusion(%[[a:.*]], %[[b:.*]], %[[bias:.*]]) schedule
 // CHECK: plan.gemm fallback @matmul_add_0(%[[x:.*]], %[[w:.*]], %[[c:.*]]) -> (%{{.*}}) workspace(%{{.*}} : memref<33554432xi8>)
 // CHECK-SAME: batch = 1

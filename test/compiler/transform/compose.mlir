@@ -135,3 +135,28 @@ func.func @scaled_transpose(%q: tensor<2x5x4xf32>, %k: tensor<2x5x4xf32>) -> ten
   %2 = nn.matmul %q, %1 : (tensor<2x5x4xf32>, tensor<2x4x5xf32>) -> tensor<2x5x5xf32>
   return %2 : tensor<2x5x5xf32>
 }
+
+// Windows that do not overlap, over an image: patches times a matrix.
+// CHECK-LABEL: func.func @patches
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK-DAG:     %[[R:.*]] = nn.reshape %[[X]] {shape = array<i64: 2, 3, 2, 4, 3, 4>}
+// CHECK-DAG:     %[[T:.*]] = nn.transpose %[[R]] {perm = array<i64: 0, 2, 4, 1, 3, 5>}
+// CHECK-DAG:     %[[P:.*]] = nn.reshape %[[T]] {shape = array<i64: 2, 2, 3, 48>}
+// CHECK-DAG:     %[[W:.*]] = nn.reshape %{{.*}} {shape = array<i64: 5, 48>}
+// CHECK:         %[[M:.*]] = nn.matmul %[[P]], %[[W]] {transpose_b}
+// CHECK:         %[[S:.*]] = nn.add %[[M]]
+// CHECK:         nn.transpose %[[S]] {perm = array<i64: 0, 3, 1, 2>}
+func.func @patches(%x: tensor<2x3x8x12xf32>) -> tensor<2x5x2x3xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<5x3x4x4xf32>
+  %b = nn.constant "b" dense<1.0> : tensor<5xf32>
+  %0 = nn.conv %x, %w, %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 4, 4>} : (tensor<2x3x8x12xf32>, tensor<5x3x4x4xf32>, tensor<5xf32>) -> tensor<2x5x2x3xf32>
+  return %0 : tensor<2x5x2x3xf32>
+}
+
+// CHECK-LABEL: func.func @overlapping_windows
+// CHECK:         nn.conv
+func.func @overlapping_windows(%x: tensor<2x3x9x12xf32>) -> tensor<2x5x2x3xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<5x3x5x4xf32>
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 4, 4>} : (tensor<2x3x9x12xf32>, tensor<5x3x5x4xf32>) -> tensor<2x5x2x3xf32>
+  return %0 : tensor<2x5x2x3xf32>
+}

@@ -22,3 +22,31 @@ func.func @softmax(%x: tensor<4x8xf16>) -> tensor<4x8xf16> {
   %y = nn.softmax %x : (tensor<4x8xf16>) -> tensor<4x8xf16>
   return %y : tensor<4x8xf16>
 }
+
+// What an f32 product is scaled by joins the softmax; a position sees no later
+// one.
+// CHECK-LABEL: func.func @attention
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]:
+// CHECK-NOT:     nn.attention
+// CHECK:         %[[S:.*]] = nn.matmul %[[Q]], %[[K]] {transpose_b}
+// CHECK:         nn.mul %[[S]]
+// CHECK:         nn.where
+// CHECK:         %[[P:.*]] = nn.div
+// CHECK:         nn.matmul %[[P]], %[[V]]
+func.func @attention(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %v: tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32> {
+  %y = nn.attention %q, %k, %v {scale = 0.5 : f32, causal} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32>
+  return %y : tensor<1x2x4x8xf32>
+}
+
+// One of 16 bits is scaled before, so that it stays in range; queries that
+// share keys are more queries of one head.
+// CHECK-LABEL: func.func @shared_keys
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]:
+// CHECK:         %[[A:.*]] = nn.mul %[[Q]]
+// CHECK:         %[[B:.*]] = nn.reshape %[[A]] {shape = array<i64: 1, 1, 8, 8>}
+// CHECK:         nn.matmul %[[B]], %[[K]] {transpose_b} : {{.*}} -> tensor<1x1x8x4xf16>
+// CHECK:         nn.reshape %{{.*}} {shape = array<i64: 1, 2, 4, 4>}
+func.func @shared_keys(%q: tensor<1x2x4x8xf16>, %k: tensor<1x1x4x8xf16>, %v: tensor<1x1x4x8xf16>) -> tensor<1x2x4x8xf16> {
+  %y = nn.attention %q, %k, %v {scale = 0.5 : f32} : (tensor<1x2x4x8xf16>, tensor<1x1x4x8xf16>, tensor<1x1x4x8xf16>) -> tensor<1x2x4x8xf16>
+  return %y : tensor<1x2x4x8xf16>
+}

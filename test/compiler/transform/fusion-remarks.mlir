@@ -14,3 +14,14 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %2 = nn.exp %1 : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("node 'exp' (Exp)")
   return %2 : tensor<4x8xf32>
 }
+
+// CHECK-DAG: Copy{{.*}}a kernel of its own between nn.matmul and nn.matmul only moves elements
+func.func @copy(%x: tensor<4x8xf32>) -> tensor<4x6xf32> {
+  %0 = nn.matmul %x, %x {transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 2, 4, 8>} : (tensor<8x8xf32>) -> tensor<2x4x8xf32>
+  %2 = nn.transpose %1 {perm = array<i64: 1, 0, 2>} : (tensor<2x4x8xf32>) -> tensor<4x2x8xf32>
+  %3 = nn.reshape %2 {shape = array<i64: 4, 16>} : (tensor<4x2x8xf32>) -> tensor<4x16xf32>
+  %w = nn.constant "w" dense<1.0> : tensor<16x6xf32>
+  %4 = nn.matmul %3, %w : (tensor<4x16xf32>, tensor<16x6xf32>) -> tensor<4x6xf32>
+  return %4 : tensor<4x6xf32>
+}

@@ -181,3 +181,34 @@ func.func @before_transpose(%x: tensor<2x3x4xf32>) -> tensor<2x4x3xf16> {
   %1 = nn.transpose %0 {perm = array<i64: 0, 2, 1>} : (tensor<2x3x4xf16>) -> tensor<2x4x3xf16>
   return %1 : tensor<2x4x3xf16>
 }
+
+// Rows side by side are a view; a column is not, nor rows that do not begin at
+// 16 bytes.
+// CHECK-LABEL: func.func @sliced_views
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK-DAG:     %[[R:.*]] = nn.slice %[[X]] {{.*}}starts = array<i64: 1, 2, 0>{{.*}} -> tensor<1x2x4xf32>
+// CHECK-DAG:     nn.fusion(%[[R]])
+// CHECK:         nn.fusion(%[[X]])
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      nn.slice {{.*}} -> tensor<2x6x1xf32>
+func.func @sliced_views(%x: tensor<2x6x4xf32>) -> (tensor<1x2x4xf32>, tensor<2x6x1xf32>) {
+  %0 = nn.slice %x {starts = array<i64: 1, 2, 0>, sizes = array<i64: 1, 2, 4>, steps = array<i64: 1, 1, 1>} : (tensor<2x6x4xf32>) -> tensor<1x2x4xf32>
+  %1 = nn.exp %0 : (tensor<1x2x4xf32>) -> tensor<1x2x4xf32>
+  %2 = nn.slice %x {starts = array<i64: 0, 0, 1>, sizes = array<i64: 2, 6, 1>, steps = array<i64: 1, 1, 1>} : (tensor<2x6x4xf32>) -> tensor<2x6x1xf32>
+  return %1, %2 : tensor<1x2x4xf32>, tensor<2x6x1xf32>
+}
+
+// A view of a cast input is no reason for a kernel of its own.
+// CHECK-LABEL: func.func @viewed_cast
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK:         %[[R:.*]] = nn.reshape %[[X]]
+// CHECK:         nn.fusion(%[[R]])
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      nn.cast
+// CHECK-NEXT:      nn.transpose
+func.func @viewed_cast(%x: tensor<8x6xf32>) -> tensor<2x6x4xf16> {
+  %0 = nn.cast %x {to = f16} : (tensor<8x6xf32>) -> tensor<8x6xf16>
+  %1 = nn.reshape %0 {shape = array<i64: 2, 4, 6>} : (tensor<8x6xf16>) -> tensor<2x4x6xf16>
+  %2 = nn.transpose %1 {perm = array<i64: 0, 2, 1>} : (tensor<2x4x6xf16>) -> tensor<2x6x4xf16>
+  return %2 : tensor<2x6x4xf16>
+}

@@ -151,3 +151,49 @@ func.func @packed(%x: tensor<5x2x24xf32>) -> tensor<2x2x5x4xf32> {
   %6 = nn.reshape %5 {shape = array<i64: 2, 2, 5, 4>} : (tensor<4x5x4xf32>) -> tensor<2x2x5x4xf32>
   return %6 : tensor<2x2x5x4xf32>
 }
+
+// What slices leave is all that is computed: of a sum, a norm and a product of
+// rows, here seen under another shape.
+// CHECK-LABEL: func.func @sliced_rows
+// CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[R:[^:]*]]:
+// CHECK-DAG:     %[[A:.*]] = nn.slice %{{.*}} -> tensor<1x2x8xf32>
+// CHECK-DAG:     nn.matmul %[[A]], %{{.*}} -> tensor<1x2x4xf32>
+// CHECK-DAG:     nn.slice %[[R]] {{.*}} -> tensor<1x2x4xf32>
+// CHECK:         nn.layer_norm {{.*}} -> tensor<1x2x4xf32>
+// CHECK:         nn.gelu {{.*}} -> tensor<1x2x4xf32>
+func.func @sliced_rows(%x: tensor<10x8xf32>, %r: tensor<5x2x4xf32>) -> tensor<1x2x4xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<8x4xf32>
+  %b = nn.constant "b" dense<1.0> : tensor<4xf32>
+  %0 = nn.matmul %x, %w : (tensor<10x8xf32>, tensor<8x4xf32>) -> tensor<10x4xf32>
+  %1 = nn.add %0, %b : (tensor<10x4xf32>, tensor<4xf32>) -> tensor<10x4xf32>
+  %2 = nn.reshape %1 {shape = array<i64: 5, 2, 4>} : (tensor<10x4xf32>) -> tensor<5x2x4xf32>
+  %3 = nn.add %2, %r : (tensor<5x2x4xf32>, tensor<5x2x4xf32>) -> tensor<5x2x4xf32>
+  %4 = nn.layer_norm %3, %b, %b {axis = 2 : si64} : (tensor<5x2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<5x2x4xf32>
+  %5 = nn.gelu %4 : (tensor<5x2x4xf32>) -> tensor<5x2x4xf32>
+  %6 = nn.slice %5 {starts = array<i64: 3, 0, 0>, sizes = array<i64: 1, 2, 4>, steps = array<i64: 1, 1, 1>} : (tensor<5x2x4xf32>) -> tensor<1x2x4xf32>
+  return %6 : tensor<1x2x4xf32>
+}
+
+// A norm whose dimension is cut stays, as does a sum that others read.
+// CHECK-LABEL: func.func @kept_rows
+// CHECK:         %[[S:.*]] = nn.add {{.*}} -> tensor<4x8xf32>
+// CHECK:         %[[N:.*]] = nn.layer_norm %[[S]]{{.*}} -> tensor<4x8xf32>
+// CHECK:         nn.slice %[[N]]
+func.func @kept_rows(%x: tensor<4x8xf32>, %s: tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x2xf32>) {
+  %0 = nn.add %x, %s : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %1 = nn.layer_norm %0, %s {axis = 1 : si64} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %2 = nn.slice %1 {starts = array<i64: 0, 0>, sizes = array<i64: 4, 2>, steps = array<i64: 1, 1>} : (tensor<4x8xf32>) -> tensor<4x2xf32>
+  return %0, %2 : tensor<4x8xf32>, tensor<4x2xf32>
+}
+
+// Queries of an attention, and its keys whole.
+// CHECK-LABEL: func.func @sliced_queries
+// CHECK-SAME:    %[[Q:[^:]*]]:
+// CHECK:         %[[S:.*]] = nn.slice %[[Q]] {{.*}} -> tensor<1x2x1x8xf32>
+// CHECK:         nn.attention %[[S]], %[[Q]], %[[Q]] {{.*}} -> tensor<1x2x1x8xf32>
+func.func @sliced_queries(%q: tensor<1x2x5x8xf32>) -> tensor<1x1x2x8xf32> {
+  %0 = nn.attention %q, %q, %q {scale = 0.5 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> tensor<1x2x5x8xf32>
+  %1 = nn.transpose %0 {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x2x5x8xf32>) -> tensor<1x5x2x8xf32>
+  %2 = nn.slice %1 {starts = array<i64: 0, 4, 0, 0>, sizes = array<i64: 1, 1, 2, 8>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x5x2x8xf32>) -> tensor<1x1x2x8xf32>
+  return %2 : tensor<1x1x2x8xf32>
+}

@@ -460,3 +460,35 @@ func.func @operand_type(%x: tensor<4xi32>) {
   %0 = nn.exp %x : (tensor<4xi32>) -> tensor<4xi32>
   return
 }
+
+// -----
+
+func.func @attention_rank(%x: tensor<2x4x8xf32>) {
+  // expected-error@+1 {{needs tensors of 4 dimensions, not 2x4x8, 2x4x8 and 2x4x8}}
+  %0 = nn.attention %x, %x, %x {scale = 1.0 : f32} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_keys(%q: tensor<1x2x4x8xf32>, %v: tensor<1x2x5x8xf32>) {
+  // expected-error@+1 {{k and v differ: 1x2x4x8 and 1x2x5x8}}
+  %0 = nn.attention %q, %q, %v {scale = 1.0 : f32} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x5x8xf32>) -> tensor<1x2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_groups(%q: tensor<1x3x4x8xf32>, %k: tensor<1x2x4x8xf32>) {
+  // expected-error@+1 {{3 heads of queries cannot share 2 of keys}}
+  %0 = nn.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<1x3x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> tensor<1x3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_mask(%q: tensor<1x2x4x8xf32>, %m: tensor<4x5xf32>) {
+  // expected-error@+1 {{a mask of shape 4x5 does not broadcast to scores of shape 1x2x4x4}}
+  %0 = nn.attention %q, %q, %q, %m {scale = 1.0 : f32} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<4x5xf32>) -> tensor<1x2x4x8xf32>
+  return
+}

@@ -58,3 +58,38 @@ plan.program @p "sm_90a" {
     plan.copy %x to %y : memref<4xf32> to memref<8xf32>
   }
 }
+
+// -----
+
+plan.program @p "sm_90a" {
+  // expected-error@+1 {{has a tensor map of argument 2 and takes 2}}
+  plan.kernel @copied attributes {tensor_maps = [
+      #plan.tensor_map<argument = 2, type = f32, kind = tiled, dims = [64],
+          strides = [], box = [32], element_strides = [1]>]} {
+  ^bb0(%x: tensor<64xf32>):
+    %y = nn.fusion(%x) : (tensor<64xf32>) -> tensor<64xf32> {
+    ^bb0(%a: tensor<64xf32>):
+      nn.yield %a : tensor<64xf32>
+    }
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.kernel @copied attributes {tensor_maps = [
+      // expected-error@+1 {{the lists of a tensor map do not fit its rank}}
+      #plan.tensor_map<argument = 0, type = f32, kind = tiled, dims = [64, 2],
+          strides = [], box = [32, 2], element_strides = [1, 1]>]} {
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.kernel @copied attributes {tensor_maps = [
+      // expected-error@+1 {{and an im2col one at least three}}
+      #plan.tensor_map<argument = 0, type = f32, kind = im2col, dims = [64, 2],
+          strides = [128], element_strides = [1, 1]>]} {
+  }
+}

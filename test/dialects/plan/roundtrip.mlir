@@ -11,6 +11,30 @@ plan.program @tiny "sm_90a" {
       nn.yield %0 : tensor<4xf32>
     }
   }
+  // CHECK: plan.kernel @copied attributes
+  // CHECK-SAME: flops = 8
+  // CHECK-SAME: #plan.tensor_map<argument = 0, type = f32, kind = tiled,
+  // CHECK-SAME: dims = [64, 5], strides = [256], box = [32, 8],
+  // CHECK-SAME: element_strides = [1, 1], swizzle = 128>
+  // CHECK-SAME: #plan.tensor_map<argument = 1, offset = 16, type = f32,
+  // CHECK-SAME: kind = im2col, dims = [4, 4, 4, 5], strides = [16, 64, 256],
+  // CHECK-SAME: element_strides = [1, 2, 2, 1], lower = [-1, -1],
+  // CHECK-SAME: upper = [-1, -1], channels = 4, pixels = 64>
+  // CHECK-SAME: waits
+  plan.kernel @copied attributes {flops = 8 : i64, waits, tensor_maps = [
+      #plan.tensor_map<argument = 0, type = f32, kind = tiled, dims = [64, 5],
+          strides = [256], box = [32, 8], element_strides = [1, 1],
+          swizzle = 128>,
+      #plan.tensor_map<argument = 1, offset = 16, type = f32, kind = im2col,
+          dims = [4, 4, 4, 5], strides = [16, 64, 256],
+          element_strides = [1, 2, 2, 1], lower = [-1, -1], upper = [-1, -1],
+          channels = 4, pixels = 64>]} {
+  ^bb0(%x: tensor<5x64xf32>):
+    %y = nn.fusion(%x) : (tensor<5x64xf32>) -> tensor<5x64xf32> {
+    ^bb0(%a: tensor<5x64xf32>):
+      nn.yield %a : tensor<5x64xf32>
+    }
+  }
   // CHECK: plan.list @main
   plan.list @main {
     // CHECK: plan.buffer input[0] : memref<2x2xf32>

@@ -1,0 +1,70 @@
+//===- EmitContraction.h - What emitters of contractions share ------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_EMITCONTRACTION_H
+#define FRIT_CODEGEN_CUDA_EMITCONTRACTION_H
+
+#include "codegen/cuda/Emit.h"
+#include "dialects/nn/ContractionInfo.h"
+
+namespace frit::cuda {
+
+/// The struct of constants that a skeleton is given, its epilogue's functor
+/// before it, and the names of the kernel's parameters.
+class ProblemText {
+public:
+  ProblemText(const Lowered &lowered, llvm::StringRef name)
+      : lowered(lowered), name(name) {}
+
+  /// Adds `Epilogue`, and the functor where the skeletons have none.
+  llvm::LogicalResult addEpilogue(const nn::EpilogueInfo &info,
+                                  std::string &failure);
+  /// "using A = frit::f16;", the type as `v` is stored; without a value the
+  /// result's.
+  void addType(llvm::StringRef field, mlir::Value v);
+  /// "static constexpr int64_t m = 8, n = 4;" from pairs of name and value.
+  void addConstants(llvm::StringRef type,
+                    llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> fields);
+  void addGemm(const nn::GemmInfo &info);
+  void addConv(const nn::ConvInfo &info);
+
+  /// Everything that was added, and "NAME_problem".
+  std::string definition() const;
+  std::string problem() const { return (name + "_problem").str(); }
+
+  /// "x0", or "nullptr" where there is no value.
+  std::string parameter(mlir::Value v) const;
+  unsigned argument(mlir::Value v) const;
+
+private:
+  const Lowered &lowered;
+  llvm::StringRef name;
+  std::string functor, fields;
+};
+
+/// Kernels of the wgmma skeletons.
+llvm::FailureOr<KernelText>
+emitWgmmaGemm(nn::FusionOp fusion, const nn::GemmInfo &info,
+              const Lowered &lowered, llvm::StringRef name,
+              nn::ScheduleAttr schedule, std::string &failure);
+llvm::FailureOr<KernelText>
+emitWgmmaConv(nn::FusionOp fusion, const nn::ConvInfo &info,
+              const Lowered &lowered, llvm::StringRef name,
+              nn::ScheduleAttr schedule, std::string &failure);
+
+/// Schedules for a fusion that is one contraction, the one that the model says
+/// is fastest first, at most `most`; empty for others, with the reason.
+llvm::SmallVector<nn::ScheduleAttr>
+contractionSchedules(nn::FusionOp fusion, const CudaOptions &options,
+                     unsigned most, std::string &reason);
+
+/// Whether the target has the wgmma skeletons.
+bool hasWgmma(const CudaOptions &options);
+/// Whether cuBLASLt or cuDNN compute a contraction and what follows it.
+bool libraryTakes(const nn::EpilogueInfo &info, const CudaOptions &options);
+/// Whether a contraction should be one kernel with what `info` describes.
+bool takesEpilogue(mlir::Operation *contraction, const nn::EpilogueInfo &info,
+                   const CudaOptions &options);
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_EMITCONTRACTION_H

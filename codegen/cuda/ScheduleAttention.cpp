@@ -1,0 +1,254 @@
+//===- ScheduleAttention.cpp - Attention in tiles -------------------------===//
+//
+// What the attention kernels take, and which tiles of which of the two are
+// fastest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/EmitAttention.h"
+
+#include "codegen/cuda/EmitContraction.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Multiprocessors of the devices that matter most; any number works.
+static constexpr int64_t kMultiprocessors = 132;
+/// Elements of a piece of 16 bytes, in which rows are copied.
+static constexpr int64_t kPiece = 8;
+static constexpr int64_t kMaxSize = 256, kMaxWgmmaSize = 128;
+/// What the blocks of a multiprocessor of sm_90 may have of shared memory.
+static constexpr int64_t kSharedOfAll = 228 << 10;
+static constexpr int64_t kMostResident = 3;
+
+//===----------------------------------------------------------------------===//
+// What the skeleton takes
+//===----------------------------------------------------------------------===//
+
+/// "sm_90a" is 90.
+static int64_t architectureOf(const CudaOptions &options) {
+  StringRef digits = StringRef(options.arch).drop_while([](char c) {
+    return !llvm::isDigit(c);
+  });
+  int64_t number = 0;
+  digits.consumeInteger(10, number);
+  return number;
+}
+
+/// What a block may have of shared memory (CUDA C++ Programming Guide, "Feature
+/// Availability").
+static int64_t maxShared(const CudaOptions &options) {
+  int64_t arch = architectureOf(options);
+  if (arch >= 120 || arch == 86 || arch == 89)
+    return 99 << 10;
+  return (arch >= 90 ? 227 : 163) << 10;
+}
+
+static bool isTwoBytes(Type element) {
+  return element.isF16() || element.isBF16();
+}
+
+bool frit::cuda::takesAttention(nn::AttentionOp op,
+                                const CudaOptions &options) {
+  for (Value v : op->getOperands())
+    if (!nn::tensorType(v).hasStaticShape() ||
+        nn::tensorType(v).getNumElements() == 0)
+      return false;
+  if (Value mask = op.getMask()) {
+    Type element = nn::tensorType(mask).getElementType();
+    if (!isTwoBytes(element) && !element.isF32() && !element.isInteger(1))
+      return false;
+  }
+  int64_t size = nn::shapeOf(op.getQ()).back();
+  int64_t valueSize = nn::shapeOf(op.getV()).back();
+  return architectureOf(options) >= 80 &&
+         isTwoBytes(nn::tensorType(op.getQ()).getElementType()) &&
+         size % kPiece == 0 && valueSize % kPiece == 0 &&
+         std::max(size, valueSize) <= kMaxSize;
+}
+
+bool frit::cuda::takesAttentionView(Type element,
+                                    const nn::StridedPlaces &places) {
+  auto isPieces = [](int64_t elements) { return elements % kPiece == 0; };
+  return isTwoBytes(element) && places.strides.back() == 1 &&
+         isPieces(places.offset) &&
+         llvm::all_of(ArrayRef(places.strides).drop_back(), isPieces);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+static int64_t roundUp(int64_t x, int64_t to) { return ceilDiv(x, to) * to; }
+
+int64_t AttentionTile::threads() const {
+  return usesWgmma() ? 2 * m * splits + 128 : 32 * splits * m / rowsPerWarp;
+}
+
+int64_t AttentionTile::sharedBytes(const nn::AttentionInfo &info) const {
+  if (usesWgmma()) {
+    int64_t size = roundUp(info.size, 64);
+    int64_t valueSize = roundUp(info.valueSize, 64);
+    return 2 * m * size + 2 * stages * n * (size + valueSize) +
+           m * (2 * valueSize + 16) + 256 +
+           (splits - 1) * 512 * (valueSize / 2 + 4);
+  }
+  auto pitch = [](int64_t size) { return (roundUp(size, 16) / 8 + 1) * 16; };
+  int64_t held = n * splits, parts = info.keys > held ? 2 : 1;
+  int64_t keys = parts * held * (pitch(info.size) + pitch(info.valueSize));
+  int64_t joined = (splits - 1) * rowsPerWarp / 16 *
+                   (roundUp(info.valueSize, 16) / 2 + 4) * threads() / splits *
+                   int64_t(sizeof(float));
+  return m * pitch(std::max(info.size, info.valueSize)) +
+         std::max(keys, joined);
+}
+
+int64_t AttentionTile::tiles(const nn::AttentionInfo &info) const {
+  return info.batch * info.heads * ceilDiv(info.queries, m);
+}
+
+int64_t AttentionTile::resident(const nn::AttentionInfo &info) const {
+  // A thread has the products with a tile's keys, as many weights of half the
+  // size, its sums, what a mask adds to all rows, and some more.
+  bool shares = info.mask && info.mask->strides[2] == 0;
+  int64_t needed = n / 2 + n / 4 + roundUp(info.valueSize, 64) / 2 +
+                   (shares ? n / 4 : 0) + 32;
+  for (int64_t blocks = kMostResident; blocks > 1; --blocks) {
+    // The registers of wgmma_attention.cuh: those who copy keep 24.
+    int64_t groups = threads() / 128;
+    int64_t equal = 65536 / (threads() * blocks) / 8 * 8;
+    int64_t many = (equal * groups - 24) / (groups - 1) / 8 * 8;
+    if (many >= needed && blocks * (sharedBytes(info) + 1024) <= kSharedOfAll)
+      return blocks;
+  }
+  return 1;
+}
+
+int64_t AttentionTile::blocks(const nn::AttentionInfo &info) const {
+  return usesWgmma() ? std::min(tiles(info), kMultiprocessors * resident(info))
+                     : tiles(info);
+}
+
+AttentionTile frit::cuda::attentionTileOf(nn::ScheduleAttr schedule) {
+  AttentionTile tile;
+  tile.m = schedule.getTileM();
+  tile.n = schedule.getTileN();
+  tile.splits = schedule.getSplit();
+  tile.stages = schedule.getStages();
+  if (!tile.usesWgmma())
+    tile.rowsPerWarp = 32 * tile.splits * tile.m / schedule.getThreads();
+  return tile;
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+/// Many queries make large tiles pay, which read the keys less often. Few must
+/// be spread over the device, the keys of one block over more warps.
+static AttentionTile chooseTile(const nn::AttentionInfo &info, int64_t shared) {
+  int64_t heads = info.batch * info.heads;
+  int64_t size = std::max(info.size, info.valueSize);
+  int64_t rows = std::min<int64_t>(roundUp(info.queries, 16), 64);
+  int64_t blocks = heads * ceilDiv(info.queries, 64);
+  AttentionTile tile = {rows, 16, 64, 1};
+  if (size > 128) {
+    tile.n = 32;
+  } else if (blocks >= 4 * kMultiprocessors) {
+    if (info.queries > 64)
+      tile = {128, 32, 64, 1};
+  } else {
+    if (2 * blocks < kMultiprocessors)
+      tile.m = std::min<int64_t>(rows, 32);
+    tile.splits = tile.m > 16 ? 2 : 4;
+    int64_t share = roundUp(ceilDiv(info.keys, tile.splits), 16);
+    if (size <= 64)
+      tile.n = share <= 112 ? share : info.keys % (96 * tile.splits) ? 64 : 96;
+  }
+  while (tile.sharedBytes(info) > shared && tile.n > 16)
+    tile.n = roundUp(tile.n / 2, 16);
+  return tile;
+}
+
+/// Whether tensor copies can read an operand whose dimensions are these.
+static bool hasMap(const nn::AttentionOperand &operand, int64_t batch,
+                   int64_t heads, int64_t rows) {
+  const int64_t sizes[] = {batch, heads, rows};
+  for (int dim = 0; dim < 3; ++dim)
+    if (sizes[dim] > 1 && operand.strides[dim] <= 0)
+      return false;
+  return true;
+}
+
+static bool takesWgmma(const nn::AttentionInfo &info) {
+  int64_t size = std::max(info.size, info.valueSize);
+  return size > 32 && size <= kMaxWgmmaSize &&
+         hasMap(info.q, info.batch, info.heads, info.queries) &&
+         hasMap(info.k, info.batch, info.groups, info.keys) &&
+         hasMap(info.v, info.batch, info.groups, info.keys);
+}
+
+/// As measured on an H200: small blocks, several to a multiprocessor, overlap
+/// best; where there are few, warpgroups share their queries.
+static AttentionTile chooseWgmmaTile(const nn::AttentionInfo &info) {
+  AttentionTile tile;
+  tile.stages = 2;
+  int64_t blocks = tile.tiles(info);
+  if (std::max(info.size, info.valueSize) > 64) {
+    tile.n = 128;
+    if (blocks > 2 * kMultiprocessors)
+      tile.m = 128;
+    else if (info.keys > tile.n)
+      tile.splits = 2;
+    return tile;
+  }
+  if (blocks > 2 * kMultiprocessors) {
+    // The keys that fill up the last tile cost as much as any.
+    for (int64_t n : {80, 96})
+      if (roundUp(info.keys, n) <= roundUp(info.keys, tile.n))
+        tile.n = n;
+    return tile;
+  }
+  // Two warpgroups take the tiles of keys in turn.
+  auto time = [&](int64_t n) { return roundUp(ceilDiv(info.keys, n), 2) * n; };
+  tile.n = time(96) < time(128) ? 96 : 128;
+  tile.splits = info.keys > tile.n ? 2 : 1;
+  tile.stages = std::clamp<int64_t>(ceilDiv(info.keys, tile.n), 2, 4);
+  return tile;
+}
+
+/// The strides of an operand whose rows are copied in pieces.
+static bool isAligned(const nn::AttentionOperand &operand) {
+  return operand.strides[3] <= 1 && operand.offset % kPiece == 0 &&
+         llvm::all_of(ArrayRef(operand.strides).drop_back(),
+                      [](int64_t stride) { return stride % kPiece == 0; });
+}
+
+FailureOr<nn::AttentionInfo>
+frit::cuda::describeAttention(nn::FusionOp fusion, std::string &reason) {
+  auto info = nn::describeAttention(fusion, reason);
+  if (failed(info))
+    return failure();
+  if (!isAligned(info->q) || !isAligned(info->k) || !isAligned(info->v) ||
+      !isAligned(info->result)) {
+    reason = "its rows are not in pieces of 16 bytes";
+    return failure();
+  }
+  return info;
+}
+
+nn::ScheduleAttr frit::cuda::scheduleAttention(nn::FusionOp fusion,
+                                               const CudaOptions &options) {
+  AttentionTile tile;
+  std::string reason; // told by the emitter
+  auto info = cuda::describeAttention(fusion, reason);
+  if (succeeded(info))
+    tile = hasWgmma(options) && takesWgmma(*info)
+               ? chooseWgmmaTile(*info)
+               : chooseTile(*info, maxShared(options));
+  return nn::ScheduleAttr::get(
+      fusion.getContext(), nn::Skeleton::attention, /*vector=*/1,
+      tile.threads(), /*perThread=*/1, /*library=*/false, tile.m, tile.n,
+      /*tileK=*/0, tile.stages, /*cluster=*/1, tile.splits);
+}

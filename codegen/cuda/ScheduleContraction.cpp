@@ -1,0 +1,156 @@
+//===- ScheduleContraction.cpp - Who multiplies, and in which tiles -------===//
+
+#include "codegen/cuda/EmitContraction.h"
+#include "codegen/cuda/Tuning.h"
+#include "codegen/cuda/Wgmma.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Tiles of gemm.cuh and conv.cuh: 128 where they still give every
+/// multiprocessor one.
+static int64_t tileFor(int64_t m, int64_t n, int64_t batch) {
+  int64_t large = ceilDiv(m, 128) * ceilDiv(n, 128) * batch;
+  return m >= 128 && n >= 128 && large >= 132 ? 128 : 64;
+}
+
+/// Of gemm.cuh and conv.cuh.
+static nn::ScheduleAttr tiledSchedule(MLIRContext *context,
+                                      nn::Skeleton skeleton, int64_t tile,
+                                      bool library) {
+  return nn::ScheduleAttr::get(context, skeleton, /*vector=*/1,
+                               /*threads=*/256, /*perThread=*/1, library, tile,
+                               tile, /*tileK=*/0, /*stages=*/0, /*cluster=*/1,
+                               /*split=*/1);
+}
+
+static nn::ScheduleAttr wgmmaSchedule(MLIRContext *context,
+                                      nn::Skeleton skeleton,
+                                      const WgmmaTile &tile, bool library) {
+  return nn::ScheduleAttr::get(context, skeleton, /*vector=*/1, tile.threads(),
+                               /*perThread=*/1, library, tile.m, tile.n,
+                               WgmmaTile::depth, tile.stages, tile.cluster,
+                               tile.split);
+}
+
+bool frit::cuda::libraryTakes(const nn::EpilogueInfo &info,
+                              const CudaOptions &options) {
+  using Kind = nn::ActivationKind;
+  Type type = nn::tensorType(info.product).getElementType();
+  if (!isa<FloatType>(type) || info.mixed)
+    return false;
+  bool simple = info.activation == Kind::none || info.activation == Kind::relu;
+  if (isa<nn::ConvOp>(info.product.getDefiningOp()))
+    return options.cudnn && simple && !type.isF64();
+  // cuBLASLt's GELU is the one with tanh.
+  return options.cublas &&
+         (simple || (info.activation == Kind::geluTanh && !type.isF64()));
+}
+
+bool frit::cuda::hasWgmma(const CudaOptions &options) {
+  return options.arch == "sm_90a";
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A fusion that is one contraction, as one product of tiles.
+struct Contraction {
+  nn::GemmInfo product;
+  nn::Skeleton skeleton = nn::Skeleton::gemm;
+  nn::Skeleton wgmmaSkeleton = nn::Skeleton::wgmma_gemm;
+  bool wgmma = false, library = false;
+  int64_t tile = 64;
+};
+
+FailureOr<Contraction> describe(nn::FusionOp fusion, const CudaOptions &options,
+                                std::string &reason) {
+  Contraction result;
+  Type type = nn::tensorType(fusion.getResult(0)).getElementType();
+  if (isa<nn::ConvOp>(fusion.getAnchor())) {
+    auto info = nn::describeConvolution(fusion, reason);
+    if (failed(info))
+      return failure();
+    auto pointwise = nn::pointwiseGemm(*info);
+    result.product = pointwise ? *pointwise : impliedGemm(*info);
+    result.skeleton = nn::Skeleton::conv;
+    if (!pointwise)
+      result.wgmmaSkeleton = nn::Skeleton::wgmma_conv;
+    result.wgmma = pointwise ? takesWgmma(*pointwise, type) : takesWgmma(*info);
+    result.tile = tileFor(info->n * info->p * info->q, info->k / info->groups,
+                          info->groups);
+  } else {
+    auto info = nn::describeGemm(fusion, reason);
+    if (failed(info))
+      return failure();
+    result.product = *info;
+    result.wgmma = takesWgmma(*info, type);
+    result.tile = tileFor(info->m, info->n, info->batch);
+  }
+  result.wgmma &= hasWgmma(options);
+  result.library = libraryTakes(result.product, options);
+  return result;
+}
+
+} // namespace
+
+SmallVector<nn::ScheduleAttr>
+frit::cuda::contractionSchedules(nn::FusionOp fusion,
+                                 const CudaOptions &options, unsigned most,
+                                 std::string &reason) {
+  auto found = describe(fusion, options, reason);
+  if (failed(found))
+    return {};
+  MLIRContext *context = fusion.getContext();
+  if (!found->wgmma)
+    return {
+        tiledSchedule(context, found->skeleton, found->tile, found->library)};
+  Type type = nn::tensorType(fusion.getResult(0)).getElementType();
+  SmallVector<nn::ScheduleAttr> schedules;
+  for (const WgmmaPick &pick :
+       rankWgmmaTiles(found->product, type.getIntOrFloatBitWidth() / 8, most))
+    schedules.push_back(
+        wgmmaSchedule(context, found->wgmmaSkeleton, pick.tile, false));
+  if (found->library && schedules.size() < most)
+    schedules.push_back(tiledSchedule(context, found->skeleton, found->tile,
+                                      /*library=*/true));
+  return schedules;
+}
+
+nn::ScheduleAttr frit::cuda::scheduleContraction(nn::FusionOp fusion,
+                                                 const CudaOptions &options,
+                                                 std::string &reason) {
+  if (options.tuning) {
+    auto all = contractionSchedules(fusion, options, ~0u, reason);
+    if (nn::ScheduleAttr tuned =
+            options.tuning->pick(fusion, all, options.arch))
+      return tuned;
+  }
+  auto schedules = contractionSchedules(fusion, options, 1, reason);
+  return schedules.empty() ? nullptr : schedules.front();
+}
+
+bool frit::cuda::takesEpilogue(Operation *contraction,
+                               const nn::EpilogueInfo &info,
+                               const CudaOptions &options) {
+  if (libraryTakes(info, options))
+    return true;
+  // What no library has joins where our own kernel is as fast.
+  bool isConv = isa<nn::ConvOp>(contraction);
+  if (!(isConv ? options.cudnn : options.cublas))
+    return true;
+  if (!hasWgmma(options))
+    return false;
+  std::string reason;
+  if (auto conv = dyn_cast<nn::ConvOp>(contraction)) {
+    auto shape = nn::describeConv(conv, reason);
+    return succeeded(shape) && takesWgmma(*shape);
+  }
+  auto shape = nn::describeMatmul(cast<nn::MatmulOp>(contraction), reason);
+  return succeeded(shape) &&
+         takesWgmma(*shape, nn::tensorType(info.result).getElementType());
+}

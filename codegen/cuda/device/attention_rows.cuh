@@ -1,0 +1,366 @@
+//===- attention_rows.cuh - What the attention kernels share --------------===//
+//
+// Scores, their softmax along the keys, and rows of results, of the 16 rows
+// that a warp has of one product on the tensor cores, whichever kind. In the
+// fragments a thread has the rows lane / 4 and lane / 4 + 8: of each 8 columns
+// two neighbours of the one, then two of the other.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_ATTENTION_ROWS_CUH
+#define FRIT_DEVICE_ATTENTION_ROWS_CUH
+
+#include "frit/mma.cuh"
+#include "frit/tile.cuh"
+
+namespace frit {
+
+/// Elements between neighbours of each dimension.
+template <int64_t Batch, int64_t Head, int64_t Row, int64_t Column = 1>
+struct Strides {
+  static constexpr int64_t batch = Batch, head = Head, row = Row;
+  static constexpr int64_t column = Column;
+};
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+/// 2^x to about two units in the last place; 0 for -infinity.
+__device__ inline float fastExp2(float x) {
+#ifdef FRIT_EMULATE
+  return exp2(x);
+#else
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+#endif
+}
+
+/// Two values as neighbours of T, the first in the low half.
+template <class T> __device__ inline uint32_t packPair(float low, float high) {
+#if defined(FRIT_EMULATE) || __CUDA_ARCH__ < 800
+  T pair[2];
+  store(pair[0], low);
+  store(pair[1], high);
+  return pair[0].bits | uint32_t(pair[1].bits) << 16;
+#else
+  uint32_t result;
+  if constexpr (kSame<T, f16>)
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  else
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  return result;
+#endif
+}
+
+template <class P>
+inline constexpr bool kHasMask = !kSame<typename P::Mask, void>;
+template <class P>
+inline constexpr bool kAddsMask =
+    kHasMask<P> && !kSame<typename P::Mask, boolean>;
+
+/// Whether two neighbours of a row of the mask are one access.
+template <class P>
+inline constexpr bool kMaskPairs =
+    P::M::column == 1 && P::keys % 2 == 0 && P::M::row % 2 == 0 &&
+    P::M::head % 2 == 0 && P::M::batch % 2 == 0;
+
+//===----------------------------------------------------------------------===//
+// Rows in shared memory
+//===----------------------------------------------------------------------===//
+
+/// Rows of 16-bit elements. They are an odd number of pieces of 8 apart, so
+/// that the 8 rows which one matrix load reads lie in different banks.
+template <int Rows, int Size> struct RowTile {
+  static_assert(Size % 16 == 0);
+  static constexpr int kRows = Rows, kPitch = Size / 8 + 1;
+
+  struct alignas(16) Piece {
+    uint16_t bits[8];
+  };
+  Piece pieces[Rows * kPitch];
+
+  __device__ Piece *at(int row, int col) {
+    return &pieces[row * kPitch + col / 8];
+  }
+
+  /// The fragment of `mma`'s a: 16 rows by 16 columns.
+  __device__ void loadA(uint32_t (&a)[4], int row, int col) {
+    int lane = threadIdx.x % 32, matrix = lane / 8;
+    loadMatrices<false>(
+        a, at(row + matrix % 2 * 8 + lane % 8, col + matrix / 2 * 8));
+  }
+
+  /// Two of `mma`'s b, whose columns are 16 rows of this tile.
+  __device__ void loadRows(uint32_t (&b)[4], int row, int col) {
+    int lane = threadIdx.x % 32, matrix = lane / 8;
+    loadMatrices<false>(
+        b, at(row + matrix / 2 * 8 + lane % 8, col + matrix % 2 * 8));
+  }
+
+  /// Two of `mma`'s b, whose columns are 16 columns of this tile.
+  __device__ void loadColumns(uint32_t (&b)[4], int row, int col) {
+    int lane = threadIdx.x % 32, matrix = lane / 8;
+    loadMatrices<true>(
+        b, at(row + matrix % 2 * 8 + lane % 8, col + matrix / 2 * 8));
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+/// Scores are taken to powers of two, so that the scale and the change of base
+/// are one factor. It waits for the subtraction of the maximum unless a mask is
+/// added before, or it turns the order around.
+template <class P> struct AttentionScores {
+  static constexpr float kLog2E = 1.44269504f;
+  static constexpr bool kScaledFirst = kAddsMask<P> || !(P::scale > 0);
+  static constexpr float kLate = kScaledFirst ? 1.0f : P::scale * kLog2E;
+  static constexpr float kLowest = -3.402823466e38f;
+
+  /// What a mask adds to the scores of (row, col) and (row, col + 1), a batch
+  /// and head's mask being at `mask`.
+  __device__ static void
+  loadMask(float (&terms)[2], const typename P::Mask *mask, int row, int col) {
+    row = row < P::queries ? row : P::queries - 1;
+    const auto *from = mask + row * P::M::row + col * P::M::column;
+    if constexpr (kMaskPairs<P>) {
+      Compute<typename P::Mask> pair[2] = {};
+      if (col < P::keys)
+        loadVector(pair, from);
+      terms[0] = term(pair[0]);
+      terms[1] = term(pair[1]);
+    } else {
+      terms[0] = col < P::keys ? term(load(*from)) : 0;
+      terms[1] = col + 1 < P::keys ? term(load(from[P::M::column])) : 0;
+    }
+  }
+  __device__ static float term(float value) { return value * kLog2E; }
+  __device__ static float term(bool counts) { return counts ? 0 : -INFINITY; }
+
+  /// The score of a product. No finite mask makes it infinite: rows that are
+  /// masked by the lowest number of all stay comparable.
+  __device__ static float scoreOf(float product, float term) {
+    if constexpr (kAddsMask<P>)
+      return fmaxf(fma(product, P::scale * kLog2E, term), kLowest);
+    else if constexpr (kScaledFirst)
+      return product * (P::scale * kLog2E) + term;
+    else
+      return product + term;
+  }
+
+  /// The first key that `row` does not see.
+  __device__ static int limitOf(int row) {
+    int limit = row + 1 + P::causalOffset;
+    return !P::causal || limit > P::keys ? P::keys : limit;
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+/// The softmax of 16 rows as far as their keys have come: the maxima, and this
+/// thread's part of the sums of weights relative to them.
+template <class P> struct AttentionSoftmax {
+  using Scores = AttentionScores<P>;
+  const typename P::Mask *mask = nullptr;
+  int firstRow = 0;
+  float top[2] = {-INFINITY, -INFINITY}, total[2] = {};
+
+  __device__ int rowOf(int half) const {
+    return firstRow + half * 8 + threadIdx.x % 32 / 4;
+  }
+  __device__ static int columnOf(int key) {
+    return key * 8 + threadIdx.x % 4 * 2;
+  }
+
+  /// What a mask adds to all rows alike, for the keys from `firstKey` on.
+  template <int Keys>
+  __device__ static void loadShared(float (&terms)[Keys][2],
+                                    const typename P::Mask *mask,
+                                    int firstKey) {
+    if constexpr (kHasMask<P> && P::M::row == 0)
+#pragma unroll
+      for (int key = 0; key < Keys; ++key)
+        Scores::loadMask(terms[key], mask, 0, firstKey + columnOf(key));
+  }
+
+  /// Makes scores of the products with the keys from `firstKey` on.
+  template <int Keys>
+  __device__ void finishScores(float (&scores)[Keys][4],
+                               const float (&shared)[Keys][2],
+                               int firstKey) const {
+    if constexpr (kHasMask<P> || Scores::kScaledFirst)
+#pragma unroll
+      for (int key = 0; key < Keys; ++key)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          float terms[2] = {shared[key][0], shared[key][1]};
+          if constexpr (kHasMask<P> && P::M::row != 0)
+            Scores::loadMask(terms, mask, rowOf(half),
+                             firstKey + columnOf(key));
+#pragma unroll
+          for (int i = 0; i < 2; ++i) {
+            float &score = scores[key][half * 2 + i];
+            score = Scores::scoreOf(score, terms[i]);
+          }
+        }
+    if (firstKey + Keys * 8 <= Scores::limitOf(firstRow))
+      return;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      int limit = Scores::limitOf(rowOf(half)) - firstKey;
+#pragma unroll
+      for (int key = 0; key < Keys; ++key)
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+          if (columnOf(key) + i >= limit)
+            scores[key][half * 2 + i] = -INFINITY;
+    }
+  }
+
+  /// Where nothing counts yet, any base will do but an infinite one.
+  __device__ static float baseOf(float best) {
+    return best == -INFINITY ? 0 : best * Scores::kLate;
+  }
+
+  /// Makes weights of scores, relative to the maximum up to here. What was
+  /// summed before becomes so when multiplied with `rest`.
+  template <int Keys>
+  __device__ void weigh(float (&scores)[Keys][4], float (&rest)[2]) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float best = top[half];
+#pragma unroll
+      for (int key = 0; key < Keys; ++key)
+        best = fmaxf(best,
+                     fmaxf(scores[key][half * 2], scores[key][half * 2 + 1]));
+      best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
+      best = fmaxf(best, __shfl_xor_sync(~0u, best, 2));
+      float base = baseOf(best);
+      rest[half] = fastExp2(fma(top[half], Scores::kLate, -base));
+      top[half] = best;
+      float sum = 0;
+#pragma unroll
+      for (int key = 0; key < Keys; ++key)
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          float &score = scores[key][half * 2 + i];
+          score = fastExp2(fma(score, Scores::kLate, -base));
+          sum += score;
+        }
+      total[half] = total[half] * rest[half] + sum;
+    }
+  }
+
+  /// Joins what other warps found for the same rows, whose sums are to be
+  /// multiplied with `theirs`, and these with `mine`.
+  __device__ void join(int half, float otherTop, float otherTotal, float &mine,
+                       float &theirs) {
+    float best = fmaxf(top[half], otherTop), base = baseOf(best);
+    mine = fastExp2(fma(top[half], Scores::kLate, -base));
+    theirs = fastExp2(fma(otherTop, Scores::kLate, -base));
+    top[half] = best;
+    total[half] = total[half] * mine + otherTotal * theirs;
+  }
+
+  /// What makes means of weighted sums.
+  __device__ float scaleOf(int half) const {
+    float sum = total[half];
+    sum += __shfl_xor_sync(~0u, sum, 1);
+    sum += __shfl_xor_sync(~0u, sum, 2);
+    return sum == 0 ? 0 : 1 / sum;
+  }
+};
+
+/// Multiplies both rows of a fragment.
+template <int Columns>
+__device__ inline void scaleRows(float (&sums)[Columns][4],
+                                 const float (&factors)[2]) {
+#pragma unroll
+  for (int column = 0; column < Columns; ++column)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      sums[column][i] *= factors[i / 2];
+}
+
+/// The fragments of `mma`'s a that the weights of 16 keys from `key` * 8 on
+/// are: what a product gives is laid out as what it takes.
+template <class T, int Keys>
+__device__ inline void packWeights(uint32_t (&a)[4],
+                                   const float (&weights)[Keys][4], int key) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float *pair = &weights[key + i / 2][i % 2 * 2];
+    a[i] = packPair<T>(pair[0], pair[1]);
+  }
+}
+
+/// Writes 16 rows to a head's O by way of the tile's rows from `firstInTile`
+/// on, which makes whole pieces of a thread's pairs.
+template <class P, class Tile, int Values>
+__device__ inline void storeRows(typename P::T *o, Tile &tile, int firstInTile,
+                                 const AttentionSoftmax<P> &softmax,
+                                 const float (&sums)[Values][4]) {
+  using Piece = typename Tile::Piece;
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float factor = softmax.scaleOf(half);
+    int row = firstInTile + half * 8 + lane / 4;
+#pragma unroll
+    for (int value = 0; value < Values; ++value) {
+      const float *pair = &sums[value][half * 2];
+      auto *to = reinterpret_cast<uint32_t *>(tile.at(row, value * 8));
+      to[lane % 4] =
+          packPair<typename P::T>(pair[0] * factor, pair[1] * factor);
+    }
+  }
+  __syncwarp();
+  constexpr int pieces = P::valueSize / 8, count = 16 * pieces;
+#pragma unroll
+  for (int i = 0; i < (count + 31) / 32; ++i) {
+    int piece = i * 32 + lane, row = piece / pieces, col = piece % pieces * 8;
+    if (piece < count && softmax.firstRow + row < P::queries)
+      *reinterpret_cast<Piece *>(o + (softmax.firstRow + row) * P::O::row +
+                                 col) = *tile.at(firstInTile + row, col);
+  }
+  // The rows may be written anew once all have read them.
+  __syncwarp();
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// A tile of queries: its batch and head, and its first row.
+struct AttentionTile {
+  int batch, head, row;
+};
+
+/// Tiles of a head follow each other, which share its keys. Under the causal
+/// rule the last tile has most to do, and those go first.
+template <class P>
+__device__ inline AttentionTile attentionTileAt(int64_t index) {
+  constexpr int tiles = (P::queries + P::tileM - 1) / P::tileM;
+  constexpr int heads = P::batch * P::heads;
+  int tile = P::causal ? tiles - 1 - int(index / heads) : int(index % tiles);
+  int head = P::causal ? int(index % heads) : int(index / tiles);
+  return {head / P::heads, head % P::heads, tile * P::tileM};
+}
+
+/// A head's mask, or null.
+template <class P>
+__device__ inline const typename P::Mask *maskOf(const typename P::Mask *mask,
+                                                 const AttentionTile &tile) {
+  if constexpr (kHasMask<P>)
+    return mask + tile.batch * P::M::batch + tile.head * P::M::head;
+  return nullptr;
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_ATTENTION_ROWS_CUH

@@ -1,0 +1,191 @@
+//===- column.cuh - Reductions along columns ------------------------------===//
+//
+// What row.cuh is for rows of neighbours, for rows whose elements are far apart
+// and that lie side by side: means over the pixels of images with channels
+// last, sums over a batch, softmax and norms of a middle dimension.
+//
+// A block is a grid of threads: `Across` of them read V neighbouring rows each,
+// and the `Team` threads that share these go down their columns. A thread keeps
+// up to PerThread columns in registers; with PerThread 0 every pass reads them
+// again. Sums are taken in a fixed order.
+//
+// The Body is that of row.cuh but for these, whose V lanes are rows from `row`
+// on, all of the same column:
+//
+//   void load(Element (&e)[V], unsigned row, unsigned col) const;
+//   void store(const Element (&e)[V], const float (&r)[V][kReductions],
+//              unsigned row, unsigned col) const;
+//   void finish(const float (&r)[V][kReductions], unsigned row) const;
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_COLUMN_CUH
+#define FRIT_DEVICE_COLUMN_CUH
+
+#include "frit/base.cuh"
+
+namespace frit {
+
+/// A thread's columns in registers, loaded once.
+template <class Body, int Team, int PerThread, int V> struct KeptColumns {
+  typename Body::Element vectors[PerThread][V];
+  unsigned first, cols;
+
+  __device__ KeptColumns(const Body &body, unsigned row, unsigned first,
+                         unsigned cols)
+      : first(first), cols(cols) {
+#pragma unroll
+    for (int i = 0; i < PerThread; ++i)
+      if (first + i * Team < cols)
+        body.load(vectors[i], row, first + i * Team);
+  }
+
+  template <class Visit> __device__ void forEach(const Visit &visit) {
+#pragma unroll
+    for (int i = 0; i < PerThread; ++i)
+      if (first + i * Team < cols)
+        visit(vectors[i], first + i * Team);
+  }
+};
+
+/// A thread's columns in memory, loaded by every pass.
+template <class Body, int Team, int V> struct StreamedColumns {
+  const Body &body;
+  unsigned row, first, cols;
+
+  __device__ StreamedColumns(const Body &body, unsigned row, unsigned first,
+                             unsigned cols)
+      : body(body), row(row), first(first), cols(cols) {}
+
+  template <class Visit> __device__ void forEach(const Visit &visit) {
+    constexpr int kUnroll = 32 / V < 8 ? 32 / V : 8;
+    unsigned col = first;
+    // Loads of several columns are under way before the first is needed.
+    for (; col + (kUnroll - 1) * Team < cols; col += kUnroll * Team) {
+      typename Body::Element vectors[kUnroll][V];
+#pragma unroll
+      for (int i = 0; i < kUnroll; ++i)
+        body.load(vectors[i], row, col + i * Team);
+#pragma unroll
+      for (int i = 0; i < kUnroll; ++i)
+        visit(vectors[i], col + i * Team);
+    }
+    for (; col < cols; col += Team) {
+      typename Body::Element vector[V];
+      body.load(vector, row, col);
+      visit(vector, col);
+    }
+  }
+};
+
+/// Combines the values of a team's threads for V lanes; all get the results.
+/// The members of a team that share a warp meet by shuffles, warps in `slots`.
+template <class Body, int R, int Team, int Across, int V>
+__device__ inline void combineTeam(float (&values)[V], float *slots) {
+  constexpr int kInWarp = Across >= 32         ? 1
+                          : 32 / Across < Team ? 32 / Across
+                                               : Team;
+  constexpr int kWarps = Team / kInWarp;
+#pragma unroll
+  for (int distance = kInWarp / 2; distance > 0; distance /= 2)
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      values[v] = Body::template combine<R>(
+          values[v], __shfl_xor_sync(~0u, values[v], distance * Across));
+  if constexpr (kWarps > 1) {
+    unsigned across = threadIdx.x % Across, place = threadIdx.x / Across;
+    // slots[place][lane][across]
+    auto slot = [&](unsigned at, int v) -> float & {
+      return slots[(at * V + v) * Across + across];
+    };
+    // The slots are those of the reduction before.
+    __syncthreads();
+    if (place % kInWarp == 0) {
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+        slot(place / kInWarp, v) = values[v];
+    }
+    __syncthreads();
+    // Many are combined by a part of the team that shrinks by halves.
+    constexpr int kLast = kWarps < 8 ? kWarps : 8;
+    for (int half = kWarps / 2; half >= kLast; half /= 2) {
+      if (place < unsigned(half)) {
+#pragma unroll
+        for (int v = 0; v < V; ++v)
+          slot(place, v) =
+              Body::template combine<R>(slot(place, v), slot(place + half, v));
+      }
+      __syncthreads();
+    }
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      values[v] = slot(0, v);
+#pragma unroll
+      for (int i = 1; i < kLast; ++i)
+        values[v] = Body::template combine<R>(values[v], slot(i, v));
+    }
+  }
+}
+
+/// Reductions R and later.
+template <int R, int Team, int Across, int V, class Body, class Columns>
+__device__ inline void
+reduceColumns(const Body &body, Columns &columns, float *slots,
+              float (&results)[V][Body::kReductions], unsigned row) {
+  if constexpr (R < Body::kReductions) {
+    float values[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      values[v] = Body::template identity<R>();
+    columns.forEach([&](typename Body::Element(&e)[V], unsigned col) {
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+        values[v] = Body::template combine<R>(
+            values[v], body.template term<R>(e[v], results[v], row + v, col));
+    });
+    combineTeam<Body, R, Team, Across>(values, slots);
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      results[v][R] = values[v];
+    reduceColumns<R + 1, Team, Across, V>(body, columns, slots, results, row);
+  }
+}
+
+template <class Columns, int Team, int Across, int V, class Body>
+__device__ inline void columnsOf(const Body &body, unsigned rows,
+                                 unsigned cols) {
+  // One per thread is enough; most teams need a part of it.
+  __shared__ float slots[Team > 1 ? V * Team * Across : 1];
+  unsigned across = threadIdx.x % Across, place = threadIdx.x / Across;
+  unsigned blocks = (rows / V + Across - 1) / Across;
+  for (unsigned block = blockIdx.x; block < blocks; block += gridDim.x) {
+    unsigned row = (block * Across + across) * V;
+    bool hasRows = row < rows;
+    // A thread past the last row has no columns, but its place at barriers.
+    Columns columns(body, row, hasRows ? place : cols, cols);
+    float results[V][Body::kReductions] = {};
+    reduceColumns<0, Team, Across, V>(body, columns, slots, results, row);
+    columns.forEach([&](typename Body::Element(&e)[V], unsigned col) {
+      body.store(e, results, row, col);
+    });
+    if (hasRows && place == 0)
+      body.finish(results, row);
+  }
+}
+
+/// Blocks are one-dimensional, of Team * Across threads; a block per Across * V
+/// rows is a good grid and any is right. `rows`, counted side by side and then
+/// behind one another, is a multiple of V.
+template <class Body, int Team, int Across, int PerThread, int V>
+__device__ inline void column(const Body &body, unsigned rows, unsigned cols) {
+  if constexpr (PerThread > 0)
+    columnsOf<KeptColumns<Body, Team, PerThread, V>, Team, Across, V>(
+        body, rows, cols);
+  else
+    columnsOf<StreamedColumns<Body, Team, V>, Team, Across, V>(body, rows,
+                                                               cols);
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_COLUMN_CUH

@@ -1,0 +1,114 @@
+//===- wgmma_conv.cuh - Own convolutions on sm_90a ------------------------===//
+//
+// y = epilogue(conv(x, w) + bias + R) in channels-last f16 or bf16, groups 1,
+// channels a multiple of 8: the product of a matrix of pixels by taps, which
+// the copy engine makes up as it reads x, and the filters. What is convolved is
+// a struct of constants, conv.cuh's with a few more:
+//
+//   struct P {
+//     using T = frit::f16;                          // of x, w
+//     using D = frit::f16, Bias = frit::f16;        // of y and R; of bias
+//     static constexpr int n, c, h, w;              // x
+//     static constexpr int k, r, s;                 // filters, their size
+//     static constexpr int p, q;                    // y's height and width
+//     static constexpr int strideH, strideW, dilationH, dilationW;
+//     static constexpr int padTop, padLeft;
+//     using Epilogue = frit::Relu;                  // see tile.cuh
+//     static constexpr int tileM, tileN, stages, cluster, split, blocks;
+//     static constexpr bool constantB;              // no kernel writes w
+//   };
+//
+// The last seven, declaration, launch and D and R are those of wgmma_gemm.cuh
+// for the product with m = n * p * q, n = k, batch = 1, ldd = k, B transposed;
+// `split` is at most r * s * ceil(c / 64). Tensor maps, swizzled by 128 bytes:
+//
+//   x   im2col, dims c, w, h, n; element strides 1, strideW, strideH, 1;
+//       lower corner -padLeft, -padTop (w before h);
+//       upper corner (q - 1) * strideW - padLeft + 1 - w,
+//                    (p - 1) * strideH - padTop + 1 - h;
+//       channels 64, pixels tileM
+//   w   tiled, dims c, r * s, k; box 64, 1, tileN / cluster
+//   y   tiled, dims k, n * p * q, 1; box 128 / sizeof(D), 16, 1
+//   R   as y
+//
+// Corners lie within -128 to 127. A convolution of 1 × 1 with stride 1 and no
+// padding is a plain product.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_WGMMA_CONV_CUH
+#define FRIT_DEVICE_WGMMA_CONV_CUH
+
+#include "frit/wgmma_tile.cuh"
+
+#ifdef FRIT_HAS_WGMMA
+
+namespace frit {
+
+/// The product that a convolution is.
+template <class P> struct WgmmaConvProduct {
+  using A = typename P::T;
+  using B = typename P::T;
+  using D = typename P::D;
+  using Bias = typename P::Bias;
+  using Epilogue = typename P::Epilogue;
+  static constexpr int64_t m = int64_t(P::n) * P::p * P::q, n = P::k;
+  static constexpr int64_t batch = 1, ldd = P::k, strideD = 0;
+  static constexpr bool transposeA = false, transposeB = true;
+  static constexpr int tileM = P::tileM, tileN = P::tileN, stages = P::stages;
+  static constexpr int cluster = P::cluster, split = P::split;
+  static constexpr int blocks = P::blocks;
+  static constexpr bool constantB = P::constantB;
+};
+
+/// The matrices that a convolution reads: by taps, and of each 64 channels.
+template <class P> struct WgmmaTaps {
+  static constexpr int parts = wgmmaCeil(P::c, kWgmmaDepth);
+  static constexpr int steps = P::r * P::s * parts;
+  const TensorMap *mapX, *mapW;
+
+  __device__ void loadA(unsigned char *to, Barrier &barrier,
+                        const WgmmaTile &tile, int step) const {
+    int tap = step / parts, line = tile.m / P::q;
+    loadPixels(to, mapX, barrier, step % parts * kWgmmaDepth,
+               tile.m % P::q * P::strideW - P::padLeft,
+               line % P::p * P::strideH - P::padTop, line / P::p,
+               tap % P::s * P::dilationW, tap / P::s * P::dilationH);
+  }
+
+  __device__ void loadB(unsigned char *to, Barrier &barrier,
+                        const WgmmaTile &tile, int step, int rank) const {
+    const int channel = step % parts * kWgmmaDepth, tap = step / parts;
+    constexpr int part = P::tileN / P::cluster;
+    if constexpr (P::cluster > 1)
+      loadBoxInto((1 << P::cluster) - 1, to + rank * part * 128, mapW, barrier,
+                  channel, tap, tile.n + rank * part);
+    else
+      loadBox(to, mapW, barrier, channel, tap, tile.n);
+  }
+};
+
+/// The whole convolution; null for an absent bias, residual or map.
+template <class P>
+__device__ inline void wgmmaConv(const TensorMap *mapX, const TensorMap *mapW,
+                                 const TensorMap *mapY, const TensorMap *mapR,
+                                 const typename P::Bias *bias,
+                                 const typename P::D *r, typename P::D *y) {
+  WgmmaTaps<P> operands = {mapX, mapW};
+  if (threadIdx.x == 0)
+    prefetchMap(mapW);
+  if (threadIdx.x == 32)
+    prefetchMap(mapX);
+  wgmmaProduct<WgmmaConvProduct<P>>(operands, mapY, mapR, bias, r, y);
+}
+
+} // namespace frit
+
+#else
+
+// Elsewhere convFloor takes the same problems.
+#include "frit/conv.cuh"
+
+#endif
+
+#endif // FRIT_DEVICE_WGMMA_CONV_CUH

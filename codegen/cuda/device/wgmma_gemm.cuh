@@ -1,0 +1,145 @@
+//===- wgmma_gemm.cuh - Own matrix products on sm_90a ---------------------===//
+//
+// D[b] = epilogue(A[b] · B[b] + bias + R[b]) for A and B of f16 or bf16, summed
+// in f32, D and R of f16, bf16 or f32. What is multiplied is a struct of
+// constants, gemm.cuh's with a few more:
+//
+//   struct P {
+//     using A = frit::f16, B = frit::f16;       // the same
+//     using D = frit::f16, Bias = frit::f16;    // Bias f16, bf16 or f32
+//     static constexpr int64_t m, n, k, batch;
+//     static constexpr int64_t ldd;             // of D and R, in elements
+//     static constexpr int64_t strideA, strideB, strideD;  // 0: no batch
+//     static constexpr bool transposeA;         // A is stored k × m
+//     static constexpr bool transposeB;         // B is stored n × k
+//     using Epilogue = frit::Identity;          // see tile.cuh
+//     static constexpr int tileM;               // 64, 128 or 192
+//     static constexpr int tileN;               // 64, 128, 192 or 256
+//     static constexpr int stages;              // 2 or more
+//     static constexpr int cluster;             // blocks along m that share B
+//     static constexpr int split;               // blocks along k: 1, 2, 4, 8
+//     static constexpr int blocks;              // of a multiprocessor: 1, 2
+//     static constexpr bool constantB;          // no kernel writes B
+//   };
+//
+// `cluster` or `split` is 1. Where B is k × n, `cluster` divides tileN / 64.
+// `split` is at most ceil(k / 64) and divides tileM / 16, or is 8 for a tile of
+// 64 × 128 or 64 × 256.
+//
+// Kernels are declared
+//
+//   extern "C" __global__ void __cluster_dims__(cluster * split, 1, 1)
+//       __launch_bounds__(threads, blocks)
+//
+// and launched with that many threads, dynamic shared memory and a grid of
+//
+//   threads = 384 for a tile of 128 × 192, else 2 * tileM + 32 or more
+//   stage  = (tileM + tileN) * 128
+//   boxes  = tileM * 128 / split, or 2048 if that is more
+//   parts  = (split - 1) * tileM * tileN * 4 / split
+//   most   = 233472 / blocks - 1024
+//   shared = stages * stage + parts + 512 +
+//            (2 * boxes if that stays <= most in all, else boxes)
+//   tiles  = ceil(m / (tileM * cluster)) * ceil(n / tileN) * batch
+//   grid.x = split > 1 ? tiles * split
+//                      : min(tiles, multiprocessors * blocks / cluster) *
+//                      cluster
+//
+// `shared` is at most `most`. A thread has up to 168 registers in one block of
+// 128 rows, 96 in two, 128 in one of 192 rows or two of 64, 255 in one of 64,
+// and needs tileN / 2 and 40 more, less some where `blocks` is 2. With 2 blocks
+// the next kernel's first blocks can stand beside the last of this one, with
+// their weights on the way.
+//
+// Tensor maps, all of rank 3, innermost first, swizzled by 128 bytes, zeros
+// outside; the batch has size 1 (and any stride) where the operand's stride is
+// 0, else P::batch:
+//
+//   A, transposeA  dims m, k, batch   box 64, 64, 1
+//      else        dims k, m, batch   box 64, tileM, 1
+//   B, transposeB  dims k, n, batch   box 64, tileN / cluster, 1
+//      else        dims n, k, batch   box 64, 64, 1
+//   D              dims n, m, batch   box 128 / sizeof(D), 16, 1
+//   R              as D
+//
+// so A, B need addresses, leading dimensions and strides that are multiples of
+// 16 bytes. D and R have maps only where ldd and strideD are multiples of
+// 16 bytes (kWgmmaStoresBoxes); else they may lie anywhere.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_WGMMA_GEMM_CUH
+#define FRIT_DEVICE_WGMMA_GEMM_CUH
+
+#include "frit/wgmma_tile.cuh"
+
+#ifdef FRIT_HAS_WGMMA
+
+namespace frit {
+
+/// Whether D and R are read and written through tensor maps.
+template <class P>
+inline constexpr bool kWgmmaStoresBoxes = WgmmaPlan<P>::kBoxes;
+
+/// The matrices that a product reads, by 64 steps of k.
+template <class P> struct WgmmaMatrices {
+  static constexpr int steps = wgmmaCeil(P::k, kWgmmaDepth);
+  static constexpr int lineBytesA = 128;
+  const TensorMap *mapA, *mapB;
+
+  __device__ void loadA(unsigned char *to, Barrier &barrier,
+                        const WgmmaTile &tile, int step) const {
+    const int k = step * kWgmmaDepth, batch = P::strideA ? tile.batch : 0;
+    if constexpr (P::transposeA)
+#pragma unroll
+      for (int i = 0; i < P::tileM; i += 64)
+        loadBox(to + i * 128, mapA, barrier, tile.m + i, k, batch);
+    else
+      loadBox(to, mapA, barrier, k, tile.m, batch);
+  }
+
+  /// Blocks that share B each load a part of it into all of them.
+  __device__ void loadB(unsigned char *to, Barrier &barrier,
+                        const WgmmaTile &tile, int step, int rank) const {
+    const int k = step * kWgmmaDepth, batch = P::strideB ? tile.batch : 0;
+    constexpr int part = P::tileN / P::cluster;
+    const int first = P::cluster > 1 ? rank * part : 0;
+    auto load = [&](unsigned char *to, int x, int y) {
+      if constexpr (P::cluster > 1)
+        loadBoxInto((1 << P::cluster) - 1, to, mapB, barrier, x, y, batch);
+      else
+        loadBox(to, mapB, barrier, x, y, batch);
+    };
+    if constexpr (P::transposeB)
+      load(to + first * 128, k, tile.n + first);
+    else
+#pragma unroll
+      for (int i = 0; i < part; i += 64)
+        load(to + (first + i) * 128, tile.n + first + i, k);
+  }
+};
+
+/// The whole product; null for an absent bias, residual or map.
+template <class P>
+__device__ inline void wgmmaGemm(const TensorMap *mapA, const TensorMap *mapB,
+                                 const TensorMap *mapD, const TensorMap *mapR,
+                                 const typename P::Bias *bias,
+                                 const typename P::D *r, typename P::D *d) {
+  WgmmaMatrices<P> operands = {mapA, mapB};
+  if (threadIdx.x == 0)
+    prefetchMap(mapB);
+  if (threadIdx.x == 32)
+    prefetchMap(mapA);
+  wgmmaProduct<P>(operands, mapD, mapR, bias, r, d);
+}
+
+} // namespace frit
+
+#else
+
+// Elsewhere gemmFloor takes the same problems.
+#include "frit/gemm.cuh"
+
+#endif
+
+#endif // FRIT_DEVICE_WGMMA_GEMM_CUH

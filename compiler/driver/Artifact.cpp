@@ -1,0 +1,119 @@
+//===- Artifact.cpp - model.o or model.so ---------------------------------===//
+
+#include "compiler/driver/Artifact.h"
+
+#include "compiler/driver/Outputs.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+using namespace frit;
+using artifact::Form;
+
+using Bytes = SmallVector<char, 0>;
+
+std::string frit::imageSymbol(const ArtifactOptions &options) {
+  if (options.form == Form::shared)
+    return "frit_model_image";
+  std::string name = sys::path::stem(options.output).str();
+  for (char &c : name)
+    if (!isAlnum(c))
+      c = '_';
+  if (name.empty() || isDigit(name.front()))
+    name.insert(0, "_");
+  return name + "_image";
+}
+
+std::string frit::weightsName(const ArtifactOptions &options) {
+  auto folderOf = [](StringRef path) {
+    SmallString<128> absolute(path);
+    sys::fs::make_absolute(absolute);
+    sys::path::remove_dots(absolute, /*remove_dot_dot=*/true);
+    return sys::path::parent_path(absolute).str();
+  };
+  if (options.weightsFile.empty())
+    return "";
+  StringRef name = sys::path::filename(options.weightsFile);
+  std::string folder = folderOf(options.weightsFile);
+  return folder == folderOf(options.output) ? name.str()
+                                            : folder + "/" + name.str();
+}
+
+/// Links `object` to a shared library. Both are small: without the weights.
+static Expected<Bytes> link(ArrayRef<char> object,
+                            const ArtifactOptions &options) {
+  auto input = PendingFile::create(options.output + ".o");
+  if (!input)
+    return input.takeError();
+  auto output = PendingFile::create(options.output + ".so");
+  if (!output)
+    return output.takeError();
+  if (Error e = artifact::writeBytes(input->path(), object))
+    return std::move(e);
+  auto command = linkCommand(input->path(), output->path());
+  if (!command)
+    return command.takeError();
+  options.say(join(*command, " "));
+  if (Error e = run(*command))
+    return std::move(e);
+  auto linked = MemoryBuffer::getFile(output->path());
+  if (!linked)
+    return createFileError(output->path(), linked.getError());
+  StringRef bytes = (*linked)->getBuffer();
+  return Bytes(bytes.begin(), bytes.end());
+}
+
+/// Writes the artifact and a file for its weights.
+static Error writeBoth(PendingFile &file, ArrayRef<char> elf,
+                       const artifact::Image &image,
+                       const ArtifactOptions &options) {
+  auto weights = PendingFile::create(options.weightsFile);
+  if (!weights)
+    return weights.takeError();
+  if (Error e = artifact::writeWithWeights(weights->path(), image.weightsHead,
+                                           image.weightsHead.size(), image,
+                                           options.mapped))
+    return e;
+  if (Error e = artifact::writeBytes(file.path(), elf))
+    return e;
+  if (Error e = weights->commit())
+    return e;
+  return file.commit();
+}
+
+Error frit::writeArtifact(Module &module, TargetMachine &machine,
+                          const artifact::Image &image,
+                          const ArtifactOptions &options,
+                          mlir::TimingScope &timing) {
+  std::string symbol = imageSymbol(options);
+  auto file = PendingFile::create(options.output);
+  if (!file)
+    return file.takeError();
+  mlir::TimingScope scope = timing.nest("object");
+  artifact::addImage(module, image, symbol, options.form);
+  Expected<Bytes> elf = artifact::compileObject(module, machine);
+  if (elf && options.form == Form::shared) {
+    scope = timing.nest("link");
+    elf = link(*elf, options);
+  }
+  if (!elf)
+    return elf.takeError();
+  scope = timing.nest("weights");
+  if (!image.weightsHead.empty())
+    return writeBoth(*file, *elf, image, options);
+  uint64_t offset = elf->size();
+  if (image.weightBytes) {
+    auto place =
+        artifact::reserveWeights(*elf, options.form, symbol, image.weightBytes);
+    if (!place)
+      return place.takeError();
+    offset = *place;
+  }
+  if (Error e = artifact::writeWithWeights(file->path(), *elf, offset, image,
+                                           options.mapped))
+    return e;
+  return file->commit();
+}

@@ -1,0 +1,40 @@
+//===- Artifact.h - model.o or model.so -----------------------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_ARTIFACT_H
+#define FRIT_COMPILER_DRIVER_ARTIFACT_H
+
+#include "codegen/artifact/ObjectFile.h"
+
+#include "mlir/Support/Timing.h"
+
+namespace frit {
+
+/// What becomes of an image.
+struct ArtifactOptions {
+  std::string output;
+  artifact::Form form = artifact::Form::shared;
+  /// The file for the weights; empty where they are embedded.
+  std::string weightsFile;
+  /// The files that weights were mapped from.
+  llvm::ArrayRef<artifact::MappedFile> mapped;
+  /// Told the command that links.
+  llvm::function_ref<void(const llvm::Twine &)> say;
+};
+
+/// The symbol of the image in the output: "resnet50_image" for resnet50.o, and
+/// the same one in all shared libraries.
+std::string imageSymbol(const ArtifactOptions &options);
+
+/// How the artifact names its file of weights: relative to its own folder if
+/// it lies there.
+std::string weightsName(const ArtifactOptions &options);
+
+/// Writes the image and the host kernels in `module`.
+llvm::Error writeArtifact(llvm::Module &module, llvm::TargetMachine &machine,
+                          const artifact::Image &image,
+                          const ArtifactOptions &options,
+                          mlir::TimingScope &timing);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_ARTIFACT_H

@@ -1,0 +1,180 @@
+//===- TuneImage.cpp - A contraction, many times over, as an image --------===//
+
+#include "compiler/driver/TuneImage.h"
+
+#include "codegen/cuda/Nvrtc.h"
+#include "compiler/driver/CudaCode.h"
+#include "compiler/pipeline/Pipeline.h"
+#include "compiler/planning/Contractions.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include <random>
+
+using namespace mlir;
+using namespace frit;
+
+/// What a call should take, more or less, and the rates that it is guessed by.
+static constexpr double kCallMicroseconds = 400;
+static constexpr double kFlopsPerMicrosecond = 500e6;
+static constexpr double kBytesPerMicrosecond = 3e6;
+static constexpr double kLeastMicroseconds = 3;
+static constexpr unsigned kFewest = 4, kMost = 64;
+/// Weights that no cache holds.
+static constexpr double kColdBytes = 96e6;
+static constexpr int64_t kWorkspaceBytes = 32 << 20;
+
+static double bytesOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return double(tensor.getNumElements()) *
+         std::max(1u, tensor.getElementTypeBitWidth() / 8);
+}
+
+/// Whether the model's own inputs play no part in `input`.
+static bool isWeight(Value input) {
+  if (input.getDefiningOp<nn::ConstantOp>())
+    return true;
+  auto argument = dyn_cast<BlockArgument>(input);
+  auto function =
+      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+               : func::FuncOp();
+  return function &&
+         function.getArgAttr(argument.getArgNumber(), "nn.prepared");
+}
+
+/// A constant of numbers around one: sums of their products stay in range, and
+/// no multiplier gets away with zeros.
+static nn::ConstantOp makeWeight(ImplicitLocOpBuilder &b,
+                                 RankedTensorType type) {
+  size_t bytes = size_t(bytesOf(type));
+  AsmResourceBlob blob = HeapAsmResourceBlob::allocate(bytes, /*align=*/64,
+                                                       /*dataIsMutable=*/true);
+  MutableArrayRef<char> data = blob.getMutableData();
+  std::minstd_rand random(1);
+  Type element = type.getElementType();
+  unsigned width = element.getIntOrFloatBitWidth();
+  for (size_t i = 0; i + width / 8 <= bytes; i += std::max(1u, width / 8)) {
+    uint32_t bits = uint32_t(random());
+    // The sign and most of the fraction are random, the exponent is near 0.
+    uint64_t value = element.isF16()    ? 0x3800 | (bits & 0x83ff)
+                     : element.isBF16() ? 0x3f00 | (bits & 0x80ff)
+                     : element.isF32()  ? 0x3f000000 | (bits & 0x807fffff)
+                     : element.isF64()  ? 0x3fe0000000000000 | bits
+                                        : bits & 1;
+    std::memcpy(data.data() + i, &value, std::max(1u, width / 8));
+  }
+  auto handle = DenseResourceElementsAttr::get(type, "tuned", std::move(blob));
+  return nn::ConstantOp::create(b, handle, b.getStringAttr("w"));
+}
+
+TuneImage::TuneImage(nn::FusionOp fusion, nn::ScheduleAttr schedule,
+                     const cuda::CudaOptions &options)
+    : fusion(fusion), schedule(schedule), options(options) {
+  double bytes = 0;
+  for (Type type : fusion->getOperandTypes())
+    bytes += bytesOf(type);
+  for (Type type : fusion->getResultTypes())
+    bytes += bytesOf(type);
+  double guess =
+      std::max({double(planning::countFlops(fusion)) / kFlopsPerMicrosecond,
+                bytes / kBytesPerMicrosecond, kLeastMicroseconds});
+  count = unsigned(
+      std::clamp(kCallMicroseconds / guess, double(kFewest), double(kMost)));
+}
+
+void TuneImage::build() {
+  Location loc = fusion.getLoc();
+  module = ModuleOp::create(loc);
+  ImplicitLocOpBuilder b(loc, fusion.getContext());
+  b.setInsertionPointToEnd(module->getBody());
+  SmallVector<Type> types;
+  double weightBytes = 0;
+  for (Value input : fusion.getInputs())
+    if (isWeight(input))
+      weightBytes += bytesOf(input.getType());
+    else
+      types.push_back(input.getType());
+  auto function = func::FuncOp::create(
+      b, "main", b.getFunctionType(types, fusion->getResultTypes()));
+  Block *body = function.addEntryBlock();
+  b.setInsertionPointToEnd(body);
+
+  size_t copies = weightBytes > 0 ? size_t(kColdBytes / weightBytes) + 1 : 1;
+  copies = std::min<size_t>(copies, count);
+  std::vector<SmallVector<Value>> inputs(copies);
+  for (SmallVector<Value> &list : inputs) {
+    unsigned next = 0;
+    for (Value input : fusion.getInputs())
+      list.push_back(
+          isWeight(input)
+              ? Value(makeWeight(b, cast<RankedTensorType>(input.getType()))
+                          .getY())
+              : Value(body->getArgument(next++)));
+  }
+  Operation *last = nullptr;
+  for (unsigned i = 0; i < count; ++i) {
+    last = b.clone(*fusion);
+    last->setOperands(inputs[i % copies]);
+    cast<nn::FusionOp>(last).setScheduleAttr(schedule);
+  }
+  func::ReturnOp::create(b, last->getResults());
+}
+
+llvm::Error TuneImage::emit() {
+  build();
+  std::string message;
+  // A schedule that cannot be emitted is no candidate; that is all.
+  ScopedDiagnosticHandler quiet(
+      module->getContext(),
+      [&](Diagnostic &diagnostic) { message = diagnostic.str(); });
+  cuda::CudaTarget target(options);
+  PipelineOptions pipeline;
+  pipeline.fallbacks = false;
+  pipeline.workspaceBytes = kWorkspaceBytes;
+  PassManager passes(module->getContext());
+  addPlanPasses(passes, target, pipeline);
+  if (failed(passes.run(*module)))
+    return llvm::createStringError(message);
+  auto program = *module->getOps<plan::ProgramOp>().begin();
+  FailureOr<std::string> emitted = emitProgram(program, target);
+  if (failed(emitted))
+    return llvm::createStringError(message);
+  if (!program.getBody().getOps<plan::KernelOp>().empty())
+    text = std::move(*emitted);
+  return llvm::Error::success();
+}
+
+llvm::Error TuneImage::compile() {
+  if (text.empty()) {
+    // Nothing is launched; the runtime asks for code all the same.
+    cubin = "none";
+    return llvm::Error::success();
+  }
+  auto compiled = cuda::compileCuda(text, options.arch);
+  if (!compiled)
+    return compiled.takeError();
+  cubin = std::move(*compiled);
+  return llvm::Error::success();
+}
+
+llvm::Expected<frit_image> TuneImage::finish() {
+  auto program = *module->getOps<plan::ProgramOp>().begin();
+  llvm::StringMap<artifact::TargetCode> code;
+  code[program.getSymName()].cubin = cubin;
+  auto serialized = artifact::serialize(*module, "tuned", code);
+  if (failed(serialized))
+    return llvm::createStringError("its plan cannot be written");
+  image = std::move(*serialized);
+  weights.resize(image.weightBytes);
+  for (const artifact::WeightRun &run : image.weights)
+    llvm::copy(run.bytes, weights.begin() + run.offset);
+  frit_image result = {};
+  result.abi = FRIT_IMAGE_ABI;
+  result.plan = image.plan.data();
+  result.plan_bytes = image.plan.size();
+  result.weights = weights.data();
+  result.weight_bytes = weights.size();
+  return result;
+}

@@ -1,0 +1,50 @@
+//===- TuneImage.h - A contraction, many times over, as an image ----------===//
+
+#ifndef FRIT_COMPILER_DRIVER_TUNEIMAGE_H
+#define FRIT_COMPILER_DRIVER_TUNEIMAGE_H
+
+#include "codegen/artifact/Serialize.h"
+#include "codegen/cuda/CudaTarget.h"
+#include "dialects/nn/NN.h"
+#include "frit/image.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+namespace frit {
+
+/// A plan whose call runs one fusion by one schedule a few times in a row, each
+/// time with other weights, as a network would: they come from memory, the
+/// other inputs from the cache where they fit.
+class TuneImage {
+public:
+  TuneImage(nn::FusionOp fusion, nn::ScheduleAttr schedule,
+            const cuda::CudaOptions &options);
+
+  /// The plan and its CUDA text. In one thread at a time.
+  llvm::Error emit();
+  /// The machine code. In any thread.
+  llvm::Error compile();
+  /// The whole image, of this object's memory.
+  llvm::Expected<frit_image> finish();
+
+  /// How often a call runs the fusion.
+  unsigned repeats() const { return count; }
+  nn::ScheduleAttr getSchedule() const { return schedule; }
+
+private:
+  void build();
+
+  nn::FusionOp fusion;
+  nn::ScheduleAttr schedule;
+  cuda::CudaOptions options;
+  unsigned count = 1;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string text, cubin;
+  artifact::Image image;
+  std::vector<char> weights;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_TUNEIMAGE_H

@@ -1,0 +1,26 @@
+//===- MaskValue.h - Masks whose elements the compiler works out ----------===//
+//
+// Exporters write the mask of causal attention as a constant, or as operators
+// on counters and triangles, in many ways. All of them are told by their
+// elements.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_MASKVALUE_H
+#define FRIT_COMPILER_TRANSFORM_MASKVALUE_H
+
+#include "dialects/nn/NN.h"
+
+namespace frit {
+
+/// Scores this low count for nothing: exp of what is 10000 less is 0.
+inline constexpr double kMasked = -1e4;
+
+/// Whether a mask of an attention lets every query see the keys up to its own
+/// position and no others: true or 0 where it sees, false or at most `kMasked`,
+/// times `scale`, where it does not.
+bool isCausalMask(mlir::Value mask, double scale = 1);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_MASKVALUE_H

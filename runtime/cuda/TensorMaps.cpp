@@ -1,0 +1,64 @@
+//===- TensorMaps.cpp - Descriptors of tensor copies for a GPU ------------===//
+
+#include "runtime/cuda/TensorMaps.h"
+
+using namespace frit;
+using namespace frit::cuda;
+using artifact::DType;
+using artifact::MapKind;
+
+/// CUtensorMapDataType; copies only move bytes, so that types of one size that
+/// the driver has no name for are another of that size.
+static int typeOf(DType type) {
+  switch (type) {
+  case DType::f32:
+    return kMapFloat32;
+  case DType::f64:
+    return kMapFloat64;
+  case DType::f16:
+    return kMapFloat16;
+  case DType::bf16:
+    return kMapBfloat16;
+  case DType::i16:
+  case DType::u16:
+    return kMapUint16;
+  case DType::i32:
+    return kMapInt32;
+  case DType::u32:
+    return kMapUint32;
+  case DType::i64:
+    return kMapInt64;
+  case DType::u64:
+    return kMapUint64;
+  case DType::i8:
+  case DType::u8:
+  case DType::boolean:
+  case DType::f8e4m3:
+  case DType::f8e5m2:
+    break;
+  }
+  return kMapUint8;
+}
+
+static int swizzleOf(uint32_t bytes) {
+  return bytes == 32 ? 1 : bytes == 64 ? 2 : bytes == 128 ? 3 : 0;
+}
+
+Status cuda::encodeTensorMap(const Driver &driver,
+                             const artifact::TensorMap &map,
+                             DevicePointer argument, EncodedMap &encoded) {
+  void *address = reinterpret_cast<void *>(argument + map.offset);
+  const int type = typeOf(map.type), swizzle = swizzleOf(map.swizzle);
+  Result result =
+      map.kind == MapKind::tiled
+          ? driver.tensorMapEncodeTiled(&encoded, type, map.rank, address,
+                                        map.dims, map.strides, map.box,
+                                        map.elementStrides, kMapNotInterleaved,
+                                        swizzle, kMapPromote256, kMapFillZero)
+          : driver.tensorMapEncodeIm2col(&encoded, type, map.rank, address,
+                                         map.dims, map.strides, map.lower,
+                                         map.upper, map.channels, map.pixels,
+                                         map.elementStrides, kMapNotInterleaved,
+                                         swizzle, kMapPromote256, kMapFillZero);
+  return driver.check(result, "encode a tensor map");
+}

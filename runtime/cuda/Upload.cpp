@@ -1,0 +1,135 @@
+//===- Upload.cpp - Many bytes to a GPU, fast -----------------------------===//
+
+#include "runtime/cuda/Upload.h"
+#include "runtime/exec/Background.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <unistd.h>
+
+using namespace frit;
+using namespace frit::cuda;
+
+/// What a thread copies at a time, and what it takes to be worth threads.
+static constexpr uint64_t kPiece = 2 << 20;
+static constexpr uint64_t kWorthThreads = 16 << 20;
+static constexpr unsigned kMostThreads = 8;
+
+namespace {
+/// Uploads cut into pieces, taken by whichever thread is free.
+class Pieces {
+public:
+  explicit Pieces(const std::vector<Upload> &uploads) {
+    for (const Upload &upload : uploads)
+      for (uint64_t at = 0; at < upload.bytes; at += kPiece)
+        list.push_back({upload.to + at, upload.from + at,
+                        std::min(kPiece, upload.bytes - at)});
+  }
+  const Upload *take() {
+    size_t index = next.fetch_add(1, std::memory_order_relaxed);
+    return index < list.size() ? &list[index] : nullptr;
+  }
+
+private:
+  std::vector<Upload> list;
+  std::atomic<size_t> next{0};
+};
+
+/// One thread's pinned memory, twice a piece, and its stream.
+class Sender {
+public:
+  explicit Sender(const Driver &driver) : driver(driver) {}
+  ~Sender();
+
+  void run(Pieces &pieces);
+  Status status;
+
+private:
+  Result open();
+
+  const Driver &driver;
+  Stream stream = nullptr;
+  Event sent[2] = {};
+  void *pinned = nullptr;
+};
+} // namespace
+
+Sender::~Sender() {
+  if (stream)
+    driver.streamSynchronize(stream);
+  for (Event event : sent)
+    if (event)
+      driver.eventDestroy(event);
+  if (pinned)
+    driver.memFreeHost(pinned);
+  if (stream)
+    driver.streamDestroy(stream);
+}
+
+Result Sender::open() {
+  Result result = driver.memHostAlloc(&pinned, 2 * kPiece, 0);
+  if (result == kSuccess)
+    result = driver.streamCreate(&stream, kStreamNonBlocking);
+  for (Event &event : sent)
+    if (result == kSuccess)
+      result = driver.eventCreate(&event, kEventDisableTiming);
+  return result;
+}
+
+void Sender::run(Pieces &pieces) {
+  Result result = open();
+  for (unsigned count = 0; result == kSuccess; ++count) {
+    const Upload *piece = pieces.take();
+    if (!piece)
+      break;
+    // While one half is filled the other is sent.
+    unsigned half = count % 2;
+    uint8_t *middle = static_cast<uint8_t *>(pinned) + half * kPiece;
+    if (count >= 2)
+      result = driver.eventSynchronize(sent[half]);
+    if (result != kSuccess)
+      break;
+    memcpy(middle, piece->from, piece->bytes);
+    result = driver.memcpyHtoDAsync(piece->to, middle, piece->bytes, stream);
+    if (result == kSuccess)
+      result = driver.eventRecord(sent[half], stream);
+  }
+  if (result == kSuccess)
+    result = driver.streamSynchronize(stream);
+  status = driver.check(result, "copy the weights to the GPU");
+}
+
+Status cuda::upload(const Gpu &gpu, const std::vector<Upload> &uploads) {
+  const Driver &driver = gpu.driver;
+  uint64_t total = 0;
+  for (const Upload &upload : uploads)
+    total += upload.bytes;
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  unsigned threads = unsigned(std::clamp<long>(cores, 1, kMostThreads));
+  if (threads == 1 || total < kWorthThreads) {
+    for (const Upload &upload : uploads)
+      FRIT_TRY(
+          driver.check(driver.memcpyHtoD(upload.to, upload.from, upload.bytes),
+                       "copy the weights to the GPU"));
+    return Status();
+  }
+  Pieces pieces(uploads);
+  std::vector<std::unique_ptr<Sender>> senders;
+  for (unsigned i = 0; i < threads; ++i)
+    senders.push_back(std::make_unique<Sender>(driver));
+  {
+    std::deque<Background> others;
+    for (unsigned i = 1; i < threads; ++i)
+      others.emplace_back([&, i] {
+        ContextScope scope(gpu);
+        senders[i]->run(pieces);
+      });
+    senders[0]->run(pieces);
+  }
+  for (const auto &sender : senders)
+    FRIT_TRY(Status(sender->status));
+  return Status();
+}

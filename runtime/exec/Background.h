@@ -1,0 +1,44 @@
+//===- Background.h - Work beside the calling thread ----------------------===//
+
+#ifndef FRIT_EXEC_BACKGROUND_H
+#define FRIT_EXEC_BACKGROUND_H
+
+#include <functional>
+#include <pthread.h>
+#include <utility>
+
+namespace frit {
+
+/// Does its work on a thread of its own; where the system has none to give, at
+/// once in the calling one.
+class Background {
+public:
+  explicit Background(std::function<void()> work) : work(std::move(work)) {
+    started = pthread_create(&thread, nullptr, main, this) == 0;
+    if (!started)
+      this->work();
+  }
+  Background(const Background &) = delete;
+  ~Background() { join(); }
+
+  /// Waits until the work is done.
+  void join() {
+    if (started)
+      pthread_join(thread, nullptr);
+    started = false;
+  }
+
+private:
+  static void *main(void *self) {
+    static_cast<Background *>(self)->work();
+    return nullptr;
+  }
+
+  std::function<void()> work;
+  pthread_t thread;
+  bool started = false;
+};
+
+} // namespace frit
+
+#endif // FRIT_EXEC_BACKGROUND_H

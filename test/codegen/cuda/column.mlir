@@ -1,0 +1,40 @@
+// RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
+
+func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>) {
+  // A mean over pixels is read once, by threads that share its columns.
+  %0 = nn.fusion(%p) : (tensor<32x7x7x2048xf16>) -> tensor<32x1x1x2048xf16> {
+  ^bb0(%a: tensor<32x7x7x2048xf16>):
+    %c = nn.constant dense<49.0> : tensor<f32>
+    %1 = nn.cast %a {to = f32} : (tensor<32x7x7x2048xf16>) -> tensor<32x7x7x2048xf32>
+    %2 = nn.reduce %1 {kind = #nn<combiner sum>, axes = array<i64: 1, 2>} : (tensor<32x7x7x2048xf32>) -> tensor<32x1x1x2048xf32>
+    %3 = nn.div %2, %c : (tensor<32x1x1x2048xf32>, tensor<f32>) -> tensor<32x1x1x2048xf32>
+    %4 = nn.cast %3 {to = f16} : (tensor<32x1x1x2048xf32>) -> tensor<32x1x1x2048xf16>
+    nn.yield %4 : tensor<32x1x1x2048xf16>
+  }
+  // Softmax of a middle dimension stays in registers.
+  %5 = nn.fusion(%s) : (tensor<64x256x3136xf16>) -> tensor<64x256x3136xf16> {
+  ^bb0(%a: tensor<64x256x3136xf16>):
+    %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<64x256x3136xf16>) -> tensor<64x1x3136xf16>
+    %2 = nn.sub %a, %1 : (tensor<64x256x3136xf16>, tensor<64x1x3136xf16>) -> tensor<64x256x3136xf16>
+    %3 = nn.exp %2 : (tensor<64x256x3136xf16>) -> tensor<64x256x3136xf16>
+    %4 = nn.reduce %3 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<64x256x3136xf16>) -> tensor<64x1x3136xf16>
+    %6 = nn.div %3, %4 : (tensor<64x256x3136xf16>, tensor<64x1x3136xf16>) -> tensor<64x256x3136xf16>
+    nn.yield %6 : tensor<64x256x3136xf16>
+  }
+  return
+}
+
+// CHECK-LABEL: struct k0_body {
+// CHECK: void load(Element (&e)[8], unsigned row, unsigned col) const {
+// CHECK: frit::loadVector(a0, x0 + row / 2048 * 100352 + row % 2048 + col * 2048);
+// CHECK: void finish(const float (&r)[8][1], unsigned row) const {
+// CHECK: out0[v] = r[v][0] / 49.0f;
+// CHECK: frit::storeVector(y0 + row, out0);
+// CHECK: frit::column<k0_body, 16, 8, 0, 8>({x0, y0}, 65536, 49);
+
+// CHECK-LABEL: struct k1_body {
+// CHECK: e.a0 = left0;
+// CHECK: void store(const Element (&e)[8], const float (&r)[8][2], unsigned row, unsigned col) const {
+// CHECK: out0[v] = e[v].a0 * (1.0f / r[v][1]);
+// CHECK: frit::storeVector(y0 + row / 3136 * 802816 + col * 3136 + row % 3136, out0);
+// CHECK: frit::column<k1_body, 32, 16, 8, 8>({x0, y0}, 200704, 256);

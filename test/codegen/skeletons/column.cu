@@ -1,0 +1,118 @@
+//===- column.cu - Checks column.cuh: softmax and means down columns ------===//
+
+#include "frit/column.cuh"
+
+/// y = softmax(x) of the middle dimension of [rows / inner, cols, inner]; the
+/// sums are kept.
+template <int V, class T> struct Softmax {
+  const T *x;
+  T *y;
+  float *sums;
+  unsigned cols, inner;
+
+  struct Element {
+    float x;
+  };
+  static constexpr int kReductions = 2;
+
+  __device__ size_t place(unsigned row, unsigned col) const {
+    return (size_t(row / inner) * cols + col) * inner + row % inner;
+  }
+  __device__ void load(Element (&e)[V], unsigned row, unsigned col) const {
+    float a[V];
+    frit::loadVector(a, x + place(row, col));
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      e[v].x = a[v];
+  }
+  template <int R>
+  __device__ float term(Element &e, const float (&r)[2], unsigned,
+                        unsigned) const {
+    return R == 0 ? e.x : frit::exp(e.x - r[0]);
+  }
+  template <int R> __device__ static float identity() {
+    return R == 0 ? -INFINITY : 0.0f;
+  }
+  template <int R> __device__ static float combine(float x, float y) {
+    return R == 0 ? frit::maximum(x, y) : x + y;
+  }
+  __device__ void store(const Element (&e)[V], const float (&r)[V][2],
+                        unsigned row, unsigned col) const {
+    float out[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      out[v] = frit::exp(e[v].x - r[v][0]) / r[v][1];
+    frit::storeVector(y + place(row, col), out);
+  }
+  __device__ void finish(const float (&r)[V][2], unsigned row) const {
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      sums[row + v] = r[v][1] * frit::exp(r[v][0]);
+  }
+};
+
+template <class T, int Team, int Across, int PerThread, int V>
+__global__ void softmax(const T *x, T *y, float *sums, unsigned rows,
+                        unsigned cols, unsigned inner) {
+  frit::column<Softmax<V, T>, Team, Across, PerThread, V>(
+      {x, y, sums, cols, inner}, rows, cols);
+}
+
+extern "C" __global__ void __launch_bounds__(512)
+    softmax_256(const frit::f16 *x, frit::f16 *y, float *sums) {
+  frit::column<Softmax<8, frit::f16>, 32, 16, 8, 8>({x, y, sums, 256, 3136},
+                                                    200704, 256);
+}
+
+#ifndef __CUDACC_RTC__
+#include "harness.h"
+
+using namespace harness;
+
+template <class T, int Team, int Across, int PerThread, int V>
+static void check(unsigned outer, unsigned cols, unsigned inner,
+                  unsigned grid) {
+  unsigned rows = outer * inner;
+  Buffer<T> x(size_t(rows) * cols), y(x.size());
+  Buffer<float> sums(rows);
+  x.randomize(cols);
+  launch(softmax<T, Team, Across, PerThread, V>, grid, Team * Across, x.get(),
+         y.get(), sums.get(), rows, cols, inner);
+  std::vector<double> want(x.size()), wantSums(rows);
+  for (unsigned row = 0; row < rows; ++row) {
+    auto place = [&](unsigned col) {
+      return (size_t(row / inner) * cols + col) * inner + row % inner;
+    };
+    for (unsigned col = 0; col < cols; ++col)
+      wantSums[row] += std::exp(toDouble(x[place(col)]));
+    for (unsigned col = 0; col < cols; ++col)
+      want[place(col)] = std::exp(toDouble(x[place(col)])) / wantSums[row];
+  }
+  std::string shape = std::to_string(outer) + "x" + std::to_string(cols) + "x" +
+                      std::to_string(inner);
+  expect("softmax of columns " + shape, y, want, epsilonOf<T>());
+  expect("sums of columns " + shape, sums, wantSums, 5e-6);
+}
+
+static void checks() {
+  check<float, 1, 64, 5, 4>(3, 5, 68, 2);     // nothing to share
+  check<f16, 8, 16, 3, 8>(2, 23, 40, 1);      // teams of several warps
+  check<f16, 32, 16, 8, 8>(1, 251, 136, 2);   // combined by halves
+  check<bf16, 4, 8, 2, 1>(5, 7, 13, 3);       // teams within a warp
+  check<float, 128, 4, 0, 2>(2, 1009, 10, 2); // read again by every pass
+  check<float, 2, 64, 0, 1>(1, 3, 701, 4);    // fewer columns than unrolled
+}
+
+static void benches() {
+#ifndef FRIT_EMULATE
+  Buffer<f16> x(size_t(200704) * 256), y(x.size());
+  Buffer<float> sums(200704);
+  x.randomize(1);
+  bench("softmax of columns f16 64x256x3136", 4e-9 * x.size(), "GB/s", [&] {
+    launch(softmax_256, 200704 / 8 / 16, 512, x.get(), y.get(), sums.get());
+  });
+#endif
+}
+
+int main(int argc, char **argv) { return run(argc, argv, checks, benches); }
+#endif

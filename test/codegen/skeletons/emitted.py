@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Checks emitted kernels that memory bounds against NumPy, on the host.
+
+Usage: emitted.py --frit-opt=build/dev/bin/frit-opt [--seed=N]
+
+Shapes are odd, prime, unaligned, of one row or of many, so that every skeleton
+meets its tails, and each way to share, keep and read rows is taken.
+"""
+
+import argparse
+import ctypes
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from fusions import (Fusion, Tensor, layer_norm, normalize, permute, pool,
+                     print_cuda, softmax)
+
+HERE = pathlib.Path(__file__).resolve().parent
+EMULATE = HERE.parent.parent / "emulator" / "emulate.py"
+DTYPES = {"f16": np.float16, "f32": np.float32, "i64": np.int64}
+TOLERANCE = {"f16": 2e-3, "f32": 1e-5}
+
+
+def half(*shape):
+    return Tensor("f16", *shape)
+
+
+def full(*shape):
+    return Tensor("f32", *shape)
+
+
+def maps():
+    for x in (half(3, 64), half(7, 13), full(1, 1)):
+        f = Fusion(f"gelu {x}", x)
+        yield f.give(f.op("gelu", "%x0"))
+    f = Fusion("cast to more bytes", half(5, 24))
+    yield f.give(f.cast("%x0", "f32"))
+    # Four elements to a thread, with a tail.
+    yield permute("0213, odd", half(3, 41, 271, 33), 0, 2, 1, 3)
+    yield permute("0213, no tail", half(2, 64, 256, 33), 0, 2, 1, 3)
+
+
+def rows():
+    for n, m in ((5, 8), (37, 64), (3, 197), (2, 384), (3, 1000), (1, 1024),
+                 (4200, 96), (2, 4099), (1, 16392)):
+        yield softmax(f"softmax {n}x{m}", half(n, m))
+    yield softmax("softmax in shared memory", half(2, 33000))
+    yield softmax("softmax in shared memory, odd", full(1, 33001))
+    yield softmax("softmax read again", full(1, 60004))
+    for n, m in ((4, 24), (33, 768), (4300, 40), (2, 1023)):
+        yield layer_norm(f"layer norm {n}x{m}", half(n, m))
+    yield layer_norm("residual layer norm", half(9, 256), residual=True)
+    f = Fusion("RMS norm", half(5, 520), full(520))
+    yield f.give(normalize(f, "%x0", 1, "%x1", None, mean=False))
+    for n, m in ((1, 50000), (4300, 49), (3, 7)):
+        f = Fusion(f"row maximum {n}x{m}", half(n, m))
+        yield f.give(f.reduce("%x0", "max", 1))
+
+
+def transposes():
+    for shape in ((3, 5), (1, 64), (67, 129), (64, 128), (200, 72), (8, 4096)):
+        for x in (half(*shape), full(*shape)):
+            yield permute(f"{x}", x, 1, 0)
+    for shape in ((2, 3, 35, 35), (1, 64, 12, 12), (2, 129, 7, 9)):
+        yield permute(f"NHWC {shape}", half(*shape), 0, 2, 3, 1)
+        yield permute(f"NCHW {shape}", half(*shape), 0, 3, 1, 2)
+        yield permute(f"NHWC cast {shape}", full(*shape), 0, 2, 3, 1, to="f16")
+    yield permute("reversed", half(24, 5, 72), 2, 1, 0)
+    yield permute("reversed, odd", half(11, 6, 35), 2, 1, 0)
+    yield permute("rotated in the middle", full(4, 6, 10, 8), 1, 3, 0, 2)
+
+
+def pools():
+    for x in (half(2, 13, 14, 16), half(1, 9, 9, 3), full(2, 7, 8, 4)):
+        for kind in ("max", "avg"):
+            yield pool(f"{kind} last {x}", kind, x, 3, 2, 1, True)
+            yield pool(f"{kind} first {x}", kind, x, 2, 2, 0, False)
+
+
+def columns():
+    for shape in ((1, 7, 7, 64), (3, 5, 5, 24), (2, 3, 3, 7)):
+        x = half(*shape)
+        f = Fusion(f"mean of pixels {x}", x)
+        total = f.reduce(f.cast("%x0", "f32"), "sum", 1, 2)
+        mean = f.op("div", total, f.constant(shape[1] * shape[2]))
+        yield f.give(f.cast(mean, "f16"))
+    for shape in ((1000, 3), (4099, 8), (70, 2048)):
+        f = Fusion(f"column sum {shape}", full(*shape))
+        yield f.give(f.reduce("%x0", "sum", 0))
+    for shape in ((2, 11, 40), (1, 257, 24), (3, 5, 13), (1, 3000, 8)):
+        yield softmax(f"softmax of the middle {shape}", half(*shape))
+    weights = full(30, 1, 1)
+    f = Fusion("layer norm of channels", half(2, 30, 4, 6), weights, weights)
+    yield f.give(normalize(f, "%x0", 1, "%x1", "%x2"))
+
+
+def gathers():
+    table, out = half(50, 72), half(9, 72)
+    f = Fusion("embedding and layer norm", table, Tensor("i64", 9), out,
+               full(72), full(72))
+    value = f.op("add", f.op("gather", "%x0", "%x1", to=out), "%x2")
+    yield f.give(normalize(f, value, 1, "%x3", "%x4"))
+
+
+def random_inputs(fusion, generator):
+    for tensor in fusion.inputs:
+        if tensor.element == "i64":
+            yield generator.integers(0, 50, tensor.shape)
+        else:
+            yield generator.uniform(-2, 2, tensor.shape).astype(
+                DTYPES[tensor.element])
+
+
+def aligned(shape, dtype):
+    """Poisoned, 256-byte aligned as device memory is, with a guard behind."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.full(size + 512, 0xC7, np.uint8)
+    start = -memory.ctypes.data % 256
+    return (memory[start:start + size].view(dtype).reshape(shape),
+            memory[start + size:])
+
+
+def run_kernel(library, name, fusion, launch, inputs):
+    """Returns the outputs, or None where something wrote past one's end."""
+    _, grid, block, shared = launch
+    buffers, guards = [], []
+    for x in inputs:
+        buffer, _ = aligned(x.shape, x.dtype)
+        buffer[...] = x
+        buffers.append(buffer)
+    for value in fusion.outputs:
+        tensor = fusion.types[value]
+        buffer, guard = aligned(tensor.shape, DTYPES[tensor.element])
+        buffers.append(buffer)
+        guards.append(guard)
+    arguments = (ctypes.c_void_p * len(buffers))(
+        *[b.ctypes.data for b in buffers])
+    dims = ctypes.c_uint * 3
+    getattr(library, f"emu_{name}")(
+        arguments, dims(*map(int, grid.split("x"))), dims(int(block), 1, 1),
+        ctypes.c_uint(int(shared or 0)))
+    if any((guard != 0xC7).any() for guard in guards):
+        return None
+    return buffers[len(inputs):]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--frit-opt", required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    fusions = [f for group in (maps, rows, transposes, pools, columns, gathers)
+               for f in group()]
+    text, launches = print_cuda(args.frit_opt, fusions)
+    generator = np.random.default_rng(args.seed)
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "kernels.cu"
+        source.write_text(text)
+        library = pathlib.Path(folder) / "kernels.so"
+        subprocess.run([sys.executable, EMULATE, source, "-o", library],
+                       check=True)
+        library = ctypes.CDLL(str(library))
+        library.emu_set_seed(ctypes.c_ulong(args.seed))
+        for at, (fusion, launch) in enumerate(zip(fusions, launches)):
+            inputs = list(random_inputs(fusion, generator))
+            outputs = run_kernel(library, f"k{at}", fusion, launch, inputs)
+            if outputs is None:
+                print(f"FAIL {fusion.name}: wrote past the end")
+                failures += 1
+                continue
+            wanted = fusion.evaluate(inputs)
+            for value, got, want in zip(fusion.outputs, outputs, wanted):
+                error = np.abs(got - want).max() / np.abs(want).max()
+                if not error <= TOLERANCE[fusion.types[value].element]:
+                    print(f"FAIL {fusion.name}: error {error:.2e} <{launch[0]}>")
+                    failures += 1
+        failures += library.emu_failures()
+    print(f"{failures} of {len(fusions)} fusions failed")
+    return failures != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

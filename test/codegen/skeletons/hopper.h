@@ -1,0 +1,154 @@
+//===- hopper.h - Tensor maps and launches of the checks for sm_90a -------===//
+//
+// The host's side of wgmma_gemm.cuh and wgmma_conv.cuh, after their header
+// comments alone: what a compiler that prints P has to work out.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_TEST_SKELETONS_HOPPER_H
+#define FRIT_TEST_SKELETONS_HOPPER_H
+
+#include "harness.h"
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+namespace harness {
+
+/// How a product is cut up.
+struct Cut {
+  int tileM, tileN, stages, cluster, split, blocks = 1;
+
+  constexpr int threads() const {
+    return tileM == 128 && tileN == 192 ? 384 : 2 * tileM + 32;
+  }
+  constexpr int blocksPerCluster() const { return cluster * split; }
+  constexpr int most() const { return 233472 / blocks - 1024; }
+  constexpr int shared() const {
+    int fixed = stages * (tileM + tileN) * 128 +
+                (split - 1) * tileM * tileN * 4 / split + 512;
+    int boxes = std::max(tileM * 128 / split, 2048);
+    return fixed + (fixed + 2 * boxes <= most() ? 2 : 1) * boxes;
+  }
+  constexpr bool fits() const {
+    return shared() <= most() &&
+           (tileM / 16 % split == 0 || (tileM == 64 && tileN % 128 == 0));
+  }
+  constexpr int grid(int64_t m, int64_t n, int64_t batch,
+                     int processors) const {
+    int64_t rows = tileM * cluster;
+    int64_t tiles = (m + rows - 1) / rows * ((n + tileN - 1) / tileN) * batch;
+    return int(split > 1
+                   ? tiles * split
+                   : std::min<int64_t>(tiles, processors * blocks / cluster) *
+                         cluster);
+  }
+};
+
+inline int processorCount() {
+  static int count = [] {
+    int count;
+    require(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0));
+    return count;
+  }();
+  return count;
+}
+
+template <class Function> Function driverFunction(const char *name) {
+  void *function = nullptr;
+  cudaDriverEntryPointQueryResult found;
+  require(cudaGetDriverEntryPointByVersion(name, &function, 12000,
+                                           cudaEnableDefault, &found));
+  require(function != nullptr, "the driver knows no tensor maps");
+  return reinterpret_cast<Function>(function);
+}
+
+template <class T> inline constexpr CUtensorMapDataType kMapType = {};
+template <>
+inline constexpr CUtensorMapDataType kMapType<f16> =
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+template <>
+inline constexpr CUtensorMapDataType kMapType<bf16> =
+    CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+template <>
+inline constexpr CUtensorMapDataType kMapType<float> =
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+
+inline frit::TensorMap toMap(const CUtensorMap &map) {
+  static_assert(sizeof(map) == sizeof(frit::TensorMap));
+  frit::TensorMap result;
+  memcpy(&result, &map, sizeof result);
+  return result;
+}
+
+/// A map of N dimensions; strides in elements of all but the first.
+template <class T, size_t N>
+frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
+                         const int64_t (&strides)[N - 1], const int (&box)[N]) {
+  static auto encode = driverFunction<decltype(&cuTensorMapEncodeTiled)>(
+      "cuTensorMapEncodeTiled");
+  cuuint64_t size[N], bytes[N - 1];
+  cuuint32_t boxes[N], ones[N];
+  for (size_t i = 0; i < N; ++i) {
+    size[i] = dims[i];
+    boxes[i] = box[i];
+    ones[i] = 1;
+  }
+  // Of a dimension of size 1 any stride is right.
+  for (size_t i = 0; i < N - 1; ++i)
+    bytes[i] = (strides[i] ? strides[i] : 8) * sizeof(T);
+  CUtensorMap map;
+  require(encode(&map, kMapType<T>, N, const_cast<T *>(at), size, bytes, boxes,
+                 ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                 CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS,
+          "a tensor map was refused");
+  return toMap(map);
+}
+
+/// An im2col map of x: n × h × w × c.
+template <class T>
+frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
+                         const int (&lower)[2], const int (&upper)[2],
+                         const int (&strides)[2], int pixels) {
+  static auto encode = driverFunction<decltype(&cuTensorMapEncodeIm2col)>(
+      "cuTensorMapEncodeIm2col");
+  cuuint64_t size[4], bytes[3];
+  cuuint32_t steps[4] = {1, cuuint32_t(strides[0]), cuuint32_t(strides[1]), 1};
+  for (int i = 0; i < 4; ++i)
+    size[i] = dims[i];
+  for (int i = 0; i < 3; ++i)
+    bytes[i] = (i ? bytes[i - 1] : sizeof(T)) * dims[i];
+  CUtensorMap map;
+  require(encode(&map, kMapType<T>, 4, const_cast<T *>(at), size, bytes, lower,
+                 upper, 64, pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                 CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS,
+          "an im2col map was refused");
+  return toMap(map);
+}
+
+/// Launches a kernel of a product in clusters; `early` lets it start while the
+/// kernel before it still runs.
+inline void launchCut(const void *kernel, const Cut &cut, int grid,
+                      void **arguments, cudaStream_t stream = nullptr,
+                      bool early = false) {
+  cudaLaunchAttribute attributes[2];
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim.x = cut.blocksPerCluster();
+  attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
+  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[1].val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(grid);
+  config.blockDim = dim3(cut.threads());
+  config.dynamicSmemBytes = cut.shared();
+  config.stream = stream;
+  config.attrs = attributes;
+  config.numAttrs = early ? 2 : 1;
+  require(cudaLaunchKernelExC(&config, kernel, arguments));
+}
+
+} // namespace harness
+
+#endif // FRIT_TEST_SKELETONS_HOPPER_H

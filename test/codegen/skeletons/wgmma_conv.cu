@@ -1,0 +1,214 @@
+//===- wgmma_conv.cu - Checks wgmma_conv.cuh ------------------------------===//
+
+#include "frit/tile.cuh"
+#include "frit/wgmma_conv.cuh"
+
+/// What is convolved, with the same padding on all sides unless More says that
+/// there is so much more below and on the right.
+template <int N, int C, int H, int W, int K, int R, int S, int Stride = 1,
+          int Pad = 0, int Dilation = 1, class Type = frit::f16,
+          class Out = Type, class Activation = frit::Relu, int More = 0>
+struct Images {
+  using T = Type;
+  using D = Out;
+  using Bias = Type;
+  using Epilogue = Activation;
+  static constexpr int n = N, c = C, h = H, w = W, k = K, r = R, s = S;
+  static constexpr int p =
+      (H + 2 * Pad + More - Dilation * (R - 1) - 1) / Stride + 1;
+  static constexpr int q =
+      (W + 2 * Pad + More - Dilation * (S - 1) - 1) / Stride + 1;
+  static constexpr int strideH = Stride, strideW = Stride;
+  static constexpr int dilationH = Dilation, dilationW = Dilation;
+  static constexpr int padTop = Pad, padLeft = Pad;
+  static constexpr bool constantB = true;
+};
+
+/// How.
+template <class Of, int TileM, int TileN, int Stages, int Cluster = 1,
+          int Split = 1, int Blocks = 1>
+struct Problem : Of {
+  static constexpr int threads =
+      TileM == 128 && TileN == 192 ? 384 : 2 * TileM + 32;
+  static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
+  static constexpr int cluster = Cluster, split = Split, blocks = Blocks;
+};
+
+template <class P, bool Full>
+__global__ void __launch_bounds__(P::threads, P::blocks)
+    convolve(const typename P::Bias *bias, const typename P::D *r,
+             typename P::D *y, const __grid_constant__ frit::TensorMap mapX,
+             const __grid_constant__ frit::TensorMap mapW,
+             const __grid_constant__ frit::TensorMap mapY,
+             const __grid_constant__ frit::TensorMap mapR) {
+#ifdef FRIT_HAS_WGMMA
+  constexpr bool boxes = P::k * sizeof(typename P::D) % 16 == 0;
+  frit::wgmmaConv<P>(&mapX, &mapW, boxes ? &mapY : nullptr,
+                     boxes && Full ? &mapR : nullptr, Full ? bias : nullptr,
+                     Full ? r : nullptr, y);
+#endif
+}
+
+using Wide = Problem<Images<32, 128, 28, 28, 128, 3, 3, 1, 1>, 192, 128, 5>;
+using Deep = Problem<Images<1, 512, 7, 7, 512, 3, 3, 1, 1>, 64, 64, 8, 1, 4>;
+
+#ifdef __CUDACC_RTC__
+template <class P> __device__ auto compiled = &convolve<P, true>;
+template __device__ auto compiled<Wide>;
+template __device__ auto compiled<Deep>;
+#else
+#include "hopper.h"
+
+using namespace harness;
+
+/// The kernel with its arguments.
+template <class P, bool Full> struct Launch {
+  static constexpr Cut cut = {P::tileM,   P::tileN, P::stages,
+                              P::cluster, P::split, P::blocks};
+  static_assert(cut.fits());
+  static constexpr int64_t m = int64_t(P::n) * P::p * P::q;
+
+  const typename P::Bias *bias;
+  const typename P::D *r;
+  typename P::D *y;
+  frit::TensorMap mapX, mapW, mapY = {}, mapR = {};
+
+  Launch(const typename P::T *x, const typename P::T *w,
+         const typename P::Bias *bias, const typename P::D *r, typename P::D *y)
+      : bias(bias), r(r), y(y) {
+    mapX = pixelMap(x, {P::c, P::w, P::h, P::n}, {-P::padLeft, -P::padTop},
+                    {(P::q - 1) * P::strideW - P::padLeft + 1 - P::w,
+                     (P::p - 1) * P::strideH - P::padTop + 1 - P::h},
+                    {P::strideW, P::strideH}, P::tileM);
+    mapW = tiledMap(w, {P::c, P::r * P::s, P::k}, {P::c, P::r * P::s * P::c},
+                    {64, 1, P::tileN / P::cluster});
+    constexpr int size = sizeof(typename P::D);
+    if (P::k * size % 16)
+      return;
+    mapY = tiledMap(y, {P::k, m, 1}, {P::k, 0}, {128 / size, 16, 1});
+    mapR = tiledMap(r, {P::k, m, 1}, {P::k, 0}, {128 / size, 16, 1});
+  }
+
+  void operator()() {
+    auto kernel = reinterpret_cast<const void *>(&convolve<P, Full>);
+    require(cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, cut.shared()));
+    void *arguments[] = {&bias, &r, &y, &mapX, &mapW, &mapY, &mapR};
+    launchCut(kernel, cut, cut.grid(m, P::k, 1, processorCount()), arguments);
+  }
+};
+
+template <class T> static std::vector<float> toFloats(Buffer<T> &from) {
+  std::vector<float> result;
+  for (size_t i = 0; i < from.size(); ++i)
+    result.push_back(float(toDouble(from[i])));
+  return result;
+}
+
+static double activate(frit::Identity, double x) { return x; }
+static double activate(frit::Relu, double x) { return x > 0 ? x : 0; }
+
+template <class P, bool Full = true> static void check() {
+  int64_t m = Launch<P, Full>::m;
+  Buffer<typename P::T> x(int64_t(P::n) * P::h * P::w * P::c);
+  Buffer<typename P::T> w(int64_t(P::k) * P::r * P::s * P::c);
+  Buffer<typename P::D> r(m * P::k), y(m * P::k);
+  Buffer<typename P::Bias> bias(P::k);
+  x.randomize(1);
+  w.randomize(2);
+  bias.randomize(3);
+  r.randomize(4);
+  y.randomize(5);
+  std::vector<float> in = toFloats(x), filters = toFloats(w);
+  std::vector<double> want(m * P::k);
+  for (int64_t at = 0; at < m; ++at)
+    for (int k = 0; k < P::k; ++k) {
+      int64_t image = at / (P::p * P::q);
+      float sum = 0;
+      for (int i = 0; i < P::r; ++i)
+        for (int j = 0; j < P::s; ++j) {
+          int row =
+              at / P::q % P::p * P::strideH - P::padTop + i * P::dilationH;
+          int col = at % P::q * P::strideW - P::padLeft + j * P::dilationW;
+          if (row < 0 || row >= P::h || col < 0 || col >= P::w)
+            continue;
+          const float *a = &in[((image * P::h + row) * P::w + col) * P::c];
+          const float *b = &filters[((k * P::r + i) * P::s + j) * P::c];
+          for (int c = 0; c < P::c; ++c)
+            sum += a[c] * b[c];
+        }
+      double value = sum;
+      if (Full)
+        value += toDouble(bias[k]) + toDouble(r[at * P::k + k]);
+      want[at * P::k + k] = activate(typename P::Epilogue(), value);
+    }
+  Launch<P, Full> launch(x.get(), w.get(), bias.get(), r.get(), y.get());
+  launch();
+  launch();
+  require(cudaDeviceSynchronize());
+  char name[200];
+  snprintf(name, sizeof name,
+           "wgmma conv %dx%dx%dx%d by %dx%dx%d, stride %d, tile %dx%d, %d "
+           "stages, cluster %d, split %d",
+           P::n, P::h, P::w, P::c, P::k, P::r, P::s, P::strideH, P::tileM,
+           P::tileN, P::stages, P::cluster, P::split);
+  expect(name, y, want, epsilonOf<typename P::D>());
+}
+
+static void checks() {
+  using frit::Identity, frit::Relu;
+  using Plain = Images<3, 64, 13, 11, 72, 3, 3, 1, 1>;
+  check<Problem<Plain, 64, 64, 4>>();
+  check<Problem<Plain, 128, 128, 4>, false>();
+  check<Problem<Plain, 192, 64, 4>>();
+  check<Problem<Plain, 128, 128, 4, 2>>();
+  check<Problem<Plain, 64, 64, 4, 1, 4>>();
+  check<Problem<Plain, 64, 128, 4, 1, 8>, false>();
+  // Strides, with and without a last row; one tap; unequal sizes of the window.
+  check<Problem<Images<2, 128, 14, 14, 64, 3, 3, 2, 1>, 64, 64, 4>>();
+  check<Problem<Images<2, 128, 15, 15, 64, 3, 3, 2, 1>, 128, 64, 4>>();
+  check<Problem<Images<2, 128, 14, 14, 64, 1, 1, 2>, 64, 64, 4>>();
+  check<Problem<Images<1, 64, 17, 19, 136, 5, 3, 3, 2>, 64, 192, 3>>();
+  check<Problem<Images<1, 64, 17, 19, 136, 3, 5, 1, 0>, 128, 192, 3>>();
+  // Dilation; more padding on one side.
+  check<Problem<Images<2, 64, 14, 13, 64, 3, 3, 1, 2, 2>, 64, 64, 4>>();
+  check<Problem<Images<1, 64, 21, 20, 64, 3, 3, 2, 3, 3>, 64, 64, 4, 1, 2>>();
+  check<Problem<Images<2, 64, 14, 14, 64, 3, 3, 2, 0, 1, f16, f16, Relu, 1>, 64,
+                64, 4>>();
+  // Channels that fill no stage, or not the last; filters of any number.
+  check<Problem<Images<2, 8, 14, 13, 64, 3, 3, 1, 1>, 64, 64, 4>>();
+  check<Problem<Images<2, 72, 14, 13, 40, 3, 3, 2, 1>, 128, 64, 4>>();
+  check<Problem<Images<2, 200, 9, 9, 37, 3, 3, 1, 1, 1, bf16>, 64, 64, 4>>();
+  check<Problem<Images<2, 64, 9, 9, 37, 1, 1, 1, 0, 1, bf16, bf16, Identity>,
+                64, 64, 4, 1, 1, 2>>();
+  check<Problem<Images<2, 64, 9, 9, 64, 3, 3, 1, 1, 1, f16, float, Identity>,
+                64, 64, 4>>();
+  // More tiles than blocks.
+  check<Problem<Images<9, 64, 40, 41, 72, 3, 3, 1, 1>, 64, 64, 4, 1, 1, 2>>();
+}
+
+static void benches() {
+  auto one = [&]<class P>(const char *name) {
+    Buffer<typename P::T> x(int64_t(P::n) * P::h * P::w * P::c);
+    Buffer<typename P::T> w(int64_t(P::k) * P::r * P::s * P::c);
+    Buffer<typename P::D> y(Launch<P, false>::m * P::k);
+    x.randomize(1);
+    w.randomize(2);
+    Launch<P, false> launch(x.get(), w.get(), nullptr, nullptr, y.get());
+    bench(name, 2e-12 * y.size() * P::r * P::s * P::c, "TFLOP/s",
+          [&] { launch(); });
+  };
+  one.operator()<Wide>("wgmma conv 32x28x28x128 by 128x3x3");
+  one.operator()<Deep>("wgmma conv 1x7x7x512 by 512x3x3, split by 4");
+}
+
+int main(int argc, char **argv) {
+  cudaDeviceProp properties;
+  require(cudaGetDeviceProperties(&properties, 0));
+  if (properties.major != 9) {
+    printf("skipped: no GPU of compute capability 9.0\n");
+    return 0;
+  }
+  return run(argc, argv, checks, benches);
+}
+#endif

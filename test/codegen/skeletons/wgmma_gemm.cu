@@ -1,0 +1,267 @@
+//===- wgmma_gemm.cu - Checks wgmma_gemm.cuh ------------------------------===//
+
+#include "frit/tile.cuh"
+#include "frit/wgmma_gemm.cuh"
+
+/// What is multiplied: the matrices, padded lines, and the types.
+template <int M, int N, int K, int Batch = 1, bool TransposeA = false,
+          bool TransposeB = true, class T = frit::f16, class Out = T,
+          class BiasType = T, class Activation = frit::Identity, int Pad = 0,
+          int PadD = 0>
+struct Matrices {
+  using A = T;
+  using B = T;
+  using D = Out;
+  using Bias = BiasType;
+  using Epilogue = Activation;
+  static constexpr int64_t m = M, n = N, k = K, batch = Batch;
+  static constexpr bool transposeA = TransposeA, transposeB = TransposeB;
+  static constexpr int64_t lda = (TransposeA ? M : K) + Pad;
+  static constexpr int64_t ldb = (TransposeB ? K : N) + Pad;
+  static constexpr int64_t ldd = N + PadD;
+  static constexpr int64_t strideA = lda * (TransposeA ? K : M);
+  // All of a batch share B, unless it is of 3.
+  static constexpr int64_t strideB =
+      Batch == 3 ? ldb * (TransposeB ? N : K) : 0;
+  static constexpr int64_t strideD = ldd * M;
+  static constexpr bool constantB = true;
+};
+
+/// How.
+template <class Of, int TileM, int TileN, int Stages, int Cluster = 1,
+          int Split = 1, int Blocks = 1>
+struct Problem : Of {
+  static constexpr int threads =
+      TileM == 128 && TileN == 192 ? 384 : 2 * TileM + 32;
+  static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
+  static constexpr int cluster = Cluster, split = Split, blocks = Blocks;
+};
+
+template <class P, bool Full>
+__global__ void __launch_bounds__(P::threads, P::blocks)
+    product(const typename P::Bias *bias, const typename P::D *r,
+            typename P::D *d, const __grid_constant__ frit::TensorMap mapA,
+            const __grid_constant__ frit::TensorMap mapB,
+            const __grid_constant__ frit::TensorMap mapD,
+            const __grid_constant__ frit::TensorMap mapR) {
+#ifdef FRIT_HAS_WGMMA
+  constexpr bool boxes = frit::kWgmmaStoresBoxes<P>;
+  frit::wgmmaGemm<P>(&mapA, &mapB, boxes ? &mapD : nullptr,
+                     boxes && Full ? &mapR : nullptr, Full ? bias : nullptr,
+                     Full ? r : nullptr, d);
+#endif
+}
+
+using Large = Problem<Matrices<8192, 8192, 8192>, 128, 256, 4, 2>;
+using Bert = Problem<Matrices<384, 1024, 4096, 1, false, true, frit::f16,
+                              frit::f16, frit::f16, frit::Gelu>,
+                     64, 128, 6, 1, 8>;
+
+#ifdef __CUDACC_RTC__
+template <class P, bool Full> __device__ auto compiled = &product<P, Full>;
+template __device__ auto compiled<Large, false>;
+template __device__ auto compiled<Bert, true>;
+#else
+#include "hopper.h"
+
+using namespace harness;
+
+static double activate(frit::Identity, double x) { return x; }
+static double activate(frit::Relu, double x) { return x > 0 ? x : 0; }
+static double activate(frit::Gelu, double x) {
+  return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+}
+
+template <class P>
+static constexpr Cut kCut = {P::tileM,   P::tileN, P::stages,
+                             P::cluster, P::split, P::blocks};
+
+/// The kernel with its arguments.
+template <class P, bool Full> struct Launch {
+  const typename P::Bias *bias;
+  const typename P::D *r;
+  typename P::D *d;
+  frit::TensorMap mapA, mapB, mapD = {}, mapR = {};
+
+  Launch(const typename P::A *a, const typename P::B *b,
+         const typename P::Bias *bias, const typename P::D *r, typename P::D *d)
+      : bias(bias), r(r), d(d) {
+    auto map = [](auto *at, int64_t inner, int64_t outer, int64_t line,
+                  int64_t stride, int boxInner, int boxOuter) {
+      return tiledMap(at, {inner, outer, stride ? P::batch : 1}, {line, stride},
+                      {boxInner, boxOuter, 1});
+    };
+    mapA = P::transposeA ? map(a, P::m, P::k, P::lda, P::strideA, 64, 64)
+                         : map(a, P::k, P::m, P::lda, P::strideA, 64, P::tileM);
+    mapB = P::transposeB ? map(b, P::k, P::n, P::ldb, P::strideB, 64,
+                               P::tileN / P::cluster)
+                         : map(b, P::n, P::k, P::ldb, P::strideB, 64, 64);
+    constexpr int size = sizeof(typename P::D);
+    if (P::ldd * size % 16 || P::strideD * size % 16)
+      return;
+    mapD = map(d, P::n, P::m, P::ldd, P::strideD, 128 / size, 16);
+    if (Full)
+      mapR = map(r, P::n, P::m, P::ldd, P::strideD, 128 / size, 16);
+  }
+
+  void operator()(cudaStream_t stream = nullptr, bool early = false) {
+    constexpr Cut cut = kCut<P>;
+    static_assert(cut.fits());
+    auto kernel = reinterpret_cast<const void *>(&product<P, Full>);
+    require(cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, cut.shared()));
+    void *arguments[] = {&bias, &r, &d, &mapA, &mapB, &mapD, &mapR};
+    launchCut(kernel, cut, cut.grid(P::m, P::n, P::batch, processorCount()),
+              arguments, stream, early);
+  }
+};
+
+template <class T> static std::vector<float> toFloats(Buffer<T> &from) {
+  std::vector<float> result;
+  for (size_t i = 0; i < from.size(); ++i)
+    result.push_back(float(toDouble(from[i])));
+  return result;
+}
+
+template <class P, bool Full = true> static void check() {
+  int64_t sizeB = P::ldb * (P::transposeB ? P::n : P::k);
+  Buffer<typename P::A> a(P::strideA * P::batch);
+  Buffer<typename P::B> b(P::strideB ? sizeB * P::batch : sizeB);
+  Buffer<typename P::D> r(P::strideD * P::batch), d(P::strideD * P::batch);
+  Buffer<typename P::Bias> bias(P::n);
+  a.randomize(1);
+  b.randomize(2);
+  bias.randomize(3);
+  r.randomize(4);
+  d.randomize(5);
+  std::vector<float> x = toFloats(a), y = toFloats(b);
+  std::vector<double> want;
+  for (size_t i = 0; i < d.size(); ++i)
+    want.push_back(toDouble(d[i])); // what lies between rows stays
+  for (int64_t batch = 0; batch < P::batch; ++batch)
+    for (int64_t i = 0; i < P::m; ++i)
+      for (int64_t j = 0; j < P::n; ++j) {
+        const float *from = &x[batch * P::strideA];
+        const float *with = &y[batch * P::strideB];
+        float sum = 0;
+        for (int64_t k = 0; k < P::k; ++k)
+          sum += from[P::transposeA ? k * P::lda + i : i * P::lda + k] *
+                 with[P::transposeB ? j * P::ldb + k : k * P::ldb + j];
+        int64_t at = batch * P::strideD + i * P::ldd + j;
+        double value = sum;
+        if (Full)
+          value += toDouble(bias[j]) + toDouble(r[at]);
+        want[at] = activate(typename P::Epilogue(), value);
+      }
+  // Twice: the second run finds what the first one left.
+  Launch<P, Full> launch(a.get(), b.get(), bias.get(), r.get(), d.get());
+  launch();
+  launch();
+  require(cudaDeviceSynchronize());
+  char name[160];
+  snprintf(name, sizeof name,
+           "wgmma gemm %dx%dx%dx%d, tile %dx%d, %d stages, cluster %d, split "
+           "%d, %s%s",
+           int(P::batch), int(P::m), int(P::n), int(P::k), P::tileM, P::tileN,
+           P::stages, P::cluster, P::split, P::transposeA ? "T" : "N",
+           P::transposeB ? "T" : "N");
+  expect(name, d, want, epsilonOf<typename P::D>());
+}
+
+static void checks() {
+  using frit::Gelu, frit::Identity, frit::Relu;
+  // Every tile, with tails in every direction.
+  using Odd = Matrices<331, 520, 200>;
+  check<Problem<Odd, 64, 64, 3>>();
+  check<Problem<Odd, 64, 128, 4>>();
+  check<Problem<Odd, 64, 256, 3>>();
+  check<Problem<Odd, 128, 64, 2>>();
+  check<Problem<Odd, 128, 128, 6>>();
+  check<Problem<Odd, 128, 192, 4>>();
+  check<Problem<Odd, 128, 256, 4>>();
+  check<Problem<Odd, 192, 128, 4>>();
+  check<Problem<Odd, 192, 192, 4>>();
+  check<Problem<Odd, 128, 128, 3, 1, 1, 2>>();
+  // Many tiles per block: the ring and the boxes run on.
+  check<Problem<Matrices<1700, 1608, 136>, 64, 64, 3>>();
+  check<Problem<Matrices<1700, 1608, 136>, 64, 64, 3>, false>();
+  check<Problem<Matrices<3001, 1608, 72>, 128, 192, 3>>();
+  check<Problem<Matrices<1700, 3080, 456>, 128, 192, 4>>();
+  check<Problem<Matrices<1700, 3080, 200>, 128, 192, 4, 2>>();
+  check<Problem<Matrices<1700, 1800, 456>, 128, 128, 5>>();
+  check<Problem<Matrices<3001, 1608, 72>, 128, 64, 3>, false>();
+  check<Problem<Matrices<1704, 1608, 200, 2, true, false>, 128, 128, 4, 2>>();
+  check<Problem<Matrices<3001, 2056, 72>, 128, 256, 4, 2>>();
+  // Both ways that either operand may lie.
+  using TN = Matrices<264, 392, 200, 3, true, true, bf16>;
+  using NN = Matrices<264, 392, 200, 3, false, false, bf16>;
+  using TT = Matrices<264, 392, 200, 2, true, false>;
+  check<Problem<TN, 128, 128, 4>>();
+  check<Problem<TN, 64, 192, 4>>();
+  check<Problem<NN, 128, 128, 4>>();
+  check<Problem<NN, 64, 256, 4>>();
+  check<Problem<TT, 128, 192, 4>>();
+  check<Problem<TT, 192, 64, 4, 1>, false>();
+  // Clusters that share B, the last of them half empty.
+  check<Problem<Matrices<330, 520, 328>, 128, 256, 4, 2>>();
+  check<Problem<Matrices<330, 520, 328, 3, false, false>, 64, 128, 4, 2>>();
+  check<Problem<Matrices<120, 520, 328>, 128, 128, 4, 4>, false>();
+  // Clusters that share k.
+  using Deep = Matrices<197, 328, 1096, 1, false, true, f16, f16, f16, Gelu>;
+  check<Problem<Deep, 64, 64, 4, 1, 2>>();
+  check<Problem<Deep, 64, 192, 2, 1, 4, 2>>();
+  check<Problem<Deep, 64, 128, 4, 1, 8>>();
+  check<Problem<Deep, 128, 128, 4, 1, 4>>();
+  check<Problem<Deep, 128, 256, 3, 1, 2>, false>();
+  check<Problem<Deep, 128, 128, 3, 1, 8>>();
+  check<Problem<Deep, 192, 128, 3, 1, 4>>();
+  check<Problem<Matrices<100, 200, 520, 2, false, true, f16, float, f16, Gelu>,
+                64, 256, 3, 1, 8>>();
+  check<Problem<
+      Matrices<131, 129, 320, 2, false, true, bf16, bf16, bf16, Relu, 8, 5>, 64,
+      64, 4, 1, 4>>();
+  // Types, padded lines, and lines that are no multiple of 16 bytes.
+  check<Problem<Matrices<100, 200, 72, 2, false, true, f16, float, f16, Gelu>,
+                128, 128, 3>>();
+  check<Problem<Matrices<100, 203, 72, 2, false, true, f16, float, float>, 64,
+                128, 3>>();
+  check<Problem<
+      Matrices<100, 131, 72, 3, false, true, bf16, bf16, float, Relu, 8, 2>,
+      128, 128, 3>>();
+  check<Problem<
+      Matrices<1, 1000, 2048, 1, false, true, f16, f16, f16, Identity, 16, 24>,
+      64, 64, 6>>();
+  check<Problem<Matrices<100, 72, 8, 2, false, true, bf16, f16>, 64, 64, 2>>();
+}
+
+template <class P> static void benchOne(const char *name) {
+  Buffer<typename P::A> a(P::m * P::k);
+  Buffer<typename P::B> b(P::k * P::n);
+  Buffer<typename P::D> d(P::m * P::n);
+  a.randomize(1);
+  b.randomize(2);
+  Launch<P, false> launch(a.get(), b.get(), nullptr, nullptr, d.get());
+  bench(name, 2e-12 * P::m * P::n * P::k, "TFLOP/s", [&] { launch(); });
+}
+
+static void benches() {
+  benchOne<Large>("wgmma gemm f16 8192^3, clusters of 2");
+  benchOne<Problem<Matrices<8192, 8192, 8192>, 128, 256, 4>>(
+      "wgmma gemm f16 8192^3");
+  benchOne<Problem<Matrices<4096, 4096, 4096>, 128, 256, 4, 2>>(
+      "wgmma gemm f16 4096^3, clusters of 2");
+  benchOne<Problem<Matrices<12288, 4096, 1024>, 128, 256, 4, 2>>(
+      "wgmma gemm f16 12288x4096x1024");
+  benchOne<Bert>("wgmma gemm f16 384x1024x4096, split by 8");
+}
+
+int main(int argc, char **argv) {
+  cudaDeviceProp properties;
+  require(cudaGetDeviceProperties(&properties, 0));
+  if (properties.major != 9) {
+    printf("skipped: no GPU of compute capability 9.0\n");
+    return 0;
+  }
+  return run(argc, argv, checks, benches);
+}
+#endif

@@ -1,0 +1,107 @@
+//===- tune_test.cpp - Tune a model on a device that is made up -----------===//
+//
+// tune_test MODEL.onnx: the device looks at what it is to time, and says how
+// long it took. What is on trial is everything around it: which problems there
+// are, what is compiled for them, the file, and going on where it ended.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "codegen/cuda/Nvrtc.h"
+#include "compiler/driver/Compilation.h"
+#include "compiler/driver/Tune.h"
+#include "frit/runtime.hpp"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <set>
+
+using namespace frit;
+using namespace frit::test;
+
+namespace {
+/// Says that every schedule takes less time than those before it.
+class MadeUp final : public TuneDevice {
+public:
+  llvm::Expected<std::string> open() override { return "a device"; }
+
+  llvm::Expected<double> time(const frit_image &image) override {
+    ++timed;
+    frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
+    options.device = "none";
+    Module module;
+    CHECK(!Module::open(image, module, &options));
+    CHECK(module.targetCount() == 1);
+    frit_target_info target = module.target(0);
+    CHECK(target.launches + target.library_calls == target.steps);
+    CHECK(target.steps >= 4 && target.copies == 0);
+    CHECK(target.cubin_bytes > (target.launches ? 1000 : 0));
+    codes.insert(target.cubin_bytes);
+    return 1000.0 * target.steps / timed;
+  }
+
+  unsigned timed = 0;
+  std::set<uint64_t> codes;
+};
+} // namespace
+
+static std::string read(const std::string &path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  return file ? (*file)->getBuffer().str() : std::string();
+}
+
+static size_t count(const std::string &text, const char *part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != text.npos;
+       at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2)
+    return 2;
+  if (auto nvrtc = cuda::describeNvrtc(); !nvrtc) {
+    printf("skipped: %s\n", llvm::toString(nvrtc.takeError()).c_str());
+    return 77;
+  }
+  llvm::SmallString<128> folder;
+  if (llvm::sys::fs::createUniqueDirectory("frit-tune", folder))
+    return 1;
+  DriverOptions options;
+  options.input = argv[1];
+  options.output = (folder + "/fused.mlir").str();
+  options.emit = Emit::fused;
+  options.archs = {"sm_90a"};
+  options.precision = "fp16";
+  options.tuneGenerate = (folder + "/made-up.tune").str();
+
+  // One problem is begun before the time is over, and none after.
+  options.tuneBudget = 0.2;
+  MadeUp first;
+  CHECK(compile(options, first) == kDone);
+  CHECK(first.timed > 4 && first.codes.size() > 4);
+  std::string text = read(options.tuneGenerate);
+  CHECK(text.find("frit-tuning 1\n") == 0 && count(text, "\n") == 2);
+  CHECK(count(text, " | sm_90a | a device | #nn.schedule<") == 1);
+  CHECK(count(text, ("best of " + std::to_string(first.timed) + "\n").c_str()));
+
+  // The same command goes on with the next one, and keeps the first.
+  MadeUp second;
+  CHECK(compile(options, second) == kDone);
+  std::string longer = read(options.tuneGenerate);
+  CHECK(longer.find(text) == 0 && count(longer, "\n") > 2);
+
+  // What is in the file is used: the last schedule that was timed is the best.
+  options.tuneUse = options.tuneGenerate;
+  options.tuneGenerate.clear();
+  MadeUp none;
+  CHECK(compile(options, none) == kDone && none.timed == 0);
+  size_t begin = text.find("#nn.schedule") + strlen("#nn.schedule");
+  std::string schedule = text.substr(begin, text.find('>') + 1 - begin);
+  CHECK(count(read(options.output), ("schedule " + schedule).c_str()));
+
+  llvm::sys::fs::remove_directories(folder);
+  return finish("tune_test");
+}

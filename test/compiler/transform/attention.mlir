@@ -1,0 +1,257 @@
+// RUN: frit-opt %s --compose --simplify -split-input-file | FileCheck %s
+
+// The root of the scale on both sides, keys transposed twice, as PyTorch's
+// exporters write it.
+// CHECK-LABEL: func.func @split_scale
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]:
+// CHECK:         %[[T:.*]] = nn.transpose %[[K]] {perm = array<i64: 0, 2, 1, 3>}
+// CHECK:         %[[Y:.*]] = nn.attention %[[Q]], %[[T]], %[[V]] {scale = 2.500000e-01 : f32}
+// CHECK:         return %[[Y]]
+func.func @split_scale(%q: tensor<2x3x5x16xf32>, %k: tensor<2x5x3x16xf32>, %v: tensor<2x3x5x16xf32>) -> tensor<2x3x5x16xf32> {
+  %s = nn.constant "val_7" dense<0.5> : tensor<1xf32>
+  %0 = nn.transpose %k {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x3x16xf32>) -> tensor<2x3x5x16xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 6, 5, 16>} : (tensor<2x3x5x16xf32>) -> tensor<6x5x16xf32>
+  %2 = nn.transpose %1 {perm = array<i64: 0, 2, 1>} : (tensor<6x5x16xf32>) -> tensor<6x16x5xf32>
+  %3 = nn.reshape %2 {shape = array<i64: 2, 3, 16, 5>} : (tensor<6x16x5xf32>) -> tensor<2x3x16x5xf32>
+  %4 = nn.mul %q, %s : (tensor<2x3x5x16xf32>, tensor<1xf32>) -> tensor<2x3x5x16xf32>
+  %5 = nn.mul %3, %s : (tensor<2x3x16x5xf32>, tensor<1xf32>) -> tensor<2x3x16x5xf32>
+  %6 = nn.matmul %4, %5 : (tensor<2x3x5x16xf32>, tensor<2x3x16x5xf32>) -> tensor<2x3x5x5xf32>
+  %7 = nn.softmax %6 : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %8 = nn.matmul %7, %v : (tensor<2x3x5x5xf32>, tensor<2x3x5x16xf32>) -> tensor<2x3x5x16xf32>
+  return %8 : tensor<2x3x5x16xf32>
+}
+
+// -----
+
+// Scores divided, then masked: batch and heads are one dimension around the
+// products and two where the mask is added.
+// CHECK-LABEL: func.func @merged_heads
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
+// CHECK-DAG:     %[[A:.*]] = nn.reshape %[[Q]] {shape = array<i64: 2, 3, 5, 16>}
+// CHECK-DAG:     %[[B:.*]] = nn.reshape %[[K]] {shape = array<i64: 2, 3, 5, 16>}
+// CHECK-DAG:     %[[C:.*]] = nn.reshape %[[V]] {shape = array<i64: 2, 3, 5, 16>}
+// CHECK:         %[[Y:.*]] = nn.attention %[[A]], %[[B]], %[[C]], %[[M]] {scale = 1.250000e-01 : f32}
+// CHECK:         nn.reshape %[[Y]] {shape = array<i64: 6, 5, 16>}
+func.func @merged_heads(%q: tensor<6x5x16xf32>, %k: tensor<6x5x16xf32>, %v: tensor<6x5x16xf32>, %m: tensor<2x1x1x5xf32>) -> tensor<6x5x16xf32> {
+  %s = nn.constant dense<8.0> : tensor<f32>
+  %0 = nn.matmul %q, %k {transpose_b} : (tensor<6x5x16xf32>, tensor<6x5x16xf32>) -> tensor<6x5x5xf32>
+  %1 = nn.div %0, %s : (tensor<6x5x5xf32>, tensor<f32>) -> tensor<6x5x5xf32>
+  %2 = nn.reshape %1 {shape = array<i64: 2, 3, 5, 5>} : (tensor<6x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %3 = nn.add %2, %m : (tensor<2x3x5x5xf32>, tensor<2x1x1x5xf32>) -> tensor<2x3x5x5xf32>
+  %4 = nn.reshape %3 {shape = array<i64: 6, 5, 5>} : (tensor<2x3x5x5xf32>) -> tensor<6x5x5xf32>
+  %5 = nn.softmax %4 {axis = 2 : si64} : (tensor<6x5x5xf32>) -> tensor<6x5x5xf32>
+  %6 = nn.matmul %5, %v : (tensor<6x5x5xf32>, tensor<6x5x16xf32>) -> tensor<6x5x16xf32>
+  return %6 : tensor<6x5x16xf32>
+}
+
+// -----
+
+// One head without a batch.
+// CHECK-LABEL: func.func @matrices
+// CHECK:         nn.attention {{.*}} : (tensor<1x1x5x16xf32>, tensor<1x1x7x16xf32>, tensor<1x1x7x8xf32>) -> tensor<1x1x5x8xf32>
+func.func @matrices(%q: tensor<5x16xf32>, %k: tensor<16x7xf32>, %v: tensor<7x8xf32>) -> tensor<5x8xf32> {
+  %0 = nn.matmul %q, %k : (tensor<5x16xf32>, tensor<16x7xf32>) -> tensor<5x7xf32>
+  %1 = nn.softmax %0 : (tensor<5x7xf32>) -> tensor<5x7xf32>
+  %2 = nn.matmul %1, %v : (tensor<5x7xf32>, tensor<7x8xf32>) -> tensor<5x8xf32>
+  return %2 : tensor<5x8xf32>
+}
+
+// -----
+
+// A mask of the future, added: a constant with a name is told by its elements.
+// CHECK-LABEL: func.func @causal_bias
+// CHECK:         nn.attention %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}} {causal, scale = 1.000000e+00 : f32}
+func.func @causal_bias(%q: tensor<1x2x3x16xf32>, %k: tensor<1x2x3x16xf32>, %v: tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32> {
+  %m = nn.constant "val_56" dense<[[0.0, 0xFF800000, 0xFF800000], [0.0, 0.0, 0xFF800000], [0.0, 0.0, 0.0]]> : tensor<3x3xf32>
+  %0 = nn.matmul %q, %k {transpose_b} : (tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x3xf32>
+  %1 = nn.add %0, %m : (tensor<1x2x3x3xf32>, tensor<3x3xf32>) -> tensor<1x2x3x3xf32>
+  %2 = nn.softmax %1 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %3 = nn.matmul %2, %v : (tensor<1x2x3x3xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32>
+  return %3 : tensor<1x2x3x16xf32>
+}
+
+// -----
+
+// One that sees a position more is no mask of the future.
+// CHECK-LABEL: func.func @almost_causal
+// CHECK:         nn.attention {{.*}}, {{.*}}, {{.*}}, %{{.*}} {scale = 1.000000e+00 : f32}
+func.func @almost_causal(%q: tensor<1x2x3x16xf32>, %k: tensor<1x2x3x16xf32>, %v: tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32> {
+  %m = nn.constant "val_56" dense<[[0.0, 0xFF800000, 0xFF800000], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]> : tensor<3x3xf32>
+  %0 = nn.matmul %q, %k {transpose_b} : (tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x3xf32>
+  %1 = nn.add %0, %m : (tensor<1x2x3x3xf32>, tensor<3x3xf32>) -> tensor<1x2x3x3xf32>
+  %2 = nn.softmax %1 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %3 = nn.matmul %2, %v : (tensor<1x2x3x3xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32>
+  return %3 : tensor<1x2x3x16xf32>
+}
+
+// -----
+
+// The lower triangle of ones, too large to be folded, and the padding beside
+// it; softmax in f32 of a model of 16-bit floats.
+// CHECK-LABEL: func.func @causal_selection
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
+// CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %[[M]] {causal, scale = 1.250000e-01 : f32}
+func.func @causal_selection(%q: tensor<1x2x100x64xf16>, %m: tensor<1x1x1x100xf32>) -> tensor<1x2x100x64xf16> {
+  %s = nn.constant dense<0.125> : tensor<f16>
+  %one = nn.constant dense<1.0> : tensor<100x100xf32>
+  %never = nn.constant dense<-3.40282347E+38> : tensor<f32>
+  %t = nn.trilu %one {k = 0 : i64, upper = false} : (tensor<100x100xf32>) -> tensor<100x100xf32>
+  %b = nn.cast %t {to = i1} : (tensor<100x100xf32>) -> tensor<100x100xi1>
+  %c = nn.reshape %b {shape = array<i64: 1, 1, 100, 100>} : (tensor<100x100xi1>) -> tensor<1x1x100x100xi1>
+  %0 = nn.matmul %q, %q {transpose_b} : (tensor<1x2x100x64xf16>, tensor<1x2x100x64xf16>) -> tensor<1x2x100x100xf16>
+  %1 = nn.mul %0, %s : (tensor<1x2x100x100xf16>, tensor<f16>) -> tensor<1x2x100x100xf16>
+  %2 = nn.cast %1 {to = f32} : (tensor<1x2x100x100xf16>) -> tensor<1x2x100x100xf32>
+  %3 = nn.where %c, %2, %never : (tensor<1x1x100x100xi1>, tensor<1x2x100x100xf32>, tensor<f32>) -> tensor<1x2x100x100xf32>
+  %4 = nn.add %m, %3 : (tensor<1x1x1x100xf32>, tensor<1x2x100x100xf32>) -> tensor<1x2x100x100xf32>
+  %5 = nn.softmax %4 : (tensor<1x2x100x100xf32>) -> tensor<1x2x100x100xf32>
+  %6 = nn.cast %5 {to = f16} : (tensor<1x2x100x100xf32>) -> tensor<1x2x100x100xf16>
+  %7 = nn.matmul %6, %q : (tensor<1x2x100x100xf16>, tensor<1x2x100x64xf16>) -> tensor<1x2x100x64xf16>
+  return %7 : tensor<1x2x100x64xf16>
+}
+
+// -----
+
+// A mask of bools that was written as numbers.
+// CHECK-LABEL: func.func @bool_bias
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
+// CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %[[M]] {scale = 1.000000e+00 : f32} : (tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>, tensor<1x1x5x5xi1>)
+func.func @bool_bias(%q: tensor<1x2x5x16xf32>, %m: tensor<1x1x5x5xi1>) -> tensor<1x2x5x16xf32> {
+  %zero = nn.constant dense<0.0> : tensor<f32>
+  %never = nn.constant dense<0xFF800000> : tensor<f32>
+  %b = nn.where %m, %zero, %never : (tensor<1x1x5x5xi1>, tensor<f32>, tensor<f32>) -> tensor<1x1x5x5xf32>
+  %0 = nn.matmul %q, %q {transpose_b} : (tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>) -> tensor<1x2x5x5xf32>
+  %1 = nn.add %0, %b : (tensor<1x2x5x5xf32>, tensor<1x1x5x5xf32>) -> tensor<1x2x5x5xf32>
+  %2 = nn.softmax %1 : (tensor<1x2x5x5xf32>) -> tensor<1x2x5x5xf32>
+  %3 = nn.matmul %2, %q : (tensor<1x2x5x5xf32>, tensor<1x2x5x16xf32>) -> tensor<1x2x5x16xf32>
+  return %3 : tensor<1x2x5x16xf32>
+}
+
+// -----
+
+// Heads of keys that several heads of queries read are not repeated.
+// CHECK-LABEL: func.func @shared_heads
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]:
+// CHECK-NOT:     nn.expand
+// CHECK:         nn.attention %[[Q]], %[[K]], %[[K]] {{.*}} : (tensor<1x4x5x16xf32>, tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>)
+func.func @shared_heads(%q: tensor<1x4x5x16xf32>, %k: tensor<1x2x5x16xf32>) -> tensor<1x4x5x16xf32> {
+  %0 = nn.reshape %k {shape = array<i64: 1, 2, 1, 5, 16>} : (tensor<1x2x5x16xf32>) -> tensor<1x2x1x5x16xf32>
+  %1 = nn.expand %0 {shape = array<i64: 1, 2, 2, 5, 16>} : (tensor<1x2x1x5x16xf32>) -> tensor<1x2x2x5x16xf32>
+  %2 = nn.reshape %1 {shape = array<i64: 1, 4, 5, 16>} : (tensor<1x2x2x5x16xf32>) -> tensor<1x4x5x16xf32>
+  %3 = nn.transpose %2 {perm = array<i64: 0, 1, 3, 2>} : (tensor<1x4x5x16xf32>) -> tensor<1x4x16x5xf32>
+  %4 = nn.matmul %q, %3 : (tensor<1x4x5x16xf32>, tensor<1x4x16x5xf32>) -> tensor<1x4x5x5xf32>
+  %5 = nn.softmax %4 : (tensor<1x4x5x5xf32>) -> tensor<1x4x5x5xf32>
+  %6 = nn.matmul %5, %2 : (tensor<1x4x5x5xf32>, tensor<1x4x5x16xf32>) -> tensor<1x4x5x16xf32>
+  return %6 : tensor<1x4x5x16xf32>
+}
+
+// -----
+
+// Weights that the model returns have to be there.
+// CHECK-LABEL: func.func @weights_read
+// CHECK-NOT:     nn.attention
+func.func @weights_read(%q: tensor<1x2x5x16xf32>) -> (tensor<1x2x5x16xf32>, tensor<1x2x5x5xf32>) {
+  %0 = nn.matmul %q, %q {transpose_b} : (tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>) -> tensor<1x2x5x5xf32>
+  %1 = nn.softmax %0 : (tensor<1x2x5x5xf32>) -> tensor<1x2x5x5xf32>
+  %2 = nn.matmul %1, %q : (tensor<1x2x5x5xf32>, tensor<1x2x5x16xf32>) -> tensor<1x2x5x16xf32>
+  return %2, %1 : tensor<1x2x5x16xf32>, tensor<1x2x5x5xf32>
+}
+
+// -----
+
+// Three products of one value are one, its bias 0 where a part has none.
+// CHECK-LABEL: func.func @projections
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK-DAG:     %[[W:.*]] = nn.concat %{{.*}}, %{{.*}}, %{{.*}} {axis = 1 : si64} : {{.*}} -> tensor<32x96xf32>
+// CHECK-DAG:     %[[B:.*]] = nn.concat %{{.*}}, %{{.*}}, %{{.*}} {axis = 0 : si64} : {{.*}} -> tensor<96xf32>
+// CHECK-DAG:     %[[P:.*]] = nn.matmul %[[X]], %[[W]]
+// CHECK:         %[[S:.*]] = nn.add %[[P]], %[[B]]
+// CHECK:         %[[F:.*]] = nn.reshape %[[S]] {shape = array<i64: 2, 5, 6, 16>}
+// CHECK-COUNT-3: nn.slice %[[F]]
+// CHECK:         nn.attention
+func.func @projections(%x: tensor<2x5x32xf32>) -> tensor<2x2x5x16xf32> {
+  %wq = nn.constant "wq" dense<1.0> : tensor<32x32xf32>
+  %wk = nn.constant "wk" dense<2.0> : tensor<32x32xf32>
+  %wv = nn.constant "wv" dense<3.0> : tensor<32x32xf32>
+  %bq = nn.constant "bq" dense<1.0> : tensor<32xf32>
+  %bv = nn.constant "bv" dense<2.0> : tensor<32xf32>
+  %s = nn.constant dense<0.25> : tensor<f32>
+  %0 = nn.matmul %x, %wq : (tensor<2x5x32xf32>, tensor<32x32xf32>) -> tensor<2x5x32xf32>
+  %1 = nn.add %0, %bq : (tensor<2x5x32xf32>, tensor<32xf32>) -> tensor<2x5x32xf32>
+  %q = nn.mul %1, %s : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %k = nn.matmul %x, %wk : (tensor<2x5x32xf32>, tensor<32x32xf32>) -> tensor<2x5x32xf32>
+  %2 = nn.matmul %x, %wv : (tensor<2x5x32xf32>, tensor<32x32xf32>) -> tensor<2x5x32xf32>
+  %v = nn.add %bv, %2 : (tensor<32xf32>, tensor<2x5x32xf32>) -> tensor<2x5x32xf32>
+  %3 = nn.reshape %q {shape = array<i64: 2, 5, 2, 16>} : (tensor<2x5x32xf32>) -> tensor<2x5x2x16xf32>
+  %4 = nn.transpose %3 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x16xf32>) -> tensor<2x2x5x16xf32>
+  %5 = nn.reshape %k {shape = array<i64: 2, 5, 2, 16>} : (tensor<2x5x32xf32>) -> tensor<2x5x2x16xf32>
+  %6 = nn.transpose %5 {perm = array<i64: 0, 2, 3, 1>} : (tensor<2x5x2x16xf32>) -> tensor<2x2x16x5xf32>
+  %7 = nn.reshape %v {shape = array<i64: 2, 5, 2, 16>} : (tensor<2x5x32xf32>) -> tensor<2x5x2x16xf32>
+  %8 = nn.transpose %7 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x16xf32>) -> tensor<2x2x5x16xf32>
+  %9 = nn.matmul %4, %6 : (tensor<2x2x5x16xf32>, tensor<2x2x16x5xf32>) -> tensor<2x2x5x5xf32>
+  %10 = nn.softmax %9 : (tensor<2x2x5x5xf32>) -> tensor<2x2x5x5xf32>
+  %11 = nn.matmul %10, %8 : (tensor<2x2x5x5xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  return %11 : tensor<2x2x5x16xf32>
+}
+
+// -----
+
+// The sequence before the batch: the transpose before the projection becomes
+// strides, and those behind the attention one another's opposite.
+// CHECK-LABEL: func.func @sequence_first
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK:         %[[P:.*]] = nn.matmul %[[X]], %{{.*}} : (tensor<2x5x32xf32>, tensor<32x32xf32>)
+// CHECK:         %[[S:.*]] = nn.add %[[P]]
+// CHECK:         %[[A:.*]] = nn.attention
+// CHECK:         %[[T:.*]] = nn.transpose %[[A]] {perm = array<i64: 0, 2, 1, 3>}
+// CHECK:         %[[R:.*]] = nn.reshape %[[T]] {shape = array<i64: 2, 5, 32>}
+// CHECK:         %[[M:.*]] = nn.matmul %[[R]]
+// CHECK:         %[[Y:.*]] = nn.add %[[M]]
+// CHECK:         return %[[Y]]
+func.func @sequence_first(%x: tensor<2x5x32xf32>) -> tensor<2x5x32xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<32x32xf32>
+  %b = nn.constant "b" dense<1.0> : tensor<32xf32>
+  %0 = nn.transpose %x {perm = array<i64: 1, 0, 2>} : (tensor<2x5x32xf32>) -> tensor<5x2x32xf32>
+  %1 = nn.matmul %0, %w : (tensor<5x2x32xf32>, tensor<32x32xf32>) -> tensor<5x2x32xf32>
+  %2 = nn.add %1, %b : (tensor<5x2x32xf32>, tensor<32xf32>) -> tensor<5x2x32xf32>
+  %3 = nn.reshape %2 {shape = array<i64: 5, 2, 2, 16>} : (tensor<5x2x32xf32>) -> tensor<5x2x2x16xf32>
+  %4 = nn.transpose %3 {perm = array<i64: 1, 2, 0, 3>} : (tensor<5x2x2x16xf32>) -> tensor<2x2x5x16xf32>
+  %5 = nn.matmul %4, %4 {transpose_b} : (tensor<2x2x5x16xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x5xf32>
+  %6 = nn.softmax %5 : (tensor<2x2x5x5xf32>) -> tensor<2x2x5x5xf32>
+  %7 = nn.matmul %6, %4 : (tensor<2x2x5x5xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  %8 = nn.transpose %7 {perm = array<i64: 2, 0, 1, 3>} : (tensor<2x2x5x16xf32>) -> tensor<5x2x2x16xf32>
+  %9 = nn.reshape %8 {shape = array<i64: 10, 32>} : (tensor<5x2x2x16xf32>) -> tensor<10x32xf32>
+  %10 = nn.matmul %9, %w : (tensor<10x32xf32>, tensor<32x32xf32>) -> tensor<10x32xf32>
+  %11 = nn.add %10, %b : (tensor<10x32xf32>, tensor<32xf32>) -> tensor<10x32xf32>
+  %12 = nn.reshape %11 {shape = array<i64: 5, 2, 32>} : (tensor<10x32xf32>) -> tensor<5x2x32xf32>
+  %13 = nn.transpose %12 {perm = array<i64: 1, 0, 2>} : (tensor<5x2x32xf32>) -> tensor<2x5x32xf32>
+  return %13 : tensor<2x5x32xf32>
+}
+
+// -----
+
+// Heads repeated before keys are transposed, and projections of fewer heads.
+// CHECK-LABEL: func.func @shared_projections
+// CHECK:         nn.matmul %{{.*}}, %{{.*}} : (tensor<2x5x32xf32>, tensor<32x64xf32>)
+// CHECK-NOT:     nn.expand
+// CHECK:         nn.attention {{.*}} : (tensor<2x2x5x16xf32>, tensor<2x1x5x16xf32>, tensor<2x1x5x16xf32>)
+func.func @shared_projections(%x: tensor<2x5x32xf32>) -> tensor<2x2x5x16xf32> {
+  %wq = nn.constant "wq" dense<1.0> : tensor<32x32xf32>
+  %wk = nn.constant "wk" dense<2.0> : tensor<32x16xf32>
+  %wv = nn.constant "wv" dense<3.0> : tensor<32x16xf32>
+  %0 = nn.matmul %x, %wq : (tensor<2x5x32xf32>, tensor<32x32xf32>) -> tensor<2x5x32xf32>
+  %1 = nn.matmul %x, %wk : (tensor<2x5x32xf32>, tensor<32x16xf32>) -> tensor<2x5x16xf32>
+  %2 = nn.matmul %x, %wv : (tensor<2x5x32xf32>, tensor<32x16xf32>) -> tensor<2x5x16xf32>
+  %3 = nn.reshape %0 {shape = array<i64: 2, 5, 2, 16>} : (tensor<2x5x32xf32>) -> tensor<2x5x2x16xf32>
+  %q = nn.transpose %3 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x16xf32>) -> tensor<2x2x5x16xf32>
+  %4 = nn.reshape %1 {shape = array<i64: 2, 1, 1, 5, 16>} : (tensor<2x5x16xf32>) -> tensor<2x1x1x5x16xf32>
+  %5 = nn.expand %4 {shape = array<i64: 2, 1, 2, 5, 16>} : (tensor<2x1x1x5x16xf32>) -> tensor<2x1x2x5x16xf32>
+  %6 = nn.reshape %5 {shape = array<i64: 2, 2, 5, 16>} : (tensor<2x1x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  %k = nn.transpose %6 {perm = array<i64: 0, 1, 3, 2>} : (tensor<2x2x5x16xf32>) -> tensor<2x2x16x5xf32>
+  %7 = nn.reshape %2 {shape = array<i64: 2, 1, 1, 5, 16>} : (tensor<2x5x16xf32>) -> tensor<2x1x1x5x16xf32>
+  %8 = nn.expand %7 {shape = array<i64: 2, 1, 2, 5, 16>} : (tensor<2x1x1x5x16xf32>) -> tensor<2x1x2x5x16xf32>
+  %v = nn.reshape %8 {shape = array<i64: 2, 2, 5, 16>} : (tensor<2x1x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  %9 = nn.matmul %q, %k : (tensor<2x2x5x16xf32>, tensor<2x2x16x5xf32>) -> tensor<2x2x5x5xf32>
+  %10 = nn.softmax %9 : (tensor<2x2x5x5xf32>) -> tensor<2x2x5x5xf32>
+  %11 = nn.matmul %10, %v : (tensor<2x2x5x5xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  return %11 : tensor<2x2x5x16xf32>
+}

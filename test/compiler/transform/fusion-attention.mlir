@@ -1,0 +1,52 @@
+// The test target keeps attentions of heads of 64 elements whole and lets them
+// read any view whose last stride is 1.
+// RUN: frit-opt %s --decompose --fusion -split-input-file | FileCheck %s
+
+// Nothing is moved: one kernel reads a projection at three offsets and writes
+// what the next product reads. The views at either end stay outside.
+// CHECK-LABEL: func.func @packed
+// CHECK-SAME:    %[[P:[^:]*]]:
+// CHECK-NEXT:    %[[R:.*]] = nn.reshape %[[P]] {shape = array<i64: 2, 5, 6, 64>}
+// CHECK-NEXT:    %[[F:.*]] = nn.fusion(%[[R]]) : (tensor<2x5x6x64xf16>) -> tensor<2x5x2x64xf16> {
+// CHECK-COUNT-3: nn.slice
+// CHECK:         %[[Y:.*]] = nn.attention
+// CHECK-NEXT:    %[[T:.*]] = nn.transpose %[[Y]]
+// CHECK-NEXT:    nn.yield %[[T]]
+// CHECK:         %[[O:.*]] = nn.reshape %[[F]] {shape = array<i64: 2, 5, 128>}
+// CHECK-NEXT:    return %[[O]]
+func.func @packed(%p: tensor<2x5x384xf16>) -> tensor<2x5x128xf16> {
+  %0 = nn.reshape %p {shape = array<i64: 2, 5, 6, 64>} : (tensor<2x5x384xf16>) -> tensor<2x5x6x64xf16>
+  %1 = nn.slice %0 {starts = array<i64: 0, 0, 0, 0>, sizes = array<i64: 2, 5, 2, 64>, steps = array<i64: 1, 1, 1, 1>} : (tensor<2x5x6x64xf16>) -> tensor<2x5x2x64xf16>
+  %2 = nn.slice %0 {starts = array<i64: 0, 0, 2, 0>, sizes = array<i64: 2, 5, 2, 64>, steps = array<i64: 1, 1, 1, 1>} : (tensor<2x5x6x64xf16>) -> tensor<2x5x2x64xf16>
+  %3 = nn.slice %0 {starts = array<i64: 0, 0, 4, 0>, sizes = array<i64: 2, 5, 2, 64>, steps = array<i64: 1, 1, 1, 1>} : (tensor<2x5x6x64xf16>) -> tensor<2x5x2x64xf16>
+  %q = nn.transpose %1 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x64xf16>) -> tensor<2x2x5x64xf16>
+  %k = nn.transpose %2 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x64xf16>) -> tensor<2x2x5x64xf16>
+  %v = nn.transpose %3 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x64xf16>) -> tensor<2x2x5x64xf16>
+  %y = nn.attention %q, %k, %v {scale = 0.125 : f32, causal} : (tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>) -> tensor<2x2x5x64xf16>
+  %4 = nn.transpose %y {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x2x5x64xf16>) -> tensor<2x5x2x64xf16>
+  %5 = nn.reshape %4 {shape = array<i64: 2, 5, 128>} : (tensor<2x5x2x64xf16>) -> tensor<2x5x128xf16>
+  return %5 : tensor<2x5x128xf16>
+}
+
+// -----
+
+// Keys whose elements do not lie side by side are moved before, as is a result
+// that others read too; a mask repeats where it is read.
+// CHECK-LABEL: func.func @apart
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
+// CHECK:         %[[T:.*]] = nn.fusion(%[[K]])
+// CHECK:           nn.transpose
+// CHECK:         %[[Y:.*]] = nn.fusion(%[[M]], %[[Q]], %[[T]])
+// CHECK-NEXT:    ^bb0(%[[C:.*]]: tensor<2x1x1x5xf16>, %[[A:.*]]: tensor<2x2x5x64xf16>, %[[B:.*]]: tensor<2x2x5x64xf16>):
+// CHECK-NEXT:      %[[E:.*]] = nn.expand %[[C]]
+// CHECK-NEXT:      %[[Z:.*]] = nn.attention %[[A]], %[[B]], %[[B]], %[[E]]
+// CHECK-NEXT:      nn.yield %[[Z]]
+// CHECK:         nn.fusion(%[[Y]])
+// CHECK:           nn.transpose
+func.func @apart(%q: tensor<2x2x5x64xf16>, %k: tensor<2x2x64x5xf16>, %m: tensor<2x1x1x5xf16>) -> (tensor<2x2x5x64xf16>, tensor<2x5x2x64xf16>) {
+  %0 = nn.transpose %k {perm = array<i64: 0, 1, 3, 2>} : (tensor<2x2x64x5xf16>) -> tensor<2x2x5x64xf16>
+  %1 = nn.expand %m {shape = array<i64: 2, 1, 5, 5>} : (tensor<2x1x1x5xf16>) -> tensor<2x1x5x5xf16>
+  %y = nn.attention %q, %0, %0, %1 {scale = 0.125 : f32} : (tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>, tensor<2x1x5x5xf16>) -> tensor<2x2x5x64xf16>
+  %2 = nn.transpose %y {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x2x5x64xf16>) -> tensor<2x5x2x64xf16>
+  return %y, %2 : tensor<2x2x5x64xf16>, tensor<2x5x2x64xf16>
+}

@@ -1,0 +1,41 @@
+# RUN: %python %s
+"""Scaled dot-product attention."""
+import numpy as np
+
+from harness import case, random, run
+
+
+def attention(q, k, v, scale, mask=None, causal=False):
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    sharing = q.shape[1] // k.shape[1]
+    k, v = (np.repeat(x, sharing, axis=1) for x in (k, v))
+    scores = q @ k.swapaxes(-1, -2) * scale
+    if mask is not None and mask.dtype == bool:
+        scores = np.where(mask, scores, -np.inf)
+    elif mask is not None:
+        scores = scores + mask
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores,
+                          -np.inf)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True) @ v
+
+
+for dtype in (np.float32, np.float16):
+    for heads, groups, queries, keys, size, value in (
+            (2, 2, 5, 5, 8, 8), (4, 2, 3, 7, 4, 6), (3, 1, 6, 4, 2, 2)):
+        q = random(2, heads, queries, size).astype(dtype)
+        k = random(2, groups, keys, size, seed=1).astype(dtype)
+        v = random(2, groups, keys, value, seed=2).astype(dtype)
+        bias = random(2, 1, 1, keys, seed=3).astype(dtype)
+        allowed = random(queries, keys, seed=4) > -1
+        allowed[:, 0] = True  # a query that sees nothing has no answer
+        for scale, mask, causal in ((1, None, False), (0.5, None, True),
+                                    (0.3, bias, False), (0.3, bias, True),
+                                    (1, allowed, False)):
+            flags = f"scale = {scale:.1f} : f32" + (", causal" if causal else "")
+            operands = [q, k, v] if mask is None else [q, k, v, mask]
+            y = attention(q, k, v, scale, mask, causal).astype(dtype)
+            tolerance = 1e-2 if dtype == np.float16 else None
+            case("attention", operands, y, flags, tolerance)
+run()

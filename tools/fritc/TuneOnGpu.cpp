@@ -1,0 +1,98 @@
+//===- TuneOnGpu.cpp - Time candidates on this machine's GPU --------------===//
+
+#include "TuneOnGpu.h"
+
+#include "frit/runtime.hpp"
+#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/Cudnn.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+using namespace frit;
+using Clock = std::chrono::steady_clock;
+
+/// Calls are queued until they last about this long; the best of a few rounds
+/// counts, which the least disturbs.
+static constexpr double kRoundMicroseconds = 2000;
+static constexpr int kRounds = 4;
+
+llvm::Expected<std::string> TuneOnGpu::open() {
+  Status status = gpu.open(0);
+  if (!status.failed())
+    status = gpu.retainContext();
+  if (status.failed())
+    return llvm::createStringError("tuning needs a GPU: " + status.message());
+  std::string text = gpu.name;
+  if (cuda::CublasLt cublas; cublas.load())
+    text += format(", cuBLASLt %zu.%zu", cublas.version / 10000,
+                   cublas.version / 100 % 100);
+  if (cuda::Cudnn cudnn; cudnn.load())
+    text += format(", cuDNN %zu.%zu", cudnn.version / 10000,
+                   cudnn.version / 100 % 100);
+  return text;
+}
+
+static llvm::Error failed(const Error &error) {
+  return llvm::createStringError(error.message());
+}
+
+/// Fills `data` with numbers around one of either sign; integers are 0 or 1.
+static void fill(std::vector<uint8_t> &data, frit_dtype dtype) {
+  std::minstd_rand random(2);
+  size_t size = std::max<size_t>(frit_dtype_size(dtype), 1);
+  for (size_t i = 0; i + size <= data.size(); i += size) {
+    uint32_t bits = uint32_t(random());
+    uint64_t value = dtype == FRIT_F16    ? 0x3800 | (bits & 0x83ff)
+                     : dtype == FRIT_BF16 ? 0x3f00 | (bits & 0x80ff)
+                     : dtype == FRIT_F32  ? 0x3f000000 | (bits & 0x807fffff)
+                     : dtype == FRIT_F64  ? 0x3fe0000000000000 | bits
+                                          : bits & 1;
+    memcpy(data.data() + i, &value, size);
+  }
+}
+
+llvm::Expected<double> TuneOnGpu::time(const frit_image &image) {
+  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
+  options.device = "cuda";
+  Module module;
+  if (Error error = Module::open(image, module, &options))
+    return failed(error);
+  Context context;
+  if (Error error = Context::create(module, context))
+    return failed(error);
+
+  std::vector<std::vector<uint8_t>> memory;
+  std::vector<frit_tensor> inputs;
+  for (uint32_t i = 0; i < module.inputCount(); ++i) {
+    memory.emplace_back(module.input(i).bytes);
+    fill(memory.back(), module.input(i).dtype);
+    inputs.push_back(module.bindInput(i, memory.back().data()));
+  }
+  if (Error error = context.run(inputs, {}))
+    return failed(error);
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    inputs[i].data = frit_context_input_buffer(context.get(), i);
+    inputs[i].location = FRIT_DEVICE;
+  }
+
+  double best = 0;
+  unsigned calls = 1;
+  for (int round = 0; round <= kRounds; ++round) {
+    Clock::time_point start = Clock::now();
+    for (unsigned call = 0; call < calls; ++call)
+      if (Error error = context.runAsync(inputs, {}))
+        return failed(error);
+    if (Error error = context.synchronize())
+      return failed(error);
+    std::chrono::duration<double, std::micro> took = Clock::now() - start;
+    double perCall = took.count() / calls;
+    // The first round says how many calls the others have.
+    if (round == 0)
+      calls = unsigned(std::clamp(kRoundMicroseconds / perCall, 1.0, 64.0));
+    else if (round == 1 || perCall < best)
+      best = perCall;
+  }
+  return best;
+}
