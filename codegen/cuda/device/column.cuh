@@ -58,22 +58,18 @@ template <class Body, int Team, int V> struct StreamedColumns {
       : body(body), row(row), first(first), cols(cols) {}
 
   template <class Visit> __device__ void forEach(const Visit &visit) {
-    constexpr int kUnroll = 32 / V < 8 ? 32 / V : 8;
-    unsigned col = first;
     // Loads of several columns are under way before the first is needed.
-    for (; col + (kUnroll - 1) * Team < cols; col += kUnroll * Team) {
+    constexpr unsigned kUnroll = 32 / V < 8 ? 32 / V : 8;
+    for (unsigned col = first; col < cols; col += kUnroll * Team) {
       typename Body::Element vectors[kUnroll][V];
 #pragma unroll
-      for (int i = 0; i < kUnroll; ++i)
-        body.load(vectors[i], row, col + i * Team);
+      for (unsigned i = 0; i < kUnroll; ++i)
+        if (col + i * Team < cols)
+          body.load(vectors[i], row, col + i * Team);
 #pragma unroll
-      for (int i = 0; i < kUnroll; ++i)
-        visit(vectors[i], col + i * Team);
-    }
-    for (; col < cols; col += Team) {
-      typename Body::Element vector[V];
-      body.load(vector, row, col);
-      visit(vector, col);
+      for (unsigned i = 0; i < kUnroll; ++i)
+        if (col + i * Team < cols)
+          visit(vectors[i], col + i * Team);
     }
   }
 };
@@ -93,37 +89,27 @@ __device__ inline void combineTeam(float (&values)[V], float *slots) {
       values[v] = Body::template combine<R>(
           values[v], __shfl_xor_sync(~0u, values[v], distance * Across));
   if constexpr (kWarps > 1) {
+    constexpr unsigned kValues = V * Across;
     unsigned across = threadIdx.x % Across, place = threadIdx.x / Across;
-    // slots[place][lane][across]
-    auto slot = [&](unsigned at, int v) -> float & {
-      return slots[(at * V + v) * Across + across];
-    };
     // The slots are those of the reduction before.
     __syncthreads();
     if (place % kInWarp == 0) {
 #pragma unroll
       for (int v = 0; v < V; ++v)
-        slot(place / kInWarp, v) = values[v];
+        slots[place / kInWarp * kValues + v * Across + across] = values[v];
     }
     __syncthreads();
-    // Many are combined by a part of the team that shrinks by halves.
-    constexpr int kLast = kWarps < 8 ? kWarps : 8;
-    for (int half = kWarps / 2; half >= kLast; half /= 2) {
-      if (place < unsigned(half)) {
-#pragma unroll
-        for (int v = 0; v < V; ++v)
-          slot(place, v) =
-              Body::template combine<R>(slot(place, v), slot(place + half, v));
-      }
-      __syncthreads();
+    for (unsigned i = threadIdx.x; i < kValues; i += Team * Across) {
+      float value = slots[i];
+#pragma unroll 8
+      for (int warp = 1; warp < kWarps; ++warp)
+        value = Body::template combine<R>(value, slots[warp * kValues + i]);
+      slots[i] = value;
     }
+    __syncthreads();
 #pragma unroll
-    for (int v = 0; v < V; ++v) {
-      values[v] = slot(0, v);
-#pragma unroll
-      for (int i = 1; i < kLast; ++i)
-        values[v] = Body::template combine<R>(values[v], slot(i, v));
-    }
+    for (int v = 0; v < V; ++v)
+      values[v] = slots[v * Across + across];
   }
 }
 
