@@ -34,10 +34,12 @@ template <class Body, int Team, int PerThread, int V> struct KeptColumns {
   __device__ KeptColumns(const Body &body, unsigned row, unsigned first,
                          unsigned cols)
       : first(first), cols(cols) {
+    // Past the end they are of the last column, for branches would part loads.
 #pragma unroll
-    for (int i = 0; i < PerThread; ++i)
-      if (first + i * Team < cols)
-        body.load(vectors[i], row, first + i * Team);
+    for (int i = 0; i < PerThread; ++i) {
+      unsigned at = first + i * Team;
+      body.load(vectors[i], row, at < cols ? at : cols - 1);
+    }
   }
 
   template <class Visit> __device__ void forEach(const Visit &visit) {
@@ -60,12 +62,23 @@ template <class Body, int Team, int V> struct StreamedColumns {
   template <class Visit> __device__ void forEach(const Visit &visit) {
     // Loads of several columns are under way before the first is needed.
     constexpr unsigned kUnroll = 32 / V < 8 ? 32 / V : 8;
-    for (unsigned col = first; col < cols; col += kUnroll * Team) {
+    unsigned col = first;
+    for (; col + (kUnroll - 1) * Team < cols; col += kUnroll * Team) {
       typename Body::Element vectors[kUnroll][V];
 #pragma unroll
       for (unsigned i = 0; i < kUnroll; ++i)
-        if (col + i * Team < cols)
-          body.load(vectors[i], row, col + i * Team);
+        body.load(vectors[i], row, col + i * Team);
+#pragma unroll
+      for (unsigned i = 0; i < kUnroll; ++i)
+        visit(vectors[i], col + i * Team);
+    }
+    if (col < cols) {
+      typename Body::Element vectors[kUnroll][V];
+#pragma unroll
+      for (unsigned i = 0; i < kUnroll; ++i) {
+        unsigned at = col + i * Team;
+        body.load(vectors[i], row, at < cols ? at : cols - 1);
+      }
 #pragma unroll
       for (unsigned i = 0; i < kUnroll; ++i)
         if (col + i * Team < cols)
@@ -148,7 +161,7 @@ __device__ inline void columnsOf(const Body &body, unsigned rows,
     unsigned row = (block * Across + across) * V;
     bool hasRows = row < rows;
     // A thread past the last row has no columns, but its place at barriers.
-    Columns columns(body, row, hasRows ? place : cols, cols);
+    Columns columns(body, hasRows ? row : 0, hasRows ? place : cols, cols);
     float results[V][Body::kReductions] = {};
     reduceColumns<0, Team, Across, V>(body, columns, slots, results, row);
     columns.forEach([&](typename Body::Element(&e)[V], unsigned col) {
