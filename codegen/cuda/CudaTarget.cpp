@@ -17,6 +17,13 @@ bool CudaTarget::prefersChannelsLast(nn::ConvOp conv) const {
                                  (element.isF32() && conv.getTf32()));
 }
 
+/// With fewer channels than a piece of 16 bytes holds.
+bool CudaTarget::prefersFoldedStride(nn::ConvOp conv) const {
+  auto type = nn::tensorType(conv.getX());
+  return hasWgmma(options) && type.getElementTypeBitWidth() == 16 &&
+         type.getDimSize(1) * 16 < 128;
+}
+
 /// Row kernels are made from what softmax and the norms decompose into.
 bool CudaTarget::keepsWhole(nn::CompositeOp composite) const {
   auto attention = dyn_cast<nn::AttentionOp>(*composite);

@@ -13,6 +13,8 @@ using namespace frit;
 using namespace frit::cuda;
 
 static constexpr int64_t kThreads = 256;
+/// Elements that are moved before a launch is over.
+static constexpr int64_t kSmall = 1 << 18;
 
 namespace {
 /// The part of the kernel before the transpose, or that behind it.
@@ -342,8 +344,16 @@ static std::unique_ptr<TransposeKernel> makeTranspose(nn::FusionOp fusion,
 nn::ScheduleAttr frit::cuda::scheduleTranspose(nn::FusionOp fusion,
                                                const Lowered &lowered,
                                                std::string &reason) {
-  if (!makeTranspose(fusion, lowered, reason))
+  auto kernel = makeTranspose(fusion, lowered, reason);
+  if (!kernel)
     return nullptr;
+  // A round trip through shared memory takes longer than reading a small tensor
+  // in short pieces.
+  if (std::min(kernel->rows, kernel->cols) < 8 &&
+      kernel->batch * kernel->rows * kernel->cols < kSmall) {
+    reason = "it is small";
+    return nullptr;
+  }
   return nn::ScheduleAttr::get(lowered.context(), nn::Skeleton::transpose, 1,
                                kThreads, 1, false);
 }

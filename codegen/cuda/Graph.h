@@ -101,7 +101,7 @@ public:
   IndexSpace space;
   Lanes lanes;
   /// Quotients by what does not change with these are products with its
-  /// reciprocal.
+  /// reciprocal, and exponentials of differences from it are shorter.
   Dependence dividends = 0;
 
 private:

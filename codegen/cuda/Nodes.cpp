@@ -120,6 +120,13 @@ Node *Graph::operation(const ScalarForm *form, ArrayRef<Node *> operands,
                        type, range);
     }
   }
+  // So does an exponential; its argument is a difference from a row's maximum.
+  if (form->name == "math.exp" && type.isF32() &&
+      operands[0]->kind == Node::Kind::operation &&
+      operands[0]->form->name == "arith.subf" &&
+      (operands[0]->operands[0]->dependence & dividends) &&
+      !(operands[0]->operands[1]->dependence & dividends))
+    form = lookupForm("math.exp.shifted");
   std::vector<const void *> key = {"operation", form,
                                    type.getAsOpaquePointer()};
   key.insert(key.end(), operands.begin(), operands.end());

@@ -111,9 +111,9 @@ int64_t AttentionTile::tiles(const nn::AttentionInfo &info) const {
 int64_t AttentionTile::resident(const nn::AttentionInfo &info) const {
   // A thread has the products with a tile's keys, as many weights of half the
   // size, its sums, what a mask adds to all rows, and some more.
-  bool shares = info.mask && info.mask->strides[2] == 0;
-  int64_t needed = n / 2 + n / 4 + roundUp(info.valueSize, 64) / 2 +
-                   (shares ? n / 4 : 0) + 32;
+  int64_t needed = n / 2 + n / 4 + roundUp(info.valueSize, 64) / 2 + 32;
+  if (info.mask)
+    needed += info.mask->strides[2] ? 12 : n / 4;
   for (int64_t blocks = kMostResident; blocks > 1; --blocks) {
     // The registers of wgmma_attention.cuh: those who copy keep 24.
     int64_t groups = threads() / 128;
@@ -205,9 +205,13 @@ static AttentionTile chooseWgmmaTile(const nn::AttentionInfo &info) {
   }
   if (blocks > 2 * kMultiprocessors) {
     // The keys that fill up the last tile cost as much as any.
-    for (int64_t n : {80, 96})
-      if (roundUp(info.keys, n) <= roundUp(info.keys, tile.n))
-        tile.n = n;
+    for (int64_t n : {80, 96}) {
+      AttentionTile wider = tile;
+      wider.n = n;
+      if (wider.resident(info) == kMostResident &&
+          roundUp(info.keys, n) <= roundUp(info.keys, tile.n))
+        tile = wider;
+    }
     return tile;
   }
   // Two warpgroups take the tiles of keys in turn.

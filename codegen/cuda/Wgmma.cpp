@@ -206,15 +206,19 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
   SmallVector<WgmmaPick> picks;
   int64_t steps = ceilDiv(product.k, WgmmaTile::depth);
   auto consider = [&](WgmmaTile tile) {
-    int64_t most = tile.m * tile.n <= 128 * 128 ? kMostResident : 1;
-    for (tile.resident = most; tile.resident > 0; --tile.resident) {
+    // Few blocks have a multiprocessor each. If two fitted on one, those of a
+    // kernel that starts ahead would be put beside each other there.
+    int64_t blocks = tile.tiles(product) * tile.cluster * tile.split;
+    bool shares = tile.m * tile.n <= 128 * 128 && blocks > kMultiprocessors;
+    int64_t highest = shares ? kMostResident : 1;
+    for (tile.resident = highest; tile.resident > 0; --tile.resident) {
       tile.stages = kMostStages;
       while (tile.stages > 2 && !tile.fits())
         --tile.stages;
       // What two blocks fit beside each other is not one.
       WgmmaTile closer = tile;
       ++closer.resident;
-      if (tile.fits() && (tile.resident == kMostResident || !closer.fits()))
+      if (tile.fits() && (tile.resident == highest || !closer.fits()))
         picks.push_back({tile, wgmmaMicroseconds(product, tile, resultBytes)});
     }
   };
@@ -222,14 +226,18 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
     for (int64_t n : {128, 256, 192, 64}) {
       WgmmaTile tile = {m, n, 0, 1, 1};
       int64_t tiles = tile.tiles(product);
-      if (!isWorthTrying(product, tile))
+      // Whoever asks for all has timed them.
+      bool all = most == ~0u;
+      if (!all && !isWorthTrying(product, tile))
         continue;
       consider(tile);
       // Two blocks load half of B each; several share the sums of few tiles.
-      if (n % 128 == 0 && tiles >= kMultiprocessors)
+      if (n % 128 == 0 && (all ? product.m > m : tiles >= kMultiprocessors))
         consider({m, n, 0, 2, 1});
       for (int64_t split : {2, 4, 8})
-        if (3 * split <= steps && tiles * split <= kMultiprocessors * 6 / 5)
+        if (all ? split <= steps
+                : 3 * split <= steps &&
+                      tiles * split <= kMultiprocessors * 6 / 5)
           consider({m, n, 0, 1, split});
     }
   llvm::stable_sort(picks, [](const WgmmaPick &a, const WgmmaPick &b) {

@@ -12,9 +12,10 @@
 //   %d = nn.conv %r, %2 {channels_last} ...
 //   %y = nn.transpose %d {perm = [0, 3, 1, 2]}
 //
-// First every convolution gets transposes around it. Those behind it then sink
-// through what follows (LayoutPatterns.cpp), until they meet the next one's and
-// cancel or reach an operator that needs the order of the dimensions.
+// First every convolution gets transposes around it; those over few channels
+// may also give up their strides (FoldStride.cpp). The transposes behind them
+// then sink through what follows (LayoutPatterns.cpp), until they meet the next
+// one's and cancel or reach an operator that needs the order of the dimensions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,7 +92,12 @@ public:
       });
       if (convolutions.empty())
         continue;
-      llvm::for_each(convolutions, putChannelsLast);
+      for (ConvOp conv : convolutions) {
+        if (target.prefersFoldedStride(conv) && canFoldStride(conv))
+          foldStride(conv);
+        else
+          putChannelsLast(conv);
+      }
       GreedyRewriteConfig config;
       config.enableConstantCSE(false);
       if (failed(applyPatternsGreedily(function, patterns, config)))

@@ -18,6 +18,11 @@ llvm::SmallVector<int64_t> permuted(llvm::ArrayRef<int64_t> list,
 mlir::Value transposeToLast(nn::NNBuilder &builder, mlir::Value x);
 mlir::Value transposeToFirst(nn::NNBuilder &builder, mlir::Value x);
 
+/// Whether the strides of a convolution can become channels, and the
+/// convolution, channels last, where they did.
+bool canFoldStride(nn::ConvOp conv);
+nn::ConvOp foldStride(nn::ConvOp conv);
+
 /// Adds the patterns that move a transpose to channels first from an operator's
 /// operands to its result.
 void populateLayout(mlir::RewritePatternSet &patterns);

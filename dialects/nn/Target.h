@@ -24,6 +24,10 @@ public:
   /// Whether `conv` runs faster with its channels last.
   virtual bool prefersChannelsLast(ConvOp conv) const = 0;
 
+  /// Whether `conv`, which prefers its channels last, runs faster where squares
+  /// of its strides become channels.
+  virtual bool prefersFoldedStride(ConvOp conv) const { return false; }
+
   /// Whether a fusion with this composite whole has a schedule; otherwise it is
   /// decomposed before fusion.
   virtual bool keepsWhole(CompositeOp composite) const = 0;

@@ -69,4 +69,10 @@ class Frit:
         done, _ = self.call("frit-run", str(artifact), given, "--bench",
                             "--no-transfers", "--json")
         result = json.loads(done.stdout)
-        return {key: result[key] for key in ("ms", "p10", "p90", "runs")}
+        return {key: round(result[key], 4)
+                for key in ("ms", "p10", "p90", "runs")}
+
+    def profile(self, artifact: Path, given: str) -> str:
+        """Step by step; a process of its own, since it slows the steps."""
+        done, _ = self.call("frit-run", str(artifact), given, "--profile")
+        return done.stdout

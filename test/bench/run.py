@@ -49,6 +49,8 @@ class Bench:
         self.ceilings: dict[str, roofline.Ceilings] = {}
         self.work = args.work
         self.work.mkdir(parents=True, exist_ok=True)
+        if args.profile:
+            args.profile.mkdir(parents=True, exist_ok=True)
         if args.no_export_cache:
             for answer in self.work.glob("*.npz"):
                 answer.unlink()
@@ -112,6 +114,10 @@ class Bench:
         result |= self.frit.check(artifact, given, Path(f"{stem}.npz"))
         if not self.args.check_only:
             result |= self.frit.bench(artifact, given)
+        if self.args.profile:
+            text = self.frit.profile(artifact, given)
+            name = artifact.with_suffix(".profile.txt").name
+            (self.args.profile / name).write_text(text)
         artifact.unlink()
 
     def run_peer(self, backend: str, stem: Path, model: zoo.Model, batch: int,
@@ -218,6 +224,8 @@ def parse() -> argparse.Namespace:
     add("--march", default=f"sm_{major}{minor}{'a' * (major >= 9)}")
     add("--fritc", default=[], type=shlex.split, metavar="FLAGS",
         help="more flags for the compiler")
+    add("--profile", type=Path, metavar="DIR",
+        help="leave what frit-run says of each step there, ROW.profile.txt")
     add("--work", type=Path, default=Path("/tmp/frit-bench"), metavar="DIR",
         help="where exports are kept from one run to the next")
     add("--no-export-cache", action="store_true", help="export anew")

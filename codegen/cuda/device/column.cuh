@@ -34,10 +34,12 @@ template <class Body, int Team, int PerThread, int V> struct KeptColumns {
   __device__ KeptColumns(const Body &body, unsigned row, unsigned first,
                          unsigned cols)
       : first(first), cols(cols) {
+    // Past the end they are of the last column, for branches would part loads.
 #pragma unroll
-    for (int i = 0; i < PerThread; ++i)
-      if (first + i * Team < cols)
-        body.load(vectors[i], row, first + i * Team);
+    for (int i = 0; i < PerThread; ++i) {
+      unsigned at = first + i * Team;
+      body.load(vectors[i], row, at < cols ? at : cols - 1);
+    }
   }
 
   template <class Visit> __device__ void forEach(const Visit &visit) {
@@ -58,22 +60,29 @@ template <class Body, int Team, int V> struct StreamedColumns {
       : body(body), row(row), first(first), cols(cols) {}
 
   template <class Visit> __device__ void forEach(const Visit &visit) {
-    constexpr int kUnroll = 32 / V < 8 ? 32 / V : 8;
-    unsigned col = first;
     // Loads of several columns are under way before the first is needed.
+    constexpr unsigned kUnroll = 32 / V < 8 ? 32 / V : 8;
+    unsigned col = first;
     for (; col + (kUnroll - 1) * Team < cols; col += kUnroll * Team) {
       typename Body::Element vectors[kUnroll][V];
 #pragma unroll
-      for (int i = 0; i < kUnroll; ++i)
+      for (unsigned i = 0; i < kUnroll; ++i)
         body.load(vectors[i], row, col + i * Team);
 #pragma unroll
-      for (int i = 0; i < kUnroll; ++i)
+      for (unsigned i = 0; i < kUnroll; ++i)
         visit(vectors[i], col + i * Team);
     }
-    for (; col < cols; col += Team) {
-      typename Body::Element vector[V];
-      body.load(vector, row, col);
-      visit(vector, col);
+    if (col < cols) {
+      typename Body::Element vectors[kUnroll][V];
+#pragma unroll
+      for (unsigned i = 0; i < kUnroll; ++i) {
+        unsigned at = col + i * Team;
+        body.load(vectors[i], row, at < cols ? at : cols - 1);
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kUnroll; ++i)
+        if (col + i * Team < cols)
+          visit(vectors[i], col + i * Team);
     }
   }
 };
@@ -93,37 +102,27 @@ __device__ inline void combineTeam(float (&values)[V], float *slots) {
       values[v] = Body::template combine<R>(
           values[v], __shfl_xor_sync(~0u, values[v], distance * Across));
   if constexpr (kWarps > 1) {
+    constexpr unsigned kValues = V * Across;
     unsigned across = threadIdx.x % Across, place = threadIdx.x / Across;
-    // slots[place][lane][across]
-    auto slot = [&](unsigned at, int v) -> float & {
-      return slots[(at * V + v) * Across + across];
-    };
     // The slots are those of the reduction before.
     __syncthreads();
     if (place % kInWarp == 0) {
 #pragma unroll
       for (int v = 0; v < V; ++v)
-        slot(place / kInWarp, v) = values[v];
+        slots[place / kInWarp * kValues + v * Across + across] = values[v];
     }
     __syncthreads();
-    // Many are combined by a part of the team that shrinks by halves.
-    constexpr int kLast = kWarps < 8 ? kWarps : 8;
-    for (int half = kWarps / 2; half >= kLast; half /= 2) {
-      if (place < unsigned(half)) {
-#pragma unroll
-        for (int v = 0; v < V; ++v)
-          slot(place, v) =
-              Body::template combine<R>(slot(place, v), slot(place + half, v));
-      }
-      __syncthreads();
+    for (unsigned i = threadIdx.x; i < kValues; i += Team * Across) {
+      float value = slots[i];
+#pragma unroll 8
+      for (int warp = 1; warp < kWarps; ++warp)
+        value = Body::template combine<R>(value, slots[warp * kValues + i]);
+      slots[i] = value;
     }
+    __syncthreads();
 #pragma unroll
-    for (int v = 0; v < V; ++v) {
-      values[v] = slot(0, v);
-#pragma unroll
-      for (int i = 1; i < kLast; ++i)
-        values[v] = Body::template combine<R>(values[v], slot(i, v));
-    }
+    for (int v = 0; v < V; ++v)
+      values[v] = slots[v * Across + across];
   }
 }
 
@@ -162,7 +161,7 @@ __device__ inline void columnsOf(const Body &body, unsigned rows,
     unsigned row = (block * Across + across) * V;
     bool hasRows = row < rows;
     // A thread past the last row has no columns, but its place at barriers.
-    Columns columns(body, row, hasRows ? place : cols, cols);
+    Columns columns(body, hasRows ? row : 0, hasRows ? place : cols, cols);
     float results[V][Body::kReductions] = {};
     reduceColumns<0, Team, Across, V>(body, columns, slots, results, row);
     columns.forEach([&](typename Body::Element(&e)[V], unsigned col) {

@@ -52,6 +52,17 @@ template <typename To, typename From> __device__ inline To bitCast(From from) {
 
 __device__ inline float exp(float x) { return ::expf(x); }
 __device__ inline double exp(double x) { return ::exp(x); }
+/// In three instructions instead of eight. The relative error, 1e-7 · |x|, only
+/// matters where the value is huge; that of a difference from a maximum is not.
+__device__ inline float expShifted(float x) {
+#ifdef FRIT_EMULATE
+  return ::expf(x);
+#else
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.44269504f));
+  return result;
+#endif
+}
 __device__ inline float exp2(float x) { return ::exp2f(x); }
 __device__ inline double exp2(double x) { return ::exp2(x); }
 __device__ inline float expm1(float x) { return ::expm1f(x); }

@@ -111,10 +111,10 @@ template <class Body, int Threads, int PerThread, int V> struct KeptRow {
 
   __device__ KeptRow(const Body &body, unsigned row, unsigned cols)
       : cols(cols) {
+    // Past the end they are the row's last, for branches would part loads.
 #pragma unroll
     for (int i = 0; i < kVectors; ++i)
-      if (column(i) < cols)
-        body.load(vectors[i], row, column(i));
+      body.load(vectors[i], row, column(i) < cols ? column(i) : cols - V);
   }
 
   __device__ unsigned column(int i) const {

@@ -34,14 +34,18 @@ namespace frit {
 //===----------------------------------------------------------------------===//
 
 /// Describes an operand in shared memory. Across k, `lines` lines of a box lie
-/// between 64 rows or columns and the next 64.
-template <bool AlongK>
+/// between 64 rows or columns and the next 64. Along k, lines may also be of 64
+/// or 32 bytes, which hold 32 or 16 steps, in the swizzle of that many bytes.
+template <bool AlongK, int LineBytes = 128>
 __device__ inline uint64_t describeOperand(const void *at, int lines = 0) {
+  static_assert(LineBytes == 128 ||
+                (AlongK && (LineBytes == 64 || LineBytes == 32)));
   // In units of 16 bytes: the address, the way from one box to the next (only
-  // across k), the way from 8 lines to the next 8; then the 128-byte swizzle.
+  // across k), the way from 8 lines to the next 8; then the swizzle.
   uint64_t next = AlongK ? 1 : uint64_t(lines) * 128 / 16;
+  constexpr uint64_t swizzle = LineBytes == 128 ? 1 : LineBytes == 64 ? 2 : 3;
   return uint64_t((sharedAddress(at) & 0x3ffff) >> 4) | next << 16 |
-         uint64_t(1024 / 16) << 32 | uint64_t(1) << 62;
+         uint64_t(8 * LineBytes / 16) << 32 | swizzle << 62;
 }
 
 /// What 16 steps of k add to a description.

@@ -20,7 +20,8 @@
 //
 // The last seven, declaration, launch and D and R are those of wgmma_gemm.cuh
 // for the product with m = n * p * q, n = k, batch = 1, ldd = k, B transposed;
-// `split` is at most r * s * ceil(c / 64). Tensor maps, swizzled by 128 bytes:
+// `split` is at most the steps, r * s * ceil(c / 64) or those below. Tensor
+// maps, swizzled by 128 bytes:
 //
 //   x   im2col, dims c, w, h, n; element strides 1, strideW, strideH, 1;
 //       lower corner -padLeft, -padTop (w before h);
@@ -28,6 +29,13 @@
 //                    (p - 1) * strideH - padTop + 1 - h;
 //       channels 64, pixels tileM
 //   w   tiled, dims c, r * s, k; box 64, 1, tileN / cluster
+//
+// Where c is 16 or 32, and r * s * c a multiple of 64, a step is of 64 / c
+// taps:
+//
+//   x   with c channels, swizzled by 2 * c bytes
+//   w   dims r * s * c, 1, k
+//
 //   y   tiled, dims k, n * p * q, 1; box 128 / sizeof(D), 16, 1
 //   R   as y
 //
@@ -61,24 +69,41 @@ template <class P> struct WgmmaConvProduct {
   static constexpr bool constantB = P::constantB;
 };
 
-/// The matrices that a convolution reads: by taps, and of each 64 channels.
+/// Taps of a step: several where they have few channels and fill it exactly.
+template <class P>
+inline constexpr int kWgmmaStepTaps =
+    (P::c == 16 || P::c == 32) && P::r * P::s * P::c % kWgmmaDepth == 0
+        ? kWgmmaDepth / P::c
+        : 1;
+
+/// The matrices that a convolution reads, by steps of 64: of one tap's
+/// channels, or of all channels of several taps.
 template <class P> struct WgmmaTaps {
+  static constexpr int taps = kWgmmaStepTaps<P>;
   static constexpr int parts = wgmmaCeil(P::c, kWgmmaDepth);
-  static constexpr int steps = P::r * P::s * parts;
+  static constexpr int steps = P::r * P::s / taps * parts;
+  static constexpr int lineBytesA = 128 / taps;
   const TensorMap *mapX, *mapW;
 
   __device__ void loadA(unsigned char *to, Barrier &barrier,
                         const WgmmaTile &tile, int step) const {
-    int tap = step / parts, line = tile.m / P::q;
-    loadPixels(to, mapX, barrier, step % parts * kWgmmaDepth,
-               tile.m % P::q * P::strideW - P::padLeft,
-               line % P::p * P::strideH - P::padTop, line / P::p,
-               tap % P::s * P::dilationW, tap / P::s * P::dilationH);
+    int first = step / parts * taps, line = tile.m / P::q;
+#pragma unroll
+    for (int i = 0; i < taps; ++i) {
+      int tap = first + i;
+      loadPixels(to + i * P::tileM * lineBytesA, mapX, barrier,
+                 step % parts * kWgmmaDepth,
+                 tile.m % P::q * P::strideW - P::padLeft,
+                 line % P::p * P::strideH - P::padTop, line / P::p,
+                 tap % P::s * P::dilationW, tap / P::s * P::dilationH);
+    }
   }
 
   __device__ void loadB(unsigned char *to, Barrier &barrier,
                         const WgmmaTile &tile, int step, int rank) const {
-    const int channel = step % parts * kWgmmaDepth, tap = step / parts;
+    // Filters of few channels lie there as one tap with all of them.
+    const int channel = (taps > 1 ? step : step % parts) * kWgmmaDepth;
+    const int tap = taps > 1 ? 0 : step / parts;
     constexpr int part = P::tileN / P::cluster;
     if constexpr (P::cluster > 1)
       loadBoxInto((1 << P::cluster) - 1, to + rank * part * 128, mapW, barrier,

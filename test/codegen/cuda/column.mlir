@@ -30,11 +30,11 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>) {
 // CHECK: void finish(const float (&r)[8][1], unsigned row) const {
 // CHECK: out0[v] = r[v][0] / 49.0f;
 // CHECK: frit::storeVector(y0 + row, out0);
-// CHECK: frit::column<k0_body, 16, 8, 0, 8>({x0, y0}, 65536, 49);
+// CHECK: frit::column<k0_body, 8, 16, 0, 8>({x0, y0}, 65536, 49);
 
 // CHECK-LABEL: struct k1_body {
 // CHECK: e.a0 = left0;
 // CHECK: void store(const Element (&e)[8], const float (&r)[8][2], unsigned row, unsigned col) const {
 // CHECK: out0[v] = e[v].a0 * (1.0f / r[v][1]);
 // CHECK: frit::storeVector(y0 + row / 3136 * 802816 + col * 3136 + row % 3136, out0);
-// CHECK: frit::column<k1_body, 32, 16, 8, 8>({x0, y0}, 200704, 256);
+// CHECK: frit::column<k1_body, 64, 8, 4, 8>({x0, y0}, 200704, 256);

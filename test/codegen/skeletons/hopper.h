@@ -106,11 +106,12 @@ frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
   return toMap(map);
 }
 
-/// An im2col map of x: n × h × w × c.
+/// An im2col map of x: n × h × w × c, by 64 channels or what it has.
 template <class T>
 frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
                          const int (&lower)[2], const int (&upper)[2],
-                         const int (&strides)[2], int pixels) {
+                         const int (&strides)[2], int pixels,
+                         int channels = 64) {
   static auto encode = driverFunction<decltype(&cuTensorMapEncodeIm2col)>(
       "cuTensorMapEncodeIm2col");
   cuuint64_t size[4], bytes[3];
@@ -121,8 +122,11 @@ frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
     bytes[i] = (i ? bytes[i - 1] : sizeof(T)) * dims[i];
   CUtensorMap map;
   require(encode(&map, kMapType<T>, 4, const_cast<T *>(at), size, bytes, lower,
-                 upper, 64, pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                 CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                 upper, channels, pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                 channels == 64   ? CU_TENSOR_MAP_SWIZZLE_128B
+                 : channels == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                  : CU_TENSOR_MAP_SWIZZLE_32B,
+                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS,
           "an im2col map was refused");
   return toMap(map);

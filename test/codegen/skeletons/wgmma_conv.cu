@@ -50,6 +50,9 @@ __global__ void __launch_bounds__(P::threads, P::blocks)
 }
 
 using Wide = Problem<Images<32, 128, 28, 28, 128, 3, 3, 1, 1>, 192, 128, 5>;
+using Stem = Problem<Images<32, 16, 112, 112, 64, 4, 4, 1, 2, 1, frit::f16,
+                            frit::f16, frit::Relu, -1>,
+                     128, 64, 4, 1, 1, 2>;
 using Deep = Problem<Images<1, 512, 7, 7, 512, 3, 3, 1, 1>, 64, 64, 8, 1, 4>;
 
 #ifdef __CUDACC_RTC__
@@ -67,6 +70,10 @@ template <class P, bool Full> struct Launch {
                               P::cluster, P::split, P::blocks};
   static_assert(cut.fits());
   static constexpr int64_t m = int64_t(P::n) * P::p * P::q;
+  // As wgmma_conv.cuh says, which only code for sm_90a knows.
+  static constexpr int taps =
+      (P::c == 16 || P::c == 32) && P::r * P::s * P::c % 64 == 0 ? 64 / P::c
+                                                                 : 1;
 
   const typename P::Bias *bias;
   const typename P::D *r;
@@ -79,9 +86,13 @@ template <class P, bool Full> struct Launch {
     mapX = pixelMap(x, {P::c, P::w, P::h, P::n}, {-P::padLeft, -P::padTop},
                     {(P::q - 1) * P::strideW - P::padLeft + 1 - P::w,
                      (P::p - 1) * P::strideH - P::padTop + 1 - P::h},
-                    {P::strideW, P::strideH}, P::tileM);
-    mapW = tiledMap(w, {P::c, P::r * P::s, P::k}, {P::c, P::r * P::s * P::c},
-                    {64, 1, P::tileN / P::cluster});
+                    {P::strideW, P::strideH}, P::tileM, 64 / taps);
+    mapW = taps > 1 ? tiledMap(w, {P::r * P::s * P::c, 1, P::k},
+                               {P::r * P::s * P::c, P::r * P::s * P::c},
+                               {64, 1, P::tileN / P::cluster})
+                    : tiledMap(w, {P::c, P::r * P::s, P::k},
+                               {P::c, P::r * P::s * P::c},
+                               {64, 1, P::tileN / P::cluster});
     constexpr int size = sizeof(typename P::D);
     if (P::k * size % 16)
       return;
@@ -183,6 +194,14 @@ static void checks() {
                 64, 64, 4, 1, 1, 2>>();
   check<Problem<Images<2, 64, 9, 9, 64, 3, 3, 1, 1, 1, f16, float, Identity>,
                 64, 64, 4>>();
+  // Several taps of few channels to a step, and taps that fill none.
+  check<Problem<Images<2, 16, 15, 14, 64, 4, 4, 1, 2, 1, f16, f16, Relu, -1>,
+                128, 64, 4>>();
+  check<Problem<Images<2, 16, 15, 14, 72, 4, 4, 1, 1>, 64, 64, 4, 1, 4>>();
+  check<Problem<Images<2, 32, 15, 14, 64, 2, 3, 2, 1>, 192, 64, 4>>();
+  check<Problem<Images<2, 32, 15, 14, 64, 3, 4, 1, 1, 1, bf16>, 128, 128, 4,
+                2>>();
+  check<Problem<Images<2, 16, 14, 13, 64, 3, 3, 1, 1>, 64, 64, 4>>();
   // More tiles than blocks.
   check<Problem<Images<9, 64, 40, 41, 72, 3, 3, 1, 1>, 64, 64, 4, 1, 1, 2>>();
 }
@@ -199,6 +218,7 @@ static void benches() {
           [&] { launch(); });
   };
   one.operator()<Wide>("wgmma conv 32x28x28x128 by 128x3x3");
+  one.operator()<Stem>("wgmma conv 32x112x112x16 by 64x4x4");
   one.operator()<Deep>("wgmma conv 1x7x7x512 by 512x3x3, split by 4");
 }
 

@@ -1,0 +1,181 @@
+//===- ScheduleRow.cpp - How threads share rows ---------------------------===//
+//
+// Sizes of blocks and of what their threads keep, for reductions along rows and
+// along columns, and the call of the skeleton that follows from them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/RowKernel.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Values of a row that a thread keeps in registers, and threads that keep the
+/// multiprocessors of a large GPU busy.
+static constexpr int64_t kKept = 32, kBusy = 132 * 1024;
+/// Shared memory of a block that leaves room for another one, and of one alone.
+static constexpr int64_t kSharedHalf = 112 << 10, kSharedWhole = 220 << 10;
+
+/// How threads share rows.
+struct Sharing {
+  int64_t threads, perThread;
+};
+
+/// Threads that share a row, given how many of its elements each keeps.
+static int64_t teamSize(int64_t cols, int64_t perThread, int64_t threads) {
+  int64_t team = ceilDiv(cols, perThread);
+  return team <= 32 ? int64_t(llvm::PowerOf2Ceil(team)) : threads;
+}
+
+/// As few threads to a row as keep it in registers, for barriers and shuffles
+/// cost time, but more where there are few rows.
+static Sharing shareRows(const RowKernel &kernel, int64_t vector) {
+  int64_t cols = kernel.cols, vectors = ceilDiv(cols, vector);
+  int64_t most = std::max<int64_t>(kKept / kernel.elementValues() / vector, 1);
+  // Single elements are read by more threads, for a warp to reach over lines.
+  if (vector == 1)
+    most = std::min<int64_t>(most, 16);
+  auto teamFor = [&](int64_t count) {
+    int64_t team = ceilDiv(vectors, count);
+    return team <= 32 ? int64_t(llvm::PowerOf2Ceil(team))
+                      : llvm::alignTo(team, 32);
+  };
+  int64_t count = most;
+  while (count > 1 && kernel.rows * teamFor(count) < kBusy)
+    --count;
+  int64_t team = teamFor(count), stored = kernel.storedBytes() * cols;
+  if (team > 512 && stored && stored <= kSharedWhole && !kernel.readsOnce())
+    return {stored <= kSharedHalf ? 512 : 1024, vector};
+  if (team > 1024)
+    return {1024, vector};
+  return {team <= 32 ? 128 : team, ceilDiv(vectors, team) * vector};
+}
+
+/// Elements that a thread of a column kernel keeps: none that nobody needs
+/// again.
+static int64_t mostColumns(const RowKernel &kernel, int64_t vector) {
+  if (kernel.readsOnce())
+    return 0;
+  return std::max<int64_t>(kKept / kernel.elementValues() / vector, 1);
+}
+
+/// Threads along the row, where neighbours in a warp are neighbouring rows.
+static int64_t columnTeam(int64_t cols, int64_t perThread, int64_t threads) {
+  return std::min<int64_t>(threads,
+                           llvm::PowerOf2Ceil(ceilDiv(cols, perThread)));
+}
+
+static Sharing shareColumns(const RowKernel &kernel, int64_t vector) {
+  int64_t most = mostColumns(kernel, vector);
+  int64_t bytes = std::min<int64_t>(kernel.narrowestLoad(), 4) * vector;
+  int64_t groups = kernel.rows / vector;
+  // Blocks reach over 64 bytes of a row where rows are few, else over more.
+  int64_t across = ceilDiv(64, bytes);
+  while (across < 32 && groups / (2 * across) >= 2 * 132)
+    across *= 2;
+  if (most == 0) {
+    // As few threads to a row as leave enough of them.
+    int64_t team = 1;
+    while (team < 1024 / across && 8 * team <= kernel.cols &&
+           groups * team < kBusy)
+      team *= 2;
+    int64_t threads = std::max<int64_t>(across * team, 128);
+    return {threads, ceilDiv(kernel.cols, team)};
+  }
+  int64_t team = llvm::PowerOf2Ceil(ceilDiv(kernel.cols, most));
+  while (across * team > 512 && across * bytes > 64)
+    across /= 2;
+  int64_t threads = std::clamp<int64_t>(across * team, 128, 512);
+  // Long rows of few columns want threads more than they want blocks.
+  if (groups / across < 2 * 132 && kernel.cols >= 16 * team)
+    threads = 1024;
+  return {threads, ceilDiv(kernel.cols, threads / across)};
+}
+
+nn::ScheduleAttr frit::cuda::scheduleRow(nn::FusionOp fusion,
+                                         const Lowered &lowered,
+                                         std::string &reason) {
+  RowKernel matched(fusion, lowered);
+  if (!matched.match(reason))
+    return nullptr;
+  {
+    RowKernel scalar(fusion, lowered);
+    scalar.match(reason);
+    if (!scalar.build(1, reason))
+      return nullptr;
+  }
+  bool columns = matched.inner > 1;
+  int64_t along = columns ? matched.inner : matched.cols;
+  // Few neighbouring rows are spread over the multiprocessors first.
+  int64_t widest = 8;
+  while (columns && widest > 2 && matched.rows / widest < 16 * 132)
+    widest /= 2;
+  for (int64_t vector = widest;; vector /= 2) {
+    if (along % vector != 0)
+      continue;
+    RowKernel kernel(fusion, lowered);
+    kernel.match(reason);
+    if (!kernel.build(vector, reason))
+      return nullptr;
+    if (vector > 1 &&
+        (kernel.narrowestLoad() * vector > 16 || !kernel.isVectorised()))
+      continue;
+    auto [threads, perThread] =
+        columns ? shareColumns(kernel, vector) : shareRows(kernel, vector);
+    return nn::ScheduleAttr::get(lowered.context(), nn::Skeleton::row, vector,
+                                 threads, perThread, false);
+  }
+}
+
+static KernelText emitColumns(RowKernel &kernel, const Lowered &lowered,
+                              StringRef name, nn::ScheduleAttr schedule) {
+  int64_t vector = schedule.getVector(), threads = schedule.getThreads();
+  int64_t perThread = schedule.getPerThread();
+  int64_t team = columnTeam(kernel.cols, perThread, threads);
+  bool keeps = perThread <= mostColumns(kernel, vector);
+  KernelText text;
+  text.header = "column";
+  std::string call =
+      ("frit::column<" + name + "_body, " + Twine(team) + ", " +
+       Twine(threads / team) + ", " + Twine(keeps ? perThread : 0) + ", " +
+       Twine(vector) + ">({" + argumentList(lowered) + "}, " +
+       Twine(kernel.rows) + ", " + Twine(kernel.cols) + ");\n")
+          .str();
+  text.source =
+      kernel.print(name, keeps) + kernelFunction(name, lowered, threads, call);
+  text.grid[0] = ceilDiv(kernel.rows / vector, threads / team);
+  text.block[0] = threads;
+  return text;
+}
+
+FailureOr<KernelText>
+frit::cuda::emitRow(nn::FusionOp fusion, const Lowered &lowered, StringRef name,
+                    nn::ScheduleAttr schedule, std::string &failure) {
+  RowKernel kernel(fusion, lowered);
+  int64_t vector = schedule.getVector(), threads = schedule.getThreads();
+  int64_t perThread = schedule.getPerThread();
+  if (!kernel.match(failure) || !kernel.build(vector, failure))
+    return llvm::failure();
+  if (kernel.inner > 1)
+    return emitColumns(kernel, lowered, name, schedule);
+  int64_t team = std::min(teamSize(kernel.cols, perThread, threads), threads);
+  bool keeps = team * perThread >= kernel.cols;
+  int64_t stored = kernel.storedBytes() * kernel.cols;
+  bool shares =
+      !keeps && stored && stored <= kSharedWhole && !kernel.readsOnce();
+  KernelText text;
+  text.header = "row";
+  std::string call =
+      ("frit::row" + StringRef(shares ? "Shared<" : "<") + name + "_body, " +
+       Twine(team) + ", " + (shares ? "" : Twine(perThread) + ", ") +
+       Twine(vector) + ">({" + argumentList(lowered) + "}, " +
+       Twine(kernel.rows) + ", " + Twine(kernel.cols) + ");\n")
+          .str();
+  text.source =
+      kernel.print(name, keeps) + kernelFunction(name, lowered, threads, call);
+  text.grid[0] = ceilDiv(kernel.rows, team <= 32 ? threads / team : 1);
+  text.block[0] = threads;
+  text.sharedBytes = shares ? llvm::alignTo(stored, 16) : 0;
+  return text;
+}
