@@ -197,7 +197,7 @@ def serve(channel, task):
     """A forked worker: reads numbers of tests, writes what came of them."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     stream = channel.makefile("rwb")
-    while line := stream.readline():
+    while (line := stream.readline()).strip():
         signal.alarm(SECONDS)
         try:
             result = task(int(line))
@@ -226,9 +226,16 @@ class Worker:
         self.stream.flush()
 
     def end(self):
-        self.stream.close()
+        """How its process ended. Workers started later hold its channel open,
+        so closing it would not tell it to."""
+        try:
+            self.stream.write(b"\n")
+            self.stream.flush()
+        except BrokenPipeError:
+            pass
+        status = os.waitpid(self.process, 0)[1]
         self.channel.close()
-        return os.waitpid(self.process, 0)[1]
+        return status
 
 
 def run_all(count, task, jobs, crashed, done):

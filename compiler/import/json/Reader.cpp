@@ -185,7 +185,7 @@ bool Reader::readInputs(const Json &graph) {
     return false;
   InputShapes shapes(options, declared);
   good = shapes.checkOptions(FileLineColLoc::get(&context, path, 0, 0));
-  TensorReader files(nullptr, path, std::nullopt, context);
+  TensorReader files(nullptr, path, options, context);
   SmallVector<DictionaryAttr> attributes;
   for (auto [index, input] : llvm::enumerate(declared)) {
     std::string type = textOf((*inputs)[index], "type");

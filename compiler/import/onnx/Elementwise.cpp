@@ -69,6 +69,12 @@ static Value isBelow(Node &node, Value x, Value bound) {
 
 static Results prelu(Node &node) {
   Value x = node.input(0), slope = node.input(1);
+  // Before opset 7 a slope was of a channel.
+  if (node.opset < 7 && x && slope && rankOf(slope) == 1 && rankOf(x) > 1) {
+    SmallVector<int64_t> column(rankOf(x) - 1, 1);
+    column[0] = sizes(slope)[0];
+    slope = node.reshape(slope, column);
+  }
   Value scaled = node.create<nn::MulOp>({x, slope});
   return {node.create<nn::WhereOp>(
       {isBelow(node, x, node.scalar(x, 0)), scaled, x})};

@@ -20,7 +20,10 @@ using namespace frit::importer;
 /// apart. The hash is by Chris Wellons, "Hash Function Prospector", 2018.
 static Expr uniform(Node &node, ArrayRef<int64_t> shape, uint32_t stream) {
   emitWarning(node.loc) << "draws the same random numbers in every call";
-  double given = node.real("seed", 0);
+  // Dropout's is an integer, the others' a float.
+  bool isInteger = node.operation() == "Dropout";
+  double given = isInteger ? static_cast<double>(node.integer("seed", 0))
+                           : node.real("seed", 0);
   std::string name;
   llvm::raw_string_ostream(name) << node.loc << given << stream;
   auto seed = static_cast<uint32_t>(llvm::xxh3_64bits(

@@ -72,7 +72,7 @@ cut.raw_data = cut.raw_data[:-1]
 huge = TensorProto(name="huge", data_type=TensorProto.FLOAT, dims=[1 << 40, 1 << 40])
 negative = TensorProto(name="negative", data_type=TensorProto.FLOAT, dims=[-3])
 strings = TensorProto(name="strings", data_type=TensorProto.STRING, dims=[1])
-four = TensorProto(name="four", data_type=TensorProto.INT4, dims=[2], raw_data=b"a")
+four = TensorProto(name="four", data_type=TensorProto.COMPLEX64, dims=[1], raw_data=b"8 bytes!")
 empty = TensorProto(name="empty", data_type=TensorProto.FLOAT, dims=[1 << 30])
 save("data", [cut, huge, negative, strings, four, empty])
 
