@@ -365,7 +365,9 @@ private:
         emitRemarks(createFusionOp(ops, end), ops);
     }
     eraseDead(block); // splat constants that only fusions read
-    emitCopyRemarks(block);
+    // What @prepare moves is moved once.
+    if (cast<func::FuncOp>(block.getParentOp()).getSymName() != "prepare")
+      emitCopyRemarks(block);
   }
 
   const Target &target;

@@ -13,10 +13,11 @@
 //     %y = nn.cast %z {to = f32}
 //     return %y
 //
-// mode=tf32 only sets `tf32` on contractions. The graph's inputs and outputs
-// keep their types; casts of weights move to @prepare. An operator of the table
-// below stays f32, and so does what is elementwise on its results alone. Both
-// forms of a value are made at most once, so no cast undoes another.
+// mode=tf32 only sets `tf32` on contractions, those of attention too. The
+// graph's inputs and outputs keep their types; casts of weights move to
+// @prepare. An operator of the table below stays f32, and so does what is
+// elementwise on its results alone. Both forms of a value are made at most
+// once, so no cast undoes another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -198,6 +199,21 @@ void Narrowing::run(Block &block) {
     rewrite(op);
 }
 
+/// Replaces attentions of f32 by the products that they mean, which the flag
+/// `tf32` is for.
+static void openAttention(ModuleOp module) {
+  SmallVector<AttentionOp> attentions;
+  module.walk([&](AttentionOp op) {
+    if (isF32(op.getY()))
+      attentions.push_back(op);
+  });
+  for (AttentionOp op : attentions) {
+    NNBuilder builder(op.getLoc(), op.getOperation());
+    op->replaceAllUsesWith(op.decompose(builder));
+    op->erase();
+  }
+}
+
 namespace {
 class Precision : public frit::impl::PrecisionBase<Precision> {
 public:
@@ -208,6 +224,7 @@ public:
     if (mode == "fp32")
       return;
     if (mode == "tf32") {
+      openAttention(module);
       module.walk([](Operation *op) {
         if (!isa<MatmulOp, ConvOp>(op) || !isF32(op->getResult(0)))
           return;

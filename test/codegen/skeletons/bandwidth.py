@@ -113,6 +113,20 @@ def image_padded():
                           "high = array<i64: 0, 0, 0, 5>"))
 
 
+def images_folded():
+    for n in (1, 32, 128):
+        f = Fusion(f"image to 2x2 pixels of 4 channels, f32 to f16 {n}",
+                   Tensor("f32", n, 3, 112, 2, 112, 2))
+        value = f.op("transpose", f.cast("%x0", "f16"),
+                     to=Tensor("f16", n, 112, 112, 2, 2, 3),
+                     attributes="perm = array<i64: 0, 2, 4, 3, 5, 1>",
+                     run=lambda a: a.transpose(0, 2, 4, 3, 5, 1))
+        yield f.give(f.op("pad", value, to=Tensor("f16", n, 112, 112, 2, 2, 4),
+                          run=lambda a: np.pad(a, [(0, 0)] * 5 + [(0, 1)]),
+                          attributes="low = array<i64: 0, 0, 0, 0, 0, 0>, "
+                          "high = array<i64: 0, 0, 0, 0, 0, 1>"))
+
+
 def pools():
     for n in (1, 32, 128):
         yield pool(f"max 3x3/2 NHWC f16 {n}x112x112x64", "max",
@@ -174,7 +188,8 @@ def gathers():
 
 
 GROUPS = {"map": maps, "row": rows, "transpose": transposes,
-          "padded": image_padded, "pool": pools, "column": columns,
+          "padded": image_padded, "folded": images_folded,
+          "pool": pools, "column": columns,
           "gather": gathers}
 
 PROGRAM = r"""

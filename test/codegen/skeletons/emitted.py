@@ -39,6 +39,15 @@ def maps():
         yield f.give(f.op("gelu", "%x0"))
     f = Fusion("cast to more bytes", half(5, 24))
     yield f.give(f.cast("%x0", "f32"))
+    # Vectors of what is read element by element.
+    f = Fusion("image to pixels of 8 channels", full(2, 3, 6, 10))
+    value = f.op("transpose", f.cast("%x0", "f16"), to=half(2, 6, 10, 3),
+                 attributes="perm = array<i64: 0, 2, 3, 1>",
+                 run=lambda a: a.transpose(0, 2, 3, 1))
+    yield f.give(f.op("pad", value, to=half(2, 6, 10, 8),
+                      run=lambda a: np.pad(a, [(0, 0)] * 3 + [(0, 5)]),
+                      attributes="low = array<i64: 0, 0, 0, 0>, "
+                      "high = array<i64: 0, 0, 0, 5>"))
     # Four elements to a thread, with a tail.
     yield permute("0213, odd", half(3, 41, 271, 33), 0, 2, 1, 3)
     yield permute("0213, no tail", half(2, 64, 256, 33), 0, 2, 1, 3)
