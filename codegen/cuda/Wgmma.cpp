@@ -200,25 +200,24 @@ static bool isWorthTrying(const nn::GemmInfo &product, const WgmmaTile &tile) {
   return timed && !empty && !small && !large;
 }
 
+/// Stages that hide how long memory takes.
+static constexpr int64_t kDeepEnough = 6;
+
 SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
                                                   int64_t resultBytes,
                                                   unsigned most) {
   SmallVector<WgmmaPick> picks;
   int64_t steps = ceilDiv(product.k, WgmmaTile::depth);
   auto consider = [&](WgmmaTile tile) {
-    // Few blocks have a multiprocessor each. If two fitted on one, those of a
-    // kernel that starts ahead would be put beside each other there.
-    int64_t blocks = tile.tiles(product) * tile.cluster * tile.split;
-    bool shares = tile.m * tile.n <= 128 * 128 && blocks > kMultiprocessors;
-    int64_t highest = shares ? kMostResident : 1;
-    for (tile.resident = highest; tile.resident > 0; --tile.resident) {
+    int64_t most = tile.m * tile.n <= 128 * 128 ? kMostResident : 1;
+    for (tile.resident = most; tile.resident > 0; --tile.resident) {
       tile.stages = kMostStages;
       while (tile.stages > 2 && !tile.fits())
         --tile.stages;
       // What two blocks fit beside each other is not one.
       WgmmaTile closer = tile;
       ++closer.resident;
-      if (tile.fits() && (tile.resident == highest || !closer.fits()))
+      if (tile.fits() && (tile.resident == kMostResident || !closer.fits()))
         picks.push_back({tile, wgmmaMicroseconds(product, tile, resultBytes)});
     }
   };
@@ -240,8 +239,14 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
                       tiles * split <= kMultiprocessors * 6 / 5)
           consider({m, n, 0, 1, split});
     }
-  llvm::stable_sort(picks, [](const WgmmaPick &a, const WgmmaPick &b) {
-    return a.microseconds < b.microseconds;
+  // What the model holds for equal is not: the weights of a network come from
+  // memory, and few stages wait for them.
+  auto depth = [](const WgmmaPick &pick) {
+    return std::min(pick.tile.stages, kDeepEnough);
+  };
+  llvm::stable_sort(picks, [&](const WgmmaPick &a, const WgmmaPick &b) {
+    return a.microseconds != b.microseconds ? a.microseconds < b.microseconds
+                                            : depth(a) > depth(b);
   });
   assert(!picks.empty() && "no tile for a product");
   if (picks.size() > most)
