@@ -35,10 +35,10 @@ Lowered::Lowered(nn::FusionOp fusion) : mlirContext(fusion.getContext()) {
     Value result = op.getResult(0);
     // A skeleton that takes a composite whole asks for no more than its type.
     if (isa<nn::CompositeOp>(op))
-      values.map(result,
-                 tensor::EmptyOp::create(
-                     b, nn::shapeOf(result),
-                     nn::signlessType(nn::tensorType(result).getElementType())));
+      values.map(result, tensor::EmptyOp::create(
+                             b, nn::shapeOf(result),
+                             nn::signlessType(
+                                 nn::tensorType(result).getElementType())));
     else
       values.map(result, nn::lowerToLinalg(&op, b, operands));
   }

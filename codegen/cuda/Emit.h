@@ -103,8 +103,7 @@ std::string storeOutput(Printer &printer, Graph &graph, unsigned output,
 /// other where that is not 0.
 std::string kernelFunction(llvm::StringRef name, const Lowered &lowered,
                            int64_t threads, llvm::StringRef call,
-                           size_t mapCount = 0,
-                           Waits waits = Waits::inFunction,
+                           size_t mapCount = 0, Waits waits = Waits::inFunction,
                            int64_t cluster = 1, int64_t resident = 0);
 
 /// One emitter per skeleton; each reports why into `failure`.
