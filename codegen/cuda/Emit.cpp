@@ -12,6 +12,10 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
+/// Bytes of a constant that a kernel has brought to the second-level cache
+/// while it waits for those before it: scales and biases, not weights.
+static constexpr int64_t kFetchedAhead = 16 << 10;
+
 Lowered::Lowered(nn::FusionOp fusion) : mlirContext(fusion.getContext()) {
   OpBuilder builder(fusion.getContext());
   module = ModuleOp::create(fusion.getLoc());
@@ -20,8 +24,14 @@ Lowered::Lowered(nn::FusionOp fusion) : mlirContext(fusion.getContext()) {
   SmallVector<Type> types;
   for (Value argument : body.getArguments()) {
     types.push_back(nn::signlessType(argument.getType()));
-    inputs.push_back(cast<RankedTensorType>(types.back()).getElementType());
+    auto tensor = cast<RankedTensorType>(types.back());
+    inputs.push_back(tensor.getElementType());
+    bytes.push_back(
+        ceilDiv(tensor.getNumElements() * tensor.getElementTypeBitWidth(), 8));
   }
+  if (auto list =
+          fusion->getAttrOfType<DenseI64ArrayAttr>("plan.constant_inputs"))
+    llvm::append_range(constants, list.asArrayRef());
   auto function = func::FuncOp::create(builder, fusion.getLoc(), "fusion",
                                        builder.getFunctionType(types, {}));
   Block *entry = function.addEntryBlock();
@@ -107,9 +117,15 @@ std::string frit::cuda::kernelFunction(StringRef name, const Lowered &lowered,
         ", const __grid_constant__ frit::TensorMap m" + std::to_string(i);
   // The next kernel may take its place as soon as every block of this one has
   // one; it waits there for this one's end.
-  std::string body = waits == Waits::inFunction
-                         ? "frit::releaseNext();\nfrit::waitForInputs();\n"
-                         : "";
+  std::string body;
+  if (waits == Waits::inFunction) {
+    body = "frit::releaseNext();\n";
+    for (int64_t i : lowered.constantInputs())
+      if (lowered.inputBytes(i) <= kFetchedAhead)
+        body += "frit::fetchAhead(x" + std::to_string(i) + ", " +
+                std::to_string(lowered.inputBytes(i)) + ");\n";
+    body += "frit::waitForInputs();\n";
+  }
   std::string blocks =
       cluster > 1 ? "__cluster_dims__(" + std::to_string(cluster) + ", 1, 1) "
                   : "";

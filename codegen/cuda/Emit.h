@@ -68,12 +68,18 @@ public:
   /// The values the fusion yields, lowered.
   llvm::ArrayRef<mlir::Value> outputs() const { return results; }
   mlir::MLIRContext *context() const { return mlirContext; }
+  /// The inputs that no kernel which may run just before this one writes, in
+  /// the plan's words `plan.constant_inputs`.
+  llvm::ArrayRef<int64_t> constantInputs() const { return constants; }
+  /// What input `i` takes up.
+  int64_t inputBytes(size_t i) const { return bytes[i]; }
 
 private:
   mlir::MLIRContext *mlirContext;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::IRMapping values;
   llvm::SmallVector<mlir::Type> inputs;
+  llvm::SmallVector<int64_t> bytes, constants;
   llvm::SmallVector<mlir::Value> results;
 };
 

@@ -47,8 +47,12 @@ epilogueBody(const nn::EpilogueInfo &info, const Lowered &lowered,
   return printer.str(4);
 }
 
-/// The skeletons' functor for an activation, or nothing.
-static StringRef knownEpilogue(nn::ActivationKind kind) {
+/// The skeletons' functor for an activation of `result`, or nothing.
+static StringRef knownEpilogue(nn::ActivationKind kind, Type result) {
+  bool exact =
+      kind == nn::ActivationKind::none || kind == nn::ActivationKind::relu;
+  if (result.isF64() && !exact)
+    return "";
   switch (kind) {
   case nn::ActivationKind::none:
     return "frit::Identity";
@@ -57,7 +61,8 @@ static StringRef knownEpilogue(nn::ActivationKind kind) {
   case nn::ActivationKind::geluTanh:
     return "frit::GeluTanh";
   case nn::ActivationKind::gelu:
-    return "frit::Gelu";
+    return result.getIntOrFloatBitWidth() == 16 ? "frit::GeluTo16Bits"
+                                                : "frit::Gelu";
   case nn::ActivationKind::silu:
     return "frit::Silu";
   case nn::ActivationKind::other:
@@ -68,7 +73,8 @@ static StringRef knownEpilogue(nn::ActivationKind kind) {
 
 LogicalResult ProblemText::addEpilogue(const nn::EpilogueInfo &info,
                                        std::string &failure) {
-  std::string epilogue = knownEpilogue(info.activation).str();
+  Type result = elementType(lowered.outputs()[0]);
+  std::string epilogue = knownEpilogue(info.activation, result).str();
   if (epilogue.empty()) {
     std::string type =
         valueName(valueType(elementType(lowered[info.sum]))).str();

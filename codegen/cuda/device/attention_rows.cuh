@@ -26,17 +26,6 @@ struct Strides {
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// 2^x to about two units in the last place; 0 for -infinity.
-__device__ inline float fastExp2(float x) {
-#ifdef FRIT_EMULATE
-  return exp2(x);
-#else
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-#endif
-}
-
 /// Two values as neighbours of T, the first in the low half.
 template <class T> __device__ inline uint32_t packPair(float low, float high) {
 #if defined(FRIT_EMULATE) || __CUDA_ARCH__ < 800

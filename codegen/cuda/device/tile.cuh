@@ -30,13 +30,31 @@ struct Gelu {
     return 0.5f * x * (1.0f + erf(x * 0.70710678f));
   }
 };
+/// The same where the result has 16 bits: x / (1 + 2^(-x q(x^2))), q found by
+/// weighted least squares. The error is below 5e-5, and below 2.8e-4 of the
+/// value where that is beyond 1e-3. An exact one costs 24 instructions, by
+/// which a warpgroup that ends a tile falls behind the one that multiplies.
+struct GeluTo16Bits {
+  __device__ float operator()(float x) const {
+    float t = x * x;
+    float q = fma(t, 1.10380489e-06f, -3.03671747e-05f);
+    q = fma(t, q, -8.65086655e-04f);
+    q = fma(t, q, 0.106813592f);
+    q = fma(t, q, 2.30069229f);
+    return x * logistic2(x * q);
+  }
+};
+/// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), of which the part with
+/// tanh is the logistic function of twice its argument.
 struct GeluTanh {
   __device__ float operator()(float x) const {
-    return 0.5f * x * (1.0f + tanh(0.79788456f * (x + 0.044715f * x * x * x)));
+    return x * logistic2(x * fma(x * x, 0.10294324f, 2.3022082f));
   }
 };
 struct Silu {
-  __device__ float operator()(float x) const { return x / (1.0f + exp(-x)); }
+  __device__ float operator()(float x) const {
+    return x * logistic2(x * 1.44269504f);
+  }
 };
 
 //===----------------------------------------------------------------------===//

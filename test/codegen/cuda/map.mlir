@@ -1,12 +1,14 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
 // Elementwise fusions: contiguous operands are vectors, broadcast ones are read
-// once or along the row, and everything is computed in registers.
+// once or along the row, and everything is computed in registers. What is no
+// other kernel's result is fetched before those have ended, unless it is large.
 func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
                %scale: tensor<4x1024x1xf16>, %odd: tensor<7x3xf32>,
                %other: tensor<7x1xf32>, %i: tensor<1x9xi8>,
-               %w: tensor<3000x768xf16>, %ids: tensor<4x1024xi64>) {
-  %0 = nn.fusion(%x, %bias, %scale) : (tensor<4x1024x768xf16>, tensor<768xf16>, tensor<4x1024x1xf16>) -> tensor<4x1024x768xf16> {
+               %w: tensor<3000x768xf16>, %ids: tensor<4x1024xi64>,
+               %n: tensor<1x9xi32>) {
+  %0 = nn.fusion(%x, %bias, %scale) {plan.constant_inputs = array<i64: 0, 1>} : (tensor<4x1024x768xf16>, tensor<768xf16>, tensor<4x1024x1xf16>) -> tensor<4x1024x768xf16> {
   ^bb0(%a: tensor<4x1024x768xf16>, %b: tensor<768xf16>, %c: tensor<4x1024x1xf16>):
     %1 = nn.add %a, %b : (tensor<4x1024x768xf16>, tensor<768xf16>) -> tensor<4x1024x768xf16>
     %2 = nn.gelu %1 : (tensor<4x1024x768xf16>) -> tensor<4x1024x768xf16>
@@ -34,6 +36,12 @@ func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
     %1 = nn.gather %a, %b : (tensor<3000x768xf16>, tensor<4x1024xi64>) -> tensor<4x1024x768xf16>
     nn.yield %1 : tensor<4x1024x768xf16>
   }
+  // How far to shift is a choice, which C++ binds looser.
+  %7 = nn.fusion(%n) : (tensor<1x9xi32>) -> tensor<1x9xi32> {
+  ^bb0(%a: tensor<1x9xi32>):
+    %1 = nn.bit_shift %a, %a {direction = "LEFT"} : (tensor<1x9xi32>, tensor<1x9xi32>) -> tensor<1x9xi32>
+    nn.yield %1 : tensor<1x9xi32>
+  }
   return
 }
 
@@ -60,6 +68,7 @@ func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
 // CHECK: extern "C" __global__ void __launch_bounds__(256)
 // CHECK-NEXT: k0(const frit::f16 *x0, const frit::f16 *x1, const frit::f16 *x2, frit::f16 *y0) {
 // CHECK-NEXT: frit::releaseNext();
+// CHECK-NEXT: frit::fetchAhead(x1, 1536);
 // CHECK-NEXT: frit::waitForInputs();
 // CHECK-NEXT: frit::map<8>(k0_body{x0, x1, x2, y0}, 3145728u);
 
@@ -77,3 +86,6 @@ func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
 // CHECK-NEXT: int v1 = frit::minimum<int64_t>(frit::maximum<int64_t>(v0 < 0 ? v0 + 3000 : v0, 0), 2999);
 // CHECK: frit::loadVector(a0, x0 + i % 768 + v1 * 768);
 // CHECK-NEXT: frit::storeVector(y0 + i, a0);
+
+// CHECK-LABEL: struct k4_body {
+// CHECK: y0[i] = v1 ? int(unsigned(v0) << (v1 ? v0 : 0)) : 0;

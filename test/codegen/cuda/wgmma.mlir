@@ -107,7 +107,7 @@ func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
 
 // CHECK-LABEL: struct k0_problem {
 // CHECK:         int64_t m = 512, n = 3072, k = 768, batch = 1;
-// CHECK:         using Epilogue = frit::Gelu;
+// CHECK:         using Epilogue = frit::GeluTo16Bits;
 // CHECK-NEXT:    int tileM =
 // CHECK-NEXT:    int stages =
 // CHECK-NEXT:    bool constantB = true;

@@ -42,7 +42,7 @@ using Large = Problem<frit::f16, 8192, 8192, 8192, 1, false, false, 128>;
 using LargeNT = Problem<frit::bf16, 8192, 8192, 8192, 1, false, true, 128>;
 using LargeF32 = Problem<float, 4096, 4096, 4096, 1, false, false, 128>;
 using Bert = Problem<frit::f16, 384, 4096, 1024, 1, false, false, 64, 0,
-                     frit::f16, frit::Gelu>;
+                     frit::f16, frit::GeluTo16Bits>;
 using Classify = Problem<float, 1, 1000, 2048, 1, false, true, 64>;
 
 template __global__ void plain<Large>(const frit::f16 *, const frit::f16 *,
@@ -70,6 +70,15 @@ static double activate(frit::Relu, double x) { return x > 0 ? x : 0; }
 static double activate(frit::Gelu, double x) {
   return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
 }
+static double activate(frit::GeluTo16Bits, double x) {
+  return activate(frit::Gelu(), x);
+}
+static double activate(frit::GeluTanh, double x) {
+  return 0.5 * x *
+         (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) *
+                        (x + 0.044715 * x * x * x)));
+}
+static double activate(frit::Silu, double x) { return x / (1 + std::exp(-x)); }
 
 template <class P> static void check(bool isFull, dim3 grid = gridOf<P>()) {
   Buffer<typename P::A> a(P::strideA * P::batch);
@@ -123,8 +132,12 @@ static void checks() {
   check<Problem<f16, 40, 136, 64, 2, false, true, 64>>(false);
   check<Problem<bf16, 88, 72, 40, 1, true, false, 64>>(false);
   check<Problem<bf16, 136, 56, 96, 1, true, true, 64, 8, float>>(true);
-  check<Problem<f16, 136, 264, 168, 1, false, false, 128, 0, f16, frit::Gelu>>(
+  using frit::GeluTanh, frit::GeluTo16Bits, frit::Silu;
+  check<
+      Problem<f16, 136, 264, 168, 1, false, false, 128, 0, f16, GeluTo16Bits>>(
       true);
+  check<Problem<f16, 72, 88, 104, 1, false, false, 64, 0, f16, GeluTanh>>(true);
+  check<Problem<bf16, 72, 88, 104, 1, false, false, 64, 0, bf16, Silu>>(true);
   check<Problem<bf16, 131, 101, 35, 1, false, true, 128, 5>>(true);
   // A grid smaller than the tiles.
   check<Problem<f16, 200, 136, 72, 3, false, true, 64>>(true, dim3(1, 2, 2));

@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(P::threads, P::blocks)
 
 using Large = Problem<Matrices<8192, 8192, 8192>, 128, 256, 4, 2>;
 using Bert = Problem<Matrices<384, 1024, 4096, 1, false, true, frit::f16,
-                              frit::f16, frit::f16, frit::Gelu>,
+                              frit::f16, frit::f16, frit::GeluTo16Bits>,
                      64, 128, 6, 1, 8>;
 
 #ifdef __CUDACC_RTC__
@@ -70,6 +70,9 @@ static double activate(frit::Identity, double x) { return x; }
 static double activate(frit::Relu, double x) { return x > 0 ? x : 0; }
 static double activate(frit::Gelu, double x) {
   return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+}
+static double activate(frit::GeluTo16Bits, double x) {
+  return activate(frit::Gelu(), x);
 }
 
 template <class P>
@@ -169,7 +172,7 @@ template <class P, bool Full = true> static void check() {
 }
 
 static void checks() {
-  using frit::Gelu, frit::Identity, frit::Relu;
+  using frit::Gelu, frit::GeluTo16Bits, frit::Identity, frit::Relu;
   // Every tile, with tails in every direction.
   using Odd = Matrices<331, 520, 200>;
   check<Problem<Odd, 64, 64, 3>>();
@@ -207,7 +210,8 @@ static void checks() {
   check<Problem<Matrices<330, 520, 328, 3, false, false>, 64, 128, 4, 2>>();
   check<Problem<Matrices<120, 520, 328>, 128, 128, 4, 4>, false>();
   // Clusters that share k.
-  using Deep = Matrices<197, 328, 1096, 1, false, true, f16, f16, f16, Gelu>;
+  using Deep =
+      Matrices<197, 328, 1096, 1, false, true, f16, f16, f16, GeluTo16Bits>;
   check<Problem<Deep, 64, 64, 4, 1, 2>>();
   check<Problem<Deep, 64, 192, 2, 1, 4, 2>>();
   check<Problem<Deep, 64, 128, 4, 1, 8>>();
@@ -250,8 +254,11 @@ static void benches() {
       "wgmma gemm f16 8192^3");
   benchOne<Problem<Matrices<4096, 4096, 4096>, 128, 256, 4, 2>>(
       "wgmma gemm f16 4096^3, clusters of 2");
-  benchOne<Problem<Matrices<12288, 4096, 1024>, 128, 256, 4, 2>>(
-      "wgmma gemm f16 12288x4096x1024");
+  using Up = Matrices<12288, 4096, 1024>;
+  benchOne<Problem<Up, 128, 128, 6, 2>>("wgmma gemm f16 12288x4096x1024");
+  benchOne<Problem<Matrices<12288, 4096, 1024, 1, false, true, frit::f16,
+                            frit::f16, frit::f16, frit::GeluTo16Bits>,
+                   128, 128, 6, 2>>("wgmma gemm f16 12288x4096x1024, gelu");
   benchOne<Bert>("wgmma gemm f16 384x1024x4096, split by 8");
 }
 
