@@ -12,6 +12,8 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <set>
+
 using namespace llvm;
 using namespace frit;
 
@@ -80,14 +82,29 @@ Expected<SmallVector<char, 0>> artifact::compileObject(Module &module,
   return bytes;
 }
 
+/// The sizes that calls may give a symbol: "1..64", or "1, 8, 64".
+static std::string sizesText(const artifact::OpenShapes &shapes, size_t index) {
+  const artifact::OpenSymbol &symbol = shapes.symbols[index];
+  if (symbol.padded)
+    return (Twine(symbol.least) + ".." + Twine(symbol.most)).str();
+  std::set<int64_t> sizes;
+  for (const artifact::OpenVariant &variant : shapes.variants)
+    sizes.insert(variant.sizes[index]);
+  std::string text;
+  for (int64_t size : sizes)
+    text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return text;
+}
+
 std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
-                                  StringRef model) {
+                                  StringRef model, const OpenShapes &shapes) {
   std::string text;
   raw_string_ostream os(text);
   std::string guard = "FRIT_MODEL_" + symbol.upper() + "_H";
   os << "/* " << model << ", compiled by frit " FRIT_VERSION ".\n *\n";
   auto programs = module.getOps<plan::ProgramOp>();
   plan::ProgramOp program = *programs.begin();
+  plan::ListOp largest = program.getMains().back();
   auto list = [&](StringRef title, mlir::ArrayAttr names,
                   mlir::ArrayAttr types) {
     os << " * " << title << ":\n";
@@ -99,8 +116,13 @@ std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
          << "\n";
     }
   };
-  list("inputs", *program.getInputs(), *program.getInputTypes());
-  list("outputs", *program.getOutputs(), *program.getOutputTypes());
+  list("inputs", *program.getInputs(), *largest.getInputTypes());
+  list("outputs", *program.getOutputs(), *largest.getOutputTypes());
+  if (!shapes.symbols.empty())
+    os << " * open, where the above are the largest shapes:\n";
+  for (size_t i = 0; i < shapes.symbols.size(); ++i)
+    os << " *   " << shapes.symbols[i].name << "  " << sizesText(shapes, i)
+       << "\n";
   os << " *\n * targets:";
   for (plan::ProgramOp target : programs)
     os << " " << target.getArch();

@@ -22,9 +22,10 @@ llvm::Expected<llvm::SmallVector<char, 0>>
 compileObject(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// A C header for an application that links the object: the image's
-/// declaration and the model's inputs and outputs.
+/// declaration, the model's inputs and outputs and what of their shapes is
+/// open.
 std::string writeHeader(mlir::ModuleOp module, llvm::StringRef symbol,
-                        llvm::StringRef model);
+                        llvm::StringRef model, const OpenShapes &shapes = {});
 
 } // namespace frit::artifact
 

@@ -2,56 +2,16 @@
 
 #include "codegen/artifact/Serialize.h"
 
+#include "codegen/artifact/Elements.h"
 #include "codegen/artifact/Safetensors.h"
 #include "codegen/artifact/Tables.h"
 #include "dialects/nn/NN.h"
 
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::artifact;
-
-static DType dtypeOf(Type t) {
-  if (t.isF32())
-    return DType::f32;
-  if (t.isF64())
-    return DType::f64;
-  if (t.isF16())
-    return DType::f16;
-  if (t.isBF16())
-    return DType::bf16;
-  if (isa<Float8E4M3FNType>(t))
-    return DType::f8e4m3;
-  if (isa<Float8E5M2Type>(t))
-    return DType::f8e5m2;
-  if (isa<Float8E4M3FNUZType>(t))
-    return DType::f8e4m3fnuz;
-  if (isa<Float8E5M2FNUZType>(t))
-    return DType::f8e5m2fnuz;
-  if (isa<Float8E8M0FNUType>(t))
-    return DType::f8e8m0;
-  if (isa<Float4E2M1FNType>(t))
-    return DType::f4e2m1;
-  if (t.isInteger(1))
-    return DType::boolean;
-  bool natural = t.isUnsignedInteger();
-  switch (t.getIntOrFloatBitWidth()) {
-  case 2:
-    return natural ? DType::u2 : DType::i2;
-  case 4:
-    return natural ? DType::u4 : DType::i4;
-  case 8:
-    return natural ? DType::u8 : DType::i8;
-  case 16:
-    return natural ? DType::u16 : DType::i16;
-  case 32:
-    return natural ? DType::u32 : DType::i32;
-  default:
-    return natural ? DType::u64 : DType::i64;
-  }
-}
 
 static Compute computeOf(Type t, bool tf32) {
   if (t.isF32())
@@ -81,12 +41,13 @@ namespace {
 class Serializer {
 public:
   Serializer(ModuleOp module, const llvm::StringMap<TargetCode> &code,
-             StringRef weightsFile)
-      : module(module), code(code), weightsFile(weightsFile) {}
+             StringRef weightsFile, const OpenShapes &shapes)
+      : module(module), code(code), weightsFile(weightsFile), shapes(shapes) {}
 
   FailureOr<Image> run(StringRef model) {
     if (failed(addConstants()))
       return failure();
+    addSymbols();
     for (auto program : module.getOps<plan::ProgramOp>())
       addProgram(program);
     Header header;
@@ -98,40 +59,15 @@ public:
   }
 
 private:
-  /// The bytes of a constant as they are stored: bools take one each, splats
-  /// are spelled out.
-  FailureOr<ArrayRef<char>> bytesOf(plan::ConstantOp constant) {
-    if (auto resource =
-            dyn_cast<DenseResourceElementsAttr>(constant.getValue())) {
-      AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-      if (!blob)
-        return constant.emitError("the bytes of weight '")
-               << constant.getSymName() << "' are missing";
-      return blob->getData();
-    }
-    auto dense = cast<DenseElementsAttr>(constant.getValue());
-    bool isBool = dense.getElementType().isInteger(1);
-    if (!dense.isSplat() && !isBool)
-      return dense.getRawData();
-    std::string &bytes = owned.emplace_back();
-    if (isBool) {
-      for (bool b : dense.getValues<bool>())
-        bytes.push_back(b);
-    } else {
-      ArrayRef<char> element = dense.getRawData();
-      for (int64_t i = 0; i < dense.getNumElements(); ++i)
-        bytes.append(element.data(), element.size());
-    }
-    return ArrayRef<char>(bytes.data(), bytes.size());
-  }
-
   LogicalResult addConstants() {
     SmallVector<NamedTensor> named;
     for (auto constant : module.getOps<plan::ConstantOp>()) {
       auto type = cast<RankedTensorType>(constant.getValue().getType());
-      FailureOr<ArrayRef<char>> bytes = bytesOf(constant);
-      if (failed(bytes))
-        return failure();
+      std::optional<ArrayRef<char>> bytes =
+          bytesOf(cast<ElementsAttr>(constant.getValue()), image.spelledOut);
+      if (!bytes)
+        return constant.emitError("the bytes of weight '")
+               << constant.getSymName() << "' are missing";
       Constant entry;
       entry.name = tables.text(constant.getSymName());
       entry.type = dtypeOf(type.getElementType());
@@ -177,9 +113,35 @@ private:
     image.weightsHead = safetensorsHead(sorted);
   }
 
-  void addTensors(std::vector<Tensor> &table, ArrayAttr names,
-                  ArrayAttr types) {
-    for (auto [name, typeAttr] : llvm::zip(names, types)) {
+  void addSymbols() {
+    for (const OpenSymbol &symbol : shapes.symbols)
+      tables.symbols.push_back({tables.text(symbol.name), symbol.padded,
+                                /*reserved=*/0, symbol.least, symbol.most});
+  }
+
+  void addVariant(plan::ProgramOp program, plan::ListOp main,
+                  const OpenVariant &open) {
+    Variant variant;
+    variant.sizes = tables.shape(open.sizes);
+    variant.inputs = addTensors(tables.inputs, *program.getInputs(),
+                                *main.getInputTypes(), open.inputs);
+    variant.outputs = addTensors(tables.outputs, *program.getOutputs(),
+                                 *main.getOutputTypes(), open.outputs);
+    tables.variants.push_back(variant);
+  }
+
+  artifact::Range addExtents(ArrayRef<Extent> extents) {
+    artifact::Range range{uint32_t(tables.extents.size()),
+                          uint32_t(extents.size())};
+    llvm::append_range(tables.extents, extents);
+    return range;
+  }
+
+  artifact::Range addTensors(std::vector<Tensor> &table, ArrayAttr names,
+                             ArrayAttr types,
+                             ArrayRef<SmallVector<Extent>> extents) {
+    artifact::Range range{uint32_t(table.size()), uint32_t(types.size())};
+    for (auto [i, name, typeAttr] : llvm::enumerate(names, types)) {
       auto type = cast<RankedTensorType>(cast<TypeAttr>(typeAttr).getValue());
       Tensor entry;
       entry.name = tables.text(cast<StringAttr>(name).getValue());
@@ -187,21 +149,23 @@ private:
       entry.dims = tables.shape(type.getShape());
       entry.bytes = plan::byteSize(
           MemRefType::get(type.getShape(), type.getElementType()));
+      if (i < extents.size())
+        entry.extents = addExtents(extents[i]);
       table.push_back(entry);
     }
+    return range;
   }
 
   void addProgram(plan::ProgramOp program) {
+    SmallVector<plan::ListOp> mains = program.getMains();
     // Inputs and outputs are the same for every target.
-    if (tables.targets.empty()) {
-      addTensors(tables.inputs, *program.getInputs(), *program.getInputTypes());
-      addTensors(tables.outputs, *program.getOutputs(),
-                 *program.getOutputTypes());
-    }
+    if (tables.targets.empty())
+      for (auto [i, main] : llvm::enumerate(mains))
+        addVariant(program, main,
+                   shapes.variants.empty() ? OpenVariant()
+                                           : shapes.variants[i]);
     Target target;
     target.arch = tables.text(program.getArch());
-    target.arenaBytes = program.getArenaBytes().value_or(0);
-    target.arenaLowerBound = program.getLowerBound().value_or(0);
     target.prepareArenaBytes = program.getPrepareBytes().value_or(0);
     target.preparedBytes = program.getPreparedBytes().value_or(0);
     auto it = code.find(program.getSymName());
@@ -214,8 +178,13 @@ private:
     for (auto kernel : program.getBody().getOps<plan::KernelOp>())
       addKernel(kernel, isHostArch(program.getArch()));
     target.kernels.count = tables.kernels.size() - target.kernels.first;
-    target.prepare = addList(program.getList("prepare"), false);
-    target.main = addList(program.getList("main"), true);
+    target.prepare = addList(program.getPrepare(), false);
+    target.programs.first = tables.programs.size();
+    target.programs.count = mains.size();
+    for (plan::ListOp main : mains)
+      tables.programs.push_back({addList(main, true),
+                                 uint64_t(main.getArenaBytes().value_or(0)),
+                                 uint64_t(main.getLowerBound().value_or(0))});
     tables.targets.push_back(target);
   }
 
@@ -369,6 +338,7 @@ private:
     g.hasBias = op.getBias();
     g.hasResidual = op.getResidual();
     g.activation = Activation(op.getActivation());
+    g.algorithm = uint32_t(op.getAlgorithm().value_or(0));
     if (op.getWorkspace())
       g.workspaceBytes = plan::byteSize(op.getWorkspace().getType());
     return g;
@@ -414,6 +384,7 @@ private:
     c.hasBias = op.getBias();
     c.hasResidual = op.getResidual();
     c.activation = Activation(op.getActivation());
+    c.algorithm = uint32_t(op.getAlgorithm().value_or(0));
     if (op.getWorkspace())
       c.workspaceBytes = plan::byteSize(op.getWorkspace().getType());
     return c;
@@ -422,11 +393,11 @@ private:
   ModuleOp module;
   const llvm::StringMap<TargetCode> &code;
   StringRef weightsFile;
+  const OpenShapes &shapes;
   Tables tables;
   Image image;
   DenseMap<StringAttr, uint32_t> indexOf;
   DenseMap<StringAttr, uint32_t> kernelIndex;
-  std::list<std::string> &owned = image.spelledOut;
 };
 
 } // namespace
@@ -434,6 +405,6 @@ private:
 FailureOr<Image>
 frit::artifact::serialize(ModuleOp module, StringRef model,
                           const llvm::StringMap<TargetCode> &code,
-                          StringRef weightsFile) {
-  return Serializer(module, code, weightsFile).run(model);
+                          StringRef weightsFile, const OpenShapes &shapes) {
+  return Serializer(module, code, weightsFile, shapes).run(model);
 }

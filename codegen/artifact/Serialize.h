@@ -4,12 +4,14 @@
 #define FRIT_CODEGEN_ARTIFACT_SERIALIZE_H
 
 #include "dialects/plan/Plan.h"
+#include "frit/artifact.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <list>
 #include <string>
+#include <vector>
 
 namespace frit::artifact {
 
@@ -43,6 +45,27 @@ struct Image {
   }
 };
 
+/// A dimension that the model leaves open, as frit/artifact.h tells.
+struct OpenSymbol {
+  std::string name;
+  int64_t least = 1, most = 1;
+  bool padded = false;
+};
+
+/// One main list's sizes of the symbols, and what depends on them of its inputs
+/// and outputs: an extent per dimension, or none where all are fixed.
+struct OpenVariant {
+  llvm::SmallVector<int64_t> sizes;
+  std::vector<llvm::SmallVector<Extent>> inputs, outputs;
+};
+
+/// The shapes that a model leaves open; without symbols and variants where all
+/// are fixed. The variants are in the order of each program's main lists.
+struct OpenShapes {
+  std::vector<OpenSymbol> symbols;
+  std::vector<OpenVariant> variants;
+};
+
 /// The name a cpu program's kernel has in the object.
 std::string hostKernelName(llvm::StringRef kernel);
 
@@ -52,7 +75,8 @@ std::string hostKernelName(llvm::StringRef kernel);
 /// where `weightsFile` names one.
 llvm::FailureOr<Image> serialize(mlir::ModuleOp module, llvm::StringRef model,
                                  const llvm::StringMap<TargetCode> &code,
-                                 llvm::StringRef weightsFile = "");
+                                 llvm::StringRef weightsFile = "",
+                                 const OpenShapes &shapes = {});
 
 } // namespace frit::artifact
 

@@ -17,6 +17,9 @@ std::string Tables::write(Header header) {
     return result;
   };
   header.dims = table(dims);
+  header.symbols = table(symbols);
+  header.extents = table(extents);
+  header.variants = table(variants);
   header.inputs = table(inputs);
   header.outputs = table(outputs);
   header.constants = table(constants);
@@ -26,6 +29,7 @@ std::string Tables::write(Header header) {
   header.gemms = table(gemms);
   header.convs = table(convs);
   header.steps = table(steps);
+  header.programs = table(programs);
   header.targets = table(targets);
   align();
   header.strings = {out.size(), strings.size()};

@@ -19,6 +19,9 @@ namespace frit::artifact {
 class Tables {
 public:
   std::vector<int64_t> dims;
+  std::vector<Symbol> symbols;
+  std::vector<Extent> extents;
+  std::vector<Variant> variants;
   std::vector<Tensor> inputs, outputs;
   std::vector<Constant> constants;
   std::vector<Buffer> buffers;
@@ -27,6 +30,7 @@ public:
   std::vector<Gemm> gemms;
   std::vector<Conv> convs;
   std::vector<Step> steps;
+  std::vector<Program> programs;
   std::vector<Target> targets;
 
   /// Interns a string.

@@ -10,16 +10,17 @@
 #include "compiler/driver/CudaCode.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/MemoryReport.h"
+#include "compiler/driver/ModelInput.h"
 #include "compiler/driver/ModelOutputs.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/Remarks.h"
 #include "compiler/driver/Tune.h"
 #include "compiler/pipeline/Pipeline.h"
+#include "compiler/planning/MergeVariants.h"
 #include "dialects/plan/Plan.h"
 
 #include "mlir/Support/Timing.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -96,7 +97,7 @@ private:
     if (!import() || !readTuning())
       return false;
     if (options.emit == Emit::nn)
-      return writeModule(*model);
+      return writeModule(*model.variants.front());
     if (options.emit == Emit::json)
       return writeGraph();
     {
@@ -104,10 +105,13 @@ private:
       PassManager passes(&context);
       addModelPasses(passes, pipelineOptions());
       passes.enableTiming(scope);
-      if (failed(passes.run(*model)))
-        return false;
+      for (OwningOpRef<ModuleOp> &variant : model.variants)
+        if (failed(passes.run(*variant)))
+          return false;
     }
-    plans = ModuleOp::create(model->getLoc());
+    plans = ModuleOp::create(model.variants.front()->getLoc());
+    planSymbols.emplace(*plans);
+    constants.emplace(*planSymbols);
     for (const std::string &arch : options.archs)
       if (!compileTarget(arch))
         return false;
@@ -126,21 +130,22 @@ private:
 
   bool import() {
     TimingScope scope = root.nest("import");
-    auto file = llvm::MemoryBuffer::getFileOrSTDIN(
-        options.input, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-    if (!file)
-      return fail(llvm::createFileError(options.input, file.getError()));
+    if (llvm::Error error = model.read(options, context))
+      return fail(std::move(error));
+    if (model.variants.empty())
+      return false;
     say("read " + options.input);
-    // A weights file that is missing, a cycle: whatever is wrong is reported.
-    bool json = options.language ? *options.language == Language::json
-                                 : StringRef(options.input).ends_with(".json");
-    ImportOptions import = options.import;
-    import.onMap = [this](StringRef path, StringRef bytes) {
-      mapped.push_back({path.str(), bytes});
-    };
-    model = (json ? importJson : importOnnx)((*file)->getMemBufferRef(),
-                                             options.input, import, context);
-    return bool(model) && saveTemp(*model, "nn.mlir");
+    for (auto [variant, module] : llvm::enumerate(model.variants))
+      if (!saveTemp(*module, variantEnding(variant, "nn.mlir")))
+        return false;
+    return true;
+  }
+
+  /// What a file of one of several variants ends with.
+  std::string variantEnding(size_t variant, const std::string &ending) const {
+    return model.shapes.variants.empty()
+               ? ending
+               : model.listNames[variant] + "." + ending;
   }
 
   PipelineOptions pipelineOptions() const {
@@ -174,8 +179,10 @@ private:
       cuda.cublas = options.cublas;
       cuda.cudnn = options.cudnn;
       cuda.remarkMissed = !options.remarksMissed.empty();
-      if (!options.tuneGenerate.empty() && !tune(cuda, pipeline, scope))
-        return false;
+      if (!options.tuneGenerate.empty())
+        for (OwningOpRef<ModuleOp> &variant : model.variants)
+          if (!tune(*variant, cuda, pipeline, scope))
+            return false;
       cuda.tuning = &tuning;
       target = std::make_unique<cuda::CudaTarget>(cuda);
       pipeline.workspaceBytes = kWorkspaceBytes;
@@ -184,22 +191,23 @@ private:
       pipeline.fallbacks = false;
     }
 
-    OwningOpRef<ModuleOp> clone = model->clone();
-    PassManager passes(&context);
+    PassManager passes(&context), planning(&context);
     addTargetPasses(passes, *target, pipeline);
     passes.enableTiming(scope);
-    // A warning that counts as an error stops here too.
-    if (failed(passes.run(*clone)) || diagnostics.errors() ||
-        !saveTemp(*clone, arch + ".fused.mlir"))
-      return false;
-    if (options.emit == Emit::fused)
-      return writeModule(*clone);
-    PassManager planning(&context);
     addPlanPasses(planning, *target, pipeline);
     planning.enableTiming(scope);
-    if (failed(planning.run(*clone)))
-      return false;
-    mergePlan(*clone);
+    for (size_t variant = 0; variant < model.variants.size(); ++variant) {
+      OwningOpRef<ModuleOp> clone = model.variants[variant]->clone();
+      // A warning that counts as an error stops here too.
+      if (failed(passes.run(*clone)) || diagnostics.errors() ||
+          !saveTemp(*clone, variantEnding(variant, arch + ".fused.mlir")))
+        return false;
+      if (options.emit == Emit::fused)
+        return writeModule(*clone);
+      if (failed(planning.run(*clone)))
+        return false;
+      mergePlan(*clone, variant);
+    }
     return true;
   }
 
@@ -223,18 +231,18 @@ private:
   }
 
   /// Times the contractions of the model as it is fused for the target.
-  bool tune(const cuda::CudaOptions &cuda, const PipelineOptions &pipeline,
-            TimingScope &scope) {
+  bool tune(ModuleOp variant, const cuda::CudaOptions &cuda,
+            const PipelineOptions &pipeline, TimingScope &scope) {
     TimingScope nested = scope.nest("tuning");
     cuda::CudaTarget target(cuda);
-    OwningOpRef<ModuleOp> clone = model->clone();
+    OwningOpRef<ModuleOp> clone = variant.clone();
     PassManager passes(&context);
     addTargetPasses(passes, target, pipeline);
     if (failed(passes.run(*clone)))
       return false;
     TuneOptions tune;
     tune.path = options.tuneGenerate;
-    tune.budget = options.tuneBudget;
+    tune.budget = options.tuneBudget / double(model.variants.size());
     tune.verbose = options.verbose;
     if (llvm::Error e = tuneContractions(*clone, cuda, tune, device, tuning))
       return fail(std::move(e));
@@ -246,29 +254,20 @@ private:
            options.emit == Emit::object || options.emit == Emit::shared;
   }
 
-  /// Moves a target's program to the others and its constants to the pool,
-  /// where equal ones are one.
-  void mergePlan(ModuleOp from) {
-    SymbolTable pool(*plans);
-    llvm::DenseMap<StringAttr, StringAttr> renamed;
-    for (auto constant :
-         llvm::make_early_inc_range(from.getOps<plan::ConstantOp>())) {
-      StringAttr name = constant.getSymNameAttr();
-      auto known = pool.lookup<plan::ConstantOp>(name);
-      if (known && known.getValue() == constant.getValue())
-        continue;
-      constant->remove();
-      renamed[name] = pool.insert(constant);
-    }
+  /// Moves a plan's constants to the pool and its program to the others, or
+  /// into that of the variants before.
+  void mergePlan(ModuleOp from, size_t variant) {
+    constants->take(from);
     for (auto program :
          llvm::make_early_inc_range(from.getOps<plan::ProgramOp>())) {
-      program.walk([&](plan::BufferOp buffer) {
-        if (StringAttr name = buffer.getSymbolAttr())
-          if (StringAttr now = renamed.lookup(name))
-            buffer.setSymbolAttr(now);
-      });
+      program.getMains().front().setSymName(model.listNames[variant]);
+      if (variant) {
+        auto into = planSymbols->lookup<plan::ProgramOp>(program.getSymName());
+        planning::mergeVariant(into, program, model.listNames[variant]);
+        continue;
+      }
       program->remove();
-      pool.insert(program);
+      planSymbols->insert(program);
     }
   }
 
@@ -358,8 +357,9 @@ private:
     output.form = options.emit == Emit::shared ? artifact::Form::shared
                                                : artifact::Form::object;
     output.weightsFile = options.weightsFile;
-    output.mapped = mapped;
-    auto image = artifact::serialize(*plans, stem, code, weightsName(output));
+    output.mapped = model.mapped;
+    auto image = artifact::serialize(*plans, stem, code, weightsName(output),
+                                     model.shapes);
     if (failed(image))
       return false;
     auto sayIt = [this](const llvm::Twine &message) { say(message); };
@@ -368,7 +368,8 @@ private:
             frit::writeArtifact(*host, *machine, *image, output, scope))
       return fail(std::move(e));
     if (!options.header.empty() &&
-        !write(artifact::writeHeader(*plans, imageSymbol(output), stem),
+        !write(artifact::writeHeader(*plans, imageSymbol(output), stem,
+                                     model.shapes),
                options.header))
       return false;
     say("wrote " + options.output);
@@ -388,7 +389,7 @@ private:
 
   bool writeModule(ModuleOp module) { return write(printed(module)); }
   bool writeGraph() {
-    if (llvm::Error e = writeJson(*model, options.output))
+    if (llvm::Error e = writeJson(*model.variants.front(), options.output))
       return fail(std::move(e));
     return true;
   }
@@ -412,10 +413,10 @@ private:
   DefaultTimingManager timing;
   TimingScope root;
   cuda::Tuning tuning;
-  /// The files of weights, which the context keeps mapped.
-  std::vector<artifact::MappedFile> mapped;
-  OwningOpRef<ModuleOp> model;
+  ModelInput model;
   OwningOpRef<ModuleOp> plans;
+  std::optional<SymbolTable> planSymbols;
+  std::optional<planning::ConstantPool> constants;
 };
 
 } // namespace

@@ -52,6 +52,36 @@ SmallVector<Live> collect(plan::ListOp list) {
   return llvm::map_to_vector(live, [](auto &entry) { return entry.second; });
 }
 
+/// The arena of a list and what is live where most is.
+void reportList(plan::ListOp main, bool isNamed, raw_ostream &os) {
+  uint64_t arena = main.getArenaBytes().value_or(0);
+  uint64_t bound = main.getLowerBound().value_or(0);
+  if (isNamed)
+    os << main.getSymName() << "\n";
+  os << "  arena     " << mebibytes(arena) << ", lower bound "
+     << mebibytes(bound)
+     << llvm::formatv(" ({0:F3}x)", bound ? double(arena) / bound : 1.0)
+     << "\n";
+  SmallVector<Live> live = collect(main);
+  uint64_t peak = 0;
+  int64_t at = 0;
+  for (const Live &start : live) {
+    uint64_t sum = 0;
+    for (const Live &other : live)
+      if (other.first <= start.first && start.first <= other.last)
+        sum += other.bytes;
+    if (sum > peak)
+      std::tie(peak, at) = std::pair(sum, start.first);
+  }
+  llvm::erase_if(live,
+                 [&](const Live &l) { return l.first > at || l.last < at; });
+  llvm::stable_sort(
+      live, [](const Live &a, const Live &b) { return a.bytes > b.bytes; });
+  os << "  live at the peak, step " << at << ":\n";
+  for (const Live &l : ArrayRef(live).take_front(10))
+    os << "    " << mebibytes(l.bytes) << "  " << l.what << "\n";
+}
+
 } // namespace
 
 void frit::reportMemory(ModuleOp plans, raw_ostream &os) {
@@ -62,36 +92,12 @@ void frit::reportMemory(ModuleOp plans, raw_ostream &os) {
         plan::byteSize(MemRefType::get(type.getShape(), type.getElementType()));
   }
   for (auto program : plans.getOps<plan::ProgramOp>()) {
-    uint64_t arena = program.getArenaBytes().value_or(0);
-    uint64_t bound = program.getLowerBound().value_or(0);
     os << program.getArch() << "\n"
        << "  weights   " << mebibytes(weights) << "\n"
        << "  prepared  " << mebibytes(program.getPreparedBytes().value_or(0))
-       << "\n"
-       << "  arena     " << mebibytes(arena) << ", lower bound "
-       << mebibytes(bound)
-       << llvm::formatv(" ({0:F3}x)", bound ? double(arena) / bound : 1.0)
        << "\n";
-    plan::ListOp main = program.getList("main");
-    if (!main)
-      continue;
-    SmallVector<Live> live = collect(main);
-    uint64_t peak = 0;
-    int64_t at = 0;
-    for (const Live &start : live) {
-      uint64_t sum = 0;
-      for (const Live &other : live)
-        if (other.first <= start.first && start.first <= other.last)
-          sum += other.bytes;
-      if (sum > peak)
-        std::tie(peak, at) = std::pair(sum, start.first);
-    }
-    llvm::erase_if(live,
-                   [&](const Live &l) { return l.first > at || l.last < at; });
-    llvm::stable_sort(
-        live, [](const Live &a, const Live &b) { return a.bytes > b.bytes; });
-    os << "  live at the peak, step " << at << ":\n";
-    for (const Live &l : ArrayRef(live).take_front(10))
-      os << "    " << mebibytes(l.bytes) << "  " << l.what << "\n";
+    SmallVector<plan::ListOp> mains = program.getMains();
+    for (plan::ListOp main : mains)
+      reportList(main, mains.size() > 1, os);
   }
 }

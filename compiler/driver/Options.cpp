@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/Nvrtc.h"
 #include "compiler/driver/HelpOps.h"
+#include "compiler/driver/ShapeOptions.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -63,8 +64,9 @@ struct CommandLine {
       cl::value_desc("precision"), cl::init("fp32"), cl::cat(category)};
   cl::list<std::string> shape{
       "fshape",
-      cl::desc("Fix an input's shape, input:1x3x224x224, or a "
-               "symbolic dimension, batch=8"),
+      cl::desc("Fix an input's shape, input:1x3x224x224, or a symbolic "
+               "dimension, batch=8; or compile for several of its sizes, "
+               "batch=1..64 or batch=1,8,64"),
       cl::value_desc("spec"), cl::cat(category)};
   cl::list<std::string> constInput{
       "fconst-input",
@@ -145,41 +147,6 @@ std::nullopt_t usage(const llvm::Twine &message, int &status) {
   llvm::WithColor::error(llvm::errs(), "fritc") << message << "\n";
   status = kBadUsage;
   return std::nullopt;
-}
-
-std::optional<llvm::SmallVector<int64_t>> parseSizes(StringRef text) {
-  llvm::SmallVector<int64_t> sizes;
-  if (text == "scalar")
-    return sizes;
-  llvm::SmallVector<StringRef> parts;
-  text.split(parts, 'x');
-  for (StringRef part : parts) {
-    int64_t size;
-    if (part.getAsInteger(10, size) || size < 0)
-      return std::nullopt;
-    sizes.push_back(size);
-  }
-  return sizes;
-}
-
-/// Reads `input:1x3`, `1x3` (the only input) or `batch=8`.
-bool parseShape(StringRef spec, ImportOptions &import) {
-  auto [symbol, number] = spec.split('=');
-  if (spec.contains('=') && !number.contains('x')) {
-    int64_t size;
-    if (symbol.empty() || number.getAsInteger(10, size) || size < 1)
-      return false;
-    import.symbols[symbol] = size;
-    return true;
-  }
-  size_t colon = spec.rfind(':');
-  StringRef name = colon == StringRef::npos ? "" : spec.take_front(colon);
-  StringRef text = colon == StringRef::npos ? spec : spec.drop_front(colon + 1);
-  auto sizes = parseSizes(text);
-  if (!sizes)
-    return false;
-  import.inputShapes[name] = *sizes;
-  return true;
 }
 
 bool isHostArch(StringRef arch) {
@@ -292,10 +259,23 @@ frit::parseCommandLine(int argc, char **argv,
                      options.precision + "'",
                  status);
   for (const std::string &spec : line.shape)
-    if (!parseShape(spec, options.import))
-      return usage("-fshape takes input:1x3x224x224 or batch=8, not '" + spec +
-                       "'",
+    if (!parseShape(spec, options))
+      return usage("-fshape takes input:1x3x224x224, batch=8, batch=1..64 or "
+                   "batch=1,8,64, not '" +
+                       spec + "'",
                    status);
+  if (int64_t count = countVariants(options); count > kMostVariants)
+    return usage("-fshape asks for " + llvm::Twine(count) +
+                     " variants of the model, and an artifact holds at most " +
+                     llvm::Twine(kMostVariants) +
+                     "; list fewer sizes, as -fshape=" +
+                     options.openSymbols.back().name + "=1,8,64",
+                 status);
+  if (!options.openSymbols.empty() &&
+      (*emit == Emit::nn || *emit == Emit::json || *emit == Emit::fused))
+    return usage("--emit=nn, json and fused take one size of '" +
+                     options.openSymbols.front().name + "'",
+                 status);
   for (const std::string &spec : line.constInput) {
     auto [name, file] = StringRef(spec).split("=@");
     if (name.empty() || file.empty())

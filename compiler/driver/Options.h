@@ -21,6 +21,18 @@ enum class Language { onnx, json };
 /// Exit statuses, documented in --help.
 enum ExitStatus { kDone = 0, kBadInput = 1, kBadUsage = 2, kBug = 3 };
 
+/// The most variants of a model that an artifact holds.
+inline constexpr int64_t kMostVariants = 64;
+
+/// A symbolic dimension that is compiled for several sizes.
+struct SymbolSizes {
+  std::string name;
+  int64_t least = 1, most = 1; ///< sizes that calls may have
+  /// Of the variants, ascending; the last is `most`.
+  std::vector<int64_t> sizes;
+  bool isList = false; ///< the sizes were listed, not chosen from a range
+};
+
 struct DriverOptions {
   std::string input;
   /// Where -x tells; otherwise the file's name does.
@@ -35,6 +47,7 @@ struct DriverOptions {
   unsigned level = 2;
   std::string precision;
   ImportOptions import;
+  std::vector<SymbolSizes> openSymbols;
   bool fuse = true, cublas = true, cudnn = true;
   bool verbose = false, dryRun = false, saveTemps = false;
   bool timeReport = false, memoryReport = false, warningsAreErrors = false;

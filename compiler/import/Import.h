@@ -3,9 +3,11 @@
 #ifndef FRIT_COMPILER_IMPORT_IMPORT_H
 #define FRIT_COMPILER_IMPORT_IMPORT_H
 
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBufferRef.h"
 
 #include <functional>
@@ -14,16 +16,30 @@
 
 namespace frit {
 
+/// Weights that several imports of a model share, by what says where they are
+/// from.
+using WeightCache = llvm::StringMap<mlir::ElementsAttr>;
+
 /// What the command line says about a model.
 struct ImportOptions {
   /// Shapes of inputs by name; "" means the model's only input.
   llvm::StringMap<llvm::SmallVector<int64_t>> inputShapes;
   /// Sizes of symbolic dimensions.
   llvm::StringMap<int64_t> symbols;
+  /// Those that this import gives one of several sizes. An input of @main with
+  /// such dimensions has the attribute `nn.symbols`: for each dimension the
+  /// symbol, or "".
+  llvm::StringSet<> openSymbols;
+  /// Where imports of one model, in one context, find each other's weights;
+  /// null where there is but one.
+  WeightCache *weights = nullptr;
   /// Inputs that are constants: by name, an .npy file or a TensorProto.
   llvm::StringMap<std::string> constInputs;
   /// Make up the weights whose files are missing, from this seed.
   std::optional<uint64_t> randomWeights;
+  /// Told each value that a node of the graph computes, by name, before it is
+  /// known whether the rest can be imported.
+  std::function<void(llvm::StringRef name, mlir::Value value)> onValue;
   /// Told each file of weights and where it is mapped.
   std::function<void(llvm::StringRef path, llvm::StringRef bytes)> onMap;
 };
@@ -50,10 +66,11 @@ mlir::OwningOpRef<mlir::ModuleOp> importJson(llvm::MemoryBufferRef file,
                                              mlir::MLIRContext &context);
 
 /// An imported model as a JSON graph, which importJson reads back to the same
-/// module. `weights` gets the bytes of a .safetensors file with the constants;
-/// the graph calls it `weightsName`. The text ends with a newline.
-void exportJson(mlir::ModuleOp model, llvm::StringRef weightsName,
-                llvm::raw_ostream &graph, llvm::raw_ostream &weights);
+/// module. Returns the constants, by name, for the .safetensors file that the
+/// graph calls `weightsName`. The text ends with a newline.
+std::vector<std::pair<std::string, mlir::ElementsAttr>>
+exportJson(mlir::ModuleOp model, llvm::StringRef weightsName,
+           llvm::raw_ostream &graph);
 
 /// Loads the dialects that importing needs.
 void loadImportDialects(mlir::MLIRContext &context);

@@ -156,3 +156,15 @@ std::optional<SmallVector<int64_t>> InputShapes::resolve(size_t index) const {
   }
   return shape;
 }
+
+ArrayAttr InputShapes::openSymbols(size_t index, MLIRContext &context) const {
+  SmallVector<Attribute> names;
+  bool any = false;
+  for (const DeclaredDim &dim : inputs[index].dims) {
+    bool open = !dim.size && options.openSymbols.contains(dim.symbol);
+    names.push_back(
+        StringAttr::get(&context, open ? StringRef(dim.symbol) : ""));
+    any |= open;
+  }
+  return any ? ArrayAttr::get(&context, names) : ArrayAttr();
+}

@@ -5,6 +5,7 @@
 
 #include "compiler/import/Import.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 
 #include <vector>
@@ -42,6 +43,10 @@ public:
 
   /// The static shape of the `index`-th input, or nothing after an error.
   std::optional<llvm::SmallVector<int64_t>> resolve(size_t index) const;
+
+  /// What ImportOptions::openSymbols makes of the `index`-th input: null where
+  /// none of its dimensions is such a symbol.
+  mlir::ArrayAttr openSymbols(size_t index, mlir::MLIRContext &context) const;
 
 private:
   const llvm::SmallVector<int64_t> *given(const DeclaredInput &input) const;

@@ -115,7 +115,8 @@ public:
         symbols(symbols), options(options),
         b(function.getLoc(), function.getContext()) {
     b.setInsertionPointToEnd(&program.getBody().front());
-    list = plan::ListOp::create(b, function.getSymName());
+    list = plan::ListOp::create(b, TypeRange(), ValueRange());
+    list.setSymName(function.getSymName());
     b.setInsertionPointToEnd(&list.getBody().emplaceBlock());
   }
 
@@ -125,6 +126,8 @@ public:
     if (failed(bindArguments(prepared)))
       return failure();
     bindResults(resultSpace, prepared);
+    if (resultSpace == plan::Space::output)
+      recordTypes();
     for (Operation &op : function.getBody().front().without_terminator()) {
       b.setLoc(op.getLoc());
       if (failed(translate(&op)))
@@ -170,6 +173,15 @@ private:
                                nullptr, prepared[index.getInt()]));
     }
     return success();
+  }
+
+  void recordTypes() {
+    SmallVector<Type> inputs;
+    for (BlockArgument argument : function.getArguments())
+      if (!function.getArgAttr(argument.getArgNumber(), "nn.prepared"))
+        inputs.push_back(argument.getType());
+    list.setInputTypesAttr(b.getTypeArrayAttr(inputs));
+    list.setOutputTypesAttr(b.getTypeArrayAttr(function.getResultTypes()));
   }
 
   /// Makes the buffers of the results and lets the fusion that computes each
@@ -365,26 +377,22 @@ struct BuildPlan : PassWrapper<BuildPlan, OperationPass<ModuleOp>> {
   }
 
 private:
-  /// Records the names and types of the model's inputs and outputs.
+  /// Records the names of the model's inputs and outputs.
   void describe(func::FuncOp main, plan::ProgramOp program, Builder &b) {
-    SmallVector<Attribute> inputs, outputs, inputTypes, outputTypes;
+    SmallVector<Attribute> inputs, outputs;
     for (BlockArgument argument : main.getArguments()) {
       unsigned i = argument.getArgNumber();
       if (main.getArgAttr(i, "nn.prepared"))
         continue;
       auto name = main.getArgAttrOfType<StringAttr>(i, "nn.name");
       inputs.push_back(name ? name : b.getStringAttr("input" + Twine(i)));
-      inputTypes.push_back(TypeAttr::get(argument.getType()));
     }
-    for (auto [i, type] : llvm::enumerate(main.getResultTypes())) {
+    for (unsigned i = 0; i < main.getNumResults(); ++i) {
       auto name = main.getResultAttrOfType<StringAttr>(i, "nn.name");
       outputs.push_back(name ? name : b.getStringAttr("output" + Twine(i)));
-      outputTypes.push_back(TypeAttr::get(type));
     }
     program.setInputsAttr(b.getArrayAttr(inputs));
     program.setOutputsAttr(b.getArrayAttr(outputs));
-    program.setInputTypesAttr(b.getArrayAttr(inputTypes));
-    program.setOutputTypesAttr(b.getArrayAttr(outputTypes));
   }
 
   planning::BuildPlanOptions options;

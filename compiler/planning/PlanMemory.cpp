@@ -30,10 +30,12 @@ struct PlanMemory : PassWrapper<PlanMemory, OperationPass<ModuleOp>> {
   void runOnOperation() override {
     for (auto program : getOperation().getOps<plan::ProgramOp>()) {
       Builder b(&getContext());
-      planning::Placement main = placeList(program.getList("main"));
-      program.setArenaBytesAttr(b.getI64IntegerAttr(main.bytes));
-      program.setLowerBoundAttr(b.getI64IntegerAttr(main.lowerBound));
-      planning::Placement prepare = placeList(program.getList("prepare"));
+      for (plan::ListOp list : program.getMains()) {
+        planning::Placement main = placeList(list);
+        list.setArenaBytesAttr(b.getI64IntegerAttr(main.bytes));
+        list.setLowerBoundAttr(b.getI64IntegerAttr(main.lowerBound));
+      }
+      planning::Placement prepare = placeList(program.getPrepare());
       program.setPrepareBytesAttr(b.getI64IntegerAttr(prepare.bytes));
     }
   }

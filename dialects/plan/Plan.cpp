@@ -97,9 +97,18 @@ std::string frit::plan::nodeNames(Location loc) {
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-ListOp ProgramOp::getList(StringRef name) {
+static constexpr llvm::StringLiteral kPrepare = "prepare";
+
+ListOp ProgramOp::getPrepare() {
   return dyn_cast_or_null<ListOp>(
-      mlir::SymbolTable::lookupSymbolIn(*this, name));
+      mlir::SymbolTable::lookupSymbolIn(*this, kPrepare));
+}
+
+SmallVector<ListOp> ProgramOp::getMains() {
+  auto mains = llvm::to_vector(getBody().getOps<ListOp>());
+  llvm::erase_if(mains,
+                 [](ListOp list) { return list.getSymName() == kPrepare; });
+  return mains;
 }
 
 LogicalResult ProgramOp::verify() {

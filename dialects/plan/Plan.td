@@ -20,9 +20,10 @@ def Plan_Dialect : Dialect {
   let cppNamespace = "::frit::plan";
   let summary = "What the runtime executes for one target";
   let description = [{
-    A `plan.program` holds the kernels of a target and two lists of steps:
-    `prepare`, run once when a module is loaded, and `main`, run per call. Steps
-    name their buffers; `plan-memory` gives every arena buffer its offset.
+    A `plan.program` holds the kernels of a target and lists of steps:
+    `prepare`, run once when a module is loaded, and one that is run per call,
+    `main`, or several for models whose shapes are not fixed. Steps name their
+    buffers; `plan-memory` gives every arena buffer its offset.
   }];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -93,24 +94,21 @@ def Plan_ProgramOp : Plan_Op<"program", [
     Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
   let summary = "The plan of one target.";
   let description = [{
-    `inputs` and `outputs` name the model's, in order, with their types.
-    `arena_bytes` is what a context allocates, `lower_bound` the peak of live
-    bytes that no placement beats; `prepare_bytes` is the arena of the prepare
-    list and `prepared_bytes` the memory it fills. Set by `plan-memory`.
+    `inputs` and `outputs` name the model's, in order. `prepare_bytes` is the
+    arena of the prepare list and `prepared_bytes` the memory it fills.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$arch,
       OptionalAttr<ArrayAttr>:$inputs, OptionalAttr<ArrayAttr>:$outputs,
-      OptionalAttr<TypeArrayAttr>:$input_types,
-      OptionalAttr<TypeArrayAttr>:$output_types,
-      OptionalAttr<I64Attr>:$arena_bytes, OptionalAttr<I64Attr>:$lower_bound,
       OptionalAttr<I64Attr>:$prepare_bytes,
       OptionalAttr<I64Attr>:$prepared_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $arch attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The list named `name` ("prepare", "main"), or null.
-    ListOp getList(::llvm::StringRef name);
+    /// The list that is run once, or null.
+    ListOp getPrepare();
+    /// The lists that are run per call: one per variant of the model.
+    ::llvm::SmallVector<ListOp> getMains();
   }];
 }
 
@@ -145,7 +143,16 @@ def Plan_KernelOp : Plan_Op<"kernel", [
 def Plan_ListOp : Plan_Op<"list", [
     Symbol, NoTerminator, SingleBlock, HasParent<"ProgramOp">]> {
   let summary = "Steps in the order they run.";
-  let arguments = (ins SymbolNameAttr:$sym_name);
+  let description = [{
+    `input_types` and `output_types` are those of the model's inputs and outputs
+    in this variant of it. `arena_bytes` is the scratch memory of the steps,
+    `lower_bound` the peak of live bytes that no placement beats; both are set
+    by `plan-memory`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+      OptionalAttr<TypeArrayAttr>:$input_types,
+      OptionalAttr<TypeArrayAttr>:$output_types,
+      OptionalAttr<I64Attr>:$arena_bytes, OptionalAttr<I64Attr>:$lower_bound);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }
@@ -209,6 +216,7 @@ class Plan_Contraction<string mnemonic> : Plan_Step<mnemonic> {
   let description = [{
     The fields are those of the struct of the same name in frit/artifact.h.
     `fallback` runs over the same buffers where the library cannot.
+    `algorithm` is the one that was the fastest when it was timed.
   }];
   let assemblyFormat = [{
     (`fallback` $fallback^)? `(` $inputs `)` `->` `(` $outputs `)`
@@ -228,7 +236,7 @@ def Plan_GemmOp : Plan_Contraction<"gemm"> {
       UnitAttr:$transpose_a, UnitAttr:$transpose_b, UnitAttr:$tf32,
       UnitAttr:$bias, UnitAttr:$residual,
       DefaultValuedAttr<Plan_ActivationAttr, "::frit::plan::Activation::none">
-          :$activation));
+          :$activation, OptionalAttr<I64Attr>:$algorithm));
 }
 
 def Plan_ConvOp : Plan_Contraction<"conv"> {
@@ -238,7 +246,7 @@ def Plan_ConvOp : Plan_Contraction<"conv"> {
       DenseI64ArrayAttr:$dilations, I64Attr:$group, UnitAttr:$channels_last,
       UnitAttr:$tf32, UnitAttr:$bias, UnitAttr:$residual,
       DefaultValuedAttr<Plan_ActivationAttr, "::frit::plan::Activation::none">
-          :$activation));
+          :$activation, OptionalAttr<I64Attr>:$algorithm));
 }
 
 def Plan_CopyOp : Plan_Op<"copy", [HasParent<"ListOp">]> {

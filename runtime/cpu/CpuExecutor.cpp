@@ -46,28 +46,31 @@ public:
   explicit CpuExecution(CpuExecutor &executor)
       : executor(executor), pool(executor.threadCount()) {}
 
-  Status open();
-  Status run(std::span<const Binding> inputs, std::span<const Binding> outputs,
-             bool wait) override;
-  Status profile(std::span<const Binding> inputs,
+  /// Makes a variant ready to run, once.
+  Status open(size_t variant);
+  Status run(size_t variant, std::span<const Binding> inputs,
+             std::span<const Binding> outputs, bool wait) override;
+  Status profile(size_t variant, std::span<const Binding> inputs,
                  std::span<const Binding> outputs,
                  std::vector<StepTime> &times) override;
   Status synchronize() override { return Status(); }
   void *inputBuffer(uint32_t index) override;
   void *outputBuffer(uint32_t index) override;
-  std::string pick(uint32_t step) const override { return steps->pick(step); }
+  std::string pick(size_t variant, uint32_t step) const override {
+    return steps[variant]->pick(step);
+  }
 
 private:
-  Status bind(std::span<const Binding> inputs,
+  Status bind(size_t variant, std::span<const Binding> inputs,
               std::span<const Binding> outputs);
-  void copyOut(std::span<const Binding> outputs);
+  void copyOut(size_t variant, std::span<const Binding> outputs);
 
   CpuExecutor &executor;
   ThreadPool pool;
-  HostMemory arena;
+  HostMemory arena; ///< as no two variants run at once, one for all
   std::vector<HostMemory> ownInputs, ownOutputs;
   std::vector<void *> inputPointers, outputPointers;
-  std::unique_ptr<CpuSteps> steps;
+  std::vector<std::unique_ptr<CpuSteps>> steps; ///< by variant; null: not open
 };
 } // namespace
 
@@ -142,7 +145,7 @@ Status CpuExecutor::prepare() {
 
 Status CpuExecutor::createExecution(std::unique_ptr<Execution> &execution) {
   auto opened = std::make_unique<CpuExecution>(*this);
-  FRIT_TRY(opened->open());
+  FRIT_TRY(opened->open(model.plan.variants().size() - 1));
   execution = std::move(opened);
   return Status();
 }
@@ -160,21 +163,26 @@ void CpuExecutor::describe(frit_device_info &info) const {
 // CpuExecution
 //===----------------------------------------------------------------------===//
 
-Status CpuExecution::open() {
+Status CpuExecution::open(size_t variant) {
   const Model &model = executor.model;
-  FRIT_TRY(arena.allocate(model.target->arenaBytes, "the model's arena"));
-  ownInputs.resize(model.plan.inputs().size());
-  ownOutputs.resize(model.plan.outputs().size());
-  inputPointers.resize(ownInputs.size());
-  outputPointers.resize(ownOutputs.size());
-  steps = std::make_unique<CpuSteps>(
-      model, model.steps(),
-      Spaces{executor.constants, arena.data(), executor.prepared.data()});
+  if (steps.empty()) {
+    FRIT_TRY(arena.allocate(model.plan.arenaBytes(*model.target),
+                            "the model's arena"));
+    ownInputs.resize(model.plan.inputs(variant).size());
+    ownOutputs.resize(model.plan.outputs(variant).size());
+    inputPointers.resize(ownInputs.size());
+    outputPointers.resize(ownOutputs.size());
+    steps.resize(model.plan.variants().size());
+  }
+  if (!steps[variant])
+    steps[variant] = std::make_unique<CpuSteps>(
+        model, model.steps(variant),
+        Spaces{executor.constants, arena.data(), executor.prepared.data()});
   return Status();
 }
 
 void *CpuExecution::inputBuffer(uint32_t index) {
-  uint64_t bytes = executor.model.plan.inputs()[index].bytes;
+  uint64_t bytes = executor.model.inputBytes(index);
   HostMemory &own = ownInputs[index];
   if (!own.data() && own.allocate(bytes, "an input").failed())
     return nullptr;
@@ -182,7 +190,7 @@ void *CpuExecution::inputBuffer(uint32_t index) {
 }
 
 void *CpuExecution::outputBuffer(uint32_t index) {
-  uint64_t bytes = executor.model.plan.outputs()[index].bytes;
+  uint64_t bytes = executor.model.outputBytes(index);
   HostMemory &own = ownOutputs[index];
   if (!own.data() && own.allocate(bytes, "an output").failed())
     return nullptr;
@@ -200,57 +208,71 @@ static bool overlap(const void *a, uint64_t aBytes, const void *b,
   return first < second + bBytes && second < first + aBytes;
 }
 
-/// The caller's memory is used in place where it is aligned; an input that an
-/// output would overwrite, and memory that is not aligned, is copied.
-Status CpuExecution::bind(std::span<const Binding> inputs,
+static uint64_t usedBytes(const Inset &inset) {
+  return inset.runs() * inset.runBytes();
+}
+
+/// The caller's memory is used in place where it is aligned and as large as the
+/// variant's tensor; an input that an output would overwrite is copied.
+Status CpuExecution::bind(size_t variant, std::span<const Binding> inputs,
                           std::span<const Binding> outputs) {
+  FRIT_TRY(open(variant));
   const PlanView &plan = executor.model.plan;
+  std::span<const artifact::Tensor> inputTensors = plan.inputs(variant);
+  std::span<const artifact::Tensor> outputTensors = plan.outputs(variant);
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    uint64_t bytes = plan.inputs()[i].bytes;
-    bool inPlace = isAligned(inputs[i].data);
+    Inset inset = insetOf(plan, inputs[i], inputTensors[i]);
+    bool inPlace = isAligned(inputs[i].data) && inset.isWhole();
     for (uint32_t o = 0; o < outputs.size(); ++o)
-      if (outputs[o].data && overlap(inputs[i].data, bytes, outputs[o].data,
-                                     plan.outputs()[o].bytes))
+      if (outputs[o].data &&
+          overlap(inputs[i].data, usedBytes(inset), outputs[o].data,
+                  usedBytes(insetOf(plan, outputs[o], outputTensors[o]))))
         inPlace = false;
     inputPointers[i] = inputs[i].data;
-    if (inPlace || !bytes)
+    if (inPlace || !inputTensors[i].bytes)
       continue;
     inputPointers[i] = inputBuffer(i);
     if (!inputPointers[i])
       return Status(FRIT_OUT_OF_MEMORY, "no memory for a copy of an input");
-    memmove(inputPointers[i], inputs[i].data, bytes);
+    copyInto(inset, inputs[i].data, inputPointers[i], inputTensors[i].bytes);
   }
   for (uint32_t o = 0; o < outputs.size(); ++o) {
     outputPointers[o] = outputs[o].data;
-    if ((outputs[o].data && isAligned(outputs[o].data)) ||
-        !plan.outputs()[o].bytes)
+    bool inPlace = outputs[o].data && isAligned(outputs[o].data) &&
+                   insetOf(plan, outputs[o], outputTensors[o]).isWhole();
+    if (inPlace || !outputTensors[o].bytes)
       continue;
     outputPointers[o] = outputBuffer(o);
     if (!outputPointers[o])
       return Status(FRIT_OUT_OF_MEMORY, "no memory for an output");
   }
-  steps->bindInputs(inputPointers);
-  steps->bindOutputs(outputPointers);
+  steps[variant]->bindInputs(inputPointers);
+  steps[variant]->bindOutputs(outputPointers);
   return Status();
 }
 
-void CpuExecution::copyOut(std::span<const Binding> outputs) {
-  for (uint32_t o = 0; o < outputs.size(); ++o)
-    if (outputs[o].data && outputs[o].data != outputPointers[o])
-      memcpy(outputs[o].data, outputPointers[o],
-             executor.model.plan.outputs()[o].bytes);
+void CpuExecution::copyOut(size_t variant, std::span<const Binding> outputs) {
+  const PlanView &plan = executor.model.plan;
+  for (uint32_t o = 0; o < outputs.size(); ++o) {
+    if (!outputs[o].data)
+      continue;
+    Inset inset = insetOf(plan, outputs[o], plan.outputs(variant)[o]);
+    if (outputs[o].data != outputPointers[o] || !inset.isWhole())
+      copyOutOf(inset, outputPointers[o], outputs[o].data);
+  }
 }
 
-Status CpuExecution::run(std::span<const Binding> inputs,
+Status CpuExecution::run(size_t variant, std::span<const Binding> inputs,
                          std::span<const Binding> outputs, bool) {
-  FRIT_TRY(bind(inputs, outputs));
-  for (size_t index = 0; index < steps->size(); ++index)
-    FRIT_TRY(steps->run(index, pool));
-  copyOut(outputs);
+  FRIT_TRY(bind(variant, inputs, outputs));
+  CpuSteps &list = *steps[variant];
+  for (size_t index = 0; index < list.size(); ++index)
+    FRIT_TRY(list.run(index, pool));
+  copyOut(variant, outputs);
   return Status();
 }
 
-Status CpuExecution::profile(std::span<const Binding> inputs,
+Status CpuExecution::profile(size_t variant, std::span<const Binding> inputs,
                              std::span<const Binding> outputs,
                              std::vector<StepTime> &times) {
   using Clock = std::chrono::steady_clock;
@@ -258,14 +280,15 @@ Status CpuExecution::profile(std::span<const Binding> inputs,
     return std::chrono::duration<double, std::micro>(Clock::now() - start)
         .count();
   };
-  FRIT_TRY(bind(inputs, outputs));
+  FRIT_TRY(bind(variant, inputs, outputs));
+  CpuSteps &list = *steps[variant];
   Clock::time_point begin = Clock::now();
-  for (size_t index = 0; index < steps->size(); ++index) {
+  for (size_t index = 0; index < list.size(); ++index) {
     double start = since(begin);
-    FRIT_TRY(steps->run(index, pool));
+    FRIT_TRY(list.run(index, pool));
     times.push_back({start, since(begin) - start});
   }
-  copyOut(outputs);
+  copyOut(variant, outputs);
   return Status();
 }
 

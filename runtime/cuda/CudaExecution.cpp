@@ -19,8 +19,7 @@ CudaExecution::~CudaExecution() {
   ContextScope scope(gpu);
   if (queue)
     driver.streamSynchronize(queue);
-  graphs.clear();
-  steps.reset();
+  programs.clear();
   if (staging)
     driver.memFreeHost(staging);
   if (queue)
@@ -30,48 +29,61 @@ CudaExecution::~CudaExecution() {
 
 Status CudaExecution::open() {
   ContextScope scope(gpu);
-  useGraph = !executor.model.has(FRIT_NO_CUDA_GRAPH);
   phases.begin("allocate memory");
   FRIT_TRY(driver.check(driver.streamCreate(&queue, kStreamNonBlocking),
                         "make a stream"));
   FRIT_TRY(place());
-  steps = std::make_unique<CudaSteps>(executor, executor.model.steps(),
-                                      memory.address());
-  FRIT_TRY(steps->bind(inputAddresses, outputAddresses));
-  bound = true;
   // What the libraries are tried on must not look like signalling garbage.
   if (memory.bytes())
     FRIT_TRY(driver.check(
         driver.memsetD8Async(memory.address(), 0, memory.bytes(), queue),
         "clear memory"));
+  programs.resize(executor.model.plan.variants().size());
+  FRIT_TRY(open(programs.size() - 1));
+  phases.end();
+  return Status();
+}
+
+/// Makes a variant ready to run, once.
+Status CudaExecution::open(size_t variant) {
+  Program &program = programs[variant];
+  if (program.steps)
+    return Status();
+  program.variant = variant;
+  program.useGraph = !executor.model.has(FRIT_NO_CUDA_GRAPH);
+  program.inputs = ownInputs;
+  program.outputs = ownOutputs;
+  auto steps = std::make_unique<CudaSteps>(
+      executor, executor.model.steps(variant), memory.address());
+  FRIT_TRY(steps->bind(program.inputs, program.outputs));
+  program.bound = true;
   phases.begin("try the libraries");
   FRIT_TRY(steps->openLibraries(queue, /*tryOut=*/true));
+  program.steps = std::move(steps);
   phases.begin("make the graph");
-  if (useGraph)
-    current = findGraph();
+  if (program.useGraph)
+    program.current = findGraph(program);
   phases.end();
   return Status();
 }
 
 /// The arena comes first, so that the plan's offsets are the allocation's.
 Status CudaExecution::place() {
-  const PlanView &plan = executor.model.plan;
-  uint64_t total = aligned(executor.model.target->arenaBytes);
-  for (const artifact::Tensor &tensor : plan.inputs()) {
+  const Model &model = executor.model;
+  uint64_t total = aligned(model.plan.arenaBytes(*model.target));
+  for (uint32_t i = 0; i < model.plan.inputs(0).size(); ++i) {
     ownInputs.push_back(total);
-    total += aligned(tensor.bytes);
+    total += aligned(model.inputBytes(i));
   }
-  for (const artifact::Tensor &tensor : plan.outputs()) {
+  for (uint32_t i = 0; i < model.plan.outputs(0).size(); ++i) {
     ownOutputs.push_back(total);
-    total += aligned(tensor.bytes);
+    total += aligned(model.outputBytes(i));
   }
   FRIT_TRY(memory.allocate(total, "the model's arena, inputs and outputs"));
   for (DevicePointer &address : ownInputs)
     address += memory.address();
   for (DevicePointer &address : ownOutputs)
     address += memory.address();
-  inputAddresses = ownInputs;
-  outputAddresses = ownOutputs;
   return Status();
 }
 
@@ -79,15 +91,19 @@ Status CudaExecution::place() {
 // Calls
 //===----------------------------------------------------------------------===//
 
-Status CudaExecution::bind(std::span<const Binding> inputs,
+/// Tensors on the device are used in place unless the variant's is larger.
+Status CudaExecution::bind(Program &program, std::span<const Binding> inputs,
                            std::span<const Binding> outputs) {
+  const PlanView &plan = executor.model.plan;
   bool changed = false;
   auto place = [&](std::span<const Binding> bindings,
+                   std::span<const artifact::Tensor> tensors,
                    const std::vector<DevicePointer> &own,
                    std::vector<DevicePointer> &addresses) {
     for (size_t i = 0; i < bindings.size(); ++i) {
       const Binding &binding = bindings[i];
-      bool given = binding.data && binding.location == FRIT_DEVICE;
+      bool given = binding.data && binding.location == FRIT_DEVICE &&
+                   insetOf(plan, binding, tensors[i]).isWhole();
       DevicePointer address =
           given ? DevicePointer(reinterpret_cast<uintptr_t>(binding.data))
                 : own[i];
@@ -95,37 +111,38 @@ Status CudaExecution::bind(std::span<const Binding> inputs,
       addresses[i] = address;
     }
   };
-  place(inputs, ownInputs, inputAddresses);
-  place(outputs, ownOutputs, outputAddresses);
-  if (bound && !changed)
+  place(inputs, plan.inputs(program.variant), ownInputs, program.inputs);
+  place(outputs, plan.outputs(program.variant), ownOutputs, program.outputs);
+  if (program.bound && !changed)
     return Status();
-  bound = false;
-  current = nullptr;
-  FRIT_TRY(steps->bind(inputAddresses, outputAddresses));
-  bound = true;
+  program.bound = false;
+  program.current = nullptr;
+  FRIT_TRY(program.steps->bind(program.inputs, program.outputs));
+  program.bound = true;
   return Status();
 }
 
 /// The graph for the bound addresses, made where there is none yet; null, after
 /// a remark, where none can be made.
-GraphExec CudaExecution::findGraph() {
-  std::vector<DevicePointer> addresses = inputAddresses;
-  addresses.insert(addresses.end(), outputAddresses.begin(),
-                   outputAddresses.end());
+GraphExec CudaExecution::findGraph(Program &program) {
+  std::vector<CachedGraph> &graphs = program.graphs;
+  std::vector<DevicePointer> addresses = program.inputs;
+  addresses.insert(addresses.end(), program.outputs.begin(),
+                   program.outputs.end());
   for (CachedGraph &cached : graphs)
     if (cached.addresses == addresses) {
       cached.lastUse = calls;
       return cached.graph->exec;
     }
   // Where only kernels of ours use what is bound, one graph does for all.
-  if (!graphs.empty() && steps->update(*graphs.back().graph)) {
+  if (!graphs.empty() && program.steps->update(*graphs.back().graph)) {
     graphs.back().addresses = std::move(addresses);
     return graphs.back().graph->exec;
   }
   std::unique_ptr<StepGraph> graph;
-  Status status = steps->makeGraph(queue, {}, graph);
+  Status status = program.steps->makeGraph(queue, {}, graph);
   if (status.failed()) {
-    useGraph = false;
+    program.useGraph = false;
     executor.model.remark("running without a CUDA graph: " + status.message());
     return nullptr;
   }
@@ -139,137 +156,51 @@ GraphExec CudaExecution::findGraph() {
   return graphs.back().graph->exec;
 }
 
-Status CudaExecution::launchSteps() {
-  bool check = executor.model.has(FRIT_NO_CUDA_GRAPH);
-  for (size_t index = 0; index < steps->size(); ++index) {
-    FRIT_TRY(steps->enqueue(index, queue));
+Status CudaExecution::launchSteps(Program &program) {
+  const Model &model = executor.model;
+  bool check = model.has(FRIT_NO_CUDA_GRAPH);
+  for (size_t index = 0; index < program.steps->size(); ++index) {
+    FRIT_TRY(program.steps->enqueue(index, queue));
     // Only waiting for each step tells which one fails.
     if (check)
       FRIT_TRY(stepFailed(
-          executor.model.plan, executor.model.steps()[index],
+          model.plan, model.steps(program.variant)[index],
           driver.check(driver.streamSynchronize(queue), "run a step")));
   }
   return Status();
 }
 
-Status CudaExecution::launch() {
+Status CudaExecution::launch(Program &program) {
   ++calls;
-  if (useGraph && !current)
-    current = findGraph();
-  if (!current)
-    return launchSteps();
-  return driver.check(driver.graphLaunch(current, queue), "launch the graph");
+  if (program.useGraph && !program.current)
+    program.current = findGraph(program);
+  if (!program.current)
+    return launchSteps(program);
+  return driver.check(driver.graphLaunch(program.current, queue),
+                      "launch the graph");
 }
 
-Status CudaExecution::run(std::span<const Binding> inputs,
+Status CudaExecution::run(size_t variant, std::span<const Binding> inputs,
                           std::span<const Binding> outputs, bool wait) {
   ContextScope scope(gpu);
-  FRIT_TRY(bind(inputs, outputs));
-  FRIT_TRY(copyIn(inputs));
-  FRIT_TRY(launch());
-  FRIT_TRY(copyOut(outputs));
-  return wait ? finishCopies(outputs) : Status();
+  FRIT_TRY(open(variant));
+  Program &program = programs[variant];
+  FRIT_TRY(bind(program, inputs, outputs));
+  FRIT_TRY(copyIn(program, inputs));
+  FRIT_TRY(launch(program));
+  FRIT_TRY(copyOut(program, outputs));
+  return wait ? finishCopies(program, outputs) : Status();
 }
 
 Status CudaExecution::synchronize() {
   ContextScope scope(gpu);
   Status status =
       driver.check(driver.streamSynchronize(queue), "run the model");
-  if (status.failed() && useGraph)
+  if (status.failed() && !executor.model.has(FRIT_NO_CUDA_GRAPH))
     return Status(status.status(),
                   status.message() +
                       " (without a CUDA graph, the node would be named here)");
   return status;
-}
-
-//===----------------------------------------------------------------------===//
-// Copies
-//===----------------------------------------------------------------------===//
-
-/// Larger tensors are left to the driver, which pins memory in pieces.
-static constexpr uint64_t kLargestStaged = 16 << 20;
-/// Staged tensors go in pieces, so that one is sent while the next is copied.
-static constexpr uint64_t kPiece = 1 << 20;
-static constexpr uint64_t kNotStaged = ~uint64_t(0);
-
-void CudaExecution::makeStaging() {
-  if (stagingTried)
-    return;
-  stagingTried = true;
-  uint64_t total = 0;
-  auto place = [&](std::span<const artifact::Tensor> tensors,
-                   std::vector<uint64_t> &offsets) {
-    for (const artifact::Tensor &tensor : tensors) {
-      bool staged = tensor.bytes && tensor.bytes <= kLargestStaged;
-      offsets.push_back(staged ? total : kNotStaged);
-      total += staged ? aligned(tensor.bytes) : 0;
-    }
-  };
-  place(executor.model.plan.inputs(), inputOffsets);
-  place(executor.model.plan.outputs(), outputOffsets);
-  void *pinned = nullptr;
-  if (total && driver.memHostAlloc(&pinned, total, 0) == kSuccess)
-    staging = static_cast<uint8_t *>(pinned);
-}
-
-bool CudaExecution::isPinned(const void *data) const {
-  unsigned type = 0;
-  return driver.pointerGetAttribute(
-             &type, kPointerMemoryType,
-             DevicePointer(reinterpret_cast<uintptr_t>(data))) == kSuccess &&
-         type == kMemoryTypeHost;
-}
-
-Status CudaExecution::copyIn(std::span<const Binding> inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    uint64_t bytes = executor.model.plan.inputs()[i].bytes;
-    if (inputs[i].location != FRIT_HOST || !bytes)
-      continue;
-    makeStaging();
-    auto *from = static_cast<const uint8_t *>(inputs[i].data);
-    DevicePointer to = inputAddresses[i];
-    bool staged = staging && inputOffsets[i] != kNotStaged && !isPinned(from);
-    Result result = kSuccess;
-    if (!staged)
-      result = driver.memcpyHtoDAsync(to, from, bytes, queue);
-    for (uint64_t done = 0; staged && done < bytes && result == kSuccess;
-         done += kPiece) {
-      uint64_t piece = std::min(kPiece, bytes - done);
-      uint8_t *middle = staging + inputOffsets[i] + done;
-      std::copy_n(from + done, piece, middle);
-      result = driver.memcpyHtoDAsync(to + done, middle, piece, queue);
-    }
-    FRIT_TRY(driver.check(result, "copy an input to the GPU"));
-  }
-  return Status();
-}
-
-Status CudaExecution::copyOut(std::span<const Binding> outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    uint64_t bytes = executor.model.plan.outputs()[i].bytes;
-    if (outputs[i].location != FRIT_HOST || !outputs[i].data || !bytes)
-      continue;
-    makeStaging();
-    bool staged = staging && outputOffsets[i] != kNotStaged;
-    void *to = staged ? staging + outputOffsets[i] : outputs[i].data;
-    FRIT_TRY(driver.check(
-        driver.memcpyDtoHAsync(to, outputAddresses[i], bytes, queue),
-        "copy an output from the GPU"));
-  }
-  return Status();
-}
-
-Status CudaExecution::finishCopies(std::span<const Binding> outputs) {
-  FRIT_TRY(synchronize());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    uint64_t bytes = executor.model.plan.outputs()[i].bytes;
-    if (outputs[i].location != FRIT_HOST || !outputs[i].data || !bytes ||
-        !staging || outputOffsets[i] == kNotStaged)
-      continue;
-    std::copy_n(staging + outputOffsets[i], bytes,
-                static_cast<uint8_t *>(outputs[i].data));
-  }
-  return Status();
 }
 
 //===----------------------------------------------------------------------===//
@@ -278,9 +209,11 @@ Status CudaExecution::finishCopies(std::span<const Binding> outputs) {
 
 /// Runs the steps with an event before each and one after the last: inside a
 /// graph, where gaps are as short as in a call, else on the stream.
-Status CudaExecution::recordSteps(std::span<const Event> events) {
+Status CudaExecution::recordSteps(Program &program,
+                                  std::span<const Event> events) {
+  std::unique_ptr<CudaSteps> &steps = program.steps;
   std::unique_ptr<StepGraph> graph;
-  if (useGraph && !steps->makeGraph(queue, events, graph).failed()) {
+  if (program.useGraph && !steps->makeGraph(queue, events, graph).failed()) {
     // Twice, because the first run of a graph is slower.
     Status status = driver.check(driver.graphLaunch(graph->exec, queue), "run");
     if (!status.failed())
@@ -295,24 +228,27 @@ Status CudaExecution::recordSteps(std::span<const Event> events) {
   return driver.check(driver.eventRecord(events.back(), queue), "time");
 }
 
-Status CudaExecution::profile(std::span<const Binding> inputs,
+Status CudaExecution::profile(size_t variant, std::span<const Binding> inputs,
                               std::span<const Binding> outputs,
                               std::vector<StepTime> &times) {
   ContextScope scope(gpu);
-  FRIT_TRY(bind(inputs, outputs));
-  FRIT_TRY(copyIn(inputs));
-  std::vector<Event> events(steps->size() + 1);
+  FRIT_TRY(open(variant));
+  Program &program = programs[variant];
+  FRIT_TRY(bind(program, inputs, outputs));
+  FRIT_TRY(copyIn(program, inputs));
+  std::vector<Event> events(program.steps->size() + 1);
   Status status;
   for (Event &event : events)
     if (!status.failed())
       status = driver.check(driver.eventCreate(&event, 0), "make an event");
   if (!status.failed())
-    status = recordSteps(events);
+    status = recordSteps(program, events);
   if (!status.failed())
-    status = copyOut(outputs);
+    status = copyOut(program, outputs);
   if (!status.failed())
-    status = finishCopies(outputs);
-  for (size_t index = 0; index < steps->size() && !status.failed(); ++index) {
+    status = finishCopies(program, outputs);
+  for (size_t index = 0; index < program.steps->size() && !status.failed();
+       ++index) {
     float start = 0, duration = 0;
     driver.eventElapsedTime(&start, events[0], events[index]);
     driver.eventElapsedTime(&duration, events[index], events[index + 1]);

@@ -8,7 +8,9 @@
 namespace frit::cuda {
 
 /// A context's memory, stream and graphs. The arena and the context's own
-/// inputs and outputs are one allocation.
+/// inputs and outputs are one allocation, which is large enough for every
+/// variant; as calls follow each other on one stream, all use it. A variant's
+/// library calls and graph are made when it first runs.
 class CudaExecution final : public Execution {
 public:
   explicit CudaExecution(CudaExecutor &executor)
@@ -17,9 +19,9 @@ public:
   ~CudaExecution() override;
 
   Status open();
-  Status run(std::span<const Binding> inputs, std::span<const Binding> outputs,
-             bool wait) override;
-  Status profile(std::span<const Binding> inputs,
+  Status run(size_t variant, std::span<const Binding> inputs,
+             std::span<const Binding> outputs, bool wait) override;
+  Status profile(size_t variant, std::span<const Binding> inputs,
                  std::span<const Binding> outputs,
                  std::vector<StepTime> &times) override;
   Status synchronize() override;
@@ -30,9 +32,11 @@ public:
   void *outputBuffer(uint32_t index) override {
     return reinterpret_cast<void *>(ownOutputs[index]);
   }
-  std::string pick(uint32_t step) const override { return steps->pick(step); }
-  bool isLibrary(uint32_t step) const override {
-    return steps->isLibrary(step);
+  std::string pick(size_t variant, uint32_t step) const override {
+    return programs[variant].steps->pick(step);
+  }
+  bool isLibrary(size_t variant, uint32_t step) const override {
+    return programs[variant].steps->isLibrary(step);
   }
 
 private:
@@ -43,18 +47,41 @@ private:
     uint64_t lastUse;
   };
 
+  /// How a variant runs. Without steps until it does.
+  struct Program {
+    size_t variant = 0;
+    std::unique_ptr<CudaSteps> steps;
+    /// What the steps know of where inputs and outputs are, if `bound`.
+    std::vector<DevicePointer> inputs, outputs;
+    bool bound = false;
+
+    std::vector<CachedGraph> graphs;
+    GraphExec current = nullptr; ///< for these addresses; null: to be found
+    bool useGraph = true;
+  };
+
   Status place();
-  Status bind(std::span<const Binding> inputs,
+  Status open(size_t variant);
+  Status bind(Program &program, std::span<const Binding> inputs,
               std::span<const Binding> outputs);
-  Status launch();
-  Status launchSteps();
-  GraphExec findGraph();
-  Status copyIn(std::span<const Binding> inputs);
-  Status copyOut(std::span<const Binding> outputs);
-  Status finishCopies(std::span<const Binding> outputs);
+  Status launch(Program &program);
+  Status launchSteps(Program &program);
+  GraphExec findGraph(Program &program);
+  Status recordSteps(Program &program, std::span<const Event> events);
+
+  // CudaCopies.cpp
+  Status copyIn(const Program &program, std::span<const Binding> inputs);
+  Status copyInput(const Inset &inset, const void *from, DevicePointer to,
+                   uint64_t bytes, uint64_t stagingOffset);
+  Status spread(const Inset &inset, DevicePointer from, DevicePointer to,
+                uint64_t bytes);
+  Status copyOut(const Program &program, std::span<const Binding> outputs);
+  Status copyOutput(const Inset &inset, DevicePointer from, void *to,
+                    uint64_t bytes, uint64_t stagingOffset);
+  Status gather(const Inset &inset, DevicePointer from, DevicePointer to);
+  Status finishCopies(const Program &program, std::span<const Binding> outputs);
   void makeStaging();
   bool isPinned(const void *data) const;
-  Status recordSteps(std::span<const Event> events);
 
   CudaExecutor &executor;
   const Gpu &gpu;
@@ -62,14 +89,8 @@ private:
   DeviceMemory memory;
   Stream queue = nullptr;
   std::vector<DevicePointer> ownInputs, ownOutputs;
-  std::vector<DevicePointer> inputAddresses, outputAddresses;
-  std::unique_ptr<CudaSteps> steps;
-  bool bound = false; ///< whether the steps know the addresses above
-
-  std::vector<CachedGraph> graphs;
-  GraphExec current = nullptr; ///< for the bound addresses; null: to be found
+  std::vector<Program> programs; ///< by variant
   uint64_t calls = 0;
-  bool useGraph = true;
 
   /// Pinned host memory, with a place for each input and output that is not
   /// large.

@@ -108,8 +108,8 @@ Status CudaExecutor::loadCode() {
                                            arch.c_str(), name.c_str()));
     functions.push_back(function);
   }
-  for (artifact::Range list : {target.prepare, target.main})
-    for (const Step &step : model.plan.steps(list))
+  for (std::span<const Step> list : model.lists())
+    for (const Step &step : list)
       FRIT_TRY(stepFailed(model.plan, step, raiseSharedMemory(step)));
   return Status();
 }
@@ -125,8 +125,8 @@ Status CudaExecutor::raiseSharedMemory(const Step &step) {
     return Status();
   // The attribute is the kernel's, so the largest of its steps must win.
   uint32_t bytes = step.sharedBytes;
-  for (artifact::Range list : {model.target->prepare, model.target->main})
-    for (const Step &other : model.plan.steps(list))
+  for (std::span<const Step> list : model.lists())
+    for (const Step &other : list)
       if (other.kernel == step.kernel)
         bytes = std::max(bytes, other.sharedBytes);
   return gpu.driver.check(gpu.driver.funcSetAttribute(kernel(step.kernel),
@@ -141,8 +141,8 @@ Status CudaExecutor::raiseSharedMemory(const Step &step) {
 
 void CudaExecutor::findLibraries() {
   bool multiplies = false, convolves = false;
-  for (artifact::Range list : {model.target->prepare, model.target->main})
-    for (const Step &step : model.plan.steps(list)) {
+  for (std::span<const Step> list : model.lists())
+    for (const Step &step : list) {
       multiplies |= step.kind == StepKind::gemm;
       convolves |= step.kind == StepKind::conv;
     }
@@ -170,8 +170,8 @@ Status CudaExecutor::openLibraries() {
   if (!cudnn)
     return Status();
   int64_t filters = 0;
-  for (artifact::Range list : {model.target->prepare, model.target->main})
-    for (const Step &step : model.plan.steps(list))
+  for (std::span<const Step> list : model.lists())
+    for (const Step &step : list)
       if (step.kind == StepKind::conv)
         filters = std::max(filters, model.plan.conv(step).k);
   FRIT_TRY(zeros.allocate(uint64_t(filters) * 4, "a bias of zeros"));

@@ -9,6 +9,7 @@
 #ifndef FRIT_EXEC_EXECUTOR_H
 #define FRIT_EXEC_EXECUTOR_H
 
+#include "runtime/exec/Inset.h"
 #include "runtime/exec/Phases.h"
 #include "runtime/exec/PlanView.h"
 #include "runtime/exec/Weights.h"
@@ -43,17 +44,34 @@ struct Model {
   Phases phases; ///< of opening it
 
   bool has(frit_module_flags flag) const { return flags & flag; }
-  std::span<const artifact::Step> steps() const {
-    return plan.steps(target->main);
+  /// What a call of a variant does.
+  std::span<const artifact::Step> steps(size_t variant) const {
+    return plan.steps(plan.programs(*target)[variant].steps);
   }
+  /// The lists of steps of the target: to prepare, then by variant.
+  std::vector<std::span<const artifact::Step>> lists() const {
+    std::vector<std::span<const artifact::Step>> all = {
+        plan.steps(target->prepare)};
+    for (const artifact::Program &program : plan.programs(*target))
+      all.push_back(plan.steps(program.steps));
+    return all;
+  }
+  /// The memory that holds input or output `index` of any variant.
+  uint64_t inputBytes(uint32_t index) const;
+  uint64_t outputBytes(uint32_t index) const;
 };
 
 /// The memory of one input or output in one call. An output that nobody wants
-/// has no data.
+/// has no data. `dims` is what the caller sees, no larger than the variant's.
 struct Binding {
   void *data = nullptr;
   frit_location location = FRIT_HOST;
+  std::span<const int64_t> dims;
 };
+
+/// Where the elements of a binding lie in the tensor of the variant.
+Inset insetOf(const PlanView &plan, const Binding &binding,
+              const artifact::Tensor &tensor);
 
 /// When a step ran, in microseconds since the call's begin.
 struct StepTime {
@@ -67,13 +85,13 @@ public:
 
   Phases phases; ///< of making it
 
-  /// Runs the plan; there is a binding for every input and output. Returns once
-  /// the work is queued unless `wait`.
-  virtual Status run(std::span<const Binding> inputs,
+  /// Runs a variant; there is a binding for every input and output. Returns
+  /// once the work is queued unless `wait`.
+  virtual Status run(size_t variant, std::span<const Binding> inputs,
                      std::span<const Binding> outputs, bool wait) = 0;
 
-  /// Runs the plan step by step and says when each one ran.
-  virtual Status profile(std::span<const Binding> inputs,
+  /// Runs a variant step by step and says when each one ran.
+  virtual Status profile(size_t variant, std::span<const Binding> inputs,
                          std::span<const Binding> outputs,
                          std::vector<StepTime> &times) = 0;
 
@@ -82,16 +100,17 @@ public:
   /// The device queue, where there is one.
   virtual void *stream() const { return nullptr; }
 
-  /// The execution's own memory for an input or output; null when there is not
-  /// enough.
+  /// The execution's own memory for an input or output of any variant; null
+  /// when there is not enough.
   virtual void *inputBuffer(uint32_t index) = 0;
   virtual void *outputBuffer(uint32_t index) = 0;
 
-  /// The kernel or the library's algorithm that computes a step of the plan.
-  virtual std::string pick(uint32_t step) const = 0;
+  /// The kernel or the library's algorithm that computes a step of a variant
+  /// that is open.
+  virtual std::string pick(size_t variant, uint32_t step) const = 0;
 
   /// Whether a library computes the step.
-  virtual bool isLibrary(uint32_t step) const { return false; }
+  virtual bool isLibrary(size_t variant, uint32_t step) const { return false; }
 };
 
 class Executor {
@@ -103,7 +122,8 @@ public:
   virtual void describe(frit_device_info &info) const = 0;
 };
 
-/// Load the model's code and weights and run its prepare list.
+/// Load the model's code and weights and run its prepare list. An execution
+/// that is created has its last variant open, the others open when they run.
 Status createCpuExecutor(Model &model, std::unique_ptr<Executor> &executor);
 Status createCudaExecutor(Model &model, int ordinal,
                           std::unique_ptr<Executor> &executor);

@@ -4,7 +4,9 @@
 #include "runtime/cuda/Driver.h"
 #include "runtime/exec/SharedLibrary.h"
 #include "runtime/exec/Targets.h"
+#include "runtime/exec/Types.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -26,6 +28,28 @@ Status frit::noKernel(const PlanView &plan, const artifact::Step &step) {
                        "no kernel of its own for it; compile it with "
                        "-fno-cublas -fno-cudnn",
                        plan.nodeOf(step).c_str(), what));
+}
+
+static uint64_t mostBytes(const PlanView &plan, bool input, uint32_t index) {
+  uint64_t most = 0;
+  for (size_t variant = 0; variant < plan.variants().size(); ++variant)
+    most = std::max(
+        most,
+        (input ? plan.inputs(variant) : plan.outputs(variant))[index].bytes);
+  return most;
+}
+
+uint64_t Model::inputBytes(uint32_t index) const {
+  return mostBytes(plan, /*input=*/true, index);
+}
+
+uint64_t Model::outputBytes(uint32_t index) const {
+  return mostBytes(plan, /*input=*/false, index);
+}
+
+Inset frit::insetOf(const PlanView &plan, const Binding &binding,
+                    const artifact::Tensor &tensor) {
+  return Inset(binding.dims, plan.dims(tensor.dims), elementBytes(tensor.type));
 }
 
 frit_module::~frit_module() {
@@ -63,20 +87,36 @@ Status frit_module::open(const frit_image &image,
   FRIT_TRY(PlanView::open(image, model.plan));
 
   const PlanView &plan = model.plan;
-  name = plan.text(plan.header().model);
-  for (const artifact::Tensor &tensor : plan.inputs())
-    inputNames.emplace_back(plan.text(tensor.name));
-  for (const artifact::Tensor &tensor : plan.outputs())
-    outputNames.emplace_back(plan.text(tensor.name));
-  for (const artifact::Target &target : plan.targets())
-    archs.emplace_back(plan.text(target.arch));
-
+  copyTexts();
   const char *wanted = used.device ? used.device : "";
   if (!strcmp(wanted, "none"))
     return Status();
   FRIT_TRY(model.weights.open(
       plan, image, used.weights_folder ? used.weights_folder : folder));
   return chooseDevice(wanted);
+}
+
+void frit_module::copyTexts() {
+  const PlanView &plan = model.plan;
+  name = plan.text(plan.header().model);
+  auto copy = [&](std::span<const artifact::Tensor> tensors,
+                  std::vector<std::string> &names,
+                  std::vector<std::vector<int32_t>> &symbols) {
+    for (const artifact::Tensor &tensor : tensors) {
+      names.emplace_back(plan.text(tensor.name));
+      std::vector<int32_t> &list = symbols.emplace_back(tensor.dims.count, -1);
+      for (size_t dim = 0; dim < plan.extents(tensor).size(); ++dim)
+        list[dim] = int32_t(plan.extents(tensor)[dim].symbol);
+    }
+  };
+  copy(plan.inputs(0), inputNames, inputSymbols);
+  copy(plan.outputs(0), outputNames, outputSymbols);
+  for (const artifact::Target &target : plan.targets())
+    archs.emplace_back(plan.text(target.arch));
+  for (size_t index = 0; index < plan.symbols().size(); ++index) {
+    symbolNames.emplace_back(plan.text(plan.symbols()[index].name));
+    symbolSizes.push_back(variantSizes(plan, index));
+  }
 }
 
 /// The ordinal in "cuda" or "cuda:N"; -1 where `device` is neither.

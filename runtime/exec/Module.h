@@ -3,6 +3,7 @@
 #ifndef FRIT_EXEC_MODULE_H
 #define FRIT_EXEC_MODULE_H
 
+#include "runtime/exec/Call.h"
 #include "runtime/exec/Executor.h"
 
 #include <string>
@@ -26,11 +27,16 @@ struct frit_module {
   std::string name;
   std::string device = "none";
   /// Texts of the plan, with the final null that C wants.
-  std::vector<std::string> inputNames, outputNames, archs;
+  std::vector<std::string> inputNames, outputNames, archs, symbolNames;
+  /// The sizes of each symbol that there are variants of.
+  std::vector<std::vector<int64_t>> symbolSizes;
+  /// The symbol of each dimension, or -1, of every input and output.
+  std::vector<std::vector<int32_t>> inputSymbols, outputSymbols;
   std::unique_ptr<frit::Executor> executor;
   void *library = nullptr;
 
 private:
+  void copyTexts();
   frit::Status chooseDevice(const char *wanted);
 };
 
@@ -38,7 +44,8 @@ struct frit_context {
   /// Does what frit_context_create says.
   frit::Status open(frit_module &module);
 
-  /// Matches a call's tensors with the model's, into `inputs` and `outputs`.
+  /// Matches a call's tensors with the model's, into `inputs` and `outputs`,
+  /// and finds the variant for them.
   frit::Status bind(std::span<const frit_tensor> givenInputs,
                     std::span<const frit_tensor> givenOutputs);
 
@@ -47,10 +54,17 @@ struct frit_context {
     std::string node, kernel;
   };
 
+  /// Those of the variant that the last call was bound for.
+  std::vector<StepTexts> &stepTexts();
+
   frit_module *module = nullptr;
   std::unique_ptr<frit::Execution> execution;
   std::vector<frit::Binding> inputs, outputs;
-  std::vector<StepTexts> steps;
+  size_t variant = 0;
+
+private:
+  frit::Call call;
+  std::vector<std::vector<StepTexts>> steps; ///< by variant, empty until asked
 };
 
 #endif // FRIT_EXEC_MODULE_H

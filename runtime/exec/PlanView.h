@@ -40,11 +40,31 @@ public:
     return table<int64_t>(head->dims).subspan(range.first, range.count);
   }
 
-  std::span<const artifact::Tensor> inputs() const {
-    return table<artifact::Tensor>(head->inputs);
+  std::span<const artifact::Symbol> symbols() const {
+    return table<artifact::Symbol>(head->symbols);
   }
-  std::span<const artifact::Tensor> outputs() const {
-    return table<artifact::Tensor>(head->outputs);
+  /// At least one; the last is the one of the largest sizes.
+  std::span<const artifact::Variant> variants() const {
+    return table<artifact::Variant>(head->variants);
+  }
+  std::span<const int64_t> sizes(size_t variant) const {
+    return dims(variants()[variant].sizes);
+  }
+  std::span<const artifact::Tensor> inputs(size_t variant) const {
+    artifact::Range range = variants()[variant].inputs;
+    return table<artifact::Tensor>(head->inputs)
+        .subspan(range.first, range.count);
+  }
+  std::span<const artifact::Tensor> outputs(size_t variant) const {
+    artifact::Range range = variants()[variant].outputs;
+    return table<artifact::Tensor>(head->outputs)
+        .subspan(range.first, range.count);
+  }
+  /// One per dimension, or none where all of the tensor is used.
+  std::span<const artifact::Extent>
+  extents(const artifact::Tensor &tensor) const {
+    return table<artifact::Extent>(head->extents)
+        .subspan(tensor.extents.first, tensor.extents.count);
   }
   std::span<const artifact::Constant> constants() const {
     return table<artifact::Constant>(head->constants);
@@ -52,6 +72,14 @@ public:
   std::span<const artifact::Target> targets() const {
     return table<artifact::Target>(head->targets);
   }
+  /// What a target does per call, by variant.
+  std::span<const artifact::Program>
+  programs(const artifact::Target &target) const {
+    return table<artifact::Program>(head->programs)
+        .subspan(target.programs.first, target.programs.count);
+  }
+  /// The scratch memory that suffices for every variant.
+  uint64_t arenaBytes(const artifact::Target &target) const;
   std::span<const artifact::Kernel> kernels() const {
     return table<artifact::Kernel>(head->kernels);
   }

@@ -66,10 +66,6 @@ Status EmulatedPlan::open(const std::string &model,
     if (bytes)
       memcpy(constants.back().data(), weights.data(index), bytes);
   }
-  for (const artifact::Tensor &tensor : view.inputs())
-    FRIT_TRY(inputs.emplace_back().allocate(tensor.bytes, "an input"));
-  for (const artifact::Tensor &tensor : view.outputs())
-    FRIT_TRY(outputs.emplace_back().allocate(tensor.bytes, "an output"));
   FRIT_TRY(
       allocatePoisoned(prepared, target->preparedBytes, "prepared weights"));
   cpu::HostMemory scratch;
@@ -88,15 +84,22 @@ void EmulatedPlan::setSeed(uint64_t seed) const {
 // Running
 //===----------------------------------------------------------------------===//
 
-Status EmulatedPlan::run(const std::vector<const void *> &values) {
-  for (size_t index = 0; index < inputs.size(); ++index)
-    if (uint64_t bytes = view.inputs()[index].bytes)
-      memcpy(inputs[index].data(), values[index], bytes);
-  FRIT_TRY(allocatePoisoned(arena, target->arenaBytes, "the arena"));
-  for (size_t index = 0; index < outputs.size(); ++index)
-    if (uint64_t bytes = view.outputs()[index].bytes)
-      memset(outputs[index].data(), kPoison, bytes);
-  return runSteps(view.steps(target->main), {arena.data(), target->arenaBytes});
+Status EmulatedPlan::run(size_t variant,
+                         const std::vector<const void *> &values) {
+  inputs.clear();
+  outputs.clear();
+  for (const artifact::Tensor &tensor : view.inputs(variant)) {
+    FRIT_TRY(inputs.emplace_back().allocate(tensor.bytes, "an input"));
+    if (tensor.bytes)
+      memcpy(inputs.back().data(), values[inputs.size() - 1], tensor.bytes);
+  }
+  const artifact::Program &program = view.programs(*target)[variant];
+  FRIT_TRY(allocatePoisoned(arena, program.arenaBytes, "the arena"));
+  for (const artifact::Tensor &tensor : view.outputs(variant))
+    FRIT_TRY(
+        allocatePoisoned(outputs.emplace_back(), tensor.bytes, "an output"));
+  return runSteps(view.steps(program.steps),
+                  {arena.data(), program.arenaBytes});
 }
 
 Status EmulatedPlan::runSteps(std::span<const artifact::Step> list,

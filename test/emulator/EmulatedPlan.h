@@ -29,9 +29,9 @@ public:
   Status open(const std::string &model, const std::string &kernels,
               const std::string &arch);
 
-  /// Runs the plan over `inputs`, the host memory of each; then outputs() holds
+  /// Runs a variant over `inputs`, the host memory of each; then output() has
   /// the results.
-  Status run(const std::vector<const void *> &inputs);
+  Status run(size_t variant, const std::vector<const void *> &inputs);
 
   const PlanView &plan() const { return view; }
   void *output(size_t index) const { return outputs[index].data(); }

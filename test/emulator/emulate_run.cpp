@@ -8,12 +8,17 @@
 // agree, 1 when they do not, 2 when something could not be run.
 //
 //   --arch=NAME        the CUDA target; default: the first
-//   --input=NAME=VALUE a file of one tensor (.npy, .safetensors, .pb), or
+//   --input=NAME=VALUE a file of one tensor (.npy, .safetensors, .pb), its
+//   bytes
+//                      alone (.bin), or
 //                      random:SEED:LOW..HIGH as frit-run has it; the default is
 //                      random: floats are normal, integers 0 or 1
 //   --compare=FILE     expected outputs (.npz, ...) instead of the cpu target's
+//   --output=FILE      an .npz to write the outputs to, or a .bin for their
+//                      bytes alone; they are then compared with nothing
 //   --rtol=X           of |out - ref| / |ref|; default 1e-4
-//   --seeds=N          how many thread schedules to try; default 2
+//   --seeds=N          how many thread schedules to try, with --output which
+//                      one; default 2
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +37,7 @@ using run::Tensor;
 
 namespace {
 struct Options {
-  std::string model, kernels, arch, expected;
+  std::string model, kernels, arch, expected, output;
   std::map<std::string, std::string> inputs;
   double tolerance = 1e-4;
   int seeds = 2;
@@ -66,6 +71,8 @@ static Options parse(int argc, char **argv) {
       options.arch = text;
     else if (const char *text = value("--compare="))
       options.expected = text;
+    else if (const char *text = value("--output="))
+      options.output = text;
     else if (const char *text = value("--rtol="))
       options.tolerance = atof(text);
     else if (const char *text = value("--seeds="))
@@ -101,6 +108,32 @@ static Tensor tensorLike(const PlanView &plan, const artifact::Tensor &like) {
   return tensor;
 }
 
+static bool isPlain(const std::string &path) { return path.ends_with(".bin"); }
+
+/// Whether the file at `path` has as many bytes as `tensor`, and no error.
+static bool readBytes(const std::string &path, Tensor &tensor) {
+  FILE *file = fopen(path.c_str(), "rb");
+  if (!file)
+    return false;
+  std::vector<uint8_t> &data = tensor.data;
+  bool fits = fread(data.data(), 1, data.size(), file) == data.size() &&
+              fgetc(file) == EOF;
+  fclose(file);
+  return fits;
+}
+
+static bool writeBytes(const std::string &path,
+                       const std::vector<Tensor> &tensors) {
+  FILE *file = fopen(path.c_str(), "wb");
+  if (!file)
+    return false;
+  bool good = true;
+  for (const Tensor &tensor : tensors)
+    good &= fwrite(tensor.data.data(), 1, tensor.data.size(), file) ==
+            tensor.data.size();
+  return fclose(file) == 0 && good;
+}
+
 /// The tensors of the file at `path`.
 static std::vector<Tensor> read(const std::string &path) {
   std::vector<Tensor> tensors;
@@ -111,15 +144,18 @@ static std::vector<Tensor> read(const std::string &path) {
 }
 
 static std::vector<Tensor> makeInputs(const Options &options,
-                                      const PlanView &plan) {
+                                      const PlanView &plan, size_t variant) {
   std::vector<Tensor> inputs;
-  for (const artifact::Tensor &like : plan.inputs()) {
+  for (const artifact::Tensor &like : plan.inputs(variant)) {
     Tensor tensor = tensorLike(plan, like);
     run::RandomSpec random;
     random.seed = inputs.size() + 1;
     auto given = options.inputs.find(tensor.name);
     if (given == options.inputs.end() || parseRandom(given->second, random)) {
       fillRandom(tensor, random);
+    } else if (isPlain(given->second)) {
+      if (!readBytes(given->second, tensor))
+        die(given->second + " does not hold " + tensor.type());
     } else {
       std::vector<Tensor> file = read(given->second);
       if (file.size() != 1 || file[0].type() != tensor.type())
@@ -133,7 +169,7 @@ static std::vector<Tensor> makeInputs(const Options &options,
 
 /// The outputs of the artifact's cpu target.
 static std::vector<Tensor> runOnCpu(const Options &options,
-                                    const PlanView &plan,
+                                    const PlanView &plan, size_t variant,
                                     std::vector<Tensor> &inputs) {
   frit_module_options wanted = FRIT_MODULE_OPTIONS_INIT;
   wanted.device = "cpu";
@@ -143,7 +179,7 @@ static std::vector<Tensor> runOnCpu(const Options &options,
   require(frit_context_create(module, &context));
   std::vector<Tensor> outputs;
   std::vector<frit_tensor> given, got;
-  for (const artifact::Tensor &like : plan.outputs())
+  for (const artifact::Tensor &like : plan.outputs(variant))
     outputs.push_back(tensorLike(plan, like));
   for (Tensor &tensor : inputs)
     given.push_back(tensor.bind());
@@ -158,15 +194,15 @@ static std::vector<Tensor> runOnCpu(const Options &options,
 
 /// The file's outputs in the plan's order, by name.
 static std::vector<Tensor> readExpected(const Options &options,
-                                        const PlanView &plan) {
+                                        const PlanView &plan, size_t variant) {
   std::vector<Tensor> file = read(options.expected), outputs;
-  for (const artifact::Tensor &like : plan.outputs()) {
+  for (const artifact::Tensor &like : plan.outputs(variant)) {
     Tensor wanted = tensorLike(plan, like);
     for (const Tensor &tensor : file)
       if (tensor.name == wanted.name && tensor.type() == wanted.type())
         wanted.data = tensor.data, outputs.push_back(wanted);
   }
-  if (outputs.size() != plan.outputs().size())
+  if (outputs.size() != plan.outputs(variant).size())
     die(options.expected + " does not hold the model's outputs");
   return outputs;
 }
@@ -184,23 +220,38 @@ static double relativeError(const Tensor &got, const Tensor &want) {
   return std::sqrt(norm > 0 ? difference / norm : difference);
 }
 
-int main(int argc, char **argv) {
-  Options options = parse(argc, argv);
-  EmulatedPlan emulated;
-  require(emulated.open(options.model, options.kernels, options.arch));
+/// Runs a variant on inputs that are read or made up, and writes its outputs or
+/// compares them.
+static bool runVariant(const Options &options, EmulatedPlan &emulated,
+                       size_t variant) {
   const PlanView &plan = emulated.plan();
-  std::vector<Tensor> inputs = makeInputs(options, plan);
-  std::vector<Tensor> expected = options.expected.empty()
-                                     ? runOnCpu(options, plan, inputs)
-                                     : readExpected(options, plan);
-
+  std::vector<Tensor> inputs = makeInputs(options, plan, variant);
   std::vector<const void *> pointers;
   for (const Tensor &tensor : inputs)
     pointers.push_back(tensor.data.data());
+  if (!options.output.empty()) {
+    emulated.setSeed(options.seeds);
+    require(emulated.run(variant, pointers));
+    std::vector<Tensor> outputs;
+    for (size_t i = 0; i < plan.outputs(variant).size(); ++i) {
+      outputs.push_back(tensorLike(plan, plan.outputs(variant)[i]));
+      std::vector<uint8_t> &data = outputs.back().data;
+      auto *output = static_cast<const uint8_t *>(emulated.output(i));
+      data.assign(output, output + data.size());
+    }
+    std::string error;
+    if (!writeTensors(options.output, outputs, error))
+      die(options.output + ": " + error);
+    return true;
+  }
+
+  std::vector<Tensor> expected = options.expected.empty()
+                                     ? runOnCpu(options, plan, variant, inputs)
+                                     : readExpected(options, plan, variant);
   bool agree = true;
   for (int seed = 1; seed <= options.seeds; ++seed) {
     emulated.setSeed(seed);
-    require(emulated.run(pointers));
+    require(emulated.run(variant, pointers));
     for (size_t i = 0; i < expected.size(); ++i) {
       Tensor got = expected[i];
       auto *output = static_cast<const uint8_t *>(emulated.output(i));
@@ -213,5 +264,15 @@ int main(int argc, char **argv) {
              emulated.stepCount(), seed);
     }
   }
+  return agree;
+}
+
+int main(int argc, char **argv) {
+  Options options = parse(argc, argv);
+  EmulatedPlan emulated;
+  require(emulated.open(options.model, options.kernels, options.arch));
+  bool agree = true;
+  for (size_t i = 0; i < emulated.plan().variants().size(); ++i)
+    agree &= runVariant(options, emulated, i);
   return !agree;
 }

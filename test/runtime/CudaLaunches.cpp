@@ -18,7 +18,7 @@ public:
          unsigned flags) {
     Target &target = plan.target("sm_90a");
     target.cubin = plan.blob(cubin);
-    target.arenaBytes = arenaBytes;
+    plan.program().arenaBytes = arenaBytes;
     model.plan = plan.finish("launches");
     frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
     options.device = "cuda";

@@ -4,6 +4,10 @@
 #include "Check.h"
 #include "Numbers.h"
 #include "frit/runtime.hpp"
+#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/Driver.h"
+
+#include <set>
 
 using namespace frit::test;
 
@@ -33,7 +37,8 @@ public:
   /// Runs it and compares with `expected`. `label` is printed with the pick.
   void check(const std::vector<double> &expected, double tolerance,
              const std::string &label, const char *library) {
-    plan.target("sm_90a").arenaBytes = kWorkspace;
+    plan.target("sm_90a");
+    plan.program().arenaBytes = kWorkspace;
     // Nothing here launches a kernel, so that any code serves.
     plan.targets.back().cubin = plan.blob("unused");
     Model model;
@@ -213,6 +218,36 @@ void frit::test::testGemms() {
   whole.typeD = DType::i32;
   whole.transposeB = 1;
   testGemm(whole, 0);
+}
+
+/// The algorithm that is asked for comes first, and no other is lost; one that
+/// the library has not changes nothing.
+void frit::test::testAlgorithms() {
+  cuda::Gpu gpu;
+  CHECK(!gpu.open(0).failed() && !gpu.retainContext().failed());
+  cuda::ContextScope scope(gpu);
+  cuda::CublasLt library;
+  CHECK(library.load() && library.open());
+  Gemm gemm;
+  gemm.m = gemm.n = gemm.k = gemm.lda = gemm.ldb = gemm.ldd = 1024;
+  gemm.typeA = gemm.typeB = gemm.typeD = DType::f16;
+  gemm.compute = Compute::f16;
+  gemm.workspaceBytes = kWorkspace;
+  const uint32_t alignments[] = {256, 256, 256, 256};
+  auto numbersFor = [&](uint32_t algorithm) {
+    gemm.algorithm = algorithm;
+    auto call = library.prepare(gemm, alignments);
+    return call ? call->algorithms() : std::vector<uint32_t>();
+  };
+  std::vector<uint32_t> favourites = numbersFor(0);
+  std::set<uint32_t> all(favourites.begin(), favourites.end());
+  CHECK(all.size() > 1 && all.size() == favourites.size() && !all.count(0));
+  for (uint32_t number : favourites) {
+    std::vector<uint32_t> numbers = numbersFor(number);
+    CHECK(numbers.size() == favourites.size() && numbers.front() == number);
+    CHECK(std::set<uint32_t>(numbers.begin(), numbers.end()) == all);
+  }
+  CHECK(numbersFor(1) == favourites);
 }
 
 //===----------------------------------------------------------------------===//

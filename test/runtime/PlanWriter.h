@@ -148,13 +148,19 @@ public:
     entry.arch = text(arch);
     entry.kernels = {kernelsDone, uint32_t(kernels.size()) - kernelsDone};
     entry.prepare = {stepsDone, prepareSteps};
-    entry.main = {stepsDone + prepareSteps,
-                  uint32_t(steps.size()) - stepsDone - prepareSteps};
+    entry.programs = {uint32_t(programs.size()), 1};
+    Program program;
+    program.steps = {stepsDone + prepareSteps,
+                     uint32_t(steps.size()) - stepsDone - prepareSteps};
+    programs.push_back(program);
     kernelsDone = uint32_t(kernels.size());
     stepsDone = uint32_t(steps.size());
     targets.push_back(entry);
     return targets.back();
   }
+
+  /// What the target that was added last does per call.
+  Program &program() { return programs.back(); }
 
   Blob blob(std::string_view bytes) {
     blobs.emplace_back(bytes);
@@ -190,6 +196,12 @@ public:
                    entries.size()};
     };
     header.dims = table(dims);
+    if (variants.empty())
+      variants.push_back(
+          {{}, {0, uint32_t(inputs.size())}, {0, uint32_t(outputs.size())}});
+    header.symbols = table(symbols);
+    header.extents = table(extents);
+    header.variants = table(variants);
     header.inputs = table(inputs);
     header.outputs = table(outputs);
     header.constants = table(constants);
@@ -199,6 +211,7 @@ public:
     header.gemms = table(gemms);
     header.convs = table(convs);
     header.steps = table(steps);
+    header.programs = table(programs);
     header.targets = table(targets);
     header.strings = {append(strings.data(), strings.size()), strings.size()};
     header.bytes = bytes.size();
@@ -208,6 +221,9 @@ public:
 
   std::string strings;
   std::vector<int64_t> dims;
+  std::vector<Symbol> symbols;
+  std::vector<Extent> extents;
+  std::vector<Variant> variants; ///< one of all tensors where there is none
   std::vector<Tensor> inputs, outputs;
   std::vector<Constant> constants;
   std::vector<Buffer> buffers;
@@ -216,6 +232,7 @@ public:
   std::vector<Gemm> gemms;
   std::vector<Conv> convs;
   std::vector<Step> steps;
+  std::vector<Program> programs;
   std::vector<Target> targets;
   std::vector<uint8_t> weights;
 

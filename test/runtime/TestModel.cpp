@@ -77,8 +77,8 @@ Model frit::test::makeTestModel() {
   plan.step(StepKind::copy, "identity", {read, z});
 
   Target &target = plan.target("x86-64", 1);
-  target.arenaBytes = 512;
-  target.arenaLowerBound = 48;
+  plan.program().arenaBytes = 512;
+  plan.program().arenaLowerBound = 48;
   target.preparedBytes = 256;
 
   Model model;
@@ -86,6 +86,85 @@ Model frit::test::makeTestModel() {
   model.weights = plan.weights;
   model.kernels = {doubled, addIds};
   return model;
+}
+
+/// One item is one element.
+static void twice(void *const *arguments, int64_t begin, int64_t end) {
+  auto *from = static_cast<const float *>(arguments[0]);
+  auto *to = static_cast<float *>(arguments[1]);
+  for (int64_t i = begin; i < end; ++i)
+    to[2 * i] = to[2 * i + 1] = from[i];
+}
+
+void frit::test::writeOpenSteps(PlanWriter &plan, bool cuda) {
+  plan.symbols.push_back({plan.text("batch"), /*padded=*/1, 0, 1, 4});
+  plan.extents = {{}, {0, 0, 1, 0}, {0, 0, 2, 0}};
+  uint32_t first = plan.kernel("doubled", 0);
+  uint32_t second = plan.kernel("twice", 1);
+  for (int64_t batch : {2, 4}) {
+    Buffer x = plan.input("x", DType::f32, {3, batch});
+    Buffer y = plan.output("y", DType::f32, {3, batch});
+    Buffer z = plan.output("z", DType::f32, {2 * batch});
+    x.index = y.index = 0;
+    z.index = 1;
+    uint32_t inputs = uint32_t(plan.inputs.size());
+    uint32_t outputs = uint32_t(plan.outputs.size());
+    plan.inputs.back().extents = {0, 2};
+    plan.outputs[outputs - 2].extents = {0, 2};
+    plan.outputs[outputs - 1].extents = {2, 1};
+    plan.variants.push_back(
+        {plan.shape({batch}), {inputs - 1, 1}, {outputs - 2, 2}});
+    auto launch = [&](uint32_t kernel, Buffer to, int64_t items) {
+      Step &step = plan.step(StepKind::launch, "open", {x, to});
+      step.kernel = kernel;
+      (cuda ? step.block : step.grid)[0] = uint32_t(items);
+    };
+    launch(first, y, 3 * batch);
+    launch(second, z, batch);
+  }
+}
+
+void frit::test::writeOpenPrograms(PlanWriter &plan) {
+  plan.targets.back().programs.count = 2;
+  plan.programs = {{{0, 2}, 256, 64}, {{2, 2}, 512, 128}};
+}
+
+Model frit::test::makeOpenModel() {
+  PlanWriter plan;
+  writeOpenSteps(plan, /*cuda=*/false);
+  plan.target("x86-64");
+  writeOpenPrograms(plan);
+  Model model;
+  model.plan = plan.finish("open model");
+  model.kernels = {doubled, twice};
+  return model;
+}
+
+OpenCall::OpenCall(int64_t batch)
+    : batch(batch), shape{3, batch}, doubled(2 * batch) {
+  for (int64_t i = 0; i < 3 * batch; ++i)
+    x.push_back(float(i + 1));
+  y.assign(size_t(3 * batch), -1);
+  z.assign(size_t(2 * batch), -1);
+}
+
+std::vector<frit_tensor> OpenCall::inputs() {
+  return {{"x", x.data(), FRIT_F32, 2, shape, FRIT_HOST}};
+}
+
+std::vector<frit_tensor> OpenCall::outputs() {
+  return {{"y", y.data(), FRIT_F32, 2, shape, FRIT_HOST},
+          {"z", z.data(), FRIT_F32, 1, &doubled, FRIT_HOST}};
+}
+
+bool OpenCall::isRight() const {
+  for (size_t i = 0; i < y.size(); ++i)
+    if (y[i] != 2 * x[i])
+      return false;
+  for (size_t i = 0; i < z.size(); ++i)
+    if (z[i] != x[i / 2])
+      return false;
+  return true;
 }
 
 std::vector<float> frit::test::expectedResult(const float *x,

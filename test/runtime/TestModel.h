@@ -4,12 +4,32 @@
 #define FRIT_TEST_RUNTIME_TESTMODEL_H
 
 #include "PlanWriter.h"
+#include "frit/runtime.h"
 
 namespace frit::test {
 
 /// y = relu(x·w + 2b) + ids, z = y for x: 4x8xf32, ids: 4xi64, w: 8x3, b: 3,
 /// with w[i][j] = i - j and b = {1, -2, 3}. The doubling is a prepare step.
 Model makeTestModel();
+
+/// y = 2x and z[2i] = z[2i + 1] = x[0][i] for x: 3xbatch, for any batch up to
+/// 4: there are variants for 2 and 4.
+Model makeOpenModel();
+
+/// The parts of it: what comes before its target, and what after.
+void writeOpenSteps(PlanWriter &plan, bool cuda);
+void writeOpenPrograms(PlanWriter &plan);
+
+/// A call of it.
+struct OpenCall {
+  explicit OpenCall(int64_t batch);
+  std::vector<frit_tensor> inputs();
+  std::vector<frit_tensor> outputs();
+  bool isRight() const;
+
+  int64_t batch, shape[2], doubled;
+  std::vector<float> x, y, z;
+};
 
 /// What y is for the given inputs.
 std::vector<float> expectedResult(const float *x, const int64_t *ids);

@@ -8,6 +8,7 @@
 #include "Check.h"
 #include "CudaLaunches.h"
 #include "CudaProblems.h"
+#include "CudaVariants.h"
 #include "TestModel.h"
 #include "frit/runtime.hpp"
 
@@ -89,7 +90,7 @@ static Model makeGpuTestModel(bool ptxOnly) {
   read.written = 0;
   plan.step(StepKind::copy, "identity", {read, z});
   Target &target = cudaTarget(plan, 1, ptxOnly);
-  target.arenaBytes = 512;
+  plan.program().arenaBytes = 512;
   target.preparedBytes = 256;
   Model model;
   model.plan = plan.finish("gpu test model");
@@ -267,7 +268,8 @@ static void testFailures() {
   Buffer y = {Space::output, 0, 0, 4, 1};
   plan.step(StepKind::launch, "increment", {y}).kernel =
       plan.kernel("increment");
-  cudaTarget(plan).arenaBytes = uint64_t(1) << 42;
+  cudaTarget(plan);
+  plan.program().arenaBytes = uint64_t(1) << 42;
   Model model;
   model.plan = plan.finish("large");
   CHECK(frit_module_open(model.get(), &options, &module) == FRIT_OK);
@@ -341,9 +343,12 @@ int main(int argc, char **argv) {
   testLargeWeights();
   testGemms();
   testConvs();
+  testAlgorithms();
   testFailures();
   testTensorMaps(cubin);
   testProgrammaticLaunch(cubin);
+  testVariants(cubin, 0);
+  testVariants(cubin, FRIT_NO_CUDA_GRAPH);
   testStray();
   return finish("cuda_test");
 }

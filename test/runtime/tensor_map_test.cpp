@@ -68,7 +68,7 @@ static std::string read(const TensorMap &map, bool ofGemm = false) {
   }
   Target &target = plan.target("sm_90a");
   target.cubin = plan.blob("code");
-  target.arenaBytes = 1 << 20;
+  plan.program().arenaBytes = 1 << 20;
   Model model;
   model.plan = plan.finish("maps");
   frit::PlanView view;

@@ -11,8 +11,52 @@ using namespace frit;
 using namespace frit::run;
 using Json = nlohmann::ordered_json;
 
-static std::string typeOf(const frit_tensor_info &info) {
-  return formatType(info.dtype, info.rank, info.dims);
+static std::string typeOf(const Module &module, const frit_tensor_info &info,
+                          const int32_t *symbols) {
+  Tensor largest;
+  largest.dtype = info.dtype;
+  largest.dims.assign(info.dims, info.dims + info.rank);
+  return openType(module, largest, symbols);
+}
+
+/// "1..64", or "1, 8, 64" where others are not padded.
+static std::string sizesOf(const frit_symbol_info &symbol) {
+  if (symbol.padded)
+    return std::to_string(symbol.least) + ".." + std::to_string(symbol.most);
+  std::string text;
+  for (uint32_t i = 0; i < symbol.size_count; ++i)
+    text += (i ? ", " : "") + std::to_string(symbol.sizes[i]);
+  return text;
+}
+
+static Json symbolsJson(const Module &module) {
+  Json list = Json::array();
+  for (uint32_t i = 0; i < module.symbolCount(); ++i) {
+    frit_symbol_info symbol = module.symbol(i);
+    list.push_back(
+        {{"name", symbol.name},
+         {"least", symbol.least},
+         {"most", symbol.most},
+         {"padded", bool(symbol.padded)},
+         {"sizes", std::vector<int64_t>(symbol.sizes,
+                                        symbol.sizes + symbol.size_count)}});
+  }
+  return list;
+}
+
+static Json variantsJson(const Module &module, uint32_t target) {
+  Json list = Json::array();
+  for (uint32_t i = 0; i < module.variantCount(); ++i) {
+    frit_variant_info variant = module.variant(target, i);
+    Json sizes = Json::object();
+    for (uint32_t symbol = 0; symbol < module.symbolCount(); ++symbol)
+      sizes[module.symbol(symbol).name] = variant.sizes[symbol];
+    list.push_back({{"sizes", std::move(sizes)},
+                    {"steps", variant.steps},
+                    {"arena_bytes", variant.arena_bytes},
+                    {"arena_lower_bound", variant.arena_lower_bound}});
+  }
+  return list;
 }
 
 static Json tensorsJson(const Session &session, bool inputs) {
@@ -22,11 +66,16 @@ static Json tensorsJson(const Session &session, bool inputs) {
   for (uint32_t i = 0; i < count; ++i) {
     frit_tensor_info info =
         inputs ? session.module.input(i) : session.module.output(i);
-    list.push_back(
-        {{"name", info.name},
-         {"dtype", frit_dtype_name(info.dtype)},
-         {"shape", std::vector<int64_t>(info.dims, info.dims + info.rank)},
-         {"bytes", info.bytes}});
+    Json entry = {
+        {"name", info.name},
+        {"dtype", frit_dtype_name(info.dtype)},
+        {"shape", std::vector<int64_t>(info.dims, info.dims + info.rank)},
+        {"bytes", info.bytes}};
+    if (session.module.symbolCount())
+      entry["type"] = typeOf(session.module, info,
+                             inputs ? session.module.inputSymbols(i)
+                                    : session.module.outputSymbols(i));
+    list.push_back(std::move(entry));
   }
   return list;
 }
@@ -63,6 +112,8 @@ static Json targetsJson(const Session &session) {
                   {"prepared_bytes", target.prepared_bytes},
                   {"cubin_bytes", target.cubin_bytes},
                   {"ptx_bytes", target.ptx_bytes}};
+    if (session.module.symbolCount())
+      entry["variants"] = variantsJson(session.module, i);
     if (target.chosen && session.context.get())
       entry["picks"] = picksJson(session);
     list.push_back(std::move(entry));
@@ -85,6 +136,8 @@ static void printJson(const Session &session) {
         {"free_bytes", device.free_bytes},
         {"module_bytes", device.module_bytes},
         {"threads", device.threads}}}};
+  if (session.module.symbolCount())
+    result["symbols"] = symbolsJson(session.module);
   puts(result.dump(2).c_str());
 }
 
@@ -103,19 +156,55 @@ static void printPicks(const Session &session) {
   table.print();
 }
 
+/// What may be open of the shapes, and what a variant costs on each target.
+static void printVariants(const Module &module) {
+  Table symbols({"open", "sizes", "variants"});
+  for (uint32_t i = 0; i < module.symbolCount(); ++i) {
+    frit_symbol_info symbol = module.symbol(i);
+    std::string sizes = sizesOf(symbol);
+    symbol.padded = 0;
+    symbols.add({symbol.name, sizes, sizesOf(symbol)});
+  }
+  symbols.print();
+  puts("");
+  std::vector<std::string> titles = {"target"};
+  for (uint32_t i = 0; i < module.symbolCount(); ++i)
+    titles.push_back(std::string(">") + module.symbol(i).name);
+  for (const char *title : {">steps", ">arena", ">lower bound"})
+    titles.push_back(title);
+  Table table(titles);
+  for (uint32_t target = 0; target < module.targetCount(); ++target)
+    for (uint32_t i = 0; i < module.variantCount(); ++i) {
+      frit_variant_info variant = module.variant(target, i);
+      std::vector<std::string> row = {module.target(target).arch};
+      for (uint32_t symbol = 0; symbol < module.symbolCount(); ++symbol)
+        row.push_back(std::to_string(variant.sizes[symbol]));
+      row.push_back(std::to_string(variant.steps));
+      row.push_back(formatBytes(variant.arena_bytes));
+      row.push_back(formatBytes(variant.arena_lower_bound));
+      table.add(std::move(row));
+    }
+  table.print();
+  puts("");
+}
+
 static void printTables(const Session &session) {
   const Module &module = session.module;
   printf("%s: %s of weights\n\n", module.name(),
          formatBytes(frit_module_weight_bytes(module.get())).c_str());
   Table tensors({"", "name", "type", ">bytes"});
   for (uint32_t i = 0; i < module.inputCount(); ++i)
-    tensors.add({"input", module.input(i).name, typeOf(module.input(i)),
+    tensors.add({"input", module.input(i).name,
+                 typeOf(module, module.input(i), module.inputSymbols(i)),
                  formatBytes(module.input(i).bytes)});
   for (uint32_t i = 0; i < module.outputCount(); ++i)
-    tensors.add({"output", module.output(i).name, typeOf(module.output(i)),
+    tensors.add({"output", module.output(i).name,
+                 typeOf(module, module.output(i), module.outputSymbols(i)),
                  formatBytes(module.output(i).bytes)});
   tensors.print();
   puts("");
+  if (module.symbolCount())
+    printVariants(module);
   Table targets({"target", ">kernels", ">library calls", ">copies", ">arena",
                  ">lower bound", ">prepared", ">cubin", ">PTX", ""});
   for (uint32_t i = 0; i < module.targetCount(); ++i) {

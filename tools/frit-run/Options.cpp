@@ -3,6 +3,7 @@
 #include "Options.h"
 #include "frit/runtime.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +23,9 @@ Inputs and outputs
   --input=NAME=random…, --input=NAME=NUMBER
                             the same, or all of one value, in the model's type
                             Inputs that are not given are made up
+  --shape=SYMBOL=SIZE,...   sizes of dimensions that the model leaves open, as
+                            batch=3, for inputs that are made up; those read
+                            from files bring their own (default: the largest)
   --output=@FILE            write the outputs to .npz, or a single one to .npy
 
 Checking
@@ -139,6 +143,14 @@ static bool parseValue(std::string_view argument, const std::string &name,
     options.inputs.push_back(value);
     return true;
   }
+  if (name == "--shape") {
+    for (size_t at = 0; at <= value.size();) {
+      size_t end = std::min(value.find(',', at), value.size());
+      options.shapes.push_back(value.substr(at, end - at));
+      at = end + 1;
+    }
+    return true;
+  }
   if (name == "--rtol")
     return parseNumber(argument, value, options.rtol);
   if (name == "--atol")
@@ -161,9 +173,10 @@ static bool parseValue(std::string_view argument, const std::string &name,
 
 /// Options may be written "--name value" too, where a value is required.
 static bool takesValue(const std::string &name) {
-  for (const char *known : {"--input", "--output", "--device", "--weights",
-                            "--compare", "--rtol", "--atol", "--l2", "--warmup",
-                            "--duration", "--iterations", "--threads"})
+  for (const char *known :
+       {"--input", "--shape", "--output", "--device", "--weights", "--compare",
+        "--rtol", "--atol", "--l2", "--warmup", "--duration", "--iterations",
+        "--threads"})
     if (name == known)
       return true;
   return false;

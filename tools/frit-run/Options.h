@@ -14,6 +14,7 @@ struct Options {
   std::string device; ///< empty: the default
   std::string weights;
   std::vector<std::string> inputs;
+  std::vector<std::string> shapes; ///< "batch=3"
   std::string output;
   uint32_t threads = 0;
   bool noGraph = false, noAhead = false;

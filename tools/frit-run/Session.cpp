@@ -61,30 +61,118 @@ static Tensor emptyTensor(const frit_tensor_info &info) {
   return tensor;
 }
 
+std::string frit::run::openType(const Module &module, const Tensor &largest,
+                                const int32_t *symbols) {
+  std::string result;
+  for (size_t dim = 0; dim < largest.dims.size(); ++dim) {
+    int64_t length = largest.dims[dim];
+    if (symbols[dim] < 0) {
+      result += std::to_string(length) + "x";
+      continue;
+    }
+    frit_symbol_info symbol = module.symbol(uint32_t(symbols[dim]));
+    if (length == symbol.most)
+      result += std::string(symbol.name) + "x";
+    else if (length % symbol.most == 0)
+      result += std::to_string(length / symbol.most) + "*" + symbol.name + "x";
+    else
+      result += std::string("f(") + symbol.name + ")x";
+  }
+  return result + frit_dtype_name(largest.dtype);
+}
+
 bool Session::prepareTensors() {
   for (uint32_t i = 0; i < module.inputCount(); ++i)
     inputs.push_back(emptyTensor(module.input(i)));
-  for (uint32_t i = 0; i < module.outputCount(); ++i) {
-    outputs.push_back(emptyTensor(module.output(i)));
-    if (!allocate(outputs.back()))
-      return complain("there is no memory for output '" + outputs.back().name +
-                      "'");
-  }
   given.resize(inputs.size());
+  sizes.assign(module.symbolCount(), -1);
+  for (const std::string &argument : options.shapes)
+    if (!applyShape(argument))
+      return false;
   for (const std::string &argument : options.inputs)
     if (!applyInput(argument))
       return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (given[i])
       continue;
-    if (!allocate(inputs[i]))
-      return complain("there is no memory for input '" + inputs[i].name + "'");
     RandomSpec spec;
     spec.seed = i;
-    fillRandom(inputs[i], spec);
+    madeUp.push_back({i, spec});
     if (options.verbose)
       fprintf(stderr, "frit-run: note: input '%s' is made up\n",
               inputs[i].name.c_str());
+  }
+  return makeUp() && makeOutputs();
+}
+
+/// SYMBOL=SIZE
+bool Session::applyShape(const std::string &argument) {
+  size_t equals = argument.find('=');
+  std::string name = argument.substr(0, equals), known;
+  char *end = nullptr;
+  long long size = equals == argument.npos
+                       ? -1
+                       : strtoll(argument.c_str() + equals + 1, &end, 10);
+  if (size < 0 || *end)
+    return complain("--shape=" + argument + ": write SYMBOL=SIZE, as batch=3");
+  for (uint32_t i = 0; i < module.symbolCount(); ++i) {
+    if (name == module.symbol(i).name) {
+      sizes[i] = size;
+      return true;
+    }
+    known += std::string(i ? ", " : "") + module.symbol(i).name;
+  }
+  return complain("--shape names '" + name + "', and the model leaves open: " +
+                  (known.empty() ? "nothing" : known));
+}
+
+/// Learns sizes from an input whose other dimensions are the model's.
+bool Session::takeSizes(size_t input, const std::string &source) {
+  const Tensor &tensor = inputs[input];
+  const int32_t *symbols = module.inputSymbols(uint32_t(input));
+  for (size_t dim = 0; dim < tensor.dims.size(); ++dim) {
+    if (symbols[dim] < 0)
+      continue;
+    int64_t &size = sizes[size_t(symbols[dim])];
+    if (size >= 0 && size != tensor.dims[dim])
+      return complain("input '" + tensor.name + "' has " +
+                      module.symbol(uint32_t(symbols[dim])).name + " " +
+                      std::to_string(tensor.dims[dim]) + " in " + source +
+                      ", and it is " + std::to_string(size) + " elsewhere");
+    size = tensor.dims[dim];
+  }
+  return true;
+}
+
+/// Makes up inputs of the sizes that are known, else the largest.
+bool Session::makeUp() {
+  for (uint32_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] < 0)
+      sizes[i] = module.symbol(i).most;
+  for (const MadeUp &entry : madeUp) {
+    Tensor &tensor = inputs[entry.input];
+    const int32_t *symbols = module.inputSymbols(uint32_t(entry.input));
+    for (size_t dim = 0; dim < tensor.dims.size(); ++dim)
+      if (symbols[dim] >= 0)
+        tensor.dims[dim] = sizes[size_t(symbols[dim])];
+    if (!allocate(tensor))
+      return complain("there is no memory for input '" + tensor.name + "'");
+    if (!entry.isNumber)
+      fillRandom(tensor, entry.random);
+    for (uint64_t i = 0; entry.isNumber && i < tensor.count(); ++i)
+      tensor.set(i, entry.number);
+  }
+  return true;
+}
+
+bool Session::makeOutputs() {
+  std::vector<frit_tensor> bound = bindInputs();
+  for (uint32_t i = 0; i < module.outputCount(); ++i) {
+    Tensor &output = outputs.emplace_back(emptyTensor(module.output(i)));
+    if (Error error = module.outputDims(bound, i, output.dims.data()))
+      return complain(error.message());
+    if (!allocate(output))
+      return complain("there is no memory for output '" + output.name + "'");
   }
   return true;
 }
@@ -114,13 +202,18 @@ bool Session::place(Tensor tensor, const std::string &source) {
     // numpy has no bfloat16 of its own; its bits come as unsigned integers.
     if (inputs[i].dtype == FRIT_BF16 && tensor.dtype == FRIT_U16)
       tensor.dtype = FRIT_BF16;
-    if (tensor.dtype != inputs[i].dtype || tensor.dims != inputs[i].dims)
+    const int32_t *symbols = module.inputSymbols(uint32_t(i));
+    bool fits = tensor.dtype == inputs[i].dtype &&
+                tensor.dims.size() == inputs[i].dims.size();
+    for (size_t dim = 0; fits && dim < tensor.dims.size(); ++dim)
+      fits = symbols[dim] >= 0 || tensor.dims[dim] == inputs[i].dims[dim];
+    if (!fits)
       return complain("input '" + tensor.name + "' must be " +
-                      inputs[i].type() + " and is " + tensor.type() + " in " +
-                      source);
+                      openType(module, inputs[i], symbols) + " and is " +
+                      tensor.type() + " in " + source);
     inputs[i] = std::move(tensor);
     given[i] = true;
-    return true;
+    return takeSizes(i, source);
   }
   std::string names;
   for (const Tensor &input : inputs)
@@ -192,11 +285,15 @@ bool Session::applyMadeUp(const std::string &argument) {
   if (name.empty() && !nextInput(name))
     return complain("--input=" + argument + " is one too many: the model has " +
                     std::to_string(inputs.size()));
-  for (const Tensor &input : inputs)
-    if (!typed && input.name == name) {
-      tensor.dtype = input.dtype;
-      tensor.dims = input.dims;
-    }
+  for (size_t i = 0; !typed && i < inputs.size(); ++i) {
+    if (inputs[i].name != name)
+      continue;
+    if (given[i])
+      return complain("input '" + name + "' is given twice");
+    given[i] = true;
+    madeUp.push_back({i, spec, isNumber, number});
+    return true;
+  }
   tensor.name = name;
   if (!allocate(tensor))
     return complain("--input=" + argument + " is larger than memory");

@@ -31,6 +31,10 @@ public:
   std::vector<Tensor> inputs, outputs;
 
 private:
+  bool applyShape(const std::string &argument);
+  bool takeSizes(size_t input, const std::string &source);
+  bool makeUp();
+  bool makeOutputs();
   bool applyInput(const std::string &argument);
   bool applyFile(const std::string &name, const std::string &path);
   bool applyMadeUp(const std::string &argument);
@@ -38,8 +42,23 @@ private:
   bool isInput(const std::string &name) const;
   bool nextInput(std::string &name) const;
 
+  /// An input of the model's own type that is to be made up.
+  struct MadeUp {
+    size_t input;
+    RandomSpec random;
+    bool isNumber = false;
+    double number = 0;
+  };
+
   std::vector<bool> given;
+  std::vector<int64_t> sizes; ///< of the model's symbols; -1: not known yet
+  std::vector<MadeUp> madeUp; ///< once all sizes are known
 };
+
+/// A tensor's type with symbols' names, from what it is for the largest sizes:
+/// "batchx3x224x224xf32", or "4*batchx10xf32".
+std::string openType(const Module &module, const Tensor &largest,
+                     const int32_t *symbols);
 
 /// Prints "frit-run: message" and returns false.
 bool complain(const std::string &message);

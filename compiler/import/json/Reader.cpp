@@ -8,6 +8,8 @@
 
 #include "dialects/nn/NN.h"
 
+#include "frit/dtype.h"
+
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -114,8 +116,9 @@ static std::string textOf(const Json &object, const char *key) {
 }
 
 static Type elementNamed(StringRef name, MLIRContext &context) {
-  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
-  return name.empty() ? Type() : parseType(name, &context);
+  bool known =
+      artifact::dtypeWith(&artifact::DTypeRow::ir, name) != artifact::DType(0);
+  return known ? parseType(name, &context) : Type();
 }
 
 const Json *Reader::list(const Json &object, const char *key, bool needed,
@@ -219,8 +222,11 @@ bool Reader::readInputs(const Json &graph) {
       continue;
     values[input.name] = main.getBody().front().addArgument(
         RankedTensorType::get(*shape, element), input.loc);
-    attributes.push_back(builder.getDictionaryAttr(
-        builder.getNamedAttr("nn.name", builder.getStringAttr(input.name))));
+    NamedAttrList attrs;
+    attrs.set("nn.name", builder.getStringAttr(input.name));
+    if (ArrayAttr symbols = shapes.openSymbols(index, context))
+      attrs.set("nn.symbols", symbols);
+    attributes.push_back(attrs.getDictionary(&context));
   }
   main.setFunctionType(builder.getFunctionType(
       main.getBody().getArgumentTypes(), main.getResultTypes()));

@@ -150,7 +150,9 @@ private:
   mlir::Operation *lastWeight = nullptr;
   Scope graph;
   llvm::StringMap<Function> functions;
-  llvm::SmallVector<mlir::StringAttr> inputNames; ///< of the arguments of @main
+  /// Of the arguments of @main; and their open symbols, or null.
+  llvm::SmallVector<mlir::StringAttr> inputNames;
+  llvm::SmallVector<mlir::ArrayAttr> inputSymbols;
   /// Nodes inlined so far: small files can stand for huge graphs.
   size_t inlined = 0;
 };

@@ -98,6 +98,7 @@ bool Importer::addInputs() {
     graph.values[input->name()] =
         entry.addArgument(RankedTensorType::get(*shape, element), loc);
     inputNames.push_back(builder.getStringAttr(input->name()));
+    inputSymbols.push_back(shapes.openSymbols(index, context));
   }
   return good && !failed;
 }
@@ -152,6 +153,9 @@ bool Importer::addOutputs() {
       main.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
   for (auto [i, name] : llvm::enumerate(inputNames))
     main.setArgAttr(i, "nn.name", name);
+  for (auto [i, symbols] : llvm::enumerate(inputSymbols))
+    if (symbols)
+      main.setArgAttr(i, "nn.symbols", symbols);
   for (auto [i, name] : llvm::enumerate(names))
     main.setResultAttr(i, "nn.name", name);
   return true;

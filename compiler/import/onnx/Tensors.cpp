@@ -295,7 +295,29 @@ static Bytes unpack(ArrayRef<char> packed, int64_t count, Type element) {
   return {*owned, owned};
 }
 
+/// Where a tensor that lies in a file is from.
+static std::string originOf(const TensorProto &tensor) {
+  std::string origin = tensor.name();
+  for (const auto &entry : tensor.external_data())
+    origin += "|" + entry.key() + "=" + entry.value();
+  origin += "|" + std::to_string(tensor.data_type());
+  for (int64_t size : tensor.dims())
+    origin += "x" + std::to_string(size);
+  return origin;
+}
+
 ElementsAttr TensorReader::read(const TensorProto &tensor, Location loc) {
+  bool shared =
+      options.weights && tensor.data_location() == TensorProto::EXTERNAL;
+  if (!shared)
+    return readOwn(tensor, loc);
+  ElementsAttr &known = (*options.weights)[originOf(tensor)];
+  if (!known)
+    known = readOwn(tensor, loc);
+  return known;
+}
+
+ElementsAttr TensorReader::readOwn(const TensorProto &tensor, Location loc) {
   Type element = elementType(tensor.data_type(), context);
   if (!element) {
     emitError(loc) << "element type " << dataTypeName(tensor.data_type())

@@ -41,6 +41,8 @@ public:
                               mlir::Location loc);
 
 private:
+  mlir::ElementsAttr readOwn(const ::onnx::TensorProto &tensor,
+                             mlir::Location loc);
   std::optional<Bytes> external(const ::onnx::TensorProto &tensor, int64_t size,
                                 mlir::Type element, mlir::Location loc);
   Bytes random(const ::onnx::TensorProto &tensor, int64_t count,

@@ -25,7 +25,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
 
 /// Every buffer in an arena, in prepared memory and in the weights starts at a
 /// multiple of this many bytes.
@@ -82,13 +82,45 @@ enum class DType : uint32_t {
   u2,
 };
 
-/// A graph input or output: dense, row major. `dims` is a run of Header::dims.
+inline constexpr uint32_t kNone = ~0u;
+
+/// A dimension that the model leaves open, such as "batch". A call may give it
+/// any size in [least, most] for which there is a variant: one of just that
+/// size or, where it is `padded`, one of a larger size.
+struct Symbol {
+  Text name;
+  uint32_t padded = 0;
+  uint32_t reserved = 0;
+  int64_t least = 1, most = 1;
+};
+
+/// How long a dimension of a variant's tensor really is when a symbol has a
+/// size below the variant's: factor · size + offset; all of it where `symbol`,
+/// an entry of Header::symbols, is kNone.
+struct Extent {
+  uint32_t symbol = kNone;
+  uint32_t reserved = 0;
+  int64_t factor = 0, offset = 0;
+};
+
+/// A graph input or output of one variant: dense, row major. `dims` is a run of
+/// Header::dims, `extents` one of Header::extents, as long, or empty where the
+/// tensor is always all used.
 struct Tensor {
   Text name;
   DType type = DType::f32;
   Range dims;
+  Range extents;
   uint32_t reserved = 0;
   uint64_t bytes = 0;
+};
+
+/// The model for one size of every symbol. Variants ascend: of two, the one
+/// with the smaller size of the first symbol that they differ in comes first.
+struct Variant {
+  Range sizes;   ///< of Header::dims, one per symbol
+  Range inputs;  ///< of Header::inputs, as many for every variant
+  Range outputs; ///< of Header::outputs, as many for every variant
 };
 
 /// An original weight, under its name in the model.
@@ -108,8 +140,8 @@ struct Constant {
 };
 
 enum class Space : uint32_t {
-  input,    ///< `index` is an entry of Header::inputs
-  output,   ///< `index` is an entry of Header::outputs
+  input,    ///< `index` counts the variant's inputs
+  output,   ///< `index` counts the variant's outputs
   constant, ///< `index` is an entry of Header::constants
   arena,    ///< the context's scratch memory
   prepared, ///< the module's memory that the prepare list fills at load
@@ -174,8 +206,6 @@ enum class StepKind : uint32_t {
   copy,   ///< copies argument 0 over argument 1, the same number of bytes
 };
 
-inline constexpr uint32_t kNone = ~0u;
-
 /// One thing the runtime does, after every step before it. A gemm or conv whose
 /// library is missing, or declines, launches `kernel` instead, over the same
 /// arguments without the workspace; `kernel` is kNone where none exists, and
@@ -219,7 +249,9 @@ struct Gemm {
   Compute compute = Compute::f32;
   uint32_t hasBias = 0, hasResidual = 0;
   Activation activation = Activation::none;
-  uint32_t reserved = 0;
+  /// The number that the runtime gave the algorithm that was timed as the
+  /// fastest; 0: the library chooses.
+  uint32_t algorithm = 0;
   uint64_t workspaceBytes = 0;
 };
 
@@ -241,21 +273,29 @@ struct Conv {
   Compute compute = Compute::f32;
   uint32_t hasBias = 0, hasResidual = 0;
   Activation activation = Activation::none;
+  uint32_t algorithm = 0; ///< as in Gemm
+  uint32_t reserved = 0;
   uint64_t workspaceBytes = 0;
 };
 
-/// One `-march`: its own code and lists of steps.
+/// What a call of one variant does on one target.
+struct Program {
+  Range steps; ///< of Header::steps
+  uint64_t arenaBytes = 0;
+  uint64_t arenaLowerBound = 0; ///< peak of live bytes; what no placement beats
+};
+
+/// One `-march`: its own code and lists of steps. Variants share the code, the
+/// weights and what is prepared from them.
 struct Target {
   Text arch; ///< "sm_90a", "x86-64-v3"
   /// Machine code for `arch` and PTX that newer devices translate; empty on
   /// cpu.
   Blob cubin;
   Blob ptx;
-  Range kernels; ///< of Header::kernels
-  Range prepare; ///< of Header::steps, run once per module
-  Range main;    ///< of Header::steps, run per call
-  uint64_t arenaBytes = 0;
-  uint64_t arenaLowerBound = 0; ///< peak of live bytes; what no placement beats
+  Range kernels;  ///< of Header::kernels
+  Range prepare;  ///< of Header::steps, run once per module
+  Range programs; ///< of Header::programs, one per variant
   uint64_t prepareArenaBytes = 0;
   uint64_t preparedBytes = 0;
 };
@@ -270,6 +310,9 @@ struct Header {
   Text producer;            ///< "frit 0.1.0"
   Blob strings;
   Table dims;       ///< of int64_t
+  Table symbols;    ///< of Symbol; empty where all shapes are fixed
+  Table extents;    ///< of Extent
+  Table variants;   ///< of Variant; one where all shapes are fixed
   Table inputs;     ///< of Tensor
   Table outputs;    ///< of Tensor
   Table constants;  ///< of Constant
@@ -279,6 +322,7 @@ struct Header {
   Table gemms;      ///< of Gemm
   Table convs;      ///< of Conv
   Table steps;      ///< of Step
+  Table programs;   ///< of Program
   Table targets;    ///< of Target
 };
 

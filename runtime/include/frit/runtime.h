@@ -130,7 +130,8 @@ typedef struct frit_tensor {
 } frit_tensor;
 
 /** What a module says of an input or output. Everything in it belongs to the
- *  module and lives as long. */
+ *  module and lives as long. Where the model leaves dimensions open, `dims` and
+ *  `bytes` are the largest there may be; see frit_module_symbol. */
 typedef struct frit_tensor_info {
   const char *name;
   frit_dtype dtype;
@@ -226,7 +227,42 @@ FRIT_API frit_status frit_module_output_tensor(const frit_module *module,
                                                uint32_t index, void *data,
                                                frit_tensor *tensor);
 
-/** One set of code in the artifact. Texts live as long as the module. */
+/** A dimension that the model leaves open, such as "batch", and the sizes that
+ *  a call may give it. Everything in it lives as long as the module. */
+typedef struct frit_symbol_info {
+  const char *name;
+  int64_t least, most;
+  /** Whether every size from `least` to `most` is taken, inputs being padded
+   *  up to the next of `sizes`; otherwise only those in `sizes` are. */
+  int padded;
+  uint32_t size_count;
+  const int64_t *sizes; /**< that there are variants of the model for, rising */
+} frit_symbol_info;
+
+/** How many dimensions the model leaves open; 0 where all shapes are fixed. */
+FRIT_API uint32_t frit_module_symbol_count(const frit_module *module);
+FRIT_API frit_status frit_module_symbol(const frit_module *module,
+                                        uint32_t index, frit_symbol_info *info);
+
+/** For each dimension of input or output `index`, which symbol its length
+ *  depends on, or -1. As many as its rank; live as long as the module. */
+FRIT_API frit_status frit_module_input_symbols(const frit_module *module,
+                                               uint32_t index,
+                                               const int32_t **symbols);
+FRIT_API frit_status frit_module_output_symbols(const frit_module *module,
+                                                uint32_t index,
+                                                const int32_t **symbols);
+
+/** Writes the shape that output `index` has when frit_run is given inputs of
+ *  these shapes to `dims`, which has room for the output's rank. The data of
+ *  the inputs is not looked at. */
+FRIT_API frit_status frit_module_output_dims(const frit_module *module,
+                                             const frit_tensor *inputs,
+                                             uint32_t input_count,
+                                             uint32_t index, int64_t *dims);
+
+/** One set of code in the artifact. Texts live as long as the module. What
+ *  depends on shapes is that of the largest. */
 typedef struct frit_target_info {
   const char *arch; /**< "sm_90a", "x86-64-v3" */
   int is_cuda;
@@ -246,6 +282,21 @@ typedef struct frit_target_info {
 FRIT_API uint32_t frit_module_target_count(const frit_module *module);
 FRIT_API frit_status frit_module_target(const frit_module *module,
                                         uint32_t index, frit_target_info *info);
+
+/** The model for one size of every symbol, on one target. */
+typedef struct frit_variant_info {
+  const int64_t *sizes; /**< of each symbol; live as long as the module */
+  uint32_t steps;       /**< per call */
+  uint64_t arena_bytes; /**< of a context it needs this much */
+  uint64_t arena_lower_bound;
+} frit_variant_info;
+
+/** How many variants there are: 1 where all shapes are fixed. A call runs the
+ *  first whose sizes suffice; they ascend. */
+FRIT_API uint32_t frit_module_variant_count(const frit_module *module);
+FRIT_API frit_status frit_module_variant(const frit_module *module,
+                                         uint32_t target, uint32_t index,
+                                         frit_variant_info *info);
 
 /** Bytes of weights, embedded and external, as the model holds them. */
 FRIT_API uint64_t frit_module_weight_bytes(const frit_module *module);
@@ -288,10 +339,12 @@ FRIT_API void frit_context_destroy(frit_context *context);
 /** Computes the model and waits for the results.
  *
  *  Every input must be given, by name or by position; of the outputs, those
- *  that are wanted. Types and shapes must be the module's. Host tensors are
- *  copied to and from a GPU. Device tensors are used in place: they must start
- *  at multiples of 16 bytes and not overlap each other. A new set of device
- *  pointers costs a graph instantiation, and the last few sets are remembered.
+ *  that are wanted. Types and shapes must be the module's; what it leaves open
+ *  of them the inputs decide, and outputs must have the shapes that
+ *  frit_module_output_dims tells. Host tensors are copied to and from a GPU.
+ * Device tensors are used in place: they must start at multiples of 16 bytes
+ * and not overlap each other. A new set of device pointers costs a graph
+ * instantiation, and the last few sets are remembered.
  *
  *  On the cpu target, output memory may be the memory of an input.
  *  When a call fails, the outputs' contents are undefined. */
@@ -313,14 +366,16 @@ FRIT_API frit_status frit_context_synchronize(frit_context *context);
 /** The context's CUstream; null on the cpu target. */
 FRIT_API void *frit_context_stream(const frit_context *context);
 
-/** The context's own device memory for input or output `index`: where frit_run
- *  puts host inputs and takes host outputs from. Binding it costs no new graph.
- *  Null when there is no such index. Lives as long as the context. */
+/** The context's own device memory for input or output `index`, of the size
+ *  that frit_tensor_info tells: where frit_run puts host inputs and takes host
+ *  outputs from. Binding it costs no new graph. Null when there is no such
+ *  index. Lives as long as the context. */
 FRIT_API void *frit_context_input_buffer(frit_context *context, uint32_t index);
 FRIT_API void *frit_context_output_buffer(frit_context *context,
                                           uint32_t index);
 
-/** One step of a call. Texts live as long as the context. */
+/** One step of a call of the variant that ran last, or of the largest before
+ *  any did. Texts live as long as the context. */
 typedef struct frit_step_info {
   const char *kind;   /**< "launch", "gemm", "conv" or "copy" */
   const char *node;   /**< the model's nodes that it computes */

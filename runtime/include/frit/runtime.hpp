@@ -103,6 +103,37 @@ public:
     return tensor;
   }
 
+  uint32_t symbolCount() const { return frit_module_symbol_count(handle); }
+  /// A zeroed description when there is no such index.
+  frit_symbol_info symbol(uint32_t index) const {
+    frit_symbol_info info = {};
+    (void)frit_module_symbol(handle, index, &info);
+    return info;
+  }
+  /// The symbol of each dimension, or -1; null when there is no such index.
+  const int32_t *inputSymbols(uint32_t index) const {
+    const int32_t *symbols = nullptr;
+    (void)frit_module_input_symbols(handle, index, &symbols);
+    return symbols;
+  }
+  const int32_t *outputSymbols(uint32_t index) const {
+    const int32_t *symbols = nullptr;
+    (void)frit_module_output_symbols(handle, index, &symbols);
+    return symbols;
+  }
+  Error outputDims(std::span<const frit_tensor> inputs, uint32_t index,
+                   int64_t *dims) const {
+    return Error(frit_module_output_dims(handle, inputs.data(),
+                                         uint32_t(inputs.size()), index, dims));
+  }
+
+  uint32_t variantCount() const { return frit_module_variant_count(handle); }
+  frit_variant_info variant(uint32_t target, uint32_t index) const {
+    frit_variant_info info = {};
+    (void)frit_module_variant(handle, target, index, &info);
+    return info;
+  }
+
   uint32_t targetCount() const { return frit_module_target_count(handle); }
   frit_target_info target(uint32_t index) const {
     frit_target_info info = {};

@@ -3,7 +3,7 @@
 // Steps 0..3 keep a chain of buffers; each is free once its reader has run, and
 // the bound is reached.
 
-// CHECK: plan.program @chain "sm_90a"
+// CHECK: plan.list @main
 // CHECK-SAME: arena_bytes = 768
 // CHECK-SAME: lower_bound = 768
 // CHECK: plan.buffer arena at [[A:[0-9]+]] : memref<128xf32>

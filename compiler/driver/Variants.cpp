@@ -1,0 +1,357 @@
+//===- Variants.cpp - A model for several sizes of its open dimensions ----===//
+//
+// Sizes that no variant has are imported too, to prove that they may be padded
+// and to see what shapes the outputs then have; what they become is thrown
+// away. README.md in this folder says why it is done in this way.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/Variants.h"
+
+#include "dialects/nn/NN.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace frit;
+using artifact::Extent;
+
+/// Sizes that are proved one by one. Of more, as many are, evenly spread.
+static constexpr size_t kMostProofs = 256;
+
+static func::FuncOp mainOf(ModuleOp module) {
+  return module.lookupSymbol<func::FuncOp>("main");
+}
+
+static ArrayRef<int64_t> shapeOfType(Type type) {
+  return cast<RankedTensorType>(type).getShape();
+}
+
+std::string Variants::sizesText(const Sizes &sizes) const {
+  std::string text;
+  for (auto [symbol, size] : llvm::zip_equal(symbols, sizes))
+    text +=
+        (text.empty() ? "" : ", ") + symbol.name + " " + std::to_string(size);
+  return text;
+}
+
+std::string Variants::listName(size_t variant) const {
+  if (shapes.variants.empty())
+    return "main";
+  std::string text = "main_";
+  for (auto [i, size] : llvm::enumerate(shapes.variants[variant].sizes))
+    text += (i ? "x" : "") + std::to_string(size);
+  return text;
+}
+
+std::vector<Variants::Sizes>
+Variants::combine(const std::vector<Sizes> &lists) {
+  std::vector<Sizes> all = {{}};
+  for (const Sizes &list : lists) {
+    std::vector<Sizes> longer;
+    for (const Sizes &start : all)
+      for (int64_t size : list) {
+        longer.push_back(start);
+        longer.back().push_back(size);
+      }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+Variants::Sizes Variants::largest() const {
+  Sizes sizes;
+  for (const SymbolSizes &symbol : symbols)
+    sizes.push_back(symbol.sizes.back());
+  return sizes;
+}
+
+Variants::Sizes Variants::variantFor(const Sizes &sizes) const {
+  Sizes result;
+  for (auto [symbol, size] : llvm::zip_equal(symbols, sizes))
+    result.push_back(*llvm::lower_bound(symbol.sizes, size));
+  return result;
+}
+
+Variants::Sizes Variants::servedSizes(size_t index) const {
+  const SymbolSizes &symbol = symbols[index];
+  if (!padded[index])
+    return Sizes(symbol.sizes.begin(), symbol.sizes.end());
+  auto all = llvm::seq_inclusive(symbol.least, symbol.sizes.back());
+  return Sizes(all.begin(), all.end());
+}
+
+bool Variants::isServed(const Sizes &sizes) const {
+  return llvm::all_of(llvm::zip_equal(symbols, padded, sizes), [](auto entry) {
+    auto &[symbol, isPadded, size] = entry;
+    return isPadded || llvm::is_contained(symbol.sizes, size);
+  });
+}
+
+bool Variants::build() {
+  padded.assign(symbols.size(), true);
+  // What is wrong with the model for all sizes is reported here.
+  OwningOpRef<ModuleOp> module = import(largest());
+  if (!module)
+    return false;
+  record(largest(), *module);
+  proofs[largest()] = std::make_unique<PaddingProof>(*module);
+  bool built = proveEach() && proveTogether() && importVariants() &&
+               describe() && checkExtents();
+  proofs.clear();
+  return built;
+}
+
+//===----------------------------------------------------------------------===//
+// Imports
+//===----------------------------------------------------------------------===//
+
+void Variants::record(const Sizes &sizes, ModuleOp module) {
+  Shapes &shapes = known[sizes];
+  shapes.outputs.clear();
+  for (Type type : mainOf(module).getResultTypes())
+    shapes.outputs.emplace_back(shapeOfType(type));
+}
+
+OwningOpRef<ModuleOp> Variants::importQuietly(const Sizes &sizes) {
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
+  OwningOpRef<ModuleOp> module = import(sizes);
+  if (module)
+    record(sizes, *module);
+  return module;
+}
+
+bool Variants::importVariants() {
+  std::vector<Sizes> lists;
+  for (const SymbolSizes &symbol : symbols)
+    lists.emplace_back(symbol.sizes.begin(), symbol.sizes.end());
+  for (const Sizes &sizes : combine(lists)) {
+    // What one import warns of, all do.
+    ScopedDiagnosticHandler once(&context, [](Diagnostic &diagnostic) {
+      return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
+    });
+    OwningOpRef<ModuleOp> module = import(sizes);
+    if (!module)
+      return false;
+    record(sizes, *module);
+    modules.push_back(std::move(module));
+    artifact::OpenVariant &variant = shapes.variants.emplace_back();
+    variant.sizes.assign(sizes.begin(), sizes.end());
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Proofs
+//===----------------------------------------------------------------------===//
+
+std::optional<Mixing> Variants::proveOne(const Sizes &small) {
+  Sizes large = variantFor(small);
+  std::unique_ptr<PaddingProof> &proof = proofs[large];
+  if (!proof) {
+    OwningOpRef<ModuleOp> module = importQuietly(large);
+    // Why is reported when the variant is imported.
+    if (!module)
+      return std::nullopt;
+    proof = std::make_unique<PaddingProof>(*module);
+  }
+  OwningOpRef<ModuleOp> module = importQuietly(small);
+  if (!module)
+    return Mixing{UnknownLoc::get(&context),
+                  "the model cannot be imported for " + sizesText(small)};
+  return proof->findMixing(*module);
+}
+
+/// Proves those of `served` that no variant has; `failed` is the one that is
+/// not so.
+std::optional<Mixing> Variants::prove(const std::vector<Sizes> &served,
+                                      Sizes &failed) {
+  std::vector<Sizes> open;
+  for (const Sizes &sizes : served)
+    if (sizes != variantFor(sizes) && !known.contains(sizes))
+      open.push_back(sizes);
+  size_t count = std::min(open.size(), kMostProofs);
+  for (size_t i = 0; i < count; ++i) {
+    // The last is one of them, the first too if all are.
+    failed = open[(i + 1) * open.size() / count - 1];
+    if (std::optional<Mixing> mixing = proveOne(failed))
+      return mixing;
+  }
+  return std::nullopt;
+}
+
+/// Finds out which symbols may be padded, each with the others at their
+/// largest.
+bool Variants::proveEach() {
+  for (size_t index = 0; index < symbols.size(); ++index) {
+    std::vector<Sizes> served;
+    for (int64_t size : servedSizes(index)) {
+      served.push_back(largest());
+      served.back()[index] = size;
+    }
+    Sizes failed;
+    if (std::optional<Mixing> mixing = prove(served, failed))
+      if (!makeExact(index, *mixing, failed))
+        return false;
+  }
+  return true;
+}
+
+/// Without padding every size needs a variant: those of a list are taken to be
+/// what is needed, and a range is compiled in full if it is small.
+bool Variants::makeExact(size_t index, const Mixing &mixing,
+                         const Sizes &small) {
+  SymbolSizes &symbol = symbols[index];
+  padded[index] = false;
+  std::string why = llvm::formatv(
+      "'{0}' {1} cannot be padded to {2}, as this {3}", symbol.name,
+      small[index], variantFor(small)[index], mixing.reason);
+  int64_t others = 1;
+  for (const SymbolSizes &other : symbols)
+    others *= other.name == symbol.name ? 1 : int64_t(other.sizes.size());
+  int64_t count = symbol.most - symbol.least + 1;
+  if (!symbol.isList && count > kMostVariants / others) {
+    emitError(mixing.loc) << why << "; list the sizes that are needed, as "
+                          << "-fshape=" << symbol.name << "=1,2,4 (up to "
+                          << kMostVariants / others << ")";
+    return false;
+  }
+  if (!symbol.isList) {
+    symbol.sizes.clear();
+    for (int64_t size = symbol.least; size <= symbol.most; ++size)
+      symbol.sizes.push_back(size);
+  }
+  remark::missed(mixing.loc,
+                 remark::RemarkOpts::name("Exact").category("shape"))
+      << remark::add("{0}; only the sizes that are compiled will be taken",
+                     why);
+  return true;
+}
+
+/// Symbols that may be padded alone may be so together; that is proved for all
+/// combinations too.
+bool Variants::proveTogether() {
+  if (symbols.size() < 2)
+    return true;
+  std::vector<Sizes> lists;
+  for (size_t index = 0; index < symbols.size(); ++index)
+    lists.push_back(servedSizes(index));
+  Sizes failed;
+  std::optional<Mixing> mixing = prove(combine(lists), failed);
+  if (!mixing)
+    return true;
+  emitError(mixing->loc) << sizesText(failed) << " cannot be padded to "
+                         << sizesText(variantFor(failed)) << ", as this "
+                         << mixing->reason
+                         << "; list the sizes of one of them in full";
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+std::vector<SmallVector<Extent>> Variants::inputExtents(ModuleOp module) const {
+  std::vector<SmallVector<Extent>> result;
+  func::FuncOp main = mainOf(module);
+  for (BlockArgument argument : main.getArguments()) {
+    SmallVector<Extent> &extents = result.emplace_back();
+    auto names =
+        main.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), "nn.symbols");
+    if (!names)
+      continue;
+    for (StringAttr name : names.getAsRange<StringAttr>()) {
+      auto found = llvm::find_if(symbols, [&](const SymbolSizes &symbol) {
+        return symbol.name == name.getValue();
+      });
+      Extent &extent = extents.emplace_back();
+      if (found != symbols.end())
+        extent = {uint32_t(found - symbols.begin()), 0, 1, 0};
+    }
+  }
+  return result;
+}
+
+/// How a dimension of an output of the variant of `sizes` depends on a symbol,
+/// from what it is where only that symbol has another size.
+Extent Variants::extentOf(const Sizes &sizes, size_t output, size_t dim) const {
+  int64_t length = known.at(sizes).outputs[output][dim];
+  Extent result;
+  for (size_t index = 0; index < symbols.size(); ++index) {
+    for (const auto &[others, shapes] : known) {
+      Sizes moved = others;
+      moved[index] = sizes[index];
+      if (moved != sizes || shapes.outputs[output].size() <= dim)
+        continue;
+      int64_t change = length - shapes.outputs[output][dim];
+      int64_t by = sizes[index] - others[index];
+      if (change == 0 || change % by != 0)
+        continue;
+      int64_t factor = change / by;
+      result = {uint32_t(index), 0, factor, length - factor * sizes[index]};
+      // A smaller size is what a call of this variant may have.
+      if (by > 0)
+        break;
+    }
+    if (result.symbol != artifact::kNone)
+      break;
+  }
+  return result;
+}
+
+bool Variants::describe() {
+  for (auto [symbol, isPadded] : llvm::zip_equal(symbols, padded)) {
+    // The first size of a list that is not padded up to is the least.
+    int64_t least = isPadded ? symbol.least : symbol.sizes.front();
+    shapes.symbols.push_back(
+        {symbol.name, least, symbol.sizes.back(), isPadded});
+  }
+  for (auto [variant, module] : llvm::zip_equal(shapes.variants, modules)) {
+    variant.inputs = inputExtents(*module);
+    func::FuncOp main = mainOf(*module);
+    for (unsigned i = 0; i < main.getNumArguments(); ++i)
+      main.removeArgAttr(i, "nn.symbols");
+    Sizes sizes(variant.sizes.begin(), variant.sizes.end());
+    for (auto [output, shape] : llvm::enumerate(known.at(sizes).outputs)) {
+      SmallVector<Extent> &extents = variant.outputs.emplace_back();
+      for (size_t dim = 0; dim < shape.size(); ++dim)
+        extents.push_back(extentOf(sizes, output, dim));
+    }
+  }
+  return true;
+}
+
+/// Holds what was derived to the shapes that were seen.
+bool Variants::checkExtents() const {
+  for (const auto &[sizes, shapes] : known) {
+    if (!isServed(sizes))
+      continue;
+    Sizes target = variantFor(sizes);
+    auto variant = llvm::find_if(this->shapes.variants, [&](const auto &v) {
+      return llvm::equal(v.sizes, target);
+    });
+    const Shapes &whole = known.at(target);
+    for (auto [output, shape] : llvm::enumerate(shapes.outputs))
+      for (auto [dim, length] : llvm::enumerate(shape)) {
+        const Extent &extent = variant->outputs[output][dim];
+        int64_t expected =
+            extent.symbol == artifact::kNone
+                ? whole.outputs[output][dim]
+                : extent.factor * sizes[extent.symbol] + extent.offset;
+        if (length == expected)
+          continue;
+        func::FuncOp main = mainOf(*modules.front());
+        auto name = main.getResultAttrOfType<StringAttr>(output, "nn.name");
+        emitError(main.getLoc())
+            << "output '" << (name ? name.getValue() : "") << "' has the shape "
+            << nn::shapeText(shape) << " for " << sizesText(sizes) << " and "
+            << nn::shapeText(whole.outputs[output]) << " for "
+            << sizesText(target)
+            << ", which padding cannot tell apart; list the sizes in full";
+        return false;
+      }
+  }
+  return true;
+}

@@ -1,0 +1,80 @@
+//===- Variants.h - A model for several sizes of its open dimensions ------===//
+
+#ifndef FRIT_COMPILER_DRIVER_VARIANTS_H
+#define FRIT_COMPILER_DRIVER_VARIANTS_H
+
+#include "codegen/artifact/Serialize.h"
+#include "compiler/driver/Options.h"
+#include "compiler/transform/Padding.h"
+
+#include <functional>
+#include <map>
+
+namespace frit {
+
+/// The model as it is imported for each combination of sizes that is compiled,
+/// and the proof that calls of other sizes may be padded up to one of them.
+class Variants {
+public:
+  using Sizes = std::vector<int64_t>; ///< one per symbol
+  using Import =
+      std::function<mlir::OwningOpRef<mlir::ModuleOp>(const Sizes &sizes)>;
+
+  Variants(llvm::ArrayRef<SymbolSizes> symbols, Import import,
+           mlir::MLIRContext &context)
+      : symbols(symbols.begin(), symbols.end()), import(std::move(import)),
+        context(context) {}
+
+  /// Imports and proves. False after errors.
+  bool build();
+
+  /// "main_8x128": what the list of steps of a variant is called.
+  std::string listName(size_t variant) const;
+  /// "batch 8, seq 128"
+  std::string sizesText(const Sizes &sizes) const;
+
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules; ///< ascending
+  artifact::OpenShapes shapes;
+
+private:
+  /// What is known of a model that was imported.
+  struct Shapes {
+    std::vector<llvm::SmallVector<int64_t>> outputs;
+  };
+
+  Sizes largest() const;
+  /// The smallest sizes of variants that hold `sizes`.
+  Sizes variantFor(const Sizes &sizes) const;
+  /// The sizes of symbol `index` that a call may have.
+  Sizes servedSizes(size_t index) const;
+  bool isServed(const Sizes &sizes) const;
+  /// All combinations of one of each list.
+  static std::vector<Sizes> combine(const std::vector<Sizes> &lists);
+
+  bool proveEach();
+  bool proveTogether();
+  bool makeExact(size_t index, const Mixing &mixing, const Sizes &small);
+  std::optional<Mixing> prove(const std::vector<Sizes> &served, Sizes &failed);
+  std::optional<Mixing> proveOne(const Sizes &small);
+  bool importVariants();
+  mlir::OwningOpRef<mlir::ModuleOp> importQuietly(const Sizes &sizes);
+  void record(const Sizes &sizes, mlir::ModuleOp module);
+
+  bool describe();
+  std::vector<llvm::SmallVector<artifact::Extent>>
+  inputExtents(mlir::ModuleOp module) const;
+  artifact::Extent extentOf(const Sizes &sizes, size_t output,
+                            size_t dim) const;
+  bool checkExtents() const;
+
+  std::vector<SymbolSizes> symbols;
+  Import import;
+  mlir::MLIRContext &context;
+  std::vector<bool> padded;
+  std::map<Sizes, std::unique_ptr<PaddingProof>> proofs;
+  std::map<Sizes, Shapes> known;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_VARIANTS_H

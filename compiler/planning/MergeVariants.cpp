@@ -1,0 +1,327 @@
+//===- MergeVariants.cpp - One program for several shapes of a model ------===//
+//
+// Every variant of a model is planned on its own, and most of what it needs the
+// others need too:
+//
+//   plan.program @a "sm_90a" {           plan.program @b "sm_90a" {
+//     plan.kernel @cast_0 {...}            plan.kernel @cast_0 {...}
+//     plan.kernel @relu_1 {... 4x8 ...}    plan.kernel @relu_1 {... 8x8 ...}
+//     plan.list @prepare { cast_0 }        plan.list @prepare { cast_0 }
+//     plan.list @main { relu_1 }           plan.list @main { relu_1 }
+//   }                                    }
+// ==>
+//   plan.program @a "sm_90a" {
+//     plan.kernel @cast_0 {...}
+//     plan.kernel @relu_1 {... 4x8 ...}
+//     plan.kernel @relu_1_0 {... 8x8 ...}
+//     plan.list @prepare { cast_0 }
+//     plan.list @main { relu_1 }
+//     plan.list @main_8 { relu_1_0 }
+//   }
+//
+// A prepared buffer is known by how it came to be: a digest of the steps that
+// write it, each of its kernel, its attributes and the digests of what it
+// reads, down to the names of constants.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/planning/MergeVariants.h"
+
+#include "dialects/nn/NN.h"
+#include "frit/artifact.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SHA1.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::planning;
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+/// Whether two large values have the same bytes.
+static bool isSameData(ElementsAttr a, ElementsAttr b) {
+  auto first = dyn_cast<DenseResourceElementsAttr>(a);
+  auto second = dyn_cast<DenseResourceElementsAttr>(b);
+  if (!first || !second || first.getType() != second.getType())
+    return false;
+  AsmResourceBlob *x = first.getRawHandle().getBlob();
+  AsmResourceBlob *y = second.getRawHandle().getBlob();
+  return x && y && x->getData().size() == y->getData().size() &&
+         std::memcmp(x->getData().data(), y->getData().data(),
+                     x->getData().size()) == 0;
+}
+
+StringAttr ConstantPool::add(plan::ConstantOp constant) {
+  StringAttr &known = byValue[constant.getValue()];
+  if (known)
+    return known;
+  SmallVector<plan::ConstantOp> &namesakes = byName[constant.getSymName()];
+  for (plan::ConstantOp other : namesakes)
+    if (isSameData(other.getValue(), constant.getValue()))
+      return known = other.getSymNameAttr();
+  namesakes.push_back(constant);
+  constant->remove();
+  return known = symbols.insert(constant);
+}
+
+void ConstantPool::take(ModuleOp from) {
+  DenseMap<StringAttr, StringAttr> names;
+  for (auto constant :
+       llvm::make_early_inc_range(from.getOps<plan::ConstantOp>())) {
+    StringAttr name = constant.getSymNameAttr();
+    names[name] = add(constant);
+  }
+  from.walk([&](plan::BufferOp buffer) {
+    if (StringAttr name = buffer.getSymbolAttr())
+      buffer.setSymbolAttr(names.lookup(name));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Prepared memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+using Digest = std::string;
+
+/// How the buffers of a prepare list come to be, and where the prepared are.
+class Preparation {
+public:
+  explicit Preparation(plan::ListOp list) {
+    if (!list)
+      return;
+    for (Operation &op : list.getBody().front())
+      if (plan::isStep(&op))
+        follow(&op);
+    for (auto &[buffer, digest] : digests)
+      if (buffer.getSpace() == plan::Space::prepared)
+        prepared.insert({*buffer.getOffset(), digest});
+  }
+
+  /// By the offset of each prepared buffer.
+  llvm::MapVector<int64_t, Digest> prepared;
+
+private:
+  Digest &digestOf(plan::BufferOp buffer) {
+    Digest &digest = digests[buffer];
+    if (!digest.empty())
+      return digest;
+    llvm::raw_string_ostream os(digest);
+    if (buffer.getSymbol())
+      os << "constant " << *buffer.getSymbol();
+    else
+      os << "memory " << buffer.getBuffer().getType();
+    return digest;
+  }
+
+  void follow(Operation *step) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << step->getName() << step->getAttrDictionary();
+    for (Value value : plan::readsOf(step))
+      describe(value, os);
+    for (auto [i, value] : llvm::enumerate(plan::writesOf(step))) {
+      std::string written = text;
+      llvm::raw_string_ostream result(written);
+      result << "result " << i;
+      describe(value, result);
+      auto hash = llvm::SHA1::hash(ArrayRef(
+          reinterpret_cast<const uint8_t *>(written.data()), written.size()));
+      digestOf(plan::rootOf(value)) = Digest(hash.begin(), hash.end());
+    }
+  }
+
+  void describe(Value value, raw_ostream &os) {
+    uint64_t offset = 0;
+    plan::BufferOp root = plan::rootOf(value, &offset);
+    os << "(" << digestOf(root) << " at " << offset << " " << value.getType()
+       << ")";
+  }
+
+  llvm::MapVector<plan::BufferOp, Digest> digests;
+};
+
+class Merger {
+public:
+  Merger(plan::ProgramOp into, plan::ProgramOp from)
+      : into(into), from(from), symbols(into) {}
+
+  void run(StringRef name) {
+    mergeKernels();
+    sharePrepared();
+    movePreparation();
+    for (plan::ListOp list : from.getMains()) {
+      list->remove();
+      list.setSymName(name);
+      symbols.insert(list);
+    }
+  }
+
+private:
+  /// What two kernels have in common that do the same.
+  static std::string textOf(plan::KernelOp kernel) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    // Values are numbered from the fusion on, so equal ones print alike.
+    Operation *clone = kernel.getFusion()->clone();
+    clone->eraseOperands(0, clone->getNumOperands());
+    clone->print(os, OpPrintingFlags().printGenericOpForm());
+    clone->erase();
+    for (Type type : kernel.getFusion()->getOperandTypes())
+      os << type;
+    return text;
+  }
+
+  void mergeKernels() {
+    llvm::StringMap<StringAttr> known;
+    Operation *last = nullptr;
+    for (auto kernel : into.getBody().getOps<plan::KernelOp>()) {
+      known[textOf(kernel)] = kernel.getSymNameAttr();
+      last = kernel;
+    }
+    DenseMap<StringAttr, StringAttr> names;
+    for (auto kernel :
+         llvm::make_early_inc_range(from.getBody().getOps<plan::KernelOp>())) {
+      StringAttr name = kernel.getSymNameAttr();
+      StringAttr &now = known[textOf(kernel)];
+      if (!now) {
+        kernel->remove();
+        Block &body = into.getBody().front();
+        now = symbols.insert(kernel, last ? std::next(last->getIterator())
+                                          : body.begin());
+        last = kernel;
+      }
+      names[name] = now;
+    }
+    auto rename = [&](auto step, FlatSymbolRefAttr kernel, auto set) {
+      if (kernel)
+        set(FlatSymbolRefAttr::get(names.lookup(kernel.getAttr())));
+    };
+    from.walk([&](Operation *op) {
+      if (auto launch = dyn_cast<plan::LaunchOp>(op))
+        rename(launch, launch.getKernelAttr(),
+               [&](auto attr) { launch.setKernelAttr(attr); });
+      else if (auto gemm = dyn_cast<plan::GemmOp>(op))
+        rename(gemm, gemm.getFallbackAttr(),
+               [&](auto attr) { gemm.setFallbackAttr(attr); });
+      else if (auto conv = dyn_cast<plan::ConvOp>(op))
+        rename(conv, conv.getFallbackAttr(),
+               [&](auto attr) { conv.setFallbackAttr(attr); });
+    });
+  }
+
+  /// Finds a place for everything that `from` prepares: where `into` has the
+  /// same already, or behind all of that.
+  void sharePrepared() {
+    llvm::StringMap<int64_t> known;
+    for (auto &[offset, digest] : Preparation(into.getPrepare()).prepared)
+      known.try_emplace(digest, offset);
+    uint64_t end = into.getPreparedBytes().value_or(0);
+    DenseMap<int64_t, uint64_t> sizes;
+    from.walk([&](plan::BufferOp buffer) {
+      if (buffer.getSpace() == plan::Space::prepared)
+        sizes[*buffer.getOffset()] =
+            plan::byteSize(buffer.getBuffer().getType());
+    });
+    for (auto &[offset, digest] : Preparation(from.getPrepare()).prepared) {
+      auto [it, isNew] = known.try_emplace(digest, end);
+      places[offset] = it->second;
+      if (isNew)
+        end += llvm::alignTo(sizes[offset], artifact::kAlignment);
+      else
+        shared.insert(offset);
+    }
+    Builder b(into.getContext());
+    into.setPreparedBytesAttr(b.getI64IntegerAttr(end));
+  }
+
+  bool isShared(plan::BufferOp buffer) const {
+    return buffer.getSpace() == plan::Space::prepared &&
+           shared.contains(*buffer.getOffset());
+  }
+
+  /// Erases the steps that only made what `into` has, and appends the others to
+  /// its prepare list.
+  void movePreparation() {
+    if (plan::ListOp list = from.getPrepare()) {
+      eraseShared(list);
+      moveBuffers();
+      appendPreparation(list);
+    }
+  }
+
+  void eraseShared(plan::ListOp list) {
+    DenseSet<Operation *> needed;
+    llvm::SetVector<Operation *> dead;
+    for (Operation &op : llvm::reverse(list.getBody().front())) {
+      if (!plan::isStep(&op)) {
+        auto isDead = [&](Operation *user) { return dead.contains(user); };
+        if (llvm::all_of(op.getUsers(), isDead))
+          dead.insert(&op);
+        continue;
+      }
+      auto makes = [&](Value value) {
+        plan::BufferOp root = plan::rootOf(value);
+        return needed.contains(root) ||
+               (root.getSpace() == plan::Space::prepared && !isShared(root));
+      };
+      if (llvm::none_of(plan::writesOf(&op), makes)) {
+        dead.insert(&op);
+        continue;
+      }
+      for (Value value : plan::readsOf(&op))
+        if (plan::BufferOp root = plan::rootOf(value); !isShared(root))
+          needed.insert(root);
+      for (Value value : plan::writesOf(&op))
+        needed.insert(plan::rootOf(value));
+    }
+    for (Operation *op : dead)
+      op->erase();
+  }
+
+  void moveBuffers() {
+    Builder b(into.getContext());
+    from.walk([&](plan::BufferOp buffer) {
+      if (buffer.getSpace() == plan::Space::prepared)
+        buffer.setOffsetAttr(
+            b.getI64IntegerAttr(places.lookup(*buffer.getOffset())));
+    });
+  }
+
+  void appendPreparation(plan::ListOp list) {
+    auto most = std::max(into.getPrepareBytes().value_or(0),
+                         from.getPrepareBytes().value_or(0));
+    into.setPrepareBytesAttr(
+        Builder(into.getContext()).getI64IntegerAttr(most));
+    if (plan::ListOp before = into.getPrepare()) {
+      Block &body = before.getBody().front();
+      body.getOperations().splice(body.end(),
+                                  list.getBody().front().getOperations());
+      return;
+    }
+    list->remove();
+    symbols.insert(list, into.getMains().front()->getIterator());
+  }
+
+  plan::ProgramOp into, from;
+  SymbolTable symbols;
+  /// Where what `from` prepares lies in `into`, by its offset in `from`.
+  DenseMap<int64_t, uint64_t> places;
+  DenseSet<int64_t> shared;
+};
+
+} // namespace
+
+void frit::planning::mergeVariant(plan::ProgramOp into, plan::ProgramOp from,
+                                  StringRef name) {
+  Merger(into, from).run(name);
+}

@@ -1,0 +1,202 @@
+//===- CudaCopies.cpp - A call's tensors to the GPU and back --------------===//
+//
+// Host tensors that are not large go through pinned memory. Where a call gives
+// less than its variant holds, inputs are spread out over the context's own
+// memory, with zeros behind, and outputs are gathered from there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/CudaExecution.h"
+
+#include <algorithm>
+
+using namespace frit;
+using namespace frit::cuda;
+
+/// Larger tensors are left to the driver, which pins memory in pieces.
+static constexpr uint64_t kLargestStaged = 16 << 20;
+/// Staged tensors go in pieces, so that one is sent while the next is copied.
+static constexpr uint64_t kPiece = 1 << 20;
+static constexpr uint64_t kNotStaged = ~uint64_t(0);
+
+static uint64_t aligned(uint64_t bytes) {
+  return (bytes + artifact::kAlignment - 1) / artifact::kAlignment *
+         artifact::kAlignment;
+}
+
+static DevicePointer addressOf(const void *data) {
+  return DevicePointer(reinterpret_cast<uintptr_t>(data));
+}
+
+void CudaExecution::makeStaging() {
+  if (stagingTried)
+    return;
+  stagingTried = true;
+  const Model &model = executor.model;
+  uint64_t total = 0;
+  auto place = [&](uint64_t bytes) {
+    bool staged = bytes && bytes <= kLargestStaged;
+    uint64_t offset = staged ? total : kNotStaged;
+    total += staged ? aligned(bytes) : 0;
+    return offset;
+  };
+  for (uint32_t i = 0; i < ownInputs.size(); ++i)
+    inputOffsets.push_back(place(model.inputBytes(i)));
+  for (uint32_t i = 0; i < ownOutputs.size(); ++i)
+    outputOffsets.push_back(place(model.outputBytes(i)));
+  void *pinned = nullptr;
+  if (total && driver.memHostAlloc(&pinned, total, 0) == kSuccess)
+    staging = static_cast<uint8_t *>(pinned);
+}
+
+bool CudaExecution::isPinned(const void *data) const {
+  unsigned type = 0;
+  return driver.pointerGetAttribute(&type, kPointerMemoryType,
+                                    addressOf(data)) == kSuccess &&
+         type == kMemoryTypeHost;
+}
+
+/// A tensor in the context's own memory that the caller has put there already.
+static Status checkInPlace(const Inset &inset) {
+  if (inset.runs() <= 1)
+    return Status();
+  return Status(FRIT_UNSUPPORTED,
+                "a tensor that is padded in an inner dimension cannot lie in "
+                "the context's own buffer");
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+Status CudaExecution::copyIn(const Program &program,
+                             std::span<const Binding> inputs) {
+  const PlanView &plan = executor.model.plan;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const artifact::Tensor &tensor = plan.inputs(program.variant)[i];
+    Inset inset = insetOf(plan, inputs[i], tensor);
+    bool isHost = inputs[i].location == FRIT_HOST;
+    if (!tensor.bytes || (!isHost && inset.isWhole()))
+      continue;
+    if (isHost)
+      makeStaging();
+    FRIT_TRY(isHost ? copyInput(inset, inputs[i].data, program.inputs[i],
+                                tensor.bytes, inputOffsets[i])
+                    : spread(inset, addressOf(inputs[i].data),
+                             program.inputs[i], tensor.bytes));
+  }
+  return Status();
+}
+
+Status CudaExecution::copyInput(const Inset &inset, const void *data,
+                                DevicePointer to, uint64_t bytes,
+                                uint64_t stagingOffset) {
+  auto *from = static_cast<const uint8_t *>(data);
+  bool staged = staging && stagingOffset != kNotStaged && !isPinned(from);
+  Result result = kSuccess;
+  if (staged && !inset.isWhole())
+    copyInto(inset, from, staging + stagingOffset, bytes);
+  for (uint64_t done = 0; staged && done < bytes && result == kSuccess;
+       done += kPiece) {
+    uint64_t piece = std::min(kPiece, bytes - done);
+    uint8_t *middle = staging + stagingOffset + done;
+    if (inset.isWhole())
+      std::copy_n(from + done, piece, middle);
+    result = driver.memcpyHtoDAsync(to + done, middle, piece, queue);
+  }
+  if (!staged && !inset.isWhole())
+    result = driver.memsetD8Async(to, 0, bytes, queue);
+  for (uint64_t run = 0; !staged && run < inset.runs() && result == kSuccess;
+       ++run)
+    result = driver.memcpyHtoDAsync(to + inset.offset(run),
+                                    from + run * inset.runBytes(),
+                                    inset.runBytes(), queue);
+  return driver.check(result, "copy an input to the GPU");
+}
+
+Status CudaExecution::spread(const Inset &inset, DevicePointer from,
+                             DevicePointer to, uint64_t bytes) {
+  uint64_t kept = 0;
+  if (from == to) {
+    FRIT_TRY(checkInPlace(inset));
+    kept = inset.runs() * inset.runBytes();
+  }
+  Result result = driver.memsetD8Async(to + kept, 0, bytes - kept, queue);
+  for (uint64_t run = 0; from != to && run < inset.runs() && result == kSuccess;
+       ++run)
+    result = driver.memcpyDtoDAsync(to + inset.offset(run),
+                                    from + run * inset.runBytes(),
+                                    inset.runBytes(), queue);
+  return driver.check(result, "pad an input");
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs
+//===----------------------------------------------------------------------===//
+
+Status CudaExecution::copyOut(const Program &program,
+                              std::span<const Binding> outputs) {
+  const PlanView &plan = executor.model.plan;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const artifact::Tensor &tensor = plan.outputs(program.variant)[i];
+    if (!outputs[i].data || !tensor.bytes)
+      continue;
+    Inset inset = insetOf(plan, outputs[i], tensor);
+    bool isHost = outputs[i].location == FRIT_HOST;
+    if (!isHost && inset.isWhole())
+      continue;
+    if (isHost)
+      makeStaging();
+    FRIT_TRY(
+        isHost ? copyOutput(inset, program.outputs[i], outputs[i].data,
+                            tensor.bytes, outputOffsets[i])
+               : gather(inset, program.outputs[i], addressOf(outputs[i].data)));
+  }
+  return Status();
+}
+
+Status CudaExecution::copyOutput(const Inset &inset, DevicePointer from,
+                                 void *data, uint64_t bytes,
+                                 uint64_t stagingOffset) {
+  auto *to = static_cast<uint8_t *>(data);
+  Result result = kSuccess;
+  if (staging && stagingOffset != kNotStaged) {
+    uint64_t used = inset.runs() > 1 ? bytes : inset.runs() * inset.runBytes();
+    if (used)
+      result =
+          driver.memcpyDtoHAsync(staging + stagingOffset, from, used, queue);
+    return driver.check(result, "copy an output from the GPU");
+  }
+  for (uint64_t run = 0; run < inset.runs() && result == kSuccess; ++run)
+    result = driver.memcpyDtoHAsync(to + run * inset.runBytes(),
+                                    from + inset.offset(run), inset.runBytes(),
+                                    queue);
+  return driver.check(result, "copy an output from the GPU");
+}
+
+Status CudaExecution::gather(const Inset &inset, DevicePointer from,
+                             DevicePointer to) {
+  if (from == to)
+    return checkInPlace(inset);
+  Result result = kSuccess;
+  for (uint64_t run = 0; run < inset.runs() && result == kSuccess; ++run)
+    result = driver.memcpyDtoDAsync(to + run * inset.runBytes(),
+                                    from + inset.offset(run), inset.runBytes(),
+                                    queue);
+  return driver.check(result, "cut an output");
+}
+
+Status CudaExecution::finishCopies(const Program &program,
+                                   std::span<const Binding> outputs) {
+  FRIT_TRY(synchronize());
+  const PlanView &plan = executor.model.plan;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const artifact::Tensor &tensor = plan.outputs(program.variant)[i];
+    if (outputs[i].location != FRIT_HOST || !outputs[i].data || !tensor.bytes ||
+        !staging || outputOffsets[i] == kNotStaged)
+      continue;
+    copyOutOf(insetOf(plan, outputs[i], tensor), staging + outputOffsets[i],
+              outputs[i].data);
+  }
+  return Status();
+}

@@ -1,0 +1,251 @@
+//===- ApiModule.cpp - The C interface: modules ---------------------------===//
+
+#include "runtime/exec/Api.h"
+#include "runtime/exec/Module.h"
+
+#include <algorithm>
+
+using namespace frit;
+
+frit_status frit_module_open(const frit_image *image,
+                             const frit_module_options *options,
+                             frit_module **module) {
+  if (!image || !module)
+    return nullArgument("frit_module_open");
+  auto opened = std::make_unique<frit_module>();
+  Status status = opened->open(*image, options, "");
+  if (!status.failed())
+    *module = opened.release();
+  return report(std::move(status));
+}
+
+frit_status frit_module_load(const char *path,
+                             const frit_module_options *options,
+                             frit_module **module) {
+  if (!path || !module)
+    return nullArgument("frit_module_load");
+  auto opened = std::make_unique<frit_module>();
+  Status status = opened->load(path, options);
+  if (!status.failed())
+    *module = opened.release();
+  return report(std::move(status));
+}
+
+void frit_module_close(frit_module *module) { delete module; }
+
+const char *frit_module_name(const frit_module *module) {
+  return module ? module->name.c_str() : "";
+}
+
+uint32_t frit_module_input_count(const frit_module *module) {
+  return module ? uint32_t(module->inputNames.size()) : 0;
+}
+
+uint32_t frit_module_output_count(const frit_module *module) {
+  return module ? uint32_t(module->outputNames.size()) : 0;
+}
+
+/// The variant of the largest sizes.
+static size_t largest(const PlanView &plan) {
+  return plan.variants().size() - 1;
+}
+
+static frit_tensor_info describe(const PlanView &plan, const std::string &name,
+                                 const artifact::Tensor &tensor) {
+  std::span<const int64_t> dims = plan.dims(tensor.dims);
+  return {name.c_str(), frit_dtype(tensor.type), uint32_t(dims.size()),
+          dims.data(), tensor.bytes};
+}
+
+frit_status frit_module_input(const frit_module *module, uint32_t index,
+                              frit_tensor_info *info) {
+  if (!module || !info)
+    return nullArgument("frit_module_input");
+  if (index >= module->inputNames.size())
+    return noSuchIndex("frit_module_input", index);
+  const PlanView &plan = module->model.plan;
+  *info = describe(plan, module->inputNames[index],
+                   plan.inputs(largest(plan))[index]);
+  return FRIT_OK;
+}
+
+frit_status frit_module_output(const frit_module *module, uint32_t index,
+                               frit_tensor_info *info) {
+  if (!module || !info)
+    return nullArgument("frit_module_output");
+  if (index >= module->outputNames.size())
+    return noSuchIndex("frit_module_output", index);
+  const PlanView &plan = module->model.plan;
+  *info = describe(plan, module->outputNames[index],
+                   plan.outputs(largest(plan))[index]);
+  return FRIT_OK;
+}
+
+static frit_tensor hostTensor(const frit_tensor_info &info, void *data) {
+  return {info.name, data, info.dtype, info.rank, info.dims, FRIT_HOST};
+}
+
+frit_status frit_module_input_tensor(const frit_module *module, uint32_t index,
+                                     const void *data, frit_tensor *tensor) {
+  if (!tensor)
+    return nullArgument("frit_module_input_tensor");
+  frit_tensor_info info;
+  frit_status status = frit_module_input(module, index, &info);
+  // Inputs are never written through; the struct serves outputs as well.
+  if (status == FRIT_OK)
+    *tensor = hostTensor(info, const_cast<void *>(data));
+  return status;
+}
+
+frit_status frit_module_output_tensor(const frit_module *module, uint32_t index,
+                                      void *data, frit_tensor *tensor) {
+  if (!tensor)
+    return nullArgument("frit_module_output_tensor");
+  frit_tensor_info info;
+  frit_status status = frit_module_output(module, index, &info);
+  if (status == FRIT_OK)
+    *tensor = hostTensor(info, data);
+  return status;
+}
+
+uint32_t frit_module_target_count(const frit_module *module) {
+  return module ? uint32_t(module->archs.size()) : 0;
+}
+
+frit_status frit_module_target(const frit_module *module, uint32_t index,
+                               frit_target_info *info) {
+  if (!module || !info)
+    return nullArgument("frit_module_target");
+  if (index >= module->archs.size())
+    return noSuchIndex("frit_module_target", index);
+  const PlanView &plan = module->model.plan;
+  const artifact::Target &target = plan.targets()[index];
+  *info = {};
+  info->arch = module->archs[index].c_str();
+  info->is_cuda = isCudaArch(module->archs[index]);
+  info->chosen = &target == module->model.target;
+  const artifact::Program &program = plan.programs(target)[largest(plan)];
+  for (const artifact::Step &step : plan.steps(program.steps)) {
+    ++info->steps;
+    if (step.kind == artifact::StepKind::launch)
+      ++info->launches;
+    else if (step.kind == artifact::StepKind::copy)
+      ++info->copies;
+    else
+      ++info->library_calls;
+  }
+  info->prepare_steps = target.prepare.count;
+  info->arena_bytes = program.arenaBytes;
+  info->arena_lower_bound = program.arenaLowerBound;
+  info->prepared_bytes = target.preparedBytes;
+  info->cubin_bytes = target.cubin.size;
+  info->ptx_bytes = target.ptx.size;
+  return FRIT_OK;
+}
+
+//===----------------------------------------------------------------------===//
+// Open dimensions
+//===----------------------------------------------------------------------===//
+
+uint32_t frit_module_symbol_count(const frit_module *module) {
+  return module ? uint32_t(module->symbolNames.size()) : 0;
+}
+
+frit_status frit_module_symbol(const frit_module *module, uint32_t index,
+                               frit_symbol_info *info) {
+  if (!module || !info)
+    return nullArgument("frit_module_symbol");
+  if (index >= module->symbolNames.size())
+    return noSuchIndex("frit_module_symbol", index);
+  const artifact::Symbol &symbol = module->model.plan.symbols()[index];
+  const std::vector<int64_t> &sizes = module->symbolSizes[index];
+  *info = {module->symbolNames[index].c_str(),
+           symbol.least,
+           symbol.most,
+           symbol.padded != 0,
+           uint32_t(sizes.size()),
+           sizes.data()};
+  return FRIT_OK;
+}
+
+frit_status frit_module_input_symbols(const frit_module *module, uint32_t index,
+                                      const int32_t **symbols) {
+  if (!module || !symbols)
+    return nullArgument("frit_module_input_symbols");
+  if (index >= module->inputSymbols.size())
+    return noSuchIndex("frit_module_input_symbols", index);
+  *symbols = module->inputSymbols[index].data();
+  return FRIT_OK;
+}
+
+frit_status frit_module_output_symbols(const frit_module *module,
+                                       uint32_t index,
+                                       const int32_t **symbols) {
+  if (!module || !symbols)
+    return nullArgument("frit_module_output_symbols");
+  if (index >= module->outputSymbols.size())
+    return noSuchIndex("frit_module_output_symbols", index);
+  *symbols = module->outputSymbols[index].data();
+  return FRIT_OK;
+}
+
+frit_status frit_module_output_dims(const frit_module *module,
+                                    const frit_tensor *inputs,
+                                    uint32_t input_count, uint32_t index,
+                                    int64_t *dims) {
+  if (!module || (!inputs && input_count))
+    return nullArgument("frit_module_output_dims");
+  if (index >= module->outputNames.size())
+    return noSuchIndex("frit_module_output_dims", index);
+  Call call;
+  const PlanView &plan = module->model.plan;
+  Status status = call.open(plan, module->inputNames, {inputs, input_count});
+  std::span<const int64_t> found;
+  if (!status.failed())
+    status = call.outputDims(plan, index, found);
+  if (!status.failed() && !dims && !found.empty())
+    return nullArgument("frit_module_output_dims");
+  if (!status.failed())
+    std::ranges::copy(found, dims);
+  return report(std::move(status));
+}
+
+uint32_t frit_module_variant_count(const frit_module *module) {
+  return module ? uint32_t(module->model.plan.variants().size()) : 0;
+}
+
+frit_status frit_module_variant(const frit_module *module, uint32_t target,
+                                uint32_t index, frit_variant_info *info) {
+  if (!module || !info)
+    return nullArgument("frit_module_variant");
+  const PlanView &plan = module->model.plan;
+  if (target >= plan.targets().size())
+    return noSuchIndex("frit_module_variant", target);
+  if (index >= plan.variants().size())
+    return noSuchIndex("frit_module_variant", index);
+  const artifact::Program &program =
+      plan.programs(plan.targets()[target])[index];
+  *info = {plan.sizes(index).data(), program.steps.count, program.arenaBytes,
+           program.arenaLowerBound};
+  return FRIT_OK;
+}
+
+uint64_t frit_module_weight_bytes(const frit_module *module) {
+  uint64_t total = 0;
+  if (module)
+    for (const artifact::Constant &constant : module->model.plan.constants())
+      total += constant.bytes;
+  return total;
+}
+
+frit_status frit_module_device(const frit_module *module,
+                               frit_device_info *info) {
+  if (!module || !info)
+    return nullArgument("frit_module_device");
+  *info = {};
+  info->name = "";
+  info->device = module->device.c_str();
+  if (module->executor)
+    module->executor->describe(*info);
+  return FRIT_OK;
+}

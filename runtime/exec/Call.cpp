@@ -1,0 +1,218 @@
+//===- Call.cpp - What the shapes of a call's inputs ask for --------------===//
+
+#include "runtime/exec/Call.h"
+#include "runtime/exec/Types.h"
+
+#include <algorithm>
+
+using namespace frit;
+using artifact::Extent;
+using artifact::kNone;
+using artifact::Symbol;
+using artifact::Tensor;
+
+/// A symbol that no input has told the size of yet.
+static constexpr int64_t kUnknown = -1;
+
+static Status wrong(std::string message) {
+  return Status(FRIT_INVALID_ARGUMENT, std::move(message));
+}
+
+static std::string join(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+Status frit::findTensor(const char *kind, const frit_tensor &tensor,
+                        size_t position, const std::vector<std::string> &names,
+                        size_t &index) {
+  if (!tensor.name) {
+    if (position >= names.size())
+      return wrong(format("there are too many %ss: the model has %zu", kind,
+                          names.size()));
+    index = position;
+    return Status();
+  }
+  index = size_t(std::find(names.begin(), names.end(), tensor.name) -
+                 names.begin());
+  if (index == names.size())
+    return wrong(format("there is no %s '%s'; the model's %ss are: %s", kind,
+                        tensor.name, kind, join(names).c_str()));
+  return Status();
+}
+
+std::vector<int64_t> frit::variantSizes(const PlanView &plan, size_t symbol) {
+  std::vector<int64_t> sizes;
+  for (size_t variant = 0; variant < plan.variants().size(); ++variant)
+    sizes.push_back(plan.sizes(variant)[symbol]);
+  std::ranges::sort(sizes);
+  auto same = std::ranges::unique(sizes);
+  sizes.erase(same.begin(), same.end());
+  return sizes;
+}
+
+std::string frit::formatOpenType(const PlanView &plan, const Tensor &tensor) {
+  std::string text;
+  std::span<const int64_t> dims = plan.dims(tensor.dims);
+  std::span<const Extent> extents = plan.extents(tensor);
+  for (size_t dim = 0; dim < dims.size(); ++dim) {
+    if (extents.empty() || extents[dim].symbol == kNone) {
+      text += std::to_string(dims[dim]) + "x";
+      continue;
+    }
+    const Extent &extent = extents[dim];
+    if (extent.factor != 1)
+      text += std::to_string(extent.factor) + "*";
+    text += plan.text(plan.symbols()[extent.symbol].name);
+    if (extent.offset)
+      text += (extent.offset > 0 ? "+" : "") + std::to_string(extent.offset);
+    text += "x";
+  }
+  return text + typeName(tensor.type);
+}
+
+Status Call::open(const PlanView &plan,
+                  const std::vector<std::string> &inputNames,
+                  std::span<const frit_tensor> inputs) {
+  given.assign(inputNames.size(), nullptr);
+  for (size_t position = 0; position < inputs.size(); ++position) {
+    size_t index = 0;
+    FRIT_TRY(
+        findTensor("input", inputs[position], position, inputNames, index));
+    if (given[index])
+      return wrong(
+          format("input '%s' is given twice", inputNames[index].c_str()));
+    given[index] = &inputs[position];
+  }
+  for (size_t index = 0; index < given.size(); ++index)
+    if (!given[index])
+      return wrong(format("input '%s' is missing; it must be %s",
+                          inputNames[index].c_str(),
+                          formatOpenType(plan, plan.inputs(0)[index]).c_str()));
+  FRIT_TRY(readSizes(plan, inputNames));
+  return pick(plan);
+}
+
+Status Call::readSizes(const PlanView &plan,
+                       const std::vector<std::string> &inputNames) {
+  sizes.assign(plan.symbols().size(), kUnknown);
+  sources.resize(sizes.size());
+  for (size_t index = 0; index < given.size(); ++index)
+    FRIT_TRY(readInput(plan, inputNames[index], plan.inputs(0)[index],
+                       *given[index]));
+  for (size_t symbol = 0; symbol < sizes.size(); ++symbol)
+    FRIT_TRY(checkSize(plan, symbol));
+  return Status();
+}
+
+/// Checks an input's type, and what is fixed of its shape, and reads the rest.
+Status Call::readInput(const PlanView &plan, const std::string &name,
+                       const Tensor &expected, const frit_tensor &tensor) {
+  if (tensor.rank && !tensor.dims)
+    return wrong(format("input '%s' has no dims", name.c_str()));
+  std::span<const int64_t> dims(tensor.dims, tensor.rank);
+  std::span<const int64_t> wanted = plan.dims(expected.dims);
+  std::span<const Extent> extents = plan.extents(expected);
+  artifact::DType type = artifact::DType(tensor.dtype);
+  auto symbolOf = [&](size_t dim) {
+    return extents.empty() ? kNone : extents[dim].symbol;
+  };
+  bool fits = type == expected.type && dims.size() == wanted.size();
+  for (size_t dim = 0; fits && dim < dims.size(); ++dim)
+    fits = symbolOf(dim) != kNone || dims[dim] == wanted[dim];
+  if (!fits)
+    return wrong(format("input '%s' must be %s and is %s", name.c_str(),
+                        formatOpenType(plan, expected).c_str(),
+                        formatType(type, dims).c_str()));
+  for (size_t dim = 0; dim < dims.size(); ++dim) {
+    uint32_t symbol = symbolOf(dim);
+    if (symbol == kNone || sizes[symbol] == dims[dim])
+      continue;
+    if (sizes[symbol] != kUnknown)
+      return wrong(format(
+          "input '%s' has %s %lld, and input '%s' has %lld", name.c_str(),
+          std::string(plan.text(plan.symbols()[symbol].name)).c_str(),
+          static_cast<long long>(dims[dim]), sources[symbol].c_str(),
+          static_cast<long long>(sizes[symbol])));
+    sizes[symbol] = dims[dim];
+    sources[symbol] = name;
+  }
+  return Status();
+}
+
+Status Call::checkSize(const PlanView &plan, size_t index) const {
+  const Symbol &symbol = plan.symbols()[index];
+  int64_t size = sizes[index];
+  if (size == kUnknown)
+    return Status();
+  std::string held;
+  bool holds = size >= symbol.least && size <= symbol.most;
+  if (symbol.padded) {
+    held = format("%lld..%lld", static_cast<long long>(symbol.least),
+                  static_cast<long long>(symbol.most));
+  } else {
+    std::vector<int64_t> all = variantSizes(plan, index);
+    holds &= std::ranges::find(all, size) != all.end();
+    for (int64_t other : all)
+      held += (held.empty() ? "" : ", ") + std::to_string(other);
+  }
+  if (holds)
+    return Status();
+  return wrong(format("input '%s' has %s %lld, and the model holds %s",
+                      sources[index].c_str(),
+                      std::string(plan.text(symbol.name)).c_str(),
+                      static_cast<long long>(size), held.c_str()));
+}
+
+/// Variants ascend, so the first that fits is the smallest.
+Status Call::pick(const PlanView &plan) {
+  std::span<const Symbol> symbols = plan.symbols();
+  for (chosen = 0; chosen < plan.variants().size(); ++chosen) {
+    std::span<const int64_t> held = plan.sizes(chosen);
+    bool fits = true;
+    isPadded = false;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] == kUnknown || sizes[i] == held[i])
+        continue;
+      fits &= symbols[i].padded && sizes[i] < held[i];
+      isPadded = true;
+    }
+    if (fits)
+      return Status();
+  }
+  std::string asked;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    asked += format("%s%s %lld", i ? ", " : "",
+                    std::string(plan.text(symbols[i].name)).c_str(),
+                    static_cast<long long>(sizes[i]));
+  chosen = 0;
+  return wrong("the model has no variant for " + asked);
+}
+
+Status Call::outputDims(const PlanView &plan, size_t index,
+                        std::span<const int64_t> &dims) {
+  const Tensor &tensor = plan.outputs(chosen)[index];
+  dims = plan.dims(tensor.dims);
+  std::span<const Extent> extents = plan.extents(tensor);
+  if (!isPadded || extents.empty())
+    return Status();
+  shape.assign(dims.begin(), dims.end());
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    const Extent &extent = extents[dim];
+    if (extent.symbol == kNone || sizes[extent.symbol] == kUnknown)
+      continue;
+    int64_t length;
+    if (__builtin_mul_overflow(extent.factor, sizes[extent.symbol], &length) ||
+        __builtin_add_overflow(length, extent.offset, &length) || length < 0 ||
+        length > shape[dim])
+      return Status(FRIT_BAD_MODEL,
+                    format("the model's plan is damaged: dimension %zu of "
+                           "output '%s' has an impossible length",
+                           dim, std::string(plan.text(tensor.name)).c_str()));
+    shape[dim] = length;
+  }
+  dims = shape;
+  return Status();
+}

@@ -1,0 +1,304 @@
+//===- PlanCheck.cpp - Check an artifact's plan ---------------------------===//
+
+#include "runtime/exec/PlanView.h"
+#include "runtime/exec/ProblemCheck.h"
+#include "runtime/exec/ShapeCheck.h"
+#include "runtime/exec/TensorMapCheck.h"
+
+#include <cstring>
+
+using namespace frit;
+using namespace frit::artifact;
+
+/// Whether [offset, offset + size) lies in [0, limit).
+static bool fits(uint64_t offset, uint64_t size, uint64_t limit) {
+  return offset <= limit && size <= limit - offset;
+}
+
+namespace frit {
+/// The checks, in an order in which each may rely on those before it.
+class PlanCheck {
+public:
+  PlanCheck(const frit_image &image, PlanView &plan)
+      : image(image), plan(plan) {}
+
+  Status run() {
+    FRIT_TRY(checkHeader());
+    FRIT_TRY(checkTables());
+    FRIT_TRY(checkVariants(plan));
+    FRIT_TRY(checkConstants());
+    for (size_t i = 0; i < plan.targets().size(); ++i)
+      FRIT_TRY(checkTarget(plan.targets()[i]));
+    return Status();
+  }
+
+private:
+  /// What the arguments of a list of steps may lie in.
+  struct Memory {
+    bool preparing;
+    uint64_t arena, prepared;
+    std::span<const Tensor> inputs, outputs;
+  };
+
+  Status checkHeader();
+  Status checkTables();
+  Status checkConstants();
+  Status checkTarget(const Target &target);
+  Status checkKernel(const Kernel &kernel, bool cuda);
+  Status checkStep(const Target &target, const Memory &memory,
+                   const Step &step);
+  Status checkArgument(const Memory &memory, const Buffer &buffer);
+
+  bool valid(Text text) const {
+    return fits(text.offset, text.size, plan.head->strings.size);
+  }
+  static bool valid(Range range, const Table &table) {
+    return fits(range.first, range.count, table.count);
+  }
+  bool valid(Blob blob) const {
+    return fits(blob.offset, blob.size, plan.head->bytes);
+  }
+
+  const frit_image &image;
+  PlanView &plan;
+};
+} // namespace frit
+
+Status PlanCheck::checkHeader() {
+  if (image.abi != FRIT_IMAGE_ABI)
+    return Status(FRIT_BAD_MODEL,
+                  format("the model's image has ABI %u and this runtime reads "
+                         "%u: compile the model with the same frit",
+                         image.abi, FRIT_IMAGE_ABI));
+  if (!image.plan)
+    return damagedPlan("there is none");
+  if (image.plan_bytes < sizeof(Header))
+    return damagedPlan("it is shorter than its header");
+  plan.base = static_cast<const uint8_t *>(image.plan);
+  if (reinterpret_cast<uintptr_t>(plan.base) % alignof(Header))
+    return damagedPlan("it is misaligned");
+  plan.head = reinterpret_cast<const Header *>(plan.base);
+  const Header &head = *plan.head;
+  if (memcmp(head.magic, kMagic, sizeof kMagic))
+    return damagedPlan("its magic bytes are wrong");
+  if (head.version != kVersion)
+    return Status(FRIT_BAD_MODEL,
+                  format("the model's plan has version %u and this runtime "
+                         "reads %u: compile the model with the same frit",
+                         head.version, kVersion));
+  if (head.headerBytes != sizeof(Header))
+    return damagedPlan("its header has another size");
+  if (head.bytes < sizeof(Header) || head.bytes > image.plan_bytes)
+    return damagedPlan("it is cut off");
+  if (image.kernel_count && !image.kernels)
+    return damagedPlan("the image has no kernels");
+  if (image.weight_bytes < head.weightBytes ||
+      (head.weightBytes && !image.weights))
+    return damagedPlan("the weights are cut off");
+  return Status();
+}
+
+Status PlanCheck::checkTables() {
+  const Header &head = *plan.head;
+  const struct {
+    const char *name;
+    const Table &table;
+    uint64_t entryBytes;
+  } tables[] = {
+      {"dims", head.dims, sizeof(int64_t)},
+      {"symbols", head.symbols, sizeof(Symbol)},
+      {"extents", head.extents, sizeof(Extent)},
+      {"variants", head.variants, sizeof(Variant)},
+      {"inputs", head.inputs, sizeof(Tensor)},
+      {"outputs", head.outputs, sizeof(Tensor)},
+      {"constants", head.constants, sizeof(Constant)},
+      {"buffers", head.buffers, sizeof(Buffer)},
+      {"kernels", head.kernels, sizeof(Kernel)},
+      {"tensor maps", head.tensorMaps, sizeof(TensorMap)},
+      {"gemms", head.gemms, sizeof(Gemm)},
+      {"convs", head.convs, sizeof(Conv)},
+      {"steps", head.steps, sizeof(Step)},
+      {"programs", head.programs, sizeof(Program)},
+      {"targets", head.targets, sizeof(Target)},
+  };
+  for (const auto &[name, table, entryBytes] : tables) {
+    if (table.count > head.bytes / entryBytes ||
+        !fits(table.offset, table.count * entryBytes, head.bytes))
+      return damagedPlan(format("the table of %s reaches past its end", name));
+    if (table.offset % 8)
+      return damagedPlan(format("the table of %s is misaligned", name));
+  }
+  if (!valid(head.strings))
+    return damagedPlan("its texts reach past its end");
+  if (!valid(head.model) || !valid(head.producer))
+    return damagedPlan("its name is out of range");
+  if (plan.targets().empty())
+    return damagedPlan("it has no target");
+  return Status();
+}
+
+Status PlanCheck::checkConstants() {
+  for (const Constant &constant : plan.constants()) {
+    FRIT_TRY(checkTensor(plan, "weight", constant.name, constant.type,
+                         constant.dims, constant.bytes));
+    if (!valid(constant.file))
+      return damagedPlan("the file of a weight is out of range");
+    uint64_t limit = constant.file.size ? INT64_MAX : plan.head->weightBytes;
+    if (!fits(constant.offset, constant.bytes, limit))
+      return damagedPlan(format("weight '%s' reaches past the weights' end",
+                                std::string(plan.text(constant.name)).c_str()));
+  }
+  return Status();
+}
+
+Status PlanCheck::checkKernel(const Kernel &kernel, bool cuda) {
+  if (!valid(kernel.name))
+    return damagedPlan("the name of a kernel is out of range");
+  std::string name(plan.text(kernel.name));
+  if (!cuda &&
+      (kernel.host >= image.kernel_count || !image.kernels[kernel.host]))
+    return damagedPlan(format("the image lacks kernel '%s'", name.c_str()));
+  if (!valid(kernel.tensorMaps, plan.head->tensorMaps))
+    return damagedPlan(format("the tensor maps of kernel '%s' are out of range",
+                              name.c_str()));
+  for (const TensorMap &map : plan.tensorMaps(kernel))
+    if (const char *problem = checkTensorMap(map))
+      return damagedPlan(format("kernel '%s': %s", name.c_str(), problem));
+  return Status();
+}
+
+Status PlanCheck::checkTarget(const Target &target) {
+  const Header &head = *plan.head;
+  if (!valid(target.arch))
+    return damagedPlan("the name of a target is out of range");
+  if (!valid(target.cubin) || !valid(target.ptx))
+    return damagedPlan("a target's code reaches past its end");
+  if (!valid(target.kernels, head.kernels) ||
+      !valid(target.prepare, head.steps) ||
+      !valid(target.programs, head.programs))
+    return damagedPlan("a target's kernels or steps are out of range");
+  if (target.programs.count != plan.variants().size())
+    return damagedPlan("a target has not one program per variant");
+  if (target.prepareArenaBytes > INT64_MAX || target.preparedBytes > INT64_MAX)
+    return damagedPlan("a target's memory has an impossible size");
+  bool cuda = isCudaArch(plan.text(target.arch));
+  for (const Kernel &kernel :
+       plan.kernels().subspan(target.kernels.first, target.kernels.count))
+    FRIT_TRY(checkKernel(kernel, cuda));
+  Memory prepare = {true, target.prepareArenaBytes, target.preparedBytes};
+  for (const Step &step : plan.steps(target.prepare))
+    FRIT_TRY(checkStep(target, prepare, step));
+  for (size_t variant = 0; variant < target.programs.count; ++variant) {
+    const Program &program = plan.programs(target)[variant];
+    if (!valid(program.steps, head.steps))
+      return damagedPlan("a program's steps are out of range");
+    if (program.arenaBytes > INT64_MAX)
+      return damagedPlan("a target's memory has an impossible size");
+    Memory memory = {false, program.arenaBytes, target.preparedBytes,
+                     plan.inputs(variant), plan.outputs(variant)};
+    for (const Step &step : plan.steps(program.steps))
+      FRIT_TRY(checkStep(target, memory, step));
+  }
+  return Status();
+}
+
+Status PlanCheck::checkArgument(const Memory &memory, const Buffer &buffer) {
+  const Header &head = *plan.head;
+  uint64_t limit = 0;
+  bool writable = true;
+  switch (buffer.space) {
+  case Space::input:
+  case Space::output: {
+    bool input = buffer.space == Space::input;
+    if (memory.preparing)
+      return damagedPlan("a prepare step uses an input or output");
+    std::span<const Tensor> tensors = input ? memory.inputs : memory.outputs;
+    if (buffer.index >= tensors.size())
+      return damagedPlan(
+          "an argument names an input or output that is not there");
+    limit = tensors[buffer.index].bytes;
+    writable = !input;
+    break;
+  }
+  case Space::constant:
+    if (buffer.index >= head.constants.count)
+      return damagedPlan("an argument names a weight that is not there");
+    if (!memory.preparing && !plan.constants()[buffer.index].resident)
+      return damagedPlan(
+          "a step reads a weight that is not kept on the device");
+    limit = plan.constants()[buffer.index].bytes;
+    writable = false;
+    break;
+  case Space::arena:
+    limit = memory.arena;
+    break;
+  case Space::prepared:
+    limit = memory.prepared;
+    writable = memory.preparing;
+    break;
+  default:
+    return damagedPlan("an argument lies in no known memory");
+  }
+  if (!fits(buffer.offset, buffer.bytes, limit))
+    return damagedPlan("an argument reaches past its memory's end");
+  if (buffer.written && !writable)
+    return damagedPlan("a step writes what is constant");
+  return Status();
+}
+
+Status PlanCheck::checkStep(const Target &target, const Memory &memory,
+                            const Step &step) {
+  const Header &head = *plan.head;
+  if (!valid(step.node))
+    return damagedPlan("the node of a step is out of range");
+  if (!valid(step.arguments, head.buffers))
+    return damagedPlan("the arguments of a step are out of range");
+  std::span<const Buffer> arguments = plan.arguments(step);
+  for (const Buffer &buffer : arguments)
+    FRIT_TRY(checkArgument(memory, buffer));
+  bool kernel = step.kernel >= target.kernels.first &&
+                step.kernel - target.kernels.first < target.kernels.count;
+  if (!kernel && (step.kernel != kNone || step.kind == StepKind::launch))
+    return damagedPlan("a step launches a kernel that is not there");
+  for (int i = 0; i < 3; ++i)
+    if (step.grid[i] > INT32_MAX || step.block[i] > INT32_MAX)
+      return damagedPlan("a step has an impossible grid");
+
+  const char *problem = nullptr;
+  switch (step.kind) {
+  case StepKind::launch:
+    break;
+  case StepKind::gemm:
+    if (step.problem >= head.gemms.count)
+      return damagedPlan("a gemm is out of range");
+    problem = checkGemm(plan.gemm(step), arguments);
+    break;
+  case StepKind::conv:
+    if (step.problem >= head.convs.count)
+      return damagedPlan("a convolution is out of range");
+    problem = checkConv(plan.conv(step), arguments);
+    break;
+  case StepKind::copy:
+    if (arguments.size() != 2 || arguments[0].bytes != arguments[1].bytes)
+      problem = "its two arguments differ in size";
+    else if (!arguments[1].written)
+      problem = "it does not write its second argument";
+    break;
+  default:
+    return damagedPlan("a step is of no known kind");
+  }
+  if (kernel && !problem)
+    for (const TensorMap &map : plan.tensorMaps(plan.kernels()[step.kernel]))
+      if (!problem)
+        problem = checkTensorMap(map, plan.kernelArguments(step));
+  if (problem)
+    return damagedPlan(format("%s: %s", plan.nodeOf(step).c_str(), problem));
+  return Status();
+}
+
+Status PlanView::open(const frit_image &image, PlanView &plan) {
+  PlanView view;
+  FRIT_TRY(PlanCheck(image, view).run());
+  plan = view;
+  return Status();
+}

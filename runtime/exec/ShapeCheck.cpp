@@ -1,0 +1,155 @@
+//===- ShapeCheck.cpp - Check the shapes in an artifact's plan ------------===//
+
+#include "runtime/exec/ShapeCheck.h"
+#include "runtime/exec/Types.h"
+
+#include <cstring>
+
+using namespace frit;
+using namespace frit::artifact;
+
+Status frit::damagedPlan(std::string what) {
+  return Status(FRIT_BAD_MODEL, "the model's plan is damaged: " + what);
+}
+
+static bool isIn(Text text, uint64_t bytes) {
+  return text.offset <= bytes && text.size <= bytes - text.offset;
+}
+
+static bool isIn(Range range, const Table &table) {
+  return range.first <= table.count && range.count <= table.count - range.first;
+}
+
+Status frit::checkTensor(const PlanView &plan, const char *what, Text name,
+                         DType type, Range dims, uint64_t bytes) {
+  if (!isIn(name, plan.header().strings.size))
+    return damagedPlan(format("the name of %s is out of range", what));
+  std::string label(plan.text(name));
+  if (!isIn(dims, plan.header().dims))
+    return damagedPlan(
+        format("the shape of %s '%s' is out of range", what, label.c_str()));
+  uint64_t size = elementBytes(type), count, total;
+  if (!size)
+    return damagedPlan(
+        format("the type of %s '%s' is unknown", what, label.c_str()));
+  if (!countElements(plan.dims(dims), count) ||
+      __builtin_mul_overflow(count, size, &total) || total != bytes)
+    return damagedPlan(format("the size of %s '%s' does not match its shape",
+                              what, label.c_str()));
+  return Status();
+}
+
+namespace {
+class ShapeCheck {
+public:
+  explicit ShapeCheck(const PlanView &plan) : plan(plan) {}
+
+  Status checkSymbols();
+  Status checkVariants();
+
+private:
+  Status checkTensors(const char *kind, std::span<const Tensor> tensors,
+                      std::span<const Tensor> first);
+  Status checkInputs(size_t variant);
+  Status checkExtents(const char *kind, const Tensor &tensor);
+
+  const PlanView &plan;
+};
+} // namespace
+
+Status ShapeCheck::checkSymbols() {
+  for (const Symbol &symbol : plan.symbols()) {
+    if (!isIn(symbol.name, plan.header().strings.size))
+      return damagedPlan("the name of a symbol is out of range");
+    if (symbol.least < 1 || symbol.least > symbol.most)
+      return damagedPlan(format("symbol '%s' has no sizes",
+                                std::string(plan.text(symbol.name)).c_str()));
+  }
+  return Status();
+}
+
+Status ShapeCheck::checkVariants() {
+  const Header &head = plan.header();
+  if (plan.variants().empty())
+    return damagedPlan("it has no variant");
+  for (size_t index = 0; index < plan.variants().size(); ++index) {
+    const Variant &variant = plan.variants()[index];
+    if (!isIn(variant.sizes, head.dims) || !isIn(variant.inputs, head.inputs) ||
+        !isIn(variant.outputs, head.outputs))
+      return damagedPlan("a variant is out of range");
+    if (variant.sizes.count != head.symbols.count)
+      return damagedPlan("a variant has not one size per symbol");
+    FRIT_TRY(checkTensors("input", plan.inputs(index), plan.inputs(0)));
+    FRIT_TRY(checkTensors("output", plan.outputs(index), plan.outputs(0)));
+    FRIT_TRY(checkInputs(index));
+  }
+  return Status();
+}
+
+Status ShapeCheck::checkTensors(const char *kind,
+                                std::span<const Tensor> tensors,
+                                std::span<const Tensor> first) {
+  if (tensors.size() != first.size())
+    return damagedPlan(format("a variant has another number of %ss", kind));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor &tensor = tensors[i];
+    FRIT_TRY(checkTensor(plan, kind, tensor.name, tensor.type, tensor.dims,
+                         tensor.bytes));
+    FRIT_TRY(checkExtents(kind, tensor));
+    if (tensor.type != first[i].type ||
+        tensor.dims.count != first[i].dims.count ||
+        plan.text(tensor.name) != plan.text(first[i].name))
+      return damagedPlan(format("%s '%s' is another one in another variant",
+                                kind,
+                                std::string(plan.text(tensor.name)).c_str()));
+  }
+  return Status();
+}
+
+/// Inputs differ between variants in the symbols' sizes only.
+Status ShapeCheck::checkInputs(size_t variant) {
+  for (size_t i = 0; i < plan.inputs(0).size(); ++i) {
+    const Tensor &tensor = plan.inputs(variant)[i], &first = plan.inputs(0)[i];
+    std::span<const int64_t> dims = plan.dims(tensor.dims);
+    if (tensor.extents.count != first.extents.count)
+      return damagedPlan("an input has other symbols in another variant");
+    for (size_t dim = 0; dim < dims.size(); ++dim) {
+      uint32_t symbol = kNone;
+      if (tensor.extents.count) {
+        symbol = plan.extents(tensor)[dim].symbol;
+        if (symbol != plan.extents(first)[dim].symbol)
+          return damagedPlan("an input has other symbols in another variant");
+      }
+      int64_t size = symbol == kNone ? plan.dims(first.dims)[dim]
+                                     : plan.sizes(variant)[symbol];
+      if (dims[dim] != size)
+        return damagedPlan("an input has not its variant's size");
+    }
+  }
+  return Status();
+}
+
+Status ShapeCheck::checkExtents(const char *kind, const Tensor &tensor) {
+  std::string name(plan.text(tensor.name));
+  if (!isIn(tensor.extents, plan.header().extents) ||
+      (tensor.extents.count && tensor.extents.count != tensor.dims.count))
+    return damagedPlan(
+        format("the extents of %s '%s' are out of range", kind, name.c_str()));
+  for (const Extent &extent : plan.extents(tensor)) {
+    if (extent.symbol != kNone && extent.symbol >= plan.header().symbols.count)
+      return damagedPlan(
+          format("%s '%s' has a symbol that is not there", kind, name.c_str()));
+    // Sizes are read off the inputs.
+    if (extent.symbol != kNone && !strcmp(kind, "input") &&
+        (extent.factor != 1 || extent.offset != 0))
+      return damagedPlan(
+          format("input '%s' has a scaled symbol", name.c_str()));
+  }
+  return Status();
+}
+
+Status frit::checkVariants(const PlanView &plan) {
+  ShapeCheck check(plan);
+  FRIT_TRY(check.checkSymbols());
+  return check.checkVariants();
+}

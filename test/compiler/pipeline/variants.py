@@ -1,0 +1,168 @@
+"""Models with open dimensions, compiled once and called with every size.
+
+    variants.py MODELS WORK [--device cpu|cuda] [--march ARCH] [--only REGEX]
+
+Every call is held to ONNX Runtime on the same inputs. Sizes go up and down, so
+that what a call leaves behind meets a larger and a smaller one. MODELS is
+test/models.
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import onnx.parser
+import onnxruntime
+
+HEADER = '<ir_version: 8, opset_import: ["": 21]>\n'
+
+# A name, -fshape flags, the sizes to call with and the model.
+WRITTEN = [
+    ("mlp", ["batch=1..9"], [{"batch": n} for n in range(1, 10)], """
+m (float[batch,5] x) => (y, z) {
+  w = Constant <value = float[5,3] {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6}> ()
+  h = MatMul (x, w)
+  y = Softmax <axis = -1> (h)
+  z = ReduceMax <keepdims = 0> (h, axis)
+}""".replace("=> (y, z) {", "=> (y, z) <int64[1] axis = {1}> {")),
+    # The batch is no leading dimension.
+    ("time_major", ["batch=1..6"], [{"batch": n} for n in range(1, 7)], """
+m (float[4,batch,3] x) => (y, s) <int64[1] axis = {0}> {
+  y = Tanh (x)
+  s = ReduceSum <keepdims = 0> (x, axis)
+}"""),
+    # Each dimension of a table of similarities is one of the batch.
+    ("similarity", ["batch=2..5"], [{"batch": n} for n in range(2, 6)], """
+m (float[batch,4] x) => (y) {
+  t = Transpose <perm = [1, 0]> (x)
+  y = MatMul (x, t)
+}"""),
+    # Rows that are looked up stay apart, and ids that are padded are valid.
+    ("embedding", ["batch=1..5"], [{"batch": n} for n in range(1, 6)], """
+m (int64[batch,2] x) => (y) <float[3,2] w = {1, 2, 3, 4, 5, 6}> {
+  y = Gather <axis = 0> (w, x)
+}"""),
+    ("fold", ["batch=1..5"], [{"batch": n} for n in range(1, 6)], """
+m (float[batch,3,2] x) => (y, r) <int64[2] s = {-1, 2}, int64[3] b = {-1, 3, 2}> {
+  f = Reshape (x, s)
+  y = Exp (f)
+  r = Reshape (y, b)
+}"""),
+    # Both open, of which only one may be padded.
+    ("attention", ["batch=1..3", "seq=2,4"],
+     [{"batch": b, "seq": s} for b in (1, 3, 2) for s in (4, 2)], """
+m (float[batch,seq,4] x) => (y) {
+  t = Transpose <perm = [0, 2, 1]> (x)
+  s = MatMul (x, t)
+  p = Softmax <axis = -1> (s)
+  y = MatMul (p, x)
+}"""),
+    # Both padded, neither leading in the other's way.
+    ("both", ["batch=1..4", "seq=1..5"],
+     [{"batch": b, "seq": s} for b in (1, 3, 4) for s in (5, 3, 2)], """
+m (float[batch,seq,2] x) => (y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> {
+  h = MatMul (x, w)
+  y = Relu (h)
+}"""),
+    # Nothing may be padded, so every size has a variant.
+    ("mean", ["batch=1..4"], [{"batch": n} for n in range(1, 5)], """
+m (float[batch,4] x) => (y) <int64[1] axes = {0}> {
+  m = ReduceMean (x, axes)
+  y = Sub (x, m)
+}"""),
+    # Lists serve what is below their sizes.
+    ("list", ["batch=3,8"], [{"batch": n} for n in (1, 3, 5, 8, 2)], """
+m (float[batch,4] x, float[batch] b) => (y) <int64[2] s = {-1, 1}> {
+  c = Reshape (b, s)
+  y = Add (x, c)
+}"""),
+    ("places", ["batch=1..6"], [{"batch": n} for n in range(1, 7)], """
+m (float[batch,4] x) => (y) <float one = {1}, float zero = {0}, int64 first = {0}, int64[2] s = {-1, 1}> {
+  d = Shape (x)
+  n = Gather <axis = 0> (d, first)
+  f = Cast <to = 1> (n)
+  i = Range (zero, f, one)
+  r = Reshape (i, s)
+  y = Mul (x, r)
+}"""),
+]
+FILES = [("digits-dynamic.onnx", 7), ("tiny/resnet50-dynamo-dynamic.onnx", 3)]
+
+
+def models(folder, work):
+    """Path, flags and sizes of each model."""
+    for name, flags, sizes, text in WRITTEN:
+        path = work / f"{name}.onnx"
+        onnx.save(onnx.parser.parse_model(HEADER + text), path)
+        yield path, flags, sizes
+    for name, most in FILES:
+        yield (folder / name, [f"batch=1..{most}"],
+               [{"batch": n} for n in range(1, most + 1)])
+
+
+def make_inputs(model, sizes, generator):
+    inputs = {}
+    for value in model.graph.input:
+        tensor = value.type.tensor_type
+        shape = [sizes[d.dim_param] if d.dim_param else d.dim_value
+                 for d in tensor.shape.dim]
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        inputs[value.name] = (
+            generator.integers(0, 3, shape) if dtype.kind == "i"
+            else generator.standard_normal(shape)).astype(dtype)
+    return inputs
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("work", type=pathlib.Path)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--march", default="x86-64-v3")
+    parser.add_argument("--only", default=".")
+    options = parser.parse_args()
+    generator = np.random.default_rng(3)
+    failures = count = calls = 0
+
+    def failed(done, what):
+        nonlocal failures
+        if done.returncode:
+            print(f"{what}\n{done.stdout}{done.stderr}")
+            failures += 1
+        return done.returncode
+
+    def call(*command):
+        return subprocess.run(command, capture_output=True, text=True)
+
+    for path, flags, sizes in models(options.folder, options.work):
+        if not re.search(options.only, path.stem):
+            continue
+        count += 1
+        library = options.work / f"{path.stem}.so"
+        if failed(call("fritc", path, f"-march={options.march}",
+                       *(f"-fshape={flag}" for flag in flags), "-o", library),
+                  path.stem):
+            continue
+        session = onnxruntime.InferenceSession(str(path))
+        model = onnx.load(path, load_external_data=False)
+        for size in sizes + sizes[::-1]:
+            inputs = make_inputs(model, size, generator)
+            names = [output.name for output in session.get_outputs()]
+            outputs = dict(zip(names, session.run(None, inputs)))
+            np.savez(options.work / "in.npz", **inputs)
+            np.savez(options.work / "out.npz",
+                     **{k: np.array(v, order="C") for k, v in outputs.items()})
+            calls += 1
+            failed(call("frit-run", library, f"--device={options.device}",
+                        f"--input=@{options.work / 'in.npz'}",
+                        f"--compare={options.work / 'out.npz'}",
+                        "--l2=1e-5"), f"{path.stem} {size}")
+    print(f"{count} models, {calls} calls:",
+          f"{failures} failed" if failures else "all agree")
+    sys.exit(failures > 0)
+
+
+main()

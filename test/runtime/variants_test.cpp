@@ -1,0 +1,152 @@
+//===- variants_test.cpp - A model with an open dimension on the host -----===//
+
+#include "Check.h"
+#include "TestModel.h"
+#include "frit/runtime.hpp"
+#include "runtime/exec/Inset.h"
+
+#include <vector>
+
+using namespace frit::test;
+
+static const frit_module_options cpuOptions = {
+    sizeof(frit_module_options), "cpu", nullptr, 0, 2, nullptr, nullptr};
+
+static void testDescription(const frit::Module &module) {
+  CHECK(module.symbolCount() == 1 && module.variantCount() == 2);
+  frit_symbol_info symbol = module.symbol(0);
+  CHECK(!strcmp(symbol.name, "batch") && symbol.least == 1 &&
+        symbol.most == 4 && symbol.padded && symbol.size_count == 2 &&
+        symbol.sizes[0] == 2 && symbol.sizes[1] == 4);
+  CHECK(frit_module_symbol(module.get(), 1, &symbol) == FRIT_INVALID_ARGUMENT);
+  CHECK(module.inputSymbols(0)[0] == -1 && module.inputSymbols(0)[1] == 0);
+  CHECK(module.outputSymbols(1)[0] == 0 && !module.outputSymbols(2));
+  // What is said of tensors holds for the largest.
+  CHECK(module.input(0).dims[1] == 4 && module.input(0).bytes == 48);
+  frit_variant_info variant = module.variant(0, 0);
+  CHECK(variant.sizes[0] == 2 && variant.steps == 2 &&
+        variant.arena_bytes == 256 && variant.arena_lower_bound == 64);
+  CHECK(module.target(0).arena_bytes == 512);
+  CHECK(frit_module_variant(module.get(), 0, 2, &variant) ==
+        FRIT_INVALID_ARGUMENT);
+}
+
+static void testCalls(const frit::Module &module) {
+  frit::Context context;
+  CHECK(!frit::Context::create(module, context));
+  CHECK(frit_context_step_count(context.get()) == 2);
+  for (int64_t batch : {4, 1, 3, 2, 4, 3}) {
+    OpenCall call(batch);
+    int64_t dims[2] = {};
+    CHECK(!module.outputDims(call.inputs(), 0, dims));
+    CHECK(dims[0] == 3 && dims[1] == batch);
+    CHECK(!module.outputDims(call.inputs(), 1, dims));
+    CHECK(dims[0] == 2 * batch);
+    CHECK(!context.run(call.inputs(), call.outputs()));
+    CHECK(call.isRight());
+  }
+}
+
+/// An input that lies in the memory of its output, and in the context's own.
+static void testPlaces(const frit::Module &module) {
+  frit::Context context;
+  CHECK(!frit::Context::create(module, context));
+  OpenCall over(3);
+  std::vector<frit_tensor> outputs = over.outputs(), inputs = over.inputs();
+  std::copy(over.x.begin(), over.x.end(), over.y.begin());
+  inputs[0].data = outputs[0].data;
+  CHECK(!context.run(inputs, outputs));
+  CHECK(over.isRight());
+
+  OpenCall own(3);
+  inputs = own.inputs();
+  outputs = own.outputs();
+  void *memory = frit_context_input_buffer(context.get(), 0);
+  memcpy(memory, own.x.data(), own.x.size() * sizeof(float));
+  inputs[0].data = memory;
+  outputs[0].data = frit_context_output_buffer(context.get(), 0);
+  CHECK(!context.run(inputs, outputs));
+  memcpy(own.y.data(), outputs[0].data, own.y.size() * sizeof(float));
+  CHECK(own.isRight());
+}
+
+static void testMisuse(const frit::Module &module) {
+  frit::Context context;
+  CHECK(!frit::Context::create(module, context));
+  auto fails = [&](OpenCall &call, const char *message) {
+    frit::Error error = context.run(call.inputs(), call.outputs());
+    return error.status() == FRIT_INVALID_ARGUMENT &&
+           error.message().find(message) != std::string::npos;
+  };
+  OpenCall large(5);
+  CHECK(fails(large, "input 'x' has batch 5, and the model holds 1..4"));
+  int64_t dims[2];
+  CHECK(module.outputDims(large.inputs(), 0, dims).status() ==
+        FRIT_INVALID_ARGUMENT);
+  OpenCall none(0);
+  CHECK(fails(none, "input 'x' has batch 0, and the model holds 1..4"));
+  OpenCall other(3);
+  other.doubled = 8;
+  CHECK(fails(other, "output 'z' must be 6xf32 and is 8xf32"));
+  other.shape[0] = 2;
+  CHECK(fails(other, "input 'x' must be 3xbatchxf32 and is 2x3xf32"));
+  frit::Error error = context.run({}, {});
+  CHECK(error.message() == "input 'x' is missing; it must be 3xbatchxf32");
+}
+
+static void testProfile(const frit::Module &module) {
+  frit::Context context;
+  CHECK(!frit::Context::create(module, context));
+  OpenCall call(1);
+  std::vector<frit_tensor> inputs = call.inputs(), outputs = call.outputs();
+  std::string seen;
+  auto visit = [](void *user, const frit_step_info *step) {
+    *static_cast<std::string *>(user) +=
+        std::string(step->kernel) + " " + std::to_string(step->bytes) + ";";
+  };
+  CHECK(!frit_profile(context.get(), inputs.data(), 1, outputs.data(), 2, visit,
+                      &seen));
+  CHECK(seen == "doubled 48;twice 40;");
+  CHECK(call.isRight());
+}
+
+/// Two cut dimensions and one that is whole, there and back.
+static void testInset() {
+  const int64_t small[] = {2, 2, 3}, large[] = {2, 4, 4};
+  frit::Inset inset(small, large, 1);
+  CHECK(!inset.isWhole() && inset.runs() == 4 && inset.runBytes() == 3);
+  CHECK(inset.offset(1) == 4 && inset.offset(2) == 16);
+  const char *letters = "abcdefghijkl";
+  char spread[32], gathered[12];
+  memset(spread, '.', sizeof spread);
+  frit::copyInto(inset, letters, spread, sizeof spread);
+  CHECK(!memcmp(spread, "abc\0def\0\0\0\0\0\0\0\0\0ghi\0jkl", 24));
+  frit::copyOutOf(inset, spread, gathered);
+  CHECK(!memcmp(gathered, letters, 12));
+  // In place.
+  char memory[32];
+  memcpy(memory, letters, 12);
+  frit::copyInto(inset, memory, memory, sizeof memory);
+  CHECK(!memcmp(memory, spread, 32));
+  frit::copyOutOf(inset, memory, memory);
+  CHECK(!memcmp(memory, letters, 12));
+  // Rows at the front are one run.
+  const int64_t rows[] = {1, 1, 4}, all[] = {1, 3, 4};
+  frit::Inset front(rows, all, 2);
+  CHECK(front.runs() == 1 && front.runBytes() == 8 && front.offset(0) == 0);
+  frit::Inset scalar({}, {}, 4);
+  CHECK(scalar.isWhole() && scalar.runs() == 1 && scalar.runBytes() == 4);
+}
+
+int main() {
+  testInset();
+  Model model = makeOpenModel();
+  frit::Module module;
+  CHECK(!frit::Module::open(*model.get(), module, &cpuOptions));
+  testDescription(module);
+  testCalls(module);
+  testPlaces(module);
+  testMisuse(module);
+  testProfile(module);
+  return finish("variants_test");
+}
