@@ -1,12 +1,11 @@
-//===- Safetensors.h - The head of a file of weights ----------------------===//
+//===- Safetensors.h - Files of weights -----------------------------------===//
 
 #ifndef FRIT_CODEGEN_ARTIFACT_SAFETENSORS_H
 #define FRIT_CODEGEN_ARTIFACT_SAFETENSORS_H
 
 #include "frit/artifact.h"
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
+#include "mlir/IR/BuiltinAttributes.h"
 
 #include <string>
 
@@ -23,6 +22,11 @@ struct NamedTensor {
 /// What comes before the tensors' bytes: the length of the header, and the
 /// header, JSON, as github.com/huggingface/safetensors describes them.
 std::string safetensorsHead(llvm::ArrayRef<NamedTensor> tensors);
+
+/// Writes a whole file. No tensor's bytes may be missing.
+void writeSafetensors(
+    llvm::ArrayRef<std::pair<std::string, mlir::ElementsAttr>> tensors,
+    llvm::raw_ostream &os);
 
 } // namespace frit::artifact
 

@@ -2,9 +2,9 @@
 
 #include "compiler/driver/ModelOutputs.h"
 
+#include "codegen/artifact/Safetensors.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/import/Import.h"
-#include "dialects/nn/NN.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
@@ -26,18 +26,14 @@ std::string frit::printed(ModuleOp module) {
 llvm::Error frit::writeJson(ModuleOp model, StringRef output) {
   std::string text;
   llvm::raw_string_ostream graph(text);
-  bool hasWeights =
-      model.walk([](nn::ConstantOp) { return WalkResult::interrupt(); })
-          .wasInterrupted();
-  if (!hasWeights) {
-    exportJson(model, "", graph, llvm::nulls());
+  SmallString<128> path(output);
+  llvm::sys::path::replace_extension(path, ".safetensors");
+  auto constants = exportJson(model, llvm::sys::path::filename(path), graph);
+  if (constants.empty())
     return writeText(output, text);
-  }
   if (output == "-")
     return llvm::createStringError(
         "--emit=json writes weights beside the graph; name it with -o");
-  SmallString<128> path(output);
-  llvm::sys::path::replace_extension(path, ".safetensors");
   auto file = PendingFile::create(path);
   if (!file)
     return file.takeError();
@@ -45,7 +41,7 @@ llvm::Error frit::writeJson(ModuleOp model, StringRef output) {
   llvm::raw_fd_ostream weights(file->path(), error);
   if (error)
     return llvm::createFileError(path, error);
-  exportJson(model, llvm::sys::path::filename(path), graph, weights);
+  artifact::writeSafetensors(constants, weights);
   weights.close();
   if (weights.has_error()) {
     error = weights.error();

@@ -13,9 +13,32 @@
 using namespace mlir;
 using namespace frit;
 
+/// Operators say by a trait how many operands they take.
+template <unsigned... N>
+static bool takes(OperationName name, size_t count,
+                  std::integer_sequence<unsigned, N...>) {
+  auto exactly = [&](bool applies, size_t number) {
+    return !applies || count == number;
+  };
+  return exactly(name.hasTrait<OpTrait::ZeroOperands>(), 0) &&
+         exactly(name.hasTrait<OpTrait::OneOperand>(), 1) &&
+         (exactly(name.hasTrait<OpTrait::NOperands<N + 2>::template Impl>(),
+                  N + 2) &&
+          ...) &&
+         ((!name.hasTrait<OpTrait::AtLeastNOperands<N + 1>::template Impl>() ||
+           count > N) &&
+          ...);
+}
+
 Operation *frit::importer::createInferred(Location loc, OperationName name,
                                           ValueRange operands,
                                           ArrayRef<NamedAttribute> attributes) {
+  constexpr unsigned mostOperands = 16;
+  if (!takes(name, operands.size(),
+             std::make_integer_sequence<unsigned, mostOperands>())) {
+    emitError(loc) << "does not take " << operands.size() << " inputs";
+    return nullptr;
+  }
   // Inference wants the operator's properties, so there is one without results
   // first, which lends them.
   OperationState state(loc, name, operands, /*types=*/{}, attributes);

@@ -137,7 +137,7 @@ struct DropIdentity : RewritePattern {
 
   /// The right operand that changes nothing.
   static std::optional<double> identity(Operation *op) {
-    constexpr double inf = std::numeric_limits<double>::infinity();
+    static constexpr double inf = std::numeric_limits<double>::infinity();
     return TypeSwitch<Operation *, std::optional<double>>(op)
         .Case<AddOp, SubOp, OrOp>([](auto) { return 0.0; })
         .Case<MulOp, DivOp, PowOp, AndOp>([](auto) { return 1.0; })

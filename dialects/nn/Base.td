@@ -118,7 +118,10 @@ class NN_Elementwise<string mnemonic, string onnx, code scalar, code type,
         ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
         ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      [[maybe_unused]] Adaptor op(operands, attributes, properties, regions);
+      Adaptor op(operands, attributes, properties, regions);
+      if (::llvm::failed(
+              op.verify(loc.value_or(::mlir::UnknownLoc::get(context)))))
+        return ::llvm::failure();
       auto t = ::frit::nn::elementTypes(operands);
       if (::llvm::failed(::frit::nn::checkElementTypes(
               loc, operands.drop_front(}] # !cast<string>(sameFrom) # [{))))
@@ -162,7 +165,7 @@ class NN_Logical<string mnemonic, string onnx, code scalar>
 }
 
 /// An operator whose one result has the type that its `infer` finds, or
-/// reports at `loc` that there is none.
+/// reports at `loc` that there is none. It has its attributes by then.
 class NN_Inferred<string mnemonic, string onnx, list<Trait> traits>
     : NN_Op<mnemonic, onnx, traits> {
   let extraMethods = [{
@@ -171,11 +174,14 @@ class NN_Inferred<string mnemonic, string onnx, list<Trait> traits>
   }];
   let extraMethodDefinitions = [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
-        ::mlir::MLIRContext *, ::std::optional<::mlir::Location> loc,
+        ::mlir::MLIRContext *context, ::std::optional<::mlir::Location> loc,
         ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
         ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
       Adaptor op(operands, attributes, properties, regions);
+      if (::llvm::failed(
+              op.verify(loc.value_or(::mlir::UnknownLoc::get(context)))))
+        return ::llvm::failure();
       ::llvm::FailureOr<::mlir::RankedTensorType> type = infer(op, loc);
       if (::llvm::failed(type))
         return ::llvm::failure();

@@ -11,7 +11,8 @@ set(FRIT_CPU_SOURCES
   cpu/PaddedInput.cpp
   cpu/ThreadPool.cpp)
 
-set(kernel_options -O2 -ftree-vectorize -fvect-cost-model=dynamic
+set(kernel_options -O2 -ftree-vectorize
+  $<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>
   -ffp-contract=fast -fno-math-errno -fno-trapping-math
   -fno-asynchronous-unwind-tables)
 set_source_files_properties(cpu/MicroKernelSse2.cpp PROPERTIES

@@ -3,7 +3,6 @@
 #ifndef FRIT_EXEC_SAFETENSORS_H
 #define FRIT_EXEC_SAFETENSORS_H
 
-#include "frit/artifact.h"
 #include "runtime/exec/Status.h"
 
 #include <map>
@@ -25,9 +24,6 @@ struct StoredTensor {
 /// wrong with it; the caller names the file.
 Status readSafetensors(const uint8_t *data, uint64_t size,
                        std::map<std::string, StoredTensor> &tensors);
-
-/// What such a file calls `type`.
-const char *storedTypeName(artifact::DType type);
 
 } // namespace frit
 

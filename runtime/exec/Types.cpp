@@ -3,6 +3,8 @@
 #include "runtime/exec/Types.h"
 #include "runtime/exec/Status.h"
 
+#include "frit/dtype.h"
+
 using namespace frit;
 using artifact::DType;
 
@@ -13,34 +15,13 @@ static_assert(int(DType::f32) == FRIT_F32 && int(DType::bf16) == FRIT_BF16 &&
                   int(DType::u2) == FRIT_U2,
               "the C enumeration numbers types as the artifact does");
 
-namespace {
-struct TypeRow {
-  const char *name;
-  uint8_t bytes;
-};
-} // namespace
-
-/// In the order of DType, which starts at 1.
-static constexpr TypeRow rows[] = {
-    {"f32", 4},        {"f64", 8},    {"f16", 2},    {"bf16", 2},
-    {"i8", 1},         {"i16", 2},    {"i32", 4},    {"i64", 8},
-    {"u8", 1},         {"u16", 2},    {"u32", 4},    {"u64", 8},
-    {"bool", 1},       {"f8e4m3", 1}, {"f8e5m2", 1}, {"f8e4m3fnuz", 1},
-    {"f8e5m2fnuz", 1}, {"f8e8m0", 1}, {"f4e2m1", 1}, {"i4", 1},
-    {"u4", 1},         {"i2", 1},     {"u2", 1}};
-
-static const TypeRow *find(DType type) {
-  uint32_t index = uint32_t(type) - 1;
-  return index < std::size(rows) ? &rows[index] : nullptr;
-}
-
 uint64_t frit::elementBytes(DType type) {
-  const TypeRow *row = find(type);
+  const artifact::DTypeRow *row = artifact::findDType(type);
   return row ? row->bytes : 0;
 }
 
 const char *frit::typeName(DType type) {
-  const TypeRow *row = find(type);
+  const artifact::DTypeRow *row = artifact::findDType(type);
   return row ? row->name : "?";
 }
 

@@ -3,6 +3,8 @@
 #include "runtime/exec/Weights.h"
 #include "runtime/exec/Safetensors.h"
 
+#include "frit/dtype.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -56,7 +58,7 @@ static Status find(const PlanView &plan, const artifact::Constant &constant,
       shape += std::to_string(size) + "x";
     return shape + type;
   };
-  std::string expected = text(storedTypeName(constant.type), dims);
+  std::string expected = text(artifact::findDType(constant.type)->stored, dims);
   std::string given = text(tensor.type, tensor.dims);
   if (given != expected || tensor.bytes != constant.bytes)
     return Status(FRIT_IO_ERROR,

@@ -146,10 +146,12 @@ static std::vector<uint8_t> makeDeflated(const Tensor &tensor) {
   return bytes;
 }
 
-static std::vector<uint8_t> makeSafetensors() {
-  std::string header =
-      R"({"__metadata__":{"format":"pt"},"w":{"dtype":"BF16","shape":[2,2],)"
-      R"("data_offsets":[4,12]},"i":{"dtype":"I32","shape":[],"data_offsets":[0,4]}})";
+/// A file with this header and 12 bytes of data.
+static std::vector<uint8_t> makeSafetensors(
+    std::string header =
+        R"({"__metadata__":{"format":"pt"},"w":{"dtype":"BF16","shape":[2,2],)"
+        R"("data_offsets":[4,12]},)"
+        R"("i":{"dtype":"I32","shape":[],"data_offsets":[0,4]}})") {
   std::vector<uint8_t> bytes = {uint8_t(header.size()), 0, 0, 0, 0, 0, 0, 0};
   bytes.insert(bytes.end(), header.begin(), header.end());
   for (uint8_t byte : {5, 0, 0, 0, 0x80, 0x3f, 0, 0x40, 0x40, 0x40, 0x80, 0x40})
@@ -197,6 +199,47 @@ static void testOthers() {
   CHECK(tensor.dtype == FRIT_I64 && tensor.at(0) == 9 && tensor.at(1) == -1);
 }
 
+/// A file that says much of few bytes takes no more memory than it has.
+static void testClaims() {
+  std::string error;
+  std::vector<Tensor> tensors;
+  auto described = [](const char *second) {
+    return makeSafetensors(
+        std::string(R"({"a":{"dtype":"F4_E2M1","shape":[8],)"
+                    R"("data_offsets":[0,8]},"b":{"dtype":"I4",)") +
+        second + "}}");
+  };
+  CHECK(readSafetensors(described(R"("shape":[4],"data_offsets":[8,12])"),
+                        tensors, error));
+  CHECK(tensors.size() == 2 && tensors[0].dtype == FRIT_F4E2M1 &&
+        tensors[1].dtype == FRIT_I4);
+  // The same bytes for both.
+  CHECK(!readSafetensors(described(R"("shape":[8],"data_offsets":[4,12])"),
+                         tensors, error));
+  CHECK(!readSafetensors(
+      described(R"("shape":[0,4611686018427387904],"data_offsets":[8,8])"),
+      tensors, error));
+
+  // A list with the same entry twice.
+  std::vector<uint8_t> npz = makeDeflated(makeTensor(FRIT_I64, {200}));
+  size_t end = npz.size() - 22, list = npz[end + 16] + (npz[end + 17] << 8);
+  std::vector<uint8_t> entry(npz.begin() + ptrdiff_t(list),
+                             npz.begin() + ptrdiff_t(end));
+  CHECK(readNpz(npz, tensors, error));
+  npz.insert(npz.begin() + ptrdiff_t(end), entry.begin(), entry.end());
+  npz[npz.size() - 12] = npz[npz.size() - 14] = 2;
+  tensors.clear();
+  CHECK(!readNpz(npz, tensors, error) && tensors.size() == 1);
+
+  // More dimensions than numpy has, all of size 1.
+  std::vector<uint8_t> many = {0x10, 1, 0x4a, 4, 0, 0, 0, 0};
+  for (int i = 0; i < 65; ++i)
+    many.insert(many.end(), {8, 1});
+  Tensor tensor;
+  CHECK(!readOnnxTensor(many, tensor, error));
+  CHECK(readOnnxTensor(Bytes(many).first(many.size() - 2), tensor, error));
+}
+
 static void testDamage() {
   std::vector<Tensor> several = {makeTensor(FRIT_F32, {3, 4}),
                                  makeTensor(FRIT_I64, {5})};
@@ -236,6 +279,7 @@ int main() {
   testSmallFloats();
   testNumpy(folder);
   testOthers();
+  testClaims();
   testDamage();
   rmdir(folder);
   return finish("files_test");

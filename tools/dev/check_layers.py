@@ -13,9 +13,9 @@ from pathlib import Path
 from tree import files
 
 MLIR = ["mlir/", "llvm/", "llvm-c/"]
-ARTIFACT = ["frit/artifact.h", "frit/image.h"]
+ARTIFACT = ["frit/artifact.h", "frit/dtype.h", "frit/image.h"]
 COMPILER = ["compiler/", "dialects/", *MLIR]
-RUNTIME = ["runtime/", "frit/"]
+RUNTIME = ["runtime/", "frit/", "nlohmann/"]
 
 LAYERS = {
     "dialects/nn": ["dialects/nn/", *MLIR],
@@ -24,7 +24,7 @@ LAYERS = {
     "codegen/cuda/device": ["frit/"],
     "compiler": COMPILER,
     "compiler/import": ["compiler/import/", "dialects/nn/", "onnx/",
-                        "google/protobuf/", "nlohmann/", *MLIR],
+                        "google/protobuf/", "nlohmann/", "frit/dtype.h", *MLIR],
     "compiler/planning": [*COMPILER, *ARTIFACT],
     "compiler/pipeline": [*COMPILER, "codegen/"],
     "compiler/driver": [*COMPILER, "codegen/", *ARTIFACT],

@@ -2,69 +2,36 @@
 
 #include "Bytes.h"
 
-#include <nlohmann/json.hpp>
+#include "frit/dtype.h"
+#include "runtime/exec/Safetensors.h"
 
 using namespace frit::run;
 
 //===----------------------------------------------------------------------===//
-// safetensors: a length, a JSON object from names to types and places, the data
+// safetensors, as the runtime reads them
 //===----------------------------------------------------------------------===//
-
-static bool dtypeOf(const std::string &name, frit_dtype &dtype) {
-  static const std::pair<const char *, frit_dtype> types[] = {
-      {"F32", FRIT_F32},   {"F64", FRIT_F64},        {"F16", FRIT_F16},
-      {"BF16", FRIT_BF16}, {"I8", FRIT_I8},          {"I16", FRIT_I16},
-      {"I32", FRIT_I32},   {"I64", FRIT_I64},        {"U8", FRIT_U8},
-      {"U16", FRIT_U16},   {"U32", FRIT_U32},        {"U64", FRIT_U64},
-      {"BOOL", FRIT_BOOL}, {"F8_E4M3", FRIT_F8E4M3}, {"F8_E5M2", FRIT_F8E5M2}};
-  for (const auto &[known, value] : types)
-    if (name == known) {
-      dtype = value;
-      return true;
-    }
-  return false;
-}
 
 bool frit::run::readSafetensors(Bytes bytes, std::vector<Tensor> &tensors,
                                 std::string &error) {
-  error = "it is no whole .safetensors file";
-  Reader reader(bytes);
-  std::string_view text = asText(reader.take(reader.number<uint64_t>()));
-  if (reader.failed)
+  std::map<std::string, StoredTensor> stored;
+  Status status = frit::readSafetensors(bytes.data(), bytes.size(), stored);
+  if (status.failed()) {
+    error = status.message();
     return false;
-  Bytes data = bytes.subspan(8 + text.size());
-  auto header = nlohmann::json::parse(text.begin(), text.end(), nullptr,
-                                      /*allow_exceptions=*/false);
-  if (!header.is_object())
-    return false;
-  for (const auto &[name, entry] : header.items()) {
-    if (name == "__metadata__")
-      continue;
-    error = "tensor '" + name + "' is described wrongly";
-    auto type = entry.find("dtype"), shape = entry.find("shape"),
-         place = entry.find("data_offsets");
-    if (!entry.is_object() || type == entry.end() || !type->is_string() ||
-        shape == entry.end() || !shape->is_array() || place == entry.end() ||
-        !place->is_array() || place->size() != 2 ||
-        !(*place)[0].is_number_unsigned() || !(*place)[1].is_number_unsigned())
-      return false;
+  }
+  for (const auto &[name, from] : stored) {
     Tensor tensor;
     tensor.name = name;
-    if (!dtypeOf(type->get<std::string>(), tensor.dtype))
+    tensor.dtype =
+        frit_dtype(artifact::dtypeWith(&artifact::DTypeRow::stored, from.type));
+    tensor.dims = from.dims;
+    if (!frit_dtype_size(tensor.dtype) ||
+        byteSize(tensor.dtype, tensor.dims) != from.bytes) {
+      error = "tensor '" + name + "' is described wrongly";
       return false;
-    uint64_t size = frit_dtype_size(tensor.dtype);
-    for (const auto &dim : *shape) {
-      if (!dim.is_number_unsigned() || dim.get<uint64_t>() > INT64_MAX ||
-          __builtin_mul_overflow(size, dim.get<uint64_t>(), &size))
-        return false;
-      tensor.dims.push_back(dim.get<int64_t>());
     }
-    uint64_t begin = (*place)[0].get<uint64_t>();
-    uint64_t end = (*place)[1].get<uint64_t>();
-    if (begin > end || end > data.size() || end - begin != size)
-      return false;
-    tensor.data.assign(data.begin() + ptrdiff_t(begin),
-                       data.begin() + ptrdiff_t(end));
+    Bytes data = bytes.subspan(from.offset, from.bytes);
+    tensor.data.assign(data.begin(), data.end());
     tensors.push_back(std::move(tensor));
   }
   return true;
@@ -74,11 +41,33 @@ bool frit::run::readSafetensors(Bytes bytes, std::vector<Tensor> &tensors,
 // ONNX: a TensorProto message
 //===----------------------------------------------------------------------===//
 
-/// TensorProto.DataType to ours, by number; 0 where there is none.
-static const int onnxTypes[] = {
-    0,        FRIT_F32, FRIT_U8,   FRIT_I8,     FRIT_U16, FRIT_I16,   FRIT_I32,
-    FRIT_I64, 0,        FRIT_BOOL, FRIT_F16,    FRIT_F64, FRIT_U32,   FRIT_U64,
-    0,        0,        FRIT_BF16, FRIT_F8E4M3, 0,        FRIT_F8E5M2};
+/// TensorProto.DataType to ours, by number; 0 where there is none, or where
+/// elements share a byte.
+static const int onnxTypes[] = {0,
+                                FRIT_F32,
+                                FRIT_U8,
+                                FRIT_I8,
+                                FRIT_U16,
+                                FRIT_I16,
+                                FRIT_I32,
+                                FRIT_I64,
+                                0,
+                                FRIT_BOOL,
+                                FRIT_F16,
+                                FRIT_F64,
+                                FRIT_U32,
+                                FRIT_U64,
+                                0,
+                                0,
+                                FRIT_BF16,
+                                FRIT_F8E4M3,
+                                FRIT_F8E4M3FNUZ,
+                                FRIT_F8E5M2,
+                                FRIT_F8E5M2FNUZ,
+                                0,
+                                0,
+                                0,
+                                FRIT_F8E8M0};
 
 namespace {
 /// The message's fields, as far as they matter.
@@ -190,27 +179,26 @@ bool frit::run::readOnnxTensor(Bytes bytes, Tensor &tensor,
     error = "its data is in another file, which frit-run does not read";
     return false;
   }
-  uint64_t count = 1;
-  for (int64_t dim : tensor.dims)
-    if (dim < 0 || __builtin_mul_overflow(count, uint64_t(dim), &count))
-      return false;
-  uint64_t size = frit_dtype_size(tensor.dtype);
+  std::optional<uint64_t> size = byteSize(tensor.dtype, tensor.dims);
+  if (!size)
+    return false;
   if (proto.hasRaw) {
-    if (count > proto.raw.size() / size || proto.raw.size() != count * size)
+    if (proto.raw.size() != *size)
       return false;
     tensor.data.assign(proto.raw.begin(), proto.raw.end());
     return true;
   }
+  uint64_t element = frit_dtype_size(tensor.dtype), count = *size / element;
   bool floats = tensor.dtype == FRIT_F32 || tensor.dtype == FRIT_F64;
   if ((floats ? proto.floats.size() : proto.integers.size()) != count)
     return false;
-  tensor.data.assign(count * size, 0);
+  tensor.data.assign(*size, 0);
   for (uint64_t i = 0; i < count; ++i) {
     // 16-bit floats are in int32_data as their bits.
     if (floats)
       tensor.set(i, proto.floats[i]);
     else
-      memcpy(tensor.data.data() + i * size, &proto.integers[i], size);
+      memcpy(tensor.data.data() + i * element, &proto.integers[i], element);
   }
   return true;
 }

@@ -49,7 +49,7 @@ static bool parseShape(std::string_view text, std::vector<int64_t> &dims) {
       return true;
     char *end;
     dims.push_back(strtoll(at, &end, 10));
-    if (end == at || dims.back() < 0 || dims.size() > 64)
+    if (end == at)
       return false;
     at = end;
   }
@@ -92,11 +92,10 @@ bool frit::run::readNpy(Bytes bytes, Tensor &tensor, std::string &error) {
     error = "it is in Fortran order; save numpy.ascontiguousarray of it";
     return false;
   }
-  uint64_t size = frit_dtype_size(tensor.dtype);
-  for (int64_t dim : tensor.dims)
-    if (__builtin_mul_overflow(size, uint64_t(dim), &size))
-      return false;
-  Bytes data = reader.take(size);
+  std::optional<uint64_t> size = byteSize(tensor.dtype, tensor.dims);
+  if (!size)
+    return false;
+  Bytes data = reader.take(*size);
   if (reader.failed)
     return false;
   tensor.data.assign(data.begin(), data.end());

@@ -126,6 +126,7 @@ bool frit::run::readNpz(Bytes bytes, std::vector<Tensor> &tensors,
   if (offset > bytes.size())
     return false;
   Reader list(bytes.subspan(offset));
+  uint64_t claimed = 0;
   for (unsigned index = 0; index < count; ++index) {
     Entry entry;
     if (list.number<uint32_t>() != kCentral)
@@ -144,8 +145,10 @@ bool frit::run::readNpz(Bytes bytes, std::vector<Tensor> &tensors,
     entry.name = asText(list.take(nameLength));
     readLargeSizes(list.take(extraLength), entry);
     list.take(commentLength);
-    if (list.failed)
+    // No byte is of two entries, so all together are no more than the file.
+    if (list.failed || entry.packed > bytes.size() - claimed)
       return false;
+    claimed += entry.packed;
     tensors.emplace_back();
     if (!readEntry(bytes, entry, tensors.back(), error))
       return false;

@@ -251,13 +251,30 @@ bool frit::run::parseType(const std::string &text, frit_dtype &dtype,
   return false;
 }
 
+std::optional<uint64_t> frit::run::byteSize(frit_dtype dtype,
+                                            std::span<const int64_t> dims) {
+  constexpr uint64_t most = uint64_t(1) << 42;
+  if (dims.size() > kMostDimensions)
+    return std::nullopt;
+  uint64_t count = 1;
+  bool empty = false;
+  for (int64_t dim : dims) {
+    // An empty dimension does not excuse the others from being sane.
+    uint64_t size = std::max<int64_t>(dim, 1);
+    if (dim < 0 || size > most / count)
+      return std::nullopt;
+    count *= size;
+    empty |= !dim;
+  }
+  return empty ? 0 : count * frit_dtype_size(dtype);
+}
+
 bool frit::run::allocate(Tensor &tensor) {
-  uint64_t bytes = frit_dtype_size(tensor.dtype);
-  for (int64_t size : tensor.dims)
-    if (size < 0 || __builtin_mul_overflow(bytes, uint64_t(size), &bytes) ||
-        bytes > (uint64_t(1) << 40))
-      return false;
-  tensor.data.assign(bytes, 0);
+  constexpr uint64_t most = uint64_t(1) << 40;
+  std::optional<uint64_t> bytes = byteSize(tensor.dtype, tensor.dims);
+  if (!bytes || *bytes > most)
+    return false;
+  tensor.data.assign(*bytes, 0);
   return true;
 }
 

@@ -6,6 +6,8 @@
 #include "frit/runtime.h"
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +33,14 @@ struct Tensor {
   /// As runtime.h wants it; valid while this is not changed.
   frit_tensor bind();
 };
+
+/// Of a tensor, as in numpy.
+inline constexpr size_t kMostDimensions = 64;
+
+/// What a tensor takes; nothing where `dims` have a negative or are beyond what
+/// any machine holds.
+std::optional<uint64_t> byteSize(frit_dtype dtype,
+                                 std::span<const int64_t> dims);
 
 std::string formatType(frit_dtype dtype, uint32_t rank, const int64_t *dims);
 

@@ -23,11 +23,6 @@ namespace frit::importer {
 std::optional<llvm::StringMap<mlir::ElementsAttr>>
 readSafetensors(std::shared_ptr<llvm::MemoryBuffer> file, mlir::Location loc);
 
-/// Writes a file with these tensors.
-void writeSafetensors(
-    llvm::ArrayRef<std::pair<std::string, mlir::ElementsAttr>> tensors,
-    llvm::raw_ostream &os);
-
 } // namespace frit::importer
 
 #endif // FRIT_COMPILER_IMPORT_JSON_SAFETENSORS_H

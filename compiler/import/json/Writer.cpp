@@ -1,7 +1,6 @@
 //===- Writer.cpp - The nn dialect to JSON graphs -------------------------===//
 
 #include "compiler/import/Import.h"
-#include "compiler/import/json/Safetensors.h"
 
 #include "dialects/nn/NN.h"
 
@@ -74,8 +73,9 @@ static std::string nodeName(Location loc) {
   return kind == "node" ? rest.rsplit("' (").first.str() : std::string();
 }
 
-void frit::exportJson(ModuleOp model, StringRef weightsName,
-                      llvm::raw_ostream &graph, llvm::raw_ostream &weights) {
+std::vector<std::pair<std::string, ElementsAttr>>
+frit::exportJson(ModuleOp model, StringRef weightsName,
+                 llvm::raw_ostream &graph) {
   auto main = cast<func::FuncOp>(model.lookupSymbol("main"));
   Names names;
   llvm::DenseMap<Value, std::string> called;
@@ -162,5 +162,5 @@ void frit::exportJson(ModuleOp model, StringRef weightsName,
     graph << " \"weights\": " << dump(weightsName.str()) << ",\n";
   lines("nodes", nodes);
   graph << " \"outputs\": " << dump(outputs) << "}\n";
-  importer::writeSafetensors(tensors, weights);
+  return tensors;
 }

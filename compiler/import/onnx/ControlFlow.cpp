@@ -60,7 +60,9 @@ static Value stack(Node &node, ArrayRef<Value> steps, int64_t axis) {
     if (!step)
       return {};
     auto shape = sizes(step);
-    axis = axis < 0 ? axis + rankOf(step) + 1 : axis;
+    axis = node.axis(axis, rankOf(step) + 1);
+    if (node.failed)
+      return {};
     shape.insert(shape.begin() + axis, 1);
     parts.push_back(node.reshape(step, shape));
   }

@@ -23,7 +23,10 @@ public:
     return value ? sizes(value) : llvm::SmallVector<int64_t>();
   }
   int64_t rank() const { return value ? rankOf(value) : 0; }
-  int64_t size(int64_t dim) const { return value ? shape()[dim] : 1; }
+  /// 1, with an error, where there is no such dimension.
+  int64_t size(int64_t dim) const {
+    return value && node->hasDimension(value, dim) ? shape()[dim] : 1;
+  }
   mlir::Type element() const {
     return value ? elementOf(value) : node->builder().getF32Type();
   }
@@ -56,8 +59,8 @@ public:
   }
   /// All the elements the other way round along `axis`.
   Expr reverse(int64_t axis) const {
-    if (!value)
-      return *this;
+    if (!value || !node->hasDimension(value, axis))
+      return {*node, {}};
     llvm::SmallVector<int64_t> starts(rank(), 0), steps(rank(), 1);
     starts[axis] = size(axis) - 1;
     steps[axis] = -1;
@@ -83,6 +86,8 @@ public:
            mlir::Value fill = {}) const {
     if (!value || (low == 0 && high == 0))
       return *this;
+    if (!node->hasDimension(value, axis))
+      return {*node, {}};
     llvm::SmallVector<int64_t> before(rank(), 0), after(rank(), 0);
     before[axis] = low;
     after[axis] = high;

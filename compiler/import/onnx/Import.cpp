@@ -13,7 +13,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/LEB128.h"
 #include "llvm/Support/Path.h"
 
 #include <climits>
@@ -30,29 +29,22 @@ void frit::loadImportDialects(MLIRContext &context) {
 /// Walks the fields of a message; the number of bytes that the file lacks for
 /// the last one, 0 if it lacks none, or nothing if these are no fields.
 static std::optional<uint64_t> missingBytes(StringRef data) {
-  auto at = reinterpret_cast<const uint8_t *>(data.begin());
-  auto end = reinterpret_cast<const uint8_t *>(data.end());
-  auto number = [&](uint64_t &value) {
-    const char *error = nullptr;
-    unsigned size;
-    value = llvm::decodeULEB128(at, &size, end, &error);
-    at += size;
-    return error == nullptr;
-  };
-  while (at < end) {
-    uint64_t tag, size;
-    if (!number(tag))
+  while (!data.empty()) {
+    auto tag = importer::takeVarint(data);
+    if (!tag)
       return 1;
-    switch (tag & 7) {
+    std::optional<uint64_t> size;
+    switch (*tag & 7) {
     case 0:
-      if (!number(size))
+      if (!importer::takeVarint(data))
         return 1;
       continue;
     case 1:
       size = 8;
       break;
     case 2:
-      if (!number(size))
+      size = importer::takeVarint(data);
+      if (!size)
         return 1;
       break;
     case 5:
@@ -63,12 +55,11 @@ static std::optional<uint64_t> missingBytes(StringRef data) {
     }
     // The largest field of a model, its graph, has number 7.
     constexpr uint64_t mostFields = 64;
-    if (tag >> 3 == 0 || tag >> 3 > mostFields)
+    if (*tag >> 3 == 0 || *tag >> 3 > mostFields)
       return std::nullopt;
-    auto left = static_cast<uint64_t>(end - at);
-    if (size > left)
-      return size - left;
-    at += size;
+    if (*size > data.size())
+      return *size - data.size();
+    data = data.drop_front(*size);
   }
   return 0;
 }

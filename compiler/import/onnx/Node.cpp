@@ -338,8 +338,8 @@ Value Node::reduce(Value x, nn::Combiner kind, ArrayRef<int64_t> axes) {
 }
 
 Value Node::slice(Value x, int64_t axis, int64_t start, int64_t size) {
-  if (!x)
-    return x;
+  if (!x || !hasDimension(x, axis))
+    return {};
   SmallVector<int64_t> starts(rankOf(x), 0), steps(rankOf(x), 1);
   SmallVector<int64_t> counts = sizes(x);
   starts[axis] = start;
@@ -356,6 +356,14 @@ Value Node::concat(ValueRange xs, int64_t axis) {
 NamedAttribute Node::namedSigned(StringRef name, int64_t value) {
   auto type = builder().getIntegerType(64, /*isSigned=*/true);
   return named(name, IntegerAttr::get(type, value));
+}
+
+bool Node::hasDimension(Value x, int64_t dim) {
+  if (dim >= 0 && dim < rankOf(x))
+    return true;
+  error() << "a tensor of shape " << nn::shapeText(nn::shapeOf(x))
+          << " has no dimension " << dim;
+  return false;
 }
 
 int64_t Node::axis(int64_t axis, int64_t rank) {

@@ -135,6 +135,8 @@ public:
   mlir::NamedAttribute namedSigned(llvm::StringRef name, int64_t value);
   mlir::OpBuilder &builder() { return importer.builder; }
 
+  /// Whether `x` has a dimension `dim`, counted from the front, or an error.
+  bool hasDimension(mlir::Value x, int64_t dim);
   /// `axis` counted from the front; 0, with an error, if it is out of range.
   int64_t axis(int64_t axis, int64_t rank);
   /// `axis` for every one, without duplicates, ascending.

@@ -20,9 +20,8 @@
 #include "llvm/Support/LEB128.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <optional>
-
 using namespace llvm;
+using frit::importer::takeVarint;
 using ::onnx::GraphProto;
 using ::onnx::ModelProto;
 using ::onnx::StringStringEntryProto;
@@ -82,32 +81,28 @@ private:
 
   /// Takes the first field of `rest`.
   static std::optional<Field> next(StringRef &rest) {
-    const uint8_t *begin = rest.bytes_begin(), *end = rest.bytes_end();
-    const uint8_t *at = begin;
-    auto number = [&] {
-      const char *error = nullptr;
-      unsigned size = 0;
-      uint64_t value = decodeULEB128(at, &size, end, &error);
-      at = error ? nullptr : at + size;
-      return value;
-    };
-    uint64_t tag = number(), size = 0;
-    if (!at)
+    StringRef at = rest;
+    auto tag = takeVarint(at);
+    if (!tag)
       return std::nullopt;
-    Field field{tag >> 3, unsigned(tag & 7), {}, {}};
-    if (field.type == varint)
-      number();
-    else if (field.type == bytes)
-      size = number();
-    else if (field.type == fixed64 || field.type == fixed32)
+    Field field{*tag >> 3, unsigned(*tag & 7), {}, {}};
+    std::optional<uint64_t> size = 0;
+    if (field.type == varint) {
+      if (!takeVarint(at))
+        return std::nullopt;
+    } else if (field.type == bytes) {
+      size = takeVarint(at);
+    } else if (field.type == fixed64 || field.type == fixed32) {
       size = field.type == fixed64 ? 8 : 4;
-    else
+    } else {
       return std::nullopt;
-    if (!at || size > uint64_t(end - at))
+    }
+    if (!size || *size > at.size())
       return std::nullopt;
-    field.content = StringRef(reinterpret_cast<const char *>(at), size);
-    field.whole = rest.take_front(at - begin + size);
-    rest = rest.drop_front(field.whole.size());
+    field.content = at.take_front(*size);
+    at = at.drop_front(*size);
+    field.whole = rest.drop_back(at.size());
+    rest = at;
     return field;
   }
 
@@ -171,6 +166,18 @@ private:
 };
 
 } // namespace
+
+std::optional<uint64_t> frit::importer::takeVarint(StringRef &bytes) {
+  uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+    uint8_t byte = uint8_t(bytes.front());
+    bytes = bytes.drop_front();
+    value |= uint64_t(byte & 0x7f) << shift;
+    if (!(byte & 0x80))
+      return value;
+  }
+  return std::nullopt;
+}
 
 std::string frit::importer::leaveRawData(StringRef model, StringRef self) {
   std::optional<std::string> slim = RawData(model, self).run();

@@ -5,9 +5,14 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <optional>
 #include <string>
 
 namespace frit::importer {
+
+/// Takes a number of variable length, of at most ten bytes, from the front;
+/// nothing where there is none.
+std::optional<uint64_t> takeVarint(llvm::StringRef &bytes);
 
 /// The serialised `model` without the raw data of its large initializers: each
 /// becomes external data, in the file named `self`, which is the model's own.

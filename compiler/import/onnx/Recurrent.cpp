@@ -124,6 +124,8 @@ static std::optional<Recurrence> read(Node &node, int64_t gates,
 
 /// Row `i` of the first dimension, without it.
 static Expr row(Expr x, int64_t i) {
+  if (!x || !x.node->hasDimension(x, 0))
+    return {*x.node, {}};
   auto shape = x.shape();
   shape.erase(shape.begin());
   return x.slice(0, i, 1).reshape(shape);

@@ -4,7 +4,7 @@ import struct
 import sys
 
 tensors = {
-    "type": dict(dtype="I4", shape=[4], data_offsets=[0, 2]),
+    "type": dict(dtype="C64", shape=[4], data_offsets=[0, 2]),
     "place": dict(dtype="F32", shape=[100], data_offsets=[0, 400]),
     "size": dict(dtype="F32", shape=[3], data_offsets=[0, 16]),
     "none": 7,
