@@ -46,6 +46,10 @@ static std::string definition(StringRef name, nn::AttentionInfo &info,
   };
   std::string text = ("struct " + name + " {\n").str();
   text += ("  using T = " + storage(info.q) + ";\n").str();
+  nn::AttentionOp op = info.op;
+  if (nn::tensorType(op.getQ()).getElementType().isF32())
+    text += "  static constexpr bool tf32 = " +
+            std::string(op.getTf32() ? "true" : "false") + ";\n";
   text +=
       ("  using Mask = " + (info.mask ? storage(*info.mask) : "void") + ";\n")
           .str();

@@ -15,9 +15,10 @@ using namespace frit::cuda;
 
 /// Multiprocessors of the devices that matter most; any number works.
 static constexpr int64_t kMultiprocessors = 132;
-/// Elements of a piece of 16 bytes, in which rows are copied.
-static constexpr int64_t kPiece = 8;
-static constexpr int64_t kMaxSize = 256, kMaxWgmmaSize = 128;
+/// Rows are copied in pieces of 16 bytes.
+static constexpr int64_t kPieceBytes = 16;
+static constexpr int64_t kMaxSize = 256, kMaxSingleSize = 128;
+static constexpr int64_t kMaxWgmmaSize = 128;
 /// What the blocks of a multiprocessor of sm_90 may have of shared memory.
 static constexpr int64_t kSharedOfAll = 228 << 10;
 static constexpr int64_t kMostResident = 3;
@@ -49,6 +50,13 @@ static bool isTwoBytes(Type element) {
   return element.isF16() || element.isBF16();
 }
 
+static int64_t bytesOf(Type element) { return isTwoBytes(element) ? 2 : 4; }
+
+static Type elementOf(const nn::AttentionInfo &info) {
+  nn::AttentionOp op = info.op;
+  return nn::tensorType(op.getQ()).getElementType();
+}
+
 bool frit::cuda::takesAttention(nn::AttentionOp op,
                                 const CudaOptions &options) {
   for (Value v : op->getOperands())
@@ -62,17 +70,22 @@ bool frit::cuda::takesAttention(nn::AttentionOp op,
   }
   int64_t size = nn::shapeOf(op.getQ()).back();
   int64_t valueSize = nn::shapeOf(op.getV()).back();
+  Type element = nn::tensorType(op.getQ()).getElementType();
+  int64_t piece = kPieceBytes / bytesOf(element);
   return architectureOf(options) >= 80 &&
-         isTwoBytes(nn::tensorType(op.getQ()).getElementType()) &&
-         size % kPiece == 0 && valueSize % kPiece == 0 &&
-         std::max(size, valueSize) <= kMaxSize;
+         (isTwoBytes(element) || element.isF32()) && size % piece == 0 &&
+         valueSize % piece == 0 &&
+         std::max(size, valueSize) <=
+             (element.isF32() ? kMaxSingleSize : kMaxSize);
 }
 
 bool frit::cuda::takesAttentionView(Type element,
                                     const nn::StridedPlaces &places) {
-  auto isPieces = [](int64_t elements) { return elements % kPiece == 0; };
-  return isTwoBytes(element) && places.strides.back() == 1 &&
-         isPieces(places.offset) &&
+  auto isPieces = [&](int64_t elements) {
+    return elements * bytesOf(element) % kPieceBytes == 0;
+  };
+  return (isTwoBytes(element) || element.isF32()) &&
+         places.strides.back() == 1 && isPieces(places.offset) &&
          llvm::all_of(ArrayRef(places.strides).drop_back(), isPieces);
 }
 
@@ -94,13 +107,16 @@ int64_t AttentionTile::sharedBytes(const nn::AttentionInfo &info) const {
            m * (2 * valueSize + 16) + 256 +
            (splits - 1) * 512 * (valueSize / 2 + 4);
   }
-  auto pitch = [](int64_t size) { return (roundUp(size, 16) / 8 + 1) * 16; };
+  // As AttentionShape has it.
+  int64_t bytes = bytesOf(elementOf(info)), step = 2 * kPieceBytes / bytes;
+  auto pitch = [&](int64_t size) { return size * bytes + kPieceBytes; };
+  int64_t size = roundUp(info.size, step);
+  int64_t valueSize = roundUp(info.valueSize, bytes == 4 ? 32 : 16);
   int64_t held = n * splits, parts = info.keys > held ? 2 : 1;
-  int64_t keys = parts * held * (pitch(info.size) + pitch(info.valueSize));
-  int64_t joined = (splits - 1) * rowsPerWarp / 16 *
-                   (roundUp(info.valueSize, 16) / 2 + 4) * threads() / splits *
-                   int64_t(sizeof(float));
-  return m * pitch(std::max(info.size, info.valueSize)) +
+  int64_t keys = parts * held * (pitch(size) + pitch(valueSize));
+  int64_t joined = (splits - 1) * rowsPerWarp / 16 * (valueSize / 2 + 4) *
+                   threads() / splits * int64_t(sizeof(float));
+  return m * pitch(bytes == 4 ? size : std::max(size, valueSize)) +
          std::max(keys, joined);
 }
 
@@ -152,19 +168,25 @@ static AttentionTile chooseTile(const nn::AttentionInfo &info, int64_t shared) {
   int64_t size = std::max(info.size, info.valueSize);
   int64_t rows = std::min<int64_t>(roundUp(info.queries, 16), 64);
   int64_t blocks = heads * ceilDiv(info.queries, 64);
+  bool isSingle = bytesOf(elementOf(info)) == 4;
   AttentionTile tile = {rows, 16, 64, 1};
-  if (size > 128) {
+  if (size > (isSingle ? 64 : 128)) {
     tile.n = 32;
   } else if (blocks >= 4 * kMultiprocessors) {
     if (info.queries > 64)
       tile = {128, 32, 64, 1};
+    // The keys that fill up the last tile cost more than smaller tiles.
+    if (isSingle && roundUp(info.keys, 32) < roundUp(info.keys, 64))
+      tile.n = 32;
   } else {
     if (2 * blocks < kMultiprocessors)
       tile.m = std::min<int64_t>(rows, 32);
     tile.splits = tile.m > 16 ? 2 : 4;
     int64_t share = roundUp(ceilDiv(info.keys, tile.splits), 16);
     if (size <= 64)
-      tile.n = share <= 112 ? share : info.keys % (96 * tile.splits) ? 64 : 96;
+      tile.n = share <= (isSingle ? 64 : 112)        ? share
+               : info.keys % (96 * tile.splits) != 0 ? 64
+                                                     : 96;
   }
   while (tile.sharedBytes(info) > shared && tile.n > 16)
     tile.n = roundUp(tile.n / 2, 16);
@@ -183,7 +205,7 @@ static bool hasMap(const nn::AttentionOperand &operand, int64_t batch,
 
 static bool takesWgmma(const nn::AttentionInfo &info) {
   int64_t size = std::max(info.size, info.valueSize);
-  return size > 32 && size <= kMaxWgmmaSize &&
+  return isTwoBytes(elementOf(info)) && size > 32 && size <= kMaxWgmmaSize &&
          hasMap(info.q, info.batch, info.heads, info.queries) &&
          hasMap(info.k, info.batch, info.groups, info.keys) &&
          hasMap(info.v, info.batch, info.groups, info.keys);
@@ -223,10 +245,11 @@ static AttentionTile chooseWgmmaTile(const nn::AttentionInfo &info) {
 }
 
 /// The strides of an operand whose rows are copied in pieces.
-static bool isAligned(const nn::AttentionOperand &operand) {
-  return operand.strides[3] <= 1 && operand.offset % kPiece == 0 &&
+static bool isAligned(const nn::AttentionOperand &operand, Type element) {
+  int64_t piece = kPieceBytes / bytesOf(element);
+  return operand.strides[3] <= 1 && operand.offset % piece == 0 &&
          llvm::all_of(ArrayRef(operand.strides).drop_back(),
-                      [](int64_t stride) { return stride % kPiece == 0; });
+                      [&](int64_t stride) { return stride % piece == 0; });
 }
 
 FailureOr<nn::AttentionInfo>
@@ -234,8 +257,12 @@ frit::cuda::describeAttention(nn::FusionOp fusion, std::string &reason) {
   auto info = nn::describeAttention(fusion, reason);
   if (failed(info))
     return failure();
-  if (!isAligned(info->q) || !isAligned(info->k) || !isAligned(info->v) ||
-      !isAligned(info->result)) {
+  const nn::AttentionOperand *operands[] = {&info->q, &info->k, &info->v,
+                                            &info->result};
+  Type element = elementOf(*info);
+  if (!llvm::all_of(operands, [&](const nn::AttentionOperand *operand) {
+        return isAligned(*operand, element);
+      })) {
     reason = "its rows are not in pieces of 16 bytes";
     return failure();
   }

@@ -346,7 +346,7 @@ struct RecogniseAttention : OpRewritePattern<MatmulOp> {
     b.setLoc(fuseLocations({scores.product, softmax, op}));
     Value y = AttentionOp::create(
         b, four(q, batchAndHeads[1]), four(k, *groups), four(v, *groups),
-        scores.mask, APFloat(float(scale)), scores.causal);
+        scores.mask, APFloat(float(scale)), scores.causal, /*tf32=*/false);
     rewriter.replaceOp(op, b.reshape(y, resultType(op).getShape()));
     return success();
   }

@@ -199,21 +199,6 @@ void Narrowing::run(Block &block) {
     rewrite(op);
 }
 
-/// Replaces attentions of f32 by the products that they mean, which the flag
-/// `tf32` is for.
-static void openAttention(ModuleOp module) {
-  SmallVector<AttentionOp> attentions;
-  module.walk([&](AttentionOp op) {
-    if (isF32(op.getY()))
-      attentions.push_back(op);
-  });
-  for (AttentionOp op : attentions) {
-    NNBuilder builder(op.getLoc(), op.getOperation());
-    op->replaceAllUsesWith(op.decompose(builder));
-    op->erase();
-  }
-}
-
 namespace {
 class Precision : public frit::impl::PrecisionBase<Precision> {
 public:
@@ -224,14 +209,9 @@ public:
     if (mode == "fp32")
       return;
     if (mode == "tf32") {
-      openAttention(module);
       module.walk([](Operation *op) {
-        if (!isa<MatmulOp, ConvOp>(op) || !isF32(op->getResult(0)))
-          return;
-        if (auto matmul = dyn_cast<MatmulOp>(op))
-          matmul.setTf32(true);
-        else
-          llvm::cast<ConvOp>(op).setTf32(true);
+        if (isa<MatmulOp, ConvOp, AttentionOp>(op) && isF32(op->getResult(0)))
+          op->setAttr("tf32", UnitAttr::get(op->getContext()));
       });
       return;
     }

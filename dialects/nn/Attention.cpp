@@ -75,10 +75,9 @@ SmallVector<Value> AttentionOp::decompose(NNBuilder &b) {
   bool early = element != work && scale != 1;
   Value x = early ? b.mul(getQ(), b.scalarLike(getQ(), scale)) : getQ();
   // The heads of a group are so many more queries.
-  Value scores =
-      MatmulOp::create(b, b.reshape(x, {q[0], groups, sharing * q[2], q[3]}),
-                       getK(), /*transpose_a=*/false, /*transpose_b=*/true,
-                       /*tf32=*/false);
+  Value scores = MatmulOp::create(
+      b, b.reshape(x, {q[0], groups, sharing * q[2], q[3]}), getK(),
+      /*transpose_a=*/false, /*transpose_b=*/true, getTf32());
   scores = b.cast(b.reshape(scores, {q[0], q[1], q[2], k[2]}), work);
   if (!early && scale != 1)
     scores = b.mul(scores, b.scalarLike(scores, scale));
@@ -95,6 +94,6 @@ SmallVector<Value> AttentionOp::decompose(NNBuilder &b) {
   Value weights = b.cast(SoftmaxOp::create(b, scores, -1), element);
   Value y = MatmulOp::create(
       b, b.reshape(weights, {q[0], groups, sharing * q[2], k[2]}), getV(),
-      /*transpose_a=*/false, /*transpose_b=*/false, /*tf32=*/false);
+      /*transpose_a=*/false, /*transpose_b=*/false, getTf32());
   return {b.reshape(y, getY().getType().getShape())};
 }

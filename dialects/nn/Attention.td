@@ -13,9 +13,11 @@ def NN_AttentionOp : NN_Composite<"attention", ""> {
     scaled scores; one of bools says which of them count. It broadcasts to
     batch×heads×queries×keys. With `causal` query i sees keys 0 to i only.
     Scores and their sums are f32 where a target keeps the operator whole.
+    `tf32` allows the operands of products, the weights too, to be rounded to
+    TF32.
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
                    Optional<AnyTypeOf<[NN_FloatTensor, NN_BoolTensor]>>:$mask,
-                   F32Attr:$scale, UnitAttr:$causal);
+                   F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$y);
 }

@@ -8,7 +8,10 @@
 // constants:
 //
 //   struct P {
-//     using T = frit::f16;                        // or bf16; of Q, K, V and O
+//     using T = frit::f16;                        // or bf16, float; of Q, K, V
+//                                                 // and O
+//     static constexpr bool tf32 = false;         // of f32 alone: whether its
+//                                                 // products may be of TF32
 //     using Mask = void;                          // or float, f16, bf16: added
 //                                                 // to the scaled scores; or
 //                                                 // frit::boolean: who counts
@@ -37,7 +40,7 @@
 // right) and kShared bytes of dynamic shared memory.
 //
 // It takes sm_80 or later. size, valueSize and the strides of Q, K, V and O are
-// multiples of 8 and those four start at multiples of 16 bytes. A mask that
+// multiples of 16 bytes, at which those four start as well. A mask that
 // kMaskPairs<P> holds for starts at a multiple of two elements.
 //
 // A row that may see no key at all, by a mask of bools or by the causal rule,
@@ -49,7 +52,7 @@
 #ifndef FRIT_DEVICE_ATTENTION_CUH
 #define FRIT_DEVICE_ATTENTION_CUH
 
-#include "frit/attention_rows.cuh"
+#include "frit/attention_warp.cuh"
 
 namespace frit {
 
@@ -57,19 +60,20 @@ namespace frit {
 /// past the row `limit`, or to the right of the width, becomes zeros.
 template <int Threads, int Width, int64_t Pitch, bool AllInside, class T,
           int Rows, int Size>
-__device__ inline void fetchRows(RowTile<Rows, Size> &to, const T *from,
+__device__ inline void fetchRows(RowTile<T, Rows, Size> &to, const T *from,
                                  int first, int limit) {
   using Offset = OffsetIn<Pitch * 65536>;
-  constexpr int pieces = (Width + 15) / 16 * 2, count = Rows * pieces;
+  constexpr int pieces = (Width + kStep<T> - 1) / kStep<T> * 2;
+  constexpr int count = Rows * pieces;
   from += int64_t(first) * Pitch;
 #pragma unroll
   for (int i = 0; i < (count + Threads - 1) / Threads; ++i) {
     int piece = i * Threads + threadIdx.x;
     if (count % Threads != 0 && piece >= count)
       break;
-    int row = piece / pieces, col = piece % pieces * 8;
-    bool inside =
-        (AllInside || first + row < limit) && (Width % 16 == 0 || col < Width);
+    int row = piece / pieces, col = piece % pieces * kPiece<T>;
+    bool inside = (AllInside || first + row < limit) &&
+                  (Width % kStep<T> == 0 || col < Width);
     // A copy of no bytes still wants an address that could be read.
     copyAsync(to.at(row, col),
               inside ? from + Offset(row) * Offset(Pitch) + col
@@ -77,202 +81,6 @@ __device__ inline void fetchRows(RowTile<Rows, Size> &to, const T *from,
               inside ? 16 : 0);
   }
 }
-
-//===----------------------------------------------------------------------===//
-// Shapes
-//===----------------------------------------------------------------------===//
-
-/// How a block divides its work, and what a launch needs.
-template <class P> struct AttentionShape {
-  static constexpr int kSize = (P::size + 15) / 16 * 16;
-  static constexpr int kValueSize = (P::valueSize + 15) / 16 * 16;
-  static constexpr int kTeamThreads = P::tileM / P::rowsPerWarp * 32;
-  static constexpr int kThreads = kTeamThreads * P::splits;
-  static constexpr int kTiles = (P::queries + P::tileM - 1) / P::tileM;
-  static constexpr int64_t kBlocks = int64_t(P::batch) * P::heads * kTiles;
-
-  /// Keys in shared memory at once, tileN for each set of warps.
-  static constexpr int kStageKeys = P::tileN * P::splits;
-  static constexpr int kStages = P::keys > kStageKeys ? 2 : 1;
-
-  /// The queries, and in the end the results.
-  using QTile = RowTile<P::tileM, (kSize > kValueSize ? kSize : kValueSize)>;
-  using KTile = RowTile<kStageKeys, kSize>;
-  using VTile = RowTile<kStageKeys, kValueSize>;
-
-  /// What a thread tells of its rows when sets of warps join their results.
-  static constexpr int kJoined = P::rowsPerWarp / 16 * (kValueSize / 2 + 4);
-  static constexpr int kJoinBytes =
-      (P::splits - 1) * kJoined * kTeamThreads * int(sizeof(float));
-  static constexpr int kStageBytes =
-      kStages * int(sizeof(KTile) + sizeof(VTile));
-  static constexpr int kShared =
-      int(sizeof(QTile)) +
-      (kStageBytes > kJoinBytes ? kStageBytes : kJoinBytes);
-
-  static_assert(P::rowsPerWarp == 16 || P::rowsPerWarp == 32);
-  static_assert(P::tileM % P::rowsPerWarp == 0 && P::tileN % 16 == 0);
-  static_assert(P::size % 8 == 0 && P::valueSize % 8 == 0);
-  static_assert(P::heads % P::groups == 0);
-};
-
-//===----------------------------------------------------------------------===//
-// A warp's rows
-//===----------------------------------------------------------------------===//
-
-/// The rows of one warp, in parts of 16: their queries, their softmax, and the
-/// weighted values summed so far.
-template <class P> struct AttentionRows {
-  using T = typename P::T;
-  using Shape = AttentionShape<P>;
-  static constexpr int kParts = P::rowsPerWarp / 16;
-  static constexpr int kKeys = P::tileN / 8;
-  static constexpr int kSteps = Shape::kSize / 16;
-  static constexpr int kValues = Shape::kValueSize / 8;
-  /// Wide rows of queries are read again for every tile of keys.
-  static constexpr bool kKeepsQueries = kSteps * kParts <= 8;
-  using Scores = float[kParts][kKeys][4];
-
-  typename Shape::QTile &queries;
-  int firstInTile;
-  uint32_t kept[kParts][kKeepsQueries ? kSteps : 1][4];
-  float sums[kParts][kValues][4] = {};
-  AttentionSoftmax<P> softmax[kParts];
-
-  __device__ AttentionRows(typename Shape::QTile &queries,
-                           const typename P::Mask *mask, int firstInTile,
-                           int firstRow)
-      : queries(queries), firstInTile(firstInTile) {
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      softmax[part].mask = mask;
-      softmax[part].firstRow = firstRow + part * 16;
-    }
-  }
-
-  /// To be called once the queries are in shared memory.
-  __device__ void keepQueries() {
-    if constexpr (kKeepsQueries)
-#pragma unroll
-      for (int part = 0; part < kParts; ++part)
-#pragma unroll
-        for (int step = 0; step < kSteps; ++step)
-          queries.loadA(kept[part][step], firstInTile + part * 16, step * 16);
-  }
-
-  /// The products with the keys from row `first` of the tile on.
-  __device__ void multiplyKeys(Scores &products, typename Shape::KTile &keys,
-                               int first) {
-#pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      if constexpr (!kKeepsQueries)
-#pragma unroll
-        for (int part = 0; part < kParts; ++part)
-          queries.loadA(kept[part][0], firstInTile + part * 16, step * 16);
-#pragma unroll
-      for (int key = 0; key < kKeys; key += 2) {
-        uint32_t b[4];
-        keys.loadRows(b, first + key * 8, step * 16);
-        const uint32_t low[2] = {b[0], b[1]}, high[2] = {b[2], b[3]};
-#pragma unroll
-        for (int part = 0; part < kParts; ++part) {
-          const auto &a = kept[part][kKeepsQueries ? step : 0];
-          mma<T>(products[part][key], a, low);
-          mma<T>(products[part][key + 1], a, high);
-        }
-      }
-    }
-  }
-
-  /// Makes weights of the products with the keys from `firstKey` on.
-  __device__ void weigh(Scores &scores, const float (&shared)[kKeys][2],
-                        int firstKey) {
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      float rest[2];
-      softmax[part].finishScores(scores[part], shared, firstKey);
-      softmax[part].weigh(scores[part], rest);
-      scaleRows(sums[part], rest);
-    }
-  }
-
-  /// Adds the values from row `first` of the tile on, weighted.
-  __device__ void addValues(const Scores &weights,
-                            typename Shape::VTile &values, int first) {
-#pragma unroll
-    for (int key = 0; key < kKeys; key += 2) {
-      uint32_t a[kParts][4];
-#pragma unroll
-      for (int part = 0; part < kParts; ++part)
-        packWeights<T>(a[part], weights[part], key);
-#pragma unroll
-      for (int value = 0; value < kValues; value += 2) {
-        uint32_t b[4];
-        values.loadColumns(b, first + key * 8, value * 8);
-        const uint32_t low[2] = {b[0], b[1]}, high[2] = {b[2], b[3]};
-#pragma unroll
-        for (int part = 0; part < kParts; ++part) {
-          mma<T>(sums[part][value], a[part], low);
-          mma<T>(sums[part][value + 1], a[part], high);
-        }
-      }
-    }
-  }
-
-  /// Calls `visit` for all that the threads of another set of warps would have
-  /// to know of these rows: sums, totals and maxima.
-  template <class Visit> __device__ void forEach(const Visit &visit) {
-    int at = 0;
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        visit(at++, softmax[part].top[half]);
-        visit(at++, softmax[part].total[half]);
-      }
-#pragma unroll
-      for (int value = 0; value < kValues; ++value)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          visit(at++, sums[part][value][i]);
-    }
-  }
-
-  /// Adds what other warps found for the same rows, `stride` floats apart.
-  __device__ void join(const float *other, int stride) {
-    constexpr int perPart = Shape::kJoined / kParts;
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      const float *from = other + part * perPart * stride;
-      float mine[2], theirs[2];
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-        softmax[part].join(half, from[half * 2 * stride],
-                           from[(half * 2 + 1) * stride], mine[half],
-                           theirs[half]);
-#pragma unroll
-      for (int value = 0; value < kValues; ++value)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          float &sum = sums[part][value][i];
-          sum = sum * mine[i / 2] +
-                from[(4 + value * 4 + i) * stride] * theirs[i / 2];
-        }
-    }
-  }
-
-  /// Writes the rows to O. No other warp may still read these rows' queries.
-  __device__ void store(T *o) {
-#pragma unroll
-    for (int part = 0; part < kParts; ++part)
-      storeRows<P>(o, queries, firstInTile + part * 16, softmax[part],
-                   sums[part]);
-  }
-};
-
-//===----------------------------------------------------------------------===//
-// The kernel
-//===----------------------------------------------------------------------===//
 
 /// The queries from `firstRow` on, of one head; the pointers are the head's.
 template <class P>

@@ -10,8 +10,7 @@
 #ifndef FRIT_DEVICE_ATTENTION_ROWS_CUH
 #define FRIT_DEVICE_ATTENTION_ROWS_CUH
 
-#include "frit/mma.cuh"
-#include "frit/tile.cuh"
+#include "frit/attention_products.cuh"
 
 namespace frit {
 
@@ -23,25 +22,8 @@ struct Strides {
 };
 
 //===----------------------------------------------------------------------===//
-// Numbers
+// Masks
 //===----------------------------------------------------------------------===//
-
-/// Two values as neighbours of T, the first in the low half.
-template <class T> __device__ inline uint32_t packPair(float low, float high) {
-#if defined(FRIT_EMULATE) || __CUDA_ARCH__ < 800
-  T pair[2];
-  store(pair[0], low);
-  store(pair[1], high);
-  return pair[0].bits | uint32_t(pair[1].bits) << 16;
-#else
-  uint32_t result;
-  if constexpr (kSame<T, f16>)
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
-  else
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
-  return result;
-#endif
-}
 
 template <class P>
 inline constexpr bool kHasMask = !kSame<typename P::Mask, void>;
@@ -54,47 +36,6 @@ template <class P>
 inline constexpr bool kMaskPairs =
     P::M::column == 1 && P::keys % 2 == 0 && P::M::row % 2 == 0 &&
     P::M::head % 2 == 0 && P::M::batch % 2 == 0;
-
-//===----------------------------------------------------------------------===//
-// Rows in shared memory
-//===----------------------------------------------------------------------===//
-
-/// Rows of 16-bit elements. They are an odd number of pieces of 8 apart, so
-/// that the 8 rows which one matrix load reads lie in different banks.
-template <int Rows, int Size> struct RowTile {
-  static_assert(Size % 16 == 0);
-  static constexpr int kRows = Rows, kPitch = Size / 8 + 1;
-
-  struct alignas(16) Piece {
-    uint16_t bits[8];
-  };
-  Piece pieces[Rows * kPitch];
-
-  __device__ Piece *at(int row, int col) {
-    return &pieces[row * kPitch + col / 8];
-  }
-
-  /// The fragment of `mma`'s a: 16 rows by 16 columns.
-  __device__ void loadA(uint32_t (&a)[4], int row, int col) {
-    int lane = threadIdx.x % 32, matrix = lane / 8;
-    loadMatrices<false>(
-        a, at(row + matrix % 2 * 8 + lane % 8, col + matrix / 2 * 8));
-  }
-
-  /// Two of `mma`'s b, whose columns are 16 rows of this tile.
-  __device__ void loadRows(uint32_t (&b)[4], int row, int col) {
-    int lane = threadIdx.x % 32, matrix = lane / 8;
-    loadMatrices<false>(
-        b, at(row + matrix / 2 * 8 + lane % 8, col + matrix % 2 * 8));
-  }
-
-  /// Two of `mma`'s b, whose columns are 16 columns of this tile.
-  __device__ void loadColumns(uint32_t (&b)[4], int row, int col) {
-    int lane = threadIdx.x % 32, matrix = lane / 8;
-    loadMatrices<true>(
-        b, at(row + matrix % 2 * 8 + lane % 8, col + matrix / 2 * 8));
-  }
-};
 
 //===----------------------------------------------------------------------===//
 // Scores
@@ -276,18 +217,6 @@ __device__ inline void scaleRows(float (&sums)[Columns][4],
       sums[column][i] *= factors[i / 2];
 }
 
-/// The fragments of `mma`'s a that the weights of 16 keys from `key` * 8 on
-/// are: what a product gives is laid out as what it takes.
-template <class T, int Keys>
-__device__ inline void packWeights(uint32_t (&a)[4],
-                                   const float (&weights)[Keys][4], int key) {
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const float *pair = &weights[key + i / 2][i % 2 * 2];
-    a[i] = packPair<T>(pair[0], pair[1]);
-  }
-}
-
 /// Writes 16 rows to a head's O by way of the tile's rows from `firstInTile`
 /// on, which makes whole pieces of a thread's pairs.
 template <class P, class Tile, int Values>
@@ -319,6 +248,32 @@ __device__ inline void storeRows(typename P::T *o, Tile &tile, int firstInTile,
   }
   // The rows may be written anew once all have read them.
   __syncwarp();
+}
+
+/// Writes 16 rows of f32 to a head's O: of `loadColumns`' fragments a thread
+/// has pieces.
+template <class P, int Values>
+__device__ inline void storePieces(float *o, const AttentionSoftmax<P> &softmax,
+                                   const float (&sums)[Values][4]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float factor = softmax.scaleOf(half);
+    int row = softmax.rowOf(half);
+    if (row >= P::queries)
+      continue;
+#pragma unroll
+    for (int value = 0; value < Values; value += 4)
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        int col = value * 8 + threadIdx.x % 4 * 8 + i * 4;
+        Pack<float, 4> piece;
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          piece.at[j] = sums[value + j][half * 2 + i] * factor;
+        if (P::valueSize % 32 == 0 || col < P::valueSize)
+          storePack(o + row * P::O::row + col, piece);
+      }
+  }
 }
 
 //===----------------------------------------------------------------------===//

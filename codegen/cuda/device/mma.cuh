@@ -67,6 +67,26 @@ inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   });
 }
 
+/// The low 13 bits of operands do not count.
+inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
+                    const uint32_t (&b)[2]) {
+  struct Operands {
+    const uint32_t *a, *b;
+  };
+  auto value = [](uint32_t bits) { return bitsToFloat(bits & ~0x1fffu); };
+  Operands mine = {a, b};
+  emu::withWarp(&mine, [&](auto operandsOf, unsigned lane) {
+    for (unsigned i = 0; i < 4; ++i) {
+      unsigned row = lane / 4 + i / 2 * 8, col = lane % 4 * 2 + i % 2;
+      for (unsigned k = 0; k < 8; ++k) {
+        const Operands &forA = *operandsOf(row % 8 * 4 + k % 4);
+        const Operands &forB = *operandsOf(col * 4 + k % 4);
+        c[i] += value(forA.a[row / 8 + k / 4 * 2]) * value(forB.b[k / 4]);
+      }
+    }
+  });
+}
+
 #else
 
 /// Starts copying 16 bytes into shared memory; those past `bytes` are zeros.
@@ -123,6 +143,15 @@ template <>
 __device__ inline void mma<bf16>(float (&c)[4], const uint32_t (&a)[4],
                                  const uint32_t (&b)[2]) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/// The same for a 16 × 8 matrix a and an 8 × 8 matrix b of TF32.
+__device__ inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
+                               const uint32_t (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));

@@ -25,7 +25,7 @@ template <class P> struct WgmmaAttentionShape {
   static constexpr int kTiles = (P::queries + P::tileM - 1) / P::tileM;
   static constexpr int64_t kBlocks = int64_t(P::batch) * P::heads * kTiles;
 
-  using OTile = RowTile<P::tileM, kValueSize>;
+  using OTile = RowTile<typename P::T, P::tileM, kValueSize>;
   static constexpr int kQBytes = P::tileM * kSize * 2;
   static constexpr int kKBytes = P::tileN * kSize * 2;
   static constexpr int kVBytes = P::tileN * kValueSize * 2;

@@ -27,7 +27,14 @@ struct Problem {
   using K = Layout<Keys, Groups>;
   using V = K;
   using O = frit::Strides<Queries * width, Size, width>;
+  static constexpr bool tf32 = false;
   static constexpr int tileM = 64, rowsPerWarp = 16, tileN = 64, splits = 1;
+};
+
+/// Of f32, by TF32 or as good as exact.
+template <class Base, bool IsTf32> struct Single : Base {
+  using T = float;
+  static constexpr bool tf32 = IsTf32;
 };
 
 template <class Base, int Offset = 0> struct Causal : Base {
@@ -121,6 +128,15 @@ template __global__ void plain<Tiled<Long, 128, 32, 64, 1>>(const frit::f16 *,
                                                             const frit::f16 *,
                                                             const frit::f16 *,
                                                             frit::f16 *);
+template __global__ void
+plain<Tiled<Single<Bert, false>, 128, 32, 64, 1>>(const float *, const float *,
+                                                  const float *, float *);
+template __global__ void
+plain<Tiled<Single<Gpt1, true>, 64, 16, 32, 2>>(const float *, const float *,
+                                                const float *, float *);
+template __global__ void
+plain<Tiled<Single<Long, true>, 64, 16, 32, 1>>(const float *, const float *,
+                                                const float *, float *);
 template __global__ void
 masked<Masked<Bert, frit::boolean, true, false, false>>(const frit::f16 *,
                                                         const frit::f16 *,
@@ -255,6 +271,13 @@ template <class P> static void check(Fill fill = Fill::large, int blocks = 0) {
   keys.randomize(2);
   values.randomize(3);
   o.randomize(4);
+  // Numbers that TF32 has not.
+  if constexpr (sizeof(T) == 4)
+    for (Buffer<T> *buffer : {&qkv, &keys, &values}) {
+      for (size_t i = 0; i < buffer->size(); ++i)
+        (*buffer)[i] *= 0.98712343f;
+      buffer->upload();
+    }
   auto *q = qkv.get(), *k = P::packed ? q + P::width : keys.get();
   auto *v = P::packed ? q + 2 * P::width : values.get();
   auto *hostQ = qkv.host(), *hostK = P::packed ? hostQ + P::width : keys.host();
@@ -299,7 +322,7 @@ template <class P> static void check(Fill fill = Fill::large, int blocks = 0) {
     expect("attention " + std::to_string(P::batch) + "x" +
                std::to_string(P::heads) + "x" + std::to_string(P::queries) +
                "x" + std::to_string(P::keys) + "x" + std::to_string(P::size),
-           o, want, 2 * epsilonOf<T>());
+           o, want, 2 * (P::tf32 ? epsilonOf<f16>() : epsilonOf<T>()));
   };
   if constexpr (hasMask) {
     Buffer<typename P::Mask> mask(P::elements);
@@ -352,6 +375,24 @@ static void checks() {
       Fill::infinite);
   check<Backward<Small>>();
   check<Narrow<Small>>();
+  // Of f32: the same, by one product and by three.
+  check<Problem<float, 1, 2, 2, 17, 17, 64>>();
+  check<Problem<float, 2, 3, 3, 1, 1, 32>>();
+  check<Single<Problem<float, 1, 2, 2, 70, 70, 80>, true>>();
+  check<Tiled<Problem<float, 1, 1, 1, 33, 40, 28>, 32, 16, 32, 1>>();
+  check<Tiled<Problem<float, 1, 2, 2, 5, 131, 128>, 64, 16, 32, 1>>();
+  check<Tiled<Problem<float, 2, 6, 2, 77, 150, 64>, 64, 32, 32, 1>>();
+  check<Tiled<Single<Problem<float, 1, 4, 1, 40, 197, 64>, true>, 32, 16, 48,
+              2>>();
+  check<Tiled<Problem<float, 1, 2, 2, 197, 197, 64>, 32, 16, 32, 4>>(
+      Fill::large, 3);
+  check<Causal<Tiled<Problem<float, 1, 2, 2, 150, 150, 64>, 64, 32, 32, 2>>>();
+  check<Causal<Single<Problem<float, 1, 2, 1, 85, 85, 32>, true>, -20>>();
+  check<Masked<Single<Small, false>, boolean, true, false, true>>();
+  check<Masked<Single<Even, true>, float, true, true, true>>();
+  check<Masked<Single<Small, false>, float, true, false, true>>(Fill::lowest);
+  check<Backward<Single<Small, false>>>();
+  check<Narrow<Single<Small, false>>>();
   // Warpgroups: whole tiles and tails, several tiles for a block, both sizes,
   // warpgroups without rows, keys that only some of a block's rows see.
   check<Hopper<Problem<f16, 1, 2, 2, 17, 17, 64>, 64, 64, 2, 1>>();
@@ -375,6 +416,9 @@ static void checks() {
   check<Tiled<Square<1, 1, 1000, 128>, 128, 32, 64, 1>>();
   check<Tiled<Causal<Square<1, 1, 1000, 64>>, 128, 16, 128, 1>>();
   check<Masked<Square<2, 2, 384, 64>, boolean, true, false, false>>();
+  check<Tiled<Single<Square<1, 2, 384, 64>, false>, 128, 32, 64, 1>>();
+  check<Tiled<Single<Square<1, 1, 1000, 128>, false>, 64, 16, 32, 1>>();
+  check<Tiled<Causal<Single<Square<1, 1, 1000, 64>, true>>, 64, 32, 64, 1>>();
 #endif
 }
 
@@ -388,6 +432,8 @@ template <class P> static void benchOne(const char *name) {
   std::string text = std::string(name) + " " + std::to_string(P::tileM) + "x" +
                      std::to_string(P::tileN);
   text += "x" + std::to_string(P::splits);
+  if constexpr (sizeof(T) == 4)
+    text += P::tf32 ? ", tf32" : ", f32";
   if constexpr (requires { P::stages; })
     text += ", wgmma " + std::to_string(P::stages) + "x" +
             std::to_string(P::blocks);
@@ -425,6 +471,19 @@ static void benches() {
   BENCH("vit b32", Vit, 128, 32, 64, 1);
   BENCH("long", Long, 128, 32, 64, 1);
   BENCH("long causal", Causal<Long>, 128, 32, 64, 1);
+#define SINGLE(name, base, ...)                                                \
+  benchOne<Tiled<Single<base, true>, __VA_ARGS__>>(name);                      \
+  benchOne<Tiled<Single<base, false>, __VA_ARGS__>>(name)
+  SINGLE("bert b1", Bert1, 64, 16, 96, 2);
+  SINGLE("vit b1", Vit1, 32, 16, 64, 2);
+  SINGLE("gpt b1", Gpt1, 64, 16, 64, 2);
+  SINGLE("bert b32", Bert, 128, 32, 64, 1);
+  SINGLE("bert b32", Bert, 128, 32, 32, 1);
+  SINGLE("vit b32", Vit, 128, 32, 64, 1);
+  SINGLE("vit b32", Vit, 128, 32, 32, 1);
+  SINGLE("long", Long, 64, 16, 32, 1);
+  SINGLE("long causal", Causal<Long>, 64, 16, 32, 1);
+#undef SINGLE
 #define HOPPER(name, ...) benchOne<Hopper<__VA_ARGS__>>(name)
   HOPPER("bert b1", Bert1, 64, 96, 4, 1, 2);
   HOPPER("vit b1", Vit1, 64, 128, 2, 1, 2);

@@ -70,12 +70,11 @@ func.func @norm(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   return %0 : tensor<2x4xf32>
 }
 
-// Attention in 16 bits is one operator, its products in TF32 are two.
+// Attention stays one operator.
 // CHECK-LABEL: func.func @attention
 // CHECK:         nn.attention {{.*}} -> tensor<1x2x4x8xf16>
 // TF32-LABEL:  func.func @attention
-// TF32:          nn.matmul {{.*}} {tf32, transpose_b}
-// TF32:          nn.matmul {{.*}} {tf32}
+// TF32:          nn.attention {{.*}} tf32} :
 func.func @attention(%q: tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32> {
   %0 = nn.attention %q, %q, %q {scale = 0.5 : f32} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32>
   return %0 : tensor<1x2x4x8xf32>

@@ -1,0 +1,208 @@
+//===- attention_products.cuh - What attention multiplies -----------------===//
+//
+// Rows in shared memory, and the fragments that the tensor cores take of them,
+// for elements of 16 bits and for f32. Both have 32 bytes of a row in a step of
+// a product: 16 elements of 16 bits, or 8 of f32.
+//
+// Operands of f32 are multiplied in TF32 where P::tf32 allows it. Otherwise
+// each is the sum of two numbers of TF32, and three products give what f32
+// would: that of the two remainders is below the last place (Ootomo and Yokota,
+// arXiv:2203.03341). The tensor cores round sums towards zero, so that large
+// sums should be added to rarely: products with a remainder come before those
+// without, and sums of many tiles are added up elsewhere. An infinity has no
+// remainder, and becomes NaN.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_ATTENTION_PRODUCTS_CUH
+#define FRIT_DEVICE_ATTENTION_PRODUCTS_CUH
+
+#include "frit/mma.cuh"
+#include "frit/tile.cuh"
+
+namespace frit {
+
+/// Elements of a piece of 16 bytes, and of a step of a product.
+template <class T> inline constexpr int kPiece = 16 / int(sizeof(T));
+template <class T> inline constexpr int kStep = 2 * kPiece<T>;
+/// Fragments of 8 columns that one load gives.
+template <class T> inline constexpr int kTogether = sizeof(T) == 4 ? 4 : 2;
+
+/// Whether one product of P's is three.
+template <class P> __device__ constexpr bool isSplit() {
+  if constexpr (sizeof(typename P::T) == 4)
+    return !P::tf32;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows in shared memory
+//===----------------------------------------------------------------------===//
+
+/// Rows that are an odd number of pieces apart, so that the 8 rows which one
+/// matrix load reads lie in different banks.
+template <class T, int Rows, int Size> struct RowTile {
+  static_assert(Size % kStep<T> == 0);
+  static constexpr int kRows = Rows, kPitch = Size / kPiece<T> + 1;
+
+  struct alignas(16) Piece {
+    uint32_t words[4];
+  };
+  Piece pieces[Rows * kPitch];
+
+  __device__ Piece *at(int row, int col) {
+    return &pieces[row * kPitch + col / kPiece<T>];
+  }
+
+  /// The fragment of `mma`'s a: 16 rows by a step's columns.
+  __device__ void loadA(uint32_t (&a)[4], int row, int col) {
+    int lane = threadIdx.x % 32, matrix = lane / 8;
+    loadMatrices<false>(
+        a, at(row + matrix % 2 * 8 + lane % 8, col + matrix / 2 * kPiece<T>));
+  }
+
+  /// Two of `mma`'s b, whose columns are 16 rows of this tile.
+  __device__ void loadRows(uint32_t (&b)[2][2], int row, int col) {
+    int lane = threadIdx.x % 32, matrix = lane / 8;
+    uint32_t both[4];
+    loadMatrices<false>(both, at(row + matrix / 2 * 8 + lane % 8,
+                                 col + matrix % 2 * kPiece<T>));
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      b[i / 2][i % 2] = both[i];
+  }
+
+  /// Several of `mma`'s b, whose columns are columns of this tile and whose
+  /// steps are a step's rows from `row` on. Of f32 there is no load that
+  /// transposes: a thread reads pieces, so that column c of fragment j is the
+  /// tile's column 4 c + j; and the steps are the rows 0, 2, 4, 6, 1, 3, 5, 7,
+  /// as `packWeights` has them.
+  __device__ void loadColumns(uint32_t (&b)[kTogether<T>][2], int row,
+                              int col) {
+    int lane = threadIdx.x % 32;
+    if constexpr (sizeof(T) == 4) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        Piece piece = *at(row + lane % 4 * 2 + i, col + lane / 4 * 4);
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          b[j][i] = piece.words[j];
+      }
+    } else {
+      int matrix = lane / 8;
+      uint32_t both[4];
+      loadMatrices<true>(
+          both, at(row + matrix % 2 * 8 + lane % 8, col + matrix / 2 * 8));
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        b[i / 2][i % 2] = both[i];
+    }
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// A fragment as products take it: the elements, and for three products what
+/// TF32 leaves of them.
+template <class P, int N> struct Factor {
+  static constexpr bool kIsSplit = isSplit<P>();
+  uint32_t bits[N], rest[kIsSplit ? N : 1];
+
+  /// For the products from `First` to `Last`, which ignore what lies below the
+  /// last place of TF32.
+  template <int First = 0, int Last = kIsSplit ? 2 : 0>
+  __device__ void take(const uint32_t (&raw)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      if constexpr (sizeof(typename P::T) == 2) {
+        bits[i] = raw[i];
+      } else if constexpr (!kIsSplit) {
+        bits[i] = floatToBits(bitsToFloat(raw[i]) * kUp);
+      } else if constexpr (First == 2) {
+        bits[i] = raw[i] + kHalf;
+      } else {
+        bits[i] = (raw[i] + kHalf) & ~(2 * kHalf - 1);
+        rest[i] = floatToBits(bitsToFloat(raw[i]) - bitsToFloat(bits[i]));
+      }
+    }
+  }
+
+private:
+  /// Half of the last place.
+  static constexpr uint32_t kHalf = 0x1000;
+  /// Adds 0.35 to 0.7 of the last place: as good as rounding, what TF32 has
+  /// stays, and no test for NaN is needed.
+  static constexpr float kUp = 1 + 0.7f / 2048;
+};
+
+/// Of three products the first two have a remainder each.
+template <class P> inline constexpr int kProducts = isSplit<P>() ? 3 : 1;
+
+/// Adds a product of a and b to c, the last of which is a · b itself.
+template <class P, int Product>
+__device__ inline void multiplyOne(float (&c)[4], const Factor<P, 4> &a,
+                                   const Factor<P, 2> &b) {
+  if constexpr (sizeof(typename P::T) == 2)
+    mma<typename P::T>(c, a.bits, b.bits);
+  else if constexpr (Product == kProducts<P> - 1)
+    mmaTf32(c, a.bits, b.bits);
+  else if constexpr (Product == 0)
+    mmaTf32(c, a.rest, b.bits);
+  else
+    mmaTf32(c, a.bits, b.rest);
+}
+
+/// Adds the products from `First` to `Last` of each a with each fragment of `b`
+/// to the columns of `to` from fragment `column` on.
+template <class P, int First, int Last, int Parts, int Columns, int Count>
+__device__ inline void multiply(float (&to)[Parts][Columns][4], int column,
+                                const Factor<P, 4> (&a)[Parts],
+                                const Factor<P, 2> (&b)[Count]) {
+#pragma unroll
+  for (int i = 0; i < Count; ++i)
+#pragma unroll
+    for (int part = 0; part < Parts; ++part)
+      multiplyOne<P, First>(to[part][column + i], a[part], b[i]);
+  if constexpr (First < Last)
+    multiply<P, First + 1, Last>(to, column, a, b);
+}
+
+/// Two values as neighbours of T, the first in the low half.
+template <class T> __device__ inline uint32_t packPair(float low, float high) {
+#if defined(FRIT_EMULATE) || __CUDA_ARCH__ < 800
+  T pair[2];
+  store(pair[0], low);
+  store(pair[1], high);
+  return pair[0].bits | uint32_t(pair[1].bits) << 16;
+#else
+  uint32_t result;
+  if constexpr (kSame<T, f16>)
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  else
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  return result;
+#endif
+}
+
+/// The fragments of `mma`'s a that the weights of a step's keys from `key` * 8
+/// on are: what a product gives is laid out as what it takes, of f32 with the
+/// even columns before the odd ones.
+template <class T, int Keys>
+__device__ inline void packWeights(uint32_t (&a)[4],
+                                   const float (&weights)[Keys][4], int key) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (sizeof(T) == 4) {
+      a[i] = floatToBits(weights[key][i % 2 * 2 + i / 2]);
+    } else {
+      const float *pair = &weights[key + i / 2][i % 2 * 2];
+      a[i] = packPair<T>(pair[0], pair[1]);
+    }
+  }
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_ATTENTION_PRODUCTS_CUH
