@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 #include <numeric>
@@ -32,6 +33,22 @@ static SmallVector<int64_t> tileSizes(linalg::LinalgOp op) {
   return sizes;
 }
 
+/// Where a loop starts from a value that nothing in the function computes, that
+/// would be copied to the whole result, by every call for some of the items
+/// again. As an operation of its own it is tiled with the rest.
+static void copyStarts(linalg::LinalgOp op, IRRewriter &rewriter) {
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    if (!op.payloadUsesValueFromOperand(&init) || init.get().getDefiningOp())
+      continue;
+    auto type = cast<RankedTensorType>(init.get().getType());
+    Location loc = op.getLoc();
+    Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
+                                          type.getElementType());
+    auto copy = linalg::CopyOp::create(rewriter, loc, init.get(), empty);
+    init.set(copy.getResult(0));
+  }
+}
+
 int64_t frit::cpu::tileOuterLoops(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
   if (terminator->getNumOperands() != 1)
@@ -45,6 +62,7 @@ int64_t frit::cpu::tileOuterLoops(func::FuncOp function) {
 
   IRRewriter rewriter(function.getContext());
   rewriter.setInsertionPoint(last);
+  copyStarts(last, rewriter);
   scf::SCFTilingOptions tiling;
   tiling.setTileSizes(getAsIndexOpFoldResult(function.getContext(), sizes));
   scf::SCFTileAndFuseOptions options;
@@ -64,6 +82,11 @@ int64_t frit::cpu::tileOuterLoops(func::FuncOp function) {
     auto count = getConstantIntValue(forOp.getUpperBound());
     if (!count || *count == 1)
       continue;
+    // What is written before the loop, every call would write again.
+    if (!llvm::all_of(forOp.getInitArgs(), [](Value init) {
+          return init.getDefiningOp<tensor::EmptyOp>();
+        }))
+      return 1;
     unsigned arguments = function.getNumArguments();
     forOp.setLowerBound(function.getArgument(arguments - 2));
     forOp.setUpperBound(function.getArgument(arguments - 1));

@@ -35,6 +35,10 @@ for dtype in (np.float32, np.float16, np.int32, np.uint8):
         scatter_case(v, picks, u, 1, reduction)
 scatter_case(np.zeros(5, bool), [1, 1, 3], np.array([True, False, True]), 0)
 scatter_case(x[0], np.zeros(0, np.int64), np.zeros(0, np.float32), 0)
+# Large enough to be work for several calls, which must not undo each other's.
+large = random(2, 16, 8, 4)
+scatter_case(large, np.random.default_rng(5).integers(-16, 16, large.shape),
+             random(*large.shape, seed=6), 1, "add")
 
 ties = np.array([[3, 1, 3, 2, 1], [0, 0, 0, 0, 0]], np.int64)
 for v in (x, x.astype(np.float16), ties, ties.astype(np.uint64)):

@@ -386,10 +386,13 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
   for (auto [i, name] : llvm::enumerate(proto.output())) {
     if (name.empty())
       continue;
-    if (outputs)
-      scope.values[name] = (*outputs)[i];
-    else
+    if (!outputs) {
       scope.failed.insert(name);
+      continue;
+    }
+    scope.values[name] = (*outputs)[i];
+    if (options.onValue && &scope == &graph)
+      options.onValue(name, (*outputs)[i]);
   }
 }
 

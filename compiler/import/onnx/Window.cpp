@@ -5,6 +5,8 @@
 
 #include "compiler/import/onnx/Expr.h"
 
+#include "dialects/nn/Infer.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
@@ -42,6 +44,8 @@ std::optional<Window> frit::importer::readWindow(Node &node, Value x,
     w.pads.assign(2 * rank, 0);
   else if (mode != "NOTSET" && !mode.empty())
     node.error() << "auto_pad '" << mode << "' is not supported";
+  if (llvm::any_of(size, [](int64_t entry) { return entry > nn::maxEntry; }))
+    node.error() << "a window of " << nn::shapeText(size) << " is too large";
   if (node.failed)
     return std::nullopt;
 
@@ -209,9 +213,8 @@ static Results lrn(Node &node) {
   if (!x)
     return {};
   auto shape = nn::shapeOf(x);
-  if (size < 1 || size > shape[1] * 2) {
-    node.error() << "a size of " << size << " does not fit " << shape[1]
-                 << " channels";
+  if (size < 1) {
+    node.error() << "a size of " << size << " is none";
     return {};
   }
   Value squares =

@@ -1,0 +1,213 @@
+//===- Reduce.cpp - Makes a model small that stays interesting ------------===//
+//
+// Passes, each a list of things to leave out of which delta debugging keeps as
+// few as it can. They run until none finds anything more, as in llvm-reduce.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/frit-reduce/Reduce.h"
+
+#include "tools/frit-reduce/Delta.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace frit::reduce;
+using llvm::ArrayRef;
+using llvm::StringRef;
+
+namespace {
+
+class Reducer {
+public:
+  Reducer(onnx::ModelProto &model, const Knowledge &known, Test &test,
+          llvm::function_ref<void(StringRef)> onSmaller)
+      : model(model), known(known), test(test), onSmaller(onSmaller) {}
+
+  llvm::Error run();
+
+private:
+  using Part = std::optional<onnx::ModelProto>;
+
+  /// Keeps as few as possible of the `count` things that `keep` makes a model
+  /// of, starting from all of them.
+  void pass(StringRef name, unsigned count,
+            llvm::function_ref<Part(ArrayRef<unsigned> kept)> keep);
+
+  void nodes();
+  void outputs();
+  void detours();
+  void weights();
+  void attributes();
+
+  onnx::ModelProto &model;
+  const Knowledge &known;
+  Test &test;
+  llvm::function_ref<void(StringRef)> onSmaller;
+  bool changed = false;
+  std::optional<llvm::Error> failure;
+};
+
+} // namespace
+
+void Reducer::pass(StringRef name, unsigned count,
+                   llvm::function_ref<Part(ArrayRef<unsigned>)> keep) {
+  if (!count || failure)
+    return;
+  onnx::ModelProto best = model;
+  minimize(count, [&](ArrayRef<unsigned> kept) {
+    if (failure)
+      return false;
+    Part part = keep(kept);
+    if (!part)
+      return false;
+    auto interesting = test.isInteresting(*part);
+    if (!interesting) {
+      failure = interesting.takeError();
+      return false;
+    }
+    if (!*interesting)
+      return false;
+    best = std::move(*part);
+    return true;
+  });
+  if (best.SerializeAsString() == model.SerializeAsString())
+    return;
+  model = std::move(best);
+  changed = true;
+  onSmaller(name);
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+void Reducer::nodes() {
+  onnx::ModelProto whole = model;
+  pass("nodes", whole.graph().node_size(),
+       [&](ArrayRef<unsigned> kept) { return keepNodes(whole, kept, known); });
+}
+
+void Reducer::outputs() {
+  onnx::ModelProto whole = model;
+  pass("outputs", whole.graph().output_size(),
+       [&](ArrayRef<unsigned> kept) { return keepOutputs(whole, kept); });
+}
+
+/// Lets what reads a node's first output read its first input instead, where
+/// both have the same type: what a cut cannot leave out where the values on
+/// both sides must be the same.
+void Reducer::detours() {
+  onnx::ModelProto whole = model;
+  llvm::StringMap<const onnx::TypeProto *> types;
+  for (const auto &entry : known.types)
+    types[entry.first()] = &entry.second;
+  for (const onnx::ValueInfoProto &input : whole.graph().input())
+    types[input.name()] = &input.type();
+  llvm::SmallVector<unsigned> candidates;
+  for (auto [i, node] : llvm::enumerate(whole.graph().node())) {
+    if (!node.input_size() || !node.output_size())
+      continue;
+    const onnx::TypeProto *from = types.lookup(node.input(0));
+    const onnx::TypeProto *to = types.lookup(node.output(0));
+    if (from && to && from->SerializeAsString() == to->SerializeAsString())
+      candidates.push_back(i);
+  }
+  pass("detours", candidates.size(), [&](ArrayRef<unsigned> kept) -> Part {
+    onnx::ModelProto part = whole;
+    onnx::GraphProto &graph = *part.mutable_graph();
+    llvm::StringMap<std::string> instead;
+    for (auto [i, at] : llvm::enumerate(candidates))
+      if (!llvm::is_contained(kept, i)) {
+        const onnx::NodeProto &node = whole.graph().node(at);
+        instead[node.output(0)] = node.input(0);
+      }
+    for (onnx::NodeProto &node : *graph.mutable_node())
+      for (std::string &name : *node.mutable_input())
+        for (auto it = instead.find(name); it != instead.end();
+             it = instead.find(name))
+          name = it->second;
+    prune(part);
+    return part;
+  });
+}
+
+/// Weights that become inputs take no room, and their values do not matter.
+void Reducer::weights() {
+  onnx::ModelProto whole = model;
+  pass("weights", whole.graph().initializer_size(),
+       [&](ArrayRef<unsigned> kept) -> Part {
+         onnx::ModelProto part = whole;
+         onnx::GraphProto &graph = *part.mutable_graph();
+         graph.clear_initializer();
+         llvm::StringMap<bool> isInput;
+         for (const onnx::ValueInfoProto &input : graph.input())
+           isInput[input.name()] = true;
+         for (auto [i, weight] : llvm::enumerate(whole.graph().initializer())) {
+           if (llvm::is_contained(kept, i)) {
+             *graph.add_initializer() = weight;
+             continue;
+           }
+           // Up to IR version 3 weights are inputs as well.
+           if (isInput.lookup(weight.name()))
+             continue;
+           onnx::ValueInfoProto &input = *graph.add_input();
+           input.set_name(weight.name());
+           auto &type = *input.mutable_type()->mutable_tensor_type();
+           type.set_elem_type(weight.data_type());
+           type.mutable_shape();
+           for (int64_t size : weight.dims())
+             type.mutable_shape()->add_dim()->set_dim_value(size);
+         }
+         return part;
+       });
+}
+
+void Reducer::attributes() {
+  onnx::ModelProto whole = model;
+  std::vector<std::pair<int, int>> places;
+  for (auto [i, node] : llvm::enumerate(whole.graph().node()))
+    for (int k = 0; k < node.attribute_size(); ++k)
+      places.emplace_back(i, k);
+  pass("attributes", places.size(), [&](ArrayRef<unsigned> kept) -> Part {
+    onnx::ModelProto part = whole;
+    onnx::GraphProto &graph = *part.mutable_graph();
+    for (onnx::NodeProto &node : *graph.mutable_node())
+      node.clear_attribute();
+    for (unsigned i : kept) {
+      auto [node, attribute] = places[i];
+      *graph.mutable_node(node)->add_attribute() =
+          whole.graph().node(node).attribute(attribute);
+    }
+    prune(part);
+    return part;
+  });
+}
+
+llvm::Error Reducer::run() {
+  onnx::ModelProto whole = model;
+  // One thing to leave out: everything that does not compute.
+  pass("notes", 1, [&](ArrayRef<unsigned> kept) -> Part {
+    onnx::ModelProto part = whole;
+    if (kept.empty()) {
+      removeNotes(part);
+      prune(part);
+    }
+    return part;
+  });
+  do {
+    changed = false;
+    nodes();
+    outputs();
+    detours();
+    weights();
+    attributes();
+  } while (changed && !failure);
+  return failure ? std::move(*failure) : llvm::Error::success();
+}
+
+llvm::Error
+frit::reduce::reduce(onnx::ModelProto &model, const Knowledge &known,
+                     Test &test,
+                     llvm::function_ref<void(StringRef)> onSmaller) {
+  return Reducer(model, known, test, onSmaller).run();
+}

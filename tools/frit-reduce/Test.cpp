@@ -1,0 +1,83 @@
+//===- Test.cpp - Whether a model is still interesting --------------------===//
+
+#include "tools/frit-reduce/Test.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace frit::reduce;
+using llvm::StringRef;
+
+llvm::Expected<Test> Test::create(StringRef program,
+                                  std::vector<std::string> arguments,
+                                  unsigned seconds, bool isQuiet) {
+  Test test;
+  auto found = llvm::sys::findProgramByName(program);
+  if (!found || !llvm::sys::fs::can_execute(*found))
+    return llvm::createStringError("cannot run the test '" + program +
+                                   "': there is no such program");
+  test.program = *found;
+  test.arguments = std::move(arguments);
+  test.seconds = seconds;
+  test.isQuiet = isQuiet;
+  if (auto code =
+          llvm::sys::fs::createUniqueDirectory("frit-reduce", test.folder))
+    return llvm::createStringError("cannot make a folder for models: " +
+                                   code.message());
+  test.file = test.folder;
+  llvm::sys::path::append(test.file, "model.onnx");
+  return test;
+}
+
+// The one that is moved from has no folder to remove.
+Test::Test(Test &&other)
+    : program(std::move(other.program)), arguments(std::move(other.arguments)),
+      seconds(other.seconds), numRuns(other.numRuns), status(other.status),
+      isQuiet(other.isQuiet), folder(std::move(other.folder)),
+      file(std::move(other.file)), seen(std::move(other.seen)) {
+  other.folder.clear();
+}
+
+Test::~Test() {
+  if (!folder.empty())
+    llvm::sys::fs::remove_directories(folder);
+}
+
+llvm::Expected<bool> Test::isInteresting(const onnx::ModelProto &model) {
+  std::string bytes = model.SerializeAsString();
+  auto digest = llvm::SHA256::hash(llvm::arrayRefFromStringRef(bytes));
+  auto [known, isNew] = seen.try_emplace(llvm::toStringRef(digest), false);
+  if (!isNew)
+    return known->second;
+
+  std::error_code code;
+  {
+    llvm::raw_fd_ostream out(file, code);
+    out << bytes;
+    out.close();
+    if (out.has_error())
+      code = out.error(), out.clear_error();
+  }
+  if (code)
+    return llvm::createStringError("cannot write '" + file +
+                                   "': " + code.message());
+  llvm::SmallVector<StringRef> command = {program};
+  command.append(arguments.begin(), arguments.end());
+  command.push_back(file);
+  // Not its input; its output where the user wants to see it.
+  std::optional<StringRef> quiet[] = {"", "", ""};
+  std::optional<StringRef> loud[] = {"", std::nullopt, std::nullopt};
+  std::string message;
+  bool couldNotRun = false;
+  status = llvm::sys::ExecuteAndWait(program, command, std::nullopt,
+                                     isQuiet ? quiet : loud, seconds,
+                                     /*MemoryLimit=*/0, &message, &couldNotRun);
+  if (couldNotRun)
+    return llvm::createStringError("cannot run the test '" + program +
+                                   "': " + message);
+  ++numRuns;
+  return known->second = status == 0;
+}
