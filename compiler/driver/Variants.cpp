@@ -98,10 +98,15 @@ bool Variants::build() {
     return false;
   record(largest(), *module);
   proofs[largest()] = std::make_unique<PaddingProof>(*module);
-  bool built = proveEach() && proveTogether() && importVariants() &&
-               describe() && checkExtents();
+  bool built = proveEach() && proveTogether() && importVariants();
   proofs.clear();
-  return built;
+  if (!built)
+    return false;
+  describeVariants();
+  if (!checkExtents())
+    return false;
+  describeSymbols();
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -301,13 +306,16 @@ Extent Variants::extentOf(const Sizes &sizes, size_t output, size_t dim) const {
   return result;
 }
 
-bool Variants::describe() {
+void Variants::describeSymbols() {
   for (auto [symbol, isPadded] : llvm::zip_equal(symbols, padded)) {
     // The first size of a list that is not padded up to is the least.
     int64_t least = isPadded ? symbol.least : symbol.sizes.front();
     shapes.symbols.push_back(
         {symbol.name, least, symbol.sizes.back(), isPadded});
   }
+}
+
+void Variants::describeVariants() {
   for (auto [variant, module] : llvm::zip_equal(shapes.variants, modules)) {
     variant.inputs = inputExtents(*module);
     func::FuncOp main = mainOf(*module);
@@ -320,11 +328,11 @@ bool Variants::describe() {
         extents.push_back(extentOf(sizes, output, dim));
     }
   }
-  return true;
 }
 
-/// Holds what was derived to the shapes that were seen.
-bool Variants::checkExtents() const {
+/// Holds what was derived to the shapes that were seen. Where it does not tell
+/// them, lists take just the sizes in them.
+bool Variants::checkExtents() {
   for (const auto &[sizes, shapes] : known) {
     if (!isServed(sizes))
       continue;
@@ -342,6 +350,11 @@ bool Variants::checkExtents() const {
                 : extent.factor * sizes[extent.symbol] + extent.offset;
         if (length == expected)
           continue;
+        if (llvm::all_of(symbols,
+                         [](const SymbolSizes &s) { return s.isList; })) {
+          padded.assign(symbols.size(), false);
+          return true;
+        }
         func::FuncOp main = mainOf(*modules.front());
         auto name = main.getResultAttrOfType<StringAttr>(output, "nn.name");
         emitError(main.getLoc())
@@ -349,7 +362,8 @@ bool Variants::checkExtents() const {
             << nn::shapeText(shape) << " for " << sizesText(sizes) << " and "
             << nn::shapeText(whole.outputs[output]) << " for "
             << sizesText(target)
-            << ", which padding cannot tell apart; list the sizes in full";
+            << ", which padding cannot tell apart; list the sizes that are "
+               "needed";
         return false;
       }
   }

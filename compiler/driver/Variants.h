@@ -60,12 +60,13 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> importQuietly(const Sizes &sizes);
   void record(const Sizes &sizes, mlir::ModuleOp module);
 
-  bool describe();
+  void describeSymbols();
+  void describeVariants();
   std::vector<llvm::SmallVector<artifact::Extent>>
   inputExtents(mlir::ModuleOp module) const;
   artifact::Extent extentOf(const Sizes &sizes, size_t output,
                             size_t dim) const;
-  bool checkExtents() const;
+  bool checkExtents();
 
   std::vector<SymbolSizes> symbols;
   Import import;

@@ -3,11 +3,11 @@
 #ifndef FRIT_COMPILER_TRANSFORM_PADDING_H
 #define FRIT_COMPILER_TRANSFORM_PADDING_H
 
+#include "compiler/transform/PaddedOperator.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
-
-#include <optional>
 
 namespace frit {
 
@@ -30,12 +30,12 @@ public:
   std::optional<Mixing> findMixing(mlir::ModuleOp small);
 
 private:
-  using Verdict = std::optional<std::string>; ///< a reason, or none
-  Verdict compare(mlir::Operation *small, mlir::Operation *large);
+  std::optional<PaddedValue> pad(mlir::Operation *small, mlir::Operation *large,
+                                 llvm::ArrayRef<PaddedValue> operands);
 
   mlir::OwningOpRef<mlir::ModuleOp> large;
   /// What is known of pairs of operators, by their text.
-  llvm::StringMap<Verdict> verdicts;
+  llvm::StringMap<std::optional<PaddedValue>> verdicts;
 };
 
 } // namespace frit

@@ -1,0 +1,366 @@
+//===- PaddedOperator.cpp - One operator on a small and on a large tensor -===//
+//
+// What an operator does is its definition's loops (buildLinalg). The small
+// one's result is part of the large one's if both have the same bodies, and
+// every loop of the small one is at the same places of the large one's loop
+// whatever is read by it: those of the dimensions that it is the index of.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/PaddedOperator.h"
+
+#include "dialects/nn/Loops.h"
+#include "dialects/nn/Lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+static ArrayRef<int64_t> shapeOfType(Type type) {
+  return cast<RankedTensorType>(type).getShape();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// `map` where the loops that run once are known to be at 0.
+static AffineMap withoutSingles(AffineMap map, ArrayRef<int64_t> smallLoops) {
+  MLIRContext *context = map.getContext();
+  SmallVector<AffineExpr> dims;
+  for (unsigned i = 0; i < map.getNumDims(); ++i)
+    dims.push_back(smallLoops[i] == 1 ? getAffineConstantExpr(0, context)
+                                      : getAffineDimExpr(i, context));
+  return simplifyAffineMap(
+      map.replaceDimsAndSymbols(dims, {}, map.getNumDims(), 0));
+}
+
+namespace {
+
+/// The loops of an operator on a small and on a large tensor.
+class PaddedLoops {
+public:
+  PaddedLoops(ArrayRef<int64_t> small, ArrayRef<int64_t> large)
+      : small(small), large(large), places(small.size()),
+        mustLead(small.size()) {}
+
+  /// An operand that both read by these maps. False where they differ.
+  bool read(const PaddedValue &operand, AffineMap a, AffineMap b) {
+    a = withoutSingles(a, small);
+    if (a != withoutSingles(b, small))
+      return false;
+    if (operand.anywhere)
+      return true;
+    for (auto [expr, dim] : llvm::zip_equal(a.getResults(), operand.places)) {
+      if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
+        std::optional<DimPlaces> &known = places[loop.getPosition()];
+        if (known && *known != dim)
+          return false;
+        known = dim;
+        continue;
+      }
+      auto constant = dyn_cast<AffineConstantExpr>(expr);
+      // The first index is at its place in any case.
+      if (constant && constant.getValue() == 0)
+        continue;
+      if (!isLeading(dim))
+        return false;
+      for (unsigned i = 0; i < small.size(); ++i)
+        mustLead[i] = mustLead[i] || expr.isFunctionOfDim(i);
+    }
+    return true;
+  }
+
+  /// What a body may read by a loop's own index.
+  void suggest(unsigned loop, const DimPlaces &dim) {
+    if (!places[loop])
+      places[loop] = dim;
+  }
+
+  /// Settles where every loop is. False where some had to lead and do not.
+  bool finish() {
+    for (unsigned i = 0; i < small.size(); ++i) {
+      if (!places[i])
+        places[i] = DimPlaces{{small[i], large[i]}};
+      if ((mustLead[i] && !isLeading(*places[i])) || small[i] > large[i])
+        return false;
+    }
+    return true;
+  }
+  const DimPlaces &operator[](unsigned loop) const { return *places[loop]; }
+
+  /// Where a result is that is written by this map.
+  std::optional<PaddedValue> write(Value to, AffineMap map) const {
+    PaddedValue result{to, {}, false};
+    for (AffineExpr expr : map.getResults()) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      if (!loop)
+        return std::nullopt;
+      result.places.push_back(*places[loop.getPosition()]);
+    }
+    return result;
+  }
+
+private:
+  ArrayRef<int64_t> small, large;
+  SmallVector<std::optional<DimPlaces>> places;
+  SmallVector<bool> mustLead;
+};
+
+/// Compares two operators as linalg, each in a function of its own.
+class Lowered {
+public:
+  std::optional<PaddedValue> pad(Operation *small, Operation *large,
+                                 ArrayRef<PaddedValue> operands) {
+    OwningOpRef<func::FuncOp> a = lower(small), b = lower(large);
+    Block &from = a->getBody().front(), &to = b->getBody().front();
+    for (auto [x, y, operand] :
+         llvm::zip_equal(from.getArguments(), to.getArguments(), operands)) {
+      known[x] = operand;
+      known[x].large = y;
+    }
+    if (from.getOperations().size() != to.getOperations().size())
+      return std::nullopt;
+    for (auto [x, y] : llvm::zip(from, to)) {
+      if (x.getName() != y.getName() ||
+          !arePaired(x.getOperands(), y.getOperands()))
+        return std::nullopt;
+      if (isa<func::ReturnOp>(x)) {
+        PaddedValue result = known.lookup(x.getOperand(0));
+        result.large = large->getResult(0);
+        return result;
+      }
+      std::optional<PaddedValue> result = padStep(&x, &y);
+      if (!result)
+        return std::nullopt;
+      known[x.getResult(0)] = *result;
+    }
+    llvm_unreachable("a function returns");
+  }
+
+private:
+  static OwningOpRef<func::FuncOp> lower(Operation *op) {
+    Builder types(op->getContext());
+    auto function = func::FuncOp::create(
+        op->getLoc(), "operator",
+        types.getFunctionType(
+            llvm::map_to_vector(op->getOperandTypes(), signlessType), {}));
+    Block *entry = function.addEntryBlock();
+    ImplicitLocOpBuilder b(op->getLoc(), OpBuilder::atBlockEnd(entry));
+    func::ReturnOp::create(b, lowerToLinalg(op, b, entry->getArguments()));
+    return function;
+  }
+
+  std::optional<PaddedValue> padStep(Operation *small, Operation *large) {
+    if (small->getNumResults() != 1)
+      return std::nullopt;
+    Value from = small->getResult(0), to = large->getResult(0);
+    if (isa<tensor::EmptyOp>(small))
+      return PaddedValue{to, {}, /*anywhere=*/true};
+    if (auto constant = dyn_cast<arith::ConstantOp>(small))
+      return padConstant(from, constant.getValue(), to,
+                         cast<arith::ConstantOp>(large).getValue());
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(small))
+      return padView(small->getOperand(0), from, to);
+    // All elements are the one that is given.
+    if (isa<linalg::FillOp>(small))
+      return PaddedValue{to, {}, /*anywhere=*/true};
+    if (auto loops = dyn_cast<linalg::LinalgOp>(small))
+      return padLoops(loops, cast<linalg::LinalgOp>(large));
+    return std::nullopt;
+  }
+
+  std::optional<PaddedValue> padView(Value operand, Value from, Value to) {
+    PaddedValue result = known.lookup(operand);
+    result.large = to;
+    if (result.anywhere)
+      return result;
+    auto places = reshapePlaces(result.places, shapeOfType(from.getType()),
+                                shapeOfType(to.getType()));
+    if (!places)
+      return std::nullopt;
+    result.places = *places;
+    return result;
+  }
+
+  /// Sums must have the same terms; other loops may run less far.
+  std::optional<PaddedValue> padLoops(linalg::LinalgOp small,
+                                      linalg::LinalgOp large) {
+    SmallVector<int64_t> from = small.getStaticLoopRanges(),
+                         to = large.getStaticLoopRanges();
+    SmallVector<utils::IteratorType> kinds = small.getIteratorTypesArray();
+    if (kinds != large.getIteratorTypesArray())
+      return std::nullopt;
+    for (auto [kind, a, b] : llvm::zip_equal(kinds, from, to))
+      if (a != b && kind != utils::IteratorType::parallel)
+        return std::nullopt;
+    PaddedLoops loops(from, to);
+    SmallVector<AffineMap> maps = small.getIndexingMapsArray();
+    for (auto [operand, a, b] : llvm::zip_equal(small->getOperands(), maps,
+                                                large.getIndexingMapsArray()))
+      if (!loops.read(known.lookup(operand), a, b))
+        return std::nullopt;
+    Region &body = small->getRegion(0);
+    body.walk([&](tensor::ExtractOp extract) { readByIndex(extract, loops); });
+    if (!loops.finish() || !isSameBody(body, large->getRegion(0)))
+      return std::nullopt;
+    WalkResult placed = body.walk([&](Operation *op) {
+      return WalkResult(success(isPlaced(op, loops)));
+    });
+    if (placed.wasInterrupted())
+      return std::nullopt;
+    if (isUniform(small))
+      return PaddedValue{large->getResult(0), {}, /*anywhere=*/true};
+    return loops.write(large->getResult(0), maps.back());
+  }
+
+  /// Whether all elements of the result are the same.
+  bool isUniform(linalg::LinalgOp op) {
+    auto depends = [](Operation *inner) {
+      return WalkResult(
+          success(!isa<linalg::IndexOp, tensor::ExtractOp>(inner)));
+    };
+    return llvm::all_of(
+               op->getOperands(),
+               [&](Value operand) { return known.lookup(operand).anywhere; }) &&
+           !op->getRegion(0).walk(depends).wasInterrupted();
+  }
+
+  /// An element that is read at the loops' own indices is read by a map.
+  void readByIndex(tensor::ExtractOp extract, PaddedLoops &loops) {
+    const PaddedValue &tensor = known[extract.getTensor()];
+    if (tensor.anywhere)
+      return;
+    for (auto [index, dim] :
+         llvm::zip_equal(extract.getIndices(), tensor.places))
+      if (auto loop = index.getDefiningOp<linalg::IndexOp>();
+          loop && !isLeading(dim))
+        loops.suggest(loop.getDim(), dim);
+  }
+
+  /// Whether indices that are not the leading ones are used for nothing but the
+  /// dimensions that are at the same places, and these read by nothing else.
+  bool isPlaced(Operation *op, const PaddedLoops &loops) {
+    auto isIndexOf = [&](Value index, const DimPlaces &dim) {
+      auto loop = index.getDefiningOp<linalg::IndexOp>();
+      return loop && loops[loop.getDim()] == dim;
+    };
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+      const PaddedValue &tensor = known[extract.getTensor()];
+      return tensor.anywhere ||
+             llvm::all_of(llvm::zip_equal(extract.getIndices(), tensor.places),
+                          [&](auto pair) {
+                            auto &[index, dim] = pair;
+                            auto loop =
+                                index.template getDefiningOp<linalg::IndexOp>();
+                            bool leads =
+                                isLeading(dim) &&
+                                (!loop || isLeading(loops[loop.getDim()]));
+                            return leads || isIndexOf(index, dim);
+                          });
+    }
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      auto loop = operand.getDefiningOp<linalg::IndexOp>();
+      return !loop || isLeading(loops[loop.getDim()]);
+    });
+  }
+
+  bool isSameBody(Region &small, Region &large) {
+    if (small.empty() || large.empty())
+      return small.empty() && large.empty();
+    if (!small.hasOneBlock() || !large.hasOneBlock())
+      return false;
+    Block &from = small.front(), &to = large.front();
+    if (from.getArgumentTypes() != to.getArgumentTypes() ||
+        from.getOperations().size() != to.getOperations().size())
+      return false;
+    for (auto [a, b] : llvm::zip(from.getArguments(), to.getArguments()))
+      known[a] = {b, {}, /*anywhere=*/true};
+    for (auto [a, b] : llvm::zip(from, to)) {
+      if (a.getName() != b.getName() ||
+          a.getAttrDictionary() != b.getAttrDictionary() ||
+          a.getResultTypes() != b.getResultTypes() ||
+          !arePaired(a.getOperands(), b.getOperands()) ||
+          !llvm::all_of(
+              llvm::zip_equal(a.getRegions(), b.getRegions()), [&](auto pair) {
+                return isSameBody(std::get<0>(pair), std::get<1>(pair));
+              }))
+        return false;
+      for (auto [x, y] : llvm::zip(a.getResults(), b.getResults()))
+        known[x] = {y, {}, /*anywhere=*/true};
+    }
+    return true;
+  }
+
+  bool arePaired(ValueRange small, ValueRange large) const {
+    return small.size() == large.size() &&
+           llvm::all_of(llvm::zip_equal(small, large), [&](auto pair) {
+             return known.lookup(std::get<0>(pair)).large == std::get<1>(pair);
+           });
+  }
+
+  /// Of values of the small function; scalars are anywhere.
+  DenseMap<Value, PaddedValue> known;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+static std::optional<PaddedValue>
+padElementwise(Operation *small, Operation *large,
+               ArrayRef<PaddedValue> operands) {
+  if (small->getAttrDictionary() != large->getAttrDictionary())
+    return std::nullopt;
+  Value result = large->getResult(0);
+  ArrayRef<int64_t> from = shapeOfType(small->getResult(0).getType()),
+                    to = shapeOfType(result.getType());
+  MLIRContext *context = small->getContext();
+  PaddedLoops loops(from, to);
+  bool same = true, anywhere = true;
+  for (auto [a, b, operand] : llvm::zip_equal(
+           small->getOperandTypes(), large->getOperandTypes(), operands)) {
+    same &= loops.read(operand, broadcastMap(shapeOfType(a), from, context),
+                       broadcastMap(shapeOfType(b), to, context));
+    anywhere &= operand.anywhere;
+  }
+  if (!same || !loops.finish())
+    return std::nullopt;
+  if (anywhere)
+    return PaddedValue{result, {}, /*anywhere=*/true};
+  return loops.write(result,
+                     AffineMap::getMultiDimIdentityMap(from.size(), context));
+}
+
+std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,
+                                             ArrayRef<PaddedValue> operands) {
+  Value from = small->getResult(0), to = large->getResult(0);
+  if (from.getType() != to.getType() && !mayLead(from.getType(), to.getType()))
+    return std::nullopt;
+  if (auto constant = dyn_cast<ConstantOp>(small))
+    return padConstant(from, constant.getValue(), to,
+                       cast<ConstantOp>(large).getValue());
+  if (isa<ReshapeOp>(small)) {
+    PaddedValue result = operands[0];
+    result.large = to;
+    if (result.anywhere)
+      return result;
+    auto places = reshapePlaces(result.places, shapeOfType(from.getType()),
+                                shapeOfType(to.getType()));
+    if (!places)
+      return std::nullopt;
+    result.places = *places;
+    return result;
+  }
+  if (isa<ElementwiseOp>(small))
+    return padElementwise(small, large, operands);
+  if (isa<StructuralOp>(small))
+    return Lowered().pad(small, large, operands);
+  return std::nullopt;
+}
