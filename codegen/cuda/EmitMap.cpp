@@ -8,6 +8,8 @@
 
 #include "codegen/cuda/Emit.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
@@ -180,6 +182,60 @@ static int64_t widestVector(const Lowered &lowered, const Group &group,
   return std::min<int64_t>({16 / narrowest, 16 / widestStore, 8});
 }
 
+/// Whether a load whose lanes are scattered, the same way for every thread,
+/// shares sectors of 32 bytes with the other lanes' and with neighbouring
+/// threads', so that few are read in vain.
+static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes) {
+  const Lanes &lanes = graph.lanes;
+  AffineExpr index = load->pattern.index;
+  unsigned group = cast<AffineDimExpr>(lanes.group).getPosition();
+  unsigned place = cast<AffineDimExpr>(lanes.place).getPosition();
+  // Symbols may change with the lane, as a pad's channel does, but no further.
+  unsigned symbols = 0;
+  bool known = true;
+  index.walk([&](AffineExpr part) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(part);
+    if (!symbol)
+      return;
+    symbols = std::max(symbols, symbol.getPosition() + 1);
+    for (Node *node : Graph::reachable(graph.symbolNode(part), graph))
+      known &= node->kind != Node::Kind::load &&
+               (node->kind != Node::Kind::index ||
+                (node->pattern.index &&
+                 !node->pattern.index.isFunctionOfDim(group)) ||
+                isa<AffineConstantExpr>(node->index));
+  });
+  if (!known)
+    return false;
+  MLIRContext *context = index.getContext();
+  SmallVector<AffineExpr> dims(std::max(group, place) + 1,
+                               getAffineConstantExpr(0, context));
+  SmallVector<AffineExpr> none(symbols, getAffineConstantExpr(0, context));
+  llvm::DenseSet<int64_t> sectors, elements;
+  SmallVector<int64_t> apart; // of the first thread's lanes
+  for (int64_t thread = 0; thread < 32; ++thread) {
+    int64_t first = 0;
+    for (int64_t lane = 0; lane < lanes.width; ++lane) {
+      dims[group] = getAffineConstantExpr(thread, context);
+      dims[place] = getAffineConstantExpr(lane, context);
+      auto at =
+          dyn_cast<AffineConstantExpr>(index.replaceDimsAndSymbols(dims, none));
+      if (!at)
+        return false;
+      if (lane == 0)
+        first = at.getValue();
+      if (thread == 0)
+        apart.push_back(at.getValue() - first);
+      else if (at.getValue() - first != apart[lane])
+        return false;
+      elements.insert(at.getValue());
+      sectors.insert(llvm::divideFloorSigned(at.getValue() * bytes, 32));
+    }
+  }
+  return static_cast<int64_t>(elements.size()) * bytes * 2 >=
+         static_cast<int64_t>(sectors.size()) * 32;
+}
+
 nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
   MLIRContext *context = lowered.context();
   SmallVector<Group> groups = groupOutputs(lowered);
@@ -209,9 +265,13 @@ nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
       return false;
     Graph graph(context);
     auto roots = buildRoots(graph, lowered, groups[0], vector);
-    return llvm::all_of(Graph::reachable(roots, graph), [](Node *node) {
+    return llvm::all_of(Graph::reachable(roots, graph), [&](Node *node) {
       return node->kind != Node::Kind::load ||
-             node->pattern.use != LaneUse::scattered;
+             node->pattern.use != LaneUse::scattered ||
+             (!loops && vector >= 4 &&
+              sharesSectors(
+                  node, graph,
+                  storageBytes(lowered.inputElements()[node->argument])));
     });
   };
   int64_t narrowest;

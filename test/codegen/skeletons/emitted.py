@@ -48,6 +48,15 @@ def maps():
                       run=lambda a: np.pad(a, [(0, 0)] * 3 + [(0, 5)]),
                       attributes="low = array<i64: 0, 0, 0, 0>, "
                       "high = array<i64: 0, 0, 0, 5>"))
+    f = Fusion("image to 2x2 pixels of 4 channels", full(11, 3, 59, 2, 61, 2))
+    value = f.op("transpose", f.cast("%x0", "f16"),
+                 to=half(11, 59, 61, 2, 2, 3),
+                 attributes="perm = array<i64: 0, 2, 4, 3, 5, 1>",
+                 run=lambda a: a.transpose(0, 2, 4, 3, 5, 1))
+    yield f.give(f.op("pad", value, to=half(11, 59, 61, 2, 2, 4),
+                      run=lambda a: np.pad(a, [(0, 0)] * 5 + [(0, 1)]),
+                      attributes="low = array<i64: 0, 0, 0, 0, 0, 0>, "
+                      "high = array<i64: 0, 0, 0, 0, 0, 1>"))
     # Four elements to a thread, with a tail.
     yield permute("0213, odd", half(3, 41, 271, 33), 0, 2, 1, 3)
     yield permute("0213, no tail", half(2, 64, 256, 33), 0, 2, 1, 3)
