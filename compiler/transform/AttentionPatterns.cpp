@@ -284,6 +284,17 @@ struct RecogniseAttention : OpRewritePattern<MatmulOp> {
 
   LogicalResult matchAndRewrite(MatmulOp op,
                                 PatternRewriter &rewriter) const override {
+    Operation *before = op->getPrevNode();
+    if (succeeded(recognise(op, rewriter)))
+      return success();
+    // What was made for nothing would be found dead, and be made again.
+    while (op->getPrevNode() != before)
+      rewriter.eraseOp(op->getPrevNode());
+    return failure();
+  }
+
+private:
+  static LogicalResult recognise(MatmulOp op, PatternRewriter &rewriter) {
     Value weights = op.getA();
     SmallVector<int64_t> batchAndHeads;
     SoftmaxOp softmax;
@@ -351,7 +362,6 @@ struct RecogniseAttention : OpRewritePattern<MatmulOp> {
     return success();
   }
 
-private:
   static Value swapLast(NNBuilder &b, Value x) {
     auto perm = llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(x).size()));
     std::swap(perm[perm.size() - 2], perm.back());

@@ -255,3 +255,19 @@ func.func @shared_projections(%x: tensor<2x5x32xf32>) -> tensor<2x2x5x16xf32> {
   %11 = nn.matmul %10, %v : (tensor<2x2x5x5xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x16xf32>
   return %11 : tensor<2x2x5x16xf32>
 }
+
+// -----
+
+// Keys of one dimension more than the values: not attention, which must not be
+// tried for ever.
+// CHECK-LABEL: func.func @other_dimensions
+// CHECK-NOT:     nn.attention
+// CHECK:         nn.softmax
+// CHECK:         nn.matmul
+func.func @other_dimensions(%q: tensor<1x5x1xf32>, %k: tensor<1x1x2xf32>, %v: tensor<8x2xf32>) -> tensor<5x8xf32> {
+  %0 = nn.matmul %q, %k : (tensor<1x5x1xf32>, tensor<1x1x2xf32>) -> tensor<1x5x2xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 5, 2>} : (tensor<1x5x2xf32>) -> tensor<5x2xf32>
+  %2 = nn.softmax %1 {axis = 1 : si64} : (tensor<5x2xf32>) -> tensor<5x2xf32>
+  %3 = nn.matmul %2, %v {transpose_b} : (tensor<5x2xf32>, tensor<8x2xf32>) -> tensor<5x8xf32>
+  return %3 : tensor<5x8xf32>
+}
