@@ -1,9 +1,9 @@
-//===- Importer.cpp - Walks a model's graph and functions
-//--------------------===//
+//===- Importer.cpp - Walks a model's graph -------------------------------===//
 
 #include "compiler/import/onnx/Importer.h"
 
 #include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Registry.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -11,14 +11,10 @@
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
-using ::onnx::AttributeProto;
 using ::onnx::NodeProto;
 
 /// The newest opset that the importer has been held to.
 static constexpr int64_t newestOpset = 28;
-/// Deeper calls, and more nodes than these after inlining, are an attack.
-static constexpr unsigned mostDepth = 64;
-static constexpr size_t mostInlined = 1 << 20;
 
 /// ONNX's own domain has two names.
 static StringRef domainOf(const std::string &domain) {
@@ -36,104 +32,6 @@ std::string Node::operation() const { return qualifiedName(proto); }
 static std::string functionKey(StringRef domain, StringRef name,
                                StringRef overload) {
   return (domain + "::" + name + ":" + overload).str();
-}
-
-//===----------------------------------------------------------------------===//
-// The registry
-//===----------------------------------------------------------------------===//
-
-/// The hook for an operator at an opset, or null. `later` is set to the opset
-/// of a hook that is too new, if there is one.
-static const Hook *findHook(StringRef operation, int64_t opset,
-                            int64_t *later = nullptr) {
-  static const llvm::StringMap<SmallVector<Hook>> table = [] {
-    llvm::StringMap<SmallVector<Hook>> hooks;
-    for (ArrayRef<Hook> family :
-         {elementwiseHooks(), shapeHooks(),         movementHooks(),
-          windowHooks(),      contractionHooks(),   attentionHooks(),
-          reductionHooks(),   normalizationHooks(), indexingHooks(),
-          lossHooks(),        quantizationHooks(),  controlFlowHooks(),
-          knownHooks(),       randomHooks(),        resizeHooks(),
-          samplingHooks(),    recurrentHooks(),     transposedHooks(),
-          spectralHooks(),    einsumHooks(),        sequenceHooks(),
-          trainingHooks()})
-      for (const Hook &hook : family)
-        hooks[hook.operation].push_back(hook);
-    return hooks;
-  }();
-  const Hook *best = nullptr;
-  auto it = table.find(operation);
-  if (it == table.end())
-    return nullptr;
-  for (const Hook &hook : it->second) {
-    if (hook.since <= opset && (!best || hook.since > best->since))
-      best = &hook;
-    if (hook.since > opset && later)
-      *later = hook.since;
-  }
-  return best;
-}
-
-/// The nn operator that is imported by name, or null.
-static const nn::OnnxEntry *findEntry(StringRef operation, int64_t opset,
-                                      int64_t *later = nullptr) {
-  const nn::OnnxEntry *entry = nn::lookupOnnx(operation);
-  if (!entry || entry->since <= opset)
-    return entry;
-  if (later)
-    *later = entry->since;
-  return nullptr;
-}
-
-/// How many operands an operator takes at least and at most, or -1.
-static std::pair<int, int> operandCount(RegisteredOperationName name) {
-  if (name.hasTrait<OpTrait::OneOperand>())
-    return {1, 1};
-  if (name.hasTrait<OpTrait::NOperands<2>::Impl>())
-    return {2, 2};
-  if (name.hasTrait<OpTrait::NOperands<3>::Impl>())
-    return {3, 3};
-  return {1, -1};
-}
-
-static bool checkInputCount(Node &node, int least, int most) {
-  int count = node.inputs().size();
-  if (count >= least && (most < 0 || count <= most))
-    return true;
-  auto error = node.error();
-  error << "takes " << least;
-  if (most < 0)
-    error << " or more";
-  else if (most != least)
-    error << " to " << most;
-  error << (least == 1 && most == 1 ? " input" : " inputs") << ", but has "
-        << count;
-  return false;
-}
-
-/// Operands in order and attributes by name.
-static Results importByName(Node &node, const nn::OnnxEntry &entry) {
-  auto name = RegisteredOperationName::lookup(entry.operation, node.context());
-  assert(name && "the registry names an operator that is not there");
-  auto [least, most] = operandCount(*name);
-  if (!checkInputCount(node, least, most))
-    return {};
-  for (size_t i = 0; i < node.inputs().size(); ++i)
-    if (!node.input(i))
-      return {};
-  return {node.create(*name, node.inputs(), node.convertAll(*name))};
-}
-
-/// By the hook or the entry of the registry whose meaning is the later one.
-static Results importOperator(Node &node) {
-  std::string operation = node.operation();
-  const Hook *hook = findHook(operation, node.opset);
-  const nn::OnnxEntry *entry = findEntry(operation, node.opset);
-  if (entry && (!hook || entry->since > hook->since))
-    return importByName(node, *entry);
-  if (!checkInputCount(node, hook->minInputs, hook->maxInputs))
-    return {};
-  return hook->build(node);
 }
 
 //===----------------------------------------------------------------------===//
@@ -228,8 +126,7 @@ bool Importer::checkNodes(const Nodes &nodes, const Scope &scope,
     }
     int64_t later = 0;
     std::string operation = qualifiedName(node);
-    if (findHook(operation, opset->second, &later) ||
-        findEntry(operation, opset->second, &later))
+    if (isImported(operation, opset->second, later))
       continue;
     good = false;
     if (later)
@@ -238,36 +135,6 @@ bool Importer::checkNodes(const Nodes &nodes, const Scope &scope,
       emitError(loc) << "not supported";
   }
   return good;
-}
-
-bool Importer::checkFunction(Function &function, Location call,
-                             unsigned depth) {
-  if (function.state == Function::done)
-    return true;
-  if (function.state == Function::open) {
-    emitError(call) << "function '" << text(function.proto->name())
-                    << "' calls itself";
-    return false;
-  }
-  if (depth > mostDepth) {
-    emitError(call) << "functions call each other more than " << mostDepth
-                    << " deep";
-    return false;
-  }
-  function.state = Function::open;
-  function.scope.prefix = function.proto->name() + "/";
-  bool good = checkNodes(function.proto->node(), function.scope, depth);
-  llvm::StringSet<> parameters;
-  for (const std::string &input : function.proto->input())
-    parameters.insert(input);
-  auto order = sortNodes(
-      function.proto->node(),
-      [&](StringRef name) { return parameters.contains(name); },
-      [&](const NodeProto &node) { return locate(node, function.scope); });
-  if (order)
-    function.order = std::move(*order);
-  function.state = Function::done;
-  return good && order;
 }
 
 bool Importer::checkTensorNames() {
@@ -352,14 +219,6 @@ bool Importer::readInputs(const NodeProto &proto, Scope &scope,
   return good;
 }
 
-void Importer::importNodes(const Order &order, Scope &scope, unsigned depth) {
-  for (const NodeProto *proto : order) {
-    if (depth && ++inlined > mostInlined)
-      return;
-    importNode(*proto, scope, depth);
-  }
-}
-
 void Importer::importNode(const NodeProto &proto, Scope &scope,
                           unsigned depth) {
   Results inputs;
@@ -394,104 +253,6 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
     if (options.onValue && &scope == &graph)
       options.onValue(name, (*outputs)[i]);
   }
-}
-
-std::optional<Results> Importer::importCall(Node &node, Function &function,
-                                            std::string prefix,
-                                            unsigned depth) {
-  const ::onnx::FunctionProto &proto = *function.proto;
-  if (!checkInputCount(node, 0, proto.input_size()))
-    return std::nullopt;
-  Scope scope;
-  scope.opsets = function.scope.opsets;
-  scope.prefix = prefix + "/";
-  for (auto [i, name] : llvm::enumerate(proto.input()))
-    scope.values[name] = node.has(i) ? node.input(i) : Value();
-  for (const std::string &name : proto.attribute())
-    if (const AttributeProto *given = node.attribute(name))
-      scope.attributes[name] = given;
-  for (const AttributeProto &attribute : proto.attribute_proto()) {
-    const AttributeProto *given = node.attribute(attribute.name());
-    scope.attributes[attribute.name()] = given ? given : &attribute;
-  }
-
-  importNodes(function.order, scope, depth);
-  if (inlined > mostInlined) {
-    if (depth > 1)
-      return std::nullopt;
-    node.error() << "the model has more than " << mostInlined
-                 << " nodes when functions are inlined";
-    return std::nullopt;
-  }
-  Results outputs;
-  for (const std::string &name : proto.output()) {
-    if (scope.failed.contains(name))
-      return std::nullopt;
-    auto it = scope.values.find(name);
-    if (it == scope.values.end()) {
-      node.error() << "function '" << text(proto.name())
-                   << "' does not compute its output '" << text(name) << "'";
-      return std::nullopt;
-    }
-    outputs.push_back(it->second);
-  }
-  return outputs;
-}
-
-std::optional<Results> Importer::importGraph(const ::onnx::GraphProto &graph,
-                                             ArrayRef<Value> inputs,
-                                             Scope &outer, std::string name,
-                                             Location loc, unsigned depth) {
-  if (depth > mostDepth) {
-    emitError(loc) << "graphs are more than " << mostDepth << " deep";
-    return std::nullopt;
-  }
-  Scope scope;
-  scope.opsets = outer.opsets;
-  for (const auto &entry : outer.attributes)
-    scope.attributes[entry.getKey()] = entry.getValue();
-  scope.prefix = std::move(name) + "/";
-  scope.outer = &outer;
-  if (graph.input_size() != static_cast<int>(inputs.size())) {
-    emitError(loc) << "its subgraph takes " << graph.input_size()
-                   << " inputs, but gets " << inputs.size();
-    return std::nullopt;
-  }
-  for (auto [input, value] : llvm::zip_equal(graph.input(), inputs))
-    scope.values[input.name()] = value;
-  for (const ::onnx::TensorProto &weight : graph.initializer())
-    scope.weights[weight.name()] = &weight;
-  auto isGiven = [&](StringRef given) {
-    for (const Scope *at = &scope; at; at = at->outer)
-      if (at->values.contains(given) || at->weights.contains(given) ||
-          at->failed.contains(given))
-        return true;
-    return false;
-  };
-  bool good = checkNodes(graph.node(), scope, depth);
-  auto order = sortNodes(graph.node(), isGiven, [&](const NodeProto &node) {
-    return locate(node, scope);
-  });
-  if (!good || !order)
-    return std::nullopt;
-  importNodes(*order, scope, depth);
-  if (inlined > mostInlined) {
-    emitError(loc) << "the model has more than " << mostInlined
-                   << " nodes when subgraphs are inlined";
-    return std::nullopt;
-  }
-  Results results;
-  for (const auto &output : graph.output()) {
-    if (!isGiven(output.name())) {
-      emitError(loc) << "its subgraph does not compute its output '"
-                     << text(output.name()) << "'";
-      return std::nullopt;
-    }
-    results.push_back(lookUp(output.name(), scope));
-    if (!results.back())
-      return std::nullopt;
-  }
-  return results;
 }
 
 //===----------------------------------------------------------------------===//
