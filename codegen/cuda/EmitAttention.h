@@ -32,6 +32,11 @@ bool takesAttentionView(mlir::Type element, const nn::StridedPlaces &places);
 llvm::FailureOr<nn::AttentionInfo> describeAttention(nn::FusionOp fusion,
                                                      std::string &reason);
 
+/// Schedules for a fusion of an attention, the one that should be fastest
+/// first; `all` of them, or that one only.
+llvm::SmallVector<nn::ScheduleAttr>
+attentionSchedules(nn::FusionOp fusion, const CudaOptions &options, bool all);
+
 /// The schedule of a fusion of an attention; the emitter reports what has no
 /// kernel all the same.
 nn::ScheduleAttr scheduleAttention(nn::FusionOp fusion,

@@ -52,7 +52,9 @@ emitWgmmaConv(nn::FusionOp fusion, const nn::ConvInfo &info,
               nn::ScheduleAttr schedule, std::string &failure);
 
 /// Schedules for a fusion that is one contraction, the one that the model says
-/// is fastest first, at most `most`; empty for others, with the reason.
+/// is fastest first: the `most` fastest tiles, or all with ~0u, and, unless
+/// only one is asked for, what else may run it. Empty for others, with the
+/// reason.
 llvm::SmallVector<nn::ScheduleAttr>
 contractionSchedules(nn::FusionOp fusion, const CudaOptions &options,
                      unsigned most, std::string &reason);

@@ -8,6 +8,7 @@
 #include "codegen/cuda/EmitAttention.h"
 
 #include "codegen/cuda/EmitContraction.h"
+#include "codegen/cuda/Tuning.h"
 
 using namespace mlir;
 using namespace frit;
@@ -240,7 +241,9 @@ static AttentionTile chooseWgmmaTile(const nn::AttentionInfo &info) {
   auto time = [&](int64_t n) { return roundUp(ceilDiv(info.keys, n), 2) * n; };
   tile.n = time(96) < time(128) ? 96 : 128;
   tile.splits = info.keys > tile.n ? 2 : 1;
-  tile.stages = std::clamp<int64_t>(ceilDiv(info.keys, tile.n), 2, 4);
+  // A stage is always the same warpgroup's.
+  tile.stages = roundUp(std::clamp<int64_t>(ceilDiv(info.keys, tile.n), 2, 4),
+                        tile.splits);
   return tile;
 }
 
@@ -269,17 +272,63 @@ frit::cuda::describeAttention(nn::FusionOp fusion, std::string &reason) {
   return info;
 }
 
-nn::ScheduleAttr frit::cuda::scheduleAttention(nn::FusionOp fusion,
-                                               const CudaOptions &options) {
-  AttentionTile tile;
+/// Tiles of wgmma_attention.cuh that may be the fastest somewhere.
+static SmallVector<AttentionTile> wgmmaTiles(const nn::AttentionInfo &info,
+                                             int64_t shared) {
+  SmallVector<AttentionTile> tiles;
+  for (int64_t m : {64, 128, 192})
+    for (int64_t n : {64, 80, 96, 128})
+      for (int64_t splits : {1, 2})
+        for (int64_t stages : {2, 3, 4}) {
+          AttentionTile tile = {m, /*rowsPerWarp=*/16, n, splits, stages};
+          bool small = m == 64 || m < info.queries + 64;
+          bool few = tile.tiles(info) <= 2 * kMultiprocessors;
+          bool shares = splits == 1 || (m == 64 && info.keys > n && few &&
+                                        stages % splits == 0);
+          // Stages behind the last keys hold none.
+          bool filled = stages == 2 || (stages - 1) * n < info.keys;
+          if (small && shares && filled && tile.sharedBytes(info) <= shared)
+            tiles.push_back(tile);
+        }
+  return tiles;
+}
+
+SmallVector<nn::ScheduleAttr>
+frit::cuda::attentionSchedules(nn::FusionOp fusion, const CudaOptions &options,
+                               bool all) {
+  SmallVector<AttentionTile> tiles;
   std::string reason; // told by the emitter
   auto info = cuda::describeAttention(fusion, reason);
-  if (succeeded(info))
-    tile = hasWgmma(options) && takesWgmma(*info)
-               ? chooseWgmmaTile(*info)
-               : chooseTile(*info, maxShared(options));
-  return nn::ScheduleAttr::get(
-      fusion.getContext(), nn::Skeleton::attention, /*vector=*/1,
-      tile.threads(), /*perThread=*/1, /*library=*/false, tile.m, tile.n,
-      /*tileK=*/0, tile.stages, /*cluster=*/1, tile.splits);
+  if (failed(info)) {
+    tiles = {AttentionTile()};
+  } else {
+    int64_t shared = maxShared(options);
+    if (hasWgmma(options) && takesWgmma(*info)) {
+      tiles.push_back(chooseWgmmaTile(*info));
+      if (all)
+        llvm::append_range(tiles, wgmmaTiles(*info, shared));
+    }
+    if (all || tiles.empty())
+      tiles.push_back(chooseTile(*info, shared));
+  }
+  SmallVector<nn::ScheduleAttr> schedules;
+  for (const AttentionTile &tile : tiles) {
+    auto schedule = nn::ScheduleAttr::get(
+        fusion.getContext(), nn::Skeleton::attention, /*vector=*/1,
+        tile.threads(), /*perThread=*/1, /*library=*/false, tile.m, tile.n,
+        /*tileK=*/0, tile.stages, /*cluster=*/1, tile.splits, /*algorithm=*/0);
+    if (!llvm::is_contained(schedules, schedule))
+      schedules.push_back(schedule);
+  }
+  return schedules;
+}
+
+nn::ScheduleAttr frit::cuda::scheduleAttention(nn::FusionOp fusion,
+                                               const CudaOptions &options) {
+  if (options.tuning)
+    if (nn::ScheduleAttr tuned = options.tuning->pick(
+            fusion, attentionSchedules(fusion, options, /*all=*/true),
+            options.arch))
+      return tuned;
+  return attentionSchedules(fusion, options, /*all=*/false).front();
 }

@@ -22,7 +22,7 @@ static nn::ScheduleAttr tiledSchedule(MLIRContext *context,
   return nn::ScheduleAttr::get(context, skeleton, /*vector=*/1,
                                /*threads=*/256, /*perThread=*/1, library, tile,
                                tile, /*tileK=*/0, /*stages=*/0, /*cluster=*/1,
-                               /*split=*/1);
+                               /*split=*/1, /*algorithm=*/0);
 }
 
 static nn::ScheduleAttr wgmmaSchedule(MLIRContext *context,
@@ -31,7 +31,7 @@ static nn::ScheduleAttr wgmmaSchedule(MLIRContext *context,
   return nn::ScheduleAttr::get(context, skeleton, /*vector=*/1, tile.threads(),
                                /*perThread=*/1, library, tile.m, tile.n,
                                WgmmaTile::depth, tile.stages, tile.cluster,
-                               tile.split);
+                               tile.split, /*algorithm=*/0);
 }
 
 bool frit::cuda::libraryTakes(const nn::EpilogueInfo &info,
@@ -106,18 +106,27 @@ frit::cuda::contractionSchedules(nn::FusionOp fusion,
   if (failed(found))
     return {};
   MLIRContext *context = fusion.getContext();
-  if (!found->wgmma)
-    return {
-        tiledSchedule(context, found->skeleton, found->tile, found->library)};
+  auto tiled = [&](int64_t tile, bool library) {
+    return tiledSchedule(context, found->skeleton, tile, library);
+  };
+  if (!found->wgmma) {
+    SmallVector<nn::ScheduleAttr> schedules = {
+        tiled(found->tile, found->library)};
+    if (most > 1) {
+      if (found->library)
+        schedules.push_back(tiled(found->tile, false));
+      schedules.push_back(tiled(found->tile == 64 ? 128 : 64, false));
+    }
+    return schedules;
+  }
   Type type = nn::tensorType(fusion.getResult(0)).getElementType();
   SmallVector<nn::ScheduleAttr> schedules;
   for (const WgmmaPick &pick :
        rankWgmmaTiles(found->product, type.getIntOrFloatBitWidth() / 8, most))
     schedules.push_back(
         wgmmaSchedule(context, found->wgmmaSkeleton, pick.tile, false));
-  if (found->library && schedules.size() < most)
-    schedules.push_back(tiledSchedule(context, found->skeleton, found->tile,
-                                      /*library=*/true));
+  if (found->library && most > 1)
+    schedules.push_back(tiled(found->tile, true));
   return schedules;
 }
 

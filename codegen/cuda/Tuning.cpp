@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/Tuning.h"
 
+#include "codegen/cuda/EmitAttention.h"
 #include "codegen/cuda/Headers.h"
 #include "dialects/nn/ContractionInfo.h"
 
@@ -99,10 +100,29 @@ static std::string convProblem(nn::ConvInfo info, Type result) {
   return line.take();
 }
 
+/// Where its operands lie says nothing: rows are in pieces anyway.
+static std::string attentionProblem(nn::AttentionInfo info) {
+  ProblemLine line("attention", elementOf(info.op.getQ()));
+  line.add("b", info.batch, 1);
+  line.add("heads", info.heads);
+  line.add("groups", info.groups, info.heads);
+  line.add("q", info.queries);
+  line.add("k", info.keys, info.queries);
+  line.add("d", info.size);
+  line.add("dv", info.valueSize, info.size);
+  line.add("tf32", bool(info.op.getTf32()));
+  line.add("causal", info.causal);
+  line.add("mask", info.mask.has_value());
+  return line.take();
+}
+
 std::string frit::cuda::tuningProblem(nn::FusionOp fusion) {
   if (fusion.getNumResults() != 1)
     return "";
   std::string reason;
+  if (auto attention = cuda::describeAttention(fusion, reason);
+      succeeded(attention))
+    return attentionProblem(*attention);
   Type result = elementOf(fusion.getResult(0));
   Operation *anchor = fusion.getAnchor();
   if (isa_and_nonnull<nn::ConvOp>(anchor)) {
@@ -209,7 +229,7 @@ nn::ScheduleAttr Tuning::pick(nn::FusionOp fusion,
   if (problem.empty())
     return nullptr;
   const TunedSchedule *tuned = find(problem, arch);
-  if (tuned && llvm::is_contained(candidates, tuned->schedule))
+  if (tuned && llvm::is_contained(candidates, tuned->schedule.withAlgorithm(0)))
     return tuned->schedule;
   if (warnsOfMisses && missed.insert(problem).second)
     emitWarning(fusion.getLoc())

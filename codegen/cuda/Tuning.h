@@ -23,8 +23,8 @@
 
 namespace frit::cuda {
 
-/// What a fusion of one contraction computes, as a text that equal problems
-/// share; empty for other fusions.
+/// What a fusion of one contraction or attention computes, as a text that equal
+/// problems share; empty for other fusions.
 std::string tuningProblem(nn::FusionOp fusion);
 
 struct TunedSchedule {
@@ -53,8 +53,8 @@ public:
   const TunedSchedule *find(llvm::StringRef problem, llvm::StringRef arch,
                             llvm::StringRef environment = "") const;
 
-  /// The schedule for `fusion`, which must be one of `candidates`; null where
-  /// there is none.
+  /// The schedule for `fusion`, which must be one of `candidates`, by whichever
+  /// of the library's algorithms; null where there is none.
   nn::ScheduleAttr pick(nn::FusionOp fusion,
                         llvm::ArrayRef<nn::ScheduleAttr> candidates,
                         llvm::StringRef arch) const;

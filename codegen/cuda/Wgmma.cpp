@@ -4,6 +4,8 @@
 
 #include "codegen/cuda/Emit.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
@@ -140,48 +142,92 @@ bool frit::cuda::takesWgmma(const nn::ConvInfo &info) {
 // Which tile
 //===----------------------------------------------------------------------===//
 
-// Fitted to 1740 timed kernels of 92 problems on an H200; microseconds.
+// Fitted to 3840 timed kernels of 204 problems on an H200 (README.md says how);
+// microseconds.
 
-/// Products of a warpgroup are at least so slow, by columns and by rows of 64.
-static constexpr double kColumnsPerMicrosecond = 1484, kRowsTime = 0.011;
+/// Products of a multiprocessor, in its cycles, which shared memory feeds with
+/// 128 bytes each; how much slower either is than that, and a step's rest.
+static constexpr double kCyclesPerMicrosecond = 1700;
+static constexpr double kMultiplyTime = 1.2, kSharedTime = 0.58;
+static constexpr double kStepTime = 0.003;
+/// What two blocks beside each other lose by it.
+static constexpr double kBesideTime = 1.26;
 /// Bytes per microsecond that a multiprocessor gets from the second-level
-/// cache, that all of them get, and that come from memory.
-static constexpr double kCacheBytes = 109.8e3, kAllCacheBytes = 8.477e6;
-static constexpr double kMemoryBytes = 3.488e6;
+/// cache, and that all of them get.
+static constexpr double kCacheBytes = 169e3, kAllCacheBytes = 10.8e6;
 /// How long a copy is under way.
-static constexpr double kLatency = 0.895;
-/// From a kernel's start to its first product; what a cluster adds.
-static constexpr double kFill = 1.57, kClusterTime = 2.9;
-/// Bytes per microsecond of a block's results, and of the sums that blocks send
-/// each other.
-static constexpr double kStoreBytes = 145.4e3, kSumBytes = 11.64e3;
+static constexpr double kLatency = 1.25;
+/// From a kernel's start to its first product, from a tile's last product to
+/// the first of the next, and what a cluster that shares operands adds.
+static constexpr double kFill = 1.21, kTurn = 0.3, kClusterTime = 2.9;
+/// Bytes per microsecond of a warpgroup's results, and of the sums that blocks
+/// send each other; until the first of them is on its way; how much longer
+/// results take where products go on meanwhile.
+static constexpr double kStoreBytes = 35.6e3, kSumBytes = 15.6e3;
+static constexpr double kStoreTime = 0.225, kHiddenStore = 1.33;
+/// Bytes per microsecond from memory, and of inputs and results that the cache
+/// holds, which it does with so many at most.
+static constexpr double kMemoryBytes = 4.16e6, kHeldBytes = 18.8e6;
+static constexpr double kMostHeld = 30e6;
+
+/// The largest, and a little more where others come near: what overlaps does
+/// not do so to the end, and nothing is to be held for equal that is not.
+static double longest(std::initializer_list<double> times, double sharpness) {
+  double sum = 0;
+  for (double time : times)
+    sum += std::pow(time, sharpness);
+  return std::pow(sum, 1 / sharpness);
+}
+
+/// Clusters of so many blocks leave some multiprocessors of a group without.
+static int64_t blocksAtATime(int64_t cluster) {
+  return cluster <= 2 ? kMultiprocessors : cluster == 4 ? 128 : 120;
+}
 
 double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
                                      const WgmmaTile &tile,
                                      int64_t resultBytes) {
   int64_t steps = ceilDiv(ceilDiv(product.k, WgmmaTile::depth), tile.split);
-  int64_t blocks = tile.tiles(product) * tile.cluster * tile.split;
+  int64_t cluster = tile.cluster * tile.split;
+  int64_t blocks = tile.tiles(product) * cluster;
   // Blocks beside each other share a multiprocessor's units.
-  int64_t turns = ceilDiv(blocks, kMultiprocessors);
+  int64_t turns = ceilDiv(blocks, blocksAtATime(cluster));
+  int64_t beside = std::min(tile.resident, turns);
   double active = std::min(blocks, kMultiprocessors);
+  // As in wgmma_plan.cuh: warpgroups take turns at whole tiles.
+  bool takeTurns = tile.split == 1 && tile.m == 128 && tile.n <= 192 &&
+                   tile.resident == 1 && blocks > kMultiprocessors;
+
   double multiply =
-      tile.m / 64 * (2.0 * tile.n / kColumnsPerMicrosecond + kRowsTime);
+      tile.m * tile.n / 32 * kMultiplyTime / kCyclesPerMicrosecond;
+  double feed = (2 * tile.m + tile.n + tile.m / 64 * tile.n) * kSharedTime /
+                kCyclesPerMicrosecond;
   double load = (tile.m + tile.n / tile.cluster) * WgmmaTile::depth * 2.0 /
                 std::min(kCacheBytes, kAllCacheBytes / active);
-  double wait = kLatency / (tile.stages * std::min(tile.resident, turns));
+  double wait = kLatency / (tile.stages * beside);
+  double step = longest({multiply, feed, load, wait}, 16) + kStepTime;
+  double compute = steps * step * (beside > 1 ? kBesideTime : 1);
+
   double sums = double(tile.m * tile.n) / tile.split;
-  double store = sums * resultBytes * (product.residual ? 2 : 1) / kStoreBytes;
-  double time = kFill + turns * steps * std::max({multiply, load, wait}) +
-                sums * 4 * (tile.split - 1) / kSumBytes +
-                (tile.cluster > 1 ? kClusterTime : 0);
-  // One block stores while the one beside it multiplies.
-  time += tile.resident > 1 ? store : turns * store;
+  double stored = sums * resultBytes * (product.residual ? 2 : 1);
+  double writers =
+      takeTurns ? 1 : std::max(tile.m / 64 / double(tile.split), 0.25);
+  double store = stored / std::min(kStoreBytes * writers, kHeldBytes / active) +
+                 kStoreTime;
+  // One tile is stored while another is computed, or after it.
+  double time = takeTurns || beside > 1
+                    ? turns * std::max(compute, kHiddenStore * store) + store
+                    : turns * (compute + store) + (turns - 1) * kTurn;
+  time += kFill + sums * 4 * (tile.split - 1) / kSumBytes +
+          (tile.cluster > 1 ? kClusterTime : 0);
 
   double results = double(product.m) * product.n * product.batch;
-  double bytes = 2.0 * nn::tensorType(product.a).getNumElements() +
-                 2.0 * nn::tensorType(product.b).getNumElements() +
-                 results * resultBytes * (product.residual ? 2 : 1);
-  return std::max(time, kFill + bytes / kMemoryBytes);
+  double weights = 2.0 * nn::tensorType(product.b).getNumElements();
+  double others = 2.0 * nn::tensorType(product.a).getNumElements() +
+                  results * resultBytes * (product.residual ? 2 : 1);
+  double move = kFill + weights / kMemoryBytes +
+                others / (others > kMostHeld ? kMemoryBytes : kHeldBytes);
+  return longest({time, move}, 8);
 }
 
 /// Whether a tile can be among the fast ones: not half empty, large where there
@@ -196,12 +242,8 @@ static bool isWorthTrying(const nn::GemmInfo &product, const WgmmaTile &tile) {
       (tiles > 12 * kMultiprocessors && tile.m == 64 && product.m > 64);
   bool large =
       tiles < 16 && area > 128 * 128 && product.m * product.n > 64 * 1024;
-  bool timed = tile.m != 192 || tile.n != 64;
-  return timed && !empty && !small && !large;
+  return !empty && !small && !large;
 }
-
-/// Stages that hide how long memory takes.
-static constexpr int64_t kDeepEnough = 6;
 
 SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
                                                   int64_t resultBytes,
@@ -225,7 +267,7 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
     for (int64_t n : {128, 256, 192, 64}) {
       WgmmaTile tile = {m, n, 0, 1, 1};
       int64_t tiles = tile.tiles(product);
-      // Whoever asks for all has timed them.
+      // Whoever asks for all wants to know what there is.
       bool all = most == ~0u;
       if (!all && !isWorthTrying(product, tile))
         continue;
@@ -239,14 +281,8 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
                       tiles * split <= kMultiprocessors * 6 / 5)
           consider({m, n, 0, 1, split});
     }
-  // What the model holds for equal is not: the weights of a network come from
-  // memory, and few stages wait for them.
-  auto depth = [](const WgmmaPick &pick) {
-    return std::min(pick.tile.stages, kDeepEnough);
-  };
-  llvm::stable_sort(picks, [&](const WgmmaPick &a, const WgmmaPick &b) {
-    return a.microseconds != b.microseconds ? a.microseconds < b.microseconds
-                                            : depth(a) > depth(b);
+  llvm::stable_sort(picks, [](const WgmmaPick &a, const WgmmaPick &b) {
+    return a.microseconds < b.microseconds;
   });
   assert(!picks.empty() && "no tile for a product");
   if (picks.size() > most)

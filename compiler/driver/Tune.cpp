@@ -9,6 +9,7 @@
 
 #include "compiler/driver/Tune.h"
 
+#include "codegen/cuda/EmitAttention.h"
 #include "codegen/cuda/EmitContraction.h"
 #include "compiler/driver/TuneImage.h"
 #include "compiler/planning/Contractions.h"
@@ -24,15 +25,28 @@ using namespace mlir;
 using namespace frit;
 using Clock = std::chrono::steady_clock;
 
-/// Schedules per contraction; those behind are ones that the model thinks
-/// little of. The library and the plain skeletons always count.
-static constexpr size_t kMostTiles = 14;
+/// Tiles per contraction; those behind are ones that the model thinks little
+/// of.
+static constexpr unsigned kMostTiles = 14;
+/// A library's call is to take less time than our kernel by so much: it also
+/// holds a workspace in the arena, and the library takes a second to load.
+static constexpr double kLibraryGain = 0.95;
 
 namespace {
+/// Schedules that take turns.
+using Turns = SmallVector<nn::ScheduleAttr, 2>;
+
+/// What came of timing a round of turns.
+struct Timing {
+  Turns turns;
+  double microseconds = 0;
+  std::string failure;
+};
+
 struct Problem {
   nn::FusionOp fusion;
-  SmallVector<nn::ScheduleAttr> candidates;
-  double work = 0; ///< of all its uses in the model
+  SmallVector<Turns> candidates; ///< of one schedule each
+  double work = 0;               ///< of all its uses in the model
 };
 
 class Tuner {
@@ -47,6 +61,11 @@ public:
 
 private:
   void collect(ModuleOp module);
+  std::vector<Timing> time(nn::FusionOp fusion, ArrayRef<Turns> candidates);
+  SmallVector<Turns> otherAlgorithms(nn::FusionOp fusion,
+                                     nn::ScheduleAttr schedule);
+  double timeAmongOwn(nn::FusionOp fusion, const Timing &library,
+                      const Timing &own);
   llvm::Error tuneOne(StringRef text, const Problem &problem);
   llvm::Error append(StringRef line);
   double elapsed() const {
@@ -58,6 +77,7 @@ private:
   TuneDevice &device;
   cuda::Tuning &tuning;
   std::string environment;
+  std::string broke; ///< the schedules after which the device ran nothing more
   llvm::MapVector<StringAttr, Problem> problems;
   Clock::time_point start = Clock::now();
 };
@@ -74,14 +94,12 @@ void Tuner::collect(ModuleOp module) {
       return;
     problem.fusion = fusion;
     std::string reason;
-    size_t tiles = 0;
-    for (nn::ScheduleAttr schedule :
-         cuda::contractionSchedules(fusion, options, ~0u, reason)) {
-      bool wgmma = schedule.getSkeleton() == nn::Skeleton::wgmma_gemm ||
-                   schedule.getSkeleton() == nn::Skeleton::wgmma_conv;
-      if (!wgmma || tiles++ < kMostTiles)
-        problem.candidates.push_back(schedule);
-    }
+    auto schedules =
+        cuda::contractionSchedules(fusion, options, kMostTiles, reason);
+    if (schedules.empty())
+      schedules = cuda::attentionSchedules(fusion, options, /*all=*/true);
+    for (nn::ScheduleAttr schedule : schedules)
+      problem.candidates.push_back({schedule});
   });
 }
 
@@ -101,59 +119,124 @@ llvm::Error Tuner::append(StringRef line) {
                : llvm::Error::success();
 }
 
-llvm::Error Tuner::tuneOne(StringRef text, const Problem &problem) {
+std::vector<Timing> Tuner::time(nn::FusionOp fusion,
+                                ArrayRef<Turns> candidates) {
   std::vector<TuneImage> images;
-  for (nn::ScheduleAttr schedule : problem.candidates)
-    images.emplace_back(problem.fusion, schedule, options);
-  std::vector<std::string> failures(images.size());
+  std::vector<Timing> timings;
+  for (const Turns &turns : candidates) {
+    images.emplace_back(fusion, turns, options);
+    timings.push_back({turns, 0, ""});
+  }
   {
     llvm::DefaultThreadPool pool;
-    for (auto [image, failure] : llvm::zip(images, failures)) {
+    for (auto [image, timing] : llvm::zip(images, timings)) {
       if (llvm::Error error = image.emit()) {
-        failure = llvm::toString(std::move(error));
+        timing.failure = llvm::toString(std::move(error));
         continue;
       }
-      pool.async([&image, &failure] {
+      pool.async([&image, &timing] {
         if (llvm::Error error = image.compile())
-          failure = llvm::toString(std::move(error));
+          timing.failure = llvm::toString(std::move(error));
       });
     }
   }
-  cuda::TunedSchedule best;
-  best.arch = options.arch;
-  best.environment = environment;
-  for (auto [image, failure] : llvm::zip(images, failures)) {
-    double time = 0;
-    if (failure.empty()) {
+  for (auto [image, timing] : llvm::zip(images, timings)) {
+    if (timing.failure.empty()) {
       auto finished = image.finish();
       auto timed = finished ? device.time(*finished) : finished.takeError();
       if (timed)
-        time = *timed / image.repeats();
+        timing.microseconds = *timed / image.rounds();
       else
-        failure = llvm::toString(timed.takeError());
+        timing.failure = llvm::toString(timed.takeError());
+      if (!timing.failure.empty() && broke.empty() && !device.works()) {
+        llvm::raw_string_ostream os(broke);
+        llvm::interleave(timing.turns, os, " and ");
+        os << ": " << timing.failure;
+      }
     }
-    if (tune.verbose)
-      llvm::errs() << "fritc:   " << image.getSchedule() << ": "
-                   << (failure.empty() ? llvm::formatv("{0:F2} us", time).str()
-                                       : failure)
-                   << "\n";
-    if (!failure.empty())
-      continue;
-    ++best.candidates;
-    if (!best.schedule || time < best.microseconds) {
-      best.schedule = image.getSchedule();
-      best.microseconds = time;
+    if (tune.verbose) {
+      llvm::errs() << "fritc:   ";
+      llvm::interleave(timing.turns, llvm::errs(), " and ");
+      llvm::errs()
+          << ": "
+          << (timing.failure.empty()
+                  ? llvm::formatv("{0:F2} us", timing.microseconds).str()
+                  : timing.failure)
+          << "\n";
     }
   }
-  if (!best.schedule) {
+  return timings;
+}
+
+/// The library's algorithms behind its favourite, which `schedule` runs.
+SmallVector<Turns> Tuner::otherAlgorithms(nn::FusionOp fusion,
+                                          nn::ScheduleAttr schedule) {
+  TuneImage image(fusion, schedule, options);
+  llvm::Error error = image.emit();
+  if (!error)
+    error = image.compile();
+  auto finished =
+      error ? llvm::Expected<frit_image>(std::move(error)) : image.finish();
+  SmallVector<Turns> others;
+  if (!finished) {
+    llvm::consumeError(finished.takeError());
+    return others;
+  }
+  std::vector<uint32_t> numbers = device.algorithms(*finished);
+  for (size_t i = 1; i < numbers.size(); ++i)
+    others.push_back({schedule.withAlgorithm(numbers[i])});
+  return others;
+}
+
+/// Where nothing but the library's calls is timed, they miss what they cost the
+/// kernels around them: those could not start ahead of their end. So the
+/// library takes turns with the best of frit's own kernels.
+double Tuner::timeAmongOwn(nn::FusionOp fusion, const Timing &library,
+                           const Timing &own) {
+  Turns both = {own.turns.front(), library.turns.front()};
+  Timing timing = time(fusion, both).front();
+  return timing.failure.empty() ? timing.microseconds - own.microseconds
+                                : library.microseconds;
+}
+
+llvm::Error Tuner::tuneOne(StringRef text, const Problem &problem) {
+  std::vector<Timing> timings = time(problem.fusion, problem.candidates);
+  for (const Turns &turns : problem.candidates)
+    if (turns.front().getLibrary())
+      llvm::append_range(
+          timings,
+          time(problem.fusion, otherAlgorithms(problem.fusion, turns.front())));
+  if (!broke.empty())
+    return llvm::createStringError("the device runs nothing more after '" +
+                                   text + "' by " + broke);
+  Timing own, library;
+  unsigned timed = 0;
+  for (const Timing &timing : timings) {
+    if (!timing.failure.empty())
+      continue;
+    ++timed;
+    Timing &best = timing.turns.front().getLibrary() ? library : own;
+    if (best.turns.empty() || timing.microseconds < best.microseconds)
+      best = timing;
+  }
+  if (!timed) {
     llvm::errs() << "fritc: none of the schedules of '" << text
-                 << "' can be timed: " << failures.front() << "\n";
+                 << "' can be timed: " << timings.front().failure << "\n";
     return llvm::Error::success();
   }
-  std::string line = cuda::Tuning::line(text, best);
+  bool compares = !own.turns.empty() && !library.turns.empty();
+  if (compares && library.microseconds < own.microseconds)
+    library.microseconds = timeAmongOwn(problem.fusion, library, own);
+  bool takesLibrary =
+      own.turns.empty() ||
+      (compares && library.microseconds < own.microseconds * kLibraryGain);
+  const Timing &best = takesLibrary ? library : own;
+  cuda::TunedSchedule schedule = {options.arch, environment, best.turns.front(),
+                                  best.microseconds, timed};
+  std::string line = cuda::Tuning::line(text, schedule);
   if (tune.verbose)
     llvm::errs() << "fritc: " << line;
-  tuning.add(text, best);
+  tuning.add(text, schedule);
   return append(line);
 }
 

@@ -19,8 +19,16 @@ public:
   /// "NVIDIA H200, cuBLASLt 13.1". An error where there is no device.
   virtual llvm::Expected<std::string> open() = 0;
 
+  /// The algorithms that the library has for the image's first call of it, by
+  /// the numbers that schedules know them by, the library's favourite first.
+  virtual std::vector<uint32_t> algorithms(const frit_image &image) = 0;
+
   /// Microseconds of a call, with inputs made up.
   virtual llvm::Expected<double> time(const frit_image &image) = 0;
+
+  /// Whether the device still runs anything: after some failures of a kernel it
+  /// does not.
+  virtual bool works() = 0;
 };
 
 struct TuneOptions {

@@ -25,6 +25,8 @@ static constexpr unsigned kFewest = 4, kMost = 64;
 /// Weights that no cache holds.
 static constexpr double kColdBytes = 96e6;
 static constexpr int64_t kWorkspaceBytes = 32 << 20;
+/// No multiple of a line of any tile.
+static constexpr size_t kPeriodBytes = 8 * 131071;
 
 static double bytesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
@@ -55,7 +57,9 @@ static nn::ConstantOp makeWeight(ImplicitLocOpBuilder &b,
   std::minstd_rand random(1);
   Type element = type.getElementType();
   unsigned width = element.getIntOrFloatBitWidth();
-  for (size_t i = 0; i + width / 8 <= bytes; i += std::max(1u, width / 8)) {
+  // Making numbers takes longer than timing what uses them, so they recur.
+  size_t period = std::min(bytes, kPeriodBytes);
+  for (size_t i = 0; i + width / 8 <= period; i += std::max(1u, width / 8)) {
     uint32_t bits = uint32_t(random());
     // The sign and most of the fraction are random, the exponent is near 0.
     uint64_t value = element.isF16()    ? 0x3800 | (bits & 0x83ff)
@@ -65,13 +69,15 @@ static nn::ConstantOp makeWeight(ImplicitLocOpBuilder &b,
                                         : bits & 1;
     std::memcpy(data.data() + i, &value, std::max(1u, width / 8));
   }
+  for (size_t i = period; i < bytes; i += period)
+    std::memcpy(data.data() + i, data.data(), std::min(period, bytes - i));
   auto handle = DenseResourceElementsAttr::get(type, "tuned", std::move(blob));
   return nn::ConstantOp::create(b, handle, b.getStringAttr("w"));
 }
 
-TuneImage::TuneImage(nn::FusionOp fusion, nn::ScheduleAttr schedule,
+TuneImage::TuneImage(nn::FusionOp fusion, ArrayRef<nn::ScheduleAttr> schedules,
                      const cuda::CudaOptions &options)
-    : fusion(fusion), schedule(schedule), options(options) {
+    : fusion(fusion), schedules(schedules), options(options) {
   double bytes = 0;
   for (Type type : fusion->getOperandTypes())
     bytes += bytesOf(type);
@@ -102,7 +108,7 @@ void TuneImage::build() {
   b.setInsertionPointToEnd(body);
 
   size_t copies = weightBytes > 0 ? size_t(kColdBytes / weightBytes) + 1 : 1;
-  copies = std::min<size_t>(copies, count);
+  copies = std::min<size_t>(copies, count * schedules.size());
   std::vector<SmallVector<Value>> inputs(copies);
   for (SmallVector<Value> &list : inputs) {
     unsigned next = 0;
@@ -114,10 +120,10 @@ void TuneImage::build() {
               : Value(body->getArgument(next++)));
   }
   Operation *last = nullptr;
-  for (unsigned i = 0; i < count; ++i) {
+  for (unsigned i = 0; i < count * schedules.size(); ++i) {
     last = b.clone(*fusion);
     last->setOperands(inputs[i % copies]);
-    cast<nn::FusionOp>(last).setScheduleAttr(schedule);
+    cast<nn::FusionOp>(last).setScheduleAttr(schedules[i % schedules.size()]);
   }
   func::ReturnOp::create(b, last->getResults());
 }

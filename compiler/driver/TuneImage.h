@@ -13,12 +13,12 @@
 
 namespace frit {
 
-/// A plan whose call runs one fusion by one schedule a few times in a row, each
-/// time with other weights, as a network would: they come from memory, the
-/// other inputs from the cache where they fit.
+/// A plan whose call runs one fusion a few times in a row, each time with other
+/// weights, as a network would: they come from memory, the other inputs from
+/// the cache where they fit. Several schedules take turns, in rounds.
 class TuneImage {
 public:
-  TuneImage(nn::FusionOp fusion, nn::ScheduleAttr schedule,
+  TuneImage(nn::FusionOp fusion, llvm::ArrayRef<nn::ScheduleAttr> schedules,
             const cuda::CudaOptions &options);
 
   /// The plan and its CUDA text. In one thread at a time.
@@ -28,15 +28,14 @@ public:
   /// The whole image, of this object's memory.
   llvm::Expected<frit_image> finish();
 
-  /// How often a call runs the fusion.
-  unsigned repeats() const { return count; }
-  nn::ScheduleAttr getSchedule() const { return schedule; }
+  /// Rounds of a call.
+  unsigned rounds() const { return count; }
 
 private:
   void build();
 
   nn::FusionOp fusion;
-  nn::ScheduleAttr schedule;
+  llvm::SmallVector<nn::ScheduleAttr, 2> schedules;
   cuda::CudaOptions options;
   unsigned count = 1;
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -82,6 +82,9 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
                                      activationOf(info.activation));
   };
 
+  int64_t timed = fusion.getScheduleAttr().getAlgorithm();
+  IntegerAttr algorithm = timed ? integer(timed) : IntegerAttr();
+
   std::string reason;
   auto gemm = nn::describeGemm(fusion, reason);
   if (succeeded(gemm)) {
@@ -91,7 +94,7 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
         list({gemm->lda, gemm->ldb, gemm->ldd}),
         list({gemm->strideA, gemm->strideB, gemm->strideD}),
         unit(gemm->transposeA), unit(gemm->transposeB), gemm->op.getTf32Attr(),
-        flag(gemm->bias), flag(gemm->residual), activation(*gemm));
+        flag(gemm->bias), flag(gemm->residual), activation(*gemm), algorithm);
     return success();
   }
   auto conv = nn::describeConvolution(fusion, reason);
@@ -103,7 +106,7 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
       list({conv->padTop, conv->padLeft, conv->padBottom, conv->padRight}),
       list({conv->dilationH, conv->dilationW}), integer(conv->groups),
       unit(conv->channelsLast), conv->op.getTf32Attr(), flag(conv->bias),
-      flag(conv->residual), activation(*conv));
+      flag(conv->residual), activation(*conv), algorithm);
   return success();
 }
 

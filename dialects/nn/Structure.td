@@ -31,7 +31,8 @@ def NN_ScheduleAttr : AttrDef<NN_Dialect, "Schedule"> {
     Set on a fusion before planning. `vector` elements are handled at a time by
     a thread, `threads` threads make a block, and each keeps `per_thread`
     elements of a row in registers. `library` asks for cuBLASLt or cuDNN, with
-    the skeleton as the fallback.
+    the skeleton as the fallback, and `algorithm` for one of its algorithms, by
+    the number that the runtime gives it; 0 leaves the choice to the library.
 
     A contraction's blocks compute `tile_m` × `tile_n` elements from `tile_k`
     steps of the sum at a time, `stages` of which are in shared memory at once.
@@ -48,16 +49,25 @@ def NN_ScheduleAttr : AttrDef<NN_Dialect, "Schedule"> {
       DefaultValuedParameter<"int64_t", "0">:$tileK,
       DefaultValuedParameter<"int64_t", "0">:$stages,
       DefaultValuedParameter<"int64_t", "1">:$cluster,
-      DefaultValuedParameter<"int64_t", "1">:$split);
+      DefaultValuedParameter<"int64_t", "1">:$split,
+      DefaultValuedParameter<"int64_t", "0">:$algorithm);
   let builders = [
     AttrBuilder<(ins "::frit::nn::Skeleton":$skeleton, "int64_t":$vector,
         "int64_t":$threads, "int64_t":$perThread, "bool":$library), [{
       return $_get($_ctxt, skeleton, vector, threads, perThread, library,
                    /*tileM=*/0, /*tileN=*/0, /*tileK=*/0, /*stages=*/0,
-                   /*cluster=*/1, /*split=*/1);
+                   /*cluster=*/1, /*split=*/1, /*algorithm=*/0);
     }]>
   ];
   let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// The same schedule with another of the library's algorithms.
+    ScheduleAttr withAlgorithm(int64_t algorithm) const {
+      return get(getContext(), getSkeleton(), getVector(), getThreads(),
+                 getPerThread(), getLibrary(), getTileM(), getTileN(),
+                 getTileK(), getStages(), getCluster(), getSplit(), algorithm);
+    }
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,8 +9,8 @@
 
 #include "runtime/cuda/CublasLt.h"
 
+#include <algorithm>
 #include <climits>
-#include <vector>
 
 using namespace frit;
 using namespace frit::cuda;
@@ -19,7 +19,8 @@ using artifact::Compute;
 using artifact::DType;
 using artifact::Gemm;
 
-/// Algorithms to ask for; the later ones are tried only where earlier fail.
+/// Algorithms to ask for; the later ones run only where one of them was timed
+/// as the fastest, or where earlier ones fail.
 static constexpr int kCandidates = 8;
 
 CublasLt::~CublasLt() {
@@ -70,9 +71,11 @@ public:
   bool enqueue(std::span<const DevicePointer> arguments,
                Stream stream) override;
   bool nextAlgorithm() override { return ++chosen < candidates.size(); }
+  std::vector<uint32_t> algorithms() const override;
   std::string name() const override;
 
 private:
+  uint32_t numberOf(const LtHeuristic &candidate) const;
   bool describe();
   bool makeLayout(LtLayout &layout, int type, int64_t rows, int64_t columns,
                   int64_t ld, int64_t stride);
@@ -225,7 +228,35 @@ bool GemmCall::findAlgorithms(std::span<const uint32_t> alignments) {
       if (candidate.state == 0 && candidate.workspaceSize <= workspace)
         candidates.push_back(candidate);
   lt.preferenceDestroy(preference);
+  auto timed = std::ranges::find_if(candidates, [&](const auto &candidate) {
+    return problem.algorithm && numberOf(candidate) == problem.algorithm;
+  });
+  if (timed != candidates.end())
+    std::rotate(candidates.begin(), timed, timed + 1);
   return !candidates.empty();
+}
+
+/// A hash (FNV-1a) of what the algorithm consists of: the same wherever and
+/// whenever the library offers it. Its own 64 bytes are of one version only.
+uint32_t GemmCall::numberOf(const LtHeuristic &candidate) const {
+  uint32_t hash = 2166136261u;
+  for (int attribute = kLtAlgoId; attribute <= kLtAlgoCluster; ++attribute) {
+    bool isShort =
+        attribute == kLtAlgoInnerShape || attribute == kLtAlgoCluster;
+    uint32_t value = 0;
+    if (lt.algoGet(&candidate.algo, attribute, &value, isShort ? 2 : 4,
+                   nullptr))
+      value = 0;
+    hash = (hash ^ value) * 16777619u;
+  }
+  return hash ? hash : 1;
+}
+
+std::vector<uint32_t> GemmCall::algorithms() const {
+  std::vector<uint32_t> numbers;
+  for (const LtHeuristic &candidate : candidates)
+    numbers.push_back(numberOf(candidate));
+  return numbers;
 }
 
 static void *pointer(DevicePointer address) {

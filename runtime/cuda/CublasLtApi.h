@@ -46,7 +46,18 @@ enum LtType {
   kLtR32I = 10,
   kLtR16BF = 14
 };
-inline constexpr int kLtAlgoId = 0; ///< CUBLASLT_ALGO_CONFIG_ID
+/// What an algorithm consists of: its kernel, and how that is cut.
+enum LtAlgoAttribute {
+  kLtAlgoId = 0,
+  kLtAlgoTile = 1,
+  kLtAlgoSplitK = 2,
+  kLtAlgoReduction = 3,
+  kLtAlgoSwizzle = 4,
+  kLtAlgoCustom = 5,
+  kLtAlgoStages = 6,
+  kLtAlgoInnerShape = 7,
+  kLtAlgoCluster = 8
+};
 
 struct LtAlgo {
   uint64_t data[8];

@@ -91,13 +91,17 @@ static uint32_t alignmentOf(const Buffer &buffer) {
   return uint32_t(lowest ? std::min(base, lowest) : base);
 }
 
+std::vector<uint32_t> frit::cuda::alignmentsOf(const PlanView &plan,
+                                               const Step &step) {
+  std::vector<uint32_t> alignments;
+  for (const Buffer &buffer : plan.arguments(step))
+    alignments.push_back(alignmentOf(buffer));
+  return alignments;
+}
+
 std::unique_ptr<LibraryCall> CudaSteps::prepareCall(const Step &step) {
-  if (step.kind == StepKind::gemm && executor.cublas) {
-    std::vector<uint32_t> alignments;
-    for (const Buffer &buffer : plan.arguments(step))
-      alignments.push_back(alignmentOf(buffer));
-    return executor.cublas->prepare(plan.gemm(step), alignments);
-  }
+  if (step.kind == StepKind::gemm && executor.cublas)
+    return executor.cublas->prepare(plan.gemm(step), alignmentsOf(plan, step));
   if (step.kind == StepKind::conv && cudnn)
     return cudnn->prepare(plan.conv(step), executor.zeros.address());
   return nullptr;

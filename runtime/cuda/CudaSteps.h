@@ -8,6 +8,10 @@
 
 namespace frit::cuda {
 
+/// The alignment in bytes that each argument of a step surely has.
+std::vector<uint32_t> alignmentsOf(const PlanView &plan,
+                                   const artifact::Step &step);
+
 /// A graph of steps, ready to be launched.
 class StepGraph {
 public:

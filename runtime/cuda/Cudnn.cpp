@@ -2,8 +2,8 @@
 
 #include "runtime/cuda/Cudnn.h"
 
+#include <algorithm>
 #include <climits>
-#include <vector>
 
 using namespace frit;
 using namespace frit::cuda;
@@ -63,6 +63,7 @@ public:
   bool enqueue(std::span<const DevicePointer> arguments,
                Stream stream) override;
   bool nextAlgorithm() override { return ++chosen < candidates.size(); }
+  std::vector<uint32_t> algorithms() const override;
   std::string name() const override;
 
 private:
@@ -75,6 +76,10 @@ private:
   bool describe(int math);
   void findAlgorithms();
   void addCandidate(int algorithm);
+  /// cuDNN's names of algorithms last; they begin at 0.
+  static uint32_t numberOf(const Candidate &candidate) {
+    return uint32_t(candidate.algorithm) + 1;
+  }
 
   bool isFused() const {
     return problem.hasBias || problem.hasResidual ||
@@ -202,6 +207,18 @@ void ConvCall::findAlgorithms() {
   addCandidate(kDnnImplicitPrecompGemm);
   if (!oneOnly)
     addCandidate(kDnnImplicitGemm);
+  auto timed = std::ranges::find_if(candidates, [&](const auto &candidate) {
+    return numberOf(candidate) == problem.algorithm;
+  });
+  if (timed != candidates.end())
+    std::rotate(candidates.begin(), timed, timed + 1);
+}
+
+std::vector<uint32_t> ConvCall::algorithms() const {
+  std::vector<uint32_t> numbers;
+  for (const Candidate &candidate : candidates)
+    numbers.push_back(numberOf(candidate));
+  return numbers;
 }
 
 bool ConvCall::open() {

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace frit::cuda {
 
@@ -50,6 +51,11 @@ public:
 
   /// Turns to the next algorithm after a decline. False: there is none.
   virtual bool nextAlgorithm() = 0;
+
+  /// The algorithms that the call may use, the library's favourite first, by
+  /// numbers that say what they are rather than where they stand: what was
+  /// timed with one library is found again in another, or is not there.
+  virtual std::vector<uint32_t> algorithms() const = 0;
 
   /// The library and its algorithm, for people.
   virtual std::string name() const = 0;

@@ -10,6 +10,9 @@ namespace frit::test {
 void testGemms();
 void testConvs();
 
+/// Asks cuBLASLt for each of its algorithms by number.
+void testAlgorithms();
+
 } // namespace frit::test
 
 #endif // FRIT_TEST_RUNTIME_CUDAPROBLEMS_H

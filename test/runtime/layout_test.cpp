@@ -113,7 +113,15 @@ static_assert(int(kLt32F) == CUBLAS_COMPUTE_32F &&
 static_assert(int(kLtR32F) == CUDA_R_32F && int(kLtR64F) == CUDA_R_64F &&
               int(kLtR16F) == CUDA_R_16F && int(kLtR16BF) == CUDA_R_16BF &&
               int(kLtR8I) == CUDA_R_8I && int(kLtR32I) == CUDA_R_32I);
-static_assert(kLtAlgoId == CUBLASLT_ALGO_CONFIG_ID);
+static_assert(int(kLtAlgoId) == CUBLASLT_ALGO_CONFIG_ID &&
+              int(kLtAlgoTile) == CUBLASLT_ALGO_CONFIG_TILE_ID &&
+              int(kLtAlgoSplitK) == CUBLASLT_ALGO_CONFIG_SPLITK_NUM &&
+              int(kLtAlgoReduction) == CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME &&
+              int(kLtAlgoSwizzle) == CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING &&
+              int(kLtAlgoCustom) == CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION &&
+              int(kLtAlgoStages) == CUBLASLT_ALGO_CONFIG_STAGES_ID &&
+              int(kLtAlgoInnerShape) == CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID &&
+              int(kLtAlgoCluster) == CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID);
 static_assert(CUBLAS_OP_N == 0 && CUBLAS_OP_T == 1);
 
 // cuDNN.

@@ -3,8 +3,7 @@
 #include "TuneOnGpu.h"
 
 #include "frit/runtime.hpp"
-#include "runtime/cuda/CublasLt.h"
-#include "runtime/cuda/Cudnn.h"
+#include "runtime/cuda/CudaSteps.h"
 
 #include <algorithm>
 #include <chrono>
@@ -17,6 +16,8 @@ using Clock = std::chrono::steady_clock;
 /// counts, which the least disturbs.
 static constexpr double kRoundMicroseconds = 2000;
 static constexpr int kRounds = 4;
+/// Inputs recur after so many bytes, for making them takes long.
+static constexpr size_t kPeriodBytes = 8 * 131071;
 
 llvm::Expected<std::string> TuneOnGpu::open() {
   Status status = gpu.open(0);
@@ -34,6 +35,39 @@ llvm::Expected<std::string> TuneOnGpu::open() {
   return text;
 }
 
+/// Of the first step that a library computes.
+static std::vector<uint32_t> algorithmsOf(const PlanView &plan) {
+  using artifact::StepKind;
+  const artifact::Program &program = plan.programs(plan.targets()[0])[0];
+  for (const artifact::Step &step : plan.steps(program.steps)) {
+    if (step.kind == StepKind::gemm) {
+      cuda::CublasLt cublas;
+      if (!cublas.load() || !cublas.open())
+        return {};
+      auto call =
+          cublas.prepare(plan.gemm(step), cuda::alignmentsOf(plan, step));
+      return call ? call->algorithms() : std::vector<uint32_t>();
+    }
+    if (step.kind == StepKind::conv) {
+      cuda::Cudnn cudnn;
+      cuda::CudnnHandle handle(cudnn);
+      if (!cudnn.load() || !handle.open())
+        return {};
+      auto call = handle.prepare(plan.conv(step), /*zeros=*/0);
+      return call ? call->algorithms() : std::vector<uint32_t>();
+    }
+  }
+  return {};
+}
+
+std::vector<uint32_t> TuneOnGpu::algorithms(const frit_image &image) {
+  PlanView plan;
+  if (PlanView::open(image, plan).failed())
+    return {};
+  cuda::ContextScope scope(gpu);
+  return algorithmsOf(plan);
+}
+
 static llvm::Error failed(const Error &error) {
   return llvm::createStringError(error.message());
 }
@@ -42,7 +76,8 @@ static llvm::Error failed(const Error &error) {
 static void fill(std::vector<uint8_t> &data, frit_dtype dtype) {
   std::minstd_rand random(2);
   size_t size = std::max<size_t>(frit_dtype_size(dtype), 1);
-  for (size_t i = 0; i + size <= data.size(); i += size) {
+  size_t period = std::min(data.size(), kPeriodBytes);
+  for (size_t i = 0; i + size <= period; i += size) {
     uint32_t bits = uint32_t(random());
     uint64_t value = dtype == FRIT_F16    ? 0x3800 | (bits & 0x83ff)
                      : dtype == FRIT_BF16 ? 0x3f00 | (bits & 0x80ff)
@@ -51,6 +86,8 @@ static void fill(std::vector<uint8_t> &data, frit_dtype dtype) {
                                           : bits & 1;
     memcpy(data.data() + i, &value, size);
   }
+  for (size_t i = period; i < data.size(); i += period)
+    memcpy(data.data() + i, data.data(), std::min(period, data.size() - i));
 }
 
 llvm::Expected<double> TuneOnGpu::time(const frit_image &image) {
@@ -95,4 +132,9 @@ llvm::Expected<double> TuneOnGpu::time(const frit_image &image) {
       best = perCall;
   }
   return best;
+}
+
+bool TuneOnGpu::works() {
+  cuda::ContextScope scope(gpu);
+  return gpu.driver.streamSynchronize(nullptr) == cuda::kSuccess;
 }

@@ -12,7 +12,9 @@ namespace frit {
 class TuneOnGpu final : public TuneDevice {
 public:
   llvm::Expected<std::string> open() override;
+  std::vector<uint32_t> algorithms(const frit_image &image) override;
   llvm::Expected<double> time(const frit_image &image) override;
+  bool works() override;
 
 private:
   /// Holds the device's context, which would else end with every module.

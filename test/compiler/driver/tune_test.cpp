@@ -21,13 +21,18 @@ using namespace frit;
 using namespace frit::test;
 
 namespace {
-/// Says that every schedule takes less time than those before it.
+/// Says that every schedule takes less time than those before it, our own
+/// kernels all more than the library's calls, each of which costs `edges` more
+/// where our own kernels are around it.
 class MadeUp final : public TuneDevice {
 public:
+  explicit MadeUp(double edges) : edges(edges) {}
+
   llvm::Expected<std::string> open() override { return "a device"; }
 
   llvm::Expected<double> time(const frit_image &image) override {
-    ++timed;
+    if (++timed >= fails)
+      return llvm::createStringError("it burns");
     frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
     options.device = "none";
     Module module;
@@ -38,10 +43,28 @@ public:
     CHECK(target.steps >= 4 && target.copies == 0);
     CHECK(target.cubin_bytes > (target.launches ? 1000 : 0));
     codes.insert(target.cubin_bytes);
-    return 1000.0 * target.steps / timed;
+    bool mixed = target.launches && target.library_calls;
+    if (mixed) {
+      ++mixtures;
+      CHECK(target.launches == target.library_calls);
+      return target.launches * (own + library + edges);
+    }
+    double &last = target.launches ? own : library;
+    last -= 0.01;
+    return last * target.steps;
   }
 
-  unsigned timed = 0;
+  std::vector<uint32_t> algorithms(const frit_image &image) override {
+    CHECK(image.plan_bytes > 0);
+    return {7, 8, 9};
+  }
+
+  bool works() override { return timed < fails; }
+
+  double edges;
+  unsigned fails = ~0u; ///< from this time on the device fails
+  double own = 20, library = 10;
+  unsigned timed = 0, mixtures = 0;
   std::set<uint64_t> codes;
 };
 } // namespace
@@ -79,28 +102,46 @@ int main(int argc, char **argv) {
 
   // One problem is begun before the time is over, and none after.
   options.tuneBudget = 0.2;
-  MadeUp first;
+  MadeUp first(/*edges=*/12);
   CHECK(compile(options, first) == kDone);
-  CHECK(first.timed > 4 && first.codes.size() > 4);
+  CHECK(first.timed > 4 && first.codes.size() > 4 && first.mixtures == 1);
   std::string text = read(options.tuneGenerate);
   CHECK(text.find("frit-tuning 1\n") == 0 && count(text, "\n") == 2);
   CHECK(count(text, " | sm_90a | a device | #nn.schedule<") == 1);
-  CHECK(count(text, ("best of " + std::to_string(first.timed) + "\n").c_str()));
+  CHECK(count(text,
+              ("best of " + std::to_string(first.timed - first.mixtures) + "\n")
+                  .c_str()));
+  // The library loses more among our own kernels than it gains.
+  CHECK(count(text, "library") == 0);
+
+  // A device that has failed is not asked again, and nothing is written.
+  MadeUp third(/*edges=*/0);
+  third.fails = 3;
+  options.tuneBudget = 60;
+  CHECK(compile(options, third) != kDone);
+  CHECK(read(options.tuneGenerate) == text);
+  options.tuneBudget = 0.2;
 
   // The same command goes on with the next one, and keeps the first.
-  MadeUp second;
+  MadeUp second(/*edges=*/0);
   CHECK(compile(options, second) == kDone);
   std::string longer = read(options.tuneGenerate);
   CHECK(longer.find(text) == 0 && count(longer, "\n") > 2);
+  CHECK(
+      second.mixtures > 0 &&
+      count(longer, "library = true, tileM = 64, tileN = 64, algorithm = 9") ==
+          second.mixtures);
 
-  // What is in the file is used: the last schedule that was timed is the best.
+  // What is in the file is used.
   options.tuneUse = options.tuneGenerate;
   options.tuneGenerate.clear();
-  MadeUp none;
+  MadeUp none(/*edges=*/0);
   CHECK(compile(options, none) == kDone && none.timed == 0);
+  std::string fused = read(options.output);
   size_t begin = text.find("#nn.schedule") + strlen("#nn.schedule");
   std::string schedule = text.substr(begin, text.find('>') + 1 - begin);
-  CHECK(count(read(options.output), ("schedule " + schedule).c_str()));
+  CHECK(count(fused, ("schedule " + schedule).c_str()) == 1);
+  CHECK(count(fused, "algorithm = 9>") == second.mixtures);
 
   llvm::sys::fs::remove_directories(folder);
   return finish("tune_test");

@@ -54,19 +54,21 @@ func.func @main(%x: tensor<4x8xf32> {nn.name = "x"})
 // -----
 
 // A product for a library has a fallback called as the library is, whatever
-// the order of the fusion's inputs, and a workspace.
+// the order of the fusion's inputs, a workspace, and the algorithm that was
+// timed.
 
 // CHECK: plan.constant @w
 // CHECK: plan.kernel @matmul_add_0 attributes {flops = 128 : i64}
 // CHECK: nn.fusion(%[[a:.*]], %[[b:.*]], %[[bias:.*]]) schedule
 // CHECK: plan.gemm fallback @matmul_add_0(%[[x:.*]], %[[w:.*]], %[[c:.*]]) -> (%{{.*}}) workspace(%{{.*}} : memref<33554432xi8>)
+// CHECK-SAME: algorithm = 77 : i64
 // CHECK-SAME: batch = 1
 // CHECK-SAME: bias
 // CHECK-SAME: k = 4
 // CHECK-SAME: : memref<2x4xf32>, memref<4x8xf32>, memref<8xf32> -> memref<2x8xf32>
 func.func @main(%x: tensor<2x4xf32>, %bias: tensor<8xf32>) -> tensor<2x8xf32> {
   %w = nn.constant "w" dense<1.0> : tensor<4x8xf32>
-  %0 = nn.fusion(%bias, %w, %x) schedule <skeleton = gemm, library = true> : (tensor<8xf32>, tensor<4x8xf32>, tensor<2x4xf32>) -> tensor<2x8xf32> {
+  %0 = nn.fusion(%bias, %w, %x) schedule <skeleton = gemm, library = true, algorithm = 77> : (tensor<8xf32>, tensor<4x8xf32>, tensor<2x4xf32>) -> tensor<2x8xf32> {
   ^bb0(%c: tensor<8xf32>, %b: tensor<4x8xf32>, %a: tensor<2x4xf32>):
     %m = nn.matmul %a, %b : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
     %r = nn.add %m, %c : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
