@@ -19,7 +19,7 @@ using namespace frit;
 using artifact::Extent;
 
 /// Sizes that are proved one by one. Of more, as many are, evenly spread.
-static constexpr size_t kMostProofs = 256;
+static constexpr int64_t kMostProofs = 256;
 
 static func::FuncOp mainOf(ModuleOp module) {
   return module.lookupSymbol<func::FuncOp>("main");
@@ -75,12 +75,15 @@ Variants::Sizes Variants::variantFor(const Sizes &sizes) const {
   return result;
 }
 
-Variants::Sizes Variants::servedSizes(size_t index) const {
+int64_t Variants::servedCount(size_t index) const {
   const SymbolSizes &symbol = symbols[index];
-  if (!padded[index])
-    return Sizes(symbol.sizes.begin(), symbol.sizes.end());
-  auto all = llvm::seq_inclusive(symbol.least, symbol.sizes.back());
-  return Sizes(all.begin(), all.end());
+  return padded[index] ? symbol.most - symbol.least + 1
+                       : int64_t(symbol.sizes.size());
+}
+
+int64_t Variants::servedSize(size_t index, int64_t number) const {
+  const SymbolSizes &symbol = symbols[index];
+  return padded[index] ? symbol.least + number : symbol.sizes[number];
 }
 
 bool Variants::isServed(const Sizes &sizes) const {
@@ -169,19 +172,29 @@ std::optional<Mixing> Variants::proveOne(const Sizes &small) {
   return proof->findMixing(*module);
 }
 
-/// Proves those of `served` that no variant has; `failed` is the one that is
-/// not so.
-std::optional<Mixing> Variants::prove(const std::vector<Sizes> &served,
+/// Proves the sizes of the symbols that vary, the others being the largest;
+/// `failed` are those that are not so.
+std::optional<Mixing> Variants::prove(const std::vector<bool> &varies,
                                       Sizes &failed) {
-  std::vector<Sizes> open;
-  for (const Sizes &sizes : served)
-    if (sizes != variantFor(sizes) && !known.contains(sizes))
-      open.push_back(sizes);
-  size_t count = std::min(open.size(), kMostProofs);
-  for (size_t i = 0; i < count; ++i) {
-    // The last is one of them, the first too if all are.
-    failed = open[(i + 1) * open.size() / count - 1];
-    if (std::optional<Mixing> mixing = proveOne(failed))
+  constexpr int64_t most = int64_t(1) << 62;
+  int64_t total = 1;
+  for (size_t index = 0; index < symbols.size(); ++index)
+    if (varies[index])
+      total =
+          servedCount(index) > most / total ? most : total * servedCount(index);
+  int64_t count = std::min(total, kMostProofs);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = total - 1 - (count - 1 - i) * (total / count);
+    Sizes sizes = largest();
+    for (size_t index = symbols.size(); index-- > 0;)
+      if (varies[index]) {
+        sizes[index] = servedSize(index, rest % servedCount(index));
+        rest /= servedCount(index);
+      }
+    if (sizes == variantFor(sizes) || known.contains(sizes))
+      continue;
+    failed = sizes;
+    if (std::optional<Mixing> mixing = proveOne(sizes))
       return mixing;
   }
   return std::nullopt;
@@ -191,13 +204,10 @@ std::optional<Mixing> Variants::prove(const std::vector<Sizes> &served,
 /// largest.
 bool Variants::proveEach() {
   for (size_t index = 0; index < symbols.size(); ++index) {
-    std::vector<Sizes> served;
-    for (int64_t size : servedSizes(index)) {
-      served.push_back(largest());
-      served.back()[index] = size;
-    }
+    std::vector<bool> varies(symbols.size());
+    varies[index] = true;
     Sizes failed;
-    if (std::optional<Mixing> mixing = prove(served, failed))
+    if (std::optional<Mixing> mixing = prove(varies, failed))
       if (!makeExact(index, *mixing, failed))
         return false;
   }
@@ -240,11 +250,9 @@ bool Variants::makeExact(size_t index, const Mixing &mixing,
 bool Variants::proveTogether() {
   if (symbols.size() < 2)
     return true;
-  std::vector<Sizes> lists;
-  for (size_t index = 0; index < symbols.size(); ++index)
-    lists.push_back(servedSizes(index));
   Sizes failed;
-  std::optional<Mixing> mixing = prove(combine(lists), failed);
+  std::optional<Mixing> mixing =
+      prove(std::vector<bool>(symbols.size(), true), failed);
   if (!mixing)
     return true;
   emitError(mixing->loc) << sizesText(failed) << " cannot be padded to "

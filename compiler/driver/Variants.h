@@ -45,8 +45,9 @@ private:
   Sizes largest() const;
   /// The smallest sizes of variants that hold `sizes`.
   Sizes variantFor(const Sizes &sizes) const;
-  /// The sizes of symbol `index` that a call may have.
-  Sizes servedSizes(size_t index) const;
+  /// The sizes of symbol `index` that a call may have, by number.
+  int64_t servedCount(size_t index) const;
+  int64_t servedSize(size_t index, int64_t number) const;
   bool isServed(const Sizes &sizes) const;
   /// All combinations of one of each list.
   static std::vector<Sizes> combine(const std::vector<Sizes> &lists);
@@ -54,7 +55,7 @@ private:
   bool proveEach();
   bool proveTogether();
   bool makeExact(size_t index, const Mixing &mixing, const Sizes &small);
-  std::optional<Mixing> prove(const std::vector<Sizes> &served, Sizes &failed);
+  std::optional<Mixing> prove(const std::vector<bool> &varies, Sizes &failed);
   std::optional<Mixing> proveOne(const Sizes &small);
   bool importVariants();
   mlir::OwningOpRef<mlir::ModuleOp> importQuietly(const Sizes &sizes);
