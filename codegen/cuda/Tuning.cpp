@@ -229,6 +229,10 @@ nn::ScheduleAttr Tuning::pick(nn::FusionOp fusion,
   if (problem.empty())
     return nullptr;
   const TunedSchedule *tuned = find(problem, arch);
+  // The kernels of both types of 16 bits take the same time.
+  if (size_t at = StringRef(problem).find(" bf16 ");
+      !tuned && at != StringRef::npos)
+    tuned = find(std::string(problem).replace(at, 6, " f16 "), arch);
   if (tuned && llvm::is_contained(candidates, tuned->schedule.withAlgorithm(0)))
     return tuned->schedule;
   if (warnsOfMisses && missed.insert(problem).second)

@@ -54,7 +54,8 @@ public:
                             llvm::StringRef environment = "") const;
 
   /// The schedule for `fusion`, which must be one of `candidates`, by whichever
-  /// of the library's algorithms; null where there is none.
+  /// of the library's algorithms; null where there is none. What was timed in
+  /// f16 holds for bf16 too.
   nn::ScheduleAttr pick(nn::FusionOp fusion,
                         llvm::ArrayRef<nn::ScheduleAttr> candidates,
                         llvm::StringRef arch) const;
