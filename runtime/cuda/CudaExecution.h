@@ -33,10 +33,12 @@ public:
     return reinterpret_cast<void *>(ownOutputs[index]);
   }
   std::string pick(size_t variant, uint32_t step) const override {
-    return programs[variant].steps->pick(step);
+    const Program &program = programs[variant];
+    return program.steps ? program.steps->pick(step) : "none";
   }
   bool isLibrary(size_t variant, uint32_t step) const override {
-    return programs[variant].steps->isLibrary(step);
+    const Program &program = programs[variant];
+    return program.steps && program.steps->isLibrary(step);
   }
 
 private:

@@ -57,6 +57,18 @@ m (float[4,batch,3] x) => (y) <float[3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}, int64
   e = Relu (h)
   y = Reshape (e, b)
 }"""),
+    # What is prepared is in part the same for all sizes, in part not.
+    ("prepared", ["batch=1..6"], [{"batch": n} for n in range(1, 7)], """
+m (float[batch,3] x) => (y) <float[1,3] c = {1, 2, 3}, float[3,3] w = {1, 0, 2, 0, 1, 0, 2, 0, 1}> {
+  s = Shape (x)
+  e = Expand (c, s)
+  p = Exp (e)
+  v = Exp (w)
+  h = MatMul (x, v)
+  d = Softmax <axis = 0> (v)
+  k = MatMul (h, d)
+  y = Add (k, p)
+}"""),
     # Every second row is none of a number of rows, so the list is exact.
     ("second", ["batch=2,3,8"], [{"batch": n} for n in (2, 3, 8)], """
 m (float[batch,4] x) => (y) <int64[1] s = {0}, int64[1] e = {1000}, int64[1] a = {0}, int64[1] t = {2}> {
