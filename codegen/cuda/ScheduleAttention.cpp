@@ -293,6 +293,26 @@ static SmallVector<AttentionTile> wgmmaTiles(const nn::AttentionInfo &info,
   return tiles;
 }
 
+/// Tiles of attention.cuh that may be.
+static SmallVector<AttentionTile> plainTiles(const nn::AttentionInfo &info,
+                                             int64_t shared) {
+  SmallVector<AttentionTile> tiles;
+  bool isWide = std::max(info.size, info.valueSize) > 64;
+  for (auto [m, rowsPerWarp] :
+       {std::pair<int64_t, int64_t>{64, 16}, {128, 32}, {32, 16}, {64, 32}})
+    for (int64_t n : {32, 48, 64, 96})
+      for (int64_t splits : {1, 2, 4}) {
+        AttentionTile tile = {m, rowsPerWarp, n, splits};
+        bool small = m == 32 || m < info.queries + 32;
+        bool shares = splits == 1 || info.keys > n * (splits - 1);
+        // Two parts of wide rows do not fit a thread's registers.
+        if (small && shares && !(isWide && rowsPerWarp == 32) &&
+            tile.threads() <= 512 && tile.sharedBytes(info) <= shared)
+          tiles.push_back(tile);
+      }
+  return tiles;
+}
+
 SmallVector<nn::ScheduleAttr>
 frit::cuda::attentionSchedules(nn::FusionOp fusion, const CudaOptions &options,
                                bool all) {
@@ -308,8 +328,11 @@ frit::cuda::attentionSchedules(nn::FusionOp fusion, const CudaOptions &options,
       if (all)
         llvm::append_range(tiles, wgmmaTiles(*info, shared));
     }
-    if (all || tiles.empty())
+    bool isPlain = tiles.empty();
+    if (all || isPlain)
       tiles.push_back(chooseTile(*info, shared));
+    if (all && isPlain)
+      llvm::append_range(tiles, plainTiles(*info, shared));
   }
   SmallVector<nn::ScheduleAttr> schedules;
   for (const AttentionTile &tile : tiles) {
