@@ -36,7 +36,7 @@ Operation *frit::importer::createInferred(Location loc, OperationName name,
   constexpr unsigned mostOperands = 16;
   if (!takes(name, operands.size(),
              std::make_integer_sequence<unsigned, mostOperands>())) {
-    emitError(loc) << "does not take " << operands.size() << " inputs";
+    emitError(loc) << "has the wrong number of inputs, " << operands.size();
     return nullptr;
   }
   // Inference wants the operator's properties, so there is one without results

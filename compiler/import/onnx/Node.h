@@ -17,6 +17,8 @@
 
 #include "mlir/IR/Diagnostics.h"
 
+#include <limits>
+
 namespace frit::importer {
 
 class Node {
@@ -178,12 +180,18 @@ inline mlir::Type elementOf(mlir::Value v) {
 }
 
 /// The product of sizes, which countElements has found sane.
+/// What goes past 64 bits is the largest number, so that nothing fits it.
 inline int64_t product(llvm::ArrayRef<int64_t> sizes) {
   int64_t n = 1;
   for (int64_t size : sizes)
-    n *= size;
+    if (__builtin_mul_overflow(n, size, &n))
+      return std::numeric_limits<int64_t>::max();
   return n;
 }
+
+/// Larger tables made up of a few numbers in the model would be larger than
+/// most models.
+inline constexpr int64_t mostInTable = int64_t(1) << 22;
 
 } // namespace frit::importer
 

@@ -245,7 +245,9 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
   if (hasSizes)
     keepAspect(node, policy, axes);
   for (auto &[dim, axis] : axes)
-    if (axis.output < 1 || axis.output > int64_t(1) << 24 || axis.input < 1)
+    if (axis.output < 1 || axis.output > mostInTable || axis.input < 1 ||
+        (rules.antialias && !(axis.scale * static_cast<double>(mostInTable) >=
+                              static_cast<double>(axis.output))))
       node.error() << "cannot resize dimension " << dim << " from "
                    << axis.input << " to " << axis.output << " elements";
   if (node.failed)

@@ -183,6 +183,10 @@ static Results affineGrid(Node &node) {
     return {};
   }
   auto dims = ArrayRef(*size).drop_front(2);
+  if (llvm::any_of(dims, [](int64_t n) { return n < 1 || n > mostInTable; })) {
+    node.error() << "a grid of " << nn::shapeText(dims) << " is not supported";
+    return {};
+  }
   SmallVector<int64_t> shape(dims), line(spatial + 1, 1);
   shape.push_back(1);
   // The first coordinate is that of the last dimension.

@@ -37,6 +37,8 @@ static Expr waves(Node &node, Type element, int64_t n, int64_t rows,
 static Expr transformLast(Expr real, Expr imaginary, int64_t bins,
                           bool inverse) {
   Node &node = *real.node;
+  if (!real)
+    return real;
   int64_t n = real.shape().back();
   double scale = inverse ? 1 / static_cast<double>(n) : 1;
   auto same = [&](int64_t) { return scale; };
@@ -59,6 +61,8 @@ static Expr transformLast(Expr real, Expr imaginary, int64_t bins,
 /// The real values whose transform the first half of `real` and `imaginary` is.
 static Expr invertHalf(Expr real, Expr imaginary, int64_t n) {
   Node &node = *real.node;
+  if (!real)
+    return real;
   int64_t bins = real.shape().back();
   auto factor = [&](int64_t i) {
     bool once = i == 0 || 2 * i == n;
@@ -168,6 +172,10 @@ static Results stft(Node &node) {
   x = x.to(node.builder().getF64Type());
   window = window ? window.to(x.element()) : window;
   int64_t frames = (x.size(1) - n) / *step + 1, batch = x.size(0);
+  if (frames > mostInTable / n) {
+    node.error() << frames << " frames of " << n << " places are too many";
+    return {};
+  }
   SmallVector<int64_t> places;
   for (int64_t frame = 0; frame < frames; ++frame)
     for (int64_t i = 0; i < n; ++i)
@@ -196,7 +204,7 @@ static Results cosineWindow(Node &node, std::array<double, 3> a) {
   bool periodic = node.integer("periodic", 1);
   int64_t type = node.integer("output_datatype", 1);
   Type element = elementType(type, *node.context());
-  if (!size || !element || *size < 0 || *size > int64_t(1) << 24) {
+  if (!size || !element || *size < 0 || *size > mostInTable) {
     if (!node.failed)
       node.error() << "a window of " << size.value_or(0) << " places of "
                    << dataTypeName(type) << " is not supported";
@@ -226,8 +234,12 @@ static Results melWeights(Node &node) {
        low = number(node, 3), high = number(node, 4);
   int64_t type = node.integer("output_datatype", 1);
   Type element = elementType(type, *node.context());
-  if (!bins || !length || !rate || !low || !high || !element || *bins < 1 ||
-      *length < 1 || *bins * *length > 1e8) {
+  // Said so that what is no number is refused too.
+  constexpr double mostHertz = 1e12;
+  if (!bins || !length || !rate || !low || !high || !element ||
+      !(*bins >= 1 && *length >= 1 && *rate >= 1 && *low >= 0 &&
+        *high >= *low && *high <= mostHertz &&
+        *bins * *length <= static_cast<double>(mostInTable))) {
     if (!node.failed)
       node.error() << "its matrix is not supported";
     return {};
@@ -241,8 +253,9 @@ static Results melWeights(Node &node) {
   for (int64_t i = 0; i < columns + 2; ++i) {
     double at = first + static_cast<double>(i) * step;
     double hertz = 700 * (std::pow(10, at / 2595) - 1);
-    edges.push_back(
-        static_cast<int64_t>(std::floor((*length + 1) * hertz / *rate)));
+    // Those past the last row are all one.
+    edges.push_back(static_cast<int64_t>(std::min(
+        std::floor((*length + 1) * hertz / *rate), static_cast<double>(rows))));
   }
   SmallVector<double> values(rows * columns, 0);
   auto set = [&](int64_t row, int64_t column, double value) {

@@ -9,6 +9,8 @@
 #include "compiler/import/onnx/Expr.h"
 #include "compiler/import/onnx/Window.h"
 
+#include "dialects/nn/Infer.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
@@ -42,6 +44,11 @@ static Expr turnFilters(Expr w, int64_t group) {
   return w.reshape(grouped).transpose(perm).reshape(turned);
 }
 
+/// What is computed from sizes that are not fits 64 bits.
+static bool isTooLarge(int64_t size) {
+  return size < 0 || size > int64_t(1) << 30;
+}
+
 static Results convTranspose(Node &node) {
   Expr x = input(node, 0), w = input(node, 1);
   int64_t group = node.integer("group", 1);
@@ -69,6 +76,10 @@ static Results convTranspose(Node &node) {
   bool same = autoPad.starts_with("SAME");
   if (!same && autoPad != "NOTSET" && autoPad != "VALID" && !autoPad.empty())
     node.error() << "auto_pad '" << autoPad << "' is not supported";
+  if (llvm::any_of(x.shape(), isTooLarge) ||
+      llvm::any_of(w.shape(), isTooLarge) ||
+      (outputShape && llvm::any_of(*outputShape, isTooLarge)))
+    node.error() << "its sizes are too large";
   if (node.failed)
     return {};
   Expr y = x;
@@ -117,8 +128,11 @@ static Results col2Im(Node &node) {
   auto dilations = windowEntries(node, "dilations", rank, 1);
   auto pads = windowEntries(node, "pads", 2 * rank, 0);
   int64_t places = product(*block);
-  if (node.failed || x.rank() != 3 || block->size() != rank || places < 1 ||
-      x.size(1) % places) {
+  constexpr int64_t mostPlaces = 4096;
+  auto isSize = [](int64_t n) { return n > 0 && n <= nn::maxEntry; };
+  if (node.failed || x.rank() != 3 || block->size() != rank ||
+      places > mostPlaces || !llvm::all_of(*block, isSize) ||
+      !llvm::all_of(*image, isSize) || x.size(1) % places) {
     if (!node.failed)
       node.error() << "blocks of " << nn::shapeText(*block) << " do not fit "
                    << nn::shapeText(x.shape());
@@ -159,7 +173,8 @@ static Results maxUnpool(Node &node) {
   Expr x = input(node, 0), places = input(node, 1);
   if (!x || !places)
     return {};
-  if (x.rank() < 3 || places.shape() != x.shape()) {
+  if (x.rank() < 3 || places.shape() != x.shape() ||
+      llvm::any_of(x.shape(), isTooLarge)) {
     node.error() << "needs an image and as many places";
     return {};
   }
