@@ -1,0 +1,249 @@
+"""Which models may run on padded inputs, and which may not.
+
+    padding.py WORK
+
+Each is compiled for two sizes of `batch`; where those between cannot be padded,
+-Rpass-missed=shape says so. That the first ones compute the right results on
+padded inputs is for test/compiler/pipeline/variants.py to show.
+"""
+import pathlib
+import subprocess
+import sys
+
+import onnx
+import onnx.parser
+
+HEADER = '<ir_version: 8, opset_import: ["": 21]>\n'
+
+# Every row is on its own.
+PADDED = [
+    ("topk1", """
+m (float[batch,4] x) => (y,i) <int64[1] k={2}> { y,i = TopK<axis=1>(x,k) }
+"""),
+    ("argmax1", """
+m (float[batch,4] x) => (y) { y = ArgMax<axis=1>(x) }
+"""),
+    ("twice_inside", """
+m (float[batch,4] x) => (y) { y = Concat<axis=1>(x,x) }
+"""),
+    ("tile_inside", """
+m (float[batch,4] x) => (y) <int64[2] r={1,3}> { y = Tile(x,r) }
+"""),
+    ("transposed", """
+m (float[batch,4] x) => (y) { y = Transpose<perm=[1,0]>(x) }
+"""),
+    ("pad_inside", """
+m (float[batch,4] x) => (y) <int64[4] p={0,1,0,2}> { y = Pad(x,p) }
+"""),
+    ("layer_norm", """
+m (float[batch,4] x) => (y) <float[4] s={1,1,1,1}, float[4] b={0,1,2,3}> {
+y = LayerNormalization<axis=1>(x,s,b) }
+"""),
+    ("trilu", """
+m (float[batch,4] x) => (y) { y = Trilu<upper=0>(x) }
+"""),
+    ("eyelike", """
+m (float[batch,4] x) => (y) { e = EyeLike(x) y = Add(x,e) }
+"""),
+    ("scatter", """
+m (float[batch,4] x, int64[batch,4] i, float[batch,4] u) => (y) { y =
+ScatterElements<axis=1>(x,i,u) }
+"""),
+    ("conv", """
+m (float[batch,2,5,5] x, float[3,2,3,3] w) => (y) {
+  y = Conv<pads=[1,1,1,1]>(x,w)
+}
+"""),
+    ("conv_of_one", """
+m (float[1,2,batch] x) => (y) <float[3,2,1] w={1,2,3,4,5,6}> { y =
+Conv(x,w) }
+"""),
+    ("pool", """
+m (float[batch,2,6] x) => (y) { y =
+MaxPool<kernel_shape=[2],strides=[2]>(x) }
+"""),
+    ("lstm", """
+m (float[3,batch,2] x) => (y) <float[1,4,2] w={1,2,-1,0.5,1,1,2,0.1},
+float[1,4,1] r={0.1,0.2,0.3,0.4}> { y = LSTM<hidden_size=1>(x,w,r) }
+"""),
+    ("instance_norm", """
+m (float[batch,2,5] x) => (y) <float[2] s={1,2}, float[2] b={0,1}> { y =
+InstanceNormalization(x,s,b) }
+"""),
+    ("einsum", """
+m (float[batch,4] x, float[batch,4] z) => (y) { y =
+Einsum<equation="bi,bi->b">(x,z) }
+"""),
+    ("expanded", """
+m (float[batch,4] x) => (y) <float[1] o={2}> { s = Shape(x) e =
+Expand(o,s) y = Mul(x,e) }
+"""),
+    ("onehot", """
+m (int64[batch] x) => (y) <int64 d={3}, float[2] v={0,1}> { y =
+OneHot(x,d,v) }
+"""),
+    ("resize", """
+m (float[batch,1,4] x) => (y) <float[3] s={1,1,2}> { y =
+Resize<mode="linear">(x,,s) }
+"""),
+    ("inner_fold", """
+m (float[2,batch,3,2] x) => (y) <int64[2] s={-1,6}, int64[4] b={2,-1,3,2}>
+{ f=Reshape(x,s) e=Softmax<axis=1>(f) y=Reshape(e,b) }
+"""),
+    ("hardmax", """
+m (float[batch,4] x) => (y) { y = Hardmax<axis=1>(x) }
+"""),
+    ("last_dimension", """
+m (float[3,batch] x) => (y) <int64[1] k={0}> { y = ReduceSum(x,k) }
+"""),
+    ("split", """
+m (float[batch,4] x) => (y,z) { y,z = Split<axis=1,num_outputs=2>(x) }
+"""),
+    ("relu_square", """
+m (float[batch,batch] x) => (y) { y = Relu(x) }
+"""),
+    ("trilu_square", """
+m (float[batch,batch] x) => (y) { y = Trilu<upper=1>(x) }
+"""),
+]
+
+# One row's result depends on others, on its place from the end or on their
+# number; or it cannot be shown that it does not.
+EXACT = [
+    ("reversed", """
+m (float[batch,4] x) => (y) <int64[1] s={-1}, int64[1] e={-1000}, int64[1]
+a={0}, int64[1] st={-1}> { y = Slice(x,s,e,a,st) }
+"""),
+    ("cumsum", """
+m (float[batch,4] x) => (y) <int64 a={0}> { y = CumSum(x,a) }
+"""),
+    ("cumsum_rev", """
+m (float[batch,4] x) => (y) <int64 a={0}> { y = CumSum<reverse=1>(x,a) }
+"""),
+    ("softmax0", """
+m (float[batch,4] x) => (y) { y = Softmax<axis=0>(x) }
+"""),
+    ("topk0", """
+m (float[batch,4] x) => (y,i) <int64[1] k={1}> { y,i = TopK<axis=0>(x,k) }
+"""),
+    ("argmax0", """
+m (float[batch,4] x) => (y) { y = ArgMax<axis=0>(x) }
+"""),
+    ("twice", """
+m (float[batch,4] x) => (y) { y = Concat<axis=0>(x,x) }
+"""),
+    ("tile", """
+m (float[batch,4] x) => (y) <int64[2] r={2,1}> { y = Tile(x,r) }
+"""),
+    ("fold_last", """
+m (float[batch,4] x) => (y) <int64[2] s={4,-1}> { y = Reshape(x,s) }
+"""),
+    ("gram", """
+m (float[batch,4] x) => (y) { t = Transpose<perm=[1,0]>(x) y = MatMul(t,x)
+}
+"""),
+    ("shift", """
+m (float[batch,4] x) => (y) <int64[1] s={1}, int64[1] e={100000}, int64[1]
+a={0}> { y = Slice(x,s,e,a) }
+"""),
+    ("every_second", """
+m (float[batch,4] x) => (y) <int64[1] s={0}, int64[1] e={100000}, int64[1]
+a={0}, int64[1] st={2}> { y = Slice(x,s,e,a,st) }
+"""),
+    ("padfront", """
+m (float[batch,4] x) => (y) <int64[4] p={1,0,0,0}> { y = Pad(x,p) }
+"""),
+    ("padback", """
+m (float[batch,4] x) => (y) <int64[4] p={0,0,1,0}> { y = Pad(x,p) }
+"""),
+    ("last_row", """
+m (float[batch,4] x) => (y) <int64[1] s={-1}, int64[1] e={100000},
+int64[1] a={0}> { y = Slice(x,s,e,a) }
+"""),
+    ("first_row", """
+m (float[batch,4] x) => (y) <int64[1] s={0}, int64[1] e={1}, int64[1]
+a={0}> { y = Slice(x,s,e,a) }
+"""),
+    ("centred", """
+m (float[batch,4] x) => (y) <int64[1] axes={0}> { m = ReduceMax(x,axes) y
+= Sub(x,m) }
+"""),
+    ("l2_of_columns", """
+m (float[batch,4] x) => (y) <int64[1] axes={0}> { y = ReduceL2(x,axes) }
+"""),
+    ("rows_by_index", """
+m (float[batch,4] x, int64[batch] i) => (y) { y = Gather<axis=0>(x,i) }
+"""),
+    ("conv_along", """
+m (float[1,2,batch] x, float[3,2,3] w) => (y) { y =
+Conv<pads=[1,1]>(x,w) }
+"""),
+    ("pool_along", """
+m (float[1,2,batch] x) => (y) { y =
+AveragePool<kernel_shape=[3],pads=[1,1]>(x) }
+"""),
+    ("lstm_along", """
+m (float[batch,3,2] x) => (y) <float[1,4,2] w={1,2,-1,0.5,1,1,2,0.1},
+float[1,4,1] r={0.1,0.2,0.3,0.4}> { y = LSTM<hidden_size=1>(x,w,r) }
+"""),
+    ("einsum2", """
+m (float[batch,4] x, float[batch,4] z) => (y) { y =
+Einsum<equation="bi,bj->ij">(x,z) }
+"""),
+    ("times_size", """
+m (float[batch,4] x) => (y) { s = Size(x) f = Cast<to=1>(s) y = Mul(x,f) }
+"""),
+    ("resize_along", """
+m (float[1,1,batch] x) => (y) <float[3] s={1,1,2}> { y =
+Resize<mode="linear">(x,,s) }
+"""),
+    ("inner_fold_mixed", """
+m (float[2,batch,3,2] x) => (y) <int64[2] s={-1,6}, int64[4] b={2,-1,3,2}>
+{ f=Reshape(x,s) e=Softmax<axis=0>(f) y=Reshape(e,b) }
+"""),
+    ("inner_fold_counted", """
+m (float[2,batch,3] x) => (y) <int64[2] s={-1,3}, int64[3] b={2,-1,3},
+int64 z={0}, int64 one={1}, int64 zz={0}, int64[1] au={1}> {
+f=Reshape(x,s) d=Shape(f) n=Gather<axis=0>(d,zz) r=Range(z,n,one)
+c=Cast<to=1>(r) u=Unsqueeze(c,au) e=Add(f,u) y=Reshape(e,b) }
+"""),
+    ("normalised", """
+m (float[batch,4] x) => (y) <int64[1] k={0}> { n = ReduceSum(x,k) y =
+Div(x,n) }
+"""),
+    ("softmax_square", """
+m (float[batch,batch] x) => (y) { y = Softmax<axis=1>(x) }
+"""),
+]
+
+
+def is_padded(name, text, work):
+    path = work / f"{name}.onnx"
+    onnx.save(onnx.parser.parse_model(HEADER + text), path)
+    done = subprocess.run(
+        ["fritc", path, "-march=x86-64", "-fshape=batch=2,8",
+         "-Rpass-missed=shape", "-o", work / f"{name}.so"],
+        capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{name}: {done.stderr}")
+    said = subprocess.run(
+        ["frit-run", work / f"{name}.so", "--info", "--device=none"],
+        capture_output=True, text=True, check=True).stdout
+    padded = "1..8" in said
+    if not padded and name != "every_second":
+        assert "[-Rpass-missed=shape]" in done.stderr, name
+    return padded
+
+
+def main():
+    work = pathlib.Path(sys.argv[1])
+    work.mkdir(parents=True, exist_ok=True)
+    wrong = [name for models, expected in ((PADDED, True), (EXACT, False))
+             for name, text in models
+             if is_padded(name, text, work) != expected]
+    print(f"{len(PADDED)} padded, {len(EXACT)} exact:",
+          f"wrong: {wrong}" if wrong else "all as expected")
+    sys.exit(len(wrong) > 0)
+
+
+main()
