@@ -190,27 +190,31 @@ static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes) {
   AffineExpr index = load->pattern.index;
   unsigned group = cast<AffineDimExpr>(lanes.group).getPosition();
   unsigned place = cast<AffineDimExpr>(lanes.place).getPosition();
-  // Symbols may change with the lane, as a pad's channel does, but no further.
-  unsigned symbols = 0;
+  MLIRContext *context = index.getContext();
+  AffineExpr zero = getAffineConstantExpr(0, context);
+  // Symbols are mostly places that a pad keeps inside, and stand for those.
+  SmallVector<AffineExpr> values;
   bool known = true;
   index.walk([&](AffineExpr part) {
     auto symbol = dyn_cast<AffineSymbolExpr>(part);
     if (!symbol)
       return;
-    symbols = std::max(symbols, symbol.getPosition() + 1);
-    for (Node *node : Graph::reachable(graph.symbolNode(part), graph))
-      known &= node->kind != Node::Kind::load &&
-               (node->kind != Node::Kind::index ||
-                (node->pattern.index &&
-                 !node->pattern.index.isFunctionOfDim(group)) ||
-                isa<AffineConstantExpr>(node->index));
+    values.resize(std::max<size_t>(values.size(), symbol.getPosition() + 1),
+                  zero);
+    AffineExpr &value = values[symbol.getPosition()];
+    for (Node *node : Graph::reachable(graph.symbolNode(part), graph)) {
+      known &= node->kind != Node::Kind::load;
+      if (node->kind != Node::Kind::index ||
+          isa<AffineConstantExpr>(node->index))
+        continue;
+      AffineExpr inside = node->pattern.index;
+      known &= inside && (value == zero || value == inside);
+      value = inside;
+    }
   });
   if (!known)
     return false;
-  MLIRContext *context = index.getContext();
-  SmallVector<AffineExpr> dims(std::max(group, place) + 1,
-                               getAffineConstantExpr(0, context));
-  SmallVector<AffineExpr> none(symbols, getAffineConstantExpr(0, context));
+  SmallVector<AffineExpr> dims(std::max(group, place) + 1, zero);
   llvm::DenseSet<int64_t> sectors, elements;
   SmallVector<int64_t> apart; // of the first thread's lanes
   for (int64_t thread = 0; thread < 32; ++thread) {
@@ -218,8 +222,8 @@ static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes) {
     for (int64_t lane = 0; lane < lanes.width; ++lane) {
       dims[group] = getAffineConstantExpr(thread, context);
       dims[place] = getAffineConstantExpr(lane, context);
-      auto at =
-          dyn_cast<AffineConstantExpr>(index.replaceDimsAndSymbols(dims, none));
+      auto at = dyn_cast<AffineConstantExpr>(
+          index.replaceSymbols(values).replaceDimsAndSymbols(dims, {}));
       if (!at)
         return false;
       if (lane == 0)

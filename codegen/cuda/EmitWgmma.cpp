@@ -156,14 +156,17 @@ frit::cuda::emitWgmmaConv(nn::FusionOp fusion, const nn::ConvInfo &info,
   pixels.argument = text.argument(info.x);
   pixels.type = type;
   pixels.im2col = true;
-  pixels.dims = {info.c, info.width, info.h, info.n};
+  bool rows = readsRows(info);
+  pixels.dims = {rows ? info.s * info.c : info.c,
+                 rows ? info.width - info.s + 1 : info.width, info.h, info.n};
   pixels.strides = {2 * info.c, 2 * info.c * info.width,
                     2 * info.c * info.width * info.h};
   pixels.elementStrides = {1, info.strideW, info.strideH, 1};
   int64_t taps = tapsOfStep(info);
-  pixels.swizzle = kLineBytes / taps;
+  int64_t copies = rows ? 1 : taps;
+  pixels.swizzle = kLineBytes / copies;
   std::tie(pixels.lower, pixels.upper) = im2colCorners(info);
-  pixels.channels = tile.depth / taps;
+  pixels.channels = tile.depth / copies;
   pixels.pixels = tile.m;
   kernel.addMap(std::move(pixels));
 

@@ -342,8 +342,8 @@ IndexSpace::lanePattern(AffineExpr x, const Lanes &lanes,
       aligned &= coefficient % lanes.width == 0;
   }
   if (!contiguous)
-    return {};
-  if (aligned)
+    pattern.use = LaneUse::uniform;
+  else if (aligned)
     pattern.use = LaneUse::contiguous;
   return pattern;
 }

@@ -34,7 +34,7 @@ enum class LaneUse { uniform, contiguous, scattered };
 
 struct LanePattern {
   LaneUse use = LaneUse::uniform;
-  /// The index by `Lanes::group` and `Lanes::place`; null where it is uniform.
+  /// The index by `Lanes::group` and `Lanes::place`; null where it has neither.
   mlir::AffineExpr index;
 };
 

@@ -86,6 +86,12 @@ int64_t frit::cuda::tapsOfStep(const nn::ConvInfo &conv) {
                                                  : 1;
 }
 
+bool frit::cuda::readsRows(const nn::ConvInfo &conv) {
+  return conv.s > 1 && conv.s * conv.c == WgmmaTile::depth &&
+         conv.padLeft == 0 && conv.strideW == 1 && conv.dilationW == 1 &&
+         conv.q + conv.s - 1 <= conv.width;
+}
+
 nn::GemmInfo frit::cuda::impliedGemm(const nn::ConvInfo &conv) {
   nn::GemmInfo info;
   static_cast<nn::EpilogueInfo &>(info) = conv;
@@ -102,8 +108,9 @@ nn::GemmInfo frit::cuda::impliedGemm(const nn::ConvInfo &conv) {
 
 std::pair<SmallVector<int64_t, 3>, SmallVector<int64_t, 3>>
 frit::cuda::im2colCorners(const nn::ConvInfo &conv) {
+  int64_t width = readsRows(conv) ? conv.width - conv.s + 1 : conv.width;
   return {{-conv.padLeft, -conv.padTop},
-          {(conv.q - 1) * conv.strideW - conv.padLeft + 1 - conv.width,
+          {(conv.q - 1) * conv.strideW - conv.padLeft + 1 - width,
            (conv.p - 1) * conv.strideH - conv.padTop + 1 - conv.h}};
 }
 

@@ -44,7 +44,12 @@ nn::GemmInfo impliedGemm(const nn::ConvInfo &conv);
 /// Taps that a step of k takes together: several where they have few channels.
 int64_t tapsOfStep(const nn::ConvInfo &conv);
 
-/// The lower and the upper corner of the box of first taps, width first.
+/// Whether a step is a row of taps that never leaves x on the left or the
+/// right, so that x is read as if such rows, which overlap, were its pixels.
+bool readsRows(const nn::ConvInfo &conv);
+
+/// The lower and the upper corner of the box of first taps, or rows of taps,
+/// width first.
 std::pair<llvm::SmallVector<int64_t, 3>, llvm::SmallVector<int64_t, 3>>
 im2colCorners(const nn::ConvInfo &conv);
 

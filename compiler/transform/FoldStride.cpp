@@ -4,8 +4,8 @@
 //                                               n×3×224×224, 64×3×7×7
 // ==>
 //   %a = nn.transpose %x as n×3×112×2×112×2     n×112×112×2×2×3
-//   %b = nn.pad %a                              n×112×112×2×2×4
-//   %c = nn.conv %b as n×112×112×16, %v {channels_last, pads = [2, 2, 1, 1]}
+//   %b = nn.pad %a                              n×112×115×2×2×4
+//   %c = nn.conv %b as n×112×115×16, %v {channels_last, pads = [2, 0, 1, 0]}
 //                                               64×4×4×16, made of %w
 //   %y = nn.transpose %c                        n×64×112×112
 //
@@ -27,10 +27,16 @@ using namespace frit::nn;
 /// The folded channels are a multiple of this, of which kernels of a few
 /// channels read several taps at a time.
 static constexpr int64_t kChannels = 16;
+/// Where a row of the folded taps has so many channels, kernels read the row as
+/// one piece. It must not leave the image then, which gets its padding on the
+/// left and the right in memory.
+static constexpr int64_t kPiece = 64;
 
-/// n×c×(h×a)×(w×b)  ==>  n×h×w×(a×b×c), filled up to `channels` for every c.
+/// n×c×(h×a)×(w×b)  ==>  n×h×w×(a×b×c), filled up to `channels` for every c and
+/// padded by `sides` on the left and the right.
 static Value squaresToChannels(NNBuilder &b, Value x, ArrayRef<int64_t> square,
-                               int64_t channels) {
+                               int64_t channels,
+                               std::array<int64_t, 2> sides = {0, 0}) {
   ArrayRef<int64_t> shape = shapeOf(x);
   int64_t n = shape[0], c = shape[1];
   int64_t h = shape[2] / square[0], w = shape[3] / square[1];
@@ -42,12 +48,16 @@ static Value squaresToChannels(NNBuilder &b, Value x, ArrayRef<int64_t> square,
     perm = {1, 3, 2, 4, 0};
   }
   Value moved = TransposeOp::create(b, b.reshape(x, apart), perm);
-  if (channels > c) {
+  if (channels > c || sides[0] > 0 || sides[1] > 0) {
     SmallVector<int64_t> low(perm.size(), 0), high(perm.size(), 0);
     high.back() = channels - c;
+    size_t width = n == 1 ? 1 : 2;
+    low[width] = sides[0];
+    high[width] = sides[1];
     moved = PadOp::create(b, moved, /*value=*/Value(), low, high);
   }
-  return b.reshape(moved, {n, h, w, square[0] * square[1] * channels});
+  return b.reshape(
+      moved, {n, h, w + sides[0] + sides[1], square[0] * square[1] * channels});
 }
 
 bool frit::canFoldStride(ConvOp conv) {
@@ -86,6 +96,12 @@ ConvOp frit::foldStride(ConvOp conv) {
     pads[d] = (pad + low[d + 2]) / stride;
     pads[d + 2] = y[d + 2] - 1 + taps - x[d + 2] / stride - pads[d];
   }
+  std::array<int64_t, 2> sides = {0, 0};
+  int64_t row = (w[3] + low[3] + high[3]) / square[1];
+  if (row * area * channels == kPiece && pads[1] >= 0 && pads[3] >= 0) {
+    sides = {pads[1], pads[3]};
+    pads[1] = pads[3] = 0;
+  }
   Value filters = conv.getW();
   if (llvm::any_of(low, [](int64_t n) { return n != 0; }) ||
       llvm::any_of(high, [](int64_t n) { return n != 0; }))
@@ -93,7 +109,7 @@ ConvOp frit::foldStride(ConvOp conv) {
 
   auto folded = cast<ConvOp>(b.clone(*conv));
   folded.getXMutable().assign(
-      squaresToChannels(b, conv.getX(), square, channels));
+      squaresToChannels(b, conv.getX(), square, channels, sides));
   folded.getWMutable().assign(squaresToChannels(b, filters, square, channels));
   folded->moveAfter(folded.getW().getDefiningOp());
   folded.setChannelsLast(true);

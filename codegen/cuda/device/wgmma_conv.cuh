@@ -36,6 +36,14 @@
 //   x   with c channels, swizzled by 2 * c bytes
 //   w   dims r * s * c, 1, k
 //
+// Where s taps make up a step and the rows of taps never leave x on the left or
+// the right (padLeft 0, strideW and dilationW 1, q + s - 1 at most w), the copy
+// engine reads each row as one piece, as if it were a pixel; those overlap:
+//
+//   x   dims 64, w - s + 1, h, n, but strides c, w * c, h * w * c; width of
+//       lower corner 0, of upper corner q + s - 1 - w
+//   w   as before
+//
 //   y   tiled, dims k, n * p * q, 1; box 128 / sizeof(D), 16, 1
 //   R   as y
 //
@@ -69,6 +77,12 @@ template <class P> struct WgmmaConvProduct {
   static constexpr bool constantB = P::constantB;
 };
 
+/// Whether a step is a row of taps, which x is read by.
+template <class P>
+inline constexpr bool kWgmmaReadsRows =
+    P::s > 1 && P::s *P::c == kWgmmaDepth &&P::padLeft == 0 &&
+    P::strideW == 1 && P::dilationW == 1 && P::q + P::s - 1 <= P::w;
+
 /// Taps of a step: several where they have few channels and fill it exactly.
 template <class P>
 inline constexpr int kWgmmaStepTaps =
@@ -82,14 +96,16 @@ template <class P> struct WgmmaTaps {
   static constexpr int taps = kWgmmaStepTaps<P>;
   static constexpr int parts = wgmmaCeil(P::c, kWgmmaDepth);
   static constexpr int steps = P::r * P::s / taps * parts;
-  static constexpr int lineBytesA = 128 / taps;
+  /// Copies of x that make up a step, each of some of the taps.
+  static constexpr int copies = kWgmmaReadsRows<P> ? 1 : taps;
+  static constexpr int lineBytesA = 128 / copies;
   const TensorMap *mapX, *mapW;
 
   __device__ void loadA(unsigned char *to, Barrier &barrier,
                         const WgmmaTile &tile, int step) const {
     int first = step / parts * taps, line = tile.m / P::q;
 #pragma unroll
-    for (int i = 0; i < taps; ++i) {
+    for (int i = 0; i < copies; ++i) {
       int tap = first + i;
       loadPixels(to + i * P::tileM * lineBytesA, mapX, barrier,
                  step % parts * kWgmmaDepth,

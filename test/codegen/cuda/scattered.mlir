@@ -4,13 +4,14 @@
 // of a vector and of its neighbours fill the sectors they touch.
 func.func @scattered(%image: tensor<32x3x112x2x112x2xf32>,
                      %heads: tensor<64x512x64x33xf16>) {
-  // Blocks of 2 x 2 pixels as channels, one more of zeros for each pixel.
-  %0 = nn.fusion(%image) : (tensor<32x3x112x2x112x2xf32>) -> tensor<32x112x112x2x2x4xf16> {
+  // Blocks of 2 x 2 pixels as channels, one more of zeros for each pixel, and
+  // more on both sides, where all of a vector is zero.
+  %0 = nn.fusion(%image) : (tensor<32x3x112x2x112x2xf32>) -> tensor<32x112x115x2x2x4xf16> {
   ^bb0(%a: tensor<32x3x112x2x112x2xf32>):
     %1 = nn.cast %a {to = f16} : (tensor<32x3x112x2x112x2xf32>) -> tensor<32x3x112x2x112x2xf16>
     %2 = nn.transpose %1 {perm = array<i64: 0, 2, 4, 3, 5, 1>} : (tensor<32x3x112x2x112x2xf16>) -> tensor<32x112x112x2x2x3xf16>
-    %3 = nn.pad %2 {low = array<i64: 0, 0, 0, 0, 0, 0>, high = array<i64: 0, 0, 0, 0, 0, 1>} : (tensor<32x112x112x2x2x3xf16>) -> tensor<32x112x112x2x2x4xf16>
-    nn.yield %3 : tensor<32x112x112x2x2x4xf16>
+    %3 = nn.pad %2 {low = array<i64: 0, 0, 2, 0, 0, 0>, high = array<i64: 0, 0, 1, 0, 0, 1>} : (tensor<32x112x112x2x2x3xf16>) -> tensor<32x112x115x2x2x4xf16>
+    nn.yield %3 : tensor<32x112x115x2x2x4xf16>
   }
   // Where rows end differs from one vector to the next.
   %4 = nn.fusion(%heads) : (tensor<64x512x64x33xf16>) -> tensor<64x64x512x33xf16> {
@@ -21,11 +22,11 @@ func.func @scattered(%image: tensor<32x3x112x2x112x2xf32>,
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = map, vector = 8> grid 3136x1x1 block 256
+// CHECK: // k0 #nn.schedule<skeleton = map, vector = 8> grid 3220x1x1 block 256
 // CHECK: // k1 #nn.schedule<skeleton = generic, perThread = 4>
 // CHECK-LABEL: struct k0_body {
 // CHECK: for (int v = 0; v < 8; ++v) {
-// CHECK-NEXT: int v0 = int(v % 4);
-// CHECK-NEXT: float v1 = x0[{{.*}} frit::minimum<int>(v0, 2) * 50176 + {{.*}} + v / 4];
-// CHECK-NEXT: out0[v] = v0 < 3 ? v1 : 0.0f;
+// CHECK-NEXT: int [[C:v[0-9]]] = int(v % 4);
+// CHECK-NEXT: float [[X:v[0-9]]] = x0[{{.*}} frit::minimum<int>([[C]], 2) * 50176 + {{.*}} + v / 4];
+// CHECK-NEXT: out0[v] = {{v[0-9]}} && [[C]] < 3 ? [[X]] : 0.0f;
 // CHECK: frit::storeVector(y0 + i, out0);

@@ -57,7 +57,8 @@ func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
                         %c: tensor<64xf16>, %s: tensor<8x56x56x64xf16>,
                         %g: tensor<256x1x1x64xf16>, %d: tensor<128x1x1x64xf16>,
                         %t: tensor<8x32x32x3xf16>, %u: tensor<64x7x7x3xf16>,
-                        %l: tensor<8x16x16x16xf16>, %m: tensor<64x4x4x16xf16>) {
+                        %l: tensor<8x16x16x16xf16>, %m: tensor<64x4x4x16xf16>,
+                        %n: tensor<8x16x19x16xf16>) {
   %0 = nn.fusion(%i, %f, %c, %s) : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<64xf16>, tensor<8x56x56x64xf16>) -> tensor<8x56x56x64xf16> {
   ^bb0(%a0: tensor<8x56x56x64xf16>, %a1: tensor<64x3x3x64xf16>, %a2: tensor<64xf16>, %a3: tensor<8x56x56x64xf16>):
     %1 = nn.conv %a0, %a1, %a2 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<64xf16>) -> tensor<8x56x56x64xf16>
@@ -89,6 +90,12 @@ func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
     %1 = nn.conv %a0, %a1 {strides = array<i64: 1, 1>, pads = array<i64: 2, 2, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x16x16x16xf16>, tensor<64x4x4x16xf16>) -> tensor<8x16x16x64xf16>
     nn.yield %1 : tensor<8x16x16x64xf16>
   }
+  // Rows of taps that stay inside are read as one.
+  %8 = nn.fusion(%n, %m) : (tensor<8x16x19x16xf16>, tensor<64x4x4x16xf16>) -> tensor<8x16x16x64xf16> {
+  ^bb0(%a0: tensor<8x16x19x16xf16>, %a1: tensor<64x4x4x16xf16>):
+    %1 = nn.conv %a0, %a1 {strides = array<i64: 1, 1>, pads = array<i64: 2, 0, 1, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x16x19x16xf16>, tensor<64x4x4x16xf16>) -> tensor<8x16x16x64xf16>
+    nn.yield %1 : tensor<8x16x16x64xf16>
+  }
   return
 }
 
@@ -102,6 +109,9 @@ func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
 // CHECK:      // k7 #nn.schedule<skeleton = conv, library = true
 // CHECK:      // k8 #nn.schedule<skeleton = wgmma_conv
 // CHECK-NEXT: //   m0 of 0: dims 16x16x16x8, {{.*}} lower -2x-2, upper -2x-2, channels 16
+// CHECK-NEXT: //   m1 of 1: dims 256x1x64, strides 512x512, box 64x1x64
+// CHECK:      // k9 #nn.schedule<skeleton = wgmma_conv
+// CHECK-NEXT: //   m0 of 0: dims 64x16x16x8, strides 32x608x9728, {{.*}} lower 0x-2, upper 0x-2, channels 64
 // CHECK-NEXT: //   m1 of 1: dims 256x1x64, strides 512x512, box 64x1x64
 // OLDER:      // k4 #nn.schedule<skeleton = conv,
 

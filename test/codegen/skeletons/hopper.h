@@ -106,23 +106,24 @@ frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
   return toMap(map);
 }
 
-/// An im2col map of x: n × h × w × c, by 64 channels or what it has.
+/// An im2col map of x: n × h × w × c, by 64 channels or what it has; `steps` is
+/// how many elements neighbours along w, h and n are apart.
 template <class T>
 frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
-                         const int (&lower)[2], const int (&upper)[2],
-                         const int (&strides)[2], int pixels,
-                         int channels = 64) {
+                         const int64_t (&steps)[3], const int (&lower)[2],
+                         const int (&upper)[2], const int (&strides)[2],
+                         int pixels, int channels = 64) {
   static auto encode = driverFunction<decltype(&cuTensorMapEncodeIm2col)>(
       "cuTensorMapEncodeIm2col");
   cuuint64_t size[4], bytes[3];
-  cuuint32_t steps[4] = {1, cuuint32_t(strides[0]), cuuint32_t(strides[1]), 1};
+  cuuint32_t each[4] = {1, cuuint32_t(strides[0]), cuuint32_t(strides[1]), 1};
   for (int i = 0; i < 4; ++i)
     size[i] = dims[i];
   for (int i = 0; i < 3; ++i)
-    bytes[i] = (i ? bytes[i - 1] : sizeof(T)) * dims[i];
+    bytes[i] = sizeof(T) * steps[i];
   CUtensorMap map;
   require(encode(&map, kMapType<T>, 4, const_cast<T *>(at), size, bytes, lower,
-                 upper, channels, pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                 upper, channels, pixels, each, CU_TENSOR_MAP_INTERLEAVE_NONE,
                  channels == 64   ? CU_TENSOR_MAP_SWIZZLE_128B
                  : channels == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
                                   : CU_TENSOR_MAP_SWIZZLE_32B,

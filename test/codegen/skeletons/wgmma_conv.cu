@@ -4,10 +4,12 @@
 #include "frit/wgmma_conv.cuh"
 
 /// What is convolved, with the same padding on all sides unless More says that
-/// there is so much more below and on the right.
+/// there is so much more below and on the right, or PadW that of the left and
+/// the right.
 template <int N, int C, int H, int W, int K, int R, int S, int Stride = 1,
           int Pad = 0, int Dilation = 1, class Type = frit::f16,
-          class Out = Type, class Activation = frit::Relu, int More = 0>
+          class Out = Type, class Activation = frit::Relu, int More = 0,
+          int PadW = Pad>
 struct Images {
   using T = Type;
   using D = Out;
@@ -17,10 +19,12 @@ struct Images {
   static constexpr int p =
       (H + 2 * Pad + More - Dilation * (R - 1) - 1) / Stride + 1;
   static constexpr int q =
-      (W + 2 * Pad + More - Dilation * (S - 1) - 1) / Stride + 1;
+      (W + 2 * PadW + (PadW == Pad ? More : 0) - Dilation * (S - 1) - 1) /
+          Stride +
+      1;
   static constexpr int strideH = Stride, strideW = Stride;
   static constexpr int dilationH = Dilation, dilationW = Dilation;
-  static constexpr int padTop = Pad, padLeft = Pad;
+  static constexpr int padTop = Pad, padLeft = PadW;
   static constexpr bool constantB = true;
 };
 
@@ -53,6 +57,9 @@ using Wide = Problem<Images<32, 128, 28, 28, 128, 3, 3, 1, 1>, 192, 128, 5>;
 using Stem = Problem<Images<32, 16, 112, 112, 64, 4, 4, 1, 2, 1, frit::f16,
                             frit::f16, frit::Relu, -1>,
                      128, 64, 4, 1, 1, 2>;
+using PaddedStem = Problem<Images<32, 16, 112, 115, 64, 4, 4, 1, 2, 1,
+                                  frit::f16, frit::f16, frit::Relu, -1, 0>,
+                           128, 64, 4, 1, 1, 2>;
 using Deep = Problem<Images<1, 512, 7, 7, 512, 3, 3, 1, 1>, 64, 64, 8, 1, 4>;
 
 #ifdef __CUDACC_RTC__
@@ -74,6 +81,9 @@ template <class P, bool Full> struct Launch {
   static constexpr int taps =
       (P::c == 16 || P::c == 32) && P::r * P::s * P::c % 64 == 0 ? 64 / P::c
                                                                  : 1;
+  static constexpr bool readsRows =
+      P::s > 1 && P::s *P::c == 64 && P::padLeft == 0 && P::strideW == 1 &&
+      P::dilationW == 1 && P::q + P::s - 1 <= P::w;
 
   const typename P::Bias *bias;
   const typename P::D *r;
@@ -83,10 +93,14 @@ template <class P, bool Full> struct Launch {
   Launch(const typename P::T *x, const typename P::T *w,
          const typename P::Bias *bias, const typename P::D *r, typename P::D *y)
       : bias(bias), r(r), y(y) {
-    mapX = pixelMap(x, {P::c, P::w, P::h, P::n}, {-P::padLeft, -P::padTop},
-                    {(P::q - 1) * P::strideW - P::padLeft + 1 - P::w,
-                     (P::p - 1) * P::strideH - P::padTop + 1 - P::h},
-                    {P::strideW, P::strideH}, P::tileM, 64 / taps);
+    constexpr int c = readsRows ? 64 : P::c;
+    constexpr int width = readsRows ? P::w - P::s + 1 : P::w;
+    mapX = pixelMap(
+        x, {c, width, P::h, P::n}, {P::c, P::c * P::w, P::c * P::w * P::h},
+        {-P::padLeft, -P::padTop},
+        {(P::q - 1) * P::strideW - P::padLeft + 1 - width,
+         (P::p - 1) * P::strideH - P::padTop + 1 - P::h},
+        {P::strideW, P::strideH}, P::tileM, readsRows ? 64 : 64 / taps);
     mapW = taps > 1 ? tiledMap(w, {P::r * P::s * P::c, 1, P::k},
                                {P::r * P::s * P::c, P::r * P::s * P::c},
                                {64, 1, P::tileN / P::cluster})
@@ -202,6 +216,13 @@ static void checks() {
   check<Problem<Images<2, 32, 15, 14, 64, 3, 4, 1, 1, 1, bf16>, 128, 128, 4,
                 2>>();
   check<Problem<Images<2, 16, 14, 13, 64, 3, 3, 1, 1>, 64, 64, 4>>();
+  // Rows of taps that overlap.
+  check<Problem<Images<2, 16, 15, 17, 64, 4, 4, 1, 2, 1, f16, f16, Relu, -1, 0>,
+                128, 64, 4>>();
+  check<
+      Problem<Images<2, 16, 15, 14, 72, 3, 4, 1, 1, 1, bf16, bf16, Relu, 0, 0>,
+              64, 64, 4>>();
+  check<Problem<Images<3, 32, 15, 14, 64, 3, 2, 1, 0>, 128, 64, 3>>();
   // More tiles than blocks.
   check<Problem<Images<9, 64, 40, 41, 72, 3, 3, 1, 1>, 64, 64, 4, 1, 1, 2>>();
 }
@@ -219,6 +240,7 @@ static void benches() {
   };
   one.operator()<Wide>("wgmma conv 32x28x28x128 by 128x3x3");
   one.operator()<Stem>("wgmma conv 32x112x112x16 by 64x4x4");
+  one.operator()<PaddedStem>("wgmma conv 32x112x115x16 by 64x4x4");
   one.operator()<Deep>("wgmma conv 1x7x7x512 by 512x3x3, split by 4");
 }
 

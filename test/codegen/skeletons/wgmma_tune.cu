@@ -275,7 +275,9 @@ static std::shared_ptr<Replay> replayOf(const Shape &shape, const Cut &cut,
   };
   if (shape.taps) {
     int upper = (shape.out() - 1) * shape.stride - shape.pad() + 1 - shape.size;
+    int64_t line = int64_t(shape.channels()) * shape.size;
     mapA = pixelMap(a, {shape.channels(), shape.size, shape.size, shape.images},
+                    {shape.channels(), line, line * shape.size},
                     {-shape.pad(), -shape.pad()}, {upper, upper},
                     {shape.stride, shape.stride}, cut.tileM);
   } else {
