@@ -123,6 +123,8 @@ static Results attention(Node &node) {
   }
   k = repeatHeads(node, k, heads / shared);
   v = repeatHeads(node, v, heads / shared);
+  if (!k || !v)
+    return {};
 
   int64_t queries = nn::shapeOf(q)[2], keys = nn::shapeOf(k)[2];
   double scale =
@@ -204,10 +206,15 @@ static Results flexAttention(Node &node) {
   }
   k = repeatHeads(node, k, heads / shared);
   v = repeatHeads(node, v, heads / shared);
+  if (!k || !v)
+    return {};
   auto change = [&](Expr x, StringRef name) {
     if (!node.attribute(name))
       return x;
-    Results changed = node.inlineGraph(*node.graph(name), Value(x), name.str());
+    const ::onnx::GraphProto *graph = node.graph(name);
+    if (!graph)
+      return Expr{node, {}};
+    Results changed = node.inlineGraph(*graph, Value(x), name.str());
     return Expr{node, changed.size() == 1 ? changed[0] : Value()};
   };
   Expr scores = {node, node.create<nn::MatmulOp>(
