@@ -1,0 +1,210 @@
+//===- Driver.cpp - A CUDA driver without a GPU ---------------------------===//
+//
+// Built as libcuda.so.1, which the runtime opens. Device memory is the host's,
+// copies copy, kernels do nothing: what the runtime asks for at a place where
+// it has no memory is found by the sanitizer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/CudaApi.h"
+
+#include <cstdlib>
+#include <cstring>
+
+using namespace frit::cuda;
+
+/// What a handle points at that stands for nothing.
+static char something;
+
+/// More is more than this device has.
+static constexpr size_t kMemory = 64 << 20;
+
+static Result allocate(void **pointer, size_t bytes) {
+  *pointer =
+      bytes <= kMemory ? aligned_alloc(256, (bytes + 255) & ~255ull) : nullptr;
+  return *pointer ? kSuccess : kOutOfMemory;
+}
+
+template <typename Handle> static Result make(Handle *handle) {
+  *handle = reinterpret_cast<Handle>(&something);
+  return kSuccess;
+}
+
+static Result copy(void *to, const void *from, size_t bytes) {
+  memmove(to, from, bytes);
+  return kSuccess;
+}
+
+static void *host(DevicePointer pointer) {
+  return reinterpret_cast<void *>(pointer);
+}
+
+/// Reads every number of a tensor map, which is of 128 bytes.
+static Result encode(void *map, uint32_t rank, const uint64_t *dims,
+                     const uint64_t *strides, const uint32_t *elementStrides) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < rank; ++i)
+    sum += dims[i] + elementStrides[i] + (i ? strides[i - 1] : 0);
+  memset(map, int(sum & 0xff), 128);
+  return kSuccess;
+}
+
+extern "C" {
+
+Result cuGetErrorString(Result, const char **text) {
+  *text = "an error";
+  return kSuccess;
+}
+Result cuInit(unsigned) { return kSuccess; }
+Result cuDriverGetVersion(int *version) {
+  *version = 13000;
+  return kSuccess;
+}
+Result cuDeviceGetCount(int *count) {
+  *count = 1;
+  return kSuccess;
+}
+Result cuDeviceGet(Device *device, int) {
+  *device = 0;
+  return kSuccess;
+}
+Result cuDeviceGetName(char *name, int length, Device) {
+  strncpy(name, "none", size_t(length));
+  return kSuccess;
+}
+Result cuDeviceGetAttribute(int *value, int attribute, Device) {
+  *value = attribute == kAttributeCapabilityMajor   ? 9
+           : attribute == kAttributeCapabilityMinor ? 0
+                                                    : 100;
+  return kSuccess;
+}
+Result cuDeviceTotalMem_v2(size_t *bytes, Device) {
+  *bytes = kMemory;
+  return kSuccess;
+}
+Result cuDevicePrimaryCtxRetain(Context *context, Device) {
+  return make(context);
+}
+Result cuDevicePrimaryCtxRelease_v2(Device) { return kSuccess; }
+Result cuCtxPushCurrent_v2(Context) { return kSuccess; }
+Result cuCtxPopCurrent_v2(Context *context) { return make(context); }
+
+Result cuMemGetInfo_v2(size_t *free, size_t *total) {
+  *free = *total = kMemory;
+  return kSuccess;
+}
+Result cuMemAlloc_v2(DevicePointer *pointer, size_t bytes) {
+  void *memory;
+  Result result = allocate(&memory, bytes);
+  *pointer = reinterpret_cast<DevicePointer>(memory);
+  return result;
+}
+Result cuMemFree_v2(DevicePointer pointer) {
+  free(host(pointer));
+  return kSuccess;
+}
+Result cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
+  return allocate(pointer, bytes);
+}
+Result cuMemFreeHost(void *pointer) {
+  free(pointer);
+  return kSuccess;
+}
+Result cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t bytes) {
+  return copy(host(to), from, bytes);
+}
+Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void *from, size_t bytes,
+                            Stream) {
+  return copy(host(to), from, bytes);
+}
+Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t bytes,
+                            Stream) {
+  return copy(to, host(from), bytes);
+}
+Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes,
+                            Stream) {
+  return copy(host(to), host(from), bytes);
+}
+Result cuMemsetD8Async(DevicePointer to, unsigned char value, size_t bytes,
+                       Stream) {
+  memset(host(to), value, bytes);
+  return kSuccess;
+}
+Result cuPointerGetAttribute(void *value, int, DevicePointer) {
+  memset(value, 0, sizeof(unsigned));
+  return kSuccess;
+}
+
+Result cuModuleLoadDataEx(Module *module, const void *, unsigned, int *,
+                          void **) {
+  return make(module);
+}
+Result cuModuleUnload(Module) { return kSuccess; }
+Result cuModuleGetFunction(Function *function, Module, const char *name) {
+  return *name ? make(function) : 500;
+}
+Result cuFuncSetAttribute(Function, int, int) { return kSuccess; }
+Result cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned,
+                      unsigned, unsigned, unsigned, Stream, void **, void **) {
+  return kSuccess;
+}
+
+Result cuStreamCreate(Stream *stream, unsigned) { return make(stream); }
+Result cuStreamDestroy_v2(Stream) { return kSuccess; }
+Result cuStreamSynchronize(Stream) { return kSuccess; }
+Result cuStreamBeginCapture_v2(Stream, int) { return kSuccess; }
+Result cuStreamEndCapture(Stream, Graph *graph) { return make(graph); }
+Result cuEventCreate(Event *event, unsigned) { return make(event); }
+Result cuEventDestroy_v2(Event) { return kSuccess; }
+Result cuEventRecord(Event, Stream) { return kSuccess; }
+Result cuEventSynchronize(Event) { return kSuccess; }
+Result cuEventElapsedTime(float *milliseconds, Event, Event) {
+  *milliseconds = 1;
+  return kSuccess;
+}
+
+Result cuGraphCreate(Graph *graph, unsigned) { return make(graph); }
+Result cuGraphDestroy(Graph) { return kSuccess; }
+Result cuGraphAddKernelNode_v2(GraphNode *node, Graph, const GraphNode *,
+                               size_t, const KernelNodeParams *) {
+  return make(node);
+}
+Result cuGraphAddChildGraphNode(GraphNode *node, Graph, const GraphNode *,
+                                size_t, Graph) {
+  return make(node);
+}
+Result cuGraphAddEventRecordNode(GraphNode *node, Graph, const GraphNode *,
+                                 size_t, Event) {
+  return make(node);
+}
+Result cuGraphInstantiateWithFlags(GraphExec *graph, Graph,
+                                   unsigned long long) {
+  return make(graph);
+}
+Result cuGraphExecDestroy(GraphExec) { return kSuccess; }
+Result cuGraphExecKernelNodeSetParams_v2(GraphExec, GraphNode,
+                                         const KernelNodeParams *) {
+  return kSuccess;
+}
+Result cuGraphUpload(GraphExec, Stream) { return kSuccess; }
+Result cuGraphLaunch(GraphExec, Stream) { return kSuccess; }
+Result cuGraphAddDependencies_v2(Graph, const GraphNode *, const GraphNode *,
+                                 const EdgeData *, size_t) {
+  return kSuccess;
+}
+
+Result cuTensorMapEncodeTiled(void *map, int, uint32_t rank, void *,
+                              const uint64_t *dims, const uint64_t *strides,
+                              const uint32_t *, const uint32_t *elementStrides,
+                              int, int, int, int) {
+  return encode(map, rank, dims, strides, elementStrides);
+}
+Result cuTensorMapEncodeIm2col(void *map, int, uint32_t rank, void *,
+                               const uint64_t *dims, const uint64_t *strides,
+                               const int *, const int *, uint32_t, uint32_t,
+                               const uint32_t *elementStrides, int, int, int,
+                               int) {
+  return encode(map, rank, dims, strides, elementStrides);
+}
+
+} // extern "C"

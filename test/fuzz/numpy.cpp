@@ -1,0 +1,52 @@
+//===- numpy.cpp - Any bytes as a file of tensors -------------------------===//
+//
+// As .npy by the compiler and by frit-run; as .npz and as a TensorProto by
+// frit-run. What it reads it writes to the same again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/import/onnx/Tensors.h"
+#include "test/fuzz/Context.h"
+#include "test/fuzz/Target.h"
+#include "tools/frit-run/Bytes.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace frit;
+using run::Tensor;
+
+static void readInCompiler(llvm::StringRef bytes) {
+  MLIRContext &context = fuzz::context();
+  unsigned before = fuzz::errors();
+  auto value =
+      importer::readNumpy(llvm::MemoryBuffer::getMemBufferCopy(bytes, "x.npy"),
+                          "x", UnknownLoc::get(&context));
+  if (!value && fuzz::errors() == before)
+    fuzz::broken("what is refused is refused with an error");
+}
+
+static void writeAgain(const Tensor &tensor) {
+  if (tensor.data.size() % frit_dtype_size(tensor.dtype))
+    fuzz::broken("a tensor has whole elements");
+  std::vector<uint8_t> bytes = run::makeNpy(tensor);
+  Tensor again;
+  std::string error;
+  if (!run::readNpy(bytes, again, error) || again.dims != tensor.dims)
+    fuzz::broken("what frit-run writes it reads");
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  run::Bytes bytes(data, size);
+  readInCompiler({reinterpret_cast<const char *>(data), size});
+  std::string error;
+  if (Tensor tensor; run::readNpy(bytes, tensor, error))
+    writeAgain(tensor);
+  if (Tensor tensor; run::readOnnxTensor(bytes, tensor, error))
+    writeAgain(tensor);
+  std::vector<Tensor> tensors;
+  if (run::readNpz(bytes, tensors, error))
+    for (const Tensor &tensor : tensors)
+      writeAgain(tensor);
+  return 0;
+}

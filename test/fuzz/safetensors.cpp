@@ -1,0 +1,52 @@
+//===- safetensors.cpp - Any bytes as a file of weights -------------------===//
+//
+// Read by the compiler, by the runtime and by frit-run. What is said of a
+// tensor is said of bytes that are there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/import/json/Safetensors.h"
+#include "compiler/import/Elements.h"
+#include "runtime/exec/Safetensors.h"
+#include "test/fuzz/Context.h"
+#include "test/fuzz/Target.h"
+#include "tools/frit-run/Bytes.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace frit;
+
+static void readInCompiler(llvm::StringRef bytes) {
+  MLIRContext &context = fuzz::context();
+  unsigned before = fuzz::errors();
+  std::shared_ptr<llvm::MemoryBuffer> file =
+      llvm::MemoryBuffer::getMemBufferCopy(bytes, "w.safetensors");
+  auto tensors =
+      importer::readSafetensors(std::move(file), UnknownLoc::get(&context));
+  if (!tensors && fuzz::errors() == before)
+    fuzz::broken("what is refused is refused with an error");
+}
+
+static void readInRuntime(const uint8_t *data, size_t size) {
+  std::map<std::string, StoredTensor> tensors;
+  if (frit::readSafetensors(data, size, tensors).failed())
+    return;
+  uint64_t bytes = 0;
+  for (const auto &[name, tensor] : tensors) {
+    if (tensor.offset > size || tensor.bytes > size - tensor.offset)
+      fuzz::broken("a tensor lies in its file");
+    bytes += tensor.bytes;
+  }
+  if (bytes > size)
+    fuzz::broken("no byte is of two tensors");
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  readInCompiler({reinterpret_cast<const char *>(data), size});
+  readInRuntime(data, size);
+  std::vector<run::Tensor> tensors;
+  std::string error;
+  run::readSafetensors({data, size}, tensors, error);
+  return 0;
+}
