@@ -14,7 +14,7 @@
 //   static constexpr int splits;      // warpgroups that share 64 queries and
 //                                     // take stages in turn; 1 unless tileM
 //                                     // is 64
-//   static constexpr int stages;      // 2 or more
+//   static constexpr int stages;      // 2 or more, a multiple of splits
 //   static constexpr int blocks;      // of a multiprocessor
 //
 // where size and valueSize are at most 128 and causalOffset is 0. Kernels have

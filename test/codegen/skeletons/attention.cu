@@ -403,7 +403,7 @@ static void checks() {
   check<Hopper<Causal<Problem<f16, 1, 3, 3, 250, 250, 64>>, 192, 64, 2, 1>>(
       Fill::large, 2);
   check<Hopper<Causal<Problem<f16, 1, 1, 1, 90, 40, 64>>, 64, 32, 2, 1>>();
-  check<Hopper<Problem<f16, 1, 3, 3, 130, 197, 64>, 64, 80, 2, 1, 3>>(
+  check<Hopper<Problem<f16, 1, 3, 3, 130, 197, 64>, 64, 80, 3, 1, 3>>(
       Fill::large, 2);
   check<Hopper<Causal<Problem<f16, 1, 5, 5, 250, 250, 128>>, 64, 32, 4, 1, 2>>(
       Fill::large, 3);
