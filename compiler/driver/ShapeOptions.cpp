@@ -2,23 +2,12 @@
 
 #include "compiler/driver/ShapeOptions.h"
 
+#include "compiler/import/InputShapes.h"
+
+#include "mlir/IR/BuiltinTypeInterfaces.h"
+
 using namespace frit;
 using llvm::StringRef;
-
-static std::optional<llvm::SmallVector<int64_t>> parseSizes(StringRef text) {
-  llvm::SmallVector<int64_t> sizes;
-  if (text == "scalar")
-    return sizes;
-  llvm::SmallVector<StringRef> parts;
-  text.split(parts, 'x');
-  for (StringRef part : parts) {
-    int64_t size;
-    if (part.getAsInteger(10, size) || size < 0)
-      return std::nullopt;
-    sizes.push_back(size);
-  }
-  return sizes;
-}
 
 /// The bounds of a range and the powers of two between them: padding then at
 /// most doubles the work.
@@ -71,18 +60,37 @@ static bool parseSymbol(StringRef name, StringRef text,
   return true;
 }
 
+/// Reads `input:1x3` or `1x3`, of which each size may be several.
+static bool parseInput(StringRef spec, DriverOptions &options) {
+  size_t colon = spec.rfind(':');
+  StringRef name = colon == StringRef::npos ? "" : spec.take_front(colon);
+  StringRef text = colon == StringRef::npos ? spec : spec.drop_front(colon + 1);
+  llvm::SmallVector<int64_t> sizes;
+  llvm::SmallVector<StringRef> parts;
+  if (text != "scalar")
+    text.split(parts, 'x');
+  for (StringRef part : parts) {
+    int64_t size;
+    if (part.contains("..") || part.contains(',')) {
+      std::string symbol = importer::openDimName(name, sizes.size());
+      if (!parseSymbol(symbol, part, options))
+        return false;
+      // One size after all is that of the symbol.
+      size = mlir::ShapedType::kDynamic;
+    } else if (part.getAsInteger(10, size) || size < 0) {
+      return false;
+    }
+    sizes.push_back(size);
+  }
+  options.import.inputShapes[name] = sizes;
+  return true;
+}
+
 bool frit::parseShape(StringRef spec, DriverOptions &options) {
   auto [symbol, number] = spec.split('=');
   if (spec.contains('=') && !number.contains('x'))
     return !symbol.empty() && parseSymbol(symbol, number, options);
-  size_t colon = spec.rfind(':');
-  StringRef name = colon == StringRef::npos ? "" : spec.take_front(colon);
-  StringRef text = colon == StringRef::npos ? spec : spec.drop_front(colon + 1);
-  auto sizes = parseSizes(text);
-  if (!sizes)
-    return false;
-  options.import.inputShapes[name] = *sizes;
-  return true;
+  return parseInput(spec, options);
 }
 
 int64_t frit::countVariants(const DriverOptions &options) {

@@ -7,8 +7,9 @@
 
 namespace frit {
 
-/// Reads `input:1x3`, `1x3` (the only input), or the sizes of a symbol:
-/// `batch=8`, `batch=1..64` or `batch=1,8,64`. False where it is none of these.
+/// Reads the sizes of a symbol, `batch=8`, `batch=1..64` or `batch=1,8,64`, or
+/// an input's shape, `input:1x3` or `1x3` of the only input, in which a size
+/// may be several too. False where it is none of these.
 bool parseShape(llvm::StringRef spec, DriverOptions &options);
 
 /// How many variants the options ask for.

@@ -41,16 +41,31 @@ static std::string listText(ArrayRef<StringRef> names) {
   return names.empty() ? "none" : result;
 }
 
+std::string frit::importer::openDimName(StringRef input, size_t dim) {
+  return (input.empty() ? "dim" : input).str() + "." + std::to_string(dim);
+}
+
 InputShapes::InputShapes(const ImportOptions &options,
                          std::vector<DeclaredInput> declared)
     : options(options), inputs(std::move(declared)), symbols(options.symbols) {
-  for (const DeclaredInput &input : inputs) {
+  for (DeclaredInput &input : inputs) {
     const SmallVector<int64_t> *shape = given(input);
-    if (!shape || shape->size() != input.dims.size())
+    if (!shape)
       continue;
-    for (auto [dim, size] : llvm::zip_equal(input.dims, *shape))
-      if (!dim.size && !dim.symbol.empty())
+    // An input without a shape has the one that it is given.
+    if (!input.hasShape && llvm::is_contained(*shape, ShapedType::kDynamic))
+      input.dims.resize(shape->size());
+    if (shape->size() != input.dims.size())
+      continue;
+    StringRef name = options.inputShapes.contains(input.name) ? input.name : "";
+    for (auto [i, dim, size] : llvm::enumerate(input.dims, *shape)) {
+      if (dim.size)
+        continue;
+      if (ShapedType::isDynamic(size))
+        dim.symbol = openDimName(name, i);
+      else if (!dim.symbol.empty())
         symbols.try_emplace(dim.symbol, size);
+    }
   }
 }
 
@@ -129,14 +144,19 @@ std::optional<SmallVector<int64_t>> InputShapes::resolve(size_t index) const {
   if (asked) {
     bool fits = !input.hasShape || asked->size() == shape.size();
     for (size_t i = 0; fits && i < shape.size(); ++i)
-      fits &= ShapedType::isDynamic(shape[i]) || shape[i] == (*asked)[i];
+      fits &= ShapedType::isDynamic(shape[i]) ||
+              ShapedType::isDynamic((*asked)[i]) || shape[i] == (*asked)[i];
     if (!fits) {
       emitError(input.loc) << "-fshape gives it the shape "
                            << nn::shapeText(*asked) << ", but the model says "
                            << nn::shapeText(shape);
       return std::nullopt;
     }
-    shape = *asked;
+    for (size_t i = 0; i < asked->size(); ++i)
+      if (i == shape.size())
+        shape.push_back((*asked)[i]);
+      else if (!ShapedType::isDynamic((*asked)[i]))
+        shape[i] = (*asked)[i];
   } else if (!open.empty()) {
     auto diagnostic = emitError(input.loc);
     diagnostic << "has the dynamic shape " << declaredText(input.dims)

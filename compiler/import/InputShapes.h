@@ -24,6 +24,11 @@ std::string declaredText(llvm::ArrayRef<DeclaredDim> dims,
                          llvm::function_ref<std::string(llvm::StringRef)> open);
 std::string declaredText(llvm::ArrayRef<DeclaredDim> dims);
 
+/// What a dimension is called that ImportOptions::inputShapes leaves open
+/// (ShapedType::kDynamic), a symbol like any other: "x.0", or "dim.0" of the
+/// only input.
+std::string openDimName(llvm::StringRef input, size_t dim);
+
 /// An input of a model.
 struct DeclaredInput {
   std::string name;
