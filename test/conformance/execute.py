@@ -9,12 +9,12 @@ import socket
 import subprocess
 import tarfile
 
-import onnx
+import numpy as np
 from onnx import numpy_helper
 
 import frit
 
-MARCH = {"cpu": "x86-64-v3", "cuda": "sm_90a", "emulator": "x86-64-v3,sm_90a"}
+MARCH = {"cpu": "x86-64-v3", "cuda": "sm_90a", "emulator": "sm_90a"}
 SECONDS = 120  # for one test, compiled and run
 EMULATOR = pathlib.Path(__file__).resolve().parent.parent / "emulator"
 
@@ -103,16 +103,38 @@ class Job:
         (self.folder / "model.onnx").write_bytes(
             case.model.SerializeToString())
         for i, value in enumerate(self.data[0][0].values()):
-            try:
-                tensor = numpy_helper.from_array(value)
-            except (AttributeError, TypeError, ValueError):
-                raise Unsupported("a value that is no tensor") from None
-            (self.folder / f"{i}.pb").write_bytes(tensor.SerializeToString())
-        self.fritc(f"-march={MARCH[self.settings['target']]}", "-o", "model.so")
+            self.write_tensor(i, value)
+        march = f"-march={MARCH[self.settings['target']]}"
+        self.fritc(march, "-o", "model.so")
+        if not self.settings["via_json"]:
+            return
+        self.fritc("--emit=json", "-o", "model.json")
+        done = subprocess.run([self.settings["fritc"], "model.json", march,
+                               "-o", "json.so"], cwd=self.folder, text=True,
+                              capture_output=True, errors="replace",
+                              timeout=SECONDS)
+        if done.returncode:
+            raise Unsupported(
+                f"from JSON: {why(done.stderr, done.returncode)}")
+
+    def write_tensor(self, i, value):
+        try:
+            tensor = numpy_helper.from_array(value)
+        except (AttributeError, TypeError, ValueError):
+            raise Unsupported("a value that is no tensor") from None
+        (self.folder / f"{i}.pb").write_bytes(tensor.SerializeToString())
 
     def verdict(self, runtime):
         """Nothing if the outputs are right, else what is wrong."""
-        return judge(runtime, self.folder / "model.so", self.record())
+        record = self.record()
+        if self.settings["via_json"] and not needs_one(record):
+            data = [given for given, _ in record["data"]]
+            direct, via_json = (runtime.run(self.folder / library, data)
+                                for library in ("model.so", "json.so"))
+            if any(a.tobytes() != b.tobytes() for one, other in
+                   zip(direct, via_json) for a, b in zip(one, other)):
+                return f"from JSON it computes otherwise: {record['operator']}"
+        return judge(runtime, self.folder / "model.so", record)
 
     def record(self):
         """What running it takes, without the onnx package."""
@@ -124,44 +146,78 @@ class Job:
                                              case.model.graph.node})[:3])}
 
     def emulate(self):
-        """The emulated kernels against the cpu target, on the test's data."""
+        """What is wrong with what the emulated kernels compute, or nothing."""
         self.fritc("-march=sm_90a", "-S", "-o", "model.cu")
-        if '__global__' in (self.folder / "model.cu").read_text():
-            subprocess.run([EMULATOR / "emulate.py", "model.cu", "-o",
-                            "kernels.so"], cwd=self.folder, check=True)
-        else:
-            return None  # Views and copies only.
-        names = list(self.data[0][0])
-        files = [f"--input={n}=@{i}.pb" for i, n in enumerate(names)
-                 if n not in self.fixed]
-        done = subprocess.run([self.settings["emulate_run"], "model.so",
-                               "kernels.so", "--seeds=1", *files],
-                              cwd=self.folder, capture_output=True, text=True)
-        if done.returncode == 0:
-            return None
-        return ("wrong value" if done.returncode == 1 else
-                "emulator: " + done.stderr.strip()[:200])
+        record = self.record()
+        self.must("kernels do not compile", EMULATOR / "emulate.py", "model.cu",
+                  "-o", "kernels.so", f"--headers={self.settings['headers']}")
+        problem = needs_one(record)
+        for given, expected in record["data"]:
+            if problem:
+                return problem
+            files = []
+            for i, (name, value) in enumerate(given.items()):
+                if name not in self.fixed:
+                    (self.folder / f"{i}.bin").write_bytes(
+                        frit.plain(np.asarray(value)).tobytes())
+                    files.append(f"--input={name}=@{i}.bin")
+            self.must("emulator", self.settings["emulate_run"], "model.so",
+                      "kernels.so", "--output=out.bin", "--seeds=1", *files)
+            problem = self.compare_bytes(record, expected)
+        return problem
+
+    def compare_bytes(self, record, expected):
+        """Outputs are one after another in a file that says no types."""
+        data, results = (self.folder / "out.bin").read_bytes(), []
+        for wanted in map(np.asarray, expected):
+            plain = frit.plain_dtype(wanted.dtype.name)
+            size = plain.itemsize * wanted.size
+            if len(data) < size:
+                return "wrong size"
+            results.append(np.frombuffer(data[:size], plain).reshape(
+                wanted.shape).astype(wanted.dtype))
+            data = data[size:]
+        return "wrong size" if data else compare(record, results, expected)
+
+    def must(self, what, *command):
+        done = subprocess.run(command, cwd=self.folder, text=True,
+                              capture_output=True, errors="replace",
+                              timeout=SECONDS)
+        if done.returncode:
+            raise Unsupported(f"{what}: {done.stderr.strip()[:200]}")
+
+
+def needs_one(record):
+    """Whether one artifact cannot serve all sets of data, and why."""
+    fixed, sets = record["fixed"], record["data"]
+    if any((given[n] != sets[0][0][n]).any()
+           for given, _ in sets[1:] for n in fixed):
+        return "sets of data differ in what must be known"
+    return None
+
+
+def compare(record, outputs, expected):
+    """Why outputs are not what they should be, or nothing."""
+    if len(outputs) != len(expected):
+        return "wrong number of outputs"
+    for got, wanted in zip(outputs, expected):
+        reason = frit.differs(got, wanted, record["rtol"], record["atol"],
+                              record["random"])
+        if reason:
+            return f"{reason}: {record['operator']}"
+    return None
 
 
 def judge(runtime, library, record):
-    fixed = set(record["fixed"])
-    sets = record["data"]
-    first = sets[0][0]
-    for given, _ in sets[1:]:
-        if any((given[n] != first[n]).any() for n in fixed):
-            return "sets of data differ in what must be known"
+    if problem := needs_one(record):
+        return problem
     try:
-        results = runtime.run(library, [given for given, _ in sets])
+        results = runtime.run(library, [given for given, _ in record["data"]])
     except frit.Failure as failure:
         return f"runtime: {str(failure).replace(str(library.parent), chr(46))}"
-    for outputs, (_, expected) in zip(results, sets):
-        if len(outputs) != len(expected):
-            return "wrong number of outputs"
-        for got, wanted in zip(outputs, expected):
-            reason = frit.differs(got, wanted, record["rtol"], record["atol"],
-                                  record["random"])
-            if reason:
-                return f"{reason}: {record['operator']}"
+    for outputs, (_, expected) in zip(results, record["data"]):
+        if reason := compare(record, outputs, expected):
+            return reason
     return None
 
 
@@ -277,7 +333,8 @@ def write_pack(path, folder, reasons):
     has neither the onnx package nor a network."""
     with tarfile.open(path, "w:xz", preset=6) as pack:
         (folder / "reasons").write_bytes(pickle.dumps(reasons))
-        pack.add(folder / "reasons", "reasons")
+        for part in ("reasons", "kinds"):
+            pack.add(folder / part, part)
         for name in sorted(reasons):
             if (folder / name / "record").exists():
                 for part in ("record", "model.so"):

@@ -239,8 +239,9 @@ static bool runVariant(const Options &options, EmulatedPlan &emulated,
       auto *output = static_cast<const uint8_t *>(emulated.output(i));
       data.assign(output, output + data.size());
     }
-    std::string error;
-    if (!writeTensors(options.output, outputs, error))
+    std::string error = "cannot be written";
+    if (isPlain(options.output) ? !writeBytes(options.output, outputs)
+                                : !writeTensors(options.output, outputs, error))
       die(options.output + ": " + error);
     return true;
   }
