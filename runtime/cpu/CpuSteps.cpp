@@ -32,7 +32,8 @@ CpuSteps::CpuSteps(const Model &model, std::span<const artifact::Step> steps,
         base = spaces.prepared;
         break;
       }
-      arguments.push_back(static_cast<uint8_t *>(base) + buffer.offset);
+      arguments.push_back(base ? static_cast<uint8_t *>(base) + buffer.offset
+                               : nullptr);
     }
   }
 }
