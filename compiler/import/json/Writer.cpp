@@ -53,13 +53,16 @@ class Names {
 public:
   std::string make(StringRef wanted) {
     std::string name = wanted.str();
-    for (unsigned i = 1; !taken.insert(name).second; ++i)
-      name = (wanted + "." + Twine(i)).str();
+    // Many a loop that was laid out names thousands of nodes alike.
+    unsigned &number = next[wanted];
+    while (!taken.insert(name).second)
+      name = (wanted + "." + Twine(++number)).str();
     return name;
   }
 
 private:
   llvm::StringSet<> taken;
+  llvm::StringMap<unsigned> next;
 };
 
 } // namespace
