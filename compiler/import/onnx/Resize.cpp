@@ -244,10 +244,11 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
   }
   if (hasSizes)
     keepAspect(node, policy, axes);
+  // Every element under the window of a result is an operator.
+  constexpr double leastScale = 1.0 / 1024;
   for (auto &[dim, axis] : axes)
     if (axis.output < 1 || axis.output > mostInTable || axis.input < 1 ||
-        (rules.antialias && !(axis.scale * static_cast<double>(mostInTable) >=
-                              static_cast<double>(axis.output))))
+        (rules.antialias && !(axis.scale >= leastScale)))
       node.error() << "cannot resize dimension " << dim << " from "
                    << axis.input << " to " << axis.output << " elements";
   if (node.failed)

@@ -119,7 +119,10 @@ static Results gridSample(Node &node) {
     return {};
   int64_t spatial = x.rank() - 2;
   auto form = grid.shape();
-  if (spatial < 1 || grid.rank() != x.rank() || form.back() != spatial ||
+  // The neighbours of a place are 2 or 4 to the power of this.
+  constexpr int64_t mostSpatial = 3;
+  if (spatial < 1 || spatial > mostSpatial || grid.rank() != x.rank() ||
+      form.back() != spatial ||
       !llvm::is_contained({"linear", "nearest", "cubic"}, rules.mode)) {
     node.error() << "cannot sample " << nn::shapeText(x.shape())
                  << " at a grid of " << nn::shapeText(form) << " by '"
@@ -339,6 +342,11 @@ static Results deformConv(Node &node) {
           width = x.size(3), rows = w.size(2), columns = w.size(3);
   int64_t oh = offset.size(2), ow = offset.size(3), points = oh * ow;
   int64_t window = rows * columns, perGroup = channels / offsetGroup;
+  constexpr int64_t mostTaps = 4096;
+  if (window > mostTaps) {
+    node.error() << "filters of " << rows << "x" << columns << " are too large";
+    return {};
+  }
   Type element = x.element(), i64 = node.builder().getI64Type();
   Expr offsets = offset.reshape({n, offsetGroup, window, 2, oh, ow});
   Expr image = x.reshape({n * offsetGroup, perGroup, height * width});
