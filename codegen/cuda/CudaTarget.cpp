@@ -1,5 +1,4 @@
-//===- CudaTarget.cpp - What passes ask about NVIDIA GPUs
-//---------------------===//
+//===- CudaTarget.cpp - What passes ask about NVIDIA GPUs -----------------===//
 
 #include "codegen/cuda/CudaTarget.h"
 

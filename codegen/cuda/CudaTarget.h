@@ -1,5 +1,4 @@
-//===- CudaTarget.h - What passes ask about NVIDIA GPUs
-//-----------------------===//
+//===- CudaTarget.h - What passes ask about NVIDIA GPUs -------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_CUDATARGET_H
 #define FRIT_CODEGEN_CUDA_CUDATARGET_H

@@ -1,5 +1,4 @@
-//===- Emit.cpp - Fusions as CUDA C++
-//-----------------------------------------===//
+//===- Emit.cpp - Fusions as CUDA C++ -------------------------------------===//
 
 #include "codegen/cuda/Emit.h"
 

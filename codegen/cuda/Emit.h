@@ -1,5 +1,4 @@
-//===- Emit.h - Fusions as CUDA C++
-//-------------------------------------------===//
+//===- Emit.h - Fusions as CUDA C++ ---------------------------------------===//
 //
 // Every fusion becomes one kernel: a body written for it, given to a skeleton
 // of device/. The parameters are one pointer per input of the fusion, x0, x1,

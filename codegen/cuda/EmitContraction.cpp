@@ -1,5 +1,4 @@
-//===- EmitContraction.cpp - Own matrix products and convolutions
-//-------------===//
+//===- EmitContraction.cpp - Own matrix products and convolutions ---------===//
 //
 // A struct of constants that says what is multiplied, given to the gemm or conv
 // skeleton. An elementwise function after the sum becomes its epilogue.

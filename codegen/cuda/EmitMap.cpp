@@ -1,5 +1,4 @@
-//===- EmitMap.cpp - One thread per vector of output elements
-//-----------------===//
+//===- EmitMap.cpp - One thread per vector of output elements -------------===//
 //
 // The map skeleton where everything is contiguous or broadcast, and the generic
 // kernel: one output element per thread, reductions as loops.

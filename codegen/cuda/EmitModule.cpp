@@ -1,5 +1,4 @@
-//===- EmitModule.cpp - All kernels of a target as one translation unit
-//------===//
+//===- EmitModule.cpp - All kernels of a target as one translation unit ---===//
 
 #include "codegen/cuda/EmitModule.h"
 

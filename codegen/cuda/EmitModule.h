@@ -1,5 +1,4 @@
-//===- EmitModule.h - All kernels of a target as one translation unit
-//--------===//
+//===- EmitModule.h - All kernels of a target as one translation unit -----===//
 
 #ifndef FRIT_CODEGEN_CUDA_EMITMODULE_H
 #define FRIT_CODEGEN_CUDA_EMITMODULE_H

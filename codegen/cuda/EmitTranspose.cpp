@@ -1,5 +1,4 @@
-//===- EmitTranspose.cpp - Tiled transposes
-//-----------------------------------===//
+//===- EmitTranspose.cpp - Tiled transposes -------------------------------===//
 //
 // A fusion with one transpose that changes the innermost dimension, and with
 // elementwise operators on either side, which join the copy's reads and writes.

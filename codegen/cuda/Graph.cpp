@@ -1,5 +1,4 @@
-//===- Graph.cpp - Tensors' elements as graphs of scalars
-//---------------------===//
+//===- Graph.cpp - Tensors' elements as graphs of scalars -----------------===//
 
 #include "codegen/cuda/Graph.h"
 

@@ -1,5 +1,4 @@
-//===- Graph.h - What a kernel computes, element by element
-//-------------------===//
+//===- Graph.h - What a kernel computes, element by element ---------------===//
 //
 // Kernels are printed straight from the linalg form of a fusion, without
 // buffers: `element(tensor, indices)` follows a tensor's definition back to the

@@ -1,5 +1,4 @@
-//===- Headers.h - The device headers, embedded
-//-------------------------------===//
+//===- Headers.h - The device headers, embedded ---------------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_HEADERS_H
 #define FRIT_CODEGEN_CUDA_HEADERS_H

@@ -1,5 +1,4 @@
-//===- Index.cpp - Index arithmetic of emitted kernels
-//------------------------===//
+//===- Index.cpp - Index arithmetic of emitted kernels --------------------===//
 
 #include "codegen/cuda/Index.h"
 

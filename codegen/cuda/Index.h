@@ -1,5 +1,4 @@
-//===- Index.h - Index arithmetic of emitted kernels
-//--------------------------===//
+//===- Index.h - Index arithmetic of emitted kernels ----------------------===//
 //
 // Indices are affine expressions over dimensions whose ranges are known: the
 // kernel's own index variables, loop counters, and symbols for values that are

@@ -1,5 +1,4 @@
-//===- IndexText.cpp - Indices as C++
-//-----------------------------------------===//
+//===- IndexText.cpp - Indices as C++ -------------------------------------===//
 
 #include "codegen/cuda/Index.h"
 #include "codegen/cuda/Scalars.h"

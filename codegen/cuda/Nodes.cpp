@@ -1,5 +1,4 @@
-//===- Nodes.cpp - Making and sharing the nodes of a graph
-//--------------------===//
+//===- Nodes.cpp - Making and sharing the nodes of a graph ----------------===//
 
 #include "codegen/cuda/Graph.h"
 

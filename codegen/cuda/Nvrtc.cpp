@@ -1,5 +1,4 @@
-//===- Nvrtc.cpp - CUDA C++ to machine code
-//-----------------------------------===//
+//===- Nvrtc.cpp - CUDA C++ to machine code -------------------------------===//
 
 #include "codegen/cuda/Nvrtc.h"
 

@@ -1,5 +1,4 @@
-//===- Nvrtc.h - CUDA C++ to machine code
-//-------------------------------------===//
+//===- Nvrtc.h - CUDA C++ to machine code ---------------------------------===//
 //
 // NVRTC is part of the CUDA toolkit and is opened when it is first needed, so
 // that frit builds and runs without it. No GPU has to be present.

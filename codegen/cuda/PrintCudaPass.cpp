@@ -1,5 +1,4 @@
-//===- PrintCudaPass.cpp - frit-opt --print-cuda
-//------------------------------===//
+//===- PrintCudaPass.cpp - frit-opt --print-cuda --------------------------===//
 
 #include "codegen/cuda/EmitModule.h"
 #include "codegen/cuda/Nvrtc.h"

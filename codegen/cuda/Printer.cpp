@@ -1,5 +1,4 @@
-//===- Printer.cpp - Graphs of scalars as C++ statements
-//----------------------===//
+//===- Printer.cpp - Graphs of scalars as C++ statements ------------------===//
 
 #include "codegen/cuda/Printer.h"
 

@@ -1,5 +1,4 @@
-//===- Printer.h - Graphs of scalars as C++ statements
-//------------------------===//
+//===- Printer.h - Graphs of scalars as C++ statements --------------------===//
 //
 // Prints the statements that compute some nodes of a graph. A node used once is
 // part of its user's expression, others get a name. Every statement stands in

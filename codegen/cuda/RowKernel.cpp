@@ -1,5 +1,4 @@
-//===- RowKernel.cpp - A fusion as phases over rows
-//---------------------------===//
+//===- RowKernel.cpp - A fusion as phases over rows -----------------------===//
 
 #include "codegen/cuda/RowKernel.h"
 

@@ -1,5 +1,4 @@
-//===- Scalars.cpp - Scalar operations as C++ text
-//----------------------------===//
+//===- Scalars.cpp - Scalar operations as C++ text ------------------------===//
 
 #include "codegen/cuda/Scalars.h"
 

@@ -1,5 +1,4 @@
-//===- Scalars.h - Scalar operations as C++ text
-//------------------------------===//
+//===- Scalars.h - Scalar operations as C++ text --------------------------===//
 //
 // One table from operation names of arith and math to C++ expressions, and the
 // text of types and constants.

@@ -1,5 +1,4 @@
-//===- Diagnostics.cpp - How messages reach the user
-//-------------------------===//
+//===- Diagnostics.cpp - How messages reach the user ----------------------===//
 
 #include "compiler/driver/Diagnostics.h"
 

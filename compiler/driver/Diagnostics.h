@@ -1,5 +1,4 @@
-//===- Diagnostics.h - How messages reach the user
-//---------------------------===//
+//===- Diagnostics.h - How messages reach the user ------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_DIAGNOSTICS_H
 #define FRIT_COMPILER_DRIVER_DIAGNOSTICS_H

@@ -1,5 +1,4 @@
-//===- ContractionInfo.cpp - Fusions that are one product or convolution
-//----===//
+//===- ContractionInfo.cpp - Fusions that are one product or convolution --===//
 
 #include "dialects/nn/ContractionInfo.h"
 

@@ -1,5 +1,4 @@
-//===- ContractionInfo.h - Fusions that are one product or convolution
-//-------===//
+//===- ContractionInfo.h - Fusions that are one product or convolution ----===//
 //
 // A fusion around a matmul or conv may be what a library or one of our tiled
 // kernels computes in one go:

@@ -1,5 +1,4 @@
-//===- Fold.cpp - Values of operators on constants
-//--------------------------===//
+//===- Fold.cpp - Values of operators on constants ------------------------===//
 
 #include "dialects/nn/Fold.h"
 

@@ -1,5 +1,4 @@
-//===- Fold.h - Values of operators on constants
-//----------------------------===//
+//===- Fold.h - Values of operators on constants --------------------------===//
 //
 // Shape arithmetic and other small computations on constants happen while
 // compiling, by the same scalar bodies that kernels are made from.

@@ -1,5 +1,4 @@
-//===- Loops.cpp - What buildLinalg bodies are written with
-//------------------===//
+//===- Loops.cpp - What buildLinalg bodies are written with ---------------===//
 
 #include "dialects/nn/Loops.h"
 

@@ -1,5 +1,4 @@
-//===- Movement.cpp - Operators that move elements: shapes and folds
-//--------===//
+//===- Movement.cpp - Operators that move elements: shapes and folds ------===//
 
 #include "dialects/nn/NN.h"
 

@@ -1,5 +1,4 @@
-//===- MovementLowering.cpp - Operators that move elements, as loops
-//--------===//
+//===- MovementLowering.cpp - Operators that move elements, as loops ------===//
 
 #include "dialects/nn/Loops.h"
 

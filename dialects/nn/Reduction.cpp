@@ -1,5 +1,4 @@
-//===- Reduction.cpp - Combining the elements along dimensions
-//--------------===//
+//===- Reduction.cpp - Combining the elements along dimensions ------------===//
 
 #include "dialects/nn/Loops.h"
 #include "dialects/nn/Lowering.h"

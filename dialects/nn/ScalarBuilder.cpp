@@ -1,5 +1,4 @@
-//===- ScalarBuilder.cpp - Typed scalar expressions
-//-------------------------===//
+//===- ScalarBuilder.cpp - Typed scalar expressions -----------------------===//
 
 #include "dialects/nn/ScalarBuilder.h"
 

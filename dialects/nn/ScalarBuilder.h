@@ -1,5 +1,4 @@
-//===- ScalarBuilder.h - Typed scalar expressions
-//---------------------------===//
+//===- ScalarBuilder.h - Typed scalar expressions -------------------------===//
 //
 // What an elementwise operator's one-expression body is written with. MLIR's
 // arith has no signs and splits every operation into an integer and a float

@@ -1,5 +1,4 @@
-//===- SlidingWindow.cpp - What convolution and pooling share
-//---------------===//
+//===- SlidingWindow.cpp - What convolution and pooling share -------------===//
 
 #include "dialects/nn/SlidingWindow.h"
 

@@ -1,5 +1,4 @@
-//===- Structure.cpp - Constants, views and fusions
-//-------------------------===//
+//===- Structure.cpp - Constants, views and fusions -----------------------===//
 
 #include "dialects/nn/NN.h"
 

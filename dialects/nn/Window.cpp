@@ -1,5 +1,4 @@
-//===- Window.cpp - Pooling
-//--------------------------------------------------===//
+//===- Window.cpp - Pooling -----------------------------------------------===//
 
 #include "dialects/nn/Lowering.h"
 #include "dialects/nn/SlidingWindow.h"

@@ -50,8 +50,8 @@ template <class P> struct WgmmaAttentionShape {
   static_assert(kSize <= 128 && kValueSize <= 128 && P::causalOffset == 0);
   static_assert(P::stages >= 2 && P::stages <= 6);
   static_assert(P::splits == 1 || P::tileM == 64);
-  // A stage is the same warpgroup's all along a tile. Else that one could find a
-  // barrier two phases on, which tells no more than one apart.
+  // A stage is the same warpgroup's all along a tile. Else that one could find
+  // a barrier two phases on, which tells no more than one apart.
   static_assert(P::stages % P::splits == 0);
 };
 

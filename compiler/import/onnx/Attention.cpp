@@ -1,5 +1,4 @@
-//===- Attention.cpp - Scaled dot-product attention
-//--------------------------===//
+//===- Attention.cpp - Scaled dot-product attention -----------------------===//
 //
 // Vaswani et al., "Attention Is All You Need", arXiv:1706.03762, with the
 // grouped heads of Ainslie et al., arXiv:2305.13245. ONNX has it whole; here it

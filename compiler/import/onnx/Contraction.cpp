@@ -1,5 +1,4 @@
-//===- Contraction.cpp - Convolutions and Gemm
-//-------------------------------===//
+//===- Contraction.cpp - Convolutions and Gemm ----------------------------===//
 
 #include "compiler/import/onnx/Window.h"
 

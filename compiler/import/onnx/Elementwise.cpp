@@ -1,5 +1,4 @@
-//===- Elementwise.cpp - Operators on elements one by one
-//--------------------===//
+//===- Elementwise.cpp - Operators on elements one by one -----------------===//
 
 #include "compiler/import/onnx/Expr.h"
 

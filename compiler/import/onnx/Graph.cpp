@@ -1,5 +1,4 @@
-//===- Graph.cpp - The order of a graph's nodes
-//-------------------------------===//
+//===- Graph.cpp - The order of a graph's nodes ---------------------------===//
 
 #include "compiler/import/onnx/Importer.h"
 

@@ -1,5 +1,4 @@
-//===- Import.cpp - ONNX models to the nn dialect
-//----------------------------===//
+//===- Import.cpp - ONNX models to the nn dialect -------------------------===//
 
 #include "compiler/import/Import.h"
 

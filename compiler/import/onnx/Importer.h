@@ -1,5 +1,4 @@
-//===- Importer.h - The state of one import
-//-----------------------------------===//
+//===- Importer.h - The state of one import -------------------------------===//
 
 #ifndef FRIT_COMPILER_IMPORT_ONNX_IMPORTER_H
 #define FRIT_COMPILER_IMPORT_ONNX_IMPORTER_H

@@ -1,5 +1,4 @@
-//===- Inputs.cpp - The inputs and outputs of a model
-//------------------------===//
+//===- Inputs.cpp - The inputs and outputs of a model ---------------------===//
 
 #include "compiler/import/InputShapes.h"
 #include "compiler/import/onnx/Importer.h"

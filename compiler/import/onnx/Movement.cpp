@@ -1,5 +1,4 @@
-//===- Movement.cpp - Operators that move elements
-//---------------------------===//
+//===- Movement.cpp - Operators that move elements ------------------------===//
 
 #include "compiler/import/onnx/Node.h"
 

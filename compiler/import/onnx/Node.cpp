@@ -1,5 +1,4 @@
-//===- Node.cpp - One ONNX node, as its hook sees it
-//-------------------------===//
+//===- Node.cpp - One ONNX node, as its hook sees it ----------------------===//
 
 #include "compiler/import/onnx/Node.h"
 

@@ -1,5 +1,4 @@
-//===- Node.h - One ONNX node, as its hook sees it
-//---------------------------===//
+//===- Node.h - One ONNX node, as its hook sees it ------------------------===//
 //
 // Errors stick: what a node lacks is reported where it is asked for, a stand-in
 // is returned, and values built from a failed one are null without another

@@ -1,5 +1,4 @@
-//===- Normalization.cpp - Softmax and the norms
-//-----------------------------===//
+//===- Normalization.cpp - Softmax and the norms --------------------------===//
 
 #include "compiler/import/onnx/Expr.h"
 

@@ -1,5 +1,4 @@
-//===- Numpy.cpp - Reads .npy files
-//--------------------------------------------===//
+//===- Numpy.cpp - Reads .npy files ---------------------------------------===//
 //
 // The format is NumPy's enhancement proposal 1: a magic, a version, the size of
 // the header, and the header, a Python dictionary as text.

@@ -1,5 +1,4 @@
-//===- Reduction.cpp - Combining the elements along dimensions
-//---------------===//
+//===- Reduction.cpp - Combining the elements along dimensions ------------===//
 
 #include "compiler/import/onnx/Expr.h"
 

@@ -1,5 +1,4 @@
-//===- Shape.cpp - Constants, shapes and views
-//--------------------------------===//
+//===- Shape.cpp - Constants, shapes and views ----------------------------===//
 //
 // Shapes are static, so what is computed from them is known here: every
 // operator on small constants becomes a constant as it is created, and the

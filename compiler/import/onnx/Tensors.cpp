@@ -1,5 +1,4 @@
-//===- Tensors.cpp - The data of ONNX tensors
-//--------------------------------===//
+//===- Tensors.cpp - The data of ONNX tensors -----------------------------===//
 
 #include "compiler/import/onnx/Tensors.h"
 

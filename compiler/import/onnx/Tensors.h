@@ -1,5 +1,4 @@
-//===- Tensors.h - The data of ONNX tensors
-//----------------------------------===//
+//===- Tensors.h - The data of ONNX tensors -------------------------------===//
 
 #ifndef FRIT_COMPILER_IMPORT_ONNX_TENSORS_H
 #define FRIT_COMPILER_IMPORT_ONNX_TENSORS_H

@@ -1,5 +1,4 @@
-//===- Window.cpp - Pooling
-//---------------------------------------------------===//
+//===- Window.cpp - Pooling -----------------------------------------------===//
 
 #include "compiler/import/onnx/Window.h"
 

@@ -1,5 +1,4 @@
-//===- Window.h - The windows of convolutions and pools
-//----------------------===//
+//===- Window.h - The windows of convolutions and pools -------------------===//
 
 #ifndef FRIT_COMPILER_IMPORT_ONNX_WINDOW_H
 #define FRIT_COMPILER_IMPORT_ONNX_WINDOW_H
