@@ -24,6 +24,20 @@ static ArrayRef<int64_t> shapeOfType(Type type) {
   return cast<RankedTensorType>(type).getShape();
 }
 
+/// The value `of` seen as `from` in the small model and as `to` in the large.
+static std::optional<PaddedValue> padView(PaddedValue of, Value from,
+                                          Value to) {
+  of.large = to;
+  if (of.anywhere)
+    return of;
+  auto places = reshapePlaces(of.places, shapeOfType(from.getType()),
+                              shapeOfType(to.getType()));
+  if (!places)
+    return std::nullopt;
+  of.places = *places;
+  return of;
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
@@ -165,26 +179,13 @@ private:
       return padConstant(from, constant.getValue(), to,
                          cast<arith::ConstantOp>(large).getValue());
     if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(small))
-      return padView(small->getOperand(0), from, to);
+      return padView(known.lookup(small->getOperand(0)), from, to);
     // All elements are the one that is given.
     if (isa<linalg::FillOp>(small))
       return PaddedValue{to, {}, /*anywhere=*/true};
     if (auto loops = dyn_cast<linalg::LinalgOp>(small))
       return padLoops(loops, cast<linalg::LinalgOp>(large));
     return std::nullopt;
-  }
-
-  std::optional<PaddedValue> padView(Value operand, Value from, Value to) {
-    PaddedValue result = known.lookup(operand);
-    result.large = to;
-    if (result.anywhere)
-      return result;
-    auto places = reshapePlaces(result.places, shapeOfType(from.getType()),
-                                shapeOfType(to.getType()));
-    if (!places)
-      return std::nullopt;
-    result.places = *places;
-    return result;
   }
 
   /// Sums must have the same terms; other loops may run less far.
@@ -346,18 +347,8 @@ std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,
   if (auto constant = dyn_cast<ConstantOp>(small))
     return padConstant(from, constant.getValue(), to,
                        cast<ConstantOp>(large).getValue());
-  if (isa<ReshapeOp>(small)) {
-    PaddedValue result = operands[0];
-    result.large = to;
-    if (result.anywhere)
-      return result;
-    auto places = reshapePlaces(result.places, shapeOfType(from.getType()),
-                                shapeOfType(to.getType()));
-    if (!places)
-      return std::nullopt;
-    result.places = *places;
-    return result;
-  }
+  if (isa<ReshapeOp>(small))
+    return padView(operands[0], from, to);
   if (isa<ElementwiseOp>(small))
     return padElementwise(small, large, operands);
   if (isa<StructuralOp>(small))
