@@ -213,6 +213,7 @@ static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes) {
   });
   if (!known)
     return false;
+  index = index.replaceSymbols(values);
   SmallVector<AffineExpr> dims(std::max(group, place) + 1, zero);
   llvm::DenseSet<int64_t> sectors, elements;
   SmallVector<int64_t> apart; // of the first thread's lanes
@@ -222,7 +223,7 @@ static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes) {
       dims[group] = getAffineConstantExpr(thread, context);
       dims[place] = getAffineConstantExpr(lane, context);
       auto at = dyn_cast<AffineConstantExpr>(
-          index.replaceSymbols(values).replaceDimsAndSymbols(dims, {}));
+          index.replaceDimsAndSymbols(dims, /*symReplacements=*/{}));
       if (!at)
         return false;
       if (lane == 0)

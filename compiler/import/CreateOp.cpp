@@ -4,6 +4,7 @@
 
 #include "compiler/import/Elements.h"
 #include "dialects/nn/Infer.h"
+#include "dialects/nn/NN.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
@@ -81,4 +82,16 @@ Attribute frit::importer::chooseForm(RegisteredOperationName name,
       return form;
   }
   return {};
+}
+
+Value frit::importer::createWeight(OpBuilder &builder, Block &body,
+                                   Operation *&last, Location loc,
+                                   ElementsAttr value, StringAttr name) {
+  OpBuilder::InsertionGuard guard(builder);
+  if (last)
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPointToStart(&body);
+  last = nn::ConstantOp::create(builder, loc, value, name);
+  return last->getResult(0);
 }

@@ -3,7 +3,7 @@
 #ifndef FRIT_COMPILER_IMPORT_CREATEOP_H
 #define FRIT_COMPILER_IMPORT_CREATEOP_H
 
-#include "mlir/IR/Operation.h"
+#include "mlir/IR/Builders.h"
 
 namespace frit::importer {
 
@@ -20,6 +20,12 @@ createInferred(mlir::Location loc, mlir::OperationName name,
 mlir::Attribute chooseForm(mlir::RegisteredOperationName name,
                            llvm::StringRef attribute,
                            llvm::ArrayRef<mlir::Attribute> forms);
+
+/// A weight before all nodes of `body`, after `last`, the weight before it or
+/// null, and then the last one itself. `name` may be null.
+mlir::Value createWeight(mlir::OpBuilder &builder, mlir::Block &body,
+                         mlir::Operation *&last, mlir::Location loc,
+                         mlir::ElementsAttr value, mlir::StringAttr name);
 
 } // namespace frit::importer
 

@@ -267,17 +267,11 @@ Value Reader::lookup(StringRef name) {
   ElementsAttr weight = weights.lookup(name);
   if (!weight)
     return {};
-  // Weights stand before all nodes, in the order of their first use.
-  OpBuilder::InsertionGuard guard(builder);
-  if (lastWeight)
-    builder.setInsertionPointAfter(lastWeight);
-  else
-    builder.setInsertionPointToStart(&main.getBody().front());
-  auto constant = nn::ConstantOp::create(
-      builder, locate("weight '" + name + "'"), weight,
-      name.starts_with("%") ? StringAttr() : builder.getStringAttr(name));
-  lastWeight = constant;
-  return values[name] = constant;
+  return values[name] =
+             createWeight(builder, main.getBody().front(), lastWeight,
+                          locate("weight '" + name + "'"), weight,
+                          name.starts_with("%") ? StringAttr()
+                                                : builder.getStringAttr(name));
 }
 
 bool Reader::readOutputs(const Json &graph) {

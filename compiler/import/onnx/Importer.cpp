@@ -2,6 +2,7 @@
 
 #include "compiler/import/onnx/Importer.h"
 
+#include "compiler/import/CreateOp.h"
 #include "compiler/import/onnx/Node.h"
 #include "compiler/import/onnx/Registry.h"
 
@@ -162,16 +163,8 @@ Value Importer::readWeight(const ::onnx::TensorProto &weight) {
   ElementsAttr value = tensors.read(weight, loc);
   if (!value)
     return {};
-  // Weights come first, in the order in which they are read.
-  OpBuilder::InsertionGuard guard(builder);
-  if (lastWeight)
-    builder.setInsertionPointAfter(lastWeight);
-  else
-    builder.setInsertionPointToStart(&main.getBody().front());
-  auto constant = nn::ConstantOp::create(builder, loc, value,
-                                         builder.getStringAttr(weight.name()));
-  lastWeight = constant;
-  return constant;
+  return createWeight(builder, main.getBody().front(), lastWeight, loc, value,
+                      builder.getStringAttr(weight.name()));
 }
 
 Value Importer::lookUp(const std::string &name, Scope &scope) {
