@@ -218,12 +218,14 @@ static DenseElementsAttr inlinedSplat(OpOperand &use) {
 /// Moves the operators of a group into a fusion before `end`.
 static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
+  // An attention that is kept whole reads by strides, and so do its views.
+  bool inlines = llvm::none_of(ops, llvm::IsaPred<AttentionOp>);
   llvm::SetVector<Value> inputs;
   SmallVector<Value> outputs;
   for (Operation *op : ops) {
     for (OpOperand &use : op->getOpOperands()) {
       Operation *def = use.get().getDefiningOp();
-      if (!(def && members.contains(def)) && !inlinedSplat(use))
+      if (!(def && members.contains(def)) && !(inlines && inlinedSplat(use)))
         inputs.insert(use.get());
     }
     for (Value result : op->getResults())
@@ -252,7 +254,7 @@ static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
       Operation *def = use.get().getDefiningOp();
       if (def && members.contains(def))
         continue;
-      if (inlinedSplat(use)) {
+      if (inlines && inlinedSplat(use)) {
         Value &constant = constants[use.get()];
         if (!constant)
           constant = builder.clone(*def)->getResult(0);

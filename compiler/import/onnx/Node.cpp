@@ -6,6 +6,7 @@
 #include "dialects/nn/Fold.h"
 #include "dialects/nn/Lowering.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -291,6 +292,17 @@ Value Node::constant(ArrayRef<int64_t> values) {
       values));
 }
 
+int64_t frit::importer::integerOf(double value) {
+  if (std::isnan(value))
+    return 0;
+  // The largest integer is no double; the next larger number is.
+  constexpr double limit = 0x1p63;
+  if (value >= limit)
+    return std::numeric_limits<int64_t>::max();
+  return value < -limit ? std::numeric_limits<int64_t>::min()
+                        : static_cast<int64_t>(value);
+}
+
 Value Node::scalar(Value like, double value) {
   return like ? scalar(elementOf(like), value) : Value();
 }
@@ -301,7 +313,7 @@ Value Node::scalar(Type element, double value) {
     attr = builder().getFloatAttr(type, value);
   else
     attr = IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(),
-                                           static_cast<int64_t>(value),
+                                           integerOf(value),
                                            /*isSigned=*/true,
                                            /*implicitTrunc=*/true));
   return constant(

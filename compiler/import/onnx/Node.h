@@ -188,6 +188,9 @@ inline int64_t product(llvm::ArrayRef<int64_t> sizes) {
   return n;
 }
 
+/// The integer nearest to a number, towards 0; 0 where that is none.
+int64_t integerOf(double value);
+
 /// Larger tables made up of a few numbers in the model would be larger than
 /// most models.
 inline constexpr int64_t mostInTable = int64_t(1) << 22;

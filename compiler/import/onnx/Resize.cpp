@@ -76,7 +76,7 @@ static Taps tapsOf(double place, const Axis &axis, const Rules &rules) {
                      : rules.nearest == "round_prefer_ceil"
                          ? std::floor(place + 0.5)
                          : std::ceil(place - 0.5);
-    taps.first = static_cast<int64_t>(nearest);
+    taps.first = integerOf(nearest);
     taps.weights = {1};
     return taps;
   }
@@ -88,13 +88,13 @@ static Taps tapsOf(double place, const Axis &axis, const Rules &rules) {
   double narrow = rules.antialias ? std::min(axis.scale, 1.0) : 1;
   auto begin =
       static_cast<int64_t>(std::floor((isCubic ? -2 : -1) / narrow) + 1);
-  taps.first = static_cast<int64_t>(base) + begin;
+  taps.first = integerOf(base) + begin;
   double sum = 0;
   for (int64_t i = begin; i < 2 - begin; ++i) {
     double distance = narrow * (static_cast<double>(i) - ratio);
     double weight = isCubic ? cubicWeight(distance, rules.cubic)
                             : std::max(1 - std::abs(distance), 0.0);
-    int64_t at = static_cast<int64_t>(base) + i;
+    int64_t at = integerOf(base) + i;
     if (rules.excludesOutside && (at < 0 || at >= axis.input))
       weight = 0;
     taps.weights.push_back(weight);
@@ -113,7 +113,10 @@ static Expr resizeAxis(Expr x, int64_t dim, const Axis &axis,
   SmallVector<Taps> results;
   for (int64_t i = 0; i < axis.output; ++i) {
     double place = placeOf(static_cast<double>(i), axis, rules.coordinates);
-    results.push_back(tapsOf(place, axis, rules));
+    // Places that far outside are all the same.
+    constexpr double farthest = 1e15;
+    results.push_back(
+        tapsOf(std::clamp(place, -farthest, farthest), axis, rules));
   }
   SmallVector<int64_t> line(x.rank(), 1);
   line[dim] = axis.output;
@@ -176,8 +179,8 @@ static void keepAspect(Node &node, StringRef policy,
                  << "' is none of stretch, not_larger and not_smaller";
   for (auto &[dim, axis] : axes) {
     axis.scale = scale;
-    axis.output = static_cast<int64_t>(
-        std::floor(scale * static_cast<double>(axis.input) + 0.5));
+    axis.output =
+        integerOf(std::floor(scale * static_cast<double>(axis.input) + 0.5));
   }
 }
 
@@ -233,8 +236,8 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
   for (auto [i, dim] : llvm::enumerate(dims)) {
     Axis axis{x.size(dim), 0, 1};
     auto n = static_cast<double>(axis.input);
-    axis.output = static_cast<int64_t>(hasSizes ? (*sizes)[i]
-                                                : std::floor((*scales)[i] * n));
+    axis.output =
+        integerOf(hasSizes ? (*sizes)[i] : std::floor((*scales)[i] * n));
     axis.scale = hasSizes ? (*sizes)[i] / n : (*scales)[i];
     if (region) {
       axis.start = (*region)[i];

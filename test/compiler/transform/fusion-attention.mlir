@@ -50,3 +50,22 @@ func.func @apart(%q: tensor<2x2x5x64xf16>, %k: tensor<2x2x64x5xf16>, %m: tensor<
   %2 = nn.transpose %y {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x2x5x64xf16>) -> tensor<2x5x2x64xf16>
   return %y, %2 : tensor<2x2x5x64xf16>, tensor<2x5x2x64xf16>
 }
+
+// -----
+
+// A mask of one number is read from memory too, as are those of its views.
+// CHECK-LABEL: func.func @number
+// CHECK-SAME:    %[[Q:[^:]*]]:
+// CHECK-DAG:     %[[Z:.*]] = nn.constant dense<0.000000e+00>
+// CHECK-DAG:     %[[M:.*]] = nn.constant "m"
+// CHECK:         nn.fusion(%[[Z]], %[[Q]], %[[M]])
+// CHECK-NEXT:    ^bb0(%[[B:.*]]: tensor<2x1x5x64xf16>, %[[A:.*]]: tensor<2x2x5x64xf16>, %[[C:.*]]: tensor<1x1x1x1xf16>):
+// CHECK-NEXT:      %[[E:.*]] = nn.expand %[[B]]
+// CHECK-NEXT:      nn.attention %[[A]], %[[A]], %[[E]], %[[C]]
+func.func @number(%q: tensor<2x2x5x64xf16>) -> tensor<2x2x5x64xf16> {
+  %0 = nn.constant dense<0.0> : tensor<2x1x5x64xf16>
+  %m = nn.constant "m" dense<0.125> : tensor<1x1x1x1xf16>
+  %1 = nn.expand %0 {shape = array<i64: 2, 2, 5, 64>} : (tensor<2x1x5x64xf16>) -> tensor<2x2x5x64xf16>
+  %y = nn.attention %q, %q, %1, %m {scale = 0.125 : f32} : (tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>, tensor<1x1x1x1xf16>) -> tensor<2x2x5x64xf16>
+  return %y : tensor<2x2x5x64xf16>
+}
