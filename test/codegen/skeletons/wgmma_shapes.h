@@ -14,13 +14,20 @@
 #include <string>
 #include <vector>
 
-/// A product, or a convolution where `taps` > 0, of f16 with bias and relu.
+/// A product, or a convolution where `taps` > 0, of f16 with bias and relu or
+/// another function of tile.cuh.
 struct Shape {
   std::string name;
   int64_t m, n, k;
   bool wide = false;     // f32 results, no bias
   bool residual = false; // of D's size
   int images = 0, size = 0, taps = 0, stride = 1;
+  /// A function of tile.cuh that ends it; null: the usual one.
+  const char *function = nullptr;
+
+  std::string epilogue() const {
+    return function ? function : wide ? "Identity" : "Relu";
+  }
 
   int channels() const { return taps ? int(k) / taps / taps : 0; }
   int pad() const { return taps / 2; }
