@@ -1,13 +1,15 @@
 //===- Reduce.cpp - Makes a model small that stays interesting ------------===//
 //
 // Passes, each a list of things to leave out of which delta debugging keeps as
-// few as it can. They run until none finds anything more, as in llvm-reduce.
+// few as it can, or one thing after another to make smaller. They run until
+// none finds anything more, as in llvm-reduce.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tools/frit-reduce/Reduce.h"
 
 #include "tools/frit-reduce/Delta.h"
+#include "tools/frit-reduce/Shrink.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -33,14 +35,23 @@ private:
   void pass(StringRef name, unsigned count,
             llvm::function_ref<Part(ArrayRef<unsigned> kept)> keep);
 
+  /// Whether the model still fails; false too where that cannot be found out.
+  bool isInteresting(const onnx::ModelProto &part);
+  /// Takes `part` for the model if it still fails.
+  bool accept(StringRef name, onnx::ModelProto part);
+
   void nodes();
   void outputs();
   void detours();
   void weights();
   void attributes();
+  void branches();
+  void bodies();
+  void sizes();
+  void numbers();
 
   onnx::ModelProto &model;
-  const Knowledge &known;
+  Knowledge known;
   Test &test;
   llvm::function_ref<void(StringRef)> onSmaller;
   bool changed = false;
@@ -48,6 +59,24 @@ private:
 };
 
 } // namespace
+
+bool Reducer::isInteresting(const onnx::ModelProto &part) {
+  auto interesting = test.isInteresting(part);
+  if (interesting)
+    return *interesting;
+  failure = interesting.takeError();
+  return false;
+}
+
+bool Reducer::accept(StringRef name, onnx::ModelProto part) {
+  if (failure || part.SerializeAsString() == model.SerializeAsString() ||
+      !isInteresting(part))
+    return false;
+  model = std::move(part);
+  changed = true;
+  onSmaller(name);
+  return true;
+}
 
 void Reducer::pass(StringRef name, unsigned count,
                    llvm::function_ref<Part(ArrayRef<unsigned>)> keep) {
@@ -58,14 +87,7 @@ void Reducer::pass(StringRef name, unsigned count,
     if (failure)
       return false;
     Part part = keep(kept);
-    if (!part)
-      return false;
-    auto interesting = test.isInteresting(*part);
-    if (!interesting) {
-      failure = interesting.takeError();
-      return false;
-    }
-    if (!*interesting)
+    if (!part || !isInteresting(*part))
       return false;
     best = std::move(*part);
     return true;
@@ -183,6 +205,62 @@ void Reducer::attributes() {
   });
 }
 
+/// An If becomes one of its branches.
+void Reducer::branches() {
+  for (unsigned index = 0;;) {
+    onnx::ModelProto part = model;
+    if (!takeBranch(part, index))
+      return;
+    if (!accept("branches", std::move(part)))
+      ++index;
+  }
+}
+
+/// As detours, in subgraphs: their results stay as many as they are.
+void Reducer::bodies() {
+  for (unsigned index = 0;;) {
+    onnx::ModelProto part = model;
+    if (!leaveOutOfBody(part, index))
+      return;
+    if (!accept("bodies", std::move(part)))
+      ++index;
+  }
+}
+
+/// Sizes that are equal stay so, as they mostly have to.
+void Reducer::sizes() {
+  auto shrink = [&](int64_t from) {
+    for (int64_t to : {int64_t(1), int64_t(2), int64_t(3), int64_t(4), from / 8,
+                       from / 4, from / 2, from - 1})
+      for (auto [ofMultiples, inAttributes] : {std::pair(true, true),
+                                               {false, true},
+                                               {true, false},
+                                               {false, false}}) {
+        if (to < 1 || to >= from)
+          continue;
+        onnx::ModelProto part = model;
+        Knowledge then = known;
+        if (resize(part, then, {from, to, ofMultiples, inAttributes}) &&
+            accept("sizes", std::move(part))) {
+          known = std::move(then);
+          return;
+        }
+      }
+  };
+  for (int64_t from : sizesOf(model))
+    shrink(from);
+}
+
+void Reducer::numbers() {
+  for (unsigned index = 0; index < countNumbers(model); ++index)
+    for (unsigned way = 0; way < numWays; ++way) {
+      onnx::ModelProto part = model;
+      if (simplifyNumber(part, index, way) &&
+          accept("numbers", std::move(part)))
+        break;
+    }
+}
+
 llvm::Error Reducer::run() {
   onnx::ModelProto whole = model;
   // One thing to leave out: everything that does not compute.
@@ -201,6 +279,10 @@ llvm::Error Reducer::run() {
     detours();
     weights();
     attributes();
+    branches();
+    bodies();
+    sizes();
+    numbers();
   } while (changed && !failure);
   return failure ? std::move(*failure) : llvm::Error::success();
 }

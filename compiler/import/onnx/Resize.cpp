@@ -113,6 +113,10 @@ static Expr resizeAxis(Expr x, int64_t dim, const Axis &axis,
   SmallVector<Taps> results;
   for (int64_t i = 0; i < axis.output; ++i) {
     double place = placeOf(static_cast<double>(i), axis, rules.coordinates);
+    if (std::isnan(place)) {
+      node.error() << "what it takes of dimension " << dim << " is no region";
+      return {node, {}};
+    }
     // Places that far outside are all the same.
     constexpr double farthest = 1e15;
     results.push_back(
@@ -159,6 +163,8 @@ static Value resizeAxes(Expr x, ArrayRef<std::pair<int64_t, Axis>> axes,
                 axis.start == 0 && axis.end == 1;
     if (!same)
       y = resizeAxis(y, dim, axis, rules, outside);
+    if (node.failed)
+      return {};
   }
   if (isInteger && !moves)
     y = y.apply<nn::RoundOp>();
