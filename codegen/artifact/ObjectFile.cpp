@@ -96,6 +96,19 @@ static std::string sizesText(const artifact::OpenShapes &shapes, size_t index) {
   return text;
 }
 
+/// "2x<=12" of a dimension of at most 12 entries, which the device counts.
+static std::string boundText(ArrayRef<int64_t> shape,
+                             ArrayRef<artifact::Extent> extents) {
+  std::string text;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    bool isCounted =
+        dim < extents.size() && extents[dim].count != artifact::kNone;
+    text += (text.empty() ? "" : "x") + std::string(isCounted ? "<=" : "") +
+            std::to_string(size);
+  }
+  return text.empty() ? nn::shapeText(shape) : text;
+}
+
 std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
                                   StringRef model, const OpenShapes &shapes) {
   std::string text;
@@ -105,19 +118,34 @@ std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
   auto programs = module.getOps<plan::ProgramOp>();
   plan::ProgramOp program = *programs.begin();
   plan::ListOp largest = program.getMains().back();
-  auto list = [&](StringRef title, mlir::ArrayAttr names,
-                  mlir::ArrayAttr types) {
+  auto list = [&](StringRef title, mlir::ArrayAttr names, mlir::ArrayAttr types,
+                  ArrayRef<SmallVector<Extent>> extents) {
     os << " * " << title << ":\n";
-    for (auto [name, type] : llvm::zip(names, types)) {
+    for (auto [i, name, type] : llvm::enumerate(names, types)) {
       auto tensor = mlir::cast<mlir::RankedTensorType>(
           mlir::cast<mlir::TypeAttr>(type).getValue());
       os << " *   " << mlir::cast<mlir::StringAttr>(name).getValue() << "  "
-         << tensor.getElementType() << "  " << nn::shapeText(tensor.getShape())
+         << tensor.getElementType() << "  "
+         << boundText(tensor.getShape(), i < extents.size()
+                                             ? ArrayRef<Extent>(extents[i])
+                                             : ArrayRef<Extent>())
          << "\n";
     }
   };
-  list("inputs", *program.getInputs(), *largest.getInputTypes());
-  list("outputs", *program.getOutputs(), *largest.getOutputTypes());
+  OpenVariant open =
+      shapes.variants.empty() ? OpenVariant() : shapes.variants.back();
+  auto visible = [&](mlir::ArrayAttr all) {
+    return mlir::ArrayAttr::get(all.getContext(),
+                                all.getValue().drop_back(shapes.counts));
+  };
+  list("inputs", *program.getInputs(), *largest.getInputTypes(), open.inputs);
+  list("outputs", visible(*program.getOutputs()),
+       visible(*largest.getOutputTypes()), open.outputs);
+  if (shapes.counts)
+    os << " * \"<=\" is the most there may be, which memory must have room "
+          "for;\n"
+          " * frit_context_output_dims tells how many there are after a "
+          "call.\n";
   if (!shapes.symbols.empty())
     os << " * open, where the above are the largest shapes:\n";
   for (size_t i = 0; i < shapes.symbols.size(); ++i)

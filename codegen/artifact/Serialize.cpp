@@ -54,6 +54,7 @@ public:
     header.model = tables.text(model);
     header.producer = tables.text("frit " FRIT_VERSION);
     header.weightBytes = image.embeddedBytes();
+    header.counts = shapes.counts;
     image.plan = tables.write(header);
     return std::move(image);
   }

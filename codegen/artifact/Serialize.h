@@ -59,11 +59,13 @@ struct OpenVariant {
   std::vector<llvm::SmallVector<Extent>> inputs, outputs;
 };
 
-/// The shapes that a model leaves open; without symbols and variants where all
-/// are fixed. The variants are in the order of each program's main lists.
+/// The shapes that a model leaves open; without variants where all are fixed.
+/// The variants are in the order of each program's main lists.
 struct OpenShapes {
   std::vector<OpenSymbol> symbols;
   std::vector<OpenVariant> variants;
+  /// How many of the outputs, the last ones, are counts.
+  unsigned counts = 0;
 };
 
 /// The name a cpu program's kernel has in the object.

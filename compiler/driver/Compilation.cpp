@@ -143,7 +143,7 @@ private:
 
   /// What a file of one of several variants ends with.
   std::string variantEnding(size_t variant, const std::string &ending) const {
-    return model.shapes.variants.empty()
+    return model.shapes.symbols.empty()
                ? ending
                : model.listNames[variant] + "." + ending;
   }

@@ -2,6 +2,7 @@
 
 #include "compiler/driver/ModelInput.h"
 
+#include "compiler/driver/Counts.h"
 #include "compiler/driver/Variants.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -26,26 +27,50 @@ llvm::Error ModelInput::read(const DriverOptions &options,
     return (json ? importJson : importOnnx)((*file)->getMemBufferRef(),
                                             options.input, import, context);
   };
+  // Imports that are only compared with another share its weights.
+  WeightCache weights;
+  import.weights = &weights;
+  auto countsIn = [&](ModuleOp module) {
+    bool good = resolveCounts(module, [&](ArrayRef<int64_t> counts) {
+      import.counts.assign(counts.begin(), counts.end());
+      return importOne();
+    });
+    import.counts.clear();
+    return good;
+  };
   if (options.openSymbols.empty()) {
-    if (OwningOpRef<ModuleOp> module = importOne())
-      variants.push_back(std::move(module));
+    OwningOpRef<ModuleOp> module = importOne();
     listNames = {"main"};
+    if (!module || !countsIn(*module))
+      return llvm::Error::success();
+    variants.push_back(std::move(module));
+    if (!describeCounts(variants, shapes))
+      variants.clear();
     return llvm::Error::success();
   }
 
-  WeightCache weights;
-  import.weights = &weights;
   for (const SymbolSizes &symbol : options.openSymbols)
     import.openSymbols.insert(symbol.name);
+  auto setSizes = [&](ArrayRef<int64_t> sizes) {
+    for (auto [symbol, size] : llvm::zip_equal(options.openSymbols, sizes))
+      import.symbols[symbol.name] = size;
+  };
   Variants built(
       options.openSymbols,
       [&](const Variants::Sizes &sizes) {
-        for (auto [symbol, size] : llvm::zip_equal(options.openSymbols, sizes))
-          import.symbols[symbol.name] = size;
+        setSizes(sizes);
         return importOne();
       },
       context);
   if (!built.build())
+    return llvm::Error::success();
+  for (auto [module, variant] :
+       llvm::zip_equal(built.modules, built.shapes.variants)) {
+    setSizes(variant.sizes);
+    if (!countsIn(*module))
+      return llvm::Error::success();
+  }
+  if (!describeCounts(built.modules, built.shapes))
     return llvm::Error::success();
   for (size_t i = 0; i < built.modules.size(); ++i)
     listNames.push_back(built.listName(i));

@@ -281,7 +281,7 @@ std::vector<SmallVector<Extent>> Variants::inputExtents(ModuleOp module) const {
       });
       Extent &extent = extents.emplace_back();
       if (found != symbols.end())
-        extent = {uint32_t(found - symbols.begin()), 0, 1, 0};
+        extent = {uint32_t(found - symbols.begin()), artifact::kNone, 1, 0};
     }
   }
   return result;
@@ -303,7 +303,8 @@ Extent Variants::extentOf(const Sizes &sizes, size_t output, size_t dim) const {
       if (change == 0 || change % by != 0)
         continue;
       int64_t factor = change / by;
-      result = {uint32_t(index), 0, factor, length - factor * sizes[index]};
+      result = {uint32_t(index), artifact::kNone, factor,
+                length - factor * sizes[index]};
       // A smaller size is what a call of this variant may have.
       if (by > 0)
         break;

@@ -33,6 +33,10 @@ struct ImportOptions {
   /// Where imports of one model, in one context, find each other's weights;
   /// null where there is but one.
   WeightCache *weights = nullptr;
+  /// What the data are taken to say where they decide how many entries a result
+  /// has, by the number of its nn.counted; a negative number or none stands for
+  /// the most there may be. An import with any is to be compared, not compiled.
+  llvm::SmallVector<int64_t> counts;
   /// Inputs that are constants: by name, an .npy file or a TensorProto.
   llvm::StringMap<std::string> constInputs;
   /// Make up the weights whose files are missing, from this seed.
@@ -71,6 +75,10 @@ mlir::OwningOpRef<mlir::ModuleOp> importJson(llvm::MemoryBufferRef file,
 std::vector<std::pair<std::string, mlir::ElementsAttr>>
 exportJson(mlir::ModuleOp model, llvm::StringRef weightsName,
            llvm::raw_ostream &graph);
+
+/// How to fix what a value of an imported model is computed from, for the end
+/// of a message: "; -fconst-input=x=@FILE ...". Empty where it is no input.
+std::string fixInputsHint(mlir::Value value);
 
 /// Loads the dialects that importing needs.
 void loadImportDialects(mlir::MLIRContext &context);

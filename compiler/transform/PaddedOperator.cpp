@@ -339,6 +339,17 @@ padElementwise(Operation *small, Operation *large,
                      AffineMap::getMultiDimIdentityMap(from.size(), context));
 }
 
+/// The first entries of what leads lead, and both count the same.
+static std::optional<PaddedValue> padCounted(CountedOp small, CountedOp large,
+                                             const PaddedValue &x) {
+  if (small.getNumber() != large.getNumber() ||
+      small.getAxis() != large.getAxis())
+    return std::nullopt;
+  if (!x.anywhere && !areLeading(x.places))
+    return std::nullopt;
+  return leadingValue(small.getY(), large.getY());
+}
+
 std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,
                                              ArrayRef<PaddedValue> operands) {
   Value from = small->getResult(0), to = large->getResult(0);
@@ -349,6 +360,8 @@ std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,
                        cast<ConstantOp>(large).getValue());
   if (isa<ReshapeOp>(small))
     return padView(operands[0], from, to);
+  if (auto counted = dyn_cast<CountedOp>(small))
+    return padCounted(counted, cast<CountedOp>(large), operands[0]);
   if (isa<ElementwiseOp>(small))
     return padElementwise(small, large, operands);
   if (isa<StructuralOp>(small))

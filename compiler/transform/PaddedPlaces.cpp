@@ -49,6 +49,8 @@ std::optional<Places> frit::reshapePlaces(const Places &places,
   DimPlaces parts;
   for (const DimPlaces &dim : places)
     parts.append(dim);
+  // What is the same in both may be cut anew.
+  parts = normalize(parts);
   Places result;
   size_t next = 0;
   for (auto [a, b] : llvm::zip_equal(small, large)) {

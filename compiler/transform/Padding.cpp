@@ -121,7 +121,18 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small) {
                         "returns it folded into another dimension"};
       return std::nullopt;
     }
-    std::optional<PaddedValue> result = pad(&a, &b, operands);
+    // What has no elements is part of everything.
+    auto isNothing = [](Value v) {
+      auto type = dyn_cast<RankedTensorType>(v.getType());
+      return type && type.getNumElements() == 0;
+    };
+    std::optional<PaddedValue> result;
+    if (isNothing(a.getResult(0)))
+      result = leadingValue(a.getResult(0), b.getResult(0));
+    else if (llvm::any_of(a.getOperands(), isNothing))
+      return Mixing{b.getLoc(), "reads it where there may be none"};
+    else
+      result = pad(&a, &b, operands);
     if (!result)
       return Mixing{b.getLoc(), reasonOf(&b).str()};
     known[a.getResult(0)] = *result;

@@ -1,4 +1,4 @@
-//===- Selection.cpp - Scattering and sorting -----------------------------===//
+//===- Selection.cpp - Scattering, sorting and counting -------------------===//
 
 #include "dialects/nn/Loops.h"
 #include "dialects/nn/Lowering.h"
@@ -169,4 +169,22 @@ Value SortPlacesOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
             arith::ExtUIOp::create(body, body.getI64Type(), before.value);
         return arith::AddIOp::create(body, e[2], one);
       });
+}
+
+//===----------------------------------------------------------------------===//
+// counted
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType> CountedOp::infer(Adaptor op,
+                                             std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  auto axis = normalizeAxis(loc, op.getAxis(), type.getRank());
+  if (!axis)
+    return failure();
+  int64_t size = op.getSize(), most = type.getDimSize(*axis);
+  if (size < 0 || (!ShapedType::isDynamic(most) && size > most))
+    return emitOptionalError(loc, "takes ", size, " of ", most, " entries");
+  SmallVector<int64_t> shape(type.getShape());
+  shape[*axis] = size;
+  return makeType(loc, shape, type.getElementType());
 }

@@ -1,4 +1,4 @@
-//===- Selection.td - Scattering and sorting ------------------------------===//
+//===- Selection.td - Scattering, sorting and counting --------------------===//
 
 include "dialects/nn/Base.td"
 
@@ -33,4 +33,18 @@ def NN_SortPlacesOp : NN_Structural<"sort_places", ""> {
   let arguments = (ins NN_NumberTensor:$x, SI64Attr:$axis,
                    UnitAttr:$descending);
   let results = (outs RankedTensorOf<[I64]>:$places);
+}
+
+def NN_CountedOp : NN_Inferred<"counted", "", []> {
+  let summary = "x, of whose dimension `axis` the first `count` entries count.";
+  let description = [{
+    What importers make of a result whose size the data decide: `x` has room for
+    the most there may be. The result has `size` entries, which is all of them
+    except in an import that takes the data to say something else, for
+    comparison (compiler/driver/Counts.h). Results of one `number` have one
+    count. No target computes it.
+  }];
+  let arguments = (ins NN_Tensor:$x, 0DTensorOf<[I64]>:$count,
+                   I64Attr:$axis, I64Attr:$size, I64Attr:$number);
+  let results = (outs NN_Tensor:$y);
 }

@@ -63,7 +63,7 @@ public:
 private:
   Status bind(size_t variant, std::span<const Binding> inputs,
               std::span<const Binding> outputs);
-  void copyOut(size_t variant, std::span<const Binding> outputs);
+  Status copyOut(size_t variant, std::span<const Binding> outputs);
 
   CpuExecutor &executor;
   ThreadPool pool;
@@ -251,8 +251,13 @@ Status CpuExecution::bind(size_t variant, std::span<const Binding> inputs,
   return Status();
 }
 
-void CpuExecution::copyOut(size_t variant, std::span<const Binding> outputs) {
+Status CpuExecution::copyOut(size_t variant, std::span<const Binding> outputs) {
   const PlanView &plan = executor.model.plan;
+  std::vector<int64_t> counts(plan.header().counts);
+  for (size_t i = 0; i < counts.size(); ++i)
+    memcpy(&counts[i], outputPointers[outputs.size() - counts.size() + i],
+           sizeof(int64_t));
+  FRIT_TRY(applyCounts(plan, variant, counts, outputs));
   for (uint32_t o = 0; o < outputs.size(); ++o) {
     if (!outputs[o].data)
       continue;
@@ -260,6 +265,7 @@ void CpuExecution::copyOut(size_t variant, std::span<const Binding> outputs) {
     if (outputs[o].data != outputPointers[o] || !inset.isWhole())
       copyOutOf(inset, outputPointers[o], outputs[o].data);
   }
+  return Status();
 }
 
 Status CpuExecution::run(size_t variant, std::span<const Binding> inputs,
@@ -268,8 +274,7 @@ Status CpuExecution::run(size_t variant, std::span<const Binding> inputs,
   CpuSteps &list = *steps[variant];
   for (size_t index = 0; index < list.size(); ++index)
     FRIT_TRY(list.run(index, pool));
-  copyOut(variant, outputs);
-  return Status();
+  return copyOut(variant, outputs);
 }
 
 Status CpuExecution::profile(size_t variant, std::span<const Binding> inputs,
@@ -288,8 +293,7 @@ Status CpuExecution::profile(size_t variant, std::span<const Binding> inputs,
     FRIT_TRY(list.run(index, pool));
     times.push_back({start, since(begin) - start});
   }
-  copyOut(variant, outputs);
-  return Status();
+  return copyOut(variant, outputs);
 }
 
 Status frit::createCpuExecutor(Model &model,

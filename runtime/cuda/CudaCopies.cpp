@@ -9,6 +9,7 @@
 #include "runtime/cuda/CudaExecution.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace frit;
 using namespace frit::cuda;
@@ -134,6 +135,30 @@ Status CudaExecution::spread(const Inset &inset, DevicePointer from,
 // Outputs
 //===----------------------------------------------------------------------===//
 
+/// Waits for the model's counts where it has any, and cuts the outputs' shapes.
+Status CudaExecution::readCounts(const Program &program,
+                                 std::span<const Binding> outputs) {
+  const PlanView &plan = executor.model.plan;
+  std::vector<int64_t> counts(plan.header().counts);
+  if (counts.empty())
+    return Status();
+  makeStaging();
+  size_t first = outputs.size() - counts.size();
+  auto placeOf = [&](size_t i) {
+    void *pinned = staging ? staging + outputOffsets[first + i] : nullptr;
+    return pinned ? pinned : &counts[i];
+  };
+  for (size_t i = 0; i < counts.size(); ++i)
+    FRIT_TRY(driver.check(driver.memcpyDtoHAsync(placeOf(i),
+                                                 program.outputs[first + i],
+                                                 sizeof(int64_t), queue),
+                          "copy a count from the GPU"));
+  FRIT_TRY(synchronize());
+  for (size_t i = 0; i < counts.size(); ++i)
+    memcpy(&counts[i], placeOf(i), sizeof(int64_t));
+  return applyCounts(plan, program.variant, counts, outputs);
+}
+
 Status CudaExecution::copyOut(const Program &program,
                               std::span<const Binding> outputs) {
   const PlanView &plan = executor.model.plan;
@@ -147,10 +172,11 @@ Status CudaExecution::copyOut(const Program &program,
       continue;
     if (isHost)
       makeStaging();
-    FRIT_TRY(
-        isHost ? copyOutput(inset, program.outputs[i], outputs[i].data,
-                            tensor.bytes, outputOffsets[i])
-               : gather(inset, program.outputs[i], addressOf(outputs[i].data)));
+    FRIT_TRY(isHost
+                 ? copyOutput(inset, program.outputs[i], outputs[i].data,
+                              tensor.bytes, outputOffsets[i])
+                 : gather(inset, program.outputs[i], addressOf(outputs[i].data),
+                          isCutInside(plan, tensor)));
   }
   return Status();
 }
@@ -174,10 +200,12 @@ Status CudaExecution::copyOutput(const Inset &inset, DevicePointer from,
   return driver.check(result, "copy an output from the GPU");
 }
 
+/// `stays` is set where a tensor in the context's own memory may be left as it
+/// is.
 Status CudaExecution::gather(const Inset &inset, DevicePointer from,
-                             DevicePointer to) {
+                             DevicePointer to, bool stays) {
   if (from == to)
-    return checkInPlace(inset);
+    return stays ? Status() : checkInPlace(inset);
   Result result = kSuccess;
   for (uint64_t run = 0; run < inset.runs() && result == kSuccess; ++run)
     result = driver.memcpyDtoDAsync(to + run * inset.runBytes(),

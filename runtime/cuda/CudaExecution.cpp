@@ -91,7 +91,8 @@ Status CudaExecution::place() {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// Tensors on the device are used in place unless the variant's is larger.
+/// Tensors on the device are used in place unless the variant's is larger, or
+/// what will be used of it may be in several pieces.
 Status CudaExecution::bind(Program &program, std::span<const Binding> inputs,
                            std::span<const Binding> outputs) {
   const PlanView &plan = executor.model.plan;
@@ -103,7 +104,8 @@ Status CudaExecution::bind(Program &program, std::span<const Binding> inputs,
     for (size_t i = 0; i < bindings.size(); ++i) {
       const Binding &binding = bindings[i];
       bool given = binding.data && binding.location == FRIT_DEVICE &&
-                   insetOf(plan, binding, tensors[i]).isWhole();
+                   insetOf(plan, binding, tensors[i]).isWhole() &&
+                   !isCutInside(plan, tensors[i]);
       DevicePointer address =
           given ? DevicePointer(reinterpret_cast<uintptr_t>(binding.data))
                 : own[i];
@@ -188,6 +190,7 @@ Status CudaExecution::run(size_t variant, std::span<const Binding> inputs,
   FRIT_TRY(bind(program, inputs, outputs));
   FRIT_TRY(copyIn(program, inputs));
   FRIT_TRY(launch(program));
+  FRIT_TRY(readCounts(program, outputs));
   FRIT_TRY(copyOut(program, outputs));
   return wait ? finishCopies(program, outputs) : Status();
 }
@@ -243,6 +246,8 @@ Status CudaExecution::profile(size_t variant, std::span<const Binding> inputs,
       status = driver.check(driver.eventCreate(&event, 0), "make an event");
   if (!status.failed())
     status = recordSteps(program, events);
+  if (!status.failed())
+    status = readCounts(program, outputs);
   if (!status.failed())
     status = copyOut(program, outputs);
   if (!status.failed())

@@ -72,6 +72,7 @@ private:
   Status recordSteps(Program &program, std::span<const Event> events);
 
   // CudaCopies.cpp
+  Status readCounts(const Program &program, std::span<const Binding> outputs);
   Status copyIn(const Program &program, std::span<const Binding> inputs);
   Status copyInput(const Inset &inset, const void *from, DevicePointer to,
                    uint64_t bytes, uint64_t stagingOffset);
@@ -80,7 +81,8 @@ private:
   Status copyOut(const Program &program, std::span<const Binding> outputs);
   Status copyOutput(const Inset &inset, DevicePointer from, void *to,
                     uint64_t bytes, uint64_t stagingOffset);
-  Status gather(const Inset &inset, DevicePointer from, DevicePointer to);
+  Status gather(const Inset &inset, DevicePointer from, DevicePointer to,
+                bool stays);
   Status finishCopies(const Program &program, std::span<const Binding> outputs);
   void makeStaging();
   bool isPinned(const void *data) const;

@@ -9,6 +9,8 @@
 #include "runtime/exec/Module.h"
 #include "runtime/exec/Types.h"
 
+#include <algorithm>
+
 using namespace frit;
 
 static std::string &lastError() {
@@ -162,9 +164,25 @@ void *frit_context_input_buffer(frit_context *context, uint32_t index) {
 }
 
 void *frit_context_output_buffer(frit_context *context, uint32_t index) {
-  if (!context || index >= context->outputs.size())
+  if (!context || index >= context->module->outputNames.size())
     return nullptr;
   return context->execution->outputBuffer(index);
+}
+
+frit_status frit_context_output_dims(const frit_context *context,
+                                     uint32_t index, int64_t *dims) {
+  if (!context)
+    return nullArgument("frit_context_output_dims");
+  if (index >= context->module->outputNames.size())
+    return noSuchIndex("frit_context_output_dims", index);
+  if (context->outputShapes.empty())
+    return report(Status(FRIT_INVALID_ARGUMENT,
+                         "frit_context_output_dims: there was no call yet"));
+  const std::vector<int64_t> &shape = context->outputShapes[index];
+  if (!dims && !shape.empty())
+    return nullArgument("frit_context_output_dims");
+  std::copy(shape.begin(), shape.end(), dims);
+  return FRIT_OK;
 }
 
 uint32_t frit_context_step_count(const frit_context *context) {

@@ -189,6 +189,20 @@ frit_status frit_module_output_symbols(const frit_module *module,
   return FRIT_OK;
 }
 
+uint32_t frit_module_counts(const frit_module *module) {
+  return module ? module->model.plan.header().counts : 0;
+}
+
+frit_status frit_module_output_counts(const frit_module *module, uint32_t index,
+                                      const int32_t **counts) {
+  if (!module || !counts)
+    return nullArgument("frit_module_output_counts");
+  if (index >= module->outputCounts.size())
+    return noSuchIndex("frit_module_output_counts", index);
+  *counts = module->outputCounts[index].data();
+  return FRIT_OK;
+}
+
 frit_status frit_module_output_dims(const frit_module *module,
                                     const frit_tensor *inputs,
                                     uint32_t input_count, uint32_t index,

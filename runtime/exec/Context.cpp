@@ -19,7 +19,7 @@ Status frit_context::open(frit_module &from) {
   module = &from;
   FRIT_TRY(from.executor->createExecution(execution));
   inputs.resize(from.inputNames.size());
-  outputs.resize(from.outputNames.size());
+  outputs.resize(from.model.plan.outputs(0).size());
   steps.resize(from.model.plan.variants().size());
   variant = steps.size() - 1;
   return Status();
@@ -74,22 +74,32 @@ Status frit_context::bind(std::span<const frit_tensor> givenInputs,
                          plan.inputs(call.variant())[index].bytes));
     inputs[index] = {tensor.data, tensor.location, {tensor.dims, tensor.rank}};
   }
-  std::fill(outputs.begin(), outputs.end(), Binding());
+  const std::vector<std::string> &names = module->outputNames;
+  outputShapes.resize(names.size());
+  for (size_t index = 0; index < outputs.size(); ++index) {
+    outputs[index] = Binding();
+    if (index >= names.size())
+      continue; // A count, for which an execution has memory of its own.
+    std::span<const int64_t> dims;
+    FRIT_TRY(call.outputDims(plan, index, dims));
+    outputShapes[index].assign(dims.begin(), dims.end());
+    outputs[index].dims = outputShapes[index];
+    outputs[index].counted = outputShapes[index].data();
+  }
   std::vector<bool> seen(outputs.size());
   for (size_t position = 0; position < givenOutputs.size(); ++position) {
     const frit_tensor &tensor = givenOutputs[position];
-    const std::vector<std::string> &names = module->outputNames;
     size_t index = 0;
     FRIT_TRY(findTensor("output", tensor, position, names, index));
     if (seen[index])
       return wrong(format("output '%s' is given twice", names[index].c_str()));
     seen[index] = true;
     const artifact::Tensor &expected = plan.outputs(call.variant())[index];
-    std::span<const int64_t> dims;
-    FRIT_TRY(call.outputDims(plan, index, dims));
-    FRIT_TRY(checkOutput(names[index], tensor, expected.type, dims));
+    FRIT_TRY(
+        checkOutput(names[index], tensor, expected.type, outputs[index].dims));
     FRIT_TRY(checkMemory("output", names[index], tensor, expected.bytes));
-    outputs[index] = {tensor.data, tensor.location, {tensor.dims, tensor.rank}};
+    outputs[index].data = tensor.data;
+    outputs[index].location = tensor.location;
   }
   variant = call.variant();
   return Status();

@@ -62,16 +62,27 @@ struct Model {
 };
 
 /// The memory of one input or output in one call. An output that nobody wants
-/// has no data. `dims` is what the caller sees, no larger than the variant's.
+/// has no data. `dims` is what the caller sees, no larger than the variant's;
+/// of an output that a count decides about, it views `counted`, which holds the
+/// most there may be until applyCounts.
 struct Binding {
   void *data = nullptr;
   frit_location location = FRIT_HOST;
   std::span<const int64_t> dims;
+  int64_t *counted = nullptr;
 };
 
 /// Where the elements of a binding lie in the tensor of the variant.
 Inset insetOf(const PlanView &plan, const Binding &binding,
               const artifact::Tensor &tensor);
+
+/// Makes the shapes of a variant's outputs what these counts say they are.
+Status applyCounts(const PlanView &plan, size_t variant,
+                   std::span<const int64_t> counts,
+                   std::span<const Binding> outputs);
+
+/// Whether a count may leave what is used of a tensor in several runs.
+bool isCutInside(const PlanView &plan, const artifact::Tensor &tensor);
 
 /// When a step ran, in microseconds since the call's begin.
 struct StepTime {
@@ -85,8 +96,9 @@ public:
 
   Phases phases; ///< of making it
 
-  /// Runs a variant; there is a binding for every input and output. Returns
-  /// once the work is queued unless `wait`.
+  /// Runs a variant; there is a binding for every input and output, of the
+  /// counts too. Returns once the work is queued unless `wait`, or, where there
+  /// are counts, once they are known.
   virtual Status run(size_t variant, std::span<const Binding> inputs,
                      std::span<const Binding> outputs, bool wait) = 0;
 

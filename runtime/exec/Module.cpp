@@ -52,6 +52,44 @@ Inset frit::insetOf(const PlanView &plan, const Binding &binding,
   return Inset(binding.dims, plan.dims(tensor.dims), elementBytes(tensor.type));
 }
 
+Status frit::applyCounts(const PlanView &plan, size_t variant,
+                         std::span<const int64_t> counts,
+                         std::span<const Binding> outputs) {
+  std::span<const artifact::Tensor> tensors = plan.modelOutputs(variant);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    std::span<const artifact::Extent> extents = plan.extents(tensors[i]);
+    for (size_t dim = 0; outputs[i].counted && dim < extents.size(); ++dim) {
+      const artifact::Extent &extent = extents[dim];
+      if (extent.count == artifact::kNone)
+        continue;
+      int64_t length;
+      if (__builtin_mul_overflow(extent.factor, counts[extent.count],
+                                 &length) ||
+          __builtin_add_overflow(length, extent.offset, &length) ||
+          length < 0 || length > plan.dims(tensors[i].dims)[dim])
+        return Status(
+            FRIT_BAD_MODEL,
+            format("dimension %zu of output '%s' cannot be as long as a count "
+                   "of %lld makes it",
+                   dim, std::string(plan.text(tensors[i].name)).c_str(),
+                   static_cast<long long>(counts[extent.count])));
+      outputs[i].counted[dim] = length;
+    }
+  }
+  return Status();
+}
+
+bool frit::isCutInside(const PlanView &plan, const artifact::Tensor &tensor) {
+  bool isInside = false;
+  std::span<const artifact::Extent> extents = plan.extents(tensor);
+  for (size_t dim = 0; dim < extents.size(); ++dim) {
+    if (isInside && extents[dim].count != artifact::kNone)
+      return true;
+    isInside |= plan.dims(tensor.dims)[dim] != 1;
+  }
+  return false;
+}
+
 frit_module::~frit_module() {
   // The executor may hold pointers into the library's image.
   executor.reset();
@@ -101,16 +139,21 @@ void frit_module::copyTexts() {
   name = plan.text(plan.header().model);
   auto copy = [&](std::span<const artifact::Tensor> tensors,
                   std::vector<std::string> &names,
-                  std::vector<std::vector<int32_t>> &symbols) {
+                  std::vector<std::vector<int32_t>> &symbols,
+                  std::vector<std::vector<int32_t>> &counts) {
     for (const artifact::Tensor &tensor : tensors) {
       names.emplace_back(plan.text(tensor.name));
-      std::vector<int32_t> &list = symbols.emplace_back(tensor.dims.count, -1);
-      for (size_t dim = 0; dim < plan.extents(tensor).size(); ++dim)
-        list[dim] = int32_t(plan.extents(tensor)[dim].symbol);
+      std::vector<int32_t> &sized = symbols.emplace_back(tensor.dims.count, -1);
+      std::vector<int32_t> &counted = counts.emplace_back(sized);
+      for (size_t dim = 0; dim < plan.extents(tensor).size(); ++dim) {
+        sized[dim] = int32_t(plan.extents(tensor)[dim].symbol);
+        counted[dim] = int32_t(plan.extents(tensor)[dim].count);
+      }
     }
   };
-  copy(plan.inputs(0), inputNames, inputSymbols);
-  copy(plan.outputs(0), outputNames, outputSymbols);
+  std::vector<std::vector<int32_t>> none;
+  copy(plan.inputs(0), inputNames, inputSymbols, none);
+  copy(plan.modelOutputs(0), outputNames, outputSymbols, outputCounts);
   for (const artifact::Target &target : plan.targets())
     archs.emplace_back(plan.text(target.arch));
   for (size_t index = 0; index < plan.symbols().size(); ++index) {

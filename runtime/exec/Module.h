@@ -32,6 +32,8 @@ struct frit_module {
   std::vector<std::vector<int64_t>> symbolSizes;
   /// The symbol of each dimension, or -1, of every input and output.
   std::vector<std::vector<int32_t>> inputSymbols, outputSymbols;
+  /// The count of each dimension, or -1, of every output.
+  std::vector<std::vector<int32_t>> outputCounts;
   std::unique_ptr<frit::Executor> executor;
   void *library = nullptr;
 
@@ -59,8 +61,12 @@ struct frit_context {
 
   frit_module *module = nullptr;
   std::unique_ptr<frit::Execution> execution;
+  /// Of all outputs of the plan: behind the model's are the counts.
   std::vector<frit::Binding> inputs, outputs;
   size_t variant = 0;
+  /// The shapes that the outputs had in the last call, or have in the one that
+  /// is bound; empty before any.
+  std::vector<std::vector<int64_t>> outputShapes;
 
 private:
   frit::Call call;

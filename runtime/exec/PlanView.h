@@ -60,6 +60,11 @@ public:
     return table<artifact::Tensor>(head->outputs)
         .subspan(range.first, range.count);
   }
+  /// The outputs without the counts, which come last.
+  std::span<const artifact::Tensor> modelOutputs(size_t variant) const {
+    std::span<const artifact::Tensor> all = outputs(variant);
+    return all.first(all.size() - head->counts);
+  }
   /// One per dimension, or none where all of the tensor is used.
   std::span<const artifact::Extent>
   extents(const artifact::Tensor &tensor) const {

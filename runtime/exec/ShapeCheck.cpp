@@ -51,6 +51,7 @@ private:
   Status checkTensors(const char *kind, std::span<const Tensor> tensors,
                       std::span<const Tensor> first);
   Status checkInputs(size_t variant);
+  Status checkCounts(size_t variant);
   Status checkExtents(const char *kind, const Tensor &tensor);
 
   const PlanView &plan;
@@ -82,6 +83,7 @@ Status ShapeCheck::checkVariants() {
     FRIT_TRY(checkTensors("input", plan.inputs(index), plan.inputs(0)));
     FRIT_TRY(checkTensors("output", plan.outputs(index), plan.outputs(0)));
     FRIT_TRY(checkInputs(index));
+    FRIT_TRY(checkCounts(index));
   }
   return Status();
 }
@@ -129,6 +131,18 @@ Status ShapeCheck::checkInputs(size_t variant) {
   return Status();
 }
 
+/// The last outputs are what the runtime reads to learn of others' lengths.
+Status ShapeCheck::checkCounts(size_t variant) {
+  std::span<const Tensor> outputs = plan.outputs(variant);
+  uint32_t counts = plan.header().counts;
+  if (counts > outputs.size())
+    return damagedPlan("it has more counts than outputs");
+  for (const Tensor &count : outputs.last(counts))
+    if (count.type != DType::i64 || count.dims.count || count.extents.count)
+      return damagedPlan("a count is no number of 64 bits");
+  return Status();
+}
+
 Status ShapeCheck::checkExtents(const char *kind, const Tensor &tensor) {
   std::string name(plan.text(tensor.name));
   if (!isIn(tensor.extents, plan.header().extents) ||
@@ -139,12 +153,19 @@ Status ShapeCheck::checkExtents(const char *kind, const Tensor &tensor) {
     if (extent.symbol != kNone && extent.symbol >= plan.header().symbols.count)
       return damagedPlan(
           format("%s '%s' has a symbol that is not there", kind, name.c_str()));
+    if (extent.count == kNone)
+      continue;
+    if (extent.count >= plan.header().counts || extent.symbol != kNone ||
+        !strcmp(kind, "input"))
+      return damagedPlan(
+          format("%s '%s' has a count that cannot be its", kind, name.c_str()));
+  }
+  for (const Extent &extent : plan.extents(tensor))
     // Sizes are read off the inputs.
     if (extent.symbol != kNone && !strcmp(kind, "input") &&
         (extent.factor != 1 || extent.offset != 0))
       return damagedPlan(
           format("input '%s' has a scaled symbol", name.c_str()));
-  }
   return Status();
 }
 

@@ -22,6 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/exec/Executor.h"
 #include "test/emulator/EmulatedPlan.h"
 #include "tools/frit-run/Files.h"
 
@@ -179,7 +180,7 @@ static std::vector<Tensor> runOnCpu(const Options &options,
   require(frit_context_create(module, &context));
   std::vector<Tensor> outputs;
   std::vector<frit_tensor> given, got;
-  for (const artifact::Tensor &like : plan.outputs(variant))
+  for (const artifact::Tensor &like : plan.modelOutputs(variant))
     outputs.push_back(tensorLike(plan, like));
   for (Tensor &tensor : inputs)
     given.push_back(tensor.bind());
@@ -187,6 +188,11 @@ static std::vector<Tensor> runOnCpu(const Options &options,
     got.push_back(tensor.bind());
   require(
       frit_run(context, given.data(), given.size(), got.data(), got.size()));
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    Tensor &output = outputs[i];
+    require(frit_context_output_dims(context, i, output.dims.data()));
+    output.data.resize(*run::byteSize(output.dtype, output.dims));
+  }
   frit_context_destroy(context);
   frit_module_close(module);
   return outputs;
@@ -196,13 +202,13 @@ static std::vector<Tensor> runOnCpu(const Options &options,
 static std::vector<Tensor> readExpected(const Options &options,
                                         const PlanView &plan, size_t variant) {
   std::vector<Tensor> file = read(options.expected), outputs;
-  for (const artifact::Tensor &like : plan.outputs(variant)) {
-    Tensor wanted = tensorLike(plan, like);
+  for (const artifact::Tensor &like : plan.modelOutputs(variant)) {
+    std::string name(plan.text(like.name));
     for (const Tensor &tensor : file)
-      if (tensor.name == wanted.name && tensor.type() == wanted.type())
-        wanted.data = tensor.data, outputs.push_back(wanted);
+      if (tensor.name == name && tensor.dtype == frit_dtype(like.type))
+        outputs.push_back(tensor);
   }
-  if (outputs.size() != plan.outputs(variant).size())
+  if (outputs.size() != plan.modelOutputs(variant).size())
     die(options.expected + " does not hold the model's outputs");
   return outputs;
 }
@@ -220,6 +226,31 @@ static double relativeError(const Tensor &got, const Tensor &want) {
   return std::sqrt(norm > 0 ? difference / norm : difference);
 }
 
+/// What the emulated kernels have computed, cut to what counts say of it.
+static std::vector<Tensor> outputsOf(const EmulatedPlan &emulated,
+                                     size_t variant) {
+  const PlanView &plan = emulated.plan();
+  std::span<const artifact::Tensor> likes = plan.modelOutputs(variant);
+  std::vector<Tensor> outputs;
+  std::vector<Binding> bindings(likes.size());
+  std::vector<int64_t> counts(plan.header().counts);
+  for (size_t i = 0; i < counts.size(); ++i)
+    memcpy(&counts[i], emulated.output(likes.size() + i), sizeof(int64_t));
+  for (const artifact::Tensor &like : likes)
+    outputs.push_back(tensorLike(plan, like));
+  for (size_t i = 0; i < likes.size(); ++i) {
+    bindings[i].dims = outputs[i].dims;
+    bindings[i].counted = outputs[i].dims.data();
+  }
+  require(applyCounts(plan, variant, counts, bindings));
+  for (size_t i = 0; i < likes.size(); ++i) {
+    Inset inset = insetOf(plan, bindings[i], likes[i]);
+    outputs[i].data.resize(inset.runs() * inset.runBytes());
+    copyOutOf(inset, emulated.output(i), outputs[i].data.data());
+  }
+  return outputs;
+}
+
 /// Runs a variant on inputs that are read or made up, and writes its outputs or
 /// compares them.
 static bool runVariant(const Options &options, EmulatedPlan &emulated,
@@ -232,13 +263,7 @@ static bool runVariant(const Options &options, EmulatedPlan &emulated,
   if (!options.output.empty()) {
     emulated.setSeed(options.seeds);
     require(emulated.run(variant, pointers));
-    std::vector<Tensor> outputs;
-    for (size_t i = 0; i < plan.outputs(variant).size(); ++i) {
-      outputs.push_back(tensorLike(plan, plan.outputs(variant)[i]));
-      std::vector<uint8_t> &data = outputs.back().data;
-      auto *output = static_cast<const uint8_t *>(emulated.output(i));
-      data.assign(output, output + data.size());
-    }
+    std::vector<Tensor> outputs = outputsOf(emulated, variant);
     std::string error = "cannot be written";
     if (isPlain(options.output) ? !writeBytes(options.output, outputs)
                                 : !writeTensors(options.output, outputs, error))
@@ -253,10 +278,15 @@ static bool runVariant(const Options &options, EmulatedPlan &emulated,
   for (int seed = 1; seed <= options.seeds; ++seed) {
     emulated.setSeed(seed);
     require(emulated.run(variant, pointers));
+    std::vector<Tensor> outputs = outputsOf(emulated, variant);
     for (size_t i = 0; i < expected.size(); ++i) {
-      Tensor got = expected[i];
-      auto *output = static_cast<const uint8_t *>(emulated.output(i));
-      got.data.assign(output, output + expected[i].data.size());
+      const Tensor &got = outputs[i];
+      if (got.type() != expected[i].type()) {
+        printf("FAIL %s is %s, not %s\n", got.name.c_str(), got.type().c_str(),
+               expected[i].type().c_str());
+        agree = false;
+        continue;
+      }
       double error = relativeError(got, expected[i]);
       bool ok = error <= options.tolerance;
       agree &= ok;

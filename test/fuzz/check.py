@@ -34,9 +34,10 @@ class Case:
 
     @staticmethod
     def of(graph) -> "Case":
-        values = ({v.name: v.array for v in graph.values} | graph.inputs
+        computed = [*graph.values, *graph.sealed]
+        values = ({v.name: v.array for v in computed} | graph.inputs
                   | graph.weights)
-        tolerances = {v.name: v.tolerance for v in graph.values}
+        tolerances = {v.name: v.tolerance for v in computed}
         return Case.make(graph.model(), values, tolerances,
                          lambda: [v.array for v in graph.results()])
 

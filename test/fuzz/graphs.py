@@ -117,6 +117,7 @@ def is_tame(r: np.ndarray) -> bool:
 class Graph:
     rng: np.random.Generator
     values: list[Value] = field(default_factory=list)
+    sealed: list[Value] = field(default_factory=list)  # for no one to read
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     inputs: dict[str, np.ndarray] = field(default_factory=dict)
     weights: dict[str, np.ndarray] = field(default_factory=dict)
@@ -276,10 +277,15 @@ class Graph:
         return [helper.make_opsetid(d, opset if d == "" else OTHERS[d])
                 for d in sorted({"", *domains})]
 
+    def seal(self, names) -> None:
+        """Keeps values from being read by others."""
+        self.sealed += [v for v in self.values if v.name in names]
+        self.values = [v for v in self.values if v.name not in names]
+
     def results(self) -> list[Value]:
         """Every value that no node reads is an output."""
         read = {name for node in self.nodes for name in names_read(node)}
-        return [v for v in self.values
+        return [v for v in [*self.values, *self.sealed]
                 if v.name.startswith("v") and v.name not in read]
 
     def model(self) -> onnx.ModelProto:

@@ -115,7 +115,7 @@ static std::vector<uint8_t> makeGpuPlan(bool open) {
     for (std::vector<Tensor> *tensors : {&plan.inputs, &plan.outputs})
       for (Tensor &tensor : *tensors) {
         tensor.extents = {uint32_t(plan.extents.size()), 2};
-        plan.extents.push_back({0, 0, 1, 0});
+        plan.extents.push_back({0, kNone, 1, 0});
         plan.extents.push_back({});
       }
     plan.variants = {{plan.shape({4}), {0, 1}, {0, 2}},
@@ -130,6 +130,13 @@ static std::vector<uint8_t> makeGpuPlan(bool open) {
   return plan.finish("gpu model");
 }
 
+static std::vector<uint8_t> makeCountedPlan() {
+  PlanWriter plan;
+  writeCountedSteps(plan, /*cuda=*/true);
+  plan.target("sm_90a").cubin = plan.blob(emptyElf());
+  return plan.finish("counted model");
+}
+
 int main(int argc, char **argv) {
   if (argc != 2)
     return 1;
@@ -137,4 +144,6 @@ int main(int argc, char **argv) {
   write(folder + "/cpu", makeTestModel().plan);
   write(folder + "/gpu", makeGpuPlan(/*open=*/false));
   write(folder + "/open", makeGpuPlan(/*open=*/true));
+  write(folder + "/counted", makeCountedPlan());
+  write(folder + "/counted_cpu", makeCountedModel().plan);
 }

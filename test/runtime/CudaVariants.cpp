@@ -1,4 +1,4 @@
-//===- CudaVariants.cpp - A model with an open dimension on a GPU ---------===//
+//===- CudaVariants.cpp - Models with open shapes on a GPU ----------------===//
 
 #include "CudaVariants.h"
 #include "Check.h"
@@ -40,6 +40,79 @@ static void testDeviceTensors(const frit::Module &module,
   CHECK(context.run(inputs, outputs).status() == FRIT_UNSUPPORTED);
 }
 
+/// Outputs in the device memory of another context: z has two rows, which are
+/// made dense there, and in its own context's memory are not.
+static void testDeviceCounts(const frit::Module &module,
+                             frit::Context &context) {
+  frit::Context other, reader;
+  CHECK(!frit::Context::create(module, other));
+  CHECK(!frit::Context::create(module, reader));
+  for (bool wait : {true, false}) {
+    CountedCall call({1, -1, 2, -1, 5, 6, 7, 8});
+    std::vector<frit_tensor> inputs = call.inputs(), outputs = call.outputs();
+    // A call puts its input on the device.
+    CHECK(!context.run(inputs, {}));
+    inputs[0].data = frit_context_input_buffer(context.get(), 0);
+    inputs[0].location = FRIT_DEVICE;
+    for (uint32_t i = 0; i < 3; ++i) {
+      outputs[i].data = frit_context_output_buffer(other.get(), i);
+      outputs[i].location = FRIT_DEVICE;
+    }
+    CHECK(!(wait ? context.run(inputs, outputs)
+                 : context.runAsync(inputs, outputs)));
+    CHECK(!context.synchronize());
+    int64_t dims[2];
+    CHECK(!context.outputDims(1, dims));
+    CHECK(dims[0] == 2 && dims[1] == 2);
+    // What is there now is the input of the next: 1, 2, 5, 7 are its first row.
+    CountedCall after({});
+    std::vector<frit_tensor> results = after.outputs();
+    frit_tensor given = inputs[0];
+    given.data = outputs[1].data;
+    CHECK(!reader.run(std::vector{given}, results));
+    CHECK(!reader.outputDims(0, dims));
+    CHECK(dims[0] == 4);
+    CHECK((after.y == std::vector<float>{1, 2, 5, 7}));
+  }
+  CountedCall call({1, -1, 2, -1, 5, 6, 7, 8});
+  std::vector<frit_tensor> outputs = call.outputs();
+  outputs[1].data = frit_context_output_buffer(context.get(), 1);
+  outputs[1].location = FRIT_DEVICE;
+  CHECK(!context.run(call.inputs(), outputs));
+}
+
+static frit_module_options cudaOptions(unsigned flags) {
+  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
+  options.device = "cuda";
+  options.flags = flags;
+  return options;
+}
+
+void frit::test::testCounts(const std::string &cubin, unsigned flags) {
+  PlanWriter plan;
+  writeCountedSteps(plan, /*cuda=*/true);
+  plan.target("sm_90a").cubin = plan.blob(cubin);
+  Model model;
+  model.plan = plan.finish("counted");
+  frit_module_options options = cudaOptions(flags);
+  frit::Module module;
+  CHECK(!frit::Module::open(*model.get(), module, &options));
+  frit::Context context;
+  CHECK(!frit::Context::create(module, context));
+  const std::vector<std::vector<float>> all = {{1, -1, 2, -1, 5, 6, 7, 8},
+                                               {1, 1, 2, 3, 5, 6, 7, 8},
+                                               {-1, 0, -2, -1, 5, 6, 7, 8},
+                                               {-1, 0, 4, -1, 5, 6, 7, 8}};
+  for (const std::vector<float> &x : all) {
+    CountedCall call(x);
+    CHECK(!context.run(call.inputs(), call.outputs()));
+    CHECK(call.isRight(context.get()));
+  }
+  testDeviceCounts(module, context);
+  CountedCall call({100, 1, 1, 1, 1, 1, 1, 1});
+  CHECK(context.run(call.inputs(), call.outputs()).status() == FRIT_BAD_MODEL);
+}
+
 void frit::test::testVariants(const std::string &cubin, unsigned flags) {
   PlanWriter plan;
   writeOpenSteps(plan, /*cuda=*/true);
@@ -47,9 +120,7 @@ void frit::test::testVariants(const std::string &cubin, unsigned flags) {
   writeOpenPrograms(plan);
   Model model;
   model.plan = plan.finish("open");
-  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-  options.device = "cuda";
-  options.flags = flags;
+  frit_module_options options = cudaOptions(flags);
   frit::Module module;
   CHECK(!frit::Module::open(*model.get(), module, &options));
   frit::Context context;

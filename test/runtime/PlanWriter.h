@@ -199,6 +199,7 @@ public:
     if (variants.empty())
       variants.push_back(
           {{}, {0, uint32_t(inputs.size())}, {0, uint32_t(outputs.size())}});
+    header.counts = counts;
     header.symbols = table(symbols);
     header.extents = table(extents);
     header.variants = table(variants);
@@ -225,6 +226,7 @@ public:
   std::vector<Extent> extents;
   std::vector<Variant> variants; ///< one of all tensors where there is none
   std::vector<Tensor> inputs, outputs;
+  uint32_t counts = 0; ///< of the outputs, the last ones
   std::vector<Constant> constants;
   std::vector<Buffer> buffers;
   std::vector<Kernel> kernels;

@@ -98,7 +98,7 @@ static void twice(void *const *arguments, int64_t begin, int64_t end) {
 
 void frit::test::writeOpenSteps(PlanWriter &plan, bool cuda) {
   plan.symbols.push_back({plan.text("batch"), /*padded=*/1, 0, 1, 4});
-  plan.extents = {{}, {0, 0, 1, 0}, {0, 0, 2, 0}};
+  plan.extents = {{}, {0, kNone, 1, 0}, {0, kNone, 2, 0}};
   uint32_t first = plan.kernel("doubled", 0);
   uint32_t second = plan.kernel("twice", 1);
   for (int64_t batch : {2, 4}) {
@@ -165,6 +165,94 @@ bool OpenCall::isRight() const {
     if (z[i] != x[i / 2])
       return false;
   return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Counts
+//===----------------------------------------------------------------------===//
+
+static void pack(void *const *arguments, int64_t, int64_t) {
+  auto *x = static_cast<const float *>(arguments[0]);
+  auto *y = static_cast<float *>(arguments[1]);
+  auto *z = static_cast<float *>(arguments[2]);
+  auto *w = static_cast<float *>(arguments[3]);
+  int n = 0;
+  for (int i = 0; i < 4; ++i)
+    if (x[i] > 0) {
+      y[n] = z[n] = x[i];
+      z[4 + n] = x[4 + i];
+      ++n;
+    }
+  for (int i = 0; i < 9; ++i)
+    w[i] = float(i);
+  *static_cast<int64_t *>(arguments[4]) = x[0] == 100 ? 5 : n;
+}
+
+void frit::test::writeCountedSteps(PlanWriter &plan, bool cuda) {
+  plan.extents = {{kNone, 0, 1, 0}, {}, {kNone, 0, 1, 0}, {kNone, 0, 2, 1}};
+  Buffer x = plan.input("x", DType::f32, {2, 4});
+  Buffer y = plan.output("y", DType::f32, {4});
+  plan.outputs.back().extents = {0, 1};
+  Buffer z = plan.output("z", DType::f32, {2, 4});
+  plan.outputs.back().extents = {1, 2};
+  Buffer w = plan.output("w", DType::f32, {9});
+  plan.outputs.back().extents = {3, 1};
+  Buffer count = plan.output("count", DType::i64, {});
+  plan.counts = 1;
+  Step &step = plan.step(StepKind::launch, "pack", {x, y, z, w, count});
+  step.kernel = plan.kernel("pack", 0);
+  (cuda ? step.block : step.grid)[0] = 1;
+}
+
+Model frit::test::makeCountedModel() {
+  PlanWriter plan;
+  writeCountedSteps(plan, /*cuda=*/false);
+  plan.target("x86-64");
+  Model model;
+  model.plan = plan.finish("counted model");
+  model.kernels = {pack};
+  return model;
+}
+
+CountedCall::CountedCall(std::vector<float> x)
+    : x(std::move(x)), y(4, -1), z(8, -1), w(9, -1) {}
+
+std::vector<frit_tensor> CountedCall::inputs() {
+  static const int64_t shape[] = {2, 4};
+  return {{"x", x.data(), FRIT_F32, 2, shape, FRIT_HOST}};
+}
+
+std::vector<frit_tensor> CountedCall::outputs() {
+  static const int64_t four[] = {4}, both[] = {2, 4}, nine[] = {9};
+  return {{"y", y.data(), FRIT_F32, 1, four, FRIT_HOST},
+          {"z", z.data(), FRIT_F32, 2, both, FRIT_HOST},
+          {"w", w.data(), FRIT_F32, 1, nine, FRIT_HOST}};
+}
+
+bool CountedCall::isRight(frit_context *context) const {
+  std::vector<float> first, second;
+  for (size_t i = 0; i < 4; ++i)
+    if (x[i] > 0) {
+      first.push_back(x[i]);
+      second.push_back(x[4 + i]);
+    }
+  auto n = int64_t(first.size());
+  int64_t dims[3][2] = {};
+  for (uint32_t i = 0; i < 3; ++i)
+    if (frit_context_output_dims(context, i, dims[i]))
+      return false;
+  if (dims[0][0] != n || dims[1][0] != 2 || dims[1][1] != n ||
+      dims[2][0] != 2 * n + 1)
+    return false;
+  for (int64_t i = 0; i <= 2 * n; ++i)
+    if (w[i] != float(i))
+      return false;
+  auto at = [](const std::vector<float> &values, int64_t from) {
+    return values.begin() + from;
+  };
+  return std::equal(first.begin(), first.end(), y.begin()) &&
+         std::equal(first.begin(), first.end(), z.begin()) &&
+         std::equal(second.begin(), second.end(), at(z, n));
 }
 
 std::vector<float> frit::test::expectedResult(const float *x,

@@ -31,6 +31,23 @@ struct OpenCall {
   std::vector<float> x, y, z;
 };
 
+/// For x: 2x4, of the n positive elements of its first row, y: n is them, z:
+/// 2xn their columns and w: 2n+1 counts from 0. A first element of 100 makes n
+/// 5, for which there is no room.
+Model makeCountedModel();
+void writeCountedSteps(PlanWriter &plan, bool cuda);
+
+/// A call of it.
+struct CountedCall {
+  explicit CountedCall(std::vector<float> x);
+  std::vector<frit_tensor> inputs();
+  std::vector<frit_tensor> outputs();
+  /// Whether the outputs, which have these shapes, are what x makes them.
+  bool isRight(frit_context *context) const;
+
+  std::vector<float> x, y, z, w;
+};
+
 /// What y is for the given inputs.
 std::vector<float> expectedResult(const float *x, const int64_t *ids);
 

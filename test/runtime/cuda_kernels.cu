@@ -8,6 +8,21 @@ extern "C" __global__ void twice(const float *from, float *to) {
   to[2 * threadIdx.x] = to[2 * threadIdx.x + 1] = from[threadIdx.x];
 }
 
+/// The columns of 2x4 elements whose first is positive, and how many there are.
+extern "C" __global__ void pack(const float *x, float *y, float *z, float *w,
+                                long long *count) {
+  int n = 0;
+  for (int i = 0; i < 4; ++i)
+    if (x[i] > 0) {
+      y[n] = z[n] = x[i];
+      z[4 + n] = x[4 + i];
+      ++n;
+    }
+  for (int i = 0; i < 9; ++i)
+    w[i] = float(i);
+  *count = x[0] == 100 ? 5 : n;
+}
+
 /// One block is one row of three.
 extern "C" __global__ void add_ids(const float *rows, const long long *ids,
                                    float *to) {

@@ -349,6 +349,8 @@ int main(int argc, char **argv) {
   testProgrammaticLaunch(cubin);
   testVariants(cubin, 0);
   testVariants(cubin, FRIT_NO_CUDA_GRAPH);
+  testCounts(cubin, 0);
+  testCounts(cubin, FRIT_NO_CUDA_GRAPH);
   testStray();
   return finish("cuda_test");
 }

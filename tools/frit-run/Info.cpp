@@ -12,11 +12,12 @@ using namespace frit::run;
 using Json = nlohmann::ordered_json;
 
 static std::string typeOf(const Module &module, const frit_tensor_info &info,
-                          const int32_t *symbols) {
+                          const int32_t *symbols,
+                          const int32_t *counts = nullptr) {
   Tensor largest;
   largest.dtype = info.dtype;
   largest.dims.assign(info.dims, info.dims + info.rank);
-  return openType(module, largest, symbols);
+  return openType(module, largest, symbols, counts);
 }
 
 /// "1..64", or "1, 8, 64" where others are not padded.
@@ -71,10 +72,14 @@ static Json tensorsJson(const Session &session, bool inputs) {
         {"dtype", frit_dtype_name(info.dtype)},
         {"shape", std::vector<int64_t>(info.dims, info.dims + info.rank)},
         {"bytes", info.bytes}};
-    if (session.module.symbolCount())
-      entry["type"] = typeOf(session.module, info,
-                             inputs ? session.module.inputSymbols(i)
-                                    : session.module.outputSymbols(i));
+    const Module &module = session.module;
+    const int32_t *counts = inputs ? nullptr : module.outputCounts(i);
+    if (module.symbolCount() || (counts && module.counts()))
+      entry["type"] = typeOf(
+          module, info,
+          inputs ? module.inputSymbols(i) : module.outputSymbols(i), counts);
+    if (counts && module.counts())
+      entry["counts"] = std::vector<int32_t>(counts, counts + info.rank);
     list.push_back(std::move(entry));
   }
   return list;
@@ -138,6 +143,8 @@ static void printJson(const Session &session) {
         {"threads", device.threads}}}};
   if (session.module.symbolCount())
     result["symbols"] = symbolsJson(session.module);
+  if (uint32_t counts = session.module.counts())
+    result["counts"] = counts;
   puts(result.dump(2).c_str());
 }
 
@@ -199,10 +206,16 @@ static void printTables(const Session &session) {
                  formatBytes(module.input(i).bytes)});
   for (uint32_t i = 0; i < module.outputCount(); ++i)
     tensors.add({"output", module.output(i).name,
-                 typeOf(module, module.output(i), module.outputSymbols(i)),
+                 typeOf(module, module.output(i), module.outputSymbols(i),
+                        module.outputCounts(i)),
                  formatBytes(module.output(i).bytes)});
   tensors.print();
   puts("");
+  if (uint32_t counts = module.counts())
+    printf("the data decide how long some outputs are (<=): on a GPU, a call "
+           "waits for %u number%s of\n8 bytes to be copied to the host before "
+           "it copies outputs\n\n",
+           counts, counts == 1 ? "" : "s");
   if (module.symbolCount())
     printVariants(module);
   Table targets({"target", ">kernels", ">library calls", ">copies", ">arena",

@@ -58,7 +58,7 @@ static void printJson(const Session &session) {
 
 int frit::run::runOnce(Session &session) {
   const Options &options = session.options;
-  if (!session.run())
+  if (!session.run() || !session.cutOutputs())
     return 1;
   if (options.timeReport)
     printTimeReport(session);

@@ -62,10 +62,12 @@ static Tensor emptyTensor(const frit_tensor_info &info) {
 }
 
 std::string frit::run::openType(const Module &module, const Tensor &largest,
-                                const int32_t *symbols) {
+                                const int32_t *symbols, const int32_t *counts) {
   std::string result;
   for (size_t dim = 0; dim < largest.dims.size(); ++dim) {
     int64_t length = largest.dims[dim];
+    if (counts && counts[dim] >= 0)
+      result += "<=";
     if (symbols[dim] < 0) {
       result += std::to_string(length) + "x";
       continue;
@@ -335,5 +337,15 @@ std::vector<frit_tensor> Session::bindOutputs() {
 bool Session::run() {
   if (Error error = context.run(bindInputs(), bindOutputs()))
     return complain(error.message());
+  return true;
+}
+
+bool Session::cutOutputs() {
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    Tensor &output = outputs[i];
+    if (Error error = context.outputDims(i, output.dims.data()))
+      return complain(error.message());
+    output.data.resize(*byteSize(output.dtype, output.dims));
+  }
   return true;
 }

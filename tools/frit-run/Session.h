@@ -20,6 +20,9 @@ public:
   /// Reads or makes up every input, and makes room for the outputs.
   bool prepareTensors();
   bool run();
+  /// Cuts the outputs to what the last run made of them; they can be bound no
+  /// more.
+  bool cutOutputs();
 
   /// The tensors as the runtime wants them.
   std::vector<frit_tensor> bindInputs();
@@ -56,9 +59,10 @@ private:
 };
 
 /// A tensor's type with symbols' names, from what it is for the largest sizes:
-/// "batchx3x224x224xf32", or "4*batchx10xf32".
+/// "batchx3x224x224xf32", or "4*batchx10xf32"; "2x<=12xi64" of a dimension that
+/// the device counts, where `counts` are there.
 std::string openType(const Module &module, const Tensor &largest,
-                     const int32_t *symbols);
+                     const int32_t *symbols, const int32_t *counts = nullptr);
 
 /// Prints "frit-run: message" and returns false.
 bool complain(const std::string &message);

@@ -104,12 +104,16 @@ frit::exportJson(ModuleOp model, StringRef weightsName,
   // name here: another output of it reads it through a reshape.
   Operation *end = main.getBody().front().getTerminator();
   SmallVector<std::pair<Value, std::string>> again;
-  Json outputs = Json::array();
+  Json outputs = Json::array(), counts = Json::array();
+  Json extents = Json::object();
   for (auto [index, value] : llvm::enumerate(end->getOperands())) {
     auto name =
         main.getResultAttrOfType<StringAttr>(index, "nn.name").getValue();
     std::string own = names.make(name);
-    outputs.push_back(own);
+    (main.getResultAttr(index, "nn.count") ? counts : outputs).push_back(own);
+    if (auto dims = main.getResultAttrOfType<ArrayAttr>(index, "nn.extents"))
+      for (Attribute dim : dims)
+        extents[own].push_back(isa<UnitAttr>(dim) ? Json() : valueOf(dim));
     if (!value.getDefiningOp() || value.getDefiningOp<nn::ConstantOp>() ||
         !called.try_emplace(value, own).second)
       again.push_back({value, own});
@@ -164,6 +168,9 @@ frit::exportJson(ModuleOp model, StringRef weightsName,
   if (!tensors.empty())
     graph << " \"weights\": " << dump(weightsName.str()) << ",\n";
   lines("nodes", nodes);
+  if (!counts.empty())
+    graph << " \"counts\": " << dump(counts) << ",\n"
+          << " \"extents\": " << dump(extents) << ",\n";
   graph << " \"outputs\": " << dump(outputs) << "}\n";
   return tensors;
 }

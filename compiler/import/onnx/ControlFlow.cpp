@@ -69,7 +69,8 @@ static Value stack(Node &node, ArrayRef<Value> steps, int64_t axis) {
   return parts.size() == 1 ? parts[0] : node.concat(parts, axis);
 }
 
-/// A condition that is data is remembered: once it fails, states stay.
+/// A condition that is data is remembered: once it fails, states stay, and what
+/// the steps collect counts no more.
 static Results loop(Node &node) {
   const GraphProto *body = node.graph("body");
   if (!body)
@@ -93,21 +94,20 @@ static Results loop(Node &node) {
   SmallVector<SmallVector<Value>> collected(outputs - state.size());
   OpBuilder &b = node.builder();
   Type i64 = b.getI64Type();
+  // The steps whose condition held.
+  Expr taken = {node, node.scalar(i64, 0)};
   for (int64_t i = 0; !count || i < *count; ++i) {
     if (condition && known(condition) == false)
       break;
     bool isOpen = condition && !known(condition);
-    if (isOpen && i == 0 && collects) {
-      node.notKnown(1);
-      return {};
-    }
-    if (i == mostSteps || (!count && condition && !known(condition)) ||
-        (collects && condition && !known(condition))) {
+    if (i == mostSteps || (isOpen && (!count || *count > mostSteps))) {
       node.error() << "its number of steps must be known when compiling and at "
                       "most "
                    << mostSteps;
       return {};
     }
+    taken = isOpen ? taken + Expr{node, node.reshape(condition, {})}.to(i64)
+                   : taken + 1.0;
     Results inputs = {node.scalar(i64, static_cast<double>(i)),
                       condition ? condition : node.scalar(b.getI1Type(), 1)};
     inputs.append(state.begin(), state.end());
@@ -118,7 +118,15 @@ static Results loop(Node &node) {
     Value goesOn = results[0];
     for (size_t s = 0; s < state.size(); ++s) {
       Expr next = {node, results[s + 1]};
-      if (condition && !known(condition))
+      if (isOpen && next && state[s] &&
+          next.value.getType() != state[s].getType()) {
+        node.error() << "its condition must be known when compiling, as a step "
+                        "makes a "
+                     << next.value.getType() << " of a " << state[s].getType()
+                     << fixInputsHint(condition);
+        return {};
+      }
+      if (isOpen)
         next = Expr{node, node.reshape(condition, {})}.select(next, state[s]);
       state[s] = next;
     }
@@ -126,7 +134,7 @@ static Results loop(Node &node) {
       collected[s - state.size()].push_back(results[s + 1]);
     if (known(goesOn) == true)
       goesOn = {};
-    else if (condition && !known(condition))
+    else if (isOpen)
       goesOn = Expr{node, node.reshape(goesOn, {})} &
                Expr{node, node.reshape(condition, {})};
     condition = goesOn || !condition || known(condition) ? goesOn : condition;
@@ -138,6 +146,11 @@ static Results loop(Node &node) {
     }
     state.push_back(stack(node, steps, 0));
   }
+  if (nn::constantValue(taken) || !collects)
+    return state;
+  Count total = node.count(taken, static_cast<int64_t>(collected[0].size()));
+  for (Value &all : MutableArrayRef(state).take_back(collected.size()))
+    all = node.counted(all, 0, total);
   return state;
 }
 

@@ -8,6 +8,7 @@
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace frit;
@@ -231,8 +232,10 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
       if (node.wants(i) && (i >= outputs->size() || !(*outputs)[i]))
         node.error() << "output " << i << ", '" << text(proto.output(i))
                      << "', is not supported";
-    if (node.failed)
+    if (node.failed) {
       outputs.reset();
+      doubtGuesses(node.inputs());
+    }
     failed |= !outputs;
   }
   for (auto [i, name] : llvm::enumerate(proto.output())) {
@@ -255,6 +258,8 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
 /// Tensors that no target computes with may come up on the way, as the empty
 /// cache that a first step joins to its keys, but not be left.
 bool Importer::checkResult() {
+  if (!options.counts.empty())
+    return true;
   bool good = true;
   auto check = [&](Value value, Location loc) {
     auto type = nn::tensorType(value);
@@ -271,6 +276,38 @@ bool Importer::checkResult() {
     if (!isa<nn::ConstantOp>(op))
       check(op.getResult(0), op.getLoc());
   return good;
+}
+
+Importer::Counted Importer::addCount(Value count, int64_t most, Location loc) {
+  size_t number = guesses.size();
+  guesses.push_back({count, most, loc});
+  int64_t size = number < options.counts.size() ? options.counts[number] : -1;
+  return {int64_t(number), size < 0 || size > most ? most : size};
+}
+
+/// A node that has failed may fit the results that there are and not the most
+/// there may be.
+void Importer::doubtGuesses(ArrayRef<Value> inputs) {
+  llvm::SetVector<Operation *> reached;
+  auto reach = [&](ValueRange values) {
+    for (Value value : values)
+      if (value && value.getDefiningOp())
+        reached.insert(value.getDefiningOp());
+  };
+  reach(inputs);
+  for (size_t i = 0; i < reached.size() && !guesses.empty(); ++i) {
+    if (auto counted = dyn_cast<nn::CountedOp>(reached[i]))
+      guesses[counted.getNumber()].isDoubted = true;
+    reach(reached[i]->getOperands());
+  }
+}
+
+void Importer::reportGuesses() {
+  for (const Guess &guess : guesses)
+    if (guess.isDoubted)
+      emitError(guess.loc) << "the data decide how many results it has, which "
+                              "were taken to be the most there may be, "
+                           << guess.most << fixInputsHint(guess.count);
 }
 
 OwningOpRef<ModuleOp> Importer::run() {
@@ -298,13 +335,18 @@ OwningOpRef<ModuleOp> Importer::run() {
     return {};
 
   importNodes(*order, graph, 0);
-  if (failed || !addOutputs())
+  if (failed) {
+    reportGuesses();
+    return {};
+  }
+  if (!addOutputs())
     return {};
 
-  // What only shapes were computed from is not needed any more.
+  // What only shapes were computed from is not needed any more; but shapes that
+  // the data decide must be seen to.
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
-    if (isOpTriviallyDead(&op))
+    if (!isa<nn::CountedOp>(op) && isOpTriviallyDead(&op))
       op.erase();
   if (!checkResult() || mlir::failed(verify(*module)))
     return {};

@@ -99,6 +99,13 @@ public:
                                      Scope &outer, std::string name,
                                      mlir::Location loc, unsigned depth);
 
+  /// A size that the data decide, and what an import takes it to be: at most
+  /// `most`, which is reported if the import fails.
+  struct Counted {
+    int64_t number, size;
+  };
+  Counted addCount(mlir::Value count, int64_t most, mlir::Location loc);
+
   mlir::OpBuilder builder;
   TensorReader tensors;
 
@@ -152,6 +159,17 @@ private:
   /// Of the arguments of @main; and their open symbols, or null.
   llvm::SmallVector<mlir::StringAttr> inputNames;
   llvm::SmallVector<mlir::ArrayAttr> inputSymbols;
+  /// What the data decide: how many entries, at most, of what; and whether a
+  /// node that reads it has failed.
+  struct Guess {
+    mlir::Value count;
+    int64_t most;
+    mlir::Location loc;
+    bool isDoubted = false;
+  };
+  llvm::SmallVector<Guess> guesses;
+  void doubtGuesses(llvm::ArrayRef<mlir::Value> inputs);
+  void reportGuesses();
   /// Nodes inlined so far: small files can stand for huge graphs.
   size_t inlined = 0;
 };

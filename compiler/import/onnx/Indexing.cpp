@@ -1,6 +1,8 @@
 //===- Indexing.cpp - Gathering and scattering by computed places ---------===//
 
-#include "compiler/import/onnx/Expr.h"
+#include "compiler/import/onnx/Counted.h"
+
+#include "dialects/nn/Fold.h"
 
 using namespace mlir;
 using namespace frit;
@@ -148,11 +150,9 @@ static Results oneHot(Node &node) {
                      values.slice(0, 0, 1).reshape({}))};
 }
 
-/// The places where a condition holds must be known, as they say how many
-/// there are.
+/// The entries where a condition holds.
 static Results compress(Node &node) {
-  Expr x = input(node, 0);
-  auto condition = node.integers(1);
+  Expr x = input(node, 0), condition = input(node, 1);
   auto given = node.attribute("axis");
   int64_t axis = node.integer("axis", 0);
   if (!x || !condition)
@@ -160,8 +160,15 @@ static Results compress(Node &node) {
   if (!given)
     x = x.reshape(nn::tensorType(x).getNumElements());
   axis = node.axis(axis, x.rank());
+  if (condition.rank() != 1) {
+    node.error() << "needs a vector of conditions";
+    return {};
+  }
+  if (!nn::constantValue(condition))
+    return countedCompress(x, condition, axis);
+  auto known = node.integers(1);
   SmallVector<int64_t> places;
-  for (auto [i, holds] : llvm::enumerate(*condition))
+  for (auto [i, holds] : llvm::enumerate(*known))
     if (holds && static_cast<int64_t>(i) < x.size(axis))
       places.push_back(i);
   return {x.gather(node.constant(places), axis)};
@@ -222,11 +229,15 @@ static Results arrayFeatures(Node &node) {
 // Order
 //===----------------------------------------------------------------------===//
 
-/// The k first of the elements in order, by their places in that order.
+/// The k first of the elements in order, by their places in that order; all of
+/// them, the first k of which count, where k is data.
 static Results topK(Node &node) {
   Expr x = input(node, 0);
-  std::optional<int64_t> k =
-      node.opset < 10 ? node.integer("k", 0) : node.integer(1);
+  bool isData =
+      node.opset >= 10 && node.has(1) && !nn::constantValue(node.input(1));
+  std::optional<int64_t> k = isData            ? std::optional<int64_t>(0)
+                             : node.opset < 10 ? node.integer("k", 0)
+                                               : node.integer(1);
   int64_t axis = node.integer("axis", -1);
   bool largest = node.integer("largest", 1);
   node.ignore("sorted");
@@ -234,6 +245,8 @@ static Results topK(Node &node) {
     return {};
   axis = node.axis(axis, x.rank());
   int64_t size = x.rank() ? x.size(axis) : 0;
+  if (isData)
+    k = size;
   if (node.failed || *k < 0 || *k > size) {
     if (!node.failed)
       node.error() << "cannot pick " << *k << " of " << size << " elements";
@@ -256,7 +269,13 @@ static Results topK(Node &node) {
   auto kept = x.shape();
   kept[axis] = *k;
   Expr indices = hit.select(index, index.number(0)).sum(axis + 1).reshape(kept);
-  return {x.gatherElements(indices, axis), indices};
+  Expr values = x.gatherElements(indices, axis);
+  if (!isData)
+    return {values, indices};
+  Expr wanted = input(node, 1).reshape({}).to(i64);
+  Count count = node.count(wanted.clamp(0, static_cast<double>(size)), size);
+  return {node.counted(values, axis, count),
+          node.counted(indices, axis, count)};
 }
 
 /// One where the first of the largest elements is.

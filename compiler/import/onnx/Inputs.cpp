@@ -136,7 +136,9 @@ bool Importer::addOutputs() {
       good = false;
       continue;
     }
-    compareDeclared(output, nn::tensorType(value), loc);
+    // Where the data decide, the most there may be is not what is declared.
+    if (guesses.empty())
+      compareDeclared(output, nn::tensorType(value), loc);
     results.push_back(value);
     names.push_back(builder.getStringAttr(output.name()));
   }

@@ -1,11 +1,11 @@
 //===- Known.cpp - Results whose size depends on the data -----------------===//
 //
-// Shapes are static, so what says how many results there are must be known when
-// compiling; the results are constants then.
+// What says how many results there are may be known when compiling; the results
+// are constants then. Where it is not, Counted.cpp builds them.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/import/onnx/Expr.h"
+#include "compiler/import/onnx/Counted.h"
 
 #include "dialects/nn/Fold.h"
 
@@ -16,6 +16,11 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
+/// Whether an input is there and its elements are not known.
+static bool isData(Node &node, size_t i) {
+  return node.has(i) && !nn::constantValue(node.input(i));
+}
+
 /// The elements of an input as numbers.
 static std::optional<SmallVector<double>> elements(Node &node, size_t i) {
   Value x = node.input(i);
@@ -25,6 +30,8 @@ static std::optional<SmallVector<double>> elements(Node &node, size_t i) {
 
 /// The places of what is not zero, a column for each.
 static Results nonZero(Node &node) {
+  if (isData(node, 0))
+    return countedNonZero(node);
   Value x = node.input(0);
   auto values = elements(node, 0);
   if (!values)
@@ -51,6 +58,8 @@ static Results nonZero(Node &node) {
 /// Each slice along an axis once, or each element: in order, or in that of the
 /// first of them.
 static Results unique(Node &node) {
+  if (isData(node, 0))
+    return countedUnique(node);
   Expr x = input(node, 0);
   auto values = elements(node, 0);
   bool hasAxis = node.attribute("axis");
@@ -131,6 +140,18 @@ static Box readBox(ArrayRef<double> v, bool fromCentre) {
 /// and so on, of every class of every image.
 static Results nonMaxSuppression(Node &node) {
   Value boxes = node.input(0), scores = node.input(1);
+  if (!boxes || !scores)
+    return {};
+  auto form = sizes(scores), boxForm = sizes(boxes);
+  if (form.size() != 3 || boxForm.size() != 3 || boxForm[2] != 4 ||
+      boxForm[0] != form[0] || boxForm[1] != form[2]) {
+    node.error() << "boxes of shape " << nn::shapeText(boxForm)
+                 << " do not fit scores of shape " << nn::shapeText(form);
+    return {};
+  }
+  if (llvm::any_of(llvm::seq<size_t>(5),
+                   [&](size_t i) { return isData(node, i); }))
+    return countedSuppression(node);
   bool fromCentre = node.integer("center_point_box", 0);
   auto corners = elements(node, 0), points = elements(node, 1);
   auto optional = [&](size_t i, double otherwise) {
@@ -140,13 +161,6 @@ static Results nonMaxSuppression(Node &node) {
   double least = optional(4, -std::numeric_limits<double>::infinity());
   if (!corners || !points || node.failed)
     return {};
-  auto form = sizes(scores), boxForm = sizes(boxes);
-  if (form.size() != 3 || boxForm.size() != 3 || boxForm[2] != 4 ||
-      boxForm[0] != form[0] || boxForm[1] != form[2]) {
-    node.error() << "boxes of shape " << nn::shapeText(boxForm)
-                 << " do not fit scores of shape " << nn::shapeText(form);
-    return {};
-  }
   int64_t count = form[2];
   SmallVector<int64_t> chosen;
   for (int64_t image = 0; image < form[0]; ++image)

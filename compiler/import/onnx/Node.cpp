@@ -6,6 +6,7 @@
 #include "dialects/nn/Fold.h"
 #include "dialects/nn/Lowering.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -247,10 +248,17 @@ Value Node::create(OperationName name, ValueRange operands,
     op->destroy();
     return constant(value);
   }
-  if (nn::tensorType(op->getResult(0)).getNumElements() == 0 ||
-      llvm::any_of(operands, [](Value v) {
-        return nn::tensorType(v).getNumElements() == 0;
-      }))
+  auto isNothing = [](Value v) {
+    return nn::tensorType(v).getNumElements() == 0;
+  };
+  // What may have elements when the data say so is compared operator by
+  // operator with the model for which it has.
+  bool isCounted =
+      isa<nn::CountedOp>(op) || llvm::any_of(operands, [&](Value v) {
+        return isNothing(v) && !v.getDefiningOp<nn::ConstantOp>();
+      });
+  if (!isCounted &&
+      (isNothing(op->getResult(0)) || llvm::any_of(operands, isNothing)))
     if (Value known = valueOfNothing(op)) {
       op->destroy();
       return known;
@@ -358,6 +366,26 @@ Value Node::slice(Value x, int64_t axis, int64_t start, int64_t size) {
   return create<nn::SliceOp>(
       x,
       {named("starts", starts), named("sizes", counts), named("steps", steps)});
+}
+
+Count Node::count(Value value, int64_t most) {
+  if (!value || failed)
+    return {{}, -1, 0};
+  if (DenseElementsAttr known = nn::constantValue(value))
+    return {value, -1,
+            std::clamp<int64_t>(*known.value_begin<int64_t>(), 0, most)};
+  Importer::Counted counted = importer.addCount(value, most, loc);
+  return {value, counted.number, counted.size};
+}
+
+Value Node::counted(Value x, int64_t axis, const Count &count) {
+  if (count.number < 0)
+    return slice(x, axis, 0, count.size);
+  return create<nn::CountedOp>(
+      {x, count.value},
+      {named("axis", builder().getI64IntegerAttr(axis)),
+       named("size", builder().getI64IntegerAttr(count.size)),
+       named("number", builder().getI64IntegerAttr(count.number))});
 }
 
 Value Node::concat(ValueRange xs, int64_t axis) {

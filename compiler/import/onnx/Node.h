@@ -20,6 +20,13 @@
 
 namespace frit::importer {
 
+/// How many entries of some results the data decide there are.
+struct Count {
+  mlir::Value value; ///< a number of type i64
+  int64_t number;    ///< negative where the value is known
+  int64_t size;      ///< what this import takes it to be
+};
+
 class Node {
 public:
   Node(Importer &importer, const ::onnx::NodeProto &proto, Scope &scope,
@@ -124,6 +131,11 @@ public:
   /// Consecutive elements of dimension `axis`.
   mlir::Value slice(mlir::Value x, int64_t axis, int64_t start, int64_t size);
   mlir::Value concat(mlir::ValueRange xs, int64_t axis);
+
+  /// `value` as the number of entries of results of this node.
+  Count count(mlir::Value value, int64_t most);
+  /// `x`, of which the first entries along `axis` count.
+  mlir::Value counted(mlir::Value x, int64_t axis, const Count &count);
 
   mlir::NamedAttribute named(llvm::StringRef name, mlir::Attribute value) {
     return builder().getNamedAttr(name, value);

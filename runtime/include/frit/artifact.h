@@ -25,7 +25,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 3;
+inline constexpr uint32_t kVersion = 4;
 
 /// Every buffer in an arena, in prepared memory and in the weights starts at a
 /// multiple of this many bytes.
@@ -94,12 +94,14 @@ struct Symbol {
   int64_t least = 1, most = 1;
 };
 
-/// How long a dimension of a variant's tensor really is when a symbol has a
-/// size below the variant's: factor · size + offset; all of it where `symbol`,
-/// an entry of Header::symbols, is kNone.
+/// How long a dimension of a variant's tensor really is: factor · size +
+/// offset, `size` being that of a symbol, an entry of Header::symbols, where
+/// that is below the variant's, or what a call's data make of a count, the
+/// number of one of the variant's counts. At most one of both; all of the
+/// dimension where neither is there. Inputs have no counts.
 struct Extent {
   uint32_t symbol = kNone;
-  uint32_t reserved = 0;
+  uint32_t count = kNone;
   int64_t factor = 0, offset = 0;
 };
 
@@ -118,9 +120,12 @@ struct Tensor {
 /// The model for one size of every symbol. Variants ascend: of two, the one
 /// with the smaller size of the first symbol that they differ in comes first.
 struct Variant {
-  Range sizes;   ///< of Header::dims, one per symbol
-  Range inputs;  ///< of Header::inputs, as many for every variant
-  Range outputs; ///< of Header::outputs, as many for every variant
+  Range sizes;  ///< of Header::dims, one per symbol
+  Range inputs; ///< of Header::inputs, as many for every variant
+  /// Of Header::outputs, as many for every variant. The last Header::counts of
+  /// them are no outputs of the model but its counts: scalars of type i64 that
+  /// the steps compute, of how many entries other outputs have.
+  Range outputs;
 };
 
 /// An original weight, under its name in the model.
@@ -309,6 +314,8 @@ struct Header {
   Text model;               ///< its name in the source file
   Text producer;            ///< "frit 0.1.0"
   Blob strings;
+  uint32_t counts = 0; ///< of every variant, whose last outputs they are
+  uint32_t reserved = 0;
   Table dims;       ///< of int64_t
   Table symbols;    ///< of Symbol; empty where all shapes are fixed
   Table extents;    ///< of Extent

@@ -253,9 +253,23 @@ FRIT_API frit_status frit_module_output_symbols(const frit_module *module,
                                                 uint32_t index,
                                                 const int32_t **symbols);
 
+/** How many numbers a call counts on the device before it is known how long
+ *  some outputs are, such as the results of NonZero: 0 for most models. Where
+ *  there are any, a call on a GPU waits for the model to be computed, copies
+ *  each number to the host (8 bytes) and only then copies the outputs: two
+ *  waits instead of one, and frit_run_async waits too. */
+FRIT_API uint32_t frit_module_counts(const frit_module *module);
+
+/** For each dimension of output `index`, which of these numbers its length
+ *  depends on, or -1. As many as its rank; live as long as the module. */
+FRIT_API frit_status frit_module_output_counts(const frit_module *module,
+                                               uint32_t index,
+                                               const int32_t **counts);
+
 /** Writes the shape that output `index` has when frit_run is given inputs of
  *  these shapes to `dims`, which has room for the output's rank. The data of
- *  the inputs is not looked at. */
+ *  the inputs is not looked at: of a dimension whose length they decide (see
+ *  frit_module_output_counts) it is the most there may be. */
 FRIT_API frit_status frit_module_output_dims(const frit_module *module,
                                              const frit_tensor *inputs,
                                              uint32_t input_count,
@@ -346,6 +360,11 @@ FRIT_API void frit_context_destroy(frit_context *context);
  * and not overlap each other. A new set of device pointers costs a graph
  * instantiation, and the last few sets are remembered.
  *
+ *  An output of which the data decide how many entries there are is given as
+ *  the most there may be, and so must its memory. After the call its first
+ *  bytes hold the entries that there are, densely, in the shape that
+ *  frit_context_output_dims tells; those behind are undefined.
+ *
  *  On the cpu target, output memory may be the memory of an input.
  *  When a call fails, the outputs' contents are undefined. */
 FRIT_API frit_status frit_run(frit_context *context, const frit_tensor *inputs,
@@ -353,7 +372,8 @@ FRIT_API frit_status frit_run(frit_context *context, const frit_tensor *inputs,
                               uint32_t output_count);
 
 /** As frit_run, but all tensors are on the device and the call only puts the
- *  work on the context's stream. On the cpu target it does the work. */
+ *  work on the context's stream. On the cpu target it does the work; where
+ *  frit_module_counts is not 0 it waits for the counts. */
 FRIT_API frit_status frit_run_async(frit_context *context,
                                     const frit_tensor *inputs,
                                     uint32_t input_count,
@@ -363,13 +383,21 @@ FRIT_API frit_status frit_run_async(frit_context *context,
 /** Waits for everything that was put on the context's stream. */
 FRIT_API frit_status frit_context_synchronize(frit_context *context);
 
+/** Writes the shape that output `index` had in the context's last call to
+ *  `dims`, which has room for its rank; whether it was asked for or not. That
+ *  is the shape it was given with, or less of it where the data decide. */
+FRIT_API frit_status frit_context_output_dims(const frit_context *context,
+                                              uint32_t index, int64_t *dims);
+
 /** The context's CUstream; null on the cpu target. */
 FRIT_API void *frit_context_stream(const frit_context *context);
 
 /** The context's own device memory for input or output `index`, of the size
  *  that frit_tensor_info tells: where frit_run puts host inputs and takes host
  *  outputs from. Binding it costs no new graph. Null when there is no such
- *  index. Lives as long as the context. */
+ *  index. Lives as long as the context. An output that the data cut in an inner
+ *  dimension is not made dense in it: its rows are as far apart as the most
+ *  there may be makes them. */
 FRIT_API void *frit_context_input_buffer(frit_context *context, uint32_t index);
 FRIT_API void *frit_context_output_buffer(frit_context *context,
                                           uint32_t index);

@@ -121,6 +121,13 @@ public:
     (void)frit_module_output_symbols(handle, index, &symbols);
     return symbols;
   }
+  uint32_t counts() const { return frit_module_counts(handle); }
+  /// The count of each dimension, or -1; null when there is no such index.
+  const int32_t *outputCounts(uint32_t index) const {
+    const int32_t *counts = nullptr;
+    (void)frit_module_output_counts(handle, index, &counts);
+    return counts;
+  }
   Error outputDims(std::span<const frit_tensor> inputs, uint32_t index,
                    int64_t *dims) const {
     return Error(frit_module_output_dims(handle, inputs.data(),
@@ -187,6 +194,10 @@ public:
                  std::span<const frit_tensor> outputs) {
     return Error(frit_run_async(handle, inputs.data(), uint32_t(inputs.size()),
                                 outputs.data(), uint32_t(outputs.size())));
+  }
+  /// The shape that an output had in the last call.
+  Error outputDims(uint32_t index, int64_t *dims) const {
+    return Error(frit_context_output_dims(handle, index, dims));
   }
   Error synchronize() { return Error(frit_context_synchronize(handle)); }
 

@@ -492,3 +492,11 @@ func.func @attention_mask(%q: tensor<1x2x4x8xf32>, %m: tensor<4x5xf32>) {
   %0 = nn.attention %q, %q, %q, %m {scale = 1.0 : f32} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<4x5xf32>) -> tensor<1x2x4x8xf32>
   return
 }
+
+// -----
+
+func.func @counted(%x: tensor<2x12xf32>, %n: tensor<i64>) -> tensor<2x13xf32> {
+  // expected-error@+1 {{takes 13 of 12 entries}}
+  %0 = nn.counted %x, %n {axis = 1 : i64, number = 0 : i64, size = 13 : i64} : (tensor<2x12xf32>, tensor<i64>) -> tensor<2x13xf32>
+  return %0 : tensor<2x13xf32>
+}

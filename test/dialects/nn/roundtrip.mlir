@@ -43,3 +43,10 @@ func.func @attributes(%x: tensor<1x4x8x8xbf16>, %w: tensor<4x2x3x3xbf16>) {
   %2 = nn.gelu %0 : (tensor<1x4x4x4xbf16>) -> tensor<1x4x4x4xbf16>
   return
 }
+
+// CHECK-LABEL: @counted
+func.func @counted(%x: tensor<2x12xf32>, %n: tensor<i64>) -> tensor<2x7xf32> {
+  // CHECK: nn.counted %{{.*}}, %{{.*}} {axis = 1 : i64, number = 0 : i64, size = 7 : i64} :
+  %0 = nn.counted %x, %n {axis = 1 : i64, number = 0 : i64, size = 7 : i64} : (tensor<2x12xf32>, tensor<i64>) -> tensor<2x7xf32>
+  return %0 : tensor<2x7xf32>
+}

@@ -1,0 +1,205 @@
+//===- Counted.cpp - Results whose size the data decide -------------------===//
+//
+// What is chosen is packed to the front: the sums of a mask up to each place
+// say how many are chosen by then, and the entry of result j is the first place
+// where they pass j, which every j looks for on its own, by halves. That takes
+// no order of threads, as the compaction of Blelloch (Prefix Sums and Their
+// Applications, 1990) with a search instead of a scatter.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/import/onnx/Counted.h"
+
+#include "llvm/ADT/bit.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// Sums are quadratic in their length, so long ones are those of blocks.
+static constexpr int64_t blockLength = 64;
+
+/// Slices that `Unique` compares have at most this many elements, as it sorts
+/// by each of them.
+static constexpr int64_t mostKeys = 64;
+
+static Expr cumulate(Expr x, int64_t axis) {
+  return x.apply<nn::CumSumOp>({}, x.node->namedSigned("axis", axis));
+}
+
+/// The sums of a vector up to and with each element.
+static Expr prefixSums(Expr x) {
+  int64_t length = x.size(0);
+  if (length <= 2 * blockLength)
+    return cumulate(x, 0);
+  int64_t blocks = llvm::divideCeil(length, blockLength);
+  Expr inside = cumulate(x.pad(0, 0, blocks * blockLength - length)
+                             .reshape({blocks, blockLength}),
+                         1);
+  Expr sums = inside.slice(1, blockLength - 1, 1).reshape(blocks);
+  Expr before = prefixSums(sums) - sums;
+  return (inside + before.reshape({blocks, 1}))
+      .reshape(blocks * blockLength)
+      .slice(0, 0, length);
+}
+
+static Type i64Of(Node &node) { return node.builder().getI64Type(); }
+
+/// 0, 1, 2, ...
+static Expr places(Node &node, int64_t count) {
+  return iota(node, i64Of(node), count, 0);
+}
+
+Ones frit::importer::findOnes(Expr mask) {
+  Node &node = *mask.node;
+  int64_t length = mask.size(0);
+  Expr sums = prefixSums(mask), result = places(node, length);
+  Expr total = sums.slice(0, length - 1, 1).reshape({});
+  Expr passed = filled(node, i64Of(node), length, 0);
+  auto count = static_cast<double>(length);
+  for (auto step = llvm::bit_floor(static_cast<uint64_t>(length)); step;
+       step /= 2) {
+    Expr next = passed + static_cast<double>(step);
+    Expr sum = sums.gather(next.min(next.number(count)) - 1.0, 0);
+    passed = ((next <= count) & (sum <= result)).select(next, passed);
+  }
+  return {(result < total).select(passed, passed.number(0)), total};
+}
+
+/// The same for the results of a node.
+static std::pair<Expr, Count> countOnes(Expr mask) {
+  Ones ones = findOnes(mask);
+  return {ones.indices, mask.node->count(ones.total, mask.size(0))};
+}
+
+static Expr counted(Expr x, int64_t axis, const Count &count) {
+  return {*x.node, x.node->counted(x, axis, count)};
+}
+
+/// The places of what is not zero, a column for each.
+Results frit::importer::countedNonZero(Node &node) {
+  Expr x = input(node, 0);
+  if (!x)
+    return {};
+  auto shape = x.shape();
+  if (shape.empty())
+    shape.push_back(1);
+  int64_t length = product(shape), rank = shape.size();
+  if (length == 0)
+    return {table(node, {rank, 0}, ArrayRef<int64_t>())};
+  Expr flat = x.reshape(length);
+  Expr mask = x.element().isInteger(1) ? flat
+                                       : flat.equals(flat.number(0)).logicalNot();
+  auto [indices, count] = countOnes(mask.to(i64Of(node)));
+  SmallVector<Value> rows;
+  int64_t stride = length;
+  for (int64_t size : shape) {
+    stride /= size;
+    Expr row = (indices / static_cast<double>(stride))
+                   .mod(indices.number(static_cast<double>(size)));
+    rows.push_back(row.reshape({1, length}));
+  }
+  Expr all = {node, rows.size() == 1 ? rows[0] : node.concat(rows, 0)};
+  return {counted(all, 1, count)};
+}
+
+Results frit::importer::countedCompress(Expr x, Expr condition, int64_t axis) {
+  Node &node = *x.node;
+  int64_t length = std::min(condition.size(0), x.size(axis));
+  if (length == 0)
+    return {x.slice(axis, 0, 0)};
+  auto [indices, count] =
+      countOnes(condition.slice(0, 0, length).to(i64Of(node)));
+  return {counted(x.gather(indices, axis), axis, count)};
+}
+
+//===----------------------------------------------------------------------===//
+// Unique
+//===----------------------------------------------------------------------===//
+
+/// `values` at the places that a permutation gives each of them.
+static Expr permuted(Expr values, Expr to) {
+  return filled(*to.node, values.element(), to.shape(), 0)
+      .apply<nn::ScatterElementsOp>({to, values},
+                                    to.node->namedSigned("axis", 0));
+}
+
+/// The rows of a table in ascending order, equal ones in theirs: by the last
+/// column first, as a stable sort keeps what it finds.
+static Expr sortRows(Expr table) {
+  Node &node = *table.node;
+  int64_t rows = table.size(0);
+  Expr order = places(node, rows);
+  for (int64_t column = table.size(1); column-- > 0;) {
+    Expr keys = table.slice(1, column, 1).reshape(rows);
+    if (column + 1 < table.size(1))
+      keys = keys.gather(order, 0);
+    order = permuted(order, keys.apply<nn::SortPlacesOp>(
+                                {}, node.namedSigned("axis", 0)));
+  }
+  return order;
+}
+
+/// Sorted, equal rows are neighbours, and the first of them is the one that
+/// comes first in x.
+Results frit::importer::countedUnique(Node &node) {
+  Expr x = input(node, 0);
+  bool hasAxis = node.attribute("axis");
+  int64_t axis = node.integer("axis", 0);
+  bool sorts = node.integer("sorted", 1);
+  if (!x)
+    return {};
+  if (!hasAxis)
+    x = x.reshape(nn::tensorType(x).getNumElements());
+  axis = node.axis(axis, x.rank());
+  if (node.failed)
+    return {};
+  int64_t rows = x.size(axis);
+  if (nn::tensorType(x).getNumElements() == 0) {
+    node.error() << "has no elements";
+    return {};
+  }
+  int64_t keys = nn::tensorType(x).getNumElements() / rows;
+  if (keys > mostKeys) {
+    node.error() << "slices of " << keys << " elements cannot be sorted, but "
+                 << "of up to " << mostKeys << fixInputsHint(x);
+    return {};
+  }
+  auto perm = llvm::to_vector(llvm::seq<int64_t>(x.rank()));
+  perm.erase(perm.begin() + axis);
+  perm.insert(perm.begin(), axis);
+  Expr table = (axis ? x.transpose(perm) : x).reshape({rows, keys});
+  if (table.element().isInteger(1))
+    table = table.to(i64Of(node));
+
+  Expr order = sortRows(table), at = places(node, rows);
+  Expr place = permuted(at, order);
+  Expr sorted = table.gather(order, 0);
+  Expr previous = sorted.gather((at - 1.0).max(at.number(0)), 0);
+  Expr differs = sorted.equals(previous).logicalNot().to(i64Of(node));
+  Expr isNew = differs.reduce(nn::Combiner::max, {1}).reshape(rows);
+  isNew = isNew.max(at.equals(at.number(0)).to(i64Of(node)));
+  Expr group = prefixSums(isNew) - 1.0;
+
+  auto number = static_cast<double>(rows);
+  Ones starts = findOnes(isNew);
+  Expr next = at + 1.0;
+  Expr end = starts.indices.gather(next.min(next.number(number - 1)), 0);
+  end = (next < starts.total).select(end, end.number(number));
+  Expr sizes = end - starts.indices;
+  Expr back = group.gather(place, 0);
+  if (sorts) {
+    Count count = node.count(starts.total, rows);
+    Expr firsts = order.gather(starts.indices, 0);
+    return {counted(x.gather(firsts, axis), axis, count),
+            counted(firsts, 0, count), back, counted(sizes, 0, count)};
+  }
+  // Groups are numbered anew, as their first rows come in x.
+  Expr isFirst = isNew.gather(place, 0);
+  auto [firsts, count] = countOnes(isFirst);
+  Expr seen = prefixSums(isFirst) - 1.0;
+  Expr renumbered = seen.gather(order.gather(starts.indices, 0), 0);
+  return {counted(x.gather(firsts, axis), axis, count),
+          counted(firsts, 0, count), renumbered.gather(back, 0),
+          counted(sizes.gather(back.gather(firsts, 0), 0), 0, count)};
+}

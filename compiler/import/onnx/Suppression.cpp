@@ -1,0 +1,123 @@
+//===- Suppression.cpp - NonMaxSuppression on data ------------------------===//
+
+#include "compiler/import/onnx/Counted.h"
+
+#include "dialects/nn/Fold.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// Boxes of a class that are picked, one after another: each takes a few
+/// kernels.
+static constexpr int64_t mostRounds = 512;
+
+static constexpr double lowest = -std::numeric_limits<double>::infinity();
+
+namespace {
+
+/// Corners of all boxes, images x 1 x count; or of one box of every class of
+/// every image.
+struct Corners {
+  Expr top, left, bottom, right;
+
+  Expr area() const { return (bottom - top) * (right - left); }
+  template <typename Map> Corners map(Map to) const {
+    return {to(top), to(left), to(bottom), to(right)};
+  }
+};
+
+} // namespace
+
+/// `boxes` by the two corners that they are between, or by their centre.
+static Corners readCorners(Expr boxes, bool fromCentre) {
+  int64_t images = boxes.size(0), count = boxes.size(1);
+  auto column = [&](int64_t i) {
+    return boxes.slice(2, i, 1).reshape({images, 1, count});
+  };
+  Expr a = column(0), b = column(1), c = column(2), d = column(3);
+  if (fromCentre)
+    return {b - d * 0.5, a - c * 0.5, b + d * 0.5, a + c * 0.5};
+  return {a.min(c), b.min(d), a.max(c), b.max(d)};
+}
+
+/// Whether boxes share more than `limit` of what they cover.
+static Expr overlaps(const Corners &a, const Corners &b, Expr limit) {
+  Expr height = a.bottom.min(b.bottom) - a.top.max(b.top);
+  Expr width = a.right.min(b.right) - a.left.max(b.left);
+  Expr both = height * width, none = both.number(0);
+  both = ((height > none) & (width > none)).select(both, none);
+  Expr all = a.area() + b.area() - both;
+  return (all > none).select(both / all, none) > limit;
+}
+
+/// A number that may be data, or `otherwise` where it is left out.
+static Expr optional(Node &node, size_t i, Type element, double otherwise) {
+  return node.has(i) ? input(node, i).reshape({}).to(element)
+                     : Expr{node, node.scalar(element, otherwise)};
+}
+
+/// In every round every class of every image picks its best box, which takes it
+/// and those that overlap with it out.
+Results frit::importer::countedSuppression(Node &node) {
+  Expr boxes = input(node, 0), scores = input(node, 1);
+  bool fromCentre = node.integer("center_point_box", 0);
+  if (!boxes || !scores)
+    return {};
+  auto form = scores.shape(), boxForm = boxes.shape();
+  int64_t images = form[0], classes = form[1], count = form[2];
+  Type i64 = node.builder().getI64Type(), real = scores.element();
+  Expr most = optional(node, 2, i64, 0);
+  Expr limit = optional(node, 3, real, 0);
+  Expr least = optional(node, 4, real, lowest);
+  int64_t rounds = count;
+  if (DenseElementsAttr known = most ? nn::constantValue(most) : nullptr)
+    rounds = std::clamp<int64_t>(*known.value_begin<int64_t>(), 0, count);
+  if (!node.has(2) || rounds == 0 || images * classes == 0)
+    return {table(node, {0, 3}, ArrayRef<int64_t>())};
+  if (rounds > mostRounds) {
+    node.error() << "picks up to " << rounds << " boxes of a class, but at most "
+                 << mostRounds << " can be, unless all inputs are known"
+                 << fixInputsHint(scores);
+    return {};
+  }
+
+  SmallVector<int64_t> whole = {images, classes, count};
+  SmallVector<int64_t> each = {images, classes, 1};
+  Corners corners = readCorners(boxes.to(real), fromCentre);
+  Expr none = {node, node.scalar(real, lowest)};
+  Expr left = (scores > least).select(scores, none).expand(whole);
+  Expr index = iota(node, i64, {1, 1, count}, 2);
+  Expr start = iota(node, i64, {images, 1, 1}, 0) * static_cast<double>(count);
+  Expr round = iota(node, i64, {1, 1, rounds}, 2);
+  Expr picked = filled(node, i64, {images, classes, rounds}, -1);
+  for (int64_t i = 0; i < rounds; ++i) {
+    Expr best = left.apply<nn::ArgMaxOp>({}, node.namedSigned("axis", 2));
+    Expr score = left.reduce(nn::Combiner::max, {2}).reshape(each);
+    Expr isThere = (score > none) & (most > static_cast<double>(i));
+    Expr isNow = round.equals(round.number(static_cast<double>(i)));
+    picked = (isNow & isThere).select(best, picked);
+    if (i + 1 == rounds)
+      break;
+    Expr place = best + start;
+    Corners box = corners.map([&](Expr all) {
+      return all.reshape(images * count).gather(place, 0);
+    });
+    Expr isOut = overlaps(corners, box, limit) | index.equals(best);
+    left = isOut.select(none, left);
+  }
+
+  int64_t total = images * classes * rounds;
+  Expr flat = picked.reshape(total);
+  Ones ones = findOnes((flat >= flat.number(0)).to(i64));
+  Expr at = ones.indices;
+  auto per = [](int64_t n) { return static_cast<double>(n); };
+  SmallVector<Value> columns = {
+      (at / per(classes * rounds)).reshape({total, 1}),
+      (at / per(rounds)).mod(at.number(per(classes))).reshape({total, 1}),
+      flat.gather(at, 0).reshape({total, 1})};
+  return {node.counted(node.concat(columns, 1), 0,
+                       node.count(ones.total, total))};
+}

@@ -1,0 +1,119 @@
+//===- counts_test.cpp - Outputs whose size the data decide, on the host --===//
+
+#include "Check.h"
+#include "TestModel.h"
+#include "frit/runtime.hpp"
+
+#include <functional>
+
+using namespace frit::test;
+
+static const frit_module_options cpuOptions = {
+    sizeof(frit_module_options), "cpu", nullptr, 0, 2, nullptr, nullptr};
+
+static void testDescription(const frit::Module &module) {
+  CHECK(module.outputCount() == 3 && module.counts() == 1);
+  CHECK(module.outputCounts(0)[0] == 0);
+  CHECK(module.outputCounts(1)[0] == -1 && module.outputCounts(1)[1] == 0);
+  CHECK(!module.outputCounts(3));
+  // What is said of them is the most there may be.
+  CHECK(module.output(1).dims[1] == 4 && module.output(1).bytes == 32);
+}
+
+static void testCalls(const frit::Module &module) {
+  frit::Context context;
+  CHECK(!frit::Context::create(module, context));
+  int64_t dims[2];
+  CHECK(context.outputDims(0, dims).status() == FRIT_INVALID_ARGUMENT);
+  const std::vector<std::vector<float>> all = {{1, -1, 2, -1, 5, 6, 7, 8},
+                                               {1, 1, 2, 3, 5, 6, 7, 8},
+                                               {-1, 0, -2, -1, 5, 6, 7, 8},
+                                               {-1, 0, 4, -1, 5, 6, 7, 8}};
+  for (const std::vector<float> &x : all) {
+    CountedCall call(x);
+    CHECK(!module.outputDims(call.inputs(), 1, dims));
+    CHECK(dims[0] == 2 && dims[1] == 4);
+    CHECK(!context.run(call.inputs(), call.outputs()));
+    CHECK(call.isRight(context.get()));
+  }
+  CHECK(context.outputDims(3, dims).status() == FRIT_INVALID_ARGUMENT);
+
+  // Shapes are known of outputs that nobody wants.
+  CountedCall call(all[0]);
+  CHECK(!context.run(call.inputs(), {}));
+  CHECK(!context.outputDims(1, dims));
+  CHECK(dims[0] == 2 && dims[1] == 2);
+
+  std::vector<frit_tensor> inputs = call.inputs(), outputs = call.outputs();
+  auto visit = [](void *, const frit_step_info *) {};
+  CHECK(!frit_profile(context.get(), inputs.data(), 1, outputs.data(), 3, visit,
+                      nullptr));
+  CHECK(call.isRight(context.get()));
+}
+
+static void testMisuse(const frit::Module &module) {
+  frit::Context context;
+  CHECK(!frit::Context::create(module, context));
+  CountedCall call({100, 1, 1, 1, 1, 1, 1, 1});
+  frit::Error error = context.run(call.inputs(), call.outputs());
+  CHECK(error.status() == FRIT_BAD_MODEL);
+  CHECK(error.message() == "dimension 0 of output 'y' cannot be as long as a "
+                           "count of 5 makes it");
+  // Memory must have room for the most.
+  std::vector<frit_tensor> outputs = call.outputs();
+  const int64_t two[] = {2};
+  outputs[0].dims = two;
+  error = context.run(call.inputs(), outputs);
+  CHECK(error.message() == "output 'y' must be 4xf32 and is 2xf32");
+  // A count is no output.
+  outputs[0].name = "count";
+  error = context.run(call.inputs(), outputs);
+  CHECK(error.message() ==
+        "there is no output 'count'; the model's outputs are: y, z, w");
+}
+
+/// What opening a plan says that differs from the model in one thing.
+static std::string damaged(const std::function<void(PlanWriter &)> &change) {
+  PlanWriter plan;
+  writeCountedSteps(plan, /*cuda=*/false);
+  plan.target("x86-64");
+  change(plan);
+  Model model = makeCountedModel();
+  model.plan = plan.finish("counted model");
+  frit::Module module;
+  return frit::Module::open(*model.get(), module, &cpuOptions).message();
+}
+
+static void testDamage() {
+  CHECK(damaged([](PlanWriter &plan) { plan.counts = 5; }) ==
+        "the model's plan is damaged: it has more counts than outputs");
+  CHECK(damaged([](PlanWriter &plan) { plan.counts = 2; }) ==
+        "the model's plan is damaged: a count is no number of 64 bits");
+  CHECK(damaged([](PlanWriter &plan) {
+          plan.outputs.back().type = DType::u64;
+        }) == "the model's plan is damaged: a count is no number of 64 bits");
+  CHECK(damaged([](PlanWriter &plan) { plan.extents[0].count = 1; }) ==
+        "the model's plan is damaged: output 'y' has a count that cannot be "
+        "its");
+  CHECK(damaged([](PlanWriter &plan) { plan.extents[0].symbol = 0; }) ==
+        "the model's plan is damaged: output 'y' has a symbol that is not "
+        "there");
+  CHECK(damaged([](PlanWriter &plan) { plan.inputs[0].extents = {1, 2}; }) ==
+        "the model's plan is damaged: input 'x' has a count that cannot be "
+        "its");
+  // What a count makes of a length is checked when it is known.
+  CHECK(damaged([](PlanWriter &plan) {
+          plan.extents[0].factor = INT64_MAX;
+        }).empty());
+}
+
+int main() {
+  testDamage();
+  Model model = makeCountedModel();
+  frit::Module module;
+  CHECK(!frit::Module::open(*model.get(), module, &cpuOptions));
+  testDescription(module);
+  testCalls(module);
+  testMisuse(module);
+  return finish("counts_test");
+}
