@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/EmitAttention.h"
 #include "codegen/cuda/EmitContraction.h"
+#include "codegen/cuda/Wgmma.h"
 
 using namespace mlir;
 using namespace frit;
@@ -23,8 +24,11 @@ bool CudaTarget::prefersFoldedStride(nn::ConvOp conv) const {
          type.getDimSize(1) * 16 < 128;
 }
 
-/// Row kernels are made from what softmax and the norms decompose into.
+/// Row kernels are made from what softmax and the norms decompose into, but for
+/// norms that a product's kernel takes.
 bool CudaTarget::keepsWhole(nn::CompositeOp composite) const {
+  if (isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp>(*composite))
+    return hasWgmma(options);
   auto attention = dyn_cast<nn::AttentionOp>(*composite);
   return attention && takesAttention(attention, options);
 }
@@ -43,6 +47,17 @@ bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
   std::string reason;
   auto info = nn::describeEpilogue(fused[0], followers, reason);
   return succeeded(info) && cuda::takesEpilogue(fused[0], *info, options);
+}
+
+int64_t CudaTarget::momentWidth(nn::MatmulOp product) const {
+  std::string reason;
+  auto info = nn::describeMatmul(product, reason);
+  if (!hasWgmma(options) || failed(info))
+    return 0;
+  info->resultMoments = product.getY();
+  info->resultWidth = kMomentWidth;
+  Type type = nn::tensorType(product.getY()).getElementType();
+  return takesWgmma(*info, type) ? kMomentWidth : 0;
 }
 
 nn::ScheduleAttr CudaTarget::schedule(nn::FusionOp fusion) const {

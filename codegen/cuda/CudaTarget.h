@@ -34,6 +34,7 @@ public:
                  const nn::StridedPlaces &places) const override;
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override;
+  int64_t momentWidth(nn::MatmulOp product) const override;
   nn::ScheduleAttr schedule(nn::FusionOp fusion) const override;
 
   const CudaOptions &getOptions() const { return options; }

@@ -7,6 +7,8 @@
 
 #include "codegen/cuda/EmitContraction.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
@@ -124,6 +126,27 @@ void ProblemText::addConstants(
               (type == "bool" ? (field.second ? "true" : "false")
                               : std::to_string(field.second));
   fields += ";\n";
+}
+
+void ProblemText::addNorm(const nn::EpilogueInfo &info) {
+  if (info.norm != nn::NormKind::none) {
+    StringRef kind =
+        info.norm == nn::NormKind::product ? "product" : "residual";
+    fields += llvm::formatv("  static constexpr frit::Norm norm = "
+                            "frit::Norm::{0};\n"
+                            "  static constexpr float epsilon = {1:e9};\n",
+                            kind, info.epsilon);
+    addConstants("int", {{"parts", info.parts()}});
+  }
+  if (info.resultMoments)
+    addConstants("bool", {{"resultMoments", true}});
+}
+
+std::string ProblemText::normParameters(const nn::EpilogueInfo &info) const {
+  if (!info.hasMoments())
+    return "";
+  return ", {" + parameter(info.moments) + ", " + parameter(info.column) +
+         ", " + (info.resultMoments ? "y1}" : "nullptr}");
 }
 
 void ProblemText::addGemm(const nn::GemmInfo &info) {

@@ -24,6 +24,10 @@ public:
   /// "static constexpr int64_t m = 8, n = 4;" from pairs of name and value.
   void addConstants(llvm::StringRef type,
                     llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> fields);
+  /// What norm.cuh wants, if anything; and the kernel's parameters for it,
+  /// after a comma.
+  void addNorm(const nn::EpilogueInfo &info);
+  std::string normParameters(const nn::EpilogueInfo &info) const;
   void addGemm(const nn::GemmInfo &info);
   void addConv(const nn::ConvInfo &info);
 

@@ -71,6 +71,7 @@ public:
 
     if (failed(text.addEpilogue(product, failure)))
       return llvm::failure();
+    text.addNorm(product);
     text.addConstants("int", {{"tileM", tile.m}, {"tileN", tile.n}});
     text.addConstants("int", {{"stages", tile.stages},
                               {"cluster", tile.cluster},
@@ -80,7 +81,8 @@ public:
 
     std::string problem = "<" + text.problem() + ">(";
     std::string operands = text.parameter(product.bias) + ", " +
-                           text.parameter(product.residual) + ", y0);\n";
+                           text.parameter(product.residual) + ", y0" +
+                           text.normParameters(product) + ");\n";
     std::string call =
         ("#ifdef FRIT_HAS_WGMMA\nfrit::" + function + problem + "&m0, &m1, " +
          maps[0] + ", " + maps[1] + ", " + operands + "#else\nfrit::" + floor +

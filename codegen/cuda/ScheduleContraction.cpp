@@ -38,7 +38,7 @@ bool frit::cuda::libraryTakes(const nn::EpilogueInfo &info,
                               const CudaOptions &options) {
   using Kind = nn::ActivationKind;
   Type type = nn::tensorType(info.product).getElementType();
-  if (!isa<FloatType>(type) || info.mixed)
+  if (!isa<FloatType>(type) || info.mixed || info.hasMoments())
     return false;
   bool simple = info.activation == Kind::none || info.activation == Kind::relu;
   if (isa<nn::ConvOp>(info.product.getDefiningOp()))
@@ -150,7 +150,7 @@ bool frit::cuda::takesEpilogue(Operation *contraction,
     return true;
   // What no library has joins where our own kernel is as fast.
   bool isConv = isa<nn::ConvOp>(contraction);
-  if (!(isConv ? options.cudnn : options.cublas))
+  if (!(isConv ? options.cudnn : options.cublas) && !info.hasMoments())
     return true;
   if (!hasWgmma(options))
     return false;
@@ -160,6 +160,8 @@ bool frit::cuda::takesEpilogue(Operation *contraction,
     return succeeded(shape) && takesWgmma(*shape);
   }
   auto shape = nn::describeMatmul(cast<nn::MatmulOp>(contraction), reason);
-  return succeeded(shape) &&
-         takesWgmma(*shape, nn::tensorType(info.result).getElementType());
+  if (failed(shape))
+    return false;
+  static_cast<nn::EpilogueInfo &>(*shape) = info;
+  return takesWgmma(*shape, nn::tensorType(info.result).getElementType());
 }

@@ -42,6 +42,9 @@ public:
     StringRef activation =
         info.mixed ? "mixed" : activations[unsigned(info.activation)];
     add(activation, !activation.empty());
+    add("norm", info.norm == nn::NormKind::product);
+    add("norm-residual", info.norm == nn::NormKind::residual);
+    add("moments", bool(info.resultMoments));
     if (result != operand)
       os << " to " << result;
   }
@@ -117,7 +120,7 @@ static std::string attentionProblem(nn::AttentionInfo info) {
 }
 
 std::string frit::cuda::tuningProblem(nn::FusionOp fusion) {
-  if (fusion.getNumResults() != 1)
+  if (fusion.getNumResults() == 0)
     return "";
   std::string reason;
   if (auto attention = cuda::describeAttention(fusion, reason);

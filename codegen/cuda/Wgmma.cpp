@@ -20,6 +20,8 @@ static constexpr int64_t kBarrierBytes = 512;
 /// besides its sums.
 static constexpr int64_t kRegisters = 65536, kThreadRegisters = 255;
 static constexpr int64_t kOtherRegisters = 48;
+/// Lanes that merge the moments of a row, of which each has as many.
+static constexpr int64_t kMomentLanes = 4;
 /// More stages than this gain nothing.
 static constexpr int64_t kMostStages = 13, kMostResident = 2;
 /// What a warpgroup's boxes of the result take of shared memory.
@@ -122,10 +124,25 @@ static Type elementOf(Value v) { return nn::tensorType(v).getElementType(); }
 
 static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
 
+/// Whether moments of rows are made, and norms by moments applied, as norm.cuh
+/// does it.
+static bool takesNorm(const nn::GemmInfo &info, Type result) {
+  if (info.batch != 1 || info.ldd != info.n)
+    return false;
+  if (info.resultMoments && (info.resultWidth != kMomentWidth ||
+                             info.n % kMomentWidth != 0 || !isHalf(result)))
+    return false;
+  return info.norm == nn::NormKind::none ||
+         (info.width == kMomentWidth && elementOf(info.column).isF32() &&
+          elementOf(info.moments).isF32() && info.parts() % kMomentLanes == 0);
+}
+
 bool frit::cuda::takesWgmma(const nn::GemmInfo &info, Type result) {
   Type type = elementOf(info.a);
   auto aligned = [](int64_t elements) { return elements % 8 == 0; };
   constexpr int64_t limit = int64_t(1) << 31;
+  if (info.hasMoments() && !takesNorm(info, result))
+    return false;
   return isHalf(type) && elementOf(info.b) == type &&
          (result == type || result.isF32()) &&
          (!info.bias || isHalf(elementOf(info.bias)) ||

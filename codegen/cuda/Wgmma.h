@@ -14,6 +14,9 @@
 
 namespace frit::cuda {
 
+/// Elements of a row that moments are of; kMomentWidth of norm.cuh.
+inline constexpr int64_t kMomentWidth = 64;
+
 /// A tile of the skeletons: their P::tileM and so on.
 struct WgmmaTile {
   int64_t m = 128, n = 128, stages = 4, cluster = 1, split = 1;

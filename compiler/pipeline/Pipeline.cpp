@@ -35,6 +35,9 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
                            const PipelineOptions &options) {
   // Convolutional networks run channels last from end to end.
   passes.addPass(createLayout(target));
+  // Layer norms become factors of the products that read them.
+  if (options.fuse)
+    passes.addPass(createFoldNorms(target));
   // Composites the target has no kernel for become what they mean.
   passes.addPass(createDecompose(target));
   passes.addPass(createSimplify());

@@ -14,10 +14,10 @@ static SmallVector<Value> operandsOf(nn::FusionOp fusion) {
   std::string reason;
   auto gather = [](Value a, Value b, const nn::EpilogueInfo &epilogue) {
     SmallVector<Value> values = {a, b};
-    if (epilogue.bias)
-      values.push_back(epilogue.bias);
-    if (epilogue.residual)
-      values.push_back(epilogue.residual);
+    for (Value value :
+         {epilogue.bias, epilogue.residual, epilogue.moments, epilogue.column})
+      if (value)
+        values.push_back(value);
     return values;
   };
   if (auto gemm = nn::describeGemm(fusion, reason); succeeded(gemm))

@@ -75,15 +75,16 @@ static SmallVector<Operation *> epilogueChain(Operation *last,
     if (isa<MatmulOp, ConvOp>(op))
       break;
     Operation *previous = nullptr;
-    if (isa<ElementwiseOp>(op))
+    if (isa<ElementwiseOp>(op) || isEpilogueOnly(op))
       for (Value operand : op->getOperands())
         if (Operation *def = operand.getDefiningOp())
-          if (isa<MatmulOp, ConvOp, ElementwiseOp>(def) && def->hasOneUse() &&
-              shapeOf(operand) == resultType(op).getShape())
+          if ((isa<MatmulOp, ConvOp, ElementwiseOp>(def) ||
+               isEpilogueOnly(def)) &&
+              def->hasOneUse() && shapeOf(operand) == resultType(op).getShape())
             previous = def;
     op = previous;
   }
-  if (!isa<MatmulOp, ConvOp>(chain.back()))
+  if (chain.empty() || !isa<MatmulOp, ConvOp>(chain.back()))
     return {};
   std::reverse(chain.begin(), chain.end());
   for (size_t i = 1; i < chain.size(); ++i)
@@ -150,14 +151,42 @@ static void sinkReshape(ElementwiseOp op, const Target &target) {
     op->replaceAllUsesWith(
         ValueRange{builder.reshape(sunk->getResult(0), type.getShape())});
     op->erase();
+    // Else the next reshape would count it as a reader.
+    if (reshape->use_empty())
+      reshape->erase();
     return;
   }
+}
+
+/// The same for moments, which do not care how rows are counted:
+///
+///   moments(reshape(matmul))  ==>  reshape(moments(matmul))
+static void sinkReshape(MomentsOp moments, const Target &target) {
+  auto reshape = moments.getX().getDefiningOp<ReshapeOp>();
+  if (!reshape || shapeOf(reshape.getX()).empty() ||
+      shapeOf(reshape.getX()).back() != shapeOf(reshape.getY()).back())
+    return;
+  SmallVector<Operation *> chain =
+      epilogueChain(reshape.getX().getDefiningOp(), target);
+  if (chain.empty())
+    return;
+  NNBuilder builder(moments.getLoc(), moments);
+  auto sunk = MomentsOp::create(builder, reshape.getX(), moments.getWidth());
+  if (!target.takesEpilogue(chain, sunk)) {
+    sunk->erase();
+    return;
+  }
+  moments.getY().replaceAllUsesWith(
+      builder.reshape(sunk.getY(), shapeOf(moments.getY())));
+  moments->erase();
 }
 
 static void sinkReshapes(Block &block, const Target &target) {
   for (Operation &op : llvm::make_early_inc_range(block))
     if (auto elementwise = dyn_cast<ElementwiseOp>(op))
       sinkReshape(elementwise, target);
+    else if (auto moments = dyn_cast<MomentsOp>(op))
+      sinkReshape(moments, target);
 }
 
 /// Whether a value is a function of an input's elements one by one.
@@ -210,7 +239,7 @@ static void eraseDead(Block &block) {
 /// is all one number is best written into the kernel. A contraction reads its
 /// operands from memory.
 static DenseElementsAttr inlinedSplat(OpOperand &use) {
-  if (isa<MatmulOp, ConvOp>(use.getOwner()))
+  if (isa<MatmulOp, ConvOp>(use.getOwner()) || isEpilogueOnly(use.getOwner()))
     return {};
   return splatOf(use.get());
 }
@@ -351,6 +380,8 @@ private:
     auto whole = bringViews(block, target);
     eraseDead(block);
 
+    if (fuse)
+      decomposeStranded(block, whole);
     FusionGroups groups(block, target, whole);
     if (fuse)
       groups.join();
@@ -370,6 +401,24 @@ private:
     // What @prepare moves is moved once.
     if (cast<func::FuncOp>(block.getParentOp()).getSymName() != "prepare")
       emitCopyRemarks(block);
+  }
+
+  /// What only the kernel of a product does, and no product took, becomes what
+  /// it means.
+  void decomposeStranded(Block &block,
+                         ArrayRef<SmallVector<Operation *>> whole) {
+    if (llvm::none_of(block, [](Operation &op) { return isEpilogueOnly(&op); }))
+      return;
+    FusionGroups groups(block, target, whole);
+    groups.join();
+    for (ArrayRef<Operation *> ops : groups.ordered()) {
+      if (ops.size() != 1 || !isEpilogueOnly(ops.front()))
+        continue;
+      NNBuilder builder(ops.front()->getLoc(), ops.front());
+      ops.front()->replaceAllUsesWith(
+          cast<CompositeOp>(ops.front()).decompose(builder));
+      ops.front()->erase();
+    }
   }
 
   const Target &target;

@@ -51,6 +51,10 @@ bool frit::isMovement(Operation *op) {
              TriluOp>(op);
 }
 
+bool frit::isEpilogueOnly(Operation *op) {
+  return isa<MomentsOp, NormalizeOp, NormalizeProductOp>(op);
+}
+
 static bool widens(Operation *op) {
   auto cast = dyn_cast<CastOp>(op);
   return cast && tensorType(cast.getX()).getElementTypeBitWidth() <
@@ -100,6 +104,9 @@ FusionGroups::Group FusionGroups::single(unsigned index) const {
     group.kind = Kind::map;
   } else if (isMovement(op)) {
     group.kind = Kind::movement;
+  } else if (isEpilogueOnly(op)) {
+    group.kind = Kind::epilogue;
+    group.space = llvm::to_vector(shapeOf(op->getOperand(0)));
   } else if (isa<CompositeOp, FusionOp>(op)) {
     group.kind = Kind::alone;
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
@@ -139,7 +146,8 @@ SmallVector<unsigned> FusionGroups::producers(const Group &group) const {
 
 const char *FusionGroups::epilogueObstacle(const Group &from,
                                            const Group &to) const {
-  if (to.kind != Kind::map || to.members.size() != 1)
+  if ((to.kind != Kind::map && to.kind != Kind::epilogue) ||
+      to.members.size() != 1)
     return "only elementwise operators follow it in one kernel";
   if (from.space != to.space)
     return "it has another shape";
@@ -147,8 +155,9 @@ const char *FusionGroups::epilogueObstacle(const Group &from,
   for (unsigned member : from.members)
     fused.push_back(ops[member]);
   Operation *next = ops[to.members.front()];
-  // What an epilogue passes on is never stored.
-  if (onlyReader(fused.back()) != next)
+  // What an epilogue passes on is never stored, but where moments end it.
+  if (isa<MomentsOp>(fused.back()) ||
+      (onlyReader(fused.back()) != next && !isa<MomentsOp>(next)))
     return "others read the value between";
   if (isa<MatmulOp, ConvOp>(fused.front()) &&
       !target.takesEpilogue(fused, next))
@@ -241,6 +250,8 @@ const char *FusionGroups::obstacle(unsigned from, unsigned to) const {
     return "a view lies between";
   case Kind::alone:
     return "the target runs it whole";
+  case Kind::epilogue:
+    return "no product is before it";
   case Kind::anchored:
     reason = epilogueObstacle(producer, consumer);
     break;

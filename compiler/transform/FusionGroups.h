@@ -15,6 +15,8 @@
 //             other; with one reader in a map or row group they become an index
 //             computation there; before them also elementwise operators that
 //             they alone read
+//   epilogue  what only the kernel of a product does: moments of its result's
+//             rows, and norms by moments
 //   alone     a composite that the target keeps whole, with the movement that
 //             its kernel does by strides
 //   view      no kernel at all
@@ -45,9 +47,12 @@ bool isView(mlir::Operation *op);
 /// Whether an operator picks elements of its operands and computes nothing.
 bool isMovement(mlir::Operation *op);
 
+/// Whether an operator runs in the kernel of a product or not at all.
+bool isEpilogueOnly(mlir::Operation *op);
+
 class FusionGroups {
 public:
-  enum class Kind { view, map, row, anchored, movement, alone };
+  enum class Kind { view, map, row, anchored, movement, epilogue, alone };
 
   /// Two neighbours that did not join, and why.
   struct Refusal {

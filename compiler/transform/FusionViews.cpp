@@ -11,6 +11,8 @@
 
 #include "compiler/transform/FusionViews.h"
 
+#include "compiler/transform/FusionGroups.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
@@ -76,6 +78,8 @@ SmallVector<SmallVector<Operation *>> frit::bringViews(Block &block,
   SmallVector<CompositeOp> composites(block.getOps<CompositeOp>());
   SmallVector<SmallVector<Operation *>> fusions;
   for (CompositeOp composite : composites) {
+    if (isEpilogueOnly(composite))
+      continue;
     SmallVector<Operation *> members;
     OpBuilder builder(composite);
     for (OpOperand &use : composite->getOpOperands())

@@ -9,6 +9,7 @@ void frit::registerTransformPasses(const nn::Target &target) {
   registerPass([] { return createCompose(); });
   registerPass([] { return createPrecision(); });
   registerPass([&target] { return createLayout(target); });
+  registerPass([&target] { return createFoldNorms(target); });
   registerPass([&target] { return createDecompose(target); });
   registerPass([] { return createHoistPrepare(); });
   registerPass([&target] { return createFusion(target); });

@@ -20,6 +20,7 @@ namespace frit {
 
 // The passes that ask the target keep a reference to it.
 std::unique_ptr<mlir::Pass> createLayout(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createFoldNorms(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createDecompose(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFusion(const nn::Target &target,
                                          FusionOptions options = {});

@@ -36,6 +36,10 @@ def Layout : TargetPass<"layout"> {
   let summary = "Put channels last where the target's convolutions want it";
 }
 
+def FoldNorms : TargetPass<"fold-norms"> {
+  let summary = "Make layer norms factors of the products around them";
+}
+
 def Decompose : TargetPass<"decompose"> {
   let summary = "Replace composites that the target does not keep whole";
 }

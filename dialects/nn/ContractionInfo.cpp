@@ -164,6 +164,36 @@ static bool isPerChannel(ArrayRef<int64_t> shape, ArrayRef<int64_t> result,
   return true;
 }
 
+/// Takes a norm behind `value` into `info`.
+template <typename Op>
+static llvm::LogicalResult takeNorm(EpilogueInfo &info, Op op, NormKind kind,
+                                    Value value, std::string &reason) {
+  if (info.norm != NormKind::none || info.residual || info.mixed ||
+      info.activation != ActivationKind::none)
+    return refuse(reason, "a norm comes too late for the product's kernel");
+  bool ofProduct = kind == NormKind::product;
+  if ((ofProduct ? op.getX() : op.getOffset()) != value)
+    return refuse(reason, "the norm is of something else");
+  ArrayRef<int64_t> shape = shapeOf(value);
+  if (shapeOf(op.getX()) != shape)
+    return refuse(reason, "the norm changes the shape");
+  if (ofProduct) {
+    if (info.bias ||
+        !isPerChannel(shapeOf(op.getOffset()), shape, shape.size() - 1))
+      return refuse(reason, "the norm's offset is no bias");
+    info.bias = op.getOffset();
+  } else {
+    info.residual = op.getX();
+  }
+  info.norm = kind;
+  info.moments = op.getMoments();
+  info.column = op.getColumn();
+  info.width = op.getWidth();
+  info.epsilon = op.getEpsilon().convertToDouble();
+  info.sum = info.result = op.getY();
+  return success();
+}
+
 FailureOr<EpilogueInfo>
 frit::nn::describeEpilogue(Operation *contraction,
                            ArrayRef<Operation *> operators,
@@ -196,6 +226,27 @@ frit::nn::describeEpilogue(Operation *contraction,
   };
   for (Operation *op : operators) {
     StringRef name = op->getName().getStringRef();
+    if (info.resultMoments)
+      return refuse(reason, name + " follows the moments");
+    if (isa<MomentsOp, NormalizeOp, NormalizeProductOp>(op)) {
+      if (!isa<MatmulOp>(contraction))
+        return refuse(reason, name + " does not follow a product");
+      if (auto moments = dyn_cast<MomentsOp>(op)) {
+        if (moments.getX() != value)
+          return refuse(reason, "the moments are of something else");
+        info.resultMoments = moments.getY();
+        info.resultWidth = moments.getWidth();
+        continue;
+      }
+      auto norm = dyn_cast<NormalizeOp>(op);
+      if (failed(norm ? takeNorm(info, norm, NormKind::residual, value, reason)
+                      : takeNorm(info, cast<NormalizeProductOp>(op),
+                                 NormKind::product, value, reason)))
+        return failure();
+      value = info.result;
+      type = tensorType(value);
+      continue;
+    }
     if (!isa<ElementwiseOp>(op))
       return refuse(reason, name + " is not elementwise");
     auto resultType = tensorType(op->getResult(0));
@@ -225,6 +276,10 @@ frit::nn::describeEpilogue(Operation *contraction,
     else if (adds)
       info.sum = value;
   }
+  if (info.norm != NormKind::none && info.mixed)
+    return refuse(reason, "something joins what a norm has made");
+  if (info.norm == NormKind::residual && info.residual.getType() != type)
+    return refuse(reason, "what is normalised has another type than the sum");
   if (!info.mixed)
     return info;
   info.activation = ActivationKind::other;
@@ -277,16 +332,16 @@ static FailureOr<Info> describeFusion(FusionOp fusion, Describe describe,
     return failure();
   static_cast<EpilogueInfo &>(*info) = *epilogue;
 
-  auto yielded = body.getTerminator()->getOperands();
-  if (yielded.size() != 1 || yielded[0] != info->result)
+  SmallVector<Value> results = {info->result};
+  if (info->resultMoments)
+    results.push_back(info->resultMoments);
+  if (!llvm::equal(body.getTerminator()->getOperands(), results))
     return refuse(reason, "it yields more than the end of its chain");
   SmallVector<Value> operands(contraction->getOperands());
-  if (info->bias)
-    operands.push_back(info->bias);
-  if (info->residual)
-    operands.push_back(info->residual);
+  llvm::append_values(operands, info->bias, info->residual, info->moments,
+                      info->column);
   for (Value operand : operands)
-    if (!isa<BlockArgument>(operand))
+    if (operand && !isa<BlockArgument>(operand))
       return refuse(reason, "an operand is computed in the fusion");
   return info;
 }

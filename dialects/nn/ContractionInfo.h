@@ -5,6 +5,9 @@
 //
 //   D = activation(A·B + bias + R)      y = activation(conv(x, w) + bias + R)
 //
+// and, of a product, what makes it a product of normalised rows or adds a
+// normalised residual, and the moments of D's rows on the way (nn.moments).
+//
 // Planning asks here for the problem's sizes and operands, targets whether a
 // fusion, or one that another operator would join, has this form.
 //
@@ -20,6 +23,11 @@ namespace frit::nn {
 /// In the artifact's order; `other` is any elementwise function of the sum.
 enum class ActivationKind { none, relu, geluTanh, gelu, silu, other };
 
+/// What is normalised by moments in an epilogue: A's rows, by
+/// nn.normalize_product right behind the product, or the residual, by
+/// nn.normalize.
+enum class NormKind { none, product, residual };
+
 /// What follows a contraction. Values are of the fusion's body.
 struct EpilogueInfo {
   mlir::Value bias, residual;
@@ -32,6 +40,19 @@ struct EpilogueInfo {
   mlir::Value product;
   /// What the activation's operators are applied to, and what they result in.
   mlir::Value sum, result;
+  /// Of a norm: the moments it is by, each of `width` elements of a row, and
+  /// its vector with an element per column.
+  NormKind norm = NormKind::none;
+  mlir::Value moments, column;
+  int64_t width = 0;
+  double epsilon = 0;
+  /// The moments of the result's rows where they are wanted too.
+  mlir::Value resultMoments;
+  int64_t resultWidth = 0;
+
+  /// Of a norm: how many moments a row has.
+  int64_t parts() const { return shapeOf(moments).end()[-2]; }
+  bool hasMoments() const { return norm != NormKind::none || resultMoments; }
 };
 
 /// D[b] = A[b]·B[b], row major; see artifact::Gemm for the fields.
@@ -72,8 +93,9 @@ describeEpilogue(mlir::Operation *contraction,
                  llvm::ArrayRef<mlir::Operation *> operators,
                  std::string &reason);
 
-/// The whole of a fusion, whose only result ends the chain and whose operands
-/// are all the fusion's arguments.
+/// The whole of a fusion, whose first result ends the chain, whose second, if
+/// any, has that one's moments, and whose operands are all the fusion's
+/// arguments.
 llvm::FailureOr<GemmInfo> describeGemm(FusionOp fusion, std::string &reason);
 llvm::FailureOr<ConvInfo> describeConvolution(FusionOp fusion,
                                               std::string &reason);

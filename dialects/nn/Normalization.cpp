@@ -115,6 +115,111 @@ SmallVector<Value> LayerNormOp::decompose(NNBuilder &b) {
 }
 
 //===----------------------------------------------------------------------===//
+// Norms by moments
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType> MomentsOp::infer(Adaptor op,
+                                             std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  int64_t width = op.getWidth();
+  if (type.getRank() == 0 || width <= 0 ||
+      (!type.isDynamicDim(type.getRank() - 1) &&
+       type.getShape().back() % width != 0))
+    return emitOptionalError(loc, "rows of ", shapeText(type.getShape()),
+                             " have no parts of ", width);
+  SmallVector<int64_t> shape(type.getShape());
+  if (!type.isDynamicDim(type.getRank() - 1))
+    shape.back() /= width;
+  shape.push_back(2);
+  return RankedTensorType::get(shape, Float32Type::get(type.getContext()));
+}
+
+SmallVector<Value> MomentsOp::decompose(NNBuilder &b) {
+  SmallVector<int64_t> parts(shapeOf(getX()));
+  int64_t axis = parts.size(), width = getWidth();
+  parts.back() /= width;
+  parts.push_back(width);
+  Value x = b.reshape(b.cast(getX(), b.getF32Type()), parts);
+  Value mean = b.div(b.reduce(x, Combiner::sum, axis), b.scalarLike(x, width));
+  Value centred = b.sub(x, mean);
+  Value squares = b.reduce(b.mul(centred, centred), Combiner::sum, axis);
+  return {ConcatOp::create(b, ValueRange{mean, squares}, axis)};
+}
+
+template <typename Adaptor>
+static FailureOr<RankedTensorType> inferByMoments(Adaptor op,
+                                                  std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  ArrayRef<int64_t> moments = shapeOf(op.getMoments());
+  if (type.getRank() == 0 || moments.size() != type.getShape().size() + 1 ||
+      moments.drop_back(2) != type.getShape().drop_back() ||
+      moments.back() != 2)
+    return emitOptionalError(loc, "moments of shape ", shapeText(moments),
+                             " are not those of rows of ",
+                             shapeText(type.getShape()));
+  if (shapeOf(op.getColumn()) != type.getShape().take_back())
+    return emitOptionalError(loc, "column has shape ",
+                             shapeText(shapeOf(op.getColumn())), " for ",
+                             type.getShape().back(), " columns");
+  return type.clone(tensorType(op.getOffset()).getElementType());
+}
+
+/// The mean of rows and the inverse of their standard deviation, both [..., 1].
+/// Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for
+/// Computing Sample Variances", Stanford CS-TR-79-773, 1979.
+static std::pair<Value, Value> mergeMoments(NNBuilder &b, Value moments,
+                                            int64_t width, double epsilon) {
+  SmallVector<int64_t> sizes(shapeOf(moments));
+  int64_t axis = sizes.size() - 2, parts = sizes[axis];
+  sizes.back() = 1;
+  auto each = [&](int64_t i) -> Value {
+    SmallVector<int64_t> starts(sizes.size(), 0), steps(sizes.size(), 1);
+    starts.back() = i;
+    return SliceOp::create(b, moments, starts, sizes, steps);
+  };
+  auto number = [&](double value) { return b.scalarLike(moments, value); };
+  Value means = each(0);
+  Value mean = b.div(b.reduce(means, Combiner::sum, axis), number(parts));
+  Value centred = b.sub(means, mean);
+  Value between = b.mul(b.mul(centred, centred), number(width));
+  Value squares = b.reduce(b.add(each(1), between), Combiner::sum, axis);
+  Value variance = b.div(squares, number(parts * width));
+  Value inverse = RsqrtOp::create(b, b.add(variance, number(epsilon)));
+  ArrayRef<int64_t> row = ArrayRef(sizes).drop_back(2);
+  SmallVector<int64_t> shape(row);
+  shape.push_back(1);
+  return {b.reshape(mean, shape), b.reshape(inverse, shape)};
+}
+
+FailureOr<RankedTensorType> NormalizeOp::infer(Adaptor op,
+                                               std::optional<Location> loc) {
+  return inferByMoments(op, loc);
+}
+
+FailureOr<RankedTensorType>
+NormalizeProductOp::infer(Adaptor op, std::optional<Location> loc) {
+  return inferByMoments(op, loc);
+}
+
+SmallVector<Value> NormalizeOp::decompose(NNBuilder &b) {
+  auto [mean, inverse] =
+      mergeMoments(b, getMoments(), getWidth(), getEpsilon().convertToDouble());
+  auto work = [&](Value v) { return b.cast(v, b.getF32Type()); };
+  Value y = b.mul(b.sub(work(getX()), mean), inverse);
+  y = b.add(b.mul(y, work(getColumn())), work(getOffset()));
+  return {b.cast(y, tensorType(getY()).getElementType())};
+}
+
+SmallVector<Value> NormalizeProductOp::decompose(NNBuilder &b) {
+  auto [mean, inverse] =
+      mergeMoments(b, getMoments(), getWidth(), getEpsilon().convertToDouble());
+  auto work = [&](Value v) { return b.cast(v, b.getF32Type()); };
+  Value y = b.sub(work(getX()), b.mul(mean, work(getColumn())));
+  y = b.add(b.mul(y, inverse), work(getOffset()));
+  return {b.cast(y, tensorType(getY()).getElementType())};
+}
+
+//===----------------------------------------------------------------------===//
 // Batch norm
 //===----------------------------------------------------------------------===//
 

@@ -34,6 +34,42 @@ def NN_LayerNormOp : NN_Composite<"layer_norm", ""> {
   let results = (outs NN_FloatTensor:$y);
 }
 
+def NN_MomentsOp : NN_Composite<"moments", ""> {
+  let summary = "Mean and sum of squared deviations of parts of rows.";
+  let description = [{
+    Of every `width` neighbours along the last dimension: x [..., n] gives
+    [..., n / width, 2] in f32. A product's kernel makes them of its result on
+    the way, and `normalize` and `normalize_product` merge them.
+  }];
+  let arguments = (ins NN_FloatTensor:$x, SI64Attr:$width);
+  let results = (outs NN_FloatTensor:$y);
+}
+
+/// What is normalised by moments of rows: with their mean and the inverse of
+/// their standard deviation, both [..., 1].
+class NN_ByMoments<string mnemonic> : NN_Composite<mnemonic, ""> {
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$moments,
+                   NN_FloatTensor:$column, NN_FloatTensor:$offset,
+                   SI64Attr:$width, F32Attr:$epsilon);
+  let results = (outs NN_FloatTensor:$y);
+}
+
+def NN_NormalizeOp : NN_ByMoments<"normalize"> {
+  let summary = "(x - mean) · inverse · column + offset, by moments of x.";
+  let description = [{
+    A layer norm whose rows have been looked at before. `column` has an element
+    per column; `offset` broadcasts, and the result has its element type.
+  }];
+}
+
+def NN_NormalizeProductOp : NN_ByMoments<"normalize_product"> {
+  let summary = "(x - mean · column) · inverse + offset.";
+  let description = [{
+    Where x = h · w, `moments` are those of h and `column` has the sums of w's
+    columns, this is the product of the normalised h by w.
+  }];
+}
+
 def NN_BatchNormOp : NN_Composite<"batch_norm", ""> {
   let summary = "Normalises channels (dimension 1) by given statistics.";
   let description = [{

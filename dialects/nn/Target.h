@@ -46,6 +46,11 @@ public:
   virtual bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                              mlir::Operation *next) const = 0;
 
+  /// Of how many neighbours of a row the kernel of `product` takes moments
+  /// where nn.moments reads its result; it then also multiplies rows normalised
+  /// by such moments, and adds them. 0: of none.
+  virtual int64_t momentWidth(MatmulOp product) const { return 0; }
+
   /// The schedule of a fusion. Every fusion has one: what no fast skeleton
   /// takes is generic, and `-Rpass-missed=schedule` says why.
   virtual ScheduleAttr schedule(FusionOp fusion) const = 0;

@@ -49,6 +49,35 @@ for axis in (-1, 1):
 case("layer_norm", [x.astype(f16), np.ones(6, np.float32)],
      layer_norm(x.astype(f16), 1, None, -1, 1e-5).astype(f16))
 
+
+
+def moments(v, width):
+    """[..., n / width, 2]"""
+    parts = v.astype(np.float64).reshape(*v.shape[:-1], -1, width)
+    mean = parts.mean(-1)
+    squares = ((parts - mean[..., None]) ** 2).sum(-1)
+    return np.stack([mean, squares], -1).astype(np.float32)
+
+
+rows = random(3, 5, 12) + np.float32(7)
+weights, column = random(12, 8, seed=4), random(12, seed=5)
+offset, bias = random(3, 5, 12, seed=6), random(8, seed=7)
+attributes = "width = 4 : si64, epsilon = 0.1 : f32"
+case("moments", [rows], moments(rows, 4), "width = 4 : si64")
+case("moments", [rows.astype(f16)], moments(rows.astype(f16), 3),
+     "width = 3 : si64")
+case("normalize", [rows, moments(rows, 4), column, offset],
+     (layer_norm(rows, column, None, -1, 0.1) + offset).astype(np.float32),
+     attributes, 1e-4)
+case("normalize", [rows.astype(f16), moments(rows, 4), column,
+                   column.astype(f16)],
+     (layer_norm(rows.astype(f16), column, None, -1, 0.1)
+      + column).astype(f16), attributes, 1e-2)
+case("normalize_product",
+     [rows @ weights, moments(rows, 4), weights.sum(0), bias],
+     (layer_norm(rows, 1, None, -1, 0.1) @ weights + bias).astype(np.float32),
+     attributes, 1e-4)
+
 for shape in ((2, 3, 4, 5), (2, 3), (2, 3, 6)):
     for dtype in (np.float32, f16):
         v, scale, bias, mean = (a.astype(dtype) for a in (

@@ -3,8 +3,9 @@
 // Simple on purpose, so that tests read off what a pass asked: convolutions
 // want channels last unless grouped, of composites only attention with heads of
 // 64 elements stays whole and takes views whose last stride is 1, a contraction
-// takes up to three elementwise operators but no exp, and the schedule names
-// the fusion's kind.
+// takes up to three elementwise operators but no exp, the moments of a product
+// of at least 64 columns are of 4 elements each, and the schedule names the
+// fusion's kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +25,9 @@ public:
   }
 
   bool keepsWhole(nn::CompositeOp composite) const override {
+    if (llvm::isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp>(
+            *composite))
+      return true;
     auto attention = llvm::dyn_cast<nn::AttentionOp>(*composite);
     return attention && nn::shapeOf(attention.getQ()).back() == 64;
   }
@@ -36,6 +40,10 @@ public:
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override {
     return fused.size() <= 3 && !llvm::isa<nn::ExpOp>(next);
+  }
+
+  int64_t momentWidth(nn::MatmulOp product) const override {
+    return nn::shapeOf(product.getY()).back() >= 64 ? 4 : 0;
   }
 
   nn::ScheduleAttr schedule(nn::FusionOp fusion) const override {

@@ -29,7 +29,7 @@
 #define FRIT_DEVICE_GEMM_CUH
 
 #include "frit/mma.cuh"
-#include "frit/tile.cuh"
+#include "frit/norm.cuh"
 
 namespace frit {
 
@@ -103,12 +103,15 @@ __device__ inline void gemmTile(const typename P::A *a, const typename P::B *b,
       int(P::k), loadA, loadB, emit);
 }
 
-/// The tile of D whose corner is (row, col), on the tensor cores.
+/// The tile of D whose corner is (row, col), on the tensor cores. Where P
+/// normalises, `rows` has what the tile's rows are normalised with and `column`
+/// an element per column.
 template <class P>
 __device__ inline void
 gemmTileMma(const typename P::A *a, const typename P::B *b,
             const typename P::Bias *bias, const typename P::D *r,
-            typename P::D *d, int row, int col) {
+            typename P::D *d, int row, int col, const RowNorm *rows = nullptr,
+            const float *column = nullptr) {
   using Offset = GemmOffset<P>;
   constexpr Offset lda = P::lda, ldb = P::ldb, ldd = P::ldd;
   // Where a piece lies wholly outside, its address is the matrix's first: a
@@ -143,7 +146,13 @@ gemmTileMma(const typename P::A *a, const typename P::B *b,
       return;
     const auto *biasAt = bias ? bias + j : nullptr;
     const auto *residualAt = r ? r + at : nullptr;
-    if constexpr (kGemmStoresPairs<P>) {
+    if constexpr (kNormalises<P>) {
+      constexpr float none = kNothing<float>;
+      for (int c = 0; c < 2 && j + c < P::n; ++c)
+        store(d[at + c], finishNormed<P>(pair[c], bias ? load(biasAt[c]) : none,
+                                         r ? load(residualAt[c]) : none,
+                                         column[j + c], rows[m]));
+    } else if constexpr (kGemmStoresPairs<P>) {
       finishPair<typename P::Epilogue>(pair, biasAt, residualAt, d + at);
     } else {
       finishElement<typename P::Epilogue>(pair[0], biasAt, residualAt, d + at);
@@ -185,11 +194,41 @@ __device__ inline void gemm(const typename P::A *a, const typename P::B *b,
         gemmTileOf<P>(a, b, bias, r, d, i, row, col);
 }
 
+/// Fills `rows` with what those of D from `row` on are normalised with, a tile
+/// of 64 of them.
+template <class P>
+__device__ inline void mergeTile(RowNorm *rows, const float *moments, int row) {
+  // The tile before this one may still be finished.
+  __syncthreads();
+  for (int i = threadIdx.x / 4; i < P::tileM; i += P::threads / 4) {
+    int64_t at = row + i < P::m ? row + i : P::m - 1;
+    rows[i] = mergeMoments<P>(moments + at * P::parts * 2);
+  }
+}
+
+/// Takes the moments of the tile of D whose corner is (row, col), which the
+/// block has stored.
+template <class P>
+__device__ inline void takeMoments(float *moments, const typename P::D *d,
+                                   int row, int col) {
+  static_assert(P::n % kMomentWidth == 0 && P::tileN == kMomentWidth);
+  __syncthreads();
+  for (int i = threadIdx.x / 4; i < P::tileM; i += P::threads / 4) {
+    int64_t at = row + i < P::m ? row + i : P::m - 1;
+    float values[16];
+    for (int j = 0; j < 16; ++j)
+      values[j] = load(d[at * P::ldd + col + threadIdx.x % 4 * 16 + j]);
+    storeMoments(moments + (at * P::n + col) / kMomentWidth * 2, values,
+                 row + i < P::m);
+  }
+}
+
 /// The same for kernels that were planned for wgmma_gemm.cuh.
 template <class P>
 __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
                                  const typename P::Bias *bias,
-                                 const typename P::D *r, typename P::D *d) {
+                                 const typename P::D *r, typename P::D *d,
+                                 NormOperands norm = {}) {
   using Q = FloorTiles<P>;
   constexpr int64_t rows = tiled(P::m, Q::tileM) / Q::tileM;
   constexpr int64_t cols = tiled(P::n, Q::tileN) / Q::tileN;
@@ -197,9 +236,20 @@ __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
   static_assert(kGemmUsesMma<Q>);
   if (threadIdx.x >= Q::threads)
     return;
-  for (int64_t i = blockIdx.x; i < rows * cols * P::batch; i += gridDim.x)
-    gemmTileOf<Q>(a, b, bias, r, d, i / (rows * cols),
-                  int(i / cols % rows) * Q::tileM, int(i % cols) * Q::tileN);
+  for (int64_t i = blockIdx.x; i < rows * cols * P::batch; i += gridDim.x) {
+    const int64_t matrix = i / (rows * cols);
+    const int row = int(i / cols % rows) * Q::tileM;
+    const int col = int(i % cols) * Q::tileN;
+    if constexpr (kNormalises<P>) {
+      __shared__ RowNorm norms[Q::tileM];
+      mergeTile<Q>(norms, norm.moments, row);
+      gemmTileMma<Q>(a, b, bias, r, d, row, col, norms, norm.column);
+    } else {
+      gemmTileOf<Q>(a, b, bias, r, d, matrix, row, col);
+    }
+    if constexpr (takesMoments<P>())
+      takeMoments<Q>(norm.resultMoments, d, row, col);
+  }
 }
 
 } // namespace frit

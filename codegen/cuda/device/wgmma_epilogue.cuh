@@ -11,7 +11,7 @@
 #ifndef FRIT_DEVICE_WGMMA_EPILOGUE_CUH
 #define FRIT_DEVICE_WGMMA_EPILOGUE_CUH
 
-#include "frit/tile.cuh"
+#include "frit/norm.cuh"
 #include "frit/wgmma_plan.cuh"
 
 #ifdef FRIT_HAS_WGMMA
@@ -19,14 +19,13 @@
 namespace frit {
 
 //===----------------------------------------------------------------------===//
-// Bias
+// Bias and scales
 //===----------------------------------------------------------------------===//
 
-/// A tile's bias, spread over a warp: of every 64 columns, lane l has columns
-/// 2 l and 2 l + 1. It is read before the products and first looked at after
-/// them.
-template <class P> struct WgmmaBias {
-  using T = typename P::Bias;
+/// A tile's part of a vector with an element per column, spread over a warp: of
+/// every 64 columns, lane l has columns 2 l and 2 l + 1. It is read before the
+/// products and first looked at after them.
+template <class P, class T> struct WgmmaColumns {
   static constexpr bool kPairs = P::n % 2 == 0;
   static constexpr bool kPacked = kPairs && sizeof(T) == 2;
   static constexpr int kWords = kPacked ? 1 : 2;
@@ -48,20 +47,20 @@ template <class P> struct WgmmaBias {
       return bitsToFloat(word);
   }
 
-  __device__ void read(const T *bias, int first) {
+  __device__ void read(const T *vector, int first) {
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
       int n = first + i * 64 + threadIdx.x % 32 * 2;
       if constexpr (kPacked) {
         words[i][0] = 0;
         if (n < P::n)
-          words[i][0] = *reinterpret_cast<const uint32_t *>(bias + n);
+          words[i][0] = *reinterpret_cast<const uint32_t *>(vector + n);
       } else {
         words[i][0] = words[i][1] = 0;
         if (n < P::n)
-          words[i][0] = raw(bias[n]);
+          words[i][0] = raw(vector[n]);
         if (n + 1 < P::n)
-          words[i][1] = raw(bias[n + 1]);
+          words[i][1] = raw(vector[n + 1]);
       }
     }
   }
@@ -129,12 +128,15 @@ template <class P> struct WgmmaStore {
   D *d;
   unsigned char *slots;
   Barrier *filled;
+  NormOperands norm;
   int boxes = 0;
 
-  // Of the tile that is under way.
+  // Of the tile that is under way; of rows, those that this thread ends.
   WgmmaTile at;
   int live;
-  WgmmaBias<P> biases;
+  WgmmaColumns<P, Bias> biases;
+  WgmmaColumns<P, float> columns;
+  RowNorm rows[2];
 
   __device__ unsigned char *slotOf(int box) {
     return slots + box % Plan::kSlots * Plan::kBoxBytes;
@@ -153,6 +155,8 @@ template <class P> struct WgmmaStore {
   __device__ void begin(const WgmmaTile &tile) {
     if (bias)
       biases.read(bias, tile.n);
+    if constexpr (kNormalises<P>)
+      columns.read(norm.column, tile.n);
     moveTo(tile);
   }
 
@@ -168,6 +172,13 @@ template <class P> struct WgmmaStore {
       for (int i = 0; i < Plan::kSlots; ++i)
         if (i < live)
           fetch(i);
+    if constexpr (kNormalises<P>)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        int64_t row = at.m + h * 8 + threadIdx.x % 32 / 4;
+        row = row < P::m ? row : P::m - 1;
+        rows[h] = mergeMoments<P>(norm.moments + row * P::parts * 2);
+      }
   }
 
   /// Ends the unit, the `part`-th of its rows.
@@ -191,13 +202,16 @@ template <class P> struct WgmmaStore {
         waitStores<Plan::kSlots - 1>();
       __syncwarp();
     }
+    float ended[2][groups * 2];
 #pragma unroll
     for (int j = 0; j < groups; ++j) {
       const int group = i * groups + j;
       constexpr float none = kNothing<float>;
-      float offsets[2] = {none, none};
+      float offsets[2] = {none, none}, column[2];
       if (bias)
         biases.give(offsets, group);
+      if constexpr (kNormalises<P>)
+        columns.give(column, group);
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         // The 16-byte pieces of a line are permuted by the line's number.
@@ -209,13 +223,27 @@ template <class P> struct WgmmaStore {
         if (r)
           readResidual(residual, to, row, group * 8 + lane % 4 * 2);
 #pragma unroll
-        for (int c = 0; c < 2; ++c)
-          pair[c] = finish<typename P::Epilogue>(
-              sums[(firstGroup + group) * 4 + h * 2 + c], offsets[c],
-              residual[c]);
+        for (int c = 0; c < 2; ++c) {
+          float sum = sums[(firstGroup + group) * 4 + h * 2 + c];
+          if constexpr (kNormalises<P>)
+            pair[c] = finishNormed<P>(sum, offsets[c], residual[c], column[c],
+                                      rows[h]);
+          else
+            pair[c] =
+                finish<typename P::Epilogue>(sum, offsets[c], residual[c]);
+          ended[h][j * 2 + c] = pair[c];
+        }
         writeTwo(to, pair);
       }
     }
+    if constexpr (takesMoments<P>())
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        static_assert(Plan::kBoxN == kMomentWidth);
+        int64_t row = at.m + h * 8 + lane / 4;
+        int64_t part = row * P::n / kMomentWidth + at.n / kMomentWidth + i;
+        storeMoments(norm.resultMoments + part * 2, ended[h], row < P::m);
+      }
     if constexpr (Plan::kBoxes) {
       fenceAsync();
       __syncwarp();

@@ -22,6 +22,8 @@
 //     static constexpr bool constantB;          // no kernel writes B
 //   };
 //
+// and norm.cuh's for norms and moments; those want batch 1 and ldd = n.
+//
 // `cluster` or `split` is 1. Where B is k × n, `cluster` divides tileN / 64.
 // `split` is at most ceil(k / 64) and divides tileM / 16, or is 8 for a tile of
 // 64 × 128 or 64 × 256.
@@ -121,16 +123,16 @@ template <class P> struct WgmmaMatrices {
 
 /// The whole product; null for an absent bias, residual or map.
 template <class P>
-__device__ inline void wgmmaGemm(const TensorMap *mapA, const TensorMap *mapB,
-                                 const TensorMap *mapD, const TensorMap *mapR,
-                                 const typename P::Bias *bias,
-                                 const typename P::D *r, typename P::D *d) {
+__device__ inline void
+wgmmaGemm(const TensorMap *mapA, const TensorMap *mapB, const TensorMap *mapD,
+          const TensorMap *mapR, const typename P::Bias *bias,
+          const typename P::D *r, typename P::D *d, NormOperands norm = {}) {
   WgmmaMatrices<P> operands = {mapA, mapB};
   if (threadIdx.x == 0)
     prefetchMap(mapB);
   if (threadIdx.x == 32)
     prefetchMap(mapA);
-  wgmmaProduct<P>(operands, mapD, mapR, bias, r, d);
+  wgmmaProduct<P>(operands, mapD, mapR, bias, r, d, norm);
 }
 
 } // namespace frit

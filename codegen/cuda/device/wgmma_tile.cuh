@@ -198,7 +198,7 @@ template <class P, class Operands>
 __device__ inline void
 wgmmaProduct(const Operands &operands, const TensorMap *mapD,
              const TensorMap *mapR, const typename P::Bias *bias,
-             const typename P::D *r, typename P::D *d) {
+             const typename P::D *r, typename P::D *d, NormOperands norm = {}) {
   using Plan = WgmmaPlan<P>;
   const int warp = __shfl_sync(0xffffffff, int(threadIdx.x) / 32, 0);
   WgmmaBlock<P, Operands> block;
@@ -230,7 +230,8 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
                            r,
                            d,
                            block.boxes + own * Plan::kSlots * Plan::kBoxBytes,
-                           block.filled + own * Plan::kSlots};
+                           block.filled + own * Plan::kSlots,
+                           norm};
     for (int index = block.firstTile + turn * block.tileStep;
          index < Plan::kTiles; index += Plan::kTakers * block.tileStep) {
       WgmmaTile tile = Plan::tileAt(index, block.rank);

@@ -27,6 +27,14 @@ struct Matrices {
   static constexpr bool constantB = true;
 };
 
+/// With a norm by moments of `Parts` parts of a row, or giving such itself.
+template <class Of, frit::Norm Kind, int Parts, bool Gives> struct Normed : Of {
+  static constexpr frit::Norm norm = Kind;
+  static constexpr int parts = Parts;
+  static constexpr float epsilon = 0.01f;
+  static constexpr bool resultMoments = Gives;
+};
+
 /// How.
 template <class Of, int TileM, int TileN, int Stages, int Cluster = 1,
           int Split = 1, int Blocks = 1>
@@ -40,7 +48,8 @@ struct Problem : Of {
 template <class P, bool Full>
 __global__ void __launch_bounds__(P::threads, P::blocks)
     product(const typename P::Bias *bias, const typename P::D *r,
-            typename P::D *d, const __grid_constant__ frit::TensorMap mapA,
+            typename P::D *d, frit::NormOperands norm,
+            const __grid_constant__ frit::TensorMap mapA,
             const __grid_constant__ frit::TensorMap mapB,
             const __grid_constant__ frit::TensorMap mapD,
             const __grid_constant__ frit::TensorMap mapR) {
@@ -48,11 +57,14 @@ __global__ void __launch_bounds__(P::threads, P::blocks)
   constexpr bool boxes = frit::kWgmmaStoresBoxes<P>;
   frit::wgmmaGemm<P>(&mapA, &mapB, boxes ? &mapD : nullptr,
                      boxes && Full ? &mapR : nullptr, Full ? bias : nullptr,
-                     Full ? r : nullptr, d);
+                     Full ? r : nullptr, d, norm);
 #endif
 }
 
 using Large = Problem<Matrices<8192, 8192, 8192>, 128, 256, 4, 2>;
+using Out = Problem<Normed<Matrices<12288, 1024, 1024, 1, false, false>,
+                           frit::Norm::residual, 16, true>,
+                    128, 128, 6, 2>;
 using Bert = Problem<Matrices<384, 1024, 4096, 1, false, true, frit::f16,
                               frit::f16, frit::f16, frit::GeluTo16Bits>,
                      64, 128, 6, 1, 8>;
@@ -60,6 +72,7 @@ using Bert = Problem<Matrices<384, 1024, 4096, 1, false, true, frit::f16,
 #ifdef __CUDACC_RTC__
 template <class P, bool Full> __device__ auto compiled = &product<P, Full>;
 template __device__ auto compiled<Large, false>;
+template __device__ auto compiled<Out, true>;
 template __device__ auto compiled<Bert, true>;
 #else
 #include "hopper.h"
@@ -84,11 +97,13 @@ template <class P, bool Full> struct Launch {
   const typename P::Bias *bias;
   const typename P::D *r;
   typename P::D *d;
+  frit::NormOperands norm;
   frit::TensorMap mapA, mapB, mapD = {}, mapR = {};
 
   Launch(const typename P::A *a, const typename P::B *b,
-         const typename P::Bias *bias, const typename P::D *r, typename P::D *d)
-      : bias(bias), r(r), d(d) {
+         const typename P::Bias *bias, const typename P::D *r, typename P::D *d,
+         frit::NormOperands norm = {})
+      : bias(bias), r(r), d(d), norm(norm) {
     auto map = [](auto *at, int64_t inner, int64_t outer, int64_t line,
                   int64_t stride, int boxInner, int boxOuter) {
       return tiledMap(at, {inner, outer, stride ? P::batch : 1}, {line, stride},
@@ -113,7 +128,7 @@ template <class P, bool Full> struct Launch {
     auto kernel = reinterpret_cast<const void *>(&product<P, Full>);
     require(cudaFuncSetAttribute(
         kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, cut.shared()));
-    void *arguments[] = {&bias, &r, &d, &mapA, &mapB, &mapD, &mapR};
+    void *arguments[] = {&bias, &r, &d, &norm, &mapA, &mapB, &mapD, &mapR};
     launchCut(kernel, cut, cut.grid(P::m, P::n, P::batch, processorCount()),
               arguments, stream, early);
   }
@@ -123,6 +138,63 @@ template <class T> static std::vector<float> toFloats(Buffer<T> &from) {
   std::vector<float> result;
   for (size_t i = 0; i < from.size(); ++i)
     result.push_back(float(toDouble(from[i])));
+  return result;
+}
+
+/// What a norm reads and gives besides.
+template <class P> struct Norms {
+  static constexpr int64_t count() {
+    if constexpr (frit::kNormalises<P>)
+      return P::parts;
+    else
+      return 1;
+  }
+  static constexpr int64_t width = frit::kMomentWidth;
+  Buffer<float> moments{P::m * count() * 2}, column{P::n};
+  Buffer<float> given{P::m * ((P::n + width - 1) / width) * 2};
+
+  Norms() {
+    moments.randomize(6);
+    column.randomize(7);
+    given.randomize(8);
+    // Sums of squares.
+    for (size_t i = 1; i < moments.size(); i += 2)
+      moments[i] = 40 + 10 * moments[i];
+    moments.upload();
+  }
+  frit::NormOperands operands() {
+    return {moments.get(), column.get(), given.get()};
+  }
+  double apply(int64_t i, int64_t j, double sum, double bias, double residual) {
+    if constexpr (frit::kNormalises<P>) {
+      const float *row = &moments[i * P::parts * 2];
+      double mean = 0, squares = 0;
+      for (int p = 0; p < P::parts; ++p)
+        mean += row[p * 2] / P::parts;
+      for (int p = 0; p < P::parts; ++p)
+        squares += row[p * 2 + 1] + width * std::pow(row[p * 2] - mean, 2);
+      double inverse = 1 / std::sqrt(squares / (width * P::parts) + P::epsilon);
+      if (P::norm == frit::Norm::product)
+        return (sum - mean * column[j]) * inverse + bias + residual;
+      return sum + bias + (residual - mean) * inverse * column[j];
+    }
+    return sum;
+  }
+};
+
+template <class P>
+static std::vector<double> momentsOf(const std::vector<double> &d) {
+  constexpr int width = frit::kMomentWidth;
+  std::vector<double> result;
+  for (size_t i = 0; i < d.size(); i += width) {
+    double mean = 0, squares = 0;
+    for (int j = 0; j < width; ++j)
+      mean += d[i + j] / width;
+    for (int j = 0; j < width; ++j)
+      squares += std::pow(d[i + j] - mean, 2);
+    result.push_back(mean);
+    result.push_back(squares);
+  }
   return result;
 }
 
@@ -137,6 +209,7 @@ template <class P, bool Full = true> static void check() {
   bias.randomize(3);
   r.randomize(4);
   d.randomize(5);
+  Norms<P> norms;
   std::vector<float> x = toFloats(a), y = toFloats(b);
   std::vector<double> want;
   for (size_t i = 0; i < d.size(); ++i)
@@ -152,23 +225,29 @@ template <class P, bool Full = true> static void check() {
                  with[P::transposeB ? j * P::ldb + k : k * P::ldb + j];
         int64_t at = batch * P::strideD + i * P::ldd + j;
         double value = sum;
-        if (Full)
+        if (frit::kNormalises<P>)
+          value = norms.apply(i, j, sum, Full ? toDouble(bias[j]) : 0,
+                              Full ? toDouble(r[at]) : 0);
+        else if (Full)
           value += toDouble(bias[j]) + toDouble(r[at]);
         want[at] = activate(typename P::Epilogue(), value);
       }
   // Twice: the second run finds what the first one left.
-  Launch<P, Full> launch(a.get(), b.get(), bias.get(), r.get(), d.get());
+  Launch<P, Full> launch(a.get(), b.get(), bias.get(), r.get(), d.get(),
+                         norms.operands());
   launch();
   launch();
   require(cudaDeviceSynchronize());
   char name[160];
   snprintf(name, sizeof name,
            "wgmma gemm %dx%dx%dx%d, tile %dx%d, %d stages, cluster %d, split "
-           "%d, %s%s",
+           "%d, %s%s%s",
            int(P::batch), int(P::m), int(P::n), int(P::k), P::tileM, P::tileN,
            P::stages, P::cluster, P::split, P::transposeA ? "T" : "N",
-           P::transposeB ? "T" : "N");
+           P::transposeB ? "T" : "N", frit::kNormalises<P> ? ", norm" : "");
   expect(name, d, want, epsilonOf<typename P::D>());
+  if (frit::takesMoments<P>())
+    expect(strcat(name, ", moments"), norms.given, momentsOf<P>(want), 2e-3);
 }
 
 static void checks() {
@@ -224,6 +303,25 @@ static void checks() {
   check<Problem<
       Matrices<131, 129, 320, 2, false, true, bf16, bf16, bf16, Relu, 8, 5>, 64,
       64, 4, 1, 4>>();
+  // Norms by moments, and moments given, in every way to end a tile.
+  using frit::Norm;
+  using Rows = Matrices<331, 576, 200, 1, false, false>;
+  using Tall = Matrices<3001, 1600, 136, 1, false, true, bf16>;
+  check<Problem<Normed<Rows, Norm::product, 4, false>, 64, 64, 3>>();
+  check<Problem<Normed<Rows, Norm::product, 16, true>, 128, 192, 4>, false>();
+  check<Problem<Normed<Rows, Norm::residual, 16, true>, 128, 128, 6>>();
+  check<Problem<Normed<Rows, Norm::residual, 12, true>, 192, 192, 4>>();
+  check<Problem<Normed<Rows, Norm::residual, 32, true>, 128, 256, 3, 2>>();
+  check<Problem<Normed<Rows, Norm::none, 4, true>, 64, 128, 4, 1, 2>>();
+  check<Problem<Normed<Rows, Norm::residual, 4, true>, 128, 64, 2, 1, 2>>();
+  check<Problem<Normed<Rows, Norm::residual, 8, true>, 64, 128, 4, 1, 4>>();
+  check<Problem<Normed<Tall, Norm::product, 16, true>, 128, 192, 4, 2>>();
+  check<Problem<Normed<Tall, Norm::residual, 16, true>, 128, 128, 5, 2>>();
+  check<Problem<Normed<Matrices<130, 1000, 264, 1, false, true, f16, float,
+                                float, Gelu>,
+                       Norm::product, 16, false>,
+                128, 192, 3>,
+        false>();
   // Types, padded lines, and lines that are no multiple of 16 bytes.
   check<Problem<Matrices<100, 200, 72, 2, false, true, f16, float, f16, Gelu>,
                 128, 128, 3>>();
@@ -238,13 +336,17 @@ static void checks() {
   check<Problem<Matrices<100, 72, 8, 2, false, true, bf16, f16>, 64, 64, 2>>();
 }
 
-template <class P> static void benchOne(const char *name) {
+template <class P, bool Full = false> static void benchOne(const char *name) {
   Buffer<typename P::A> a(P::m * P::k);
   Buffer<typename P::B> b(P::k * P::n);
   Buffer<typename P::D> d(P::m * P::n);
+  Buffer<typename P::Bias> bias(P::n);
+  Buffer<typename P::D> r(P::m * P::n);
+  Norms<P> norms;
   a.randomize(1);
   b.randomize(2);
-  Launch<P, false> launch(a.get(), b.get(), nullptr, nullptr, d.get());
+  Launch<P, Full> launch(a.get(), b.get(), bias.get(), r.get(), d.get(),
+                         norms.operands());
   bench(name, 2e-12 * P::m * P::n * P::k, "TFLOP/s", [&] { launch(); });
 }
 
@@ -259,6 +361,11 @@ static void benches() {
   benchOne<Problem<Matrices<12288, 4096, 1024, 1, false, true, frit::f16,
                             frit::f16, frit::f16, frit::GeluTo16Bits>,
                    128, 128, 6, 2>>("wgmma gemm f16 12288x4096x1024, gelu");
+  benchOne<
+      Problem<Matrices<12288, 1024, 1024, 1, false, false>, 128, 128, 6, 2>>(
+      "wgmma gemm f16 12288x1024x1024");
+  benchOne<Out, true>("wgmma gemm f16 12288x1024x1024, residual normalised, "
+                      "moments");
   benchOne<Bert>("wgmma gemm f16 384x1024x4096, split by 8");
 }
 

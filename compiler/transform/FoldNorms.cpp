@@ -1,0 +1,292 @@
+//===- FoldNorms.cpp - Layer norms between products -----------------------===//
+//
+//   %h = nn.add nn.matmul(%a, %v), %r
+//   %n = nn.layer_norm %h, %scale, %bias
+//   %y = nn.add nn.matmul(%n, %w), %b
+//   %z = nn.add nn.add(nn.matmul(%y, %u), %c), %n
+// ==>
+//   %h = nn.add nn.matmul(%a, %v), %r
+//   %m = nn.moments %h
+//   %y = nn.normalize_product nn.matmul(%h, %w · scale), %m, sums of columns,
+//        %b + bias · %w
+//   %z = nn.normalize %h, %m, %scale, nn.add(nn.matmul(%y, %u), %c + bias)
+//
+// A norm scales rows and columns of what a product reads, so that products may
+// read what has not been normalised and make up for it behind: row by row,
+// (h - mean) · w / deviation = (h · w - mean · sums of w) / deviation. The
+// kernel that computes %h takes its moments on the way, and no kernel is left
+// that only normalises. Weights are scaled in @prepare; the sums are those of
+// the scaled weights as they are stored, so that a mean far from zero cancels.
+//
+// Norms fold where the target's kernels take that (Target::momentWidth): behind
+// a product, and if all that reads them is products by weights and residual
+// sums of such.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/Passes.h"
+
+namespace frit {
+#define GEN_PASS_DEF_FOLDNORMS
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+//===----------------------------------------------------------------------===//
+// What is around a norm
+//===----------------------------------------------------------------------===//
+
+static bool keepsRows(ReshapeOp reshape) {
+  return !shapeOf(reshape.getX()).empty() && !shapeOf(reshape.getY()).empty() &&
+         shapeOf(reshape.getX()).back() == shapeOf(reshape.getY()).back();
+}
+
+/// The product that `value` is an elementwise function of, which nothing else
+/// reads on the way; or null.
+static MatmulOp productBehind(Value value) {
+  Operation *op = value.getDefiningOp();
+  auto behind = [](Value operand) {
+    return operand.hasOneUse() ? productBehind(operand) : MatmulOp();
+  };
+  if (auto matmul = dyn_cast_or_null<MatmulOp>(op))
+    return matmul;
+  if (auto reshape = dyn_cast_or_null<ReshapeOp>(op))
+    return keepsRows(reshape) ? behind(reshape.getX()) : MatmulOp();
+  if (auto norm = dyn_cast_or_null<NormalizeOp>(op))
+    return behind(norm.getOffset());
+  if (auto norm = dyn_cast_or_null<NormalizeProductOp>(op))
+    return behind(norm.getX());
+  if (isa_and_nonnull<ElementwiseOp>(op))
+    for (Value operand : op->getOperands())
+      if (shapeOf(operand) == shapeOf(value))
+        if (MatmulOp found = behind(operand))
+          return found;
+  return {};
+}
+
+namespace {
+/// What reads a norm: a product, or a sum with one.
+struct Reader {
+  Operation *op; ///< nn.matmul or nn.add
+  Value view;    ///< what it reads of the norm: that, or a reshape
+};
+
+/// A product by a weight and the vector added to it, if any.
+struct Biased {
+  MatmulOp product;
+  Value vector;
+};
+
+class FoldNorms : public frit::impl::FoldNormsBase<FoldNorms> {
+public:
+  explicit FoldNorms(const Target &target) : target(target) {}
+
+  void runOnOperation() override {
+    SmallVector<LayerNormOp> norms;
+    getOperation().walk([&](LayerNormOp norm) { norms.push_back(norm); });
+    for (LayerNormOp norm : norms)
+      fold(norm);
+  }
+
+private:
+  bool takes(MatmulOp product) const {
+    return product && target.momentWidth(product) == width;
+  }
+  std::optional<Biased> biased(Value value) const;
+  bool collect(Value value, SmallVectorImpl<Reader> &readers) const;
+  void fold(LayerNormOp norm);
+  void foldProduct(LayerNormOp norm, Value moments, Reader reader) const;
+  void foldResidual(LayerNormOp norm, Value moments, Reader reader) const;
+
+  const Target &target;
+  int64_t width = 0;
+};
+} // namespace
+
+/// What `value`, which one operator reads, is a sum of.
+std::optional<Biased> FoldNorms::biased(Value value) const {
+  if (!value.hasOneUse())
+    return std::nullopt;
+  Biased found;
+  found.product = value.getDefiningOp<MatmulOp>();
+  if (auto add = value.getDefiningOp<AddOp>())
+    for (unsigned i = 0; i < 2 && !found.product; ++i) {
+      auto product = add->getOperand(i).getDefiningOp<MatmulOp>();
+      Value vector = add->getOperand(1 - i);
+      if (product && product->hasOneUse() && dependsOnConstants(vector) &&
+          product.getY().getType() == value.getType() &&
+          shapeOf(vector) == shapeOf(value).take_back()) {
+        found.product = product;
+        found.vector = vector;
+      }
+    }
+  if (!takes(found.product))
+    return std::nullopt;
+  return found;
+}
+
+/// Whether all that reads `value`, the norm or a view of it, can do without.
+bool FoldNorms::collect(Value value, SmallVectorImpl<Reader> &readers) const {
+  for (Operation *user : value.getUsers()) {
+    if (auto reshape = dyn_cast<ReshapeOp>(user)) {
+      if (!keepsRows(reshape) || !collect(reshape.getY(), readers))
+        return false;
+      continue;
+    }
+    if (auto matmul = dyn_cast<MatmulOp>(user)) {
+      if (!takes(matmul) || matmul.getA() != value ||
+          !dependsOnConstants(matmul.getB()))
+        return false;
+    } else if (auto add = dyn_cast<AddOp>(user)) {
+      Value other = add.getA() == value ? add.getB() : add.getA();
+      if (other == value || other.getType() != value.getType() ||
+          !biased(other))
+        return false;
+    } else {
+      return false;
+    }
+    readers.push_back({user, value});
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Folding
+//===----------------------------------------------------------------------===//
+
+/// `value`, whose rows are those of `like`, in the shape of its rows.
+static Value viewAs(NNBuilder &b, Value value, Value like, size_t kept) {
+  SmallVector<int64_t> shape(shapeOf(like).drop_back());
+  llvm::append_range(shape, shapeOf(value).take_back(kept));
+  return shapeOf(value) == ArrayRef(shape) ? value : b.reshape(value, shape);
+}
+
+static Value asF32(NNBuilder &b, Value value) {
+  return b.cast(value, b.getF32Type());
+}
+
+void FoldNorms::foldProduct(LayerNormOp norm, Value moments,
+                            Reader reader) const {
+  auto matmul = cast<MatmulOp>(reader.op);
+  // A bias and a cast of the sum to a wider type go with it.
+  SmallVector<Operation *> replaced = {matmul};
+  Value bias;
+  auto onlyUser = [&]() {
+    Operation *op = replaced.back();
+    return op->hasOneUse() ? *op->user_begin() : nullptr;
+  };
+  if (auto add = dyn_cast_or_null<AddOp>(onlyUser())) {
+    Value y = matmul.getY(), other = add.getA() == y ? add.getB() : add.getA();
+    if (dependsOnConstants(other) && add.getY().getType() == y.getType() &&
+        shapeOf(other) == shapeOf(y).take_back()) {
+      bias = other;
+      replaced.push_back(add);
+    }
+  }
+  if (auto cast = dyn_cast_or_null<CastOp>(onlyUser()))
+    if (tensorType(cast.getY()).getElementType().isF32())
+      replaced.push_back(cast);
+
+  Operation *last = replaced.back();
+  NNBuilder b(fuseLocations({norm, matmul, last}), last);
+  Value w = matmul.getB();
+  int64_t axis = matmul.getTransposeB() ? 1 : 0;
+  SmallVector<int64_t> along = {1, 1};
+  along[axis] = shapeOf(w)[axis];
+  SmallVector<int64_t> columns = {shapeOf(w)[1 - axis]};
+  auto sumOf = [&](Value v) {
+    return b.reshape(b.reduce(v, Combiner::sum, axis), columns);
+  };
+  Value wide = asF32(b, w);
+  Value scale = b.reshape(asF32(b, norm.getScale()), along);
+  Value scaled = b.cast(b.mul(wide, scale), tensorType(w).getElementType());
+  Value offset = bias ? asF32(b, bias) : Value();
+  if (norm.getBias()) {
+    Value shift = b.reshape(asF32(b, norm.getBias()), along);
+    Value more = sumOf(b.mul(wide, shift));
+    offset = offset ? b.add(offset, more) : more;
+  }
+  auto result = resultType(last);
+  if (!offset)
+    offset = createSplat(b, b.getLoc(),
+                         RankedTensorType::get(columns, b.getF32Type()), 0);
+  Value h = viewAs(b, norm.getX(), reader.view, 1);
+  Value product =
+      MatmulOp::create(b, h, scaled, matmul.getTransposeA(),
+                       matmul.getTransposeB(), matmul.getTf32());
+  Value y = NormalizeProductOp::create(
+      b, product, viewAs(b, moments, reader.view, 2), sumOf(asF32(b, scaled)),
+      b.cast(offset, result.getElementType()), width,
+      norm.getEpsilon());
+  last->replaceAllUsesWith(ValueRange{y});
+  for (Operation *op : llvm::reverse(replaced))
+    op->erase();
+}
+
+void FoldNorms::foldResidual(LayerNormOp norm, Value moments,
+                             Reader reader) const {
+  auto add = cast<AddOp>(reader.op);
+  Value other = add.getA() == reader.view ? add.getB() : add.getA();
+  Biased sum = *biased(other);
+  NNBuilder b(fuseLocations({norm, add}), add);
+  Value vector = sum.vector;
+  if (norm.getBias()) {
+    vector = asF32(b, norm.getBias());
+    if (sum.vector)
+      vector = b.add(asF32(b, sum.vector), vector);
+    vector = b.cast(vector, tensorType(other).getElementType());
+  }
+  Value product = sum.product.getY();
+  Value y = NormalizeOp::create(
+      b, viewAs(b, norm.getX(), reader.view, 1),
+      viewAs(b, moments, reader.view, 2), asF32(b, norm.getScale()),
+      vector ? b.add(product, vector) : product, width,
+      norm.getEpsilon());
+  add.getY().replaceAllUsesWith(y);
+  add->erase();
+  if (other != product)
+    other.getDefiningOp()->erase();
+}
+
+void FoldNorms::fold(LayerNormOp norm) {
+  auto type = tensorType(norm.getX());
+  int64_t axis = norm.getAxis();
+  bool half = type.getElementType().isF16() || type.getElementType().isBF16();
+  if (!half || !type.hasStaticShape() ||
+      (axis != -1 && axis != type.getRank() - 1) ||
+      !dependsOnConstants(norm.getScale()) ||
+      (norm.getBias() && !dependsOnConstants(norm.getBias())))
+    return;
+  MatmulOp product = productBehind(norm.getX());
+  width = product ? target.momentWidth(product) : 0;
+  // The lanes that merge a row's moments have as many each.
+  constexpr int64_t lanes = 4;
+  if (width == 0 || type.getShape().back() % (lanes * width) != 0)
+    return;
+  SmallVector<Reader> readers;
+  if (!collect(norm.getY(), readers) || readers.empty())
+    return;
+
+  NNBuilder b(norm.getLoc(), norm);
+  Value moments = MomentsOp::create(b, norm.getX(), width);
+  for (Reader reader : readers) {
+    if (isa<MatmulOp>(reader.op))
+      foldProduct(norm, moments, reader);
+    else
+      foldResidual(norm, moments, reader);
+  }
+  // Views of the norm go with it.
+  SmallVector<Operation *> dead = {norm};
+  for (size_t i = 0; i < dead.size(); ++i)
+    llvm::append_range(dead, dead[i]->getUsers());
+  for (Operation *op : llvm::reverse(dead))
+    op->erase();
+}
+
+std::unique_ptr<Pass> frit::createFoldNorms(const Target &target) {
+  return std::make_unique<FoldNorms>(target);
+}
