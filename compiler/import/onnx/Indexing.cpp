@@ -1,6 +1,7 @@
 //===- Indexing.cpp - Gathering and scattering by computed places ---------===//
 
 #include "compiler/import/onnx/Counted.h"
+#include "compiler/import/onnx/Order.h"
 
 #include "dialects/nn/Fold.h"
 
@@ -252,27 +253,25 @@ static Results topK(Node &node) {
       node.error() << "cannot pick " << *k << " of " << size << " elements";
     return {};
   }
-  SmallVector<NamedAttribute> attributes = {node.namedSigned("axis", axis)};
-  if (largest)
-    attributes.push_back(
-        node.named("descending", node.builder().getUnitAttr()));
-  Expr places = x.apply<nn::SortPlacesOp>({}, attributes);
-  // A row of places for each of the k: exactly one element has each place.
-  auto form = x.shape(), line = SmallVector<int64_t>(x.rank() + 1, 1);
-  form.insert(form.begin() + axis, 1);
-  line[axis] = *k;
-  Type i64 = node.builder().getI64Type();
-  Expr hit = places.reshape(form).equals(iota(node, i64, line, axis));
-  line.assign(x.rank() + 1, 1);
-  line[axis + 1] = size;
-  Expr index = iota(node, i64, line, axis + 1);
-  auto kept = x.shape();
-  kept[axis] = *k;
-  Expr indices = hit.select(index, index.number(0)).sum(axis + 1).reshape(kept);
+  // As rows of what is ordered.
+  auto perm = llvm::to_vector(llvm::seq<int64_t>(x.rank())), back = perm;
+  perm.erase(perm.begin() + axis);
+  perm.push_back(axis);
+  back.pop_back();
+  back.insert(back.begin() + axis, x.rank() - 1);
+  bool moves = axis != x.rank() - 1;
+  Expr lines = moves ? x.transpose(perm) : x;
+  auto form = lines.shape();
+  int64_t rows = product(ArrayRef(form).drop_back());
+  form.back() = *k;
+  Expr indices =
+      firstInOrder(lines.reshape({rows, size}), *k, largest).reshape(form);
+  if (moves)
+    indices = indices.transpose(back);
   Expr values = x.gatherElements(indices, axis);
   if (!isData)
     return {values, indices};
-  Expr wanted = input(node, 1).reshape({}).to(i64);
+  Expr wanted = input(node, 1).reshape({}).to(node.builder().getI64Type());
   Count count = node.count(wanted.clamp(0, static_cast<double>(size)), size);
   return {node.counted(values, axis, count),
           node.counted(indices, axis, count)};
@@ -302,20 +301,24 @@ static Results hardmax(Node &node) {
   return {hot.to(x.element()).reshape(shape)};
 }
 
-template <typename Op> static Results cumulative(Node &node) {
+static Results cumulative(Node &node, nn::Combiner kind) {
   Expr x = input(node, 0);
   auto axis = node.integer(1);
   bool exclusive = node.integer("exclusive", 0);
   bool reverse = node.integer("reverse", 0);
   if (!x || !axis)
     return {};
-  SmallVector<NamedAttribute> attributes = {node.namedSigned("axis", *axis)};
-  UnitAttr unit = node.builder().getUnitAttr();
-  if (exclusive)
-    attributes.push_back(node.named("exclusive", unit));
-  if (reverse)
-    attributes.push_back(node.named("reverse", unit));
-  return {x.apply<Op>({}, attributes)};
+  *axis = node.axis(*axis, x.rank());
+  if (node.failed)
+    return {};
+  return {cumulate(x, *axis, {kind, exclusive, reverse})};
+}
+
+static Results cumSum(Node &node) {
+  return cumulative(node, nn::Combiner::sum);
+}
+static Results cumProd(Node &node) {
+  return cumulative(node, nn::Combiner::prod);
 }
 
 ArrayRef<Hook> frit::importer::indexingHooks() {
@@ -332,8 +335,8 @@ ArrayRef<Hook> frit::importer::indexingHooks() {
       {"ai.onnx.ml::ArrayFeatureExtractor", 1, 2, 2, arrayFeatures},
       {"TopK", 1, 1, 2, topK},
       {"Hardmax", 1, 1, 1, hardmax},
-      {"CumSum", 11, 2, 2, cumulative<nn::CumSumOp>},
-      {"CumProd", 1, 2, 2, cumulative<nn::CumProdOp>},
+      {"CumSum", 11, 2, 2, cumSum},
+      {"CumProd", 1, 2, 2, cumProd},
   };
   return hooks;
 }

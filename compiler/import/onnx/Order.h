@@ -1,0 +1,24 @@
+//===- Order.h - Running sums and order along long dimensions -------------===//
+
+#ifndef FRIT_COMPILER_IMPORT_ONNX_ORDER_H
+#define FRIT_COMPILER_IMPORT_ONNX_ORDER_H
+
+#include "compiler/import/onnx/Expr.h"
+
+namespace frit::importer {
+
+/// The sums, or products, of all elements up to each along `axis`.
+struct Cumulation {
+  nn::Combiner kind = nn::Combiner::sum;
+  bool isExclusive = false; ///< an element is not in its own result
+  bool isReverse = false;   ///< from the end
+};
+Expr cumulate(Expr x, int64_t axis, const Cumulation &how = {});
+
+/// Where in each row of a table the first `k` elements in order are, as i64:
+/// ascending or descending, equal ones in the order of their places.
+Expr firstInOrder(Expr rows, int64_t k, bool isDescending);
+
+} // namespace frit::importer
+
+#endif // FRIT_COMPILER_IMPORT_ONNX_ORDER_H

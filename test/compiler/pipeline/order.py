@@ -1,0 +1,79 @@
+"""Running sums and order along dimensions too long to be worked out directly.
+
+    order.py WORK
+"""
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+OPSET = helper.make_opsetid("", 21)
+
+
+def run(work, op, x, extra, outputs, **attributes):
+    """The operator's results on the cpu target."""
+    names = [f"y{i}" for i in range(outputs)]
+    graph = helper.make_graph(
+        [helper.make_node(op, ["x", "e"], names, **attributes)], "g",
+        [helper.make_tensor_value_info(
+            "x", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)],
+        [helper.make_empty_tensor_value_info(n) for n in names],
+        [numpy_helper.from_array(np.array(extra, np.int64), "e")])
+    onnx.save(helper.make_model(graph, opset_imports=[OPSET], ir_version=10),
+              work / "m.onnx")
+    np.save(work / "x.npy", x)
+    subprocess.run(["fritc", work / "m.onnx", "-march=x86-64-v3", "-o",
+                    work / "m.so"], check=True)
+    subprocess.run(["frit-run", work / "m.so", f"--input=x=@{work}/x.npy",
+                    f"--output=@{work}/y.npz"], check=True,
+                   capture_output=True)
+    with np.load(work / "y.npz") as file:
+        return [file[name] for name in names]
+
+
+def check_order(work, x, k, axis, largest):
+    values, places = run(work, "TopK", x, [k], 2, axis=axis, largest=largest)
+    keys = -x.astype(np.float64) if largest else x
+    right = np.argsort(keys, axis=axis, kind="stable")
+    right = np.take(right, range(k), axis=axis)
+    assert np.array_equal(places, right), (x.shape, x.dtype, k, largest)
+    assert np.array_equal(values, np.take_along_axis(x, right, axis=axis))
+
+
+def check_sums(work, x, axis, exclusive, reverse):
+    y, = run(work, "CumSum", x, axis, 1, exclusive=exclusive, reverse=reverse)
+    turned = np.flip(x, axis) if reverse else x
+    right = np.cumsum(turned, axis, dtype=x.dtype)
+    if exclusive:
+        right = right - turned
+    right = np.flip(right, axis) if reverse else right
+    assert np.array_equal(y, right), (x.shape, exclusive, reverse)
+
+
+def main():
+    work = pathlib.Path(sys.argv[1])
+    rng = np.random.default_rng(0)
+    # Many equal elements, the type's last among them.
+    few = rng.integers(0, 9, (2, 3000, 3)).astype(np.float32)
+    few[few == 0] = -np.inf
+    check_order(work, few, 70, 1, 1)
+    check_order(work, few, 3000, 1, 0)
+    bytes_ = rng.integers(0, 256, (3, 5000)).astype(np.uint8)
+    check_order(work, bytes_, 11, 1, 0)
+    wide = rng.integers(-2**63, 2**63 - 1, 20000)
+    check_order(work, wide, 2, 0, 1)
+    # Long enough to be merged.
+    check_order(work, np.minimum(wide, 0), 17000, 0, 0)
+    for exclusive in (0, 1):
+        for reverse in (0, 1):
+            check_sums(work, rng.integers(0, 99, (2, 9001)), 1, exclusive,
+                       reverse)
+            check_sums(work, rng.integers(-9, 9, (300, 2)).astype(np.int32), 0,
+                       exclusive, reverse)
+    print("all agree")
+
+
+main()
