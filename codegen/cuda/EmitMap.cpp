@@ -46,6 +46,7 @@ static SmallVector<Node *> buildRoots(Graph &graph, const Lowered &lowered,
     graph.setScatteredLane(i, apart);
   else
     graph.setLane(i, vector);
+  graph.dividends = kLane;
   SmallVector<Node *> roots;
   for (unsigned output : group.outputs)
     roots.push_back(graph.elementAt(lowered.outputs()[output], i));
@@ -184,7 +185,8 @@ static int64_t widestVector(const Lowered &lowered, const Group &group,
 /// Whether a load whose lanes are scattered, the same way for every thread,
 /// shares sectors of 32 bytes with the other lanes' and with neighbouring
 /// threads', so that few are read in vain.
-static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes) {
+static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes,
+                          bool inLoop) {
   const Lanes &lanes = graph.lanes;
   AffineExpr index = load->pattern.index;
   unsigned group = cast<AffineDimExpr>(lanes.group).getPosition();
@@ -214,7 +216,13 @@ static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes) {
   if (!known)
     return false;
   index = index.replaceSymbols(values);
-  SmallVector<AffineExpr> dims(std::max(group, place) + 1, zero);
+  // Wherever a loop stands, lanes are as far apart as in its first step.
+  unsigned last = std::max(group, place);
+  index.walk([&](AffineExpr part) {
+    if (auto dim = dyn_cast<AffineDimExpr>(part))
+      last = std::max(last, dim.getPosition());
+  });
+  SmallVector<AffineExpr> dims(last + 1, zero);
   llvm::DenseSet<int64_t> sectors, elements;
   SmallVector<int64_t> apart; // of the first thread's lanes
   for (int64_t thread = 0; thread < 32; ++thread) {
@@ -236,7 +244,9 @@ static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes) {
       sectors.insert(llvm::divideFloorSigned(at.getValue() * bytes, 32));
     }
   }
-  return static_cast<int64_t>(elements.size()) * bytes * 2 >=
+  // A loop's other steps read what the first leaves of its sectors.
+  int64_t most = inLoop ? 4 : 2;
+  return static_cast<int64_t>(elements.size()) * bytes * most >=
          static_cast<int64_t>(sectors.size()) * 32;
 }
 
@@ -264,6 +274,11 @@ nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
   if (groups.size() != 1 || count == 0)
     return get(nn::Skeleton::generic, 1, threadsFor(count));
 
+  // A loop's loads one by one want neighbouring threads close together.
+  auto mayScatter = [&](int64_t vector, Node *load) {
+    int64_t bytes = storageBytes(lowered.inputElements()[load->argument]);
+    return loops ? vector * bytes <= 4 : vector >= 4;
+  };
   auto fits = [&](int64_t vector) {
     if (count % vector != 0)
       return false;
@@ -272,10 +287,11 @@ nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
     return llvm::all_of(Graph::reachable(roots, graph), [&](Node *node) {
       return node->kind != Node::Kind::load ||
              node->pattern.use != LaneUse::scattered ||
-             (!loops && vector >= 4 &&
+             (mayScatter(vector, node) &&
               sharesSectors(
                   node, graph,
-                  storageBytes(lowered.inputElements()[node->argument])));
+                  storageBytes(lowered.inputElements()[node->argument]),
+                  loops));
     });
   };
   int64_t narrowest;

@@ -12,6 +12,8 @@ using namespace frit;
 using namespace frit::cuda;
 
 static constexpr int64_t kThreads = 256;
+/// Rows and columns of a tile of transpose_pairs.cuh.
+static constexpr int64_t kPairSide = 128;
 /// Elements that are moved before a launch is over.
 static constexpr int64_t kSmall = 1 << 18;
 
@@ -34,7 +36,11 @@ public:
   bool build(int64_t loads, int64_t stores, std::string &reason);
   /// Whether vectors are read and written whole, of 16 bytes at most.
   bool isVectorised() const;
+  /// Whether 16-bit elements are only moved, but not by vectors on both sides:
+  /// then pairs of them can be.
+  bool movesPairs() const;
   std::string print(StringRef name);
+  std::string printPairs(StringRef name);
   std::string call(StringRef name) const;
   void chooseTile();
 
@@ -219,6 +225,16 @@ bool TransposeKernel::isVectorised() const {
   return fits(load, moved, cols, true) && fits(store, stored, rows, false);
 }
 
+bool TransposeKernel::movesPairs() const {
+  return std::min(load.vector, store.vector) == 1 &&
+         std::min(rows, cols) >= kPairSide && tileRows * tileCols == 64 * 64 &&
+         moved->kind == Node::Kind::load && moved->index == load.index &&
+         storageBytes(lowered.inputElements()[moved->argument]) == 2 &&
+         stored.size() == 1 && stored[0] == value &&
+         elementType(lowered.outputs()[0]) ==
+             lowered.inputElements()[moved->argument];
+}
+
 /// Where a matrix begins, from its number.
 std::string TransposeKernel::printBase(StringRef name, int64_t Dim::*stride) {
   IndexSpace space(lowered.context());
@@ -290,6 +306,17 @@ std::string TransposeKernel::print(StringRef name) {
       .str();
 }
 
+std::string TransposeKernel::printPairs(StringRef name) {
+  return ("struct " + name + "_body {\n" + parameterList(lowered, true) +
+          "\n  __device__ const uint16_t *source() const {\n    return "
+          "reinterpret_cast<const uint16_t *>(x" +
+          Twine(moved->argument) +
+          ");\n  }\n  __device__ uint16_t *target() const {\n    return "
+          "reinterpret_cast<uint16_t *>(y0);\n  }\n" +
+          printBase("from", &Dim::from) + printBase("to", &Dim::to) + "};\n")
+      .str();
+}
+
 /// Elements of a word of the tile: what four bytes hold, or one.
 int64_t TransposeKernel::wordSize() const {
   bool isCopy = moved->kind == Node::Kind::load;
@@ -304,6 +331,13 @@ int64_t TransposeKernel::wordSize() const {
 }
 
 std::string TransposeKernel::call(StringRef name) const {
+  std::string sizes = (Twine(batch) + ", " + Twine(rows) + ", " + Twine(cols) +
+                       ", " + Twine(row.from) + ", " + Twine(col.to) + ");\n")
+                          .str();
+  if (movesPairs())
+    return ("frit::transposePairs<" + name + "_body>({" +
+            argumentList(lowered) + "}, " + sizes)
+        .str();
   bool flatLoad = isFlat(true, load.vector);
   bool flatStore = isFlat(false, store.vector);
   std::string flat;
@@ -313,9 +347,7 @@ std::string TransposeKernel::call(StringRef name) const {
   return ("frit::transpose<" + name + "_body, " + Twine(tileRows) + ", " +
           Twine(tileCols) + ", " + Twine(load.vector) + ", " +
           Twine(store.vector) + ", " + Twine(wordSize()) + flat + ">({" +
-          argumentList(lowered) + "}, " + Twine(batch) + ", " + Twine(rows) +
-          ", " + Twine(cols) + ", " + Twine(row.from) + ", " + Twine(col.to) +
-          ");\n")
+          argumentList(lowered) + "}, " + sizes)
       .str();
 }
 
@@ -365,12 +397,15 @@ FailureOr<KernelText> frit::cuda::emitTranspose(nn::FusionOp fusion,
   if (!kernel)
     return llvm::failure();
   KernelText text;
-  text.header = "transpose";
-  text.source = kernel->print(name) +
+  bool pairs = kernel->movesPairs();
+  text.header = pairs ? "transpose_pairs" : "transpose";
+  text.source = (pairs ? kernel->printPairs(name) : kernel->print(name)) +
                 kernelFunction(name, lowered, kThreads, kernel->call(name));
+  int64_t tileRows = pairs ? kPairSide : kernel->tileRows;
+  int64_t tileCols = pairs ? kPairSide : kernel->tileCols;
   text.grid[0] = std::min<int64_t>(
-      INT32_MAX, kernel->batch * ceilDiv(kernel->rows, kernel->tileRows) *
-                     ceilDiv(kernel->cols, kernel->tileCols));
+      INT32_MAX, kernel->batch * ceilDiv(kernel->rows, tileRows) *
+                     ceilDiv(kernel->cols, tileCols));
   text.block[0] = kThreads;
   return text;
 }

@@ -249,7 +249,8 @@ Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
   };
   if (isa<arith::ExtFOp, arith::TruncFOp>(op) &&
       valueType(op->getResult(0).getType()) == operands[0]->type)
-    return operands[0];
+    return isa<arith::TruncFOp>(op) ? roundedTo16Bits(operands[0])
+                                    : operands[0];
   if (isa<arith::SelectOp>(op)) {
     if (auto condition = known(operands[0]))
       return *condition ? operands[1] : operands[2];

@@ -48,19 +48,19 @@ struct Node {
   /// A value type; `i32` or `i64` for indices.
   mlir::Type type;
   Dependence dependence = 0;
-  llvm::SmallVector<Node *, 3> operands;
+  llvm::SmallVector<Node *, 3> operands = {};
   const ScalarForm *form = nullptr;
-  mlir::Attribute value;
-  mlir::AffineExpr index;
-  LanePattern pattern;
+  mlir::Attribute value = {};
+  mlir::AffineExpr index = {};
+  LanePattern pattern = {};
   unsigned argument = 0;
   /// Of integers.
   Bounds range = {INT64_MIN, INT64_MAX};
   /// A loop's counters with their number of steps, and its accumulator.
-  llvm::SmallVector<std::pair<mlir::AffineExpr, int64_t>, 2> counters;
+  llvm::SmallVector<std::pair<mlir::AffineExpr, int64_t>, 2> counters = {};
   Dependence loopBit = 0;
   Node *accumulator = nullptr;
-  std::string text;
+  std::string text = {};
 };
 
 class Graph {
@@ -100,7 +100,8 @@ public:
   IndexSpace space;
   Lanes lanes;
   /// Quotients by what does not change with these are products with its
-  /// reciprocal, and exponentials of differences from it are shorter.
+  /// reciprocal, if `kReduced` is among them or a sum is divided; exponentials
+  /// of differences from what does not change along a row are shorter.
   Dependence dividends = 0;
 
 private:
@@ -119,6 +120,10 @@ private:
   Node *load(unsigned argument, mlir::Type element, mlir::AffineExpr offset);
   Node *operation(const ScalarForm *form, llvm::ArrayRef<Node *> operands,
                   mlir::Type type, Bounds range);
+  Node *operation(llvm::StringRef form, llvm::ArrayRef<Node *> operands);
+  /// The same value by fewer instructions, or null.
+  Node *shorter(const ScalarForm *form, llvm::ArrayRef<Node *> operands);
+  Node *roundedTo16Bits(Node *value);
   mlir::AffineExpr asIndex(Node *node);
   Dependence dependenceOf(mlir::AffineExpr expr, LanePattern &pattern);
   Node *make(Node node);

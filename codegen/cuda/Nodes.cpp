@@ -108,24 +108,8 @@ Node *Graph::operation(const ScalarForm *form, ArrayRef<Node *> operands,
                        Type type, Bounds range) {
   if (!type)
     type = integerFor(range, context);
-  // A division takes longer than all else that a row's element needs.
-  if (form->name == "arith.divf" && type.isF32() &&
-      (operands[0]->dependence & dividends) &&
-      !(operands[1]->dependence & dividends)) {
-    Node *one = constant(FloatAttr::get(type, 1.0), type);
-    if (operands[0] != one) {
-      Node *reciprocal = operation(form, {one, operands[1]}, type, range);
-      return operation(lookupForm("arith.mulf"), {operands[0], reciprocal},
-                       type, range);
-    }
-  }
-  // So does an exponential; its argument is a difference from a row's maximum.
-  if (form->name == "math.exp" && type.isF32() &&
-      operands[0]->kind == Node::Kind::operation &&
-      operands[0]->form->name == "arith.subf" &&
-      (operands[0]->operands[0]->dependence & dividends) &&
-      !(operands[0]->operands[1]->dependence & dividends))
-    form = lookupForm("math.exp.shifted");
+  if (Node *node = shorter(form, operands))
+    return node;
   std::vector<const void *> key = {"operation", form,
                                    type.getAsOpaquePointer()};
   key.insert(key.end(), operands.begin(), operands.end());

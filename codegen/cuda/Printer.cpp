@@ -316,6 +316,30 @@ void Printer::appendLoop(size_t scope, StringRef heads, StringRef body) {
   append(scope, StringRef(text).rtrim('\n'));
 }
 
+/// What a loop adds to its accumulator, or null where it does anything else.
+Node *Printer::addedTo(const Node *loop) {
+  Node *next = loop->operands[1];
+  bool isSum = next->kind == Node::Kind::operation &&
+               StringRef(next->form->text).contains(" + ") &&
+               llvm::is_contained(next->operands, loop->accumulator) &&
+               uses[next] <= 1 && next->type.getIntOrFloatBitWidth() >= 32;
+  return isSum ? next->operands[next->operands[0] == loop->accumulator]
+               : nullptr;
+}
+
+/// What a loop adds, if that is a value or zero, the same for all lanes: they
+/// skip the addition then, instead of a choice by each.
+Node *Printer::guardedTerm(const Node *loop) {
+  Node *term = addedTo(loop);
+  if (!term || term->kind != Node::Kind::operation ||
+      term->form->name != "arith.select" || uses[term] > 1 ||
+      (term->operands[0]->dependence & kLane) ||
+      term->operands[2]->kind != Node::Kind::constant)
+    return nullptr;
+  auto zero = dyn_cast<FloatAttr>(term->operands[2]->value);
+  return zero && zero.getValue().isZero() ? term : nullptr;
+}
+
 /// The statement that takes a loop's accumulator one step further. A long
 /// expression needs no name when it is all the loop does.
 void Printer::step(Node *loop, StringRef accumulator) {
@@ -325,17 +349,11 @@ void Printer::step(Node *loop, StringRef accumulator) {
                    !names.contains(node);
     return (inlined ? compose(node, inner) : text(node, inner)).text;
   };
-  Node *next = loop->operands[1];
-  bool isSum = next->kind == Node::Kind::operation &&
-               StringRef(next->form->text).contains(" + ") &&
-               llvm::is_contained(next->operands, loop->accumulator) &&
-               uses[next] <= 1 && next->type.getIntOrFloatBitWidth() >= 32;
-  if (isSum) {
-    Node *other = next->operands[next->operands[0] == loop->accumulator];
+  if (Node *other = addedTo(loop)) {
     std::string term = expression(other);
     line(accumulator + " += " + term + ";");
   } else {
-    std::string value = expression(next);
+    std::string value = expression(loop->operands[1]);
     line(accumulator + " = " + value + ";");
   }
 }
@@ -368,11 +386,18 @@ void Printer::shareLoops(ArrayRef<Node *> roots) {
     std::string initial = popScope();
 
     pushScope(node->loopBit);
-    pushScope(kLane);
     names[node->accumulator] = {element, kPrimary};
-    step(node, element);
-    std::string lanes = popScope();
-    line(laneLoop(lanes));
+    Node *guarded = guardedTerm(node);
+    std::string guard = guarded ? value(guarded->operands[0]) : "";
+    pushScope(kLane);
+    if (guarded) {
+      std::string term = value(guarded->operands[1]);
+      line(element + " += " + term + ";");
+    } else {
+      step(node, element);
+    }
+    std::string lanes = laneLoop(popScope());
+    line(guarded ? "if (" + guard + ") {\n" + indented(lanes, 2) + "}" : lanes);
     std::string body = popScope();
     names.erase(node->accumulator);
     append(0, valueName(node->type) + " " + name + "[" +

@@ -89,6 +89,8 @@ private:
   /// The heads of a loop's counters, one under another.
   std::string loopHeads(Node *node);
   void appendLoop(size_t scope, llvm::StringRef heads, llvm::StringRef body);
+  Node *addedTo(const Node *loop);
+  Node *guardedTerm(const Node *loop);
   void step(Node *loop, llvm::StringRef accumulator);
   Text vectorLoad(Node *node);
   Text loop(Node *node, size_t scope);

@@ -94,6 +94,8 @@ static constexpr ScalarForm kForms[] = {
     {"math.absi", "frit::abs<$T>($0)"},
     {"math.exp", "frit::exp($0)"},
     {"math.exp.shifted", "frit::expShifted($0)"},
+    {"logistic", "frit::logistic($0)"},
+    {"gelu.16", "frit::geluTo16Bits($0)"},
     {"math.exp2", "frit::exp2($0)"},
     {"math.expm1", "frit::expm1($0)"},
     {"math.log", "frit::log($0)"},

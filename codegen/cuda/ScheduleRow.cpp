@@ -107,8 +107,9 @@ nn::ScheduleAttr frit::cuda::scheduleRow(nn::FusionOp fusion,
   }
   bool columns = matched.inner > 1;
   int64_t along = columns ? matched.inner : matched.cols;
-  // Few neighbouring rows are spread over the multiprocessors first.
-  int64_t widest = 8;
+  // Few neighbouring rows are spread over the multiprocessors first, and
+  // threads that keep nothing want more company rather than more lanes.
+  int64_t widest = columns && matched.readsOnce() ? 4 : 8;
   while (columns && widest > 2 && matched.rows / widest < 16 * 132)
     widest /= 2;
   for (int64_t vector = widest;; vector /= 2) {

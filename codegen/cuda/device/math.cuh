@@ -77,6 +77,8 @@ __device__ inline float logistic2(float x) {
   return result;
 #endif
 }
+/// 1 / (1 + e^-x), with the same.
+__device__ inline float logistic(float x) { return logistic2(x * 1.44269504f); }
 __device__ inline float exp2(float x) { return ::exp2f(x); }
 __device__ inline double exp2(double x) { return ::exp2(x); }
 __device__ inline float expm1(float x) { return ::expm1f(x); }
@@ -194,6 +196,19 @@ __device__ inline float erf(float x) {
   float result = __fdividef(x * p, q);
 #endif
   return minimum(maximum(result, -1.0f), 1.0f);
+}
+
+/// GELU where the result has 16 bits: x / (1 + 2^(-x q(x^2))), q found by
+/// weighted least squares. The error is below 5e-5, and below 2.8e-4 of the
+/// value where that is beyond 1e-3. An exact one costs 24 instructions, by
+/// which a warpgroup that ends a tile falls behind the one that multiplies.
+__device__ inline float geluTo16Bits(float x) {
+  float t = x * x;
+  float q = ::fmaf(t, 1.10380489e-06f, -3.03671747e-05f);
+  q = ::fmaf(t, q, -8.65086655e-04f);
+  q = ::fmaf(t, q, 0.106813592f);
+  q = ::fmaf(t, q, 2.30069229f);
+  return x * logistic2(x * q);
 }
 
 __device__ inline bool isNan(float x) { return x != x; }

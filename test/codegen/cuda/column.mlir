@@ -25,12 +25,12 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>) {
 }
 
 // CHECK-LABEL: struct k0_body {
-// CHECK: void load(Element (&e)[8], unsigned row, unsigned col) const {
+// CHECK: void load(Element (&e)[4], unsigned row, unsigned col) const {
 // CHECK: frit::loadVector(a0, x0 + row / 2048 * 100352 + row % 2048 + col * 2048);
-// CHECK: void finish(const float (&r)[8][1], unsigned row) const {
+// CHECK: void finish(const float (&r)[4][1], unsigned row) const {
 // CHECK: out0[v] = r[v][0] / 49.0f;
 // CHECK: frit::storeVector(y0 + row, out0);
-// CHECK: frit::column<k0_body, 8, 16, 0, 8>({x0, y0}, 65536, 49);
+// CHECK: frit::column<k0_body, 8, 32, 0, 4>({x0, y0}, 65536, 49);
 
 // CHECK-LABEL: struct k1_body {
 // CHECK: e.a0 = left0;

@@ -1,7 +1,8 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
 func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
-                     %i: tensor<32x3x224x224xf32>, %w: tensor<96x64x520xf16>) {
+                     %i: tensor<32x3x224x224xf32>, %w: tensor<96x64x520xf16>,
+                     %o: tensor<8x1021x515xbf16>) {
   // Channels last, and a cast on the way.
   %0 = nn.fusion(%x) : (tensor<2x64x56x56xf32>) -> tensor<2x56x56x64xf16> {
   ^bb0(%a: tensor<2x64x56x56xf32>):
@@ -29,6 +30,12 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
     %1 = nn.transpose %a {perm = array<i64: 2, 1, 0>} : (tensor<96x64x520xf16>) -> tensor<520x64x96xf16>
     nn.yield %1 : tensor<520x64x96xf16>
   }
+  // Rows that begin at odd places go in pairs from where those are aligned.
+  %6 = nn.fusion(%o) : (tensor<8x1021x515xbf16>) -> tensor<8x515x1021xbf16> {
+  ^bb0(%a: tensor<8x1021x515xbf16>):
+    %1 = nn.transpose %a {perm = array<i64: 0, 2, 1>} : (tensor<8x1021x515xbf16>) -> tensor<8x515x1021xbf16>
+    nn.yield %1 : tensor<8x515x1021xbf16>
+  }
   return
 }
 
@@ -54,3 +61,9 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
 // CHECK: return batch * 520;
 // CHECK: return batch * 96;
 // CHECK: frit::transpose<k3_body, 64, 64, 8, 8, 2>({x0, y0}, 64, 96, 520, 33280, 6144);
+
+// CHECK: const uint16_t *source() const {
+// CHECK-NEXT: return reinterpret_cast<const uint16_t *>(x0);
+// CHECK: return batch * 525815;
+// CHECK: return batch * 525815;
+// CHECK: frit::transposePairs<k4_body>({x0, y0}, 8, 1021, 515, 515, 1021);

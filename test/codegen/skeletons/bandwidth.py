@@ -6,8 +6,10 @@ Usage: bandwidth.py --frit-opt=build/dev/bin/frit-opt -o build/bandwidth.cu
 Writes a program that holds the kernels frit emits for a table of fusions. Built
 with nvcc on a machine with a GPU (gpu.sh does), it prints for each the time of
 a launch inside a CUDA graph, the bytes of its operands over that time, and what
-part this is of the rate of a copy in the same run. Arguments
-choose rows by a substring of their names.
+part this is of the rate of a copy in the same run: of a large one, and of one
+of as many bytes, which has to start and to end as well. Launches overlap as
+frit's do: each starts ahead of the end of the one before and waits for it.
+Arguments choose rows by a substring of their names.
 """
 
 import argparse
@@ -241,6 +243,22 @@ struct Row {
   std::vector<Parameter> parameters;
 };
 
+/// As the runtime launches own kernels: they wait for their inputs themselves.
+void launch(const void *kernel, dim3 grid, dim3 block, void **arguments,
+            size_t shared, cudaStream_t stream) {
+  cudaLaunchAttribute early;
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared;
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  check(cudaLaunchKernelExC(&config, kernel, arguments));
+}
+
 /// Milliseconds of `run`, captured `times` times in a graph, for each.
 template <class Run> float timeOf(size_t moved, const Run &run) {
   int times = int(std::max(1.0, 400e-6 / (moved / 4e12 + 2e-6)));
@@ -275,24 +293,29 @@ template <class Run> float timeOf(size_t moved, const Run &run) {
 }
 
 /// The driver's own copy is not the fastest one inside a graph.
-__global__ void copy(const uint4 *from, uint4 *to) {
-  size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  to[i] = from[i];
+__global__ void copy(const uint4 *from, uint4 *to, unsigned count) {
+  frit::releaseNext();
+  frit::waitForInputs();
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count)
+    to[i] = from[i];
 }
 
-double copyRate() {
-  size_t bytes = size_t(1) << 29;
+/// Bytes per second of a copy that reads and writes `bytes` in all.
+double copyRate(size_t bytes) {
   uint4 *from, *to;
-  check(cudaMalloc(&from, bytes));
-  check(cudaMalloc(&to, bytes));
-  fill<<<1024, 256>>>(reinterpret_cast<unsigned char *>(from), bytes / 4, 'f');
-  float time = timeOf(2 * bytes, [&](cudaStream_t stream) {
-    copy<<<bytes / 16 / 256, 256, 0, stream>>>(from, to);
-    check(cudaGetLastError());
+  check(cudaMalloc(&from, bytes / 2));
+  check(cudaMalloc(&to, bytes / 2));
+  fill<<<1024, 256>>>(reinterpret_cast<unsigned char *>(from), bytes / 8, 'f');
+  unsigned count = unsigned(bytes / 32);
+  void *arguments[] = {&from, &to, &count};
+  float time = timeOf(bytes, [&](cudaStream_t stream) {
+    launch(reinterpret_cast<const void *>(&copy), (count + 255) / 256, 256,
+           arguments, 0, stream);
   });
   check(cudaFree(from));
   check(cudaFree(to));
-  return 2 * bytes / (time * 1e-3);
+  return bytes / (time * 1e-3);
 }
 
 void measure(const Row &row, double copy) {
@@ -311,22 +334,23 @@ void measure(const Row &row, double copy) {
                                cudaFuncAttributeMaxDynamicSharedMemorySize,
                                int(row.shared)));
   float time = timeOf(row.moved, [&](cudaStream_t stream) {
-    check(cudaLaunchKernel(row.kernel, row.grid, row.block, arguments.data(),
-                           row.shared, stream));
+    launch(row.kernel, row.grid, row.block, arguments.data(), row.shared,
+           stream);
   });
   double rate = row.moved / (time * 1e-3);
-  printf("%-58s %9.2f us %7.0f GB/s %5.2f  %s\n", row.name, time * 1e3,
-         rate * 1e-9, rate / copy, row.schedule);
   for (unsigned char *buffer : buffers)
     check(cudaFree(buffer));
+  printf("%-58s %9.2f us %7.0f GB/s %5.2f %5.2f  %s\n", row.name, time * 1e3,
+         rate * 1e-9, rate / copy, rate / copyRate(row.moved), row.schedule);
 }
 } // namespace
 
 int main(int argc, char **argv) {
   std::vector<Row> rows = {
 @ROWS@  };
-  double copy = copyRate();
-  printf("copy %.0f GB/s\n", copy * 1e-9);
+  double copy = copyRate(size_t(1) << 30);
+  printf("copy %.0f GB/s; of it, and of a copy of as many bytes:\n",
+         copy * 1e-9);
   for (const Row &row : rows) {
     bool chosen = argc < 2;
     for (int i = 1; i < argc; ++i)

@@ -87,6 +87,11 @@ def transposes():
         yield permute(f"NHWC {shape}", half(*shape), 0, 2, 3, 1)
         yield permute(f"NCHW {shape}", half(*shape), 0, 3, 1, 2)
         yield permute(f"NHWC cast {shape}", full(*shape), 0, 2, 3, 1, to="f16")
+    # Pairs of elements from rows that begin at odd places, on either side.
+    for shape in ((129, 131), (256, 259), (257, 128), (384, 135)):
+        yield permute(f"odd {shape}", half(*shape), 1, 0)
+    yield permute("odd matrices", half(3, 129, 155), 0, 2, 1)
+    yield permute("odd, reversed", half(131, 3, 257), 2, 1, 0)
     yield permute("reversed", half(24, 5, 72), 2, 1, 0)
     yield permute("reversed, odd", half(11, 6, 35), 2, 1, 0)
     yield permute("rotated in the middle", full(4, 6, 10, 8), 1, 3, 0, 2)
@@ -97,6 +102,13 @@ def pools():
         for kind in ("max", "avg"):
             yield pool(f"{kind} last {x}", kind, x, 3, 2, 1, True)
             yield pool(f"{kind} first {x}", kind, x, 2, 2, 0, False)
+    # Several neighbours to a thread, which read few pixels apart, with pads.
+    for kind in ("max", "avg"):
+        for x in (half(16, 64, 16, 32), half(24, 72, 14, 24)):
+            yield pool(f"{kind} first {x}", kind, x, 3, 2, 1, False)
+            yield pool(f"{kind} of pairs, first {x}", kind, x, 2, 2, 0, False)
+        yield pool(f"{kind} last, dense", kind, half(8, 35, 35, 288), 3, 1, 1,
+                   True)
 
 
 def columns():

@@ -1,0 +1,72 @@
+// RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
+
+// What the special unit computes is written for it, and no more precisely than
+// what it is stored as.
+func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
+                    %p: tensor<128x35x35x288xf16>,
+                    %c: tensor<128x64x112x112xf16>) {
+  // An exact GELU is as exact as its result.
+  %0 = nn.fusion(%h) : (tensor<1024x1024xf16>) -> tensor<1024x1024xf16> {
+  ^bb0(%a: tensor<1024x1024xf16>):
+    %1 = nn.gelu %a : (tensor<1024x1024xf16>) -> tensor<1024x1024xf16>
+    nn.yield %1 : tensor<1024x1024xf16>
+  }
+  %2 = nn.fusion(%x) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  ^bb0(%a: tensor<1024x1024xf32>):
+    %1 = nn.gelu %a : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    nn.yield %1 : tensor<1024x1024xf32>
+  }
+  // 1 + tanh is twice a logistic function.
+  %3 = nn.fusion(%x) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  ^bb0(%a: tensor<1024x1024xf32>):
+    %1 = nn.gelu %a {approximate = "tanh"} : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    nn.yield %1 : tensor<1024x1024xf32>
+  }
+  %4 = nn.fusion(%x) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  ^bb0(%a: tensor<1024x1024xf32>):
+    %1 = nn.silu %a : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    nn.yield %1 : tensor<1024x1024xf32>
+  }
+  // Pads are skipped by all lanes at once, and a count divides but once.
+  %5 = nn.fusion(%p) : (tensor<128x35x35x288xf16>) -> tensor<128x35x35x288xf16> {
+  ^bb0(%a: tensor<128x35x35x288xf16>):
+    %1 = nn.avg_pool %a {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 35, 35>, channels_last} : (tensor<128x35x35x288xf16>) -> tensor<128x35x35x288xf16>
+    nn.yield %1 : tensor<128x35x35x288xf16>
+  }
+  // Two neighbours to a thread, so that they are stored by one instruction.
+  %6 = nn.fusion(%c) : (tensor<128x64x112x112xf16>) -> tensor<128x64x56x56xf16> {
+  ^bb0(%a: tensor<128x64x112x112xf16>):
+    %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 56, 56>} : (tensor<128x64x112x112xf16>) -> tensor<128x64x56x56xf16>
+    nn.yield %1 : tensor<128x64x56x56xf16>
+  }
+  return
+}
+
+// CHECK: // k4 #nn.schedule<skeleton = generic, vector = 8>
+// CHECK: // k5 #nn.schedule<skeleton = generic, vector = 2>
+
+// CHECK: out0[v] = frit::geluTo16Bits(a0[v]);
+
+// CHECK-LABEL: struct k1_body {
+// CHECK: out0[v] = 0.5f * a0[v] * (1.0f + frit::erf(a0[v] * 0.70710677f));
+
+// CHECK-LABEL: struct k2_body {
+// CHECK: float [[GATE:v[0-9]+]] = frit::logistic(2.0f * (
+// CHECK-NEXT: out0[v] = a0[v] * [[GATE]];
+
+// CHECK-LABEL: struct k3_body {
+// CHECK: out0[v] = a0[v] * frit::logistic(a0[v]);
+
+// CHECK-LABEL: struct k4_body {
+// CHECK: frit::loadVector(a0, x0 +
+// CHECK-NEXT: if (v0 >= 0 && v0 < 35 && (v1 >= 0 && v1 < 35)) {
+// CHECK-NEXT: #pragma unroll
+// CHECK-NEXT: for (int v = 0; v < 8; ++v) {
+// CHECK-NEXT: r0[v] += a0[v];
+// CHECK: float [[SHARE:v[0-9]+]] = 1.0f / float(
+// CHECK: out0[v] = r0[v] * [[SHARE]];
+
+// CHECK-LABEL: struct k5_body {
+// CHECK: float [[PIXEL:v[0-9]+]] = frit::load(x0[
+// CHECK-NEXT: r0[v] = frit::maximum(r0[v], [[PIXEL]]);
+// CHECK: frit::storeVector(y0 + i, out0);
