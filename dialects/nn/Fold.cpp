@@ -307,15 +307,15 @@ private:
   ArrayRef<Elements> x;
 };
 
-bool hasFewElements(RankedTensorType type) {
-  return type.hasStaticShape() && type.getNumElements() <= foldLimit;
+bool hasFewElements(RankedTensorType type, int64_t most = foldLimit) {
+  return type.hasStaticShape() && type.getNumElements() <= most;
 }
 
 } // namespace
 
-DenseElementsAttr frit::nn::constantValue(Value value) {
+DenseElementsAttr frit::nn::constantValue(Value value, int64_t most) {
   auto constant = value.getDefiningOp<ConstantOp>();
-  if (!constant || !hasFewElements(tensorType(value)))
+  if (!constant || !hasFewElements(tensorType(value), most))
     return {};
   if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
     return dense;

@@ -18,8 +18,9 @@ namespace frit::nn {
 /// depends on constants alone goes to @prepare.
 inline constexpr int64_t foldLimit = 4096;
 
-/// The elements of a constant that has at most `foldLimit` of them, or null.
-mlir::DenseElementsAttr constantValue(mlir::Value value);
+/// The elements of a constant that has at most so many of them, or null.
+mlir::DenseElementsAttr constantValue(mlir::Value value,
+                                      int64_t most = foldLimit);
 
 /// The result of an elementwise operator, a reshape, a reduction or an operator
 /// that moves elements, if all its operands are known by `constantValue` and

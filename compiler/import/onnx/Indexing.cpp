@@ -56,6 +56,50 @@ static bool checkPlaces(Node &node, Value x, Value indices, int64_t first) {
   return false;
 }
 
+/// The same of indices that are constants; -1 for those of no place.
+static std::optional<SmallVector<int64_t>>
+knownPlaces(Value indices, ArrayRef<int64_t> shape) {
+  DenseElementsAttr known = nn::constantValue(indices, mostInTable);
+  if (!known || !isa<IntegerType>(known.getElementType()))
+    return std::nullopt;
+  SmallVector<int64_t> places;
+  int64_t dim = 0, depth = sizes(indices).back();
+  for (const APInt &index : known.getValues<APInt>()) {
+    if (dim == 0)
+      places.push_back(0);
+    int64_t size = shape[dim], i = index.getSExtValue(), &place = places.back();
+    i += i < 0 ? size : 0;
+    place = place < 0 || i < 0 || i >= size ? -1 : place * size + i;
+    dim = (dim + 1) % depth;
+  }
+  return places;
+}
+
+/// Rows of x with the updates that they get from known places: each row knows
+/// its own, and looks for none. Null where one gets several to combine.
+static Expr scatterKnown(Expr x, ArrayRef<int64_t> places, Expr updates,
+                         StringRef reduction) {
+  Node &node = *x.node;
+  SmallVector<int64_t> from(x.size(0), 0);
+  SmallVector<double> isHit(x.size(0), 0);
+  for (auto [i, place] : llvm::enumerate(places)) {
+    if (place < 0)
+      continue;
+    if (isHit[place] != 0 && reduction != "none")
+      return {node, {}};
+    from[place] = i;
+    isHit[place] = 1;
+  }
+  Expr y = updates.gather(node.constant(from), 0);
+  if (reduction != "none")
+    y = reduction == "add"   ? x + y
+        : reduction == "mul" ? x * y
+        : reduction == "max" ? x.max(y)
+                             : x.min(y);
+  return table(node, node.builder().getI1Type(), {x.size(0), 1}, isHit)
+      .select(y, x);
+}
+
 /// The dimensions that are indexed are one, as are those of an update.
 static Results scatterND(Node &node) {
   Expr x = input(node, 0), indices = input(node, 1), updates = input(node, 2);
@@ -73,9 +117,16 @@ static Results scatterND(Node &node) {
                  << nn::shapeText(indices.shape());
     return {};
   }
+  Expr lines = x.reshape({rows, length});
+  updates = updates.reshape({count, length});
+  constexpr int64_t few = 16; // are as well looked for
+  if (count > few && rows <= mostInTable)
+    if (auto known = knownPlaces(indices, shape))
+      if (Expr y = scatterKnown(lines, *known, updates, reduction))
+        return {y.reshape(shape)};
   Expr places = flatPlaces(indices, shape, 0, depth).reshape({count, 1});
-  Expr y = scatter(x.reshape({rows, length}), places.expand({count, length}),
-                   updates.reshape({count, length}), 0, reduction);
+  Expr y =
+      scatter(lines, places.expand({count, length}), updates, 0, reduction);
   return {y.reshape(shape)};
 }
 

@@ -1,4 +1,5 @@
-"""Running sums and order along dimensions too long to be worked out directly.
+"""Running sums, order and scattering along dimensions too long to be worked out
+directly.
 
     order.py WORK
 """
@@ -13,15 +14,18 @@ from onnx import helper, numpy_helper
 OPSET = helper.make_opsetid("", 21)
 
 
-def run(work, op, x, extra, outputs, **attributes):
+def run(work, op, x, extra, outputs, updates=None, **attributes):
     """The operator's results on the cpu target."""
+    constants = {"e": np.array(extra, np.int64)}
+    if updates is not None:
+        constants["u"] = updates
     names = [f"y{i}" for i in range(outputs)]
     graph = helper.make_graph(
-        [helper.make_node(op, ["x", "e"], names, **attributes)], "g",
+        [helper.make_node(op, ["x", *constants], names, **attributes)], "g",
         [helper.make_tensor_value_info(
             "x", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)],
         [helper.make_empty_tensor_value_info(n) for n in names],
-        [numpy_helper.from_array(np.array(extra, np.int64), "e")])
+        [numpy_helper.from_array(a, n) for n, a in constants.items()])
     onnx.save(helper.make_model(graph, opset_imports=[OPSET], ir_version=10),
               work / "m.onnx")
     np.save(work / "x.npy", x)
@@ -53,6 +57,24 @@ def check_sums(work, x, axis, exclusive, reverse):
     assert np.array_equal(y, right), (x.shape, exclusive, reverse)
 
 
+def check_scatter(work, rng, reduction):
+    x = rng.integers(-9, 9, (40, 50, 3)).astype(np.float32)
+    # Some of no place; of several of one place the last counts.
+    indices = rng.integers(-50, 51, (500, 2))
+    if reduction != "none":
+        indices = np.unique(indices % 40, axis=0)
+    updates = rng.integers(-9, 9, (len(indices), 3)).astype(np.float32)
+    right = x.copy()
+    combine = {"none": lambda a, b: b, "add": np.add, "mul": np.multiply,
+               "max": np.maximum, "min": np.minimum}[reduction]
+    for (i, j), update in zip(indices, updates):
+        if -40 <= i < 40 and -50 <= j < 50:
+            right[i, j] = combine(right[i, j], update)
+    y, = run(work, "ScatterND", x, indices, 1, updates=updates,
+             reduction=reduction)
+    assert np.array_equal(y, right), reduction
+
+
 def main():
     work = pathlib.Path(sys.argv[1])
     rng = np.random.default_rng(0)
@@ -67,6 +89,8 @@ def main():
     check_order(work, wide, 2, 0, 1)
     # Long enough to be merged.
     check_order(work, np.minimum(wide, 0), 17000, 0, 0)
+    for reduction in ("none", "add", "mul", "max", "min"):
+        check_scatter(work, rng, reduction)
     for exclusive in (0, 1):
         for reverse in (0, 1):
             check_sums(work, rng.integers(0, 99, (2, 9001)), 1, exclusive,
