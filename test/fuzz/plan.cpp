@@ -80,6 +80,15 @@ static void run(const frit_module *module, frit_context *context,
   (void)frit_profile(
       context, in, inCount, out, outCount,
       [](void *, const frit_step_info *) {}, nullptr);
+  // What the data decide is less than there is room for.
+  for (uint32_t i = 0; i < outCount; ++i) {
+    std::vector<int64_t> dims(out[i].rank);
+    if (frit_context_output_dims(context, i, dims.data()))
+      return;
+    for (size_t dim = 0; dim < dims.size(); ++dim)
+      if (dims[dim] < 0 || dims[dim] > out[i].dims[dim])
+        fuzz::broken("no output is longer than its memory");
+  }
 }
 
 /// Reads all that a module says of itself.
@@ -93,6 +102,17 @@ static void describe(const frit_module *module) {
       if (frit_module_variant(module, i, j, &variant))
         fuzz::broken("every variant is described");
     }
+  }
+  for (uint32_t i = 0; i < frit_module_output_count(module); ++i) {
+    frit_tensor_info info;
+    const int32_t *counts;
+    if (frit_module_output(module, i, &info) ||
+        frit_module_output_counts(module, i, &counts))
+      fuzz::broken("every output is described");
+    for (uint32_t dim = 0; dim < info.rank; ++dim)
+      if (counts[dim] >= 0 &&
+          uint32_t(counts[dim]) >= frit_module_counts(module))
+        fuzz::broken("every count is there");
   }
   for (uint32_t i = 0; i < frit_module_symbol_count(module); ++i) {
     frit_symbol_info info;

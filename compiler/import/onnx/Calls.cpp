@@ -13,6 +13,11 @@ using ::onnx::NodeProto;
 static constexpr unsigned mostDepth = 64;
 static constexpr size_t mostInlined = 1 << 20;
 
+bool Importer::mayBecome(size_t operators) {
+  inlined += operators;
+  return inlined <= mostInlined;
+}
+
 bool Importer::checkFunction(Function &function, Location call,
                              unsigned depth) {
   if (function.state == Function::done)

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/onnx/Counted.h"
+#include "compiler/import/onnx/Order.h"
 
 #include "llvm/ADT/bit.h"
 
@@ -16,32 +17,9 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Sums are quadratic in their length, so long ones are those of blocks.
-static constexpr int64_t blockLength = 64;
-
 /// Slices that `Unique` compares have at most this many elements, as it sorts
 /// by each of them.
 static constexpr int64_t mostKeys = 64;
-
-static Expr cumulate(Expr x, int64_t axis) {
-  return x.apply<nn::CumSumOp>({}, x.node->namedSigned("axis", axis));
-}
-
-/// The sums of a vector up to and with each element.
-static Expr prefixSums(Expr x) {
-  int64_t length = x.size(0);
-  if (length <= 2 * blockLength)
-    return cumulate(x, 0);
-  int64_t blocks = llvm::divideCeil(length, blockLength);
-  Expr inside = cumulate(x.pad(0, 0, blocks * blockLength - length)
-                             .reshape({blocks, blockLength}),
-                         1);
-  Expr sums = inside.slice(1, blockLength - 1, 1).reshape(blocks);
-  Expr before = prefixSums(sums) - sums;
-  return (inside + before.reshape({blocks, 1}))
-      .reshape(blocks * blockLength)
-      .slice(0, 0, length);
-}
 
 static Type i64Of(Node &node) { return node.builder().getI64Type(); }
 
@@ -53,7 +31,7 @@ static Expr places(Node &node, int64_t count) {
 Ones frit::importer::findOnes(Expr mask) {
   Node &node = *mask.node;
   int64_t length = mask.size(0);
-  Expr sums = prefixSums(mask), result = places(node, length);
+  Expr sums = cumulate(mask, 0), result = places(node, length);
   Expr total = sums.slice(0, length - 1, 1).reshape({});
   Expr passed = filled(node, i64Of(node), length, 0);
   auto count = static_cast<double>(length);
@@ -88,8 +66,9 @@ Results frit::importer::countedNonZero(Node &node) {
   if (length == 0)
     return {table(node, {rank, 0}, ArrayRef<int64_t>())};
   Expr flat = x.reshape(length);
-  Expr mask = x.element().isInteger(1) ? flat
-                                       : flat.equals(flat.number(0)).logicalNot();
+  Expr mask = x.element().isInteger(1)
+                  ? flat
+                  : flat.equals(flat.number(0)).logicalNot();
   auto [indices, count] = countOnes(mask.to(i64Of(node)));
   SmallVector<Value> rows;
   int64_t stride = length;
@@ -117,26 +96,22 @@ Results frit::importer::countedCompress(Expr x, Expr condition, int64_t axis) {
 // Unique
 //===----------------------------------------------------------------------===//
 
-/// `values` at the places that a permutation gives each of them.
-static Expr permuted(Expr values, Expr to) {
-  return filled(*to.node, values.element(), to.shape(), 0)
-      .apply<nn::ScatterElementsOp>({to, values},
-                                    to.node->namedSigned("axis", 0));
+/// Where the elements of a vector are in ascending order, equal ones in theirs.
+static Expr orderOf(Expr keys) {
+  int64_t length = keys.size(0);
+  return firstInOrder(keys.reshape({1, length}), length,
+                      /*isDescending=*/false)
+      .reshape(length);
 }
 
-/// The rows of a table in ascending order, equal ones in theirs: by the last
-/// column first, as a stable sort keeps what it finds.
-static Expr sortRows(Expr table) {
-  Node &node = *table.node;
-  int64_t rows = table.size(0);
-  Expr order = places(node, rows);
-  for (int64_t column = table.size(1); column-- > 0;) {
-    Expr keys = table.slice(1, column, 1).reshape(rows);
-    if (column + 1 < table.size(1))
-      keys = keys.gather(order, 0);
-    order = permuted(order, keys.apply<nn::SortPlacesOp>(
-                                {}, node.namedSigned("axis", 0)));
-  }
+/// The same of the rows of a table: by the last column first, as equal ones
+/// keep their order.
+static Expr orderOfRows(Expr table) {
+  int64_t rows = table.size(0), column = table.size(1);
+  auto keys = [&] { return table.slice(1, --column, 1).reshape(rows); };
+  Expr order = orderOf(keys());
+  while (column > 0)
+    order = order.gather(orderOf(keys().gather(order, 0)), 0);
   return order;
 }
 
@@ -172,14 +147,14 @@ Results frit::importer::countedUnique(Node &node) {
   if (table.element().isInteger(1))
     table = table.to(i64Of(node));
 
-  Expr order = sortRows(table), at = places(node, rows);
-  Expr place = permuted(at, order);
+  Expr order = orderOfRows(table), at = places(node, rows);
+  Expr place = orderOf(order);
   Expr sorted = table.gather(order, 0);
   Expr previous = sorted.gather((at - 1.0).max(at.number(0)), 0);
   Expr differs = sorted.equals(previous).logicalNot().to(i64Of(node));
   Expr isNew = differs.reduce(nn::Combiner::max, {1}).reshape(rows);
   isNew = isNew.max(at.equals(at.number(0)).to(i64Of(node)));
-  Expr group = prefixSums(isNew) - 1.0;
+  Expr group = cumulate(isNew, 0) - 1.0;
 
   auto number = static_cast<double>(rows);
   Ones starts = findOnes(isNew);
@@ -197,7 +172,7 @@ Results frit::importer::countedUnique(Node &node) {
   // Groups are numbered anew, as their first rows come in x.
   Expr isFirst = isNew.gather(place, 0);
   auto [firsts, count] = countOnes(isFirst);
-  Expr seen = prefixSums(isFirst) - 1.0;
+  Expr seen = cumulate(isFirst, 0) - 1.0;
   Expr renumbered = seen.gather(order.gather(starts.indices, 0), 0);
   return {counted(x.gather(firsts, axis), axis, count),
           counted(firsts, 0, count), renumbered.gather(back, 0),

@@ -106,6 +106,9 @@ public:
   };
   Counted addCount(mlir::Value count, int64_t most, mlir::Location loc);
 
+  /// Whether one more node may become this many operators.
+  bool mayBecome(size_t operators);
+
   mlir::OpBuilder builder;
   TensorReader tensors;
 

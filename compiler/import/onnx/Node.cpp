@@ -368,6 +368,13 @@ Value Node::slice(Value x, int64_t axis, int64_t start, int64_t size) {
       {named("starts", starts), named("sizes", counts), named("steps", steps)});
 }
 
+bool Node::mayBecome(size_t operators) {
+  if (importer.mayBecome(operators))
+    return true;
+  error() << "the model becomes too many operators";
+  return false;
+}
+
 Count Node::count(Value value, int64_t most) {
   if (!value || failed)
     return {{}, -1, 0};

@@ -11,21 +11,20 @@ using namespace frit;
 using namespace frit::importer;
 
 /// Boxes of a class that are picked, one after another: each takes a few
-/// kernels.
-static constexpr int64_t mostRounds = 512;
+/// kernels, of this many operators.
+static constexpr int64_t mostRounds = 512, operatorsPerRound = 40;
 
 static constexpr double lowest = -std::numeric_limits<double>::infinity();
 
 namespace {
 
-/// Corners of all boxes, images x 1 x count; or of one box of every class of
-/// every image.
+/// Corners and areas of all boxes, images x 1 x count; or of one box of every
+/// class of every image.
 struct Corners {
-  Expr top, left, bottom, right;
+  Expr top, left, bottom, right, area;
 
-  Expr area() const { return (bottom - top) * (right - left); }
   template <typename Map> Corners map(Map to) const {
-    return {to(top), to(left), to(bottom), to(right)};
+    return {to(top), to(left), to(bottom), to(right), to(area)};
   }
 };
 
@@ -38,9 +37,12 @@ static Corners readCorners(Expr boxes, bool fromCentre) {
     return boxes.slice(2, i, 1).reshape({images, 1, count});
   };
   Expr a = column(0), b = column(1), c = column(2), d = column(3);
+  auto corners = [](Expr top, Expr left, Expr bottom, Expr right) {
+    return Corners{top, left, bottom, right, (bottom - top) * (right - left)};
+  };
   if (fromCentre)
-    return {b - d * 0.5, a - c * 0.5, b + d * 0.5, a + c * 0.5};
-  return {a.min(c), b.min(d), a.max(c), b.max(d)};
+    return corners(b - d * 0.5, a - c * 0.5, b + d * 0.5, a + c * 0.5);
+  return corners(a.min(c), b.min(d), a.max(c), b.max(d));
 }
 
 /// Whether boxes share more than `limit` of what they cover.
@@ -49,7 +51,7 @@ static Expr overlaps(const Corners &a, const Corners &b, Expr limit) {
   Expr width = a.right.min(b.right) - a.left.max(b.left);
   Expr both = height * width, none = both.number(0);
   both = ((height > none) & (width > none)).select(both, none);
-  Expr all = a.area() + b.area() - both;
+  Expr all = a.area + b.area - both;
   return (all > none).select(both / all, none) > limit;
 }
 
@@ -78,15 +80,20 @@ Results frit::importer::countedSuppression(Node &node) {
   if (!node.has(2) || rounds == 0 || images * classes == 0)
     return {table(node, {0, 3}, ArrayRef<int64_t>())};
   if (rounds > mostRounds) {
-    node.error() << "picks up to " << rounds << " boxes of a class, but at most "
-                 << mostRounds << " can be, unless all inputs are known"
+    node.error() << "picks up to " << rounds
+                 << " boxes of a class, but at most " << mostRounds
+                 << " can be, unless all inputs are known"
                  << fixInputsHint(scores);
     return {};
   }
 
+  if (!node.mayBecome(rounds * operatorsPerRound))
+    return {};
   SmallVector<int64_t> whole = {images, classes, count};
   SmallVector<int64_t> each = {images, classes, 1};
   Corners corners = readCorners(boxes.to(real), fromCentre);
+  Corners flat =
+      corners.map([&](Expr all) { return all.reshape(images * count); });
   Expr none = {node, node.scalar(real, lowest)};
   Expr left = (scores > least).select(scores, none).expand(whole);
   Expr index = iota(node, i64, {1, 1, count}, 2);
@@ -102,22 +109,20 @@ Results frit::importer::countedSuppression(Node &node) {
     if (i + 1 == rounds)
       break;
     Expr place = best + start;
-    Corners box = corners.map([&](Expr all) {
-      return all.reshape(images * count).gather(place, 0);
-    });
+    Corners box = flat.map([&](Expr all) { return all.gather(place, 0); });
     Expr isOut = overlaps(corners, box, limit) | index.equals(best);
     left = isOut.select(none, left);
   }
 
   int64_t total = images * classes * rounds;
-  Expr flat = picked.reshape(total);
-  Ones ones = findOnes((flat >= flat.number(0)).to(i64));
+  Expr boxOf = picked.reshape(total);
+  Ones ones = findOnes((boxOf >= boxOf.number(0)).to(i64));
   Expr at = ones.indices;
   auto per = [](int64_t n) { return static_cast<double>(n); };
   SmallVector<Value> columns = {
       (at / per(classes * rounds)).reshape({total, 1}),
       (at / per(rounds)).mod(at.number(per(classes))).reshape({total, 1}),
-      flat.gather(at, 0).reshape({total, 1})};
-  return {node.counted(node.concat(columns, 1), 0,
-                       node.count(ones.total, total))};
+      boxOf.gather(at, 0).reshape({total, 1})};
+  return {
+      node.counted(node.concat(columns, 1), 0, node.count(ones.total, total))};
 }
