@@ -188,8 +188,8 @@ bool Counts::describe() {
     for (size_t dim = 0; dim < shape.size(); ++dim) {
       std::optional<Extent> extent = extentOf(output, dim);
       if (!extent) {
-        auto name = mainOf(module).getResultAttrOfType<StringAttr>(output,
-                                                                   "nn.name");
+        auto name =
+            mainOf(module).getResultAttrOfType<StringAttr>(output, "nn.name");
         return reject(counted.begin()->first, UnknownLoc::get(&context),
                       ("makes output '" + (name ? name.getValue() : "") +
                        "' of another shape than its number times something")
@@ -222,8 +222,8 @@ void Counts::rewrite() {
       if (isNew) {
         results.push_back(counted.at(int64_t(extent.count)).getCount());
         attributes.push_back(b.getDictionaryAttr(
-            {b.getNamedAttr("nn.name", b.getStringAttr(
-                                           "count." + Twine(it->second))),
+            {b.getNamedAttr("nn.name",
+                            b.getStringAttr("count." + Twine(it->second))),
              b.getNamedAttr("nn.count", b.getUnitAttr())}));
       }
       dims.push_back(

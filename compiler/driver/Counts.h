@@ -31,9 +31,8 @@ bool resolveCounts(mlir::ModuleOp module, ImportCounted import);
 
 /// Adds what these attributes say of the variants' modules to `shapes`, which
 /// has the variants of the symbols or none. False after errors.
-bool describeCounts(
-    llvm::ArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> modules,
-    artifact::OpenShapes &shapes);
+bool describeCounts(llvm::ArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> modules,
+                    artifact::OpenShapes &shapes);
 
 } // namespace frit
 
