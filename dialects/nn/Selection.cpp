@@ -136,7 +136,8 @@ FailureOr<RankedTensorType> SortPlacesOp::infer(Adaptor op,
 }
 
 /// The number of elements that come before: smaller ones, and equal ones with
-/// smaller places.
+/// smaller places. NaN is the largest and equal to itself, so that every place
+/// is there once.
 Value SortPlacesOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   auto type = loweredType(getPlaces());
   Type storage = tensorType(getX()).getElementType();
@@ -162,9 +163,14 @@ Value SortPlacesOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
         Value isFirst =
             arith::CmpIOp::create(body, arith::CmpIPredicate::slt,
                                   indexOf(body, rank), indexOf(body, axis));
+        Scalar less = other < mine;
         Scalar equal = s.compare(ScalarBuilder::Compare::eq, other, mine);
-        Scalar before =
-            s.bitOr(other < mine, s.bitAnd(equal, {isFirst, false, &s}));
+        if (isa<FloatType>(storage)) {
+          Scalar mineIsNaN = s.isNaN(mine), otherIsNaN = s.isNaN(other);
+          less = s.bitOr(less, s.bitAnd(mineIsNaN, s.bitNot(otherIsNaN)));
+          equal = s.bitOr(equal, s.bitAnd(mineIsNaN, otherIsNaN));
+        }
+        Scalar before = s.bitOr(less, s.bitAnd(equal, {isFirst, false, &s}));
         Value one =
             arith::ExtUIOp::create(body, body.getI64Type(), before.value);
         return arith::AddIOp::create(body, e[2], one);

@@ -48,4 +48,9 @@ for v in (x, x.astype(np.float16), ties, ties.astype(np.uint64)):
             order = np.argsort(wide, axis, kind="stable")
             case("sort_places", [v], np.argsort(order, axis, kind="stable"),
                  f"axis = {axis} : si64" + (", descending" if down else ""))
+# NaN is the largest, and every place is there once.
+nans = np.array([np.nan, 1, np.nan, 2], np.float32)
+case("sort_places", [nans], np.array([2, 0, 3, 1]), "axis = 0 : si64")
+case("sort_places", [nans], np.array([0, 3, 1, 2]),
+     "axis = 0 : si64, descending")
 run()

@@ -94,7 +94,7 @@ static Expr firstOfShort(Expr x, int64_t k, bool isDescending) {
 static Expr lastOf(Expr x, bool isDescending) {
   Type element = x.element();
   if (isa<FloatType>(element))
-    return x.number(isDescending ? -INFINITY : INFINITY);
+    return x.number(isDescending ? -INFINITY : NAN);
   unsigned bits = element.getIntOrFloatBitWidth();
   if (element.isUnsignedInteger())
     return x.number(isDescending ? 0 : -1);
@@ -126,7 +126,11 @@ static Elements merge(const Elements &sorted, int64_t k, bool isDescending) {
   auto isBefore = [&](Expr i, Expr j) {
     Expr a = first.gatherElements(i.clamp(0, most - 1), 2);
     Expr b = second.gatherElements(j.clamp(0, most - 1), 2);
-    return (j >= most) | (isDescending ? a >= b : a <= b);
+    Expr isInOrder = (j >= most) | (isDescending ? a >= b : a <= b);
+    // NaN is the largest.
+    return a.isFloat()
+               ? isInOrder | (isDescending ? a : b).apply<nn::IsNaNOp>()
+               : isInOrder;
   };
   Type i64 = node.builder().getI64Type();
   SmallVector<int64_t> form = {rows, pairs, count};

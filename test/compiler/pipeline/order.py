@@ -44,7 +44,8 @@ def check_order(work, x, k, axis, largest):
     right = np.argsort(keys, axis=axis, kind="stable")
     right = np.take(right, range(k), axis=axis)
     assert np.array_equal(places, right), (x.shape, x.dtype, k, largest)
-    assert np.array_equal(values, np.take_along_axis(x, right, axis=axis))
+    assert np.array_equal(values, np.take_along_axis(x, right, axis=axis),
+                          equal_nan=True)
 
 
 def check_sums(work, x, axis, exclusive, reverse):
@@ -83,6 +84,9 @@ def main():
     few[few == 0] = -np.inf
     check_order(work, few, 70, 1, 1)
     check_order(work, few, 3000, 1, 0)
+    few[1, ::7] = np.nan  # which come after all others
+    check_order(work, few, 3000, 1, 0)
+    check_order(work, np.full(17000, np.nan, np.float32), 17000, 0, 1)
     bytes_ = rng.integers(0, 256, (3, 5000)).astype(np.uint8)
     check_order(work, bytes_, 11, 1, 0)
     wide = rng.integers(-2**63, 2**63 - 1, 20000)
