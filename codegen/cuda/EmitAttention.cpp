@@ -83,12 +83,16 @@ static std::string definition(StringRef name, nn::AttentionInfo &info,
   return text + "};\n";
 }
 
-/// A map of Q, K or V: boxes of 64 elements by `lines` rows of a head.
-static TensorMap operandMap(const nn::AttentionOperand &operand, Type element,
+/// What a warp of wgmma_attention.cuh stores at once.
+static constexpr int64_t kStoredLines = 16;
+
+/// A map of Q, K, V or O: boxes of 64 elements by `lines` rows of a head.
+static TensorMap operandMap(const nn::AttentionOperand &operand,
+                            unsigned argument, Type element,
                             ArrayRef<int64_t> dims, int64_t lines) {
   const int64_t bytes = 2;
   TensorMap map;
-  map.argument = operand.argument.getArgNumber();
+  map.argument = argument;
   map.offset = operand.offset * bytes;
   map.type = element;
   map.dims.assign(dims.begin(), dims.end());
@@ -122,8 +126,8 @@ FailureOr<KernelText> frit::cuda::emitAttention(nn::FusionOp fusion,
   std::string problem = (name + "_problem").str();
   std::string tensors =
       input(info->q) + ", " + input(info->k) + ", " + input(info->v) + ", ";
-  std::string rest = (info->mask ? input(*info->mask) : "nullptr") + ", " +
-                     pointer("y0", info->result.offset) + ");\n";
+  std::string mask = info->mask ? input(*info->mask) : "nullptr";
+  std::string rest = mask + ", " + pointer("y0", info->result.offset) + ");\n";
   std::string call = "frit::attention<" + problem + ">(" + tensors + rest;
   kernel.header = "attention";
   if (tile.usesWgmma()) {
@@ -131,15 +135,20 @@ FailureOr<KernelText> frit::cuda::emitAttention(nn::FusionOp fusion,
     Type element = elementType(lowered.outputs()[0]);
     auto add = [&](const nn::AttentionOperand &operand, int64_t size,
                    int64_t rows, int64_t heads, int64_t lines) {
+      unsigned argument = operand.argument ? operand.argument.getArgNumber()
+                                           : lowered.inputElements().size();
       kernel.tensorMaps.push_back(operandMap(
-          operand, element, {size, rows, heads, info->batch}, lines));
+          operand, argument, element, {size, rows, heads, info->batch}, lines));
     };
     add(info->q, info->size, info->queries, info->heads, tile.m);
     add(info->k, info->size, info->keys, info->groups, tile.n);
     add(info->v, info->valueSize, info->keys, info->groups, tile.n);
+    add(info->result, info->valueSize, info->queries, info->heads,
+        kStoredLines);
     call = "#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaAttention<" + problem +
-           ">(&m0, &m1, &m2, " + rest + "#else\nfrit::attentionFloor<" +
-           problem + ">(" + tensors + rest + "#endif\n";
+           ">(&m0, &m1, &m2, &m3, " + mask +
+           ");\n#else\nfrit::attentionFloor<" + problem + ">(" + tensors +
+           rest + "#endif\n";
   }
   kernel.grid[0] = tile.blocks(*info);
   kernel.block[0] = tile.threads();

@@ -18,6 +18,10 @@ struct AttentionTile {
   /// Blocks that a multiprocessor runs at a time; of wgmma_attention.cuh.
   int64_t resident(const nn::AttentionInfo &info) const;
   int64_t blocks(const nn::AttentionInfo &info) const;
+
+private:
+  /// Without room for the next tile's queries; of wgmma_attention.cuh.
+  int64_t leastShared(const nn::AttentionInfo &info) const;
 };
 
 AttentionTile attentionTileOf(nn::ScheduleAttr schedule);

@@ -100,13 +100,18 @@ int64_t AttentionTile::threads() const {
   return usesWgmma() ? 2 * m * splits + 128 : 32 * splits * m / rowsPerWarp;
 }
 
+int64_t AttentionTile::leastShared(const nn::AttentionInfo &info) const {
+  int64_t size = roundUp(info.size, 64);
+  int64_t valueSize = roundUp(info.valueSize, 64);
+  return 2 * (m + stages * n) * (size + valueSize) +
+         (splits - 1) * 512 * (valueSize / 2 + 4) + 256;
+}
+
 int64_t AttentionTile::sharedBytes(const nn::AttentionInfo &info) const {
   if (usesWgmma()) {
-    int64_t size = roundUp(info.size, 64);
-    int64_t valueSize = roundUp(info.valueSize, 64);
-    return 2 * m * size + 2 * stages * n * (size + valueSize) +
-           m * (2 * valueSize + 16) + 256 +
-           (splits - 1) * 512 * (valueSize / 2 + 4);
+    int64_t least = leastShared(info);
+    int64_t more = least + 2 * m * roundUp(info.size, 64);
+    return more <= kSharedOfAll / resident(info) - 1024 ? more : least;
   }
   // As AttentionShape has it.
   int64_t bytes = bytesOf(elementOf(info)), step = 2 * kPieceBytes / bytes;
@@ -136,7 +141,7 @@ int64_t AttentionTile::resident(const nn::AttentionInfo &info) const {
     int64_t groups = threads() / 128;
     int64_t equal = 65536 / (threads() * blocks) / 8 * 8;
     int64_t many = (equal * groups - 24) / (groups - 1) / 8 * 8;
-    if (many >= needed && blocks * (sharedBytes(info) + 1024) <= kSharedOfAll)
+    if (many >= needed && blocks * (leastShared(info) + 1024) <= kSharedOfAll)
       return blocks;
   }
   return 1;
@@ -209,11 +214,13 @@ static bool takesWgmma(const nn::AttentionInfo &info) {
   return isTwoBytes(elementOf(info)) && size > 32 && size <= kMaxWgmmaSize &&
          hasMap(info.q, info.batch, info.heads, info.queries) &&
          hasMap(info.k, info.batch, info.groups, info.keys) &&
-         hasMap(info.v, info.batch, info.groups, info.keys);
+         hasMap(info.v, info.batch, info.groups, info.keys) &&
+         hasMap(info.result, info.batch, info.heads, info.queries);
 }
 
-/// As measured on an H200: small blocks, several to a multiprocessor, overlap
-/// best; where there are few, warpgroups share their queries.
+/// As measured on an H200: three warpgroups overlap best, of one block, which
+/// reads keys once for all, or of three where their queries fill no such block;
+/// where there are few queries, warpgroups share them.
 static AttentionTile chooseWgmmaTile(const nn::AttentionInfo &info) {
   AttentionTile tile;
   tile.stages = 2;
@@ -227,11 +234,13 @@ static AttentionTile chooseWgmmaTile(const nn::AttentionInfo &info) {
     return tile;
   }
   if (blocks > 2 * kMultiprocessors) {
+    if (!info.causal && info.queries % 192 == 0)
+      tile = {192, 16, 64, 1, /*stages=*/5};
     // The keys that fill up the last tile cost as much as any.
     for (int64_t n : {80, 96}) {
       AttentionTile wider = tile;
       wider.n = n;
-      if (wider.resident(info) == kMostResident &&
+      if (wider.resident(info) == tile.resident(info) &&
           roundUp(info.keys, n) <= roundUp(info.keys, tile.n))
         tile = wider;
     }
@@ -279,14 +288,15 @@ static SmallVector<AttentionTile> wgmmaTiles(const nn::AttentionInfo &info,
   for (int64_t m : {64, 128, 192})
     for (int64_t n : {64, 80, 96, 128})
       for (int64_t splits : {1, 2})
-        for (int64_t stages : {2, 3, 4}) {
+        for (int64_t stages : {2, 3, 4, 5}) {
           AttentionTile tile = {m, /*rowsPerWarp=*/16, n, splits, stages};
           bool small = m == 64 || m < info.queries + 64;
           bool few = tile.tiles(info) <= 2 * kMultiprocessors;
           bool shares = splits == 1 || (m == 64 && info.keys > n && few &&
                                         stages % splits == 0);
-          // Stages behind the last keys hold none.
-          bool filled = stages == 2 || (stages - 1) * n < info.keys;
+          // Stages behind the last keys are for those of another tile.
+          bool filled = stages == 2 || (stages - 1) * n < info.keys ||
+                        tile.tiles(info) > tile.blocks(info);
           if (small && shares && filled && tile.sharedBytes(info) <= shared)
             tiles.push_back(tile);
         }

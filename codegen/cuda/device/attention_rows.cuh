@@ -287,8 +287,8 @@ struct AttentionTile {
 
 /// Tiles of a head follow each other, which share its keys. Under the causal
 /// rule the last tile has most to do, and those go first.
-template <class P>
-__device__ inline AttentionTile attentionTileAt(int64_t index) {
+template <class P, class Index>
+__device__ inline AttentionTile attentionTileAt(Index index) {
   constexpr int tiles = (P::queries + P::tileM - 1) / P::tileM;
   constexpr int heads = P::batch * P::heads;
   int tile = P::causal ? tiles - 1 - int(index / heads) : int(index % tiles);

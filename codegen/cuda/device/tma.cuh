@@ -94,6 +94,16 @@ __device__ inline void fenceBarrierInit() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
+/// Stores four 8 × 8 matrices of 16-bit elements; lane l gives the address of
+/// row l % 8 of matrix l / 8, and the elements that `loadMatrices` would give
+/// it.
+__device__ inline void storeMatrices(void *row, const uint32_t (&from)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 "
+               "[%0], {%1, %2, %3, %4};" ::"r"(sharedAddress(row)),
+               "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3])
+               : "memory");
+}
+
 /// Orders this thread's ordinary accesses to shared memory before those of the
 /// copy engine and the tensor cores that follow the next barrier.
 __device__ inline void fenceAsync() {

@@ -22,26 +22,28 @@
 //
 //   threads    = 2 · tileM · splits + 128
 //   rounded(s) = s rounded up to 64
-//   shared     = 2 · tileM · rounded(size)
+//   least      = 2 · tileM · (rounded(size) + rounded(valueSize))
 //                + 2 · stages · tileN · (rounded(size) + rounded(valueSize))
-//                + tileM · (2 · rounded(valueSize) + 16) + 256
-//                + (splits - 1) · 512 · (rounded(valueSize) / 2 + 4)
+//                + (splits - 1) · 512 · (rounded(valueSize) / 2 + 4) + 256
+//   more       = least + 2 · tileM · rounded(size)
+//   shared     = more if that is at most 233472 / blocks - 1024, else least
 //   grid.x     = min(batch · heads · ceil(queries / tileM),
 //                    multiprocessors · blocks); any grid is right
 //
 // Tensor maps, of rank 4, innermost first, swizzled by 128 bytes, zeros
-// outside, with the strides of Q, K and V:
+// outside, with the strides of Q, K, V and O:
 //
 //   Q   dims size, queries, heads, batch      box 64, tileM, 1, 1
 //   K   dims size, keys, groups, batch        box 64, tileN, 1, 1
 //   V   dims valueSize, keys, groups, batch   box 64, tileN, 1, 1
+//   O   dims valueSize, queries, heads, batch   box 64, 16, 1, 1
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_DEVICE_WGMMA_ATTENTION_CUH
 #define FRIT_DEVICE_WGMMA_ATTENTION_CUH
 
-#include "frit/wgmma_attention_tile.cuh"
+#include "frit/wgmma_attention_warpgroup.cuh"
 
 #ifdef FRIT_HAS_WGMMA
 
@@ -61,13 +63,14 @@ copyAttention(const AttentionMemory<P> &memory, const TensorMap *mapQ,
       loadBox(to + col * lines * 2, map, barrier, col, row, head, batch);
   };
   AttentionPlace<P::stages> place;
-  uint32_t parity = 0;
+  AttentionPlace<Shape::kQStages> qPlace;
   forAttentionTiles<P>([&](const AttentionTile &tile) {
     const int group = tile.head / (P::heads / P::groups);
     const int steps = attentionSteps<P>(tile.row, P::tileM);
-    memory.qEmpty->wait(parity ^ 1);
-    load(memory.q, mapQ, *memory.qFull, Shape::kSize, P::tileM, tile.row,
-         tile.head, tile.batch);
+    memory.qEmpty[qPlace.stage].wait(qPlace.parity ^ 1);
+    load(memory.queriesOf(qPlace.stage), mapQ, memory.qFull[qPlace.stage],
+         Shape::kSize, P::tileM, tile.row, tile.head, tile.batch);
+    qPlace.step();
     for (int step = 0; step < steps; ++step) {
       const int key = step * P::tileN, stage = place.stage;
       memory.kEmpty[stage].wait(place.parity ^ 1);
@@ -76,9 +79,8 @@ copyAttention(const AttentionMemory<P> &memory, const TensorMap *mapQ,
       memory.vEmpty[stage].wait(place.parity ^ 1);
       load(memory.valuesOf(stage), mapV, memory.vFull[stage], Shape::kValueSize,
            P::tileN, key, group, tile.batch);
-      place.advance(1);
+      place.step();
     }
-    parity ^= 1;
   });
 }
 
@@ -86,13 +88,14 @@ copyAttention(const AttentionMemory<P> &memory, const TensorMap *mapQ,
 template <class P>
 __device__ inline void
 wgmmaAttention(const TensorMap *mapQ, const TensorMap *mapK,
-               const TensorMap *mapV, const typename P::Mask *mask,
-               typename P::T *o) {
+               const TensorMap *mapV, const TensorMap *mapO,
+               const typename P::Mask *mask) {
   using Shape = WgmmaAttentionShape<P>;
   if (threadIdx.x == 0) {
     prefetchMap(mapQ);
     prefetchMap(mapK);
     prefetchMap(mapV);
+    prefetchMap(mapO);
   }
   AttentionMemory<P> memory;
   memory.initBarriers();
@@ -106,8 +109,10 @@ wgmmaAttention(const TensorMap *mapQ, const TensorMap *mapK,
     takeRegisters<Shape::kMany>();
     AttentionWarpgroup<P> warpgroup = {memory};
     warpgroup.giveFirstTurn();
-    forAttentionTiles<P>(
-        [&](const AttentionTile &tile) { warpgroup.compute(tile, mask, o); });
+    forAttentionTiles<P>([&](const AttentionTile &tile) {
+      warpgroup.compute(tile, mask, mapO);
+    });
+    warpgroup.finishStores();
   }
 }
 

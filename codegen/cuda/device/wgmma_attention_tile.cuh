@@ -1,8 +1,7 @@
-//===- wgmma_attention_tile.cuh - Attention's warpgroups ------------------===//
+//===- wgmma_attention_tile.cuh - How wgmma_attention.cuh is cut ----------===//
 //
 // What a launch of wgmma_attention.cuh needs, how a block's shared memory is
-// divided, and the work of a warpgroup: 64 rows of queries against stages of
-// keys and values that tensor copies bring.
+// divided, and which tiles of queries are a block's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,17 +24,21 @@ template <class P> struct WgmmaAttentionShape {
   static constexpr int kTiles = (P::queries + P::tileM - 1) / P::tileM;
   static constexpr int64_t kBlocks = int64_t(P::batch) * P::heads * kTiles;
 
-  using OTile = RowTile<typename P::T, P::tileM, kValueSize>;
   static constexpr int kQBytes = P::tileM * kSize * 2;
   static constexpr int kKBytes = P::tileN * kSize * 2;
   static constexpr int kVBytes = P::tileN * kValueSize * 2;
+  static constexpr int kOBytes = P::tileM * kValueSize * 2;
   static constexpr int kBarrierBytes = 256;
   /// What a thread tells of its rows when warpgroups join their results.
   static constexpr int kJoined = kValueSize / 2 + 4;
   static constexpr int kJoinBytes = (P::splits - 1) * kJoined * 128 * 4;
-  static constexpr int kShared = kQBytes + P::stages * (kKBytes + kVBytes) +
-                                 int(sizeof(OTile)) + kBarrierBytes +
-                                 kJoinBytes;
+  static constexpr int kLeast = kQBytes + P::stages * (kKBytes + kVBytes) +
+                                kOBytes + kBarrierBytes + kJoinBytes;
+  /// The next tile's queries come while this one's are read, where there is
+  /// room for both.
+  static constexpr int kMost = 233472 / P::blocks - 1024;
+  static constexpr int kQStages = kLeast + kQBytes <= kMost ? 2 : 1;
+  static constexpr int kShared = kLeast + (kQStages - 1) * kQBytes;
 
   /// Registers of a thread that copies, and of one that multiplies: those who
   /// copy hand over what they do not need of the equal parts at the start.
@@ -61,12 +64,20 @@ template <class P> struct WgmmaAttentionShape {
 
 namespace frit {
 
-/// A place in the ring, and the parity of the phase that its barriers of what
-/// has come are in.
+/// A place in a ring, and the parity of the phase that its barriers of what has
+/// come are in.
 template <int Stages> struct AttentionPlace {
   int stage = 0;
   uint32_t parity = 0;
 
+  /// By less than all stages.
+  __device__ void step(int steps = 1) {
+    stage += steps;
+    if (stage >= Stages) {
+      stage -= Stages;
+      parity ^= 1;
+    }
+  }
   __device__ void advance(int steps) {
     stage += steps;
     parity ^= stage / Stages & 1;
@@ -78,20 +89,18 @@ template <int Stages> struct AttentionPlace {
 /// when bytes have come, the second when all warps have read them.
 template <class P> struct AttentionMemory {
   using Shape = WgmmaAttentionShape<P>;
-  unsigned char *q, *k, *v;
-  typename Shape::OTile *o;
+  unsigned char *q, *k, *v, *o;
   Barrier *qFull, *qEmpty, *kFull, *kEmpty, *vFull, *vEmpty;
   float *joined;
 
   __device__ AttentionMemory() {
     q = tensorShared();
-    k = q + Shape::kQBytes;
+    k = q + Shape::kQStages * Shape::kQBytes;
     v = k + P::stages * Shape::kKBytes;
-    o = reinterpret_cast<typename Shape::OTile *>(v +
-                                                  P::stages * Shape::kVBytes);
-    qFull = reinterpret_cast<Barrier *>(o + 1);
-    qEmpty = qFull + 1;
-    kFull = qEmpty + 1;
+    o = v + P::stages * Shape::kVBytes;
+    qFull = reinterpret_cast<Barrier *>(o + Shape::kOBytes);
+    qEmpty = qFull + Shape::kQStages;
+    kFull = qEmpty + Shape::kQStages;
     kEmpty = kFull + P::stages;
     vFull = kEmpty + P::stages;
     vEmpty = vFull + P::stages;
@@ -100,8 +109,10 @@ template <class P> struct AttentionMemory {
 
   __device__ void initBarriers() {
     if (threadIdx.x == 0) {
-      qFull->init(1);
-      qEmpty->init(Shape::kWarps);
+      for (int i = 0; i < Shape::kQStages; ++i) {
+        qFull[i].init(1);
+        qEmpty[i].init(Shape::kWarps);
+      }
       for (int i = 0; i < P::stages; ++i) {
         kFull[i].init(1);
         kEmpty[i].init(Shape::kReaders);
@@ -113,11 +124,20 @@ template <class P> struct AttentionMemory {
     __syncthreads();
   }
 
+  __device__ unsigned char *queriesOf(int stage) const {
+    return q + stage * Shape::kQBytes;
+  }
   __device__ unsigned char *keysOf(int stage) const {
     return k + stage * Shape::kKBytes;
   }
   __device__ unsigned char *valuesOf(int stage) const {
     return v + stage * Shape::kVBytes;
+  }
+
+  /// Where 8 elements of a box's line lie.
+  __device__ static unsigned char *pieceOf(unsigned char *box, int line,
+                                           int piece) {
+    return box + line * 128 + (piece ^ (line & 7)) * 16;
   }
 };
 
@@ -133,242 +153,21 @@ template <class P> __device__ inline int attentionSteps(int row, int rows) {
 }
 
 /// Calls `use(tile)` for the tiles of a block. Where the first have most to do,
-/// the blocks take turns at being first.
+/// the blocks take turns at being first; else the last come first, whose
+/// operands were written last and may still be in the cache.
 template <class P, class Use>
 __device__ inline void forAttentionTiles(const Use &use) {
   constexpr int64_t count = WgmmaAttentionShape<P>::kBlocks;
+  using Index = OffsetIn<2 * count>;
   const int block = blockIdx.x, blocks = gridDim.x;
   bool turned = false;
-  for (int64_t first = 0; first < count; first += blocks) {
-    int64_t index = first + (turned ? blocks - 1 - block : block);
+  for (Index first = 0; first < count; first += blocks) {
+    Index index = first + (turned ? blocks - 1 - block : block);
     if (index < count)
-      use(attentionTileAt<P>(index));
+      use(attentionTileAt<P>(P::causal ? index : Index(count) - 1 - index));
     turned = P::causal && !turned;
   }
 }
-
-/// The work of a warpgroup.
-template <class P> struct AttentionWarpgroup {
-  using T = typename P::T;
-  using Shape = WgmmaAttentionShape<P>;
-  static constexpr int kKeys = P::tileN / 8;
-  static constexpr int kValues = Shape::kValueSize / 8;
-  using Scores = float[kKeys][4];
-  using Sums = float[kValues][4];
-
-  using Place = AttentionPlace<P::stages>;
-  static constexpr int kGroups = P::tileM / 64;
-
-  const AttentionMemory<P> &memory;
-  const int split = threadIdx.x / 128 / kGroups;
-  const int group = threadIdx.x / 128 % kGroups;
-  const int warp = group * 4 + threadIdx.x / 32 % 4;
-  Place place;
-  uint32_t qParity = 0;
-
-  /// Nothing that reads the results of products may move up past the wait.
-  template <int Columns>
-  __device__ static void keepBelow(float (&sums)[Columns][4]) {
-#pragma unroll
-    for (int column = 0; column < Columns; ++column)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        asm volatile("" : "+f"(sums[column][i])::"memory");
-  }
-
-  /// Warpgroups of a block use the tensor cores in turn: while one waits for
-  /// its products, the others make weights.
-  __device__ void takeTurn() const {
-    if constexpr (kGroups > 1)
-      asm volatile("bar.sync %0, 256;" ::"r"(2 + group) : "memory");
-  }
-  __device__ void passTurn() const {
-    if constexpr (kGroups > 1)
-      asm volatile("bar.arrive %0, 256;" ::"r"(2 + (group + 1) % kGroups)
-                   : "memory");
-  }
-  /// Once, at the start.
-  __device__ void giveFirstTurn() const {
-    if (group == kGroups - 1)
-      passTurn();
-  }
-
-  __device__ void release(Barrier &barrier) const {
-    if (threadIdx.x % 32 == 0)
-      barrier.arrive();
-  }
-
-  /// Starts the products of the queries with a stage's keys.
-  __device__ void multiplyKeys(Scores &scores, int stage) const {
-    const unsigned char *q = memory.q + group * 64 * 128;
-    const unsigned char *k = memory.keysOf(stage);
-    fenceProducts();
-#pragma unroll
-    for (int step = 0; step < Shape::kSize / 16; ++step) {
-      int box = step / 4;
-      Wgmma<P::tileN>::template multiply<T, true, true>(
-          reinterpret_cast<float (&)[kKeys * 4]>(scores),
-          describeOperand<true>(q + box * P::tileM * 128) +
-              step % 4 * kNextSteps<true>,
-          describeOperand<true>(k + box * P::tileN * 128) +
-              step % 4 * kNextSteps<true>,
-          step > 0);
-    }
-    commitProducts();
-  }
-
-  /// Starts to add a stage's values, weighted.
-  __device__ void addValues(Sums &sums, const uint32_t (&weights)[kKeys / 2][4],
-                            int stage) const {
-    uint64_t v = describeOperand<false>(memory.valuesOf(stage), P::tileN);
-    fenceProducts();
-#pragma unroll
-    for (int step = 0; step < kKeys / 2; ++step)
-      Wgmma<Shape::kValueSize>::template multiply<T, false>(
-          reinterpret_cast<float (&)[kValues * 4]>(sums), weights[step],
-          v + step * kNextSteps<false>, true);
-    commitProducts();
-  }
-
-  __device__ static void pack(uint32_t (&weights)[kKeys / 2][4],
-                              const Scores &scores) {
-#pragma unroll
-    for (int step = 0; step < kKeys / 2; ++step)
-      packWeights<T>(weights[step], scores, step * 2);
-  }
-
-  /// Stages that the block reads and this warpgroup does not.
-  __device__ void skip(Place at, int steps) const {
-    for (int step = 0; step < steps; ++step) {
-      takeTurn();
-      passTurn();
-      memory.kFull[at.stage].wait(at.parity);
-      release(memory.kEmpty[at.stage]);
-      memory.vFull[at.stage].wait(at.parity);
-      release(memory.vEmpty[at.stage]);
-      at.advance(1);
-    }
-  }
-
-  /// Sums up the values of `steps` stages, one at least, from a place on.
-  __device__ void sumUp(Sums &sums, AttentionSoftmax<P> &softmax, Place at,
-                        int steps) const {
-    Scores scores;
-    uint32_t weights[kKeys / 2][4];
-    float rest[2];
-    auto weigh = [&](int step) {
-      float terms[kKeys][2] = {};
-      const int key = (step * P::splits + split) * P::tileN;
-      AttentionSoftmax<P>::loadShared(terms, softmax.mask, key);
-      softmax.finishScores(scores, terms, key);
-      softmax.weigh(scores, rest);
-    };
-    memory.kFull[at.stage].wait(at.parity);
-    takeTurn();
-    multiplyKeys(scores, at.stage);
-    waitProducts<0>();
-    passTurn();
-    keepBelow(scores);
-    release(memory.kEmpty[at.stage]);
-    weigh(0);
-    pack(weights, scores);
-    for (int step = 1; step < steps; ++step) {
-      const Place before = at;
-      at.advance(P::splits);
-      memory.kFull[at.stage].wait(at.parity);
-      memory.vFull[before.stage].wait(before.parity);
-      takeTurn();
-      multiplyKeys(scores, at.stage);
-      addValues(sums, weights, before.stage);
-      waitProducts<1>();
-      passTurn();
-      keepBelow(scores);
-      release(memory.kEmpty[at.stage]);
-      weigh(step);
-      waitProducts<0>();
-      keepBelow(sums);
-      release(memory.vEmpty[before.stage]);
-      scaleRows(sums, rest);
-      pack(weights, scores);
-    }
-    memory.vFull[at.stage].wait(at.parity);
-    addValues(sums, weights, at.stage);
-    waitProducts<0>();
-    keepBelow(sums);
-    release(memory.vEmpty[at.stage]);
-  }
-
-  /// Brings the results of warpgroups that share rows to the first of them.
-  __device__ void join(Sums &sums, AttentionSoftmax<P> &softmax) const {
-    constexpr int threads = 128 * P::splits;
-    // A float of every thread of a warpgroup lies side by side.
-    float *at = memory.joined + threadIdx.x % 128;
-    if (split > 0) {
-      float *to = at + (split - 1) * Shape::kJoined * 128;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        to[half * 256] = softmax.top[half];
-        to[half * 256 + 128] = softmax.total[half];
-      }
-#pragma unroll
-      for (int value = 0; value < kValues; ++value)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          to[(4 + value * 4 + i) * 128] = sums[value][i];
-    }
-    joinThreads(threads);
-    if (split == 0)
-#pragma unroll
-      for (int other = 0; other < P::splits - 1; ++other) {
-        const float *from = at + other * Shape::kJoined * 128;
-        float mine[2], theirs[2];
-#pragma unroll
-        for (int half = 0; half < 2; ++half)
-          softmax.join(half, from[half * 256], from[half * 256 + 128],
-                       mine[half], theirs[half]);
-#pragma unroll
-        for (int value = 0; value < kValues; ++value)
-#pragma unroll
-          for (int i = 0; i < 4; ++i)
-            sums[value][i] = sums[value][i] * mine[i / 2] +
-                             from[(4 + value * 4 + i) * 128] * theirs[i / 2];
-      }
-    // What was read may be written anew.
-    joinThreads(threads);
-  }
-
-  /// A tile of queries.
-  __device__ void compute(const AttentionTile &tile,
-                          const typename P::Mask *mask, T *o) {
-    const int row = tile.row + group * 64;
-    const int steps = attentionSteps<P>(tile.row, P::tileM);
-    int mine = row < P::queries ? attentionSteps<P>(row, 64) : 0;
-    if (P::splits > 1)
-      mine = (steps - split + P::splits - 1) / P::splits;
-    AttentionSoftmax<P> softmax;
-    softmax.mask = maskOf<P>(mask, tile);
-    softmax.firstRow = tile.row + warp * 16;
-    Sums sums = {};
-    memory.qFull->wait(qParity);
-    qParity ^= 1;
-    Place at = place;
-    at.advance(split);
-    if (mine > 0)
-      sumUp(sums, softmax, at, mine);
-    release(*memory.qEmpty);
-    if constexpr (P::splits > 1) {
-      join(sums, softmax);
-    } else {
-      at.advance(mine);
-      skip(at, steps - mine);
-    }
-    place.advance(steps);
-    if (split == 0 && row < P::queries)
-      storeRows<P>(o + int64_t(tile.batch) * P::O::batch +
-                       int64_t(tile.head) * P::O::head,
-                   *memory.o, warp * 16, softmax, sums);
-  }
-};
 
 } // namespace frit
 

@@ -77,10 +77,11 @@ func.func @attention(%qkv: tensor<2x197x3x12x64xf16>, %m: tensor<2x1x1x384xi1>,
 // CHECK: frit::attention<k2_problem>(x0 + 4719616, x0 + 4719616, x0 + 4719616, x1, y0);
 
 // By tensor copies and warpgroup products; elsewhere the same text runs without.
-// HOPPER: // k0 #nn.schedule<skeleton = attention, threads = 384, tileM = 64, tileN = 128, stages = 2, split = 2> grid 96x1x1 block 384 shared 101632
+// HOPPER: // k0 #nn.schedule<skeleton = attention, threads = 384, tileM = 64, tileN = 128, stages = 2, split = 2> grid 96x1x1 block 384 shared 108800
 // HOPPER-NEXT: //   m0 of 0: dims 64x197x12x2, strides 4608x128x907776, box 64x64x1x1
 // HOPPER-NEXT: //   m1 of 0: dims 64x197x12x2, strides 4608x128x907776, box 64x128x1x1
 // HOPPER-NEXT: //   m2 of 0: dims 64x197x12x2, strides 4608x128x907776, box 64x128x1x1
+// HOPPER-NEXT: //   m3 of 1: dims 64x197x12x2, strides 1536x128x302592, box 64x16x1x1
 // HOPPER: // k1
 // HOPPER-NEXT: //   m0 of 0: dims 128x1000x8x1
 // HOPPER-NEXT: //   m1 of 1: dims 128x1000x2x1
@@ -88,8 +89,8 @@ func.func @attention(%qkv: tensor<2x197x3x12x64xf16>, %m: tensor<2x1x1x384xi1>,
 // HOPPER: int tileM = 64, tileN = 128, splits = 2;
 // HOPPER-NEXT: int stages = 2, blocks = 1;
 // HOPPER: __launch_bounds__(384, 1)
-// HOPPER-NEXT: k0({{.*}}frit::TensorMap m2) {
+// HOPPER-NEXT: k0({{.*}}frit::TensorMap m3) {
 // HOPPER-NEXT: #ifdef FRIT_HAS_WGMMA
-// HOPPER-NEXT: frit::wgmmaAttention<k0_problem>(&m0, &m1, &m2, nullptr, y0);
+// HOPPER-NEXT: frit::wgmmaAttention<k0_problem>(&m0, &m1, &m2, &m3, nullptr);
 // HOPPER-NEXT: #else
 // HOPPER-NEXT: frit::attentionFloor<k0_problem>(x0, x0 + 768, x0 + 1536, nullptr, y0);

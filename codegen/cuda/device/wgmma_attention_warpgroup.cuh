@@ -1,0 +1,380 @@
+//===- wgmma_attention_warpgroup.cuh - Attention's warpgroups -------------===//
+//
+// The work of a warpgroup of wgmma_attention.cuh: 64 rows of queries against
+// stages of keys and values that tensor copies bring.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_WGMMA_ATTENTION_WARPGROUP_CUH
+#define FRIT_DEVICE_WGMMA_ATTENTION_WARPGROUP_CUH
+
+#include "frit/wgmma_attention_softmax.cuh"
+
+#ifdef FRIT_HAS_WGMMA
+
+namespace frit {
+
+/// The work of a warpgroup.
+template <class P> struct AttentionWarpgroup {
+  using T = typename P::T;
+  using Shape = WgmmaAttentionShape<P>;
+  using Memory = AttentionMemory<P>;
+  using Softmax = LazySoftmax<P>;
+  static constexpr int kKeys = P::tileN / 8;
+  static constexpr int kValues = Shape::kValueSize / 8;
+  using Scores = float[kKeys][4];
+  using Weights = uint32_t[kKeys / 2][4];
+  using Sums = float[kValues][4];
+
+  using Place = AttentionPlace<P::stages>;
+  static constexpr int kGroups = P::tileM / 64;
+
+  const Memory &memory;
+  /// Of all lanes alike, which the compiler is to know.
+  const int index = __shfl_sync(~0u, int(threadIdx.x) / 32, 0);
+  const int split = P::splits > 1 ? index / 4 : 0;
+  const int group = P::splits > 1 ? 0 : index / 4;
+  const int warp = group * 4 + index % 4;
+  Place place;
+  AttentionPlace<Shape::kQStages> qPlace;
+
+  //===--------------------------------------------------------------------===//
+  // Order
+  //===--------------------------------------------------------------------===//
+
+  /// Nothing that reads the results of products may move up past the wait.
+  template <int Columns>
+  __device__ static void keepBelow(float (&sums)[Columns][4]) {
+#pragma unroll
+    for (int column = 0; column < Columns; ++column)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        asm volatile("" : "+f"(sums[column][i])::"memory");
+  }
+
+  /// Warpgroups of a block start products in turn: while those of one are under
+  /// way, the others make weights.
+  __device__ void takeTurn() const {
+    if constexpr (kGroups > 1)
+      asm volatile("bar.sync %0, 256;" ::"r"(2 + group) : "memory");
+  }
+  __device__ void passTurn() const {
+    if constexpr (kGroups > 1)
+      asm volatile("bar.arrive %0, 256;" ::"r"(2 + (group + 1) % kGroups)
+                   : "memory");
+  }
+  /// Once, at the start.
+  __device__ void giveFirstTurn() const {
+    if (group == kGroups - 1)
+      passTurn();
+  }
+
+  __device__ void release(Barrier &barrier) const {
+    if (threadIdx.x % 32 == 0)
+      barrier.arrive();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Products
+  //===--------------------------------------------------------------------===//
+
+  /// The same operand some lines on, which changes its low word alone.
+  __device__ static uint64_t moved(uint64_t operand, uint32_t by) {
+    return operand >> 32 << 32 | (uint32_t(operand) + by);
+  }
+
+  /// Starts the products of the queries with a stage's keys.
+  __device__ void multiplyKeys(Scores &scores, int stage) const {
+    const unsigned char *q = memory.queriesOf(qPlace.stage) + group * 64 * 128;
+    const unsigned char *k = memory.keysOf(stage);
+    fenceProducts();
+#pragma unroll
+    for (int step = 0; step < Shape::kSize / 16; ++step) {
+      int box = step / 4, by = step % 4 * kNextSteps<true>;
+      Wgmma<P::tileN>::template multiply<T, true, true>(
+          reinterpret_cast<float (&)[kKeys * 4]>(scores),
+          moved(describeOperand<true>(q + box * P::tileM * 128), by),
+          moved(describeOperand<true>(k + box * P::tileN * 128), by), step > 0);
+    }
+    commitProducts();
+  }
+
+  /// The same by the products of a warp, for its own rows, at once.
+  __device__ void multiplyAlone(Scores &scores, int stage) const {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int key = 0; key < kKeys; ++key)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        scores[key][i] = 0;
+#pragma unroll 1
+    for (int step = 0; step < Shape::kSize / 16; ++step) {
+      unsigned char *q =
+          memory.queriesOf(qPlace.stage) + step / 4 * P::tileM * 128;
+      unsigned char *k = memory.keysOf(stage) + step / 4 * P::tileN * 128;
+      const int piece = step % 4 * 2;
+      uint32_t a[4];
+      loadMatrices<false>(
+          a, Memory::pieceOf(q, warp * 16 + lane % 16, piece + lane / 16));
+#pragma unroll
+      for (int key = 0; key < kKeys; key += 2) {
+        uint32_t b[4];
+        loadMatrices<false>(
+            b, Memory::pieceOf(k, key * 8 + lane / 16 * 8 + lane % 8,
+                               piece + lane / 8 % 2));
+        mma<T>(scores[key], a, {b[0], b[1]});
+        mma<T>(scores[key + 1], a, {b[2], b[3]});
+      }
+    }
+  }
+
+  /// Starts to add a stage's values, weighted.
+  __device__ void addValues(Sums &sums, const Weights &weights,
+                            int stage) const {
+    uint64_t v = describeOperand<false>(memory.valuesOf(stage), P::tileN);
+    fenceProducts();
+#pragma unroll
+    for (int step = 0; step < kKeys / 2; ++step)
+      Wgmma<Shape::kValueSize>::template multiply<T, false>(
+          reinterpret_cast<float (&)[kValues * 4]>(sums), weights[step],
+          moved(v, step * kNextSteps<false>), true);
+    commitProducts();
+  }
+
+  __device__ static void pack(Weights &weights, const Scores &scores) {
+#pragma unroll
+    for (int step = 0; step < kKeys / 2; ++step)
+      packWeights<T>(weights[step], scores, step * 2);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // A tile of queries
+  //===--------------------------------------------------------------------===//
+
+  /// Stages that the block reads and this warpgroup does not.
+  __device__ void skip(Place at, int steps) const {
+    for (int step = 0; step < steps; ++step) {
+      takeTurn();
+      passTurn();
+      memory.kFull[at.stage].wait(at.parity);
+      release(memory.kEmpty[at.stage]);
+      memory.vFull[at.stage].wait(at.parity);
+      release(memory.vEmpty[at.stage]);
+      at.step();
+    }
+  }
+
+  /// Makes scores of products with the stage `step` of this warpgroup's.
+  __device__ void finish(Scores &scores, const Softmax &softmax,
+                         int step) const {
+    float terms[kKeys][2] = {};
+    const int key = (step * P::splits + split) * P::tileN;
+    Softmax::loadShared(terms, softmax.mask, key);
+    softmax.finishScores(scores, terms, key);
+  }
+
+  /// Whether a warpgroup may hold the values before those of a stage until the
+  /// keys of its next stage have come: those who copy keep to an order.
+  static constexpr bool kAhead = P::stages >= 2 * P::splits;
+
+  /// Waits for what the products after those of the stage at a place need, as
+  /// far as it may. Compilers move waits for products up to where nothing but
+  /// arithmetic is between, which they are to overlap with, but not past this.
+  __device__ void waitAhead(Place at, Place before, bool isLast) const {
+    if (!kAhead) {
+      memory.vFull[before.stage].wait(before.parity);
+    } else if (isLast) {
+      memory.vFull[at.stage].wait(at.parity);
+    } else {
+      at.step(P::splits);
+      memory.kFull[at.stage].wait(at.parity);
+    }
+  }
+
+  /// Sums up the values of `steps` stages, one at least, from a place on.
+  __device__ void sumUp(Sums &sums, Softmax &softmax, Place at,
+                        int steps) const {
+    Scores scores;
+    Weights weights;
+    float rest[2];
+    auto releaseKeys = [&](int step) {
+      release(memory.kEmpty[at.stage]);
+      if (step + 1 == steps)
+        release(memory.qEmpty[qPlace.stage]);
+    };
+    memory.kFull[at.stage].wait(at.parity);
+    takeTurn();
+    multiplyKeys(scores, at.stage);
+    passTurn();
+    waitProducts<0>();
+    keepBelow(scores);
+    releaseKeys(0);
+    // A warp all of whose rows lie behind the last has nothing to weigh.
+    const bool weighs = P::queries % 64 == 0 || softmax.firstRow < P::queries;
+    if (weighs) {
+      finish(scores, softmax, 0);
+      softmax.weighFirst(scores);
+    }
+    pack(weights, scores);
+    for (int step = 1; step < steps; ++step) {
+      const Place before = at;
+      at.step(P::splits);
+      if (!kAhead || step == 1)
+        memory.kFull[at.stage].wait(at.parity);
+      memory.vFull[before.stage].wait(before.parity);
+      takeTurn();
+      multiplyKeys(scores, at.stage);
+      addValues(sums, weights, before.stage);
+      passTurn();
+      waitProducts<1>();
+      keepBelow(scores);
+      if (!Softmax::kGuesses)
+        releaseKeys(step);
+      bool rises = false;
+      if (weighs) {
+        finish(scores, softmax, step);
+        if constexpr (Softmax::kGuesses)
+          rises = softmax.guessMore(scores, rest, [&](Scores &scores) {
+            multiplyAlone(scores, at.stage);
+            finish(scores, softmax, step);
+          });
+        else
+          rises = softmax.weighMore(scores, rest);
+      }
+      if (Softmax::kGuesses)
+        releaseKeys(step);
+      waitAhead(at, before, step + 1 == steps);
+      waitProducts<0>();
+      keepBelow(sums);
+      release(memory.vEmpty[before.stage]);
+      if (rises)
+        scaleRows(sums, rest);
+      pack(weights, scores);
+    }
+    if (!kAhead || steps == 1)
+      memory.vFull[at.stage].wait(at.parity);
+    addValues(sums, weights, at.stage);
+    waitProducts<0>();
+    keepBelow(sums);
+    release(memory.vEmpty[at.stage]);
+  }
+
+  /// Brings the results of warpgroups that share rows to the first of them.
+  __device__ void join(Sums &sums, Softmax &softmax) const {
+    constexpr int threads = 128 * P::splits;
+    // A float of every thread of a warpgroup lies side by side.
+    float *at = memory.joined + threadIdx.x % 128;
+    if (split > 0) {
+      float *to = at + (split - 1) * Shape::kJoined * 128;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        to[half * 256] = softmax.top[half];
+        to[half * 256 + 128] = softmax.total[half];
+      }
+#pragma unroll
+      for (int value = 0; value < kValues; ++value)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          to[(4 + value * 4 + i) * 128] = sums[value][i];
+    }
+    joinThreads(threads);
+    if (split == 0)
+#pragma unroll
+      for (int other = 0; other < P::splits - 1; ++other) {
+        const float *from = at + other * Shape::kJoined * 128;
+        float mine[2], theirs[2];
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+          softmax.join(half, from[half * 256], from[half * 256 + 128],
+                       mine[half], theirs[half]);
+#pragma unroll
+        for (int value = 0; value < kValues; ++value)
+#pragma unroll
+          for (int i = 0; i < 4; ++i)
+            sums[value][i] = sums[value][i] * mine[i / 2] +
+                             from[(4 + value * 4 + i) * 128] * theirs[i / 2];
+      }
+    // What was read may be written anew.
+    joinThreads(threads);
+  }
+
+  /// Writes this warp's rows to O by a tensor copy, which drops those past the
+  /// last.
+  __device__ void store(const TensorMap *mapO, const AttentionTile &tile,
+                        const Softmax &softmax, const Sums &sums) const {
+    const int lane = threadIdx.x % 32;
+    float scales[2];
+    softmax.findScales(scales);
+    // The copies of the tile before have read this memory.
+    if (lane == 0)
+      waitStores<0>();
+    __syncwarp();
+#pragma unroll
+    for (int value = 0; value < kValues; value += 2) {
+      uint32_t pairs[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float *pair = &sums[value + i / 2][i % 2 * 2];
+        pairs[i] =
+            packPair<T>(pair[0] * scales[i % 2], pair[1] * scales[i % 2]);
+      }
+      unsigned char *box = memory.o + value / 8 * P::tileM * 128;
+      storeMatrices(
+          Memory::pieceOf(box, warp * 16 + lane % 16, value % 8 + lane / 16),
+          pairs);
+    }
+    fenceAsync();
+    __syncwarp();
+    if (lane == 0) {
+#pragma unroll
+      for (int col = 0; col < Shape::kValueSize; col += 64)
+        storeBox(mapO, memory.o + (col / 64 * P::tileM + warp * 16) * 128, col,
+                 softmax.firstRow, tile.head, tile.batch);
+      commitStores();
+    }
+  }
+
+  /// A tile of queries.
+  __device__ void compute(const AttentionTile &tile,
+                          const typename P::Mask *mask, const TensorMap *mapO) {
+    const int row = tile.row + group * 64;
+    const int steps = attentionSteps<P>(tile.row, P::tileM);
+    int mine = row < P::queries ? attentionSteps<P>(row, 64) : 0;
+    if (P::splits > 1)
+      mine = (steps - split + P::splits - 1) / P::splits;
+    Softmax softmax;
+    softmax.mask = maskOf<P>(mask, tile);
+    softmax.firstRow = tile.row + warp * 16;
+    Sums sums = {};
+    memory.qFull[qPlace.stage].wait(qPlace.parity);
+    Place at = place;
+    if (P::splits > 1)
+      at.advance(split);
+    if (mine > 0)
+      sumUp(sums, softmax, at, mine);
+    else
+      release(memory.qEmpty[qPlace.stage]);
+    qPlace.step();
+    if constexpr (P::splits > 1) {
+      join(sums, softmax);
+    } else {
+      at.advance(mine);
+      skip(at, steps - mine);
+    }
+    place.advance(steps);
+    if (split == 0 && softmax.firstRow < P::queries)
+      store(mapO, tile, softmax, sums);
+  }
+
+  /// Once, at the end: memory that is still read from may not go away.
+  __device__ void finishStores() const {
+    if (threadIdx.x % 32 == 0)
+      waitStores<0>();
+  }
+};
+
+} // namespace frit
+
+#endif
+
+#endif // FRIT_DEVICE_WGMMA_ATTENTION_WARPGROUP_CUH

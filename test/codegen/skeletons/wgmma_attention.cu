@@ -1,0 +1,147 @@
+//===- wgmma_attention.cu - Checks wgmma_attention.cuh --------------------===//
+
+#include "frit/wgmma_attention.cuh"
+
+#include "attention.h"
+
+/// Tiles of wgmma_attention.cuh.
+template <class Base, int TileM, int TileN, int Stages, int Blocks,
+          int Splits = 1>
+struct Hopper : Base {
+  static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
+  static constexpr int blocks = Blocks, splits = Splits;
+};
+
+template <class P>
+__global__ void __launch_bounds__(frit::WgmmaAttentionShape<P>::kThreads,
+                                  P::blocks)
+    hopper(const typename P::T *q, const typename P::T *k,
+           const typename P::T *v, const typename P::Mask *mask,
+           typename P::T *o, const __grid_constant__ frit::TensorMap mapQ,
+           const __grid_constant__ frit::TensorMap mapK,
+           const __grid_constant__ frit::TensorMap mapV,
+           const __grid_constant__ frit::TensorMap mapO) {
+#ifdef FRIT_HAS_WGMMA
+  frit::wgmmaAttention<P>(&mapQ, &mapK, &mapV, &mapO, mask);
+#else
+  frit::attentionFloor<P>(q, k, v, mask, o);
+#endif
+}
+
+#ifdef __CUDACC_RTC__
+template <class P> __device__ auto compiled = &hopper<P>;
+template __device__ auto compiled<Hopper<Bert, 192, 96, 5, 1>>;
+template __device__ auto compiled<Hopper<Vit, 64, 80, 2, 3>>;
+template __device__ auto compiled<Hopper<Causal<Long>, 128, 128, 2, 1>>;
+template __device__ auto compiled<
+    Hopper<Masked<Bert, frit::boolean, true, false, false>, 192, 96, 5, 1>>;
+#else
+#ifndef FRIT_EMULATE
+#include "hopper.h"
+#endif
+
+using namespace harness;
+
+/// The maps of wgmma_attention.cuh; the emulator runs what needs none.
+template <class P> struct Maps {
+  frit::TensorMap q = {}, k = {}, v = {}, o = {};
+
+  Maps(typename P::T *q, typename P::T *k, typename P::T *v, typename P::T *o) {
+#ifndef FRIT_EMULATE
+    auto map = []<class Strides>(Strides, typename P::T *at, int size, int rows,
+                                 int heads, int lines) {
+      return tiledMap(at, {size, rows, heads, P::batch},
+                      {Strides::row, Strides::head, Strides::batch},
+                      {64, lines, 1, 1});
+    };
+    this->q = map(typename P::Q(), q, P::size, P::queries, P::heads, P::tileM);
+    this->k = map(typename P::K(), k, P::size, P::keys, P::groups, P::tileN);
+    this->v =
+        map(typename P::V(), v, P::valueSize, P::keys, P::groups, P::tileN);
+    this->o = map(typename P::O(), o, P::valueSize, P::queries, P::heads, 16);
+#endif
+  }
+};
+
+/// Runs the kernel in `blocks` blocks, or as many as there is room for.
+template <class P>
+static void launchAttention(typename P::T *q, typename P::T *k,
+                            typename P::T *v, const typename P::Mask *mask,
+                            typename P::T *o, int64_t blocks = 0) {
+  using Shape = frit::WgmmaAttentionShape<P>;
+  Maps<P> maps(q, k, v, o);
+  if (!blocks)
+    blocks = std::min<int64_t>(Shape::kBlocks, 132 * P::blocks);
+  launchShared(hopper<P>, dim3(blocks), Shape::kThreads, Shape::kShared, q, k,
+               v, mask, o, maps.q, maps.k, maps.v, maps.o);
+}
+
+template <class P> static void check(Fill fill = Fill::large, int blocks = 0) {
+  checkAttention<P>(
+      fill, [&](auto... pointers) { launchAttention<P>(pointers..., blocks); });
+}
+
+static void checks() {
+  using Small = Problem<f16, 2, 2, 2, 71, 71, 32>;
+  using Even = Problem<bf16, 2, 2, 2, 70, 70, 32>;
+  // Whole tiles and tails, several tiles for a block, both sizes,
+  // warpgroups without rows, keys that only some of a block's rows see.
+  check<Hopper<Problem<f16, 1, 2, 2, 17, 17, 64>, 64, 64, 2, 1>>();
+  check<Hopper<Problem<bf16, 1, 4, 2, 40, 197, 64>, 128, 80, 3, 1>>(Fill::large,
+                                                                    3);
+  check<Hopper<Problem<f16, 2, 2, 2, 130, 130, 128>, 128, 64, 2, 1>>();
+  check<Hopper<Problem<f16, 1, 2, 2, 70, 70, 80>, 64, 32, 2, 1>>();
+  check<Hopper<Causal<Problem<f16, 1, 3, 3, 250, 250, 64>>, 192, 64, 2, 1>>(
+      Fill::large, 2);
+  check<Hopper<Causal<Problem<f16, 1, 1, 1, 90, 40, 64>>, 64, 32, 2, 1>>();
+  check<Hopper<Problem<f16, 1, 3, 3, 130, 197, 64>, 64, 80, 3, 1, 3>>(
+      Fill::large, 2);
+  check<Hopper<Causal<Problem<f16, 1, 5, 5, 250, 250, 128>>, 64, 32, 4, 1, 2>>(
+      Fill::large, 3);
+  check<Hopper<Masked<Small, boolean, true, false, false>, 64, 32, 2, 1>>();
+  check<Hopper<Masked<Even, boolean, true, true, true>, 128, 64, 2, 1>>();
+  check<Hopper<Masked<Small, float, true, false, true>, 64, 64, 2, 1>>(
+      Fill::lowest);
+  check<Hopper<Narrow<Small>, 64, 32, 2, 1>>();
+  check<Hopper<Backward<Small>, 64, 32, 2, 1>>();
+  // Keys that count more, by far, than all before them.
+  check<Hopper<Steep<Problem<f16, 1, 2, 2, 200, 300, 64>>, 192, 64, 3, 1>>();
+  check<Hopper<Steep<Problem<bf16, 1, 1, 1, 64, 500, 128>>, 64, 32, 2, 1, 2>>();
+  check<Hopper<Causal<Steep<Problem<f16, 1, 2, 2, 200, 200, 80>>>, 128, 80, 2,
+               1>>();
+#ifndef FRIT_EMULATE
+  check<Hopper<Square<1, 3, 384, 64>, 192, 96, 5, 1>>(Fill::large, 2);
+  check<Hopper<Square<1, 2, 600, 128>, 128, 128, 2, 1>>(Fill::large, 7);
+  check<Hopper<Causal<Square<1, 2, 1000, 64>>, 64, 128, 4, 1, 2>>();
+  check<Hopper<Masked<Square<2, 2, 384, 64>, boolean, true, false, false>, 192,
+               96, 5, 1>>();
+#endif
+}
+
+#ifndef FRIT_EMULATE
+template <class P> static void benchOne(const char *name) {
+  std::string text = nameOf<P>(name) + ", stages " + std::to_string(P::stages) +
+                     ", blocks " + std::to_string(P::blocks);
+  benchAttention<P>(text, [](auto q, auto k, auto v, auto o) {
+    launchAttention<P>(q, k, v, nullptr, o);
+  });
+}
+#endif
+
+static void benches() {
+#ifndef FRIT_EMULATE
+#define HOPPER(name, ...) benchOne<Hopper<__VA_ARGS__>>(name)
+  HOPPER("bert b1", Bert1, 64, 96, 4, 1, 2);
+  HOPPER("vit b1", Vit1, 64, 128, 2, 1, 2);
+  HOPPER("gpt b1", Gpt1, 64, 128, 4, 1, 2);
+  HOPPER("bert b32", Bert, 64, 96, 2, 3);
+  HOPPER("bert b32", Bert, 192, 96, 5, 1);
+  HOPPER("vit b32", Vit, 64, 80, 2, 3);
+  HOPPER("long", Long, 128, 128, 2, 1);
+  HOPPER("long causal", Causal<Long>, 128, 128, 2, 1);
+#undef HOPPER
+#endif
+}
+
+int main(int argc, char **argv) { return run(argc, argv, checks, benches); }
+#endif
