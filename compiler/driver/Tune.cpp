@@ -32,7 +32,15 @@ static constexpr unsigned kMostTiles = 14;
 /// holds a workspace in the arena, and the library takes a second to load.
 static constexpr double kLibraryGain = 0.95;
 
+/// Calls that take longer, microseconds, keep a device so busy that its power
+/// limits them. Then those that are slower than the best in bursts by so much
+/// at most, and so many, are timed on end.
+static constexpr double kBusyMicroseconds = 20, kFinalistsWithin = 1.15;
+static constexpr size_t kMostFinalists = 6;
+
 namespace {
+using Pace = TuneDevice::Pace;
+
 /// Schedules that take turns.
 using Turns = SmallVector<nn::ScheduleAttr, 2>;
 
@@ -61,11 +69,14 @@ public:
 
 private:
   void collect(ModuleOp module);
-  std::vector<Timing> time(nn::FusionOp fusion, ArrayRef<Turns> candidates);
+  std::vector<Timing> time(nn::FusionOp fusion, ArrayRef<Turns> candidates,
+                           Pace pace = Pace::bursts);
+  std::vector<Timing> timeFinalists(nn::FusionOp fusion,
+                                    std::vector<Timing> timings);
   SmallVector<Turns> otherAlgorithms(nn::FusionOp fusion,
                                      nn::ScheduleAttr schedule);
   double timeAmongOwn(nn::FusionOp fusion, const Timing &library,
-                      const Timing &own);
+                      const Timing &own, Pace pace);
   llvm::Error tuneOne(StringRef text, const Problem &problem);
   llvm::Error append(StringRef line);
   double elapsed() const {
@@ -119,8 +130,8 @@ llvm::Error Tuner::append(StringRef line) {
                : llvm::Error::success();
 }
 
-std::vector<Timing> Tuner::time(nn::FusionOp fusion,
-                                ArrayRef<Turns> candidates) {
+std::vector<Timing> Tuner::time(nn::FusionOp fusion, ArrayRef<Turns> candidates,
+                                Pace pace) {
   std::vector<TuneImage> images;
   std::vector<Timing> timings;
   for (const Turns &turns : candidates) {
@@ -143,7 +154,8 @@ std::vector<Timing> Tuner::time(nn::FusionOp fusion,
   for (auto [image, timing] : llvm::zip(images, timings)) {
     if (timing.failure.empty()) {
       auto finished = image.finish();
-      auto timed = finished ? device.time(*finished) : finished.takeError();
+      auto timed =
+          finished ? device.time(*finished, pace) : finished.takeError();
       if (timed)
         timing.microseconds = *timed / image.rounds();
       else
@@ -192,11 +204,39 @@ SmallVector<Turns> Tuner::otherAlgorithms(nn::FusionOp fusion,
 /// kernels around them: those could not start ahead of their end. So the
 /// library takes turns with the best of frit's own kernels.
 double Tuner::timeAmongOwn(nn::FusionOp fusion, const Timing &library,
-                           const Timing &own) {
+                           const Timing &own, Pace pace) {
   Turns both = {own.turns.front(), library.turns.front()};
-  Timing timing = time(fusion, both).front();
+  Timing timing = time(fusion, both, pace).front();
   return timing.failure.empty() ? timing.microseconds - own.microseconds
                                 : library.microseconds;
+}
+
+/// The fastest in bursts, fastest first, timed on end: forwards and backwards,
+/// as a device gets warmer.
+std::vector<Timing> Tuner::timeFinalists(nn::FusionOp fusion,
+                                         std::vector<Timing> timings) {
+  llvm::erase_if(timings, [](const Timing &t) { return !t.failure.empty(); });
+  llvm::stable_sort(timings, [](const Timing &a, const Timing &b) {
+    return a.microseconds < b.microseconds;
+  });
+  size_t count = 0;
+  while (count < std::min(timings.size(), kMostFinalists) &&
+         timings[count].microseconds <
+             kFinalistsWithin * timings.front().microseconds)
+    ++count;
+  timings.resize(count);
+  SmallVector<Turns> order;
+  for (const Timing &timing : timings)
+    order.push_back(timing.turns);
+  for (const Timing &timing : llvm::reverse(timings))
+    order.push_back(timing.turns);
+  std::vector<Timing> onEnd = time(fusion, order, Pace::onEnd);
+  for (size_t i = 0; i < count; ++i) {
+    const Timing &back = onEnd[2 * count - 1 - i];
+    timings[i].microseconds = (onEnd[i].microseconds + back.microseconds) / 2;
+    timings[i].failure = onEnd[i].failure + back.failure;
+  }
+  return timings;
 }
 
 llvm::Error Tuner::tuneOne(StringRef text, const Problem &problem) {
@@ -209,28 +249,39 @@ llvm::Error Tuner::tuneOne(StringRef text, const Problem &problem) {
   if (!broke.empty())
     return llvm::createStringError("the device runs nothing more after '" +
                                    text + "' by " + broke);
-  Timing own, library;
   unsigned timed = 0;
-  for (const Timing &timing : timings) {
-    if (!timing.failure.empty())
-      continue;
-    ++timed;
-    Timing &best = timing.turns.front().getLibrary() ? library : own;
-    if (best.turns.empty() || timing.microseconds < best.microseconds)
-      best = timing;
-  }
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const Timing &timing : timings)
+    if (timing.failure.empty()) {
+      ++timed;
+      fastest = std::min(fastest, timing.microseconds);
+    }
   if (!timed) {
     llvm::errs() << "fritc: none of the schedules of '" << text
                  << "' can be timed: " << timings.front().failure << "\n";
     return llvm::Error::success();
   }
+  Pace pace = fastest > kBusyMicroseconds ? Pace::onEnd : Pace::bursts;
+  if (pace == Pace::onEnd)
+    timings = timeFinalists(problem.fusion, std::move(timings));
+  Timing own, library;
+  for (const Timing &timing : timings) {
+    if (!timing.failure.empty())
+      continue;
+    Timing &best = timing.turns.front().getLibrary() ? library : own;
+    if (best.turns.empty() || timing.microseconds < best.microseconds)
+      best = timing;
+  }
   bool compares = !own.turns.empty() && !library.turns.empty();
   if (compares && library.microseconds < own.microseconds)
-    library.microseconds = timeAmongOwn(problem.fusion, library, own);
+    library.microseconds = timeAmongOwn(problem.fusion, library, own, pace);
   bool takesLibrary =
       own.turns.empty() ||
       (compares && library.microseconds < own.microseconds * kLibraryGain);
   const Timing &best = takesLibrary ? library : own;
+  if (best.turns.empty())
+    return llvm::createStringError("what ran in bursts does not on end: '" +
+                                   text + "'");
   cuda::TunedSchedule schedule = {options.arch, environment, best.turns.front(),
                                   best.microseconds, timed};
   std::string line = cuda::Tuning::line(text, schedule);

@@ -23,8 +23,11 @@ public:
   /// the numbers that schedules know them by, the library's favourite first.
   virtual std::vector<uint32_t> algorithms(const frit_image &image) = 0;
 
+  /// In bursts a device is as fast as its clocks allow; on end its power limits
+  /// it, as in a model that keeps it busy.
+  enum class Pace { bursts, onEnd };
   /// Microseconds of a call, with inputs made up.
-  virtual llvm::Expected<double> time(const frit_image &image) = 0;
+  virtual llvm::Expected<double> time(const frit_image &image, Pace pace) = 0;
 
   /// Whether the device still runs anything: after some failures of a kernel it
   /// does not.

@@ -6,6 +6,7 @@
 #include "runtime/cuda/CudaSteps.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <random>
 
@@ -16,6 +17,10 @@ using Clock = std::chrono::steady_clock;
 /// counts, which the least disturbs.
 static constexpr double kRoundMicroseconds = 2000;
 static constexpr int kRounds = 4;
+/// On end, this long after it has got the device warm; and so many at most, in
+/// case a device is far faster than it seemed.
+static constexpr double kWarmMicroseconds = 100e3, kOnEndMicroseconds = 250e3;
+static constexpr double kMostCalls = 1 << 16;
 /// Inputs recur after so many bytes, for making them takes long.
 static constexpr size_t kPeriodBytes = 8 * 131071;
 
@@ -72,25 +77,29 @@ static llvm::Error failed(const Error &error) {
   return llvm::createStringError(error.message());
 }
 
-/// Fills `data` with numbers around one of either sign; integers are 0 or 1.
+/// Fills `data` with numbers spread evenly from -1 to 1, for what data are
+/// decides what power they take; integers are 0 or 1.
 static void fill(std::vector<uint8_t> &data, frit_dtype dtype) {
   std::minstd_rand random(2);
   size_t size = std::max<size_t>(frit_dtype_size(dtype), 1);
   size_t period = std::min(data.size(), kPeriodBytes);
   for (size_t i = 0; i + size <= period; i += size) {
     uint32_t bits = uint32_t(random());
-    uint64_t value = dtype == FRIT_F16    ? 0x3800 | (bits & 0x83ff)
-                     : dtype == FRIT_BF16 ? 0x3f00 | (bits & 0x80ff)
-                     : dtype == FRIT_F32  ? 0x3f000000 | (bits & 0x807fffff)
-                     : dtype == FRIT_F64  ? 0x3fe0000000000000 | bits
-                                          : bits & 1;
+    // Each power of two below one half as often as the one above it.
+    uint64_t below = std::countr_zero(uint32_t(random()) | 1u << 8);
+    uint64_t value = dtype == FRIT_F16    ? (14 - below) << 10 | (bits & 0x83ff)
+                     : dtype == FRIT_BF16 ? (126 - below) << 7 | (bits & 0x807f)
+                     : dtype == FRIT_F32
+                         ? (126 - below) << 23 | (bits & 0x807fffff)
+                     : dtype == FRIT_F64 ? (1022 - below) << 52 | bits
+                                         : bits & 1;
     memcpy(data.data() + i, &value, size);
   }
   for (size_t i = period; i < data.size(); i += period)
     memcpy(data.data() + i, data.data(), std::min(period, data.size() - i));
 }
 
-llvm::Expected<double> TuneOnGpu::time(const frit_image &image) {
+llvm::Expected<double> TuneOnGpu::time(const frit_image &image, Pace pace) {
   frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
   options.device = "cuda";
   Module module;
@@ -114,23 +123,35 @@ llvm::Expected<double> TuneOnGpu::time(const frit_image &image) {
     inputs[i].location = FRIT_DEVICE;
   }
 
-  double best = 0;
-  unsigned calls = 1;
-  for (int round = 0; round <= kRounds; ++round) {
+  // Microseconds per call of `calls`, or less than 0.
+  Error error;
+  auto timeCalls = [&](unsigned calls) {
     Clock::time_point start = Clock::now();
-    for (unsigned call = 0; call < calls; ++call)
-      if (Error error = context.runAsync(inputs, {}))
-        return failed(error);
-    if (Error error = context.synchronize())
-      return failed(error);
+    for (unsigned call = 0; call < calls && !error; ++call)
+      error = context.runAsync(inputs, {});
+    if (!error)
+      error = context.synchronize();
     std::chrono::duration<double, std::micro> took = Clock::now() - start;
-    double perCall = took.count() / calls;
-    // The first round says how many calls the others have.
-    if (round == 0)
-      calls = unsigned(std::clamp(kRoundMicroseconds / perCall, 1.0, 64.0));
-    else if (round == 1 || perCall < best)
-      best = perCall;
+    return error ? -1 : took.count() / calls;
+  };
+  // The first rounds say how many calls the others have.
+  double perCall = timeCalls(1), best = 0;
+  auto callsOf = [&](double microseconds, double most) {
+    return unsigned(std::clamp(microseconds / perCall, 1.0, most));
+  };
+  if (pace == Pace::bursts) {
+    unsigned calls = callsOf(kRoundMicroseconds, 64);
+    for (int round = 0; round < kRounds && !error; ++round) {
+      perCall = timeCalls(calls);
+      best = round == 0 ? perCall : std::min(best, perCall);
+    }
+  } else {
+    perCall = timeCalls(callsOf(kWarmMicroseconds, 64));
+    perCall = timeCalls(callsOf(kWarmMicroseconds, kMostCalls));
+    best = timeCalls(callsOf(kOnEndMicroseconds, kMostCalls));
   }
+  if (error)
+    return failed(error);
   return best;
 }
 

@@ -13,7 +13,7 @@ class TuneOnGpu final : public TuneDevice {
 public:
   llvm::Expected<std::string> open() override;
   std::vector<uint32_t> algorithms(const frit_image &image) override;
-  llvm::Expected<double> time(const frit_image &image) override;
+  llvm::Expected<double> time(const frit_image &image, Pace pace) override;
   bool works() override;
 
 private:

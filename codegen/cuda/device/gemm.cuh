@@ -149,9 +149,10 @@ gemmTileMma(const typename P::A *a, const typename P::B *b,
     if constexpr (kNormalises<P>) {
       constexpr float none = kNothing<float>;
       for (int c = 0; c < 2 && j + c < P::n; ++c)
-        store(d[at + c], finishNormed<P>(pair[c], bias ? load(biasAt[c]) : none,
-                                         r ? load(residualAt[c]) : none,
-                                         column[j + c], rows[m]));
+        store(d[at + c],
+              typename P::Epilogue()(normed<P>(
+                  pair[c], bias ? load(biasAt[c]) : none,
+                  r ? load(residualAt[c]) : none, column[j + c], rows[m])));
     } else if constexpr (kGemmStoresPairs<P>) {
       finishPair<typename P::Epilogue>(pair, biasAt, residualAt, d + at);
     } else {

@@ -2,8 +2,8 @@
 //
 // A product's kernel can take the moments of its result's rows, mean and sum of
 // squared deviations of every 64 elements, and products after it can multiply
-// normalised rows, or add them, by merging those (compiler/transform/FoldNorms).
-// P then has
+// normalised rows, or add them, by merging those
+// (compiler/transform/FoldNorms). P then has
 //
 //   static constexpr frit::Norm norm;     // what is normalised, if anything
 //   static constexpr int parts;           // moments per row, a multiple of 4
@@ -42,7 +42,8 @@ template <class P> __device__ constexpr Norm normOf() {
   else
     return Norm::none;
 }
-template <class P> inline constexpr bool kNormalises = normOf<P>() != Norm::none;
+template <class P>
+inline constexpr bool kNormalises = normOf<P>() != Norm::none;
 
 template <class P> __device__ constexpr bool takesMoments() {
   if constexpr (requires { P::resultMoments; })
@@ -82,19 +83,19 @@ template <class P> __device__ inline RowNorm mergeMoments(const float *row) {
     mean = 0.5f * (mean + otherMean);
     squares = fma(delta * delta, 0.5f * count, squares + otherSquares);
   }
-  return {mean, rsqrt(fma(squares, 1.0f / (kMomentWidth * P::parts), P::epsilon))};
+  return {mean,
+          rsqrt(fma(squares, 1.0f / (kMomentWidth * P::parts), P::epsilon))};
 }
 
-/// An element of D; bias and residual are kNothing where they are absent.
+/// What the epilogue of an element of D is of; bias and residual are kNothing
+/// where they are absent.
 template <class P>
-__device__ inline float finishNormed(float sum, float bias, float residual,
-                                     float column, RowNorm row) {
-  float x;
+__device__ inline float normed(float sum, float bias, float residual,
+                               float column, RowNorm row) {
   if constexpr (normOf<P>() == Norm::product)
-    x = fma(fma(-row.mean, column, sum), row.inverse, bias) + residual;
+    return fma(fma(-row.mean, column, sum), row.inverse, bias) + residual;
   else
-    x = fma((residual - row.mean) * row.inverse, column, sum + bias);
-  return typename P::Epilogue()(x);
+    return fma((residual - row.mean) * row.inverse, column, sum + bias);
 }
 
 /// Mean and squared deviations of the 64 elements that four neighbouring lanes

@@ -192,7 +192,9 @@ template <class P> struct WgmmaStore {
 
   __device__ void storeOne(const float (&sums)[P::tileN / 2], int i,
                            int firstGroup) {
+    using Epilogue = typename P::Epilogue;
     constexpr int groups = Plan::kBoxN / 8;
+    constexpr bool kEnds = kEndsHalves<Epilogue, D> && !takesMoments<P>();
     const int lane = threadIdx.x % 32;
     unsigned char *slot = slotOf(boxes + i);
     if (Plan::kBoxes && r) {
@@ -226,14 +228,21 @@ template <class P> struct WgmmaStore {
         for (int c = 0; c < 2; ++c) {
           float sum = sums[(firstGroup + group) * 4 + h * 2 + c];
           if constexpr (kNormalises<P>)
-            pair[c] = finishNormed<P>(sum, offsets[c], residual[c], column[c],
-                                      rows[h]);
-          else
             pair[c] =
-                finish<typename P::Epilogue>(sum, offsets[c], residual[c]);
+                normed<P>(sum, offsets[c], residual[c], column[c], rows[h]);
+          else if constexpr (kEnds)
+            pair[c] = sum + offsets[c] + residual[c];
+          else
+            pair[c] = finish<Epilogue>(sum, offsets[c], residual[c]);
+          if constexpr (kNormalises<P> && !kEnds)
+            pair[c] = Epilogue()(pair[c]);
           ended[h][j * 2 + c] = pair[c];
         }
-        writeTwo(to, pair);
+        if constexpr (kEnds)
+          *reinterpret_cast<uint32_t *>(to) =
+              Epilogue::halves(pair[0], pair[1]);
+        else
+          writeTwo(to, pair);
       }
     }
     if constexpr (takesMoments<P>())
