@@ -14,6 +14,9 @@ using namespace frit::importer;
 /// kernels, of this many operators.
 static constexpr int64_t mostRounds = 512, operatorsPerRound = 40;
 
+/// Whole numbers that a 32-bit float has.
+static constexpr int64_t mostBoxes = 1 << 24;
+
 static constexpr double lowest = -std::numeric_limits<double>::infinity();
 
 namespace {
@@ -79,6 +82,11 @@ Results frit::importer::countedSuppression(Node &node) {
     rounds = std::clamp<int64_t>(*known.value_begin<int64_t>(), 0, count);
   if (!node.has(2) || rounds == 0 || images * classes == 0)
     return {table(node, {0, 3}, ArrayRef<int64_t>())};
+  if (count > mostBoxes) {
+    node.error() << "has " << count << " boxes, but at most " << mostBoxes
+                 << " can be told apart";
+    return {};
+  }
   if (rounds > mostRounds) {
     node.error() << "picks up to " << rounds
                  << " boxes of a class, but at most " << mostRounds
@@ -96,20 +104,26 @@ Results frit::importer::countedSuppression(Node &node) {
       corners.map([&](Expr all) { return all.reshape(images * count); });
   Expr none = {node, node.scalar(real, lowest)};
   Expr left = (scores > least).select(scores, none).expand(whole);
-  Expr index = iota(node, i64, {1, 1, count}, 2);
+  // Floats, which rows are reduced fastest in; they tell all boxes apart.
+  Type f32 = node.builder().getF32Type();
+  Expr index = iota(node, f32, {1, 1, count}, 2);
   Expr start = iota(node, i64, {images, 1, 1}, 0) * static_cast<double>(count);
   Expr round = iota(node, i64, {1, 1, rounds}, 2);
   Expr picked = filled(node, i64, {images, classes, rounds}, -1);
   for (int64_t i = 0; i < rounds; ++i) {
-    Expr best = left.apply<nn::ArgMaxOp>({}, node.namedSigned("axis", 2));
     Expr score = left.reduce(nn::Combiner::max, {2}).reshape(each);
+    Expr best = left.equals(score)
+                    .select(index, index.number(static_cast<double>(count - 1)))
+                    .reduce(nn::Combiner::min, {2})
+                    .reshape(each);
+    Expr place = best.to(i64);
     Expr isThere = (score > none) & (most > static_cast<double>(i));
     Expr isNow = round.equals(round.number(static_cast<double>(i)));
-    picked = (isNow & isThere).select(best, picked);
+    picked = (isNow & isThere).select(place, picked);
     if (i + 1 == rounds)
       break;
-    Expr place = best + start;
-    Corners box = flat.map([&](Expr all) { return all.gather(place, 0); });
+    Expr from = place + start;
+    Corners box = flat.map([&](Expr all) { return all.gather(from, 0); });
     Expr isOut = overlaps(corners, box, limit) | index.equals(best);
     left = isOut.select(none, left);
   }
