@@ -251,7 +251,7 @@ frit::cuda::compileCudaForAll(const std::string &text,
       error = joinErrors(std::move(error), result->takeError());
   }
   if (error)
-    return std::move(error);
+    return error;
   return code;
 }
 
@@ -269,7 +269,7 @@ bool frit::cuda::isCudaArch(StringRef arch) {
 }
 
 bool frit::cuda::waitsForInputs(StringRef arch) {
-  int number;
+  int number = 0;
   return arch.consume_front("sm_") &&
          !arch.take_while(isDigit).getAsInteger(10, number) && number >= 90;
 }

@@ -52,13 +52,13 @@ static Expected<Bytes> link(ArrayRef<char> object,
   if (!output)
     return output.takeError();
   if (Error e = artifact::writeBytes(input->path(), object))
-    return std::move(e);
+    return e;
   auto command = linkCommand(input->path(), output->path());
   if (!command)
     return command.takeError();
   options.say(join(*command, " "));
   if (Error e = run(*command))
-    return std::move(e);
+    return e;
   auto linked = MemoryBuffer::getFile(output->path());
   if (!linked)
     return createFileError(output->path(), linked.getError());

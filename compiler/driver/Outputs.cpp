@@ -37,7 +37,7 @@ Expected<PendingFile> PendingFile::create(StringRef finalPath) {
   file.temporary = path.str();
   // An interrupt leaves nothing behind.
   sys::RemoveFileOnSignal(file.temporary);
-  return std::move(file);
+  return file;
 }
 
 PendingFile::PendingFile(PendingFile &&other)

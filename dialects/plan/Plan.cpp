@@ -167,8 +167,10 @@ LogicalResult BufferOp::verify() {
 }
 
 LogicalResult ViewOp::verify() {
-  if (getOffset() < 0 || getOffset() + byteSize(getView().getType()) >
-                             byteSize(getSource().getType()))
+  // Written so that nothing wraps around.
+  uint64_t view = byteSize(getView().getType());
+  uint64_t source = byteSize(getSource().getType());
+  if (view > source || getOffset() > source - view)
     return emitOpError("reaches past the end of its buffer");
   return success();
 }

@@ -42,6 +42,31 @@ static Value repeatHeads(Node &node, Value x, int64_t groups) {
                       {s[0], s[1] * groups, s[2], s[3]});
 }
 
+/// Keys and values for every head of `q`; false where heads do not match.
+static bool shareHeads(Node &node, Value q, Value &k, Value &v) {
+  int64_t heads = nn::shapeOf(q)[1], shared = nn::shapeOf(k)[1];
+  if (shared == 0 || heads % shared || nn::shapeOf(v)[1] != shared) {
+    node.error() << heads << " heads of queries cannot share " << shared
+                 << " of keys";
+    return false;
+  }
+  k = repeatHeads(node, k, heads / shared);
+  v = repeatHeads(node, v, heads / shared);
+  return k && v;
+}
+
+/// What every query has in common with every key.
+static Expr products(Node &node, Value q, Value k) {
+  auto transposed = node.named("transpose_b", node.builder().getUnitAttr());
+  return {node, node.create<nn::MatmulOp>({q, k}, transposed)};
+}
+
+/// By which scores are multiplied.
+static double scaleOf(Node &node, Value q) {
+  return node.real("scale",
+                   1 / std::sqrt(static_cast<double>(nn::shapeOf(q)[3])));
+}
+
 /// The scores of keys that do not count.
 static Expr hidden(Expr scores) {
   return scores.number(-std::numeric_limits<double>::infinity());
@@ -114,24 +139,11 @@ static Results attention(Node &node) {
       return {};
   }
   Value presentKey = k, presentValue = v;
-  int64_t heads = nn::shapeOf(q)[1], shared = nn::shapeOf(k)[1];
-  if (shared == 0 || heads % shared || nn::shapeOf(v)[1] != shared) {
-    node.error() << heads << " heads of queries cannot share " << shared
-                 << " of keys";
-    return {};
-  }
-  k = repeatHeads(node, k, heads / shared);
-  v = repeatHeads(node, v, heads / shared);
-  if (!k || !v)
+  if (!shareHeads(node, q, k, v))
     return {};
 
   int64_t queries = nn::shapeOf(q)[2], keys = nn::shapeOf(k)[2];
-  double scale =
-      node.real("scale", 1 / std::sqrt(static_cast<double>(nn::shapeOf(q)[3])));
-  Expr scores = {node, node.create<nn::MatmulOp>(
-                           {q, k}, node.named("transpose_b",
-                                              node.builder().getUnitAttr()))};
-  scores = scores * scale;
+  Expr scores = products(node, q, k) * scaleOf(node, q);
   Expr stages[4] = {scores, scores, scores, scores};
   if (cap != 0)
     scores = (scores / cap).apply<nn::TanhOp>() * cap;
@@ -190,22 +202,18 @@ static Results flexAttention(Node &node) {
       node.error() << "needs queries, keys and values of 4 dimensions";
     return {};
   }
-  double scale =
-      node.real("scale", 1 / std::sqrt(static_cast<double>(nn::shapeOf(q)[3])));
+  double scale = scaleOf(node, q);
   Type element = elementOf(q), f32 = node.builder().getF32Type();
   int64_t given = node.integer("softmax_precision", 0);
   Type work = given             ? elementType(given, *node.context())
               : element.isF64() ? element
                                 : Type(f32);
-  int64_t heads = nn::shapeOf(q)[1], shared = nn::shapeOf(k)[1];
-  if (!work || shared == 0 || heads % shared) {
-    node.error() << heads << " heads of queries cannot share " << shared
-                 << " of keys";
+  if (!work) {
+    node.error() << "a softmax_precision of " << dataTypeName(given)
+                 << " is not supported";
     return {};
   }
-  k = repeatHeads(node, k, heads / shared);
-  v = repeatHeads(node, v, heads / shared);
-  if (!k || !v)
+  if (!shareHeads(node, q, k, v))
     return {};
   auto change = [&](Expr x, StringRef name) {
     if (!node.attribute(name))
@@ -216,10 +224,7 @@ static Results flexAttention(Node &node) {
     Results changed = node.inlineGraph(*graph, Value(x), name.str());
     return Expr{node, changed.size() == 1 ? changed[0] : Value()};
   };
-  Expr scores = {node, node.create<nn::MatmulOp>(
-                           {q, k}, node.named("transpose_b",
-                                              node.builder().getUnitAttr()))};
-  scores = change(scores.to(work) * scale, "score_mod");
+  Expr scores = change(products(node, q, k).to(work) * scale, "score_mod");
   Expr weights = scores.apply<nn::SoftmaxOp>({}, node.namedSigned("axis", -1));
   return {change(weights, "prob_mod").to(element).matmul(v)};
 }

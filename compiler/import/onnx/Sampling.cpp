@@ -350,6 +350,7 @@ static Results deformConv(Node &node) {
   Type element = x.element(), i64 = node.builder().getI64Type();
   Expr offsets = offset.reshape({n, offsetGroup, window, 2, oh, ow});
   Expr image = x.reshape({n * offsetGroup, perGroup, height * width});
+  const Grid zeros{"linear", "zeros", false};
   SmallVector<Value> taps;
   for (int64_t tap = 0; tap < window; ++tap) {
     Expr moved = offsets.slice(2, tap, 1);
@@ -363,24 +364,16 @@ static Results deformConv(Node &node) {
       return moved.slice(3, dim, 1).reshape({n * offsetGroup, oh, ow}) + start;
     };
     Expr y = place(0, tap / columns), z = place(1, tap % columns);
-    Expr top = floorOf(y), left = floorOf(z), sum = {node, {}};
-    for (int corner = 0; corner < 4; ++corner) {
-      bool below = corner / 2, right = corner % 2;
-      Expr row = below ? top + 1.0 : top, column = right ? left + 1.0 : left;
-      Expr weight = (below ? y - top : 1.0 - (y - top)) *
-                    (right ? z - left : 1.0 - (z - left));
-      Expr isIn = (row >= 0.0) & (row <= static_cast<double>(height - 1)) &
-                  (column >= 0.0) & (column <= static_cast<double>(width - 1));
-      weight = weight * ones(isIn, element);
-      Expr flat = row.clamp(0, static_cast<double>(height - 1)) *
-                      static_cast<double>(width) +
-                  column.clamp(0, static_cast<double>(width - 1));
-      Expr part =
-          pick(image, flat.to(i64).reshape({n * offsetGroup, 1, points}),
-               points) *
-          weight.reshape({n * offsetGroup, 1, points});
-      sum = sum.value ? sum + part : part;
-    }
+    Expr sum = {node, {}};
+    for (const Neighbour &row : neighbours(y, height, zeros))
+      for (const Neighbour &column : neighbours(z, width, zeros)) {
+        Expr flat = row.place * static_cast<double>(width) + column.place;
+        Expr part =
+            pick(image, flat.to(i64).reshape({n * offsetGroup, 1, points}),
+                 points) *
+            (row.weight * column.weight).reshape({n * offsetGroup, 1, points});
+        sum = sum.value ? sum + part : part;
+      }
     if (node.has(4)) {
       Expr mask = input(node, 4).reshape({n, offsetGroup, window, points});
       sum = sum * mask.slice(2, tap, 1).reshape({n * offsetGroup, 1, points});

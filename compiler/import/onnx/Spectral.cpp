@@ -198,16 +198,24 @@ static Results stft(Node &node) {
 // Windows
 //===----------------------------------------------------------------------===//
 
+/// The element type that a table is asked for in.
+static Type tableType(Node &node) {
+  int64_t type = node.integer("output_datatype", 1);
+  Type element = elementType(type, *node.context());
+  if (!element && !node.failed)
+    node.error() << "a table of " << dataTypeName(type) << " is not supported";
+  return element;
+}
+
 /// a₀ - a₁ cos(2πi/n) + a₂ cos(4πi/n).
 static Results cosineWindow(Node &node, std::array<double, 3> a) {
   auto size = node.integer(0);
   bool periodic = node.integer("periodic", 1);
-  int64_t type = node.integer("output_datatype", 1);
-  Type element = elementType(type, *node.context());
+  Type element = tableType(node);
   if (!size || !element || *size < 0 || *size > mostInTable) {
     if (!node.failed)
-      node.error() << "a window of " << size.value_or(0) << " places of "
-                   << dataTypeName(type) << " is not supported";
+      node.error() << "a window of " << size.value_or(0)
+                   << " places is not supported";
     return {};
   }
   double n = static_cast<double>(periodic ? *size : *size - 1);
@@ -232,8 +240,7 @@ static Results blackman(Node &node) {
 static Results melWeights(Node &node) {
   auto bins = number(node, 0), length = number(node, 1), rate = number(node, 2),
        low = number(node, 3), high = number(node, 4);
-  int64_t type = node.integer("output_datatype", 1);
-  Type element = elementType(type, *node.context());
+  Type element = tableType(node);
   // Said so that what is no number is refused too.
   constexpr double mostHertz = 1e12;
   if (!bins || !length || !rate || !low || !high || !element ||

@@ -15,17 +15,28 @@ import onnx.parser
 
 HEADER = '<ir_version: 8, opset_import: ["": 21]>\n'
 
+# Within a row each is on its own; across rows, $ being 0, none is.
+EITHER = [
+    ("topk", """
+m (float[batch,4] x) => (y,i) <int64[1] k={1}> { y,i = TopK<axis=$>(x,k) }
+"""),
+    ("argmax", """
+m (float[batch,4] x) => (y) { y = ArgMax<axis=$>(x) }
+"""),
+    ("twice", """
+m (float[batch,4] x) => (y) { y = Concat<axis=$>(x,x) }
+"""),
+    ("softmax", """
+m (float[batch,4] x) => (y) { y = Softmax<axis=$>(x) }
+"""),
+    ("inner_fold", """
+m (float[2,batch,3,2] x) => (y) <int64[2] s={-1,6}, int64[4] b={2,-1,3,2}>
+{ f=Reshape(x,s) e=Softmax<axis=$>(f) y=Reshape(e,b) }
+"""),
+]
+
 # Every row is on its own.
 PADDED = [
-    ("topk1", """
-m (float[batch,4] x) => (y,i) <int64[1] k={2}> { y,i = TopK<axis=1>(x,k) }
-"""),
-    ("argmax1", """
-m (float[batch,4] x) => (y) { y = ArgMax<axis=1>(x) }
-"""),
-    ("twice_inside", """
-m (float[batch,4] x) => (y) { y = Concat<axis=1>(x,x) }
-"""),
     ("tile_inside", """
 m (float[batch,4] x) => (y) <int64[2] r={1,3}> { y = Tile(x,r) }
 """),
@@ -86,10 +97,6 @@ OneHot(x,d,v) }
 m (float[batch,1,4] x) => (y) <float[3] s={1,1,2}> { y =
 Resize<mode="linear">(x,,s) }
 """),
-    ("inner_fold", """
-m (float[2,batch,3,2] x) => (y) <int64[2] s={-1,6}, int64[4] b={2,-1,3,2}>
-{ f=Reshape(x,s) e=Softmax<axis=1>(f) y=Reshape(e,b) }
-"""),
     ("hardmax", """
 m (float[batch,4] x) => (y) { y = Hardmax<axis=1>(x) }
 """),
@@ -119,18 +126,6 @@ m (float[batch,4] x) => (y) <int64 a={0}> { y = CumSum(x,a) }
 """),
     ("cumsum_rev", """
 m (float[batch,4] x) => (y) <int64 a={0}> { y = CumSum<reverse=1>(x,a) }
-"""),
-    ("softmax0", """
-m (float[batch,4] x) => (y) { y = Softmax<axis=0>(x) }
-"""),
-    ("topk0", """
-m (float[batch,4] x) => (y,i) <int64[1] k={1}> { y,i = TopK<axis=0>(x,k) }
-"""),
-    ("argmax0", """
-m (float[batch,4] x) => (y) { y = ArgMax<axis=0>(x) }
-"""),
-    ("twice", """
-m (float[batch,4] x) => (y) { y = Concat<axis=0>(x,x) }
 """),
     ("tile", """
 m (float[batch,4] x) => (y) <int64[2] r={2,1}> { y = Tile(x,r) }
@@ -197,10 +192,6 @@ m (float[batch,4] x) => (y) { s = Size(x) f = Cast<to=1>(s) y = Mul(x,f) }
 m (float[1,1,batch] x) => (y) <float[3] s={1,1,2}> { y =
 Resize<mode="linear">(x,,s) }
 """),
-    ("inner_fold_mixed", """
-m (float[2,batch,3,2] x) => (y) <int64[2] s={-1,6}, int64[4] b={2,-1,3,2}>
-{ f=Reshape(x,s) e=Softmax<axis=0>(f) y=Reshape(e,b) }
-"""),
     ("inner_fold_counted", """
 m (float[2,batch,3] x) => (y) <int64[2] s={-1,3}, int64[3] b={2,-1,3},
 int64 z={0}, int64 one={1}, int64 zz={0}, int64[1] au={1}> {
@@ -215,6 +206,11 @@ Div(x,n) }
 m (float[batch,batch] x) => (y) { y = Softmax<axis=1>(x) }
 """),
 ]
+
+
+for name, text in EITHER:
+    PADDED.append((f"{name}_within", text.replace("$", "1")))
+    EXACT.append((f"{name}_across", text.replace("$", "0")))
 
 
 def is_padded(name, text, work):
