@@ -3,6 +3,7 @@
 #include "compiler/import/CreateOp.h"
 #include "compiler/import/Import.h"
 #include "compiler/import/InputShapes.h"
+#include "compiler/import/json/Counts.h"
 #include "compiler/import/json/Safetensors.h"
 #include "compiler/import/onnx/Tensors.h"
 
@@ -79,10 +80,6 @@ private:
   readAttributes(const Json &node, RegisteredOperationName name, Location loc);
   SmallVector<Attribute> forms(const Json &value);
   bool readOutputs(const Json &graph);
-  bool readCounts(const Json &graph, SmallVectorImpl<Value> &results,
-                  SmallVectorImpl<DictionaryAttr> &attributes);
-  Attribute readExtents(const Json &dims, Value output, int64_t counts,
-                        Location loc);
 
   /// What `name` means, reading a weight at its first use; null if nothing.
   Value lookup(StringRef name);
@@ -295,77 +292,19 @@ bool Reader::readOutputs(const Json &graph) {
     attributes.push_back(builder.getDictionaryAttr(
         builder.getNamedAttr("nn.name", builder.getStringAttr(name))));
   }
-  if (!readCounts(graph, results, attributes))
-    return false;
+  if (graph.contains("counts")) {
+    auto counts = names(graph, "counts", locate("graph"));
+    if (!counts ||
+        !addExtents(graph, counts->size(), path, attributes, results))
+      return false;
+    for (const std::string &name : *counts)
+      if (!addCount(name, lookup(name), path, attributes, results))
+        return false;
+  }
   func::ReturnOp::create(builder, main.getLoc(), results);
   main.setFunctionType(builder.getFunctionType(
       main.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
   main.setAllResultAttrs(attributes);
-  return true;
-}
-
-/// For each dimension of an output null, or the count that it depends on and
-/// how: [count, factor, offset].
-Attribute Reader::readExtents(const Json &dims, Value output, int64_t counts,
-                              Location loc) {
-  auto wrong = [&](const Json &what) {
-    fail(loc, "cannot have the extents " + text(what));
-    return Attribute();
-  };
-  if (!dims.is_array() ||
-      static_cast<int64_t>(dims.size()) != nn::tensorType(output).getRank())
-    return wrong(dims);
-  SmallVector<Attribute> result;
-  for (const Json &dim : dims) {
-    if (dim.is_null()) {
-      result.push_back(builder.getUnitAttr());
-      continue;
-    }
-    if (!dim.is_array() || dim.size() != 3 ||
-        !llvm::all_of(dim, [](const Json &v) { return v.is_number_integer(); }))
-      return wrong(dim);
-    auto numbers = dim.get<std::vector<int64_t>>();
-    if (numbers[0] < 0 || numbers[0] >= counts)
-      return wrong(dim);
-    result.push_back(builder.getDenseI64ArrayAttr(numbers));
-  }
-  return builder.getArrayAttr(result);
-}
-
-/// Outputs whose size the data decide name values that say it.
-bool Reader::readCounts(const Json &graph, SmallVectorImpl<Value> &results,
-                        SmallVectorImpl<DictionaryAttr> &attributes) {
-  if (!graph.contains("counts"))
-    return true;
-  Location loc = locate("graph");
-  auto counts = names(graph, "counts", loc);
-  if (!counts)
-    return false;
-  auto extents = graph.find("extents");
-  for (size_t i = 0, end = results.size();
-       extents != graph.end() && extents->is_object() && i < end; ++i) {
-    StringAttr name = attributes[i].getAs<StringAttr>("nn.name");
-    auto dims = extents->find(name.str());
-    if (dims == extents->end())
-      continue;
-    Attribute read = readExtents(*dims, results[i], counts->size(),
-                                 locate("output '" + name.getValue() + "'"));
-    if (!read)
-      return false;
-    attributes[i] =
-        builder.getDictionaryAttr({builder.getNamedAttr("nn.extents", read),
-                                   builder.getNamedAttr("nn.name", name)});
-  }
-  for (const std::string &name : *counts) {
-    Value value = lookup(name);
-    if (!value || nn::tensorType(value).getRank() != 0 ||
-        !nn::tensorType(value).getElementType().isSignlessInteger(64))
-      return fail(locate("count '" + name + "'"), "is no number of type i64");
-    results.push_back(value);
-    attributes.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr("nn.count", builder.getUnitAttr()),
-         builder.getNamedAttr("nn.name", builder.getStringAttr(name))}));
-  }
   return true;
 }
 

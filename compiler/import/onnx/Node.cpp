@@ -255,7 +255,8 @@ Value Node::create(OperationName name, ValueRange operands,
   // operator with the model for which it has.
   bool isCounted =
       isa<nn::CountedOp>(op) || llvm::any_of(operands, [&](Value v) {
-        return isNothing(v) && !v.getDefiningOp<nn::ConstantOp>();
+        return isNothing(v) && v.getDefiningOp() &&
+               !v.getDefiningOp<nn::ConstantOp>();
       });
   if (!isCounted &&
       (isNothing(op->getResult(0)) || llvm::any_of(operands, isNothing)))
