@@ -191,18 +191,27 @@ void RowKernel::findLeft() {
   known.insert(resultNodes.begin(), resultNodes.end());
   SmallVector<std::pair<size_t, Node *>> found;
   for (size_t i = 0; i < terms.size(); ++i) {
-    llvm::DenseSet<Node *> later, here = usesOf(phases[i], known, graph);
-    for (size_t j = i + 1; j < phases.size(); ++j)
-      later.insert_range(usesOf(phases[j], known, graph));
+    auto usesAfter = [&] {
+      llvm::DenseSet<Node *> uses;
+      for (size_t j = i + 1; j < phases.size(); ++j)
+        uses.insert_range(usesOf(phases[j], known, graph));
+      return uses;
+    };
+    llvm::DenseSet<Node *> later = usesAfter(),
+                           here = usesOf(phases[i], known, graph);
     SmallVector<Node *> chosen;
     for (Node *node : Graph::reachable(phases[i], graph))
       if (isDear(node) && changes(node) && here.contains(node) &&
           later.contains(node) && !known.contains(node))
         chosen.push_back(node);
-    for (Node *node : chosen) {
-      known.insert(node);
-      found.push_back({i, node});
-    }
+    known.insert(chosen.begin(), chosen.end());
+    // What only others of these need goes with the term.
+    later = usesAfter();
+    for (Node *node : chosen)
+      if (later.contains(node))
+        found.push_back({i, node});
+      else
+        known.erase(node);
   }
   // The last phase that reads each slot.
   SmallVector<size_t> lastUse(slots.size(), 0);

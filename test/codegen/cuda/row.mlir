@@ -122,3 +122,23 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
 // CHECK: e[v].a0 = a0[v];
 // CHECK: return e.a0 * e.a0;
 // CHECK: out0[v] = e[v].a0 * v0;
+
+// Of two dear values that terms and stores need, one in the other, one is kept.
+// CHECK-LABEL: struct k5_body {
+// CHECK: float left0 = v0;
+// CHECK-NOT: float left
+// CHECK: return result;
+// CHECK: out0[v] = e[v].a0 * v0;
+func.func @nested(%x: tensor<64x768xf32>, %w: tensor<64x768xf32>) {
+  %0 = nn.fusion(%x, %w) : (tensor<64x768xf32>, tensor<64x768xf32>) -> tensor<64x768xf32> {
+  ^bb0(%a: tensor<64x768xf32>, %b: tensor<64x768xf32>):
+    %1 = nn.sqrt %b : (tensor<64x768xf32>) -> tensor<64x768xf32>
+    %2 = nn.div %a, %1 : (tensor<64x768xf32>, tensor<64x768xf32>) -> tensor<64x768xf32>
+    %3 = nn.mul %2, %2 : (tensor<64x768xf32>, tensor<64x768xf32>) -> tensor<64x768xf32>
+    %4 = nn.reduce %3 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<64x768xf32>) -> tensor<64x1xf32>
+    %5 = nn.rsqrt %4 : (tensor<64x1xf32>) -> tensor<64x1xf32>
+    %6 = nn.mul %2, %5 : (tensor<64x768xf32>, tensor<64x1xf32>) -> tensor<64x768xf32>
+    nn.yield %6 : tensor<64x768xf32>
+  }
+  return
+}
