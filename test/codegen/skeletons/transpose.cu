@@ -1,6 +1,7 @@
-//===- transpose.cu - Checks transpose.cuh --------------------------------===//
+//===- transpose.cu - Checks transpose.cuh and transpose_pairs.cuh --------===//
 
 #include "frit/transpose.cuh"
+#include "frit/transpose_pairs.cuh"
 
 /// Doubles what it moves, a batch of matrices: the body is part of the copy.
 template <class T, unsigned Batch, unsigned Rows, unsigned Cols> struct Twice {
@@ -29,6 +30,31 @@ __global__ void twice(const T *x, T *y) {
                   FlatLoad, FlatStore>({x, y}, Batch, Rows, Cols, Cols, Rows);
 }
 
+/// A batch of matrices that are only moved.
+template <unsigned Batch, unsigned Rows, unsigned Cols> struct Moved {
+  const uint16_t *x;
+  uint16_t *y;
+  __device__ const uint16_t *source() const { return x; }
+  __device__ uint16_t *target() const { return y; }
+  __device__ static size_t from(unsigned batch) {
+    return size_t(batch) * Rows * Cols;
+  }
+  __device__ static size_t to(unsigned batch) { return from(batch); }
+};
+
+template <unsigned Batch, unsigned Rows, unsigned Cols>
+__global__ void __launch_bounds__(256) moved(const frit::f16 *x, frit::f16 *y) {
+  frit::transposePairs<Moved<Batch, Rows, Cols>>(
+      {reinterpret_cast<const uint16_t *>(x), reinterpret_cast<uint16_t *>(y)},
+      Batch, Rows, Cols, Cols, Rows);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    oddSizes(const frit::f16 *x, frit::f16 *y) {
+  frit::transposePairs<Moved<1, 16381, 8191>>(
+      {reinterpret_cast<const uint16_t *>(x), reinterpret_cast<uint16_t *>(y)},
+      1, 16381, 8191, 8191, 16381);
+}
 extern "C" __global__ void __launch_bounds__(256)
     toChannelsLast(const frit::f16 *x, frit::f16 *y) {
   frit::transpose<Twice<frit::f16, 256, 256, 56 * 56>, 64, 64, 8, 8, 2>(
@@ -64,7 +90,28 @@ static void check(unsigned grid) {
          want, 0);
 }
 
+/// Matrices of even and odd numbers of rows and columns.
+template <unsigned Batch, unsigned Rows, unsigned Cols>
+static void checkMoved(unsigned grid) {
+  size_t n = size_t(Batch) * Rows * Cols;
+  Buffer<f16> x(n), y(n);
+  x.randomize(Cols);
+  launch(moved<Batch, Rows, Cols>, grid, 256, x.get(), y.get());
+  std::vector<double> want(n);
+  for (size_t b = 0, i = 0; b < Batch; ++b)
+    for (size_t r = 0; r < Rows; ++r)
+      for (size_t c = 0; c < Cols; ++c, ++i)
+        want[(b * Cols + c) * Rows + r] = toDouble(x[i]);
+  expect("pairs of " + std::to_string(Rows) + "x" + std::to_string(Cols), y,
+         want, 0);
+}
+
 static void checks() {
+  checkMoved<1, 129, 131>(4);
+  checkMoved<3, 255, 257>(5);
+  checkMoved<2, 128, 385>(3);
+  checkMoved<2, 301, 256>(6);
+  checkMoved<5, 1, 3>(2);
   check<float, 3, 37, 101, 32, 32, 1, 1>(5);
   check<float, 2, 64, 128, 64, 64, 4, 4>(4);
   check<f16, 2, 72, 200, 64, 64, 8, 8, 2>(3);
@@ -85,6 +132,8 @@ static void benches() {
   a.randomize(1);
   bench("transpose f16 256x256x3136", 4e-9 * x.size(), "GB/s",
         [&] { launch(toChannelsLast, 256 * 4 * 49, 256, x.get(), y.get()); });
+  bench("transpose f16 16381x8191", 4e-9 * 16381 * 8191, "GB/s",
+        [&] { launch(oddSizes, 128 * 64, 256, x.get(), y.get()); });
   bench("transpose f32 16384x8192", 8e-9 * a.size(), "GB/s",
         [&] { launch(square, 256 * 128, 256, a.get(), b.get()); });
 #endif
