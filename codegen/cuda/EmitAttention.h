@@ -19,6 +19,10 @@ struct AttentionTile {
   int64_t resident(const nn::AttentionInfo &info) const;
   int64_t blocks(const nn::AttentionInfo &info) const;
 
+  /// Whether a thread of wgmma_attention.cuh has room for what it keeps where
+  /// so many blocks share a multiprocessor.
+  bool hasRegisters(const nn::AttentionInfo &info, int64_t blocks) const;
+
 private:
   /// Without room for the next tile's queries; of wgmma_attention.cuh.
   int64_t leastShared(const nn::AttentionInfo &info) const;

@@ -130,20 +130,24 @@ int64_t AttentionTile::tiles(const nn::AttentionInfo &info) const {
   return info.batch * info.heads * ceilDiv(info.queries, m);
 }
 
-int64_t AttentionTile::resident(const nn::AttentionInfo &info) const {
+bool AttentionTile::hasRegisters(const nn::AttentionInfo &info,
+                                 int64_t blocks) const {
   // A thread has the products with a tile's keys, as many weights of half the
   // size, its sums, what a mask adds to all rows, and some more.
   int64_t needed = n / 2 + n / 4 + roundUp(info.valueSize, 64) / 2 + 32;
   if (info.mask)
     needed += info.mask->strides[2] ? 12 : n / 4;
-  for (int64_t blocks = kMostResident; blocks > 1; --blocks) {
-    // The registers of wgmma_attention.cuh: those who copy keep 24.
-    int64_t groups = threads() / 128;
-    int64_t equal = 65536 / (threads() * blocks) / 8 * 8;
-    int64_t many = (equal * groups - 24) / (groups - 1) / 8 * 8;
-    if (many >= needed && blocks * (leastShared(info) + 1024) <= kSharedOfAll)
+  // The registers of wgmma_attention.cuh: those who copy keep 24.
+  int64_t groups = threads() / 128;
+  int64_t equal = 65536 / (threads() * blocks) / 8 * 8;
+  return (equal * groups - 24) / (groups - 1) / 8 * 8 >= needed;
+}
+
+int64_t AttentionTile::resident(const nn::AttentionInfo &info) const {
+  for (int64_t blocks = kMostResident; blocks > 1; --blocks)
+    if (hasRegisters(info, blocks) &&
+        blocks * (leastShared(info) + 1024) <= kSharedOfAll)
       return blocks;
-  }
   return 1;
 }
 
@@ -218,9 +222,19 @@ static bool takesWgmma(const nn::AttentionInfo &info) {
          hasMap(info.result, info.batch, info.heads, info.queries);
 }
 
-/// As measured on an H200: three warpgroups overlap best, of one block, which
-/// reads keys once for all, or of three where their queries fill no such block;
-/// where there are few queries, warpgroups share them.
+/// What a warpgroup multiplies with, which is told the width of the last stage.
+static int64_t paddedKeys(const nn::AttentionInfo &info, int64_t n) {
+  int64_t whole = info.keys / n * n;
+  if (!info.causal && whole)
+    for (int64_t width : {0, 16, 32, 64, 80, 96})
+      if (info.keys - whole <= width && width < n)
+        return whole + width;
+  return roundUp(info.keys, n);
+}
+
+/// As measured on an H200: three or four warpgroups overlap best, of one block,
+/// which reads keys once for all, or of three where their queries fill no such
+/// block; where there are few queries, warpgroups share them.
 static AttentionTile chooseWgmmaTile(const nn::AttentionInfo &info) {
   AttentionTile tile;
   tile.stages = 2;
@@ -234,14 +248,20 @@ static AttentionTile chooseWgmmaTile(const nn::AttentionInfo &info) {
     return tile;
   }
   if (blocks > 2 * kMultiprocessors) {
+    AttentionTile four = {256, 16, 64, 1, /*stages=*/4};
     if (!info.causal && info.queries % 192 == 0)
       tile = {192, 16, 64, 1, /*stages=*/5};
+    else if (!info.causal && info.queries > 192 &&
+             roundUp(info.queries, 256) == roundUp(info.queries, 64) &&
+             four.hasRegisters(info, 1))
+      tile = four;
     // The keys that fill up the last tile cost as much as any.
     for (int64_t n : {80, 96}) {
       AttentionTile wider = tile;
       wider.n = n;
       if (wider.resident(info) == tile.resident(info) &&
-          roundUp(info.keys, n) <= roundUp(info.keys, tile.n))
+          wider.hasRegisters(info, tile.resident(info)) &&
+          paddedKeys(info, n) <= paddedKeys(info, tile.n))
         tile = wider;
     }
     return tile;
@@ -285,7 +305,7 @@ frit::cuda::describeAttention(nn::FusionOp fusion, std::string &reason) {
 static SmallVector<AttentionTile> wgmmaTiles(const nn::AttentionInfo &info,
                                              int64_t shared) {
   SmallVector<AttentionTile> tiles;
-  for (int64_t m : {64, 128, 192})
+  for (int64_t m : {64, 128, 192, 256})
     for (int64_t n : {64, 80, 96, 128})
       for (int64_t splits : {1, 2})
         for (int64_t stages : {2, 3, 4, 5}) {

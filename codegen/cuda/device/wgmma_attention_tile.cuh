@@ -40,6 +40,18 @@ template <class P> struct WgmmaAttentionShape {
   static constexpr int kQStages = kLeast + kQBytes <= kMost ? 2 : 1;
   static constexpr int kShared = kLeast + (kQStages - 1) * kQBytes;
 
+  /// Keys that are read of the last stage: where a warpgroup reads all of them,
+  /// for which there is a width of Wgmma.
+  static constexpr int lastKeys() {
+    const int left = P::keys % P::tileN, widths[] = {16, 32, 64, 80, 96};
+    if (!P::causal && P::splits == 1 && P::keys > P::tileN && left)
+      for (int keys : widths)
+        if (left <= keys && keys < P::tileN)
+          return keys;
+    return P::tileN;
+  }
+  static constexpr int kLastKeys = lastKeys();
+
   /// Registers of a thread that copies, and of one that multiplies: those who
   /// copy hand over what they do not need of the equal parts at the start.
   static constexpr int kGroups = kThreads / 128;

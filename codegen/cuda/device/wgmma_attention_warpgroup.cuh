@@ -22,9 +22,15 @@ template <class P> struct AttentionWarpgroup {
   using Softmax = LazySoftmax<P>;
   static constexpr int kKeys = P::tileN / 8;
   static constexpr int kValues = Shape::kValueSize / 8;
-  using Scores = float[kKeys][4];
-  using Weights = uint32_t[kKeys / 2][4];
   using Sums = float[kValues][4];
+
+  /// Of 8 · Keys keys.
+  template <int Keys> struct Products {
+    float scores[Keys][4];
+    uint32_t weights[Keys / 2][4];
+  };
+  /// Of the last stage, by 8, where that holds fewer keys.
+  static constexpr int kTail = Shape::kLastKeys / 8;
 
   using Place = AttentionPlace<P::stages>;
   static constexpr int kGroups = P::tileM / 64;
@@ -84,15 +90,16 @@ template <class P> struct AttentionWarpgroup {
   }
 
   /// Starts the products of the queries with a stage's keys.
-  __device__ void multiplyKeys(Scores &scores, int stage) const {
+  template <int Keys>
+  __device__ void multiplyKeys(float (&scores)[Keys][4], int stage) const {
     const unsigned char *q = memory.queriesOf(qPlace.stage) + group * 64 * 128;
     const unsigned char *k = memory.keysOf(stage);
     fenceProducts();
 #pragma unroll
     for (int step = 0; step < Shape::kSize / 16; ++step) {
       int box = step / 4, by = step % 4 * kNextSteps<true>;
-      Wgmma<P::tileN>::template multiply<T, true, true>(
-          reinterpret_cast<float (&)[kKeys * 4]>(scores),
+      Wgmma<Keys * 8>::template multiply<T, true, true>(
+          reinterpret_cast<float (&)[Keys * 4]>(scores),
           moved(describeOperand<true>(q + box * P::tileM * 128), by),
           moved(describeOperand<true>(k + box * P::tileN * 128), by), step > 0);
     }
@@ -100,10 +107,11 @@ template <class P> struct AttentionWarpgroup {
   }
 
   /// The same by the products of a warp, for its own rows, at once.
-  __device__ void multiplyAlone(Scores &scores, int stage) const {
+  template <int Keys>
+  __device__ void multiplyAlone(float (&scores)[Keys][4], int stage) const {
     const int lane = threadIdx.x % 32;
 #pragma unroll
-    for (int key = 0; key < kKeys; ++key)
+    for (int key = 0; key < Keys; ++key)
 #pragma unroll
       for (int i = 0; i < 4; ++i)
         scores[key][i] = 0;
@@ -117,7 +125,7 @@ template <class P> struct AttentionWarpgroup {
       loadMatrices<false>(
           a, Memory::pieceOf(q, warp * 16 + lane % 16, piece + lane / 16));
 #pragma unroll
-      for (int key = 0; key < kKeys; key += 2) {
+      for (int key = 0; key < Keys; key += 2) {
         uint32_t b[4];
         loadMatrices<false>(
             b, Memory::pieceOf(k, key * 8 + lane / 16 * 8 + lane % 8,
@@ -129,22 +137,23 @@ template <class P> struct AttentionWarpgroup {
   }
 
   /// Starts to add a stage's values, weighted.
-  __device__ void addValues(Sums &sums, const Weights &weights,
+  template <int Steps>
+  __device__ void addValues(Sums &sums, const uint32_t (&weights)[Steps][4],
                             int stage) const {
     uint64_t v = describeOperand<false>(memory.valuesOf(stage), P::tileN);
     fenceProducts();
 #pragma unroll
-    for (int step = 0; step < kKeys / 2; ++step)
+    for (int step = 0; step < Steps; ++step)
       Wgmma<Shape::kValueSize>::template multiply<T, false>(
           reinterpret_cast<float (&)[kValues * 4]>(sums), weights[step],
           moved(v, step * kNextSteps<false>), true);
     commitProducts();
   }
 
-  __device__ static void pack(Weights &weights, const Scores &scores) {
+  template <int Keys> __device__ static void pack(Products<Keys> &products) {
 #pragma unroll
-    for (int step = 0; step < kKeys / 2; ++step)
-      packWeights<T>(weights[step], scores, step * 2);
+    for (int step = 0; step < Keys / 2; ++step)
+      packWeights<T>(products.weights[step], products.scores, step * 2);
   }
 
   //===--------------------------------------------------------------------===//
@@ -165,9 +174,10 @@ template <class P> struct AttentionWarpgroup {
   }
 
   /// Makes scores of products with the stage `step` of this warpgroup's.
-  __device__ void finish(Scores &scores, const Softmax &softmax,
+  template <int Keys>
+  __device__ void finish(float (&scores)[Keys][4], const Softmax &softmax,
                          int step) const {
-    float terms[kKeys][2] = {};
+    float terms[Keys][2] = {};
     const int key = (step * P::splits + split) * P::tileN;
     Softmax::loadShared(terms, softmax.mask, key);
     softmax.finishScores(scores, terms, key);
@@ -194,8 +204,7 @@ template <class P> struct AttentionWarpgroup {
   /// Sums up the values of `steps` stages, one at least, from a place on.
   __device__ void sumUp(Sums &sums, Softmax &softmax, Place at,
                         int steps) const {
-    Scores scores;
-    Weights weights;
+    Products<kKeys> all;
     float rest[2];
     auto releaseKeys = [&](int step) {
       release(memory.kEmpty[at.stage]);
@@ -204,19 +213,17 @@ template <class P> struct AttentionWarpgroup {
     };
     memory.kFull[at.stage].wait(at.parity);
     takeTurn();
-    multiplyKeys(scores, at.stage);
+    multiplyKeys(all.scores, at.stage);
     passTurn();
     waitProducts<0>();
-    keepBelow(scores);
+    keepBelow(all.scores);
     releaseKeys(0);
-    // A warp all of whose rows lie behind the last has nothing to weigh.
-    const bool weighs = P::queries % 64 == 0 || softmax.firstRow < P::queries;
-    if (weighs) {
-      finish(scores, softmax, 0);
-      softmax.weighFirst(scores);
-    }
-    pack(weights, scores);
-    for (int step = 1; step < steps; ++step) {
+    finish(all.scores, softmax, 0);
+    softmax.weighFirst(all.scores);
+    pack(all);
+    // Weighs the next stage's keys while the values of the one before are
+    // added.
+    auto weighNext = [&](auto &scores, int step) {
       const Place before = at;
       at.step(P::splits);
       if (!kAhead || step == 1)
@@ -224,39 +231,51 @@ template <class P> struct AttentionWarpgroup {
       memory.vFull[before.stage].wait(before.parity);
       takeTurn();
       multiplyKeys(scores, at.stage);
-      addValues(sums, weights, before.stage);
+      addValues(sums, all.weights, before.stage);
       passTurn();
       waitProducts<1>();
       keepBelow(scores);
-      if (!Softmax::kGuesses)
-        releaseKeys(step);
-      bool rises = false;
-      if (weighs) {
+      bool rises;
+      if constexpr (Softmax::kGuesses) {
         finish(scores, softmax, step);
-        if constexpr (Softmax::kGuesses)
-          rises = softmax.guessMore(scores, rest, [&](Scores &scores) {
-            multiplyAlone(scores, at.stage);
-            finish(scores, softmax, step);
-          });
-        else
-          rises = softmax.weighMore(scores, rest);
-      }
-      if (Softmax::kGuesses)
+        rises = softmax.guessMore(scores, rest, [&](auto &scores) {
+          multiplyAlone(scores, at.stage);
+          finish(scores, softmax, step);
+        });
         releaseKeys(step);
+      } else {
+        releaseKeys(step);
+        finish(scores, softmax, step);
+        rises = softmax.weighMore(scores, rest);
+      }
       waitAhead(at, before, step + 1 == steps);
       waitProducts<0>();
       keepBelow(sums);
       release(memory.vEmpty[before.stage]);
       if (rises)
         scaleRows(sums, rest);
-      pack(weights, scores);
+    };
+    auto addLast = [&](const auto &weights) {
+      if (!kAhead || steps == 1)
+        memory.vFull[at.stage].wait(at.parity);
+      addValues(sums, weights, at.stage);
+      waitProducts<0>();
+      keepBelow(sums);
+      release(memory.vEmpty[at.stage]);
+    };
+    const int whole = kTail < kKeys ? steps - 1 : steps;
+    for (int step = 1; step < whole; ++step) {
+      weighNext(all.scores, step);
+      pack(all);
     }
-    if (!kAhead || steps == 1)
-      memory.vFull[at.stage].wait(at.parity);
-    addValues(sums, weights, at.stage);
-    waitProducts<0>();
-    keepBelow(sums);
-    release(memory.vEmpty[at.stage]);
+    if constexpr (kTail < kKeys) {
+      Products<kTail> tail;
+      weighNext(tail.scores, whole);
+      pack(tail);
+      addLast(tail.weights);
+    } else {
+      addLast(all.weights);
+    }
   }
 
   /// Brings the results of warpgroups that share rows to the first of them.

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(frit::WgmmaAttentionShape<P>::kThreads,
 #ifdef __CUDACC_RTC__
 template <class P> __device__ auto compiled = &hopper<P>;
 template __device__ auto compiled<Hopper<Bert, 192, 96, 5, 1>>;
-template __device__ auto compiled<Hopper<Vit, 64, 80, 2, 3>>;
+template __device__ auto compiled<Hopper<Vit, 256, 64, 4, 1>>;
 template __device__ auto compiled<Hopper<Causal<Long>, 128, 128, 2, 1>>;
 template __device__ auto compiled<
     Hopper<Masked<Bert, frit::boolean, true, false, false>, 192, 96, 5, 1>>;
@@ -104,6 +104,12 @@ static void checks() {
       Fill::lowest);
   check<Hopper<Narrow<Small>, 64, 32, 2, 1>>();
   check<Hopper<Backward<Small>, 64, 32, 2, 1>>();
+  // A last stage that is read in part, masked and not.
+  check<Hopper<Problem<f16, 1, 2, 2, 197, 197, 64>, 256, 64, 4, 1>>();
+  check<Hopper<Problem<bf16, 1, 1, 1, 40, 142, 128>, 64, 96, 2, 1>>();
+  check<Hopper<Masked<Problem<f16, 1, 2, 2, 99, 99, 64>, f16, true, true, true>,
+               128, 64, 3, 1>>(Fill::lowest);
+  check<Hopper<Steep<Problem<f16, 1, 2, 2, 70, 207, 64>>, 64, 64, 2, 1>>();
   // Keys that count more, by far, than all before them.
   check<Hopper<Steep<Problem<f16, 1, 2, 2, 200, 300, 64>>, 192, 64, 3, 1>>();
   check<Hopper<Steep<Problem<bf16, 1, 1, 1, 64, 500, 128>>, 64, 32, 2, 1, 2>>();
@@ -137,6 +143,7 @@ static void benches() {
   HOPPER("bert b32", Bert, 64, 96, 2, 3);
   HOPPER("bert b32", Bert, 192, 96, 5, 1);
   HOPPER("vit b32", Vit, 64, 80, 2, 3);
+  HOPPER("vit b32", Vit, 256, 64, 4, 1);
   HOPPER("long", Long, 128, 128, 2, 1);
   HOPPER("long causal", Causal<Long>, 128, 128, 2, 1);
 #undef HOPPER
