@@ -1,9 +1,11 @@
 """Operators whose results' sizes the data decide. What reads these must be proved
 to read no more than there is, so only nodes that are known to be proved do."""
 import numpy as np
+from onnx import TensorProto, helper
 
 from graphs import BOOL, F32, F64, I32, I64, Graph
 
+from .control import info, name
 from .table import operator
 
 
@@ -133,4 +135,33 @@ def gather_places(g: Graph):
             g.seal(names)
             return finish(g, len(g.nodes) - 1, 0)
     g.seal(names)
+    return True
+
+
+@operator()
+def loop(g: Graph):
+    """Goes on as the data say, at most so many times, and collects."""
+    shape = g.shape(g.integer(1, 3))
+    most = g.integer(2, 9)
+    x, step = g.given(g.draw(shape, I64), False), g.draw(shape, I64)
+    more = g.given(g.draw([most], BOOL) | g.draw([most], BOOL), False)
+    step = g.given(step)
+    n = {w: name(g, w) for w in ("i", "c", "x", "go", "y", "z")}
+    nodes = [helper.make_node("Gather", [more.name, n["i"]], [n["go"]]),
+             helper.make_node("Sub", [n["x"], step.name], [n["y"]]),
+             helper.make_node("Neg", [n["x"]], [n["z"]])]
+    body = helper.make_graph(
+        nodes, "body", [info(n["i"], TensorProto.INT64, []),
+                        info(n["c"], TensorProto.BOOL, []),
+                        info(n["x"], TensorProto.INT64, shape)],
+        [info(n["go"], TensorProto.BOOL, []),
+         info(n["y"], TensorProto.INT64, shape),
+         info(n["z"], TensorProto.INT64, shape)])
+    start = g.constant(True, BOOL) if g.chance(0.5) else \
+        g.given(np.asarray(True), False)
+    before = len(g.nodes)
+    if not g.add("Loop", [g.constant(most), start, x], False, 2,
+                 captured=[step, more], body=body):
+        return False
+    g.seal({g.nodes[before].output[1]})
     return True
