@@ -84,7 +84,8 @@ static Sharing shareColumns(const RowKernel &kernel, int64_t vector) {
     return {threads, ceilDiv(kernel.cols, team)};
   }
   int64_t team = llvm::PowerOf2Ceil(ceilDiv(kernel.cols, most));
-  while (across * team > 512 && across * bytes > 64)
+  // Several small blocks to a multiprocessor: some load while others combine.
+  while (across * team > 256 && across * bytes > 64)
     across /= 2;
   int64_t threads = std::clamp<int64_t>(across * team, 128, 512);
   // Long rows of few columns want threads more than they want blocks.
@@ -107,9 +108,9 @@ nn::ScheduleAttr frit::cuda::scheduleRow(nn::FusionOp fusion,
   }
   bool columns = matched.inner > 1;
   int64_t along = columns ? matched.inner : matched.cols;
-  // Few neighbouring rows are spread over the multiprocessors first, and
-  // threads that keep nothing want more company rather than more lanes.
-  int64_t widest = columns && matched.readsOnce() ? 4 : 8;
+  // Few neighbouring rows are spread over the multiprocessors first, and down
+  // columns more threads do better than more lanes.
+  int64_t widest = columns ? 4 : 8;
   while (columns && widest > 2 && matched.rows / widest < 16 * 132)
     widest /= 2;
   for (int64_t vector = widest;; vector /= 2) {

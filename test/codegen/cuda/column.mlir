@@ -34,7 +34,7 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>) {
 
 // CHECK-LABEL: struct k1_body {
 // CHECK: e.a0 = left0;
-// CHECK: void store(const Element (&e)[8], const float (&r)[8][2], unsigned row, unsigned col) const {
+// CHECK: void store(const Element (&e)[4], const float (&r)[4][2], unsigned row, unsigned col) const {
 // CHECK: out0[v] = e[v].a0 * (1.0f / r[v][1]);
 // CHECK: frit::storeVector(y0 + row / 3136 * 802816 + col * 3136 + row % 3136, out0);
-// CHECK: frit::column<k1_body, 64, 8, 4, 8>({x0, y0}, 200704, 256);
+// CHECK: frit::column<k1_body, 32, 8, 8, 4>({x0, y0}, 200704, 256);
