@@ -307,13 +307,14 @@ static SmallVector<AttentionTile> wgmmaTiles(const nn::AttentionInfo &info,
   SmallVector<AttentionTile> tiles;
   for (int64_t m : {64, 128, 192, 256})
     for (int64_t n : {64, 80, 96, 128})
-      for (int64_t splits : {1, 2})
+      for (int64_t splits : {1, 2, 3})
         for (int64_t stages : {2, 3, 4, 5}) {
           AttentionTile tile = {m, /*rowsPerWarp=*/16, n, splits, stages};
           bool small = m == 64 || m < info.queries + 64;
           bool few = tile.tiles(info) <= 2 * kMultiprocessors;
-          bool shares = splits == 1 || (m == 64 && info.keys > n && few &&
-                                        stages % splits == 0);
+          bool shares =
+              splits == 1 || (m == 64 && info.keys > n * (splits - 1) && few &&
+                              stages % splits == 0);
           // Stages behind the last keys are for those of another tile.
           bool filled = stages == 2 || (stages - 1) * n < info.keys ||
                         tile.tiles(info) > tile.blocks(info);

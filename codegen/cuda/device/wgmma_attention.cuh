@@ -9,7 +9,8 @@
 //
 // P is that of attention.cuh without rowsPerWarp, and with
 //
-//   static constexpr int tileM;       // queries of a block: 64, 128 or 192
+//   static constexpr int tileM;       // queries of a block: 64, 128, 192,
+// 256
 //   static constexpr int tileN;       // keys of a stage: an N of Wgmma
 //   static constexpr int splits;      // warpgroups that share 64 queries and
 //                                     // take stages in turn; 1 unless tileM
@@ -33,9 +34,9 @@
 // Tensor maps, of rank 4, innermost first, swizzled by 128 bytes, zeros
 // outside, with the strides of Q, K, V and O:
 //
-//   Q   dims size, queries, heads, batch      box 64, tileM, 1, 1
-//   K   dims size, keys, groups, batch        box 64, tileN, 1, 1
-//   V   dims valueSize, keys, groups, batch   box 64, tileN, 1, 1
+//   Q   dims size, queries, heads, batch        box 64, tileM, 1, 1
+//   K   dims size, keys, groups, batch          box 64, tileN, 1, 1
+//   V   dims valueSize, keys, groups, batch     box 64, tileN, 1, 1
 //   O   dims valueSize, queries, heads, batch   box 64, 16, 1, 1
 //
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,8 @@
 //===- hopper.h - Tensor maps and launches of the checks for sm_90a -------===//
 //
-// The host's side of wgmma_gemm.cuh and wgmma_conv.cuh, after their header
-// comments alone: what a compiler that prints P has to work out.
+// The host's side of wgmma_gemm.cuh, wgmma_conv.cuh and wgmma_attention.cuh,
+// after their header comments alone: what a compiler that prints P has to work
+// out.
 //
 //===----------------------------------------------------------------------===//
 
