@@ -114,7 +114,10 @@ Status cuda::upload(const Gpu &gpu, const std::vector<Upload> &uploads) {
       FRIT_TRY(
           driver.check(driver.memcpyHtoD(upload.to, upload.from, upload.bytes),
                        "copy the weights to the GPU"));
-    return Status();
+    // Few bytes of ordinary memory may be on their way still, on a stream that
+    // others do not wait for.
+    return driver.check(driver.streamSynchronize(nullptr),
+                        "copy the weights to the GPU");
   }
   Pieces pieces(uploads);
   std::vector<std::unique_ptr<Sender>> senders;
