@@ -147,33 +147,31 @@ bool Counts::proveTogether() {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// The length of a dimension as the counts tell it, from where each is one
-/// alone; nothing where they do not.
+/// The length of a dimension as the counts tell it, from where each is 0 and 1
+/// alone; nothing where that does not tell the others.
 std::optional<Extent> Counts::extentOf(size_t output, size_t dim) {
   int64_t length = shapesOf(module)[output][dim];
+  auto lengthFor = [&](const Sizes &sizes) {
+    auto found = llvm::find_if(
+        known, [&](const auto &entry) { return entry.first == sizes; });
+    bool isThere = found != known.end() && found->second[output].size() > dim;
+    return isThere ? found->second[output][dim] : length;
+  };
   Extent extent;
-  for (const auto &[sizes, shapes] : known)
-    for (auto [number, op] : counted) {
-      Sizes alone(numbers, -1);
-      alone[number] = sizes[number];
-      int64_t by = mostOf(op) - sizes[number];
-      if (alone != sizes || shapes[output].size() <= dim ||
-          shapes[output][dim] == length || by == 0)
-        continue;
-      int64_t change = length - shapes[output][dim];
-      if (change % by != 0)
-        return std::nullopt;
-      extent = {artifact::kNone, uint32_t(number), change / by,
-                length - change / by * mostOf(op)};
-    }
+  for (auto [number, op] : counted) {
+    Sizes none(numbers, -1), one = none;
+    none[number] = 0;
+    one[number] = mostOf(op) > 1 ? 1 : -1;
+    int64_t offset = lengthFor(none), factor = lengthFor(one) - offset;
+    if (factor != 0)
+      extent = {artifact::kNone, uint32_t(number), factor, offset};
+  }
   for (const auto &[sizes, shapes] : known) {
     int64_t expected = length;
     if (extent.count != artifact::kNone) {
       int64_t size = sizes[extent.count];
-      expected =
-          extent.factor *
-              (size < 0 ? mostOf(counted.at(int64_t(extent.count))) : size) +
-          extent.offset;
+      size = size < 0 ? mostOf(counted.at(int64_t(extent.count))) : size;
+      expected = std::min(length, extent.factor * size + extent.offset);
     }
     if (shapes[output].size() <= dim || shapes[output][dim] != expected)
       return std::nullopt;

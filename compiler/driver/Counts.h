@@ -25,8 +25,9 @@ using ImportCounted = llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(
 /// Takes every nn.counted out of an imported model. What is counted becomes
 /// results of @main, behind the model's own, with the attribute `nn.count`, and
 /// a result whose shape depends on it gets `nn.extents`: for each dimension
-/// [count, factor, offset], the length being factor · count + offset, or unit
-/// where it is fixed. False, after errors at the nodes that are in the way.
+/// [count, factor, offset], the length being factor · count + offset or the
+/// dimension's, whatever is less; or unit where it is fixed. False, after
+/// errors at the nodes that are in the way.
 bool resolveCounts(mlir::ModuleOp module, ImportCounted import);
 
 /// Adds what these attributes say of the variants' modules to `shapes`, which

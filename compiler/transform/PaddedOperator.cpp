@@ -350,6 +350,16 @@ static std::optional<PaddedValue> padCounted(CountedOp small, CountedOp large,
   return leadingValue(small.getY(), large.getY());
 }
 
+/// An element of a cut is at the same place of what it is cut from.
+static std::optional<PaddedValue> padSlice(SliceOp small, SliceOp large,
+                                           const PaddedValue &x) {
+  if (small.getStarts() != large.getStarts() ||
+      small.getSteps() != large.getSteps() || x.anywhere ||
+      !areLeading(x.places))
+    return std::nullopt;
+  return leadingValue(small.getY(), large.getY());
+}
+
 std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,
                                              ArrayRef<PaddedValue> operands) {
   Value from = small->getResult(0), to = large->getResult(0);
@@ -362,6 +372,9 @@ std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,
     return padView(operands[0], from, to);
   if (auto counted = dyn_cast<CountedOp>(small))
     return padCounted(counted, cast<CountedOp>(large), operands[0]);
+  if (auto slice = dyn_cast<SliceOp>(small))
+    if (auto cut = padSlice(slice, cast<SliceOp>(large), operands[0]))
+      return cut;
   if (isa<ElementwiseOp>(small))
     return padElementwise(small, large, operands);
   if (isa<StructuralOp>(small))

@@ -65,15 +65,15 @@ Status frit::applyCounts(const PlanView &plan, size_t variant,
       int64_t length;
       if (__builtin_mul_overflow(extent.factor, counts[extent.count],
                                  &length) ||
-          __builtin_add_overflow(length, extent.offset, &length) ||
-          length < 0 || length > plan.dims(tensors[i].dims)[dim])
+          __builtin_add_overflow(length, extent.offset, &length) || length < 0)
         return Status(
             FRIT_BAD_MODEL,
             format("dimension %zu of output '%s' cannot be as long as a count "
                    "of %lld makes it",
                    dim, std::string(plan.text(tensors[i].name)).c_str(),
                    static_cast<long long>(counts[extent.count])));
-      outputs[i].counted[dim] = length;
+      outputs[i].counted[dim] =
+          std::min(length, plan.dims(tensors[i].dims)[dim]);
     }
   }
   return Status();

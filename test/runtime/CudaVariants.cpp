@@ -109,7 +109,7 @@ void frit::test::testCounts(const std::string &cubin, unsigned flags) {
     CHECK(call.isRight(context.get()));
   }
   testDeviceCounts(module, context);
-  CountedCall call({100, 1, 1, 1, 1, 1, 1, 1});
+  CountedCall call({200, 1, 1, 1, 1, 1, 1, 1});
   CHECK(context.run(call.inputs(), call.outputs()).status() == FRIT_BAD_MODEL);
 }
 

@@ -185,7 +185,9 @@ static void pack(void *const *arguments, int64_t, int64_t) {
     }
   for (int i = 0; i < 9; ++i)
     w[i] = float(i);
-  *static_cast<int64_t *>(arguments[4]) = x[0] == 100 ? 5 : n;
+  *static_cast<int64_t *>(arguments[4]) = x[0] == 100   ? 5
+                                          : x[0] == 200 ? -1
+                                                        : n;
 }
 
 void frit::test::writeCountedSteps(PlanWriter &plan, bool cuda) {

@@ -54,11 +54,14 @@ static void testCalls(const frit::Module &module) {
 static void testMisuse(const frit::Module &module) {
   frit::Context context;
   CHECK(!frit::Context::create(module, context));
-  CountedCall call({100, 1, 1, 1, 1, 1, 1, 1});
+  CountedCall many({100, 1, 1, 1, 1, 1, 1, 1});
+  CHECK(!context.run(many.inputs(), many.outputs()));
+  CHECK(many.isRight(context.get()));
+  CountedCall call({200, 1, 1, 1, 1, 1, 1, 1});
   frit::Error error = context.run(call.inputs(), call.outputs());
   CHECK(error.status() == FRIT_BAD_MODEL);
   CHECK(error.message() == "dimension 0 of output 'y' cannot be as long as a "
-                           "count of 5 makes it");
+                           "count of -1 makes it");
   // Memory must have room for the most.
   std::vector<frit_tensor> outputs = call.outputs();
   const int64_t two[] = {2};

@@ -105,6 +105,7 @@ public:
     int64_t number, size;
   };
   Counted addCount(mlir::Value count, int64_t most, mlir::Location loc);
+  bool hasCounts() const { return !guesses.empty(); }
 
   /// Whether one more node may become this many operators.
   bool mayBecome(size_t operators);

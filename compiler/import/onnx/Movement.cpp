@@ -138,7 +138,8 @@ static Value slice(Node &node, Value x, ArrayRef<int64_t> starts,
     from[d] = size[d] ? start : 0;
     by[d] = step;
   }
-  if (size == sizes(x) && llvm::all_of(by, [](int64_t s) { return s == 1; }))
+  if (!node.hasCounts() && size == sizes(x) &&
+      llvm::all_of(by, [](int64_t s) { return s == 1; }))
     return x;
   return node.create<nn::SliceOp>(x, {node.named("starts", from),
                                       node.named("sizes", size),

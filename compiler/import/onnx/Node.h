@@ -134,6 +134,9 @@ public:
 
   /// `value` as the number of entries of results of this node.
   Count count(mlir::Value value, int64_t most);
+  /// Whether the data have decided about sizes, so that what an operator does
+  /// for one size it should be there for with another.
+  bool hasCounts() const { return importer.hasCounts(); }
   /// `x`, of which the first entries along `axis` count.
   mlir::Value counted(mlir::Value x, int64_t axis, const Count &count);
 

@@ -97,8 +97,9 @@ struct Symbol {
 /// How long a dimension of a variant's tensor really is: factor · size +
 /// offset, `size` being that of a symbol, an entry of Header::symbols, where
 /// that is below the variant's, or what a call's data make of a count, the
-/// number of one of the variant's counts. At most one of both; all of the
-/// dimension where neither is there. Inputs have no counts.
+/// number of one of the variant's counts; never more than the dimension. At
+/// most one of both; all of the dimension where neither is there. Inputs have
+/// no counts.
 struct Extent {
   uint32_t symbol = kNone;
   uint32_t count = kNone;
