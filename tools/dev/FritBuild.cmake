@@ -27,16 +27,25 @@ add_link_options(-Wl,--gc-sections)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter
                     -ffunction-sections -fdata-sections)
 if(FRIT_SANITIZE)
-  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=address,undefined)
-endif()
-if(FRIT_FUZZ)
   # What is undefined is a finding, and no finding is only a line of text. What
   # includes MLIR does without the checks of every access through a pointer,
   # which are half of its code: address sees most of these.
-  add_compile_options(-fsanitize=fuzzer-no-link
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer
                       -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=address,undefined)
   set(FRIT_MLIR_OPTIONS -fno-sanitize=null,alignment,object-size)
+  add_library(frit_sanitize OBJECT ${CMAKE_SOURCE_DIR}/tools/dev/Sanitize.cpp)
+  set(FRIT_TOOL_OBJECTS $<TARGET_OBJECTS:frit_sanitize>)
+  # What python3 loads needs them too; it and cc leak as they end.
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libasan.so
+                  OUTPUT_VARIABLE asan OUTPUT_STRIP_TRAILING_WHITESPACE)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libubsan.so
+                  OUTPUT_VARIABLE ubsan OUTPUT_STRIP_TRAILING_WHITESPACE)
+  set(FRIT_PYTHON_ENVIRONMENT "LD_PRELOAD=${asan}:${ubsan}"
+      "ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0")
+endif()
+if(FRIT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
 set(Protobuf_USE_STATIC_LIBS ${FRIT_PORTABLE})
@@ -93,7 +102,7 @@ endfunction()
 # frit_tool(NAME SOURCES... LINK libraries): an executable, MLIR linked in.
 function(frit_tool name)
   cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
-  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS} ${FRIT_TOOL_OBJECTS})
   # As position independent as the precompiled header, or it would go unused.
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${name} PRIVATE -fPIC $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -fno-exceptions>)
