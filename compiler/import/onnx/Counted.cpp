@@ -50,6 +50,23 @@ static std::pair<Expr, Count> countOnes(Expr mask) {
   return {ones.indices, mask.node->count(ones.total, mask.size(0))};
 }
 
+/// The same of where the first `length` elements of x are not zero, which may
+/// be known from another node.
+static std::pair<Expr, Count> countNonZero(Expr x, int64_t length) {
+  Node &node = *x.node;
+  Importer::Places &known = node.places(x, length);
+  if (!known.indices) {
+    Expr flat = x.reshape(nn::tensorType(x).getNumElements());
+    Expr mask = x.element().isInteger(1)
+                    ? flat
+                    : flat.equals(flat.number(0)).logicalNot();
+    auto [indices, count] = countOnes(mask.slice(0, 0, length).to(i64Of(node)));
+    known = {indices, count.value, {count.number, count.size}};
+  }
+  return {Expr(node, known.indices),
+          Count{known.count, known.counted.number, known.counted.size}};
+}
+
 static Expr counted(Expr x, int64_t axis, const Count &count) {
   return {*x.node, x.node->counted(x, axis, count)};
 }
@@ -65,11 +82,7 @@ Results frit::importer::countedNonZero(Node &node) {
   int64_t length = product(shape), rank = shape.size();
   if (length == 0)
     return {table(node, {rank, 0}, ArrayRef<int64_t>())};
-  Expr flat = x.reshape(length);
-  Expr mask = x.element().isInteger(1)
-                  ? flat
-                  : flat.equals(flat.number(0)).logicalNot();
-  auto [indices, count] = countOnes(mask.to(i64Of(node)));
+  auto [indices, count] = countNonZero(x, length);
   SmallVector<Value> rows;
   int64_t stride = length;
   for (int64_t size : shape) {
@@ -87,8 +100,7 @@ Results frit::importer::countedCompress(Expr x, Expr condition, int64_t axis) {
   int64_t length = std::min(condition.size(0), x.size(axis));
   if (length == 0)
     return {x.slice(axis, 0, 0)};
-  auto [indices, count] =
-      countOnes(condition.slice(0, 0, length).to(i64Of(node)));
+  auto [indices, count] = countNonZero(condition, length);
   return {counted(x.gather(indices, axis), axis, count)};
 }
 

@@ -106,6 +106,13 @@ public:
   };
   Counted addCount(mlir::Value count, int64_t most, mlir::Location loc);
   bool hasCounts() const { return !guesses.empty(); }
+  /// Where a value is not zero and how often, once that was asked for: whoever
+  /// asks again gets results of the same size.
+  struct Places {
+    mlir::Value indices, count;
+    Counted counted = {};
+  };
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, Places> places;
 
   /// Whether one more node may become this many operators.
   bool mayBecome(size_t operators);

@@ -137,6 +137,11 @@ public:
   /// Whether the data have decided about sizes, so that what an operator does
   /// for one size it should be there for with another.
   bool hasCounts() const { return importer.hasCounts(); }
+  /// What is known of where the first `length` elements of a value are not
+  /// zero.
+  Importer::Places &places(mlir::Value x, int64_t length) {
+    return importer.places[{x, length}];
+  }
   /// `x`, of which the first entries along `axis` count.
   mlir::Value counted(mlir::Value x, int64_t axis, const Count &count);
 
