@@ -128,9 +128,8 @@ static Elements merge(const Elements &sorted, int64_t k, bool isDescending) {
     Expr b = second.gatherElements(j.clamp(0, most - 1), 2);
     Expr isInOrder = (j >= most) | (isDescending ? a >= b : a <= b);
     // NaN is the largest.
-    return a.isFloat()
-               ? isInOrder | (isDescending ? a : b).apply<nn::IsNaNOp>()
-               : isInOrder;
+    return a.isFloat() ? isInOrder | (isDescending ? a : b).apply<nn::IsNaNOp>()
+                       : isInOrder;
   };
   Type i64 = node.builder().getI64Type();
   SmallVector<int64_t> form = {rows, pairs, count};
