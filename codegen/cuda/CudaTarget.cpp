@@ -27,15 +27,17 @@ bool CudaTarget::prefersFoldedStride(nn::ConvOp conv) const {
 /// Row kernels are made from what softmax and the norms decompose into, but for
 /// norms that a product's kernel takes.
 bool CudaTarget::keepsWhole(nn::CompositeOp composite) const {
-  if (isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp>(*composite))
+  if (isa<nn::MomentsOp, nn::MergeMomentsOp, nn::NormalizeOp,
+          nn::NormalizeProductOp>(*composite))
     return hasWgmma(options);
   auto attention = dyn_cast<nn::AttentionOp>(*composite);
   return attention && takesAttention(attention, options);
 }
 
-bool CudaTarget::takesView(nn::CompositeOp, Type element,
+bool CudaTarget::takesView(nn::CompositeOp composite, Type element,
                            const nn::StridedPlaces &places) const {
-  return takesAttentionView(element, places);
+  return isa<nn::AttentionOp>(*composite) &&
+         takesAttentionView(element, places);
 }
 
 bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
@@ -60,6 +62,10 @@ int64_t CudaTarget::momentWidth(nn::MatmulOp product) const {
   return takesWgmma(*info, type) ? kMomentWidth : 0;
 }
 
+/// With several tiles to a block, merging is in the way of the next one; with
+/// one, it hides behind the operands' first copies.
+bool CudaTarget::mergesMoments(int64_t rows) const { return rows > 2048; }
+
 nn::ScheduleAttr CudaTarget::schedule(nn::FusionOp fusion) const {
   bool attends = false, contracts = false, reduces = false, transposes = false;
   for (Operation &op : fusion.getBody().front().without_terminator()) {
@@ -68,6 +74,10 @@ nn::ScheduleAttr CudaTarget::schedule(nn::FusionOp fusion) const {
     reduces |= isa<nn::ReduceOp>(op);
     transposes |= isa<nn::TransposeOp>(op);
   }
+  if (isa<nn::MergeMomentsOp>(fusion.getAnchor()))
+    return nn::ScheduleAttr::get(fusion.getContext(), nn::Skeleton::row,
+                                 /*vector=*/2, /*threads=*/128,
+                                 /*perThread=*/1, /*library=*/false);
   Lowered lowered(fusion);
   std::string reason;
   nn::ScheduleAttr schedule;

@@ -35,6 +35,7 @@ public:
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override;
   int64_t momentWidth(nn::MatmulOp product) const override;
+  bool mergesMoments(int64_t rows) const override;
   nn::ScheduleAttr schedule(nn::FusionOp fusion) const override;
 
   const CudaOptions &getOptions() const { return options; }

@@ -3,6 +3,7 @@
 #include "codegen/cuda/Emit.h"
 
 #include "codegen/cuda/EmitAttention.h"
+#include "codegen/cuda/EmitContraction.h"
 #include "dialects/nn/Lowering.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -152,6 +153,10 @@ FailureOr<KernelText> frit::cuda::emitKernel(nn::FusionOp fusion,
   FailureOr<KernelText> text = failure();
   switch (schedule.getSkeleton()) {
   case nn::Skeleton::row:
+    if (isa<nn::MergeMomentsOp>(fusion.getAnchor())) {
+      text = emitMergeMoments(fusion, lowered, name, schedule);
+      break;
+    }
     text = emitRow(fusion, lowered, name, schedule, reason);
     break;
   case nn::Skeleton::transpose:

@@ -136,7 +136,7 @@ void ProblemText::addNorm(const nn::EpilogueInfo &info) {
                             "frit::Norm::{0};\n"
                             "  static constexpr float epsilon = {1:e9};\n",
                             kind, info.epsilon);
-    addConstants("int", {{"parts", info.parts()}});
+    addConstants("int", {{"parts", info.parts()}, {"partWidth", info.width}});
   }
   if (info.resultMoments)
     addConstants("bool", {{"resultMoments", true}});
@@ -186,6 +186,27 @@ void ProblemText::addConv(const nn::ConvInfo &info) {
 
 std::string ProblemText::definition() const {
   return functor + "struct " + problem() + " {\n" + fields + "};\n";
+}
+
+KernelText frit::cuda::emitMergeMoments(nn::FusionOp fusion,
+                                        const Lowered &lowered, StringRef name,
+                                        nn::ScheduleAttr schedule) {
+  auto merge = cast<nn::MergeMomentsOp>(fusion.getAnchor());
+  ArrayRef<int64_t> shape = nn::shapeOf(merge.getX());
+  int64_t parts = shape.end()[-2];
+  int64_t rows = nn::tensorType(merge.getX()).getNumElements() / (2 * parts);
+  int64_t threads = schedule.getThreads();
+  constexpr int64_t lanes = 4;
+  KernelText kernel;
+  kernel.header = "norm";
+  kernel.block[0] = threads;
+  kernel.grid[0] = ceilDiv(rows * lanes, threads);
+  kernel.source =
+      kernelFunction(name, lowered, threads,
+                     llvm::formatv("frit::mergeRows<{0}, {1}, {2}>(x0, y0);\n",
+                                   rows, parts, merge.getWidth())
+                         .str());
+  return kernel;
 }
 
 //===----------------------------------------------------------------------===//

@@ -45,6 +45,10 @@ private:
   std::string functor, fields;
 };
 
+/// The kernel that merges moments of rows (norm.cuh).
+KernelText emitMergeMoments(nn::FusionOp fusion, const Lowered &lowered,
+                            llvm::StringRef name, nn::ScheduleAttr schedule);
+
 /// Kernels of the wgmma skeletons.
 llvm::FailureOr<KernelText>
 emitWgmmaGemm(nn::FusionOp fusion, const nn::GemmInfo &info,

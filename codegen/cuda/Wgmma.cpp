@@ -133,8 +133,8 @@ static bool takesNorm(const nn::GemmInfo &info, Type result) {
                              info.n % kMomentWidth != 0 || !isHalf(result)))
     return false;
   return info.norm == nn::NormKind::none ||
-         (info.width == kMomentWidth && elementOf(info.column).isF32() &&
-          elementOf(info.moments).isF32() && info.parts() % kMomentLanes == 0);
+         (elementOf(info.column).isF32() && elementOf(info.moments).isF32() &&
+          (info.parts() == 1 || info.parts() % kMomentLanes == 0));
 }
 
 bool frit::cuda::takesWgmma(const nn::GemmInfo &info, Type result) {
@@ -297,7 +297,7 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
         continue;
       consider(tile);
       // Two blocks load half of B each; several share the sums of few tiles.
-      if (n % 128 == 0 && (all ? product.m > m : tiles >= kMultiprocessors))
+      if (n >= 128 && (all ? product.m > m : tiles >= kMultiprocessors))
         consider({m, n, 0, 2, 1});
       for (int64_t split : {2, 4, 8})
         if (all ? split <= steps

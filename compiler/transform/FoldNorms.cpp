@@ -11,6 +11,8 @@
 //        %b + bias · %w
 //   %z = nn.normalize %h, %m, %scale, nn.add(nn.matmul(%y, %u), %c + bias)
 //
+// where %m = nn.merge_moments(nn.moments ...) if rows are many.
+//
 // A norm scales rows and columns of what a product reads, so that products may
 // read what has not been normalised and make up for it behind: row by row,
 // (h - mean) · w / deviation = (h · w - mean · sums of w) / deviation. The
@@ -94,7 +96,7 @@ public:
 
 private:
   bool takes(MatmulOp product) const {
-    return product && target.momentWidth(product) == width;
+    return product && target.momentWidth(product) > 0;
   }
   std::optional<Biased> biased(Value value) const;
   bool collect(Value value, SmallVectorImpl<Reader> &readers) const;
@@ -103,7 +105,7 @@ private:
   void foldResidual(LayerNormOp norm, Value moments, Reader reader) const;
 
   const Target &target;
-  int64_t width = 0;
+  int64_t width = 0; ///< elements that moments are of
 };
 } // namespace
 
@@ -215,13 +217,11 @@ void FoldNorms::foldProduct(LayerNormOp norm, Value moments,
     offset = createSplat(b, b.getLoc(),
                          RankedTensorType::get(columns, b.getF32Type()), 0);
   Value h = viewAs(b, norm.getX(), reader.view, 1);
-  Value product =
-      MatmulOp::create(b, h, scaled, matmul.getTransposeA(),
-                       matmul.getTransposeB(), matmul.getTf32());
+  Value product = MatmulOp::create(b, h, scaled, matmul.getTransposeA(),
+                                   matmul.getTransposeB(), matmul.getTf32());
   Value y = NormalizeProductOp::create(
       b, product, viewAs(b, moments, reader.view, 2), sumOf(asF32(b, scaled)),
-      b.cast(offset, result.getElementType()), width,
-      norm.getEpsilon());
+      b.cast(offset, result.getElementType()), width, norm.getEpsilon());
   last->replaceAllUsesWith(ValueRange{y});
   for (Operation *op : llvm::reverse(replaced))
     op->erase();
@@ -244,8 +244,7 @@ void FoldNorms::foldResidual(LayerNormOp norm, Value moments,
   Value y = NormalizeOp::create(
       b, viewAs(b, norm.getX(), reader.view, 1),
       viewAs(b, moments, reader.view, 2), asF32(b, norm.getScale()),
-      vector ? b.add(product, vector) : product, width,
-      norm.getEpsilon());
+      vector ? b.add(product, vector) : product, width, norm.getEpsilon());
   add.getY().replaceAllUsesWith(y);
   add->erase();
   if (other != product)
@@ -273,6 +272,11 @@ void FoldNorms::fold(LayerNormOp norm) {
 
   NNBuilder b(norm.getLoc(), norm);
   Value moments = MomentsOp::create(b, norm.getX(), width);
+  int64_t size = type.getShape().back();
+  if (target.mergesMoments(type.getNumElements() / size)) {
+    moments = MergeMomentsOp::create(b, moments, width);
+    width = size;
+  }
   for (Reader reader : readers) {
     if (isa<MatmulOp>(reader.op))
       foldProduct(norm, moments, reader);

@@ -164,11 +164,11 @@ static FailureOr<RankedTensorType> inferByMoments(Adaptor op,
   return type.clone(tensorType(op.getOffset()).getElementType());
 }
 
-/// The mean of rows and the inverse of their standard deviation, both [..., 1].
-/// Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for
-/// Computing Sample Variances", Stanford CS-TR-79-773, 1979.
-static std::pair<Value, Value> mergeMoments(NNBuilder &b, Value moments,
-                                            int64_t width, double epsilon) {
+/// The means of rows and their sums of squared deviations, [..., 1, 1]. Chan,
+/// Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing
+/// Sample Variances", Stanford CS-TR-79-773, 1979.
+static std::pair<Value, Value> mergeParts(NNBuilder &b, Value moments,
+                                          int64_t width) {
   SmallVector<int64_t> sizes(shapeOf(moments));
   int64_t axis = sizes.size() - 2, parts = sizes[axis];
   sizes.back() = 1;
@@ -182,11 +182,35 @@ static std::pair<Value, Value> mergeMoments(NNBuilder &b, Value moments,
   Value mean = b.div(b.reduce(means, Combiner::sum, axis), number(parts));
   Value centred = b.sub(means, mean);
   Value between = b.mul(b.mul(centred, centred), number(width));
-  Value squares = b.reduce(b.add(each(1), between), Combiner::sum, axis);
-  Value variance = b.div(squares, number(parts * width));
+  return {mean, b.reduce(b.add(each(1), between), Combiner::sum, axis)};
+}
+
+FailureOr<RankedTensorType> MergeMomentsOp::infer(Adaptor op,
+                                                  std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  if (type.getRank() < 2 || type.getShape().back() != 2)
+    return emitOptionalError(loc, shapeText(type.getShape()),
+                             " is not a shape of moments");
+  SmallVector<int64_t> shape(type.getShape());
+  shape.end()[-2] = 1;
+  return type.clone(shape);
+}
+
+SmallVector<Value> MergeMomentsOp::decompose(NNBuilder &b) {
+  auto [mean, squares] = mergeParts(b, getX(), getWidth());
+  return {ConcatOp::create(b, ValueRange{mean, squares},
+                           tensorType(mean).getRank() - 1)};
+}
+
+/// The mean of rows and the inverse of their standard deviation, both [..., 1].
+static std::pair<Value, Value> mergeMoments(NNBuilder &b, Value moments,
+                                            int64_t width, double epsilon) {
+  auto [mean, squares] = mergeParts(b, moments, width);
+  int64_t count = shapeOf(moments).end()[-2] * width;
+  auto number = [&](double value) { return b.scalarLike(moments, value); };
+  Value variance = b.div(squares, number(count));
   Value inverse = RsqrtOp::create(b, b.add(variance, number(epsilon)));
-  ArrayRef<int64_t> row = ArrayRef(sizes).drop_back(2);
-  SmallVector<int64_t> shape(row);
+  SmallVector<int64_t> shape(shapeOf(moments).drop_back(2));
   shape.push_back(1);
   return {b.reshape(mean, shape), b.reshape(inverse, shape)};
 }

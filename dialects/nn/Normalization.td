@@ -45,6 +45,15 @@ def NN_MomentsOp : NN_Composite<"moments", ""> {
   let results = (outs NN_FloatTensor:$y);
 }
 
+def NN_MergeMomentsOp : NN_Composite<"merge_moments", ""> {
+  let summary = "Moments of rows from those of their parts.";
+  let description = [{
+    [..., parts, 2] gives [..., 1, 2], where each part has `width` elements.
+  }];
+  let arguments = (ins NN_FloatTensor:$x, SI64Attr:$width);
+  let results = (outs NN_FloatTensor:$y);
+}
+
 /// What is normalised by moments of rows: with their mean and the inverse of
 /// their standard deviation, both [..., 1].
 class NN_ByMoments<string mnemonic> : NN_Composite<mnemonic, ""> {

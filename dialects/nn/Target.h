@@ -51,6 +51,10 @@ public:
   /// by such moments, and adds them. 0: of none.
   virtual int64_t momentWidth(MatmulOp product) const { return 0; }
 
+  /// Whether moments of so many rows are merged once, by a kernel of its own,
+  /// and not by every product that normalises by them.
+  virtual bool mergesMoments(int64_t rows) const { return false; }
+
   /// The schedule of a fusion. Every fusion has one: what no fast skeleton
   /// takes is generic, and `-Rpass-missed=schedule` says why.
   virtual ScheduleAttr schedule(FusionOp fusion) const = 0;

@@ -66,6 +66,8 @@ attributes = "width = 4 : si64, epsilon = 0.1 : f32"
 case("moments", [rows], moments(rows, 4), "width = 4 : si64")
 case("moments", [rows.astype(f16)], moments(rows.astype(f16), 3),
      "width = 3 : si64")
+case("merge_moments", [moments(rows, 3)], moments(rows, 12),
+     "width = 3 : si64", 1e-4)
 case("normalize", [rows, moments(rows, 4), column, offset],
      (layer_norm(rows, column, None, -1, 0.1) + offset).astype(np.float32),
      attributes, 1e-4)

@@ -201,10 +201,8 @@ template <class P>
 __device__ inline void mergeTile(RowNorm *rows, const float *moments, int row) {
   // The tile before this one may still be finished.
   __syncthreads();
-  for (int i = threadIdx.x / 4; i < P::tileM; i += P::threads / 4) {
-    int64_t at = row + i < P::m ? row + i : P::m - 1;
-    rows[i] = mergeMoments<P>(moments + at * P::parts * 2);
-  }
+  for (int i = threadIdx.x / 4; i < P::tileM; i += P::threads / 4)
+    rows[i] = normOfRow<P>(momentsOf<P>(moments, row + i));
 }
 
 /// Takes the moments of the tile of D whose corner is (row, col), which the
@@ -216,10 +214,10 @@ __device__ inline void takeMoments(float *moments, const typename P::D *d,
   __syncthreads();
   for (int i = threadIdx.x / 4; i < P::tileM; i += P::threads / 4) {
     int64_t at = row + i < P::m ? row + i : P::m - 1;
-    float values[16];
+    RowSums sums;
     for (int j = 0; j < 16; ++j)
-      values[j] = load(d[at * P::ldd + col + threadIdx.x % 4 * 16 + j]);
-    storeMoments(moments + (at * P::n + col) / kMomentWidth * 2, values,
+      sums.add(load(d[at * P::ldd + col + threadIdx.x % 4 * 16 + j]), j == 0);
+    storeMoments(moments + (at * P::n + col) / kMomentWidth * 2, sums,
                  row + i < P::m);
   }
 }

@@ -6,7 +6,8 @@
 // (compiler/transform/FoldNorms). P then has
 //
 //   static constexpr frit::Norm norm;     // what is normalised, if anything
-//   static constexpr int parts;           // moments per row, a multiple of 4
+//   static constexpr int parts;           // moments per row: 1, or 4 i
+//   static constexpr int partWidth;       // elements that each is of
 //   static constexpr float epsilon;       // added to the variance
 //   static constexpr bool resultMoments;  // takes those of D; n % 64 == 0
 //
@@ -52,29 +53,38 @@ template <class P> __device__ constexpr bool takesMoments() {
     return false;
 }
 
+/// Mean and sum of squared deviations of a row.
+struct RowMoments {
+  float mean, squares;
+};
 /// What a row is normalised with.
 struct RowNorm {
   float mean, inverse;
 };
 
-/// Merges the moments of a row's parts, of which each of four neighbouring
-/// lanes reads every fourth, and gives all four the result. Chan, Golub and
-/// LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample
-/// Variances", 1979.
-template <class P> __device__ inline RowNorm mergeMoments(const float *row) {
-  static_assert(P::parts % 4 == 0);
-  constexpr int own = P::parts / 4;
+/// Merges the moments of a row's parts, each of Width elements, of which each
+/// of four neighbouring lanes reads every fourth, and gives all four the
+/// result. Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm
+/// for Computing Sample Variances", 1979.
+template <int Parts, int Width>
+__device__ inline RowMoments mergeMoments(const float *row) {
+  static_assert(Parts == 1 || Parts % 4 == 0);
+  float part[2];
+  if constexpr (Parts == 1) {
+    loadVector(part, row);
+    return {part[0], part[1]};
+  }
+  constexpr int own = Parts / 4;
   const int lane = threadIdx.x % 4;
   float mean = 0, squares = 0;
 #pragma unroll
   for (int i = 0; i < own; ++i) {
-    float part[2];
     loadVector(part, row + (i * 4 + lane) * 2);
     float delta = part[0] - mean;
     mean = fma(delta, 1.0f / (i + 1), mean);
-    squares += fma(delta * delta, float(kMomentWidth) * i / (i + 1), part[1]);
+    squares += fma(delta * delta, float(Width) * i / (i + 1), part[1]);
   }
-  float count = kMomentWidth * own;
+  float count = Width * own;
 #pragma unroll
   for (int step = 1; step < 4; step *= 2, count *= 2) {
     float otherMean = __shfl_xor_sync(0xffffffff, mean, step);
@@ -83,8 +93,32 @@ template <class P> __device__ inline RowNorm mergeMoments(const float *row) {
     mean = 0.5f * (mean + otherMean);
     squares = fma(delta * delta, 0.5f * count, squares + otherSquares);
   }
-  return {mean,
-          rsqrt(fma(squares, 1.0f / (kMomentWidth * P::parts), P::epsilon))};
+  return {mean, squares};
+}
+
+/// Those of row `row` of what P normalises by.
+template <class P>
+__device__ inline RowMoments momentsOf(const float *moments, int64_t row) {
+  row = row < P::m ? row : P::m - 1;
+  return mergeMoments<P::parts, P::partWidth>(moments + row * P::parts * 2);
+}
+
+template <class P> __device__ inline RowNorm normOfRow(RowMoments row) {
+  constexpr float count = P::parts * P::partWidth;
+  return {row.mean, rsqrt(fma(row.squares, 1.0f / count, P::epsilon))};
+}
+
+/// A kernel of its own that merges the moments of Rows rows; the grid is
+/// ceil(Rows * 4 / threads).
+template <int64_t Rows, int Parts, int Width>
+__device__ inline void mergeRows(const float *moments, float *merged) {
+  int64_t row = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) / 4;
+  int64_t read = row < Rows ? row : Rows - 1;
+  RowMoments both = mergeMoments<Parts, Width>(moments + read * Parts * 2);
+  if (row < Rows && threadIdx.x % 4 == 0) {
+    float pair[2] = {both.mean, both.squares};
+    storeVector(merged + row * 2, pair);
+  }
 }
 
 /// What the epilogue of an element of D is of; bias and residual are kNothing
@@ -95,25 +129,43 @@ __device__ inline float normed(float sum, float bias, float residual,
   if constexpr (normOf<P>() == Norm::product)
     return fma(fma(-row.mean, column, sum), row.inverse, bias) + residual;
   else
-    return fma((residual - row.mean) * row.inverse, column, sum + bias);
+    return fma(fma(residual, row.inverse, -row.mean * row.inverse), column,
+               sum + bias);
 }
 
-/// Mean and squared deviations of the 64 elements that four neighbouring lanes
-/// have 16 each of, stored by the first.
-__device__ inline void storeMoments(float *to, const float (&values)[16],
+/// Sums of some of a row's elements, and of their squares, from the first of
+/// them on, which is as far from zero as the others are: differences of large
+/// squares would lose what counts.
+struct RowSums {
+  float first = 0, sum = 0, squares = 0;
+
+  __device__ void add(float x, bool isFirst) {
+    if (isFirst) {
+      first = x;
+      return;
+    }
+    x -= first;
+    sum += x;
+    squares = fma(x, x, squares);
+  }
+};
+
+/// Stores the moments of 64 elements, 16 of which each of four neighbouring
+/// lanes has added up; the first of them writes.
+__device__ inline void storeMoments(float *to, const RowSums &row,
                                     bool stores) {
-  float sum = 0, squares = 0;
+  constexpr float count = 16;
+  float mean = row.sum * (1 / count);
+  float squares = fma(-row.sum, mean, row.squares);
+  mean += row.first;
 #pragma unroll
-  for (int i = 0; i < 16; ++i)
-    sum += values[i];
-  sum += __shfl_xor_sync(0xffffffff, sum, 1);
-  sum += __shfl_xor_sync(0xffffffff, sum, 2);
-  const float mean = sum * (1.0f / kMomentWidth);
-#pragma unroll
-  for (int i = 0; i < 16; ++i)
-    squares = fma(values[i] - mean, values[i] - mean, squares);
-  squares += __shfl_xor_sync(0xffffffff, squares, 1);
-  squares += __shfl_xor_sync(0xffffffff, squares, 2);
+  for (int step = 1; step < 4; step *= 2) {
+    float otherMean = __shfl_xor_sync(0xffffffff, mean, step);
+    float otherSquares = __shfl_xor_sync(0xffffffff, squares, step);
+    float delta = otherMean - mean;
+    squares = fma(delta * delta, 0.5f * count * step, squares + otherSquares);
+    mean = 0.5f * (mean + otherMean);
+  }
   if (stores && threadIdx.x % 4 == 0) {
     float pair[2] = {mean, squares};
     storeVector(to, pair);

@@ -99,16 +99,23 @@ __device__ inline void writeTwo(bf16 *to, const float (&pair)[2]) {
   *reinterpret_cast<uint32_t *>(to) = both;
 }
 
-template <class T>
-__device__ inline void readTwo(float (&pair)[2], const T *from) {
-  uint32_t both = *reinterpret_cast<const uint32_t *>(from);
-  pair[0] = load(T{uint16_t(both)});
-  pair[1] = load(T{uint16_t(both >> 16)});
-}
-__device__ inline void readTwo(float (&pair)[2], const float *from) {
-  auto both = *reinterpret_cast<const Pack<float, 2> *>(from);
-  pair[0] = both.at[0];
-  pair[1] = both.at[1];
+/// Two elements as they are stored.
+template <class T> struct Two {
+  uint32_t both;
+  __device__ void open(float (&pair)[2]) const {
+    pair[0] = load(T{uint16_t(both)});
+    pair[1] = load(T{uint16_t(both >> 16)});
+  }
+};
+template <> struct Two<float> {
+  Pack<float, 2> both;
+  __device__ void open(float (&pair)[2]) const {
+    pair[0] = both.at[0];
+    pair[1] = both.at[1];
+  }
+};
+template <class T> __device__ inline Two<T> readTwo(const T *from) {
+  return *reinterpret_cast<const Two<T> *>(from);
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,7 +143,7 @@ template <class P> struct WgmmaStore {
   int live;
   WgmmaColumns<P, Bias> biases;
   WgmmaColumns<P, float> columns;
-  RowNorm rows[2];
+  RowMoments rows[Plan::kRowBlocks][2];
 
   __device__ unsigned char *slotOf(int box) {
     return slots + box % Plan::kSlots * Plan::kBoxBytes;
@@ -155,9 +162,15 @@ template <class P> struct WgmmaStore {
   __device__ void begin(const WgmmaTile &tile) {
     if (bias)
       biases.read(bias, tile.n);
-    if constexpr (kNormalises<P>)
-      columns.read(norm.column, tile.n);
     moveTo(tile);
+    if constexpr (kNormalises<P>) {
+      columns.read(norm.column, tile.n);
+#pragma unroll
+      for (int i = 0; i < 2 * Plan::kRowBlocks; ++i)
+        rows[i / 2][i % 2] =
+            momentsOf<P>(norm.moments, tile.m + i / 2 * 64 + i % 2 * 8 +
+                                           threadIdx.x % 32 / 4);
+    }
   }
 
   /// The same for a unit of the same columns.
@@ -172,26 +185,25 @@ template <class P> struct WgmmaStore {
       for (int i = 0; i < Plan::kSlots; ++i)
         if (i < live)
           fetch(i);
-    if constexpr (kNormalises<P>)
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        int64_t row = at.m + h * 8 + threadIdx.x % 32 / 4;
-        row = row < P::m ? row : P::m - 1;
-        rows[h] = mergeMoments<P>(norm.moments + row * P::parts * 2);
-      }
   }
 
-  /// Ends the unit, the `part`-th of its rows.
-  __device__ void end(const float (&sums)[P::tileN / 2], int part) {
+  /// Ends the unit, the `part`-th of its rows, in the tile's `block`-th 64.
+  __device__ void end(const float (&sums)[P::tileN / 2], int part,
+                      int block = 0) {
+    RowNorm norms[2];
+    if constexpr (kNormalises<P>)
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        norms[h] = normOfRow<P>(rows[block][h]);
 #pragma unroll
     for (int i = 0; i < kBoxes; ++i)
       if (i < live)
-        storeOne(sums, i, part * Plan::kUnitN / 8);
+        storeOne(sums, i, part * Plan::kUnitN / 8, norms);
     boxes += live;
   }
 
   __device__ void storeOne(const float (&sums)[P::tileN / 2], int i,
-                           int firstGroup) {
+                           int firstGroup, const RowNorm (&norms)[2]) {
     using Epilogue = typename P::Epilogue;
     constexpr int groups = Plan::kBoxN / 8;
     constexpr bool kEnds = kEndsHalves<Epilogue, D> && !takesMoments<P>();
@@ -204,11 +216,24 @@ template <class P> struct WgmmaStore {
         waitStores<Plan::kSlots - 1>();
       __syncwarp();
     }
-    float ended[2][groups * 2];
+    // The 16-byte pieces of a line are permuted by the line's number.
+    auto placeOf = [&](int j, int h) {
+      int byte = (j * 8 + lane % 4 * 2) * int(sizeof(D));
+      return reinterpret_cast<D *>(slot + (h * 8 + lane / 4) * 128 +
+                                   ((byte / 16 ^ lane / 4) * 16 + byte % 16));
+    };
+    // Residuals are read some at a time, for reading waits for writing before.
+    constexpr int together = 4;
+    Two<D> residuals[together][2];
+    RowSums given[2];
 #pragma unroll
     for (int j = 0; j < groups; ++j) {
       const int group = i * groups + j;
       constexpr float none = kNothing<float>;
+      if (Plan::kBoxes && r && j % together == 0)
+#pragma unroll
+        for (int k = 0; k < 2 * together; ++k)
+          residuals[k / 2][k % 2] = readTwo(placeOf(j + k / 2, k % 2));
       float offsets[2] = {none, none}, column[2];
       if (bias)
         biases.give(offsets, group);
@@ -216,33 +241,31 @@ template <class P> struct WgmmaStore {
         columns.give(column, group);
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        // The 16-byte pieces of a line are permuted by the line's number.
-        int row = h * 8 + lane / 4;
-        int byte = (j * 8 + lane % 4 * 2) * int(sizeof(D));
-        D *to = reinterpret_cast<D *>(
-            slot + row * 128 + ((byte / 16 ^ lane / 4) * 16 + byte % 16));
         float residual[2] = {none, none}, pair[2];
-        if (r)
-          readResidual(residual, to, row, group * 8 + lane % 4 * 2);
+        if (r && Plan::kBoxes)
+          residuals[j % together][h].open(residual);
+        else if (r)
+          readResidual(residual, h * 8 + lane / 4, group * 8 + lane % 4 * 2);
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
           float sum = sums[(firstGroup + group) * 4 + h * 2 + c];
           if constexpr (kNormalises<P>)
             pair[c] =
-                normed<P>(sum, offsets[c], residual[c], column[c], rows[h]);
+                normed<P>(sum, offsets[c], residual[c], column[c], norms[h]);
           else if constexpr (kEnds)
             pair[c] = sum + offsets[c] + residual[c];
           else
             pair[c] = finish<Epilogue>(sum, offsets[c], residual[c]);
           if constexpr (kNormalises<P> && !kEnds)
             pair[c] = Epilogue()(pair[c]);
-          ended[h][j * 2 + c] = pair[c];
+          if constexpr (takesMoments<P>())
+            given[h].add(pair[c], j + c == 0);
         }
         if constexpr (kEnds)
-          *reinterpret_cast<uint32_t *>(to) =
+          *reinterpret_cast<uint32_t *>(placeOf(j, h)) =
               Epilogue::halves(pair[0], pair[1]);
         else
-          writeTwo(to, pair);
+          writeTwo(placeOf(j, h), pair);
       }
     }
     if constexpr (takesMoments<P>())
@@ -251,7 +274,7 @@ template <class P> struct WgmmaStore {
         static_assert(Plan::kBoxN == kMomentWidth);
         int64_t row = at.m + h * 8 + lane / 4;
         int64_t part = row * P::n / kMomentWidth + at.n / kMomentWidth + i;
-        storeMoments(norm.resultMoments + part * 2, ended[h], row < P::m);
+        storeMoments(norm.resultMoments + part * 2, given[h], row < P::m);
       }
     if constexpr (Plan::kBoxes) {
       fenceAsync();
@@ -268,17 +291,15 @@ template <class P> struct WgmmaStore {
     }
   }
 
-  __device__ void readResidual(float (&pair)[2], const D *slot, int row,
-                               int col) {
-    if constexpr (Plan::kBoxes) {
-      readTwo(pair, slot);
-    } else if (at.m + row < P::m) {
-      const D *from = r + at.batch * P::strideD + (at.m + row) * P::ldd + at.n;
+  /// Where no tensor copy brings it.
+  __device__ void readResidual(float (&pair)[2], int row, int col) {
+    if (at.m + row >= P::m)
+      return;
+    const D *from = r + at.batch * P::strideD + (at.m + row) * P::ldd + at.n;
 #pragma unroll
-      for (int i = 0; i < 2; ++i)
-        if (at.n + col + i < P::n)
-          pair[i] = load(from[col + i]);
-    }
+    for (int i = 0; i < 2; ++i)
+      if (at.n + col + i < P::n)
+        pair[i] = load(from[col + i]);
   }
 
   /// Neighbouring lanes write neighbouring elements.

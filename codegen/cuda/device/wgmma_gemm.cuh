@@ -24,7 +24,7 @@
 //
 // and norm.cuh's for norms and moments; those want batch 1 and ldd = n.
 //
-// `cluster` or `split` is 1. Where B is k × n, `cluster` divides tileN / 64.
+// `cluster` or `split` is 1.
 // `split` is at most ceil(k / 64) and divides tileM / 16, or is 8 for a tile of
 // 64 × 128 or 64 × 256.
 //
@@ -104,20 +104,22 @@ template <class P> struct WgmmaMatrices {
   __device__ void loadB(unsigned char *to, Barrier &barrier,
                         const WgmmaTile &tile, int step, int rank) const {
     const int k = step * kWgmmaDepth, batch = P::strideB ? tile.batch : 0;
-    constexpr int part = P::tileN / P::cluster;
-    const int first = P::cluster > 1 ? rank * part : 0;
     auto load = [&](unsigned char *to, int x, int y) {
       if constexpr (P::cluster > 1)
         loadBoxInto((1 << P::cluster) - 1, to, mapB, barrier, x, y, batch);
       else
         loadBox(to, mapB, barrier, x, y, batch);
     };
-    if constexpr (P::transposeB)
+    if constexpr (P::transposeB) {
+      const int first = P::cluster > 1 ? rank * (P::tileN / P::cluster) : 0;
       load(to + first * 128, k, tile.n + first);
-    else
+    } else {
+      // Boxes in turn, of which some block may have one less.
 #pragma unroll
-      for (int i = 0; i < part; i += 64)
-        load(to + (first + i) * 128, tile.n + first + i, k);
+      for (int i = 0; i < P::tileN; i += 64)
+        if (P::cluster == 1 || i / 64 % P::cluster == rank)
+          load(to + i * 128, tile.n + i, k);
+    }
   }
 };
 

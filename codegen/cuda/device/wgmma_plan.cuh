@@ -34,8 +34,7 @@ template <class P> struct WgmmaPlan {
 
   static_assert(P::tileM % 64 == 0 && P::tileN % 64 == 0);
   static_assert(P::cluster == 1 || P::split == 1);
-  static_assert(P::transposeB ? P::tileN / 8 % P::cluster == 0
-                              : P::tileN / 64 % P::cluster == 0);
+  static_assert(!P::transposeB || P::tileN / 8 % P::cluster == 0);
 
   /// D goes through shared memory in boxes of 16 rows, 128 bytes each, of which
   /// every warp has its own; by the copy engine where D's lines start at

@@ -261,7 +261,7 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
 #pragma unroll
         for (int j = 1; j < Plan::kRowBlocks; ++j) {
           store.moveTo({tile.m + j * 64 + row, tile.n, tile.batch});
-          store.end(sums[j], 0);
+          store.end(sums[j], 0, j);
         }
       }
     }

@@ -31,6 +31,7 @@ struct Matrices {
 template <class Of, frit::Norm Kind, int Parts, bool Gives> struct Normed : Of {
   static constexpr frit::Norm norm = Kind;
   static constexpr int parts = Parts;
+  static constexpr int partWidth = frit::kMomentWidth;
   static constexpr float epsilon = 0.01f;
   static constexpr bool resultMoments = Gives;
 };
@@ -316,6 +317,8 @@ static void checks() {
   check<Problem<Normed<Rows, Norm::residual, 4, true>, 128, 64, 2, 1, 2>>();
   check<Problem<Normed<Rows, Norm::residual, 8, true>, 64, 128, 4, 1, 4>>();
   check<Problem<Normed<Tall, Norm::product, 16, true>, 128, 192, 4, 2>>();
+  check<Problem<Normed<Tall, Norm::product, 1, false>, 128, 192, 4, 2>>();
+  check<Problem<Normed<Rows, Norm::residual, 1, true>, 128, 256, 3>>();
   check<Problem<Normed<Tall, Norm::residual, 16, true>, 128, 128, 5, 2>>();
   check<Problem<Normed<Matrices<130, 1000, 264, 1, false, true, f16, float,
                                 float, Gelu>,
@@ -350,6 +353,26 @@ template <class P, bool Full = false> static void benchOne(const char *name) {
   bench(name, 2e-12 * P::m * P::n * P::k, "TFLOP/s", [&] { launch(); });
 }
 
+/// A product alone, with a residual, and with what norms make of it.
+template <int K, int TileM, int TileN, int Stages, int Cluster>
+static void benchNorms(const std::string &name) {
+  using frit::Norm;
+  using M = Matrices<12288, 1024, K, 1, false, false>;
+  using Plain = Normed<M, Norm::none, 16, false>;
+  using Given = Normed<M, Norm::none, 16, true>;
+  using Row = Normed<M, Norm::residual, 16, false>;
+  using Both = Normed<M, Norm::residual, 16, true>;
+  benchOne<Problem<M, TileM, TileN, Stages, Cluster>>(name.c_str());
+  benchOne<Problem<Plain, TileM, TileN, Stages, Cluster>, true>(
+      (name + ", residual").c_str());
+  benchOne<Problem<Given, TileM, TileN, Stages, Cluster>, true>(
+      (name + ", residual, moments").c_str());
+  benchOne<Problem<Row, TileM, TileN, Stages, Cluster>, true>(
+      (name + ", residual normalised").c_str());
+  benchOne<Problem<Both, TileM, TileN, Stages, Cluster>, true>(
+      (name + ", both").c_str());
+}
+
 static void benches() {
   benchOne<Large>("wgmma gemm f16 8192^3, clusters of 2");
   benchOne<Problem<Matrices<8192, 8192, 8192>, 128, 256, 4>>(
@@ -361,11 +384,10 @@ static void benches() {
   benchOne<Problem<Matrices<12288, 4096, 1024, 1, false, true, frit::f16,
                             frit::f16, frit::f16, frit::GeluTo16Bits>,
                    128, 128, 6, 2>>("wgmma gemm f16 12288x4096x1024, gelu");
-  benchOne<
-      Problem<Matrices<12288, 1024, 1024, 1, false, false>, 128, 128, 6, 2>>(
-      "wgmma gemm f16 12288x1024x1024");
-  benchOne<Out, true>("wgmma gemm f16 12288x1024x1024, residual normalised, "
-                      "moments");
+  benchNorms<1024, 128, 128, 6, 2>("wgmma gemm f16 12288x1024x1024");
+  benchNorms<1024, 128, 256, 4, 1>("wgmma gemm f16 12288x1024x1024, wide");
+  benchNorms<4096, 128, 256, 4, 1>("wgmma gemm f16 12288x1024x4096");
+  benchNorms<4096, 128, 128, 6, 2>("wgmma gemm f16 12288x1024x4096, turns");
   benchOne<Bert>("wgmma gemm f16 384x1024x4096, split by 8");
 }
 

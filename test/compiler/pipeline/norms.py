@@ -87,11 +87,19 @@ def before():
     return g
 
 
+def many():
+    """Rows whose moments are merged once, by a kernel of its own."""
+    g = Graph(1, 2051, WIDTH)
+    g.outputs = [g.product(g.norm(g.product("x", WIDTH, WIDTH, 2.0)), WIDTH,
+                           64, 0.0)]
+    return g
+
+
 def main():
     work = Path(sys.argv[1])
     work.mkdir(parents=True, exist_ok=True)
     tools = Path(shutil.which("fritc")).parent
-    for case in (after, before):
+    for case in (after, before, many):
         model = work / f"{case.__name__}.onnx"
         case().save(model)
         fused = subprocess.run(
@@ -100,8 +108,8 @@ def main():
             check=True, capture_output=True, text=True).stdout
         fused = fused[:fused.index("@prepare")]
         counts = {name: len(re.findall(rf"= nn\.{name} ", fused))
-                  for name in ("matmul", "moments", "normalize_product",
-                               "normalize", "reduce")}
+                  for name in ("matmul", "moments", "merge_moments",
+                               "normalize_product", "normalize", "reduce")}
         print(f"{case.__name__}:", ", ".join(f"{n} {name}" for name, n
                                              in counts.items()))
         for precision, tolerance in (("fp16", 4e-3), ("bf16", 4e-2)):
