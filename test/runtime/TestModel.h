@@ -31,9 +31,9 @@ struct OpenCall {
   std::vector<float> x, y, z;
 };
 
-/// For x: 2x4, of the n positive elements of its first row, y: n is them, z: 2xn
-/// their columns and w: 2n+1 counts from 0. A first element of 100 makes n 5,
-/// for which there is no room, and one of 200 makes it -1.
+/// For x: 2x4, of the n positive elements of its first row, y: n is them, z:
+/// 2xn their columns and w: 2n+1 counts from 0. A first element of 100 makes n
+/// 5, for which there is no room, and one of 200 makes it -1.
 Model makeCountedModel();
 void writeCountedSteps(PlanWriter &plan, bool cuda);
 

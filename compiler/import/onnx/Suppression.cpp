@@ -71,7 +71,11 @@ Results frit::importer::countedSuppression(Node &node) {
   bool fromCentre = node.integer("center_point_box", 0);
   if (!boxes || !scores)
     return {};
-  auto form = scores.shape(), boxForm = boxes.shape();
+  if (!scores.isFloat() || !boxes.isFloat()) {
+    node.error() << "needs boxes and scores that are floats";
+    return {};
+  }
+  auto form = scores.shape();
   int64_t images = form[0], classes = form[1], count = form[2];
   Type i64 = node.builder().getI64Type(), real = scores.element();
   Expr most = optional(node, 2, i64, 0);
