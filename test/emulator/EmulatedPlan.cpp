@@ -20,6 +20,10 @@ static constexpr uintptr_t kArgumentAlignment = 16;
 /// Memory that nobody has written reads as this byte: NaN in every float type.
 static constexpr uint8_t kPoison = 0xFF;
 
+/// How far from what the steps name their writes are looked for. Libraries'
+/// work space, which nothing here uses, is larger by far than everything else.
+static constexpr uint64_t kMargin = 64 << 10;
+
 static Status allocatePoisoned(cpu::HostMemory &memory, uint64_t bytes,
                                const char *purpose) {
   FRIT_TRY(memory.allocate(bytes, purpose));
@@ -38,8 +42,9 @@ static std::string folderOf(const std::string &path) {
 }
 
 Status EmulatedPlan::open(const std::string &model,
-                          const std::string &kernelsPath,
+                          const std::string &kernelsPath, int kernelsUnit,
                           const std::string &arch) {
+  unit = kernelsUnit;
   void *library = nullptr;
   const frit_image *image = nullptr;
   FRIT_TRY(openModelLibrary(model, library, image));
@@ -68,10 +73,7 @@ Status EmulatedPlan::open(const std::string &model,
   }
   FRIT_TRY(
       allocatePoisoned(prepared, target->preparedBytes, "prepared weights"));
-  cpu::HostMemory scratch;
-  FRIT_TRY(allocatePoisoned(scratch, target->prepareArenaBytes, "preparation"));
-  return runSteps(view.steps(target->prepare),
-                  {scratch.data(), target->prepareArenaBytes});
+  return runSteps(view.steps(target->prepare), target->prepareArenaBytes);
 }
 
 void EmulatedPlan::setSeed(uint64_t seed) const {
@@ -94,27 +96,24 @@ Status EmulatedPlan::run(size_t variant,
       memcpy(inputs.back().data(), values[inputs.size() - 1], tensor.bytes);
   }
   const artifact::Program &program = view.programs(*target)[variant];
-  FRIT_TRY(allocatePoisoned(arena, program.arenaBytes, "the arena"));
   for (const artifact::Tensor &tensor : view.outputs(variant))
     FRIT_TRY(
         allocatePoisoned(outputs.emplace_back(), tensor.bytes, "an output"));
-  return runSteps(view.steps(program.steps),
-                  {arena.data(), program.arenaBytes});
+  return runSteps(view.steps(program.steps), program.arenaBytes);
 }
 
 Status EmulatedPlan::runSteps(std::span<const artifact::Step> list,
-                              const Memory &memory) {
+                              uint64_t arenaBytes) {
+  FRIT_TRY(makeArena(list, arenaBytes));
   steps = list.size();
   for (const artifact::Step &step : list) {
-    before.assign(memory.arena, memory.arena + memory.arenaBytes);
-    FRIT_TRY(stepFailed(view, step, runStep(step, memory)));
-    FRIT_TRY(stepFailed(view, step, checkArena(step, memory)));
+    FRIT_TRY(stepFailed(view, step, runStep(step)));
+    FRIT_TRY(stepFailed(view, step, checkArena(step)));
   }
   return Status();
 }
 
-void *EmulatedPlan::resolve(const artifact::Buffer &buffer,
-                            const Memory &memory) const {
+void *EmulatedPlan::resolve(const artifact::Buffer &buffer) const {
   auto *base = static_cast<uint8_t *>(nullptr);
   switch (buffer.space) {
   case Space::input:
@@ -127,7 +126,7 @@ void *EmulatedPlan::resolve(const artifact::Buffer &buffer,
     base = constants[buffer.index].data();
     break;
   case Space::arena:
-    base = memory.arena;
+    base = arena.data();
     break;
   case Space::prepared:
     base = prepared.data();
@@ -136,26 +135,16 @@ void *EmulatedPlan::resolve(const artifact::Buffer &buffer,
   return base + buffer.offset;
 }
 
-Status EmulatedPlan::runStep(const artifact::Step &step, const Memory &memory) {
-  std::span<const artifact::Buffer> buffers = view.arguments(step);
+Status EmulatedPlan::runStep(const artifact::Step &step) {
+  std::span<const artifact::Buffer> buffers = view.kernelArguments(step);
   std::vector<void *> arguments;
   for (const artifact::Buffer &buffer : buffers)
-    arguments.push_back(resolve(buffer, memory));
-  switch (step.kind) {
-  case StepKind::copy:
-    if (uint64_t bytes = buffers[0].bytes)
-      memmove(arguments[1], arguments[0], bytes);
-    return Status();
-  case StepKind::gemm:
-    arguments.resize(operandCount(view.gemm(step)));
-    break;
-  case StepKind::conv:
-    arguments.resize(operandCount(view.conv(step)));
-    break;
-  case StepKind::launch:
-    break;
-  }
-  return launch(step, arguments);
+    arguments.push_back(resolve(buffer));
+  if (step.kind != StepKind::copy)
+    return launch(step, arguments);
+  if (uint64_t bytes = buffers[0].bytes)
+    memmove(arguments[1], arguments[0], bytes);
+  return Status();
 }
 
 Status EmulatedPlan::launch(const artifact::Step &step,
@@ -163,7 +152,8 @@ Status EmulatedPlan::launch(const artifact::Step &step,
   if (step.kernel == artifact::kNone)
     return noKernel(view, step);
   std::string name(view.text(view.kernels()[step.kernel].name));
-  auto entry = reinterpret_cast<Entry>(dlsym(kernels, ("emu_" + name).c_str()));
+  auto entry = reinterpret_cast<Entry>(
+      dlsym(kernels, format("emu%d_%s", unit, name.c_str()).c_str()));
   auto failures = reinterpret_cast<int (*)()>(dlsym(kernels, "emu_failures"));
   if (!entry || !failures)
     return Status(FRIT_BAD_MODEL,
@@ -180,20 +170,54 @@ Status EmulatedPlan::launch(const artifact::Step &step,
   return Status();
 }
 
-/// A step may change what its arguments say it writes, and nothing else.
-Status EmulatedPlan::checkArena(const artifact::Step &step,
-                                const Memory &memory) const {
-  std::vector<uint8_t> expected = before;
-  for (const artifact::Buffer &buffer : view.arguments(step))
+/// Memory for a list, poisoned where its steps can be expected to write.
+Status EmulatedPlan::makeArena(std::span<const artifact::Step> list,
+                               uint64_t bytes) {
+  FRIT_TRY(arena.allocate(bytes, "the arena"));
+  FRIT_TRY(before.allocate(bytes, "the arena before a step"));
+  watched.clear();
+  for (const artifact::Step &step : list)
+    for (const artifact::Buffer &buffer : view.kernelArguments(step))
+      if (buffer.space == Space::arena && buffer.bytes)
+        watched.push_back(
+            {buffer.offset - std::min(buffer.offset, kMargin),
+             std::min(buffer.offset + buffer.bytes + kMargin, bytes)});
+  std::ranges::sort(watched, {}, &Range::begin);
+  size_t merged = 0;
+  for (Range range : watched)
+    if (merged && range.begin <= watched[merged - 1].end)
+      watched[merged - 1].end = std::max(watched[merged - 1].end, range.end);
+    else
+      watched[merged++] = range;
+  watched.resize(merged);
+  for (Range range : watched)
+    for (uint8_t *memory : {arena.data(), before.data()})
+      memset(memory + range.begin, kPoison, range.end - range.begin);
+  return Status();
+}
+
+/// What the arguments of a step say it writes is as it is now.
+void EmulatedPlan::accept(const artifact::Step &step) {
+  for (const artifact::Buffer &buffer : view.kernelArguments(step))
     if (buffer.written && buffer.space == Space::arena && buffer.bytes)
-      memcpy(&expected[buffer.offset], memory.arena + buffer.offset,
+      memcpy(before.data() + buffer.offset, arena.data() + buffer.offset,
              buffer.bytes);
-  if (expected.empty() ||
-      !memcmp(expected.data(), memory.arena, expected.size()))
-    return Status();
-  auto where = std::mismatch(expected.begin(), expected.end(), memory.arena);
-  return Status(FRIT_BAD_MODEL,
-                format("wrote to byte %zu of the arena, which is none of its "
-                       "results",
-                       size_t(where.first - expected.begin())));
+}
+
+/// A step may change what its arguments say it writes, and nothing else.
+Status EmulatedPlan::checkArena(const artifact::Step &step) {
+  accept(step);
+  const uint8_t *now = arena.data();
+  for (Range range : watched) {
+    if (!memcmp(before.data() + range.begin, now + range.begin,
+                range.end - range.begin))
+      continue;
+    auto where = std::mismatch(now + range.begin, now + range.end,
+                               before.data() + range.begin);
+    return Status(FRIT_BAD_MODEL,
+                  format("wrote to byte %zu of the arena, which is none of its "
+                         "results",
+                         size_t(where.first - now)));
+  }
+  return Status();
 }

@@ -23,10 +23,10 @@ public:
   EmulatedPlan() = default;
   EmulatedPlan(const EmulatedPlan &) = delete;
 
-  /// Opens the artifact at `model` and the kernels at `kernels`, takes the
-  /// target named `arch` or else the first one for a GPU, and runs its prepare
-  /// list.
-  Status open(const std::string &model, const std::string &kernels,
+  /// Opens the artifact at `model` and the kernels at `kernels`, of which it
+  /// takes those of file `unit`, takes the target named `arch` or else the
+  /// first one for a GPU, and runs its prepare list.
+  Status open(const std::string &model, const std::string &kernels, int unit,
               const std::string &arch);
 
   /// Runs a variant over `inputs`, the host memory of each; then output() has
@@ -43,27 +43,32 @@ private:
   using Entry = void (*)(void *const *arguments, const uint32_t grid[3],
                          const uint32_t block[3], uint32_t sharedBytes);
 
-  /// The scratch memory of a list.
-  struct Memory {
-    uint8_t *arena = nullptr;
-    uint64_t arenaBytes = 0;
+  /// Bytes of the arena.
+  struct Range {
+    uint64_t begin, end;
   };
 
-  Status runSteps(std::span<const artifact::Step> list, const Memory &memory);
-  Status runStep(const artifact::Step &step, const Memory &memory);
+  /// Runs a list in an arena of its own.
+  Status runSteps(std::span<const artifact::Step> list, uint64_t arenaBytes);
+  Status runStep(const artifact::Step &step);
   Status launch(const artifact::Step &step, std::span<void *const> arguments);
-  void *resolve(const artifact::Buffer &buffer, const Memory &memory) const;
-  Status checkArena(const artifact::Step &step, const Memory &memory) const;
+  void *resolve(const artifact::Buffer &buffer) const;
+  Status makeArena(std::span<const artifact::Step> list, uint64_t bytes);
+  void accept(const artifact::Step &step);
+  Status checkArena(const artifact::Step &step);
 
   PlanView view;
   Weights weights;
   const artifact::Target *target = nullptr;
   void *kernels = nullptr;
+  int unit = 0;
   size_t steps = 0;
   std::vector<cpu::HostMemory> constants, inputs, outputs;
   cpu::HostMemory prepared, arena;
-  /// The arena as it was before the step, to see what the step changed.
-  std::vector<uint8_t> before;
+  /// The arena as it was before the step, to see what the step changed, and
+  /// where that is looked for.
+  cpu::HostMemory before;
+  std::vector<Range> watched;
 };
 
 } // namespace frit::emulation

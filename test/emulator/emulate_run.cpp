@@ -8,6 +8,7 @@
 // agree, 1 when they do not, 2 when something could not be run.
 //
 //   --arch=NAME        the CUDA target; default: the first
+//   --unit=N           which of the files emulate.py was given; default: 0
 //   --input=NAME=VALUE a file of one tensor (.npy, .safetensors, .pb), its
 //   bytes
 //                      alone (.bin), or
@@ -41,7 +42,7 @@ struct Options {
   std::string model, kernels, arch, expected, output;
   std::map<std::string, std::string> inputs;
   double tolerance = 1e-4;
-  int seeds = 2;
+  int unit = 0, seeds = 2;
 };
 } // namespace
 
@@ -70,6 +71,8 @@ static Options parse(int argc, char **argv) {
     };
     if (const char *text = value("--arch="))
       options.arch = text;
+    else if (const char *text = value("--unit="))
+      options.unit = atoi(text);
     else if (const char *text = value("--compare="))
       options.expected = text;
     else if (const char *text = value("--output="))
@@ -301,7 +304,8 @@ static bool runVariant(const Options &options, EmulatedPlan &emulated,
 int main(int argc, char **argv) {
   Options options = parse(argc, argv);
   EmulatedPlan emulated;
-  require(emulated.open(options.model, options.kernels, options.arch));
+  require(emulated.open(options.model, options.kernels, options.unit,
+                        options.arch));
   bool agree = true;
   for (size_t i = 0; i < emulated.plan().variants().size(); ++i)
     agree &= runVariant(options, emulated, i);

@@ -1,6 +1,8 @@
 """One graph: what is right, what frit makes of it, what is left of a failure."""
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -64,10 +66,10 @@ def first_of(array: np.ndarray, type_) -> np.ndarray:
     return array[tuple(slice(dim.dim_value) for dim in type_.shape.dim)]
 
 
-def call(kind: str, *command) -> str:
+def call(kind: str, *command, env=None) -> str:
     try:
         done = subprocess.run([str(c) for c in command], text=True,
-                              capture_output=True, timeout=300)
+                              capture_output=True, timeout=300, env=env)
     except subprocess.TimeoutExpired:
         raise Failure(f"{kind} hangs", "not done after 300 s")
     if done.returncode:
@@ -81,24 +83,27 @@ def call(kind: str, *command) -> str:
 
 
 def compile(case: Case, work: Path, args) -> None:
+    env = None
+    if args.target == "emulator":
+        nvrtc = args.bin.parent / "lib" / "libemulated_nvrtc.so"
+        env = os.environ | {"FRIT_NVRTC": str(nvrtc)}
     onnx.save(case.model, work / "model.onnx")
     call("fritc", args.bin / "fritc", work / "model.onnx", "-o",
-         work / "model.so", f"-march={ARCHS[args.target]}", *args.fritc)
+         work / "model.so", f"-march={ARCHS[args.target]}", *args.fritc,
+         env=env)
 
 
-def emulate(work: Path, files, args) -> None:
-    call("fritc -S", args.bin / "fritc", "-S", work / "model.onnx", "-o",
-         work / "model.cu", "-march=sm_90a", *args.fritc)
+def emulate(folders: list[Path], library: Path, args) -> None:
+    """Makes one library of the kernels of what was compiled in `folders`."""
     call("emulate.py", sys.executable,
-         HERE.parent / "emulator" / "emulate.py", work / "model.cu", "-o",
-         work / "kernels.so", f"--headers={args.headers}")
-    call("emulate_run", args.bin / "emulate_run", work / "model.so",
-         work / "kernels.so", f"--output={work}/out.npz", *files)
+         HERE.parent / "emulator" / "emulate.py",
+         *(folder / "model.so" for folder in folders), "-o", library,
+         "--level=0", f"--headers={args.headers}",
+         f"--cxx={shutil.which('clang++') or 'g++'}")
 
 
-def run(case: Case, work: Path, args) -> None:
-    """Raises a Failure unless the outputs are right."""
-    compile(case, work, args)
+def save_inputs(case: Case, work: Path) -> list[str]:
+    """The flags that name them."""
     files = []
     for name, array in case.inputs.items():
         if array.dtype.isbuiltin == 1:
@@ -109,11 +114,29 @@ def run(case: Case, work: Path, args) -> None:
             path.write_bytes(numpy_helper.from_array(array, name)
                              .SerializeToString())
             files.append(f"--input={name}=@{path}")
+    return files
+
+
+def run_emulated(case: Case, work: Path, library: Path, unit: int,
+                 args) -> None:
+    """Raises a Failure unless the outputs are right; the kernels are those of
+    the library's file `unit`."""
+    call("emulate_run", args.bin / "emulate_run", work / "model.so", library,
+         f"--unit={unit}", "--seeds=1", f"--output={work}/out.npz",
+         *save_inputs(case, work))
+    compare(case, work / "out.npz")
+
+
+def run(case: Case, work: Path, args) -> None:
+    """Raises a Failure unless the outputs are right."""
+    compile(case, work, args)
     if args.target == "emulator":
-        emulate(work, files, args)
-    else:
-        call("frit-run", args.bin / "frit-run", work / "model.so", *files,
-             f"--device={args.target}", f"--output=@{work}/out.npz")
+        emulate([work], work / "kernels.so", args)
+        run_emulated(case, work, work / "kernels.so", 0, args)
+        return
+    call("frit-run", args.bin / "frit-run", work / "model.so",
+         *save_inputs(case, work), f"--device={args.target}",
+         f"--output=@{work}/out.npz")
     compare(case, work / "out.npz")
 
 

@@ -170,7 +170,7 @@ def run_kernel(library, name, fusion, launch, inputs):
     arguments = (ctypes.c_void_p * len(buffers))(
         *[b.ctypes.data for b in buffers])
     dims = ctypes.c_uint * 3
-    getattr(library, f"emu_{name}")(
+    getattr(library, f"emu0_{name}")(
         arguments, dims(*map(int, grid.split("x"))), dims(int(block), 1, 1),
         ctypes.c_uint(int(shared or 0)))
     if any((guard != 0xC7).any() for guard in guards):
