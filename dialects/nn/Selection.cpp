@@ -7,6 +7,8 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include "llvm/ADT/bit.h"
+
 using namespace mlir;
 using namespace frit::nn;
 
@@ -175,6 +177,134 @@ Value SortPlacesOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
             arith::ExtUIOp::create(body, body.getI64Type(), before.value);
         return arith::AddIOp::create(body, e[2], one);
       });
+}
+
+//===----------------------------------------------------------------------===//
+// merge_places, search_sorted
+//===----------------------------------------------------------------------===//
+
+/// Whether x is before y or equal to it: NaN is the largest.
+static Value isInOrder(Scalar x, Scalar y, bool isDescending = false) {
+  ScalarBuilder &s = *x.builder;
+  if (isDescending)
+    std::swap(x, y);
+  Scalar result = s.compare(ScalarBuilder::Compare::le, x, y);
+  return (y.isFloat() ? s.bitOr(result, s.isNaN(y)) : result).value;
+}
+
+/// The largest number up to `most` for which `holds`, or 0; what holds for one
+/// holds for all below it.
+static Value findLargest(ImplicitLocOpBuilder &b, int64_t most,
+                         llvm::function_ref<Value(Value)> holds) {
+  Value found = indexConstant(b, 0), last = indexConstant(b, most);
+  for (auto step = llvm::bit_floor(static_cast<uint64_t>(most)); step;
+       step /= 2) {
+    Value next = scaleIndex(b, found, 1, step);
+    Value isIn =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sle, next, last);
+    Value passes = arith::AndIOp::create(
+        b, isIn, holds(arith::MinSIOp::create(b, next, last)));
+    found = arith::SelectOp::create(b, passes, next, found);
+  }
+  return found;
+}
+
+/// The element of x, whose storage is `storage`, at the loops' indices but for
+/// the last, which is `place`.
+static Scalar elementAt(ScalarBuilder &s, ImplicitLocOpBuilder &b, Value x,
+                        Type storage, Value place) {
+  SmallVector<Value> at;
+  for (int64_t dim = 0; dim < tensorType(x).getRank() - 1; ++dim)
+    at.push_back(indexOf(b, dim));
+  at.push_back(place);
+  return s.wrap(s.load(tensor::ExtractOp::create(b, x, at)), storage);
+}
+
+FailureOr<RankedTensorType> MergePlacesOp::infer(Adaptor op,
+                                                 std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  SmallVector<int64_t> shape(type.getShape());
+  if (shape.empty() || ShapedType::isDynamic(shape.back()) ||
+      shape.back() % 2 || op.getCount() < 0 || op.getCount() > shape.back())
+    return emitOptionalError(loc, "cannot merge ", op.getCount(),
+                             " elements of ", shapeText(shape));
+  shape.back() = op.getCount();
+  return makeType(loc, shape, IntegerType::get(type.getContext(), 64));
+}
+
+Value MergePlacesOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
+  auto type = loweredType(getPlaces());
+  Type storage = tensorType(getX()).getElementType();
+  int64_t size = shapeOf(getX()).back() / 2;
+  return buildMap(
+      b, type, {}, {}, [&](ImplicitLocOpBuilder &body, ValueRange) -> Value {
+        ScalarBuilder s(body);
+        using P = arith::CmpIPredicate;
+        Value none = indexConstant(body, 0), all = indexConstant(body, size);
+        Value result = indexOf(body, type.getRank() - 1);
+        auto compare = [&](P predicate, Value i, Value j) -> Value {
+          return arith::CmpIOp::create(body, predicate, i, j);
+        };
+        // Whether element i of the first half is before element j of the
+        // second, where there are such.
+        auto isBefore = [&](Value i, Value j) -> Value {
+          Value inFirst = clampIndex(body, i, 0, size - 1);
+          Value inSecond =
+              scaleIndex(body, clampIndex(body, j, 0, size - 1), 1, size);
+          return arith::OrIOp::create(
+              body, compare(P::sge, j, all),
+              isInOrder(elementAt(s, body, x[0], storage, inFirst),
+                        elementAt(s, body, x[0], storage, inSecond),
+                        getDescending()));
+        };
+        Value first = findLargest(body, size, [&](Value next) -> Value {
+          Value others = arith::SubIOp::create(body, result, next);
+          return arith::AndIOp::create(
+              body, compare(P::sge, others, none),
+              isBefore(scaleIndex(body, next, 1, -1), others));
+        });
+        Value second = arith::SubIOp::create(body, result, first);
+        Value isFirst = arith::AndIOp::create(body, compare(P::slt, first, all),
+                                              isBefore(first, second));
+        return arith::IndexCastOp::create(
+            body, body.getI64Type(),
+            arith::SelectOp::create(body, isFirst, first,
+                                    scaleIndex(body, second, 1, size)));
+      });
+}
+
+FailureOr<RankedTensorType> SearchSortedOp::infer(Adaptor op,
+                                                  std::optional<Location> loc) {
+  auto rows = tensorType(op.getSorted()), type = tensorType(op.getValues());
+  if (failed(checkElementTypes(loc, {op.getSorted(), op.getValues()})))
+    return failure();
+  bool fits = type.getRank() > 0 && rows.getRank() == type.getRank() &&
+              !ShapedType::isDynamic(rows.getShape().back());
+  for (int64_t dim = 0; fits && dim < type.getRank() - 1; ++dim)
+    fits = mayEqual(rows.getDimSize(dim), type.getDimSize(dim));
+  if (!fits)
+    return emitOptionalError(loc, "rows of shape ", shapeText(rows.getShape()),
+                             " and values of shape ",
+                             shapeText(type.getShape()), " do not fit");
+  return type.clone(IntegerType::get(type.getContext(), 64));
+}
+
+Value SearchSortedOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
+  auto type = loweredType(getCounts());
+  Type storage = tensorType(getValues()).getElementType();
+  int64_t size = shapeOf(getSorted()).back();
+  return buildMap(b, type, x[1], b.getMultiDimIdentityMap(type.getRank()),
+                  [&](ImplicitLocOpBuilder &body, ValueRange e) -> Value {
+                    ScalarBuilder s(body);
+                    Scalar value = s.wrap(s.load(e[0]), storage);
+                    Value count = findLargest(body, size, [&](Value next) {
+                      return isInOrder(elementAt(s, body, x[0], storage,
+                                                 scaleIndex(body, next, 1, -1)),
+                                       value);
+                    });
+                    return arith::IndexCastOp::create(body, body.getI64Type(),
+                                                      count);
+                  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -35,6 +35,29 @@ def NN_SortPlacesOp : NN_Structural<"sort_places", ""> {
   let results = (outs RankedTensorOf<[I64]>:$places);
 }
 
+def NN_MergePlacesOp : NN_Structural<"merge_places", ""> {
+  let summary = "Where the first `count` elements of a merge come from.";
+  let description = [{
+    The last dimension of x is two halves of the same size, each sorted in the
+    order of `sort_places`; the result has places in it. Of equal elements those
+    of the first half come first. Every result finds by halves how many elements
+    of the first half are before it (Odeh et al., Merge Path, 2012).
+  }];
+  let arguments = (ins NN_NumberTensor:$x, I64Attr:$count,
+                   UnitAttr:$descending);
+  let results = (outs RankedTensorOf<[I64]>:$places);
+}
+
+def NN_SearchSortedOp : NN_Structural<"search_sorted", ""> {
+  let summary = "How many elements of ascending rows are at most each value.";
+  let description = [{
+    Rows are along the last dimension; `values` have the same others. NaN is the
+    largest. Every value is looked for by halves.
+  }];
+  let arguments = (ins NN_NumberTensor:$sorted, NN_NumberTensor:$values);
+  let results = (outs RankedTensorOf<[I64]>:$counts);
+}
+
 def NN_CountedOp : NN_Inferred<"counted", "", []> {
   let summary = "x, of whose dimension `axis` the first `count` entries count.";
   let description = [{

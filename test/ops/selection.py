@@ -49,8 +49,36 @@ for v in (x, x.astype(np.float16), ties, ties.astype(np.uint64)):
             case("sort_places", [v], np.argsort(order, axis, kind="stable"),
                  f"axis = {axis} : si64" + (", descending" if down else ""))
 # NaN is the largest, and every place is there once.
-nans = np.array([np.nan, 1, np.nan, 2], np.float32)
+nan = np.nan
+nans = np.array([nan, 1, nan, 2], np.float32)
 case("sort_places", [nans], np.array([2, 0, 3, 1]), "axis = 0 : si64")
 case("sort_places", [nans], np.array([0, 3, 1, 2]),
      "axis = 0 : si64, descending")
+
+# Two sorted halves, of which the first comes first where elements are equal.
+for size in (1, 2, 7, 32):
+    for v in (random(3, 2, size), np.floor(random(3, 2, size) * 2),
+              np.floor(random(3, 2, size) * 2).astype(np.int64)):
+        for down in (False, True):
+            halves = np.sort(v) if not down else -np.sort(-v)
+            flat = halves.reshape(3, -1)
+            order = np.argsort(-flat if down else flat, 1, kind="stable")
+            for count in {2 * size, size}:
+                case("merge_places", [flat], order[:, :count],
+                     f"count = {count}" + (", descending" if down else ""))
+inf = np.inf
+case("merge_places", [np.array([1, nan, 2, nan], np.float32)],
+     np.array([0, 2, 1, 3]), "count = 4")
+case("merge_places", [np.array([nan, 1, nan, inf], np.float32)],
+     np.array([0, 2, 3, 1]), "count = 4, descending")
+for size in (1, 5, 64):
+    for dtype in (np.float32, np.float16, np.int64, np.uint8):
+        rows = np.sort(np.floor(random(2, size, low=0) * 9).astype(dtype))
+        values = np.floor(random(2, 11, low=0) * 10).astype(dtype)
+        case("search_sorted", [rows, values],
+             np.array([np.searchsorted(r, v, "right")
+                       for r, v in zip(rows, values)]))
+case("search_sorted", [np.array([1, nan, nan], np.float32),
+                       np.array([0, 1, inf, nan], np.float32)],
+     np.array([0, 1, 1, 3]))
 run()

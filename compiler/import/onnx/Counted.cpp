@@ -11,8 +11,6 @@
 #include "compiler/import/onnx/Counted.h"
 #include "compiler/import/onnx/Order.h"
 
-#include "llvm/ADT/bit.h"
-
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
@@ -33,14 +31,7 @@ Ones frit::importer::findOnes(Expr mask) {
   int64_t length = mask.size(0);
   Expr sums = cumulate(mask, 0), result = places(node, length);
   Expr total = sums.slice(0, length - 1, 1).reshape({});
-  Expr passed = filled(node, i64Of(node), length, 0);
-  auto count = static_cast<double>(length);
-  for (auto step = llvm::bit_floor(static_cast<uint64_t>(length)); step;
-       step /= 2) {
-    Expr next = passed + static_cast<double>(step);
-    Expr sum = sums.gather(next.min(next.number(count)) - 1.0, 0);
-    passed = ((next <= count) & (sum <= result)).select(next, passed);
-  }
+  Expr passed = sums.apply<nn::SearchSortedOp>({result});
   return {(result < total).select(passed, passed.number(0)), total};
 }
 
@@ -96,7 +87,6 @@ Results frit::importer::countedNonZero(Node &node) {
 }
 
 Results frit::importer::countedCompress(Expr x, Expr condition, int64_t axis) {
-  Node &node = *x.node;
   int64_t length = std::min(condition.size(0), x.size(axis));
   if (length == 0)
     return {x.slice(axis, 0, 0)};

@@ -2,6 +2,7 @@
 
 #include "compiler/import/onnx/Counted.h"
 #include "compiler/import/onnx/Order.h"
+#include "compiler/import/onnx/Scatter.h"
 
 #include "dialects/nn/Fold.h"
 
@@ -9,17 +10,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-static Expr scatter(Expr x, Value indices, Value updates, int64_t axis,
-                    StringRef reduction) {
-  Node &node = *x.node;
-  return x.apply<nn::ScatterElementsOp>(
-      {indices, updates},
-      {node.namedSigned("axis", axis),
-       node.named("reduction", node.builder().getStringAttr(reduction))});
-}
-
 static Results scatterElements(Node &node) {
-  Value indices = node.input(1), updates = node.input(2);
+  Expr indices = input(node, 1), updates = input(node, 2);
   int64_t axis = node.integer("axis", 0);
   StringRef reduction = node.string("reduction", "none");
   return {scatter(input(node, 0), indices, updates, axis, reduction)};
@@ -92,10 +84,7 @@ static Expr scatterKnown(Expr x, ArrayRef<int64_t> places, Expr updates,
   }
   Expr y = updates.gather(node.constant(from), 0);
   if (reduction != "none")
-    y = reduction == "add"   ? x + y
-        : reduction == "mul" ? x * y
-        : reduction == "max" ? x.max(y)
-                             : x.min(y);
+    y = combineUpdate(x, y, reduction);
   return table(node, node.builder().getI1Type(), {x.size(0), 1}, isHit)
       .select(y, x);
 }
@@ -124,10 +113,8 @@ static Results scatterND(Node &node) {
     if (auto known = knownPlaces(indices, shape))
       if (Expr y = scatterKnown(lines, *known, updates, reduction))
         return {y.reshape(shape)};
-  Expr places = flatPlaces(indices, shape, 0, depth).reshape({count, 1});
-  Expr y =
-      scatter(lines, places.expand({count, length}), updates, 0, reduction);
-  return {y.reshape(shape)};
+  Expr places = flatPlaces(indices, shape, 0, depth).reshape(count);
+  return {scatterRows(lines, places, updates, reduction).reshape(shape)};
 }
 
 static Results gatherND(Node &node) {

@@ -1,22 +1,17 @@
 //===- Order.cpp - Running sums and order along long dimensions -----------===//
 //
 // cum_sum and sort_places work out every result on its own, in time quadratic
-// in the dimension. Long dimensions are made of short ones, by gathers alone:
+// in the dimension. Long dimensions are made of short ones:
 //
 // - What is summed up in blocks gets the sums of the blocks before, which are
 //   a shorter such problem (Blelloch, Prefix Sums and Their Applications,
 //   1990).
 // - Of many elements the first few are among the first few of their blocks.
-// - Elements blocks are merged two by two. A place in the result of a merge
-// finds
-//   by halves how many elements before it are of the first block (Odeh et al.,
-//   Merge Path, 2012).
+// - Sorted blocks are merged two by two.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/onnx/Order.h"
-
-#include "llvm/ADT/bit.h"
 
 #include <cmath>
 
@@ -111,45 +106,19 @@ struct Elements {
 
 /// Merges every two of the sorted blocks and keeps the first `k` elements.
 static Elements merge(const Elements &sorted, int64_t k, bool isDescending) {
-  Expr keys = sorted.keys;
-  Node &node = *keys.node;
-  int64_t rows = keys.size(0), pairs = keys.size(1) / 2, size = keys.size(2);
-  int64_t count = std::min(2 * size, k);
-  auto half = [&](int64_t i) {
-    return keys.reshape({rows, pairs, 2, size})
-        .slice(2, i, 1)
-        .reshape({rows, pairs, size});
-  };
-  Expr first = half(0), second = half(1);
-  auto most = static_cast<double>(size);
-  // Whether element i of the first block is before element j of the second.
-  auto isBefore = [&](Expr i, Expr j) {
-    Expr a = first.gatherElements(i.clamp(0, most - 1), 2);
-    Expr b = second.gatherElements(j.clamp(0, most - 1), 2);
-    Expr isInOrder = (j >= most) | (isDescending ? a >= b : a <= b);
-    // NaN is the largest.
-    return a.isFloat() ? isInOrder | (isDescending ? a : b).apply<nn::IsNaNOp>()
-                       : isInOrder;
-  };
-  Type i64 = node.builder().getI64Type();
-  SmallVector<int64_t> form = {rows, pairs, count};
-  Expr result = iota(node, i64, {1, 1, count}, 2).expand(form);
-  // How many of those before a result are of the first block.
-  Expr passed = filled(node, i64, form, 0);
-  for (auto step = llvm::bit_floor(static_cast<uint64_t>(size)); step;
-       step /= 2) {
-    Expr next = passed + static_cast<double>(step);
-    Expr isPassed =
-        (next <= result) & (next <= most) & isBefore(next - 1.0, result - next);
-    passed = isPassed.select(next, passed);
-  }
-  Expr others = result - passed;
-  Expr isFirst = (passed < most) & isBefore(passed, others);
-  Expr from = isFirst.select(passed, others + most);
-  auto taken = [&](Expr x) {
-    return x.reshape({rows, pairs, 2 * size}).gatherElements(from, 2);
-  };
-  return {taken(keys), taken(sorted.places)};
+  Node &node = *sorted.keys.node;
+  int64_t rows = sorted.keys.size(0), pairs = sorted.keys.size(1) / 2;
+  int64_t both = 2 * sorted.keys.size(2);
+  auto inPairs = [&](Expr x) { return x.reshape({rows, pairs, both}); };
+  Builder b = node.builder();
+  SmallVector<NamedAttribute> attributes = {
+      node.named("count", b.getI64IntegerAttr(std::min(both, k)))};
+  if (isDescending)
+    attributes.push_back(node.named("descending", b.getUnitAttr()));
+  Expr keys = inPairs(sorted.keys);
+  Expr from = keys.apply<nn::MergePlacesOp>({}, attributes);
+  return {keys.gatherElements(from, 2),
+          inPairs(sorted.places).gatherElements(from, 2)};
 }
 
 /// As many equal blocks.
@@ -166,9 +135,10 @@ static Elements inBlocks(const Elements &all, int64_t blocks,
 }
 
 Expr frit::importer::firstInOrder(Expr x, int64_t k, bool isDescending) {
-  // So many are sorted at once, and, as merging takes a hundred kernels, so
-  // many before blocks are merged.
-  constexpr int64_t longest = 1024, longestUnmerged = 16384, block = 128;
+  // Rows of so many are sorted at once where that is not more comparisons than
+  // a few kernels more are worth, and else in such blocks.
+  constexpr int64_t longest = 1024, mostCompared = longest * longest;
+  constexpr int64_t block = 128;
   Node &node = *x.node;
   int64_t rows = x.size(0), length = x.size(1);
   Elements first = {x, iota(node, node.builder().getI64Type(), {1, length}, 1)
@@ -189,7 +159,8 @@ Expr frit::importer::firstInOrder(Expr x, int64_t k, bool isDescending) {
              first.places.reshape({rows, length})};
   }
   int64_t blocks = 1;
-  if (length > longestUnmerged && k > 0)
+  if (length > 2 * block && k > 0 && rows > 0 &&
+      length * length > mostCompared / rows)
     while (blocks * block < length)
       blocks *= 2;
   sortBlocks(blocks);

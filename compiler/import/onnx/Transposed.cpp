@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/import/onnx/Expr.h"
+#include "compiler/import/onnx/Scatter.h"
 #include "compiler/import/onnx/Window.h"
 
 #include "dialects/nn/Infer.h"
@@ -203,11 +203,9 @@ static Results maxUnpool(Node &node) {
   // Places count the elements of the result without more around it.
   int64_t count = product(x.shape());
   Expr zeros = filled(node, x.element(), {product(inner)}, 0);
-  Expr y = zeros
-               .apply<nn::ScatterElementsOp>(
-                   {places.reshape({count}), x.reshape({count})},
-                   node.namedSigned("axis", 0))
-               .reshape(inner);
+  Expr y =
+      scatter(zeros, places.reshape({count}), x.reshape({count}), 0, "none")
+          .reshape(inner);
   for (size_t d = 0; d < shape.size(); ++d)
     y = y.pad(d, 0, shape[d] - inner[d]);
   return {y};

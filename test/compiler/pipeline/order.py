@@ -14,24 +14,30 @@ from onnx import helper, numpy_helper
 OPSET = helper.make_opsetid("", 21)
 
 
-def run(work, op, x, extra, outputs, updates=None, **attributes):
-    """The operator's results on the cpu target."""
-    constants = {"e": np.array(extra, np.int64)}
+def run(work, op, x, extra, outputs, updates=None, known=True, **attributes):
+    """The operator's results on the cpu target; `known` says whether `extra` is
+    constant."""
+    constants, inputs = {}, {"x": x}
+    (constants if known else inputs)["e"] = np.array(extra, np.int64)
     if updates is not None:
         constants["u"] = updates
     names = [f"y{i}" for i in range(outputs)]
     graph = helper.make_graph(
-        [helper.make_node(op, ["x", *constants], names, **attributes)], "g",
+        [helper.make_node(op, [n for n in "xeu" if n in {**inputs, **constants}],
+                          names, **attributes)], "g",
         [helper.make_tensor_value_info(
-            "x", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)],
+            n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
+         for n, a in inputs.items()],
         [helper.make_empty_tensor_value_info(n) for n in names],
         [numpy_helper.from_array(a, n) for n, a in constants.items()])
     onnx.save(helper.make_model(graph, opset_imports=[OPSET], ir_version=10),
               work / "m.onnx")
-    np.save(work / "x.npy", x)
+    for name, array in inputs.items():
+        np.save(work / f"{name}.npy", array)
     subprocess.run(["fritc", work / "m.onnx", "-march=x86-64-v3", "-o",
                     work / "m.so"], check=True)
-    subprocess.run(["frit-run", work / "m.so", f"--input=x=@{work}/x.npy",
+    subprocess.run(["frit-run", work / "m.so",
+                    *(f"--input={n}=@{work}/{n}.npy" for n in inputs),
                     f"--output=@{work}/y.npz"], check=True,
                    capture_output=True)
     with np.load(work / "y.npz") as file:
@@ -58,6 +64,10 @@ def check_sums(work, x, axis, exclusive, reverse):
     assert np.array_equal(y, right), (x.shape, exclusive, reverse)
 
 
+COMBINE = {"none": lambda a, b: b, "add": np.add, "mul": np.multiply,
+           "max": np.maximum, "min": np.minimum}
+
+
 def check_scatter(work, rng, reduction):
     x = rng.integers(-9, 9, (40, 50, 3)).astype(np.float32)
     # Some of no place; of several of one place the last counts.
@@ -66,14 +76,41 @@ def check_scatter(work, rng, reduction):
         indices = np.unique(indices % 40, axis=0)
     updates = rng.integers(-9, 9, (len(indices), 3)).astype(np.float32)
     right = x.copy()
-    combine = {"none": lambda a, b: b, "add": np.add, "mul": np.multiply,
-               "max": np.maximum, "min": np.minimum}[reduction]
+    combine = COMBINE[reduction]
     for (i, j), update in zip(indices, updates):
         if -40 <= i < 40 and -50 <= j < 50:
             right[i, j] = combine(right[i, j], update)
     y, = run(work, "ScatterND", x, indices, 1, updates=updates,
              reduction=reduction)
     assert np.array_equal(y, right), reduction
+
+
+def check_sorted_scatter(work, rng, reduction, shape, count, axis):
+    """Places that are data, several times the same and some of none."""
+    size = shape[axis]
+    given = [*shape[:axis], count, *shape[axis + 1:]]
+    x, updates = (rng.integers(1, 4, s).astype(np.int32)
+                  for s in (shape, given))
+    places = rng.integers(-size - 1, size // 2, given)
+    right, combine = x.copy(), COMBINE[reduction]
+    for at in np.ndindex(*given):
+        to = list(at)
+        to[axis] = places[at]
+        if -size <= to[axis] < size:
+            right[tuple(to)] = combine(right[tuple(to)], updates[at])
+    y, = run(work, "ScatterElements", x, places, 1, updates=updates,
+             known=False, axis=axis, reduction=reduction)
+    assert np.array_equal(y, right), (reduction, shape, count, axis)
+    # The same of whole rows.
+    places = rng.integers(-size, size // 2, (count, 1))
+    rows = rng.integers(1, 4, (size, 3)).astype(np.int32)
+    updates = rng.integers(1, 4, (count, 3)).astype(np.int32)
+    right = rows.copy()
+    for place, update in zip(places[:, 0], updates):
+        right[place] = combine(right[place], update)
+    y, = run(work, "ScatterND", rows, places, 1, updates=updates, known=False,
+             reduction=reduction)
+    assert np.array_equal(y, right), (reduction, "rows")
 
 
 def main():
@@ -95,6 +132,9 @@ def main():
     check_order(work, np.minimum(wide, 0), 17000, 0, 0)
     for reduction in ("none", "add", "mul", "max", "min"):
         check_scatter(work, rng, reduction)
+        check_sorted_scatter(work, rng, reduction, (2000, 2), 1500, 0)
+    check_sorted_scatter(work, rng, "none", (3, 700, 4), 800, 1)
+    check_sorted_scatter(work, rng, "add", (2, 3, 1100), 300, 2)
     for exclusive in (0, 1):
         for reverse in (0, 1):
             check_sums(work, rng.integers(0, 99, (2, 9001)), 1, exclusive,
