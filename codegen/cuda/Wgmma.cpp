@@ -10,15 +10,15 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Multiprocessors of the devices that sm_90a is, mostly; any number works.
-static constexpr int64_t kMultiprocessors = 132;
 /// Shared memory of a multiprocessor, what a block takes of it besides its own,
 /// and what its barriers take.
 static constexpr int64_t kShared = 233472, kReserved = 1024;
 static constexpr int64_t kBarrierBytes = 512;
-/// Registers of a multiprocessor and of a thread, and what a thread needs
-/// besides its sums.
+static int64_t sharedOf(int64_t blocks) { return kShared / blocks - kReserved; }
+/// Registers of a multiprocessor and of a thread, those of one that took over
+/// some, and what a thread needs besides its sums.
 static constexpr int64_t kRegisters = 65536, kThreadRegisters = 255;
+static constexpr int64_t kMovedRegisters = 240;
 static constexpr int64_t kOtherRegisters = 48;
 /// Lanes that merge the moments of a row, of which each has as many.
 static constexpr int64_t kMomentLanes = 4;
@@ -31,19 +31,33 @@ static constexpr int64_t kBoxBytes = 4 * 16 * 128;
 // Tiles
 //===----------------------------------------------------------------------===//
 
-int64_t WgmmaTile::sharedBytes() const {
+int64_t WgmmaTile::fixedBytes() const {
   // What the blocks that share k send each other comes on top.
   int64_t parts = (split - 1) * m * n * 4 / split;
-  int64_t bytes = stages * stageBytes() + parts + kBarrierBytes;
-  int64_t boxes = std::max(m / 64 * kBoxBytes / split, kBoxBytes / 4);
-  int64_t most = kShared / resident - kReserved;
-  return bytes + (bytes + 2 * boxes <= most ? 2 : 1) * boxes;
+  return stages * stageBytes() + parts + kBarrierBytes;
+}
+
+int64_t WgmmaTile::boxBytes() const {
+  return std::max(m / 64 * kBoxBytes / split, kBoxBytes / 4);
+}
+
+int64_t WgmmaTile::slots() const {
+  int64_t most = m == 128 && split == 1 ? 4 : 2;
+  while (most > 1 && fixedBytes() + most * boxBytes() > sharedOf(resident))
+    most /= 2;
+  return most;
+}
+
+int64_t WgmmaTile::sharedBytes() const {
+  return fixedBytes() + slots() * boxBytes();
 }
 
 bool WgmmaTile::fits() const {
-  int64_t registers = kRegisters / (resident * threads()) / 8 * 8;
+  int64_t registers = movesRegisters()
+                          ? kMovedRegisters
+                          : kRegisters / (resident * threads()) / 8 * 8;
   // Blocks that share k divide the tile's 16-row units among them.
-  return sharedBytes() <= kShared / resident - kReserved &&
+  return sharedBytes() <= sharedOf(resident) &&
          std::min(registers, kThreadRegisters) >= n / 2 + kOtherRegisters &&
          (m / 16 % split == 0 || (m == 64 && n % 128 == 0));
 }
@@ -189,6 +203,8 @@ static constexpr double kFill = 1.21, kTurn = 0.3, kClusterTime = 2.9;
 /// results take where products go on meanwhile.
 static constexpr double kStoreBytes = 35.6e3, kSumBytes = 15.6e3;
 static constexpr double kStoreTime = 0.225, kHiddenStore = 1.33;
+/// How much longer they take by one box at a time.
+static constexpr double kOneSlot = 1.4;
 /// Bytes per microsecond from memory, and of inputs and results that the cache
 /// holds, which it does with so many at most.
 static constexpr double kMemoryBytes = 4.16e6, kHeldBytes = 18.8e6;
@@ -238,6 +254,8 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
       takeTurns ? 1 : std::max(tile.m / 64 / double(tile.split), 0.25);
   double store = stored / std::min(kStoreBytes * writers, kHeldBytes / active) +
                  kStoreTime;
+  if (tile.slots() == 1)
+    store *= kOneSlot;
   // One tile is stored while another is computed, or after it.
   double time = takeTurns || beside > 1
                     ? turns * std::max(compute, kHiddenStore * store) + store
@@ -283,8 +301,16 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
       // What two blocks fit beside each other is not one.
       WgmmaTile closer = tile;
       ++closer.resident;
-      if (tile.fits() && (tile.resident == kMostResident || !closer.fits()))
-        picks.push_back({tile, wgmmaMicroseconds(product, tile, resultBytes)});
+      if (!tile.fits() || (tile.resident < kMostResident && closer.fits()))
+        continue;
+      picks.push_back({tile, wgmmaMicroseconds(product, tile, resultBytes)});
+      // Boxes may be worth a stage.
+      WgmmaTile roomy = tile;
+      while (roomy.stages > 3 && roomy.slots() == tile.slots())
+        --roomy.stages;
+      if (roomy.slots() > tile.slots())
+        picks.push_back(
+            {roomy, wgmmaMicroseconds(product, roomy, resultBytes)});
     }
   };
   for (int64_t m : {128, 64, 192})

@@ -17,6 +17,9 @@ namespace frit::cuda {
 /// Elements of a row that moments are of; kMomentWidth of norm.cuh.
 inline constexpr int64_t kMomentWidth = 64;
 
+/// Multiprocessors of the devices that sm_90a is, mostly; any number works.
+inline constexpr int64_t kMultiprocessors = 132;
+
 /// A tile of the skeletons: their P::tileM and so on.
 struct WgmmaTile {
   int64_t m = 128, n = 128, stages = 4, cluster = 1, split = 1;
@@ -25,8 +28,16 @@ struct WgmmaTile {
   /// Steps of k in a stage.
   static constexpr int64_t depth = 64;
 
-  int64_t threads() const { return m == 128 && n == 192 ? 384 : 2 * m + 32; }
+  /// Whether warpgroups take over registers of the one that loads.
+  bool movesRegisters() const { return m == 128 && resident == 1; }
+  int64_t threads() const { return movesRegisters() ? 384 : 2 * m + 32; }
   int64_t stageBytes() const { return (m + n) * depth * 2; }
+  /// Of shared memory besides those boxes.
+  int64_t fixedBytes() const;
+  int64_t boxBytes() const;
+  /// Boxes of the result, of a warp each, that stand in shared memory at a
+  /// time.
+  int64_t slots() const;
   int64_t sharedBytes() const;
   /// Whether as many blocks as `resident` fit.
   bool fits() const;

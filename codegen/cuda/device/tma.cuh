@@ -72,17 +72,18 @@ struct Barrier {
   }
 
   /// Waits for the end of the phase of this parity. The parity of the phase
-  /// before the first one, 1, does not wait.
+  /// before the first one, 1, does not wait. Threads sleep for up to 10 ms
+  /// between looks: those that look more often draw power.
   __device__ void wait(uint32_t parity) {
     uint32_t done;
     do
       asm volatile("{\n"
                    ".reg .pred p;\n"
-                   "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                   "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2, %3;\n"
                    "selp.b32 %0, 1, 0, p;\n"
                    "}\n"
                    : "=r"(done)
-                   : "r"(sharedAddress(this)), "r"(parity)
+                   : "r"(sharedAddress(this)), "r"(parity), "r"(10'000'000)
                    : "memory");
     while (!done);
   }
@@ -202,6 +203,13 @@ __device__ inline void loadPixels(void *to, const TensorMap *map,
                "r"(row), "r"(image), "h"(uint16_t(tapCol)),
                "h"(uint16_t(tapRow))
                : "memory");
+}
+
+/// Brings a box into the second-level cache.
+__device__ inline void prefetchBox(const TensorMap *map, int x, int y, int z) {
+  asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile "
+               "[%0, {%1, %2, %3}];" ::"l"(map),
+               "r"(x), "r"(y), "r"(z));
 }
 
 /// Copies a box out of shared memory, less what lies outside the tensor. Those

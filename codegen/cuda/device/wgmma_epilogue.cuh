@@ -12,122 +12,29 @@
 #define FRIT_DEVICE_WGMMA_EPILOGUE_CUH
 
 #include "frit/norm.cuh"
-#include "frit/wgmma_plan.cuh"
+#include "frit/wgmma_columns.cuh"
 
 #ifdef FRIT_HAS_WGMMA
 
 namespace frit {
 
 //===----------------------------------------------------------------------===//
-// Bias and scales
-//===----------------------------------------------------------------------===//
-
-/// A tile's part of a vector with an element per column, spread over a warp: of
-/// every 64 columns, lane l has columns 2 l and 2 l + 1. It is read before the
-/// products and first looked at after them.
-template <class P, class T> struct WgmmaColumns {
-  static constexpr bool kPairs = P::n % 2 == 0;
-  static constexpr bool kPacked = kPairs && sizeof(T) == 2;
-  static constexpr int kWords = kPacked ? 1 : 2;
-
-  static constexpr int kBlocks = WgmmaPlan<P>::kUnitN / 64;
-
-  uint32_t words[kBlocks][kWords];
-
-  __device__ static uint32_t raw(T value) {
-    if constexpr (sizeof(T) == 2)
-      return value.bits;
-    else
-      return floatToBits(value);
-  }
-  __device__ static float value(uint32_t word) {
-    if constexpr (sizeof(T) == 2)
-      return load(T{uint16_t(word)});
-    else
-      return bitsToFloat(word);
-  }
-
-  __device__ void read(const T *vector, int first) {
-#pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
-      int n = first + i * 64 + threadIdx.x % 32 * 2;
-      if constexpr (kPacked) {
-        words[i][0] = 0;
-        if (n < P::n)
-          words[i][0] = *reinterpret_cast<const uint32_t *>(vector + n);
-      } else {
-        words[i][0] = words[i][1] = 0;
-        if (n < P::n)
-          words[i][0] = raw(vector[n]);
-        if (n + 1 < P::n)
-          words[i][1] = raw(vector[n + 1]);
-      }
-    }
-  }
-
-  /// The two columns that a thread has of the 8 from 8 `group` on.
-  __device__ void give(float (&pair)[2], int group) const {
-    int lane = group % 8 * 4 + threadIdx.x % 4;
-    uint32_t got[kWords];
-#pragma unroll
-    for (int i = 0; i < kWords; ++i)
-      got[i] = __shfl_sync(0xffffffff, words[group / 8][i], lane);
-    pair[0] = value(got[0]);
-    pair[1] = value(kPacked ? got[0] >> 16 : got[kWords - 1]);
-  }
-};
-
-//===----------------------------------------------------------------------===//
-// Two neighbours of a row
-//===----------------------------------------------------------------------===//
-
-// One access each, which compilers do not always make of two elements.
-
-__device__ inline void writeTwo(float *to, const float (&pair)[2]) {
-  *reinterpret_cast<Pack<float, 2> *>(to) = {pair[0], pair[1]};
-}
-__device__ inline void writeTwo(f16 *to, const float (&pair)[2]) {
-  uint32_t both;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(pair[1]), "f"(pair[0]));
-  *reinterpret_cast<uint32_t *>(to) = both;
-}
-__device__ inline void writeTwo(bf16 *to, const float (&pair)[2]) {
-  uint32_t both;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;"
-      : "=r"(both)
-      : "f"(pair[1]), "f"(pair[0]));
-  *reinterpret_cast<uint32_t *>(to) = both;
-}
-
-/// Two elements as they are stored.
-template <class T> struct Two {
-  uint32_t both;
-  __device__ void open(float (&pair)[2]) const {
-    pair[0] = load(T{uint16_t(both)});
-    pair[1] = load(T{uint16_t(both >> 16)});
-  }
-};
-template <> struct Two<float> {
-  Pack<float, 2> both;
-  __device__ void open(float (&pair)[2]) const {
-    pair[0] = both.at[0];
-    pair[1] = both.at[1];
-  }
-};
-template <class T> __device__ inline Two<T> readTwo(const T *from) {
-  return *reinterpret_cast<const Two<T> *>(from);
-}
-
-//===----------------------------------------------------------------------===//
 // Box by box
 //===----------------------------------------------------------------------===//
 
-/// One warp's part of a block's tiles, one after the other.
+/// One warp's part of a block's tiles, one after the other: 16 rows of each 64
+/// that its warpgroup multiplies, in boxes.
 template <class P> struct WgmmaStore {
   using Plan = WgmmaPlan<P>;
   using D = typename P::D;
   using Bias = typename P::Bias;
+  using Sums = float[Plan::kRowBlocks][P::tileN / 2];
   static constexpr int kBoxes = Plan::kUnitN / Plan::kBoxN;
+  static constexpr int kGroups = Plan::kBoxN / 8;
+  /// Boxes one below the other that are ended side by side where there is room:
+  /// they share what belongs to columns, and one waits while another goes on.
+  static constexpr int kTogether =
+      Plan::kSlots >= 2 * Plan::kRowBlocks ? Plan::kRowBlocks : 1;
 
   const TensorMap *mapD, *mapR;
   const Bias *bias;
@@ -136,6 +43,7 @@ template <class P> struct WgmmaStore {
   unsigned char *slots;
   Barrier *filled;
   NormOperands norm;
+  /// That have gone through the slots.
   int boxes = 0;
 
   // Of the tile that is under way; of rows, those that this thread ends.
@@ -145,149 +53,200 @@ template <class P> struct WgmmaStore {
   WgmmaColumns<P, float> columns;
   RowMoments rows[Plan::kRowBlocks][2];
 
-  __device__ unsigned char *slotOf(int box) {
-    return slots + box % Plan::kSlots * Plan::kBoxBytes;
+  __device__ int count() const { return live * Plan::kRowBlocks; }
+  __device__ WgmmaBox boxIn(int slot) const {
+    return {slots + slot * Plan::kBoxBytes};
   }
 
-  /// Has the residual of the tile's box i read, by one lane.
-  __device__ void fetch(int i) {
-    int slot = (boxes + i) % Plan::kSlots;
+  /// Where in D the tile's boxes lie, in the order in which they are ended.
+  __device__ WgmmaTile placeOf(int box) const {
+    int row = 0, i = box;
+    if constexpr (kTogether > 1) {
+      row = box % kTogether;
+      i = box / kTogether;
+    } else if constexpr (Plan::kRowBlocks > 1) {
+      row = box >= live;
+      i = box - row * live;
+    }
+    return {at.m + row * 64, at.n + i * Plan::kBoxN, at.batch};
+  }
+
+  /// Has the residual of one of the tile's boxes read, by one lane.
+  __device__ void fetch(int box) {
+    const int slot = (boxes + box) % Plan::kSlots;
+    const WgmmaTile from = placeOf(box);
     waitStores<0>();
     filled[slot].arriveExpecting(Plan::kBoxBytes);
-    loadBox(slots + slot * Plan::kBoxBytes, mapR, filled[slot],
-            at.n + i * Plan::kBoxN, at.m, at.batch);
+    loadBox(boxIn(slot).at, mapR, filled[slot], from.n, from.m, from.batch);
   }
 
   /// Reads ahead for the unit whose corner is `tile`.
   __device__ void begin(const WgmmaTile &tile) {
+    at = tile;
     if (bias)
-      biases.read(bias, tile.n);
-    moveTo(tile);
+      biases.read(bias, at.n);
+    const int left =
+        P::n - at.n < Plan::kUnitN ? int(P::n - at.n) : Plan::kUnitN;
+    live = at.m < P::m && left > 0 ? (left + Plan::kBoxN - 1) / Plan::kBoxN : 0;
+    if (Plan::kBoxes && r && threadIdx.x % 32 == 0) {
+#pragma unroll
+      for (int i = 0; i < kBoxes * Plan::kRowBlocks; ++i)
+        if (i < count()) {
+          if (i < Plan::kSlots) {
+            fetch(i);
+          } else {
+            const WgmmaTile from = placeOf(i);
+            prefetchBox(mapR, from.n, from.m, from.batch);
+          }
+        }
+    }
     if constexpr (kNormalises<P>) {
-      columns.read(norm.column, tile.n);
+      columns.read(norm.column, at.n);
 #pragma unroll
       for (int i = 0; i < 2 * Plan::kRowBlocks; ++i)
-        rows[i / 2][i % 2] =
-            momentsOf<P>(norm.moments, tile.m + i / 2 * 64 + i % 2 * 8 +
-                                           threadIdx.x % 32 / 4);
+        rows[i / 2][i % 2] = momentsOf<P>(
+            norm.moments, at.m + i / 2 * 64 + i % 2 * 8 + threadIdx.x % 32 / 4);
     }
   }
 
-  /// The same for a unit of the same columns.
-  __device__ void moveTo(const WgmmaTile &tile) {
-    at = tile;
-    int columns = P::n - at.n < Plan::kUnitN ? int(P::n - at.n) : Plan::kUnitN;
-    live = at.m < P::m && columns > 0
-               ? (columns + Plan::kBoxN - 1) / Plan::kBoxN
-               : 0;
-    if (Plan::kBoxes && r && threadIdx.x % 32 == 0)
-#pragma unroll
-      for (int i = 0; i < Plan::kSlots; ++i)
-        if (i < live)
-          fetch(i);
-  }
-
-  /// Ends the unit, the `part`-th of its rows, in the tile's `block`-th 64.
-  __device__ void end(const float (&sums)[P::tileN / 2], int part,
-                      int block = 0) {
-    RowNorm norms[2];
+  /// Ends the unit, the `part`-th of a warp's columns.
+  __device__ void end(const Sums &sums, int part = 0) {
+    RowNorm norms[Plan::kRowBlocks][2];
     if constexpr (kNormalises<P>)
 #pragma unroll
-      for (int h = 0; h < 2; ++h)
-        norms[h] = normOfRow<P>(rows[block][h]);
+      for (int i = 0; i < 2 * Plan::kRowBlocks; ++i)
+        norms[i / 2][i % 2] = normOfRow<P>(rows[i / 2][i % 2]);
 #pragma unroll
-    for (int i = 0; i < kBoxes; ++i)
-      if (i < live)
-        storeOne(sums, i, part * Plan::kUnitN / 8, norms);
-    boxes += live;
+    for (int row = 0; row < Plan::kRowBlocks; row += kTogether)
+#pragma unroll
+      for (int i = 0; i < kBoxes; ++i)
+        if (i < live)
+          endBoxes(sums, norms, row, i, part * Plan::kUnitN / 8);
+    boxes += count();
   }
 
-  __device__ void storeOne(const float (&sums)[P::tileN / 2], int i,
-                           int firstGroup, const RowNorm (&norms)[2]) {
-    using Epilogue = typename P::Epilogue;
-    constexpr int groups = Plan::kBoxN / 8;
-    constexpr bool kEnds = kEndsHalves<Epilogue, D> && !takesMoments<P>();
+  /// The i-th boxes of kTogether blocks of rows from the `row`-th on.
+  __device__ void endBoxes(const Sums &sums,
+                           const RowNorm (&norms)[Plan::kRowBlocks][2], int row,
+                           int i, int firstGroup) {
+    const int box = kTogether > 1 ? i * kTogether : row * live + i;
     const int lane = threadIdx.x % 32;
-    unsigned char *slot = slotOf(boxes + i);
+    WgmmaBox in[kTogether];
+#pragma unroll
+    for (int b = 0; b < kTogether; ++b)
+      in[b] = boxIn((boxes + box + b) % Plan::kSlots);
     if (Plan::kBoxes && r) {
-      filled[(boxes + i) % Plan::kSlots].wait((boxes + i) / Plan::kSlots % 2);
+#pragma unroll
+      for (int b = 0; b < kTogether; ++b)
+        filled[(boxes + box + b) % Plan::kSlots].wait((boxes + box + b) /
+                                                      Plan::kSlots % 2);
     } else {
       if (Plan::kBoxes && lane == 0)
-        waitStores<Plan::kSlots - 1>();
+        waitStores<Plan::kSlots / kTogether - 1>();
       __syncwarp();
     }
-    // The 16-byte pieces of a line are permuted by the line's number.
-    auto placeOf = [&](int j, int h) {
-      int byte = (j * 8 + lane % 4 * 2) * int(sizeof(D));
-      return reinterpret_cast<D *>(slot + (h * 8 + lane / 4) * 128 +
-                                   ((byte / 16 ^ lane / 4) * 16 + byte % 16));
-    };
+    RowSums given[kTogether][2];
     // Residuals are read some at a time, for reading waits for writing before.
-    constexpr int together = 4;
-    Two<D> residuals[together][2];
-    RowSums given[2];
+    constexpr int ahead = 4;
+    TwoGroups<D> pairs[kTogether][ahead / 2];
 #pragma unroll
-    for (int j = 0; j < groups; ++j) {
-      const int group = i * groups + j;
+    for (int j = 0; j < kGroups; ++j) {
+      const int group = i * kGroups + j;
       constexpr float none = kNothing<float>;
-      if (Plan::kBoxes && r && j % together == 0)
+      if (Plan::kBoxes && r && j % ahead == 0)
 #pragma unroll
-        for (int k = 0; k < 2 * together; ++k)
-          residuals[k / 2][k % 2] = readTwo(placeOf(j + k / 2, k % 2));
+        for (int b = 0; b < kTogether; ++b)
+#pragma unroll
+          for (int k = 0; k < ahead; k += 2)
+            in[b].template read<D>(pairs[b][k / 2], j + k);
       float offsets[2] = {none, none}, column[2];
       if (bias)
         biases.give(offsets, group);
       if constexpr (kNormalises<P>)
         columns.give(column, group);
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        float residual[2] = {none, none}, pair[2];
-        if (r && Plan::kBoxes)
-          residuals[j % together][h].open(residual);
-        else if (r)
-          readResidual(residual, h * 8 + lane / 4, group * 8 + lane % 4 * 2);
+      for (int b = 0; b < kTogether; ++b)
 #pragma unroll
-        for (int c = 0; c < 2; ++c) {
-          float sum = sums[(firstGroup + group) * 4 + h * 2 + c];
-          if constexpr (kNormalises<P>)
-            pair[c] =
-                normed<P>(sum, offsets[c], residual[c], column[c], norms[h]);
-          else if constexpr (kEnds)
-            pair[c] = sum + offsets[c] + residual[c];
-          else
-            pair[c] = finish<Epilogue>(sum, offsets[c], residual[c]);
-          if constexpr (kNormalises<P> && !kEnds)
-            pair[c] = Epilogue()(pair[c]);
-          if constexpr (takesMoments<P>())
-            given[h].add(pair[c], j + c == 0);
+        for (int h = 0; h < 2; ++h) {
+          Two<D> &two = pairs[b][j % ahead / 2][j % 2][h];
+          float residual[2] = {none, none};
+          if (r && Plan::kBoxes)
+            two.open(residual);
+          else if (r)
+            readResidual(residual, (row + b) * 64 + h * 8 + lane / 4,
+                         group * 8 + lane % 4 * 2);
+          const float *sum = &sums[row + b][(firstGroup + group) * 4 + h * 2];
+          endTwo(two, sum, offsets, residual, column, norms[row + b][h],
+                 given[b][h], j == 0);
         }
-        if constexpr (kEnds)
-          *reinterpret_cast<uint32_t *>(placeOf(j, h)) =
-              Epilogue::halves(pair[0], pair[1]);
-        else
-          writeTwo(placeOf(j, h), pair);
-      }
+      if (j % 2)
+#pragma unroll
+        for (int b = 0; b < kTogether; ++b)
+          in[b].template write<D>(pairs[b][j % ahead / 2], j - 1);
     }
     if constexpr (takesMoments<P>())
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
+      for (int b = 0; b < 2 * kTogether; ++b) {
         static_assert(Plan::kBoxN == kMomentWidth);
-        int64_t row = at.m + h * 8 + lane / 4;
-        int64_t part = row * P::n / kMomentWidth + at.n / kMomentWidth + i;
-        storeMoments(norm.resultMoments + part * 2, given[h], row < P::m);
+        int64_t line = at.m + (row + b / 2) * 64 + b % 2 * 8 + lane / 4;
+        int64_t part = line * P::n / kMomentWidth + at.n / kMomentWidth + i;
+        storeMoments(norm.resultMoments + part * 2, given[b / 2][b % 2],
+                     line < P::m);
       }
+    send(in, box);
+  }
+
+  /// Two neighbours: what is stored of their sums.
+  __device__ static void endTwo(Two<D> &two, const float *sums,
+                                const float (&offsets)[2],
+                                const float (&residual)[2],
+                                const float (&column)[2], const RowNorm &norm,
+                                RowSums &given, bool first) {
+    using Epilogue = typename P::Epilogue;
+    constexpr bool kEnds = kEndsHalves<Epilogue, D> && !takesMoments<P>();
+    float pair[2];
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      if constexpr (kNormalises<P>)
+        pair[c] = normed<P>(sums[c], offsets[c], residual[c], column[c], norm);
+      else if constexpr (kEnds)
+        pair[c] = sums[c] + offsets[c] + residual[c];
+      else
+        pair[c] = finish<Epilogue>(sums[c], offsets[c], residual[c]);
+      if constexpr (kNormalises<P> && !kEnds)
+        pair[c] = Epilogue()(pair[c]);
+      if constexpr (takesMoments<P>())
+        given.add(pair[c], first && c == 0);
+    }
+    if constexpr (kEnds)
+      two.both = Epilogue::halves(pair[0], pair[1]);
+    else
+      two.close(pair);
+  }
+
+  /// Boxes that are whole in shared memory go out, and others come in.
+  __device__ void send(const WgmmaBox (&in)[kTogether], int box) {
     if constexpr (Plan::kBoxes) {
       fenceAsync();
       __syncwarp();
-      if (lane == 0) {
-        storeBox(mapD, slot, at.n + i * Plan::kBoxN, at.m, at.batch);
-        commitStores();
-        if (r && i + Plan::kSlots < live)
-          fetch(i + Plan::kSlots);
+      if (threadIdx.x % 32 != 0)
+        return;
+#pragma unroll
+      for (int b = 0; b < kTogether; ++b) {
+        const WgmmaTile to = placeOf(box + b);
+        storeBox(mapD, in[b].at, to.n, to.m, to.batch);
       }
+      commitStores();
+      if (r)
+#pragma unroll
+        for (int b = Plan::kSlots; b < Plan::kSlots + kTogether; ++b)
+          if (box + b < count())
+            fetch(box + b);
     } else {
       __syncwarp();
-      storeElements(slot, at.n + i * Plan::kBoxN);
+#pragma unroll
+      for (int b = 0; b < kTogether; ++b)
+        storeElements(in[b], placeOf(box + b));
     }
   }
 
@@ -303,19 +262,18 @@ template <class P> struct WgmmaStore {
   }
 
   /// Neighbouring lanes write neighbouring elements.
-  __device__ void storeElements(const unsigned char *slot, int first) {
+  __device__ void storeElements(const WgmmaBox &box, const WgmmaTile &to) {
+    constexpr int size = sizeof(D);
     const int lane = threadIdx.x % 32;
-    D *to = d + at.batch * P::strideD + at.m * P::ldd + first;
+    D *first = d + to.batch * P::strideD + to.m * P::ldd + to.n;
 #pragma unroll 4
     for (int row = 0; row < 16; ++row)
-      if (at.m + row < P::m)
+      if (to.m + row < P::m)
 #pragma unroll
-        for (int col = lane; col < Plan::kBoxN; col += 32) {
-          int byte = col * int(sizeof(D));
-          if (first + col < P::n)
-            to[row * P::ldd + col] = *reinterpret_cast<const D *>(
-                slot + row * 128 + ((byte / 16 ^ row % 8) * 16 + byte % 16));
-        }
+        for (int col = lane; col < Plan::kBoxN; col += 32)
+          if (to.n + col < P::n)
+            first[row * P::ldd + col] = *reinterpret_cast<const D *>(
+                box.pieceOf(row, col * size / 16) + col * size % 16);
   }
 };
 

@@ -35,19 +35,20 @@
 //
 // and launched with that many threads, dynamic shared memory and a grid of
 //
-//   threads = 384 for a tile of 128 × 192, else 2 * tileM + 32 or more
+//   threads = 384 for 128 rows and one block, else 2 * tileM + 32 or more
 //   stage  = (tileM + tileN) * 128
 //   boxes  = tileM * 128 / split, or 2048 if that is more
+//   slots  = 4 where tileM is 128 and split is 1, else 2
 //   parts  = (split - 1) * tileM * tileN * 4 / split
 //   most   = 233472 / blocks - 1024
-//   shared = stages * stage + parts + 512 +
-//            (2 * boxes if that stays <= most in all, else boxes)
+//   shared = stages * stage + parts + 512 + slots * boxes, with slots halved
+//            while that is more than `most`, and not 1
 //   tiles  = ceil(m / (tileM * cluster)) * ceil(n / tileN) * batch
 //   grid.x = split > 1 ? tiles * split
 //                      : min(tiles, multiprocessors * blocks / cluster) *
 //                      cluster
 //
-// `shared` is at most `most`. A thread has up to 168 registers in one block of
+// `shared` is at most `most`. A thread has up to 240 registers in one block of
 // 128 rows, 96 in two, 128 in one of 192 rows or two of 64, 255 in one of 64,
 // and needs tileN / 2 and 40 more, less some where `blocks` is 2. With 2 blocks
 // the next kernel's first blocks can stand beside the last of this one, with

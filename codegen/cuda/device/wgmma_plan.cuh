@@ -64,8 +64,14 @@ template <class P> struct WgmmaPlan {
   static constexpr int kBarrierBytes = 512;
   static constexpr int kFixedBytes =
       P::stages * kStageBytes + kReceiveBytes + kBarrierBytes;
-  static constexpr int kSlots =
-      kFixedBytes + 2 * kOwned * kBoxBytes <= kMaxShared ? 2 : 1;
+  /// Boxes of a warp that are in shared memory at a time.
+  static constexpr int slots() {
+    int most = P::tileM == 128 && P::split == 1 ? 4 : 2;
+    while (most > 1 && kFixedBytes + most * kOwned * kBoxBytes > kMaxShared)
+      most /= 2;
+    return most;
+  }
+  static constexpr int kSlots = slots();
   static constexpr int kShared = kFixedBytes + kSlots * kOwned * kBoxBytes;
 
   static_assert(kShared <= kMaxShared);
@@ -83,9 +89,10 @@ template <class P> struct WgmmaPlan {
                                  P::tileN <= 192 && P::blocks == 1 &&
                                  kTiles * P::cluster > 132;
   static constexpr int kTakers = kTurns ? 2 : 1;
-  /// Then 128 × 192 sums need more registers than threads start with. A whole
-  /// warpgroup stands where one warp loads, and gives up most of its own.
-  static constexpr bool kMovesRegisters = kTurns && P::tileN == 192;
+  /// Two warpgroups that have a multiprocessor for themselves use more
+  /// registers than threads start with. A whole warpgroup stands where one warp
+  /// loads, and gives up most of its own.
+  static constexpr bool kMovesRegisters = P::tileM == 128 && P::blocks == 1;
   /// How often 64 rows a warpgroup multiplies, and warps that read a stage.
   static constexpr int kRowBlocks = kTakers;
   static constexpr int kReaders = kWarps / kTakers;

@@ -249,7 +249,7 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
         for (int i = 0; i < Plan::kParts; ++i)
           if (i == part) {
             shares.receive(sums[0], i);
-            store.end(sums[0], i);
+            store.end(sums, i);
           }
       } else {
         // By turns, also because a barrier tells no more than two phases apart.
@@ -257,12 +257,7 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
           block.turns[turn].wait((turn + ++turnsTaken) % 2);
         block.multiply(sums, place);
         place.skip((Plan::kTakers - 1) * Operands::steps);
-        store.end(sums[0], 0);
-#pragma unroll
-        for (int j = 1; j < Plan::kRowBlocks; ++j) {
-          store.moveTo({tile.m + j * 64 + row, tile.n, tile.batch});
-          store.end(sums[j], 0, j);
-        }
+        store.end(sums);
       }
     }
     // Memory that is still read from may not go away.

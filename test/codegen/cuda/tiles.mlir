@@ -20,15 +20,16 @@ func.func @tiles(%a: tensor<384x1024xf16>, %b: tensor<1024x1024xf16>,
     %y = nn.matmul %x, %w : (tensor<49x2048xf16>, tensor<2048x512xf16>) -> tensor<49x512xf16>
     nn.yield %y : tensor<49x512xf16>
   }
-  // With many, warpgroups take turns at whole tiles.
-  // CHECK: // k2 #nn.schedule<skeleton = wgmma_gemm, threads = 384, tileM = 128, tileN = 192, tileK = 64, stages = 5> grid 132x1x1
+  // With many, warpgroups take turns at whole tiles, and a stage gives way to
+  // boxes of results.
+  // CHECK: // k2 #nn.schedule<skeleton = wgmma_gemm, threads = 384, tileM = 128, tileN = 192, tileK = 64, stages = 4> grid 132x1x1 block 384 shared 229888
   %2 = nn.fusion(%e, %f) : (tensor<12288x1024xf16>, tensor<1024x3072xf16>) -> tensor<12288x3072xf16> {
   ^bb0(%x: tensor<12288x1024xf16>, %w: tensor<1024x3072xf16>):
     %y = nn.matmul %x, %w : (tensor<12288x1024xf16>, tensor<1024x3072xf16>) -> tensor<12288x3072xf16>
     nn.yield %y : tensor<12288x3072xf16>
   }
   // Tiles that give every multiprocessor just one.
-  // CHECK: // k3 #nn.schedule<skeleton = wgmma_gemm, threads = 416, tileM = 192, tileN = 192, tileK = 64, stages = 4> grid 132x1x1
+  // CHECK: // k3 #nn.schedule<skeleton = wgmma_gemm, threads = 416, tileM = 192, tileN = 192, tileK = 64, stages = 3> grid 132x1x1
   %3 = nn.fusion(%g, %h) : (tensor<6304x768xf16>, tensor<768x768xf16>) -> tensor<6304x768xf16> {
   ^bb0(%x: tensor<6304x768xf16>, %w: tensor<768x768xf16>):
     %y = nn.matmul %x, %w : (tensor<6304x768xf16>, tensor<768x768xf16>) -> tensor<6304x768xf16>

@@ -21,7 +21,7 @@ struct Cut {
   int tileM, tileN, stages, cluster, split, blocks = 1;
 
   constexpr int threads() const {
-    return tileM == 128 && tileN == 192 ? 384 : 2 * tileM + 32;
+    return tileM == 128 && blocks == 1 ? 384 : 2 * tileM + 32;
   }
   constexpr int blocksPerCluster() const { return cluster * split; }
   constexpr int most() const { return 233472 / blocks - 1024; }
@@ -29,7 +29,10 @@ struct Cut {
     int fixed = stages * (tileM + tileN) * 128 +
                 (split - 1) * tileM * tileN * 4 / split + 512;
     int boxes = std::max(tileM * 128 / split, 2048);
-    return fixed + (fixed + 2 * boxes <= most() ? 2 : 1) * boxes;
+    int slots = tileM == 128 && split == 1 ? 4 : 2;
+    while (slots > 1 && fixed + slots * boxes > most())
+      slots /= 2;
+    return fixed + slots * boxes;
   }
   constexpr bool fits() const {
     return shared() <= most() &&
