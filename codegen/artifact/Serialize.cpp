@@ -234,9 +234,8 @@ private:
     artifact::Range range{uint32_t(tables.steps.size()), 0};
     if (!list)
       return range;
-    for (Operation &op : list.getBody().front())
-      if (plan::isStep(&op))
-        addStep(&op, isMain);
+    for (Operation *op : plan::stepsOf(list))
+      addStep(op, isMain);
     range.count = tables.steps.size() - range.first;
     return range;
   }
@@ -254,6 +253,7 @@ private:
         .Case([&](plan::LaunchOp launch) {
           step.kind = StepKind::launch;
           setKernel(step, launch.getKernelAttr(), op);
+          addFollows(step, launch);
         })
         .Case([&](plan::GemmOp gemm) {
           step.kind = StepKind::gemm;
@@ -267,8 +267,28 @@ private:
           tables.convs.push_back(problem(conv));
           setKernel(step, conv.getFallbackAttr(), op);
         })
-        .Case([&](plan::CopyOp) { step.kind = StepKind::copy; });
+        .Case([&](plan::AttentionOp attention) {
+          step.kind = StepKind::attention;
+          step.problem = tables.attentions.size();
+          tables.attentions.push_back(problem(attention));
+          setKernel(step, attention.getFallbackAttr(), op);
+        })
+        .Case([&](plan::CopyOp) { step.kind = StepKind::copy; })
+        .Case([&](plan::GuardOp guard) {
+          step.kind = StepKind::guard;
+          step.problem = tables.guards.size();
+          tables.guards.push_back(
+              {uint32_t(plan::stepsOf(guard).size()), guard.getWhen()});
+        });
     tables.steps.push_back(step);
+  }
+
+  void addFollows(Step &step, plan::LaunchOp launch) {
+    if (!launch.getFollows())
+      return;
+    step.follows.first = tables.follows.size();
+    llvm::append_range(tables.follows, *launch.getFollows());
+    step.follows.count = tables.follows.size() - step.follows.first;
   }
 
   void setKernel(Step &step, FlatSymbolRefAttr name, Operation *op) {
@@ -389,6 +409,42 @@ private:
     if (op.getWorkspace())
       c.workspaceBytes = plan::byteSize(op.getWorkspace().getType());
     return c;
+  }
+
+  static StridedOperand operand(plan::OperandAttr attr) {
+    StridedOperand entry;
+    entry.argument = attr.getArgument();
+    entry.offset = attr.getOffset();
+    llvm::copy(attr.getStrides().asArrayRef(), entry.strides);
+    return entry;
+  }
+
+  Attention problem(plan::AttentionOp op) {
+    Attention a;
+    a.batch = op.getBatch();
+    a.heads = op.getHeads();
+    a.groups = op.getGroups();
+    a.queries = op.getQueries();
+    a.keys = op.getKeys();
+    a.size = op.getSize();
+    a.valueSize = op.getValueSize();
+    a.q = operand(op.getQ());
+    a.k = operand(op.getK());
+    a.v = operand(op.getV());
+    a.y = operand(op.getY());
+    a.type = dtypeOf(elementOf(op.getOutputs()[0]));
+    if (std::optional<plan::OperandAttr> mask = op.getMask()) {
+      a.hasMask = 1;
+      a.mask = operand(*mask);
+      a.typeMask = dtypeOf(elementOf(op.getInputs()[a.mask.argument]));
+    }
+    a.inputs = op.getInputs().size();
+    a.scale = op.getScale().convertToFloat();
+    a.causal = op.getCausal();
+    a.algorithm = uint32_t(op.getAlgorithm().value_or(0));
+    if (op.getWorkspace())
+      a.workspaceBytes = plan::byteSize(op.getWorkspace().getType());
+    return a;
   }
 
   ModuleOp module;

@@ -28,7 +28,10 @@ std::string Tables::write(Header header) {
   header.tensorMaps = table(tensorMaps);
   header.gemms = table(gemms);
   header.convs = table(convs);
+  header.attentions = table(attentions);
+  header.guards = table(guards);
   header.steps = table(steps);
+  header.follows = table(follows);
   header.programs = table(programs);
   header.targets = table(targets);
   align();

@@ -29,7 +29,10 @@ public:
   std::vector<TensorMap> tensorMaps;
   std::vector<Gemm> gemms;
   std::vector<Conv> convs;
+  std::vector<Attention> attentions;
+  std::vector<Guard> guards;
   std::vector<Step> steps;
+  std::vector<uint32_t> follows;
   std::vector<Program> programs;
   std::vector<Target> targets;
 

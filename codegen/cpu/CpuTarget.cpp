@@ -23,6 +23,13 @@ bool cpu::CpuTarget::takesEpilogue(ArrayRef<Operation *> fused,
   return succeeded(info) && info->activation != nn::ActivationKind::other;
 }
 
+/// A branch costs nothing, but what is guarded is in no kernel with what picks
+/// its result: worth it from a few microseconds of a core on.
+bool cpu::CpuTarget::guards(const nn::Work &work) const {
+  double microseconds = double(work.flops) / 5e4 + double(work.bytes) / 1e4;
+  return microseconds > 2;
+}
+
 nn::ScheduleAttr cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
   MLIRContext *context = fusion.getContext();
   auto library = [&](nn::Skeleton skeleton) {

@@ -66,6 +66,14 @@ int64_t CudaTarget::momentWidth(nn::MatmulOp product) const {
 /// one, it hides behind the operands' first copies.
 bool CudaTarget::mergesMoments(int64_t rows) const { return rows > 2048; }
 
+/// What a conditional node costs; a kernel's own time, a fast memory's and
+/// fast tensor cores', so that what is guarded takes longer for sure.
+bool CudaTarget::guards(const nn::Work &work) const {
+  double microseconds = 1.5 * double(work.kernels) + double(work.flops) / 5e8 +
+                        double(work.bytes) / 4e6;
+  return microseconds > 6;
+}
+
 nn::ScheduleAttr CudaTarget::schedule(nn::FusionOp fusion) const {
   bool attends = false, contracts = false, reduces = false, transposes = false;
   for (Operation &op : fusion.getBody().front().without_terminator()) {

@@ -12,8 +12,8 @@ class Tuning;
 
 struct CudaOptions {
   std::string arch = "sm_90a";
-  /// Whether matrix products may be planned as cuBLASLt's and convolutions as
-  /// cuDNN's; our own kernels are their fallback.
+  /// Whether matrix products may be planned as cuBLASLt's, convolutions and
+  /// attention as cuDNN's; our own kernels are their fallback.
   bool cublas = true;
   bool cudnn = true;
   /// Whether fusions that no fast skeleton takes are remarked upon.
@@ -36,6 +36,9 @@ public:
                      mlir::Operation *next) const override;
   int64_t momentWidth(nn::MatmulOp product) const override;
   bool mergesMoments(int64_t rows) const override;
+  bool guards(const nn::Work &work) const override;
+  std::optional<nn::StepCost> cost(nn::FusionOp fusion) const override;
+  std::optional<nn::BranchCosts> branchCosts() const override;
   nn::ScheduleAttr schedule(nn::FusionOp fusion) const override;
 
   const CudaOptions &getOptions() const { return options; }

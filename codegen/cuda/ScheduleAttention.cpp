@@ -213,13 +213,17 @@ static bool hasMap(const nn::AttentionOperand &operand, int64_t batch,
   return true;
 }
 
-static bool takesWgmma(const nn::AttentionInfo &info) {
-  int64_t size = std::max(info.size, info.valueSize);
-  return isTwoBytes(elementOf(info)) && size > 32 && size <= kMaxWgmmaSize &&
-         hasMap(info.q, info.batch, info.heads, info.queries) &&
+static bool haveMaps(const nn::AttentionInfo &info) {
+  return hasMap(info.q, info.batch, info.heads, info.queries) &&
          hasMap(info.k, info.batch, info.groups, info.keys) &&
          hasMap(info.v, info.batch, info.groups, info.keys) &&
          hasMap(info.result, info.batch, info.heads, info.queries);
+}
+
+static bool takesWgmma(const nn::AttentionInfo &info) {
+  int64_t size = std::max(info.size, info.valueSize);
+  return isTwoBytes(elementOf(info)) && size > 32 && size <= kMaxWgmmaSize &&
+         haveMaps(info);
 }
 
 /// What a warpgroup multiplies with, which is told the width of the last stage.
@@ -344,6 +348,17 @@ static SmallVector<AttentionTile> plainTiles(const nn::AttentionInfo &info,
   return tiles;
 }
 
+/// Whether cuDNN may have a kernel for it, which it is asked where it runs.
+static bool cudnnTakes(const nn::AttentionInfo &info,
+                       const CudaOptions &options) {
+  nn::AttentionOp op = info.op;
+  bool adds = !info.mask ||
+              (isa<FloatType>(nn::tensorType(op.getMask()).getElementType()) &&
+               llvm::all_of(info.mask->strides,
+                            [](int64_t stride) { return stride >= 0; }));
+  return options.cudnn && isTwoBytes(elementOf(info)) && adds && haveMaps(info);
+}
+
 SmallVector<nn::ScheduleAttr>
 frit::cuda::attentionSchedules(nn::FusionOp fusion, const CudaOptions &options,
                                bool all) {
@@ -366,14 +381,18 @@ frit::cuda::attentionSchedules(nn::FusionOp fusion, const CudaOptions &options,
       llvm::append_range(tiles, plainTiles(*info, shared));
   }
   SmallVector<nn::ScheduleAttr> schedules;
-  for (const AttentionTile &tile : tiles) {
+  auto add = [&](const AttentionTile &tile, bool library) {
     auto schedule = nn::ScheduleAttr::get(
         fusion.getContext(), nn::Skeleton::attention, /*vector=*/1,
-        tile.threads(), /*perThread=*/1, /*library=*/false, tile.m, tile.n,
+        tile.threads(), /*perThread=*/1, library, tile.m, tile.n,
         /*tileK=*/0, tile.stages, /*cluster=*/1, tile.splits, /*algorithm=*/0);
     if (!llvm::is_contained(schedules, schedule))
       schedules.push_back(schedule);
-  }
+  };
+  for (const AttentionTile &tile : tiles)
+    add(tile, /*library=*/false);
+  if (all && succeeded(info) && cudnnTakes(*info, options))
+    add(tiles.front(), /*library=*/true);
   return schedules;
 }
 

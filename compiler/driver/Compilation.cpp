@@ -152,6 +152,8 @@ private:
     PipelineOptions pipeline;
     pipeline.precision = options.precision;
     pipeline.fuse = options.fuse;
+    pipeline.guard = options.guard;
+    pipeline.fork = options.fork;
     return pipeline;
   }
 
@@ -206,9 +208,21 @@ private:
         return writeModule(*clone);
       if (failed(planning.run(*clone)))
         return false;
+      if (options.verbose)
+        sayForked(*clone);
       mergePlan(*clone, variant);
     }
     return true;
+  }
+
+  /// How many steps of a variant run beside others.
+  void sayForked(ModuleOp plan) {
+    plan.walk([&](plan::ListOp list) {
+      if (size_t forked = planning::countForked(list))
+        say(llvm::Twine(forked) + " of " +
+            llvm::Twine(plan::stepsOf(list).size()) +
+            " steps run beside others");
+    });
   }
 
   //===--------------------------------------------------------------------===//

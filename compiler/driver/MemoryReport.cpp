@@ -24,9 +24,7 @@ std::string mebibytes(uint64_t bytes) {
 SmallVector<Live> collect(plan::ListOp list) {
   llvm::MapVector<Operation *, Live> live;
   int64_t step = 0;
-  for (Operation &op : list.getBody().front()) {
-    if (!plan::isStep(&op))
-      continue;
+  for (Operation *op : plan::stepsOf(list)) {
     auto touch = [&](Value value, bool written) {
       plan::BufferOp root = plan::rootOf(value);
       if (root.getSpace() != plan::Space::arena)
@@ -41,11 +39,11 @@ SmallVector<Live> collect(plan::ListOp list) {
       entry.what = nn::shapeText(
           cast<MemRefType>(root.getBuffer().getType()).getShape());
       if (written)
-        entry.what += " of " + plan::nodeNames(op.getLoc());
+        entry.what += " of " + plan::nodeNames(op->getLoc());
     };
-    for (Value value : plan::readsOf(&op))
+    for (Value value : plan::readsOf(op))
       touch(value, false);
-    for (Value value : plan::writesOf(&op))
+    for (Value value : plan::writesOf(op))
       touch(value, true);
     ++step;
   }

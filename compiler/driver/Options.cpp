@@ -84,6 +84,19 @@ struct CommandLine {
                      cl::cat(category)};
   cl::opt<bool> noFuse{"fno-fuse", cl::desc("One operator per kernel"),
                        cl::cat(category)};
+  cl::opt<bool> guard{"fguard",
+                      cl::desc("Run what a condition picks only where it does "
+                               "(default)"),
+                      cl::cat(category)};
+  cl::opt<bool> noGuard{"fno-guard",
+                        cl::desc("Run both branches and pick a result"),
+                        cl::cat(category)};
+  cl::opt<bool> fork{"ffork",
+                     cl::desc("Run kernels beside each other where the GPU has "
+                              "room (default)"),
+                     cl::cat(category)};
+  cl::opt<bool> noFork{"fno-fork", cl::desc("Run one kernel after another"),
+                       cl::cat(category)};
   cl::opt<bool> cublas{"fcublas",
                        cl::desc("Plan matrix products for cuBLASLt "
                                 "(default)"),
@@ -92,9 +105,11 @@ struct CommandLine {
                          cl::desc("Use frit's own matrix products"),
                          cl::cat(category)};
   cl::opt<bool> cudnn{"fcudnn",
-                      cl::desc("Plan convolutions for cuDNN (default)"),
+                      cl::desc("Plan convolutions and attention for cuDNN "
+                               "(default)"),
                       cl::cat(category)};
-  cl::opt<bool> noCudnn{"fno-cudnn", cl::desc("Use frit's own convolutions"),
+  cl::opt<bool> noCudnn{"fno-cudnn",
+                        cl::desc("Use frit's own convolutions and attention"),
                         cl::cat(category)};
   cl::opt<std::string> tuneGenerate{
       "ftune-generate",
@@ -301,6 +316,8 @@ frit::parseCommandLine(int argc, char **argv,
                    status);
   }
   options.fuse = options.level > 0 && !line.noFuse;
+  options.guard = !line.noGuard;
+  options.fork = options.level > 0 && !line.noFork;
   options.cublas = !line.noCublas;
   options.cudnn = !line.noCudnn;
   options.dryRun = line.dryRun;

@@ -48,7 +48,7 @@ struct DriverOptions {
   std::string precision;
   ImportOptions import;
   std::vector<SymbolSizes> openSymbols;
-  bool fuse = true, cublas = true, cudnn = true;
+  bool fuse = true, guard = true, fork = true, cublas = true, cudnn = true;
   bool verbose = false, dryRun = false, saveTemps = false;
   bool timeReport = false, memoryReport = false, warningsAreErrors = false;
   /// Files of timed schedules: to add to, and to take from. Empty for none.

@@ -43,6 +43,9 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   passes.addPass(createSimplify());
   // What depends on weights alone moves to @prepare, run once at load.
   passes.addPass(createHoistPrepare());
+  // What one value of a condition asks for runs for that value only.
+  if (options.guard)
+    passes.addPass(createGuard(target));
   // Operators become kernels, and each kernel gets its skeleton and tile.
   FusionOptions fusion;
   fusion.fuse = options.fuse;
@@ -58,6 +61,9 @@ void frit::addPlanPasses(OpPassManager &passes, const nn::Target &target,
   plan.workspaceBytes = options.workspaceBytes;
   // Kernels are shared by text; steps name their buffers.
   passes.addPass(planning::createBuildPlanPass(plan));
+  // What leaves the machine partly idle runs beside other such steps.
+  if (options.fork)
+    passes.addPass(planning::createForkPass(target));
   // Every buffer gets its offset in one arena.
   passes.addPass(planning::createPlanMemoryPass());
 }

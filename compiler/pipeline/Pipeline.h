@@ -15,6 +15,10 @@ struct PipelineOptions {
   std::string precision = "fp32";
   /// Off with -O0: every operator is a kernel.
   bool fuse = true;
+  /// Whether a condition that is data is asked for before what it picks.
+  bool guard = true;
+  /// Whether kernels that leave the machine partly idle run beside each other.
+  bool fork = true;
   bool fallbacks = true;
   int64_t workspaceBytes = 0;
 };

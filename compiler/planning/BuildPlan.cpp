@@ -15,7 +15,8 @@
 //     }
 //   }
 //
-// Fusions that print alike share a kernel. A fusion's result that is returned
+// Fusions that print alike share a kernel. What an nn.guard holds stands in a
+// plan.guard. A fusion's result that is returned
 // is computed right in the output; reshapes are views.
 //
 //===----------------------------------------------------------------------===//
@@ -226,6 +227,8 @@ private:
       }
     if (auto fusion = dyn_cast<nn::FusionOp>(op))
       return translateFusion(fusion);
+    if (auto guard = dyn_cast<nn::GuardOp>(op))
+      return translateGuard(guard);
     return op->emitError() << "'" << op->getName()
                            << "' is in no fusion, so it has no step";
   }
@@ -259,7 +262,33 @@ private:
     if (library)
       return planning::buildContraction(b, fusion, inputs, outputs, kernel,
                                         options.workspaceBytes);
-    plan::LaunchOp::create(b, kernel, inputs, outputs);
+    plan::LaunchOp::create(b, kernel, inputs, outputs, /*follows=*/nullptr);
+    return success();
+  }
+
+  /// Buffers are those of the list, for what comes behind a guard reads some.
+  LogicalResult translateGuard(nn::GuardOp op) {
+    auto guard =
+        plan::GuardOp::create(b, map.lookup(op.getCondition()), op.getWhen());
+    Block &inner = op.getBody().front();
+    for (auto [input, argument] :
+         llvm::zip(op.getInputs(), inner.getArguments()))
+      map.map(argument, map.lookup(input));
+    {
+      OpBuilder::InsertionGuard outside(b);
+      b.setInsertionPointToEnd(&guard.getBody().emplaceBlock());
+      for (Operation &step : inner.without_terminator()) {
+        b.setLoc(step.getLoc());
+        if (failed(translate(&step)))
+          return failure();
+      }
+    }
+    for (auto [result, value] :
+         llvm::zip(op.getOutputs(), inner.getTerminator()->getOperands()))
+      map.map(result, map.lookup(value));
+    for (Operation &made : llvm::make_early_inc_range(guard.getBody().front()))
+      if (!plan::isStep(&made))
+        made.moveBefore(guard);
     return success();
   }
 
@@ -405,8 +434,9 @@ frit::planning::createBuildPlanPass(const BuildPlanOptions &options) {
   return std::make_unique<BuildPlan>(options);
 }
 
-void frit::planning::registerPlanningPasses() {
+void frit::planning::registerPlanningPasses(const nn::Target &target) {
   registerPass(
       [] { return createBuildPlanPass(BuildPlanOptions{.arch = "sm_90a"}); });
+  registerPass([&target] { return createForkPass(target); });
   registerPass(createPlanMemoryPass);
 }

@@ -3,8 +3,7 @@
 #include "compiler/planning/Contractions.h"
 
 #include "dialects/nn/ContractionInfo.h"
-
-#include "llvm/ADT/TypeSwitch.h"
+#include "dialects/nn/StridedView.h"
 
 using namespace mlir;
 using namespace frit;
@@ -97,6 +96,25 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
         flag(gemm->bias), flag(gemm->residual), activation(*gemm), algorithm);
     return success();
   }
+  if (auto attention = nn::describeAttention(fusion, reason);
+      succeeded(attention)) {
+    auto place = [&](const nn::AttentionOperand &operand) {
+      unsigned argument = operand.argument ? operand.argument.getArgNumber()
+                                           : unsigned(inputs.size());
+      return plan::OperandAttr::get(b.getContext(), argument, operand.offset,
+                                    list(operand.strides));
+    };
+    plan::AttentionOp::create(
+        b, fallback, inputs, outputs, workspace, integer(attention->batch),
+        integer(attention->heads), integer(attention->groups),
+        integer(attention->queries), integer(attention->keys),
+        integer(attention->size), integer(attention->valueSize),
+        attention->op.getScaleAttr(), attention->op.getCausalAttr(),
+        place(attention->q), place(attention->k), place(attention->v),
+        attention->mask ? place(*attention->mask) : plan::OperandAttr(),
+        place(attention->result), algorithm);
+    return success();
+  }
   auto conv = nn::describeConvolution(fusion, reason);
   if (failed(conv))
     return fusion.emitError("is scheduled for a library, but ") << reason;
@@ -112,26 +130,7 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
 
 int64_t planning::countFlops(nn::FusionOp fusion) {
   int64_t flops = 0;
-  auto elements = [](Value v) { return nn::tensorType(v).getNumElements(); };
   for (Operation &op : fusion.getBody().front().without_terminator())
-    TypeSwitch<Operation *>(&op)
-        .Case([&](nn::MatmulOp matmul) {
-          ArrayRef<int64_t> a = nn::tensorType(matmul.getA()).getShape();
-          bool swapped = matmul.getTransposeA() && a.size() > 1;
-          int64_t depth = swapped ? a[a.size() - 2] : a.back();
-          flops += 2 * depth * elements(matmul.getY());
-        })
-        .Case([&](nn::ConvOp conv) {
-          ArrayRef<int64_t> w = nn::tensorType(conv.getW()).getShape();
-          flops += 2 * elements(conv.getY()) *
-                   (elements(conv.getW()) / std::max<int64_t>(w[0], 1));
-        })
-        .Case([&](nn::AttentionOp attention) {
-          ArrayRef<int64_t> k = nn::tensorType(attention.getK()).getShape();
-          int64_t products =
-              2 * k[k.size() - 2] *
-              (elements(attention.getQ()) + elements(attention.getY()));
-          flops += attention.getCausal() ? products / 2 : products;
-        });
+    flops += nn::countFlops(&op);
   return flops;
 }

@@ -13,8 +13,9 @@ namespace frit::planning {
 /// fusion's kernel is called as the library is. Other fusions stay.
 void orderContractionInputs(nn::FusionOp fusion);
 
-/// Builds the plan.gemm or plan.conv of such a fusion, over the buffers of its
-/// inputs and results. `fallback` may be null.
+/// Builds the plan.gemm or plan.conv of such a fusion, or the plan.attention of
+/// one of an attention, over the buffers of its inputs and results. `fallback`
+/// may be null.
 llvm::LogicalResult
 buildContraction(mlir::ImplicitLocOpBuilder &b, nn::FusionOp fusion,
                  mlir::ValueRange inputs, mlir::ValueRange outputs,

@@ -216,6 +216,9 @@ private:
       else if (auto conv = dyn_cast<plan::ConvOp>(op))
         rename(conv, conv.getFallbackAttr(),
                [&](auto attr) { conv.setFallbackAttr(attr); });
+      else if (auto attention = dyn_cast<plan::AttentionOp>(op))
+        rename(attention, attention.getFallbackAttr(),
+               [&](auto attr) { attention.setFallbackAttr(attr); });
     });
   }
 

@@ -3,7 +3,13 @@
 #ifndef FRIT_COMPILER_PLANNING_PASSES_H
 #define FRIT_COMPILER_PLANNING_PASSES_H
 
+#include "dialects/nn/Target.h"
+
 #include "mlir/Pass/Pass.h"
+
+namespace frit::plan {
+class ListOp;
+} // namespace frit::plan
 
 namespace frit::planning {
 
@@ -20,11 +26,19 @@ struct BuildPlanOptions {
 std::unique_ptr<mlir::Pass>
 createBuildPlanPass(const BuildPlanOptions &options);
 
+/// Lets steps of what is run per call run beside each other where they leave
+/// the machine partly idle and branches cost less than that.
+std::unique_ptr<mlir::Pass> createForkPass(const nn::Target &target);
+
+/// How many steps of a list may run beside another one.
+size_t countForked(plan::ListOp list);
+
 /// Gives every arena buffer its offset and records the sizes of the arenas.
 std::unique_ptr<mlir::Pass> createPlanMemoryPass();
 
-/// Registers both for frit-opt.
-void registerPlanningPasses();
+/// Registers them for frit-opt. The target must live as long as passes are
+/// made.
+void registerPlanningPasses(const nn::Target &target);
 
 } // namespace frit::planning
 

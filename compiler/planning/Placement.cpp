@@ -19,7 +19,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <random>
 
@@ -58,19 +57,11 @@ public:
         overlaps[j].push_back(i);
       }
       live.push_back(i);
+      for (size_t j : intervals[i].beside) {
+        overlaps[i].push_back(j);
+        overlaps[j].push_back(i);
+      }
     }
-  }
-
-  uint64_t lowerBound() const {
-    std::map<int64_t, int64_t> change;
-    for (auto [interval, size] : llvm::zip(intervals, bytes)) {
-      change[interval.first] += size;
-      change[interval.last + 1] -= size;
-    }
-    int64_t live = 0, peak = 0;
-    for (auto [step, delta] : change)
-      peak = std::max(peak, live += delta);
-    return peak;
   }
 
   SmallVector<size_t> identityOrder() const {
@@ -222,11 +213,10 @@ private:
 } // namespace
 
 Placement frit::planning::place(ArrayRef<Interval> intervals,
-                                uint64_t alignment) {
+                                uint64_t alignment, uint64_t bound) {
   if (intervals.empty())
     return {};
   Placer placer(intervals, alignment);
-  uint64_t bound = placer.lowerBound();
   Search search(placer, bound);
   for (ArrayRef<size_t> order : placer.orders())
     for (bool bestFit : {false, true})

@@ -15,6 +15,9 @@ struct Interval {
   int64_t first = 0;
   int64_t last = 0;
   uint64_t bytes = 0;
+  /// Others that end before this one begins, and may be live at once with it
+  /// all the same, since steps run beside each other.
+  llvm::SmallVector<size_t, 0> beside;
 };
 
 struct Placement {
@@ -24,8 +27,10 @@ struct Placement {
 };
 
 /// Places intervals so that no two that are live at once overlap; every offset
-/// is a multiple of `alignment`. Deterministic.
-Placement place(llvm::ArrayRef<Interval> intervals, uint64_t alignment);
+/// is a multiple of `alignment`. No placement takes less than `bound`, which is
+/// sought. Deterministic.
+Placement place(llvm::ArrayRef<Interval> intervals, uint64_t alignment,
+                uint64_t bound);
 
 } // namespace frit::planning
 

@@ -8,10 +8,14 @@
 //   %b = plan.buffer arena at 256 : memref<64xf32>
 //   %c = plan.buffer arena at 0 : memref<64xf32>
 //
+// Where steps may run beside each other (Fork.cpp), a buffer is free for those
+// only that start when all that use it have ended.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/planning/Passes.h"
 #include "compiler/planning/Placement.h"
+#include "compiler/planning/StepOrder.h"
 #include "dialects/plan/Plan.h"
 #include "frit/artifact.h"
 
@@ -44,30 +48,15 @@ private:
   planning::Placement placeList(plan::ListOp list) {
     if (!list)
       return {};
-    llvm::MapVector<plan::BufferOp, planning::Interval> live;
-    int64_t step = 0;
-    for (Operation &op : list.getBody().front()) {
-      if (!plan::isStep(&op))
-        continue;
-      SmallVector<Value> values = plan::readsOf(&op);
-      values.append(plan::writesOf(&op));
-      for (Value value : values) {
-        plan::BufferOp root = plan::rootOf(value);
-        if (root.getSpace() != plan::Space::arena)
-          continue;
-        uint64_t bytes = plan::byteSize(root.getBuffer().getType());
-        auto [it, isNew] = live.insert({root, {step, step, bytes}});
-        it->second.last = step;
-      }
-      ++step;
-    }
-    auto intervals =
-        llvm::map_to_vector(live, [](auto &entry) { return entry.second; });
-    planning::Placement result =
-        planning::place(intervals, artifact::kAlignment);
+    planning::StepOrder order(list);
+    planning::ArenaUses uses(order.steps());
+    SmallVector<planning::Interval> intervals = uses.intervals(order);
+    planning::Placement result = planning::place(
+        intervals, artifact::kAlignment, uses.lowerBound(order));
     Builder b(&getContext());
-    for (auto [entry, offset] : llvm::zip(live, result.offsets))
-      entry.first.setOffsetAttr(b.getI64IntegerAttr(offset));
+    SmallVector<plan::BufferOp> buffers = uses.buffers();
+    for (auto [buffer, offset] : llvm::zip(buffers, result.offsets))
+      buffer.setOffsetAttr(b.getI64IntegerAttr(offset));
     return result;
   }
 };

@@ -225,12 +225,6 @@ static void raiseViews(Block &block) {
   }
 }
 
-static void eraseDead(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-}
-
 //===----------------------------------------------------------------------===//
 // Making fusions
 //===----------------------------------------------------------------------===//
@@ -372,6 +366,9 @@ public:
 
 private:
   void run(Block &block) {
+    // What a guard holds shares no kernel with what is outside.
+    for (auto guard : block.getOps<GuardOp>())
+      run(guard.getBody().front());
     if (fuse) {
       cloneGenerators(block);
       sinkReshapes(block, target);
@@ -392,14 +389,15 @@ private:
                          nodeName(refusal.producer), refusal.reason);
     Operation *end = block.getTerminator();
     for (ArrayRef<Operation *> ops : groups.ordered()) {
-      if (ops.size() == 1 && (isa<FusionOp>(ops[0]) || isView(ops[0])))
+      if (ops.size() == 1 && (isa<FusionOp, GuardOp>(ops[0]) || isView(ops[0])))
         ops.front()->moveBefore(end);
       else
         emitRemarks(createFusionOp(ops, end), ops);
     }
     eraseDead(block); // splat constants that only fusions read
     // What @prepare moves is moved once.
-    if (cast<func::FuncOp>(block.getParentOp()).getSymName() != "prepare")
+    auto function = dyn_cast<func::FuncOp>(block.getParentOp());
+    if (!function || function.getSymName() != "prepare")
       emitCopyRemarks(block);
   }
 

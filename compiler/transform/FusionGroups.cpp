@@ -107,7 +107,7 @@ FusionGroups::Group FusionGroups::single(unsigned index) const {
   } else if (isEpilogueOnly(op)) {
     group.kind = Kind::epilogue;
     group.space = llvm::to_vector(shapeOf(op->getOperand(0)));
-  } else if (isa<CompositeOp, FusionOp>(op)) {
+  } else if (isa<CompositeOp, FusionOp, GuardOp>(op)) {
     group.kind = Kind::alone;
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     if (auto rows = rowDimensions(reduce)) {

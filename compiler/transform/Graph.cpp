@@ -93,3 +93,9 @@ Location frit::fuseLocations(ArrayRef<Operation *> ops) {
     locs.push_back(op->getLoc());
   return FusedLoc::get(ops.front()->getContext(), locs);
 }
+
+void frit::eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}

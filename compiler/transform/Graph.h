@@ -36,6 +36,9 @@ mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location loc,
 /// row: it will be computed once at load.
 bool dependsOnConstants(mlir::Value value, unsigned depth = 8);
 
+/// Erases the operators that nothing needs.
+void eraseDead(mlir::Block &block);
+
 /// How diagnostics call an operator: the model's node, or else "nn.add".
 std::string nodeName(mlir::Operation *op);
 

@@ -12,6 +12,7 @@ void frit::registerTransformPasses(const nn::Target &target) {
   registerPass([&target] { return createFoldNorms(target); });
   registerPass([&target] { return createDecompose(target); });
   registerPass([] { return createHoistPrepare(); });
+  registerPass([&target] { return createGuard(target); });
   registerPass([&target] { return createFusion(target); });
   registerPass([&target] { return createSchedule(target); });
 }

@@ -48,6 +48,10 @@ def HoistPrepare : NNPass<"hoist-prepare"> {
   let summary = "Move what depends on weights only to @prepare";
 }
 
+def Guard : TargetPass<"guard"> {
+  let summary = "Guard what is needed for one value of a condition only";
+}
+
 def Fusion : TargetPass<"fusion"> {
   let summary = "Group operators into kernels";
   let options = [Option<"fuse", "fuse", "bool", "true",

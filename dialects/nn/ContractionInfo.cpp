@@ -355,3 +355,26 @@ FailureOr<ConvInfo> frit::nn::describeConvolution(FusionOp fusion,
                                                   std::string &reason) {
   return describeFusion<ConvInfo, ConvOp>(fusion, describeConv, reason);
 }
+
+int64_t frit::nn::countFlops(Operation *op) {
+  auto elements = [](Value v) { return tensorType(v).getNumElements(); };
+  return TypeSwitch<Operation *, int64_t>(op)
+      .Case([&](MatmulOp matmul) {
+        ArrayRef<int64_t> a = shapeOf(matmul.getA());
+        bool swapped = matmul.getTransposeA() && a.size() > 1;
+        int64_t depth = swapped ? a[a.size() - 2] : a.back();
+        return 2 * depth * elements(matmul.getY());
+      })
+      .Case([&](ConvOp conv) {
+        int64_t filters = std::max<int64_t>(shapeOf(conv.getW())[0], 1);
+        return 2 * elements(conv.getY()) * (elements(conv.getW()) / filters);
+      })
+      .Case([&](AttentionOp attention) {
+        ArrayRef<int64_t> k = shapeOf(attention.getK());
+        int64_t products =
+            2 * k[k.size() - 2] *
+            (elements(attention.getQ()) + elements(attention.getY()));
+        return attention.getCausal() ? products / 2 : products;
+      })
+      .Default(int64_t(0));
+}

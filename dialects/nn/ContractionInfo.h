@@ -93,6 +93,9 @@ describeEpilogue(mlir::Operation *contraction,
                  llvm::ArrayRef<mlir::Operation *> operators,
                  std::string &reason);
 
+/// Multiplications and additions of a contraction or attention; else 0.
+int64_t countFlops(mlir::Operation *op);
+
 /// The whole of a fusion, whose first result ends the chain, whose second, if
 /// any, has that one's moments, and whose operands are all the fusion's
 /// arguments.

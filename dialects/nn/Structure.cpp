@@ -33,14 +33,23 @@ FailureOr<RankedTensorType> ReshapeOp::infer(Adaptor op,
   return to;
 }
 
-LogicalResult FusionOp::verify() {
-  Block &block = getBody().front();
-  if (block.getArgumentTypes() != getInputs().getTypes())
-    return emitOpError("its block's arguments differ from its inputs");
+/// Whether what goes into and out of the block of `op` is as `op` says.
+template <typename Op> static LogicalResult verifyBlock(Op op) {
+  Block &block = op.getBody().front();
+  if (block.getArgumentTypes() != op.getInputs().getTypes())
+    return op.emitOpError("its block's arguments differ from its inputs");
   auto yield = cast<YieldOp>(block.getTerminator());
-  if (yield.getOperandTypes() != getResultTypes())
-    return emitOpError("yields values of other types than its results");
+  if (yield.getOperandTypes() != op.getResultTypes())
+    return op.emitOpError("yields values of other types than its results");
   return success();
+}
+
+LogicalResult FusionOp::verify() { return verifyBlock(*this); }
+
+LogicalResult GuardOp::verify() {
+  if (tensorType(getCondition()).getNumElements() != 1)
+    return emitOpError("its condition is not one truth value");
+  return verifyBlock(*this);
 }
 
 Operation *FusionOp::getAnchor() {

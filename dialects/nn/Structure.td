@@ -110,8 +110,8 @@ def NN_ReshapeOp : NN_Inferred<"reshape", "", []> {
 }
 
 def NN_YieldOp : Op<NN_Dialect, "yield", [
-    Pure, Terminator, ReturnLike, ParentOneOf<["FusionOp"]>]> {
-  let summary = "The results of a fusion.";
+    Pure, Terminator, ReturnLike, ParentOneOf<["FusionOp", "GuardOp"]>]> {
+  let summary = "The results of a fusion or guard.";
   let arguments = (ins Variadic<NN_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
@@ -137,4 +137,23 @@ def NN_FusionOp : Op<NN_Dialect, "fusion", [
     /// last operator.
     ::mlir::Operation *getAnchor();
   }];
+}
+
+def NN_GuardOp : Op<NN_Dialect, "guard", [
+    Pure, IsolatedFromAbove, SingleBlock]> {
+  let summary = "Operators that need not run unless a condition is `when`.";
+  let description = [{
+    Otherwise the results may be anything, and whoever reads them takes no
+    notice of them: they are operands of an nn.where that picks the other one.
+    The block's arguments are the inputs, in order, with their types.
+  }];
+  let arguments = (ins NN_BoolTensor:$condition, BoolAttr:$when,
+                   Variadic<NN_Tensor>:$inputs);
+  let results = (outs Variadic<NN_Tensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $condition `is` $when `(` $inputs `)` attr-dict `:` type($condition) `,`
+    functional-type($inputs, $outputs) $body
+  }];
+  let hasVerifier = 1;
 }

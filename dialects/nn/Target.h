@@ -13,6 +13,24 @@
 
 namespace frit::nn {
 
+/// What operators take: multiplications and additions of their contractions,
+/// bytes that they read and write, and the fewest kernels that compute them.
+struct Work {
+  int64_t flops = 0, bytes = 0, kernels = 0;
+};
+
+/// What the kernel of a fusion takes, behind others in a chain.
+struct StepCost {
+  double microseconds = 0;
+  double share = 1; ///< of the machine that its blocks fill
+};
+
+/// What it costs to leave a chain of kernels, microseconds.
+struct BranchCosts {
+  double fork = 0; ///< of each that follows a kernel, but the first
+  double join = 0; ///< of each that a kernel follows, but the first
+};
+
 /// One `-march`. Immutable; passes may call it from several threads.
 class Target {
 public:
@@ -54,6 +72,21 @@ public:
   /// Whether moments of so many rows are merged once, by a kernel of its own,
   /// and not by every product that normalises by them.
   virtual bool mergesMoments(int64_t rows) const { return false; }
+
+  /// Whether asking for a condition while the steps run costs less than `work`
+  /// that would then not be done.
+  virtual bool guards(const Work &work) const { return false; }
+
+  /// What running a scheduled fusion costs, if it may run beside others and is
+  /// known.
+  virtual std::optional<StepCost> cost(FusionOp fusion) const {
+    return std::nullopt;
+  }
+
+  /// What branches cost; nothing where kernels run one after another only.
+  virtual std::optional<BranchCosts> branchCosts() const {
+    return std::nullopt;
+  }
 
   /// The schedule of a fusion. Every fusion has one: what no fast skeleton
   /// takes is generic, and `-Rpass-missed=schedule` says why.

@@ -53,21 +53,31 @@ BufferOp frit::plan::rootOf(Value buffer, uint64_t *offset) {
 }
 
 bool frit::plan::isStep(Operation *op) {
-  return isa<LaunchOp, GemmOp, ConvOp, CopyOp>(op);
+  return isa<LaunchOp, GemmOp, ConvOp, AttentionOp, CopyOp, GuardOp>(op);
+}
+
+SmallVector<Operation *> frit::plan::stepsOf(Operation *list) {
+  SmallVector<Operation *> steps;
+  list->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op != list && isStep(op))
+      steps.push_back(op);
+  });
+  return steps;
 }
 
 SmallVector<Value> frit::plan::readsOf(Operation *step) {
   return TypeSwitch<Operation *, SmallVector<Value>>(step)
-      .Case<LaunchOp, GemmOp, ConvOp>(
+      .Case<LaunchOp, GemmOp, ConvOp, AttentionOp>(
           [](auto op) { return SmallVector<Value>(op.getInputs()); })
       .Case([](CopyOp op) { return SmallVector<Value>{op.getSource()}; })
+      .Case([](GuardOp op) { return SmallVector<Value>{op.getCondition()}; })
       .Default({});
 }
 
 SmallVector<Value> frit::plan::writesOf(Operation *step) {
   return TypeSwitch<Operation *, SmallVector<Value>>(step)
       .Case([](LaunchOp op) { return SmallVector<Value>(op.getOutputs()); })
-      .Case<GemmOp, ConvOp>([](auto op) {
+      .Case<GemmOp, ConvOp, AttentionOp>([](auto op) {
         SmallVector<Value> values(op.getOutputs());
         if (op.getWorkspace())
           values.push_back(op.getWorkspace());
@@ -134,6 +144,23 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+LogicalResult ListOp::verify() {
+  int64_t place = 0;
+  for (Operation *op : stepsOf(*this)) {
+    if (auto launch = dyn_cast<LaunchOp>(op); launch && launch.getFollows()) {
+      ArrayRef<int64_t> follows = *launch.getFollows();
+      int64_t last = -1;
+      for (int64_t other : follows) {
+        if (other <= last || other >= place)
+          return launch.emitOpError("follows steps before it, in their order");
+        last = other;
+      }
+    }
+    ++place;
+  }
+  return success();
+}
+
 /// The runtime checks the values; this sees that the lists fit each other.
 LogicalResult TensorMapAttr::verify(
     llvm::function_ref<InFlightDiagnostic()> emitError, unsigned, int64_t,
@@ -152,6 +179,14 @@ LogicalResult TensorMapAttr::verify(
       count(box) != (im2col ? 0 : rank) ||
       count(lower) != (im2col ? rank - 2 : 0) || count(upper) != count(lower))
     return emitError() << "the lists of a tensor map do not fit its rank";
+  return success();
+}
+
+LogicalResult
+OperandAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                    unsigned, int64_t, DenseI64ArrayAttr strides) {
+  if (!strides || strides.size() != 4)
+    return emitError() << "an operand has four strides";
   return success();
 }
 
@@ -219,8 +254,37 @@ LogicalResult ConvOp::verify() {
   return verifyContraction(*this);
 }
 
+LogicalResult AttentionOp::verify() {
+  size_t inputs = getInputs().size();
+  if (inputs < 1 || inputs > 4 || getOutputs().size() != 1)
+    return emitOpError("takes one to four inputs and one output");
+  SmallVector<OperandAttr> read = {getQ(), getK(), getV()};
+  if (getMask())
+    read.push_back(*getMask());
+  for (OperandAttr operand : read)
+    if (operand.getArgument() >= inputs)
+      return emitOpError("reads argument ")
+             << operand.getArgument() << " and takes " << inputs << " inputs";
+  if (getY().getArgument() != inputs)
+    return emitOpError("writes argument ")
+           << getY().getArgument() << " and its output is " << inputs;
+  if (getFallbackAttr())
+    return verifyKernel(*this, getFallbackAttr(), inputs, 1);
+  return success();
+}
+
 LogicalResult CopyOp::verify() {
   if (byteSize(getSource().getType()) != byteSize(getTarget().getType()))
     return emitOpError("copies buffers of one size");
+  return success();
+}
+
+LogicalResult GuardOp::verify() {
+  auto type = cast<MemRefType>(getCondition().getType());
+  if (!type.getElementType().isInteger(1) || type.getNumElements() != 1)
+    return emitOpError("its condition is not one truth value");
+  for (Operation &op : getBody().front())
+    if (!isStep(&op))
+      return op.emitOpError("may not stand in a plan.guard");
   return success();
 }

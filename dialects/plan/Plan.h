@@ -42,6 +42,10 @@ llvm::SmallVector<mlir::Value> writesOf(mlir::Operation *step);
 /// Whether `op` is a step, not a buffer or a view.
 bool isStep(mlir::Operation *op);
 
+/// The steps of a list or guard in the order they run; what a guard holds comes
+/// behind it.
+llvm::SmallVector<mlir::Operation *> stepsOf(mlir::Operation *list);
+
 /// The model's nodes a step computes, from its location: "conv1, relu".
 std::string nodeNames(mlir::Location loc);
 

@@ -83,6 +83,20 @@ def Plan_TensorMapAttr : AttrDef<Plan_Dialect, "TensorMap"> {
   let genVerifyDecl = 1;
 }
 
+def Plan_OperandAttr : AttrDef<Plan_Dialect, "Operand"> {
+  let mnemonic = "operand";
+  let summary = "Where a tensor of four dimensions lies in an argument.";
+  let description = [{
+    Element i is at `offset` + Σ i[d] · `strides[d]`, counted in elements, of
+    the kernel's pointer parameter `argument`.
+  }];
+  let parameters = (ins "unsigned":$argument,
+      DefaultValuedParameter<"int64_t", "0">:$offset,
+      "::mlir::DenseI64ArrayAttr":$strides);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Structure
 //===----------------------------------------------------------------------===//
@@ -144,6 +158,10 @@ def Plan_ListOp : Plan_Op<"list", [
     Symbol, NoTerminator, SingleBlock, HasParent<"ProgramOp">]> {
   let summary = "Steps in the order they run.";
   let description = [{
+    A step starts when all those before it have ended, unless it says which of
+    them it `follows`, by their places in the list; then it starts when these
+    have ended, and what they follow.
+
     `input_types` and `output_types` are those of the model's inputs and outputs
     in this variant of it. `arena_bytes` is the scratch memory of the steps,
     `lower_bound` the peak of live bytes that no placement beats; both are set
@@ -155,6 +173,7 @@ def Plan_ListOp : Plan_Op<"list", [
       OptionalAttr<I64Attr>:$arena_bytes, OptionalAttr<I64Attr>:$lower_bound);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
 }
 
 def Plan_ConstantOp : Plan_Op<"constant", [Symbol]> {
@@ -198,14 +217,15 @@ def Plan_ViewOp : Plan_Op<"view", [Pure]> {
 //===----------------------------------------------------------------------===//
 
 class Plan_Step<string mnemonic> : Plan_Op<mnemonic, [
-    AttrSizedOperandSegments, HasParent<"ListOp">]> {
+    AttrSizedOperandSegments, ParentOneOf<["ListOp", "GuardOp"]>]> {
   let hasVerifier = 1;
 }
 
 def Plan_LaunchOp : Plan_Step<"launch"> {
   let summary = "Runs a kernel.";
   let arguments = (ins FlatSymbolRefAttr:$kernel,
-      Variadic<Plan_Buffer>:$inputs, Variadic<Plan_Buffer>:$outputs);
+      Variadic<Plan_Buffer>:$inputs, Variadic<Plan_Buffer>:$outputs,
+      OptionalAttr<DenseI64ArrayAttr>:$follows);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:`
     type($inputs) `->` type($outputs)
@@ -249,11 +269,37 @@ def Plan_ConvOp : Plan_Contraction<"conv"> {
           :$activation, OptionalAttr<I64Attr>:$algorithm));
 }
 
-def Plan_CopyOp : Plan_Op<"copy", [HasParent<"ListOp">]> {
+def Plan_AttentionOp : Plan_Contraction<"attention"> {
+  let summary = "Attention by cuDNN.";
+  let arguments = !con(operands, (ins
+      I64Attr:$batch, I64Attr:$heads, I64Attr:$groups, I64Attr:$queries,
+      I64Attr:$keys, I64Attr:$size, I64Attr:$value_size, F32Attr:$scale,
+      UnitAttr:$causal, Plan_OperandAttr:$q, Plan_OperandAttr:$k,
+      Plan_OperandAttr:$v, OptionalAttr<Plan_OperandAttr>:$mask,
+      Plan_OperandAttr:$y, OptionalAttr<I64Attr>:$algorithm));
+}
+
+def Plan_CopyOp : Plan_Op<"copy", [ParentOneOf<["ListOp", "GuardOp"]>]> {
   let summary = "Copies a buffer's bytes over another's.";
   let arguments = (ins Plan_Buffer:$source, Plan_Buffer:$target);
   let assemblyFormat = [{
     $source `to` $target attr-dict `:` type($source) `to` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def Plan_GuardOp : Plan_Op<"guard", [
+    NoTerminator, SingleBlock, ParentOneOf<["ListOp", "GuardOp"]>]> {
+  let summary = "Steps that need not run unless a condition is `when`.";
+  let description = [{
+    `condition` is one byte that earlier steps, or the caller, have written.
+    Otherwise nobody uses what the steps would have written. Memory is planned
+    as if they ran.
+  }];
+  let arguments = (ins Plan_Buffer:$condition, BoolAttr:$when);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $condition `is` $when attr-dict-with-keyword `:` type($condition) $body
   }];
   let hasVerifier = 1;
 }

@@ -272,7 +272,7 @@ Status CpuExecution::run(size_t variant, std::span<const Binding> inputs,
                          std::span<const Binding> outputs, bool) {
   FRIT_TRY(bind(variant, inputs, outputs));
   CpuSteps &list = *steps[variant];
-  for (size_t index = 0; index < list.size(); ++index)
+  for (size_t index = 0; index < list.size(); index = list.next(index))
     FRIT_TRY(list.run(index, pool));
   return copyOut(variant, outputs);
 }
@@ -288,11 +288,13 @@ Status CpuExecution::profile(size_t variant, std::span<const Binding> inputs,
   FRIT_TRY(bind(variant, inputs, outputs));
   CpuSteps &list = *steps[variant];
   Clock::time_point begin = Clock::now();
-  for (size_t index = 0; index < list.size(); ++index) {
+  for (size_t index = 0; index < list.size(); index = list.next(index)) {
     double start = since(begin);
+    times.resize(index, {start, 0, false});
     FRIT_TRY(list.run(index, pool));
     times.push_back({start, since(begin) - start});
   }
+  times.resize(list.size(), {since(begin), 0, false});
   return copyOut(variant, outputs);
 }
 

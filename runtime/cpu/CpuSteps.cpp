@@ -76,6 +76,10 @@ Status CpuSteps::run(size_t index, ThreadPool &pool) {
     if (!declined[index] && conv(model.plan.conv(step), pointers, pool))
       return Status();
     break;
+  case StepKind::attention:
+    break;
+  case StepKind::guard:
+    return Status();
   case StepKind::copy:
     if (uint64_t bytes = model.plan.arguments(step)[0].bytes)
       memmove(pointers[1], pointers[0], bytes);
@@ -85,12 +89,25 @@ Status CpuSteps::run(size_t index, ThreadPool &pool) {
   return launch(index, pool);
 }
 
+size_t CpuSteps::next(size_t index) const {
+  const artifact::Step &step = steps[index];
+  if (step.kind != StepKind::guard)
+    return index + 1;
+  const artifact::Guard &guard = model.plan.guard(step);
+  const void *condition = arguments[firstArgument[index]];
+  bool holds = *static_cast<const uint8_t *>(condition) != 0;
+  return index + 1 + (holds == bool(guard.when) ? 0 : guard.steps);
+}
+
 std::string CpuSteps::pick(size_t index) const {
   const artifact::Step &step = steps[index];
+  if (step.kind == StepKind::guard)
+    return model.plan.textOf(model.plan.guard(step), ", by a branch");
   if (step.kind == StepKind::copy)
     return "memmove";
-  if (step.kind != StepKind::launch && !declined[index])
-    return step.kind == StepKind::gemm ? "frit gemm" : "frit conv";
+  bool isGemm = step.kind == StepKind::gemm;
+  if ((isGemm || step.kind == StepKind::conv) && !declined[index])
+    return isGemm ? "frit gemm" : "frit conv";
   if (step.kernel == artifact::kNone)
     return "none";
   return std::string(model.plan.text(model.plan.kernels()[step.kernel].name));

@@ -26,6 +26,11 @@ public:
   void bindOutputs(std::span<void *const> outputs) { bind(outputs, true); }
 
   Status run(size_t index, ThreadPool &pool);
+
+  /// The step that comes after `index`, which has run: behind what it guards
+  /// where that is not needed.
+  size_t next(size_t index) const;
+
   size_t size() const { return steps.size(); }
   std::string pick(size_t index) const;
 

@@ -26,6 +26,7 @@ using Event = struct CUevent_st *;
 using Graph = struct CUgraph_st *;
 using GraphNode = struct CUgraphNode_st *;
 using GraphExec = struct CUgraphExec_st *;
+using ConditionalHandle = unsigned long long;
 
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kOutOfMemory = 2;
@@ -82,6 +83,21 @@ struct KernelNodeParams {
   void **extra;
   void *kern;
   Context ctx;
+};
+
+inline constexpr int kConditionalNode = 13;
+inline constexpr int kConditionalIf = 0;
+
+/// CUgraphNodeParams of a conditional node.
+struct ConditionalNodeParams {
+  int nodeType = kConditionalNode;
+  int reserved[3] = {};
+  ConditionalHandle handle = 0;
+  int type = kConditionalIf;
+  unsigned size = 1;
+  Graph *bodies = nullptr; ///< the driver's, where the node has been added
+  Context ctx = nullptr;
+  long long padding[26] = {};
 };
 
 /// The driver's functions, found in its library by name.
@@ -168,6 +184,12 @@ struct Api {
   Result (*streamGetCaptureInfo)(Stream, int *status, uint64_t *id, Graph *,
                                  const GraphNode **last, const void **edges,
                                  size_t *lastCount);
+  // Since CUDA 12.4 these make conditional nodes.
+  Result (*graphConditionalHandleCreate)(ConditionalHandle *, Graph, Context,
+                                         unsigned initially, unsigned flags);
+  Result (*graphAddNode)(GraphNode *, Graph, const GraphNode *before,
+                         const EdgeData *edges, size_t beforeCount,
+                         ConditionalNodeParams *);
 };
 
 } // namespace frit::cuda

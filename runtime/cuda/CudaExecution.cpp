@@ -161,13 +161,14 @@ GraphExec CudaExecution::findGraph(Program &program) {
 Status CudaExecution::launchSteps(Program &program) {
   const Model &model = executor.model;
   bool check = model.has(FRIT_NO_CUDA_GRAPH);
-  for (size_t index = 0; index < program.steps->size(); ++index) {
+  for (size_t index = 0; index < program.steps->size();) {
     FRIT_TRY(program.steps->enqueue(index, queue));
     // Only waiting for each step tells which one fails.
     if (check)
       FRIT_TRY(stepFailed(
           model.plan, model.steps(program.variant)[index],
           driver.check(driver.streamSynchronize(queue), "run a step")));
+    FRIT_TRY(program.steps->next(index, queue));
   }
   return Status();
 }
@@ -211,12 +212,17 @@ Status CudaExecution::synchronize() {
 //===----------------------------------------------------------------------===//
 
 /// Runs the steps with an event before each and one after the last: inside a
-/// graph, where gaps are as short as in a call, else on the stream.
+/// graph, where gaps are as short as in a call, else on the stream, as where
+/// there are guards, whose conditional nodes hold no events. `ran` says which
+/// steps ran.
 Status CudaExecution::recordSteps(Program &program,
-                                  std::span<const Event> events) {
+                                  std::span<const Event> events,
+                                  std::vector<bool> &ran) {
   std::unique_ptr<CudaSteps> &steps = program.steps;
   std::unique_ptr<StepGraph> graph;
-  if (program.useGraph && !steps->makeGraph(queue, events, graph).failed()) {
+  if (program.useGraph && !steps->hasGuards() &&
+      !steps->makeGraph(queue, events, graph).failed()) {
+    ran.assign(steps->size(), true);
     // Twice, because the first run of a graph is slower.
     Status status = driver.check(driver.graphLaunch(graph->exec, queue), "run");
     if (!status.failed())
@@ -224,11 +230,22 @@ Status CudaExecution::recordSteps(Program &program,
     driver.streamSynchronize(queue);
     return status;
   }
-  for (size_t index = 0; index < steps->size(); ++index) {
-    FRIT_TRY(driver.check(driver.eventRecord(events[index], queue), "time"));
+  size_t recorded = 0;
+  // What is skipped ends where it begins.
+  auto record = [&](size_t last) {
+    Result result = kSuccess;
+    for (; recorded <= last && result == kSuccess; ++recorded)
+      result = driver.eventRecord(events[recorded], queue);
+    return driver.check(result, "time");
+  };
+  ran.assign(steps->size(), false);
+  for (size_t index = 0; index < steps->size();) {
+    FRIT_TRY(record(index));
     FRIT_TRY(steps->enqueue(index, queue));
+    ran[index] = true;
+    FRIT_TRY(steps->next(index, queue));
   }
-  return driver.check(driver.eventRecord(events.back(), queue), "time");
+  return record(steps->size());
 }
 
 Status CudaExecution::profile(size_t variant, std::span<const Binding> inputs,
@@ -240,12 +257,13 @@ Status CudaExecution::profile(size_t variant, std::span<const Binding> inputs,
   FRIT_TRY(bind(program, inputs, outputs));
   FRIT_TRY(copyIn(program, inputs));
   std::vector<Event> events(program.steps->size() + 1);
+  std::vector<bool> ran;
   Status status;
   for (Event &event : events)
     if (!status.failed())
       status = driver.check(driver.eventCreate(&event, 0), "make an event");
   if (!status.failed())
-    status = recordSteps(program, events);
+    status = recordSteps(program, events, ran);
   if (!status.failed())
     status = readCounts(program, outputs);
   if (!status.failed())
@@ -257,7 +275,7 @@ Status CudaExecution::profile(size_t variant, std::span<const Binding> inputs,
     float start = 0, duration = 0;
     driver.eventElapsedTime(&start, events[0], events[index]);
     driver.eventElapsedTime(&duration, events[index], events[index + 1]);
-    times.push_back({start * 1e3, duration * 1e3});
+    times.push_back({start * 1e3, duration * 1e3, ran[index]});
   }
   for (Event event : events)
     if (event)

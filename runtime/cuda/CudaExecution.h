@@ -69,7 +69,8 @@ private:
   Status launch(Program &program);
   Status launchSteps(Program &program);
   GraphExec findGraph(Program &program);
-  Status recordSteps(Program &program, std::span<const Event> events);
+  Status recordSteps(Program &program, std::span<const Event> events,
+                     std::vector<bool> &ran);
 
   // CudaCopies.cpp
   Status readCounts(const Program &program, std::span<const Binding> outputs);

@@ -26,6 +26,7 @@ CudaExecutor::~CudaExecutor() {
     return;
   ContextScope scope(gpu);
   cublas.reset();
+  guardKernel.reset();
   zeros.release();
   prepared.release();
   resident.release();
@@ -44,6 +45,8 @@ Status CudaExecutor::load(int ordinal) {
   (void)chooseCudaTarget(model.plan, gpu.major, gpu.minor, usePtx);
   model.phases.begin("load the code");
   FRIT_TRY(loadCode());
+  if (model.plan.header().guards.count)
+    loadGuardKernel();
   model.phases.begin("copy the weights");
   constants.resize(model.plan.constants().size());
   FRIT_TRY(uploadConstants(/*residentOnes=*/true, resident));
@@ -114,6 +117,15 @@ Status CudaExecutor::loadCode() {
   return Status();
 }
 
+void CudaExecutor::loadGuardKernel() {
+  guardKernel = std::make_unique<GuardKernel>(gpu);
+  Status status = guardKernel->open();
+  if (!status.failed())
+    return;
+  guardKernel.reset();
+  model.remark("steps run whatever their conditions say: " + status.message());
+}
+
 uint32_t CudaExecutor::sharedBytes(const Step &step) const {
   bool floor = usePtx && model.plan.kernels()[step.kernel].tensorMaps.count;
   return floor ? 0 : step.sharedBytes;
@@ -140,17 +152,17 @@ Status CudaExecutor::raiseSharedMemory(const Step &step) {
 //===----------------------------------------------------------------------===//
 
 void CudaExecutor::findLibraries() {
-  bool multiplies = false, convolves = false;
+  bool multiplies = false, usesCudnn = false;
   for (std::span<const Step> list : model.lists())
     for (const Step &step : list) {
       multiplies |= step.kind == StepKind::gemm;
-      convolves |= step.kind == StepKind::conv;
+      usesCudnn |= isForCudnn(step);
     }
   if (multiplies && !model.has(FRIT_NO_CUBLAS)) {
     cublas = std::make_unique<CublasLt>();
     cublasFound = cublas->load();
   }
-  if (convolves && !model.has(FRIT_NO_CUDNN)) {
+  if (usesCudnn && !model.has(FRIT_NO_CUDNN)) {
     cudnn = std::make_unique<Cudnn>();
     cudnnFound = cudnn->load();
   }
@@ -165,7 +177,7 @@ Status CudaExecutor::openLibraries() {
   if (cudnn && !cudnnFound) {
     cudnn.reset();
     model.remark("cuDNN 9 was not found (FRIT_CUDNN names it); convolutions "
-                 "run on frit's own kernels");
+                 "and attention run on frit's own kernels");
   }
   if (!cudnn)
     return Status();

@@ -4,6 +4,7 @@
 #define FRIT_CUDA_CUDAEXECUTOR_H
 
 #include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/CudaGuards.h"
 #include "runtime/cuda/Cudnn.h"
 #include "runtime/cuda/DeviceMemory.h"
 #include "runtime/exec/Executor.h"
@@ -35,12 +36,15 @@ public:
   /// The libraries; null where the plan uses them not, or they are not there.
   std::unique_ptr<CublasLt> cublas;
   std::unique_ptr<Cudnn> cudnn;
+  /// Null where the plan guards nothing, or the driver cannot.
+  std::unique_ptr<GuardKernel> guardKernel;
   std::vector<DevicePointer> constants; ///< 0 where not on the device
   DeviceMemory resident, prepared;
   DeviceMemory zeros; ///< as many as the widest convolution has filters
 
 private:
   Status loadCode();
+  void loadGuardKernel();
   void findLibraries();
   Status openLibraries();
   Status raiseSharedMemory(const artifact::Step &step);

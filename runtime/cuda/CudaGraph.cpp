@@ -1,13 +1,19 @@
 //===- CudaGraph.cpp - Turn a list of steps into a CUDA graph -------------===//
 //
-// Our own kernels become explicit nodes in one chain, each launched while the
-// one before it still runs (programmatic dependent launch). Only a library's
-// calls are captured, because only the library knows what it launches: into the
-// same graph where the driver can, else into a child of it.
+// Our own kernels become explicit nodes, each launched while those before it
+// still run (programmatic dependent launch). Only a library's calls are
+// captured, because only the library knows what it launches: into the same
+// graph where the driver can, else into a child of it.
+//
+// A kernel of ours waits for all kernels that it has such edges from, and ends
+// after it has waited, so that whoever waits for it has waited for these too: a
+// node runs after all that it is reached from, by whatever edges.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/CudaSteps.h"
+
+#include <algorithm>
 
 using namespace frit;
 using namespace frit::cuda;
@@ -26,9 +32,17 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
   auto made = std::make_unique<StepGraph>(driver);
   FRIT_TRY(driver.check(driver.graphCreate(&made->graph, 0), "make a graph"));
   made->kernels.resize(steps.size());
-  FRIT_TRY(addSteps(*made, stream, marks));
-  FRIT_TRY(driver.check(driver.graphInstantiate(&made->exec, made->graph, 0),
-                        "instantiate a graph"));
+  Status status = addSteps(*made, made->graph, 0, steps.size(), stream, marks);
+  if (!status.failed())
+    status = driver.check(driver.graphInstantiate(&made->exec, made->graph, 0),
+                          "instantiate a graph");
+  if (status.failed() && conditional) {
+    conditional = false;
+    executor.model.remark("steps run whatever their conditions say: " +
+                          status.message());
+    return makeGraph(stream, marks, result);
+  }
+  FRIT_TRY(std::move(status));
   // Now, rather than in the first call that is timed.
   driver.graphUpload(made->exec, stream);
   result = std::move(made);
@@ -57,27 +71,70 @@ bool CudaSteps::isKernel(size_t index) const {
   return !calls[index] && steps[index].kind != StepKind::copy;
 }
 
-Status CudaSteps::addSteps(StepGraph &to, Stream stream,
+void CudaSteps::Tail::join() {
+  nodes.insert(nodes.end(), own.begin(), own.end());
+  own.clear();
+}
+
+Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
+                           size_t last, Stream stream,
                            std::span<const Event> marks) {
-  Tail tail; // what the next node has to wait for
+  std::vector<Tail> ends(last); // of the steps so far
+  std::vector<size_t> open;     // those of them that none has followed yet
+  Tail tail;                    // what the next node has to wait for
   auto mark = [&](size_t index) {
-    if (marks.empty())
-      return Status();
     GraphNode node;
+    tail.join();
     FRIT_TRY(driver.check(
-        driver.graphAddEventRecordNode(&node, to.graph, tail.nodes.data(),
+        driver.graphAddEventRecordNode(&node, graph, tail.nodes.data(),
                                        tail.nodes.size(), marks[index]),
         "add an event to a graph"));
-    tail = {{node}, false};
+    tail = {{node}, {}};
     return Status();
   };
-  for (size_t index = 0; index < steps.size(); ++index) {
-    FRIT_TRY(mark(index));
-    FRIT_TRY(isKernel(index)
-                 ? stepFailed(plan, steps[index], addKernel(to, index, tail))
-                 : addCaptured(to.graph, index, stream, tail));
+  for (size_t index = first; index < last; ++index) {
+    if (marks.empty())
+      tail = tailOf(steps[index], ends, open);
+    else
+      FRIT_TRY(mark(index));
+    size_t held = 0;
+    if (steps[index].kind == StepKind::guard) {
+      if (conditional) {
+        FRIT_TRY(addGuard(to, graph, index, stream, tail));
+        held = plan.guard(steps[index]).steps;
+      }
+    } else {
+      FRIT_TRY(isKernel(index) ? stepFailed(plan, steps[index],
+                                            addKernel(to, graph, index, tail))
+                               : addCaptured(graph, index, stream, tail));
+    }
+    open.push_back(index);
+    std::fill_n(ends.begin() + ptrdiff_t(index), held + 1, tail);
+    index += held;
   }
-  return mark(steps.size());
+  return marks.empty() ? Status() : mark(last);
+}
+
+/// What the next step comes behind: the ends of those that it follows.
+CudaSteps::Tail CudaSteps::tailOf(const Step &step,
+                                  const std::vector<Tail> &ends,
+                                  std::vector<size_t> &open) const {
+  std::vector<size_t> before;
+  if (PlanView::followsAll(step)) {
+    before.swap(open);
+  } else {
+    for (uint32_t other : plan.follows(step)) {
+      before.push_back(other);
+      std::erase(open, other);
+    }
+  }
+  Tail tail;
+  for (size_t other : before) {
+    const Tail &end = ends[other];
+    tail.nodes.insert(tail.nodes.end(), end.nodes.begin(), end.nodes.end());
+    tail.own.insert(tail.own.end(), end.own.begin(), end.own.end());
+  }
+  return tail;
 }
 
 KernelNodeParams CudaSteps::nodeOf(size_t index, std::vector<void *> &params) {
@@ -96,30 +153,34 @@ KernelNodeParams CudaSteps::nodeOf(size_t index, std::vector<void *> &params) {
   return node;
 }
 
-Status CudaSteps::addKernel(StepGraph &to, size_t index, Tail &tail) {
+Status CudaSteps::addKernel(StepGraph &to, Graph graph, size_t index,
+                            Tail &tail) {
   const Step &step = steps[index];
   if (step.kernel == artifact::kNone)
     return noKernel(plan, step);
   std::vector<void *> params;
   KernelNodeParams node = nodeOf(index, params);
   // A kernel that waits for those before it by itself may start ahead of their
-  // end. All of ours do so, and so each waits for all before the one it
-  // follows.
-  bool ahead = tail.ownKernel && plan.kernels()[step.kernel].waits &&
-               driver.graphAddDependencies &&
-               !executor.model.has(FRIT_NO_PROGRAMMATIC_LAUNCH);
+  // end, but in the body of a conditional node, for which no one promises it.
+  std::vector<GraphNode> &full = tail.nodes, &ahead = tail.own;
+  bool inBody = graph != to.graph;
+  if (inBody || !plan.kernels()[step.kernel].waits ||
+      !driver.graphAddDependencies ||
+      executor.model.has(FRIT_NO_PROGRAMMATIC_LAUNCH)) {
+    full.insert(full.end(), ahead.begin(), ahead.end());
+    ahead.clear();
+  }
   GraphNode added;
   FRIT_TRY(driver.check(
-      driver.graphAddKernelNode(&added, to.graph, tail.nodes.data(),
-                                ahead ? 0 : tail.nodes.size(), &node),
+      driver.graphAddKernelNode(&added, graph, full.data(), full.size(), &node),
       "add a kernel to a graph"));
-  if (ahead)
-    FRIT_TRY(
-        driver.check(driver.graphAddDependencies(to.graph, tail.nodes.data(),
-                                                 &added, &kProgrammaticEdge, 1),
-                     "add a kernel's dependency to a graph"));
-  to.kernels[index] = added;
-  tail = {{added}, true};
+  for (GraphNode before : ahead)
+    FRIT_TRY(driver.check(driver.graphAddDependencies(graph, &before, &added,
+                                                      &kProgrammaticEdge, 1),
+                          "add a kernel's dependency to a graph"));
+  if (!inBody)
+    to.kernels[index] = added;
+  tail = {{}, {added}};
   return Status();
 }
 
@@ -127,6 +188,7 @@ Status CudaSteps::addCaptured(Graph graph, size_t index, Stream stream,
                               Tail &tail) {
   bool direct = driver.streamBeginCaptureToGraph != nullptr;
   std::vector<GraphNode> &last = tail.nodes;
+  last.insert(last.end(), tail.own.begin(), tail.own.end());
   Result result =
       direct ? driver.streamBeginCaptureToGraph(stream, graph, last.data(),
                                                 nullptr, last.size(),
@@ -168,6 +230,6 @@ Status CudaSteps::addCaptured(Graph graph, size_t index, Stream stream,
   }
   if (status.failed())
     return stepFailed(plan, steps[index], std::move(status));
-  tail = {std::move(added), false};
+  tail = {std::move(added), {}};
   return Status();
 }

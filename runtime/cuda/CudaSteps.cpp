@@ -17,7 +17,8 @@ static constexpr uint32_t kBoundAlignment = 16;
 CudaSteps::CudaSteps(CudaExecutor &executor, std::span<const Step> steps,
                      DevicePointer arena)
     : executor(executor), driver(executor.gpu.driver),
-      plan(executor.model.plan), steps(steps), calls(steps.size()) {
+      plan(executor.model.plan), steps(steps),
+      conditional(executor.guardKernel != nullptr), calls(steps.size()) {
   for (size_t index = 0; index < steps.size(); ++index) {
     firstArgument.push_back(arguments.size());
     firstMap.push_back(mapUses.size());
@@ -104,24 +105,24 @@ std::unique_ptr<LibraryCall> CudaSteps::prepareCall(const Step &step) {
     return executor.cublas->prepare(plan.gemm(step), alignmentsOf(plan, step));
   if (step.kind == StepKind::conv && cudnn)
     return cudnn->prepare(plan.conv(step), executor.zeros.address());
+  if (step.kind == StepKind::attention && cudnn)
+    return cudnn->prepare(plan.attention(step), alignmentsOf(plan, step));
   return nullptr;
 }
 
 Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
-  bool convolves = std::ranges::any_of(
-      steps, [](const Step &step) { return step.kind == StepKind::conv; });
-  if (convolves && executor.cudnn) {
+  if (executor.cudnn && std::ranges::any_of(steps, isForCudnn)) {
     cudnn = std::make_unique<CudnnHandle>(*executor.cudnn);
     if (!cudnn->open()) {
       cudnn.reset();
-      executor.model.remark("cuDNN does not start; convolutions run on frit's "
-                            "own kernels");
+      executor.model.remark("cuDNN does not start; convolutions and attention "
+                            "run on frit's own kernels");
     }
   }
   unsigned declined = 0;
   for (size_t index = 0; index < steps.size(); ++index) {
     const Step &step = steps[index];
-    if (step.kind != StepKind::gemm && step.kind != StepKind::conv)
+    if (step.kind != StepKind::gemm && !isForCudnn(step))
       continue;
     calls[index] = prepareCall(step);
     while (calls[index] && tryOut &&
@@ -168,6 +169,8 @@ Status CudaSteps::launch(size_t index, Stream stream) {
 Status CudaSteps::enqueue(size_t index, Stream stream) {
   const Step &step = steps[index];
   std::span<const DevicePointer> pointers = argumentsOf(index);
+  if (step.kind == StepKind::guard)
+    return Status();
   if (step.kind == StepKind::copy) {
     uint64_t bytes = plan.arguments(step)[0].bytes;
     Result result =
@@ -186,6 +189,9 @@ Status CudaSteps::enqueue(size_t index, Stream stream) {
 
 std::string CudaSteps::pick(size_t index) const {
   const Step &step = steps[index];
+  if (step.kind == StepKind::guard)
+    return plan.textOf(plan.guard(step), conditional ? ", by a conditional node"
+                                                     : ", but always run");
   if (step.kind == StepKind::copy)
     return "memcpy";
   if (calls[index])

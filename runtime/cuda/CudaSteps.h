@@ -12,6 +12,12 @@ namespace frit::cuda {
 std::vector<uint32_t> alignmentsOf(const PlanView &plan,
                                    const artifact::Step &step);
 
+/// Whether a step is one that cuDNN computes, where it is there.
+inline bool isForCudnn(const artifact::Step &step) {
+  return step.kind == artifact::StepKind::conv ||
+         step.kind == artifact::StepKind::attention;
+}
+
 /// A graph of steps, ready to be launched.
 class StepGraph {
 public:
@@ -25,8 +31,9 @@ private:
   friend class CudaSteps;
 
   const Driver &driver;
-  Graph graph = nullptr;          ///< kept, for it owns the nodes
-  std::vector<GraphNode> kernels; ///< of each step; null where it is captured
+  Graph graph = nullptr; ///< kept, for it owns the nodes
+  /// Of each step; null where it is captured or in a conditional node.
+  std::vector<GraphNode> kernels;
 };
 
 /// Steps whose arguments are resolved to device addresses once; those in inputs
@@ -49,9 +56,16 @@ public:
   /// Puts a step on a stream.
   Status enqueue(size_t index, Stream stream);
 
-  /// Makes a graph of all steps in order; `marks`, where not empty, has an
-  /// event to record before each step and one after the last. Fails when a
-  /// library call cannot be captured.
+  /// Steps over `index`, which has been put on the stream: behind what it
+  /// guards where that is not needed, for which a guard's condition is waited
+  /// for.
+  Status next(size_t &index, Stream stream);
+  bool hasGuards() const;
+
+  /// Makes a graph of all steps, each behind those that it follows; `marks`,
+  /// where not empty, has an event to record before each step, which then come
+  /// one after another, and one after the last. Fails when a library call
+  /// cannot be captured.
   Status makeGraph(Stream stream, std::span<const Event> marks,
                    std::unique_ptr<StepGraph> &result);
 
@@ -82,10 +96,13 @@ private:
     bool bound;
   };
 
-  /// The last nodes of a graph that is being made.
+  /// Nodes of a graph that is being made, for the next to come behind.
   struct Tail {
     std::vector<GraphNode> nodes;
-    bool ownKernel = false; ///< whether they are one kernel of ours
+    std::vector<GraphNode> own; ///< kernels of ours
+
+    /// Lets the next node come behind the end of all.
+    void join();
   };
 
   void resolveArguments(size_t index, DevicePointer arena);
@@ -99,8 +116,13 @@ private:
   /// Whether a graph has the step as an explicit kernel.
   bool isKernel(size_t index) const;
   KernelNodeParams nodeOf(size_t index, std::vector<void *> &params);
-  Status addSteps(StepGraph &to, Stream stream, std::span<const Event> marks);
-  Status addKernel(StepGraph &to, size_t index, Tail &tail);
+  Status addSteps(StepGraph &to, Graph graph, size_t first, size_t last,
+                  Stream stream, std::span<const Event> marks);
+  Status addGuard(StepGraph &to, Graph graph, size_t index, Stream stream,
+                  Tail &tail);
+  Tail tailOf(const artifact::Step &step, const std::vector<Tail> &ends,
+              std::vector<size_t> &open) const;
+  Status addKernel(StepGraph &to, Graph graph, size_t index, Tail &tail);
   Status addCaptured(Graph graph, size_t index, Stream stream, Tail &tail);
   void collectParams(size_t index, std::vector<void *> &params);
 
@@ -115,6 +137,7 @@ private:
   std::vector<EncodedMap> maps;
   std::vector<size_t> firstMap;
   bool encoded = false;
+  bool conditional; ///< whether graphs have conditional nodes
   std::unique_ptr<CudnnHandle> cudnn;
   std::vector<std::unique_ptr<LibraryCall>> calls; ///< null: a kernel or copy
 };

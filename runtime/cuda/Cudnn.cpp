@@ -38,7 +38,13 @@ bool Cudnn::load() {
       library.find(getWorkspaceSize,
                    "cudnnGetConvolutionForwardWorkspaceSize") &
       library.find(convolve, "cudnnConvolutionForward") &
-      library.find(convolveFused, "cudnnConvolutionBiasActivationForward");
+      library.find(convolveFused, "cudnnConvolutionBiasActivationForward") &
+      library.find(descriptorCreate, "cudnnBackendCreateDescriptor") &
+      library.find(descriptorDestroy, "cudnnBackendDestroyDescriptor") &
+      library.find(descriptorSet, "cudnnBackendSetAttribute") &
+      library.find(descriptorGet, "cudnnBackendGetAttribute") &
+      library.find(descriptorFinalize, "cudnnBackendFinalize") &
+      library.find(execute, "cudnnBackendExecute");
   if (!complete)
     return false;
   version = getVersion();
@@ -46,6 +52,7 @@ bool Cudnn::load() {
 }
 
 CudnnHandle::~CudnnHandle() {
+  releaseAttentions();
   if (handle)
     dnn.destroy(handle);
 }

@@ -1,4 +1,4 @@
-//===- Cudnn.h - Convolutions by cuDNN ------------------------------------===//
+//===- Cudnn.h - Convolutions and attention by cuDNN ----------------------===//
 
 #ifndef FRIT_CUDA_CUDNN_H
 #define FRIT_CUDA_CUDNN_H
@@ -24,6 +24,9 @@ private:
   Library library;
 };
 
+/// One kind of attention as the library runs it, for all the calls of it.
+struct AttentionGraph;
+
 /// A handle for the current device. One thread at a time may use it and the
 /// calls made from it, which must not outlive it.
 class CudnnHandle {
@@ -38,9 +41,18 @@ public:
   /// `zeros` is what to add where a fused call wants a bias and there is none.
   std::unique_ptr<LibraryCall> prepare(const artifact::Conv &problem,
                                        DevicePointer zeros);
+  /// The same for attention, whose arguments are aligned so at least.
+  std::unique_ptr<LibraryCall> prepare(const artifact::Attention &problem,
+                                       std::span<const uint32_t> alignments);
 
   const Cudnn &dnn;
   DnnHandle handle = nullptr;
+
+private:
+  AttentionGraph &graphOf(const artifact::Attention &problem);
+  void releaseAttentions();
+
+  AttentionGraph *attentions = nullptr; ///< a list of its own
 };
 
 } // namespace frit::cuda

@@ -17,8 +17,15 @@ using DnnTensor = struct cudnnTensorStruct *;
 using DnnFilter = struct cudnnFilterStruct *;
 using DnnConvolution = struct cudnnConvolutionStruct *;
 using DnnActivation = struct cudnnActivationStruct *;
+using DnnDescriptor = void *; ///< cudnnBackendDescriptor_t
 
-enum DnnType { kDnnFloat = 0, kDnnHalf = 2, kDnnBfloat16 = 9 };
+enum DnnType {
+  kDnnFloat = 0,
+  kDnnHalf = 2,
+  kDnnInt32 = 4,
+  kDnnBfloat16 = 9,
+  kDnnBoolean = 11
+};
 enum DnnFormat { kDnnNchw = 0, kDnnNhwc = 1 };
 enum DnnMath { kDnnDefaultMath = 0, kDnnTensorOp = 1, kDnnFma = 3 };
 enum DnnAlgorithm {
@@ -30,6 +37,97 @@ enum DnnAlgorithm {
 inline constexpr int kDnnCrossCorrelation = 1;
 inline constexpr int kDnnActivationRelu = 1;
 inline constexpr int kDnnActivationIdentity = 5;
+
+/// cudnnBackendDescriptorType_t
+enum DnnDescriptorKind {
+  kDnnPointwise = 0,
+  kDnnEngine = 2,
+  kDnnEngineConfig = 3,
+  kDnnEngineHeuristics = 4,
+  kDnnExecutionPlan = 5,
+  kDnnKnobChoice = 7,
+  kDnnPointwiseOperation = 13,
+  kDnnOperationGraph = 15,
+  kDnnVariantPack = 16,
+  kDnnTensorDescriptor = 17,
+  kDnnMatmul = 18,
+  kDnnMatmulOperation = 19,
+  kDnnReduction = 21,
+  kDnnReductionOperation = 22
+};
+
+/// cudnnBackendAttributeName_t
+enum DnnAttribute {
+  kDnnPointwiseMode = 0,
+  kDnnPointwiseType = 1,
+  kDnnPointwiseAxis = 9,
+  kDnnHeuristicsMode = 200,
+  kDnnHeuristicsGraph = 201,
+  kDnnHeuristicsResults = 202,
+  kDnnConfigEngine = 300,
+  kDnnConfigKnobs = 302,
+  kDnnPlanHandle = 400,
+  kDnnPlanConfig = 401,
+  kDnnPlanWorkspace = 402,
+  kDnnKnobValue = 601,
+  kDnnPointwiseDescriptor = 750,
+  kDnnPointwiseX = 751,
+  kDnnPointwiseB = 752,
+  kDnnPointwiseY = 753,
+  kDnnPointwiseT = 758,
+  kDnnGraphHandle = 800,
+  kDnnGraphOperations = 801,
+  kDnnTensorAlignment = 900,
+  kDnnTensorType = 901,
+  kDnnTensorDims = 902,
+  kDnnTensorStrides = 903,
+  kDnnTensorId = 906,
+  kDnnTensorIsVirtual = 907,
+  kDnnTensorIsByValue = 908,
+  kDnnPackIds = 1000,
+  kDnnPackPointers = 1001,
+  kDnnPackWorkspace = 1003,
+  kDnnEngineIndex = 1301,
+  kDnnMatmulType = 1500,
+  kDnnMatmulA = 1520,
+  kDnnMatmulB = 1521,
+  kDnnMatmulC = 1522,
+  kDnnMatmulDescriptor = 1523,
+  kDnnReductionOperator = 1600,
+  kDnnReductionType = 1601,
+  kDnnReductionX = 1610,
+  kDnnReductionY = 1611,
+  kDnnReductionDescriptor = 1612
+};
+
+/// cudnnBackendAttributeType_t
+enum DnnAttributeType {
+  kDnnOfHandle = 0,
+  kDnnOfDataType = 1,
+  kDnnOfBoolean = 2,
+  kDnnOfInt64 = 3,
+  kDnnOfPointer = 6,
+  kDnnOfHeuristicsMode = 8,
+  kDnnOfPointwiseMode = 14,
+  kDnnOfDescriptor = 15,
+  kDnnOfReduction = 18
+};
+
+/// cudnnPointwiseMode_t
+enum DnnPointwiseMode {
+  kDnnAdd = 0,
+  kDnnMultiply = 1,
+  kDnnDivide = 6,
+  kDnnSubtract = 9,
+  kDnnExponential = 13,
+  kDnnLogarithm = 15,
+  kDnnGreaterOrEqual = 303,
+  kDnnIndex = 501,
+  kDnnSelect = 601
+};
+
+enum DnnReduction { kDnnReduceAdd = 0, kDnnReduceMax = 3 };
+inline constexpr int kDnnHeuristicsA = 3;
 
 /// cudnnConvolutionFwdAlgoPerf_t
 struct DnnPerformance {
@@ -83,6 +181,14 @@ struct CudnnApi {
                              DnnTensor, const void *z, DnnTensor,
                              const void *bias, DnnActivation, DnnTensor,
                              void *y);
+  DnnStatus (*descriptorCreate)(int kind, DnnDescriptor *);
+  DnnStatus (*descriptorDestroy)(DnnDescriptor);
+  DnnStatus (*descriptorSet)(DnnDescriptor, int attribute, int type,
+                             int64_t count, const void *values);
+  DnnStatus (*descriptorGet)(DnnDescriptor, int attribute, int type,
+                             int64_t wanted, int64_t *found, void *values);
+  DnnStatus (*descriptorFinalize)(DnnDescriptor);
+  DnnStatus (*execute)(DnnHandle, DnnDescriptor plan, DnnDescriptor pack);
 };
 
 } // namespace frit::cuda

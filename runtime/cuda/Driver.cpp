@@ -87,6 +87,8 @@ Status Driver::open() {
       !find(library, streamGetCaptureInfo, "cuStreamGetCaptureInfo_v3"))
     streamBeginCaptureToGraph = nullptr;
   find(library, graphAddDependencies, "cuGraphAddDependencies_v2");
+  find(library, graphConditionalHandleCreate, "cuGraphConditionalHandleCreate");
+  find(library, graphAddNode, "cuGraphAddNode_v2");
 
   Result result = init(0);
   if (result == kNoDevice)

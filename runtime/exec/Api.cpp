@@ -213,7 +213,8 @@ frit_status frit_context_step(const frit_context *context, uint32_t index,
            0,
            plan.bytesOf(step),
            plan.flopsOf(step),
-           context->execution->isLibrary(variant, index)};
+           context->execution->isLibrary(variant, index),
+           step.kind == artifact::StepKind::guard ? plan.guard(step).steps : 0};
   return FRIT_OK;
 }
 
@@ -236,6 +237,8 @@ frit_status frit_profile(frit_context *context, const frit_tensor *inputs,
     (void)frit_context_step(context, index, &info);
     info.start = times[index].start;
     info.duration = times[index].duration;
+    if (!times[index].ran)
+      info.bytes = info.flops = 0;
     visit(user, &info);
   }
   return FRIT_OK;

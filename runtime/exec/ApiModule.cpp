@@ -131,7 +131,7 @@ frit_status frit_module_target(const frit_module *module, uint32_t index,
       ++info->launches;
     else if (step.kind == artifact::StepKind::copy)
       ++info->copies;
-    else
+    else if (step.kind != artifact::StepKind::guard)
       ++info->library_calls;
   }
   info->prepare_steps = target.prepare.count;

@@ -26,7 +26,8 @@ Status frit_context::open(frit_module &from) {
 }
 
 std::vector<frit_context::StepTexts> &frit_context::stepTexts() {
-  static const char *const kinds[] = {"launch", "gemm", "conv", "copy"};
+  static const char *const kinds[] = {"launch", "gemm",      "conv",
+                                      "copy",   "attention", "guard"};
   const frit::Model &model = module->model;
   std::vector<StepTexts> &texts = steps[variant];
   if (texts.empty())

@@ -88,6 +88,7 @@ bool isCutInside(const PlanView &plan, const artifact::Tensor &tensor);
 struct StepTime {
   double start = 0;
   double duration = 0;
+  bool ran = true; ///< a guard may have been in the way
 };
 
 class Execution {
@@ -144,7 +145,7 @@ Status createCudaExecutor(Model &model, int ordinal,
 Status stepFailed(const PlanView &plan, const artifact::Step &step,
                   Status status);
 
-/// The failure of a gemm or conv that no library took and that has no kernel.
+/// The failure of a step that no library took and that has no kernel.
 Status noKernel(const PlanView &plan, const artifact::Step &step);
 
 } // namespace frit

@@ -21,8 +21,9 @@ Status frit::stepFailed(const PlanView &plan, const artifact::Step &step,
 }
 
 Status frit::noKernel(const PlanView &plan, const artifact::Step &step) {
-  const char *what =
-      step.kind == artifact::StepKind::gemm ? "matrix product" : "convolution";
+  const char *what = step.kind == artifact::StepKind::gemm   ? "matrix product"
+                     : step.kind == artifact::StepKind::conv ? "convolution"
+                                                             : "attention";
   return Status(FRIT_UNSUPPORTED,
                 format("%s: no library here takes this %s, and the model has "
                        "no kernel of its own for it; compile it with "

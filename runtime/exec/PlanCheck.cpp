@@ -6,6 +6,7 @@
 #include "runtime/exec/TensorMapCheck.h"
 
 #include <cstring>
+#include <vector>
 
 using namespace frit;
 using namespace frit::artifact;
@@ -45,6 +46,7 @@ private:
   Status checkConstants();
   Status checkTarget(const Target &target);
   Status checkKernel(const Kernel &kernel, bool cuda);
+  Status checkSteps(const Target &target, const Memory &memory, Range steps);
   Status checkStep(const Target &target, const Memory &memory,
                    const Step &step);
   Status checkArgument(const Memory &memory, const Buffer &buffer);
@@ -117,7 +119,10 @@ Status PlanCheck::checkTables() {
       {"tensor maps", head.tensorMaps, sizeof(TensorMap)},
       {"gemms", head.gemms, sizeof(Gemm)},
       {"convs", head.convs, sizeof(Conv)},
+      {"attentions", head.attentions, sizeof(Attention)},
+      {"guards", head.guards, sizeof(Guard)},
       {"steps", head.steps, sizeof(Step)},
+      {"follows", head.follows, sizeof(uint32_t)},
       {"programs", head.programs, sizeof(Program)},
       {"targets", head.targets, sizeof(Target)},
   };
@@ -186,8 +191,7 @@ Status PlanCheck::checkTarget(const Target &target) {
        plan.kernels().subspan(target.kernels.first, target.kernels.count))
     FRIT_TRY(checkKernel(kernel, cuda));
   Memory prepare = {true, target.prepareArenaBytes, target.preparedBytes};
-  for (const Step &step : plan.steps(target.prepare))
-    FRIT_TRY(checkStep(target, prepare, step));
+  FRIT_TRY(checkSteps(target, prepare, target.prepare));
   for (size_t variant = 0; variant < target.programs.count; ++variant) {
     const Program &program = plan.programs(target)[variant];
     if (!valid(program.steps, head.steps))
@@ -196,8 +200,34 @@ Status PlanCheck::checkTarget(const Target &target) {
       return damagedPlan("a target's memory has an impossible size");
     Memory memory = {false, program.arenaBytes, target.preparedBytes,
                      plan.inputs(variant), plan.outputs(variant)};
-    for (const Step &step : plan.steps(program.steps))
-      FRIT_TRY(checkStep(target, memory, step));
+    FRIT_TRY(checkSteps(target, memory, program.steps));
+  }
+  return Status();
+}
+
+Status PlanCheck::checkSteps(const Target &target, const Memory &memory,
+                             Range steps) {
+  uint32_t place = 0;
+  uint64_t done = 0; // no two steps share entries, which bounds their number
+  std::vector<uint64_t> ends = {steps.count}; // of the guards around a step
+  for (const Step &step : plan.steps(steps)) {
+    FRIT_TRY(checkStep(target, memory, step));
+    if (!PlanView::followsAll(step)) {
+      if (!valid(step.follows, plan.head->follows) || step.follows.first < done)
+        return damagedPlan("what a step follows is out of range");
+      done = uint64_t(step.follows.first) + step.follows.count;
+      for (uint32_t other : plan.follows(step))
+        if (other >= place)
+          return damagedPlan("a step follows one that is not before it");
+    }
+    ++place;
+    if (step.kind == StepKind::guard)
+      ends.push_back(uint64_t(place) + plan.guard(step).steps);
+    if (ends.size() > 1 &&
+        (!PlanView::followsAll(step) || ends.back() > ends[ends.size() - 2]))
+      return damagedPlan("a guard and what it holds do not fit together");
+    while (ends.size() > 1 && ends.back() == place)
+      ends.pop_back();
   }
   return Status();
 }
@@ -277,6 +307,17 @@ Status PlanCheck::checkStep(const Target &target, const Memory &memory,
     if (step.problem >= head.convs.count)
       return damagedPlan("a convolution is out of range");
     problem = checkConv(plan.conv(step), arguments);
+    break;
+  case StepKind::attention:
+    if (step.problem >= head.attentions.count)
+      return damagedPlan("an attention is out of range");
+    problem = checkAttention(plan.attention(step), arguments);
+    break;
+  case StepKind::guard:
+    if (step.problem >= head.guards.count)
+      return damagedPlan("a guard is out of range");
+    if (arguments.size() != 1 || arguments[0].bytes != 1)
+      problem = "its condition is not one byte";
     break;
   case StepKind::copy:
     if (arguments.size() != 2 || arguments[0].bytes != arguments[1].bytes)

@@ -19,12 +19,18 @@ unsigned frit::operandCount(const Conv &conv) {
   return 3 + (conv.hasBias ? 1 : 0) + (conv.hasResidual ? 1 : 0);
 }
 
+unsigned frit::operandCount(const Attention &attention) {
+  return attention.inputs + 1;
+}
+
 std::span<const Buffer> PlanView::kernelArguments(const Step &step) const {
   std::span<const Buffer> all = arguments(step);
   if (step.kind == StepKind::gemm)
     return all.first(operandCount(gemm(step)));
   if (step.kind == StepKind::conv)
     return all.first(operandCount(conv(step)));
+  if (step.kind == StepKind::attention)
+    return all.first(operandCount(attention(step)));
   return all;
 }
 
@@ -58,7 +64,17 @@ uint64_t PlanView::flopsOf(const Step &step) const {
     const Conv &c = conv(step);
     return product({c.n, c.p, c.q, c.k, c.r, c.s, c.c / c.groups});
   }
+  if (step.kind == StepKind::attention) {
+    const Attention &a = attention(step);
+    uint64_t flops =
+        product({a.batch, a.heads, a.queries, a.keys, a.size + a.valueSize});
+    return a.causal ? flops / 2 : flops;
+  }
   return step.kernel == kNone ? 0 : kernels()[step.kernel].flops;
+}
+
+std::string PlanView::textOf(const Guard &guard, const char *by) const {
+  return format("if %s%s", guard.when ? "true" : "false", by);
 }
 
 std::string PlanView::nodeOf(const Step &step) const {

@@ -101,8 +101,17 @@ public:
     return table<artifact::Buffer>(head->buffers)
         .subspan(step.arguments.first, step.arguments.count);
   }
-  /// Those that the step's kernel takes: a gemm or conv keeps its workspace,
-  /// the last one where there is one, for a library.
+  /// Whether a step follows all before it in its list, and which it follows
+  /// where it does not.
+  static bool followsAll(const artifact::Step &step) {
+    return step.follows.first == artifact::kNone;
+  }
+  std::span<const uint32_t> follows(const artifact::Step &step) const {
+    return table<uint32_t>(head->follows)
+        .subspan(step.follows.first, step.follows.count);
+  }
+  /// Those that the step's kernel takes: what a library may compute keeps its
+  /// workspace, the last one where there is one, for the library.
   std::span<const artifact::Buffer>
   kernelArguments(const artifact::Step &step) const;
   const artifact::Gemm &gemm(const artifact::Step &step) const {
@@ -111,11 +120,20 @@ public:
   const artifact::Conv &conv(const artifact::Step &step) const {
     return table<artifact::Conv>(head->convs)[step.problem];
   }
+  const artifact::Attention &attention(const artifact::Step &step) const {
+    return table<artifact::Attention>(head->attentions)[step.problem];
+  }
+  const artifact::Guard &guard(const artifact::Step &step) const {
+    return table<artifact::Guard>(head->guards)[step.problem];
+  }
 
   /// What a step moves and computes, for people: bytes of its arguments without
   /// a workspace; multiplications and additions of its products.
   uint64_t bytesOf(const artifact::Step &step) const;
   uint64_t flopsOf(const artifact::Step &step) const;
+
+  /// What a guard does, for people: "if true, by " and what asks.
+  std::string textOf(const artifact::Guard &guard, const char *by) const;
 
   /// The model's nodes that a step computes: "node 'x' (Conv, opset 13)".
   std::string nodeOf(const artifact::Step &step) const;
@@ -134,9 +152,10 @@ private:
 /// Whether a target's code is for a GPU, by its name.
 bool isCudaArch(std::string_view arch);
 
-/// The arguments of a gemm or conv without its workspace.
+/// The arguments of what a library may compute, without its workspace.
 unsigned operandCount(const artifact::Gemm &gemm);
 unsigned operandCount(const artifact::Conv &conv);
+unsigned operandCount(const artifact::Attention &attention);
 
 } // namespace frit
 

@@ -138,3 +138,51 @@ const char *frit::checkConv(const Conv &conv,
   fits &= tensorFits(arguments[next], type, conv.n, conv.k, conv.p, conv.q);
   return fits ? nullptr : "an argument is misaligned or too small for it";
 }
+
+const char *frit::checkAttention(const Attention &attention,
+                                 std::span<const Buffer> arguments) {
+  const Attention &a = attention;
+  if (a.inputs < 1 || a.inputs > 4)
+    return "its number of inputs is wrong";
+  if (const char *problem =
+          checkArguments(arguments, operandCount(a), a.workspaceBytes))
+    return problem;
+  if (!inRange(
+          {a.batch, a.heads, a.groups, a.queries, a.keys, a.size, a.valueSize},
+          1))
+    return "a size is out of range";
+  if (a.heads % a.groups)
+    return "its groups do not divide its heads";
+  if (!elementBytes(a.type) || !elementBytes(a.typeMask))
+    return "a type is unknown";
+  const struct {
+    const StridedOperand &operand;
+    int64_t heads, rows, columns;
+  } tensors[] = {{a.q, a.heads, a.queries, a.size},
+                 {a.k, a.groups, a.keys, a.size},
+                 {a.v, a.groups, a.keys, a.valueSize},
+                 {a.y, a.heads, a.queries, a.valueSize},
+                 {a.mask, a.heads, a.queries, a.keys}};
+  for (const auto &[operand, heads, rows, columns] : tensors) {
+    bool isMask = &operand == &a.mask, isResult = &operand == &a.y;
+    if (isMask && !a.hasMask)
+      break;
+    const int64_t *strides = operand.strides;
+    if (!inRange(
+            {operand.offset, strides[0], strides[1], strides[2], strides[3]},
+            0))
+      return "a stride is out of range";
+    if (isResult ? operand.argument != a.inputs : operand.argument >= a.inputs)
+      return "an operand is none of its arguments";
+    // Of addends below 2^81, so that nothing overflows.
+    Wide last = Wide(operand.offset) + Wide(a.batch - 1) * strides[0] +
+                Wide(heads - 1) * strides[1] + Wide(rows - 1) * strides[2] +
+                Wide(columns - 1) * strides[3];
+    DType type = isMask ? a.typeMask : a.type;
+    const Buffer &buffer = arguments[operand.argument];
+    if (!isAligned(buffer, type) ||
+        (last + 1) * Wide(elementBytes(type)) > Wide(buffer.bytes))
+      return "an argument is misaligned or too small for it";
+  }
+  return nullptr;
+}

@@ -106,11 +106,33 @@ Status EmulatedPlan::runSteps(std::span<const artifact::Step> list,
                               uint64_t arenaBytes) {
   FRIT_TRY(makeArena(list, arenaBytes));
   steps = list.size();
-  for (const artifact::Step &step : list) {
+  for (size_t index = 0; index < list.size(); ++index) {
+    const artifact::Step &step = list[index];
+    if (step.kind == StepKind::guard) {
+      index += skip(list.subspan(index + 1), step);
+      continue;
+    }
     FRIT_TRY(stepFailed(view, step, runStep(step)));
     FRIT_TRY(stepFailed(view, step, checkArena(step)));
   }
   return Status();
+}
+
+/// How many of the steps behind a guard do not run. What they would have
+/// written is poisoned, as nobody may use it.
+size_t EmulatedPlan::skip(std::span<const artifact::Step> next,
+                          const artifact::Step &step) {
+  const artifact::Guard &guard = view.guard(step);
+  auto *condition = static_cast<uint8_t *>(resolve(view.arguments(step)[0]));
+  if ((*condition != 0) == (guard.when != 0))
+    return 0;
+  for (const artifact::Step &skipped : next.first(guard.steps)) {
+    for (const artifact::Buffer &buffer : view.kernelArguments(skipped))
+      if (buffer.written && buffer.bytes)
+        memset(resolve(buffer), kPoison, buffer.bytes);
+    accept(skipped);
+  }
+  return guard.steps;
 }
 
 void *EmulatedPlan::resolve(const artifact::Buffer &buffer) const {

@@ -50,6 +50,7 @@ private:
 
   /// Runs a list in an arena of its own.
   Status runSteps(std::span<const artifact::Step> list, uint64_t arenaBytes);
+  size_t skip(std::span<const artifact::Step> next, const artifact::Step &step);
   Status runStep(const artifact::Step &step);
   Status launch(const artifact::Step &step, std::span<void *const> arguments);
   void *resolve(const artifact::Buffer &buffer) const;

@@ -2,14 +2,16 @@
 //
 // Built as libcuda.so.1, which the runtime opens. Device memory is the host's,
 // copies copy, kernels do nothing: what the runtime asks for at a place where
-// it has no memory is found by the sanitizer.
+// it has no memory is found by the sanitizer. Of the graph that was made last
+// it can say what it looks like.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/CudaApi.h"
+#include "test/fuzz/Driver.h"
 
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 using namespace frit::cuda;
 
@@ -27,6 +29,22 @@ static Result allocate(void **pointer, size_t bytes) {
 
 template <typename Handle> static Result make(Handle *handle) {
   *handle = reinterpret_cast<Handle>(&something);
+  return kSuccess;
+}
+
+/// Of the last graph: its nodes are numbers from 1 on.
+static uintptr_t nodes;
+static std::vector<FakeEdge> edges;
+
+static void addEdge(const GraphNode from, const GraphNode to, bool full) {
+  edges.push_back({unsigned(reinterpret_cast<uintptr_t>(from)),
+                   unsigned(reinterpret_cast<uintptr_t>(to)), full});
+}
+
+static Result addNode(GraphNode *node, const GraphNode *before, size_t count) {
+  *node = reinterpret_cast<GraphNode>(++nodes);
+  for (size_t i = 0; i < count; ++i)
+    addEdge(before[i], *node, /*full=*/true);
   return kSuccess;
 }
 
@@ -163,19 +181,23 @@ Result cuEventElapsedTime(float *milliseconds, Event, Event) {
   return kSuccess;
 }
 
-Result cuGraphCreate(Graph *graph, unsigned) { return make(graph); }
+Result cuGraphCreate(Graph *graph, unsigned) {
+  nodes = 0;
+  edges.clear();
+  return make(graph);
+}
 Result cuGraphDestroy(Graph) { return kSuccess; }
-Result cuGraphAddKernelNode_v2(GraphNode *node, Graph, const GraphNode *,
-                               size_t, const KernelNodeParams *) {
-  return make(node);
+Result cuGraphAddKernelNode_v2(GraphNode *node, Graph, const GraphNode *before,
+                               size_t count, const KernelNodeParams *) {
+  return addNode(node, before, count);
 }
-Result cuGraphAddChildGraphNode(GraphNode *node, Graph, const GraphNode *,
-                                size_t, Graph) {
-  return make(node);
+Result cuGraphAddChildGraphNode(GraphNode *node, Graph, const GraphNode *before,
+                                size_t count, Graph) {
+  return addNode(node, before, count);
 }
-Result cuGraphAddEventRecordNode(GraphNode *node, Graph, const GraphNode *,
-                                 size_t, Event) {
-  return make(node);
+Result cuGraphAddEventRecordNode(GraphNode *node, Graph,
+                                 const GraphNode *before, size_t count, Event) {
+  return addNode(node, before, count);
 }
 Result cuGraphInstantiateWithFlags(GraphExec *graph, Graph,
                                    unsigned long long) {
@@ -188,9 +210,29 @@ Result cuGraphExecKernelNodeSetParams_v2(GraphExec, GraphNode,
 }
 Result cuGraphUpload(GraphExec, Stream) { return kSuccess; }
 Result cuGraphLaunch(GraphExec, Stream) { return kSuccess; }
-Result cuGraphAddDependencies_v2(Graph, const GraphNode *, const GraphNode *,
-                                 const EdgeData *, size_t) {
+Result cuGraphAddDependencies_v2(Graph, const GraphNode *from,
+                                 const GraphNode *to, const EdgeData *data,
+                                 size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    addEdge(from[i], to[i], /*full=*/data[i].type == 0);
   return kSuccess;
+}
+Result cuGraphConditionalHandleCreate(ConditionalHandle *handle, Graph, Context,
+                                      unsigned, unsigned) {
+  *handle = 1;
+  return kSuccess;
+}
+/// What is in the body counts on, and has no edges from outside.
+Result cuGraphAddNode_v2(GraphNode *node, Graph, const GraphNode *before,
+                         const EdgeData *, size_t count,
+                         ConditionalNodeParams *params) {
+  static Graph body = reinterpret_cast<Graph>(&body);
+  params->bodies = &body;
+  return addNode(node, before, count);
+}
+size_t fritFakeEdges(const FakeEdge **all) {
+  *all = edges.data();
+  return edges.size();
 }
 
 Result cuTensorMapEncodeTiled(void *map, int, uint32_t rank, void *,

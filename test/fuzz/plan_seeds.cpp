@@ -64,11 +64,27 @@ static void addSteps(PlanWriter &plan, int64_t rows, Buffer w, uint32_t kernel,
   convolve.problem = uint32_t(plan.convs.size() - 1);
   convolve.kernel = kernel;
 
+  // A head of 8 to every row, which is its Q, K and V in one.
+  Attention attention;
+  attention.batch = attention.heads = attention.groups = 1;
+  attention.queries = attention.keys = rows;
+  attention.size = attention.valueSize = 8;
+  attention.inputs = 2;
+  for (StridedOperand *operand :
+       {&attention.q, &attention.k, &attention.v, &attention.y}) {
+    operand->strides[2] = 8;
+    operand->strides[3] = 1;
+  }
+  attention.k.argument = attention.hasMask = 1;
+  attention.y.argument = 2;
+  plan.attention(attention, "attention", {hidden, hidden, y}).kernel = kernel;
+
   Step &launch = plan.step(StepKind::launch, "add", {x, y});
   launch.kernel = mapped;
   launch.grid[0] = launch.grid[1] = 2;
   launch.block[0] = 128;
   launch.sharedBytes = 100 << 10;
+  plan.follow(launch, {0});
   y.written = 0;
   plan.step(StepKind::copy, "identity", {y, z});
 }
@@ -137,6 +153,14 @@ static std::vector<uint8_t> makeCountedPlan() {
   return plan.finish("counted model");
 }
 
+static std::vector<uint8_t> makeGuardedPlan() {
+  PlanWriter plan;
+  writeGuardedSteps(plan);
+  plan.target("sm_90a").cubin = plan.blob(emptyElf());
+  plan.program().arenaBytes = 256;
+  return plan.finish("guarded model");
+}
+
 int main(int argc, char **argv) {
   if (argc != 2)
     return 1;
@@ -145,5 +169,7 @@ int main(int argc, char **argv) {
   write(folder + "/gpu", makeGpuPlan(/*open=*/false));
   write(folder + "/open", makeGpuPlan(/*open=*/true));
   write(folder + "/counted", makeCountedPlan());
+  write(folder + "/guarded", makeGuardedPlan());
+  write(folder + "/guarded_cpu", makeGuardedModel().plan);
   write(folder + "/counted_cpu", makeCountedModel().plan);
 }

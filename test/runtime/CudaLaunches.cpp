@@ -259,3 +259,80 @@ void frit::test::testProgrammaticLaunch(const std::string &cubin) {
              static_cast<long long>(count), kernel, with, without);
     }
 }
+
+//===----------------------------------------------------------------------===//
+// Kernels beside each other
+//===----------------------------------------------------------------------===//
+
+/// Diamonds of two branches, one of them twice as long, in memory that is used
+/// again as soon as the edges allow it. Returns microseconds per diamond.
+static double runDiamonds(const std::string &cubin, int64_t count, bool forked,
+                          unsigned flags) {
+  constexpr int kLength = 40;
+  PlanWriter plan;
+  Buffer x = plan.input("x", DType::f32, {count});
+  Buffer y = plan.output("y", DType::f32, {count});
+  uint64_t bytes = x.bytes;
+  uint32_t add = plan.kernel("chained_early");
+  plan.kernels.back().waits = 1;
+  uint32_t mean = plan.kernel("mean_early");
+  plan.kernels.back().waits = 1;
+  auto arena = [&](int slot, bool written) {
+    return PlanWriter::arena(uint64_t(slot) * bytes, bytes, written);
+  };
+  auto launch = [&](uint32_t kernel,
+                    std::initializer_list<Buffer> arguments) -> Step & {
+    Step &step = plan.step(StepKind::launch, "n", arguments);
+    step.kernel = kernel;
+    step.grid[0] = uint32_t(count / 256);
+    step.block[0] = 256;
+    return step;
+  };
+  // The longer branch goes by slots 1 and 2, the shorter one by 3.
+  for (uint32_t i = 0; i < kLength; ++i) {
+    bool first = i == 0, last = i == kLength - 1;
+    Buffer top = first ? x : arena(0, false);
+    launch(add, {top, arena(1, true)});
+    launch(add, {arena(1, false), arena(2, true)});
+    Step &step = launch(add, {top, arena(3, true)});
+    if (forked && first)
+      plan.follow(step, {});
+    else if (forked)
+      plan.follow(step, {4 * i - 1});
+    launch(mean, {arena(2, false), arena(3, false), last ? y : arena(0, true)});
+  }
+  Opened opened(plan, cubin, 4 * bytes, flags);
+  std::vector<float> values(size_t(count), 1), result(values.size());
+  frit_tensor in = opened.module.bindInput(0, values.data());
+  for (int call = 0; call < 20; ++call) {
+    std::fill(result.begin(), result.end(), 0.0f);
+    CHECK(!opened.context.run({in},
+                              {opened.module.bindOutput(0, result.data())}));
+    CHECK(std::ranges::all_of(
+        result, [](float value) { return value == 1 + 1.5f * kLength; }));
+  }
+  in.data = frit_context_input_buffer(opened.context.get(), 0);
+  in.location = FRIT_DEVICE;
+  frit_tensor out = opened.module.bindOutput(
+      0, frit_context_output_buffer(opened.context.get(), 0));
+  out.location = FRIT_DEVICE;
+  constexpr int kCalls = 200;
+  auto start = std::chrono::steady_clock::now();
+  for (int call = 0; call < kCalls; ++call)
+    CHECK(!opened.context.runAsync({&in, 1}, {&out, 1}));
+  CHECK(!opened.context.synchronize());
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  return took.count() * 1e6 / (kCalls * kLength);
+}
+
+void frit::test::testBranches(const std::string &cubin) {
+  for (int64_t count : {256 * 4, 256 * 132, 256 * 2048}) {
+    double forked = runDiamonds(cubin, count, true, 0);
+    double chain = runDiamonds(cubin, count, false, 0);
+    double full = runDiamonds(cubin, count, true, FRIT_NO_PROGRAMMATIC_LAUNCH);
+    printf("%6lld floats through diamonds of 4 kernels: %.2f us each beside "
+           "each other, %.2f us where each waits for ends, %.2f us one after "
+           "another\n",
+           static_cast<long long>(count), forked, full, chain);
+  }
+}

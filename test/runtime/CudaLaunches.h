@@ -15,6 +15,12 @@ void testTensorMaps(const std::string &cubin);
 /// costs with and without.
 void testProgrammaticLaunch(const std::string &cubin);
 
+/// Kernels beside each other, and what they cost there and one after another.
+void testBranches(const std::string &cubin);
+
+/// Steps that a condition leaves out, and what asking costs.
+void testGuards(const std::string &cubin);
+
 } // namespace frit::test
 
 #endif // FRIT_TEST_RUNTIME_CUDALAUNCHES_H

@@ -5,10 +5,11 @@
 
 namespace frit::test {
 
-/// Compares matrix products and convolutions of every precision with loops in
-/// double, and prints what the libraries picked.
+/// Compares matrix products, convolutions and attention of every precision with
+/// loops in double, and prints what the libraries picked.
 void testGemms();
 void testConvs();
+void testAttentions();
 
 /// Asks cuBLASLt for each of its algorithms by number.
 void testAlgorithms();

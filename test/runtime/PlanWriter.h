@@ -125,6 +125,12 @@ public:
     return steps.back();
   }
 
+  /// Lets a step follow `others` of its list alone.
+  void follow(Step &step, std::initializer_list<uint32_t> others) {
+    step.follows = {uint32_t(follows.size()), uint32_t(others.size())};
+    follows.insert(follows.end(), others);
+  }
+
   Step &gemm(const Gemm &problem, std::string_view node,
              std::initializer_list<Buffer> arguments) {
     gemms.push_back(problem);
@@ -133,11 +139,28 @@ public:
     return entry;
   }
 
+  /// Guards the next `count` steps.
+  Step &guard(Buffer condition, bool when, uint32_t count,
+              std::string_view node) {
+    guards.push_back({count, when});
+    Step &entry = step(StepKind::guard, node, {condition});
+    entry.problem = uint32_t(guards.size() - 1);
+    return entry;
+  }
+
   Step &conv(const Conv &problem, std::string_view node,
              std::initializer_list<Buffer> arguments) {
     convs.push_back(problem);
     Step &entry = step(StepKind::conv, node, arguments);
     entry.problem = uint32_t(convs.size() - 1);
+    return entry;
+  }
+
+  Step &attention(const Attention &problem, std::string_view node,
+                  std::initializer_list<Buffer> arguments) {
+    attentions.push_back(problem);
+    Step &entry = step(StepKind::attention, node, arguments);
+    entry.problem = uint32_t(attentions.size() - 1);
     return entry;
   }
 
@@ -211,7 +234,10 @@ public:
     header.tensorMaps = table(tensorMaps);
     header.gemms = table(gemms);
     header.convs = table(convs);
+    header.attentions = table(attentions);
+    header.guards = table(guards);
     header.steps = table(steps);
+    header.follows = table(follows);
     header.programs = table(programs);
     header.targets = table(targets);
     header.strings = {append(strings.data(), strings.size()), strings.size()};
@@ -233,7 +259,10 @@ public:
   std::vector<TensorMap> tensorMaps;
   std::vector<Gemm> gemms;
   std::vector<Conv> convs;
+  std::vector<Attention> attentions;
+  std::vector<Guard> guards;
   std::vector<Step> steps;
+  std::vector<uint32_t> follows;
   std::vector<Program> programs;
   std::vector<Target> targets;
   std::vector<uint8_t> weights;

@@ -61,6 +61,7 @@ Model frit::test::makeTestModel() {
 
   Step &add = plan.step(StepKind::launch, "add",
                         {PlanWriter::arena(256, 48, false), ids, y});
+  plan.follow(add, {0});
   add.kernel = plan.kernel("add_ids", 1);
   TensorMap rows; // which no kernel of the host takes, but every reader checks
   rows.rank = 2;
@@ -255,6 +256,58 @@ bool CountedCall::isRight(frit_context *context) const {
   return std::equal(first.begin(), first.end(), y.begin()) &&
          std::equal(first.begin(), first.end(), z.begin()) &&
          std::equal(second.begin(), second.end(), at(z, n));
+}
+
+//===----------------------------------------------------------------------===//
+// Guards
+//===----------------------------------------------------------------------===//
+
+static void increment(void *const *arguments, int64_t, int64_t) {
+  *static_cast<float *>(arguments[0]) += 1;
+}
+
+void frit::test::writeGuardedSteps(PlanWriter &plan) {
+  Buffer p = plan.input("p", DType::boolean, {1});
+  Buffer q = plan.input("q", DType::boolean, {});
+  Buffer x = plan.input("x", DType::f32, {1});
+  Buffer y = plan.output("y", DType::f32, {1});
+  uint32_t kernel = plan.kernel("increment", 0);
+  auto launch = [&](const char *node) {
+    plan.step(StepKind::launch, node, {y}).kernel = kernel;
+  };
+  plan.step(StepKind::copy, "x", {x, y});
+  plan.step(StepKind::copy, "q", {q, PlanWriter::arena(0, 1, true)});
+  plan.guard(p, true, 4, "if p");
+  launch("p");
+  plan.guard(PlanWriter::arena(0, 1, false), false, 1, "unless q");
+  launch("p, not q");
+  launch("p again");
+  plan.guard(p, false, 1, "unless p");
+  launch("not p");
+  launch("always");
+}
+
+Model frit::test::makeGuardedModel() {
+  PlanWriter plan;
+  writeGuardedSteps(plan);
+  plan.target("x86-64");
+  plan.program().arenaBytes = 256;
+  Model model;
+  model.plan = plan.finish("guarded model");
+  model.kernels = {increment};
+  return model;
+}
+
+std::vector<frit_tensor> GuardedCall::inputs() {
+  static const int64_t one[] = {1};
+  return {{"p", &p, FRIT_BOOL, 1, one, FRIT_HOST},
+          {"q", &q, FRIT_BOOL, 0, one, FRIT_HOST},
+          {"x", &x, FRIT_F32, 1, one, FRIT_HOST}};
+}
+
+std::vector<frit_tensor> GuardedCall::outputs() {
+  static const int64_t one[] = {1};
+  return {{"y", &y, FRIT_F32, 1, one, FRIT_HOST}};
 }
 
 std::vector<float> frit::test::expectedResult(const float *x,

@@ -48,6 +48,22 @@ struct CountedCall {
   std::vector<float> x, y, z, w;
 };
 
+/// y = x, incremented by every step that runs: 3 if p and q, 4 if p alone, else
+/// 2.
+Model makeGuardedModel();
+void writeGuardedSteps(PlanWriter &plan);
+
+/// A call of it.
+struct GuardedCall {
+  GuardedCall(bool p, bool q, float x) : p(p), q(q), x(x) {}
+  std::vector<frit_tensor> inputs();
+  std::vector<frit_tensor> outputs();
+  bool isRight() const { return y == x + (p ? q ? 3 : 4 : 2); }
+
+  bool p, q;
+  float x, y = -1;
+};
+
 /// What y is for the given inputs.
 std::vector<float> expectedResult(const float *x, const int64_t *ids);
 

@@ -343,10 +343,13 @@ int main(int argc, char **argv) {
   testLargeWeights();
   testGemms();
   testConvs();
+  testAttentions();
   testAlgorithms();
   testFailures();
   testTensorMaps(cubin);
   testProgrammaticLaunch(cubin);
+  testBranches(cubin);
+  testGuards(cubin);
   testVariants(cubin, 0);
   testVariants(cubin, FRIT_NO_CUDA_GRAPH);
   testCounts(cubin, 0);

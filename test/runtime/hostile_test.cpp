@@ -126,5 +126,6 @@ static void damage(Model whole) {
 int main() {
   damage(makeTestModel());
   damage(makeOpenModel());
+  damage(makeGuardedModel());
   return finish("hostile_test");
 }

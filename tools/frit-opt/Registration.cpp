@@ -27,5 +27,5 @@ void frit::registerEverything(DialectRegistry &registry) {
 
   static const TestTarget target;
   registerTransformPasses(target);
-  planning::registerPlanningPasses();
+  planning::registerPlanningPasses(target);
 }

@@ -4,8 +4,10 @@
 // want channels last unless grouped, of composites only attention with heads of
 // 64 elements stays whole and takes views whose last stride is 1, a contraction
 // takes up to three elementwise operators but no exp, the moments of a product
-// of at least 64 columns are of 4 elements each, and the schedule names the
-// fusion's kind.
+// of at least 64 columns are of 4 elements each, what has a contraction is
+// worth a guard, takes 5 us and fills the machine, all else takes 3 us and
+// fills a quarter of it, attention has no known cost, and the schedule names
+// the fusion's kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,6 +46,19 @@ public:
 
   int64_t momentWidth(nn::MatmulOp product) const override {
     return nn::shapeOf(product.getY()).back() >= 64 ? 4 : 0;
+  }
+
+  bool guards(const nn::Work &work) const override { return work.flops > 0; }
+
+  std::optional<nn::StepCost> cost(nn::FusionOp fusion) const override {
+    if (llvm::isa<nn::AttentionOp>(fusion.getAnchor()))
+      return std::nullopt;
+    bool contracts = llvm::isa<nn::MatmulOp, nn::ConvOp>(fusion.getAnchor());
+    return contracts ? nn::StepCost{5, 1} : nn::StepCost{3, 0.25};
+  }
+
+  std::optional<nn::BranchCosts> branchCosts() const override {
+    return nn::BranchCosts{0.5, 0.5};
   }
 
   nn::ScheduleAttr schedule(nn::FusionOp fusion) const override {

@@ -92,13 +92,41 @@ static Json picksJson(const Session &session) {
   for (uint32_t i = 0; i < frit_context_step_count(context); ++i) {
     frit_step_info step;
     if (frit_context_step(context, i, &step) == FRIT_OK &&
-        (step.kind[0] == 'g' || !strcmp(step.kind, "conv")))
+        (!strcmp(step.kind, "gemm") || !strcmp(step.kind, "conv") ||
+         !strcmp(step.kind, "attention")))
       picks.push_back({{"step", i},
                        {"kind", step.kind},
                        {"node", step.node},
                        {"pick", step.kernel}});
   }
   return picks;
+}
+
+/// What runs only for one value of a condition, and what it then costs.
+static Json guardsJson(const Session &session) {
+  Json guards = Json::array();
+  frit_context *context = session.context.get();
+  for (uint32_t i = 0; i < frit_context_step_count(context); ++i) {
+    frit_step_info guard;
+    if (frit_context_step(context, i, &guard) != FRIT_OK ||
+        strcmp(guard.kind, "guard"))
+      continue;
+    uint64_t bytes = 0, flops = 0;
+    for (uint32_t held = 1; held <= guard.guarded; ++held) {
+      frit_step_info step;
+      if (frit_context_step(context, i + held, &step) != FRIT_OK)
+        break;
+      bytes += step.bytes;
+      flops += step.flops;
+    }
+    guards.push_back({{"step", i},
+                      {"node", guard.node},
+                      {"steps", guard.guarded},
+                      {"runs", guard.kernel},
+                      {"bytes", bytes},
+                      {"flops", flops}});
+  }
+  return guards;
 }
 
 static Json targetsJson(const Session &session) {
@@ -119,8 +147,10 @@ static Json targetsJson(const Session &session) {
                   {"ptx_bytes", target.ptx_bytes}};
     if (session.module.symbolCount())
       entry["variants"] = variantsJson(session.module, i);
-    if (target.chosen && session.context.get())
+    if (target.chosen && session.context.get()) {
       entry["picks"] = picksJson(session);
+      entry["guards"] = guardsJson(session);
+    }
     list.push_back(std::move(entry));
   }
   return list;
@@ -160,6 +190,32 @@ static void printPicks(const Session &session) {
   if (!context || !any)
     return;
   puts("\nlibrary calls");
+  table.print();
+}
+
+/// The first of the nodes that a step says it is of, and how many more.
+static std::string firstNode(const std::string &nodes) {
+  size_t end = nodes.find(", node '");
+  if (end == std::string::npos)
+    return nodes;
+  size_t more = 0;
+  for (size_t at = end; at != std::string::npos;
+       at = nodes.find(", node '", at + 1))
+    ++more;
+  return nodes.substr(0, end) + " and " + std::to_string(more) + " more";
+}
+
+static void printGuards(const Session &session) {
+  Json guards = guardsJson(session);
+  if (guards.empty())
+    return;
+  Table table({">step", ">steps", ">moves", ">kFLOP", "run", "nodes"});
+  for (const auto &guard : guards)
+    table.add({guard["step"].dump(), guard["steps"].dump(),
+               formatBytes(guard["bytes"]),
+               std::to_string(guard["flops"].get<uint64_t>() / 1000),
+               guard["runs"].get<std::string>(), firstNode(guard["node"])});
+  puts("\nconditions");
   table.print();
 }
 
@@ -238,6 +294,7 @@ static void printTables(const Session &session) {
          formatBytes(device.free_bytes).c_str(),
          formatBytes(device.module_bytes).c_str());
   printPicks(session);
+  printGuards(session);
 }
 
 int frit::run::info(Session &session) {

@@ -53,12 +53,15 @@ static std::vector<uint32_t> algorithmsOf(const PlanView &plan) {
           cublas.prepare(plan.gemm(step), cuda::alignmentsOf(plan, step));
       return call ? call->algorithms() : std::vector<uint32_t>();
     }
-    if (step.kind == StepKind::conv) {
+    if (cuda::isForCudnn(step)) {
       cuda::Cudnn cudnn;
       cuda::CudnnHandle handle(cudnn);
       if (!cudnn.load() || !handle.open())
         return {};
-      auto call = handle.prepare(plan.conv(step), /*zeros=*/0);
+      auto call = step.kind == StepKind::conv
+                      ? handle.prepare(plan.conv(step), /*zeros=*/0)
+                      : handle.prepare(plan.attention(step),
+                                       cuda::alignmentsOf(plan, step));
       return call ? call->algorithms() : std::vector<uint32_t>();
     }
   }

@@ -69,18 +69,64 @@ static Value stack(Node &node, ArrayRef<Value> steps, int64_t axis) {
   return parts.size() == 1 ? parts[0] : node.concat(parts, axis);
 }
 
+/// The most that an integer is, where what it is computed by says so: a Min or
+/// Clip, or a choice of two.
+static std::optional<int64_t> mostOf(Value value) {
+  while (value) {
+    DenseElementsAttr known = nn::constantValue(value);
+    if (known && isa<IntegerType>(known.getElementType()) &&
+        known.getNumElements() == 1)
+      return known.getSplatValue<APInt>().getSExtValue();
+    Operation *op = value.getDefiningOp();
+    if (!op || !isa<IntegerType>(elementOf(value)))
+      return std::nullopt;
+    if (isa<nn::MinOp, nn::MaxOp, nn::WhereOp>(op)) {
+      auto a = mostOf(op->getOperand(op->getNumOperands() - 2));
+      auto b = mostOf(op->getOperands().back());
+      if (a && b)
+        return isa<nn::MinOp>(op) ? std::min(*a, *b) : std::max(*a, *b);
+      return isa<nn::MinOp>(op) ? (a ? a : b) : std::nullopt;
+    }
+    if (!isa<nn::ReshapeOp, nn::ExpandOp>(op))
+      return std::nullopt;
+    value = op->getOperand(0);
+  }
+  return std::nullopt;
+}
+
+/// Whether step `i` is one of the `limit` there are and `condition` holds; null
+/// stands for as many as there may be, and for what always holds.
+static Value within(Expr limit, int64_t i, Value condition) {
+  if (!limit || (condition && known(condition) == false))
+    return condition;
+  Expr below = limit.number(static_cast<double>(i)) < limit;
+  if (!condition)
+    return below;
+  return below & Expr{*limit.node, limit.node->reshape(condition, {})};
+}
+
 /// A condition that is data is remembered: once it fails, states stay, and what
-/// the steps collect counts no more.
+/// the steps collect counts no more. So is a number of steps that is data, with
+/// a bound.
 static Results loop(Node &node) {
   const GraphProto *body = node.graph("body");
   if (!body)
     return {};
   std::optional<int64_t> count;
-  if (node.has(0))
-    count = node.integer(0);
+  Expr limit = {node, {}}; // of the steps, where they are data
+  if (node.has(0)) {
+    Value steps = node.input(0);
+    if (steps && !nn::constantValue(steps))
+      count = mostOf(steps);
+    if (count && nn::tensorType(steps).getNumElements() == 1)
+      limit = Expr{node, node.reshape(steps, {})};
+    else
+      count = node.integer(0);
+  }
   Value condition = node.has(1) ? node.input(1) : Value();
   if (condition && known(condition) == true)
     condition = {};
+  condition = within(limit, 0, condition);
   if (node.failed)
     return {};
   Results state(
@@ -130,14 +176,21 @@ static Results loop(Node &node) {
         next = Expr{node, node.reshape(condition, {})}.select(next, state[s]);
       state[s] = next;
     }
-    for (size_t s = state.size(); s < outputs; ++s)
-      collected[s - state.size()].push_back(results[s + 1]);
+    for (size_t s = state.size(); s < outputs; ++s) {
+      Expr value = {node, results[s + 1]};
+      // Of a step that is not taken nothing has to be computed.
+      if (isOpen && value)
+        value = Expr{node, node.reshape(condition, {})}.select(
+            value, node.scalar(elementOf(value), 0));
+      collected[s - state.size()].push_back(value);
+    }
     if (known(goesOn) == true)
       goesOn = {};
     else if (isOpen)
       goesOn = Expr{node, node.reshape(goesOn, {})} &
                Expr{node, node.reshape(condition, {})};
     condition = goesOn || !condition || known(condition) ? goesOn : condition;
+    condition = within(limit, i + 1, condition);
   }
   for (auto &steps : collected) {
     if (steps.empty()) {

@@ -25,7 +25,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 4;
+inline constexpr uint32_t kVersion = 5;
 
 /// Every buffer in an arena, in prepared memory and in the weights starts at a
 /// multiple of this many bytes.
@@ -206,16 +206,19 @@ struct Kernel {
 };
 
 enum class StepKind : uint32_t {
-  launch, ///< `kernel` over the step's arguments
-  gemm,   ///< `problem` is an entry of Header::gemms
-  conv,   ///< `problem` is an entry of Header::convs
-  copy,   ///< copies argument 0 over argument 1, the same number of bytes
+  launch,    ///< `kernel` over the step's arguments
+  gemm,      ///< `problem` is an entry of Header::gemms
+  conv,      ///< `problem` is an entry of Header::convs
+  copy,      ///< copies argument 0 over argument 1, the same number of bytes
+  attention, ///< `problem` is an entry of Header::attentions
+  guard,     ///< `problem` is an entry of Header::guards
 };
 
-/// One thing the runtime does, after every step before it. A gemm or conv whose
-/// library is missing, or declines, launches `kernel` instead, over the same
-/// arguments without the workspace; `kernel` is kNone where none exists, and
-/// else an entry of Header::kernels within its target's run of them.
+/// One thing the runtime does, after every step before it unless `follows` says
+/// after which. A gemm or conv whose library is missing, or declines, launches
+/// `kernel` instead, over the same arguments without the workspace; `kernel` is
+/// kNone where none exists, and else an entry of Header::kernels within its
+/// target's run of them.
 struct Step {
   StepKind kind = StepKind::launch;
   uint32_t kernel = kNone;
@@ -227,6 +230,9 @@ struct Step {
   uint32_t sharedBytes = 0;
   Range arguments; ///< of Header::buffers
   Text node;       ///< the model's nodes this step computes, for people
+  /// Of Header::follows: the steps before this one in its list that have ended
+  /// when it starts, as has what they follow. Where `first` is kNone, all have.
+  Range follows = {kNone, 0};
 };
 
 /// How a contraction multiplies and accumulates; accumulation is never below
@@ -284,6 +290,44 @@ struct Conv {
   uint64_t workspaceBytes = 0;
 };
 
+/// Where a tensor of four dimensions lies in argument `argument` of a step:
+/// element i at `offset` + Σ i[d] · `strides[d]`, counted in elements.
+struct StridedOperand {
+  uint32_t argument = 0;
+  uint32_t reserved = 0;
+  int64_t offset = 0;
+  int64_t strides[4] = {};
+};
+
+/// y = softmax(q · kᵀ · scale + mask) · v, head by head. q is
+/// batch×heads×queries×size, k batch×groups×keys×size, v
+/// batch×groups×keys×valueSize and y batch×heads×queries×valueSize; each of the
+/// groups serves heads/groups heads in a row. `mask` is
+/// batch×heads×queries×keys. With `causal` query i sees keys 0 to i only.
+/// Arguments: `inputs` of them, y, [workspace].
+struct Attention {
+  int64_t batch = 0, heads = 0, groups = 0;
+  int64_t queries = 0, keys = 0, size = 0, valueSize = 0;
+  StridedOperand q, k, v, mask, y;
+  uint32_t inputs = 0;
+  float scale = 1;
+  uint32_t causal = 0, hasMask = 0;
+  DType type = DType::f16; ///< of all but the mask
+  DType typeMask = DType::f16;
+  uint32_t algorithm = 0; ///< as in Gemm
+  uint32_t reserved = 0;
+  uint64_t workspaceBytes = 0;
+};
+
+/// The next `steps` steps of the list are needed only where the byte that is
+/// the guard's argument is not 0 or, without `when`, is 0. Else what they would
+/// have written may be anything, so a runtime may run them all the same. Guards
+/// nest.
+struct Guard {
+  uint32_t steps = 0;
+  uint32_t when = 1;
+};
+
 /// What a call of one variant does on one target.
 struct Program {
   Range steps; ///< of Header::steps
@@ -329,7 +373,10 @@ struct Header {
   Table tensorMaps; ///< of TensorMap
   Table gemms;      ///< of Gemm
   Table convs;      ///< of Conv
+  Table attentions; ///< of Attention
+  Table guards;     ///< of Guard
   Table steps;      ///< of Step
+  Table follows;    ///< of uint32_t, which count from the first step of a list
   Table programs;   ///< of Program
   Table targets;    ///< of Target
 };

@@ -405,14 +405,20 @@ FRIT_API void *frit_context_output_buffer(frit_context *context,
 /** One step of a call of the variant that ran last, or of the largest before
  *  any did. Texts live as long as the context. */
 typedef struct frit_step_info {
-  const char *kind;   /**< "launch", "gemm", "conv" or "copy" */
+  /** "launch", "gemm", "conv", "attention", "copy" or "guard", which decides
+   *  whether steps behind it run */
+  const char *kind;
   const char *node;   /**< the model's nodes that it computes */
   const char *kernel; /**< the kernel, or the library's pick */
   double start;       /**< frit_profile: microseconds since the call began */
   double duration;    /**< frit_profile: microseconds */
-  uint64_t bytes;     /**< of the tensors that it reads and writes */
-  uint64_t flops;     /**< multiplications and additions of its products */
-  int is_library;     /**< whether a library computes it, not frit's own code */
+  /** Of the tensors that it reads and writes; 0 where frit_profile skipped it
+   */
+  uint64_t bytes;
+  uint64_t flops; /**< multiplications and additions of its products */
+  int is_library; /**< whether a library computes it, not frit's own code */
+  uint32_t
+      guarded; /**< of a guard: how many steps behind it it decides about */
 } frit_step_info;
 
 FRIT_API uint32_t frit_context_step_count(const frit_context *context);

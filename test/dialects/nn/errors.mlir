@@ -500,3 +500,24 @@ func.func @counted(%x: tensor<2x12xf32>, %n: tensor<i64>) -> tensor<2x13xf32> {
   %0 = nn.counted %x, %n {axis = 1 : i64, number = 0 : i64, size = 13 : i64} : (tensor<2x12xf32>, tensor<i64>) -> tensor<2x13xf32>
   return %0 : tensor<2x13xf32>
 }
+
+// -----
+
+func.func @guard_condition(%c: tensor<2xi1>) {
+  // expected-error@+1 {{its condition is not one truth value}}
+  nn.guard %c is true() : tensor<2xi1>, () -> () {
+    nn.yield
+  }
+  return
+}
+
+// -----
+
+func.func @guard_result(%c: tensor<i1>, %x: tensor<4xf32>) {
+  // expected-error@+1 {{yields values of other types than its results}}
+  %0 = nn.guard %c is true(%x) : tensor<i1>, (tensor<4xf32>) -> tensor<5xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    nn.yield %a : tensor<4xf32>
+  }
+  return
+}

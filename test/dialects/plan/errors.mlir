@@ -93,3 +93,94 @@ plan.program @p "sm_90a" {
           strides = [128], element_strides = [1, 1]>]} {
   }
 }
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.kernel @k {
+  ^bb0(%a: tensor<4xf32>):
+    %0 = nn.fusion(%a) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%b: tensor<4xf32>):
+      %r = nn.relu %b : (tensor<4xf32>) -> tensor<4xf32>
+      nn.yield %r : tensor<4xf32>
+    }
+  }
+  plan.list @main {
+    %x = plan.buffer arena : memref<4xf32>
+    %y = plan.buffer arena : memref<4xf32>
+    plan.launch @k(%x) -> (%y) : memref<4xf32> -> memref<4xf32>
+    // expected-error@+1 {{follows steps before it, in their order}}
+    plan.launch @k(%y) -> (%x) {follows = array<i64: 1>} : memref<4xf32> -> memref<4xf32>
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.list @main {
+    %x = plan.buffer input[0] : memref<2xi1>
+    // expected-error@+1 {{its condition is not one truth value}}
+    plan.guard %x is true : memref<2xi1> {
+    }
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.list @main {
+    %x = plan.buffer input[0] : memref<i1>
+    plan.guard %x is true : memref<i1> {
+      // expected-error@+1 {{may not stand in a plan.guard}}
+      %y = plan.buffer arena : memref<4xf32>
+    }
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.list @main {
+    %x = plan.buffer arena : memref<8xf16>
+    // expected-error@+1 {{reads argument 1 and takes 1 inputs}}
+    plan.attention(%x) -> (%x) {batch = 1, heads = 1, groups = 1, queries = 1,
+        keys = 1, size = 8, value_size = 8, scale = 0.5 : f32,
+        q = #plan.operand<argument = 0, strides = [0, 0, 0, 1]>,
+        k = #plan.operand<argument = 0, strides = [0, 0, 0, 1]>,
+        v = #plan.operand<argument = 1, strides = [0, 0, 0, 1]>,
+        y = #plan.operand<argument = 1, strides = [0, 0, 0, 1]>}
+        : memref<8xf16> -> memref<8xf16>
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.list @main {
+    %x = plan.buffer arena : memref<8xf16>
+    // expected-error@+1 {{writes argument 0 and its output is 1}}
+    plan.attention(%x) -> (%x) {batch = 1, heads = 1, groups = 1, queries = 1,
+        keys = 1, size = 8, value_size = 8, scale = 0.5 : f32,
+        q = #plan.operand<argument = 0, strides = [0, 0, 0, 1]>,
+        k = #plan.operand<argument = 0, strides = [0, 0, 0, 1]>,
+        v = #plan.operand<argument = 0, strides = [0, 0, 0, 1]>,
+        y = #plan.operand<argument = 0, strides = [0, 0, 0, 1]>}
+        : memref<8xf16> -> memref<8xf16>
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.list @main {
+    %x = plan.buffer arena : memref<8xf16>
+    plan.attention(%x) -> (%x) {batch = 1, heads = 1, groups = 1, queries = 1,
+        keys = 1, size = 8, value_size = 8, scale = 0.5 : f32,
+        q = #plan.operand<argument = 0, strides = [0, 0, 0, 1]>,
+        k = #plan.operand<argument = 0, strides = [0, 0, 0, 1]>,
+        // expected-error@+1 {{an operand has four strides}}
+        v = #plan.operand<argument = 0, strides = [0, 0, 0]>,
+        y = #plan.operand<argument = 1, strides = [0, 0, 0, 1]>}
+        : memref<8xf16> -> memref<8xf16>
+  }
+}

@@ -50,7 +50,33 @@ plan.program @tiny "sm_90a" {
     plan.gemm(%x, %w) -> (%d) {m = 2, n = 8, k = 2, batch = 1,
         ld = array<i64: 2, 8, 8>, batch_strides = array<i64: 0, 0, 0>}
         : memref<2x2xf32>, memref<2x8xf32> -> memref<2x8xf32>
+    // CHECK: plan.attention(%{{.*}}) -> (%{{.*}}) workspace(%{{.*}} : memref<64xi8>)
+    // CHECK-SAME: causal
+    // CHECK-SAME: k = #plan.operand<argument = 0, offset = 8, strides = [0, 0, 24, 1]>
+    // CHECK-SAME: q = #plan.operand<argument = 0, strides = [0, 0, 24, 1]>
+    // CHECK-SAME: y = #plan.operand<argument = 1, strides = [0, 0, 8, 1]>
+    %qkv = plan.buffer arena : memref<5x24xf16>
+    %o = plan.buffer arena : memref<5x8xf16>
+    %s = plan.buffer arena : memref<64xi8>
+    plan.attention(%qkv) -> (%o) workspace(%s : memref<64xi8>) {batch = 1,
+        heads = 1, groups = 1, queries = 5, keys = 5, size = 8, value_size = 8,
+        scale = 0.5 : f32, causal,
+        q = #plan.operand<argument = 0, strides = [0, 0, 24, 1]>,
+        k = #plan.operand<argument = 0, offset = 8, strides = [0, 0, 24, 1]>,
+        v = #plan.operand<argument = 0, offset = 16, strides = [0, 0, 24, 1]>,
+        y = #plan.operand<argument = 1, strides = [0, 0, 8, 1]>}
+        : memref<5x24xf16> -> memref<5x8xf16>
     // CHECK: plan.launch @relu(%{{.*}}) -> (%{{.*}})
     plan.launch @relu(%v) -> (%y) : memref<4xf32> -> memref<4xf32>
+    // CHECK: %[[c:.*]] = plan.buffer input[1] : memref<1xi1>
+    %c = plan.buffer input[1] : memref<1xi1>
+    // CHECK: plan.guard %[[c]] is false : memref<1xi1> {
+    plan.guard %c is false : memref<1xi1> {
+      // CHECK-NEXT: plan.guard %[[c]] is true : memref<1xi1> {
+      plan.guard %c is true : memref<1xi1> {
+        // CHECK-NEXT: plan.launch @relu
+        plan.launch @relu(%v) -> (%y) : memref<4xf32> -> memref<4xf32>
+      }
+    }
   }
 }

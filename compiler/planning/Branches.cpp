@@ -1,0 +1,188 @@
+//===- Branches.cpp - Steps beside each other, and how long they take -----===//
+//
+// Branches are made as list scheduling makes them (Topcuoglu et al.,
+// "Performance-effective and low-complexity task scheduling for heterogeneous
+// computing", 2002, for processors that are all alike), by times of jobs that
+// have the machine to themselves. How long the result takes is then simulated:
+// jobs share the machine once they fill it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/planning/Branches.h"
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace frit;
+using namespace frit::planning;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+namespace {
+
+/// Assigns jobs to branches.
+class Assignment {
+public:
+  Assignment(ArrayRef<Job> jobs, unsigned most, const nn::BranchCosts &costs)
+      : jobs(jobs), most(most), costs(costs), ends(jobs.size()),
+        before(jobs.size(), llvm::BitVector(jobs.size())) {}
+
+  std::vector<SmallVector<size_t, 4>> run() {
+    std::vector<SmallVector<size_t, 4>> follows;
+    for (size_t job = 0; job < jobs.size(); ++job)
+      follows.push_back(add(job));
+    return follows;
+  }
+
+private:
+  /// When a job could start behind `last`, the last of a branch, if any.
+  double startBehind(size_t job, std::optional<size_t> last) const {
+    double start = last ? ends[*last] : costs.fork;
+    for (size_t other : jobs[job].after)
+      start = std::max(start, ends[other] + (other == last ? 0 : costs.fork));
+    return start;
+  }
+
+  SmallVector<size_t, 4> add(size_t job) {
+    size_t branch = 0;
+    double start = 0;
+    for (auto [i, last] : llvm::enumerate(lasts))
+      if (double here = startBehind(job, last); i == 0 || here < start)
+        std::tie(branch, start) = std::pair(i, here);
+    if (lasts.empty()) {
+      lasts.push_back(job);
+    } else if (double alone = startBehind(job, {});
+               lasts.size() < most && alone < start) {
+      branch = lasts.size();
+      start = alone;
+      lasts.push_back(job);
+    }
+    SmallVector<size_t, 4> follows(jobs[job].after);
+    if (lasts[branch] != job)
+      follows.push_back(lasts[branch]);
+    lasts[branch] = job;
+    ends[job] = start + jobs[job].cost.microseconds;
+    return reduced(job, follows);
+  }
+
+  /// Without what others of `follows` come behind already.
+  SmallVector<size_t, 4> reduced(size_t job, SmallVector<size_t, 4> follows) {
+    llvm::sort(follows);
+    follows.erase(llvm::unique(follows), follows.end());
+    llvm::BitVector behind(jobs.size());
+    for (size_t other : follows)
+      behind |= before[other];
+    llvm::erase_if(follows, [&](size_t other) { return behind[other]; });
+    for (size_t other : follows)
+      behind.set(other);
+    before[job] = std::move(behind);
+    return follows;
+  }
+
+  ArrayRef<Job> jobs;
+  unsigned most;
+  const nn::BranchCosts &costs;
+  std::vector<double> ends;
+  std::vector<llvm::BitVector> before; ///< what each comes behind
+  SmallVector<size_t> lasts;           ///< of the branches
+};
+
+/// Runs jobs on one machine.
+class Simulation {
+public:
+  Simulation(ArrayRef<Job> jobs, const Branches &branches,
+             const nn::BranchCosts &costs)
+      : jobs(jobs), costs(costs), waitsFor(jobs.size()),
+        followers(jobs.size()) {
+    for (auto [job, follows] : llvm::enumerate(branches.follows)) {
+      waitsFor[job] = follows.size();
+      for (size_t other : follows)
+        followers[other].push_back(job);
+      if (!follows.empty())
+        joins.push_back(costs.join * (follows.size() - 1));
+      else
+        joins.push_back(0);
+    }
+  }
+
+  double run() {
+    bool isFirst = true;
+    for (size_t job = 0; job < jobs.size(); ++job)
+      if (waitsFor[job] == 0) {
+        start(job, isFirst ? 0 : costs.fork);
+        isFirst = false;
+      }
+    double time = 0;
+    while (!running.empty())
+      time += advance();
+    // What comes behind the region waits for each that none has followed.
+    size_t open = llvm::count_if(followers,
+                                 [](const auto &list) { return list.empty(); });
+    return time + costs.join * (open - 1);
+  }
+
+private:
+  struct Running {
+    size_t job;
+    double delay, work; ///< microseconds that are left, one after the other
+  };
+
+  void start(size_t job, double delay) {
+    running.push_back({job, joins[job] + delay, jobs[job].cost.microseconds});
+  }
+
+  /// Goes on until something changes, and says how long that took.
+  double advance() {
+    double share = 0;
+    for (const Running &entry : running)
+      share += jobs[entry.job].cost.share;
+    double rate = share > 1 ? 1 / share : 1;
+    double step = std::numeric_limits<double>::max();
+    for (const Running &entry : running)
+      step = std::min(step, entry.delay > 0 ? entry.delay : entry.work / rate);
+    SmallVector<size_t> ended;
+    for (Running &entry : running) {
+      double &left = entry.delay > 0 ? entry.delay : entry.work;
+      left -= entry.delay > 0 ? step : step * rate;
+      if (left < kNothing)
+        left = 0;
+      if (entry.delay <= 0 && entry.work <= 0)
+        ended.push_back(entry.job);
+    }
+    llvm::erase_if(running, [](const Running &entry) {
+      return entry.delay <= 0 && entry.work <= 0;
+    });
+    for (size_t job : ended)
+      for (auto [i, next] : llvm::enumerate(followers[job]))
+        if (--waitsFor[next] == 0)
+          start(next, i == 0 ? 0 : costs.fork);
+    return step;
+  }
+
+  /// Below what a microsecond's part is rounding.
+  static constexpr double kNothing = 1e-9;
+
+  ArrayRef<Job> jobs;
+  const nn::BranchCosts &costs;
+  std::vector<size_t> waitsFor;
+  std::vector<SmallVector<size_t, 4>> followers;
+  std::vector<double> joins;
+  SmallVector<Running> running;
+};
+
+} // namespace
+
+Branches frit::planning::branchOut(ArrayRef<Job> jobs, unsigned most,
+                                   const nn::BranchCosts &costs) {
+  Branches branches;
+  branches.follows = Assignment(jobs, most, costs).run();
+  branches.microseconds = Simulation(jobs, branches, costs).run();
+  return branches;
+}
+
+double frit::planning::chainMicroseconds(ArrayRef<Job> jobs) {
+  double sum = 0;
+  for (const Job &job : jobs)
+    sum += job.cost.microseconds;
+  return sum;
+}

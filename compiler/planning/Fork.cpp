@@ -1,0 +1,237 @@
+//===- Fork.cpp - Steps run beside each other where that is faster --------===//
+//
+//   plan.launch @a(%x) -> (%0)
+//   plan.launch @b(%0) -> (%1)
+//   plan.launch @c(%0) -> (%2)
+//   plan.launch @d(%1, %2) -> (%y)
+// ==>
+//   plan.launch @a(%x) -> (%0)
+//   plan.launch @b(%0) -> (%1)
+//   plan.launch @c(%0) -> (%2) {follows = array<i64: 0>}
+//   plan.launch @d(%1, %2) -> (%y)
+//
+// Steps that all before them lead to, and that lead to all behind them, divide
+// a list into regions; what a library runs stands alone. Each region has a
+// chain, which is what it was, and a few branches to choose from, by the times
+// that the target says steps take. Buffers of steps that run beside each other
+// are live at once, so branches are refused that would make the arena grow.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/planning/Branches.h"
+#include "compiler/planning/Passes.h"
+#include "compiler/planning/StepOrder.h"
+#include "frit/artifact.h"
+
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::planning;
+
+/// The most branches beside each other.
+static constexpr unsigned kMostBranches = 4;
+
+/// What a region must gain at least, microseconds, since times are estimates.
+static constexpr double kLeastGain = 0.5;
+
+/// How much of the arena's bound branches may add to it.
+static constexpr double kMostGrowth = 1.03;
+
+namespace {
+
+/// The steps [first, first + costs.size()) of a list, which have known costs.
+struct Region {
+  size_t first = 0;
+  SmallVector<nn::StepCost> costs;
+};
+
+/// Forks one list.
+class Forker {
+public:
+  Forker(plan::ListOp list, const nn::Target &target, nn::BranchCosts costs)
+      : list(list), target(target), costs(costs), steps(plan::stepsOf(list)),
+        needs(dependences(steps)), uses(steps) {}
+
+  void run() {
+    limit = kMostGrowth * uses.lowerBound(StepOrder(list));
+    Region known;
+    for (auto [place, step] : llvm::enumerate(steps)) {
+      if (std::optional<nn::StepCost> cost = costOf(step)) {
+        if (known.costs.empty())
+          known.first = place;
+        known.costs.push_back(*cost);
+        continue;
+      }
+      divide(known);
+      known.costs.clear();
+    }
+    divide(known);
+  }
+
+private:
+  /// Nothing of a step that runs alone.
+  std::optional<nn::StepCost> costOf(Operation *step) const {
+    auto launch = dyn_cast<plan::LaunchOp>(step);
+    if (!launch || launch->getParentOp() != list)
+      return std::nullopt;
+    auto kernel = cast<plan::KernelOp>(SymbolTable::lookupSymbolIn(
+        list->getParentOp(), launch.getKernelAttr().getAttr()));
+    auto [it, isNew] = known.try_emplace(kernel);
+    if (isNew)
+      it->second = target.cost(cast<nn::FusionOp>(kernel.getFusion()));
+    return it->second;
+  }
+
+  /// Forks what lies between the steps that all others of `whole` lead to or
+  /// come from.
+  void divide(const Region &whole) {
+    size_t count = whole.costs.size();
+    std::vector<llvm::BitVector> before(count, llvm::BitVector(count));
+    // How many of those behind a step come from it.
+    SmallVector<size_t> behind(count, 0);
+    for (size_t i = 0; i < count; ++i) {
+      for (size_t other : needs[whole.first + i])
+        if (other >= whole.first) {
+          before[i] |= before[other - whole.first];
+          before[i].set(other - whole.first);
+        }
+      for (unsigned other : before[i].set_bits())
+        ++behind[other];
+    }
+    size_t begin = 0;
+    for (size_t i = 0; i <= count; ++i)
+      if (i == count ||
+          (before[i].count() == i && behind[i] == count - 1 - i)) {
+        Region part;
+        part.first = whole.first + begin;
+        part.costs.assign(whole.costs.begin() + begin, whole.costs.begin() + i);
+        fork(part);
+        begin = i + 1;
+      }
+  }
+
+  void fork(const Region &region) {
+    size_t count = region.costs.size();
+    if (count < 2)
+      return;
+    SmallVector<Job> jobs;
+    for (size_t i = 0; i < count; ++i) {
+      Job &job = jobs.emplace_back();
+      job.cost = region.costs[i];
+      for (size_t other : needs[region.first + i])
+        if (other >= region.first)
+          job.after.push_back(other - region.first);
+    }
+    SmallVector<Branches> choices;
+    for (unsigned most = 2; most <= kMostBranches; ++most)
+      choices.push_back(branchOut(jobs, most, costs));
+    llvm::stable_sort(choices, [](const Branches &a, const Branches &b) {
+      return a.microseconds < b.microseconds;
+    });
+    double chain = chainMicroseconds(jobs);
+    for (const Branches &branches : choices) {
+      if (branches.microseconds > chain - kLeastGain)
+        break;
+      apply(region.first, branches);
+      uint64_t bytes = uses.peakBetween(StepOrder(list), region.first, count);
+      if (bytes <= limit) {
+        remark::passed(steps[region.first]->getLoc(),
+                       remark::RemarkOpts::name("Forked").category("fork"))
+            << remark::add("{0} steps from here on take {1:F1} us beside each "
+                           "other and {2:F1} us one after another",
+                           count, branches.microseconds, chain);
+        return;
+      }
+      for (size_t i = 0; i < count; ++i)
+        cast<plan::LaunchOp>(steps[region.first + i]).removeFollowsAttr();
+      remark::missed(steps[region.first]->getLoc(),
+                     remark::RemarkOpts::name("NotForked").category("fork"))
+          << remark::add("{0} steps beside each other would gain {1:F1} us and "
+                         "have {2} bytes live, with {3} allowed",
+                         count, chain - branches.microseconds, bytes,
+                         uint64_t(limit));
+    }
+  }
+
+  /// Sets what the region's steps follow.
+  void apply(size_t first, const Branches &branches) {
+    Builder b(list.getContext());
+    // A step without the attribute follows those that none has followed yet.
+    llvm::SetVector<int64_t> open;
+    for (auto [i, follows] : llvm::enumerate(branches.follows)) {
+      SmallVector<int64_t> places;
+      for (size_t other : follows)
+        places.push_back(first + other);
+      if (follows.empty() && first > 0)
+        places.push_back(placeBefore(first));
+      if (i > 0 && !llvm::equal(places, open))
+        cast<plan::LaunchOp>(steps[first + i])
+            .setFollowsAttr(b.getDenseI64ArrayAttr(places));
+      for (int64_t place : places)
+        open.remove(place);
+      open.insert(first + i);
+    }
+  }
+
+  /// The last step before `first` that is the list's own.
+  size_t placeBefore(size_t first) const {
+    size_t place = first - 1;
+    while (steps[place]->getParentOp() != list)
+      --place;
+    return place;
+  }
+
+  plan::ListOp list;
+  const nn::Target &target;
+  nn::BranchCosts costs;
+  SmallVector<Operation *> steps;
+  std::vector<SmallVector<size_t>> needs;
+  ArenaUses uses;
+  double limit = 0;
+  mutable DenseMap<Operation *, std::optional<nn::StepCost>> known;
+};
+
+struct Fork : PassWrapper<Fork, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Fork)
+
+  explicit Fork(const nn::Target &target) : target(target) {}
+
+  StringRef getArgument() const override { return "fork"; }
+  StringRef getDescription() const override {
+    return "Let steps run beside each other where that is faster";
+  }
+
+  void runOnOperation() override {
+    std::optional<nn::BranchCosts> costs = target.branchCosts();
+    if (!costs)
+      return;
+    for (auto program : getOperation().getOps<plan::ProgramOp>())
+      for (plan::ListOp list : program.getMains())
+        Forker(list, target, *costs).run();
+  }
+
+private:
+  const nn::Target &target;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> frit::planning::createForkPass(const nn::Target &target) {
+  return std::make_unique<Fork>(target);
+}
+
+size_t frit::planning::countForked(plan::ListOp list) {
+  StepOrder order(list);
+  size_t count = order.steps().size();
+  if (order.isChain())
+    return 0;
+  llvm::BitVector forked(count);
+  for (size_t b = 0; b < count; ++b)
+    for (size_t a = 0; a < b; ++a)
+      if (!order.precedes(a, b)) {
+        forked.set(a);
+        forked.set(b);
+      }
+  return forked.count();
+}

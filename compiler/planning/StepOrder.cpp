@@ -1,0 +1,216 @@
+//===- StepOrder.cpp - Which steps have ended when another starts ---------===//
+
+#include "compiler/planning/StepOrder.h"
+
+#include "frit/artifact.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::planning;
+
+StepOrder::StepOrder(plan::ListOp list) {
+  bool chain = true;
+  for (Operation *step : plan::stepsOf(list)) {
+    all.push_back(step);
+    auto launch = dyn_cast<plan::LaunchOp>(step);
+    chain &= !launch || !launch.getFollows();
+  }
+  if (chain)
+    return;
+  for (auto [place, step] : llvm::enumerate(all)) {
+    llvm::BitVector &ended = before.emplace_back(all.size());
+    auto launch = dyn_cast<plan::LaunchOp>(step);
+    if (!launch || !launch.getFollows()) {
+      ended.set(0, place);
+      continue;
+    }
+    ArrayRef<int64_t> follows = *launch.getFollows();
+    for (int64_t other : follows) {
+      ended |= before[other];
+      // With what it holds, where it is a guard.
+      ended.set(other, other + 1 + plan::stepsOf(all[other]).size());
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The arena
+//===----------------------------------------------------------------------===//
+
+ArenaUses::ArenaUses(ArrayRef<Operation *> steps) {
+  DenseMap<Operation *, size_t> indexOf;
+  for (auto [place, step] : llvm::enumerate(steps)) {
+    SmallVector<Value> values = plan::readsOf(step);
+    values.append(plan::writesOf(step));
+    for (Value value : values) {
+      plan::BufferOp root = plan::rootOf(value);
+      if (root.getSpace() != plan::Space::arena)
+        continue;
+      auto [it, isNew] = indexOf.try_emplace(root, all.size());
+      if (isNew)
+        all.push_back({root,
+                       llvm::alignTo(plan::byteSize(root.getBuffer().getType()),
+                                     artifact::kAlignment),
+                       {}});
+      SmallVector<size_t, 4> &places = all[it->second].steps;
+      if (places.empty() || places.back() != place)
+        places.push_back(place);
+    }
+  }
+}
+
+SmallVector<plan::BufferOp> ArenaUses::buffers() const {
+  return llvm::map_to_vector(all, [](const Buffer &entry) { return entry.op; });
+}
+
+bool ArenaUses::mayFollow(const StepOrder &order, const Buffer &a,
+                          const Buffer &b) {
+  if (a.steps.back() >= b.steps.front())
+    return false;
+  return order.isChain() || llvm::all_of(a.steps, [&](size_t before) {
+           return llvm::all_of(b.steps, [&](size_t after) {
+             return order.precedes(before, after);
+           });
+         });
+}
+
+SmallVector<Interval> ArenaUses::intervals(const StepOrder &order) const {
+  SmallVector<Interval> result;
+  for (const Buffer &b : all) {
+    Interval &interval = result.emplace_back();
+    interval.first = b.steps.front();
+    interval.last = b.steps.back();
+    interval.bytes = b.bytes;
+    if (order.isChain())
+      continue;
+    for (auto [i, a] : llvm::enumerate(all))
+      if (a.steps.back() < b.steps.front() && !mayFollow(order, a, b))
+        interval.beside.push_back(i);
+  }
+  return result;
+}
+
+SmallVector<const ArenaUses::Buffer *>
+ArenaUses::liveAt(const StepOrder &order, ArrayRef<const Buffer *> of,
+                  size_t step) const {
+  SmallVector<const Buffer *> live;
+  for (const Buffer *buffer : of)
+    if (!order.precedes(step, buffer->steps.front()) &&
+        !llvm::all_of(buffer->steps, [&](size_t place) {
+          return order.precedes(place, step);
+        }))
+      live.push_back(buffer);
+  return live;
+}
+
+uint64_t ArenaUses::peakBetween(const StepOrder &order, size_t first,
+                                size_t count) const {
+  SmallVector<const Buffer *> near;
+  for (const Buffer &buffer : all)
+    if (buffer.steps.front() < first + count && buffer.steps.back() >= first)
+      near.push_back(&buffer);
+  uint64_t peak = 0;
+  for (size_t step = first; step < first + count; ++step) {
+    uint64_t live = 0;
+    for (const Buffer *buffer : liveAt(order, near, step))
+      live += buffer->bytes;
+    peak = std::max(peak, live);
+  }
+  return peak;
+}
+
+uint64_t ArenaUses::lowerBound(const StepOrder &order) const {
+  uint64_t bound = 0;
+  if (order.isChain()) {
+    std::vector<int64_t> change(order.steps().size() + 1);
+    for (const Buffer &buffer : all) {
+      change[buffer.steps.front()] += buffer.bytes;
+      change[buffer.steps.back() + 1] -= buffer.bytes;
+    }
+    int64_t live = 0;
+    for (int64_t delta : change)
+      bound = std::max<uint64_t>(bound, live += delta);
+    return bound;
+  }
+  SmallVector<const Buffer *> largestFirst =
+      llvm::map_to_vector(all, [](const Buffer &entry) { return &entry; });
+  llvm::stable_sort(largestFirst, [](const Buffer *a, const Buffer *b) {
+    return a->bytes > b->bytes;
+  });
+  for (size_t step = 0; step < order.steps().size(); ++step) {
+    SmallVector<const Buffer *> apart;
+    uint64_t bytes = 0;
+    for (const Buffer *b : liveAt(order, largestFirst, step)) {
+      if (llvm::any_of(apart, [&](const Buffer *a) {
+            return mayFollow(order, *a, *b) || mayFollow(order, *b, *a);
+          }))
+        continue;
+      apart.push_back(b);
+      bytes += b->bytes;
+    }
+    bound = std::max(bound, bytes);
+  }
+  return bound;
+}
+
+//===----------------------------------------------------------------------===//
+// What has to follow what
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Who has used a memory since it was last written.
+struct Uses {
+  std::optional<size_t> writer;
+  SmallVector<size_t> readers;
+};
+
+/// Knows buffers that are the same memory: outputs and what is prepared may
+/// have several.
+using Memory = std::tuple<unsigned, int64_t, void *>;
+} // namespace
+
+static Memory memoryOf(plan::BufferOp buffer) {
+  switch (buffer.getSpace()) {
+  case plan::Space::arena:
+    return {unsigned(buffer.getSpace()), 0, buffer.getOperation()};
+  case plan::Space::input:
+  case plan::Space::output:
+    return {unsigned(buffer.getSpace()), int64_t(*buffer.getIndex()), nullptr};
+  default:
+    // Read by a call, or of the list that prepares, which has no branches.
+    return {unsigned(buffer.getSpace()), 0, nullptr};
+  }
+}
+
+std::vector<SmallVector<size_t>>
+frit::planning::dependences(ArrayRef<Operation *> steps) {
+  std::vector<SmallVector<size_t>> result(steps.size());
+  std::map<Memory, Uses> uses;
+  for (auto [place, step] : llvm::enumerate(steps)) {
+    llvm::SetVector<size_t> found;
+    for (Value value : plan::readsOf(step)) {
+      Uses &memory = uses[memoryOf(plan::rootOf(value))];
+      if (memory.writer)
+        found.insert(*memory.writer);
+    }
+    for (Value value : plan::writesOf(step)) {
+      Uses &memory = uses[memoryOf(plan::rootOf(value))];
+      if (memory.writer)
+        found.insert(*memory.writer);
+      found.insert_range(memory.readers);
+    }
+    for (Value value : plan::readsOf(step))
+      uses[memoryOf(plan::rootOf(value))].readers.push_back(place);
+    for (Value value : plan::writesOf(step))
+      uses[memoryOf(plan::rootOf(value))] = {place, {}};
+    // A step that reads what it writes does not follow itself.
+    found.remove(place);
+    result[place] = found.takeVector();
+    llvm::sort(result[place]);
+  }
+  return result;
+}

@@ -1,0 +1,325 @@
+//===- CudnnAttention.cpp - Attention by cuDNN ----------------------------===//
+//
+// The operations that cuDNN's engines for fused attention recognise (NVIDIA
+// cuDNN documentation, "Fused Flash Attention fprop"):
+//
+//   scores = q · kᵀ · scale + mask, -∞ where a key is later than the query
+//   weights = exp(scores - max) / Σ exp(scores - max)
+//   y = weights · v
+//
+// All but q, k, v, the mask and y stays inside the kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/Cudnn.h"
+#include "runtime/cuda/CudnnGraph.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <limits>
+
+using namespace frit;
+using namespace frit::cuda;
+using artifact::Attention;
+using artifact::DType;
+using artifact::StridedOperand;
+
+/// Rows are copied in pieces of so many bytes, whatever the strides are; that
+/// they fit is not checked by the library.
+static constexpr int64_t kPieceBytes = 16;
+static constexpr int64_t kHalfBytes = 2;
+static constexpr int64_t kPiece = kPieceBytes / kHalfBytes;
+static constexpr int64_t kMaxSize = 256;
+
+namespace frit::cuda {
+struct AttentionGraph {
+  AttentionGraph(const Cudnn &dnn, const Attention &problem)
+      : problem(problem), dnn(dnn), graph(dnn) {}
+
+  /// Equals that of every call which may use this.
+  const Attention problem;
+  const Cudnn &dnn;
+  CudnnGraph graph;
+  /// What a score becomes that does not count; before 9.10 engines know it by
+  /// the lowest number.
+  float hidden = dnn.version < 91000 ? std::numeric_limits<float>::lowest()
+                                     : -std::numeric_limits<float>::infinity();
+  AttentionGraph *next = nullptr; ///< of the handle's
+};
+} // namespace frit::cuda
+
+namespace {
+using Memory = CudnnGraph::Memory;
+
+/// Describes attention to the library.
+class AttentionBuilder {
+public:
+  explicit AttentionBuilder(AttentionGraph &to)
+      : p(to.problem), graph(to.graph) {}
+
+  void build();
+
+private:
+  DnnDescriptor operand(const StridedOperand &from, int64_t heads,
+                        int64_t count, int64_t size, bool transposed = false);
+  DnnDescriptor mask();
+  DnnDescriptor mathOf(int mode, DnnDescriptor x, DnnDescriptor b = nullptr);
+  DnnDescriptor hideLaterKeys(DnnDescriptor x, DnnDescriptor hidden);
+  DnnDescriptor softmax(DnnDescriptor x);
+
+  const Attention &p;
+  CudnnGraph &graph;
+  DnnShape scores, rows; ///< of what is inside: a number per key, or per query
+};
+
+class AttentionCall final : public LibraryCall {
+public:
+  AttentionCall(DnnHandle handle, AttentionGraph &attention, uint32_t algorithm)
+      : handle(handle), attention(attention), graph(attention.graph) {
+    for (int64_t i = 0; i < graph.engineCount; ++i)
+      if (graph.engines[i].number == algorithm)
+        first = i;
+  }
+
+  bool enqueue(std::span<const DevicePointer> arguments,
+               Stream stream) override;
+  bool nextAlgorithm() override {
+    ++chosen;
+    return findPlan();
+  }
+  std::vector<uint32_t> algorithms() const override;
+  std::string name() const override;
+
+  /// Turns to the first engine from the chosen one on that has a plan.
+  bool findPlan();
+
+private:
+  /// The engines in turn, the one that is asked for before all others.
+  CudnnGraph::Engine &engine(int64_t turn) const {
+    int64_t index = turn == 0 ? first : turn <= first ? turn - 1 : turn;
+    return graph.engines[index];
+  }
+
+  DnnHandle handle;
+  AttentionGraph &attention;
+  CudnnGraph &graph;
+  int64_t first = 0, chosen = 0;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The graph
+//===----------------------------------------------------------------------===//
+
+static bool isHalf(DType type) {
+  return type == DType::f16 || type == DType::bf16;
+}
+
+static int typeOf(DType type) {
+  return type == DType::f32   ? kDnnFloat
+         : type == DType::f16 ? kDnnHalf
+                              : kDnnBfloat16;
+}
+
+static bool takes(const Attention &p, size_t version) {
+  for (int64_t size : {p.batch, p.heads, p.groups, p.queries, p.keys})
+    if (size > INT_MAX)
+      return false;
+  for (int64_t size : {p.size, p.valueSize})
+    if (size % kPiece || size > kMaxSize)
+      return false;
+  for (const StridedOperand *operand : {&p.q, &p.k, &p.v, &p.y}) {
+    bool isKeys = operand == &p.k || operand == &p.v;
+    const int64_t dims[] = {p.batch, isKeys ? p.groups : p.heads,
+                            isKeys ? p.keys : p.queries};
+    for (int i = 0; i < 3; ++i)
+      if (dims[i] > 1 && (!operand->strides[i] || operand->strides[i] % kPiece))
+        return false;
+    if (operand->offset % kPiece || operand->strides[3] != 1)
+      return false;
+  }
+  // 9.10 computes it wrongly until its second patch.
+  return version != 91000 && version != 91001 && isHalf(p.type) &&
+         (!p.hasMask || isHalf(p.typeMask) || p.typeMask == DType::f32);
+}
+
+/// The stride of a dimension of size one is whatever it is in the plan; the
+/// library wants one that could be.
+static DnnShape shapeOf(const StridedOperand &operand, int64_t batch,
+                        int64_t heads, int64_t rows, int64_t columns) {
+  DnnShape shape = {{batch, heads, rows, columns}, {}};
+  int64_t whole = 1;
+  for (int i = 0; i < 4; ++i)
+    whole = std::max(whole, operand.strides[i] * shape.dims[i]);
+  for (int i = 0; i < 4; ++i)
+    shape.strides[i] = shape.dims[i] > 1 ? operand.strides[i] : whole;
+  return shape;
+}
+
+DnnDescriptor AttentionBuilder::operand(const StridedOperand &from,
+                                        int64_t heads, int64_t count,
+                                        int64_t size, bool transposed) {
+  DnnShape shape = shapeOf(from, p.batch, heads, count, size);
+  if (transposed) {
+    std::swap(shape.dims[2], shape.dims[3]);
+    std::swap(shape.strides[2], shape.strides[3]);
+  }
+  return graph.tensor(typeOf(p.type), shape, Memory::device, kPieceBytes);
+}
+
+/// Dimensions that a mask repeats over are of size one.
+DnnDescriptor AttentionBuilder::mask() {
+  const int64_t *strides = p.mask.strides;
+  DnnShape shape =
+      shapeOf(p.mask, strides[0] ? p.batch : 1, strides[1] ? p.heads : 1,
+              strides[2] ? p.queries : 1, strides[3] ? p.keys : 1);
+  return graph.tensor(typeOf(p.typeMask), shape, Memory::device, kHalfBytes);
+}
+
+DnnDescriptor AttentionBuilder::mathOf(int mode, DnnDescriptor x,
+                                       DnnDescriptor b) {
+  DnnDescriptor y = graph.tensor(kDnnFloat, scores);
+  graph.add(kDnnElementwise, mode, kDnnFloat, {y, x, b});
+  return y;
+}
+
+DnnDescriptor AttentionBuilder::hideLaterKeys(DnnDescriptor x,
+                                              DnnDescriptor hidden) {
+  DnnDescriptor query = graph.tensor(kDnnInt32, scores);
+  graph.add(kDnnElementwise, kDnnIndex, kDnnFloat, {query, x}, /*axis=*/2);
+  DnnDescriptor key = graph.tensor(kDnnInt32, scores);
+  graph.add(kDnnElementwise, kDnnIndex, kDnnFloat, {key, x}, /*axis=*/3);
+  DnnDescriptor isSeen = graph.tensor(kDnnBoolean, scores);
+  graph.add(kDnnElementwise, kDnnGreaterOrEqual, kDnnBoolean,
+            {isSeen, query, key});
+  DnnDescriptor y = graph.tensor(kDnnFloat, scores);
+  graph.add(kDnnElementwise, kDnnSelect, kDnnFloat, {y, x, hidden, isSeen});
+  return y;
+}
+
+DnnDescriptor AttentionBuilder::softmax(DnnDescriptor x) {
+  DnnDescriptor most = graph.tensor(kDnnFloat, rows);
+  graph.add(kDnnReduce, kDnnReduceMax, kDnnFloat, {most, x});
+  DnnDescriptor powers = mathOf(kDnnExponential, mathOf(kDnnSubtract, x, most));
+  DnnDescriptor sum = graph.tensor(kDnnFloat, rows);
+  graph.add(kDnnReduce, kDnnReduceAdd, kDnnFloat, {sum, powers});
+  // What training would keep, log Σ exp(scores), nobody reads; but without it
+  // the engines do not recognise the graph.
+  DnnDescriptor log = graph.tensor(kDnnFloat, rows);
+  graph.add(kDnnElementwise, kDnnLogarithm, kDnnFloat, {log, sum});
+  graph.add(kDnnElementwise, kDnnAdd, kDnnFloat,
+            {graph.tensor(kDnnFloat, rows), most, log});
+  // What is multiplied with the values is of their type.
+  DnnDescriptor weights = graph.tensor(typeOf(p.type), scores);
+  graph.add(kDnnElementwise, kDnnDivide, kDnnFloat, {weights, powers, sum});
+  return weights;
+}
+
+void AttentionBuilder::build() {
+  scores = {{p.batch, p.heads, p.queries, p.keys},
+            {p.heads * p.queries * p.keys, p.queries * p.keys, p.keys, 1}};
+  rows = {{p.batch, p.heads, p.queries, 1},
+          {p.heads * p.queries, p.queries, 1, 1}};
+  const DnnShape one = {{1, 1, 1, 1}, {1, 1, 1, 1}};
+  // Tensors in memory in the order of the pointers of enqueue.
+  DnnDescriptor q = operand(p.q, p.heads, p.queries, p.size);
+  DnnDescriptor k = operand(p.k, p.groups, p.keys, p.size, /*transposed=*/true);
+  DnnDescriptor v = operand(p.v, p.groups, p.keys, p.valueSize);
+  DnnDescriptor y = operand(p.y, p.heads, p.queries, p.valueSize);
+  DnnDescriptor scale = graph.tensor(kDnnFloat, one, Memory::host);
+  DnnDescriptor hidden =
+      p.causal ? graph.tensor(kDnnFloat, one, Memory::host) : nullptr;
+  DnnDescriptor added = p.hasMask ? mask() : nullptr;
+
+  DnnDescriptor x = graph.tensor(kDnnFloat, scores);
+  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {x, q, k});
+  x = mathOf(kDnnMultiply, x, scale);
+  if (added)
+    x = mathOf(kDnnAdd, x, added);
+  if (hidden)
+    x = hideLaterKeys(x, hidden);
+  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {y, softmax(x), v});
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+AttentionGraph &CudnnHandle::graphOf(const Attention &problem) {
+  Attention general = problem;
+  general.algorithm = 0;
+  for (AttentionGraph *known = attentions; known; known = known->next)
+    if (!memcmp(&known->problem, &general, sizeof general))
+      return *known;
+  // One that the library has nothing for stays, without engines.
+  auto *made = new AttentionGraph(dnn, general);
+  if (takes(general, dnn.version)) {
+    AttentionBuilder(*made).build();
+    (void)made->graph.close(handle);
+  }
+  made->next = attentions;
+  return *(attentions = made);
+}
+
+void CudnnHandle::releaseAttentions() {
+  while (AttentionGraph *last = attentions) {
+    attentions = last->next;
+    delete last;
+  }
+}
+
+std::unique_ptr<LibraryCall>
+CudnnHandle::prepare(const Attention &problem,
+                     std::span<const uint32_t> alignments) {
+  for (uint32_t bytes : alignments.first(problem.inputs + 1))
+    if (bytes < kPieceBytes)
+      return nullptr;
+  auto call = std::make_unique<AttentionCall>(handle, graphOf(problem),
+                                              problem.algorithm);
+  if (!call->findPlan())
+    return nullptr;
+  return call;
+}
+
+bool AttentionCall::findPlan() {
+  while (chosen < graph.engineCount &&
+         !graph.prepare(engine(chosen), attention.problem.workspaceBytes))
+    ++chosen;
+  return chosen < graph.engineCount;
+}
+
+std::vector<uint32_t> AttentionCall::algorithms() const {
+  std::vector<uint32_t> numbers(size_t(graph.engineCount));
+  for (int64_t i = 0; i < graph.engineCount; ++i)
+    numbers[size_t(i)] = engine(i).number;
+  return numbers;
+}
+
+bool AttentionCall::enqueue(std::span<const DevicePointer> arguments,
+                            Stream stream) {
+  const Attention &p = attention.problem;
+  auto pointer = [&](const StridedOperand &operand, int64_t bytes) {
+    return reinterpret_cast<void *>(arguments[operand.argument] +
+                                    uint64_t(operand.offset * bytes));
+  };
+  float scale = p.scale;
+  void *pointers[7] = {pointer(p.q, kHalfBytes), pointer(p.k, kHalfBytes),
+                       pointer(p.v, kHalfBytes), pointer(p.y, kHalfBytes),
+                       &scale};
+  void **next = pointers + 5;
+  if (p.causal)
+    *next++ = &attention.hidden;
+  if (p.hasMask)
+    *next++ = pointer(p.mask, p.typeMask == DType::f32 ? 4 : kHalfBytes);
+  void *workspace = arguments.size() > p.inputs + 1
+                        ? reinterpret_cast<void *>(arguments[p.inputs + 1])
+                        : nullptr;
+  return !attention.dnn.setStream(handle, stream) &&
+         graph.run(engine(chosen), pointers, workspace);
+}
+
+std::string AttentionCall::name() const {
+  return format("cuDNN %zu.%zu attention %u", attention.dnn.version / 10000,
+                attention.dnn.version / 100 % 100, engine(chosen).number);
+}

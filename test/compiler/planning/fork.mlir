@@ -1,0 +1,208 @@
+// RUN: frit-opt %s -split-input-file --fork | FileCheck %s
+// RUN: frit-opt %s -split-input-file --fork --plan-memory | FileCheck %s --check-prefix=MEMORY
+
+// By the test's target these kernels take 3 µs and fill a quarter of the
+// machine. Two beside each other save 3 µs and cost one. The first after the
+// fork and the join follow all before them, as steps do that say nothing else. What the branches keep is live at once: of %a to %d none is
+// where another is.
+
+// CHECK-LABEL: plan.program @diamond
+// CHECK: plan.launch @shrink({{.*}}) -> (%[[a:.*]]) : mem
+// CHECK: plan.launch @relu(%[[a]]) -> (%[[b:.*]]) : mem
+// CHECK: plan.launch @relu(%[[b]]) -> (%[[c:.*]]) : mem
+// CHECK: plan.launch @relu(%[[a]]) -> (%[[d:.*]]) {follows = array<i64: 1>} : mem
+// CHECK: plan.launch @add(%[[c]], %[[d]]) -> ({{.*}}) : mem
+// MEMORY-LABEL: plan.program @diamond
+// MEMORY: arena_bytes = 5120
+// MEMORY-SAME: lower_bound = 5120
+// MEMORY: %[[a:.*]] = plan.buffer arena at 4096 : memref<256xf32>
+// MEMORY: arena at [[b:[0-9]+]] : memref<256xf32>
+// MEMORY-NOT: arena at [[b]] :
+plan.program @diamond "sm_90a" {
+  plan.kernel @relu {
+  ^bb0(%a: tensor<256xf32>):
+    %0 = nn.fusion(%a) : (tensor<256xf32>) -> tensor<256xf32> {
+    ^bb0(%b: tensor<256xf32>):
+      %r = nn.relu %b : (tensor<256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.kernel @add {
+  ^bb0(%a: tensor<256xf32>, %b: tensor<256xf32>):
+    %0 = nn.fusion(%a, %b) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+    ^bb0(%c: tensor<256xf32>, %d: tensor<256xf32>):
+      %r = nn.add %c, %d : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.kernel @grow {
+  ^bb0(%a: tensor<256xf32>):
+    %0 = nn.fusion(%a) : (tensor<256xf32>) -> tensor<4x256xf32> {
+    ^bb0(%b: tensor<256xf32>):
+      %r = nn.expand %b {shape = array<i64: 4, 256>} : (tensor<256xf32>) -> tensor<4x256xf32>
+      nn.yield %r : tensor<4x256xf32>
+    }
+  }
+  plan.kernel @shrink {
+  ^bb0(%a: tensor<4x256xf32>):
+    %0 = nn.fusion(%a) : (tensor<4x256xf32>) -> tensor<256xf32> {
+    ^bb0(%b: tensor<4x256xf32>):
+      %s = nn.slice %b {starts = array<i64: 0, 0>, sizes = array<i64: 1, 256>, steps = array<i64: 1, 1>} : (tensor<4x256xf32>) -> tensor<1x256xf32>
+      %r = nn.reshape %s {shape = array<i64: 256>} : (tensor<1x256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.list @main {
+    %x = plan.buffer input[0] : memref<256xf32>
+    %y = plan.buffer output[0] : memref<256xf32>
+    %big = plan.buffer arena : memref<4x256xf32>
+    %a = plan.buffer arena : memref<256xf32>
+    %b = plan.buffer arena : memref<256xf32>
+    %c = plan.buffer arena : memref<256xf32>
+    %d = plan.buffer arena : memref<256xf32>
+    plan.launch @grow(%x) -> (%big) : memref<256xf32> -> memref<4x256xf32>
+    plan.launch @shrink(%big) -> (%a) : memref<4x256xf32> -> memref<256xf32>
+    plan.launch @relu(%a) -> (%b) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%b) -> (%c) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%a) -> (%d) : memref<256xf32> -> memref<256xf32>
+    plan.launch @add(%c, %d) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
+  }
+}
+
+// -----
+
+// Beside each other the four would take 4096 bytes where one after another
+// takes 3072: the arena may not grow for it.
+
+// CHECK-LABEL: plan.program @grows
+// CHECK-NOT: follows
+// MEMORY-LABEL: plan.program @grows
+// MEMORY: arena_bytes = 3072
+plan.program @grows "sm_90a" {
+  plan.kernel @relu {
+  ^bb0(%a: tensor<256xf32>):
+    %0 = nn.fusion(%a) : (tensor<256xf32>) -> tensor<256xf32> {
+    ^bb0(%b: tensor<256xf32>):
+      %r = nn.relu %b : (tensor<256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.kernel @add {
+  ^bb0(%a: tensor<256xf32>, %b: tensor<256xf32>):
+    %0 = nn.fusion(%a, %b) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+    ^bb0(%c: tensor<256xf32>, %d: tensor<256xf32>):
+      %r = nn.add %c, %d : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.list @main {
+    %x = plan.buffer input[0] : memref<256xf32>
+    %y = plan.buffer output[0] : memref<256xf32>
+    %a = plan.buffer arena : memref<256xf32>
+    %b = plan.buffer arena : memref<256xf32>
+    %c = plan.buffer arena : memref<256xf32>
+    %d = plan.buffer arena : memref<256xf32>
+    plan.launch @relu(%x) -> (%a) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%a) -> (%b) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%b) -> (%c) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%a) -> (%d) : memref<256xf32> -> memref<256xf32>
+    plan.launch @add(%c, %d) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
+  }
+}
+
+// -----
+
+// Two roots: the second follows nothing. Nothing joins at a list's end.
+
+// CHECK-LABEL: plan.program @roots
+// CHECK: plan.launch @relu(%{{.*}}) -> (%{{.*}}) : mem
+// CHECK: plan.launch @relu(%{{.*}}) -> (%{{.*}}) {follows = array<i64>} : mem
+plan.program @roots "sm_90a" {
+  plan.kernel @relu {
+  ^bb0(%a: tensor<256xf32>):
+    %0 = nn.fusion(%a) : (tensor<256xf32>) -> tensor<256xf32> {
+    ^bb0(%b: tensor<256xf32>):
+      %r = nn.relu %b : (tensor<256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.kernel @add {
+  ^bb0(%a: tensor<256xf32>, %b: tensor<256xf32>):
+    %0 = nn.fusion(%a, %b) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+    ^bb0(%c: tensor<256xf32>, %d: tensor<256xf32>):
+      %r = nn.add %c, %d : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.list @main {
+    %x = plan.buffer input[0] : memref<256xf32>
+    %y = plan.buffer output[0] : memref<256xf32>
+    %z = plan.buffer output[1] : memref<256xf32>
+    plan.launch @relu(%x) -> (%y) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%x) -> (%z) : memref<256xf32> -> memref<256xf32>
+  }
+}
+
+// -----
+
+// What a library or the driver runs stands alone: the steps before and after
+// it form regions of their own.
+
+// CHECK-LABEL: plan.program @library
+// CHECK: plan.launch @relu(%[[x:.*]]) -> (%[[a:.*]]) : mem
+// CHECK: plan.copy
+// CHECK: plan.launch @relu(%[[a]]) -> (%{{.*}}) : mem
+// CHECK: plan.launch @relu(%[[a]]) -> (%{{.*}}) {follows = array<i64: 1>} : mem
+plan.program @library "sm_90a" {
+  plan.kernel @relu {
+  ^bb0(%a: tensor<256xf32>):
+    %0 = nn.fusion(%a) : (tensor<256xf32>) -> tensor<256xf32> {
+    ^bb0(%b: tensor<256xf32>):
+      %r = nn.relu %b : (tensor<256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.kernel @add {
+  ^bb0(%a: tensor<256xf32>, %b: tensor<256xf32>):
+    %0 = nn.fusion(%a, %b) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+    ^bb0(%c: tensor<256xf32>, %d: tensor<256xf32>):
+      %r = nn.add %c, %d : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.list @main {
+    %x = plan.buffer input[0] : memref<256xf32>
+    %y = plan.buffer output[0] : memref<256xf32>
+    %z = plan.buffer output[1] : memref<256xf32>
+    %w = plan.buffer output[2] : memref<256xf32>
+    %a = plan.buffer arena : memref<256xf32>
+    plan.launch @relu(%x) -> (%a) : memref<256xf32> -> memref<256xf32>
+    plan.copy %x to %w : memref<256xf32> to memref<256xf32>
+    plan.launch @relu(%a) -> (%y) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%a) -> (%z) : memref<256xf32> -> memref<256xf32>
+  }
+}
+
+// -----
+
+// Products fill the machine: beside each other they gain nothing.
+
+// CHECK-LABEL: plan.program @full
+// CHECK-NOT: follows
+plan.program @full "sm_90a" {
+  plan.kernel @product {
+  ^bb0(%a: tensor<16x16xf32>):
+    %0 = nn.fusion(%a) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    ^bb0(%b: tensor<16x16xf32>):
+      %r = nn.matmul %b, %b : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+      nn.yield %r : tensor<16x16xf32>
+    }
+  }
+  plan.list @main {
+    %x = plan.buffer input[0] : memref<16x16xf32>
+    %y = plan.buffer output[0] : memref<16x16xf32>
+    %z = plan.buffer output[1] : memref<16x16xf32>
+    plan.launch @product(%x) -> (%y) : memref<16x16xf32> -> memref<16x16xf32>
+    plan.launch @product(%x) -> (%z) : memref<16x16xf32> -> memref<16x16xf32>
+  }
+}

@@ -1,0 +1,191 @@
+//===- CudaAttention.cpp - Attention by cuDNN against plain loops ---------===//
+
+#include "CudaProblems.h"
+#include "LibraryProblem.h"
+
+#include <algorithm>
+
+using namespace frit::test;
+
+/// What a mask repeats over.
+enum class Repeats { nothing, queries, heads };
+
+namespace {
+struct Case {
+  const char *what;
+  DType type = DType::f16;
+  int64_t batch = 2, heads = 3, groups = 3, queries = 53, keys = 53;
+  int64_t size = 64, valueSize = 64;
+  bool causal = false, hasMask = false;
+  DType typeMask = DType::f16;
+  Repeats repeats = Repeats::nothing;
+};
+} // namespace
+
+/// Elements from [batch][row][head][size] that begin at `offset`, in rows of
+/// `width`.
+static StridedOperand rowsOf(uint32_t argument, int64_t offset, int64_t width,
+                             int64_t rows, int64_t size) {
+  return {argument, 0, offset, {rows * width, size, width, 1}};
+}
+
+static size_t at(const StridedOperand &operand, int64_t i, int64_t j, int64_t k,
+                 int64_t l) {
+  const int64_t *strides = operand.strides;
+  return size_t(operand.offset + i * strides[0] + j * strides[1] +
+                k * strides[2] + l * strides[3]);
+}
+
+static StridedOperand maskOf(const Case &c, uint32_t argument) {
+  StridedOperand mask = {argument, 0, 0, {0, 0, c.keys, 1}};
+  if (c.repeats == Repeats::queries) {
+    mask.strides[0] = c.keys;
+    mask.strides[2] = 0;
+  } else if (c.repeats == Repeats::nothing) {
+    mask.strides[1] = c.queries * c.keys;
+    mask.strides[0] = c.heads * mask.strides[1];
+  }
+  return mask;
+}
+
+static std::vector<double> expected(const Attention &a, const Problem &problem,
+                                    size_t count) {
+  std::vector<double> result(count);
+  auto value = [&](const StridedOperand &operand, int64_t i, int64_t j,
+                   int64_t k, int64_t l) {
+    return problem.values[operand.argument][at(operand, i, j, k, l)];
+  };
+  std::vector<double> weights(static_cast<size_t>(a.keys));
+  for (int64_t b = 0; b < a.batch; ++b)
+    for (int64_t h = 0; h < a.heads; ++h)
+      for (int64_t q = 0; q < a.queries; ++q) {
+        int64_t group = h / (a.heads / a.groups);
+        double total = 0;
+        for (int64_t k = 0; k < a.keys; ++k) {
+          double score = 0;
+          for (int64_t d = 0; d < a.size; ++d)
+            score += value(a.q, b, h, q, d) * value(a.k, b, group, k, d);
+          score *= double(a.scale);
+          if (a.hasMask)
+            score += value(a.mask, b, h, q, k);
+          bool isSeen = !a.causal || k <= q;
+          total += weights[size_t(k)] = isSeen ? std::exp(score) : 0;
+        }
+        for (int64_t d = 0; d < a.valueSize; ++d) {
+          double sum = 0;
+          for (int64_t k = 0; k < a.keys; ++k)
+            sum += weights[size_t(k)] * value(a.v, b, group, k, d);
+          result[at(a.y, b, h, q, d)] = sum / total;
+        }
+      }
+  return result;
+}
+
+static void testAttention(const Case &c) {
+  Attention a;
+  a.batch = c.batch;
+  a.heads = c.heads;
+  a.groups = c.groups;
+  a.queries = c.queries;
+  a.keys = c.keys;
+  a.size = c.size;
+  a.valueSize = c.valueSize;
+  a.type = c.type;
+  a.typeMask = c.typeMask;
+  a.causal = c.causal;
+  a.hasMask = c.hasMask;
+  a.scale = 1 / std::sqrt(float(c.size));
+  a.workspaceBytes = kWorkspace;
+
+  // Q, K and V in one tensor where each has as many rows.
+  Problem problem;
+  std::vector<Buffer> inputs;
+  int64_t widthQ = c.heads * c.size, widthK = c.groups * c.size;
+  int64_t widthV = c.groups * c.valueSize;
+  if (c.queries == c.keys) {
+    int64_t width = widthQ + widthK + widthV;
+    inputs.push_back(problem.operand(c.type, c.batch * c.queries * width));
+    a.q = rowsOf(0, 0, width, c.queries, c.size);
+    a.k = rowsOf(0, widthQ, width, c.keys, c.size);
+    a.v = rowsOf(0, widthQ + widthK, width, c.keys, c.valueSize);
+  } else {
+    inputs = {problem.operand(c.type, c.batch * c.queries * widthQ),
+              problem.operand(c.type, c.batch * c.keys * widthK),
+              problem.operand(c.type, c.batch * c.keys * widthV)};
+    a.q = rowsOf(0, 0, widthQ, c.queries, c.size);
+    a.k = rowsOf(1, 0, widthK, c.keys, c.size);
+    a.v = rowsOf(2, 0, widthV, c.keys, c.valueSize);
+  }
+  if (c.hasMask) {
+    a.mask = maskOf(c, uint32_t(inputs.size()));
+    size_t last =
+        at(a.mask, c.batch - 1, c.heads - 1, c.queries - 1, c.keys - 1);
+    inputs.push_back(problem.operand(c.typeMask, int64_t(last) + 1));
+  }
+  a.inputs = uint32_t(inputs.size());
+  int64_t widthY = c.heads * c.valueSize;
+  int64_t count = c.batch * c.queries * widthY;
+  a.y = rowsOf(a.inputs, 0, widthY, c.queries, c.valueSize);
+  inputs.push_back(problem.result(c.type, count));
+  inputs.push_back(Problem::workspace());
+  problem.plan.attention(a, c.what, {});
+  Step &step = problem.plan.steps.back();
+  step.arguments.count = uint32_t(inputs.size());
+  std::vector<Buffer> &buffers = problem.plan.buffers;
+  buffers.insert(buffers.end(), inputs.begin(), inputs.end());
+  std::string label = std::string("attention ") + c.what +
+                      (c.type == DType::bf16 ? " bf16" : "") +
+                      (c.causal ? " causal" : "");
+  problem.check(expected(a, problem, size_t(count)),
+                c.type == DType::bf16 ? 8e-3 : 1e-3, label, "cuDNN");
+}
+
+void frit::test::testAttentions() {
+  for (DType type : {DType::f16, DType::bf16})
+    for (bool causal : {false, true}) {
+      Case c = {"53 of 64", type};
+      c.causal = causal;
+      testAttention(c);
+      c.what = "131 of 128";
+      c.queries = c.keys = 131;
+      c.size = c.valueSize = 128;
+      testAttention(c);
+      c.what = "61 by 197 of 64, in groups";
+      c.queries = 61;
+      c.keys = 197;
+      c.heads = 6;
+      c.size = c.valueSize = 64;
+      testAttention(c);
+    }
+  Case odd = {"17 of 40"};
+  odd.queries = odd.keys = 17;
+  odd.size = odd.valueSize = 40;
+  testAttention(odd);
+  Case wide = {"37 of 256"};
+  wide.queries = wide.keys = 37;
+  wide.size = wide.valueSize = 256;
+  testAttention(wide);
+  Case narrow = {"89 of 64 and 128"};
+  narrow.queries = narrow.keys = 89;
+  narrow.valueSize = 128;
+  testAttention(narrow);
+  Case one = {"1 by 199 of 64"};
+  one.queries = 1;
+  one.keys = 199;
+  testAttention(one);
+  Case masked = {"mask of queries, heads"};
+  masked.queries = 61;
+  masked.keys = 127;
+  masked.hasMask = true;
+  testAttention(masked);
+  masked.causal = true;
+  masked.typeMask = DType::f32;
+  testAttention(masked);
+  masked.what = "mask of keys";
+  masked.causal = false;
+  masked.repeats = Repeats::queries;
+  testAttention(masked);
+  masked.what = "mask of queries";
+  masked.repeats = Repeats::heads;
+  testAttention(masked);
+}

@@ -1,0 +1,213 @@
+//===- cudnn_test.cpp - cuDNN knows attention when it sees it -------------===//
+//
+// Asks the library what it has for the graphs that we describe attention with.
+// From 9.8 on that needs no GPU but a description of one; what is compiled last
+// would need a driver, and so no plan is made. Skipped (77) without such a
+// library, or anything that passes for a driver.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "runtime/cuda/Cudnn.h"
+
+#include <map>
+#include <set>
+
+using namespace frit;
+using namespace frit::test;
+using namespace frit::cuda;
+using artifact::Attention;
+using artifact::DType;
+using artifact::StridedOperand;
+
+/// An H200 in the words of CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION.
+static constexpr char kDevice[] = R"({
+  "deviceName": "NVIDIA H200", "cudaDeviceId": 0, "pciDeviceId": 0,
+  "deviceVer": 900, "driverVer": 13000, "isTccDriver": 0,
+  "supportCoopLaunch": 1, "multiProcessorCount": 132, "warpSize": 32,
+  "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64],
+  "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "maxCtasPerSM": 32,
+  "regsPerBlock": 65536, "maxRegistersPerSM": 65536,
+  "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448,
+  "reservedSharedMemoryPerBlock": 1024, "l2CacheSize": 62914560,
+  "totalGlobalMem": 150109880320, "smClockRateKHz": 1980000,
+  "memClockRateKHz": 3201000})";
+
+/// cudnn_graph.h's names of what the runtime has no use for.
+enum {
+  kDevicePropertiesKind = 38,
+  kHeuristicsDevice = 204,
+  kDeviceJson = 2702,
+  kOfChar = 24
+};
+
+static Cudnn library;
+static DnnDescriptor device;
+static std::map<DnnDescriptor, int> kinds;
+
+//===----------------------------------------------------------------------===//
+// The library without a handle
+//===----------------------------------------------------------------------===//
+
+static DnnStatus create(int kind, DnnDescriptor *created) {
+  DnnStatus status = library.descriptorCreate(kind, created);
+  kinds[*created] = kind;
+  return status;
+}
+
+static DnnStatus set(DnnDescriptor to, int attribute, int type, int64_t count,
+                     const void *values) {
+  if (type == kDnnOfHandle)
+    return 0;
+  return library.descriptorSet(to, attribute, type, count, values);
+}
+
+static DnnStatus get(DnnDescriptor from, int attribute, int type,
+                     int64_t wanted, int64_t *found, void *values) {
+  if (kinds[from] != kDnnExecutionPlan)
+    return library.descriptorGet(from, attribute, type, wanted, found, values);
+  *found = 1;
+  memset(values, 0, sizeof(int64_t));
+  return 0;
+}
+
+static DnnStatus finalize(DnnDescriptor descriptor) {
+  if (kinds[descriptor] == kDnnExecutionPlan)
+    return 0;
+  if (kinds[descriptor] == kDnnEngineHeuristics)
+    library.descriptorSet(descriptor, kHeuristicsDevice, kDnnOfDescriptor, 1,
+                          &device);
+  return library.descriptorFinalize(descriptor);
+}
+
+static bool describeDevice() {
+  return !library.descriptorCreate(kDevicePropertiesKind, &device) &&
+         !library.descriptorSet(device, kDeviceJson, kOfChar,
+                                sizeof kDevice - 1, kDevice) &&
+         !library.descriptorFinalize(device);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+static Attention attention(DType type, int64_t length, int64_t size) {
+  Attention a;
+  a.type = type;
+  a.batch = 2;
+  a.heads = a.groups = 6;
+  a.queries = a.keys = length;
+  a.size = a.valueSize = size;
+  a.scale = 0.125f;
+  a.workspaceBytes = 32 << 20;
+  return a;
+}
+
+/// The library's numbers for it, where each operand is [batch][row][head].
+static std::vector<uint32_t> enginesFor(CudnnHandle &handle, Attention a) {
+  uint32_t argument = 0;
+  auto lay = [&](StridedOperand &operand, int64_t heads, int64_t rows,
+                 int64_t size) {
+    operand = {argument++,
+               0,
+               operand.offset,
+               {rows * heads * size, size, heads * size, 1}};
+  };
+  lay(a.q, a.heads, a.queries, a.size);
+  lay(a.k, a.groups, a.keys, a.size);
+  lay(a.v, a.groups, a.keys, a.valueSize);
+  if (a.hasMask)
+    a.mask.argument = argument++;
+  a.inputs = argument;
+  lay(a.y, a.heads, a.queries, a.valueSize);
+  const uint32_t alignments[] = {256, 256, 256, 256, 256, 256};
+  auto call = handle.prepare(a, alignments);
+  return call ? call->algorithms() : std::vector<uint32_t>();
+}
+
+static void testSizes(CudnnHandle &handle) {
+  for (DType type : {DType::f16, DType::bf16})
+    for (uint32_t causal : {0, 1})
+      for (int64_t length : {131, 1024})
+        for (int64_t size : {8, 40, 64, 72, 128, 256}) {
+          Attention a = attention(type, length, size);
+          a.causal = causal;
+          CHECK(!enginesFor(handle, a).empty());
+        }
+  Attention uneven = attention(DType::f16, 61, 64);
+  uneven.keys = 197;
+  uneven.groups = 2;
+  uneven.valueSize = 128;
+  CHECK(!enginesFor(handle, uneven).empty());
+  Attention one = attention(DType::f16, 197, 64);
+  one.queries = 1;
+  CHECK(!enginesFor(handle, one).empty());
+}
+
+static void testMasks(CudnnHandle &handle) {
+  Attention a = attention(DType::f16, 127, 64);
+  a.hasMask = 1;
+  for (DType type : {DType::f16, DType::f32})
+    for (bool batch : {false, true})
+      for (bool heads : {false, true})
+        for (bool queries : {false, true}) {
+          a.typeMask = type;
+          int64_t *strides = a.mask.strides;
+          strides[3] = 1;
+          strides[2] = queries ? a.keys : 0;
+          strides[1] = heads ? a.queries * a.keys : 0;
+          strides[0] = batch ? a.heads * a.queries * a.keys : 0;
+          CHECK(!enginesFor(handle, a).empty());
+        }
+  a.typeMask = DType::boolean;
+  CHECK(enginesFor(handle, a).empty());
+}
+
+/// What the library would compute wrongly, or not at all.
+static void testRefused(CudnnHandle &handle) {
+  CHECK(enginesFor(handle, attention(DType::f32, 64, 64)).empty());
+  CHECK(enginesFor(handle, attention(DType::f16, 64, 60)).empty());
+  CHECK(enginesFor(handle, attention(DType::f16, 64, 264)).empty());
+  Attention a = attention(DType::f16, 64, 64);
+  a.k.offset = 4;
+  CHECK(enginesFor(handle, a).empty());
+}
+
+/// An algorithm is asked for by its number, and others come behind it.
+static void testAlgorithms(CudnnHandle &handle) {
+  Attention a = attention(DType::f16, 384, 64);
+  std::vector<uint32_t> favourites = enginesFor(handle, a);
+  std::set<uint32_t> all(favourites.begin(), favourites.end());
+  CHECK(all.size() > 1 && all.size() == favourites.size() && !all.count(0));
+  for (uint32_t number : favourites) {
+    a.algorithm = number;
+    std::vector<uint32_t> numbers = enginesFor(handle, a);
+    CHECK(numbers.size() == favourites.size() && numbers.front() == number);
+  }
+  a.algorithm = 1;
+  CHECK(enginesFor(handle, a) == favourites);
+}
+
+int main() {
+  if (!library.load() || library.version < 90800 || !describeDevice()) {
+    printf("skipped: no cuDNN of 9.8 or newer\n");
+    return 77;
+  }
+  Cudnn described;
+  CHECK(described.load());
+  described.descriptorCreate = create;
+  described.descriptorSet = set;
+  described.descriptorGet = get;
+  described.descriptorFinalize = finalize;
+  CudnnHandle handle(described);
+  if (enginesFor(handle, attention(DType::f16, 384, 64)).empty() &&
+      !dlopen("libcuda.so.1", RTLD_LAZY)) {
+    printf("skipped: no driver, nor anything in its place\n");
+    return 77;
+  }
+  testSizes(handle);
+  testMasks(handle);
+  testRefused(handle);
+  testAlgorithms(handle);
+  return finish("cudnn_test");
+}

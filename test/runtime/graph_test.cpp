@@ -1,0 +1,193 @@
+//===- graph_test.cpp - Which edges a model's CUDA graph has --------------===//
+//
+// Runs on the driver of ../fuzz/Driver.cpp, which stands for NVIDIA's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "PlanWriter.h"
+#include "frit/runtime.hpp"
+#include "test/fuzz/Driver.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+
+using namespace frit::test;
+using frit::cuda::FakeEdge;
+
+namespace {
+
+/// A step of a test's list. Kernels of ours wait, unless they are `old`.
+struct Node {
+  enum Kind { kernel, old, copy, guard } kind = kernel;
+  bool followsAll = true;
+  std::vector<uint32_t> follows = {};
+  uint32_t held = 0; ///< by a guard
+};
+
+/// What the runtime takes for a whole cubin.
+std::string emptyElf() {
+  Elf64_Ehdr header = {};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  return std::string(reinterpret_cast<const char *>(&header), sizeof header);
+}
+
+Model makeModel(const std::vector<Node> &nodes) {
+  PlanWriter plan;
+  plan.output("y", DType::f32, {4});
+  uint32_t waiting = plan.kernel("waiting");
+  plan.kernels.back().waits = 1;
+  uint32_t old = plan.kernel("old");
+  for (const Node &node : nodes) {
+    if (node.kind == Node::guard) {
+      plan.guard(PlanWriter::arena(0, 1, false), true, node.held, "n");
+      continue;
+    }
+    Step &step = plan.step(
+        node.kind == Node::copy ? StepKind::copy : StepKind::launch, "n",
+        {PlanWriter::arena(0, 16, false), PlanWriter::arena(16, 16, true)});
+    if (node.kind != Node::copy)
+      step.kernel = node.kind == Node::old ? old : waiting;
+    if (!node.followsAll) {
+      step.follows = {uint32_t(plan.follows.size()),
+                      uint32_t(node.follows.size())};
+      plan.follows.insert(plan.follows.end(), node.follows.begin(),
+                          node.follows.end());
+    }
+  }
+  Target &target = plan.target("sm_90");
+  target.cubin = plan.blob(emptyElf());
+  plan.program().arenaBytes = 32;
+  Model model;
+  model.plan = plan.finish("graph");
+  return model;
+}
+
+std::vector<FakeEdge> lastEdges() {
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  CHECK(library);
+  auto ask = reinterpret_cast<decltype(&frit::cuda::fritFakeEdges)>(
+      dlsym(library, "fritFakeEdges"));
+  CHECK(ask);
+  const FakeEdge *edges = nullptr;
+  size_t count = ask(&edges);
+  return {edges, edges + count};
+}
+
+/// The edges of the graph that a call, or a profile, makes of a model.
+std::vector<FakeEdge> edgesOf(const std::vector<Node> &nodes,
+                              unsigned flags = 0, bool profile = false) {
+  Model model = makeModel(nodes);
+  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
+  options.device = "cuda";
+  options.flags = flags;
+  frit::Module module;
+  frit::Context context;
+  CHECK(!frit::Module::open(*model.get(), module, &options));
+  CHECK(!frit::Context::create(module, context));
+  float y[4];
+  frit_tensor output = module.bindOutput(0, y);
+  if (profile)
+    CHECK(!frit_profile(
+        context.get(), nullptr, 0, &output, 1,
+        [](void *, const frit_step_info *) {}, nullptr));
+  else
+    CHECK(!context.run({}, {output}));
+  return lastEdges();
+}
+
+} // namespace
+
+using Edges = std::vector<FakeEdge>;
+static constexpr bool kFull = true, kAhead = false;
+
+/// Kernels 1 and 2 stand beside each other and 3 follows both.
+static const std::vector<Node> diamond = {
+    {}, {}, {Node::kernel, false, {0}}, {}};
+
+static void testBranches() {
+  CHECK(
+      (edgesOf(diamond) ==
+       Edges{{1, 2, kAhead}, {1, 3, kAhead}, {2, 4, kAhead}, {3, 4, kAhead}}));
+  CHECK((edgesOf(diamond, FRIT_NO_PROGRAMMATIC_LAUNCH) ==
+         Edges{{1, 2, kFull}, {1, 3, kFull}, {2, 4, kFull}, {3, 4, kFull}}));
+  // The last follows one of two ends, and nothing follows the other.
+  CHECK(
+      (edgesOf(
+           {{}, {}, {Node::kernel, false, {0}}, {Node::kernel, false, {1}}}) ==
+       Edges{{1, 2, kAhead}, {1, 3, kAhead}, {2, 4, kAhead}}));
+  // Two beginnings.
+  CHECK((edgesOf({{}, {Node::kernel, false, {}}, {}}) ==
+         Edges{{1, 3, kAhead}, {2, 3, kAhead}}));
+}
+
+/// What does not wait by itself, or is waited for by what does not, has full
+/// edges.
+static void testFullEdges() {
+  CHECK((edgesOf({{}, {Node::copy}, {}, {Node::kernel, false, {1}}, {}}) ==
+         Edges{{1, 2, kFull},
+               {2, 3, kFull},
+               {2, 4, kFull},
+               {3, 5, kAhead},
+               {4, 5, kAhead}}));
+  CHECK((edgesOf({{}, {}, {Node::kernel, false, {0}}, {Node::old}, {}}) ==
+         Edges{{1, 2, kAhead},
+               {1, 3, kAhead},
+               {2, 4, kFull},
+               {3, 4, kFull},
+               {4, 5, kAhead}}));
+  // A kernel behind a copy and a kernel.
+  CHECK((edgesOf({{Node::copy}, {}, {Node::kernel, false, {0, 1}}}) ==
+         Edges{{1, 2, kFull}, {1, 3, kFull}, {2, 3, kAhead}}));
+}
+
+/// Steps are timed one after another, each between two events.
+static void testProfile() {
+  Edges edges = edgesOf(diamond, 0, /*profile=*/true);
+  CHECK(edges.size() == 8);
+  for (unsigned i = 0; i < edges.size(); ++i)
+    CHECK((edges[i] == FakeEdge{i + 1, i + 2, kFull}));
+}
+
+/// Nodes 2 and 6 ask, 3 and 7 are conditional; what they hold is a graph of its
+/// own, and what comes behind a conditional node waits for its end.
+static void testGuards() {
+  Node two = {Node::guard, true, {}, 2}, one = {Node::guard, true, {}, 1};
+  CHECK((edgesOf({{}, two, {}, {}, one, {}, {}}) == Edges{{1, 2, kFull},
+                                                          {2, 3, kFull},
+                                                          {4, 5, kFull},
+                                                          {3, 6, kFull},
+                                                          {6, 7, kFull},
+                                                          {7, 9, kFull}}));
+  // One in another.
+  CHECK((edgesOf({two, one, {}, {}}) ==
+         Edges{{1, 2, kFull}, {3, 4, kFull}, {2, 6, kFull}}));
+}
+
+static void testRefused() {
+  auto opens = [](std::vector<uint32_t> follows) {
+    Model model = makeModel({{}, {Node::kernel, false, std::move(follows)}});
+    frit::Module module;
+    return !frit::Module::open(*model.get(), module);
+  };
+  CHECK(opens({0}));
+  CHECK(!opens({1}) && lastErrorHas("not before it"));
+  CHECK(!opens({~0u}) && lastErrorHas("not before it"));
+  Model model = makeModel(diamond);
+  auto *head = reinterpret_cast<Header *>(model.plan.data());
+  auto *steps =
+      reinterpret_cast<Step *>(model.plan.data() + head->steps.offset);
+  steps[2].follows.count = 2;
+  frit::Module module;
+  CHECK(frit::Module::open(*model.get(), module));
+  CHECK(lastErrorHas("what a step follows is out of range"));
+}
+
+int main() {
+  testBranches();
+  testFullEdges();
+  testProfile();
+  testGuards();
+  testRefused();
+  return finish("graph_test");
+}
