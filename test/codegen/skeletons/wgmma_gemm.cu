@@ -273,6 +273,9 @@ static void checks() {
   check<Problem<Matrices<1700, 3080, 200>, 128, 192, 4, 2>>();
   check<Problem<Matrices<1700, 1800, 456>, 128, 128, 5>>();
   check<Problem<Matrices<3001, 1608, 72>, 128, 64, 3>, false>();
+  check<Problem<Matrices<3001, 1604, 72>, 128, 128, 4>>();
+  check<Problem<Matrices<3001, 1608, 72, 1, false, true, f16, float, f16, Gelu>,
+                128, 192, 3>>();
   check<Problem<Matrices<1704, 1608, 200, 2, true, false>, 128, 128, 4, 2>>();
   check<Problem<Matrices<3001, 2056, 72>, 128, 256, 4, 2>>();
   // Both ways that either operand may lie.
