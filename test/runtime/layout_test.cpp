@@ -30,6 +30,19 @@ SAME_PLACE(kernelParams, kernelParams);
 SAME_PLACE(extra, extra);
 SAME_PLACE(kern, kern);
 SAME_PLACE(ctx, ctx);
+static_assert(sizeof(ConditionalNodeParams) == sizeof(CUgraphNodeParams));
+#define SAME_FIELD(ours, theirs)                                               \
+  static_assert(offsetof(ConditionalNodeParams, ours) ==                       \
+                offsetof(CUgraphNodeParams, theirs))
+SAME_FIELD(nodeType, type);
+SAME_FIELD(handle, conditional.handle);
+SAME_FIELD(type, conditional.type);
+SAME_FIELD(size, conditional.size);
+SAME_FIELD(bodies, conditional.phGraph_out);
+SAME_FIELD(ctx, conditional.ctx);
+static_assert(kConditionalNode == CU_GRAPH_NODE_TYPE_CONDITIONAL &&
+              kConditionalIf == CU_GRAPH_COND_TYPE_IF &&
+              sizeof(ConditionalHandle) == sizeof(CUgraphConditionalHandle));
 static_assert(std::is_same_v<DevicePointer, CUdeviceptr>);
 static_assert(sizeof(Device) == sizeof(CUdevice) &&
               sizeof(Result) == sizeof(CUresult));

@@ -1,6 +1,7 @@
-"""Branches and loops whose conditions are data, on the cpu target.
+"""Branches and loops whose conditions are data, on the cpu target or, with
+`emulate`, the cuda target's kernels on the host.
 
-    guards.py WORK
+    guards.py WORK [emulate]
 """
 import json
 import pathlib
@@ -26,10 +27,12 @@ def floats(name, shape=SHAPE):
     return value(name, shape, TensorProto.FLOAT)
 
 
-def product(weight, result):
-    """A branch that is one product."""
+def product(weight, result, times=1):
+    """A branch that is one product, or several in a row."""
+    names = ["x", *(f"{result}{i}" for i in range(times - 1)), result]
     return helper.make_graph(
-        [helper.make_node("MatMul", ["x", weight], [result], name=result)],
+        [helper.make_node("MatMul", [a, weight], [b], name=b)
+         for a, b in zip(names, names[1:])],
         result, [], [floats(result)])
 
 
@@ -38,9 +41,9 @@ def branch(condition, yes, no, result, name):
                             then_branch=yes, else_branch=no)
 
 
-def if_model():
-    return [branch("p", product("a", "xa"), product("b", "xb"), "y", "if")], [
-        value("p"), floats("x")]
+def if_model(times=1):
+    return [branch("p", product("a", "xa", times), product("b", "xb", times),
+                   "y", "if")], [value("p"), floats("x")]
 
 
 def nested_model():
@@ -100,8 +103,8 @@ def compile_model(work, name, made, *flags):
                     work / f"{name}.so", *flags], check=True)
 
 
-def check(work, name, title, **values):
-    """Holds one call to ONNX Runtime, and says which products ran."""
+def call(work, name, **values):
+    """What ONNX Runtime makes of a call, and the flags that give its inputs."""
     values["x"] = np.random.default_rng(9).normal(size=SHAPE).astype(
         np.float32)
     flags = []
@@ -112,13 +115,19 @@ def check(work, name, title, **values):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # of weights that a model does not use
     session = onnxruntime.InferenceSession(work / f"{name}.onnx", options)
-    right = session.run(None, values)
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, values))), flags
+
+
+def check(work, name, title, **values):
+    """Holds one call to ONNX Runtime, and says which products ran."""
+    right, flags = call(work, name, **values)
     subprocess.run(["frit-run", work / f"{name}.so", *flags,
                     f"--output=@{work}/y.npz"], check=True,
                    capture_output=True)
     with np.load(work / "y.npz") as file:
-        for output, expected in zip(session.get_outputs(), right):
-            np.testing.assert_allclose(file[output.name], expected, rtol=1e-3,
+        for output, expected in right.items():
+            np.testing.assert_allclose(file[output], expected, rtol=1e-3,
                                        atol=1e-4)
     profile = subprocess.run(
         ["frit-run", work / f"{name}.so", *flags, "--profile", "--json"],
@@ -130,8 +139,27 @@ def check(work, name, title, **values):
     print(f"{title}: {len(ran)} of {len(products)} products")
 
 
+def emulate(work):
+    """Branches that are worth a conditional node; what the emulator skips it
+    fills with NaN."""
+    compile_model(work, "long", if_model(times=6), "-march=sm_90a")
+    tool = pathlib.Path(__file__).parents[2] / "emulator/emulate.py"
+    subprocess.run([sys.executable, tool, work / "long.so", "-o",
+                    work / "kernels.so"], check=True)
+    for p in (True, False):
+        right, flags = call(work, "long", p=p)
+        np.savez(work / "right.npz", **right)
+        subprocess.run(
+            ["emulate_run", work / "long.so", work / "kernels.so", *flags,
+             f"--compare={work}/right.npz", "--rtol=1e-4", "--seeds=1"],
+            check=True)
+
+
 def main():
     work = pathlib.Path(sys.argv[1])
+    if sys.argv[2:] == ["emulate"]:
+        emulate(work)
+        return
     compile_model(work, "if", if_model())
     for p in (True, False):
         check(work, "if", f"if {str(p).lower()}", p=p)
