@@ -79,6 +79,47 @@ func.func @main(%x: tensor<2x4xf32>, %bias: tensor<8xf32>) -> tensor<2x8xf32> {
 
 // -----
 
+// Attention for a library is called as its kernel is: what moves Q, K, V and
+// the result becomes strides.
+
+// CHECK: plan.kernel @slice_transpose_attention_0
+// CHECK: plan.attention fallback @slice_transpose_attention_0(%[[qkv:.*]]) -> (%{{.*}}) workspace(%{{.*}} : memref<33554432xi8>)
+// CHECK-SAME: algorithm = 307 : i64
+// CHECK-SAME: batch = 2
+// CHECK-SAME: causal
+// CHECK-SAME: groups = 4
+// CHECK-SAME: heads = 4
+// CHECK-SAME: k = #plan.operand<argument = 0, offset = 32, strides = [480, 8, 96, 1]>
+// CHECK-SAME: keys = 5
+// CHECK-SAME: q = #plan.operand<argument = 0, strides = [480, 8, 96, 1]>
+// CHECK-SAME: queries = 5
+// CHECK-SAME: scale = 2.500000e-01 : f32
+// CHECK-SAME: size = 8
+// CHECK-SAME: v = #plan.operand<argument = 0, offset = 64, strides = [480, 8, 96, 1]>
+// CHECK-SAME: value_size = 8
+// CHECK-SAME: y = #plan.operand<argument = 1, strides = [160, 8, 32, 1]>
+func.func @main(%qkv: tensor<2x5x96xf16>) -> tensor<2x5x32xf16> {
+  %0 = nn.fusion(%qkv) schedule <skeleton = attention, library = true, algorithm = 307> : (tensor<2x5x96xf16>) -> tensor<2x5x32xf16> {
+  ^bb0(%a: tensor<2x5x96xf16>):
+    %qs = nn.slice %a {starts = array<i64: 0, 0, 0>, sizes = array<i64: 2, 5, 32>, steps = array<i64: 1, 1, 1>} : (tensor<2x5x96xf16>) -> tensor<2x5x32xf16>
+    %qr = nn.reshape %qs {shape = array<i64: 2, 5, 4, 8>} : (tensor<2x5x32xf16>) -> tensor<2x5x4x8xf16>
+    %q = nn.transpose %qr {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x4x8xf16>) -> tensor<2x4x5x8xf16>
+    %ks = nn.slice %a {starts = array<i64: 0, 0, 32>, sizes = array<i64: 2, 5, 32>, steps = array<i64: 1, 1, 1>} : (tensor<2x5x96xf16>) -> tensor<2x5x32xf16>
+    %kr = nn.reshape %ks {shape = array<i64: 2, 5, 4, 8>} : (tensor<2x5x32xf16>) -> tensor<2x5x4x8xf16>
+    %k = nn.transpose %kr {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x4x8xf16>) -> tensor<2x4x5x8xf16>
+    %vs = nn.slice %a {starts = array<i64: 0, 0, 64>, sizes = array<i64: 2, 5, 32>, steps = array<i64: 1, 1, 1>} : (tensor<2x5x96xf16>) -> tensor<2x5x32xf16>
+    %vr = nn.reshape %vs {shape = array<i64: 2, 5, 4, 8>} : (tensor<2x5x32xf16>) -> tensor<2x5x4x8xf16>
+    %v = nn.transpose %vr {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x4x8xf16>) -> tensor<2x4x5x8xf16>
+    %y = nn.attention %q, %k, %v {scale = 0.25 : f32, causal} : (tensor<2x4x5x8xf16>, tensor<2x4x5x8xf16>, tensor<2x4x5x8xf16>) -> tensor<2x4x5x8xf16>
+    %t = nn.transpose %y {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x4x5x8xf16>) -> tensor<2x5x4x8xf16>
+    %r = nn.reshape %t {shape = array<i64: 2, 5, 32>} : (tensor<2x5x4x8xf16>) -> tensor<2x5x32xf16>
+    nn.yield %r : tensor<2x5x32xf16>
+  }
+  return %0 : tensor<2x5x32xf16>
+}
+
+// -----
+
 // Prepared values lie one after the other; an input that is returned is copied.
 
 // CHECK: plan.program
