@@ -116,6 +116,10 @@ static bool isHalf(DType type) {
   return type == DType::f16 || type == DType::bf16;
 }
 
+static int64_t bytesOf(DType type) {
+  return type == DType::f32 ? 4 : kHalfBytes;
+}
+
 static int typeOf(DType type) {
   return type == DType::f32   ? kDnnFloat
          : type == DType::f16 ? kDnnHalf
@@ -174,7 +178,8 @@ DnnDescriptor AttentionBuilder::mask() {
   DnnShape shape =
       shapeOf(p.mask, strides[0] ? p.batch : 1, strides[1] ? p.heads : 1,
               strides[2] ? p.queries : 1, strides[3] ? p.keys : 1);
-  return graph.tensor(typeOf(p.typeMask), shape, Memory::device, kHalfBytes);
+  return graph.tensor(typeOf(p.typeMask), shape, Memory::device,
+                      bytesOf(p.typeMask));
 }
 
 DnnDescriptor AttentionBuilder::mathOf(int mode, DnnDescriptor x,
@@ -311,7 +316,7 @@ bool AttentionCall::enqueue(std::span<const DevicePointer> arguments,
   if (p.causal)
     *next++ = &attention.hidden;
   if (p.hasMask)
-    *next++ = pointer(p.mask, p.typeMask == DType::f32 ? 4 : kHalfBytes);
+    *next++ = pointer(p.mask, bytesOf(p.typeMask));
   void *workspace = arguments.size() > p.inputs + 1
                         ? reinterpret_cast<void *>(arguments[p.inputs + 1])
                         : nullptr;
