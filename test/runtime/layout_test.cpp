@@ -159,5 +159,89 @@ static_assert(int(kDnnImplicitGemm) ==
 static_assert(kDnnCrossCorrelation == CUDNN_CROSS_CORRELATION &&
               kDnnActivationRelu == CUDNN_ACTIVATION_RELU &&
               kDnnActivationIdentity == CUDNN_ACTIVATION_IDENTITY);
+static_assert(int(kDnnInt32) == CUDNN_DATA_INT32 &&
+              int(kDnnBoolean) == CUDNN_DATA_BOOLEAN);
+static_assert(
+    int(kDnnPointwise) == CUDNN_BACKEND_POINTWISE_DESCRIPTOR &&
+    int(kDnnEngine) == CUDNN_BACKEND_ENGINE_DESCRIPTOR &&
+    int(kDnnEngineConfig) == CUDNN_BACKEND_ENGINECFG_DESCRIPTOR &&
+    int(kDnnEngineHeuristics) == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR &&
+    int(kDnnExecutionPlan) == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
+    int(kDnnKnobChoice) == CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR &&
+    int(kDnnPointwiseOperation) ==
+        CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR &&
+    int(kDnnOperationGraph) == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR &&
+    int(kDnnVariantPack) == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR &&
+    int(kDnnTensorDescriptor) == CUDNN_BACKEND_TENSOR_DESCRIPTOR &&
+    int(kDnnMatmul) == CUDNN_BACKEND_MATMUL_DESCRIPTOR &&
+    int(kDnnMatmulOperation) == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR &&
+    int(kDnnReduction) == CUDNN_BACKEND_REDUCTION_DESCRIPTOR &&
+    int(kDnnReductionOperation) ==
+        CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
+static_assert(int(kDnnPointwiseMode) == CUDNN_ATTR_POINTWISE_MODE &&
+              int(kDnnPointwiseType) == CUDNN_ATTR_POINTWISE_MATH_PREC &&
+              int(kDnnPointwiseAxis) == CUDNN_ATTR_POINTWISE_AXIS &&
+              int(kDnnPointwiseDescriptor) ==
+                  CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR &&
+              int(kDnnPointwiseX) == CUDNN_ATTR_OPERATION_POINTWISE_XDESC &&
+              int(kDnnPointwiseB) == CUDNN_ATTR_OPERATION_POINTWISE_BDESC &&
+              int(kDnnPointwiseY) == CUDNN_ATTR_OPERATION_POINTWISE_YDESC &&
+              int(kDnnPointwiseT) == CUDNN_ATTR_OPERATION_POINTWISE_TDESC &&
+              int(kDnnMatmulType) == CUDNN_ATTR_MATMUL_COMP_TYPE &&
+              int(kDnnMatmulA) == CUDNN_ATTR_OPERATION_MATMUL_ADESC &&
+              int(kDnnMatmulB) == CUDNN_ATTR_OPERATION_MATMUL_BDESC &&
+              int(kDnnMatmulC) == CUDNN_ATTR_OPERATION_MATMUL_CDESC &&
+              int(kDnnMatmulDescriptor) == CUDNN_ATTR_OPERATION_MATMUL_DESC &&
+              int(kDnnReductionOperator) == CUDNN_ATTR_REDUCTION_OPERATOR &&
+              int(kDnnReductionType) == CUDNN_ATTR_REDUCTION_COMP_TYPE &&
+              int(kDnnReductionX) == CUDNN_ATTR_OPERATION_REDUCTION_XDESC &&
+              int(kDnnReductionY) == CUDNN_ATTR_OPERATION_REDUCTION_YDESC &&
+              int(kDnnReductionDescriptor) ==
+                  CUDNN_ATTR_OPERATION_REDUCTION_DESC);
+static_assert(int(kDnnHeuristicsMode) == CUDNN_ATTR_ENGINEHEUR_MODE &&
+              int(kDnnHeuristicsGraph) ==
+                  CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH &&
+              int(kDnnHeuristicsResults) == CUDNN_ATTR_ENGINEHEUR_RESULTS &&
+              int(kDnnConfigEngine) == CUDNN_ATTR_ENGINECFG_ENGINE &&
+              int(kDnnConfigKnobs) == CUDNN_ATTR_ENGINECFG_KNOB_CHOICES &&
+              int(kDnnEngineIndex) == CUDNN_ATTR_ENGINE_GLOBAL_INDEX &&
+              int(kDnnKnobValue) == CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE &&
+              int(kDnnPlanHandle) == CUDNN_ATTR_EXECUTION_PLAN_HANDLE &&
+              int(kDnnPlanConfig) == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG &&
+              int(kDnnPlanWorkspace) ==
+                  CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE &&
+              int(kDnnGraphHandle) == CUDNN_ATTR_OPERATIONGRAPH_HANDLE &&
+              int(kDnnGraphOperations) == CUDNN_ATTR_OPERATIONGRAPH_OPS &&
+              int(kDnnPackIds) == CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS &&
+              int(kDnnPackPointers) == CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS &&
+              int(kDnnPackWorkspace) == CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+static_assert(int(kDnnTensorAlignment) == CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT &&
+              int(kDnnTensorType) == CUDNN_ATTR_TENSOR_DATA_TYPE &&
+              int(kDnnTensorDims) == CUDNN_ATTR_TENSOR_DIMENSIONS &&
+              int(kDnnTensorStrides) == CUDNN_ATTR_TENSOR_STRIDES &&
+              int(kDnnTensorId) == CUDNN_ATTR_TENSOR_UNIQUE_ID &&
+              int(kDnnTensorIsVirtual) == CUDNN_ATTR_TENSOR_IS_VIRTUAL &&
+              int(kDnnTensorIsByValue) == CUDNN_ATTR_TENSOR_IS_BY_VALUE);
+static_assert(int(kDnnOfHandle) == CUDNN_TYPE_HANDLE &&
+              int(kDnnOfDataType) == CUDNN_TYPE_DATA_TYPE &&
+              int(kDnnOfBoolean) == CUDNN_TYPE_BOOLEAN &&
+              int(kDnnOfInt64) == CUDNN_TYPE_INT64 &&
+              int(kDnnOfPointer) == CUDNN_TYPE_VOID_PTR &&
+              int(kDnnOfHeuristicsMode) == CUDNN_TYPE_HEUR_MODE &&
+              int(kDnnOfPointwiseMode) == CUDNN_TYPE_POINTWISE_MODE &&
+              int(kDnnOfDescriptor) == CUDNN_TYPE_BACKEND_DESCRIPTOR &&
+              int(kDnnOfReduction) == CUDNN_TYPE_REDUCTION_OPERATOR_TYPE);
+static_assert(int(kDnnAdd) == CUDNN_POINTWISE_ADD &&
+              int(kDnnMultiply) == CUDNN_POINTWISE_MUL &&
+              int(kDnnDivide) == CUDNN_POINTWISE_DIV &&
+              int(kDnnSubtract) == CUDNN_POINTWISE_SUB &&
+              int(kDnnExponential) == CUDNN_POINTWISE_EXP &&
+              int(kDnnLogarithm) == CUDNN_POINTWISE_LOG &&
+              int(kDnnGreaterOrEqual) == CUDNN_POINTWISE_CMP_GE &&
+              int(kDnnIndex) == CUDNN_POINTWISE_GEN_INDEX &&
+              int(kDnnSelect) == CUDNN_POINTWISE_BINARY_SELECT);
+static_assert(int(kDnnReduceAdd) == CUDNN_REDUCE_TENSOR_ADD &&
+              int(kDnnReduceMax) == CUDNN_REDUCE_TENSOR_MAX &&
+              int(kDnnHeuristicsA) == CUDNN_HEUR_MODE_A);
 
 int main() { return 0; }
