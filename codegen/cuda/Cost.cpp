@@ -65,7 +65,9 @@ static nn::StepCost costOfWgmma(const nn::GemmInfo &product,
 
 static nn::StepCost costOfTiles(const nn::GemmInfo &product, bool tf32,
                                 nn::ScheduleAttr schedule, Type element) {
-  int64_t m = schedule.getTileM(), n = schedule.getTileN();
+  // Schedules of tests may say nothing of tiles.
+  int64_t m = std::max<int64_t>(schedule.getTileM(), 1);
+  int64_t n = std::max<int64_t>(schedule.getTileN(), 1);
   double blocks =
       double(ceilDiv(product.m, m) * ceilDiv(product.n, n) * product.batch);
   double rate = element.getIntOrFloatBitWidth() <= 16 ? kHalfRate

@@ -106,16 +106,49 @@ Status EmulatedPlan::runSteps(std::span<const artifact::Step> list,
                               uint64_t arenaBytes) {
   FRIT_TRY(makeArena(list, arenaBytes));
   steps = list.size();
-  for (size_t index = 0; index < list.size(); ++index) {
-    const artifact::Step &step = list[index];
+  std::vector<size_t> order = orderOf(list);
+  for (size_t turn = 0; turn < order.size(); ++turn) {
+    const artifact::Step &step = list[order[turn]];
     if (step.kind == StepKind::guard) {
-      index += skip(list.subspan(index + 1), step);
+      turn += skip(list.subspan(order[turn] + 1), step);
       continue;
     }
     FRIT_TRY(stepFailed(view, step, runStep(step)));
     FRIT_TRY(stepFailed(view, step, checkArena(step)));
   }
   return Status();
+}
+
+/// The order in which a list is run: of the steps that may be next always the
+/// last one, which is as far as can be from the list's own order, by which its
+/// memory could be planned.
+std::vector<size_t>
+EmulatedPlan::orderOf(std::span<const artifact::Step> list) const {
+  std::vector<size_t> order;
+  std::vector<bool> done(list.size());
+  size_t doneInRow = 0; // from the first on
+  auto isReady = [&](size_t index) {
+    if (PlanView::followsAll(list[index]))
+      return doneInRow == index;
+    return std::ranges::all_of(view.follows(list[index]),
+                               [&](uint32_t other) { return done[other]; });
+  };
+  while (doneInRow < list.size()) {
+    size_t next = list.size() - 1;
+    while (done[next] || !isReady(next))
+      --next;
+    // A guard, which follows all, stands before what it holds.
+    size_t end = next + 1;
+    if (list[next].kind == StepKind::guard)
+      end += view.guard(list[next]).steps;
+    for (size_t index = next; index < end; ++index) {
+      order.push_back(index);
+      done[index] = true;
+    }
+    while (doneInRow < list.size() && done[doneInRow])
+      ++doneInRow;
+  }
+  return order;
 }
 
 /// How many of the steps behind a guard do not run. What they would have

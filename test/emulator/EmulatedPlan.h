@@ -50,6 +50,7 @@ private:
 
   /// Runs a list in an arena of its own.
   Status runSteps(std::span<const artifact::Step> list, uint64_t arenaBytes);
+  std::vector<size_t> orderOf(std::span<const artifact::Step> list) const;
   size_t skip(std::span<const artifact::Step> next, const artifact::Step &step);
   Status runStep(const artifact::Step &step);
   Status launch(const artifact::Step &step, std::span<void *const> arguments);
