@@ -44,6 +44,11 @@ enum {
 static Cudnn library;
 static DnnDescriptor device;
 static std::map<DnnDescriptor, int> kinds;
+/// Of tensors in the order that they are described in: numbers and columns.
+static std::vector<int64_t> ids, columns;
+/// What a plan was last run over: a pointer for each number.
+static std::vector<int64_t> packedIds;
+static std::vector<void *> packed;
 
 //===----------------------------------------------------------------------===//
 // The library without a handle
@@ -59,6 +64,16 @@ static DnnStatus set(DnnDescriptor to, int attribute, int type, int64_t count,
                      const void *values) {
   if (type == kDnnOfHandle)
     return 0;
+  auto integers = static_cast<const int64_t *>(values);
+  auto pointers = static_cast<void *const *>(values);
+  if (attribute == kDnnTensorDims)
+    columns.push_back(integers[3]);
+  else if (attribute == kDnnTensorId)
+    ids.push_back(integers[0]);
+  else if (attribute == kDnnPackIds)
+    packedIds.assign(integers, integers + count);
+  else if (attribute == kDnnPackPointers)
+    packed.assign(pointers, pointers + count);
   return library.descriptorSet(to, attribute, type, count, values);
 }
 
@@ -103,8 +118,8 @@ static Attention attention(DType type, int64_t length, int64_t size) {
   return a;
 }
 
-/// The library's numbers for it, where each operand is [batch][row][head].
-static std::vector<uint32_t> enginesFor(CudnnHandle &handle, Attention a) {
+/// A call of it, where each operand is [batch][row][head].
+static std::unique_ptr<LibraryCall> prepare(CudnnHandle &handle, Attention a) {
   uint32_t argument = 0;
   auto lay = [&](StridedOperand &operand, int64_t heads, int64_t rows,
                  int64_t size) {
@@ -121,7 +136,13 @@ static std::vector<uint32_t> enginesFor(CudnnHandle &handle, Attention a) {
   a.inputs = argument;
   lay(a.y, a.heads, a.queries, a.valueSize);
   const uint32_t alignments[] = {256, 256, 256, 256, 256, 256};
-  auto call = handle.prepare(a, alignments);
+  return handle.prepare(a, alignments);
+}
+
+/// The library's numbers for it.
+static std::vector<uint32_t> enginesFor(CudnnHandle &handle,
+                                        const Attention &a) {
+  auto call = prepare(handle, a);
   return call ? call->algorithms() : std::vector<uint32_t>();
 }
 
@@ -188,6 +209,37 @@ static void testAlgorithms(CudnnHandle &handle) {
   CHECK(enginesFor(handle, a) == favourites);
 }
 
+/// Each tensor of the graph gets the pointer of its own argument.
+static void testArguments(CudnnHandle &handle) {
+  Attention a = attention(DType::f16, 97, 64);
+  a.keys = 131;
+  a.valueSize = 128;
+  a.causal = a.hasMask = 1;
+  a.mask.strides[3] = 1;
+  a.k.offset = 16;
+  ids.clear();
+  columns.clear();
+  auto call = prepare(handle, a);
+  CHECK(call);
+  const DevicePointer arguments[] = {0x10000, 0x20000, 0x30000,
+                                     0x40000, 0x50000, 0x60000};
+  if (!call)
+    return;
+  CHECK(call->enqueue(arguments, nullptr) && packed.size() == 7);
+  // Q, Kᵀ, V, y, the scale, what is hidden, the mask.
+  const int64_t expected[] = {64, 131, 128, 128, 1, 1, 131};
+  const uint64_t addresses[] = {0x10000, 0x20020, 0x30000, 0x50000,
+                                0,       0,       0x40000};
+  for (size_t i = 0; i < packed.size(); ++i) {
+    size_t place = 0;
+    while (place < ids.size() && ids[place] != packedIds[i])
+      ++place;
+    CHECK(place < ids.size() && columns[place] == expected[i]);
+    auto address = reinterpret_cast<uint64_t>(packed[i]);
+    CHECK(addresses[i] ? address == addresses[i] : address > 0x60000);
+  }
+}
+
 int main() {
   if (!library.load() || library.version < 90800 || !describeDevice()) {
     printf("skipped: no cuDNN of 9.8 or newer\n");
@@ -199,6 +251,8 @@ int main() {
   described.descriptorSet = set;
   described.descriptorGet = get;
   described.descriptorFinalize = finalize;
+  described.setStream = [](DnnHandle, Stream) { return 0; };
+  described.execute = [](DnnHandle, DnnDescriptor, DnnDescriptor) { return 0; };
   CudnnHandle handle(described);
   if (enginesFor(handle, attention(DType::f16, 384, 64)).empty() &&
       !dlopen("libcuda.so.1", RTLD_LAZY)) {
@@ -209,5 +263,6 @@ int main() {
   testMasks(handle);
   testRefused(handle);
   testAlgorithms(handle);
+  testArguments(handle);
   return finish("cudnn_test");
 }
