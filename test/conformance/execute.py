@@ -1,6 +1,5 @@
 """One test: compiled, run, compared; and workers that do many at once."""
 import os
-import pathlib
 import pickle
 import re
 import selectors
@@ -16,7 +15,6 @@ import frit
 
 MARCH = {"cpu": "x86-64-v3", "cuda": "sm_90a", "emulator": "sm_90a"}
 SECONDS = 120  # for one test, compiled and run
-EMULATOR = pathlib.Path(__file__).resolve().parent.parent / "emulator"
 
 
 class Unsupported(Exception):
@@ -145,47 +143,6 @@ class Job:
                 "operator": "+".join(sorted({n.op_type for n in
                                              case.model.graph.node})[:3])}
 
-    def emulate(self):
-        """What is wrong with what the emulated kernels compute, or nothing."""
-        self.fritc("-march=sm_90a", "-S", "-o", "model.cu")
-        record = self.record()
-        self.must("kernels do not compile", EMULATOR / "emulate.py", "model.cu",
-                  "-o", "kernels.so", f"--headers={self.settings['headers']}")
-        problem = needs_one(record)
-        for given, expected in record["data"]:
-            if problem:
-                return problem
-            files = []
-            for i, (name, value) in enumerate(given.items()):
-                if name not in self.fixed:
-                    (self.folder / f"{i}.bin").write_bytes(
-                        frit.plain(np.asarray(value)).tobytes())
-                    files.append(f"--input={name}=@{i}.bin")
-            self.must("emulator", self.settings["emulate_run"], "model.so",
-                      "kernels.so", "--output=out.bin", "--seeds=1", *files)
-            problem = self.compare_bytes(record, expected)
-        return problem
-
-    def compare_bytes(self, record, expected):
-        """Outputs are one after another in a file that says no types."""
-        data, results = (self.folder / "out.bin").read_bytes(), []
-        for wanted in map(np.asarray, expected):
-            plain = frit.plain_dtype(wanted.dtype.name)
-            size = plain.itemsize * wanted.size
-            if len(data) < size:
-                return "wrong size"
-            results.append(np.frombuffer(data[:size], plain).reshape(
-                wanted.shape).astype(wanted.dtype))
-            data = data[size:]
-        return "wrong size" if data else compare(record, results, expected)
-
-    def must(self, what, *command):
-        done = subprocess.run(command, cwd=self.folder, text=True,
-                              capture_output=True, errors="replace",
-                              timeout=SECONDS)
-        if done.returncode:
-            raise Unsupported(f"{what}: {done.stderr.strip()[:200]}")
-
 
 def needs_one(record):
     """Whether one artifact cannot serve all sets of data, and why."""
@@ -231,8 +188,7 @@ def run_case(case, settings, folder, runtime):
         if settings["pack"]:
             (folder / "record").write_bytes(pickle.dumps(job.record()))
             return None, job.fixed
-        reason = (job.emulate() if settings["target"] == "emulator"
-                  else job.verdict(runtime))
+        reason = job.verdict(runtime)
     except Unsupported as problem:
         return str(problem), job.fixed
     except subprocess.TimeoutExpired:

@@ -447,6 +447,30 @@ func.func @gather_elements(%x: tensor<2x3xf32>, %i: tensor<3x3xi64>) {
 
 // -----
 
+func.func @merge_places(%x: tensor<2x6xf32>) {
+  // expected-error@+1 {{cannot merge 7 elements of 2x6}}
+  %0 = nn.merge_places %x {count = 7 : i64} : (tensor<2x6xf32>) -> tensor<2x7xi64>
+  return
+}
+
+// -----
+
+func.func @merge_halves(%x: tensor<2x5xf32>) {
+  // expected-error@+1 {{cannot merge 4 elements of 2x5}}
+  %0 = nn.merge_places %x {count = 4 : i64} : (tensor<2x5xf32>) -> tensor<2x4xi64>
+  return
+}
+
+// -----
+
+func.func @search_sorted(%x: tensor<2x6xf32>, %v: tensor<3x4xf32>) {
+  // expected-error@+1 {{rows of shape 2x6 and values of shape 3x4 do not fit}}
+  %0 = nn.search_sorted %x, %v : (tensor<2x6xf32>, tensor<3x4xf32>) -> tensor<3x4xi64>
+  return
+}
+
+// -----
+
 func.func @arg_max(%x: tensor<0x3xf32>) {
   // expected-error@+1 {{dimension 0 is empty, so there is nothing to pick}}
   %0 = nn.arg_max %x : (tensor<0x3xf32>) -> tensor<1x3xi64>
