@@ -95,10 +95,12 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
       printer.line("frit::store(" + y + "[" + offset + "], " + value + ");");
     return "";
   }
-  // A vector that is only copied needs no second array.
+  // A vector that is only copied needs no second array, unless a phase before
+  // has kept it lane by lane.
   std::string name = "out" + std::to_string(output);
-  if (printer.isVectorLoad(node)) {
-    name = StringRef(value).drop_back(3).str();
+  if (StringRef array = value;
+      printer.isVectorLoad(node) && array.consume_back("[v]")) {
+    name = array.str();
   } else {
     printer.before(valueName(node->type) + " " + name + "[" +
                    Twine(graph.lanes.width) + "];");

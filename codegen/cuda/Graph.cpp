@@ -126,6 +126,30 @@ Node *Graph::constantElement(ElementsAttr value, ArrayRef<AffineExpr> indices) {
   return constant(element, type);
 }
 
+/// What a step makes of a loop's accumulator, also by way of loops inside it,
+/// changes with all that the loop changes with.
+static void spreadDependence(const Node &loop) {
+  llvm::SetVector<Node *> inside;
+  inside.insert(loop.operands[1]);
+  for (size_t i = 0; i < inside.size(); ++i)
+    inside.insert(inside[i]->operands.begin(), inside[i]->operands.end());
+  llvm::SmallPtrSet<Node *, 8> changing = {loop.accumulator};
+  size_t before;
+  do {
+    before = changing.size();
+    for (Node *node : inside)
+      if (llvm::any_of(node->operands, [&](Node *operand) {
+            return changing.contains(operand);
+          })) {
+        changing.insert(node);
+        if (node->accumulator)
+          changing.insert(node->accumulator);
+      }
+  } while (changing.size() > before);
+  for (Node *node : changing)
+    node->dependence |= loop.dependence;
+}
+
 Node *Graph::generic(linalg::GenericOp op, unsigned result,
                      ArrayRef<AffineExpr> indices) {
   auto maps = op.getIndexingMapsArray();
@@ -183,6 +207,7 @@ Node *Graph::generic(linalg::GenericOp op, unsigned result,
   loop.accumulator = accumulator;
   loop.dependence =
       (loop.operands[0]->dependence | step->dependence) & ~loop.loopBit;
+  spreadDependence(loop);
   return make(std::move(loop));
 }
 

@@ -95,3 +95,16 @@ func.func @generic(%x: tensor<8x3x15x15xf32>, %y: tensor<2x5x6xf64>,
 // CHECK: = frit::load(x0[at[v] / 16896 * 16896 +
 // CHECK: frit::store(y0[i + v * 256], out0[v]);
 // CHECK: frit::mapApart<4>(k6_body{x0, y0}, 2162688u);
+
+// What a step makes of an accumulator changes from lane to lane, as that does.
+// CHECK-LABEL: struct k7_body {
+// CHECK: float [[UPDATE:v[0-9]+]] = x2[k0];
+// CHECK: r0[v] = {{.*}} ? frit::minimum(r0[v], [[UPDATE]]) : r0[v];
+func.func @least(%x: tensor<16xf32>, %i: tensor<3xi32>, %u: tensor<3xf32>) {
+  %0 = nn.fusion(%x, %i, %u) schedule <skeleton = map, vector = 4, threads = 64> : (tensor<16xf32>, tensor<3xi32>, tensor<3xf32>) -> tensor<16xf32> {
+  ^bb0(%a: tensor<16xf32>, %b: tensor<3xi32>, %c: tensor<3xf32>):
+    %1 = nn.scatter_elements %a, %b, %c {reduction = "min"} : (tensor<16xf32>, tensor<3xi32>, tensor<3xf32>) -> tensor<16xf32>
+    nn.yield %1 : tensor<16xf32>
+  }
+  return
+}

@@ -142,3 +142,17 @@ func.func @nested(%x: tensor<64x768xf32>, %w: tensor<64x768xf32>) {
   }
   return
 }
+
+// What is kept and stored as it is has no array of its own yet.
+// CHECK-LABEL: struct k6_body {
+// CHECK: out0[v] = e[v].a0;
+// CHECK: frit::storeVector(y0 + row * 768 + col, out0);
+func.func @chosen(%c: tensor<i1>, %x: tensor<64x768xf32>) {
+  %0:2 = nn.fusion(%c, %x) : (tensor<i1>, tensor<64x768xf32>) -> (tensor<64x768xf32>, tensor<64x1xf32>) {
+  ^bb0(%a: tensor<i1>, %b: tensor<64x768xf32>):
+    %1 = nn.where %a, %b, %b : (tensor<i1>, tensor<64x768xf32>, tensor<64x768xf32>) -> tensor<64x768xf32>
+    %2 = nn.reduce %1 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<64x768xf32>) -> tensor<64x1xf32>
+    nn.yield %1, %2 : tensor<64x768xf32>, tensor<64x1xf32>
+  }
+  return
+}
