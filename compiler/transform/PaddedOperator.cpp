@@ -360,11 +360,24 @@ static std::optional<PaddedValue> padSlice(SliceOp small, SliceOp large,
   return leadingValue(small.getY(), large.getY());
 }
 
+/// Whether both operators are the same, of the same tensors.
+static bool isSame(Operation *small, Operation *large,
+                   ArrayRef<PaddedValue> operands) {
+  return small->getAttrDictionary() == large->getAttrDictionary() &&
+         small->getOperandTypes() == large->getOperandTypes() &&
+         small->getResultTypes() == large->getResultTypes() &&
+         llvm::all_of(operands, [](const PaddedValue &operand) {
+           return operand.anywhere || areLeading(operand.places);
+         });
+}
+
 std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,
                                              ArrayRef<PaddedValue> operands) {
   Value from = small->getResult(0), to = large->getResult(0);
   if (from.getType() != to.getType() && !mayLead(from.getType(), to.getType()))
     return std::nullopt;
+  if (!operands.empty() && isSame(small, large, operands))
+    return leadingValue(from, to);
   if (auto constant = dyn_cast<ConstantOp>(small))
     return padConstant(from, constant.getValue(), to,
                        cast<ConstantOp>(large).getValue());

@@ -69,6 +69,11 @@ m (float[batch,2,5,5] x, float[3,2,3,3] w) => (y) {
 m (float[1,2,batch] x) => (y) <float[3,2,1] w={1,2,3,4,5,6}> { y =
 Conv(x,w) }
 """),
+    ("conv_beside", """
+m (float[batch,4] x, float[1,3,4,1] p, float[1,3,3,1] w) => (y, z) {
+  y = Relu(x) z = Conv<strides=[2,1]>(p,w)
+}
+"""),
     ("pool", """
 m (float[batch,2,6] x) => (y) { y =
 MaxPool<kernel_shape=[2],strides=[2]>(x) }
