@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+import memory
 from measure import relative_error
 
 
@@ -54,23 +55,33 @@ class Frit:
             arena_bound_MiB=round(target["arena_lower_bound"] / 2**20, 2))
 
     def check(self, artifact: Path, given: str, reference: Path) -> dict:
-        """Starts a process for one call, then compares what it wrote."""
+        """Starts a process for one call, then compares what another wrote,
+        whose memory is watched."""
         _, first = self.call("frit-run", str(artifact), given)
         written = artifact.with_suffix(".npz")
-        self.call("frit-run", str(artifact), given, f"--output=@{written}")
+        with memory.Watch() as watch:
+            self.call("frit-run", str(artifact), given, f"--output=@{written}")
         with np.load(written) as out, np.load(reference) as expected:
             errors = [relative_error(out[name], expected[name])
                       for name in expected.files]
         written.unlink()
-        return dict(error=max(errors), first_output_s=round(first, 2))
+        result = dict(error=max(errors), first_output_s=round(first, 2))
+        if (most := watch.most()) is not None:
+            result |= dict(device_peak_MiB=memory.mebibytes(most))
+        return result
 
     def bench(self, artifact: Path, given: str) -> dict:
-        """Device time of a call whose inputs are on the device already."""
-        done, _ = self.call("frit-run", str(artifact), given, "--bench",
-                            "--no-transfers", "--json")
-        result = json.loads(done.stdout)
-        return {key: round(result[key], 4)
-                for key in ("ms", "p10", "p90", "runs")}
+        """Device time of a call whose inputs are on the device already. The
+        memory is looked at too seldom to disturb it."""
+        with memory.Watch(seconds=0.1) as watch:
+            done, _ = self.call("frit-run", str(artifact), given, "--bench",
+                                "--no-transfers", "--json")
+        said = json.loads(done.stdout)
+        result = {key: round(said[key], 4)
+                  for key in ("ms", "p10", "p90", "runs")}
+        if (usual := watch.usual()) is not None:
+            result |= dict(device_MiB=memory.mebibytes(usual))
+        return result
 
     def profile(self, artifact: Path, given: str) -> str:
         """Step by step; a process of its own, since it slows the steps."""

@@ -1,11 +1,14 @@
 """What a PyTorch user runs today: eager, and what torch.compile makes of it."""
 import copy
+import gc
+import itertools
 import time
 
 import numpy as np
 import torch
 from torch import nn
 
+import memory
 from measure import measure, relative_error
 
 BACKENDS = {
@@ -25,7 +28,14 @@ def prepare(module: nn.Module, inputs: list[torch.Tensor], precision: str):
     torch.backends.cudnn.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.benchmark = True
     dtype = DTYPES[precision]
-    module = copy.deepcopy(module).to(dtype)
+    # Converted one by one, so that no second copy in float32 is ever there.
+    converted = {}
+    for old in itertools.chain(module.parameters(), module.buffers()):
+        new = old.detach().to(dtype if old.is_floating_point() else old.dtype,
+                              copy=True)
+        converted[id(old)] = (nn.Parameter(new, old.requires_grad)
+                              if isinstance(old, nn.Parameter) else new)
+    module = copy.deepcopy(module, converted)
     inputs = [x.to("cuda", dtype if x.is_floating_point() else x.dtype)
               for x in inputs]
     if any(isinstance(part, nn.BatchNorm2d) for part in module.modules()):
@@ -35,11 +45,17 @@ def prepare(module: nn.Module, inputs: list[torch.Tensor], precision: str):
 
 
 def run(backend: str, module: nn.Module, inputs: list[torch.Tensor],
-        precision: str, expected: np.ndarray, timed: bool) -> dict:
+        precision: str, expected: np.ndarray, timed: bool,
+        context: int | None = None) -> dict:
     """`expected` answers the first input. What torch.compile takes, and cuDNN's
-    trials of its algorithms, fall into the first call."""
+    trials of its algorithms, fall into the first call. `context` is what a
+    process that only makes the driver's context has of the device's memory."""
     torch._dynamo.reset()
+    gc.collect()
+    torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
+    # The bench's own, which is not the peer's.
+    held, used = torch.cuda.memory_allocated(), memory.used()
     module, inputs = prepare(module, inputs, precision)
     mode = BACKENDS[backend]
     f = torch.compile(module, mode=mode, dynamic=False) if mode else module
@@ -50,4 +66,11 @@ def run(backend: str, module: nn.Module, inputs: list[torch.Tensor],
                       error=relative_error(first.numpy(), expected))
         if timed:
             result |= measure(lambda i: f(inputs[i % len(inputs)]))
-    return result | dict(peak_MiB=torch.cuda.max_memory_allocated() >> 20)
+    result |= dict(peak_MiB=memory.mebibytes(
+        torch.cuda.max_memory_allocated() - held))
+    # What the allocator once took it keeps, and the trials' it gives back.
+    after = memory.used()
+    if None not in (used, after, context):
+        result |= dict(
+            device_peak_MiB=memory.mebibytes(after - used + context))
+    return result

@@ -26,6 +26,7 @@ import numpy as np
 import onnx
 import torch
 
+import memory
 import peers
 import roofline
 from frit import Frit
@@ -55,6 +56,7 @@ class Bench:
             for answer in self.work.glob("*.npz"):
                 answer.unlink()
         self.frit = Frit(args.bundle, args.march, args.fritc)
+        self.context = memory.context()
 
     def report(self, **result) -> None:
         if "error" in result:
@@ -134,7 +136,7 @@ class Bench:
             return xla.run(self.module, [first, *others], precision, expected,
                            timed)
         return peers.run(backend, self.module, [first, *others], precision,
-                         expected, timed)
+                         expected, timed, self.context)
 
     def roofline(self, row: str, name: str, batch: int,
                  precision: str) -> None:
@@ -166,9 +168,10 @@ class Bench:
         backends = self.args.backends
         lines = ["| row | " + " | ".join(backends)
                  + " | ratio | floor | of floor | error | best peer's error"
-                 " | kernels + calls | arena / bound MiB | peak MiB"
+                 " | kernels + calls | arena / bound MiB"
+                 " | device / peak MiB | least peer's"
                  " | compile s | first output s |",
-                 "|---" * (len(backends) + 11) + "|"]
+                 "|---" * (len(backends) + 12) + "|"]
         ratios = []
         rows = (r["row"] for r in self.results if "row" in r)
         for row in dict.fromkeys(rows):
@@ -194,7 +197,11 @@ class Bench:
                      f"{frit.get('library_calls', '–')}",
                      f"{frit.get('arena_MiB', '–')} / "
                      f"{frit.get('arena_bound_MiB', '–')}",
-                     best.get("peak_MiB", "–"),
+                     f"{frit.get('device_MiB', '–')} / "
+                     f"{frit.get('device_peak_MiB', '–')}",
+                     min((of[b]["device_peak_MiB"] for b in backends
+                          if b != "frit" and "device_peak_MiB" in of[b]),
+                         default="–"),
                      frit.get("compile_s", "–"),
                      frit.get("first_output_s", "–"))
             lines.append(f"| {' | '.join(map(str, cells))} |")
@@ -242,6 +249,7 @@ def main() -> int:
         date=date.today().isoformat(), gpu=torch.cuda.get_device_name(),
         driver=driver, torch=torch.__version__, frit=frit,
         cudnn=torch.backends.cudnn.version(),
+        context_MiB=memory.mebibytes(bench.context),
         command=shlex.join(sys.argv))), flush=True)
     bench.run()
     print(bench.table())
