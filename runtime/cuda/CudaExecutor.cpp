@@ -3,7 +3,6 @@
 #include "runtime/cuda/CudaExecutor.h"
 #include "runtime/cuda/CudaExecution.h"
 #include "runtime/cuda/CudaSteps.h"
-#include "runtime/cuda/Upload.h"
 #include "runtime/exec/Background.h"
 #include "runtime/exec/Targets.h"
 #include "runtime/exec/Types.h"
@@ -20,6 +19,10 @@ using artifact::StepKind;
 
 /// Dynamic shared memory that a kernel may use without being asked.
 static constexpr uint32_t kSharedWithoutAsking = 48 << 10;
+
+/// What weights as the model has them may take of the device at once, while
+/// they are prepared: less than most calls take later.
+static constexpr uint64_t kPreparedAtOnce = 64 << 20;
 
 CudaExecutor::~CudaExecutor() {
   if (!gpu.context)
@@ -49,13 +52,14 @@ Status CudaExecutor::load(int ordinal) {
     loadGuardKernel();
   model.phases.begin("copy the weights");
   constants.resize(model.plan.constants().size());
-  FRIT_TRY(uploadConstants(/*residentOnes=*/true, resident));
+  Uploader uploader(gpu);
+  FRIT_TRY(uploadResident(uploader));
   model.phases.begin("wait for the libraries");
   libraries.join();
   model.phases.begin("start the libraries");
   FRIT_TRY(openLibraries());
   model.phases.begin("prepare the weights");
-  return prepare();
+  return prepare(uploader);
 }
 
 //===----------------------------------------------------------------------===//
@@ -198,62 +202,82 @@ Status CudaExecutor::openLibraries() {
 // Weights
 //===----------------------------------------------------------------------===//
 
-static uint64_t aligned(uint64_t bytes) {
-  return (bytes + artifact::kAlignment - 1) / artifact::kAlignment *
-         artifact::kAlignment;
-}
-
-Status CudaExecutor::uploadConstants(bool residentOnes, DeviceMemory &memory) {
-  std::span<const Constant> all = model.plan.constants();
-  uint64_t total = 0;
-  for (const Constant &constant : all)
-    if (bool(constant.resident) == residentOnes)
-      total += aligned(constant.bytes);
-  FRIT_TRY(memory.allocate(total, "the model's weights"));
-  DevicePointer next = memory.address();
+Status CudaExecutor::uploadConstants(Uploader &uploader,
+                                     std::span<const uint32_t> indices,
+                                     DevicePointer to) {
   std::vector<Upload> uploads;
-  for (uint32_t index = 0; index < all.size(); ++index) {
-    const Constant &constant = all[index];
-    if (bool(constant.resident) != residentOnes || !constant.bytes)
-      continue;
-    constants[index] = next;
-    next += aligned(constant.bytes);
+  for (uint32_t index : indices) {
+    const Constant &constant = model.plan.constants()[index];
+    constants[index] = to;
+    to += alignedBytes(constant);
     uploads.push_back({constants[index],
                        static_cast<const uint8_t *>(model.weights.data(index)),
                        constant.bytes});
   }
-  return upload(gpu, uploads);
+  return uploader.upload(uploads);
 }
 
-Status CudaExecutor::prepare() {
+Status CudaExecutor::uploadResident(Uploader &uploader) {
+  std::span<const Constant> all = model.plan.constants();
+  std::vector<uint32_t> indices;
+  uint64_t total = 0;
+  for (uint32_t index = 0; index < all.size(); ++index)
+    if (all[index].resident && all[index].bytes) {
+      indices.push_back(index);
+      total += alignedBytes(all[index]);
+    }
+  FRIT_TRY(resident.allocate(total, "the model's weights"));
+  return uploadConstants(uploader, indices, resident.address());
+}
+
+Status CudaExecutor::prepare(Uploader &uploader) {
   const artifact::Target &target = *model.target;
   const Driver &driver = gpu.driver;
   FRIT_TRY(prepared.allocate(target.preparedBytes, "the prepared weights"));
-  std::span<const Step> list = model.plan.steps(target.prepare);
-  if (!list.empty()) {
+  std::vector<Window> windows =
+      windowsOf(model.plan, model.plan.steps(target.prepare), kPreparedAtOnce);
+  if (!windows.empty()) {
     DeviceMemory originals(driver), arena(driver);
-    FRIT_TRY(uploadConstants(/*residentOnes=*/false, originals));
+    FRIT_TRY(
+        originals.allocate(std::ranges::max(windows, {}, &Window::bytes).bytes,
+                           "the model's weights"));
     FRIT_TRY(arena.allocate(target.prepareArenaBytes, "preparing the weights"));
     Stream stream;
     FRIT_TRY(driver.check(driver.streamCreate(&stream, kStreamNonBlocking),
                           "make a stream"));
-    CudaSteps steps(*this, list, arena.address());
-    Status status = steps.bind({}, {});
-    if (!status.failed())
-      status = steps.openLibraries(stream, /*tryOut=*/false);
-    for (size_t index = 0; index < steps.size() && !status.failed(); ++index)
-      status = steps.enqueue(index, stream);
-    Status finished =
-        driver.check(driver.streamSynchronize(stream), "prepare the weights");
+    Status status;
+    for (const Window &window : windows) {
+      status = uploadConstants(uploader, window.constants, originals.address());
+      if (!status.failed())
+        status = runWindow(window, arena.address(), stream);
+      if (status.failed())
+        break;
+      for (uint32_t index : window.constants)
+        constants[index] = 0;
+    }
     driver.streamDestroy(stream);
     FRIT_TRY(std::move(status));
-    FRIT_TRY(std::move(finished));
-    for (uint32_t index = 0; index < constants.size(); ++index)
-      if (!model.plan.constants()[index].resident)
-        constants[index] = 0;
   }
   model.weights.release();
   return Status();
+}
+
+Status CudaExecutor::runWindow(const Window &window, DevicePointer arena,
+                               Stream stream) {
+  CudaSteps steps(*this,
+                  model.plan.steps(model.target->prepare)
+                      .subspan(window.first, window.count),
+                  arena);
+  Status status = steps.bind({}, {});
+  if (!status.failed())
+    status = steps.openLibraries(stream, /*tryOut=*/false);
+  for (size_t index = 0; index < steps.size() && !status.failed(); ++index)
+    status = steps.enqueue(index, stream);
+  // Also after a failure: the memory is about to be freed or written.
+  Status finished = gpu.driver.check(gpu.driver.streamSynchronize(stream),
+                                     "prepare the weights");
+  FRIT_TRY(std::move(status));
+  return finished;
 }
 
 Status CudaExecutor::createExecution(std::unique_ptr<Execution> &execution) {

@@ -7,6 +7,8 @@
 #include "runtime/cuda/CudaGuards.h"
 #include "runtime/cuda/Cudnn.h"
 #include "runtime/cuda/DeviceMemory.h"
+#include "runtime/cuda/Preparation.h"
+#include "runtime/cuda/Upload.h"
 #include "runtime/exec/Executor.h"
 
 namespace frit::cuda {
@@ -48,8 +50,12 @@ private:
   void findLibraries();
   Status openLibraries();
   Status raiseSharedMemory(const artifact::Step &step);
-  Status uploadConstants(bool residentOnes, DeviceMemory &memory);
-  Status prepare();
+  /// Copies constants to where `to` points, one behind another.
+  Status uploadConstants(Uploader &uploader, std::span<const uint32_t> indices,
+                         DevicePointer to);
+  Status uploadResident(Uploader &uploader);
+  Status prepare(Uploader &uploader);
+  Status runWindow(const Window &window, DevicePointer arena, Stream stream);
 
   Module module = nullptr;
   bool usePtx = false;

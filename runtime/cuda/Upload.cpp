@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
-#include <memory>
 #include <unistd.h>
 
 using namespace frit;
@@ -18,9 +17,8 @@ static constexpr uint64_t kPiece = 2 << 20;
 static constexpr uint64_t kWorthThreads = 16 << 20;
 static constexpr unsigned kMostThreads = 8;
 
-namespace {
 /// Uploads cut into pieces, taken by whichever thread is free.
-class Pieces {
+class Uploader::Pieces {
 public:
   explicit Pieces(const std::vector<Upload> &uploads) {
     for (const Upload &upload : uploads)
@@ -39,7 +37,7 @@ private:
 };
 
 /// One thread's pinned memory, twice a piece, and its stream.
-class Sender {
+class Uploader::Sender {
 public:
   explicit Sender(const Driver &driver) : driver(driver) {}
   ~Sender();
@@ -55,9 +53,8 @@ private:
   Event sent[2] = {};
   void *pinned = nullptr;
 };
-} // namespace
 
-Sender::~Sender() {
+Uploader::Sender::~Sender() {
   if (stream)
     driver.streamSynchronize(stream);
   for (Event event : sent)
@@ -69,7 +66,9 @@ Sender::~Sender() {
     driver.streamDestroy(stream);
 }
 
-Result Sender::open() {
+Result Uploader::Sender::open() {
+  if (pinned)
+    return kSuccess;
   Result result = driver.memHostAlloc(&pinned, 2 * kPiece, 0);
   if (result == kSuccess)
     result = driver.streamCreate(&stream, kStreamNonBlocking);
@@ -79,7 +78,7 @@ Result Sender::open() {
   return result;
 }
 
-void Sender::run(Pieces &pieces) {
+void Uploader::Sender::run(Pieces &pieces) {
   Result result = open();
   for (unsigned count = 0; result == kSuccess; ++count) {
     const Upload *piece = pieces.take();
@@ -102,7 +101,10 @@ void Sender::run(Pieces &pieces) {
   status = driver.check(result, "copy the weights to the GPU");
 }
 
-Status cuda::upload(const Gpu &gpu, const std::vector<Upload> &uploads) {
+Uploader::Uploader(const Gpu &gpu) : gpu(gpu) {}
+Uploader::~Uploader() = default;
+
+Status Uploader::upload(const std::vector<Upload> &uploads) {
   const Driver &driver = gpu.driver;
   uint64_t total = 0;
   for (const Upload &upload : uploads)
@@ -120,8 +122,7 @@ Status cuda::upload(const Gpu &gpu, const std::vector<Upload> &uploads) {
                         "copy the weights to the GPU");
   }
   Pieces pieces(uploads);
-  std::vector<std::unique_ptr<Sender>> senders;
-  for (unsigned i = 0; i < threads; ++i)
+  while (senders.size() < threads)
     senders.push_back(std::make_unique<Sender>(driver));
   {
     std::deque<Background> others;

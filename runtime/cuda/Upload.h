@@ -5,6 +5,7 @@
 
 #include "runtime/cuda/Driver.h"
 
+#include <memory>
 #include <vector>
 
 namespace frit::cuda {
@@ -16,10 +17,26 @@ struct Upload {
   uint64_t bytes;
 };
 
-/// Copies all of them. Much is copied by several threads, each through pinned
-/// memory of its own: what takes the time is to read the file's pages, not to
-/// send them. The GPU's context must be current.
-Status upload(const Gpu &gpu, const std::vector<Upload> &uploads);
+/// Copies again and again. Much is copied by several threads, each through
+/// pinned memory of its own, which is kept: what takes the time is to read the
+/// file's pages, not to send them. The GPU's context must be current, also
+/// where one ends.
+class Uploader {
+public:
+  explicit Uploader(const Gpu &gpu);
+  Uploader(const Uploader &) = delete;
+  ~Uploader();
+
+  /// Copies all of them.
+  Status upload(const std::vector<Upload> &uploads);
+
+private:
+  class Pieces;
+  class Sender;
+
+  const Gpu &gpu;
+  std::vector<std::unique_ptr<Sender>> senders;
+};
 
 } // namespace frit::cuda
 

@@ -39,7 +39,8 @@ int main() {
   auto place = [&](int i) {
     return reinterpret_cast<DevicePointer>(memory + i);
   };
-  CHECK(!upload(gpu, {{place(0), weights, 2}, {place(2), weights + 2, 3}})
+  CHECK(!Uploader(gpu)
+             .upload({{place(0), weights, 2}, {place(2), weights + 2, 3}})
              .failed());
   CHECK(!memcmp(memory, weights, sizeof weights));
   return finish("upload_test");

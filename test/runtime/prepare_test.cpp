@@ -1,0 +1,119 @@
+//===- prepare_test.cpp - How much of a model is prepared at once ---------===//
+//
+// Runs on the driver of ../fuzz/Driver.cpp, which has 64 MiB for an allocation
+// and whose copies copy.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "PlanWriter.h"
+#include "frit/runtime.hpp"
+#include "runtime/cuda/Preparation.h"
+
+#include <elf.h>
+
+using namespace frit;
+using namespace frit::test;
+using frit::cuda::Window;
+
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+/// Constants of so many floats, each its number and zeros, of which those of
+/// odd number are kept if `kept`. Step i of the prepare list copies the first
+/// float of the constant that reads[i] names, and the model's output is all of
+/// these.
+Model makeModel(const Sizes &sizes, const std::vector<unsigned> &reads,
+                bool kept = false) {
+  PlanWriter plan;
+  Buffer y = PlanWriter::written(
+      plan.output("y", DType::f32, {int64_t(reads.size())}));
+  std::vector<Buffer> constants;
+  for (unsigned i = 0; i < sizes.size(); ++i) {
+    std::vector<float> values(sizes[i]);
+    values[0] = float(i);
+    constants.push_back(plan.constant("c" + std::to_string(i), DType::f32,
+                                      {sizes[i]}, values, kept && i % 2));
+    constants.back().bytes = sizeof(float);
+  }
+  for (unsigned i = 0; i < reads.size(); ++i)
+    plan.step(StepKind::copy, "prepare",
+              {constants[reads[i]],
+               PlanWriter::prepared(i * sizeof(float), sizeof(float), true)});
+  plan.step(StepKind::copy, "copy",
+            {PlanWriter::prepared(0, y.bytes, false), y});
+  Elf64_Ehdr header = {};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  Target &target = plan.target("sm_90", unsigned(reads.size()));
+  target.cubin =
+      plan.blob({reinterpret_cast<const char *>(&header), sizeof header});
+  target.preparedBytes = y.bytes;
+  Model model;
+  model.plan = plan.finish("prepare");
+  model.weights = plan.weights;
+  return model;
+}
+
+/// The windows of its prepare list, as the constants of each.
+std::vector<std::vector<uint32_t>> cut(Model &&model, uint64_t most) {
+  PlanView plan;
+  CHECK(!PlanView::open(*model.get(), plan).failed());
+  std::span<const Step> list = plan.steps(plan.targets()[0].prepare);
+  std::vector<std::vector<uint32_t>> constants;
+  size_t next = 0;
+  for (const Window &window : cuda::windowsOf(plan, list, most)) {
+    CHECK(window.first == next && window.count > 0);
+    next += window.count;
+    uint64_t bytes = 0;
+    for (uint32_t index : window.constants)
+      bytes += cuda::alignedBytes(plan.constants()[index]);
+    CHECK(window.bytes == bytes);
+    constants.push_back(window.constants);
+  }
+  CHECK(next == list.size());
+  return constants;
+}
+
+using Cut = std::vector<std::vector<uint32_t>>;
+
+} // namespace
+
+static void testWindows() {
+  constexpr uint64_t one = kAlignment;
+  const Sizes small = {1, 1, 1};
+  CHECK(cut(makeModel(small, {}), one).empty());
+  CHECK((cut(makeModel(small, {0, 1, 2}), 3 * one) == Cut{{0, 1, 2}}));
+  CHECK((cut(makeModel(small, {0, 1, 2}), 2 * one) == Cut{{0, 1}, {2}}));
+  // Counted once in a window, and there again where a later one reads it.
+  CHECK((cut(makeModel(small, {0, 0, 1, 0, 2, 0}), 2 * one) ==
+         Cut{{0, 1}, {2, 0}}));
+  // More than there may be, by itself.
+  CHECK((cut(makeModel({1, int64_t(one), 1}, {0, 1, 2}), one) ==
+         Cut{{0}, {1}, {2}}));
+  // What is kept is not counted.
+  CHECK(
+      (cut(makeModel(small, {0, 1, 2}, /*kept=*/true), one) == Cut{{0}, {2}}));
+}
+
+/// More than the device has at once.
+static void testLoad() {
+  constexpr int64_t large = 10 << 20;
+  Model model = makeModel({large, 1, large, 3, large, large},
+                          {5, 0, 1, 1, 2, 3, 4, 5, 0}, /*kept=*/true);
+  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
+  options.device = "cuda";
+  frit::Module module;
+  frit::Context context;
+  CHECK(!frit::Module::open(*model.get(), module, &options));
+  CHECK(!frit::Context::create(module, context));
+  std::vector<float> y(9);
+  CHECK(!context.run({}, {module.bindOutput(0, y.data())}));
+  CHECK((y == std::vector<float>{5, 0, 1, 1, 2, 3, 4, 5, 0}));
+}
+
+int main() {
+  testWindows();
+  testLoad();
+  return finish("prepare_test");
+}
