@@ -142,7 +142,7 @@ def check(work, name, title, **values):
 def emulate(work):
     """Branches that are worth a conditional node; what the emulator skips it
     fills with NaN."""
-    compile_model(work, "long", if_model(times=6), "-march=sm_90a")
+    compile_model(work, "long", if_model(times=10), "-march=sm_90a")
     tool = pathlib.Path(__file__).parents[2] / "emulator/emulate.py"
     subprocess.run([sys.executable, tool, work / "long.so", "-o",
                     work / "kernels.so"], check=True)
