@@ -125,7 +125,9 @@ struct Api {
   Result (*memcpyDtoHAsync)(void *, DevicePointer, size_t bytes, Stream);
   Result (*memcpyDtoDAsync)(DevicePointer, DevicePointer, size_t bytes, Stream);
   Result (*memsetD8Async)(DevicePointer, unsigned char, size_t bytes, Stream);
-  Result (*pointerGetAttribute)(void *value, int attribute, DevicePointer);
+  /// Unlike cuPointerGetAttribute no error where memory is not CUDA's.
+  Result (*pointerGetAttributes)(unsigned count, int *attributes,
+                                 void **values, DevicePointer);
 
   Result (*moduleLoadDataEx)(Module *, const void *image, unsigned optionCount,
                              int *options, void **values);

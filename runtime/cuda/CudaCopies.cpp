@@ -52,8 +52,10 @@ void CudaExecution::makeStaging() {
 
 bool CudaExecution::isPinned(const void *data) const {
   unsigned type = 0;
-  return driver.pointerGetAttribute(&type, kPointerMemoryType,
-                                    addressOf(data)) == kSuccess &&
+  int attribute = kPointerMemoryType;
+  void *value = &type;
+  return driver.pointerGetAttributes(1, &attribute, &value, addressOf(data)) ==
+             kSuccess &&
          type == kMemoryTypeHost;
 }
 

@@ -50,7 +50,7 @@ Status Driver::open() {
       find(library, memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2") &
       find(library, memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2") &
       find(library, memsetD8Async, "cuMemsetD8Async") &
-      find(library, pointerGetAttribute, "cuPointerGetAttribute") &
+      find(library, pointerGetAttributes, "cuPointerGetAttributes") &
       find(library, moduleLoadDataEx, "cuModuleLoadDataEx") &
       find(library, moduleUnload, "cuModuleUnload") &
       find(library, moduleGetFunction, "cuModuleGetFunction") &

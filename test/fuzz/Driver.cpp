@@ -148,8 +148,8 @@ Result cuMemsetD8Async(DevicePointer to, unsigned char value, size_t bytes,
   memset(host(to), value, bytes);
   return kSuccess;
 }
-Result cuPointerGetAttribute(void *value, int, DevicePointer) {
-  memset(value, 0, sizeof(unsigned));
+Result cuPointerGetAttributes(unsigned, int *, void **values, DevicePointer) {
+  memset(*values, 0, sizeof(unsigned));
   return kSuccess;
 }
 
