@@ -39,6 +39,8 @@ BATCHES = {"resnet50": (1, 32, 128), "bert-large": (1, 32),
 # Greatest accepted ‖out − ref‖ / ‖ref‖; tf32 rounds operands as fp16 does.
 LIMITS = {"fp32": 1e-4, "tf32": 1e-2, "fp16": 1e-2, "bf16": 3e-2}
 ROTATED = 4  # inputs a peer is timed on in turn
+# `untuned` has schedules by the cost model alone.
+FRITS = {"frit": [], "untuned": ["-fno-tuned"]}
 
 
 class Bench:
@@ -55,7 +57,8 @@ class Bench:
         if args.no_export_cache:
             for answer in self.work.glob("*.npz"):
                 answer.unlink()
-        self.frit = Frit(args.bundle, args.march, args.fritc)
+        self.frits = {name: Frit(args.bundle, args.march, args.fritc + flags)
+                      for name, flags in FRITS.items()}
         self.context = memory.context()
 
     def report(self, **result) -> None:
@@ -93,7 +96,7 @@ class Bench:
             result = dict(row=row, backend=backend)
             try:
                 stem = self.export(name, batch)
-                if backend == "frit":
+                if backend in self.frits:
                     self.run_frit(result, stem, model, precision)
                 else:
                     result |= self.run_peer(backend, stem, model, batch,
@@ -110,14 +113,16 @@ class Bench:
         source = Path(f"{stem}.onnx")
         graph = onnx.load(source, load_external_data=False).graph
         result |= dict(onnx_nodes=len(graph.node))
-        artifact = self.work / f"{result['row'].replace('/', '-')}.so"
-        result |= self.frit.compile(source, precision, artifact)
-        result |= self.frit.info(artifact)
-        result |= self.frit.check(artifact, given, Path(f"{stem}.npz"))
+        frit = self.frits[result["backend"]]
+        name = f"{result['row'].replace('/', '-')}-{result['backend']}"
+        artifact = self.work / f"{name}.so"
+        result |= frit.compile(source, precision, artifact)
+        result |= frit.info(artifact)
+        result |= frit.check(artifact, given, Path(f"{stem}.npz"))
         if not self.args.check_only:
-            result |= self.frit.bench(artifact, given)
+            result |= frit.bench(artifact, given)
         if self.args.profile:
-            text = self.frit.profile(artifact, given)
+            text = frit.profile(artifact, given)
             name = artifact.with_suffix(".profile.txt").name
             (self.args.profile / name).write_text(text)
         artifact.unlink()
@@ -179,7 +184,8 @@ class Bench:
             frit, floor = of.get("frit", {}), of.get("floor", {}).get("ms")
             times = (of[b].get("ms", "failed" if "failed" in of[b] else "–")
                      for b in backends)
-            timed = [of[b] for b in backends if b != "frit" and "ms" in of[b]]
+            timed = [of[b] for b in backends
+                     if b not in FRITS and "ms" in of[b]]
             best = min(timed, key=lambda r: r["ms"], default={})
             ratio = of_floor = "–"
             if "ms" in frit:
@@ -200,7 +206,7 @@ class Bench:
                      f"{frit.get('device_MiB', '–')} / "
                      f"{frit.get('device_peak_MiB', '–')}",
                      min((of[b]["device_peak_MiB"] for b in backends
-                          if b != "frit" and "device_peak_MiB" in of[b]),
+                          if b not in FRITS and "device_peak_MiB" in of[b]),
                          default="–"),
                      frit.get("compile_s", "–"),
                      frit.get("first_output_s", "–"))
@@ -223,7 +229,7 @@ def parse() -> argparse.Namespace:
         help="rows to run, such as resnet50/fp16/b1$")
     add("--backends", default="frit,eager,compile",
         type=lambda names: names.split(","),
-        help=f"frit, {', '.join(peers.BACKENDS)}, xla")
+        help=f"{', '.join(FRITS)}, {', '.join(peers.BACKENDS)}, xla")
     add("--budget", type=float, default=540, metavar="SECONDS",
         help="start nothing after this long")
     add("--check-only", action="store_true", help="compare, time nothing")
@@ -244,7 +250,8 @@ def main() -> int:
     driver = subprocess.run(
         ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
         capture_output=True, text=True).stdout.strip()
-    frit = (bench.frit.version() if "frit" in bench.args.backends else None)
+    frit = (bench.frits["frit"].version()
+            if FRITS.keys() & bench.args.backends else None)
     print(json.dumps(dict(
         date=date.today().isoformat(), gpu=torch.cuda.get_device_name(),
         driver=driver, torch=torch.__version__, frit=frit,
@@ -254,7 +261,7 @@ def main() -> int:
     bench.run()
     print(bench.table())
     bad = [r for r in bench.results
-           if "failed" in r or (r["backend"] == "frit"
+           if "failed" in r or (r["backend"] in FRITS
                                 and not r.get("pass", True))]
     return 1 if bad else 0
 
