@@ -21,8 +21,9 @@ using artifact::StepKind;
 static constexpr uint32_t kSharedWithoutAsking = 48 << 10;
 
 /// What weights as the model has them may take of the device at once, while
-/// they are prepared: less than most calls take later.
-static constexpr uint64_t kPreparedAtOnce = 64 << 20;
+/// they are prepared: little beside what they become, and enough for uploads to
+/// have threads.
+static constexpr uint64_t kPreparedAtOnce = 32 << 20;
 
 CudaExecutor::~CudaExecutor() {
   if (!gpu.context)
