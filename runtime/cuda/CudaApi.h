@@ -126,8 +126,8 @@ struct Api {
   Result (*memcpyDtoDAsync)(DevicePointer, DevicePointer, size_t bytes, Stream);
   Result (*memsetD8Async)(DevicePointer, unsigned char, size_t bytes, Stream);
   /// Unlike cuPointerGetAttribute no error where memory is not CUDA's.
-  Result (*pointerGetAttributes)(unsigned count, int *attributes,
-                                 void **values, DevicePointer);
+  Result (*pointerGetAttributes)(unsigned count, int *attributes, void **values,
+                                 DevicePointer);
 
   Result (*moduleLoadDataEx)(Module *, const void *image, unsigned optionCount,
                              int *options, void **values);
