@@ -56,6 +56,17 @@ struct Barrier {
         : "memory");
   }
 
+  /// Arrives where that is asked for, without a branch.
+  __device__ void arriveIf(bool asked) {
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "setp.ne.u32 p, %1, 0;\n"
+                 "@p mbarrier.arrive.shared::cta.b64 _, [%0];\n"
+                 "}\n" ::"r"(sharedAddress(this)),
+                 "r"(uint32_t(asked))
+                 : "memory");
+  }
+
   /// Arrives at the same barrier of another block of the cluster.
   __device__ void arriveAt(uint32_t rank) {
     asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(

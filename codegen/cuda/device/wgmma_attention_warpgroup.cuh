@@ -75,9 +75,10 @@ template <class P> struct AttentionWarpgroup {
       passTurn();
   }
 
+  /// Without a branch: behind one ptxas may leave a warp in two parts, and the
+  /// barriers of turns count a warp as often as a part of it arrives.
   __device__ void release(Barrier &barrier) const {
-    if (threadIdx.x % 32 == 0)
-      barrier.arrive();
+    barrier.arriveIf(threadIdx.x % 32 == 0);
   }
 
   //===--------------------------------------------------------------------===//
