@@ -23,6 +23,9 @@ static constexpr int64_t kMaxWgmmaSize = 128;
 /// What the blocks of a multiprocessor of sm_90 may have of shared memory.
 static constexpr int64_t kSharedOfAll = 228 << 10;
 static constexpr int64_t kMostResident = 3;
+/// Tiles of a causal attention read keys up to those of their last query: only
+/// long sequences make up for what large tiles read in vain.
+static constexpr int64_t kLongCausal = 2048;
 
 //===----------------------------------------------------------------------===//
 // What the skeleton takes
@@ -243,9 +246,13 @@ static AttentionTile chooseWgmmaTile(const nn::AttentionInfo &info) {
   AttentionTile tile;
   tile.stages = 2;
   int64_t blocks = tile.tiles(info);
+  bool isLong = info.causal && info.queries >= kLongCausal;
   if (std::max(info.size, info.valueSize) > 64) {
+    AttentionTile three = {192, 16, 64, 1, /*stages=*/3};
     tile.n = 128;
-    if (blocks > 2 * kMultiprocessors)
+    if (blocks > 2 * kMultiprocessors && isLong && three.hasRegisters(info, 1))
+      tile = three;
+    else if (blocks > 2 * kMultiprocessors)
       tile.m = 128;
     else if (info.keys > tile.n)
       tile.splits = 2;
@@ -255,8 +262,9 @@ static AttentionTile chooseWgmmaTile(const nn::AttentionInfo &info) {
     AttentionTile four = {256, 16, 64, 1, /*stages=*/4};
     if (!info.causal && info.queries % 192 == 0)
       tile = {192, 16, 64, 1, /*stages=*/5};
-    else if (!info.causal && info.queries > 192 &&
-             roundUp(info.queries, 256) == roundUp(info.queries, 64) &&
+    else if ((isLong ||
+              (!info.causal && info.queries > 192 &&
+               roundUp(info.queries, 256) == roundUp(info.queries, 64))) &&
              four.hasRegisters(info, 1))
       tile = four;
     // The keys that fill up the last tile cost as much as any.

@@ -1,0 +1,26 @@
+// Larger tiles read the keys less often, but those of a causal attention read
+// keys in vain: they are for long sequences.
+// RUN: frit-opt %s --print-cuda=arch=sm_90a -o /dev/null | FileCheck %s
+
+func.func @main(%q: tensor<2x16x4096x64xf16>, %k: tensor<4x16x2048x128xf16>, %s: tensor<4x16x1024x64xf16>) {
+  %0 = nn.fusion(%q) : (tensor<2x16x4096x64xf16>) -> tensor<2x16x4096x64xf16> {
+  ^bb0(%x: tensor<2x16x4096x64xf16>):
+    %y = nn.attention %x, %x, %x {scale = 0.125 : f32, causal} : (tensor<2x16x4096x64xf16>, tensor<2x16x4096x64xf16>, tensor<2x16x4096x64xf16>) -> tensor<2x16x4096x64xf16>
+    nn.yield %y : tensor<2x16x4096x64xf16>
+  }
+  %1 = nn.fusion(%k) : (tensor<4x16x2048x128xf16>) -> tensor<4x16x2048x128xf16> {
+  ^bb0(%x: tensor<4x16x2048x128xf16>):
+    %y = nn.attention %x, %x, %x {scale = 0.088388 : f32, causal} : (tensor<4x16x2048x128xf16>, tensor<4x16x2048x128xf16>, tensor<4x16x2048x128xf16>) -> tensor<4x16x2048x128xf16>
+    nn.yield %y : tensor<4x16x2048x128xf16>
+  }
+  %2 = nn.fusion(%s) : (tensor<4x16x1024x64xf16>) -> tensor<4x16x1024x64xf16> {
+  ^bb0(%x: tensor<4x16x1024x64xf16>):
+    %y = nn.attention %x, %x, %x {scale = 0.125 : f32, causal} : (tensor<4x16x1024x64xf16>, tensor<4x16x1024x64xf16>, tensor<4x16x1024x64xf16>) -> tensor<4x16x1024x64xf16>
+    nn.yield %y : tensor<4x16x1024x64xf16>
+  }
+  return
+}
+
+// CHECK: // k0 #nn.schedule<skeleton = attention, threads = 640, tileM = 256, tileN = 64, stages = 4>
+// CHECK: // k1 #nn.schedule<skeleton = attention, threads = 512, tileM = 192, tileN = 64, stages = 3>
+// CHECK: // k2 #nn.schedule<skeleton = attention, tileM = 64, tileN = 64, stages = 2>
