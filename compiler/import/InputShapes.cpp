@@ -57,7 +57,8 @@ InputShapes::InputShapes(const ImportOptions &options,
       input.dims.resize(shape->size());
     if (shape->size() != input.dims.size())
       continue;
-    StringRef name = options.inputShapes.contains(input.name) ? input.name : "";
+    bool named = options.inputShapes.contains(input.name);
+    StringRef name = named ? StringRef(input.name) : StringRef();
     for (auto [i, dim, size] : llvm::enumerate(input.dims, *shape)) {
       if (dim.size)
         continue;
