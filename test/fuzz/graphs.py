@@ -202,19 +202,22 @@ class Graph:
         self.weights[value.name] = value.array
         return value
 
-    def add(self, op: str, operands: list[Value | None], rounds=True, outputs=1,
-            captured=(), domain="", opset=OPSET, **attributes) -> bool:
-        """Adds a node if its results can be compared. Operands may be left out;
-        `captured` are values that subgraphs read; `rounds` says that results
-        are not exact even if the operands are."""
+    def add(self, op: str, operands: list[Value | str | None], rounds=True,
+            outputs=1, captured=(), before=(), domain="", opset=OPSET,
+            **attributes) -> bool:
+        """Adds a node if its results can be compared. Operands may be left out,
+        or be names that the nodes `before` it give to what is no tensor;
+        `captured` are values that subgraphs or those nodes read; `rounds` says
+        that results are not exact even if the operands are."""
         names = [f"v{len(self.nodes)}_{i}" for i in range(outputs)]
         node = helper.make_node(
-            op, [v.name if v else "" for v in operands], names,
+            op, [getattr(v, "name", v) or "" for v in operands], names,
             name=f"n{len(self.nodes)}", domain=domain, **attributes)
-        read = {v.name: v for v in [*operands, *captured] if v}
+        read = {v.name: v for v in [*operands, *captured]
+                if isinstance(v, Value)}
         model = helper.make_model(
             helper.make_graph(
-                [node], "one",
+                [*before, node], "one",
                 [helper.make_tensor_value_info(n, type_of(v.dtype), None)
                  for n, v in read.items()],
                 # Types are for inference to find.
@@ -236,7 +239,7 @@ class Graph:
             for n, r, z in zip(names, results, noisy)]
         if any(not self.is_stable(v) for v in values):
             return False
-        self.nodes.append(node)
+        self.nodes += [*before, node]
         self.values += values
         self.opset = max(opset, self.opset)
         self.domains.add(domain)

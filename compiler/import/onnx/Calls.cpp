@@ -150,6 +150,12 @@ std::optional<Results> Importer::importGraph(const ::onnx::GraphProto &graph,
     results.push_back(lookUp(output.name(), scope));
     if (!results.back())
       return std::nullopt;
+    if (isList(results.back())) {
+      emitError(loc)
+          << "output '" << text(output.name())
+          << "' of its subgraph is a sequence, which is not supported";
+      return std::nullopt;
+    }
   }
   return results;
 }

@@ -18,6 +18,11 @@ using Results = llvm::SmallVector<mlir::Value>;
 
 class Node;
 
+/// Whether a value stands for a sequence of tensors (Lists.cpp).
+inline bool isList(mlir::Value value) {
+  return llvm::isa<mlir::TupleType>(value.getType());
+}
+
 /// How to import an ONNX operator that is not imported by name: its name, after
 /// "domain::" where it is not of ONNX's own domain; the opset from
 /// which this is its meaning, how many inputs it may have (-1: any number) and
@@ -27,6 +32,8 @@ struct Hook {
   int since;
   int minInputs, maxInputs;
   Results (*build)(Node &node);
+  /// Whether inputs may be sequences; of others they are refused before.
+  bool takesLists = false;
 };
 
 /// The hooks of each family.
@@ -48,6 +55,7 @@ llvm::ArrayRef<Hook> transposedHooks();
 llvm::ArrayRef<Hook> spectralHooks();
 llvm::ArrayRef<Hook> einsumHooks();
 llvm::ArrayRef<Hook> sequenceHooks();
+llvm::ArrayRef<Hook> listHooks();
 llvm::ArrayRef<Hook> trainingHooks();
 llvm::ArrayRef<Hook> controlFlowHooks();
 llvm::ArrayRef<Hook> knownHooks();

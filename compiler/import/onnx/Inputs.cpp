@@ -136,6 +136,11 @@ bool Importer::addOutputs() {
       good = false;
       continue;
     }
+    if (isList(value)) {
+      emitError(loc) << "is a sequence, which is not supported";
+      good = false;
+      continue;
+    }
     // Where the data decide, the most there may be is not what is declared.
     if (guesses.empty())
       compareDeclared(output, nn::tensorType(value), loc);

@@ -22,7 +22,7 @@ static const Hook *findHook(StringRef operation, int64_t opset,
           knownHooks(),       randomHooks(),        resizeHooks(),
           samplingHooks(),    recurrentHooks(),     transposedHooks(),
           spectralHooks(),    einsumHooks(),        sequenceHooks(),
-          trainingHooks()})
+          listHooks(),        trainingHooks()})
       for (const Hook &hook : family)
         hooks[hook.operation].push_back(hook);
     return hooks;
@@ -101,6 +101,11 @@ Results frit::importer::importOperator(Node &node) {
   std::string operation = node.operation();
   const Hook *hook = findHook(operation, node.opset);
   const nn::OnnxEntry *entry = findEntry(operation, node.opset);
+  for (auto [i, value] : llvm::enumerate(node.inputs()))
+    if (value && isList(value) && !(hook && hook->takesLists)) {
+      node.error() << "input " << i << " is a sequence, not a tensor";
+      return {};
+    }
   if (entry && (!hook || entry->since > hook->since))
     return importByName(node, *entry);
   if (!checkInputCount(node, hook->minInputs, hook->maxInputs))

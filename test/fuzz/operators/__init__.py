@@ -1,5 +1,6 @@
 """What random graphs are made of."""
 from . import (attention, contraction, control, counted, elementwise,  # noqa: F401
                indexing, integers, known, movement, normalization,
-               quantization, recurrent, reduction, sampling, training, window)
+               quantization, recurrent, reduction, sampling, sequence,
+               training, window)
 from .table import OPERATORS  # noqa: F401
