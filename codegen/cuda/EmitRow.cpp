@@ -68,12 +68,25 @@ std::string RowKernel::printLoad() {
 /// How long rows are kept in shared memory: exactly, in as few bytes as that
 /// takes.
 std::string RowKernel::printStored() {
-  return "  struct Stored {\n" + printElement(/*stored=*/true) +
-         "  };\n"
-         "  __device__ static Stored toStored(const Element &e) {\n"
-         "    Stored s;\n    frit::store(s.a0, e.a0);\n    return s;\n  }\n"
-         "  __device__ static Element fromStored(const Stored &s) {\n"
-         "    return {frit::load(s.a0)};\n  }\n";
+  std::string text = "  struct Stored {\n" + printElement(/*stored=*/true) +
+                     "  };\n"
+                     "  __device__ static Element fromStored(const Stored &s) "
+                     "{\n    return {frit::load(s.a0)};\n  }\n";
+  if (!isCopied())
+    return text + "  __device__ static Stored toStored(const Element &e) {\n"
+                  "    Stored s;\n    frit::store(s.a0, e.a0);\n"
+                  "    return s;\n  }\n";
+  Printer p(graph);
+  p.setArguments(lowered.inputElements());
+  p.nameDim(row, "row");
+  p.nameDim(col, "col");
+  p.expect(frontier);
+  p.line("return reinterpret_cast<const Stored *>(x" +
+         Twine(frontier[0]->argument) + " + " + p.place(frontier[0]) + ");");
+  return text +
+         "  __device__ const Stored *source(unsigned row, unsigned col) const "
+         "{\n" +
+         p.str(4) + "  }\n";
 }
 
 std::string RowKernel::printTerm() {
@@ -224,7 +237,7 @@ std::string RowKernel::print(StringRef name, bool keeps) {
   std::string text = ("struct " + name + "_body {\n").str() +
                      parameterList(lowered, true) + "\n  struct Element {\n" +
                      printElement(/*stored=*/false) + "  };\n";
-  if (!keeps && !isColumns() && !readsOnce() && storedBytes())
+  if (!keeps && !readsOnce() && storedBytes())
     text += printStored();
   text += "  static constexpr int kReductions = " +
           std::to_string(reductions.size()) + ";\n\n";

@@ -260,10 +260,30 @@ int64_t RowKernel::narrowestLoad() const {
   return narrowest;
 }
 
+int64_t RowKernel::widestAccess() const {
+  int64_t widest = 1;
+  for (Node *node : everything())
+    if (node->kind == Node::Kind::load && changes(node))
+      widest = std::max(widest,
+                        storageBytes(lowered.inputElements()[node->argument]));
+  for (auto [output, node] : perColumn)
+    widest =
+        std::max(widest, storageBytes(elementType(lowered.outputs()[output])));
+  return widest;
+}
+
 int64_t RowKernel::storedBytes() const {
   if (frontier.size() != 1 || !frontier[0]->type.isF32())
     return 0;
   if (frontier[0]->kind == Node::Kind::load)
     return storageBytes(lowered.inputElements()[frontier[0]->argument]);
   return 4;
+}
+
+bool RowKernel::isCopied() const {
+  if (frontier.size() != 1 || frontier[0]->kind != Node::Kind::load)
+    return false;
+  int64_t width = graph.lanes.width;
+  return width * storedBytes() >= 4 &&
+         (width == 1 || frontier[0]->pattern.use == LaneUse::contiguous);
 }

@@ -39,9 +39,13 @@ public:
   bool isVectorised() const;
   /// Bytes of the narrowest element read along the lanes, 16 at most.
   int64_t narrowestLoad() const;
+  /// Bytes of the widest element read or written along the lanes.
+  int64_t widestAccess() const;
   /// Bytes that keep what is loaded of an element, or 0 where several values
   /// are.
   int64_t storedBytes() const;
+  /// Whether vectors of that are copied as they are in memory.
+  bool isCopied() const;
   /// Whether one pass over a row is all there is.
   bool readsOnce() const { return reductions.size() == 1 && perColumn.empty(); }
   /// Values that registers keep of an element.

@@ -17,6 +17,9 @@ static constexpr int64_t kKept = 32, kBusy = 132 * 1024;
 /// Shared memory of a block that leaves room for another one, and of one alone.
 static constexpr int64_t kSharedHalf = 112 << 10, kSharedWhole = 220 << 10;
 
+/// Bytes of a row that a block reads at once, for whole lines of the cache.
+static constexpr int64_t kPiece = 128;
+
 /// How threads share rows.
 struct Sharing {
   int64_t threads, perThread;
@@ -66,7 +69,22 @@ static int64_t columnTeam(int64_t cols, int64_t perThread, int64_t threads) {
                            llvm::PowerOf2Ceil(ceilDiv(cols, perThread)));
 }
 
+/// Whether a block has pieces of its rows in shared memory: registers would
+/// hold shorter ones, and there are enough for all multiprocessors.
+static bool holdsPieces(const RowKernel &kernel, int64_t vector) {
+  int64_t stored = kernel.storedBytes();
+  return vector * stored == 16 && kernel.isCopied() && kernel.isVectorised() &&
+         !kernel.readsOnce() && kernel.cols * kPiece > 256 * kKept * stored &&
+         kernel.cols * kPiece <= kSharedHalf &&
+         kernel.rows * stored >= 2 * 132 * kPiece;
+}
+
 static Sharing shareColumns(const RowKernel &kernel, int64_t vector) {
+  if (holdsPieces(kernel, vector)) {
+    // Of up to four blocks beside each other.
+    int64_t threads = kernel.cols * kPiece <= kSharedHalf / 2 ? 256 : 512;
+    return {threads, ceilDiv(kernel.cols, threads / (kPiece / 16))};
+  }
   int64_t most = mostColumns(kernel, vector);
   int64_t bytes = std::min<int64_t>(kernel.narrowestLoad(), 4) * vector;
   int64_t groups = kernel.rows / vector;
@@ -109,11 +127,11 @@ nn::ScheduleAttr frit::cuda::scheduleRow(nn::FusionOp fusion,
   bool columns = matched.inner > 1;
   int64_t along = columns ? matched.inner : matched.cols;
   // Few neighbouring rows are spread over the multiprocessors first, and down
-  // columns more threads do better than more lanes.
+  // columns in registers more threads do better than more lanes.
   int64_t widest = columns ? 4 : 8;
   while (columns && widest > 2 && matched.rows / widest < 16 * 132)
     widest /= 2;
-  for (int64_t vector = widest;; vector /= 2) {
+  for (int64_t vector = 8;; vector /= 2) {
     if (along % vector != 0)
       continue;
     RowKernel kernel(fusion, lowered);
@@ -122,6 +140,13 @@ nn::ScheduleAttr frit::cuda::scheduleRow(nn::FusionOp fusion,
       return nullptr;
     if (vector > 1 &&
         (kernel.narrowestLoad() * vector > 16 || !kernel.isVectorised()))
+      continue;
+    if (vector > widest && !holdsPieces(kernel, vector))
+      continue;
+    // Accesses of more than 16 bytes leave gaps between threads, which cost the
+    // first-level cache twice the time: too much where rows keep all busy.
+    if (!columns && vector > 4 && kernel.widestAccess() * vector > 16 &&
+        matched.rows * 32 >= kBusy)
       continue;
     auto [threads, perThread] =
         columns ? shareColumns(kernel, vector) : shareRows(kernel, vector);
@@ -135,19 +160,25 @@ static KernelText emitColumns(RowKernel &kernel, const Lowered &lowered,
   int64_t vector = schedule.getVector(), threads = schedule.getThreads();
   int64_t perThread = schedule.getPerThread();
   int64_t team = columnTeam(kernel.cols, perThread, threads);
-  bool keeps = perThread <= mostColumns(kernel, vector);
+  bool shares = holdsPieces(kernel, vector);
+  bool keeps = !shares && perThread <= mostColumns(kernel, vector);
   KernelText text;
   text.header = "column";
   std::string call =
-      ("frit::column<" + name + "_body, " + Twine(team) + ", " +
-       Twine(threads / team) + ", " + Twine(keeps ? perThread : 0) + ", " +
-       Twine(vector) + ">({" + argumentList(lowered) + "}, " +
-       Twine(kernel.rows) + ", " + Twine(kernel.cols) + ");\n")
+      ("frit::column" + StringRef(shares ? "Shared<" : "<") + name + "_body, " +
+       Twine(team) + ", " + Twine(threads / team) + ", " +
+       (shares ? "" : Twine(keeps ? perThread : 0) + ", ") + Twine(vector) +
+       ">({" + argumentList(lowered) + "}, " + Twine(kernel.rows) + ", " +
+       Twine(kernel.cols) + ");\n")
           .str();
+  // 64 registers for a thread, where compilers would be content with 48.
   text.source =
-      kernel.print(name, keeps) + kernelFunction(name, lowered, threads, call);
+      kernel.print(name, keeps) + kernelFunction(name, lowered, threads, call,
+                                                 0, Waits::inFunction, 1,
+                                                 shares ? 1024 / threads : 0);
   text.grid[0] = ceilDiv(kernel.rows / vector, threads / team);
   text.block[0] = threads;
+  text.sharedBytes = shares ? kernel.cols * kPiece : 0;
   return text;
 }
 

@@ -6,8 +6,8 @@
 //
 // A block is a grid of threads: `Across` of them read V neighbouring rows each,
 // and the `Team` threads that share these go down their columns. A thread keeps
-// up to PerThread columns in registers; with PerThread 0 every pass reads them
-// again. Sums are taken in a fixed order.
+// up to PerThread columns in registers, or all of them in shared memory; with
+// PerThread 0 every pass reads them again. Sums are taken in a fixed order.
 //
 // The Body is that of row.cuh but for these, whose V lanes are rows from `row`
 // on, all of the same column:
@@ -22,7 +22,7 @@
 #ifndef FRIT_DEVICE_COLUMN_CUH
 #define FRIT_DEVICE_COLUMN_CUH
 
-#include "frit/base.cuh"
+#include "frit/copy.cuh"
 
 namespace frit {
 
@@ -47,6 +47,36 @@ template <class Body, int Team, int PerThread, int V> struct KeptColumns {
     for (int i = 0; i < PerThread; ++i)
       if (first + i * Team < cols)
         visit(vectors[i], first + i * Team);
+  }
+};
+
+/// A thread's columns in shared memory, loaded once. It comes back only to what
+/// it fetched itself.
+template <class Body, int Team, int Across, int V> struct SharedColumns {
+  using Stored = typename Body::Stored;
+  unsigned first, cols;
+
+  __device__ SharedColumns(const Body &body, unsigned row, unsigned first,
+                           unsigned cols)
+      : first(first), cols(cols) {
+#pragma unroll 8
+    for (unsigned col = first; col < cols; col += Team)
+      fetch<V>(body, at(col), row, col);
+    commitCopies();
+    waitCopies<0>();
+  }
+
+  __device__ static Stored *at(unsigned col) {
+    return dynamicShared<Stored>() + (col * Across + threadIdx.x % Across) * V;
+  }
+
+  template <class Visit> __device__ void forEach(const Visit &visit) {
+#pragma unroll 4
+    for (unsigned col = first; col < cols; col += Team) {
+      typename Body::Element vector[V];
+      fromShared<Body>(vector, at(col));
+      visit(vector, col);
+    }
   }
 };
 
@@ -183,6 +213,14 @@ __device__ inline void column(const Body &body, unsigned rows, unsigned cols) {
   else
     columnsOf<StreamedColumns<Body, Team, V>, Team, Across, V>(body, rows,
                                                                cols);
+}
+
+/// The same with columns in dynamic shared memory.
+template <class Body, int Team, int Across, int V>
+__device__ inline void columnShared(const Body &body, unsigned rows,
+                                    unsigned cols) {
+  columnsOf<SharedColumns<Body, Team, Across, V>, Team, Across, V>(body, rows,
+                                                                   cols);
 }
 
 } // namespace frit

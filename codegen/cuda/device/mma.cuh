@@ -1,15 +1,15 @@
-//===- mma.cuh - Tensor cores and asynchronous copies ---------------------===//
+//===- mma.cuh - Tensor cores ---------------------------------------------===//
 //
 // The instructions of sm_80 and later that gemm.cuh and conv.cuh are made of,
 // each with a host body for the emulator. Names and fragment layouts follow the
-// PTX ISA, "Warp Level Matrix Instructions" and "Data Movement".
+// PTX ISA, "Warp Level Matrix Instructions".
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_DEVICE_MMA_CUH
 #define FRIT_DEVICE_MMA_CUH
 
-#include "frit/base.cuh"
+#include "frit/copy.cuh"
 
 namespace frit {
 
@@ -21,13 +21,6 @@ inline constexpr bool kHasMma = false;
 #endif
 
 #ifdef FRIT_EMULATE
-
-/// Copies happen as late as they may: a missing wait reads old bytes.
-inline void copyAsync(void *to, const void *from, int bytes) {
-  emu::copyAsync(to, from, bytes, 16);
-}
-inline void commitCopies() { emu::commitCopies(); }
-template <int Pending> inline void waitCopies() { emu::waitCopies(Pending); }
 
 /// Element `col` of the 8 × 8 matrix's row `row` goes to a lane by these rules.
 template <bool Transposed>
@@ -88,24 +81,6 @@ inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
 }
 
 #else
-
-/// Starts copying 16 bytes into shared memory; those past `bytes` are zeros.
-__device__ inline void copyAsync(void *to, const void *from, int bytes) {
-  asm volatile(
-      "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(sharedAddress(to)),
-      "l"(from), "r"(bytes)
-      : "memory");
-}
-
-/// Closes a group of copies.
-__device__ inline void commitCopies() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-/// Waits until at most the last `Pending` groups are under way.
-template <int Pending> __device__ inline void waitCopies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
-}
 
 /// Loads four 8 × 8 matrices of 16-bit elements. Lane l gives the address of
 /// row l % 8 of matrix l / 8, and gets of each matrix the elements (l / 4, l %

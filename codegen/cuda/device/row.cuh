@@ -32,15 +32,19 @@
 // rows in shared memory a Body has besides
 //
 //   struct Stored { f16 x; };                      // what shared memory holds
-//   static Stored toStored(const Element &e);
 //   static Element fromStored(const Stored &s);
+//
+// and either of
+//
+//   const Stored *source(unsigned row, unsigned col) const;  // in memory
+//   static Stored toStored(const Element &e);
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_DEVICE_ROW_CUH
 #define FRIT_DEVICE_ROW_CUH
 
-#include "frit/base.cuh"
+#include "frit/copy.cuh"
 
 namespace frit {
 
@@ -149,45 +153,25 @@ template <class Body, int Threads, int V> struct StreamedRow {
 };
 
 /// A block's row in shared memory, loaded once. A thread comes back only to
-/// what it wrote itself.
+/// what it fetched itself.
 template <class Body, int Threads, int V> struct SharedRow {
   using Stored = typename Body::Stored;
-  static constexpr int kPack = packOf<Stored, V>();
   unsigned cols;
 
   __device__ SharedRow(const Body &body, unsigned row, unsigned cols)
       : cols(cols) {
 #pragma unroll 4
-    for (unsigned col = threadIdx.x * V; col < cols; col += Threads * V) {
-      typename Body::Element vector[V];
-      body.load(vector, row, col);
-#pragma unroll
-      for (int i = 0; i < V; i += kPack) {
-        Pack<Stored, kPack> pack;
-#pragma unroll
-        for (int j = 0; j < kPack; ++j)
-          pack.at[j] = Body::toStored(vector[i + j]);
-        *packAt(col + i) = pack;
-      }
-    }
-  }
-
-  __device__ static Pack<Stored, kPack> *packAt(unsigned col) {
-    return reinterpret_cast<Pack<Stored, kPack> *>(dynamicShared<Stored>() +
-                                                   col);
+    for (unsigned col = threadIdx.x * V; col < cols; col += Threads * V)
+      fetch<V>(body, dynamicShared<Stored>() + col, row, col);
+    commitCopies();
+    waitCopies<0>();
   }
 
   template <class Visit> __device__ void forEach(const Visit &visit) {
 #pragma unroll 4
     for (unsigned col = threadIdx.x * V; col < cols; col += Threads * V) {
       typename Body::Element vector[V];
-#pragma unroll
-      for (int i = 0; i < V; i += kPack) {
-        Pack<Stored, kPack> pack = *packAt(col + i);
-#pragma unroll
-        for (int j = 0; j < kPack; ++j)
-          vector[i + j] = Body::fromStored(pack.at[j]);
-      }
+      fromShared<Body>(vector, dynamicShared<Stored>() + col);
       visit(vector, col);
     }
   }

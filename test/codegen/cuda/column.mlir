@@ -1,6 +1,7 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
-func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>) {
+func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
+                  %t: tensor<64x100x3136xf16>) {
   // A mean over pixels is read once, by threads that share its columns.
   %0 = nn.fusion(%p) : (tensor<32x7x7x2048xf16>) -> tensor<32x1x1x2048xf16> {
   ^bb0(%a: tensor<32x7x7x2048xf16>):
@@ -11,7 +12,8 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>) {
     %4 = nn.cast %3 {to = f16} : (tensor<32x1x1x2048xf32>) -> tensor<32x1x1x2048xf16>
     nn.yield %4 : tensor<32x1x1x2048xf16>
   }
-  // Softmax of a middle dimension stays in registers.
+  // Softmax of a middle dimension: shared memory has pieces of 128 bytes, which
+  // are copied there.
   %5 = nn.fusion(%s) : (tensor<64x256x3136xf16>) -> tensor<64x256x3136xf16> {
   ^bb0(%a: tensor<64x256x3136xf16>):
     %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<64x256x3136xf16>) -> tensor<64x1x3136xf16>
@@ -20,6 +22,16 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>) {
     %4 = nn.reduce %3 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<64x256x3136xf16>) -> tensor<64x1x3136xf16>
     %6 = nn.div %3, %4 : (tensor<64x256x3136xf16>, tensor<64x1x3136xf16>) -> tensor<64x256x3136xf16>
     nn.yield %6 : tensor<64x256x3136xf16>
+  }
+  // Where registers hold as long pieces, they do.
+  %7 = nn.fusion(%t) : (tensor<64x100x3136xf16>) -> tensor<64x100x3136xf16> {
+  ^bb0(%a: tensor<64x100x3136xf16>):
+    %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<64x100x3136xf16>) -> tensor<64x1x3136xf16>
+    %2 = nn.sub %a, %1 : (tensor<64x100x3136xf16>, tensor<64x1x3136xf16>) -> tensor<64x100x3136xf16>
+    %3 = nn.exp %2 : (tensor<64x100x3136xf16>) -> tensor<64x100x3136xf16>
+    %4 = nn.reduce %3 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<64x100x3136xf16>) -> tensor<64x1x3136xf16>
+    %6 = nn.div %3, %4 : (tensor<64x100x3136xf16>, tensor<64x1x3136xf16>) -> tensor<64x100x3136xf16>
+    nn.yield %6 : tensor<64x100x3136xf16>
   }
   return
 }
@@ -33,8 +45,18 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>) {
 // CHECK: frit::column<k0_body, 8, 32, 0, 4>({x0, y0}, 65536, 49);
 
 // CHECK-LABEL: struct k1_body {
+// CHECK: struct Stored {
+// CHECK: const Stored *source(unsigned row, unsigned col) const {
+// CHECK-NEXT: return reinterpret_cast<const Stored *>(x0 + row / 3136 * 802816 + col * 3136 + row % 3136);
+// CHECK: void store(const Element (&e)[8], const float (&r)[8][2], unsigned row, unsigned col) const {
+// CHECK: out0[v] = frit::expShifted(e[v].a0 - r[v][0]) * (1.0f / r[v][1]);
+// CHECK: __launch_bounds__(256, 4)
+// CHECK: frit::columnShared<k1_body, 32, 8, 8>({x0, y0}, 200704, 256);
+
+// CHECK-LABEL: struct k2_body {
+// CHECK-NOT: struct Stored
 // CHECK: e.a0 = left0;
 // CHECK: void store(const Element (&e)[4], const float (&r)[4][2], unsigned row, unsigned col) const {
 // CHECK: out0[v] = e[v].a0 * (1.0f / r[v][1]);
-// CHECK: frit::storeVector(y0 + row / 3136 * 802816 + col * 3136 + row % 3136, out0);
-// CHECK: frit::column<k1_body, 32, 8, 8, 4>({x0, y0}, 200704, 256);
+// CHECK: frit::storeVector(y0 + row / 3136 * 313600 + col * 3136 + row % 3136, out0);
+// CHECK: frit::column<k2_body, 16, 16, 7, 4>({x0, y0}, 200704, 100);

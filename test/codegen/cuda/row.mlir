@@ -114,6 +114,9 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
 // CHECK-LABEL: struct k3_body {
 // CHECK: struct Stored {
 // CHECK-NEXT: frit::bf16 a0;
+// CHECK-NOT: toStored
+// CHECK: const Stored *source(unsigned row, unsigned col) const {
+// CHECK-NEXT: return reinterpret_cast<const Stored *>(x0 + row * 50304 + col);
 // CHECK: return frit::expShifted(e.a0 - r[0]);
 // CHECK: out0[v] = frit::expShifted(e[v].a0 - r[0]) * v0;
 // CHECK: frit::rowShared<k3_body, 512, 8>({x0, y0}, 5, 50304);

@@ -13,8 +13,17 @@ template <int V, class T> struct Softmax {
   struct Element {
     float x;
   };
+  struct Stored {
+    T x;
+  };
   static constexpr int kReductions = 2;
 
+  __device__ static Element fromStored(const Stored &s) {
+    return {frit::load(s.x)};
+  }
+  __device__ const Stored *source(unsigned row, unsigned col) const {
+    return reinterpret_cast<const Stored *>(x + place(row, col));
+  }
   __device__ size_t place(unsigned row, unsigned col) const {
     return (size_t(row / inner) * cols + col) * inner + row % inner;
   }
@@ -51,11 +60,18 @@ template <int V, class T> struct Softmax {
   }
 };
 
+/// In place of columns per thread.
+static constexpr int kInShared = -1;
+
 template <class T, int Team, int Across, int PerThread, int V>
 __global__ void softmax(const T *x, T *y, float *sums, unsigned rows,
                         unsigned cols, unsigned inner) {
-  frit::column<Softmax<V, T>, Team, Across, PerThread, V>(
-      {x, y, sums, cols, inner}, rows, cols);
+  if constexpr (PerThread == kInShared)
+    frit::columnShared<Softmax<V, T>, Team, Across, V>(
+        {x, y, sums, cols, inner}, rows, cols);
+  else
+    frit::column<Softmax<V, T>, Team, Across, PerThread, V>(
+        {x, y, sums, cols, inner}, rows, cols);
 }
 
 extern "C" __global__ void __launch_bounds__(512)
@@ -76,8 +92,9 @@ static void check(unsigned outer, unsigned cols, unsigned inner,
   Buffer<T> x(size_t(rows) * cols), y(x.size());
   Buffer<float> sums(rows);
   x.randomize(cols);
-  launch(softmax<T, Team, Across, PerThread, V>, grid, Team * Across, x.get(),
-         y.get(), sums.get(), rows, cols, inner);
+  launchShared(softmax<T, Team, Across, PerThread, V>, grid, Team * Across,
+               PerThread == kInShared ? cols * Across * V * sizeof(T) : 0,
+               x.get(), y.get(), sums.get(), rows, cols, inner);
   std::vector<double> want(x.size()), wantSums(rows);
   for (unsigned row = 0; row < rows; ++row) {
     auto place = [&](unsigned col) {
@@ -101,6 +118,9 @@ static void checks() {
   check<bf16, 4, 8, 2, 1>(5, 7, 13, 3);       // teams within a warp
   check<float, 128, 4, 0, 2>(2, 1009, 10, 2); // read again by every pass
   check<float, 2, 64, 0, 1>(1, 3, 701, 4);    // fewer columns than unrolled
+  check<f16, 32, 8, kInShared, 8>(3, 67, 72,
+                                  2); // copied, and a part of a piece
+  check<float, 16, 8, kInShared, 2>(2, 131, 38, 3); // by shorter copies
 }
 
 static void benches() {

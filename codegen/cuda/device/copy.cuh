@@ -1,0 +1,105 @@
+//===- copy.cuh - Copies into shared memory that run by themselves --------===//
+//
+// A thread that has started copies goes on, and sees what they brought once it
+// has waited for their group. The PTX ISA, "Data Movement", has the rules.
+// Below sm_80 a copy is over when it has been started.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_COPY_CUH
+#define FRIT_DEVICE_COPY_CUH
+
+#include "frit/base.cuh"
+
+namespace frit {
+
+/// Starts copying `Width` bytes (4, 8 or 16) into shared memory; those past
+/// `bytes` are zeros.
+template <int Width = 16>
+__device__ inline void copyAsync(void *to, const void *from,
+                                 int bytes = Width) {
+#if defined(FRIT_EMULATE)
+  // They happen as late as they may: a missing wait reads old bytes.
+  emu::copyAsync(to, from, bytes, Width);
+#elif __CUDA_ARCH__ >= 800
+  if constexpr (Width == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                     sharedAddress(to)),
+                 "l"(from), "r"(bytes)
+                 : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(
+                     sharedAddress(to)),
+                 "l"(from), "n"(Width), "r"(bytes)
+                 : "memory");
+#else
+  for (int i = 0; i < Width; ++i)
+    static_cast<char *>(to)[i] =
+        i < bytes ? static_cast<const char *>(from)[i] : 0;
+#endif
+}
+
+/// Closes a group of copies.
+__device__ inline void commitCopies() {
+#if defined(FRIT_EMULATE)
+  emu::commitCopies();
+#elif __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/// Waits until at most the last `Pending` groups are under way.
+template <int Pending> __device__ inline void waitCopies() {
+#if defined(FRIT_EMULATE)
+  emu::waitCopies(Pending);
+#elif __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// What a body's elements are in shared memory
+//===----------------------------------------------------------------------===//
+
+/// V elements of a body from its element (row, col) on, in the shape that
+/// shared memory keeps: copied as they are where the body knows their `source`.
+/// The thread that fetched them sees them after `waitCopies`.
+template <int V, class Body, class Stored>
+__device__ inline void fetch(const Body &body, Stored *to, unsigned row,
+                             unsigned col) {
+  constexpr int kPack = packOf<Stored, V>();
+  if constexpr (requires { body.source(row, col); }) {
+#pragma unroll
+    for (int i = 0; i < V; i += kPack)
+      copyAsync<int(kPack * sizeof(Stored))>(to + i, body.source(row, col) + i);
+  } else {
+    typename Body::Element vector[V];
+    body.load(vector, row, col);
+#pragma unroll
+    for (int i = 0; i < V; i += kPack) {
+      Pack<Stored, kPack> pack;
+#pragma unroll
+      for (int j = 0; j < kPack; ++j)
+        pack.at[j] = Body::toStored(vector[i + j]);
+      *reinterpret_cast<Pack<Stored, kPack> *>(to + i) = pack;
+    }
+  }
+}
+
+/// Reads them.
+template <class Body, int V, class Stored>
+__device__ inline void fromShared(typename Body::Element (&vector)[V],
+                                  const Stored *from) {
+  constexpr int kPack = packOf<Stored, V>();
+#pragma unroll
+  for (int i = 0; i < V; i += kPack) {
+    auto pack = *reinterpret_cast<const Pack<Stored, kPack> *>(from + i);
+#pragma unroll
+    for (int j = 0; j < kPack; ++j)
+      vector[i + j] = Body::fromStored(pack.at[j]);
+  }
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_COPY_CUH
