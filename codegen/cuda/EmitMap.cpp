@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cuda/Emit.h"
+#include "codegen/cuda/Windows.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -117,6 +117,31 @@ static std::string printBody(Graph &graph, ArrayRef<Node *> roots,
       .str();
 }
 
+/// Whether threads have several neighbours of an image's row, whose windows
+/// share what they read.
+static std::unique_ptr<Windows> makeWindows(const Lowered &lowered,
+                                            const Group &group, int64_t width) {
+  for (unsigned output : group.outputs)
+    if (width * storageBytes(elementType(lowered.outputs()[output])) > 16)
+      return nullptr;
+  if (width == 1 || group.count % width != 0)
+    return nullptr;
+  auto windows =
+      std::make_unique<Windows>(lowered, group.outputs, group.count, width);
+  return windows->pays() ? std::move(windows) : nullptr;
+}
+
+/// Whether lanes of loops read neither the same nor neighbours.
+static bool hasScatteredLoops(ArrayRef<Node *> roots, const Graph &graph) {
+  bool loops = false, scattered = false;
+  for (Node *node : Graph::reachable(roots, graph)) {
+    loops |= node->kind == Node::Kind::loop;
+    scattered |= node->kind == Node::Kind::load &&
+                 node->pattern.use == LaneUse::scattered;
+  }
+  return loops && scattered;
+}
+
 FailureOr<KernelText> frit::cuda::emitMap(const Lowered &lowered,
                                           StringRef name,
                                           nn::ScheduleAttr schedule,
@@ -141,9 +166,13 @@ FailureOr<KernelText> frit::cuda::emitMap(const Lowered &lowered,
     if (groups.size() > 1)
       body += std::to_string(i);
     StringRef index = wide ? "uint64_t" : "unsigned";
+    std::unique_ptr<Windows> windows;
+    if (apart == 1 && hasScatteredLoops(roots, graph))
+      windows = makeWindows(lowered, group, vector);
     kernel.source +=
         "struct " + body + " {\n" + parameterList(lowered, true) + "\n" +
         (apart > 1 ? printApart(graph, roots, lowered, group, index, threads)
+         : windows ? windows->print(index)
                    : printBody(graph, roots, lowered, group, index)) +
         "};\n";
     calls += (apart > 1 ? "frit::mapApart<" + std::to_string(apart)
@@ -250,6 +279,21 @@ static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes,
          static_cast<int64_t>(sectors.size()) * 32;
 }
 
+/// Neighbours with windows for a thread: as many as one of its vectors takes 16
+/// bytes for, if there are that many, or 1.
+static int64_t widestWindows(const Lowered &lowered, const Group &group) {
+  int64_t width = 1;
+  for (int64_t next = 2; next <= 8; next *= 2) {
+    auto windows = makeWindows(lowered, group, next);
+    if (!windows || group.count / next < 64 * 1024)
+      continue;
+    width = next;
+    if (windows->widest() == 16)
+      break;
+  }
+  return width;
+}
+
 nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
   MLIRContext *context = lowered.context();
   SmallVector<Group> groups = groupOutputs(lowered);
@@ -300,6 +344,11 @@ nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
     vector /= 2;
   while (vector > 1 && !fits(vector))
     vector /= 2;
+  Graph lanes(context);
+  if (loops &&
+      (vector == 1 ||
+       hasScatteredLoops(buildRoots(lanes, lowered, groups[0], vector), lanes)))
+    vector = std::max(vector, widestWindows(lowered, groups[0]));
   if (vector > 1)
     return get(loops ? nn::Skeleton::generic : nn::Skeleton::map, vector,
                threadsFor(count / vector));

@@ -150,6 +150,24 @@ static void spreadDependence(const Node &loop) {
     node->dependence |= loop.dependence;
 }
 
+Node *Graph::step(linalg::GenericOp op, unsigned result,
+                  ArrayRef<AffineExpr> iteration, Node *accumulator) {
+  auto maps = op.getIndexingMapsArray();
+  unsigned inputs = op.getNumDpsInputs();
+  Body body;
+  body.indices = iteration;
+  body.argument = [&](BlockArgument argument) -> Node * {
+    unsigned number = argument.getArgNumber();
+    if (number == inputs + result && accumulator)
+      return accumulator;
+    SmallVector<AffineExpr> at;
+    for (AffineExpr expr : maps[number].getResults())
+      at.push_back(space.simplify(expr, iteration));
+    return element(op->getOperand(number), at);
+  };
+  return scalar(op.getBody()->getTerminator()->getOperand(result), body);
+}
+
 Node *Graph::generic(linalg::GenericOp op, unsigned result,
                      ArrayRef<AffineExpr> indices) {
   auto maps = op.getIndexingMapsArray();
@@ -160,6 +178,24 @@ Node *Graph::generic(linalg::GenericOp op, unsigned result,
        llvm::zip(maps[inputs + result].getResults(), indices))
     if (auto dim = dyn_cast<AffineDimExpr>(expr))
       iteration[dim.getPosition()] = index;
+
+  int64_t steps = 1;
+  for (auto [index, size] : llvm::zip(iteration, sizes))
+    steps *= index ? 1 : size;
+  if (steps > 1 && steps <= writtenOut) {
+    Node *value = element(op.getDpsInits()[result], indices);
+    for (int64_t i = 0; i < steps; ++i) {
+      SmallVector<AffineExpr> place(iteration);
+      int64_t rest = i;
+      for (size_t dim = place.size(); dim-- > 0;)
+        if (!place[dim]) {
+          place[dim] = space.constant(rest % sizes[dim]);
+          rest /= sizes[dim];
+        }
+      value = step(op, result, place, value);
+    }
+    return value;
+  }
 
   Node loop{Node::Kind::loop, nullptr};
   for (auto [index, size] : llvm::zip(iteration, sizes)) {
@@ -186,27 +222,15 @@ Node *Graph::generic(linalg::GenericOp op, unsigned result,
     accumulator = make({Node::Kind::accumulator, type});
     accumulator->dependence = loop.loopBit;
   }
-  Body body;
-  body.indices = iteration;
-  body.argument = [&](BlockArgument argument) -> Node * {
-    unsigned number = argument.getArgNumber();
-    if (number == inputs + result && accumulator)
-      return accumulator;
-    SmallVector<AffineExpr> at;
-    for (AffineExpr expr : maps[number].getResults())
-      at.push_back(space.simplify(expr, iteration));
-    return element(op->getOperand(number), at);
-  };
-  auto yield = op.getBody()->getTerminator();
-  Node *step = scalar(yield->getOperand(result), body);
+  Node *value = step(op, result, iteration, accumulator);
   if (!accumulator)
-    return step;
+    return value;
 
   loop.type = type;
-  loop.operands = {element(op.getDpsInits()[result], indices), step};
+  loop.operands = {element(op.getDpsInits()[result], indices), value};
   loop.accumulator = accumulator;
   loop.dependence =
-      (loop.operands[0]->dependence | step->dependence) & ~loop.loopBit;
+      (loop.operands[0]->dependence | value->dependence) & ~loop.loopBit;
   spreadDependence(loop);
   return make(std::move(loop));
 }

@@ -103,11 +103,16 @@ public:
   /// reciprocal, if `kReduced` is among them or a sum is divided; exponentials
   /// of differences from what does not change along a row are shorter.
   Dependence dividends = 0;
+  /// Reductions of up to as many steps are written out, without a loop.
+  int64_t writtenOut = 0;
 
 private:
   struct Body;
   Node *generic(mlir::linalg::GenericOp op, unsigned result,
                 llvm::ArrayRef<mlir::AffineExpr> indices);
+  /// What a step of it yields, given the accumulator before.
+  Node *step(mlir::linalg::GenericOp op, unsigned result,
+             llvm::ArrayRef<mlir::AffineExpr> iteration, Node *accumulator);
   Node *scalar(mlir::Value value, Body &body);
   Node *define(mlir::Operation *op, Body &body);
   Node *indexOperation(mlir::Operation *op, llvm::ArrayRef<Node *> operands);

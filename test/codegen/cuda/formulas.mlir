@@ -4,7 +4,7 @@
 // what it is stored as.
 func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
                     %p: tensor<128x35x35x288xf16>,
-                    %c: tensor<128x64x112x112xf16>) {
+                    %c: tensor<128x64x112x111xf16>) {
   // An exact GELU is as exact as its result.
   %0 = nn.fusion(%h) : (tensor<1024x1024xf16>) -> tensor<1024x1024xf16> {
   ^bb0(%a: tensor<1024x1024xf16>):
@@ -33,10 +33,11 @@ func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
     %1 = nn.avg_pool %a {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 35, 35>, channels_last} : (tensor<128x35x35x288xf16>) -> tensor<128x35x35x288xf16>
     nn.yield %1 : tensor<128x35x35x288xf16>
   }
-  // Two neighbours to a thread, so that they are stored by one instruction.
-  %6 = nn.fusion(%c) : (tensor<128x64x112x112xf16>) -> tensor<128x64x56x56xf16> {
-  ^bb0(%a: tensor<128x64x112x112xf16>):
-    %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 56, 56>} : (tensor<128x64x112x112xf16>) -> tensor<128x64x56x56xf16>
+  // Two neighbours to a thread, so that they are stored by one instruction, where
+  // rows of an odd length leave no vectors to read.
+  %6 = nn.fusion(%c) : (tensor<128x64x112x111xf16>) -> tensor<128x64x56x56xf16> {
+  ^bb0(%a: tensor<128x64x112x111xf16>):
+    %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 56, 56>} : (tensor<128x64x112x111xf16>) -> tensor<128x64x56x56xf16>
     nn.yield %1 : tensor<128x64x56x56xf16>
   }
   return
@@ -67,6 +68,5 @@ func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
 // CHECK: out0[v] = r0[v] * [[SHARE]];
 
 // CHECK-LABEL: struct k5_body {
-// CHECK: float [[PIXEL:v[0-9]+]] = frit::load(x0[
-// CHECK-NEXT: r0[v] = frit::maximum(r0[v], [[PIXEL]]);
+// CHECK: r0[v] = frit::maximum(r0[v], frit::load(x0[
 // CHECK: frit::storeVector(y0 + i, out0);
