@@ -134,13 +134,14 @@ std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
   };
   OpenVariant open =
       shapes.variants.empty() ? OpenVariant() : shapes.variants.back();
-  auto visible = [&](mlir::ArrayAttr all) {
+  auto visible = [](mlir::ArrayAttr all, size_t hidden) {
     return mlir::ArrayAttr::get(all.getContext(),
-                                all.getValue().drop_back(shapes.counts));
+                                all.getValue().drop_back(hidden));
   };
-  list("inputs", *program.getInputs(), *largest.getInputTypes(), open.inputs);
-  list("outputs", visible(*program.getOutputs()),
-       visible(*largest.getOutputTypes()), open.outputs);
+  list("inputs", visible(*program.getInputs(), shapes.sizes.size()),
+       visible(*largest.getInputTypes(), shapes.sizes.size()), open.inputs);
+  list("outputs", visible(*program.getOutputs(), shapes.counts),
+       visible(*largest.getOutputTypes(), shapes.counts), open.outputs);
   if (shapes.counts)
     os << " * \"<=\" is the most there may be, which memory must have room "
           "for;\n"

@@ -55,6 +55,7 @@ public:
     header.producer = tables.text("frit " FRIT_VERSION);
     header.weightBytes = image.embeddedBytes();
     header.counts = shapes.counts;
+    header.sizes = shapes.sizes.size();
     image.plan = tables.write(header);
     return std::move(image);
   }
@@ -126,6 +127,10 @@ private:
     variant.sizes = tables.shape(open.sizes);
     variant.inputs = addTensors(tables.inputs, *program.getInputs(),
                                 *main.getInputTypes(), open.inputs);
+    // Sizes come last.
+    for (auto [i, symbol] : llvm::enumerate(shapes.sizes))
+      tables.inputs[tables.inputs.size() - shapes.sizes.size() + i].symbol =
+          symbol;
     variant.outputs = addTensors(tables.outputs, *program.getOutputs(),
                                  *main.getOutputTypes(), open.outputs);
     tables.variants.push_back(variant);

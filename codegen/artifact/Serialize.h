@@ -66,6 +66,8 @@ struct OpenShapes {
   std::vector<OpenVariant> variants;
   /// How many of the outputs, the last ones, are counts.
   unsigned counts = 0;
+  /// The symbols whose sizes are the last inputs, one each.
+  llvm::SmallVector<unsigned> sizes;
 };
 
 /// The name a cpu program's kernel has in the object.

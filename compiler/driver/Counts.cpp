@@ -43,6 +43,8 @@ private:
   bool prove(int64_t number, const Sizes &sizes);
   bool proveEach();
   bool proveTogether();
+  bool proveAll();
+  Sizes trueSizes(const Sizes &sizes) const;
   bool describe();
   std::optional<Extent> extentOf(size_t output, size_t dim);
   bool reject(int64_t number, Location reader, StringRef reason);
@@ -93,6 +95,15 @@ bool Counts::reject(int64_t number, Location reader, StringRef reason) {
   return false;
 }
 
+/// The counts, where all of them stand for the most.
+Counts::Sizes Counts::trueSizes(const Sizes &sizes) const {
+  Sizes result = sizes;
+  for (auto [number, op] : counted)
+    if (sizes[number] < 0)
+      result[number] = mostOf(op);
+  return result;
+}
+
 /// Proves the model for some counts, which are fewer of `number`.
 bool Counts::prove(int64_t number, const Sizes &sizes) {
   OwningOpRef<ModuleOp> small;
@@ -104,7 +115,7 @@ bool Counts::prove(int64_t number, const Sizes &sizes) {
     return reject(number, UnknownLoc::get(&context),
                   "does not take " + std::to_string(sizes[number]));
   Shapes shapes = shapesOf(*small);
-  if (std::optional<Mixing> mixing = proof->findMixing(*small))
+  if (std::optional<Mixing> mixing = proof->findMixing(*small, trueSizes(sizes)))
     return reject(number, mixing->loc, mixing->reason);
   known.push_back({sizes, std::move(shapes)});
   return true;
@@ -140,6 +151,21 @@ bool Counts::proveTogether() {
     if (!prove(counted.begin()->first, sizes))
       return false;
   }
+  return true;
+}
+
+/// What some counts ask for, all are proved with.
+bool Counts::proveAll() {
+  PaddingMasks &masks = proof->masks;
+  for (size_t count = 0;; count = masks.size()) {
+    known.clear();
+    if (!proveEach() || !proveTogether())
+      return false;
+    if (masks.size() == count)
+      break;
+  }
+  if (auto mixing = proof->findMisfit())
+    return reject(counted.begin()->first, mixing->loc, mixing->reason);
   return true;
 }
 
@@ -253,9 +279,13 @@ bool Counts::resolve() {
   });
   if (counted.empty())
     return true;
-  proof = std::make_unique<PaddingProof>(module);
-  if (!proveEach() || !proveTogether() || !describe())
+  proof = std::make_unique<PaddingProof>(module,
+                                         trueSizes(Sizes(numbers, -1)));
+  if (!proveAll() || !describe())
     return false;
+  proof->masks.apply([&](unsigned number) -> Value {
+    return counted.at(int64_t(number)).getCount();
+  });
   rewrite();
   return true;
 }

@@ -18,9 +18,6 @@ using namespace mlir;
 using namespace frit;
 using artifact::Extent;
 
-/// Sizes that are proved one by one. Of more, as many are, evenly spread.
-static constexpr int64_t kMostProofs = 256;
-
 static func::FuncOp mainOf(ModuleOp module) {
   return module.lookupSymbol<func::FuncOp>("main");
 }
@@ -75,17 +72,6 @@ Variants::Sizes Variants::variantFor(const Sizes &sizes) const {
   return result;
 }
 
-int64_t Variants::servedCount(size_t index) const {
-  const SymbolSizes &symbol = symbols[index];
-  return padded[index] ? symbol.most - symbol.least + 1
-                       : int64_t(symbol.sizes.size());
-}
-
-int64_t Variants::servedSize(size_t index, int64_t number) const {
-  const SymbolSizes &symbol = symbols[index];
-  return padded[index] ? symbol.least + number : symbol.sizes[number];
-}
-
 bool Variants::isServed(const Sizes &sizes) const {
   return llvm::all_of(llvm::zip_equal(symbols, padded, sizes), [](auto entry) {
     auto &[symbol, isPadded, size] = entry;
@@ -100,11 +86,10 @@ bool Variants::build() {
   if (!module)
     return false;
   record(largest(), *module);
-  proofs[largest()] = std::make_unique<PaddingProof>(*module);
-  bool built = proveEach() && proveTogether() && importVariants();
-  proofs.clear();
-  if (!built)
+  if (!proveEach() || !proveTogether() || !importVariants())
     return false;
+  putMasks();
+  proofs.clear();
   describeVariants();
   if (!checkExtents())
     return false;
@@ -136,6 +121,14 @@ bool Variants::importVariants() {
   for (const SymbolSizes &symbol : symbols)
     lists.emplace_back(symbol.sizes.begin(), symbol.sizes.end());
   for (const Sizes &sizes : combine(lists)) {
+    artifact::OpenVariant &variant = shapes.variants.emplace_back();
+    variant.sizes.assign(sizes.begin(), sizes.end());
+    // The one that was proved has composites taken apart where it is masked.
+    if (auto found = proofs.find(sizes);
+        found != proofs.end() && !found->second.proof->masks.empty()) {
+      modules.push_back(std::move(found->second.large));
+      continue;
+    }
     // What one import warns of, all do.
     ScopedDiagnosticHandler once(&context, [](Diagnostic &diagnostic) {
       return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
@@ -145,121 +138,8 @@ bool Variants::importVariants() {
       return false;
     record(sizes, *module);
     modules.push_back(std::move(module));
-    artifact::OpenVariant &variant = shapes.variants.emplace_back();
-    variant.sizes.assign(sizes.begin(), sizes.end());
   }
   return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Proofs
-//===----------------------------------------------------------------------===//
-
-std::optional<Mixing> Variants::proveOne(const Sizes &small) {
-  Sizes large = variantFor(small);
-  std::unique_ptr<PaddingProof> &proof = proofs[large];
-  if (!proof) {
-    OwningOpRef<ModuleOp> module = importQuietly(large);
-    // Why is reported when the variant is imported.
-    if (!module)
-      return std::nullopt;
-    proof = std::make_unique<PaddingProof>(*module);
-  }
-  OwningOpRef<ModuleOp> module = importQuietly(small);
-  if (!module)
-    return Mixing{UnknownLoc::get(&context),
-                  "the model cannot be imported for " + sizesText(small)};
-  return proof->findMixing(*module);
-}
-
-/// Proves the sizes of the symbols that vary, the others being the largest;
-/// `failed` are those that are not so.
-std::optional<Mixing> Variants::prove(const std::vector<bool> &varies,
-                                      Sizes &failed) {
-  constexpr int64_t most = int64_t(1) << 62;
-  int64_t total = 1;
-  for (size_t index = 0; index < symbols.size(); ++index)
-    if (varies[index])
-      total =
-          servedCount(index) > most / total ? most : total * servedCount(index);
-  int64_t count = std::min(total, kMostProofs);
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t rest = total - 1 - (count - 1 - i) * (total / count);
-    Sizes sizes = largest();
-    for (size_t index = symbols.size(); index-- > 0;)
-      if (varies[index]) {
-        sizes[index] = servedSize(index, rest % servedCount(index));
-        rest /= servedCount(index);
-      }
-    if (sizes == variantFor(sizes) || known.contains(sizes))
-      continue;
-    failed = sizes;
-    if (std::optional<Mixing> mixing = proveOne(sizes))
-      return mixing;
-  }
-  return std::nullopt;
-}
-
-/// Finds out which symbols may be padded, each with the others at their
-/// largest.
-bool Variants::proveEach() {
-  for (size_t index = 0; index < symbols.size(); ++index) {
-    std::vector<bool> varies(symbols.size());
-    varies[index] = true;
-    Sizes failed;
-    if (std::optional<Mixing> mixing = prove(varies, failed))
-      if (!makeExact(index, *mixing, failed))
-        return false;
-  }
-  return true;
-}
-
-/// Without padding every size needs a variant: those of a list are taken to be
-/// what is needed, and a range is compiled in full if it is small.
-bool Variants::makeExact(size_t index, const Mixing &mixing,
-                         const Sizes &small) {
-  SymbolSizes &symbol = symbols[index];
-  padded[index] = false;
-  std::string why = llvm::formatv(
-      "'{0}' {1} cannot be padded to {2}, as this {3}", symbol.name,
-      small[index], variantFor(small)[index], mixing.reason);
-  int64_t others = 1;
-  for (const SymbolSizes &other : symbols)
-    others *= other.name == symbol.name ? 1 : int64_t(other.sizes.size());
-  int64_t count = symbol.most - symbol.least + 1;
-  if (!symbol.isList && count > kMostVariants / others) {
-    emitError(mixing.loc) << why << "; list the sizes that are needed, as "
-                          << "-fshape=" << symbol.name << "=1,2,4 (up to "
-                          << kMostVariants / others << ")";
-    return false;
-  }
-  if (!symbol.isList) {
-    symbol.sizes.clear();
-    for (int64_t size = symbol.least; size <= symbol.most; ++size)
-      symbol.sizes.push_back(size);
-  }
-  remark::missed(mixing.loc,
-                 remark::RemarkOpts::name("Exact").category("shape"))
-      << remark::add("{0}; only the sizes that are compiled will be taken",
-                     why);
-  return true;
-}
-
-/// Symbols that may be padded alone may be so together; that is proved for all
-/// combinations too.
-bool Variants::proveTogether() {
-  if (symbols.size() < 2)
-    return true;
-  Sizes failed;
-  std::optional<Mixing> mixing =
-      prove(std::vector<bool>(symbols.size(), true), failed);
-  if (!mixing)
-    return true;
-  emitError(mixing->loc) << sizesText(failed) << " cannot be padded to "
-                         << sizesText(variantFor(failed)) << ", as this "
-                         << mixing->reason
-                         << "; list the sizes of one of them in full";
-  return false;
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,6 +41,11 @@ private:
   struct Shapes {
     std::vector<llvm::SmallVector<int64_t>> outputs;
   };
+  /// A variant and what is proved of it.
+  struct Proof {
+    mlir::OwningOpRef<mlir::ModuleOp> large;
+    std::unique_ptr<PaddingProof> proof;
+  };
 
   Sizes largest() const;
   /// The smallest sizes of variants that hold `sizes`.
@@ -55,8 +60,14 @@ private:
   bool proveEach();
   bool proveTogether();
   bool makeExact(size_t index, const Mixing &mixing, const Sizes &small);
+  int64_t leastServed(size_t index, int64_t size) const;
+  std::map<Sizes, std::vector<Sizes>>
+  chooseProofs(const std::vector<bool> &varies) const;
+  std::optional<Mixing> proveVariant(const Sizes &large,
+                                     llvm::ArrayRef<Sizes> served,
+                                     Sizes &failed);
   std::optional<Mixing> prove(const std::vector<bool> &varies, Sizes &failed);
-  std::optional<Mixing> proveOne(const Sizes &small);
+  void putMasks();
   bool importVariants();
   mlir::OwningOpRef<mlir::ModuleOp> importQuietly(const Sizes &sizes);
   void record(const Sizes &sizes, mlir::ModuleOp module);
@@ -73,7 +84,7 @@ private:
   Import import;
   mlir::MLIRContext &context;
   std::vector<bool> padded;
-  std::map<Sizes, std::unique_ptr<PaddingProof>> proofs;
+  std::map<Sizes, Proof> proofs;
   std::map<Sizes, Shapes> known;
 };
 

@@ -30,7 +30,10 @@ bool frit::mayLead(Type small, Type large) {
 std::optional<PaddedValue> frit::leadingValue(Value small, Value large) {
   if (!mayLead(small.getType(), large.getType()))
     return std::nullopt;
-  PaddedValue value{large, {}, !isa<RankedTensorType>(small.getType())};
+  PaddedValue value{large,
+                    {},
+                    !isa<RankedTensorType>(small.getType()),
+                    PaddedContent::unknown(large.getType())};
   if (!value.anywhere)
     value.places = leadingPlaces(shapeOfType(small.getType()),
                                  shapeOfType(large.getType()));
@@ -99,7 +102,8 @@ std::optional<PaddedValue> frit::padConstant(Value small, Attribute value,
   if (a && b && a.isSplat() && b.isSplat() &&
       a.getElementType() == b.getElementType() &&
       a.getSplatValue<Attribute>() == b.getSplatValue<Attribute>())
-    return PaddedValue{large, {}, /*anywhere=*/true};
+    return PaddedValue{
+        large, {}, /*anywhere=*/true, PaddedContent::uniform(numbersOf(other))};
   if (!isLeadingValue(value, other))
     return std::nullopt;
   return leadingValue(small, large);

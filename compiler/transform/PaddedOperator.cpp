@@ -27,14 +27,24 @@ static ArrayRef<int64_t> shapeOfType(Type type) {
 /// The value `of` seen as `from` in the small model and as `to` in the large.
 static std::optional<PaddedValue> padView(PaddedValue of, Value from,
                                           Value to) {
-  of.large = to;
+  Value large = std::exchange(of.large, to);
   if (of.anywhere)
     return of;
-  auto places = reshapePlaces(of.places, shapeOfType(from.getType()),
-                              shapeOfType(to.getType()));
+  ArrayRef<int64_t> a = shapeOfType(from.getType()),
+                    b = shapeOfType(to.getType());
+  auto places = reshapePlaces(of.places, a, b);
   if (!places)
     return std::nullopt;
+  SmallVector<int64_t> shape;
+  for (const DimPlaces &dim : of.places) {
+    int64_t size = 1;
+    for (SizePair part : dim)
+      size *= part.small;
+    shape.push_back(size);
+  }
   of.places = *places;
+  of.content = reshapeContent(of.content, shape, shapeOfType(large.getType()),
+                              a, b);
   return of;
 }
 
@@ -165,7 +175,12 @@ private:
             llvm::map_to_vector(op->getOperandTypes(), signlessType), {}));
     Block *entry = function.addEntryBlock();
     ImplicitLocOpBuilder b(op->getLoc(), OpBuilder::atBlockEnd(entry));
-    func::ReturnOp::create(b, lowerToLinalg(op, b, entry->getArguments()));
+    // What is squared is multiplied by itself.
+    SmallVector<Value> x;
+    for (Value operand : op->getOperands())
+      x.push_back(entry->getArgument(
+          llvm::find(op->getOperands(), operand).getIndex()));
+    func::ReturnOp::create(b, lowerToLinalg(op, b, x));
     return function;
   }
 
@@ -174,31 +189,40 @@ private:
       return std::nullopt;
     Value from = small->getResult(0), to = large->getResult(0);
     if (isa<tensor::EmptyOp>(small))
-      return PaddedValue{to, {}, /*anywhere=*/true};
+      return PaddedValue{
+          to, {}, /*anywhere=*/true, PaddedContent::unknown(to.getType())};
     if (auto constant = dyn_cast<arith::ConstantOp>(small))
-      return padConstant(from, constant.getValue(), to,
-                         cast<arith::ConstantOp>(large).getValue());
+      return padScalar(constant.getValue(), to,
+                       cast<arith::ConstantOp>(large).getValue(), from);
     if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(small))
       return padView(known.lookup(small->getOperand(0)), from, to);
     // All elements are the one that is given.
-    if (isa<linalg::FillOp>(small))
-      return PaddedValue{to, {}, /*anywhere=*/true};
+    if (auto fill = dyn_cast<linalg::FillOp>(small)) {
+      PaddedValue scalar = known.lookup(fill.getInputs().front());
+      return PaddedValue{to, {}, /*anywhere=*/true, scalar.content};
+    }
     if (auto loops = dyn_cast<linalg::LinalgOp>(small))
       return padLoops(loops, cast<linalg::LinalgOp>(large));
     return std::nullopt;
   }
 
-  /// Sums must have the same terms; other loops may run less far.
+  static std::optional<PaddedValue> padScalar(Attribute small, Value to,
+                                              Attribute large, Value from) {
+    auto value = padConstant(from, small, to, large);
+    if (value && !isa<ShapedType>(to.getType()))
+      value->content =
+          PaddedContent::uniform(KnownNumber(cast<TypedAttr>(large)));
+    return value;
+  }
+
+  /// Sums may have more terms if these are zeros, or what is neutral to
+  /// another way of combining; other loops may run less far.
   std::optional<PaddedValue> padLoops(linalg::LinalgOp small,
                                       linalg::LinalgOp large) {
     SmallVector<int64_t> from = small.getStaticLoopRanges(),
                          to = large.getStaticLoopRanges();
-    SmallVector<utils::IteratorType> kinds = small.getIteratorTypesArray();
-    if (kinds != large.getIteratorTypesArray())
+    if (small.getIteratorTypesArray() != large.getIteratorTypesArray())
       return std::nullopt;
-    for (auto [kind, a, b] : llvm::zip_equal(kinds, from, to))
-      if (a != b && kind != utils::IteratorType::parallel)
-        return std::nullopt;
     PaddedLoops loops(from, to);
     SmallVector<AffineMap> maps = small.getIndexingMapsArray();
     for (auto [operand, a, b] : llvm::zip_equal(small->getOperands(), maps,
@@ -214,9 +238,24 @@ private:
     });
     if (placed.wasInterrupted())
       return std::nullopt;
-    if (isUniform(small))
-      return PaddedValue{large->getResult(0), {}, /*anywhere=*/true};
-    return loops.write(large->getResult(0), maps.back());
+    DenseMap<Value, const PaddedContent *> contents;
+    for (const auto &[value, padded] : known)
+      contents[padded.large] = &padded.content;
+    auto contentOf = [&](Value value) -> const PaddedContent & {
+      return *contents.at(value);
+    };
+    LoopContent content(large, from, contentOf);
+    SmallVector<unsigned> reductions;
+    large.getReductionDims(reductions);
+    for (unsigned loop : reductions)
+      if (from[loop] != to[loop] && !content.hasNeutralSteps(loop))
+        return std::nullopt;
+    std::optional<PaddedValue> result =
+        isUniform(small) ? PaddedValue{large->getResult(0), {}, true, {}}
+                         : loops.write(large->getResult(0), maps.back());
+    if (result)
+      result->content = content.result();
+    return result;
   }
 
   /// Whether all elements of the result are the same.
@@ -252,6 +291,10 @@ private:
     };
     if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
       const PaddedValue &tensor = known[extract.getTensor()];
+      // There must be something to read.
+      if (cast<RankedTensorType>(extract.getTensor().getType())
+              .getNumElements() == 0)
+        return false;
       return tensor.anywhere ||
              llvm::all_of(llvm::zip_equal(extract.getIndices(), tensor.places),
                           [&](auto pair) {
@@ -314,31 +357,6 @@ private:
 // Operators
 //===----------------------------------------------------------------------===//
 
-static std::optional<PaddedValue>
-padElementwise(Operation *small, Operation *large,
-               ArrayRef<PaddedValue> operands) {
-  if (small->getAttrDictionary() != large->getAttrDictionary())
-    return std::nullopt;
-  Value result = large->getResult(0);
-  ArrayRef<int64_t> from = shapeOfType(small->getResult(0).getType()),
-                    to = shapeOfType(result.getType());
-  MLIRContext *context = small->getContext();
-  PaddedLoops loops(from, to);
-  bool same = true, anywhere = true;
-  for (auto [a, b, operand] : llvm::zip_equal(
-           small->getOperandTypes(), large->getOperandTypes(), operands)) {
-    same &= loops.read(operand, broadcastMap(shapeOfType(a), from, context),
-                       broadcastMap(shapeOfType(b), to, context));
-    anywhere &= operand.anywhere;
-  }
-  if (!same || !loops.finish())
-    return std::nullopt;
-  if (anywhere)
-    return PaddedValue{result, {}, /*anywhere=*/true};
-  return loops.write(result,
-                     AffineMap::getMultiDimIdentityMap(from.size(), context));
-}
-
 /// The first entries of what leads lead, and both count the same.
 static std::optional<PaddedValue> padCounted(CountedOp small, CountedOp large,
                                              const PaddedValue &x) {
@@ -347,6 +365,7 @@ static std::optional<PaddedValue> padCounted(CountedOp small, CountedOp large,
     return std::nullopt;
   if (!x.anywhere && !areLeading(x.places))
     return std::nullopt;
+  // What the rest is, importers know.
   return leadingValue(small.getY(), large.getY());
 }
 
@@ -357,7 +376,10 @@ static std::optional<PaddedValue> padSlice(SliceOp small, SliceOp large,
       small.getSteps() != large.getSteps() || x.anywhere ||
       !areLeading(x.places))
     return std::nullopt;
-  return leadingValue(small.getY(), large.getY());
+  auto result = leadingValue(small.getY(), large.getY());
+  if (result)
+    result->content = {x.content.inside, x.content.all(), {}};
+  return result;
 }
 
 /// Whether both operators are the same, of the same tensors.
@@ -388,9 +410,7 @@ std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,
   if (auto slice = dyn_cast<SliceOp>(small))
     if (auto cut = padSlice(slice, cast<SliceOp>(large), operands[0]))
       return cut;
-  if (isa<ElementwiseOp>(small))
-    return padElementwise(small, large, operands);
-  if (isa<StructuralOp>(small))
+  if (isa<ElementwiseOp, StructuralOp>(small))
     return Lowered().pad(small, large, operands);
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #ifndef FRIT_COMPILER_TRANSFORM_PADDEDOPERATOR_H
 #define FRIT_COMPILER_TRANSFORM_PADDEDOPERATOR_H
 
+#include "compiler/transform/PaddedContent.h"
 #include "compiler/transform/PaddedPlaces.h"
 
 #include "mlir/IR/Attributes.h"
@@ -10,12 +11,14 @@
 
 namespace frit {
 
-/// Where a value of the small model is in one of the large model; `anywhere`
-/// where all elements are the same, so that no place is another.
+/// Where a value of the small model is in one of the large model, `anywhere`
+/// where all elements are the same, so that no place is another; and what the
+/// other elements are.
 struct PaddedValue {
   mlir::Value large;
   Places places;
   bool anywhere = false;
+  PaddedContent content = {};
 };
 
 /// Whether a tensor of type `small` may be the leading elements of another.

@@ -27,31 +27,69 @@
 #include "dialects/nn/NN.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-static void decomposeAll(ModuleOp module) {
-  SmallVector<CompositeOp> composites;
-  do {
-    composites.clear();
-    module.walk([&](CompositeOp op) { composites.push_back(op); });
-    for (CompositeOp op : composites) {
-      NNBuilder builder(op.getLoc(), op.getOperation());
-      op->replaceAllUsesWith(op.decompose(builder));
-      op->erase();
-    }
-  } while (!composites.empty());
-}
-
 static Block &bodyOf(ModuleOp module) {
   return module.lookupSymbol<func::FuncOp>("main").getBody().front();
 }
 
-PaddingProof::PaddingProof(ModuleOp large) : large(large.clone()) {
-  decomposeAll(*this->large);
+/// Replaces a composite by what it means and returns what comes then.
+static Block::iterator expand(CompositeOp op) {
+  Block *block = op->getBlock();
+  Operation *before = op->getPrevNode();
+  NNBuilder builder(op.getLoc(), op.getOperation());
+  op->replaceAllUsesWith(op.decompose(builder));
+  op->erase();
+  return before ? std::next(before->getIterator()) : block->begin();
 }
+
+/// A composite and all in it taken apart, in a function of its own.
+static OwningOpRef<func::FuncOp> isolate(Operation *op) {
+  OpBuilder types(op->getContext());
+  auto function =
+      func::FuncOp::create(op->getLoc(), "composite",
+                           types.getFunctionType(op->getOperandTypes(), {}));
+  Block *entry = function.addEntryBlock();
+  OpBuilder b = OpBuilder::atBlockEnd(entry);
+  IRMapping map;
+  for (auto [operand, argument] :
+       llvm::zip_equal(op->getOperands(), entry->getArguments()))
+    if (!map.contains(operand))
+      map.map(operand, argument);
+  Operation *copy = b.clone(*op, map);
+  func::ReturnOp::create(b, op->getLoc(), copy->getResults());
+  for (auto at = entry->begin(); at != entry->end();) {
+    auto composite = dyn_cast<CompositeOp>(*at);
+    at = composite ? expand(composite) : std::next(at);
+  }
+  return function;
+}
+
+/// Whether a value has no elements.
+static bool isNothing(Value v) {
+  auto type = dyn_cast<RankedTensorType>(v.getType());
+  return type && type.getNumElements() == 0;
+}
+
+/// Whether two operators are of one kind and read the same values.
+static bool arePaired(Operation *small, Operation *large,
+                      ArrayRef<PaddedValue> operands) {
+  return small->getName() == large->getName() &&
+         small->getNumResults() == large->getNumResults() &&
+         operands.size() == large->getNumOperands() &&
+         llvm::all_of(llvm::zip_equal(operands, large->getOperands()),
+                      [](auto pair) {
+                        return std::get<0>(pair).large == std::get<1>(pair);
+                      });
+}
+
+//===----------------------------------------------------------------------===//
+// One operator
+//===----------------------------------------------------------------------===//
 
 /// What the comparison of two operators depends on.
 static std::string textOf(Operation *small, Operation *large,
@@ -66,76 +104,157 @@ static std::string textOf(Operation *small, Operation *large,
       os << "->" << type;
   }
   for (const PaddedValue &operand : operands)
-    os << (operand.anywhere ? "*" : placesText(operand.places)) << ";";
+    os << (operand.anywhere ? "*" : placesText(operand.places))
+       << operand.content.text() << ";";
   return text;
+}
+
+/// Constants are looked through once.
+std::optional<PaddedValue> PaddingProof::padConstant(ConstantOp small,
+                                                     ConstantOp large) {
+  std::optional<PaddedValue> result =
+      frit::padConstant(small.getY(), small.getValue(), large.getY(),
+                        large.getValue());
+  if (!result || result->content.inside.kind == KnownNumber::constant)
+    return result;
+  auto [it, isNew] = constants.try_emplace(large.getValue());
+  if (isNew)
+    it->second = numbersOf(large.getValue());
+  result->content = {it->second, it->second, {}};
+  return result;
+}
+
+std::optional<PaddedValue>
+PaddingProof::padComposite(Operation *small, Operation *large,
+                           ArrayRef<PaddedValue> operands) {
+  OwningOpRef<func::FuncOp> a = isolate(small), b = isolate(large);
+  Block &from = a->getBody().front(), &to = b->getBody().front();
+  DenseMap<Value, PaddedValue> known;
+  for (auto [x, y, operand] :
+       llvm::zip_equal(from.getArguments(), to.getArguments(), operands)) {
+    known[x] = operand;
+    known[x].large = y;
+  }
+  for (auto [x, y] : llvm::zip(from, to)) {
+    auto inner = llvm::map_to_vector<3>(
+        x.getOperands(), [&](Value value) { return known.lookup(value); });
+    if (!arePaired(&x, &y, inner))
+      return std::nullopt;
+    if (x.hasTrait<OpTrait::IsTerminator>())
+      return inner.front();
+    std::optional<PaddedValue> result = pad(&x, &y, inner);
+    if (!result)
+      return std::nullopt;
+    known[x.getResult(0)] = *result;
+  }
+  return std::nullopt;
 }
 
 std::optional<PaddedValue> PaddingProof::pad(Operation *small, Operation *large,
                                              ArrayRef<PaddedValue> operands) {
+  // What has no elements is part of everything.
+  if (isNothing(small->getResult(0)))
+    return leadingValue(small->getResult(0), large->getResult(0));
   // The text of constants is as long as they are.
-  if (isa<ConstantOp>(small))
-    return padOperator(small, large, operands);
+  if (auto constant = dyn_cast<ConstantOp>(small))
+    return padConstant(constant, cast<ConstantOp>(large));
   auto [it, isNew] = verdicts.try_emplace(textOf(small, large, operands));
-  if (isNew)
-    it->second = padOperator(small, large, operands);
+  if (isNew) {
+    auto verdict = isa<CompositeOp>(small)
+                       ? padComposite(small, large, operands)
+                       : padOperator(small, large, operands);
+    // More verdicts may have been added.
+    it = verdicts.find(textOf(small, large, operands));
+    it->second = verdict;
+  }
   std::optional<PaddedValue> result = it->second;
   if (result)
     result->large = large->getResult(0);
   return result;
 }
 
-static StringRef reasonOf(Operation *op) {
-  if (isa<ConstantOp>(op))
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+static StringRef reasonOf(Operation *small, Operation *large) {
+  if (isa<ConstantOp>(large))
     return "depends on it by a constant";
-  if (isa<ReshapeOp>(op))
+  if (isa<ReshapeOp>(large))
     return "folds it into another dimension";
+  if (llvm::any_of(small->getOperands(), isNothing))
+    return "reads it where there may be none";
   return "combines or moves elements along it";
 }
 
-std::optional<Mixing> PaddingProof::findMixing(ModuleOp small) {
-  decomposeAll(small);
-  Block &from = bodyOf(small), &to = bodyOf(*large);
+/// An input: the runtime fills it up with zeros.
+static std::optional<PaddedValue> padInput(Value small, Value large) {
+  std::optional<PaddedValue> value = leadingValue(small, large);
+  Type element = tensorType(large).getElementType();
+  if (!value || isSmall(element))
+    return value;
+  TypedAttr zero = Builder(element.getContext()).getZeroAttr(signlessType(element));
+  value->content = PaddedContent::uniform(KnownNumber::real);
+  for (auto [dim, places] : llvm::enumerate(value->places))
+    if (places.front().small != places.front().large)
+      value->content.setFill(dim, KnownNumber(zero));
+  return value;
+}
+
+std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
+                                               ArrayRef<int64_t> sizes) {
+  masks.begin(sizes);
+  Block &from = bodyOf(small), &to = bodyOf(large);
   DenseMap<Value, PaddedValue> known;
-  for (auto [a, b] : llvm::zip(from.getArguments(), to.getArguments())) {
-    std::optional<PaddedValue> value = leadingValue(a, b);
+  for (auto [a, b] : llvm::zip_equal(from.getArguments(), to.getArguments())) {
+    std::optional<PaddedValue> value = padInput(a, b);
     if (!value)
       return Mixing{b.getLoc(), "has another type"};
     known[a] = *value;
   }
-  for (auto [a, b] : llvm::zip(from, to)) {
-    SmallVector<PaddedValue> operands;
-    for (Value operand : a.getOperands())
-      operands.push_back(known.lookup(operand));
+  for (auto a = from.begin(), b = to.begin(); a != from.end();) {
+    auto composite = dyn_cast<CompositeOp>(*a);
+    // The large one was taken apart.
+    if (composite && a->getName() != b->getName()) {
+      a = expand(composite);
+      continue;
+    }
+    auto operands = llvm::map_to_vector<3>(
+        a->getOperands(), [&](Value value) { return known.lookup(value); });
     // Shape arithmetic may have decided for other operators.
-    if (a.getName() != b.getName() ||
-        a.getNumOperands() != b.getNumOperands() ||
-        a.getNumResults() != b.getNumResults() ||
-        !llvm::all_of(llvm::zip(operands, b.getOperands()), [](auto pair) {
-          return std::get<0>(pair).large == std::get<1>(pair);
-        }))
-      return Mixing{b.getLoc(), "becomes other operators"};
-    if (a.hasTrait<OpTrait::IsTerminator>()) {
+    if (!arePaired(&*a, &*b, operands))
+      return Mixing{b->getLoc(), "becomes other operators"};
+    if (a->hasTrait<OpTrait::IsTerminator>()) {
       for (const PaddedValue &result : operands)
         if (!result.anywhere && !areLeading(result.places))
           return Mixing{result.large.getLoc(),
                         "returns it folded into another dimension"};
       return std::nullopt;
     }
-    // What has no elements is part of everything.
-    auto isNothing = [](Value v) {
-      auto type = dyn_cast<RankedTensorType>(v.getType());
-      return type && type.getNumElements() == 0;
+    auto padWith = [&](const PaddingMasks::Operands &masked) {
+      return pad(&*a, &*b, masked);
     };
-    std::optional<PaddedValue> result;
-    if (isNothing(a.getResult(0)))
-      result = leadingValue(a.getResult(0), b.getResult(0));
-    else if (llvm::any_of(a.getOperands(), isNothing))
-      return Mixing{b.getLoc(), "reads it where there may be none"};
-    else
-      result = pad(&a, &b, operands);
+    std::optional<PaddedValue> result =
+        masks.pad(&*b, PaddingMasks::Operands(operands), padWith);
+    if (!result && isa<ConstantOp>(*a))
+      result = masks.padSize(cast<ConstantOp>(*a), cast<ConstantOp>(*b));
+    if (!result && composite) {
+      masks.forget(&*b);
+      a = expand(composite);
+      b = expand(cast<CompositeOp>(*b));
+      continue;
+    }
     if (!result)
-      return Mixing{b.getLoc(), reasonOf(&b).str()};
-    known[a.getResult(0)] = *result;
+      return Mixing{b->getLoc(), reasonOf(&*a, &*b).str()};
+    known[a->getResult(0)] = *result;
+    ++a, ++b;
   }
+  llvm_unreachable("a function returns");
+}
+
+std::optional<Mixing> PaddingProof::findMisfit() const {
+  if (Operation *op = masks.findMisfit())
+    return Mixing{op->getLoc(), "needs a size that those of the inputs do not "
+                                "tell"};
   return std::nullopt;
 }

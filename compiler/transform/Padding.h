@@ -3,10 +3,9 @@
 #ifndef FRIT_COMPILER_TRANSFORM_PADDING_H
 #define FRIT_COMPILER_TRANSFORM_PADDING_H
 
-#include "compiler/transform/PaddedOperator.h"
+#include "compiler/transform/PaddingMasks.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace frit {
@@ -20,22 +19,40 @@ struct Mixing {
 /// Proves that a model, imported for a large size of some dimension, computes
 /// among other things what it does for a smaller one: that the results of the
 /// small model are the leading elements of those of the large one in every
-/// dimension, whenever its inputs are.
+/// dimension, whenever its inputs are and the rest of them is zero. Finds the
+/// masks that the large one needs for that.
 class PaddingProof {
 public:
-  explicit PaddingProof(mlir::ModuleOp large);
+  /// `sizes` are those of the symbols that `large` was imported for. Composites
+  /// of it are decomposed where a part of them is masked.
+  PaddingProof(mlir::ModuleOp large, llvm::ArrayRef<int64_t> sizes)
+      : masks(sizes), large(large) {}
 
-  /// Compares with the model imported for a smaller size, whose composites it
-  /// decomposes. Nothing: it is proved.
-  std::optional<Mixing> findMixing(mlir::ModuleOp small);
+  /// Compares with the model imported for smaller sizes, which is taken apart.
+  /// Nothing: it is proved, for the masks there are now. What was proved before
+  /// is to be proved again where that made them more.
+  std::optional<Mixing> findMixing(mlir::ModuleOp small,
+                                   llvm::ArrayRef<int64_t> sizes);
+  /// Whether there is a size in the masks that the sizes of the calls do not
+  /// tell, when all small models have been compared.
+  std::optional<Mixing> findMisfit() const;
+
+  /// The masks that are not in the large model yet.
+  PaddingMasks masks;
 
 private:
   std::optional<PaddedValue> pad(mlir::Operation *small, mlir::Operation *large,
                                  llvm::ArrayRef<PaddedValue> operands);
+  std::optional<PaddedValue>
+  padComposite(mlir::Operation *small, mlir::Operation *large,
+               llvm::ArrayRef<PaddedValue> operands);
+  std::optional<PaddedValue> padConstant(nn::ConstantOp small,
+                                         nn::ConstantOp large);
 
-  mlir::OwningOpRef<mlir::ModuleOp> large;
+  mlir::ModuleOp large;
   /// What is known of pairs of operators, by their text.
   llvm::StringMap<std::optional<PaddedValue>> verdicts;
+  llvm::DenseMap<mlir::Attribute, KnownNumber> constants;
 };
 
 } // namespace frit

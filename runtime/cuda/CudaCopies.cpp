@@ -81,10 +81,13 @@ Status CudaExecution::copyIn(const Program &program,
     bool isHost = inputs[i].location == FRIT_HOST;
     if (!tensor.bytes || (!isHost && inset.isWhole()))
       continue;
-    if (isHost)
+    // A size is so short that the driver takes it at once.
+    bool isSize = i >= plan.modelInputs(program.variant).size();
+    if (isHost && !isSize)
       makeStaging();
     FRIT_TRY(isHost ? copyInput(inset, inputs[i].data, program.inputs[i],
-                                tensor.bytes, inputOffsets[i])
+                                tensor.bytes,
+                                isSize ? kNotStaged : inputOffsets[i])
                     : spread(inset, addressOf(inputs[i].data),
                              program.inputs[i], tensor.bytes));
   }

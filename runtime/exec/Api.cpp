@@ -158,7 +158,7 @@ void *frit_context_stream(const frit_context *context) {
 }
 
 void *frit_context_input_buffer(frit_context *context, uint32_t index) {
-  if (!context || index >= context->inputs.size())
+  if (!context || index >= context->module->inputNames.size())
     return nullptr;
   return context->execution->inputBuffer(index);
 }

@@ -164,7 +164,12 @@ frit_status frit_module_symbol(const frit_module *module, uint32_t index,
            symbol.most,
            symbol.padded != 0,
            uint32_t(sizes.size()),
-           sizes.data()};
+           sizes.data(),
+           /*masked=*/0};
+  const PlanView &plan = module->model.plan;
+  for (const artifact::Tensor &size :
+       plan.inputs(0).last(plan.header().sizes))
+    info->masked |= size.symbol == index;
   return FRIT_OK;
 }
 

@@ -179,8 +179,12 @@ Status Call::pick(const PlanView &plan) {
       fits &= symbols[i].padded && sizes[i] < held[i];
       isPadded = true;
     }
-    if (fits)
-      return Status();
+    if (!fits)
+      continue;
+    for (size_t i = 0; i < sizes.size(); ++i)
+      if (sizes[i] == kUnknown)
+        sizes[i] = held[i];
+    return Status();
   }
   std::string asked;
   for (size_t i = 0; i < sizes.size(); ++i)
@@ -201,7 +205,7 @@ Status Call::outputDims(const PlanView &plan, size_t index,
   shape.assign(dims.begin(), dims.end());
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     const Extent &extent = extents[dim];
-    if (extent.symbol == kNone || sizes[extent.symbol] == kUnknown)
+    if (extent.symbol == kNone)
       continue;
     int64_t length;
     if (__builtin_mul_overflow(extent.factor, sizes[extent.symbol], &length) ||

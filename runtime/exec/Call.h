@@ -22,6 +22,9 @@ public:
   size_t variant() const { return chosen; }
   /// The tensor that the call gives for input `index` of the model.
   const frit_tensor &input(size_t index) const { return *given[index]; }
+  /// The size that the call gives a symbol; valid until the next call of
+  /// `open`.
+  int64_t *size(size_t symbol) { return &sizes[symbol]; }
   /// The true shape of an output in this call: the variant's, or less of it
   /// where inputs are padded. Valid until the next call of it or of `open`.
   Status outputDims(const PlanView &plan, size_t index,

@@ -18,7 +18,7 @@ Status frit_context::open(frit_module &from) {
                  "only");
   module = &from;
   FRIT_TRY(from.executor->createExecution(execution));
-  inputs.resize(from.inputNames.size());
+  inputs.resize(from.model.plan.inputs(0).size());
   outputs.resize(from.model.plan.outputs(0).size());
   steps.resize(from.model.plan.variants().size());
   variant = steps.size() - 1;
@@ -69,10 +69,15 @@ Status frit_context::bind(std::span<const frit_tensor> givenInputs,
                           std::span<const frit_tensor> givenOutputs) {
   const PlanView &plan = module->model.plan;
   FRIT_TRY(call.open(plan, module->inputNames, givenInputs));
+  std::span<const artifact::Tensor> tensors = plan.inputs(call.variant());
   for (size_t index = 0; index < inputs.size(); ++index) {
+    if (index >= module->inputNames.size()) {
+      inputs[index] = {call.size(tensors[index].symbol), FRIT_HOST, {}};
+      continue;
+    }
     const frit_tensor &tensor = call.input(index);
     FRIT_TRY(checkMemory("input", module->inputNames[index], tensor,
-                         plan.inputs(call.variant())[index].bytes));
+                         tensors[index].bytes));
     inputs[index] = {tensor.data, tensor.location, {tensor.dims, tensor.rank}};
   }
   const std::vector<std::string> &names = module->outputNames;

@@ -153,7 +153,7 @@ void frit_module::copyTexts() {
     }
   };
   std::vector<std::vector<int32_t>> none;
-  copy(plan.inputs(0), inputNames, inputSymbols, none);
+  copy(plan.modelInputs(0), inputNames, inputSymbols, none);
   copy(plan.modelOutputs(0), outputNames, outputSymbols, outputCounts);
   for (const artifact::Target &target : plan.targets())
     archs.emplace_back(plan.text(target.arch));

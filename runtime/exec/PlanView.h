@@ -60,6 +60,11 @@ public:
     return table<artifact::Tensor>(head->outputs)
         .subspan(range.first, range.count);
   }
+  /// The inputs without the true sizes, which come last.
+  std::span<const artifact::Tensor> modelInputs(size_t variant) const {
+    std::span<const artifact::Tensor> all = inputs(variant);
+    return all.first(all.size() - head->sizes);
+  }
   /// The outputs without the counts, which come last.
   std::span<const artifact::Tensor> modelOutputs(size_t variant) const {
     std::span<const artifact::Tensor> all = outputs(variant);

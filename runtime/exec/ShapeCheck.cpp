@@ -51,6 +51,7 @@ private:
   Status checkTensors(const char *kind, std::span<const Tensor> tensors,
                       std::span<const Tensor> first);
   Status checkInputs(size_t variant);
+  Status checkSizes(size_t variant);
   Status checkCounts(size_t variant);
   Status checkExtents(const char *kind, const Tensor &tensor);
 
@@ -83,6 +84,7 @@ Status ShapeCheck::checkVariants() {
     FRIT_TRY(checkTensors("input", plan.inputs(index), plan.inputs(0)));
     FRIT_TRY(checkTensors("output", plan.outputs(index), plan.outputs(0)));
     FRIT_TRY(checkInputs(index));
+    FRIT_TRY(checkSizes(index));
     FRIT_TRY(checkCounts(index));
   }
   return Status();
@@ -128,6 +130,19 @@ Status ShapeCheck::checkInputs(size_t variant) {
         return damagedPlan("an input has not its variant's size");
     }
   }
+  return Status();
+}
+
+/// The last inputs are what the runtime makes of others' lengths.
+Status ShapeCheck::checkSizes(size_t variant) {
+  std::span<const Tensor> inputs = plan.inputs(variant);
+  uint32_t sizes = plan.header().sizes;
+  if (sizes > inputs.size())
+    return damagedPlan("it has more sizes than inputs");
+  for (const Tensor &size : inputs.last(sizes))
+    if (size.type != DType::i64 || size.dims.count || size.extents.count ||
+        size.symbol >= plan.symbols().size())
+      return damagedPlan("a size is no number of 64 bits, or of no symbol");
   return Status();
 }
 

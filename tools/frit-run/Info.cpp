@@ -39,6 +39,7 @@ static Json symbolsJson(const Module &module) {
          {"least", symbol.least},
          {"most", symbol.most},
          {"padded", bool(symbol.padded)},
+         {"masked", bool(symbol.masked)},
          {"sizes", std::vector<int64_t>(symbol.sizes,
                                         symbol.sizes + symbol.size_count)}});
   }
@@ -221,12 +222,13 @@ static void printGuards(const Session &session) {
 
 /// What may be open of the shapes, and what a variant costs on each target.
 static void printVariants(const Module &module) {
-  Table symbols({"open", "sizes", "variants"});
+  Table symbols({"open", "sizes", "variants", ""});
   for (uint32_t i = 0; i < module.symbolCount(); ++i) {
     frit_symbol_info symbol = module.symbol(i);
     std::string sizes = sizesOf(symbol);
     symbol.padded = 0;
-    symbols.add({symbol.name, sizes, sizesOf(symbol)});
+    symbols.add({symbol.name, sizes, sizesOf(symbol),
+                 symbol.masked ? "masked beyond a call's size" : ""});
   }
   symbols.print();
   puts("");

@@ -25,7 +25,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 5;
+inline constexpr uint32_t kVersion = 6;
 
 /// Every buffer in an arena, in prepared memory and in the weights starts at a
 /// multiple of this many bytes.
@@ -114,7 +114,7 @@ struct Tensor {
   DType type = DType::f32;
   Range dims;
   Range extents;
-  uint32_t reserved = 0;
+  uint32_t symbol = 0; ///< whose size an input is, that is one: Variant::inputs
   uint64_t bytes = 0;
 };
 
@@ -122,7 +122,10 @@ struct Tensor {
 /// with the smaller size of the first symbol that they differ in comes first.
 struct Variant {
   Range sizes;  ///< of Header::dims, one per symbol
-  Range inputs; ///< of Header::inputs, as many for every variant
+  /// Of Header::inputs, as many for every variant. The last Header::sizes of
+  /// them are no inputs of the model but true sizes, which the runtime reads off
+  /// a call's inputs: scalars of type i64, each the size of a symbol.
+  Range inputs;
   /// Of Header::outputs, as many for every variant. The last Header::counts of
   /// them are no outputs of the model but its counts: scalars of type i64 that
   /// the steps compute, of how many entries other outputs have.
@@ -360,7 +363,7 @@ struct Header {
   Text producer;            ///< "frit 0.1.0"
   Blob strings;
   uint32_t counts = 0; ///< of every variant, whose last outputs they are
-  uint32_t reserved = 0;
+  uint32_t sizes = 0;  ///< of every variant, whose last inputs they are
   Table dims;       ///< of int64_t
   Table symbols;    ///< of Symbol; empty where all shapes are fixed
   Table extents;    ///< of Extent

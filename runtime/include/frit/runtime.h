@@ -237,6 +237,9 @@ typedef struct frit_symbol_info {
   int padded;
   uint32_t size_count;
   const int64_t *sizes; /**< that there are variants of the model for, rising */
+  /** Whether the model combines elements along the dimension, so that a call's
+   *  size masks those that it is padded by. */
+  int masked;
 } frit_symbol_info;
 
 /** How many dimensions the model leaves open; 0 where all shapes are fixed. */

@@ -74,9 +74,9 @@ m (float[batch,3] x) => (y) <float[1,3] c = {1, 2, 3}, float[3,3] w = {1, 0, 2, 
 m (float[batch,4] x) => (y) <int64[1] s = {0}, int64[1] e = {1000}, int64[1] a = {0}, int64[1] t = {2}> {
   y = Slice (x, s, e, a, t)
 }"""),
-    # Both open, of which only one may be padded.
-    ("attention", ["batch=1..3", "seq=2,4"],
-     [{"batch": b, "seq": s} for b in (1, 3, 2) for s in (4, 2)], """
+    # Keys that are not there are masked.
+    ("attention", ["batch=1..3", "seq=1..7"],
+     [{"batch": b, "seq": s} for b in (1, 3, 2) for s in (7, 6, 5, 3, 1)], """
 m (float[batch,seq,4] x) => (y) {
   t = Transpose <perm = [0, 2, 1]> (x)
   s = MatMul (x, t)
@@ -90,11 +90,63 @@ m (float[batch,seq,2] x) => (y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> {
   h = MatMul (x, w)
   y = Relu (h)
 }"""),
-    # Nothing may be padded, so every size has a variant.
-    ("mean", ["batch=1..4"], [{"batch": n} for n in range(1, 5)], """
-m (float[batch,4] x) => (y) <int64[1] axes = {0}> {
+    # Sums of what is there, divided by how much that is.
+    ("mean", ["batch=1..9"], [{"batch": n} for n in range(1, 10)], """
+m (float[batch,4] x) => (y, s) <int64[1] axes = {0}> {
   m = ReduceMean (x, axes)
-  y = Sub (x, m)
+  c = Sub (x, m)
+  y = Softmax <axis = 0> (c)
+  e = Exp (x)
+  t = Transpose <perm = [1, 0]> (e)
+  s = MatMul (t, e)
+}"""),
+    # What is neutral to each way of combining.
+    ("combined", ["n=1..9"], [{"n": n} for n in range(1, 10)], """
+m (float[3,n] x) => (sum, product, most, least, logsum, norm, last, first)
+    <int64[1] axes = {1}, float one = {1}> {
+  a = Add (x, one)
+  sum = ReduceSum <keepdims = 0> (a, axes)
+  product = ReduceProd <keepdims = 0> (a, axes)
+  low = Sub (x, one)
+  b = Neg (low)
+  h = Mul (b, b)
+  n = Neg (h)
+  most = ReduceMax <keepdims = 0> (n, axes)
+  least = ReduceMin <keepdims = 0> (h, axes)
+  logsum = ReduceLogSumExp (x, axes)
+  norm = ReduceL2 (a, axes)
+  last = ArgMax <axis = 1, select_last_index = 1> (n)
+  first = ArgMin <axis = 1> (h)
+}"""),
+    ("running", ["n=2..6"], [{"n": n} for n in range(2, 7)], """
+m (int64[n,3] x) => (y, z, most, all) <int64 axis = {0}, int64[1] axes = {0}, int64 five = {5}> {
+  a = Add (x, five)
+  y = CumSum <reverse = 1> (a, axis)
+  z = CumSum <exclusive = 1> (a, axis)
+  n = Neg (a)
+  most = ReduceMax (n, axes)
+  all = ReduceSum <keepdims = 0> (a)
+}"""),
+    # What is padded is infinite, and not zero when multiplied by zero.
+    ("infinite", ["n=1..5"], [{"n": n} for n in range(1, 6)], """
+m (float[n,4] x) => (y) {
+  s = Mul (x, x)
+  l = Log (s)
+  t = Transpose <perm = [1, 0]> (l)
+  y = MatMul (t, l)
+}"""),
+    ("norm", ["wide=1..12"], [{"wide": n} for n in (1, 2, 3, 5, 11, 12)], """
+m (float[2,3,4,wide] x) => (y, z) <float[3] s = {1, 2, 3}, float[3] b = {0, 1, 2}> {
+  y = InstanceNormalization (x, s, b)
+  z = GlobalAveragePool (x)
+}"""),
+    ("scaled", ["n=2..9"], [{"n": n} for n in range(2, 10)], """
+m (float[n,4] x) => (y) <int64 first = {0}, float one = {1}> {
+  d = Shape (x)
+  n = Gather <axis = 0> (d, first)
+  f = Cast <to = 1> (n)
+  g = Add (f, one)
+  y = Div (x, g)
 }"""),
     # Lists serve what is below their sizes.
     ("list", ["batch=3,8"], [{"batch": n} for n in (1, 3, 5, 8, 2)], """
@@ -116,6 +168,20 @@ FILES = [("digits-dynamic.onnx", 7), ("tiny/resnet50-dynamo-dynamic.onnx", 3),
          ("tiny/vit-b16-torchscript-dynamic.onnx", 3),
          ("tiny/bert-large-dynamo-dynamic.onnx", 3),
          ("tiny/gpt3-small-torchscript-dynamic.onnx", 3)]
+# Files whose second dimension is opened too.
+SEQUENCES = [("tiny/bert-large-torchscript-dynamic.onnx", 20),
+             ("tiny/gpt3-small-torchscript-dynamic.onnx", 24)]
+
+
+def open_sequence(path, work):
+    import onnx
+    model = onnx.load(path)
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.shape.dim[1].dim_param = "seq"
+    del model.graph.value_info[:]
+    opened = work / f"{path.stem}-seq.onnx"
+    onnx.save(model, opened)
+    return opened
 
 
 def models(folder, work, written):
@@ -128,6 +194,11 @@ def models(folder, work, written):
     for name, most in FILES:
         yield (folder / name, [f"batch=1,2,{most + 1}"],
                [{"batch": n} for n in range(1, most + 2)])
+    for name, most in SEQUENCES if written else []:
+        yield (open_sequence(folder / name, work),
+               ["batch=1..2", f"seq=1..{most}"],
+               [{"batch": b, "seq": s} for b in (1, 2)
+                for s in (most, 1, 2, 3, most // 2, most - 1)])
 
 
 class Reference:

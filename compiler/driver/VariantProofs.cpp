@@ -1,0 +1,235 @@
+//===- VariantProofs.cpp - Which sizes a variant may be padded for --------===//
+//
+// Every variant is compared with the model for smaller sizes, which also shows
+// what it needs for that: masks, and the true sizes. The least size that it
+// serves comes first, as nothing is as long there as it is in the variant.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/Variants.h"
+
+#include "dialects/nn/NN.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace frit;
+
+/// Sizes that are proved one by one. Of more, as many are, evenly spread.
+static constexpr int64_t kMostProofs = 256;
+
+static func::FuncOp mainOf(ModuleOp module) {
+  return module.lookupSymbol<func::FuncOp>("main");
+}
+
+int64_t Variants::servedCount(size_t index) const {
+  const SymbolSizes &symbol = symbols[index];
+  return padded[index] ? symbol.most - symbol.least + 1
+                       : int64_t(symbol.sizes.size());
+}
+
+int64_t Variants::servedSize(size_t index, int64_t number) const {
+  const SymbolSizes &symbol = symbols[index];
+  return padded[index] ? symbol.least + number : symbol.sizes[number];
+}
+
+/// The least size of a symbol that its variant for `size` serves.
+int64_t Variants::leastServed(size_t index, int64_t size) const {
+  const SymbolSizes &symbol = symbols[index];
+  auto variant = llvm::lower_bound(symbol.sizes, size);
+  if (!padded[index])
+    return size;
+  return variant == symbol.sizes.begin() ? symbol.least : variant[-1] + 1;
+}
+
+/// What is proved where some symbols vary, the others being the largest: sizes
+/// by the variant that serves them.
+std::map<Variants::Sizes, std::vector<Variants::Sizes>>
+Variants::chooseProofs(const std::vector<bool> &varies) const {
+  constexpr int64_t most = int64_t(1) << 50;
+  int64_t total = 1;
+  std::vector<Sizes> lists;
+  for (size_t index = 0; index < symbols.size(); ++index) {
+    lists.push_back({symbols[index].sizes.back()});
+    if (!varies[index])
+      continue;
+    lists.back().assign(symbols[index].sizes.begin(),
+                        symbols[index].sizes.end());
+    total =
+        servedCount(index) > most / total ? most : total * servedCount(index);
+  }
+  std::map<Sizes, std::vector<Sizes>> chosen;
+  auto choose = [&](const Sizes &sizes) {
+    Sizes large = variantFor(sizes);
+    std::vector<Sizes> &list = chosen[large];
+    if (sizes != large && !llvm::is_contained(list, sizes))
+      list.push_back(sizes);
+  };
+  for (Sizes sizes : combine(lists)) {
+    for (size_t index = 0; index < symbols.size(); ++index)
+      if (varies[index])
+        sizes[index] = leastServed(index, sizes[index]);
+    choose(sizes);
+  }
+  int64_t count = std::min(total, kMostProofs);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = total - 1 - (count - 1 - i) * total / count;
+    Sizes sizes = largest();
+    for (size_t index = symbols.size(); index-- > 0;)
+      if (varies[index]) {
+        sizes[index] = servedSize(index, rest % servedCount(index));
+        rest /= servedCount(index);
+      }
+    choose(sizes);
+  }
+  return chosen;
+}
+
+/// Proves what a variant serves; `failed` are sizes that are not so.
+std::optional<Mixing> Variants::proveVariant(const Sizes &large,
+                                             ArrayRef<Sizes> served,
+                                             Sizes &failed) {
+  Proof &proof = proofs[large];
+  proof.large = importQuietly(large);
+  // Why is reported when the variant is imported.
+  if (!proof.large)
+    return std::nullopt;
+  proof.proof = std::make_unique<PaddingProof>(*proof.large, large);
+  PaddingMasks &masks = proof.proof->masks;
+  for (bool isNew = true; isNew;) {
+    isNew = false;
+    for (const Sizes &small : served) {
+      size_t count = masks.size();
+      failed = small;
+      OwningOpRef<ModuleOp> module = importQuietly(small);
+      if (!module)
+        return Mixing{UnknownLoc::get(&context),
+                      "the model cannot be imported for " + sizesText(small)};
+      if (auto mixing = proof.proof->findMixing(*module, small))
+        return mixing;
+      // The masks of the first are there for all.
+      isNew |= masks.size() != count && small != served.front();
+    }
+  }
+  if (auto mixing = proof.proof->findMisfit())
+    return mixing;
+  // Counts are proved on imports, which have no masks.
+  bool isCounted =
+      proof.large->walk([](nn::CountedOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  if (isCounted && !masks.empty())
+    return Mixing{masks.firstLoc(), "combines elements along it, and the data "
+                                    "decide about other dimensions"};
+  return std::nullopt;
+}
+
+/// Proves the sizes of the symbols that vary, the others being the largest.
+std::optional<Mixing> Variants::prove(const std::vector<bool> &varies,
+                                      Sizes &failed) {
+  proofs.clear();
+  for (const auto &[large, served] : chooseProofs(varies))
+    if (!served.empty())
+      if (auto mixing = proveVariant(large, served, failed))
+        return mixing;
+  return std::nullopt;
+}
+
+/// Finds out which symbols may be padded, each with the others at their
+/// largest.
+bool Variants::proveEach() {
+  for (size_t index = 0; index < symbols.size(); ++index) {
+    std::vector<bool> varies(symbols.size());
+    varies[index] = true;
+    Sizes failed;
+    if (std::optional<Mixing> mixing = prove(varies, failed))
+      if (!makeExact(index, *mixing, failed))
+        return false;
+  }
+  return true;
+}
+
+/// Without padding every size needs a variant: those of a list are taken to be
+/// what is needed, and a range is compiled in full if it is small.
+bool Variants::makeExact(size_t index, const Mixing &mixing,
+                         const Sizes &small) {
+  SymbolSizes &symbol = symbols[index];
+  padded[index] = false;
+  proofs.clear();
+  std::string why = llvm::formatv(
+      "'{0}' {1} cannot be padded to {2}, as this {3}", symbol.name,
+      small[index], variantFor(small)[index], mixing.reason);
+  int64_t others = 1;
+  for (const SymbolSizes &other : symbols)
+    others *= other.name == symbol.name ? 1 : int64_t(other.sizes.size());
+  int64_t count = symbol.most - symbol.least + 1;
+  if (!symbol.isList && count > kMostVariants / others) {
+    emitError(mixing.loc) << why << "; list the sizes that are needed, as "
+                          << "-fshape=" << symbol.name << "=1,2,4 (up to "
+                          << kMostVariants / others << ")";
+    return false;
+  }
+  if (!symbol.isList) {
+    symbol.sizes.clear();
+    for (int64_t size = symbol.least; size <= symbol.most; ++size)
+      symbol.sizes.push_back(size);
+  }
+  remark::missed(mixing.loc,
+                 remark::RemarkOpts::name("Exact").category("shape"))
+      << remark::add("{0}; only the sizes that are compiled will be taken",
+                     why);
+  return true;
+}
+
+/// Symbols that may be padded alone may be so together; that is proved for all
+/// combinations too.
+bool Variants::proveTogether() {
+  if (symbols.size() < 2)
+    return true;
+  Sizes failed;
+  std::optional<Mixing> mixing =
+      prove(std::vector<bool>(symbols.size(), true), failed);
+  if (!mixing)
+    return true;
+  emitError(mixing->loc) << sizesText(failed) << " cannot be padded to "
+                         << sizesText(variantFor(failed)) << ", as this "
+                         << mixing->reason
+                         << "; list the sizes of one of them in full";
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+/// Gives the variants' modules the true sizes that their masks ask for: inputs
+/// behind the model's own, the same ones in every variant.
+void Variants::putMasks() {
+  std::vector<bool> needed(symbols.size());
+  for (const auto &[large, proof] : proofs)
+    if (proof.proof)
+      for (auto [index, isNeeded] :
+           llvm::enumerate(proof.proof->masks.symbols()))
+        needed[index] = needed[index] || isNeeded;
+  for (size_t index = 0; index < symbols.size(); ++index)
+    if (needed[index])
+      shapes.sizes.push_back(index);
+  for (auto [module, variant] : llvm::zip_equal(modules, shapes.variants)) {
+    func::FuncOp main = mainOf(*module);
+    std::vector<Value> values(symbols.size());
+    for (unsigned index : shapes.sizes) {
+      Builder b(&context);
+      unsigned at = main.getNumArguments();
+      auto name = b.getNamedAttr(
+          "nn.name", b.getStringAttr("size." + symbols[index].name));
+      (void)main.insertArgument(at, RankedTensorType::get({}, b.getI64Type()),
+                                b.getDictionaryAttr(name), main.getLoc());
+      values[index] = main.getArgument(at);
+    }
+    Sizes sizes(variant.sizes.begin(), variant.sizes.end());
+    if (auto found = proofs.find(sizes);
+        found != proofs.end() && found->second.proof)
+      found->second.proof->masks.apply(
+          [&](unsigned symbol) { return values[symbol]; });
+  }
+}

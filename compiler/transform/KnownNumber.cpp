@@ -1,0 +1,121 @@
+//===- KnownNumber.cpp - What is known of a number ------------------------===//
+
+#include "compiler/transform/KnownNumber.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Operation.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+using namespace frit;
+
+static std::optional<APFloat> floatOf(const KnownNumber &x) {
+  auto number = dyn_cast_if_present<FloatAttr>(x.value);
+  return number ? std::optional(number.getValue()) : std::nullopt;
+}
+
+KnownNumber::Kind KnownNumber::sign() const {
+  if (kind != constant)
+    return kind;
+  if (auto number = floatOf(*this)) {
+    if (!number->isFinite())
+      return any;
+    return number->isZero()       ? notNegative
+           : number->isNegative() ? real
+                                  : positive;
+  }
+  auto integer = dyn_cast<IntegerAttr>(value);
+  if (!integer)
+    return any;
+  return integer.getValue().isStrictlyPositive() ? positive
+         : integer.getValue().isZero()           ? notNegative
+                                                 : real;
+}
+
+bool KnownNumber::isZero() const {
+  if (auto number = floatOf(*this))
+    return number->isZero();
+  auto integer = dyn_cast_if_present<IntegerAttr>(value);
+  return integer && integer.getValue().isZero();
+}
+
+int KnownNumber::infinity() const {
+  auto number = floatOf(*this);
+  return !number || !number->isInfinity() ? 0 : number->isNegative() ? -1 : 1;
+}
+
+KnownNumber KnownNumber::operator|(const KnownNumber &other) const {
+  if (kind == nothing || *this == other)
+    return other;
+  if (other.kind == nothing)
+    return *this;
+  // Zero has two signs.
+  if (isZero() && other.isZero())
+    return *this;
+  if (kind == given || other.kind == given)
+    return any;
+  return std::max(sign(), other.sign());
+}
+
+std::string KnownNumber::text() const {
+  std::string text(1, "-gcpnra"[kind]);
+  if (value) {
+    llvm::raw_string_ostream os(text);
+    os << value;
+  }
+  return text;
+}
+
+KnownNumber frit::unknownNumber(Type type) {
+  type = getElementTypeOrSelf(type);
+  return isa<FloatType>(type) ? KnownNumber::any : KnownNumber::real;
+}
+
+/// Whether every one of `bytes`, as floats of `bits` bits whose exponent has
+/// `exponent`, is finite.
+template <typename Bits>
+static bool areFinite(ArrayRef<char> bytes, Bits exponent) {
+  bool finite = true;
+  for (size_t i = 0; i + sizeof(Bits) <= bytes.size(); i += sizeof(Bits)) {
+    Bits bits;
+    std::memcpy(&bits, bytes.data() + i, sizeof(Bits));
+    finite &= (bits & exponent) != exponent;
+  }
+  return finite;
+}
+
+KnownNumber frit::numbersOf(Attribute constant) {
+  auto elements = dyn_cast<ElementsAttr>(constant);
+  if (!elements)
+    return KnownNumber::any;
+  Type type = elements.getElementType();
+  if (auto dense = dyn_cast<DenseElementsAttr>(constant)) {
+    if (dense.isSplat())
+      if (auto value = dyn_cast<TypedAttr>(dense.getSplatValue<Attribute>()))
+        return KnownNumber(value);
+    if (!isa<FloatType>(type))
+      return KnownNumber::real;
+    KnownNumber all;
+    for (Attribute value : dense.getValues<Attribute>())
+      all = all | KnownNumber(cast<TypedAttr>(value)).sign();
+    return all;
+  }
+  if (!isa<FloatType>(type))
+    return KnownNumber::real;
+  auto resource = dyn_cast<DenseResourceElementsAttr>(constant);
+  AsmResourceBlob *blob =
+      resource ? resource.getRawHandle().getBlob() : nullptr;
+  if (!blob)
+    return KnownNumber::any;
+  ArrayRef<char> bytes = blob->getData();
+  bool finite = type.isF64()    ? areFinite<uint64_t>(bytes, 0x7ffull << 52)
+                : type.isF32()  ? areFinite<uint32_t>(bytes, 0xffu << 23)
+                : type.isF16()  ? areFinite<uint16_t>(bytes, 0x1f << 10)
+                : type.isBF16() ? areFinite<uint16_t>(bytes, 0xff << 7)
+                                : false;
+  return finite ? KnownNumber::real : KnownNumber::any;
+}

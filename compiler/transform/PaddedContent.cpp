@@ -1,0 +1,207 @@
+//===- PaddedContent.cpp - What is at the places of padding ---------------===//
+//
+// A row of 3 scores among 4, masked before a softmax:
+//
+//   %x = [a, b, c, -inf]       filled with -inf beyond 3
+//   %m = max %x                a step with -inf changes no maximum
+//   %e = exp(%x - %m)          -inf - real = -inf, exp(-inf) = 0: filled with 0
+//   %s = sum %e                a step with 0 changes no sum; it is positive
+//   %y = %e / %s               0 / positive = 0: filled with 0
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/PaddedContent.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace frit;
+
+const PaddedContent::Fill *PaddedContent::fillOf(unsigned dim) const {
+  auto found =
+      llvm::find_if(fills, [&](const Fill &fill) { return fill.dim == dim; });
+  return found == fills.end() ? nullptr : found;
+}
+
+void PaddedContent::setFill(unsigned dim, KnownNumber number) {
+  llvm::erase_if(fills, [&](const Fill &fill) { return fill.dim == dim; });
+  // Where both are beyond, it is the new one's.
+  for (Fill &fill : fills)
+    fill.everywhere = false;
+  fills.push_back({dim, number, /*everywhere=*/true});
+}
+
+KnownNumber PaddedContent::all() const {
+  KnownNumber number = inside | outside;
+  for (const Fill &fill : fills)
+    number = number | fill.number;
+  return number;
+}
+
+std::string PaddedContent::text() const {
+  std::string text = inside.text() + "," + outside.text();
+  for (const Fill &fill : fills)
+    text += (fill.everywhere ? "," : "~") + std::to_string(fill.dim) + "=" +
+            fill.number.text();
+  return text;
+}
+
+static int64_t sizeBehind(ArrayRef<int64_t> shape, unsigned dim) {
+  return ShapedType::getNumElements(shape.drop_front(dim + 1));
+}
+
+PaddedContent frit::reshapeContent(PaddedContent content,
+                                   ArrayRef<int64_t> small,
+                                   ArrayRef<int64_t> large,
+                                   ArrayRef<int64_t> newSmall,
+                                   ArrayRef<int64_t> newLarge) {
+  PaddedContent result{content.inside, content.outside, {}};
+  for (const PaddedContent::Fill &fill : content.fills) {
+    unsigned dim = fill.dim;
+    bool stays = false;
+    for (unsigned other = 0; other < newLarge.size() && !stays; ++other) {
+      stays = newSmall[other] == small[dim] && newLarge[other] == large[dim] &&
+              sizeBehind(newSmall, other) == sizeBehind(small, dim) &&
+              sizeBehind(newLarge, other) == sizeBehind(large, dim);
+      if (stays)
+        result.fills.push_back({other, fill.number, fill.everywhere});
+    }
+    if (!stays)
+      result.outside = result.outside | fill.number;
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+LoopContent::LoopContent(linalg::LinalgOp large, ArrayRef<int64_t> from,
+                         ContentOf contentOf)
+    : op(large), from(from), to(large.getStaticLoopRanges()),
+      maps(large.getIndexingMapsArray()), contentOf(contentOf) {
+  for (utils::IteratorType kind : large.getIteratorTypesArray())
+    isReduction.push_back(kind == utils::IteratorType::reduction);
+}
+
+int LoopContent::loopOf(unsigned operand, unsigned dim) const {
+  auto loop = dyn_cast<AffineDimExpr>(maps[operand].getResult(dim));
+  return loop ? int(loop.getPosition()) : -1;
+}
+
+/// What is read where one loop is beyond the small model's and no other is.
+KnownNumber LoopContent::readBeyond(unsigned operand, unsigned loop) const {
+  const PaddedContent &content = contentOf(op->getOperand(operand));
+  bool isFunction = false;
+  for (AffineExpr expr : maps[operand].getResults())
+    isFunction |= expr.isFunctionOfDim(loop);
+  if (!isFunction)
+    return content.inside;
+  for (const PaddedContent::Fill &fill : content.fills)
+    if (loopOf(operand, fill.dim) == int(loop))
+      return fill.number;
+  return content.all();
+}
+
+KnownNumber LoopContent::read(unsigned operand, const Place &place) const {
+  const PaddedContent &content = contentOf(op->getOperand(operand));
+  KnownNumber number = content.inside;
+  if (place.inside && place.beyond >= 0)
+    number = readBeyond(operand, place.beyond);
+  if (!place.inside) {
+    number = number | content.outside;
+    for (const PaddedContent::Fill &fill : content.fills) {
+      int loop = loopOf(operand, fill.dim);
+      if (fill.everywhere && loop >= 0 && loop == place.beyond) {
+        number = fill.number;
+        break;
+      }
+      if (!fill.everywhere || loop < 0 || !place.notBeyond[loop])
+        number = number | fill.number;
+    }
+  }
+  // The same element may be read twice, to be squared.
+  unsigned first = 0;
+  while (op->getOperand(first) != op->getOperand(operand) ||
+         maps[first] != maps[operand])
+    ++first;
+  number.element = first + 1;
+  return number;
+}
+
+/// What the body yields, with an accumulator where there is one.
+KnownNumber LoopContent::evaluate(const Place &place,
+                                  const KnownNumber *given) const {
+  SmallVector<KnownNumber> arguments;
+  unsigned last = op->getNumOperands() - 1;
+  for (unsigned operand = 0; operand <= last; ++operand)
+    arguments.push_back(operand == last && given ? *given
+                                                 : read(operand, place));
+  return evaluateBody(op->getRegion(0), arguments, [&](Value tensor) {
+    const PaddedContent &content = contentOf(tensor);
+    return place.inside && place.beyond < 0 ? content.inside : content.all();
+  });
+}
+
+/// What steps of a reduction come to, one after the other.
+KnownNumber LoopContent::combine(const Place &place) const {
+  if (!llvm::is_contained(isReduction, true))
+    return evaluate(place, nullptr);
+  KnownNumber start = read(op->getNumOperands() - 1, place);
+  KnownNumber sum = evaluate(place, &start);
+  for (auto [combines, size] : llvm::zip_equal(isReduction, from))
+    if (combines && size == 0)
+      sum = sum | start;
+  // Every step forgets something, and there is little to forget.
+  for (KnownNumber next;; sum = next) {
+    next = sum | evaluate(place, &sum);
+    if (next == sum)
+      return sum;
+  }
+}
+
+bool LoopContent::isNeutral(const Place &place) const {
+  KnownNumber given = KnownNumber::given;
+  return evaluate(place, &given).kind == KnownNumber::given;
+}
+
+PaddedContent LoopContent::result() const {
+  bool isPadded = false, isOpen = false, isSummed = false;
+  SmallVector<bool> notBeyond(to.size());
+  for (unsigned loop = 0; loop < to.size(); ++loop) {
+    if (from[loop] == to[loop])
+      continue;
+    isPadded = true;
+    isOpen |= !isReduction[loop];
+    // Steps that change no result at all need not be looked at.
+    notBeyond[loop] =
+        isReduction[loop] &&
+        isNeutral({/*inside=*/false, int(loop), SmallVector<bool>(to.size())});
+    isSummed |= isReduction[loop] && !notBeyond[loop];
+  }
+  PaddedContent content;
+  content.inside = combine({/*inside=*/true, -1, {}});
+  // What the small model computes of its inputs are real numbers.
+  if (isPadded && content.inside.kind == KnownNumber::any)
+    content.inside = KnownNumber::real;
+  content.inside.element = 0;
+  if (!isOpen)
+    return content;
+  SmallVector<bool> unfilled = notBeyond;
+  for (unsigned dim = 0; dim < maps.back().getNumResults(); ++dim) {
+    int loop = loopOf(maps.size() - 1, dim);
+    if (loop < 0 || from[loop] == to[loop])
+      continue;
+    KnownNumber fill = combine({/*inside=*/false, loop, notBeyond});
+    bool everywhere = fill.kind == KnownNumber::constant;
+    if (!everywhere && !isSummed)
+      fill = combine({/*inside=*/true, loop, {}});
+    if (fill.kind != KnownNumber::constant)
+      continue;
+    content.fills.push_back({dim, KnownNumber(fill.value), everywhere});
+    unfilled[loop] = everywhere;
+  }
+  content.outside = combine({/*inside=*/false, -1, unfilled});
+  content.outside.element = 0;
+  return content;
+}

@@ -1,0 +1,93 @@
+//===- PaddedContent.h - What is at the places of padding -----------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_PADDEDCONTENT_H
+#define FRIT_COMPILER_TRANSFORM_PADDEDCONTENT_H
+
+#include "compiler/transform/KnownNumber.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace frit {
+
+/// What a value of the large model holds.
+struct PaddedContent {
+  /// A dimension whose indices beyond those of the small model have one
+  /// constant: where the others are not beyond, or `everywhere`.
+  struct Fill {
+    unsigned dim;
+    KnownNumber number;
+    bool everywhere;
+  };
+
+  KnownNumber inside;  ///< where the small model's elements are
+  KnownNumber outside; ///< at the other places, but for those of `fills`
+  llvm::SmallVector<Fill, 2> fills;
+
+  /// The same is known of all elements.
+  static PaddedContent uniform(KnownNumber number) { return {number, {}, {}}; }
+  /// Nothing is known, but that the small model computes with real numbers.
+  static PaddedContent unknown(mlir::Type type) {
+    return {KnownNumber::real, unknownNumber(type), {}};
+  }
+
+  const Fill *fillOf(unsigned dim) const;
+  /// All elements beyond in a dimension become a constant.
+  void setFill(unsigned dim, KnownNumber number);
+  /// What is known of every element.
+  KnownNumber all() const;
+  std::string text() const;
+};
+
+/// What becomes of it when a tensor of the shapes `small` and `large` is
+/// reshaped: dimensions that stay keep what fills them.
+PaddedContent reshapeContent(PaddedContent content,
+                             llvm::ArrayRef<int64_t> small,
+                             llvm::ArrayRef<int64_t> large,
+                             llvm::ArrayRef<int64_t> newSmall,
+                             llvm::ArrayRef<int64_t> newLarge);
+
+/// Follows contents through the loops of an operator of the large model, of
+/// which those of the small one run to `from` only.
+class LoopContent {
+public:
+  using ContentOf =
+      llvm::function_ref<const PaddedContent &(mlir::Value ofLarge)>;
+
+  LoopContent(mlir::linalg::LinalgOp large, llvm::ArrayRef<int64_t> from,
+              ContentOf contentOf);
+
+  /// Whether a reduction's steps beyond those of the small model change none of
+  /// its results, as what they combine is neutral.
+  bool hasNeutralSteps(unsigned loop) const {
+    return isNeutral({/*inside=*/true, int(loop), {}});
+  }
+
+  PaddedContent result() const;
+
+private:
+  /// Of which elements something is to be known.
+  struct Place {
+    bool inside;                    ///< no loop is beyond `from` but for:
+    int beyond;                     ///< one that is, or -1
+    llvm::ArrayRef<bool> notBeyond; ///< those that are not, if not `inside`
+  };
+
+  bool isNeutral(const Place &place) const;
+  KnownNumber read(unsigned operand, const Place &place) const;
+  KnownNumber readBeyond(unsigned operand, unsigned loop) const;
+  KnownNumber evaluate(const Place &place, const KnownNumber *given) const;
+  KnownNumber combine(const Place &place) const;
+  /// The loop that is the index of a dimension of an operand; or -1.
+  int loopOf(unsigned operand, unsigned dim) const;
+
+  mlir::linalg::LinalgOp op;
+  llvm::ArrayRef<int64_t> from;
+  llvm::SmallVector<int64_t> to;
+  llvm::SmallVector<bool> isReduction; ///< of each loop
+  llvm::SmallVector<mlir::AffineMap> maps;
+  ContentOf contentOf;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_PADDEDCONTENT_H

@@ -1,0 +1,255 @@
+//===- PaddingMasks.cpp - Masks that make padding right -------------------===//
+//
+// No operator has a rule of its own here either: a mask is right if the proof
+// holds with it. Tried are the numbers that are neutral to some way of
+// combining, at one operand or at two.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/PaddingMasks.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// What may be neutral, the likeliest first: to sums and products with others,
+/// to maxima, minima and products. Of the type that bodies work with.
+static SmallVector<TypedAttr> neutralNumbers(Type element) {
+  Builder b(element.getContext());
+  if (isSmall(element))
+    return {};
+  Type type = signlessType(element);
+  if (auto f = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &semantics = f.getFloatSemantics();
+    return {b.getFloatAttr(f, 0.0),
+            b.getFloatAttr(f, APFloat::getInf(semantics, /*Negative=*/true)),
+            b.getFloatAttr(f, APFloat::getInf(semantics)),
+            b.getFloatAttr(f, 1.0)};
+  }
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return {};
+  unsigned bits = integer.getWidth();
+  if (bits == 1)
+    return {b.getBoolAttr(false), b.getBoolAttr(true)};
+  bool isUnsigned = element.isUnsignedInteger();
+  APInt most =
+      isUnsigned ? APInt::getMaxValue(bits) : APInt::getSignedMaxValue(bits);
+  SmallVector<TypedAttr> numbers = {b.getIntegerAttr(integer, 0)};
+  if (!isUnsigned)
+    numbers.push_back(
+        b.getIntegerAttr(integer, APInt::getSignedMinValue(bits)));
+  numbers.push_back(b.getIntegerAttr(integer, most));
+  numbers.push_back(b.getIntegerAttr(integer, 1));
+  return numbers;
+}
+
+//===----------------------------------------------------------------------===//
+// Finding them
+//===----------------------------------------------------------------------===//
+
+std::optional<PaddedValue> PaddingMasks::pad(Operation *large,
+                                             Operands operands, Pad pad) {
+  if (auto found = masks.find(large); found != masks.end())
+    for (Mask &mask : found->second) {
+      PaddedValue &operand = operands[mask.operand];
+      if (operand.anywhere || !isLeading(operand.places[mask.dim]))
+        return std::nullopt;
+      mask.sizes.add(smallSizes, operand.places[mask.dim].front().small);
+      operand.content.setFill(mask.dim, KnownNumber(mask.value));
+    }
+  if (auto result = pad(operands))
+    return result;
+  return search(large, operands, pad);
+}
+
+std::optional<PaddedValue> PaddingMasks::search(Operation *large,
+                                                const Operands &operands,
+                                                Pad pad) {
+  SmallVector<Site> sites;
+  SmallVector<Type> types;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    if (operand.anywhere)
+      continue;
+    for (auto [dim, places] : llvm::enumerate(operand.places))
+      if (isLeading(places) && places.front().small != places.front().large) {
+        sites.push_back({unsigned(i), unsigned(dim), places.front()});
+        types.push_back(tensorType(operand.large).getElementType());
+      }
+  }
+  for (size_t i = 0; i < sites.size(); ++i)
+    for (TypedAttr value : neutralNumbers(types[i]))
+      if (auto result = tryMasks(large, operands, sites[i], value, pad))
+        return result;
+  for (size_t i = 0; i < sites.size(); ++i)
+    for (size_t j = i + 1; j < sites.size(); ++j)
+      if (types[i] == types[j])
+        for (TypedAttr value : neutralNumbers(types[i]))
+          if (auto result =
+                  tryMasks(large, operands, {sites[i], sites[j]}, value, pad))
+            return result;
+  return std::nullopt;
+}
+
+std::optional<PaddedValue> PaddingMasks::tryMasks(Operation *large,
+                                                  Operands operands,
+                                                  ArrayRef<Site> sites,
+                                                  TypedAttr value, Pad pad) {
+  for (const Site &site : sites)
+    operands[site.operand].content.setFill(site.dim, KnownNumber(value));
+  std::optional<PaddedValue> result = pad(operands);
+  if (!result)
+    return std::nullopt;
+  for (const Site &site : sites) {
+    Mask mask{site.operand, site.dim, value, {}};
+    mask.sizes.add(largeSizes, site.length.large);
+    mask.sizes.add(smallSizes, site.length.small);
+    masks[large].push_back(std::move(mask));
+  }
+  return result;
+}
+
+/// The integer that the only element of a constant is.
+static std::optional<int64_t> integerOf(ConstantOp op) {
+  auto value = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!value || value.getNumElements() != 1 || op.getName())
+    return std::nullopt;
+  if (!isa<FloatType>(value.getElementType())) {
+    APInt number = *value.value_begin<APInt>();
+    return number.getBitWidth() == 1 || number.getSignificantBits() > 64
+               ? std::nullopt
+               : std::optional(number.getSExtValue());
+  }
+  APSInt number(64, /*isUnsigned=*/false);
+  bool exact = false;
+  APFloat element = *value.value_begin<APFloat>();
+  if (element.convertToInteger(number, APFloat::rmTowardZero, &exact) !=
+          APFloat::opOK ||
+      !exact)
+    return std::nullopt;
+  return number.getSExtValue();
+}
+
+std::optional<PaddedValue> PaddingMasks::padSize(ConstantOp small,
+                                                 ConstantOp large) {
+  std::optional<int64_t> from = integerOf(small), to = integerOf(large);
+  if (!from || !to || small.getType() != large.getType())
+    return std::nullopt;
+  SizeSamples &samples = constants[large];
+  samples.add(largeSizes, *to);
+  samples.add(smallSizes, *from);
+  bool isPositive = *from > 0 && *to > 0;
+  return PaddedValue{large.getY(),
+                     {},
+                     /*anywhere=*/true,
+                     PaddedContent::uniform(isPositive ? KnownNumber::positive
+                                                       : KnownNumber::real)};
+}
+
+Operation *PaddingMasks::findMisfit() const {
+  for (const auto &[op, all] : masks)
+    for (const Mask &mask : all)
+      if (!mask.sizes.fit())
+        return op;
+  for (const auto &[op, samples] : constants)
+    if (!samples.fit())
+      return op;
+  return nullptr;
+}
+
+std::vector<bool> PaddingMasks::symbols() const {
+  std::vector<bool> needed(largeSizes.size());
+  for (const auto &[op, all] : masks)
+    for (const Mask &mask : all)
+      needed[mask.sizes.fit()->symbol] = true;
+  for (const auto &[op, samples] : constants)
+    needed[samples.fit()->symbol] = true;
+  return needed;
+}
+
+//===----------------------------------------------------------------------===//
+// Putting them in
+//===----------------------------------------------------------------------===//
+
+static Value buildScalar(NNBuilder &b, Type element, Attribute value) {
+  auto type = RankedTensorType::get({}, element);
+  return ConstantOp::create(b, DenseElementsAttr::get(type, value),
+                            StringAttr());
+}
+
+static Value buildInteger(NNBuilder &b, int64_t value) {
+  return buildScalar(b, b.getI64Type(), b.getI64IntegerAttr(value));
+}
+
+Value PaddingMasks::buildSize(const SizeExpr &expr) {
+  Value &size = built[expr];
+  if (size)
+    return size;
+  size = sizeOf(expr.symbol);
+  OpBuilder at(size.getContext());
+  at.setInsertionPointAfterValue(size);
+  NNBuilder b(size.getLoc(), at);
+  if (expr.factor != 1)
+    size = b.mul(size, buildInteger(b, expr.factor));
+  if (expr.offset != 0)
+    size = b.add(size, buildInteger(b, expr.offset));
+  return size;
+}
+
+/// Where an index along a dimension is less than `size`, in a shape that
+/// broadcasts to that of `like`.
+Value PaddingMasks::buildIsInside(Value size, Value like, unsigned dim) {
+  ArrayRef<int64_t> shape = shapeOf(like);
+  Value &result = inside[{size.getAsOpaquePointer(), shape[dim],
+                          int64_t(shape.size()), dim}];
+  if (result)
+    return result;
+  OpBuilder at(size.getContext());
+  at.setInsertionPointAfterValue(size);
+  NNBuilder b(size.getLoc(), at);
+  SmallVector<int64_t> line(shape.size(), 1);
+  line[dim] = shape[dim];
+  Value places =
+      IotaOp::create(b, buildInteger(b, 0), buildInteger(b, 1), line, dim);
+  return result = LessOp::create(b, places, size);
+}
+
+void PaddingMasks::apply(llvm::function_ref<Value(unsigned)> sizes) {
+  sizeOf = sizes;
+  auto order = llvm::to_vector(llvm::make_first_range(masks));
+  llvm::sort(order,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  std::map<std::tuple<void *, unsigned, void *>, Value> masked;
+  for (Operation *op : order)
+    for (const Mask &mask : masks[op]) {
+      Value x = op->getOperand(mask.operand);
+      Value &value = masked[{x.getAsOpaquePointer(), mask.dim,
+                             const_cast<void *>(
+                                 mask.value.getAsOpaquePointer())}];
+      if (!value) {
+        Value size = buildSize(*mask.sizes.fit());
+        Value isInside = buildIsInside(size, x, mask.dim);
+        OpBuilder at(op);
+        NNBuilder b(op->getLoc(), at);
+        Type element = tensorType(x).getElementType();
+        Attribute number = mask.value;
+        if (auto integer = dyn_cast<IntegerAttr>(number))
+          number = IntegerAttr::get(element, integer.getValue());
+        value = WhereOp::create(b, isInside, x,
+                                buildScalar(b, element, number));
+      }
+      op->setOperand(mask.operand, value);
+    }
+  for (auto &[op, samples] : constants) {
+    auto constant = cast<ConstantOp>(op);
+    Value size = buildSize(*samples.fit());
+    auto type = constant.getY().getType();
+    OpBuilder at(op->getContext());
+    at.setInsertionPointAfterValue(size);
+    NNBuilder b(op->getLoc(), at);
+    constant.getY().replaceAllUsesWith(
+        b.reshape(b.cast(size, type.getElementType()), type.getShape()));
+  }
+}
