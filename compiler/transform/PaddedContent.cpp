@@ -27,7 +27,7 @@ void PaddedContent::setFill(unsigned dim, KnownNumber number) {
   llvm::erase_if(fills, [&](const Fill &fill) { return fill.dim == dim; });
   // Where both are beyond, it is the new one's.
   for (Fill &fill : fills)
-    fill.everywhere = false;
+    fill.everywhere &= fill.number == number;
   fills.push_back({dim, number, /*everywhere=*/true});
 }
 
@@ -160,6 +160,24 @@ KnownNumber LoopContent::combine(const Place &place) const {
   }
 }
 
+/// Steps that are beyond in two ways must be neutral in one of them whatever the
+/// other is.
+bool LoopContent::hasNeutralSteps() const {
+  unsigned onlyAlone = 0;
+  for (unsigned loop = 0; loop < to.size(); ++loop) {
+    if (!isReduction[loop] || from[loop] == to[loop] || isNeutral(loop))
+      continue;
+    if (++onlyAlone > 1 || !isNeutral({/*inside=*/true, int(loop), {}}))
+      return false;
+  }
+  return true;
+}
+
+bool LoopContent::isNeutral(unsigned loop) const {
+  SmallVector<bool> notBeyond(to.size());
+  return isNeutral({/*inside=*/false, int(loop), notBeyond});
+}
+
 bool LoopContent::isNeutral(const Place &place) const {
   KnownNumber given = KnownNumber::given;
   return evaluate(place, &given).kind == KnownNumber::given;
@@ -174,9 +192,7 @@ PaddedContent LoopContent::result() const {
     isPadded = true;
     isOpen |= !isReduction[loop];
     // Steps that change no result at all need not be looked at.
-    notBeyond[loop] =
-        isReduction[loop] &&
-        isNeutral({/*inside=*/false, int(loop), SmallVector<bool>(to.size())});
+    notBeyond[loop] = isReduction[loop] && isNeutral(loop);
     isSummed |= isReduction[loop] && !notBeyond[loop];
   }
   PaddedContent content;

@@ -56,11 +56,9 @@ public:
   LoopContent(mlir::linalg::LinalgOp large, llvm::ArrayRef<int64_t> from,
               ContentOf contentOf);
 
-  /// Whether a reduction's steps beyond those of the small model change none of
-  /// its results, as what they combine is neutral.
-  bool hasNeutralSteps(unsigned loop) const {
-    return isNeutral({/*inside=*/true, int(loop), {}});
-  }
+  /// Whether the steps of reductions beyond those of the small model change none
+  /// of its results, as what they combine is neutral.
+  bool hasNeutralSteps() const;
 
   PaddedContent result() const;
 
@@ -73,6 +71,7 @@ private:
   };
 
   bool isNeutral(const Place &place) const;
+  bool isNeutral(unsigned loop) const; ///< for all results
   KnownNumber read(unsigned operand, const Place &place) const;
   KnownNumber readBeyond(unsigned operand, unsigned loop) const;
   KnownNumber evaluate(const Place &place, const KnownNumber *given) const;

@@ -245,11 +245,8 @@ private:
       return *contents.at(value);
     };
     LoopContent content(large, from, contentOf);
-    SmallVector<unsigned> reductions;
-    large.getReductionDims(reductions);
-    for (unsigned loop : reductions)
-      if (from[loop] != to[loop] && !content.hasNeutralSteps(loop))
-        return std::nullopt;
+    if (!content.hasNeutralSteps())
+      return std::nullopt;
     std::optional<PaddedValue> result =
         isUniform(small) ? PaddedValue{large->getResult(0), {}, true, {}}
                          : loops.write(large->getResult(0), maps.back());

@@ -201,6 +201,21 @@ static std::optional<PaddedValue> padInput(Value small, Value large) {
   return value;
 }
 
+/// The first elements of a value, where the large model takes all of them.
+static std::optional<PaddedValue> padFirst(SliceOp small,
+                                           ArrayRef<PaddedValue> operands) {
+  if (!small || operands.front().anywhere ||
+      !areLeading(operands.front().places) ||
+      !llvm::all_of(small.getStarts(), [](int64_t at) { return at == 0; }) ||
+      !llvm::all_of(small.getSteps(), [](int64_t by) { return by == 1; }))
+    return std::nullopt;
+  const PaddedValue &x = operands.front();
+  auto result = leadingValue(small.getY(), x.large);
+  if (result)
+    result->content = {x.content.inside, x.content.all(), {}};
+  return result;
+}
+
 std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
                                                ArrayRef<int64_t> sizes) {
   masks.begin(sizes);
@@ -221,6 +236,14 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
     }
     auto operands = llvm::map_to_vector<3>(
         a->getOperands(), [&](Value value) { return known.lookup(value); });
+    // Of a table that has no more entries than these nothing is cut.
+    if (auto whole = a->getName() != b->getName()
+                         ? padFirst(dyn_cast<SliceOp>(*a), operands)
+                         : std::nullopt) {
+      known[a->getResult(0)] = *whole;
+      ++a;
+      continue;
+    }
     // Shape arithmetic may have decided for other operators.
     if (!arePaired(&*a, &*b, operands))
       return Mixing{b->getLoc(), "becomes other operators"};

@@ -50,14 +50,37 @@ static SmallVector<TypedAttr> neutralNumbers(Type element) {
 // Finding them
 //===----------------------------------------------------------------------===//
 
+/// Whether nothing of a dimension is padding.
+static bool areSame(const DimPlaces &places) {
+  return llvm::all_of(places,
+                      [](SizePair part) { return part.small == part.large; });
+}
+
+/// Adds how long the parts of a masked dimension are in the small model. False
+/// where they are others.
+bool PaddingMasks::addSample(Mask &mask, const DimPlaces &places) const {
+  if (areSame(places)) {
+    for (Part &part : mask.parts)
+      part.sizes.add(smallSizes, part.length);
+    return true;
+  }
+  if (places.size() != mask.parts.size())
+    return false;
+  for (auto [part, place] : llvm::zip_equal(mask.parts, places)) {
+    if (part.length != place.large)
+      return false;
+    part.sizes.add(smallSizes, place.small);
+  }
+  return true;
+}
+
 std::optional<PaddedValue> PaddingMasks::pad(Operation *large,
                                              Operands operands, Pad pad) {
   if (auto found = masks.find(large); found != masks.end())
     for (Mask &mask : found->second) {
       PaddedValue &operand = operands[mask.operand];
-      if (operand.anywhere || !isLeading(operand.places[mask.dim]))
+      if (operand.anywhere || !addSample(mask, operand.places[mask.dim]))
         return std::nullopt;
-      mask.sizes.add(smallSizes, operand.places[mask.dim].front().small);
       operand.content.setFill(mask.dim, KnownNumber(mask.value));
     }
   if (auto result = pad(operands))
@@ -74,8 +97,8 @@ std::optional<PaddedValue> PaddingMasks::search(Operation *large,
     if (operand.anywhere)
       continue;
     for (auto [dim, places] : llvm::enumerate(operand.places))
-      if (isLeading(places) && places.front().small != places.front().large) {
-        sites.push_back({unsigned(i), unsigned(dim), places.front()});
+      if (!areSame(places)) {
+        sites.push_back({unsigned(i), unsigned(dim), places});
         types.push_back(tensorType(operand.large).getElementType());
       }
   }
@@ -104,8 +127,11 @@ std::optional<PaddedValue> PaddingMasks::tryMasks(Operation *large,
     return std::nullopt;
   for (const Site &site : sites) {
     Mask mask{site.operand, site.dim, value, {}};
-    mask.sizes.add(largeSizes, site.length.large);
-    mask.sizes.add(smallSizes, site.length.small);
+    for (SizePair part : site.places) {
+      mask.parts.push_back({part.large, {}});
+      mask.parts.back().sizes.add(largeSizes, part.large);
+    }
+    addSample(mask, site.places);
     masks[large].push_back(std::move(mask));
   }
   return result;
@@ -151,8 +177,9 @@ std::optional<PaddedValue> PaddingMasks::padSize(ConstantOp small,
 Operation *PaddingMasks::findMisfit() const {
   for (const auto &[op, all] : masks)
     for (const Mask &mask : all)
-      if (!mask.sizes.fit())
-        return op;
+      for (const Part &part : mask.parts)
+        if (!part.sizes.isFixed() && !part.sizes.fit())
+          return op;
   for (const auto &[op, samples] : constants)
     if (!samples.fit())
       return op;
@@ -163,7 +190,9 @@ std::vector<bool> PaddingMasks::symbols() const {
   std::vector<bool> needed(largeSizes.size());
   for (const auto &[op, all] : masks)
     for (const Mask &mask : all)
-      needed[mask.sizes.fit()->symbol] = true;
+      for (const Part &part : mask.parts)
+        if (auto size = part.sizes.fit())
+          needed[size->symbol] = true;
   for (const auto &[op, samples] : constants)
     needed[samples.fit()->symbol] = true;
   return needed;
@@ -198,22 +227,46 @@ Value PaddingMasks::buildSize(const SizeExpr &expr) {
   return size;
 }
 
-/// Where an index along a dimension is less than `size`, in a shape that
+/// Where an index of the masked dimension is one that counts, in a shape that
 /// broadcasts to that of `like`.
-Value PaddingMasks::buildIsInside(Value size, Value like, unsigned dim) {
-  ArrayRef<int64_t> shape = shapeOf(like);
-  Value &result = inside[{size.getAsOpaquePointer(), shape[dim],
-                          int64_t(shape.size()), dim}];
+Value PaddingMasks::buildIsInside(const Mask &mask, Value like) {
+  SmallVector<int64_t> line(shapeOf(like).size(), 1), parts;
+  line[mask.dim] = shapeOf(like)[mask.dim];
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  llvm::interleave(line, os, "x");
+  Value last;
+  for (const Part &part : mask.parts) {
+    parts.push_back(part.length);
+    os << "," << part.length;
+    if (auto size = part.sizes.fit()) {
+      os << ":" << size->symbol << "*" << size->factor << "+" << size->offset;
+      Value built = buildSize(*size);
+      if (!last || (built.getDefiningOp() && (!last.getDefiningOp() ||
+                    last.getDefiningOp()->isBeforeInBlock(
+                        built.getDefiningOp()))))
+        last = built;
+    }
+  }
+  Value &result = inside[key];
   if (result)
     return result;
-  OpBuilder at(size.getContext());
-  at.setInsertionPointAfterValue(size);
-  NNBuilder b(size.getLoc(), at);
-  SmallVector<int64_t> line(shape.size(), 1);
-  line[dim] = shape[dim];
-  Value places =
-      IotaOp::create(b, buildInteger(b, 0), buildInteger(b, 1), line, dim);
-  return result = LessOp::create(b, places, size);
+  OpBuilder at(last.getContext());
+  at.setInsertionPointAfterValue(last);
+  NNBuilder b(last.getLoc(), at);
+  if (parts.size() == 1)
+    parts = line;
+  Value zero = buildInteger(b, 0), one = buildInteger(b, 1);
+  for (auto [i, part] : llvm::enumerate(mask.parts)) {
+    auto size = part.sizes.fit();
+    if (!size)
+      continue;
+    unsigned axis = mask.parts.size() == 1 ? mask.dim : i;
+    Value isIn = LessOp::create(b, IotaOp::create(b, zero, one, parts, axis),
+                                buildSize(*size));
+    result = result ? Value(AndOp::create(b, result, isIn)) : isIn;
+  }
+  return result = b.reshape(result, line);
 }
 
 void PaddingMasks::apply(llvm::function_ref<Value(unsigned)> sizes) {
@@ -229,8 +282,7 @@ void PaddingMasks::apply(llvm::function_ref<Value(unsigned)> sizes) {
                              const_cast<void *>(
                                  mask.value.getAsOpaquePointer())}];
       if (!value) {
-        Value size = buildSize(*mask.sizes.fit());
-        Value isInside = buildIsInside(size, x, mask.dim);
+        Value isInside = buildIsInside(mask, x);
         OpBuilder at(op);
         NNBuilder b(op->getLoc(), at);
         Type element = tensorType(x).getElementType();

@@ -61,14 +61,19 @@ public:
   void apply(llvm::function_ref<mlir::Value(unsigned symbol)> sizeOf);
 
 private:
+  /// One of the dimensions that are folded into a masked one.
+  struct Part {
+    int64_t length; ///< in the large model
+    SizeSamples sizes;
+  };
   struct Mask {
     unsigned operand, dim;
     mlir::TypedAttr value;
-    SizeSamples sizes;
+    llvm::SmallVector<Part, 1> parts;
   };
   struct Site {
     unsigned operand, dim;
-    SizePair length;
+    DimPlaces places;
   };
 
   std::optional<PaddedValue> search(mlir::Operation *large,
@@ -77,8 +82,9 @@ private:
                                       Operands operands,
                                       llvm::ArrayRef<Site> sites,
                                       mlir::TypedAttr value, Pad pad);
+  bool addSample(Mask &mask, const DimPlaces &places) const;
   mlir::Value buildSize(const SizeExpr &expr);
-  mlir::Value buildIsInside(mlir::Value size, mlir::Value like, unsigned dim);
+  mlir::Value buildIsInside(const Mask &mask, mlir::Value like);
 
   llvm::SmallVector<int64_t> largeSizes, smallSizes;
   /// By the large model's operator, in the order in which they were found.
@@ -88,7 +94,7 @@ private:
   // While they are put in.
   llvm::function_ref<mlir::Value(unsigned)> sizeOf;
   std::map<SizeExpr, mlir::Value> built;
-  std::map<std::tuple<void *, int64_t, int64_t, unsigned>, mlir::Value> inside;
+  std::map<std::string, mlir::Value> inside;
 };
 
 } // namespace frit

@@ -13,6 +13,12 @@ void SizeSamples::add(llvm::ArrayRef<int64_t> sizes, int64_t value) {
     samples.push_back(std::move(sample));
 }
 
+bool SizeSamples::isFixed() const {
+  return llvm::all_of(samples, [&](const auto &sample) {
+    return sample.second == samples.front().second;
+  });
+}
+
 std::optional<SizeExpr> SizeSamples::fit() const {
   if (samples.empty())
     return std::nullopt;

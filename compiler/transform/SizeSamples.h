@@ -26,7 +26,10 @@ struct SizeExpr {
 class SizeSamples {
 public:
   void add(llvm::ArrayRef<int64_t> sizes, int64_t value);
-  /// What gives all samples; nothing where no such expression does.
+  /// Whether the number is the same for all sizes.
+  bool isFixed() const;
+  /// What gives all samples; nothing where no such expression does,
+  /// or the number is fixed.
   std::optional<SizeExpr> fit() const;
 
 private:
