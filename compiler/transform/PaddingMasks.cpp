@@ -303,5 +303,6 @@ void PaddingMasks::apply(llvm::function_ref<Value(unsigned)> sizes) {
     NNBuilder b(op->getLoc(), at);
     constant.getY().replaceAllUsesWith(
         b.reshape(b.cast(size, type.getElementType()), type.getShape()));
+    constant.erase();
   }
 }
