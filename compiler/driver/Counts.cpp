@@ -115,7 +115,8 @@ bool Counts::prove(int64_t number, const Sizes &sizes) {
     return reject(number, UnknownLoc::get(&context),
                   "does not take " + std::to_string(sizes[number]));
   Shapes shapes = shapesOf(*small);
-  if (std::optional<Mixing> mixing = proof->findMixing(*small, trueSizes(sizes)))
+  if (std::optional<Mixing> mixing =
+          proof->findMixing(*small, trueSizes(sizes)))
     return reject(number, mixing->loc, mixing->reason);
   known.push_back({sizes, std::move(shapes)});
   return true;
@@ -279,8 +280,7 @@ bool Counts::resolve() {
   });
   if (counted.empty())
     return true;
-  proof = std::make_unique<PaddingProof>(module,
-                                         trueSizes(Sizes(numbers, -1)));
+  proof = std::make_unique<PaddingProof>(module, trueSizes(Sizes(numbers, -1)));
   if (!proveAll() || !describe())
     return false;
   proof->masks.apply([&](unsigned number) -> Value {

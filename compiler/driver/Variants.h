@@ -63,9 +63,8 @@ private:
   int64_t leastServed(size_t index, int64_t size) const;
   std::map<Sizes, std::vector<Sizes>>
   chooseProofs(const std::vector<bool> &varies) const;
-  std::optional<Mixing> proveVariant(const Sizes &large,
-                                     llvm::ArrayRef<Sizes> served,
-                                     Sizes &failed);
+  std::optional<Mixing>
+  proveVariant(const Sizes &large, llvm::ArrayRef<Sizes> served, Sizes &failed);
   std::optional<Mixing> prove(const std::vector<bool> &varies, Sizes &failed);
   void putMasks();
   bool importVariants();

@@ -128,24 +128,36 @@ static Known power(const Known &base, const Known &exponent) {
 
 /// Numbers of which one is infinite and the other is not.
 static Known compare(arith::CmpFOp op, const Known &a, const Known &b) {
-  bool comparable = (a.infinity() && b.isReal()) ||
-                    (b.infinity() && a.isReal());
+  bool comparable =
+      (a.infinity() && b.isReal()) || (b.infinity() && a.isReal());
   if (!comparable)
     return Known::real;
   bool less = a.infinity() ? a.infinity() < 0 : b.infinity() > 0;
   using P = arith::CmpFPredicate;
   bool holds = false;
   switch (op.getPredicate()) {
-  case P::OLT: case P::OLE: case P::ULT: case P::ULE:
+  case P::OLT:
+  case P::OLE:
+  case P::ULT:
+  case P::ULE:
     holds = less;
     break;
-  case P::OGT: case P::OGE: case P::UGT: case P::UGE:
+  case P::OGT:
+  case P::OGE:
+  case P::UGT:
+  case P::UGE:
     holds = !less;
     break;
-  case P::ONE: case P::UNE: case P::ORD: case P::AlwaysTrue:
+  case P::ONE:
+  case P::UNE:
+  case P::ORD:
+  case P::AlwaysTrue:
     holds = true;
     break;
-  case P::OEQ: case P::UEQ: case P::UNO: case P::AlwaysFalse:
+  case P::OEQ:
+  case P::UEQ:
+  case P::UNO:
+  case P::AlwaysFalse:
     holds = false;
     break;
   }
@@ -194,9 +206,8 @@ static Known floatRule(Operation *op, ArrayRef<Known> x) {
       .Case([&](math::LogOp) {
         return x[0].isPositive() ? Known::real : Known::any;
       })
-      .Case<math::SqrtOp, math::Log1pOp>([&](auto) {
-        return x[0].isNotNegative() ? x[0].sign() : Known::any;
-      })
+      .Case<math::SqrtOp, math::Log1pOp>(
+          [&](auto) { return x[0].isNotNegative() ? x[0].sign() : Known::any; })
       .Case([&](math::RsqrtOp) {
         return x[0].isPositive() ? Known::positive : Known::any;
       })
@@ -205,9 +216,8 @@ static Known floatRule(Operation *op, ArrayRef<Known> x) {
       })
       .Case<math::TanhOp, math::ErfOp, math::SinOp, math::CosOp, math::AtanOp,
             math::SinhOp, math::CoshOp, math::AsinhOp, math::FloorOp,
-            math::CeilOp, math::RoundEvenOp>([&](auto) {
-        return x[0].isReal() ? Known::real : Known::any;
-      })
+            math::CeilOp, math::RoundEvenOp>(
+          [&](auto) { return x[0].isReal() ? Known::real : Known::any; })
       .Default(Known(Known::any));
 }
 

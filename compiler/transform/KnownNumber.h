@@ -46,7 +46,9 @@ struct KnownNumber {
   /// Forgets a constant's value: the least kind from `positive` on.
   Kind sign() const;
   bool isReal() const { return kind >= constant && sign() <= real; }
-  bool isNotNegative() const { return kind >= constant && sign() <= notNegative; }
+  bool isNotNegative() const {
+    return kind >= constant && sign() <= notNegative;
+  }
   bool isPositive() const { return kind >= constant && sign() == positive; }
   bool isZero() const;
   /// Plus or minus infinity: 1 or -1; else 0.

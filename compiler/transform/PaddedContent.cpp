@@ -160,8 +160,8 @@ KnownNumber LoopContent::combine(const Place &place) const {
   }
 }
 
-/// Steps that are beyond in two ways must be neutral in one of them whatever the
-/// other is.
+/// Steps that are beyond in two ways must be neutral in one of them whatever
+/// the other is.
 bool LoopContent::hasNeutralSteps() const {
   unsigned onlyAlone = 0;
   for (unsigned loop = 0; loop < to.size(); ++loop) {

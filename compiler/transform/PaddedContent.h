@@ -56,8 +56,8 @@ public:
   LoopContent(mlir::linalg::LinalgOp large, llvm::ArrayRef<int64_t> from,
               ContentOf contentOf);
 
-  /// Whether the steps of reductions beyond those of the small model change none
-  /// of its results, as what they combine is neutral.
+  /// Whether the steps of reductions beyond those of the small model change
+  /// none of its results, as what they combine is neutral.
   bool hasNeutralSteps() const;
 
   PaddedContent result() const;

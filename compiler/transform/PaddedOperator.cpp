@@ -43,8 +43,8 @@ static std::optional<PaddedValue> padView(PaddedValue of, Value from,
     shape.push_back(size);
   }
   of.places = *places;
-  of.content = reshapeContent(of.content, shape, shapeOfType(large.getType()),
-                              a, b);
+  of.content =
+      reshapeContent(of.content, shape, shapeOfType(large.getType()), a, b);
   return of;
 }
 

@@ -112,9 +112,8 @@ static std::string textOf(Operation *small, Operation *large,
 /// Constants are looked through once.
 std::optional<PaddedValue> PaddingProof::padConstant(ConstantOp small,
                                                      ConstantOp large) {
-  std::optional<PaddedValue> result =
-      frit::padConstant(small.getY(), small.getValue(), large.getY(),
-                        large.getValue());
+  std::optional<PaddedValue> result = frit::padConstant(
+      small.getY(), small.getValue(), large.getY(), large.getValue());
   if (!result || result->content.inside.kind == KnownNumber::constant)
     return result;
   auto [it, isNew] = constants.try_emplace(large.getValue());
@@ -193,7 +192,8 @@ static std::optional<PaddedValue> padInput(Value small, Value large) {
   Type element = tensorType(large).getElementType();
   if (!value || isSmall(element))
     return value;
-  TypedAttr zero = Builder(element.getContext()).getZeroAttr(signlessType(element));
+  TypedAttr zero =
+      Builder(element.getContext()).getZeroAttr(signlessType(element));
   value->content = PaddedContent::uniform(KnownNumber::real);
   for (auto [dim, places] : llvm::enumerate(value->places))
     if (places.front().small != places.front().large)

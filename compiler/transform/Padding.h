@@ -43,9 +43,9 @@ public:
 private:
   std::optional<PaddedValue> pad(mlir::Operation *small, mlir::Operation *large,
                                  llvm::ArrayRef<PaddedValue> operands);
-  std::optional<PaddedValue>
-  padComposite(mlir::Operation *small, mlir::Operation *large,
-               llvm::ArrayRef<PaddedValue> operands);
+  std::optional<PaddedValue> padComposite(mlir::Operation *small,
+                                          mlir::Operation *large,
+                                          llvm::ArrayRef<PaddedValue> operands);
   std::optional<PaddedValue> padConstant(nn::ConstantOp small,
                                          nn::ConstantOp large);
 

@@ -88,9 +88,8 @@ std::optional<PaddedValue> PaddingMasks::pad(Operation *large,
   return search(large, operands, pad);
 }
 
-std::optional<PaddedValue> PaddingMasks::search(Operation *large,
-                                                const Operands &operands,
-                                                Pad pad) {
+std::optional<PaddedValue>
+PaddingMasks::search(Operation *large, const Operands &operands, Pad pad) {
   SmallVector<Site> sites;
   SmallVector<Type> types;
   for (auto [i, operand] : llvm::enumerate(operands)) {
@@ -242,9 +241,10 @@ Value PaddingMasks::buildIsInside(const Mask &mask, Value like) {
     if (auto size = part.sizes.fit()) {
       os << ":" << size->symbol << "*" << size->factor << "+" << size->offset;
       Value built = buildSize(*size);
-      if (!last || (built.getDefiningOp() && (!last.getDefiningOp() ||
-                    last.getDefiningOp()->isBeforeInBlock(
-                        built.getDefiningOp()))))
+      if (!last ||
+          (built.getDefiningOp() &&
+           (!last.getDefiningOp() ||
+            last.getDefiningOp()->isBeforeInBlock(built.getDefiningOp()))))
         last = built;
     }
   }
@@ -278,9 +278,9 @@ void PaddingMasks::apply(llvm::function_ref<Value(unsigned)> sizes) {
   for (Operation *op : order)
     for (const Mask &mask : masks[op]) {
       Value x = op->getOperand(mask.operand);
-      Value &value = masked[{x.getAsOpaquePointer(), mask.dim,
-                             const_cast<void *>(
-                                 mask.value.getAsOpaquePointer())}];
+      Value &value =
+          masked[{x.getAsOpaquePointer(), mask.dim,
+                  const_cast<void *>(mask.value.getAsOpaquePointer())}];
       if (!value) {
         Value isInside = buildIsInside(mask, x);
         OpBuilder at(op);
@@ -289,8 +289,8 @@ void PaddingMasks::apply(llvm::function_ref<Value(unsigned)> sizes) {
         Attribute number = mask.value;
         if (auto integer = dyn_cast<IntegerAttr>(number))
           number = IntegerAttr::get(element, integer.getValue());
-        value = WhereOp::create(b, isInside, x,
-                                buildScalar(b, element, number));
+        value =
+            WhereOp::create(b, isInside, x, buildScalar(b, element, number));
       }
       op->setOperand(mask.operand, value);
     }

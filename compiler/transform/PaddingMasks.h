@@ -78,8 +78,7 @@ private:
 
   std::optional<PaddedValue> search(mlir::Operation *large,
                                     const Operands &operands, Pad pad);
-  std::optional<PaddedValue> tryMasks(mlir::Operation *large,
-                                      Operands operands,
+  std::optional<PaddedValue> tryMasks(mlir::Operation *large, Operands operands,
                                       llvm::ArrayRef<Site> sites,
                                       mlir::TypedAttr value, Pad pad);
   bool addSample(Mask &mask, const DimPlaces &places) const;

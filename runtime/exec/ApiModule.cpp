@@ -167,8 +167,7 @@ frit_status frit_module_symbol(const frit_module *module, uint32_t index,
            sizes.data(),
            /*masked=*/0};
   const PlanView &plan = module->model.plan;
-  for (const artifact::Tensor &size :
-       plan.inputs(0).last(plan.header().sizes))
+  for (const artifact::Tensor &size : plan.inputs(0).last(plan.header().sizes))
     info->masked |= size.symbol == index;
   return FRIT_OK;
 }

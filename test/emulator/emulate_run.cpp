@@ -5,7 +5,8 @@
 // Runs the CUDA target's plan of model.so with the emulated kernels that
 // emulate.py made of the artifact's CUDA text, and compares the outputs with
 // those of the artifact's cpu target, or with a file. Exits with 0 when they
-// agree, 1 when they do not, 2 when something could not be run.
+// agree, 1 when they do not, 2 when something could not be run. A variant that
+// serves smaller sizes is run for the least of them too, on padded inputs.
 //
 //   --arch=NAME        the CUDA target; default: the first
 //   --unit=N           which of the files emulate.py was given; default: 0
@@ -27,6 +28,7 @@
 #include "test/emulator/EmulatedPlan.h"
 #include "tools/frit-run/Files.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -101,12 +103,21 @@ static Options parse(int argc, char **argv) {
   return options;
 }
 
-static Tensor tensorLike(const PlanView &plan, const artifact::Tensor &like) {
+/// The sizes of the symbols in a call.
+using Sizes = std::vector<int64_t>;
+
+static Tensor tensorLike(const PlanView &plan, const artifact::Tensor &like,
+                         const Sizes &sizes) {
   Tensor tensor;
   tensor.name = plan.text(like.name);
   tensor.dtype = frit_dtype(like.type);
   auto dims = plan.dims(like.dims);
   tensor.dims.assign(dims.begin(), dims.end());
+  std::span<const artifact::Extent> extents = plan.extents(like);
+  for (size_t dim = 0; dim < extents.size(); ++dim)
+    if (extents[dim].symbol != artifact::kNone)
+      tensor.dims[dim] = extents[dim].factor * sizes[extents[dim].symbol] +
+                         extents[dim].offset;
   if (!allocate(tensor))
     die("no memory for '" + tensor.name + "'");
   return tensor;
@@ -148,10 +159,11 @@ static std::vector<Tensor> read(const std::string &path) {
 }
 
 static std::vector<Tensor> makeInputs(const Options &options,
-                                      const PlanView &plan, size_t variant) {
+                                      const PlanView &plan, size_t variant,
+                                      const Sizes &sizes) {
   std::vector<Tensor> inputs;
-  for (const artifact::Tensor &like : plan.inputs(variant)) {
-    Tensor tensor = tensorLike(plan, like);
+  for (const artifact::Tensor &like : plan.modelInputs(variant)) {
+    Tensor tensor = tensorLike(plan, like, sizes);
     run::RandomSpec random;
     random.seed = inputs.size() + 1;
     auto given = options.inputs.find(tensor.name);
@@ -174,6 +186,7 @@ static std::vector<Tensor> makeInputs(const Options &options,
 /// The outputs of the artifact's cpu target.
 static std::vector<Tensor> runOnCpu(const Options &options,
                                     const PlanView &plan, size_t variant,
+                                    const Sizes &sizes,
                                     std::vector<Tensor> &inputs) {
   frit_module_options wanted = FRIT_MODULE_OPTIONS_INIT;
   wanted.device = "cpu";
@@ -184,7 +197,7 @@ static std::vector<Tensor> runOnCpu(const Options &options,
   std::vector<Tensor> outputs;
   std::vector<frit_tensor> given, got;
   for (const artifact::Tensor &like : plan.modelOutputs(variant))
-    outputs.push_back(tensorLike(plan, like));
+    outputs.push_back(tensorLike(plan, like, sizes));
   for (Tensor &tensor : inputs)
     given.push_back(tensor.bind());
   for (Tensor &tensor : outputs)
@@ -231,7 +244,7 @@ static double relativeError(const Tensor &got, const Tensor &want) {
 
 /// What the emulated kernels have computed, cut to what counts say of it.
 static std::vector<Tensor> outputsOf(const EmulatedPlan &emulated,
-                                     size_t variant) {
+                                     size_t variant, const Sizes &sizes) {
   const PlanView &plan = emulated.plan();
   std::span<const artifact::Tensor> likes = plan.modelOutputs(variant);
   std::vector<Tensor> outputs;
@@ -240,7 +253,7 @@ static std::vector<Tensor> outputsOf(const EmulatedPlan &emulated,
   for (size_t i = 0; i < counts.size(); ++i)
     memcpy(&counts[i], emulated.output(likes.size() + i), sizeof(int64_t));
   for (const artifact::Tensor &like : likes)
-    outputs.push_back(tensorLike(plan, like));
+    outputs.push_back(tensorLike(plan, like, sizes));
   for (size_t i = 0; i < likes.size(); ++i) {
     bindings[i].dims = outputs[i].dims;
     bindings[i].counted = outputs[i].dims.data();
@@ -254,19 +267,41 @@ static std::vector<Tensor> outputsOf(const EmulatedPlan &emulated,
   return outputs;
 }
 
+/// What a variant's inputs are for a call's: padded, and its sizes behind them.
+static std::vector<std::vector<uint8_t>>
+padInputs(const PlanView &plan, size_t variant, const Sizes &sizes,
+          const std::vector<Tensor> &inputs) {
+  std::vector<std::vector<uint8_t>> padded;
+  for (const artifact::Tensor &like : plan.inputs(variant)) {
+    std::vector<uint8_t> &data = padded.emplace_back(like.bytes);
+    size_t index = padded.size() - 1;
+    if (index >= inputs.size()) {
+      memcpy(data.data(), &sizes[like.symbol], sizeof(int64_t));
+      continue;
+    }
+    Binding binding;
+    binding.dims = inputs[index].dims;
+    copyInto(insetOf(plan, binding, like), inputs[index].data.data(),
+             data.data(), like.bytes);
+  }
+  return padded;
+}
+
 /// Runs a variant on inputs that are read or made up, and writes its outputs or
 /// compares them.
 static bool runVariant(const Options &options, EmulatedPlan &emulated,
-                       size_t variant) {
+                       size_t variant, const Sizes &sizes) {
   const PlanView &plan = emulated.plan();
-  std::vector<Tensor> inputs = makeInputs(options, plan, variant);
+  std::vector<Tensor> inputs = makeInputs(options, plan, variant, sizes);
+  std::vector<std::vector<uint8_t>> padded =
+      padInputs(plan, variant, sizes, inputs);
   std::vector<const void *> pointers;
-  for (const Tensor &tensor : inputs)
-    pointers.push_back(tensor.data.data());
+  for (const std::vector<uint8_t> &data : padded)
+    pointers.push_back(data.data());
   if (!options.output.empty()) {
     emulated.setSeed(options.seeds);
     require(emulated.run(variant, pointers));
-    std::vector<Tensor> outputs = outputsOf(emulated, variant);
+    std::vector<Tensor> outputs = outputsOf(emulated, variant, sizes);
     std::string error = "cannot be written";
     if (isPlain(options.output) ? !writeBytes(options.output, outputs)
                                 : !writeTensors(options.output, outputs, error))
@@ -274,14 +309,14 @@ static bool runVariant(const Options &options, EmulatedPlan &emulated,
     return true;
   }
 
-  std::vector<Tensor> expected = options.expected.empty()
-                                     ? runOnCpu(options, plan, variant, inputs)
-                                     : readExpected(options, plan, variant);
+  std::vector<Tensor> expected =
+      options.expected.empty() ? runOnCpu(options, plan, variant, sizes, inputs)
+                               : readExpected(options, plan, variant);
   bool agree = true;
   for (int seed = 1; seed <= options.seeds; ++seed) {
     emulated.setSeed(seed);
     require(emulated.run(variant, pointers));
-    std::vector<Tensor> outputs = outputsOf(emulated, variant);
+    std::vector<Tensor> outputs = outputsOf(emulated, variant, sizes);
     for (size_t i = 0; i < expected.size(); ++i) {
       const Tensor &got = outputs[i];
       if (got.type() != expected[i].type()) {
@@ -301,13 +336,36 @@ static bool runVariant(const Options &options, EmulatedPlan &emulated,
   return agree;
 }
 
+/// The least sizes that a variant serves.
+static Sizes leastSizes(const PlanView &plan, size_t variant) {
+  Sizes least;
+  for (size_t symbol = 0; symbol < plan.symbols().size(); ++symbol) {
+    int64_t size = plan.sizes(variant)[symbol];
+    least.push_back(size);
+    if (!plan.symbols()[symbol].padded)
+      continue;
+    least.back() = std::min(size, plan.symbols()[symbol].least);
+    for (size_t other = 0; other < plan.variants().size(); ++other)
+      if (plan.sizes(other)[symbol] < size)
+        least.back() = std::max(least.back(), plan.sizes(other)[symbol] + 1);
+  }
+  return least;
+}
+
 int main(int argc, char **argv) {
   Options options = parse(argc, argv);
   EmulatedPlan emulated;
   require(emulated.open(options.model, options.kernels, options.unit,
                         options.arch));
   bool agree = true;
-  for (size_t i = 0; i < emulated.plan().variants().size(); ++i)
-    agree &= runVariant(options, emulated, i);
+  const PlanView &plan = emulated.plan();
+  bool isGiven = !options.inputs.empty() || !options.expected.empty();
+  for (size_t i = 0; i < plan.variants().size(); ++i) {
+    Sizes sizes(plan.sizes(i).begin(), plan.sizes(i).end());
+    agree &= runVariant(options, emulated, i, sizes);
+    Sizes least = leastSizes(plan, i);
+    if (least != sizes && !isGiven && options.output.empty())
+      agree &= runVariant(options, emulated, i, least);
+  }
   return !agree;
 }

@@ -134,8 +134,13 @@ static std::vector<uint8_t> makeGpuPlan(bool open) {
         plan.extents.push_back({0, kNone, 1, 0});
         plan.extents.push_back({});
       }
-    plan.variants = {{plan.shape({4}), {0, 1}, {0, 2}},
-                     {plan.shape({8}), {1, 1}, {2, 2}}};
+    // The true size, behind each variant's input.
+    plan.input("size.batch", DType::i64, {});
+    plan.inputs = {plan.inputs[0], plan.inputs[2], plan.inputs[1],
+                   plan.inputs[2]};
+    plan.sizes = 1;
+    plan.variants = {{plan.shape({4}), {0, 2}, {0, 2}},
+                     {plan.shape({8}), {2, 2}, {2, 2}}};
     uint32_t first = uint32_t(plan.steps.size());
     addSteps(plan, 8, w, kernel, mapped);
     Program program = plan.program();
@@ -168,6 +173,7 @@ int main(int argc, char **argv) {
   write(folder + "/cpu", makeTestModel().plan);
   write(folder + "/gpu", makeGpuPlan(/*open=*/false));
   write(folder + "/open", makeGpuPlan(/*open=*/true));
+  write(folder + "/sized_cpu", makeSizedModel().plan);
   write(folder + "/counted", makeCountedPlan());
   write(folder + "/guarded", makeGuardedPlan());
   write(folder + "/guarded_cpu", makeGuardedModel().plan);

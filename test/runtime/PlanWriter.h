@@ -223,6 +223,7 @@ public:
       variants.push_back(
           {{}, {0, uint32_t(inputs.size())}, {0, uint32_t(outputs.size())}});
     header.counts = counts;
+    header.sizes = sizes;
     header.symbols = table(symbols);
     header.extents = table(extents);
     header.variants = table(variants);
@@ -253,6 +254,7 @@ public:
   std::vector<Variant> variants; ///< one of all tensors where there is none
   std::vector<Tensor> inputs, outputs;
   uint32_t counts = 0; ///< of the outputs, the last ones
+  uint32_t sizes = 0;  ///< of the inputs, the last ones
   std::vector<Constant> constants;
   std::vector<Buffer> buffers;
   std::vector<Kernel> kernels;

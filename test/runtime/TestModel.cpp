@@ -169,6 +169,53 @@ bool OpenCall::isRight() const {
 }
 
 //===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+static void mean(void *const *arguments, int64_t, int64_t) {
+  auto *x = static_cast<const float *>(arguments[0]);
+  int64_t size = *static_cast<const int64_t *>(arguments[1]);
+  float sum = 0;
+  for (int64_t i = 0; i < size; ++i)
+    sum += x[i];
+  *static_cast<float *>(arguments[2]) = sum / float(size);
+}
+
+void frit::test::writeSizedSteps(PlanWriter &plan) {
+  plan.symbols.push_back({plan.text("batch"), /*padded=*/1, 0, 1, 4});
+  plan.extents = {{0, kNone, 1, 0}};
+  plan.sizes = 1;
+  uint32_t kernel = plan.kernel("mean", 0);
+  for (int64_t batch : {2, 4}) {
+    uint32_t first = uint32_t(plan.inputs.size());
+    Buffer x = plan.input("x", DType::f32, {batch});
+    plan.inputs.back().extents = {0, 1};
+    Buffer size = plan.input("size.batch", DType::i64, {});
+    Buffer y = plan.output("y", DType::f32, {});
+    x.index = y.index = 0;
+    size.index = 1;
+    plan.variants.push_back({plan.shape({batch}),
+                             {first, 2},
+                             {uint32_t(plan.outputs.size()) - 1, 1}});
+    Step &step = plan.step(StepKind::launch, "mean", {x, size, y});
+    step.kernel = kernel;
+    step.grid[0] = 1;
+  }
+}
+
+Model frit::test::makeSizedModel() {
+  PlanWriter plan;
+  writeSizedSteps(plan);
+  plan.target("x86-64");
+  plan.targets.back().programs.count = 2;
+  plan.programs = {{{0, 1}, 0, 0}, {{1, 1}, 0, 0}};
+  Model model;
+  model.plan = plan.finish("sized model");
+  model.kernels = {mean};
+  return model;
+}
+
+//===----------------------------------------------------------------------===//
 // Counts
 //===----------------------------------------------------------------------===//
 

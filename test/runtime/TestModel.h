@@ -15,6 +15,9 @@ Model makeTestModel();
 /// y = 2x and z[2i] = z[2i + 1] = x[0][i] for x: 3xbatch, for any batch up to
 /// 4: there are variants for 2 and 4.
 Model makeOpenModel();
+/// y, the mean of x, of "batch" elements: up to 2 or 4, by the true size.
+Model makeSizedModel();
+void writeSizedSteps(PlanWriter &plan);
 
 /// The parts of it: what comes before its target, and what after.
 void writeOpenSteps(PlanWriter &plan, bool cuda);

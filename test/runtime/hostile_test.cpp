@@ -126,6 +126,7 @@ static void damage(Model whole) {
 int main() {
   damage(makeTestModel());
   damage(makeOpenModel());
+  damage(makeSizedModel());
   damage(makeGuardedModel());
   return finish("hostile_test");
 }

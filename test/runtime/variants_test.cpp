@@ -5,6 +5,7 @@
 #include "frit/runtime.hpp"
 #include "runtime/exec/Inset.h"
 
+#include <functional>
 #include <vector>
 
 using namespace frit::test;
@@ -138,8 +139,58 @@ static void testInset() {
   CHECK(scalar.isWhole() && scalar.runs() == 1 && scalar.runBytes() == 4);
 }
 
+/// The size of a call reaches the steps, and is no input of the model.
+static void testSizes() {
+  Model model = makeSizedModel();
+  frit::Module module;
+  CHECK(!frit::Module::open(*model.get(), module, &cpuOptions));
+  CHECK(module.inputCount() == 1 && module.symbol(0).masked);
+  frit::Context context;
+  CHECK(!frit::Context::create(module, context));
+  CHECK(!frit_context_input_buffer(context.get(), 1));
+  const float x[] = {1, 3, 8, 16};
+  const float means[] = {1, 2, 4, 7};
+  for (int64_t batch : {4, 1, 3, 2}) {
+    float y = 0;
+    frit_tensor input = {"x",      const_cast<float *>(x), FRIT_F32, 1, &batch,
+                         FRIT_HOST};
+    frit_tensor output = {"y", &y, FRIT_F32, 0, nullptr, FRIT_HOST};
+    CHECK(!context.run({&input, 1}, {&output, 1}));
+    CHECK(y == means[batch - 1]);
+  }
+}
+
+/// What opening a plan says that differs from that model in one thing.
+static std::string damaged(const std::function<void(PlanWriter &)> &change) {
+  PlanWriter plan;
+  writeSizedSteps(plan);
+  change(plan);
+  Model model;
+  model.plan = plan.finish("sized model");
+  frit::Module module;
+  frit_module_options options = cpuOptions;
+  options.device = "none";
+  return frit::Module::open(*model.get(), module, &options).message();
+}
+
+static void testDamagedSizes() {
+  CHECK(damaged([](PlanWriter &plan) { plan.sizes = 3; }) ==
+        "the model's plan is damaged: it has more sizes than inputs");
+  const char *message = "the model's plan is damaged: a size is no number of "
+                        "64 bits, or of no symbol";
+  CHECK(damaged([](PlanWriter &plan) { plan.sizes = 2; }) == message);
+  CHECK(damaged([](PlanWriter &plan) { plan.inputs[1].symbol = 1; }) ==
+        message);
+  CHECK(damaged([](PlanWriter &plan) {
+          plan.inputs[1].type = plan.inputs[3].type =
+              frit::artifact::DType::u64;
+        }) == message);
+}
+
 int main() {
   testInset();
+  testSizes();
+  testDamagedSizes();
   Model model = makeOpenModel();
   frit::Module module;
   CHECK(!frit::Module::open(*model.get(), module, &cpuOptions));

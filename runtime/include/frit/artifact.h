@@ -121,10 +121,10 @@ struct Tensor {
 /// The model for one size of every symbol. Variants ascend: of two, the one
 /// with the smaller size of the first symbol that they differ in comes first.
 struct Variant {
-  Range sizes;  ///< of Header::dims, one per symbol
+  Range sizes; ///< of Header::dims, one per symbol
   /// Of Header::inputs, as many for every variant. The last Header::sizes of
-  /// them are no inputs of the model but true sizes, which the runtime reads off
-  /// a call's inputs: scalars of type i64, each the size of a symbol.
+  /// them are no inputs of the model but true sizes, which the runtime reads
+  /// off a call's inputs: scalars of type i64, each the size of a symbol.
   Range inputs;
   /// Of Header::outputs, as many for every variant. The last Header::counts of
   /// them are no outputs of the model but its counts: scalars of type i64 that
@@ -364,24 +364,24 @@ struct Header {
   Blob strings;
   uint32_t counts = 0; ///< of every variant, whose last outputs they are
   uint32_t sizes = 0;  ///< of every variant, whose last inputs they are
-  Table dims;       ///< of int64_t
-  Table symbols;    ///< of Symbol; empty where all shapes are fixed
-  Table extents;    ///< of Extent
-  Table variants;   ///< of Variant; one where all shapes are fixed
-  Table inputs;     ///< of Tensor
-  Table outputs;    ///< of Tensor
-  Table constants;  ///< of Constant
-  Table buffers;    ///< of Buffer
-  Table kernels;    ///< of Kernel
-  Table tensorMaps; ///< of TensorMap
-  Table gemms;      ///< of Gemm
-  Table convs;      ///< of Conv
-  Table attentions; ///< of Attention
-  Table guards;     ///< of Guard
-  Table steps;      ///< of Step
-  Table follows;    ///< of uint32_t, which count from the first step of a list
-  Table programs;   ///< of Program
-  Table targets;    ///< of Target
+  Table dims;          ///< of int64_t
+  Table symbols;       ///< of Symbol; empty where all shapes are fixed
+  Table extents;       ///< of Extent
+  Table variants;      ///< of Variant; one where all shapes are fixed
+  Table inputs;        ///< of Tensor
+  Table outputs;       ///< of Tensor
+  Table constants;     ///< of Constant
+  Table buffers;       ///< of Buffer
+  Table kernels;       ///< of Kernel
+  Table tensorMaps;    ///< of TensorMap
+  Table gemms;         ///< of Gemm
+  Table convs;         ///< of Conv
+  Table attentions;    ///< of Attention
+  Table guards;        ///< of Guard
+  Table steps;         ///< of Step
+  Table follows;  ///< of uint32_t, which count from the first step of a list
+  Table programs; ///< of Program
+  Table targets;  ///< of Target
 };
 
 } // namespace frit::artifact
