@@ -51,11 +51,17 @@ static Known combineGiven(Operation *op, const Known &other) {
   return same ? Known::given : Known::any;
 }
 
+static bool isBelow(const Known &x) {
+  return x.kind >= Known::constant && x.sign() <= Known::below;
+}
+
 static Known add(const Known &a, const Known &b) {
   if (a.infinity() || b.infinity()) {
     const Known &rest = a.infinity() ? b : a;
-    bool apart = rest.isReal() || rest.infinity() == a.infinity();
-    return apart ? (a.infinity() ? a : b) : Known(Known::any);
+    const Known &end = a.infinity() ? a : b;
+    bool apart = rest.isReal() || rest.infinity() == end.infinity() ||
+                 (end.infinity() < 0 && isBelow(rest));
+    return apart ? end : Known(Known::any);
   }
   if (a.isZero())
     return b;
@@ -64,7 +70,9 @@ static Known add(const Known &a, const Known &b) {
   if (a.isNotNegative() && b.isNotNegative())
     return a.isPositive() || b.isPositive() ? Known::positive
                                             : Known::notNegative;
-  return a.isReal() && b.isReal() ? Known::real : Known::any;
+  if (a.isReal() && b.isReal())
+    return Known::real;
+  return isBelow(a) && isBelow(b) ? Known::below : Known::any;
 }
 
 static Known negate(Operation *op, const Known &x, Type type) {
@@ -89,14 +97,16 @@ static Known multiply(const Known &a, const Known &b) {
     return a;
   if (b.infinity() && a.isPositive())
     return b;
-  return Known::any;
+  bool scales =
+      (a.isPositive() && isBelow(b)) || (b.isPositive() && isBelow(a));
+  return scales ? Known::below : Known::any;
 }
 
 static Known divide(const Known &a, const Known &b) {
   if (!b.isPositive())
     return Known::any;
   return a.isZero() || a.infinity() ? a
-         : a.isReal()               ? Known(a.sign())
+         : isBelow(a)               ? Known(a.sign())
                                     : Known(Known::any);
 }
 
@@ -104,11 +114,10 @@ static Known divide(const Known &a, const Known &b) {
 static Known largest(const Known &a, const Known &b, int sign) {
   if (a.infinity() || b.infinity()) {
     const Known &end = a.infinity() ? a : b, &rest = a.infinity() ? b : a;
-    return end.infinity() == -sign ? rest
-           : rest.isReal()         ? end
-                                   : Known(Known::any);
+    bool wins = rest.isReal() || (end.infinity() < 0 && isBelow(rest));
+    return end.infinity() == -sign ? rest : wins ? end : Known(Known::any);
   }
-  if (!a.isReal() || !b.isReal())
+  if (!isBelow(a) || !isBelow(b))
     return Known::any;
   return sign > 0 ? std::min(a.sign(), b.sign()) : std::max(a.sign(), b.sign());
 }
@@ -201,7 +210,9 @@ static Known floatRule(Operation *op, ArrayRef<Known> x) {
           [&](auto) { return Known(x[0].sign()); })
       .Case([&](math::PowFOp) { return power(x[0], x[1]); })
       .Case([&](math::ExpOp) {
-        return x[0].isReal() ? Known::positive : Known::any;
+        return x[0].isReal()   ? Known::positive
+               : isBelow(x[0]) ? Known::notNegative
+                               : Known::any;
       })
       .Case([&](math::LogOp) {
         return x[0].isPositive() ? Known::real : Known::any;

@@ -23,7 +23,7 @@ KnownNumber::Kind KnownNumber::sign() const {
     return kind;
   if (auto number = floatOf(*this)) {
     if (!number->isFinite())
-      return any;
+      return number->isInfinity() && number->isNegative() ? below : any;
     return number->isZero()       ? notNegative
            : number->isNegative() ? real
                                   : positive;
@@ -62,7 +62,7 @@ KnownNumber KnownNumber::operator|(const KnownNumber &other) const {
 }
 
 std::string KnownNumber::text() const {
-  std::string text(1, "-gcpnra"[kind]);
+  std::string text(1, "-gcpnrba"[kind]);
   if (value) {
     llvm::raw_string_ostream os(text);
     os << value;

@@ -24,8 +24,9 @@ struct KnownNumber {
     constant, ///< `value`
     positive,
     notNegative,
-    real, ///< or any integer
-    any,  ///< infinite or not a number, for all one knows
+    real,  ///< or any integer
+    below, ///< or -inf, as in masks that are added
+    any,   ///< infinite or not a number, for all one knows
   };
 
   Kind kind = nothing;

@@ -6,6 +6,8 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
@@ -244,4 +246,29 @@ bool frit::isCausalMask(Value mask, double scale) {
         return false;
     }
   return true;
+}
+
+SmallVector<int64_t> frit::findFinite(Value mask) {
+  auto type = tensorType(mask);
+  if (!type.hasStaticShape() || type.getNumElements() == 0 ||
+      !isa<FloatType>(type.getElementType()))
+    return {};
+  Evaluator evaluator;
+  const Elements *elements = evaluator.evaluate(mask);
+  if (!elements)
+    return {};
+  SmallVector<int64_t> result;
+  ArrayRef<int64_t> shape = type.getShape();
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    int64_t inner = ShapedType::getNumElements(shape.drop_front(dim + 1));
+    int64_t latest = 0;
+    for (int64_t line = 0; line < type.getNumElements() / shape[dim]; ++line) {
+      int64_t start = line / inner * inner * shape[dim] + line % inner, at = 0;
+      while (at < shape[dim] && !std::isfinite((*elements)[start + at * inner]))
+        ++at;
+      latest = std::max(latest, at);
+    }
+    result.push_back(latest);
+  }
+  return result;
 }

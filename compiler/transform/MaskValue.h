@@ -21,6 +21,11 @@ inline constexpr double kMasked = -1e4;
 /// times `scale`, where it does not.
 bool isCausalMask(mlir::Value mask, double scale = 1);
 
+/// Of a mask of floats whose elements can be worked out, for each dimension the
+/// least number of elements in which every line along it has a finite one, less
+/// one; or nothing.
+llvm::SmallVector<int64_t> findFinite(mlir::Value mask);
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_TRANSFORM_MASKVALUE_H

@@ -23,7 +23,15 @@ const PaddedContent::Fill *PaddedContent::fillOf(unsigned dim) const {
   return found == fills.end() ? nullptr : found;
 }
 
+const KnownNumber *PaddedContent::someOf(unsigned dim) const {
+  for (const auto &[along, number] : some)
+    if (along == dim)
+      return &number;
+  return nullptr;
+}
+
 void PaddedContent::setFill(unsigned dim, KnownNumber number) {
+  llvm::erase_if(some, [&](const auto &line) { return line.first != dim; });
   llvm::erase_if(fills, [&](const Fill &fill) { return fill.dim == dim; });
   // Where both are beyond, it is the new one's.
   for (Fill &fill : fills)
@@ -43,6 +51,8 @@ std::string PaddedContent::text() const {
   for (const Fill &fill : fills)
     text += (fill.everywhere ? "," : "~") + std::to_string(fill.dim) + "=" +
             fill.number.text();
+  for (const auto &[dim, number] : some)
+    text += "!" + std::to_string(dim) + "=" + number.text();
   return text;
 }
 
@@ -55,20 +65,24 @@ PaddedContent frit::reshapeContent(PaddedContent content,
                                    ArrayRef<int64_t> large,
                                    ArrayRef<int64_t> newSmall,
                                    ArrayRef<int64_t> newLarge) {
-  PaddedContent result{content.inside, content.outside, {}};
+  auto placeOf = [&](unsigned dim) -> std::optional<unsigned> {
+    for (unsigned other = 0; other < newLarge.size(); ++other)
+      if (newSmall[other] == small[dim] && newLarge[other] == large[dim] &&
+          sizeBehind(newSmall, other) == sizeBehind(small, dim) &&
+          sizeBehind(newLarge, other) == sizeBehind(large, dim))
+        return other;
+    return std::nullopt;
+  };
+  PaddedContent result{content.inside, content.outside, {}, {}};
   for (const PaddedContent::Fill &fill : content.fills) {
-    unsigned dim = fill.dim;
-    bool stays = false;
-    for (unsigned other = 0; other < newLarge.size() && !stays; ++other) {
-      stays = newSmall[other] == small[dim] && newLarge[other] == large[dim] &&
-              sizeBehind(newSmall, other) == sizeBehind(small, dim) &&
-              sizeBehind(newLarge, other) == sizeBehind(large, dim);
-      if (stays)
-        result.fills.push_back({other, fill.number, fill.everywhere});
-    }
-    if (!stays)
+    if (auto dim = placeOf(fill.dim))
+      result.fills.push_back({*dim, fill.number, fill.everywhere});
+    else
       result.outside = result.outside | fill.number;
   }
+  for (const auto &[along, number] : content.some)
+    if (auto dim = placeOf(along))
+      result.some.push_back({*dim, number});
   return result;
 }
 
@@ -130,34 +144,62 @@ KnownNumber LoopContent::read(unsigned operand, const Place &place) const {
 }
 
 /// What the body yields, with an accumulator where there is one.
-KnownNumber LoopContent::evaluate(const Place &place,
-                                  const KnownNumber *given) const {
+KnownNumber LoopContent::evaluate(const Place &place, const KnownNumber *given,
+                                  const Some *some) const {
   SmallVector<KnownNumber> arguments;
   unsigned last = op->getNumOperands() - 1;
   for (unsigned operand = 0; operand <= last; ++operand)
     arguments.push_back(operand == last && given ? *given
-                                                 : read(operand, place));
+                        : some && some->operand == operand
+                            ? some->number
+                            : read(operand, place));
   return evaluateBody(op->getRegion(0), arguments, [&](Value tensor) {
     const PaddedContent &content = contentOf(tensor);
     return place.inside && place.beyond < 0 ? content.inside : content.all();
   });
 }
 
-/// What steps of a reduction come to, one after the other.
-KnownNumber LoopContent::combine(const Place &place) const {
-  if (!llvm::is_contained(isReduction, true))
-    return evaluate(place, nullptr);
-  KnownNumber start = read(op->getNumOperands() - 1, place);
-  KnownNumber sum = evaluate(place, &start);
-  for (auto [combines, size] : llvm::zip_equal(isReduction, from))
-    if (combines && size == 0)
-      sum = sum | start;
+/// The operands of which something is known of every line along a loop.
+SmallVector<LoopContent::Some> LoopContent::someAlong(unsigned loop) const {
+  SmallVector<Some> result;
+  for (unsigned operand = 0; operand < op->getNumOperands(); ++operand)
+    for (const auto &[dim, number] : contentOf(op->getOperand(operand)).some)
+      if (loopOf(operand, dim) == int(loop))
+        result.push_back({operand, number});
+  return result;
+}
+
+/// What a sum is after any more steps.
+KnownNumber LoopContent::repeat(const Place &place, KnownNumber sum) const {
   // Every step forgets something, and there is little to forget.
   for (KnownNumber next;; sum = next) {
     next = sum | evaluate(place, &sum);
     if (next == sum)
       return sum;
   }
+}
+
+/// What steps of a reduction come to, in any order.
+KnownNumber LoopContent::combine(const Place &place, const Some *some) const {
+  if (!llvm::is_contained(isReduction, true))
+    return evaluate(place, nullptr, some);
+  KnownNumber start = read(op->getNumOperands() - 1, place);
+  KnownNumber sum = repeat(place, evaluate(place, &start));
+  bool isEmpty = false;
+  for (unsigned loop = 0; loop < to.size(); ++loop)
+    isEmpty |= isReduction[loop] && from[loop] == 0;
+  if (isEmpty)
+    return repeat(place, sum | start);
+  for (unsigned loop = 0; loop < to.size(); ++loop)
+    for (const Some &line : someAlong(loop))
+      if (isReduction[loop]) {
+        // One of the steps is known better.
+        KnownNumber any = sum | start;
+        KnownNumber better = repeat(place, evaluate(place, &any, &line));
+        if (better.sign() < sum.sign())
+          sum = better;
+      }
+  return sum;
 }
 
 /// Steps that are beyond in two ways must be neutral in one of them whatever
@@ -198,9 +240,22 @@ PaddedContent LoopContent::result() const {
   PaddedContent content;
   content.inside = combine({/*inside=*/true, -1, {}});
   // What the small model computes of its inputs are real numbers.
-  if (isPadded && content.inside.kind == KnownNumber::any)
+  if (isPadded && content.inside.kind > KnownNumber::real)
     content.inside = KnownNumber::real;
   content.inside.element = 0;
+  for (unsigned dim = 0; dim < maps.back().getNumResults(); ++dim) {
+    int loop = loopOf(maps.size() - 1, dim);
+    if (loop < 0)
+      continue;
+    SmallVector<bool> inLine = notBeyond;
+    inLine[loop] = true;
+    for (const Some &line : someAlong(loop)) {
+      KnownNumber number =
+          combine({/*inside=*/false, -1, inLine}, &line).sign();
+      if (number.isReal() && !content.someOf(dim))
+        content.some.push_back({dim, number});
+    }
+  }
   if (!isOpen)
     return content;
   SmallVector<bool> unfilled = notBeyond;

@@ -22,15 +22,21 @@ struct PaddedContent {
   KnownNumber inside;  ///< where the small model's elements are
   KnownNumber outside; ///< at the other places, but for those of `fills`
   llvm::SmallVector<Fill, 2> fills;
+  /// Dimensions along which every line has an element, where the small model's
+  /// are, of which more is known: none of a causal mask's rows is all -inf.
+  llvm::SmallVector<std::pair<unsigned, KnownNumber>, 1> some;
 
   /// The same is known of all elements.
-  static PaddedContent uniform(KnownNumber number) { return {number, {}, {}}; }
+  static PaddedContent uniform(KnownNumber number) {
+    return {number, {}, {}, {}};
+  }
   /// Nothing is known, but that the small model computes with real numbers.
   static PaddedContent unknown(mlir::Type type) {
-    return {KnownNumber::real, unknownNumber(type), {}};
+    return {KnownNumber::real, unknownNumber(type), {}, {}};
   }
 
   const Fill *fillOf(unsigned dim) const;
+  const KnownNumber *someOf(unsigned dim) const;
   /// All elements beyond in a dimension become a constant.
   void setFill(unsigned dim, KnownNumber number);
   /// What is known of every element.
@@ -74,8 +80,16 @@ private:
   bool isNeutral(unsigned loop) const; ///< for all results
   KnownNumber read(unsigned operand, const Place &place) const;
   KnownNumber readBeyond(unsigned operand, unsigned loop) const;
-  KnownNumber evaluate(const Place &place, const KnownNumber *given) const;
-  KnownNumber combine(const Place &place) const;
+  /// With `some` instead of what is known of one operand.
+  struct Some {
+    unsigned operand;
+    KnownNumber number;
+  };
+  KnownNumber evaluate(const Place &place, const KnownNumber *given,
+                       const Some *some = nullptr) const;
+  KnownNumber combine(const Place &place, const Some *some = nullptr) const;
+  KnownNumber repeat(const Place &place, KnownNumber sum) const;
+  llvm::SmallVector<Some> someAlong(unsigned loop) const;
   /// The loop that is the index of a dimension of an operand; or -1.
   int loopOf(unsigned operand, unsigned dim) const;
 

@@ -375,7 +375,7 @@ static std::optional<PaddedValue> padSlice(SliceOp small, SliceOp large,
     return std::nullopt;
   auto result = leadingValue(small.getY(), large.getY());
   if (result)
-    result->content = {x.content.inside, x.content.all(), {}};
+    result->content = {x.content.inside, x.content.all(), {}, {}};
   return result;
 }
 

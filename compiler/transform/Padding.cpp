@@ -24,6 +24,7 @@
 
 #include "compiler/transform/Padding.h"
 
+#include "compiler/transform/MaskValue.h"
 #include "dialects/nn/NN.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -119,7 +120,7 @@ std::optional<PaddedValue> PaddingProof::padConstant(ConstantOp small,
   auto [it, isNew] = constants.try_emplace(large.getValue());
   if (isNew)
     it->second = numbersOf(large.getValue());
-  result->content = {it->second, it->second, {}};
+  result->content = {it->second, it->second, {}, {}};
   return result;
 }
 
@@ -201,6 +202,20 @@ static std::optional<PaddedValue> padInput(Value small, Value large) {
   return value;
 }
 
+/// Of a mask with -inf, along which dimensions no line is all of that.
+void PaddingProof::findLines(PaddedValue &value, Value small, Operation &op) {
+  PaddedContent &content = value.content;
+  if (value.anywhere || content.all().sign() != KnownNumber::below ||
+      !content.some.empty() || !areLeading(value.places))
+    return;
+  auto [it, isNew] = lines.try_emplace(&op);
+  if (isNew)
+    it->second = findFinite(value.large);
+  for (auto [dim, first] : llvm::enumerate(it->second))
+    if (first < shapeOf(small)[dim])
+      content.some.push_back({unsigned(dim), KnownNumber::real});
+}
+
 /// The first elements of a value, where the large model takes all of them.
 static std::optional<PaddedValue> padFirst(SliceOp small,
                                            ArrayRef<PaddedValue> operands) {
@@ -212,7 +227,7 @@ static std::optional<PaddedValue> padFirst(SliceOp small,
   const PaddedValue &x = operands.front();
   auto result = leadingValue(small.getY(), x.large);
   if (result)
-    result->content = {x.content.inside, x.content.all(), {}};
+    result->content = {x.content.inside, x.content.all(), {}, {}};
   return result;
 }
 
@@ -269,6 +284,7 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
     }
     if (!result)
       return Mixing{b->getLoc(), reasonOf(&*a, &*b).str()};
+    findLines(*result, a->getResult(0), *b);
     known[a->getResult(0)] = *result;
     ++a, ++b;
   }

@@ -49,10 +49,14 @@ private:
   std::optional<PaddedValue> padConstant(nn::ConstantOp small,
                                          nn::ConstantOp large);
 
+  void findLines(PaddedValue &value, mlir::Value small, mlir::Operation &op);
+
   mlir::ModuleOp large;
   /// What is known of pairs of operators, by their text.
   llvm::StringMap<std::optional<PaddedValue>> verdicts;
   llvm::DenseMap<mlir::Attribute, KnownNumber> constants;
+  /// By the large model's operator, what findFinite says.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> lines;
 };
 
 } // namespace frit
