@@ -181,7 +181,7 @@ static void mean(void *const *arguments, int64_t, int64_t) {
   *static_cast<float *>(arguments[2]) = sum / float(size);
 }
 
-void frit::test::writeSizedSteps(PlanWriter &plan) {
+void frit::test::writeSizedPlan(PlanWriter &plan) {
   plan.symbols.push_back({plan.text("batch"), /*padded=*/1, 0, 1, 4});
   plan.extents = {{0, kNone, 1, 0}};
   plan.sizes = 1;
@@ -201,14 +201,14 @@ void frit::test::writeSizedSteps(PlanWriter &plan) {
     step.kernel = kernel;
     step.grid[0] = 1;
   }
+  plan.target("x86-64");
+  plan.targets.back().programs.count = 2;
+  plan.programs = {{{0, 1}, 0, 0}, {{1, 1}, 0, 0}};
 }
 
 Model frit::test::makeSizedModel() {
   PlanWriter plan;
-  writeSizedSteps(plan);
-  plan.target("x86-64");
-  plan.targets.back().programs.count = 2;
-  plan.programs = {{{0, 1}, 0, 0}, {{1, 1}, 0, 0}};
+  writeSizedPlan(plan);
   Model model;
   model.plan = plan.finish("sized model");
   model.kernels = {mean};

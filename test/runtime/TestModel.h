@@ -17,7 +17,7 @@ Model makeTestModel();
 Model makeOpenModel();
 /// y, the mean of x, of "batch" elements: up to 2 or 4, by the true size.
 Model makeSizedModel();
-void writeSizedSteps(PlanWriter &plan);
+void writeSizedPlan(PlanWriter &plan);
 
 /// The parts of it: what comes before its target, and what after.
 void writeOpenSteps(PlanWriter &plan, bool cuda);

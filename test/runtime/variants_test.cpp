@@ -163,7 +163,7 @@ static void testSizes() {
 /// What opening a plan says that differs from that model in one thing.
 static std::string damaged(const std::function<void(PlanWriter &)> &change) {
   PlanWriter plan;
-  writeSizedSteps(plan);
+  writeSizedPlan(plan);
   change(plan);
   Model model;
   model.plan = plan.finish("sized model");
