@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/PaddedOperator.h"
+#include "compiler/transform/PaddedLoops.h"
 
 #include "dialects/nn/Loops.h"
 #include "dialects/nn/Lowering.h"
@@ -52,88 +53,7 @@ static std::optional<PaddedValue> padView(PaddedValue of, Value from,
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// `map` where the loops that run once are known to be at 0.
-static AffineMap withoutSingles(AffineMap map, ArrayRef<int64_t> smallLoops) {
-  MLIRContext *context = map.getContext();
-  SmallVector<AffineExpr> dims;
-  for (unsigned i = 0; i < map.getNumDims(); ++i)
-    dims.push_back(smallLoops[i] == 1 ? getAffineConstantExpr(0, context)
-                                      : getAffineDimExpr(i, context));
-  return simplifyAffineMap(
-      map.replaceDimsAndSymbols(dims, {}, map.getNumDims(), 0));
-}
-
 namespace {
-
-/// The loops of an operator on a small and on a large tensor.
-class PaddedLoops {
-public:
-  PaddedLoops(ArrayRef<int64_t> small, ArrayRef<int64_t> large)
-      : small(small), large(large), places(small.size()),
-        mustLead(small.size()) {}
-
-  /// An operand that both read by these maps. False where they differ.
-  bool read(const PaddedValue &operand, AffineMap a, AffineMap b) {
-    a = withoutSingles(a, small);
-    if (a != withoutSingles(b, small))
-      return false;
-    if (operand.anywhere)
-      return true;
-    for (auto [expr, dim] : llvm::zip_equal(a.getResults(), operand.places)) {
-      if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
-        std::optional<DimPlaces> &known = places[loop.getPosition()];
-        if (known && *known != dim)
-          return false;
-        known = dim;
-        continue;
-      }
-      auto constant = dyn_cast<AffineConstantExpr>(expr);
-      // The first index is at its place in any case.
-      if (constant && constant.getValue() == 0)
-        continue;
-      if (!isLeading(dim))
-        return false;
-      for (unsigned i = 0; i < small.size(); ++i)
-        mustLead[i] = mustLead[i] || expr.isFunctionOfDim(i);
-    }
-    return true;
-  }
-
-  /// What a body may read by a loop's own index.
-  void suggest(unsigned loop, const DimPlaces &dim) {
-    if (!places[loop])
-      places[loop] = dim;
-  }
-
-  /// Settles where every loop is. False where some had to lead and do not.
-  bool finish() {
-    for (unsigned i = 0; i < small.size(); ++i) {
-      if (!places[i])
-        places[i] = DimPlaces{{small[i], large[i]}};
-      if ((mustLead[i] && !isLeading(*places[i])) || small[i] > large[i])
-        return false;
-    }
-    return true;
-  }
-  const DimPlaces &operator[](unsigned loop) const { return *places[loop]; }
-
-  /// Where a result is that is written by this map.
-  std::optional<PaddedValue> write(Value to, AffineMap map) const {
-    PaddedValue result{to, {}, false};
-    for (AffineExpr expr : map.getResults()) {
-      auto loop = dyn_cast<AffineDimExpr>(expr);
-      if (!loop)
-        return std::nullopt;
-      result.places.push_back(*places[loop.getPosition()]);
-    }
-    return result;
-  }
-
-private:
-  ArrayRef<int64_t> small, large;
-  SmallVector<std::optional<DimPlaces>> places;
-  SmallVector<bool> mustLead;
-};
 
 /// Compares two operators as linalg, each in a function of its own.
 class Lowered {
@@ -382,7 +302,8 @@ static std::optional<PaddedValue> padSlice(SliceOp small, SliceOp large,
 /// Whether both operators are the same, of the same tensors.
 static bool isSame(Operation *small, Operation *large,
                    ArrayRef<PaddedValue> operands) {
-  return small->getAttrDictionary() == large->getAttrDictionary() &&
+  return !operands.empty() &&
+         small->getAttrDictionary() == large->getAttrDictionary() &&
          small->getOperandTypes() == large->getOperandTypes() &&
          small->getResultTypes() == large->getResultTypes() &&
          llvm::all_of(operands, [](const PaddedValue &operand) {
@@ -390,13 +311,11 @@ static bool isSame(Operation *small, Operation *large,
          });
 }
 
-std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,
-                                             ArrayRef<PaddedValue> operands) {
+/// By what the operator does.
+static std::optional<PaddedValue> padByMeaning(Operation *small,
+                                               Operation *large,
+                                               ArrayRef<PaddedValue> operands) {
   Value from = small->getResult(0), to = large->getResult(0);
-  if (from.getType() != to.getType() && !mayLead(from.getType(), to.getType()))
-    return std::nullopt;
-  if (!operands.empty() && isSame(small, large, operands))
-    return leadingValue(from, to);
   if (auto constant = dyn_cast<ConstantOp>(small))
     return padConstant(from, constant.getValue(), to,
                        cast<ConstantOp>(large).getValue());
@@ -410,4 +329,18 @@ std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,
   if (isa<ElementwiseOp, StructuralOp>(small))
     return Lowered().pad(small, large, operands);
   return std::nullopt;
+}
+
+std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,
+                                             ArrayRef<PaddedValue> operands) {
+  Value from = small->getResult(0), to = large->getResult(0);
+  if (from.getType() != to.getType() && !mayLead(from.getType(), to.getType()))
+    return std::nullopt;
+  auto result = padByMeaning(small, large, operands);
+  if (result || !isSame(small, large, operands))
+    return result;
+  result = leadingValue(from, to);
+  if (result)
+    result->content = PaddedContent::uniform(unknownNumber(to.getType()));
+  return result;
 }
