@@ -14,8 +14,10 @@
 // another, and its elements be at other places (PaddedPlaces.h); in the model's
 // outputs they lead again. What an operator does is read from its own
 // definition (PaddedOperator.cpp): no operator has a rule of its own, except
-// for views and cuts, and what computes with a size (a mean along it, a
-// constant that was folded from it) differs between the models and is found.
+// for views and cuts. What combines elements along the dimension is proved if
+// the others change nothing (PaddedContent.cpp), masked where they would
+// (PaddingMasks.cpp). What computes with the size (a constant that was folded
+// from it) differs between the models and is found.
 //
 // This is translation validation (Pnueli, Siegel and Singerman, TACAS 1998) of
 // one import against another; like there, what cannot be shown counts as wrong.
