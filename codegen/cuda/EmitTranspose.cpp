@@ -11,9 +11,13 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-static constexpr int64_t kThreads = 256;
-/// Rows and columns of a tile of transpose_pairs.cuh.
-static constexpr int64_t kPairSide = 128;
+/// Of transpose_skewed.cuh: the columns of a tile, with those of all rows one
+/// less, the rows that it writes, and those that it reads besides; the bytes of
+/// a line, and the rows that are few enough to have all of them.
+static constexpr int64_t kSkewCols = 240, kSkewRows = 64, kSkew = 16;
+static constexpr int64_t kSkewLineBytes = 516, kSkewAllRows = 216;
+/// A matrix with shorter sides is not worth such tiles.
+static constexpr int64_t kSkewSide = 128;
 /// Elements that are moved before a launch is over.
 static constexpr int64_t kSmall = 1 << 18;
 
@@ -37,12 +41,17 @@ public:
   /// Whether vectors are read and written whole, of 16 bytes at most.
   bool isVectorised() const;
   /// Whether 16-bit elements are only moved, but not by vectors on both sides:
-  /// then pairs of them can be.
-  bool movesPairs() const;
+  /// then tiles are skewed.
+  bool isSkewed() const;
   std::string print(StringRef name);
-  std::string printPairs(StringRef name);
+  std::string printSkewed(StringRef name);
   std::string call(StringRef name) const;
   void chooseTile();
+  int64_t tileCount() const;
+  int64_t sharedBytes() const;
+  int64_t threads() const { return isSkewed() && hasAllRows() ? 512 : 256; }
+  /// Blocks beside each other, or 0.
+  int64_t resident() const { return isSkewed() ? hasAllRows() ? 2 : 3 : 0; }
 
   int64_t batch = 1, rows = 1, cols = 1;
   int64_t tileRows = 64, tileCols = 64;
@@ -54,6 +63,8 @@ private:
   };
 
   bool isFlat(bool loads, int64_t vector) const;
+  /// Whether a skewed tile has all rows.
+  bool hasAllRows() const { return col.to == rows && rows <= kSkewAllRows; }
   int64_t wordSize() const;
   std::string printBase(StringRef name, int64_t Dim::*stride);
 
@@ -225,14 +236,31 @@ bool TransposeKernel::isVectorised() const {
   return fits(load, moved, cols, true) && fits(store, stored, rows, false);
 }
 
-bool TransposeKernel::movesPairs() const {
+bool TransposeKernel::isSkewed() const {
   return std::min(load.vector, store.vector) == 1 &&
-         std::min(rows, cols) >= kPairSide && tileRows * tileCols == 64 * 64 &&
+         std::min(rows, cols) >= kSkewSide && tileRows * tileCols == 64 * 64 &&
          moved->kind == Node::Kind::load && moved->index == load.index &&
          storageBytes(lowered.inputElements()[moved->argument]) == 2 &&
          stored.size() == 1 && stored[0] == value &&
          elementType(lowered.outputs()[0]) ==
              lowered.inputElements()[moved->argument];
+}
+
+int64_t TransposeKernel::tileCount() const {
+  if (!isSkewed())
+    return batch * ceilDiv(rows, tileRows) * ceilDiv(cols, tileCols);
+  if (hasAllRows())
+    return batch * ceilDiv(cols, kSkewCols - 1);
+  // A column's first rows may be left to the tile before, its last to another.
+  return batch * ceilDiv(rows + kSkew - 1, kSkewRows) *
+         ceilDiv(cols, kSkewCols);
+}
+
+int64_t TransposeKernel::sharedBytes() const {
+  if (!isSkewed())
+    return 0;
+  int64_t lines = hasAllRows() ? llvm::alignTo(rows, 4) : kSkewRows + kSkew;
+  return lines * kSkewLineBytes;
 }
 
 /// Where a matrix begins, from its number.
@@ -306,7 +334,7 @@ std::string TransposeKernel::print(StringRef name) {
       .str();
 }
 
-std::string TransposeKernel::printPairs(StringRef name) {
+std::string TransposeKernel::printSkewed(StringRef name) {
   return ("struct " + name + "_body {\n" + parameterList(lowered, true) +
           "\n  __device__ const uint16_t *source() const {\n    return "
           "reinterpret_cast<const uint16_t *>(x" +
@@ -331,23 +359,28 @@ int64_t TransposeKernel::wordSize() const {
 }
 
 std::string TransposeKernel::call(StringRef name) const {
-  std::string sizes = (Twine(batch) + ", " + Twine(rows) + ", " + Twine(cols) +
-                       ", " + Twine(row.from) + ", " + Twine(col.to) + ");\n")
-                          .str();
-  if (movesPairs())
-    return ("frit::transposePairs<" + name + "_body>({" +
-            argumentList(lowered) + "}, " + sizes)
+  std::string body = name.str() + "_body";
+  std::string values = ">({" + argumentList(lowered) + "}, ";
+  std::string count = (Twine(batch * rows * cols) + ");\n").str();
+  if (isSkewed() && hasAllRows())
+    return ("frit::transposeSkewedFlat<" + body + ", " + Twine(rows) + values +
+            Twine(cols) + ", " + Twine(row.from) + ", " + count)
         .str();
+  std::string sizes = (Twine(rows) + ", " + Twine(cols) + ", " +
+                       Twine(row.from) + ", " + Twine(col.to))
+                          .str();
+  if (isSkewed())
+    return "frit::transposeSkewed<" + body + values + sizes + ", " + count;
   bool flatLoad = isFlat(true, load.vector);
   bool flatStore = isFlat(false, store.vector);
   std::string flat;
   if (flatLoad || flatStore)
     flat = std::string(flatLoad ? ", true" : ", false") +
            (flatStore ? ", true" : "");
-  return ("frit::transpose<" + name + "_body, " + Twine(tileRows) + ", " +
+  return ("frit::transpose<" + body + ", " + Twine(tileRows) + ", " +
           Twine(tileCols) + ", " + Twine(load.vector) + ", " +
-          Twine(store.vector) + ", " + Twine(wordSize()) + flat + ">({" +
-          argumentList(lowered) + "}, " + sizes)
+          Twine(store.vector) + ", " + Twine(wordSize()) + flat + values +
+          Twine(batch) + ", " + sizes + ");\n")
       .str();
 }
 
@@ -386,7 +419,7 @@ nn::ScheduleAttr frit::cuda::scheduleTranspose(nn::FusionOp fusion,
     return nullptr;
   }
   return nn::ScheduleAttr::get(lowered.context(), nn::Skeleton::transpose, 1,
-                               kThreads, 1, false);
+                               kernel->threads(), 1, false);
 }
 
 FailureOr<KernelText> frit::cuda::emitTranspose(nn::FusionOp fusion,
@@ -397,15 +430,14 @@ FailureOr<KernelText> frit::cuda::emitTranspose(nn::FusionOp fusion,
   if (!kernel)
     return llvm::failure();
   KernelText text;
-  bool pairs = kernel->movesPairs();
-  text.header = pairs ? "transpose_pairs" : "transpose";
-  text.source = (pairs ? kernel->printPairs(name) : kernel->print(name)) +
-                kernelFunction(name, lowered, kThreads, kernel->call(name));
-  int64_t tileRows = pairs ? kPairSide : kernel->tileRows;
-  int64_t tileCols = pairs ? kPairSide : kernel->tileCols;
-  text.grid[0] = std::min<int64_t>(
-      INT32_MAX, kernel->batch * ceilDiv(kernel->rows, tileRows) *
-                     ceilDiv(kernel->cols, tileCols));
-  text.block[0] = kThreads;
+  bool skewed = kernel->isSkewed();
+  int64_t threads = kernel->threads();
+  text.header = skewed ? "transpose_skewed" : "transpose";
+  text.source = (skewed ? kernel->printSkewed(name) : kernel->print(name)) +
+                kernelFunction(name, lowered, threads, kernel->call(name), 0,
+                               Waits::inFunction, 1, kernel->resident());
+  text.grid[0] = std::min<int64_t>(INT32_MAX, kernel->tileCount());
+  text.block[0] = threads;
+  text.sharedBytes = kernel->sharedBytes();
   return text;
 }

@@ -2,7 +2,7 @@
 
 func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
                      %i: tensor<32x3x224x224xf32>, %w: tensor<96x64x520xf16>,
-                     %o: tensor<8x1021x515xbf16>) {
+                     %o: tensor<8x1021x515xbf16>, %f: tensor<33x129x515xf16>) {
   // Channels last, and a cast on the way.
   %0 = nn.fusion(%x) : (tensor<2x64x56x56xf32>) -> tensor<2x56x56x64xf16> {
   ^bb0(%a: tensor<2x64x56x56xf32>):
@@ -30,17 +30,25 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
     %1 = nn.transpose %a {perm = array<i64: 2, 1, 0>} : (tensor<96x64x520xf16>) -> tensor<520x64x96xf16>
     nn.yield %1 : tensor<520x64x96xf16>
   }
-  // Rows that begin at odd places go in pairs from where those are aligned.
+  // Where rows begin at odd places, tiles are skewed.
   %6 = nn.fusion(%o) : (tensor<8x1021x515xbf16>) -> tensor<8x515x1021xbf16> {
   ^bb0(%a: tensor<8x1021x515xbf16>):
     %1 = nn.transpose %a {perm = array<i64: 0, 2, 1>} : (tensor<8x1021x515xbf16>) -> tensor<8x515x1021xbf16>
     nn.yield %1 : tensor<8x515x1021xbf16>
+  }
+  // With short columns they have all rows.
+  %7 = nn.fusion(%f) : (tensor<33x129x515xf16>) -> tensor<33x515x129xf16> {
+  ^bb0(%a: tensor<33x129x515xf16>):
+    %1 = nn.transpose %a {perm = array<i64: 0, 2, 1>} : (tensor<33x129x515xf16>) -> tensor<33x515x129xf16>
+    nn.yield %1 : tensor<33x515x129xf16>
   }
   return
 }
 
 // CHECK: // k0 #nn.schedule<skeleton = transpose> grid 392x1x1 block 256
 // CHECK: // k1 #nn.schedule<skeleton = map, vector = 2>
+// CHECK: // k4 #nn.schedule<skeleton = transpose> grid 408x1x1 block 256 shared 41280
+// CHECK: // k5 #nn.schedule<skeleton = transpose, threads = 512> grid 99x1x1 block 512 shared 68112
 
 // CHECK: using Held = float;
 // CHECK: void load(Held (&e)[4], size_t i) const {
@@ -66,4 +74,7 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
 // CHECK-NEXT: return reinterpret_cast<const uint16_t *>(x0);
 // CHECK: return batch * 525815;
 // CHECK: return batch * 525815;
-// CHECK: frit::transposePairs<k4_body>({x0, y0}, 8, 1021, 515, 515, 1021);
+// CHECK: __launch_bounds__(256, 3)
+// CHECK: frit::transposeSkewed<k4_body>({x0, y0}, 1021, 515, 515, 1021, 4206520);
+
+// CHECK: frit::transposeSkewedFlat<k5_body, 129>({x0, y0}, 515, 515, 2192355);

@@ -87,11 +87,15 @@ def transposes():
         yield permute(f"NHWC {shape}", half(*shape), 0, 2, 3, 1)
         yield permute(f"NCHW {shape}", half(*shape), 0, 3, 1, 2)
         yield permute(f"NHWC cast {shape}", full(*shape), 0, 2, 3, 1, to="f16")
-    # Pairs of elements from rows that begin at odd places, on either side.
-    for shape in ((129, 131), (256, 259), (257, 128), (384, 135)):
+    for shape in ((129, 131), (256, 259)):
         yield permute(f"odd {shape}", half(*shape), 1, 0)
-    yield permute("odd matrices", half(3, 129, 155), 0, 2, 1)
-    yield permute("odd, reversed", half(131, 3, 257), 2, 1, 0)
+    # Large ones have skewed tiles.
+    for shape in ((1021, 1061), (257, 4211), (4230, 256), (8192, 135)):
+        yield permute(f"skewed {shape}", half(*shape), 1, 0)
+    yield permute("skewed matrices", half(5, 401, 541), 0, 2, 1)
+    yield permute("skewed, reversed", half(131, 3, 2757), 2, 1, 0)
+    for shape in ((9, 129, 959), (2, 216, 2505), (33, 131, 255)):
+        yield permute(f"skewed, all rows {shape}", half(*shape), 0, 2, 1)
     yield permute("reversed", half(24, 5, 72), 2, 1, 0)
     yield permute("reversed, odd", half(11, 6, 35), 2, 1, 0)
     yield permute("rotated in the middle", full(4, 6, 10, 8), 1, 3, 0, 2)
@@ -107,6 +111,13 @@ def pools():
         for x in (half(16, 64, 16, 32), half(24, 72, 14, 24)):
             yield pool(f"{kind} first {x}", kind, x, 3, 2, 1, False)
             yield pool(f"{kind} of pairs, first {x}", kind, x, 2, 2, 0, False)
+        # Windows that share vectors, of all widths, with and without pads.
+        for x in (half(32, 64, 16, 64), half(4, 260, 9, 128),
+                  full(16, 64, 8, 64)):
+            yield pool(f"{kind} shared, first {x}", kind, x, 3, 2, 1, False)
+            yield pool(f"{kind} shared pairs {x}", kind, x, 2, 2, 0, False)
+        yield pool(f"{kind} shared, dense", kind, half(8, 64, 16, 80), 3, 1, 1,
+                   False)
         yield pool(f"{kind} last, dense", kind, half(8, 35, 35, 288), 3, 1, 1,
                    True)
 
@@ -123,6 +134,14 @@ def columns():
         yield f.give(f.reduce("%x0", "sum", 0))
     for shape in ((2, 11, 40), (1, 257, 24), (3, 5, 13), (1, 3000, 8)):
         yield softmax(f"softmax of the middle {shape}", half(*shape))
+    # Pieces of rows in shared memory, by 256 threads and by 512.
+    yield softmax("softmax of the middle, shared", half(3, 130, 8 * 709))
+    yield softmax("softmax of the middle, shared by more", half(1, 450, 16904))
+    yield softmax("softmax of the middle, shared f32", full(2, 257, 4244))
+    weights = full(131, 1, 1)
+    f = Fusion("layer norm of channels, shared", half(2, 131, 8, 1057),
+               weights, weights)
+    yield f.give(normalize(f, "%x0", 1, "%x1", "%x2"))
     weights = full(30, 1, 1)
     f = Fusion("layer norm of channels", half(2, 30, 4, 6), weights, weights)
     yield f.give(normalize(f, "%x0", 1, "%x1", "%x2"))

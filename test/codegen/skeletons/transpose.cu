@@ -1,7 +1,7 @@
-//===- transpose.cu - Checks transpose.cuh and transpose_pairs.cuh --------===//
+//===- transpose.cu - Checks transpose.cuh and transpose_skewed.cuh -------===//
 
 #include "frit/transpose.cuh"
-#include "frit/transpose_pairs.cuh"
+#include "frit/transpose_skewed.cuh"
 
 /// Doubles what it moves, a batch of matrices: the body is part of the copy.
 template <class T, unsigned Batch, unsigned Rows, unsigned Cols> struct Twice {
@@ -42,18 +42,25 @@ template <unsigned Batch, unsigned Rows, unsigned Cols> struct Moved {
   __device__ static size_t to(unsigned batch) { return from(batch); }
 };
 
-template <unsigned Batch, unsigned Rows, unsigned Cols>
-__global__ void __launch_bounds__(256) moved(const frit::f16 *x, frit::f16 *y) {
-  frit::transposePairs<Moved<Batch, Rows, Cols>>(
-      {reinterpret_cast<const uint16_t *>(x), reinterpret_cast<uint16_t *>(y)},
-      Batch, Rows, Cols, Cols, Rows);
+template <unsigned Batch, unsigned Rows, unsigned Cols, bool Flat>
+__global__ void __launch_bounds__(Flat ? 512 : 256)
+    moved(const frit::f16 *x, frit::f16 *y) {
+  using Body = Moved<Batch, Rows, Cols>;
+  Body body = {reinterpret_cast<const uint16_t *>(x),
+               reinterpret_cast<uint16_t *>(y)};
+  if constexpr (Flat)
+    frit::transposeSkewedFlat<Body, Rows>(body, Cols, Cols,
+                                          size_t(Batch) * Rows * Cols);
+  else
+    frit::transposeSkewed(body, Rows, Cols, Cols, Rows,
+                          size_t(Batch) * Rows * Cols);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 3)
     oddSizes(const frit::f16 *x, frit::f16 *y) {
-  frit::transposePairs<Moved<1, 16381, 8191>>(
+  frit::transposeSkewed<Moved<1, 16381, 8191>>(
       {reinterpret_cast<const uint16_t *>(x), reinterpret_cast<uint16_t *>(y)},
-      1, 16381, 8191, 8191, 16381);
+      16381, 8191, 8191, 16381, size_t(16381) * 8191);
 }
 extern "C" __global__ void __launch_bounds__(256)
     toChannelsLast(const frit::f16 *x, frit::f16 *y) {
@@ -90,28 +97,38 @@ static void check(unsigned grid) {
          want, 0);
 }
 
-/// Matrices of even and odd numbers of rows and columns.
-template <unsigned Batch, unsigned Rows, unsigned Cols>
-static void checkMoved(unsigned grid) {
+/// Matrices of even and odd numbers of rows and columns, in skewed tiles.
+template <unsigned Batch, unsigned Rows, unsigned Cols, bool Flat>
+static void checkMoved() {
   size_t n = size_t(Batch) * Rows * Cols;
   Buffer<f16> x(n), y(n);
   x.randomize(Cols);
-  launch(moved<Batch, Rows, Cols>, grid, 256, x.get(), y.get());
+  unsigned tiles =
+      Flat ? (Cols + 238) / 239 : (Rows + 15 + 63) / 64 * ((Cols + 239) / 240);
+  constexpr unsigned kThreads = Flat ? 512 : 256;
+  constexpr unsigned kLines = Flat ? (Rows + 3) / 4 * 4 : 80;
+  size_t shared = frit::SkewedTile<kLines, kThreads / 32>::kBytes;
+  launchShared(moved<Batch, Rows, Cols, Flat>, Batch * tiles, kThreads, shared,
+               x.get(), y.get());
   std::vector<double> want(n);
   for (size_t b = 0, i = 0; b < Batch; ++b)
     for (size_t r = 0; r < Rows; ++r)
       for (size_t c = 0; c < Cols; ++c, ++i)
         want[(b * Cols + c) * Rows + r] = toDouble(x[i]);
-  expect("pairs of " + std::to_string(Rows) + "x" + std::to_string(Cols), y,
-         want, 0);
+  expect("skewed " + std::to_string(Rows) + "x" + std::to_string(Cols), y, want,
+         0);
 }
 
 static void checks() {
-  checkMoved<1, 129, 131>(4);
-  checkMoved<3, 255, 257>(5);
-  checkMoved<2, 128, 385>(3);
-  checkMoved<2, 301, 256>(6);
-  checkMoved<5, 1, 3>(2);
+  checkMoved<1, 129, 131, false>();
+  checkMoved<3, 255, 257, false>();
+  checkMoved<2, 128, 385, false>();
+  checkMoved<2, 301, 256, false>();
+  checkMoved<5, 1, 3, false>();
+  checkMoved<3, 129, 479, true>();
+  checkMoved<2, 17, 1001, true>();
+  checkMoved<5, 131, 240, true>();
+  checkMoved<1, 90, 3, true>();
   check<float, 3, 37, 101, 32, 32, 1, 1>(5);
   check<float, 2, 64, 128, 64, 64, 4, 4>(4);
   check<f16, 2, 72, 200, 64, 64, 8, 8, 2>(3);
@@ -132,8 +149,10 @@ static void benches() {
   a.randomize(1);
   bench("transpose f16 256x256x3136", 4e-9 * x.size(), "GB/s",
         [&] { launch(toChannelsLast, 256 * 4 * 49, 256, x.get(), y.get()); });
-  bench("transpose f16 16381x8191", 4e-9 * 16381 * 8191, "GB/s",
-        [&] { launch(oddSizes, 128 * 64, 256, x.get(), y.get()); });
+  bench("transpose f16 16381x8191", 4e-9 * 16381 * 8191, "GB/s", [&] {
+    launchShared(oddSizes, 257 * 35, 256, frit::SkewedTile<80, 8>::kBytes,
+                 x.get(), y.get());
+  });
   bench("transpose f32 16384x8192", 8e-9 * a.size(), "GB/s",
         [&] { launch(square, 256 * 128, 256, a.get(), b.get()); });
 #endif

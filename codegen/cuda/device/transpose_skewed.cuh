@@ -1,0 +1,243 @@
+//===- transpose_skewed.cuh - Odd matrices of 16-bit elements -------------===//
+//
+// Transposes matrices of 16-bit elements whose rows, or columns, begin at odd
+// places, which leaves no aligned vectors in a rectangle. So tiles are skewed:
+// a column is written from and to multiples of a sector's places, wherever its
+// first row lies, and for that a tile reads the rows of a sector more than it
+// writes. Rows are read from the beginning of a sector on, a line by one access
+// of a warp. Only the ends of columns are written element by element.
+//
+// Where columns follow one another without a gap and are short, a tile has all
+// rows, and its sectors go over the ends of columns.
+//
+// A Body says what is moved:
+//
+//   const uint16_t *source() const;
+//   uint16_t *target() const;
+//   static size_t from(unsigned batch), to(unsigned batch);  // its first place
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_TRANSPOSE_SKEWED_CUH
+#define FRIT_DEVICE_TRANSPOSE_SKEWED_CUH
+
+#include "frit/base.cuh"
+
+namespace frit {
+
+/// Places of a sector of 32 bytes.
+inline constexpr unsigned kSkew = 16;
+/// Elements that a thread reads and writes at once, and a warp reads.
+inline constexpr unsigned kSkewRead = 8, kSkewWrite = 4, kSkewLine = 256;
+/// Columns of a tile: a line has them wherever in a sector they begin. Rows
+/// that it writes, where they are not all.
+inline constexpr unsigned kSkewCols = kSkewLine - kSkew, kSkewRows = 64;
+
+/// Up to `Lines` rows, each from the sector on in which it begins, for blocks
+/// of `Warps` warps; Lines is a multiple of kSkewWrite.
+template <unsigned Lines, unsigned Warps> class SkewedTile {
+  // The odd length spreads a column over all banks.
+  static constexpr unsigned kPitch = kSkewLine / 2 + 1;
+  /// Rows that a warp reads, and up to ten of them at once.
+  static constexpr unsigned kSteps = (Lines + Warps - 1) / Warps;
+  static constexpr unsigned kBatches = (kSteps + 9) / 10;
+  static constexpr unsigned kBatch = (kSteps + kBatches - 1) / kBatches;
+  using Words = Pack<uint32_t, kSkewRead / 2>;
+  uint32_t (*lines)[kPitch];
+  size_t first, stride;
+
+  /// Threads that write neighbours read lines which are neighbours as well.
+  __device__ static unsigned lineOf(unsigned row) {
+    return row % kSkewWrite * (Lines / kSkewWrite) + row / kSkewWrite;
+  }
+  __device__ size_t placeOf(unsigned row) const { return first + row * stride; }
+
+public:
+  static constexpr unsigned kBytes = Lines * kPitch * 4;
+
+  /// Row 0 begins at place `first` of the source, others `stride` apart.
+  __device__ SkewedTile(size_t first, size_t stride)
+      : lines(dynamicShared<uint32_t[kPitch]>()), first(first), stride(stride) {
+  }
+
+  /// Reads `cols` columns of the rows from `begin` to `end`, out of a tensor of
+  /// `count` elements.
+  __device__ void load(const uint16_t *source, unsigned begin, unsigned end,
+                       unsigned cols, size_t count) {
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    // All loads are under way before the first is waited for. Those past an end
+    // read what is next to it, for branches would part loads.
+    const size_t last = count / kSkewRead * kSkewRead - kSkewRead;
+    auto placeAt = [&](unsigned row) {
+      const size_t place = placeOf(clampTo(row, begin, end - 1));
+      const unsigned phase = place % kSkew;
+      return place - phase +
+             clampTo(lane * kSkewRead, phase / kSkewRead * kSkewRead,
+                     (phase + cols - 1) / kSkewRead * kSkewRead);
+    };
+#pragma unroll 1
+    for (unsigned row = warp; row < Lines; row += kBatch * Warps) {
+      Words held[kBatch];
+#pragma unroll
+      for (unsigned i = 0; i < kBatch; ++i)
+        held[i] = *reinterpret_cast<const Words *>(
+            source + minimum(placeAt(row + i * Warps), last));
+#pragma unroll
+      for (unsigned i = 0; i < kBatch; ++i) {
+        const unsigned here = row + i * Warps;
+        const size_t place = placeAt(here);
+        if (place > last && place < count)
+          held[i] = loadEnd(source, place, count);
+        if (here < Lines)
+          keep(lines[lineOf(here)] + lane * kSkewRead / 2, held[i].at,
+               lane / 8);
+      }
+    }
+  }
+
+  /// Where column 0 of a row is among all elements.
+  __device__ unsigned offsetOf(unsigned row) const {
+    return lineOf(row) * 2 * kPitch + unsigned(placeOf(row) % kSkew);
+  }
+  __device__ uint16_t element(unsigned offset) const {
+    return reinterpret_cast<const uint16_t *>(lines[0])[offset];
+  }
+
+private:
+  __device__ static unsigned clampTo(unsigned x, unsigned low, unsigned high) {
+    return minimum(maximum(x, low), high);
+  }
+
+  /// What is there of a vector that reaches over the end of the tensor.
+  __device__ static Words loadEnd(const uint16_t *source, size_t place,
+                                  size_t count) {
+    Words words = {};
+#pragma unroll
+    for (unsigned i = 0; i < kSkewRead; ++i)
+      if (place + i < count)
+        words.at[i / 2] |= uint32_t(source[place + i]) << i % 2 * 16;
+    return words;
+  }
+
+  /// Eight threads at a time write the same word of their four, and others
+  /// another, since they are in different banks then.
+  __device__ static void keep(uint32_t *to, const uint32_t (&words)[4],
+                              unsigned turn) {
+    uint32_t once[4], twice[4];
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i)
+      once[i] = turn % 2 ? words[(i + 1) % 4] : words[i];
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i)
+      twice[i] = turn / 2 ? once[(i + 2) % 4] : once[i];
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i)
+      to[(turn + i) % 4] = twice[i];
+  }
+};
+
+/// Writes those of neighbouring elements that are from `begin` to `end`.
+__device__ inline void storeSkewed(uint16_t *to,
+                                   const uint16_t (&elements)[kSkewWrite],
+                                   int begin, int end) {
+  if (begin <= 0 && end >= int(kSkewWrite)) {
+    Pack<uint16_t, kSkewWrite> pack;
+#pragma unroll
+    for (unsigned i = 0; i < kSkewWrite; ++i)
+      pack.at[i] = elements[i];
+    storePack(to, pack);
+  } else {
+#pragma unroll
+    for (int i = 0; i < int(kSkewWrite); ++i)
+      if (i >= begin && i < end)
+        to[i] = elements[i];
+  }
+}
+
+/// A block of 256 threads per tile, and SkewedTile's kBytes of dynamic shared
+/// memory, of kSkewRows + kSkew lines. Strides are as transpose.cuh has them;
+/// `count` is the number of elements of all that is moved.
+template <class Body>
+__device__ inline void transposeSkewed(const Body &body, unsigned rows,
+                                       unsigned cols, size_t fromStride,
+                                       size_t toStride, size_t count) {
+  constexpr unsigned kWarps = 8, kLines = kSkewRows + kSkew;
+  const unsigned tileRows = (rows + kSkew - 1 + kSkewRows - 1) / kSkewRows;
+  const unsigned tileCols = (cols + kSkewCols - 1) / kSkewCols;
+  const unsigned perMatrix = tileRows * tileCols;
+  // Tiles that follow one another are neighbours in the output.
+  const unsigned matrix = blockIdx.x / perMatrix, tile = blockIdx.x % perMatrix;
+  const int firstRow = int(tile % tileRows * kSkewRows) - int(kSkew);
+  const unsigned firstCol = tile / tileRows * kSkewCols;
+  const unsigned colsHere = minimum(cols - firstCol, kSkewCols);
+  SkewedTile<kLines, kWarps> lines(
+      Body::from(matrix) + ptrdiff_t(firstRow) * ptrdiff_t(fromStride) +
+          firstCol,
+      fromStride);
+  lines.load(body.source(), maximum(-firstRow, 0),
+             minimum(unsigned(int(rows) - firstRow), kLines), colsHere, count);
+  __syncthreads();
+  constexpr unsigned kAcross = kSkewRows / kSkewWrite;
+#pragma unroll 2
+  for (unsigned col = threadIdx.x / kAcross; col < colsHere;
+       col += kWarps * 32 / kAcross) {
+    // The column's first row that is at the beginning of a sector.
+    const size_t to = Body::to(matrix) + (firstCol + col) * toStride;
+    const unsigned skew = unsigned(to + firstRow) % kSkew;
+    const unsigned line = kSkew - skew + threadIdx.x % kAcross * kSkewWrite;
+    const int row = firstRow + int(line);
+    uint16_t elements[kSkewWrite];
+#pragma unroll
+    for (unsigned i = 0; i < kSkewWrite; ++i)
+      elements[i] = lines.element(lines.offsetOf(line + i) + col);
+    storeSkewed(body.target() + ptrdiff_t(to) + row, elements, -row,
+                int(rows) - row);
+  }
+}
+
+/// The same for columns without a gap between them, in tiles of all rows, of
+/// which there are Rows, a sector's places at least. A block has 512 threads,
+/// and a tile as many lines as there are rows, in multiples of kSkewWrite.
+template <class Body, unsigned Rows>
+__device__ inline void transposeSkewedFlat(const Body &body, unsigned cols,
+                                           size_t fromStride, size_t count) {
+  constexpr unsigned kWarps = 16;
+  constexpr unsigned kLines = (Rows + kSkewWrite - 1) / kSkewWrite * kSkewWrite;
+  // The column before those of the tile is there for the sector they begin in.
+  constexpr unsigned kCols = kSkewCols - 1;
+  const unsigned tileCols = (cols + kCols - 1) / kCols;
+  const unsigned matrix = blockIdx.x / tileCols;
+  const unsigned firstCol = blockIdx.x % tileCols * kCols;
+  const unsigned colsHere = minimum(cols - firstCol, kCols);
+  SkewedTile<kLines, kWarps> lines(Body::from(matrix) + firstCol - 1,
+                                   fromStride);
+  lines.load(body.source(), 0, Rows, colsHere + 1, count);
+  // Behind a column's last row comes the next column's first.
+  __shared__ uint16_t offsets[Rows + kSkewWrite];
+  for (unsigned row = threadIdx.x; row < Rows + kSkewWrite; row += kWarps * 32)
+    offsets[row] = uint16_t(lines.offsetOf(row % Rows) + row / Rows);
+  __syncthreads();
+  // Places from the tile's first on; what it leaves at its end is the next's.
+  const size_t to = Body::to(matrix) + size_t(firstCol) * Rows;
+  const int first = -int(unsigned(to) % kSkew);
+  const int begin = firstCol ? first : 0;
+  int end = int(colsHere * Rows);
+  if (firstCol + colsHere < cols)
+    end -= int(unsigned(to + end) % kSkew);
+#pragma unroll 2
+  for (int place = first + int(threadIdx.x * kSkewWrite); place < end;
+       place += int(kWarps * 32 * kSkewWrite)) {
+    const unsigned col = unsigned(place + int(Rows)) / Rows;
+    const unsigned row = unsigned(place + int(Rows)) % Rows;
+    uint16_t elements[kSkewWrite];
+#pragma unroll
+    for (unsigned i = 0; i < kSkewWrite; ++i)
+      elements[i] = lines.element(offsets[row + i] + col);
+    storeSkewed(body.target() + ptrdiff_t(to) + place, elements, begin - place,
+                end - place);
+  }
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_TRANSPOSE_SKEWED_CUH
