@@ -151,7 +151,7 @@ Expr frit::importer::firstInOrder(Expr x, int64_t k, bool isDescending) {
              first.places.gatherElements(taken, 2)};
   };
   // Few of many are among the first few of their blocks.
-  while (length > longest && length >= 8 * k && k > 0 && !node.failed) {
+  while (length > longest && length / 8 >= k && k > 0 && !node.failed) {
     int64_t blocks = llvm::divideCeil(length, std::max(4 * k, longest / 4));
     sortBlocks(blocks);
     length = blocks * k;
@@ -160,7 +160,7 @@ Expr frit::importer::firstInOrder(Expr x, int64_t k, bool isDescending) {
   }
   int64_t blocks = 1;
   if (length > 2 * block && k > 0 && rows > 0 &&
-      length * length > mostCompared / rows)
+      length > mostCompared / rows / length)
     while (blocks * block < length)
       blocks *= 2;
   sortBlocks(blocks);
