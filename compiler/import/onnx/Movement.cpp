@@ -358,7 +358,8 @@ static Results depthToSpace(Node &node) {
   else
     y = node.transpose(node.reshape(x, {n, block, block, depth, h, w}),
                        {0, 3, 4, 1, 5, 2});
-  return {node.reshape(y, {n, depth, h * block, w * block})};
+  return {
+      node.reshape(y, {n, depth, product({h, block}), product({w, block})})};
 }
 
 static Results spaceToDepth(Node &node) {
@@ -376,7 +377,8 @@ static Results spaceToDepth(Node &node) {
   Value blocks = node.reshape(x, {n, c, h / block, block, w / block, block});
   Value y = mode == "CRD" ? node.transpose(blocks, {0, 1, 3, 5, 2, 4})
                           : node.transpose(blocks, {0, 3, 5, 1, 2, 4});
-  return {node.reshape(y, {n, c * block * block, h / block, w / block})};
+  return {
+      node.reshape(y, {n, product({c, block, block}), h / block, w / block})};
 }
 
 ArrayRef<Hook> frit::importer::movementHooks() {

@@ -83,7 +83,9 @@ static std::optional<Recurrence> read(Node &node, int64_t gates,
       node.integer("hidden_size", rankOf(weights) == 3 ? sizes(weights)[2] : 0);
   if (r.x.rank() == 3 && r.batchFirst)
     r.x = r.x.transpose({1, 0, 2});
+  // What the attribute says is multiplied when it is known to be a size.
   if (r.x.rank() != 3 || rankOf(w) != 3 || rankOf(weights) != 3 ||
+      sizes(weights)[2] != r.hidden ||
       sizes(w) !=
           SmallVector<int64_t>{r.directions, gates * r.hidden, r.x.size(2)} ||
       sizes(weights) !=

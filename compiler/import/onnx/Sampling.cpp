@@ -272,6 +272,12 @@ static Results roiAlign(Node &node) {
                     "depends on the regions, is not supported";
     return {};
   }
+  int64_t points = product({height, ratio, width, ratio});
+  if (points > mostInTable) {
+    node.error() << points << " samples of a region are more than "
+                 << mostInTable;
+    return {};
+  }
   int64_t count = rois.size(0), channels = x.size(1);
   Expr corners = rois * scale;
   if (halfPixel)
@@ -289,7 +295,6 @@ static Results roiAlign(Node &node) {
       x.size(3));
   Expr images =
       x.reshape({x.size(0), channels, x.size(2) * x.size(3)}).gather(batch, 0);
-  int64_t points = height * ratio * width * ratio;
   auto part = [&](Expr row, Expr rowWeight, Expr column, Expr columnWeight) {
     Expr place = row * static_cast<double>(x.size(3)) + column;
     Expr flat =
