@@ -1,43 +1,16 @@
 //===- CudaGuards.cpp - What a condition leaves out costs nothing ---------===//
 
-#include "Check.h"
 #include "CudaLaunches.h"
-#include "TestModel.h"
-#include "frit/runtime.hpp"
+#include "Opened.h"
 
-#include <chrono>
+#include <algorithm>
 
 using namespace frit::test;
-
-namespace {
-/// A plan for sm_90a, opened on the GPU without a remark.
-class Opened {
-public:
-  Opened(PlanWriter &plan, const std::string &cubin, unsigned flags) {
-    plan.target("sm_90a").cubin = plan.blob(cubin);
-    plan.program().arenaBytes = 256;
-    model.plan = plan.finish("guards");
-    frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-    options.device = "cuda";
-    options.flags = flags;
-    options.remark = [](void *, const char *message) {
-      printf("remark: %s\n", message);
-      CHECK(!"no remark");
-    };
-    CHECK(!frit::Module::open(*model.get(), module, &options));
-    CHECK(!frit::Context::create(module, context));
-  }
-
-  Model model;
-  frit::Module module;
-  frit::Context context;
-};
-} // namespace
 
 static void testValues(const std::string &cubin, unsigned flags) {
   PlanWriter plan;
   writeGuardedSteps(plan);
-  Opened opened(plan, cubin, flags);
+  Opened opened(plan, cubin, /*arenaBytes=*/256, flags);
   for (int round = 0; round < 3; ++round)
     for (bool p : {true, false})
       for (bool q : {true, false}) {
@@ -95,7 +68,7 @@ static double time(const std::string &cubin, int guards, int steps, bool p,
     for (int i = 0; i < steps; ++i)
       plan.step(StepKind::launch, "n", {y}).kernel = kernel;
   }
-  Opened opened(plan, cubin, 0);
+  Opened opened(plan, cubin, /*arenaBytes=*/256, 0);
   float from = 1, to = 0;
   std::vector<frit_tensor> in = {opened.module.bindInput(0, &p),
                                  opened.module.bindInput(1, &from)};
@@ -111,16 +84,8 @@ static double time(const std::string &cubin, int guards, int steps, bool p,
   out.data = frit_context_output_buffer(context, 0);
   out.location = FRIT_DEVICE;
   double best = 1e9;
-  constexpr int kCalls = 100;
-  for (int round = 0; round < 5; ++round) {
-    auto start = std::chrono::steady_clock::now();
-    for (int call = 0; call < kCalls; ++call)
-      CHECK(!opened.context.runAsync(in, {&out, 1}));
-    CHECK(!opened.context.synchronize());
-    std::chrono::duration<double> took =
-        std::chrono::steady_clock::now() - start;
-    best = std::min(best, took.count() * 1e6 / kCalls);
-  }
+  for (int round = 0; round < 5; ++round)
+    best = std::min(best, opened.timeCalls(in, out));
   return best;
 }
 

@@ -1,41 +1,12 @@
 //===- CudaLaunches.cpp - How kernels start and what they are given -------===//
 
 #include "CudaLaunches.h"
-#include "Check.h"
-#include "PlanWriter.h"
-#include "frit/runtime.hpp"
+#include "Opened.h"
 
 #include <algorithm>
 #include <chrono>
 
 using namespace frit::test;
-
-namespace {
-/// A plan for sm_90a, opened on the GPU.
-class Opened {
-public:
-  Opened(PlanWriter &plan, const std::string &cubin, uint64_t arenaBytes,
-         unsigned flags) {
-    Target &target = plan.target("sm_90a");
-    target.cubin = plan.blob(cubin);
-    plan.program().arenaBytes = arenaBytes;
-    model.plan = plan.finish("launches");
-    frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-    options.device = "cuda";
-    options.flags = flags;
-    options.remark = [](void *, const char *message) {
-      printf("remark: %s\n", message);
-      CHECK(!"no remark");
-    };
-    CHECK(!frit::Module::open(*model.get(), module, &options));
-    CHECK(!frit::Context::create(module, context));
-  }
-
-  Model model;
-  frit::Module module;
-  frit::Context context;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Tensor maps
@@ -223,25 +194,20 @@ static double runChain(const std::string &cubin, const char *kernel,
   frit_tensor out = opened.module.bindOutput(
       0, frit_context_output_buffer(opened.context.get(), 0));
   out.location = FRIT_DEVICE;
-  constexpr int kCalls = 200;
-  auto start = std::chrono::steady_clock::now();
-  for (int call = 0; call < kCalls; ++call)
-    CHECK(!opened.context.runAsync({&in, 1}, {&out, 1}));
-  CHECK(!opened.context.synchronize());
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  double perKernel = took.count() * 1e6 / (kCalls * kLength);
+  double perKernel = opened.timeCalls({&in, 1}, out) / kLength;
 
   // The same where every call is given another place for the result.
   frit::Context other;
   CHECK(!frit::Context::create(opened.module, other));
   void *places[2] = {out.data, frit_context_output_buffer(other.get(), 0)};
-  start = std::chrono::steady_clock::now();
+  constexpr int kCalls = 200;
+  auto start = std::chrono::steady_clock::now();
   for (int call = 0; call < kCalls; ++call) {
     out.data = places[call % 2];
     CHECK(!opened.context.runAsync({&in, 1}, {&out, 1}));
   }
   CHECK(!opened.context.synchronize());
-  took = std::chrono::steady_clock::now() - start;
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   double perMove = took.count() * 1e6 / kCalls - perKernel * kLength;
   if (!flags && count == 1024)
     printf("a call with another address takes %.1f us more\n", perMove);
@@ -316,13 +282,7 @@ static double runDiamonds(const std::string &cubin, int64_t count, bool forked,
   frit_tensor out = opened.module.bindOutput(
       0, frit_context_output_buffer(opened.context.get(), 0));
   out.location = FRIT_DEVICE;
-  constexpr int kCalls = 200;
-  auto start = std::chrono::steady_clock::now();
-  for (int call = 0; call < kCalls; ++call)
-    CHECK(!opened.context.runAsync({&in, 1}, {&out, 1}));
-  CHECK(!opened.context.synchronize());
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  return took.count() * 1e6 / (kCalls * kLength);
+  return opened.timeCalls({&in, 1}, out) / kLength;
 }
 
 void frit::test::testBranches(const std::string &cubin) {
