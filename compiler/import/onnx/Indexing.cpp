@@ -182,8 +182,8 @@ static Results oneHot(Node &node) {
   auto form = indices.shape();
   form.insert(form.begin() + axis, 1);
   SmallVector<int64_t> line(form.size(), 1);
-  line[axis] = *depth;
-  Expr places = fromFront(indices.to(i64), *depth).reshape(form);
+  line[axis] = integerOf(*depth);
+  Expr places = fromFront(indices.to(i64), line[axis]).reshape(form);
   Expr hot = places.equals(iota(node, i64, line, axis));
   return {hot.select(values.slice(0, 1, 1).reshape({}),
                      values.slice(0, 0, 1).reshape({}))};
