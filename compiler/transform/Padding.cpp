@@ -161,15 +161,12 @@ std::optional<PaddedValue> PaddingProof::pad(Operation *small, Operation *large,
   if (auto constant = dyn_cast<ConstantOp>(small))
     return padConstant(constant, cast<ConstantOp>(large));
   auto [it, isNew] = verdicts.try_emplace(textOf(small, large, operands));
-  if (isNew) {
-    auto verdict = isa<CompositeOp>(small)
-                       ? padComposite(small, large, operands)
-                       : padOperator(small, large, operands);
-    // More verdicts may have been added.
-    it = verdicts.find(textOf(small, large, operands));
-    it->second = verdict;
-  }
-  std::optional<PaddedValue> result = it->second;
+  // Entries stay where they are when those of a composite's inside are added.
+  std::optional<PaddedValue> &verdict = it->second;
+  if (isNew)
+    verdict = isa<CompositeOp>(small) ? padComposite(small, large, operands)
+                                      : padOperator(small, large, operands);
+  std::optional<PaddedValue> result = verdict;
   if (result)
     result->large = large->getResult(0);
   return result;

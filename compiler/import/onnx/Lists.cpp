@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/import/onnx/Expr.h"
+#include "compiler/import/onnx/Node.h"
 
 using namespace mlir;
 using namespace frit;
