@@ -22,7 +22,8 @@
 //
 // Norms fold where the target's kernels take that (Target::momentWidth): behind
 // a product, and if all that reads them is products by weights and residual
-// sums of such.
+// sums of such. Weights that something else reads as well, as tied embeddings
+// and shared layers do, would be on the device twice: their norms stay.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,6 +69,14 @@ static MatmulOp productBehind(Value value) {
         if (MatmulOp found = behind(operand))
           return found;
   return {};
+}
+
+/// Whether the weights that `value` is made of are for its one reader.
+static bool isOnlyReader(Value value) {
+  if (!value.hasOneUse())
+    return false;
+  Operation *op = value.getDefiningOp();
+  return op && llvm::all_of(op->getOperands(), isOnlyReader);
 }
 
 namespace {
@@ -141,7 +150,7 @@ bool FoldNorms::collect(Value value, SmallVectorImpl<Reader> &readers) const {
     }
     if (auto matmul = dyn_cast<MatmulOp>(user)) {
       if (!takes(matmul) || matmul.getA() != value ||
-          !dependsOnConstants(matmul.getB()))
+          !dependsOnConstants(matmul.getB()) || !isOnlyReader(matmul.getB()))
         return false;
     } else if (auto add = dyn_cast<AddOp>(user)) {
       Value other = add.getA() == value ? add.getB() : add.getA();

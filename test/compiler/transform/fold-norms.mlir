@@ -111,6 +111,24 @@ func.func @given(%x: tensor<5x64xf16>) -> tensor<5x64xf16> {
 
 // -----
 
+// Nor where its product's weights would be there twice, scaled and as they are.
+// CHECK-LABEL: func.func @tied
+// CHECK:         nn.layer_norm
+// CHECK-NOT:     nn.moments
+func.func @tied(%ids: tensor<5xi64>) -> tensor<5x64xf16> {
+  %v = nn.constant "v" dense<0.5> : tensor<64x64xf16>
+  %w = nn.constant "w" dense<0.5> : tensor<64x64xf16>
+  %s = nn.constant "scale" dense<0.5> : tensor<64xf32>
+  %x = nn.gather %w, %ids : (tensor<64x64xf16>, tensor<5xi64>) -> tensor<5x64xf16>
+  %h = nn.matmul %x, %v : (tensor<5x64xf16>, tensor<64x64xf16>) -> tensor<5x64xf16>
+  %n = nn.layer_norm %h, %s : (tensor<5x64xf16>, tensor<64xf32>) -> tensor<5x64xf16>
+  %t = nn.transpose %w {perm = array<i64: 1, 0>} : (tensor<64x64xf16>) -> tensor<64x64xf16>
+  %0 = nn.matmul %n, %t : (tensor<5x64xf16>, tensor<64x64xf16>) -> tensor<5x64xf16>
+  return %0 : tensor<5x64xf16>
+}
+
+// -----
+
 // Moments that no product's kernel takes are what they mean.
 // CHECK-LABEL: func.func @stranded
 // FUSED-LABEL: func.func @stranded
