@@ -151,6 +151,7 @@ private:
   PipelineOptions pipelineOptions() const {
     PipelineOptions pipeline;
     pipeline.precision = options.precision;
+    pipeline.types = options.types;
     pipeline.fuse = options.fuse;
     pipeline.guard = options.guard;
     pipeline.fork = options.fork;

@@ -6,12 +6,15 @@
 #include "compiler/driver/HelpOps.h"
 #include "compiler/driver/ShapeOptions.h"
 
+#include "frit/dtype.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace frit;
+using artifact::DTypeRow;
 using llvm::StringRef;
 namespace cl = llvm::cl;
 
@@ -62,6 +65,11 @@ struct CommandLine {
   cl::opt<std::string> precision{
       "fprecision", cl::desc("Compute in fp32 (default), tf32, fp16 or bf16"),
       cl::value_desc("precision"), cl::init("fp32"), cl::cat(category)};
+  cl::list<std::string> type{
+      "ftype",
+      cl::desc("Take an input or give an output in another type, image:u8 or "
+               "logits:f16"),
+      cl::value_desc("name:type"), cl::cat(category)};
   cl::list<std::string> shape{
       "fshape",
       cl::desc("Fix an input's shape, input:1x3x224x224, or a symbolic "
@@ -273,6 +281,16 @@ frit::parseCommandLine(int argc, char **argv,
     return usage("-fprecision takes fp32, tf32, fp16 or bf16, not '" +
                      options.precision + "'",
                  status);
+  for (const std::string &spec : line.type) {
+    auto [name, type] = StringRef(spec).rsplit(':');
+    const DTypeRow *known =
+        artifact::findDType(artifact::dtypeWith(&DTypeRow::name, type));
+    if (name.empty() || !known)
+      return usage("-ftype takes NAME:TYPE, as image:u8 or logits:f16, not '" +
+                       spec + "'",
+                   status);
+    options.types.push_back((name + ":" + known->ir).str());
+  }
   for (const std::string &spec : line.shape)
     if (!parseShape(spec, options))
       return usage("-fshape takes input:1x3x224x224, batch=8, batch=1..64 or "

@@ -46,6 +46,8 @@ struct DriverOptions {
   bool defaultArchs = false;
   unsigned level = 2;
   std::string precision;
+  /// NAME:TYPE of inputs and outputs, the types as modules spell them.
+  llvm::SmallVector<std::string> types;
   ImportOptions import;
   std::vector<SymbolSizes> openSymbols;
   bool fuse = true, guard = true, fork = true, cublas = true, cudnn = true;

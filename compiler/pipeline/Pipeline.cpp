@@ -28,6 +28,10 @@ void frit::addModelPasses(OpPassManager &passes,
   PrecisionOptions precision;
   precision.mode = options.precision;
   passes.addPass(createPrecision(precision));
+  // The caller's types meet the chosen precision's: what both are stays so.
+  InterfaceTypesOptions interface;
+  interface.types = options.types;
+  passes.addPass(createInterfaceTypes(interface));
   passes.addPass(createSimplify());
 }
 

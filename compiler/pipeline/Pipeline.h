@@ -13,6 +13,8 @@ namespace frit {
 struct PipelineOptions {
   /// fp32, tf32, fp16 or bf16.
   std::string precision = "fp32";
+  /// Types that inputs and outputs have other than the model's: NAME:TYPE.
+  llvm::SmallVector<std::string> types;
   /// Off with -O0: every operator is a kernel.
   bool fuse = true;
   /// Whether a condition that is data is asked for before what it picks.

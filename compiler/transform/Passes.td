@@ -32,6 +32,12 @@ def Precision : NNPass<"precision"> {
                         "fp32, tf32, fp16 or bf16">];
 }
 
+def InterfaceTypes : NNPass<"interface-types"> {
+  let summary = "Give inputs and outputs the types that the caller wants";
+  let options = [ListOption<"types", "types", "std::string",
+                            "NAME:TYPE, as x:f16">];
+}
+
 def Layout : TargetPass<"layout"> {
   let summary = "Put channels last where the target's convolutions want it";
 }

@@ -238,9 +238,11 @@ struct FoldWhere : OpRewritePattern<WhereOp> {
   }
 };
 
-/// Whether every value of the float type `narrow` is one of `wide`.
+/// Whether every value of the type `narrow` is one of the float type `wide`.
 static bool represents(Type wide, Type narrow) {
   auto w = dyn_cast<FloatType>(wide), n = dyn_cast<FloatType>(narrow);
+  if (w && narrow.isInteger())
+    return narrow.getIntOrFloatBitWidth() <= w.getFPMantissaWidth();
   if (!w || !n)
     return false;
   return w == n || APFloat::isRepresentableBy(n.getFloatSemantics(),
@@ -261,7 +263,10 @@ struct DropCast : OpRewritePattern<CastOp> {
     // Who asks for 8 bits wants to see what they do.
     bool floats = isa<FloatType>(from) && isa<FloatType>(inner.getTo()) &&
                   isa<FloatType>(op.getTo()) && !isSmall(inner.getTo());
-    if (!represents(inner.getTo(), from) && !(floats && inner->hasOneUse()))
+    // Of integers only floats are made this way.
+    bool exact = represents(inner.getTo(), from) &&
+                 (isa<FloatType>(from) || isa<FloatType>(op.getTo()));
+    if (!exact && !(floats && inner->hasOneUse()))
       return rewriter.notifyMatchFailure(op, "the first cast rounds");
     rewriter.modifyOpInPlace(op,
                              [&] { op.getXMutable().assign(inner.getX()); });
