@@ -34,6 +34,11 @@ static Format formatOf(frit_dtype dtype) {
   }
 }
 
+/// (1 + mantissa / 2^52) · 2^exponent.
+static double makeDouble(int exponent, uint64_t mantissa) {
+  return std::bit_cast<double>(uint64_t(exponent + 1023) << 52 | mantissa);
+}
+
 static double decode(unsigned bits, Format format) {
   int bias = (1 << (format.exponentBits - 1)) - 1;
   int top = (1 << format.exponentBits) - 1;
@@ -47,9 +52,9 @@ static double decode(unsigned bits, Format format) {
   if (exponent == top && mantissa == allOnes)
     return NAN;
   if (exponent == 0)
-    return sign * std::ldexp(mantissa, 1 - bias - format.mantissaBits);
-  return sign * std::ldexp(mantissa + (1u << format.mantissaBits),
-                           exponent - bias - format.mantissaBits);
+    return sign * mantissa * makeDouble(1 - bias - format.mantissaBits, 0);
+  return sign * makeDouble(exponent - bias, uint64_t(mantissa)
+                                                << (52 - format.mantissaBits));
 }
 
 /// To the nearest, ties to even; what is too large becomes an infinity, or the
@@ -197,6 +202,12 @@ std::pair<uint64_t, uint64_t> Tensor::extremes() const {
     return extremesOf(count(), [from = data.data()](uint64_t i) {
       return load<float>(from + i * sizeof(float));
     });
+  if (dtype == FRIT_F16 || dtype == FRIT_BF16)
+    return extremesOf(
+        count(), [from = data.data(), format = formatOf(dtype)](uint64_t i) {
+          return decode(unsigned(load<uint16_t>(from + i * sizeof(uint16_t))),
+                        format);
+        });
   return extremesOf(count(), [this](uint64_t i) { return at(i); });
 }
 
