@@ -70,9 +70,13 @@ class Watch:
                 else statistics.median_high(self.seen))
 
 
+def of_process(command: list[str]) -> int | None:
+    """The most that a process has until it ends, in bytes."""
+    with Watch() as memory:
+        done = subprocess.run(command, capture_output=True)
+    return memory.most() if done.returncode == 0 else None
+
+
 def context() -> int | None:
     """What a process has that does nothing but make a context."""
-    with Watch() as memory:
-        done = subprocess.run([sys.executable, "-c", CONTEXT],
-                              capture_output=True)
-    return memory.most() if done.returncode == 0 else None
+    return of_process([sys.executable, "-c", CONTEXT])

@@ -1,8 +1,14 @@
-"""What a PyTorch user runs today: eager, and what torch.compile makes of it."""
+"""What a PyTorch user runs today: eager, and what torch.compile makes of it.
+
+    peers.py MODEL PRECISION BATCH     one eager call and nothing else, so that
+                                       somebody can watch this process's memory
+"""
 import copy
 import gc
 import itertools
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -45,17 +51,14 @@ def prepare(module: nn.Module, inputs: list[torch.Tensor], precision: str):
 
 
 def run(backend: str, module: nn.Module, inputs: list[torch.Tensor],
-        precision: str, expected: np.ndarray, timed: bool,
-        context: int | None = None) -> dict:
+        precision: str, expected: np.ndarray, timed: bool) -> dict:
     """`expected` answers the first input. What torch.compile takes, and cuDNN's
-    trials of its algorithms, fall into the first call. `context` is what a
-    process that only makes the driver's context has of the device's memory."""
+    trials of its algorithms, fall into the first call."""
     torch._dynamo.reset()
     gc.collect()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    # The bench's own, which is not the peer's.
-    held, used = torch.cuda.memory_allocated(), memory.used()
+    held = torch.cuda.memory_allocated()  # the bench's own, not the peer's
     module, inputs = prepare(module, inputs, precision)
     mode = BACKENDS[backend]
     f = torch.compile(module, mode=mode, dynamic=False) if mode else module
@@ -69,9 +72,29 @@ def run(backend: str, module: nn.Module, inputs: list[torch.Tensor],
             result |= measure(lambda i: f(inputs[i % len(inputs)]))
     result |= dict(peak_MiB=memory.mebibytes(
         torch.cuda.max_memory_allocated() - held))
-    # What the allocator once took it keeps, and the trials' it gives back.
-    after = memory.used()
-    if None not in (used, after, context):
-        result |= dict(
-            device_peak_MiB=memory.mebibytes(after - used + context))
     return result
+
+
+def process_memory(name: str, precision: str, batch: int) -> int | None:
+    """Bytes that a process has at most which loads a model and calls it once,
+    eagerly; by the driver's count."""
+    return memory.of_process([sys.executable, __file__, name, precision,
+                              str(batch)])
+
+
+def main() -> None:
+    sys.path.append(str(Path(__file__).parent.parent / "models"))
+    import zoo
+    name, precision, batch = sys.argv[1:]
+    model = zoo.ZOO[name]["full"]
+    # The weights reach the device in the precision that they have there.
+    module, inputs = prepare(zoo.make(model), [zoo.draw(model, int(batch))],
+                             precision)
+    torch.backends.cudnn.benchmark = False  # its trials take more
+    module.to("cuda")
+    with torch.inference_mode():
+        module(inputs[0]).cpu()
+
+
+if __name__ == "__main__":
+    main()

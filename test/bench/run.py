@@ -15,7 +15,6 @@ import json
 import math
 import re
 import shlex
-import statistics
 import subprocess
 import sys
 import time
@@ -29,6 +28,8 @@ import torch
 import memory
 import peers
 import roofline
+import spread
+import table
 from frit import Frit
 
 sys.path.append(str(Path(__file__).parent.parent / "models"))
@@ -39,8 +40,16 @@ BATCHES = {"resnet50": (1, 32, 128), "bert-large": (1, 32),
 # Greatest accepted ‖out − ref‖ / ‖ref‖; tf32 rounds operands as fp16 does.
 LIMITS = {"fp32": 1e-4, "tf32": 1e-2, "fp16": 1e-2, "bf16": 3e-2}
 ROTATED = 4  # inputs a peer is timed on in turn
+# What goes in and comes out, as the peers': -ftype's names for them.
+NARROW = {"fp16": (torch.float16, "f16"), "bf16": (torch.bfloat16, "bf16")}
 # `untuned` has schedules by the cost model alone.
 FRITS = {"frit": [], "untuned": ["-fno-tuned"]}
+
+
+def rows_of(pattern: str) -> list[tuple[str, int, str]]:
+    return [(name, batch, precision) for name, batches in BATCHES.items()
+            for batch, precision in itertools.product(batches, LIMITS)
+            if re.search(pattern, f"{name}/{precision}/b{batch}")]
 
 
 class Bench:
@@ -99,7 +108,7 @@ class Bench:
                 if backend in self.frits:
                     self.run_frit(result, stem, model, precision)
                 else:
-                    result |= self.run_peer(backend, stem, model, batch,
+                    result |= self.run_peer(backend, stem, name, batch,
                                             precision)
             except Exception as failure:  # a broken row must not cost the rest
                 said = f"{type(failure).__name__}: {failure}"
@@ -109,14 +118,14 @@ class Bench:
     def run_frit(self, result: dict, stem: Path, model: zoo.Model,
                  precision: str) -> None:
         """Fills in the result, so that a failure leaves what came before it."""
-        given = f"--input={model.input}=@{stem}.{model.input}.npy"
+        given, types = self.narrow(stem, model, precision)
         source = Path(f"{stem}.onnx")
         graph = onnx.load(source, load_external_data=False).graph
         result |= dict(onnx_nodes=len(graph.node))
         frit = self.frits[result["backend"]]
         name = f"{result['row'].replace('/', '-')}-{result['backend']}"
         artifact = self.work / f"{name}.so"
-        result |= frit.compile(source, precision, artifact)
+        result |= frit.compile(source, precision, types, artifact)
         result |= frit.info(artifact)
         result |= frit.check(artifact, given, Path(f"{stem}.npz"))
         if not self.args.check_only:
@@ -127,9 +136,29 @@ class Bench:
             (self.args.profile / name).write_text(text)
         artifact.unlink()
 
-    def run_peer(self, backend: str, stem: Path, model: zoo.Model, batch: int,
+    def narrow(self, stem: Path, model: zoo.Model,
+               precision: str) -> tuple[str, list[str]]:
+        """The input as frit-run is given it, and flags for fritc: floats go in
+        and come out in the row's precision, as the peers'."""
+        file = Path(f"{stem}.{model.input}.npy")
+        types = []
+        if precision in NARROW:
+            dtype, name = NARROW[precision]
+            types.append(f"-ftype={model.output}:{name}")
+            values = torch.from_numpy(np.load(file))
+            if values.is_floating_point():
+                types.append(f"-ftype={model.input}:{name}")
+                file = file.with_suffix(f".{name}.npy")
+                # numpy has no bfloat16; frit-run takes its bits.
+                bits = values.to(dtype).view(torch.int16).numpy()
+                np.save(file, bits.view(np.float16 if name == "f16"
+                                        else np.uint16))
+        return f"--input={model.input}=@{file}", types
+
+    def run_peer(self, backend: str, stem: Path, name: str, batch: int,
                  precision: str) -> dict:
         """Of the peers only the one named is imported: JAX may be missing."""
+        model = zoo.ZOO[name]["full"]
         first = torch.from_numpy(np.load(f"{stem}.{model.input}.npy"))
         others = [zoo.draw(model, batch, seed=2 + i)
                   for i in range(ROTATED - 1)]
@@ -140,8 +169,12 @@ class Bench:
             import xla
             return xla.run(self.module, [first, *others], precision, expected,
                            timed)
-        return peers.run(backend, self.module, [first, *others], precision,
-                         expected, timed, self.context)
+        result = peers.run(backend, self.module, [first, *others], precision,
+                           expected, timed)
+        if backend == "eager" and self.args.memory:
+            most = peers.process_memory(name, precision, batch)
+            result |= dict(device_peak_MiB=memory.mebibytes(most))
+        return result
 
     def roofline(self, row: str, name: str, batch: int,
                  precision: str) -> None:
@@ -157,65 +190,25 @@ class Bench:
         self.report(row=row, backend="floor", ms=round(floor, 4))
 
     def run(self) -> None:
-        for name, batches in BATCHES.items():
-            rows = [(batch, precision)
-                    for batch, precision in itertools.product(batches, LIMITS)
-                    if re.search(self.args.only,
-                                 f"{name}/{precision}/b{batch}")]
-            if rows:
-                self.module = zoo.make(zoo.ZOO[name]["full"], "cuda")
-            for batch, precision in rows:
-                self.row(name, batch, precision)
+        for name, rows in itertools.groupby(rows_of(self.args.only),
+                                            key=lambda row: row[0]):
+            self.module = zoo.make(zoo.ZOO[name]["full"], "cuda")
+            for row in rows:
+                self.row(*row)
 
-    def table(self) -> str:
-        """Markdown: a line per row. Times are milliseconds; `ratio` is the
-        best peer's by frit's, `of floor` the roofline's by frit's."""
-        backends = self.args.backends
-        lines = ["| row | " + " | ".join(backends)
-                 + " | ratio | floor | of floor | error | best peer's error"
-                 " | kernels + calls | arena / bound MiB"
-                 " | device / peak MiB | least peer's"
-                 " | compile s | first output s |",
-                 "|---" * (len(backends) + 12) + "|"]
-        ratios = []
-        rows = (r["row"] for r in self.results if "row" in r)
-        for row in dict.fromkeys(rows):
-            of = {r["backend"]: r for r in self.results if r.get("row") == row}
-            frit, floor = of.get("frit", {}), of.get("floor", {}).get("ms")
-            times = (of[b].get("ms", "failed" if "failed" in of[b] else "–")
-                     for b in backends)
-            timed = [of[b] for b in backends
-                     if b not in FRITS and "ms" in of[b]]
-            best = min(timed, key=lambda r: r["ms"], default={})
-            ratio = of_floor = "–"
-            if "ms" in frit:
-                if best:
-                    ratios.append(best["ms"] / frit["ms"])
-                    ratio = f"{ratios[-1]:.2f}"
-                if floor:
-                    of_floor = f"{floor / frit['ms']:.0%}"
-            error = frit.get("error", "–")
-            if not frit.get("pass", True):
-                error = f"{error} **over the limit**"
-            cells = (row, *times, ratio, floor or "–", of_floor, error,
-                     best.get("error", "–"),
-                     f"{frit.get('kernels', '–')} + "
-                     f"{frit.get('library_calls', '–')}",
-                     f"{frit.get('arena_MiB', '–')} / "
-                     f"{frit.get('arena_bound_MiB', '–')}",
-                     f"{frit.get('device_MiB', '–')} / "
-                     f"{frit.get('device_peak_MiB', '–')}",
-                     min((of[b]["device_peak_MiB"] for b in backends
-                          if b not in FRITS and "device_peak_MiB" in of[b]),
-                         default="–"),
-                     frit.get("compile_s", "–"),
-                     frit.get("first_output_s", "–"))
-            lines.append(f"| {' | '.join(map(str, cells))} |")
-        if ratios:
-            mean = statistics.geometric_mean(ratios)
-            lines.append(f"\nGeometric mean of {len(ratios)} ratios: "
-                         f"{mean:.2f}")
-        return "\n".join(lines)
+    def spread(self) -> None:
+        """The rows on several GPUs, large batches, which take long, first."""
+        rows = sorted(rows_of(self.args.only), key=lambda row: -row[1])
+        for result in spread.run(
+                sys.argv, self.args.gpus, self.args.work,
+                [f"{name}/{precision}/b{batch}"
+                 for name, batch, precision in rows],
+                self.start + self.args.budget):
+            self.results.append(result)
+            print(json.dumps(result), flush=True)
+        order = {f"{name}/{precision}/b{batch}": i for i, (
+            name, batch, precision) in enumerate(rows_of(self.args.only))}
+        self.results.sort(key=lambda r: order.get(r.get("row"), -1))
 
 
 def parse() -> argparse.Namespace:
@@ -232,6 +225,11 @@ def parse() -> argparse.Namespace:
         help=f"{', '.join(FRITS)}, {', '.join(peers.BACKENDS)}, xla")
     add("--budget", type=float, default=540, metavar="SECONDS",
         help="start nothing after this long")
+    add("--gpus", type=int, default=1, metavar="N",
+        help="spread the rows over this machine's first N GPUs, each row with\n"
+        "its peers on one of them")
+    add("--memory", action="store_true",
+        help="also watch the memory of a process of PyTorch's own")
     add("--check-only", action="store_true", help="compare, time nothing")
     add("--exporter", choices=zoo.EXPORTERS, default=zoo.EXPORTERS[0])
     add("--march", default=f"sm_{major}{minor}{'a' * (major >= 9)}")
@@ -258,8 +256,11 @@ def main() -> int:
         cudnn=torch.backends.cudnn.version(),
         context_MiB=memory.mebibytes(bench.context),
         command=shlex.join(sys.argv))), flush=True)
-    bench.run()
-    print(bench.table())
+    if bench.args.gpus > 1:
+        bench.spread()
+    else:
+        bench.run()
+    print(table.markdown(bench.results, bench.args.backends, set(FRITS)))
     bad = [r for r in bench.results
            if "failed" in r or (r["backend"] in FRITS
                                 and not r.get("pass", True))]
