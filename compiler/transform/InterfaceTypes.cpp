@@ -84,8 +84,8 @@ void InterfaceTypes::setInputs(func::FuncOp main) {
     if (!element || element == type.getElementType())
       continue;
     input.setType(type.clone(element));
-    auto cast = CastOp::create(builder, input.getLoc(), input,
-                               type.getElementType());
+    auto cast =
+        CastOp::create(builder, input.getLoc(), input, type.getElementType());
     input.replaceAllUsesExcept(cast.getY(), cast);
   }
 }
