@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/planning/Contractions.h"
+#include "compiler/planning/Kernels.h"
 #include "compiler/planning/Passes.h"
 #include "dialects/nn/StridedView.h"
 #include "dialects/plan/Plan.h"
@@ -41,77 +42,12 @@ MemRefType bufferType(Type tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-/// The kernels of a program; fusions with the same text are one kernel.
-class Kernels {
-public:
-  explicit Kernels(plan::ProgramOp program) : program(program) {}
-
-  FlatSymbolRefAttr get(nn::FusionOp fusion) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    // Values are numbered from the fusion on, so equal fusions print alike.
-    OpBuilder b(fusion.getContext());
-    Operation *clone = b.clone(*fusion);
-    clone->eraseOperands(0, clone->getNumOperands());
-    clone->print(os, OpPrintingFlags().printGenericOpForm());
-    clone->erase();
-    for (Type type : fusion.getInputs().getTypes())
-      os << type;
-    StringAttr &name = names[text];
-    if (!name)
-      name = create(fusion);
-    return FlatSymbolRefAttr::get(name);
-  }
-
-private:
-  /// "add_relu_3": up to three operators and a number.
-  StringAttr create(nn::FusionOp fusion) {
-    SmallVector<StringRef> parts;
-    for (Operation &op : fusion.getBody().front().without_terminator()) {
-      StringRef part = op.getName().stripDialect();
-      if (part != "constant" && part != "cast" && part != "reshape" &&
-          !llvm::is_contained(parts, part))
-        parts.push_back(part);
-    }
-    if (parts.empty())
-      parts.push_back("copy");
-    if (parts.size() > 3)
-      parts.resize(3);
-    std::string name =
-        llvm::join(parts, "_") + "_" + std::to_string(names.size() - 1);
-
-    OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());
-    if (last)
-      b.setInsertionPointAfter(last);
-    auto kernel =
-        plan::KernelOp::create(b, fusion.getLoc(), TypeRange(), ValueRange());
-    kernel.setSymName(name);
-    if (int64_t flops = planning::countFlops(fusion))
-      kernel.setFlops(flops);
-    Block &block = kernel.getBody().emplaceBlock();
-    IRMapping map;
-    for (Value input : fusion.getInputs())
-      if (!map.contains(input))
-        map.map(input, block.addArgument(input.getType(), input.getLoc()));
-      else
-        block.addArgument(input.getType(), input.getLoc());
-    b.setInsertionPointToEnd(&block);
-    Operation *inner = b.clone(*fusion, map);
-    inner->setOperands(block.getArguments());
-    last = kernel;
-    return kernel.getSymNameAttr();
-  }
-
-  plan::ProgramOp program;
-  llvm::StringMap<StringAttr> names;
-  Operation *last = nullptr;
-};
-
 /// Translates one function into one list of steps.
 class ListBuilder {
 public:
-  ListBuilder(func::FuncOp function, plan::ProgramOp program, Kernels &kernels,
-              SymbolTable &symbols, const planning::BuildPlanOptions &options)
+  ListBuilder(func::FuncOp function, plan::ProgramOp program,
+              planning::Kernels &kernels, SymbolTable &symbols,
+              const planning::BuildPlanOptions &options)
       : function(function), program(program), kernels(kernels),
         symbols(symbols), options(options),
         b(function.getLoc(), function.getContext()) {
@@ -337,7 +273,7 @@ private:
 
   func::FuncOp function;
   plan::ProgramOp program;
-  Kernels &kernels;
+  planning::Kernels &kernels;
   SymbolTable &symbols;
   const planning::BuildPlanOptions &options;
   ImplicitLocOpBuilder b;
@@ -382,7 +318,7 @@ struct BuildPlan : PassWrapper<BuildPlan, OperationPass<ModuleOp>> {
     describe(main, program, b);
 
     SymbolTable symbols(module);
-    Kernels kernels(program);
+    planning::Kernels kernels(program);
     SmallVector<int64_t> prepared;
     int64_t preparedBytes = 0;
     auto prepare = module.lookupSymbol<func::FuncOp>("prepare");

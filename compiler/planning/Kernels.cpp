@@ -1,0 +1,66 @@
+//===- Kernels.cpp - The kernels of a program -----------------------------===//
+
+#include "compiler/planning/Kernels.h"
+
+#include "compiler/planning/Contractions.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace frit;
+
+/// "add_relu_3": up to three operators and a number.
+static std::string nameOf(nn::FusionOp fusion, size_t number) {
+  SmallVector<StringRef> parts;
+  for (Operation &op : fusion.getBody().front().without_terminator()) {
+    StringRef part = op.getName().stripDialect();
+    if (part != "constant" && part != "cast" && part != "reshape" &&
+        !llvm::is_contained(parts, part))
+      parts.push_back(part);
+  }
+  if (parts.empty())
+    parts.push_back("copy");
+  if (parts.size() > 3)
+    parts.resize(3);
+  return llvm::join(parts, "_") + "_" + std::to_string(number);
+}
+
+FlatSymbolRefAttr planning::Kernels::get(nn::FusionOp fusion) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  // Values are numbered from the fusion on, so equal fusions print alike.
+  OpBuilder b(fusion.getContext());
+  Operation *clone = b.clone(*fusion);
+  clone->eraseOperands(0, clone->getNumOperands());
+  clone->print(os, OpPrintingFlags().printGenericOpForm());
+  clone->erase();
+  for (Type type : fusion.getInputs().getTypes())
+    os << type;
+  StringAttr &name = names[text];
+  if (!name)
+    name = create(fusion);
+  return FlatSymbolRefAttr::get(name);
+}
+
+StringAttr planning::Kernels::create(nn::FusionOp fusion) {
+  OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());
+  if (last)
+    b.setInsertionPointAfter(last);
+  auto kernel =
+      plan::KernelOp::create(b, fusion.getLoc(), TypeRange(), ValueRange());
+  kernel.setSymName(nameOf(fusion, names.size() - 1));
+  if (int64_t flops = countFlops(fusion))
+    kernel.setFlops(flops);
+  Block &block = kernel.getBody().emplaceBlock();
+  IRMapping map;
+  for (Value input : fusion.getInputs())
+    if (!map.contains(input))
+      map.map(input, block.addArgument(input.getType(), input.getLoc()));
+    else
+      block.addArgument(input.getType(), input.getLoc());
+  b.setInsertionPointToEnd(&block);
+  Operation *inner = b.clone(*fusion, map);
+  inner->setOperands(block.getArguments());
+  last = kernel;
+  return kernel.getSymNameAttr();
+}
