@@ -1,7 +1,8 @@
 """What a PyTorch user runs today: eager, and what torch.compile makes of it.
 
-    peers.py MODEL PRECISION BATCH     one eager call and nothing else, so that
-                                       somebody can watch this process's memory
+    peers.py MODEL PRECISION BATCH WEIGHTS
+
+loads the weights of a file and makes one eager call: a process to be watched.
 """
 import copy
 import gc
@@ -27,21 +28,25 @@ DTYPES = {"fp32": torch.float32, "tf32": torch.float32,
           "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
-def prepare(module: nn.Module, inputs: list[torch.Tensor], precision: str):
-    """A copy of the module, and the inputs, in the precision and the memory
-    order that suit PyTorch best."""
-    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-    torch.backends.cudnn.allow_tf32 = precision == "tf32"
-    torch.backends.cudnn.benchmark = True
+def narrowed(module: nn.Module, precision: str) -> nn.Module:
+    """A copy, converted piece by piece, so that no second one in float32 is
+    ever there."""
     dtype = DTYPES[precision]
-    # Converted one by one, so that no second copy in float32 is ever there.
     converted = {}
     for old in itertools.chain(module.parameters(), module.buffers()):
         new = old.detach().to(dtype if old.is_floating_point() else old.dtype,
                               copy=True)
         converted[id(old)] = (nn.Parameter(new, old.requires_grad)
                               if isinstance(old, nn.Parameter) else new)
-    module = copy.deepcopy(module, converted)
+    return copy.deepcopy(module, converted)
+
+
+def arrange(module: nn.Module, inputs: list[torch.Tensor], precision: str):
+    """Both on the device, in the memory order that suits PyTorch best."""
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    dtype = DTYPES[precision]
+    module = module.to("cuda")
     inputs = [x.to("cuda", dtype if x.is_floating_point() else x.dtype)
               for x in inputs]
     if any(isinstance(part, nn.BatchNorm2d) for part in module.modules()):
@@ -59,7 +64,8 @@ def run(backend: str, module: nn.Module, inputs: list[torch.Tensor],
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     held = torch.cuda.memory_allocated()  # the bench's own, not the peer's
-    module, inputs = prepare(module, inputs, precision)
+    torch.backends.cudnn.benchmark = True
+    module, inputs = arrange(narrowed(module, precision), inputs, precision)
     mode = BACKENDS[backend]
     f = torch.compile(module, mode=mode, dynamic=False) if mode else module
     with torch.inference_mode():
@@ -75,23 +81,33 @@ def run(backend: str, module: nn.Module, inputs: list[torch.Tensor],
     return result
 
 
-def process_memory(name: str, precision: str, batch: int) -> int | None:
-    """Bytes that a process has at most which loads a model and calls it once,
-    eagerly; by the driver's count."""
-    return memory.of_process([sys.executable, __file__, name, precision,
-                              str(batch)])
+def process(module: nn.Module, name: str, precision: str, batch: int,
+            weights: Path) -> dict:
+    """How long a process takes that loads the model's weights, in the row's
+    precision, from a file and calls it once, eagerly, and what it has of the
+    device's memory at most. cuDNN tries nothing out in it."""
+    dtype = DTYPES[precision]
+    torch.save({key: value.to("cpu", dtype if value.is_floating_point()
+                              else value.dtype)
+                for key, value in module.state_dict().items()}, weights)
+    start = time.time()
+    most = memory.of_process([sys.executable, __file__, name, precision,
+                              str(batch), str(weights)])
+    seconds = time.time() - start
+    weights.unlink()
+    return dict(first_output_s=round(seconds, 2),
+                device_peak_MiB=memory.mebibytes(most))
 
 
 def main() -> None:
     sys.path.append(str(Path(__file__).parent.parent / "models"))
     import zoo
-    name, precision, batch = sys.argv[1:]
+    name, precision, batch, weights = sys.argv[1:]
     model = zoo.ZOO[name]["full"]
-    # The weights reach the device in the precision that they have there.
-    module, inputs = prepare(zoo.make(model), [zoo.draw(model, int(batch))],
-                             precision)
-    torch.backends.cudnn.benchmark = False  # its trials take more
-    module.to("cuda")
+    with torch.device("meta"):
+        module = model.build().eval()
+    module.load_state_dict(torch.load(weights, mmap=True), assign=True)
+    module, inputs = arrange(module, [zoo.draw(model, int(batch))], precision)
     with torch.inference_mode():
         module(inputs[0]).cpu()
 

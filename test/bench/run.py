@@ -171,9 +171,9 @@ class Bench:
                            timed)
         result = peers.run(backend, self.module, [first, *others], precision,
                            expected, timed)
-        if backend == "eager" and self.args.memory:
-            most = peers.process_memory(name, precision, batch)
-            result |= dict(device_peak_MiB=memory.mebibytes(most))
+        if backend == "eager" and self.args.alone:
+            result |= peers.process(self.module, name, precision, batch,
+                                    stem.with_suffix(".weights.pt"))
         return result
 
     def roofline(self, row: str, name: str, batch: int,
@@ -228,8 +228,9 @@ def parse() -> argparse.Namespace:
     add("--gpus", type=int, default=1, metavar="N",
         help="spread the rows over this machine's first N GPUs, each row with\n"
         "its peers on one of them")
-    add("--memory", action="store_true",
-        help="also watch the memory of a process of PyTorch's own")
+    add("--alone", action="store_true",
+        help="also start a process of eager PyTorch's own for its first output\n"
+        "and its memory")
     add("--check-only", action="store_true", help="compare, time nothing")
     add("--exporter", choices=zoo.EXPORTERS, default=zoo.EXPORTERS[0])
     add("--march", default=f"sm_{major}{minor}{'a' * (major >= 9)}")

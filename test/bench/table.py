@@ -10,13 +10,14 @@ def markdown(results: list[dict], backends: list[str],
              + " | ratio | floor | of floor | error | best peer's error"
              " | kernels + calls | arena / bound MiB"
              " | device / peak MiB | eager's peak"
-             " | compile s | first output s |",
-             "|---" * (len(backends) + 12) + "|"]
+             " | compile s | first output s | eager's |",
+             "|---" * (len(backends) + 13) + "|"]
     ratios = []
     rows = (r["row"] for r in results if "row" in r)
     for row in dict.fromkeys(rows):
         of = {r["backend"]: r for r in results if r.get("row") == row}
-        frit, floor = of.get("frit", {}), of.get("floor", {}).get("ms")
+        frit, eager = of.get("frit", {}), of.get("eager", {})
+        floor = of.get("floor", {}).get("ms")
         times = (of[b].get("ms", "failed" if "failed" in of[b] else "–")
                  for b in backends)
         timed = [of[b] for b in backends
@@ -40,9 +41,10 @@ def markdown(results: list[dict], backends: list[str],
                  f"{frit.get('arena_bound_MiB', '–')}",
                  f"{frit.get('device_MiB', '–')} / "
                  f"{frit.get('device_peak_MiB', '–')}",
-                 of.get("eager", {}).get("device_peak_MiB", "–"),
+                 eager.get("device_peak_MiB", "–"),
                  frit.get("compile_s", "–"),
-                 frit.get("first_output_s", "–"))
+                 frit.get("first_output_s", "–"),
+                 eager.get("first_output_s", "–"))
         lines.append(f"| {' | '.join(map(str, cells))} |")
     if ratios:
         mean = statistics.geometric_mean(ratios)
