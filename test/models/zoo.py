@@ -225,24 +225,29 @@ def draw(model: Model, batch: int, seed: int = 1) -> Tensor:
     return model.draw(batch, torch.Generator().manual_seed(seed))
 
 
+# Dimensions of inputs and outputs that may be left open.
+OPEN = {"batch": 0, "seq": 1}
+
+
 def export(model: Model, module: nn.Module, exporter: str, path: Path,
-           batch: int = 1, dynamic: bool = False, **options) -> None:
-    """Writes `path`. `dynamic` leaves the batch open under the name "batch".
-    Not under no_grad, where attention takes a path that cannot be exported."""
+           batch: int = 1, dynamic: str = "", **options) -> None:
+    """Writes `path`. `dynamic` names a dimension that is left open. Not under
+    no_grad, where attention takes a path that cannot be exported."""
     # An example batch of one would be taken for a constant.
-    example = draw(model, max(batch, 2) if dynamic else batch)
+    example = draw(model, max(batch, 2) if dynamic == "batch" else batch)
     example = example.to(next(module.parameters()).device)
     names = dict(input_names=[model.input], output_names=[model.output])
     if exporter == "dynamo":
-        shapes = ({0: torch.export.Dim("batch")},) if dynamic else None
+        shapes = (({OPEN[dynamic]: torch.export.Dim(dynamic)},)
+                  if dynamic else None)
         torch.onnx.export(module, (example,), path, dynamo=True,
                           dynamic_shapes=shapes, verbose=False, **names,
                           **options)
     else:
-        axes = {name: {0: "batch"} for name in (model.input, model.output)}
+        axes = ({name: {OPEN[dynamic]: dynamic}
+                 for name in (model.input, model.output)} if dynamic else None)
         torch.onnx.export(module, (example,), path, dynamo=False,
-                          dynamic_axes=axes if dynamic else None, **names,
-                          **options)
+                          dynamic_axes=axes, **names, **options)
 
 
 @torch.no_grad()
@@ -301,8 +306,9 @@ def main() -> None:
         model = sizes[args.size]
         module = make(model)
         reference(model, module, args.out / name, args.batch)
-        for exporter, dynamic in itertools.product(EXPORTERS, (False, True)):
-            path = args.out / f"{name}-{exporter}{'-dynamic' * dynamic}.onnx"
+        for exporter, dynamic in itertools.product(EXPORTERS, ("", "batch")):
+            path = args.out / (f"{name}-{exporter}"
+                               + "-dynamic" * bool(dynamic) + ".onnx")
             inside = dict(external_data=False) if args.size == "tiny" else {}
             export(model, module, exporter, path, args.batch, dynamic, **inside)
             if args.size == "tiny":
