@@ -70,7 +70,8 @@ FailureOr<RankedTensorType> ConvOp::infer(Adaptor op,
   if (group < 1 || (!ShapedType::isDynamic(filters) && filters % group != 0))
     return emitOptionalError(loc, group, " groups do not divide ", filters,
                              " filters");
-  if (!ShapedType::isDynamic(channels) && perGroup * group != channels)
+  if (!ShapedType::isDynamic(channels) && !ShapedType::isDynamic(perGroup) &&
+      (channels % group != 0 || channels / group != perGroup))
     return emitOptionalError(loc, "x has ", channels, " channels, but w takes ",
                              group, " groups of ", perGroup);
   if (Value bias = op.getBias())

@@ -126,17 +126,26 @@ FailureOr<RankedTensorType> SliceOp::infer(Adaptor op,
     if (size < 0 || step == 0)
       return emitOptionalError(loc, "dimension ", dim, " has size ", size,
                                " and step ", step);
-    if (size == 0 || ShapedType::isDynamic(from))
+    if (ShapedType::isDynamic(from))
       continue;
+    if (size == 0 && (start < 0 || start > from))
+      return emitOptionalError(loc, "element ", start, " of dimension ", dim,
+                               " is outside of ", shapeText(shapeOf(x)));
     int64_t reach, last;
     if (llvm::MulOverflow(size - 1, step, reach) ||
         llvm::AddOverflow(start, reach, last))
       last = step > 0 ? std::numeric_limits<int64_t>::max()
                       : std::numeric_limits<int64_t>::min();
-    if (std::min(start, last) < 0 || std::max(start, last) >= from)
+    if (size > 0 &&
+        (std::min(start, last) < 0 || std::max(start, last) >= from))
       return emitOptionalError(loc, "elements ", start, " to ", last,
                                " of dimension ", dim, " are outside of ",
                                shapeText(shapeOf(x)));
+    // Strides are multiplied by steps even where none is taken. One past the
+    // end is as good as any longer one.
+    if (step < -from - 1 || step > from + 1)
+      return emitOptionalError(loc, "a step of ", step, " leaves dimension ",
+                               dim, " of ", shapeText(shapeOf(x)));
   }
   return typeLike(loc, x, op.getSizes());
 }
@@ -231,7 +240,7 @@ FailureOr<RankedTensorType> PadOp::infer(Adaptor op,
                                std::max(low, high), ", which is too much");
     if (low < -size || high < -size || size + low + high < 0)
       return emitOptionalError(loc, "dimension ", dim, " of size ", size,
-                               " cannot be cropped by ", -low, " and ", -high);
+                               " cannot be padded by ", low, " and ", high);
     if (size == 0 && (low > 0 || high > 0) && op.getMode() != "constant")
       return emitOptionalError(
           loc, "dimension ", dim,
@@ -291,8 +300,11 @@ FailureOr<RankedTensorType> IotaOp::infer(Adaptor op,
   if (start != step || tensorType(op.getStart()).getRank() != 0)
     return emitOptionalError(loc, "start and step are ", start, " and ", step,
                              ", not two scalars of one type");
-  if (!normalizeAxis(loc, op.getAxis(), op.getShape().size()))
-    return failure();
+  // Not counted from the end, as other axes may be.
+  int64_t axis = op.getAxis(), rank = op.getShape().size();
+  if (axis < 0 || axis >= rank)
+    return emitOptionalError(loc, "axis ", axis,
+                             " is out of range for a tensor of rank ", rank);
   return typeLike(loc, op.getStart(), op.getShape());
 }
 

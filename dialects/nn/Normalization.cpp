@@ -7,6 +7,8 @@
 
 #include "dialects/nn/NN.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace frit::nn;
 
@@ -146,6 +148,17 @@ SmallVector<Value> MomentsOp::decompose(NNBuilder &b) {
   return {ConcatOp::create(b, ValueRange{mean, squares}, axis)};
 }
 
+/// Whether moments can be of parts that have `width` elements each.
+static LogicalResult checkParts(std::optional<Location> loc,
+                                ArrayRef<int64_t> moments, int64_t width) {
+  int64_t parts = moments.end()[-2], count;
+  if (width > 0 &&
+      (ShapedType::isDynamic(parts) || !llvm::MulOverflow(parts, width, count)))
+    return success();
+  return emitOptionalError(loc, "moments of shape ", shapeText(moments),
+                           " are not of parts of ", width);
+}
+
 template <typename Adaptor>
 static FailureOr<RankedTensorType> inferByMoments(Adaptor op,
                                                   std::optional<Location> loc) {
@@ -157,6 +170,8 @@ static FailureOr<RankedTensorType> inferByMoments(Adaptor op,
     return emitOptionalError(loc, "moments of shape ", shapeText(moments),
                              " are not those of rows of ",
                              shapeText(type.getShape()));
+  if (failed(checkParts(loc, moments, op.getWidth())))
+    return failure();
   if (shapeOf(op.getColumn()) != type.getShape().take_back())
     return emitOptionalError(loc, "column has shape ",
                              shapeText(shapeOf(op.getColumn())), " for ",
@@ -191,6 +206,8 @@ FailureOr<RankedTensorType> MergeMomentsOp::infer(Adaptor op,
   if (type.getRank() < 2 || type.getShape().back() != 2)
     return emitOptionalError(loc, shapeText(type.getShape()),
                              " is not a shape of moments");
+  if (failed(checkParts(loc, type.getShape(), op.getWidth())))
+    return failure();
   SmallVector<int64_t> shape(type.getShape());
   shape.end()[-2] = 1;
   return type.clone(shape);

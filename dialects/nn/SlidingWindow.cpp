@@ -18,8 +18,11 @@ LogicalResult SlidingWindow::check(std::optional<Location> loc,
     if (list.size() != length)
       return emitOptionalError(loc, name, " has ", list.size(), " entries for ",
                                spatialRank, " spatial dimensions");
+    // A window is that of filters, whose shape may be open.
+    bool mayBeOpen = name == "window";
     for (int64_t entry : list)
-      if ((entry < least && !ShapedType::isDynamic(entry)) || entry > maxEntry)
+      if ((entry < least && !(mayBeOpen && ShapedType::isDynamic(entry))) ||
+          entry > maxEntry)
         return emitOptionalError(loc, name, " has an entry of ", entry,
                                  ", not from ", least, " to ", maxEntry);
   }

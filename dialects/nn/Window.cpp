@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace frit::nn;
@@ -43,8 +44,10 @@ static FailureOr<RankedTensorType> inferPool(Adaptor op,
     if (ShapedType::isDynamic(size) || ShapedType::isDynamic(out))
       continue;
     // A window may start on a leading pad or in x, not on a trailing pad: it
-    // would hold nothing.
-    if (out < 1 || (out - 1) * sliding.strides[dim] - sliding.pads[dim] >= size)
+    // would hold nothing. Nor would any window over nothing.
+    uint64_t starts = size + sliding.pads[dim], stride = sliding.strides[dim];
+    if (size < 1 || out < 1 ||
+        static_cast<uint64_t>(out) > llvm::divideCeil(starts, stride))
       return emitOptionalError(loc, out, " windows do not fit into dimension ",
                                op.getChannelsLast() ? dim + 1 : dim + 2, " of ",
                                shapeText(from));

@@ -133,6 +133,22 @@ func.func @slice_overflow(%x: tensor<3xf32>) {
 
 // -----
 
+func.func @slice_step(%x: tensor<3x5xf32>) {
+  // expected-error@+1 {{a step of -5 leaves dimension 0 of 3x5}}
+  %0 = nn.slice %x {starts = array<i64: 2, 0>, sizes = array<i64: 1, 5>, steps = array<i64: -5, 1>} : (tensor<3x5xf32>) -> tensor<1x5xf32>
+  return
+}
+
+// -----
+
+func.func @slice_none(%x: tensor<3xf32>) {
+  // expected-error@+1 {{element 4 of dimension 0 is outside of 3}}
+  %0 = nn.slice %x {starts = array<i64: 4>, sizes = array<i64: 0>, steps = array<i64: 1>} : (tensor<3xf32>) -> tensor<0xf32>
+  return
+}
+
+// -----
+
 func.func @concat_nothing() {
   // expected-error@+1 {{there is nothing to join}}
   %0 = nn.concat {axis = 0 : si64} : () -> tensor<0xf32>
@@ -182,8 +198,16 @@ func.func @pad_value(%x: tensor<2xf32>, %v: tensor<1xf32>) {
 // -----
 
 func.func @pad_crop(%x: tensor<2xf32>) {
-  // expected-error@+1 {{dimension 0 of size 2 cannot be cropped by 2 and 1}}
+  // expected-error@+1 {{dimension 0 of size 2 cannot be padded by -2 and -1}}
   %0 = nn.pad %x {low = array<i64: -2>, high = array<i64: -1>} : (tensor<2xf32>) -> tensor<0xf32>
+  return
+}
+
+// -----
+
+func.func @pad_least(%x: tensor<2xf32>) {
+  // expected-error@+1 {{dimension 0 of size 2 cannot be padded by -9223372036854775808 and 0}}
+  %0 = nn.pad %x {low = array<i64: -9223372036854775808>, high = array<i64: 0>} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
 
@@ -224,6 +248,14 @@ func.func @iota_scalars(%a: tensor<i64>, %b: tensor<1xi64>) {
 func.func @iota_axis(%a: tensor<i64>) {
   // expected-error@+1 {{axis 1 is out of range for a tensor of rank 1}}
   %0 = nn.iota %a, %a {shape = array<i64: 4>, axis = 1 : i64} : (tensor<i64>, tensor<i64>) -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @iota_last(%a: tensor<i64>) {
+  // expected-error@+1 {{axis -1 is out of range for a tensor of rank 1}}
+  %0 = nn.iota %a, %a {shape = array<i64: 4>, axis = -1 : i64} : (tensor<i64>, tensor<i64>) -> tensor<4xi64>
   return
 }
 
@@ -295,6 +327,14 @@ func.func @conv_stride(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) {
 
 // -----
 
+func.func @conv_open(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) {
+  // expected-error@+1 {{strides has an entry of -9223372036854775808, not from 1 to 2147483647}}
+  %0 = nn.conv %x, %w {strides = array<i64: -9223372036854775808>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>) -> tensor<1x4x6xf32>
+  return
+}
+
+// -----
+
 func.func @conv_groups(%x: tensor<1x4x8xf32>, %w: tensor<3x2x3xf32>) {
   // expected-error@+1 {{2 groups do not divide 3 filters}}
   %0 = nn.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 2 : i64} : (tensor<1x4x8xf32>, tensor<3x2x3xf32>) -> tensor<1x3x6xf32>
@@ -306,6 +346,14 @@ func.func @conv_groups(%x: tensor<1x4x8xf32>, %w: tensor<3x2x3xf32>) {
 func.func @conv_channels(%x: tensor<1x5x8xf32>, %w: tensor<4x2x3xf32>) {
   // expected-error@+1 {{x has 5 channels, but w takes 2 groups of 2}}
   %0 = nn.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 2 : i64} : (tensor<1x5x8xf32>, tensor<4x2x3xf32>) -> tensor<1x4x6xf32>
+  return
+}
+
+// -----
+
+func.func @conv_no_filters(%x: tensor<1x5x8xf32>, %w: tensor<0x4x3xf32>) {
+  // expected-error@+1 {{x has 5 channels, but w takes 4611686018427387904 groups of 4}}
+  %0 = nn.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 4611686018427387904 : i64} : (tensor<1x5x8xf32>, tensor<0x4x3xf32>) -> tensor<1x0x6xf32>
   return
 }
 
@@ -366,6 +414,22 @@ func.func @pool_shape(%x: tensor<2x3x8xf32>) {
 func.func @pool_count(%x: tensor<2x3x8xf32>) {
   // expected-error@+1 {{5 windows do not fit into dimension 2 of 2x3x8}}
   %0 = nn.max_pool %x {window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 2>, dilations = array<i64: 1>, shape = array<i64: 5>} : (tensor<2x3x8xf32>) -> tensor<2x3x5xf32>
+  return
+}
+
+// -----
+
+func.func @pool_most(%x: tensor<2x3x8xf32>) {
+  // expected-error@+1 {{9223372036854775807 windows do not fit into dimension 2 of 2x3x8}}
+  %0 = nn.max_pool %x {window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, shape = array<i64: 9223372036854775807>} : (tensor<2x3x8xf32>) -> tensor<2x3x5xf32>
+  return
+}
+
+// -----
+
+func.func @pool_none(%x: tensor<2x3x0xf32>) {
+  // expected-error@+1 {{1 windows do not fit into dimension 2 of 2x3x0}}
+  %0 = nn.max_pool %x {window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, shape = array<i64: 1>} : (tensor<2x3x0xf32>) -> tensor<2x3x1xf32>
   return
 }
 
@@ -543,5 +607,13 @@ func.func @guard_result(%c: tensor<i1>, %x: tensor<4xf32>) {
   ^bb0(%a: tensor<4xf32>):
     nn.yield %a : tensor<4xf32>
   }
+  return
+}
+
+// -----
+
+func.func @moments_width(%x: tensor<2x4x2xf32>) {
+  // expected-error@+1 {{moments of shape 2x4x2 are not of parts of 4611686018427387904}}
+  %0 = nn.merge_moments %x {width = 4611686018427387904 : si64} : (tensor<2x4x2xf32>) -> tensor<2x1x2xf32>
   return
 }
