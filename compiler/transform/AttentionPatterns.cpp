@@ -55,16 +55,17 @@ static Value takeScale(Operation *op, double &scale) {
 }
 
 /// `value` without numbers that it is multiplied by, before or after transposes
-/// and views.
-static Value withoutScale(OpBuilder &b, Value value, double &scale) {
+/// and views, of at most `depth` operators in a row.
+static Value withoutScale(OpBuilder &b, Value value, double &scale,
+                          unsigned depth = 16) {
   Operation *def = value.getDefiningOp();
-  if (!def)
+  if (!def || depth == 0)
     return value;
   if (Value x = takeScale(def, scale))
-    return withoutScale(b, x, scale);
+    return withoutScale(b, x, scale, depth - 1);
   if (!isa<TransposeOp, ReshapeOp>(def))
     return value;
-  Value x = withoutScale(b, def->getOperand(0), scale);
+  Value x = withoutScale(b, def->getOperand(0), scale, depth - 1);
   if (x == def->getOperand(0))
     return value;
   Operation *clone = b.clone(*def);

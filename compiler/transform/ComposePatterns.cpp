@@ -37,6 +37,9 @@ namespace {
 struct Product {
   double number = 1;
   SmallVector<Value> factors;
+  /// How many more values are taken apart: a value may be a product of itself
+  /// by itself, and so on.
+  unsigned left = 32;
 
   /// Removes one `value`, if it is there.
   bool take(Value value) {
@@ -57,7 +60,8 @@ static void multiply(Product &product, Value value, Operation *root) {
     return;
   }
   Operation *op = value.getDefiningOp();
-  if (op && (op == root || readOnce(op))) {
+  if (op && product.left && (op == root || readOnce(op))) {
+    --product.left;
     if (isa<MulOp>(op)) {
       multiply(product, op->getOperand(0), root);
       multiply(product, op->getOperand(1), root);

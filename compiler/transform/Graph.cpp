@@ -71,11 +71,20 @@ Value frit::createSplat(OpBuilder &builder, Location loc, RankedTensorType type,
   return ConstantOp::create(builder, loc, value, StringAttr());
 }
 
-bool frit::dependsOnConstants(Value value, unsigned depth) {
+/// Looks at no more than `left` operators, as operands may be shared.
+static bool dependsOnConstants(Value value, unsigned depth, unsigned &left) {
   Operation *op = value.getDefiningOp();
-  return op && depth > 0 && llvm::all_of(op->getOperands(), [&](Value operand) {
-           return dependsOnConstants(operand, depth - 1);
-         });
+  if (!op || depth == 0 || left == 0)
+    return false;
+  --left;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return dependsOnConstants(operand, depth - 1, left);
+  });
+}
+
+bool frit::dependsOnConstants(Value value, unsigned depth) {
+  unsigned left = 1 << 12;
+  return ::dependsOnConstants(value, depth, left);
 }
 
 std::string frit::nodeName(Operation *op) {

@@ -14,6 +14,8 @@ using namespace frit::nn;
 
 /// As many elements as scores of 4096 positions; f32 still counts them exactly.
 static constexpr int64_t kMostElements = int64_t(1) << 24;
+/// Exporters make them of a few tensors as large.
+static constexpr int64_t kMostTogether = 8 * kMostElements;
 static constexpr unsigned kMostOperators = 32;
 
 using Elements = std::vector<float>;
@@ -78,7 +80,10 @@ public:
       return known->second.get();
     auto type = tensorType(value);
     if (!type.hasStaticShape() || type.getNumElements() > kMostElements ||
-        values.size() > kMostOperators || !value.getDefiningOp())
+        ++operators > kMostOperators || !value.getDefiningOp())
+      return nullptr;
+    elements += type.getNumElements();
+    if (elements > kMostTogether)
       return nullptr;
     std::optional<Elements> result = compute(value.getDefiningOp());
     if (!result)
@@ -220,6 +225,9 @@ private:
   }
 
   llvm::DenseMap<Value, std::unique_ptr<Elements>> values;
+  /// What has been begun, so that there is an end to how deep one goes too.
+  unsigned operators = 0;
+  int64_t elements = 0;
 };
 } // namespace
 

@@ -225,8 +225,10 @@ struct GatherToSlice : OpRewritePattern<GatherOp> {
     SmallVector<int64_t> sizes(type.getShape());
     if (!axis || sizes[*axis] == 0)
       return failure();
-    int64_t start = *index < 0 ? *index + sizes[*axis] : *index;
-    starts[*axis] = std::clamp<int64_t>(start, 0, sizes[*axis] - 1);
+    // Places that are out of range may be any number.
+    auto last = static_cast<double>(sizes[*axis] - 1);
+    double start = *index < 0 ? *index + (last + 1) : *index;
+    starts[*axis] = static_cast<int64_t>(std::clamp(start, 0.0, last));
     sizes[*axis] = 1;
     Value slice =
         SliceOp::create(rewriter, op.getLoc(), op.getX(), starts, sizes, steps);
