@@ -4,6 +4,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/import/InputShapes.h"
 #include "compiler/import/json/Counts.h"
+#include "compiler/import/json/Parse.h"
 #include "compiler/import/json/Safetensors.h"
 #include "compiler/import/onnx/Tensors.h"
 
@@ -17,8 +18,6 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace mlir;
 using namespace frit;
@@ -416,13 +415,15 @@ bool Reader::readNode(const Json &node, size_t index) {
 
 OwningOpRef<ModuleOp> Reader::run(StringRef file) {
   Location loc = FileLineColLoc::get(&context, path, 0, 0);
-  Json graph = Json::parse(file.begin(), file.end(), nullptr,
-                           /*allow_exceptions=*/false);
+  Json graph = parseJson(file);
   if (graph.is_discarded()) {
     FindError finder;
-    Json::sax_parse(file.begin(), file.end(), &finder);
-    emitError(loc) << "is not JSON from "
-                   << lineAndColumn(file, finder.position) << " on";
+    if (Json::sax_parse(file.begin(), file.end(), &finder))
+      emitError(loc) << "has values in values more than " << mostNested
+                     << " deep";
+    else
+      emitError(loc) << "is not JSON from "
+                     << lineAndColumn(file, finder.position) << " on";
     return {};
   }
   if (!graph.is_object() || !graph.contains("frit")) {

@@ -3,14 +3,13 @@
 #include "compiler/import/json/Safetensors.h"
 
 #include "compiler/import/Elements.h"
+#include "compiler/import/json/Parse.h"
 
 #include "frit/dtype.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Endian.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace mlir;
 using namespace frit::artifact;
@@ -81,8 +80,7 @@ frit::importer::readSafetensors(std::shared_ptr<llvm::MemoryBuffer> file,
       bytes.size() < 8 ? 0 : llvm::support::endian::read64le(bytes.data());
   Json header;
   if (bytes.size() >= 8 && size <= bytes.size() - 8)
-    header = Json::parse(bytes.data() + 8, bytes.data() + 8 + size, nullptr,
-                         /*allow_exceptions=*/false);
+    header = parseJson(bytes.substr(8, size));
   if (!header.is_object()) {
     emitError(loc) << "is no whole .safetensors file";
     return std::nullopt;
