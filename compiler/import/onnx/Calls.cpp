@@ -9,13 +9,20 @@ using namespace frit::importer;
 using ::onnx::AttributeProto;
 using ::onnx::NodeProto;
 
-/// Deeper calls, and more nodes than these after inlining, are an attack.
+/// Deeper calls, more nodes than these after inlining and operators after
+/// importing are an attack, as are tables that take more than 512 MiB.
 static constexpr unsigned mostDepth = 64;
-static constexpr size_t mostInlined = 1 << 20;
+static constexpr size_t mostInlined = 1 << 20, mostOperators = 1 << 19;
+static constexpr size_t mostTabulated = 1 << 26;
 
-bool Importer::mayBecome(size_t operators) {
-  inlined += operators;
-  return inlined <= mostInlined;
+bool Importer::mayBecome(size_t more) {
+  operators += more;
+  return operators <= mostOperators;
+}
+
+bool Importer::mayTabulate(size_t elements) {
+  tabulated += elements;
+  return tabulated <= mostTabulated;
 }
 
 bool Importer::checkFunction(Function &function, Location call,
@@ -147,9 +154,15 @@ std::optional<Results> Importer::importGraph(const ::onnx::GraphProto &graph,
                      << text(output.name()) << "'";
       return std::nullopt;
     }
-    results.push_back(lookUp(output.name(), scope));
-    if (!results.back())
+    std::optional<Value> result = lookUp(output.name(), scope);
+    if (!result)
       return std::nullopt;
+    if (!*result) {
+      emitError(loc) << "output '" << text(output.name())
+                     << "' of its subgraph is an input that is left out";
+      return std::nullopt;
+    }
+    results.push_back(*result);
     if (isList(results.back())) {
       emitError(loc)
           << "output '" << text(output.name())

@@ -70,8 +70,8 @@ static Value stack(Node &node, ArrayRef<Value> steps, int64_t axis) {
 }
 
 /// The most that an integer is, where what it is computed by says so: a Min or
-/// Clip, or a choice of two.
-static std::optional<int64_t> mostOf(Value value) {
+/// Clip, or a choice of two, of at most `depth` in a row.
+static std::optional<int64_t> mostOf(Value value, unsigned depth = 8) {
   while (value) {
     DenseElementsAttr known = nn::constantValue(value);
     if (known && isa<IntegerType>(known.getElementType()) &&
@@ -81,8 +81,10 @@ static std::optional<int64_t> mostOf(Value value) {
     if (!op || !isa<IntegerType>(elementOf(value)))
       return std::nullopt;
     if (isa<nn::MinOp, nn::MaxOp, nn::WhereOp>(op)) {
-      auto a = mostOf(op->getOperand(op->getNumOperands() - 2));
-      auto b = mostOf(op->getOperands().back());
+      if (depth == 0)
+        return std::nullopt;
+      auto a = mostOf(op->getOperand(op->getNumOperands() - 2), depth - 1);
+      auto b = mostOf(op->getOperands().back(), depth - 1);
       if (a && b)
         return isa<nn::MinOp>(op) ? std::min(*a, *b) : std::max(*a, *b);
       return isa<nn::MinOp>(op) ? (a ? a : b) : std::nullopt;
@@ -152,6 +154,8 @@ static Results loop(Node &node) {
                    << mostSteps;
       return {};
     }
+    if (node.failed)
+      return {};
     taken = isOpen ? taken + Expr{node, node.reshape(condition, {})}.to(i64)
                    : taken + 1.0;
     Results inputs = {node.scalar(i64, static_cast<double>(i)),
@@ -210,8 +214,10 @@ static Results loop(Node &node) {
 static Results scan(Node &node) {
   const GraphProto *body = node.graph("body");
   int64_t scanned = node.integer("num_scan_inputs", 0);
-  int64_t total = node.inputs().size(), states = total - scanned;
-  if (!body || scanned < 1 || states < 0 || body->output_size() < states) {
+  int64_t total = node.inputs().size();
+  // How many inputs come before those that are scanned, if so many are there.
+  int64_t states = scanned < 1 || scanned > total ? -1 : total - scanned;
+  if (!body || states < 0 || body->output_size() < states) {
     if (!node.failed)
       node.error() << "has no body for its " << total << " inputs";
     return {};

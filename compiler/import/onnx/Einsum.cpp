@@ -113,10 +113,9 @@ static Labelled multiply(Labelled a, Labelled b,
     if (!a.has(label))
       right.push_back(label);
   auto size = [&](ArrayRef<int> labels) {
-    int64_t n = 1;
-    for (int label : labels)
-      n *= std::max(a.sizeOf(label), b.sizeOf(label));
-    return n;
+    return product(llvm::map_to_vector(labels, [&](int label) {
+      return std::max(a.sizeOf(label), b.sizeOf(label));
+    }));
   };
   // Sizes of 1 broadcast where both have the dimension.
   auto form = [&](Labelled &t, ArrayRef<int> first, ArrayRef<int> second) {

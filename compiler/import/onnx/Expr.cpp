@@ -10,6 +10,8 @@ using namespace frit::importer;
 
 Expr frit::importer::table(Node &node, Type element, ArrayRef<int64_t> shape,
                            ArrayRef<double> values) {
+  if (!node.mayTabulate(values.size()))
+    return {node, {}};
   // Rounded by a cast where the type has fewer bits.
   OpBuilder &b = node.builder();
   auto type = RankedTensorType::get(shape, b.getF64Type());
@@ -34,11 +36,15 @@ std::optional<SmallVector<double>> frit::importer::numbers(Node &node, size_t i,
     return std::nullopt;
   }
   SmallVector<double> result;
+  Type type = value.getElementType();
+  bool isNatural = type.isUnsignedInteger() || type.isInteger(1);
   for (Attribute element : value.getValues<Attribute>())
     if (auto real = dyn_cast<FloatAttr>(element))
       result.push_back(real.getValueAsDouble());
+    else if (APInt x = cast<IntegerAttr>(element).getValue(); isNatural)
+      result.push_back(static_cast<double>(x.getZExtValue()));
     else
-      result.push_back(cast<IntegerAttr>(element).getValue().getSExtValue());
+      result.push_back(static_cast<double>(x.getSExtValue()));
   return result;
 }
 

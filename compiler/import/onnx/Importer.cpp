@@ -168,23 +168,20 @@ Value Importer::readWeight(const ::onnx::TensorProto &weight) {
                       builder.getStringAttr(weight.name()));
 }
 
-Value Importer::lookUp(const std::string &name, Scope &scope) {
+std::optional<Value> Importer::lookUp(const std::string &name, Scope &scope) {
   for (Scope *at = &scope; at; at = at->outer) {
     if (at->failed.contains(name))
-      return {};
+      return std::nullopt;
     if (auto it = at->values.find(name); it != at->values.end())
       return it->second;
     auto weight = at->weights.find(name);
     if (weight == at->weights.end())
       continue;
-    Value value = readWeight(*weight->second);
-    if (value) {
-      at->values[name] = value;
-    } else {
-      failed = true;
-      at->failed.insert(name);
-    }
-    return value;
+    if (Value value = readWeight(*weight->second))
+      return at->values[name] = value;
+    failed = true;
+    at->failed.insert(name);
+    return std::nullopt;
   }
   // Sorting has made sure that the name is there.
   llvm_unreachable("a name that nothing computes");
@@ -200,12 +197,9 @@ bool Importer::readInputs(const NodeProto &proto, Scope &scope,
       inputs.push_back({});
       continue;
     }
-    Value value = lookUp(name, scope);
-    if (!value) {
-      good = false;
-      continue;
-    }
-    inputs.push_back(value);
+    std::optional<Value> value = lookUp(name, scope);
+    good &= value.has_value();
+    inputs.push_back(value.value_or(Value()));
   }
   // Inputs left out at the end are as good as not there.
   while (!inputs.empty() && !inputs.back())

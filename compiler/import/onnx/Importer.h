@@ -122,8 +122,10 @@ public:
   };
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, Places> places;
 
-  /// Whether one more node may become this many operators.
+  /// Whether the model may have this many operators more, and tables that are
+  /// made up of a few numbers in it this many elements.
   bool mayBecome(size_t operators);
+  bool mayTabulate(size_t elements);
 
   mlir::OpBuilder builder;
   TensorReader tensors;
@@ -160,8 +162,9 @@ private:
   bool readInputs(const ::onnx::NodeProto &proto, Scope &scope,
                   Results &inputs);
   /// The value of a name in a scope or one around it, read now if it is a
-  /// weight; null if it has failed.
-  mlir::Value lookUp(const std::string &name, Scope &scope);
+  /// weight, null where it is an input that is left out; nothing if it has
+  /// failed.
+  std::optional<mlir::Value> lookUp(const std::string &name, Scope &scope);
   mlir::Value readWeight(const ::onnx::TensorProto &weight);
 
   std::shared_ptr<const ::onnx::ModelProto> model;
@@ -189,8 +192,9 @@ private:
   llvm::SmallVector<Guess> guesses;
   void doubtGuesses(llvm::ArrayRef<mlir::Value> inputs);
   void reportGuesses();
-  /// Nodes inlined so far: small files can stand for huge graphs.
-  size_t inlined = 0;
+  /// Nodes inlined, operators made and elements of tables so far: small files
+  /// can stand for huge graphs.
+  size_t inlined = 0, operators = 0, tabulated = 0;
 };
 
 } // namespace frit::importer

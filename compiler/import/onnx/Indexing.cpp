@@ -100,7 +100,7 @@ static Results scatterND(Node &node) {
   int64_t rows = product(ArrayRef(shape).take_front(depth));
   int64_t length = product(ArrayRef(shape).drop_front(depth));
   int64_t count = product(ArrayRef(indices.shape()).drop_back());
-  if (nn::tensorType(updates).getNumElements() != count * length) {
+  if (nn::tensorType(updates).getNumElements() != product({count, length})) {
     node.error() << "updates of shape " << nn::shapeText(updates.shape())
                  << " do not fit indices of shape "
                  << nn::shapeText(indices.shape());
@@ -206,6 +206,8 @@ static Results compress(Node &node) {
   if (!nn::constantValue(condition))
     return countedCompress(x, condition, axis);
   auto known = node.integers(1);
+  if (!known)
+    return {};
   SmallVector<int64_t> places;
   for (auto [i, holds] : llvm::enumerate(*known))
     if (holds && static_cast<int64_t>(i) < x.size(axis))

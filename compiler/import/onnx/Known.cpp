@@ -9,6 +9,8 @@
 
 #include "dialects/nn/Fold.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -55,6 +57,22 @@ static Results nonZero(Node &node) {
   return {table(node, {rank, static_cast<int64_t>(rows[0].size())}, all)};
 }
 
+/// The order of numbers in which NaN is the largest and equal to itself, as
+/// sorting needs one.
+static bool isLess(double a, double b) {
+  return std::isnan(b) ? !std::isnan(a) : a < b;
+}
+
+namespace {
+struct SliceOrder {
+  bool operator()(const std::vector<double> &a,
+                  const std::vector<double> &b) const {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
+                                        isLess);
+  }
+};
+} // namespace
+
 /// Each slice along an axis once, or each element: in order, or in that of the
 /// first of them.
 static Results unique(Node &node) {
@@ -73,9 +91,14 @@ static Results unique(Node &node) {
   if (node.failed)
     return {};
   auto shape = x.shape();
+  // There may be more slices of nothing than there are bytes.
+  if (values->empty() && shape[axis] != 0) {
+    node.error() << "has no elements";
+    return {};
+  }
   int64_t outer = product(ArrayRef(shape).take_front(axis)),
           inner = product(ArrayRef(shape).drop_front(axis + 1));
-  std::map<std::vector<double>, int64_t> groups;
+  std::map<std::vector<double>, int64_t, SliceOrder> groups;
   SmallVector<int64_t> firsts, counts, groupOf;
   for (int64_t i = 0; i < shape[axis]; ++i) {
     std::vector<double> slice;
@@ -163,13 +186,17 @@ static Results nonMaxSuppression(Node &node) {
     return {};
   int64_t count = form[2];
   SmallVector<int64_t> chosen;
+  // Of sizes that are not 0 there may be more than there are elements.
+  if (points->empty())
+    return {table(node, {0, 3}, chosen)};
   for (int64_t image = 0; image < form[0]; ++image)
     for (int64_t kind = 0; kind < form[1]; ++kind) {
       auto score =
           ArrayRef(*points).slice((image * form[1] + kind) * count, count);
       auto order = llvm::to_vector(llvm::seq<int64_t>(count));
-      llvm::stable_sort(
-          order, [&](int64_t a, int64_t b) { return score[a] > score[b]; });
+      llvm::stable_sort(order, [&](int64_t a, int64_t b) {
+        return isLess(-score[a], -score[b]);
+      });
       SmallVector<Box> kept;
       for (int64_t i : order) {
         if (static_cast<double>(kept.size()) >= most || score[i] <= least)

@@ -50,12 +50,14 @@ static Results concat(Node &node) {
 
 /// Whether `indices` are a run of places in `size` elements, by one step.
 static bool isRun(ArrayRef<int64_t> indices, int64_t size) {
+  auto isPlace = [&](int64_t index) { return index >= 0 && index < size; };
+  if (indices.empty() || !llvm::all_of(indices, isPlace))
+    return false;
   int64_t step = indices.size() > 1 ? indices[1] - indices[0] : 1;
   for (auto [i, index] : llvm::enumerate(indices))
-    if (index < 0 || index >= size ||
-        index != indices[0] + static_cast<int64_t>(i) * step)
+    if (index != indices[0] + static_cast<int64_t>(i) * step)
       return false;
-  return step != 0 && !indices.empty();
+  return step != 0;
 }
 
 /// Indices that are known are a slice if they are a run, as where exporters

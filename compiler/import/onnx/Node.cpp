@@ -264,6 +264,10 @@ Value Node::create(OperationName name, ValueRange operands,
       op->destroy();
       return known;
     }
+  if (!mayBecome(1)) {
+    op->destroy();
+    return {};
+  }
   return builder().insert(op)->getResult(0);
 }
 
@@ -290,11 +294,16 @@ Value Node::valueOfNothing(Operation *op) {
 }
 
 Value Node::constant(ElementsAttr value) {
-  return value ? nn::ConstantOp::create(builder(), loc, value, StringAttr())
-               : Value();
+  if (!value)
+    return {};
+  // One too many is an error, but a value.
+  mayBecome(1);
+  return nn::ConstantOp::create(builder(), loc, value, StringAttr());
 }
 
 Value Node::constant(ArrayRef<int64_t> values) {
+  if (!mayTabulate(values.size()))
+    return {};
   return constant(DenseElementsAttr::get(
       RankedTensorType::get({static_cast<int64_t>(values.size())},
                             builder().getI64Type()),
@@ -372,7 +381,16 @@ Value Node::slice(Value x, int64_t axis, int64_t start, int64_t size) {
 bool Node::mayBecome(size_t operators) {
   if (importer.mayBecome(operators))
     return true;
-  error() << "the model becomes too many operators";
+  if (!failed)
+    error() << "the model becomes too many operators";
+  return false;
+}
+
+bool Node::mayTabulate(size_t elements) {
+  if (importer.mayTabulate(elements))
+    return true;
+  if (!failed)
+    error() << "the tables that the model asks for become too large";
   return false;
 }
 

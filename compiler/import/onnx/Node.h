@@ -155,9 +155,10 @@ public:
   /// Attributes whose integers have a sign, as axes do.
   mlir::NamedAttribute namedSigned(llvm::StringRef name, int64_t value);
   mlir::OpBuilder &builder() { return importer.builder; }
-  /// Whether the model may have this many operators for the node; else an
-  /// error.
+  /// Whether the model may have this many operators more for the node, or a
+  /// table of so many elements; else an error.
   bool mayBecome(size_t operators);
+  bool mayTabulate(size_t elements);
 
   /// Whether `x` has a dimension `dim`, counted from the front, or an error.
   bool hasDimension(mlir::Value x, int64_t dim);

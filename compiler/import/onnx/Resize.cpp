@@ -30,11 +30,10 @@ struct Rules {
   bool excludesOutside, antialias;
 };
 
-/// Elements `first`, `first` + 1, ... with their weights.
-struct Taps {
+/// The elements that a result is a sum of begin here.
+struct Place {
   int64_t first;
-  SmallVector<double> weights;
-  bool isOutside = false; ///< of the region, which has another value then
+  bool isOutside; ///< of the region, which has another value then
 };
 
 } // namespace
@@ -66,9 +65,28 @@ static double cubicWeight(double distance, double a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-static Taps tapsOf(double place, const Axis &axis, const Rules &rules) {
-  Taps taps;
-  taps.isOutside = rules.coordinates == "tf_crop_and_resize" &&
+/// By how much distances shrink: where there are fewer results than elements, a
+/// wider window of the same form leaves none out.
+static double narrowOf(const Axis &axis, const Rules &rules) {
+  return rules.antialias ? std::min(axis.scale, 1.0) : 1;
+}
+
+/// Where the window of a place between two elements begins, from the first of
+/// them: at one, that is the one before. It ends as far behind the second.
+static int64_t beginOf(const Axis &axis, const Rules &rules) {
+  double reach = rules.mode == "cubic" ? -2 : -1;
+  return static_cast<int64_t>(std::floor(reach / narrowOf(axis, rules)) + 1);
+}
+
+/// How many elements a result is a sum of.
+static int64_t countTaps(const Axis &axis, const Rules &rules) {
+  return rules.mode == "nearest" ? 1 : 2 - 2 * beginOf(axis, rules);
+}
+
+/// Where the elements of a result are, and their weights.
+static Place weigh(double place, const Axis &axis, const Rules &rules,
+                   MutableArrayRef<double> weights) {
+  bool isOutside = rules.coordinates == "tf_crop_and_resize" &&
                    (place < 0 || place > static_cast<double>(axis.input - 1));
   if (rules.mode == "nearest") {
     double nearest = rules.nearest == "floor"  ? std::floor(place)
@@ -76,41 +94,35 @@ static Taps tapsOf(double place, const Axis &axis, const Rules &rules) {
                      : rules.nearest == "round_prefer_ceil"
                          ? std::floor(place + 0.5)
                          : std::ceil(place - 0.5);
-    taps.first = integerOf(nearest);
-    taps.weights = {1};
-    return taps;
+    weights[0] = 1;
+    return {integerOf(nearest), isOutside};
   }
-  bool isCubic = rules.mode == "cubic";
-  // Between two elements; at one, it and the one before.
   double base = std::ceil(place) - 1, ratio = place - base;
-  // Where there are fewer results than elements, a wider window of the same
-  // form leaves none out.
-  double narrow = rules.antialias ? std::min(axis.scale, 1.0) : 1;
-  auto begin =
-      static_cast<int64_t>(std::floor((isCubic ? -2 : -1) / narrow) + 1);
-  taps.first = integerOf(base) + begin;
-  double sum = 0;
-  for (int64_t i = begin; i < 2 - begin; ++i) {
-    double distance = narrow * (static_cast<double>(i) - ratio);
-    double weight = isCubic ? cubicWeight(distance, rules.cubic)
-                            : std::max(1 - std::abs(distance), 0.0);
-    int64_t at = integerOf(base) + i;
+  double narrow = narrowOf(axis, rules), sum = 0;
+  int64_t begin = beginOf(axis, rules), first = integerOf(base) + begin;
+  for (auto [tap, weight] : llvm::enumerate(weights)) {
+    auto i = static_cast<int64_t>(tap);
+    double distance = narrow * (static_cast<double>(begin + i) - ratio);
+    weight = rules.mode == "cubic" ? cubicWeight(distance, rules.cubic)
+                                   : std::max(1 - std::abs(distance), 0.0);
+    int64_t at = first + i;
     if (rules.excludesOutside && (at < 0 || at >= axis.input))
       weight = 0;
-    taps.weights.push_back(weight);
     sum += weight;
   }
   if (rules.antialias || rules.excludesOutside)
-    for (double &weight : taps.weights)
+    for (double &weight : weights)
       weight /= sum;
-  return taps;
+  return {first, isOutside};
 }
 
 /// One axis of x resized; `outside` is the value beyond the region.
 static Expr resizeAxis(Expr x, int64_t dim, const Axis &axis,
                        const Rules &rules, double outside) {
   Node &node = *x.node;
-  SmallVector<Taps> results;
+  size_t taps = countTaps(axis, rules);
+  std::vector<Place> results;
+  std::vector<double> all(axis.output * taps);
   for (int64_t i = 0; i < axis.output; ++i) {
     double place = placeOf(static_cast<double>(i), axis, rules.coordinates);
     if (std::isnan(place)) {
@@ -119,19 +131,19 @@ static Expr resizeAxis(Expr x, int64_t dim, const Axis &axis,
     }
     // Places that far outside are all the same.
     constexpr double farthest = 1e15;
-    results.push_back(
-        tapsOf(std::clamp(place, -farthest, farthest), axis, rules));
+    results.push_back(weigh(std::clamp(place, -farthest, farthest), axis, rules,
+                            MutableArrayRef(all).slice(i * taps, taps)));
   }
   SmallVector<int64_t> line(x.rank(), 1);
   line[dim] = axis.output;
   Expr y = {node, {}};
-  for (size_t tap = 0; tap < results[0].weights.size(); ++tap) {
+  for (size_t tap = 0; tap < taps && !node.failed; ++tap) {
     SmallVector<int64_t> places;
     SmallVector<double> weights;
-    for (const Taps &taps : results) {
-      int64_t place = taps.first + static_cast<int64_t>(tap);
+    for (auto [i, result] : llvm::enumerate(results)) {
+      int64_t place = result.first + static_cast<int64_t>(tap);
       places.push_back(std::clamp<int64_t>(place, 0, axis.input - 1));
-      weights.push_back(taps.weights[tap]);
+      weights.push_back(all[i * taps + tap]);
     }
     if (llvm::all_of(weights, [](double w) { return w == 0; }))
       continue;
@@ -141,8 +153,8 @@ static Expr resizeAxis(Expr x, int64_t dim, const Axis &axis,
     y = y.value ? y + part : part;
   }
   SmallVector<double> isIn;
-  for (const Taps &taps : results)
-    isIn.push_back(!taps.isOutside);
+  for (const Place &result : results)
+    isIn.push_back(!result.isOutside);
   if (llvm::is_contained(isIn, 0.0))
     y = table(node, node.builder().getI1Type(), line, isIn)
             .select(y, y.number(outside));
@@ -225,6 +237,8 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
   auto dims = given.value_or(llvm::to_vector(llvm::seq<int64_t>(x.rank())));
   for (int64_t &dim : dims)
     dim = node.axis(dim, x.rank());
+  if (node.axes(dims, x.rank()).size() != dims.size())
+    return {};
   auto isThere = [&](size_t i) {
     return node.has(i) && nn::tensorType(node.input(i)).getNumElements() != 0;
   };
@@ -253,11 +267,13 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
   }
   if (hasSizes)
     keepAspect(node, policy, axes);
-  // Every element under the window of a result is an operator.
+  // Every element under the window of a result is an operator, whose weights
+  // are a table.
   constexpr double leastScale = 1.0 / 1024;
   for (auto &[dim, axis] : axes)
-    if (axis.output < 1 || axis.output > mostInTable || axis.input < 1 ||
-        (rules.antialias && !(axis.scale >= leastScale)))
+    if (axis.output < 1 || axis.input < 1 ||
+        (rules.antialias && !(axis.scale >= leastScale)) ||
+        axis.output > mostInTable / countTaps(axis, rules))
       node.error() << "cannot resize dimension " << dim << " from "
                    << axis.input << " to " << axis.output << " elements";
   if (node.failed)
@@ -290,7 +306,10 @@ static Results centerCropPad(Node &node) {
   }
   for (auto [given, target] : llvm::zip_equal(dims, *shape)) {
     int64_t dim = node.axis(given, x.rank());
-    if (node.failed || target < 0)
+    if (target < 0)
+      node.error() << "cannot have " << target << " elements in dimension "
+                   << dim;
+    if (node.failed)
       return {};
     int64_t size = x.size(dim);
     if (target < size)

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/onnx/Expr.h"
+#include "compiler/import/onnx/Window.h"
 
 #include <cmath>
 
@@ -186,7 +187,8 @@ static Results affineGrid(Node &node) {
     return {};
   }
   auto dims = ArrayRef(*size).drop_front(2);
-  if (llvm::any_of(dims, [](int64_t n) { return n < 1 || n > mostInTable; })) {
+  if (!countElements(dims) ||
+      llvm::any_of(dims, [](int64_t n) { return n < 1 || n > mostInTable; })) {
     node.error() << "a grid of " << nn::shapeText(dims) << " is not supported";
     return {};
   }
@@ -328,18 +330,16 @@ static Results deformConv(Node &node) {
   Expr x = input(node, 0), w = input(node, 1), offset = input(node, 2);
   int64_t group = node.integer("group", 1);
   int64_t offsetGroup = node.integer("offset_group", 1);
-  auto strides = node.integers("strides").value_or(SmallVector<int64_t>{1, 1});
-  auto pads = node.integers("pads").value_or(SmallVector<int64_t>{0, 0, 0, 0});
-  auto dilations =
-      node.integers("dilations").value_or(SmallVector<int64_t>{1, 1});
+  auto strides = windowEntries(node, "strides", 2, 1);
+  auto pads = windowEntries(node, "pads", 4, 0);
+  auto dilations = windowEntries(node, "dilations", 2, 1);
   node.ignore("kernel_shape");
-  if (!x || !w || !offset)
+  if (!x || !w || !offset || node.failed)
     return {};
-  if (x.rank() != 4 || w.rank() != 4 || offset.rank() != 4 ||
-      strides.size() != 2 || pads.size() != 4 || dilations.size() != 2 ||
-      group < 1 || offsetGroup < 1 || x.size(1) % group ||
+  if (x.rank() != 4 || w.rank() != 4 || offset.rank() != 4 || group < 1 ||
+      offsetGroup < 1 || x.size(1) < 1 || x.size(1) % group ||
       x.size(1) % offsetGroup || w.size(0) % group ||
-      offset.size(1) != offsetGroup * w.size(2) * w.size(3) * 2) {
+      offset.size(1) != product({offsetGroup, w.size(2), w.size(3), 2})) {
     node.error() << "needs an image, filters and offsets that fit each other";
     return {};
   }
@@ -357,7 +357,7 @@ static Results deformConv(Node &node) {
   Expr image = x.reshape({n * offsetGroup, perGroup, height * width});
   const Grid zeros{"linear", "zeros", false};
   SmallVector<Value> taps;
-  for (int64_t tap = 0; tap < window; ++tap) {
+  for (int64_t tap = 0; tap < window && !node.failed; ++tap) {
     Expr moved = offsets.slice(2, tap, 1);
     auto place = [&](int64_t dim, int64_t from) {
       Expr start = iota(node, element,

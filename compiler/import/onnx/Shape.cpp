@@ -186,9 +186,12 @@ static Results unsqueeze(Node &node) {
   SmallVector<int64_t> added = node.axes(*given, rank), shape;
   if (node.failed)
     return {};
-  const int64_t *next = nn::shapeOf(x).begin();
-  for (int64_t i = 0; i < rank; ++i)
-    shape.push_back(llvm::is_contained(added, i) ? 1 : *next++);
+  const int64_t *next = nn::shapeOf(x).begin(), *one = added.begin();
+  for (int64_t i = 0; i < rank; ++i) {
+    bool isNew = one != added.end() && *one == i;
+    shape.push_back(isNew ? 1 : *next++);
+    one += isNew;
+  }
   return {node.reshape(x, shape)};
 }
 

@@ -21,14 +21,15 @@ static constexpr int64_t mostPlaces = 4096;
 static Expr waves(Node &node, Type element, int64_t n, int64_t rows,
                   int64_t columns, bool isSine,
                   llvm::function_ref<double(int64_t)> factor) {
-  SmallVector<double> values;
+  SmallVector<double> turn, values;
+  for (int64_t i = 0; i < n; ++i) {
+    double angle = 2 * kPi * static_cast<double>(i) / static_cast<double>(n);
+    turn.push_back(isSine ? std::sin(angle) : std::cos(angle));
+  }
+  values.reserve(rows * columns);
   for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) {
-      double angle =
-          2 * kPi * static_cast<double>(i * j % n) / static_cast<double>(n);
-      values.push_back((isSine ? std::sin(angle) : std::cos(angle)) *
-                       factor(i));
-    }
+    for (int64_t j = 0; j < columns; ++j)
+      values.push_back(turn[i * j % n] * factor(i));
   return table(node, element, {rows, columns}, values);
 }
 

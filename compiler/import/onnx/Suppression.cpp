@@ -11,8 +11,8 @@ using namespace frit;
 using namespace frit::importer;
 
 /// Boxes of a class that are picked, one after another: each takes a few
-/// kernels, of this many operators.
-static constexpr int64_t mostRounds = 512, operatorsPerRound = 40;
+/// kernels.
+static constexpr int64_t mostRounds = 512;
 
 /// Whole numbers that a 32-bit float has.
 static constexpr int64_t mostBoxes = 1 << 24;
@@ -99,8 +99,6 @@ Results frit::importer::countedSuppression(Node &node) {
     return {};
   }
 
-  if (!node.mayBecome(rounds * operatorsPerRound))
-    return {};
   SmallVector<int64_t> whole = {images, classes, count};
   SmallVector<int64_t> each = {images, classes, 1};
   Corners corners = readCorners(boxes.to(real), fromCentre);

@@ -16,7 +16,7 @@ using namespace frit::importer;
 using frit::nn::shapeText;
 using ::onnx::TensorProto;
 
-Type frit::importer::elementType(int32_t dataType, MLIRContext &context) {
+Type frit::importer::elementType(int64_t dataType, MLIRContext &context) {
   Builder b(&context);
   auto natural = [&](unsigned width) {
     return IntegerType::get(&context, width, IntegerType::Unsigned);
@@ -73,7 +73,7 @@ Type frit::importer::elementType(int32_t dataType, MLIRContext &context) {
   }
 }
 
-std::string frit::importer::dataTypeName(int32_t dataType) {
+std::string frit::importer::dataTypeName(int64_t dataType) {
   static constexpr StringLiteral names[] = {
       "UNDEFINED",      "FLOAT",      "UINT8",
       "INT8",           "UINT16",     "INT16",
@@ -84,7 +84,7 @@ std::string frit::importer::dataTypeName(int32_t dataType) {
       "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ",
       "UINT4",          "INT4",       "FLOAT4E2M1",
       "FLOAT8E8M0",     "UINT2",      "INT2"};
-  if (dataType >= 0 && dataType < static_cast<int32_t>(std::size(names)))
+  if (dataType >= 0 && dataType < static_cast<int64_t>(std::size(names)))
     return names[dataType].str();
   return std::to_string(dataType);
 }

@@ -18,10 +18,10 @@ namespace frit::importer {
 inline llvm::StringRef text(const std::string &s) { return s; }
 
 /// The element type of an ONNX `data_type`, or null where nn has none.
-mlir::Type elementType(int32_t dataType, mlir::MLIRContext &context);
+mlir::Type elementType(int64_t dataType, mlir::MLIRContext &context);
 
 /// "INT4", or "data type 77".
-std::string dataTypeName(int32_t dataType);
+std::string dataTypeName(int64_t dataType);
 
 /// Reads tensors of one model, whose weights may lie in files beside it.
 class TensorReader {

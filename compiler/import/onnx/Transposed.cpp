@@ -39,7 +39,7 @@ static Expr turnFilters(Expr w, int64_t group) {
   SmallVector<int64_t> perm = {0, 2, 1};
   for (int64_t dim = 3; dim <= rank; ++dim)
     perm.push_back(dim);
-  SmallVector<int64_t> turned = {group * shape[1], shape[0] / group};
+  SmallVector<int64_t> turned = {product({group, shape[1]}), shape[0] / group};
   turned.append(shape.begin() + 2, shape.end());
   return w.reshape(grouped).transpose(perm).reshape(turned);
 }
