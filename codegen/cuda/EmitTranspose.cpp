@@ -93,8 +93,9 @@ std::string TransposeKernel::call(StringRef name) const {
   std::string values = ">({" + argumentList(lowered) + "}, ";
   std::string count = (Twine(batch * rows * cols) + ");\n").str();
   if (isSkewed() && hasAllRows())
-    return ("frit::transposeSkewedFlat<" + body + ", " + Twine(rows) + values +
-            Twine(cols) + ", " + Twine(row.from) + ", " + count)
+    return ("frit::transposeSkewedFlat<" + body + ", " + Twine(rows) + ", " +
+            Twine(threads()) + values + Twine(cols) + ", " + Twine(row.from) +
+            ", " + count)
         .str();
   std::string sizes = (Twine(rows) + ", " + Twine(cols) + ", " +
                        Twine(row.from) + ", " + Twine(col.to))

@@ -6,11 +6,14 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Of transpose_skewed.cuh: the columns of a tile, with those of all rows one
-/// less, the rows that it writes, and those that it reads besides; the bytes of
-/// a line, and the rows that are few enough to have all of them.
-static constexpr int64_t kSkewCols = 240, kSkewRows = 64, kSkew = 16;
-static constexpr int64_t kSkewLineBytes = 516, kSkewAllRows = 216;
+/// Of transpose_skewed.cuh: the columns of a tile, the rows that it writes, and
+/// those that it reads besides; the bytes of a line.
+static constexpr int64_t kSkewCols = 248, kSkewRows = 64, kSkew = 16;
+static constexpr int64_t kSkewLineBytes = 516;
+/// The same of tiles with all rows; rows that are few enough for that, and for
+/// blocks of 256 threads, which read nine vectors each at most.
+static constexpr int64_t kFlatCols = 119, kFlatLineBytes = 260;
+static constexpr int64_t kFlatRows = 288, kFlatFewRows = 144;
 /// A matrix with shorter sides is not worth such tiles.
 static constexpr int64_t kSkewSide = 128;
 /// Elements that are moved before a launch is over.
@@ -187,7 +190,7 @@ int64_t TransposeKernel::tileCount() const {
   if (!isSkewed())
     return batch * ceilDiv(rows, tileRows) * ceilDiv(cols, tileCols);
   if (hasAllRows())
-    return batch * ceilDiv(cols, kSkewCols - 1);
+    return batch * ceilDiv(cols, kFlatCols);
   // A column's first rows may be left to the tile before, its last to another.
   return batch * ceilDiv(rows + kSkew - 1, kSkewRows) *
          ceilDiv(cols, kSkewCols);
@@ -196,8 +199,8 @@ int64_t TransposeKernel::tileCount() const {
 int64_t TransposeKernel::sharedBytes() const {
   if (!isSkewed())
     return 0;
-  int64_t lines = hasAllRows() ? llvm::alignTo(rows, 4) : kSkewRows + kSkew;
-  return lines * kSkewLineBytes;
+  return hasAllRows() ? llvm::alignTo(rows, 4) * kFlatLineBytes
+                      : (kSkewRows + kSkew) * kSkewLineBytes;
 }
 
 /// Elements of a word of the tile: what four bytes hold, or one.
@@ -214,7 +217,17 @@ int64_t TransposeKernel::wordSize() const {
 }
 
 bool TransposeKernel::hasAllRows() const {
-  return col.to == rows && rows <= kSkewAllRows;
+  return col.to == rows && rows <= kFlatRows;
+}
+
+int64_t TransposeKernel::threads() const {
+  return isSkewed() && hasAllRows() && rows > kFlatFewRows ? 512 : 256;
+}
+
+int64_t TransposeKernel::resident() const {
+  if (!isSkewed())
+    return 0;
+  return hasAllRows() ? 1024 / threads() : 3;
 }
 
 std::unique_ptr<TransposeKernel>

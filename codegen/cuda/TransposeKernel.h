@@ -44,9 +44,9 @@ public:
   int64_t tileCount() const;
   /// Of dynamic shared memory.
   int64_t sharedBytes() const;
-  int64_t threads() const { return isSkewed() && hasAllRows() ? 512 : 256; }
+  int64_t threads() const;
   /// Blocks beside each other, or 0.
-  int64_t resident() const { return isSkewed() ? hasAllRows() ? 2 : 3 : 0; }
+  int64_t resident() const;
 
   int64_t batch = 1, rows = 1, cols = 1;
   int64_t tileRows = 64, tileCols = 64;

@@ -4,11 +4,12 @@
 // places, which leaves no aligned vectors in a rectangle. So tiles are skewed:
 // a column is written from and to multiples of a sector's places, wherever its
 // first row lies, and for that a tile reads the rows of a sector more than it
-// writes. Rows are read from the beginning of a sector on, a line by one access
-// of a warp. Only the ends of columns are written element by element.
+// writes. Rows are read from an aligned vector on, a line by one access of a
+// warp. Only the ends of columns are written element by element.
 //
 // Where columns follow one another without a gap and are short, a tile has all
-// rows, and its sectors go over the ends of columns.
+// rows, and its sectors go over the ends of columns. Its lines are half as
+// long: four blocks load and store in turns.
 //
 // A Body says what is moved:
 //
@@ -27,19 +28,26 @@ namespace frit {
 
 /// Places of a sector of 32 bytes.
 inline constexpr unsigned kSkew = 16;
-/// Elements that a thread reads and writes at once, and a warp reads.
-inline constexpr unsigned kSkewRead = 8, kSkewWrite = 4, kSkewLine = 256;
-/// Columns of a tile: a line has them wherever in a sector they begin. Rows
-/// that it writes, where they are not all.
-inline constexpr unsigned kSkewCols = kSkewLine - kSkew, kSkewRows = 64;
+/// Elements that a thread reads and writes at once.
+inline constexpr unsigned kSkewRead = 8, kSkewWrite = 4;
+/// Elements of a line, and the columns that it has wherever in a vector they
+/// begin; rows that a tile writes.
+inline constexpr unsigned kSkewLine = 256, kSkewCols = kSkewLine - kSkewRead;
+inline constexpr unsigned kSkewRows = 64;
+/// Of a tile with all rows.
+inline constexpr unsigned kFlatLine = 128, kFlatCols = kFlatLine - kSkewRead;
 
-/// Up to `Lines` rows, each from the sector on in which it begins, for blocks
-/// of `Warps` warps; Lines is a multiple of kSkewWrite.
-template <unsigned Lines, unsigned Warps> class SkewedTile {
+/// Up to `Lines` rows of `Line` elements, each from the vector on in which it
+/// begins, for blocks of `Threads` threads; Lines is a multiple of kSkewWrite,
+/// and Line is 256 or 128.
+template <unsigned Line, unsigned Lines, unsigned Threads> class SkewedTile {
   // The odd length spreads a column over all banks.
-  static constexpr unsigned kPitch = kSkewLine / 2 + 1;
-  /// Rows that a warp reads, and up to ten of them at once.
-  static constexpr unsigned kSteps = (Lines + Warps - 1) / Warps;
+  static constexpr unsigned kPitch = Line / 2 + 1;
+  /// Threads that read a row, rows that a thread reads, and up to ten of them
+  /// at once.
+  static constexpr unsigned kAcross = Line / kSkewRead;
+  static constexpr unsigned kDown = Threads / kAcross;
+  static constexpr unsigned kSteps = (Lines + kDown - 1) / kDown;
   static constexpr unsigned kBatches = (kSteps + 9) / 10;
   static constexpr unsigned kBatch = (kSteps + kBatches - 1) / kBatches;
   using Words = Pack<uint32_t, kSkewRead / 2>;
@@ -64,50 +72,50 @@ public:
   /// `count` elements.
   __device__ void load(const uint16_t *source, unsigned begin, unsigned end,
                        unsigned cols, size_t count) {
-    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const unsigned lane = threadIdx.x % kAcross, down = threadIdx.x / kAcross;
     // All loads are under way before the first is waited for. Those past an end
     // read what is next to it, for branches would part loads.
     const size_t last = count / kSkewRead * kSkewRead - kSkewRead;
     auto placeAt = [&](unsigned row) {
-      const size_t place = placeOf(clampTo(row, begin, end - 1));
-      const unsigned phase = place % kSkew;
+      const size_t place = placeOf(minimum(maximum(row, begin), end - 1));
+      const unsigned phase = place % kSkewRead;
       return place - phase +
-             clampTo(lane * kSkewRead, phase / kSkewRead * kSkewRead,
+             minimum(lane * kSkewRead,
                      (phase + cols - 1) / kSkewRead * kSkewRead);
     };
+    // Eight threads at a time are in banks of their own; of two rows that a
+    // warp reads, the second one's line is Lines / kSkewWrite after the first.
+    const unsigned turn =
+        (lane / 8 + (Line == 128 ? down % 2 * (66 - Lines / kSkewWrite) : 0)) %
+        4;
 #pragma unroll 1
-    for (unsigned row = warp; row < Lines; row += kBatch * Warps) {
+    for (unsigned row = down; row < Lines; row += kBatch * kDown) {
       Words held[kBatch];
 #pragma unroll
       for (unsigned i = 0; i < kBatch; ++i)
         held[i] = *reinterpret_cast<const Words *>(
-            source + minimum(placeAt(row + i * Warps), last));
+            source + minimum(placeAt(row + i * kDown), last));
 #pragma unroll
       for (unsigned i = 0; i < kBatch; ++i) {
-        const unsigned here = row + i * Warps;
+        const unsigned here = row + i * kDown;
         const size_t place = placeAt(here);
         if (place > last && place < count)
           held[i] = loadEnd(source, place, count);
         if (here < Lines)
-          keep(lines[lineOf(here)] + lane * kSkewRead / 2, held[i].at,
-               lane / 8);
+          keep(lines[lineOf(here)] + lane * kSkewRead / 2, held[i].at, turn);
       }
     }
   }
 
   /// Where column 0 of a row is among all elements.
   __device__ unsigned offsetOf(unsigned row) const {
-    return lineOf(row) * 2 * kPitch + unsigned(placeOf(row) % kSkew);
+    return lineOf(row) * 2 * kPitch + unsigned(placeOf(row) % kSkewRead);
   }
   __device__ uint16_t element(unsigned offset) const {
     return reinterpret_cast<const uint16_t *>(lines[0])[offset];
   }
 
 private:
-  __device__ static unsigned clampTo(unsigned x, unsigned low, unsigned high) {
-    return minimum(maximum(x, low), high);
-  }
-
   /// What is there of a vector that reaches over the end of the tensor.
   __device__ static Words loadEnd(const uint16_t *source, size_t place,
                                   size_t count) {
@@ -119,8 +127,8 @@ private:
     return words;
   }
 
-  /// Eight threads at a time write the same word of their four, and others
-  /// another, since they are in different banks then.
+  /// Threads of one turn write the same word of their four, and others another,
+  /// since they are in different banks then.
   __device__ static void keep(uint32_t *to, const uint32_t (&words)[4],
                               unsigned turn) {
     uint32_t once[4], twice[4];
@@ -161,7 +169,7 @@ template <class Body>
 __device__ inline void transposeSkewed(const Body &body, unsigned rows,
                                        unsigned cols, size_t fromStride,
                                        size_t toStride, size_t count) {
-  constexpr unsigned kWarps = 8, kLines = kSkewRows + kSkew;
+  constexpr unsigned kThreads = 256, kLines = kSkewRows + kSkew;
   const unsigned tileRows = (rows + kSkew - 1 + kSkewRows - 1) / kSkewRows;
   const unsigned tileCols = (cols + kSkewCols - 1) / kSkewCols;
   const unsigned perMatrix = tileRows * tileCols;
@@ -170,7 +178,7 @@ __device__ inline void transposeSkewed(const Body &body, unsigned rows,
   const int firstRow = int(tile % tileRows * kSkewRows) - int(kSkew);
   const unsigned firstCol = tile / tileRows * kSkewCols;
   const unsigned colsHere = minimum(cols - firstCol, kSkewCols);
-  SkewedTile<kLines, kWarps> lines(
+  SkewedTile<kSkewLine, kLines, kThreads> lines(
       Body::from(matrix) + ptrdiff_t(firstRow) * ptrdiff_t(fromStride) +
           firstCol,
       fromStride);
@@ -180,7 +188,7 @@ __device__ inline void transposeSkewed(const Body &body, unsigned rows,
   constexpr unsigned kAcross = kSkewRows / kSkewWrite;
 #pragma unroll 2
   for (unsigned col = threadIdx.x / kAcross; col < colsHere;
-       col += kWarps * 32 / kAcross) {
+       col += kThreads / kAcross) {
     // The column's first row that is at the beginning of a sector.
     const size_t to = Body::to(matrix) + (firstCol + col) * toStride;
     const unsigned skew = unsigned(to + firstRow) % kSkew;
@@ -196,26 +204,30 @@ __device__ inline void transposeSkewed(const Body &body, unsigned rows,
 }
 
 /// The same for columns without a gap between them, in tiles of all rows, of
-/// which there are Rows, a sector's places at least. A block has 512 threads,
-/// and a tile as many lines as there are rows, in multiples of kSkewWrite.
-template <class Body, unsigned Rows>
+/// which there are Rows, a sector's places at least, by blocks of `Threads`
+/// threads. A tile has as many lines as rows, in multiples of kSkewWrite.
+template <class Body, unsigned Rows, unsigned Threads>
 __device__ inline void transposeSkewedFlat(const Body &body, unsigned cols,
                                            size_t fromStride, size_t count) {
-  constexpr unsigned kWarps = 16;
   constexpr unsigned kLines = (Rows + kSkewWrite - 1) / kSkewWrite * kSkewWrite;
   // The column before those of the tile is there for the sector they begin in.
-  constexpr unsigned kCols = kSkewCols - 1;
+  constexpr unsigned kCols = kFlatCols - 1;
   const unsigned tileCols = (cols + kCols - 1) / kCols;
   const unsigned matrix = blockIdx.x / tileCols;
   const unsigned firstCol = blockIdx.x % tileCols * kCols;
   const unsigned colsHere = minimum(cols - firstCol, kCols);
-  SkewedTile<kLines, kWarps> lines(Body::from(matrix) + firstCol - 1,
-                                   fromStride);
+  SkewedTile<kFlatLine, kLines, Threads> lines(
+      Body::from(matrix) + firstCol - 1, fromStride);
   lines.load(body.source(), 0, Rows, colsHere + 1, count);
-  // Behind a column's last row comes the next column's first.
-  __shared__ uint16_t offsets[Rows + kSkewWrite];
-  for (unsigned row = threadIdx.x; row < Rows + kSkewWrite; row += kWarps * 32)
-    offsets[row] = uint16_t(lines.offsetOf(row % Rows) + row / Rows);
+  // Of a row and those after it. Behind a column's last row comes the next
+  // column's first.
+  using Offsets = Pack<uint16_t, kSkewWrite>;
+  __shared__ Offsets offsets[Rows];
+  for (unsigned row = threadIdx.x; row < Rows; row += Threads)
+#pragma unroll
+    for (unsigned i = 0; i < kSkewWrite; ++i)
+      offsets[row].at[i] =
+          uint16_t(lines.offsetOf((row + i) % Rows) + (row + i) / Rows);
   __syncthreads();
   // Places from the tile's first on; what it leaves at its end is the next's.
   const size_t to = Body::to(matrix) + size_t(firstCol) * Rows;
@@ -226,13 +238,14 @@ __device__ inline void transposeSkewedFlat(const Body &body, unsigned cols,
     end -= int(unsigned(to + end) % kSkew);
 #pragma unroll 2
   for (int place = first + int(threadIdx.x * kSkewWrite); place < end;
-       place += int(kWarps * 32 * kSkewWrite)) {
+       place += int(Threads * kSkewWrite)) {
     const unsigned col = unsigned(place + int(Rows)) / Rows;
     const unsigned row = unsigned(place + int(Rows)) % Rows;
+    const Offsets offset = offsets[row];
     uint16_t elements[kSkewWrite];
 #pragma unroll
     for (unsigned i = 0; i < kSkewWrite; ++i)
-      elements[i] = lines.element(offsets[row + i] + col);
+      elements[i] = lines.element(offset.at[i] + col);
     storeSkewed(body.target() + ptrdiff_t(to) + place, elements, begin - place,
                 end - place);
   }

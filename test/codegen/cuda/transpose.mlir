@@ -48,7 +48,7 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
 // CHECK: // k0 #nn.schedule<skeleton = transpose> grid 392x1x1 block 256
 // CHECK: // k1 #nn.schedule<skeleton = map, vector = 2>
 // CHECK: // k4 #nn.schedule<skeleton = transpose> grid 408x1x1 block 256 shared 41280
-// CHECK: // k5 #nn.schedule<skeleton = transpose, threads = 512> grid 99x1x1 block 512 shared 68112
+// CHECK: // k5 #nn.schedule<skeleton = transpose> grid 165x1x1 block 256 shared 34320
 
 // CHECK: using Held = float;
 // CHECK: void load(Held (&e)[4], size_t i) const {
@@ -77,4 +77,4 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
 // CHECK: __launch_bounds__(256, 3)
 // CHECK: frit::transposeSkewed<k4_body>({x0, y0}, 1021, 515, 515, 1021, 4206520);
 
-// CHECK: frit::transposeSkewedFlat<k5_body, 129>({x0, y0}, 515, 515, 2192355);
+// CHECK: frit::transposeSkewedFlat<k5_body, 129, 256>({x0, y0}, 515, 515, 2192355);

@@ -94,7 +94,8 @@ def transposes():
         yield permute(f"skewed {shape}", half(*shape), 1, 0)
     yield permute("skewed matrices", half(5, 401, 541), 0, 2, 1)
     yield permute("skewed, reversed", half(131, 3, 2757), 2, 1, 0)
-    for shape in ((9, 129, 959), (2, 216, 2505), (33, 131, 255)):
+    for shape in ((9, 129, 959), (2, 257, 2505), (33, 131, 255),
+                  (4, 288, 1001), (5, 144, 761)):
         yield permute(f"skewed, all rows {shape}", half(*shape), 0, 2, 1)
     yield permute("reversed", half(24, 5, 72), 2, 1, 0)
     yield permute("reversed, odd", half(11, 6, 35), 2, 1, 0)
@@ -118,7 +119,17 @@ def pools():
             yield pool(f"{kind} shared pairs {x}", kind, x, 2, 2, 0, False)
         yield pool(f"{kind} shared, dense", kind, half(8, 64, 16, 80), 3, 1, 1,
                    False)
+        # Strips of outputs one below the other, with and without a last one
+        # that overlaps, of two precisions, windows and strides.
         yield pool(f"{kind} last, dense", kind, half(8, 35, 35, 288), 3, 1, 1,
+                   True)
+        yield pool(f"{kind} strips of 4", kind, half(10, 112, 112, 64), 3, 2, 1,
+                   True)
+        yield pool(f"{kind} strips, overlapping", kind, half(5, 71, 73, 192), 3,
+                   2, 0, True)
+        yield pool(f"{kind} strips f32", kind, full(9, 17, 31, 516), 3, 1, 1,
+                   True)
+        yield pool(f"{kind} strips of 5x5", kind, half(7, 19, 47, 520), 5, 1, 2,
                    True)
 
 

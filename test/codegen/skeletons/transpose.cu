@@ -43,14 +43,13 @@ template <unsigned Batch, unsigned Rows, unsigned Cols> struct Moved {
 };
 
 template <unsigned Batch, unsigned Rows, unsigned Cols, bool Flat>
-__global__ void __launch_bounds__(Flat ? 512 : 256)
-    moved(const frit::f16 *x, frit::f16 *y) {
+__global__ void __launch_bounds__(256) moved(const frit::f16 *x, frit::f16 *y) {
   using Body = Moved<Batch, Rows, Cols>;
   Body body = {reinterpret_cast<const uint16_t *>(x),
                reinterpret_cast<uint16_t *>(y)};
   if constexpr (Flat)
-    frit::transposeSkewedFlat<Body, Rows>(body, Cols, Cols,
-                                          size_t(Batch) * Rows * Cols);
+    frit::transposeSkewedFlat<Body, Rows, 256>(body, Cols, Cols,
+                                               size_t(Batch) * Rows * Cols);
   else
     frit::transposeSkewed(body, Rows, Cols, Cols, Rows,
                           size_t(Batch) * Rows * Cols);
@@ -104,11 +103,10 @@ static void checkMoved() {
   Buffer<f16> x(n), y(n);
   x.randomize(Cols);
   unsigned tiles =
-      Flat ? (Cols + 238) / 239 : (Rows + 15 + 63) / 64 * ((Cols + 239) / 240);
-  constexpr unsigned kThreads = Flat ? 512 : 256;
+      Flat ? (Cols + 118) / 119 : (Rows + 15 + 63) / 64 * ((Cols + 247) / 248);
   constexpr unsigned kLines = Flat ? (Rows + 3) / 4 * 4 : 80;
-  size_t shared = frit::SkewedTile<kLines, kThreads / 32>::kBytes;
-  launchShared(moved<Batch, Rows, Cols, Flat>, Batch * tiles, kThreads, shared,
+  size_t shared = frit::SkewedTile < Flat ? 128 : 256, kLines, 256 > ::kBytes;
+  launchShared(moved<Batch, Rows, Cols, Flat>, Batch * tiles, 256, shared,
                x.get(), y.get());
   std::vector<double> want(n);
   for (size_t b = 0, i = 0; b < Batch; ++b)
@@ -150,8 +148,8 @@ static void benches() {
   bench("transpose f16 256x256x3136", 4e-9 * x.size(), "GB/s",
         [&] { launch(toChannelsLast, 256 * 4 * 49, 256, x.get(), y.get()); });
   bench("transpose f16 16381x8191", 4e-9 * 16381 * 8191, "GB/s", [&] {
-    launchShared(oddSizes, 257 * 35, 256, frit::SkewedTile<80, 8>::kBytes,
-                 x.get(), y.get());
+    launchShared(oddSizes, 257 * 34, 256,
+                 frit::SkewedTile<256, 80, 256>::kBytes, x.get(), y.get());
   });
   bench("transpose f32 16384x8192", 8e-9 * a.size(), "GB/s",
         [&] { launch(square, 256 * 128, 256, a.get(), b.get()); });
