@@ -30,6 +30,16 @@ declaredDims(const ::onnx::TensorShapeProto &shape) {
   return dims;
 }
 
+/// The tensor that an input is, or null. An optional one is that which it is
+/// when it is there.
+static const TypeProto::Tensor *tensorOf(const TypeProto &type) {
+  const TypeProto &own = type.value_case() == TypeProto::kOptionalType
+                             ? type.optional_type().elem_type()
+                             : type;
+  return own.value_case() == TypeProto::kTensorType ? &own.tensor_type()
+                                                    : nullptr;
+}
+
 bool Importer::addInputs() {
   SmallVector<const ValueInfoProto *> inputs;
   llvm::StringSet<> seen;
@@ -46,9 +56,11 @@ bool Importer::addInputs() {
   }
   std::vector<DeclaredInput> declared;
   for (const ValueInfoProto *input : inputs) {
-    const TypeProto::Tensor &type = input->type().tensor_type();
-    declared.push_back({input->name(), locate("input '" + input->name() + "'"),
-                        type.has_shape(), declaredDims(type.shape())});
+    const TypeProto::Tensor *type = tensorOf(input->type());
+    declared.push_back(
+        {input->name(), locate("input '" + input->name() + "'"),
+         type && type->has_shape(),
+         type ? declaredDims(type->shape()) : SmallVector<DeclaredDim>()});
   }
   InputShapes shapes(options, std::move(declared));
   good &= shapes.checkOptions(FileLineColLoc::get(&context, path, 0, 0));
@@ -60,19 +72,22 @@ bool Importer::addInputs() {
       good = false;
       graph.failed.insert(input->name());
     };
-    auto isTensor =
-        input->type().value_case() == ::onnx::TypeProto::kTensorType;
-    int32_t dataType = input->type().tensor_type().elem_type();
-    Type element = elementType(dataType, context);
-    if (!isTensor || !element) {
-      if (isTensor)
-        emitError(loc) << "element type " << dataTypeName(dataType)
+    const TypeProto::Tensor *declaredType = tensorOf(input->type());
+    Type element =
+        declaredType ? elementType(declaredType->elem_type(), context) : Type();
+    if (!element) {
+      if (declaredType)
+        emitError(loc) << "element type "
+                       << dataTypeName(declaredType->elem_type())
                        << " is not supported";
       else
         emitError(loc) << "is not a tensor, which is not supported";
       fail();
       continue;
     }
+    if (input->type().has_optional_type())
+      emitWarning(loc) << "is optional; what is compiled is for where it is "
+                          "there";
     auto file = options.constInputs.find(input->name());
     if (file != options.constInputs.end()) {
       ElementsAttr value = tensors.readFile(file->second, input->name(), loc);

@@ -45,12 +45,8 @@ Value Node::input(size_t i) {
 }
 
 void Node::notKnown(size_t i) {
-  auto diagnostic = error();
-  diagnostic << "input " << i << ", '" << text(proto.input(i))
-             << "', must be known when compiling";
-  if (isa<BlockArgument>(values[i]))
-    diagnostic << "; -fconst-input=" << text(proto.input(i))
-               << "=@FILE makes a graph input a constant";
+  error() << "input " << i << ", '" << text(proto.input(i))
+          << "', must be known when compiling" << fixInputsHint(values[i]);
 }
 
 std::optional<SmallVector<int64_t>> Node::integers(size_t i) {
