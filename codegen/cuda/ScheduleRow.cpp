@@ -202,8 +202,9 @@ frit::cuda::emitRow(nn::FusionOp fusion, const Lowered &lowered, StringRef name,
   std::string call =
       ("frit::row" + StringRef(shares ? "Shared<" : "<") + name + "_body, " +
        Twine(team) + ", " + (shares ? "" : Twine(perThread) + ", ") +
-       Twine(vector) + ">({" + argumentList(lowered) + "}, " +
-       Twine(kernel.rows) + ", " + Twine(kernel.cols) + ");\n")
+       Twine(vector) + (team < threads ? ", " + Twine(threads) : Twine()) +
+       ">({" + argumentList(lowered) + "}, " + Twine(kernel.rows) + ", " +
+       Twine(kernel.cols) + ");\n")
           .str();
   text.source =
       kernel.print(name, keeps) + kernelFunction(name, lowered, threads, call);

@@ -52,40 +52,36 @@ namespace frit {
 template <class Body>
 inline constexpr int kResults = Body::kReductions > 0 ? Body::kReductions : 1;
 
-/// The `Threads` threads that share a row. Every thread of a team makes the
-/// same calls, but teams of one block need not be in step.
-template <int Threads> class Team {
+/// The `Threads` threads that share a row, in blocks of `Block` threads, all of
+/// which make the same calls.
+template <int Threads, int Block> class Team {
   static constexpr bool kInWarp = Threads <= 32;
   static_assert(kInWarp ? 32 % Threads == 0 : Threads % 32 == 0,
                 "a team divides a warp or is made of whole warps");
+  static_assert(Block == Threads || (kInWarp && Block % 32 == 0),
+                "a block has one team, or whole warps of teams");
   static constexpr int kLanes = kInWarp ? Threads : 32;
   static constexpr int kWarps = kInWarp ? 1 : Threads / 32;
 
 public:
+  static constexpr unsigned kTeams = Block / Threads;
+
   __device__ unsigned thread() const { return threadIdx.x % Threads; }
-  __device__ unsigned firstRow() const {
-    return kInWarp ? (blockIdx.x * blockDim.x + threadIdx.x) / Threads
-                   : blockIdx.x;
-  }
-  __device__ unsigned rowStep() const {
-    return kInWarp ? gridDim.x * blockDim.x / Threads : gridDim.x;
+  __device__ unsigned row() const {
+    return blockIdx.x * kTeams + threadIdx.x / Threads;
   }
 
   /// Combines one value per thread; every thread gets the same bits, since each
   /// step of the butterfly combines the same pairs, if in another order.
   template <class Body, int R> __device__ float reduce(float value) {
-    unsigned lane = threadIdx.x % 32;
-    unsigned mask = kLanes == 32
-                        ? ~0u
-                        : ((1u << kLanes % 32) - 1) << lane / kLanes * kLanes;
 #pragma unroll
     for (int distance = kLanes / 2; distance > 0; distance /= 2)
       value = Body::template combine<R>(value,
-                                        __shfl_xor_sync(mask, value, distance));
+                                        __shfl_xor_sync(~0u, value, distance));
     if constexpr (!kInWarp) {
       float (&mine)[kWarps] = slotsOf(turn);
       turn ^= 1;
-      if (lane == 0)
+      if (threadIdx.x % 32 == 0)
         mine[threadIdx.x / 32] = value;
       __syncthreads();
       value = mine[0];
@@ -178,10 +174,10 @@ template <class Body, int Threads, int V> struct SharedRow {
 };
 
 /// Reductions R and later; each is a pass of its own over the row.
-template <int R, int V, class Body, class Row, int Threads>
-__device__ inline void
-reduceFrom(const Body &body, Row &elements, Team<Threads> &team,
-           float (&results)[kResults<Body>], unsigned row) {
+template <int R, int V, class Body, class Row, class Team>
+__device__ inline void reduceFrom(const Body &body, Row &elements, Team &team,
+                                  float (&results)[kResults<Body>],
+                                  unsigned row) {
   if constexpr (R < Body::kReductions) {
     float value = Body::template identity<R>();
     elements.forEach([&](typename Body::Element(&e)[V], unsigned col) {
@@ -195,52 +191,45 @@ reduceFrom(const Body &body, Row &elements, Team<Threads> &team,
   }
 }
 
-/// All rows of the calling team, each held in a `Row`.
-template <class Row, int Threads, int V, class Body>
-__device__ inline void rowsOf(const Body &body, unsigned rows, unsigned cols) {
-  Team<Threads> team;
-  for (unsigned row = team.firstRow(); row < rows; row += team.rowStep()) {
-    Row elements(body, row, cols);
-    float results[kResults<Body>] = {};
-    reduceFrom<0, V>(body, elements, team, results, row);
-    elements.forEach([&](const typename Body::Element(&e)[V], unsigned col) {
-      body.store(e, results, row, col);
-    });
-    if (team.thread() == 0)
-      body.finish(results, row);
-  }
-}
-
-/// Rows of any length, read again by every pass.
-template <class Body, int Threads, int PerThread, int V>
-__device__ inline void rowLong(const Body &body, unsigned rows, unsigned cols) {
-  rowsOf<StreamedRow<Body, Threads, V>, Threads, V>(body, rows, cols);
+/// The calling team's row, held in a `Row`. Teams past the last row reduce that
+/// one too, since shuffles behind a branch, or in a loop, take longer.
+template <class Row, int Threads, int Block, int V, class Body>
+__device__ inline void rowOf(const Body &body, unsigned rows, unsigned cols) {
+  Team<Threads, Block> team;
+  // `rows` is a literal where this is inlined.
+  const bool whole = rows % team.kTeams == 0;
+  const unsigned row = whole ? team.row() : minimum(team.row(), rows - 1);
+  Row elements(body, row, cols);
+  float results[kResults<Body>] = {};
+  reduceFrom<0, V>(body, elements, team, results, row);
+  if (!whole && team.row() >= rows)
+    return;
+  elements.forEach([&](const typename Body::Element(&e)[V], unsigned col) {
+    body.store(e, results, row, col);
+  });
+  if (team.thread() == 0)
+    body.finish(results, row);
 }
 
 /// A block of `Threads` threads per row, which dynamic shared memory holds.
 template <class Body, int Threads, int V>
 __device__ inline void rowShared(const Body &body, unsigned rows,
                                  unsigned cols) {
-  rowsOf<SharedRow<Body, Threads, V>, Threads, V>(body, rows, cols);
+  rowOf<SharedRow<Body, Threads, V>, Threads, Threads, V>(body, rows, cols);
 }
 
-/// A team of `Threads` threads per row. Blocks are one-dimensional: exactly
-/// `Threads` threads for more than a warp, any multiple of 32 otherwise. Any
-/// grid is right; teams step over the rows that it does not cover.
-template <class Body, int Threads, int PerThread, int V>
+/// A team of `Threads` threads per row, in one-dimensional blocks of `Block`:
+/// exactly `Threads` for more than a warp, any multiple of 32 otherwise. The
+/// grid has a team for every row.
+template <class Body, int Threads, int PerThread, int V, int Block = Threads>
 __device__ inline void row(const Body &body, unsigned rows, unsigned cols) {
   // `cols` is a literal where this is inlined, so one of the two remains.
   constexpr unsigned kept = (PerThread + V - 1) / V * V * Threads;
   if (cols <= kept)
-    rowsOf<KeptRow<Body, Threads, PerThread, V>, Threads, V>(body, rows, cols);
+    rowOf<KeptRow<Body, Threads, PerThread, V>, Threads, Block, V>(body, rows,
+                                                                   cols);
   else
-    rowLong<Body, Threads, PerThread, V>(body, rows, cols);
-}
-
-/// A warp per row in blocks of `Threads` threads, Threads / 32 rows at a time.
-template <class Body, int Threads, int PerThread, int V>
-__device__ inline void rowWarp(const Body &body, unsigned rows, unsigned cols) {
-  row<Body, 32, PerThread, V>(body, rows, cols);
+    rowOf<StreamedRow<Body, Threads, V>, Threads, Block, V>(body, rows, cols);
 }
 
 } // namespace frit

@@ -90,7 +90,7 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
 // CHECK: float [[RECIPROCAL:v[0-9]+]] = 1.0f / r[1];
 // CHECK: out0[v] = e[v].a0 * [[RECIPROCAL]];
 // CHECK: frit::storeVector(y0 + row * 128 + col, out0);
-// CHECK: frit::row<k0_body, 16, 8, 8>({x0, x1, y0}, 6144, 128);
+// CHECK: frit::row<k0_body, 16, 8, 8, 128>({x0, x1, y0}, 6144, 128);
 
 // The scale is read only when storing, the row's numbers outside of the loop.
 // CHECK-LABEL: struct k1_body {

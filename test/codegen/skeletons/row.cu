@@ -100,15 +100,16 @@ template <int V, class T> struct LayerNorm {
   }
 };
 
-template <class T, int Threads, int PerThread, int V>
+template <class T, int Threads, int PerThread, int V, int Block>
 __global__ void softmax(const T *x, const T *r, T *y, unsigned rows,
                         unsigned cols) {
-  frit::row<Softmax<V, T>, Threads, PerThread, V>({x, r, y, cols}, rows, cols);
+  frit::row<Softmax<V, T>, Threads, PerThread, V, Block>({x, r, y, cols}, rows,
+                                                         cols);
 }
-template <class T, int Threads, int PerThread, int V>
+template <class T, int Threads, int PerThread, int V, int Block>
 __global__ void layerNorm(const T *x, const T *scale, const T *shift, T *y,
                           float *means, unsigned rows, unsigned cols) {
-  frit::row<LayerNorm<V, T>, Threads, PerThread, V>(
+  frit::row<LayerNorm<V, T>, Threads, PerThread, V, Block>(
       {x, scale, shift, y, means, cols}, rows, cols);
 }
 
@@ -122,11 +123,11 @@ __global__ void normShared(const T *x, const T *scale, const T *shift, T *y,
 // As the emitter prints them: shapes are literals.
 extern "C" __global__ void __launch_bounds__(256)
     softmax_384(const frit::f16 *x, const frit::f16 *r, frit::f16 *y) {
-  frit::rowWarp<Softmax<4, frit::f16>, 256, 12, 4>({x, r, y, 384}, 196608, 384);
+  frit::row<Softmax<4, frit::f16>, 32, 12, 4, 256>({x, r, y, 384}, 196608, 384);
 }
 extern "C" __global__ void __launch_bounds__(128)
     softmax_10(const float *x, const float *r, float *y) {
-  frit::row<Softmax<1, float>, 8, 2, 1>({x, r, y, 10}, 999, 10);
+  frit::row<Softmax<1, float>, 8, 2, 1, 128>({x, r, y, 10}, 999, 10);
 }
 extern "C" __global__ void __launch_bounds__(128)
     softmax_1024(const frit::f16 *x, const frit::f16 *r, frit::f16 *y) {
@@ -148,8 +149,9 @@ extern "C" __global__ void __launch_bounds__(128)
 
 using namespace harness;
 
-template <class T, int Threads, int PerThread, int V>
-static void check(unsigned rows, unsigned cols, unsigned grid, unsigned block) {
+template <class T, int Threads, int PerThread, int V, int Block = Threads>
+static void check(unsigned rows, unsigned cols) {
+  const unsigned grid = (rows * Threads + Block - 1) / Block;
   std::string shape = std::to_string(rows) + "x" + std::to_string(cols);
   Buffer<T> x(rows * cols), r(rows * cols), y(rows * cols), z(rows * cols);
   Buffer<T> scale(cols), shift(cols);
@@ -158,10 +160,10 @@ static void check(unsigned rows, unsigned cols, unsigned grid, unsigned block) {
   r.randomize(2);
   scale.randomize(3);
   shift.randomize(4);
-  launch(softmax<T, Threads, PerThread, V>, grid, block, x.get(), r.get(),
-         y.get(), rows, cols);
-  launch(layerNorm<T, Threads, PerThread, V>, grid, block, x.get(), scale.get(),
-         shift.get(), z.get(), means.get(), rows, cols);
+  launch(softmax<T, Threads, PerThread, V, Block>, grid, Block, x.get(),
+         r.get(), y.get(), rows, cols);
+  launch(layerNorm<T, Threads, PerThread, V, Block>, grid, Block, x.get(),
+         scale.get(), shift.get(), z.get(), means.get(), rows, cols);
 
   std::vector<double> wantY, wantZ, wantMeans;
   for (unsigned i = 0; i < rows; ++i) {
@@ -194,14 +196,15 @@ static void check(unsigned rows, unsigned cols, unsigned grid, unsigned block) {
 }
 
 static void checks() {
-  check<float, 8, 2, 1>(37, 10, 2, 64);     // teams of part of a warp
-  check<float, 32, 2, 1>(7, 31, 1, 128);    // a warp per row
-  check<f16, 32, 16, 4>(5, 388, 2, 64);     // the last vectors are absent
-  check<float, 128, 8, 4>(4, 1000, 3, 128); // a block per row, kept
-  check<bf16, 96, 8, 1>(3, 701, 2, 96);     // prime length
-  check<f16, 64, 8, 8>(2, 1016, 1, 64);     // longer than is kept
-  check<float, 128, 4, 1>(3, 1009, 2, 128); // likewise, prime
-  check<float, 32, 1, 1>(3, 101, 2, 64);    // likewise, a warp per row
+  check<float, 8, 2, 1, 64>(37, 10);  // teams of part of a warp
+  check<float, 32, 2, 1, 128>(7, 31); // a warp per row
+  check<float, 32, 2, 1, 128>(8, 31); // the same for all of a block
+  check<f16, 32, 16, 4, 64>(5, 388);  // the last vectors are absent
+  check<float, 128, 8, 4>(4, 1000);   // a block per row, kept
+  check<bf16, 96, 8, 1>(3, 701);      // prime length
+  check<f16, 64, 8, 8>(2, 1016);      // longer than is kept
+  check<float, 128, 4, 1>(3, 1009);   // likewise, prime
+  check<float, 32, 1, 1, 64>(3, 101); // likewise, a warp per row
 }
 
 static void benches() {
@@ -216,18 +219,16 @@ static void benches() {
   br.randomize(2);
   scale.randomize(3);
   shift.randomize(4);
-  for (unsigned grid : {132u * 8, 196608u / 8})
-    bench("softmax f16 196608x384, a warp per row", 6e-9 * 196608 * 384, "GB/s",
-          [&] { launch(softmax_384, grid, 256, x.get(), r.get(), y.get()); });
-  for (unsigned grid : {132u * 16, 131072u})
-    bench("softmax f16 131072x1024, 128 threads per row", 6e-9 * 131072 * 1024,
-          "GB/s",
-          [&] { launch(softmax_1024, grid, 128, x.get(), r.get(), y.get()); });
-  for (unsigned grid : {132u * 16, 131072u})
-    bench("layer norm f16 131072x1024", 4e-9 * 131072 * 1024, "GB/s", [&] {
-      launch(layernorm_1024, grid, 128, x.get(), scale.get(), shift.get(),
-             y.get(), means.get());
-    });
+  bench(
+      "softmax f16 196608x384, a warp per row", 6e-9 * 196608 * 384, "GB/s",
+      [&] { launch(softmax_384, 196608 / 8, 256, x.get(), r.get(), y.get()); });
+  bench("softmax f16 131072x1024, 128 threads per row", 6e-9 * 131072 * 1024,
+        "GB/s",
+        [&] { launch(softmax_1024, 131072, 128, x.get(), r.get(), y.get()); });
+  bench("layer norm f16 131072x1024", 4e-9 * 131072 * 1024, "GB/s", [&] {
+    launch(layernorm_1024, 131072, 128, x.get(), scale.get(), shift.get(),
+           y.get(), means.get());
+  });
   bench(
       "softmax bf16 4096x50304, read thrice", 6e-9 * 4096 * 50304, "GB/s",
       [&] { launch(softmax_50304, 4096, 256, bx.get(), br.get(), by.get()); });
