@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/cuda/Strips.h"
 #include "codegen/cuda/Windows.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -146,10 +147,12 @@ FailureOr<KernelText> frit::cuda::emitMap(const Lowered &lowered,
                                           StringRef name,
                                           nn::ScheduleAttr schedule,
                                           std::string &failure) {
-  KernelText kernel;
-  kernel.header = "map";
   int64_t vector = schedule.getVector(), threads = schedule.getThreads();
   int64_t apart = schedule.getPerThread();
+  if (vector > 1 && apart > 1)
+    return emitStrips(lowered, name, schedule, failure);
+  KernelText kernel;
+  kernel.header = "map";
   std::string calls;
   SmallVector<Group> groups = groupOutputs(lowered);
   int64_t blocks = 1;
@@ -349,6 +352,9 @@ nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
       (vector == 1 ||
        hasScatteredLoops(buildRoots(lanes, lowered, groups[0], vector), lanes)))
     vector = std::max(vector, widestWindows(lowered, groups[0]));
+  else if (loops)
+    if (nn::ScheduleAttr strips = scheduleStrips(lowered, vector))
+      return strips;
   if (vector > 1)
     return get(loops ? nn::Skeleton::generic : nn::Skeleton::map, vector,
                threadsFor(count / vector));

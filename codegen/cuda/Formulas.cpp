@@ -74,8 +74,11 @@ Node *Graph::shorter(const ScalarForm *form, ArrayRef<Node *> operands) {
     // A division takes longer than all else that an element needs.
     bool isShared = (operands[0]->dependence & dividends) &&
                     !(operands[1]->dependence & dividends);
+    bool isSum = operands[0]->kind == Node::Kind::loop ||
+                 llvm::any_of(operands[0]->operands,
+                              [&](Node *part) { return parts.contains(part); });
     if (isShared && !isNumber(operands[0], 1) &&
-        ((dividends & kReduced) || operands[0]->kind == Node::Kind::loop))
+        ((dividends & kReduced) || isSum))
       return operation(
           "arith.mulf",
           {operands[0], operation("arith.divf", {number(1), operands[1]})});

@@ -168,6 +168,53 @@ Node *Graph::step(linalg::GenericOp op, unsigned result,
   return scalar(op.getBody()->getTerminator()->getOperand(result), body);
 }
 
+/// Whether it does not matter in what order it combines, but for rounding.
+static bool combinesAnyOrder(const ScalarForm *form) {
+  return is_contained({"arith.addf", "arith.maximumf", "arith.minimumf"},
+                      StringRef(form->name));
+}
+
+Node *Graph::writeOut(linalg::GenericOp op, unsigned result,
+                      ArrayRef<AffineExpr> iteration, ArrayRef<int64_t> sizes,
+                      Node *initial) {
+  int64_t steps = 1, last = 1;
+  for (size_t dim = sizes.size(); dim-- > 0;)
+    if (!iteration[dim]) {
+      last = steps == 1 ? sizes[dim] : last;
+      steps *= sizes[dim];
+    }
+  Node *value = initial, *hole = given(initial->type, "", 0), *part = nullptr;
+  for (int64_t i = 0; i < steps; ++i) {
+    SmallVector<AffineExpr> place(iteration);
+    int64_t rest = i;
+    for (size_t dim = place.size(); dim-- > 0;)
+      if (!place[dim]) {
+        place[dim] = space.constant(rest % sizes[dim]);
+        rest /= sizes[dim];
+      }
+    if (!keepsParts) {
+      value = step(op, result, place, value);
+      continue;
+    }
+    Node *combined = step(op, result, place, hole);
+    if (combined->kind != Node::Kind::operation ||
+        combined->operands.size() != 2 || !combinesAnyOrder(combined->form) ||
+        llvm::count(combined->operands, hole) != 1)
+      return fail("a reduction has no parts");
+    Node *term = combined->operands[combined->operands[0] == hole];
+    auto combine = [&](Node *x, Node *y) {
+      return operation(combined->form, {x, y}, initial->type,
+                       {INT64_MIN, INT64_MAX});
+    };
+    part = i % last == 0 ? term : combine(part, term);
+    if (i % last + 1 == last) {
+      parts.insert(part);
+      value = combine(value, part);
+    }
+  }
+  return value;
+}
+
 Node *Graph::generic(linalg::GenericOp op, unsigned result,
                      ArrayRef<AffineExpr> indices) {
   auto maps = op.getIndexingMapsArray();
@@ -182,20 +229,9 @@ Node *Graph::generic(linalg::GenericOp op, unsigned result,
   int64_t steps = 1;
   for (auto [index, size] : llvm::zip(iteration, sizes))
     steps *= index ? 1 : size;
-  if (steps > 1 && steps <= writtenOut) {
-    Node *value = element(op.getDpsInits()[result], indices);
-    for (int64_t i = 0; i < steps; ++i) {
-      SmallVector<AffineExpr> place(iteration);
-      int64_t rest = i;
-      for (size_t dim = place.size(); dim-- > 0;)
-        if (!place[dim]) {
-          place[dim] = space.constant(rest % sizes[dim]);
-          rest /= sizes[dim];
-        }
-      value = step(op, result, place, value);
-    }
-    return value;
-  }
+  if (steps > 1 && steps <= writtenOut)
+    return writeOut(op, result, iteration, sizes,
+                    element(op.getDpsInits()[result], indices));
 
   Node loop{Node::Kind::loop, nullptr};
   for (auto [index, size] : llvm::zip(iteration, sizes)) {

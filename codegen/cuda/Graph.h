@@ -22,6 +22,8 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
+#include "llvm/ADT/SetVector.h"
+
 #include <deque>
 #include <functional>
 #include <map>
@@ -105,6 +107,10 @@ public:
   Dependence dividends = 0;
   /// Reductions of up to as many steps are written out, without a loop.
   int64_t writtenOut = 0;
+  /// Of those over several dimensions, what the last one combines is then
+  /// worked out by itself, to be kept here; reductions share it.
+  bool keepsParts = false;
+  llvm::SetVector<Node *> parts;
 
 private:
   struct Body;
@@ -113,6 +119,10 @@ private:
   /// What a step of it yields, given the accumulator before.
   Node *step(mlir::linalg::GenericOp op, unsigned result,
              llvm::ArrayRef<mlir::AffineExpr> iteration, Node *accumulator);
+  /// All steps, one after another, or part by part.
+  Node *writeOut(mlir::linalg::GenericOp op, unsigned result,
+                 llvm::ArrayRef<mlir::AffineExpr> iteration,
+                 llvm::ArrayRef<int64_t> sizes, Node *initial);
   Node *scalar(mlir::Value value, Body &body);
   Node *define(mlir::Operation *op, Body &body);
   Node *indexOperation(mlir::Operation *op, llvm::ArrayRef<Node *> operands);

@@ -3,7 +3,7 @@
 // What the special unit computes is written for it, and no more precisely than
 // what it is stored as.
 func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
-                    %p: tensor<128x35x35x288xf16>,
+                    %p: tensor<4x35x35x288xf16>,
                     %c: tensor<128x64x112x111xf16>) {
   // An exact GELU is as exact as its result.
   %0 = nn.fusion(%h) : (tensor<1024x1024xf16>) -> tensor<1024x1024xf16> {
@@ -28,10 +28,10 @@ func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
     nn.yield %1 : tensor<1024x1024xf32>
   }
   // Pads are skipped by all lanes at once, and a count divides but once.
-  %5 = nn.fusion(%p) : (tensor<128x35x35x288xf16>) -> tensor<128x35x35x288xf16> {
-  ^bb0(%a: tensor<128x35x35x288xf16>):
-    %1 = nn.avg_pool %a {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 35, 35>, channels_last} : (tensor<128x35x35x288xf16>) -> tensor<128x35x35x288xf16>
-    nn.yield %1 : tensor<128x35x35x288xf16>
+  %5 = nn.fusion(%p) : (tensor<4x35x35x288xf16>) -> tensor<4x35x35x288xf16> {
+  ^bb0(%a: tensor<4x35x35x288xf16>):
+    %1 = nn.avg_pool %a {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 35, 35>, channels_last} : (tensor<4x35x35x288xf16>) -> tensor<4x35x35x288xf16>
+    nn.yield %1 : tensor<4x35x35x288xf16>
   }
   // Two neighbours to a thread, so that they are stored by one instruction, where
   // rows of an odd length leave no vectors to read.

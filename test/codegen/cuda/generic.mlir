@@ -4,7 +4,7 @@
 func.func @generic(%x: tensor<8x3x15x15xf32>, %y: tensor<2x5x6xf64>,
                    %u: tensor<3x4xf16>, %v: tensor<3x5xf16>,
                    %m: tensor<2x1x4x3xf32>, %n: tensor<1x5x3x2xf32>,
-                   %i: tensor<6x4xui8>, %p: tensor<64x112x112x64xf16>,
+                   %i: tensor<6x4xui8>, %p: tensor<8x112x112x64xf16>,
                    %s: tensor<128x4x128x33xf16>) {
   // A window is two loops; a place outside of x counts as the nearest inside,
   // which the same window holds.
@@ -39,10 +39,10 @@ func.func @generic(%x: tensor<8x3x15x15xf32>, %y: tensor<2x5x6xf64>,
     nn.yield %8, %1 : tensor<6x4xui8>, tensor<6x1xui8>
   }
   // Channels last, a window's loads are vectors and accumulators one per lane.
-  %9 = nn.fusion(%p) : (tensor<64x112x112x64xf16>) -> tensor<64x56x56x64xf16> {
-  ^bb0(%a: tensor<64x112x112x64xf16>):
-    %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 56, 56>, channels_last} : (tensor<64x112x112x64xf16>) -> tensor<64x56x56x64xf16>
-    nn.yield %1 : tensor<64x56x56x64xf16>
+  %9 = nn.fusion(%p) : (tensor<8x112x112x64xf16>) -> tensor<8x56x56x64xf16> {
+  ^bb0(%a: tensor<8x112x112x64xf16>):
+    %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 56, 56>, channels_last} : (tensor<8x112x112x64xf16>) -> tensor<8x56x56x64xf16>
+    nn.yield %1 : tensor<8x56x56x64xf16>
   }
   // Four elements to a thread: all are loaded before the first is stored.
   %10 = nn.fusion(%s) : (tensor<128x4x128x33xf16>) -> tensor<128x128x4x33xf16> {

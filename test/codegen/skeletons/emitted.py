@@ -121,11 +121,11 @@ def pools():
                    False)
         # Strips of outputs one below the other, with and without a last one
         # that overlaps, of two precisions, windows and strides.
-        yield pool(f"{kind} last, dense", kind, half(8, 35, 35, 288), 3, 1, 1,
+        yield pool(f"{kind} last, dense", kind, half(20, 35, 35, 288), 3, 1,
+                   1, True)
+        yield pool(f"{kind} strips of 4", kind, half(22, 112, 112, 64), 3, 2, 1,
                    True)
-        yield pool(f"{kind} strips of 4", kind, half(10, 112, 112, 64), 3, 2, 1,
-                   True)
-        yield pool(f"{kind} strips, overlapping", kind, half(5, 71, 73, 192), 3,
+        yield pool(f"{kind} strips, overlapping", kind, half(20, 71, 73, 192), 3,
                    2, 0, True)
         yield pool(f"{kind} strips f32", kind, full(9, 17, 31, 516), 3, 1, 1,
                    True)
