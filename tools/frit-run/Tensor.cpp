@@ -197,17 +197,34 @@ static std::pair<uint64_t, uint64_t> extremesOf(uint64_t count, Value value) {
   return {least, most};
 }
 
+/// The bits of 16-bit floats, but for their sign, are in the numbers' order.
+static std::pair<uint64_t, uint64_t>
+extremesOfHalves(uint64_t count, const uint8_t *from, unsigned infinity) {
+  struct Half {
+    int order;
+    bool isNaN;
+    bool operator<(Half y) const {
+      return order < y.order && !isNaN && !y.isNaN;
+    }
+    bool operator>(Half y) const { return y < *this; }
+  };
+  return extremesOf(count, [=](uint64_t i) -> Half {
+    uint16_t bits;
+    memcpy(&bits, from + i * sizeof bits, sizeof bits);
+    unsigned magnitude = bits & 0x7fff;
+    return {bits & 0x8000 ? -int(magnitude) : int(magnitude),
+            magnitude > infinity};
+  });
+}
+
 std::pair<uint64_t, uint64_t> Tensor::extremes() const {
   if (dtype == FRIT_F32)
     return extremesOf(count(), [from = data.data()](uint64_t i) {
       return load<float>(from + i * sizeof(float));
     });
   if (dtype == FRIT_F16 || dtype == FRIT_BF16)
-    return extremesOf(
-        count(), [from = data.data(), format = formatOf(dtype)](uint64_t i) {
-          return decode(unsigned(load<uint16_t>(from + i * sizeof(uint16_t))),
-                        format);
-        });
+    return extremesOfHalves(count(), data.data(),
+                            dtype == FRIT_F16 ? 0x7c00 : 0x7f80);
   return extremesOf(count(), [this](uint64_t i) { return at(i); });
 }
 
