@@ -104,6 +104,16 @@ std::string TransposeKernel::call(StringRef name) const {
     return "frit::transposeSkewed<" + body + values + sizes + ", " + count;
   bool flatLoad = isFlat(true, load.vector);
   bool flatStore = isFlat(false, store.vector);
+  if (isShort()) {
+    auto [length, width] = flatLoad ? std::pair(tileRows, tileCols)
+                                    : std::pair(tileCols, tileRows);
+    return ("frit::transposeFlat<" + body + ", " + Twine(length) + ", " +
+            Twine(width) + ", " + Twine(load.vector) + ", " +
+            Twine(store.vector) + (flatLoad ? ", true" : ", false") + values +
+            Twine(flatLoad ? rows : cols) + ", " +
+            Twine(flatLoad ? col.to : row.from) + ");\n")
+        .str();
+  }
   std::string flat;
   if (flatLoad || flatStore)
     flat = std::string(flatLoad ? ", true" : ", false") +
@@ -125,7 +135,9 @@ FailureOr<KernelText> frit::cuda::emitTranspose(nn::FusionOp fusion,
   KernelText text;
   bool skewed = kernel->isSkewed();
   int64_t threads = kernel->threads();
-  text.header = skewed ? "transpose_skewed" : "transpose";
+  text.header = skewed              ? "transpose_skewed"
+                : kernel->isShort() ? "transpose_flat"
+                                    : "transpose";
   text.source = (skewed ? kernel->printSkewed(name) : kernel->print(name)) +
                 kernelFunction(name, lowered, threads, kernel->call(name), 0,
                                Waits::inFunction, 1, kernel->resident());

@@ -14,6 +14,8 @@ static constexpr int64_t kSkewLineBytes = 516;
 /// blocks of 256 threads, which read nine vectors each at most.
 static constexpr int64_t kFlatCols = 119, kFlatLineBytes = 260;
 static constexpr int64_t kFlatRows = 288, kFlatFewRows = 144;
+/// Of transpose_flat.cuh: what the long side of a tile is a multiple of.
+static constexpr int64_t kFlatLong = 64;
 /// A matrix with shorter sides is not worth such tiles.
 static constexpr int64_t kSkewSide = 128;
 /// Elements that are moved before a launch is over.
@@ -140,8 +142,12 @@ void TransposeKernel::chooseTile() {
   tileRows = std::min(rows, side);
   tileCols = std::min(cols, side);
   auto stretch = [&](int64_t other, int64_t all) {
-    int64_t length = std::max<int64_t>(side * side / other / 8 * 8, 8);
-    return std::min(all, length);
+    int64_t length = side * side / other;
+    // Such lengths are what transpose_flat.cuh wants.
+    if (other % 8 && length >= kFlatLong && all >= kFlatLong)
+      return std::min(llvm::alignTo(all, kFlatLong),
+                      uint64_t(length / kFlatLong * kFlatLong));
+    return uint64_t(std::min(all, std::max<int64_t>(length / 8 * 8, 8)));
   };
   if (tileRows < side && rows <= cols)
     tileCols = stretch(tileRows, cols);
@@ -184,6 +190,16 @@ bool TransposeKernel::isSkewed() const {
          stored.size() == 1 && stored[0] == value &&
          elementType(lowered.outputs()[0]) ==
              lowered.inputElements()[moved->argument];
+}
+
+bool TransposeKernel::isShort() const {
+  bool loads = isFlat(true, load.vector);
+  if (loads == isFlat(false, store.vector))
+    return false;
+  int64_t width = loads ? tileCols : tileRows;
+  int64_t length = loads ? tileRows : tileCols;
+  return width % 8 && length % kFlatLong == 0 && load.vector > 1 &&
+         store.vector > 1;
 }
 
 int64_t TransposeKernel::tileCount() const {

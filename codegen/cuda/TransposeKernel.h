@@ -34,6 +34,8 @@ public:
   /// Whether 16-bit elements are only moved, but not by vectors on both sides:
   /// then tiles are skewed.
   bool isSkewed() const;
+  /// Whether tiles have all of a short side of an odd number of elements.
+  bool isShort() const;
   /// The body that transpose.cuh moves by, or transpose_skewed.cuh.
   std::string print(llvm::StringRef name);
   std::string printSkewed(llvm::StringRef name);

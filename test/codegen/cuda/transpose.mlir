@@ -62,7 +62,7 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
 
 // CHECK: frit::loadVector(a0, x0 + i / 98304 * 98304 + i / 64 % 128 * 768 + i / 8192 % 12 * 64 + i % 64);
 
-// CHECK: frit::transpose<k2_body, 3, 1360, 4, 8, 1, false, true>({x0, y0}, 32, 3, 50176, 50176, 3);
+// CHECK: frit::transposeFlat<k2_body, 1344, 3, 4, 8, false>({x0, y0}, 50176, 50176);
 
 // CHECK: using Held = frit::f16;
 // CHECK: frit::copyVector(y0 + i, e);
