@@ -231,7 +231,7 @@ std::string RowKernel::printFinish() {
          ", unsigned row) const {\n" + p.str(4) + indented(stores, 4) + "  }\n";
 }
 
-std::string RowKernel::print(StringRef name, bool keeps) {
+std::string RowKernel::print(StringRef name, bool keeps, bool staged) {
   if (keeps)
     findLeft();
   std::string text = ("struct " + name + "_body {\n").str() +
@@ -239,6 +239,8 @@ std::string RowKernel::print(StringRef name, bool keeps) {
                      printElement(/*stored=*/false) + "  };\n";
   if (!keeps && !readsOnce() && storedBytes())
     text += printStored();
+  if (staged)
+    text += printStaging();
   text += "  static constexpr int kReductions = " +
           std::to_string(reductions.size()) + ";\n\n";
   return text + printLoad() + printTerm() + printCombine() + printStore() +

@@ -6,6 +6,10 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
+/// Elements that are reduced in about the time of a launch, and the rows from
+/// which on a multiprocessor has several.
+static constexpr int64_t kSmall = 1 << 20, kSeveral = 4 * 132;
+
 bool RowKernel::match(std::string &reason) {
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     auto reduce = dyn_cast<nn::ReduceOp>(op);
@@ -97,6 +101,7 @@ bool RowKernel::build(int64_t vector, std::string &reason) {
   findFrontier();
   for (Node *node : frontier)
     slots.push_back(node->type);
+  findStaged();
   return true;
 }
 
@@ -149,6 +154,11 @@ void RowKernel::findFrontier() {
   llvm::DenseSet<Node *> known(found.begin(), found.end());
   known.insert(resultNodes.begin(), resultNodes.end());
   llvm::DenseSet<Node *> later = usesOf(storeRoots(), known, graph);
+  // Weights come with the row where a second wait is a large part of all.
+  if (rows >= kSeveral && rows * cols <= kSmall)
+    for (Node *node : Graph::reachable(storeRoots(), graph))
+      if (node->kind == Node::Kind::load && later.contains(node))
+        consider(node);
   llvm::SetVector<Node *> kept;
   for (Node *node : found) {
     SmallVector<Node *> loads;

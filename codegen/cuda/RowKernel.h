@@ -33,8 +33,9 @@ public:
   /// are neighbours in memory.
   bool build(int64_t vector, std::string &reason);
 
-  /// With `keeps`, terms may leave values for later phases in their element.
-  std::string print(llvm::StringRef name, bool keeps);
+  /// With `keeps`, terms may leave values for later phases in their element;
+  /// `staged` names the tensors that shared memory holds for a while.
+  std::string print(llvm::StringRef name, bool keeps, bool staged = false);
   /// Whether every operand read along the lanes is read vector by vector.
   bool isVectorised() const;
   /// Bytes of the narrowest element read along the lanes, 16 at most.
@@ -48,6 +49,13 @@ public:
   bool isCopied() const;
   /// Whether one pass over a row is all there is.
   bool readsOnce() const { return reductions.size() == 1 && perColumn.empty(); }
+  /// Whether teams of `team` threads, in blocks of `threads`, have their rows
+  /// in shared memory for vectors' sake.
+  bool isStaged(int64_t team, int64_t threads) const;
+  /// Bytes that this takes for an element.
+  int64_t stagedBytes() const { return staging().bytes; }
+  /// Bytes of the narrowest element there.
+  int64_t narrowestStaged() const;
   /// Values that registers keep of an element.
   int64_t elementValues() const { return std::max<size_t>(frontier.size(), 1); }
 
@@ -62,12 +70,22 @@ private:
     Node *node;
   };
 
+  /// Tensors in shared memory, by number, with the bytes that an element takes
+  /// in those before it; and in all.
+  struct Staging {
+    llvm::SmallVector<std::pair<unsigned, int64_t>> inputs, outputs;
+    int64_t bytes = 0;
+  };
+
   void findFrontier();
   void findLeft();
   llvm::SmallVector<Node *> storeRoots() const;
   llvm::SmallVector<Node *> everything() const;
   bool isColumns() const { return inner > 1; }
   bool changes(const Node *node) const;
+  void findStaged();
+  Staging staging() const;
+  std::string printStaging() const;
   std::string printElement(bool stored) const;
   std::string printLoad();
   std::string printStored();
@@ -87,6 +105,7 @@ private:
   mlir::AffineExpr row, col, place;
   llvm::SmallVector<Node *> resultNodes, terms, frontier;
   llvm::SmallVector<Left> left;
+  llvm::SmallVector<unsigned> stagedInputs;
   llvm::SmallVector<mlir::Type> slots;
   /// Outputs per column and per row, with their places among the outputs.
   llvm::SmallVector<std::pair<unsigned, Node *>> perColumn, perRow;

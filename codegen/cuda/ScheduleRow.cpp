@@ -20,6 +20,9 @@ static constexpr int64_t kSharedHalf = 112 << 10, kSharedWhole = 220 << 10;
 /// Bytes of a row that a block reads at once, for whole lines of the cache.
 static constexpr int64_t kPiece = 128;
 
+/// Threads of a block with several rows.
+static constexpr int64_t kTeams = 128;
+
 /// How threads share rows.
 struct Sharing {
   int64_t threads, perThread;
@@ -31,9 +34,26 @@ static int64_t teamSize(int64_t cols, int64_t perThread, int64_t threads) {
   return team <= 32 ? int64_t(llvm::PowerOf2Ceil(team)) : threads;
 }
 
+/// Sharing of rows that are in shared memory for a while, as many to a block as
+/// make whole vectors, or none where they are not to be.
+static std::optional<Sharing> stageRows(const RowKernel &kernel,
+                                        int64_t vector) {
+  int64_t most = std::max<int64_t>(kKept / kernel.elementValues(), vector);
+  int64_t team = llvm::PowerOf2Ceil(ceilDiv(kernel.cols, most));
+  int64_t held = kTeams / team;
+  while (held * kernel.cols * kernel.narrowestStaged() % 16)
+    held *= 2;
+  if (!kernel.isStaged(team, held * team))
+    return std::nullopt;
+  int64_t vectors = ceilDiv(kernel.cols, vector);
+  return Sharing{held * team, ceilDiv(vectors, team) * vector};
+}
+
 /// As few threads to a row as keep it in registers, for barriers and shuffles
 /// cost time, but more where there are few rows.
 static Sharing shareRows(const RowKernel &kernel, int64_t vector) {
+  if (auto staged = stageRows(kernel, vector))
+    return *staged;
   int64_t cols = kernel.cols, vectors = ceilDiv(cols, vector);
   int64_t most = std::max<int64_t>(kKept / kernel.elementValues() / vector, 1);
   // Single elements are read by more threads, for a warp to reach over lines.
@@ -198,6 +218,21 @@ frit::cuda::emitRow(nn::FusionOp fusion, const Lowered &lowered, StringRef name,
   bool shares =
       !keeps && stored && stored <= kSharedWhole && !kernel.readsOnce();
   KernelText text;
+  text.grid[0] = ceilDiv(kernel.rows, team <= 32 ? threads / team : 1);
+  text.block[0] = threads;
+  if (keeps && kernel.isStaged(team, threads)) {
+    text.header = "row_staged";
+    std::string call =
+        ("frit::rowStaged<" + name + "_body, " + Twine(team) + ", " +
+         Twine(perThread) + ", " + Twine(vector) + ", " + Twine(threads) +
+         ", " + Twine(kernel.cols) + ">({" + argumentList(lowered) + "}, " +
+         Twine(kernel.rows) + ");\n")
+            .str();
+    text.source = kernel.print(name, keeps, /*staged=*/true) +
+                  kernelFunction(name, lowered, threads, call);
+    text.sharedBytes = threads / team * kernel.cols * kernel.stagedBytes();
+    return text;
+  }
   text.header = "row";
   std::string call =
       ("frit::row" + StringRef(shares ? "Shared<" : "<") + name + "_body, " +
@@ -208,8 +243,6 @@ frit::cuda::emitRow(nn::FusionOp fusion, const Lowered &lowered, StringRef name,
           .str();
   text.source =
       kernel.print(name, keeps) + kernelFunction(name, lowered, threads, call);
-  text.grid[0] = ceilDiv(kernel.rows, team <= 32 ? threads / team : 1);
-  text.block[0] = threads;
   text.sharedBytes = shares ? llvm::alignTo(stored, 16) : 0;
   return text;
 }

@@ -69,7 +69,19 @@ def rows():
     yield softmax("softmax in shared memory", half(2, 33000))
     yield softmax("softmax in shared memory, odd", full(1, 33001))
     yield softmax("softmax read again", full(1, 60004))
-    for n, m in ((4, 24), (33, 768), (4300, 40), (2, 1023)):
+    # Blocks' rows in shared memory, of which the last has fewer.
+    for x in (half(67600, 3), half(33793, 30), half(8451, 131),
+              half(4225, 519), full(17001, 49)):
+        yield softmax(f"staged softmax {x}", x)
+    yield softmax("staged softmax, masked", half(23, 769, 99), 2,
+                  half(23, 1, 99))
+    yield layer_norm("staged layer norm", half(16901, 75), residual=True)
+    f = Fusion("staged softmax to more bytes", half(16911, 67))
+    value = f.op("exp", f.cast("%x0", "f32"))
+    yield f.give(f.op("div", value, f.reduce(value, "sum", 1)))
+    f = Fusion("staged maximum", half(34001, 49))
+    yield f.give(f.reduce("%x0", "max", 1))
+    for n, m in ((4, 24), (33, 768), (601, 72), (4300, 40), (2, 1023)):
         yield layer_norm(f"layer norm {n}x{m}", half(n, m))
     yield layer_norm("residual layer norm", half(9, 256), residual=True)
     f = Fusion("RMS norm", half(5, 520), full(520))
@@ -97,6 +109,14 @@ def transposes():
     for shape in ((9, 129, 959), (2, 257, 2505), (33, 131, 255),
                   (4, 288, 1001), (5, 144, 761)):
         yield permute(f"skewed, all rows {shape}", half(*shape), 0, 2, 1)
+    # Short sides.
+    for n, m in ((45608, 3), (26952, 5), (22000, 6), (66560, 2), (11144, 49),
+                 (15064, 36), (27112, 20)):
+        for x, perm in ((half(2, n, m), (0, 2, 1)), (half(3, m, n), (0, 2, 1)),
+                        (full(2, n, m), (0, 2, 1))):
+            yield permute(f"short side {x}", x, *perm)
+    yield permute("short side, reversed", half(168, 5, 1344), 2, 1, 0)
+    yield permute("short side, cast", full(2, 3, 224, 224), 0, 2, 3, 1, to="f16")
     yield permute("reversed", half(24, 5, 72), 2, 1, 0)
     yield permute("reversed, odd", half(11, 6, 35), 2, 1, 0)
     yield permute("rotated in the middle", full(4, 6, 10, 8), 1, 3, 0, 2)

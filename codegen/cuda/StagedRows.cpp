@@ -1,0 +1,100 @@
+//===- StagedRows.cpp - Rows that shared memory brings to vectors ---------===//
+//
+// Where a row begins anywhere in a vector, those of a block travel through
+// shared memory together (row_staged.cuh).
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/RowKernel.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Bytes of a vector and of a line of the cache; shared memory of a block, which
+/// leaves room for others; and blocks that keep a large GPU busy.
+static constexpr int64_t kVector = 16, kLine = 128, kShared = 48 << 10,
+                         kBlocks = 4 * 132;
+
+/// Inputs that are read nowhere but at the element that is worked on.
+void RowKernel::findStaged() {
+  llvm::SetVector<unsigned> inputs;
+  llvm::DenseSet<unsigned> elsewhere;
+  IndexSpace &space = graph.space;
+  for (Node *node : everything())
+    if (node->kind == Node::Kind::load) {
+      inputs.insert(node->argument);
+      AffineExpr apart = space.add(node->index, space.mul(place, -1));
+      if (apart != space.constant(0))
+        elsewhere.insert(node->argument);
+    }
+  inputs.remove_if([&](unsigned i) { return elsewhere.contains(i); });
+  stagedInputs = inputs.takeVector();
+}
+
+/// Where in shared memory the tensors are, in bytes for every element: an
+/// output is in the place of an input with elements of its size, if one is
+/// free.
+RowKernel::Staging RowKernel::staging() const {
+  Staging staging;
+  SmallVector<bool> taken;
+  auto bytesOf = [](Type element) { return storageBytes(element); };
+  for (unsigned input : stagedInputs) {
+    staging.inputs.push_back({input, staging.bytes});
+    staging.bytes += bytesOf(lowered.inputElements()[input]);
+    taken.push_back(false);
+  }
+  for (auto [output, node] : perColumn) {
+    int64_t bytes = bytesOf(elementType(lowered.outputs()[output]));
+    int64_t at = staging.bytes;
+    for (auto [i, input] : llvm::enumerate(staging.inputs))
+      if (!taken[i] && bytesOf(lowered.inputElements()[input.first]) == bytes) {
+        at = input.second;
+        taken[i] = true;
+        break;
+      }
+    if (at == staging.bytes)
+      staging.bytes += bytes;
+    staging.outputs.push_back({output, at});
+  }
+  return staging;
+}
+
+int64_t RowKernel::narrowestStaged() const {
+  int64_t narrowest = kVector;
+  for (unsigned input : stagedInputs)
+    narrowest =
+        std::min(narrowest, storageBytes(lowered.inputElements()[input]));
+  for (auto [output, node] : perColumn)
+    narrowest = std::min(narrowest,
+                         storageBytes(elementType(lowered.outputs()[output])));
+  return narrowest;
+}
+
+bool RowKernel::isStaged(int64_t team, int64_t threads) const {
+  if (isColumns() || team > 32 || stagedInputs.empty())
+    return false;
+  // Rows that begin within a vector, and those of which a warp's access would
+  // only take pieces.
+  int64_t held = threads / team, bytes = cols * narrowestStaged();
+  return (bytes % kVector != 0 || bytes <= kLine) &&
+         held * bytes % kVector == 0 && rows >= held * kBlocks &&
+         held * cols * staging().bytes <= kShared;
+}
+
+std::string RowKernel::printStaging() const {
+  Staging staged = staging();
+  auto visit = [](StringRef name, StringRef prefix, const auto &tensors) {
+    std::string text = ("  template <class Self, class Visit>\n  __device__ "
+                        "static void " +
+                        name + "(Self &self, const Visit &visit) {\n")
+                           .str();
+    for (auto [number, before] : tensors)
+      text += ("    visit(self." + prefix + Twine(number) + ", " +
+               Twine(before) + ");\n")
+                  .str();
+    return text + "  }\n";
+  };
+  return visit("forInputs", "x", staged.inputs) +
+         visit("forOutputs", "y", staged.outputs);
+}

@@ -1,0 +1,79 @@
+// RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
+
+// Rows of 394 bytes, and of 198 with a mask that is not per row: sixteen and 32
+// of them are whole vectors, and results have the place of what was read.
+func.func @softmax(%x: tensor<75648x197xf16>, %s: tensor<64x300x99xf16>,
+                   %m: tensor<64x1x99xf16>) {
+  %0 = nn.fusion(%x) : (tensor<75648x197xf16>) -> tensor<75648x197xf16> {
+  ^bb0(%a: tensor<75648x197xf16>):
+    %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<75648x197xf16>) -> tensor<75648x1xf16>
+    %2 = nn.sub %a, %1 : (tensor<75648x197xf16>, tensor<75648x1xf16>) -> tensor<75648x197xf16>
+    nn.yield %2 : tensor<75648x197xf16>
+  }
+  %3 = nn.fusion(%s, %m) : (tensor<64x300x99xf16>, tensor<64x1x99xf16>) -> tensor<64x300x99xf32> {
+  ^bb0(%a: tensor<64x300x99xf16>, %b: tensor<64x1x99xf16>):
+    %1 = nn.add %a, %b : (tensor<64x300x99xf16>, tensor<64x1x99xf16>) -> tensor<64x300x99xf16>
+    %2 = nn.cast %1 {to = f32} : (tensor<64x300x99xf16>) -> tensor<64x300x99xf32>
+    %4 = nn.reduce %2 {kind = #nn<combiner max>, axes = array<i64: 2>} : (tensor<64x300x99xf32>) -> tensor<64x300x1xf32>
+    %5 = nn.sub %2, %4 : (tensor<64x300x99xf32>, tensor<64x300x1xf32>) -> tensor<64x300x99xf32>
+    nn.yield %5 : tensor<64x300x99xf32>
+  }
+  return
+}
+
+// CHECK: // k0 #nn.schedule<skeleton = row, threads = 128, perThread = 25> grid 4728x1x1 block 128 shared 6304
+// CHECK: // k1 #nn.schedule<skeleton = row, threads = 128, perThread = 25> grid 600x1x1 block 128 shared 19008
+
+// CHECK-LABEL: struct k0_body {
+// CHECK: static void forInputs(Self &self, const Visit &visit) {
+// CHECK-NEXT: visit(self.x0, 0);
+// CHECK-NEXT: }
+// CHECK: static void forOutputs(Self &self, const Visit &visit) {
+// CHECK-NEXT: visit(self.y0, 0);
+// CHECK: frit::rowStaged<k0_body, 8, 25, 1, 128, 197>({x0, y0}, 75648);
+
+// CHECK-LABEL: struct k1_body {
+// CHECK: visit(self.x0, 0);
+// CHECK-NOT: visit(self.x1
+// CHECK: visit(self.y0, 2);
+// CHECK: frit::rowStaged<k1_body, 4, 25, 1, 128, 99>({x0, x1, y0}, 19200);
+
+// Too few rows, and rows of whole vectors.
+func.func @ordinary(%x: tensor<1000x197xf16>, %y: tensor<75648x200xf16>) {
+  %0 = nn.fusion(%x) : (tensor<1000x197xf16>) -> tensor<1000x1xf16> {
+  ^bb0(%a: tensor<1000x197xf16>):
+    %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<1000x197xf16>) -> tensor<1000x1xf16>
+    nn.yield %1 : tensor<1000x1xf16>
+  }
+  %2 = nn.fusion(%y) : (tensor<75648x200xf16>) -> tensor<75648x1xf16> {
+  ^bb0(%a: tensor<75648x200xf16>):
+    %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<75648x200xf16>) -> tensor<75648x1xf16>
+    nn.yield %1 : tensor<75648x1xf16>
+  }
+  return
+}
+
+// CHECK: frit::row<k2_body
+// CHECK: frit::row<k3_body
+
+// Where there are several rows to a multiprocessor, but not many, weights come
+// with them.
+func.func @early(%x: tensor<1024x768xf16>, %w: tensor<768xf32>) {
+  %0 = nn.fusion(%x, %w) : (tensor<1024x768xf16>, tensor<768xf32>) -> tensor<1024x768xf16> {
+  ^bb0(%a: tensor<1024x768xf16>, %b: tensor<768xf32>):
+    %1 = nn.cast %a {to = f32} : (tensor<1024x768xf16>) -> tensor<1024x768xf32>
+    %2 = nn.reduce %1 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<1024x768xf32>) -> tensor<1024x1xf32>
+    %3 = nn.sub %1, %2 : (tensor<1024x768xf32>, tensor<1024x1xf32>) -> tensor<1024x768xf32>
+    %4 = nn.mul %3, %b : (tensor<1024x768xf32>, tensor<768xf32>) -> tensor<1024x768xf32>
+    %5 = nn.cast %4 {to = f16} : (tensor<1024x768xf32>) -> tensor<1024x768xf16>
+    nn.yield %5 : tensor<1024x768xf16>
+  }
+  return
+}
+
+// CHECK-LABEL: struct k4_body {
+// CHECK: void load(
+// CHECK: frit::loadVector(a1, x1 + col);
+// CHECK: e[v].a1 = a1[v];
+// CHECK: void store(
+// CHECK: (e[v].a0 - r[0]) * e[v].a1;
