@@ -155,7 +155,7 @@ void RowKernel::findFrontier() {
   known.insert(resultNodes.begin(), resultNodes.end());
   llvm::DenseSet<Node *> later = usesOf(storeRoots(), known, graph);
   // Weights come with the row where a second wait is a large part of all.
-  if (rows >= kSeveral && rows * cols <= kSmall)
+  if (!isColumns() && rows >= kSeveral && rows * cols <= kSmall)
     for (Node *node : Graph::reachable(storeRoots(), graph))
       if (node->kind == Node::Kind::load && later.contains(node))
         consider(node);
