@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Bytes of a vector and of a line of the cache; shared memory of a block, which
-/// leaves room for others; and blocks that keep a large GPU busy.
+/// Bytes of a vector and of a line of the cache; shared memory of a block,
+/// which leaves room for others; and blocks that keep a large GPU busy.
 static constexpr int64_t kVector = 16, kLine = 128, kShared = 48 << 10,
                          kBlocks = 4 * 132;
 

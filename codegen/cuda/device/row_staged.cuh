@@ -103,7 +103,7 @@ __device__ inline void rowStaged(const Body &body, unsigned rows) {
   __syncthreads();
   Body::forOutputs(body, [&](auto *const &tensor, unsigned before) {
     copyOut<Block, kRows * Cols>(tensor + size_t(first) * Cols,
-                   shared + before * kRows * Cols, here * Cols);
+                                 shared + before * kRows * Cols, here * Cols);
   });
 }
 
