@@ -343,7 +343,7 @@ nn::ScheduleAttr frit::cuda::scheduleMap(const Lowered &lowered) {
   };
   int64_t narrowest;
   int64_t vector = widestVector(lowered, groups[0], nodes, narrowest);
-  while (vector * narrowest > 4 && count / vector < 64 * 1024)
+  while (vector > 1 && vector * narrowest > 4 && count / vector < 64 * 1024)
     vector /= 2;
   while (vector > 1 && !fits(vector))
     vector /= 2;
