@@ -25,6 +25,28 @@ static std::string nameOf(nn::FusionOp fusion, size_t number) {
   return llvm::join(parts, "_") + "_" + std::to_string(number);
 }
 
+static int64_t bytesOf(Value tensor) {
+  auto type = nn::tensorType(tensor);
+  return plan::byteSize(
+      MemRefType::get(type.getShape(), type.getElementType()));
+}
+
+/// Bytes of a fusion's inputs that it does not read, for people.
+static int64_t countSkipped(nn::FusionOp fusion) {
+  int64_t skipped = 0;
+  for (Value input : fusion.getBody().getArguments()) {
+    int64_t all = bytesOf(input), read = 0;
+    for (OpOperand &use : input.getUses()) {
+      bool picks = isa<nn::GatherOp, nn::SliceOp>(use.getOwner()) &&
+                   use.getOperandNumber() == 0;
+      int64_t bytes = picks ? bytesOf(use.getOwner()->getResult(0)) : all;
+      read = std::min(all, read + std::min(all, bytes));
+    }
+    skipped += all - read;
+  }
+  return skipped;
+}
+
 FlatSymbolRefAttr planning::Kernels::get(nn::FusionOp fusion) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -51,6 +73,8 @@ StringAttr planning::Kernels::create(nn::FusionOp fusion) {
   kernel.setSymName(nameOf(fusion, names.size() - 1));
   if (int64_t flops = countFlops(fusion))
     kernel.setFlops(flops);
+  if (int64_t skipped = countSkipped(fusion))
+    kernel.setSkipped(skipped);
   Block &block = kernel.getBody().emplaceBlock();
   IRMapping map;
   for (Value input : fusion.getInputs())

@@ -136,7 +136,9 @@ def Plan_KernelOp : Plan_Op<"kernel", [
     `tensor_maps`. Code generation adds `source` and the launch's shape; on the
     cpu target `grid[0]` counts independent work items. `waits` says that every
     block waits for the kernels before, so that it may start beside the last of
-    them; `flops` counts the multiplications and additions of its contractions.
+    them; `flops` counts the multiplications and additions of its contractions,
+    `skipped` the bytes of its inputs that it leaves out, of which it gathers or
+    slices the others.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       OptionalAttr<DenseI64ArrayAttr>:$grid,
@@ -144,7 +146,8 @@ def Plan_KernelOp : Plan_Op<"kernel", [
       OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<StrAttr>:$source,
       OptionalAttr<TypedArrayAttrBase<Plan_TensorMapAttr,
           "tensor map array">>:$tensor_maps,
-      UnitAttr:$waits, OptionalAttr<I64Attr>:$flops);
+      UnitAttr:$waits, OptionalAttr<I64Attr>:$flops,
+      OptionalAttr<I64Attr>:$skipped);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;

@@ -45,7 +45,9 @@ uint64_t PlanView::bytesOf(const Step &step) const {
   uint64_t bytes = 0;
   for (const Buffer &buffer : kernelArguments(step))
     bytes += buffer.bytes;
-  return bytes;
+  uint64_t skipped =
+      step.kind == StepKind::launch ? kernels()[step.kernel].skipped : 0;
+  return bytes - std::min(bytes, skipped);
 }
 
 uint64_t PlanView::flopsOf(const Step &step) const {

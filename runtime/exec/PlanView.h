@@ -133,7 +133,8 @@ public:
   }
 
   /// What a step moves and computes, for people: bytes of its arguments without
-  /// a workspace; multiplications and additions of its products.
+  /// a workspace and what it skips; multiplications and additions of its
+  /// products.
   uint64_t bytesOf(const artifact::Step &step) const;
   uint64_t flopsOf(const artifact::Step &step) const;
 

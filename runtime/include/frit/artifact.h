@@ -25,7 +25,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 6;
+inline constexpr uint32_t kVersion = 7;
 
 /// Every buffer in an arena, in prepared memory and in the weights starts at a
 /// multiple of this many bytes.
@@ -206,6 +206,8 @@ struct Kernel {
   uint32_t waits = 0;
   Range tensorMaps;   ///< of Header::tensorMaps
   uint64_t flops = 0; ///< of its contractions, for people
+  /// Bytes of its arguments that it gathers or slices others of, for people.
+  uint64_t skipped = 0;
 };
 
 enum class StepKind : uint32_t {

@@ -415,8 +415,8 @@ typedef struct frit_step_info {
   const char *kernel; /**< the kernel, or the library's pick */
   double start;       /**< frit_profile: microseconds since the call began */
   double duration;    /**< frit_profile: microseconds */
-  /** Of the tensors that it reads and writes; 0 where frit_profile skipped it
-   */
+  /** Of the tensors that it reads and writes, without what it gathers or slices
+   *  others of; 0 where frit_profile skipped it */
   uint64_t bytes;
   uint64_t flops; /**< multiplications and additions of its products */
   int is_library; /**< whether a library computes it, not frit's own code */

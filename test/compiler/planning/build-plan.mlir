@@ -155,3 +155,20 @@ func.func @main(%x: tensor<4xf32>, %p: tensor<4xf32> {nn.prepared = 1 : i64})
   }
   return %x, %0 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Of the table two rows are read, of the other input a quarter.
+
+// CHECK: plan.kernel @gather_slice_add_0 attributes {skipped = 176 : i64}
+func.func @main(%ids: tensor<2xi64>, %x: tensor<4x4xf32>) -> tensor<2x4xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<10x4xf32>
+  %0 = nn.fusion(%w, %ids, %x) schedule <skeleton = map> : (tensor<10x4xf32>, tensor<2xi64>, tensor<4x4xf32>) -> tensor<2x4xf32> {
+  ^bb0(%t: tensor<10x4xf32>, %i: tensor<2xi64>, %a: tensor<4x4xf32>):
+    %g = nn.gather %t, %i : (tensor<10x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+    %s = nn.slice %a {starts = array<i64: 0, 0>, sizes = array<i64: 1, 4>, steps = array<i64: 1, 1>} : (tensor<4x4xf32>) -> tensor<1x4xf32>
+    %r = nn.add %g, %s : (tensor<2x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
+    nn.yield %r : tensor<2x4xf32>
+  }
+  return %0 : tensor<2x4xf32>
+}
