@@ -56,6 +56,19 @@ def rows():
     for n, m in ((2 << 20, 64), (196608, 384), (131072, 1024), (75648, 197),
                  (32768, 4096), (8192, 16384), (4096, 50304)):
         yield softmax(f"softmax f16 {n}x{m}", Tensor("f16", n, m))
+    # Rows that begin within vectors.
+    for n, m in ((75648, 198), (75648, 196), (300007, 49), (1000003, 17),
+                 (30011, 517), (16387, 1001)):
+        yield softmax(f"softmax f16 {n}x{m}", Tensor("f16", n, m))
+    for m in (197, 198):
+        yield softmax(f"softmax f32 37825x{m}", Tensor("f32", 37825, m))
+    x = Tensor("f16", 75648, 197)
+    yield layer_norm("layer norm f16 75648x197", x)
+    yield layer_norm("residual layer norm f16 75648x197", x, residual=True)
+    for kind, x in (("max", Tensor("f16", 151303, 197)),
+                    ("sum", Tensor("f32", 75648, 197))):
+        f = Fusion(f"row {kind} {x.element} {x.shape[0]}x197", x)
+        yield f.give(f.reduce("%x0", kind, 1))
     yield softmax("softmax bf16 4096x50304", Tensor("bf16", 4096, 50304))
     yield softmax("softmax f32 4096x50304", Tensor("f32", 4096, 50304))
     yield softmax("masked softmax f16 196608x384", Tensor("f16", 32, 6144, 384),
@@ -84,6 +97,10 @@ def transposes():
                   0, 3, 1, 2)
     yield permute("NCHW to NHWC f16 256x1024x7x7", half(256, 1024, 7, 7),
                   0, 2, 3, 1)
+    yield permute("NHWC to NCHW f16 256x7x7x1024", half(256, 7, 7, 1024),
+                  0, 3, 1, 2)
+    yield permute("NCHW to NHWC f32 128x1024x7x7", full(128, 1024, 7, 7),
+                  0, 2, 3, 1)
     yield permute("NCHW to NHWC f16 96x129x97x97", half(96, 129, 97, 97),
                   0, 2, 3, 1)
     yield permute("heads f16 64x512x16x64", half(64, 512, 16, 64), 0, 2, 1, 3)
@@ -99,6 +116,10 @@ def transposes():
                   0, 3, 1, 2)
     yield permute("f16 8388608x5", half(8388608, 5), 1, 0)
     yield permute("f16 5x8388608", half(5, 8388608), 1, 0)
+    yield permute("f16 8388608x6", half(8388608, 6), 1, 0)
+    yield permute("f16 6x8388608", half(6, 8388608), 1, 0)
+    yield permute("f16 4194304x7", half(4194304, 7), 1, 0)
+    yield permute("f16 1048576x25", half(1048576, 25), 1, 0)
 
 
 def image_padded():
