@@ -9,21 +9,12 @@
 
 namespace frit::importer {
 
-/// Values are copied and shown by recursion, so they may be no deeper.
-inline constexpr int mostNested = 64;
+/// What a text says; discarded where it is no JSON or has values in values more
+/// than 64 deep, since they are copied and shown by recursion.
+nlohmann::ordered_json parseJson(llvm::StringRef text);
 
-/// What a text says; discarded where it is no JSON or deeper than that.
-inline nlohmann::ordered_json parseJson(llvm::StringRef text) {
-  using Json = nlohmann::ordered_json;
-  bool isDeep = false;
-  auto watch = [&](int depth, Json::parse_event_t, Json &) {
-    isDeep |= depth > mostNested;
-    return depth <= mostNested;
-  };
-  Json value = Json::parse(text.begin(), text.end(), watch,
-                           /*allow_exceptions=*/false);
-  return isDeep ? Json(Json::value_t::discarded) : value;
-}
+/// Why `text` was discarded, and where: "is not JSON from 3:17 on".
+std::string whyDiscarded(llvm::StringRef text);
 
 } // namespace frit::importer
 

@@ -26,28 +26,6 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Hears where a file stops being JSON.
-struct FindError : nlohmann::json_sax<Json> {
-  size_t position = 0;
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t &) override { return true; }
-  bool string(string_t &) override { return true; }
-  bool binary(binary_t &) override { return true; }
-  bool start_object(size_t) override { return true; }
-  bool key(string_t &) override { return true; }
-  bool end_object() override { return true; }
-  bool start_array(size_t) override { return true; }
-  bool end_array() override { return true; }
-  bool parse_error(size_t at, const std::string &,
-                   const nlohmann::detail::exception &) override {
-    position = at;
-    return false;
-  }
-};
-
 class Reader {
 public:
   Reader(StringRef path, const ImportOptions &options, MLIRContext &context)
@@ -94,14 +72,6 @@ private:
 };
 
 } // namespace
-
-/// "3:17", counted from one.
-static std::string lineAndColumn(StringRef text, size_t position) {
-  text = text.take_front(position ? position - 1 : 0);
-  size_t line = text.count('\n') + 1;
-  size_t column = text.size() - (text.rfind('\n') + 1) + 1;
-  return std::to_string(line) + ":" + std::to_string(column);
-}
 
 /// A value as a message shows it.
 static std::string text(const Json &value) {
@@ -417,13 +387,7 @@ OwningOpRef<ModuleOp> Reader::run(StringRef file) {
   Location loc = FileLineColLoc::get(&context, path, 0, 0);
   Json graph = parseJson(file);
   if (graph.is_discarded()) {
-    FindError finder;
-    if (Json::sax_parse(file.begin(), file.end(), &finder))
-      emitError(loc) << "has values in values more than " << mostNested
-                     << " deep";
-    else
-      emitError(loc) << "is not JSON from "
-                     << lineAndColumn(file, finder.position) << " on";
+    fail(loc, whyDiscarded(file));
     return {};
   }
   if (!graph.is_object() || !graph.contains("frit")) {
