@@ -138,8 +138,7 @@ private:
       entry.name = tables.text(cast<StringAttr>(name).getValue());
       entry.type = dtypeOf(type.getElementType());
       entry.dims = tables.shape(type.getShape());
-      entry.bytes = plan::byteSize(
-          MemRefType::get(type.getShape(), type.getElementType()));
+      entry.bytes = plan::byteSize(type);
       if (i < extents.size())
         entry.extents = addExtents(extents[i]);
       table.push_back(entry);

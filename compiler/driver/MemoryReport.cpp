@@ -84,11 +84,8 @@ void reportList(plan::ListOp main, bool isNamed, raw_ostream &os) {
 
 void frit::reportMemory(ModuleOp plans, raw_ostream &os) {
   uint64_t weights = 0;
-  for (auto constant : plans.getOps<plan::ConstantOp>()) {
-    auto type = cast<RankedTensorType>(constant.getValue().getType());
-    weights +=
-        plan::byteSize(MemRefType::get(type.getShape(), type.getElementType()));
-  }
+  for (auto constant : plans.getOps<plan::ConstantOp>())
+    weights += plan::byteSize(constant.getValue().getType());
   for (auto program : plans.getOps<plan::ProgramOp>()) {
     os << program.getArch() << "\n"
        << "  weights   " << mebibytes(weights) << "\n"

@@ -325,8 +325,8 @@ struct BuildPlan : PassWrapper<BuildPlan, OperationPass<ModuleOp>> {
     if (prepare)
       for (Type type : prepare.getResultTypes()) {
         prepared.push_back(preparedBytes);
-        preparedBytes += llvm::alignTo(plan::byteSize(bufferType(type)),
-                                       artifact::kAlignment);
+        preparedBytes +=
+            llvm::alignTo(plan::byteSize(type), artifact::kAlignment);
       }
     program.setPreparedBytesAttr(b.getI64IntegerAttr(preparedBytes));
     if (prepare &&

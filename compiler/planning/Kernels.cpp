@@ -25,14 +25,11 @@ static std::string nameOf(nn::FusionOp fusion, size_t number) {
   return llvm::join(parts, "_") + "_" + std::to_string(number);
 }
 
-static int64_t bytesOf(Value tensor) {
-  auto type = nn::tensorType(tensor);
-  return plan::byteSize(
-      MemRefType::get(type.getShape(), type.getElementType()));
-}
-
 /// Bytes of a fusion's inputs that it does not read, for people.
 static int64_t countSkipped(nn::FusionOp fusion) {
+  auto bytesOf = [](Value tensor) -> int64_t {
+    return plan::byteSize(tensor.getType());
+  };
   int64_t skipped = 0;
   for (Value input : fusion.getBody().getArguments()) {
     int64_t all = bytesOf(input), read = 0;

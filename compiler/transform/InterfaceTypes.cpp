@@ -46,6 +46,9 @@ private:
   /// What `name`, of an input or output, has to be; null for what it is.
   Type chosen(StringAttr name);
 
+  /// Of inputs and outputs.
+  SmallVector<StringRef> names;
+
   struct Chosen {
     Type element;
     bool found = false;
@@ -68,7 +71,10 @@ LogicalResult InterfaceTypes::parse() {
 }
 
 Type InterfaceTypes::chosen(StringAttr name) {
-  auto it = name ? chosenTypes.find(name.getValue()) : chosenTypes.end();
+  if (!name)
+    return {};
+  names.push_back(name);
+  auto it = chosenTypes.find(name.getValue());
   if (it == chosenTypes.end())
     return {};
   it->second.found = true;
@@ -110,16 +116,9 @@ void InterfaceTypes::runOnOperation() {
     return;
   if (failed(parse()))
     return signalPassFailure();
+  names.clear();
   setInputs(main);
   setOutputs(main);
-
-  SmallVector<StringRef> names;
-  for (unsigned i = 0; i < main.getNumArguments(); ++i)
-    if (auto name = main.getArgAttrOfType<StringAttr>(i, "nn.name"))
-      names.push_back(name);
-  for (unsigned i = 0; i < main.getNumResults(); ++i)
-    if (auto name = main.getResultAttrOfType<StringAttr>(i, "nn.name"))
-      names.push_back(name);
   for (auto &[name, type] : chosenTypes)
     if (!type.found) {
       emitError(main.getLoc(), "-ftype names '")

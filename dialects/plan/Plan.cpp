@@ -35,10 +35,10 @@ void PlanDialect::initialize() {
 // Queries
 //===----------------------------------------------------------------------===//
 
-uint64_t frit::plan::byteSize(Type buffer) {
-  auto type = cast<MemRefType>(buffer);
-  uint64_t bits = type.getElementType().getIntOrFloatBitWidth();
-  return type.getNumElements() * std::max<uint64_t>(bits / 8, 1);
+uint64_t frit::plan::byteSize(Type type) {
+  auto shaped = cast<ShapedType>(type);
+  uint64_t bits = shaped.getElementTypeBitWidth();
+  return shaped.getNumElements() * std::max<uint64_t>(bits / 8, 1);
 }
 
 BufferOp frit::plan::rootOf(Value buffer, uint64_t *offset) {

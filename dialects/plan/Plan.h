@@ -15,8 +15,8 @@
 namespace frit::plan {
 class ListOp;
 
-/// Bytes of a buffer: dense, a bool takes one.
-uint64_t byteSize(mlir::Type buffer);
+/// Bytes of a buffer, or of a tensor in one: dense, a bool takes one.
+uint64_t byteSize(mlir::Type type);
 
 } // namespace frit::plan
 
