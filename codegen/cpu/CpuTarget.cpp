@@ -20,7 +20,8 @@ bool cpu::CpuTarget::takesEpilogue(ArrayRef<Operation *> fused,
   epilogue.push_back(next);
   std::string reason;
   auto info = nn::describeEpilogue(fused.front(), epilogue, reason);
-  return succeeded(info) && info->activation != nn::ActivationKind::other;
+  return succeeded(info) && !info->addend &&
+         info->activation != nn::ActivationKind::other;
 }
 
 /// A branch costs nothing, but what is guarded is in no kernel with what picks
@@ -36,7 +37,7 @@ nn::ScheduleAttr cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
     return nn::ScheduleAttr::get(context, skeleton, 1, 1, 1, true);
   };
   auto fits = [](const nn::EpilogueInfo &info) {
-    return info.activation != nn::ActivationKind::other;
+    return !info.addend && info.activation != nn::ActivationKind::other;
   };
   std::string reason;
   auto gemm = nn::describeGemm(fusion, reason);

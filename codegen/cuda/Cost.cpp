@@ -124,6 +124,9 @@ std::optional<nn::StepCost> CudaTarget::cost(nn::FusionOp fusion) const {
                  : costOfTiles(*product, tf32, schedule, result);
     break;
   }
+  case nn::Skeleton::wgmma_chain:
+    cost = {costOfMoves(fusion, schedule).microseconds, /*share=*/1};
+    break;
   case nn::Skeleton::attention:
     return std::nullopt;
   default:

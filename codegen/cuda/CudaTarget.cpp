@@ -3,6 +3,7 @@
 #include "codegen/cuda/CudaTarget.h"
 
 #include "codegen/cuda/EmitAttention.h"
+#include "codegen/cuda/EmitChain.h"
 #include "codegen/cuda/EmitContraction.h"
 #include "codegen/cuda/Wgmma.h"
 
@@ -44,10 +45,14 @@ bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
                                Operation *next) const {
   if (fused.empty())
     return false;
-  SmallVector<Operation *> followers(fused.drop_front());
-  followers.push_back(next);
+  SmallVector<Operation *> operators(fused);
+  operators.push_back(next);
   std::string reason;
-  auto info = nn::describeEpilogue(fused[0], followers, reason);
+  auto chain = nn::describeChain(operators, reason);
+  if (succeeded(chain))
+    return takesChain(*chain, options);
+  auto info =
+      nn::describeEpilogue(fused[0], ArrayRef(operators).drop_front(), reason);
   return succeeded(info) && cuda::takesEpilogue(fused[0], *info, options);
 }
 

@@ -168,6 +168,7 @@ FailureOr<KernelText> frit::cuda::emitKernel(nn::FusionOp fusion,
   case nn::Skeleton::conv:
   case nn::Skeleton::wgmma_gemm:
   case nn::Skeleton::wgmma_conv:
+  case nn::Skeleton::wgmma_chain:
     text = emitContraction(fusion, lowered, name, schedule, reason);
     break;
   case nn::Skeleton::attention:

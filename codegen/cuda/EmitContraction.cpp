@@ -7,6 +7,8 @@
 
 #include "codegen/cuda/EmitContraction.h"
 
+#include "codegen/cuda/EmitChain.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -73,7 +75,7 @@ static StringRef knownEpilogue(nn::ActivationKind kind, Type result) {
 }
 
 LogicalResult ProblemText::addEpilogue(const nn::EpilogueInfo &info,
-                                       std::string &failure) {
+                                       std::string &failure, StringRef field) {
   Type result = elementType(lowered.outputs()[0]);
   std::string epilogue = knownEpilogue(info.activation, result).str();
   if (epilogue.empty()) {
@@ -96,7 +98,7 @@ LogicalResult ProblemText::addEpilogue(const nn::EpilogueInfo &info,
     functor = "struct " + epilogue + " {\n  __device__ " + type +
               " operator()(" + parameters + ") const {\n" + *body + "  }\n};\n";
   }
-  fields += "  using Epilogue = " + epilogue + ";\n";
+  fields += ("  using " + field + " = " + epilogue + ";\n").str();
   return success();
 }
 
@@ -106,6 +108,10 @@ LogicalResult ProblemText::addEpilogue(const nn::EpilogueInfo &info,
 
 unsigned ProblemText::argument(Value v) const {
   return cast<BlockArgument>(v).getArgNumber();
+}
+
+bool ProblemText::isConstant(Value v) const {
+  return llvm::is_contained(lowered.constantInputs(), int64_t(argument(v)));
 }
 
 std::string ProblemText::parameter(Value v) const {
@@ -166,26 +172,41 @@ void ProblemText::addGemm(const nn::GemmInfo &info) {
                         {"transposeB", info.transposeB}});
 }
 
-void ProblemText::addConv(const nn::ConvInfo &info) {
-  addType("T", info.x);
-  addType("D", nullptr);
-  addType("Bias", info.bias);
-  addConstants(
-      "int", {{"n", info.n}, {"c", info.c}, {"h", info.h}, {"w", info.width}});
-  addConstants("int", {{"k", info.k}, {"r", info.r}, {"s", info.s}});
-  addConstants("int", {{"p", info.p}, {"q", info.q}});
+void ProblemText::addWindows(const nn::ConvInfo &info) {
+  addConstants("int", {{"c", info.c}, {"h", info.h}, {"w", info.width}});
+  addConstants("int", {{"r", info.r}, {"s", info.s}});
   addConstants("int", {{"strideH", info.strideH},
                        {"strideW", info.strideW},
                        {"dilationH", info.dilationH},
                        {"dilationW", info.dilationW}});
-  addConstants("int", {{"padTop", info.padTop},
-                       {"padLeft", info.padLeft},
+  addConstants("int", {{"padTop", info.padTop}, {"padLeft", info.padLeft}});
+}
+
+void ProblemText::addConv(const nn::ConvInfo &info) {
+  addType("T", info.x);
+  addType("D", nullptr);
+  addType("Bias", info.bias);
+  addConstants("int", {{"n", info.n},
+                       {"k", info.k},
+                       {"p", info.p},
+                       {"q", info.q},
                        {"groups", info.groups}});
+  addWindows(info);
   addConstants("bool", {{"channelsLast", info.channelsLast}});
 }
 
+void ProblemText::addAddend(const nn::ConvInfo &addend) {
+  std::swap(fields, addendFields);
+  addWindows(addend);
+  std::swap(fields, addendFields);
+}
+
 std::string ProblemText::definition() const {
-  return functor + "struct " + problem() + " {\n" + fields + "};\n";
+  std::string text = functor + "struct " + problem() + " {\n" + fields + "};\n";
+  if (!addendFields.empty())
+    text += "struct " + addend() + " : " + problem() + " {\n" + addendFields +
+            "};\n";
+  return text;
 }
 
 KernelText frit::cuda::emitMergeMoments(nn::FusionOp fusion,
@@ -250,6 +271,8 @@ FailureOr<KernelText> frit::cuda::emitContraction(nn::FusionOp fusion,
                                                   std::string &failure) {
   bool wgmma = schedule.getSkeleton() == nn::Skeleton::wgmma_gemm ||
                schedule.getSkeleton() == nn::Skeleton::wgmma_conv;
+  if (schedule.getSkeleton() == nn::Skeleton::wgmma_chain)
+    return emitChain(fusion, lowered, name, failure);
   ProblemText text(lowered, name);
   FailureOr<KernelText> kernel = llvm::failure();
   if (isa_and_nonnull<nn::ConvOp>(fusion.getAnchor())) {
@@ -257,7 +280,7 @@ FailureOr<KernelText> frit::cuda::emitContraction(nn::FusionOp fusion,
     if (failed(info))
       return llvm::failure();
     if (wgmma)
-      return emitWgmmaConv(fusion, *info, lowered, name, schedule, failure);
+      return emitWgmmaConv(*info, lowered, name, schedule, failure);
     text.addConv(*info);
     kernel = emitTiles("conv", text, *info, info->x, info->w, lowered, name,
                        schedule, failure);
@@ -270,7 +293,7 @@ FailureOr<KernelText> frit::cuda::emitContraction(nn::FusionOp fusion,
   if (failed(info))
     return llvm::failure();
   if (wgmma)
-    return emitWgmmaGemm(fusion, *info, lowered, name, schedule, failure);
+    return emitWgmmaGemm(*info, lowered, name, schedule, failure);
   text.addGemm(*info);
   kernel = emitTiles("gemm", text, *info, info->a, info->b, lowered, name,
                      schedule, failure);

@@ -17,7 +17,8 @@ public:
 
   /// Adds `Epilogue`, and the functor where the skeletons have none.
   llvm::LogicalResult addEpilogue(const nn::EpilogueInfo &info,
-                                  std::string &failure);
+                                  std::string &failure,
+                                  llvm::StringRef field = "Epilogue");
   /// "using A = frit::f16;", the type as `v` is stored; without a value the
   /// result's.
   void addType(llvm::StringRef field, mlir::Value v);
@@ -30,19 +31,32 @@ public:
   std::string normParameters(const nn::EpilogueInfo &info) const;
   void addGemm(const nn::GemmInfo &info);
   void addConv(const nn::ConvInfo &info);
+  /// A struct of its own, which has the problem's fields but for what an addend
+  /// has otherwise.
+  void addAddend(const nn::ConvInfo &addend);
 
-  /// Everything that was added, and "NAME_problem".
+  /// Everything that was added, and "NAME_problem", "NAME_addend".
   std::string definition() const;
   std::string problem() const { return (name + "_problem").str(); }
+  std::string addend() const { return (name + "_addend").str(); }
 
   /// "x0", or "nullptr" where there is no value.
   std::string parameter(mlir::Value v) const;
+  /// The same for what the skeleton asks whether it is there.
+  std::string optional(mlir::Value v) const {
+    return v ? "frit::present(" + parameter(v) + ")" : "nullptr";
+  }
   unsigned argument(mlir::Value v) const;
+  /// Whether no kernel that may run just before this one writes `v`.
+  bool isConstant(mlir::Value v) const;
 
 private:
   const Lowered &lowered;
   llvm::StringRef name;
-  std::string functor, fields;
+  /// Puts what is convolved under windows into `fields`.
+  void addWindows(const nn::ConvInfo &info);
+
+  std::string functor, fields, addendFields;
 };
 
 /// The kernel that merges moments of rows (norm.cuh).
@@ -50,14 +64,16 @@ KernelText emitMergeMoments(nn::FusionOp fusion, const Lowered &lowered,
                             llvm::StringRef name, nn::ScheduleAttr schedule);
 
 /// Kernels of the wgmma skeletons.
-llvm::FailureOr<KernelText>
-emitWgmmaGemm(nn::FusionOp fusion, const nn::GemmInfo &info,
-              const Lowered &lowered, llvm::StringRef name,
-              nn::ScheduleAttr schedule, std::string &failure);
-llvm::FailureOr<KernelText>
-emitWgmmaConv(nn::FusionOp fusion, const nn::ConvInfo &info,
-              const Lowered &lowered, llvm::StringRef name,
-              nn::ScheduleAttr schedule, std::string &failure);
+llvm::FailureOr<KernelText> emitWgmmaGemm(const nn::GemmInfo &info,
+                                          const Lowered &lowered,
+                                          llvm::StringRef name,
+                                          nn::ScheduleAttr schedule,
+                                          std::string &failure);
+llvm::FailureOr<KernelText> emitWgmmaConv(const nn::ConvInfo &info,
+                                          const Lowered &lowered,
+                                          llvm::StringRef name,
+                                          nn::ScheduleAttr schedule,
+                                          std::string &failure);
 
 /// Schedules for a fusion that is one contraction, the one that the model says
 /// is fastest first: the `most` fastest tiles, or all with ~0u, and, unless

@@ -10,11 +10,12 @@ using namespace frit::cuda;
 std::string TransposeKernel::printBase(StringRef name, int64_t Dim::*stride) {
   IndexSpace space(lowered.context());
   AffineExpr number = space.addDim(batch), place = space.constant(0);
+  int64_t elements = isRuns() ? unitElements() : 1;
   SmallVector<int64_t> sizes;
   for (const Dim &dim : others)
     sizes.push_back(dim.size);
   for (auto [dim, index] : llvm::zip(others, space.delinearize(number, sizes)))
-    place = space.add(place, space.mul(index, dim.*stride));
+    place = space.add(place, space.mul(index, dim.*stride / elements));
   std::string text =
       space
           .print(place,
@@ -77,14 +78,19 @@ std::string TransposeKernel::print(StringRef name) {
       .str();
 }
 
-std::string TransposeKernel::printSkewed(StringRef name) {
+std::string TransposeKernel::unitName() const {
+  return "uint" + std::to_string(8 * unit()) + "_t";
+}
+
+std::string TransposeKernel::printMoved(StringRef name) {
+  std::string type = unitName();
   return ("struct " + name + "_body {\n" + parameterList(lowered, true) +
-          "\n  __device__ const uint16_t *source() const {\n    return "
-          "reinterpret_cast<const uint16_t *>(x" +
-          Twine(moved->argument) +
-          ");\n  }\n  __device__ uint16_t *target() const {\n    return "
-          "reinterpret_cast<uint16_t *>(y0);\n  }\n" +
-          printBase("from", &Dim::from) + printBase("to", &Dim::to) + "};\n")
+          "\n  __device__ const " + type +
+          " *source() const {\n    return reinterpret_cast<const " + type +
+          " *>(x" + Twine(moved->argument) + ");\n  }\n  __device__ " + type +
+          " *target() const {\n    return reinterpret_cast<" + type +
+          " *>(y0);\n  }\n" + printBase("from", &Dim::from) +
+          printBase("to", &Dim::to) + "};\n")
       .str();
 }
 
@@ -92,16 +98,28 @@ std::string TransposeKernel::call(StringRef name) const {
   std::string body = name.str() + "_body";
   std::string values = ">({" + argumentList(lowered) + "}, ";
   std::string count = (Twine(batch * rows * cols) + ");\n").str();
+  if (isRuns()) {
+    int64_t elements = unitElements();
+    return ("frit::transposeRuns<" + body + ", " + unitName() + ", " +
+            Twine(run / elements) + ", " + Twine(tileRows) + ", " +
+            Twine(tileCols) + (hasAlignedLines() ? ", true" : "") + values +
+            Twine(rows) + ", " + Twine(cols) + ", " +
+            Twine(row.from / elements) + ", " + Twine(col.to / elements) +
+            ", " + Twine(batch * rows * cols * run / elements) + ");\n")
+        .str();
+  }
   if (isSkewed() && hasAllRows())
-    return ("frit::transposeSkewedFlat<" + body + ", " + Twine(rows) + ", " +
-            Twine(threads()) + values + Twine(cols) + ", " + Twine(row.from) +
-            ", " + count)
+    return ("frit::transposeSkewedFlat<" + body + ", " + Twine(kFlatLine) +
+            ", " + Twine(rows) + ", " + Twine(threads()) + values +
+            Twine(cols) + ", " + Twine(row.from) + ", " + count)
         .str();
   std::string sizes = (Twine(rows) + ", " + Twine(cols) + ", " +
                        Twine(row.from) + ", " + Twine(col.to))
                           .str();
   if (isSkewed())
-    return "frit::transposeSkewed<" + body + values + sizes + ", " + count;
+    return ("frit::transposeSkewed<" + body + ", " + Twine(kSkewLine) + ", " +
+            Twine(skewRows()) + values + sizes + ", " + count)
+        .str();
   bool flatLoad = isFlat(true, load.vector);
   bool flatStore = isFlat(false, store.vector);
   if (isShort()) {
@@ -133,14 +151,16 @@ FailureOr<KernelText> frit::cuda::emitTranspose(nn::FusionOp fusion,
   if (!kernel)
     return llvm::failure();
   KernelText text;
-  bool skewed = kernel->isSkewed();
+  bool skewed = kernel->isSkewed(), runs = kernel->isRuns();
   int64_t threads = kernel->threads();
-  text.header = skewed              ? "transpose_skewed"
+  text.header = runs                ? "transpose_runs"
+                : skewed            ? "transpose_skewed"
                 : kernel->isShort() ? "transpose_flat"
                                     : "transpose";
-  text.source = (skewed ? kernel->printSkewed(name) : kernel->print(name)) +
-                kernelFunction(name, lowered, threads, kernel->call(name), 0,
-                               Waits::inFunction, 1, kernel->resident());
+  text.source =
+      (runs || skewed ? kernel->printMoved(name) : kernel->print(name)) +
+      kernelFunction(name, lowered, threads, kernel->call(name), 0,
+                     Waits::inFunction, 1, kernel->resident());
   text.grid[0] = std::min<int64_t>(INT32_MAX, kernel->tileCount());
   text.block[0] = threads;
   text.sharedBytes = kernel->sharedBytes();

@@ -41,16 +41,16 @@ TensorMap matrixMap(unsigned argument, Type type, int64_t rows, int64_t cols,
 /// Emits one kernel of either skeleton.
 class WgmmaKernel {
 public:
-  WgmmaKernel(nn::FusionOp fusion, const Lowered &lowered, StringRef name,
-              nn::ScheduleAttr schedule)
-      : fusion(fusion), lowered(lowered), name(name), text(lowered, name),
+  WgmmaKernel(const Lowered &lowered, StringRef name, nn::ScheduleAttr schedule)
+      : lowered(lowered), name(name), text(lowered, name),
         tile(wgmmaTileOf(schedule)) {}
 
   /// Adds the maps of A or x, and of B or w.
   void addMap(TensorMap map) { kernel.tensorMaps.push_back(std::move(map)); }
+  void addConvMaps(const nn::ConvInfo &info);
 
-  /// `m` rows of `n` results in `batch` matrices; `call` names the skeleton and
-  /// the function that takes over elsewhere.
+  /// `m` rows of `n` results in `batch` matrices; `function` is the skeleton's,
+  /// and `floor` the one that takes over elsewhere.
   FailureOr<KernelText> finish(const nn::GemmInfo &product, StringRef header,
                                StringRef function, StringRef floor,
                                std::string &failure) {
@@ -58,6 +58,9 @@ public:
     int64_t bytes = type.getIntOrFloatBitWidth() / 8;
     bool boxes = tile.storesBoxes(product, bytes);
     std::string maps[2] = {"nullptr", "nullptr"};
+    std::string sources = "&m0, &m1, ";
+    if (product.addend)
+      sources += "&m2, &m3, ";
     auto addResult = [&](unsigned argument, std::string &name) {
       name = "&m" + std::to_string(kernel.tensorMaps.size());
       addMap(matrixMap(argument, type, product.m, product.n, product.ldd,
@@ -77,17 +80,27 @@ public:
                               {"cluster", tile.cluster},
                               {"split", tile.split},
                               {"blocks", tile.resident}});
-    text.addConstants("bool", {{"constantB", isConstant(product.b)}});
+    nn::ConvOp addend = product.addend;
+    bool constant = text.isConstant(product.b) &&
+                    (!addend || text.isConstant(addend.getW()));
+    text.addConstants("bool", {{"constantB", constant}});
 
-    std::string problem = "<" + text.problem() + ">(";
-    std::string operands = text.parameter(product.bias) + ", " +
-                           text.parameter(product.residual) + ", y0" +
+    std::string problem = "<" + text.problem();
+    std::string read =
+        text.parameter(product.a) + ", " + text.parameter(product.b) + ", ";
+    if (addend) {
+      problem += ", " + text.addend();
+      read += text.parameter(addend.getX()) + ", " +
+              text.parameter(addend.getW()) + ", ";
+    }
+    problem += ">(";
+    std::string operands = text.optional(product.bias) + ", " +
+                           text.optional(product.residual) + ", y0" +
                            text.normParameters(product) + ");\n";
     std::string call =
-        ("#ifdef FRIT_HAS_WGMMA\nfrit::" + function + problem + "&m0, &m1, " +
+        ("#ifdef FRIT_HAS_WGMMA\nfrit::" + function + problem + sources +
          maps[0] + ", " + maps[1] + ", " + operands + "#else\nfrit::" + floor +
-         problem + text.parameter(product.a) + ", " +
-         text.parameter(product.b) + ", " + operands + "#endif\n")
+         problem + read + operands + "#endif\n")
             .str();
     kernel.header = header;
     kernel.block[0] = tile.threads();
@@ -103,15 +116,6 @@ public:
   ProblemText &problem() { return text; }
 
 private:
-  /// Whether no kernel that may run just before this one writes `v`.
-  bool isConstant(Value v) const {
-    auto constants =
-        fusion->getAttrOfType<DenseI64ArrayAttr>("plan.constant_inputs");
-    return constants &&
-           llvm::is_contained(constants.asArrayRef(), text.argument(v));
-  }
-
-  nn::FusionOp fusion;
   const Lowered &lowered;
   StringRef name;
   ProblemText text;
@@ -121,11 +125,45 @@ private:
 
 } // namespace
 
-FailureOr<KernelText>
-frit::cuda::emitWgmmaGemm(nn::FusionOp fusion, const nn::GemmInfo &info,
-                          const Lowered &lowered, StringRef name,
-                          nn::ScheduleAttr schedule, std::string &failure) {
-  WgmmaKernel kernel(fusion, lowered, name, schedule);
+void WgmmaKernel::addConvMaps(const nn::ConvInfo &info) {
+  Type type = nn::tensorType(info.x).getElementType();
+  TensorMap pixels;
+  pixels.argument = text.argument(info.x);
+  pixels.type = type;
+  pixels.im2col = true;
+  bool rows = readsRows(info);
+  pixels.dims = {rows ? info.s * info.c : info.c,
+                 rows ? info.width - info.s + 1 : info.width, info.h, info.n};
+  pixels.strides = {2 * info.c, 2 * info.c * info.width,
+                    2 * info.c * info.width * info.h};
+  pixels.elementStrides = {1, info.strideW, info.strideH, 1};
+  int64_t taps = tapsOfStep(info);
+  int64_t copies = rows ? 1 : taps;
+  pixels.swizzle = kLineBytes / copies;
+  std::tie(pixels.lower, pixels.upper) = im2colCorners(info);
+  pixels.channels = tile.depth / copies;
+  pixels.pixels = tile.m;
+  addMap(std::move(pixels));
+
+  TensorMap filters;
+  filters.argument = text.argument(info.w);
+  filters.type = type;
+  // Those of few channels are one tap with all of them.
+  int64_t depth = info.c * info.r * info.s;
+  int64_t channels = taps > 1 ? depth : info.c;
+  filters.dims = {channels, depth / channels, info.k};
+  filters.strides = {2 * channels, 2 * depth};
+  filters.box = {tile.depth, 1, tile.n / tile.cluster};
+  filters.swizzle = kLineBytes;
+  addMap(std::move(filters));
+}
+
+FailureOr<KernelText> frit::cuda::emitWgmmaGemm(const nn::GemmInfo &info,
+                                                const Lowered &lowered,
+                                                StringRef name,
+                                                nn::ScheduleAttr schedule,
+                                                std::string &failure) {
+  WgmmaKernel kernel(lowered, name, schedule);
   WgmmaTile tile = wgmmaTileOf(schedule);
   Type type = nn::tensorType(info.a).getElementType();
   ProblemText &text = kernel.problem();
@@ -143,48 +181,22 @@ frit::cuda::emitWgmmaGemm(nn::FusionOp fusion, const nn::GemmInfo &info,
   return kernel.finish(info, "wgmma_gemm", "wgmmaGemm", "gemmFloor", failure);
 }
 
-FailureOr<KernelText>
-frit::cuda::emitWgmmaConv(nn::FusionOp fusion, const nn::ConvInfo &info,
-                          const Lowered &lowered, StringRef name,
-                          nn::ScheduleAttr schedule, std::string &failure) {
+FailureOr<KernelText> frit::cuda::emitWgmmaConv(const nn::ConvInfo &info,
+                                                const Lowered &lowered,
+                                                StringRef name,
+                                                nn::ScheduleAttr schedule,
+                                                std::string &failure) {
   if (auto gemm = nn::pointwiseGemm(info))
-    return emitWgmmaGemm(fusion, *gemm, lowered, name, schedule, failure);
-  WgmmaKernel kernel(fusion, lowered, name, schedule);
-  WgmmaTile tile = wgmmaTileOf(schedule);
-  ProblemText &text = kernel.problem();
-  Type type = nn::tensorType(info.x).getElementType();
-
-  TensorMap pixels;
-  pixels.argument = text.argument(info.x);
-  pixels.type = type;
-  pixels.im2col = true;
-  bool rows = readsRows(info);
-  pixels.dims = {rows ? info.s * info.c : info.c,
-                 rows ? info.width - info.s + 1 : info.width, info.h, info.n};
-  pixels.strides = {2 * info.c, 2 * info.c * info.width,
-                    2 * info.c * info.width * info.h};
-  pixels.elementStrides = {1, info.strideW, info.strideH, 1};
-  int64_t taps = tapsOfStep(info);
-  int64_t copies = rows ? 1 : taps;
-  pixels.swizzle = kLineBytes / copies;
-  std::tie(pixels.lower, pixels.upper) = im2colCorners(info);
-  pixels.channels = tile.depth / copies;
-  pixels.pixels = tile.m;
-  kernel.addMap(std::move(pixels));
-
-  TensorMap filters;
-  filters.argument = text.argument(info.w);
-  filters.type = type;
-  // Those of few channels are one tap with all of them.
-  int64_t depth = info.c * info.r * info.s;
-  int64_t channels = taps > 1 ? depth : info.c;
-  filters.dims = {channels, depth / channels, info.k};
-  filters.strides = {2 * channels, 2 * depth};
-  filters.box = {tile.depth, 1, tile.n / tile.cluster};
-  filters.swizzle = kLineBytes;
-  kernel.addMap(std::move(filters));
-
-  text.addConv(info);
-  return kernel.finish(impliedGemm(info), "wgmma_conv", "wgmmaConv",
-                       "convFloor", failure);
+    return emitWgmmaGemm(*gemm, lowered, name, schedule, failure);
+  WgmmaKernel kernel(lowered, name, schedule);
+  kernel.addConvMaps(info);
+  kernel.problem().addConv(info);
+  if (!info.addend)
+    return kernel.finish(impliedGemm(info), "wgmma_conv", "wgmmaConv",
+                         "convFloor", failure);
+  nn::ConvInfo addend = nn::describeAddend(info);
+  kernel.addConvMaps(addend);
+  kernel.problem().addAddend(addend);
+  return kernel.finish(impliedGemm(info), "wgmma_conv", "wgmmaConvSum",
+                       "convSumFloor", failure);
 }

@@ -49,11 +49,13 @@ public:
   bool isCopied() const;
   /// Whether one pass over a row is all there is.
   bool readsOnce() const { return reductions.size() == 1 && perColumn.empty(); }
-  /// Whether teams of `team` threads, in blocks of `threads`, have their rows
-  /// in shared memory for vectors' sake.
-  bool isStaged(int64_t team, int64_t threads) const;
-  /// Bytes that this takes for an element.
-  int64_t stagedBytes() const { return staging().bytes; }
+  /// Whether teams of `team` threads have their rows in shared memory for
+  /// vectors' sake, `held` to a block.
+  bool isStaged(int64_t team, int64_t held) const;
+  /// Rows that a team then has at once, in blocks of `threads`.
+  int64_t heldRows(int64_t team, int64_t threads, int64_t perThread) const;
+  /// Bytes that this takes for a block of `held` rows.
+  int64_t stagedBytes(int64_t held) const;
   /// Bytes of the narrowest element there.
   int64_t narrowestStaged() const;
   /// Values that registers keep of an element.
@@ -71,10 +73,11 @@ private:
   };
 
   /// Tensors in shared memory, by number, with the bytes that an element takes
-  /// in those before it; and in all.
+  /// in those before it; and in all. Behind them are those of which all rows
+  /// read the same, with the bytes before each.
   struct Staging {
-    llvm::SmallVector<std::pair<unsigned, int64_t>> inputs, outputs;
-    int64_t bytes = 0;
+    llvm::SmallVector<std::pair<unsigned, int64_t>> inputs, outputs, weights;
+    int64_t bytes = 0, weightBytes = 0;
   };
 
   void findFrontier();
@@ -105,7 +108,7 @@ private:
   mlir::AffineExpr row, col, place;
   llvm::SmallVector<Node *> resultNodes, terms, frontier;
   llvm::SmallVector<Left> left;
-  llvm::SmallVector<unsigned> stagedInputs;
+  llvm::SmallVector<unsigned> stagedInputs, stagedWeights;
   llvm::SmallVector<mlir::Type> slots;
   /// Outputs per column and per row, with their places among the outputs.
   llvm::SmallVector<std::pair<unsigned, Node *>> perColumn, perRow;

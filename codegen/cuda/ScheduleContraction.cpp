@@ -1,5 +1,6 @@
 //===- ScheduleContraction.cpp - Who multiplies, and in which tiles -------===//
 
+#include "codegen/cuda/EmitChain.h"
 #include "codegen/cuda/EmitContraction.h"
 #include "codegen/cuda/Tuning.h"
 #include "codegen/cuda/Wgmma.h"
@@ -38,7 +39,7 @@ bool frit::cuda::libraryTakes(const nn::EpilogueInfo &info,
                               const CudaOptions &options) {
   using Kind = nn::ActivationKind;
   Type type = nn::tensorType(info.product).getElementType();
-  if (!isa<FloatType>(type) || info.mixed || info.hasMoments())
+  if (!isa<FloatType>(type) || info.mixed || info.hasMoments() || info.addend)
     return false;
   bool simple = info.activation == Kind::none || info.activation == Kind::relu;
   if (isa<nn::ConvOp>(info.product.getDefiningOp()))
@@ -92,6 +93,10 @@ FailureOr<Contraction> describe(nn::FusionOp fusion, const CudaOptions &options,
     result.tile = tileFor(info->m, info->n, info->batch);
   }
   result.wgmma &= hasWgmma(options);
+  if (result.product.addend && !result.wgmma) {
+    reason = "two convolutions in one kernel need warpgroup products";
+    return failure();
+  }
   result.library = libraryTakes(result.product, options);
   return result;
 }
@@ -102,6 +107,13 @@ SmallVector<nn::ScheduleAttr>
 frit::cuda::contractionSchedules(nn::FusionOp fusion,
                                  const CudaOptions &options, unsigned most,
                                  std::string &reason) {
+  if (auto chain = nn::describeChain(fusion, reason); succeeded(chain)) {
+    if (takesChain(*chain, options))
+      return {scheduleChain(*chain)};
+    reason = "two convolutions, one after the other, do not pay or do not fit "
+             "in one kernel";
+    return {};
+  }
   auto found = describe(fusion, options, reason);
   if (failed(found))
     return {};
@@ -150,14 +162,18 @@ bool frit::cuda::takesEpilogue(Operation *contraction,
     return true;
   // What no library has joins where our own kernel is as fast.
   bool isConv = isa<nn::ConvOp>(contraction);
-  if (!(isConv ? options.cudnn : options.cublas) && !info.hasMoments())
+  if (!(isConv ? options.cudnn : options.cublas) && !info.hasMoments() &&
+      !info.addend)
     return true;
   if (!hasWgmma(options))
     return false;
   std::string reason;
   if (auto conv = dyn_cast<nn::ConvOp>(contraction)) {
     auto shape = nn::describeConv(conv, reason);
-    return succeeded(shape) && takesWgmma(*shape);
+    if (failed(shape))
+      return false;
+    static_cast<nn::EpilogueInfo &>(*shape) = info;
+    return takesWgmma(*shape);
   }
   auto shape = nn::describeMatmul(cast<nn::MatmulOp>(contraction), reason);
   if (failed(shape))

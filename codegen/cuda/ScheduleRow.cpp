@@ -39,14 +39,27 @@ static int64_t teamSize(int64_t cols, int64_t perThread, int64_t threads) {
 static std::optional<Sharing> stageRows(const RowKernel &kernel,
                                         int64_t vector) {
   int64_t most = std::max<int64_t>(kKept / kernel.elementValues(), vector);
-  int64_t team = llvm::PowerOf2Ceil(ceilDiv(kernel.cols, most));
-  int64_t held = kTeams / team;
-  while (held * kernel.cols * kernel.narrowestStaged() % 16)
-    held *= 2;
-  if (!kernel.isStaged(team, held * team))
-    return std::nullopt;
   int64_t vectors = ceilDiv(kernel.cols, vector);
-  return Sharing{held * team, ceilDiv(vectors, team) * vector};
+  for (int64_t rows : {2, 1}) {
+    int64_t team = llvm::PowerOf2Ceil(ceilDiv(kernel.cols, most));
+    // Single elements of 16 bits are read by twice as many threads, where these
+    // are enough to reach over several banks.
+    if (rows * ceilDiv(vectors, team) * vector > most) {
+      bool pays = team >= 8 && vector == 1 && kernel.narrowestLoad() <= 2;
+      if (team * rows > 32 || (rows > 1 && !pays))
+        continue;
+      team *= rows;
+    }
+    int64_t perThread = ceilDiv(vectors, team) * vector;
+    int64_t held = kTeams / team * rows;
+    while (held * kernel.cols * kernel.narrowestStaged() % 16)
+      held *= 2;
+    int64_t threads = held / rows * team;
+    if (kernel.isStaged(team, held) &&
+        kernel.heldRows(team, threads, perThread) == rows)
+      return Sharing{threads, perThread};
+  }
+  return std::nullopt;
 }
 
 /// As few threads to a row as keep it in registers, for barriers and shuffles
@@ -220,17 +233,19 @@ frit::cuda::emitRow(nn::FusionOp fusion, const Lowered &lowered, StringRef name,
   KernelText text;
   text.grid[0] = ceilDiv(kernel.rows, team <= 32 ? threads / team : 1);
   text.block[0] = threads;
-  if (keeps && kernel.isStaged(team, threads)) {
+  int64_t held = kernel.heldRows(team, threads, perThread);
+  if (keeps && kernel.isStaged(team, threads / team * held)) {
     text.header = "row_staged";
     std::string call =
         ("frit::rowStaged<" + name + "_body, " + Twine(team) + ", " +
          Twine(perThread) + ", " + Twine(vector) + ", " + Twine(threads) +
-         ", " + Twine(kernel.cols) + ">({" + argumentList(lowered) + "}, " +
-         Twine(kernel.rows) + ");\n")
+         ", " + Twine(kernel.cols) + (held > 1 ? ", " + Twine(held) : Twine()) +
+         ">({" + argumentList(lowered) + "}, " + Twine(kernel.rows) + ");\n")
             .str();
+    text.grid[0] = ceilDiv(kernel.rows, threads / team * held);
     text.source = kernel.print(name, keeps, /*staged=*/true) +
                   kernelFunction(name, lowered, threads, call);
-    text.sharedBytes = threads / team * kernel.cols * kernel.stagedBytes();
+    text.sharedBytes = kernel.stagedBytes(threads / team * held);
     return text;
   }
   text.header = "row";

@@ -11,25 +11,31 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Bytes of a vector and of a line of the cache; shared memory of a block,
-/// which leaves room for others; and blocks that keep a large GPU busy.
-static constexpr int64_t kVector = 16, kLine = 128, kShared = 48 << 10,
-                         kBlocks = 4 * 132;
+/// Bytes of a vector, of a memory transaction and of a line of the cache;
+/// shared memory of a block, which leaves room for others; blocks that keep a
+/// large GPU busy; and values of rows that a thread keeps.
+static constexpr int64_t kVector = 16, kSector = 32, kLine = 128,
+                         kShared = 48 << 10, kBlocks = 4 * 132, kKept = 32;
 
-/// Inputs that are read nowhere but at the element that is worked on.
+/// Inputs that are read nowhere but at the element that is worked on, or at its
+/// column.
 void RowKernel::findStaged() {
-  llvm::SetVector<unsigned> inputs;
-  llvm::DenseSet<unsigned> elsewhere;
-  IndexSpace &space = graph.space;
-  for (Node *node : everything())
-    if (node->kind == Node::Kind::load) {
-      inputs.insert(node->argument);
-      AffineExpr apart = space.add(node->index, space.mul(place, -1));
-      if (apart != space.constant(0))
-        elsewhere.insert(node->argument);
-    }
-  inputs.remove_if([&](unsigned i) { return elsewhere.contains(i); });
-  stagedInputs = inputs.takeVector();
+  auto readAt = [&](AffineExpr at) {
+    llvm::SetVector<unsigned> inputs;
+    llvm::DenseSet<unsigned> elsewhere;
+    IndexSpace &space = graph.space;
+    for (Node *node : everything())
+      if (node->kind == Node::Kind::load) {
+        inputs.insert(node->argument);
+        AffineExpr apart = space.add(node->index, space.mul(at, -1));
+        if (apart != space.constant(0))
+          elsewhere.insert(node->argument);
+      }
+    inputs.remove_if([&](unsigned i) { return elsewhere.contains(i); });
+    return inputs.takeVector();
+  };
+  stagedInputs = readAt(place);
+  stagedWeights = readAt(col);
 }
 
 /// Where in shared memory the tensors are, in bytes for every element: an
@@ -57,6 +63,11 @@ RowKernel::Staging RowKernel::staging() const {
       staging.bytes += bytes;
     staging.outputs.push_back({output, at});
   }
+  for (unsigned input : stagedWeights) {
+    staging.weights.push_back({input, staging.weightBytes});
+    staging.weightBytes +=
+        llvm::alignTo(cols * bytesOf(lowered.inputElements()[input]), kLine);
+  }
   return staging;
 }
 
@@ -71,15 +82,29 @@ int64_t RowKernel::narrowestStaged() const {
   return narrowest;
 }
 
-bool RowKernel::isStaged(int64_t team, int64_t threads) const {
+bool RowKernel::isStaged(int64_t team, int64_t held) const {
   if (isColumns() || team > 32 || stagedInputs.empty())
     return false;
-  // Rows that begin within a vector, and those of which a warp's access would
-  // only take pieces.
-  int64_t held = threads / team, bytes = cols * narrowestStaged();
-  return (bytes % kVector != 0 || bytes <= kLine) &&
+  // Rows of which some begin within a sector, and those of which a warp's
+  // access would only take pieces.
+  int64_t bytes = cols * narrowestStaged();
+  return (bytes % kSector != 0 || bytes <= kLine) &&
          held * bytes % kVector == 0 && rows >= held * kBlocks &&
-         held * cols * staging().bytes <= kShared;
+         stagedBytes(held) <= kShared;
+}
+
+int64_t RowKernel::heldRows(int64_t team, int64_t threads,
+                            int64_t perThread) const {
+  bool two = 2 * perThread * elementValues() <= kKept &&
+             isStaged(team, 2 * (threads / team));
+  return two ? 2 : 1;
+}
+
+int64_t RowKernel::stagedBytes(int64_t held) const {
+  Staging staged = staging();
+  return llvm::alignTo(held * cols * staged.bytes,
+                       staged.weights.empty() ? kVector : kLine) +
+         staged.weightBytes;
 }
 
 std::string RowKernel::printStaging() const {
@@ -96,5 +121,8 @@ std::string RowKernel::printStaging() const {
     return text + "  }\n";
   };
   return visit("forInputs", "x", staged.inputs) +
-         visit("forOutputs", "y", staged.outputs);
+         visit("forOutputs", "y", staged.outputs) +
+         visit("forWeights", "x", staged.weights) +
+         "  static constexpr int kStagedBytes = " +
+         std::to_string(staged.bytes) + ";\n";
 }

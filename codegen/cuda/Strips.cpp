@@ -12,8 +12,14 @@ static constexpr int64_t kWrittenOut = 32, kLongest = 5;
 /// stores.
 static constexpr int64_t kAhead = 2;
 /// Of small blocks many threads find room beside each other: enough with 96
-/// registers each, which windows of three rows can do with.
-static constexpr int64_t kThreads = 128, kResident = 5, kFewParts = 3;
+/// registers each, which windows of three rows can do with, and longer ones
+/// gain by all of 128.
+static constexpr int64_t kThreads = 128, kResident = 5, kLongResident = 4,
+                         kFewParts = 3;
+/// With a block's threads beside each other, 80 registers do.
+static constexpr int64_t kBesideResident = 6;
+/// Bytes of a line of the cache.
+static constexpr int64_t kLine = 128;
 /// Threads that keep the multiprocessors of a large GPU busy.
 static constexpr int64_t kBusy = 132 * 1024;
 
@@ -26,6 +32,12 @@ Strips::Strips(const Lowered &lowered, unsigned dim, int64_t length,
     outer *= before;
   for (int64_t behind : shape.drop_front(dim + 1))
     inner *= behind;
+  // Neighbouring pixels have most of their windows in common, so a block has a
+  // line of many rather than all of a few.
+  channels = shape.back();
+  piece = kLine / storageBytes(elementType(lowered.outputs()[0]));
+  isSplit = piece % vector == 0 && channels % piece == 0 && channels > piece &&
+            inner > channels;
   graph.writtenOut = kWrittenOut;
   graph.keepsParts = true;
   graph.dividends = kLane;
@@ -78,7 +90,7 @@ void Strips::printOutputs(Printer &printer, int64_t step) {
       graph.space
           .print(place(step),
                  [&](AffineExpr leaf, bool, bool) -> IndexText {
-                   return {leaf == first ? "first" : "i", kPrimary};
+                   return {leaf == first ? "first" : start().str(), kPrimary};
                  })
           .text;
   std::string stores;
@@ -102,17 +114,30 @@ void Strips::printOutputs(Printer &printer, int64_t step) {
   printer.line(stores);
 }
 
+/// Where thread `i` is: lines of a row's pixels come first, then the others of
+/// the same pixels.
+std::string Strips::printPlace() const {
+  auto text = [](int64_t number) { return std::to_string(number); };
+  int64_t across = inner / channels;
+  return "i / " + text(inner) + " * " + text(inner) + " + i % " + text(inner) +
+         " / " + text(across * piece) + " * " + text(piece) + " + i / " +
+         text(piece) + " % " + text(across) + " * " + text(channels) +
+         " + i % " + text(piece);
+}
+
 std::string Strips::print() {
   Printer printer(graph);
   printer.setArguments(lowered.inputElements());
-  printer.nameDim(index, "i");
+  printer.nameDim(index, start());
   printer.nameDim(first, "first");
-  std::string start = "i / " + std::to_string(inner) + " % " +
-                      std::to_string(strips()) + " * " + std::to_string(length);
+  if (isSplit)
+    printer.line("unsigned at = " + printPlace() + ";");
+  std::string row = start().str() + " / " + std::to_string(inner) + " % " +
+                    std::to_string(strips()) + " * " + std::to_string(length);
   if (size % length)
-    start = "frit::minimum<unsigned>(" + start + ", " +
-            std::to_string(size - length) + ")";
-  printer.line("unsigned first = " + start + ";");
+    row = "frit::minimum<unsigned>(" + row + ", " +
+          std::to_string(size - length) + ")";
+  printer.line("unsigned first = " + row + ";");
   printer.expect(roots);
   int64_t printed = 0;
   for (int64_t step = 0; step < length; ++step) {
@@ -177,12 +202,15 @@ FailureOr<KernelText> frit::cuda::emitStrips(const Lowered &lowered,
       ("frit::map<" + Twine(vector) + ">(" + name + "_body{" +
        argumentList(lowered) + "}, " + Twine(strips->count()) + "u);\n")
           .str();
-  bool few = strips->windowParts() <= kFewParts && threads == kThreads;
+  int64_t resident = threads != kThreads                 ? 0
+                     : strips->windowParts() > kFewParts ? kLongResident
+                     : strips->isSplit                   ? kBesideResident
+                                                         : kResident;
   kernel.source = ("struct " + name + "_body {\n").str() +
                   parameterList(lowered, true) + "\n" + strips->print() +
                   "};\n" +
                   kernelFunction(name, lowered, threads, call, 0,
-                                 Waits::inFunction, 1, few ? kResident : 0);
+                                 Waits::inFunction, 1, resident);
   kernel.grid[0] = ceilDiv(strips->count() / vector, threads);
   kernel.block[0] = threads;
   return kernel;

@@ -29,11 +29,15 @@ public:
   int64_t strips() const { return ceilDiv(size, length); }
   /// First elements of all strips.
   int64_t count() const { return outer * strips() * inner; }
+  /// Whether a block has parts of pixels.
+  bool isSplit = false;
   /// `operator()` of a body that handles the strips of the elements from `i`
   /// on.
   std::string print();
 
 private:
+  std::string printPlace() const;
+  llvm::StringRef start() const { return isSplit ? "at" : "i"; }
   void printPart(Printer &printer, size_t number);
   void printOutputs(Printer &printer, int64_t step);
   /// Of an output's step.
@@ -41,6 +45,8 @@ private:
 
   const Lowered &lowered;
   int64_t length, outer = 1, size, inner = 1;
+  /// Elements of the innermost dimension, and those of a line.
+  int64_t channels, piece;
   Graph graph;
   /// An element of a strip's first row of all rows there could be, and which
   /// row that is.

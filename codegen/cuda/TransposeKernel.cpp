@@ -6,20 +6,22 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Of transpose_skewed.cuh: the columns of a tile, the rows that it writes, and
-/// those that it reads besides; the bytes of a line.
-static constexpr int64_t kSkewCols = 248, kSkewRows = 64, kSkew = 16;
-static constexpr int64_t kSkewLineBytes = 516;
-/// The same of tiles with all rows; rows that are few enough for that, and for
-/// blocks of 256 threads, which read nine vectors each at most.
-static constexpr int64_t kFlatCols = 119, kFlatLineBytes = 260;
-static constexpr int64_t kFlatRows = 288, kFlatFewRows = 144;
+/// Of transpose_skewed.cuh: elements of a line that are no columns of its tile,
+/// and rows that a tile reads besides those that it writes.
+static constexpr int64_t kSkewPhases = 8, kSkew = 16;
+/// The most rows of tiles that have all, and of such with blocks of 256
+/// threads.
+static constexpr int64_t kFlatRows = 304, kFlatFewRows = 224;
 /// Of transpose_flat.cuh: what the long side of a tile is a multiple of.
 static constexpr int64_t kFlatLong = 64;
 /// A matrix with shorter sides is not worth such tiles.
 static constexpr int64_t kSkewSide = 128;
 /// Elements that are moved before a launch is over.
 static constexpr int64_t kSmall = 1 << 18;
+/// Of transpose_runs.cuh: bytes of a tile that leave room for many others.
+static constexpr int64_t kRunTile = 13 << 10;
+/// Bytes of a vector and of a memory transaction.
+static constexpr int64_t kVector = 16, kSector = 32;
 
 bool TransposeKernel::match(nn::FusionOp fusion, std::string &reason) {
   for (Operation &op : fusion.getBody().front().without_terminator()) {
@@ -51,16 +53,17 @@ bool TransposeKernel::match(nn::FusionOp fusion, std::string &reason) {
       dims.push_back({shape[dim], strides[dim], 1});
     }
   }
-  if (dims.empty() || dims.back().from == 1 ||
-      llvm::is_contained(shape, int64_t(0))) {
-    reason = "the innermost dimension stays";
+  if (dims.size() < 2 || llvm::is_contained(shape, int64_t(0))) {
+    reason = "nothing moves";
     return false;
   }
   for (size_t i = dims.size() - 1; i-- > 0;)
     dims[i].to = dims[i + 1].to * dims[i + 1].size;
+  if (dims.back().from == 1)
+    run = dims.pop_back_val().size;
   row = dims.pop_back_val();
   for (const Dim &dim : dims) {
-    if (dim.from == 1) {
+    if (dim.from == run) {
       col = dim;
       continue;
     }
@@ -78,7 +81,7 @@ bool TransposeKernel::match(nn::FusionOp fusion, std::string &reason) {
 
 bool TransposeKernel::build(int64_t loads, int64_t stores,
                             std::string &reason) {
-  int64_t count = batch * rows * cols;
+  int64_t count = batch * rows * cols * run;
   load.vector = loads;
   store.vector = stores;
   for (TransposeSide *side : {&load, &store}) {
@@ -117,7 +120,7 @@ bool TransposeKernel::build(int64_t loads, int64_t stores,
   if (!contiguous || loops)
     load.graph.fail("what it moves is not read in order");
   reason = load.graph.failure() + graph.failure();
-  return reason.empty();
+  return reason.empty() && (!isRuns() || takesRuns(reason));
 }
 
 /// Whether a tile of all that a side reads or writes in a row of its own has no
@@ -134,7 +137,68 @@ bool TransposeKernel::isFlat(bool loads, int64_t vector) const {
   return aligned;
 }
 
+/// Whether one tensor's elements become another's as they are.
+bool TransposeKernel::isOnlyMoved() const {
+  return moved->kind == Node::Kind::load && moved->index == load.index &&
+         stored.size() == 1 && stored[0] == value &&
+         elementType(lowered.outputs()[0]) ==
+             lowered.inputElements()[moved->argument];
+}
+
+int64_t TransposeKernel::movedBytes() const {
+  return storageBytes(lowered.inputElements()[moved->argument]);
+}
+
+int64_t TransposeKernel::unit() const {
+  int64_t bytes = movedBytes();
+  for (int64_t left = run; left % 2 == 0 && bytes < 8; left /= 2)
+    bytes *= 2;
+  return bytes;
+}
+
+int64_t TransposeKernel::unitElements() const { return unit() / movedBytes(); }
+
+/// Runs that vectors take, and single elements of four bytes, are moved as well
+/// without shared memory.
+bool TransposeKernel::takesRuns(std::string &reason) const {
+  auto fits = [&] {
+    int64_t element = movedBytes(), bytes = run * element;
+    return bytes % kVector != 0 && (run % 2 == 0 || element < 4) &&
+           bytes <= kRunTile && batch * rows * cols * run >= kSmall;
+  };
+  if (!isOnlyMoved() || !fits()) {
+    reason = "the innermost dimension stays";
+    return false;
+  }
+  return true;
+}
+
+/// Whether all lines of tiles of runs are whole vectors.
+bool TransposeKernel::hasAlignedLines() const {
+  int64_t element = movedBytes();
+  auto fits = [&](int64_t stride) { return stride * element % kVector == 0; };
+  return fits(tileRows * run) && fits(tileCols * run) && fits(rows * run) &&
+         fits(cols * run) && fits(row.from) && fits(col.to) &&
+         llvm::all_of(others, [&](const Dim &dim) {
+           return fits(dim.from) && fits(dim.to);
+         });
+}
+
 void TransposeKernel::chooseTile() {
+  if (isRuns()) {
+    // Whole sectors where it is written, and longer than where it is read.
+    int64_t bytes = run * movedBytes();
+    auto fits = [&](int64_t count) { return count * bytes <= kRunTile; };
+    tileRows = tileCols = 1;
+    while (tileRows * unit() < kSector && tileRows < rows && fits(2 * tileRows))
+      tileRows *= 2;
+    while (fits(2 * tileRows * tileCols) &&
+           (tileRows < rows || tileCols < cols)) {
+      bool across = tileCols < cols && 2 * tileCols <= tileRows;
+      (across || tileRows >= rows ? tileCols : tileRows) *= 2;
+    }
+    return;
+  }
   // Small tensors are spread over the multiprocessors. A tile that is short one
   // way is long the other; a multiple of eight lets vectors end where it does.
   int64_t elements = batch * rows * cols;
@@ -183,13 +247,9 @@ bool TransposeKernel::isVectorised() const {
 }
 
 bool TransposeKernel::isSkewed() const {
-  return std::min(load.vector, store.vector) == 1 &&
+  return !isRuns() && std::min(load.vector, store.vector) == 1 &&
          std::min(rows, cols) >= kSkewSide && tileRows * tileCols == 64 * 64 &&
-         moved->kind == Node::Kind::load && moved->index == load.index &&
-         storageBytes(lowered.inputElements()[moved->argument]) == 2 &&
-         stored.size() == 1 && stored[0] == value &&
-         elementType(lowered.outputs()[0]) ==
-             lowered.inputElements()[moved->argument];
+         isOnlyMoved() && movedBytes() == 2;
 }
 
 bool TransposeKernel::isShort() const {
@@ -205,26 +265,25 @@ bool TransposeKernel::isShort() const {
 int64_t TransposeKernel::tileCount() const {
   if (!isSkewed())
     return batch * ceilDiv(rows, tileRows) * ceilDiv(cols, tileCols);
+  // The column before those of a tile is there as well.
   if (hasAllRows())
-    return batch * ceilDiv(cols, kFlatCols);
+    return batch * ceilDiv(cols, kFlatLine - kSkewPhases - 1);
   // A column's first rows may be left to the tile before, its last to another.
-  return batch * ceilDiv(rows + kSkew - 1, kSkewRows) *
-         ceilDiv(cols, kSkewCols);
+  return batch * ceilDiv(rows + kSkew - 1, skewRows()) *
+         ceilDiv(cols, kSkewLine - kSkewPhases);
 }
 
 int64_t TransposeKernel::sharedBytes() const {
   if (!isSkewed())
     return 0;
-  return hasAllRows() ? llvm::alignTo(rows, 4) * kFlatLineBytes
-                      : (kSkewRows + kSkew) * kSkewLineBytes;
+  return hasAllRows() ? llvm::alignTo(rows, 4) * (kFlatLine + 2) * 2
+                      : (skewRows() + kSkew) * (kSkewLine + 2) * 2;
 }
 
 /// Elements of a word of the tile: what four bytes hold, or one.
 int64_t TransposeKernel::wordSize() const {
   bool isCopy = moved->kind == Node::Kind::load;
-  int64_t bytes = isCopy
-                      ? storageBytes(lowered.inputElements()[moved->argument])
-                      : storageBytes(moved->type);
+  int64_t bytes = isCopy ? movedBytes() : storageBytes(moved->type);
   int64_t word = std::max<int64_t>(4 / bytes, 1);
   bool fits = load.vector % word == 0 && store.vector >= word &&
               cols % word == 0 && tileCols % word == 0 &&
@@ -236,14 +295,32 @@ bool TransposeKernel::hasAllRows() const {
   return col.to == rows && rows <= kFlatRows;
 }
 
+/// Rows that a skewed tile writes: those of which tiles read the fewest.
+int64_t TransposeKernel::skewRows() const {
+  int64_t best = 0, least = INT64_MAX;
+  for (int64_t length : {80, 96, 112}) {
+    int64_t lines = ceilDiv(rows + kSkew - 1, length) * (length + kSkew);
+    if (lines < least) {
+      best = length;
+      least = lines;
+    }
+  }
+  return best;
+}
+
 int64_t TransposeKernel::threads() const {
-  return isSkewed() && hasAllRows() && rows > kFlatFewRows ? 512 : 256;
+  if (!isSkewed())
+    return 256;
+  return !hasAllRows() ? 4 * skewRows() : rows <= kFlatFewRows ? 256 : 384;
 }
 
 int64_t TransposeKernel::resident() const {
   if (!isSkewed())
     return 0;
-  return hasAllRows() ? 1024 / threads() : 3;
+  // As many as have registers for all that they read.
+  if (!hasAllRows())
+    return skewRows() > 96 ? 3 : 4;
+  return rows <= 144 ? 6 : rows <= 176 ? 5 : rows <= kFlatFewRows ? 4 : 3;
 }
 
 std::unique_ptr<TransposeKernel>
@@ -256,8 +333,11 @@ frit::cuda::makeTranspose(nn::FusionOp fusion, const Lowered &lowered,
     kernel->chooseTile();
     return kernel;
   };
-  if (!make(1, 1))
+  auto plain = make(1, 1);
+  if (!plain)
     return nullptr;
+  if (plain->isRuns())
+    return plain;
   int64_t loads = 8, stores = 8;
   while (loads > 1 && !make(loads, 1)->isVectorised())
     loads /= 2;

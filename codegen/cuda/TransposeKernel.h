@@ -1,7 +1,8 @@
 //===- TransposeKernel.h - A fusion as a tiled transpose ------------------===//
 //
 // A fusion with one transpose that changes the innermost dimension, and with
-// elementwise operators on either side, which join the copy's reads and writes.
+// elementwise operators on either side, which join the copy's reads and writes;
+// or one that moves rows of an innermost dimension which are no whole vectors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,10 @@ struct TransposeSide {
 
 class TransposeKernel {
 public:
+  /// Of transpose_skewed.cuh: elements of a line, and the same of tiles with
+  /// all rows.
+  static constexpr int64_t kSkewLine = 128, kFlatLine = 64;
+
   explicit TransposeKernel(const Lowered &lowered)
       : lowered(lowered), load(lowered.context()), store(lowered.context()) {}
 
@@ -36,9 +41,12 @@ public:
   bool isSkewed() const;
   /// Whether tiles have all of a short side of an odd number of elements.
   bool isShort() const;
-  /// The body that transpose.cuh moves by, or transpose_skewed.cuh.
+  /// Whether runs of neighbours are moved whole.
+  bool isRuns() const { return run > 1; }
+  /// The body that transpose.cuh moves by, or transpose_skewed.cuh and
+  /// transpose_runs.cuh.
   std::string print(llvm::StringRef name);
-  std::string printSkewed(llvm::StringRef name);
+  std::string printMoved(llvm::StringRef name);
   /// The kernel's statement.
   std::string call(llvm::StringRef name) const;
   /// Sets the tile's sides for the matrix.
@@ -50,6 +58,7 @@ public:
   /// Blocks beside each other, or 0.
   int64_t resident() const;
 
+  /// Of runs, where they stay together.
   int64_t batch = 1, rows = 1, cols = 1;
   int64_t tileRows = 64, tileCols = 64;
 
@@ -60,13 +69,26 @@ private:
   };
 
   bool isFlat(bool loads, int64_t vector) const;
+  bool isOnlyMoved() const;
+  bool takesRuns(std::string &reason) const;
+  /// Bytes of an element that is only moved.
+  int64_t movedBytes() const;
+  /// Bytes of an element, or of the widest that runs are made of; elements
+  /// that this is.
+  int64_t unit() const;
+  int64_t unitElements() const;
+  std::string unitName() const;
+  bool hasAlignedLines() const;
   /// Whether a skewed tile has all rows.
   bool hasAllRows() const;
+  int64_t skewRows() const;
   int64_t wordSize() const;
   std::string printBase(llvm::StringRef name, int64_t Dim::*stride);
 
   const Lowered &lowered;
   nn::TransposeOp transpose;
+  /// Neighbours that stay neighbours.
+  int64_t run = 1;
   /// The matrix's two dimensions, and the others in the output's order.
   Dim row, col;
   llvm::SmallVector<Dim> others;

@@ -79,23 +79,33 @@ static std::string gemmProblem(nn::GemmInfo info, Type result) {
   return line.take();
 }
 
-static std::string convProblem(nn::ConvInfo info, Type result) {
-  ProblemLine line("conv", elementOf(info.x));
-  line.add("n", info.n);
+/// What is convolved, and how; its addend makes the same pixels and filters.
+static void addWindows(ProblemLine &line, const nn::ConvInfo &info,
+                       bool isAddend = false) {
+  line.add("n", info.n, isAddend ? info.n : -1);
   line.add("c", info.c);
   line.add("h", info.h);
   line.add("w", info.width);
-  line.add("k", info.k);
+  line.add("k", info.k, isAddend ? info.k : -1);
   line.add("r", info.r);
   line.add("s", info.s);
-  line.add("p", info.p);
-  line.add("q", info.q);
+  line.add("p", info.p, isAddend ? info.p : -1);
+  line.add("q", info.q, isAddend ? info.q : -1);
   line.add("sh", info.strideH, 1);
   line.add("sw", info.strideW, 1);
   line.add("dh", info.dilationH, 1);
   line.add("dw", info.dilationW, 1);
   line.add("top", info.padTop, 0);
   line.add("left", info.padLeft, 0);
+}
+
+static std::string convProblem(nn::ConvInfo info, Type result) {
+  ProblemLine line("conv", elementOf(info.x));
+  addWindows(line, info);
+  if (info.addend) {
+    line.add("plus", true);
+    addWindows(line, nn::describeAddend(info), /*isAddend=*/true);
+  }
   line.add("groups", info.groups, 1);
   line.add("nhwc", info.channelsLast);
   line.add("tf32", bool(info.op && info.op.getTf32()));

@@ -119,6 +119,8 @@ nn::GemmInfo frit::cuda::impliedGemm(const nn::ConvInfo &conv) {
                       ceilDiv(conv.c, WgmmaTile::depth) * WgmmaTile::depth;
   info.lda = conv.c;
   info.transposeB = true;
+  if (conv.addend)
+    info.k += impliedGemm(nn::describeAddend(conv)).k;
   return info;
 }
 
@@ -169,6 +171,12 @@ bool frit::cuda::takesWgmma(const nn::GemmInfo &info, Type result) {
 bool frit::cuda::takesWgmma(const nn::ConvInfo &info) {
   if (!info.channelsLast || info.groups != 1 || info.c % 8 != 0)
     return false;
+  if (info.addend) {
+    nn::ConvInfo addend = nn::describeAddend(info);
+    // Steps of both come by one ring, of several taps in other lines.
+    if (tapsOfStep(info) > 1 || tapsOfStep(addend) > 1 || !takesWgmma(addend))
+      return false;
+  }
   auto isByte = [](int64_t at) { return at >= -128 && at <= 127; };
   auto [lower, upper] = im2colCorners(info);
   return llvm::all_of(lower, isByte) && llvm::all_of(upper, isByte) &&
@@ -263,10 +271,17 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   time += kFill + sums * 4 * (tile.split - 1) / kSumBytes +
           (tile.cluster > 1 ? kClusterTime : 0);
 
+  auto elements = [](Value v) {
+    return double(nn::tensorType(v).getNumElements());
+  };
   double results = double(product.m) * product.n * product.batch;
-  double weights = 2.0 * nn::tensorType(product.b).getNumElements();
-  double others = 2.0 * nn::tensorType(product.a).getNumElements() +
+  double weights = 2 * elements(product.b);
+  double others = 2 * elements(product.a) +
                   results * resultBytes * (product.residual ? 2 : 1);
+  if (nn::ConvOp addend = product.addend) {
+    weights += 2 * elements(addend.getW());
+    others += 2 * elements(addend.getX());
+  }
   double move = kFill + weights / kMemoryBytes +
                 others / (others > kMostHeld ? kMemoryBytes : kHeldBytes);
   return longest({time, move}, 8);

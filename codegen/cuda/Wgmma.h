@@ -52,7 +52,7 @@ struct WgmmaTile {
 WgmmaTile wgmmaTileOf(nn::ScheduleAttr schedule);
 
 /// The product that a convolution is: its pixels by its filters, over the taps
-/// with channels filled up to what a stage holds.
+/// with channels filled up to what a stage holds, and those of its addend.
 nn::GemmInfo impliedGemm(const nn::ConvInfo &conv);
 
 /// Taps that a step of k takes together: several where they have few channels.

@@ -174,7 +174,8 @@ private:
     if (!schedule)
       return fusion.emitError("has no schedule");
     bool wgmma = schedule.getSkeleton() == nn::Skeleton::wgmma_gemm ||
-                 schedule.getSkeleton() == nn::Skeleton::wgmma_conv;
+                 schedule.getSkeleton() == nn::Skeleton::wgmma_conv ||
+                 schedule.getSkeleton() == nn::Skeleton::wgmma_chain;
     if (wgmma || schedule.getSkeleton() == nn::Skeleton::gemm ||
         schedule.getSkeleton() == nn::Skeleton::conv)
       planning::orderContractionInputs(fusion);

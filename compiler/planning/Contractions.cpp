@@ -11,8 +11,10 @@ using namespace frit;
 /// The operands of a contraction's fusion by role; empty for other fusions.
 static SmallVector<Value> operandsOf(nn::FusionOp fusion) {
   std::string reason;
-  auto gather = [](Value a, Value b, const nn::EpilogueInfo &epilogue) {
+  auto gather = [](Value a, Value b, nn::EpilogueInfo &epilogue) {
     SmallVector<Value> values = {a, b};
+    if (nn::ConvOp addend = epilogue.addend)
+      llvm::append_values(values, addend.getX(), addend.getW());
     for (Value value :
          {epilogue.bias, epilogue.residual, epilogue.moments, epilogue.column})
       if (value)
@@ -23,6 +25,14 @@ static SmallVector<Value> operandsOf(nn::FusionOp fusion) {
     return gather(gemm->a, gemm->b, *gemm);
   if (auto conv = nn::describeConvolution(fusion, reason); succeeded(conv))
     return gather(conv->x, conv->w, *conv);
+  if (auto chain = nn::describeChain(fusion, reason); succeeded(chain)) {
+    SmallVector<Value> values =
+        gather(chain->first.x, chain->first.w, chain->first);
+    for (Value value : {chain->last.w, chain->last.bias, chain->last.residual})
+      if (value)
+        values.push_back(value);
+    return values;
+  }
   return {};
 }
 

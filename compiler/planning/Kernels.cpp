@@ -25,6 +25,17 @@ static std::string nameOf(nn::FusionOp fusion, size_t number) {
   return llvm::join(parts, "_") + "_" + std::to_string(number);
 }
 
+/// What windows cover of a convolution's input of so many bytes, where their
+/// strides may be longer than they are.
+static int64_t bytesUnder(nn::ConvOp conv, int64_t bytes) {
+  ArrayRef<int64_t> w = nn::shapeOf(conv.getW());
+  size_t first = conv.getChannelsLast() ? 1 : 2;
+  for (auto [i, stride] : llvm::enumerate(conv.getStrides()))
+    if (int64_t size = w[first + i]; size < stride)
+      bytes = bytes / stride * size;
+  return bytes;
+}
+
 /// Bytes of a fusion's inputs that it does not read, for people.
 static int64_t countSkipped(nn::FusionOp fusion) {
   auto bytesOf = [](Value tensor) -> int64_t {
@@ -34,9 +45,13 @@ static int64_t countSkipped(nn::FusionOp fusion) {
   for (Value input : fusion.getBody().getArguments()) {
     int64_t all = bytesOf(input), read = 0;
     for (OpOperand &use : input.getUses()) {
-      bool picks = isa<nn::GatherOp, nn::SliceOp>(use.getOwner()) &&
-                   use.getOperandNumber() == 0;
-      int64_t bytes = picks ? bytesOf(use.getOwner()->getResult(0)) : all;
+      int64_t bytes = all;
+      if (use.getOperandNumber() == 0)
+        bytes = TypeSwitch<Operation *, int64_t>(use.getOwner())
+                    .Case<nn::GatherOp, nn::SliceOp>(
+                        [&](auto op) { return bytesOf(op.getResult()); })
+                    .Case([&](nn::ConvOp op) { return bytesUnder(op, all); })
+                    .Default(all);
       read = std::min(all, read + std::min(all, bytes));
     }
     skipped += all - read;

@@ -9,11 +9,12 @@
 //   %n = nn.conv %x, %v, %b ...
 //
 // The operators on weights move to @prepare, so they run once at load. Likewise
-// a constant added to a convolution's channels joins its bias, a transpose of
-// the last two dimensions becomes a flag of the matmul that reads it, and
-// activations and norms that exporters wrote out become one operator
-// (ComposePatterns.cpp), as does attention (AttentionPatterns.cpp), whose
-// queries, keys and values then come from one product (ProjectionPatterns.cpp).
+// a constant added to a convolution's channels joins its bias, as does that of
+// another convolution which is added to it, a transpose of the last two
+// dimensions becomes a flag of the matmul that reads it, and activations and
+// norms that exporters wrote out become one operator (ComposePatterns.cpp), as
+// does attention (AttentionPatterns.cpp), whose queries, keys and values then
+// come from one product (ProjectionPatterns.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -114,6 +115,32 @@ struct FoldBias : OpRewritePattern<AddOp> {
   }
 };
 
+/// Two convolutions that are added need one bias only, and may then be one
+/// kernel.
+struct MergeBiases : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AddOp op,
+                                PatternRewriter &rewriter) const override {
+    std::array<ConvOp, 2> convs;
+    for (auto [conv, operand] : llvm::zip(convs, op->getOperands())) {
+      conv = operand.getDefiningOp<ConvOp>();
+      if (!conv || !conv->hasOneUse() || !conv.getBias() ||
+          operand.getType() != op.getY().getType() ||
+          !dependsOnConstants(conv.getBias()))
+        return failure();
+    }
+    NNBuilder b(op.getLoc(), rewriter);
+    Value bias = b.add(convs[0].getBias(), convs[1].getBias());
+    auto biased = cast<ConvOp>(rewriter.clone(*convs[0]));
+    biased->setOperands({biased.getX(), biased.getW(), bias});
+    rewriter.replaceOp(convs[0], biased);
+    rewriter.modifyOpInPlace(convs[1],
+                             [&] { convs[1].getBiasMutable().clear(); });
+    return success();
+  }
+};
+
 /// A matmul reads its operands' last two dimensions either way round. What is
 /// left of the transpose keeps the last dimension in place, which is cheaper,
 /// and often nothing is left.
@@ -174,8 +201,8 @@ class Compose : public frit::impl::ComposeBase<Compose> {
 public:
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
-    set.add<FoldBatchNorm, FoldBias, FoldTranspose, TransposeAfterScale>(
-        context);
+    set.add<FoldBatchNorm, FoldBias, MergeBiases, FoldTranspose,
+            TransposeAfterScale>(context);
     populateRecognition(set);
     populatePatches(set);
     populateAttention(set);

@@ -9,10 +9,6 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// A concat of more inputs reads each element through a chain of comparisons,
-/// which is worth a kernel of its own.
-static constexpr unsigned maxFusedConcat = 4;
-
 std::optional<int64_t> frit::rowDimensions(ReduceOp reduce) {
   ArrayRef<int64_t> shape = shapeOf(reduce.getX());
   int64_t rows = shape.size();
@@ -59,17 +55,6 @@ static bool widens(Operation *op) {
   auto cast = dyn_cast<CastOp>(op);
   return cast && tensorType(cast.getX()).getElementTypeBitWidth() <
                      tensorType(cast.getY()).getElementTypeBitWidth();
-}
-
-/// The one operator that reads `op`, or null.
-static Operation *onlyReader(Operation *op) {
-  Operation *reader = nullptr;
-  for (Operation *user : op->getUsers()) {
-    if (reader && reader != user)
-      return nullptr;
-    reader = user;
-  }
-  return reader;
 }
 
 FusionGroups::FusionGroups(Block &block, const Target &target,
@@ -126,6 +111,11 @@ SmallVector<int64_t> FusionGroups::Group::reduced() const {
   return shape;
 }
 
+SmallVector<Operation *> FusionGroups::operatorsOf(const Group &group) const {
+  return llvm::map_to_vector(group.members,
+                             [&](unsigned member) { return ops[member]; });
+}
+
 SmallVector<unsigned> FusionGroups::producers(const Group &group) const {
   SmallVector<unsigned> found;
   unsigned self = groupOf[group.members.front()];
@@ -141,148 +131,15 @@ SmallVector<unsigned> FusionGroups::producers(const Group &group) const {
 }
 
 //===----------------------------------------------------------------------===//
-// What may join
-//===----------------------------------------------------------------------===//
-
-const char *FusionGroups::epilogueObstacle(const Group &from,
-                                           const Group &to) const {
-  if ((to.kind != Kind::map && to.kind != Kind::epilogue) ||
-      to.members.size() != 1)
-    return "only elementwise operators follow it in one kernel";
-  if (from.space != to.space)
-    return "it has another shape";
-  SmallVector<Operation *> fused;
-  for (unsigned member : from.members)
-    fused.push_back(ops[member]);
-  Operation *next = ops[to.members.front()];
-  // What an epilogue passes on is never stored, but where moments end it.
-  if (isa<MomentsOp>(fused.back()) ||
-      (onlyReader(fused.back()) != next && !isa<MomentsOp>(next)))
-    return "others read the value between";
-  if (isa<MatmulOp, ConvOp>(fused.front()) &&
-      !target.takesEpilogue(fused, next))
-    return "the target's kernel does not take it";
-  return nullptr;
-}
-
-const char *FusionGroups::prologueObstacle(const Group &from,
-                                           const Group &to) const {
-  Operation *reader = ops[to.members.front()];
-  if (from.kind != Kind::map || to.members.size() != 1 ||
-      !isa<ReduceOp, TransposeOp, SliceOp>(reader))
-    return "its reader needs the elements in memory";
-  if (ArrayRef(from.space) != shapeOf(reader->getOperand(0)))
-    return "they go over different shapes";
-  unsigned id = groupOf[from.members.front()];
-  for (unsigned member : from.members)
-    for (Operation *user : ops[member]->getUsers())
-      if (user != reader &&
-          (!indices.contains(user) || groupOf[indices.lookup(user)] != id))
-        return "others read the value between";
-  return nullptr;
-}
-
-const char *FusionGroups::movementObstacle(const Group &from,
-                                           const Group &to) const {
-  Operation *root = ops[from.members.back()];
-  if (!onlyReader(root))
-    return "several read the moved elements";
-  if (auto concat = dyn_cast<ConcatOp>(root))
-    if (concat.getXs().size() > maxFusedConcat)
-      return "it joins too many tensors";
-  if (to.kind == Kind::movement && isa<ConcatOp, PadOp>(root))
-    return "both choose between places";
-  if (to.kind != Kind::map && to.kind != Kind::row && to.kind != Kind::movement)
-    return "its reader needs the elements in memory";
-  return nullptr;
-}
-
-bool FusionGroups::spacesFit(const Group &from, const Group &to) const {
-  if (from.kind == Kind::row && to.kind == Kind::row)
-    return from.space == to.space && from.rows == to.rows;
-  if (from.space == to.space)
-    return true;
-  return (from.kind == Kind::row && from.reduced() == to.space) ||
-         (to.kind == Kind::row && to.reduced() == from.space);
-}
-
-bool FusionGroups::readsMoved(const Group &from, const Group &to) const {
-  unsigned id = groupOf[from.members.front()];
-  for (unsigned member : to.members) {
-    if (!isMovement(ops[member]))
-      continue;
-    for (Value operand : ops[member]->getOperands())
-      if (Operation *def = operand.getDefiningOp())
-        if (auto it = indices.find(def); it != indices.end())
-          if (groupOf[it->second] == id)
-            return true;
-  }
-  return false;
-}
-
-bool FusionGroups::dependsIndirectly(unsigned from, unsigned to) const {
-  llvm::BitVector seen(groups.size());
-  SmallVector<unsigned> work;
-  auto visit = [&](unsigned id) {
-    if (!seen.test(id)) {
-      seen.set(id);
-      work.push_back(id);
-    }
-  };
-  for (unsigned id : producers(groups[to]))
-    if (id != from)
-      visit(id);
-  while (!work.empty()) {
-    for (unsigned id : producers(groups[work.pop_back_val()])) {
-      if (id == from)
-        return true;
-      visit(id);
-    }
-  }
-  return false;
-}
-
-const char *FusionGroups::obstacle(unsigned from, unsigned to) const {
-  const Group &producer = groups[from], &consumer = groups[to];
-  const char *reason = nullptr;
-  switch (producer.kind) {
-  case Kind::view:
-    return "a view lies between";
-  case Kind::alone:
-    return "the target runs it whole";
-  case Kind::epilogue:
-    return "no product is before it";
-  case Kind::anchored:
-    reason = epilogueObstacle(producer, consumer);
-    break;
-  case Kind::movement:
-    reason = movementObstacle(producer, consumer);
-    break;
-  case Kind::map:
-  case Kind::row:
-    if (consumer.kind != Kind::map && consumer.kind != Kind::row)
-      reason = prologueObstacle(producer, consumer);
-    else if (!spacesFit(producer, consumer))
-      reason = "they go over different shapes";
-    else if (readsMoved(producer, consumer))
-      reason = "its reader picks elements from other places";
-    break;
-  }
-  if (!reason && dependsIndirectly(from, to))
-    reason = "another kernel has to run between";
-  return reason;
-}
-
-//===----------------------------------------------------------------------===//
 // Joining
 //===----------------------------------------------------------------------===//
 
 void FusionGroups::merge(unsigned from, unsigned to) {
   Group &consumer = groups[to], &producer = groups[from];
   // A chain behind an anchor stays anchored; otherwise the reduction, and then
-  // the elementwise operators, give the space.
+  // the elementwise operators, give the space. The last anchor does.
   bool takesProducers =
-      producer.kind == Kind::anchored ||
+      (producer.kind == Kind::anchored && consumer.kind != Kind::anchored) ||
       (producer.kind == Kind::row && consumer.kind == Kind::map);
   if (takesProducers) {
     consumer.kind = producer.kind;
@@ -361,9 +218,7 @@ SmallVector<SmallVector<Operation *>> FusionGroups::ordered() const {
   while (!ready.empty()) {
     unsigned id = ready.top().second;
     ready.pop();
-    result.emplace_back();
-    for (unsigned member : groups[id].members)
-      result.back().push_back(ops[member]);
+    result.push_back(operatorsOf(groups[id]));
     for (unsigned reader : readers[id])
       if (--waiting[reader] == 0)
         ready.push({groups[reader].members.back(), reader});

@@ -10,7 +10,9 @@
 //             between and after
 //   anchored  a contraction, window or other reduction, then a chain of
 //             elementwise operators of its result's shape; before a reduction
-//             also elementwise operators that it alone reads
+//             also elementwise operators that it alone reads, before a sum of
+//             two convolutions both of them, and behind a convolution's chain
+//             a pointwise convolution and its own chain
 //   movement  operators that pick elements of their operands, one after the
 //             other; with one reader in a map or row group they become an index
 //             computation there; before them also elementwise operators that
@@ -89,11 +91,21 @@ private:
 
   Group single(unsigned index) const;
   void joinProducers(unsigned index);
+  /// The operators of a group, in program order.
+  llvm::SmallVector<mlir::Operation *> operatorsOf(const Group &group) const;
   /// The groups whose results the operators of `group` read, but itself.
   llvm::SmallVector<unsigned> producers(const Group &group) const;
-  /// Why `from` and its reader `to` cannot share a kernel, or null.
+  /// Why `from` and its reader `to` cannot share a kernel, or null; this and
+  /// what it asks are in FusionObstacles.cpp.
   const char *obstacle(unsigned from, unsigned to) const;
   const char *epilogueObstacle(const Group &from, const Group &to) const;
+  /// Whether `to` is a convolution and what adds it to that of `from`, neither
+  /// of them read by others, and the target multiplies for both in one kernel.
+  bool addsContraction(const Group &from, const Group &to) const;
+  /// Whether `to` is a convolution that alone reads what `from`, another one
+  /// and what follows, has made, and the target has both in one kernel. One
+  /// that is added to a third is rather one with that.
+  bool chainsContraction(const Group &from, const Group &to) const;
   const char *prologueObstacle(const Group &from, const Group &to) const;
   const char *movementObstacle(const Group &from, const Group &to) const;
   bool spacesFit(const Group &from, const Group &to) const;

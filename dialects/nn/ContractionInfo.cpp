@@ -115,10 +115,17 @@ FailureOr<ConvInfo> frit::nn::describeConv(ConvOp op, std::string &reason) {
   return info;
 }
 
+ConvInfo frit::nn::describeAddend(const ConvInfo &conv) {
+  std::string reason;
+  auto addend = describeConv(conv.addend, reason);
+  assert(succeeded(addend) && "an epilogue was described without its addend");
+  return *addend;
+}
+
 std::optional<GemmInfo> frit::nn::pointwiseGemm(const ConvInfo &conv) {
-  if (!conv.channelsLast || conv.groups != 1 || conv.r != 1 || conv.s != 1 ||
-      conv.strideH != 1 || conv.strideW != 1 || conv.padTop || conv.padLeft ||
-      conv.padBottom || conv.padRight)
+  if (conv.addend || !conv.channelsLast || conv.groups != 1 || conv.r != 1 ||
+      conv.s != 1 || conv.strideH != 1 || conv.strideW != 1 || conv.padTop ||
+      conv.padLeft || conv.padBottom || conv.padRight)
     return std::nullopt;
   GemmInfo info;
   static_cast<EpilogueInfo &>(info) = conv;
@@ -224,6 +231,17 @@ frit::nn::describeEpilogue(Operation *contraction,
       return false;
     return true;
   };
+  if (auto addend = dyn_cast_if_present<ConvOp>(
+          operators.empty() ? nullptr : operators.front())) {
+    operators = operators.drop_front();
+    if (!isa<ConvOp>(contraction) || failed(describeConv(addend, reason)))
+      return refuse(reason, "a convolution follows it");
+    if (info.bias && addend.getBias())
+      return refuse(reason, "both convolutions have a bias");
+    info.addend = addend;
+    if (addend.getBias())
+      info.bias = addend.getBias();
+  }
   for (Operation *op : operators) {
     StringRef name = op->getName().getStringRef();
     if (info.resultMoments)
@@ -280,6 +298,13 @@ frit::nn::describeEpilogue(Operation *contraction,
     return refuse(reason, "something joins what a norm has made");
   if (info.norm == NormKind::residual && info.residual.getType() != type)
     return refuse(reason, "what is normalised has another type than the sum");
+  if (ConvOp addend = info.addend) {
+    auto conv = cast<ConvOp>(contraction);
+    if (info.mixed || info.residual != addend.getY() ||
+        addend.getChannelsLast() != conv.getChannelsLast())
+      return refuse(reason, "another convolution is not only added to it");
+    info.residual = nullptr;
+  }
   if (!info.mixed)
     return info;
   info.activation = ActivationKind::other;
@@ -299,62 +324,8 @@ frit::nn::describeEpilogue(Operation *contraction,
 }
 
 //===----------------------------------------------------------------------===//
-// Fusions
+// What it costs
 //===----------------------------------------------------------------------===//
-
-/// Takes a fusion apart into its contraction and what follows it.
-template <typename Info, typename Op, typename Describe>
-static FailureOr<Info> describeFusion(FusionOp fusion, Describe describe,
-                                      std::string &reason) {
-  Op contraction;
-  SmallVector<Operation *> followers;
-  Block &body = fusion.getBody().front();
-  for (Operation &op : body.without_terminator()) {
-    if (isa<ConstantOp>(op))
-      continue;
-    if (!contraction && isa<Op>(op)) {
-      contraction = cast<Op>(op);
-      continue;
-    }
-    if (!contraction)
-      return refuse(reason, op.getName().getStringRef() +
-                                " comes before the contraction");
-    followers.push_back(&op);
-  }
-  if (!contraction)
-    return refuse(reason, "it has no contraction");
-  FailureOr<Info> info = describe(contraction, reason);
-  if (failed(info))
-    return failure();
-  FailureOr<EpilogueInfo> epilogue =
-      describeEpilogue(contraction, followers, reason);
-  if (failed(epilogue))
-    return failure();
-  static_cast<EpilogueInfo &>(*info) = *epilogue;
-
-  SmallVector<Value> results = {info->result};
-  if (info->resultMoments)
-    results.push_back(info->resultMoments);
-  if (!llvm::equal(body.getTerminator()->getOperands(), results))
-    return refuse(reason, "it yields more than the end of its chain");
-  SmallVector<Value> operands(contraction->getOperands());
-  llvm::append_values(operands, info->bias, info->residual, info->moments,
-                      info->column);
-  for (Value operand : operands)
-    if (operand && !isa<BlockArgument>(operand))
-      return refuse(reason, "an operand is computed in the fusion");
-  return info;
-}
-
-FailureOr<GemmInfo> frit::nn::describeGemm(FusionOp fusion,
-                                           std::string &reason) {
-  return describeFusion<GemmInfo, MatmulOp>(fusion, describeMatmul, reason);
-}
-
-FailureOr<ConvInfo> frit::nn::describeConvolution(FusionOp fusion,
-                                                  std::string &reason) {
-  return describeFusion<ConvInfo, ConvOp>(fusion, describeConv, reason);
-}
 
 int64_t frit::nn::countFlops(Operation *op) {
   auto elements = [](Value v) { return tensorType(v).getNumElements(); };

@@ -6,7 +6,9 @@
 //   D = activation(A·B + bias + R)      y = activation(conv(x, w) + bias + R)
 //
 // and, of a product, what makes it a product of normalised rows or adds a
-// normalised residual, and the moments of D's rows on the way (nn.moments).
+// normalised residual, and the moments of D's rows on the way (nn.moments); of
+// a convolution, another one in R's place, of another tensor and other filters.
+// A convolution and a pointwise one of all that this has made may be one too.
 //
 // Planning asks here for the problem's sizes and operands, targets whether a
 // fusion, or one that another operator would join, has this form.
@@ -49,6 +51,9 @@ struct EpilogueInfo {
   /// The moments of the result's rows where they are wanted too.
   mlir::Value resultMoments;
   int64_t resultWidth = 0;
+  /// A convolution in the same fusion that is added where else a residual would
+  /// be; one of the two may have a bias.
+  ConvOp addend;
 
   /// Of a norm: how many moments a row has.
   int64_t parts() const { return shapeOf(moments).end()[-2]; }
@@ -82,16 +87,30 @@ struct ConvInfo : EpilogueInfo {
 llvm::FailureOr<GemmInfo> describeMatmul(MatmulOp op, std::string &reason);
 llvm::FailureOr<ConvInfo> describeConv(ConvOp op, std::string &reason);
 
+/// What is added to a convolution in its fusion, its `addend`; which it has.
+ConvInfo describeAddend(const ConvInfo &conv);
+
 /// A convolution that is one product of all pixels by all filters: of one cell,
-/// without padding or strides, channels last. Its `op` is null.
+/// without padding or strides, channels last, with no other added. Its `op` is
+/// null.
 std::optional<GemmInfo> pointwiseGemm(const ConvInfo &conv);
 
 /// What `operators`, each of which reads the one before it, do to the result of
-/// `contraction`.
+/// `contraction`. The first may be a convolution that the next adds.
 llvm::FailureOr<EpilogueInfo>
 describeEpilogue(mlir::Operation *contraction,
                  llvm::ArrayRef<mlir::Operation *> operators,
                  std::string &reason);
+
+/// A convolution and, with what follows each, the pointwise one that alone
+/// reads the result of that.
+struct ChainInfo {
+  ConvInfo first, last;
+};
+
+/// `operators`, each of which reads the one before it, as such.
+llvm::FailureOr<ChainInfo>
+describeChain(llvm::ArrayRef<mlir::Operation *> operators, std::string &reason);
 
 /// Multiplications and additions of a contraction or attention; else 0.
 int64_t countFlops(mlir::Operation *op);
@@ -102,6 +121,7 @@ int64_t countFlops(mlir::Operation *op);
 llvm::FailureOr<GemmInfo> describeGemm(FusionOp fusion, std::string &reason);
 llvm::FailureOr<ConvInfo> describeConvolution(FusionOp fusion,
                                               std::string &reason);
+llvm::FailureOr<ChainInfo> describeChain(FusionOp fusion, std::string &reason);
 
 } // namespace frit::nn
 

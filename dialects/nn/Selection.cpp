@@ -225,7 +225,7 @@ FailureOr<RankedTensorType> MergePlacesOp::infer(Adaptor op,
   auto type = tensorType(op.getX());
   SmallVector<int64_t> shape(type.getShape());
   if (shape.empty() || ShapedType::isDynamic(shape.back()) ||
-      shape.back() % 2 || op.getCount() < 0 || op.getCount() > shape.back())
+      shape.back() % 2 || op.getCount() > uint64_t(shape.back()))
     return emitOptionalError(loc, "cannot merge ", op.getCount(),
                              " elements of ", shapeText(shape));
   shape.back() = op.getCount();

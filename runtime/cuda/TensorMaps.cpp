@@ -35,6 +35,14 @@ static int typeOf(DType type) {
   case DType::boolean:
   case DType::f8e4m3:
   case DType::f8e5m2:
+  case DType::f8e4m3fnuz:
+  case DType::f8e5m2fnuz:
+  case DType::f8e8m0:
+  case DType::f4e2m1:
+  case DType::i4:
+  case DType::u4:
+  case DType::i2:
+  case DType::u2:
     break;
   }
   return kMapUint8;

@@ -38,7 +38,7 @@ private:
   struct Memory {
     bool preparing;
     uint64_t arena, prepared;
-    std::span<const Tensor> inputs, outputs;
+    std::span<const Tensor> inputs = {}, outputs = {};
   };
 
   Status checkHeader();

@@ -114,6 +114,13 @@ if(NOT FRIT_PORTABLE)
   set(FRIT_MLIR_LIBRARIES MLIR LLVM)
 endif()
 
+# The file that includes a dialect's attributes: GCC takes what their generated
+# parsers keep in optionals for uninitialized.
+function(frit_attributes source)
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+endfunction()
+
 # frit_tablegen(INPUT [OUTPUT FLAGS]...): runs mlir-tblgen on INPUT.td.
 function(frit_tablegen input)
   set(LLVM_TARGET_DEFINITIONS ${input}.td)

@@ -3,7 +3,8 @@
 // Simple on purpose, so that tests read off what a pass asked: convolutions
 // want channels last unless grouped, of composites only attention with heads of
 // 64 elements stays whole and takes views whose last stride is 1, a contraction
-// takes up to three elementwise operators but no exp, the moments of a product
+// takes up to three elementwise operators but no exp, and the only convolution
+// that it takes behind another has 96 filters, the moments of a product
 // of at least 64 columns are of 4 elements each, what has a contraction is
 // worth a guard, takes 5 us and fills the machine, all else takes 3 us and
 // fills a quarter of it, attention has no known cost, and the schedule names
@@ -41,6 +42,8 @@ public:
 
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override {
+    if (auto conv = llvm::dyn_cast<nn::ConvOp>(next))
+      return nn::shapeOf(conv.getW())[0] == 96;
     return fused.size() <= 3 && !llvm::isa<nn::ExpOp>(next);
   }
 

@@ -164,6 +164,15 @@ __device__ inline void storePack(T *to, const Pack<T, N> &pack) {
   *reinterpret_cast<Pack<T, N> *>(to) = pack;
 }
 
+/// An operand that is there, for what may be told that one is absent by null:
+/// compilers then need not ask.
+template <class T> __device__ inline T *present(T *operand) {
+#ifndef FRIT_EMULATE
+  __builtin_assume(operand != nullptr);
+#endif
+  return operand;
+}
+
 /// Whether two values become two elements of T in one instruction, and that.
 template <class T> inline constexpr bool kRoundsPairs = false;
 #if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 800

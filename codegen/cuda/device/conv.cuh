@@ -226,6 +226,22 @@ __device__ inline void convFloor(const typename P::T *x, const typename P::T *w,
                   i / cols % rows * Q::tileM, int(i % cols) * Q::tileN);
 }
 
+/// The sum of two, of which Q derives from P. The first sums are rounded to y's
+/// type on their way through it; whoever wrote an element reads it again.
+template <class P, class Q>
+__device__ inline void
+convSumFloor(const typename P::T *x, const typename P::T *w,
+             const typename P::T *x2, const typename P::T *w2,
+             const typename P::T *bias, const typename P::T *r,
+             typename P::T *y) {
+  struct Plain : Q {
+    using Epilogue = Identity;
+  };
+  convFloor<Plain>(x2, w2, nullptr, r, y);
+  __syncthreads();
+  convFloor<P>(x, w, bias, y, y);
+}
+
 } // namespace frit
 
 #endif // FRIT_DEVICE_CONV_CUH

@@ -109,8 +109,13 @@ template <class Body, int Threads, int PerThread, int V> struct KeptRow {
   typename Body::Element vectors[kVectors][V];
   unsigned cols;
 
-  __device__ KeptRow(const Body &body, unsigned row, unsigned cols)
-      : cols(cols) {
+  KeptRow() = default;
+  __device__ KeptRow(const Body &body, unsigned row, unsigned cols) {
+    load(body, row, cols);
+  }
+
+  __device__ void load(const Body &body, unsigned row, unsigned count) {
+    cols = count;
     // Past the end they are the row's last, for branches would part loads.
 #pragma unroll
     for (int i = 0; i < kVectors; ++i)
@@ -121,11 +126,15 @@ template <class Body, int Threads, int PerThread, int V> struct KeptRow {
     return (i * Threads + threadIdx.x % Threads) * V;
   }
 
+  /// Visits vector i, if the row has it.
+  template <class Visit> __device__ void at(int i, const Visit &visit) {
+    if (column(i) < cols)
+      visit(vectors[i], column(i));
+  }
   template <class Visit> __device__ void forEach(const Visit &visit) {
 #pragma unroll
     for (int i = 0; i < kVectors; ++i)
-      if (column(i) < cols)
-        visit(vectors[i], column(i));
+      at(i, visit);
   }
 };
 

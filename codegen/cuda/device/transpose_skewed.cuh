@@ -8,8 +8,8 @@
 // warp. Only the ends of columns are written element by element.
 //
 // Where columns follow one another without a gap and are short, a tile has all
-// rows, and its sectors go over the ends of columns. Its lines are half as
-// long: four blocks load and store in turns.
+// rows, and its sectors go over the ends of columns. Its lines are shorter, so
+// that several blocks load and store in turns.
 //
 // A Body says what is moved:
 //
@@ -30,16 +30,10 @@ namespace frit {
 inline constexpr unsigned kSkew = 16;
 /// Elements that a thread reads and writes at once.
 inline constexpr unsigned kSkewRead = 8, kSkewWrite = 4;
-/// Elements of a line, and the columns that it has wherever in a vector they
-/// begin; rows that a tile writes.
-inline constexpr unsigned kSkewLine = 256, kSkewCols = kSkewLine - kSkewRead;
-inline constexpr unsigned kSkewRows = 64;
-/// Of a tile with all rows.
-inline constexpr unsigned kFlatLine = 128, kFlatCols = kFlatLine - kSkewRead;
 
 /// Up to `Lines` rows of `Line` elements, each from the vector on in which it
 /// begins, for blocks of `Threads` threads; Lines is a multiple of kSkewWrite,
-/// and Line is 256 or 128.
+/// and Line is 256, 128 or 64.
 template <unsigned Line, unsigned Lines, unsigned Threads> class SkewedTile {
   // The odd length spreads a column over all banks.
   static constexpr unsigned kPitch = Line / 2 + 1;
@@ -83,11 +77,10 @@ public:
              minimum(lane * kSkewRead,
                      (phase + cols - 1) / kSkewRead * kSkewRead);
     };
-    // Eight threads at a time are in banks of their own; of two rows that a
-    // warp reads, the second one's line is Lines / kSkewWrite after the first.
+    // Eight threads at a time are in banks of their own; the lines of the rows
+    // that a warp reads are Lines / kSkewWrite apart.
     const unsigned turn =
-        (lane / 8 + (Line == 128 ? down % 2 * (66 - Lines / kSkewWrite) : 0)) %
-        4;
+        (lane / 8 + down % (256 / Line) * (Line / 64 - Lines / kSkewWrite)) % 4;
 #pragma unroll 1
     for (unsigned row = down; row < Lines; row += kBatch * kDown) {
       Words held[kBatch];
@@ -162,33 +155,34 @@ __device__ inline void storeSkewed(uint16_t *to,
   }
 }
 
-/// A block of 256 threads per tile, and SkewedTile's kBytes of dynamic shared
-/// memory, of kSkewRows + kSkew lines. Strides are as transpose.cuh has them;
-/// `count` is the number of elements of all that is moved.
-template <class Body>
+/// Tiles that write `Rows` rows, a multiple of kSkew, and have lines of `Line`
+/// elements: a block of 4 · Rows threads for each, and SkewedTile's kBytes of
+/// dynamic shared memory, of Rows + kSkew lines. Strides are as transpose.cuh
+/// has them; `count` is the number of elements of all that is moved.
+template <class Body, unsigned Line, unsigned Rows>
 __device__ inline void transposeSkewed(const Body &body, unsigned rows,
                                        unsigned cols, size_t fromStride,
                                        size_t toStride, size_t count) {
-  constexpr unsigned kThreads = 256, kLines = kSkewRows + kSkew;
-  const unsigned tileRows = (rows + kSkew - 1 + kSkewRows - 1) / kSkewRows;
-  const unsigned tileCols = (cols + kSkewCols - 1) / kSkewCols;
+  // A thread's columns are kSkew apart, so that what is skewed is the same.
+  constexpr unsigned kAcross = Rows / kSkewWrite, kThreads = kSkew * kAcross;
+  constexpr unsigned kLines = Rows + kSkew, kCols = Line - kSkewRead;
+  const unsigned tileRows = (rows + kSkew - 1 + Rows - 1) / Rows;
+  const unsigned tileCols = (cols + kCols - 1) / kCols;
   const unsigned perMatrix = tileRows * tileCols;
   // Tiles that follow one another are neighbours in the output.
   const unsigned matrix = blockIdx.x / perMatrix, tile = blockIdx.x % perMatrix;
-  const int firstRow = int(tile % tileRows * kSkewRows) - int(kSkew);
-  const unsigned firstCol = tile / tileRows * kSkewCols;
-  const unsigned colsHere = minimum(cols - firstCol, kSkewCols);
-  SkewedTile<kSkewLine, kLines, kThreads> lines(
+  const int firstRow = int(tile % tileRows * Rows) - int(kSkew);
+  const unsigned firstCol = tile / tileRows * kCols;
+  const unsigned colsHere = minimum(cols - firstCol, kCols);
+  SkewedTile<Line, kLines, kThreads> lines(
       Body::from(matrix) + ptrdiff_t(firstRow) * ptrdiff_t(fromStride) +
           firstCol,
       fromStride);
   lines.load(body.source(), maximum(-firstRow, 0),
              minimum(unsigned(int(rows) - firstRow), kLines), colsHere, count);
   __syncthreads();
-  constexpr unsigned kAcross = kSkewRows / kSkewWrite;
 #pragma unroll 2
-  for (unsigned col = threadIdx.x / kAcross; col < colsHere;
-       col += kThreads / kAcross) {
+  for (unsigned col = threadIdx.x / kAcross; col < colsHere; col += kSkew) {
     // The column's first row that is at the beginning of a sector.
     const size_t to = Body::to(matrix) + (firstCol + col) * toStride;
     const unsigned skew = unsigned(to + firstRow) % kSkew;
@@ -206,18 +200,18 @@ __device__ inline void transposeSkewed(const Body &body, unsigned rows,
 /// The same for columns without a gap between them, in tiles of all rows, of
 /// which there are Rows, a sector's places at least, by blocks of `Threads`
 /// threads. A tile has as many lines as rows, in multiples of kSkewWrite.
-template <class Body, unsigned Rows, unsigned Threads>
+template <class Body, unsigned Line, unsigned Rows, unsigned Threads>
 __device__ inline void transposeSkewedFlat(const Body &body, unsigned cols,
                                            size_t fromStride, size_t count) {
   constexpr unsigned kLines = (Rows + kSkewWrite - 1) / kSkewWrite * kSkewWrite;
   // The column before those of the tile is there for the sector they begin in.
-  constexpr unsigned kCols = kFlatCols - 1;
+  constexpr unsigned kCols = Line - kSkewRead - 1;
   const unsigned tileCols = (cols + kCols - 1) / kCols;
   const unsigned matrix = blockIdx.x / tileCols;
   const unsigned firstCol = blockIdx.x % tileCols * kCols;
   const unsigned colsHere = minimum(cols - firstCol, kCols);
-  SkewedTile<kFlatLine, kLines, Threads> lines(
-      Body::from(matrix) + firstCol - 1, fromStride);
+  SkewedTile<Line, kLines, Threads> lines(Body::from(matrix) + firstCol - 1,
+                                          fromStride);
   lines.load(body.source(), 0, Rows, colsHere + 1, count);
   // Of a row and those after it. Behind a column's last row comes the next
   // column's first.

@@ -50,6 +50,12 @@
 // Corners lie within -128 to 127. A convolution of 1 × 1 with stride 1 and no
 // padding is a plain product.
 //
+// Two convolutions of the same pixels and filters are summed up like one whose
+// taps are those of both: conv(x, w) + conv(x2, w2). The second is described by
+// a struct that derives from P and has c, h, w, r, s, strides, dilations and
+// pads of its own; neither may have several taps to a step. It has maps of its
+// own behind those of the first.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_DEVICE_WGMMA_CONV_CUH
@@ -129,6 +135,31 @@ template <class P> struct WgmmaTaps {
   }
 };
 
+/// The steps of two convolutions, the first one's before the second's.
+template <class P, class Q> struct WgmmaTapsOfBoth {
+  static_assert(kWgmmaStepTaps<P> == 1 && kWgmmaStepTaps<Q> == 1);
+  static constexpr int first = WgmmaTaps<P>::steps;
+  static constexpr int steps = first + WgmmaTaps<Q>::steps;
+  static constexpr int lineBytesA = WgmmaTaps<P>::lineBytesA;
+  WgmmaTaps<P> p;
+  WgmmaTaps<Q> q;
+
+  __device__ void loadA(unsigned char *to, Barrier &barrier,
+                        const WgmmaTile &tile, int step) const {
+    if (step < first)
+      p.loadA(to, barrier, tile, step);
+    else
+      q.loadA(to, barrier, tile, step - first);
+  }
+  __device__ void loadB(unsigned char *to, Barrier &barrier,
+                        const WgmmaTile &tile, int step, int rank) const {
+    if (step < first)
+      p.loadB(to, barrier, tile, step, rank);
+    else
+      q.loadB(to, barrier, tile, step - first, rank);
+  }
+};
+
 /// The whole convolution; null for an absent bias, residual or map.
 template <class P>
 __device__ inline void wgmmaConv(const TensorMap *mapX, const TensorMap *mapW,
@@ -136,6 +167,20 @@ __device__ inline void wgmmaConv(const TensorMap *mapX, const TensorMap *mapW,
                                  const typename P::Bias *bias,
                                  const typename P::D *r, typename P::D *y) {
   WgmmaTaps<P> operands = {mapX, mapW};
+  if (threadIdx.x == 0)
+    prefetchMap(mapW);
+  if (threadIdx.x == 32)
+    prefetchMap(mapX);
+  wgmmaProduct<WgmmaConvProduct<P>>(operands, mapY, mapR, bias, r, y);
+}
+
+/// The sum of two; nothing else is added but a bias.
+template <class P, class Q>
+__device__ inline void wgmmaConvSum(
+    const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapX2,
+    const TensorMap *mapW2, const TensorMap *mapY, const TensorMap *mapR,
+    const typename P::Bias *bias, const typename P::D *r, typename P::D *y) {
+  WgmmaTapsOfBoth<P, Q> operands = {{mapX, mapW}, {mapX2, mapW2}};
   if (threadIdx.x == 0)
     prefetchMap(mapW);
   if (threadIdx.x == 32)

@@ -61,7 +61,8 @@ func.func @contraction(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
 // CHECK: frit::gemm<k1_problem>(x0, x0, nullptr, nullptr, y0);
 
 // CHECK-LABEL: struct k2_problem {
-// CHECK: int n = 8, c = 64, h = 56, w = 56;
+// CHECK: int n = 8, k = 64, p = 56, q = 56, groups = 1;
+// CHECK-NEXT: int c = 64, h = 56, w = 56;
 // CHECK: bool channelsLast = true;
 // CHECK: frit::conv<k2_problem>(x0, x1, x2, x3, y0);
 

@@ -21,8 +21,9 @@ func.func @softmax(%x: tensor<75648x197xf16>, %s: tensor<64x300x99xf16>,
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = row, threads = 128, perThread = 25> grid 4728x1x1 block 128 shared 6304
+// CHECK: // k0 #nn.schedule<skeleton = row, threads = 128, perThread = 13> grid 4728x1x1 block 128 shared 6304
 // CHECK: // k1 #nn.schedule<skeleton = row, threads = 128, perThread = 25> grid 600x1x1 block 128 shared 19008
+// CHECK: // k2 {{.*}} grid 4728x1x1 block 128 shared 7808
 
 // CHECK-LABEL: struct k0_body {
 // CHECK: static void forInputs(Self &self, const Visit &visit) {
@@ -30,7 +31,7 @@ func.func @softmax(%x: tensor<75648x197xf16>, %s: tensor<64x300x99xf16>,
 // CHECK-NEXT: }
 // CHECK: static void forOutputs(Self &self, const Visit &visit) {
 // CHECK-NEXT: visit(self.y0, 0);
-// CHECK: frit::rowStaged<k0_body, 8, 25, 1, 128, 197>({x0, y0}, 75648);
+// CHECK: frit::rowStaged<k0_body, 16, 13, 1, 128, 197, 2>({x0, y0}, 75648);
 
 // CHECK-LABEL: struct k1_body {
 // CHECK: visit(self.x0, 0);
@@ -38,23 +39,46 @@ func.func @softmax(%x: tensor<75648x197xf16>, %s: tensor<64x300x99xf16>,
 // CHECK: visit(self.y0, 2);
 // CHECK: frit::rowStaged<k1_body, 4, 25, 1, 128, 99>({x0, x1, y0}, 19200);
 
-// Too few rows, and rows of whole vectors.
-func.func @ordinary(%x: tensor<1000x197xf16>, %y: tensor<75648x200xf16>) {
+// Weights that all rows read are in shared memory as well, behind the rows.
+func.func @weights(%x: tensor<75648x200xf16>, %w: tensor<200xf16>,
+                   %b: tensor<200xf32>) {
+  %0 = nn.fusion(%x, %w, %b) : (tensor<75648x200xf16>, tensor<200xf16>, tensor<200xf32>) -> tensor<75648x200xf16> {
+  ^bb0(%a: tensor<75648x200xf16>, %c: tensor<200xf16>, %d: tensor<200xf32>):
+    %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<75648x200xf16>) -> tensor<75648x1xf16>
+    %2 = nn.sub %a, %1 : (tensor<75648x200xf16>, tensor<75648x1xf16>) -> tensor<75648x200xf16>
+    %3 = nn.mul %2, %c : (tensor<75648x200xf16>, tensor<200xf16>) -> tensor<75648x200xf16>
+    %4 = nn.cast %3 {to = f32} : (tensor<75648x200xf16>) -> tensor<75648x200xf32>
+    %5 = nn.add %4, %d : (tensor<75648x200xf32>, tensor<200xf32>) -> tensor<75648x200xf32>
+    %6 = nn.cast %5 {to = f16} : (tensor<75648x200xf32>) -> tensor<75648x200xf16>
+    nn.yield %6 : tensor<75648x200xf16>
+  }
+  return
+}
+
+// CHECK-LABEL: struct k2_body {
+// CHECK: static void forWeights(Self &self, const Visit &visit) {
+// CHECK-NEXT: visit(self.x1, 0);
+// CHECK-NEXT: visit(self.x2, 512);
+// CHECK: static constexpr int kStagedBytes = 2;
+// CHECK: frit::rowStaged<k2_body, 8, 28, 4, 128, 200>({x0, x1, x2, y0}, 75648);
+
+// Too few rows, and rows of whole sectors.
+func.func @ordinary(%x: tensor<1000x197xf16>, %y: tensor<75648x208xf16>) {
   %0 = nn.fusion(%x) : (tensor<1000x197xf16>) -> tensor<1000x1xf16> {
   ^bb0(%a: tensor<1000x197xf16>):
     %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<1000x197xf16>) -> tensor<1000x1xf16>
     nn.yield %1 : tensor<1000x1xf16>
   }
-  %2 = nn.fusion(%y) : (tensor<75648x200xf16>) -> tensor<75648x1xf16> {
-  ^bb0(%a: tensor<75648x200xf16>):
-    %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<75648x200xf16>) -> tensor<75648x1xf16>
+  %2 = nn.fusion(%y) : (tensor<75648x208xf16>) -> tensor<75648x1xf16> {
+  ^bb0(%a: tensor<75648x208xf16>):
+    %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<75648x208xf16>) -> tensor<75648x1xf16>
     nn.yield %1 : tensor<75648x1xf16>
   }
   return
 }
 
-// CHECK: frit::row<k2_body
 // CHECK: frit::row<k3_body
+// CHECK: frit::row<k4_body
 
 // Where there are several rows to a multiprocessor, but not many, weights come
 // with them.
@@ -71,7 +95,7 @@ func.func @early(%x: tensor<1024x768xf16>, %w: tensor<768xf32>) {
   return
 }
 
-// CHECK-LABEL: struct k4_body {
+// CHECK-LABEL: struct k5_body {
 // CHECK: void load(
 // CHECK: frit::loadVector(a1, x1 + col);
 // CHECK: e[v].a1 = a1[v];

@@ -3,7 +3,7 @@
 // A vector is also stored of elements that are not read as one, where the reads
 // of a vector and of its neighbours fill the sectors they touch.
 func.func @scattered(%image: tensor<32x3x112x2x112x2xf32>,
-                     %heads: tensor<64x512x64x33xf16>) {
+                     %heads: tensor<64x512x64x33xf32>) {
   // Blocks of 2 x 2 pixels as channels, one more of zeros for each pixel, and
   // more on both sides, where all of a vector is zero.
   %0 = nn.fusion(%image) : (tensor<32x3x112x2x112x2xf32>) -> tensor<32x112x115x2x2x4xf16> {
@@ -14,10 +14,10 @@ func.func @scattered(%image: tensor<32x3x112x2x112x2xf32>,
     nn.yield %3 : tensor<32x112x115x2x2x4xf16>
   }
   // Where rows end differs from one vector to the next.
-  %4 = nn.fusion(%heads) : (tensor<64x512x64x33xf16>) -> tensor<64x64x512x33xf16> {
-  ^bb0(%a: tensor<64x512x64x33xf16>):
-    %1 = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<64x512x64x33xf16>) -> tensor<64x64x512x33xf16>
-    nn.yield %1 : tensor<64x64x512x33xf16>
+  %4 = nn.fusion(%heads) : (tensor<64x512x64x33xf32>) -> tensor<64x64x512x33xf32> {
+  ^bb0(%a: tensor<64x512x64x33xf32>):
+    %1 = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<64x512x64x33xf32>) -> tensor<64x64x512x33xf32>
+    nn.yield %1 : tensor<64x64x512x33xf32>
   }
   return
 }

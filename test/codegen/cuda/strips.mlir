@@ -66,7 +66,10 @@ func.func @strips(%x: tensor<128x35x35x288xf16>, %y: tensor<32x112x112x64xf16>,
 // CHECK: out0_3[v] = frit::maximum({{v[0-9]+}}, 0.0f);
 
 // CHECK-LABEL: struct k2_body {
-// CHECK: unsigned first = frit::minimum<unsigned>(i / 6912 % 8 * 5, 32);
+// Neighbouring threads have a line of the cache of a pixel and of the next.
+// CHECK: unsigned at = i / 6912 * 6912 + i % 6912 / 2304 * 64 + i / 64 % 36 * 192 + i % 64;
+// CHECK-NEXT: unsigned first = frit::minimum<unsigned>(at / 6912 % 8 * 5, 32);
+// CHECK: __launch_bounds__(128, 6)
 
 // CHECK-LABEL: struct k3_body {
 // CHECK-NOT: part0

@@ -2,7 +2,9 @@
 
 func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
                      %i: tensor<32x3x224x224xf32>, %w: tensor<96x64x520xf16>,
-                     %o: tensor<8x1021x515xbf16>, %f: tensor<33x129x515xf16>) {
+                     %o: tensor<8x1021x515xbf16>, %f: tensor<33x129x515xf16>,
+                     %r: tensor<3x512x64x33xf16>, %s: tensor<4x63x511x18xf16>,
+                     %u: tensor<3x512x64x33xf32>) {
   // Channels last, and a cast on the way.
   %0 = nn.fusion(%x) : (tensor<2x64x56x56xf32>) -> tensor<2x56x56x64xf16> {
   ^bb0(%a: tensor<2x64x56x56xf32>):
@@ -42,13 +44,34 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
     %1 = nn.transpose %a {perm = array<i64: 0, 2, 1>} : (tensor<33x129x515xf16>) -> tensor<33x515x129xf16>
     nn.yield %1 : tensor<33x515x129xf16>
   }
+  // Runs that are no whole vectors are moved in tiles as well: by the widest
+  // elements that they are made of, and with lines that begin at vectors or not.
+  %8 = nn.fusion(%r) : (tensor<3x512x64x33xf16>) -> tensor<3x64x512x33xf16> {
+  ^bb0(%a: tensor<3x512x64x33xf16>):
+    %1 = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<3x512x64x33xf16>) -> tensor<3x64x512x33xf16>
+    nn.yield %1 : tensor<3x64x512x33xf16>
+  }
+  %9 = nn.fusion(%s) : (tensor<4x63x511x18xf16>) -> tensor<4x511x63x18xf16> {
+  ^bb0(%a: tensor<4x63x511x18xf16>):
+    %1 = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<4x63x511x18xf16>) -> tensor<4x511x63x18xf16>
+    nn.yield %1 : tensor<4x511x63x18xf16>
+  }
+  // Single elements of four bytes are as good.
+  %10 = nn.fusion(%u) : (tensor<3x512x64x33xf32>) -> tensor<3x64x512x33xf32> {
+  ^bb0(%a: tensor<3x512x64x33xf32>):
+    %1 = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<3x512x64x33xf32>) -> tensor<3x64x512x33xf32>
+    nn.yield %1 : tensor<3x64x512x33xf32>
+  }
   return
 }
 
 // CHECK: // k0 #nn.schedule<skeleton = transpose> grid 392x1x1 block 256
 // CHECK: // k1 #nn.schedule<skeleton = map, vector = 2>
-// CHECK: // k4 #nn.schedule<skeleton = transpose> grid 408x1x1 block 256 shared 41280
-// CHECK: // k5 #nn.schedule<skeleton = transpose> grid 165x1x1 block 256 shared 34320
+// CHECK: // k4 #nn.schedule<skeleton = transpose, threads = 384> grid 440x1x1 block 384 shared 29120
+// CHECK: // k5 #nn.schedule<skeleton = transpose> grid 330x1x1 block 256 shared 17424
+// CHECK: // k6 #nn.schedule<skeleton = transpose> grid 768x1x1 block 256
+// CHECK: // k7 #nn.schedule<skeleton = transpose>
+// CHECK: // k8 #nn.schedule<skeleton = generic, perThread = 4>
 
 // CHECK: using Held = float;
 // CHECK: void load(Held (&e)[4], size_t i) const {
@@ -74,7 +97,16 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
 // CHECK-NEXT: return reinterpret_cast<const uint16_t *>(x0);
 // CHECK: return batch * 525815;
 // CHECK: return batch * 525815;
-// CHECK: __launch_bounds__(256, 3)
-// CHECK: frit::transposeSkewed<k4_body>({x0, y0}, 1021, 515, 515, 1021, 4206520);
+// CHECK: __launch_bounds__(384, 4)
+// CHECK: frit::transposeSkewed<k4_body, 128, 96>({x0, y0}, 1021, 515, 515, 1021, 4206520);
 
-// CHECK: frit::transposeSkewedFlat<k5_body, 129, 256>({x0, y0}, 515, 515, 2192355);
+// CHECK: __launch_bounds__(256, 6)
+// CHECK: frit::transposeSkewedFlat<k5_body, 64, 129, 256>({x0, y0}, 515, 515, 2192355);
+
+// CHECK: const uint16_t *source() const {
+// CHECK: return batch * 1081344;
+// CHECK: frit::transposeRuns<k6_body, uint16_t, 33, 16, 8, true>({x0, y0}, 512, 64, 2112, 16896, 3244032);
+
+// CHECK: const uint32_t *source() const {
+// CHECK: return batch * 289737;
+// CHECK: frit::transposeRuns<k7_body, uint32_t, 9, 16, 16>({x0, y0}, 63, 511, 4599, 567, 1158948);

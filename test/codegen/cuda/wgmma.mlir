@@ -54,11 +54,11 @@ func.func @products(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
 // OLDER:      // k2 #nn.schedule<skeleton = gemm, library = true
 
 func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
-                        %c: tensor<64xf16>, %s: tensor<8x56x56x64xf16>,
+                        %c: tensor<64xf16>, %o: tensor<128xf16>, %s: tensor<8x56x56x64xf16>,
                         %g: tensor<256x1x1x64xf16>, %d: tensor<128x1x1x64xf16>,
                         %t: tensor<8x32x32x3xf16>, %u: tensor<64x7x7x3xf16>,
                         %l: tensor<8x16x16x16xf16>, %m: tensor<64x4x4x16xf16>,
-                        %n: tensor<8x16x19x16xf16>) {
+                        %n: tensor<8x16x19x16xf16>, %v: tensor<8x28x28x64xf16>) {
   %0 = nn.fusion(%i, %f, %c, %s) : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<64xf16>, tensor<8x56x56x64xf16>) -> tensor<8x56x56x64xf16> {
   ^bb0(%a0: tensor<8x56x56x64xf16>, %a1: tensor<64x3x3x64xf16>, %a2: tensor<64xf16>, %a3: tensor<8x56x56x64xf16>):
     %1 = nn.conv %a0, %a1, %a2 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<64xf16>) -> tensor<8x56x56x64xf16>
@@ -96,6 +96,15 @@ func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
     %1 = nn.conv %a0, %a1 {strides = array<i64: 1, 1>, pads = array<i64: 2, 0, 1, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x16x19x16xf16>, tensor<64x4x4x16xf16>) -> tensor<8x16x16x64xf16>
     nn.yield %1 : tensor<8x16x16x64xf16>
   }
+  // The sum of two, one of which has the bias, is one with the steps of both.
+  %9 = nn.fusion(%i, %d, %v, %d, %o) {plan.constant_inputs = array<i64: 1, 3, 4>} : (tensor<8x56x56x64xf16>, tensor<128x1x1x64xf16>, tensor<8x28x28x64xf16>, tensor<128x1x1x64xf16>, tensor<128xf16>) -> tensor<8x28x28x128xf16> {
+  ^bb0(%a0: tensor<8x56x56x64xf16>, %a1: tensor<128x1x1x64xf16>, %a2: tensor<8x28x28x64xf16>, %a3: tensor<128x1x1x64xf16>, %a4: tensor<128xf16>):
+    %1 = nn.conv %a0, %a1 {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<128x1x1x64xf16>) -> tensor<8x28x28x128xf16>
+    %2 = nn.conv %a2, %a3, %a4 {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x28x28x64xf16>, tensor<128x1x1x64xf16>, tensor<128xf16>) -> tensor<8x28x28x128xf16>
+    %3 = nn.add %2, %1 : (tensor<8x28x28x128xf16>, tensor<8x28x28x128xf16>) -> tensor<8x28x28x128xf16>
+    %10 = nn.relu %3 : (tensor<8x28x28x128xf16>) -> tensor<8x28x28x128xf16>
+    nn.yield %10 : tensor<8x28x28x128xf16>
+  }
   return
 }
 
@@ -113,6 +122,12 @@ func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
 // CHECK:      // k9 #nn.schedule<skeleton = wgmma_conv
 // CHECK-NEXT: //   m0 of 0: dims 64x16x16x8, strides 32x608x9728, {{.*}} lower 0x-2, upper 0x-2, channels 64
 // CHECK-NEXT: //   m1 of 1: dims 256x1x64, strides 512x512, box 64x1x64
+// CHECK:      // k10 #nn.schedule<skeleton = wgmma_conv
+// CHECK-NEXT: //   m0 of 0: dims 64x56x56x8, {{.*}}, steps 1x2x2x1, lower 0x0, upper -1x-1
+// CHECK-NEXT: //   m1 of 1: dims 64x1x128
+// CHECK-NEXT: //   m2 of 2: dims 64x28x28x8, {{.*}}, steps 1x1x1x1, lower 0x0, upper 0x0
+// CHECK-NEXT: //   m3 of 3: dims 64x1x128
+// CHECK-NEXT: //   m4 of 5: dims 128x6272x1
 // OLDER:      // k4 #nn.schedule<skeleton = conv,
 
 // CHECK-LABEL: struct k0_problem {
@@ -124,9 +139,9 @@ func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
 // CHECK:       __global__ void {{.*}}__launch_bounds__({{[0-9]+}}, {{[12]}})
 // CHECK-NEXT:  k0(const frit::f16 *x0, const frit::f16 *x1, const frit::f16 *x2, const frit::f16 *x3, frit::f16 *y0, const __grid_constant__ frit::TensorMap m0, const __grid_constant__ frit::TensorMap m1
 // CHECK-NEXT:  #ifdef FRIT_HAS_WGMMA
-// CHECK-NEXT:    frit::wgmmaGemm<k0_problem>(&m0, &m1, {{.*}}, x2, x3, y0);
+// CHECK-NEXT:    frit::wgmmaGemm<k0_problem>(&m0, &m1, {{.*}}, frit::present(x2), frit::present(x3), y0);
 // CHECK-NEXT:  #else
-// CHECK-NEXT:    frit::gemmFloor<k0_problem>(x0, x1, x2, x3, y0);
+// CHECK-NEXT:    frit::gemmFloor<k0_problem>(x0, x1, frit::present(x2), frit::present(x3), y0);
 
 // CHECK-LABEL: struct k1_epilogue {
 // CHECK:         return sum * 0.125f;
@@ -140,5 +155,16 @@ func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
 
 // CHECK-LABEL: struct k4_epilogue {
 // CHECK:         return frit::maximum(sum, 0.0f) + residual;
-// CHECK:         frit::wgmmaConv<k4_problem>(&m0, &m1, {{.*}}, x2, x3, y0);
-// CHECK:         frit::convFloor<k4_problem>(x0, x1, x2, x3, y0);
+// CHECK:         frit::wgmmaConv<k4_problem>(&m0, &m1, {{.*}}, frit::present(x2), frit::present(x3), y0);
+// CHECK:         frit::convFloor<k4_problem>(x0, x1, frit::present(x2), frit::present(x3), y0);
+
+// CHECK-LABEL: struct k10_problem {
+// CHECK:         int n = 8, k = 128, p = 28, q = 28, groups = 1;
+// CHECK-NEXT:    int c = 64, h = 56, w = 56;
+// CHECK:         strideH = 2, strideW = 2
+// CHECK:         bool constantB = true;
+// CHECK:       struct k10_addend : k10_problem {
+// CHECK-NEXT:    int c = 64, h = 28, w = 28;
+// CHECK:         strideH = 1, strideW = 1
+// CHECK:         frit::wgmmaConvSum<k10_problem, k10_addend>(&m0, &m1, &m2, &m3, &m4, nullptr, frit::present(x4), nullptr, y0);
+// CHECK:         frit::convSumFloor<k10_problem, k10_addend>(x0, x1, x2, x3, frit::present(x4), nullptr, y0);

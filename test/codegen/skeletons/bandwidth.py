@@ -62,9 +62,14 @@ def rows():
         yield softmax(f"softmax f16 {n}x{m}", Tensor("f16", n, m))
     for m in (197, 198):
         yield softmax(f"softmax f32 37825x{m}", Tensor("f32", 37825, m))
-    x = Tensor("f16", 75648, 197)
-    yield layer_norm("layer norm f16 75648x197", x)
-    yield layer_norm("residual layer norm f16 75648x197", x, residual=True)
+    for m in (196, 197, 198, 200):
+        x = Tensor("f16", 75648, m)
+        yield layer_norm(f"layer norm f16 75648x{m}", x)
+        yield layer_norm(f"residual layer norm f16 75648x{m}", x,
+                         residual=True)
+    for n, m in ((300007, 49), (150000, 99)):
+        yield layer_norm(f"layer norm f16 {n}x{m}", Tensor("f16", n, m))
+    yield layer_norm("layer norm f32 37825x197", Tensor("f32", 37825, 197))
     for kind, x in (("max", Tensor("f16", 151303, 197)),
                     ("sum", Tensor("f32", 75648, 197))):
         f = Fusion(f"row {kind} {x.element} {x.shape[0]}x197", x)
@@ -103,10 +108,25 @@ def transposes():
                   0, 2, 3, 1)
     yield permute("NCHW to NHWC f16 96x129x97x97", half(96, 129, 97, 97),
                   0, 2, 3, 1)
+    for n, channels in ((60, 201), (80, 161), (48, 257), (40, 289), (38, 319)):
+        yield permute(f"NCHW to NHWC f16 {n}x{channels}x97x97",
+                      half(n, channels, 97, 97), 0, 2, 3, 1)
+    yield permute("021 f16 512x197x769", half(512, 197, 769), 0, 2, 1)
+    yield permute("021 f16 64x1021x1021", half(64, 1021, 1021), 0, 2, 1)
     yield permute("heads f16 64x512x16x64", half(64, 512, 16, 64), 0, 2, 1, 3)
     yield permute("reversed f16 512x384x520", half(512, 384, 520), 2, 1, 0)
     yield permute("reversed f32 512x384x260", full(512, 384, 260), 2, 1, 0)
-    yield permute("0213 f16 64x512x64x33", half(64, 512, 64, 33), 0, 2, 1, 3)
+    for n, rows, cols, run in ((64, 512, 64, 33), (64, 511, 63, 33),
+                               (128, 512, 64, 17), (48, 512, 64, 49),
+                               (32, 512, 64, 65), (12, 512, 64, 197),
+                               (8, 128, 64, 1001), (96, 512, 512, 3),
+                               (64, 512, 64, 34), (64, 512, 64, 36),
+                               (24, 512, 64, 100)):
+        yield permute(f"0213 f16 {n}x{rows}x{cols}x{run}",
+                      half(n, rows, cols, run), 0, 2, 1, 3)
+    for run in (33, 34, 49):
+        yield permute(f"0213 f32 32x512x64x{run}", full(32, 512, 64, run),
+                      0, 2, 1, 3)
     for n in (1, 32, 128):
         yield permute(f"image to NHWC f32 to f16 {n}x3x224x224",
                       full(n, 3, 224, 224), 0, 2, 3, 1, to="f16")
@@ -164,6 +184,16 @@ def pools():
                Tensor("f32", 64, 64, 112, 112), 2, 2, 0, False)
     yield pool("average 3x3/1 NHWC f16 128x35x35x288", "avg",
                Tensor("f16", 128, 35, 35, 288), 3, 1, 1, True)
+    yield pool("average 3x3/1 NHWC f32 128x35x35x192", "avg",
+               Tensor("f32", 128, 35, 35, 192), 3, 1, 1, True)
+    yield pool("average 3x3/1 NHWC f16 128x17x17x768", "avg",
+               Tensor("f16", 128, 17, 17, 768), 3, 1, 1, True)
+    yield pool("average 3x3/1 NHWC f16 128x8x8x2048", "avg",
+               Tensor("f16", 128, 8, 8, 2048), 3, 1, 1, True)
+    yield pool("average 5x5/1 NHWC f16 64x35x35x192", "avg",
+               Tensor("f16", 64, 35, 35, 192), 5, 1, 2, True)
+    yield pool("max 5x5/1 NHWC f16 64x20x20x512", "max",
+               Tensor("f16", 64, 20, 20, 512), 5, 1, 2, True)
     yield pool("average 2x2/2 NCHW f16 128x128x56x56", "avg",
                Tensor("f16", 128, 128, 56, 56), 2, 2, 0, False)
 

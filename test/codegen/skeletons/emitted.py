@@ -58,8 +58,8 @@ def maps():
                       attributes="low = array<i64: 0, 0, 0, 0, 0, 0>, "
                       "high = array<i64: 0, 0, 0, 0, 0, 1>"))
     # Four elements to a thread, with a tail.
-    yield permute("0213, odd", half(3, 41, 271, 33), 0, 2, 1, 3)
-    yield permute("0213, no tail", half(2, 64, 256, 33), 0, 2, 1, 3)
+    yield permute("0213, odd", full(3, 41, 271, 33), 0, 2, 1, 3)
+    yield permute("0213, no tail", full(2, 64, 256, 33), 0, 2, 1, 3)
 
 
 def rows():
@@ -70,12 +70,14 @@ def rows():
     yield softmax("softmax in shared memory, odd", full(1, 33001))
     yield softmax("softmax read again", full(1, 60004))
     # Blocks' rows in shared memory, of which the last has fewer.
-    for x in (half(67600, 3), half(33793, 30), half(8451, 131),
-              half(4225, 519), full(17001, 49)):
+    for x in (half(67600, 3), half(135300, 5), half(33793, 30), half(8451, 131),
+              half(4225, 519), full(17001, 49), half(8451, 200)):
         yield softmax(f"staged softmax {x}", x)
     yield softmax("staged softmax, masked", half(23, 769, 99), 2,
                   half(23, 1, 99))
     yield layer_norm("staged layer norm", half(16901, 75), residual=True)
+    yield layer_norm("staged layer norm, two rows", half(8477, 149))
+    yield layer_norm("staged layer norm f32", full(4243, 246))
     f = Fusion("staged softmax to more bytes", half(16911, 67))
     value = f.op("exp", f.cast("%x0", "f32"))
     yield f.give(f.op("div", value, f.reduce(value, "sum", 1)))
@@ -102,12 +104,13 @@ def transposes():
     for shape in ((129, 131), (256, 259)):
         yield permute(f"odd {shape}", half(*shape), 1, 0)
     # Large ones have skewed tiles.
-    for shape in ((1021, 1061), (257, 4211), (4230, 256), (8192, 135)):
+    for shape in ((1021, 1061), (257, 4211), (4230, 256), (8192, 135),
+                  (319, 4001), (353, 3301)):
         yield permute(f"skewed {shape}", half(*shape), 1, 0)
     yield permute("skewed matrices", half(5, 401, 541), 0, 2, 1)
     yield permute("skewed, reversed", half(131, 3, 2757), 2, 1, 0)
     for shape in ((9, 129, 959), (2, 257, 2505), (33, 131, 255),
-                  (4, 288, 1001), (5, 144, 761)):
+                  (4, 288, 1001), (5, 144, 761), (4, 165, 1001), (3, 301, 801)):
         yield permute(f"skewed, all rows {shape}", half(*shape), 0, 2, 1)
     # Short sides.
     for n, m in ((45608, 3), (26952, 5), (22000, 6), (66560, 2), (11144, 49),
@@ -117,6 +120,15 @@ def transposes():
             yield permute(f"short side {x}", x, *perm)
     yield permute("short side, reversed", half(168, 5, 1344), 2, 1, 0)
     yield permute("short side, cast", full(2, 3, 224, 224), 0, 2, 3, 1, to="f16")
+    # Runs of neighbours that stay together: lines of whole vectors and others,
+    # elements of two to eight bytes, what is left of tiles, all orders.
+    for shape in ((3, 41, 271, 33), (2, 64, 256, 33), (5, 67, 131, 17),
+                  (2, 96, 64, 34), (3, 33, 77, 36), (7, 1201, 35, 3),
+                  (3, 17, 29, 197), (2, 9, 15, 1001), (1, 2, 4099, 35)):
+        yield permute(f"runs {shape}", half(*shape), 0, 2, 1, 3)
+    yield permute("runs f32", full(2, 61, 73, 34), 0, 2, 1, 3)
+    yield permute("runs, reversed", half(37, 9, 41, 21), 2, 1, 0, 3)
+    yield permute("runs, rotated", half(31, 12, 36, 21), 2, 0, 1, 3)
     yield permute("reversed", half(24, 5, 72), 2, 1, 0)
     yield permute("reversed, odd", half(11, 6, 35), 2, 1, 0)
     yield permute("rotated in the middle", full(4, 6, 10, 8), 1, 3, 0, 2)
@@ -151,6 +163,11 @@ def pools():
                    True)
         yield pool(f"{kind} strips of 5x5", kind, half(7, 19, 47, 520), 5, 1, 2,
                    True)
+        # Blocks of a line of many pixels.
+        yield pool(f"{kind} strips, split", kind, half(19, 17, 33, 512), 3, 1,
+                   1, True)
+        yield pool(f"{kind} strips, split f32", kind, full(11, 19, 31, 352), 5,
+                   1, 2, True)
 
 
 def columns():

@@ -19,7 +19,7 @@ names="map row column transpose gemm conv attention wgmma_attention"
 # What is of one architecture alone.
 if [ "$arch" = sm_90 ]; then
   arch=sm_90a
-  names="$names wgmma_gemm wgmma_conv"
+  names="$names wgmma_gemm wgmma_conv wgmma_chain"
 fi
 pids=()
 for name in $names; do

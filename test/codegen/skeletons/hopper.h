@@ -137,25 +137,39 @@ frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
   return toMap(map);
 }
 
-/// Launches a kernel of a product in clusters; `early` lets it start while the
-/// kernel before it still runs.
-inline void launchCut(const void *kernel, const Cut &cut, int grid,
-                      void **arguments, cudaStream_t stream = nullptr,
-                      bool early = false) {
+/// Launches a kernel whose blocks stand in clusters; `early` lets it start
+/// while the kernel before it still runs.
+inline void launchClusters(const void *kernel, int grid, int threads,
+                           int cluster, int shared, void **arguments,
+                           cudaStream_t stream, bool early) {
   cudaLaunchAttribute attributes[2];
   attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim.x = cut.blocksPerCluster();
+  attributes[0].val.clusterDim.x = cluster;
   attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
   attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attributes[1].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(grid);
-  config.blockDim = dim3(cut.threads());
-  config.dynamicSmemBytes = cut.shared();
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared;
   config.stream = stream;
   config.attrs = attributes;
   config.numAttrs = early ? 2 : 1;
   require(cudaLaunchKernelExC(&config, kernel, arguments));
+}
+
+/// Lets a kernel have so much dynamic shared memory.
+inline void allowShared(const void *kernel, int bytes) {
+  require(cudaFuncSetAttribute(
+      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+}
+
+/// A kernel of a product.
+inline void launchCut(const void *kernel, const Cut &cut, int grid,
+                      void **arguments, cudaStream_t stream = nullptr,
+                      bool early = false) {
+  launchClusters(kernel, grid, cut.threads(), cut.blocksPerCluster(),
+                 cut.shared(), arguments, stream, early);
 }
 
 } // namespace harness

@@ -1,6 +1,7 @@
-//===- transpose.cu - Checks transpose.cuh and transpose_skewed.cuh -------===//
+//===- transpose.cu - Checks the skeletons of permutations ----------------===//
 
 #include "frit/transpose.cuh"
+#include "frit/transpose_runs.cuh"
 #include "frit/transpose_skewed.cuh"
 
 /// Doubles what it moves, a batch of matrices: the body is part of the copy.
@@ -42,22 +43,52 @@ template <unsigned Batch, unsigned Rows, unsigned Cols> struct Moved {
   __device__ static size_t to(unsigned batch) { return from(batch); }
 };
 
-template <unsigned Batch, unsigned Rows, unsigned Cols, bool Flat>
-__global__ void __launch_bounds__(256) moved(const frit::f16 *x, frit::f16 *y) {
+template <unsigned Batch, unsigned Rows, unsigned Cols, bool Flat,
+          unsigned Line, unsigned Threads>
+__global__ void __launch_bounds__(Threads)
+    moved(const frit::f16 *x, frit::f16 *y) {
   using Body = Moved<Batch, Rows, Cols>;
   Body body = {reinterpret_cast<const uint16_t *>(x),
                reinterpret_cast<uint16_t *>(y)};
   if constexpr (Flat)
-    frit::transposeSkewedFlat<Body, Rows, 256>(body, Cols, Cols,
-                                               size_t(Batch) * Rows * Cols);
+    frit::transposeSkewedFlat<Body, Line, Rows, Threads>(
+        body, Cols, Cols, size_t(Batch) * Rows * Cols);
   else
-    frit::transposeSkewed(body, Rows, Cols, Cols, Rows,
-                          size_t(Batch) * Rows * Cols);
+    frit::transposeSkewed<Body, Line, Threads / 4>(body, Rows, Cols, Cols, Rows,
+                                                   size_t(Batch) * Rows * Cols);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 3)
+/// Matrices of runs of T.
+template <class T, unsigned Batch, unsigned Rows, unsigned Cols, unsigned Run>
+struct MovedRuns {
+  const T *x;
+  T *y;
+  __device__ const T *source() const { return x; }
+  __device__ T *target() const { return y; }
+  __device__ static size_t from(unsigned batch) {
+    return size_t(batch) * Rows * Cols * Run;
+  }
+  __device__ static size_t to(unsigned batch) { return from(batch); }
+};
+
+template <class T, unsigned Batch, unsigned Rows, unsigned Cols, unsigned Run,
+          unsigned TileRows, unsigned TileCols, bool Aligned>
+__global__ void __launch_bounds__(256) movedRuns(const T *x, T *y) {
+  using Body = MovedRuns<T, Batch, Rows, Cols, Run>;
+  frit::transposeRuns<Body, T, Run, TileRows, TileCols, Aligned>(
+      Body{x, y}, Rows, Cols, Cols * Run, Rows * Run,
+      size_t(Batch) * Rows * Cols * Run);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    oddRuns(const uint16_t *x, uint16_t *y) {
+  using Body = MovedRuns<uint16_t, 64, 512, 64, 33>;
+  frit::transposeRuns<Body, uint16_t, 33, 16, 8, true>(
+      Body{x, y}, 512, 64, 64 * 33, 512 * 33, size_t(64) * 512 * 64 * 33);
+}
+extern "C" __global__ void __launch_bounds__(448, 3)
     oddSizes(const frit::f16 *x, frit::f16 *y) {
-  frit::transposeSkewed<Moved<1, 16381, 8191>>(
+  frit::transposeSkewed<Moved<1, 16381, 8191>, 128, 112>(
       {reinterpret_cast<const uint16_t *>(x), reinterpret_cast<uint16_t *>(y)},
       16381, 8191, 8191, 16381, size_t(16381) * 8191);
 }
@@ -97,17 +128,20 @@ static void check(unsigned grid) {
 }
 
 /// Matrices of even and odd numbers of rows and columns, in skewed tiles.
-template <unsigned Batch, unsigned Rows, unsigned Cols, bool Flat>
+template <unsigned Batch, unsigned Rows, unsigned Cols, bool Flat,
+          unsigned Line = Flat ? 64 : 128, unsigned Threads = 320>
 static void checkMoved() {
   size_t n = size_t(Batch) * Rows * Cols;
   Buffer<f16> x(n), y(n);
   x.randomize(Cols);
-  unsigned tiles =
-      Flat ? (Cols + 118) / 119 : (Rows + 15 + 63) / 64 * ((Cols + 247) / 248);
-  constexpr unsigned kLines = Flat ? (Rows + 3) / 4 * 4 : 80;
-  size_t shared = frit::SkewedTile < Flat ? 128 : 256, kLines, 256 > ::kBytes;
-  launchShared(moved<Batch, Rows, Cols, Flat>, Batch * tiles, 256, shared,
-               x.get(), y.get());
+  constexpr unsigned kCols = Line - 8 - Flat, kRows = Threads / 4;
+  unsigned tiles = (Cols + kCols - 1) / kCols;
+  if (!Flat)
+    tiles *= (Rows + 15 + kRows - 1) / kRows;
+  constexpr unsigned kLines = Flat ? (Rows + 3) / 4 * 4 : kRows + 16;
+  size_t shared = frit::SkewedTile<Line, kLines, Threads>::kBytes;
+  launchShared(moved<Batch, Rows, Cols, Flat, Line, Threads>, Batch * tiles,
+               Threads, shared, x.get(), y.get());
   std::vector<double> want(n);
   for (size_t b = 0, i = 0; b < Batch; ++b)
     for (size_t r = 0; r < Rows; ++r)
@@ -115,6 +149,26 @@ static void checkMoved() {
         want[(b * Cols + c) * Rows + r] = toDouble(x[i]);
   expect("skewed " + std::to_string(Rows) + "x" + std::to_string(Cols), y, want,
          0);
+}
+
+/// Runs of any length, whose lines begin at vectors or anywhere.
+template <class T, unsigned Batch, unsigned Rows, unsigned Cols, unsigned Run,
+          unsigned TileRows, unsigned TileCols, bool Aligned = false>
+static void checkRuns() {
+  size_t n = size_t(Batch) * Rows * Cols * Run;
+  Buffer<T> x(n), y(n);
+  x.randomize(Run);
+  unsigned tiles =
+      (Rows + TileRows - 1) / TileRows * ((Cols + TileCols - 1) / TileCols);
+  launch(movedRuns<T, Batch, Rows, Cols, Run, TileRows, TileCols, Aligned>,
+         Batch * tiles, 256, x.get(), y.get());
+  std::vector<double> want(n);
+  for (size_t b = 0, i = 0; b < Batch; ++b)
+    for (size_t r = 0; r < Rows; ++r)
+      for (size_t c = 0; c < Cols; ++c)
+        for (size_t k = 0; k < Run; ++k, ++i)
+          want[((b * Cols + c) * Rows + r) * Run + k] = toDouble(x[i]);
+  expect("runs of " + std::to_string(Run), y, want, 0);
 }
 
 static void checks() {
@@ -127,6 +181,23 @@ static void checks() {
   checkMoved<2, 17, 1001, true>();
   checkMoved<5, 131, 240, true>();
   checkMoved<1, 90, 3, true>();
+  checkMoved<2, 257, 300, true, 64, 384>();
+  checkMoved<2, 161, 301, true, 128, 256>();
+  checkMoved<2, 319, 259, false, 128, 448>();
+  checkMoved<2, 143, 515, false, 256, 256>();
+  checkMoved<3, 143, 175, false, 64, 384>();
+  checkRuns<uint16_t, 3, 37, 11, 33, 16, 8>();
+  checkRuns<uint16_t, 2, 32, 24, 33, 16, 8, true>();
+  checkRuns<uint16_t, 2, 40, 8, 17, 16, 16, true>();
+  checkRuns<uint16_t, 3, 5, 9, 197, 8, 4>();
+  checkRuns<uint16_t, 3, 71, 67, 3, 64, 32>();
+  checkRuns<uint16_t, 2, 3, 3, 1001, 2, 2>();
+  checkRuns<uint32_t, 3, 19, 7, 17, 16, 8>();
+  checkRuns<uint32_t, 3, 20, 8, 17, 16, 8, true>();
+  checkRuns<int64_t, 3, 19, 7, 9, 16, 8>();
+  checkRuns<int64_t, 3, 18, 10, 25, 8, 8, true>();
+  checkRuns<uint8_t, 3, 19, 21, 13, 16, 16>();
+  checkRuns<uint8_t, 3, 19, 21, 67, 16, 8>();
   check<float, 3, 37, 101, 32, 32, 1, 1>(5);
   check<float, 2, 64, 128, 64, 64, 4, 4>(4);
   check<f16, 2, 72, 200, 64, 64, 8, 8, 2>(3);
@@ -148,9 +219,13 @@ static void benches() {
   bench("transpose f16 256x256x3136", 4e-9 * x.size(), "GB/s",
         [&] { launch(toChannelsLast, 256 * 4 * 49, 256, x.get(), y.get()); });
   bench("transpose f16 16381x8191", 4e-9 * 16381 * 8191, "GB/s", [&] {
-    launchShared(oddSizes, 257 * 34, 256,
-                 frit::SkewedTile<256, 80, 256>::kBytes, x.get(), y.get());
+    launchShared(oddSizes, 147 * 69, 448,
+                 frit::SkewedTile<128, 128, 448>::kBytes, x.get(), y.get());
   });
+  Buffer<uint16_t> u(size_t(64) * 512 * 64 * 33), v(u.size());
+  u.randomize(1);
+  bench("0213 f16 64x512x64x33", 4e-9 * u.size(), "GB/s",
+        [&] { launch(oddRuns, 64 * 32 * 8, 256, u.get(), v.get()); });
   bench("transpose f32 16384x8192", 8e-9 * a.size(), "GB/s",
         [&] { launch(square, 256 * 128, 256, a.get(), b.get()); });
 #endif

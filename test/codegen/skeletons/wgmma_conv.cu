@@ -53,6 +53,26 @@ __global__ void __launch_bounds__(P::threads, P::blocks)
 #endif
 }
 
+/// Two of them, summed up.
+template <class P, class Q>
+__global__ void __launch_bounds__(P::threads, P::blocks)
+    convolveBoth(const typename P::Bias *bias, typename P::D *y,
+                 const __grid_constant__ frit::TensorMap mapX,
+                 const __grid_constant__ frit::TensorMap mapW,
+                 const __grid_constant__ frit::TensorMap mapX2,
+                 const __grid_constant__ frit::TensorMap mapW2,
+                 const __grid_constant__ frit::TensorMap mapY) {
+#ifdef FRIT_HAS_WGMMA
+  frit::wgmmaConvSum<P, Q>(&mapX, &mapW, &mapX2, &mapW2, &mapY, nullptr, bias,
+                           nullptr, y);
+#endif
+}
+
+/// What ends the first block of a stage of ResNet-50, at batch 32: the last
+/// convolution and the shortcut's.
+using Last = Problem<Images<32, 64, 56, 56, 256, 1, 1>, 128, 128, 5>;
+using Shortcut = Problem<Images<32, 64, 56, 56, 256, 1, 1>, 128, 128, 5>;
+
 using Wide = Problem<Images<32, 128, 28, 28, 128, 3, 3, 1, 1>, 192, 128, 5>;
 using Stem = Problem<Images<32, 16, 112, 112, 64, 4, 4, 1, 2, 1, frit::f16,
                             frit::f16, frit::Relu, -1>,
@@ -66,17 +86,14 @@ using Deep = Problem<Images<1, 512, 7, 7, 512, 3, 3, 1, 1>, 64, 64, 8, 1, 4>;
 template <class P> __device__ auto compiled = &convolve<P, true>;
 template __device__ auto compiled<Wide>;
 template __device__ auto compiled<Deep>;
+__device__ auto compiledBoth = &convolveBoth<Last, Shortcut>;
 #else
 #include "hopper.h"
 
 using namespace harness;
 
-/// The kernel with its arguments.
-template <class P, bool Full> struct Launch {
-  static constexpr Cut cut = {P::tileM,   P::tileN, P::stages,
-                              P::cluster, P::split, P::blocks};
-  static_assert(cut.fits());
-  static constexpr int64_t m = int64_t(P::n) * P::p * P::q;
+/// The maps of what is read.
+template <class P> struct Sources {
   // As wgmma_conv.cuh says, which only code for sm_90a knows.
   static constexpr int taps =
       (P::c == 16 || P::c == 32) && P::r * P::s * P::c % 64 == 0 ? 64 / P::c
@@ -85,14 +102,9 @@ template <class P, bool Full> struct Launch {
       P::s > 1 && P::s *P::c == 64 && P::padLeft == 0 && P::strideW == 1 &&
       P::dilationW == 1 && P::q + P::s - 1 <= P::w;
 
-  const typename P::Bias *bias;
-  const typename P::D *r;
-  typename P::D *y;
-  frit::TensorMap mapX, mapW, mapY = {}, mapR = {};
+  frit::TensorMap mapX, mapW;
 
-  Launch(const typename P::T *x, const typename P::T *w,
-         const typename P::Bias *bias, const typename P::D *r, typename P::D *y)
-      : bias(bias), r(r), y(y) {
+  Sources(const typename P::T *x, const typename P::T *w) {
     constexpr int c = readsRows ? 64 : P::c;
     constexpr int width = readsRows ? P::w - P::s + 1 : P::w;
     mapX = pixelMap(
@@ -107,6 +119,35 @@ template <class P, bool Full> struct Launch {
                     : tiledMap(w, {P::c, P::r * P::s, P::k},
                                {P::c, P::r * P::s * P::c},
                                {64, 1, P::tileN / P::cluster});
+  }
+};
+
+template <class P>
+static constexpr Cut cutOf = {P::tileM,   P::tileN, P::stages,
+                              P::cluster, P::split, P::blocks};
+template <class P>
+static constexpr int64_t pixelsOf = int64_t(P::n) * P::p * P::q;
+
+static void launchKernel(const void *kernel, const Cut &cut, int64_t m, int n,
+                         void **arguments) {
+  require(cudaFuncSetAttribute(
+      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, cut.shared()));
+  launchCut(kernel, cut, cut.grid(m, n, 1, processorCount()), arguments);
+}
+
+/// The kernel with its arguments.
+template <class P, bool Full> struct Launch : Sources<P> {
+  static_assert(cutOf<P>.fits());
+  static constexpr int64_t m = pixelsOf<P>;
+
+  const typename P::Bias *bias;
+  const typename P::D *r;
+  typename P::D *y;
+  frit::TensorMap mapY = {}, mapR = {};
+
+  Launch(const typename P::T *x, const typename P::T *w,
+         const typename P::Bias *bias, const typename P::D *r, typename P::D *y)
+      : Sources<P>(x, w), bias(bias), r(r), y(y) {
     constexpr int size = sizeof(typename P::D);
     if (P::k * size % 16)
       return;
@@ -115,11 +156,34 @@ template <class P, bool Full> struct Launch {
   }
 
   void operator()() {
-    auto kernel = reinterpret_cast<const void *>(&convolve<P, Full>);
-    require(cudaFuncSetAttribute(
-        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, cut.shared()));
-    void *arguments[] = {&bias, &r, &y, &mapX, &mapW, &mapY, &mapR};
-    launchCut(kernel, cut, cut.grid(m, P::k, 1, processorCount()), arguments);
+    void *arguments[] = {&bias, &r, &y, &this->mapX, &this->mapW, &mapY, &mapR};
+    launchKernel(reinterpret_cast<const void *>(&convolve<P, Full>), cutOf<P>,
+                 m, P::k, arguments);
+  }
+};
+
+/// That of two.
+template <class P, class Q> struct LaunchBoth {
+  Sources<P> p;
+  Sources<Q> q;
+  const typename P::Bias *bias;
+  typename P::D *y;
+  frit::TensorMap mapY;
+
+  LaunchBoth(const typename P::T *x, const typename P::T *w,
+             const typename P::T *x2, const typename P::T *w2,
+             const typename P::Bias *bias, typename P::D *y)
+      : p(x, w), q(x2, w2), bias(bias), y(y),
+        mapY(tiledMap(y, {P::k, pixelsOf<P>, 1}, {P::k, 0},
+                      {128 / int(sizeof(typename P::D)), 16, 1})) {
+    static_assert(cutOf<P>.fits());
+    static_assert(P::n == Q::n && P::p == Q::p && P::q == Q::q && P::k == Q::k);
+  }
+
+  void operator()() {
+    void *arguments[] = {&bias, &y, &p.mapX, &p.mapW, &q.mapX, &q.mapW, &mapY};
+    launchKernel(reinterpret_cast<const void *>(&convolveBoth<P, Q>), cutOf<P>,
+                 pixelsOf<P>, P::k, arguments);
   }
 };
 
@@ -133,20 +197,12 @@ template <class T> static std::vector<float> toFloats(Buffer<T> &from) {
 static double activate(frit::Identity, double x) { return x; }
 static double activate(frit::Relu, double x) { return x > 0 ? x : 0; }
 
-template <class P, bool Full = true> static void check() {
-  int64_t m = Launch<P, Full>::m;
-  Buffer<typename P::T> x(int64_t(P::n) * P::h * P::w * P::c);
-  Buffer<typename P::T> w(int64_t(P::k) * P::r * P::s * P::c);
-  Buffer<typename P::D> r(m * P::k), y(m * P::k);
-  Buffer<typename P::Bias> bias(P::k);
-  x.randomize(1);
-  w.randomize(2);
-  bias.randomize(3);
-  r.randomize(4);
-  y.randomize(5);
+/// Adds a convolution to sums.
+template <class P>
+static void convolveHost(Buffer<typename P::T> &x, Buffer<typename P::T> &w,
+                         std::vector<float> &sums) {
   std::vector<float> in = toFloats(x), filters = toFloats(w);
-  std::vector<double> want(m * P::k);
-  for (int64_t at = 0; at < m; ++at)
+  for (int64_t at = 0; at < pixelsOf<P>; ++at)
     for (int k = 0; k < P::k; ++k) {
       int64_t image = at / (P::p * P::q);
       float sum = 0;
@@ -162,22 +218,76 @@ template <class P, bool Full = true> static void check() {
           for (int c = 0; c < P::c; ++c)
             sum += a[c] * b[c];
         }
-      double value = sum;
-      if (Full)
-        value += toDouble(bias[k]) + toDouble(r[at * P::k + k]);
-      want[at * P::k + k] = activate(typename P::Epilogue(), value);
+      sums[at * P::k + k] += sum;
     }
+}
+
+template <class P>
+static void expectConvolved(const char *what, Buffer<typename P::D> &y,
+                            const std::vector<double> &want) {
+  char name[200];
+  snprintf(name, sizeof name,
+           "wgmma %s %dx%dx%dx%d by %dx%dx%d, stride %d, tile %dx%d, %d "
+           "stages, cluster %d, split %d",
+           what, P::n, P::h, P::w, P::c, P::k, P::r, P::s, P::strideH, P::tileM,
+           P::tileN, P::stages, P::cluster, P::split);
+  expect(name, y, want, epsilonOf<typename P::D>());
+}
+
+template <class P, class Q> static void checkBoth() {
+  int64_t m = pixelsOf<P>;
+  Buffer<typename P::T> x(int64_t(P::n) * P::h * P::w * P::c);
+  Buffer<typename P::T> w(int64_t(P::k) * P::r * P::s * P::c);
+  Buffer<typename P::T> x2(int64_t(Q::n) * Q::h * Q::w * Q::c);
+  Buffer<typename P::T> w2(int64_t(Q::k) * Q::r * Q::s * Q::c);
+  Buffer<typename P::D> y(m * P::k);
+  Buffer<typename P::Bias> bias(P::k);
+  x.randomize(1);
+  w.randomize(2);
+  x2.randomize(3);
+  w2.randomize(4);
+  bias.randomize(5);
+  y.randomize(6);
+  std::vector<float> sums(m * P::k);
+  convolveHost<P>(x, w, sums);
+  convolveHost<Q>(x2, w2, sums);
+  std::vector<double> want(m * P::k);
+  for (size_t i = 0; i < want.size(); ++i)
+    want[i] =
+        activate(typename P::Epilogue(), sums[i] + toDouble(bias[i % P::k]));
+  LaunchBoth<P, Q> launch(x.get(), w.get(), x2.get(), w2.get(), bias.get(),
+                          y.get());
+  launch();
+  launch();
+  require(cudaDeviceSynchronize());
+  expectConvolved<P>("sum with conv", y, want);
+}
+
+template <class P, bool Full = true> static void check() {
+  int64_t m = pixelsOf<P>;
+  Buffer<typename P::T> x(int64_t(P::n) * P::h * P::w * P::c);
+  Buffer<typename P::T> w(int64_t(P::k) * P::r * P::s * P::c);
+  Buffer<typename P::D> r(m * P::k), y(m * P::k);
+  Buffer<typename P::Bias> bias(P::k);
+  x.randomize(1);
+  w.randomize(2);
+  bias.randomize(3);
+  r.randomize(4);
+  y.randomize(5);
+  std::vector<float> sums(m * P::k);
+  convolveHost<P>(x, w, sums);
+  std::vector<double> want(m * P::k);
+  for (size_t i = 0; i < want.size(); ++i) {
+    double value = sums[i];
+    if (Full)
+      value += toDouble(bias[i % P::k]) + toDouble(r[i]);
+    want[i] = activate(typename P::Epilogue(), value);
+  }
   Launch<P, Full> launch(x.get(), w.get(), bias.get(), r.get(), y.get());
   launch();
   launch();
   require(cudaDeviceSynchronize());
-  char name[200];
-  snprintf(name, sizeof name,
-           "wgmma conv %dx%dx%dx%d by %dx%dx%d, stride %d, tile %dx%d, %d "
-           "stages, cluster %d, split %d",
-           P::n, P::h, P::w, P::c, P::k, P::r, P::s, P::strideH, P::tileM,
-           P::tileN, P::stages, P::cluster, P::split);
-  expect(name, y, want, epsilonOf<typename P::D>());
+  expectConvolved<P>("conv", y, want);
 }
 
 static void checks() {
@@ -223,6 +333,19 @@ static void checks() {
       Problem<Images<2, 16, 15, 14, 72, 3, 4, 1, 1, 1, bf16, bf16, Relu, 0, 0>,
               64, 64, 4>>();
   check<Problem<Images<3, 32, 15, 14, 64, 3, 2, 1, 0>, 128, 64, 3>>();
+  // Two convolutions: one cell and a stride beside it, a window beside a cell,
+  // other channels, shared filters and parts of k, several tiles to a block.
+  using Cell = Images<2, 64, 14, 14, 136, 1, 1>;
+  using Strided = Images<2, 200, 27, 28, 136, 1, 1, 2>;
+  checkBoth<Problem<Cell, 64, 64, 4>, Problem<Strided, 64, 64, 4>>();
+  checkBoth<Problem<Strided, 128, 128, 4, 2>, Problem<Cell, 128, 128, 4, 2>>();
+  checkBoth<Problem<Cell, 64, 64, 4, 1, 4>,
+            Problem<Strided, 64, 64, 4, 1, 4>>();
+  using Window = Images<3, 72, 13, 11, 40, 3, 3, 1, 1, 1, bf16>;
+  using Beside = Images<3, 8, 13, 11, 40, 1, 1, 1, 0, 1, bf16>;
+  checkBoth<Problem<Window, 128, 64, 4>, Problem<Beside, 128, 64, 4>>();
+  checkBoth<Problem<Images<9, 64, 40, 41, 256, 1, 1>, 128, 128, 5>,
+            Problem<Images<9, 64, 40, 41, 256, 1, 1>, 128, 128, 5>>();
   // More tiles than blocks.
   check<Problem<Images<9, 64, 40, 41, 72, 3, 3, 1, 1>, 64, 64, 4, 1, 1, 2>>();
 }
@@ -231,7 +354,7 @@ static void benches() {
   auto one = [&]<class P>(const char *name) {
     Buffer<typename P::T> x(int64_t(P::n) * P::h * P::w * P::c);
     Buffer<typename P::T> w(int64_t(P::k) * P::r * P::s * P::c);
-    Buffer<typename P::D> y(Launch<P, false>::m * P::k);
+    Buffer<typename P::D> y(pixelsOf<P> * P::k);
     x.randomize(1);
     w.randomize(2);
     Launch<P, false> launch(x.get(), w.get(), nullptr, nullptr, y.get());
@@ -242,6 +365,17 @@ static void benches() {
   one.operator()<Stem>("wgmma conv 32x112x112x16 by 64x4x4");
   one.operator()<PaddedStem>("wgmma conv 32x112x115x16 by 64x4x4");
   one.operator()<Deep>("wgmma conv 1x7x7x512 by 512x3x3, split by 4");
+
+  int64_t pixels = pixelsOf<Last>;
+  Buffer<Last::T> x(pixels * Last::c), w(Last::k * Last::c);
+  Buffer<Last::T> x2(pixels * Shortcut::c), w2(Last::k * Shortcut::c);
+  Buffer<Last::D> y(pixels * Last::k);
+  for (auto *buffer : {&x, &w, &x2, &w2})
+    buffer->randomize(1);
+  LaunchBoth<Last, Shortcut> launch(x.get(), w.get(), x2.get(), w2.get(),
+                                    nullptr, y.get());
+  bench("two wgmma conv 32x56x56x64 by 256x1x1, summed up",
+        2e-9 * (x.size() + x2.size() + y.size()), "GB/s", [&] { launch(); });
 }
 
 int main(int argc, char **argv) {

@@ -172,3 +172,17 @@ func.func @main(%ids: tensor<2xi64>, %x: tensor<4x4xf32>) -> tensor<2x4xf32> {
   }
   return %0 : tensor<2x4xf32>
 }
+
+// -----
+
+// Of the input every other pixel is read, a quarter.
+
+// CHECK: plan.kernel @conv_0 attributes {flops = 64 : i64, skipped = 96 : i64}
+func.func @main(%x: tensor<1x4x4x2xf32>, %w: tensor<4x1x1x2xf32>) -> tensor<1x2x2x4xf32> {
+  %0 = nn.fusion(%x, %w) schedule <skeleton = conv> : (tensor<1x4x4x2xf32>, tensor<4x1x1x2xf32>) -> tensor<1x2x2x4xf32> {
+  ^bb0(%a: tensor<1x4x4x2xf32>, %f: tensor<4x1x1x2xf32>):
+    %c = nn.conv %a, %f {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<1x4x4x2xf32>, tensor<4x1x1x2xf32>) -> tensor<1x2x2x4xf32>
+    nn.yield %c : tensor<1x2x2x4xf32>
+  }
+  return %0 : tensor<1x2x2x4xf32>
+}

@@ -30,6 +30,24 @@ func.func @bias(%x: tensor<1x1x8x8xf32>) -> tensor<1x2x6x6xf32> {
   return %1 : tensor<1x2x6x6xf32>
 }
 
+// Two convolutions that are added have one bias.
+// CHECK-LABEL: func.func @biases
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK:         %[[S:.*]] = nn.conv %[[X]], %{{[^,]*}} {
+// CHECK:         %[[B:.*]] = nn.add %{{.*}}, %{{.*}} : (tensor<2xf32>, tensor<2xf32>)
+// CHECK:         %[[L:.*]] = nn.conv %[[X]], %{{.*}}, %[[B]] {
+// CHECK:         nn.add %[[L]], %[[S]]
+func.func @biases(%x: tensor<1x1x8x8xf32>) -> tensor<1x2x6x6xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<2x1x3x3xf32>
+  %v = nn.constant "v" dense<2.0> : tensor<2x1x3x3xf32>
+  %b = nn.constant "b" dense<[1.0, 2.0]> : tensor<2xf32>
+  %c = nn.constant "c" dense<[3.0, 4.0]> : tensor<2xf32>
+  %0 = nn.conv %x, %w, %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x1x8x8xf32>, tensor<2x1x3x3xf32>, tensor<2xf32>) -> tensor<1x2x6x6xf32>
+  %1 = nn.conv %x, %v, %c {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x1x8x8xf32>, tensor<2x1x3x3xf32>, tensor<2xf32>) -> tensor<1x2x6x6xf32>
+  %2 = nn.add %0, %1 : (tensor<1x2x6x6xf32>, tensor<1x2x6x6xf32>) -> tensor<1x2x6x6xf32>
+  return %2 : tensor<1x2x6x6xf32>
+}
+
 // A swap of the last two dimensions is the matmul's; what is left of the other
 // transpose keeps the last dimension in place.
 // CHECK-LABEL: func.func @transposes

@@ -35,6 +35,95 @@ func.func @no_epilogue(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf
   return %1 : tensor<4x8xf32>
 }
 
+// Two convolutions that are added, and alone read, are one kernel with what
+// follows.
+// CHECK-LABEL: func.func @two_convolutions(
+// CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[W:[^:]*]]: {{[^,]*}}, %[[U:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]:
+// CHECK-NEXT:    %[[Y:.*]] = nn.fusion(%[[X]], %[[W]], %[[U]], %[[V]])
+// CHECK:           %[[A:.*]] = nn.conv
+// CHECK-NEXT:      %[[B:.*]] = nn.conv
+// CHECK-NEXT:      nn.add %[[B]], %[[A]]
+// CHECK-NEXT:      nn.relu
+// CHECK-NEXT:      nn.yield
+// CHECK:         return %[[Y]]
+func.func @two_convolutions(%x: tensor<1x8x8x4xf32>, %w: tensor<2x1x1x4xf32>, %u: tensor<1x8x8x3xf32>, %v: tensor<2x1x1x3xf32>) -> tensor<1x8x8x2xf32> {
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>, channels_last} : (tensor<1x8x8x4xf32>, tensor<2x1x1x4xf32>) -> tensor<1x8x8x2xf32>
+  %1 = nn.conv %u, %v {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>, channels_last} : (tensor<1x8x8x3xf32>, tensor<2x1x1x3xf32>) -> tensor<1x8x8x2xf32>
+  %2 = nn.add %1, %0 : (tensor<1x8x8x2xf32>, tensor<1x8x8x2xf32>) -> tensor<1x8x8x2xf32>
+  %3 = nn.relu %2 : (tensor<1x8x8x2xf32>) -> tensor<1x8x8x2xf32>
+  return %3 : tensor<1x8x8x2xf32>
+}
+
+// One that others read too stays apart.
+// CHECK-LABEL: func.func @two_convolutions_apart
+// CHECK:         nn.fusion
+// CHECK:           nn.conv
+// CHECK-NEXT:      nn.yield
+// CHECK:         nn.fusion
+// CHECK:           nn.conv
+// CHECK-NEXT:      nn.add
+// CHECK-NEXT:      nn.yield
+func.func @two_convolutions_apart(%x: tensor<1x8x8x4xf32>, %w: tensor<2x1x1x4xf32>) -> (tensor<1x8x8x2xf32>, tensor<1x8x8x2xf32>) {
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>, channels_last} : (tensor<1x8x8x4xf32>, tensor<2x1x1x4xf32>) -> tensor<1x8x8x2xf32>
+  %1 = nn.conv %x, %w {dilations = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>, channels_last} : (tensor<1x8x8x4xf32>, tensor<2x1x1x4xf32>) -> tensor<1x8x8x2xf32>
+  %2 = nn.add %1, %0 : (tensor<1x8x8x2xf32>, tensor<1x8x8x2xf32>) -> tensor<1x8x8x2xf32>
+  return %2, %0 : tensor<1x8x8x2xf32>, tensor<1x8x8x2xf32>
+}
+
+// A convolution and what follows it have one behind them in their kernel, where
+// the target takes that, and what follows that one.
+// CHECK-LABEL: func.func @convolutions_in_turn(
+// CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[W:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]: {{[^,]*}}, %[[R:[^:]*]]:
+// CHECK-NEXT:    %[[Y:.*]] = nn.fusion(%[[X]], %[[W]], %[[V]], %[[R]])
+// CHECK:           nn.conv
+// CHECK-NEXT:      nn.relu
+// CHECK-NEXT:      nn.conv
+// CHECK-NEXT:      nn.add
+// CHECK-NEXT:      nn.yield
+// CHECK:         return %[[Y]]
+func.func @convolutions_in_turn(%x: tensor<1x8x8x4xf32>, %w: tensor<8x3x3x4xf32>, %v: tensor<96x1x1x8xf32>, %r: tensor<1x8x8x96xf32>) -> tensor<1x8x8x96xf32> {
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>, channels_last} : (tensor<1x8x8x4xf32>, tensor<8x3x3x4xf32>) -> tensor<1x8x8x8xf32>
+  %1 = nn.relu %0 : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %2 = nn.conv %1, %v {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>, channels_last} : (tensor<1x8x8x8xf32>, tensor<96x1x1x8xf32>) -> tensor<1x8x8x96xf32>
+  %3 = nn.add %2, %r : (tensor<1x8x8x96xf32>, tensor<1x8x8x96xf32>) -> tensor<1x8x8x96xf32>
+  return %3 : tensor<1x8x8x96xf32>
+}
+
+// One whose operand others read too stays apart, and one that is added to a
+// third is rather one kernel with that.
+// CHECK-LABEL: func.func @convolutions_in_turn_apart
+// CHECK:         nn.fusion
+// CHECK:           nn.conv
+// CHECK-NEXT:      nn.relu
+// CHECK-NEXT:      nn.yield
+// CHECK:         nn.fusion
+// CHECK:           nn.conv
+// CHECK-NEXT:      nn.yield
+func.func @convolutions_in_turn_apart(%x: tensor<1x8x8x4xf32>, %w: tensor<8x3x3x4xf32>, %v: tensor<96x1x1x8xf32>) -> (tensor<1x8x8x96xf32>, tensor<1x8x8x8xf32>) {
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>, channels_last} : (tensor<1x8x8x4xf32>, tensor<8x3x3x4xf32>) -> tensor<1x8x8x8xf32>
+  %1 = nn.relu %0 : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %2 = nn.conv %1, %v {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>, channels_last} : (tensor<1x8x8x8xf32>, tensor<96x1x1x8xf32>) -> tensor<1x8x8x96xf32>
+  return %2, %1 : tensor<1x8x8x96xf32>, tensor<1x8x8x8xf32>
+}
+// CHECK-LABEL: func.func @in_turn_or_added
+// CHECK:         nn.fusion
+// CHECK:           nn.conv
+// CHECK-NEXT:      nn.relu
+// CHECK-NEXT:      nn.yield
+// CHECK:         nn.fusion
+// CHECK:           nn.conv
+// CHECK-NEXT:      nn.conv
+// CHECK-NEXT:      nn.add
+// CHECK-NEXT:      nn.yield
+func.func @in_turn_or_added(%x: tensor<1x8x8x4xf32>, %w: tensor<8x3x3x4xf32>, %v: tensor<96x1x1x8xf32>, %u: tensor<96x1x1x4xf32>) -> tensor<1x8x8x96xf32> {
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>, channels_last} : (tensor<1x8x8x4xf32>, tensor<8x3x3x4xf32>) -> tensor<1x8x8x8xf32>
+  %1 = nn.relu %0 : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %2 = nn.conv %1, %v {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>, channels_last} : (tensor<1x8x8x8xf32>, tensor<96x1x1x8xf32>) -> tensor<1x8x8x96xf32>
+  %3 = nn.conv %x, %u {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>, channels_last} : (tensor<1x8x8x4xf32>, tensor<96x1x1x4xf32>) -> tensor<1x8x8x96xf32>
+  %4 = nn.add %2, %3 : (tensor<1x8x8x96xf32>, tensor<1x8x8x96xf32>) -> tensor<1x8x8x96xf32>
+  return %4 : tensor<1x8x8x96xf32>
+}
+
 // A row group: reductions of the same rows with what is before, between and
 // after; a value may leave it from the middle.
 // CHECK-LABEL: func.func @rows

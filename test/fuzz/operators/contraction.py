@@ -87,6 +87,26 @@ def conv(g: Graph):
     return g.add("Conv", operands, group=groups, **attributes)
 
 
+@operator()
+def conv_sum(g: Graph):
+    """Two convolutions of the same image, as at the end of a residual block."""
+    rank = g.one_of(1, 2, 2, 3)
+    x = image(g, rank)
+    kernel, attributes = window(g, x, rank)
+    if not kernel:
+        return False
+    filters = g.one_of(1, 3, 8)
+    terms = []
+    for _ in range(2):
+        operands = [x, g.given(g.draw([filters, x.shape[1], *kernel]))]
+        if g.chance(0.7):
+            operands.append(g.given(g.draw([filters])))
+        if not g.add("Conv", operands, **attributes):
+            return False
+        terms.append(g.values[-1])
+    return g.add("Add", terms)
+
+
 @operator(weight=2)
 def conv_transpose(g: Graph):
     rank = g.one_of(1, 2, 2, 3)

@@ -1,0 +1,127 @@
+//===- transpose_runs.cuh - Permutations that keep runs of neighbours -----===//
+//
+// Where the innermost dimension stays, runs of neighbours are moved whole: for
+// every place in the other dimensions a matrix of runs, whose rows are what
+// will be next to innermost. Runs that are no whole vectors begin anywhere in
+// one. But those of a tile make lines, on either side, that are vectors but for
+// their ends: a row's are copied to shared memory from the vector on in which
+// they begin, and a column's are gathered there element by element and written
+// by vectors.
+//
+// Four neighbouring threads write neighbouring vectors, and the next four those
+// of the next column. Runs have an odd number of elements, so that hardly any
+// of what a warp gathers is in one bank.
+//
+// The Body is that of transpose_skewed.cuh, with elements of T.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_TRANSPOSE_RUNS_CUH
+#define FRIT_DEVICE_TRANSPOSE_RUNS_CUH
+
+#include "frit/copy.cuh"
+
+namespace frit {
+
+/// Blocks have 256 threads, one for every tile of `Rows` × `Cols` runs of `Run`
+/// elements. Neighbouring rows are `fromStride` apart in the source, columns
+/// `toStride` in the target, elements both; a tensor has `count` of them, and
+/// begins where a sector does. All lines of tiles are whole vectors where they
+/// are `Aligned`.
+template <class Body, class T, unsigned Run, unsigned Rows, unsigned Cols,
+          bool Aligned = false>
+__device__ inline void transposeRuns(const Body &body, unsigned rows,
+                                     unsigned cols, size_t fromStride,
+                                     size_t toStride, size_t count) {
+  constexpr unsigned kThreads = 256, kVector = 16 / sizeof(T), kTurn = 4;
+  constexpr unsigned kPhases = Aligned ? 1 : kVector;
+  // Copies are slower where a sector of memory becomes parts of two in shared
+  // memory, so lines begin there where they do in a sector.
+  constexpr unsigned kSector = 2 * kVector, kStep = Aligned ? kVector : 1;
+  // Vectors of a line, wherever it begins.
+  constexpr unsigned kRead =
+      (Cols * Run + kSector - kStep + kVector - 1) / kVector;
+  constexpr unsigned kWritten = (Rows * Run + kPhases + kVector - 2) / kVector;
+  constexpr unsigned kPitch = (kRead + 1) / 2 * kSector;
+  // With a margin, since vectors begin before lines and end behind them.
+  __shared__ __align__(128) T kept[Rows * kPitch + 2 * kSector];
+  T *const lines = kept + kSector;
+  const unsigned tileRows = (rows + Rows - 1) / Rows;
+  const unsigned tileCols = (cols + Cols - 1) / Cols;
+  const unsigned perMatrix = tileRows * tileCols;
+  // Tiles that follow one another are neighbours in the source.
+  const unsigned matrix = blockIdx.x / perMatrix, tile = blockIdx.x % perMatrix;
+  const unsigned firstRow = tile / tileCols * Rows;
+  const unsigned firstCol = tile % tileCols * Cols;
+  const unsigned rowsHere = minimum(rows - firstRow, Rows);
+  const unsigned colsHere = minimum(cols - firstCol, Cols);
+
+  const size_t from =
+      Body::from(matrix) + firstRow * fromStride + size_t(firstCol) * Run;
+  auto phaseOf = [&](unsigned row) {
+    return (unsigned(from) + row * unsigned(fromStride)) % kSector;
+  };
+#pragma unroll 4
+  for (unsigned index = threadIdx.x; index < Rows * kRead; index += kThreads) {
+    const unsigned row = index / kRead, at = index % kRead * kVector;
+    const unsigned phase = phaseOf(row);
+    const size_t place = from + row * fromStride - phase + at;
+    if (row < rowsHere && at < phase + colsHere * Run)
+      copyAsync(lines + row * kPitch + at, body.source() + place,
+                int(minimum(count - place, size_t(kVector)) * sizeof(T)));
+  }
+  commitCopies();
+  waitCopies<0>();
+  __syncthreads();
+
+  const size_t to =
+      Body::to(matrix) + firstCol * toStride + size_t(firstRow) * Run;
+  constexpr unsigned kTurns = (kWritten + kTurn - 1) / kTurn;
+#pragma unroll 2
+  for (unsigned index = threadIdx.x; index < kTurns * kTurn * Cols;
+       index += kThreads) {
+    const unsigned col = index / kTurn % Cols;
+    const unsigned vector = index / (kTurn * Cols) * kTurn + index % kTurn;
+    const size_t line = to + col * toStride;
+    // Where in the line the vector begins, whose first vector has fewer
+    // elements, and its last.
+    const int begin = int(vector * kVector) - int(unsigned(line) % kPhases);
+    const int end = int(rowsHere * Run) - begin;
+    if (col >= colsHere || end <= 0)
+      continue;
+    auto placeOf = [&](unsigned row) {
+      if constexpr (!Aligned)
+        row = minimum(row, Rows - 1);
+      return int(row * kPitch + phaseOf(row) + col * Run);
+    };
+    Pack<T, kVector> pack;
+    if constexpr (Run >= kVector) {
+      // What is left of a run, and the next one.
+      const unsigned row = unsigned(maximum(begin, 0)) / Run;
+      const int along = begin - int(row * Run), rest = int(Run) - along;
+      const int here = placeOf(row) + along, next = placeOf(row + 1) - rest;
+#pragma unroll
+      for (int i = 0; i < int(kVector); ++i)
+        pack.at[i] = lines[(i < rest ? here : next) + i];
+    } else {
+#pragma unroll
+      for (int i = 0; i < int(kVector); ++i) {
+        const unsigned at = unsigned(maximum(begin + i, 0));
+        pack.at[i] = lines[placeOf(at / Run) + int(at % Run)];
+      }
+    }
+    T *const target = body.target() + (ptrdiff_t(line) + begin);
+    if (Aligned || (begin >= 0 && end >= int(kVector))) {
+      storePack(target, pack);
+    } else {
+#pragma unroll
+      for (int i = 0; i < int(kVector); ++i)
+        if (begin + i >= 0 && i < end)
+          target[i] = pack.at[i];
+    }
+  }
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_TRANSPOSE_RUNS_CUH

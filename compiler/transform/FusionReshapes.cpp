@@ -1,0 +1,163 @@
+//===- FusionReshapes.cpp - Reshapes out of the way of fusion -------------===//
+
+#include "compiler/transform/FusionReshapes.h"
+
+#include "compiler/transform/FusionGroups.h"
+#include "compiler/transform/Graph.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// The contraction whose epilogue ends with the operator `last`, and what the
+/// epilogue holds; empty where there is none.
+static SmallVector<Operation *> epilogueChain(Operation *last,
+                                              const Target &target) {
+  SmallVector<Operation *> chain;
+  for (Operation *op = last; op;) {
+    chain.push_back(op);
+    if (isa<MatmulOp, ConvOp>(op))
+      break;
+    Operation *previous = nullptr;
+    if (isa<ElementwiseOp>(op) || isEpilogueOnly(op))
+      for (Value operand : op->getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          if ((isa<MatmulOp, ConvOp, ElementwiseOp>(def) ||
+               isEpilogueOnly(def)) &&
+              def->hasOneUse() && shapeOf(operand) == resultType(op).getShape())
+            previous = def;
+    op = previous;
+  }
+  if (chain.empty() || !isa<MatmulOp, ConvOp>(chain.back()))
+    return {};
+  std::reverse(chain.begin(), chain.end());
+  for (size_t i = 1; i < chain.size(); ++i)
+    if (!target.takesEpilogue(ArrayRef(chain).take_front(i), chain[i]))
+      return {};
+  return chain;
+}
+
+/// `operand`, which broadcasts to `from`, as a tensor that broadcasts to the
+/// reshaped `to` in the same way; or null.
+static Value reshapeOperand(NNBuilder &builder, Value operand,
+                            ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  ArrayRef<int64_t> shape = shapeOf(operand);
+  if (shape == from) {
+    auto reshape = operand.getDefiningOp<ReshapeOp>();
+    return reshape && shapeOf(reshape.getX()) == to
+               ? Value(reshape.getX())
+               : builder.reshape(operand, to);
+  }
+  while (!shape.empty() && shape.front() == 1)
+    shape = shape.drop_front();
+  // Dimensions that both shapes end with mean the same in both.
+  if (shape.size() > std::min(from.size(), to.size()) ||
+      from.take_back(shape.size()) != to.take_back(shape.size()))
+    return nullptr;
+  if (DenseElementsAttr splat = splatOf(operand))
+    return createSplat(builder, builder.getLoc(),
+                       tensorType(operand).clone(shape), splat);
+  return builder.reshape(operand, shape);
+}
+
+/// Of an elementwise operator.
+static void sinkReshape(ElementwiseOp op, const Target &target) {
+  auto type = resultType(op);
+  for (Value operand : op->getOperands()) {
+    auto reshape = operand.getDefiningOp<ReshapeOp>();
+    if (!reshape || !reshape->hasOneUse() ||
+        shapeOf(operand) != type.getShape())
+      continue;
+    Operation *producer = reshape.getX().getDefiningOp();
+    if (!producer || !producer->hasOneUse())
+      continue;
+    SmallVector<Operation *> chain = epilogueChain(producer, target);
+    if (chain.empty())
+      continue;
+
+    NNBuilder builder(op.getLoc(), op.getOperation());
+    ArrayRef<int64_t> to = shapeOf(reshape.getX());
+    SmallVector<Value> operands;
+    for (Value other : op->getOperands())
+      operands.push_back(reshapeOperand(builder, other, type.getShape(), to));
+    if (llvm::is_contained(operands, nullptr))
+      continue;
+    Operation *sunk = builder.clone(*op);
+    sunk->setOperands(operands);
+    sunk->getResult(0).setType(type.clone(to));
+    if (!target.takesEpilogue(chain, sunk)) {
+      sunk->erase();
+      continue;
+    }
+    op->replaceAllUsesWith(
+        ValueRange{builder.reshape(sunk->getResult(0), type.getShape())});
+    op->erase();
+    // Else the next reshape would count it as a reader.
+    if (reshape->use_empty())
+      reshape->erase();
+    return;
+  }
+}
+
+/// Of moments, which do not care how rows are counted:
+///
+///   moments(reshape(matmul))  ==>  reshape(moments(matmul))
+static void sinkReshape(MomentsOp moments, const Target &target) {
+  auto reshape = moments.getX().getDefiningOp<ReshapeOp>();
+  if (!reshape || shapeOf(reshape.getX()).empty() ||
+      shapeOf(reshape.getX()).back() != shapeOf(reshape.getY()).back())
+    return;
+  SmallVector<Operation *> chain =
+      epilogueChain(reshape.getX().getDefiningOp(), target);
+  if (chain.empty())
+    return;
+  NNBuilder builder(moments.getLoc(), moments);
+  auto sunk = MomentsOp::create(builder, reshape.getX(), moments.getWidth());
+  if (!target.takesEpilogue(chain, sunk)) {
+    sunk->erase();
+    return;
+  }
+  moments.getY().replaceAllUsesWith(
+      builder.reshape(sunk.getY(), shapeOf(moments.getY())));
+  moments->erase();
+}
+
+void frit::sinkReshapes(Block &block, const Target &target) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (auto elementwise = dyn_cast<ElementwiseOp>(op))
+      sinkReshape(elementwise, target);
+    else if (auto moments = dyn_cast<MomentsOp>(op))
+      sinkReshape(moments, target);
+}
+
+/// Whether a value is a function of an input's elements one by one.
+static bool isOfInput(Value value) {
+  Operation *op = value.getDefiningOp();
+  return isa<BlockArgument>(value) ||
+         (isa_and_nonnull<ElementwiseOp>(op) && op->getNumOperands() == 1 &&
+          op->hasOneUse() && isOfInput(op->getOperand(0)));
+}
+
+void frit::raiseViews(Block &block) {
+  for (auto reshape : llvm::make_early_inc_range(block.getOps<ReshapeOp>())) {
+    if (!isOfInput(reshape.getX()))
+      continue;
+    ArrayRef<int64_t> shape = shapeOf(reshape.getY());
+    SmallVector<Operation *> functions;
+    Value value = reshape.getX();
+    for (; Operation *op = value.getDefiningOp(); value = op->getOperand(0))
+      functions.push_back(op);
+    NNBuilder builder(reshape.getLoc(), reshape);
+    value = builder.reshape(value, shape);
+    for (Operation *op : llvm::reverse(functions)) {
+      Operation *raised = builder.clone(*op);
+      raised->setOperand(0, value);
+      raised->getResult(0).setType(resultType(op).clone(shape));
+      value = raised->getResult(0);
+    }
+    reshape.getY().replaceAllUsesWith(value);
+    reshape->erase();
+    for (Operation *op : functions)
+      op->erase();
+  }
+}
