@@ -9,7 +9,9 @@
 // What is between the products may come in any order: numbers that scale the
 // queries, the keys or the scores, masks that are added or selected by, casts,
 // and views that merge or split batch and heads. A mask that hides the future
-// and nothing else becomes the flag `causal`.
+// and nothing else becomes the flag `causal`, and one that hides nothing goes.
+// What PyTorch puts behind the softmax, zeros where that is no number because a
+// query sees no key, is what attention means.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,6 +101,19 @@ static int64_t product(ArrayRef<int64_t> sizes) {
   return result;
 }
 
+/// What `op` reads and replaces by zeros where it is no number, if that is all
+/// it does and nothing else reads it; or null.
+static Value withoutGuard(Operation *op) {
+  auto where = dyn_cast<WhereOp>(op);
+  auto isNan =
+      where ? where.getCondition().getDefiningOp<IsNaNOp>() : IsNaNOp();
+  if (!isNan || !isNan->hasOneUse() || isNan.getX() != where.getB() ||
+      !where.getB().hasNUses(2) || numberOf(where.getA()) != 0 ||
+      where.getB().getType() != where.getY().getType())
+    return {};
+  return where.getB();
+}
+
 namespace {
 /// The way from a softmax back to the product of queries and keys.
 class Scores {
@@ -129,6 +144,7 @@ private:
   Value stepBias(AddOp op);
   Value stepSelection(WhereOp op);
   bool reaches(Value value, unsigned depth = 12) const;
+  bool isKnownMask(Value mask, Value scores, double scale = 1);
 
   NNBuilder &b;
   SmallVector<Mask> masks;
@@ -155,17 +171,23 @@ bool Scores::reaches(Value value, unsigned depth) const {
   return false;
 }
 
+/// Whether `mask` is the causal one, which is then known, or hides nothing.
+bool Scores::isKnownMask(Value mask, Value scores, double scale) {
+  MaskKind kind = kindOfMask(mask, scale);
+  if (kind == MaskKind::causal &&
+      shapeOf(mask).take_back(2) != shapeOf(scores).take_back(2))
+    return false;
+  causal |= kind == MaskKind::causal;
+  return kind != MaskKind::other;
+}
+
 Value Scores::stepBias(AddOp op) {
   for (unsigned i = 0; i < 2; ++i) {
     Value scores = op->getOperand(i), bias = op->getOperand(1 - i);
     if (scores.getType() != op.getY().getType() || !reaches(scores))
       continue;
-    if (shapeOf(bias).size() >= 2 &&
-        shapeOf(bias).take_back(2) == shapeOf(op.getY()).take_back(2) &&
-        isCausalMask(bias, scale)) {
-      causal = true;
+    if (isKnownMask(bias, scores, scale))
       return scores;
-    }
     // What a selection wrote as numbers is one.
     auto where = bias.getDefiningOp<WhereOp>();
     constexpr double never = -std::numeric_limits<double>::infinity();
@@ -192,14 +214,9 @@ Value Scores::stepSelection(WhereOp op) {
         scores.getType() != op.getY().getType() || !reaches(scores))
       continue;
     Value condition = op.getCondition();
-    bool full =
-        shapeOf(condition).size() >= 2 &&
-        shapeOf(condition).take_back(2) == shapeOf(op.getY()).take_back(2);
     Value allowed = hides ? NotOp::create(b, condition) : condition;
-    if (full && isCausalMask(allowed)) {
-      causal = true;
+    if (isKnownMask(allowed, scores))
       return scores;
-    }
     // A query that sees nothing is told apart by a finite number only.
     if (*other != -std::numeric_limits<double>::infinity()) {
       Value zero = b.scalarLike(scores, 0);
@@ -299,12 +316,19 @@ private:
     Value weights = op.getA();
     SmallVector<int64_t> batchAndHeads;
     SoftmaxOp softmax;
-    for (Operation *def = weights.getDefiningOp(); def && def->hasOneUse();
+    bool isGuarded = false;
+    for (Operation *def = weights.getDefiningOp();
+         def && (isGuarded || def->hasOneUse());
          def = weights.getDefiningOp()) {
       softmax = dyn_cast<SoftmaxOp>(def);
-      if (softmax || !(isFloatCast(def) || keepsMatrices(def)))
+      Value guarded = withoutGuard(def);
+      isGuarded = bool(guarded);
+      if (guarded)
+        weights = guarded;
+      else if (!softmax && (isFloatCast(def) || keepsMatrices(def)))
+        weights = def->getOperand(0);
+      else
         break;
-      weights = def->getOperand(0);
     }
     if (!softmax || op.getTransposeA() || !resultType(op).hasStaticShape())
       return rewriter.notifyMatchFailure(op, "no softmax of its own");

@@ -11,6 +11,9 @@ namespace frit {
 /// that exporters write.
 void populateAttention(mlir::RewritePatternSet &patterns);
 
+/// Adds the pattern that makes rotary embeddings elementwise.
+void populateRotary(mlir::RewritePatternSet &patterns);
+
 /// Adds the pattern that lets an attention read heads which were repeated for
 /// it, wherever views and transposes have come into order.
 void populateSharedHeads(mlir::RewritePatternSet &patterns);

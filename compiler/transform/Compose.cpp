@@ -205,6 +205,7 @@ public:
             TransposeAfterScale>(context);
     populateRecognition(set);
     populatePatches(set);
+    populateRotary(set);
     populateAttention(set);
     populateProjections(set);
     populateRowTransposes(set);

@@ -8,6 +8,7 @@
 //   x · sigmoid(x)                                     ==>  silu(x)
 //   d / sqrt(mean(d · d) + ε) · scale + bias, d = x - mean(x)
 //                                                      ==>  layer_norm(x)
+//   x / sqrt(mean(x · x) + ε) · scale                  ==>  rms_norm(x)
 //
 //===----------------------------------------------------------------------===//
 
@@ -200,12 +201,13 @@ struct RecogniseGate : OpRewritePattern<MulOp> {
 };
 
 //===----------------------------------------------------------------------===//
-// Layer normalisation
+// Norms
 //===----------------------------------------------------------------------===//
 
-/// What `d / sqrt(mean(d · d) + ε)` normalises.
+/// What `x / sqrt(mean(x · x) + ε)` is: a layer norm where x was centred.
 struct Normalized {
   Value x;
+  bool centred;
   int64_t axis;
   double epsilon;
 };
@@ -221,30 +223,37 @@ static int64_t trailingAxis(ReduceMeanOp mean) {
   return axes.empty() ? -1 : axes.front();
 }
 
-/// Matches `centred` over the standard deviation, given the variance + ε.
-static std::optional<Normalized> matchNormalized(Value centred, Value padded) {
-  auto sub = centred.getDefiningOp<SubOp>();
+/// The difference that `value` is, of something and its mean along `axes`.
+static SubOp centredAlong(Value value, ArrayRef<int64_t> axes) {
+  auto sub = value.getDefiningOp<SubOp>();
+  auto mean = sub ? sub.getB().getDefiningOp<ReduceMeanOp>() : ReduceMeanOp();
+  return mean && mean.getX() == sub.getA() && mean.getAxes() == axes ? sub
+                                                                     : SubOp();
+}
+
+/// Matches `x` over the root of `padded`, the mean of its squares + ε.
+static std::optional<Normalized> matchNormalized(Value x, Value padded) {
   auto add = padded.getDefiningOp<AddOp>();
-  if (!sub || !add)
+  if (!add)
     return std::nullopt;
   unsigned i = splatNumber(add.getB()) ? 0 : 1;
   auto epsilon = splatNumber(add->getOperand(1 - i));
-  auto variance = add->getOperand(i).getDefiningOp<ReduceMeanOp>();
-  auto mean = sub.getB().getDefiningOp<ReduceMeanOp>();
-  if (!epsilon || !variance || !mean || mean.getX() != sub.getA() ||
-      mean.getAxes() != variance.getAxes())
+  auto mean = add->getOperand(i).getDefiningOp<ReduceMeanOp>();
+  if (!epsilon || !mean)
     return std::nullopt;
+  SubOp sub = centredAlong(x, mean.getAxes());
   // The square: a product or a power, of this difference or an equal one.
-  Product square = productOf(variance.getX());
-  auto isCentred = [&](Value v) {
+  Product square = productOf(mean.getX());
+  auto isSame = [&](Value v) {
     auto other = v.getDefiningOp<SubOp>();
-    return other && other.getA() == sub.getA() && other.getB() == sub.getB();
+    return v == x || (sub && other && other.getA() == sub.getA() &&
+                      other.getB() == sub.getB());
   };
   int64_t axis = trailingAxis(mean);
   if (axis < 0 || square.number != 1 || square.factors.size() != 2 ||
-      !llvm::all_of(square.factors, isCentred))
+      !llvm::all_of(square.factors, isSame))
     return std::nullopt;
-  return Normalized{sub.getA(), axis, *epsilon};
+  return Normalized{sub ? sub.getA() : x, bool(sub), axis, *epsilon};
 }
 
 /// The parameter that `op`'s only reader, an `Op`, combines it with, if that
@@ -267,29 +276,49 @@ static Value takeParameter(Operation *&op, ArrayRef<int64_t> shape) {
   return parameter;
 }
 
-static LogicalResult formLayerNorm(Operation *root, const Normalized &found,
-                                   PatternRewriter &rewriter) {
+/// Computes in 16 bits what is cast to f32 and back, for norms are f32 inside;
+/// moves `op` on to the last cast.
+static Value withoutCasts(Operation *&op, Value x) {
+  auto widened = x.getDefiningOp<CastOp>();
+  auto narrowed =
+      op->hasOneUse() ? dyn_cast<CastOp>(*op->user_begin()) : CastOp();
+  if (!widened || !narrowed || !isFloat(widened.getX()) ||
+      narrowed.getY().getType() != widened.getX().getType() ||
+      !tensorType(x).getElementType().isF32())
+    return x;
+  op = narrowed;
+  return widened.getX();
+}
+
+static LogicalResult formNorm(Operation *root, const Normalized &found,
+                              PatternRewriter &rewriter) {
   ArrayRef<int64_t> shape = shapeOf(found.x).drop_front(found.axis);
   Operation *last = root;
-  Value scale = takeParameter<MulOp>(last, shape);
-  Value bias = takeParameter<AddOp>(last, shape);
+  Value x = withoutCasts(last, found.x);
+  Value scale = takeParameter<MulOp>(last, shape), bias;
+  if (found.centred)
+    bias = takeParameter<AddOp>(last, shape);
   rewriter.setInsertionPoint(last);
   NNBuilder b(root->getLoc(), rewriter);
-  // The operator always scales.
+  // The operators always scale.
   if (scale)
     scale = b.reshape(scale, shape);
   else
-    scale = createSplat(b, b.getLoc(), tensorType(found.x).clone(shape), 1);
+    scale = createSplat(b, b.getLoc(), tensorType(x).clone(shape), 1);
   if (bias)
     bias = b.reshape(bias, shape);
-  rewriter.replaceOpWithNewOp<LayerNormOp>(
-      last, found.x, scale, bias, found.axis, APFloat(float(found.epsilon)));
+  APFloat epsilon(static_cast<float>(found.epsilon));
+  if (found.centred)
+    rewriter.replaceOpWithNewOp<LayerNormOp>(last, x, scale, bias, found.axis,
+                                             epsilon);
+  else
+    rewriter.replaceOpWithNewOp<RmsNormOp>(last, x, scale, found.axis, epsilon);
   return success();
 }
 
 namespace {
-/// centred / sqrt(variance + ε)
-struct RecogniseLayerNormDiv : OpRewritePattern<DivOp> {
+/// x / sqrt(mean + ε)
+struct RecogniseNormDiv : OpRewritePattern<DivOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(DivOp op,
@@ -300,12 +329,12 @@ struct RecogniseLayerNormDiv : OpRewritePattern<DivOp> {
     auto found = matchNormalized(op.getA(), sqrt.getX());
     if (!found)
       return rewriter.notifyMatchFailure(op, "not a normalisation");
-    return formLayerNorm(op, *found, rewriter);
+    return formNorm(op, *found, rewriter);
   }
 };
 
-/// centred · rsqrt(variance + ε)
-struct RecogniseLayerNormMul : OpRewritePattern<MulOp> {
+/// x · rsqrt(mean + ε)
+struct RecogniseNormMul : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(MulOp op,
@@ -315,7 +344,7 @@ struct RecogniseLayerNormMul : OpRewritePattern<MulOp> {
       if (!rsqrt)
         continue;
       if (auto found = matchNormalized(op->getOperand(1 - i), rsqrt.getX()))
-        return formLayerNorm(op, *found, rewriter);
+        return formNorm(op, *found, rewriter);
     }
     return failure();
   }
@@ -323,6 +352,7 @@ struct RecogniseLayerNormMul : OpRewritePattern<MulOp> {
 } // namespace
 
 void frit::populateRecognition(RewritePatternSet &patterns) {
-  patterns.add<RecogniseGelu, RecogniseGate, RecogniseLayerNormDiv,
-               RecogniseLayerNormMul>(patterns.getContext());
+  patterns
+      .add<RecogniseGelu, RecogniseGate, RecogniseNormDiv, RecogniseNormMul>(
+          patterns.getContext());
 }

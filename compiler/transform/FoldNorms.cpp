@@ -149,7 +149,7 @@ bool FoldNorms::collect(Value value, SmallVectorImpl<Reader> &readers) const {
       continue;
     }
     if (auto matmul = dyn_cast<MatmulOp>(user)) {
-      if (!takes(matmul) || matmul.getA() != value ||
+      if (!takes(matmul) || matmul.getA() != value || matmul.getTransposeA() ||
           !dependsOnConstants(matmul.getB()) || !isOnlyReader(matmul.getB()))
         return false;
     } else if (auto add = dyn_cast<AddOp>(user)) {
@@ -226,7 +226,7 @@ void FoldNorms::foldProduct(LayerNormOp norm, Value moments,
     offset = createSplat(b, b.getLoc(),
                          RankedTensorType::get(columns, b.getF32Type()), 0);
   Value h = viewAs(b, norm.getX(), reader.view, 1);
-  Value product = MatmulOp::create(b, h, scaled, matmul.getTransposeA(),
+  Value product = MatmulOp::create(b, h, scaled, /*transpose_a=*/false,
                                    matmul.getTransposeB(), matmul.getTf32());
   Value y = NormalizeProductOp::create(
       b, product, viewAs(b, moments, reader.view, 2), sumOf(asF32(b, scaled)),

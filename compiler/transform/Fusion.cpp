@@ -17,11 +17,11 @@
 //   }
 //
 // FusionGroups.h says what joins. Every operator but constants and views ends
-// up in a fusion; with fuse=false each in its own. Before grouping, broadcasts
-// and counters are cloned for each reader, a reshape between a contraction and
-// what could be its epilogue moves behind it, one of a function of an input
-// before that (FusionReshapes.h), and what a composite kept whole does by
-// strides is cloned for it (FusionViews.h).
+// up in a fusion; with fuse=false each in its own. Before grouping, broadcasts,
+// counters and slices are cloned for each reader, a reshape between a
+// contraction and what could be its epilogue moves behind it, one of a function
+// of an input before that (FusionReshapes.h), and what a composite kept whole
+// does by strides is cloned for it (FusionViews.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,6 +63,30 @@ static void cloneGenerators(Block &block) {
     }
     if (op->use_empty())
       op->erase();
+  }
+}
+
+/// The same of slices whose readers can pick the elements from where they are:
+/// those of what is in memory for others too, or what a contraction makes.
+static void cloneSlices(Block &block) {
+  auto isInMemory = [](Value value) {
+    while (auto reshape = value.getDefiningOp<ReshapeOp>())
+      value = reshape.getX();
+    Operation *def = value.getDefiningOp();
+    return !def || !value.hasOneUse() || isa<MatmulOp, ConvOp>(def);
+  };
+  for (auto slice : llvm::make_early_inc_range(block.getOps<SliceOp>())) {
+    if (slice->hasOneUse() || isView(slice) || !isInMemory(slice.getX()))
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(slice->getUses())) {
+      Operation *reader = use.getOwner();
+      if (!isa<ElementwiseOp, SliceOp>(reader) || isView(reader))
+        continue;
+      OpBuilder builder(reader);
+      use.set(builder.clone(*slice)->getResult(0));
+    }
+    if (slice->use_empty())
+      slice->erase();
   }
 }
 
@@ -214,6 +238,7 @@ private:
       cloneGenerators(block);
       sinkReshapes(block, target);
       raiseViews(block);
+      cloneSlices(block);
     }
     auto whole = bringViews(block, target);
     eraseDead(block);

@@ -138,8 +138,37 @@ static bool isOfInput(Value value) {
           op->hasOneUse() && isOfInput(op->getOperand(0)));
 }
 
+/// The same of a slice, where the view adds or drops dimensions of size 1.
+static void raiseAboveSlice(ReshapeOp reshape, SliceOp slice) {
+  ArrayRef<int64_t> from = shapeOf(slice.getX()), to = shapeOf(reshape);
+  SmallVector<int64_t> shape(to), starts(to.size(), 0), steps(to.size(), 1);
+  size_t at = 0;
+  for (auto [d, size] : llvm::enumerate(from)) {
+    if (size == 1)
+      continue;
+    while (at < to.size() && to[at] == 1)
+      ++at;
+    if (at == to.size() || to[at] != slice.getSizes()[d])
+      return;
+    shape[at] = size;
+    starts[at] = slice.getStarts()[d];
+    steps[at++] = slice.getSteps()[d];
+  }
+  NNBuilder builder(slice.getLoc(), reshape);
+  Value view = builder.reshape(slice.getX(), shape);
+  Value raised = SliceOp::create(builder, view, starts, to, steps);
+  reshape.getY().replaceAllUsesWith(raised);
+  reshape->erase();
+  if (slice->use_empty())
+    slice->erase();
+}
+
 void frit::raiseViews(Block &block) {
   for (auto reshape : llvm::make_early_inc_range(block.getOps<ReshapeOp>())) {
+    if (auto slice = reshape.getX().getDefiningOp<SliceOp>()) {
+      raiseAboveSlice(reshape, slice);
+      continue;
+    }
     if (!isOfInput(reshape.getX()))
       continue;
     ArrayRef<int64_t> shape = shapeOf(reshape.getY());

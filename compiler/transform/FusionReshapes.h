@@ -13,8 +13,8 @@ namespace frit {
 ///   add(reshape(matmul), r)  ==>  reshape(add(matmul, reshape(r)))
 void sinkReshapes(mlir::Block &block, const nn::Target &target);
 
-/// Moves views of what is computed from an input alone before it, so that what
-/// reads them can compute it on the fly:
+/// Moves views of what is computed from an input alone, and of slices, before
+/// it, so that what reads them can compute it on the fly:
 ///
 ///   reshape(cast(%arg))  ==>  cast(reshape(%arg))
 void raiseViews(mlir::Block &block);

@@ -1,6 +1,8 @@
 //===- MaskValue.cpp - Masks whose elements the compiler works out --------===//
 
 #include "compiler/transform/MaskValue.h"
+
+#include "compiler/transform/Graph.h"
 #include "dialects/nn/StridedView.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -63,7 +65,8 @@ static std::optional<Elements> elementsOf(ConstantOp constant) {
   ArrayRef<char> bytes = blob->getData();
   if (element.isF32())
     return read<float>(bytes, type.getNumElements());
-  if (element.isInteger(8))
+  // A resource keeps a byte for a bool.
+  if (element.isInteger(8) || element.isInteger(1))
     return read<int8_t>(bytes, type.getNumElements());
   if (element.isInteger(64))
     return read<int64_t>(bytes, type.getNumElements());
@@ -93,10 +96,15 @@ public:
         .first->second.get();
   }
 
+  /// Whether elements are what a file with other weights may have otherwise.
+  bool readsWeights = false;
+
 private:
   std::optional<Elements> compute(Operation *op) {
-    if (auto constant = dyn_cast<ConstantOp>(op))
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      readsWeights |= !isFoldable(constant);
       return elementsOf(constant);
+    }
     if (isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(op)) {
       auto places = StridedPlaces::whole(shapeOf(op->getOperand(0))).moved(op);
       const Elements *x = evaluate(op->getOperand(0));
@@ -231,29 +239,36 @@ private:
 };
 } // namespace
 
-bool frit::isCausalMask(Value mask, double scale) {
+MaskKind frit::kindOfMask(Value mask, double scale) {
   auto type = tensorType(mask);
-  bool isBool = type.getElementType().isInteger(1);
-  ArrayRef<int64_t> shape = type.getShape();
-  if (shape.size() < 2 || !type.hasStaticShape() ||
-      !llvm::all_of(shape.drop_back(2), [](int64_t n) { return n == 1; }))
-    return false;
-  int64_t queries = shape[shape.size() - 2], keys = shape.back();
-  // Where both are 1, or one position sees all, nothing is hidden.
-  if (queries < 2)
-    return false;
+  if (!type.hasStaticShape() || type.getNumElements() == 0)
+    return MaskKind::other;
   Evaluator evaluator;
   const Elements *elements = evaluator.evaluate(mask);
   if (!elements)
-    return false;
+    return MaskKind::other;
+  bool isBool = type.getElementType().isInteger(1);
+  auto sees = [&](float x) { return isBool ? x != 0 : x == 0; };
+  auto hides = [&](float x) { return isBool ? x == 0 : x * scale <= kMasked; };
+  // A bias that is learnt may be zero in one file only.
+  if (llvm::all_of(*elements, sees))
+    return evaluator.readsWeights ? MaskKind::other : MaskKind::none;
+
+  ArrayRef<int64_t> shape = type.getShape();
+  if (shape.size() < 2 ||
+      !llvm::all_of(shape.drop_back(2), [](int64_t n) { return n == 1; }))
+    return MaskKind::other;
+  int64_t queries = shape[shape.size() - 2], keys = shape.back();
+  // One query that stands for all of them has no position.
+  if (queries < 2)
+    return MaskKind::other;
   for (int64_t i = 0; i < queries; ++i)
     for (int64_t j = 0; j < keys; ++j) {
       float x = (*elements)[i * keys + j];
-      bool sees = isBool ? x != 0 : x == 0;
-      if (j <= i ? !sees : isBool ? sees : !(x * scale <= kMasked))
-        return false;
+      if (!(j <= i ? sees(x) : hides(x)))
+        return MaskKind::other;
     }
-  return true;
+  return MaskKind::causal;
 }
 
 SmallVector<int64_t> frit::findFinite(Value mask) {

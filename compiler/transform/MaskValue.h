@@ -16,10 +16,13 @@ namespace frit {
 /// Scores this low count for nothing: exp of what is 10000 less is 0.
 inline constexpr double kMasked = -1e4;
 
-/// Whether a mask of an attention lets every query see the keys up to its own
-/// position and no others: true or 0 where it sees, false or at most `kMasked`,
-/// times `scale`, where it does not.
-bool isCausalMask(mlir::Value mask, double scale = 1);
+enum class MaskKind { none, causal, other };
+
+/// What a mask of an attention, of bools or of floats that are added times
+/// `scale`, hides: nothing (`none`), all keys behind a query's own position
+/// (`causal`), where floats have at most `kMasked`, or something else, or what
+/// cannot be worked out.
+MaskKind kindOfMask(mlir::Value mask, double scale = 1);
 
 /// Of a mask of floats whose elements can be worked out, for each dimension the
 /// least number of elements in which every line along it has a finite one, less

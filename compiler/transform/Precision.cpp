@@ -44,7 +44,7 @@ static bool staysWide(Operation *op) {
 /// Operands that a composite takes in f32 beside a 16-bit x: parameters, which
 /// are few.
 static bool isWideOperand(OpOperand &use) {
-  return isa<LayerNormOp, BatchNormOp>(use.getOwner()) &&
+  return isa<LayerNormOp, RmsNormOp, BatchNormOp>(use.getOwner()) &&
          use.getOperandNumber() > 0;
 }
 

@@ -10,8 +10,9 @@
 //   %p = nn.add nn.matmul(%x, %w), %b
 //   nn.attention of views of slices of %p
 //
-// Larger products run faster, and an attention reads the slices in place. The
-// weights are joined in @prepare.
+// Larger products run faster, and an attention reads the slices in place, as do
+// kernels between, which turn by positions or normalise. The weights are joined
+// in @prepare.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,34 +48,52 @@ static bool isWeight(Value value) {
   return tensorType(value).hasStaticShape() && dependsOnConstants(value);
 }
 
-/// The projection that a value is a view of, or repeats.
+/// The product with a weight that `value` is made from by views, elementwise
+/// with constants or normalised, as rotary embeddings are; or null. `left` is
+/// how many operators it looks at.
+static MatmulOp productUnder(Value value, unsigned &left) {
+  Operation *def = value.getDefiningOp();
+  if (!def || left-- == 0)
+    return {};
+  if (auto product = dyn_cast<MatmulOp>(def))
+    return product;
+  if (!isa<ReshapeOp, TransposeOp, ExpandOp, SliceOp, ConcatOp, RmsNormOp,
+           LayerNormOp, ElementwiseOp>(def))
+    return {};
+  MatmulOp found;
+  for (Value operand : def->getOperands()) {
+    if (dependsOnConstants(operand))
+      continue;
+    MatmulOp product = productUnder(operand, left);
+    if (!product || (found && found != product))
+      return {};
+    found = product;
+  }
+  return found;
+}
+
+/// The projection that a value is made from.
 static std::optional<Projection> projectionOf(Value value) {
-  while (Operation *def = value.getDefiningOp()) {
-    if (!isa<ReshapeOp, TransposeOp, ExpandOp>(def))
-      break;
-    value = def->getOperand(0);
-  }
+  unsigned left = 32;
   Projection found;
-  found.last = value.getDefiningOp();
-  if (auto add = dyn_cast_or_null<AddOp>(found.last)) {
-    for (unsigned i = 0; i < 2; ++i) {
-      auto product = add->getOperand(i).getDefiningOp<MatmulOp>();
-      Value bias = add->getOperand(1 - i);
-      if (!product || !product->hasOneUse() || !isWeight(bias) ||
-          product.getY().getType() != add.getY().getType() ||
-          shapeOf(bias) != shapeOf(product.getY()).take_back(1))
-        continue;
-      found.product = product;
-      found.bias = bias;
-    }
-  } else {
-    found.product = dyn_cast_or_null<MatmulOp>(found.last);
-  }
+  found.product = productUnder(value, left);
   if (!found.product || shapeOf(found.product.getB()).size() != 2 ||
       shapeOf(found.product.getA()).size() < 2 ||
       !isWeight(found.product.getB()) ||
       !resultType(found.product).hasStaticShape())
     return std::nullopt;
+  found.last = found.product;
+  if (!found.product->hasOneUse())
+    return found;
+  auto add = dyn_cast<AddOp>(*found.product->user_begin());
+  if (!add || add.getY().getType() != found.product.getY().getType())
+    return found;
+  Value bias = add.getA() == found.product.getY() ? add.getB() : add.getA();
+  if (isWeight(bias) &&
+      shapeOf(bias) == shapeOf(found.product.getY()).take_back(1)) {
+    found.bias = bias;
+    found.last = add;
+  }
   return found;
 }
 

@@ -123,10 +123,10 @@ struct SliceBeforeElementwise : SliceBefore<ElementwiseOp> {
   }
 };
 
-struct SliceBeforeNorm : SliceBefore<LayerNormOp> {
-  using SliceBefore::SliceBefore;
+template <typename Norm> struct SliceBeforeNorm : SliceBefore<Norm> {
+  using SliceBefore<Norm>::SliceBefore;
 
-  Value build(LayerNormOp op, const SharedSlice &slice,
+  Value build(Norm op, const SharedSlice &slice,
               PatternRewriter &rewriter) const override {
     int64_t rank = shapeOf(op.getX()).size();
     int64_t axis = op.getAxis() < 0 ? op.getAxis() + rank : op.getAxis();
@@ -230,7 +230,8 @@ struct SliceBeforeView : SliceBefore<ReshapeOp> {
 } // namespace
 
 void frit::populateRowSlices(RewritePatternSet &patterns) {
-  patterns.add<SliceBeforeElementwise, SliceBeforeNorm, SliceBeforeMatmul,
+  patterns.add<SliceBeforeElementwise, SliceBeforeNorm<LayerNormOp>,
+               SliceBeforeNorm<RmsNormOp>, SliceBeforeMatmul,
                SliceBeforeAttention, ProductOfView, SliceBeforeView>(
       patterns.getContext());
 }

@@ -130,7 +130,7 @@ struct FoldSplats : RewritePattern {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// x + 0, x · 1 and their like are x.
+/// x + 0, x · 1 and their like are x, or that for more rows.
 struct DropIdentity : RewritePattern {
   explicit DropIdentity(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
@@ -154,8 +154,14 @@ struct DropIdentity : RewritePattern {
     for (unsigned i = 0; i < 2; ++i) {
       Value kept = op->getOperand(i);
       bool commutes = isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp>(op);
+      auto type = resultType(op);
       if ((i == 0 || commutes) && isSplat(op->getOperand(1 - i), *number) &&
-          kept.getType() == op->getResult(0).getType()) {
+          tensorType(kept).getElementType() == type.getElementType()) {
+        if (kept.getType() != type && !type.hasStaticShape())
+          continue;
+        if (kept.getType() != type)
+          kept =
+              ExpandOp::create(rewriter, op->getLoc(), kept, type.getShape());
         rewriter.replaceOp(op, kept);
         return success();
       }
@@ -278,7 +284,8 @@ struct DropCast : OpRewritePattern<CastOp> {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// Elementwise operators broadcast by themselves.
+/// Elementwise operators broadcast by themselves, and of what is expanded alone
+/// they make no more than there is.
 struct DropExpand : OpInterfaceRewritePattern<ElementwiseOp> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
@@ -293,9 +300,20 @@ struct DropExpand : OpInterfaceRewritePattern<ElementwiseOp> {
         shapes.push_back(&other == &use ? shapeOf(expand.getX())
                                         : shapeOf(other.get()));
       auto shape = broadcastShapes(shapes);
-      if (!shape || ArrayRef(*shape) != resultType(op).getShape())
+      auto type = resultType(op);
+      if (!shape)
         continue;
-      rewriter.modifyOpInPlace(op, [&] { use.set(expand.getX()); });
+      if (ArrayRef(*shape) == type.getShape()) {
+        rewriter.modifyOpInPlace(op, [&] { use.set(expand.getX()); });
+        return success();
+      }
+      if (!type.hasStaticShape())
+        continue;
+      Operation *less = rewriter.clone(*op);
+      less->setOperand(use.getOperandNumber(), expand.getX());
+      less->getResult(0).setType(type.clone(*shape));
+      rewriter.replaceOpWithNewOp<ExpandOp>(op, less->getResult(0),
+                                            type.getShape());
       return success();
     }
     return failure();

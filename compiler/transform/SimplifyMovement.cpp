@@ -15,6 +15,7 @@
 
 #include "compiler/transform/SimplifyMovement.h"
 #include "compiler/transform/Graph.h"
+#include "dialects/nn/Fold.h"
 
 #include <numeric>
 
@@ -209,27 +210,36 @@ struct SliceBeforeTranspose : OpRewritePattern<SliceOp> {
   }
 };
 
-/// One picked slice is a slice, whose place the compiler knows.
+/// What is picked at even distances is a slice, whose place the compiler knows.
 struct GatherToSlice : OpRewritePattern<GatherOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(GatherOp op,
                                 PatternRewriter &rewriter) const override {
-    auto index = splatNumber(op.getIndices());
+    DenseElementsAttr indices = constantValue(op.getIndices());
     auto type = op.getX().getType();
-    if (!index || tensorType(op.getIndices()).getNumElements() != 1 ||
-        !type.hasStaticShape())
+    if (!indices || indices.empty() || !type.hasStaticShape())
       return failure();
     auto axis = normalizeAxis(std::nullopt, op.getAxis(), type.getRank());
     SmallVector<int64_t> starts(type.getRank(), 0), steps(type.getRank(), 1);
     SmallVector<int64_t> sizes(type.getShape());
     if (!axis || sizes[*axis] == 0)
       return failure();
+    SmallVector<int64_t> places;
+    int64_t size = sizes[*axis];
     // Places that are out of range may be any number.
-    auto last = static_cast<double>(sizes[*axis] - 1);
-    double start = *index < 0 ? *index + (last + 1) : *index;
-    starts[*axis] = static_cast<int64_t>(std::clamp(start, 0.0, last));
-    sizes[*axis] = 1;
+    for (const APInt &index : indices.getValues<APInt>()) {
+      int64_t place = index.getSExtValue();
+      places.push_back(
+          std::clamp<int64_t>(place < 0 ? place + size : place, 0, size - 1));
+    }
+    int64_t step = places.size() > 1 ? places[1] - places[0] : 1;
+    for (size_t i = 1; i < places.size(); ++i)
+      if (step < 1 || places[i] - places[i - 1] != step)
+        return rewriter.notifyMatchFailure(op, "places at other distances");
+    starts[*axis] = places.front();
+    sizes[*axis] = static_cast<int64_t>(places.size());
+    steps[*axis] = step;
     Value slice =
         SliceOp::create(rewriter, op.getLoc(), op.getX(), starts, sizes, steps);
     rewriter.replaceOpWithNewOp<ReshapeOp>(op, slice, shapeOf(op.getY()));

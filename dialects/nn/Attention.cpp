@@ -91,7 +91,13 @@ SmallVector<Value> AttentionOp::decompose(NNBuilder &b) {
   if (getCausal())
     scores = WhereOp::create(b, isPast(b, q[2], k[2]), scores, never);
 
-  Value weights = b.cast(SoftmaxOp::create(b, scores, -1), element);
+  Value weights = SoftmaxOp::create(b, scores, -1);
+  if (mask) {
+    Value most = b.reduce(scores, Combiner::max, 3);
+    weights = WhereOp::create(b, EqualOp::create(b, most, never),
+                              b.scalarLike(weights, 0), weights);
+  }
+  weights = b.cast(weights, element);
   Value y = MatmulOp::create(
       b, b.reshape(weights, {q[0], groups, sharing * q[2], k[2]}), getV(),
       /*transpose_a=*/false, /*transpose_b=*/false, getTf32());

@@ -11,7 +11,8 @@ def NN_AttentionOp : NN_Composite<"attention", ""> {
     serve heads/groups heads in a row (Ainslie et al., arXiv:2305.13245); the
     result is batch×heads×queries×value size. A `mask` of floats is added to the
     scaled scores; one of bools says which of them count. It broadcasts to
-    batch×heads×queries×keys. With `causal` query i sees keys 0 to i only.
+    batch×heads×queries×keys. With `causal` query i sees keys 0 to i only. A
+    query that sees no key, whose scores are all -inf, gives zeros.
     Scores and their sums are f32 where a target keeps the operator whole.
     `tf32` allows the operands of products, the weights too, to be rounded to
     TF32.

@@ -44,9 +44,11 @@ Value SliceOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   for (int64_t dim = 0; dim < rank; ++dim) {
     from.push_back(b.getAffineDimExpr(dim) * getSteps()[dim] +
                    getStarts()[dim]);
-    // A loop that is an operand's index runs over all of that dimension.
-    isMap &= !isa<AffineDimExpr>(from.back()) ||
-             shapeOf(getX())[dim] == type.getDimSize(dim);
+    // A loop that is an operand's index runs over all of that dimension, and
+    // tiles of what is read backwards are not taken from the right end.
+    isMap &=
+        getSteps()[dim] > 0 && (!isa<AffineDimExpr>(from.back()) ||
+                                shapeOf(getX())[dim] == type.getDimSize(dim));
   }
   // One of no elements has no first one, whose index a map would be held to.
   if (isMap && type.getNumElements() != 0)

@@ -65,55 +65,82 @@ SmallVector<Value> LogSoftmaxOp::decompose(NNBuilder &b) {
 }
 
 //===----------------------------------------------------------------------===//
-// Layer norm
+// Norms of the last dimensions
 //===----------------------------------------------------------------------===//
+
+/// The type of `x`, where `parameters`, each with its name and some of them
+/// null, have the shape of the dimensions from `axis` on.
+static FailureOr<RankedTensorType>
+inferNorm(std::optional<Location> loc, Value x, int64_t axis,
+          ArrayRef<std::pair<StringRef, Value>> parameters) {
+  auto type = tensorType(x);
+  auto first = normalizeAxis(loc, axis, type.getRank());
+  if (!first)
+    return failure();
+  ArrayRef<int64_t> normalized = type.getShape().drop_front(*first);
+  for (auto [name, v] : parameters)
+    if (v && (shapeOf(v).size() != normalized.size() ||
+              !llvm::all_of(llvm::zip(shapeOf(v), normalized), [](auto sizes) {
+                return mayEqual(std::get<0>(sizes), std::get<1>(sizes));
+              })))
+      return emitOptionalError(loc, name, " has shape ", shapeText(shapeOf(v)),
+                               ", but the normalised dimensions are ",
+                               shapeText(normalized));
+  return type;
+}
+
+/// The mean along `axes`, which become size 1.
+static Value meanOf(NNBuilder &b, Value x, ArrayRef<int64_t> axes) {
+  int64_t count = 1;
+  for (int64_t axis : axes)
+    count *= shapeOf(x)[axis];
+  return b.div(b.reduce(x, Combiner::sum, axes), b.scalarLike(x, count));
+}
+
+/// `x` over the root of the mean of its squares and `epsilon`.
+static Value overRoot(NNBuilder &b, Value x, ArrayRef<int64_t> axes,
+                      APFloat epsilon) {
+  Value square = meanOf(b, b.mul(x, x), axes);
+  Value more = b.scalarLike(x, epsilon.convertToDouble());
+  return b.mul(x, RsqrtOp::create(b, b.add(square, more)));
+}
+
+/// The dimensions of `x` from `axis` on.
+static SmallVector<int64_t> axesFrom(Value x, int64_t axis) {
+  return llvm::to_vector(
+      llvm::seq<int64_t>(axisOf(x, axis), tensorType(x).getRank()));
+}
 
 FailureOr<RankedTensorType> LayerNormOp::infer(Adaptor op,
                                                std::optional<Location> loc) {
-  auto type = tensorType(op.getX());
-  auto axis = normalizeAxis(loc, op.getAxis(), type.getRank());
-  if (!axis)
-    return failure();
-  auto check = [&](StringRef name, Value v) -> LogicalResult {
-    ArrayRef<int64_t> normalized = type.getShape().drop_front(*axis);
-    if (!v || (shapeOf(v).size() == normalized.size() &&
-               llvm::all_of(llvm::zip(shapeOf(v), normalized), [](auto sizes) {
-                 return mayEqual(std::get<0>(sizes), std::get<1>(sizes));
-               })))
-      return success();
-    return emitOptionalError(loc, name, " has shape ", shapeText(shapeOf(v)),
-                             ", but the normalised dimensions are ",
-                             shapeText(normalized));
-  };
-  if (failed(check("scale", op.getScale())) ||
-      failed(check("bias", op.getBias())))
-    return failure();
-  return type;
+  return inferNorm(loc, op.getX(), op.getAxis(),
+                   {{"scale", op.getScale()}, {"bias", op.getBias()}});
 }
 
 SmallVector<Value> LayerNormOp::decompose(NNBuilder &b) {
   Type element = tensorType(getX()).getElementType(), work = workType(element);
-  int64_t rank = tensorType(getX()).getRank();
-  auto axes =
-      llvm::to_vector(llvm::seq<int64_t>(axisOf(getX(), getAxis()), rank));
-  int64_t count = 1;
-  for (int64_t axis : axes)
-    count *= shapeOf(getX())[axis];
-
+  SmallVector<int64_t> axes = axesFrom(getX(), getAxis());
   Value x = b.cast(getX(), work);
-  Value n = b.scalarLike(x, count);
   // Centred first: a difference of mean squares loses the variance of data far
   // from zero.
-  Value mean = b.div(b.reduce(x, Combiner::sum, axes), n);
-  Value centred = b.sub(x, mean);
-  Value variance =
-      b.div(b.reduce(b.mul(centred, centred), Combiner::sum, axes), n);
-  Value epsilon = b.scalarLike(x, getEpsilon().convertToDouble());
-  Value inverse = RsqrtOp::create(b, b.add(variance, epsilon));
-  Value y = b.mul(b.mul(centred, inverse), b.cast(getScale(), work));
+  Value centred = b.sub(x, meanOf(b, x, axes));
+  Value y =
+      b.mul(overRoot(b, centred, axes, getEpsilon()), b.cast(getScale(), work));
   if (getBias())
     y = b.add(y, b.cast(getBias(), work));
   return {b.cast(y, element)};
+}
+
+FailureOr<RankedTensorType> RmsNormOp::infer(Adaptor op,
+                                             std::optional<Location> loc) {
+  return inferNorm(loc, op.getX(), op.getAxis(), {{"scale", op.getScale()}});
+}
+
+SmallVector<Value> RmsNormOp::decompose(NNBuilder &b) {
+  Type element = tensorType(getX()).getElementType(), work = workType(element);
+  SmallVector<int64_t> axes = axesFrom(getX(), getAxis());
+  Value y = overRoot(b, b.cast(getX(), work), axes, getEpsilon());
+  return {b.cast(b.mul(y, b.cast(getScale(), work)), element)};
 }
 
 //===----------------------------------------------------------------------===//

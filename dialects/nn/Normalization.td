@@ -34,6 +34,18 @@ def NN_LayerNormOp : NN_Composite<"layer_norm", ""> {
   let results = (outs NN_FloatTensor:$y);
 }
 
+def NN_RmsNormOp : NN_Composite<"rms_norm", ""> {
+  let summary = "Divides by the root mean square from `axis` on and scales.";
+  let description = [{
+    Zhang and Sennrich, "Root Mean Square Layer Normalization",
+    arXiv:1910.07467. `scale` has the shape of the normalised dimensions.
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
+                   DefaultValuedAttr<SI64Attr, "-1">:$axis,
+                   DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon);
+  let results = (outs NN_FloatTensor:$y);
+}
+
 def NN_MomentsOp : NN_Composite<"moments", ""> {
   let summary = "Mean and sum of squared deviations of parts of rows.";
   let description = [{

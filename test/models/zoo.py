@@ -24,108 +24,9 @@ from torch import Tensor, nn
 from torchvision.models import ResNet, VisionTransformer
 from torchvision.models.resnet import Bottleneck
 
+from nets import Bert, Gpt, Llama, TinyResNet
+
 EXPORTERS = ("dynamo", "torchscript")
-
-
-class Attention(nn.Module):
-    def __init__(self, width: int, heads: int, causal: bool):
-        super().__init__()
-        self.heads, self.causal = heads, causal
-        self.qkv = nn.Linear(width, 3 * width)
-        self.out = nn.Linear(width, width)
-
-    def forward(self, x: Tensor) -> Tensor:
-        heads = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2)
-                 for t in self.qkv(x).chunk(3, dim=-1))
-        y = F.scaled_dot_product_attention(*heads, is_causal=self.causal)
-        return self.out(y.transpose(1, 2).flatten(2))
-
-
-def mlp(width: int, gelu: str) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(gelu),
-                         nn.Linear(4 * width, width))
-
-
-class GptBlock(nn.Module):
-    """Normalises before each half, as GPT-2 and GPT-3 do."""
-
-    def __init__(self, width: int, heads: int):
-        super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.attention = Attention(width, heads, causal=True)
-        self.mlp = mlp(width, "tanh")
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.attention(self.norm1(x))
-        return x + self.mlp(self.norm2(x))
-
-
-class BertBlock(nn.Module):
-    """Normalises after each half, as the first Transformer did."""
-
-    def __init__(self, width: int, heads: int):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(width, eps=1e-12)
-        self.norm2 = nn.LayerNorm(width, eps=1e-12)
-        self.attention = Attention(width, heads, causal=False)
-        self.mlp = mlp(width, "none")
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.norm1(x + self.attention(x))
-        return self.norm2(x + self.mlp(x))
-
-
-class Gpt(nn.Module):
-    """A decoder whose output layer is its token table."""
-
-    def __init__(self, layers: int, width: int, heads: int, vocab: int,
-                 context: int):
-        super().__init__()
-        self.tokens = nn.Embedding(vocab, width)
-        self.positions = nn.Embedding(context, width)
-        self.blocks = nn.Sequential(
-            *(GptBlock(width, heads) for _ in range(layers)))
-        self.norm = nn.LayerNorm(width)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        at = torch.arange(ids.shape[1], device=ids.device)
-        x = self.blocks(self.tokens(ids) + self.positions(at))
-        return F.linear(self.norm(x), self.tokens.weight)
-
-
-class Bert(nn.Module):
-    """An encoder up to its last hidden state; one segment, nothing masked."""
-
-    def __init__(self, layers: int, width: int, heads: int, vocab: int,
-                 context: int):
-        super().__init__()
-        self.tokens = nn.Embedding(vocab, width)
-        self.positions = nn.Embedding(context, width)
-        self.segments = nn.Embedding(2, width)
-        self.norm = nn.LayerNorm(width, eps=1e-12)
-        self.blocks = nn.Sequential(
-            *(BertBlock(width, heads) for _ in range(layers)))
-
-    def forward(self, ids: Tensor) -> Tensor:
-        at = torch.arange(ids.shape[1], device=ids.device)
-        first = torch.zeros_like(ids)
-        x = self.tokens(ids) + self.positions(at) + self.segments(first)
-        return self.blocks(self.norm(x))
-
-
-class TinyResNet(ResNet):
-    """ResNet-50's blocks, fewer and narrower."""
-
-    def __init__(self):
-        super().__init__(Bottleneck, [1, 1, 1, 1], num_classes=10)
-        self.inplanes = 8
-        self.conv1 = nn.Conv2d(3, 8, 7, stride=2, padding=3, bias=False)
-        self.bn1 = nn.BatchNorm2d(8)
-        self.layer1 = self._make_layer(Bottleneck, 4, 2)
-        self.layer2 = self._make_layer(Bottleneck, 8, 1, stride=2)
-        self.layer3 = self._make_layer(Bottleneck, 12, 1, stride=2)
-        self.layer4 = self._make_layer(Bottleneck, 16, 1, stride=2)
-        self.fc = nn.Linear(64, 10)
 
 
 def images(size: int) -> Callable[[int, torch.Generator], Tensor]:
@@ -143,6 +44,18 @@ def images(size: int) -> Callable[[int, torch.Generator], Tensor]:
 def tokens(length: int, vocab: int) -> Callable[[int, torch.Generator], Tensor]:
     return lambda batch, rng: torch.randint(vocab, (batch, length),
                                             generator=rng)
+
+
+def padded_tokens(
+        length: int, vocab: int) -> Callable[[int, torch.Generator], Tensor]:
+    """Every other sequence ends with padding."""
+
+    def draw(batch: int, rng: torch.Generator) -> Tensor:
+        ids = torch.randint(1, vocab, (batch, length), generator=rng)
+        ids[1::2, -(length // 8):] = 0
+        return ids
+
+    return draw
 
 
 @dataclass(frozen=True)
@@ -177,6 +90,12 @@ ZOO = {
                       tokens(384, 30522), "ids", "hidden"),
         "tiny": Model(lambda: Bert(2, 32, 2, 96, 24), tokens(20, 96),
                       "ids", "hidden"),
+    },
+    "llama-1b": {
+        "full": Model(lambda: Llama(22, 2048, 32, 4, 5632, 32000),
+                      padded_tokens(1024, 32000), "ids", "logits"),
+        "tiny": Model(lambda: Llama(2, 32, 2, 1, 64, 96),
+                      padded_tokens(24, 96), "ids", "logits"),
     },
 }
 
@@ -315,7 +234,7 @@ def main() -> None:
                 shorten(path)
         if args.size == "full":
             continue
-        for variant, options in VARIANTS[name].items():
+        for variant, options in VARIANTS.get(name, {}).items():
             path = args.out / f"{name}-{variant}.onnx"
             export(model, module, variant.split("-")[0], path, args.batch,
                    **dict(external_data=False) | options)

@@ -35,6 +35,7 @@ def slice_case(v, starts, sizes, steps):
 slice_case(x, (0, 1, 0), (2, 2, 4), (1, 1, 1))
 slice_case(x, (0, 0, 0), (2, 2, 3), (1, 1, 1))
 slice_case(x, (1, 2, 3), (1, 3, 2), (1, -1, -2))
+slice_case(random(90, 3, 2, 24), (0, 1, 1, 0), (90, 2, 2, 24), (1, 1, -1, 1))
 slice_case(h, (0, 0, 1), (2, 2, 2), (1, 2, 2))
 slice_case(x, (0, 0, 0), (2, 0, 4), (1, 1, 1))
 slice_case(u, (1, 1, 1), (1, 1, 1), (1, 1, 1))

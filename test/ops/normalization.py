@@ -35,6 +35,22 @@ def layer_norm(v, scale, bias, axis, epsilon):
     return y if bias is None else y + bias
 
 
+def rms_norm(v, scale, axis, epsilon):
+    v = v.astype(np.float64)
+    axes = tuple(range(axis % v.ndim, v.ndim))
+    return v / np.sqrt((v ** 2).mean(axes, keepdims=True) + epsilon) * scale
+
+
+# Squares of 1000 are no f16.
+for axis in (-1, 1):
+    for v in (x, x.astype(f16), (x * 1000).astype(f16)):
+        scale = random(*x.shape[axis:], seed=2).astype(v.dtype)
+        case("rms_norm", [v, scale],
+             rms_norm(v, scale, axis, 1e-5).astype(v.dtype),
+             f"axis = {axis} : si64")
+case("rms_norm", [x, np.ones(6, np.float32)],
+     rms_norm(x, 1, -1, 0.1).astype(np.float32), "epsilon = 0.1 : f32")
+
 for axis in (-1, 1):
     for v in (x, x.astype(f16), x + np.float32(1000)):
         scale = random(*x.shape[axis:], seed=2).astype(v.dtype)

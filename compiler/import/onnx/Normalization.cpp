@@ -133,26 +133,18 @@ static Results layerNorm(Node &node) {
   return {y, mean, node.create<nn::RsqrtOp>(deviation)};
 }
 
-/// x / sqrt(mean of x² + epsilon) · scale
 static Results rmsNorm(Node &node) {
   node.ignore("stash_type");
-  Value x = node.input(0), scale = node.input(1);
-  if (!x || !scale)
+  Value x = node.input(0);
+  if (!x)
     return {};
   int64_t axis = node.axis(node.integer("axis", -1), rankOf(x));
   if (node.failed)
     return {};
-  Type element = elementOf(x);
-  Value wide = element.getIntOrFloatBitWidth() < 32
-                   ? node.cast(x, node.builder().getF32Type())
-                   : x;
-  auto axes = llvm::to_vector(llvm::seq<int64_t>(axis, rankOf(x)));
-  Value mean = node.create<nn::ReduceMeanOp>(
-      node.create<nn::MulOp>({wide, wide}), node.named("axes", axes));
-  Value factor = node.create<nn::RsqrtOp>(node.create<nn::AddOp>(
-      {mean, node.scalar(wide, node.real("epsilon", 1e-5))}));
-  Value y = node.cast(node.create<nn::MulOp>({wide, factor}), element);
-  return {node.create<nn::MulOp>({y, scale})};
+  Value scale =
+      broadcastTo(node, node.input(1), nn::shapeOf(x).drop_front(axis));
+  return {node.create<nn::RmsNormOp>(
+      {x, scale}, {node.namedSigned("axis", axis), epsilon(node)})};
 }
 
 /// Normalises the elements of every one of `groups` groups of channels as a

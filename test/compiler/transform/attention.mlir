@@ -72,6 +72,67 @@ func.func @causal_bias(%q: tensor<1x2x3x16xf32>, %k: tensor<1x2x3x16xf32>, %v: t
 
 // -----
 
+// Zeros where the softmax is no number, as PyTorch writes behind a mask.
+// CHECK-LABEL: func.func @guarded
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
+// CHECK:         %[[Y:.*]] = nn.attention %[[Q]], %[[Q]], %[[Q]], %[[M]] {scale = 1.000000e+00 : f32}
+// CHECK:         return %[[Y]]
+func.func @guarded(%q: tensor<1x2x5x16xf32>, %m: tensor<1x1x1x5xi1>) -> tensor<1x2x5x16xf32> {
+  %zero = nn.constant dense<0.0> : tensor<f32>
+  %never = nn.constant dense<0xFF800000> : tensor<f32>
+  %b = nn.where %m, %zero, %never : (tensor<1x1x1x5xi1>, tensor<f32>, tensor<f32>) -> tensor<1x1x1x5xf32>
+  %0 = nn.matmul %q, %q {transpose_b} : (tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>) -> tensor<1x2x5x5xf32>
+  %1 = nn.add %0, %b : (tensor<1x2x5x5xf32>, tensor<1x1x1x5xf32>) -> tensor<1x2x5x5xf32>
+  %2 = nn.softmax %1 : (tensor<1x2x5x5xf32>) -> tensor<1x2x5x5xf32>
+  %3 = nn.is_nan %2 : (tensor<1x2x5x5xf32>) -> tensor<1x2x5x5xi1>
+  %4 = nn.where %3, %zero, %2 : (tensor<1x2x5x5xi1>, tensor<f32>, tensor<1x2x5x5xf32>) -> tensor<1x2x5x5xf32>
+  %5 = nn.matmul %4, %q : (tensor<1x2x5x5xf32>, tensor<1x2x5x16xf32>) -> tensor<1x2x5x16xf32>
+  return %5 : tensor<1x2x5x16xf32>
+}
+
+// -----
+
+// Another number than zero is not that guard.
+// CHECK-LABEL: func.func @replaced
+// CHECK:         nn.softmax
+func.func @replaced(%q: tensor<1x2x5x16xf32>) -> tensor<1x2x5x16xf32> {
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %0 = nn.matmul %q, %q {transpose_b} : (tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>) -> tensor<1x2x5x5xf32>
+  %1 = nn.softmax %0 : (tensor<1x2x5x5xf32>) -> tensor<1x2x5x5xf32>
+  %2 = nn.is_nan %1 : (tensor<1x2x5x5xf32>) -> tensor<1x2x5x5xi1>
+  %3 = nn.where %2, %one, %1 : (tensor<1x2x5x5xi1>, tensor<f32>, tensor<1x2x5x5xf32>) -> tensor<1x2x5x5xf32>
+  %4 = nn.matmul %3, %q : (tensor<1x2x5x5xf32>, tensor<1x2x5x16xf32>) -> tensor<1x2x5x16xf32>
+  return %4 : tensor<1x2x5x16xf32>
+}
+
+// -----
+
+// A mask that hides nothing is none, unless it is a weight that may change.
+// CHECK-LABEL: func.func @hides_nothing
+// CHECK-SAME:    %[[Q:[^:]*]]:
+// CHECK:         %[[B:.*]] = nn.constant "bias"
+// CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]] {scale
+// CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %[[B]] {scale
+func.func @hides_nothing(%q: tensor<1x2x3x16xf32>) -> (tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>) {
+  %first = nn.constant dense<0> : tensor<i64>
+  %step = nn.constant dense<1> : tensor<i64>
+  %i = nn.iota %first, %step {shape = array<i64: 3, 3>, axis = 1 : i64} : (tensor<i64>, tensor<i64>) -> tensor<3x3xi64>
+  %m = nn.greater_equal %i, %first : (tensor<3x3xi64>, tensor<i64>) -> tensor<3x3xi1>
+  %b = nn.constant "bias" dense<0.0> : tensor<3x3xf32>
+  %never = nn.constant dense<0xFF800000> : tensor<f32>
+  %0 = nn.matmul %q, %q {transpose_b} : (tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x3xf32>
+  %1 = nn.where %m, %0, %never : (tensor<3x3xi1>, tensor<1x2x3x3xf32>, tensor<f32>) -> tensor<1x2x3x3xf32>
+  %2 = nn.softmax %1 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %3 = nn.matmul %2, %q : (tensor<1x2x3x3xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32>
+  %4 = nn.matmul %q, %q {transpose_b} : (tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x3xf32>
+  %5 = nn.add %4, %b : (tensor<1x2x3x3xf32>, tensor<3x3xf32>) -> tensor<1x2x3x3xf32>
+  %6 = nn.softmax %5 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %7 = nn.matmul %6, %q : (tensor<1x2x3x3xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32>
+  return %3, %7 : tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>
+}
+
+// -----
+
 // One that sees a position more is no mask of the future.
 // CHECK-LABEL: func.func @almost_causal
 // CHECK:         nn.attention {{.*}}, {{.*}}, {{.*}}, %{{.*}} {scale = 1.000000e+00 : f32}
@@ -270,4 +331,62 @@ func.func @other_dimensions(%q: tensor<1x5x1xf32>, %k: tensor<1x1x2xf32>, %v: te
   %2 = nn.softmax %1 {axis = 1 : si64} : (tensor<5x2xf32>) -> tensor<5x2xf32>
   %3 = nn.matmul %2, %v {transpose_b} : (tensor<5x2xf32>, tensor<8x2xf32>) -> tensor<5x8xf32>
   return %3 : tensor<5x8xf32>
+}
+
+// -----
+
+// Rotary embeddings as Llama writes them, behind heads that were moved: halves
+// are swapped by a slice backwards, before the heads move, with the signs in
+// the sines.
+// CHECK-LABEL: func.func @rotary
+// CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[C:[^:]*]]: {{[^,]*}}, %[[S:[^:]*]]:
+// CHECK-DAG:     %[[SIGN:.*]] = nn.constant dense<{{\[\[}}-1.000000e+00], [1.000000e+00]]>
+// CHECK-DAG:     %[[H:.*]] = nn.reshape %[[X]] {shape = array<i64: 5, 3, 2, 8>}
+// CHECK-DAG:     %[[SWAP:.*]] = nn.slice %[[H]] {sizes = array<i64: 5, 3, 2, 8>, starts = array<i64: 0, 0, 1, 0>, steps = array<i64: 1, 1, -1, 1>}
+// CHECK-DAG:     %[[COS:.*]] = nn.reshape %[[C]] {shape = array<i64: 5, 1, 2, 8>}
+// CHECK-DAG:     %[[A:.*]] = nn.mul %[[H]], %[[COS]]
+// CHECK-DAG:     %[[SIN:.*]] = nn.reshape %[[S]] {shape = array<i64: 5, 1, 2, 8>}
+// CHECK-DAG:     %[[SINS:.*]] = nn.mul %[[SIN]], %[[SIGN]]
+// CHECK-DAG:     %[[B:.*]] = nn.mul %[[SWAP]], %[[SINS]]
+// CHECK:         %[[Y:.*]] = nn.add %[[A]], %[[B]]
+// CHECK:         nn.transpose
+// CHECK-NOT:     nn.concat
+func.func @rotary(%x: tensor<1x5x3x16xf32>, %cos: tensor<1x1x5x16xf32>, %sin: tensor<1x1x5x16xf32>) -> tensor<1x3x5x16xf32> {
+  %0 = nn.transpose %x {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x5x3x16xf32>) -> tensor<1x3x5x16xf32>
+  %1 = nn.mul %0, %cos : (tensor<1x3x5x16xf32>, tensor<1x1x5x16xf32>) -> tensor<1x3x5x16xf32>
+  %2 = nn.slice %0 {sizes = array<i64: 1, 3, 5, 8>, starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x3x5x16xf32>) -> tensor<1x3x5x8xf32>
+  %3 = nn.slice %0 {sizes = array<i64: 1, 3, 5, 8>, starts = array<i64: 0, 0, 0, 8>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x3x5x16xf32>) -> tensor<1x3x5x8xf32>
+  %4 = nn.neg %3 : (tensor<1x3x5x8xf32>) -> tensor<1x3x5x8xf32>
+  %5 = nn.concat %4, %2 {axis = 3 : si64} : (tensor<1x3x5x8xf32>, tensor<1x3x5x8xf32>) -> tensor<1x3x5x16xf32>
+  %6 = nn.mul %5, %sin : (tensor<1x3x5x16xf32>, tensor<1x1x5x16xf32>) -> tensor<1x3x5x16xf32>
+  %7 = nn.add %1, %6 : (tensor<1x3x5x16xf32>, tensor<1x3x5x16xf32>) -> tensor<1x3x5x16xf32>
+  return %7 : tensor<1x3x5x16xf32>
+}
+
+// -----
+
+// Queries that are normalised and scaled by position between their projection
+// and the attention: one product still.
+// CHECK-LABEL: func.func @turned_projections
+// CHECK-COUNT-1: nn.matmul
+// CHECK-NOT:     nn.matmul
+// CHECK:         nn.attention
+func.func @turned_projections(%x: tensor<5x32xf32>) -> tensor<1x2x5x16xf32> {
+  %wq = nn.constant "q" dense<0.5> : tensor<32x32xf32>
+  %wk = nn.constant "k" dense<0.25> : tensor<32x16xf32>
+  %wv = nn.constant "v" dense<0.125> : tensor<32x16xf32>
+  %s = nn.constant "s" dense<0.5> : tensor<16xf32>
+  %c = nn.constant "c" dense<0.5> : tensor<1x1x5x1xf32>
+  %0 = nn.matmul %x, %wq : (tensor<5x32xf32>, tensor<32x32xf32>) -> tensor<5x32xf32>
+  %1 = nn.matmul %x, %wk : (tensor<5x32xf32>, tensor<32x16xf32>) -> tensor<5x16xf32>
+  %2 = nn.matmul %x, %wv : (tensor<5x32xf32>, tensor<32x16xf32>) -> tensor<5x16xf32>
+  %3 = nn.reshape %0 {shape = array<i64: 1, 5, 2, 16>} : (tensor<5x32xf32>) -> tensor<1x5x2x16xf32>
+  %4 = nn.transpose %3 {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x5x2x16xf32>) -> tensor<1x2x5x16xf32>
+  %5 = nn.rms_norm %4, %s : (tensor<1x2x5x16xf32>, tensor<16xf32>) -> tensor<1x2x5x16xf32>
+  %6 = nn.mul %5, %c : (tensor<1x2x5x16xf32>, tensor<1x1x5x1xf32>) -> tensor<1x2x5x16xf32>
+  %7 = nn.reshape %1 {shape = array<i64: 1, 1, 5, 16>} : (tensor<5x16xf32>) -> tensor<1x1x5x16xf32>
+  %8 = nn.mul %7, %c : (tensor<1x1x5x16xf32>, tensor<1x1x5x1xf32>) -> tensor<1x1x5x16xf32>
+  %9 = nn.reshape %2 {shape = array<i64: 1, 1, 5, 16>} : (tensor<5x16xf32>) -> tensor<1x1x5x16xf32>
+  %10 = nn.attention %6, %8, %9 {scale = 0.25 : f32} : (tensor<1x2x5x16xf32>, tensor<1x1x5x16xf32>, tensor<1x1x5x16xf32>) -> tensor<1x2x5x16xf32>
+  return %10 : tensor<1x2x5x16xf32>
 }

@@ -143,6 +143,35 @@ func.func @layer_norm(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   return %8 : tensor<2x4xf32>
 }
 
+// Without a mean; of 16 bits, the casts to f32 and back go with it.
+// CHECK-LABEL: func.func @rms_norm
+// CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[H:[^:]*]]:
+// CHECK-DAG:     %[[S:.*]] = nn.constant "s"
+// CHECK-DAG:     %[[T:.*]] = nn.constant "t"
+// CHECK-DAG:     %[[Y:.*]] = nn.rms_norm %[[X]], %[[S]] {axis = 1 : si64, epsilon = 9.99999997E-7 : f32}
+// CHECK-DAG:     %[[Z:.*]] = nn.rms_norm %[[H]], %[[T]] {axis = 1 : si64, epsilon = 9.99999997E-7 : f32} : (tensor<2x4xf16>, tensor<4xf16>) -> tensor<2x4xf16>
+// CHECK:         return %[[Y]], %[[Z]]
+func.func @rms_norm(%x: tensor<2x4xf32>, %h: tensor<2x4xf16>) -> (tensor<2x4xf32>, tensor<2x4xf16>) {
+  %epsilon = nn.constant dense<1.0e-06> : tensor<f32>
+  %s = nn.constant "s" dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %t = nn.constant "t" dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf16>
+  %0 = nn.mul %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = nn.reduce_mean %0 {axes = array<i64: 1>} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %2 = nn.add %1, %epsilon : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %3 = nn.rsqrt %2 : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %4 = nn.mul %x, %3 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %5 = nn.mul %s, %4 : (tensor<4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %6 = nn.cast %h {to = f32} : (tensor<2x4xf16>) -> tensor<2x4xf32>
+  %7 = nn.mul %6, %6 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %8 = nn.reduce_mean %7 {axes = array<i64: 1>} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %9 = nn.add %8, %epsilon : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %10 = nn.sqrt %9 : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %11 = nn.div %6, %10 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %12 = nn.cast %11 {to = f16} : (tensor<2x4xf32>) -> tensor<2x4xf16>
+  %13 = nn.mul %t, %12 : (tensor<4xf16>, tensor<2x4xf16>) -> tensor<2x4xf16>
+  return %5, %13 : tensor<2x4xf32>, tensor<2x4xf16>
+}
+
 // CHECK-LABEL: func.func @scaled_transpose
 // CHECK:         %[[K:.*]] = nn.mul
 // CHECK:         nn.matmul %{{.*}}, %[[K]] {transpose_b}

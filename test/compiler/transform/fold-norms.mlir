@@ -97,6 +97,22 @@ func.func @read(%x: tensor<5x64xf16>) -> (tensor<5x64xf16>, tensor<5x64xf16>) {
 
 // -----
 
+// A product of columns has no rows that were normalised.
+// CHECK-LABEL: func.func @columns
+// CHECK:         nn.layer_norm
+// CHECK-NOT:     nn.moments
+func.func @columns(%x: tensor<64x64xf16>) -> tensor<64x64xf16> {
+  %v = nn.constant "v" dense<0.5> : tensor<64x64xf16>
+  %w = nn.constant "w" dense<0.5> : tensor<64x64xf16>
+  %s = nn.constant "scale" dense<0.5> : tensor<64xf32>
+  %h = nn.matmul %x, %v : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
+  %n = nn.layer_norm %h, %s : (tensor<64x64xf16>, tensor<64xf32>) -> tensor<64x64xf16>
+  %0 = nn.matmul %n, %w {transpose_a} : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
+  return %0 : tensor<64x64xf16>
+}
+
+// -----
+
 // Nor does a norm fold whose rows no product makes.
 // CHECK-LABEL: func.func @given
 // CHECK:         nn.layer_norm

@@ -301,3 +301,21 @@ func.func @viewed_cast(%x: tensor<8x6xf32>) -> tensor<2x6x4xf16> {
   %2 = nn.transpose %1 {perm = array<i64: 0, 2, 1>} : (tensor<2x4x6xf16>) -> tensor<2x6x4xf16>
   return %2 : tensor<2x6x4xf16>
 }
+
+// Nor is a slice that several pick from, with or without a view that drops a
+// dimension of size 1: each reads what a product made.
+// CHECK-LABEL: func.func @picked_slice
+// CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[W:[^:]*]]:
+// CHECK:         %[[P:.*]] = nn.fusion(%[[X]], %[[W]])
+// CHECK:         %[[V:.*]] = nn.reshape %[[P]] {shape = array<i64: 2, 6>}
+// CHECK:         nn.fusion(%[[V]])
+// CHECK:           nn.mul
+// CHECK:         return
+func.func @picked_slice(%x: tensor<1x2x8xf32>, %w: tensor<8x6xf32>) -> tensor<2x4xf32> {
+  %0 = nn.matmul %x, %w : (tensor<1x2x8xf32>, tensor<8x6xf32>) -> tensor<1x2x6xf32>
+  %1 = nn.slice %0 {starts = array<i64: 0, 0, 1>, sizes = array<i64: 1, 2, 4>, steps = array<i64: 1, 1, 1>} : (tensor<1x2x6xf32>) -> tensor<1x2x4xf32>
+  %2 = nn.reshape %1 {shape = array<i64: 2, 4>} : (tensor<1x2x4xf32>) -> tensor<2x4xf32>
+  %3 = nn.slice %2 {starts = array<i64: 0, 3>, sizes = array<i64: 2, 4>, steps = array<i64: 1, -1>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %4 = nn.mul %2, %3 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %4 : tensor<2x4xf32>
+}

@@ -101,6 +101,35 @@ func.func @duplicates(%x: tensor<1x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf3
   return %4 : tensor<3x4xf32>
 }
 
+// What is expanded alone is computed once, and true of anything is that.
+// CHECK-LABEL: func.func @expanded_alone
+// CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
+// CHECK-DAG:     %[[E:.*]] = nn.exp %[[X]] : (tensor<1x4xf32>) -> tensor<1x4xf32>
+// CHECK-DAG:     nn.expand %[[E]] {shape = array<i64: 3, 4>}
+// CHECK-DAG:     nn.expand %[[M]] {shape = array<i64: 3, 4>}
+func.func @expanded_alone(%x: tensor<1x4xf32>, %m: tensor<1x4xi1>) -> (tensor<3x4xf32>, tensor<3x4xi1>) {
+  %0 = nn.expand %x {shape = array<i64: 3, 4>} : (tensor<1x4xf32>) -> tensor<3x4xf32>
+  %1 = nn.exp %0 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %true = nn.constant dense<true> : tensor<3x1xi1>
+  %2 = nn.and %true, %m : (tensor<3x1xi1>, tensor<1x4xi1>) -> tensor<3x4xi1>
+  return %1, %2 : tensor<3x4xf32>, tensor<3x4xi1>
+}
+
+// CHECK-LABEL: func.func @pick_each
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK:         nn.reshape %[[X]] {shape = array<i64: 1, 3, 4>}
+// CHECK:         nn.slice %[[X]] {sizes = array<i64: 3, 2>, starts = array<i64: 0, 1>, steps = array<i64: 1, 2>}
+// CHECK:         nn.gather
+func.func @pick_each(%x: tensor<3x4xf32>) -> (tensor<1x3x4xf32>, tensor<3x2xf32>, tensor<2x4xf32>) {
+  %all = nn.constant dense<[[0, 1, -1]]> : tensor<1x3xi64>
+  %0 = nn.gather %x, %all : (tensor<3x4xf32>, tensor<1x3xi64>) -> tensor<1x3x4xf32>
+  %odd = nn.constant dense<[1, 3]> : tensor<2xi64>
+  %1 = nn.gather %x, %odd {axis = 1 : si64} : (tensor<3x4xf32>, tensor<2xi64>) -> tensor<3x2xf32>
+  %back = nn.constant dense<[1, 0]> : tensor<2xi64>
+  %2 = nn.gather %x, %back : (tensor<3x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+  return %0, %1, %2 : tensor<1x3x4xf32>, tensor<3x2xf32>, tensor<2x4xf32>
+}
+
 // CHECK-LABEL: func.func @pick
 // CHECK:         nn.slice {{.*}}starts = array<i64: 2, 0>
 // CHECK-NEXT:    nn.reshape

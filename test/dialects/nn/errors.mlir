@@ -453,6 +453,14 @@ func.func @layer_norm(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>) {
 
 // -----
 
+func.func @rms_norm(%x: tensor<2x3x4xf32>, %s: tensor<4xf32>) {
+  // expected-error@+1 {{scale has shape 4, but the normalised dimensions are 3x4}}
+  %0 = nn.rms_norm %x, %s {axis = 1 : si64} : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+  return
+}
+
+// -----
+
 func.func @batch_norm_rank(%x: tensor<2xf32>, %c: tensor<3xf32>) {
   // expected-error@+1 {{a tensor of rank 1 has no channels}}
   %0 = nn.batch_norm %x, %c, %c, %c, %c : (tensor<2xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2xf32>

@@ -68,16 +68,23 @@ func.func @transpose(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
 // -----
 
 // A slice is an access map, but for one that starts at 0, where linalg would
-// take the operand's size for the loop's.
-// CHECK: #[[FROM:.*]] = affine_map<(d0, d1) -> (d0 + 1, d1 * -2 + 5)>
+// take the operand's size for the loop's, and for one that goes backwards,
+// whose tiles it would begin at the wrong end.
+// CHECK: #[[FROM:.*]] = affine_map<(d0, d1) -> (d0 + 1, d1 * 2 + 1)>
 // CHECK-LABEL: @slice(
 // CHECK: linalg.generic {indexing_maps = [#[[FROM]], #{{.*}}]
 // CHECK: linalg.generic
 // CHECK: tensor.extract %{{.*}}[%{{.*}}, %{{.*}}] : tensor<4x6xf32>
+// CHECK-LABEL: @slice_backwards(
+// CHECK: tensor.extract %{{.*}}[%{{.*}}, %{{.*}}] : tensor<4x6xf32>
 func.func @slice(%x: tensor<4x6xf32>) -> (tensor<3x3xf32>, tensor<4x3xf32>) {
-  %0 = nn.slice %x {starts = array<i64: 1, 5>, sizes = array<i64: 3, 3>, steps = array<i64: 1, -2>} : (tensor<4x6xf32>) -> tensor<3x3xf32>
+  %0 = nn.slice %x {starts = array<i64: 1, 1>, sizes = array<i64: 3, 3>, steps = array<i64: 1, 2>} : (tensor<4x6xf32>) -> tensor<3x3xf32>
   %1 = nn.slice %x {starts = array<i64: 0, 0>, sizes = array<i64: 4, 3>, steps = array<i64: 1, 1>} : (tensor<4x6xf32>) -> tensor<4x3xf32>
   return %0, %1 : tensor<3x3xf32>, tensor<4x3xf32>
+}
+func.func @slice_backwards(%x: tensor<4x6xf32>) -> tensor<3x3xf32> {
+  %0 = nn.slice %x {starts = array<i64: 1, 5>, sizes = array<i64: 3, 3>, steps = array<i64: 1, -2>} : (tensor<4x6xf32>) -> tensor<3x3xf32>
+  return %0 : tensor<3x3xf32>
 }
 
 // -----
