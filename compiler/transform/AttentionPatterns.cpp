@@ -7,54 +7,22 @@
 //   %y = nn.attention %q, %k, %v, %mask {scale = 0.125}
 //
 // What is between the products may come in any order: numbers that scale the
-// queries, the keys or the scores, masks that are added or selected by, casts,
-// and views that merge or split batch and heads. A mask that hides the future
-// and nothing else becomes the flag `causal`, and one that hides nothing goes.
-// What PyTorch puts behind the softmax, zeros where that is no number because a
-// query sees no key, is what attention means.
+// queries, the keys or the scores, factors of their rows, masks that are added
+// or selected by, casts, and views that merge or split batch and heads. A mask
+// that hides the future and nothing else becomes the flag `causal`, and one
+// that hides nothing goes. What PyTorch puts behind the softmax, zeros where
+// that is no number because a query sees no key, is what attention means.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/AttentionPatterns.h"
-#include "compiler/transform/Graph.h"
-#include "compiler/transform/MaskValue.h"
 
-#include <limits>
+#include "compiler/transform/AttentionScores.h"
+#include "compiler/transform/Graph.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
-
-/// The number that all elements of a value are, seen through views.
-static std::optional<double> numberOf(Value value) {
-  while (Operation *def = value.getDefiningOp()) {
-    if (!isa<ReshapeOp, ExpandOp>(def))
-      break;
-    value = def->getOperand(0);
-  }
-  return splatNumber(value);
-}
-
-/// The value that `op` multiplies by a number, which is multiplied to `scale`.
-static Value takeScale(Operation *op, double &scale) {
-  if (isa<MulOp>(op)) {
-    for (unsigned i = 0; i < 2; ++i)
-      if (auto number = numberOf(op->getOperand(1 - i));
-          number && op->getOperand(i).getType() == op->getResult(0).getType()) {
-        scale *= *number;
-        return op->getOperand(i);
-      }
-    return {};
-  }
-  auto div = dyn_cast<DivOp>(op);
-  if (!div || div.getA().getType() != div.getY().getType())
-    return {};
-  auto number = numberOf(div.getB());
-  if (!number || *number == 0)
-    return {};
-  scale /= *number;
-  return div.getA();
-}
 
 /// `value` without numbers that it is multiplied by, before or after transposes
 /// and views, of at most `depth` operators in a row.
@@ -75,32 +43,6 @@ static Value withoutScale(OpBuilder &b, Value value, double &scale,
   return clone->getResult(0);
 }
 
-static bool isFloatCast(Operation *op) {
-  auto cast = dyn_cast<CastOp>(op);
-  return cast && isFloat(cast.getX()) && isFloat(cast.getY());
-}
-
-/// Whether a view leaves the last two dimensions alone.
-static bool keepsMatrices(Operation *op) {
-  auto reshape = dyn_cast<ReshapeOp>(op);
-  if (!reshape)
-    return false;
-  ArrayRef<int64_t> from = shapeOf(reshape.getX()), to = shapeOf(reshape);
-  return from.size() >= 2 && to.size() >= 2 &&
-         from.take_back(2) == to.take_back(2);
-}
-
-static SmallVector<int64_t> leading(Value value) {
-  return SmallVector<int64_t>(shapeOf(value).drop_back(2));
-}
-
-static int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes)
-    result *= size;
-  return result;
-}
-
 /// What `op` reads and replaces by zeros where it is no number, if that is all
 /// it does and nothing else reads it; or null.
 static Value withoutGuard(Operation *op) {
@@ -112,188 +54,6 @@ static Value withoutGuard(Operation *op) {
       where.getB().getType() != where.getY().getType())
     return {};
   return where.getB();
-}
-
-namespace {
-/// The way from a softmax back to the product of queries and keys.
-class Scores {
-public:
-  explicit Scores(NNBuilder &b) : b(b) {}
-
-  /// Collects scale and masks on the way from `value`, which the softmax reads.
-  bool follow(Value value);
-  /// Makes one mask of those found, for scores of batch×heads matrices.
-  bool combineMasks(ArrayRef<int64_t> batchAndHeads);
-
-  MatmulOp product;
-  double scale = 1;
-  bool causal = false;
-  Value mask;
-  /// The two dimensions before the scores' last two, wherever there are two.
-  SmallVector<int64_t> batchAndHeads;
-
-private:
-  struct Mask {
-    Value value;
-    bool hides = false;           ///< true where scores do not count
-    SmallVector<int64_t> leading; ///< of the scores that it applies to
-    double scale = 1;             ///< which a mask that is added is scaled by
-  };
-
-  Value step(Operation *op);
-  Value stepBias(AddOp op);
-  Value stepSelection(WhereOp op);
-  bool reaches(Value value, unsigned depth = 12) const;
-  bool isKnownMask(Value mask, Value scores, double scale = 1);
-
-  NNBuilder &b;
-  SmallVector<Mask> masks;
-};
-} // namespace
-
-/// Whether `value` leads to a product by operators that `step` goes through.
-bool Scores::reaches(Value value, unsigned depth) const {
-  Operation *def = value.getDefiningOp();
-  if (!def || !def->hasOneUse() || depth == 0)
-    return false;
-  if (isa<MatmulOp>(def))
-    return true;
-  double ignored = 1;
-  if (Value x = takeScale(def, ignored))
-    return reaches(x, depth - 1);
-  if (isFloatCast(def) || keepsMatrices(def))
-    return reaches(def->getOperand(0), depth - 1);
-  if (isa<AddOp, WhereOp>(def))
-    return llvm::any_of(def->getOperands(), [&](Value operand) {
-      return operand.getType() == def->getResult(0).getType() &&
-             reaches(operand, depth - 1);
-    });
-  return false;
-}
-
-/// Whether `mask` is the causal one, which is then known, or hides nothing.
-bool Scores::isKnownMask(Value mask, Value scores, double scale) {
-  MaskKind kind = kindOfMask(mask, scale);
-  if (kind == MaskKind::causal &&
-      shapeOf(mask).take_back(2) != shapeOf(scores).take_back(2))
-    return false;
-  causal |= kind == MaskKind::causal;
-  return kind != MaskKind::other;
-}
-
-Value Scores::stepBias(AddOp op) {
-  for (unsigned i = 0; i < 2; ++i) {
-    Value scores = op->getOperand(i), bias = op->getOperand(1 - i);
-    if (scores.getType() != op.getY().getType() || !reaches(scores))
-      continue;
-    if (isKnownMask(bias, scores, scale))
-      return scores;
-    // What a selection wrote as numbers is one.
-    auto where = bias.getDefiningOp<WhereOp>();
-    constexpr double never = -std::numeric_limits<double>::infinity();
-    if (where && numberOf(where.getA()) == 0 &&
-        numberOf(where.getB()) == never &&
-        shapeOf(where.getCondition()) == shapeOf(bias))
-      masks.push_back({where.getCondition(), false, leading(scores)});
-    else if (where && numberOf(where.getB()) == 0 &&
-             numberOf(where.getA()) == never &&
-             shapeOf(where.getCondition()) == shapeOf(bias))
-      masks.push_back({where.getCondition(), true, leading(scores)});
-    else
-      masks.push_back({bias, false, leading(scores), scale});
-    return scores;
-  }
-  return {};
-}
-
-Value Scores::stepSelection(WhereOp op) {
-  for (bool hides : {false, true}) {
-    Value scores = hides ? op.getB() : op.getA();
-    auto other = numberOf(hides ? op.getA() : op.getB());
-    if (!other || !(*other * scale <= kMasked) ||
-        scores.getType() != op.getY().getType() || !reaches(scores))
-      continue;
-    Value condition = op.getCondition();
-    Value allowed = hides ? NotOp::create(b, condition) : condition;
-    if (isKnownMask(allowed, scores))
-      return scores;
-    // A query that sees nothing is told apart by a finite number only.
-    if (*other != -std::numeric_limits<double>::infinity()) {
-      Value zero = b.scalarLike(scores, 0);
-      Value low = b.scalarLike(scores, *other);
-      Value bias = WhereOp::create(b, allowed, zero, low);
-      masks.push_back({bias, false, leading(scores), scale});
-      return scores;
-    }
-    masks.push_back({condition, hides, leading(scores)});
-    return scores;
-  }
-  return {};
-}
-
-/// The scores that `op` makes its result from; null where it is another
-/// operator.
-Value Scores::step(Operation *op) {
-  if (Value x = takeScale(op, scale))
-    return x;
-  if (isFloatCast(op) || keepsMatrices(op))
-    return op->getOperand(0);
-  if (auto add = dyn_cast<AddOp>(op))
-    return stepBias(add);
-  if (auto where = dyn_cast<WhereOp>(op))
-    return stepSelection(where);
-  return {};
-}
-
-bool Scores::follow(Value value) {
-  while (Operation *def = value.getDefiningOp()) {
-    if (!def->hasOneUse())
-      return false;
-    if (shapeOf(value).size() == 4)
-      batchAndHeads = leading(value);
-    product = dyn_cast<MatmulOp>(def);
-    if (product)
-      return true;
-    value = step(def);
-    if (!value)
-      return false;
-  }
-  return false;
-}
-
-bool Scores::combineMasks(ArrayRef<int64_t> batchAndHeads) {
-  constexpr double never = -std::numeric_limits<double>::infinity();
-  Value allowed, bias;
-  for (Mask &found : masks) {
-    Value value = found.value;
-    SmallVector<int64_t> shape(shapeOf(value));
-    bool fits = shape.size() <= 4 && ArrayRef(found.leading) == batchAndHeads;
-    while (!fits && shape.size() > 2 && shape.front() == 1)
-      shape.erase(shape.begin());
-    if (!fits && shape.size() > 2) {
-      // Scores of one dimension of matrices, which are batch×heads.
-      if (shape.size() != 3 || shape[0] != ::product(batchAndHeads))
-        return false;
-      shape.erase(shape.begin());
-      shape.insert(shape.begin(), batchAndHeads.begin(), batchAndHeads.end());
-    }
-    value = b.reshape(value, shape);
-    if (tensorType(value).getElementType().isInteger(1)) {
-      if (found.hides)
-        value = NotOp::create(b, value);
-      allowed = allowed ? Value(AndOp::create(b, allowed, value)) : value;
-      continue;
-    }
-    if (found.scale != 1)
-      value = b.mul(value, b.scalarLike(value, found.scale));
-    if (bias)
-      bias = b.cast(bias, tensorType(value).getElementType());
-    bias = bias ? b.add(bias, value) : value;
-  }
-  if (allowed && bias)
-    bias = WhereOp::create(b, allowed, bias, b.scalarLike(bias, never));
-  mask = bias ? bias : allowed;
-  return true;
 }
 
 namespace {
@@ -338,7 +98,7 @@ private:
 
     // Below the product everything is made anew; what stays unread goes away.
     NNBuilder b(op.getLoc(), rewriter);
-    Scores scores(b);
+    AttentionScores scores(b);
     if (!scores.follow(softmax.getX()))
       return rewriter.notifyMatchFailure(op, "no product of queries and keys");
     Value q = scores.product.getA(), k = scores.product.getB();
@@ -359,15 +119,20 @@ private:
     double scale = scores.scale;
     q = withoutScale(b, q, scale);
     k = withoutScale(b, k, scale);
+    if (scores.rowScale) {
+      if (leadingShape(q) != scores.scaledShape)
+        return rewriter.notifyMatchFailure(op, "rows are scaled as others");
+      q = b.mul(q, b.cast(scores.rowScale, tensorType(q).getElementType()));
+    }
 
     // Batch and heads, from wherever they are two dimensions.
     for (Value value : {q, Value(op.getA()), Value(op.getY())})
       if (shapeOf(value).size() == 4)
-        batchAndHeads = leading(value);
+        batchAndHeads = leadingShape(value);
     if (scores.batchAndHeads.size() == 2)
       batchAndHeads = scores.batchAndHeads;
     if (batchAndHeads.empty())
-      batchAndHeads = {1, product(leading(q))};
+      batchAndHeads = {1, productOf(leadingShape(q))};
     auto groups = groupsOf(q, k, v, batchAndHeads);
     if (!groups)
       return rewriter.notifyMatchFailure(op, "batch and heads do not fit");
@@ -400,14 +165,18 @@ private:
   /// with the queries'.
   static std::optional<int64_t> groupsOf(Value q, Value k, Value v,
                                          ArrayRef<int64_t> batchAndHeads) {
-    int64_t matrices = product(batchAndHeads);
-    if (product(leading(q)) != matrices || leading(k) != leading(v))
-      return std::nullopt;
-    if (leading(k) == leading(q))
-      return batchAndHeads[1];
-    // One head that all queries read.
+    int64_t matrices = productOf(batchAndHeads);
     SmallVector<int64_t> one = {batchAndHeads[0], 1};
-    return leading(k) == one ? std::optional<int64_t>(1) : std::nullopt;
+    // One head that all queries read, or one each.
+    auto headsOf = [&](Value x) -> std::optional<int64_t> {
+      if (productOf(leadingShape(x)) == matrices)
+        return batchAndHeads[1];
+      return leadingShape(x) == one ? std::optional<int64_t>(1) : std::nullopt;
+    };
+    auto heads = headsOf(k);
+    if (productOf(leadingShape(q)) != matrices || headsOf(v) != heads)
+      return std::nullopt;
+    return heads;
   }
 };
 } // namespace

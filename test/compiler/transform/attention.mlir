@@ -319,18 +319,80 @@ func.func @shared_projections(%x: tensor<2x5x32xf32>) -> tensor<2x2x5x16xf32> {
 
 // -----
 
-// Keys of one dimension more than the values: not attention, which must not be
-// tried for ever.
+// Keys of one dimension more than the values, which has one place.
 // CHECK-LABEL: func.func @other_dimensions
-// CHECK-NOT:     nn.attention
-// CHECK:         nn.softmax
-// CHECK:         nn.matmul
+// CHECK:         nn.attention {{.*}} -> tensor<1x1x5x8xf32>
 func.func @other_dimensions(%q: tensor<1x5x1xf32>, %k: tensor<1x1x2xf32>, %v: tensor<8x2xf32>) -> tensor<5x8xf32> {
   %0 = nn.matmul %q, %k : (tensor<1x5x1xf32>, tensor<1x1x2xf32>) -> tensor<1x5x2xf32>
   %1 = nn.reshape %0 {shape = array<i64: 5, 2>} : (tensor<1x5x2xf32>) -> tensor<5x2xf32>
   %2 = nn.softmax %1 {axis = 1 : si64} : (tensor<5x2xf32>) -> tensor<5x2xf32>
   %3 = nn.matmul %2, %v {transpose_b} : (tensor<5x2xf32>, tensor<8x2xf32>) -> tensor<5x8xf32>
   return %3 : tensor<5x8xf32>
+}
+
+// -----
+
+// Keys for both matrices, but values of each: not attention, which must not be
+// tried for ever.
+// CHECK-LABEL: func.func @other_heads
+// CHECK-NOT:     nn.attention
+// CHECK:         nn.softmax
+// CHECK:         nn.matmul
+func.func @other_heads(%q: tensor<2x5x1xf32>, %k: tensor<1x1x2xf32>, %v: tensor<2x8x2xf32>) -> tensor<2x5x8xf32> {
+  %0 = nn.matmul %q, %k : (tensor<2x5x1xf32>, tensor<1x1x2xf32>) -> tensor<2x5x2xf32>
+  %1 = nn.softmax %0 : (tensor<2x5x2xf32>) -> tensor<2x5x2xf32>
+  %2 = nn.matmul %1, %v {transpose_b} : (tensor<2x5x2xf32>, tensor<2x8x2xf32>) -> tensor<2x5x8xf32>
+  return %2 : tensor<2x5x8xf32>
+}
+
+// -----
+
+// Windows of a shifted Swin: a mask for each of them, of batches of windows, and
+// rows of scores scaled by a factor of each head, which is one of the queries.
+// CHECK-LABEL: func.func @windows
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]: {{[^,]*}}, %[[F:[^:]*]]:
+// CHECK-DAG:     %[[S:.*]] = nn.mul %[[Q]], %[[F]]
+// CHECK-DAG:     %[[E:.*]] = nn.expand %[[M]] {shape = array<i64: 2, 4, 1, 5, 5>}
+// CHECK-DAG:     %[[B:.*]] = nn.reshape %[[E]] {shape = array<i64: 8, 1, 5, 5>}
+// CHECK:         nn.attention %[[S]], %[[Q]], %[[Q]], %[[B]] {scale = 1.000000e+00 : f32}
+func.func @windows(%q: tensor<8x3x5x16xf32>, %m: tensor<1x4x1x5x5xf32>, %f: tensor<3x1x1xf32>) -> tensor<8x3x5x16xf32> {
+  %0 = nn.matmul %q, %q {transpose_b} : (tensor<8x3x5x16xf32>, tensor<8x3x5x16xf32>) -> tensor<8x3x5x5xf32>
+  %1 = nn.mul %0, %f : (tensor<8x3x5x5xf32>, tensor<3x1x1xf32>) -> tensor<8x3x5x5xf32>
+  %2 = nn.reshape %1 {shape = array<i64: 2, 4, 3, 5, 5>} : (tensor<8x3x5x5xf32>) -> tensor<2x4x3x5x5xf32>
+  %3 = nn.add %2, %m : (tensor<2x4x3x5x5xf32>, tensor<1x4x1x5x5xf32>) -> tensor<2x4x3x5x5xf32>
+  %4 = nn.reshape %3 {shape = array<i64: 8, 3, 5, 5>} : (tensor<2x4x3x5x5xf32>) -> tensor<8x3x5x5xf32>
+  %5 = nn.softmax %4 : (tensor<8x3x5x5xf32>) -> tensor<8x3x5x5xf32>
+  %6 = nn.matmul %5, %q : (tensor<8x3x5x5xf32>, tensor<8x3x5x16xf32>) -> tensor<8x3x5x16xf32>
+  return %6 : tensor<8x3x5x16xf32>
+}
+
+// -----
+
+// A mask that was added before cannot be scaled with the queries.
+// CHECK-LABEL: func.func @scaled_mask
+// CHECK:         nn.softmax
+func.func @scaled_mask(%q: tensor<1x3x5x16xf32>, %m: tensor<5x5xf32>, %f: tensor<3x1x1xf32>) -> tensor<1x3x5x16xf32> {
+  %0 = nn.matmul %q, %q {transpose_b} : (tensor<1x3x5x16xf32>, tensor<1x3x5x16xf32>) -> tensor<1x3x5x5xf32>
+  %1 = nn.add %0, %m : (tensor<1x3x5x5xf32>, tensor<5x5xf32>) -> tensor<1x3x5x5xf32>
+  %2 = nn.mul %1, %f : (tensor<1x3x5x5xf32>, tensor<3x1x1xf32>) -> tensor<1x3x5x5xf32>
+  %3 = nn.softmax %2 : (tensor<1x3x5x5xf32>) -> tensor<1x3x5x5xf32>
+  %4 = nn.matmul %3, %q : (tensor<1x3x5x5xf32>, tensor<1x3x5x16xf32>) -> tensor<1x3x5x16xf32>
+  return %4 : tensor<1x3x5x16xf32>
+}
+
+// -----
+
+// Keys as matrices in a row, values by batch and heads, and a mask of the
+// former, as Bloom has them.
+// CHECK-LABEL: func.func @keys_in_a_row
+// CHECK:         nn.attention {{.*}} : (tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32>, tensor<2x4x1x5xf32>)
+func.func @keys_in_a_row(%q: tensor<8x5x16xf32>, %v: tensor<2x4x5x16xf32>, %m: tensor<8x1x5xf32>) -> tensor<2x4x5x16xf32> {
+  %0 = nn.matmul %q, %q {transpose_b} : (tensor<8x5x16xf32>, tensor<8x5x16xf32>) -> tensor<8x5x5xf32>
+  %1 = nn.add %0, %m : (tensor<8x5x5xf32>, tensor<8x1x5xf32>) -> tensor<8x5x5xf32>
+  %2 = nn.reshape %1 {shape = array<i64: 2, 4, 5, 5>} : (tensor<8x5x5xf32>) -> tensor<2x4x5x5xf32>
+  %3 = nn.softmax %2 : (tensor<2x4x5x5xf32>) -> tensor<2x4x5x5xf32>
+  %4 = nn.matmul %3, %v : (tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32>) -> tensor<2x4x5x16xf32>
+  return %4 : tensor<2x4x5x16xf32>
 }
 
 // -----
