@@ -5,16 +5,17 @@
 // ==>
 //   %i = nn.mul %scale, nn.rsqrt(%variance + epsilon)
 //   %v = nn.mul %w, nn.reshape(%i)
-//   %b = nn.add nn.mul(nn.sub(%bias', %mean), %i), %bias
+//   %b = nn.add nn.mul(%bias', %i), nn.sub(%bias, nn.mul(%mean, %i))
 //   %n = nn.conv %x, %v, %b ...
 //
 // The operators on weights move to @prepare, so they run once at load. Likewise
-// a constant added to a convolution's channels joins its bias, as does that of
-// another convolution which is added to it, a transpose of the last two
-// dimensions becomes a flag of the matmul that reads it, and activations and
-// norms that exporters wrote out become one operator (ComposePatterns.cpp), as
-// does attention (AttentionPatterns.cpp), whose queries, keys and values then
-// come from one product (ProjectionPatterns.cpp).
+// a product of rows takes a batch norm of its columns, a constant that a
+// convolution's channels are multiplied by or that is added to them joins its
+// weights and bias, as does the bias of another convolution which is added, a
+// transpose of the last two dimensions becomes a flag of the matmul that reads
+// it, and activations and norms that exporters wrote out become one operator
+// (ComposePatterns.cpp), as does attention (AttentionPatterns.cpp), whose
+// queries, keys and values then come from one product (ProjectionPatterns.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,6 +46,39 @@ static Value besideSpatial(NNBuilder &b, Value vector, int64_t leading,
   return b.reshape(vector, shape);
 }
 
+/// What a batch norm multiplies channels by, and then adds.
+static std::pair<Value, Value> affineOf(NNBuilder &b, BatchNormOp op) {
+  Value variance =
+      b.add(op.getVariance(),
+            b.scalarLike(op.getVariance(), op.getEpsilon().convertToDouble()));
+  Value factor = b.mul(op.getScale(), RsqrtOp::create(b, variance));
+  return {factor, b.sub(op.getBias(), b.mul(op.getMean(), factor))};
+}
+
+/// Replaces `op`, which multiplies the channels of `conv` by `factor` and then
+/// adds `offset`, either of which may be null, by a convolution that does.
+static void foldAffine(Operation *op, ConvOp conv, Value factor, Value offset,
+                       NNBuilder &b, PatternRewriter &rewriter) {
+  Value w = conv.getW(), bias = conv.getBias();
+  if (factor) {
+    w = b.mul(w, besideSpatial(b, factor, 0, tensorType(w).getRank() - 1));
+    bias = bias ? b.mul(bias, factor) : bias;
+  }
+  if (offset)
+    bias = bias ? b.add(bias, offset) : offset;
+  auto folded = cast<ConvOp>(rewriter.clone(*conv));
+  folded->setLoc(fuseLocations({conv, op}));
+  folded->setOperands({conv.getX(), w});
+  if (bias)
+    folded.getBiasMutable().assign(bias);
+  rewriter.replaceOp(op, folded);
+  rewriter.eraseOp(conv);
+}
+
+static bool areConstant(ValueRange values) {
+  return llvm::all_of(values, [](Value v) { return dependsOnConstants(v); });
+}
+
 namespace {
 struct FoldBatchNorm : OpRewritePattern<BatchNormOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -54,61 +88,77 @@ struct FoldBatchNorm : OpRewritePattern<BatchNormOp> {
     auto conv = op.getX().getDefiningOp<ConvOp>();
     if (!conv || !conv->hasOneUse() || conv.getChannelsLast())
       return rewriter.notifyMatchFailure(op, "no convolution of its own");
-    if (!llvm::all_of(op->getOperands().drop_front(),
-                      [](Value v) { return dependsOnConstants(v); }) ||
-        !llvm::all_of(conv->getOperands().drop_front(),
-                      [](Value v) { return dependsOnConstants(v); }))
+    if (!areConstant(op->getOperands().drop_front()) ||
+        !areConstant(conv->getOperands().drop_front()))
       return rewriter.notifyMatchFailure(op, "parameters are computed");
-
     NNBuilder b(op.getLoc(), rewriter);
-    Value variance = b.add(
-        op.getVariance(),
-        b.scalarLike(op.getVariance(), op.getEpsilon().convertToDouble()));
-    Value inverse = b.mul(op.getScale(), RsqrtOp::create(b, variance));
-    Value w = conv.getW();
-    w = b.mul(w, besideSpatial(b, inverse, 0, tensorType(w).getRank() - 1));
-    Value bias = conv.getBias() ? b.sub(conv.getBias(), op.getMean())
-                                : NegOp::create(b, op.getMean());
-    bias = b.add(b.mul(bias, inverse), op.getBias());
-    auto folded = cast<ConvOp>(rewriter.clone(*conv));
-    folded->setLoc(fuseLocations({conv, op}));
-    folded->setOperands({conv.getX(), w, bias});
-    rewriter.replaceOp(op, folded);
-    rewriter.eraseOp(conv);
+    auto [factor, offset] = affineOf(b, op);
+    foldAffine(op, conv, factor, offset, b, rewriter);
     return success();
   }
 };
 
-struct FoldBias : OpRewritePattern<AddOp> {
+/// The same behind a product by a matrix, in whose result the channels are
+/// columns, with or without views that keep rows between.
+struct FoldRowBatchNorm : OpRewritePattern<BatchNormOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(AddOp op,
+  LogicalResult matchAndRewrite(BatchNormOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = op.getY().getType();
+    auto found = findRowProduct(op.getX());
+    if (type.getRank() != 2 || !found || !op.getX().hasOneUse() ||
+        shapeOf(found->product.getY()).back() != type.getShape().back() ||
+        !areConstant(op->getOperands().drop_front()) ||
+        !areConstant(found->product.getB()) ||
+        (found->bias && !areConstant(found->bias)))
+      return rewriter.notifyMatchFailure(op, "no product by a weight");
+    NNBuilder b(op.getLoc(), rewriter);
+    auto [factor, offset] = affineOf(b, op);
+    MatmulOp product = found->product;
+    if (found->bias)
+      offset = b.add(b.mul(found->bias, factor), offset);
+    Value columns =
+        product.getTransposeB() ? besideSpatial(b, factor, 0, 1) : factor;
+    Value w = b.mul(product.getB(), columns);
+    b.setLoc(fuseLocations({product, op}));
+    Value y = MatmulOp::create(b, product.getA(), w, product.getTransposeA(),
+                               product.getTransposeB(), product.getTf32());
+    rewriter.replaceOp(op, b.reshape(b.add(y, offset), type.getShape()));
+    return success();
+  }
+};
+
+/// A constant for each channel that is added to a convolution, or multiplies
+/// it.
+template <typename Op> struct FoldChannels : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
     for (unsigned i = 0; i < 2; ++i) {
-      auto conv = op->getOperand(i).getDefiningOp<ConvOp>();
-      Value addend = op->getOperand(1 - i);
+      auto conv = op->getOperand(i).template getDefiningOp<ConvOp>();
+      Value other = op->getOperand(1 - i);
       if (!conv || !conv->hasOneUse() || conv.getChannelsLast() ||
           conv.getY().getType() != op.getY().getType() ||
-          !dependsOnConstants(addend))
+          !dependsOnConstants(other))
         continue;
       int64_t channels = shapeOf(conv.getW())[0];
       SmallVector<int64_t> perChannel(tensorType(conv.getW()).getRank() - 1, 1);
       perChannel[0] = channels;
-      ArrayRef<int64_t> shape = shapeOf(addend);
+      ArrayRef<int64_t> shape = shapeOf(other);
       while (!shape.empty() && shape.front() == 1 &&
              shape.size() > perChannel.size())
         shape = shape.drop_front();
       if (shape != ArrayRef(perChannel))
         continue;
+      if (isa<MulOp>(op) && !areConstant(conv->getOperands().drop_front()))
+        continue;
       NNBuilder b(op.getLoc(), rewriter);
-      Value bias = b.reshape(addend, {channels});
-      if (conv.getBias())
-        bias = b.add(conv.getBias(), bias);
-      auto folded = cast<ConvOp>(rewriter.clone(*conv));
-      folded->setLoc(fuseLocations({conv, op}));
-      folded->setOperands({conv.getX(), conv.getW(), bias});
-      rewriter.replaceOp(op, folded);
-      rewriter.eraseOp(conv);
+      Value vector = b.reshape(other, {channels});
+      bool adds = isa<AddOp>(op);
+      foldAffine(op, conv, adds ? Value() : vector, adds ? vector : Value(), b,
+                 rewriter);
       return success();
     }
     return failure();
@@ -201,7 +251,8 @@ class Compose : public frit::impl::ComposeBase<Compose> {
 public:
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
-    set.add<FoldBatchNorm, FoldBias, MergeBiases, FoldTranspose,
+    set.add<FoldBatchNorm, FoldRowBatchNorm, FoldChannels<AddOp>,
+            FoldChannels<MulOp>, MergeBiases, FoldTranspose,
             TransposeAfterScale>(context);
     populateRecognition(set);
     populatePatches(set);

@@ -6,7 +6,7 @@
 //   reduce(first(x), axes 2, 3)  ==>  first(reduce(x, axes 1, 2))
 //
 // where first(x) transposes n×spatial×c to n×c×spatial. Likewise pools, concat,
-// slice, pad, softmax, means, and reshapes that leave n and c alone.
+// slice, gather, pad, softmax, means, and reshapes that leave n and c alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -171,6 +171,23 @@ struct SinkConcat : OpRewritePattern<ConcatOp> {
   }
 };
 
+/// One line of places, as nearest neighbours are picked by.
+struct SinkGather : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GatherOp op,
+                                PatternRewriter &rewriter) const override {
+    Value x = channelsLast(op.getX());
+    if (!x || shapeOf(op.getIndices()).size() != 1)
+      return failure();
+    int64_t rank = tensorType(x).getRank();
+    int64_t axis = op.getAxis() < 0 ? op.getAxis() + rank : op.getAxis();
+    return sink<GatherOp>(
+        op, {x, op.getIndices()}, rewriter,
+        [&](GatherOp gather) { gather.setAxis(dimensionLast(axis, rank)); });
+  }
+};
+
 struct SinkSoftmax : OpRewritePattern<SoftmaxOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -258,7 +275,7 @@ void frit::populateLayout(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   patterns.add<SinkElementwise, SinkPool<MaxPoolOp>, SinkPool<AvgPoolOp>,
                SinkReduce<ReduceOp>, SinkReduce<ReduceMeanOp>, SinkConcat,
-               SinkSoftmax, SinkSlice, SinkPad, SinkReshape, OpenBatchNorm>(
-      context);
+               SinkSoftmax, SinkGather, SinkSlice, SinkPad, SinkReshape,
+               OpenBatchNorm>(context);
   TransposeOp::getCanonicalizationPatterns(patterns, context);
 }

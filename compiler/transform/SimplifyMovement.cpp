@@ -111,6 +111,45 @@ struct MergeAfterTranspose : OpRewritePattern<TransposeOp> {
   }
 };
 
+/// split(transpose(x))  ==>  transpose(split(x)), so that another transpose
+/// behind may take the first one back.
+struct SplitBeforeTranspose : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  static SmallVector<int64_t> withoutOnes(ArrayRef<int64_t> shape) {
+    SmallVector<int64_t> rest(shape);
+    llvm::erase(rest, 1);
+    return rest;
+  }
+
+  LogicalResult matchAndRewrite(ReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getX().getDefiningOp<TransposeOp>();
+    if (!transpose || !transpose->hasOneUse() ||
+        !op.getY().getType().hasStaticShape() ||
+        isa_and_nonnull<SliceOp>(transpose.getX().getDefiningOp()))
+      return failure();
+    ArrayRef<int64_t> from = shapeOf(op.getX()), to = shapeOf(op.getY());
+    auto parts = takeApart(from, to, /*keepOnes=*/false);
+    if (!parts || parts->fine != withoutOnes(to) ||
+        parts->fine == withoutOnes(from))
+      return rewriter.notifyMatchFailure(op, "the view does not only split");
+    ArrayRef<int64_t> moved = transpose.getPerm();
+    SmallVector<int64_t> shape, place(parts->fine.size());
+    for (int64_t d = 0, rank = moved.size(); d < rank; ++d) {
+      int64_t at = llvm::find(moved, d) - moved.begin();
+      for (int64_t piece : parts->from[at]) {
+        place[piece] = shape.size();
+        shape.push_back(parts->fine[piece]);
+      }
+    }
+    NNBuilder b(transpose.getLoc(), rewriter);
+    Value y = TransposeOp::create(b, b.reshape(transpose.getX(), shape), place);
+    rewriter.replaceOp(op, b.reshape(y, to));
+    return success();
+  }
+};
+
 /// A transpose before views does without dimensions of size 1. The 1 that a
 /// slice leaves stays, as a view would come between.
 struct SqueezeTranspose : OpRewritePattern<TransposeOp> {
@@ -254,6 +293,7 @@ bool frit::splits(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
 }
 
 void frit::populateMovement(RewritePatternSet &patterns) {
-  patterns.add<MergeAfterTranspose, SqueezeTranspose, SliceAfterSplit,
-               SliceBeforeTranspose, GatherToSlice>(patterns.getContext());
+  patterns.add<MergeAfterTranspose, SplitBeforeTranspose, SqueezeTranspose,
+               SliceAfterSplit, SliceBeforeTranspose, GatherToSlice>(
+      patterns.getContext());
 }

@@ -30,6 +30,47 @@ func.func @bias(%x: tensor<1x1x8x8xf32>) -> tensor<1x2x6x6xf32> {
   return %1 : tensor<1x2x6x6xf32>
 }
 
+// As do frozen norms, factors of channels and what is added to them; a factor
+// that was computed stays.
+// CHECK-LABEL: func.func @channels
+// CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[G:[^:]*]]:
+// CHECK-DAG:     %[[W:.*]] = nn.mul %{{.*}}, %{{.*}} -> tensor<2x1x3x3xf32>
+// CHECK-DAG:     %[[S:.*]] = nn.mul %{{.*}}, %{{.*}} : (tensor<2xf32>, tensor<2xf32>)
+// CHECK-DAG:     %[[B:.*]] = nn.add %[[S]], %{{.*}} : (tensor<2xf32>, tensor<2xf32>)
+// CHECK:         %[[Y:.*]] = nn.conv %[[X]], %[[W]], %[[B]] {
+// CHECK:         nn.mul %[[Y]], %[[G]]
+func.func @channels(%x: tensor<1x1x8x8xf32>, %g: tensor<2x1x1xf32>) -> tensor<1x2x6x6xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<2x1x3x3xf32>
+  %b = nn.constant "b" dense<[1.0, 2.0]> : tensor<2xf32>
+  %s = nn.constant "s" dense<[[[[1.0]], [[2.0]]]]> : tensor<1x2x1x1xf32>
+  %t = nn.constant "t" dense<[[[3.0]], [[4.0]]]> : tensor<2x1x1xf32>
+  %0 = nn.conv %x, %w, %b {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x1x8x8xf32>, tensor<2x1x3x3xf32>, tensor<2xf32>) -> tensor<1x2x6x6xf32>
+  %1 = nn.mul %0, %s : (tensor<1x2x6x6xf32>, tensor<1x2x1x1xf32>) -> tensor<1x2x6x6xf32>
+  %2 = nn.add %1, %t : (tensor<1x2x6x6xf32>, tensor<2x1x1xf32>) -> tensor<1x2x6x6xf32>
+  %3 = nn.mul %2, %g : (tensor<1x2x6x6xf32>, tensor<2x1x1xf32>) -> tensor<1x2x6x6xf32>
+  return %3 : tensor<1x2x6x6xf32>
+}
+
+// Batch norm of a product's columns, seen as rows of another view.
+// CHECK-LABEL: func.func @row_batch_norm
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK-NOT:     nn.batch_norm
+// CHECK:         %[[W:.*]] = nn.mul {{.*}} -> tensor<4x2xf32>
+// CHECK:         %[[P:.*]] = nn.matmul %[[X]], %[[W]]
+// CHECK:         %[[S:.*]] = nn.add %[[P]], %{{.*}} : (tensor<1x6x2xf32>, tensor<2xf32>)
+// CHECK:         nn.reshape %[[S]] {shape = array<i64: 6, 2>}
+func.func @row_batch_norm(%x: tensor<1x6x4xf32>) -> tensor<6x2xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<4x2xf32>
+  %s = nn.constant "s" dense<[1.0, 2.0]> : tensor<2xf32>
+  %b = nn.constant "b" dense<[1.0, 2.0]> : tensor<2xf32>
+  %m = nn.constant "m" dense<[1.0, 2.0]> : tensor<2xf32>
+  %v = nn.constant "v" dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = nn.matmul %x, %w : (tensor<1x6x4xf32>, tensor<4x2xf32>) -> tensor<1x6x2xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 6, 2>} : (tensor<1x6x2xf32>) -> tensor<6x2xf32>
+  %2 = nn.batch_norm %1, %s, %b, %m, %v : (tensor<6x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<6x2xf32>
+  return %2 : tensor<6x2xf32>
+}
+
 // Two convolutions that are added have one bias.
 // CHECK-LABEL: func.func @biases
 // CHECK-SAME:    %[[X:[^:]*]]:

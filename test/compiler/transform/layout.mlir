@@ -43,6 +43,23 @@ func.func @patches(%x: tensor<1x4x8x8xf32>) -> tensor<1x16x8xf32> {
   return %2 : tensor<1x16x8xf32>
 }
 
+// Tokens as an image, enlarged by picking each pixel twice, need none either.
+// CHECK-LABEL: func.func @enlarged
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK-NOT:     nn.transpose %[[X]]
+// CHECK:         %[[V:.*]] = nn.reshape %[[X]] {shape = array<i64: 1, 2, 2, 4>}
+// CHECK:         %[[G:.*]] = nn.gather %[[V]], %{{.*}} {axis = 1 : si64} : {{.*}} -> tensor<1x4x2x4xf32>
+// CHECK:         nn.conv %[[G]], {{.*}}channels_last
+func.func @enlarged(%x: tensor<1x4x4xf32>) -> tensor<1x4x4x2xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<4x4x1x1xf32>
+  %i = nn.constant dense<[0, 0, 1, 1]> : tensor<4xi64>
+  %0 = nn.transpose %x {perm = array<i64: 0, 2, 1>} : (tensor<1x4x4xf32>) -> tensor<1x4x4xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 1, 4, 2, 2>} : (tensor<1x4x4xf32>) -> tensor<1x4x2x2xf32>
+  %2 = nn.gather %1, %i {axis = 2 : si64} : (tensor<1x4x2x2xf32>, tensor<4xi64>) -> tensor<1x4x4x2xf32>
+  %3 = nn.conv %2, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x4x4x2xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x2xf32>
+  return %3 : tensor<1x4x4x2xf32>
+}
+
 // A grouped convolution stays as it is on the test target, and the transpose
 // before it is named.
 // REMARK:      a transpose stays between node 'a' (Conv) and node 'b' (Conv)

@@ -101,6 +101,19 @@ func.func @duplicates(%x: tensor<1x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf3
   return %4 : tensor<3x4xf32>
 }
 
+// What splits goes before a transpose, whatever ones there are.
+// CHECK-LABEL: func.func @split_behind
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK:         %[[V:.*]] = nn.reshape %[[X]] {shape = array<i64: 2, 6, 3>}
+// CHECK:         %[[T:.*]] = nn.transpose %[[V]] {perm = array<i64: 2, 0, 1>}
+// CHECK:         %[[Y:.*]] = nn.reshape %[[T]] {shape = array<i64: 1, 3, 2, 6>}
+// CHECK:         return %[[Y]]
+func.func @split_behind(%x: tensor<12x3xf32>) -> tensor<1x3x2x6xf32> {
+  %0 = nn.transpose %x {perm = array<i64: 1, 0>} : (tensor<12x3xf32>) -> tensor<3x12xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 1, 3, 2, 6>} : (tensor<3x12xf32>) -> tensor<1x3x2x6xf32>
+  return %1 : tensor<1x3x2x6xf32>
+}
+
 // What is expanded alone is computed once, and true of anything is that.
 // CHECK-LABEL: func.func @expanded_alone
 // CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
