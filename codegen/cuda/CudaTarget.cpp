@@ -11,11 +11,26 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
+/// Whether tensor cores multiply such elements.
+static bool usesTensorCores(nn::ConvOp conv) {
+  Type element = nn::tensorType(conv.getX()).getElementType();
+  return element.isF16() || element.isBF16() ||
+         (element.isF32() && conv.getTf32());
+}
+
 bool CudaTarget::prefersChannelsLast(nn::ConvOp conv) const {
+  return nn::tensorType(conv.getX()).getRank() == 4 && usesTensorCores(conv);
+}
+
+/// There are no kernels for three dimensions, and none with the channels last
+/// for one.
+bool CudaTarget::prefersPlanar(nn::ConvOp conv) const {
   auto type = nn::tensorType(conv.getX());
-  Type element = type.getElementType();
-  return type.getRank() == 4 && (element.isF16() || element.isBF16() ||
-                                 (element.isF32() && conv.getTf32()));
+  if (conv.getGroup() != 1 || conv.getChannelsLast() ||
+      !type.hasStaticShape() || !nn::tensorType(conv.getW()).hasStaticShape() ||
+      type.getNumElements() == 0 || type.getElementType().isF64())
+    return false;
+  return type.getRank() == 5 || (type.getRank() == 3 && usesTensorCores(conv));
 }
 
 /// With fewer channels than a piece of 16 bytes holds.

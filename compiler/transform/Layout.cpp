@@ -13,7 +13,8 @@
 //   %y = nn.transpose %d {perm = [0, 3, 1, 2]}
 //
 // First every convolution gets transposes around it; those over few channels
-// may also give up their strides (FoldStride.cpp). The transposes behind them
+// may also give up their strides (FoldStride.cpp), and those of lines and films
+// become such of images (PlanarConv.cpp). The transposes behind them
 // then sink through what follows (LayoutPatterns.cpp), until they meet the next
 // one's and cancel or reach an operator that needs the order of the dimensions.
 //
@@ -85,12 +86,18 @@ public:
 
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      SmallVector<ConvOp> convolutions;
+      SmallVector<ConvOp> convolutions, spatial;
+      function.walk([&](ConvOp conv) {
+        if (target.prefersPlanar(conv))
+          spatial.push_back(conv);
+      });
+      for (ConvOp conv : spatial)
+        makePlanar(conv);
       function.walk([&](ConvOp conv) {
         if (!conv.getChannelsLast() && target.prefersChannelsLast(conv))
           convolutions.push_back(conv);
       });
-      if (convolutions.empty())
+      if (convolutions.empty() && spatial.empty())
         continue;
       for (ConvOp conv : convolutions) {
         if (target.prefersFoldedStride(conv) && canFoldStride(conv))

@@ -42,6 +42,10 @@ public:
   /// Whether `conv` runs faster with its channels last.
   virtual bool prefersChannelsLast(ConvOp conv) const = 0;
 
+  /// Whether `conv`, of one or of three spatial dimensions and of one group,
+  /// runs faster as one of two.
+  virtual bool prefersPlanar(ConvOp conv) const { return false; }
+
   /// Whether `conv`, which prefers its channels last, runs faster where squares
   /// of its strides become channels.
   virtual bool prefersFoldedStride(ConvOp conv) const { return false; }

@@ -1,14 +1,14 @@
 //===- TestTarget.h - A target for tests of passes ------------------------===//
 //
 // Simple on purpose, so that tests read off what a pass asked: convolutions
-// want channels last unless grouped, of composites only attention with heads of
-// 64 elements stays whole and takes views whose last stride is 1, a contraction
-// takes up to three elementwise operators but no exp, and the only convolution
-// that it takes behind another has 96 filters, the moments of a product
-// of at least 64 columns are of 4 elements each, what has a contraction is
-// worth a guard, takes 5 us and fills the machine, all else takes 3 us and
-// fills a quarter of it, attention has no known cost, and the schedule names
-// the fusion's kind.
+// want channels last and two dimensions unless grouped, of composites only
+// attention with heads of 64 elements stays whole and takes views whose last
+// stride is 1, a contraction takes up to three elementwise operators but no
+// exp, and the only convolution that it takes behind another has 96 filters,
+// the moments of a product of at least 64 columns are of 4 elements each, what
+// has a contraction is worth a guard, takes 5 us and fills the machine, all
+// else takes 3 us and fills a quarter of it, attention has no known cost, and
+// the schedule names the fusion's kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +25,10 @@ public:
 
   bool prefersChannelsLast(nn::ConvOp conv) const override {
     return conv.getGroup() == 1;
+  }
+
+  bool prefersPlanar(nn::ConvOp conv) const override {
+    return conv.getGroup() == 1 && nn::shapeOf(conv.getX()).size() != 4;
   }
 
   bool keepsWhole(nn::CompositeOp composite) const override {

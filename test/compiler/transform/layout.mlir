@@ -60,6 +60,36 @@ func.func @enlarged(%x: tensor<1x4x4xf32>) -> tensor<1x4x4x2xf32> {
   return %3 : tensor<1x4x4x2xf32>
 }
 
+// A convolution of a line is one of an image of one row.
+// CHECK-LABEL: func.func @line
+// CHECK:         nn.conv {{.*}}channels_last, dilations = array<i64: 1, 2>, pads = array<i64: 0, 1, 0, 2>, strides = array<i64: 1, 2>} : (tensor<1x1x9x4xf32>, tensor<8x1x3x4xf32>) -> tensor<1x1x4x8xf32>
+func.func @line(%x: tensor<1x4x9xf32>, %w: tensor<8x4x3xf32>) -> tensor<1x8x4xf32> {
+  %0 = nn.conv %x, %w {dilations = array<i64: 2>, pads = array<i64: 1, 2>, strides = array<i64: 2>} : (tensor<1x4x9xf32>, tensor<8x4x3xf32>) -> tensor<1x8x4xf32>
+  return %0 : tensor<1x8x4xf32>
+}
+
+// Of a film's, the frames under a tap become channels, of 16-bit floats as many
+// as are a multiple of 8; nothing is transposed between two of them.
+// CHECK-LABEL: func.func @film
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK-DAG:     %[[T:.*]] = nn.transpose %[[X]] {perm = array<i64: 0, 2, 3, 4, 1>}
+// CHECK-DAG:     %[[P:.*]] = nn.pad %[[T]]{{.*}} {high = array<i64: 0, 1, 0, 0, 0>, low = array<i64: 0, 1, 0, 0, 0>}
+// CHECK-DAG:     %[[A:.*]] = nn.slice %[[P]] {sizes = array<i64: 1, 3, 6, 6, 3>, starts = array<i64: 0, 0, 0, 0, 0>, steps = array<i64: 1, 2, 1, 1, 1>}
+// CHECK-DAG:     %[[B:.*]] = nn.slice %[[P]] {sizes = array<i64: 1, 3, 6, 6, 3>, starts = array<i64: 0, 1, 0, 0, 0>, steps = array<i64: 1, 2, 1, 1, 1>}
+// CHECK-DAG:     %[[C:.*]] = nn.slice %[[P]] {sizes = array<i64: 1, 3, 6, 6, 3>, starts = array<i64: 0, 2, 0, 0, 0>, steps = array<i64: 1, 2, 1, 1, 1>}
+// CHECK:         nn.concat %[[A]], %[[B]], %[[C]] {axis = 4 : si64}
+// CHECK:         nn.pad {{.*}} -> tensor<3x6x6x16xf16>
+// CHECK:         nn.conv {{.*}}channels_last{{.*}} : (tensor<3x6x6x16xf16>, tensor<8x3x3x16xf16>) -> tensor<3x4x4x8xf16>
+// CHECK-NOT:     nn.transpose {{.*}}x8xf16>) ->
+// CHECK:         nn.conv {{.*}} -> tensor<3x4x4x8xf16>
+func.func @film(%x: tensor<1x3x5x6x6xf16>) -> tensor<1x8x3x4x4xf16> {
+  %w = nn.constant "w" dense<1.0> : tensor<8x3x3x3x3xf16>
+  %v = nn.constant "v" dense<1.0> : tensor<8x8x1x1x1xf16>
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1, 1>, pads = array<i64: 1, 0, 0, 1, 0, 0>, strides = array<i64: 2, 1, 1>} : (tensor<1x3x5x6x6xf16>, tensor<8x3x3x3x3xf16>) -> tensor<1x8x3x4x4xf16>
+  %1 = nn.conv %0, %v {dilations = array<i64: 1, 1, 1>, pads = array<i64: 0, 0, 0, 0, 0, 0>, strides = array<i64: 1, 1, 1>} : (tensor<1x8x3x4x4xf16>, tensor<8x8x1x1x1xf16>) -> tensor<1x8x3x4x4xf16>
+  return %1 : tensor<1x8x3x4x4xf16>
+}
+
 // A grouped convolution stays as it is on the test target, and the transpose
 // before it is named.
 // REMARK:      a transpose stays between node 'a' (Conv) and node 'b' (Conv)

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""Public architectures through the compiler: which of them it takes, how many
+kernels they become, and whether the cpu target computes what PyTorch does.
+
+    survey.py --out DIR [--only REGEX] [--bin build/dev/bin]
+
+needs torch, torchvision, timm, transformers and onnxscript (any environment),
+but no GPU. Weights are random, language models are cut to two layers. Models
+are exported once, by both of PyTorch's exporters, into DIR. A line says what
+became of one:
+
+    NAME exporter  NODES nodes  kernels K (library L, attention A, copies C)
+                   compile S s  error E
+
+K counts a call's kernels for sm_90a in fp16, L those for a library to run, C
+those that only move elements between others; E is the largest deviation on the
+cpu by the largest value, in f32. Exit status 1: one was refused or differs.
+"""
+import argparse
+import io
+import os
+import re
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from torch import Tensor, nn
+
+TORCHVISION = """alexnet convnext_tiny densenet121 efficientnet_b0
+    efficientnet_v2_s googlenet inception_v3 maxvit_t mnasnet1_0 mobilenet_v2
+    mobilenet_v3_large regnet_x_8gf regnet_y_1_6gf resnet18 resnet101
+    resnext50_32x4d shufflenet_v2_x1_0 squeezenet1_1 swin_t swin_v2_t vgg16_bn
+    vit_b_32 wide_resnet50_2""".split()
+SEGMENTATION = "deeplabv3_resnet50 fcn_resnet50 lraspp_mobilenet_v3_large"
+TIMM = """beit_base_patch16_224 cait_xxs24_224 coat_tiny coatnet_0_rw_224
+    convmixer_768_32 davit_tiny deit_small_patch16_224 dla34 edgenext_small
+    efficientformer_l1 eva02_tiny_patch14_224 fastvit_t8 focalnet_tiny_srf
+    ghostnet_100 hiera_tiny_224 hrnet_w18 levit_128 mixer_b16_224 mobileone_s0
+    mobilevit_s nfnet_f0 poolformer_s12 pvt_v2_b0 repvgg_a0 resnest50d
+    resnetv2_50 seresnet50 tf_efficientnetv2_b0 vit_small_patch14_dinov2
+    xcit_tiny_12_p16_224""".split()
+# Class, its configuration, what goes in, and what differs from the defaults.
+TWO = dict(num_hidden_layers=2)
+WIDE = dict(hidden_size=768, num_attention_heads=12, intermediate_size=3072)
+GROUPED = dict(hidden_size=1024, num_attention_heads=16, num_key_value_heads=4,
+               intermediate_size=2816)
+ENCODERS = {
+    "albert": ("AlbertModel", WIDE | TWO),
+    "bert": ("BertModel", TWO),
+    "deberta_v2": ("DebertaV2Model", WIDE | TWO | dict(
+        relative_attention=True, pos_att_type=["p2c", "c2p"],
+        position_buckets=256)),
+    "distilbert": ("DistilBertModel", dict(n_layers=2)),
+    "electra": ("ElectraModel", TWO),
+    "modernbert": ("ModernBertModel", dict(num_hidden_layers=4)),
+    "mpnet": ("MPNetModel", TWO),
+    "roberta": ("RobertaModel", TWO),
+    "t5": ("T5EncoderModel", dict(num_layers=2)),
+}
+DECODERS = {
+    "bloom": ("BloomForCausalLM", dict(hidden_size=512, n_layer=2, n_head=8)),
+    "gemma2": ("Gemma2ForCausalLM", TWO | dict(
+        hidden_size=1152, num_attention_heads=4, num_key_value_heads=1,
+        head_dim=256, intermediate_size=2304, sliding_window=64)),
+    "gpt2": ("GPT2LMHeadModel", dict(n_layer=2)),
+    "gpt_neox": ("GPTNeoXForCausalLM", TWO | dict(
+        hidden_size=512, num_attention_heads=8, intermediate_size=2048)),
+    "llama": ("LlamaForCausalLM", GROUPED | TWO),
+    "mamba": ("MambaForCausalLM", TWO | dict(hidden_size=256)),
+    "mistral": ("MistralForCausalLM", GROUPED | TWO | dict(sliding_window=64)),
+    "opt": ("OPTForCausalLM", TWO),
+    "phi3": ("Phi3ForCausalLM", TWO | dict(
+        hidden_size=1024, num_attention_heads=16, intermediate_size=2816,
+        pad_token_id=0)),
+    "qwen2": ("Qwen2ForCausalLM", GROUPED | TWO),
+    "qwen3": ("Qwen3ForCausalLM", GROUPED | TWO),
+}
+SEEING = {
+    "clip": ("CLIPVisionModel", TWO, (3, 224, 224)),
+    "detr": ("DetrForObjectDetection", dict(
+        use_timm_backbone=False, use_pretrained_backbone=False, backbone=None,
+        backbone_config=None, encoder_layers=2, decoder_layers=2),
+        (3, 320, 320)),
+    "dinov2": ("Dinov2Model", TWO, (3, 224, 224)),
+    "segformer": ("SegformerForSemanticSegmentation", {}, (3, 256, 256)),
+    "siglip": ("SiglipVisionModel", TWO, (3, 224, 224)),
+    "swin2sr": ("Swin2SRForImageSuperResolution", dict(
+        depths=[2, 2], num_heads=[6, 6], embed_dim=180), (3, 64, 64)),
+    "vit": ("ViTModel", TWO, (3, 224, 224)),
+    "wav2vec2": ("Wav2Vec2Model", TWO, (16000,)),
+    "whisper": ("WhisperForAudioClassification", dict(
+        encoder_layers=2, encoder_attention_heads=6, d_model=384,
+        encoder_ffn_dim=1536), (80, 3000)),
+}
+
+
+class First(nn.Module):
+    """The first output of a model with inputs by name."""
+
+    def __init__(self, model: nn.Module, names: list[str], **fixed):
+        super().__init__()
+        self.model, self.names, self.fixed = model, names, fixed
+
+    def forward(self, *values: Tensor) -> Tensor:
+        return self.model(**dict(zip(self.names, values)), **self.fixed)[0]
+
+
+Case = tuple[nn.Module, tuple[Tensor, ...]]
+
+
+def vision(name: str, size: int = 224) -> Case:
+    import torchvision
+    options = {}
+    if name in ("googlenet", "inception_v3"):
+        options = dict(aux_logits=False, init_weights=True)
+    if name in SEGMENTATION:
+        options = dict(weights_backbone=None)
+    model = torchvision.models.get_model(name, weights=None, **options)
+    if name in SEGMENTATION:
+        model, inner = nn.Module(), model
+        model.inner = inner
+        model.forward = lambda x: inner(x)["out"]
+    return model, (torch.randn(1, 3, size, size),)
+
+
+def film() -> Case:
+    import torchvision
+    model = torchvision.models.video.r3d_18(weights=None)
+    return model, (torch.randn(1, 3, 8, 112, 112),)
+
+
+def image(name: str) -> Case:
+    import timm
+    model = timm.create_model(name, pretrained=False)
+    return model, (torch.randn(1, *model.default_cfg["input_size"]),)
+
+
+def transformer(kind: str, options: dict, shape: tuple = (), **fixed) -> Case:
+    import transformers
+    cls = getattr(transformers, kind)
+    config = cls.config_class(**options)
+    if shape:
+        names, values = [cls.main_input_name], [torch.randn(1, *shape)]
+    else:
+        names = ["input_ids", "attention_mask"][:1 if fixed else 2]
+        values = [torch.randint(1, config.vocab_size, (1, 128)),
+                  torch.ones(1, 128, dtype=torch.long)][:len(names)]
+    model = First(cls(config), names, return_dict=True, **fixed)
+    return model, tuple(values)
+
+
+def cases() -> dict[str, Callable[[], Case]]:
+    found = {name: lambda name=name: vision(
+        name, 299 if name == "inception_v3" else 224) for name in TORCHVISION}
+    found |= {name: lambda name=name: vision(name, 256)
+              for name in SEGMENTATION.split()}
+    found["r3d_18"] = film
+    found |= {name: lambda name=name: image(name) for name in TIMM}
+    found |= {name: lambda a=a: transformer(*a) for name, a in ENCODERS.items()}
+    found |= {name: lambda a=a: transformer(*a, use_cache=False)
+              for name, a in DECODERS.items()}
+    found |= {name: lambda a=a: transformer(*a) for name, a in SEEING.items()}
+    return found
+
+
+@torch.no_grad()
+def write(build: Callable[[], Case], exporter: str, path: Path) -> None:
+    """The model, its inputs and what PyTorch makes of them, beside `path`."""
+    torch.manual_seed(0)
+    model, inputs = build()
+    for part in model.eval().modules():
+        if isinstance(part, nn.modules.batchnorm._BatchNorm):
+            part.running_mean.normal_(std=0.1)
+            part.running_var.uniform_(0.5, 1.5)
+    y = model(*inputs)
+    y = y[0] if isinstance(y, (tuple, list)) else y
+    options = (dict(dynamo=True, verbose=False, external_data=False)
+               if exporter == "dynamo" else
+               dict(dynamo=False, opset_version=17))
+    with redirect_stdout(io.StringIO()):  # what it says where it fails
+        torch.onnx.export(model, inputs, path, **options)
+    graph = onnx.load(path).graph
+    np.savez(path.with_suffix(".in.npz"), **{
+        i.name: x.numpy() for i, x in zip(graph.input, inputs)})
+    np.savez(path.with_suffix(".out.npz"), **{graph.output[0].name: y.numpy()})
+
+
+def run(*command) -> tuple[subprocess.CompletedProcess, float]:
+    start = time.time()
+    done = subprocess.run([str(c) for c in command], capture_output=True,
+                          text=True)
+    return done, time.time() - start
+
+
+def survey(path: Path, bin: Path) -> str:
+    """What became of a model; raises where it was refused or differs."""
+    library = path.with_suffix(".so")
+    done, _ = run(bin / "fritc", "-march=sm_90a", "-fprecision=fp16",
+                  "-Rpass-missed=fusion", "--emit=fused", path, "-o", "-")
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    main = done.stdout.split("func.func @prepare")[0]
+    kernels = len(re.findall(r"= nn\.fusion\(", main))
+    libraries = main.count("library = true")
+    attentions = len(re.findall(r"= nn\.attention ", main))
+    copies = done.stderr.count("only moves elements")
+    done, seconds = run(bin / "fritc", "-march=x86-64-v3", path, "-o", library)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    result = path.with_suffix(".frit.npz")
+    done, _ = run(bin / "frit-run", library, "--device=cpu",
+                  f"--input=@{path.with_suffix('.in.npz')}",
+                  f"--output=@{result}")
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    library.unlink()
+    with np.load(path.with_suffix(".out.npz")) as expected:
+        (name,) = expected.files
+        want = expected[name].astype(np.float64)
+    with np.load(result) as outputs:
+        error = np.abs(outputs[name] - want).max() / (np.abs(want).max() or 1)
+    text = (f"{len(onnx.load(path).graph.node)} nodes  kernels {kernels} "
+            f"(library {libraries}, attention {attentions}, copies {copies})  "
+            f"compile {seconds:.1f} s  error {error:.1e}")
+    if not error <= 1e-4:
+        raise RuntimeError(text)
+    return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--only", default="", help="regex of names")
+    parser.add_argument("--bin", type=Path, default=Path("build/dev/bin"))
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    warnings.filterwarnings("ignore")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    taken = failed = unexported = 0
+    for name, build in cases().items():
+        if not re.search(args.only, name):
+            continue
+        for exporter in ("dynamo", "torchscript"):
+            path = args.out / f"{name}-{exporter}.onnx"
+            try:
+                if not path.exists():
+                    write(build, exporter, path)
+            except Exception as error:  # PyTorch's, not ours
+                path.unlink(missing_ok=True)
+                unexported += 1
+                print(f"{name} {exporter}  not exported: "
+                      f"{str(error).splitlines()[0][:80]}", flush=True)
+                continue
+            try:
+                print(f"{name} {exporter}  {survey(path, args.bin)}",
+                      flush=True)
+                taken += 1
+            except RuntimeError as error:
+                print(f"{name} {exporter}  FAILED\n{error}", flush=True)
+                failed += 1
+    print(f"{taken} taken, {failed} not, {unexported} not exported")
+    sys.exit(failed > 0 or taken == 0)
+
+
+if __name__ == "__main__":
+    main()
