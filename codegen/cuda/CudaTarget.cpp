@@ -23,14 +23,21 @@ bool CudaTarget::prefersChannelsLast(nn::ConvOp conv) const {
 }
 
 /// There are no kernels for three dimensions, and none with the channels last
-/// for one.
+/// for one. Each tap in time is a copy of the film.
 bool CudaTarget::prefersPlanar(nn::ConvOp conv) const {
-  auto type = nn::tensorType(conv.getX());
+  constexpr int64_t mostTaps = 16;
   if (conv.getGroup() != 1 || conv.getChannelsLast() ||
-      !type.hasStaticShape() || !nn::tensorType(conv.getW()).hasStaticShape() ||
-      type.getNumElements() == 0 || type.getElementType().isF64())
+      llvm::any_of(ValueRange{conv.getX(), conv.getW(), conv.getY()},
+                   [](Value v) {
+                     return !nn::tensorType(v).hasStaticShape() ||
+                            nn::tensorType(v).getNumElements() == 0;
+                   }))
     return false;
-  return type.getRank() == 5 || (type.getRank() == 3 && usesTensorCores(conv));
+  auto type = nn::tensorType(conv.getX());
+  if (type.getRank() == 3)
+    return usesTensorCores(conv);
+  return type.getRank() == 5 && !type.getElementType().isF64() &&
+         nn::shapeOf(conv.getW())[2] <= mostTaps;
 }
 
 /// With fewer channels than a piece of 16 bytes holds.

@@ -138,22 +138,40 @@ static bool isOfInput(Value value) {
           op->hasOneUse() && isOfInput(op->getOperand(0)));
 }
 
-/// The same of a slice, where the view adds or drops dimensions of size 1.
+/// The same of a slice for elementwise operators, where the view adds or drops
+/// dimensions of size 1. One that is left of several is part of the next one's
+/// range:
+///
+///   reshape(slice(x: 5x3x4, [0, 2, 0], 5x1x4), 5x4)
+///     ==>  slice(reshape(x, 5x12), [0, 8], 5x4)
 static void raiseAboveSlice(ReshapeOp reshape, SliceOp slice) {
+  if (llvm::none_of(reshape->getUsers(), llvm::IsaPred<ElementwiseOp>))
+    return;
   ArrayRef<int64_t> from = shapeOf(slice.getX()), to = shapeOf(reshape);
   SmallVector<int64_t> shape(to), starts(to.size(), 0), steps(to.size(), 1);
   size_t at = 0;
+  int64_t picked = 0, among = 1;
   for (auto [d, size] : llvm::enumerate(from)) {
-    if (size == 1)
+    int64_t start = slice.getStarts()[d], step = slice.getSteps()[d];
+    bool isWhole = slice.getSizes()[d] == size && step == 1;
+    if (slice.getSizes()[d] == 1) {
+      picked = picked * size + start;
+      among *= size;
       continue;
+    }
     while (at < to.size() && to[at] == 1)
       ++at;
-    if (at == to.size() || to[at] != slice.getSizes()[d])
+    if (at == to.size() || to[at] != slice.getSizes()[d] ||
+        (among > 1 && !isWhole))
       return;
-    shape[at] = size;
-    starts[at] = slice.getStarts()[d];
-    steps[at++] = slice.getSteps()[d];
+    shape[at] = among * size;
+    starts[at] = picked * size + start;
+    steps[at++] = step;
+    picked = 0;
+    among = 1;
   }
+  if (among > 1)
+    return;
   NNBuilder builder(slice.getLoc(), reshape);
   Value view = builder.reshape(slice.getX(), shape);
   Value raised = SliceOp::create(builder, view, starts, to, steps);

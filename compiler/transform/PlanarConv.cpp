@@ -30,10 +30,10 @@ static constexpr int64_t kChannels = 8;
 
 /// Replaces `conv` by one of `x` and `w` whose result has the shape `y`; `edit`
 /// gives it the attributes and `view` makes the old result of the new one.
-static ConvOp
-replaceConv(NNBuilder &b, ConvOp conv, Value x, Value w, ArrayRef<int64_t> y,
-            llvm::function_ref<void(ConvOp)> edit,
-            llvm::function_ref<Value(Value)> view) {
+static ConvOp replaceConv(NNBuilder &b, ConvOp conv, Value x, Value w,
+                          ArrayRef<int64_t> y,
+                          llvm::function_ref<void(ConvOp)> edit,
+                          llvm::function_ref<Value(Value)> view) {
   auto planar = cast<ConvOp>(b.clone(*conv));
   planar.getXMutable().assign(x);
   planar.getWMutable().assign(w);
@@ -107,9 +107,7 @@ static ConvOp planarFilm(ConvOp conv) {
         planar.setPads({pads[1], pads[2], pads[4], pads[5]});
         planar.setChannelsLast(true);
       },
-      [&](Value result) {
-        return transposeToFirst(b, b.reshape(result, y));
-      });
+      [&](Value result) { return transposeToFirst(b, b.reshape(result, y)); });
 }
 
 ConvOp frit::makePlanar(ConvOp conv) {

@@ -319,3 +319,17 @@ func.func @picked_slice(%x: tensor<1x2x8xf32>, %w: tensor<8x6xf32>) -> tensor<2x
   %4 = nn.mul %2, %3 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   return %4 : tensor<2x4xf32>
 }
+
+// One of several is a range of what is behind it.
+// CHECK-LABEL: func.func @picked_one
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK:         %[[V:.*]] = nn.reshape %[[X]] {shape = array<i64: 5, 12>}
+// CHECK:         nn.fusion(%[[V]])
+// CHECK:           nn.slice %{{.*}} {sizes = array<i64: 5, 4>, starts = array<i64: 0, 8>, steps = array<i64: 1, 1>}
+// CHECK-NEXT:      nn.exp
+func.func @picked_one(%x: tensor<5x3x4xf32>) -> tensor<5x4xf32> {
+  %0 = nn.slice %x {starts = array<i64: 0, 2, 0>, sizes = array<i64: 5, 1, 4>, steps = array<i64: 1, 1, 1>} : (tensor<5x3x4xf32>) -> tensor<5x1x4xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 5, 4>} : (tensor<5x1x4xf32>) -> tensor<5x4xf32>
+  %2 = nn.exp %1 : (tensor<5x4xf32>) -> tensor<5x4xf32>
+  return %2 : tensor<5x4xf32>
+}
