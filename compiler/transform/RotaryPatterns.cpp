@@ -124,8 +124,8 @@ struct RecogniseRotary : OpRewritePattern<AddOp> {
         Value swapped = turned->getOperand(j % 2);
         auto type = tensorType(x);
         if (type != op.getY().getType() || !type.hasStaticShape() ||
-            type.getRank() < 2 || type.getShape().back() % 2 != 0 ||
-            !isRotatedHalf(swapped, x))
+            type.getRank() < 2 || type.getShape().back() < 2 ||
+            type.getShape().back() % 2 != 0 || !isRotatedHalf(swapped, x))
           continue;
         rewrite(op, x, straight->getOperand(1 - j / 2),
                 turned->getOperand(1 - j % 2), rewriter);

@@ -427,6 +427,21 @@ func.func @rotary(%x: tensor<1x5x3x16xf32>, %cos: tensor<1x1x5x16xf32>, %sin: te
 
 // -----
 
+// Of no elements there are no halves.
+// CHECK-LABEL: func.func @rotary_of_nothing
+// CHECK:         nn.concat
+func.func @rotary_of_nothing(%x: tensor<3x0xf32>, %cos: tensor<3x0xf32>) -> tensor<3x0xf32> {
+  %0 = nn.mul %x, %cos : (tensor<3x0xf32>, tensor<3x0xf32>) -> tensor<3x0xf32>
+  %1 = nn.slice %x {sizes = array<i64: 3, 0>, starts = array<i64: 0, 0>, steps = array<i64: 1, 1>} : (tensor<3x0xf32>) -> tensor<3x0xf32>
+  %2 = nn.neg %1 : (tensor<3x0xf32>) -> tensor<3x0xf32>
+  %3 = nn.concat %2, %1 {axis = 1 : si64} : (tensor<3x0xf32>, tensor<3x0xf32>) -> tensor<3x0xf32>
+  %4 = nn.mul %3, %cos : (tensor<3x0xf32>, tensor<3x0xf32>) -> tensor<3x0xf32>
+  %5 = nn.add %0, %4 : (tensor<3x0xf32>, tensor<3x0xf32>) -> tensor<3x0xf32>
+  return %5 : tensor<3x0xf32>
+}
+
+// -----
+
 // Queries that are normalised and scaled by position between their projection
 // and the attention: one product still.
 // CHECK-LABEL: func.func @turned_projections
