@@ -132,7 +132,7 @@ private:
     if (scores.batchAndHeads.size() == 2)
       batchAndHeads = scores.batchAndHeads;
     if (batchAndHeads.empty())
-      batchAndHeads = {1, productOf(leadingShape(q))};
+      batchAndHeads = {1, ShapedType::getNumElements(leadingShape(q))};
     auto groups = groupsOf(q, k, v, batchAndHeads);
     if (!groups)
       return rewriter.notifyMatchFailure(op, "batch and heads do not fit");
@@ -165,16 +165,17 @@ private:
   /// with the queries'.
   static std::optional<int64_t> groupsOf(Value q, Value k, Value v,
                                          ArrayRef<int64_t> batchAndHeads) {
-    int64_t matrices = productOf(batchAndHeads);
+    int64_t matrices = ShapedType::getNumElements(batchAndHeads);
     SmallVector<int64_t> one = {batchAndHeads[0], 1};
     // One head that all queries read, or one each.
     auto headsOf = [&](Value x) -> std::optional<int64_t> {
-      if (productOf(leadingShape(x)) == matrices)
+      if (ShapedType::getNumElements(leadingShape(x)) == matrices)
         return batchAndHeads[1];
       return leadingShape(x) == one ? std::optional<int64_t>(1) : std::nullopt;
     };
     auto heads = headsOf(k);
-    if (productOf(leadingShape(q)) != matrices || headsOf(v) != heads)
+    if (ShapedType::getNumElements(leadingShape(q)) != matrices ||
+        headsOf(v) != heads)
       return std::nullopt;
     return heads;
   }

@@ -58,13 +58,6 @@ SmallVector<int64_t> frit::leadingShape(Value value) {
   return SmallVector<int64_t>(shapeOf(value).drop_back(2));
 }
 
-int64_t frit::productOf(ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes)
-    result *= size;
-  return result;
-}
-
 /// Whether `value` leads to a product by operators that `step` goes through.
 bool AttentionScores::reaches(Value value, unsigned depth) const {
   Operation *def = value.getDefiningOp();
@@ -213,14 +206,16 @@ static Value maskFor(NNBuilder &b, Value mask, ArrayRef<int64_t> leading,
   };
   // Batch and heads as one dimension.
   if (leading.size() == 1)
-    return leading[0] == productOf(batchAndHeads)
+    return leading[0] == ShapedType::getNumElements(batchAndHeads)
                ? finish(batchAndHeads[0], batchAndHeads[1])
                : Value();
   // Or as several each: the mask has all of them, or one matrix for all.
   size_t split = 0;
   while (split < leading.size() &&
-         (productOf(leading.take_front(split)) != batchAndHeads[0] ||
-          productOf(leading.drop_front(split)) != batchAndHeads[1]))
+         (ShapedType::getNumElements(leading.take_front(split)) !=
+              batchAndHeads[0] ||
+          ShapedType::getNumElements(leading.drop_front(split)) !=
+              batchAndHeads[1]))
     ++split;
   if (split == leading.size())
     return {};

@@ -23,8 +23,6 @@ bool keepsMatrices(mlir::Operation *op);
 /// The dimensions before the last two, of which there are as many at least.
 llvm::SmallVector<int64_t> leadingShape(mlir::Value value);
 
-int64_t productOf(llvm::ArrayRef<int64_t> sizes);
-
 /// The way from a softmax back to the product of queries and keys.
 class AttentionScores {
 public:

@@ -54,6 +54,13 @@ inline bool isFloat(mlir::Value value) {
   return llvm::isa<mlir::FloatType>(nn::tensorType(value).getElementType());
 }
 
+/// The dimensions that are not of size 1.
+inline llvm::SmallVector<int64_t> withoutOnes(llvm::ArrayRef<int64_t> shape) {
+  llvm::SmallVector<int64_t> rest(shape);
+  llvm::erase(rest, 1);
+  return rest;
+}
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_TRANSFORM_GRAPH_H

@@ -47,12 +47,6 @@ static bool isRotatedHalf(Value value, Value x) {
          isHalf(concat.getXs()[1], x, 0);
 }
 
-static SmallVector<int64_t> withoutOnes(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> rest(shape);
-  llvm::erase(rest, 1);
-  return rest;
-}
-
 namespace {
 /// A tensor without dimensions of size 1, which was transposed.
 struct Moved {

@@ -116,12 +116,6 @@ struct MergeAfterTranspose : OpRewritePattern<TransposeOp> {
 struct SplitBeforeTranspose : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  static SmallVector<int64_t> withoutOnes(ArrayRef<int64_t> shape) {
-    SmallVector<int64_t> rest(shape);
-    llvm::erase(rest, 1);
-    return rest;
-  }
-
   LogicalResult matchAndRewrite(ReshapeOp op,
                                 PatternRewriter &rewriter) const override {
     auto transpose = op.getX().getDefiningOp<TransposeOp>();
