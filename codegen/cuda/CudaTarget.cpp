@@ -14,8 +14,7 @@ using namespace frit::cuda;
 /// Whether tensor cores multiply such elements.
 static bool usesTensorCores(nn::ConvOp conv) {
   Type element = nn::tensorType(conv.getX()).getElementType();
-  return element.isF16() || element.isBF16() ||
-         (element.isF32() && conv.getTf32());
+  return isHalf(element) || (element.isF32() && conv.getTf32());
 }
 
 bool CudaTarget::prefersChannelsLast(nn::ConvOp conv) const {

@@ -8,12 +8,11 @@
 
 #include "codegen/cuda/EmitAttention.h"
 
+#include "codegen/cuda/Wgmma.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
-
-/// What a swizzled line of shared memory holds.
-static constexpr int64_t kLineBytes = 128;
 
 /// "  using Q = frit::Strides<24576, 64, 192>;".
 static std::string stridesText(StringRef name, ArrayRef<int64_t> strides) {

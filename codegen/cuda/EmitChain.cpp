@@ -14,9 +14,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Of a block, and what a swizzled line of it holds.
-static constexpr int64_t kMostShared = 232448, kBarrierBytes = 512;
-static constexpr int64_t kLineBytes = 128, kLine = 64;
+/// Channels of a swizzled line.
+static constexpr int64_t kLine = kLineBytes / 2;
 /// Pixels of a tile, and lines that a warp stores at a time.
 static constexpr int64_t kTile = 64, kStoredLines = 16;
 /// Tiles of a block that make up for its filters' coming before the first, and
@@ -51,22 +50,18 @@ std::optional<ChainCut> cutOf(const nn::ChainInfo &chain) {
     int64_t boxes = kTile * cut.warpgroups * cut.slots;
     cut.restBytes = (filters + boxes) * kLineBytes + kBarrierBytes;
     cut.stages =
-        std::min((kMostShared - cut.restBytes) / cut.rowBytes, 2 * first.r);
+        std::min((sharedOf(1) - cut.restBytes) / cut.rowBytes, 2 * first.r);
     if (cut.stages > first.r)
       return cut;
   }
   return std::nullopt;
 }
 
-bool isHalf(Value v) {
-  Type type = nn::tensorType(v).getElementType();
-  return type.isF16() || type.isBF16();
-}
-
 /// Whether what follows a convolution is what the skeleton does after it.
 bool takesEnd(const nn::ConvInfo &conv) {
   auto takesBias = [](Value bias) {
-    return isHalf(bias) || nn::tensorType(bias).getElementType().isF32();
+    Type type = nn::tensorType(bias).getElementType();
+    return isHalf(type) || type.isF32();
   };
   return !conv.mixed && !conv.addend && !conv.hasMoments() &&
          conv.activation != nn::ActivationKind::other &&
@@ -78,9 +73,9 @@ bool takesEnd(const nn::ConvInfo &conv) {
 bool frit::cuda::takesChain(const nn::ChainInfo &chain,
                             const CudaOptions &options) {
   const nn::ConvInfo &first = chain.first, &last = chain.last;
-  if (!hasWgmma(options) || !isHalf(first.x) || !first.channelsLast ||
-      first.groups != 1 || first.residual || !takesEnd(first) ||
-      !takesEnd(last))
+  if (!hasWgmma(options) || !isHalf(nn::tensorType(first.x).getElementType()) ||
+      !first.channelsLast || first.groups != 1 || first.residual ||
+      !takesEnd(first) || !takesEnd(last))
     return false;
   bool moves = first.strideH == 1 && first.strideW == 1 &&
                first.dilationH == 1 && first.dilationW == 1 &&

@@ -15,9 +15,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// What a swizzled line of shared memory holds, and the lines of D that a warp
-/// stores at a time.
-static constexpr int64_t kLineBytes = 128, kStoredLines = 16;
+/// The lines of D that a warp stores at a time.
+static constexpr int64_t kStoredLines = 16;
 
 namespace {
 

@@ -10,11 +10,9 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Shared memory of a multiprocessor, what a block takes of it besides its own,
-/// and what its barriers take.
+/// Shared memory of a multiprocessor, and what a block takes of it besides its
+/// own.
 static constexpr int64_t kShared = 233472, kReserved = 1024;
-static constexpr int64_t kBarrierBytes = 512;
-static int64_t sharedOf(int64_t blocks) { return kShared / blocks - kReserved; }
 /// Registers of a multiprocessor and of a thread, those of one that took over
 /// some, and what a thread needs besides its sums.
 static constexpr int64_t kRegisters = 65536, kThreadRegisters = 255;
@@ -26,6 +24,10 @@ static constexpr int64_t kMomentLanes = 4;
 static constexpr int64_t kMostStages = 13, kMostResident = 2;
 /// What a warpgroup's boxes of the result take of shared memory.
 static constexpr int64_t kBoxBytes = 4 * 16 * 128;
+
+int64_t frit::cuda::sharedOf(int64_t blocks) {
+  return kShared / blocks - kReserved;
+}
 
 //===----------------------------------------------------------------------===//
 // Tiles
@@ -138,7 +140,7 @@ frit::cuda::im2colCorners(const nn::ConvInfo &conv) {
 
 static Type elementOf(Value v) { return nn::tensorType(v).getElementType(); }
 
-static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
+bool frit::cuda::isHalf(Type type) { return type.isF16() || type.isBF16(); }
 
 /// Whether moments of rows are made, and norms by moments applied, as norm.cuh
 /// does it.

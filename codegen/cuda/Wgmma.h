@@ -20,6 +20,15 @@ inline constexpr int64_t kMomentWidth = 64;
 /// Multiprocessors of the devices that sm_90a is, mostly; any number works.
 inline constexpr int64_t kMultiprocessors = 132;
 
+/// What a swizzled line of shared memory holds, and what barriers take.
+inline constexpr int64_t kLineBytes = 128, kBarrierBytes = 512;
+
+/// Shared memory that each of so many blocks has on a multiprocessor.
+int64_t sharedOf(int64_t blocks);
+
+/// Whether it is a type of warpgroup products.
+bool isHalf(mlir::Type type);
+
 /// A tile of the skeletons: their P::tileM and so on.
 struct WgmmaTile {
   int64_t m = 128, n = 128, stages = 4, cluster = 1, split = 1;

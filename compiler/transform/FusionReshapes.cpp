@@ -145,7 +145,8 @@ static bool isOfInput(Value value) {
 ///   reshape(slice(x: 5x3x4, [0, 2, 0], 5x1x4), 5x4)
 ///     ==>  slice(reshape(x, 5x12), [0, 8], 5x4)
 static void raiseAboveSlice(ReshapeOp reshape, SliceOp slice) {
-  if (llvm::none_of(reshape->getUsers(), llvm::IsaPred<ElementwiseOp>))
+  if (llvm::none_of(reshape->getUsers(), llvm::IsaPred<ElementwiseOp>) ||
+      !slice.getX().getType().hasStaticShape())
     return;
   ArrayRef<int64_t> from = shapeOf(slice.getX()), to = shapeOf(reshape);
   SmallVector<int64_t> shape(to), starts(to.size(), 0), steps(to.size(), 1);

@@ -23,9 +23,9 @@ mlir::Value transposeToFirst(nn::NNBuilder &builder, mlir::Value x);
 bool canFoldStride(nn::ConvOp conv);
 nn::ConvOp foldStride(nn::ConvOp conv);
 
-/// A convolution of one or of three spatial dimensions, of one group, as one of
-/// two; in place of three, channels last.
-nn::ConvOp makePlanar(nn::ConvOp conv);
+/// Makes a convolution of one or of three spatial dimensions, of one group, one
+/// of two; in place of three, channels last.
+void makePlanar(nn::ConvOp conv);
 
 /// Adds the patterns that move a transpose to channels first from an operator's
 /// operands to its result.

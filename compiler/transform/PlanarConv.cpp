@@ -30,10 +30,10 @@ static constexpr int64_t kChannels = 8;
 
 /// Replaces `conv` by one of `x` and `w` whose result has the shape `y`; `edit`
 /// gives it the attributes and `view` makes the old result of the new one.
-static ConvOp replaceConv(NNBuilder &b, ConvOp conv, Value x, Value w,
-                          ArrayRef<int64_t> y,
-                          llvm::function_ref<void(ConvOp)> edit,
-                          llvm::function_ref<Value(Value)> view) {
+static void replaceConv(NNBuilder &b, ConvOp conv, Value x, Value w,
+                        ArrayRef<int64_t> y,
+                        llvm::function_ref<void(ConvOp)> edit,
+                        llvm::function_ref<Value(Value)> view) {
   auto planar = cast<ConvOp>(b.clone(*conv));
   planar.getXMutable().assign(x);
   planar.getWMutable().assign(w);
@@ -41,10 +41,9 @@ static ConvOp replaceConv(NNBuilder &b, ConvOp conv, Value x, Value w,
   planar.getY().setType(conv.getY().getType().clone(y));
   conv->replaceAllUsesWith(ValueRange{view(planar.getY())});
   conv->erase();
-  return planar;
 }
 
-static ConvOp planarLine(ConvOp conv) {
+static void planarLine(ConvOp conv) {
   NNBuilder b(conv.getLoc(), conv.getOperation());
   auto insertOne = [&](Value value) {
     SmallVector<int64_t> shape(shapeOf(value));
@@ -54,7 +53,7 @@ static ConvOp planarLine(ConvOp conv) {
   ArrayRef<int64_t> pads = conv.getPads();
   Value x = b.reshape(conv.getX(), insertOne(conv.getX()));
   Value w = b.reshape(conv.getW(), insertOne(conv.getW()));
-  return replaceConv(
+  replaceConv(
       b, conv, x, w, insertOne(conv.getY()),
       [&](ConvOp planar) {
         planar.setStrides({1, conv.getStrides()[0]});
@@ -83,7 +82,7 @@ static Value framesUnderTaps(NNBuilder &b, ConvOp conv) {
   return taps.size() == 1 ? taps[0] : ConcatOp::create(b, taps, 4);
 }
 
-static ConvOp planarFilm(ConvOp conv) {
+static void planarFilm(ConvOp conv) {
   NNBuilder b(conv.getLoc(), conv.getOperation());
   Value x = framesUnderTaps(b, conv);
   Value w = TransposeOp::create(b, conv.getW(), {0, 3, 4, 2, 1});
@@ -99,7 +98,7 @@ static ConvOp planarFilm(ConvOp conv) {
   SmallVector<int64_t> y =
       permuted(shapeOf(conv.getY()), toLast(shapeOf(conv.getY()).size()));
   ArrayRef<int64_t> pads = conv.getPads();
-  return replaceConv(
+  replaceConv(
       b, conv, x, w, {y[0] * y[1], y[2], y[3], y[4]},
       [&](ConvOp planar) {
         planar.setStrides(conv.getStrides().drop_front());
@@ -110,6 +109,9 @@ static ConvOp planarFilm(ConvOp conv) {
       [&](Value result) { return transposeToFirst(b, b.reshape(result, y)); });
 }
 
-ConvOp frit::makePlanar(ConvOp conv) {
-  return shapeOf(conv.getX()).size() == 3 ? planarLine(conv) : planarFilm(conv);
+void frit::makePlanar(ConvOp conv) {
+  if (shapeOf(conv.getX()).size() == 3)
+    planarLine(conv);
+  else
+    planarFilm(conv);
 }
