@@ -1,23 +1,32 @@
 #!/usr/bin/env python3
 """Public architectures through the compiler: which of them it takes, how many
-kernels they become, and whether the cpu target computes what PyTorch does.
+kernels they become, and whether they compute what PyTorch does.
 
-    survey.py --out DIR [--only REGEX] [--bin build/dev/bin]
+    survey.py --out DIR [--only REGEX] [--bin build/dev/bin] [--jobs N]
+              [--device cpu|cuda]
 
-needs torch, torchvision, timm, transformers and onnxscript (any environment),
-but no GPU. Weights are random, language models are cut to two layers. Models
-are exported once, by both of PyTorch's exporters, into DIR. A line says what
-became of one:
+needs torch, torchvision, timm, transformers and onnxscript (any environment).
+Weights are random, language models are cut to two layers. Models are exported
+once, by both of PyTorch's exporters, into DIR. A line says what became of one:
 
-    NAME exporter  NODES nodes  kernels K (library L, attention A, copies C)
+    NAME-EXPORTER  NODES nodes  kernels K (library L, attention A, copies C)
                    compile S s  error E
 
 K counts a call's kernels for sm_90a in fp16, L those for a library to run, C
 those that only move elements between others; E is the largest deviation on the
-cpu by the largest value, in f32. Exit status 1: one was refused or differs.
+cpu by the largest value, in f32. On a GPU, in fp16, it goes on:
+
+    error E (T)  MS ms (eager MS, graph MS)
+
+E is ||out - ref|| / ||ref|| against PyTorch in f32 on the cpu, T that of
+PyTorch in f16, and the times are of a call: frit's, eager PyTorch's, and those
+of the same kernels in a CUDA graph. Exit status 1: one was refused or differs.
 """
 import argparse
+import concurrent.futures
 import io
+import json
+import multiprocessing
 import os
 import re
 import subprocess
@@ -26,6 +35,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -170,15 +180,21 @@ def cases() -> dict[str, Callable[[], Case]]:
     return found
 
 
-@torch.no_grad()
-def write(build: Callable[[], Case], exporter: str, path: Path) -> None:
-    """The model, its inputs and what PyTorch makes of them, beside `path`."""
+def seeded(build: Callable[[], Case]) -> Case:
+    """The same weights and inputs each time."""
     torch.manual_seed(0)
     model, inputs = build()
     for part in model.eval().modules():
         if isinstance(part, nn.modules.batchnorm._BatchNorm):
             part.running_mean.normal_(std=0.1)
             part.running_var.uniform_(0.5, 1.5)
+    return model, inputs
+
+
+@torch.no_grad()
+def write(build: Callable[[], Case], exporter: str, path: Path) -> None:
+    """The model, its inputs and what PyTorch makes of them, beside `path`."""
+    model, inputs = seeded(build)
     y = model(*inputs)
     y = y[0] if isinstance(y, (tuple, list)) else y
     options = (dict(dynamo=True, verbose=False, external_data=False)
@@ -192,82 +208,171 @@ def write(build: Callable[[], Case], exporter: str, path: Path) -> None:
     np.savez(path.with_suffix(".out.npz"), **{graph.output[0].name: y.numpy()})
 
 
-def run(*command) -> tuple[subprocess.CompletedProcess, float]:
+def call(*command) -> tuple[subprocess.CompletedProcess, float]:
+    """What succeeded, and the seconds it took."""
     start = time.time()
     done = subprocess.run([str(c) for c in command], capture_output=True,
                           text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
     return done, time.time() - start
 
 
-def survey(path: Path, bin: Path) -> str:
-    """What became of a model; raises where it was refused or differs."""
-    library = path.with_suffix(".so")
-    done, _ = run(bin / "fritc", "-march=sm_90a", "-fprecision=fp16",
-                  "-Rpass-missed=fusion", "--emit=fused", path, "-o", "-")
-    if done.returncode:
-        raise RuntimeError(done.stderr)
+def given(path: Path) -> str:
+    return f"--input=@{path.with_suffix('.in.npz')}"
+
+
+def compiled(path: Path, args: argparse.Namespace) -> str:
+    """Leaves the library beside the model."""
+    done, _ = call(args.bin / "fritc", "-march=sm_90a", "-fprecision=fp16",
+                   "-Rpass-missed=fusion", "--emit=fused", path, "-o", "-")
     main = done.stdout.split("func.func @prepare")[0]
     kernels = len(re.findall(r"= nn\.fusion\(", main))
     libraries = main.count("library = true")
     attentions = len(re.findall(r"= nn\.attention ", main))
     copies = done.stderr.count("only moves elements")
-    done, seconds = run(bin / "fritc", "-march=x86-64-v3", path, "-o", library)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    result = path.with_suffix(".frit.npz")
-    done, _ = run(bin / "frit-run", library, "--device=cpu",
-                  f"--input=@{path.with_suffix('.in.npz')}",
-                  f"--output=@{result}")
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    library.unlink()
-    with np.load(path.with_suffix(".out.npz")) as expected:
-        (name,) = expected.files
-        want = expected[name].astype(np.float64)
-    with np.load(result) as outputs:
-        error = np.abs(outputs[name] - want).max() / (np.abs(want).max() or 1)
-    text = (f"{len(onnx.load(path).graph.node)} nodes  kernels {kernels} "
+    march = (["-march=x86-64-v3"] if args.device == "cpu" else
+             ["-march=sm_90a", "-fprecision=fp16"])
+    _, seconds = call(args.bin / "fritc", *march, path, "-o",
+                      path.with_suffix(".so"))
+    return (f"{len(onnx.load(path).graph.node)} nodes  kernels {kernels} "
             f"(library {libraries}, attention {attentions}, copies {copies})  "
-            f"compile {seconds:.1f} s  error {error:.1e}")
+            f"compile {seconds:.1f} s")
+
+
+def outputs(path: Path, args: argparse.Namespace
+            ) -> tuple[np.ndarray, np.ndarray]:
+    """What the library computes, and what PyTorch did."""
+    result = path.with_suffix(".frit.npz")
+    call(args.bin / "frit-run", path.with_suffix(".so"),
+         f"--device={args.device}", given(path), f"--output=@{result}")
+    with (np.load(path.with_suffix(".out.npz")) as expected,
+          np.load(result) as found):
+        (name,) = expected.files
+        return found[name].astype(np.float64), expected[name].astype(np.float64)
+
+
+def on_cpu(path: Path, args: argparse.Namespace) -> str:
+    out, expected = outputs(path, args)
+    error = np.abs(out - expected).max() / (np.abs(expected).max() or 1)
+    text = f"error {error:.1e}"
     if not error <= 1e-4:
         raise RuntimeError(text)
     return text
+
+
+def milliseconds(step: Callable[[], object]) -> float:
+    """The median of 20 calls in a row, a GPU event before and after each."""
+    times = []
+    for _ in range(25):
+        before, after = (torch.cuda.Event(enable_timing=True) for _ in "ba")
+        before.record()
+        step()
+        after.record()
+        after.synchronize()
+        times.append(before.elapsed_time(after))
+    return float(np.median(times[5:]))
+
+
+@torch.no_grad()
+def pytorch(build: Callable[[], Case]) -> tuple[np.ndarray, float, float]:
+    """In f16 on the GPU: the output, and milliseconds eager and in a graph."""
+    torch.backends.cudnn.benchmark = True
+    model, inputs = seeded(build)
+    model = model.half().cuda()
+    if any(isinstance(part, nn.Conv2d) for part in model.modules()):
+        model = model.to(memory_format=torch.channels_last)
+    inputs = [x.cuda().half() if x.is_floating_point() else x.cuda()
+              for x in inputs]
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        step = partial(model, *inputs)
+        eager = milliseconds(step)
+        y = step()
+        y = y[0] if isinstance(y, (tuple, list)) else y
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph, stream=stream):
+                step()
+            replayed = milliseconds(graph.replay)
+        except RuntimeError:  # what it does on the host is in no graph
+            replayed = float("nan")
+    return y.float().cpu().numpy().astype(np.float64), eager, replayed
+
+
+def apart(out: np.ndarray, expected: np.ndarray) -> float:
+    return float(np.linalg.norm((out - expected).ravel()) /
+                 (np.linalg.norm(expected.ravel()) or 1))
+
+
+def on_gpu(path: Path, build: Callable[[], Case],
+           args: argparse.Namespace) -> str:
+    out, expected = outputs(path, args)
+    error = apart(out, expected)
+    done, _ = call(args.bin / "frit-run", path.with_suffix(".so"), given(path),
+                   "--bench", "--no-transfers", "--json")
+    half, eager, graph = pytorch(build)
+    theirs = apart(half, expected)
+    ours = json.loads(done.stdout)["ms"]
+    text = (f"error {error:.1e} ({theirs:.1e})  {ours:.3f} ms "
+            f"(eager {eager:.3f}, graph {graph:.3f})")
+    # Random weights are too large for f16 in some.
+    if np.isfinite(theirs) and not error <= max(1e-2, 1.5 * theirs):
+        raise RuntimeError(text)
+    return text
+
+
+def prepare(name: str, exporter: str,
+            args: argparse.Namespace) -> tuple[str, str]:
+    """What became of a model without running it, in a word and in more."""
+    torch.set_num_threads(max(1, os.cpu_count() // args.jobs))
+    warnings.filterwarnings("ignore")
+    path = args.out / f"{name}-{exporter}.onnx"
+    try:
+        if not path.exists():
+            write(cases()[name], exporter, path)
+    except Exception as error:  # PyTorch's, not ours
+        path.unlink(missing_ok=True)
+        return "not exported", (str(error).splitlines() or [""])[0][:80]
+    try:
+        return "taken", compiled(path, args)
+    except RuntimeError as error:
+        return "FAILED", str(error)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--only", default="", help="regex of names")
+    parser.add_argument("--only", default="", help="regex of NAME-EXPORTER")
     parser.add_argument("--bin", type=Path, default=Path("build/dev/bin"))
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--jobs", type=int, default=1,
+                        help="models that are exported and compiled at once")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    warnings.filterwarnings("ignore")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    taken = failed = unexported = 0
-    for name, build in cases().items():
-        if not re.search(args.only, name):
-            continue
-        for exporter in ("dynamo", "torchscript"):
+    count = dict.fromkeys(("taken", "FAILED", "not exported"), 0)
+    with concurrent.futures.ProcessPoolExecutor(
+            args.jobs, multiprocessing.get_context("spawn")) as pool:
+        waiting = [(name, exporter, pool.submit(prepare, name, exporter, args))
+                   for name in cases() for exporter in ("dynamo", "torchscript")
+                   if re.search(args.only, f"{name}-{exporter}")]
+        for name, exporter, done in waiting:
             path = args.out / f"{name}-{exporter}.onnx"
+            became, text = done.result()
             try:
-                if not path.exists():
-                    write(build, exporter, path)
-            except Exception as error:  # PyTorch's, not ours
-                path.unlink(missing_ok=True)
-                unexported += 1
-                print(f"{name} {exporter}  not exported: "
-                      f"{str(error).splitlines()[0][:80]}", flush=True)
-                continue
-            try:
-                print(f"{name} {exporter}  {survey(path, args.bin)}",
-                      flush=True)
-                taken += 1
+                if became == "taken":
+                    text += "  " + (on_cpu(path, args) if args.device == "cpu"
+                                    else on_gpu(path, cases()[name], args))
             except RuntimeError as error:
-                print(f"{name} {exporter}  FAILED\n{error}", flush=True)
-                failed += 1
-    print(f"{taken} taken, {failed} not, {unexported} not exported")
-    sys.exit(failed > 0 or taken == 0)
+                became, text = "FAILED", f"{text}  {error}"
+            path.with_suffix(".so").unlink(missing_ok=True)
+            count[became] += 1
+            said = "" if became == "taken" else f"{became}: "
+            print(f"{path.stem}  {said}{text}", flush=True)
+    print(", ".join(f"{n} {became}" for became, n in count.items()))
+    sys.exit(count["FAILED"] > 0 or count["taken"] == 0)
 
 
 if __name__ == "__main__":

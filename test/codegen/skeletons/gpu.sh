@@ -1,8 +1,9 @@
 #!/bin/bash
 # Builds the checks of the skeletons with nvcc and runs them on this machine's
 # GPU. With --bench they are timed too, and so are the emitted kernels of
-# build/bandwidth.cu, which bandwidth.py makes, where it is there. Exits with
-# 77, "skipped", without nvcc or a GPU.
+# build/bandwidth.cu, which bandwidth.py makes, where it is there. With
+# --sanitize compute-sanitizer watches their accesses to memory. Exits with 77,
+# "skipped", without nvcc or a GPU.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$PATH:/usr/local/cuda/bin
@@ -29,10 +30,15 @@ for name in $names; do
   pids+=($!)
 done
 for pid in "${pids[@]}"; do wait "$pid"; done
+watch=()
+if [ "${1:-}" = --sanitize ]; then
+  shift
+  watch=(compute-sanitizer --error-exitcode 1)
+fi
 status=0
 for name in $names; do
   echo "== $name"
-  "$work/$name" "$@" || status=1
+  "${watch[@]}" "$work/$name" "$@" || status=1
 done
 emitted=$here/../../../build/bandwidth.cu
 if [ "${1:-}" = --bench ] && [ -f "$emitted" ]; then
