@@ -39,6 +39,18 @@ bool CudaTarget::prefersPlanar(nn::ConvOp conv) const {
          nn::shapeOf(conv.getW())[2] <= mostTaps;
 }
 
+/// Filters of larger windows do not fit into registers.
+bool CudaTarget::prefersDepthwise(nn::ConvOp conv) const {
+  constexpr int64_t mostTaps = 81;
+  ArrayRef<int64_t> w = nn::shapeOf(conv.getW());
+  auto x = nn::tensorType(conv.getX()), y = nn::tensorType(conv.getY());
+  return conv.getChannelsLast() && x.getRank() == 4 && x.hasStaticShape() &&
+         y.hasStaticShape() && x.getNumElements() <= INT32_MAX &&
+         y.getNumElements() <= INT32_MAX && conv.getGroup() > 1 &&
+         int64_t(conv.getGroup()) == w[0] && w[3] == 1 &&
+         usesTensorCores(conv) && w[1] * w[2] <= mostTaps;
+}
+
 /// With fewer channels than a piece of 16 bytes holds.
 bool CudaTarget::prefersFoldedStride(nn::ConvOp conv) const {
   auto type = nn::tensorType(conv.getX());
@@ -104,9 +116,11 @@ bool CudaTarget::guards(const nn::Work &work) const {
 
 nn::ScheduleAttr CudaTarget::schedule(nn::FusionOp fusion) const {
   bool attends = false, contracts = false, reduces = false, transposes = false;
+  bool isDepthwise = false;
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     attends |= isa<nn::AttentionOp>(op);
     contracts |= isa<nn::MatmulOp, nn::ConvOp>(op);
+    isDepthwise |= isa<nn::DepthwiseConvOp>(op);
     reduces |= isa<nn::ReduceOp>(op);
     transposes |= isa<nn::TransposeOp>(op);
   }
@@ -121,6 +135,8 @@ nn::ScheduleAttr CudaTarget::schedule(nn::FusionOp fusion) const {
     return scheduleAttention(fusion, options);
   if (contracts)
     schedule = scheduleContraction(fusion, options, reason);
+  else if (isDepthwise)
+    schedule = scheduleDepthwise(fusion, reason);
   else if (reduces)
     schedule = scheduleRow(fusion, lowered, reason);
   else if (transposes)

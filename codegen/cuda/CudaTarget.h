@@ -29,6 +29,7 @@ public:
   llvm::StringRef arch() const override { return options.arch; }
   bool prefersChannelsLast(nn::ConvOp conv) const override;
   bool prefersPlanar(nn::ConvOp conv) const override;
+  bool prefersDepthwise(nn::ConvOp conv) const override;
   bool prefersFoldedStride(nn::ConvOp conv) const override;
   bool keepsWhole(nn::CompositeOp composite) const override;
   bool takesView(nn::CompositeOp composite, mlir::Type element,

@@ -109,6 +109,17 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
   return ("frit::storeVector(" + y + " + " + offset + ", " + name + ");").str();
 }
 
+std::string frit::cuda::startText(const Lowered &lowered) {
+  // The next kernel may take its place as soon as every block of this one has
+  // one; it waits there for this one's end.
+  std::string text = "frit::releaseNext();\n";
+  for (int64_t i : lowered.constantInputs())
+    if (lowered.inputBytes(i) <= kFetchedAhead)
+      text += "frit::fetchAhead(x" + std::to_string(i) + ", " +
+              std::to_string(lowered.inputBytes(i)) + ");\n";
+  return text;
+}
+
 std::string frit::cuda::kernelFunction(StringRef name, const Lowered &lowered,
                                        int64_t threads, StringRef call,
                                        size_t mapCount, Waits waits,
@@ -117,17 +128,9 @@ std::string frit::cuda::kernelFunction(StringRef name, const Lowered &lowered,
   for (size_t i = 0; i < mapCount; ++i)
     parameters +=
         ", const __grid_constant__ frit::TensorMap m" + std::to_string(i);
-  // The next kernel may take its place as soon as every block of this one has
-  // one; it waits there for this one's end.
   std::string body;
-  if (waits == Waits::inFunction) {
-    body = "frit::releaseNext();\n";
-    for (int64_t i : lowered.constantInputs())
-      if (lowered.inputBytes(i) <= kFetchedAhead)
-        body += "frit::fetchAhead(x" + std::to_string(i) + ", " +
-                std::to_string(lowered.inputBytes(i)) + ");\n";
-    body += "frit::waitForInputs();\n";
-  }
+  if (waits == Waits::inFunction)
+    body = startText(lowered) + "frit::waitForInputs();\n";
   std::string blocks =
       cluster > 1 ? "__cluster_dims__(" + std::to_string(cluster) + ", 1, 1) "
                   : "";
@@ -170,6 +173,9 @@ FailureOr<KernelText> frit::cuda::emitKernel(nn::FusionOp fusion,
   case nn::Skeleton::wgmma_conv:
   case nn::Skeleton::wgmma_chain:
     text = emitContraction(fusion, lowered, name, schedule, reason);
+    break;
+  case nn::Skeleton::depthwise:
+    text = emitDepthwise(fusion, lowered, name, schedule, reason);
     break;
   case nn::Skeleton::attention:
     text = emitAttention(fusion, lowered, name, schedule, reason);

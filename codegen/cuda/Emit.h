@@ -102,6 +102,10 @@ std::string argumentList(const Lowered &lowered);
 std::string storeOutput(Printer &printer, Graph &graph, unsigned output,
                         mlir::Type element, Node *node, llvm::StringRef offset);
 
+/// What a kernel begins with: it lets the next one start, and has the constants
+/// fetched that are read while it runs.
+std::string startText(const Lowered &lowered);
+
 /// `extern "C" __global__ ... name(...) { call }`. After the pointers come
 /// `mapCount` tensor maps, m0, m1, .... Its blocks stand in clusters of
 /// `cluster`, and registers are shared out for `resident` of them beside each
@@ -130,12 +134,17 @@ llvm::FailureOr<KernelText> emitContraction(nn::FusionOp fusion,
                                             nn::ScheduleAttr schedule,
                                             std::string &failure);
 
+llvm::FailureOr<KernelText>
+emitDepthwise(nn::FusionOp fusion, const Lowered &lowered, llvm::StringRef name,
+              nn::ScheduleAttr schedule, std::string &failure);
+
 /// Schedules of the skeletons that may take a fusion, or null with the reason.
 nn::ScheduleAttr scheduleMap(const Lowered &lowered);
 nn::ScheduleAttr scheduleRow(nn::FusionOp fusion, const Lowered &lowered,
                              std::string &reason);
 nn::ScheduleAttr scheduleTranspose(nn::FusionOp fusion, const Lowered &lowered,
                                    std::string &reason);
+nn::ScheduleAttr scheduleDepthwise(nn::FusionOp fusion, std::string &reason);
 nn::ScheduleAttr scheduleContraction(nn::FusionOp fusion,
                                      const CudaOptions &options,
                                      std::string &reason);

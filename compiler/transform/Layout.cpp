@@ -17,6 +17,8 @@
 // become such of images (PlanarConv.cpp). The transposes behind them
 // then sink through what follows (LayoutPatterns.cpp), until they meet the next
 // one's and cancel or reach an operator that needs the order of the dimensions.
+// At last those with a filter for each channel become operators of their own
+// (DepthwiseConv.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +54,7 @@ static void putChannelsLast(ConvOp conv) {
 }
 
 static bool isChannelsLast(Operation *op) {
-  return op && op->hasAttr("channels_last");
+  return op && (op->hasAttr("channels_last") || isa<DepthwiseConvOp>(op));
 }
 
 /// Names the transposes that stayed between computations.
@@ -109,11 +111,22 @@ public:
       config.enableConstantCSE(false);
       if (failed(applyPatternsGreedily(function, patterns, config)))
         return signalPassFailure();
+      makeDepthwise(function);
       emitRemarks(function);
     }
   }
 
 private:
+  void makeDepthwise(func::FuncOp function) {
+    SmallVector<ConvOp> convolutions;
+    function.walk([&](ConvOp conv) {
+      if (target.prefersDepthwise(conv))
+        convolutions.push_back(conv);
+    });
+    for (ConvOp conv : convolutions)
+      frit::makeDepthwise(conv);
+  }
+
   const Target &target;
   FrozenRewritePatternSet patterns;
 };

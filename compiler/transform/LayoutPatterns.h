@@ -27,6 +27,10 @@ nn::ConvOp foldStride(nn::ConvOp conv);
 /// of two; in place of three, channels last.
 void makePlanar(nn::ConvOp conv);
 
+/// Makes a convolution with its channels last and a filter for each an
+/// nn.depthwise_conv.
+void makeDepthwise(nn::ConvOp conv);
+
 /// Adds the patterns that move a transpose to channels first from an operator's
 /// operands to its result.
 void populateLayout(mlir::RewritePatternSet &patterns);

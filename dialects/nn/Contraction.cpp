@@ -45,6 +45,28 @@ FailureOr<RankedTensorType> MatmulOp::infer(Adaptor op,
 // conv
 //===----------------------------------------------------------------------===//
 
+/// Adds the size of every spatial dimension of a convolution's result.
+static LogicalResult inferSpatial(const SlidingWindow &sliding,
+                                  ArrayRef<int64_t> from, size_t firstDim,
+                                  SmallVectorImpl<int64_t> &shape,
+                                  std::optional<Location> loc) {
+  for (size_t dim = 0; dim < sliding.rank(); ++dim) {
+    int64_t size = sliding.input[dim];
+    if (ShapedType::isDynamic(size)) {
+      shape.push_back(size);
+      continue;
+    }
+    int64_t room = size + sliding.pads[dim] +
+                   sliding.pads[sliding.rank() + dim] - sliding.reach(dim) - 1;
+    if (room < 0)
+      return emitOptionalError(loc, "a window of ", sliding.reach(dim) + 1,
+                               " does not fit into dimension ", firstDim + dim,
+                               " of ", shapeText(from), ", pads included");
+    shape.push_back(room / sliding.strides[dim] + 1);
+  }
+  return success();
+}
+
 FailureOr<RankedTensorType> ConvOp::infer(Adaptor op,
                                           std::optional<Location> loc) {
   Value x = op.getX(), w = op.getW();
@@ -82,22 +104,39 @@ FailureOr<RankedTensorType> ConvOp::infer(Adaptor op,
   SmallVector<int64_t> shape = {from[0]};
   if (!last)
     shape.push_back(filters);
-  for (size_t dim = 0; dim < rank; ++dim) {
-    int64_t size = sliding.input[dim];
-    if (ShapedType::isDynamic(size)) {
-      shape.push_back(size);
-      continue;
-    }
-    int64_t room = size + sliding.pads[dim] + sliding.pads[rank + dim] -
-                   sliding.reach(dim) - 1;
-    if (room < 0)
-      return emitOptionalError(loc, "a window of ", sliding.reach(dim) + 1,
-                               " does not fit into dimension ",
-                               last ? dim + 1 : dim + 2, " of ",
-                               shapeText(from), ", pads included");
-    shape.push_back(room / sliding.strides[dim] + 1);
-  }
+  if (failed(inferSpatial(sliding, from, last ? 1 : 2, shape, loc)))
+    return failure();
   if (last)
     shape.push_back(filters);
+  return makeType(loc, shape, tensorType(x).getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// depthwise_conv
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType>
+DepthwiseConvOp::infer(Adaptor op, std::optional<Location> loc) {
+  Value x = op.getX(), w = op.getW();
+  ArrayRef<int64_t> from = shapeOf(x), filter = shapeOf(w);
+  if (from.size() < 3 || filter.size() + 1 != from.size() ||
+      !mayEqual(from.back(), filter.back()))
+    return emitOptionalError(loc, "x and w have shapes ", shapeText(from),
+                             " and ", shapeText(filter),
+                             ", not n, spatial, c and window, c");
+  if (failed(checkElementTypes(loc, {x, w})))
+    return failure();
+  SlidingWindow sliding{spatialShape(x, /*channelsLast=*/true),
+                        {},
+                        filter.drop_back(),
+                        op.getStrides(),
+                        op.getPads(),
+                        op.getDilations()};
+  if (failed(sliding.check(loc, from.size() - 2)))
+    return failure();
+  SmallVector<int64_t> shape = {from[0]};
+  if (failed(inferSpatial(sliding, from, 1, shape, loc)))
+    return failure();
+  shape.push_back(from.back());
   return makeType(loc, shape, tensorType(x).getElementType());
 }

@@ -32,3 +32,16 @@ def NN_ConvOp : NN_Structural<"conv", "Conv"> {
                    UnitAttr:$channels_last, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$y);
 }
+
+def NN_DepthwiseConvOp : NN_Structural<"depthwise_conv", ""> {
+  let summary = "Convolution of every channel by a filter of its own.";
+  let description = [{
+    `x` is n×spatial×c, `w` window×c, and the result n×spatial×c; what `conv`
+    with `channels_last` and c groups of one channel each does, with the filters
+    beside each other. Lists are those of `conv`.
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$w,
+                   DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+                   DenseI64ArrayAttr:$dilations);
+  let results = (outs NN_FloatTensor:$y);
+}

@@ -128,3 +128,36 @@ Value ConvOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
                     return s.store(sum.value, storage);
                   });
 }
+
+Value DepthwiseConvOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
+  SlidingWindow sliding{spatialShape(getX(), /*channelsLast=*/true),
+                        spatialShape(getY(), /*channelsLast=*/true),
+                        shapeOf(getW()).drop_back(),
+                        getStrides(),
+                        getPads(),
+                        getDilations()};
+  auto sums = accumulatorType(getY());
+  Type storage = tensorType(getY()).getElementType();
+  // The loops: the result's dimensions, then the window's.
+  unsigned rank = sums.getRank(), loops = rank + sliding.rank();
+  SmallVector<AffineExpr> weight;
+  for (unsigned loop = rank; loop < loops; ++loop)
+    weight.push_back(b.getAffineDimExpr(loop));
+  weight.push_back(b.getAffineDimExpr(rank - 1));
+  AffineMap weightMap = AffineMap::get(loops, 0, weight, getContext());
+  AffineMap resultMap = AffineMap::get(
+      loops, 0, b.getMultiDimIdentityMap(rank).getResults(), getContext());
+  Value y = buildReduction(
+      b, sums, identity(Combiner::sum, sums.getElementType(), false), x[1],
+      {weightMap, resultMap}, [&](ImplicitLocOpBuilder &body, ValueRange e) {
+        auto [at, inside] = sliding.buildPlaces(body, 1, rank);
+        at.push_back(indexOf(body, rank - 1));
+        at.insert(at.begin(), indexOf(body, 0));
+        Value element = tensor::ExtractOp::create(body, x[0], at);
+        if (inside)
+          element = arith::SelectOp::create(body, inside, element,
+                                            zeroOf(body, element.getType()));
+        return multiplyAdd(body, element, e[0], e[1], storage);
+      });
+  return buildRounding(b, y, storage);
+}

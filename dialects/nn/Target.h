@@ -50,6 +50,10 @@ public:
   /// of its strides become channels.
   virtual bool prefersFoldedStride(ConvOp conv) const { return false; }
 
+  /// Whether `conv`, with its channels last and a filter for each, runs faster
+  /// as an nn.depthwise_conv.
+  virtual bool prefersDepthwise(ConvOp conv) const { return false; }
+
   /// Whether a fusion with this composite whole has a schedule; otherwise it is
   /// decomposed before fusion.
   virtual bool keepsWhole(CompositeOp composite) const = 0;

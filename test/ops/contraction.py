@@ -94,4 +94,22 @@ conv_case((2, 3, 9), 4, (4,), strides=[2], pads=[1, 2])
 conv_case((1, 2, 4, 5, 4), 3, (2, 3, 2), pads=[1, 0, 0, 0, 1, 1])
 conv_case((1, 3, 7, 6), 4, (3, 3), pads=[1, 1, 1, 1], dtype=np.float16)
 conv_case((1, 3, 7, 6), 4, (3, 3), bias=False, dtype=np.float16)
+
+
+def depthwise_case(shape, window, strides, pads, dilations, dtype=np.float32):
+    x = random(*shape, dtype=dtype)
+    w = random(*window, shape[-1], low=-1, high=1, dtype=dtype)
+    y = conv(np.moveaxis(x, -1, 1), np.moveaxis(w, -1, 0)[:, None], None,
+             strides, pads, dilations, shape[-1])
+    case("depthwise_conv", [x, w], np.moveaxis(y, 1, -1).astype(dtype),
+         ", ".join([ints("strides", strides), ints("pads", pads),
+                    ints("dilations", dilations)]))
+
+
+for dtype in (np.float32, np.float16, np.float64):
+    depthwise_case((2, 7, 9, 4), (3, 3), [1, 1], [1, 1, 1, 1], [1, 1], dtype)
+depthwise_case((1, 8, 7, 3), (2, 3), [2, 1], [1, 0, 0, 2], [3, 2])
+depthwise_case((2, 11, 6), (4,), [2], [1, 2], [1])
+depthwise_case((1, 4, 5, 4, 2), (2, 3, 2), [1, 1, 2], [1, 0, 0, 0, 1, 1],
+               [1, 1, 1])
 run()

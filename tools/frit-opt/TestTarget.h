@@ -1,14 +1,15 @@
 //===- TestTarget.h - A target for tests of passes ------------------------===//
 //
 // Simple on purpose, so that tests read off what a pass asked: convolutions
-// want channels last and two dimensions unless grouped, of composites only
-// attention with heads of 64 elements stays whole and takes views whose last
-// stride is 1, a contraction takes up to three elementwise operators but no
-// exp, and the only convolution that it takes behind another has 96 filters,
-// the moments of a product of at least 64 columns are of 4 elements each, what
-// has a contraction is worth a guard, takes 5 us and fills the machine, all
-// else takes 3 us and fills a quarter of it, attention has no known cost, and
-// the schedule names the fusion's kind.
+// want channels last and two dimensions unless groups have several channels,
+// those of one channel each are depthwise, of composites only attention with
+// heads of 64 elements stays whole and takes views whose last stride is 1, a
+// contraction takes up to three elementwise operators but no exp, and the only
+// convolution that it takes behind another has 96 filters, the moments of a
+// product of at least 64 columns are of 4 elements each, what has a contraction
+// is worth a guard, takes 5 us and fills the machine, all else takes 3 us and
+// fills a quarter of it, attention has no known cost, and the schedule names
+// the fusion's kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,11 @@ public:
   llvm::StringRef arch() const override { return "test"; }
 
   bool prefersChannelsLast(nn::ConvOp conv) const override {
-    return conv.getGroup() == 1;
+    return conv.getGroup() == 1 || nn::shapeOf(conv.getW())[1] == 1;
+  }
+
+  bool prefersDepthwise(nn::ConvOp conv) const override {
+    return conv.getGroup() > 1 && conv.getChannelsLast();
   }
 
   bool prefersPlanar(nn::ConvOp conv) const override {

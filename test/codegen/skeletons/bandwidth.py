@@ -17,8 +17,8 @@ import re
 
 import numpy as np
 
-from fusions import (Fusion, Tensor, layer_norm, normalize, permute, pool,
-                     print_cuda, softmax)
+from fusions import (Fusion, Tensor, depthwise, layer_norm, normalize, permute,
+                     pool, print_cuda, softmax)
 
 def maps():
     big = Tensor("f16", 65536, 1024)
@@ -198,6 +198,20 @@ def pools():
                Tensor("f16", 128, 128, 56, 56), 2, 2, 0, False)
 
 
+def depthwises():
+    # MobileNet's, EfficientNet's, ConvNeXt's and ConvMixer's.
+    for n in (1, 32):
+        for size, c, k, stride in (
+                (112, 32, 3, 1), (112, 96, 3, 2), (56, 144, 3, 1),
+                (28, 240, 5, 1), (14, 576, 3, 1), (14, 672, 5, 1),
+                (7, 960, 3, 1), (7, 1152, 5, 1), (56, 96, 7, 1),
+                (14, 384, 7, 1), (7, 768, 7, 1), (32, 768, 9, 1)):
+            pad = k // 2
+            yield depthwise(f"depthwise f16 {k}x{k}/{stride} {n}x{size}x{size}x{c}",
+                            Tensor("f16", n, size, size, c), (k, k),
+                            (stride, stride), (pad,) * 4)
+
+
 def columns():
     for n in (1, 32, 128, 1024):
         f = Fusion(f"mean of 7x7 NHWC f16 {n}x7x7x2048",
@@ -242,7 +256,7 @@ def gathers():
 
 GROUPS = {"map": maps, "row": rows, "transpose": transposes,
           "padded": image_padded, "folded": images_folded,
-          "pool": pools, "column": columns,
+          "pool": pools, "depthwise": depthwises, "column": columns,
           "gather": gathers}
 
 PROGRAM = r"""

@@ -16,8 +16,8 @@ import tempfile
 
 import numpy as np
 
-from fusions import (Fusion, Tensor, layer_norm, normalize, permute, pool,
-                     print_cuda, softmax)
+from fusions import (Fusion, Tensor, depthwise, layer_norm, normalize, permute,
+                     pool, print_cuda, softmax)
 
 HERE = pathlib.Path(__file__).resolve().parent
 EMULATE = HERE.parent.parent / "emulator" / "emulate.py"
@@ -170,6 +170,22 @@ def pools():
                    1, 2, True)
 
 
+def depthwises():
+    same = (1, 1, 1, 1)
+    yield depthwise("depthwise", half(2, 9, 7, 24), (3, 3), pads=same)
+    yield depthwise("depthwise, strips", half(3, 57, 33, 144), (3, 3), pads=same,
+                    after="gelu", residual=True)
+    yield depthwise("depthwise, halved", half(2, 33, 30, 128), (3, 3), (2, 2),
+                    (0, 1, 1, 1))
+    yield depthwise("depthwise, long strips", half(13, 47, 31, 192), (5, 5),
+                    pads=(2, 2, 2, 2))
+    yield depthwise("depthwise, large", half(1, 14, 15, 66), (7, 7),
+                    pads=(3, 3, 3, 3), residual=True)
+    yield depthwise("depthwise, odd", half(1, 8, 21, 5), (1, 4), (1, 3))
+    yield depthwise("depthwise, apart", full(2, 13, 12, 20), (3, 2), (2, 1),
+                    (2, 1, 2, 0), (2, 3))
+
+
 def columns():
     for shape in ((1, 7, 7, 64), (3, 5, 5, 24), (2, 3, 3, 7)):
         x = half(*shape)
@@ -250,7 +266,8 @@ def main():
     parser.add_argument("--frit-opt", required=True)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    fusions = [f for group in (maps, rows, transposes, pools, columns, gathers)
+    fusions = [f for group in (maps, rows, transposes, pools, depthwises,
+                                columns, gathers)
                for f in group()]
     text, launches = print_cuda(args.frit_opt, fusions)
     generator = np.random.default_rng(args.seed)

@@ -183,6 +183,36 @@ def pool(name, kind, x, size, stride, pad, last):
         + ", channels_last" * last))
 
 
+def products(x, w, strides, pads, dilations, out):
+    """A convolution of each channel by itself, channels last."""
+    x = np.pad(x, [(0, 0), pads[::2], pads[1::2], (0, 0)])
+    y = np.zeros((x.shape[0], *out, x.shape[3]))
+    for tap in np.ndindex(*w.shape[:2]):
+        place = [slice(t * d, t * d + (n - 1) * s + 1, s)
+                 for t, d, n, s in zip(tap, dilations, out, strides)]
+        y += x[:, place[0], place[1]] * w[tap]
+    return y
+
+
+def depthwise(name, x, window, strides=(1, 1), pads=(0, 0, 0, 0),
+              dilations=(1, 1), after="relu", residual=False):
+    channels = x.shape[3]
+    out = [(n + low + high - d * (t - 1) - 1) // s + 1
+           for n, low, high, d, t, s in zip(x.shape[1:3], pads[:2], pads[2:],
+                                            dilations, window, strides)]
+    y = Tensor(x.element, x.shape[0], *out, channels)
+    f = Fusion(name, x, Tensor(x.element, *window, channels),
+               Tensor(x.element, channels), *([y] if residual else []))
+    lists = ", ".join(
+        f"{key} = array<i64: {', '.join(map(str, value))}>"
+        for key, value in (("strides", strides), ("pads", pads),
+                           ("dilations", dilations)))
+    value = f.op("depthwise_conv", "%x0", "%x1", to=y, attributes=lists,
+                 run=lambda a, w: products(a, w, strides, pads, dilations, out))
+    value = f.op(after, f.op("add", value, "%x2"))
+    return f.give(f.op("add", value, "%x3") if residual else value)
+
+
 def module(fusions):
     arguments, text = [], ""
     for at, f in enumerate(fusions):

@@ -16,7 +16,7 @@ arch=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader |
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 ln -s "$here/../../../codegen/cuda/device" "$work/frit"
-names="map row column transpose gemm conv attention wgmma_attention"
+names="map row column transpose gemm conv depthwise attention wgmma_attention"
 # What is of one architecture alone.
 if [ "$arch" = sm_90 ]; then
   arch=sm_90a

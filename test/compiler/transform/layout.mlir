@@ -104,3 +104,19 @@ func.func @grouped(%x: tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32> {
   %1 = nn.conv %0, %v {dilations = array<i64: 1, 1>, group = 2 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x4x8x8xf32>, tensor<4x2x1x1xf32>) -> tensor<1x4x8x8xf32> loc("node 'b' (Conv)")
   return %1 : tensor<1x4x8x8xf32>
 }
+
+// One with a filter for each channel has them beside each other in the end, and
+// its bias behind it.
+// CHECK-LABEL: func.func @depthwise
+// CHECK-SAME:    %[[X:[^:]*]]: {{.*}}, %[[W:[^:]*]]: {{.*}}, %[[B:[^:]*]]:
+// CHECK-DAG:     %[[L:.*]] = nn.transpose %[[X]] {perm = array<i64: 0, 2, 3, 1>}
+// CHECK-DAG:     %[[V:.*]] = nn.reshape %[[W]] {shape = array<i64: 4, 3, 3>}
+// CHECK-DAG:     %[[F:.*]] = nn.transpose %[[V]] {perm = array<i64: 1, 2, 0>}
+// CHECK:         %[[D:.*]] = nn.depthwise_conv %[[L]], %[[F]] {dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 0, 0>, strides = array<i64: 1, 2>}
+// CHECK-NEXT:    %[[Y:.*]] = nn.add %[[D]], %[[B]]
+// CHECK-NEXT:    nn.relu %[[Y]]
+func.func @depthwise(%x: tensor<1x4x8x8xf32>, %w: tensor<4x1x3x3xf32>, %b: tensor<4xf32>) -> tensor<1x4x7x4xf32> {
+  %0 = nn.conv %x, %w, %b {dilations = array<i64: 1, 1>, group = 4 : i64, pads = array<i64: 1, 1, 0, 0>, strides = array<i64: 1, 2>} : (tensor<1x4x8x8xf32>, tensor<4x1x3x3xf32>, tensor<4xf32>) -> tensor<1x4x7x4xf32>
+  %1 = nn.relu %0 : (tensor<1x4x7x4xf32>) -> tensor<1x4x7x4xf32>
+  return %1 : tensor<1x4x7x4xf32>
+}

@@ -311,6 +311,22 @@ func.func @conv_rank(%x: tensor<1x3xf32>, %w: tensor<4x3xf32>) {
 
 // -----
 
+func.func @depthwise_conv_channels(%x: tensor<1x8x3xf32>, %w: tensor<3x4xf32>) {
+  // expected-error@+1 {{x and w have shapes 1x8x3 and 3x4, not n, spatial, c and window, c}}
+  %0 = nn.depthwise_conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x8x3xf32>, tensor<3x4xf32>) -> tensor<1x6x3xf32>
+  return
+}
+
+// -----
+
+func.func @depthwise_conv_window(%x: tensor<1x4x3xf32>, %w: tensor<3x3xf32>) {
+  // expected-error@+1 {{a window of 7 does not fit into dimension 1 of 1x4x3, pads included}}
+  %0 = nn.depthwise_conv %x, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 3>} : (tensor<1x4x3xf32>, tensor<3x3xf32>) -> tensor<1x1x3xf32>
+  return
+}
+
+// -----
+
 func.func @conv_list(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) {
   // expected-error@+1 {{pads has 1 entries for 1 spatial dimensions}}
   %0 = nn.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 0>, dilations = array<i64: 1>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>) -> tensor<1x4x6xf32>

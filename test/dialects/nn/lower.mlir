@@ -141,6 +141,21 @@ func.func @conv(%x: tensor<1x3x9xf32>, %w: tensor<4x3x3xf32>) -> (tensor<1x4x4xf
 
 // -----
 
+// Each channel has a loop over its window alone.
+// CHECK-DAG: affine_map<(d0, d1, d2, d3) -> (d3, d2)>
+// CHECK-LABEL: @depthwise_conv(
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+// CHECK: arith.select
+// CHECK: arith.extf
+// CHECK: arith.mulf
+// CHECK: arith.truncf
+func.func @depthwise_conv(%x: tensor<5x6x4xf16>, %w: tensor<3x4xf16>) -> tensor<5x6x4xf16> {
+  %0 = nn.depthwise_conv %x, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>} : (tensor<5x6x4xf16>, tensor<3x4xf16>) -> tensor<5x6x4xf16>
+  return %0 : tensor<5x6x4xf16>
+}
+
+// -----
+
 // CHECK-LABEL: @reduce(
 // CHECK: linalg.fill {{.*}} -> tensor<4xf32>
 // CHECK: linalg.generic {{.*}}["parallel", "reduction"]
