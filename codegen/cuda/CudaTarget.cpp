@@ -21,19 +21,28 @@ bool CudaTarget::prefersChannelsLast(nn::ConvOp conv) const {
   return nn::tensorType(conv.getX()).getRank() == 4 && usesTensorCores(conv);
 }
 
+/// Whether each channel has a filter of its own.
+static bool isDepthwise(nn::ConvOp conv) {
+  ArrayRef<int64_t> w = nn::shapeOf(conv.getW());
+  int64_t perGroup = conv.getChannelsLast() ? w.back() : w[1];
+  return perGroup == 1 && w[0] > 1 && int64_t(conv.getGroup()) == w[0];
+}
+
 /// There are no kernels for three dimensions, and none with the channels last
 /// for one. Each tap in time is a copy of the film.
 bool CudaTarget::prefersPlanar(nn::ConvOp conv) const {
   constexpr int64_t mostTaps = 16;
-  if (conv.getGroup() != 1 || conv.getChannelsLast() ||
+  auto type = nn::tensorType(conv.getX());
+  bool isLine = type.getRank() == 3;
+  if ((conv.getGroup() != 1 && !(isLine && isDepthwise(conv))) ||
+      conv.getChannelsLast() ||
       llvm::any_of(ValueRange{conv.getX(), conv.getW(), conv.getY()},
                    [](Value v) {
                      return !nn::tensorType(v).hasStaticShape() ||
                             nn::tensorType(v).getNumElements() == 0;
                    }))
     return false;
-  auto type = nn::tensorType(conv.getX());
-  if (type.getRank() == 3)
+  if (isLine)
     return usesTensorCores(conv);
   return type.getRank() == 5 && !type.getElementType().isF64() &&
          nn::shapeOf(conv.getW())[2] <= mostTaps;
@@ -43,11 +52,12 @@ bool CudaTarget::prefersPlanar(nn::ConvOp conv) const {
 bool CudaTarget::prefersDepthwise(nn::ConvOp conv) const {
   constexpr int64_t mostTaps = 81;
   ArrayRef<int64_t> w = nn::shapeOf(conv.getW());
-  auto x = nn::tensorType(conv.getX()), y = nn::tensorType(conv.getY());
-  return conv.getChannelsLast() && x.getRank() == 4 && x.hasStaticShape() &&
-         y.hasStaticShape() && x.getNumElements() <= INT32_MAX &&
-         y.getNumElements() <= INT32_MAX && conv.getGroup() > 1 &&
-         int64_t(conv.getGroup()) == w[0] && w[3] == 1 &&
+  auto isSmall = [](Value v) {
+    auto type = nn::tensorType(v);
+    return type.hasStaticShape() && type.getNumElements() <= INT32_MAX;
+  };
+  return conv.getChannelsLast() && w.size() == 4 && isDepthwise(conv) &&
+         isSmall(conv.getX()) && isSmall(conv.getY()) &&
          usesTensorCores(conv) && w[1] * w[2] <= mostTaps;
 }
 
@@ -116,11 +126,11 @@ bool CudaTarget::guards(const nn::Work &work) const {
 
 nn::ScheduleAttr CudaTarget::schedule(nn::FusionOp fusion) const {
   bool attends = false, contracts = false, reduces = false, transposes = false;
-  bool isDepthwise = false;
+  bool filters = false;
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     attends |= isa<nn::AttentionOp>(op);
     contracts |= isa<nn::MatmulOp, nn::ConvOp>(op);
-    isDepthwise |= isa<nn::DepthwiseConvOp>(op);
+    filters |= isa<nn::DepthwiseConvOp>(op);
     reduces |= isa<nn::ReduceOp>(op);
     transposes |= isa<nn::TransposeOp>(op);
   }
@@ -135,7 +145,7 @@ nn::ScheduleAttr CudaTarget::schedule(nn::FusionOp fusion) const {
     return scheduleAttention(fusion, options);
   if (contracts)
     schedule = scheduleContraction(fusion, options, reason);
-  else if (isDepthwise)
+  else if (filters)
     schedule = scheduleDepthwise(fusion, reason);
   else if (reduces)
     schedule = scheduleRow(fusion, lowered, reason);

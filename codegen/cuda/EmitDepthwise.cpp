@@ -9,8 +9,8 @@ using namespace frit::cuda;
 /// Threads of a block, and of how many a large GPU has enough to hide what they
 /// wait for.
 static constexpr int64_t kThreads = 128, kBusy = 132 * 384;
-/// Filters' elements that a thread keeps, where there are many threads and where
-/// not, outputs of its strip, and products that are written out for it.
+/// Filters' elements that a thread keeps, where there are many threads and
+/// where not, outputs of its strip, and products that are written out for it.
 static constexpr int64_t kKept = 100, kKeptByFew = 36, kLongest = 8,
                          kProducts = 1024;
 
@@ -109,9 +109,9 @@ static FailureOr<std::string> printStore(nn::DepthwiseConvOp conv,
       graph.space.addDim(nn::tensorType(conv.getY()).getNumElements());
   graph.setLane(i, vector);
   graph.dividends = kLane;
-  Node *sum = graph.given(Float32Type::get(lowered.context()),
-                          vector > 1 ? "sum[v]" : "sum[0]",
-                          vector > 1 ? kLane : 0);
+  Node *sum =
+      graph.given(Float32Type::get(lowered.context()),
+                  vector > 1 ? "sum[v]" : "sum[0]", vector > 1 ? kLane : 0);
   graph.give(lowered[conv.getY()], [sum](ArrayRef<AffineExpr>) { return sum; });
   SmallVector<Node *> roots;
   for (Value output : lowered.outputs())
@@ -137,10 +137,11 @@ static FailureOr<std::string> printStore(nn::DepthwiseConvOp conv,
          indented(stores, 4) + "  }\n";
 }
 
-FailureOr<KernelText>
-frit::cuda::emitDepthwise(nn::FusionOp fusion, const Lowered &lowered,
-                          StringRef name, nn::ScheduleAttr schedule,
-                          std::string &failure) {
+FailureOr<KernelText> frit::cuda::emitDepthwise(nn::FusionOp fusion,
+                                                const Lowered &lowered,
+                                                StringRef name,
+                                                nn::ScheduleAttr schedule,
+                                                std::string &failure) {
   nn::DepthwiseConvOp conv = findConv(fusion, failure);
   if (!conv)
     return llvm::failure();

@@ -23,8 +23,8 @@ mlir::Value transposeToFirst(nn::NNBuilder &builder, mlir::Value x);
 bool canFoldStride(nn::ConvOp conv);
 nn::ConvOp foldStride(nn::ConvOp conv);
 
-/// Makes a convolution of one or of three spatial dimensions, of one group, one
-/// of two; in place of three, channels last.
+/// Makes a convolution of one spatial dimension, or of three and of one group,
+/// one of two; in place of three, channels last.
 void makePlanar(nn::ConvOp conv);
 
 /// Makes a convolution with its channels last and a filter for each an

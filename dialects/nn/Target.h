@@ -42,7 +42,7 @@ public:
   /// Whether `conv` runs faster with its channels last.
   virtual bool prefersChannelsLast(ConvOp conv) const = 0;
 
-  /// Whether `conv`, of one or of three spatial dimensions and of one group,
+  /// Whether `conv`, of one spatial dimension, or of three and of one group,
   /// runs faster as one of two.
   virtual bool prefersPlanar(ConvOp conv) const { return false; }
 

@@ -3,7 +3,7 @@
 kernels they become, and whether they compute what PyTorch does.
 
     survey.py --out DIR [--only REGEX] [--bin build/dev/bin] [--jobs N]
-              [--device cpu|cuda]
+              [--device cpu|cuda] [--batch N]
 
 needs torch, torchvision, timm, transformers and onnxscript (any environment).
 Weights are random, language models are cut to two layers. Models are exported
@@ -125,7 +125,7 @@ class First(nn.Module):
 Case = tuple[nn.Module, tuple[Tensor, ...]]
 
 
-def vision(name: str, size: int = 224) -> Case:
+def vision(name: str, batch: int, size: int = 224) -> Case:
     import torchvision
     options = {}
     if name in ("googlenet", "inception_v3"):
@@ -137,46 +137,48 @@ def vision(name: str, size: int = 224) -> Case:
         model, inner = nn.Module(), model
         model.inner = inner
         model.forward = lambda x: inner(x)["out"]
-    return model, (torch.randn(1, 3, size, size),)
+    return model, (torch.randn(batch, 3, size, size),)
 
 
-def film() -> Case:
+def film(batch: int) -> Case:
     import torchvision
     model = torchvision.models.video.r3d_18(weights=None)
-    return model, (torch.randn(1, 3, 8, 112, 112),)
+    return model, (torch.randn(batch, 3, 8, 112, 112),)
 
 
-def image(name: str) -> Case:
+def image(name: str, batch: int) -> Case:
     import timm
     model = timm.create_model(name, pretrained=False)
-    return model, (torch.randn(1, *model.default_cfg["input_size"]),)
+    return model, (torch.randn(batch, *model.default_cfg["input_size"]),)
 
 
-def transformer(kind: str, options: dict, shape: tuple = (), **fixed) -> Case:
+def transformer(batch: int, kind: str, options: dict, shape: tuple = (),
+                **fixed) -> Case:
     import transformers
     cls = getattr(transformers, kind)
     config = cls.config_class(**options)
     if shape:
-        names, values = [cls.main_input_name], [torch.randn(1, *shape)]
+        names, values = [cls.main_input_name], [torch.randn(batch, *shape)]
     else:
         names = ["input_ids", "attention_mask"][:1 if fixed else 2]
-        values = [torch.randint(1, config.vocab_size, (1, 128)),
-                  torch.ones(1, 128, dtype=torch.long)][:len(names)]
+        values = [torch.randint(1, config.vocab_size, (batch, 128)),
+                  torch.ones(batch, 128, dtype=torch.long)][:len(names)]
     model = First(cls(config), names, return_dict=True, **fixed)
     return model, tuple(values)
 
 
-def cases() -> dict[str, Callable[[], Case]]:
-    found = {name: lambda name=name: vision(
-        name, 299 if name == "inception_v3" else 224) for name in TORCHVISION}
-    found |= {name: lambda name=name: vision(name, 256)
+def cases(batch: int = 1) -> dict[str, Callable[[], Case]]:
+    found = {name: partial(vision, name, batch,
+                           299 if name == "inception_v3" else 224)
+             for name in TORCHVISION}
+    found |= {name: partial(vision, name, batch, 256)
               for name in SEGMENTATION.split()}
-    found["r3d_18"] = film
-    found |= {name: lambda name=name: image(name) for name in TIMM}
-    found |= {name: lambda a=a: transformer(*a) for name, a in ENCODERS.items()}
-    found |= {name: lambda a=a: transformer(*a, use_cache=False)
+    found["r3d_18"] = partial(film, batch)
+    found |= {name: partial(image, name, batch) for name in TIMM}
+    found |= {name: partial(transformer, batch, *a)
+              for name, a in (ENCODERS | SEEING).items()}
+    found |= {name: partial(transformer, batch, *a, use_cache=False)
               for name, a in DECODERS.items()}
-    found |= {name: lambda a=a: transformer(*a) for name, a in SEEING.items()}
     return found
 
 
@@ -310,7 +312,7 @@ def on_gpu(path: Path, build: Callable[[], Case],
     out, expected = outputs(path, args)
     error = apart(out, expected)
     done, _ = call(args.bin / "frit-run", path.with_suffix(".so"), given(path),
-                   "--bench", "--no-transfers", "--json")
+                   "--bench", "--duration=500ms", "--no-transfers", "--json")
     half, eager, graph = pytorch(build)
     theirs = apart(half, expected)
     ours = json.loads(done.stdout)["ms"]
@@ -322,15 +324,20 @@ def on_gpu(path: Path, build: Callable[[], Case],
     return text
 
 
+def path_of(name: str, exporter: str, args: argparse.Namespace) -> Path:
+    batch = f"-b{args.batch}" if args.batch > 1 else ""
+    return args.out / f"{name}{batch}-{exporter}.onnx"
+
+
 def prepare(name: str, exporter: str,
             args: argparse.Namespace) -> tuple[str, str]:
     """What became of a model without running it, in a word and in more."""
     torch.set_num_threads(max(1, os.cpu_count() // args.jobs))
     warnings.filterwarnings("ignore")
-    path = args.out / f"{name}-{exporter}.onnx"
+    path = path_of(name, exporter, args)
     try:
         if not path.exists():
-            write(cases()[name], exporter, path)
+            write(cases(args.batch)[name], exporter, path)
     except Exception as error:  # PyTorch's, not ours
         path.unlink(missing_ok=True)
         return "not exported", (str(error).splitlines() or [""])[0][:80]
@@ -347,6 +354,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="regex of NAME-EXPORTER")
     parser.add_argument("--bin", type=Path, default=Path("build/dev/bin"))
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1,
                         help="models that are exported and compiled at once")
     args = parser.parse_args()
@@ -359,12 +367,13 @@ def main() -> None:
                    for name in cases() for exporter in ("dynamo", "torchscript")
                    if re.search(args.only, f"{name}-{exporter}")]
         for name, exporter, done in waiting:
-            path = args.out / f"{name}-{exporter}.onnx"
+            path = path_of(name, exporter, args)
             became, text = done.result()
             try:
                 if became == "taken":
                     text += "  " + (on_cpu(path, args) if args.device == "cpu"
-                                    else on_gpu(path, cases()[name], args))
+                                    else on_gpu(path, cases(args.batch)[name],
+                                                args))
             except RuntimeError as error:
                 became, text = "FAILED", f"{text}  {error}"
             path.with_suffix(".so").unlink(missing_ok=True)

@@ -145,7 +145,9 @@ __device__ inline void depthwise(const Body &body, const T *x,
   // Rows that are kept, all but one of them under way: all that there are where
   // nothing else hides what they take.
   constexpr int kWords = Body::s * Vector::kWords;
-  constexpr int kMost = L == 1 ? Rows::kCount + 1 : kWords > 8 ? 2 : 24 / kWords;
+  constexpr int kMost = L == 1       ? Rows::kCount + 1
+                        : kWords > 8 ? 2
+                                     : 24 / kWords;
   constexpr int kRows = kMost < Rows::kCount + 1 ? kMost : Rows::kCount + 1;
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
   if constexpr (!IsConstant)
@@ -173,7 +175,8 @@ __device__ inline void depthwise(const Body &body, const T *x,
     const bool isRow = unsigned(top + y) < unsigned(Body::h);
 #pragma unroll
     for (int s = 0; s < Body::s; ++s)
-      row[s].read(corner + (int64_t(y) * Body::w + s * Body::dilationW) * Body::c,
+      row[s].read(corner +
+                      (int64_t(y) * Body::w + s * Body::dilationW) * Body::c,
                   !kPadded || (isRow && inside[s]));
   };
   Vector rows[kRows][Body::s];
