@@ -106,6 +106,9 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
                    Twine(graph.lanes.width) + "];");
     printer.line(name + "[v] = " + value + ";");
   }
+  if (graph.lanes.skewed)
+    return ("frit::storeOwn(" + y + " + " + offset + ", " + name + ", own);")
+        .str();
   return ("frit::storeVector(" + y + " + " + offset + ", " + name + ");").str();
 }
 

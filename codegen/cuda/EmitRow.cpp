@@ -37,6 +37,10 @@ std::string RowKernel::results(bool ofLanes) const {
   return text + "[" + std::to_string(reductions.size()) + "]";
 }
 
+std::string RowKernel::position() const {
+  return isSkewed() ? "unsigned row, int col" : "unsigned row, unsigned col";
+}
+
 std::string RowKernel::printElement(bool stored) const {
   std::string text;
   for (auto [i, type] : llvm::enumerate(slots)) {
@@ -61,8 +65,8 @@ std::string RowKernel::printLoad() {
   }
   p.closeLanes();
   return "  __device__ void load(Element (&e)[" +
-         std::to_string(graph.lanes.width) +
-         "], unsigned row, unsigned col) const {\n" + p.str(4) + "  }\n";
+         std::to_string(graph.lanes.width) + "], " + position() +
+         ") const {\n" + p.str(4) + "  }\n";
 }
 
 /// How long rows are kept in shared memory: exactly, in as few bytes as that
@@ -92,7 +96,7 @@ std::string RowKernel::printStored() {
 std::string RowKernel::printTerm() {
   std::string text =
       "  template <int R>\n  __device__ float term(Element &e, " +
-      results(/*ofLanes=*/false) + ", unsigned row, unsigned col) const {\n";
+      results(/*ofLanes=*/false) + ", " + position() + ") const {\n";
   for (auto [number, term] : llvm::enumerate(terms)) {
     Printer p = printer(number, "e");
     p.setScalar();
@@ -198,10 +202,12 @@ std::string RowKernel::printStore() {
     stores += store.empty() ? "" : store + "\n";
   }
   p.closeLanes();
-  return "  __device__ void store(const Element (&e)[" +
-         std::to_string(graph.lanes.width) + "], " + results(true) +
-         ", unsigned row, unsigned col) const {\n" + p.str(4) +
-         indented(stores, 4) + "  }\n";
+  StringRef head = isSkewed() ? "  template <class Own>\n" : "";
+  StringRef own = isSkewed() ? ", const Own &own" : "";
+  return (head + "  __device__ void store(const Element (&e)[" +
+          Twine(graph.lanes.width) + "], " + results(true) + ", " + position() +
+          own + ") const {\n" + p.str(4) + indented(stores, 4) + "  }\n")
+      .str();
 }
 
 std::string RowKernel::printFinish() {

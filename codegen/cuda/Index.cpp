@@ -302,7 +302,7 @@ llvm::SmallVector<AffineExpr> IndexSpace::delinearize(AffineExpr flat,
 
 Lanes IndexSpace::addLanes(AffineExpr lane, int64_t width) {
   AffineExpr group = addDim((range(lane).high + width) / width);
-  return {lane, group, addDim(width), width};
+  return {lane, group, addDim(width), width, /*skewed=*/false};
 }
 
 LanePattern
@@ -338,7 +338,7 @@ IndexSpace::lanePattern(AffineExpr x, const Lanes &lanes,
     else if (atom.isFunctionOfDim(place))
       return pattern;
     else
-      aligned &= coefficient % lanes.width == 0;
+      aligned &= lanes.skewed || coefficient % lanes.width == 0;
   }
   if (!contiguous)
     pattern.use = LaneUse::uniform;

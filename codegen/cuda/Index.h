@@ -42,6 +42,9 @@ struct LanePattern {
 struct Lanes {
   mlir::AffineExpr lane, group, place;
   int64_t width = 1;
+  /// Vectors begin where those of tensors do, and the lane anywhere in its
+  /// first: an index may have factors that are no multiples of the width.
+  bool skewed = false;
 };
 
 /// Text of an index and how tightly it binds in C++ (see Scalars.h).

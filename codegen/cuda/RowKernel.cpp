@@ -65,6 +65,7 @@ bool RowKernel::build(int64_t vector, std::string &reason) {
   graph.setDependence(col, kReduced);
   graph.dividends = kReduced;
   graph.setLane(isColumns() ? row : col, vector);
+  graph.lanes.skewed = !isColumns() && cols % vector != 0;
   SmallVector<int64_t> shape = {rows / inner, cols, inner};
   place = space.linearize(
       {space.floorDiv(row, inner), col, space.mod(row, inner)}, shape);

@@ -30,12 +30,18 @@ public:
   /// Finds rows, columns and reductions, or says what does not fit.
   bool match(std::string &reason);
   /// Builds the graph for vectors of `vector` columns, or of rows where rows
-  /// are neighbours in memory.
+  /// are neighbours in memory. Columns that are no multiple of it are skewed:
+  /// rows begin within vectors.
   bool build(int64_t vector, std::string &reason);
 
   /// With `keeps`, terms may leave values for later phases in their element;
   /// `staged` names the tensors that shared memory holds for a while.
   std::string print(llvm::StringRef name, bool keeps, bool staged = false);
+  bool isSkewed() const { return graph.lanes.skewed; }
+  /// Columns that a row's vectors cover, at most.
+  int64_t covered() const {
+    return cols + (isSkewed() ? graph.lanes.width - 1 : 0);
+  }
   /// Whether every operand read along the lanes is read vector by vector.
   bool isVectorised() const;
   /// Bytes of the narrowest element read along the lanes, 16 at most.
@@ -87,8 +93,11 @@ private:
   bool isColumns() const { return inner > 1; }
   bool changes(const Node *node) const;
   void findStaged();
+  bool readsStagedAlone() const;
   Staging staging() const;
   std::string printStaging() const;
+  /// "unsigned row, unsigned col" as parameters.
+  std::string position() const;
   std::string printElement(bool stored) const;
   std::string printLoad();
   std::string printStored();

@@ -20,6 +20,9 @@ static constexpr int64_t kSharedHalf = 112 << 10, kSharedWhole = 220 << 10;
 /// Bytes of a row that a block reads at once, for whole lines of the cache.
 static constexpr int64_t kPiece = 128;
 
+/// Elements of a vector where rows of 16-bit elements are no whole ones.
+static constexpr int64_t kSkewed = 2;
+
 /// Threads of a block with several rows.
 static constexpr int64_t kTeams = 128;
 
@@ -39,7 +42,7 @@ static int64_t teamSize(int64_t cols, int64_t perThread, int64_t threads) {
 static std::optional<Sharing> stageRows(const RowKernel &kernel,
                                         int64_t vector) {
   int64_t most = std::max<int64_t>(kKept / kernel.elementValues(), vector);
-  int64_t vectors = ceilDiv(kernel.cols, vector);
+  int64_t vectors = ceilDiv(kernel.covered(), vector);
   for (int64_t rows : {2, 1}) {
     int64_t team = llvm::PowerOf2Ceil(ceilDiv(kernel.cols, most));
     // Single elements of 16 bits are read by twice as many threads, where these
@@ -165,12 +168,15 @@ nn::ScheduleAttr frit::cuda::scheduleRow(nn::FusionOp fusion,
   while (columns && widest > 2 && matched.rows / widest < 16 * 132)
     widest /= 2;
   for (int64_t vector = 8;; vector /= 2) {
-    if (along % vector != 0)
+    bool skewed = along % vector != 0;
+    if (skewed && (columns || vector != kSkewed))
       continue;
     RowKernel kernel(fusion, lowered);
     kernel.match(reason);
     if (!kernel.build(vector, reason))
       return nullptr;
+    if (skewed && (kernel.narrowestStaged() > 2 || !stageRows(kernel, vector)))
+      continue;
     if (vector > 1 &&
         (kernel.narrowestLoad() * vector > 16 || !kernel.isVectorised()))
       continue;
@@ -225,8 +231,9 @@ frit::cuda::emitRow(nn::FusionOp fusion, const Lowered &lowered, StringRef name,
     return llvm::failure();
   if (kernel.inner > 1)
     return emitColumns(kernel, lowered, name, schedule);
-  int64_t team = std::min(teamSize(kernel.cols, perThread, threads), threads);
-  bool keeps = team * perThread >= kernel.cols;
+  int64_t team =
+      std::min(teamSize(kernel.covered(), perThread, threads), threads);
+  bool keeps = team * perThread >= kernel.covered();
   int64_t stored = kernel.storedBytes() * kernel.cols;
   bool shares =
       !keeps && stored && stored <= kSharedWhole && !kernel.readsOnce();
@@ -247,6 +254,10 @@ frit::cuda::emitRow(nn::FusionOp fusion, const Lowered &lowered, StringRef name,
                   kernelFunction(name, lowered, threads, call);
     text.sharedBytes = kernel.stagedBytes(threads / team * held);
     return text;
+  }
+  if (kernel.isSkewed()) {
+    failure = "its rows are no whole vectors";
+    return llvm::failure();
   }
   text.header = "row";
   std::string call =

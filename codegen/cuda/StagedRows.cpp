@@ -65,8 +65,9 @@ RowKernel::Staging RowKernel::staging() const {
   }
   for (unsigned input : stagedWeights) {
     staging.weights.push_back({input, staging.weightBytes});
-    staging.weightBytes +=
-        llvm::alignTo(cols * bytesOf(lowered.inputElements()[input]), kLine);
+    int64_t copies = isSkewed() ? graph.lanes.width : 1;
+    int64_t bytes = covered() * bytesOf(lowered.inputElements()[input]);
+    staging.weightBytes += copies * llvm::alignTo(bytes, kLine);
   }
   return staging;
 }
@@ -82,21 +83,36 @@ int64_t RowKernel::narrowestStaged() const {
   return narrowest;
 }
 
+/// Whether elements of other rows, which skewed vectors have as well, are read
+/// from shared memory only.
+bool RowKernel::readsStagedAlone() const {
+  return llvm::all_of(everything(), [&](Node *node) {
+    if (!(node->dependence & (kLane | kReduced)))
+      return true;
+    if (node->kind == Node::Kind::load)
+      return llvm::is_contained(stagedInputs, node->argument) ||
+             llvm::is_contained(stagedWeights, node->argument);
+    return node->kind == Node::Kind::operation;
+  });
+}
+
 bool RowKernel::isStaged(int64_t team, int64_t held) const {
-  if (isColumns() || team > 32 || stagedInputs.empty())
+  if (isColumns() || team > 32 || stagedInputs.empty() ||
+      (isSkewed() && !readsStagedAlone()))
     return false;
   // Rows of which some begin within a sector, and those of which a warp's
   // access would only take pieces.
   int64_t bytes = cols * narrowestStaged();
   return (bytes % kSector != 0 || bytes <= kLine) &&
-         held * bytes % kVector == 0 && rows >= held * kBlocks &&
-         stagedBytes(held) <= kShared;
+         held * bytes % kVector == 0 && held * cols % graph.lanes.width == 0 &&
+         rows >= held * kBlocks && stagedBytes(held) <= kShared;
 }
 
 int64_t RowKernel::heldRows(int64_t team, int64_t threads,
                             int64_t perThread) const {
+  int64_t teams = threads / team;
   bool two = 2 * perThread * elementValues() <= kKept &&
-             isStaged(team, 2 * (threads / team));
+             teams * cols % graph.lanes.width == 0 && isStaged(team, 2 * teams);
   return two ? 2 : 1;
 }
 
@@ -124,5 +140,8 @@ std::string RowKernel::printStaging() const {
          visit("forOutputs", "y", staged.outputs) +
          visit("forWeights", "x", staged.weights) +
          "  static constexpr int kStagedBytes = " +
-         std::to_string(staged.bytes) + ";\n";
+         std::to_string(staged.bytes) + ";\n" +
+         (isSkewed() ? "  static constexpr int kWeights = " +
+                           std::to_string(staged.weights.size()) + ";\n"
+                     : "");
 }

@@ -103,6 +103,11 @@ private:
   unsigned turn = 0;
 };
 
+/// Which elements of a vector are its row's own, for a visitor: all of them.
+struct OwnAll {
+  __device__ constexpr bool operator()(int) const { return true; }
+};
+
 /// A team's row in registers, loaded once.
 template <class Body, int Threads, int PerThread, int V> struct KeptRow {
   static constexpr int kVectors = (PerThread + V - 1) / V;
@@ -129,7 +134,7 @@ template <class Body, int Threads, int PerThread, int V> struct KeptRow {
   /// Visits vector i, if the row has it.
   template <class Visit> __device__ void at(int i, const Visit &visit) {
     if (column(i) < cols)
-      visit(vectors[i], column(i));
+      visit(vectors[i], column(i), OwnAll());
   }
   template <class Visit> __device__ void forEach(const Visit &visit) {
 #pragma unroll
@@ -152,7 +157,7 @@ template <class Body, int Threads, int V> struct StreamedRow {
          col += Threads * V) {
       typename Body::Element vector[V];
       body.load(vector, row, col);
-      visit(vector, col);
+      visit(vector, col, OwnAll());
     }
   }
 };
@@ -177,7 +182,7 @@ template <class Body, int Threads, int V> struct SharedRow {
     for (unsigned col = threadIdx.x * V; col < cols; col += Threads * V) {
       typename Body::Element vector[V];
       fromShared<Body>(vector, dynamicShared<Stored>() + col);
-      visit(vector, col);
+      visit(vector, col, OwnAll());
     }
   }
 };
@@ -189,11 +194,13 @@ __device__ inline void reduceFrom(const Body &body, Row &elements, Team &team,
                                   unsigned row) {
   if constexpr (R < Body::kReductions) {
     float value = Body::template identity<R>();
-    elements.forEach([&](typename Body::Element(&e)[V], unsigned col) {
+    elements.forEach([&](typename Body::Element(&e)[V], auto col, auto own) {
 #pragma unroll
-      for (int v = 0; v < V; ++v)
-        value = Body::template combine<R>(
-            value, body.template term<R>(e[v], results, row, col + v));
+      for (int v = 0; v < V; ++v) {
+        const float x = body.template term<R>(e[v], results, row, col + v);
+        if (own(v))
+          value = Body::template combine<R>(value, x);
+      }
     });
     results[R] = team.template reduce<Body, R>(value);
     reduceFrom<R + 1, V>(body, elements, team, results, row);
@@ -213,9 +220,8 @@ __device__ inline void rowOf(const Body &body, unsigned rows, unsigned cols) {
   reduceFrom<0, V>(body, elements, team, results, row);
   if (!whole && team.row() >= rows)
     return;
-  elements.forEach([&](const typename Body::Element(&e)[V], unsigned col) {
-    body.store(e, results, row, col);
-  });
+  elements.forEach([&](const typename Body::Element(&e)[V], unsigned col,
+                       OwnAll) { body.store(e, results, row, col); });
   if (team.thread() == 0)
     body.finish(results, row);
 }

@@ -1,7 +1,9 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
 // Rows of 394 bytes, and of 198 with a mask that is not per row: sixteen and 32
-// of them are whole vectors, and results have the place of what was read.
+// of them are whole vectors, and results have the place of what was read. Where
+// all that changes along a row is there, it is read by vectors that may begin
+// before the row.
 func.func @softmax(%x: tensor<75648x197xf16>, %s: tensor<64x300x99xf16>,
                    %m: tensor<64x1x99xf16>) {
   %0 = nn.fusion(%x) : (tensor<75648x197xf16>) -> tensor<75648x197xf16> {
@@ -21,9 +23,10 @@ func.func @softmax(%x: tensor<75648x197xf16>, %s: tensor<64x300x99xf16>,
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = row, threads = 128, perThread = 13> grid 4728x1x1 block 128 shared 6304
+// CHECK: // k0 #nn.schedule<skeleton = row, vector = 2, threads = 128, perThread = 26> grid 4728x1x1 block 128 shared 6304
 // CHECK: // k1 #nn.schedule<skeleton = row, threads = 128, perThread = 25> grid 600x1x1 block 128 shared 19008
 // CHECK: // k2 {{.*}} grid 4728x1x1 block 128 shared 7808
+// CHECK: // k3 {{.*}}vector = 2, threads = 128, perThread = 26> grid 625x1x1 block 128 shared 7936
 
 // CHECK-LABEL: struct k0_body {
 // CHECK: static void forInputs(Self &self, const Visit &visit) {
@@ -31,12 +34,20 @@ func.func @softmax(%x: tensor<75648x197xf16>, %s: tensor<64x300x99xf16>,
 // CHECK-NEXT: }
 // CHECK: static void forOutputs(Self &self, const Visit &visit) {
 // CHECK-NEXT: visit(self.y0, 0);
-// CHECK: frit::rowStaged<k0_body, 16, 13, 1, 128, 197, 2>({x0, y0}, 75648);
+// CHECK: static constexpr int kWeights = 0;
+// CHECK: void load(Element (&e)[2], unsigned row, int col) const {
+// CHECK: frit::loadVector(a0, x0 + row * 197 + col);
+// CHECK: float term(Element &e, const float (&r)[1], unsigned row, int col)
+// CHECK: template <class Own>
+// CHECK-NEXT: void store({{.*}}, unsigned row, int col, const Own &own) const {
+// CHECK: frit::storeOwn(y0 + row * 197 + col, out0, own);
+// CHECK: frit::rowStaged<k0_body, 8, 26, 2, 128, 197>({x0, y0}, 75648);
 
 // CHECK-LABEL: struct k1_body {
 // CHECK: visit(self.x0, 0);
 // CHECK-NOT: visit(self.x1
 // CHECK: visit(self.y0, 2);
+// CHECK: void load(Element (&e)[1], unsigned row, unsigned col) const {
 // CHECK: frit::rowStaged<k1_body, 4, 25, 1, 128, 99>({x0, x1, y0}, 19200);
 
 // Weights that all rows read are in shared memory as well, behind the rows.
@@ -60,7 +71,33 @@ func.func @weights(%x: tensor<75648x200xf16>, %w: tensor<200xf16>,
 // CHECK-NEXT: visit(self.x1, 0);
 // CHECK-NEXT: visit(self.x2, 512);
 // CHECK: static constexpr int kStagedBytes = 2;
+// CHECK-NOT: kWeights
 // CHECK: frit::rowStaged<k2_body, 8, 28, 4, 128, 200>({x0, x1, x2, y0}, 75648);
+
+// For rows that begin anywhere in a pair they are there twice.
+func.func @skewed(%x: tensor<20000x99xf16>, %w: tensor<99xf16>,
+                  %b: tensor<99xf32>) {
+  %0 = nn.fusion(%x, %w, %b) : (tensor<20000x99xf16>, tensor<99xf16>, tensor<99xf32>) -> tensor<20000x99xf16> {
+  ^bb0(%a: tensor<20000x99xf16>, %c: tensor<99xf16>, %d: tensor<99xf32>):
+    %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<20000x99xf16>) -> tensor<20000x1xf16>
+    %2 = nn.sub %a, %1 : (tensor<20000x99xf16>, tensor<20000x1xf16>) -> tensor<20000x99xf16>
+    %3 = nn.mul %2, %c : (tensor<20000x99xf16>, tensor<99xf16>) -> tensor<20000x99xf16>
+    %4 = nn.cast %3 {to = f32} : (tensor<20000x99xf16>) -> tensor<20000x99xf32>
+    %5 = nn.add %4, %d : (tensor<20000x99xf32>, tensor<99xf32>) -> tensor<20000x99xf32>
+    %6 = nn.cast %5 {to = f16} : (tensor<20000x99xf32>) -> tensor<20000x99xf16>
+    nn.yield %6 : tensor<20000x99xf16>
+  }
+  return
+}
+
+// CHECK-LABEL: struct k3_body {
+// CHECK: static void forWeights(Self &self, const Visit &visit) {
+// CHECK-NEXT: visit(self.x1, 0);
+// CHECK-NEXT: visit(self.x2, 512);
+// CHECK: static constexpr int kWeights = 2;
+// CHECK: frit::loadVector(a0, x1 + col);
+// CHECK: frit::loadVector(a1, x2 + col);
+// CHECK: frit::rowStaged<k3_body, 4, 26, 2, 128, 99>({x0, x1, x2, y0}, 20000);
 
 // Too few rows, and rows of whole sectors.
 func.func @ordinary(%x: tensor<1000x197xf16>, %y: tensor<75648x208xf16>) {
@@ -77,8 +114,8 @@ func.func @ordinary(%x: tensor<1000x197xf16>, %y: tensor<75648x208xf16>) {
   return
 }
 
-// CHECK: frit::row<k3_body
 // CHECK: frit::row<k4_body
+// CHECK: frit::row<k5_body
 
 // Where there are several rows to a multiprocessor, but not many, weights come
 // with them.
@@ -95,7 +132,7 @@ func.func @early(%x: tensor<1024x768xf16>, %w: tensor<768xf32>) {
   return
 }
 
-// CHECK-LABEL: struct k5_body {
+// CHECK-LABEL: struct k6_body {
 // CHECK: void load(
 // CHECK: frit::loadVector(a1, x1 + col);
 // CHECK: e[v].a1 = a1[v];

@@ -57,8 +57,8 @@ def rows():
                  (32768, 4096), (8192, 16384), (4096, 50304)):
         yield softmax(f"softmax f16 {n}x{m}", Tensor("f16", n, m))
     # Rows that begin within vectors.
-    for n, m in ((75648, 198), (75648, 196), (300007, 49), (1000003, 17),
-                 (30011, 517), (16387, 1001)):
+    for n, m in ((75648, 198), (75648, 196), (150000, 99), (300007, 49),
+                 (1000003, 17), (30011, 517), (16387, 1001)):
         yield softmax(f"softmax f16 {n}x{m}", Tensor("f16", n, m))
     for m in (197, 198):
         yield softmax(f"softmax f32 37825x{m}", Tensor("f32", 37825, m))
@@ -67,7 +67,7 @@ def rows():
         yield layer_norm(f"layer norm f16 75648x{m}", x)
         yield layer_norm(f"residual layer norm f16 75648x{m}", x,
                          residual=True)
-    for n, m in ((300007, 49), (150000, 99)):
+    for n, m in ((300007, 49), (150000, 99), (30011, 517), (16387, 1001)):
         yield layer_norm(f"layer norm f16 {n}x{m}", Tensor("f16", n, m))
     yield layer_norm("layer norm f32 37825x197", Tensor("f32", 37825, 197))
     for kind, x in (("max", Tensor("f16", 151303, 197)),

@@ -75,8 +75,12 @@ def rows():
         yield softmax(f"staged softmax {x}", x)
     yield softmax("staged softmax, masked", half(23, 769, 99), 2,
                   half(23, 1, 99))
+    yield softmax("staged softmax, masked, two rows", half(23, 401, 149), 2,
+                  half(23, 1, 149))
     yield layer_norm("staged layer norm", half(16901, 75), residual=True)
-    yield layer_norm("staged layer norm, two rows", half(8477, 149))
+    # Vectors that begin before their rows.
+    for n, m in ((8477, 149), (17003, 99), (67601, 17), (4229, 517)):
+        yield layer_norm(f"skewed layer norm {n}x{m}", half(n, m))
     yield layer_norm("staged layer norm f32", full(4243, 246))
     f = Fusion("staged softmax to more bytes", half(16911, 67))
     value = f.op("exp", f.cast("%x0", "f32"))

@@ -1,6 +1,6 @@
-//===- row.cu - Checks row.cuh: softmax, layer norm, row sums -------------===//
+//===- row.cu - Checks row.cuh and row_staged.cuh -------------------------===//
 
-#include "frit/row.cuh"
+#include "frit/row_staged.cuh"
 
 /// y = softmax(x + r) along columns.
 template <int V, class T> struct Softmax {
@@ -100,6 +100,78 @@ template <int V, class T> struct LayerNorm {
   }
 };
 
+/// LayerNorm of rows that begin anywhere in vectors, in the place of x in
+/// shared memory.
+template <int V, int Cols, class T> struct SkewedNorm {
+  const T *x, *scale;
+  const float *shift;
+  T *y;
+  float *means;
+
+  struct Element {
+    float x;
+  };
+  static constexpr int kReductions = 2;
+  static constexpr int kStagedBytes = sizeof(T), kWeights = 2;
+  static constexpr int kScaleBytes =
+      V * (((Cols + V - 1) * sizeof(T) + 127) / 128 * 128);
+  static constexpr int kShiftBytes =
+      V * (((Cols + V - 1) * sizeof(float) + 127) / 128 * 128);
+  template <class Self, class Visit>
+  __device__ static void forInputs(Self &self, const Visit &visit) {
+    visit(self.x, 0);
+  }
+  template <class Self, class Visit>
+  __device__ static void forOutputs(Self &self, const Visit &visit) {
+    visit(self.y, 0);
+  }
+  template <class Self, class Visit>
+  __device__ static void forWeights(Self &self, const Visit &visit) {
+    visit(self.scale, 0);
+    visit(self.shift, kScaleBytes);
+  }
+
+  __device__ void load(Element (&e)[V], unsigned row, int col) const {
+    float a[V];
+    frit::loadVector(a, x + size_t(row) * Cols + col);
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      e[v].x = a[v];
+  }
+  template <int R>
+  __device__ float term(Element &e, const float (&r)[2], unsigned, int) const {
+    float centred = e.x - r[0] / Cols;
+    return R == 0 ? e.x : centred * centred;
+  }
+  template <int R> __device__ static float identity() { return 0; }
+  template <int R> __device__ static float combine(float x, float y) {
+    return x + y;
+  }
+  template <class Own>
+  __device__ void store(const Element (&e)[V], const float (&r)[2],
+                        unsigned row, int col, const Own &own) const {
+    float g[V], b[V];
+    frit::loadVector(g, scale + col);
+    frit::loadVector(b, shift + col);
+    float factor = frit::rsqrt(r[1] / Cols + 1e-5f);
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      g[v] = (e[v].x - r[0] / Cols) * factor * g[v] + b[v];
+    frit::storeOwn(y + size_t(row) * Cols + col, g, own);
+  }
+  __device__ void finish(const float (&r)[2], unsigned row) const {
+    means[row] = r[0] / Cols;
+  }
+};
+
+template <class T, int Cols, int Threads, int PerThread, int V, int Block,
+          int Held>
+__global__ void normStaged(const T *x, const T *scale, const float *shift, T *y,
+                           float *means, unsigned rows) {
+  frit::rowStaged<SkewedNorm<V, Cols, T>, Threads, PerThread, V, Block, Cols,
+                  Held>({x, scale, shift, y, means}, rows);
+}
+
 template <class T, int Threads, int PerThread, int V, int Block>
 __global__ void softmax(const T *x, const T *r, T *y, unsigned rows,
                         unsigned cols) {
@@ -195,7 +267,63 @@ static void check(unsigned rows, unsigned cols) {
   }
 }
 
+template <class T, int Cols, int Threads, int PerThread, int V, int Block = 128,
+          int Held = 1>
+static void checkStaged(unsigned rows) {
+  using Body = SkewedNorm<V, Cols, T>;
+  constexpr unsigned kHeld = Block / Threads * Held;
+  const unsigned shared = (kHeld * Cols * sizeof(T) + 127) / 128 * 128 +
+                          Body::kScaleBytes + Body::kShiftBytes;
+  Buffer<T> x(rows * Cols), y(rows * Cols), scale(Cols);
+  Buffer<float> shift(Cols), means(rows);
+  x.randomize(1);
+  scale.randomize(2);
+  shift.randomize(3);
+  launchShared(normStaged<T, Cols, Threads, PerThread, V, Block, Held>,
+               (rows + kHeld - 1) / kHeld, Block, shared, x.get(), scale.get(),
+               shift.get(), y.get(), means.get(), rows);
+
+  std::vector<double> want, wantMeans;
+  for (unsigned i = 0; i < rows; ++i) {
+    T *xs = x.host() + i * Cols;
+    double mean = 0, variance = 0;
+    for (unsigned j = 0; j < Cols; ++j)
+      mean += toDouble(xs[j]) / Cols;
+    for (unsigned j = 0; j < Cols; ++j)
+      variance += std::pow(toDouble(xs[j]) - mean, 2) / Cols;
+    for (unsigned j = 0; j < Cols; ++j)
+      want.push_back((toDouble(xs[j]) - mean) / std::sqrt(variance + 1e-5) *
+                         toDouble(scale[j]) +
+                     shift[j]);
+    wantMeans.push_back(mean);
+  }
+  std::string shape = std::to_string(rows) + "x" + std::to_string(Cols) +
+                      " by " + std::to_string(V);
+  expect("staged layer norm " + shape, y, want, epsilonOf<T>());
+  expect("staged row mean " + shape, means, wantMeans, 2e-6);
+}
+
+/// Skewed vectors; the last block has a row, half of its rows, or all of them.
+static void stagedChecks() {
+  checkStaged<f16, 17, 1, 18, 2>(128 + 1);
+  checkStaged<f16, 17, 1, 20, 4>(128 + 64);
+  checkStaged<f16, 49, 2, 26, 2>(64 + 33);
+  checkStaged<f16, 49, 4, 16, 4, 128, 2>(64 + 35); // two rows to a team
+  checkStaged<bf16, 99, 4, 26, 2>(64);
+  checkStaged<f16, 99, 16, 8, 4, 128, 2>(16 + 3);
+  checkStaged<f16, 197, 8, 26, 2>(16 + 7);
+  checkStaged<f16, 197, 16, 14, 2, 128, 2>(16 + 9);
+  checkStaged<f16, 197, 8, 28, 4>(32 + 5);
+  checkStaged<f16, 198, 8, 28, 4>(16 + 3); // rows begin at even places
+  checkStaged<f16, 517, 32, 18, 2, 256>(8 + 3);
+  checkStaged<f16, 517, 32, 20, 4, 256>(8 + 1);
+  checkStaged<float, 99, 8, 16, 4>(16 + 5);
+  checkStaged<f16, 3, 1, 4, 2>(128 + 5); // one vector, or two
+  checkStaged<f16, 3, 1, 8, 4>(128 + 5);
+}
+
 static void checks() {
+  stagedChecks();
   check<float, 8, 2, 1, 64>(37, 10);  // teams of part of a warp
   check<float, 32, 2, 1, 128>(7, 31); // a warp per row
   check<float, 32, 2, 1, 128>(8, 31); // the same for all of a block
