@@ -88,6 +88,8 @@ bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
                                Operation *next) const {
   if (fused.empty())
     return false;
+  if (isa<nn::DepthwiseConvOp>(fused[0]))
+    return isa<nn::ElementwiseOp>(next);
   SmallVector<Operation *> operators(fused);
   operators.push_back(next);
   std::string reason;

@@ -49,6 +49,15 @@ bool frit::cuda::libraryTakes(const nn::EpilogueInfo &info,
          (simple || (info.activation == Kind::geluTanh && !type.isF64()));
 }
 
+/// Whether conv.cuh multiplies the groups of a convolution by tensor cores and
+/// fills enough of its tiles: cuDNN is slow at those (README.md).
+static bool hasFastGroups(const nn::ConvInfo &conv) {
+  constexpr int64_t fewest = 24;
+  int64_t channels = conv.c / conv.groups;
+  return conv.groups > 1 && conv.channelsLast && channels >= fewest &&
+         channels % 8 == 0 && isHalf(nn::tensorType(conv.x).getElementType());
+}
+
 bool frit::cuda::hasWgmma(const CudaOptions &options) {
   return options.arch == "sm_90a";
 }
@@ -64,7 +73,8 @@ struct Contraction {
   nn::GemmInfo product;
   nn::Skeleton skeleton = nn::Skeleton::gemm;
   nn::Skeleton wgmmaSkeleton = nn::Skeleton::wgmma_gemm;
-  bool wgmma = false, library = false;
+  /// Whether a library may take it, and whether it does unless told otherwise.
+  bool wgmma = false, library = false, prefersLibrary = true;
   int64_t tile = 64;
 };
 
@@ -82,6 +92,7 @@ FailureOr<Contraction> describe(nn::FusionOp fusion, const CudaOptions &options,
     if (!pointwise)
       result.wgmmaSkeleton = nn::Skeleton::wgmma_conv;
     result.wgmma = pointwise ? takesWgmma(*pointwise, type) : takesWgmma(*info);
+    result.prefersLibrary = !hasFastGroups(*info);
     result.tile = tileFor(info->n * info->p * info->q, info->k / info->groups,
                           info->groups);
   } else {
@@ -122,11 +133,11 @@ frit::cuda::contractionSchedules(nn::FusionOp fusion,
     return tiledSchedule(context, found->skeleton, tile, library);
   };
   if (!found->wgmma) {
-    SmallVector<nn::ScheduleAttr> schedules = {
-        tiled(found->tile, found->library)};
+    bool library = found->library && found->prefersLibrary;
+    SmallVector<nn::ScheduleAttr> schedules = {tiled(found->tile, library)};
     if (most > 1) {
       if (found->library)
-        schedules.push_back(tiled(found->tile, false));
+        schedules.push_back(tiled(found->tile, !library));
       schedules.push_back(tiled(found->tile == 64 ? 128 : 64, false));
     }
     return schedules;
@@ -165,16 +176,18 @@ bool frit::cuda::takesEpilogue(Operation *contraction,
   if (!(isConv ? options.cudnn : options.cublas) && !info.hasMoments() &&
       !info.addend)
     return true;
-  if (!hasWgmma(options))
-    return false;
   std::string reason;
   if (auto conv = dyn_cast<nn::ConvOp>(contraction)) {
     auto shape = nn::describeConv(conv, reason);
     if (failed(shape))
       return false;
+    if (hasFastGroups(*shape))
+      return !info.addend;
     static_cast<nn::EpilogueInfo &>(*shape) = info;
-    return takesWgmma(*shape);
+    return hasWgmma(options) && takesWgmma(*shape);
   }
+  if (!hasWgmma(options))
+    return false;
   auto shape = nn::describeMatmul(cast<nn::MatmulOp>(contraction), reason);
   if (failed(shape))
     return false;

@@ -73,7 +73,7 @@ static void cloneSlices(Block &block) {
     while (auto reshape = value.getDefiningOp<ReshapeOp>())
       value = reshape.getX();
     Operation *def = value.getDefiningOp();
-    return !def || !value.hasOneUse() || isa<MatmulOp, ConvOp>(def);
+    return !def || !value.hasOneUse() || isContraction(def);
   };
   for (auto slice : llvm::make_early_inc_range(block.getOps<SliceOp>())) {
     if (slice->hasOneUse() || isView(slice) || !isInMemory(slice.getX()))
@@ -98,7 +98,7 @@ static void cloneSlices(Block &block) {
 /// is all one number is best written into the kernel. A contraction reads its
 /// operands from memory.
 static DenseElementsAttr inlinedSplat(OpOperand &use) {
-  if (isa<MatmulOp, ConvOp>(use.getOwner()) || isEpilogueOnly(use.getOwner()))
+  if (isContraction(use.getOwner()) || isEpilogueOnly(use.getOwner()))
     return {};
   return splatOf(use.get());
 }

@@ -47,6 +47,10 @@ bool frit::isMovement(Operation *op) {
              TriluOp>(op);
 }
 
+bool frit::isContraction(Operation *op) {
+  return isa<MatmulOp, ConvOp, DepthwiseConvOp>(op);
+}
+
 bool frit::isEpilogueOnly(Operation *op) {
   return isa<MomentsOp, NormalizeOp, NormalizeProductOp>(op);
 }

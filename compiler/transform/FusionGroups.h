@@ -49,6 +49,10 @@ bool isView(mlir::Operation *op);
 /// Whether an operator picks elements of its operands and computes nothing.
 bool isMovement(mlir::Operation *op);
 
+/// Whether an operator multiplies operands that it reads from memory;
+/// elementwise operators may follow in its kernel.
+bool isContraction(mlir::Operation *op);
+
 /// Whether an operator runs in the kernel of a product or not at all.
 bool isEpilogueOnly(mlir::Operation *op);
 

@@ -62,8 +62,7 @@ const char *FusionGroups::epilogueObstacle(const Group &from,
   if (isa<MomentsOp>(fused.back()) ||
       (onlyReader(fused.back()) != next && !isa<MomentsOp>(next)))
     return "others read the value between";
-  if (isa<MatmulOp, ConvOp>(fused.front()) &&
-      !target.takesEpilogue(fused, next))
+  if (isContraction(fused.front()) && !target.takesEpilogue(fused, next))
     return "the target's kernel does not take it";
   return nullptr;
 }

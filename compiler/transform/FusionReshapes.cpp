@@ -16,19 +16,19 @@ static SmallVector<Operation *> epilogueChain(Operation *last,
   SmallVector<Operation *> chain;
   for (Operation *op = last; op;) {
     chain.push_back(op);
-    if (isa<MatmulOp, ConvOp>(op))
+    if (isContraction(op))
       break;
     Operation *previous = nullptr;
     if (isa<ElementwiseOp>(op) || isEpilogueOnly(op))
       for (Value operand : op->getOperands())
         if (Operation *def = operand.getDefiningOp())
-          if ((isa<MatmulOp, ConvOp, ElementwiseOp>(def) ||
+          if ((isContraction(def) || isa<ElementwiseOp>(def) ||
                isEpilogueOnly(def)) &&
               def->hasOneUse() && shapeOf(operand) == resultType(op).getShape())
             previous = def;
     op = previous;
   }
-  if (chain.empty() || !isa<MatmulOp, ConvOp>(chain.back()))
+  if (chain.empty() || !isContraction(chain.back()))
     return {};
   std::reverse(chain.begin(), chain.end());
   for (size_t i = 1; i < chain.size(); ++i)

@@ -66,9 +66,9 @@ public:
     return false;
   }
 
-  /// Whether `next`, which reads the last of `fused` (a matmul or conv and
-  /// what has joined it so far), can join its kernel. Everything else about
-  /// fusion is the same on every target.
+  /// Whether `next`, which reads the last of `fused` (a matmul, conv or
+  /// depthwise_conv and what has joined it so far), can join its kernel.
+  /// Everything else about fusion is the same on every target.
   virtual bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                              mlir::Operation *next) const = 0;
 

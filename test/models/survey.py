@@ -3,7 +3,7 @@
 kernels they become, and whether they compute what PyTorch does.
 
     survey.py --out DIR [--only REGEX] [--bin build/dev/bin] [--jobs N]
-              [--device cpu|cuda] [--batch N]
+              [--device cpu|cuda] [--batch N] [--fritc FLAGS]
 
 needs torch, torchvision, timm, transformers and onnxscript (any environment).
 Weights are random, language models are cut to two layers. Models are exported
@@ -227,7 +227,8 @@ def given(path: Path) -> str:
 def compiled(path: Path, args: argparse.Namespace) -> str:
     """Leaves the library beside the model."""
     done, _ = call(args.bin / "fritc", "-march=sm_90a", "-fprecision=fp16",
-                   "-Rpass-missed=fusion", "--emit=fused", path, "-o", "-")
+                   "-Rpass-missed=fusion", *args.fritc, "--emit=fused", path,
+                   "-o", "-")
     main = done.stdout.split("func.func @prepare")[0]
     kernels = len(re.findall(r"= nn\.fusion\(", main))
     libraries = main.count("library = true")
@@ -235,7 +236,7 @@ def compiled(path: Path, args: argparse.Namespace) -> str:
     copies = done.stderr.count("only moves elements")
     march = (["-march=x86-64-v3"] if args.device == "cpu" else
              ["-march=sm_90a", "-fprecision=fp16"])
-    _, seconds = call(args.bin / "fritc", *march, path, "-o",
+    _, seconds = call(args.bin / "fritc", *march, *args.fritc, path, "-o",
                       path.with_suffix(".so"))
     return (f"{len(onnx.load(path).graph.node)} nodes  kernels {kernels} "
             f"(library {libraries}, attention {attentions}, copies {copies})  "
@@ -355,6 +356,7 @@ def main() -> None:
     parser.add_argument("--bin", type=Path, default=Path("build/dev/bin"))
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--fritc", type=str.split, default=[], metavar="FLAGS")
     parser.add_argument("--jobs", type=int, default=1,
                         help="models that are exported and compiled at once")
     args = parser.parse_args()
