@@ -35,10 +35,12 @@ using namespace frit;
 using namespace frit::nn;
 
 /// Operators that lose too much in 16 bits: sums and what grows like one,
-/// steep functions, and positions. Composites compute in f32 inside.
+/// steep functions, positions, and what looks at the bits. Composites compute
+/// in f32 inside.
 static bool staysWide(Operation *op) {
   return isa<ReduceOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp, SoftplusOp,
-             ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp, AcoshOp>(op);
+             ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp, AcoshOp,
+             BitCastOp>(op);
 }
 
 /// Operands that a composite takes in f32 beside a 16-bit x: parameters, which

@@ -79,3 +79,16 @@ func.func @attention(%q: tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32> {
   %0 = nn.attention %q, %q, %q {scale = 0.5 : f32} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32>
   return %0 : tensor<1x2x4x8xf32>
 }
+
+// Bits are those of f32, on either side.
+// CHECK-LABEL: func.func @bits
+// CHECK:         %[[R:.*]] = nn.relu {{.*}}tensor<4xf16>
+// CHECK:         %[[W:.*]] = nn.cast %[[R]] {to = f32}
+// CHECK:         %[[B:.*]] = nn.bit_cast %[[W]] {to = i32} : (tensor<4xf32>) -> tensor<4xi32>
+// CHECK:         nn.bit_cast %[[B]] {to = f32} : (tensor<4xi32>) -> tensor<4xf32>
+func.func @bits(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = nn.bit_cast %0 {to = i32} : (tensor<4xf32>) -> tensor<4xi32>
+  %2 = nn.bit_cast %1 {to = f32} : (tensor<4xi32>) -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
