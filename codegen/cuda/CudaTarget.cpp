@@ -48,9 +48,7 @@ bool CudaTarget::prefersPlanar(nn::ConvOp conv) const {
          nn::shapeOf(conv.getW())[2] <= mostTaps;
 }
 
-/// Filters of larger windows do not fit into registers.
 bool CudaTarget::prefersDepthwise(nn::ConvOp conv) const {
-  constexpr int64_t mostTaps = 81;
   ArrayRef<int64_t> w = nn::shapeOf(conv.getW());
   auto isSmall = [](Value v) {
     auto type = nn::tensorType(v);
@@ -58,7 +56,9 @@ bool CudaTarget::prefersDepthwise(nn::ConvOp conv) const {
   };
   return conv.getChannelsLast() && w.size() == 4 && isDepthwise(conv) &&
          isSmall(conv.getX()) && isSmall(conv.getY()) &&
-         usesTensorCores(conv) && w[1] * w[2] <= mostTaps;
+         usesTensorCores(conv) &&
+         takesDepthwise(w.drop_front().drop_back(), conv.getStrides(),
+                        conv.getPads(), conv.getDilations());
 }
 
 /// With fewer channels than a piece of 16 bytes holds.

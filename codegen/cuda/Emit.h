@@ -144,6 +144,12 @@ nn::ScheduleAttr scheduleRow(nn::FusionOp fusion, const Lowered &lowered,
                              std::string &reason);
 nn::ScheduleAttr scheduleTranspose(nn::FusionOp fusion, const Lowered &lowered,
                                    std::string &reason);
+/// Whether a convolution of each channel by itself has a kernel: of an image,
+/// by a window that is not too large.
+bool takesDepthwise(llvm::ArrayRef<int64_t> window,
+                    llvm::ArrayRef<int64_t> strides,
+                    llvm::ArrayRef<int64_t> pads,
+                    llvm::ArrayRef<int64_t> dilations);
 nn::ScheduleAttr scheduleDepthwise(nn::FusionOp fusion, std::string &reason);
 nn::ScheduleAttr scheduleContraction(nn::FusionOp fusion,
                                      const CudaOptions &options,

@@ -13,6 +13,21 @@ static constexpr int64_t kThreads = 128, kBusy = 132 * 384;
 /// where not, outputs of its strip, and products that are written out for it.
 static constexpr int64_t kKept = 100, kKeptByFew = 36, kLongest = 8,
                          kProducts = 1024;
+/// Elements of a filter, and rows that a strip reaches: registers hold the
+/// ones, and the others are written out. Steps and pads that an int holds,
+/// times any size.
+static constexpr int64_t kMostTaps = 81, kMostRows = 128, kMostSteps = 1 << 15;
+
+bool frit::cuda::takesDepthwise(ArrayRef<int64_t> window,
+                                ArrayRef<int64_t> strides,
+                                ArrayRef<int64_t> pads,
+                                ArrayRef<int64_t> dilations) {
+  for (ArrayRef<int64_t> list : {strides, pads, dilations})
+    if (llvm::any_of(list, [](int64_t step) { return step > kMostSteps; }))
+      return false;
+  return window.size() == 2 && window[0] * window[1] <= kMostTaps &&
+         (window[0] - 1) * dilations[0] < kMostRows;
+}
 
 /// The convolution of a fusion, which reads memory and whose result is all that
 /// follows it has the shape of, or null.
@@ -26,8 +41,9 @@ static nn::DepthwiseConvOp findConv(nn::FusionOp fusion, std::string &reason) {
     }
   if (!isa<BlockArgument>(conv.getX()) || !isa<BlockArgument>(conv.getW()))
     reason = "an operand of the convolution is computed in the fusion";
-  if (nn::shapeOf(conv.getX()).size() != 4)
-    reason = "the convolution is not of an image";
+  if (!takesDepthwise(nn::shapeOf(conv.getW()).drop_back(), conv.getStrides(),
+                      conv.getPads(), conv.getDilations()))
+    reason = "the convolution is not of an image, or by a large window";
   for (Value result : fusion.getResults())
     if (nn::tensorType(result).getNumElements() !=
         nn::tensorType(conv.getY()).getNumElements())
@@ -55,10 +71,15 @@ static int64_t vectorOf(int64_t taps, int64_t channels, int64_t bytes,
 }
 
 /// Outputs of a strip: as many as leave enough threads, evenly.
-static int64_t stripOf(int64_t taps, int64_t vector, int64_t rows,
-                       int64_t rowThreads) {
-  int64_t length = std::clamp<int64_t>(kProducts / (taps * vector), 1,
+static int64_t stripOf(nn::DepthwiseConvOp conv, int64_t vector) {
+  ArrayRef<int64_t> w = nn::shapeOf(conv.getW()), y = nn::shapeOf(conv.getY());
+  int64_t rows = y[1], rowThreads = y[0] * y[2] * y[3] / vector;
+  int64_t length = std::clamp<int64_t>(kProducts / (w[0] * w[1] * vector), 1,
                                        std::min(rows, kLongest));
+  int64_t reach = (w[0] - 1) * conv.getDilations()[0];
+  int64_t stride = std::min(conv.getStrides()[0], kMostRows);
+  while (length > 1 && (length - 1) * stride + reach >= kMostRows)
+    --length;
   while (length > 1 && ceilDiv(rows, length) * rowThreads < kBusy)
     --length;
   return ceilDiv(rows, ceilDiv(rows, length));
@@ -70,11 +91,11 @@ nn::ScheduleAttr frit::cuda::scheduleDepthwise(nn::FusionOp fusion,
   if (!conv)
     return nullptr;
   ArrayRef<int64_t> w = nn::shapeOf(conv.getW()), y = nn::shapeOf(conv.getY());
-  int64_t taps = w[0] * w[1];
-  int64_t vector = vectorOf(
-      taps, y[3], storageBytes(nn::tensorType(conv.getX()).getElementType()),
-      nn::tensorType(conv.getY()).getNumElements());
-  int64_t strip = stripOf(taps, vector, y[1], y[0] * y[2] * y[3] / vector);
+  int64_t vector =
+      vectorOf(w[0] * w[1], y[3],
+               storageBytes(nn::tensorType(conv.getX()).getElementType()),
+               nn::tensorType(conv.getY()).getNumElements());
+  int64_t strip = stripOf(conv, vector);
   return nn::ScheduleAttr::get(fusion.getContext(), nn::Skeleton::depthwise,
                                vector, kThreads, strip, /*library=*/false);
 }

@@ -15,7 +15,7 @@
 //   void store(const float (&sum)[V], unsigned i) const;  // y[i .. i + V - 1]
 //
 // x and y have fewer than 2^31 elements. Blocks and threads are
-// one-dimensional; there are at least depthwiseThreads of them.
+// one-dimensional; there are at least StripPlace::kThreads of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,18 +70,15 @@ template <int V, int L, class Body, class T> struct StripPlace {
   }
 };
 
-/// Whether a window reaches beyond x anywhere.
-template <class Body> __device__ constexpr bool leavesImage() {
+/// Whether a window reaches beyond x anywhere, those included that the last
+/// strip has below y.
+template <class Body, int L> __device__ constexpr bool leavesImage() {
+  constexpr int rows = (Body::p + L - 1) / L * L;
   return Body::padTop > 0 || Body::padLeft > 0 ||
-         (Body::p - 1) * Body::strideH + (Body::r - 1) * Body::dilationH >=
+         (rows - 1) * Body::strideH + (Body::r - 1) * Body::dilationH >=
              Body::h ||
          (Body::q - 1) * Body::strideW + (Body::s - 1) * Body::dilationW >=
              Body::w;
-}
-
-/// The nearest place to `i` of `size`.
-__device__ inline unsigned clampTo(int i, int size) {
-  return unsigned(i < 0 ? 0 : i < size ? i : size - 1);
 }
 
 /// The parts of a word, which instructions read without a shift.
@@ -141,7 +138,7 @@ __device__ inline void depthwise(const Body &body, const T *x,
   using Place = StripPlace<V, L, Body, T>;
   using Vector = Elements<T, V>;
   constexpr int kTaps = Body::r * Body::s;
-  constexpr bool kPadded = leavesImage<Body>();
+  constexpr bool kPadded = leavesImage<Body, L>();
   // Rows that are kept, all but one of them under way: all that there are where
   // nothing else hides what they take.
   constexpr int kWords = Body::s * Vector::kWords;

@@ -6,7 +6,8 @@
 func.func @depthwise(%x: tensor<32x57x56x144xf16>, %w: tensor<3x3x144xf16>,
                      %b: tensor<144xf16>, %r: tensor<32x57x56x144xf16>,
                      %y: tensor<1x14x14x384xbf16>, %v: tensor<7x7x384xbf16>,
-                     %f: tensor<2x9x9x5xf32>, %u: tensor<3x2x5xf32>) {
+                     %f: tensor<2x9x9x5xf32>, %u: tensor<3x2x5xf32>,
+                     %l: tensor<1x900x4x8xf16>, %t: tensor<3x3x8xf16>) {
   %0 = nn.fusion(%x, %w, %b, %r) : (tensor<32x57x56x144xf16>, tensor<3x3x144xf16>, tensor<144xf16>, tensor<32x57x56x144xf16>) -> tensor<32x57x56x144xf16> {
   ^bb0(%a: tensor<32x57x56x144xf16>, %c: tensor<3x3x144xf16>, %d: tensor<144xf16>, %e: tensor<32x57x56x144xf16>):
     %1 = nn.depthwise_conv %a, %c {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<32x57x56x144xf16>, tensor<3x3x144xf16>) -> tensor<32x57x56x144xf16>
@@ -25,12 +26,19 @@ func.func @depthwise(%x: tensor<32x57x56x144xf16>, %w: tensor<3x3x144xf16>,
     %1 = nn.depthwise_conv %a, %c {strides = array<i64: 1, 2>, pads = array<i64: 1, 0, 0, 1>, dilations = array<i64: 2, 2>} : (tensor<2x9x9x5xf32>, tensor<3x2x5xf32>) -> tensor<2x6x4x5xf32>
     nn.yield %1 : tensor<2x6x4x5xf32>
   }
+  // Windows that reach far are written as loops.
+  %7 = nn.fusion(%l, %t) : (tensor<1x900x4x8xf16>, tensor<3x3x8xf16>) -> tensor<1x100x2x8xf16> {
+  ^bb0(%a: tensor<1x900x4x8xf16>, %c: tensor<3x3x8xf16>):
+    %1 = nn.depthwise_conv %a, %c {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 400, 1>} : (tensor<1x900x4x8xf16>, tensor<3x3x8xf16>) -> tensor<1x100x2x8xf16>
+    nn.yield %1 : tensor<1x100x2x8xf16>
+  }
   return
 }
 
 // CHECK: // k0 #nn.schedule<skeleton = depthwise, vector = 4, threads = 128, perThread = 8> grid 4032x1x1 block 128
 // CHECK: // k1 #nn.schedule<skeleton = depthwise, vector = 2, threads = 128> grid 294x1x1 block 128
 // CHECK: // k2 #nn.schedule<skeleton = depthwise, threads = 128> grid 2x1x1 block 128
+// CHECK: // k3 #nn.schedule<skeleton = generic
 
 // CHECK-LABEL: struct k0_body {
 // CHECK: static constexpr int n = 32, h = 57, w = 56, c = 144;

@@ -99,6 +99,8 @@ static void checks() {
   check<Problem<f16, 2, 7, 1, 14, 15, 66, 7, 7, 1, 3>, false>();
   check<Problem<bf16, 1, 2, 2, 11, 5, 3, 1, 5, 2, 0>>();
   check<Problem<f16, 2, 4, 1, 12, 12, 64, 9, 9, 1, 4>>();
+  // No pads, but a last strip that goes beyond the image.
+  check<Problem<f16, 4, 4, 1, 9, 8, 8, 3, 3>>();
 }
 
 #ifndef FRIT_EMULATE
