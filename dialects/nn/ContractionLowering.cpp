@@ -18,6 +18,20 @@ static Value multiplyAdd(ImplicitLocOpBuilder &b, Value x, Value w, Value sum,
   return (s.wrap(sum, storage) + product).value;
 }
 
+/// The element of x under the window, which may have left it, of a channel.
+static Value elementUnder(ImplicitLocOpBuilder &b, Value x,
+                          SlidingWindow::Places places, Value channel,
+                          bool channelsLast) {
+  SmallVector<Value> &at = places.indices;
+  at.insert(channelsLast ? at.end() : at.begin(), channel);
+  at.insert(at.begin(), indexOf(b, 0));
+  Value element = tensor::ExtractOp::create(b, x, at);
+  if (!places.inside)
+    return element;
+  return arith::SelectOp::create(b, places.inside, element,
+                                 zeroOf(b, element.getType()));
+}
+
 Value MatmulOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   ArrayRef<int64_t> a = shapeOf(getA()), other = shapeOf(getB());
   bool hasRows = a.size() > 1, hasColumns = other.size() > 1;
@@ -98,7 +112,7 @@ Value ConvOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
     y = buildReduction(
         b, sums, zero, x[1], {weightMap, resultMap},
         [&](ImplicitLocOpBuilder &body, ValueRange e) {
-          auto [at, inside] = sliding.buildPlaces(body, outputLoop, windowLoop);
+          auto places = sliding.buildPlaces(body, outputLoop, windowLoop);
           Value channel = indexOf(body, channelLoop);
           if (group > 1) {
             Value which =
@@ -107,12 +121,7 @@ Value ConvOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
             channel = arith::AddIOp::create(
                 body, scaleIndex(body, which, perGroup, 0), channel);
           }
-          at.insert(last ? at.end() : at.begin(), channel);
-          at.insert(at.begin(), indexOf(body, 0));
-          Value element = tensor::ExtractOp::create(body, x[0], at);
-          if (inside)
-            element = arith::SelectOp::create(body, inside, element,
-                                              zeroOf(body, element.getType()));
+          Value element = elementUnder(body, x[0], places, channel, last);
           return multiplyAdd(body, element, e[0], e[1], storage);
         });
   }
@@ -150,13 +159,9 @@ Value DepthwiseConvOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   Value y = buildReduction(
       b, sums, identity(Combiner::sum, sums.getElementType(), false), x[1],
       {weightMap, resultMap}, [&](ImplicitLocOpBuilder &body, ValueRange e) {
-        auto [at, inside] = sliding.buildPlaces(body, 1, rank);
-        at.push_back(indexOf(body, rank - 1));
-        at.insert(at.begin(), indexOf(body, 0));
-        Value element = tensor::ExtractOp::create(body, x[0], at);
-        if (inside)
-          element = arith::SelectOp::create(body, inside, element,
-                                            zeroOf(body, element.getType()));
+        Value element =
+            elementUnder(body, x[0], sliding.buildPlaces(body, 1, rank),
+                         indexOf(body, rank - 1), /*channelsLast=*/true);
         return multiplyAdd(body, element, e[0], e[1], storage);
       });
   return buildRounding(b, y, storage);

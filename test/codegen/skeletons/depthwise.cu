@@ -60,13 +60,24 @@ template <class P> static unsigned blocksOf() {
          128;
 }
 
+template <class P> struct Tensors {
+  Buffer<typename P::T> x{P::n * P::h * P::w * P::c}, w{P::r * P::s * P::c};
+  Buffer<typename P::T> bias{P::c}, y{P::n * P::p * P::q * P::c};
+
+  Tensors() {
+    x.randomize(1);
+    w.randomize(2);
+    bias.randomize(3);
+  }
+  template <bool IsConstant> void run() {
+    launch(biased<P, IsConstant>, blocksOf<P>(), 128, x.get(), w.get(),
+           bias.get(), y.get());
+  }
+};
+
 template <class P, bool IsConstant = true> static void check() {
-  using T = typename P::T;
-  Buffer<T> x(P::n * P::h * P::w * P::c), w(P::r * P::s * P::c), bias(P::c);
-  Buffer<T> y(P::n * P::p * P::q * P::c);
-  x.randomize(1);
-  w.randomize(2);
-  bias.randomize(3);
+  Tensors<P> tensors;
+  auto &[x, w, bias, y] = tensors;
   std::vector<double> want(y.size());
   for (int to = 0; to < int(y.size()); ++to) {
     int c = to % P::c, q = to / P::c % P::q, p = to / P::c / P::q % P::p;
@@ -82,11 +93,10 @@ template <class P, bool IsConstant = true> static void check() {
       }
     want[to] = std::max(sum, 0.0);
   }
-  launch(biased<P, IsConstant>, blocksOf<P>(), 128, x.get(), w.get(),
-         bias.get(), y.get());
+  tensors.template run<IsConstant>();
   expect("depthwise " + std::to_string(P::r) + "x" + std::to_string(P::s) +
              " of " + std::to_string(P::c) + " channels",
-         y, want, epsilonOf<T>());
+         y, want, epsilonOf<typename P::T>());
 }
 
 static void checks() {
@@ -105,16 +115,10 @@ static void checks() {
 
 #ifndef FRIT_EMULATE
 template <class P> static void benchOne(const char *name) {
-  using T = typename P::T;
-  Buffer<T> x(P::n * P::h * P::w * P::c), w(P::r * P::s * P::c), bias(P::c);
-  Buffer<T> y(P::n * P::p * P::q * P::c);
-  x.randomize(1);
-  w.randomize(2);
-  bias.randomize(3);
-  bench(name, 1e-9 * sizeof(T) * (x.size() + y.size()), "GB/s", [&] {
-    launch(biased<P, true>, blocksOf<P>(), 128, x.get(), w.get(), bias.get(),
-           y.get());
-  });
+  Tensors<P> tensors;
+  bench(name,
+        1e-9 * sizeof(typename P::T) * (tensors.x.size() + tensors.y.size()),
+        "GB/s", [&] { tensors.template run<true>(); });
 }
 #endif
 
