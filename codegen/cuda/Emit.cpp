@@ -112,6 +112,33 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
   return ("frit::storeVector(" + y + " + " + offset + ", " + name + ");").str();
 }
 
+std::string
+frit::cuda::storeOutputs(Printer &printer, Graph &graph, const Lowered &lowered,
+                         ArrayRef<std::pair<unsigned, Node *>> outputs,
+                         StringRef offset) {
+  printer.openLanes();
+  std::string stores;
+  for (auto [output, node] : outputs) {
+    std::string store =
+        storeOutput(printer, graph, output,
+                    elementType(lowered.outputs()[output]), node, offset);
+    stores += store.empty() ? "" : store + "\n";
+  }
+  printer.closeLanes();
+  return printer.str(4) + indented(stores, 4);
+}
+
+std::string
+frit::cuda::constantsText(StringRef type,
+                          ArrayRef<std::pair<StringRef, int64_t>> constants) {
+  std::string text = ("  static constexpr " + type + " ").str();
+  for (auto [i, constant] : llvm::enumerate(constants))
+    text += (i ? ", " : "") + constant.first.str() + " = " +
+            (type == "bool" ? (constant.second ? "true" : "false")
+                            : std::to_string(constant.second));
+  return text + ";\n";
+}
+
 std::string frit::cuda::startText(const Lowered &lowered) {
   // The next kernel may take its place as soon as every block of this one has
   // one; it waits there for this one's end.

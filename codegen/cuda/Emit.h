@@ -102,6 +102,17 @@ std::string argumentList(const Lowered &lowered);
 std::string storeOutput(Printer &printer, Graph &graph, unsigned output,
                         mlir::Type element, Node *node, llvm::StringRef offset);
 
+/// A function's body, by four spaces, that keeps all of `outputs`, by number,
+/// as elements `offset` of theirs, in vectors where there are lanes.
+std::string storeOutputs(Printer &printer, Graph &graph, const Lowered &lowered,
+                         llvm::ArrayRef<std::pair<unsigned, Node *>> outputs,
+                         llvm::StringRef offset);
+
+/// "static constexpr int64_t m = 8, n = 4;" from pairs of name and value.
+std::string
+constantsText(llvm::StringRef type,
+              llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> constants);
+
 /// What a kernel begins with: it lets the next one start, and has the constants
 /// fetched that are read while it runs.
 std::string startText(const Lowered &lowered);

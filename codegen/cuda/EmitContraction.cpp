@@ -126,12 +126,7 @@ void ProblemText::addType(StringRef field, Value v) {
 
 void ProblemText::addConstants(
     StringRef type, ArrayRef<std::pair<StringRef, int64_t>> constants) {
-  fields += ("  static constexpr " + type + " ").str();
-  for (auto [i, field] : llvm::enumerate(constants))
-    fields += (i ? ", " : "") + field.first.str() + " = " +
-              (type == "bool" ? (field.second ? "true" : "false")
-                              : std::to_string(field.second));
-  fields += ";\n";
+  fields += constantsText(type, constants);
 }
 
 void ProblemText::addNorm(const nn::EpilogueInfo &info) {

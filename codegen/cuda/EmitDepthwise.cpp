@@ -106,11 +106,7 @@ static std::string printShape(nn::DepthwiseConvOp conv) {
   ArrayRef<int64_t> strides = conv.getStrides(),
                     dilations = conv.getDilations(), pads = conv.getPads();
   auto line = [](ArrayRef<std::pair<StringRef, int64_t>> constants) {
-    std::string text;
-    for (auto [name, value] : constants)
-      text += (text.empty() ? "  static constexpr int " : ", ") + name.str() +
-              " = " + std::to_string(value);
-    return text + ";\n";
+    return constantsText("int", constants);
   };
   return line({{"n", x[0]}, {"h", x[1]}, {"w", x[2]}, {"c", x[3]}}) +
          line({{"r", w[0]}, {"s", w[1]}, {"p", y[1]}, {"q", y[2]}}) +
@@ -135,8 +131,11 @@ static FailureOr<std::string> printStore(nn::DepthwiseConvOp conv,
                   vector > 1 ? "sum[v]" : "sum[0]", vector > 1 ? kLane : 0);
   graph.give(lowered[conv.getY()], [sum](ArrayRef<AffineExpr>) { return sum; });
   SmallVector<Node *> roots;
-  for (Value output : lowered.outputs())
+  SmallVector<std::pair<unsigned, Node *>> outputs;
+  for (auto [number, output] : llvm::enumerate(lowered.outputs())) {
     roots.push_back(graph.elementAt(output, i));
+    outputs.push_back({number, roots.back()});
+  }
   failure = graph.failure();
   if (!failure.empty())
     return llvm::failure();
@@ -144,18 +143,9 @@ static FailureOr<std::string> printStore(nn::DepthwiseConvOp conv,
   printer.setArguments(lowered.inputElements());
   printer.nameDim(i, "i");
   printer.expect(roots);
-  printer.openLanes();
-  std::string stores;
-  for (auto [output, root] : llvm::enumerate(roots)) {
-    std::string store =
-        storeOutput(printer, graph, output,
-                    elementType(lowered.outputs()[output]), root, "i");
-    stores += store.empty() ? "" : store + "\n";
-  }
-  printer.closeLanes();
   return "  __device__ void store(const float (&sum)[" +
-         std::to_string(vector) + "], unsigned i) const {\n" + printer.str(4) +
-         indented(stores, 4) + "  }\n";
+         std::to_string(vector) + "], unsigned i) const {\n" +
+         storeOutputs(printer, graph, lowered, outputs, "i") + "  }\n";
 }
 
 FailureOr<KernelText> frit::cuda::emitDepthwise(nn::FusionOp fusion,

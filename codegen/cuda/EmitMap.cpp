@@ -104,17 +104,11 @@ static std::string printBody(Graph &graph, ArrayRef<Node *> roots,
   printer.nameDim(graph.lanes.lane, "i");
   printer.expect(roots);
   printer.shareLoops(roots);
-  printer.openLanes();
-  std::string stores;
-  for (auto [output, root] : llvm::zip(group.outputs, roots)) {
-    std::string store =
-        storeOutput(printer, graph, output,
-                    elementType(lowered.outputs()[output]), root, "i");
-    stores += store.empty() ? "" : store + "\n";
-  }
-  printer.closeLanes();
+  SmallVector<std::pair<unsigned, Node *>> outputs;
+  for (auto [output, root] : llvm::zip(group.outputs, roots))
+    outputs.push_back({output, root});
   return ("  __device__ void operator()(" + indexType + " i) const {\n" +
-          printer.str(4) + indented(stores, 4) + "  }\n")
+          storeOutputs(printer, graph, lowered, outputs, "i") + "  }\n")
       .str();
 }
 

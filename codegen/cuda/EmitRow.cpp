@@ -194,19 +194,12 @@ std::string RowKernel::printStore() {
                    return {wide ? "int64_t(" + name + ")" : name, kPrimary};
                  })
           .text;
-  p.openLanes();
-  std::string stores;
-  for (auto [output, node] : perColumn) {
-    std::string store = storeOutput(
-        p, graph, output, elementType(lowered.outputs()[output]), node, offset);
-    stores += store.empty() ? "" : store + "\n";
-  }
-  p.closeLanes();
   StringRef head = isSkewed() ? "  template <class Own>\n" : "";
   StringRef own = isSkewed() ? ", const Own &own" : "";
   return (head + "  __device__ void store(const Element (&e)[" +
           Twine(graph.lanes.width) + "], " + results(true) + ", " + position() +
-          own + ") const {\n" + p.str(4) + indented(stores, 4) + "  }\n")
+          own + ") const {\n" +
+          storeOutputs(p, graph, lowered, perColumn, offset) + "  }\n")
       .str();
 }
 
@@ -217,24 +210,18 @@ std::string RowKernel::printFinish() {
   for (auto [output, node] : perRow)
     roots.push_back(node);
   p.expect(roots);
-  std::string stores;
+  std::string body;
   if (isColumns()) {
-    p.openLanes();
-    for (auto [output, node] : perRow) {
-      std::string store =
-          storeOutput(p, graph, output, elementType(lowered.outputs()[output]),
-                      node, "row");
-      stores += store.empty() ? "" : store + "\n";
-    }
-    p.closeLanes();
+    body = storeOutputs(p, graph, lowered, perRow, "row");
   } else {
     for (auto [output, node] : perRow) {
       std::string value = p.value(node);
       p.line("frit::store(y" + Twine(output) + "[row], " + value + ");");
     }
+    body = p.str(4);
   }
   return "  __device__ void finish(" + results(true) +
-         ", unsigned row) const {\n" + p.str(4) + indented(stores, 4) + "  }\n";
+         ", unsigned row) const {\n" + body + "  }\n";
 }
 
 std::string RowKernel::print(StringRef name, bool keeps, bool staged) {

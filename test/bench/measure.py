@@ -37,5 +37,7 @@ def relative_error(out: np.ndarray, expected: np.ndarray) -> float:
         return float("inf")
     expected = expected.astype(np.float64)
     apart = np.linalg.norm((out.astype(np.float64) - expected).ravel())
+    if apart == 0:
+        return 0.0
     error = apart / np.linalg.norm(expected.ravel())
     return float(error) if np.isfinite(error) else float("inf")

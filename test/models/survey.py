@@ -43,6 +43,9 @@ import onnx
 import torch
 from torch import Tensor, nn
 
+sys.path.append(str(Path(__file__).parent.parent / "bench"))
+from measure import measure, relative_error
+
 TORCHVISION = """alexnet convnext_tiny densenet121 efficientnet_b0
     efficientnet_v2_s googlenet inception_v3 maxvit_t mnasnet1_0 mobilenet_v2
     mobilenet_v3_large regnet_x_8gf regnet_y_1_6gf resnet18 resnet101
@@ -265,16 +268,7 @@ def on_cpu(path: Path, args: argparse.Namespace) -> str:
 
 
 def milliseconds(step: Callable[[], object]) -> float:
-    """The median of 20 calls in a row, a GPU event before and after each."""
-    times = []
-    for _ in range(25):
-        before, after = (torch.cuda.Event(enable_timing=True) for _ in "ba")
-        before.record()
-        step()
-        after.record()
-        after.synchronize()
-        times.append(before.elapsed_time(after))
-    return float(np.median(times[5:]))
+    return measure(lambda _: step(), seconds=0.5)["ms"]
 
 
 @torch.no_grad()
@@ -303,19 +297,14 @@ def pytorch(build: Callable[[], Case]) -> tuple[np.ndarray, float, float]:
     return y.float().cpu().numpy().astype(np.float64), eager, replayed
 
 
-def apart(out: np.ndarray, expected: np.ndarray) -> float:
-    return float(np.linalg.norm((out - expected).ravel()) /
-                 (np.linalg.norm(expected.ravel()) or 1))
-
-
 def on_gpu(path: Path, build: Callable[[], Case],
            args: argparse.Namespace) -> str:
     out, expected = outputs(path, args)
-    error = apart(out, expected)
+    error = relative_error(out, expected)
     done, _ = call(args.bin / "frit-run", path.with_suffix(".so"), given(path),
                    "--bench", "--duration=500ms", "--no-transfers", "--json")
     half, eager, graph = pytorch(build)
-    theirs = apart(half, expected)
+    theirs = relative_error(half, expected)
     ours = json.loads(done.stdout)["ms"]
     text = (f"error {error:.1e} ({theirs:.1e})  {ours:.3f} ms "
             f"(eager {eager:.3f}, graph {graph:.3f})")
