@@ -79,22 +79,34 @@ Scalar ScalarBuilder::mul(Scalar x, Scalar y) {
   return make(pick<arith::MulFOp, arith::MulIOp>(b, x, y), x);
 }
 
+/// Whether the signed `y` is -1, by which the host traps on the least number.
+static Scalar isMinusOne(ScalarBuilder &s, Scalar y) {
+  return s.compare(ScalarBuilder::Compare::eq, y, s.constant(-1, y));
+}
+
+/// `y`, or 1 where a division by it traps on the host: for 0, of which ONNX
+/// leaves the result open, and for -1.
+static Scalar safeDivisor(ScalarBuilder &s, Scalar y) {
+  Scalar traps = s.compare(ScalarBuilder::Compare::eq, y, s.constant(0, y));
+  if (!y.isUnsigned)
+    traps = s.bitOr(traps, isMinusOne(s, y));
+  return s.select(traps, s.constant(1, y), y);
+}
+
 Scalar ScalarBuilder::div(Scalar x, Scalar y) {
   if (x.isFloat())
     return make(arith::DivFOp::create(b, x.value, y.value), x);
-  // A zero divisor traps on the host; ONNX leaves the result open.
-  Scalar one = constant(1, y);
-  Scalar safe = select(compare(Compare::eq, y, constant(0, y)), one, y);
-  return make(pick<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(b, x, safe),
-              x);
+  Scalar quotient = make(pick<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(
+                             b, x, safeDivisor(*this, y)),
+                         x);
+  // The least number by -1 is itself, as in NumPy.
+  return x.isUnsigned ? quotient
+                      : select(isMinusOne(*this, y), neg(x), quotient);
 }
 
 Scalar ScalarBuilder::mod(Scalar x, Scalar y, bool fmod) {
-  Scalar divisor = y;
-  if (!x.isFloat()) {
-    Scalar zero = compare(Compare::eq, y, constant(0, y));
-    divisor = select(zero, constant(1, y), y);
-  }
+  // What 1 leaves is what -1 does.
+  Scalar divisor = x.isFloat() ? y : safeDivisor(*this, y);
   Scalar rest = make(
       pick<arith::RemFOp, arith::RemSIOp, arith::RemUIOp>(b, x, divisor), x);
   if (fmod || x.isUnsigned)

@@ -32,6 +32,15 @@ case("add", [np.zeros((0, 3), f32), y[:3]], np.zeros((0, 3), f32))
 case("div", [x, y], x / y)
 case("div", [i32, j32], np.trunc(i32 / j32).astype(np.int32))
 case("div", [v8, np.maximum(u8, 1)], v8 // np.maximum(u8, 1))
+for dtype in (np.int8, np.int16, np.int32, np.int64):
+    least = np.iinfo(dtype).min
+    edge = np.array([least, least + 1, 7, least, -1], dtype)
+    by = np.array([-1, -1, -1, 1, least], dtype)
+    with np.errstate(over="ignore"):
+        case("div", [edge, by], np.array([least, -(least + 1), -7, least, 0],
+                                         dtype))
+        case("mod", [edge, by], np.mod(edge, by))
+        case("mod", [edge, by], np.fmod(edge, by), "fmod = 1 : si64")
 case("max", [special, np.zeros(5, f32)], np.maximum(special, 0))
 case("max", [u8, v8], np.maximum(u8, v8))
 case("mod", [i32, j32], np.mod(i32, j32))
@@ -101,6 +110,14 @@ case("bit_shift", [v8, places], np.array([255, 6, 128, 0], np.uint8),
      'direction = "LEFT"')
 case("bit_shift", [v8, places], np.array([255, 1, 0, 0], np.uint8),
      'direction = "RIGHT"')
+for dtype in (np.int8, np.int32, np.int64):
+    bits = np.iinfo(dtype).bits
+    for direction, expected in (("LEFT", [-128 << bits - 8, 0, 0, -2]),
+                                ("RIGHT", [-1, -1, 0, -1])):
+        case("bit_shift", [np.array([-128 << bits - 8, -3, 5, -1], dtype),
+                           np.array([0 if direction == "LEFT" else bits - 1,
+                                     bits, -1, 1], dtype)],
+             np.array(expected, dtype), f'direction = "{direction}"')
 
 # Casts.
 case("cast", [x], x.astype(f16), "to = f16")
@@ -111,6 +128,12 @@ big = np.array([-1e10, 1e10, -5.9, 300, np.nan], f32)
 case("cast", [big], np.array([-128, 127, -5, 127, 0], np.int8), "to = i8")
 case("cast", [big], np.array([0, 255, 0, 255, 0], np.uint8), "to = ui8")
 case("cast", [big], np.array([1, 1, 1, 1, 1], bool), "to = i1")
+for dtype in (np.int8, np.int16, np.int32, np.int64,
+              np.uint8, np.uint16, np.uint32, np.uint64):
+    info = np.iinfo(dtype)
+    far = np.array([np.inf, -np.inf, np.nan, 1e30, -1e30, -0.9], f32)
+    case("cast", [far], np.array([info.max, info.min, 0, info.max, info.min, 0],
+                                 dtype), f"to = {NAMES[np.dtype(dtype).name]}")
 case("cast", [u8], u8.astype(f32), "to = f32")
 case("cast", [u8], u8.astype(np.int64), "to = i64")
 case("cast", [u8], u8.astype(np.int8), "to = i8")

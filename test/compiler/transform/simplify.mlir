@@ -14,6 +14,19 @@ func.func @shapes(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   return %3 : tensor<4x6xf32>
 }
 
+// The least integer by -1 is itself, and nothing is left of it.
+// CHECK-LABEL: func.func @least_by_minus_one
+// CHECK-DAG:     nn.constant dense<[-128, -127, 7]> : tensor<3xi8>
+// CHECK-DAG:     nn.constant dense<0> : tensor<3xi8>
+// CHECK-NEXT:    return
+func.func @least_by_minus_one() -> (tensor<3xi8>, tensor<3xi8>) {
+  %x = nn.constant dense<[-128, 127, -7]> : tensor<3xi8>
+  %y = nn.constant dense<-1> : tensor<i8>
+  %0 = nn.div %x, %y : (tensor<3xi8>, tensor<i8>) -> tensor<3xi8>
+  %1 = nn.mod %x, %y : (tensor<3xi8>, tensor<i8>) -> tensor<3xi8>
+  return %0, %1 : tensor<3xi8>, tensor<3xi8>
+}
+
 // A weight's value is not looked at: it may be swapped.
 // CHECK-LABEL: func.func @weights
 // CHECK-DAG:     nn.constant "a" dense<1.000000e+00>
