@@ -52,8 +52,8 @@ std::string artifact::weightSection(Form form, StringRef label,
   else
     os << "\t.section " << kObjectSection << ",\"al\",@progbits\n\t.balign "
        << kPage << "\n";
-  os << "\t.hidden " << label << "\n\t.globl " << label << "\n\t.type " << label
-     << ",@object\n\t.size " << label << "," << bytes << "\n"
+  os << "\t.type " << label << ",@object\n\t.size " << label << "," << bytes
+     << "\n"
      << label << ":\n";
   if (shared) // no name, no contents, no type
     os << "\t.zero " << kNoteAlignment << "\n";

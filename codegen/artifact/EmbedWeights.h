@@ -20,7 +20,7 @@ namespace frit::artifact {
 enum class Form { object, shared };
 
 /// Module-level assembly of the section that stands for the weights, at which
-/// the hidden symbol `label` points.
+/// the local symbol `label` points.
 std::string weightSection(Form form, llvm::StringRef label, uint64_t bytes);
 
 /// Makes the section in `elf`, a whole file, `bytes` large. Returns the offset

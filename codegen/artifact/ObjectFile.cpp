@@ -17,8 +17,20 @@
 using namespace llvm;
 using namespace frit;
 
+/// Leaves no name of `module` to be met by another model's.
+static void makeAllLocal(Module &module) {
+  for (Function &function : module)
+    if (!function.isDeclaration())
+      function.setLinkage(GlobalValue::InternalLinkage);
+  for (GlobalVariable &variable : module.globals())
+    if (!variable.isDeclaration() && !variable.hasAppendingLinkage() &&
+        !variable.hasLocalLinkage())
+      variable.setLinkage(GlobalValue::InternalLinkage);
+}
+
 void artifact::addImage(Module &module, const Image &image, StringRef symbol,
                         Form form) {
+  makeAllLocal(module);
   LLVMContext &context = module.getContext();
   Type *i32 = Type::getInt32Ty(context), *i64 = Type::getInt64Ty(context);
   auto *ptr = PointerType::getUnqual(context);
@@ -35,11 +47,8 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
                       "frit_plan", GlobalValue::PrivateLinkage);
 
   SmallVector<llvm::Constant *> kernels;
-  auto *kernelType =
-      FunctionType::get(Type::getVoidTy(context), {ptr, i64, i64}, false);
   for (const std::string &name : image.hostKernels)
-    kernels.push_back(cast<llvm::Constant>(
-        module.getOrInsertFunction(name, kernelType).getCallee()));
+    kernels.push_back(module.getFunction(name));
   llvm::Constant *table = ConstantPointerNull::get(ptr);
   if (!kernels.empty())
     table =
@@ -67,7 +76,10 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
       weights,
       ConstantInt::get(i64, image.embeddedBytes()),
   };
-  global(ConstantStruct::getAnon(fields), symbol, GlobalValue::ExternalLinkage);
+  auto *entry = global(ConstantStruct::getAnon(fields), symbol,
+                       GlobalValue::ExternalLinkage);
+  if (form == Form::shared)
+    GlobalAlias::create(GlobalValue::ExternalLinkage, kLibrarySymbol, entry);
 }
 
 Expected<SmallVector<char, 0>> artifact::compileObject(Module &module,

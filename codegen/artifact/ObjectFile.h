@@ -11,9 +11,14 @@
 
 namespace frit::artifact {
 
+/// The symbol by which frit_module_load finds the image of any shared library.
+inline constexpr llvm::StringLiteral kLibrarySymbol = "frit_model_image";
+
 /// Adds the image to `module`, which holds its host kernels: the plan, the
 /// table of kernels, the `frit_image` named `symbol` and a section that stands
-/// for the weights.
+/// for the weights. Only `symbol` is left global, and in a shared library
+/// kLibrarySymbol, a second name of it: any number of models link into one
+/// program.
 void addImage(llvm::Module &module, const Image &image, llvm::StringRef symbol,
               Form form);
 

@@ -17,8 +17,10 @@ using namespace frit::artifact;
 /// Whether a program runs on the host.
 static bool isHostArch(StringRef arch) { return !arch.starts_with("sm_"); }
 
-std::string frit::artifact::hostKernelName(StringRef kernel) {
-  return ("frit_" + kernel).str();
+std::string frit::artifact::hostKernelName(StringRef arch, StringRef kernel) {
+  std::string name = ("frit_" + arch + "_" + kernel).str();
+  llvm::replace(name, '-', '_');
+  return name;
 }
 
 namespace {
@@ -166,7 +168,7 @@ private:
     kernelIndex.clear();
     target.kernels.first = tables.kernels.size();
     for (auto kernel : program.getBody().getOps<plan::KernelOp>())
-      addKernel(kernel, isHostArch(program.getArch()));
+      addKernel(kernel, program.getArch());
     target.kernels.count = tables.kernels.size() - target.kernels.first;
     target.prepare = addList(program.getPrepare(), false);
     target.programs.first = tables.programs.size();
@@ -178,7 +180,7 @@ private:
     tables.targets.push_back(target);
   }
 
-  void addKernel(plan::KernelOp kernel, bool host) {
+  void addKernel(plan::KernelOp kernel, StringRef arch) {
     kernelIndex[kernel.getSymNameAttr()] = tables.kernels.size();
     Kernel entry;
     entry.name = tables.text(kernel.getSymName());
@@ -190,9 +192,9 @@ private:
       for (auto map : kernel.getTensorMaps()->getAsRange<plan::TensorMapAttr>())
         tables.tensorMaps.push_back(tensorMapOf(map));
     entry.tensorMaps.count = tables.tensorMaps.size() - entry.tensorMaps.first;
-    if (host) {
+    if (isHostArch(arch)) {
       entry.host = image.hostKernels.size();
-      image.hostKernels.push_back(hostKernelName(kernel.getSymName()));
+      image.hostKernels.push_back(hostKernelName(arch, kernel.getSymName()));
     }
     tables.kernels.push_back(entry);
   }

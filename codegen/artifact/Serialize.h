@@ -70,8 +70,9 @@ struct OpenShapes {
   llvm::SmallVector<unsigned> sizes;
 };
 
-/// The name a cpu program's kernel has in the object.
-std::string hostKernelName(llvm::StringRef kernel);
+/// The name that a kernel of the cpu target `arch` has in the object, where
+/// debuggers and profilers show it.
+std::string hostKernelName(llvm::StringRef arch, llvm::StringRef kernel);
 
 /// Serialises the plan.programs and plan.constants of `module`, whose memory is
 /// placed. `code` is keyed by the programs' names; `model` is what the artifact

@@ -119,7 +119,8 @@ static void addEntry(llvm::Module &module, StringRef name,
 
 /// Defines the call that the x86 backend makes to round f32 to bf16, where it
 /// promotes operations on bf16 vectors; libgcc before 13 lacks it. Rounds to
-/// nearest even on the bits; a NaN stays one.
+/// nearest even on the bits; a NaN stays one. Kernels for several processors
+/// share it, so it runs on all of them.
 static void addBFloatRounding(llvm::Module &module) {
   llvm::LLVMContext &context = module.getContext();
   auto *bfloat = llvm::Type::getBFloatTy(context);
@@ -128,6 +129,7 @@ static void addBFloatRounding(llvm::Module &module) {
   auto *function = llvm::Function::Create(
       type, llvm::GlobalValue::LinkOnceODRLinkage, "__truncsfbf2", module);
   function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  function->addFnAttr("target-cpu", "x86-64");
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", function));
   llvm::Value *x = function->getArg(0);
   llvm::Value *bits = b.CreateBitCast(x, b.getInt32Ty());
@@ -194,14 +196,16 @@ std::unique_ptr<llvm::Module> cpu::compileKernels(plan::ProgramOp program,
   }
   result->setDataLayout(machine.createDataLayout());
   result->setTargetTriple(machine.getTargetTriple());
+  for (auto &[kernel, name] : kernels)
+    addEntry(*result,
+             artifact::hostKernelName(program.getArch(), kernel.getSymName()),
+             result->getFunction(name));
+  // Code for several processors comes to lie in one module.
   for (llvm::Function &f : *result)
     if (!f.isDeclaration()) {
       f.addFnAttr("target-cpu", machine.getTargetCPU());
       f.addFnAttr("no-trapping-math", "true");
     }
-  for (auto &[kernel, name] : kernels)
-    addEntry(*result, artifact::hostKernelName(kernel.getSymName()),
-             result->getFunction(name));
   addBFloatRounding(*result);
   optimize(*result, machine);
   return result;

@@ -16,8 +16,6 @@ using artifact::Form;
 using Bytes = SmallVector<char, 0>;
 
 std::string frit::imageSymbol(const ArtifactOptions &options) {
-  if (options.form == Form::shared)
-    return "frit_model_image";
   std::string name = sys::path::stem(options.output).str();
   for (char &c : name)
     if (!isAlnum(c))

@@ -21,8 +21,7 @@ struct ArtifactOptions {
   llvm::function_ref<void(const llvm::Twine &)> say;
 };
 
-/// The symbol of the image in the output: "resnet50_image" for resnet50.o, and
-/// the same one in all shared libraries.
+/// The symbol of the image in the output: "resnet50_image" for resnet50.o.
 std::string imageSymbol(const ArtifactOptions &options);
 
 /// How the artifact names its file of weights: relative to its own folder if

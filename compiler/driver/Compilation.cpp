@@ -20,6 +20,7 @@
 #include "dialects/plan/Plan.h"
 
 #include "mlir/Support/Timing.h"
+#include "llvm/Linker/Linker.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -303,8 +304,14 @@ private:
         machine = cpu::createMachine(arch, error);
         if (!machine)
           return diagnostics.error(error), false;
-        host = cpu::compileKernels(program, *machine, llvmContext);
+        auto kernels = cpu::compileKernels(program, *machine, llvmContext);
+        if (!kernels)
+          return false;
+        // The kernels of each processor have names and instructions of their
+        // own.
         if (!host)
+          host = std::move(kernels);
+        else if (llvm::Linker::linkModules(*host, std::move(kernels)))
           return false;
         continue;
       }

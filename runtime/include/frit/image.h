@@ -1,7 +1,7 @@
 /*===- image.h - The one symbol of a compiled model -----------------------===*\
 |*                                                                            *|
-|* Every object file that fritc writes defines one `frit_image`, named        *|
-|* <model>_image in an object and `frit_model_image` in a shared library.     *|
+|* What fritc writes defines one `frit_image` and no other global symbol. It  *|
+|* is named <model>_image, and `frit_model_image` too in a shared library.    *|
 |* Plain C, so that the generated header of a model needs nothing else.       *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/

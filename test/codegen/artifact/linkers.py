@@ -70,7 +70,7 @@ for linker in LINKERS:
             run(*command, folder / f"{name}.so")
             check(folder / f"{name}.so")
     run("ldd", library)
-    assert "frit_model_image_weights" in run("nm", library)
+    assert "model_image_weights" in run("nm", library)
 
     run("fritc", "-c", MODEL, "-march=x86-64-v3", "-o", folder / "model.o")
     run("strip", "-d", folder / "model.o")
