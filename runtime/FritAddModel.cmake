@@ -6,6 +6,9 @@
 # otherwise. What else is given goes to fritc, as in
 #
 #   frit_add_model(app net.onnx -march=sm_90a,x86-64 -fprecision=fp16)
+#   frit_add_model(app net.onnx NAME net_exact -march=x86-64)
+#
+# A program may have any number of models; each needs a name of its own.
 function(frit_add_model target model)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME" "")
   if(TARGET fritc) # inside frit's own build
@@ -22,6 +25,15 @@ function(frit_add_model target model)
   if(NOT name)
     get_filename_component(name ${model} NAME_WE)
   endif()
+  # Where they differ as C identifiers, so do the files and the symbols.
+  string(MAKE_C_IDENTIFIER "${name}" identifier)
+  get_property(known TARGET ${target} PROPERTY FRIT_MODELS)
+  if(identifier IN_LIST known)
+    message(FATAL_ERROR "frit_add_model: '${target}' has a model named "
+      "'${name}' already; give this one another name, as in "
+      "frit_add_model(${target} ${model} NAME other)")
+  endif()
+  set_property(TARGET ${target} APPEND PROPERTY FRIT_MODELS ${identifier})
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/frit/${target})
   file(MAKE_DIRECTORY ${folder})
   set(object ${folder}/${name}.o)

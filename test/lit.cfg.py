@@ -22,6 +22,9 @@ config.substitutions += [
     ("%python", config.python),
     ("%src", config.source_dir),
     ("%lib", os.path.join(config.build_dir, "lib")),
+    # What a program needs that links the runtime.
+    ("%link_flags",
+     "-fsanitize=address,undefined" if config.sanitize else ""),
     ("%models", os.path.join(config.test_source_root, "models")),
 ]
 

@@ -17,6 +17,10 @@
 #ifndef FRIT_RUNTIME_HPP
 #define FRIT_RUNTIME_HPP
 
+#if __cplusplus < 202002L
+#error "frit/runtime.hpp takes C++20 (-std=c++20); frit/runtime.h takes any"
+#endif
+
 #include "frit/runtime.h"
 
 #include <initializer_list>
