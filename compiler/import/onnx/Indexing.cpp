@@ -10,11 +10,27 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
+/// Whether indices that are known are in range along `axis`, or an error.
+static bool checkAlong(Node &node, Expr x, Expr indices, int64_t axis) {
+  axis = x ? node.axis(axis, x.rank()) : 0;
+  return !node.failed && node.checkIndices(indices, x.size(axis));
+}
+
 static Results scatterElements(Node &node) {
-  Expr indices = input(node, 1), updates = input(node, 2);
+  Expr x = input(node, 0), indices = input(node, 1), updates = input(node, 2);
   int64_t axis = node.integer("axis", 0);
   StringRef reduction = node.string("reduction", "none");
-  return {scatter(input(node, 0), indices, updates, axis, reduction)};
+  if (!checkAlong(node, x, indices, axis))
+    return {};
+  return {scatter(x, indices, updates, axis, reduction)};
+}
+
+static Results gatherElements(Node &node) {
+  Expr x = input(node, 0), indices = input(node, 1);
+  int64_t axis = node.integer("axis", 0);
+  if (!checkAlong(node, x, indices, axis))
+    return {};
+  return {x.gatherElements(indices, axis)};
 }
 
 /// Vectors of `count` indices, one for each of as many dimensions of `shape`
@@ -42,7 +58,7 @@ static bool checkPlaces(Node &node, Value x, Value indices, int64_t first) {
   int64_t depth = rankOf(indices) ? sizes(indices).back() : 0;
   if (rankOf(indices) > first && first >= 0 && depth >= 1 &&
       first + depth <= rankOf(x))
-    return true;
+    return node.checkIndices(indices, nn::shapeOf(x).slice(first, depth));
   node.error() << "indices of shape " << nn::shapeText(nn::shapeOf(indices))
                << " do not fit " << nn::shapeText(nn::shapeOf(x));
   return false;
@@ -366,6 +382,7 @@ ArrayRef<Hook> frit::importer::indexingHooks() {
       {"Scatter", 9, 3, 3, scatterElements},
       {"ScatterElements", 11, 3, 3, scatterElements},
       {"ScatterND", 11, 3, 3, scatterND},
+      {"GatherElements", 11, 2, 2, gatherElements},
       {"GatherND", 11, 2, 2, gatherND},
       {"TensorScatter", 24, 2, 3, tensorScatter},
       {"OneHot", 9, 3, 3, oneHot},

@@ -68,7 +68,7 @@ static Results gather(Node &node) {
   if (!x || !indices)
     return {};
   int64_t axis = node.axis(given, rankOf(x));
-  if (node.failed)
+  if (node.failed || !node.checkIndices(indices, nn::shapeOf(x)[axis]))
     return {};
   if (nn::constantValue(indices) && rankOf(indices) <= 1) {
     auto places = node.integers(1);

@@ -162,6 +162,9 @@ public:
 
   /// Whether `x` has a dimension `dim`, counted from the front, or an error.
   bool hasDimension(mlir::Value x, int64_t dim);
+  /// Whether indices that are known are in range, or an error. The first of
+  /// them is one of a dimension of `limits[0]` entries, and so on, in turn.
+  bool checkIndices(mlir::Value indices, llvm::ArrayRef<int64_t> limits);
   /// `axis` counted from the front; 0, with an error, if it is out of range.
   int64_t axis(int64_t axis, int64_t rank);
   /// `axis` for every one, without duplicates, ascending.
