@@ -13,8 +13,9 @@ from pathlib import Path
 
 from tree import files
 
-TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
-             "codegen", "compiler", "dialects", "runtime", "test", "tools"}
+TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE",
+             "README.md", "codegen", "compiler", "dialects", "runtime", "test",
+             "tools"}
 SOURCE = {".c", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".inc", ".md", ".py", ".td",
           ".mlir", ".test"}
 # Written so that this file does not name them.
