@@ -77,6 +77,9 @@ private:
 
   void embed() {
     for (auto [run, entry] : llvm::zip(image.weights, tables.constants)) {
+      // The file ends with the last byte of a weight.
+      if (!entry.bytes)
+        continue;
       image.weightBytes = llvm::alignTo(image.weightBytes, kAlignment);
       run.offset = entry.offset = image.weightBytes;
       image.weightBytes += entry.bytes;
