@@ -190,6 +190,7 @@ private:
     entry.waits = kernel.getWaits();
     entry.flops = kernel.getFlops().value_or(0);
     entry.skipped = kernel.getSkipped().value_or(0);
+    entry.workspaceBytes = kernel.getWorkspaceBytes().value_or(0);
     entry.tensorMaps.first = tables.tensorMaps.size();
     if (kernel.getTensorMaps())
       for (auto map : kernel.getTensorMaps()->getAsRange<plan::TensorMapAttr>())

@@ -89,29 +89,35 @@ static void storeResults(func::FuncOp function) {
       b.getFunctionType(function.getBody().front().getArgumentTypes(), {}));
 }
 
-/// Adds `void name(ptr arguments, i64 begin, i64 end)`, which loads the
-/// pointers and calls `inner`.
+/// Adds `void name(ptr arguments, ptr workspace, i64 begin, i64 end)`, which
+/// loads the pointers and calls `inner` with them, the bounds and its places in
+/// the workspace.
 static void addEntry(llvm::Module &module, StringRef name,
-                     llvm::Function *inner) {
+                     llvm::Function *inner, const cpu::Workspace &workspace) {
   llvm::LLVMContext &context = module.getContext();
   auto *ptr = llvm::PointerType::getUnqual(context);
   auto *i64 = llvm::Type::getInt64Ty(context);
   auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context),
-                                       {ptr, i64, i64}, false);
+                                       {ptr, ptr, i64, i64}, false);
   auto *entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
                                        name, module);
   entry->setVisibility(llvm::GlobalValue::HiddenVisibility);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", entry));
   SmallVector<llvm::Value *> values;
-  size_t pointers = inner->arg_size() - 2;
+  size_t pointers = inner->arg_size() - 2 - workspace.offsets.size();
   for (size_t i = 0; i < pointers; ++i) {
     llvm::Value *slot = b.CreateConstGEP1_64(ptr, entry->getArg(0), i);
     values.push_back(b.CreateLoad(ptr, slot));
     // The planner never lets a step write what another argument reads.
     inner->addParamAttr(i, llvm::Attribute::NoAlias);
   }
-  values.push_back(entry->getArg(1));
   values.push_back(entry->getArg(2));
+  values.push_back(entry->getArg(3));
+  for (int64_t offset : workspace.offsets) {
+    inner->addParamAttr(values.size(), llvm::Attribute::NoAlias);
+    values.push_back(
+        b.CreateConstGEP1_64(b.getInt8Ty(), entry->getArg(1), offset));
+  }
   b.CreateCall(inner, values);
   b.CreateRetVoid();
   inner->setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -162,44 +168,76 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
-std::unique_ptr<llvm::Module> cpu::compileKernels(plan::ProgramOp program,
-                                                  llvm::TargetMachine &machine,
-                                                  llvm::LLVMContext &context) {
-  MLIRContext *mlir = program.getContext();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(program.getLoc());
-  OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
-  SmallVector<std::pair<plan::KernelOp, std::string>> kernels;
+/// Bytes of what a kernel reads and writes.
+static int64_t tensorBytes(plan::KernelOp kernel) {
+  int64_t bytes = 0;
+  for (Type type : kernel.getFusion()->getOperandTypes())
+    bytes += plan::byteSize(type);
+  for (Type type : kernel.getFusion()->getResultTypes())
+    bytes += plan::byteSize(type);
+  return bytes;
+}
+
+FailureOr<cpu::LoweredKernels> cpu::lowerKernels(plan::ProgramOp program) {
+  LoweredKernels lowered;
+  lowered.module = ModuleOp::create(program.getLoc());
+  ModuleOp module = *lowered.module;
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
   for (auto kernel : program.getBody().getOps<plan::KernelOp>()) {
     std::string name = ("body_" + kernel.getSymName()).str();
     auto function =
         nn::lowerFusion(cast<nn::FusionOp>(kernel.getFusion()), name, b);
     function.setPublic();
     useBuffers(function);
-    kernels.push_back({kernel, name});
+    lowered.kernels.push_back({kernel, name, {}});
   }
-  if (failed(fuseLoops(*module)))
-    return nullptr;
-  for (auto &[kernel, name] : kernels) {
-    auto function = module->lookupSymbol<func::FuncOp>(name);
+  if (failed(fuseLoops(module)))
+    return failure();
+  SymbolTable functions(module);
+  for (LoweredKernels::Kernel &kernel : lowered.kernels) {
+    auto function = functions.lookup<func::FuncOp>(kernel.function);
     int64_t items = tileOuterLoops(function);
     storeResults(function);
-    kernel.setGridAttr(DenseI64ArrayAttr::get(mlir, {items, 1, 1}));
+    kernel.op.setGridAttr(b.getDenseI64ArrayAttr({items, 1, 1}));
   }
-  if (failed(lowerToLLVM(*module)))
-    return nullptr;
+  if (failed(bufferize(module)))
+    return failure();
+  for (LoweredKernels::Kernel &kernel : lowered.kernels) {
+    auto workspace =
+        placeAllocations(functions.lookup<func::FuncOp>(kernel.function));
+    if (failed(workspace))
+      return failure();
+    kernel.workspace = *workspace;
+    int64_t items = kernel.op.getGrid()->front();
+    int64_t count = countWorkspaces(*workspace, items, tensorBytes(kernel.op));
+    if (!count)
+      continue;
+    kernel.op.setWorkspaceBytes(workspace->bytes);
+    kernel.op.setWorkspaces(count);
+  }
+  return lowered;
+}
 
+std::unique_ptr<llvm::Module> cpu::compileKernels(LoweredKernels lowered,
+                                                  llvm::TargetMachine &machine,
+                                                  llvm::LLVMContext &context) {
+  if (failed(lowerToLLVM(*lowered.module)))
+    return nullptr;
   std::unique_ptr<llvm::Module> result =
-      translateModuleToLLVMIR(*module, context, "frit");
+      translateModuleToLLVMIR(*lowered.module, context, "frit");
   if (!result) {
-    program.emitError("its kernels have no translation to LLVM");
+    lowered.module->emitError("has no translation to LLVM");
     return nullptr;
   }
   result->setDataLayout(machine.createDataLayout());
   result->setTargetTriple(machine.getTargetTriple());
-  for (auto &[kernel, name] : kernels)
-    addEntry(*result,
-             artifact::hostKernelName(program.getArch(), kernel.getSymName()),
-             result->getFunction(name));
+  for (LoweredKernels::Kernel &kernel : lowered.kernels) {
+    auto program = kernel.op->getParentOfType<plan::ProgramOp>();
+    addEntry(
+        *result,
+        artifact::hostKernelName(program.getArch(), kernel.op.getSymName()),
+        result->getFunction(kernel.function), kernel.workspace);
+  }
   // Code for several processors comes to lie in one module.
   for (llvm::Function &f : *result)
     if (!f.isDeclaration()) {

@@ -3,6 +3,7 @@
 #ifndef FRIT_CODEGEN_CPU_CPUKERNELS_H
 #define FRIT_CODEGEN_CPU_CPUKERNELS_H
 
+#include "codegen/cpu/Workspace.h"
 #include "dialects/plan/Plan.h"
 
 #include "llvm/IR/Module.h"
@@ -15,11 +16,25 @@ namespace frit::cpu {
 std::unique_ptr<llvm::TargetMachine> createMachine(llvm::StringRef arch,
                                                    std::string &error);
 
-/// Compiles every plan.kernel of `program` to a function
-/// `void frit_<kernel>(void *const *arguments, int64_t begin, int64_t end)`
-/// (see frit/image.h) of one optimised LLVM module, and sets the kernels' grid
-/// to their number of work items. Null after an error is reported.
-std::unique_ptr<llvm::Module> compileKernels(plan::ProgramOp program,
+/// The kernels of a program as functions over buffers.
+struct LoweredKernels {
+  struct Kernel {
+    plan::KernelOp op;
+    std::string function;
+    Workspace workspace;
+  };
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<Kernel> kernels;
+};
+
+/// Lowers every plan.kernel of `program` to loops over buffers, which says how
+/// many work items it has and what workspaces it needs: both become attributes
+/// of the kernel. Fails after an error is reported.
+mlir::FailureOr<LoweredKernels> lowerKernels(plan::ProgramOp program);
+
+/// Compiles them to functions `frit_<kernel>` of one optimised LLVM module, as
+/// frit/image.h has them. Null after an error is reported.
+std::unique_ptr<llvm::Module> compileKernels(LoweredKernels lowered,
                                              llvm::TargetMachine &machine,
                                              llvm::LLVMContext &context);
 

@@ -9,7 +9,6 @@
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -95,7 +94,7 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
 
 } // namespace
 
-LogicalResult frit::cpu::lowerToLLVM(ModuleOp module) {
+LogicalResult frit::cpu::bufferize(ModuleOp module) {
   PassManager passes(module.getContext());
   passes.addPass(std::make_unique<ReassociateReductions>());
   passes.addPass(createCanonicalizerPass());
@@ -104,13 +103,12 @@ LogicalResult frit::cpu::lowerToLLVM(ModuleOp module) {
   passes.addPass(bufferization::createEmptyTensorEliminationPass());
   passes.addPass(bufferization::createOneShotBufferizePass());
   passes.addPass(createCanonicalizerPass());
-  bufferization::PromoteBuffersToStackPassOptions stack;
-  stack.maxAllocSizeInBytes = 64 << 10;
-  passes.addNestedPass<func::FuncOp>(
-      bufferization::createPromoteBuffersToStackPass(stack));
-  bufferization::buildBufferDeallocationPipeline(passes);
   passes.addPass(createConvertBufferizationToMemRefPass());
+  return passes.run(module);
+}
 
+LogicalResult frit::cpu::lowerToLLVM(ModuleOp module) {
+  PassManager passes(module.getContext());
   passes.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   passes.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
   passes.addPass(memref::createFoldMemRefAliasOpsPass());

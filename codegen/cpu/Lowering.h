@@ -10,7 +10,12 @@ namespace frit::cpu {
 /// Merges chains of elementwise linalg operations.
 llvm::LogicalResult fuseLoops(mlir::ModuleOp module);
 
-/// Bufferizes and lowers to the LLVM dialect. Functions take bare pointers.
+/// Bufferizes functions whose arguments are memrefs. What they allocate is
+/// never freed.
+llvm::LogicalResult bufferize(mlir::ModuleOp module);
+
+/// Lowers what is bufferized and allocates nothing to the LLVM dialect.
+/// Functions take bare pointers.
 llvm::LogicalResult lowerToLLVM(mlir::ModuleOp module);
 
 } // namespace frit::cpu

@@ -118,6 +118,8 @@ private:
         return false;
     if (options.emit == Emit::fused)
       return true;
+    if (!planMemory())
+      return false;
     if (options.memoryReport)
       reportMemory(*plans, llvm::outs());
     if (options.emit == Emit::plan)
@@ -214,7 +216,30 @@ private:
         sayForked(*clone);
       mergePlan(*clone, variant);
     }
+    return isCuda || lowerHostKernels(arch, scope);
+  }
+
+  /// Brings the kernels of a host's plan to where it shows what workspaces they
+  /// need.
+  bool lowerHostKernels(StringRef arch, TimingScope &timing) {
+    TimingScope scope = timing.nest("loops");
+    for (auto program : plans->getOps<plan::ProgramOp>()) {
+      if (program.getArch() != arch)
+        continue;
+      FailureOr<cpu::LoweredKernels> lowered = cpu::lowerKernels(program);
+      if (failed(lowered))
+        return false;
+      hostKernels[arch] = std::move(*lowered);
+    }
     return true;
+  }
+
+  bool planMemory() {
+    TimingScope scope = root.nest("memory");
+    PassManager passes(&context);
+    addMemoryPasses(passes);
+    passes.enableTiming(scope);
+    return succeeded(passes.run(*plans));
   }
 
   /// How many steps of a variant run beside others.
@@ -304,7 +329,8 @@ private:
         machine = cpu::createMachine(arch, error);
         if (!machine)
           return diagnostics.error(error), false;
-        auto kernels = cpu::compileKernels(program, *machine, llvmContext);
+        auto kernels = cpu::compileKernels(std::move(hostKernels[arch]),
+                                           *machine, llvmContext);
         if (!kernels)
           return false;
         // The kernels of each processor have names and instructions of their
@@ -439,6 +465,7 @@ private:
   OwningOpRef<ModuleOp> plans;
   std::optional<SymbolTable> planSymbols;
   std::optional<planning::ConstantPool> constants;
+  llvm::StringMap<cpu::LoweredKernels> hostKernels; ///< by target
 };
 
 } // namespace

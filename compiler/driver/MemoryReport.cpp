@@ -2,6 +2,7 @@
 
 #include "compiler/driver/MemoryReport.h"
 
+#include "codegen/cuda/Nvrtc.h"
 #include "dialects/nn/NN.h"
 #include "dialects/plan/Plan.h"
 
@@ -80,6 +81,19 @@ void reportList(plan::ListOp main, bool isNamed, raw_ostream &os) {
     os << "    " << mebibytes(l.bytes) << "  " << l.what << "\n";
 }
 
+/// Whether a host's threads need memory that only the runtime knows the size
+/// of.
+bool packsOperands(plan::ProgramOp program) {
+  return !cuda::isCudaArch(program.getArch()) &&
+         program
+             .walk([](Operation *op) {
+               return isa<plan::GemmOp, plan::ConvOp>(op)
+                          ? WalkResult::interrupt()
+                          : WalkResult::advance();
+             })
+             .wasInterrupted();
+}
+
 } // namespace
 
 void frit::reportMemory(ModuleOp plans, raw_ostream &os) {
@@ -94,5 +108,9 @@ void frit::reportMemory(ModuleOp plans, raw_ostream &os) {
     SmallVector<plan::ListOp> mains = program.getMains();
     for (plan::ListOp main : mains)
       reportList(main, mains.size() > 1, os);
+    if (packsOperands(program))
+      os << "  packed operands of products and convolutions come on top: how "
+            "large they are\n  depends on the processor and its threads, and "
+            "frit-run --info says it\n";
   }
 }

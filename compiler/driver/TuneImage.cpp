@@ -141,6 +141,7 @@ llvm::Error TuneImage::emit() {
   pipeline.workspaceBytes = kWorkspaceBytes;
   PassManager passes(module->getContext());
   addPlanPasses(passes, target, pipeline);
+  addMemoryPasses(passes);
   if (failed(passes.run(*module)))
     return llvm::createStringError(message);
   auto program = *module->getOps<plan::ProgramOp>().begin();

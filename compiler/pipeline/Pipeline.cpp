@@ -68,6 +68,9 @@ void frit::addPlanPasses(OpPassManager &passes, const nn::Target &target,
   // What leaves the machine partly idle runs beside other such steps.
   if (options.fork)
     passes.addPass(planning::createForkPass(target));
+}
+
+void frit::addMemoryPasses(OpPassManager &passes) {
   // Every buffer gets its offset in one arena.
   passes.addPass(planning::createPlanMemoryPass());
 }

@@ -34,9 +34,13 @@ void addModelPasses(mlir::OpPassManager &passes,
 void addTargetPasses(mlir::OpPassManager &passes, const nn::Target &target,
                      const PipelineOptions &options);
 
-/// Scheduled fusions become a plan in one arena.
+/// Scheduled fusions become a plan. The plans of a model's variants can then be
+/// merged, and host kernels lowered, which says what workspaces they need.
 void addPlanPasses(mlir::OpPassManager &passes, const nn::Target &target,
                    const PipelineOptions &options);
+
+/// All that a call needs is placed in one arena.
+void addMemoryPasses(mlir::OpPassManager &passes);
 
 } // namespace frit
 

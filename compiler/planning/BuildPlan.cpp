@@ -199,7 +199,8 @@ private:
     if (library)
       return planning::buildContraction(b, fusion, inputs, outputs, kernel,
                                         options.workspaceBytes);
-    plan::LaunchOp::create(b, kernel, inputs, outputs, /*follows=*/nullptr);
+    plan::LaunchOp::create(b, kernel, inputs, outputs, /*workspace=*/nullptr,
+                           /*follows=*/nullptr);
     return success();
   }
 

@@ -301,10 +301,6 @@ private:
   }
 
   void appendPreparation(plan::ListOp list) {
-    auto most = std::max(into.getPrepareBytes().value_or(0),
-                         from.getPrepareBytes().value_or(0));
-    into.setPrepareBytesAttr(
-        Builder(into.getContext()).getI64IntegerAttr(most));
     if (plan::ListOp before = into.getPrepare()) {
       Block &body = before.getBody().front();
       body.getOperations().splice(body.end(),

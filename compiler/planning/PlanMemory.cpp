@@ -8,8 +8,9 @@
 //   %b = plan.buffer arena at 256 : memref<64xf32>
 //   %c = plan.buffer arena at 0 : memref<64xf32>
 //
-// Where steps may run beside each other (Fork.cpp), a buffer is free for those
-// only that start when all that use it have ended.
+// A launch whose kernel needs a workspace gets one, which is live while it
+// runs. Where steps may run beside each other (Fork.cpp), a buffer is free for
+// those only that start when all that use it have ended.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +35,7 @@ struct PlanMemory : PassWrapper<PlanMemory, OperationPass<ModuleOp>> {
   void runOnOperation() override {
     for (auto program : getOperation().getOps<plan::ProgramOp>()) {
       Builder b(&getContext());
+      addWorkspaces(program);
       for (plan::ListOp list : program.getMains()) {
         planning::Placement main = placeList(list);
         list.setArenaBytesAttr(b.getI64IntegerAttr(main.bytes));
@@ -45,6 +47,26 @@ struct PlanMemory : PassWrapper<PlanMemory, OperationPass<ModuleOp>> {
   }
 
 private:
+  void addWorkspaces(plan::ProgramOp program) {
+    DenseMap<StringAttr, int64_t> needed;
+    for (auto kernel : program.getBody().getOps<plan::KernelOp>())
+      if (int64_t bytes = kernel.getLaunchWorkspaceBytes())
+        needed[kernel.getSymNameAttr()] = bytes;
+    program.walk([&](plan::LaunchOp launch) {
+      int64_t bytes = needed.lookup(launch.getKernelAttr().getAttr());
+      if (!bytes || launch.getWorkspace())
+        return;
+      // Buffers stand outside of guards.
+      Operation *before = launch;
+      while (isa<plan::GuardOp>(before->getParentOp()))
+        before = before->getParentOp();
+      ImplicitLocOpBuilder b(launch.getLoc(), before);
+      auto type = MemRefType::get({bytes}, b.getI8Type());
+      launch.getWorkspaceMutable().assign(plan::BufferOp::create(
+          b, type, plan::Space::arena, nullptr, nullptr, nullptr));
+    });
+  }
+
   planning::Placement placeList(plan::ListOp list) {
     if (!list)
       return {};

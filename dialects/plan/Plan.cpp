@@ -76,8 +76,7 @@ SmallVector<Value> frit::plan::readsOf(Operation *step) {
 
 SmallVector<Value> frit::plan::writesOf(Operation *step) {
   return TypeSwitch<Operation *, SmallVector<Value>>(step)
-      .Case([](LaunchOp op) { return SmallVector<Value>(op.getOutputs()); })
-      .Case<GemmOp, ConvOp, AttentionOp>([](auto op) {
+      .Case<LaunchOp, GemmOp, ConvOp, AttentionOp>([](auto op) {
         SmallVector<Value> values(op.getOutputs());
         if (op.getWorkspace())
           values.push_back(op.getWorkspace());
@@ -228,8 +227,16 @@ static LogicalResult verifyKernel(Operation *step, FlatSymbolRefAttr name,
 }
 
 LogicalResult LaunchOp::verify() {
-  return verifyKernel(*this, getKernelAttr(), getInputs().size(),
-                      getOutputs().size());
+  if (failed(verifyKernel(*this, getKernelAttr(), getInputs().size(),
+                          getOutputs().size())))
+    return failure();
+  auto kernel = cast<KernelOp>(mlir::SymbolTable::lookupSymbolIn(
+      getOperation()->getParentOfType<ProgramOp>(), getKernelAttr().getAttr()));
+  uint64_t needed = kernel.getLaunchWorkspaceBytes();
+  if (getWorkspace() && byteSize(getWorkspace().getType()) < needed)
+    return emitOpError() << "has a workspace that is smaller than the "
+                         << needed << " bytes " << getKernelAttr() << " needs";
+  return success();
 }
 
 template <typename Op> static LogicalResult verifyContraction(Op op) {

@@ -134,7 +134,9 @@ def Plan_KernelOp : Plan_Op<"kernel", [
     The block's arguments are the fusion's inputs. Its parameters are a pointer
     for each input, then for each output, then a tensor map for each of
     `tensor_maps`. Code generation adds `source` and the launch's shape; on the
-    cpu target `grid[0]` counts independent work items. `waits` says that every
+    cpu target `grid[0]` counts independent work items, and a call over some of
+    them uses `workspace_bytes` of memory of its own, with up to `workspaces`
+    such calls at a time. `waits` says that every
     block waits for the kernels before, so that it may start beside the last of
     them; `flops` counts the multiplications and additions of its contractions,
     `skipped` the bytes of its inputs that it leaves out, of which it gathers or
@@ -147,13 +149,18 @@ def Plan_KernelOp : Plan_Op<"kernel", [
       OptionalAttr<TypedArrayAttrBase<Plan_TensorMapAttr,
           "tensor map array">>:$tensor_maps,
       UnitAttr:$waits, OptionalAttr<I64Attr>:$flops,
-      OptionalAttr<I64Attr>:$skipped);
+      OptionalAttr<I64Attr>:$skipped, OptionalAttr<I64Attr>:$workspace_bytes,
+      OptionalAttr<I64Attr>:$workspaces);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The nn.fusion it computes.
     ::mlir::Operation *getFusion() { return &getBody().front().front(); }
+    /// Bytes that a launch needs beside the kernel's inputs and outputs.
+    int64_t getLaunchWorkspaceBytes() {
+      return getWorkspaceBytes().value_or(0) * getWorkspaces().value_or(1);
+    }
   }];
 }
 
@@ -226,11 +233,17 @@ class Plan_Step<string mnemonic> : Plan_Op<mnemonic, [
 
 def Plan_LaunchOp : Plan_Step<"launch"> {
   let summary = "Runs a kernel.";
+  let description = [{
+    `workspace` is what the kernel needs beside its inputs and outputs;
+    `plan-memory` makes it.
+  }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
       Variadic<Plan_Buffer>:$inputs, Variadic<Plan_Buffer>:$outputs,
+      Optional<Plan_Buffer>:$workspace,
       OptionalAttr<DenseI64ArrayAttr>:$follows);
   let assemblyFormat = [{
-    $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:`
+    $kernel `(` $inputs `)` `->` `(` $outputs `)`
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict `:`
     type($inputs) `->` type($outputs)
   }];
 }

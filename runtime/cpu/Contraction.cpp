@@ -84,10 +84,6 @@ int64_t Contraction::offsetOf(const Side &side, int64_t matrix, int64_t block,
          (side.panels * (matrix * k + block * depth) + panel * depthOf(block));
 }
 
-size_t Contraction::sharedBytes() const {
-  return (a.shared ? bytesOf(a) : 0) + (b.shared ? bytesOf(b) : 0);
-}
-
 /// A part of the result and the scratch to compute it in.
 struct Contraction::Item {
   int64_t matrix;
@@ -98,12 +94,14 @@ struct Contraction::Item {
   const Output &output;
 };
 
-size_t Contraction::scratchBytes() const {
+ScratchSize Contraction::scratch() const {
   const int64_t tiles = blocks > 1 ? a.largestPart() * b.largestPart() : 1;
   const int64_t group = std::max<int64_t>(1, kGroupRows / a.width);
-  return kernel.elementBytes *
-         (a.width * b.width * tiles + depth * a.width * (a.shared ? 0 : group) +
-          depth * b.width * (b.shared ? 0 : b.largestPart()));
+  const int64_t elements = a.width * b.width * tiles +
+                           depth * a.width * (a.shared ? 0 : group) +
+                           depth * b.width * (b.shared ? 0 : b.largestPart());
+  return {(a.shared ? bytesOf(a) : 0) + (b.shared ? bytesOf(b) : 0),
+          uint64_t(kernel.elementBytes * elements)};
 }
 
 void Contraction::packShared(const Side &side, PackPanel pack, char *to,

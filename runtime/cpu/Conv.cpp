@@ -97,14 +97,53 @@ double useful(int64_t extent, int64_t lanes) {
   return double(extent) / double((extent + lanes - 1) / lanes * lanes);
 }
 
-bool contract(const artifact::Conv &problem, const MicroKernel &kernel,
+/// A convolution as a product of matrices.
+struct Matrices {
+  int64_t pixels, filters, channels, depth; ///< of a group and, pixels, image
+  bool last;
+  /// Vectors run along pixels where those are contiguous in y, unless there are
+  /// so few that filters fill vectors better. Rows are then pixels, as they are
+  /// where channels come last.
+  bool pixelRows;
+  Contraction contraction;
+
+  Matrices(const artifact::Conv &problem, const MicroKernel &kernel,
+           unsigned threads)
+      : pixels(problem.p * problem.q), filters(problem.k / problem.groups),
+        channels(problem.c / problem.groups),
+        depth(channels * problem.r * problem.s), last(problem.channelsLast),
+        pixelRows(last || useful(pixels, kernel.lanes) <
+                              0.9 * useful(filters, kernel.lanes)),
+        contraction(kernel, pixelRows ? columns(problem) : filters,
+                    pixelRows ? filters : columns(problem), depth,
+                    last ? problem.groups : problem.n * problem.groups,
+                    threads) {}
+
+private:
+  int64_t columns(const artifact::Conv &problem) const {
+    return last ? problem.n * pixels : pixels;
+  }
+};
+
+std::optional<ScratchSize> contractScratch(const artifact::Conv &problem,
+                                           const MicroKernel &kernel,
+                                           unsigned threads) {
+  ScratchSize size = Matrices(problem, kernel, threads).contraction.scratch();
+  if (isPointwise(problem))
+    return size;
+  const uint64_t bytes = PaddedInput(problem, kernel).bytes();
+  if (!bytes)
+    return std::nullopt;
+  size.shared += bytes;
+  return size;
+}
+
+void contract(const artifact::Conv &problem, const MicroKernel &kernel,
               const void *x, const void *w, Output output, ThreadPool &pool) {
-  const int64_t pixels = problem.p * problem.q;
-  const int64_t filters = problem.k / problem.groups;
-  const int64_t channels = problem.c / problem.groups;
-  const int64_t depth = channels * problem.r * problem.s;
+  const Matrices matrices(problem, kernel, pool.size());
+  const auto &[pixels, filters, channels, depth, last, pixelRows, contraction] =
+      matrices;
   const int64_t element = elementBytes(problem.type);
-  const bool last = problem.channelsLast;
 
   auto packFilters = [&](void *panel, int64_t width, int64_t matrix,
                          int64_t first, int64_t count, int64_t k,
@@ -115,11 +154,6 @@ bool contract(const artifact::Conv &problem, const MicroKernel &kernel,
                 1);
   };
 
-  // Vectors run along pixels where those are contiguous in y, unless there are
-  // so few that filters fill vectors better. Rows are then pixels, as they are
-  // where channels come last.
-  const bool pixelRows = last || useful(pixels, kernel.lanes) <
-                                     0.9 * useful(filters, kernel.lanes);
   output.stride = last ? filters : filters * pixels;
   output.rowStride = last ? problem.k : pixelRows ? 1 : pixels;
   output.colStride = !last && pixelRows ? pixels : 1;
@@ -128,21 +162,14 @@ bool contract(const artifact::Conv &problem, const MicroKernel &kernel,
   output.biasRow = pixelRows ? 0 : 1;
   output.biasCol = pixelRows ? 1 : 0;
 
-  const int64_t columns = last ? problem.n * pixels : pixels;
-  const Contraction contraction(
-      kernel, pixelRows ? columns : filters, pixelRows ? filters : columns,
-      depth, last ? problem.groups : problem.n * problem.groups, pool.size());
   auto run = [&](PackPanel packPixels) {
     if (pixelRows)
       contraction.run(packPixels, packFilters, output, pool);
     else
       contraction.run(packFilters, packPixels, output, pool);
-    return true;
   };
 
-  if (isPointwise(problem)) {
-    if (!pool.reserve(contraction.sharedBytes(), contraction.scratchBytes()))
-      return false;
+  if (isPointwise(problem))
     return run([&](void *panel, int64_t width, int64_t matrix, int64_t first,
                    int64_t count, int64_t k, int64_t deep) {
       const int64_t at = last ? first * problem.c + matrix * channels + k
@@ -150,36 +177,60 @@ bool contract(const artifact::Conv &problem, const MicroKernel &kernel,
       kernel.pack(panel, width, count, deep, advance(x, at * element),
                   problem.type, last ? problem.c : 1, last ? 1 : pixels);
     });
-  }
 
-  const PaddedInput padded(problem, kernel);
-  const size_t packed = contraction.sharedBytes();
-  if (!padded.bytes() ||
-      !pool.reserve(packed + padded.bytes(), contraction.scratchBytes()))
-    return false;
-  char *copy = static_cast<char *>(pool.sharedScratch()) + packed;
+  PaddedInput padded(problem, kernel);
+  char *copy =
+      static_cast<char *>(pool.sharedScratch()) + contraction.scratch().shared;
   padded.fill(x, copy, pool);
   const PixelPacker packer{problem, kernel, padded, copy};
-  return run([&](void *panel, int64_t width, int64_t matrix, int64_t first,
-                 int64_t count, int64_t k, int64_t deep) {
+  run([&](void *panel, int64_t width, int64_t matrix, int64_t first,
+          int64_t count, int64_t k, int64_t deep) {
     if (last)
       packer.fromPixels(panel, width, matrix, first, count, k, deep);
     else
       packer.fromPlanes(panel, width, matrix, first, count, k, deep);
   });
 }
+/// What to sum in; nothing where the type is not supported.
+std::optional<Accumulator> accumulatorFor(const artifact::Conv &problem) {
+  if (problem.type == DType::f64)
+    return Accumulator::f64;
+  if (problem.compute != artifact::Compute::f64 &&
+      (problem.type == DType::f32 || problem.type == DType::f16 ||
+       problem.type == DType::bf16))
+    return Accumulator::f32;
+  return std::nullopt;
+}
+
+bool isEmpty(const artifact::Conv &problem) {
+  return problem.n <= 0 || problem.k <= 0 || problem.p <= 0 || problem.q <= 0;
+}
+
+bool isDepthwise(const artifact::Conv &problem) {
+  return problem.groups == problem.c && problem.c > 1 &&
+         (!problem.channelsLast || problem.k == problem.c);
+}
 } // namespace
+
+std::optional<ScratchSize> frit::cpu::scratchOf(const artifact::Conv &problem,
+                                                Isa isa, unsigned threads) {
+  const std::optional<Accumulator> accumulator = accumulatorFor(problem);
+  if (!accumulator)
+    return std::nullopt;
+  if (isEmpty(problem))
+    return ScratchSize();
+  const MicroKernel &kernel = microKernel(isa, *accumulator);
+  return isDepthwise(problem) ? depthwiseScratch(problem, kernel)
+                              : contractScratch(problem, kernel, threads);
+}
 
 bool frit::cpu::conv(const artifact::Conv &problem, void *const *arguments,
                      ThreadPool &pool) {
-  const bool wide = problem.type == DType::f64;
-  if (!wide && (problem.compute == artifact::Compute::f64 ||
-                (problem.type != DType::f32 && problem.type != DType::f16 &&
-                 problem.type != DType::bf16)))
+  const std::optional<ScratchSize> scratch =
+      scratchOf(problem, pool.isa(), pool.size());
+  if (!scratch || !pool.holds(*scratch))
     return false;
-  const MicroKernel &kernel =
-      microKernel(pool.isa(), wide ? Accumulator::f64 : Accumulator::f32);
-
+  const MicroKernel &kernel = microKernel(pool.isa(), *accumulatorFor(problem));
   const void *x = arguments[0], *w = arguments[1];
   arguments += 2;
   Output output;
@@ -188,11 +239,11 @@ bool frit::cpu::conv(const artifact::Conv &problem, void *const *arguments,
   output.residual = problem.hasResidual ? *arguments++ : nullptr;
   output.data = *arguments;
   output.activation = problem.activation;
-  if (problem.n <= 0 || problem.k <= 0 || problem.p <= 0 || problem.q <= 0)
+  if (isEmpty(problem))
     return true;
-
-  if (problem.groups == problem.c && problem.c > 1 &&
-      (!problem.channelsLast || problem.k == problem.c))
-    return depthwise(problem, kernel, x, w, output, pool);
-  return contract(problem, kernel, x, w, output, pool);
+  if (isDepthwise(problem))
+    depthwise(problem, kernel, x, w, output, pool);
+  else
+    contract(problem, kernel, x, w, output, pool);
+  return true;
 }

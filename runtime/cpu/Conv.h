@@ -10,8 +10,6 @@
 #include "runtime/cpu/Cpu.h"
 #include "runtime/cpu/MicroKernel.h"
 
-#include <vector>
-
 namespace frit::cpu {
 
 /// x with its padding written out and in the accumulator's type, so that no
@@ -23,10 +21,13 @@ class PaddedInput {
 public:
   PaddedInput(const artifact::Conv &problem, const MicroKernel &kernel);
 
-  /// Including what kernels may read past the end; 0 where no memory could be
-  /// so large.
-  size_t bytes() const;
-  void fill(const void *x, void *to, ThreadPool &pool) const;
+  /// Including what kernels may read past the end, and the table of taps; 0
+  /// where no memory could be so large.
+  uint64_t bytes() const;
+
+  /// Writes x into memory of so many bytes, which is aligned as elements and
+  /// pointers want it.
+  void fill(const void *x, void *to, ThreadPool &pool);
 
   /// The element that output (0, 0) of an image and channel multiplies by the
   /// filter's first tap, and how much further the other taps are.
@@ -39,6 +40,8 @@ public:
   int64_t nextCol() const { return nextColumn; }
 
 private:
+  uint64_t imageBytes() const;
+  void fillTaps();
   void fillPlaneRow(const char *from, int64_t row, char *to) const;
   void fillPixelRow(const char *from, int64_t row, char *to) const;
 
@@ -48,16 +51,21 @@ private:
   int64_t phaseCols;   ///< of a phase: the columns of one remainder by stride
   int64_t rowElements; ///< of all phases, or of all pixels' channels
   int64_t imageElements, channelElements, nextColumn;
-  std::vector<int64_t> taps;
+  int64_t *taps = nullptr; ///< behind the elements
 };
 
 inline const void *advance(const void *from, int64_t bytes) {
   return static_cast<const char *>(from) + bytes;
 }
 
+/// What the pool must hold for `depthwise`; nothing where no memory could be so
+/// large.
+std::optional<ScratchSize> depthwiseScratch(const artifact::Conv &problem,
+                                            const MicroKernel &kernel);
+
 /// Convolutions with one input channel per group, whose filters are too small
 /// to be a matrix product. `x` and `w` are as the problem has them.
-bool depthwise(const artifact::Conv &problem, const MicroKernel &kernel,
+void depthwise(const artifact::Conv &problem, const MicroKernel &kernel,
                const void *x, const void *w, const Output &output,
                ThreadPool &pool);
 

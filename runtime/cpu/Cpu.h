@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 namespace frit::cpu {
@@ -48,6 +49,19 @@ enum class Isa : uint32_t { sse2, avx2, avx512 };
 /// The best of them that this processor and its operating system support.
 Isa bestIsa();
 
+/// Memory that a contraction needs beside its arguments, in bytes: `shared` by
+/// all threads and `each` for every one of them.
+struct ScratchSize {
+  uint64_t shared = 0, each = 0;
+
+  /// Grows to where it suffices for `other` too.
+  void include(const ScratchSize &other);
+
+  /// The memory of a pool of so many threads, all ones where that is more than
+  /// any machine has.
+  uint64_t total(unsigned threads) const;
+};
+
 /// Threads that run a body together, the caller among them, with scratch memory
 /// for each. One thread at a time may use a pool, and bodies may not use the
 /// pool they run on.
@@ -72,9 +86,18 @@ public:
   void parallelItems(int64_t items,
                      FunctionRef<void(int64_t item, unsigned thread)> body);
 
-  /// Makes `shared` bytes for all threads and `each` for every one of them,
-  /// whose contents are lost by the next call. False where memory runs out.
-  [[nodiscard]] bool reserve(size_t shared, size_t each);
+  /// As parallelFor, with at most `slots` calls at the same time, each of which
+  /// has one of as many numbers.
+  void parallelSlots(
+      int64_t items, int64_t slots,
+      FunctionRef<void(int64_t begin, int64_t end, int64_t slot)> body);
+
+  /// Gives the pool its scratch memory: size.total(size()) bytes at a multiple
+  /// of artifact::kAlignment, which stay the caller's.
+  void setScratch(void *memory, const ScratchSize &size);
+
+  /// Whether the scratch memory suffices.
+  bool holds(const ScratchSize &size) const;
   void *sharedScratch() const;
   void *scratch(unsigned thread) const;
 
@@ -83,10 +106,17 @@ private:
   std::unique_ptr<State> state;
 };
 
+/// What a pool of so many threads must hold to compute a problem; nothing where
+/// it is declined.
+std::optional<ScratchSize> scratchOf(const artifact::Gemm &problem, Isa isa,
+                                     unsigned threads);
+std::optional<ScratchSize> scratchOf(const artifact::Conv &problem, Isa isa,
+                                     unsigned threads);
+
 /// Computes what artifact.h says of the problem; bias and R have D's type.
 /// Accepts f32, f16 and bf16 in any mix (sums are f32), f64, and i8 or u8 with
-/// 32-bit integer results. False: declined, nothing was written. Workspaces are
-/// not needed and ignored.
+/// 32-bit integer results. False: declined, or the pool does not hold the
+/// scratch memory; nothing was written. Workspaces are not needed and ignored.
 bool gemm(const artifact::Gemm &problem, void *const *arguments,
           ThreadPool &pool);
 

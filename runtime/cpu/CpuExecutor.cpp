@@ -29,6 +29,9 @@ public:
     return model.threads ? model.threads : cores;
   }
 
+  /// What the threads of a context need to run any variant.
+  ScratchSize callScratch(Isa isa, unsigned threads) const;
+
   Model &model;
   std::vector<void *> constants; ///< null where not needed by a call
   HostMemory prepared;
@@ -70,6 +73,7 @@ private:
   HostMemory arena; ///< as no two variants run at once, one for all
   std::vector<HostMemory> ownInputs, ownOutputs;
   std::vector<void *> inputPointers, outputPointers;
+  std::vector<int64_t> counts;                  ///< of the last call
   std::vector<std::unique_ptr<CpuSteps>> steps; ///< by variant; null: not open
 };
 } // namespace
@@ -77,6 +81,16 @@ private:
 //===----------------------------------------------------------------------===//
 // CpuExecutor
 //===----------------------------------------------------------------------===//
+
+static uint64_t alignedBytes(uint64_t bytes) {
+  return (bytes + artifact::kAlignment - 1) / artifact::kAlignment *
+         artifact::kAlignment;
+}
+
+/// All ones where that is too much.
+static uint64_t sum(uint64_t a, uint64_t b) {
+  return a > ~b ? ~uint64_t(0) : a + b;
+}
 
 static std::string processorName() {
   std::string name = "processor";
@@ -128,19 +142,39 @@ Status CpuExecutor::copyMisaligned() {
   return Status();
 }
 
+/// Makes an arena of so many bytes and, behind it, the scratch memory of the
+/// threads that use it.
+static Status allocateArena(uint64_t bytes, const ScratchSize &scratch,
+                            const char *purpose, HostMemory &arena,
+                            ThreadPool &pool) {
+  bytes = alignedBytes(bytes);
+  FRIT_TRY(arena.allocate(sum(bytes, scratch.total(pool.size())), purpose));
+  pool.setScratch(arena.data() + bytes, scratch);
+  return Status();
+}
+
 Status CpuExecutor::prepare() {
   const artifact::Target &target = *model.target;
   FRIT_TRY(prepared.allocate(target.preparedBytes, "the prepared weights"));
   std::span<const artifact::Step> list = model.plan.steps(target.prepare);
   if (list.empty())
     return Status();
-  HostMemory scratch;
-  FRIT_TRY(scratch.allocate(target.prepareArenaBytes, "preparing the weights"));
   ThreadPool pool(threadCount());
-  CpuSteps steps(model, list, {constants, scratch.data(), prepared.data()});
+  HostMemory arena;
+  FRIT_TRY(allocateArena(target.prepareArenaBytes,
+                         scratchOf(model.plan, list, pool.isa(), pool.size()),
+                         "preparing the weights", arena, pool));
+  CpuSteps steps(model, list, {constants, arena.data(), prepared.data()});
   for (size_t index = 0; index < steps.size(); ++index)
     FRIT_TRY(steps.run(index, pool));
   return Status();
+}
+
+ScratchSize CpuExecutor::callScratch(Isa isa, unsigned threads) const {
+  ScratchSize size;
+  for (size_t variant = 0; variant < model.plan.variants().size(); ++variant)
+    size.include(scratchOf(model.plan, model.steps(variant), isa, threads));
+  return size;
 }
 
 Status CpuExecutor::createExecution(std::unique_ptr<Execution> &execution) {
@@ -157,6 +191,9 @@ void CpuExecutor::describe(frit_device_info &info) const {
   info.free_bytes = page * uint64_t(sysconf(_SC_AVPHYS_PAGES));
   info.module_bytes = prepared.bytes() + copies.bytes();
   info.threads = threadCount();
+  info.context_bytes =
+      sum(alignedBytes(model.plan.arenaBytes(*model.target)),
+          callScratch(bestIsa(), info.threads).total(info.threads));
 }
 
 //===----------------------------------------------------------------------===//
@@ -166,8 +203,10 @@ void CpuExecutor::describe(frit_device_info &info) const {
 Status CpuExecution::open(size_t variant) {
   const Model &model = executor.model;
   if (steps.empty()) {
-    FRIT_TRY(arena.allocate(model.plan.arenaBytes(*model.target),
-                            "the model's arena"));
+    FRIT_TRY(allocateArena(model.plan.arenaBytes(*model.target),
+                           executor.callScratch(pool.isa(), pool.size()),
+                           "the model's arena", arena, pool));
+    counts.resize(model.plan.header().counts);
     ownInputs.resize(model.plan.inputs(variant).size());
     ownOutputs.resize(model.plan.outputs(variant).size());
     inputPointers.resize(ownInputs.size());
@@ -253,7 +292,6 @@ Status CpuExecution::bind(size_t variant, std::span<const Binding> inputs,
 
 Status CpuExecution::copyOut(size_t variant, std::span<const Binding> outputs) {
   const PlanView &plan = executor.model.plan;
-  std::vector<int64_t> counts(plan.header().counts);
   for (size_t i = 0; i < counts.size(); ++i)
     memcpy(&counts[i], outputPointers[outputs.size() - counts.size() + i],
            sizeof(int64_t));

@@ -9,6 +9,22 @@ using namespace frit::cpu;
 using artifact::Space;
 using artifact::StepKind;
 
+ScratchSize frit::cpu::scratchOf(const PlanView &plan,
+                                 std::span<const artifact::Step> steps, Isa isa,
+                                 unsigned threads) {
+  ScratchSize size;
+  for (const artifact::Step &step : steps) {
+    std::optional<ScratchSize> needed;
+    if (step.kind == StepKind::gemm)
+      needed = scratchOf(plan.gemm(step), isa, threads);
+    else if (step.kind == StepKind::conv)
+      needed = scratchOf(plan.conv(step), isa, threads);
+    if (needed)
+      size.include(*needed);
+  }
+  return size;
+}
+
 CpuSteps::CpuSteps(const Model &model, std::span<const artifact::Step> steps,
                    const Spaces &spaces)
     : model(model), steps(steps), declined(steps.size()) {
@@ -49,16 +65,25 @@ Status CpuSteps::launch(size_t index, ThreadPool &pool) {
   const artifact::Step &step = steps[index];
   if (step.kernel == artifact::kNone)
     return noKernel(model.plan, step);
-  frit_host_kernel kernel =
-      model.image->kernels[model.plan.kernels()[step.kernel].host];
+  const artifact::Kernel &entry = model.plan.kernels()[step.kernel];
+  frit_host_kernel kernel = model.image->kernels[entry.host];
   void *const *pointers = arguments.data() + firstArgument[index];
   int64_t items = step.grid[0];
-  if (items == 1)
-    kernel(pointers, 0, 1);
-  else
+  if (uint64_t bytes = entry.workspaceBytes) {
+    const artifact::Buffer &workspace = model.plan.arguments(step).back();
+    auto *first =
+        static_cast<uint8_t *>(pointers[model.plan.arguments(step).size() - 1]);
+    pool.parallelSlots(items, workspace.bytes / bytes,
+                       [&](int64_t begin, int64_t end, int64_t slot) {
+                         kernel(pointers, first + slot * bytes, begin, end);
+                       });
+  } else if (items == 1) {
+    kernel(pointers, nullptr, 0, 1);
+  } else {
     pool.parallelFor(items, [&](int64_t begin, int64_t end) {
-      kernel(pointers, begin, end);
+      kernel(pointers, nullptr, begin, end);
     });
+  }
   return Status();
 }
 

@@ -8,6 +8,11 @@
 
 namespace frit::cpu {
 
+/// What a pool of so many threads must hold to run these steps.
+ScratchSize scratchOf(const PlanView &plan,
+                      std::span<const artifact::Step> steps, Isa isa,
+                      unsigned threads);
+
 /// The memory that arguments of one list of steps lie in.
 struct Spaces {
   std::span<void *const> constants;

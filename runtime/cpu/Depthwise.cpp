@@ -17,18 +17,33 @@ struct Row {
 };
 } // namespace
 
-bool frit::cpu::depthwise(const artifact::Conv &problem,
+/// Bytes of all filters in the accumulator's type, and of what may be read past
+/// their end.
+static uint64_t weightBytes(const artifact::Conv &problem,
+                            const MicroKernel &kernel) {
+  return (problem.k * problem.r * problem.s + kernel.cols) *
+         kernel.elementBytes;
+}
+
+std::optional<ScratchSize>
+frit::cpu::depthwiseScratch(const artifact::Conv &problem,
+                            const MicroKernel &kernel) {
+  const PaddedInput padded(problem, kernel);
+  if (!padded.bytes())
+    return std::nullopt;
+  return ScratchSize{padded.bytes() + weightBytes(problem, kernel),
+                     problem.r * problem.s * sizeof(void *) +
+                         kernel.cols * kernel.elementBytes};
+}
+
+void frit::cpu::depthwise(const artifact::Conv &problem,
                           const MicroKernel &kernel, const void *x,
                           const void *w, const Output &given,
                           ThreadPool &pool) {
-  const PaddedInput padded(problem, kernel);
+  PaddedInput padded(problem, kernel);
   const int64_t bytes = kernel.elementBytes, cols = kernel.cols;
   const int64_t taps = problem.r * problem.s;
   const int64_t pixels = problem.p * problem.q;
-  const size_t weightBytes = (problem.k * taps + cols) * bytes;
-  if (!padded.bytes() || !pool.reserve(padded.bytes() + weightBytes,
-                                       taps * sizeof(void *) + cols * bytes))
-    return false;
   char *copy = static_cast<char *>(pool.sharedScratch());
   char *weights = copy + padded.bytes();
   padded.fill(x, copy, pool);
@@ -62,7 +77,7 @@ bool frit::cpu::depthwise(const artifact::Conv &problem,
                        std::min(cols, problem.c - c), row.sums);
         }
     });
-    return true;
+    return;
   }
 
   kernel.widen(weights, w, problem.type, problem.k * taps, 1);
@@ -83,5 +98,4 @@ bool frit::cpu::depthwise(const artifact::Conv &problem,
                      std::min(cols, problem.q - q), row.sums);
       }
   });
-  return true;
 }

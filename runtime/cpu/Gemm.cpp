@@ -59,15 +59,53 @@ std::optional<Accumulator> accumulatorFor(const artifact::Gemm &problem) {
   return std::nullopt;
 }
 
+/// A product as it is computed: with its operands swapped where that leaves few
+/// rows.
+struct Product {
+  const MicroKernel &kernel;
+  int64_t m, n, k, batch;
+  Operand a, b;
+  bool swapped;
+
+  Product(const artifact::Gemm &problem, const MicroKernel &kernel)
+      : kernel(kernel), m(problem.m), n(problem.n), k(problem.k),
+        batch(problem.batch),
+        a{nullptr, problem.typeA, problem.lda, 1, problem.strideA},
+        b{nullptr, problem.typeB, 1, problem.ldb, problem.strideB},
+        swapped(n <= kFewRows && m > n) {
+    if (problem.transposeA)
+      std::swap(a.outer, a.inner);
+    if (problem.transposeB)
+      std::swap(b.outer, b.inner);
+    if (swapped) { // Dᵀ = Bᵀ·Aᵀ
+      std::swap(a, b);
+      std::swap(m, n);
+    }
+  }
+
+  bool isEmpty() const { return m <= 0 || n <= 0 || batch <= 0; }
+  bool isStreamed() const { return m <= kFewRows; }
+  int64_t streamCols() const { return streamWidth(m, n, b.outer == 1); }
+  Contraction contraction(unsigned threads) const {
+    return Contraction(kernel, m, n, k, batch, threads);
+  }
+
+  ScratchSize scratch(unsigned threads) const {
+    if (isEmpty())
+      return {};
+    if (isStreamed())
+      return {0, uint64_t(m * (k + streamCols()) + kernel.rows * kernel.cols) *
+                     kernel.elementBytes};
+    return contraction(threads).scratch();
+  }
+};
+
 /// For few rows: the work is reading B once, which every thread does for
 /// columns of its own, with the rows of A in its scratch memory.
-bool streamed(const MicroKernel &kernel, int64_t m, int64_t n, int64_t k,
-              int64_t batch, const Operand &a, const Operand &b,
-              const Output &output, ThreadPool &pool) {
+void streamed(const Product &product, const Output &output, ThreadPool &pool) {
+  const auto &[kernel, m, n, k, batch, a, b, swapped] = product;
   const int64_t bytes = kernel.elementBytes;
-  const int64_t cols = streamWidth(m, n, b.outer == 1);
-  if (!pool.reserve(0, (m * (k + cols) + kernel.rows * kernel.cols) * bytes))
-    return false;
+  const int64_t cols = product.streamCols();
   const int64_t parts = (n + cols - 1) / cols;
   pool.parallelItems(batch * parts, [&](int64_t item, unsigned thread) {
     const int64_t matrix = item / parts, col = item % parts * cols;
@@ -91,9 +129,15 @@ bool streamed(const MicroKernel &kernel, int64_t m, int64_t n, int64_t k,
         kernel.store(output, matrix, i, col + j, 1, some, tile);
       }
   });
-  return true;
 }
 } // namespace
+
+std::optional<ScratchSize> frit::cpu::scratchOf(const artifact::Gemm &problem,
+                                                Isa isa, unsigned threads) {
+  if (const std::optional<Accumulator> accumulator = accumulatorFor(problem))
+    return Product(problem, microKernel(isa, *accumulator)).scratch(threads);
+  return std::nullopt;
+}
 
 bool frit::cpu::gemm(const artifact::Gemm &problem, void *const *arguments,
                      ThreadPool &pool) {
@@ -102,14 +146,9 @@ bool frit::cpu::gemm(const artifact::Gemm &problem, void *const *arguments,
     return false;
   const MicroKernel &kernel = microKernel(pool.isa(), *accumulator);
 
-  int64_t m = problem.m, n = problem.n;
-  const int64_t k = problem.k, batch = problem.batch;
-  Operand a{arguments[0], problem.typeA, problem.lda, 1, problem.strideA};
-  Operand b{arguments[1], problem.typeB, 1, problem.ldb, problem.strideB};
-  if (problem.transposeA)
-    std::swap(a.outer, a.inner);
-  if (problem.transposeB)
-    std::swap(b.outer, b.inner);
+  Product product(problem, kernel);
+  product.a.data = arguments[product.swapped ? 1 : 0];
+  product.b.data = arguments[product.swapped ? 0 : 1];
   arguments += 2;
   Output output;
   output.type = problem.typeD;
@@ -119,21 +158,18 @@ bool frit::cpu::gemm(const artifact::Gemm &problem, void *const *arguments,
   output.stride = problem.strideD;
   output.rowStride = problem.ldd;
   output.activation = problem.activation;
-  if (m <= 0 || n <= 0 || batch <= 0)
-    return true;
-
-  if (n <= kFewRows && m > n) { // Dᵀ = Bᵀ·Aᵀ
-    std::swap(a, b);
-    std::swap(m, n);
+  if (product.swapped) {
     std::swap(output.rowStride, output.colStride);
     std::swap(output.biasRow, output.biasCol);
   }
-  if (m <= kFewRows)
-    return streamed(kernel, m, n, k, batch, a, b, output, pool);
-
-  const Contraction contraction(kernel, m, n, k, batch, pool.size());
-  if (!pool.reserve(contraction.sharedBytes(), contraction.scratchBytes()))
+  if (product.isEmpty())
+    return true;
+  if (!pool.holds(product.scratch(pool.size())))
     return false;
+  if (product.isStreamed()) {
+    streamed(product, output, pool);
+    return true;
+  }
   auto packer = [&kernel](const Operand &from) {
     return [&kernel, &from](void *panel, int64_t width, int64_t matrix,
                             int64_t first, int64_t count, int64_t k,
@@ -142,6 +178,7 @@ bool frit::cpu::gemm(const artifact::Gemm &problem, void *const *arguments,
                   from.type, from.outer, from.inner);
     };
   };
-  contraction.run(packer(a), packer(b), output, pool);
+  product.contraction(pool.size())
+      .run(packer(product.a), packer(product.b), output, pool);
   return true;
 }

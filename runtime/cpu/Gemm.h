@@ -33,9 +33,8 @@ public:
   Contraction(const MicroKernel &kernel, int64_t m, int64_t n, int64_t k,
               int64_t batch, unsigned threads);
 
-  /// What the pool must have in reserve for `run`.
-  size_t sharedBytes() const;
-  size_t scratchBytes() const;
+  /// What the pool must hold for `run`.
+  ScratchSize scratch() const;
 
   void run(PackPanel packA, PackPanel packB, const Output &output,
            ThreadPool &pool) const;

@@ -17,15 +17,13 @@ Status HostMemory::allocate(uint64_t bytes, const char *purpose) {
   if (!bytes)
     return Status();
   uint64_t unit = bytes >= 2 * kHugePage ? kHugePage : artifact::kAlignment;
-  // Past this no machine has that much, and rounding up would wrap.
-  if (bytes < (uint64_t(1) << 56))
-    pointer = static_cast<uint8_t *>(
-        aligned_alloc(unit, (bytes + unit - 1) / unit * unit));
-  if (!pointer)
+  void *memory = nullptr;
+  if (posix_memalign(&memory, unit, bytes))
     return Status(FRIT_OUT_OF_MEMORY,
                   format("there is not enough memory on this machine: %s needs "
                          "%s",
                          purpose, formatBytes(bytes).c_str()));
+  pointer = static_cast<uint8_t *>(memory);
   if (unit == kHugePage)
     madvise(pointer, bytes, MADV_HUGEPAGE);
   size = bytes;

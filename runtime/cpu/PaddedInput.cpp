@@ -30,23 +30,36 @@ PaddedInput::PaddedInput(const artifact::Conv &problem,
     channelElements = rows * rowElements;
     nextColumn = 1;
   }
-  taps.reserve(problem.r * problem.s);
+}
+
+/// Of the image with its padding: a multiple of what the taps are aligned to.
+uint64_t PaddedInput::imageBytes() const {
+  const int64_t planes = problem.n * (problem.channelsLast ? 1 : problem.c);
+  const int64_t slack = std::max(kernel.rows, kernel.cols);
+  const uint64_t bytes =
+      (planes * rows * rowElements + slack) * kernel.elementBytes;
+  return (bytes + 63) / 64 * 64;
+}
+
+uint64_t PaddedInput::bytes() const {
+  const double planes =
+      double(problem.n) * (problem.channelsLast ? 1 : problem.c);
+  if (planes * double(rows) * double(rowElements) > 1e13 ||
+      double(problem.r) * double(problem.s) > 1e12)
+    return 0;
+  return imageBytes() + problem.r * problem.s * sizeof(int64_t);
+}
+
+void PaddedInput::fillTaps() {
+  const int64_t step = problem.strideW;
+  int64_t *tap = taps;
   for (int64_t r = 0; r < problem.r; ++r)
     for (int64_t s = 0; s < problem.s; ++s) {
       const int64_t col = s * problem.dilationW;
-      taps.push_back(r * problem.dilationH * rowElements +
-                     (problem.channelsLast
-                          ? col * problem.c
-                          : col % step * phaseCols + col / step));
+      *tap++ = r * problem.dilationH * rowElements +
+               (problem.channelsLast ? col * problem.c
+                                     : col % step * phaseCols + col / step);
     }
-}
-
-size_t PaddedInput::bytes() const {
-  const int64_t planes = problem.n * (problem.channelsLast ? 1 : problem.c);
-  const int64_t slack = std::max(kernel.rows, kernel.cols);
-  if (double(planes) * double(rows) * double(rowElements) > 1e13)
-    return 0;
-  return (planes * rows * rowElements + slack) * kernel.elementBytes;
 }
 
 /// Whether some tap reads a row or a phase of columns.
@@ -105,7 +118,9 @@ void PaddedInput::fillPixelRow(const char *from, int64_t row, char *to) const {
   std::memset(to + last * bytes, 0, (cols - last) * bytes);
 }
 
-void PaddedInput::fill(const void *x, void *to, ThreadPool &pool) const {
+void PaddedInput::fill(const void *x, void *to, ThreadPool &pool) {
+  taps = reinterpret_cast<int64_t *>(static_cast<char *>(to) + imageBytes());
+  fillTaps();
   const int64_t planes = problem.n * (problem.channelsLast ? 1 : problem.c);
   const int64_t planeBytes = problem.h * problem.w *
                              int64_t(elementBytes(problem.type)) *

@@ -11,8 +11,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <new>
 #include <pthread.h>
 #include <vector>
 
@@ -20,6 +18,7 @@
 #include <immintrin.h>
 #endif
 
+using namespace frit;
 using namespace frit::cpu;
 
 namespace {
@@ -34,27 +33,14 @@ void relax() {
 #endif
 }
 
-/// Memory that only grows, aligned to cache lines; old contents are dropped.
-class Scratch {
-public:
-  ~Scratch() { std::free(bytes); }
+/// Threads' scratch memories begin at multiples of this, so that no two of them
+/// share a line that a processor fetches together with its neighbour.
+constexpr uint64_t kScratchAlignment = artifact::kAlignment;
 
-  bool reserve(size_t wanted) {
-    if (wanted <= size)
-      return true;
-    std::free(bytes);
-    size = (wanted + 4095) / 4096 * 4096;
-    bytes = std::aligned_alloc(4096, size);
-    if (!bytes)
-      size = 0;
-    return bytes != nullptr;
-  }
-  void *get() const { return bytes; }
-
-private:
-  void *bytes = nullptr;
-  size_t size = 0;
-};
+uint64_t aligned(uint64_t bytes) {
+  return (bytes + kScratchAlignment - 1) / kScratchAlignment *
+         kScratchAlignment;
+}
 } // namespace
 
 struct ThreadPool::State {
@@ -77,8 +63,8 @@ struct ThreadPool::State {
   const Task *task = nullptr;
   Isa isa = Isa::sse2;
   std::vector<Worker> workers;
-  Scratch shared;
-  std::unique_ptr<Scratch[]> each;
+  ScratchSize scratch;
+  char *memory = nullptr;
 
   /// Waits for the gate to be other than `seen`.
   uint32_t await(uint32_t seen) {
@@ -157,7 +143,6 @@ ThreadPool::ThreadPool(unsigned threads, Isa isa)
       break;
     }
   }
-  state->each = std::make_unique<Scratch[]>(size());
 }
 
 ThreadPool::~ThreadPool() {
@@ -189,28 +174,76 @@ void ThreadPool::parallelItems(
   state->run(task);
 }
 
+namespace {
+/// [0, items) in so many chunks.
+struct Chunks {
+  int64_t items, count;
+
+  int64_t begin(int64_t chunk) const {
+    return items / count * chunk + std::min(chunk, items % count);
+  }
+  int64_t end(int64_t chunk) const { return begin(chunk + 1); }
+};
+} // namespace
+
 void ThreadPool::parallelFor(
     int64_t items, FunctionRef<void(int64_t begin, int64_t end)> body) {
-  const int64_t chunks = std::min<int64_t>(items, int64_t(size()) * 8);
-  if (size() == 1 || chunks <= 1) {
+  const Chunks chunks{items, std::min<int64_t>(items, int64_t(size()) * 8)};
+  if (size() == 1 || chunks.count <= 1) {
     if (items > 0)
       body(0, items);
     return;
   }
-  parallelItems(chunks, [&](int64_t chunk, unsigned) {
-    body(items / chunks * chunk + std::min(chunk, items % chunks),
-         items / chunks * (chunk + 1) + std::min(chunk + 1, items % chunks));
+  parallelItems(chunks.count, [&](int64_t chunk, unsigned) {
+    body(chunks.begin(chunk), chunks.end(chunk));
   });
 }
 
-bool ThreadPool::reserve(size_t shared, size_t each) {
-  bool done = state->shared.reserve(shared);
-  for (unsigned thread = 0; thread < size(); ++thread)
-    done = done && state->each[thread].reserve(each);
-  return done;
+void ThreadPool::parallelSlots(
+    int64_t items, int64_t slots,
+    FunctionRef<void(int64_t begin, int64_t end, int64_t slot)> body) {
+  slots = std::min<int64_t>({slots, items, int64_t(size())});
+  const Chunks chunks{items, std::min<int64_t>(items, slots * 8)};
+  if (slots <= 1) {
+    if (items > 0)
+      body(0, items, 0);
+    return;
+  }
+  std::atomic<int64_t> next{0};
+  parallelItems(slots, [&](int64_t slot, unsigned) {
+    for (;;) {
+      const int64_t chunk = next.fetch_add(1, std::memory_order_relaxed);
+      if (chunk >= chunks.count)
+        return;
+      body(chunks.begin(chunk), chunks.end(chunk), slot);
+    }
+  });
 }
 
-void *ThreadPool::sharedScratch() const { return state->shared.get(); }
+void ScratchSize::include(const ScratchSize &other) {
+  shared = std::max(shared, other.shared);
+  each = std::max(each, other.each);
+}
+
+uint64_t ScratchSize::total(unsigned threads) const {
+  constexpr uint64_t most = uint64_t(1) << 56;
+  if (shared >= most || each >= most / threads)
+    return ~uint64_t(0);
+  return aligned(shared) + threads * aligned(each);
+}
+
+void ThreadPool::setScratch(void *memory, const ScratchSize &size) {
+  state->memory = static_cast<char *>(memory);
+  state->scratch = size;
+}
+
+bool ThreadPool::holds(const ScratchSize &size) const {
+  return size.shared <= state->scratch.shared &&
+         size.each <= state->scratch.each;
+}
+
+void *ThreadPool::sharedScratch() const { return state->memory; }
 void *ThreadPool::scratch(unsigned thread) const {
-  return state->each[thread].get();
+  return state->memory + aligned(state->scratch.shared) +
+         thread * aligned(state->scratch.each);
 }

@@ -67,23 +67,26 @@ Status CudaExecution::open(size_t variant) {
   return Status();
 }
 
-/// The arena comes first, so that the plan's offsets are the allocation's.
-Status CudaExecution::place() {
-  const Model &model = executor.model;
-  uint64_t total = aligned(model.plan.arenaBytes(*model.target));
+ContextLayout::ContextLayout(const Model &model)
+    : bytes(aligned(model.plan.arenaBytes(*model.target))) {
   for (uint32_t i = 0; i < model.plan.inputs(0).size(); ++i) {
-    ownInputs.push_back(total);
-    total += aligned(model.inputBytes(i));
+    inputs.push_back(bytes);
+    bytes += aligned(model.inputBytes(i));
   }
   for (uint32_t i = 0; i < model.plan.outputs(0).size(); ++i) {
-    ownOutputs.push_back(total);
-    total += aligned(model.outputBytes(i));
+    outputs.push_back(bytes);
+    bytes += aligned(model.outputBytes(i));
   }
-  FRIT_TRY(memory.allocate(total, "the model's arena, inputs and outputs"));
-  for (DevicePointer &address : ownInputs)
-    address += memory.address();
-  for (DevicePointer &address : ownOutputs)
-    address += memory.address();
+}
+
+Status CudaExecution::place() {
+  ContextLayout layout(executor.model);
+  FRIT_TRY(
+      memory.allocate(layout.bytes, "the model's arena, inputs and outputs"));
+  for (uint64_t offset : layout.inputs)
+    ownInputs.push_back(memory.address() + offset);
+  for (uint64_t offset : layout.outputs)
+    ownOutputs.push_back(memory.address() + offset);
   return Status();
 }
 

@@ -7,6 +7,15 @@
 
 namespace frit::cuda {
 
+/// A context's memory: the arena, which comes first so that the plan's offsets
+/// are the allocation's, and its own inputs and outputs.
+struct ContextLayout {
+  explicit ContextLayout(const Model &model);
+
+  std::vector<uint64_t> inputs, outputs; ///< where each begins
+  uint64_t bytes = 0;
+};
+
 /// A context's memory, stream and graphs. The arena and the context's own
 /// inputs and outputs are one allocation, which is large enough for every
 /// variant; as calls follow each other on one stream, all use it. A variant's

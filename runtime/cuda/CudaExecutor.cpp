@@ -311,6 +311,7 @@ void CudaExecutor::describe(frit_device_info &info) const {
   info.memory_bytes = total;
   info.free_bytes = free;
   info.module_bytes = resident.bytes() + prepared.bytes() + zeros.bytes();
+  info.context_bytes = ContextLayout(model).bytes;
   auto attribute = [&](int which) {
     int value = 0;
     gpu.driver.deviceGetAttribute(&value, which, gpu.device);

@@ -175,7 +175,7 @@ frit_status frit_context_output_dims(const frit_context *context,
     return nullArgument("frit_context_output_dims");
   if (index >= context->module->outputNames.size())
     return noSuchIndex("frit_context_output_dims", index);
-  if (context->outputShapes.empty())
+  if (!context->hasShapes)
     return report(Status(FRIT_INVALID_ARGUMENT,
                          "frit_context_output_dims: there was no call yet"));
   const std::vector<int64_t> &shape = context->outputShapes[index];

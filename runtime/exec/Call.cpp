@@ -73,6 +73,16 @@ std::string frit::formatOpenType(const PlanView &plan, const Tensor &tensor) {
   return text + typeName(tensor.type);
 }
 
+void Call::reserve(const PlanView &plan) {
+  given.reserve(plan.inputs(0).size());
+  sizes.reserve(plan.symbols().size());
+  sources.reserve(plan.symbols().size());
+  size_t rank = 0;
+  for (const Tensor &tensor : plan.outputs(0))
+    rank = std::max(rank, plan.dims(tensor.dims).size());
+  shape.reserve(rank);
+}
+
 Status Call::open(const PlanView &plan,
                   const std::vector<std::string> &inputNames,
                   std::span<const frit_tensor> inputs) {
@@ -134,10 +144,10 @@ Status Call::readInput(const PlanView &plan, const std::string &name,
       return wrong(format(
           "input '%s' has %s %lld, and input '%s' has %lld", name.c_str(),
           std::string(plan.text(plan.symbols()[symbol].name)).c_str(),
-          static_cast<long long>(dims[dim]), sources[symbol].c_str(),
+          static_cast<long long>(dims[dim]), sources[symbol]->c_str(),
           static_cast<long long>(sizes[symbol])));
     sizes[symbol] = dims[dim];
-    sources[symbol] = name;
+    sources[symbol] = &name;
   }
   return Status();
 }
@@ -161,7 +171,7 @@ Status Call::checkSize(const PlanView &plan, size_t index) const {
   if (holds)
     return Status();
   return wrong(format("input '%s' has %s %lld, and the model holds %s",
-                      sources[index].c_str(),
+                      sources[index]->c_str(),
                       std::string(plan.text(symbol.name)).c_str(),
                       static_cast<long long>(size), held.c_str()));
 }

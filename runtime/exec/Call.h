@@ -14,8 +14,12 @@ namespace frit {
 /// symbols, and the smallest variant that takes them. May be used again.
 class Call {
 public:
+  /// Makes room for a model's calls, so that `open` allocates nothing unless it
+  /// fails.
+  void reserve(const PlanView &plan);
+
   /// Fails where the inputs are not the model's, or there is no variant for
-  /// their shapes. The tensors must outlive the next call of it.
+  /// their shapes. Names and tensors must outlive the next call of it.
   Status open(const PlanView &plan, const std::vector<std::string> &inputNames,
               std::span<const frit_tensor> inputs);
 
@@ -39,9 +43,10 @@ private:
   Status checkSize(const PlanView &plan, size_t symbol) const;
 
   std::vector<const frit_tensor *> given;
-  std::vector<int64_t> sizes;       ///< of each symbol
-  std::vector<std::string> sources; ///< the input that gave each of them
-  std::vector<int64_t> shape;       ///< what outputDims told
+  std::vector<int64_t> sizes; ///< of each symbol
+  /// The name of the input that gave each of them.
+  std::vector<const std::string *> sources;
+  std::vector<int64_t> shape; ///< what outputDims told
   size_t chosen = 0;
   bool isPadded = false;
 };

@@ -22,6 +22,12 @@ Status frit_context::open(frit_module &from) {
   outputs.resize(from.model.plan.outputs(0).size());
   steps.resize(from.model.plan.variants().size());
   variant = steps.size() - 1;
+  const PlanView &plan = from.model.plan;
+  call.reserve(plan);
+  outputShapes.resize(from.outputNames.size());
+  for (size_t index = 0; index < outputShapes.size(); ++index)
+    outputShapes[index].reserve(plan.outputs(0)[index].dims.count);
+  seen.reserve(outputs.size());
   return Status();
 }
 
@@ -81,7 +87,7 @@ Status frit_context::bind(std::span<const frit_tensor> givenInputs,
     inputs[index] = {tensor.data, tensor.location, {tensor.dims, tensor.rank}};
   }
   const std::vector<std::string> &names = module->outputNames;
-  outputShapes.resize(names.size());
+  hasShapes = true;
   for (size_t index = 0; index < outputs.size(); ++index) {
     outputs[index] = Binding();
     if (index >= names.size())
@@ -92,7 +98,7 @@ Status frit_context::bind(std::span<const frit_tensor> givenInputs,
     outputs[index].dims = outputShapes[index];
     outputs[index].counted = outputShapes[index].data();
   }
-  std::vector<bool> seen(outputs.size());
+  seen.assign(outputs.size(), false);
   for (size_t position = 0; position < givenOutputs.size(); ++position) {
     const frit_tensor &tensor = givenOutputs[position];
     size_t index = 0;

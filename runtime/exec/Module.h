@@ -65,11 +65,13 @@ struct frit_context {
   std::vector<frit::Binding> inputs, outputs;
   size_t variant = 0;
   /// The shapes that the outputs had in the last call, or have in the one that
-  /// is bound; empty before any.
+  /// is bound.
   std::vector<std::vector<int64_t>> outputShapes;
+  bool hasShapes = false; ///< whether there was a call
 
 private:
   frit::Call call;
+  std::vector<bool> seen; ///< outputs that the caller of `bind` has given
   std::vector<std::vector<StepTexts>> steps; ///< by variant, empty until asked
 };
 

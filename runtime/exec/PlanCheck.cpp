@@ -297,6 +297,10 @@ Status PlanCheck::checkStep(const Target &target, const Memory &memory,
   const char *problem = nullptr;
   switch (step.kind) {
   case StepKind::launch:
+    if (uint64_t bytes = plan.kernels()[step.kernel].workspaceBytes)
+      if (arguments.empty() || arguments.back().space != Space::arena ||
+          arguments.back().bytes < bytes)
+        problem = "its workspace is too small";
     break;
   case StepKind::gemm:
     if (step.problem >= head.gemms.count)

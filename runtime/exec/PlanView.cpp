@@ -31,6 +31,8 @@ std::span<const Buffer> PlanView::kernelArguments(const Step &step) const {
     return all.first(operandCount(conv(step)));
   if (step.kind == StepKind::attention)
     return all.first(operandCount(attention(step)));
+  if (step.kind == StepKind::launch && kernels()[step.kernel].workspaceBytes)
+    return all.first(all.size() - 1);
   return all;
 }
 

@@ -17,7 +17,7 @@
 
 using namespace frit;
 
-static void nothing(void *const *, int64_t, int64_t) {}
+static void nothing(void *const *, void *, int64_t, int64_t) {}
 
 /// Larger tensors and plans are right, but take their time.
 static constexpr uint64_t kLargest = 1 << 20;

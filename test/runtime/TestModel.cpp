@@ -6,7 +6,8 @@
 
 using namespace frit::test;
 
-static void doubled(void *const *arguments, int64_t begin, int64_t end) {
+static void doubled(void *const *arguments, void *, int64_t begin,
+                    int64_t end) {
   auto *from = static_cast<const float *>(arguments[0]);
   auto *to = static_cast<float *>(arguments[1]);
   for (int64_t i = begin; i < end; ++i)
@@ -14,7 +15,7 @@ static void doubled(void *const *arguments, int64_t begin, int64_t end) {
 }
 
 /// One item is one row.
-static void addIds(void *const *arguments, int64_t begin, int64_t end) {
+static void addIds(void *const *arguments, void *, int64_t begin, int64_t end) {
   auto *rows = static_cast<const float *>(arguments[0]);
   auto *ids = static_cast<const int64_t *>(arguments[1]);
   auto *to = static_cast<float *>(arguments[2]);
@@ -90,7 +91,7 @@ Model frit::test::makeTestModel() {
 }
 
 /// One item is one element.
-static void twice(void *const *arguments, int64_t begin, int64_t end) {
+static void twice(void *const *arguments, void *, int64_t begin, int64_t end) {
   auto *from = static_cast<const float *>(arguments[0]);
   auto *to = static_cast<float *>(arguments[1]);
   for (int64_t i = begin; i < end; ++i)
@@ -172,7 +173,7 @@ bool OpenCall::isRight() const {
 // Sizes
 //===----------------------------------------------------------------------===//
 
-static void mean(void *const *arguments, int64_t, int64_t) {
+static void mean(void *const *arguments, void *, int64_t, int64_t) {
   auto *x = static_cast<const float *>(arguments[0]);
   int64_t size = *static_cast<const int64_t *>(arguments[1]);
   float sum = 0;
@@ -219,7 +220,7 @@ Model frit::test::makeSizedModel() {
 // Counts
 //===----------------------------------------------------------------------===//
 
-static void pack(void *const *arguments, int64_t, int64_t) {
+static void pack(void *const *arguments, void *, int64_t, int64_t) {
   auto *x = static_cast<const float *>(arguments[0]);
   auto *y = static_cast<float *>(arguments[1]);
   auto *z = static_cast<float *>(arguments[2]);
@@ -309,7 +310,7 @@ bool CountedCall::isRight(frit_context *context) const {
 // Guards
 //===----------------------------------------------------------------------===//
 
-static void increment(void *const *arguments, int64_t, int64_t) {
+static void increment(void *const *arguments, void *, int64_t, int64_t) {
   *static_cast<float *>(arguments[0]) += 1;
 }
 

@@ -1,6 +1,7 @@
 //===- cpu_kernels_bench.cpp - How fast the host's contractions are -------===//
 
 #include "cpu_kernels_bench.h"
+#include "cpu_kernels_tensor.h"
 #include "runtime/cpu/Cpu.h"
 
 #include <algorithm>
@@ -49,6 +50,7 @@ template <typename Body> double timed(Body body) {
 }
 
 void resNet50(ThreadPool &pool, bool channelsLast) {
+  frit::test::Scratch scratch;
   double total = 0, operations = 0;
   for (const Layer &layer : kResNet50) {
     Conv c{.n = 1, .c = layer.channels, .h = layer.size, .w = layer.size};
@@ -63,7 +65,7 @@ void resNet50(ThreadPool &pool, bool channelsLast) {
     std::vector<float> x(c.c * c.h * c.w, 1), w(c.k * c.c * c.r * c.s, 1);
     std::vector<float> bias(c.k), y(c.k * c.p * c.q);
     void *arguments[] = {x.data(), w.data(), bias.data(), y.data()};
-    const double time = timed([&] { conv(c, arguments, pool); });
+    const double time = timed([&] { scratch.run(conv, c, arguments, pool); });
     const double work = 2. * c.k * c.p * c.q * c.c * c.r * c.s;
     std::printf("%s %4ld x %3ld² -> %4ld, %ldx%ld / %ld  ×%ld %8.3f ms %7.1f "
                 "GFLOP/s\n",
@@ -78,6 +80,7 @@ void resNet50(ThreadPool &pool, bool channelsLast) {
 }
 
 void products(ThreadPool &pool) {
+  frit::test::Scratch scratch;
   const int64_t shapes[][3] = {
       {1, 1000, 2048},   {4, 4096, 1024},  {128, 768, 768},   {384, 1024, 1024},
       {384, 4096, 1024}, {197, 3072, 768}, {2048, 2048, 2048}};
@@ -90,7 +93,7 @@ void products(ThreadPool &pool) {
       g.activation = Activation::gelu;
       std::vector<float> a(m * k, 1), b(k * n, 1), bias(n), d(m * n);
       void *arguments[] = {a.data(), b.data(), bias.data(), d.data()};
-      const double time = timed([&] { gemm(g, arguments, pool); });
+      const double time = timed([&] { scratch.run(gemm, g, arguments, pool); });
       std::printf("gemm %4ld x %4ld x %4ld %s gelu %8.3f ms %7.1f GFLOP/s\n",
                   long(m), long(n), long(k), transposed ? "Bᵀ" : "B ", time,
                   2. * m * n * k / time * 1e-6);

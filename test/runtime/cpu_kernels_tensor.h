@@ -4,6 +4,7 @@
 #define FRIT_TEST_RUNTIME_CPU_KERNELS_TENSOR_H
 
 #include "frit/artifact.h"
+#include "runtime/cpu/Cpu.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,6 +31,27 @@ inline size_t bytesOf(DType type) {
     return 4;
   }
 }
+
+/// Memory of its own for whatever a pool is to compute.
+class Scratch {
+public:
+  /// Computes the problem as its caller would who made a context for it.
+  template <typename Problem, typename Compute>
+  bool run(Compute compute, const Problem &problem, void *const *arguments,
+           cpu::ThreadPool &pool) {
+    auto size = cpu::scratchOf(problem, pool.isa(), pool.size());
+    if (!size)
+      return compute(problem, arguments, pool);
+    const size_t alignment = artifact::kAlignment;
+    memory.resize(size->total(pool.size()) + alignment);
+    const auto at = reinterpret_cast<uintptr_t>(memory.data());
+    pool.setScratch(memory.data() + (alignment - at % alignment), *size);
+    return compute(problem, arguments, pool);
+  }
+
+private:
+  std::vector<std::byte> memory;
+};
 
 /// Numbers as stored, with a guard behind them that nothing may write.
 class Numbers {

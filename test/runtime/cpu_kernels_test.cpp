@@ -94,7 +94,8 @@ void testGemm(Gemm g, std::vector<Isa> isas, int64_t gap = 0) {
       if (g.hasResidual)
         arguments.push_back(residual.data());
       arguments.push_back(d.data());
-      check(gemm(g, arguments.data(), pool), describe(g, isa) + ": declined");
+      check(Scratch().run(gemm, g, arguments.data(), pool),
+            describe(g, isa) + ": declined");
       check(d == results[0], describe(g, isa) + ": depends on threads");
       check(d.guardHolds(), describe(g, isa) + ": wrote past its end");
     }
@@ -181,7 +182,8 @@ void testConv(Conv c, std::vector<Isa> isas) {
       if (c.hasResidual)
         arguments.push_back(residual.data());
       arguments.push_back(y.data());
-      check(conv(c, arguments.data(), pool), describe(c, isa) + ": declined");
+      check(Scratch().run(conv, c, arguments.data(), pool),
+            describe(c, isa) + ": declined");
       check(y == results[0], describe(c, isa) + ": depends on threads");
       check(y.guardHolds(), describe(c, isa) + ": wrote past its end");
     }
@@ -251,11 +253,12 @@ void testGemms(const std::vector<Isa> &isas) {
   Gemm g{.m = 100, .n = 50, .k = 30, .lda = 30, .ldb = 50, .ldd = 50};
   g.hasResidual = 1;
   void *arguments[] = {a.data(), b.data(), d.data(), d.data()};
-  check(gemm(g, arguments, pool), "in place: declined");
+  check(Scratch().run(gemm, g, arguments, pool), "in place: declined");
   check(d == std::vector<float>(100 * 50, 63), "in place: wrong");
 
   g.typeA = DType::i64;
-  check(!gemm(g, arguments, pool), "64-bit integers are not declined");
+  check(!Scratch().run(gemm, g, arguments, pool),
+        "64-bit integers are not declined");
 }
 
 void testConvs(const std::vector<Isa> &isas) {
@@ -421,7 +424,7 @@ void testHalf(const std::vector<Isa> &isas) {
     Gemm g{.m = count, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldd = 1};
     g.typeA = DType::f16;
     void *up[] = {all.data(), one.data(), wide.data()};
-    check(gemm(g, up, pool), "half: declined");
+    check(Scratch().run(gemm, g, up, pool), "half: declined");
     for (float nudge : {1.f, 1 + 0x1p-11f, 1 - 0x1p-12f, 1.0003f}) {
       std::vector<float> moved(count);
       for (int64_t i = 0; i < count; ++i) {
@@ -431,7 +434,7 @@ void testHalf(const std::vector<Isa> &isas) {
       g.typeA = DType::f32;
       g.typeD = DType::f16;
       void *down[] = {moved.data(), one.data(), back.data()};
-      check(gemm(g, down, pool), "half: declined");
+      check(Scratch().run(gemm, g, down, pool), "half: declined");
       for (int64_t i = 0; i < count; ++i) {
         const bool nan = moved[i] != moved[i];
         check(nan ? back[i] != back[i] : back[i] == _Float16(moved[i]),

@@ -14,7 +14,7 @@
 
 using namespace frit::test;
 
-static void nothing(void *const *, int64_t, int64_t) {}
+static void nothing(void *const *, void *, int64_t, int64_t) {}
 
 /// Runs with a size of 1 wherever a symbol is, in memory for the largest.
 static void runSmaller(frit_module *module, frit_context *context,

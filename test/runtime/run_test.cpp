@@ -224,7 +224,7 @@ static void testFallback() {
     plan.target("x86-64");
     Model model;
     model.plan = plan.finish("fallback");
-    model.kernels = {[](void *const *arguments, int64_t, int64_t) {
+    model.kernels = {[](void *const *arguments, void *, int64_t, int64_t) {
       int16_t value = *static_cast<const int16_t *>(arguments[0]);
       *static_cast<int16_t *>(arguments[2]) = int16_t(value * value);
     }};

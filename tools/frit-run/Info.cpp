@@ -171,6 +171,7 @@ static void printJson(const Session &session) {
         {"memory_bytes", device.memory_bytes},
         {"free_bytes", device.free_bytes},
         {"module_bytes", device.module_bytes},
+        {"context_bytes", device.context_bytes},
         {"threads", device.threads}}}};
   if (session.module.symbolCount())
     result["symbols"] = symbolsJson(session.module);
@@ -291,10 +292,11 @@ static void printTables(const Session &session) {
   frit_device_info device = module.device();
   if (!*device.name)
     return;
-  printf("\n%s: %s, %s, %s free; the module holds %s\n", device.device,
-         device.name, formatBytes(device.memory_bytes).c_str(),
+  printf("\n%s: %s, %s, %s free; the module holds %s, a context takes %s\n",
+         device.device, device.name, formatBytes(device.memory_bytes).c_str(),
          formatBytes(device.free_bytes).c_str(),
-         formatBytes(device.module_bytes).c_str());
+         formatBytes(device.module_bytes).c_str(),
+         formatBytes(device.context_bytes).c_str());
   printPicks(session);
   printGuards(session);
 }

@@ -25,7 +25,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 7;
+inline constexpr uint32_t kVersion = 8;
 
 /// Every buffer in an arena, in prepared memory and in the weights starts at a
 /// multiple of this many bytes.
@@ -208,6 +208,10 @@ struct Kernel {
   uint64_t flops = 0; ///< of its contractions, for people
   /// Bytes of its arguments that it gathers or slices others of, for people.
   uint64_t skipped = 0;
+  /// cpu: what each call needs beside the arguments, a multiple of kAlignment.
+  /// Where it is not 0, the last argument of a launch is the workspace: so much
+  /// for each of the calls that may run at the same time.
+  uint64_t workspaceBytes = 0;
 };
 
 enum class StepKind : uint32_t {

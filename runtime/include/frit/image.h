@@ -15,13 +15,15 @@
 extern "C" {
 #endif
 
-#define FRIT_IMAGE_ABI 1u
+#define FRIT_IMAGE_ABI 2u
 
 /** A host kernel of the cpu target: computes the independent work items
  *  [begin, end) of a step over the step's arguments. Any thread may call it,
- * and calls over disjoint ranges may run at the same time. */
-typedef void (*frit_host_kernel)(void *const *arguments, int64_t begin,
-                                 int64_t end);
+ *  and calls over disjoint ranges may run at the same time, each with a
+ *  workspace of its own, which starts at a multiple of 256 bytes and is as
+ *  large as the plan says. */
+typedef void (*frit_host_kernel)(void *const *arguments, void *workspace,
+                                 int64_t begin, int64_t end);
 
 /** A compiled model. Lives as long as the object it is linked into; every
  *  pointer in it is to constant memory. */

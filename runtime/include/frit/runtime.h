@@ -329,6 +329,10 @@ typedef struct frit_device_info {
   /** Peaks by the data sheet: of memory, and of dense products of 16-bit
    * floats. 0 where unknown. */
   double bytes_per_second, flops_per_second;
+  /** What creating a context takes there, and all that its calls need: the
+   *  arena, on a GPU inputs and outputs of its own, on a cpu what the threads
+   *  of products and convolutions work in. 0 where nothing runs. */
+  uint64_t context_bytes;
 } frit_device_info;
 
 FRIT_API frit_status frit_module_device(const frit_module *module,

@@ -24,3 +24,36 @@ plan.program @chain "sm_90a" {
     plan.copy %c to %y : memref<128xf32> to memref<128xf32>
   }
 }
+
+// A launch whose kernel needs a workspace gets one for as long as it runs, even
+// under a guard; one that is there stays.
+
+// CHECK: plan.program @workspaces
+// CHECK: plan.list @main
+// CHECK-SAME: arena_bytes = 1024
+// CHECK: %[[A:.*]] = plan.buffer arena at {{[0-9]+}} : memref<768xi8>
+// CHECK: plan.launch @relu_0(%{{.*}}) -> (%{{.*}}) workspace(%[[A]] : memref<768xi8>)
+// CHECK: %[[B:.*]] = plan.buffer arena at 0 : memref<768xi8>
+// CHECK: plan.guard
+// CHECK: plan.launch @relu_0(%{{.*}}) -> (%{{.*}}) workspace(%[[B]] : memref<768xi8>)
+plan.program @workspaces "x86-64" {
+  plan.kernel @relu_0 attributes {workspace_bytes = 256 : i64, workspaces = 3 : i64} {
+  ^bb0(%x: tensor<64xf32>):
+    %y = nn.fusion(%x) : (tensor<64xf32>) -> tensor<64xf32> {
+    ^bb0(%a: tensor<64xf32>):
+      %0 = nn.relu %a : (tensor<64xf32>) -> tensor<64xf32>
+      nn.yield %0 : tensor<64xf32>
+    }
+  }
+  plan.list @main {
+    %x = plan.buffer input[0] : memref<64xf32>
+    %if = plan.buffer input[1] : memref<i1>
+    %t = plan.buffer arena : memref<64xf32>
+    %y = plan.buffer output[0] : memref<64xf32>
+    plan.launch @relu_0(%x) -> (%t) : memref<64xf32> -> memref<64xf32>
+    plan.copy %t to %y : memref<64xf32> to memref<64xf32>
+    plan.guard %if is true : memref<i1> {
+      plan.launch @relu_0(%x) -> (%y) : memref<64xf32> -> memref<64xf32>
+    }
+  }
+}

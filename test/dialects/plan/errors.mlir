@@ -184,3 +184,23 @@ plan.program @p "sm_90a" {
         : memref<8xf16> -> memref<8xf16>
   }
 }
+
+// -----
+
+plan.program @p "x86-64" {
+  plan.kernel @relu attributes {workspace_bytes = 256 : i64, workspaces = 2 : i64} {
+  ^bb0(%x: tensor<4xf32>):
+    %y = nn.fusion(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%a: tensor<4xf32>):
+      %0 = nn.relu %a : (tensor<4xf32>) -> tensor<4xf32>
+      nn.yield %0 : tensor<4xf32>
+    }
+  }
+  plan.list @main {
+    %x = plan.buffer arena : memref<4xf32>
+    %w = plan.buffer arena : memref<511xi8>
+    // expected-error@+1 {{has a workspace that is smaller than the 512 bytes @relu needs}}
+    plan.launch @relu(%x) -> (%x) workspace(%w : memref<511xi8>)
+        : memref<4xf32> -> memref<4xf32>
+  }
+}

@@ -1,0 +1,91 @@
+//===- Workspace.cpp - Where a kernel keeps its temporaries ---------------===//
+
+#include "codegen/cpu/Workspace.h"
+
+#include "frit/artifact.h"
+
+#include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace frit;
+
+/// Stack memory of a kernel: a thread may have as little as 128 KiB.
+static constexpr int64_t kStackBytes = 64 << 10;
+
+/// Workspaces of one launch may always take so many bytes together, and never
+/// are there more of them than this.
+static constexpr int64_t kWorkspacesBytes = 16 << 20, kMostWorkspaces = 64;
+
+/// Whether the memory of `alloc` is still in use when the loop around it
+/// allocates it again.
+static bool outlivesIteration(memref::AllocOp alloc,
+                              const BufferViewFlowAnalysis &views) {
+  auto loop = alloc->getParentOfType<LoopLikeOpInterface>();
+  if (!loop)
+    return false;
+  return llvm::any_of(views.resolve(alloc), [&](Value alias) {
+    return alias.getDefiningOp() == loop ||
+           (isa<BlockArgument>(alias) &&
+            alias.getParentBlock()->getParentOp() == loop);
+  });
+}
+
+FailureOr<cpu::Workspace> cpu::placeAllocations(func::FuncOp function) {
+  struct Temporary {
+    memref::AllocOp op;
+    int64_t bytes;
+  };
+  SmallVector<Temporary> all;
+  DataLayout layout = DataLayout::closest(function);
+  BufferViewFlowAnalysis views(function);
+  WalkResult walked = function.walk([&](memref::AllocOp op) {
+    MemRefType type = op.getType();
+    if (!type.hasStaticShape() || outlivesIteration(op, views)) {
+      op.emitError("a temporary of the kernel cannot be planned: this is a bug "
+                   "in frit");
+      return WalkResult::interrupt();
+    }
+    int64_t element = layout.getTypeSize(type.getElementType());
+    all.push_back({op, type.getNumElements() * element});
+    return WalkResult::advance();
+  });
+  if (walked.wasInterrupted())
+    return failure();
+  llvm::stable_sort(all, [](const Temporary &a, const Temporary &b) {
+    return a.bytes < b.bytes;
+  });
+
+  Workspace workspace;
+  int64_t stackBytes = 0;
+  Block &entry = function.getBody().front();
+  OpBuilder b = OpBuilder::atBlockBegin(&entry);
+  for (auto [op, bytes] : all) {
+    if (stackBytes + bytes <= kStackBytes) {
+      stackBytes += bytes;
+      op.replaceAllUsesWith(memref::AllocaOp::create(b, op.getLoc(),
+                                                     op.getType(),
+                                                     op.getAlignmentAttr())
+                                .getResult());
+    } else {
+      workspace.offsets.push_back(workspace.bytes);
+      workspace.bytes += llvm::alignTo(uint64_t(bytes), artifact::kAlignment);
+      op.replaceAllUsesWith(entry.addArgument(op.getType(), op.getLoc()));
+    }
+    op.erase();
+  }
+  function.setFunctionType(b.getFunctionType(
+      entry.getArgumentTypes(), function.getFunctionType().getResults()));
+  return workspace;
+}
+
+int64_t cpu::countWorkspaces(const Workspace &workspace, int64_t items,
+                             int64_t tensorBytes) {
+  if (!workspace.bytes)
+    return 0;
+  int64_t fitting = std::max(tensorBytes, kWorkspacesBytes) / workspace.bytes;
+  return std::clamp<int64_t>(fitting, 1, std::min(items, kMostWorkspaces));
+}
