@@ -28,6 +28,8 @@ config.substitutions += [
     ("%models", os.path.join(config.test_source_root, "models")),
 ]
 
+if config.sanitize:
+    config.available_features.add("sanitize")
 if config.nvrtc:
     config.available_features.add("nvrtc")
 if shutil.which("nvidia-smi"):

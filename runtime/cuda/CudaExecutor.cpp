@@ -211,9 +211,12 @@ Status CudaExecutor::uploadConstants(Uploader &uploader,
     const Constant &constant = model.plan.constants()[index];
     constants[index] = to;
     to += alignedBytes(constant);
-    uploads.push_back({constants[index],
-                       static_cast<const uint8_t *>(model.weights.data(index)),
-                       constant.bytes});
+    // Without elements there may be no place to copy from either.
+    if (constant.bytes)
+      uploads.push_back(
+          {constants[index],
+           static_cast<const uint8_t *>(model.weights.data(index)),
+           constant.bytes});
   }
   return uploader.upload(uploads);
 }

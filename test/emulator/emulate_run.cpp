@@ -130,7 +130,7 @@ static bool readBytes(const std::string &path, Tensor &tensor) {
   FILE *file = fopen(path.c_str(), "rb");
   if (!file)
     return false;
-  std::vector<uint8_t> &data = tensor.data;
+  run::Storage &data = tensor.data;
   bool fits = fread(data.data(), 1, data.size(), file) == data.size() &&
               fgetc(file) == EOF;
   fclose(file);

@@ -66,15 +66,15 @@ double Timer::sample(uint64_t batch) {
   if (onDevice) {
     for (uint64_t call = 0; call < batch; ++call)
       if (Error error = session.context.runAsync(inputs, outputs)) {
-        complain(error.message());
+        session.failed(error);
         return -1;
       }
     if (Error error = session.context.synchronize()) {
-      complain(error.message());
+      session.failed(error);
       return -1;
     }
   } else if (Error error = session.context.run(inputs, outputs)) {
-    complain(error.message());
+    session.failed(error);
     return -1;
   }
   double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -101,7 +101,7 @@ double frit::run::timeCalls(Session &session) {
 int frit::run::bench(Session &session) {
   const Options &options = session.options;
   if (!session.run())
-    return 1;
+    return session.status();
   Timer timer(session, options.noTransfers);
   Clock::time_point start = Clock::now();
   auto elapsed = [&] {
@@ -111,7 +111,7 @@ int frit::run::bench(Session &session) {
   do {
     perCall = timer.sample(1);
     if (perCall < 0)
-      return 1;
+      return session.status();
   } while (elapsed() < options.warmup);
 
   uint64_t batch = 1;
@@ -127,7 +127,7 @@ int frit::run::bench(Session &session) {
       batch = std::min(batch, options.iterations - runs);
     double seconds = timer.sample(batch);
     if (seconds < 0)
-      return 1;
+      return session.status();
     times.push_back(seconds * 1e3);
     runs += timer.onDevice ? batch : 1;
   }

@@ -52,6 +52,8 @@ public:
   }
 
   bool atEnd() const { return bytes.empty(); }
+  /// Bytes that were not read yet.
+  uint64_t left() const { return bytes.size(); }
 
   bool failed = false;
 
@@ -62,6 +64,21 @@ private:
 inline std::string_view asText(Bytes bytes) {
   return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
+
+/// How the elements of a .npy file lie, and where.
+struct NpyLayout {
+  uint64_t headerBytes = 0, dataBytes = 0;
+  bool isColumnMajor = false, isBigEndian = false;
+};
+
+/// Reads the header that `bytes` begin with: gives `tensor` its type and shape,
+/// and no elements.
+bool readNpyHeader(Bytes bytes, Tensor &tensor, NpyLayout &layout,
+                   std::string &error);
+
+/// Turns the elements of `tensor`, which lie as `layout` says, into row-major
+/// ones of this machine.
+void arrange(Tensor &tensor, const NpyLayout &layout);
 
 bool readNpy(Bytes bytes, Tensor &tensor, std::string &error);
 bool readNpz(Bytes bytes, std::vector<Tensor> &tensors, std::string &error);

@@ -53,13 +53,42 @@ static Difference differ(const Options &options, const Tensor &got,
   return result;
 }
 
-/// What is expected of `output`: by its name, or the only one there is.
-static const Tensor *findExpected(const std::vector<Tensor> &expected,
-                                  const Tensor &output, bool single) {
-  for (const Tensor &candidate : expected)
-    if (candidate.name == output.name)
-      return &candidate;
-  return single && expected.size() == 1 ? &expected[0] : nullptr;
+/// What is expected of each output: by its name, or the only one of a file
+/// that names none. Empty after saying what is missing, or is of no output.
+static std::vector<const Tensor *>
+matchOutputs(const Session &session, const std::vector<Tensor> &expected,
+             bool isArchive) {
+  const std::string &file = session.options.compare;
+  if (!isArchive && expected.size() == 1 && session.outputs.size() == 1)
+    return {&expected[0]};
+  auto find = [](const std::vector<Tensor> &tensors, const std::string &name) {
+    auto found = std::ranges::find(tensors, name, &Tensor::name);
+    return found == tensors.end() ? nullptr : &*found;
+  };
+  auto list = [](const std::vector<Tensor> &tensors) {
+    std::string names;
+    for (const Tensor &tensor : tensors)
+      names += (names.empty() ? "" : ", ") + tensor.name;
+    return names.empty() ? "none" : names;
+  };
+  std::vector<const Tensor *> matched;
+  for (const Tensor &output : session.outputs) {
+    const Tensor *reference = find(expected, output.name);
+    if (!reference) {
+      complain("'" + file + "' has no output '" + output.name +
+               "'; its tensors are: " + list(expected));
+      return {};
+    }
+    matched.push_back(reference);
+  }
+  for (const Tensor &tensor : expected)
+    if (!find(session.outputs, tensor.name) &&
+        !find(session.inputs, tensor.name)) {
+      complain("'" + file + "' expects an output '" + tensor.name +
+               "'; the model's outputs are: " + list(session.outputs));
+      return {};
+    }
+  return matched;
 }
 
 static void describe(const Tensor &got, const Tensor &expected,
@@ -74,22 +103,24 @@ static void describe(const Tensor &got, const Tensor &expected,
          expected.at(difference.worst));
 }
 
-bool frit::run::compare(const Options &options,
-                        const std::vector<Tensor> &outputs) {
+bool frit::run::compare(const Session &session) {
+  const Options &options = session.options;
+  const std::vector<Tensor> &outputs = session.outputs;
   std::vector<Tensor> expected;
   std::string error;
-  if (!readTensors(options.compare, expected, error))
+  bool isArchive;
+  if (!readTensors(options.compare, expected, error, &isArchive))
     return complain(error);
+  std::vector<const Tensor *> references =
+      matchOutputs(session, expected, isArchive);
+  if (references.size() != outputs.size())
+    return false;
   Table table({"output", "type", ">largest", ">relative L2", ">out", ""});
   Json rows = Json::array();
-  std::vector<std::pair<const Tensor *, const Tensor *>> pairs;
   std::vector<Difference> differences;
   bool pass = true;
-  for (const Tensor &output : outputs) {
-    const Tensor *reference =
-        findExpected(expected, output, outputs.size() == 1);
-    if (!reference)
-      continue;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor &output = outputs[i], *reference = references[i];
     if (reference->dims != output.dims)
       return complain("output '" + output.name + "' is " + output.type() +
                       " and " + reference->type() + " in '" + options.compare +
@@ -110,18 +141,14 @@ bool frit::run::compare(const Options &options,
                       {"got", output.at(difference.worst)},
                       {"expected", reference->at(difference.worst)}};
     rows.push_back(std::move(row));
-    pairs.push_back({&output, reference});
     differences.push_back(difference);
   }
-  if (pairs.empty())
-    return complain("'" + options.compare +
-                    "' has none of the model's outputs");
   if (options.json) {
     puts(Json({{"pass", pass}, {"outputs", std::move(rows)}}).dump().c_str());
     return pass;
   }
   table.print();
-  for (size_t i = 0; i < pairs.size(); ++i)
-    describe(*pairs[i].first, *pairs[i].second, differences[i]);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    describe(outputs[i], *references[i], differences[i]);
   return pass;
 }

@@ -11,7 +11,7 @@
 
 using namespace frit::run;
 
-static bool readBytes(const std::string &path, std::vector<uint8_t> &bytes,
+static bool readBytes(const std::string &path, Storage &bytes,
                       std::string &error) {
   std::unique_ptr<FILE, int (*)(FILE *)> file(fopen(path.c_str(), "rb"),
                                               fclose);
@@ -24,7 +24,7 @@ static bool readBytes(const std::string &path, std::vector<uint8_t> &bytes,
     error = "it is no file";
     return false;
   }
-  bytes.resize(size_t(facts.st_size));
+  bytes = Storage(size_t(facts.st_size));
   if (fread(bytes.data(), 1, bytes.size(), file.get()) != bytes.size()) {
     error = "it could not be read to its end";
     return false;
@@ -33,8 +33,10 @@ static bool readBytes(const std::string &path, std::vector<uint8_t> &bytes,
 }
 
 bool frit::run::readTensors(const std::string &path,
-                            std::vector<Tensor> &tensors, std::string &error) {
-  std::vector<uint8_t> bytes;
+                            std::vector<Tensor> &tensors, std::string &error,
+                            bool *isArchive) {
+  Storage bytes;
+  bool isNamed = false;
   tensors.clear();
   bool good = readBytes(path, bytes, error);
   if (good) {
@@ -44,14 +46,18 @@ bool frit::run::readTensors(const std::string &path,
       tensors.emplace_back();
       good = readNpy(bytes, tensors.back(), error);
     } else if (start.starts_with("PK")) {
+      isNamed = true;
       good = readNpz(bytes, tensors, error);
     } else if (start.size() == 9 && start[8] == '{') {
+      isNamed = true;
       good = readSafetensors(bytes, tensors, error);
     } else {
       tensors.emplace_back();
       good = readOnnxTensor(bytes, tensors.back(), error);
     }
   }
+  if (isArchive)
+    *isArchive = isNamed;
   if (!good)
     error = "cannot read '" + path + "': " + error;
   return good;

@@ -9,9 +9,10 @@ namespace frit::run {
 
 /// Reads all tensors of a .npy, .npz, .safetensors or ONNX .pb file, told apart
 /// by their contents. One from a .npy has no name. False, with what is wrong in
-/// `error`, where that fails; the file may be damaged in any way.
+/// `error`, where that fails; the file may be damaged in any way. `isArchive`
+/// is told whether the tensors' names count, or their place.
 bool readTensors(const std::string &path, std::vector<Tensor> &tensors,
-                 std::string &error);
+                 std::string &error, bool *isArchive = nullptr);
 
 /// Writes a .npy, where `path` ends so and there is one tensor, or an .npz.
 /// What numpy has no type for is widened to float32. Leaves nothing behind

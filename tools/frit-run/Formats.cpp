@@ -5,6 +5,8 @@
 #include "frit/dtype.h"
 #include "runtime/exec/Safetensors.h"
 
+#include <algorithm>
+
 using namespace frit::run;
 
 //===----------------------------------------------------------------------===//
@@ -31,7 +33,8 @@ bool frit::run::readSafetensors(Bytes bytes, std::vector<Tensor> &tensors,
       return false;
     }
     Bytes data = bytes.subspan(from.offset, from.bytes);
-    tensor.data.assign(data.begin(), data.end());
+    tensor.data = Storage(data.size());
+    std::ranges::copy(data, tensor.data.begin());
     tensors.push_back(std::move(tensor));
   }
   return true;
@@ -185,14 +188,15 @@ bool frit::run::readOnnxTensor(Bytes bytes, Tensor &tensor,
   if (proto.hasRaw) {
     if (proto.raw.size() != *size)
       return false;
-    tensor.data.assign(proto.raw.begin(), proto.raw.end());
+    tensor.data = Storage(proto.raw.size());
+    std::ranges::copy(proto.raw, tensor.data.begin());
     return true;
   }
   uint64_t element = frit_dtype_size(tensor.dtype), count = *size / element;
   bool floats = tensor.dtype == FRIT_F32 || tensor.dtype == FRIT_F64;
   if ((floats ? proto.floats.size() : proto.integers.size()) != count)
     return false;
-  tensor.data.assign(*size, 0);
+  tensor.data = Storage(*size);
   for (uint64_t i = 0; i < count; ++i) {
     // 16-bit floats are in int32_data as their bits.
     if (floats)

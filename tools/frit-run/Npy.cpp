@@ -7,6 +7,7 @@
 
 #include "Bytes.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 using namespace frit::run;
@@ -55,7 +56,8 @@ static bool parseShape(std::string_view text, std::vector<int64_t> &dims) {
   }
 }
 
-bool frit::run::readNpy(Bytes bytes, Tensor &tensor, std::string &error) {
+bool frit::run::readNpyHeader(Bytes bytes, Tensor &tensor, NpyLayout &layout,
+                              std::string &error) {
   Reader reader(bytes);
   error = "it is no whole .npy file";
   if (asText(reader.take(6)) != "\x93NUMPY")
@@ -76,7 +78,7 @@ bool frit::run::readNpy(Bytes bytes, Tensor &tensor, std::string &error) {
   std::string_view type = descr.substr(2, 2);
   const NumpyType *found = nullptr;
   for (const NumpyType &candidate : numpyTypes)
-    if (type == candidate.name && descr[4] == '\'' && descr[1] != '>')
+    if (type == candidate.name && descr[4] == '\'')
       found = &candidate;
   if (!found) {
     error = "frit does not read elements of type " +
@@ -87,18 +89,66 @@ bool frit::run::readNpy(Bytes bytes, Tensor &tensor, std::string &error) {
   tensor.dims.clear();
   if (!parseShape(valueOf(header, "shape"), tensor.dims))
     return false;
-  if (valueOf(header, "fortran_order").starts_with("True") &&
-      tensor.dims.size() > 1) {
-    error = "it is in Fortran order; save numpy.ascontiguousarray of it";
-    return false;
-  }
   std::optional<uint64_t> size = byteSize(tensor.dtype, tensor.dims);
   if (!size)
     return false;
-  Bytes data = reader.take(*size);
+  layout.headerBytes = bytes.size() - reader.left();
+  layout.dataBytes = *size;
+  layout.isColumnMajor = valueOf(header, "fortran_order").starts_with("True");
+  layout.isBigEndian = descr[1] == '>';
+  return true;
+}
+
+/// The element of a row-major tensor that lies at `index` of a column-major
+/// one, for each index in turn.
+template <typename Visit>
+static void forEachColumnMajor(std::span<const int64_t> dims, uint64_t count,
+                               Visit visit) {
+  std::vector<uint64_t> strides(dims.size(), 1), place(dims.size(), 0);
+  for (size_t dim = dims.size(); dim-- > 1;)
+    strides[dim - 1] = strides[dim] * uint64_t(dims[dim]);
+  uint64_t at = 0;
+  for (uint64_t index = 0; index < count; ++index) {
+    visit(index, at);
+    // The first dimension varies fastest.
+    for (size_t dim = 0; dim < dims.size(); ++dim) {
+      at += strides[dim];
+      if (++place[dim] < uint64_t(dims[dim]))
+        break;
+      at -= strides[dim] * place[dim];
+      place[dim] = 0;
+    }
+  }
+}
+
+void frit::run::arrange(Tensor &tensor, const NpyLayout &layout) {
+  size_t size = frit_dtype_size(tensor.dtype);
+  uint64_t count = tensor.count();
+  if (layout.isBigEndian && size > 1)
+    for (uint64_t i = 0; i < count; ++i)
+      std::reverse(tensor.data.begin() + ptrdiff_t(i * size),
+                   tensor.data.begin() + ptrdiff_t((i + 1) * size));
+  if (!layout.isColumnMajor || tensor.dims.size() < 2)
+    return;
+  Storage rows(tensor.data.size());
+  forEachColumnMajor(tensor.dims, count, [&](uint64_t from, uint64_t to) {
+    memcpy(rows.data() + to * size, tensor.data.data() + from * size, size);
+  });
+  tensor.data = std::move(rows);
+}
+
+bool frit::run::readNpy(Bytes bytes, Tensor &tensor, std::string &error) {
+  NpyLayout layout;
+  if (!readNpyHeader(bytes, tensor, layout, error))
+    return false;
+  Reader reader(bytes.subspan(layout.headerBytes));
+  Bytes data = reader.take(layout.dataBytes);
+  error = "it is no whole .npy file";
   if (reader.failed)
     return false;
-  tensor.data.assign(data.begin(), data.end());
+  tensor.data = Storage(data.size());
+  std::ranges::copy(data, tensor.data.begin());
+  arrange(tensor, layout);
   return true;
 }
 
@@ -109,7 +159,7 @@ std::vector<uint8_t> frit::run::makeNpy(const Tensor &tensor) {
       tensor.dtype == FRIT_F8E5M2) {
     widened.dtype = FRIT_F32;
     widened.dims = tensor.dims;
-    widened.data.resize(tensor.count() * 4);
+    widened.data = Storage(tensor.count() * 4);
     for (uint64_t i = 0, count = tensor.count(); i < count; ++i)
       widened.set(i, tensor.at(i));
     written = &widened;

@@ -7,13 +7,13 @@
 
 #include "Bytes.h"
 
+#include <algorithm>
 #include <zlib.h>
 
 using namespace frit::run;
 
 static constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50,
                           kEnd = 0x06054b50;
-static constexpr uint64_t kLargest = uint64_t(1) << 36;
 
 namespace {
 struct Entry {
@@ -39,33 +39,79 @@ static void readLargeSizes(Bytes extra, Entry &entry) {
   }
 }
 
-static bool inflateEntry(Bytes packed, std::vector<uint8_t> &result) {
-  z_stream stream = {};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-    return false;
-  size_t in = 0, out = 0;
-  int status = Z_OK;
-  // zlib counts in 32 bits, so large entries go in pieces.
-  while (status == Z_OK) {
-    uInt inStep = uInt(std::min<size_t>(packed.size() - in, 1u << 30));
-    uInt outStep = uInt(std::min<size_t>(result.size() - out, 1u << 30));
-    stream.next_in = const_cast<Bytef *>(packed.data() + in);
-    stream.avail_in = inStep;
-    stream.next_out = result.data() + out;
-    stream.avail_out = outStep;
-    status = inflate(&stream, Z_NO_FLUSH);
-    in += inStep - stream.avail_in;
-    out += outStep - stream.avail_out;
-    if (status == Z_OK && inStep == stream.avail_in &&
-        outStep == stream.avail_out)
-      break;
+namespace {
+/// Unpacks an entry piece by piece, so that what it begins with can be looked
+/// at before there is memory for the rest.
+class Unpacker {
+public:
+  Unpacker(Bytes packed, bool isDeflated)
+      : packed(packed), isDeflated(isDeflated) {
+    good = !isDeflated || inflateInit2(&stream, -MAX_WBITS) == Z_OK;
   }
-  inflateEnd(&stream);
-  return status == Z_STREAM_END && out == result.size();
-}
+  Unpacker(const Unpacker &) = delete;
+  ~Unpacker() {
+    if (isDeflated)
+      inflateEnd(&stream);
+  }
 
+  /// Fills `to`. False where there is less, or it is damaged.
+  bool read(std::span<uint8_t> to) {
+    good = good && (isDeflated ? inflateInto(to) : copyInto(to));
+    if (good && !to.empty())
+      crc = crc32_z(crc, to.data(), to.size());
+    return good;
+  }
+
+  /// Whether all was read, and was what went in.
+  bool isWhole(uint32_t expected) {
+    uint8_t more;
+    bool ends = !isDeflated
+                    ? packed.empty()
+                    : !inflateInto({&more, 1}) && status == Z_STREAM_END;
+    return good && ends && crc == expected;
+  }
+
+private:
+  bool copyInto(std::span<uint8_t> to) {
+    if (to.size() > packed.size())
+      return false;
+    std::ranges::copy(packed.first(to.size()), to.begin());
+    packed = packed.subspan(to.size());
+    return true;
+  }
+
+  bool inflateInto(std::span<uint8_t> to) {
+    // zlib counts in 32 bits, so large entries go in pieces.
+    while (!to.empty() && status == Z_OK) {
+      uInt in = uInt(std::min<size_t>(packed.size(), 1u << 30));
+      uInt out = uInt(std::min<size_t>(to.size(), 1u << 30));
+      stream.next_in = const_cast<Bytef *>(packed.data());
+      stream.avail_in = in;
+      stream.next_out = to.data();
+      stream.avail_out = out;
+      status = inflate(&stream, Z_NO_FLUSH);
+      packed = packed.subspan(in - stream.avail_in);
+      to = to.subspan(out - stream.avail_out);
+      if (status == Z_OK && in == stream.avail_in && out == stream.avail_out)
+        return false;
+    }
+    return to.empty();
+  }
+
+  Bytes packed;
+  bool isDeflated, good;
+  int status = Z_OK;
+  uLong crc = 0;
+  z_stream stream = {};
+};
+} // namespace
+
+/// A header of numpy's is far shorter.
+static constexpr uint64_t kLongestHeader = 1 << 16;
+
+/// `total` is what the archive's tensors take up to now.
 static bool readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
-                      std::string &error) {
+                      uint64_t &total, std::string &error) {
   error = "entry '" + entry.name + "' is damaged";
   if (entry.offset > bytes.size())
     return false;
@@ -78,30 +124,40 @@ static bool readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
   local.take(nameLength + extraLength);
   Bytes packed = local.take(entry.packed);
   // Deflate packs at most about a thousand to one.
-  if (local.failed || entry.size > kLargest ||
-      entry.size / 1100 > entry.packed + 1)
+  if (local.failed || entry.size / 1100 > entry.packed + 1)
     return false;
-  std::vector<uint8_t> unpacked;
-  if (entry.method == 0) {
-    unpacked.assign(packed.begin(), packed.end());
-  } else if (entry.method == 8) {
-    unpacked.resize(entry.size);
-    if (!inflateEntry(packed, unpacked))
-      return false;
-  } else {
+  if (entry.method != 0 && entry.method != 8) {
     error = "entry '" + entry.name + "' is packed in an unknown way";
     return false;
   }
-  if (crc32_z(0, unpacked.data(), unpacked.size()) != entry.crc)
+  Unpacker unpacker(packed, entry.method == 8);
+  std::vector<uint8_t> head(std::min(entry.size, kLongestHeader));
+  if (!unpacker.read(head))
     return false;
   std::string why;
-  if (!readNpy(unpacked, tensor, why)) {
+  NpyLayout layout;
+  if (!readNpyHeader(head, tensor, layout, why)) {
     error = "entry '" + entry.name + "': " + why;
     return false;
   }
   tensor.name = entry.name;
   if (tensor.name.ends_with(".npy"))
     tensor.name.resize(tensor.name.size() - 4);
+  // What an archive claims to unpack to is no reason to make room for it.
+  if (entry.size - layout.headerBytes != layout.dataBytes) {
+    error = "entry '" + entry.name + "' does not have the size of its shape, " +
+            tensor.type();
+    return false;
+  }
+  total += layout.dataBytes;
+  expectMemory(total, "the tensors of an archive");
+  tensor.data = Storage(layout.dataBytes);
+  Bytes begun = Bytes(head).subspan(layout.headerBytes);
+  std::ranges::copy(begun, tensor.data.begin());
+  if (!unpacker.read(std::span(tensor.data).subspan(begun.size())) ||
+      !unpacker.isWhole(entry.crc))
+    return false;
+  arrange(tensor, layout);
   return true;
 }
 
@@ -126,7 +182,7 @@ bool frit::run::readNpz(Bytes bytes, std::vector<Tensor> &tensors,
   if (offset > bytes.size())
     return false;
   Reader list(bytes.subspan(offset));
-  uint64_t claimed = 0;
+  uint64_t claimed = 0, total = 0;
   for (unsigned index = 0; index < count; ++index) {
     Entry entry;
     if (list.number<uint32_t>() != kCentral)
@@ -150,7 +206,7 @@ bool frit::run::readNpz(Bytes bytes, std::vector<Tensor> &tensors,
       return false;
     claimed += entry.packed;
     tensors.emplace_back();
-    if (!readEntry(bytes, entry, tensors.back(), error))
+    if (!readEntry(bytes, entry, tensors.back(), total, error))
       return false;
   }
   return true;

@@ -55,7 +55,7 @@ Where it runs
   -v, --help, --version
 
 Exit status: 0 done, 1 something is wrong with what was given or the outputs
-differ, 2 wrong usage.
+differ, 2 wrong usage, 4 memory is missing or results cannot be written.
 )";
 
 static bool fail(std::string_view message, std::string_view argument) {

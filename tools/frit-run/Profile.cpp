@@ -193,7 +193,7 @@ static void takeOffStamps(Profile &profile) {
 int frit::run::profile(Session &session) {
   // The first call is not typical.
   if (!session.run())
-    return 1;
+    return session.status();
   Profile profile;
   auto visit = [](void *user, const frit_step_info *step) {
     static_cast<std::vector<Step> *>(user)->push_back(
@@ -202,15 +202,16 @@ int frit::run::profile(Session &session) {
   };
   std::vector<frit_tensor> inputs = session.bindInputs();
   std::vector<frit_tensor> outputs = session.bindOutputs();
-  if (frit_profile(session.context.get(), inputs.data(),
-                   uint32_t(inputs.size()), outputs.data(),
-                   uint32_t(outputs.size()), visit, &profile.steps)) {
-    complain(frit_last_error());
-    return 1;
+  if (frit::Error error(frit_profile(
+          session.context.get(), inputs.data(), uint32_t(inputs.size()),
+          outputs.data(), uint32_t(outputs.size()), visit, &profile.steps));
+      error) {
+    session.failed(error);
+    return session.status();
   }
   profile.call = timeCalls(session) * 1e6;
   if (profile.call < 0)
-    return 1;
+    return session.status();
   takeOffStamps(profile);
   frit_device_info device = session.module.device();
   profile.peaks = {device.bytes_per_second / 1e6,

@@ -59,7 +59,7 @@ static void printJson(const Session &session) {
 int frit::run::runOnce(Session &session) {
   const Options &options = session.options;
   if (!session.run() || !session.cutOutputs())
-    return 1;
+    return session.status();
   if (options.timeReport)
     printTimeReport(session);
   if (!options.output.empty()) {
@@ -70,7 +70,7 @@ int frit::run::runOnce(Session &session) {
     }
   }
   if (!options.compare.empty())
-    return compare(options, session.outputs) ? 0 : 1;
+    return compare(session) ? 0 : 1;
   if (options.json)
     printJson(session);
   else if (options.output.empty())

@@ -16,6 +16,12 @@ bool frit::run::complain(const std::string &message) {
   return false;
 }
 
+bool Session::failed(const Error &error) {
+  if (error.status() == FRIT_OUT_OF_MEMORY)
+    exitStatus = kMachine;
+  return complain(error.message());
+}
+
 bool Session::openModule() {
   frit_module_options settings = FRIT_MODULE_OPTIONS_INIT;
   settings.device = options.device.c_str();
@@ -39,13 +45,13 @@ bool Session::openModule() {
   };
   settings.remark_user = const_cast<Options *>(&options);
   if (Error error = Module::load(options.model.c_str(), module, &settings))
-    return complain(error.message());
+    return failed(error);
   return true;
 }
 
 bool Session::openContext() {
   if (Error error = Context::create(module, context))
-    return complain(error.message());
+    return failed(error);
   return true;
 }
 
@@ -158,7 +164,7 @@ bool Session::makeUp() {
       if (symbols[dim] >= 0)
         tensor.dims[dim] = sizes[size_t(symbols[dim])];
     if (!allocate(tensor))
-      return complain("there is no memory for input '" + tensor.name + "'");
+      return complain("input '" + tensor.name + "' is larger than any memory");
     if (!entry.isNumber)
       fillRandom(tensor, entry.random);
     for (uint64_t i = 0; entry.isNumber && i < tensor.count(); ++i)
@@ -172,9 +178,9 @@ bool Session::makeOutputs() {
   for (uint32_t i = 0; i < module.outputCount(); ++i) {
     Tensor &output = outputs.emplace_back(emptyTensor(module.output(i)));
     if (Error error = module.outputDims(bound, i, output.dims.data()))
-      return complain(error.message());
+      return failed(error);
     if (!allocate(output))
-      return complain("there is no memory for output '" + output.name + "'");
+      return complain("output '" + output.name + "' is larger than any memory");
   }
   return true;
 }
@@ -182,6 +188,13 @@ bool Session::makeOutputs() {
 bool Session::isInput(const std::string &name) const {
   return std::ranges::any_of(
       inputs, [&](const Tensor &input) { return input.name == name; });
+}
+
+bool Session::isOutput(const std::string &name) const {
+  for (uint32_t i = 0; i < module.outputCount(); ++i)
+    if (name == module.output(i).name)
+      return true;
+  return false;
 }
 
 /// The first input that was not given yet.
@@ -221,18 +234,21 @@ bool Session::place(Tensor tensor, const std::string &source) {
   for (const Tensor &input : inputs)
     names += (names.empty() ? "" : ", ") + input.name;
   return complain(
-      "there is no input '" + tensor.name +
+      source + ": there is no input '" + tensor.name +
       "'; the model's inputs are: " + (names.empty() ? "none" : names));
 }
 
 bool Session::applyFile(const std::string &name, const std::string &path) {
   std::vector<Tensor> tensors;
   std::string error;
-  if (!readTensors(path, tensors, error))
+  bool isArchive;
+  if (!readTensors(path, tensors, error, &isArchive))
     return complain(error);
   if (tensors.empty())
     return complain("'" + path + "' has no tensors");
-  if (tensors.size() == 1 && (!name.empty() || !isInput(tensors[0].name))) {
+  // A file of one tensor that was asked for by name, or that names none.
+  if (tensors.size() == 1 &&
+      (!name.empty() || (!isArchive && !isInput(tensors[0].name)))) {
     tensors[0].name = name;
     if (name.empty() && !nextInput(tensors[0].name))
       return complain("'" + path + "' is one input too many: the model has " +
@@ -241,8 +257,11 @@ bool Session::applyFile(const std::string &name, const std::string &path) {
   }
   bool any = false;
   for (Tensor &tensor : tensors) {
-    // An archive may hold more than the inputs.
-    if (name.empty() ? !isInput(tensor.name) : tensor.name != name)
+    if (!name.empty() && tensor.name != name)
+      continue;
+    // A file may have the outputs too. What is neither was meant for an input,
+    // which would be made up now.
+    if (name.empty() && !isInput(tensor.name) && isOutput(tensor.name))
       continue;
     any = true;
     if (!place(std::move(tensor), "'" + path + "'"))
@@ -336,7 +355,7 @@ std::vector<frit_tensor> Session::bindOutputs() {
 
 bool Session::run() {
   if (Error error = context.run(bindInputs(), bindOutputs()))
-    return complain(error.message());
+    return failed(error);
   return true;
 }
 
@@ -344,7 +363,7 @@ bool Session::cutOutputs() {
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     Tensor &output = outputs[i];
     if (Error error = context.outputDims(i, output.dims.data()))
-      return complain(error.message());
+      return failed(error);
     output.data.resize(*byteSize(output.dtype, output.dims));
   }
   return true;

@@ -3,6 +3,7 @@
 #ifndef FRIT_RUN_SESSION_H
 #define FRIT_RUN_SESSION_H
 
+#include "ExitStatus.h"
 #include "Options.h"
 #include "Tensor.h"
 #include "frit/runtime.hpp"
@@ -24,6 +25,11 @@ public:
   /// more.
   bool cutOutputs();
 
+  /// Prints what the runtime says and returns false.
+  bool failed(const Error &error);
+  /// What the program ends with after a step returned false.
+  int status() const { return exitStatus; }
+
   /// The tensors as the runtime wants them.
   std::vector<frit_tensor> bindInputs();
   std::vector<frit_tensor> bindOutputs();
@@ -43,6 +49,7 @@ private:
   bool applyMadeUp(const std::string &argument);
   bool place(Tensor tensor, const std::string &source);
   bool isInput(const std::string &name) const;
+  bool isOutput(const std::string &name) const;
   bool nextInput(std::string &name) const;
 
   /// An input of the model's own type that is to be made up.
@@ -53,6 +60,7 @@ private:
     double number = 0;
   };
 
+  int exitStatus = kBadInput;
   std::vector<bool> given;
   std::vector<int64_t> sizes; ///< of the model's symbols; -1: not known yet
   std::vector<MadeUp> madeUp; ///< once all sizes are known
@@ -81,8 +89,9 @@ int profile(Session &session);
 double timeCalls(Session &session);
 int info(Session &session);
 
-/// Compares the outputs with a file's; prints the differences. True: alike.
-bool compare(const Options &options, const std::vector<Tensor> &outputs);
+/// Compares the outputs with those of the file that the options name, which
+/// must have every one; prints the differences. True: alike.
+bool compare(const Session &session);
 
 } // namespace frit::run
 

@@ -42,15 +42,6 @@ std::string frit::run::text(const char *pattern, ...) {
   return buffer;
 }
 
-std::string frit::run::formatBytes(uint64_t bytes) {
-  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = double(bytes);
-  int unit = 0;
-  for (; value >= 1024 && unit < 4; ++unit)
-    value /= 1024;
-  return text(unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-}
-
 std::string frit::run::formatTime(double milliseconds) {
   if (milliseconds < 1)
     return text("%.1f us", milliseconds * 1e3);

@@ -3,7 +3,6 @@
 #ifndef FRIT_RUN_TABLE_H
 #define FRIT_RUN_TABLE_H
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,8 +23,6 @@ private:
 
 [[gnu::format(printf, 1, 2)]] std::string text(const char *pattern, ...);
 
-/// "3.2 MiB"
-std::string formatBytes(uint64_t bytes);
 /// "1.234 ms", from milliseconds.
 std::string formatTime(double milliseconds);
 

@@ -1,13 +1,32 @@
 //===- Tensor.cpp - Tensors of frit-run in host memory --------------------===//
 
 #include "Tensor.h"
+#include "ExitStatus.h"
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
+#include <cstdio>
 #include <cstring>
+#include <unistd.h>
 
 using namespace frit::run;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+void frit::run::outOfMemory(const std::string &what) {
+  fprintf(stderr, "frit-run: there is no memory for %s\n", what.c_str());
+  _Exit(kMachine);
+}
+
+void frit::run::expectMemory(uint64_t bytes, const std::string &what) {
+  uint64_t here =
+      uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
+  if (bytes > here)
+    outOfMemory(what + ": it takes " + formatBytes(bytes) +
+                ", and this machine has " + formatBytes(here));
+}
 
 //===----------------------------------------------------------------------===//
 // Elements
@@ -298,11 +317,11 @@ std::optional<uint64_t> frit::run::byteSize(frit_dtype dtype,
 }
 
 bool frit::run::allocate(Tensor &tensor) {
-  constexpr uint64_t most = uint64_t(1) << 40;
   std::optional<uint64_t> bytes = byteSize(tensor.dtype, tensor.dims);
-  if (!bytes || *bytes > most)
+  if (!bytes)
     return false;
-  tensor.data.assign(*bytes, 0);
+  expectMemory(*bytes, "tensor '" + tensor.name + "'");
+  tensor.data = Storage(*bytes);
   return true;
 }
 

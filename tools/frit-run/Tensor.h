@@ -4,8 +4,11 @@
 #define FRIT_RUN_TENSOR_H
 
 #include "frit/runtime.h"
+#include "runtime/exec/Status.h"
 
 #include <cstdint>
+#include <cstdlib>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,12 +17,40 @@
 
 namespace frit::run {
 
+/// Says that there is no memory for `what` and ends the program with kMachine.
+[[noreturn]] void outOfMemory(const std::string &what);
+
+/// Ends the program so where this machine could not hold `bytes` of `what`
+/// whatever else it holds: systems promise more than they can keep.
+void expectMemory(uint64_t bytes, const std::string &what);
+
+/// Gives vectors zeroed memory that takes no pages until it is written. Where
+/// there is not as much, the program ends.
+template <typename T> struct ZeroedMemory {
+  using value_type = T;
+
+  T *allocate(size_t count) {
+    void *memory = std::calloc(count, sizeof(T));
+    if (!memory)
+      outOfMemory(formatBytes(count * sizeof(T)));
+    return static_cast<T *>(memory);
+  }
+  void deallocate(T *memory, size_t) { std::free(memory); }
+  /// What a vector adds without a value is zero already.
+  void construct(T *) {}
+  void construct(T *to, const T &value) { ::new (to) T(value); }
+  bool operator==(const ZeroedMemory &) const = default;
+};
+
+/// Bytes of tensors and files.
+using Storage = std::vector<uint8_t, ZeroedMemory<uint8_t>>;
+
 /// A dense tensor that owns its bytes.
 struct Tensor {
   std::string name;
   frit_dtype dtype = FRIT_F32;
   std::vector<int64_t> dims;
-  std::vector<uint8_t> data;
+  Storage data;
 
   uint64_t count() const { return data.size() / frit_dtype_size(dtype); }
   /// "1x3xf32"
@@ -48,8 +79,9 @@ std::string formatType(frit_dtype dtype, uint32_t rank, const int64_t *dims);
 bool parseType(const std::string &text, frit_dtype &dtype,
                std::vector<int64_t> &dims);
 
-/// Gives `tensor` its size from `dtype` and `dims`. False where that is
-/// negative or more than memory could hold.
+/// Gives `tensor` its size from `dtype` and `dims`, and zeros. False where that
+/// is negative or more than any machine holds; where it is more than this one
+/// has, the program ends.
 bool allocate(Tensor &tensor);
 
 /// What random data is drawn from.

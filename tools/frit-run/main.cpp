@@ -2,6 +2,11 @@
 
 #include "Session.h"
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
 using namespace frit;
 using namespace frit::run;
 
@@ -26,26 +31,42 @@ static bool openForInfo(Session &session, Options &options) {
   return true;
 }
 
-int main(int count, char **arguments) {
-  startTimeReport();
+static int runTool(int count, char **arguments) {
   Options options;
   switch (parseOptions(count, arguments, options)) {
   case Parsed::run:
     break;
   case Parsed::helped:
-    return 0;
+    return kDone;
   case Parsed::wrong:
-    return 2;
+    return kBadUsage;
   }
   Session session(options);
   if (options.info)
-    return openForInfo(session, options) ? info(session) : 1;
+    return openForInfo(session, options) ? info(session) : session.status();
   if (!session.openModule() || !session.prepareTensors() ||
       !session.openContext())
-    return 1;
+    return session.status();
   if (options.bench)
     return bench(session);
   if (options.profile)
     return profile(session);
   return runOnce(session);
+}
+
+/// Results that nobody can read are no results.
+static int finish(int status) {
+  errno = 0;
+  bool written = fflush(stdout) == 0 && !ferror(stdout);
+  if (written)
+    return status;
+  complain(std::string("cannot write to the standard output") +
+           (errno ? std::string(": ") + strerror(errno) : ""));
+  return kMachine;
+}
+
+int main(int count, char **arguments) {
+  startTimeReport();
+  std::set_new_handler([] { outOfMemory("what it has to do"); });
+  return finish(runTool(count, arguments));
 }
