@@ -74,6 +74,17 @@ struct ReassociateReductions
   }
 };
 
+/// Drops the rounding modes of conversions, all of which round to nearest even:
+/// without one they are plain instructions.
+struct DropRoundingModes
+    : PassWrapper<DropRoundingModes, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DropRoundingModes)
+  void runOnOperation() override {
+    getOperation().walk(
+        [](arith::TruncFOp op) { op.removeRoundingmodeAttr(); });
+  }
+};
+
 /// exp, log, tanh and erf of f32 as polynomials, which vectorise; calls into
 /// libm do not.
 struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
@@ -97,6 +108,7 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
 LogicalResult frit::cpu::bufferize(ModuleOp module) {
   PassManager passes(module.getContext());
   passes.addPass(std::make_unique<ReassociateReductions>());
+  passes.addPass(std::make_unique<DropRoundingModes>());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
 

@@ -332,6 +332,11 @@ Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
       return std::nullopt;
     return !cast<IntegerAttr>(node->value).getValue().isZero();
   };
+  // A model's own cast rounds where it stands, a store where it stores.
+  if (auto truncate = dyn_cast<arith::TruncFOp>(op);
+      truncate && truncate.getRoundingmode())
+    return operation(truncate.getType().isF16() ? "round.f16" : "round.bf16",
+                     operands[0]);
   if (isa<arith::ExtFOp, arith::TruncFOp>(op) &&
       valueType(op->getResult(0).getType()) == operands[0]->type)
     return isa<arith::TruncFOp>(op) ? roundedTo16Bits(operands[0])

@@ -103,6 +103,16 @@ static DenseElementsAttr inlinedSplat(OpOperand &use) {
   return splatOf(use.get());
 }
 
+/// Whether a value of a fusion's body is stored, moved at most, and not computed
+/// with.
+static bool isOnlyStored(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return isa<YieldOp>(user) ||
+           ((isMovement(user) || isa<ReshapeOp>(user)) &&
+            isOnlyStored(user->getResult(0)));
+  });
+}
+
 /// Moves the operators of a group into a fusion before `end`.
 static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
@@ -155,6 +165,10 @@ static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
     op->moveBefore(&body, body.end());
   }
   YieldOp::create(builder, fusion.getLoc(), outputs);
+  // Storing a result rounds it.
+  for (auto cast : body.getOps<CastOp>())
+    if (isOnlyStored(cast))
+      cast.setStorage(cast.roundsTo16Bits());
   return fusion;
 }
 

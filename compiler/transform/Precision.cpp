@@ -7,8 +7,8 @@
 //     return %y
 // ==>
 //     %w = nn.constant "w" ... : tensor<4x3xf32>
-//     %h = nn.cast %x {to = f16}
-//     %v = nn.cast %w {to = f16}
+//     %h = nn.cast %x {storage, to = f16}
+//     %v = nn.cast %w {storage, to = f16}
 //     %z = nn.matmul %h, %v : (tensor<2x4xf16>, ...) -> tensor<2x3xf16>
 //     %y = nn.cast %z {to = f32}
 //     return %y
@@ -114,7 +114,7 @@ Value Narrowing::narrow(Value value) {
   if (auto constant = source.getDefiningOp<ConstantOp>())
     form.narrow = narrowConstant(constant, builder);
   if (!form.narrow)
-    form.narrow = CastOp::create(builder, source.getLoc(), source, to);
+    form.narrow = NNBuilder(source.getLoc(), builder).cast(source, to);
   return form.narrow;
 }
 

@@ -256,7 +256,8 @@ static bool represents(Type wide, Type narrow) {
 }
 
 /// A cast is not needed before another one where it rounds nothing, or where
-/// only the other reads it: floats are rounded where they are stored.
+/// the compiler put it in and only the other reads it. The rounding of a
+/// model's own casts stays.
 struct DropCast : OpRewritePattern<CastOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -266,9 +267,8 @@ struct DropCast : OpRewritePattern<CastOp> {
     if (!inner)
       return failure();
     Type from = tensorType(inner.getX()).getElementType();
-    // Who asks for 8 bits wants to see what they do.
     bool floats = isa<FloatType>(from) && isa<FloatType>(inner.getTo()) &&
-                  isa<FloatType>(op.getTo()) && !isSmall(inner.getTo());
+                  isa<FloatType>(op.getTo()) && inner.getStorage();
     // Of integers only floats are made this way.
     bool exact = represents(inner.getTo(), from) &&
                  (isa<FloatType>(from) || isa<FloatType>(op.getTo()));

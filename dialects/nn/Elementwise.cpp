@@ -13,3 +13,9 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
     return getX();
   return {};
 }
+
+bool CastOp::roundsTo16Bits() {
+  Type from = tensorType(getX()).getElementType();
+  return (getTo().isF16() || getTo().isBF16()) && from != getTo() &&
+         from.getIntOrFloatBitWidth() > 8;
+}

@@ -202,18 +202,27 @@ def NN_BitShiftOp : NN_Bitwise<"bit_shift", "BitShift",
 
 def NN_CastOp : NN_Elementwise<"cast", "",
     [{ s.convert(x[0], tensorType(getX()).getElementType(), getTo(),
-                 {getWraps(), getRound()}) }], "op.getTo()"> {
+                 {getWraps(), getRound(),
+                  roundsTo16Bits() && !getStorage()}) }], "op.getTo()"> {
   let summary = "Elements as another type.";
   let description = [{
     Floats become integers towards zero and saturate; anything but 0 is true.
-    Between floats of different widths the value is rounded where it is stored.
+    A narrower float is rounded to nearest even. With `storage`, which casts
+    have that the compiler adds for speed, it is rounded only where it is
+    stored: readers in the same kernel may see the value before rounding, and
+    such casts merge.
     Floats of 8 bits saturate too, unless with `wraps`: then what is too large
     is infinity, or NaN where the type has none. Integers of 4 and 2 bits keep
     the low bits. `round` is how `f8E8M0FNU`, which has only powers of two,
     rounds: `up`, `down` or `nearest`.
   }];
   let arguments = (ins NN_Tensor:$x, TypeAttr:$to, UnitAttr:$wraps,
-                   DefaultValuedAttr<StrAttr, "\"up\"">:$round);
+                   DefaultValuedAttr<StrAttr, "\"up\"">:$round,
+                   UnitAttr:$storage);
+  let extraMethods = [{
+    /// Whether a wider number becomes a 16-bit float.
+    bool roundsTo16Bits();
+  }];
   let hasFolder = 1;
 }
 

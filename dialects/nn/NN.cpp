@@ -125,7 +125,9 @@ Value NNBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
 Value NNBuilder::cast(Value x, Type element) {
   if (tensorType(x).getElementType() == element)
     return x;
-  return CastOp::create(*this, x, element);
+  auto cast = CastOp::create(*this, x, element);
+  cast.setStorage(cast.roundsTo16Bits());
+  return cast;
 }
 
 Value NNBuilder::reduce(Value x, Combiner kind, ArrayRef<int64_t> axes) {

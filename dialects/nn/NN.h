@@ -32,6 +32,7 @@ public:
   mlir::Value mul(mlir::Value x, mlir::Value y);
   mlir::Value div(mlir::Value x, mlir::Value y);
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  /// A cast for storage: it may merge with others.
   mlir::Value cast(mlir::Value x, mlir::Type element);
 
   /// Combines along `axes`, which become size 1.

@@ -52,7 +52,17 @@ Value ScalarBuilder::load(Value stored) {
 Value ScalarBuilder::store(Value value, Type storage) {
   if (value.getType() == storage)
     return value;
-  return arith::TruncFOp::create(b, storage, value);
+  return b.createOrFold<arith::TruncFOp>(storage, value);
+}
+
+/// The rounding mode tells what a model asks for from what a store does anyway.
+Scalar ScalarBuilder::roundTo(Scalar x, FloatType type) {
+  Value rounded = arith::TruncFOp::create(
+      b, type, x.value,
+      arith::RoundingModeAttr::get(b.getContext(),
+                                   arith::RoundingMode::to_nearest_even),
+      /*fastmath=*/nullptr);
+  return make(arith::ExtFOp::create(b, x.type(), rounded), x);
 }
 
 //===----------------------------------------------------------------------===//

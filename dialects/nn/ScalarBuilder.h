@@ -120,10 +120,12 @@ public:
   /// and saturate to the integer's range, anything but 0 is true.
   Scalar cast(Scalar x, mlir::Type storage);
 
-  /// What casts to small types do with values that do not fit: see nn.cast.
+  /// How a cast rounds, and what casts to small types do with values that do
+  /// not fit: see nn.cast.
   struct CastRules {
     bool wraps;
     llvm::StringRef round;
+    bool roundsNow; ///< to a 16-bit float, not only where it is stored
   };
   /// As `cast`, from elements of type `from`, where both may be small.
   Scalar convert(Scalar x, mlir::Type from, mlir::Type to, CastRules rules);
@@ -131,6 +133,9 @@ public:
   Scalar bitCast(Scalar x, mlir::Type from, mlir::Type to);
 
 private:
+  /// A float as the nearest one of `type`, a 16-bit float type, in f32.
+  Scalar roundTo(Scalar x, mlir::FloatType type);
+
   Scalar make(mlir::Value value, const Scalar &like) {
     return {value, like.isUnsigned, this};
   }

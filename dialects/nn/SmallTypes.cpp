@@ -205,8 +205,11 @@ Scalar ScalarBuilder::convert(Scalar x, Type from, Type to, CastRules rules) {
     Value wide = cast(x, b.getF32Type()).value;
     return {encodeExponent(b, wide, rules.round), false, this};
   }
-  if (!isSmall(to))
-    return cast(x, to);
+  if (!isSmall(to)) {
+    Scalar result = cast(x, to);
+    return rules.roundsNow ? roundTo(result, llvm::cast<FloatType>(to))
+                           : result;
+  }
   // The low bits, with the sign of the highest of them.
   Value byte = cast(cast(x, b.getI32Type()), b.getI8Type()).value;
   Value places = arith::ConstantOp::create(

@@ -68,6 +68,12 @@ def text(index, op, inputs, expected, attributes):
             f"{result}\n  return %y : {result}\n}}\n")
 
 
+def drop_rounding_modes(path):
+    """What marks a model's cast, and upstream's passes do not lower for bf16;
+    every conversion rounds to nearest even."""
+    path.write_text(path.read_text().replace(" to_nearest_even", ""))
+
+
 def build(folder):
     module = "".join(text(i, *c[:4]) for i, c in enumerate(cases))
     (folder / "m.mlir").write_text(module)
@@ -81,6 +87,8 @@ def build(folder):
         done = subprocess.run(step, cwd=folder, capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{' '.join(step[:2])}:\n{done.stderr[:4000]}")
+        if step[-1] == "l.mlir":
+            drop_rounding_modes(folder / "l.mlir")
     return ctypes.CDLL(str(folder / "m.so"))
 
 

@@ -108,6 +108,13 @@ template <class V> __device__ inline void store(bf16 &to, V value) {
 #endif
 }
 
+/// `value` rounded to what a T holds: a cast that is part of the model.
+template <class T> __device__ inline float roundTo(float value) {
+  T rounded;
+  store(rounded, value);
+  return load(rounded);
+}
+
 //===----------------------------------------------------------------------===//
 // V consecutive elements
 //===----------------------------------------------------------------------===//

@@ -9,7 +9,7 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
     %1 = nn.cast %a {to = f32} : (tensor<32x7x7x2048xf16>) -> tensor<32x7x7x2048xf32>
     %2 = nn.reduce %1 {kind = #nn<combiner sum>, axes = array<i64: 1, 2>} : (tensor<32x7x7x2048xf32>) -> tensor<32x1x1x2048xf32>
     %3 = nn.div %2, %c : (tensor<32x1x1x2048xf32>, tensor<f32>) -> tensor<32x1x1x2048xf32>
-    %4 = nn.cast %3 {to = f16} : (tensor<32x1x1x2048xf32>) -> tensor<32x1x1x2048xf16>
+    %4 = nn.cast %3 {storage, to = f16} : (tensor<32x1x1x2048xf32>) -> tensor<32x1x1x2048xf16>
     nn.yield %4 : tensor<32x1x1x2048xf16>
   }
   // Softmax of a middle dimension: shared memory has pieces of 128 bytes, which

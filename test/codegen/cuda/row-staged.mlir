@@ -60,7 +60,7 @@ func.func @weights(%x: tensor<75648x200xf16>, %w: tensor<200xf16>,
     %3 = nn.mul %2, %c : (tensor<75648x200xf16>, tensor<200xf16>) -> tensor<75648x200xf16>
     %4 = nn.cast %3 {to = f32} : (tensor<75648x200xf16>) -> tensor<75648x200xf32>
     %5 = nn.add %4, %d : (tensor<75648x200xf32>, tensor<200xf32>) -> tensor<75648x200xf32>
-    %6 = nn.cast %5 {to = f16} : (tensor<75648x200xf32>) -> tensor<75648x200xf16>
+    %6 = nn.cast %5 {storage, to = f16} : (tensor<75648x200xf32>) -> tensor<75648x200xf16>
     nn.yield %6 : tensor<75648x200xf16>
   }
   return
@@ -84,7 +84,7 @@ func.func @skewed(%x: tensor<20000x99xf16>, %w: tensor<99xf16>,
     %3 = nn.mul %2, %c : (tensor<20000x99xf16>, tensor<99xf16>) -> tensor<20000x99xf16>
     %4 = nn.cast %3 {to = f32} : (tensor<20000x99xf16>) -> tensor<20000x99xf32>
     %5 = nn.add %4, %d : (tensor<20000x99xf32>, tensor<99xf32>) -> tensor<20000x99xf32>
-    %6 = nn.cast %5 {to = f16} : (tensor<20000x99xf32>) -> tensor<20000x99xf16>
+    %6 = nn.cast %5 {storage, to = f16} : (tensor<20000x99xf32>) -> tensor<20000x99xf16>
     nn.yield %6 : tensor<20000x99xf16>
   }
   return
@@ -126,7 +126,7 @@ func.func @early(%x: tensor<1024x768xf16>, %w: tensor<768xf32>) {
     %2 = nn.reduce %1 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<1024x768xf32>) -> tensor<1024x1xf32>
     %3 = nn.sub %1, %2 : (tensor<1024x768xf32>, tensor<1024x1xf32>) -> tensor<1024x768xf32>
     %4 = nn.mul %3, %b : (tensor<1024x768xf32>, tensor<768xf32>) -> tensor<1024x768xf32>
-    %5 = nn.cast %4 {to = f16} : (tensor<1024x768xf32>) -> tensor<1024x768xf16>
+    %5 = nn.cast %4 {storage, to = f16} : (tensor<1024x768xf32>) -> tensor<1024x768xf16>
     nn.yield %5 : tensor<1024x768xf16>
   }
   return

@@ -48,7 +48,7 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
     %4 = nn.exp %3 : (tensor<5x50304xf32>) -> tensor<5x50304xf32>
     %5 = nn.reduce %4 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<5x50304xf32>) -> tensor<5x1xf32>
     %6 = nn.div %4, %5 : (tensor<5x50304xf32>, tensor<5x1xf32>) -> tensor<5x50304xf32>
-    %7 = nn.cast %6 {to = bf16} : (tensor<5x50304xf32>) -> tensor<5x50304xbf16>
+    %7 = nn.cast %6 {storage, to = bf16} : (tensor<5x50304xf32>) -> tensor<5x50304xbf16>
     nn.yield %7 : tensor<5x50304xbf16>
   }
   // What a square and a later phase need is kept, not the square.

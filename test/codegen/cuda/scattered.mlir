@@ -8,7 +8,7 @@ func.func @scattered(%image: tensor<32x3x112x2x112x2xf32>,
   // more on both sides, where all of a vector is zero.
   %0 = nn.fusion(%image) : (tensor<32x3x112x2x112x2xf32>) -> tensor<32x112x115x2x2x4xf16> {
   ^bb0(%a: tensor<32x3x112x2x112x2xf32>):
-    %1 = nn.cast %a {to = f16} : (tensor<32x3x112x2x112x2xf32>) -> tensor<32x3x112x2x112x2xf16>
+    %1 = nn.cast %a {storage, to = f16} : (tensor<32x3x112x2x112x2xf32>) -> tensor<32x3x112x2x112x2xf16>
     %2 = nn.transpose %1 {perm = array<i64: 0, 2, 4, 3, 5, 1>} : (tensor<32x3x112x2x112x2xf16>) -> tensor<32x112x112x2x2x3xf16>
     %3 = nn.pad %2 {low = array<i64: 0, 0, 2, 0, 0, 0>, high = array<i64: 0, 0, 1, 0, 0, 1>} : (tensor<32x112x112x2x2x3xf16>) -> tensor<32x112x115x2x2x4xf16>
     nn.yield %3 : tensor<32x112x115x2x2x4xf16>

@@ -9,7 +9,7 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
   %0 = nn.fusion(%x) : (tensor<2x64x56x56xf32>) -> tensor<2x56x56x64xf16> {
   ^bb0(%a: tensor<2x64x56x56xf32>):
     %1 = nn.transpose %a {perm = array<i64: 0, 2, 3, 1>} : (tensor<2x64x56x56xf32>) -> tensor<2x56x56x64xf32>
-    %2 = nn.cast %1 {to = f16} : (tensor<2x56x56x64xf32>) -> tensor<2x56x56x64xf16>
+    %2 = nn.cast %1 {storage, to = f16} : (tensor<2x56x56x64xf32>) -> tensor<2x56x56x64xf16>
     nn.yield %2 : tensor<2x56x56x64xf16>
   }
   // The innermost dimension stays, so vectors stay vectors.
@@ -21,7 +21,7 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
   // An image's three channels: what is written has no gaps.
   %4 = nn.fusion(%i) : (tensor<32x3x224x224xf32>) -> tensor<32x224x224x3xf16> {
   ^bb0(%a: tensor<32x3x224x224xf32>):
-    %1 = nn.cast %a {to = f16} : (tensor<32x3x224x224xf32>) -> tensor<32x3x224x224xf16>
+    %1 = nn.cast %a {storage, to = f16} : (tensor<32x3x224x224xf32>) -> tensor<32x3x224x224xf16>
     %2 = nn.transpose %1 {perm = array<i64: 0, 2, 3, 1>} : (tensor<32x3x224x224xf16>) -> tensor<32x224x224x3xf16>
     nn.yield %2 : tensor<32x224x224x3xf16>
   }

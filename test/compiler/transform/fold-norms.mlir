@@ -13,7 +13,7 @@
 // CHECK-DAG:     %[[B:.*]] = nn.constant "bias"
 // CHECK:         %[[H:.*]] = nn.matmul %[[X]], %{{.*}}
 // CHECK-NEXT:    %[[M:.*]] = nn.moments %[[H]] {width = 4 : si64} : (tensor<5x64xf16>) -> tensor<5x16x2xf32>
-// CHECK:         %[[SCALED:.*]] = nn.cast %{{.*}} {to = f16} : (tensor<64x128xf32>) -> tensor<64x128xf16>
+// CHECK:         %[[SCALED:.*]] = nn.cast %{{.*}} {storage, to = f16} : (tensor<64x128xf32>) -> tensor<64x128xf16>
 // CHECK:         %[[P:.*]] = nn.matmul %[[H]], %[[SCALED]]
 // CHECK:         %[[SUMS:.*]] = nn.reshape %{{.*}} {shape = array<i64: 128>}
 // CHECK:         %[[Y:.*]] = nn.normalize_product %[[P]], %[[M]], %[[SUMS]], %{{.*}} {epsilon = 9.99999974E-6 : f32, width = 4 : si64}

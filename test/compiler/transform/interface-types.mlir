@@ -25,7 +25,7 @@
 // Bytes become halves at once.
 // BYTES-LABEL: func.func @main
 // BYTES-SAME:    (%[[X:.*]]: tensor<4x8xui8>
-// BYTES:         %[[H:.*]] = nn.cast %[[X]] {to = f16}
+// BYTES:         %[[H:.*]] = nn.cast %[[X]] {storage, to = f16}
 // BYTES:         nn.matmul %[[H]]
 func.func @main(%x: tensor<4x8xf32> {nn.name = "x"}, %i: tensor<4xi64> {nn.name = "i"}) -> (tensor<4x6xf32> {nn.name = "y"}) {
   %w = nn.constant "w" dense<0.5> : tensor<8x6xf32>

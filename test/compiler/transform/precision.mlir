@@ -8,9 +8,9 @@
 // The boundary keeps its types, weights get a cast, and the scalar is converted.
 // CHECK-LABEL: func.func @linear
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x4xf32>) -> tensor<2x3xf32>
-// CHECK-DAG:     %[[XH:.*]] = nn.cast %[[X]] {to = f16}
+// CHECK-DAG:     %[[XH:.*]] = nn.cast %[[X]] {storage, to = f16}
 // CHECK-DAG:     %[[W:.*]] = nn.constant "w" {{.*}}f32>
-// CHECK-DAG:     %[[WH:.*]] = nn.cast %[[W]] {to = f16}
+// CHECK-DAG:     %[[WH:.*]] = nn.cast %[[W]] {storage, to = f16}
 // CHECK-DAG:     %[[S:.*]] = nn.constant dense<2.000000e+00> : tensor<f16>
 // CHECK:         %[[M:.*]] = nn.matmul %[[XH]], %[[WH]] : (tensor<2x4xf16>, tensor<4x3xf16>) -> tensor<2x3xf16>
 // CHECK:         %[[Y:.*]] = nn.mul %[[M]], %[[S]]
@@ -50,7 +50,7 @@ func.func @mask(%m: tensor<4xi1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK:         %[[S:.*]] = nn.reduce %[[F]] {{.*}} -> tensor<2x1xf32>
 // CHECK:         %[[N:.*]] = nn.cast %{{.*}} {to = f32} : (tensor<i64>) -> tensor<f32>
 // CHECK:         %[[D:.*]] = nn.div %[[S]], %[[N]] {{.*}} -> tensor<2x1xf32>
-// CHECK:         %[[DH:.*]] = nn.cast %[[D]] {to = f16}
+// CHECK:         %[[DH:.*]] = nn.cast %[[D]] {storage, to = f16}
 // CHECK:         nn.sub %[[H]], %[[DH]] {{.*}} -> tensor<2x4xf16>
 func.func @reduce(%x: tensor<2x4xf32>, %n: tensor<i64>) -> tensor<2x4xf32> {
   %0 = nn.neg %x : (tensor<2x4xf32>) -> tensor<2x4xf32>

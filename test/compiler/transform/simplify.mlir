@@ -71,21 +71,44 @@ func.func @identities(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   return %8 : tensor<2x3xf32>
 }
 
-// f16 -> f32 -> f16 is nothing. So is f32 -> f16 -> f32 where nothing stores the
-// narrow value; where it is stored it is what the wide one is read from.
+// f16 -> f32 -> f16 is nothing. So is f32 -> f16 -> f32 of the compiler's own
+// casts where nothing stores the narrow value; where it is stored it is what the
+// wide one is read from.
 // CHECK-LABEL: func.func @casts
 // CHECK-SAME:    %[[H:[^:]*]]: tensor<4xf16>, %[[F:[^:]*]]: tensor<4xf32>
-// CHECK-NEXT:    %[[N:.*]] = nn.cast %[[F]] {to = f16}
+// CHECK-NEXT:    %[[N:.*]] = nn.cast %[[F]] {storage, to = f16}
 // CHECK-NEXT:    %[[W:.*]] = nn.cast %[[N]] {to = f32}
 // CHECK-NEXT:    return %[[H]], %[[F]], %[[N]], %[[W]]
 func.func @casts(%h: tensor<4xf16>, %f: tensor<4xf32>) -> (tensor<4xf16>, tensor<4xf32>, tensor<4xf16>, tensor<4xf32>) {
   %0 = nn.cast %h {to = f32} : (tensor<4xf16>) -> tensor<4xf32>
   %1 = nn.cast %0 {to = f16} : (tensor<4xf32>) -> tensor<4xf16>
-  %2 = nn.cast %f {to = bf16} : (tensor<4xf32>) -> tensor<4xbf16>
+  %2 = nn.cast %f {storage, to = bf16} : (tensor<4xf32>) -> tensor<4xbf16>
   %3 = nn.cast %2 {to = f32} : (tensor<4xbf16>) -> tensor<4xf32>
-  %4 = nn.cast %f {to = f16} : (tensor<4xf32>) -> tensor<4xf16>
+  %4 = nn.cast %f {storage, to = f16} : (tensor<4xf32>) -> tensor<4xf16>
   %5 = nn.cast %4 {to = f32} : (tensor<4xf16>) -> tensor<4xf32>
   return %1, %3, %4, %5 : tensor<4xf16>, tensor<4xf32>, tensor<4xf16>, tensor<4xf32>
+}
+
+// The casts of a model stay where they round, and go where they do not.
+// CHECK-LABEL: func.func @model_casts
+// CHECK-SAME:    %[[F:[^:]*]]: tensor<4xf32>, %[[D:[^:]*]]: tensor<4xf64>
+// CHECK-DAG:     %[[N:.*]] = nn.cast %[[F]] {to = f16}
+// CHECK-DAG:     %[[W:.*]] = nn.cast %[[N]] {to = f32}
+// CHECK-DAG:     %[[S:.*]] = nn.cast %[[D]] {to = f32}
+// CHECK-DAG:     %[[L:.*]] = nn.cast %[[S]] {to = f64}
+// CHECK-DAG:     %[[I:.*]] = nn.cast %[[F]] {to = i8}
+// CHECK-DAG:     %[[J:.*]] = nn.cast %[[I]] {to = f32}
+// CHECK:         return %[[W]], %[[L]], %[[J]], %[[F]]
+func.func @model_casts(%f: tensor<4xf32>, %d: tensor<4xf64>) -> (tensor<4xf32>, tensor<4xf64>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = nn.cast %f {to = f16} : (tensor<4xf32>) -> tensor<4xf16>
+  %1 = nn.cast %0 {to = f32} : (tensor<4xf16>) -> tensor<4xf32>
+  %2 = nn.cast %d {to = f32} : (tensor<4xf64>) -> tensor<4xf32>
+  %3 = nn.cast %2 {to = f64} : (tensor<4xf32>) -> tensor<4xf64>
+  %4 = nn.cast %f {to = i8} : (tensor<4xf32>) -> tensor<4xi8>
+  %5 = nn.cast %4 {to = f32} : (tensor<4xi8>) -> tensor<4xf32>
+  %6 = nn.cast %f {to = f64} : (tensor<4xf32>) -> tensor<4xf64>
+  %7 = nn.cast %6 {to = f32} : (tensor<4xf64>) -> tensor<4xf32>
+  return %1, %3, %5, %7 : tensor<4xf32>, tensor<4xf64>, tensor<4xf32>, tensor<4xf32>
 }
 
 // CHECK-LABEL: func.func @powers
