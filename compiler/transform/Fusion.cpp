@@ -103,13 +103,12 @@ static DenseElementsAttr inlinedSplat(OpOperand &use) {
   return splatOf(use.get());
 }
 
-/// Whether a value of a fusion's body is stored, moved at most, and not computed
-/// with.
+/// Whether a value of a fusion's body is stored, moved at most, and not
+/// computed with.
 static bool isOnlyStored(Value value) {
   return llvm::all_of(value.getUsers(), [](Operation *user) {
-    return isa<YieldOp>(user) ||
-           ((isMovement(user) || isa<ReshapeOp>(user)) &&
-            isOnlyStored(user->getResult(0)));
+    return isa<YieldOp>(user) || ((isMovement(user) || isa<ReshapeOp>(user)) &&
+                                  isOnlyStored(user->getResult(0)));
   });
 }
 

@@ -15,12 +15,20 @@
 //
 // mode=tf32 only sets `tf32` on contractions, those of attention too. The
 // graph's inputs and outputs keep their types; casts of weights move to
-// @prepare. An operator of the table below stays f32, and so does what is
-// elementwise on its results alone. Both forms of a value are made at most
-// once, so no cast undoes another.
+// @prepare. Both forms of a value are made at most once, so no cast undoes
+// another.
+//
+// Some values stay f32:
+// - operands and results of the operators of `staysWide`, and what is
+//   elementwise on such results alone;
+// - what leads from f32 values to such an operator by elementwise operators,
+//   movement and products of coordinates. The angles of a rotary embedding are
+//   position × frequency, and half a unit in the last place of 1,000 radians is
+//   0.25 in f16, 2 in bf16.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/FusionGroups.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "dialects/nn/Fold.h"
@@ -55,11 +63,50 @@ static bool isF32(Value value) {
   return type && type.getElementType().isF32();
 }
 
+/// Whether an operator multiplies coordinates, of which there are few, by
+/// frequencies or directions: what becomes of it are angles.
+static bool multipliesCoordinates(Operation *op) {
+  constexpr int64_t kMostCoordinates = 4;
+  auto matmul = dyn_cast<MatmulOp>(op);
+  if (!matmul)
+    return false;
+  ArrayRef<int64_t> a = shapeOf(matmul.getA());
+  bool transposed = matmul.getTransposeA() && a.size() > 1;
+  return a[a.size() - (transposed ? 2 : 1)] <= kMostCoordinates;
+}
+
+/// Whether the result of an operator is about as precise as its operands.
+static bool handsOn(Operation *op) {
+  return isa<ElementwiseOp, ReshapeOp>(op) || isMovement(op) ||
+         multipliesCoordinates(op);
+}
+
 namespace {
+/// Which f32 values of a block lead to an operator that stays f32, by operators
+/// that hand precision on.
+class WideReaders {
+public:
+  explicit WideReaders(Block &block);
+
+  /// Whether some reader of `value` leads there, and whether all do.
+  bool some(Value value) const { return readers.lookup(value).some; }
+  bool all(Value value) const { return readers.lookup(value).all; }
+  /// Whether `value` leads to a result of the function.
+  bool result(Value value) const { return readers.lookup(value).result; }
+
+private:
+  struct Readers {
+    bool some = false, all = false, result = false;
+  };
+  Readers readersOf(Value value) const;
+
+  llvm::DenseMap<Value, Readers> readers;
+};
+
 /// Rewrites one function in place, in program order.
 class Narrowing {
 public:
-  explicit Narrowing(FloatType to) : to(to) {}
+  Narrowing(FloatType to, Block &block) : to(to), readers(block) {}
 
   void run(Block &block);
 
@@ -67,7 +114,7 @@ private:
   /// What stands for an original f32 value; one of them may be missing.
   struct Forms {
     Value wide, narrow;
-    bool kept = false; ///< by an operator that stays f32
+    bool kept = false; ///< as f32, by the operator that makes it
   };
 
   void rewrite(Operation *op);
@@ -75,14 +122,40 @@ private:
   Value narrow(Value value);
   Value narrowConstant(ConstantOp constant, OpBuilder &builder);
   bool followsWide(Operation *op);
+  bool leadsToWide(Operation *op);
 
   /// Whether the model has the value as f32: its type may have changed by now.
   bool wasF32(Value value) { return isF32(value) || forms.contains(value); }
 
   FloatType to;
+  WideReaders readers;
   llvm::DenseMap<Value, Forms> forms;
 };
 } // namespace
+
+WideReaders::WideReaders(Block &block) {
+  for (Operation &op : llvm::reverse(block))
+    for (Value result : op.getResults())
+      readers[result] = readersOf(result);
+}
+
+WideReaders::Readers WideReaders::readersOf(Value value) const {
+  Readers found;
+  found.all = !value.use_empty();
+  for (Operation *reader : value.getUsers()) {
+    bool wide = staysWide(reader), all = wide;
+    if (!wide && handsOn(reader)) {
+      Readers next = readers.lookup(reader->getResult(0));
+      wide = next.some;
+      all = next.all;
+      found.result |= next.result;
+    }
+    found.some |= wide;
+    found.all &= all;
+    found.result |= reader->hasTrait<OpTrait::IsTerminator>();
+  }
+  return found;
+}
 
 static void setInsertionPointAfterValue(OpBuilder &builder, Value value) {
   if (Operation *def = value.getDefiningOp())
@@ -146,9 +219,11 @@ Value Narrowing::narrowConstant(ConstantOp constant, OpBuilder &builder) {
 }
 
 /// Whether an elementwise operator reads, among f32 values, only constants and
-/// what stayed f32.
+/// what stayed f32; or an operator that moves elements does, for a result of
+/// the function.
 bool Narrowing::followsWide(Operation *op) {
-  if (!isa<ElementwiseOp>(op))
+  bool moves = isa<ReshapeOp>(op) || isMovement(op);
+  if (!isa<ElementwiseOp>(op) && !(moves && readers.result(op->getResult(0))))
     return false;
   bool any = false;
   for (Value operand : op->getOperands()) {
@@ -161,12 +236,28 @@ bool Narrowing::followsWide(Operation *op) {
   return any;
 }
 
+/// Whether an operator has its operands in f32 and leads to one that stays f32.
+/// Of constants alone, all readers have to: a weight is kept in one form.
+bool Narrowing::leadsToWide(Operation *op) {
+  if (!handsOn(op) || !readers.some(op->getResult(0)))
+    return false;
+  bool constant = true;
+  for (Value operand : op->getOperands()) {
+    if (!wasF32(operand) || operand.getDefiningOp<ConstantOp>())
+      continue;
+    constant = false;
+    if (!isa<BlockArgument>(operand) && !forms.lookup(operand).kept)
+      return false;
+  }
+  return !constant || readers.all(op->getResult(0));
+}
+
 void Narrowing::rewrite(Operation *op) {
   if (isa<ConstantOp>(op))
     return;
   auto cast = dyn_cast<CastOp>(op);
-  bool keep =
-      staysWide(op) || followsWide(op) || op->hasTrait<OpTrait::IsTerminator>();
+  bool keep = staysWide(op) || followsWide(op) || leadsToWide(op) ||
+              op->hasTrait<OpTrait::IsTerminator>();
   // A cast is where other types meet f32: numbers that came from integers are
   // counts and positions.
   if (cast)
@@ -212,7 +303,8 @@ public:
       return;
     if (mode == "tf32") {
       module.walk([](Operation *op) {
-        if (isa<MatmulOp, ConvOp, AttentionOp>(op) && isF32(op->getResult(0)))
+        if (isa<MatmulOp, ConvOp, AttentionOp>(op) && isF32(op->getResult(0)) &&
+            !multipliesCoordinates(op))
           op->setAttr("tf32", UnitAttr::get(op->getContext()));
       });
       return;
@@ -230,7 +322,8 @@ public:
     }
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal())
-        Narrowing(to).run(function.getBody().front());
+        Narrowing(to, function.getBody().front())
+            .run(function.getBody().front());
   }
 };
 } // namespace

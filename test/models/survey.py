@@ -3,7 +3,8 @@
 kernels they become, and whether they compute what PyTorch does.
 
     survey.py --out DIR [--only REGEX] [--bin build/dev/bin] [--jobs N]
-              [--device cpu|cuda] [--batch N] [--fritc FLAGS]
+              [--device cpu|cuda] [--precision fp32|fp16|bf16] [--batch N]
+              [--tokens N] [--fritc FLAGS]
 
 needs torch, torchvision, timm, transformers and onnxscript (any environment).
 Weights are random, language models are cut to two layers. Models are exported
@@ -14,13 +15,15 @@ once, by both of PyTorch's exporters, into DIR. A line says what became of one:
 
 K counts a call's kernels for sm_90a in fp16, L those for a library to run, C
 those that only move elements between others; E is the largest deviation on the
-cpu by the largest value, in f32. On a GPU, in fp16, it goes on:
+cpu by the largest value, in f32. In 16 bits, which is what runs on a GPU unless
+--precision says otherwise, it goes on:
 
     error E (T)  MS ms (eager MS, graph MS)
 
 E is ||out - ref|| / ||ref|| against PyTorch in f32 on the cpu, T that of
-PyTorch in f16, and the times are of a call: frit's, eager PyTorch's, and those
-of the same kernels in a CUDA graph. Exit status 1: one was refused or differs.
+PyTorch in the same 16-bit type, and the times are of a call on the GPU: frit's,
+eager PyTorch's, and those of the same kernels in a CUDA graph. A decoder's E is
+at most 1.2 T, others' 1.5 T or 1e-2. Exit status 1: one was refused or differs.
 """
 import argparse
 import concurrent.futures
@@ -155,8 +158,8 @@ def image(name: str, batch: int) -> Case:
     return model, (torch.randn(batch, *model.default_cfg["input_size"]),)
 
 
-def transformer(batch: int, kind: str, options: dict, shape: tuple = (),
-                **fixed) -> Case:
+def transformer(batch: int, tokens: int, kind: str, options: dict,
+                shape: tuple = (), **fixed) -> Case:
     import transformers
     cls = getattr(transformers, kind)
     config = cls.config_class(**options)
@@ -164,13 +167,13 @@ def transformer(batch: int, kind: str, options: dict, shape: tuple = (),
         names, values = [cls.main_input_name], [torch.randn(batch, *shape)]
     else:
         names = ["input_ids", "attention_mask"][:1 if fixed else 2]
-        values = [torch.randint(1, config.vocab_size, (batch, 128)),
-                  torch.ones(batch, 128, dtype=torch.long)][:len(names)]
+        values = [torch.randint(1, config.vocab_size, (batch, tokens)),
+                  torch.ones(batch, tokens, dtype=torch.long)][:len(names)]
     model = First(cls(config), names, return_dict=True, **fixed)
     return model, tuple(values)
 
 
-def cases(batch: int = 1) -> dict[str, Callable[[], Case]]:
+def cases(batch: int, tokens: int) -> dict[str, Callable[[], Case]]:
     found = {name: partial(vision, name, batch,
                            299 if name == "inception_v3" else 224)
              for name in TORCHVISION}
@@ -178,9 +181,9 @@ def cases(batch: int = 1) -> dict[str, Callable[[], Case]]:
               for name in SEGMENTATION.split()}
     found["r3d_18"] = partial(film, batch)
     found |= {name: partial(image, name, batch) for name in TIMM}
-    found |= {name: partial(transformer, batch, *a)
+    found |= {name: partial(transformer, batch, tokens, *a)
               for name, a in (ENCODERS | SEEING).items()}
-    found |= {name: partial(transformer, batch, *a, use_cache=False)
+    found |= {name: partial(transformer, batch, tokens, *a, use_cache=False)
               for name, a in DECODERS.items()}
     return found
 
@@ -237,9 +240,9 @@ def compiled(path: Path, args: argparse.Namespace) -> str:
     libraries = main.count("library = true")
     attentions = len(re.findall(r"= nn\.attention ", main))
     copies = done.stderr.count("only moves elements")
-    march = (["-march=x86-64-v3"] if args.device == "cpu" else
-             ["-march=sm_90a", "-fprecision=fp16"])
-    _, seconds = call(args.bin / "fritc", *march, *args.fritc, path, "-o",
+    march = "x86-64-v3" if args.device == "cpu" else "sm_90a"
+    _, seconds = call(args.bin / "fritc", f"-march={march}",
+                      f"-fprecision={args.precision}", *args.fritc, path, "-o",
                       path.with_suffix(".so"))
     return (f"{len(onnx.load(path).graph.node)} nodes  kernels {kernels} "
             f"(library {libraries}, attention {attentions}, copies {copies})  "
@@ -258,7 +261,7 @@ def outputs(path: Path, args: argparse.Namespace
         return found[name].astype(np.float64), expected[name].astype(np.float64)
 
 
-def on_cpu(path: Path, args: argparse.Namespace) -> str:
+def in_32_bits(path: Path, args: argparse.Namespace) -> str:
     out, expected = outputs(path, args)
     error = np.abs(out - expected).max() / (np.abs(expected).max() or 1)
     text = f"error {error:.1e}"
@@ -271,22 +274,35 @@ def milliseconds(step: Callable[[], object]) -> float:
     return measure(lambda _: step(), seconds=0.5)["ms"]
 
 
-@torch.no_grad()
-def pytorch(build: Callable[[], Case]) -> tuple[np.ndarray, float, float]:
-    """In f16 on the GPU: the output, and milliseconds eager and in a graph."""
-    torch.backends.cudnn.benchmark = True
+def narrowed(build: Callable[[], Case], args: argparse.Namespace) -> Case:
+    """The model and its inputs in 16 bits, on the device."""
     model, inputs = seeded(build)
-    model = model.half().cuda()
+    dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}[args.precision]
+    return model.to(args.device, dtype), tuple(
+        x.to(args.device, dtype if x.is_floating_point() else x.dtype)
+        for x in inputs)
+
+
+def first(y) -> np.ndarray:
+    y = y[0] if isinstance(y, (tuple, list)) else y
+    return y.float().cpu().numpy().astype(np.float64)
+
+
+@torch.no_grad()
+def pytorch(build: Callable[[], Case],
+            args: argparse.Namespace) -> tuple[np.ndarray, str]:
+    """In 16 bits: the output, and milliseconds on a GPU."""
+    model, inputs = narrowed(build, args)
+    if args.device == "cpu":
+        return first(model(*inputs)), ""
+    torch.backends.cudnn.benchmark = True
     if any(isinstance(part, nn.Conv2d) for part in model.modules()):
         model = model.to(memory_format=torch.channels_last)
-    inputs = [x.cuda().half() if x.is_floating_point() else x.cuda()
-              for x in inputs]
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         step = partial(model, *inputs)
         eager = milliseconds(step)
         y = step()
-        y = y[0] if isinstance(y, (tuple, list)) else y
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph, stream=stream):
@@ -294,29 +310,31 @@ def pytorch(build: Callable[[], Case]) -> tuple[np.ndarray, float, float]:
             replayed = milliseconds(graph.replay)
         except RuntimeError:  # what it does on the host is in no graph
             replayed = float("nan")
-    return y.float().cpu().numpy().astype(np.float64), eager, replayed
+    return first(y), f"(eager {eager:.3f}, graph {replayed:.3f})"
 
 
-def on_gpu(path: Path, build: Callable[[], Case],
-           args: argparse.Namespace) -> str:
+def in_16_bits(path: Path, name: str, args: argparse.Namespace) -> str:
     out, expected = outputs(path, args)
     error = relative_error(out, expected)
-    done, _ = call(args.bin / "frit-run", path.with_suffix(".so"), given(path),
-                   "--bench", "--duration=500ms", "--no-transfers", "--json")
-    half, eager, graph = pytorch(build)
+    half, times = pytorch(cases(args.batch, args.tokens)[name], args)
     theirs = relative_error(half, expected)
-    ours = json.loads(done.stdout)["ms"]
-    text = (f"error {error:.1e} ({theirs:.1e})  {ours:.3f} ms "
-            f"(eager {eager:.3f}, graph {graph:.3f})")
+    text = f"error {error:.1e} ({theirs:.1e})"
+    if args.device == "cuda":
+        done, _ = call(args.bin / "frit-run", path.with_suffix(".so"),
+                       given(path), "--bench", "--duration=500ms",
+                       "--no-transfers", "--json")
+        text += f"  {json.loads(done.stdout)['ms']:.3f} ms {times}"
+    bound = 1.2 * theirs if name in DECODERS else max(1e-2, 1.5 * theirs)
     # Random weights are too large for f16 in some.
-    if np.isfinite(theirs) and not error <= max(1e-2, 1.5 * theirs):
+    if np.isfinite(theirs) and not error <= bound:
         raise RuntimeError(text)
     return text
 
 
 def path_of(name: str, exporter: str, args: argparse.Namespace) -> Path:
-    batch = f"-b{args.batch}" if args.batch > 1 else ""
-    return args.out / f"{name}{batch}-{exporter}.onnx"
+    size = f"-b{args.batch}" if args.batch > 1 else ""
+    size += f"-s{args.tokens}" if args.tokens != 128 else ""
+    return args.out / f"{name}{size}-{exporter}.onnx"
 
 
 def prepare(name: str, exporter: str,
@@ -327,7 +345,7 @@ def prepare(name: str, exporter: str,
     path = path_of(name, exporter, args)
     try:
         if not path.exists():
-            write(cases(args.batch)[name], exporter, path)
+            write(cases(args.batch, args.tokens)[name], exporter, path)
     except Exception as error:  # PyTorch's, not ours
         path.unlink(missing_ok=True)
         return "not exported", (str(error).splitlines() or [""])[0][:80]
@@ -344,27 +362,32 @@ def main() -> None:
     parser.add_argument("--only", default="", help="regex of NAME-EXPORTER")
     parser.add_argument("--bin", type=Path, default=Path("build/dev/bin"))
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--precision", choices=("fp32", "fp16", "bf16"))
     parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--fritc", type=str.split, default=[], metavar="FLAGS")
     parser.add_argument("--jobs", type=int, default=1,
                         help="models that are exported and compiled at once")
     args = parser.parse_args()
+    args.precision = args.precision or ("fp32" if args.device == "cpu" else
+                                        "fp16")
     args.out.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     count = dict.fromkeys(("taken", "FAILED", "not exported"), 0)
     with concurrent.futures.ProcessPoolExecutor(
             args.jobs, multiprocessing.get_context("spawn")) as pool:
         waiting = [(name, exporter, pool.submit(prepare, name, exporter, args))
-                   for name in cases() for exporter in ("dynamo", "torchscript")
+                   for name in cases(args.batch, args.tokens)
+                   for exporter in ("dynamo", "torchscript")
                    if re.search(args.only, f"{name}-{exporter}")]
         for name, exporter, done in waiting:
             path = path_of(name, exporter, args)
             became, text = done.result()
             try:
                 if became == "taken":
-                    text += "  " + (on_cpu(path, args) if args.device == "cpu"
-                                    else on_gpu(path, cases(args.batch)[name],
-                                                args))
+                    text += "  " + (in_32_bits(path, args)
+                                    if args.precision == "fp32" else
+                                    in_16_bits(path, name, args))
             except RuntimeError as error:
                 became, text = "FAILED", f"{text}  {error}"
             path.with_suffix(".so").unlink(missing_ok=True)

@@ -45,15 +45,15 @@ func.func @mask(%m: tensor<4xi1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 // A sum stays f32, with what is elementwise on it alone, until it meets a
 // 16-bit value; counts come from integers as f32.
 // CHECK-LABEL: func.func @reduce
-// CHECK:         %[[H:.*]] = nn.neg {{.*}} -> tensor<2x4xf16>
+// CHECK:         %[[H:.*]] = nn.matmul {{.*}} -> tensor<2x4xf16>
 // CHECK:         %[[F:.*]] = nn.cast %[[H]] {to = f32}
 // CHECK:         %[[S:.*]] = nn.reduce %[[F]] {{.*}} -> tensor<2x1xf32>
 // CHECK:         %[[N:.*]] = nn.cast %{{.*}} {to = f32} : (tensor<i64>) -> tensor<f32>
 // CHECK:         %[[D:.*]] = nn.div %[[S]], %[[N]] {{.*}} -> tensor<2x1xf32>
 // CHECK:         %[[DH:.*]] = nn.cast %[[D]] {storage, to = f16}
 // CHECK:         nn.sub %[[H]], %[[DH]] {{.*}} -> tensor<2x4xf16>
-func.func @reduce(%x: tensor<2x4xf32>, %n: tensor<i64>) -> tensor<2x4xf32> {
-  %0 = nn.neg %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+func.func @reduce(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %n: tensor<i64>) -> tensor<2x4xf32> {
+  %0 = nn.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
   %1 = nn.reduce %0 {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<2x4xf32>) -> tensor<2x1xf32>
   %2 = nn.cast %n {to = f32} : (tensor<i64>) -> tensor<f32>
   %3 = nn.div %1, %2 : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
@@ -82,13 +82,65 @@ func.func @attention(%q: tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32> {
 
 // Bits are those of f32, on either side.
 // CHECK-LABEL: func.func @bits
-// CHECK:         %[[R:.*]] = nn.relu {{.*}}tensor<4xf16>
+// CHECK:         %[[R:.*]] = nn.softmax {{.*}}tensor<4xf16>
 // CHECK:         %[[W:.*]] = nn.cast %[[R]] {to = f32}
 // CHECK:         %[[B:.*]] = nn.bit_cast %[[W]] {to = i32} : (tensor<4xf32>) -> tensor<4xi32>
 // CHECK:         nn.bit_cast %[[B]] {to = f32} : (tensor<4xi32>) -> tensor<4xf32>
 func.func @bits(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = nn.softmax %x {axis = 0 : si64} : (tensor<4xf32>) -> tensor<4xf32>
   %1 = nn.bit_cast %0 {to = i32} : (tensor<4xf32>) -> tensor<4xi32>
   %2 = nn.bit_cast %1 {to = f32} : (tensor<4xi32>) -> tensor<4xf32>
   return %2 : tensor<4xf32>
+}
+
+// Angles stay f32 on their way to a cosine: the product of positions and
+// frequencies, what moves them, and what is added to them.
+// CHECK-LABEL: func.func @rotary
+// CHECK:         %[[P:.*]] = nn.cast %{{.*}} {to = f32} : (tensor<1x8xi64>)
+// CHECK:         %[[R:.*]] = nn.reshape %[[P]] {{.*}} -> tensor<1x1x8xf32>
+// CHECK:         nn.matmul %{{.*}}, %[[R]] : {{.*}} -> tensor<1x4x8xf32>
+// CHECK:         nn.transpose {{.*}} -> tensor<1x8x4xf32>
+// CHECK:         nn.concat {{.*}} -> tensor<1x8x8xf32>
+// CHECK:         %[[C:.*]] = nn.cos {{.*}}f32>
+// CHECK:         %[[H:.*]] = nn.cast %[[C]] {storage, to = f16}
+// CHECK:         nn.mul %{{.*}}, %[[H]] {{.*}} -> tensor<1x8x8xf16>
+// TF32-LABEL:  func.func @rotary
+// TF32:          nn.matmul %{{[^{]*}} :
+func.func @rotary(%ids: tensor<1x8xi64>, %q: tensor<1x8x8xf32>) -> tensor<1x8x8xf32> {
+  %w = nn.constant "inv_freq" dense<[[[1.0], [0.1], [0.01], [0.001]]]> : tensor<1x4x1xf32>
+  %0 = nn.cast %ids {to = f32} : (tensor<1x8xi64>) -> tensor<1x8xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 1, 1, 8>} : (tensor<1x8xf32>) -> tensor<1x1x8xf32>
+  %2 = nn.matmul %w, %1 : (tensor<1x4x1xf32>, tensor<1x1x8xf32>) -> tensor<1x4x8xf32>
+  %3 = nn.transpose %2 {perm = array<i64: 0, 2, 1>} : (tensor<1x4x8xf32>) -> tensor<1x8x4xf32>
+  %4 = nn.concat %3, %3 {axis = 2 : si64} : (tensor<1x8x4xf32>, tensor<1x8x4xf32>) -> tensor<1x8x8xf32>
+  %5 = nn.cos %4 : (tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+  %6 = nn.mul %q, %5 : (tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+  return %6 : tensor<1x8x8xf32>
+}
+
+// Angles that are a constant stay f32 too; a table that others read does not.
+// CHECK-LABEL: func.func @constant_angles
+// CHECK:         nn.concat {{.*}} -> tensor<2x4xf32>
+// CHECK:         nn.gather {{.*}} -> tensor<3x4xf16>
+// CHECK:         nn.reduce {{.*}} -> tensor<3x1xf32>
+func.func @constant_angles(%i: tensor<3xi64>) -> (tensor<2x4xf32>, tensor<3x4xf32>) {
+  %a = nn.constant "angles" dense<[[1.0, 2.0], [500.1, 1000.2]]> : tensor<2x2xf32>
+  %t = nn.constant "table" dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]> : tensor<2x4xf32>
+  %0 = nn.concat %a, %a {axis = 1 : si64} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x4xf32>
+  %1 = nn.sin %0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = nn.gather %t, %i {axis = 0 : si64} : (tensor<2x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  %3 = nn.reduce %2 {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<3x4xf32>) -> tensor<3x1xf32>
+  %4 = nn.relu %2 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %5 = nn.sub %4, %3 : (tensor<3x4xf32>, tensor<3x1xf32>) -> tensor<3x4xf32>
+  return %1, %5 : tensor<2x4xf32>, tensor<3x4xf32>
+}
+
+// A product of data is of 16 bits, whatever follows it.
+// CHECK-LABEL: func.func @scores
+// CHECK:         nn.matmul {{.*}} -> tensor<2x2xf16>
+// CHECK:         nn.exp {{.*}} -> tensor<2x2xf32>
+func.func @scores(%x: tensor<2x8xf32>) -> tensor<2x2xf32> {
+  %0 = nn.matmul %x, %x {transpose_b} : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x2xf32>
+  %1 = nn.exp %0 : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %1 : tensor<2x2xf32>
 }
