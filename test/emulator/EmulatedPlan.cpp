@@ -4,6 +4,8 @@
 
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/SharedLibrary.h"
+#include "runtime/exec/Types.h"
+#include "test/emulator/tensor_map.h"
 
 #include <algorithm>
 #include <cstring>
@@ -202,6 +204,26 @@ Status EmulatedPlan::runStep(const artifact::Step &step) {
   return Status();
 }
 
+/// The map of a tensor that starts `map.offset` bytes behind `argument`.
+static emu::TensorMap tensorMap(const artifact::TensorMap &map,
+                                void *argument) {
+  emu::TensorMap result;
+  result.address = static_cast<char *>(argument) + map.offset;
+  result.rank = map.rank;
+  result.elementBytes = uint8_t(elementBytes(map.type));
+  result.swizzle = map.swizzle;
+  result.isIm2col = map.kind == artifact::MapKind::im2col;
+  result.channels = map.channels;
+  result.pixels = map.pixels;
+  std::ranges::copy(map.dims, result.dims);
+  std::ranges::copy(map.strides, result.strides);
+  std::ranges::copy(map.box, result.box);
+  std::ranges::copy(map.lower, result.lower);
+  std::ranges::copy(map.upper, result.upper);
+  std::ranges::copy(map.elementStrides, result.elementStrides);
+  return result;
+}
+
 Status EmulatedPlan::launch(const artifact::Step &step,
                             std::span<void *const> arguments) {
   if (step.kernel == artifact::kNone)
@@ -218,8 +240,15 @@ Status EmulatedPlan::launch(const artifact::Step &step,
       return Status(FRIT_BAD_MODEL,
                     format("argument %zu of '%s' is not 16-byte aligned", index,
                            name.c_str()));
+  std::vector<emu::TensorMap> maps;
+  for (const artifact::TensorMap &map :
+       view.tensorMaps(view.kernels()[step.kernel]))
+    maps.push_back(tensorMap(map, arguments[map.argument]));
+  std::vector<void *> parameters(arguments.begin(), arguments.end());
+  for (emu::TensorMap &map : maps)
+    parameters.push_back(&map);
   int before = failures();
-  entry(arguments.data(), step.grid, step.block, step.sharedBytes);
+  entry(parameters.data(), step.grid, step.block, step.sharedBytes);
   if (failures() != before)
     return Status(FRIT_DEVICE_ERROR, format("'%s' failed", name.c_str()));
   return Status();

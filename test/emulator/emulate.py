@@ -11,7 +11,8 @@ FRIT_NVRTC=libemulated_nvrtc.so, which have the text in them. For every kernel
     void emuN_name(void *const *args, const unsigned grid[3],
                    const unsigned block[3], unsigned sharedBytes);
 
-which runs it; emu_failures() counts the launches' faults (a deadlock, say),
+which runs it; args has the address of every pointer's memory and of every
+tensor map (tensor_map.h). emu_failures() counts the launches' faults (a deadlock, say),
 whose messages go to the standard error, and emu_set_seed(seed) chooses the
 order in which threads run.
 
@@ -32,11 +33,13 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 DEVICE = HERE.parent.parent / "codegen" / "cuda" / "device"
 KERNEL = re.compile(r'extern\s+"C"\s+(__global__\s+void\s+'
-                    r"(?:__\w+__\s*\([^)]*\)\s*)*(\w+)\s*\()")
+                    r"((?:__\w+__\s*\([^)]*\)\s*)*)(\w+)\s*\()")
+CLUSTER = re.compile(r"__cluster_dims__\((\d+), 1, 1\)")
 INCLUDE = re.compile(r"^#include .*\n", re.MULTILINE)
 EMBEDDED = re.compile(rb"// emulated text\n(.*?)// end of emulated text\n",
                       re.DOTALL)
-FLAGS = ["-std=c++20", "-shared", "-fPIC", "-w", "-DFRIT_EMULATE",
+FLAGS = ["-std=c++20", "-shared", "-fPIC", "-w", "-Wno-psabi",
+         "-DFRIT_EMULATE=90",
          "-fno-strict-aliasing", "-fvisibility=hidden"]
 
 PRELUDE = """
@@ -48,7 +51,8 @@ ENTRY = """
 EMU_API void emu%(unit)d_%(name)s(void *const *args, const unsigned grid[3],
                                   const unsigned block[3],
                                   unsigned sharedBytes) {
-  emu::launchPointers(unit%(unit)d::%(name)s, args, grid, block, sharedBytes);
+  emu::launchPointers(unit%(unit)d::%(name)s, args, grid, block, sharedBytes,
+                      %(cluster)s);
 }
 """
 
@@ -69,10 +73,13 @@ def translation_unit(texts):
     parts = [include for text in texts for include in INCLUDE.findall(text)]
     parts = [*dict.fromkeys(parts), PRELUDE]
     for unit, text in enumerate(texts):
-        names = sorted({name for _, name in KERNEL.findall(text)})
+        clusters = {name: CLUSTER.search(attributes)
+                    for _, attributes, name in KERNEL.findall(text)}
         text = KERNEL.sub(r"\1", INCLUDE.sub("", text))
         parts.append(f"namespace unit{unit} {{\n{text}}}\n")
-        parts += [ENTRY % {"unit": unit, "name": name} for name in names]
+        parts += [ENTRY % {"unit": unit, "name": name,
+                           "cluster": found.group(1) if found else 1}
+                  for name, found in sorted(clusters.items())]
     return "".join(parts)
 
 

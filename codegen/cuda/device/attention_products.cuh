@@ -169,23 +169,6 @@ __device__ inline void multiply(float (&to)[Parts][Columns][4], int column,
     multiply<P, First + 1, Last>(to, column, a, b);
 }
 
-/// Two values as neighbours of T, the first in the low half.
-template <class T> __device__ inline uint32_t packPair(float low, float high) {
-#if defined(FRIT_EMULATE) || __CUDA_ARCH__ < 800
-  T pair[2];
-  store(pair[0], low);
-  store(pair[1], high);
-  return pair[0].bits | uint32_t(pair[1].bits) << 16;
-#else
-  uint32_t result;
-  if constexpr (kSame<T, f16>)
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
-  else
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
-  return result;
-#endif
-}
-
 /// The fragments of `mma`'s a that the weights of a step's keys from `key` * 8
 /// on are: what a product gives is laid out as what it takes, of f32 with the
 /// even columns before the odd ones.

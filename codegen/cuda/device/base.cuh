@@ -201,6 +201,23 @@ __device__ inline void storePair(bf16 *to, float x, float y) {
 #endif
 }
 
+/// Two values as neighbours of T, the first in the low half.
+template <class T> __device__ inline uint32_t packPair(float low, float high) {
+#if defined(FRIT_EMULATE) || __CUDA_ARCH__ < 800
+  T pair[2];
+  store(pair[0], low);
+  store(pair[1], high);
+  return pair[0].bits | uint32_t(pair[1].bits) << 16;
+#else
+  uint32_t result;
+  if constexpr (kSame<T, f16>)
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  else
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  return result;
+#endif
+}
+
 /// Writes V elements at `to`, which is aligned to min(16, V * sizeof(T)).
 template <int V, class T, class F>
 __device__ inline void storeVector(T *to, const F (&in)[V]) {

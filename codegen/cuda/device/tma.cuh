@@ -4,8 +4,8 @@
 // shared memory, which one thread starts and the copy engine makes; mbarriers,
 // on which they complete; blocks that form a cluster and reach each other's
 // shared memory. After the PTX ISA, "Data Movement and Conversion
-// Instructions" and "Parallel Synchronization". There is no host body: the
-// emulator runs the skeletons of older architectures.
+// Instructions" and "Parallel Synchronization". Under the emulator the same
+// names come from test/emulator/emulated_tma.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,9 @@
 
 #include "frit/base.cuh"
 
-#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 900
+#if FRIT_EMULATE >= 90
+#include "emulated_tma.h"
+#elif __CUDA_ARCH__ >= 900
 
 namespace frit {
 
@@ -99,6 +101,20 @@ struct Barrier {
     while (!done);
   }
 };
+
+/// Joins the block's first threads, warps all of them.
+__device__ inline void joinThreads(int threads) {
+  asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
+}
+
+/// Waits at a barrier until so many threads have come there or arrived.
+template <int Threads> __device__ inline void syncTurn(int barrier) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(Threads) : "memory");
+}
+/// Arrives there, and goes on.
+template <int Threads> __device__ inline void arriveTurn(int barrier) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(Threads) : "memory");
+}
 
 /// Lets the copy engine and the other blocks of the cluster see barriers that
 /// were initialised.

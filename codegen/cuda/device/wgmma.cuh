@@ -24,8 +24,12 @@
 
 /// Whether the target has warpgroup products; its skeletons are empty where
 /// not, and chosen by nobody.
-#if !defined(FRIT_EMULATE) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if FRIT_EMULATE >= 90 || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define FRIT_HAS_WGMMA 1
+
+#ifdef FRIT_EMULATE
+#include "emulated_wgmma.h"
+#endif
 
 namespace frit {
 
@@ -51,6 +55,16 @@ __device__ inline uint64_t describeOperand(const void *at, int lines = 0) {
 /// What 16 steps of k add to a description.
 template <bool AlongK> inline constexpr int kNextSteps = AlongK ? 2 : 128;
 
+/// d = a · b, plus d where `accumulate`, for 64 × N sums and 16 steps of k.
+template <int N> struct Wgmma;
+
+#ifdef FRIT_EMULATE
+
+#define FRIT_WGMMA(N, ...)                                                     \
+  template <> struct Wgmma<N> : EmulatedWgmma<N> {};
+
+#else
+
 //===----------------------------------------------------------------------===//
 // Order
 //===----------------------------------------------------------------------===//
@@ -70,6 +84,11 @@ template <int Pending> __device__ inline void waitProducts() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
 }
 
+/// Nothing that reads a sum may move up past the wait before this.
+__device__ inline void keepBelow(float &sum) {
+  asm volatile("" : "+f"(sum)::"memory");
+}
+
 /// Moves registers between warpgroups that have different work.
 template <int Registers> __device__ inline void takeRegisters() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
@@ -81,9 +100,6 @@ template <int Registers> __device__ inline void giveRegisters() {
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
-
-/// d = a · b, plus d where `accumulate`, for 64 × N sums and 16 steps of k.
-template <int N> struct Wgmma;
 
 #define FRIT_F8(i)                                                             \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]),  \
@@ -163,6 +179,8 @@ template <int N> struct Wgmma;
         FRIT_WGMMA_REGISTERS(N, Sums, "bf16", I1, I2, I3, I4, I5, I6);         \
     }                                                                          \
   };
+
+#endif
 
 FRIT_WGMMA(16, 8, 9, 10, 11, 12, 13, 14)
 FRIT_WGMMA(32, 16, 17, 18, 19, 20, 21, 22)

@@ -153,11 +153,6 @@ template <class P> struct AttentionMemory {
   }
 };
 
-/// Joins the block's first threads, warps all of them.
-__device__ inline void joinThreads(int threads) {
-  asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
-}
-
 /// Stages of the keys that rows [row, row + rows) see.
 template <class P> __device__ inline int attentionSteps(int row, int rows) {
   int limit = AttentionScores<P>::limitOf(row + rows - 1);

@@ -55,19 +55,18 @@ template <class P> struct AttentionWarpgroup {
     for (int column = 0; column < Columns; ++column)
 #pragma unroll
       for (int i = 0; i < 4; ++i)
-        asm volatile("" : "+f"(sums[column][i])::"memory");
+        frit::keepBelow(sums[column][i]);
   }
 
   /// Warpgroups of a block start products in turn: while those of one are under
   /// way, the others make weights.
   __device__ void takeTurn() const {
     if constexpr (kGroups > 1)
-      asm volatile("bar.sync %0, 256;" ::"r"(2 + group) : "memory");
+      syncTurn<256>(2 + group);
   }
   __device__ void passTurn() const {
     if constexpr (kGroups > 1)
-      asm volatile("bar.arrive %0, 256;" ::"r"(2 + (group + 1) % kGroups)
-                   : "memory");
+      arriveTurn<256>(2 + (group + 1) % kGroups);
   }
   /// Once, at the start.
   __device__ void giveFirstTurn() const {

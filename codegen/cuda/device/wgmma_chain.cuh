@@ -235,13 +235,13 @@ template <class P> struct ChainBlock {
   // A warpgroup
   //===--------------------------------------------------------------------===//
 
-  /// Nothing that reads sums may move up past the wait for them.
+  /// Waits for the products that add to these sums.
   template <int Size>
   __device__ static void finishProducts(float (&sums)[Size]) {
     waitProducts<0>();
 #pragma unroll
     for (int i = 0; i < Size; ++i)
-      asm volatile("" : "+f"(sums[i])::"memory");
+      keepBelow(sums[i]);
   }
 
   /// The first product. Swizzles are by addresses, so that pixels from any one

@@ -1,5 +1,4 @@
-//===- wgmma_columns.cuh - What ends of tiles read and write
-//----------------===//
+//===- wgmma_columns.cuh - What ends of tiles read and write --------------===//
 //
 // A warp's part of vectors with an element per column, and of boxes in shared
 // memory, as the sums of warpgroup products lie in its registers: thread l has
@@ -87,16 +86,10 @@ template <class T> struct Two {
     pair[0] = load(T{uint16_t(both)});
     pair[1] = load(T{uint16_t(both >> 16)});
   }
-  __device__ void close(const float (&pair)[2]);
+  __device__ void close(const float (&pair)[2]) {
+    both = packPair<T>(pair[0], pair[1]);
+  }
 };
-template <> __device__ inline void Two<f16>::close(const float (&pair)[2]) {
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(pair[1]), "f"(pair[0]));
-}
-template <> __device__ inline void Two<bf16>::close(const float (&pair)[2]) {
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;"
-      : "=r"(both)
-      : "f"(pair[1]), "f"(pair[0]));
-}
 template <> struct Two<float> {
   Pack<float, 2> both;
   __device__ void open(float (&pair)[2]) const {

@@ -184,12 +184,11 @@ template <class P, class Operands> struct WgmmaBlock {
       turns[1 - int(threadIdx.x) / 128].arrive();
     waitProducts<0>();
     release(last);
-    // Nothing that reads the sums may move up past the wait.
 #pragma unroll
     for (int j = 0; j < Plan::kRowBlocks; ++j)
 #pragma unroll
       for (int i = 0; i < P::tileN / 2; ++i)
-        asm volatile("" : "+f"(sums[j][i])::"memory");
+        keepBelow(sums[j][i]);
   }
 };
 

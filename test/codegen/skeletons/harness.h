@@ -1,6 +1,6 @@
 //===- harness.h - What the checks of the skeletons share -----------------===//
 //
-// A check is one source for two compilers. g++ -x c++ -DFRIT_EMULATE runs it
+// A check is one source for two compilers. g++ -x c++ -DFRIT_EMULATE=90 runs it
 // on the host under test/emulator; nvcc runs it on a GPU, where --bench times
 // the kernels as well. Kernels stand above `#ifndef __CUDACC_RTC__` and the
 // host part below it, so that NVRTC can compile the kernels of the same file.

@@ -2,7 +2,7 @@
 //
 // The host's side of wgmma_gemm.cuh, wgmma_conv.cuh and wgmma_attention.cuh,
 // after their header comments alone: what a compiler that prints P has to work
-// out.
+// out. For the driver on a GPU, and for the emulator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +11,12 @@
 
 #include "harness.h"
 
+#ifdef FRIT_EMULATE
+#include "tensor_map.h"
+#else
 #include <cuda.h>
 #include <cuda_runtime.h>
+#endif
 
 namespace harness {
 
@@ -48,6 +52,79 @@ struct Cut {
                          cluster);
   }
 };
+
+#ifdef FRIT_EMULATE
+
+/// So few that blocks have several tiles of small problems.
+inline int processorCount() { return 5; }
+
+inline frit::TensorMap toMap(const emu::TensorMap &map) {
+  require(map.isValid(), "a tensor map was refused");
+  frit::TensorMap result = {};
+  memcpy(&result, &map, sizeof map);
+  return result;
+}
+
+/// A map of N dimensions; strides in elements of all but the first.
+template <class T, size_t N>
+frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
+                         const int64_t (&strides)[N - 1], const int (&box)[N]) {
+  emu::TensorMap map;
+  map.address = reinterpret_cast<char *>(const_cast<T *>(at));
+  map.rank = N;
+  map.elementBytes = sizeof(T);
+  map.swizzle = 128;
+  for (size_t i = 0; i < N; ++i) {
+    map.dims[i] = dims[i];
+    map.box[i] = box[i];
+    map.elementStrides[i] = 1;
+  }
+  for (size_t i = 0; i < N - 1; ++i)
+    map.strides[i] = (strides[i] ? strides[i] : 8) * sizeof(T);
+  return toMap(map);
+}
+
+/// An im2col map of x: n × h × w × c, by 64 channels or what it has; `steps` is
+/// how many elements neighbours along w, h and n are apart.
+template <class T>
+frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
+                         const int64_t (&steps)[3], const int (&lower)[2],
+                         const int (&upper)[2], const int (&strides)[2],
+                         int pixels, int channels = 64) {
+  emu::TensorMap map;
+  map.address = reinterpret_cast<char *>(const_cast<T *>(at));
+  map.rank = 4;
+  map.elementBytes = sizeof(T);
+  map.swizzle = channels * 2;
+  map.isIm2col = true;
+  map.channels = channels;
+  map.pixels = pixels;
+  for (int i = 0; i < 4; ++i) {
+    map.dims[i] = dims[i];
+    map.elementStrides[i] = i == 1 || i == 2 ? strides[i - 1] : 1;
+  }
+  for (int i = 0; i < 3; ++i)
+    map.strides[i] = sizeof(T) * steps[i];
+  for (int i = 0; i < 2; ++i) {
+    map.lower[i] = lower[i];
+    map.upper[i] = upper[i];
+  }
+  return toMap(map);
+}
+
+/// Launches a kernel whose blocks stand in clusters.
+template <class... Parameters>
+void launchClusters(void (*kernel)(Parameters...), int grid, int threads,
+                    int cluster, int shared, const Parameters &...arguments) {
+  if (!emu::launch(
+          grid, threads, shared, [&] { kernel(arguments...); }, cluster))
+    ++failures;
+}
+
+inline void waitForDevice() {}
+inline bool hasWgmma() { return true; }
+
+#else
 
 inline int processorCount() {
   static int count = [] {
@@ -164,12 +241,52 @@ inline void allowShared(const void *kernel, int bytes) {
       kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
+/// Launches it into `launchStream`, where it starts early if that is one.
+template <class... Parameters>
+void launchClusters(void (*kernel)(Parameters...), int grid, int threads,
+                    int cluster, int shared, const Parameters &...arguments) {
+  auto function = reinterpret_cast<const void *>(kernel);
+  allowShared(function, shared);
+  void *pointers[] = {
+      const_cast<void *>(static_cast<const void *>(&arguments))...};
+  launchClusters(function, grid, threads, cluster, shared, pointers,
+                 launchStream, launchStream != nullptr);
+}
+
+inline void waitForDevice() { require(cudaDeviceSynchronize()); }
+
+inline bool hasWgmma() {
+  cudaDeviceProp properties;
+  require(cudaGetDeviceProperties(&properties, 0));
+  return properties.major == 9;
+}
+
 /// A kernel of a product.
 inline void launchCut(const void *kernel, const Cut &cut, int grid,
                       void **arguments, cudaStream_t stream = nullptr,
                       bool early = false) {
   launchClusters(kernel, grid, cut.threads(), cut.blocksPerCluster(),
                  cut.shared(), arguments, stream, early);
+}
+
+#endif
+
+/// Runs the kernel of a product of m × n elements in each of a batch.
+template <class... Parameters>
+void launchCut(void (*kernel)(Parameters...), const Cut &cut, int64_t m,
+               int64_t n, int64_t batch, const Parameters &...arguments) {
+  launchClusters(kernel, cut.grid(m, n, batch, processorCount()), cut.threads(),
+                 cut.blocksPerCluster(), cut.shared(), arguments...);
+}
+
+/// `run`, where there are warpgroup products.
+template <class Checks, class Benches>
+int runOnHopper(int argc, char **argv, const Checks &checks,
+                const Benches &benches) {
+  if (hasWgmma())
+    return run(argc, argv, checks, benches);
+  printf("skipped: no GPU of compute capability 9.0\n");
+  return 0;
 }
 
 } // namespace harness

@@ -36,18 +36,15 @@ template __device__ auto compiled<Hopper<Causal<Long>, 128, 128, 2, 1>>;
 template __device__ auto compiled<
     Hopper<Masked<Bert, frit::boolean, true, false, false>, 192, 96, 5, 1>>;
 #else
-#ifndef FRIT_EMULATE
 #include "hopper.h"
-#endif
 
 using namespace harness;
 
-/// The maps of wgmma_attention.cuh; the emulator runs what needs none.
+/// The maps of wgmma_attention.cuh.
 template <class P> struct Maps {
   frit::TensorMap q = {}, k = {}, v = {}, o = {};
 
   Maps(typename P::T *q, typename P::T *k, typename P::T *v, typename P::T *o) {
-#ifndef FRIT_EMULATE
     auto map = []<class Strides>(Strides, typename P::T *at, int size, int rows,
                                  int heads, int lines) {
       return tiledMap(at, {size, rows, heads, P::batch},
@@ -59,7 +56,6 @@ template <class P> struct Maps {
     this->v =
         map(typename P::V(), v, P::valueSize, P::keys, P::groups, P::tileN);
     this->o = map(typename P::O(), o, P::valueSize, P::queries, P::heads, 16);
-#endif
   }
 };
 

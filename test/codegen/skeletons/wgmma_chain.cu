@@ -77,11 +77,7 @@ template <class P> __device__ auto compiled = &chain<P, true, true>;
 template __device__ auto compiled<Problem<Layer<128>, 2, 7, 4, 128>>;
 template __device__ auto compiled<Problem<Layer<128>, 3, 8, 2>>;
 #else
-#ifndef FRIT_EMULATE
 #include "hopper.h"
-#else
-#include "harness.h"
-#endif
 
 using namespace harness;
 
@@ -93,14 +89,7 @@ template <class P, bool HasBias, bool HasResidual> struct Launch {
   const typename P::D *r;
   typename P::D *y;
 
-#ifdef FRIT_EMULATE
   void operator()() {
-    frit::TensorMap none = {};
-    launch(&chain<P, HasBias, HasResidual>, dim3(3), P::threads, x, w, v, bias,
-           lastBias, r, y, none, none, none, none, none);
-  }
-#else
-  void operator()(cudaStream_t stream = nullptr, bool early = false) {
     constexpr int size = sizeof(typename P::D);
     frit::TensorMap mapX = tiledMap(x, {P::c, P::w, P::h, P::n},
                                     {P::c, P::c * P::w, P::c * P::w * P::h},
@@ -113,16 +102,11 @@ template <class P, bool HasBias, bool HasResidual> struct Launch {
       return tiledMap(at, {P::filters, P::q, P::n * P::p},
                       {P::filters, P::filters * P::q}, {128 / size, 16, 1});
     };
-    frit::TensorMap mapY = map(y), mapR = map(r);
-    void *arguments[] = {&x, &w,    &v,    &bias, &lastBias, &r,
-                         &y, &mapX, &mapW, &mapV, &mapY,     &mapR};
-    auto kernel =
-        reinterpret_cast<const void *>(&chain<P, HasBias, HasResidual>);
-    allowShared(kernel, P::shared);
-    launchClusters(kernel, std::min(P::tiles, processorCount()), P::threads, 1,
-                   P::shared, arguments, stream, early);
+    launchClusters(&chain<P, HasBias, HasResidual>,
+                   std::min(P::tiles, processorCount()), P::threads, 1,
+                   P::shared, x, w, v, bias, lastBias, r, y, mapX, mapW, mapV,
+                   map(y), map(r));
   }
-#endif
 };
 
 template <class T> static std::vector<float> toFloats(Buffer<T> &from) {
@@ -183,9 +167,7 @@ static void check() {
       x.get(), w.get(), v.get(), bias.get(), lastBias.get(), r.get(), y.get()};
   launch();
   launch();
-#ifndef FRIT_EMULATE
-  require(cudaDeviceSynchronize());
-#endif
+  waitForDevice();
   char name[200];
   snprintf(name, sizeof name,
            "wgmma chain %dx%dx%dx%d by %dx%dx%d by %d, %d warpgroups, %d "
@@ -208,7 +190,7 @@ static void checks() {
       Images<1, 64, 9, 7, 128, 256, 1, 1, 0, f16, float, Relu, Identity>, 2, 4,
       4, 128>>();
 #ifndef FRIT_EMULATE
-  // More tiles than blocks, and several strips.
+  // More of everything.
   using Many = Images<9, 64, 56, 56, 64, 256, 3, 3, 1>;
   check<Problem<Many, 2, 7, 4, 128>>();
   check<Problem<Many, 2, 4, 4>, false, false>();
@@ -370,7 +352,11 @@ template <int N> struct Bench {
     time("both, " + std::to_string(Warpgroups) + " warpgroups, " +
              std::to_string(Stages) + " stages, " + std::to_string(Slots) +
              " slots, " + std::to_string(Columns),
-         kBytes, [&] { launch(stream, true); });
+         kBytes, [&] {
+           launchStream = stream;
+           launch();
+           launchStream = nullptr;
+         });
   }
 
   static constexpr double kBytes = 2.0 * (kIn + 2 * kOut);

@@ -94,7 +94,7 @@ using namespace harness;
 
 /// The maps of what is read.
 template <class P> struct Sources {
-  // As wgmma_conv.cuh says, which only code for sm_90a knows.
+  // As wgmma_conv.cuh says, which only device code for sm_90a knows.
   static constexpr int taps =
       (P::c == 16 || P::c == 32) && P::r * P::s * P::c % 64 == 0 ? 64 / P::c
                                                                  : 1;
@@ -128,13 +128,6 @@ static constexpr Cut cutOf = {P::tileM,   P::tileN, P::stages,
 template <class P>
 static constexpr int64_t pixelsOf = int64_t(P::n) * P::p * P::q;
 
-static void launchKernel(const void *kernel, const Cut &cut, int64_t m, int n,
-                         void **arguments) {
-  require(cudaFuncSetAttribute(
-      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, cut.shared()));
-  launchCut(kernel, cut, cut.grid(m, n, 1, processorCount()), arguments);
-}
-
 /// The kernel with its arguments.
 template <class P, bool Full> struct Launch : Sources<P> {
   static_assert(cutOf<P>.fits());
@@ -156,9 +149,8 @@ template <class P, bool Full> struct Launch : Sources<P> {
   }
 
   void operator()() {
-    void *arguments[] = {&bias, &r, &y, &this->mapX, &this->mapW, &mapY, &mapR};
-    launchKernel(reinterpret_cast<const void *>(&convolve<P, Full>), cutOf<P>,
-                 m, P::k, arguments);
+    launchCut(&convolve<P, Full>, cutOf<P>, m, P::k, 1, bias, r, y, this->mapX,
+              this->mapW, mapY, mapR);
   }
 };
 
@@ -181,9 +173,8 @@ template <class P, class Q> struct LaunchBoth {
   }
 
   void operator()() {
-    void *arguments[] = {&bias, &y, &p.mapX, &p.mapW, &q.mapX, &q.mapW, &mapY};
-    launchKernel(reinterpret_cast<const void *>(&convolveBoth<P, Q>), cutOf<P>,
-                 pixelsOf<P>, P::k, arguments);
+    launchCut(&convolveBoth<P, Q>, cutOf<P>, pixelsOf<P>, P::k, 1, bias, y,
+              p.mapX, p.mapW, q.mapX, q.mapW, mapY);
   }
 };
 
@@ -259,7 +250,7 @@ template <class P, class Q> static void checkBoth() {
                           y.get());
   launch();
   launch();
-  require(cudaDeviceSynchronize());
+  waitForDevice();
   expectConvolved<P>("sum with conv", y, want);
 }
 
@@ -286,7 +277,7 @@ template <class P, bool Full = true> static void check() {
   Launch<P, Full> launch(x.get(), w.get(), bias.get(), r.get(), y.get());
   launch();
   launch();
-  require(cudaDeviceSynchronize());
+  waitForDevice();
   expectConvolved<P>("conv", y, want);
 }
 
@@ -344,12 +335,17 @@ static void checks() {
   using Window = Images<3, 72, 13, 11, 40, 3, 3, 1, 1, 1, bf16>;
   using Beside = Images<3, 8, 13, 11, 40, 1, 1, 1, 0, 1, bf16>;
   checkBoth<Problem<Window, 128, 64, 4>, Problem<Beside, 128, 64, 4>>();
+#ifndef FRIT_EMULATE
   checkBoth<Problem<Images<9, 64, 40, 41, 256, 1, 1>, 128, 128, 5>,
             Problem<Images<9, 64, 40, 41, 256, 1, 1>, 128, 128, 5>>();
   // More tiles than blocks.
   check<Problem<Images<9, 64, 40, 41, 72, 3, 3, 1, 1>, 64, 64, 4, 1, 1, 2>>();
+#endif
 }
 
+#ifdef FRIT_EMULATE
+static void benches() {}
+#else
 static void benches() {
   auto one = [&]<class P>(const char *name) {
     Buffer<typename P::T> x(int64_t(P::n) * P::h * P::w * P::c);
@@ -377,14 +373,9 @@ static void benches() {
   bench("two wgmma conv 32x56x56x64 by 256x1x1, summed up",
         2e-9 * (x.size() + x2.size() + y.size()), "GB/s", [&] { launch(); });
 }
+#endif
 
 int main(int argc, char **argv) {
-  cudaDeviceProp properties;
-  require(cudaGetDeviceProperties(&properties, 0));
-  if (properties.major != 9) {
-    printf("skipped: no GPU of compute capability 9.0\n");
-    return 0;
-  }
-  return run(argc, argv, checks, benches);
+  return runOnHopper(argc, argv, checks, benches);
 }
 #endif

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Plants faults in copies of the device headers; the checks must find each.
+
+Usage: planted.py [NAME...]
+
+Every fault replaces a text that occurs once. The check of wgmma_gemm.cu, with
+FRIT_FEW_CHECKS, must pass with the headers as they are, and fail under the
+emulator with each fault in the way that is written beside it.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+DEVICE = ROOT / "codegen" / "cuda" / "device"
+EMULATOR = ROOT / "test" / "emulator"
+CHECK = HERE / "wgmma_gemm.cu"
+COMPILER = [os.environ.get("CXX", "g++"), "-std=c++20", "-O0", "-w",
+            "-Wno-psabi", "-DFRIT_EMULATE=90", "-DFRIT_FEW_CHECKS",
+            "-fno-strict-aliasing"]
+# What faults are not planted in is compiled once.
+COMMON = """#include "frit/norm.cuh"
+#include "frit/mma.cuh"
+#include "frit/tile.cuh"
+#include "emulated_tma.h"
+#include "products.h"
+#include "harness.h"
+"""
+
+WRONG = r"FAIL .*: element \d+ is "
+DEADLOCK = r"deadlock: what a thread waits for never comes"
+EARLY = r"more arrivals than a barrier's phase has"
+FAULTS = {
+    # name: (header, text, instead, what the check prints)
+    "descriptor: 8 lines, off by one":
+        ("wgmma.cuh", "uint64_t(8 * LineBytes / 16) << 32",
+         "uint64_t(8 * LineBytes / 16 + 1) << 32", WRONG),
+    "descriptor: 64 columns, off by one":
+        ("wgmma.cuh", "uint64_t(lines) * 128 / 16",
+         "uint64_t(lines) * 128 / 16 + 1", WRONG),
+    "descriptor: wrong swizzle":
+        ("wgmma.cuh", "LineBytes == 128 ? 1 :", "LineBytes == 128 ? 2 :",
+         r"a descriptor of a kind that is not emulated"),
+    "box: no swizzle":
+        ("wgmma_columns.cuh", "(piece ^ row % 8) * 16", "piece * 16", WRONG),
+    "no wait for operands":
+        ("wgmma_tile.cuh", "      full[place.stage].wait(place.parity);\n", "",
+         EARLY),
+    "no wait for the residual":
+        ("wgmma_epilogue.cuh", """        filled[(boxes + box + b) % Plan::kSlots].wait((boxes + box + b) /
+                                                      Plan::kSlots % 2);
+""", "        ;\n", WRONG + "nan"),
+    "no wait for a free stage":
+        ("wgmma_tile.cuh",
+         "          empty[place.stage].wait(place.parity ^ 1);\n", "",
+         EARLY),
+    "no wait for products":
+        ("wgmma_tile.cuh", "    waitProducts<0>();\n", "", WRONG + "nan"),
+    "a stage given back too early":
+        ("wgmma_tile.cuh", "        release(last);\n      last = place.stage;",
+         "        release(place.stage);\n      last = place.stage;", WRONG),
+    "no wait for stores":
+        ("wgmma_epilogue.cuh", "    waitStores<0>();\n    filled", "    filled",
+         r"shared memory changed while a tensor copy read it"),
+    "too few bytes expected":
+        ("wgmma_tile.cuh",
+         "          barrier.arriveExpecting(Plan::kStageBytes);",
+         "          barrier.arriveExpecting(Plan::kStageBytes - 128);",
+         DEADLOCK),
+    "no fence before products":
+        ("wgmma_tile.cuh", "      fenceProducts();\n", "",
+         r"a group of products begins without a fence"),
+    "no fence before stores":
+        ("wgmma_epilogue.cuh", "      fenceAsync();\n", "",
+         r"is not fenced for the copy engine"),
+}
+
+
+def compile_and_run(folder, headers):
+    """Returns the exit status of the check and what it prints."""
+    program = folder / "check"
+    subprocess.run([*COMPILER, f"-I{headers}", f"-I{EMULATOR}", f"-I{HERE}",
+                    "-include", folder / "common.h", "-x", "c++", CHECK, "-o",
+                    program], check=True)
+    done = subprocess.run([program], capture_output=True, text=True,
+                          timeout=100)
+    return done.returncode, done.stdout + done.stderr
+
+
+def main():
+    names = sys.argv[1:] or FAULTS
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        headers = folder / "include"
+        device = headers / "frit"
+        shutil.copytree(DEVICE, device)
+        common = folder / "common.h"
+        common.write_text(COMMON)
+        subprocess.run([*COMPILER, f"-I{headers}", f"-I{EMULATOR}", f"-I{HERE}",
+                        "-x", "c++-header", common, "-o", f"{common}.gch"],
+                       check=True)
+        status, output = compile_and_run(folder, headers)
+        if status != 0:
+            sys.exit(f"without a fault the check fails:\n{output}")
+        for name in names:
+            header, text, instead, expected = FAULTS[name]
+            original = (device / header).read_text()
+            if original.count(text) != 1:
+                sys.exit(f"{name}: {header} has the text "
+                         f"{original.count(text)} times")
+            (device / header).write_text(original.replace(text, instead))
+            status, output = compile_and_run(folder, headers)
+            (device / header).write_text(original)
+            found = status == 1 and re.search(expected, output)
+            failures += not found
+            print(f"{'found' if found else 'MISSED'}: {name}")
+            if not found:
+                print(f"exit status {status}\n{output}")
+    print(f"{failures} of {len(names)} faults missed")
+    return failures != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

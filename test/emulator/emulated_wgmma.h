@@ -1,0 +1,65 @@
+//===- emulated_wgmma.h - frit/wgmma.cuh under the emulator ---------------===//
+//
+// The names that wgmma.cuh declares for kernels, by what the emulator has for
+// them. wgmma.cuh says what they do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_TEST_EMULATOR_EMULATED_WGMMA_H
+#define FRIT_TEST_EMULATOR_EMULATED_WGMMA_H
+
+#include "products.h"
+
+namespace frit {
+
+inline void fenceProducts() { emu::fenceProducts(); }
+inline void commitProducts() { emu::commitProducts(); }
+template <int Pending> inline void waitProducts() {
+  emu::waitProducts(Pending);
+}
+inline void keepBelow(float &) {}
+
+template <int Registers> inline void takeRegisters() {
+  static_assert(Registers >= 24 && Registers <= 256 && Registers % 8 == 0);
+}
+template <int Registers> inline void giveRegisters() {
+  static_assert(Registers >= 24 && Registers <= 256 && Registers % 8 == 0);
+}
+
+template <class T> float floatOf(uint16_t bits) { return load(T{bits}); }
+template <> inline float floatOf<f16>(uint16_t bits) {
+  static const std::vector<float> all = [] {
+    std::vector<float> all;
+    for (uint32_t bits = 0; bits < 1 << 16; ++bits)
+      all.push_back(load(f16{uint16_t(bits)}));
+    return all;
+  }();
+  return all[bits];
+}
+
+template <int N> struct EmulatedWgmma {
+  template <class T, bool AlongKA, bool AlongKB>
+  static void multiply(float (&d)[N / 2], uint64_t a, uint64_t b,
+                       bool accumulate) {
+    emu::issueProduct(
+        {d, N, floatOf<T>, a, b, {}, false, AlongKA, AlongKB, accumulate});
+  }
+  template <class T, bool AlongKB>
+  static void multiply(float (&d)[N / 2], const uint32_t (&a)[4], uint64_t b,
+                       bool accumulate) {
+    emu::issueProduct({d,
+                       N,
+                       floatOf<T>,
+                       0,
+                       b,
+                       {a[0], a[1], a[2], a[3]},
+                       true,
+                       true,
+                       AlongKB,
+                       accumulate});
+  }
+};
+
+} // namespace frit
+
+#endif // FRIT_TEST_EMULATOR_EMULATED_WGMMA_H

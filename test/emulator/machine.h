@@ -1,0 +1,282 @@
+//===- machine.h - Blocks, warps and threads on the host ------------------===//
+//
+// The state of a cluster of blocks, whose threads are fibers on one host
+// thread. A fiber runs until it waits for something.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_TEST_EMULATOR_MACHINE_H
+#define FRIT_TEST_EMULATOR_MACHINE_H
+
+#ifndef __x86_64__
+#error "the emulator switches fibers by x86-64 assembly"
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1)
+      : x(x), y(y), z(z) {}
+};
+
+namespace emu {
+
+/// Memory that nobody has written reads as this byte: NaN in every float type.
+inline constexpr int kPoison = 0xFF;
+
+enum class State { ready, waiting, atBlockBarrier, atWarpBarrier, done };
+
+/// `bytes` bytes to be copied, then zeros up to `width`.
+struct Copy {
+  void *to;
+  const void *from;
+  int bytes, width, group;
+};
+
+/// What a thread has of the sums of products, see products.h.
+struct ThreadProducts;
+/// Four warps that multiply together.
+struct Warpgroup;
+
+struct Block;
+
+struct Thread {
+  static constexpr size_t kStackBytes = 96 << 10;
+  static constexpr uint64_t kCanary = 0x5afe57ac5afe57ac;
+
+  void *stackPointer = nullptr;
+  std::unique_ptr<char[]> stack;
+  State state = State::ready;
+  Block *block = nullptr;
+  dim3 id;
+  unsigned lane = 0;
+  /// The threads of its warp.
+  Thread *warp = nullptr;
+  unsigned warpSize = 0;
+  const char *where = "start";
+  /// While waiting: what ends it, over an object on the thread's stack.
+  bool (*isOver)(const void *condition) = nullptr;
+  const void *condition = nullptr;
+  /// While at a warp barrier: who else must come, and what is being exchanged.
+  unsigned mask = 0;
+  uint64_t slot = 0;
+  /// Asynchronous copies not yet made, and the group that is open.
+  std::vector<Copy> copies;
+  int openGroup = 0;
+  /// Tensor copies out of shared memory: those not yet made of every group, the
+  /// last of which is open.
+  std::vector<int> stores;
+  /// Whether it has written to shared memory what tensor copies cannot see yet.
+  bool isUnfenced = false;
+  unsigned clusterBarriers = 0;
+  std::shared_ptr<ThreadProducts> products;
+};
+
+/// An mbarrier. Its 8 bytes of shared memory only say that it is there.
+struct BarrierState {
+  uint32_t count, arrivals;
+  /// Expected bytes that have not come.
+  int64_t bytes;
+  uint32_t phase;
+  /// Whether the copy engine and other blocks know that it was initialised.
+  bool isFenced;
+};
+
+/// A barrier of `bar.sync`.
+struct NamedBarrier {
+  int threads = 0, arrived = 0;
+  unsigned phase = 0;
+};
+
+struct Block {
+  /// What lies behind the shared memory, to see writes past its end.
+  static constexpr size_t kGuard = 1024;
+
+  dim3 index;
+  uint32_t rank = 0;
+  Thread *threads = nullptr;
+  unsigned size = 0;
+  std::vector<char> memory;
+  char *shared = nullptr;
+  uint32_t sharedBytes = 0;
+  /// By their offset in shared memory.
+  std::map<uint32_t, BarrierState> barriers;
+  NamedBarrier named[16];
+  std::vector<std::shared_ptr<Warpgroup>> warpgroups;
+};
+
+/// What completes by itself.
+struct Operation {
+  const char *what;
+  std::function<void()> complete;
+};
+
+struct Machine {
+  std::vector<Thread> threads;
+  std::vector<Block> blocks;
+  std::vector<Operation> pending;
+  Thread *current = nullptr;
+  void *schedulerStack = nullptr;
+  dim3 blockDim, gridDim;
+  const std::function<void()> *body = nullptr;
+  uint64_t random = 1;
+  int failures = 0;
+};
+inline Machine machine;
+
+inline void setSeed(uint64_t seed) { machine.random = seed * 2 + 1; }
+
+inline uint64_t random() {
+  machine.random = machine.random * 6364136223846793005u + 1442695040888963407u;
+  return machine.random >> 33;
+}
+
+inline Block &currentBlock() { return *machine.current->block; }
+
+//===----------------------------------------------------------------------===//
+// Fibers
+//===----------------------------------------------------------------------===//
+
+/// Saves the callee-saved registers (System V ABI, 3.2.1) on the running stack,
+/// whose pointer goes to `*from`, and resumes what was saved on stack `to`.
+extern "C" void emuSwitch(void **from, void *to);
+asm(R"(
+  .text
+  .weak emuSwitch
+emuSwitch:
+  push %rbp
+  push %rbx
+  push %r12
+  push %r13
+  push %r14
+  push %r15
+  mov %rsp, (%rdi)
+  mov %rsi, %rsp
+  pop %r15
+  pop %r14
+  pop %r13
+  pop %r12
+  pop %rbx
+  pop %rbp
+  ret
+)");
+
+/// Gives the host thread back to the scheduler until `state` is resolved.
+inline void yield(State state, const char *where) {
+  Thread &me = *machine.current;
+  me.state = state;
+  me.where = where;
+  emuSwitch(&me.stackPointer, machine.schedulerStack);
+}
+
+/// Waits until `isOver()`.
+template <class Condition>
+void waitUntil(const char *where, const Condition &isOver) {
+  if (isOver())
+    return;
+  Thread &me = *machine.current;
+  me.condition = &isOver;
+  me.isOver = [](const void *condition) {
+    return (*static_cast<const Condition *>(condition))();
+  };
+  yield(State::waiting, where);
+}
+
+inline void yieldToWarp(unsigned mask, const char *where) {
+  machine.current->mask = mask;
+  yield(State::atWarpBarrier, where);
+}
+
+inline void fail(const char *what, const Thread &thread) {
+  dim3 b = thread.block->index;
+  fprintf(stderr, "emulator: %s (block %u,%u,%u thread %u at %s)\n", what, b.x,
+          b.y, b.z, thread.id.x, thread.where);
+  ++machine.failures;
+}
+
+/// Reports what the running thread does at `where`, from which it never
+/// returns. The launch is abandoned.
+[[noreturn]] inline void fault(const char *what, const char *where) {
+  machine.current->where = where;
+  fail(what, *machine.current);
+  yield(State::done, where);
+  abort();
+}
+inline void require(bool isRight, const char *what, const char *where) {
+  if (!isRight)
+    fault(what, where);
+}
+
+/// What a thread may not leave behind.
+inline void endThread() {
+  Thread &me = *machine.current;
+  require(std::all_of(me.stores.begin(), me.stores.end(),
+                      [](int count) { return count == 0; }),
+          "a thread ends while its tensor copies read shared memory", "end");
+}
+
+/// Where a fiber starts; it never returns.
+inline void fiberMain() {
+  (*machine.body)();
+  endThread();
+  yield(State::done, "end");
+  abort();
+}
+
+inline void prepare(Thread &thread, Block &block, unsigned index) {
+  dim3 dim = machine.blockDim;
+  thread.block = &block;
+  thread.id = {index % dim.x, index / dim.x % dim.y, index / dim.x / dim.y};
+  thread.lane = index % 32;
+  thread.warp = block.threads + index / 32 * 32;
+  thread.warpSize = std::min(32u, block.size - index / 32 * 32);
+  thread.state = State::ready;
+  thread.where = "start";
+  thread.copies.clear();
+  thread.openGroup = 0;
+  thread.stores.assign(1, 0);
+  thread.isUnfenced = false;
+  thread.clusterBarriers = 0;
+  thread.products.reset();
+  if (!thread.stack)
+    thread.stack.reset(new char[Thread::kStackBytes]);
+  memcpy(thread.stack.get(), &Thread::kCanary, sizeof(Thread::kCanary));
+  // As after a call of fiberMain: a return address on a stack that is 16-byte
+  // aligned above it, below it the six registers that emuSwitch restores.
+  auto end =
+      reinterpret_cast<uintptr_t>(thread.stack.get()) + Thread::kStackBytes;
+  auto **top = reinterpret_cast<void **>(end & ~uintptr_t(15));
+  *--top = nullptr;
+  *--top = reinterpret_cast<void *>(fiberMain);
+  for (int i = 0; i < 6; ++i)
+    *--top = nullptr;
+  thread.stackPointer = top;
+}
+
+inline void prepare(Block &block, size_t sharedBytes) {
+  // As far as the widest swizzle repeats.
+  constexpr size_t alignment = 1024;
+  block.memory.assign(sharedBytes + alignment + Block::kGuard, char(kPoison));
+  auto address = reinterpret_cast<uintptr_t>(block.memory.data());
+  block.shared = reinterpret_cast<char *>((address + alignment - 1) /
+                                          alignment * alignment);
+  block.sharedBytes = uint32_t(sharedBytes);
+  block.barriers.clear();
+  std::fill(std::begin(block.named), std::end(block.named), NamedBarrier());
+  block.warpgroups.assign((block.size + 127) / 128, nullptr);
+  for (unsigned i = 0; i < block.size; ++i)
+    prepare(block.threads[i], block, i);
+}
+
+} // namespace emu
+
+#endif // FRIT_TEST_EMULATOR_MACHINE_H

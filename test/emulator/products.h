@@ -1,0 +1,380 @@
+//===- products.h - The warpgroup products of sm_90a ----------------------===//
+//
+// `wgmma` as the PTX ISA's "Asynchronous Warpgroup Level Matrix Instructions"
+// has it: 64 rows by N columns by 16 steps of k, of 16-bit floats, summed in
+// f32, out of shared memory that descriptors describe, a of registers as well.
+//
+// Products are computed when all 128 threads have closed their group, so that
+// operands that have not come are poison. They end later, when nothing else
+// goes on: until then sums are poison, and what an operand's row or column
+// that has changed by then was multiplied to stays poison.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_TEST_EMULATOR_PRODUCTS_H
+#define FRIT_TEST_EMULATOR_PRODUCTS_H
+
+#include "barriers.h"
+#include "tensor_copies.h"
+
+#include <cmath>
+#include <deque>
+
+namespace emu {
+
+/// What 16 bits are as a float.
+using ToFloat = float (*)(uint16_t bits);
+
+/// A product as one thread issues it.
+struct Product {
+  float *sums;
+  int columns;
+  ToFloat toFloat;
+  uint64_t a, b;
+  uint32_t registers[4]; ///< instead of a
+  bool isInRegisters, alongA, alongB, accumulates;
+};
+
+/// The sums of a warpgroup, row by row, while products add to them.
+using WarpgroupSums = std::vector<float>;
+
+/// Sums of one thread that products under way write.
+struct OwnedSums {
+  float *sums;
+  std::vector<float> before;
+  std::shared_ptr<WarpgroupSums> together;
+  int lastGroup;
+};
+
+struct ThreadProducts {
+  std::vector<Product> open;
+  std::vector<OwnedSums> owned;
+  bool isFenced = false;
+};
+
+/// Parts of shared memory that products read, as they were.
+class Snapshot {
+public:
+  void add(uint32_t first, uint32_t end) {
+    for (auto &[begin, last] : ranges)
+      if (first <= last && end >= begin) {
+        begin = std::min(begin, first);
+        last = std::max(last, end);
+        return;
+      }
+    ranges.push_back({first, end});
+  }
+  void take(const Block &block) {
+    for (auto [begin, end] : ranges)
+      bytes.emplace_back(block.shared + begin, block.shared + end);
+  }
+  bool isIntact(const Block &block) const {
+    for (size_t i = 0; i < bytes.size(); ++i)
+      if (memcmp(block.shared + ranges[i].first, bytes[i].data(),
+                 bytes[i].size()))
+        return false;
+    return true;
+  }
+
+private:
+  std::vector<std::pair<uint32_t, uint32_t>> ranges;
+  std::vector<std::vector<char>> bytes;
+};
+
+/// A product that was computed, and its operands by rows and columns.
+struct ComputedProduct {
+  Product product;
+  std::vector<float> a, b;
+  std::shared_ptr<WarpgroupSums> sums;
+};
+
+struct ProductGroup {
+  std::vector<ComputedProduct> products;
+  Snapshot read;
+};
+
+struct Warpgroup {
+  unsigned arrived = 0, phase = 0;
+  /// Groups of products that were closed, and those that have ended.
+  int closed = 0, ended = 0;
+  /// Those between, in their order.
+  std::deque<ProductGroup> underWay;
+};
+
+inline Warpgroup &warpgroupOf(const Thread &thread) {
+  auto &group =
+      thread.block->warpgroups[(&thread - thread.block->threads) / 128];
+  if (!group)
+    group = std::make_shared<Warpgroup>();
+  return *group;
+}
+/// The running thread's 128.
+inline Thread *warpgroupThreads() {
+  Thread &me = *machine.current;
+  const unsigned first = unsigned(&me - me.block->threads) / 128 * 128;
+  require(first + 128 <= me.block->size, "not a whole warpgroup", "wgmma");
+  return me.block->threads + first;
+}
+inline ThreadProducts &productsOf(Thread &thread) {
+  if (!thread.products)
+    thread.products = std::make_shared<ThreadProducts>();
+  return *thread.products;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands in shared memory
+//===----------------------------------------------------------------------===//
+
+/// Reads an operand of `lines` rows of a or columns of b as 16 steps of k each,
+/// to `to[line * lineStep + k * kStep]`.
+inline void readOperand(float *to, int lineStep, int kStep, int lines,
+                        uint64_t descriptor, bool alongK, ToFloat toFloat,
+                        const Block &block, Snapshot &snapshot) {
+  // "Matrix Descriptor": all of it in units of 16 bytes.
+  const uint32_t start = (descriptor & 0x3fff) << 4;
+  const uint32_t leading = (descriptor >> 16 & 0x3fff) << 4;
+  const uint32_t stride = (descriptor >> 32 & 0x3fff) << 4;
+  const int mode = int(descriptor >> 62);
+  const int bytes = mode == 1 ? 128 : mode == 2 ? 64 : 32;
+  const uint64_t unused = 0x3fff'c000'c000'c000;
+  require(mode != 0 && (alongK || bytes == 128) && !(descriptor & unused),
+          "a descriptor of a kind that is not emulated", "wgmma");
+  uint32_t least = ~0u, most = 0;
+  // Pieces of 8 neighbours in 16 bytes.
+  for (int i = 0; i < lines * 2; ++i) {
+    // Along k: of a line, steps 8 · part on. Across k: of a step, 8 lines on.
+    const int line = alongK ? i / 2 : i / 16 * 8;
+    const int k = alongK ? i % 2 * 8 : i % 16;
+    const uint32_t offset = alongK
+                                ? line / 8 * stride + line % 8 * bytes + k * 2
+                                : line / 64 * leading + line % 64 * 2 +
+                                      k / 8 * stride + k % 8 * 128;
+    const uint32_t at = swizzled(start + offset, bytes);
+    require(at + 16 <= block.sharedBytes,
+            "a descriptor points past shared memory", "wgmma");
+    least = std::min(least, at / 128 * 128);
+    most = std::max(most, at / 128 * 128 + 128);
+    uint16_t values[8];
+    memcpy(values, block.shared + at, sizeof values);
+    for (int j = 0; j < 8; ++j)
+      to[(line + !alongK * j) * lineStep + (k + alongK * j) * kStep] =
+          toFloat(values[j]);
+  }
+  snapshot.add(least, std::min(most, block.sharedBytes));
+}
+
+inline void readA(float *to, const Product &product, const Block &block,
+                  Snapshot &snapshot) {
+  readOperand(to, 16, 1, 64, product.a, product.alongA, product.toFloat, block,
+              snapshot);
+}
+inline void readB(float *to, const Product &product, const Block &block,
+                  Snapshot &snapshot) {
+  readOperand(to, 1, product.columns, product.columns, product.b,
+              product.alongB, product.toFloat, block, snapshot);
+}
+
+/// Adds the product of 64 × 16 by 16 × columns to the sums, all row by row.
+inline void multiplyAdd(float *sums, const float *a, const float *b,
+                        int columns) {
+  typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
+  for (int row = 0; row < 64; ++row)
+    for (int column = 0; column < columns; column += 8) {
+      float *to = sums + row * columns + column;
+      Four low = *reinterpret_cast<Four *>(to);
+      Four high = *reinterpret_cast<Four *>(to + 4);
+      for (int k = 0; k < 16; ++k) {
+        const float *from = b + k * columns + column;
+        low += a[row * 16 + k] * *reinterpret_cast<const Four *>(from);
+        high += a[row * 16 + k] * *reinterpret_cast<const Four *>(from + 4);
+      }
+      *reinterpret_cast<Four *>(to) = low;
+      *reinterpret_cast<Four *>(to + 4) = high;
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Groups of products
+//===----------------------------------------------------------------------===//
+
+/// Which of 64 rows and of 8 columns thread t of a warpgroup has as sum i.
+inline int rowOf(int t, int i) {
+  return t / 32 * 16 + i / 2 % 2 * 8 + t % 32 / 4;
+}
+inline int columnOf(int t, int i) { return i / 4 * 8 + t % 4 * 2 + i % 2; }
+
+inline OwnedSums *findOwned(Thread &thread, const float *sums) {
+  for (OwnedSums &owned : productsOf(thread).owned)
+    if (owned.sums == sums)
+      return &owned;
+  return nullptr;
+}
+
+inline void fenceProducts() { productsOf(*machine.current).isFenced = true; }
+
+/// A thread's part of a product.
+inline void issueProduct(const Product &product) {
+  Thread &me = *machine.current;
+  ThreadProducts &mine = productsOf(me);
+  require(mine.isFenced, "a group of products begins without a fence", "wgmma");
+  const int count = product.columns / 2;
+  if (OwnedSums *owned = findOwned(me, product.sums)) {
+    require(int(owned->before.size()) == count,
+            "products of different shapes add to the same sums", "wgmma");
+  } else {
+    mine.owned.push_back(
+        {product.sums, {product.sums, product.sums + count}, nullptr, 0});
+    std::fill_n(product.sums, count, NAN);
+  }
+  mine.open.push_back(product);
+}
+
+/// The sums of a product, of all threads.
+inline std::shared_ptr<WarpgroupSums> gatherSums(Thread *threads,
+                                                 size_t index) {
+  auto productOf = [&](int t) -> Product & {
+    return threads[t].products->open[index];
+  };
+  const int columns = productOf(0).columns;
+  auto together = findOwned(threads[0], productOf(0).sums)->together;
+  if (!together)
+    together = std::make_shared<WarpgroupSums>(64 * columns);
+  const int group = warpgroupOf(threads[0]).closed;
+  for (int t = 0; t < 128; ++t) {
+    OwnedSums &owned = *findOwned(threads[t], productOf(t).sums);
+    if (!owned.together)
+      for (int i = 0; i < columns / 2; ++i)
+        (*together)[rowOf(t, i) * columns + columnOf(t, i)] = owned.before[i];
+    owned.together = together;
+    owned.lastGroup = group;
+  }
+  return together;
+}
+
+inline void compute(Thread *threads, size_t index, ProductGroup &group) {
+  const Block &block = *threads->block;
+  const Product &product = threads[0].products->open[index];
+  const int columns = product.columns;
+  ComputedProduct &computed = group.products.emplace_back();
+  computed.product = product;
+  computed.sums = gatherSums(threads, index);
+  if (!product.accumulates)
+    std::fill(computed.sums->begin(), computed.sums->end(), 0.0f);
+  computed.a.resize(64 * 16);
+  computed.b.resize(16 * columns);
+  float *a = computed.a.data(), *b = computed.b.data();
+  if (product.isInRegisters) {
+    // As mma's of 16 rows: registers 1 and 3 have rows 8 on, 2 and 3 steps 8
+    // on.
+    for (int t = 0; t < 128; ++t)
+      for (int i = 0; i < 8; ++i) {
+        uint32_t pair = threads[t].products->open[index].registers[i / 2];
+        const int row = t / 32 * 16 + i / 2 % 2 * 8 + t % 32 / 4;
+        const int k = i / 4 * 8 + t % 4 * 2 + i % 2;
+        a[row * 16 + k] = product.toFloat(uint16_t(pair >> i % 2 * 16));
+      }
+  } else {
+    readA(a, product, block, group.read);
+  }
+  readB(b, product, block, group.read);
+  multiplyAdd(computed.sums->data(), a, b, columns);
+}
+
+/// Poisons what was made of operands that have changed.
+inline void poisonChanged(const ComputedProduct &computed, const Block &block) {
+  const Product &product = computed.product;
+  const int columns = product.columns;
+  std::vector<float> a = computed.a, b = computed.b;
+  Snapshot ignored;
+  if (!product.isInRegisters)
+    readA(a.data(), product, block, ignored);
+  readB(b.data(), product, block, ignored);
+  auto differ = [](float x, float y) { return memcmp(&x, &y, sizeof x) != 0; };
+  WarpgroupSums &sums = *computed.sums;
+  for (int row = 0; row < 64; ++row)
+    for (int k = 0; k < 16; ++k)
+      if (differ(a[row * 16 + k], computed.a[row * 16 + k]))
+        std::fill_n(&sums[row * columns], columns, NAN);
+  for (int k = 0; k < 16; ++k)
+    for (int column = 0; column < columns; ++column)
+      if (differ(b[k * columns + column], computed.b[k * columns + column]))
+        for (int row = 0; row < 64; ++row)
+          sums[row * columns + column] = NAN;
+}
+
+/// Ends the oldest group under way.
+inline void endGroup(Warpgroup &warpgroup, const Block &block) {
+  const ProductGroup &group = warpgroup.underWay.front();
+  if (!group.read.isIntact(block))
+    for (const ComputedProduct &computed : group.products)
+      poisonChanged(computed, block);
+  warpgroup.underWay.pop_front();
+  ++warpgroup.ended;
+}
+
+/// Whether the threads of a warpgroup have issued the same.
+inline bool agree(const Thread *threads) {
+  auto isLike = [](const Product &x, const Product &y) {
+    return x.columns == y.columns && x.toFloat == y.toFloat &&
+           (x.isInRegisters || x.a == y.a) && x.b == y.b &&
+           x.isInRegisters == y.isInRegisters && x.alongA == y.alongA &&
+           x.alongB == y.alongB && x.accumulates == y.accumulates;
+  };
+  const std::vector<Product> &first = threads[0].products->open;
+  return std::all_of(threads, threads + 128, [&](const Thread &thread) {
+    const std::vector<Product> &open = thread.products->open;
+    return std::equal(first.begin(), first.end(), open.begin(), open.end(),
+                      isLike);
+  });
+}
+
+/// Closes a group, together with the warpgroup's other threads.
+inline void commitProducts() {
+  Thread *threads = warpgroupThreads();
+  Thread &me = *machine.current;
+  Warpgroup &warpgroup = warpgroupOf(me);
+  productsOf(me);
+  if (++warpgroup.arrived < 128) {
+    const unsigned phase = warpgroup.phase;
+    return waitUntil("wgmma.commit_group",
+                     [&] { return warpgroup.phase != phase; });
+  }
+  require(agree(threads), "the threads of a warpgroup issue different products",
+          "wgmma");
+  ProductGroup &group = warpgroup.underWay.emplace_back();
+  for (size_t i = 0; i < me.products->open.size(); ++i)
+    compute(threads, i, group);
+  group.read.take(*me.block);
+  for (int t = 0; t < 128; ++t) {
+    threads[t].products->open.clear();
+    threads[t].products->isFenced = false;
+  }
+  warpgroup.arrived = 0;
+  ++warpgroup.phase;
+  ++warpgroup.closed;
+  machine.pending.push_back(
+      {"a block ends while products are under way",
+       [&warpgroup, &block = *me.block] { endGroup(warpgroup, block); }});
+}
+
+/// Waits until at most the last `pending` groups are under way.
+inline void waitProducts(int pending) {
+  Thread &me = *machine.current;
+  Warpgroup &warpgroup = warpgroupOf(me);
+  const int wanted = warpgroup.closed - pending;
+  waitUntil("wgmma.wait_group", [&] { return warpgroup.ended >= wanted; });
+  ThreadProducts &mine = productsOf(me);
+  const int t = int(&me - warpgroupThreads());
+  std::erase_if(mine.owned, [&](const OwnedSums &owned) {
+    if (!owned.together || owned.lastGroup >= wanted)
+      return false;
+    const int columns = int(owned.before.size()) * 2;
+    for (int i = 0; i < columns / 2; ++i)
+      owned.sums[i] = (*owned.together)[rowOf(t, i) * columns + columnOf(t, i)];
+    return true;
+  });
+}
+
+} // namespace emu
+
+#endif // FRIT_TEST_EMULATOR_PRODUCTS_H

@@ -1,0 +1,238 @@
+//===- tensor_copies.h - The copy engine of sm_90 -------------------------===//
+//
+// Copies between tensors in global memory and boxes in shared memory, as the
+// PTX ISA's "Tensors" has them: tiled and im2col, swizzled, zeros outside.
+//
+// Where a copy into shared memory is to come, there is poison until it
+// completes. Where a copy reads shared memory, nothing may change until it has.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_TEST_EMULATOR_TENSOR_COPIES_H
+#define FRIT_TEST_EMULATOR_TENSOR_COPIES_H
+
+#include "barriers.h"
+#include "tensor_map.h"
+
+namespace emu {
+
+//===----------------------------------------------------------------------===//
+// Boxes
+//===----------------------------------------------------------------------===//
+
+/// Where the swizzle of so many bytes puts what is at an offset: 16-byte pieces
+/// change places by the number of the 128 bytes that they lie in.
+inline uint32_t swizzled(uint32_t offset, int bytes) {
+  const uint32_t mask = bytes == 128  ? 7
+                        : bytes == 64 ? 3
+                        : bytes == 32 ? 1
+                                      : 0;
+  return offset ^ (offset >> 7 & mask) << 4;
+}
+
+/// The coordinates of a copy, and the offsets of an im2col copy.
+struct Corner {
+  int at[TensorMap::kMaxRank] = {};
+  int tap[TensorMap::kMaxRank - 2] = {};
+};
+
+/// Calls `use(line, coordinates)` for the innermost lines of a box in order.
+template <class Use>
+void forLinesOfTile(const TensorMap &map, const Corner &corner,
+                    const Use &use) {
+  int counts[TensorMap::kMaxRank], lines = 1;
+  for (int i = 1; i < map.rank; ++i) {
+    // Of a box, every so-manieth element is copied.
+    counts[i] =
+        (map.box[i] + map.elementStrides[i] - 1) / map.elementStrides[i];
+    lines *= counts[i];
+  }
+  for (int line = 0; line < lines; ++line) {
+    int64_t at[TensorMap::kMaxRank] = {corner.at[0]};
+    for (int i = 1, rest = line; i < map.rank; rest /= counts[i++])
+      at[i] = corner.at[i] + int64_t(rest % counts[i]) * map.elementStrides[i];
+    use(line, at);
+  }
+}
+
+/// The same for the pixels of an im2col copy: they follow each other inside the
+/// bounding box of the map, and are moved by the offsets of the copy.
+template <class Use>
+void forPixels(const TensorMap &map, const Corner &corner, const Use &use) {
+  const int spatial = map.rank - 2;
+  int64_t base[TensorMap::kMaxRank];
+  for (int i = 0; i < map.rank; ++i)
+    base[i] = corner.at[i];
+  for (int pixel = 0; pixel < map.pixels; ++pixel) {
+    int64_t at[TensorMap::kMaxRank];
+    for (int i = 0; i < map.rank; ++i)
+      at[i] = base[i] + (i > 0 && i <= spatial ? corner.tap[i - 1] : 0);
+    use(pixel, at);
+    for (int i = 0; i <= spatial; ++i) {
+      if (i == spatial) {
+        ++base[map.rank - 1];
+        break;
+      }
+      base[i + 1] += map.elementStrides[i + 1];
+      if (base[i + 1] < int64_t(map.dims[i + 1]) + map.upper[i])
+        break;
+      base[i + 1] = map.lower[i];
+    }
+  }
+}
+
+inline int lineBytes(const TensorMap &map) {
+  return (map.isIm2col ? map.channels : map.box[0]) * map.elementBytes;
+}
+
+/// Calls `use(offset, tensor, bytes)` for every 16-byte piece of a box at
+/// `offset` of shared memory: where it lies there, where in the tensor, and how
+/// many of its bytes are inside.
+template <class Use>
+void forPieces(const TensorMap &map, const Corner &corner, uint32_t offset,
+               const Use &use) {
+  const int line = lineBytes(map), size = map.elementBytes;
+  auto visit = [&](int index, const int64_t *at) {
+    bool isInside = true;
+    char *from = map.address;
+    for (int i = 1; i < map.rank; ++i) {
+      isInside &= at[i] >= 0 && at[i] < int64_t(map.dims[i]);
+      from += at[i] * int64_t(map.strides[i - 1]);
+    }
+    for (int byte = 0; byte < line; byte += 16) {
+      const int64_t first = at[0] + byte / size;
+      const int64_t left = (int64_t(map.dims[0]) - first) * size;
+      const int inside =
+          isInside && first >= 0 ? int(std::clamp<int64_t>(left, 0, 16)) : 0;
+      use(swizzled(offset + index * line + byte, map.swizzle),
+          from + first * size, inside);
+    }
+  };
+  if (map.isIm2col)
+    forPixels(map, corner, visit);
+  else
+    forLinesOfTile(map, corner, visit);
+}
+
+inline int boxBytes(const TensorMap &map) {
+  int bytes = lineBytes(map);
+  if (map.isIm2col)
+    return bytes * map.pixels;
+  for (int i = 1; i < map.rank; ++i)
+    bytes *= (map.box[i] + map.elementStrides[i] - 1) / map.elementStrides[i];
+  return bytes;
+}
+
+/// The map in a kernel's parameter, for a copy of so many coordinates.
+inline TensorMap mapOf(const void *parameter, int rank, bool isIm2col,
+                       const char *where) {
+  TensorMap map;
+  memcpy(static_cast<void *>(&map), parameter, sizeof map);
+  require(map.rank == rank && map.isIm2col == isIm2col && map.isValid(),
+          "the tensor map is of another kind, or invalid", where);
+  require(map.elementStrides[0] == 1 &&
+              (!map.swizzle || lineBytes(map) == map.swizzle),
+          "strides inside lines, and lines shorter than the swizzle, are not "
+          "emulated",
+          where);
+  return map;
+}
+
+inline void checkBox(const TensorMap &map, const Corner &corner,
+                     const Block &block, uint32_t offset, const char *where) {
+  require(offset % 128 == 0, "a box is not aligned to 128 bytes", where);
+  require(offset + boxBytes(map) <= block.sharedBytes,
+          "a box does not fit into shared memory", where);
+  require(corner.at[0] * map.elementBytes % 16 == 0,
+          "boxes that begin inside 16 bytes are not emulated", where);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Starts a copy into the same place of the blocks whose bits are set.
+inline void loadBox(const TensorMap &map, const Corner &corner, void *to,
+                    const void *barrier, unsigned blocks, const char *where) {
+  const uint32_t offset = sharedAddress(to), done = sharedAddress(barrier);
+  const int bytes = boxBytes(map);
+  for (uint32_t rank = 0; rank < machine.blocks.size(); ++rank) {
+    if (!(blocks >> rank & 1))
+      continue;
+    Block &block = blockOf((rank + 1) << 24, where);
+    checkBox(map, corner, block, offset, where);
+    BarrierState &state = fencedBarrierAt(block, done, where);
+    memset(block.shared + offset, kPoison, bytes);
+    machine.pending.push_back(
+        {"a block ends while a tensor copy into it is under way",
+         [=, &block, &state] {
+           forPieces(map, corner, offset,
+                     [&](uint32_t at, const char *from, int inside) {
+                       memset(block.shared + at, 0, 16);
+                       if (inside)
+                         memcpy(block.shared + at, from, inside);
+                     });
+           completeBytes(state, bytes);
+         }});
+  }
+}
+
+/// Starts a copy out of shared memory, in the thread's open group.
+inline void storeBox(const TensorMap &map, const Corner &corner,
+                     const void *from, const char *where) {
+  Thread &me = *machine.current;
+  Block &block = *me.block;
+  const uint32_t offset = sharedAddress(from);
+  checkBox(map, corner, block, offset, where);
+  require(std::none_of(me.warp, me.warp + me.warpSize,
+                       [](const Thread &lane) { return lane.isUnfenced; }),
+          "what the warp has written is not fenced for the copy engine", where);
+  const char *first = block.shared + offset;
+  std::vector<char> box(first, first + boxBytes(map));
+  const size_t group = me.stores.size() - 1;
+  ++me.stores[group];
+  machine.pending.push_back(
+      {"a block ends while a tensor copy reads it", [=, &me] {
+         if (memcmp(first, box.data(), box.size()))
+           fail("shared memory changed while a tensor copy read it", me);
+         forPieces(map, corner, offset, [&](uint32_t at, char *to, int inside) {
+           if (inside)
+             memcpy(to, me.block->shared + at, inside);
+         });
+         --me.stores[group];
+       }});
+}
+
+inline void commitStores() { machine.current->stores.push_back(0); }
+
+/// Waits until of all closed groups only the last `pending` may be read still.
+inline void waitStores(int pending) {
+  const std::vector<int> &stores = machine.current->stores;
+  waitUntil("cp.async.bulk.wait_group.read", [&] {
+    for (int group = 0; group < int(stores.size()) - 1 - pending; ++group)
+      if (stores[group])
+        return false;
+    return true;
+  });
+}
+
+/// Writes 16 bytes into another block's shared memory, at some time.
+inline void sendToBlock(uint32_t to, uint32_t barrier,
+                        const float (&values)[4]) {
+  Block &block = blockOf(to, "st.async");
+  require(to >> 24 == barrier >> 24 && offsetOf(to) % 16 == 0 &&
+              offsetOf(to) + 16 <= block.sharedBytes,
+          "not an aligned address of the barrier's block", "st.async");
+  BarrierState &state = fencedBarrierAt(block, offsetOf(barrier), "st.async");
+  char *at = block.shared + offsetOf(to);
+  std::vector<float> kept(values, values + 4);
+  machine.pending.push_back(
+      {"a block ends while others write into it", [=, &state] {
+         memcpy(at, kept.data(), 16);
+         completeBytes(state, 16);
+       }});
+}
+
+} // namespace emu
+
+#endif // FRIT_TEST_EMULATOR_TENSOR_COPIES_H
