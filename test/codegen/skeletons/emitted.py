@@ -4,12 +4,14 @@
 Usage: emitted.py --frit-opt=build/dev/bin/frit-opt [--seed=N]
 
 Shapes are odd, prime, unaligned, of one row or of many, so that every skeleton
-meets its tails, and each way to share, keep and read rows is taken.
+meets its tails, and each way to share, keep and read rows is taken. A fusion
+stands under the device function that its kernel is to call; another one fails.
 """
 
 import argparse
 import ctypes
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -57,6 +59,9 @@ def maps():
                       run=lambda a: np.pad(a, [(0, 0)] * 5 + [(0, 1)]),
                       attributes="low = array<i64: 0, 0, 0, 0, 0, 0>, "
                       "high = array<i64: 0, 0, 0, 0, 0, 1>"))
+
+
+def maps_apart():
     # Four elements to a thread, with a tail.
     yield permute("0213, odd", full(3, 41, 271, 33), 0, 2, 1, 3)
     yield permute("0213, no tail", full(2, 64, 256, 33), 0, 2, 1, 3)
@@ -64,78 +69,116 @@ def maps():
 
 def rows():
     for n, m in ((5, 8), (37, 64), (3, 197), (2, 384), (3, 1000), (1, 1024),
-                 (4200, 96), (2, 4099), (1, 16392)):
+                 (4200, 96)):
         yield softmax(f"softmax {n}x{m}", half(n, m))
-    yield softmax("softmax in shared memory", half(2, 33000))
-    yield softmax("softmax in shared memory, odd", full(1, 33001))
     yield softmax("softmax read again", full(1, 60004))
-    # Blocks' rows in shared memory, of which the last has fewer.
-    for x in (half(67600, 3), half(135300, 5), half(33793, 30), half(8451, 131),
-              half(4225, 519), full(17001, 49), half(8451, 200)):
-        yield softmax(f"staged softmax {x}", x)
-    yield softmax("staged softmax, masked", half(23, 769, 99), 2,
-                  half(23, 1, 99))
-    yield softmax("staged softmax, masked, two rows", half(23, 401, 149), 2,
-                  half(23, 1, 149))
-    yield layer_norm("staged layer norm", half(16901, 75), residual=True)
-    # Vectors that begin before their rows.
-    for n, m in ((8477, 149), (17003, 99), (67601, 17), (4229, 517)):
-        yield layer_norm(f"skewed layer norm {n}x{m}", half(n, m))
-    yield layer_norm("staged layer norm f32", full(4243, 246))
-    f = Fusion("staged softmax to more bytes", half(16911, 67))
-    value = f.op("exp", f.cast("%x0", "f32"))
-    yield f.give(f.op("div", value, f.reduce(value, "sum", 1)))
-    f = Fusion("staged maximum", half(34001, 49))
-    yield f.give(f.reduce("%x0", "max", 1))
-    for n, m in ((4, 24), (33, 768), (601, 72), (4300, 40), (2, 1023)):
+    for n, m in ((4, 24), (33, 768), (601, 72)):
         yield layer_norm(f"layer norm {n}x{m}", half(n, m))
     yield layer_norm("residual layer norm", half(9, 256), residual=True)
     f = Fusion("RMS norm", half(5, 520), full(520))
     yield f.give(normalize(f, "%x0", 1, "%x1", None, mean=False))
-    for n, m in ((1, 50000), (4300, 49), (3, 7)):
-        f = Fusion(f"row maximum {n}x{m}", half(n, m))
+    for n, m in ((1, 50000), (3, 7)):
+        f = Fusion(f"maximum {n}x{m}", half(n, m))
+        yield f.give(f.reduce("%x0", "max", 1))
+    table, out = half(50, 72), half(9, 72)
+    f = Fusion("embedding and layer norm", table, Tensor("i64", 9), out,
+               full(72), full(72))
+    value = f.op("add", f.op("gather", "%x0", "%x1", to=out), "%x2")
+    yield f.give(normalize(f, value, 1, "%x3", "%x4"))
+
+
+def shared_rows():
+    for x in (half(2, 4099), half(1, 16392), half(2, 33000), full(1, 33001)):
+        yield softmax(f"softmax {x}", x)
+    yield layer_norm("layer norm", half(2, 1023))
+
+
+def staged_rows():
+    # Blocks' rows in shared memory, of which the last has fewer.
+    for x in (half(67600, 3), half(135300, 5), half(33793, 30), half(8451, 131),
+              half(4225, 519), full(17001, 49), half(8451, 200)):
+        yield softmax(f"softmax {x}", x)
+    yield softmax("masked softmax", half(23, 769, 99), 2, half(23, 1, 99))
+    yield softmax("masked softmax, two rows", half(23, 401, 149), 2,
+                  half(23, 1, 149))
+    yield layer_norm("residual layer norm", half(16901, 75), residual=True)
+    yield layer_norm("layer norm", half(4300, 40))
+    # Vectors that begin before their rows.
+    for n, m in ((8477, 149), (17003, 99), (67601, 17), (4229, 517)):
+        yield layer_norm(f"skewed layer norm {n}x{m}", half(n, m))
+    yield layer_norm("layer norm f32", full(4243, 246))
+    f = Fusion("softmax to more bytes", half(16911, 67))
+    value = f.op("exp", f.cast("%x0", "f32"))
+    yield f.give(f.op("div", value, f.reduce(value, "sum", 1)))
+    for n, m in ((34001, 49), (4300, 49)):
+        f = Fusion(f"maximum {n}x{m}", half(n, m))
         yield f.give(f.reduce("%x0", "max", 1))
 
 
-def transposes():
-    for shape in ((3, 5), (1, 64), (67, 129), (64, 128), (200, 72), (8, 4096)):
+def small_transposes():
+    for shape in ((3, 5), (1, 64)):
         for x in (half(*shape), full(*shape)):
             yield permute(f"{x}", x, 1, 0)
-    for shape in ((2, 3, 35, 35), (1, 64, 12, 12), (2, 129, 7, 9)):
+    shape = (2, 3, 35, 35)
+    yield permute(f"NHWC {shape}", half(*shape), 0, 2, 3, 1)
+    yield permute(f"NHWC cast {shape}", full(*shape), 0, 2, 3, 1, to="f16")
+    yield permute("runs of one image", half(1, 2, 4099, 35), 0, 2, 1, 3)
+
+
+def transposes():
+    for shape in ((67, 129), (64, 128), (200, 72), (8, 4096)):
+        for x in (half(*shape), full(*shape)):
+            yield permute(f"{x}", x, 1, 0)
+    for shape in ((1, 64, 12, 12), (2, 129, 7, 9)):
         yield permute(f"NHWC {shape}", half(*shape), 0, 2, 3, 1)
-        yield permute(f"NCHW {shape}", half(*shape), 0, 3, 1, 2)
         yield permute(f"NHWC cast {shape}", full(*shape), 0, 2, 3, 1, to="f16")
-    for shape in ((129, 131), (256, 259)):
-        yield permute(f"odd {shape}", half(*shape), 1, 0)
-    # Large ones have skewed tiles.
-    for shape in ((1021, 1061), (257, 4211), (4230, 256), (8192, 135),
-                  (319, 4001), (353, 3301)):
-        yield permute(f"skewed {shape}", half(*shape), 1, 0)
-    yield permute("skewed matrices", half(5, 401, 541), 0, 2, 1)
-    yield permute("skewed, reversed", half(131, 3, 2757), 2, 1, 0)
+    for shape in ((2, 3, 35, 35), (2, 129, 7, 9)):
+        yield permute(f"NCHW {shape}", half(*shape), 0, 3, 1, 2)
+    for shape in ((129, 131), (256, 259), (4230, 256)):
+        yield permute(f"{shape}", half(*shape), 1, 0)
+    for shape in ((5, 144, 761), (4, 165, 1001), (3, 301, 801)):
+        yield permute(f"matrices {shape}", half(*shape), 0, 2, 1)
+    yield permute("reversed", half(24, 5, 72), 2, 1, 0)
+    yield permute("reversed, odd", half(11, 6, 35), 2, 1, 0)
+    yield permute("reversed, large", half(168, 5, 1344), 2, 1, 0)
+    yield permute("rotated in the middle", full(4, 6, 10, 8), 1, 3, 0, 2)
+
+
+def skewed_transposes():
+    for shape in ((1021, 1061), (8192, 135), (319, 4001), (353, 3301)):
+        yield permute(f"{shape}", half(*shape), 1, 0)
+    yield permute("matrices", half(5, 401, 541), 0, 2, 1)
+    yield permute("reversed", half(131, 3, 2757), 2, 1, 0)
+
+
+def skewed_flat_transposes():
+    yield permute("(257, 4211)", half(257, 4211), 1, 0)
     for shape in ((9, 129, 959), (2, 257, 2505), (33, 131, 255),
-                  (4, 288, 1001), (5, 144, 761), (4, 165, 1001), (3, 301, 801)):
-        yield permute(f"skewed, all rows {shape}", half(*shape), 0, 2, 1)
+                  (4, 288, 1001)):
+        yield permute(f"matrices {shape}", half(*shape), 0, 2, 1)
+
+
+def flat_transposes():
     # Short sides.
     for n, m in ((45608, 3), (26952, 5), (22000, 6), (66560, 2), (11144, 49),
                  (15064, 36), (27112, 20)):
         for x, perm in ((half(2, n, m), (0, 2, 1)), (half(3, m, n), (0, 2, 1)),
                         (full(2, n, m), (0, 2, 1))):
-            yield permute(f"short side {x}", x, *perm)
-    yield permute("short side, reversed", half(168, 5, 1344), 2, 1, 0)
-    yield permute("short side, cast", full(2, 3, 224, 224), 0, 2, 3, 1, to="f16")
-    # Runs of neighbours that stay together: lines of whole vectors and others,
-    # elements of two to eight bytes, what is left of tiles, all orders.
+            yield permute(f"{x}", x, *perm)
+    yield permute("cast", full(2, 3, 224, 224), 0, 2, 3, 1, to="f16")
+    yield permute("NCHW", half(1, 64, 12, 12), 0, 3, 1, 2)
+
+
+def runs():
+    # Neighbours that stay together: lines of whole vectors and others, elements
+    # of two to eight bytes, what is left of tiles, all orders.
     for shape in ((3, 41, 271, 33), (2, 64, 256, 33), (5, 67, 131, 17),
                   (2, 96, 64, 34), (3, 33, 77, 36), (7, 1201, 35, 3),
-                  (3, 17, 29, 197), (2, 9, 15, 1001), (1, 2, 4099, 35)):
-        yield permute(f"runs {shape}", half(*shape), 0, 2, 1, 3)
-    yield permute("runs f32", full(2, 61, 73, 34), 0, 2, 1, 3)
-    yield permute("runs, reversed", half(37, 9, 41, 21), 2, 1, 0, 3)
-    yield permute("runs, rotated", half(31, 12, 36, 21), 2, 0, 1, 3)
-    yield permute("reversed", half(24, 5, 72), 2, 1, 0)
-    yield permute("reversed, odd", half(11, 6, 35), 2, 1, 0)
-    yield permute("rotated in the middle", full(4, 6, 10, 8), 1, 3, 0, 2)
+                  (3, 17, 29, 197), (2, 9, 15, 1001)):
+        yield permute(f"{shape}", half(*shape), 0, 2, 1, 3)
+    yield permute("f32", full(2, 61, 73, 34), 0, 2, 1, 3)
+    yield permute("reversed", half(37, 9, 41, 21), 2, 1, 0, 3)
+    yield permute("rotated", half(31, 12, 36, 21), 2, 0, 1, 3)
 
 
 def pools():
@@ -202,25 +245,39 @@ def columns():
         yield f.give(f.reduce("%x0", "sum", 0))
     for shape in ((2, 11, 40), (1, 257, 24), (3, 5, 13), (1, 3000, 8)):
         yield softmax(f"softmax of the middle {shape}", half(*shape))
-    # Pieces of rows in shared memory, by 256 threads and by 512.
-    yield softmax("softmax of the middle, shared", half(3, 130, 8 * 709))
-    yield softmax("softmax of the middle, shared by more", half(1, 450, 16904))
-    yield softmax("softmax of the middle, shared f32", full(2, 257, 4244))
-    weights = full(131, 1, 1)
-    f = Fusion("layer norm of channels, shared", half(2, 131, 8, 1057),
-               weights, weights)
-    yield f.give(normalize(f, "%x0", 1, "%x1", "%x2"))
     weights = full(30, 1, 1)
     f = Fusion("layer norm of channels", half(2, 30, 4, 6), weights, weights)
     yield f.give(normalize(f, "%x0", 1, "%x1", "%x2"))
 
 
-def gathers():
-    table, out = half(50, 72), half(9, 72)
-    f = Fusion("embedding and layer norm", table, Tensor("i64", 9), out,
-               full(72), full(72))
-    value = f.op("add", f.op("gather", "%x0", "%x1", to=out), "%x2")
-    yield f.give(normalize(f, value, 1, "%x3", "%x4"))
+def shared_columns():
+    # By 256 threads and by 512.
+    yield softmax("softmax of the middle", half(3, 130, 8 * 709))
+    yield softmax("softmax of the middle by more", half(1, 450, 16904))
+    yield softmax("softmax of the middle, f32", full(2, 257, 4244))
+    weights = full(131, 1, 1)
+    f = Fusion("layer norm of channels", half(2, 131, 8, 1057), weights,
+               weights)
+    yield f.give(normalize(f, "%x0", 1, "%x1", "%x2"))
+
+
+# By the function of codegen/cuda/device that their kernels call.
+GROUPS = (
+    ("map", maps), ("map", small_transposes), ("map", pools),
+    ("mapApart", maps_apart), ("row", rows), ("rowShared", shared_rows),
+    ("rowStaged", staged_rows), ("column", columns),
+    ("columnShared", shared_columns), ("transpose", transposes),
+    ("transposeSkewed", skewed_transposes),
+    ("transposeSkewedFlat", skewed_flat_transposes),
+    ("transposeFlat", flat_transposes), ("transposeRuns", runs),
+    ("depthwise", depthwises))
+
+
+def skeletons_of(text):
+    """The device function that each kernel of a text calls."""
+    bodies = re.findall(r'^extern "C" __global__.*?^}', text, re.M | re.S)
+    calls = [re.findall(r"\bfrit::(\w+)<[^;]*>\(", body) for body in bodies]
+    return [names[-1] if names else "none" for names in calls]
 
 
 def random_inputs(fusion, generator):
@@ -270,12 +327,17 @@ def main():
     parser.add_argument("--frit-opt", required=True)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    fusions = [f for group in (maps, rows, transposes, pools, depthwises,
-                                columns, gathers)
-               for f in group()]
+    wanted_skeletons, fusions = zip(*((skeleton, fusion)
+                                      for skeleton, group in GROUPS
+                                      for fusion in group()))
     text, launches = print_cuda(args.frit_opt, fusions)
     generator = np.random.default_rng(args.seed)
     failures = 0
+    for fusion, want, got in zip(fusions, wanted_skeletons, skeletons_of(text),
+                                 strict=True):
+        if want != got:
+            print(f"FAIL {want}, {fusion.name}: its kernel calls {got}")
+            failures += 1
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "kernels.cu"
         source.write_text(text)
@@ -284,18 +346,20 @@ def main():
                        check=True)
         library = ctypes.CDLL(str(library))
         library.emu_set_seed(ctypes.c_ulong(args.seed))
-        for at, (fusion, launch) in enumerate(zip(fusions, launches)):
+        for at, (fusion, skeleton, launch) in enumerate(
+                zip(fusions, wanted_skeletons, launches)):
             inputs = list(random_inputs(fusion, generator))
             outputs = run_kernel(library, f"k{at}", fusion, launch, inputs)
             if outputs is None:
-                print(f"FAIL {fusion.name}: wrote past the end")
+                print(f"FAIL {skeleton}, {fusion.name}: wrote past the end")
                 failures += 1
                 continue
             wanted = fusion.evaluate(inputs)
             for value, got, want in zip(fusion.outputs, outputs, wanted):
                 error = np.abs(got - want).max() / np.abs(want).max()
                 if not error <= TOLERANCE[fusion.types[value].element]:
-                    print(f"FAIL {fusion.name}: error {error:.2e} <{launch[0]}>")
+                    print(f"FAIL {skeleton}, {fusion.name}: error {error:.2e} "
+                          f"<{launch[0]}>")
                     failures += 1
         failures += library.emu_failures()
     print(f"{failures} of {len(fusions)} fusions failed")
