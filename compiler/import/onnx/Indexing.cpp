@@ -34,7 +34,8 @@ static Results gatherElements(Node &node) {
 }
 
 /// Vectors of `count` indices, one for each of as many dimensions of `shape`
-/// from `first` on, as places in those dimensions taken as one.
+/// from `first` on, as places in those dimensions taken as one. An index out of
+/// range of its own dimension makes the place one past the end.
 static Expr flatPlaces(Expr indices, ArrayRef<int64_t> shape, int64_t first,
                        int64_t count) {
   Node &node = *indices.node;
@@ -43,11 +44,19 @@ static Expr flatPlaces(Expr indices, ArrayRef<int64_t> shape, int64_t first,
   if (!form.empty())
     form.pop_back();
   Expr flat = filled(node, node.builder().getI64Type(), form, 0);
+  Expr isInside = {node, {}};
   for (int64_t i = 0; i < count; ++i) {
-    Expr index = fromFront(indices.slice(last, i, 1), shape[first + i]);
-    flat = flat * static_cast<double>(shape[first + i]) + index.reshape(form);
+    auto size = static_cast<double>(shape[first + i]);
+    Expr index =
+        fromFront(indices.slice(last, i, 1), shape[first + i]).reshape(form);
+    Expr fits = (index >= 0.0) & (index < size);
+    isInside = isInside ? isInside & fits : fits;
+    flat = flat * size + index;
   }
-  return flat;
+  if (count < 2)
+    return flat;
+  int64_t past = product(shape.slice(first, count));
+  return isInside.select(flat, flat.number(past));
 }
 
 /// Whether the last dimension of indices names `first` and more dimensions of
