@@ -4,6 +4,7 @@
 #include "TestModel.h"
 #include "frit/runtime.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <thread>
@@ -244,6 +245,53 @@ static void testFallback() {
   }
 }
 
+/// Every call of a kernel that runs at the same time as others has a workspace
+/// of its own, of as many as the plan has memory for.
+static void testWorkspaces() {
+  constexpr int kItems = 2000;
+  PlanWriter plan;
+  Buffer y = plan.output("y", DType::i32, {kItems});
+  uint32_t kernel = plan.kernel("square");
+  plan.kernels.back().workspaceBytes = 256;
+  Step &step =
+      plan.step(StepKind::launch, "y", {y, PlanWriter::arena(256, 768, true)});
+  step.kernel = kernel;
+  step.grid[0] = kItems;
+  plan.target("x86-64");
+  plan.program().arenaBytes = 1024;
+  Model model;
+  model.plan = plan.finish("workspaces");
+  model.kernels = {
+      [](void *const *arguments, void *workspace, int64_t begin, int64_t end) {
+        auto *own = static_cast<volatile int64_t *>(workspace);
+        for (int64_t item = begin; item < end; ++item) {
+          for (int i = 0; i < 32; ++i)
+            own[i] = item;
+          bool isOwn = uintptr_t(workspace) % 256 == 0;
+          for (int i = 0; i < 32; ++i)
+            isOwn &= own[i] == item;
+          static_cast<int32_t *>(arguments[0])[item] = isOwn;
+        }
+      }};
+  for (uint32_t threads : {1, 2, 5}) {
+    frit_module_options options = cpuOptions;
+    options.threads = threads;
+    frit::Module module;
+    CHECK(!frit::Module::open(*model.get(), module, &options));
+    frit::Context context;
+    CHECK(!frit::Context::create(module, context));
+    std::vector<int32_t> right(kItems);
+    CHECK(!context.run({}, {module.bindOutput(0, right.data())}));
+    CHECK(std::count(right.begin(), right.end(), 1) == kItems);
+  }
+
+  plan.buffers.back().bytes = 255;
+  model.plan = plan.finish("workspaces");
+  frit_module *module = nullptr;
+  CHECK(frit_module_open(model.get(), &cpuOptions, &module) == FRIT_BAD_MODEL);
+  CHECK(lastErrorHas("its workspace is too small"));
+}
+
 static void testExternalWeights() {
   char folder[] = "/tmp/frit-test-XXXXXX";
   CHECK(mkdtemp(folder));
@@ -336,6 +384,7 @@ int main() {
   frit_module_close(module);
   testDevices(model);
   testFallback();
+  testWorkspaces();
   testExternalWeights();
   testFiles();
   return finish("run_test");
