@@ -260,6 +260,7 @@ public:
     populateAttention(set);
     populateProjections(set);
     populateRowTransposes(set);
+    populateExperts(set);
     patterns = std::move(set);
     return success();
   }

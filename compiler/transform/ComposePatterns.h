@@ -11,6 +11,9 @@ namespace frit {
 /// and layer normalisation.
 void populateRecognition(mlir::RewritePatternSet &patterns);
 
+/// Adds the pattern that gives experts the rows that are routed to them only.
+void populateExperts(mlir::RewritePatternSet &patterns);
+
 /// Adds the pattern that makes convolutions over patches of images products.
 void populatePatches(mlir::RewritePatternSet &patterns);
 

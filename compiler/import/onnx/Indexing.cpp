@@ -210,6 +210,11 @@ static Results oneHot(Node &node) {
   line[axis] = integerOf(*depth);
   Expr places = fromFront(indices.to(i64), line[axis]).reshape(form);
   Expr hot = places.equals(iota(node, i64, line, axis));
+  // What is known of the two is part of the graph: no one would swap it.
+  if (isa<FloatType>(values.element()) && nn::constantValue(values))
+    if (auto offOn = numbers(node, 2, 2))
+      return {
+          hot.select(values.number((*offOn)[1]), values.number((*offOn)[0]))};
   return {hot.select(values.slice(0, 1, 1).reshape({}),
                      values.slice(0, 0, 1).reshape({}))};
 }

@@ -268,3 +268,53 @@ func.func @shared(%x: tensor<1x3x8xf32>) -> tensor<1x4x8xf32> {
   %z = nn.add %y, %b : (tensor<1x4x8xf32>, tensor<4x1xf32>) -> tensor<1x4x8xf32>
   return %z : tensor<1x4x8xf32>
 }
+
+// Experts that the router has not picked for a token are not computed for it:
+// rows are gathered into tiles of one expert each.
+// CHECK-LABEL: func.func @experts
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<1024x8xf32>
+// CHECK:         nn.search_sorted
+// CHECK:         %[[ROWS:.*]] = nn.gather %[[X]], %{{.*}} -> tensor<79x64x8xf32>
+// CHECK:         %[[Y:.*]] = nn.matmul %[[ROWS]], %{{.*}} : (tensor<79x64x8xf32>, tensor<79x8x4xf32>)
+// CHECK:         %[[R:.*]] = nn.relu %[[Y]] : (tensor<79x64x4xf32>)
+// CHECK:         nn.gather %{{.*}} : (tensor<5056x4xf32>, tensor<1024x1xi64>)
+func.func @experts(%x: tensor<1024x8xf32>, %picks: tensor<1024x1x1xi64>, %weights: tensor<1024x1x1xf32>, %w: tensor<64x8x4xf32>) -> tensor<1x1024x4xf32> {
+  %zero = nn.constant dense<0> : tensor<i64>
+  %one = nn.constant dense<1> : tensor<i64>
+  %off = nn.constant dense<0.0> : tensor<f32>
+  %on = nn.constant dense<1.0> : tensor<f32>
+  %numbers = nn.iota %zero, %one {shape = array<i64: 1, 1, 64>, axis = 2 : i64} : (tensor<i64>, tensor<i64>) -> tensor<1x1x64xi64>
+  %equal = nn.equal %picks, %numbers : (tensor<1024x1x1xi64>, tensor<1x1x64xi64>) -> tensor<1024x1x64xi1>
+  %hot = nn.where %equal, %on, %off : (tensor<1024x1x64xi1>, tensor<f32>, tensor<f32>) -> tensor<1024x1x64xf32>
+  %weighted = nn.mul %hot, %weights : (tensor<1024x1x64xf32>, tensor<1024x1x1xf32>) -> tensor<1024x1x64xf32>
+  %rows = nn.reshape %weighted {shape = array<i64: 1024, 64>} : (tensor<1024x1x64xf32>) -> tensor<1024x64xf32>
+  %columns = nn.transpose %rows {perm = array<i64: 1, 0>} : (tensor<1024x64xf32>) -> tensor<64x1024xf32>
+  %gates = nn.reshape %columns {shape = array<i64: 64, 1024, 1>} : (tensor<64x1024xf32>) -> tensor<64x1024x1xf32>
+  %0 = nn.matmul %x, %w : (tensor<1024x8xf32>, tensor<64x8x4xf32>) -> tensor<64x1024x4xf32>
+  %1 = nn.relu %0 : (tensor<64x1024x4xf32>) -> tensor<64x1024x4xf32>
+  %2 = nn.mul %1, %gates : (tensor<64x1024x4xf32>, tensor<64x1024x1xf32>) -> tensor<64x1024x4xf32>
+  %3 = nn.reduce %2 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<64x1024x4xf32>) -> tensor<1x1024x4xf32>
+  return %3 : tensor<1x1024x4xf32>
+}
+
+// For few tokens the copies of experts' matrices would take longer.
+// CHECK-LABEL: func.func @few_tokens
+// CHECK:         nn.matmul %{{.*}} : (tensor<32x8xf32>, tensor<64x8x4xf32>)
+func.func @few_tokens(%x: tensor<32x8xf32>, %picks: tensor<32x1x1xi64>, %weights: tensor<32x1x1xf32>, %w: tensor<64x8x4xf32>) -> tensor<1x32x4xf32> {
+  %zero = nn.constant dense<0> : tensor<i64>
+  %one = nn.constant dense<1> : tensor<i64>
+  %off = nn.constant dense<0.0> : tensor<f32>
+  %on = nn.constant dense<1.0> : tensor<f32>
+  %numbers = nn.iota %zero, %one {shape = array<i64: 1, 1, 64>, axis = 2 : i64} : (tensor<i64>, tensor<i64>) -> tensor<1x1x64xi64>
+  %equal = nn.equal %picks, %numbers : (tensor<32x1x1xi64>, tensor<1x1x64xi64>) -> tensor<32x1x64xi1>
+  %hot = nn.where %equal, %on, %off : (tensor<32x1x64xi1>, tensor<f32>, tensor<f32>) -> tensor<32x1x64xf32>
+  %weighted = nn.mul %hot, %weights : (tensor<32x1x64xf32>, tensor<32x1x1xf32>) -> tensor<32x1x64xf32>
+  %rows = nn.reshape %weighted {shape = array<i64: 32, 64>} : (tensor<32x1x64xf32>) -> tensor<32x64xf32>
+  %columns = nn.transpose %rows {perm = array<i64: 1, 0>} : (tensor<32x64xf32>) -> tensor<64x32xf32>
+  %gates = nn.reshape %columns {shape = array<i64: 64, 32, 1>} : (tensor<64x32xf32>) -> tensor<64x32x1xf32>
+  %0 = nn.matmul %x, %w : (tensor<32x8xf32>, tensor<64x8x4xf32>) -> tensor<64x32x4xf32>
+  %1 = nn.relu %0 : (tensor<64x32x4xf32>) -> tensor<64x32x4xf32>
+  %2 = nn.mul %1, %gates : (tensor<64x32x4xf32>, tensor<64x32x1xf32>) -> tensor<64x32x4xf32>
+  %3 = nn.reduce %2 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<64x32x4xf32>) -> tensor<1x32x4xf32>
+  return %3 : tensor<1x32x4xf32>
+}
