@@ -18,6 +18,7 @@ public:
   bool keepsWhole(nn::CompositeOp) const override { return false; }
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override;
+  nn::KernelSize largestKernel() const override;
   bool guards(const nn::Work &work) const override;
   nn::ScheduleAttr schedule(nn::FusionOp fusion) const override;
 

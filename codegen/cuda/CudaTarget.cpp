@@ -101,6 +101,15 @@ bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
   return succeeded(info) && cuda::takesEpilogue(fused[0], *info, options);
 }
 
+/// An SM caches 128 KiB of instructions of 16 bytes: a kernel that computes
+/// eight elements side by side and is larger than this reads its code from L2
+/// again and again. Parameters are 4 KiB, of which a pointer takes 8 bytes; the
+/// rest is for tensor maps. The largest kernels of the models in test/models
+/// have 113 instructions by this count, and 11 tensors.
+nn::KernelSize CudaTarget::largestKernel() const {
+  return {/*instructions=*/(128 << 10) / (8 * 16), /*tensors=*/384};
+}
+
 int64_t CudaTarget::momentWidth(nn::MatmulOp product) const {
   std::string reason;
   auto info = nn::describeMatmul(product, reason);

@@ -36,6 +36,7 @@ public:
                  const nn::StridedPlaces &places) const override;
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override;
+  nn::KernelSize largestKernel() const override;
   int64_t momentWidth(nn::MatmulOp product) const override;
   bool mergesMoments(int64_t rows) const override;
   bool guards(const nn::Work &work) const override;

@@ -17,11 +17,12 @@
 //   }
 //
 // FusionGroups.h says what joins. Every operator but constants and views ends
-// up in a fusion; with fuse=false each in its own. Before grouping, broadcasts,
-// counters and slices are cloned for each reader, a reshape between a
-// contraction and what could be its epilogue moves behind it, one of a function
-// of an input before that (FusionReshapes.h), and what a composite kept whole
-// does by strides is cloned for it (FusionViews.h).
+// up in a fusion; with fuse=false each in its own. Before grouping, a concat of
+// very many becomes several, broadcasts, counters and slices are cloned for
+// each reader, a reshape between a contraction and what could be its epilogue
+// moves behind it, one of a function of an input before that
+// (FusionReshapes.h), and what a composite kept whole does by strides is cloned
+// for it (FusionViews.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,6 +91,30 @@ static void cloneSlices(Block &block) {
   }
 }
 
+/// Joins the operands of a concat that would be too large a kernel, so many at
+/// a time, and then what has become of them.
+static void splitConcats(Block &block, const Target &target) {
+  KernelSize largest = target.largestKernel();
+  for (auto concat : block.getOps<ConcatOp>()) {
+    int64_t each = countInstructions(concat) / concat.getXs().size();
+    size_t most = std::max<int64_t>(
+        std::min(largest.tensors - 1, largest.instructions / each), 2);
+    NNBuilder builder(concat.getLoc(), concat);
+    while (concat.getXs().size() > most) {
+      SmallVector<Value> joined;
+      for (size_t i = 0; i < concat.getXs().size(); i += most) {
+        ValueRange some =
+            concat.getXs().slice(i, std::min(most, concat.getXs().size() - i));
+        joined.push_back(
+            some.size() == 1
+                ? some.front()
+                : Value(ConcatOp::create(builder, some, concat.getAxis())));
+      }
+      concat.getXsMutable().assign(joined);
+    }
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Making fusions
 //===----------------------------------------------------------------------===//
@@ -137,8 +162,9 @@ static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
                                  TypeRange(ValueRange(outputs)),
                                  inputs.getArrayRef(), ScheduleAttr());
   Block &body = fusion.getBody().emplaceBlock();
+  llvm::DenseMap<Value, Value> arguments;
   for (Value input : inputs)
-    body.addArgument(input.getType(), input.getLoc());
+    arguments[input] = body.addArgument(input.getType(), input.getLoc());
   for (auto [output, result] : llvm::zip(outputs, fusion.getResults()))
     output.replaceUsesWithIf(result, [&](OpOperand &use) {
       return !members.contains(use.getOwner());
@@ -157,8 +183,7 @@ static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
           constant = builder.clone(*def)->getResult(0);
         use.set(constant);
       } else {
-        size_t i = llvm::find(inputs, use.get()) - inputs.begin();
-        use.set(body.getArgument(i));
+        use.set(arguments.lookup(use.get()));
       }
     }
     op->moveBefore(&body, body.end());
@@ -247,6 +272,7 @@ private:
     // What a guard holds shares no kernel with what is outside.
     for (auto guard : block.getOps<GuardOp>())
       run(guard.getBody().front());
+    splitConcats(block, target);
     if (fuse) {
       cloneGenerators(block);
       sinkReshapes(block, target);

@@ -1,6 +1,7 @@
 //===- FusionGroups.cpp - Which operators share a kernel ------------------===//
 
 #include "compiler/transform/FusionGroups.h"
+
 #include "compiler/transform/Graph.h"
 
 #include <queue>
@@ -84,7 +85,11 @@ FusionGroups::FusionGroups(Block &block, const Target &target,
 
 FusionGroups::Group FusionGroups::single(unsigned index) const {
   Operation *op = ops[index];
-  Group group{Kind::anchored, {index}, {}, 0};
+  Group group;
+  group.members = {index};
+  group.size.instructions = countInstructions(op);
+  group.size.tensors = op->getNumOperands() + op->getNumResults();
+  group.reach = index;
   if (op->getNumResults() == 1)
     group.space = llvm::to_vector(resultType(op).getShape());
   if (isView(op)) {
@@ -150,11 +155,16 @@ void FusionGroups::merge(unsigned from, unsigned to) {
     consumer.space = producer.space;
     consumer.rows = producer.rows;
   }
+  consumer.size = sizeOfBoth(producer, consumer);
+  consumer.reach = std::max(consumer.reach, producer.reach);
   for (unsigned member : producer.members)
     groupOf[member] = to;
+  size_t count = consumer.members.size();
   llvm::append_range(consumer.members, producer.members);
-  llvm::sort(consumer.members);
+  std::inplace_merge(consumer.members.begin(), consumer.members.begin() + count,
+                     consumer.members.end());
   producer.members.clear();
+  spreadReach(to);
 }
 
 void FusionGroups::joinProducers(unsigned index) {

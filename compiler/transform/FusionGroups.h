@@ -23,6 +23,9 @@
 //             its kernel does by strides
 //   view      no kernel at all
 //
+// No kernel gets larger than the target's largest, so that what a model of many
+// operators takes to compile grows with their number alone.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_COMPILER_TRANSFORM_FUSIONGROUPS_H
@@ -85,10 +88,14 @@ public:
 
 private:
   struct Group {
-    Kind kind;
+    Kind kind = Kind::anchored;
     llvm::SmallVector<unsigned> members; ///< ascending
     llvm::SmallVector<int64_t> space;
     int64_t rows = 0; ///< leading dimensions that a row group keeps
+    /// Of its kernel; `tensors` may be too high.
+    nn::KernelSize size;
+    /// No operator that the group holds or depends on comes behind this one.
+    unsigned reach = 0;
     /// The space with the reduced dimensions 1.
     llvm::SmallVector<int64_t> reduced() const;
   };
@@ -115,8 +122,13 @@ private:
   bool spacesFit(const Group &from, const Group &to) const;
   /// Whether an operator of `to` reads one of `from` at other places.
   bool readsMoved(const Group &from, const Group &to) const;
-  /// Whether `to` also depends on `from` through a third group.
+  /// The size of the kernel of both groups.
+  nn::KernelSize sizeOfBoth(const Group &from, const Group &to) const;
+  /// Whether `to` also depends on `from` through a third group, or may: a
+  /// search that takes long ends with this answer. In FusionOrder.cpp.
   bool dependsIndirectly(unsigned from, unsigned to) const;
+  /// Lets those that depend on a group reach as far as it does.
+  void spreadReach(unsigned id);
   void merge(unsigned from, unsigned to);
 
   const nn::Target &target;

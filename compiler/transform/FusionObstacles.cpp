@@ -2,6 +2,8 @@
 
 #include "compiler/transform/FusionGroups.h"
 
+#include "compiler/transform/Graph.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
@@ -122,26 +124,33 @@ bool FusionGroups::readsMoved(const Group &from, const Group &to) const {
   return false;
 }
 
-bool FusionGroups::dependsIndirectly(unsigned from, unsigned to) const {
-  llvm::BitVector seen(groups.size());
-  SmallVector<unsigned> work;
-  auto visit = [&](unsigned id) {
-    if (!seen.test(id)) {
-      seen.set(id);
-      work.push_back(id);
-    }
+KernelSize FusionGroups::sizeOfBoth(const Group &from, const Group &to) const {
+  KernelSize size;
+  size.instructions = from.size.instructions + to.size.instructions;
+  // The tensor between the two is none of the kernel's inputs.
+  size.tensors = from.size.tensors + to.size.tensors - 1;
+  if (size.tensors <= target.largestKernel().tensors)
+    return size;
+  // What both read counts twice above, and what is written into the kernel.
+  llvm::SmallDenseSet<unsigned, 2> ids = {groupOf[from.members.front()],
+                                          groupOf[to.members.front()]};
+  auto isInside = [&](Operation *op) {
+    auto it = indices.find(op);
+    return it != indices.end() && ids.contains(groupOf[it->second]);
   };
-  for (unsigned id : producers(groups[to]))
-    if (id != from)
-      visit(id);
-  while (!work.empty()) {
-    for (unsigned id : producers(groups[work.pop_back_val()])) {
-      if (id == from)
-        return true;
-      visit(id);
+  llvm::DenseSet<Value> tensors;
+  for (const Group *group : {&from, &to})
+    for (unsigned member : group->members) {
+      for (Value operand : ops[member]->getOperands())
+        if (Operation *def = operand.getDefiningOp();
+            !def || (!isInside(def) && !splatOf(operand)))
+          tensors.insert(operand);
+      for (Value result : ops[member]->getResults())
+        if (!llvm::all_of(result.getUsers(), isInside))
+          tensors.insert(result);
     }
-  }
-  return false;
+  size.tensors = tensors.size();
+  return size;
 }
 
 const char *FusionGroups::obstacle(unsigned from, unsigned to) const {
@@ -169,6 +178,13 @@ const char *FusionGroups::obstacle(unsigned from, unsigned to) const {
     else if (readsMoved(producer, consumer))
       reason = "its reader picks elements from other places";
     break;
+  }
+  if (!reason) {
+    KernelSize both = sizeOfBoth(producer, consumer);
+    KernelSize largest = target.largestKernel();
+    if (both.instructions > largest.instructions ||
+        both.tensors > largest.tensors)
+      reason = "one kernel of both would be too large";
   }
   if (!reason && dependsIndirectly(from, to))
     reason = "another kernel has to run between";

@@ -9,12 +9,17 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
+/// The operators of the longest epilogue that a reshape is moved behind.
+static constexpr size_t kLongestEpilogue = 32;
+
 /// The contraction whose epilogue ends with the operator `last`, and what the
 /// epilogue holds; empty where there is none.
 static SmallVector<Operation *> epilogueChain(Operation *last,
                                               const Target &target) {
   SmallVector<Operation *> chain;
   for (Operation *op = last; op;) {
+    if (chain.size() > kLongestEpilogue)
+      return {};
     chain.push_back(op);
     if (isContraction(op))
       break;
@@ -132,10 +137,13 @@ void frit::sinkReshapes(Block &block, const Target &target) {
 
 /// Whether a value is a function of an input's elements one by one.
 static bool isOfInput(Value value) {
-  Operation *op = value.getDefiningOp();
-  return isa<BlockArgument>(value) ||
-         (isa_and_nonnull<ElementwiseOp>(op) && op->getNumOperands() == 1 &&
-          op->hasOneUse() && isOfInput(op->getOperand(0)));
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<ElementwiseOp>(op) || op->getNumOperands() != 1 ||
+        !op->hasOneUse())
+      return false;
+    value = op->getOperand(0);
+  }
+  return true;
 }
 
 /// The same of a slice for elementwise operators, where the view adds or drops

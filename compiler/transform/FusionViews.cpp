@@ -17,6 +17,9 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
+/// How many operators in a row are looked at for strides that express them all.
+static constexpr size_t kLongestChain = 64;
+
 static bool isMask(OpOperand &use) {
   auto attention = dyn_cast<AttentionOp>(use.getOwner());
   return attention && attention.getMask() == use.get() &&
@@ -32,6 +35,8 @@ static SmallVector<Operation *> viewsBefore(OpOperand &use,
   size_t taken = 0;
   Value value = use.get();
   while (Operation *def = value.getDefiningOp()) {
+    if (chain.size() == kLongestChain)
+      break;
     // A mask repeats by itself, and is read where it lies.
     if (isMask(use) ? !isa<ExpandOp>(def)
                     : !isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(def))
@@ -58,7 +63,7 @@ static SmallVector<Operation *> viewsAfter(CompositeOp composite,
   size_t taken = 0;
   Value value = composite->getResult(0);
   Type element = tensorType(value).getElementType();
-  while (value.hasOneUse()) {
+  while (value.hasOneUse() && chain.size() < kLongestChain) {
     Operation *user = *value.user_begin();
     if (!isa<ReshapeOp, TransposeOp>(user))
       break;

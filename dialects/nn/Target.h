@@ -9,6 +9,7 @@
 #ifndef FRIT_DIALECTS_NN_TARGET_H
 #define FRIT_DIALECTS_NN_TARGET_H
 
+#include "dialects/nn/KernelSize.h"
 #include "dialects/nn/StridedView.h"
 
 namespace frit::nn {
@@ -71,6 +72,10 @@ public:
   /// Everything else about fusion is the same on every target.
   virtual bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                              mlir::Operation *next) const = 0;
+
+  /// The size that joining operators may give a kernel. An operator that is
+  /// larger by itself has a kernel to itself.
+  virtual KernelSize largestKernel() const = 0;
 
   /// Of how many neighbours of a row the kernel of `product` takes moments
   /// where nn.moments reads its result; it then also multiplies rows normalised

@@ -56,6 +56,10 @@ public:
     return fused.size() <= 3 && !llvm::isa<nn::ExpOp>(next);
   }
 
+  nn::KernelSize largestKernel() const override {
+    return {/*instructions=*/256, /*tensors=*/12};
+  }
+
   int64_t momentWidth(nn::MatmulOp product) const override {
     return nn::shapeOf(product.getY()).back() >= 64 ? 4 : 0;
   }
