@@ -168,7 +168,7 @@ private:
       target.cubin = tables.blob(it->second.cubin);
       target.ptx = tables.blob(it->second.ptx);
     }
-    kernelIndex.clear();
+    kernels.clear();
     target.kernels.first = tables.kernels.size();
     for (auto kernel : program.getBody().getOps<plan::KernelOp>())
       addKernel(kernel, program.getArch());
@@ -184,7 +184,7 @@ private:
   }
 
   void addKernel(plan::KernelOp kernel, StringRef arch) {
-    kernelIndex[kernel.getSymNameAttr()] = tables.kernels.size();
+    kernels[kernel.getSymNameAttr()] = {tables.kernels.size(), kernel};
     Kernel entry;
     entry.name = tables.text(kernel.getSymName());
     entry.waits = kernel.getWaits();
@@ -225,26 +225,26 @@ private:
     TypeSwitch<Operation *>(op)
         .Case([&](plan::LaunchOp launch) {
           step.kind = StepKind::launch;
-          setKernel(step, launch.getKernelAttr(), op);
+          setKernel(step, launch.getKernelAttr());
           addFollows(step, launch);
         })
         .Case([&](plan::GemmOp gemm) {
           step.kind = StepKind::gemm;
           step.problem = tables.gemms.size();
           tables.gemms.push_back(problemOf(gemm));
-          setKernel(step, gemm.getFallbackAttr(), op);
+          setKernel(step, gemm.getFallbackAttr());
         })
         .Case([&](plan::ConvOp conv) {
           step.kind = StepKind::conv;
           step.problem = tables.convs.size();
           tables.convs.push_back(problemOf(conv));
-          setKernel(step, conv.getFallbackAttr(), op);
+          setKernel(step, conv.getFallbackAttr());
         })
         .Case([&](plan::AttentionOp attention) {
           step.kind = StepKind::attention;
           step.problem = tables.attentions.size();
           tables.attentions.push_back(problemOf(attention));
-          setKernel(step, attention.getFallbackAttr(), op);
+          setKernel(step, attention.getFallbackAttr());
         })
         .Case([&](plan::CopyOp) { step.kind = StepKind::copy; })
         .Case([&](plan::GuardOp guard) {
@@ -264,12 +264,11 @@ private:
     step.follows.count = tables.follows.size() - step.follows.first;
   }
 
-  void setKernel(Step &step, FlatSymbolRefAttr name, Operation *op) {
+  void setKernel(Step &step, FlatSymbolRefAttr name) {
     if (!name)
       return;
-    step.kernel = kernelIndex.lookup(name.getAttr());
-    auto kernel = cast<plan::KernelOp>(SymbolTable::lookupSymbolIn(
-        op->getParentOfType<plan::ProgramOp>(), name.getAttr()));
+    auto [number, kernel] = kernels.lookup(name.getAttr());
+    step.kernel = number;
     auto fill = [](uint32_t (&to)[3], std::optional<ArrayRef<int64_t>> from) {
       if (from)
         for (auto [i, size] : llvm::enumerate(*from))
@@ -318,7 +317,8 @@ private:
   Tables tables;
   Image image;
   DenseMap<StringAttr, uint32_t> indexOf;
-  DenseMap<StringAttr, uint32_t> kernelIndex;
+  /// Of the program at hand.
+  DenseMap<StringAttr, std::pair<uint32_t, plan::KernelOp>> kernels;
 };
 
 } // namespace

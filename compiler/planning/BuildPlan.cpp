@@ -42,14 +42,59 @@ MemRefType bufferType(Type tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
+/// The module's pool of constants; equal values of one name share an entry.
+class Constants {
+public:
+  explicit Constants(ModuleOp module) : module(module), symbols(module) {}
+
+  /// The name of the constant's entry, made where there is none.
+  StringAttr get(nn::ConstantOp op) {
+    std::string wanted = op.getName() ? op.getName()->str() : "constant";
+    Namesakes &namesakes = byName[wanted];
+    while (true) {
+      if (StringAttr known = namesakes.entries.lookup(op.getValue()))
+        return known;
+      std::string name = wanted;
+      if (namesakes.taken)
+        name += "." + std::to_string(namesakes.taken);
+      Operation *taken = symbols.lookup(name);
+      if (!taken)
+        return namesakes.entries[op.getValue()] = create(op, name);
+      if (auto constant = dyn_cast<plan::ConstantOp>(taken))
+        namesakes.entries.try_emplace(constant.getValue(),
+                                      constant.getSymNameAttr());
+      ++namesakes.taken;
+    }
+  }
+
+private:
+  StringAttr create(nn::ConstantOp op, StringRef name) {
+    OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
+    auto constant = plan::ConstantOp::create(
+        outside, op.getLoc(), outside.getStringAttr(name), op.getValue());
+    symbols.insert(constant);
+    return constant.getSymNameAttr();
+  }
+
+  /// Entries of one name, told apart by numbers.
+  struct Namesakes {
+    int taken = 0; ///< numbers that have been looked at
+    DenseMap<Attribute, StringAttr> entries;
+  };
+
+  ModuleOp module;
+  SymbolTable symbols;
+  llvm::StringMap<Namesakes> byName;
+};
+
 /// Translates one function into one list of steps.
 class ListBuilder {
 public:
   ListBuilder(func::FuncOp function, plan::ProgramOp program,
-              planning::Kernels &kernels, SymbolTable &symbols,
+              planning::Kernels &kernels, Constants &constants,
               const planning::BuildPlanOptions &options)
       : function(function), program(program), kernels(kernels),
-        symbols(symbols), options(options),
+        constants(constants), options(options),
         b(function.getLoc(), function.getContext()) {
     b.setInsertionPointToEnd(&program.getBody().front());
     list = plan::ListOp::create(b, TypeRange(), ValueRange());
@@ -144,7 +189,7 @@ private:
     if (auto constant = dyn_cast<nn::ConstantOp>(op)) {
       map.map(constant.getY(),
               buffer(constant.getY().getType(), plan::Space::constant, {},
-                     constantName(constant)));
+                     constants.get(constant)));
       return success();
     }
     if (auto reshape = dyn_cast<nn::ReshapeOp>(op)) {
@@ -255,28 +300,10 @@ private:
     }
   }
 
-  /// Adds the constant to the module's pool; equal values share an entry.
-  StringAttr constantName(nn::ConstantOp op) {
-    auto module = program->getParentOfType<ModuleOp>();
-    std::string wanted = op.getName() ? op.getName()->str() : "constant";
-    std::string name = wanted;
-    for (int i = 1; Operation *taken = symbols.lookup(name); ++i) {
-      auto known = dyn_cast<plan::ConstantOp>(taken);
-      if (known && known.getValue() == op.getValue())
-        return known.getSymNameAttr();
-      name = wanted + "." + std::to_string(i);
-    }
-    OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
-    auto constant = plan::ConstantOp::create(
-        outside, op.getLoc(), outside.getStringAttr(name), op.getValue());
-    symbols.insert(constant);
-    return constant.getSymNameAttr();
-  }
-
   func::FuncOp function;
   plan::ProgramOp program;
   planning::Kernels &kernels;
-  SymbolTable &symbols;
+  Constants &constants;
   const planning::BuildPlanOptions &options;
   ImplicitLocOpBuilder b;
   plan::ListOp list;
@@ -319,7 +346,7 @@ struct BuildPlan : PassWrapper<BuildPlan, OperationPass<ModuleOp>> {
     program.getBody().emplaceBlock();
     describe(main, program, b);
 
-    SymbolTable symbols(module);
+    Constants constants(module);
     planning::Kernels kernels(program);
     SmallVector<int64_t> prepared;
     int64_t preparedBytes = 0;
@@ -332,10 +359,10 @@ struct BuildPlan : PassWrapper<BuildPlan, OperationPass<ModuleOp>> {
       }
     program.setPreparedBytesAttr(b.getI64IntegerAttr(preparedBytes));
     if (prepare &&
-        failed(ListBuilder(prepare, program, kernels, symbols, options)
+        failed(ListBuilder(prepare, program, kernels, constants, options)
                    .run(plan::Space::prepared, prepared)))
       return signalPassFailure();
-    if (failed(ListBuilder(main, program, kernels, symbols, options)
+    if (failed(ListBuilder(main, program, kernels, constants, options)
                    .run(plan::Space::output, prepared)))
       return signalPassFailure();
     main.erase();

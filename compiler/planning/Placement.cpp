@@ -10,6 +10,10 @@
 // moves that change nothing are taken too, because most of the landscape is
 // flat.
 //
+// What that costs grows with the number of pairs of buffers that are live
+// together. Where there are very many, buffers are placed once, as an allocator
+// would that is asked for them step by step.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/planning/Placement.h"
@@ -19,8 +23,10 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <random>
+#include <set>
 
 using namespace frit::planning;
 using llvm::ArrayRef;
@@ -31,6 +37,10 @@ namespace {
 /// What the search may cost, in looks at a neighbour: about a second. Counted,
 /// not timed, so that builds are reproducible.
 constexpr uint64_t kSearchBudget = 100'000'000;
+
+/// Pairs of buffers that are live together, from which on they are placed one
+/// after another: some 30 MB, and a second for all orders.
+constexpr uint64_t kMostPairs = 4'000'000;
 
 /// How much worse, in mean sizes of a buffer, a move may be at first.
 constexpr double kFirstTemperature = 1;
@@ -212,10 +222,125 @@ private:
 
 } // namespace
 
+/// Pairs of intervals that overlap, and of those that are beside each other.
+static uint64_t countPairs(ArrayRef<Interval> intervals) {
+  std::vector<int64_t> ends;
+  uint64_t pairs = 0;
+  for (const Interval &i : intervals) {
+    ends.push_back(i.last);
+    pairs += i.beside.size();
+  }
+  llvm::sort(ends);
+  // Every pair where the one begins before the other ends, but in order.
+  for (const Interval &i : intervals)
+    pairs += ends.end() - llvm::lower_bound(ends, i.first);
+  uint64_t count = intervals.size();
+  return pairs - count * (count + 1) / 2;
+}
+
+namespace {
+/// The gaps of an arena that grows where none is large enough.
+class Gaps {
+public:
+  uint64_t take(uint64_t bytes) {
+    auto it = bySize.lower_bound({bytes, 0});
+    if (it == bySize.end()) {
+      // The last gap grows.
+      uint64_t from = end;
+      if (!byOffset.empty()) {
+        auto [offset, size] = *byOffset.rbegin();
+        if (offset + size == end) {
+          from = offset;
+          remove(offset, size);
+        }
+      }
+      end = from + bytes;
+      return from;
+    }
+    auto [size, offset] = *it;
+    remove(offset, size);
+    if (size > bytes)
+      add(offset + bytes, size - bytes);
+    return offset;
+  }
+
+  void giveBack(uint64_t offset, uint64_t bytes) {
+    auto next = byOffset.lower_bound(offset);
+    if (next != byOffset.end() && offset + bytes == next->first) {
+      bytes += next->second;
+      remove(next->first, next->second);
+    }
+    auto before = byOffset.lower_bound(offset);
+    if (before != byOffset.begin() &&
+        std::prev(before)->first + std::prev(before)->second == offset) {
+      auto [from, size] = *std::prev(before);
+      remove(from, size);
+      offset = from;
+      bytes += size;
+    }
+    add(offset, bytes);
+  }
+
+  uint64_t end = 0; ///< of what has been taken at most
+
+private:
+  void add(uint64_t offset, uint64_t size) {
+    byOffset[offset] = size;
+    bySize.insert({size, offset});
+  }
+  void remove(uint64_t offset, uint64_t size) {
+    byOffset.erase(offset);
+    bySize.erase({size, offset});
+  }
+
+  std::map<uint64_t, uint64_t> byOffset;
+  std::set<std::pair<uint64_t, uint64_t>> bySize;
+};
+} // namespace
+
+/// Into the tightest gap, in the order of first uses. An interval that others
+/// are beside lasts as long as the longest of them.
+static Placement placeInTurns(ArrayRef<Interval> intervals,
+                              uint64_t alignment) {
+  std::vector<int64_t> last;
+  for (const Interval &i : intervals)
+    last.push_back(i.last);
+  for (const Interval &i : intervals)
+    for (size_t other : i.beside)
+      last[other] = std::max(last[other], i.last);
+  auto byFirst = llvm::to_vector(llvm::seq<size_t>(0, intervals.size()));
+  auto byLast = byFirst;
+  llvm::stable_sort(byFirst, [&](size_t a, size_t b) {
+    return intervals[a].first < intervals[b].first;
+  });
+  llvm::stable_sort(byLast,
+                    [&](size_t a, size_t b) { return last[a] < last[b]; });
+  Placement result;
+  result.offsets.assign(intervals.size(), 0);
+  Gaps gaps;
+  // Buffers of nothing have places too.
+  auto bytes = [&](size_t i) {
+    return llvm::alignTo(std::max<uint64_t>(intervals[i].bytes, 1), alignment);
+  };
+  const size_t *ended = byLast.begin();
+  for (size_t i : byFirst) {
+    for (; last[*ended] < intervals[i].first; ++ended)
+      gaps.giveBack(result.offsets[*ended], bytes(*ended));
+    result.offsets[i] = gaps.take(bytes(i));
+  }
+  result.bytes = gaps.end;
+  return result;
+}
+
 Placement frit::planning::place(ArrayRef<Interval> intervals,
                                 uint64_t alignment, uint64_t bound) {
   if (intervals.empty())
     return {};
+  if (countPairs(intervals) > kMostPairs) {
+    Placement result = placeInTurns(intervals, alignment);
+    result.lowerBound = bound;
+    return result;
+  }
   Placer placer(intervals, alignment);
   Search search(placer, bound);
   for (ArrayRef<size_t> order : placer.orders())

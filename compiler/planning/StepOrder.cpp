@@ -12,27 +12,37 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::planning;
 
-StepOrder::StepOrder(plan::ListOp list) {
-  bool chain = true;
-  for (Operation *step : plan::stepsOf(list)) {
-    all.push_back(step);
+StepOrder::StepOrder(plan::ListOp list) : all(plan::stepsOf(list)) {
+  order(all.size());
+}
+
+StepOrder::StepOrder(plan::ListOp list, size_t first, size_t count)
+    : all(plan::stepsOf(list)), first(first) {
+  order(count);
+}
+
+void StepOrder::order(size_t count) {
+  auto follows = [](Operation *step) {
     auto launch = dyn_cast<plan::LaunchOp>(step);
-    chain &= !launch || !launch.getFollows();
-  }
-  if (chain)
+    return launch ? launch.getFollows() : std::nullopt;
+  };
+  ArrayRef<Operation *> ordered = ArrayRef(all).slice(first, count);
+  if (llvm::none_of(ordered, follows))
     return;
-  for (auto [place, step] : llvm::enumerate(all)) {
-    llvm::BitVector &ended = before.emplace_back(all.size());
-    auto launch = dyn_cast<plan::LaunchOp>(step);
-    if (!launch || !launch.getFollows()) {
+  for (auto [place, step] : llvm::enumerate(ordered)) {
+    llvm::BitVector &ended = before.emplace_back(count);
+    auto others = follows(step);
+    if (!others) {
       ended.set(0, place);
       continue;
     }
-    ArrayRef<int64_t> follows = *launch.getFollows();
-    for (int64_t other : follows) {
-      ended |= before[other];
+    for (size_t other : *others) {
+      if (other < first)
+        continue;
+      ended |= before[other - first];
       // With what it holds, where it is a guard.
-      ended.set(other, other + 1 + plan::stepsOf(all[other]).size());
+      ended.set(other - first,
+                other - first + 1 + plan::stepsOf(all[other]).size());
     }
   }
 }

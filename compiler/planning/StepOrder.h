@@ -16,6 +16,10 @@ class StepOrder {
 public:
   explicit StepOrder(plan::ListOp list);
 
+  /// Of the `count` steps from `first` on, which stand in the list itself,
+  /// where all before them precede them, and they all behind.
+  StepOrder(plan::ListOp list, size_t first, size_t count);
+
   llvm::ArrayRef<mlir::Operation *> steps() const { return all; }
 
   /// Whether every step follows all before it.
@@ -23,12 +27,17 @@ public:
 
   /// Whether step `a` has ended when step `b` starts.
   bool precedes(size_t a, size_t b) const {
-    return a < b && (isChain() || before[b][a]);
+    return a < b && (isChain() || a < first || b >= first + before.size() ||
+                     before[b - first][a - first]);
   }
 
 private:
+  /// Works out `before` of so many from `first` on.
+  void order(size_t count);
+
   llvm::SmallVector<mlir::Operation *> all;
-  /// Of each step, those that have ended; none where all follow all before.
+  size_t first = 0; ///< of those that are ordered
+  /// Of each of these, those that have ended; none where all follow all before.
   std::vector<llvm::BitVector> before;
 };
 

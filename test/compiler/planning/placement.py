@@ -83,9 +83,20 @@ def branches(seed, steps):
             for i in range(steps)]
 
 
+def wide(seed, steps):
+    """As many buffers as steps, live together; each pair is too many to look
+    at, so they are placed in turns."""
+    r = random.Random(seed)
+    down = [(r.randint(1, 64) << 10, 0, []) for _ in range(steps)]
+    up = [(r.randint(1, 64) << 10, 0, [i]) for i in reversed(range(steps))]
+    return down + up
+
+
 KIB = 1 << 10
 assert place(transformer(24, 768 * KIB, 4608 * KIB, 32768 * KIB)) == 1
 assert place(transformer(24, 24576 * KIB, 147456 * KIB, 32768 * KIB)) == 1
 assert place(transformer(12, 9456 * KIB, 29106 * KIB, 0)) == 1
 ratios = [place(branches(seed, 120)) for seed in range(8)]
 assert max(ratios) < 1.08 and sum(ratios) / len(ratios) < 1.02, ratios
+ratio = place(wide(1, 3000))
+assert ratio < 1.1, ratio
