@@ -127,15 +127,20 @@ void HoistPrepare::runOnOperation() {
 
   createPrepare(main, frontier);
   Builder builder(&getContext());
-  for (auto [i, value] : llvm::enumerate(frontier)) {
-    auto attrs = builder.getDictionaryAttr(
-        builder.getNamedAttr("nn.prepared", builder.getI64IntegerAttr(i)));
-    unsigned index = main.getNumArguments();
-    if (failed(
-            main.insertArgument(index, value.getType(), attrs, value.getLoc())))
-      return signalPassFailure();
-    value.replaceAllUsesWith(main.getArgument(index));
-  }
+  unsigned first = main.getNumArguments();
+  SmallVector<DictionaryAttr> attributes;
+  for (size_t i = 0; i < frontier.size(); ++i)
+    attributes.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr("nn.prepared", builder.getI64IntegerAttr(i))));
+  if (failed(main.insertArguments(
+          SmallVector<unsigned>(frontier.size(), first),
+          SmallVector<Type>(ValueRange(frontier).getTypes()), attributes,
+          llvm::map_to_vector(frontier,
+                              [](Value value) { return value.getLoc(); }))))
+    return signalPassFailure();
+  for (auto [value, argument] :
+       llvm::zip_equal(frontier, main.getArguments().drop_front(first)))
+    value.replaceAllUsesWith(argument);
   for (Operation *op : llvm::reverse(constantOps))
     if (op->use_empty())
       op->erase();

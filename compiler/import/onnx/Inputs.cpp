@@ -172,12 +172,19 @@ bool Importer::addOutputs() {
   func::ReturnOp::create(builder, main.getLoc(), results);
   main.setFunctionType(builder.getFunctionType(
       main.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
-  for (auto [i, name] : llvm::enumerate(inputNames))
-    main.setArgAttr(i, "nn.name", name);
-  for (auto [i, symbols] : llvm::enumerate(inputSymbols))
+  // All at once: each change to the list of attributes is another list.
+  SmallVector<DictionaryAttr> ofInputs, ofOutputs;
+  for (auto [name, symbols] : llvm::zip_equal(inputNames, inputSymbols)) {
+    NamedAttrList attributes;
+    attributes.set("nn.name", name);
     if (symbols)
-      main.setArgAttr(i, "nn.symbols", symbols);
-  for (auto [i, name] : llvm::enumerate(names))
-    main.setResultAttr(i, "nn.name", name);
+      attributes.set("nn.symbols", symbols);
+    ofInputs.push_back(attributes.getDictionary(&context));
+  }
+  for (Attribute name : names)
+    ofOutputs.push_back(
+        builder.getDictionaryAttr(builder.getNamedAttr("nn.name", name)));
+  main.setAllArgAttrs(ofInputs);
+  main.setAllResultAttrs(ofOutputs);
   return true;
 }
