@@ -30,6 +30,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 
+#include <queue>
+
 namespace frit {
 #define GEN_PASS_DEF_GUARD
 #include "compiler/transform/Passes.h.inc"
@@ -148,17 +150,58 @@ private:
     return found;
   }
 
+  static bool isEarlier(Operation *a, Operation *b) {
+    return a->isBeforeInBlock(b);
+  }
+
+  /// The operators that pick by a condition.
+  static SmallVector<Operation *> pickers(Value condition) {
+    SmallVector<Operation *> found;
+    SmallVector<Value> truths = {condition};
+    llvm::SmallDenseSet<Operation *> seen;
+    while (!truths.empty())
+      for (Operation *user : truths.pop_back_val().getUsers()) {
+        if (!seen.insert(user).second)
+          continue;
+        if (isa<WhereOp, AndOp>(user))
+          found.push_back(user);
+        else if (isa<NotOp, ReshapeOp, ExpandOp>(user))
+          truths.push_back(user->getResult(0));
+      }
+    llvm::sort(found, isEarlier);
+    return found;
+  }
+
   /// The operators that nothing needs unless `choice`, in reverse order.
   Members onlyFor(const Choice &choice) const {
     Members members;
     Operation *decider = choice.condition.getDefiningOp();
-    for (Operation &op : llvm::reverse(block)) {
+    // Users come last in the block, so those that are left to look at are taken
+    // from its end.
+    std::priority_queue<Operation *, std::vector<Operation *>,
+                        decltype(&isEarlier)>
+        left(isEarlier);
+    llvm::DenseSet<Operation *> seen;
+    auto look = [&](Value operand) {
+      Operation *op = operand.getDefiningOp();
+      if (op && op->getBlock() == &block && seen.insert(op).second)
+        left.push(op);
+    };
+    for (Operation *picker : pickers(choice.condition))
+      for (OpOperand &use : picker->getOpOperands())
+        if (isFor(use, choice))
+          look(use.get());
+    while (!left.empty()) {
+      Operation *op = left.top();
+      left.pop();
       auto counts = [&](OpOperand &use) {
         return members.contains(use.getOwner()) || isFor(use, choice);
       };
-      if (&op != decider && isPure(&op) && !op.use_empty() &&
-          !isa<ConstantOp>(op) && llvm::all_of(op.getUses(), counts))
-        members.insert(&op);
+      if (op == decider || !isPure(op) || isa<ConstantOp>(op) ||
+          !llvm::all_of(op->getUses(), counts))
+        continue;
+      members.insert(op);
+      llvm::for_each(op->getOperands(), look);
     }
     return members;
   }
@@ -167,7 +210,10 @@ private:
   /// was any.
   bool pick(const Members &members, const Choice &choice) const {
     bool changed = false;
-    for (auto where : block.getOps<WhereOp>()) {
+    for (Operation *picker : pickers(choice.condition)) {
+      auto where = dyn_cast<WhereOp>(picker);
+      if (!where)
+        continue;
       auto truth = truthOf(where.getCondition());
       if (!truth || truth->value != choice.condition)
         continue;
@@ -205,8 +251,11 @@ private:
   /// what lies between two of one level is of it too.
   SmallVector<SmallVector<Operation *>> levels(const Members &members) const {
     SmallVector<SmallVector<Operation *>> found;
+    if (members.empty())
+      return found;
     llvm::DenseMap<Operation *, size_t> levelOf;
-    for (Operation &op : block) {
+    for (Operation &op : llvm::make_range(members.back()->getIterator(),
+                                          ++members.front()->getIterator())) {
       bool isMember = members.contains(&op);
       size_t level = 0;
       for (Value operand : op.getOperands())
