@@ -8,6 +8,11 @@ using namespace frit::cuda;
 /// An expression longer than this gets a name, so that lines stay readable.
 static constexpr size_t kLongExpression = 72;
 
+/// Places of long functions up to which each has its own copy: for the lanes of
+/// a vector a copy takes some KiB, and NVRTC up to 50 ms. Kernels of the models
+/// in test/models have one.
+static constexpr unsigned kMostCopies = 16;
+
 std::string frit::cuda::indented(StringRef text, int spaces) {
   std::string result, pad(spaces, ' ');
   for (StringRef line : llvm::split(text.rtrim('\n'), '\n'))
@@ -97,9 +102,15 @@ void Printer::expect(ArrayRef<Node *> roots) {
   };
   for (Node *root : roots)
     use(root);
-  while (!work.empty())
-    for (Node *operand : graph.operandsOf(work.pop_back_val()))
+  unsigned functions = 0;
+  while (!work.empty()) {
+    Node *node = work.pop_back_val();
+    functions +=
+        node->kind == Node::Kind::operation && isLongFunction(*node->form);
+    for (Node *operand : graph.operandsOf(node))
       use(operand);
+  }
+  callsFunctions |= functions > kMostCopies;
 }
 
 std::string Printer::atLeast(const Text &text, int precedence) {
@@ -281,6 +292,8 @@ Printer::Text Printer::composeOperation(Node *node, size_t scope) {
       type = operand->type;
   }
   std::string text = fill(form.text, operands, type, node->type);
+  if (callsFunctions && isLongFunction(form))
+    text.insert(StringRef("frit::").size(), "called::");
   // C++ computes small integers as int; they wrap around in their own type.
   bool isSmall = node->type.isInteger() && !node->type.isInteger(1) &&
                  node->type.getIntOrFloatBitWidth() < 32;

@@ -105,6 +105,8 @@ private:
   llvm::SmallVector<mlir::Type> storage;
   llvm::StringMap<unsigned> counters;
   bool scalarLanes = false;
+  /// Whether long functions are called.
+  bool callsFunctions = false;
 };
 
 /// Every line of `text` indented by `spaces` more.

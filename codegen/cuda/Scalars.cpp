@@ -158,6 +158,17 @@ const ScalarForm *frit::cuda::lookupForm(Operation *op) {
   return lookupForm(name);
 }
 
+bool frit::cuda::isLongFunction(const ScalarForm &form) {
+  return llvm::StringSwitch<bool>(form.name)
+      .Cases({"math.sin",  "math.cos",   "math.tan",   "math.asin",
+              "math.acos", "math.atan",  "math.sinh",  "math.cosh",
+              "math.tanh", "math.asinh", "math.acosh", "math.atanh",
+              "math.log",  "math.log2",  "math.log1p", "math.expm1",
+              "math.erf",  "math.powf",  "math.atan2", "arith.remf"},
+             true)
+      .Default(false);
+}
+
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//

@@ -47,6 +47,10 @@ struct ScalarForm {
 const ScalarForm *lookupForm(mlir::Operation *op);
 const ScalarForm *lookupForm(llvm::StringRef name);
 
+/// Whether a form is a function of math.cuh that takes so many instructions
+/// that it is also there to be called: "frit::called::sin".
+bool isLongFunction(const ScalarForm &form);
+
 /// The C++ type of a tensor's elements as stored ("frit::f16") and of a value
 /// in a kernel ("float"); empty for types that kernels do not know.
 llvm::StringRef storageName(mlir::Type element);

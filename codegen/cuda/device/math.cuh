@@ -217,6 +217,49 @@ __device__ inline bool isInf(float x) { return abs(x) == INFINITY; }
 __device__ inline bool isInf(double x) { return abs(x) == double(INFINITY); }
 
 //===----------------------------------------------------------------------===//
+// Functions that are called
+//===----------------------------------------------------------------------===//
+
+// The library's versions take up to 100 instructions for each place where they
+// stand. Kernels of many such places call one copy instead.
+namespace called {
+#ifdef FRIT_EMULATE
+#define FRIT_CALLED inline
+#else
+#define FRIT_CALLED __device__ __noinline__ inline
+#endif
+#define FRIT_CALLED_UNARY(name)                                                \
+  FRIT_CALLED float name(float x) { return frit::name(x); }                    \
+  FRIT_CALLED double name(double x) { return frit::name(x); }
+#define FRIT_CALLED_BINARY(name)                                               \
+  FRIT_CALLED float name(float x, float y) { return frit::name(x, y); }        \
+  FRIT_CALLED double name(double x, double y) { return frit::name(x, y); }
+FRIT_CALLED_UNARY(sin)
+FRIT_CALLED_UNARY(cos)
+FRIT_CALLED_UNARY(tan)
+FRIT_CALLED_UNARY(asin)
+FRIT_CALLED_UNARY(acos)
+FRIT_CALLED_UNARY(atan)
+FRIT_CALLED_UNARY(sinh)
+FRIT_CALLED_UNARY(cosh)
+FRIT_CALLED_UNARY(tanh)
+FRIT_CALLED_UNARY(asinh)
+FRIT_CALLED_UNARY(acosh)
+FRIT_CALLED_UNARY(atanh)
+FRIT_CALLED_UNARY(log)
+FRIT_CALLED_UNARY(log2)
+FRIT_CALLED_UNARY(log1p)
+FRIT_CALLED_UNARY(expm1)
+FRIT_CALLED_UNARY(erf)
+FRIT_CALLED_BINARY(pow)
+FRIT_CALLED_BINARY(fmod)
+FRIT_CALLED_BINARY(atan2)
+#undef FRIT_CALLED_BINARY
+#undef FRIT_CALLED_UNARY
+#undef FRIT_CALLED
+} // namespace called
+
+//===----------------------------------------------------------------------===//
 // Integers
 //===----------------------------------------------------------------------===//
 
