@@ -21,6 +21,7 @@ config.environment["VIRTUAL_ENV"] = config.virtual_env
 config.substitutions += [
     ("%python", config.python),
     ("%src", config.source_dir),
+    ("%bin", os.path.join(config.build_dir, "bin")),
     ("%lib", os.path.join(config.build_dir, "lib")),
     # What a program needs that links the runtime.
     ("%link_flags",
