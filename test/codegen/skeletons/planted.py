@@ -3,9 +3,9 @@
 
 Usage: planted.py [NAME...]
 
-Every fault replaces a text that occurs once. The check of wgmma_gemm.cu, with
-FRIT_FEW_CHECKS, must pass with the headers as they are, and fail under the
-emulator with each fault in the way that is written beside it.
+Every fault replaces a text that occurs once. The checks, with FRIT_FEW_CHECKS,
+must pass with the headers as they are, and fail under the emulator with each
+fault in the way that is written beside it.
 """
 
 import os
@@ -20,7 +20,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 DEVICE = ROOT / "codegen" / "cuda" / "device"
 EMULATOR = ROOT / "test" / "emulator"
-CHECK = HERE / "wgmma_gemm.cu"
 COMPILER = [os.environ.get("CXX", "g++"), "-std=c++20", "-O0", "-w",
             "-Wno-psabi", "-DFRIT_EMULATE=90", "-DFRIT_FEW_CHECKS",
             "-fno-strict-aliasing"]
@@ -36,7 +35,8 @@ COMMON = """#include "frit/norm.cuh"
 WRONG = r"FAIL .*: element \d+ is "
 DEADLOCK = r"deadlock: what a thread waits for never comes"
 EARLY = r"more arrivals than a barrier's phase has"
-FAULTS = {
+# By the check that is to find them.
+FAULTS = {"wgmma_gemm": {
     # name: (header, text, instead, what the check prints)
     "descriptor: 8 lines, off by one":
         ("wgmma.cuh", "uint64_t(8 * LineBytes / 16) << 32",
@@ -79,52 +79,83 @@ FAULTS = {
     "no fence before stores":
         ("wgmma_epilogue.cuh", "      fenceAsync();\n", "",
          r"is not fenced for the copy engine"),
-}
+}, "wgmma_conv": {
+    "descriptor: wrong swizzle of short lines":
+        ("wgmma.cuh", "LineBytes == 64 ? 2 : 3", "LineBytes == 64 ? 1 : 3",
+         WRONG),
+    "im2col: one tap on":
+        ("wgmma_conv.cuh", "tap % P::s * P::dilationW",
+         "(tap + 1) % P::s * P::dilationW", WRONG),
+}, "wgmma_attention": {
+    "descriptor: half of the lines":
+        ("wgmma_attention_warpgroup.cuh",
+         "describeOperand<false>(memory.valuesOf(stage), P::tileN)",
+         "describeOperand<false>(memory.valuesOf(stage), P::tileN / 2)", WRONG),
+    "no wait for values":
+        ("wgmma_attention_warpgroup.cuh",
+         """      memory.vFull[before.stage].wait(before.parity);
+      takeTurn();
+""", "      takeTurn();\n", f"{WRONG}nan|{EARLY}"),
+    "a turn that is not passed":
+        ("wgmma_attention_warpgroup.cuh",
+         "      passTurn();\n      waitProducts<1>();",
+         "      waitProducts<1>();", DEADLOCK),
+}}
 
 
-def compile_and_run(folder, headers):
-    """Returns the exit status of the check and what it prints."""
+def compile_and_run(check, folder, headers):
+    """Returns the exit status of a check and what it prints."""
     program = folder / "check"
     subprocess.run([*COMPILER, f"-I{headers}", f"-I{EMULATOR}", f"-I{HERE}",
-                    "-include", folder / "common.h", "-x", "c++", CHECK, "-o",
+                    "-include", folder / "common.h", "-x", "c++",
+                    HERE / f"{check}.cu", "-o",
                     program], check=True)
     done = subprocess.run([program], capture_output=True, text=True,
                           timeout=100)
     return done.returncode, done.stdout + done.stderr
 
 
+def plant(check, name, folder, headers):
+    """Whether a check finds a fault."""
+    header, text, instead, expected = FAULTS[check][name]
+    path = headers / "frit" / header
+    original = path.read_text()
+    if original.count(text) != 1:
+        sys.exit(f"{name}: {header} has the text {original.count(text)} times")
+    path.write_text(original.replace(text, instead))
+    status, output = compile_and_run(check, folder, headers)
+    path.write_text(original)
+    found = status == 1 and re.search(expected, output)
+    print(f"{'found' if found else 'MISSED'} by {check}: {name}", flush=True)
+    if not found:
+        print(f"exit status {status}\n{output}")
+    return found
+
+
 def main():
-    names = sys.argv[1:] or FAULTS
-    failures = 0
+    wanted = sys.argv[1:] or [name for faults in FAULTS.values()
+                              for name in faults]
+    missed = 0
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         headers = folder / "include"
-        device = headers / "frit"
-        shutil.copytree(DEVICE, device)
+        shutil.copytree(DEVICE, headers / "frit")
         common = folder / "common.h"
         common.write_text(COMMON)
         subprocess.run([*COMPILER, f"-I{headers}", f"-I{EMULATOR}", f"-I{HERE}",
                         "-x", "c++-header", common, "-o", f"{common}.gch"],
                        check=True)
-        status, output = compile_and_run(folder, headers)
-        if status != 0:
-            sys.exit(f"without a fault the check fails:\n{output}")
-        for name in names:
-            header, text, instead, expected = FAULTS[name]
-            original = (device / header).read_text()
-            if original.count(text) != 1:
-                sys.exit(f"{name}: {header} has the text "
-                         f"{original.count(text)} times")
-            (device / header).write_text(original.replace(text, instead))
-            status, output = compile_and_run(folder, headers)
-            (device / header).write_text(original)
-            found = status == 1 and re.search(expected, output)
-            failures += not found
-            print(f"{'found' if found else 'MISSED'}: {name}")
-            if not found:
-                print(f"exit status {status}\n{output}")
-    print(f"{failures} of {len(names)} faults missed")
-    return failures != 0
+        for check, faults in FAULTS.items():
+            names = [name for name in faults if name in wanted]
+            if not names:
+                continue
+            status, output = compile_and_run(check, folder, headers)
+            if status != 0:
+                sys.exit(f"{check} fails without a fault:\n{output}")
+            missed += sum(not plant(check, name, folder, headers)
+                          for name in names)
+    print(f"{missed} of {len(wanted)} faults missed")
+    return missed != 0
 
 
 if __name__ == "__main__":
