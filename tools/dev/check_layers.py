@@ -13,7 +13,8 @@ from pathlib import Path
 from tree import files
 
 MLIR = ["mlir/", "llvm/", "llvm-c/"]
-ARTIFACT = ["frit/artifact.h", "frit/dtype.h", "frit/image.h"]
+ARTIFACT = ["frit/artifact.h", "frit/dtype.h", "frit/image.h",
+            "frit/printable.h"]
 COMPILER = ["compiler/", "dialects/", *MLIR]
 RUNTIME = ["runtime/", "frit/", "nlohmann/"]
 

@@ -1,0 +1,303 @@
+//===- Help.cpp - --help, the manual page and completion of a tool --------===//
+
+#include "compiler/driver/Help.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace frit;
+
+static constexpr size_t kWidth = 80;
+/// Where texts of options begin.
+static constexpr size_t kColumn = 28;
+
+std::optional<HelpForm> frit::parseHelpForm(std::string_view name) {
+  static constexpr std::pair<std::string_view, HelpForm> forms[] = {
+      {"text", HelpForm::text},
+      {"man", HelpForm::man},
+      {"bash", HelpForm::bash},
+      {"zsh", HelpForm::zsh}};
+  for (auto [known, form] : forms)
+    if (known == name)
+      return form;
+  return std::nullopt;
+}
+
+std::string frit::listOf(const std::vector<std::string> &items) {
+  std::string text;
+  for (size_t i = 0; i < items.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == items.size() ? " or " : ", ") + items[i];
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+static std::string spelling(const HelpOption &option) {
+  return option.metavar.empty() ? option.name
+                                : option.name + "<" + option.metavar + ">";
+}
+
+static std::string describe(const HelpOption &option) {
+  return option.values.empty() ? option.text
+                               : option.text + ": " + listOf(option.values);
+}
+
+/// Appends `words` to `out`, whose line has `used` columns, in lines from
+/// `indent` on.
+static void wrap(std::string &out, std::string_view words, size_t indent,
+                 size_t used) {
+  bool isFirst = true;
+  while (!words.empty()) {
+    size_t end = std::min(words.find(' '), words.size());
+    if (!isFirst && used + 1 + end > kWidth) {
+      out += "\n" + std::string(indent, ' ');
+      used = indent;
+      isFirst = true;
+    }
+    out += (isFirst ? "" : " ") + std::string(words.substr(0, end));
+    used += end + !isFirst;
+    isFirst = false;
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  out += "\n";
+}
+
+static std::string printText(const HelpTable &table) {
+  std::string out = "usage: " + table.tool + " " + table.synopsis + "\n\n";
+  wrap(out, table.tool + " " + table.purpose + ".", 0, 0);
+  std::string section;
+  for (const HelpOption &option : table.options) {
+    if (option.section != section)
+      out += "\n" + option.section + "\n";
+    section = option.section;
+    std::string name = "  " + spelling(option);
+    out += name;
+    size_t gap = name.size() + 2 > kColumn ? 0 : kColumn - name.size();
+    out += gap ? std::string(gap, ' ') : "\n" + std::string(kColumn, ' ');
+    wrap(out, describe(option), kColumn, kColumn);
+  }
+  if (!table.examples.empty())
+    out += "\nExamples\n";
+  for (const auto &[command, what] : table.examples)
+    out += "  " + command + "\n      " + what + "\n";
+  std::string statuses = "Exit status: ";
+  for (size_t i = 0; i < table.statuses.size(); ++i)
+    statuses += (i ? ", " : "") + std::to_string(table.statuses[i].first) +
+                " " + table.statuses[i].second;
+  out += "\n";
+  wrap(out, statuses + ".", 0, 0);
+  return out;
+}
+
+/// Text of a manual page: nothing in it is a command of roff.
+static std::string roff(std::string_view text) {
+  std::string out;
+  if (text.starts_with(".") || text.starts_with("'"))
+    out += "\\&";
+  for (char c : text)
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else
+      out += c;
+  return out;
+}
+
+static std::string printMan(const HelpTable &table) {
+  std::string upper = table.tool;
+  for (char &c : upper)
+    c = char(toupper(c));
+  std::string out = ".TH " + roff(upper) + " 1 \"\" \"frit " + table.version +
+                    "\" \"User Commands\"\n.SH NAME\n" + roff(table.tool) +
+                    " \\- " + roff(table.purpose) + "\n.SH SYNOPSIS\n.B " +
+                    roff(table.tool) + "\n" + roff(table.synopsis) +
+                    "\n.SH OPTIONS\n";
+  std::string section;
+  for (const HelpOption &option : table.options) {
+    if (option.section != section)
+      out += ".SS \"" + roff(option.section) + "\"\n";
+    section = option.section;
+    out += ".TP\n\\fB" + roff(option.name) + "\\fR";
+    if (!option.metavar.empty())
+      out += "\\fI" + roff(option.metavar) + "\\fR";
+    out += "\n" + roff(describe(option)) + ".\n";
+  }
+  if (!table.examples.empty())
+    out += ".SH EXAMPLES\n";
+  for (const auto &[command, what] : table.examples)
+    out += ".TP\n\\fB" + roff(command) + "\\fR\n" + roff(what) + "\n";
+  out += ".SH EXIT STATUS\n";
+  for (const auto &[status, why] : table.statuses)
+    out += ".TP\n.B " + std::to_string(status) + "\n" + roff(why) + "\n";
+  return out;
+}
+
+//===----------------------------------------------------------------------===//
+// For shells
+//===----------------------------------------------------------------------===//
+
+static std::string join(const std::vector<std::string> &items,
+                        std::string_view between) {
+  std::string text;
+  for (size_t i = 0; i < items.size(); ++i)
+    text += (i ? std::string(between) : "") + items[i];
+  return text;
+}
+
+/// Options that are described in several rows are one to a shell.
+static std::vector<HelpOption> withoutRepeats(const HelpTable &table) {
+  std::vector<HelpOption> options;
+  for (const HelpOption &option : table.options) {
+    auto isSame = [&](const HelpOption &o) { return o.name == option.name; };
+    if (std::none_of(options.begin(), options.end(), isSame))
+      options.push_back(option);
+  }
+  return options;
+}
+
+/// The name without the blank behind it.
+static std::string flagOf(const HelpOption &option) {
+  std::string flag = option.name;
+  while (flag.ends_with(" "))
+    flag.pop_back();
+  return flag;
+}
+
+/// Names of shell functions have no "-".
+static std::string functionOf(const HelpTable &table) {
+  std::string name = "_" + table.tool;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+static std::string printBash(const HelpTable &table) {
+  std::string flags, cases;
+  for (const HelpOption &option : withoutRepeats(table)) {
+    std::string flag = flagOf(option);
+    // Of a value that is joined without a "=" each has its own word.
+    bool isList = !option.values.empty() && !flag.ends_with("=");
+    if (isList && !option.name.ends_with(" "))
+      for (const std::string &value : option.values)
+        flags += " " + flag + value;
+    else
+      flags += " " + flag;
+    if (option.values.empty())
+      continue;
+    std::string pattern = flag.ends_with("=") ? flag + "*" : "";
+    if (!pattern.empty())
+      cases +=
+          "  " + pattern + ") values='" + join(option.values, " ") + "' ;;\n";
+  }
+  std::string files;
+  for (const std::string &ending : table.inputs)
+    files +=
+        "    COMPREPLY+=($(compgen -f -X '!*" + ending + "' -- \"$word\"))\n";
+  return "# bash completion of " + table.tool + "\n" + functionOf(table) +
+         "() {\n"
+         "  local word=${COMP_LINE:0:COMP_POINT} values= head=\n"
+         "  word=${word##*[[:space:]]}\n"
+         "  COMPREPLY=()\n"
+         "  case $word in\n" +
+         cases +
+         "  *=*) COMPREPLY=($(compgen -f -- \"${word#*=}\")); return ;;\n"
+         "  -*) COMPREPLY=($(compgen -W '" +
+         flags.substr(1) +
+         "' -- \"$word\"))\n"
+         "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n"
+         "    return ;;\n"
+         "  *) compopt -o filenames 2>/dev/null\n"
+         "    COMPREPLY=($(compgen -d -- \"$word\"))\n" +
+         files +
+         "    return ;;\n"
+         "  esac\n"
+         "  word=${word#*=}\n"
+         "  # A list: what stands before the last comma stays.\n"
+         "  [[ $word == *,* ]] && head=${word%,*},\n"
+         "  COMPREPLY=($(compgen -P \"$head\" -W \"$values\" -- "
+         "\"${word##*,}\"))\n"
+         "}\n"
+         "complete -F " +
+         functionOf(table) + " " + table.tool + "\n";
+}
+
+/// Text inside a specification of _arguments, which stands in single quotes.
+static std::string zshText(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\')
+      out += '\\';
+    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return out;
+}
+
+static std::string printZsh(const HelpTable &table) {
+  std::string out = "#compdef " + table.tool + "\n_arguments \\\n";
+  for (const HelpOption &option : withoutRepeats(table)) {
+    std::string flag = flagOf(option);
+    // How the value follows: in the same word, or in either.
+    std::string name = option.metavar.empty()       ? flag
+                       : flag.ends_with("=")        ? flag + "-"
+                       : option.name.ends_with(" ") ? flag + "+"
+                                                    : flag + "-";
+    out += "  '*" + zshText(name) + "[" + zshText(option.text) + "]";
+    if (!option.metavar.empty())
+      out += ":" + zshText(option.metavar) + ":" +
+             (option.values.empty() ? "_files"
+                                    : "(" + join(option.values, " ") + ")");
+    out += "' \\\n";
+  }
+  return out + "  '*:file:_files -g \"*(" + join(table.inputs, "|") + ")\"'\n";
+}
+
+std::string frit::printHelp(const HelpTable &table, HelpForm form) {
+  switch (form) {
+  case HelpForm::text:
+    return printText(table);
+  case HelpForm::man:
+    return printMan(table);
+  case HelpForm::bash:
+    return printBash(table);
+  case HelpForm::zsh:
+    return printZsh(table);
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Suggestions
+//===----------------------------------------------------------------------===//
+
+/// How many characters differ (Levenshtein).
+static size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t(0));
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string frit::nearestTo(std::string_view text,
+                            const std::vector<std::string> &known) {
+  // A third of the characters may be wrong: beyond, any word is as near.
+  size_t least = std::max<size_t>(1, text.size() / 3) + 1;
+  std::string nearest;
+  for (const std::string &word : known) {
+    size_t wrong = distance(text, word);
+    if (wrong < least && wrong < word.size()) {
+      least = wrong;
+      nearest = word;
+    }
+  }
+  return nearest;
+}

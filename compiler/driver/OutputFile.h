@@ -1,0 +1,81 @@
+//===- OutputFile.h - Files that appear whole or not at all ---------------===//
+//
+// How every tool of frit writes files. Plain C++, without LLVM.
+//
+// A file is written under another name in the same folder and takes its own at
+// the end. Devices, pipes and standard output are written into. What this
+// program reads, and folders, are refused.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_OUTPUTFILE_H
+#define FRIT_COMPILER_DRIVER_OUTPUTFILE_H
+
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <system_error>
+
+namespace frit {
+
+/// Why an output is refused, which is the fault of who named it.
+enum class OutputFault {
+  isInput = 1, ///< the program reads it, maybe under another name
+  isFolder,
+};
+std::error_code make_error_code(OutputFault fault);
+/// Whether `error` is an OutputFault.
+bool isOutputFault(std::error_code error);
+
+/// Remembers a file that this program reads; "-" is standard input. No output
+/// replaces it, whatever it is called there. A file that does not exist is
+/// passed over.
+void protectInput(const std::string &path);
+
+/// Whether `path` is written into and no file: standard output, a device or a
+/// pipe. Nothing lies beside it.
+bool isStreamOutput(const std::string &path);
+
+/// Whether two outputs would be one file. Devices and pipes may be named twice.
+bool isSameOutput(const std::string &one, const std::string &other);
+
+/// Why nothing can be written to `path`; success where that is not known
+/// before.
+std::error_code checkOutput(const std::string &path);
+
+/// A file that is being written; it vanishes unless it is committed.
+class OutputFile {
+public:
+  OutputFile() = default;
+  OutputFile(OutputFile &&other);
+  OutputFile &operator=(OutputFile &&other);
+  ~OutputFile();
+
+  /// Begins to write `path`; "-" is standard output. `mode` is what the file
+  /// may have at most, as in open(2).
+  static std::error_code create(const std::string &path, OutputFile &file,
+                                mode_t mode = 0666);
+
+  /// The name of an empty file of its own, to be written to until commit().
+  const std::string &path() const { return temporary; }
+
+  /// Puts what was written in its place.
+  std::error_code commit();
+
+private:
+  void discard();
+
+  std::string target;    ///< without links; "-" is standard output
+  std::string temporary; ///< empty once committed
+  bool isStream = false; ///< the target is written into
+};
+
+/// Writes a whole file of these bytes.
+std::error_code writeFile(const std::string &path, std::string_view bytes);
+
+} // namespace frit
+
+template <>
+struct std::is_error_code_enum<frit::OutputFault> : std::true_type {};
+
+#endif // FRIT_COMPILER_DRIVER_OUTPUTFILE_H

@@ -1,0 +1,128 @@
+//===- Progress.cpp - How far something long is ---------------------------===//
+
+#include "compiler/driver/Progress.h"
+
+#include "frit/printable.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <sys/ioctl.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace frit;
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+/// Work that takes less is not talked about.
+static constexpr auto kQuiet = 2s;
+/// Between two updates of the line.
+static constexpr auto kTick = 200ms;
+
+/// Guards everything below, and the one that is shown.
+static std::mutex mutex;
+static bool isShowing = false;
+static bool isLineDrawn = false;
+
+struct Progress::State {
+  std::string what, detail;
+  uint64_t done = 0, total = 0;
+  bool isFinished = false;
+  Clock::time_point start = Clock::now();
+  std::condition_variable finished;
+  std::thread ticker;
+};
+
+static bool isTerminal() {
+  const char *term = getenv("TERM");
+  return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+}
+
+/// The width of the terminal, in columns.
+static size_t width() {
+  winsize size = {};
+  bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col;
+  return known ? size.ws_col : 80;
+}
+
+/// What is written is for people only, so a failure does not matter.
+static void put(const std::string &text) {
+  [[maybe_unused]] ssize_t written =
+      write(STDERR_FILENO, text.data(), text.size());
+}
+
+static void clearLine() {
+  if (isLineDrawn)
+    put("\r\x1b[K");
+  isLineDrawn = false;
+}
+
+/// At most `columns` code points of `text`, which is printable.
+static std::string cut(std::string text, size_t columns) {
+  size_t at = 0;
+  for (; at < text.size() && columns; --columns)
+    at += decodeUtf8(std::string_view(text).substr(at)).bytes;
+  text.resize(at);
+  return text;
+}
+
+Progress::Progress(std::string what) {
+  std::lock_guard lock(mutex);
+  if (isShowing || !isTerminal())
+    return;
+  isShowing = true;
+  state = std::make_unique<State>();
+  state->what = std::move(what);
+  state->ticker = std::thread([state = state.get()] {
+    std::unique_lock lock(mutex);
+    auto isFinished = [&] { return state->isFinished; };
+    for (auto next = state->start + kQuiet;
+         !state->finished.wait_until(lock, next, isFinished);
+         next = Clock::now() + kTick) {
+      std::string line = state->what + ": ";
+      if (state->total)
+        line += std::to_string(state->done) + " of " +
+                std::to_string(state->total) + ", ";
+      if (!state->detail.empty())
+        line += state->detail + ", ";
+      auto seconds =
+          std::chrono::floor<std::chrono::seconds>(Clock::now() - state->start);
+      line += std::to_string(seconds.count()) + " s";
+      // The cursor's column stays free, or the terminal begins a new line.
+      put("\r\x1b[K" + cut(printable(line), width() - 1));
+      isLineDrawn = true;
+    }
+    clearLine();
+  });
+}
+
+Progress::~Progress() {
+  if (!state)
+    return;
+  {
+    std::lock_guard lock(mutex);
+    state->isFinished = true;
+    state->finished.notify_one();
+  }
+  state->ticker.join();
+  std::lock_guard lock(mutex);
+  isShowing = false;
+}
+
+void Progress::update(uint64_t done, uint64_t total,
+                      const std::string &detail) {
+  if (!state)
+    return;
+  std::lock_guard lock(mutex);
+  state->done = done;
+  state->total = total;
+  state->detail = detail;
+}
+
+void Progress::hide() {
+  std::lock_guard lock(mutex);
+  clearLine();
+}

@@ -1,0 +1,44 @@
+//===- Progress.h - How far something long is -----------------------------===//
+//
+// Plain C++, without LLVM.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_PROGRESS_H
+#define FRIT_COMPILER_DRIVER_PROGRESS_H
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace frit {
+
+/// One line on standard error that is updated in place:
+///
+///   compile kernels for sm_90a: 112 of 507, conv_relu_3, 8 s
+///
+/// It is printed only where standard error is a terminal and the work takes
+/// more than two seconds, and is gone once this is destroyed. One at a time is
+/// shown; the first of several that live at once.
+class Progress {
+public:
+  /// `what` is done, "compile kernels for sm_90a".
+  explicit Progress(std::string what);
+  Progress(const Progress &) = delete;
+  ~Progress();
+
+  /// `done` of `total` are finished, and `detail` comes next. Without a total
+  /// only the seconds are shown. May be called by any thread, and often.
+  void update(uint64_t done, uint64_t total, const std::string &detail = "");
+
+  /// Clears the line, so that a message may be printed; it returns later.
+  static void hide();
+
+private:
+  struct State;
+  std::unique_ptr<State> state; ///< null where nothing is shown
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_PROGRESS_H

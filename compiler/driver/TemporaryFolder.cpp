@@ -1,0 +1,55 @@
+//===- TemporaryFolder.cpp - For what other programs read and write -------===//
+
+#include "compiler/driver/TemporaryFolder.h"
+
+#include "compiler/driver/Interrupts.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <unistd.h>
+#include <utility>
+
+using namespace frit;
+
+std::string frit::temporaryPlace() {
+  const char *place = getenv("TMPDIR");
+  return place && *place ? place : "/tmp";
+}
+
+std::error_code TemporaryFolder::create(TemporaryFolder &folder) {
+  std::string path = temporaryPlace() + "/frit.XXXXXX";
+  if (!mkdtemp(path.data()))
+    return std::error_code(errno, std::generic_category());
+  addTemporary(path);
+  TemporaryFolder made;
+  made.path = path;
+  folder = std::move(made);
+  return {};
+}
+
+TemporaryFolder::TemporaryFolder(TemporaryFolder &&other) {
+  *this = std::move(other);
+}
+
+TemporaryFolder &TemporaryFolder::operator=(TemporaryFolder &&other) {
+  std::swap(path, other.path);
+  std::swap(files, other.files);
+  return *this;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (path.empty())
+    return;
+  for (const std::string &file : files) {
+    unlink(file.c_str());
+    keepTemporary(file);
+  }
+  rmdir(path.c_str());
+  keepTemporary(path);
+}
+
+std::string TemporaryFolder::file(const std::string &name) {
+  files.push_back(path + "/" + name);
+  addTemporary(files.back());
+  return files.back();
+}
