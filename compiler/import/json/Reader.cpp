@@ -225,6 +225,8 @@ bool Reader::openWeights(const Json &graph) {
                                             /*RequiresNullTerminator=*/false);
   if (!buffer)
     return fail(loc, "cannot be read: " + buffer.getError().message());
+  if (options.onMap)
+    options.onMap(file, (*buffer)->getBuffer());
   auto read = readSafetensors(std::move(*buffer), loc);
   if (read)
     weights = std::move(*read);
@@ -252,7 +254,10 @@ bool Reader::readOutputs(const Json &graph) {
     return fail(locate("graph"), "has no outputs");
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> attributes;
+  llvm::StringSet<> given;
   for (const std::string &name : *outputs) {
+    if (!given.insert(name).second)
+      return fail(locate("output '" + name + "'"), "is given twice");
     Value value = lookup(name);
     if (!value)
       return fail(locate("output '" + name + "'"),

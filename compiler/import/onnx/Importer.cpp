@@ -76,7 +76,7 @@ bool Importer::readOpsets(
   Location loc = FileLineColLoc::get(&context, path, 0, 0);
   if (it->second > newestOpset)
     emitWarning(loc) << "opset " << it->second << " is newer than "
-                     << newestOpset << ", the newest that is known";
+                     << newestOpset << ", the newest that is known [-Wopset]";
   return true;
 }
 

@@ -87,7 +87,7 @@ bool Importer::addInputs() {
     }
     if (input->type().has_optional_type())
       emitWarning(loc) << "is optional; what is compiled is for where it is "
-                          "there";
+                          "there [-Woptional]";
     auto file = options.constInputs.find(input->name());
     if (file != options.constInputs.end()) {
       ElementsAttr value = tensors.readFile(file->second, input->name(), loc);
@@ -117,8 +117,8 @@ bool Importer::addInputs() {
   return good && !failed;
 }
 
-/// Tells of a declaration that differs from what was computed; which is no
-/// error, as exporters get it wrong.
+/// Tells of a declared shape that differs from the one that was computed; which
+/// is no error, as exporters get it wrong.
 static void compareDeclared(const ValueInfoProto &output, RankedTensorType type,
                             Location loc) {
   const TypeProto::Tensor &declared = output.type().tensor_type();
@@ -132,13 +132,25 @@ static void compareDeclared(const ValueInfoProto &output, RankedTensorType type,
   if (!same)
     emitWarning(loc) << "is declared as "
                      << declaredText(declaredDims(declared.shape()))
-                     << ", but has the shape "
-                     << nn::shapeText(type.getShape());
+                     << ", but has the shape " << nn::shapeText(type.getShape())
+                     << " [-Wshape]";
+}
+
+/// The same of its element type, which 0 leaves open.
+static void compareDeclaredType(const ValueInfoProto &output,
+                                RankedTensorType type, Location loc) {
+  int32_t number = output.type().tensor_type().elem_type();
+  if (number && elementType(number, *loc.getContext()) != type.getElementType())
+    emitWarning(loc) << "is declared with elements of type "
+                     << dataTypeName(number) << ", but has "
+                     << type.getElementType()
+                     << ", which is what it returns [-Wtype]";
 }
 
 bool Importer::addOutputs() {
   SmallVector<Value> results;
-  SmallVector<Attribute> names;
+  SmallVector<Attribute> outputNames;
+  llvm::StringSet<> given;
   bool good = true;
   for (const ValueInfoProto &output : model->graph().output()) {
     Location loc = locate("output '" + output.name() + "'");
@@ -156,11 +168,17 @@ bool Importer::addOutputs() {
       good = false;
       continue;
     }
+    if (!given.insert(output.name()).second) {
+      emitError(loc) << "is given twice";
+      good = false;
+      continue;
+    }
+    compareDeclaredType(output, nn::tensorType(value), loc);
     // Where the data decide, the most there may be is not what is declared.
     if (guesses.empty())
       compareDeclared(output, nn::tensorType(value), loc);
     results.push_back(value);
-    names.push_back(builder.getStringAttr(output.name()));
+    outputNames.push_back(builder.getStringAttr(output.name()));
   }
   if (good && results.empty()) {
     emitError(FileLineColLoc::get(&context, path, 0, 0))
@@ -181,7 +199,7 @@ bool Importer::addOutputs() {
       attributes.set("nn.symbols", symbols);
     ofInputs.push_back(attributes.getDictionary(&context));
   }
-  for (Attribute name : names)
+  for (Attribute name : outputNames)
     ofOutputs.push_back(
         builder.getDictionaryAttr(builder.getNamedAttr("nn.name", name)));
   main.setAllArgAttrs(ofInputs);

@@ -19,7 +19,8 @@ using namespace frit::importer;
 /// Numbers from 0 (exclusive) to 1 of a shape; `stream` tells several of a node
 /// apart. The hash is by Chris Wellons, "Hash Function Prospector", 2018.
 static Expr uniform(Node &node, ArrayRef<int64_t> shape, uint32_t stream) {
-  emitWarning(node.loc) << "draws the same random numbers in every call";
+  emitWarning(node.loc) << "draws the same random numbers in every call "
+                           "[-Wrandom]";
   // Dropout's is an integer, the others' a float.
   bool isInteger = node.operation() == "Dropout";
   double given = isInteger ? static_cast<double>(node.integer("seed", 0))
