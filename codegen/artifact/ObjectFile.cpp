@@ -5,6 +5,7 @@
 #include "dialects/nn/NN.h"
 #include "frit/artifact.h"
 #include "frit/image.h"
+#include "frit/printable.h"
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
@@ -125,8 +126,10 @@ std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
                                   StringRef model, const OpenShapes &shapes) {
   std::string text;
   raw_string_ostream os(text);
-  std::string guard = "FRIT_MODEL_" + symbol.upper() + "_H";
-  os << "/* " << model << ", compiled by frit " FRIT_VERSION ".\n *\n";
+  // Names that differ in case alone are different models.
+  std::string guard = ("FRIT_MODEL_" + symbol + "_H").str();
+  os << "/* " << commentText(model)
+     << ", compiled by frit " FRIT_VERSION ".\n *\n";
   auto programs = module.getOps<plan::ProgramOp>();
   plan::ProgramOp program = *programs.begin();
   plan::ListOp largest = program.getMains().back();
@@ -136,7 +139,8 @@ std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
     for (auto [i, name, type] : llvm::enumerate(names, types)) {
       auto tensor = mlir::cast<mlir::RankedTensorType>(
           mlir::cast<mlir::TypeAttr>(type).getValue());
-      os << " *   " << mlir::cast<mlir::StringAttr>(name).getValue() << "  "
+      os << " *   "
+         << commentText(mlir::cast<mlir::StringAttr>(name).getValue()) << "  "
          << tensor.getElementType() << "  "
          << boundText(tensor.getShape(), i < extents.size()
                                              ? ArrayRef<Extent>(extents[i])
@@ -162,8 +166,8 @@ std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
   if (!shapes.symbols.empty())
     os << " * open, where the above are the largest shapes:\n";
   for (size_t i = 0; i < shapes.symbols.size(); ++i)
-    os << " *   " << shapes.symbols[i].name << "  " << sizesText(shapes, i)
-       << "\n";
+    os << " *   " << commentText(shapes.symbols[i].name) << "  "
+       << sizesText(shapes, i) << "\n";
   os << " *\n * targets:";
   for (plan::ProgramOp target : programs)
     os << " " << target.getArch();
