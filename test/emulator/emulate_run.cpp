@@ -303,8 +303,9 @@ static bool runVariant(const Options &options, EmulatedPlan &emulated,
     require(emulated.run(variant, pointers));
     std::vector<Tensor> outputs = outputsOf(emulated, variant, sizes);
     std::string error = "cannot be written";
-    if (isPlain(options.output) ? !writeBytes(options.output, outputs)
-                                : !writeTensors(options.output, outputs, error))
+    if (isPlain(options.output)
+            ? !writeBytes(options.output, outputs)
+            : writeTensors(options.output, outputs, error) != run::kDone)
       die(options.output + ": " + error);
     return true;
   }

@@ -135,3 +135,21 @@ function(frit_tablegen input)
   endwhile()
   set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
 endfunction()
+
+# frit_manual(TOOL): installs what TOOL --help=man, bash and zsh print.
+function(frit_manual tool)
+  set(pages)
+  foreach(form man bash zsh)
+    set(page ${CMAKE_CURRENT_BINARY_DIR}/${tool}.${form})
+    add_custom_command(OUTPUT ${page} COMMAND ${tool} --help=${form} > ${page}
+                       DEPENDS ${tool} VERBATIM)
+    list(APPEND pages ${page})
+  endforeach()
+  add_custom_target(${tool}_manual ALL DEPENDS ${pages})
+  set(place ${CMAKE_CURRENT_BINARY_DIR}/${tool})
+  install(FILES ${place}.man DESTINATION share/man/man1 RENAME ${tool}.1)
+  install(FILES ${place}.bash RENAME ${tool}
+          DESTINATION share/bash-completion/completions)
+  install(FILES ${place}.zsh RENAME _${tool}
+          DESTINATION share/zsh/site-functions)
+endfunction()

@@ -1,5 +1,6 @@
 //===- main.cpp - frit-opt: runs passes on .mlir --------------------------===//
 
+#include "compiler/driver/OutputFile.h"
 #include "tools/frit-opt/Registration.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -7,6 +8,14 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   frit::registerEverything(registry);
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "frit's passes on .mlir\n", registry);
+  frit::protectInput(input);
+  if (std::error_code error = frit::checkOutput(output)) {
+    llvm::errs() << "frit-opt: cannot write '" << output
+                 << "': " << error.message() << "\n";
+    return EXIT_FAILURE;
+  }
   return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "frit's passes on .mlir\n", registry));
+      mlir::MlirOptMain(argc, argv, input, output, registry));
 }

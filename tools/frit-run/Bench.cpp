@@ -8,6 +8,7 @@
 
 #include "Session.h"
 #include "Table.h"
+#include "frit/printable.h"
 
 #include <algorithm>
 #include <chrono>
@@ -155,8 +156,8 @@ int frit::run::bench(Session &session) {
     puts(result.dump().c_str());
     return 0;
   }
-  printf("%s on %s (%s), %s\n", session.module.name(), device.device,
-         device.name, target.c_str());
+  printf("%s on %s (%s), %s\n", printable(session.module.name()).c_str(),
+         device.device, device.name, target.c_str());
   Table table({">median", ">p10", ">p90", ">min", ">calls", ">calls/s"});
   table.add({formatTime(median), formatTime(p10), formatTime(p90),
              formatTime(times.front()), std::to_string(runs),

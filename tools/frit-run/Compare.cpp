@@ -3,6 +3,7 @@
 #include "Files.h"
 #include "Session.h"
 #include "Table.h"
+#include "frit/printable.h"
 
 #include <algorithm>
 #include <cmath>
@@ -97,7 +98,8 @@ static void describe(const Tensor &got, const Tensor &expected,
     return;
   printf("  %s: %llu of %llu elements are out of tolerance; worst at %s: got "
          "%.8g, expected %.8g\n",
-         got.name.c_str(), static_cast<unsigned long long>(difference.wrong),
+         frit::printable(got.name).c_str(),
+         static_cast<unsigned long long>(difference.wrong),
          static_cast<unsigned long long>(got.count()),
          got.position(difference.worst).c_str(), got.at(difference.worst),
          expected.at(difference.worst));

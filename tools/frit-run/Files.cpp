@@ -2,13 +2,15 @@
 
 #include "Files.h"
 #include "Bytes.h"
+#include "compiler/driver/OutputFile.h"
 
 #include <cerrno>
 #include <cstdio>
+#include <dirent.h>
 #include <memory>
 #include <sys/stat.h>
-#include <unistd.h>
 
+using namespace frit;
 using namespace frit::run;
 
 static bool readBytes(const std::string &path, Storage &bytes,
@@ -24,6 +26,7 @@ static bool readBytes(const std::string &path, Storage &bytes,
     error = "it is no file";
     return false;
   }
+  protectInput(path);
   bytes = Storage(size_t(facts.st_size));
   if (fread(bytes.data(), 1, bytes.size(), file.get()) != bytes.size()) {
     error = "it could not be read to its end";
@@ -63,31 +66,37 @@ bool frit::run::readTensors(const std::string &path,
   return good;
 }
 
-bool frit::run::writeTensors(const std::string &path,
-                             const std::vector<Tensor> &tensors,
-                             std::string &error) {
+void frit::run::protectModel(const std::string &model,
+                             const std::string &weights) {
+  protectInput(model);
+  size_t slash = model.rfind('/');
+  std::string folder = !weights.empty()      ? weights
+                       : slash != model.npos ? model.substr(0, slash + 1)
+                                             : ".";
+  std::unique_ptr<DIR, int (*)(DIR *)> list(opendir(folder.c_str()), closedir);
+  while (dirent *entry = list ? readdir(list.get()) : nullptr)
+    if (std::string_view(entry->d_name).ends_with(".safetensors"))
+      protectInput(folder + "/" + entry->d_name);
+}
+
+ExitStatus frit::run::writeTensors(const std::string &path,
+                                   const std::vector<Tensor> &tensors,
+                                   std::string &error) {
   std::vector<uint8_t> bytes;
   if (path.ends_with(".npy")) {
     if (tensors.size() != 1) {
       error = "a .npy file holds one tensor and there are " +
               std::to_string(tensors.size()) + "; write an .npz";
-      return false;
+      return kBadInput;
     }
     bytes = makeNpy(tensors[0]);
   } else if (!makeNpz(tensors, bytes, error)) {
-    return false;
+    return kBadInput;
   }
-  // Under another name first, so that a failure leaves no half of a file.
-  std::string partial = path + ".part";
-  FILE *file = fopen(partial.c_str(), "wb");
-  bool good =
-      file && fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  if (file && fclose(file) != 0)
-    good = false;
-  if (good && rename(partial.c_str(), path.c_str()) == 0)
-    return true;
-  error = "cannot write '" + path + "': " + strerror(errno);
-  if (file)
-    unlink(partial.c_str());
-  return false;
+  std::string_view all(reinterpret_cast<const char *>(bytes.data()),
+                       bytes.size());
+  std::error_code code = writeFile(path, all);
+  if (code)
+    error = "cannot write '" + path + "': " + code.message();
+  return !code ? kDone : isOutputFault(code) ? kBadUsage : kMachine;
 }

@@ -3,6 +3,7 @@
 #ifndef FRIT_RUN_FILES_H
 #define FRIT_RUN_FILES_H
 
+#include "ExitStatus.h"
 #include "Tensor.h"
 
 namespace frit::run {
@@ -14,11 +15,16 @@ namespace frit::run {
 bool readTensors(const std::string &path, std::vector<Tensor> &tensors,
                  std::string &error, bool *isArchive = nullptr);
 
+/// No output replaces the model, or a file of weights in the folder where its
+/// own are: `weights`, or the model's where that is empty.
+void protectModel(const std::string &model, const std::string &weights);
+
 /// Writes a .npy, where `path` ends so and there is one tensor, or an .npz.
 /// What numpy has no type for is widened to float32. Leaves nothing behind
-/// where it fails.
-bool writeTensors(const std::string &path, const std::vector<Tensor> &tensors,
-                  std::string &error);
+/// where it fails, and replaces no input (see OutputFile.h). What it fails with
+/// is in `error`.
+ExitStatus writeTensors(const std::string &path,
+                        const std::vector<Tensor> &tensors, std::string &error);
 
 } // namespace frit::run
 

@@ -2,6 +2,7 @@
 
 #include "Session.h"
 #include "Table.h"
+#include "frit/printable.h"
 
 #include <cstdio>
 #include <cstring>
@@ -256,7 +257,7 @@ static void printVariants(const Module &module) {
 
 static void printTables(const Session &session) {
   const Module &module = session.module;
-  printf("%s: %s of weights\n\n", module.name(),
+  printf("%s: %s of weights\n\n", printable(module.name()).c_str(),
          formatBytes(frit_module_weight_bytes(module.get())).c_str());
   Table tensors({"", "name", "type", ">bytes"});
   for (uint32_t i = 0; i < module.inputCount(); ++i)

@@ -1,6 +1,8 @@
 //===- Options.cpp - The command line of frit-run -------------------------===//
 
 #include "Options.h"
+#include "compiler/driver/Help.h"
+#include "frit/printable.h"
 #include "frit/runtime.h"
 
 #include <algorithm>
@@ -11,57 +13,109 @@
 
 using namespace frit::run;
 
-static const char helpText[] =
-    R"(usage: frit-run model.so [options]     run, compare and time a compiled model
+/// What --help, the manual page and completion are made from.
+static frit::HelpTable helpTable() {
+  using Rows = std::vector<frit::HelpOption>;
+  frit::HelpTable help;
+  help.tool = "frit-run";
+  help.version = frit_version();
+  help.purpose = "runs, compares and times a compiled model";
+  help.synopsis = "model.so [options]";
+  help.inputs = {".so"};
+  auto section = [&](const char *title, Rows rows) {
+    for (frit::HelpOption &row : rows) {
+      row.section = title;
+      help.options.push_back(std::move(row));
+    }
+  };
+  section(
+      "Inputs and outputs",
+      {{"", "--input=", "[name=]@file",
+        "Read an input from .npy, .npz, .safetensors or .pb; an archive gives "
+        "every "
+        "input that it has by name"},
+       {"", "--input=", "[name=]type=random[:seed[:low..high]]",
+        "Make one up, as 1x3x224x224xf32=random:7; floats are normal, integers "
+        "0 "
+        "or 1, or else in [low, high). Inputs that are not given are made up"},
+       {"", "--input=", "name=random... or name=number",
+        "The same, or all of one value, in the model's type"},
+       {"", "--shape=", "symbol=size,...",
+        "Sizes of dimensions that the model leaves open, as batch=3, for "
+        "inputs "
+        "that are made up; those read from files bring their own (default: the "
+        "largest)"},
+       {"", "--output=", "@file",
+        "Write the outputs to .npz, or a single one to .npy"}});
+  section(
+      "Checking",
+      {{"", "--compare=", "file", "Compare the outputs with those in <file>"},
+       {"", "--rtol=", "x",
+        "|got - expected| <= atol + rtol |expected| for each element (default: "
+        "1e-4)"},
+       {"", "--atol=", "x", "See --rtol (default: 1e-5)"},
+       {"", "--l2=", "x",
+        "Instead: |got - expected| <= x |expected|, as vectors"}});
+  section("Timing",
+          {{"", "--bench", "", "Time calls after a warm-up; the median counts"},
+           {"", "--warmup=", "time", "For how long (default: 200ms)"},
+           {"", "--duration=", "time", "For how long to time (default: 3s)"},
+           {"", "--iterations=", "n", "This many calls instead of a duration"},
+           {"", "--no-transfers", "", "Inputs and outputs stay on the device"},
+           {"", "--profile", "", "Time per step"},
+           {"", "--profile=", "trace.json",
+            "The same, and a trace for Perfetto or Chrome"},
+           {"", "--time-report", "",
+            "After a run: where the time up to its results went"}});
+  section("Where it runs",
+          {{"", "--device=", "cuda[:n]|cpu",
+            "Default: a GPU if there is one for the model"},
+           {"", "--threads=", "n", "Of the cpu target"},
+           {"", "--no-cuda-graph", "",
+            "Step by step; an error then names the model's node"},
+           {"", "--no-programmatic-launch", "",
+            "Each kernel starts after the one before has ended"},
+           {"", "--no-cublas", "", "Frit's own matrix products"},
+           {"", "--no-cudnn", "", "Frit's own convolutions and attention"},
+           {"", "--weights=", "folder", "Where external weights are"}});
+  section("Other", {{"", "--info", "",
+                     "Describe the model; --json does so for programs"},
+                    {"", "--json", "", "Print results as JSON"},
+                    {"", "-v", "", "Say more"},
+                    {"", "--help", "", "Show this help"},
+                    {"", "--version", "", "Show the version"}});
+  help.examples = {
+      {"frit-run model.so --input=image=@cat.npy --output=@out.npz",
+       "runs the model on a file"},
+      {"frit-run model.so --compare=expected.npz --rtol=1e-3",
+       "says which output differs, where and by how much"},
+      {"frit-run model.so --bench", "times it on inputs made up"}};
+  help.statuses = {{0, "done"},
+                   {1, "something is wrong with what was given or the outputs "
+                       "differ"},
+                   {2, "wrong usage"},
+                   {4, "memory is missing or results cannot be written"}};
+  return help;
+}
 
-Inputs and outputs
-  --input=[NAME=]@FILE      read an input from .npy, .npz, .safetensors or .pb;
-                            an archive gives every input that it has by name
-  --input=[NAME=]TYPE=random[:SEED[:LOW..HIGH]]
-                            make one up, as 1x3x224x224xf32=random:7; floats are
-                            normal, integers 0 or 1, or else in [LOW, HIGH)
-  --input=NAME=random…, --input=NAME=NUMBER
-                            the same, or all of one value, in the model's type
-                            Inputs that are not given are made up
-  --shape=SYMBOL=SIZE,...   sizes of dimensions that the model leaves open, as
-                            batch=3, for inputs that are made up; those read
-                            from files bring their own (default: the largest)
-  --output=@FILE            write the outputs to .npz, or a single one to .npy
-
-Checking
-  --compare=FILE            compare the outputs with those in FILE
-  --rtol=X --atol=X         |got - expected| <= atol + rtol |expected| for each
-                            element (1e-4, 1e-5)
-  --l2=X                    instead: |got - expected| <= X |expected|, as vectors
-
-Timing
-  --bench                   time calls after a warm-up; the median counts
-  --warmup=T --duration=T   as 200ms or 3s (the defaults)
-  --iterations=N            this many calls instead of a duration
-  --no-transfers            inputs and outputs stay on the device
-  --profile[=TRACE.json]    time per step; a trace for Perfetto or Chrome
-  --time-report             after a run: where the time up to its results went
-
-Where it runs
-  --device=cuda[:N]|cpu     default: a GPU if there is one for the model
-  --threads=N               of the cpu target
-  --no-cuda-graph           step by step; an error then names the model's node
-  --no-programmatic-launch  each kernel starts after the one before has ended
-  --no-cublas --no-cudnn    frit's own kernels instead
-  --weights=FOLDER          where external weights are
-
-  --info                    describe the model; --json does so for programs
-  --json                    print results as JSON
-  -v, --help, --version
-
-Exit status: 0 done, 1 something is wrong with what was given or the outputs
-differ, 2 wrong usage, 4 memory is missing or results cannot be written.
-)";
-
-static bool fail(std::string_view message, std::string_view argument) {
-  fprintf(stderr, "frit-run: %.*s '%.*s'\n", int(message.size()),
-          message.data(), int(argument.size()), argument.data());
+static bool fail(std::string_view message, std::string_view argument,
+                 const std::string &hint = "") {
+  fprintf(stderr, "frit-run: %.*s '%s'%s\n", int(message.size()),
+          message.data(), frit::printable(argument).c_str(), hint.c_str());
   return false;
+}
+
+static bool unknown(std::string_view argument) {
+  std::vector<std::string> names;
+  for (const frit::HelpOption &option : helpTable().options)
+    names.push_back(option.name);
+  size_t equals = argument.find('=');
+  std::string nearest = frit::nearestTo(
+      equals == argument.npos ? argument : argument.substr(0, equals + 1),
+      names);
+  return fail("unknown option", argument,
+              nearest.empty() ? "; see frit-run --help"
+                              : "; did you mean '" + nearest + "'?");
 }
 
 static bool parseNumber(std::string_view argument, const std::string &value,
@@ -168,7 +222,7 @@ static bool parseValue(std::string_view argument, const std::string &name,
     options.threads = uint32_t(count);
     return good;
   }
-  return fail("unknown option", argument);
+  return unknown(argument);
 }
 
 /// Options may be written "--name value" too, where a value is required.
@@ -199,7 +253,7 @@ static bool parseArgument(int count, char **arguments, int &index,
     return parseValue(argument, argument.substr(0, equals),
                       argument.substr(equals + 1), options);
   if (!takesValue(argument))
-    return fail("unknown option", argument);
+    return unknown(argument);
   if (index + 1 == count)
     return fail("a value is missing:", argument);
   return parseValue(argument, argument, arguments[++index], options);
@@ -225,8 +279,14 @@ static bool checkTogether(Options &options) {
 Parsed frit::run::parseOptions(int count, char **arguments, Options &options) {
   for (int index = 1; index < count; ++index) {
     std::string_view argument = arguments[index];
-    if (argument == "--help" || argument == "-h") {
-      fputs(helpText, stdout);
+    bool isForm = argument.starts_with("--help=");
+    if (isForm || argument == "--help" || argument == "-h") {
+      auto form = frit::parseHelpForm(isForm ? argument.substr(7) : "text");
+      if (!form) {
+        fail("unknown form of help", argument);
+        return Parsed::wrong;
+      }
+      fputs(frit::printHelp(helpTable(), *form).c_str(), stdout);
       return Parsed::helped;
     }
     if (argument == "--version") {

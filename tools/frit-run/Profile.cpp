@@ -2,6 +2,7 @@
 
 #include "Session.h"
 #include "Table.h"
+#include "compiler/driver/OutputFile.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -67,12 +68,9 @@ static bool writeTrace(const std::string &path,
                        {{"kernel", step.kernel},
                         {"bytes", step.bytes},
                         {"flops", step.flops}}}});
-  FILE *file = fopen(path.c_str(), "w");
-  std::string text = Json({{"traceEvents", std::move(events)}}).dump();
-  bool good = file && fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file && fclose(file) != 0)
-    good = false;
-  return good || complain("cannot write '" + path + "': " + strerror(errno));
+  std::error_code error =
+      frit::writeFile(path, Json({{"traceEvents", std::move(events)}}).dump());
+  return !error || complain("cannot write '" + path + "': " + error.message());
 }
 
 static void printJson(const Profile &profile) {

@@ -64,9 +64,10 @@ int frit::run::runOnce(Session &session) {
     printTimeReport(session);
   if (!options.output.empty()) {
     std::string error;
-    if (!writeTensors(options.output, session.outputs, error)) {
+    if (ExitStatus status =
+            writeTensors(options.output, session.outputs, error)) {
       complain(error);
-      return 1;
+      return status;
     }
   }
   if (!options.compare.empty())

@@ -2,6 +2,7 @@
 
 #include "Session.h"
 #include "Files.h"
+#include "frit/printable.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -12,7 +13,7 @@ using namespace frit;
 using namespace frit::run;
 
 bool frit::run::complain(const std::string &message) {
-  fprintf(stderr, "frit-run: %s\n", message.c_str());
+  fprintf(stderr, "frit-run: %s\n", printable(message).c_str());
   return false;
 }
 
@@ -41,11 +42,12 @@ bool Session::openModule() {
     bool quiet = !strncmp(message, "running on the cpu", 18) &&
                  !static_cast<const Options *>(user)->verbose;
     if (!quiet)
-      fprintf(stderr, "frit-run: note: %s\n", message);
+      complain("note: " + std::string(message));
   };
   settings.remark_user = const_cast<Options *>(&options);
   if (Error error = Module::load(options.model.c_str(), module, &settings))
     return failed(error);
+  protectModel(options.model, options.weights);
   return true;
 }
 

@@ -1,6 +1,7 @@
 //===- Table.cpp - Tables and figures for a terminal ----------------------===//
 
 #include "Table.h"
+#include "frit/printable.h"
 
 #include <algorithm>
 #include <cstdarg>
@@ -17,15 +18,27 @@ Table::Table(std::vector<std::string> titles) {
   rows.push_back(std::move(titles));
 }
 
+void Table::add(std::vector<std::string> row) {
+  for (std::string &cell : row)
+    cell = frit::printable(cell);
+  rows.push_back(std::move(row));
+}
+
+/// The columns that a text takes: one for each code point.
+static size_t columnsOf(const std::string &text) {
+  return size_t(std::count_if(text.begin(), text.end(),
+                              [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
 void Table::print() const {
   std::vector<size_t> widths(right.size());
   for (const auto &row : rows)
     for (size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], row[i].size());
+      widths[i] = std::max(widths[i], columnsOf(row[i]));
   for (const auto &row : rows) {
     std::string line = " ";
     for (size_t i = 0; i < row.size(); ++i) {
-      std::string blanks(widths[i] - row[i].size(), ' ');
+      std::string blanks(widths[i] - columnsOf(row[i]), ' ');
       line += " " + (right[i] ? blanks + row[i] : row[i] + blanks) + " ";
     }
     line.resize(line.find_last_not_of(' ') + 1);

@@ -13,7 +13,8 @@ namespace frit::run {
 class Table {
 public:
   explicit Table(std::vector<std::string> titles);
-  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
+  /// What is not printable in a cell is escaped.
+  void add(std::vector<std::string> row);
   void print() const;
 
 private:

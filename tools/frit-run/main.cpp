@@ -1,6 +1,7 @@
 //===- main.cpp - frit-run: run, compare and time a compiled model --------===//
 
 #include "Session.h"
+#include "compiler/driver/Interrupts.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -67,6 +68,7 @@ static int finish(int status) {
 
 int main(int count, char **arguments) {
   startTimeReport();
+  handleInterrupts();
   std::set_new_handler([] { outOfMemory("what it has to do"); });
   return finish(runTool(count, arguments));
 }
