@@ -3,6 +3,8 @@
 #include "compiler/driver/Artifact.h"
 
 #include "compiler/driver/Outputs.h"
+#include "compiler/driver/Progress.h"
+#include "compiler/driver/TemporaryFolder.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -16,13 +18,7 @@ using artifact::Form;
 using Bytes = SmallVector<char, 0>;
 
 std::string frit::imageSymbol(const ArtifactOptions &options) {
-  std::string name = sys::path::stem(options.output).str();
-  for (char &c : name)
-    if (!isAlnum(c))
-      c = '_';
-  if (name.empty() || isDigit(name.front()))
-    name.insert(0, "_");
-  return name + "_image";
+  return (options.name + "_image").str();
 }
 
 std::string frit::weightsName(const ArtifactOptions &options) {
@@ -43,43 +39,41 @@ std::string frit::weightsName(const ArtifactOptions &options) {
 /// Links `object` to a shared library. Both are small: without the weights.
 static Expected<Bytes> link(ArrayRef<char> object,
                             const ArtifactOptions &options) {
-  auto input = PendingFile::create(options.output + ".o");
-  if (!input)
-    return input.takeError();
-  auto output = PendingFile::create(options.output + ".so");
-  if (!output)
-    return output.takeError();
-  if (Error e = artifact::writeBytes(input->path(), object))
-    return e;
-  auto command = linkCommand(input->path(), output->path());
+  TemporaryFolder folder;
+  if (std::error_code error = TemporaryFolder::create(folder))
+    return outputError(temporaryPlace(), error);
+  std::string input = folder.file("model.o"), output = folder.file("model.so");
+  if (Error e = artifact::writeBytes(input, object))
+    return outputError(input, std::move(e));
+  auto command = linkCommand(input, output);
   if (!command)
     return command.takeError();
   options.say(join(*command, " "));
   if (Error e = run(*command))
     return e;
-  auto linked = MemoryBuffer::getFile(output->path());
+  auto linked = MemoryBuffer::getFile(output);
   if (!linked)
-    return createFileError(output->path(), linked.getError());
+    return createFileError(output, linked.getError());
   StringRef bytes = (*linked)->getBuffer();
   return Bytes(bytes.begin(), bytes.end());
 }
 
 /// Writes the artifact and a file for its weights.
-static Error writeBoth(PendingFile &file, ArrayRef<char> elf,
+static Error writeBoth(OutputFile &file, ArrayRef<char> elf,
                        const artifact::Image &image,
                        const ArtifactOptions &options) {
-  auto weights = PendingFile::create(options.weightsFile);
+  auto weights = createOutput(options.weightsFile);
   if (!weights)
     return weights.takeError();
   if (Error e = artifact::writeWithWeights(weights->path(), image.weightsHead,
                                            image.weightsHead.size(), image,
                                            options.mapped))
-    return e;
+    return outputError(options.weightsFile, std::move(e));
   if (Error e = artifact::writeBytes(file.path(), elf))
+    return outputError(options.output, std::move(e));
+  if (Error e = outputError(options.weightsFile, weights->commit()))
     return e;
-  if (Error e = weights->commit())
-    return e;
-  return file.commit();
+  return outputError(options.output, file.commit());
 }
 
 Error frit::writeArtifact(Module &module, TargetMachine &machine,
@@ -87,19 +81,23 @@ Error frit::writeArtifact(Module &module, TargetMachine &machine,
                           const ArtifactOptions &options,
                           mlir::TimingScope &timing) {
   std::string symbol = imageSymbol(options);
-  auto file = PendingFile::create(options.output);
+  auto file =
+      createOutput(options.output, options.form == Form::shared ? 0777 : 0666);
   if (!file)
     return file.takeError();
   mlir::TimingScope scope = timing.nest("object");
   artifact::addImage(module, image, symbol, options.form);
   Expected<Bytes> elf = artifact::compileObject(module, machine);
   if (elf && options.form == Form::shared) {
+    if (Error e = options.keepObject(toStringRef(*elf)))
+      return e;
     scope = timing.nest("link");
     elf = link(*elf, options);
   }
   if (!elf)
     return elf.takeError();
   scope = timing.nest("weights");
+  Progress progress("write weights");
   if (!image.weightsHead.empty())
     return writeBoth(*file, *elf, image, options);
   uint64_t offset = elf->size();
@@ -112,6 +110,6 @@ Error frit::writeArtifact(Module &module, TargetMachine &machine,
   }
   if (Error e = artifact::writeWithWeights(file->path(), *elf, offset, image,
                                            options.mapped))
-    return e;
-  return file->commit();
+    return outputError(options.output, std::move(e));
+  return outputError(options.output, file->commit());
 }

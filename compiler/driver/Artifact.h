@@ -12,16 +12,21 @@ namespace frit {
 /// What becomes of an image.
 struct ArtifactOptions {
   std::string output;
+  /// What the model is called in C.
+  llvm::StringRef name;
   artifact::Form form = artifact::Form::shared;
   /// The file for the weights; empty where they are embedded.
   std::string weightsFile;
   /// The files that weights were mapped from.
   llvm::ArrayRef<artifact::MappedFile> mapped;
+  /// Given the object that a shared library is linked from, without weights.
+  llvm::function_ref<llvm::Error(llvm::StringRef)> keepObject;
   /// Told the command that links.
   llvm::function_ref<void(const llvm::Twine &)> say;
 };
 
-/// The symbol of the image in the output: "resnet50_image" for resnet50.o.
+/// The symbol of the image in the output: "resnet50_image" of the model
+/// "resnet50".
 std::string imageSymbol(const ArtifactOptions &options);
 
 /// How the artifact names its file of weights: relative to its own folder if

@@ -13,7 +13,9 @@
 #include "compiler/driver/ModelInput.h"
 #include "compiler/driver/ModelOutputs.h"
 #include "compiler/driver/Outputs.h"
+#include "compiler/driver/Progress.h"
 #include "compiler/driver/Remarks.h"
+#include "compiler/driver/StageFiles.h"
 #include "compiler/driver/Tune.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/planning/MergeVariants.h"
@@ -22,7 +24,7 @@
 #include "mlir/Support/Timing.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace frit;
@@ -35,13 +37,12 @@ namespace {
 class Compilation {
 public:
   Compilation(const DriverOptions &options, TuneDevice &device)
-      : options(options), device(device), registry(makeRegistry()),
-        context(registry), diagnostics(context) {
+      : options(options), device(device), files(options),
+        registry(makeRegistry()), context(registry), diagnostics(context) {
     context.loadAllAvailableDialects();
-    diagnostics.warningsAreErrors = options.warningsAreErrors;
-    if (options.tuneMissesAreErrors)
-      diagnostics.errorCategory = "tune-miss";
-    installRemarks(context, options.remarksPassed, options.remarksMissed);
+    diagnostics.options = options.warnings;
+    installRemarks(context, options.remarksPassed, options.remarksMissed,
+                   remarkTarget);
     timing.setEnabled(options.timeReport);
     timing.setOutput(createOutputStrategy(
         DefaultTimingManager::OutputFormat::Text, llvm::errs()));
@@ -58,7 +59,9 @@ public:
                         "bug in frit; please report it with the model");
       return kBug;
     }
-    return done && !diagnostics.errors() ? kDone : kBadInput;
+    if (done && !diagnostics.errors())
+      return kDone;
+    return status ? status : kBadInput;
   }
 
 private:
@@ -70,9 +73,13 @@ private:
   }
 
   bool fail(llvm::Error error) {
+    if (!status)
+      status = statusOf(error);
     diagnostics.error(llvm::toString(std::move(error)));
     return false;
   }
+  /// False after an error, which is reported.
+  bool good(llvm::Error error) { return !error || fail(std::move(error)); }
   void say(const llvm::Twine &message) {
     if (options.verbose)
       llvm::errs() << "fritc: " << message << "\n";
@@ -86,7 +93,7 @@ private:
     if (options.emit == Emit::shared) {
       auto command = linkCommand("<object>", options.output);
       if (!command)
-        return fail(command.takeError()), kBadInput;
+        return fail(command.takeError()), status;
       say(llvm::join(*command, " "));
     } else {
       say("write " + options.output);
@@ -98,16 +105,18 @@ private:
     if (!import() || !readTuning())
       return false;
     if (options.emit == Emit::nn)
-      return writeModule(*model.variants.front());
+      return good(files.write(*model.variants.front()));
     if (options.emit == Emit::json)
-      return writeGraph();
+      return good(writeJson(*model.variants.front(), options.output));
     {
       TimingScope scope = root.nest("model passes");
       PassManager passes(&context);
       addModelPasses(passes, pipelineOptions());
       passes.enableTiming(scope);
-      for (OwningOpRef<ModuleOp> &variant : model.variants)
-        if (failed(passes.run(*variant)))
+      for (auto [index, variant] : llvm::enumerate(model.variants))
+        if (failed(passes.run(*variant)) ||
+            !good(
+                files.save(*variant, variantEnding(index, "simplified.mlir"))))
           return false;
     }
     plans = ModuleOp::create(model.variants.front()->getLoc());
@@ -118,12 +127,12 @@ private:
         return false;
     if (options.emit == Emit::fused)
       return true;
-    if (!planMemory())
+    if (!planMemory() || !good(files.save(*plans, "plan.mlir")))
       return false;
     if (options.memoryReport)
-      reportMemory(*plans, llvm::outs());
+      reportMemory(*plans, options.output == "-" ? llvm::errs() : llvm::outs());
     if (options.emit == Emit::plan)
-      return writeModule(*plans);
+      return good(files.write(*plans));
     return generateCode();
   }
 
@@ -133,13 +142,14 @@ private:
 
   bool import() {
     TimingScope scope = root.nest("import");
+    Progress progress("read " + options.input);
     if (llvm::Error error = model.read(options, context))
       return fail(std::move(error));
     if (model.variants.empty())
       return false;
     say("read " + options.input);
     for (auto [variant, module] : llvm::enumerate(model.variants))
-      if (!saveTemp(*module, variantEnding(variant, "nn.mlir")))
+      if (!good(files.save(*module, variantEnding(variant, "nn.mlir"))))
         return false;
     return true;
   }
@@ -170,13 +180,14 @@ private:
     if (isCuda && needsNvrtc())
       if (auto found = cuda::describeNvrtc(); !found) {
         if (!options.defaultArchs)
-          return fail(found.takeError());
+          return fail(ofMachine(found.takeError()));
         diagnostics.warning("compiling for the cpu only: " +
-                            llvm::toString(found.takeError()));
+                            llvm::toString(found.takeError()) + " [-Wtarget]");
         return true;
       }
     say("compile for " + arch);
     TimingScope scope = root.nest("passes for " + arch);
+    llvm::SaveAndRestore named(remarkTarget, arch);
     std::unique_ptr<nn::Target> target;
     PipelineOptions pipeline = pipelineOptions();
     if (isCuda) {
@@ -197,6 +208,7 @@ private:
       pipeline.fallbacks = false;
     }
 
+    Progress progress("optimise for " + arch);
     PassManager passes(&context), planning(&context);
     addTargetPasses(passes, *target, pipeline);
     passes.enableTiming(scope);
@@ -206,10 +218,11 @@ private:
       OwningOpRef<ModuleOp> clone = model.variants[variant]->clone();
       // A warning that counts as an error stops here too.
       if (failed(passes.run(*clone)) || diagnostics.errors() ||
-          !saveTemp(*clone, variantEnding(variant, arch + ".fused.mlir")))
+          !good(
+              files.save(*clone, variantEnding(variant, arch + ".fused.mlir"))))
         return false;
       if (options.emit == Emit::fused)
-        return writeModule(*clone);
+        return good(files.write(*clone));
       if (failed(planning.run(*clone)))
         return false;
       if (options.verbose)
@@ -324,14 +337,16 @@ private:
     for (auto program : plans->getOps<plan::ProgramOp>()) {
       StringRef arch = program.getArch();
       TimingScope scope = root.nest("code for " + arch.str());
+      llvm::SaveAndRestore named(remarkTarget, arch.str());
       if (!cuda::isCudaArch(arch)) {
+        Progress progress("compile kernels for " + arch.str());
         std::string error;
         machine = cpu::createMachine(arch, error);
         if (!machine)
           return diagnostics.error(error), false;
         auto kernels = cpu::compileKernels(std::move(hostKernels[arch]),
                                            *machine, llvmContext);
-        if (!kernels)
+        if (!kernels || !good(files.save(*kernels, *machine, arch)))
           return false;
         // The kernels of each processor have names and instructions of their
         // own.
@@ -345,7 +360,7 @@ private:
         return false;
     }
     if (options.emit == Emit::cuda)
-      return write(cudaText);
+      return good(files.write(cudaText));
     if (options.emit == Emit::ptx || options.emit == Emit::cubin)
       return writeDeviceCode(code);
     return writeArtifact(std::move(host), std::move(machine), code);
@@ -365,24 +380,21 @@ private:
       allText += *text;
       return true;
     }
-    if (options.saveTemps &&
-        !write(*text, tempPath(program.getArch().str() + ".cu")))
+    StringRef arch = program.getArch();
+    if (!good(files.save(*text, arch + ".cu")))
       return false;
     scope = timing.nest("NVRTC");
-    auto compiled = compileProgram(*text, program.getArch());
+    auto compiled = compileProgram(*text, arch);
     if (!compiled)
       return fail(compiled.takeError());
     code = std::move(*compiled);
-    return true;
+    return good(files.save(code.ptx, arch + ".ptx")) &&
+           good(files.save(code.cubin, arch + ".cubin"));
   }
 
   bool writeDeviceCode(const llvm::StringMap<artifact::TargetCode> &code) {
-    if (code.size() != 1)
-      return diagnostics.error("--emit=ptx and --emit=cubin take one "
-                               "-march=sm_NN"),
-             false;
     const artifact::TargetCode &only = code.begin()->second;
-    return write(options.emit == Emit::ptx ? only.ptx : only.cubin);
+    return good(files.write(options.emit == Emit::ptx ? only.ptx : only.cubin));
   }
 
   bool writeArtifact(std::unique_ptr<llvm::Module> host,
@@ -399,15 +411,17 @@ private:
       host->setDataLayout(machine->createDataLayout());
       host->setTargetTriple(machine->getTargetTriple());
     }
-    std::string stem = llvm::sys::path::stem(options.input).str();
     ArtifactOptions output;
     output.output = options.output;
+    output.name = options.name;
     output.form = options.emit == Emit::shared ? artifact::Form::shared
                                                : artifact::Form::object;
     output.weightsFile = options.weightsFile;
     output.mapped = model.mapped;
-    auto image = artifact::serialize(*plans, stem, code, weightsName(output),
-                                     model.shapes);
+    auto keep = [this](StringRef object) { return files.save(object, "o"); };
+    output.keepObject = keep;
+    auto image = artifact::serialize(*plans, options.title, code,
+                                     weightsName(output), model.shapes);
     if (failed(image))
       return false;
     auto sayIt = [this](const llvm::Twine &message) { say(message); };
@@ -416,44 +430,21 @@ private:
             frit::writeArtifact(*host, *machine, *image, output, scope))
       return fail(std::move(e));
     if (!options.header.empty() &&
-        !write(artifact::writeHeader(*plans, imageSymbol(output), stem,
-                                     model.shapes),
-               options.header))
+        !good(writeText(options.header,
+                        artifact::writeHeader(*plans, imageSymbol(output),
+                                              options.title, model.shapes))))
       return false;
     say("wrote " + options.output);
     return true;
   }
 
-  //===--------------------------------------------------------------------===//
-  // Files
-  //===--------------------------------------------------------------------===//
-
-  bool write(StringRef text, StringRef path) {
-    if (llvm::Error e = writeText(path, text))
-      return fail(std::move(e));
-    return true;
-  }
-  bool write(StringRef text) { return write(text, options.output); }
-
-  bool writeModule(ModuleOp module) { return write(printed(module)); }
-  bool writeGraph() {
-    if (llvm::Error e = writeJson(*model.variants.front(), options.output))
-      return fail(std::move(e));
-    return true;
-  }
-
-  std::string tempPath(StringRef ending) const {
-    SmallString<128> path(options.output == "-" ? options.input
-                                                : options.output);
-    llvm::sys::path::replace_extension(path, ending);
-    return path.str().str();
-  }
-  bool saveTemp(ModuleOp module, StringRef ending) {
-    return !options.saveTemps || write(printed(module), tempPath(ending));
-  }
-
   const DriverOptions &options;
   TuneDevice &device;
+  StageFiles files;
+  /// What remarks are about; empty before there is a target.
+  std::string remarkTarget;
+  /// What the first error says that the program ends with.
+  ExitStatus status = kDone;
   DialectRegistry registry;
   MLIRContext context;
   llvm::LLVMContext llvmContext;

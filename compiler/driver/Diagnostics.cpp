@@ -2,12 +2,39 @@
 
 #include "compiler/driver/Diagnostics.h"
 
+#include "compiler/driver/Progress.h"
+
+#include "frit/printable.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace frit;
+
+std::vector<std::string> frit::warningNames() {
+  return {"opset",  "optional",  "random", "shape",
+          "target", "tune-miss", "type"};
+}
+
+/// The name that a warning ends with, or "".
+static StringRef warningName(StringRef message) {
+  size_t at = message.rfind("[-W");
+  if (at == StringRef::npos || !message.ends_with("]"))
+    return "";
+  return message.drop_front(at + 3).drop_back();
+}
+
+/// Lines of a compiler's log stay lines; the others begin with blanks, so that
+/// none passes for a message of its own.
+static std::string printableLines(StringRef text) {
+  std::string out;
+  for (StringRef line : llvm::split(text.rtrim('\n'), '\n'))
+    out += (out.empty() ? "" : "\n  ") + printable(line);
+  return out;
+}
 
 std::string frit::locationText(Location loc) {
   return llvm::TypeSwitch<LocationAttr, std::string>(loc)
@@ -68,11 +95,17 @@ void DiagnosticPrinter::warning(const Twine &message) {
 
 void DiagnosticPrinter::print(DiagnosticSeverity severity, Location loc,
                               StringRef message) {
-  bool isCategory =
-      !errorCategory.empty() && message.ends_with("[-W" + errorCategory + "]");
-  if (severity == DiagnosticSeverity::Warning &&
-      (warningsAreErrors || isCategory))
-    severity = DiagnosticSeverity::Error;
+  if (severity == DiagnosticSeverity::Warning) {
+    auto said = [&](const llvm::StringMap<bool> &names, bool otherwise) {
+      auto it = names.find(warningName(message));
+      return it == names.end() ? otherwise : it->second;
+    };
+    if (options.none || !said(options.isShown, true))
+      return;
+    if (said(options.isError, options.areErrors))
+      severity = DiagnosticSeverity::Error;
+  }
+  Progress::hide();
   switch (severity) {
   case DiagnosticSeverity::Error:
     ++numErrors;
@@ -91,6 +124,6 @@ void DiagnosticPrinter::print(DiagnosticSeverity severity, Location loc,
   }
   std::string where = locationText(loc);
   if (!where.empty())
-    out << where << ": ";
-  out << withoutOperation(message) << '\n';
+    out << printable(where) << ": ";
+  out << printableLines(withoutOperation(message)) << '\n';
 }

@@ -3,10 +3,16 @@
 #ifndef FRIT_COMPILER_DRIVER_DIAGNOSTICS_H
 #define FRIT_COMPILER_DRIVER_DIAGNOSTICS_H
 
+#include "compiler/driver/Options.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace frit {
+
+/// The names of all warnings that have one, "tune-miss"; messages end with it,
+/// as "[-Wtune-miss]".
+std::vector<std::string> warningNames();
 
 /// Where something is in the words of the user's files:
 /// "model.onnx: node 'encoder/3/attn' (Softmax, opset 13)", or "" for an
@@ -17,6 +23,8 @@ std::string locationText(mlir::Location loc);
 ///
 ///   error: model.onnx: node 'attn' (Softmax, opset 13): axis 5 is out of range
 ///   for a tensor of rank 3
+///
+/// What is not printable in it, of names say, is escaped.
 class DiagnosticPrinter {
 public:
   DiagnosticPrinter(mlir::MLIRContext &context,
@@ -29,10 +37,7 @@ public:
   unsigned errors() const { return numErrors; }
   unsigned warnings() const { return numWarnings; }
 
-  /// Counts warnings as errors and calls them so.
-  bool warningsAreErrors = false;
-  /// The same for those of one category, which end with "[-W...]".
-  std::string errorCategory;
+  WarningOptions options;
 
 private:
   void print(mlir::DiagnosticSeverity severity, mlir::Location loc,

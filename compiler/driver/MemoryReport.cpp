@@ -6,6 +6,8 @@
 #include "dialects/nn/NN.h"
 #include "dialects/plan/Plan.h"
 
+#include "frit/printable.h"
+
 using namespace mlir;
 using namespace frit;
 
@@ -78,7 +80,7 @@ void reportList(plan::ListOp main, bool isNamed, raw_ostream &os) {
       live, [](const Live &a, const Live &b) { return a.bytes > b.bytes; });
   os << "  live at the peak, step " << at << ":\n";
   for (const Live &l : ArrayRef(live).take_front(10))
-    os << "    " << mebibytes(l.bytes) << "  " << l.what << "\n";
+    os << "    " << mebibytes(l.bytes) << "  " << printable(l.what) << "\n";
 }
 
 /// Whether a host's threads need memory that only the runtime knows the size

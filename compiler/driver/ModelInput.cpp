@@ -3,8 +3,10 @@
 #include "compiler/driver/ModelInput.h"
 
 #include "compiler/driver/Counts.h"
+#include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Variants.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -12,6 +14,12 @@ using namespace frit;
 
 llvm::Error ModelInput::read(const DriverOptions &options,
                              MLIRContext &context) {
+  // A device may have no end.
+  llvm::sys::fs::file_status status;
+  if (options.input != "-" && !llvm::sys::fs::status(options.input, status) &&
+      (status.type() == llvm::sys::fs::file_type::character_file ||
+       status.type() == llvm::sys::fs::file_type::block_file))
+    return llvm::createStringError("'" + options.input + "': is a device");
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(
       options.input, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file)
@@ -22,6 +30,7 @@ llvm::Error ModelInput::read(const DriverOptions &options,
   ImportOptions import = options.import;
   import.onMap = [this](StringRef path, StringRef bytes) {
     mapped.push_back({path.str(), bytes});
+    protectInput(path.str());
   };
   auto importOne = [&] {
     return (json ? importJson : importOnnx)((*file)->getMemBufferRef(),

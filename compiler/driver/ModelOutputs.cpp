@@ -34,21 +34,20 @@ llvm::Error frit::writeJson(ModuleOp model, StringRef output) {
   if (output == "-")
     return llvm::createStringError(
         "--emit=json writes weights beside the graph; name it with -o");
-  auto file = PendingFile::create(path);
+  auto file = createOutput(path);
   if (!file)
     return file.takeError();
   std::error_code error;
   llvm::raw_fd_ostream weights(file->path(), error);
   if (error)
-    return llvm::createFileError(path, error);
+    return outputError(path, error);
   artifact::writeSafetensors(constants, weights);
   weights.close();
-  if (weights.has_error()) {
-    error = weights.error();
-    weights.clear_error();
-    return llvm::createFileError(path, error);
-  }
-  if (llvm::Error e = file->commit())
-    return e;
+  error = weights.error();
+  weights.clear_error();
+  if (!error)
+    error = file->commit();
+  if (error)
+    return outputError(path, error);
   return writeText(output, text);
 }

@@ -3,361 +3,477 @@
 #include "compiler/driver/Options.h"
 
 #include "codegen/cuda/Nvrtc.h"
+#include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/HelpOps.h"
+#include "compiler/driver/ModelName.h"
+#include "compiler/driver/OptionTable.h"
+#include "compiler/driver/OutputFile.h"
 #include "compiler/driver/ShapeOptions.h"
 
 #include "frit/dtype.h"
+#include "frit/printable.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/WithColor.h"
+#include "llvm/TargetParser/Host.h"
 
 using namespace frit;
 using artifact::DTypeRow;
 using llvm::StringRef;
-namespace cl = llvm::cl;
+using llvm::Twine;
+using llvm::opt::Arg;
 
 namespace {
 
-/// The options live for one parse; `cl` wants them registered before it.
-struct CommandLine {
-  cl::OptionCategory category{"fritc options"};
+/// Reads the arguments into `options`; each step is false after an error.
+class CommandLine {
+public:
+  CommandLine(const FritcOptions &parser, const llvm::opt::InputArgList &args,
+              llvm::function_ref<std::string()> deviceArch)
+      : parser(parser), args(args), deviceArch(deviceArch) {}
 
-  cl::opt<std::string> input{cl::Positional, cl::desc("<model.onnx>"),
-                             cl::cat(category)};
-  cl::opt<std::string> output{"o",
-                              cl::desc("Write the result to <file>; - is "
-                                       "standard output"),
-                              cl::value_desc("file"), cl::cat(category)};
-  cl::opt<bool> object{"c",
-                       cl::desc("Write an object file to link into an "
-                                "application, and its header"),
-                       cl::cat(category)};
-  cl::opt<bool> source{"S",
-                       cl::desc("Write the CUDA C++ that would be compiled"),
-                       cl::cat(category)};
-  cl::opt<std::string> emit{
-      "emit",
-      cl::desc("Write a stage: nn, fused, plan, cuda, ptx, cubin, obj "
-               "or shared (the default)"),
-      cl::value_desc("stage"), cl::cat(category)};
-  cl::opt<std::string> header{
-      "header",
-      cl::desc("Where -c writes the C header (default: beside the "
-               "object)"),
-      cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> language{"x",
-                                cl::desc("The input's format: onnx or json"),
-                                cl::value_desc("format"), cl::cat(category)};
-  cl::list<std::string> march{
-      "march", cl::CommaSeparated,
-      cl::desc("Targets of the artifact: sm_80, sm_90a, sm_100, sm_120, ..., "
-               "x86-64, x86-64-v2 to -v4 (default: x86-64-v3 and the GPU "
-               "present, or sm_90a)"),
-      cl::value_desc("arch,..."), cl::cat(category)};
-  cl::opt<std::string> level{"O",
-                             cl::Prefix,
-                             cl::desc("0: one kernel per operator; 2: default"),
-                             cl::value_desc("level"),
-                             cl::init("2"),
-                             cl::cat(category)};
-  cl::opt<std::string> precision{
-      "fprecision", cl::desc("Compute in fp32 (default), tf32, fp16 or bf16"),
-      cl::value_desc("precision"), cl::init("fp32"), cl::cat(category)};
-  cl::list<std::string> type{
-      "ftype",
-      cl::desc("Take an input or give an output in another type, image:u8 or "
-               "logits:f16"),
-      cl::value_desc("name:type"), cl::cat(category)};
-  cl::list<std::string> shape{
-      "fshape",
-      cl::desc("Fix an input's shape, input:1x3x224x224, or a symbolic "
-               "dimension, batch=8; or compile for several of its sizes, "
-               "batch=1..64 or batch=1,8,64"),
-      cl::value_desc("spec"), cl::cat(category)};
-  cl::list<std::string> constInput{
-      "fconst-input",
-      cl::desc("Treat an input as the constant in a file, "
-               "NAME=@FILE.npy"),
-      cl::value_desc("spec"), cl::cat(category)};
-  cl::opt<std::string> randomWeights{
-      "frandom-weights", cl::desc("Make up weights whose files are missing"),
-      cl::value_desc("seed"), cl::cat(category)};
-  cl::opt<std::string> externalWeights{
-      "fexternal-weights",
-      cl::desc("Write the weights to a file beside the artifact"),
-      cl::value_desc("file.safetensors"), cl::ValueOptional, cl::cat(category)};
-  cl::opt<bool> fuse{"ffuse", cl::desc("Fuse operators (default)"),
-                     cl::cat(category)};
-  cl::opt<bool> noFuse{"fno-fuse", cl::desc("One operator per kernel"),
-                       cl::cat(category)};
-  cl::opt<bool> guard{"fguard",
-                      cl::desc("Run what a condition picks only where it does "
-                               "(default)"),
-                      cl::cat(category)};
-  cl::opt<bool> noGuard{"fno-guard",
-                        cl::desc("Run both branches and pick a result"),
-                        cl::cat(category)};
-  cl::opt<bool> fork{"ffork",
-                     cl::desc("Run kernels beside each other where the GPU has "
-                              "room (default)"),
-                     cl::cat(category)};
-  cl::opt<bool> noFork{"fno-fork", cl::desc("Run one kernel after another"),
-                       cl::cat(category)};
-  cl::opt<bool> cublas{"fcublas",
-                       cl::desc("Plan matrix products for cuBLASLt "
-                                "(default)"),
-                       cl::cat(category)};
-  cl::opt<bool> noCublas{"fno-cublas",
-                         cl::desc("Use frit's own matrix products"),
-                         cl::cat(category)};
-  cl::opt<bool> cudnn{"fcudnn",
-                      cl::desc("Plan convolutions and attention for cuDNN "
-                               "(default)"),
-                      cl::cat(category)};
-  cl::opt<bool> noCudnn{"fno-cudnn",
-                        cl::desc("Use frit's own convolutions and attention"),
-                        cl::cat(category)};
-  cl::opt<std::string> tuneGenerate{
-      "ftune-generate",
-      cl::desc("Time the schedules of matrix products and convolutions on "
-               "this machine's GPU, add the best to <file> and use them"),
-      cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> tuneUse{
-      "ftune-use", cl::desc("Use the schedules that <file> says are best"),
-      cl::value_desc("file"), cl::cat(category)};
-  cl::opt<bool> noTuned{
-      "fno-tuned",
-      cl::desc("Do not take the schedules that frit comes with, which were "
-               "timed on an H200"),
-      cl::cat(category)};
-  cl::opt<std::string> tuneBudget{
-      "tune-budget",
-      cl::desc("How long -ftune-generate may time: 60s (default)"),
-      cl::value_desc("time"), cl::init("60s"), cl::cat(category)};
-  cl::opt<bool> verbose{"v", cl::desc("Say what is done"), cl::cat(category)};
-  cl::opt<bool> dryRun{"###",
-                       cl::desc("Say what would be done, and do nothing"),
-                       cl::cat(category)};
-  cl::opt<bool> saveTemps{"save-temps",
-                          cl::desc("Keep every stage beside the "
-                                   "output"),
-                          cl::cat(category)};
-  cl::opt<bool> timeReport{"ftime-report", cl::desc("Say where the time went"),
-                           cl::cat(category)};
-  cl::opt<bool> memoryReport{"memory-report",
-                             cl::desc("Say what a call's memory is made of"),
-                             cl::cat(category)};
-  cl::opt<std::string> passed{
-      "Rpass", cl::desc("Report what was done: fusion, schedule, layout, ..."),
-      cl::value_desc("regex"), cl::cat(category)};
-  cl::opt<std::string> missed{"Rpass-missed", cl::desc("Report what was not"),
-                              cl::value_desc("regex"), cl::cat(category)};
-  cl::opt<bool> wall{"Wall", cl::desc("All warnings (default)"),
-                     cl::cat(category)};
-  cl::opt<std::string> werror{
-      "Werror", cl::ValueOptional,
-      cl::desc("Warnings are errors; with =tune-miss only that a contraction "
-               "is not tuned"),
-      cl::value_desc("warning"), cl::cat(category)};
-  cl::opt<bool> helpOps{"help-ops", cl::desc("List the operators"),
-                        cl::cat(category)};
+  bool read() {
+    return readInput() && readOutput() && readTargets() && readModel() &&
+           readWeights() && readCode() && readWarnings() && checkOutputs();
+  }
+
+  DriverOptions options;
+  ExitStatus status = kDone;
+
+private:
+  bool wrong(const Twine &message, ExitStatus why = kBadUsage) {
+    parser.wrong(message);
+    status = why;
+    return false;
+  }
+  /// False after an error, where the table does not list `value`.
+  bool isValue(OptionId option, StringRef value) {
+    if (llvm::is_contained(parser.valuesOf(option), value))
+      return true;
+    parser.wrongValue(option, value);
+    status = kBadUsage;
+    return false;
+  }
+  /// The option's last value if it is one of the table's, `otherwise` where it
+  /// is not given, and nothing after an error.
+  std::optional<StringRef> chosen(OptionId option, StringRef otherwise) {
+    const Arg *arg = args.getLastArg(option);
+    if (!arg)
+      return otherwise;
+    if (isValue(option, arg->getValue()))
+      return arg->getValue();
+    return std::nullopt;
+  }
+
+  bool readInput();
+  bool readOutput();
+  bool readTargets();
+  bool addNative();
+  bool readModel();
+  bool readWeights();
+  bool readCode();
+  bool readWarnings();
+  bool readRemarks(OptionId option, std::string &expression);
+  bool checkOutputs();
+  /// The output with another ending, for what lies beside it.
+  std::string besideOutput(StringRef ending) const {
+    llvm::SmallString<128> path(options.output);
+    llvm::sys::path::replace_extension(path, ending);
+    return path.str().str();
+  }
+
+  const FritcOptions &parser;
+  const llvm::opt::InputArgList &args;
+  llvm::function_ref<std::string()> deviceArch;
 };
 
-/// Reports wrong usage as every other message is reported.
-std::nullopt_t usage(const llvm::Twine &message, int &status) {
-  llvm::WithColor::error(llvm::errs(), "fritc") << message << "\n";
-  status = kBadUsage;
-  return std::nullopt;
+} // namespace
+
+bool CommandLine::readInput() {
+  std::vector<std::string> inputs = args.getAllArgValues(OPT_INPUT);
+  if (inputs.empty())
+    return wrong("no model given; try `fritc model.onnx -o model.so`");
+  if (inputs.size() > 1)
+    return wrong("one model is compiled at a time, not '" + inputs[0] +
+                 "' and '" + inputs[1] + "'");
+  options.input = inputs.front();
+  auto language = chosen(OPT_x, "");
+  if (!language)
+    return false;
+  if (!language->empty())
+    options.language = *language == "json" ? Language::json : Language::onnx;
+  protectInput(options.input);
+  return true;
 }
 
-bool isHostArch(StringRef arch) {
-  return arch == "x86-64" || arch == "x86-64-v2" || arch == "x86-64-v3" ||
-         arch == "x86-64-v4";
-}
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
 
-std::optional<Emit> parseEmit(StringRef name) {
-  static const std::pair<StringRef, Emit> names[] = {
-      {"nn", Emit::nn},       {"json", Emit::json},  {"fused", Emit::fused},
-      {"plan", Emit::plan},   {"cuda", Emit::cuda},  {"ptx", Emit::ptx},
-      {"cubin", Emit::cubin}, {"obj", Emit::object}, {"shared", Emit::shared}};
-  for (auto [known, emit] : names)
-    if (known == name)
-      return emit;
-  return std::nullopt;
+static Emit parseEmit(StringRef name) {
+  return llvm::StringSwitch<Emit>(name)
+      .Case("nn", Emit::nn)
+      .Case("json", Emit::json)
+      .Case("fused", Emit::fused)
+      .Case("plan", Emit::plan)
+      .Case("cuda", Emit::cuda)
+      .Case("ptx", Emit::ptx)
+      .Case("cubin", Emit::cubin)
+      .Case("obj", Emit::object)
+      .Default(Emit::shared);
 }
 
 /// The output's name where -o gives none: the input's with another ending.
-std::string defaultOutput(StringRef input, Emit emit) {
+static std::string defaultOutput(StringRef input, Emit emit) {
   static constexpr StringRef endings[] = {"",     ".json",  "",   "",   ".cu",
                                           ".ptx", ".cubin", ".o", ".so"};
   StringRef ending = endings[size_t(emit)];
-  if (ending.empty())
+  if (ending.empty() || input == "-")
     return "-";
   return (llvm::sys::path::stem(input) + ending).str();
 }
 
-} // namespace
+bool CommandLine::readOutput() {
+  if (args.hasArg(OPT_c) + args.hasArg(OPT_S) + args.hasArg(OPT_shared) +
+          args.hasArg(OPT_emit_EQ) >
+      1)
+    return wrong("only one of -c, -S, -shared and --emit can be given");
+  auto stage = chosen(OPT_emit_EQ, args.hasArg(OPT_c)   ? "obj"
+                                   : args.hasArg(OPT_S) ? "cuda"
+                                                        : "shared");
+  if (!stage)
+    return false;
+  options.emit = parseEmit(*stage);
+  options.output = args.getLastArgValue(OPT_o).str();
+  if (args.hasArg(OPT_o) && options.output.empty())
+    return wrong("-o takes a file, or - for standard output");
+  if (options.output.empty())
+    options.output = defaultOutput(options.input, options.emit);
+  bool isStream = isStreamOutput(options.output);
+  options.header = args.getLastArgValue(OPT_header_EQ).str();
+  if (options.emit != Emit::object && !options.header.empty())
+    return wrong("--header is for object files; add -c");
+  if (options.emit == Emit::object && options.header.empty() && !isStream)
+    options.header = besideOutput(".h");
+
+  StringRef name = args.getLastArgValue(OPT_name_EQ);
+  if (args.hasArg(OPT_name_EQ) && !isModelName(name))
+    return wrong("--name takes a C identifier that is neither frit's nor "
+                 "reserved, as " +
+                 modelNameOf(name) + ", not '" + name + "'");
+  options.name = !name.empty()
+                     ? name.str()
+                     : modelNameOf(isStream ? options.input : options.output);
+  options.title = !name.empty() ? name.str()
+                  : options.input == "-"
+                      ? "model"
+                      : llvm::sys::path::stem(options.input).str();
+
+  if (const Arg *arg =
+          args.getLastArg(OPT_fexternal_weights, OPT_fexternal_weights_EQ)) {
+    bool isNamed = arg->getOption().matches(OPT_fexternal_weights_EQ);
+    options.weightsFile =
+        isNamed ? arg->getValue() : besideOutput(".safetensors");
+    if (!StringRef(options.weightsFile).ends_with(".safetensors"))
+      return wrong("-fexternal-weights takes FILE.safetensors, not '" +
+                   options.weightsFile + "'");
+    if (!isNamed && isStream)
+      return wrong("-fexternal-weights takes a name where the output has none, "
+                   "-fexternal-weights=FILE.safetensors");
+  }
+  options.saveTemps = args.hasArg(OPT_save_temps);
+  return true;
+}
+
+/// Whatever is wrong with an output is better known before hours of tuning.
+bool CommandLine::checkOutputs() {
+  std::pair<StringRef, std::string> outputs[] = {
+      {"-o", options.output},
+      {"--header", options.header},
+      {"-fexternal-weights", options.weightsFile},
+      {"-ftune-generate", options.tuneGenerate}};
+  for (auto &output : outputs) {
+    auto &[option, path] = output;
+    if (path.empty() || options.dryRun)
+      continue;
+    if (std::error_code error = checkOutput(path))
+      return wrong("cannot write '" + path + "': " + error.message(),
+                   isOutputFault(error) ? kBadUsage : kMachine);
+    for (auto *other = outputs; other != &output; ++other)
+      if (!other->second.empty() && isSameOutput(path, other->second))
+        return wrong(other->first + " and " + option +
+                     " write the same file, '" + path + "'");
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+static bool isHostArch(StringRef arch) { return arch.starts_with("x86-64"); }
+
+/// The level of this machine's processor.
+static StringRef hostArch() {
+  llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
+  auto hasAll = [&](std::initializer_list<StringRef> features) {
+    return llvm::all_of(features, [&](StringRef f) { return has.lookup(f); });
+  };
+  if (!hasAll({"sse4.2", "ssse3", "popcnt", "cx16"}))
+    return "x86-64";
+  if (!hasAll({"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}))
+    return "x86-64-v2";
+  return hasAll({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})
+             ? "x86-64-v4"
+             : "x86-64-v3";
+}
+
+bool CommandLine::addNative() {
+  std::string device = deviceArch();
+  options.archs.push_back(hostArch().str());
+  if (!device.empty())
+    options.archs.push_back(device);
+  return true;
+}
+
+bool CommandLine::readTargets() {
+  std::vector<std::string> known = parser.valuesOf(OPT_march_EQ);
+  options.defaultArchs = !args.hasArg(OPT_march_EQ);
+  if (options.defaultArchs) {
+    std::string device = deviceArch();
+    bool isKnown = llvm::is_contained(known, device);
+    options.archs = {"x86-64-v3", isKnown ? device : "sm_90a"};
+  }
+  for (StringRef list : args.getAllArgValues(OPT_march_EQ))
+    for (StringRef arch : llvm::split(list, ',')) {
+      if (!isValue(OPT_march_EQ, arch))
+        return false;
+      if (arch == "native")
+        addNative();
+      else
+        options.archs.push_back(arch.str());
+    }
+  std::vector<std::string> given = std::move(options.archs);
+  options.archs.clear();
+  for (const std::string &arch : given)
+    if (!llvm::is_contained(options.archs, arch))
+      options.archs.push_back(arch);
+  // CUDA is all that these write.
+  if (options.emit == Emit::cuda || options.emit == Emit::ptx ||
+      options.emit == Emit::cubin)
+    llvm::erase_if(options.archs, isHostArch);
+  bool takesOne = options.emit == Emit::ptx || options.emit == Emit::cubin;
+  if (options.archs.empty() || (takesOne && options.archs.size() > 1))
+    return wrong(Twine(options.emit == Emit::cuda  ? "-S"
+                       : options.emit == Emit::ptx ? "--emit=ptx"
+                                                   : "--emit=cubin") +
+                 " takes " + (takesOne ? "one" : "a") +
+                 " target of CUDA, as "
+                 "-march=sm_90a");
+  for (const std::string &arch : options.archs)
+    if (!llvm::is_contained(known, arch))
+      return wrong("-march=native: this machine's GPU is " + arch +
+                   ", for which frit does not compile");
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Model
+//===----------------------------------------------------------------------===//
+
+bool CommandLine::readModel() {
+  auto precision = chosen(OPT_fprecision_EQ, "fp32");
+  if (!precision)
+    return false;
+  options.precision = precision->str();
+  for (StringRef spec : args.getAllArgValues(OPT_ftype_EQ)) {
+    auto [name, type] = spec.rsplit(':');
+    const DTypeRow *known =
+        artifact::findDType(artifact::dtypeWith(&DTypeRow::name, type));
+    if (name.empty() || !known)
+      return wrong("-ftype takes NAME:TYPE, as image:u8 or logits:f16, not '" +
+                   spec + "'");
+    options.types.push_back((name + ":" + known->ir).str());
+  }
+  for (StringRef spec : args.getAllArgValues(OPT_fshape_EQ))
+    if (!parseShape(spec, options))
+      return wrong("-fshape takes input:1x3x224x224, batch=8, batch=1..64 or "
+                   "batch=1,8,64, not '" +
+                   spec + "'");
+  if (int64_t count = countVariants(options); count > kMostVariants)
+    return wrong("-fshape asks for " + Twine(count) +
+                 " variants of the model, and an artifact holds at most " +
+                 Twine(kMostVariants) + "; list fewer sizes, as -fshape=" +
+                 options.openSymbols.back().name + "=1,8,64");
+  if (!options.openSymbols.empty() &&
+      (options.emit == Emit::nn || options.emit == Emit::json ||
+       options.emit == Emit::fused))
+    return wrong("--emit=nn, json and fused take one size of '" +
+                 options.openSymbols.front().name + "'");
+  return true;
+}
+
+bool CommandLine::readWeights() {
+  for (StringRef spec : args.getAllArgValues(OPT_fconst_input_EQ)) {
+    auto [name, file] = spec.split("=@");
+    if (name.empty() || file.empty())
+      return wrong("-fconst-input takes NAME=@FILE, not '" + spec + "'");
+    options.import.constInputs[name] = file.str();
+    protectInput(file.str());
+  }
+  if (const Arg *arg = args.getLastArg(OPT_frandom_weights_EQ)) {
+    uint64_t seed;
+    if (StringRef(arg->getValue()).getAsInteger(10, seed))
+      return wrong("-frandom-weights takes a number, not '" +
+                   Twine(arg->getValue()) + "'");
+    options.import.randomWeights = seed;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+bool CommandLine::readCode() {
+  auto level = chosen(OPT_O, "2");
+  if (!level)
+    return false;
+  level->getAsInteger(10, options.level);
+  bool optimises = options.level > 0;
+  options.fuse = optimises && args.hasFlag(OPT_ffuse, OPT_fno_fuse, true);
+  options.guard = args.hasFlag(OPT_fguard, OPT_fno_guard, true);
+  options.fork = optimises && args.hasFlag(OPT_ffork, OPT_fno_fork, true);
+  options.cublas = args.hasFlag(OPT_fcublas, OPT_fno_cublas, true);
+  options.cudnn = args.hasFlag(OPT_fcudnn, OPT_fno_cudnn, true);
+  options.dryRun = args.hasArg(OPT_dry_run);
+  options.verbose = options.dryRun || args.hasArg(OPT_v);
+  options.timeReport = args.hasArg(OPT_ftime_report);
+  options.memoryReport = args.hasArg(OPT_memory_report);
+
+  options.tuneGenerate = args.getLastArgValue(OPT_ftune_generate_EQ).str();
+  options.tuneUse = args.getLastArgValue(OPT_ftune_use_EQ).str();
+  options.tuned = args.hasFlag(OPT_ftuned, OPT_fno_tuned, true);
+  // What is added to is no input that is lost.
+  if (!options.tuneUse.empty() &&
+      (options.tuneGenerate.empty() ||
+       !isSameOutput(options.tuneUse, options.tuneGenerate)))
+    protectInput(options.tuneUse);
+  StringRef budget = args.getLastArgValue(OPT_tune_budget_EQ, "60s"),
+            seconds = budget;
+  if (!seconds.consume_back("s") || seconds.getAsDouble(options.tuneBudget) ||
+      !(options.tuneBudget >= 0))
+    return wrong("--tune-budget takes a time such as 60s, not '" + budget +
+                 "'");
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Warnings and remarks
+//===----------------------------------------------------------------------===//
+
+bool CommandLine::readWarnings() {
+  WarningOptions &warnings = options.warnings;
+  std::vector<std::string> known = warningNames();
+  auto nearest = [&](StringRef name) {
+    std::string word = nearestTo(name, known);
+    return word.empty() ? "; its warnings are " + listOf(known)
+                        : "; did you mean '" + word + "'?";
+  };
+  for (const Arg *arg :
+       args.filtered(OPT_w, OPT_Wall, OPT_Werror, OPT_Wno_error, OPT_Werror_EQ,
+                     OPT_Wno_error_EQ, OPT_Wno_, OPT_W_)) {
+    StringRef name = arg->getNumValues() ? arg->getValue() : "";
+    bool isKnown = name.empty() || llvm::is_contained(known, name);
+    switch (arg->getOption().getID()) {
+    case OPT_w:
+      warnings.none = true;
+      break;
+    case OPT_Werror:
+      warnings.areErrors = true;
+      break;
+    case OPT_Wno_error:
+      warnings.areErrors = false;
+      break;
+    case OPT_Werror_EQ:
+    case OPT_Wno_error_EQ:
+      if (!isKnown || name.empty())
+        return wrong(Twine(arg->getSpelling()) + name +
+                     ": frit has no such warning" + nearest(name));
+      warnings.isError[name] = arg->getOption().matches(OPT_Werror_EQ);
+      break;
+    case OPT_W_:
+    case OPT_Wno_:
+      // Build systems hand on what they give to compilers of C.
+      if (!isKnown && !warnings.none)
+        llvm::WithColor::warning(llvm::errs(), "fritc")
+            << printable((arg->getSpelling() + name).str())
+            << ": frit has no such warning" << nearest(name) << "\n";
+      warnings.isShown[name] = arg->getOption().matches(OPT_W_);
+      break;
+    default: // -Wall is how it is.
+      break;
+    }
+  }
+  return readRemarks(OPT_Rpass_EQ, options.remarksPassed) &&
+         readRemarks(OPT_Rpass_missed_EQ, options.remarksMissed);
+}
+
+bool CommandLine::readRemarks(OptionId option, std::string &expression) {
+  expression = args.getLastArgValue(option).str();
+  std::string error;
+  if (args.hasArg(option) && !llvm::Regex(expression).isValid(error))
+    return wrong(parser.getOptionPrefixedName(option) + expression +
+                 ": no regular expression: " + error);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+/// Prints what options such as --help ask for. False where none is given.
+static bool answer(const FritcOptions &parser,
+                   const llvm::opt::InputArgList &args) {
+  const Arg *arg =
+      args.getLastArg(OPT_help, OPT_help_EQ, OPT_version, OPT_help_ops);
+  if (!arg) {
+    bool isAlone = args.hasArg(OPT_v) && !args.hasArg(OPT_INPUT);
+    if (isAlone) {
+      auto nvrtc = cuda::describeNvrtc();
+      llvm::errs() << "fritc (frit) " FRIT_VERSION "\n"
+                   << (nvrtc ? *nvrtc : llvm::toString(nvrtc.takeError()))
+                   << "\n";
+    }
+    return isAlone;
+  }
+  if (arg->getOption().matches(OPT_version))
+    llvm::outs() << "fritc (frit) " FRIT_VERSION "\n";
+  else if (arg->getOption().matches(OPT_help_ops))
+    printOperators(llvm::outs());
+  else
+    llvm::outs() << printHelp(
+        fritcHelp(parser),
+        parseHelpForm(arg->getNumValues() ? arg->getValue() : "text")
+            .value_or(HelpForm::text));
+  return true;
+}
 
 std::optional<DriverOptions>
 frit::parseCommandLine(int argc, char **argv,
                        llvm::function_ref<std::string()> deviceArch,
                        int &status) {
-  CommandLine line;
-  cl::HideUnrelatedOptions(line.category);
-  cl::SetVersionPrinter(
-      [](llvm::raw_ostream &os) { os << "fritc (frit) " FRIT_VERSION "\n"; });
-  std::string message;
-  llvm::raw_string_ostream errors(message);
-  if (!cl::ParseCommandLineOptions(
-          argc, argv,
-          "fritc: compiles a model to a shared library that needs no "
-          "framework\n\n"
-          "Exit status: 0 done, 1 the input is at fault, 2 wrong usage, 3 a "
-          "bug in frit.\n",
-          &errors)) {
-    llvm::errs() << message;
-    status = kBadUsage;
+  setUpColors();
+  FritcOptions parser;
+  std::optional<llvm::opt::InputArgList> args = parser.parse(argc, argv);
+  status = args ? kDone : kBadUsage;
+  if (!args || answer(parser, *args))
     return std::nullopt;
-  }
-  status = kDone;
-  if (line.helpOps) {
-    printOperators(llvm::outs());
-    return std::nullopt;
-  }
-
-  DriverOptions options;
-  if (line.input.empty())
-    return usage("no model given; try `fritc model.onnx -o model.so`", status);
-  options.input = line.input;
-  if (line.language == "onnx")
-    options.language = Language::onnx;
-  else if (line.language == "json")
-    options.language = Language::json;
-  else if (!line.language.empty())
-    return usage("-x takes onnx or json, not '" + line.language + "'", status);
-
-  if (line.object + line.source + !line.emit.empty() > 1)
-    return usage("only one of -c, -S and --emit can be given", status);
-  auto emit = parseEmit(line.object         ? "obj"
-                        : line.source       ? "cuda"
-                        : line.emit.empty() ? "shared"
-                                            : StringRef(line.emit));
-  if (!emit)
-    return usage("--emit takes nn, json, fused, plan, cuda, ptx, cubin, obj or "
-                 "shared, not '" +
-                     line.emit + "'",
-                 status);
-  options.emit = *emit;
-  options.output = line.output.empty() ? defaultOutput(options.input, *emit)
-                                       : line.output.getValue();
-  if (*emit == Emit::object && options.output != "-") {
-    llvm::SmallString<128> header(options.output);
-    llvm::sys::path::replace_extension(header, ".h");
-    options.header =
-        line.header.empty() ? header.str().str() : line.header.getValue();
-  }
-
-  options.defaultArchs = line.march.empty();
-  if (options.defaultArchs) {
-    std::string device = deviceArch();
-    options.archs = {"x86-64-v3", device.empty() ? "sm_90a" : device};
-  }
-  for (const std::string &arch : line.march) {
-    if (!isHostArch(arch) && !cuda::isCudaArch(arch))
-      return usage("-march takes sm_NN, sm_NNa or x86-64[-v2..v4], not '" +
-                       arch + "'",
-                   status);
-    if (!llvm::is_contained(options.archs, arch))
-      options.archs.push_back(arch);
-  }
-
-  StringRef level = line.level;
-  if (level.getAsInteger(10, options.level) || options.level > 3)
-    return usage("-O takes 0 to 3, not '" + level + "'", status);
-  options.precision = line.precision;
-  if (!llvm::is_contained({"fp32", "tf32", "fp16", "bf16"}, options.precision))
-    return usage("-fprecision takes fp32, tf32, fp16 or bf16, not '" +
-                     options.precision + "'",
-                 status);
-  for (const std::string &spec : line.type) {
-    auto [name, type] = StringRef(spec).rsplit(':');
-    const DTypeRow *known =
-        artifact::findDType(artifact::dtypeWith(&DTypeRow::name, type));
-    if (name.empty() || !known)
-      return usage("-ftype takes NAME:TYPE, as image:u8 or logits:f16, not '" +
-                       spec + "'",
-                   status);
-    options.types.push_back((name + ":" + known->ir).str());
-  }
-  for (const std::string &spec : line.shape)
-    if (!parseShape(spec, options))
-      return usage("-fshape takes input:1x3x224x224, batch=8, batch=1..64 or "
-                   "batch=1,8,64, not '" +
-                       spec + "'",
-                   status);
-  if (int64_t count = countVariants(options); count > kMostVariants)
-    return usage("-fshape asks for " + llvm::Twine(count) +
-                     " variants of the model, and an artifact holds at most " +
-                     llvm::Twine(kMostVariants) +
-                     "; list fewer sizes, as -fshape=" +
-                     options.openSymbols.back().name + "=1,8,64",
-                 status);
-  if (!options.openSymbols.empty() &&
-      (*emit == Emit::nn || *emit == Emit::json || *emit == Emit::fused))
-    return usage("--emit=nn, json and fused take one size of '" +
-                     options.openSymbols.front().name + "'",
-                 status);
-  for (const std::string &spec : line.constInput) {
-    auto [name, file] = StringRef(spec).split("=@");
-    if (name.empty() || file.empty())
-      return usage("-fconst-input takes NAME=@FILE, not '" + spec + "'",
-                   status);
-    options.import.constInputs[name] = file.str();
-  }
-  if (!line.randomWeights.empty()) {
-    uint64_t seed;
-    if (StringRef(line.randomWeights).getAsInteger(10, seed))
-      return usage("-frandom-weights takes a number", status);
-    options.import.randomWeights = seed;
-  }
-  if (line.externalWeights.getNumOccurrences()) {
-    llvm::SmallString<128> file(options.output);
-    llvm::sys::path::replace_extension(file, ".safetensors");
-    options.weightsFile = line.externalWeights.empty()
-                              ? file.str().str()
-                              : line.externalWeights.getValue();
-    if (!StringRef(options.weightsFile).ends_with(".safetensors"))
-      return usage("-fexternal-weights takes FILE.safetensors, not '" +
-                       options.weightsFile + "'",
-                   status);
-  }
-  options.fuse = options.level > 0 && !line.noFuse;
-  options.guard = !line.noGuard;
-  options.fork = options.level > 0 && !line.noFork;
-  options.cublas = !line.noCublas;
-  options.cudnn = !line.noCudnn;
-  options.dryRun = line.dryRun;
-  options.verbose = line.verbose || line.dryRun;
-  options.saveTemps = line.saveTemps;
-  options.timeReport = line.timeReport;
-  options.memoryReport = line.memoryReport;
-  options.warningsAreErrors =
-      line.werror.getNumOccurrences() && line.werror.empty();
-  options.tuneMissesAreErrors = line.werror == "tune-miss";
-  if (!line.werror.empty() && !options.tuneMissesAreErrors)
-    return usage("-Werror takes tune-miss, not '" + line.werror + "'", status);
-  options.tuneGenerate = line.tuneGenerate;
-  options.tuneUse = line.tuneUse;
-  options.tuned = !line.noTuned;
-  if (!StringRef(line.tuneBudget).consume_back("s") ||
-      StringRef(line.tuneBudget).drop_back().getAsDouble(options.tuneBudget) ||
-      options.tuneBudget < 0)
-    return usage("--tune-budget takes a time such as 60s, not '" +
-                     line.tuneBudget + "'",
-                 status);
-  options.remarksPassed = line.passed;
-  options.remarksMissed = line.missed;
-  return options;
+  CommandLine line(parser, *args, deviceArch);
+  if (line.read())
+    return std::move(line.options);
+  status = line.status;
+  return std::nullopt;
 }

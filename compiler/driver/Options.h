@@ -3,6 +3,7 @@
 #ifndef FRIT_COMPILER_DRIVER_OPTIONS_H
 #define FRIT_COMPILER_DRIVER_OPTIONS_H
 
+#include "compiler/driver/Status.h"
 #include "compiler/import/Import.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -18,9 +19,6 @@ enum class Emit { nn, json, fused, plan, cuda, ptx, cubin, object, shared };
 /// What a model is written in.
 enum class Language { onnx, json };
 
-/// Exit statuses, documented in --help.
-enum ExitStatus { kDone = 0, kBadInput = 1, kBadUsage = 2, kBug = 3 };
-
 /// The most variants of a model that an artifact holds.
 inline constexpr int64_t kMostVariants = 64;
 
@@ -33,12 +31,22 @@ struct SymbolSizes {
   bool isList = false; ///< the sizes were listed, not chosen from a range
 };
 
+/// What becomes of warnings; by name where they have one.
+struct WarningOptions {
+  bool none = false, areErrors = false;
+  llvm::StringMap<bool> isShown, isError;
+};
+
 struct DriverOptions {
   std::string input;
   /// Where -x tells; otherwise the file's name does.
   std::optional<Language> language;
   std::string output; ///< never empty after parsing; "-" is standard output
   std::string header; ///< of an object; may be empty
+  /// What the model is called in C, in the symbols of an object; see ModelName.
+  std::string name;
+  /// What the artifact calls itself: --name, or the input's name.
+  std::string title;
   std::string weightsFile; ///< beside the artifact; empty: embedded
   Emit emit = Emit::shared;
   std::vector<std::string> archs;
@@ -52,20 +60,20 @@ struct DriverOptions {
   std::vector<SymbolSizes> openSymbols;
   bool fuse = true, guard = true, fork = true, cublas = true, cudnn = true;
   bool verbose = false, dryRun = false, saveTemps = false;
-  bool timeReport = false, memoryReport = false, warningsAreErrors = false;
+  bool timeReport = false, memoryReport = false;
+  WarningOptions warnings;
   /// Files of timed schedules: to add to, and to take from. Empty for none.
   std::string tuneGenerate, tuneUse;
   double tuneBudget = 60; ///< seconds
   bool tuned = true;      ///< whether to take what frit comes with
-  bool tuneMissesAreErrors = false;
   /// Regular expressions over categories; empty for none.
   std::string remarksPassed, remarksMissed;
 };
 
 /// Parses the command line. Returns nothing where the program should end with
-/// `status`: usage was wrong, or --help or --version was printed.
-/// `deviceArch` tells the GPU present ("sm_90a"), or nothing; it is asked only
-/// where no -march is given, as waking the driver takes time.
+/// `status`: usage was wrong, an output cannot be written, or --help or the
+/// like was printed. `deviceArch` tells the GPU present ("sm_90a"), or nothing;
+/// it is asked only where no -march is given, as waking the driver takes time.
 std::optional<DriverOptions>
 parseCommandLine(int argc, char **argv,
                  llvm::function_ref<std::string()> deviceArch, int &status);

@@ -1,96 +1,43 @@
-//===- Outputs.cpp - Files that appear whole or not at all ----------------===//
+//===- Outputs.cpp - What fritc writes ------------------------------------===//
 
 #include "compiler/driver/Outputs.h"
+
+#include "compiler/driver/Interrupts.h"
+#include "compiler/driver/Status.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <sys/stat.h>
 
 using namespace llvm;
 using namespace frit;
 
-/// Devices and pipes, /dev/null say, are written to and never replaced.
-static bool isDeviceOrPipe(StringRef path) {
-  sys::fs::file_status status;
-  return !sys::fs::status(path, status) && sys::fs::exists(status) &&
-         !sys::fs::is_regular_file(status) && !sys::fs::is_directory(status);
+Error frit::outputError(StringRef path, std::error_code error) {
+  if (!error)
+    return Error::success();
+  return make_error<StatusError>(isOutputFault(error) ? kBadUsage : kMachine,
+                                 "cannot write '" + path +
+                                     "': " + error.message());
 }
 
-Expected<PendingFile> PendingFile::create(StringRef finalPath) {
-  SmallString<128> model(finalPath), path;
-  model += ".%%%%%%%%";
-  int descriptor;
-  if (std::error_code error =
-          isDeviceOrPipe(finalPath)
-              ? sys::fs::createTemporaryFile("fritc", "", descriptor, path)
-              : sys::fs::createUniqueFile(model, descriptor, path))
-    return createFileError(finalPath, error);
-  raw_fd_ostream(descriptor, /*shouldClose=*/true);
-  PendingFile file;
-  file.finalPath = finalPath;
-  file.temporary = path.str();
-  // An interrupt leaves nothing behind.
-  sys::RemoveFileOnSignal(file.temporary);
+Error frit::outputError(StringRef path, Error error) {
+  return outputError(path, errorToErrorCode(std::move(error)));
+}
+
+Expected<OutputFile> frit::createOutput(StringRef path, mode_t mode) {
+  OutputFile file;
+  if (std::error_code error = OutputFile::create(path.str(), file, mode))
+    return outputError(path, error);
   return file;
 }
 
-PendingFile::PendingFile(PendingFile &&other)
-    : finalPath(std::move(other.finalPath)),
-      temporary(std::exchange(other.temporary, std::string())) {}
-
-PendingFile::~PendingFile() {
-  if (temporary.empty())
-    return;
-  sys::fs::remove(temporary);
-  sys::DontRemoveFileOnSignal(temporary);
-}
-
-Error PendingFile::commit() {
-  if (isDeviceOrPipe(finalPath)) {
-    if (std::error_code error = sys::fs::copy_file(temporary, finalPath))
-      return createFileError(finalPath, error);
-    return Error::success();
-  }
-  // Unique files are private; the result has the mode any new file gets.
-  mode_t mask = ::umask(0);
-  ::umask(mask);
-  bool runs = StringRef(finalPath).ends_with(".so");
-  (void)sys::fs::setPermissions(
-      temporary, sys::fs::perms((runs ? 0777 : 0666) & ~unsigned(mask)));
-  if (std::error_code error = sys::fs::rename(temporary, finalPath))
-    return createFileError(finalPath, error);
-  sys::DontRemoveFileOnSignal(temporary);
-  temporary.clear();
-  return Error::success();
-}
-
 Error frit::writeText(StringRef path, StringRef text) {
-  if (path == "-") {
-    outs() << text;
-    outs().flush();
-    return Error::success();
-  }
-  Expected<PendingFile> file = PendingFile::create(path);
-  if (!file)
-    return file.takeError();
-  std::error_code error;
-  raw_fd_ostream os(file->path(), error);
-  if (error)
-    return createFileError(path, error);
-  os << text;
-  os.close();
-  if (os.has_error()) {
-    error = os.error();
-    os.clear_error();
-    return createFileError(path, error);
-  }
-  return file->commit();
+  // What was printed before comes before it.
+  outs().flush();
+  return outputError(path, writeFile(path.str(), text));
 }
 
 Expected<SmallVector<std::string>> frit::linkCommand(StringRef object,
@@ -109,20 +56,21 @@ Expected<SmallVector<std::string>> frit::linkCommand(StringRef object,
     if (ErrorOr<std::string> path = sys::findProgramByName(name))
       return SmallVector<std::string>{*path,        "-shared",    "-o",
                                       output.str(), object.str(), "-Bsymbolic"};
-  return createStringError(
-      "no linker found (cc, gcc, clang, ld.lld, mold or ld); use -c to write "
-      "an object file, or install one of them");
+  return make_error<StatusError>(
+      kMachine, "no linker found (cc, gcc, clang, ld.lld, mold or ld); use -c "
+                "to write an object file, or install one of them");
 }
 
 Error frit::run(ArrayRef<std::string> command) {
   SmallVector<StringRef> words(command.begin(), command.end());
   std::string message;
+  ChildSignals signals;
   int status = sys::ExecuteAndWait(command.front(), words, std::nullopt, {}, 0,
                                    0, &message);
   if (status == 0)
     return Error::success();
-  return createStringError("'" + join(words, " ") + "' failed" +
-                           (message.empty()
-                                ? " with status " + std::to_string(status)
-                                : ": " + message));
+  return make_error<StatusError>(
+      kMachine, "'" + join(words, " ") + "' failed" +
+                    (message.empty() ? " with status " + std::to_string(status)
+                                     : ": " + message));
 }

@@ -1,7 +1,9 @@
-//===- Outputs.h - Files that appear whole or not at all ------------------===//
+//===- Outputs.h - What fritc writes --------------------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_OUTPUTS_H
 #define FRIT_COMPILER_DRIVER_OUTPUTS_H
+
+#include "compiler/driver/OutputFile.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -11,29 +13,21 @@
 
 namespace frit {
 
-/// A file being written under another name in the same folder; it takes its
-/// own name with `commit`, and vanishes without it. Where its name is that of a
-/// device or a pipe, `commit` copies into that.
-class PendingFile {
-public:
-  static llvm::Expected<PendingFile> create(llvm::StringRef finalPath);
-  PendingFile(PendingFile &&other);
-  PendingFile(const PendingFile &) = delete;
-  ~PendingFile();
+/// Why `path` was not written: a StatusError, of usage where it must not be
+/// written, of the machine where it cannot; success without an `error`.
+llvm::Error outputError(llvm::StringRef path, std::error_code error);
+/// The same of an error that holds a code.
+llvm::Error outputError(llvm::StringRef path, llvm::Error error);
 
-  llvm::StringRef path() const { return temporary; }
-  llvm::Error commit();
-
-private:
-  PendingFile() = default;
-  std::string finalPath, temporary;
-};
+/// Begins to write `path`, as OutputFile::create does.
+llvm::Expected<OutputFile> createOutput(llvm::StringRef path,
+                                        mode_t mode = 0666);
 
 /// Writes text to `path`, or to standard output for "-".
 llvm::Error writeText(llvm::StringRef path, llvm::StringRef text);
 
-/// The command that links `object` into the shared library `output`. An error,
-/// with the way out, where the machine has no linker.
+/// The command that links `object` into the shared library `output`. An error
+/// of the machine, with the way out, where it has no linker.
 llvm::Expected<llvm::SmallVector<std::string>>
 linkCommand(llvm::StringRef object, llvm::StringRef output);
 

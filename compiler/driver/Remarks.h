@@ -8,9 +8,10 @@
 namespace frit {
 
 /// Prints the remarks whose category matches: of what was done, and of what was
-/// not. An empty expression matches none.
+/// not. An empty expression matches none. They begin with what `target` names
+/// at the time, unless that is empty.
 void installRemarks(mlir::MLIRContext &context, llvm::StringRef passed,
-                    llvm::StringRef missed);
+                    llvm::StringRef missed, const std::string &target);
 
 } // namespace frit
 

@@ -11,6 +11,8 @@
 
 #include "codegen/cuda/EmitAttention.h"
 #include "codegen/cuda/EmitContraction.h"
+#include "compiler/driver/Outputs.h"
+#include "compiler/driver/Progress.h"
 #include "compiler/driver/TuneImage.h"
 #include "compiler/planning/Contractions.h"
 
@@ -126,8 +128,7 @@ llvm::Error Tuner::append(StringRef line) {
     error = os.error();
     os.clear_error();
   }
-  return error ? llvm::createFileError(tune.path, error)
-               : llvm::Error::success();
+  return outputError(tune.path, error);
 }
 
 std::vector<Timing> Tuner::time(nn::FusionOp fusion, ArrayRef<Turns> candidates,
@@ -302,10 +303,15 @@ llvm::Error Tuner::run(ModuleOp module) {
     return a.second.work > b.second.work;
   });
   size_t done = 0;
-  for (; done < order.size() && elapsed() < tune.budget; ++done)
-    if (llvm::Error error =
-            tuneOne(order[done].first.getValue(), order[done].second))
-      return error;
+  {
+    Progress progress("tune for " + options.arch);
+    for (; done < order.size() && elapsed() < tune.budget; ++done) {
+      StringRef problem = order[done].first.getValue();
+      progress.update(done, order.size(), problem.str());
+      if (llvm::Error error = tuneOne(problem, order[done].second))
+        return error;
+    }
+  }
   llvm::errs() << llvm::formatv("fritc: tuned {0} contractions for {1} in "
                                 "{2:F1} s\n",
                                 done, options.arch, elapsed());

@@ -2,6 +2,7 @@
 
 #include "tools/frit-reduce/Model.h"
 
+#include "compiler/driver/OutputFile.h"
 #include "compiler/import/Import.h"
 #include "compiler/import/onnx/Tensors.h"
 #include "dialects/nn/Fold.h"
@@ -60,6 +61,7 @@ static llvm::Error takeIn(onnx::TensorProto &tensor, StringRef folder,
   if (!file)
     return failure(what + "cannot read '" + path +
                    "': " + file.getError().message());
+  protectInput(path.str().str());
   tensor.set_raw_data((*file)->getBuffer().str());
   tensor.clear_external_data();
   tensor.clear_data_location();
@@ -70,6 +72,7 @@ llvm::Expected<onnx::ModelProto> frit::reduce::readModel(StringRef path) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
     return failure(file.getError().message());
+  protectInput(path.str());
   google::protobuf::LogSilencer quiet;
   onnx::ModelProto model;
   StringRef data = (*file)->getBuffer();

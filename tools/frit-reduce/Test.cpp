@@ -2,11 +2,12 @@
 
 #include "tools/frit-reduce/Test.h"
 
+#include "compiler/driver/Interrupts.h"
+#include "compiler/driver/OutputFile.h"
+
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SHA256.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace frit::reduce;
 using llvm::StringRef;
@@ -23,27 +24,11 @@ llvm::Expected<Test> Test::create(StringRef program,
   test.arguments = std::move(arguments);
   test.seconds = seconds;
   test.isQuiet = isQuiet;
-  if (auto code =
-          llvm::sys::fs::createUniqueDirectory("frit-reduce", test.folder))
+  if (auto code = TemporaryFolder::create(test.folder))
     return llvm::createStringError("cannot make a folder for models: " +
                                    code.message());
-  test.file = test.folder;
-  llvm::sys::path::append(test.file, "model.onnx");
+  test.file = test.folder.file("model.onnx");
   return test;
-}
-
-// The one that is moved from has no folder to remove.
-Test::Test(Test &&other)
-    : program(std::move(other.program)), arguments(std::move(other.arguments)),
-      seconds(other.seconds), numRuns(other.numRuns), status(other.status),
-      isQuiet(other.isQuiet), folder(std::move(other.folder)),
-      file(std::move(other.file)), seen(std::move(other.seen)) {
-  other.folder.clear();
-}
-
-Test::~Test() {
-  if (!folder.empty())
-    llvm::sys::fs::remove_directories(folder);
 }
 
 llvm::Expected<bool> Test::isInteresting(const onnx::ModelProto &model) {
@@ -53,15 +38,7 @@ llvm::Expected<bool> Test::isInteresting(const onnx::ModelProto &model) {
   if (!isNew)
     return known->second;
 
-  std::error_code code;
-  {
-    llvm::raw_fd_ostream out(file, code);
-    out << bytes;
-    out.close();
-    if (out.has_error())
-      code = out.error(), out.clear_error();
-  }
-  if (code)
+  if (std::error_code code = writeFile(file, bytes))
     return llvm::createStringError("cannot write '" + file +
                                    "': " + code.message());
   llvm::SmallVector<StringRef> command = {program};
@@ -72,6 +49,7 @@ llvm::Expected<bool> Test::isInteresting(const onnx::ModelProto &model) {
   std::optional<StringRef> loud[] = {"", std::nullopt, std::nullopt};
   std::string message;
   bool couldNotRun = false;
+  ChildSignals signals;
   status = llvm::sys::ExecuteAndWait(program, command, std::nullopt,
                                      isQuiet ? quiet : loud, seconds,
                                      /*MemoryLimit=*/0, &message, &couldNotRun);

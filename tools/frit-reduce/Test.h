@@ -3,9 +3,9 @@
 #ifndef FRIT_REDUCE_TEST_H
 #define FRIT_REDUCE_TEST_H
 
+#include "compiler/driver/TemporaryFolder.h"
 #include "compiler/import/onnx/onnx.pb.h"
 
-#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
@@ -23,8 +23,6 @@ public:
   static llvm::Expected<Test> create(llvm::StringRef program,
                                      std::vector<std::string> arguments,
                                      unsigned seconds, bool isQuiet);
-  Test(Test &&other);
-  ~Test();
 
   /// Runs the test, once for equal models. An error where it cannot be run.
   llvm::Expected<bool> isInteresting(const onnx::ModelProto &model);
@@ -41,7 +39,8 @@ private:
   unsigned seconds = 0, numRuns = 0;
   int status = 0;
   bool isQuiet = true;
-  llvm::SmallString<128> folder, file;
+  TemporaryFolder folder;
+  std::string file;           ///< the model that is tested
   llvm::StringMap<bool> seen; ///< by the model's digest
 };
 

@@ -1,51 +1,80 @@
 //===- main.cpp - frit-reduce: makes a failing model small ----------------===//
 
+#include "compiler/driver/Interrupts.h"
+#include "compiler/driver/OptionParser.h"
+#include "compiler/driver/Outputs.h"
+#include "compiler/driver/Status.h"
 #include "tools/frit-reduce/Reduce.h"
 
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileUtilities.h"
+#include "frit/printable.h"
+
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace frit::reduce;
 using llvm::StringRef;
-namespace cl = llvm::cl;
 
 namespace {
 
-enum Status { kDone = 0, kBadInput = 1, kBadUsage = 2 };
+enum OptionId : unsigned {
+  OPT_INVALID = 0,
+#define OPTION(...) LLVM_MAKE_OPT_ID(__VA_ARGS__),
+#include "tools/frit-reduce/Options.inc"
+#undef OPTION
+};
 
-cl::OptionCategory category("frit-reduce options");
-cl::opt<std::string> input(cl::Positional, cl::desc("<model.onnx>"),
-                           cl::cat(category));
-cl::opt<std::string> output("o", cl::desc("Write the smallest model to <file>"),
-                            cl::value_desc("file"), cl::init("reduced.onnx"),
-                            cl::cat(category));
-cl::opt<std::string>
-    program("test",
-            cl::desc("A program that ends with 0 on a model that still fails; "
-                     "its last argument is the model's file"),
-            cl::value_desc("program"), cl::cat(category));
-cl::list<std::string> testArguments("test-arg",
-                                    cl::desc("An argument for the test, "
-                                             "before the model"),
-                                    cl::value_desc("argument"),
-                                    cl::cat(category));
-cl::opt<unsigned> seconds("timeout",
-                          cl::desc("A test that takes longer does not find the "
-                                   "model failing (default: no limit)"),
-                          cl::value_desc("seconds"), cl::init(0),
-                          cl::cat(category));
-cl::opt<bool> verbose("v",
-                      cl::desc("Say what is done, and show what the test "
-                               "prints"),
-                      cl::cat(category));
+#define OPTTABLE_STR_TABLE_CODE
+#include "tools/frit-reduce/Options.inc"
+#undef OPTTABLE_STR_TABLE_CODE
+
+#define OPTTABLE_PREFIXES_TABLE_CODE
+#include "tools/frit-reduce/Options.inc"
+#undef OPTTABLE_PREFIXES_TABLE_CODE
+
+using namespace llvm::opt;
+constexpr OptTable::Info infos[] = {
+#define OPTION(...) LLVM_CONSTRUCT_OPT_INFO(__VA_ARGS__),
+#include "tools/frit-reduce/Options.inc"
+#undef OPTION
+};
+
+class Parser final : public frit::OptionParser {
+public:
+  Parser()
+      : OptionParser("frit-reduce", OptionStrTable, OptionPrefixesTable, infos,
+                     OPT_UNKNOWN) {}
+};
+
+struct Options {
+  std::string input, output, program;
+  std::vector<std::string> testArguments;
+  unsigned seconds = 0;
+  bool verbose = false;
+};
 
 } // namespace
 
-static int fail(Status status, const llvm::Twine &message) {
-  llvm::WithColor::error(llvm::errs(), "frit-reduce") << message << "\n";
+static frit::HelpTable helpOf(const Parser &parser) {
+  frit::HelpTable help;
+  help.tool = "frit-reduce";
+  help.version = FRIT_VERSION;
+  help.purpose = "makes a model small that still fails";
+  help.synopsis = "model.onnx --test=program [-o small.onnx] [options]";
+  help.inputs = {".onnx"};
+  parser.addOptions(help, {OPT_all_Group});
+  help.examples = {{"frit-reduce model.onnx --test=./fails -o small.onnx",
+                    "the smallest model on which ./fails ends with 0"}};
+  help.statuses = {{frit::kDone, "done"},
+                   {frit::kBadInput, "the input is at fault"},
+                   {frit::kBadUsage, "wrong usage"},
+                   {frit::kMachine, "an output cannot be written"}};
+  return help;
+}
+
+static int fail(int status, const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "frit-reduce")
+      << frit::printable(message.str()) << "\n";
   return status;
 }
 
@@ -63,28 +92,21 @@ static std::string sizeText(const onnx::ModelProto &model) {
   return text;
 }
 
-static llvm::Error write(const onnx::ModelProto &model) {
-  llvm::Error error = llvm::writeToOutput(output, [&](llvm::raw_ostream &out) {
-    out << model.SerializeAsString();
-    return llvm::Error::success();
-  });
-  if (!error)
-    return error;
-  return llvm::createStringError("cannot write '" + output +
-                                 "': " + llvm::toString(std::move(error)));
-}
-
-static llvm::Error run() {
-  auto inFile = [](llvm::Error error) {
+static llvm::Error run(const Options &options) {
+  const std::string &input = options.input;
+  auto inFile = [&](llvm::Error error) {
     return llvm::createStringError(input + ": " +
                                    llvm::toString(std::move(error)));
   };
   auto model = readModel(input);
   if (!model)
     return inFile(model.takeError());
-  std::vector<std::string> arguments(testArguments.begin(),
-                                     testArguments.end());
-  auto test = Test::create(program, std::move(arguments), seconds, !verbose);
+  // Hours of tests are for nothing where their result cannot be written.
+  if (llvm::Error error =
+          frit::outputError(options.output, frit::checkOutput(options.output)))
+    return error;
+  auto test = Test::create(options.program, options.testArguments,
+                           options.seconds, !options.verbose);
   if (!test)
     return test.takeError();
   auto interesting = test->isInteresting(*model);
@@ -97,44 +119,71 @@ static llvm::Error run() {
 
   std::string before = sizeText(*model);
   Knowledge known = learn(*model, input);
+  // Standard output has one model, the last.
+  bool isStream = frit::isStreamOutput(options.output);
+  auto write = [&] {
+    return frit::writeText(options.output, model->SerializeAsString());
+  };
   llvm::Error failure = llvm::Error::success();
   auto keep = [&](llvm::Error error) {
     failure = llvm::joinErrors(std::move(failure), std::move(error));
   };
-  keep(write(*model));
   // What is written at any moment fails and is the smallest so far.
+  if (!isStream)
+    keep(write());
   keep(reduce(*model, known, *test, [&](StringRef pass) {
-    if (verbose)
+    if (options.verbose)
       llvm::errs() << pass << ": " << sizeText(*model) << " after "
                    << test->runs() << " tests\n";
-    keep(write(*model));
+    if (!isStream)
+      keep(write());
   }));
+  if (isStream)
+    keep(write());
   if (!failure)
-    llvm::outs() << output << ": " << sizeText(*model) << " (of " << before
-                 << "), " << test->runs() << " tests\n";
+    (isStream ? llvm::errs() : llvm::outs())
+        << options.output << ": " << sizeText(*model) << " (of " << before
+        << "), " << test->runs() << " tests\n";
   return failure;
 }
 
 int main(int argc, char **argv) {
+  frit::handleInterrupts();
   llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) {
-    os << "frit-reduce (frit) " FRIT_VERSION "\n";
-  });
-  std::string message;
-  llvm::raw_string_ostream errors(message);
-  if (!cl::ParseCommandLineOptions(
-          argc, argv,
-          "frit-reduce: makes a model small that still fails\n\n"
-          "Exit status: 0 done, 1 the input is at fault, 2 wrong usage.\n",
-          &errors)) {
-    llvm::errs() << message;
-    return kBadUsage;
+  frit::handleInterrupts();
+  frit::setUpColors();
+  Parser parser;
+  std::optional<InputArgList> args = parser.parse(argc, argv);
+  if (!args)
+    return frit::kBadUsage;
+  if (const Arg *arg = args->getLastArg(OPT_help, OPT_help_EQ)) {
+    auto form =
+        frit::parseHelpForm(arg->getNumValues() ? arg->getValue() : "text");
+    llvm::outs() << frit::printHelp(helpOf(parser),
+                                    form.value_or(frit::HelpForm::text));
+    return frit::kDone;
   }
-  if (input.empty() || program.empty())
-    return fail(kBadUsage, "it takes a model and a test: frit-reduce "
-                           "model.onnx --test=PROGRAM -o small.onnx");
-  if (llvm::Error error = run())
-    return fail(kBadInput, llvm::toString(std::move(error)));
-  return kDone;
+  if (args->hasArg(OPT_version)) {
+    llvm::outs() << "frit-reduce (frit) " FRIT_VERSION "\n";
+    return frit::kDone;
+  }
+  std::vector<std::string> inputs = args->getAllArgValues(OPT_INPUT);
+  Options options;
+  options.program = args->getLastArgValue(OPT_test_EQ).str();
+  if (inputs.size() != 1 || options.program.empty())
+    return fail(frit::kBadUsage, "it takes a model and a test: frit-reduce "
+                                 "model.onnx --test=PROGRAM -o small.onnx");
+  options.input = inputs.front();
+  options.output = args->getLastArgValue(OPT_o, "reduced.onnx").str();
+  options.testArguments = args->getAllArgValues(OPT_test_arg_EQ);
+  options.verbose = args->hasArg(OPT_v);
+  StringRef seconds = args->getLastArgValue(OPT_timeout_EQ, "0");
+  if (seconds.getAsInteger(10, options.seconds))
+    return fail(frit::kBadUsage,
+                "--timeout takes seconds, not '" + seconds + "'");
+  if (llvm::Error error = run(options)) {
+    int status = frit::statusOf(error);
+    return fail(status, llvm::toString(std::move(error)));
+  }
+  return frit::kDone;
 }

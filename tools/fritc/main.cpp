@@ -2,10 +2,14 @@
 
 #include "TuneOnGpu.h"
 #include "compiler/driver/Compilation.h"
+#include "compiler/driver/Interrupts.h"
 
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Signals.h"
 
+#include <cxxabi.h>
+#include <exception>
 #include <unistd.h>
 
 /// The GPU of this machine as an architecture, or nothing.
@@ -18,12 +22,49 @@ static std::string deviceArch() {
   return gpu.major == 9 ? arch + "a" : arch;
 }
 
+/// Writes without memory of its own.
+static void say(llvm::StringRef text) {
+  [[maybe_unused]] ssize_t written =
+      write(STDERR_FILENO, text.data(), text.size());
+}
+
+/// The machine falls short, which is no bug.
+[[noreturn]] static void endWithout(llvm::StringRef what) {
+  say("error: out of ");
+  say(what);
+  say("\n");
+  frit::removeTemporaries();
+  _exit(frit::kMachine);
+}
+
+/// What nobody catches. Memory and threads may run out anywhere.
+[[noreturn]] static void terminate() {
+  if (const std::type_info *type = abi::__cxa_current_exception_type()) {
+    if (type->name() == llvm::StringRef("St9bad_alloc"))
+      endWithout("memory");
+    if (type->name() == llvm::StringRef("St12system_error"))
+      endWithout("threads");
+  }
+  abort();
+}
+
 int main(int argc, char **argv) {
+  frit::handleInterrupts();
   llvm::InitLLVM init(argc, argv);
+  llvm::install_bad_alloc_error_handler(
+      [](void *, const char *, bool) { endWithout("memory"); });
+  std::set_terminate(terminate);
   llvm::setBugReportMsg("This is a bug in frit: please report it with the "
                         "command line and the model.\n");
   // After the stack trace, a crash ends with the documented status.
-  llvm::sys::AddSignalHandler([](void *) { _exit(frit::kBug); }, nullptr);
+  llvm::sys::AddSignalHandler(
+      [](void *) {
+        frit::removeTemporaries();
+        _exit(frit::kBug);
+      },
+      nullptr);
+  frit::handleInterrupts();
+  frit::watchInterrupts();
   int status = frit::kDone;
   auto options = frit::parseCommandLine(argc, argv, deviceArch, status);
   frit::TuneOnGpu device;

@@ -1,0 +1,36 @@
+//===- ModelName.cpp - What a model is called in C ------------------------===//
+
+#include "compiler/driver/ModelName.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+/// `frit_image` is a type, and frit_... are the functions of the runtime.
+static bool belongsToRuntime(StringRef name) {
+  return name == "frit" || name.starts_with("frit_");
+}
+
+bool frit::isModelName(StringRef name) {
+  // C++ reserves two underscores in a row, and one at either end makes two of
+  // them in "__image" or begins a reserved name.
+  return !name.empty() && isAlpha(name.front()) && name.back() != '_' &&
+         all_of(name, [](char c) { return isAlnum(c) || c == '_'; }) &&
+         !name.contains("__") && !belongsToRuntime(name);
+}
+
+std::string frit::modelNameOf(StringRef path) {
+  std::string name;
+  for (char c : sys::path::stem(path))
+    if (isAlnum(c))
+      name += c;
+    else if (!name.empty() && name.back() != '_')
+      name += '_';
+  while (!name.empty() && name.back() == '_')
+    name.pop_back();
+  if (name.empty())
+    return "model";
+  return isAlpha(name.front()) && !belongsToRuntime(name) ? name
+                                                          : "model_" + name;
+}

@@ -1,0 +1,29 @@
+//===- OptionTable.h - What Options.td says -------------------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_OPTIONTABLE_H
+#define FRIT_COMPILER_DRIVER_OPTIONTABLE_H
+
+#include "compiler/driver/OptionParser.h"
+
+namespace frit {
+
+/// The options, by the names of Options.td: OPT_march_EQ.
+enum OptionId : unsigned {
+  OPT_INVALID = 0,
+#define OPTION(...) LLVM_MAKE_OPT_ID(__VA_ARGS__),
+#include "compiler/driver/Options.inc"
+#undef OPTION
+};
+
+/// fritc's command line.
+class FritcOptions final : public OptionParser {
+public:
+  FritcOptions();
+};
+
+/// What fritc --help says.
+HelpTable fritcHelp(const FritcOptions &parser);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_OPTIONTABLE_H

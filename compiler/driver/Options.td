@@ -1,0 +1,194 @@
+//===- Options.td - fritc's command line ----------------------------------===//
+//
+// The table that the command line is parsed by, and that --help, the manual
+// page and the shells' completion are printed from. Groups are sections of the
+// help, in this order; options come in the order of their definition.
+//
+//===----------------------------------------------------------------------===//
+
+include "llvm/Option/OptParser.td"
+
+class Section<string title> : OptionGroup<title> { string HelpText = title; }
+def output_Group : Section<"Output">;
+def target_Group : Section<"Targets">;
+def model_Group : Section<"Model">;
+def code_Group : Section<"Code">;
+def tuning_Group : Section<"Tuning">;
+def warning_Group : Section<"Warnings and remarks">;
+def other_Group : Section<"Other">;
+
+/// Both -name and --name are taken; the first is shown.
+defvar one = ["-", "--"];
+defvar two = ["--", "-"];
+class Hidden<Option option> : Alias<option>, Flags<[HelpHidden]>;
+
+/// -name=VALUE, also written as two arguments.
+multiclass Value<list<string> prefixes, string name, OptionGroup group,
+                 string metavar, string help, string values = ""> {
+  def _EQ : Joined<prefixes, name#"=">, Group<group>, MetaVarName<metavar>,
+            HelpText<help>, Values<values>;
+  def "" : Separate<prefixes, name>, Alias<!cast<Option>(NAME#"_EQ")>,
+           Flags<[HelpHidden]>, Group<group>;
+}
+
+/// -fname and -fno-name; the last one counts.
+multiclass Switch<string name, string on, string off> {
+  def f#NAME : Flag<one, "f"#name>, Group<code_Group>, HelpText<on>;
+  def fno_#NAME : Flag<one, "fno-"#name>, Group<code_Group>, HelpText<off>;
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+def o : JoinedOrSeparate<["-"], "o">, Group<output_Group>, MetaVarName<"file">,
+        HelpText<"Write to <file>; - is standard output">;
+def output_EQ : Joined<["--"], "output=">, Hidden<o>;
+def output : Separate<["--"], "output">, Hidden<o>;
+def c : Flag<["-"], "c">, Group<output_Group>,
+        HelpText<"Write an object file to link into a program, and its header">;
+def S : Flag<["-"], "S">, Group<output_Group>,
+        HelpText<"Write the CUDA C++ that would be compiled">;
+def shared : Flag<one, "shared">, Group<output_Group>,
+             HelpText<"Write a shared library (default)">;
+defm emit : Value<two, "emit", output_Group, "stage",
+  "Write a stage: json is the model as a graph in JSON, nn, fused and plan are "
+  "what the compiler makes of it",
+  "json,nn,fused,plan,cuda,ptx,cubin,obj,shared">;
+defm header : Value<two, "header", output_Group, "file",
+  "Where -c writes the C header (default: beside the object)">;
+defm name : Value<two, "name", output_Group, "name",
+  "What the model is called in C: -c defines <name>_image (default: after the "
+  "output)">;
+def fexternal_weights : Flag<one, "fexternal-weights">, Group<output_Group>,
+  HelpText<"Write the weights to a file beside the artifact, named after it">;
+def fexternal_weights_EQ : Joined<one, "fexternal-weights=">,
+  Group<output_Group>, MetaVarName<"file.safetensors">,
+  HelpText<"Write the weights to this file">;
+def save_temps : Flag<one, "save-temps">, Group<output_Group>,
+                 HelpText<"Keep every stage beside the output">;
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+defm march : Value<one, "march", target_Group, "arch,...",
+  "Targets of the artifact; native is this machine's CPU and its GPU if it has "
+  "one (default: x86-64-v3 and the GPU present, or sm_90a)",
+  "sm_80,sm_86,sm_87,sm_88,sm_89,sm_90,sm_90a,sm_100,sm_100f,sm_100a,sm_103,"
+  "sm_103f,sm_103a,sm_110,sm_110f,sm_110a,sm_120,sm_120f,sm_120a,sm_121,sm_121f,"
+  "sm_121a,x86-64,x86-64-v2,x86-64-v3,x86-64-v4,"
+  "native">;
+
+//===----------------------------------------------------------------------===//
+// Model
+//===----------------------------------------------------------------------===//
+
+def x : JoinedOrSeparate<["-"], "x">, Group<model_Group>, MetaVarName<"format">,
+        Values<"onnx,json">,
+        HelpText<"The input's format (default: json for *.json, else onnx)">;
+defm fprecision : Value<one, "fprecision", model_Group, "precision",
+  "What to compute in", "fp32,tf32,fp16,bf16">;
+defm ftype : Value<one, "ftype", model_Group, "name:type",
+  "Take an input or give an output in another type, image:u8 or logits:f16">;
+defm fshape : Value<one, "fshape", model_Group, "spec",
+  "Fix an input's shape, input:1x3x224x224, or a symbolic dimension, batch=8; "
+  "or compile for several of its sizes, batch=1..64 or batch=1,8,64">;
+defm fconst_input : Value<one, "fconst-input", model_Group, "name=@file",
+  "Treat an input as the constant in a file, .npy or a TensorProto">;
+defm frandom_weights : Value<one, "frandom-weights", model_Group, "seed",
+  "Make up weights whose files are missing">;
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+def O : Joined<["-"], "O">, Group<code_Group>, MetaVarName<"level">,
+        Values<"0,1,2,3">,
+        HelpText<"0 is one kernel per operator, 2 the default">;
+defm fuse : Switch<"fuse", "Fuse operators (default)", "One operator per kernel">;
+defm guard : Switch<"guard",
+  "Run what a condition picks only where it does (default)",
+  "Run both branches and pick a result">;
+defm fork : Switch<"fork",
+  "Run kernels beside each other where the GPU has room (default)",
+  "Run one kernel after another">;
+defm cublas : Switch<"cublas", "Plan matrix products for cuBLASLt (default)",
+                     "Use frit's own matrix products">;
+defm cudnn : Switch<"cudnn",
+  "Plan convolutions and attention for cuDNN (default)",
+  "Use frit's own convolutions and attention">;
+def fPIC : Flag<["-"], "fPIC">, Group<code_Group>,
+           HelpText<"Position-independent code, as it always is; -fpic, -fPIE "
+                    "and -fpie too">;
+def fpic : Flag<["-"], "fpic">, Hidden<fPIC>;
+def fPIE : Flag<["-"], "fPIE">, Hidden<fPIC>;
+def fpie : Flag<["-"], "fpie">, Hidden<fPIC>;
+
+//===----------------------------------------------------------------------===//
+// Tuning
+//===----------------------------------------------------------------------===//
+
+defm ftune_generate : Value<one, "ftune-generate", tuning_Group, "file",
+  "Time the schedules of matrix products and convolutions on this machine's "
+  "GPU, add the best to <file> and use them">;
+defm ftune_use : Value<one, "ftune-use", tuning_Group, "file",
+  "Use the schedules that <file> says are best">;
+def ftuned : Flag<one, "ftuned">, Group<tuning_Group>,
+  HelpText<"Use the schedules that frit comes with, timed on an H200 (default)">;
+def fno_tuned : Flag<one, "fno-tuned">, Group<tuning_Group>,
+                HelpText<"Do not use the schedules that frit comes with">;
+defm tune_budget : Value<two, "tune-budget", tuning_Group, "time",
+  "How long -ftune-generate may time (default: 60s)">;
+
+//===----------------------------------------------------------------------===//
+// Warnings and remarks
+//===----------------------------------------------------------------------===//
+
+def Wall : Flag<["-"], "Wall">, Group<warning_Group>,
+           HelpText<"All warnings (default)">;
+def Wextra : Flag<["-"], "Wextra">, Hidden<Wall>;
+def w : Flag<["-"], "w">, Group<warning_Group>, HelpText<"No warnings">;
+def Werror : Flag<["-"], "Werror">, Group<warning_Group>,
+             HelpText<"Warnings are errors">;
+def Wno_error : Flag<["-"], "Wno-error">, Group<warning_Group>,
+                HelpText<"Warnings are no errors (default)">;
+def Werror_EQ : Joined<["-"], "Werror=">, Group<warning_Group>,
+                MetaVarName<"warning">, HelpText<"This warning is an error">;
+def Wno_error_EQ : Joined<["-"], "Wno-error=">, Group<warning_Group>,
+                   MetaVarName<"warning">, HelpText<"This warning is no error">;
+def Wno_ : Joined<["-"], "Wno-">, Group<warning_Group>,
+           MetaVarName<"warning">, HelpText<"Leave this warning out">;
+def W_ : Joined<["-"], "W">, Group<warning_Group>, MetaVarName<"warning">,
+         HelpText<"Show this warning (default)">;
+def Rpass_EQ : Joined<["-"], "Rpass=">, Group<warning_Group>,
+               MetaVarName<"regex">,
+               HelpText<"Report what was done: fusion, schedule, layout, ...">;
+def Rpass : Flag<["-"], "Rpass">, Alias<Rpass_EQ>, AliasArgs<[".*"]>,
+            Flags<[HelpHidden]>;
+def Rpass_missed_EQ : Joined<["-"], "Rpass-missed=">, Group<warning_Group>,
+                      MetaVarName<"regex">, HelpText<"Report what was not done, and why">;
+def Rpass_missed : Flag<["-"], "Rpass-missed">, Alias<Rpass_missed_EQ>,
+                   AliasArgs<[".*"]>, Flags<[HelpHidden]>;
+
+//===----------------------------------------------------------------------===//
+// Other
+//===----------------------------------------------------------------------===//
+
+def v : Flag<["-"], "v">, Group<other_Group>,
+        HelpText<"Say what is done, and which versions do it">;
+def dry_run : Flag<["-"], "###">, Group<other_Group>,
+              HelpText<"Say what would be done, and do nothing">;
+def ftime_report : Flag<one, "ftime-report">, Group<other_Group>,
+                   HelpText<"Say where the time went">;
+def memory_report : Flag<two, "memory-report">, Group<other_Group>,
+                    HelpText<"Say what a call's memory is made of">;
+def help_ops : Flag<two, "help-ops">, Group<other_Group>,
+               HelpText<"List the operators">;
+def help : Flag<two, "help">, Group<other_Group>, HelpText<"Show this help">;
+def h : Flag<["-"], "h">, Hidden<help>;
+def help_EQ : Joined<two, "help=">, Group<other_Group>,
+  Flags<[HelpHidden]>, MetaVarName<"form">, Values<"text,man,bash,zsh">,
+  HelpText<"Show it as a manual page, or as a shell's completion">;
+def version : Flag<two, "version">, Group<other_Group>,
+              HelpText<"Show the version">;

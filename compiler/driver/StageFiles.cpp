@@ -1,0 +1,58 @@
+//===- StageFiles.cpp - What --emit and -save-temps write -----------------===//
+
+#include "compiler/driver/StageFiles.h"
+
+#include "compiler/driver/ModelOutputs.h"
+#include "compiler/driver/Outputs.h"
+
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+using namespace frit;
+using llvm::Error;
+using llvm::StringRef;
+using llvm::Twine;
+
+StageFiles::StageFiles(const DriverOptions &options) : options(options) {
+  llvm::SmallString<128> path(options.output);
+  llvm::sys::path::replace_extension(path, "");
+  base = isStreamOutput(options.output) ? options.title : path.str().str();
+}
+
+Error StageFiles::write(StringRef text) const {
+  return writeText(options.output, text);
+}
+
+Error StageFiles::write(mlir::ModuleOp module) const {
+  return write(printed(module));
+}
+
+Error StageFiles::save(StringRef text, const Twine &ending) const {
+  return options.saveTemps ? writeText((base + "." + ending).str(), text)
+                           : Error::success();
+}
+
+Error StageFiles::save(mlir::ModuleOp module, const Twine &ending) const {
+  return options.saveTemps ? save(printed(module), ending) : Error::success();
+}
+
+Error StageFiles::save(llvm::Module &module, llvm::TargetMachine &machine,
+                       const Twine &stem) const {
+  if (!options.saveTemps)
+    return Error::success();
+  std::string text;
+  llvm::raw_string_ostream(text) << module;
+  if (Error error = save(text, stem + ".ll"))
+    return error;
+  // Making assembly changes what it is made of.
+  auto clone = llvm::CloneModule(module);
+  llvm::SmallString<0> assembly;
+  llvm::raw_svector_ostream out(assembly);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, out, nullptr,
+                                  llvm::CodeGenFileType::AssemblyFile))
+    return llvm::createStringError("this target writes no assembly");
+  passes.run(*clone);
+  return save(assembly, stem + ".s");
+}

@@ -1,0 +1,40 @@
+//===- StageFiles.h - What --emit and -save-temps write -------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_STAGEFILES_H
+#define FRIT_COMPILER_DRIVER_STAGEFILES_H
+
+#include "compiler/driver/Options.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace frit {
+
+/// The stages of a compilation as files. With -save-temps they lie beside the
+/// output and are called as it is: net.nn.mlir, net.sm_90a.cu.
+class StageFiles {
+public:
+  explicit StageFiles(const DriverOptions &options);
+
+  /// Writes what --emit asks for.
+  llvm::Error write(llvm::StringRef text) const;
+  llvm::Error write(mlir::ModuleOp module) const;
+
+  /// Keep a stage, where -save-temps asks for it; `ending` is what its file's
+  /// name ends with, "nn.mlir".
+  llvm::Error save(llvm::StringRef text, const llvm::Twine &ending) const;
+  llvm::Error save(mlir::ModuleOp module, const llvm::Twine &ending) const;
+  /// The LLVM IR of host kernels, and their assembly.
+  llvm::Error save(llvm::Module &module, llvm::TargetMachine &machine,
+                   const llvm::Twine &stem) const;
+
+private:
+  const DriverOptions &options;
+  /// What the files' names begin with.
+  std::string base;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_STAGEFILES_H

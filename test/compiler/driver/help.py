@@ -1,0 +1,63 @@
+"""Checks --help, the manual page and completion of each tool: help.py FOLDER
+
+All three tell of the same options. Pages go through groff and zsh where the
+machine has them.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+os.chdir(sys.argv[1])
+TOOLS = {"fritc": ["--emit=", "-march=", "-o", "--name=", "-Wno-", "-Rpass="],
+         "frit-run": ["--input=", "--compare=", "--profile", "-v"],
+         "frit-reduce": ["--test=", "-o"]}
+
+
+def output(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    assert done.returncode == 0 and not done.stderr, done
+    return done.stdout
+
+
+def complete(tool, line):
+    """What bash offers for the last word of `line`."""
+    script = (f"source {tool}.bash; COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}; "
+              f"_{tool.replace('-', '_')}; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+    return output("bash", "-c", script).split()
+
+
+for tool, some in TOOLS.items():
+    text = output(tool, "--help")
+    assert max(map(len, text.splitlines())) <= 80, text
+    assert text.startswith(f"usage: {tool} ") and "Exit status: 0 done" in text, text
+    options = re.findall(r"^  (-[-\w#]+=?)", text, re.MULTILINE)
+    assert set(some) <= set(options), (some, options)
+    for form in ["man", "bash", "zsh"]:
+        pathlib.Path(f"{tool}.{form}").write_text(output(tool, f"--help={form}"))
+    page = pathlib.Path(f"{tool}.man").read_text().replace("\\-", "-")
+    shells = pathlib.Path(f"{tool}.zsh").read_text()
+    for option in options:
+        assert f"\\fB{option}" in page, option
+        assert f"'*{option}" in shells, option
+    offered = complete(tool, f"{tool} -")
+    assert all(any(word.startswith(o) for word in offered) for o in options), offered
+    if shutil.which("groff"):
+        output("groff", "-man", "-ww", "-z", f"{tool}.man")
+    if shutil.which("zsh"):
+        output("zsh", "-n", f"{tool}.zsh")
+
+pathlib.Path("net.onnx").touch()
+pathlib.Path("net.txt").touch()
+os.mkdir("nets")
+assert complete("fritc", "fritc --emit=") == "json nn fused plan cuda ptx cubin obj shared".split()
+assert complete("fritc", "fritc x.onnx --emit=f") == ["fused"]
+assert complete("fritc", "fritc -march=sm_90a,x86-64-v") == [
+    f"sm_90a,x86-64-v{n}" for n in (2, 3, 4)]
+assert complete("fritc", "fritc -fpre") == ["-fprecision="]
+assert complete("fritc", "fritc -O") == ["-O0", "-O1", "-O2", "-O3"]
+assert complete("fritc", "fritc -Wno-tu") == ["-Wno-tune-miss"]
+assert complete("fritc", "fritc ne") == ["nets", "net.onnx"]
+assert complete("fritc", "fritc --header=net.t") == ["net.txt"]

@@ -1,0 +1,13 @@
+"""Makes a model whose weights of 4 GB are in a file that is missing: large.py FILE"""
+import sys
+
+import onnx
+from onnx import TensorProto, helper
+
+x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1 << 30])
+y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1 << 30])
+weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1 << 30],
+                     data_location=TensorProto.EXTERNAL)
+weight.external_data.add(key="location", value="absent.bin")
+graph = helper.make_graph([helper.make_node("Mul", ["x", "w"], ["y"])], "g", [x], [y], [weight])
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]), sys.argv[1])
