@@ -1,7 +1,7 @@
 /* many.c - runs all models of models.h at once, each on a thread of its own.
 
-   many           those that this program was linked with
-   many FOLDER    the shared libraries in FOLDER */
+   many DEVICE           those that this program was linked with
+   many DEVICE FOLDER    the shared libraries in FOLDER */
 
 #include "models.h"
 
@@ -11,13 +11,13 @@
 
 enum { CALLS = 50 };
 
-static const char *folder;
+static const char *device, *folder;
 
 /* What is wrong with a model, or null. */
 static void *check(void *argument) {
   const struct model *model = argument;
   frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-  options.device = "cpu";
+  options.device = device;
   options.threads = 1;
   frit_module *module;
   frit_context *context;
@@ -38,7 +38,8 @@ static void *check(void *argument) {
       return fprintf(stderr, "%s: %s\n", model->name, frit_last_error()),
              argument;
     for (int i = 0; i < OUTPUTS; ++i)
-      if (!(fabsf(output[i] - model->expected[i]) < 1e-5f))
+      if (!(fabsf(output[i] - model->expected[i]) <=
+            1e-5f * (1 + fabsf(model->expected[i]))))
         return fprintf(stderr, "%s: element %d is %g, not %g\n", model->name, i,
                        output[i], model->expected[i]),
                argument;
@@ -49,7 +50,10 @@ static void *check(void *argument) {
 }
 
 int main(int count, char **arguments) {
-  folder = count > 1 ? arguments[1] : NULL;
+  if (count < 2)
+    return 2;
+  device = arguments[1];
+  folder = arguments[2];
   pthread_t threads[MODELS];
   int wrong = 0;
   for (int i = 0; i < MODELS; ++i)

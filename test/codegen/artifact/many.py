@@ -1,9 +1,10 @@
 """Links sixteen models into one program and runs them at once.
 
-    many.py FOLDER LIB ARCHS LINK_FLAGS...
+    many.py FOLDER LIB ARCHS DEVICE LINK_FLAGS...
 
 Each is compiled for several processors, as an object and as a shared library,
-and the first also for ARCHS, unless these are "none". Their kernels have the same names and compute different things. Beside the
+and the first, or all where DEVICE is a GPU, also for ARCHS, unless these are
+"none". Their kernels have the same names and compute different things. Beside the
 symbol by which a program refers to it, a model shows it none.
 """
 import concurrent.futures
@@ -18,7 +19,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 FOLDER, LIB = map(pathlib.Path, sys.argv[1:3])
-MORE_ARCHS, LINK_FLAGS = sys.argv[3], sys.argv[4:]
+MORE_ARCHS, DEVICE, LINK_FLAGS = sys.argv[3], sys.argv[4], sys.argv[5:]
 ARCHS = "-march=x86-64,x86-64-v3"
 SOURCE = pathlib.Path(__file__).parent
 OPERATORS = {
@@ -63,7 +64,7 @@ def make(index, x):
 def compile_(name):
     model, path = FOLDER / f"{name}.onnx", FOLDER / name
     archs = ARCHS
-    if name == NAMES[0] and MORE_ARCHS != "none":
+    if MORE_ARCHS != "none" and (name == NAMES[0] or DEVICE != "cpu"):
         archs += "," + MORE_ARCHS
     run("fritc", model, archs, "-c", "-o", f"{path}.o")
     run("fritc", model, archs, "-o", f"{path}.so")
@@ -110,5 +111,5 @@ libraries = [f"-L{LIB}", "-lfrit_runtime", "-lstdc++", "-lm", *LINK_FLAGS]
 for kind in ("o", "so"):
     models = [FOLDER / f"{name}.{kind}" for name in NAMES]
     run(*build, *models, *libraries, "-o", FOLDER / f"many-{kind}")
-    print(f"linked, .{kind}:", run(FOLDER / f"many-{kind}").strip())
-print("loaded:", run(FOLDER / "many-o", FOLDER).strip())
+    print(f"linked, .{kind}:", run(FOLDER / f"many-{kind}", DEVICE).strip())
+print("loaded:", run(FOLDER / "many-o", DEVICE, FOLDER).strip())
