@@ -39,19 +39,12 @@ llvm::Error ModelInput::read(const DriverOptions &options,
   // Imports that are only compared with another share its weights.
   WeightCache weights;
   import.weights = &weights;
-  auto countsIn = [&](ModuleOp module) {
-    bool good = resolveCounts(module, [&](ArrayRef<int64_t> counts) {
-      import.counts.assign(counts.begin(), counts.end());
-      return importOne();
-    });
-    import.counts.clear();
-    return good;
-  };
   if (options.openSymbols.empty()) {
     OwningOpRef<ModuleOp> module = importOne();
     listNames = {"main"};
-    if (!module || !countsIn(*module))
+    if (!module)
       return llvm::Error::success();
+    resolveCounts(*module);
     variants.push_back(std::move(module));
     if (!describeCounts(variants, shapes))
       variants.clear();
@@ -73,12 +66,8 @@ llvm::Error ModelInput::read(const DriverOptions &options,
       context);
   if (!built.build())
     return llvm::Error::success();
-  for (auto [module, variant] :
-       llvm::zip_equal(built.modules, built.shapes.variants)) {
-    setSizes(variant.sizes);
-    if (!countsIn(*module))
-      return llvm::Error::success();
-  }
+  for (OwningOpRef<ModuleOp> &module : built.modules)
+    resolveCounts(*module);
   if (!describeCounts(built.modules, built.shapes))
     return llvm::Error::success();
   for (size_t i = 0; i < built.modules.size(); ++i)

@@ -302,6 +302,14 @@ bool CommandLine::readModel() {
       return wrong("-fshape takes input:1x3x224x224, batch=8, batch=1..64 or "
                    "batch=1,8,64, not '" +
                    spec + "'");
+  for (StringRef spec : args.getAllArgValues(OPT_fbound_EQ)) {
+    auto [name, number] = spec.rsplit(':');
+    int64_t bound;
+    if (name.empty() || number.getAsInteger(10, bound) || bound < 1)
+      return wrong("-fbound takes NODE:NUMBER, as boxes/NonZero:4096, not '" +
+                   spec + "'");
+    options.import.bounds[name] = bound;
+  }
   if (int64_t count = countVariants(options); count > kMostVariants)
     return wrong("-fshape asks for " + Twine(count) +
                  " variants of the model, and an artifact holds at most " +

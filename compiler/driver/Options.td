@@ -94,6 +94,9 @@ defm ftype : Value<one, "ftype", model_Group, "name:type",
 defm fshape : Value<one, "fshape", model_Group, "spec",
   "Fix an input's shape, input:1x3x224x224, or a symbolic dimension, batch=8; "
   "or compile for several of its sizes, batch=1..64 or batch=1,8,64">;
+defm fbound : Value<one, "fbound", model_Group, "node:number",
+  "Have room for so many results of a node whose data decide how many it has, "
+  "boxes/NonZero:4096; a call with more fails">;
 defm fconst_input : Value<one, "fconst-input", model_Group, "name=@file",
   "Treat an input as the constant in a file, .npy or a TensorProto">;
 defm frandom_weights : Value<one, "frandom-weights", model_Group, "seed",

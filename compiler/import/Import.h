@@ -33,10 +33,9 @@ struct ImportOptions {
   /// Where imports of one model, in one context, find each other's weights;
   /// null where there is but one.
   WeightCache *weights = nullptr;
-  /// What the data are taken to say where they decide how many entries a result
-  /// has, by the number of its nn.counted; a negative number or none stands for
-  /// the most there may be. An import with any is to be compared, not compiled.
-  llvm::SmallVector<int64_t> counts;
+  /// How many entries the results of a node may have where the data decide, by
+  /// its name.
+  llvm::StringMap<int64_t> bounds;
   /// Inputs that are constants: by name, an .npy file or a TensorProto.
   llvm::StringMap<std::string> constInputs;
   /// Make up the weights whose files are missing, from this seed.

@@ -277,8 +277,7 @@ private:
 /// The first entries of what leads lead, and both count the same.
 static std::optional<PaddedValue> padCounted(CountedOp small, CountedOp large,
                                              const PaddedValue &x) {
-  if (small.getNumber() != large.getNumber() ||
-      small.getAxis() != large.getAxis())
+  if (small.getAxis() != large.getAxis())
     return std::nullopt;
   if (!x.anywhere && !areLeading(x.places))
     return std::nullopt;

@@ -1,6 +1,6 @@
 //===- NN.cpp - The nn dialect and its registry ---------------------------===//
 
-#include "dialects/nn/NN.h"
+#include "dialects/nn/Suppression.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringMap.h"
@@ -62,6 +62,10 @@ template <typename Visitor> static void forEachOp(Visitor visit) {
   family.template operator()<
 #define GET_OP_LIST
 #include "dialects/nn/Selection.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Suppression.cpp.inc"
       >();
 }
 

@@ -57,6 +57,17 @@ Status frit::applyCounts(const PlanView &plan, size_t variant,
                          std::span<const int64_t> counts,
                          std::span<const Binding> outputs) {
   std::span<const artifact::Tensor> tensors = plan.modelOutputs(variant);
+  std::vector<bool> isLength(counts.size());
+  for (const artifact::Tensor &tensor : tensors)
+    for (const artifact::Extent &extent : plan.extents(tensor))
+      if (extent.count != artifact::kNone)
+        isLength[extent.count] = true;
+  // Those that are no length of an output are checks; their names say of what.
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (!isLength[i] && counts[i] < 0)
+      return Status(FRIT_INVALID_ARGUMENT,
+                    std::string(plan.text(
+                        plan.outputs(variant)[tensors.size() + i].name)));
   for (size_t i = 0; i < tensors.size(); ++i) {
     std::span<const artifact::Extent> extents = plan.extents(tensors[i]);
     for (size_t dim = 0; outputs[i].counted && dim < extents.size(); ++dim) {

@@ -81,4 +81,26 @@ for size in (1, 5, 64):
 case("search_sorted", [np.array([1, nan, nan], np.float32),
                        np.array([0, 1, inf, nan], np.float32)],
      np.array([0, 1, 1, 3]))
+
+
+def kept_bits(alive, takes_out):
+    """One after another, each takes out others if it is kept."""
+    left = int(alive) & (1 << 64) - 1
+    for i, others in enumerate(takes_out):
+        if left >> i & 1:
+            left &= ~int(others)
+    return np.array(left & (1 << 64) - 1, np.uint64).astype(np.int64)
+
+
+generator = np.random.default_rng(5)
+for size in (1, 7, 64):
+    alive = generator.integers(-2**63, 2**63 - 1, 5)
+    # Each takes out some of those behind it.
+    takes = np.zeros((5, size), np.int64)
+    for i in range(size):
+        behind = np.int64(-1) << np.int64(i + 1) if i < 63 else np.int64(0)
+        takes[:, i] = (generator.integers(-2**63, 2**63 - 1, 5) &
+                       generator.integers(-2**63, 2**63 - 1, 5) & behind)
+    case("keep_bits", [alive, takes],
+         np.array([kept_bits(a, t) for a, t in zip(alive, takes)]))
 run()

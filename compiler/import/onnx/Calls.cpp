@@ -163,12 +163,6 @@ std::optional<Results> Importer::importGraph(const ::onnx::GraphProto &graph,
       return std::nullopt;
     }
     results.push_back(*result);
-    if (isList(results.back())) {
-      emitError(loc)
-          << "output '" << text(output.name())
-          << "' of its subgraph is a sequence, which is not supported";
-      return std::nullopt;
-    }
   }
   return results;
 }

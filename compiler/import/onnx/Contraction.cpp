@@ -89,8 +89,8 @@ static Results gemm(Node &node) {
 
 ArrayRef<Hook> frit::importer::contractionHooks() {
   static constexpr Hook hooks[] = {
-      {"Conv", 1, 2, 3, conv},
-      {"Gemm", 1, 2, 3, gemm},
+      {"Conv", 1, 2, 3, conv, false, true},
+      {"Gemm", 1, 2, 3, gemm, false, true},
   };
   return hooks;
 }

@@ -28,6 +28,15 @@ static std::optional<bool> known(Value condition) {
   return *value.value_begin<bool>();
 }
 
+/// Whether no value is a sequence, or an error: what data decide about, or what
+/// is joined, are tensors.
+static bool areTensors(Node &node, ValueRange values) {
+  if (!node.failed && llvm::any_of(values, isList))
+    node.error() << "its subgraph gives a sequence where the data decide or "
+                    "steps are joined, which is not supported";
+  return !node.failed;
+}
+
 static Results ifElse(Node &node) {
   const GraphProto *yes = node.graph("then_branch"),
                    *no = node.graph("else_branch");
@@ -38,17 +47,16 @@ static Results ifElse(Node &node) {
     return node.inlineGraph(*value ? *yes : *no, {}, *value ? "then" : "else");
   Results a = node.inlineGraph(*yes, {}, "then");
   Results b = node.inlineGraph(*no, {}, "else");
-  if (node.failed)
+  if (!areTensors(node, a) || !areTensors(node, b))
     return {};
   Results results;
+  condition = condition.reshape({});
   for (auto [x, y] : llvm::zip(a, b)) {
-    if (x && y && x.getType() != y.getType()) {
+    results.push_back(node.choose(condition, x, y));
+    if (!results.back() && !node.failed)
       node.error() << "its condition must be known when compiling, as its "
                       "branches give a "
                    << x.getType() << " and a " << y.getType();
-      return {};
-    }
-    results.push_back(condition.reshape({}).select(x, y));
   }
   return results;
 }
@@ -69,10 +77,32 @@ static Value stack(Node &node, ArrayRef<Value> steps, int64_t axis) {
   return parts.size() == 1 ? parts[0] : node.concat(parts, axis);
 }
 
+/// The same of no steps: what one would give tells the shape.
+static Value stackNone(Node &node, const GraphProto &body,
+                       ArrayRef<Value> state, size_t which) {
+  OpBuilder &b = node.builder();
+  Results inputs = {node.scalar(b.getI64Type(), 0),
+                    node.scalar(b.getI1Type(), 1)};
+  inputs.append(state.begin(), state.end());
+  Results step = node.inlineGraph(body, inputs, "step");
+  size_t at = 1 + state.size() + which;
+  if (!areTensors(node, step) || step.size() <= at)
+    return {};
+  Value value = step[at];
+  auto shape = sizes(value);
+  shape.insert(shape.begin(), 0);
+  return node.constant(DenseElementsAttr::get(
+      RankedTensorType::get(shape, elementOf(value)), ArrayRef<Attribute>()));
+}
+
 /// The most that an integer is, where what it is computed by says so: a Min or
 /// Clip, or a choice of two, of at most `depth` in a row.
-static std::optional<int64_t> mostOf(Value value, unsigned depth = 8) {
+static std::optional<int64_t> mostOf(const DataSizes &sizes, Value value,
+                                     unsigned depth = 8) {
   while (value) {
+    if (auto size = sizes.elementsOf(value); size && size->size() == 1)
+      if (int64_t most = sizes.mostOf(size->front()); most < kEndless)
+        return most;
     DenseElementsAttr known = nn::constantValue(value);
     if (known && isa<IntegerType>(known.getElementType()) &&
         known.getNumElements() == 1)
@@ -83,8 +113,9 @@ static std::optional<int64_t> mostOf(Value value, unsigned depth = 8) {
     if (isa<nn::MinOp, nn::MaxOp, nn::WhereOp>(op)) {
       if (depth == 0)
         return std::nullopt;
-      auto a = mostOf(op->getOperand(op->getNumOperands() - 2), depth - 1);
-      auto b = mostOf(op->getOperands().back(), depth - 1);
+      auto a =
+          mostOf(sizes, op->getOperand(op->getNumOperands() - 2), depth - 1);
+      auto b = mostOf(sizes, op->getOperands().back(), depth - 1);
       if (a && b)
         return isa<nn::MinOp>(op) ? std::min(*a, *b) : std::max(*a, *b);
       return isa<nn::MinOp>(op) ? (a ? a : b) : std::nullopt;
@@ -119,7 +150,7 @@ static Results loop(Node &node) {
   if (node.has(0)) {
     Value steps = node.input(0);
     if (steps && !nn::constantValue(steps))
-      count = mostOf(steps);
+      count = mostOf(node.dataSizes(), steps);
     if (count && nn::tensorType(steps).getNumElements() == 1)
       limit = Expr{node, node.reshape(steps, {})};
     else
@@ -166,18 +197,21 @@ static Results loop(Node &node) {
     if (node.failed || results.size() != outputs + 1)
       return {};
     Value goesOn = results[0];
+    if (!areTensors(
+            node, ArrayRef(results).drop_front(isOpen ? 0 : state.size() + 1)))
+      return {};
     for (size_t s = 0; s < state.size(); ++s) {
       Expr next = {node, results[s + 1]};
-      if (isOpen && next && state[s] &&
-          next.value.getType() != state[s].getType()) {
-        node.error() << "its condition must be known when compiling, as a step "
-                        "makes a "
-                     << next.value.getType() << " of a " << state[s].getType()
-                     << fixInputsHint(condition);
-        return {};
+      if (isOpen && next && state[s]) {
+        next = {node, node.choose(node.reshape(condition, {}), next, state[s])};
+        if (!next && !node.failed)
+          node.error() << "its condition must be known when compiling, as a "
+                          "step makes a "
+                       << results[s + 1].getType() << " of a "
+                       << state[s].getType() << fixInputsHint(condition);
+        if (!next)
+          return {};
       }
-      if (isOpen)
-        next = Expr{node, node.reshape(condition, {})}.select(next, state[s]);
       state[s] = next;
     }
     for (size_t s = state.size(); s < outputs; ++s) {
@@ -196,16 +230,15 @@ static Results loop(Node &node) {
     condition = goesOn || !condition || known(condition) ? goesOn : condition;
     condition = within(limit, i + 1, condition);
   }
-  for (auto &steps : collected) {
-    if (steps.empty()) {
-      node.error() << "collects the values of no steps";
-      return {};
-    }
-    state.push_back(stack(node, steps, 0));
-  }
+  size_t states = state.size();
+  for (auto [s, steps] : llvm::enumerate(collected))
+    state.push_back(
+        steps.empty()
+            ? stackNone(node, *body, ArrayRef(state).take_front(states), s)
+            : stack(node, steps, 0));
   if (nn::constantValue(taken) || !collects)
     return state;
-  Count total = node.count(taken, static_cast<int64_t>(collected[0].size()));
+  Size total = node.count(taken, static_cast<int64_t>(collected[0].size()));
   for (Value &all : MutableArrayRef(state).take_back(collected.size()))
     all = node.counted(all, 0, total);
   return state;
@@ -266,6 +299,8 @@ static Results scan(Node &node) {
         node.inlineGraph(*body, inputs, "step" + std::to_string(step));
     if (node.failed)
       return {};
+    if (!areTensors(node, results))
+      return {};
     for (int64_t s = 0; s < states; ++s)
       state[s] = results[s];
     for (int64_t i = 0; i < collected; ++i)
@@ -279,8 +314,8 @@ static Results scan(Node &node) {
 
 ArrayRef<Hook> frit::importer::controlFlowHooks() {
   static constexpr Hook hooks[] = {
-      {"If", 1, 1, 1, ifElse},
-      {"Loop", 1, 1, -1, loop},
+      {"If", 1, 1, 1, ifElse, false, true},
+      {"Loop", 1, 1, -1, loop, true, true},
       {"Scan", 9, 1, -1, scan},
   };
   return hooks;

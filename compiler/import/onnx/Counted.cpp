@@ -36,29 +36,29 @@ Ones frit::importer::findOnes(Expr mask) {
 }
 
 /// The same for the results of a node.
-static std::pair<Expr, Count> countOnes(Expr mask) {
+static std::pair<Expr, Size> countOnes(Expr mask) {
   Ones ones = findOnes(mask);
   return {ones.indices, mask.node->count(ones.total, mask.size(0))};
 }
 
 /// The same of where the first `length` elements of x are not zero, which may
 /// be known from another node.
-static std::pair<Expr, Count> countNonZero(Expr x, int64_t length) {
+static std::pair<Expr, Size> countNonZero(Expr x, int64_t length) {
   Node &node = *x.node;
-  Importer::Places &known = node.places(x, length);
+  Importer::Places known = node.places(x, length);
   if (!known.indices) {
-    Expr flat = x.reshape(nn::tensorType(x).getNumElements());
+    Expr all = {node, node.masked(x, x.number(0))};
+    Expr flat = all.reshape(nn::tensorType(all).getNumElements());
     Expr mask = x.element().isInteger(1)
                     ? flat
                     : flat.equals(flat.number(0)).logicalNot();
     auto [indices, count] = countOnes(mask.slice(0, 0, length).to(i64Of(node)));
-    known = {indices, count.value, {count.number, count.size}};
+    known = node.places(x, length) = {indices, count};
   }
-  return {Expr(node, known.indices),
-          Count{known.count, known.counted.number, known.counted.size}};
+  return {Expr(node, known.indices), known.count};
 }
 
-static Expr counted(Expr x, int64_t axis, const Count &count) {
+static Expr counted(Expr x, int64_t axis, const Size &count) {
   return {*x.node, x.node->counted(x, axis, count)};
 }
 
@@ -166,7 +166,7 @@ Results frit::importer::countedUnique(Node &node) {
   Expr sizes = end - starts.indices;
   Expr back = group.gather(place, 0);
   if (sorts) {
-    Count count = node.count(starts.total, rows);
+    Size count = node.count(starts.total, rows);
     Expr firsts = order.gather(starts.indices, 0);
     return {counted(x.gather(firsts, axis), axis, count),
             counted(firsts, 0, count), back, counted(sizes, 0, count)};

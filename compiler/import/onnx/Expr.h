@@ -162,9 +162,14 @@ inline Expr table(Node &node, llvm::ArrayRef<int64_t> shape,
 }
 
 /// Indices that count from the end counted from the front, as i64.
-inline Expr fromFront(Expr indices, int64_t size) {
+inline Expr fromFront(Expr indices, Expr size) {
   Expr wide = indices.to(indices.node->builder().getI64Type());
-  return (wide < 0.0).select(wide + static_cast<double>(size), wide);
+  return (wide < 0.0).select(wide + size, wide);
+}
+inline Expr fromFront(Expr indices, int64_t size) {
+  Node &node = *indices.node;
+  return fromFront(indices, {node, node.scalar(node.builder().getI64Type(),
+                                               static_cast<double>(size))});
 }
 
 /// A number, or `count` of them, that must be known when compiling, of any

@@ -9,7 +9,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -21,8 +23,10 @@ using namespace frit;
 
 void frit::loadImportDialects(MLIRContext &context) {
   // Values are folded by the bodies that arith and math make up.
+  // Which entries count is read from the loops of operators (linalg).
   context.loadDialect<nn::NNDialect, func::FuncDialect, arith::ArithDialect,
-                      math::MathDialect>();
+                      math::MathDialect, linalg::LinalgDialect,
+                      tensor::TensorDialect>();
 }
 
 /// Walks the fields of a message; the number of bytes that the file lacks for

@@ -8,7 +8,6 @@
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace frit;
@@ -207,8 +206,51 @@ bool Importer::readInputs(const NodeProto &proto, Scope &scope,
   return good;
 }
 
+/// Whether some node, or the graph itself, reads a name.
+static bool isRead(const Nodes &nodes, StringRef name) {
+  return llvm::any_of(nodes, [&](const NodeProto &node) {
+    auto reads = [&](const ::onnx::AttributeProto &attribute) {
+      auto outputs = llvm::map_range(
+          attribute.g().output(),
+          [](const ::onnx::ValueInfoProto &output) { return output.name(); });
+      return attribute.has_g() && (llvm::is_contained(outputs, name) ||
+                                   isRead(attribute.g().node(), name));
+    };
+    return llvm::is_contained(node.input(), name) ||
+           llvm::any_of(node.attribute(), reads);
+  });
+}
+
+/// Whether a node is a constant of strings. Exporters leave such in models
+/// though nothing reads them; what does is told that they are not supported.
+static bool isStrings(const NodeProto &node) {
+  return domainOf(node.domain()).empty() && node.op_type() == "Constant" &&
+         llvm::any_of(
+             node.attribute(), [](const ::onnx::AttributeProto &value) {
+               return value.name() == "value_string" ||
+                      value.name() == "value_strings" ||
+                      value.t().data_type() == ::onnx::TensorProto::STRING;
+             });
+}
+
 void Importer::importNode(const NodeProto &proto, Scope &scope,
                           unsigned depth) {
+  if (isStrings(proto) && proto.output_size() == 1) {
+    bool isWanted =
+        isRead(model->graph().node(), proto.output(0)) ||
+        llvm::any_of(model->functions(),
+                     [&](const ::onnx::FunctionProto &function) {
+                       return isRead(function.node(), proto.output(0)) ||
+                              llvm::is_contained(function.output(),
+                                                 proto.output(0));
+                     }) ||
+        llvm::any_of(model->graph().output(),
+                     [&](const ::onnx::ValueInfoProto &output) {
+                       return output.name() == proto.output(0);
+                     });
+    if (!isWanted)
+      return;
+  }
   Results inputs;
   std::optional<Results> outputs;
   if (readInputs(proto, scope, inputs)) {
@@ -226,10 +268,8 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
       if (node.wants(i) && (i >= outputs->size() || !(*outputs)[i]))
         node.error() << "output " << i << ", '" << text(proto.output(i))
                      << "', is not supported";
-    if (node.failed) {
+    if (node.failed)
       outputs.reset();
-      doubtGuesses(node.inputs());
-    }
     failed |= !outputs;
   }
   for (auto [i, name] : llvm::enumerate(proto.output())) {
@@ -252,8 +292,6 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
 /// Tensors that no target computes with may come up on the way, as the empty
 /// cache that a first step joins to its keys, but not be left.
 bool Importer::checkResult() {
-  if (!options.counts.empty())
-    return true;
   bool good = true;
   auto check = [&](Value value, Location loc) {
     auto type = nn::tensorType(value);
@@ -272,36 +310,16 @@ bool Importer::checkResult() {
   return good;
 }
 
-Importer::Counted Importer::addCount(Value count, int64_t most, Location loc) {
-  size_t number = guesses.size();
-  guesses.push_back({count, most, loc});
-  int64_t size = number < options.counts.size() ? options.counts[number] : -1;
-  return {int64_t(number), size < 0 || size > most ? most : size};
+std::optional<int64_t> Importer::boundOf(const std::string &name) {
+  auto found = options.bounds.find(name);
+  if (found == options.bounds.end())
+    return std::nullopt;
+  bounded.insert(name);
+  return found->second;
 }
 
-/// A node that has failed may fit the results that there are and not the most
-/// there may be.
-void Importer::doubtGuesses(ArrayRef<Value> inputs) {
-  llvm::SetVector<Operation *> reached;
-  auto reach = [&](ValueRange values) {
-    for (Value value : values)
-      if (value && value.getDefiningOp())
-        reached.insert(value.getDefiningOp());
-  };
-  reach(inputs);
-  for (size_t i = 0; i < reached.size() && !guesses.empty(); ++i) {
-    if (auto counted = dyn_cast<nn::CountedOp>(reached[i]))
-      guesses[counted.getNumber()].isDoubted = true;
-    reach(reached[i]->getOperands());
-  }
-}
-
-void Importer::reportGuesses() {
-  for (const Guess &guess : guesses)
-    if (guess.isDoubted)
-      emitError(guess.loc) << "the data decide how many results it has, which "
-                              "were taken to be the most there may be, "
-                           << guess.most << fixInputsHint(guess.count);
+void Importer::addCheck(Value number, std::string message) {
+  checks.push_back({number, std::move(message)});
 }
 
 OwningOpRef<ModuleOp> Importer::run() {
@@ -329,18 +347,17 @@ OwningOpRef<ModuleOp> Importer::run() {
     return {};
 
   importNodes(*order, graph, 0);
-  if (failed) {
-    reportGuesses();
+  if (failed || !addOutputs())
     return {};
-  }
-  if (!addOutputs())
-    return {};
+  for (const auto &[name, bound] : options.bounds)
+    if (!bounded.contains(name))
+      emitWarning(loc) << "-fbound: the data decide about no node '" << name
+                       << "'";
 
-  // What only shapes were computed from is not needed any more; but shapes that
-  // the data decide must be seen to.
+  // What only shapes were computed from is not needed any more.
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
-    if (!isa<nn::CountedOp>(op) && isOpTriviallyDead(&op))
+    if (isOpTriviallyDead(&op))
       op.erase();
   if (!checkResult() || mlir::failed(verify(*module)))
     return {};

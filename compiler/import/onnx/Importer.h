@@ -4,6 +4,7 @@
 #define FRIT_COMPILER_IMPORT_ONNX_IMPORTER_H
 
 #include "compiler/import/Import.h"
+#include "compiler/import/onnx/DataShape.h"
 #include "compiler/import/onnx/Tensors.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,8 +33,9 @@ struct Hook {
   int since;
   int minInputs, maxInputs;
   Results (*build)(Node &node);
-  /// Whether inputs may be sequences; of others they are refused before.
-  bool takesLists = false;
+  /// Whether inputs may be sequences, and whether the data may decide about
+  /// their sizes; others are refused before.
+  bool takesLists = false, takesCounts = false;
 };
 
 /// The hooks of each family.
@@ -107,20 +109,20 @@ public:
                                      Scope &outer, std::string name,
                                      mlir::Location loc, unsigned depth);
 
-  /// A size that the data decide, and what an import takes it to be: at most
-  /// `most`, which is reported if the import fails.
-  struct Counted {
-    int64_t number, size;
-  };
-  Counted addCount(mlir::Value count, int64_t most, mlir::Location loc);
-  bool hasCounts() const { return !guesses.empty(); }
-  /// Where a value is not zero and how often, once that was asked for: whoever
-  /// asks again gets results of the same size.
+  /// What sizes depend on the data.
+  DataSizes sizes;
+  /// Where a value is not zero and how often, once that was asked for.
   struct Places {
-    mlir::Value indices, count;
-    Counted counted = {};
+    mlir::Value indices;
+    Size count;
   };
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, Places> places;
+  /// By counts, where the entries of what is joined are.
+  llvm::StringMap<mlir::Value> joined;
+  /// How many entries the results of a node may have by -fbound.
+  std::optional<int64_t> boundOf(const std::string &name);
+  /// Lets a call fail with `message` where `number`, an i64, is negative.
+  void addCheck(mlir::Value number, std::string message);
 
   /// Whether the model may have this many operators more, and tables that are
   /// made up of a few numbers in it this many elements.
@@ -181,17 +183,13 @@ private:
   /// Of the arguments of @main; and their open symbols, or null.
   llvm::SmallVector<mlir::StringAttr> inputNames;
   llvm::SmallVector<mlir::ArrayAttr> inputSymbols;
-  /// What the data decide: how many entries, at most, of what; and whether a
-  /// node that reads it has failed.
-  struct Guess {
-    mlir::Value count;
-    int64_t most;
-    mlir::Location loc;
-    bool isDoubted = false;
+  struct Check {
+    mlir::Value number;
+    std::string message;
   };
-  llvm::SmallVector<Guess> guesses;
-  void doubtGuesses(llvm::ArrayRef<mlir::Value> inputs);
-  void reportGuesses();
+  llvm::SmallVector<Check> checks;
+  /// Nodes that -fbound names and that were seen.
+  llvm::StringSet<> bounded;
   /// Nodes inlined, operators made and elements of tables so far: small files
   /// can stand for huge graphs.
   size_t inlined = 0, operators = 0, tabulated = 0;

@@ -16,13 +16,60 @@ static bool checkAlong(Node &node, Expr x, Expr indices, int64_t axis) {
   return !node.failed && node.checkIndices(indices, x.size(axis));
 }
 
+/// Indices into `axis` of x that count from the front, those that do not count
+/// being of no place.
+static Expr placesIn(Expr x, int64_t axis, Expr indices) {
+  Node &node = *x.node;
+  Size size = node.dataShape(x)[axis];
+  if (!size.isKnown()) {
+    Expr raw = {node, unmarked(indices)};
+    Expr wrapped = fromFront(raw, {node, node.dataSizes().valueOf(node, size)});
+    indices = {node, node.marked(wrapped, node.dataShape(indices))};
+  }
+  return {node, node.masked(indices, indices.number(x.size(axis)))};
+}
+
+/// What indices are expanded from, where they are the same along all
+/// dimensions but `axis`: entry by entry is then written at once.
+static Expr oneEach(Expr indices, int64_t axis) {
+  Node &node = *indices.node;
+  auto expand = unmarked(indices).getDefiningOp<nn::ExpandOp>();
+  Expr none = {node, {}};
+  if (!expand || rankOf(expand.getX()) != indices.rank())
+    return none;
+  Expr x = {node, expand.getX()};
+  for (int64_t d = 0; d < x.rank(); ++d)
+    if (d != axis && x.size(d) != 1)
+      return none;
+  Size count = node.dataShape(indices)[axis];
+  return {node, node.counted(x.reshape(x.size(axis)), 0, count)};
+}
+
 static Results scatterElements(Node &node) {
   Expr x = input(node, 0), indices = input(node, 1), updates = input(node, 2);
   int64_t axis = node.integer("axis", 0);
   StringRef reduction = node.string("reduction", "none");
-  if (!checkAlong(node, x, indices, axis))
+  if (!checkAlong(node, x, indices, axis) || !updates)
     return {};
-  return {scatter(x, indices, updates, axis, reduction)};
+  int64_t along = node.axis(axis, x.rank());
+  DataShape shape = node.dataShape(x), given = node.dataShape(updates);
+  Expr all = {node, unmarked(x)}, news = {node, unmarked(updates)};
+  auto others = news.shape();
+  others[along] = all.size(along);
+  Expr each = oneEach(indices, along);
+  if (along == 0 && each && others == all.shape() &&
+      isStatic(ArrayRef(shape).drop_front())) {
+    int64_t length = product(ArrayRef(others).drop_front());
+    Expr y = scatterRows(
+        all.reshape({others[0], length}),
+        placesIn(
+            {node, node.counted(all.reshape({others[0], length}), 0, shape[0])},
+            0, each),
+        news.reshape({news.size(0), length}), reduction);
+    return {node.marked(y.reshape(others), shape)};
+  }
+  return {node.marked(
+      scatter(all, placesIn(x, along, indices), news, axis, reduction), shape)};
 }
 
 static Results gatherElements(Node &node) {
@@ -36,9 +83,10 @@ static Results gatherElements(Node &node) {
 /// Vectors of `count` indices, one for each of as many dimensions of `shape`
 /// from `first` on, as places in those dimensions taken as one. An index out of
 /// range of its own dimension makes the place one past the end.
-static Expr flatPlaces(Expr indices, ArrayRef<int64_t> shape, int64_t first,
-                       int64_t count) {
+static Expr flatPlaces(Expr indices, Expr x, int64_t first, int64_t count) {
   Node &node = *indices.node;
+  auto shape = x.shape();
+  DataShape sizes = node.dataShape(x);
   int64_t last = indices.rank() - 1;
   auto form = indices.shape();
   if (!form.empty())
@@ -46,16 +94,15 @@ static Expr flatPlaces(Expr indices, ArrayRef<int64_t> shape, int64_t first,
   Expr flat = filled(node, node.builder().getI64Type(), form, 0);
   Expr isInside = {node, {}};
   for (int64_t i = 0; i < count; ++i) {
-    auto size = static_cast<double>(shape[first + i]);
-    Expr index =
-        fromFront(indices.slice(last, i, 1), shape[first + i]).reshape(form);
+    Expr size = {node, node.dataSizes().valueOf(node, sizes[first + i])};
+    Expr index = fromFront(indices.slice(last, i, 1), size).reshape(form);
     Expr fits = (index >= 0.0) & (index < size);
     isInside = isInside ? isInside & fits : fits;
-    flat = flat * size + index;
+    flat = flat * static_cast<double>(shape[first + i]) + index;
   }
   if (count < 2)
     return flat;
-  int64_t past = product(shape.slice(first, count));
+  int64_t past = product(ArrayRef(shape).slice(first, count));
   return isInside.select(flat, flat.number(past));
 }
 
@@ -121,6 +168,7 @@ static Results scatterND(Node &node) {
   if (!checkPlaces(node, x, indices, 0) || !updates)
     return {};
   auto shape = x.shape();
+  DataShape sizes = node.dataShape(x);
   int64_t depth = indices.shape().back();
   int64_t rows = product(ArrayRef(shape).take_front(depth));
   int64_t length = product(ArrayRef(shape).drop_front(depth));
@@ -131,15 +179,21 @@ static Results scatterND(Node &node) {
                  << nn::shapeText(indices.shape());
     return {};
   }
-  Expr lines = x.reshape({rows, length});
-  updates = updates.reshape({count, length});
+  Expr lines = Expr{node, unmarked(x)}.reshape({rows, length});
+  updates = Expr{node, unmarked(updates)}.reshape({count, length});
   constexpr int64_t few = 16; // are as well looked for
   if (count > few && rows <= mostInTable)
     if (auto known = knownPlaces(indices, shape))
       if (Expr y = scatterKnown(lines, *known, updates, reduction))
         return {y.reshape(shape)};
-  Expr places = flatPlaces(indices, shape, 0, depth).reshape(count);
-  return {scatterRows(lines, places, updates, reduction).reshape(shape)};
+  Expr places = flatPlaces({node, unmarked(indices)}, x, 0, depth);
+  DataShape counts = node.dataShape(indices);
+  counts.pop_back();
+  places = {node, node.marked(places, counts)};
+  places =
+      Expr{node, node.masked(places, places.number(static_cast<double>(rows)))};
+  Expr y = scatterRows(lines, places.reshape(count), updates, reduction);
+  return {node.marked(y.reshape(shape), sizes)};
 }
 
 static Results gatherND(Node &node) {
@@ -148,8 +202,11 @@ static Results gatherND(Node &node) {
   if (!checkPlaces(node, x, indices, batch))
     return {};
   auto shape = x.shape(), form = indices.shape();
+  DataShape sizes = node.dataShape(x), result = node.dataShape(indices);
   int64_t depth = form.back();
   form.pop_back();
+  result.pop_back();
+  result.append(sizes.begin() + batch + depth, sizes.end());
   int64_t batches = product(ArrayRef(shape).take_front(batch));
   int64_t rows = product(ArrayRef(shape).slice(batch, depth));
   auto rest = ArrayRef(shape).drop_front(batch + depth);
@@ -159,15 +216,16 @@ static Results gatherND(Node &node) {
     return {};
   }
   int64_t picked = product(form) / std::max<int64_t>(batches, 1);
-  Expr places =
-      flatPlaces(indices, shape, batch, depth).reshape({batches, picked});
+  Expr places = flatPlaces({node, unmarked(indices)}, x, batch, depth)
+                    .reshape({batches, picked});
+  x = {node, unmarked(x)};
   // The rows of batch i come after those of the ones before it.
   if (batches > 1)
     places = places + iota(node, places.element(), {batches, 1}, 0) *
                           static_cast<double>(rows);
   Expr y = x.reshape({batches * rows, product(rest)}).gather(places, 0);
   form.append(rest.begin(), rest.end());
-  return {y.reshape(form)};
+  return {node.marked(y.reshape(form), result)};
 }
 
 /// Row b of the cache from place w[b] on, around the end if it is circular.
@@ -300,29 +358,47 @@ static Results arrayFeatures(Node &node) {
 // Order
 //===----------------------------------------------------------------------===//
 
-/// The k first of the elements in order, by their places in that order; all of
-/// them, the first k of which count, where k is data.
+/// The k first of the elements in order, by their places in that order. Where
+/// data decide about k, all that there may be, the first k of which count.
 static Results topK(Node &node) {
   Expr x = input(node, 0);
   bool isData =
       node.opset >= 10 && node.has(1) && !nn::constantValue(node.input(1));
-  std::optional<int64_t> k = isData            ? std::optional<int64_t>(0)
-                             : node.opset < 10 ? node.integer("k", 0)
-                                               : node.integer(1);
+  Size wanted = 0;
+  if (!isData)
+    wanted =
+        node.opset < 10 ? node.integer("k", 0) : node.integer(1).value_or(0);
   int64_t axis = node.integer("axis", -1);
   bool largest = node.integer("largest", 1);
   node.ignore("sorted");
-  if (!x || !k)
+  if (!x)
     return {};
   axis = node.axis(axis, x.rank());
-  int64_t size = x.rank() ? x.size(axis) : 0;
-  if (isData)
-    k = size;
-  if (node.failed || *k < 0 || *k > size) {
+  int64_t size = x.rank() ? x.size(axis) : 0, k = wanted.constant;
+  if (node.failed || k < 0 || k > size) {
     if (!node.failed)
-      node.error() << "cannot pick " << *k << " of " << size << " elements";
+      node.error() << "cannot pick " << k << " of " << size << " elements";
     return {};
   }
+  DataShape shape = node.dataShape(x);
+  if (isData) {
+    DataSizes &sizes = node.dataSizes();
+    auto number = sizes.anyElementsOf(node, node.input(1));
+    if (!number || number->size() != 1) {
+      node.error() << "needs one number of elements to pick";
+      return {};
+    }
+    wanted =
+        sizes.largest(node, 0, sizes.least(node, number->front(), shape[axis]));
+    if (!wanted.isKnown())
+      wanted = node.count(sizes.valueOf(node, wanted), sizes.mostOf(wanted));
+    k = sizes.mostOf(wanted);
+  } else if (!shape[axis].isKnown()) {
+    // All there are, where these are fewer.
+    wanted = node.dataSizes().least(node, wanted, shape[axis]);
+  }
+  shape[axis] = wanted;
+  x = {node, node.masked(x, lastInOrder(x, largest))};
   // As rows of what is ordered.
   auto perm = llvm::to_vector(llvm::seq<int64_t>(x.rank())), back = perm;
   perm.erase(perm.begin() + axis);
@@ -333,18 +409,13 @@ static Results topK(Node &node) {
   Expr lines = moves ? x.transpose(perm) : x;
   auto form = lines.shape();
   int64_t rows = product(ArrayRef(form).drop_back());
-  form.back() = *k;
+  form.back() = k;
   Expr indices =
-      firstInOrder(lines.reshape({rows, size}), *k, largest).reshape(form);
+      firstInOrder(lines.reshape({rows, size}), k, largest).reshape(form);
   if (moves)
     indices = indices.transpose(back);
-  Expr values = x.gatherElements(indices, axis);
-  if (!isData)
-    return {values, indices};
-  Expr wanted = input(node, 1).reshape({}).to(node.builder().getI64Type());
-  Count count = node.count(wanted.clamp(0, static_cast<double>(size)), size);
-  return {node.counted(values, axis, count),
-          node.counted(indices, axis, count)};
+  return {node.marked(x.gatherElements(indices, axis), shape),
+          node.marked(indices, shape)};
 }
 
 /// One where the first of the largest elements is.
@@ -393,21 +464,21 @@ static Results cumProd(Node &node) {
 
 ArrayRef<Hook> frit::importer::indexingHooks() {
   static constexpr Hook hooks[] = {
-      {"Scatter", 9, 3, 3, scatterElements},
-      {"ScatterElements", 11, 3, 3, scatterElements},
-      {"ScatterND", 11, 3, 3, scatterND},
-      {"GatherElements", 11, 2, 2, gatherElements},
-      {"GatherND", 11, 2, 2, gatherND},
+      {"Scatter", 9, 3, 3, scatterElements, false, true},
+      {"ScatterElements", 11, 3, 3, scatterElements, false, true},
+      {"ScatterND", 11, 3, 3, scatterND, false, true},
+      {"GatherElements", 11, 2, 2, gatherElements, false, true},
+      {"GatherND", 11, 2, 2, gatherND, false, true},
       {"TensorScatter", 24, 2, 3, tensorScatter},
-      {"OneHot", 9, 3, 3, oneHot},
-      {"Compress", 9, 2, 2, compress},
+      {"OneHot", 9, 3, 3, oneHot, false, true},
+      {"Compress", 9, 2, 2, compress, false, true},
       {"ReverseSequence", 10, 2, 2, reverseSequence},
       {"EyeLike", 9, 1, 1, eyeLike},
       {"ai.onnx.ml::ArrayFeatureExtractor", 1, 2, 2, arrayFeatures},
-      {"TopK", 1, 1, 2, topK},
+      {"TopK", 1, 1, 2, topK, false, true},
       {"Hardmax", 1, 1, 1, hardmax},
-      {"CumSum", 11, 2, 2, cumSum},
-      {"CumProd", 1, 2, 2, cumProd},
+      {"CumSum", 11, 2, 2, cumSum, false, true},
+      {"CumProd", 1, 2, 2, cumProd, false, true},
   };
   return hooks;
 }

@@ -175,7 +175,7 @@ bool Importer::addOutputs() {
     }
     compareDeclaredType(output, nn::tensorType(value), loc);
     // Where the data decide, the most there may be is not what is declared.
-    if (guesses.empty())
+    if (!isMarked(value))
       compareDeclared(output, nn::tensorType(value), loc);
     results.push_back(value);
     outputNames.push_back(builder.getStringAttr(output.name()));
@@ -187,6 +187,10 @@ bool Importer::addOutputs() {
   }
   if (!good)
     return false;
+  for (const Check &check : checks) {
+    results.push_back(check.number);
+    outputNames.push_back(builder.getStringAttr(check.message));
+  }
   func::ReturnOp::create(builder, main.getLoc(), results);
   main.setFunctionType(builder.getFunctionType(
       main.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
@@ -199,9 +203,13 @@ bool Importer::addOutputs() {
       attributes.set("nn.symbols", symbols);
     ofInputs.push_back(attributes.getDictionary(&context));
   }
-  for (Attribute name : outputNames)
-    ofOutputs.push_back(
-        builder.getDictionaryAttr(builder.getNamedAttr("nn.name", name)));
+  for (auto [i, name] : llvm::enumerate(outputNames)) {
+    NamedAttrList attributes;
+    attributes.set("nn.name", name);
+    if (i >= outputNames.size() - checks.size())
+      attributes.set("nn.count", builder.getUnitAttr());
+    ofOutputs.push_back(attributes.getDictionary(&context));
+  }
   main.setAllArgAttrs(ofInputs);
   main.setAllResultAttrs(ofOutputs);
   return true;

@@ -226,11 +226,11 @@ static Results optionalGetElement(Node &node) { return {node.input(0)}; }
 
 ArrayRef<Hook> frit::importer::knownHooks() {
   static constexpr Hook hooks[] = {
-      {"NonZero", 9, 1, 1, nonZero},
+      {"NonZero", 9, 1, 1, nonZero, false, true},
       {"Unique", 11, 1, 1, unique},
-      {"NonMaxSuppression", 10, 2, 5, nonMaxSuppression},
-      {"OptionalHasElement", 15, 0, 1, optionalHasElement},
-      {"OptionalGetElement", 15, 1, 1, optionalGetElement},
+      {"NonMaxSuppression", 10, 2, 5, nonMaxSuppression, false, true},
+      {"OptionalHasElement", 15, 0, 1, optionalHasElement, false, true},
+      {"OptionalGetElement", 15, 1, 1, optionalGetElement, false, true},
   };
   return hooks;
 }

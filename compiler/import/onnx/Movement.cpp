@@ -1,6 +1,6 @@
 //===- Movement.cpp - Operators that move elements ------------------------===//
 
-#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Expr.h"
 
 #include "dialects/nn/Fold.h"
 
@@ -70,7 +70,8 @@ static Results gather(Node &node) {
   int64_t axis = node.axis(given, rankOf(x));
   if (node.failed || !node.checkIndices(indices, nn::shapeOf(x)[axis]))
     return {};
-  if (nn::constantValue(indices) && rankOf(indices) <= 1) {
+  if (nn::constantValue(indices) && rankOf(indices) <= 1 &&
+      node.dataShape(x)[axis].isKnown()) {
     auto places = node.integers(1);
     if (!places)
       return {};
@@ -140,8 +141,7 @@ static Value slice(Node &node, Value x, ArrayRef<int64_t> starts,
     from[d] = size[d] ? start : 0;
     by[d] = step;
   }
-  if (!node.hasCounts() && size == sizes(x) &&
-      llvm::all_of(by, [](int64_t s) { return s == 1; }))
+  if (size == sizes(x) && llvm::all_of(by, [](int64_t s) { return s == 1; }))
     return x;
   return node.create<nn::SliceOp>(x, {node.named("starts", from),
                                       node.named("sizes", size),
@@ -159,17 +159,85 @@ static Results sliceByAttributes(Node &node) {
   return {slice(node, x, *starts, *ends, node.integers("axes"), std::nullopt)};
 }
 
+/// A place counted from the front, within what there is and `least`.
+static Size placeIn(Node &node, Size at, const Size &whole, int64_t least,
+                    const Size &most) {
+  DataSizes &sizes = node.dataSizes();
+  SizeRange range = sizes.rangeOf(at);
+  Size fromEnd = DataSizes::plus(at, whole);
+  if (range.most < 0) {
+    // Before the first, whatever there is.
+    at = sizes.mostOf(fromEnd) < least ? Size(least) : fromEnd;
+  } else if (range.least < 0) {
+    Expr number = {node, sizes.valueOf(node, at)};
+    at = sizes.choose(node, number < 0.0, fromEnd, at);
+  }
+  return sizes.least(node, sizes.largest(node, least, at), most);
+}
+
+/// A slice along one axis where the data decide about its ends or what there
+/// is.
+static Value sliceCounted(Node &node, Value x, int64_t axis, const Size &start,
+                          const Size &end, int64_t step) {
+  DataSizes &sizes = node.dataSizes();
+  Size whole = node.dataShape(x)[axis];
+  Size last = DataSizes::plus(whole, -1);
+  int64_t by = std::abs(step);
+  bool isBack = step < 0;
+  Size from =
+      placeIn(node, start, whole, isBack ? -1 : 0, isBack ? last : whole);
+  Size to = placeIn(node, end, whole, isBack ? -1 : 0, isBack ? last : whole);
+  Size span = DataSizes::plus(isBack ? from : to,
+                              DataSizes::times(isBack ? to : from, -1));
+  Size count = sizes.quotient(
+      node, DataSizes::plus(sizes.largest(node, 0, span), by - 1), by);
+  return node.sliceTo(x, axis, from, count, step);
+}
+
 static Results slice(Node &node) {
   Value x = node.input(0);
-  auto starts = node.integers(1), ends = node.integers(2);
   std::optional<SmallVector<int64_t>> axes, steps;
   if (node.has(3))
     axes = node.integers(3);
   if (node.has(4))
     steps = node.integers(4);
-  if (node.failed)
+  if (!x || !node.input(1) || !node.input(2) || node.failed)
     return {};
-  return {slice(node, x, *starts, *ends, axes, steps)};
+  bool isKnown =
+      nn::constantValue(node.input(1)) && nn::constantValue(node.input(2));
+  DataShape shape = node.dataShape(x);
+  for (int64_t i = 0; isKnown && i < rankOf(x); ++i) {
+    auto isCut = [&](int64_t axis) {
+      return axis == i || axis == i - rankOf(x);
+    };
+    isKnown = shape[i].isKnown() || (axes && llvm::none_of(*axes, isCut)) ||
+              (!axes && i >= nn::tensorType(node.input(1)).getNumElements());
+  }
+  if (isKnown) {
+    auto starts = node.integers(1), ends = node.integers(2);
+    return {node.failed ? Value()
+                        : slice(node, x, *starts, *ends, axes, steps)};
+  }
+  auto starts = node.dataSizes().anyElementsOf(node, node.input(1));
+  auto ends = node.dataSizes().anyElementsOf(node, node.input(2));
+  size_t count = starts ? starts->size() : 0;
+  if (!starts || !ends || ends->size() != count ||
+      (axes && axes->size() != count) || (steps && steps->size() != count)) {
+    node.error() << "starts, ends, axes and steps differ in length";
+    return {};
+  }
+  for (size_t i = 0; i < count && x; ++i) {
+    int64_t step = steps ? (*steps)[i] : 1;
+    int64_t axis = node.axis(axes ? (*axes)[i] : i, rankOf(x));
+    if (step == 0 && !node.failed)
+      node.error() << "a step is 0";
+    if (node.failed)
+      return {};
+    int64_t whole = nn::shapeOf(x)[axis];
+    x = sliceCounted(node, x, axis, (*starts)[i], (*ends)[i],
+                     std::clamp(step, -whole - 1, whole + 1));
+  }
+  return {x};
 }
 
 static Results split(Node &node) {
@@ -179,6 +247,11 @@ static Results split(Node &node) {
   int64_t axis = node.axis(node.integer("axis", 0), rankOf(x));
   if (node.failed)
     return {};
+  if (!node.dataShape(x)[axis].isKnown()) {
+    node.error() << "the data decide how many entries it splits, up to "
+                 << nn::shapeOf(x)[axis] << fixInputsHint(x);
+    return {};
+  }
   int64_t whole = nn::shapeOf(x)[axis];
   int64_t outputs = node.numOutputs();
   auto sizes = node.has(1) ? node.integers(1) : node.integers("split");
@@ -385,18 +458,18 @@ static Results spaceToDepth(Node &node) {
 
 ArrayRef<Hook> frit::importer::movementHooks() {
   static constexpr Hook hooks[] = {
-      {"Transpose", 1, 1, 1, transpose},
-      {"Concat", 4, 1, -1, concat},
-      {"Gather", 1, 2, 2, gather},
-      {"Slice", 1, 1, 1, sliceByAttributes},
-      {"Slice", 10, 3, 5, slice},
-      {"Split", 2, 1, 2, split},
-      {"Tile", 6, 2, 2, tile},
-      {"Pad", 2, 1, 1, padByAttributes},
-      {"Pad", 11, 2, 4, pad},
-      {"Trilu", 14, 1, 2, trilu},
-      {"DepthToSpace", 1, 1, 1, depthToSpace},
-      {"SpaceToDepth", 1, 1, 1, spaceToDepth},
+      {"Transpose", 1, 1, 1, transpose, false, true},
+      {"Concat", 4, 1, -1, concat, false, true},
+      {"Gather", 1, 2, 2, gather, false, true},
+      {"Slice", 1, 1, 1, sliceByAttributes, false, true},
+      {"Slice", 10, 3, 5, slice, false, true},
+      {"Split", 2, 1, 2, split, false, true},
+      {"Tile", 6, 2, 2, tile, false, true},
+      {"Pad", 2, 1, 1, padByAttributes, false, true},
+      {"Pad", 11, 2, 4, pad, false, true},
+      {"Trilu", 14, 1, 2, trilu, false, true},
+      {"DepthToSpace", 1, 1, 1, depthToSpace, false, true},
+      {"SpaceToDepth", 1, 1, 1, spaceToDepth, false, true},
   };
   return hooks;
 }

@@ -81,6 +81,22 @@ std::optional<int64_t> Node::integer(size_t i) {
   return std::nullopt;
 }
 
+std::optional<DataShape> Node::sizesIn(size_t i) {
+  Value value = input(i);
+  if (!value)
+    return std::nullopt;
+  auto elements = importer.sizes.elementsOf(value);
+  if (!elements && isa<IntegerType>(elementOf(value)) &&
+      nn::constantValue(value)) {
+    error() << "input " << i << " must have at most "
+            << DataSizes::kMostElements << " elements";
+    return std::nullopt;
+  }
+  if (!elements)
+    notKnown(i);
+  return elements;
+}
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
@@ -235,7 +251,31 @@ Value Node::create(OperationName name, ValueRange operands,
     error() << "an input is missing";
     return {};
   }
-  Operation *op = createInferred(loc, name, operands, attributes);
+  if (llvm::any_of(operands, isMarked))
+    return spread(name, operands, attributes);
+  Value y = build(name, operands, attributes);
+  if (!y || importer.sizes.empty())
+    return y;
+  // Sizes that depend on the data may not do so in what is computed from them.
+  Operation *op = y.getDefiningOp();
+  importer.sizes.follow(*this, op);
+  auto known = importer.sizes.elementsOf(y);
+  if (isa<nn::ConstantOp>(op) || !known ||
+      !llvm::all_of(*known, [](const Size &size) { return size.isKnown(); }))
+    return y;
+  auto type = nn::tensorType(y);
+  SmallVector<Attribute> numbers;
+  for (const Size &size : *known)
+    numbers.push_back(IntegerAttr::get(type.getElementType(),
+                                       APInt(type.getElementTypeBitWidth(),
+                                             size.constant, /*isSigned=*/true,
+                                             /*implicitTrunc=*/true)));
+  return constant(DenseElementsAttr::get(type, numbers));
+}
+
+Value Node::build(OperationName name, ValueRange operands,
+                  ArrayRef<NamedAttribute> attributes) {
+  Operation *op = importer::createInferred(loc, name, operands, attributes);
   if (!op) {
     failed = true;
     return {};
@@ -247,15 +287,7 @@ Value Node::create(OperationName name, ValueRange operands,
   auto isNothing = [](Value v) {
     return nn::tensorType(v).getNumElements() == 0;
   };
-  // What may have elements when the data say so is compared operator by
-  // operator with the model for which it has.
-  bool isCounted =
-      isa<nn::CountedOp>(op) || llvm::any_of(operands, [&](Value v) {
-        return isNothing(v) && v.getDefiningOp() &&
-               !v.getDefiningOp<nn::ConstantOp>();
-      });
-  if (!isCounted &&
-      (isNothing(op->getResult(0)) || llvm::any_of(operands, isNothing)))
+  if (isNothing(op->getResult(0)) || llvm::any_of(operands, isNothing))
     if (Value known = valueOfNothing(op)) {
       op->destroy();
       return known;
@@ -388,26 +420,6 @@ bool Node::mayTabulate(size_t elements) {
   if (!failed)
     error() << "the tables that the model asks for become too large";
   return false;
-}
-
-Count Node::count(Value value, int64_t most) {
-  if (!value || failed)
-    return {{}, -1, 0};
-  if (DenseElementsAttr known = nn::constantValue(value))
-    return {value, -1,
-            std::clamp<int64_t>(*known.value_begin<int64_t>(), 0, most)};
-  Importer::Counted counted = importer.addCount(value, most, loc);
-  return {value, counted.number, counted.size};
-}
-
-Value Node::counted(Value x, int64_t axis, const Count &count) {
-  if (count.number < 0)
-    return slice(x, axis, 0, count.size);
-  return create<nn::CountedOp>(
-      {x, count.value},
-      {named("axis", builder().getI64IntegerAttr(axis)),
-       named("size", builder().getI64IntegerAttr(count.size)),
-       named("number", builder().getI64IntegerAttr(count.number))});
 }
 
 Value Node::concat(ValueRange xs, int64_t axis) {

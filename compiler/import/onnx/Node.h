@@ -20,13 +20,6 @@
 
 namespace frit::importer {
 
-/// How many entries of some results the data decide there are.
-struct Count {
-  mlir::Value value; ///< a number of type i64
-  int64_t number;    ///< negative where the value is known
-  int64_t size;      ///< what this import takes it to be
-};
-
 class Node {
 public:
   Node(Importer &importer, const ::onnx::NodeProto &proto, Scope &scope,
@@ -58,6 +51,9 @@ public:
   /// The elements of an input that must be known when compiling.
   std::optional<llvm::SmallVector<int64_t>> integers(size_t i);
   std::optional<int64_t> integer(size_t i);
+
+  /// The elements of an integer input, which may depend on the data.
+  std::optional<DataShape> sizesIn(size_t i);
 
   /// Reports that input `i` must be known when compiling.
   void notKnown(size_t i);
@@ -132,18 +128,58 @@ public:
   mlir::Value slice(mlir::Value x, int64_t axis, int64_t start, int64_t size);
   mlir::Value concat(mlir::ValueRange xs, int64_t axis);
 
-  /// `value` as the number of entries of results of this node.
-  Count count(mlir::Value value, int64_t most);
-  /// Whether the data have decided about sizes, so that what an operator does
-  /// for one size it should be there for with another.
-  bool hasCounts() const { return importer.hasCounts(); }
+  //===--------------------------------------------------------------------===//
+  // Shapes that depend on the data (DataShape.h)
+  //===--------------------------------------------------------------------===//
+
+  DataSizes &dataSizes() { return importer.sizes; }
+  /// The sizes of a tensor: what counts of it.
+  DataShape dataShape(mlir::Value x);
+  /// `x`, of which as many entries count as `shape` says, with no more room
+  /// than these may need.
+  mlir::Value marked(mlir::Value x, llvm::ArrayRef<Size> shape);
+  /// The same along one axis.
+  mlir::Value counted(mlir::Value x, int64_t axis, const Size &count);
+  /// All there is room for, with `fill`, a scalar, where entries do not count.
+  mlir::Value masked(mlir::Value x, mlir::Value fill);
+  /// `value`, an i64 scalar, as the number of entries of this node's results,
+  /// at most `most` or what -fbound says.
+  Size count(mlir::Value value, int64_t most);
+  /// The same elements in another shape.
+  mlir::Value reshapeTo(mlir::Value x, llvm::ArrayRef<Size> shape);
+  /// Every few elements of a dimension from `start` on, `count` of them.
+  mlir::Value sliceTo(mlir::Value x, int64_t axis, const Size &start,
+                      const Size &count, int64_t step);
+  /// x where `condition`, a scalar, holds, else y, which may differ in their
+  /// sizes; null, without a report, where they cannot be one tensor.
+  mlir::Value choose(mlir::Value condition, mlir::Value x, mlir::Value y);
+  /// The sizes of a tensor of `sizes`, with room for `from`, that is reshaped
+  /// to have room for `to`; with `mustLead` only if the entries that count stay
+  /// the first in every dimension.
+  std::optional<DataShape> regroup(llvm::ArrayRef<Size> sizes,
+                                   llvm::ArrayRef<int64_t> from,
+                                   llvm::ArrayRef<int64_t> to, bool mustLead);
+  /// How often `b` is in `a`, where that is known not to leave a rest.
+  std::optional<Size> ratio(const Size &a, const Size &b);
+  /// Whether tensors of a shape that data decide about may be so large, or an
+  /// error that names -fbound.
+  bool mayHold(llvm::ArrayRef<int64_t> shape);
   /// What is known of where the first `length` elements of a value are not
   /// zero.
   Importer::Places &places(mlir::Value x, int64_t length) {
     return importer.places[{x, length}];
   }
-  /// `x`, of which the first entries along `axis` count.
-  mlir::Value counted(mlir::Value x, int64_t axis, const Count &count);
+  /// An operator on unmarked operands, as it is.
+  mlir::Value build(mlir::OperationName name, mlir::ValueRange operands,
+                    llvm::ArrayRef<mlir::NamedAttribute> attributes);
+  template <typename Op>
+  mlir::Value build(mlir::ValueRange operands,
+                    llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
+    if (failed || llvm::is_contained(operands, mlir::Value()))
+      return {};
+    return build(mlir::OperationName(Op::getOperationName(), context()),
+                 operands, attributes);
+  }
 
   mlir::NamedAttribute named(llvm::StringRef name, mlir::Attribute value) {
     return builder().getNamedAttr(name, value);
@@ -172,6 +208,11 @@ public:
 
 private:
   mlir::Value valueOfNothing(mlir::Operation *op);
+  mlir::Value spread(mlir::OperationName name, mlir::ValueRange operands,
+                     llvm::ArrayRef<mlir::NamedAttribute> attributes);
+  mlir::Value concatCounted(mlir::ValueRange xs, int64_t axis);
+  /// Reports why an operator cannot read what the data decide about.
+  mlir::Value mixes(mlir::ValueRange operands, llvm::StringRef reason);
   const ::onnx::AttributeProto *
   attribute(llvm::StringRef name, ::onnx::AttributeProto::AttributeType type);
   std::optional<mlir::Attribute>

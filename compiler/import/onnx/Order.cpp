@@ -85,8 +85,7 @@ static Expr firstOfShort(Expr x, int64_t k, bool isDescending) {
   return hit.select(index, index.number(0)).sum(3).reshape({rows, blocks, k});
 }
 
-/// What no element comes after.
-static Expr lastOf(Expr x, bool isDescending) {
+Expr frit::importer::lastInOrder(Expr x, bool isDescending) {
   Type element = x.element();
   if (isa<FloatType>(element))
     return x.number(isDescending ? -INFINITY : NAN);
@@ -130,7 +129,7 @@ static Elements inBlocks(const Elements &all, int64_t blocks,
     return x.pad(1, 0, blocks * size - length, fill)
         .reshape({rows, blocks, size});
   };
-  return {split(all.keys, lastOf(all.keys, isDescending)),
+  return {split(all.keys, lastInOrder(all.keys, isDescending)),
           split(all.places, all.places.number(0))};
 }
 

@@ -19,6 +19,9 @@ Expr cumulate(Expr x, int64_t axis, const Cumulation &how = {});
 /// ascending or descending, equal ones in the order of their places.
 Expr firstInOrder(Expr rows, int64_t k, bool isDescending);
 
+/// A number of x's type that no element comes after.
+Expr lastInOrder(Expr x, bool isDescending);
+
 } // namespace frit::importer
 
 #endif // FRIT_COMPILER_IMPORT_ONNX_ORDER_H

@@ -136,17 +136,17 @@ static Results meanVariance(Node &node) {
 
 ArrayRef<Hook> frit::importer::reductionHooks() {
   static constexpr Hook hooks[] = {
-      {"ReduceSum", 1, 1, 2, reduce<nn::Combiner::sum>},
-      {"ReduceProd", 1, 1, 2, reduce<nn::Combiner::prod>},
-      {"ReduceMax", 1, 1, 2, reduce<nn::Combiner::max>},
-      {"ReduceMin", 1, 1, 2, reduce<nn::Combiner::min>},
-      {"ReduceMean", 1, 1, 2, mean},
-      {"ReduceL1", 1, 1, 2, l1},
-      {"ReduceL2", 1, 1, 2, l2},
-      {"ReduceSumSquare", 1, 1, 2, sumSquare},
-      {"ReduceLogSum", 1, 1, 2, logSum},
-      {"ReduceLogSumExp", 1, 1, 2, logSumExp},
-      {"MeanVarianceNormalization", 9, 1, 1, meanVariance},
+      {"ReduceSum", 1, 1, 2, reduce<nn::Combiner::sum>, false, true},
+      {"ReduceProd", 1, 1, 2, reduce<nn::Combiner::prod>, false, true},
+      {"ReduceMax", 1, 1, 2, reduce<nn::Combiner::max>, false, true},
+      {"ReduceMin", 1, 1, 2, reduce<nn::Combiner::min>, false, true},
+      {"ReduceMean", 1, 1, 2, mean, false, true},
+      {"ReduceL1", 1, 1, 2, l1, false, true},
+      {"ReduceL2", 1, 1, 2, l2, false, true},
+      {"ReduceSumSquare", 1, 1, 2, sumSquare, false, true},
+      {"ReduceLogSum", 1, 1, 2, logSum, false, true},
+      {"ReduceLogSumExp", 1, 1, 2, logSumExp, false, true},
+      {"MeanVarianceNormalization", 9, 1, 1, meanVariance, false, true},
   };
   return hooks;
 }

@@ -106,7 +106,16 @@ Results frit::importer::importOperator(Node &node) {
       node.error() << "input " << i << " is a sequence, not a tensor";
       return {};
     }
-  if (entry && (!hook || entry->since > hook->since))
+  bool byHook = hook && !(entry && entry->since > hook->since);
+  for (auto [i, value] : llvm::enumerate(node.inputs()))
+    if (byHook && !hook->takesCounts && value && isMarked(value)) {
+      node.error() << "the data decide how many entries input " << i
+                   << " has, up to " << nn::shapeText(nn::shapeOf(value))
+                   << ", which " << operation << " does not take"
+                   << fixInputsHint(value);
+      return {};
+    }
+  if (!byHook)
     return importByName(node, *entry);
   if (!checkInputCount(node, hook->minInputs, hook->maxInputs))
     return {};

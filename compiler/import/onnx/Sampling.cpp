@@ -295,14 +295,21 @@ static Results roiAlign(Node &node) {
   Pair xs = around(
       form(samples(corner(0), corner(2), width, ratio, halfPixel), false),
       x.size(3));
-  Expr images =
-      x.reshape({x.size(0), channels, x.size(2) * x.size(3)}).gather(batch, 0);
+  bool isOne = x.size(0) == 1;
+  Expr flatX = x.reshape({x.size(0), channels, x.size(2) * x.size(3)});
+  Expr images = isOne ? flatX : flatX.gather(batch, 0);
   auto part = [&](Expr row, Expr rowWeight, Expr column, Expr columnWeight) {
     Expr place = row * static_cast<double>(x.size(3)) + column;
-    Expr flat =
-        place.to(node.builder().getI64Type()).reshape({count, 1, points});
+    Expr flat = place.to(node.builder().getI64Type());
+    flat = flat.reshape(isOne ? SmallVector<int64_t>{count, points}
+                              : SmallVector<int64_t>{count, 1, points});
     Expr weight = (rowWeight * columnWeight).reshape({count, 1, points});
-    return pick(images, flat, points) * weight;
+    // There is but one image to choose.
+    Expr picked = isOne ? images.reshape({channels, x.size(2) * x.size(3)})
+                              .gather(flat, 1)
+                              .transpose({1, 0, 2})
+                        : pick(images, flat, points);
+    return picked * weight;
   };
   Expr parts[] = {part(ys.low, ys.lowWeight, xs.low, xs.lowWeight),
                   part(ys.low, ys.lowWeight, xs.high, xs.highWeight),
@@ -400,7 +407,7 @@ ArrayRef<Hook> frit::importer::samplingHooks() {
   static constexpr Hook hooks[] = {
       {"GridSample", 16, 2, 2, gridSample},
       {"AffineGrid", 20, 2, 2, affineGrid},
-      {"RoiAlign", 10, 3, 3, roiAlign},
+      {"RoiAlign", 10, 3, 3, roiAlign, false, true},
       {"DeformConv", 19, 3, 5, deformConv},
   };
   return hooks;

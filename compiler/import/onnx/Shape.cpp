@@ -40,14 +40,24 @@ static Results constant(Node &node) {
   return {};
 }
 
+/// A tensor repeated to have other sizes, which it broadcasts to.
+static Value expandTo(Node &node, Value x, ArrayRef<Size> sizes) {
+  SmallVector<int64_t> shape;
+  for (const Size &size : sizes)
+    shape.push_back(node.dataSizes().mostOf(size));
+  if (!isStatic(sizes) && !node.mayHold(shape))
+    return {};
+  return node.marked(node.expand(unmarked(x), shape), sizes);
+}
+
 static Results constantOfShape(Node &node) {
-  auto shape = node.integers(0);
+  auto sizes = node.sizesIn(0);
   Value value = node.constant(node.tensor("value"));
   if (!value)
     value = node.scalar(node.builder().getF32Type(), 0);
-  if (!shape || node.failed)
+  if (!sizes || node.failed)
     return {};
-  return {node.expand(node.reshape(value, {}), *shape)};
+  return {expandTo(node, node.reshape(value, {}), *sizes)};
 }
 
 static Results shape(Node &node) {
@@ -60,18 +70,61 @@ static Results shape(Node &node) {
   };
   int64_t start = clampAxis(node.integer("start", 0));
   int64_t end = clampAxis(node.integer("end", rank));
-  return {node.constant(
-      nn::shapeOf(x).slice(start, std::max<int64_t>(end - start, 0)))};
+  int64_t count = std::max<int64_t>(end - start, 0);
+  if (!isMarked(x))
+    return {node.constant(nn::shapeOf(x).slice(start, count))};
+  SmallVector<Value> sizes;
+  DataShape shape = node.dataShape(x);
+  for (const Size &size : ArrayRef(shape).slice(start, count))
+    sizes.push_back(node.reshape(node.dataSizes().valueOf(node, size),
+                                 ArrayRef<int64_t>(1)));
+  if (sizes.empty())
+    return {node.constant(ArrayRef<int64_t>())};
+  return {sizes.size() == 1 ? sizes[0] : node.concat(sizes, 0)};
 }
 
 static Results size(Node &node) {
   Value x = node.input(0);
-  return {
-      x ? node.reshape(node.constant(nn::tensorType(x).getNumElements()), {})
-        : x};
+  if (!x)
+    return {};
+  Size all = 1;
+  for (const Size &size : node.dataShape(x))
+    all = node.dataSizes().times(node, all, size);
+  return {node.dataSizes().valueOf(node, all)};
+}
+
+/// From 0 or another number on by steps that are known, up to one that depends
+/// on the data.
+static std::optional<Results> countedRange(Node &node) {
+  DataSizes &sizes = node.dataSizes();
+  auto number = [&](size_t i) {
+    auto elements = sizes.elementsOf(node.input(i));
+    return elements && elements->size() == 1 ? std::optional(elements->front())
+                                             : std::nullopt;
+  };
+  auto first = number(0), end = number(1), by = number(2);
+  if (!first || !end || !by || !by->isKnown() || by->constant <= 0 ||
+      (first->isKnown() && end->isKnown()))
+    return std::nullopt;
+  const Size &start = *first, &limit = *end, &delta = *by;
+  Size span = DataSizes::plus(limit, DataSizes::times(start, -1));
+  Size count = sizes.quotient(
+      node, DataSizes::plus(sizes.largest(node, 0, span), delta.constant - 1),
+      delta.constant);
+  int64_t most = sizes.mostOf(count);
+  if (!node.mayHold(most))
+    return Results();
+  Value all = node.create<nn::IotaOp>(
+      {node.reshape(node.input(0), {}), node.reshape(node.input(2), {})},
+      {node.named("shape", ArrayRef(most)),
+       node.named("axis", node.builder().getI64IntegerAttr(0))});
+  return Results{node.marked(all, count)};
 }
 
 static Results range(Node &node) {
+  if (node.has(0) && node.has(1) && node.has(2))
+    if (auto counted = countedRange(node))
+      return *counted;
   auto start = number(node, 0), limit = number(node, 1),
        delta = number(node, 2);
   if (!start || !limit || !delta)
@@ -96,42 +149,56 @@ static Results range(Node &node) {
 static Results reshape(Node &node) {
   Value x = node.input(0);
   // Before opset 5 the shape was an attribute.
-  auto shape = node.opset < 5 ? node.integers("shape") : node.integers(1);
+  std::optional<DataShape> asked;
+  if (node.opset >= 5)
+    asked = node.sizesIn(1);
+  else if (auto shape = node.integers("shape"))
+    asked.emplace(shape->begin(), shape->end());
   bool zeroIsSize = node.integer("allowzero", 0);
-  if (!x || !shape)
+  if (!x || !asked)
     return {};
-  std::string asked = llvm::join(
-      llvm::map_range(*shape, [](int64_t s) { return std::to_string(s); }),
-      "x");
+  DataSizes &sizes = node.dataSizes();
+  DataShape from = node.dataShape(x), shape = *asked;
   auto doesNotFit = [&]() -> Results {
     node.error() << "cannot reshape " << nn::shapeText(nn::shapeOf(x)) << " to "
-                 << asked;
+                 << llvm::join(llvm::map_range(*asked,
+                                               [&](const Size &size) {
+                                                 return sizes.text(size);
+                                               }),
+                               "x");
     return {};
   };
-  int64_t open = -1;
-  for (auto [i, size] : llvm::enumerate(*shape)) {
-    if (size == 0 && !zeroIsSize) {
+  auto open = shape.end();
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    if (size == Size(0) && !zeroIsSize) {
       if (static_cast<int64_t>(i) >= rankOf(x))
         return doesNotFit();
-      size = nn::shapeOf(x)[i];
-    } else if (size == -1 && open < 0) {
-      open = i;
+      size = from[i];
+    } else if (size == Size(-1) && open == shape.end()) {
+      open = &size;
       size = 1;
-    } else if (size < 0) {
+    } else if (sizes.rangeOf(size).most < 0) {
       return doesNotFit();
     }
   }
-  auto count = countElements(*shape);
-  int64_t total = nn::tensorType(x).getNumElements();
-  if (count && open >= 0) {
-    if (*count == 0 || total % *count)
+  Size total = 1, given = 1;
+  for (const Size &size : from)
+    total = sizes.times(node, total, size);
+  for (const Size &size : shape)
+    given = sizes.times(node, given, size);
+  if (open != shape.end()) {
+    std::optional<Size> rest =
+        given == Size(0) || (total.isKnown() && given.isKnown() &&
+                             total.constant % given.constant)
+            ? std::nullopt
+            : node.ratio(total, given);
+    if (!rest)
       return doesNotFit();
-    (*shape)[open] = total / *count;
-    count = total;
-  }
-  if (count != total)
+    *open = *rest;
+  } else if ((total.isKnown() || given.isKnown()) && !(given == total)) {
     return doesNotFit();
-  return {node.reshape(x, *shape)};
+  }
+  return {node.reshapeTo(x, shape)};
 }
 
 static Results flatten(Node &node) {
@@ -163,7 +230,8 @@ static Results squeeze(Node &node) {
   if (given)
     drop = node.axes(*given, rankOf(x));
   for (auto [i, size] : llvm::enumerate(nn::shapeOf(x))) {
-    bool dropped = given ? llvm::is_contained(drop, i) : size == 1;
+    bool isOne = size == 1 && node.dataShape(x)[i] == Size(1);
+    bool dropped = given ? llvm::is_contained(drop, i) : isOne;
     if (dropped && size != 1) {
       node.error() << "cannot drop axis " << i << " of "
                    << nn::shapeText(nn::shapeOf(x));
@@ -195,11 +263,35 @@ static Results unsqueeze(Node &node) {
   return {node.reshape(x, shape)};
 }
 
+/// The same where the data decide about sizes.
+static Results expandCounted(Node &node, Value x, DataShape shape) {
+  DataShape from = node.dataShape(x);
+  while (shape.size() < from.size())
+    shape.insert(shape.begin(), Size(1));
+  size_t offset = shape.size() - from.size();
+  for (auto [d, size] : llvm::enumerate(from)) {
+    Size &to = shape[offset + d];
+    if (to == Size(1) || to == size)
+      to = size;
+    else if (!(size == Size(1))) {
+      node.error() << "the data decide whether "
+                   << nn::shapeText(nn::shapeOf(x)) << " can be expanded"
+                   << fixInputsHint(node.input(1));
+      return {};
+    }
+  }
+  return {expandTo(node, x, shape)};
+}
+
 static Results expand(Node &node) {
   Value x = node.input(0);
-  auto shape = node.integers(1);
-  if (!x || !shape)
+  auto sizes = node.sizesIn(1);
+  if (!x || !sizes)
     return {};
+  if (isMarked(x) || !isStatic(*sizes))
+    return expandCounted(node, x, *sizes);
+  std::optional<SmallVector<int64_t>> shape = llvm::map_to_vector(
+      *sizes, [](const Size &size) { return size.constant; });
   auto result = llvm::all_of(*shape, [](int64_t s) { return s >= 0; })
                     ? nn::broadcastShapes({nn::shapeOf(x), *shape})
                     : std::nullopt;
@@ -213,16 +305,16 @@ static Results expand(Node &node) {
 
 ArrayRef<Hook> frit::importer::shapeHooks() {
   static constexpr Hook hooks[] = {
-      {"Constant", 1, 0, 0, constant},
-      {"ConstantOfShape", 9, 1, 1, constantOfShape},
-      {"Shape", 1, 1, 1, shape},
-      {"Size", 1, 1, 1, size},
-      {"Range", 11, 3, 3, range},
-      {"Reshape", 1, 1, 2, reshape},
-      {"Flatten", 1, 1, 1, flatten},
-      {"Squeeze", 1, 1, 2, squeeze},
-      {"Unsqueeze", 1, 1, 2, unsqueeze},
-      {"Expand", 8, 2, 2, expand},
+      {"Constant", 1, 0, 0, constant, false, true},
+      {"ConstantOfShape", 9, 1, 1, constantOfShape, false, true},
+      {"Shape", 1, 1, 1, shape, false, true},
+      {"Size", 1, 1, 1, size, false, true},
+      {"Range", 11, 3, 3, range, false, true},
+      {"Reshape", 1, 1, 2, reshape, false, true},
+      {"Flatten", 1, 1, 1, flatten, false, true},
+      {"Squeeze", 1, 1, 2, squeeze, false, true},
+      {"Unsqueeze", 1, 1, 2, unsqueeze, false, true},
+      {"Expand", 8, 2, 2, expand, false, true},
   };
   return hooks;
 }

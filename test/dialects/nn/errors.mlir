@@ -551,6 +551,14 @@ func.func @merge_halves(%x: tensor<2x5xf32>) {
 
 // -----
 
+func.func @keep_bits(%x: tensor<2xi64>, %o: tensor<2x65xi64>) {
+  // expected-error@+1 {{bits of shape 2 and what they take out, 2x65, do not fit}}
+  %0 = nn.keep_bits %x, %o : (tensor<2xi64>, tensor<2x65xi64>) -> tensor<2xi64>
+  return
+}
+
+// -----
+
 func.func @search_sorted(%x: tensor<2x6xf32>, %v: tensor<3x4xf32>) {
   // expected-error@+1 {{rows of shape 2x6 and values of shape 3x4 do not fit}}
   %0 = nn.search_sorted %x, %v : (tensor<2x6xf32>, tensor<3x4xf32>) -> tensor<3x4xi64>
