@@ -16,7 +16,13 @@
 //   }
 //
 // A value stays in @main where it costs nothing there: constants and views of
-// them, broadcasts, and counters (iota), which fusions compute on the fly.
+// them, broadcasts, and counters (iota), which fusions compute on the fly. So a
+// large constant of one number becomes a broadcast of it:
+//
+//   %c = nn.constant dense<1.0> : tensor<1024x1024xf32>
+// ==>
+//   %e = nn.constant dense<1.0> : tensor<f32>
+//   %c = nn.expand %e {shape = array<i64: 1024, 1024>} : ...
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,6 +54,36 @@ private:
   llvm::SetVector<Operation *> constantOps;
 };
 } // namespace
+
+/// Bytes from which on a constant of one number is not stored.
+static constexpr int64_t kLargeSplat = 1 << 20;
+
+/// Makes large splats broadcasts for those that compute them on the fly:
+/// elementwise operators, and the results of the model.
+static void broadcastSplats(Block &block) {
+  for (auto constant : llvm::make_early_inc_range(block.getOps<ConstantOp>())) {
+    auto value = dyn_cast<SplatElementsAttr>(constant.getValue());
+    if (!value || constant.getNameAttr())
+      continue;
+    unsigned bits = value.getElementType().getIntOrFloatBitWidth();
+    if (value.getNumElements() * int64_t(bits) / 8 < kLargeSplat)
+      continue;
+    OpBuilder builder(constant);
+    auto one = ConstantOp::create(
+        builder, constant.getLoc(),
+        value.resizeSplat(RankedTensorType::get({}, value.getElementType())),
+        StringAttr());
+    auto whole = ExpandOp::create(builder, constant.getLoc(), one,
+                                  value.getType().getShape());
+    constant.getY().replaceUsesWithIf(whole, [](OpOperand &use) {
+      return isa<ElementwiseOp, func::ReturnOp>(use.getOwner());
+    });
+    for (Operation *op :
+         {constant.getOperation(), whole.getOperation(), one.getOperation()})
+      if (op->use_empty())
+        op->erase();
+  }
+}
 
 void HoistPrepare::findConstantOps(Block &block) {
   for (Operation &op : block.without_terminator()) {
@@ -102,6 +138,7 @@ void HoistPrepare::runOnOperation() {
     return;
   constantOps.clear();
   Block &block = main.getBody().front();
+  broadcastSplats(block);
   findConstantOps(block);
 
   // A reshape or broadcast that only hoisted operators read needs no copy of

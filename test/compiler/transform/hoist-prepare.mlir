@@ -1,4 +1,4 @@
-// RUN: frit-opt %s --hoist-prepare | FileCheck %s
+// RUN: frit-opt %s --split-input-file --hoist-prepare | FileCheck %s
 
 // The cast of the weight runs once. A view of a constant, a broadcast and a
 // counter stay, and two readers share one prepared value.
@@ -32,4 +32,30 @@ func.func @main(%x: tensor<2x4xf16> {nn.name = "x"}) -> tensor<2x4xf16> {
   %3 = nn.add %2, %p : (tensor<2x4xf16>, tensor<2x4xf16>) -> tensor<2x4xf16>
   %4 = nn.add %3, %e : (tensor<2x4xf16>, tensor<2x4xf16>) -> tensor<2x4xf16>
   return %4 : tensor<2x4xf16>
+}
+
+// -----
+
+// A large constant of one number is broadcast where that costs nothing. A
+// smaller one, a weight and the operand of a product stay as they are.
+// CHECK-LABEL: func.func @main
+// CHECK-DAG:     %[[E:.*]] = nn.constant dense<2.000000e+00> : tensor<f32>
+// CHECK-DAG:     %[[B:.*]] = nn.expand %[[E]] {shape = array<i64: 512, 512>}
+// CHECK-DAG:     %[[C:.*]] = nn.constant dense<2.000000e+00> : tensor<512x512xf32>
+// CHECK-DAG:     %[[S:.*]] = nn.constant dense<2.000000e+00> : tensor<512x1xf32>
+// CHECK-DAG:     %[[W:.*]] = nn.constant "w" dense<2.000000e+00> : tensor<512x512xf32>
+// CHECK:         %[[A:.*]] = nn.add %{{.*}}, %[[B]]
+// CHECK:         %[[M:.*]] = nn.matmul %[[A]], %[[C]]
+// CHECK:         nn.add %[[M]], %[[S]]
+// CHECK:         %[[V:.*]] = nn.add %{{.*}}, %[[W]]
+// CHECK:         return %[[V]], %[[B]]
+func.func @main(%x: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xf32>) {
+  %c = nn.constant dense<2.0> : tensor<512x512xf32>
+  %s = nn.constant dense<2.0> : tensor<512x1xf32>
+  %w = nn.constant "w" dense<2.0> : tensor<512x512xf32>
+  %0 = nn.add %x, %c : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %1 = nn.matmul %0, %c : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %2 = nn.add %1, %s : (tensor<512x512xf32>, tensor<512x1xf32>) -> tensor<512x512xf32>
+  %3 = nn.add %2, %w : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %3, %c : tensor<512x512xf32>, tensor<512x512xf32>
 }
