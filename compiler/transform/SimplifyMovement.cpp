@@ -217,16 +217,18 @@ struct SliceAfterSplit : OpRewritePattern<ReshapeOp> {
   }
 };
 
-/// What only slices read is moved after slicing.
+/// What only slices read is moved after slicing, if they are not very many:
+/// each looks at all others.
 struct SliceBeforeTranspose : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
+
+  static constexpr unsigned kMostSlices = 256;
 
   LogicalResult matchAndRewrite(SliceOp op,
                                 PatternRewriter &rewriter) const override {
     auto transpose = op.getX().getDefiningOp<TransposeOp>();
-    if (!transpose || !llvm::all_of(transpose->getUsers(), [](Operation *user) {
-          return isa<SliceOp>(user);
-        }))
+    if (!transpose || transpose.getY().hasNUsesOrMore(kMostSlices + 1) ||
+        !llvm::all_of(transpose->getUsers(), llvm::IsaPred<SliceOp>))
       return failure();
     size_t rank = transpose.getPerm().size();
     SmallVector<int64_t> starts(rank), sizes(rank), steps(rank);

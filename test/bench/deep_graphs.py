@@ -1,9 +1,12 @@
-"""ONNX graphs of any number of nodes, for what compiling many takes.
+"""Writes an ONNX graph of any number of nodes:
+
+    deep_graphs.py chain 20000 chain.onnx
 
 Every kind is a function of the number of nodes and the file to write. Constants
 and the choice of operators are random, by a fixed seed, where it is not said
 otherwise: a model that repeats itself has few kernels."""
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -215,3 +218,6 @@ KINDS = {kind.__name__: kind for kind in
          (chain, repeated, fan_out, outputs, many_inputs, concat, giant,
           diamonds, nested, reductions, alternating, movement, slices,
           products, branches)}
+
+if __name__ == "__main__":
+    KINDS[sys.argv[1]](int(sys.argv[2]), Path(sys.argv[3]))
