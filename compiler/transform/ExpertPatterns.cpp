@@ -21,7 +21,7 @@
 //
 // Each tile is multiplied by a copy of its expert's matrices, which are
 // gathered for it. So tiles have so many rows that the copies cost little, and
-// few tokens, or experts that are large beside them, are left as they are.
+// few tokens are left as they are.
 //
 // Experts that nobody picks are not computed, so what is infinite in them no
 // longer makes a sum NaN.
