@@ -68,42 +68,6 @@ struct FoldConstants : RewritePattern {
   }
 };
 
-/// Results of more elements, all the same, are filled by a kernel: a constant
-/// would be as large in the artifact.
-static constexpr int64_t mostKept = 1 << 16;
-
-/// Whether a value is such a result of the model.
-static bool isLargeResult(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() && type.getNumElements() > mostKept &&
-         !value.use_empty() &&
-         llvm::all_of(value.getUsers(), llvm::IsaPred<func::ReturnOp>);
-}
-
-/// Large splats that the model returns, by a kernel.
-struct FillResults : OpRewritePattern<func::ReturnOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(func::ReturnOp op,
-                                PatternRewriter &rewriter) const override {
-    bool isChanged = false;
-    for (OpOperand &operand : op->getOpOperands()) {
-      auto constant = operand.get().getDefiningOp<ConstantOp>();
-      DenseElementsAttr splat = splatOf(operand.get());
-      if (!constant || !splat || splat.getNumElements() <= mostKept)
-        continue;
-      auto type = tensorType(operand.get());
-      Value element = createSplat(rewriter, constant.getLoc(),
-                                  type.clone(ArrayRef<int64_t>()), splat);
-      Value filled = ExpandOp::create(rewriter, constant.getLoc(), element,
-                                      type.getShape());
-      rewriter.modifyOpInPlace(op, [&] { operand.set(filled); });
-      isChanged = true;
-    }
-    return success(isChanged);
-  }
-};
-
 /// An operator on splats of any size, whose result is a splat.
 struct FoldSplats : RewritePattern {
   explicit FoldSplats(MLIRContext *context)
@@ -149,8 +113,7 @@ struct FoldSplats : RewritePattern {
                                 PatternRewriter &rewriter) const override {
     if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
         !isa<RankedTensorType>(op->getResult(0).getType()) ||
-        !resultType(op).hasStaticShape() ||
-        (isa<ExpandOp>(op) && isLargeResult(op->getResult(0))))
+        !resultType(op).hasStaticShape())
       return failure();
     // Scratch operators go through a builder that the driver does not watch.
     OpBuilder scratch(op);
@@ -377,9 +340,8 @@ public:
     for (RegisteredOperationName name : context->getRegisteredOperations())
       if (name.getDialectNamespace() == NNDialect::getDialectNamespace())
         name.getCanonicalizationPatterns(set, context);
-    set.add<FoldConstants, FillResults, FoldSplats, DropIdentity, ExpandPow,
-            FormRsqrt, FormReciprocal, FoldWhere, DropCast, DropExpand>(
-        context);
+    set.add<FoldConstants, FoldSplats, DropIdentity, ExpandPow, FormRsqrt,
+            FormReciprocal, FoldWhere, DropCast, DropExpand>(context);
     populateMovement(set);
     populateSharedHeads(set);
     if (sliceRows)

@@ -275,18 +275,3 @@ func.func @sliced_queries(%q: tensor<1x2x5x8xf32>) -> tensor<1x1x2x8xf32> {
   %2 = nn.slice %1 {starts = array<i64: 0, 4, 0, 0>, sizes = array<i64: 1, 1, 2, 8>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x5x2x8xf32>) -> tensor<1x1x2x8xf32>
   return %2 : tensor<1x1x2x8xf32>
 }
-
-// A large result whose elements are all the same is filled by a kernel: as a
-// constant it would be as large in the artifact.
-// CHECK-LABEL: @fill
-func.func @fill() -> (tensor<1024x1048576x1024xf32>, tensor<4xf32>) {
-  // CHECK-DAG: %[[THREE:.*]] = nn.constant dense<3.000000e+00> : tensor<f32>
-  // CHECK-DAG: %[[Y:.*]] = nn.expand %[[THREE]] {shape = array<i64: 1024, 1048576, 1024>}
-  // CHECK-DAG: %[[Z:.*]] = nn.constant dense<-3.000000e+00> : tensor<4xf32>
-  // CHECK: return %[[Y]], %[[Z]]
-  %c = nn.constant dense<-3.0> : tensor<f32>
-  %0 = nn.expand %c {shape = array<i64: 1024, 1048576, 1024>} : (tensor<f32>) -> tensor<1024x1048576x1024xf32>
-  %1 = nn.neg %0 : (tensor<1024x1048576x1024xf32>) -> tensor<1024x1048576x1024xf32>
-  %2 = nn.expand %c {shape = array<i64: 4>} : (tensor<f32>) -> tensor<4xf32>
-  return %1, %2 : tensor<1024x1048576x1024xf32>, tensor<4xf32>
-}
