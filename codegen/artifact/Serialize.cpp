@@ -163,15 +163,17 @@ private:
     target.arch = tables.text(program.getArch());
     target.prepareArenaBytes = program.getPrepareBytes().value_or(0);
     target.preparedBytes = program.getPreparedBytes().value_or(0);
+    target.modules.first = tables.modules.size();
     auto it = code.find(program.getSymName());
-    if (it != code.end()) {
-      target.cubin = tables.blob(it->second.cubin);
-      target.ptx = tables.blob(it->second.ptx);
-    }
+    if (it != code.end())
+      for (const TargetCode::Module &module : it->second.modules)
+        tables.modules.push_back(
+            {tables.blob(module.cubin), tables.blob(module.ptx)});
+    target.modules.count = tables.modules.size() - target.modules.first;
     kernels.clear();
     target.kernels.first = tables.kernels.size();
     for (auto kernel : program.getBody().getOps<plan::KernelOp>())
-      addKernel(kernel, program.getArch());
+      addKernel(kernel, program.getArch(), target.modules);
     target.kernels.count = tables.kernels.size() - target.kernels.first;
     target.prepare = addList(program.getPrepare(), false);
     target.programs.first = tables.programs.size();
@@ -183,10 +185,13 @@ private:
     tables.targets.push_back(target);
   }
 
-  void addKernel(plan::KernelOp kernel, StringRef arch) {
+  void addKernel(plan::KernelOp kernel, StringRef arch,
+                 artifact::Range modules) {
     kernels[kernel.getSymNameAttr()] = {tables.kernels.size(), kernel};
     Kernel entry;
-    entry.name = tables.text(kernel.getSymName());
+    entry.name = tables.text(kernel.getSymbol().value_or(kernel.getSymName()));
+    if (kernel.getScalars())
+      entry.scalars = tables.shape(*kernel.getScalars());
     entry.waits = kernel.getWaits();
     entry.flops = kernel.getFlops().value_or(0);
     entry.skipped = kernel.getSkipped().value_or(0);
@@ -196,6 +201,8 @@ private:
       for (auto map : kernel.getTensorMaps()->getAsRange<plan::TensorMapAttr>())
         tables.tensorMaps.push_back(tensorMapOf(map));
     entry.tensorMaps.count = tables.tensorMaps.size() - entry.tensorMaps.first;
+    if (kernel.getModule())
+      entry.module = modules.first + *kernel.getModule();
     if (isHostArch(arch)) {
       entry.host = image.hostKernels.size();
       image.hostKernels.push_back(hostKernelName(arch, kernel.getSymName()));

@@ -15,10 +15,14 @@
 
 namespace frit::artifact {
 
-/// Device code of one program; empty on the cpu target.
+/// Device code of one program, by the numbers that its kernels' `module` has;
+/// empty on the cpu target.
 struct TargetCode {
-  std::string cubin;
-  std::string ptx;
+  struct Module {
+    std::string cubin;
+    std::string ptx;
+  };
+  std::vector<Module> modules;
 };
 
 /// A constant's bytes.

@@ -24,6 +24,7 @@ std::string Tables::write(Header header) {
   header.outputs = table(outputs);
   header.constants = table(constants);
   header.buffers = table(buffers);
+  header.modules = table(modules);
   header.kernels = table(kernels);
   header.tensorMaps = table(tensorMaps);
   header.gemms = table(gemms);
@@ -40,13 +41,13 @@ std::string Tables::write(Header header) {
   align();
   // Blobs were counted from their own start.
   uint64_t base = out.size();
-  for (size_t i = 0; i < targets.size(); ++i) {
-    Target target = targets[i];
-    for (Blob *blob : {&target.cubin, &target.ptx})
+  for (size_t i = 0; i < modules.size(); ++i) {
+    DeviceModule module = modules[i];
+    for (Blob *blob : {&module.cubin, &module.ptx})
       if (blob->size)
         blob->offset += base;
-    std::memcpy(out.data() + header.targets.offset + i * sizeof(Target),
-                &target, sizeof(Target));
+    std::memcpy(out.data() + header.modules.offset + i * sizeof(DeviceModule),
+                &module, sizeof(DeviceModule));
   }
   out += blobs;
   std::memcpy(header.magic, kMagic, sizeof(kMagic));

@@ -25,6 +25,7 @@ public:
   std::vector<Tensor> inputs, outputs;
   std::vector<Constant> constants;
   std::vector<Buffer> buffers;
+  std::vector<DeviceModule> modules;
   std::vector<Kernel> kernels;
   std::vector<TensorMap> tensorMaps;
   std::vector<Gemm> gemms;

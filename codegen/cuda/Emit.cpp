@@ -153,11 +153,14 @@ std::string frit::cuda::startText(const Lowered &lowered) {
 std::string frit::cuda::kernelFunction(StringRef name, const Lowered &lowered,
                                        int64_t threads, StringRef call,
                                        size_t mapCount, Waits waits,
-                                       int64_t cluster, int64_t resident) {
+                                       int64_t cluster, int64_t resident,
+                                       StringRef scalars) {
   std::string parameters = parameterList(lowered);
   for (size_t i = 0; i < mapCount; ++i)
     parameters +=
         ", const __grid_constant__ frit::TensorMap m" + std::to_string(i);
+  if (!scalars.empty())
+    parameters += (", " + scalars).str();
   std::string body;
   if (waits == Waits::inFunction)
     body = startText(lowered) + "frit::waitForInputs();\n";

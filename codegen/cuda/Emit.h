@@ -42,7 +42,12 @@ struct KernelText {
   int64_t grid[3] = {1, 1, 1};
   int64_t block[3] = {1, 1, 1};
   int64_t sharedBytes = 0;
+  /// Sums that a thread has in registers, over which the text unrolls.
+  int64_t sums = 0;
+  /// Kernels with some have another body for architectures without WGMMA.
   llvm::SmallVector<TensorMap, 0> tensorMaps;
+  /// Values of the parameters n0, n1, ... that come last, 32 or 64 bits wide.
+  llvm::SmallVector<int64_t, 1> scalars;
 };
 
 /// Who waits for the kernels before: the function that calls a skeleton, first
@@ -120,11 +125,13 @@ std::string startText(const Lowered &lowered);
 /// `extern "C" __global__ ... name(...) { call }`. After the pointers come
 /// `mapCount` tensor maps, m0, m1, .... Its blocks stand in clusters of
 /// `cluster`, and registers are shared out for `resident` of them beside each
-/// other where that is not 0.
+/// other where that is not 0. `scalars` declares the last parameters, "unsigned
+/// n0".
 std::string kernelFunction(llvm::StringRef name, const Lowered &lowered,
                            int64_t threads, llvm::StringRef call,
                            size_t mapCount = 0, Waits waits = Waits::inFunction,
-                           int64_t cluster = 1, int64_t resident = 0);
+                           int64_t cluster = 1, int64_t resident = 0,
+                           llvm::StringRef scalars = "");
 
 /// One emitter per skeleton; each reports why into `failure`.
 llvm::FailureOr<KernelText> emitMap(const Lowered &lowered,

@@ -147,7 +147,10 @@ FailureOr<KernelText> frit::cuda::emitMap(const Lowered &lowered,
     return emitStrips(lowered, name, schedule, failure);
   KernelText kernel;
   kernel.header = "map";
-  std::string calls;
+  std::string calls, scalars;
+  // Where nothing else depends on how many elements there are, a parameter says
+  // so: then the same code serves tensors of any size.
+  bool anySize = schedule.getSkeleton() == nn::Skeleton::map;
   SmallVector<Group> groups = groupOutputs(lowered);
   int64_t blocks = 1;
   for (auto [i, group] : llvm::enumerate(groups)) {
@@ -172,13 +175,20 @@ FailureOr<KernelText> frit::cuda::emitMap(const Lowered &lowered,
          : windows ? windows->print(index)
                    : printBody(graph, roots, lowered, group, index)) +
         "};\n";
+    std::string count = std::to_string(group.count) + (wide ? "ull" : "u");
+    if (anySize) {
+      count = "n" + std::to_string(i);
+      scalars += ((i ? ", " : "") + index + " " + count).str();
+      kernel.scalars.push_back(group.count);
+    }
     calls += (apart > 1 ? "frit::mapApart<" + std::to_string(apart)
                         : "frit::map<" + std::to_string(vector)) +
-             ">(" + body + "{" + argumentList(lowered) + "}, " +
-             std::to_string(group.count) + (wide ? "ull" : "u") + ");\n";
+             ">(" + body + "{" + argumentList(lowered) + "}, " + count + ");\n";
     blocks = std::max(blocks, ceilDiv(group.count / vector, threads * apart));
   }
-  kernel.source += kernelFunction(name, lowered, threads, calls);
+  kernel.source +=
+      kernelFunction(name, lowered, threads, calls, 0, Waits::inFunction,
+                     /*cluster=*/1, /*resident=*/0, scalars);
   kernel.grid[0] = std::min(blocks, kMaxGrid);
   kernel.block[0] = threads;
   return kernel;

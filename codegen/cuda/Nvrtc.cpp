@@ -12,10 +12,9 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <dlfcn.h>
-#include <optional>
-#include <thread>
 
 using namespace llvm;
+using namespace frit::cuda;
 
 namespace {
 // The parts of nvrtc.h that are used; its functions have C linkage and a
@@ -182,8 +181,22 @@ static std::string keepText(const std::string &text) {
   return path.str().str();
 }
 
-Expected<std::string> frit::cuda::compileCuda(const std::string &text,
-                                              StringRef arch) {
+/// What one of NVRTC's pairs of functions, a size and then the bytes, gives;
+/// nothing where it fails.
+static std::string read(Program program, Result (*size)(Program, size_t *),
+                        Result (*bytes)(Program, char *)) {
+  size_t count = 0;
+  std::string text;
+  if (size(program, &count) != kSuccess)
+    return text;
+  text.resize(count);
+  if (bytes(program, text.data()) != kSuccess)
+    text.clear();
+  return text;
+}
+
+Expected<DeviceCode> frit::cuda::compileCuda(const std::string &text,
+                                             StringRef arch) {
   auto lib = library();
   if (!lib)
     return lib.takeError();
@@ -202,23 +215,19 @@ Expected<std::string> frit::cuda::compileCuda(const std::string &text,
   std::string archOption = ("-arch=" + arch).str();
   const char *options[] = {archOption.c_str(), "-std=c++20", "-default-device"};
   result = lib->compileProgram(program, std::size(options), options);
-  std::string output;
-  size_t size = 0;
-  if (result == kSuccess &&
-      (isVirtual ? lib->ptxSize : lib->cubinSize)(program, &size) == kSuccess) {
-    output.resize(size);
-    result = (isVirtual ? lib->ptx : lib->cubin)(program, output.data());
-    // PTX comes with its terminating zero, which loaders want.
-  }
+  DeviceCode code;
   std::string log;
-  if (result != kSuccess && lib->logSize(program, &size) == kSuccess) {
-    log.resize(size);
-    lib->log(program, log.data());
+  if (result == kSuccess) {
+    code.ptx = read(program, lib->ptxSize, lib->ptx);
+    if (!isVirtual)
+      code.cubin = read(program, lib->cubinSize, lib->cubin);
+  } else {
+    log = read(program, lib->logSize, lib->log);
     log = StringRef(log).rtrim(StringRef("\0\n", 2)).str();
   }
   lib->destroyProgram(&program);
-  if (result == kSuccess && !output.empty())
-    return output;
+  if (!(isVirtual ? code.ptx : code.cubin).empty())
+    return code;
 
   std::string message = "NVRTC " + std::to_string(lib->major) + "." +
                         std::to_string(lib->minor) + " does not compile for " +
@@ -230,29 +239,6 @@ Expected<std::string> frit::cuda::compileCuda(const std::string &text,
   if (!kept.empty())
     message += " (the text is in " + kept + ")";
   return createStringError(message + "\n" + log);
-}
-
-Expected<std::vector<std::string>>
-frit::cuda::compileCudaForAll(const std::string &text,
-                              ArrayRef<std::string> archs) {
-  std::vector<std::optional<Expected<std::string>>> results(archs.size());
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < archs.size(); ++i)
-    threads.emplace_back(
-        [&, i] { results[i].emplace(compileCuda(text, archs[i])); });
-  for (std::thread &thread : threads)
-    thread.join();
-  std::vector<std::string> code;
-  Error error = Error::success();
-  for (auto &result : results) {
-    if (*result)
-      code.push_back(std::move(**result));
-    else
-      error = joinErrors(std::move(error), result->takeError());
-  }
-  if (error)
-    return error;
-  return code;
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,13 +260,11 @@ bool frit::cuda::waitsForInputs(StringRef arch) {
          !arch.take_while(isDigit).getAsInteger(10, number) && number >= 90;
 }
 
-std::string frit::cuda::ptxFloor(ArrayRef<std::string> archs) {
-  int lowest = 0;
-  for (StringRef arch : archs) {
-    int number;
-    if (arch.consume_front("sm_") &&
-        !arch.take_while(isDigit).getAsInteger(10, number))
-      lowest = lowest ? std::min(lowest, number) : number;
-  }
-  return "compute_" + std::to_string(lowest ? lowest : 80);
+std::string frit::cuda::genericArch(StringRef arch) {
+  return arch.rtrim("af").str();
+}
+
+std::string frit::cuda::genericPtx(StringRef arch) {
+  arch.consume_front("sm_");
+  return "compute_" + genericArch(arch);
 }

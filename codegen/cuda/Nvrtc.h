@@ -12,27 +12,29 @@
 #include "llvm/Support/Error.h"
 
 #include <string>
-#include <vector>
 
 namespace frit::cuda {
 
 /// Where NVRTC was found and its version, for people; or why there is none.
 llvm::Expected<std::string> describeNvrtc();
 
-/// Compiles a translation unit, whose includes are frit's device headers:
-/// machine code for a real architecture ("sm_90a"), PTX text for a virtual one
-/// ("compute_80"). The same text gives the same bytes. An error has the
-/// compiler's log and the name of a file with the text.
-llvm::Expected<std::string> compileCuda(const std::string &text,
-                                        llvm::StringRef arch);
+/// What a translation unit becomes.
+struct DeviceCode {
+  std::string cubin; ///< machine code; empty for a virtual architecture
+  std::string ptx;   ///< what that was made from, with its terminating null
+};
 
-/// The same for several architectures, each on a thread of its own.
-llvm::Expected<std::vector<std::string>>
-compileCudaForAll(const std::string &text, llvm::ArrayRef<std::string> archs);
+/// Compiles a translation unit, whose includes are frit's device headers, for a
+/// real architecture ("sm_90a") or a virtual one ("compute_80"). The same text
+/// gives the same bytes. In any thread. An error has the compiler's log, whose
+/// lines are those of "frit.cu(12)", and the name of a file with the text.
+llvm::Expected<DeviceCode> compileCuda(const std::string &text,
+                                       llvm::StringRef arch);
 
-/// "compute_80": the virtual architecture whose PTX every device from the
-/// lowest of `archs` on can translate.
-std::string ptxFloor(llvm::ArrayRef<std::string> archs);
+/// "compute_90" and "sm_90" for "sm_90a": the architectures whose PTX and
+/// machine code do without what `arch` alone has.
+std::string genericPtx(llvm::StringRef arch);
+std::string genericArch(llvm::StringRef arch);
 
 /// Whether `arch` has the form of a CUDA architecture, sm_80 or sm_90a.
 bool isCudaArch(llvm::StringRef arch);

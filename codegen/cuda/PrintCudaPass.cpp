@@ -56,6 +56,9 @@ public:
          << kernel->block[0];
       if (kernel->sharedBytes)
         os << " shared " << kernel->sharedBytes;
+      if (!kernel->scalars.empty())
+        os << " scalars ";
+      llvm::interleave(kernel->scalars, os, "x");
       os << "\n";
       for (auto [i, map] : llvm::enumerate(kernel->tensorMaps))
         describeMap(os, i, map);
@@ -65,7 +68,7 @@ public:
     });
     if (result.wasInterrupted())
       return signalPassFailure();
-    std::string text = emitModule(kernels);
+    std::string text = joinKernels(kernels).text;
     for (const std::string &launch : launches)
       llvm::outs() << launch;
     llvm::outs() << text;

@@ -333,6 +333,7 @@ private:
     std::unique_ptr<llvm::Module> host;
     std::unique_ptr<llvm::TargetMachine> machine;
     std::string cudaText;
+    std::vector<CudaProgram> cudaPrograms;
     llvm::StringMap<artifact::TargetCode> code;
     for (auto program : plans->getOps<plan::ProgramOp>()) {
       StringRef arch = program.getArch();
@@ -356,7 +357,12 @@ private:
           return false;
         continue;
       }
-      if (!generateCuda(program, cudaText, code[program.getSymName()], scope))
+      if (!emitCuda(program, cudaText, cudaPrograms, scope))
+        return false;
+    }
+    if (!cudaPrograms.empty() && options.emit != Emit::cuda) {
+      TimingScope scope = root.nest("NVRTC");
+      if (!compileCuda(cudaPrograms, code))
         return false;
     }
     if (options.emit == Emit::cuda)
@@ -366,35 +372,65 @@ private:
     return writeArtifact(std::move(host), std::move(machine), code);
   }
 
-  bool generateCuda(plan::ProgramOp program, std::string &allText,
-                    artifact::TargetCode &code, TimingScope &timing) {
+  bool emitCuda(plan::ProgramOp program, std::string &allText,
+                std::vector<CudaProgram> &programs, TimingScope &timing) {
     TimingScope scope = timing.nest("CUDA text");
     cuda::CudaOptions cuda;
     cuda.arch = program.getArch();
     cuda.cublas = options.cublas;
     cuda.cudnn = options.cudnn;
-    FailureOr<std::string> text = emitProgram(program, cuda::CudaTarget(cuda));
-    if (failed(text))
+    FailureOr<CudaProgram> emitted =
+        emitProgram(program, cuda::CudaTarget(cuda),
+                    options.emit == Emit::ptx || options.emit == Emit::cubin
+                        ? CudaModules::one
+                        : CudaModules::many);
+    if (failed(emitted))
       return false;
-    if (options.emit == Emit::cuda) {
-      allText += *text;
-      return true;
+    allText += emitted->text;
+    if (options.emit != Emit::cuda &&
+        !good(files.save(emitted->text, program.getArch() + ".cu")))
+      return false;
+    programs.push_back(std::move(*emitted));
+    return true;
+  }
+
+  bool compileCuda(ArrayRef<CudaProgram> programs,
+                   llvm::StringMap<artifact::TargetCode> &code) {
+    {
+      Progress progress("compile kernels");
+      auto update = [&](size_t done, size_t total, StringRef next) {
+        progress.update(done, total, next.str());
+      };
+      if (failed(compilePrograms(programs, code, update)))
+        return false;
     }
-    StringRef arch = program.getArch();
-    if (!good(files.save(*text, arch + ".cu")))
-      return false;
-    scope = timing.nest("NVRTC");
-    auto compiled = compileProgram(*text, arch);
-    if (!compiled)
-      return fail(compiled.takeError());
-    code = std::move(*compiled);
-    return good(files.save(code.ptx, arch + ".ptx")) &&
-           good(files.save(code.cubin, arch + ".cubin"));
+    for (plan::ProgramOp program : llvm::map_range(
+             programs, [](const CudaProgram &p) { return p.program; }))
+      if (!saveDeviceCode(program.getArch(), code[program.getSymName()]))
+        return false;
+    return true;
+  }
+
+  /// Keeps net.sm_90a.cubin and net.sm_90a.ptx, with a number where there are
+  /// several.
+  bool saveDeviceCode(StringRef arch, const artifact::TargetCode &code) {
+    for (auto [i, module] : llvm::enumerate(code.modules)) {
+      std::string stem = arch.str();
+      if (code.modules.size() > 1)
+        stem += "." + std::to_string(i);
+      if (!good(files.save(module.ptx, stem + ".ptx")) ||
+          !good(files.save(module.cubin, stem + ".cubin")))
+        return false;
+    }
+    return true;
   }
 
   bool writeDeviceCode(const llvm::StringMap<artifact::TargetCode> &code) {
     const artifact::TargetCode &only = code.begin()->second;
-    return good(files.write(options.emit == Emit::ptx ? only.ptx : only.cubin));
+    if (only.modules.empty())
+      return diagnostics.error("the model has no kernels of its own"), false;
+    return good(files.write(options.emit == Emit::ptx ? only.modules[0].ptx
+                                                      : only.modules[0].cubin));
   }
 
   bool writeArtifact(std::unique_ptr<llvm::Module> host,

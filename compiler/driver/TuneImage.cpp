@@ -145,31 +145,32 @@ llvm::Error TuneImage::emit() {
   if (failed(passes.run(*module)))
     return llvm::createStringError(message);
   auto program = *module->getOps<plan::ProgramOp>().begin();
-  FailureOr<std::string> emitted = emitProgram(program, target);
+  FailureOr<CudaProgram> emitted =
+      emitProgram(program, target, CudaModules::one);
   if (failed(emitted))
     return llvm::createStringError(message);
-  if (!program.getBody().getOps<plan::KernelOp>().empty())
-    text = std::move(*emitted);
+  // In one module, so that as many schedules as there are cores are compiled at
+  // a time.
+  if (!emitted->kernels.empty())
+    text = std::move(emitted->text);
   return llvm::Error::success();
 }
 
 llvm::Error TuneImage::compile() {
-  if (text.empty()) {
-    // Nothing is launched; the runtime asks for code all the same.
-    cubin = "none";
+  if (text.empty()) // a library's call alone
     return llvm::Error::success();
-  }
   auto compiled = cuda::compileCuda(text, options.arch);
   if (!compiled)
     return compiled.takeError();
-  cubin = std::move(*compiled);
+  cubin = std::move(compiled->cubin);
   return llvm::Error::success();
 }
 
 llvm::Expected<frit_image> TuneImage::finish() {
   auto program = *module->getOps<plan::ProgramOp>().begin();
   llvm::StringMap<artifact::TargetCode> code;
-  code[program.getSymName()].cubin = cubin;
+  if (!cubin.empty())
+    code[program.getSymName()].modules = {{cubin, ""}};
   auto serialized = artifact::serialize(*module, "tuned", code);
   if (failed(serialized))
     return llvm::createStringError("its plan cannot be written");

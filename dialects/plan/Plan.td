@@ -133,7 +133,9 @@ def Plan_KernelOp : Plan_Op<"kernel", [
   let description = [{
     The block's arguments are the fusion's inputs. Its parameters are a pointer
     for each input, then for each output, then a tensor map for each of
-    `tensor_maps`. Code generation adds `source` and the launch's shape; on the
+    `tensor_maps`, then the numbers `scalars`. Code generation adds those, the
+    launch's shape, the number of the `module` of code that has the kernel, and
+    its name there, `symbol`, where it shares the text of another kernel. On the
     cpu target `grid[0]` counts independent work items, and a call over some of
     them uses `workspace_bytes` of memory of its own, with up to `workspaces`
     such calls at a time. `waits` says that every
@@ -145,7 +147,8 @@ def Plan_KernelOp : Plan_Op<"kernel", [
   let arguments = (ins SymbolNameAttr:$sym_name,
       OptionalAttr<DenseI64ArrayAttr>:$grid,
       OptionalAttr<DenseI64ArrayAttr>:$block,
-      OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<StrAttr>:$source,
+      OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<I64Attr>:$module,
+      OptionalAttr<StrAttr>:$symbol, OptionalAttr<DenseI64ArrayAttr>:$scalars,
       OptionalAttr<TypedArrayAttrBase<Plan_TensorMapAttr,
           "tensor map array">>:$tensor_maps,
       UnitAttr:$waits, OptionalAttr<I64Attr>:$flops,

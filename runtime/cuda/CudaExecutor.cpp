@@ -34,7 +34,7 @@ CudaExecutor::~CudaExecutor() {
   zeros.release();
   prepared.release();
   resident.release();
-  if (module)
+  for (Module module : modules)
     gpu.driver.moduleUnload(module);
 }
 
@@ -79,19 +79,16 @@ static bool isWholeCubin(std::span<const uint8_t> cubin) {
              cubin.size() - header.e_shoff;
 }
 
-Status CudaExecutor::loadCode() {
-  const artifact::Target &target = *model.target;
-  if (!target.kernels.count)
-    return Status();
-  std::string arch(model.plan.text(target.arch));
-  std::span<const uint8_t> code =
-      model.plan.bytes(usePtx ? target.ptx : target.cubin);
+Status CudaExecutor::loadModule(const artifact::DeviceModule &code) {
+  std::string arch(model.plan.text(model.target->arch));
+  std::span<const uint8_t> bytes =
+      model.plan.bytes(usePtx ? code.ptx : code.cubin);
   std::string text; // PTX ends with a null
-  const void *image = code.data();
+  const void *image = bytes.data();
   if (usePtx) {
-    text.assign(code.begin(), code.end());
+    text.assign(bytes.begin(), bytes.end());
     image = text.c_str();
-  } else if (!isWholeCubin(code)) {
+  } else if (!isWholeCubin(bytes)) {
     return Status(FRIT_BAD_MODEL,
                   format("the code for %s is damaged", arch.c_str()));
   }
@@ -99,6 +96,7 @@ Status CudaExecutor::loadCode() {
   int options[] = {kJitErrorLog, kJitErrorLogBytes};
   void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
   const Driver &driver = gpu.driver;
+  Module module = nullptr;
   Result result = driver.moduleLoadDataEx(&module, image, 2, options, values);
   if (result != kSuccess)
     return Status(FRIT_NO_DEVICE,
@@ -107,13 +105,25 @@ Status CudaExecutor::loadCode() {
                          arch.c_str(), gpu.name.c_str(),
                          driver.describe(result).c_str(), *log ? ": " : "",
                          log));
+  modules.push_back(module);
+  return Status();
+}
+
+Status CudaExecutor::loadCode() {
+  const artifact::Target &target = *model.target;
+  for (const artifact::DeviceModule &code : model.plan.modules(target))
+    FRIT_TRY(loadModule(code));
   for (const artifact::Kernel &kernel : model.plan.kernels().subspan(
            target.kernels.first, target.kernels.count)) {
     std::string name(model.plan.text(kernel.name));
+    Module module = modules[kernel.module - target.modules.first];
     Function function;
-    if (driver.moduleGetFunction(&function, module, name.c_str()) != kSuccess)
-      return Status(FRIT_BAD_MODEL, format("the code for %s lacks kernel '%s'",
-                                           arch.c_str(), name.c_str()));
+    if (gpu.driver.moduleGetFunction(&function, module, name.c_str()) !=
+        kSuccess)
+      return Status(FRIT_BAD_MODEL,
+                    format("the code for %s lacks kernel '%s'",
+                           std::string(model.plan.text(target.arch)).c_str(),
+                           name.c_str()));
     functions.push_back(function);
   }
   for (std::span<const Step> list : model.lists())
@@ -140,11 +150,12 @@ Status CudaExecutor::raiseSharedMemory(const Step &step) {
   if (step.kernel == artifact::kNone ||
       sharedBytes(step) <= kSharedWithoutAsking)
     return Status();
-  // The attribute is the kernel's, so the largest of its steps must win.
+  // The attribute is the function's, so the largest of its steps must win.
   uint32_t bytes = step.sharedBytes;
   for (std::span<const Step> list : model.lists())
     for (const Step &other : list)
-      if (other.kernel == step.kernel)
+      if (other.kernel != artifact::kNone &&
+          kernel(other.kernel) == kernel(step.kernel))
         bytes = std::max(bytes, other.sharedBytes);
   return gpu.driver.check(gpu.driver.funcSetAttribute(kernel(step.kernel),
                                                       kFunctionMaxDynamicShared,

@@ -46,6 +46,7 @@ public:
 
 private:
   Status loadCode();
+  Status loadModule(const artifact::DeviceModule &code);
   void loadGuardKernel();
   void findLibraries();
   Status openLibraries();
@@ -57,7 +58,7 @@ private:
   Status prepare(Uploader &uploader);
   Status runWindow(const Window &window, DevicePointer arena, Stream stream);
 
-  Module module = nullptr;
+  std::vector<Module> modules; ///< of the target, in order
   bool usePtx = false;
   bool cublasFound = false, cudnnFound = false;
   std::vector<Function> functions;

@@ -150,6 +150,9 @@ void CudaSteps::collectParams(size_t index, std::vector<void *> &params) {
     params.push_back(&arguments[firstArgument[index] + i]);
   for (size_t i = 0; i < plan.kernels()[step.kernel].tensorMaps.count; ++i)
     params.push_back(&maps[firstMap[index] + i]);
+  // The driver reads as many bytes as the parameter has, the lowest first.
+  for (const int64_t &scalar : plan.scalars(plan.kernels()[step.kernel]))
+    params.push_back(const_cast<int64_t *>(&scalar));
 }
 
 Status CudaSteps::launch(size_t index, Stream stream) {

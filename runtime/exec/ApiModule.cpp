@@ -138,8 +138,10 @@ frit_status frit_module_target(const frit_module *module, uint32_t index,
   info->arena_bytes = program.arenaBytes;
   info->arena_lower_bound = program.arenaLowerBound;
   info->prepared_bytes = target.preparedBytes;
-  info->cubin_bytes = target.cubin.size;
-  info->ptx_bytes = target.ptx.size;
+  for (const artifact::DeviceModule &code : plan.modules(target)) {
+    info->cubin_bytes += code.cubin.size;
+    info->ptx_bytes += code.ptx.size;
+  }
   return FRIT_OK;
 }
 

@@ -45,7 +45,8 @@ private:
   Status checkTables();
   Status checkConstants();
   Status checkTarget(const Target &target);
-  Status checkKernel(const Kernel &kernel, bool cuda);
+  Status checkModules(const Target &target);
+  Status checkKernel(const Target &target, const Kernel &kernel, bool cuda);
   Status checkSteps(const Target &target, const Memory &memory, Range steps);
   Status checkStep(const Target &target, const Memory &memory,
                    const Step &step);
@@ -115,6 +116,7 @@ Status PlanCheck::checkTables() {
       {"outputs", head.outputs, sizeof(Tensor)},
       {"constants", head.constants, sizeof(Constant)},
       {"buffers", head.buffers, sizeof(Buffer)},
+      {"modules", head.modules, sizeof(DeviceModule)},
       {"kernels", head.kernels, sizeof(Kernel)},
       {"tensor maps", head.tensorMaps, sizeof(TensorMap)},
       {"gemms", head.gemms, sizeof(Gemm)},
@@ -156,16 +158,38 @@ Status PlanCheck::checkConstants() {
   return Status();
 }
 
-Status PlanCheck::checkKernel(const Kernel &kernel, bool cuda) {
+Status PlanCheck::checkModules(const Target &target) {
+  if (!valid(target.modules, plan.head->modules))
+    return damagedPlan("a target's modules are out of range");
+  std::span<const DeviceModule> modules = plan.modules(target);
+  for (const DeviceModule &module : modules) {
+    if (!valid(module.cubin) || !valid(module.ptx))
+      return damagedPlan("a target's code reaches past its end");
+    if (!module.cubin.size != !modules[0].cubin.size ||
+        !module.ptx.size != !modules[0].ptx.size)
+      return damagedPlan("a part of a target's code is missing");
+  }
+  return Status();
+}
+
+Status PlanCheck::checkKernel(const Target &target, const Kernel &kernel,
+                              bool cuda) {
   if (!valid(kernel.name))
     return damagedPlan("the name of a kernel is out of range");
   std::string name(plan.text(kernel.name));
   if (!cuda &&
       (kernel.host >= image.kernel_count || !image.kernels[kernel.host]))
     return damagedPlan(format("the image lacks kernel '%s'", name.c_str()));
+  if (cuda && (kernel.module < target.modules.first ||
+               kernel.module - target.modules.first >= target.modules.count))
+    return damagedPlan(
+        format("the module of kernel '%s' is out of range", name.c_str()));
   if (!valid(kernel.tensorMaps, plan.head->tensorMaps))
     return damagedPlan(format("the tensor maps of kernel '%s' are out of range",
                               name.c_str()));
+  if (!valid(kernel.scalars, plan.head->dims))
+    return damagedPlan(
+        format("the scalars of kernel '%s' are out of range", name.c_str()));
   for (const TensorMap &map : plan.tensorMaps(kernel))
     if (const char *problem = checkTensorMap(map))
       return damagedPlan(format("kernel '%s': %s", name.c_str(), problem));
@@ -176,8 +200,7 @@ Status PlanCheck::checkTarget(const Target &target) {
   const Header &head = *plan.head;
   if (!valid(target.arch))
     return damagedPlan("the name of a target is out of range");
-  if (!valid(target.cubin) || !valid(target.ptx))
-    return damagedPlan("a target's code reaches past its end");
+  FRIT_TRY(checkModules(target));
   if (!valid(target.kernels, head.kernels) ||
       !valid(target.prepare, head.steps) ||
       !valid(target.programs, head.programs))
@@ -189,7 +212,7 @@ Status PlanCheck::checkTarget(const Target &target) {
   bool cuda = isCudaArch(plan.text(target.arch));
   for (const Kernel &kernel :
        plan.kernels().subspan(target.kernels.first, target.kernels.count))
-    FRIT_TRY(checkKernel(kernel, cuda));
+    FRIT_TRY(checkKernel(target, kernel, cuda));
   Memory prepare = {true, target.prepareArenaBytes, target.preparedBytes};
   FRIT_TRY(checkSteps(target, prepare, target.prepare));
   for (size_t variant = 0; variant < target.programs.count; ++variant) {

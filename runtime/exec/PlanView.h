@@ -90,6 +90,11 @@ public:
   }
   /// The scratch memory that suffices for every variant.
   uint64_t arenaBytes(const artifact::Target &target) const;
+  std::span<const artifact::DeviceModule>
+  modules(const artifact::Target &target) const {
+    return table<artifact::DeviceModule>(head->modules)
+        .subspan(target.modules.first, target.modules.count);
+  }
   std::span<const artifact::Kernel> kernels() const {
     return table<artifact::Kernel>(head->kernels);
   }
@@ -97,6 +102,9 @@ public:
   tensorMaps(const artifact::Kernel &kernel) const {
     return table<artifact::TensorMap>(head->tensorMaps)
         .subspan(kernel.tensorMaps.first, kernel.tensorMaps.count);
+  }
+  std::span<const int64_t> scalars(const artifact::Kernel &kernel) const {
+    return dims(kernel.scalars);
   }
   std::span<const artifact::Step> steps(artifact::Range range) const {
     return table<artifact::Step>(head->steps).subspan(range.first, range.count);

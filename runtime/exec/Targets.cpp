@@ -47,6 +47,12 @@ static int rank(CudaArch arch) {
                                                                     : 0);
 }
 
+/// Whether a target has machine code, or PTX, of all its kernels.
+static bool hasCode(const PlanView &plan, const Target &target, bool ptx) {
+  std::span<const artifact::DeviceModule> modules = plan.modules(target);
+  return modules.empty() || (ptx ? modules[0].ptx : modules[0].cubin).size;
+}
+
 const Target *frit::chooseCudaTarget(const PlanView &plan, int major, int minor,
                                      bool &usePtx) {
   for (bool ptx : {false, true}) {
@@ -54,7 +60,7 @@ const Target *frit::chooseCudaTarget(const PlanView &plan, int major, int minor,
     int bestRank = -1;
     for (const Target &target : plan.targets()) {
       std::optional<CudaArch> arch = parseCudaArch(plan.text(target.arch));
-      if (!arch || !(ptx ? target.ptx : target.cubin).size)
+      if (!arch || !hasCode(plan, target, ptx))
         continue;
       bool runs =
           ptx ? runsPtx(*arch, major, minor) : runsCubin(*arch, major, minor);

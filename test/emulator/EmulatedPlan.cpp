@@ -247,6 +247,8 @@ Status EmulatedPlan::launch(const artifact::Step &step,
   std::vector<void *> parameters(arguments.begin(), arguments.end());
   for (emu::TensorMap &map : maps)
     parameters.push_back(&map);
+  for (const int64_t &scalar : view.scalars(view.kernels()[step.kernel]))
+    parameters.push_back(const_cast<int64_t *>(&scalar));
   int before = failures();
   entry(parameters.data(), step.grid, step.block, step.sharedBytes);
   if (failures() != before)

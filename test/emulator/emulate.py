@@ -36,7 +36,7 @@ KERNEL = re.compile(r'extern\s+"C"\s+(__global__\s+void\s+'
                     r"((?:__\w+__\s*\([^)]*\)\s*)*)(\w+)\s*\()")
 CLUSTER = re.compile(r"__cluster_dims__\((\d+), 1, 1\)")
 INCLUDE = re.compile(r"^#include .*\n", re.MULTILINE)
-EMBEDDED = re.compile(rb"// emulated text\n(.*?)// end of emulated text\n",
+EMBEDDED = re.compile(rb"// emulated text (\w+)\n(.*?)// end of emulated text\n",
                       re.DOTALL)
 FLAGS = ["-std=c++20", "-shared", "-fPIC", "-w", "-Wno-psabi",
          "-DFRIT_EMULATE=90",
@@ -60,10 +60,11 @@ EMU_API void emu%(unit)d_%(name)s(void *const *args, const unsigned grid[3],
 def text_of(file):
     data = file.read_bytes()
     if data.startswith(b"\x7fELF"):
-        found = EMBEDDED.search(data)
+        found = EMBEDDED.findall(data)
         if not found:
             sys.exit(f"{file} was not compiled with libemulated_nvrtc.so")
-        data = found.group(1)
+        # The modules of the first CUDA target.
+        data = b"".join(text for arch, text in found if arch == found[0][0])
     return data.decode()
 
 

@@ -40,7 +40,7 @@ namespace emu {
 inline void *sharedMemory() { return currentBlock().shared; }
 
 /// A parameter of a kernel: a pointer is the next of `args`; for a tensor map
-/// that has its address.
+/// or a number that has its address.
 template <class Parameter> struct Argument {
   static Parameter next(void *const *&args) {
     return *static_cast<const Parameter *>(*args++);

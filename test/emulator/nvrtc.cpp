@@ -2,23 +2,27 @@
 //
 // What fritc calls of NVRTC where FRIT_NVRTC names this library: the machine
 // code that it makes is the text itself, between two lines that emulate.py
-// finds in the artifact. An artifact then takes fritc's own time only.
+// finds in the artifact. An artifact then takes fritc's own time only. The
+// first line names the architecture, less what makes it one device's alone.
+//
+// A text that has the kernel FRIT_EMULATED_NVRTC_REFUSES is refused.
 //
 //===----------------------------------------------------------------------===//
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
 #define API extern "C" __attribute__((visibility("default")))
 
-static constexpr int kSuccess = 0;
-static constexpr char kLog[] = "";
+static constexpr int kSuccess = 0, kCompilationError = 6;
 static constexpr char kPtx[] = "// The emulator has no PTX.\n";
 
-/// What has been compiled: the text with its marks.
+/// What is compiled, and what it becomes: the text with its marks, or a log.
 struct Program {
-  std::string code;
+  std::string text, code, log;
 };
 
 API int nvrtcVersion(int *major, int *minor) {
@@ -26,12 +30,13 @@ API int nvrtcVersion(int *major, int *minor) {
   return kSuccess;
 }
 
-API const char *nvrtcGetErrorString(int) { return "no error"; }
+API const char *nvrtcGetErrorString(int result) {
+  return result == kSuccess ? "no error" : "NVRTC_ERROR_COMPILATION";
+}
 
 API int nvrtcCreateProgram(Program **program, const char *text, const char *,
                            int, const char *const *, const char *const *) {
-  *program = new Program{std::string("// emulated text\n") + text +
-                         "// end of emulated text\n"};
+  *program = new Program{text, "", ""};
   return kSuccess;
 }
 
@@ -41,17 +46,34 @@ API int nvrtcDestroyProgram(Program **program) {
   return kSuccess;
 }
 
-API int nvrtcCompileProgram(Program *, int, const char *const *) {
+API int nvrtcCompileProgram(Program *program, int count,
+                            const char *const *options) {
+  std::string arch;
+  for (int i = 0; i < count; ++i)
+    if (!strncmp(options[i], "-arch=", 6))
+      arch = options[i] + 6;
+  arch.erase(arch.find_last_not_of("af") + 1);
+  program->code = "// emulated text " + arch + "\n" + program->text +
+                  "// end of emulated text\n";
+  const char *refused = getenv("FRIT_EMULATED_NVRTC_REFUSES");
+  if (!refused)
+    return kSuccess;
+  size_t at = program->text.find(std::string(refused) + "(");
+  if (at == std::string::npos)
+    return kSuccess;
+  auto before = program->text.begin();
+  auto line = 1 + std::count(before, before + ptrdiff_t(at), '\n');
+  program->log = "frit.cu(" + std::to_string(line) + "): error: refused";
+  return kCompilationError;
+}
+
+API int nvrtcGetProgramLogSize(Program *program, size_t *size) {
+  *size = program->log.size() + 1;
   return kSuccess;
 }
 
-API int nvrtcGetProgramLogSize(Program *, size_t *size) {
-  *size = sizeof(kLog);
-  return kSuccess;
-}
-
-API int nvrtcGetProgramLog(Program *, char *log) {
-  memcpy(log, kLog, sizeof(kLog));
+API int nvrtcGetProgramLog(Program *program, char *log) {
+  memcpy(log, program->log.c_str(), program->log.size() + 1);
   return kSuccess;
 }
 

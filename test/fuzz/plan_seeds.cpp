@@ -114,7 +114,7 @@ static std::vector<uint8_t> makeGpuPlan(bool open) {
       .kernel = kernel;
   addSteps(plan, 4, w, kernel, mapped);
   Target &target = plan.target("sm_90a", 1);
-  target.cubin = plan.blob(emptyElf());
+  plan.module(emptyElf());
   target.preparedBytes = 256;
   plan.program().arenaBytes = 512;
   plan.program().arenaLowerBound = 64;
@@ -154,14 +154,16 @@ static std::vector<uint8_t> makeGpuPlan(bool open) {
 static std::vector<uint8_t> makeCountedPlan() {
   PlanWriter plan;
   writeCountedSteps(plan, /*cuda=*/true);
-  plan.target("sm_90a").cubin = plan.blob(emptyElf());
+  plan.target("sm_90a");
+  plan.module(emptyElf());
   return plan.finish("counted model");
 }
 
 static std::vector<uint8_t> makeGuardedPlan() {
   PlanWriter plan;
   writeGuardedSteps(plan);
-  plan.target("sm_90a").cubin = plan.blob(emptyElf());
+  plan.target("sm_90a");
+  plan.module(emptyElf());
   plan.program().arenaBytes = 256;
   return plan.finish("guarded model");
 }

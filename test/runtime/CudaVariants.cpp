@@ -91,7 +91,8 @@ static frit_module_options cudaOptions(unsigned flags) {
 void frit::test::testCounts(const std::string &cubin, unsigned flags) {
   PlanWriter plan;
   writeCountedSteps(plan, /*cuda=*/true);
-  plan.target("sm_90a").cubin = plan.blob(cubin);
+  plan.target("sm_90a");
+  plan.module(cubin);
   Model model;
   model.plan = plan.finish("counted");
   frit_module_options options = cudaOptions(flags);
@@ -116,7 +117,8 @@ void frit::test::testCounts(const std::string &cubin, unsigned flags) {
 void frit::test::testVariants(const std::string &cubin, unsigned flags) {
   PlanWriter plan;
   writeOpenSteps(plan, /*cuda=*/true);
-  plan.target("sm_90a").cubin = plan.blob(cubin);
+  plan.target("sm_90a");
+  plan.module(cubin);
   writeOpenPrograms(plan);
   Model model;
   model.plan = plan.finish("open");

@@ -19,7 +19,8 @@ class Opened {
 public:
   Opened(PlanWriter &plan, const std::string &cubin, uint64_t arenaBytes,
          unsigned flags) {
-    plan.target("sm_90a").cubin = plan.blob(cubin);
+    plan.target("sm_90a");
+    plan.module(cubin);
     plan.program().arenaBytes = arenaBytes;
     model.plan = plan.finish("opened");
     frit_module_options options = FRIT_MODULE_OPTIONS_INIT;

@@ -182,6 +182,18 @@ public:
     return targets.back();
   }
 
+  /// Code of the target that was added last, for those of its kernels that
+  /// have none yet.
+  void module(std::string_view cubin, std::string_view ptx = "") {
+    Target &entry = targets.back();
+    if (!entry.modules.count++)
+      entry.modules.first = uint32_t(modules.size());
+    for (uint32_t i = 0; i < entry.kernels.count; ++i)
+      if (uint32_t &of = kernels[entry.kernels.first + i].module; of == kNone)
+        of = uint32_t(modules.size());
+    modules.push_back({blob(cubin), blob(ptx)});
+  }
+
   /// What the target that was added last does per call.
   Program &program() { return programs.back(); }
 
@@ -210,7 +222,7 @@ public:
     std::vector<uint64_t> blobOffsets;
     for (const std::string &blob : blobs)
       blobOffsets.push_back(append(blob.data(), blob.size()));
-    for (Target &entry : targets)
+    for (DeviceModule &entry : modules)
       for (Blob *blob : {&entry.cubin, &entry.ptx})
         if (blob->size)
           blob->offset = blobOffsets[blob->offset];
@@ -231,6 +243,7 @@ public:
     header.outputs = table(outputs);
     header.constants = table(constants);
     header.buffers = table(buffers);
+    header.modules = table(modules);
     header.kernels = table(kernels);
     header.tensorMaps = table(tensorMaps);
     header.gemms = table(gemms);
@@ -257,6 +270,7 @@ public:
   uint32_t sizes = 0;  ///< of the inputs, the last ones
   std::vector<Constant> constants;
   std::vector<Buffer> buffers;
+  std::vector<DeviceModule> modules;
   std::vector<Kernel> kernels;
   std::vector<TensorMap> tensorMaps;
   std::vector<Gemm> gemms;

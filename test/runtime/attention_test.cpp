@@ -41,7 +41,8 @@ static std::string read(const Attention &attention, Model &model,
   uint32_t kernel = ownKernel ? plan.kernel("k") : kNone;
   plan.attention(attention, "n", {x, mask, y, PlanWriter::arena(0, 256, true)})
       .kernel = kernel;
-  plan.target("sm_90a").cubin = plan.blob("code");
+  plan.target("sm_90a");
+  plan.module("code");
   plan.program().arenaBytes = 256;
   model.plan = plan.finish("attention");
   frit::PlanView view;

@@ -29,9 +29,7 @@ static std::string readFile(const char *path) {
 static Target &cudaTarget(PlanWriter &plan, uint32_t prepareSteps = 0,
                           bool ptxOnly = false) {
   Target &target = plan.target(ptxOnly ? "compute_80" : "sm_90a", prepareSteps);
-  if (!ptxOnly)
-    target.cubin = plan.blob(cubin);
-  target.ptx = plan.blob(ptx);
+  plan.module(ptxOnly ? "" : cubin, ptx);
   return target;
 }
 

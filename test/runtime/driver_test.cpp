@@ -15,7 +15,7 @@ static Model makeGpuModel(bool alsoCpu) {
   Buffer y = plan.output("y", DType::f32, {1});
   Buffer x = {Space::input, 0, 0, 4};
   plan.step(StepKind::copy, "identity", {x, y});
-  plan.target("sm_90a").cubin = plan.blob("no elf");
+  plan.target("sm_90a");
   if (alsoCpu) {
     plan.step(StepKind::copy, "identity", {x, y});
     plan.target("x86-64");
@@ -44,11 +44,9 @@ static void testArchs() {
 static void testChoice() {
   PlanWriter plan;
   for (const char *arch : {"sm_80", "sm_90", "sm_90a", "sm_100", "x86-64"}) {
-    Target &target = plan.target(arch);
+    plan.target(arch);
     if (arch[0] == 's')
-      target.cubin = plan.blob("code");
-    if (!strcmp(arch, "sm_80"))
-      target.ptx = plan.blob("text");
+      plan.module("code", strcmp(arch, "sm_80") ? "" : "text");
   }
   Model model;
   model.plan = plan.finish("choice");
@@ -66,8 +64,53 @@ static void testChoice() {
   CHECK(choose(7, 5) == "none");
 }
 
+/// What the runtime says of a target of two modules, a kernel in each, once
+/// `change` has been at it.
+template <class Change> static std::string readModules(const Change &change) {
+  PlanWriter plan;
+  Buffer y = plan.output("y", DType::f32, {1});
+  plan.step(StepKind::launch, "n", {y}).kernel = plan.kernel("first");
+  plan.step(StepKind::launch, "n", {y}).kernel = plan.kernel("second");
+  plan.target("sm_90a");
+  plan.module("code", "text");
+  plan.module("more code", "more text");
+  plan.kernels[1].module = 1;
+  plan.kernels[1].scalars = plan.shape({7});
+  change(plan);
+  Model model;
+  model.plan = plan.finish("modules");
+  PlanView view;
+  Status status = PlanView::open(*model.get(), view);
+  return status.failed() ? status.message() : "";
+}
+
+static void testModules() {
+  CHECK(readModules([](PlanWriter &) {}).empty());
+  auto refuses = [](const char *why, auto change) {
+    std::string message = readModules(change);
+    if (message.find(why) == message.npos)
+      printf("expected '%s', got '%s'\n", why, message.c_str());
+    CHECK(message.find(why) != message.npos);
+  };
+  refuses("the module of kernel 'second' is out of range",
+          [](PlanWriter &plan) { plan.kernels[1].module = 2; });
+  refuses("the module of kernel 'first' is out of range",
+          [](PlanWriter &plan) { plan.kernels[0].module = kNone; });
+  refuses("a target's modules are out of range",
+          [](PlanWriter &plan) { plan.targets[0].modules.count = 3; });
+  refuses("a part of a target's code is missing",
+          [](PlanWriter &plan) { plan.modules[1].ptx = {}; });
+  refuses("a part of a target's code is missing",
+          [](PlanWriter &plan) { plan.modules[0].cubin = {}; });
+  refuses("a target's code reaches past its end",
+          [](PlanWriter &plan) { plan.modules[1].cubin.size = 1 << 20; });
+  refuses("the scalars of kernel 'second' are out of range",
+          [](PlanWriter &plan) { plan.kernels[1].scalars.count = 99; });
+}
+
 int main() {
   testArchs();
+  testModules();
   testChoice();
 
   cuda::Gpu gpu;

@@ -55,8 +55,8 @@ Model makeModel(const std::vector<Node> &nodes) {
                           node.follows.end());
     }
   }
-  Target &target = plan.target("sm_90");
-  target.cubin = plan.blob(emptyElf());
+  plan.target("sm_90");
+  plan.module(emptyElf());
   plan.program().arenaBytes = 32;
   Model model;
   model.plan = plan.finish("graph");

@@ -46,8 +46,7 @@ Model makeModel(const Sizes &sizes, const std::vector<unsigned> &reads,
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);
   Target &target = plan.target("sm_90", unsigned(reads.size()));
-  target.cubin =
-      plan.blob({reinterpret_cast<const char *>(&header), sizeof header});
+  plan.module({reinterpret_cast<const char *>(&header), sizeof header});
   target.preparedBytes = y.bytes;
   Model model;
   model.plan = plan.finish("prepare");

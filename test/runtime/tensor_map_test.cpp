@@ -67,7 +67,7 @@ static std::string read(const TensorMap &map, bool ofGemm = false) {
     plan.step(StepKind::launch, "n", {x, w, y}).kernel = kernel;
   }
   Target &target = plan.target("sm_90a");
-  target.cubin = plan.blob("code");
+  plan.module("code");
   plan.program().arenaBytes = 1 << 20;
   Model model;
   model.plan = plan.finish("maps");

@@ -25,7 +25,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 8;
+inline constexpr uint32_t kVersion = 9;
 
 /// Every buffer in an arena, in prepared memory and in the weights starts at a
 /// multiple of this many bytes.
@@ -194,17 +194,29 @@ struct TensorMap {
   uint32_t reserved = 0;
 };
 
-/// A kernel of a target. On a CUDA target `name` is the symbol in the module
-/// and the parameters are the step's arguments, one pointer each, in order, and
-/// then a descriptor per tensor map. On the cpu target `host` is the index in
-/// the image's kernels.
+/// Device code of some of a CUDA target's kernels: machine code for the
+/// target's architecture, and PTX that newer devices translate. Of a target's
+/// modules either all or none have the one, and the other.
+struct DeviceModule {
+  Blob cubin;
+  Blob ptx;
+};
+
+/// A kernel of a target. On a CUDA target `name` is the symbol in `module`, an
+/// entry of Header::modules within the target's run of them, and the parameters
+/// are the step's arguments, one pointer each, in order, then a descriptor per
+/// tensor map and then the scalars. Several kernels may have one symbol. On the
+/// cpu target `host` is the index in the image's kernels.
 struct Kernel {
   Text name;
   uint32_t host = 0;
+  uint32_t module = kNone;
   /// Whether every block waits for the kernels before this one to end before it
   /// touches memory, so that it may be started ahead of that.
   uint32_t waits = 0;
+  uint32_t reserved = 0;
   Range tensorMaps;   ///< of Header::tensorMaps
+  Range scalars;      ///< of Header::dims; parameters of up to 64 bits
   uint64_t flops = 0; ///< of its contractions, for people
   /// Bytes of its arguments that it gathers or slices others of, for people.
   uint64_t skipped = 0;
@@ -347,11 +359,8 @@ struct Program {
 /// One `-march`: its own code and lists of steps. Variants share the code, the
 /// weights and what is prepared from them.
 struct Target {
-  Text arch; ///< "sm_90a", "x86-64-v3"
-  /// Machine code for `arch` and PTX that newer devices translate; empty on
-  /// cpu.
-  Blob cubin;
-  Blob ptx;
+  Text arch;      ///< "sm_90a", "x86-64-v3"
+  Range modules;  ///< of Header::modules; none on cpu
   Range kernels;  ///< of Header::kernels
   Range prepare;  ///< of Header::steps, run once per module
   Range programs; ///< of Header::programs, one per variant
@@ -378,6 +387,7 @@ struct Header {
   Table outputs;       ///< of Tensor
   Table constants;     ///< of Constant
   Table buffers;       ///< of Buffer
+  Table modules;       ///< of DeviceModule
   Table kernels;       ///< of Kernel
   Table tensorMaps;    ///< of TensorMap
   Table gemms;         ///< of Gemm

@@ -45,7 +45,7 @@ func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = map, vector = 8> grid 1536x1x1 block 256
+// CHECK: // k0 #nn.schedule<skeleton = map, vector = 8> grid 1536x1x1 block 256 scalars 3145728
 // CHECK: // k1 #nn.schedule<skeleton = generic, threads = 64>
 // CHECK: #include "frit/map.cuh"
 // CHECK-NOT: #include
@@ -65,11 +65,11 @@ func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
 // CHECK-NEXT: out0[v] = frit::geluTo16Bits(a0[v] + a1[v]) * [[ROW]];
 // CHECK: frit::storeVector(y0 + i, out0);
 // CHECK: extern "C" __global__ void __launch_bounds__(256)
-// CHECK-NEXT: k0(const frit::f16 *x0, const frit::f16 *x1, const frit::f16 *x2, frit::f16 *y0) {
+// CHECK-NEXT: k0(const frit::f16 *x0, const frit::f16 *x1, const frit::f16 *x2, frit::f16 *y0, unsigned n0) {
 // CHECK-NEXT: frit::releaseNext();
 // CHECK-NEXT: frit::fetchAhead(x1, 1536);
 // CHECK-NEXT: frit::waitForInputs();
-// CHECK-NEXT: frit::map<8>(k0_body{x0, x1, x2, y0}, 3145728u);
+// CHECK-NEXT: frit::map<8>(k0_body{x0, x1, x2, y0}, n0);
 
 // CHECK-LABEL: struct k1_body {
 // CHECK: frit::boolean *y1;

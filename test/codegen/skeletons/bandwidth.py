@@ -306,6 +306,7 @@ struct Row {
   dim3 grid, block;
   size_t shared, moved;
   std::vector<Parameter> parameters;
+  std::vector<uint64_t> scalars;
 };
 
 /// As the runtime launches own kernels: they wait for their inputs themselves.
@@ -393,6 +394,8 @@ void measure(const Row &row, double copy) {
   }
   for (unsigned char *&buffer : buffers)
     arguments.push_back(&buffer);
+  for (const uint64_t &scalar : row.scalars)
+    arguments.push_back(const_cast<uint64_t *>(&scalar));
   check(cudaDeviceSynchronize());
   if (row.shared > 48 * 1024)
     check(cudaFuncSetAttribute(row.kernel,
@@ -430,14 +433,14 @@ KINDS = {"f16": "h", "bf16": "b", "f32": "f", "i64": "l"}
 
 
 def row_text(fusion, name, launch):
-    schedule, grid, block, shared = launch
+    schedule, grid, block, shared, scalars = launch
     tensors = [*fusion.inputs, *(fusion.types[v] for v in fusion.outputs)]
     parameters = ", ".join(f"{{{t.count}u, '{KINDS[t.element]}'}}"
                            for t in tensors)
     return (f'      {{"{fusion.name}", "{schedule}",\n       '
             f'reinterpret_cast<const void *>(&{name}),\n       '
             f'dim3({grid}), dim3({block}), {shared}, {fusion.moved}u,\n       '
-            f'{{{parameters}}}}},\n')
+            f'{{{parameters}}}, {{{", ".join(map(str, scalars))}}}}},\n')
 
 
 def main():
@@ -455,10 +458,10 @@ def main():
     text, launches = print_cuda(args.frit_opt, fusions)
     rows = ""
     for at, (fusion, launch) in enumerate(zip(fusions, launches)):
-        schedule, grid, block, shared = launch
+        schedule, grid, block, shared, scalars = launch
         rows += row_text(fusion, f"k{at}", (
             schedule.replace("skeleton = ", ""), grid.replace("x", ", "),
-            block, shared or 0))
+            block, shared or 0, scalars))
     with open(args.o, "w") as file:
         file.write(text + PROGRAM.replace("@ROWS@", rows))
 

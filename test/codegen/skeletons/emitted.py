@@ -300,7 +300,7 @@ def aligned(shape, dtype):
 
 def run_kernel(library, name, fusion, launch, inputs):
     """Returns the outputs, or None where something wrote past one's end."""
-    _, grid, block, shared = launch
+    _, grid, block, shared, scalars = launch
     buffers, guards = [], []
     for x in inputs:
         buffer, _ = aligned(x.shape, x.dtype)
@@ -311,8 +311,10 @@ def run_kernel(library, name, fusion, launch, inputs):
         buffer, guard = aligned(tensor.shape, DTYPES[tensor.element])
         buffers.append(buffer)
         guards.append(guard)
-    arguments = (ctypes.c_void_p * len(buffers))(
-        *[b.ctypes.data for b in buffers])
+    numbers = (ctypes.c_uint64 * len(scalars))(*scalars)
+    arguments = (ctypes.c_void_p * (len(buffers) + len(scalars)))(
+        *[b.ctypes.data for b in buffers],
+        *[ctypes.addressof(numbers) + 8 * i for i in range(len(scalars))])
     dims = ctypes.c_uint * 3
     getattr(library, f"emu0_{name}")(
         arguments, dims(*map(int, grid.split("x"))), dims(int(block), 1, 1),

@@ -223,13 +223,14 @@ def module(fusions):
 
 def print_cuda(frit_opt, fusions):
     """Their kernels k0, k1, ... and how each is launched: schedule, grid,
-    block, bytes of shared memory."""
+    block, bytes of shared memory, the parameters after the pointers."""
     text = subprocess.run(
         [frit_opt, "-", "--print-cuda", "-o", "/dev/null"],
         input=module(fusions), text=True, check=True,
         stdout=subprocess.PIPE).stdout
     launches = re.findall(
-        r"^// k\d+ #nn.schedule<(.*)> grid (\w+) block (\w+)(?: shared (\d+))?",
-        text, re.M)
+        r"^// k\d+ #nn.schedule<(.*)> grid (\w+) block (\w+)"
+        r"(?: shared (\d+))?(?: scalars ([\dx]+))?", text, re.M)
     assert len(launches) == len(fusions)
-    return text, launches
+    return text, [(*launch, [int(n) for n in scalars.split("x") if n])
+                  for *launch, scalars in launches]

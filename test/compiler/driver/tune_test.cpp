@@ -41,7 +41,8 @@ public:
     frit_target_info target = module.target(0);
     CHECK(target.launches + target.library_calls == target.steps);
     CHECK(target.steps >= 4 && target.copies == 0);
-    CHECK(target.cubin_bytes > (target.launches ? 1000 : 0));
+    CHECK(target.launches ? target.cubin_bytes > 1000
+                          : target.cubin_bytes == 0);
     codes.insert(target.cubin_bytes);
     bool mixed = target.launches && target.library_calls;
     if (mixed) {
