@@ -58,12 +58,12 @@ EMU_API void emu%(unit)d_%(name)s(void *const *args, const unsigned grid[3],
 
 
 def text_of(file):
+    """The text of a .cu file, or what libemulated_nvrtc.so left in an artifact:
+    the modules of the first CUDA target, of which there are none where it has
+    no kernels."""
     data = file.read_bytes()
     if data.startswith(b"\x7fELF"):
         found = EMBEDDED.findall(data)
-        if not found:
-            sys.exit(f"{file} was not compiled with libemulated_nvrtc.so")
-        # The modules of the first CUDA target.
         data = b"".join(text for arch, text in found if arch == found[0][0])
     return data.decode()
 
