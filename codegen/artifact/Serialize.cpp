@@ -324,7 +324,7 @@ private:
   Tables tables;
   Image image;
   DenseMap<StringAttr, uint32_t> indexOf;
-  /// Of the program at hand.
+  /// The kernels of the current program, with their indices.
   DenseMap<StringAttr, std::pair<uint32_t, plan::KernelOp>> kernels;
 };
 

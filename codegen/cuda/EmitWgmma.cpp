@@ -105,7 +105,8 @@ public:
     kernel.block[0] = tile.threads();
     kernel.grid[0] = tile.blocks(product);
     kernel.sharedBytes = tile.sharedBytes();
-    // Of 64 rows to a warpgroup, and of a whole tile where they take turns.
+    // Accumulators per thread: those of 64 rows, or of a whole tile where
+    // warpgroups work in ping-pong.
     kernel.sums = tile.n / (tile.movesRegisters() && tile.split == 1 ? 1 : 2);
     kernel.source = text.definition() +
                     kernelFunction(name, lowered, tile.threads(), call,

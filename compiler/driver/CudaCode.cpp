@@ -186,7 +186,7 @@ LogicalResult frit::compilePrograms(ArrayRef<CudaProgram> programs,
         report(job->module->kernels.size());
       });
   }
-  // What is refused for one architecture often is for others too: once will do.
+  // Several architectures often refuse a text for the same reason: say it once.
   llvm::StringSet<> said;
   for (const Job &job : jobs) {
     if (job.failure.empty())

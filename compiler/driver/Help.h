@@ -34,7 +34,7 @@ struct HelpTable {
   /// What its arguments that are no options end with, ".onnx".
   std::vector<std::string> inputs;
   std::vector<HelpOption> options; ///< those of a section stand together
-  /// What it ends with, and why.
+  /// Exit statuses, each with its meaning.
   std::vector<std::pair<int, std::string>> statuses;
   /// Commands, and what they do.
   std::vector<std::pair<std::string, std::string>> examples = {};

@@ -364,7 +364,7 @@ bool CommandLine::readCode() {
   options.tuneGenerate = args.getLastArgValue(OPT_ftune_generate_EQ).str();
   options.tuneUse = args.getLastArgValue(OPT_ftune_use_EQ).str();
   options.tuned = args.hasFlag(OPT_ftuned, OPT_fno_tuned, true);
-  // What is added to is no input that is lost.
+  // A tune file that is both read and written is extended, not overwritten.
   if (!options.tuneUse.empty() &&
       (options.tuneGenerate.empty() ||
        !isSameOutput(options.tuneUse, options.tuneGenerate)))

@@ -16,7 +16,7 @@ namespace frit {
 /// Why `path` was not written: a StatusError, of usage where it must not be
 /// written, of the machine where it cannot; success without an `error`.
 llvm::Error outputError(llvm::StringRef path, std::error_code error);
-/// The same of an error that holds a code.
+/// As above, for an llvm::Error that holds an error code.
 llvm::Error outputError(llvm::StringRef path, llvm::Error error);
 
 /// Begins to write `path`, as OutputFile::create does.

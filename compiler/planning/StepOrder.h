@@ -37,7 +37,8 @@ private:
 
   llvm::SmallVector<mlir::Operation *> all;
   size_t first = 0; ///< of those that are ordered
-  /// Of each of these, those that have ended; none where all follow all before.
+  /// For each ordered step, the steps that have ended before it; empty where
+  /// every step follows all earlier ones.
   std::vector<llvm::BitVector> before;
 };
 

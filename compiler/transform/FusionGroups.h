@@ -92,7 +92,7 @@ private:
     llvm::SmallVector<unsigned> members; ///< ascending
     llvm::SmallVector<int64_t> space;
     int64_t rows = 0; ///< leading dimensions that a row group keeps
-    /// Of its kernel; `tensors` may be too high.
+    /// Size of the group's kernel; `tensors` is an upper bound.
     nn::KernelSize size;
     /// No operator that the group holds or depends on comes behind this one.
     unsigned reach = 0;

@@ -109,7 +109,7 @@ public:
                                      Scope &outer, std::string name,
                                      mlir::Location loc, unsigned depth);
 
-  /// What sizes depend on the data.
+  /// The sizes that depend on the data.
   DataSizes sizes;
   /// Where a value is not zero and how often, once that was asked for.
   struct Places {
