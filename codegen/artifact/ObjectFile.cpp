@@ -132,7 +132,7 @@ std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
      << ", compiled by frit " FRIT_VERSION ".\n *\n";
   auto programs = module.getOps<plan::ProgramOp>();
   plan::ProgramOp program = *programs.begin();
-  plan::ListOp largest = program.getMains().back();
+  plan::CommandListOp largest = program.getMains().back();
   auto list = [&](StringRef title, mlir::ArrayAttr names, mlir::ArrayAttr types,
                   ArrayRef<SmallVector<Extent>> extents) {
     os << " * " << title << ":\n";

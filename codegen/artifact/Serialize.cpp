@@ -111,7 +111,7 @@ private:
                                 /*reserved=*/0, symbol.least, symbol.most});
   }
 
-  void addVariant(plan::ProgramOp program, plan::ListOp main,
+  void addVariant(plan::ProgramOp program, plan::CommandListOp main,
                   const OpenVariant &open) {
     Variant variant;
     variant.sizes = tables.shape(open.sizes);
@@ -152,7 +152,7 @@ private:
   }
 
   void addProgram(plan::ProgramOp program) {
-    SmallVector<plan::ListOp> mains = program.getMains();
+    SmallVector<plan::CommandListOp> mains = program.getMains();
     // Inputs and outputs are the same for every target.
     if (tables.targets.empty())
       for (auto [i, main] : llvm::enumerate(mains))
@@ -178,7 +178,7 @@ private:
     target.prepare = addList(program.getPrepare(), false);
     target.programs.first = tables.programs.size();
     target.programs.count = mains.size();
-    for (plan::ListOp main : mains)
+    for (plan::CommandListOp main : mains)
       tables.programs.push_back({addList(main, true),
                                  uint64_t(main.getArenaBytes().value_or(0)),
                                  uint64_t(main.getLowerBound().value_or(0))});
@@ -210,7 +210,7 @@ private:
     tables.kernels.push_back(entry);
   }
 
-  artifact::Range addList(plan::ListOp list, bool isMain) {
+  artifact::Range addList(plan::CommandListOp list, bool isMain) {
     artifact::Range range{uint32_t(tables.steps.size()), 0};
     if (!list)
       return range;

@@ -4,8 +4,8 @@
 
 #include "codegen/cpu/CpuKernels.h"
 #include "codegen/cpu/CpuTarget.h"
-#include "codegen/cuda/CudaTarget.h"
-#include "codegen/cuda/Nvrtc.h"
+#include "codegen/cuda/compile/Nvrtc.h"
+#include "codegen/cuda/target/CudaTarget.h"
 #include "compiler/driver/Artifact.h"
 #include "compiler/driver/CudaCode.h"
 #include "compiler/driver/Diagnostics.h"
@@ -257,7 +257,7 @@ private:
 
   /// How many steps of a variant run beside others.
   void sayForked(ModuleOp plan) {
-    plan.walk([&](plan::ListOp list) {
+    plan.walk([&](plan::CommandListOp list) {
       if (size_t forked = planning::countForked(list))
         say(llvm::Twine(forked) + " of " +
             llvm::Twine(plan::stepsOf(list).size()) +

@@ -2,7 +2,7 @@
 
 #include "compiler/driver/CudaCode.h"
 
-#include "codegen/cuda/Nvrtc.h"
+#include "codegen/cuda/compile/Nvrtc.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"

@@ -4,8 +4,8 @@
 #define FRIT_COMPILER_DRIVER_CUDACODE_H
 
 #include "codegen/artifact/Serialize.h"
-#include "codegen/cuda/CudaTarget.h"
-#include "codegen/cuda/EmitModule.h"
+#include "codegen/cuda/compile/EmitModule.h"
+#include "codegen/cuda/target/CudaTarget.h"
 
 namespace frit {
 

@@ -2,7 +2,7 @@
 
 #include "compiler/driver/MemoryReport.h"
 
-#include "codegen/cuda/Nvrtc.h"
+#include "codegen/cuda/compile/Nvrtc.h"
 #include "dialects/nn/NN.h"
 #include "dialects/plan/Plan.h"
 
@@ -24,7 +24,7 @@ std::string mebibytes(uint64_t bytes) {
   return llvm::formatv("{0:F2} MiB", bytes / 1048576.0).str();
 }
 
-SmallVector<Live> collect(plan::ListOp list) {
+SmallVector<Live> collect(plan::CommandListOp list) {
   llvm::MapVector<Operation *, Live> live;
   int64_t step = 0;
   for (Operation *op : plan::stepsOf(list)) {
@@ -54,7 +54,7 @@ SmallVector<Live> collect(plan::ListOp list) {
 }
 
 /// The arena of a list and what is live where most is.
-void reportList(plan::ListOp main, bool isNamed, raw_ostream &os) {
+void reportList(plan::CommandListOp main, bool isNamed, raw_ostream &os) {
   uint64_t arena = main.getArenaBytes().value_or(0);
   uint64_t bound = main.getLowerBound().value_or(0);
   if (isNamed)
@@ -107,8 +107,8 @@ void frit::reportMemory(ModuleOp plans, raw_ostream &os) {
        << "  weights   " << mebibytes(weights) << "\n"
        << "  prepared  " << mebibytes(program.getPreparedBytes().value_or(0))
        << "\n";
-    SmallVector<plan::ListOp> mains = program.getMains();
-    for (plan::ListOp main : mains)
+    SmallVector<plan::CommandListOp> mains = program.getMains();
+    for (plan::CommandListOp main : mains)
       reportList(main, mains.size() > 1, os);
     if (packsOperands(program))
       os << "  packed operands of products and convolutions come on top: how "

@@ -2,7 +2,7 @@
 
 #include "compiler/driver/Options.h"
 
-#include "codegen/cuda/Nvrtc.h"
+#include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/HelpOps.h"
 #include "compiler/driver/ModelName.h"

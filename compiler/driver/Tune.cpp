@@ -9,8 +9,8 @@
 
 #include "compiler/driver/Tune.h"
 
-#include "codegen/cuda/EmitAttention.h"
-#include "codegen/cuda/EmitContraction.h"
+#include "codegen/cuda/attention/EmitAttention.h"
+#include "codegen/cuda/contraction/EmitContraction.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/Progress.h"
 #include "compiler/driver/TuneImage.h"

@@ -2,7 +2,7 @@
 
 #include "compiler/driver/TuneImage.h"
 
-#include "codegen/cuda/Nvrtc.h"
+#include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/driver/CudaCode.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/planning/Contractions.h"

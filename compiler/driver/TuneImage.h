@@ -4,7 +4,7 @@
 #define FRIT_COMPILER_DRIVER_TUNEIMAGE_H
 
 #include "codegen/artifact/Serialize.h"
-#include "codegen/cuda/CudaTarget.h"
+#include "codegen/cuda/target/CudaTarget.h"
 #include "dialects/nn/NN.h"
 #include "frit/image.h"
 

@@ -5,7 +5,7 @@
 
 #include "codegen/artifact/Serialize.h"
 #include "compiler/driver/Options.h"
-#include "compiler/transform/Padding.h"
+#include "compiler/padding/Padding.h"
 
 #include <functional>
 #include <map>

@@ -8,7 +8,7 @@
 // ==>
 //   plan.program @model "sm_90a" {
 //     plan.kernel @relu { nn.fusion ... }
-//     plan.list @main {
+//     plan.command_list @main {
 //       %x = plan.buffer input[0] : memref<4xf32>
 //       %y = plan.buffer output[0] : memref<4xf32>
 //       plan.launch @relu(%x) -> (%y) : memref<4xf32> -> memref<4xf32>
@@ -97,7 +97,7 @@ public:
         constants(constants), options(options),
         b(function.getLoc(), function.getContext()) {
     b.setInsertionPointToEnd(&program.getBody().front());
-    list = plan::ListOp::create(b, TypeRange(), ValueRange());
+    list = plan::CommandListOp::create(b, TypeRange(), ValueRange());
     list.setSymName(function.getSymName());
     b.setInsertionPointToEnd(&list.getBody().emplaceBlock());
   }
@@ -220,7 +220,7 @@ private:
       return fusion.emitError("has no schedule");
     bool wgmma = schedule.getSkeleton() == nn::Skeleton::wgmma_gemm ||
                  schedule.getSkeleton() == nn::Skeleton::wgmma_conv ||
-                 schedule.getSkeleton() == nn::Skeleton::wgmma_chain;
+                 schedule.getSkeleton() == nn::Skeleton::conv_b2b;
     if (wgmma || schedule.getSkeleton() == nn::Skeleton::gemm ||
         schedule.getSkeleton() == nn::Skeleton::conv)
       planning::orderContractionInputs(fusion);
@@ -306,7 +306,7 @@ private:
   Constants &constants;
   const planning::BuildPlanOptions &options;
   ImplicitLocOpBuilder b;
-  plan::ListOp list;
+  plan::CommandListOp list;
   IRMapping map;
   SmallVector<Value> results;
   DenseMap<Value, Value> destination;

@@ -25,7 +25,7 @@ static SmallVector<Value> operandsOf(nn::FusionOp fusion) {
     return gather(gemm->a, gemm->b, *gemm);
   if (auto conv = nn::describeConvolution(fusion, reason); succeeded(conv))
     return gather(conv->x, conv->w, *conv);
-  if (auto chain = nn::describeChain(fusion, reason); succeeded(chain)) {
+  if (auto chain = nn::describeConvB2b(fusion, reason); succeeded(chain)) {
     SmallVector<Value> values =
         gather(chain->first.x, chain->first.w, chain->first);
     for (Value value : {chain->last.w, chain->last.bias, chain->last.residual})

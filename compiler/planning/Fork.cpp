@@ -53,7 +53,8 @@ struct Region {
 /// Forks one list.
 class Forker {
 public:
-  Forker(plan::ListOp list, const nn::Target &target, nn::BranchCosts costs)
+  Forker(plan::CommandListOp list, const nn::Target &target,
+         nn::BranchCosts costs)
       : list(list), target(target), costs(costs), steps(plan::stepsOf(list)),
         needs(dependences(steps)), uses(steps), symbols(list->getParentOp()) {}
 
@@ -203,7 +204,7 @@ private:
     return place;
   }
 
-  plan::ListOp list;
+  plan::CommandListOp list;
   const nn::Target &target;
   nn::BranchCosts costs;
   SmallVector<Operation *> steps;
@@ -229,7 +230,7 @@ struct Fork : PassWrapper<Fork, OperationPass<ModuleOp>> {
     if (!costs)
       return;
     for (auto program : getOperation().getOps<plan::ProgramOp>())
-      for (plan::ListOp list : program.getMains())
+      for (plan::CommandListOp list : program.getMains())
         Forker(list, target, *costs).run();
   }
 
@@ -243,7 +244,7 @@ std::unique_ptr<Pass> frit::planning::createForkPass(const nn::Target &target) {
   return std::make_unique<Fork>(target);
 }
 
-size_t frit::planning::countForked(plan::ListOp list) {
+size_t frit::planning::countForked(plan::CommandListOp list) {
   StepOrder order(list);
   size_t count = order.steps().size();
   if (order.isChain())

@@ -6,17 +6,18 @@
 //   plan.program @a "sm_90a" {           plan.program @b "sm_90a" {
 //     plan.kernel @cast_0 {...}            plan.kernel @cast_0 {...}
 //     plan.kernel @relu_1 {... 4x8 ...}    plan.kernel @relu_1 {... 8x8 ...}
-//     plan.list @prepare { cast_0 }        plan.list @prepare { cast_0 }
-//     plan.list @main { relu_1 }           plan.list @main { relu_1 }
+//     plan.command_list @prepare { cast_0 }        plan.command_list @prepare {
+//     cast_0 } plan.command_list @main { relu_1 }           plan.command_list
+//     @main { relu_1 }
 //   }                                    }
 // ==>
 //   plan.program @a "sm_90a" {
 //     plan.kernel @cast_0 {...}
 //     plan.kernel @relu_1 {... 4x8 ...}
 //     plan.kernel @relu_1_0 {... 8x8 ...}
-//     plan.list @prepare { cast_0 }
-//     plan.list @main { relu_1 }
-//     plan.list @main_8 { relu_1_0 }
+//     plan.command_list @prepare { cast_0 }
+//     plan.command_list @main { relu_1 }
+//     plan.command_list @main_8 { relu_1_0 }
 //   }
 //
 // A prepared buffer is known by how it came to be: a digest of the steps that
@@ -96,7 +97,7 @@ using Digest = std::string;
 /// How the buffers of a prepare list come to be, and where the prepared are.
 class Preparation {
 public:
-  explicit Preparation(plan::ListOp list) {
+  explicit Preparation(plan::CommandListOp list) {
     if (!list)
       return;
     for (Operation &op : list.getBody().front())
@@ -159,7 +160,7 @@ public:
     mergeKernels();
     sharePrepared();
     movePreparation();
-    for (plan::ListOp list : from.getMains()) {
+    for (plan::CommandListOp list : from.getMains()) {
       list->remove();
       list.setSymName(name);
       symbols.insert(list);
@@ -255,14 +256,14 @@ private:
   /// Erases the steps that only made what `into` has, and appends the others to
   /// its prepare list.
   void movePreparation() {
-    if (plan::ListOp list = from.getPrepare()) {
+    if (plan::CommandListOp list = from.getPrepare()) {
       eraseShared(list);
       moveBuffers();
       appendPreparation(list);
     }
   }
 
-  void eraseShared(plan::ListOp list) {
+  void eraseShared(plan::CommandListOp list) {
     DenseSet<Operation *> needed;
     llvm::SetVector<Operation *> dead;
     for (Operation &op : llvm::reverse(list.getBody().front())) {
@@ -300,8 +301,8 @@ private:
     });
   }
 
-  void appendPreparation(plan::ListOp list) {
-    if (plan::ListOp before = into.getPrepare()) {
+  void appendPreparation(plan::CommandListOp list) {
+    if (plan::CommandListOp before = into.getPrepare()) {
       Block &body = before.getBody().front();
       body.getOperations().splice(body.end(),
                                   list.getBody().front().getOperations());

@@ -8,7 +8,7 @@
 #include "mlir/Pass/Pass.h"
 
 namespace frit::plan {
-class ListOp;
+class CommandListOp;
 } // namespace frit::plan
 
 namespace frit::planning {
@@ -31,7 +31,7 @@ createBuildPlanPass(const BuildPlanOptions &options);
 std::unique_ptr<mlir::Pass> createForkPass(const nn::Target &target);
 
 /// How many steps of a list may run beside another one.
-size_t countForked(plan::ListOp list);
+size_t countForked(plan::CommandListOp list);
 
 /// Gives every arena buffer its offset and records the sizes of the arenas.
 std::unique_ptr<mlir::Pass> createPlanMemoryPass();

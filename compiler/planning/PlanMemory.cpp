@@ -36,7 +36,7 @@ struct PlanMemory : PassWrapper<PlanMemory, OperationPass<ModuleOp>> {
     for (auto program : getOperation().getOps<plan::ProgramOp>()) {
       Builder b(&getContext());
       addWorkspaces(program);
-      for (plan::ListOp list : program.getMains()) {
+      for (plan::CommandListOp list : program.getMains()) {
         planning::Placement main = placeList(list);
         list.setArenaBytesAttr(b.getI64IntegerAttr(main.bytes));
         list.setLowerBoundAttr(b.getI64IntegerAttr(main.lowerBound));
@@ -67,7 +67,7 @@ private:
     });
   }
 
-  planning::Placement placeList(plan::ListOp list) {
+  planning::Placement placeList(plan::CommandListOp list) {
     if (!list)
       return {};
     planning::StepOrder order(list);

@@ -12,11 +12,11 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::planning;
 
-StepOrder::StepOrder(plan::ListOp list) : all(plan::stepsOf(list)) {
+StepOrder::StepOrder(plan::CommandListOp list) : all(plan::stepsOf(list)) {
   order(all.size());
 }
 
-StepOrder::StepOrder(plan::ListOp list, size_t first, size_t count)
+StepOrder::StepOrder(plan::CommandListOp list, size_t first, size_t count)
     : all(plan::stepsOf(list)), first(first) {
   order(count);
 }

@@ -14,11 +14,11 @@ namespace frit::planning {
 /// time whatever it may.
 class StepOrder {
 public:
-  explicit StepOrder(plan::ListOp list);
+  explicit StepOrder(plan::CommandListOp list);
 
   /// Of the `count` steps from `first` on, which stand in the list itself,
   /// where all before them precede them, and they all behind.
-  StepOrder(plan::ListOp list, size_t first, size_t count);
+  StepOrder(plan::CommandListOp list, size_t first, size_t count);
 
   llvm::ArrayRef<mlir::Operation *> steps() const { return all; }
 

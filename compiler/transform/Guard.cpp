@@ -21,9 +21,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/FusionGroups.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/fusion/FusionGroups.h"
 #include "dialects/nn/ContractionInfo.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"

@@ -28,9 +28,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/FusionGroups.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/fusion/FusionGroups.h"
 #include "dialects/nn/Fold.h"
 
 namespace frit {

@@ -90,8 +90,9 @@ FailureOr<ConvInfo> frit::nn::describeConvolution(FusionOp fusion,
 // One after the other
 //===----------------------------------------------------------------------===//
 
-FailureOr<ChainInfo> frit::nn::describeChain(ArrayRef<Operation *> operators,
-                                             std::string &reason) {
+FailureOr<ConvB2bInfo>
+frit::nn::describeConvB2b(ArrayRef<Operation *> operators,
+                          std::string &reason) {
   size_t second = 1;
   while (second < operators.size() && !isa<ConvOp>(operators[second]))
     ++second;
@@ -108,12 +109,12 @@ FailureOr<ChainInfo> frit::nn::describeChain(ArrayRef<Operation *> operators,
   if (last->x != first->result || !pointwiseGemm(*last))
     return refuse(reason, "the second convolution is not a pointwise one of "
                           "what the first has made");
-  return ChainInfo{*first, *last};
+  return ConvB2bInfo{*first, *last};
 }
 
-FailureOr<ChainInfo> frit::nn::describeChain(FusionOp fusion,
-                                             std::string &reason) {
-  auto chain = describeChain(operatorsOf(fusion), reason);
+FailureOr<ConvB2bInfo> frit::nn::describeConvB2b(FusionOp fusion,
+                                                 std::string &reason) {
+  auto chain = describeConvB2b(operatorsOf(fusion), reason);
   if (failed(chain))
     return failure();
   const ConvInfo &first = chain->first, &last = chain->last;

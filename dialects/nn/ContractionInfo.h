@@ -104,13 +104,14 @@ describeEpilogue(mlir::Operation *contraction,
 
 /// A convolution and, with what follows each, the pointwise one that alone
 /// reads the result of that.
-struct ChainInfo {
+struct ConvB2bInfo {
   ConvInfo first, last;
 };
 
 /// `operators`, each of which reads the one before it, as such.
-llvm::FailureOr<ChainInfo>
-describeChain(llvm::ArrayRef<mlir::Operation *> operators, std::string &reason);
+llvm::FailureOr<ConvB2bInfo>
+describeConvB2b(llvm::ArrayRef<mlir::Operation *> operators,
+                std::string &reason);
 
 /// Multiplications and additions of a contraction or attention; else 0.
 int64_t countFlops(mlir::Operation *op);
@@ -121,7 +122,8 @@ int64_t countFlops(mlir::Operation *op);
 llvm::FailureOr<GemmInfo> describeGemm(FusionOp fusion, std::string &reason);
 llvm::FailureOr<ConvInfo> describeConvolution(FusionOp fusion,
                                               std::string &reason);
-llvm::FailureOr<ChainInfo> describeChain(FusionOp fusion, std::string &reason);
+llvm::FailureOr<ConvB2bInfo> describeConvB2b(FusionOp fusion,
+                                             std::string &reason);
 
 } // namespace frit::nn
 

@@ -19,7 +19,7 @@ def NN_Skeleton : I32EnumAttr<"Skeleton", "how a fusion runs", [
     I32EnumAttrCase<"wgmma_gemm", 7>, // gemm by TMA and wgmma (sm_90a)
     I32EnumAttrCase<"wgmma_conv", 8>, // conv by im2col TMA and wgmma (sm_90a)
     I32EnumAttrCase<"attention", 9>, // attention in one pass over the keys
-    I32EnumAttrCase<"wgmma_chain", 10>, // two convolutions (sm_90a)
+    I32EnumAttrCase<"conv_b2b", 10>, // two convolutions (sm_90a)
     I32EnumAttrCase<"depthwise", 11> // a convolution of each channel by itself
   ]> {
   let cppNamespace = "::frit::nn";

@@ -45,11 +45,11 @@ public:
 
   /// Whether `conv`, of one spatial dimension, or of three and of one group,
   /// runs faster as one of two.
-  virtual bool prefersPlanar(ConvOp conv) const { return false; }
+  virtual bool prefersConv2D(ConvOp conv) const { return false; }
 
   /// Whether `conv`, which prefers its channels last, runs faster where squares
   /// of its strides become channels.
-  virtual bool prefersFoldedStride(ConvOp conv) const { return false; }
+  virtual bool prefersSpaceToDepth(ConvOp conv) const { return false; }
 
   /// Whether `conv`, with its channels last and a filter for each, runs faster
   /// as an nn.depthwise_conv.

@@ -108,21 +108,21 @@ std::string frit::plan::nodeNames(Location loc) {
 
 static constexpr llvm::StringLiteral kPrepare = "prepare";
 
-ListOp ProgramOp::getPrepare() {
-  return dyn_cast_or_null<ListOp>(
+CommandListOp ProgramOp::getPrepare() {
+  return dyn_cast_or_null<CommandListOp>(
       mlir::SymbolTable::lookupSymbolIn(*this, kPrepare));
 }
 
-SmallVector<ListOp> ProgramOp::getMains() {
-  auto mains = llvm::to_vector(getBody().getOps<ListOp>());
-  llvm::erase_if(mains,
-                 [](ListOp list) { return list.getSymName() == kPrepare; });
+SmallVector<CommandListOp> ProgramOp::getMains() {
+  auto mains = llvm::to_vector(getBody().getOps<CommandListOp>());
+  llvm::erase_if(
+      mains, [](CommandListOp list) { return list.getSymName() == kPrepare; });
   return mains;
 }
 
 LogicalResult ProgramOp::verify() {
   for (Operation &op : getBody().front())
-    if (!isa<KernelOp, ListOp>(op))
+    if (!isa<KernelOp, CommandListOp>(op))
       return op.emitOpError("may not stand in a plan.program");
   return success();
 }
@@ -143,7 +143,7 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-LogicalResult ListOp::verify() {
+LogicalResult CommandListOp::verify() {
   int64_t place = 0;
   for (Operation *op : stepsOf(*this)) {
     if (auto launch = dyn_cast<LaunchOp>(op); launch && launch.getFollows()) {

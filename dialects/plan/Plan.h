@@ -13,7 +13,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace frit::plan {
-class ListOp;
+class CommandListOp;
 
 /// Bytes of a buffer, or of a tensor in one: dense, a bool takes one.
 uint64_t byteSize(mlir::Type type);

@@ -120,9 +120,9 @@ def Plan_ProgramOp : Plan_Op<"program", [
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The list that is run once, or null.
-    ListOp getPrepare();
+    CommandListOp getPrepare();
     /// The lists that are run per call: one per variant of the model.
-    ::llvm::SmallVector<ListOp> getMains();
+    ::llvm::SmallVector<CommandListOp> getMains();
   }];
 }
 
@@ -167,7 +167,7 @@ def Plan_KernelOp : Plan_Op<"kernel", [
   }];
 }
 
-def Plan_ListOp : Plan_Op<"list", [
+def Plan_CommandListOp : Plan_Op<"command_list", [
     Symbol, NoTerminator, SingleBlock, HasParent<"ProgramOp">]> {
   let summary = "Steps in the order they run.";
   let description = [{
@@ -230,7 +230,7 @@ def Plan_ViewOp : Plan_Op<"view", [Pure]> {
 //===----------------------------------------------------------------------===//
 
 class Plan_Step<string mnemonic> : Plan_Op<mnemonic, [
-    AttrSizedOperandSegments, ParentOneOf<["ListOp", "GuardOp"]>]> {
+    AttrSizedOperandSegments, ParentOneOf<["CommandListOp", "GuardOp"]>]> {
   let hasVerifier = 1;
 }
 
@@ -298,7 +298,7 @@ def Plan_AttentionOp : Plan_Contraction<"attention"> {
       Plan_OperandAttr:$y, OptionalAttr<I64Attr>:$algorithm));
 }
 
-def Plan_CopyOp : Plan_Op<"copy", [ParentOneOf<["ListOp", "GuardOp"]>]> {
+def Plan_CopyOp : Plan_Op<"copy", [ParentOneOf<["CommandListOp", "GuardOp"]>]> {
   let summary = "Copies a buffer's bytes over another's.";
   let arguments = (ins Plan_Buffer:$source, Plan_Buffer:$target);
   let assemblyFormat = [{
@@ -308,7 +308,7 @@ def Plan_CopyOp : Plan_Op<"copy", [ParentOneOf<["ListOp", "GuardOp"]>]> {
 }
 
 def Plan_GuardOp : Plan_Op<"guard", [
-    NoTerminator, SingleBlock, ParentOneOf<["ListOp", "GuardOp"]>]> {
+    NoTerminator, SingleBlock, ParentOneOf<["CommandListOp", "GuardOp"]>]> {
   let summary = "Steps that need not run unless a condition is `when`.";
   let description = [{
     `condition` is one byte that earlier steps, or the caller, have written.

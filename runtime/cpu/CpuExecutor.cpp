@@ -247,8 +247,8 @@ static bool overlap(const void *a, uint64_t aBytes, const void *b,
   return first < second + bBytes && second < first + aBytes;
 }
 
-static uint64_t usedBytes(const Inset &inset) {
-  return inset.runs() * inset.runBytes();
+static uint64_t usedBytes(const StridedRegion &region) {
+  return region.runs() * region.runBytes();
 }
 
 /// The caller's memory is used in place where it is aligned and as large as the
@@ -260,12 +260,12 @@ Status CpuExecution::bind(size_t variant, std::span<const Binding> inputs,
   std::span<const artifact::Tensor> inputTensors = plan.inputs(variant);
   std::span<const artifact::Tensor> outputTensors = plan.outputs(variant);
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    Inset inset = insetOf(plan, inputs[i], inputTensors[i]);
-    bool inPlace = isAligned(inputs[i].data) && inset.isWhole();
+    StridedRegion region = regionOf(plan, inputs[i], inputTensors[i]);
+    bool inPlace = isAligned(inputs[i].data) && region.isWhole();
     for (uint32_t o = 0; o < outputs.size(); ++o)
       if (outputs[o].data &&
-          overlap(inputs[i].data, usedBytes(inset), outputs[o].data,
-                  usedBytes(insetOf(plan, outputs[o], outputTensors[o]))))
+          overlap(inputs[i].data, usedBytes(region), outputs[o].data,
+                  usedBytes(regionOf(plan, outputs[o], outputTensors[o]))))
         inPlace = false;
     inputPointers[i] = inputs[i].data;
     if (inPlace || !inputTensors[i].bytes)
@@ -273,12 +273,12 @@ Status CpuExecution::bind(size_t variant, std::span<const Binding> inputs,
     inputPointers[i] = inputBuffer(i);
     if (!inputPointers[i])
       return Status(FRIT_OUT_OF_MEMORY, "no memory for a copy of an input");
-    copyInto(inset, inputs[i].data, inputPointers[i], inputTensors[i].bytes);
+    copyInto(region, inputs[i].data, inputPointers[i], inputTensors[i].bytes);
   }
   for (uint32_t o = 0; o < outputs.size(); ++o) {
     outputPointers[o] = outputs[o].data;
     bool inPlace = outputs[o].data && isAligned(outputs[o].data) &&
-                   insetOf(plan, outputs[o], outputTensors[o]).isWhole();
+                   regionOf(plan, outputs[o], outputTensors[o]).isWhole();
     if (inPlace || !outputTensors[o].bytes)
       continue;
     outputPointers[o] = outputBuffer(o);
@@ -299,9 +299,9 @@ Status CpuExecution::copyOut(size_t variant, std::span<const Binding> outputs) {
   for (uint32_t o = 0; o < outputs.size(); ++o) {
     if (!outputs[o].data)
       continue;
-    Inset inset = insetOf(plan, outputs[o], plan.outputs(variant)[o]);
-    if (outputs[o].data != outputPointers[o] || !inset.isWhole())
-      copyOutOf(inset, outputPointers[o], outputs[o].data);
+    StridedRegion region = regionOf(plan, outputs[o], plan.outputs(variant)[o]);
+    if (outputs[o].data != outputPointers[o] || !region.isWhole())
+      copyOutOf(region, outputPointers[o], outputs[o].data);
   }
   return Status();
 }

@@ -60,8 +60,8 @@ bool CudaExecution::isPinned(const void *data) const {
 }
 
 /// A tensor in the context's own memory that the caller has put there already.
-static Status checkInPlace(const Inset &inset) {
-  if (inset.runs() <= 1)
+static Status checkInPlace(const StridedRegion &region) {
+  if (region.runs() <= 1)
     return Status();
   return Status(FRIT_UNSUPPORTED,
                 "a tensor that is padded in an inner dimension cannot lie in "
@@ -77,62 +77,62 @@ Status CudaExecution::copyIn(const Program &program,
   const PlanView &plan = executor.model.plan;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const artifact::Tensor &tensor = plan.inputs(program.variant)[i];
-    Inset inset = insetOf(plan, inputs[i], tensor);
+    StridedRegion region = regionOf(plan, inputs[i], tensor);
     bool isHost = inputs[i].location == FRIT_HOST;
-    if (!tensor.bytes || (!isHost && inset.isWhole()))
+    if (!tensor.bytes || (!isHost && region.isWhole()))
       continue;
     // A size is so short that the driver takes it at once.
     bool isSize = i >= plan.modelInputs(program.variant).size();
     if (isHost && !isSize)
       makeStaging();
-    FRIT_TRY(isHost ? copyInput(inset, inputs[i].data, program.inputs[i],
+    FRIT_TRY(isHost ? copyInput(region, inputs[i].data, program.inputs[i],
                                 tensor.bytes,
                                 isSize ? kNotStaged : inputOffsets[i])
-                    : spread(inset, addressOf(inputs[i].data),
+                    : spread(region, addressOf(inputs[i].data),
                              program.inputs[i], tensor.bytes));
   }
   return Status();
 }
 
-Status CudaExecution::copyInput(const Inset &inset, const void *data,
+Status CudaExecution::copyInput(const StridedRegion &region, const void *data,
                                 DevicePointer to, uint64_t bytes,
                                 uint64_t stagingOffset) {
   auto *from = static_cast<const uint8_t *>(data);
   bool staged = staging && stagingOffset != kNotStaged && !isPinned(from);
   Result result = kSuccess;
-  if (staged && !inset.isWhole())
-    copyInto(inset, from, staging + stagingOffset, bytes);
+  if (staged && !region.isWhole())
+    copyInto(region, from, staging + stagingOffset, bytes);
   for (uint64_t done = 0; staged && done < bytes && result == kSuccess;
        done += kPiece) {
     uint64_t piece = std::min(kPiece, bytes - done);
     uint8_t *middle = staging + stagingOffset + done;
-    if (inset.isWhole())
+    if (region.isWhole())
       std::copy_n(from + done, piece, middle);
     result = driver.memcpyHtoDAsync(to + done, middle, piece, queue);
   }
-  if (!staged && !inset.isWhole())
+  if (!staged && !region.isWhole())
     result = driver.memsetD8Async(to, 0, bytes, queue);
-  for (uint64_t run = 0; !staged && run < inset.runs() && result == kSuccess;
+  for (uint64_t run = 0; !staged && run < region.runs() && result == kSuccess;
        ++run)
-    result = driver.memcpyHtoDAsync(to + inset.offset(run),
-                                    from + run * inset.runBytes(),
-                                    inset.runBytes(), queue);
+    result = driver.memcpyHtoDAsync(to + region.offset(run),
+                                    from + run * region.runBytes(),
+                                    region.runBytes(), queue);
   return driver.check(result, "copy an input to the GPU");
 }
 
-Status CudaExecution::spread(const Inset &inset, DevicePointer from,
+Status CudaExecution::spread(const StridedRegion &region, DevicePointer from,
                              DevicePointer to, uint64_t bytes) {
   uint64_t kept = 0;
   if (from == to) {
-    FRIT_TRY(checkInPlace(inset));
-    kept = inset.runs() * inset.runBytes();
+    FRIT_TRY(checkInPlace(region));
+    kept = region.runs() * region.runBytes();
   }
   Result result = driver.memsetD8Async(to + kept, 0, bytes - kept, queue);
-  for (uint64_t run = 0; from != to && run < inset.runs() && result == kSuccess;
-       ++run)
-    result = driver.memcpyDtoDAsync(to + inset.offset(run),
-                                    from + run * inset.runBytes(),
-                                    inset.runBytes(), queue);
+  for (uint64_t run = 0;
+       from != to && run < region.runs() && result == kSuccess; ++run)
+    result = driver.memcpyDtoDAsync(to + region.offset(run),
+                                    from + run * region.runBytes(),
+                                    region.runBytes(), queue);
   return driver.check(result, "pad an input");
 }
 
@@ -171,51 +171,52 @@ Status CudaExecution::copyOut(const Program &program,
     const artifact::Tensor &tensor = plan.outputs(program.variant)[i];
     if (!outputs[i].data || !tensor.bytes)
       continue;
-    Inset inset = insetOf(plan, outputs[i], tensor);
+    StridedRegion region = regionOf(plan, outputs[i], tensor);
     bool isHost = outputs[i].location == FRIT_HOST;
-    if (!isHost && inset.isWhole())
+    if (!isHost && region.isWhole())
       continue;
     if (isHost)
       makeStaging();
-    FRIT_TRY(isHost
-                 ? copyOutput(inset, program.outputs[i], outputs[i].data,
-                              tensor.bytes, outputOffsets[i])
-                 : gather(inset, program.outputs[i], addressOf(outputs[i].data),
-                          isCutInside(plan, tensor)));
+    FRIT_TRY(isHost ? copyOutput(region, program.outputs[i], outputs[i].data,
+                                 tensor.bytes, outputOffsets[i])
+                    : gather(region, program.outputs[i],
+                             addressOf(outputs[i].data),
+                             isCutInside(plan, tensor)));
   }
   return Status();
 }
 
-Status CudaExecution::copyOutput(const Inset &inset, DevicePointer from,
-                                 void *data, uint64_t bytes,
+Status CudaExecution::copyOutput(const StridedRegion &region,
+                                 DevicePointer from, void *data, uint64_t bytes,
                                  uint64_t stagingOffset) {
   auto *to = static_cast<uint8_t *>(data);
   Result result = kSuccess;
   if (staging && stagingOffset != kNotStaged) {
-    uint64_t used = inset.runs() > 1 ? bytes : inset.runs() * inset.runBytes();
+    uint64_t used =
+        region.runs() > 1 ? bytes : region.runs() * region.runBytes();
     if (used)
       result =
           driver.memcpyDtoHAsync(staging + stagingOffset, from, used, queue);
     return driver.check(result, "copy an output from the GPU");
   }
-  for (uint64_t run = 0; run < inset.runs() && result == kSuccess; ++run)
-    result = driver.memcpyDtoHAsync(to + run * inset.runBytes(),
-                                    from + inset.offset(run), inset.runBytes(),
-                                    queue);
+  for (uint64_t run = 0; run < region.runs() && result == kSuccess; ++run)
+    result = driver.memcpyDtoHAsync(to + run * region.runBytes(),
+                                    from + region.offset(run),
+                                    region.runBytes(), queue);
   return driver.check(result, "copy an output from the GPU");
 }
 
 /// `stays` is set where a tensor in the context's own memory may be left as it
 /// is.
-Status CudaExecution::gather(const Inset &inset, DevicePointer from,
+Status CudaExecution::gather(const StridedRegion &region, DevicePointer from,
                              DevicePointer to, bool stays) {
   if (from == to)
-    return stays ? Status() : checkInPlace(inset);
+    return stays ? Status() : checkInPlace(region);
   Result result = kSuccess;
-  for (uint64_t run = 0; run < inset.runs() && result == kSuccess; ++run)
-    result = driver.memcpyDtoDAsync(to + run * inset.runBytes(),
-                                    from + inset.offset(run), inset.runBytes(),
-                                    queue);
+  for (uint64_t run = 0; run < region.runs() && result == kSuccess; ++run)
+    result = driver.memcpyDtoDAsync(to + run * region.runBytes(),
+                                    from + region.offset(run),
+                                    region.runBytes(), queue);
   return driver.check(result, "cut an output");
 }
 
@@ -228,7 +229,7 @@ Status CudaExecution::finishCopies(const Program &program,
     if (outputs[i].location != FRIT_HOST || !outputs[i].data || !tensor.bytes ||
         !staging || outputOffsets[i] == kNotStaged)
       continue;
-    copyOutOf(insetOf(plan, outputs[i], tensor), staging + outputOffsets[i],
+    copyOutOf(regionOf(plan, outputs[i], tensor), staging + outputOffsets[i],
               outputs[i].data);
   }
   return Status();

@@ -107,7 +107,7 @@ Status CudaExecution::bind(Program &program, std::span<const Binding> inputs,
     for (size_t i = 0; i < bindings.size(); ++i) {
       const Binding &binding = bindings[i];
       bool given = binding.data && binding.location == FRIT_DEVICE &&
-                   insetOf(plan, binding, tensors[i]).isWhole() &&
+                   regionOf(plan, binding, tensors[i]).isWhole() &&
                    !isCutInside(plan, tensors[i]);
       DevicePointer address =
           given ? DevicePointer(reinterpret_cast<uintptr_t>(binding.data))

@@ -84,15 +84,15 @@ private:
   // CudaCopies.cpp
   Status readCounts(const Program &program, std::span<const Binding> outputs);
   Status copyIn(const Program &program, std::span<const Binding> inputs);
-  Status copyInput(const Inset &inset, const void *from, DevicePointer to,
-                   uint64_t bytes, uint64_t stagingOffset);
-  Status spread(const Inset &inset, DevicePointer from, DevicePointer to,
-                uint64_t bytes);
+  Status copyInput(const StridedRegion &region, const void *from,
+                   DevicePointer to, uint64_t bytes, uint64_t stagingOffset);
+  Status spread(const StridedRegion &region, DevicePointer from,
+                DevicePointer to, uint64_t bytes);
   Status copyOut(const Program &program, std::span<const Binding> outputs);
-  Status copyOutput(const Inset &inset, DevicePointer from, void *to,
+  Status copyOutput(const StridedRegion &region, DevicePointer from, void *to,
                     uint64_t bytes, uint64_t stagingOffset);
-  Status gather(const Inset &inset, DevicePointer from, DevicePointer to,
-                bool stays);
+  Status gather(const StridedRegion &region, DevicePointer from,
+                DevicePointer to, bool stays);
   Status finishCopies(const Program &program, std::span<const Binding> outputs);
   void makeStaging();
   bool isPinned(const void *data) const;

@@ -9,9 +9,9 @@
 #ifndef FRIT_EXEC_EXECUTOR_H
 #define FRIT_EXEC_EXECUTOR_H
 
-#include "runtime/exec/Inset.h"
 #include "runtime/exec/Phases.h"
 #include "runtime/exec/PlanView.h"
+#include "runtime/exec/StridedRegion.h"
 #include "runtime/exec/Weights.h"
 
 #include <memory>
@@ -73,8 +73,8 @@ struct Binding {
 };
 
 /// Where the elements of a binding lie in the tensor of the variant.
-Inset insetOf(const PlanView &plan, const Binding &binding,
-              const artifact::Tensor &tensor);
+StridedRegion regionOf(const PlanView &plan, const Binding &binding,
+                       const artifact::Tensor &tensor);
 
 /// Makes the shapes of a variant's outputs what these counts say they are.
 Status applyCounts(const PlanView &plan, size_t variant,

@@ -48,9 +48,10 @@ uint64_t Model::outputBytes(uint32_t index) const {
   return mostBytes(plan, /*input=*/false, index);
 }
 
-Inset frit::insetOf(const PlanView &plan, const Binding &binding,
-                    const artifact::Tensor &tensor) {
-  return Inset(binding.dims, plan.dims(tensor.dims), elementBytes(tensor.type));
+StridedRegion frit::regionOf(const PlanView &plan, const Binding &binding,
+                             const artifact::Tensor &tensor) {
+  return StridedRegion(binding.dims, plan.dims(tensor.dims),
+                       elementBytes(tensor.type));
 }
 
 Status frit::applyCounts(const PlanView &plan, size_t variant,

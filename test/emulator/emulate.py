@@ -31,7 +31,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-DEVICE = HERE.parent.parent / "codegen" / "cuda" / "device"
+HEADERS = sorted((HERE.parent.parent / "codegen" / "cuda").glob("*/*.cuh"))
 KERNEL = re.compile(r'extern\s+"C"\s+(__global__\s+void\s+'
                     r"((?:__\w+__\s*\([^)]*\)\s*)*)(\w+)\s*\()")
 CLUSTER = re.compile(r"__cluster_dims__\((\d+), 1, 1\)")
@@ -88,12 +88,11 @@ def precompile(folder, compiler):
     """All of the skeletons' headers as one that is precompiled."""
     header = folder / "skeletons.h"
     ready = folder / "skeletons.h.gch"
-    sources = [*DEVICE.glob("*.cuh"), *HERE.glob("*.h")]
+    sources = [*HEADERS, *HERE.glob("*.h")]
     newest = max(source.stat().st_mtime for source in sources)
     if ready.exists() and ready.stat().st_mtime > newest:
         return header
-    header.write_text("".join(f'#include "{DEVICE / source.name}"\n'
-                              for source in sorted(DEVICE.glob("*.cuh"))))
+    header.write_text("".join(f'#include "{source}"\n' for source in HEADERS))
     # Calls at the same time must not see a part of it.
     with tempfile.TemporaryDirectory(dir=folder) as part:
         made = pathlib.Path(part) / ready.name
@@ -105,11 +104,13 @@ def precompile(folder, compiler):
 
 def includes(folder):
     """Flags by which the headers are found as frit/X.cuh."""
-    link = pathlib.Path(folder) / "frit"
-    try:
-        link.symlink_to(DEVICE)
-    except FileExistsError:  # by an earlier call
-        pass
+    links = pathlib.Path(folder) / "frit"
+    links.mkdir(exist_ok=True)
+    for header in HEADERS:
+        try:
+            (links / header.name).symlink_to(header)
+        except FileExistsError:  # by an earlier call
+            pass
     return [f"-I{folder}", f"-I{HERE}"]
 
 

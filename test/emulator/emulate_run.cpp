@@ -260,9 +260,9 @@ static std::vector<Tensor> outputsOf(const EmulatedPlan &emulated,
   }
   require(applyCounts(plan, variant, counts, bindings));
   for (size_t i = 0; i < likes.size(); ++i) {
-    Inset inset = insetOf(plan, bindings[i], likes[i]);
-    outputs[i].data.resize(inset.runs() * inset.runBytes());
-    copyOutOf(inset, emulated.output(i), outputs[i].data.data());
+    StridedRegion region = regionOf(plan, bindings[i], likes[i]);
+    outputs[i].data.resize(region.runs() * region.runBytes());
+    copyOutOf(region, emulated.output(i), outputs[i].data.data());
   }
   return outputs;
 }
@@ -281,7 +281,7 @@ padInputs(const PlanView &plan, size_t variant, const Sizes &sizes,
     }
     Binding binding;
     binding.dims = inputs[index].dims;
-    copyInto(insetOf(plan, binding, like), inputs[index].data.data(),
+    copyInto(regionOf(plan, binding, like), inputs[index].data.data(),
              data.data(), like.bytes);
   }
   return padded;

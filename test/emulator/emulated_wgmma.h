@@ -19,10 +19,10 @@ template <int Pending> inline void waitProducts() {
 }
 inline void keepBelow(float &) {}
 
-template <int Registers> inline void takeRegisters() {
+template <int Registers> inline void incMaxRegisters() {
   static_assert(Registers >= 24 && Registers <= 256 && Registers % 8 == 0);
 }
-template <int Registers> inline void giveRegisters() {
+template <int Registers> inline void decMaxRegisters() {
   static_assert(Registers >= 24 && Registers <= 256 && Registers % 8 == 0);
 }
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/import/onnx/Tensors.h"
+#include "compiler/onnx/reader/Tensors.h"
 #include "test/fuzz/Context.h"
 #include "test/fuzz/Target.h"
 #include "tools/frit-run/Bytes.h"

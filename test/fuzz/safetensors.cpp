@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/import/json/Safetensors.h"
+#include "compiler/json/Safetensors.h"
 #include "compiler/import/Elements.h"
 #include "runtime/exec/Safetensors.h"
 #include "test/fuzz/Context.h"

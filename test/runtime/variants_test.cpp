@@ -3,7 +3,7 @@
 #include "Check.h"
 #include "TestModel.h"
 #include "frit/runtime.hpp"
-#include "runtime/exec/Inset.h"
+#include "runtime/exec/StridedRegion.h"
 
 #include <functional>
 #include <vector>
@@ -114,28 +114,28 @@ static void testProfile(const frit::Module &module) {
 /// Two cut dimensions and one that is whole, there and back.
 static void testInset() {
   const int64_t small[] = {2, 2, 3}, large[] = {2, 4, 4};
-  frit::Inset inset(small, large, 1);
-  CHECK(!inset.isWhole() && inset.runs() == 4 && inset.runBytes() == 3);
-  CHECK(inset.offset(1) == 4 && inset.offset(2) == 16);
+  frit::StridedRegion region(small, large, 1);
+  CHECK(!region.isWhole() && region.runs() == 4 && region.runBytes() == 3);
+  CHECK(region.offset(1) == 4 && region.offset(2) == 16);
   const char *letters = "abcdefghijkl";
   char spread[32], gathered[12];
   memset(spread, '.', sizeof spread);
-  frit::copyInto(inset, letters, spread, sizeof spread);
+  frit::copyInto(region, letters, spread, sizeof spread);
   CHECK(!memcmp(spread, "abc\0def\0\0\0\0\0\0\0\0\0ghi\0jkl", 24));
-  frit::copyOutOf(inset, spread, gathered);
+  frit::copyOutOf(region, spread, gathered);
   CHECK(!memcmp(gathered, letters, 12));
   // In place.
   char memory[32];
   memcpy(memory, letters, 12);
-  frit::copyInto(inset, memory, memory, sizeof memory);
+  frit::copyInto(region, memory, memory, sizeof memory);
   CHECK(!memcmp(memory, spread, 32));
-  frit::copyOutOf(inset, memory, memory);
+  frit::copyOutOf(region, memory, memory);
   CHECK(!memcmp(memory, letters, 12));
   // Rows at the front are one run.
   const int64_t rows[] = {1, 1, 4}, all[] = {1, 3, 4};
-  frit::Inset front(rows, all, 2);
+  frit::StridedRegion front(rows, all, 2);
   CHECK(front.runs() == 1 && front.runBytes() == 8 && front.offset(0) == 0);
-  frit::Inset scalar({}, {}, 4);
+  frit::StridedRegion scalar({}, {}, 4);
   CHECK(scalar.isWhole() && scalar.runs() == 1 && scalar.runBytes() == 4);
 }
 

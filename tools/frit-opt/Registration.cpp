@@ -2,7 +2,7 @@
 
 #include "tools/frit-opt/Registration.h"
 
-#include "codegen/cuda/EmitModule.h"
+#include "codegen/cuda/compile/EmitModule.h"
 #include "compiler/planning/Passes.h"
 #include "compiler/transform/Passes.h"
 #include "dialects/nn/Lowering.h"

@@ -32,7 +32,7 @@ public:
     return conv.getGroup() > 1 && conv.getChannelsLast();
   }
 
-  bool prefersPlanar(nn::ConvOp conv) const override {
+  bool prefersConv2D(nn::ConvOp conv) const override {
     return conv.getGroup() == 1 && nn::shapeOf(conv.getX()).size() != 4;
   }
 

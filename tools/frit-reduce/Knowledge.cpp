@@ -4,7 +4,7 @@
 
 #include "compiler/driver/OutputFile.h"
 #include "compiler/import/Import.h"
-#include "compiler/import/onnx/Tensors.h"
+#include "compiler/onnx/reader/Tensors.h"
 #include "dialects/nn/Fold.h"
 
 #include "mlir/IR/Diagnostics.h"

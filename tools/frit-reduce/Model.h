@@ -3,7 +3,7 @@
 #ifndef FRIT_REDUCE_MODEL_H
 #define FRIT_REDUCE_MODEL_H
 
-#include "compiler/import/onnx/onnx.pb.h"
+#include "compiler/onnx/onnx.pb.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"

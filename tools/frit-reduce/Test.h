@@ -4,7 +4,7 @@
 #define FRIT_REDUCE_TEST_H
 
 #include "compiler/driver/TemporaryFolder.h"
-#include "compiler/import/onnx/onnx.pb.h"
+#include "compiler/onnx/onnx.pb.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"

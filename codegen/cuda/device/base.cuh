@@ -262,7 +262,7 @@ template <class T> __device__ inline T *dynamicShared() {
 /// Waits until the kernels before this one have ended and their writes are
 /// seen. To be called by every block of every kernel, before it first touches
 /// memory that another kernel writes, or writes memory that another touches.
-__device__ inline void waitForInputs() {
+__device__ inline void pdlWait() {
 #if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
@@ -270,7 +270,7 @@ __device__ inline void waitForInputs() {
 
 /// Allows the next kernel to start once every block has come here or ended. It
 /// says nothing about memory: the next kernel still waits for its inputs.
-__device__ inline void releaseNext() {
+__device__ inline void pdlTrigger() {
 #if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
@@ -279,7 +279,7 @@ __device__ inline void releaseNext() {
 /// Has the first block bring `bytes` bytes, which no kernel that may still run
 /// writes, into the second-level cache. In a model that is larger than the
 /// cache they lie in memory, a microsecond away.
-__device__ inline void fetchAhead(const void *from, int bytes) {
+__device__ inline void prefetchL2(const void *from, int bytes) {
 #if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 900
   if (blockIdx.x == 0)
     for (int at = threadIdx.x * 128; at < bytes; at += blockDim.x * 128)

@@ -90,10 +90,10 @@ __device__ inline void keepBelow(float &sum) {
 }
 
 /// Moves registers between warpgroups that have different work.
-template <int Registers> __device__ inline void takeRegisters() {
+template <int Registers> __device__ inline void incMaxRegisters() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
 }
-template <int Registers> __device__ inline void giveRegisters() {
+template <int Registers> __device__ inline void decMaxRegisters() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
 }
 

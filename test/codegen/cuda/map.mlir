@@ -66,9 +66,9 @@ func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
 // CHECK: frit::storeVector(y0 + i, out0);
 // CHECK: extern "C" __global__ void __launch_bounds__(256)
 // CHECK-NEXT: k0(const frit::f16 *x0, const frit::f16 *x1, const frit::f16 *x2, frit::f16 *y0, unsigned n0) {
-// CHECK-NEXT: frit::releaseNext();
-// CHECK-NEXT: frit::fetchAhead(x1, 1536);
-// CHECK-NEXT: frit::waitForInputs();
+// CHECK-NEXT: frit::pdlTrigger();
+// CHECK-NEXT: frit::prefetchL2(x1, 1536);
+// CHECK-NEXT: frit::pdlWait();
 // CHECK-NEXT: frit::map<8>(k0_body{x0, x1, x2, y0}, n0);
 
 // CHECK-LABEL: struct k1_body {

@@ -360,8 +360,8 @@ template <class Run> float timeOf(size_t moved, const Run &run) {
 
 /// The driver's own copy is not the fastest one inside a graph.
 __global__ void copy(const uint4 *from, uint4 *to, unsigned count) {
-  frit::releaseNext();
-  frit::waitForInputs();
+  frit::pdlTrigger();
+  frit::pdlWait();
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count)
     to[i] = from[i];

@@ -31,7 +31,7 @@ template <class P, bool IsConstant>
 __global__ void __launch_bounds__(128)
     biased(const typename P::T *x, const typename P::T *w,
            const typename P::T *bias, typename P::T *y) {
-  frit::releaseNext();
+  frit::pdlTrigger();
   frit::depthwise<P::kVector, P::kStrip, IsConstant>(P{bias, y}, x, w);
 }
 

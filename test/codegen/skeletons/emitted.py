@@ -261,7 +261,7 @@ def shared_columns():
     yield f.give(normalize(f, "%x0", 1, "%x1", "%x2"))
 
 
-# By the function of codegen/cuda/device that their kernels call.
+# By the function of a skeleton that their kernels call.
 GROUPS = (
     ("map", maps), ("map", small_transposes), ("map", pools),
     ("mapApart", maps_apart), ("row", rows), ("rowShared", shared_rows),

@@ -15,12 +15,13 @@ arch=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader |
   head -1 | tr -d .)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-ln -s "$here/../../../codegen/cuda/device" "$work/frit"
+mkdir "$work/frit"
+ln -s "$(cd "$here/../../../codegen/cuda" && pwd)"/*/*.cuh "$work/frit"
 names="map row column transpose gemm conv depthwise attention wgmma_attention"
 # What is of one architecture alone.
 if [ "$arch" = sm_90 ]; then
   arch=sm_90a
-  names="$names wgmma_gemm wgmma_conv wgmma_chain"
+  names="$names wgmma_gemm wgmma_conv conv_b2b"
 fi
 pids=()
 for name in $names; do

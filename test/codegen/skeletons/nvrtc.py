@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the kernels of .cu files with NVRTC for several architectures.
 
-Usage: nvrtc.py --headers=codegen/cuda/device [--arch=sm_80,...] FILE.cu...
+Usage: nvrtc.py --headers=codegen/cuda [--arch=sm_80,...] FILE.cu...
 
 No GPU is needed. The headers are handed over in memory under the names frit/X,
 as the compiler does it. Exits with 77, "skipped", where there is no NVRTC.
@@ -84,7 +84,7 @@ def main():
         print("skipped: no NVRTC on this machine")
         return SKIPPED
     headers = {path.name: path.read_text()
-               for path in sorted(pathlib.Path(args.headers).glob("*.cuh"))}
+               for path in sorted(pathlib.Path(args.headers).glob("*/*.cuh"))}
     failures = 0
     for file in args.files:
         text = pathlib.Path(file).read_text()

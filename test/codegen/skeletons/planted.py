@@ -18,7 +18,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-DEVICE = ROOT / "codegen" / "cuda" / "device"
+HEADERS = sorted((ROOT / "codegen" / "cuda").glob("*/*.cuh"))
 EMULATOR = ROOT / "test" / "emulator"
 COMPILER = [os.environ.get("CXX", "g++"), "-std=c++20", "-O0", "-w",
             "-Wno-psabi", "-DFRIT_EMULATE=90", "-DFRIT_FEW_CHECKS",
@@ -139,7 +139,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         headers = folder / "include"
-        shutil.copytree(DEVICE, headers / "frit")
+        (headers / "frit").mkdir(parents=True)
+        for header in HEADERS:
+            shutil.copy(header, headers / "frit")
         common = folder / "common.h"
         common.write_text(COMMON)
         subprocess.run([*COMPILER, f"-I{headers}", f"-I{EMULATOR}", f"-I{HERE}",

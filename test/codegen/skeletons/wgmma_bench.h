@@ -88,7 +88,9 @@ using Headers = std::map<std::string, std::string>;
 
 inline Headers readHeaders(const char *folder) {
   Headers headers;
-  for (auto &entry : std::filesystem::directory_iterator(folder)) {
+  for (auto &entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".cuh")
+      continue;
     std::stringstream text;
     text << std::ifstream(entry.path()).rdbuf();
     headers["frit/" + entry.path().filename().string()] = text.str();

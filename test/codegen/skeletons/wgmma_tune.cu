@@ -1,6 +1,6 @@
 //===- wgmma_tune.cu - Times every way to cut the products of models ------===//
 //
-// Usage: wgmma_tune HEADERS [WORD], where HEADERS is codegen/cuda/device; built
+// Usage: wgmma_tune HEADERS [WORD], where HEADERS is codegen/cuda; built
 // by nvcc -std=c++20 -gencode arch=compute_90a,code=sm_90a -I DIR -lnvrtc
 // -lcublasLt, where DIR/frit is HEADERS.
 //

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
-#include "codegen/cuda/Nvrtc.h"
+#include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/Tune.h"
 #include "frit/runtime.hpp"

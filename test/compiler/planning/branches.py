@@ -35,7 +35,7 @@ def text(steps, size, library):
     Those in `library` are copies, which nothing runs beside."""
     type_ = f"memref<{size}xf32>"
     lines = ['plan.program @p "sm_90a" {', kernel("relu", 1, size),
-             kernel("add", 2, size), "plan.list @main {",
+             kernel("add", 2, size), "plan.command_list @main {",
              f"%b_ = plan.buffer input[0] : {type_}"]
     name = lambda i: "%b_" if i < 0 else f"%b{i}"
     for i, reads in enumerate(steps):

@@ -7,7 +7,7 @@
 // CHECK-SAME: inputs = ["x"]
 // CHECK: plan.kernel @relu_0
 // CHECK-NOT: plan.kernel @relu_1
-// CHECK: plan.list @main
+// CHECK: plan.command_list @main
 // CHECK: %[[x:.*]] = plan.buffer input[0] : memref<8xf32>
 // CHECK: %[[y:.*]] = plan.buffer output[0] : memref<8xf32>
 // CHECK: %[[t:.*]] = plan.buffer arena : memref<8xf32>
@@ -36,7 +36,7 @@ func.func @main(%x: tensor<8xf32> {nn.name = "x"})
 
 // Rows of a buffer are a view that begins further on.
 
-// CHECK: plan.list @main
+// CHECK: plan.command_list @main
 // CHECK: %[[x:.*]] = plan.buffer input[0] : memref<4x8xf32>
 // CHECK: %[[v:.*]] = plan.view %[[x]] at 64 : memref<4x8xf32> to memref<1x8xf32>
 // CHECK: plan.launch @relu_0(%[[v]])
@@ -124,10 +124,10 @@ func.func @main(%qkv: tensor<2x5x96xf16>) -> tensor<2x5x32xf16> {
 
 // CHECK: plan.program
 // CHECK-SAME: prepared_bytes = 512
-// CHECK: plan.list @prepare
+// CHECK: plan.command_list @prepare
 // CHECK: plan.buffer prepared at 0 : memref<4xf32>
 // CHECK: plan.buffer prepared at 256 : memref<4xf32>
-// CHECK: plan.list @main
+// CHECK: plan.command_list @main
 // CHECK: %[[x:.*]] = plan.buffer input[0]
 // CHECK: plan.buffer prepared at 256 : memref<4xf32>
 // CHECK: %[[y:.*]] = plan.buffer output[0]

@@ -52,7 +52,7 @@ plan.program @diamond "sm_90a" {
       nn.yield %r : tensor<256xf32>
     }
   }
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %big = plan.buffer arena : memref<4x256xf32>
@@ -95,7 +95,7 @@ plan.program @grows "sm_90a" {
       nn.yield %r : tensor<256xf32>
     }
   }
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %a = plan.buffer arena : memref<256xf32>
@@ -134,7 +134,7 @@ plan.program @roots "sm_90a" {
       nn.yield %r : tensor<256xf32>
     }
   }
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %z = plan.buffer output[1] : memref<256xf32>
@@ -170,7 +170,7 @@ plan.program @library "sm_90a" {
       nn.yield %r : tensor<256xf32>
     }
   }
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %z = plan.buffer output[1] : memref<256xf32>
@@ -198,7 +198,7 @@ plan.program @full "sm_90a" {
       nn.yield %r : tensor<16x16xf32>
     }
   }
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer input[0] : memref<16x16xf32>
     %y = plan.buffer output[0] : memref<16x16xf32>
     %z = plan.buffer output[1] : memref<16x16xf32>

@@ -3,14 +3,14 @@
 // Steps 0..3 keep a chain of buffers; each is free once its reader has run, and
 // the bound is reached.
 
-// CHECK: plan.list @main
+// CHECK: plan.command_list @main
 // CHECK-SAME: arena_bytes = 768
 // CHECK-SAME: lower_bound = 768
 // CHECK: plan.buffer arena at [[A:[0-9]+]] : memref<128xf32>
 // CHECK: plan.buffer arena at [[B:[0-9]+]] : memref<64xf32>
 // CHECK: plan.buffer arena at [[A]] : memref<128xf32>
 plan.program @chain "sm_90a" {
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer input[0] : memref<128xf32>
     %a = plan.buffer arena : memref<128xf32>
     %b = plan.buffer arena : memref<64xf32>
@@ -29,7 +29,7 @@ plan.program @chain "sm_90a" {
 // under a guard; one that is there stays.
 
 // CHECK: plan.program @workspaces
-// CHECK: plan.list @main
+// CHECK: plan.command_list @main
 // CHECK-SAME: arena_bytes = 1024
 // CHECK: %[[A:.*]] = plan.buffer arena at {{[0-9]+}} : memref<768xi8>
 // CHECK: plan.launch @relu_0(%{{.*}}) -> (%{{.*}}) workspace(%[[A]] : memref<768xi8>)
@@ -45,7 +45,7 @@ plan.program @workspaces "x86-64" {
       nn.yield %0 : tensor<64xf32>
     }
   }
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer input[0] : memref<64xf32>
     %if = plan.buffer input[1] : memref<i1>
     %t = plan.buffer arena : memref<64xf32>

@@ -1,7 +1,7 @@
 // RUN: frit-opt %s -split-input-file -verify-diagnostics
 
 plan.program @p "sm_90a" {
-  plan.list @main {
+  plan.command_list @main {
     // expected-error@+1 {{inputs and outputs, and only they, have an index}}
     %x = plan.buffer input : memref<4xf32>
   }
@@ -10,7 +10,7 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.program @p "sm_90a" {
-  plan.list @main {
+  plan.command_list @main {
     // expected-error@+1 {{constants, and only they, have a name}}
     %x = plan.buffer constant : memref<4xf32>
   }
@@ -19,7 +19,7 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.program @p "sm_90a" {
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer arena : memref<4xf32>
     // expected-error@+1 {{reaches past the end of its buffer}}
     %v = plan.view %x at 8 : memref<4xf32> to memref<4xf32>
@@ -29,7 +29,7 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.program @p "sm_90a" {
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer arena : memref<4xf32>
     // expected-error@+1 {{@missing is no kernel of this program}}
     plan.launch @missing(%x) -> (%x) : memref<4xf32> -> memref<4xf32>
@@ -39,7 +39,7 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.program @p "sm_90a" {
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer arena : memref<4xf32>
     // expected-error@+1 {{takes 2 inputs and one output}}
     plan.gemm(%x) -> (%x) {m = 2, n = 2, k = 2, batch = 1,
@@ -51,7 +51,7 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.program @p "sm_90a" {
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer arena : memref<4xf32>
     %y = plan.buffer arena : memref<8xf32>
     // expected-error@+1 {{copies buffers of one size}}
@@ -105,7 +105,7 @@ plan.program @p "sm_90a" {
       nn.yield %r : tensor<4xf32>
     }
   }
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer arena : memref<4xf32>
     %y = plan.buffer arena : memref<4xf32>
     plan.launch @k(%x) -> (%y) : memref<4xf32> -> memref<4xf32>
@@ -117,7 +117,7 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.program @p "sm_90a" {
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer input[0] : memref<2xi1>
     // expected-error@+1 {{its condition is not one truth value}}
     plan.guard %x is true : memref<2xi1> {
@@ -128,7 +128,7 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.program @p "sm_90a" {
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer input[0] : memref<i1>
     plan.guard %x is true : memref<i1> {
       // expected-error@+1 {{may not stand in a plan.guard}}
@@ -140,7 +140,7 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.program @p "sm_90a" {
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer arena : memref<8xf16>
     // expected-error@+1 {{reads argument 1 and takes 1 inputs}}
     plan.attention(%x) -> (%x) {batch = 1, heads = 1, groups = 1, queries = 1,
@@ -156,7 +156,7 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.program @p "sm_90a" {
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer arena : memref<8xf16>
     // expected-error@+1 {{writes argument 0 and its output is 1}}
     plan.attention(%x) -> (%x) {batch = 1, heads = 1, groups = 1, queries = 1,
@@ -172,7 +172,7 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.program @p "sm_90a" {
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer arena : memref<8xf16>
     plan.attention(%x) -> (%x) {batch = 1, heads = 1, groups = 1, queries = 1,
         keys = 1, size = 8, value_size = 8, scale = 0.5 : f32,
@@ -196,7 +196,7 @@ plan.program @p "x86-64" {
       nn.yield %0 : tensor<4xf32>
     }
   }
-  plan.list @main {
+  plan.command_list @main {
     %x = plan.buffer arena : memref<4xf32>
     %w = plan.buffer arena : memref<511xi8>
     // expected-error@+1 {{has a workspace that is smaller than the 512 bytes @relu needs}}

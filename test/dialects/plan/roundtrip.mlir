@@ -35,8 +35,8 @@ plan.program @tiny "sm_90a" {
       nn.yield %a : tensor<5x64xf32>
     }
   }
-  // CHECK: plan.list @main
-  plan.list @main {
+  // CHECK: plan.command_list @main
+  plan.command_list @main {
     // CHECK: plan.buffer input[0] : memref<2x2xf32>
     %x = plan.buffer input[0] : memref<2x2xf32>
     // CHECK: plan.buffer constant "w" : memref<2x8xf32>

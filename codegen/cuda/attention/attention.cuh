@@ -1,0 +1,235 @@
+//===- attention.cuh - Own attention, keys passing by in tiles ------------===//
+//
+// O = softmax(scale · Q·Kᵀ + mask)·V head by head, with the meaning of
+// nn.attention, and no scores in memory: rows of queries stay with a warp, the
+// keys and values pass through shared memory, and the softmax goes along
+// (Milakov and Gimelshein, arXiv:1805.02867). The division of the work is that
+// of FlashAttention-2 (Dao, arXiv:2307.08691). What is computed is a struct of
+// constants:
+//
+//   struct P {
+//     using T = frit::f16;                        // or bf16, float; of Q, K, V
+//                                                 // and O
+//     static constexpr bool tf32 = false;         // of f32 alone: whether its
+//                                                 // products may be of TF32
+//     using Mask = void;                          // or float, f16, bf16: added
+//                                                 // to the scaled scores; or
+//                                                 // frit::boolean: who counts
+//     static constexpr int batch, heads;
+//     static constexpr int groups;                // heads of K and V
+//     static constexpr int queries, keys;
+//     static constexpr int size, valueSize;       // of a row of Q and K; V, O
+//     static constexpr float scale;
+//     static constexpr bool causal;
+//     static constexpr int causalOffset = 0;      // row i sees keys up to
+//                                                 // i + causalOffset
+//     using Q = frit::Strides<batch, head, row>;  // in elements; K, V, O too
+//     using M = frit::Strides<0, 0, 0, 1>;        // of the mask, with columns;
+//                                                 // 0 where it repeats
+//     static constexpr int tileM = 64;            // queries of a block
+//     static constexpr int rowsPerWarp = 16;      // 16 or 32; divides tileM
+//     static constexpr int tileN = 64;            // keys at once, 16 · n
+//     static constexpr int splits = 1;            // sets of warps that share a
+//                                                 // block's queries and take
+//                                                 // different keys
+//   };
+//
+// A kernel calls attention<P>(q, k, v, mask, o), mask null where Mask is void.
+// Its launch follows from AttentionShape<P>: blocks of kThreads = 32 · splits ·
+// tileM / rowsPerWarp threads, kBlocks of them (any one-dimensional grid is
+// right) and kShared bytes of dynamic shared memory.
+//
+// It takes sm_80 or later. size, valueSize and the strides of Q, K, V and O are
+// multiples of 16 bytes, at which those four start as well. A mask that
+// kMaskPairs<P> holds for starts at a multiple of two elements.
+//
+// A row that may see no key at all, by a mask of bools or by the causal rule,
+// is zero. One whose keys all have the same large negative number added is the
+// mean of the values, as softmax has it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_ATTENTION_CUH
+#define FRIT_DEVICE_ATTENTION_CUH
+
+#include "frit/attention_warp.cuh"
+
+namespace frit {
+
+/// Starts copying rows [first, first + Rows) of `Width` elements; what lies
+/// past the row `limit`, or to the right of the width, becomes zeros.
+template <int Threads, int Width, int64_t Pitch, bool AllInside, class T,
+          int Rows, int Size>
+__device__ inline void fetchRows(RowTile<T, Rows, Size> &to, const T *from,
+                                 int first, int limit) {
+  using Offset = OffsetIn<Pitch * 65536>;
+  constexpr int pieces = (Width + kStep<T> - 1) / kStep<T> * 2;
+  constexpr int count = Rows * pieces;
+  from += int64_t(first) * Pitch;
+#pragma unroll
+  for (int i = 0; i < (count + Threads - 1) / Threads; ++i) {
+    int piece = i * Threads + threadIdx.x;
+    if (count % Threads != 0 && piece >= count)
+      break;
+    int row = piece / pieces, col = piece % pieces * kPiece<T>;
+    bool inside = (AllInside || first + row < limit) &&
+                  (Width % kStep<T> == 0 || col < Width);
+    // A copy of no bytes still wants an address that could be read.
+    copyAsync(to.at(row, col),
+              inside ? from + Offset(row) * Offset(Pitch) + col
+                     : from - int64_t(first) * Pitch,
+              inside ? 16 : 0);
+  }
+}
+
+/// The queries from `firstRow` on, of one head; the pointers are the head's.
+template <class P>
+__device__ inline void
+attentionTile(const typename P::T *q, const typename P::T *k,
+              const typename P::T *v, const typename P::Mask *mask,
+              typename P::T *o, int firstRow, unsigned char *shared) {
+  using Shape = AttentionShape<P>;
+  using Scores = AttentionScores<P>;
+  using Rows = AttentionRows<P>;
+  constexpr int stageKeys = Shape::kStageKeys, threads = Shape::kThreads;
+  auto &qTile = *reinterpret_cast<typename Shape::QTile *>(shared);
+  shared += sizeof(qTile);
+  auto *kTiles = reinterpret_cast<typename Shape::KTile *>(shared);
+  auto *vTiles =
+      reinterpret_cast<typename Shape::VTile *>(kTiles + Shape::kStages);
+  const int split = threadIdx.x / Shape::kTeamThreads;
+  const int thread = threadIdx.x % Shape::kTeamThreads;
+  const int firstInTile = thread / 32 * P::rowsPerWarp;
+  const int lastRow = firstRow + P::tileM - 1;
+  const int stages =
+      P::causal ? (Scores::limitOf(lastRow) + stageKeys - 1) / stageKeys
+                : (P::keys + stageKeys - 1) / stageKeys;
+
+  constexpr bool wholeKeys = P::keys % stageKeys == 0;
+  auto fetchKeys = [&](int stage) {
+    fetchRows<threads, P::size, P::K::row, wholeKeys>(
+        kTiles[stage % Shape::kStages], k, stage * stageKeys, P::keys);
+  };
+  auto fetchValues = [&](int stage) {
+    fetchRows<threads, P::valueSize, P::V::row, wholeKeys>(
+        vTiles[stage % Shape::kStages], v, stage * stageKeys, P::keys);
+  };
+
+  // The tile before this one may still be read.
+  __syncthreads();
+  fetchRows<threads, P::size, P::Q::row, P::queries % P::tileM == 0>(
+      qTile, q, firstRow, P::queries);
+  fetchKeys(0);
+  commitCopies();
+  fetchValues(0);
+  commitCopies();
+
+  Rows rows(qTile, mask, firstInTile, firstRow + firstInTile);
+  const int warpLimit =
+      Scores::limitOf(firstRow + firstInTile + P::rowsPerWarp - 1);
+  for (int stage = 0; stage < stages; ++stage) {
+    // The first values may come while the first scores are computed.
+    if (stage == 0)
+      waitCopies<1>();
+    else
+      waitCopies<0>();
+    // Everyone's copies are there, and nobody reads the stage that is next.
+    __syncthreads();
+    if (stage == 0)
+      rows.keepQueries();
+    if (stage + 1 < stages) {
+      fetchKeys(stage + 1);
+      fetchValues(stage + 1);
+    }
+    commitCopies();
+    const int firstKey = stage * stageKeys + split * P::tileN;
+    const bool works = firstKey < warpLimit;
+    typename Rows::Scores scores = {};
+    if (works) {
+      float terms[Rows::kKeys][2] = {};
+      AttentionSoftmax<P>::loadShared(terms, mask, firstKey);
+      rows.multiplyKeys(scores, kTiles[stage % Shape::kStages],
+                        split * P::tileN);
+      rows.weigh(scores, terms, firstKey);
+    }
+    if (stage == 0) {
+      waitCopies<1>();
+      __syncthreads();
+    }
+    if (works)
+      rows.addValues(scores, vTiles[stage % Shape::kStages], split * P::tileN);
+  }
+  waitCopies<0>();
+
+  if constexpr (P::splits > 1) {
+    // A float of every thread of a set lies side by side.
+    constexpr int stride = Shape::kTeamThreads;
+    auto *parts = reinterpret_cast<float *>(kTiles) + thread;
+    __syncthreads();
+    if (split != 0)
+      rows.forEach([&](int at, float value) {
+        parts[((split - 1) * Shape::kJoined + at) * stride] = value;
+      });
+    __syncthreads();
+    if (split != 0)
+      return;
+#pragma unroll
+    for (int other = 0; other < P::splits - 1; ++other)
+      rows.join(parts + other * Shape::kJoined * stride, stride);
+  }
+  rows.store(o);
+}
+
+/// All heads' queries, with Shape::kShared bytes of shared memory.
+template <class P>
+__device__ inline void
+attentionTiles(const typename P::T *q, const typename P::T *k,
+               const typename P::T *v, const typename P::Mask *mask,
+               typename P::T *o, unsigned char *shared) {
+  pdlWait();
+  pdlTrigger();
+  for (int64_t i = blockIdx.x; i < AttentionShape<P>::kBlocks; i += gridDim.x) {
+    AttentionTile tile = attentionTileAt<P>(i);
+    int64_t batch = tile.batch, head = tile.head;
+    int64_t group = head / (P::heads / P::groups);
+    attentionTile<P>(
+        q + batch * P::Q::batch + head * P::Q::head,
+        k + batch * P::K::batch + group * P::K::head,
+        v + batch * P::V::batch + group * P::V::head, maskOf<P>(mask, tile),
+        o + batch * P::O::batch + head * P::O::head, tile.row, shared);
+  }
+}
+
+/// The whole attention; null for an absent mask.
+template <class P>
+__device__ inline void attention(const typename P::T *q, const typename P::T *k,
+                                 const typename P::T *v,
+                                 const typename P::Mask *mask,
+                                 typename P::T *o) {
+  attentionTiles<P>(q, k, v, mask, o, dynamicShared<unsigned char>());
+}
+
+/// A problem of wgmma_attention.cuh in tiles that need little memory.
+template <class P> struct AttentionFloor : P {
+  static constexpr int tileM = 64, rowsPerWarp = 16, tileN = 16, splits = 1;
+};
+
+/// The same without dynamic shared memory, by the first 128 threads of a block.
+template <class P>
+__device__ inline void
+attentionFloor(const typename P::T *q, const typename P::T *k,
+               const typename P::T *v, const typename P::Mask *mask,
+               typename P::T *o) {
+  using Floor = AttentionFloor<P>;
+  using Shape = AttentionShape<Floor>;
+  static_assert(Shape::kThreads == 128 && Shape::kShared <= 48 << 10);
+  __shared__ __align__(16) unsigned char shared[Shape::kShared];
+  if (threadIdx.x < Shape::kThreads)
+    attentionTiles<Floor>(q, k, v, mask, o, shared);
+  else
+    pdlWait();
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_ATTENTION_CUH

@@ -1,0 +1,47 @@
+//===- Nvrtc.h - CUDA C++ to machine code ---------------------------------===//
+//
+// NVRTC is part of the CUDA toolkit and is opened when it is first needed, so
+// that frit builds and runs without it. No GPU has to be present.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_COMPILE_NVRTC_H
+#define FRIT_CODEGEN_CUDA_COMPILE_NVRTC_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace frit::cuda {
+
+/// Where NVRTC was found and its version, for people; or why there is none.
+llvm::Expected<std::string> describeNvrtc();
+
+/// What a translation unit becomes.
+struct DeviceCode {
+  std::string cubin; ///< machine code; empty for a virtual architecture
+  std::string ptx;   ///< what that was made from, with its terminating null
+};
+
+/// Compiles a translation unit, whose includes are frit's device headers, for a
+/// real architecture ("sm_90a") or a virtual one ("compute_80"). The same text
+/// gives the same bytes. In any thread. An error has the compiler's log, whose
+/// lines are those of "frit.cu(12)", and the name of a file with the text.
+llvm::Expected<DeviceCode> compileCuda(const std::string &text,
+                                       llvm::StringRef arch);
+
+/// "compute_90" and "sm_90" for "sm_90a": the architectures whose PTX and
+/// machine code do without what `arch` alone has.
+std::string genericPtx(llvm::StringRef arch);
+std::string genericArch(llvm::StringRef arch);
+
+/// Whether `arch` has the form of a CUDA architecture, sm_80 or sm_90a.
+bool isCudaArch(llvm::StringRef arch);
+
+/// Whether frit::pdlWait() waits on `arch`, which it does from sm_90 on.
+bool waitsForInputs(llvm::StringRef arch);
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_COMPILE_NVRTC_H

@@ -1,0 +1,221 @@
+//===- depthwise.cuh - Convolutions of each channel by itself -------------===//
+//
+// y = store(depthwise_conv(x, w)), channels last. A thread has V channels of L
+// outputs one below the other, a strip, and keeps their filters and sums in
+// registers: it goes down the rows of x that the strip's windows reach, reads
+// what is under them once, rows ahead of the products, and adds it to the sums
+// of all windows that the row is in.
+//
+// The fusion is a Body:
+//
+//   static constexpr int n, h, w, c;               // x
+//   static constexpr int r, s, p, q;               // windows, y
+//   static constexpr int strideH, strideW, dilationH, dilationW;
+//   static constexpr int padTop, padLeft;
+//   void store(const float (&sum)[V], unsigned i) const;  // y[i .. i + V - 1]
+//
+// x and y have fewer than 2^31 elements. Blocks and threads are
+// one-dimensional; there are at least StripPlace::kThreads of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_DEPTHWISE_CUH
+#define FRIT_DEVICE_DEPTHWISE_CUH
+
+#include "frit/base.cuh"
+
+namespace frit {
+
+/// The rows of x that a strip of L outputs reaches from its first one on.
+template <class Body, int L> struct StripRows {
+  static constexpr int kReach = (Body::r - 1) * Body::dilationH;
+  static constexpr int kCount = (L - 1) * Body::strideH + kReach + 1;
+
+  /// Which row of the window of output `o` row `y` is under, or -1.
+  __device__ static constexpr int tap(int y, int o) {
+    int down = y - o * Body::strideH;
+    return down >= 0 && down <= kReach && down % Body::dilationH == 0
+               ? down / Body::dilationH
+               : -1;
+  }
+  __device__ static constexpr bool isRead(int y) {
+    for (int o = 0; o < L; ++o)
+      if (y < kCount && tap(y, o) >= 0)
+        return true;
+    return false;
+  }
+};
+
+/// Where a thread's strip is. Threads beside each other have a line of the
+/// cache, then the pixels of a row, whose windows overlap.
+template <int V, int L, class Body, class T> struct StripPlace {
+  static constexpr unsigned kLine = 128 / sizeof(T);
+  static constexpr unsigned kPiece = Body::c % kLine ? Body::c : kLine;
+  static constexpr unsigned kVectors = kPiece / V;
+  static constexpr unsigned kPieces = Body::c / kPiece;
+  static constexpr unsigned kStrips = (Body::p + L - 1) / L;
+  static constexpr unsigned kThreads =
+      kVectors * Body::q * kStrips * kPieces * Body::n;
+
+  unsigned channel, col, first, image;
+
+  __device__ explicit StripPlace(unsigned thread) {
+    unsigned rest = thread / kVectors;
+    col = rest % Body::q;
+    rest /= Body::q;
+    first = rest % kStrips * L;
+    rest /= kStrips;
+    channel = rest % kPieces * kPiece + thread % kVectors * V;
+    image = rest / kPieces;
+  }
+};
+
+/// Whether a window reaches beyond x anywhere, those included that the last
+/// strip has below y.
+template <class Body, int L> __device__ constexpr bool leavesImage() {
+  constexpr int rows = (Body::p + L - 1) / L * L;
+  return Body::padTop > 0 || Body::padLeft > 0 ||
+         (rows - 1) * Body::strideH + (Body::r - 1) * Body::dilationH >=
+             Body::h ||
+         (Body::q - 1) * Body::strideW + (Body::s - 1) * Body::dilationW >=
+             Body::w;
+}
+
+/// The parts of a word, which instructions read without a shift.
+__device__ inline uint16_t lowHalf(uint32_t word) {
+#ifdef FRIT_EMULATE
+  return uint16_t(word);
+#else
+  uint16_t low;
+  asm("{ .reg .b16 t;\n mov.b32 {%0, t}, %1; }" : "=h"(low) : "r"(word));
+  return low;
+#endif
+}
+__device__ inline uint16_t highHalf(uint32_t word) {
+#ifdef FRIT_EMULATE
+  return uint16_t(word >> 16);
+#else
+  uint16_t high;
+  asm("{ .reg .b16 t;\n mov.b32 {t, %0}, %1; }" : "=h"(high) : "r"(word));
+  return high;
+#endif
+}
+
+/// V elements as they are in memory, in words, of which one is half full for a
+/// single element of 16 bits.
+template <class T, int V> struct Elements {
+  static constexpr int kWords = (V * sizeof(T) + 3) / 4;
+  uint32_t words[kWords];
+
+  /// Zeros where they are not there. Whole words, since parts would be put
+  /// together behind the load, and wait for it.
+  __device__ void read(const T *from, bool isThere = true) {
+    Pack<uint32_t, kWords> pack = {};
+    if (isThere) {
+      if constexpr (V * sizeof(T) == 2)
+        pack.at[0] = from->bits;
+      else
+        pack = *reinterpret_cast<const Pack<uint32_t, kWords> *>(from);
+    }
+#pragma unroll
+    for (int i = 0; i < kWords; ++i)
+      words[i] = pack.at[i];
+  }
+  __device__ float at(int v) const {
+    const uint32_t word = words[v * sizeof(T) / 4];
+    if constexpr (sizeof(T) == 4)
+      return bitsToFloat(word);
+    else
+      return load(T{v % 2 ? highHalf(word) : lowHalf(word)});
+  }
+};
+
+/// Filters that are constant are read before the kernels ahead have ended.
+template <int V, int L, bool IsConstant, class Body, class T>
+__device__ inline void depthwise(const Body &body, const T *x,
+                                 const T *filters) {
+  using Rows = StripRows<Body, L>;
+  using Place = StripPlace<V, L, Body, T>;
+  using Vector = Elements<T, V>;
+  constexpr int kTaps = Body::r * Body::s;
+  constexpr bool kPadded = leavesImage<Body, L>();
+  // Rows that are kept, all but one of them under way: all that there are where
+  // nothing else hides what they take.
+  constexpr int kWords = Body::s * Vector::kWords;
+  constexpr int kMost = L == 1       ? Rows::kCount + 1
+                        : kWords > 8 ? 2
+                                     : 24 / kWords;
+  constexpr int kRows = kMost < Rows::kCount + 1 ? kMost : Rows::kCount + 1;
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  if constexpr (!IsConstant)
+    pdlWait();
+  const Place at(thread < Place::kThreads ? thread : Place::kThreads - 1);
+  Vector stored[kTaps];
+#pragma unroll
+  for (int tap = 0; tap < kTaps; ++tap)
+    stored[tap].read(filters + unsigned(tap * Body::c) + at.channel);
+  if constexpr (IsConstant)
+    pdlWait();
+  if (thread >= Place::kThreads)
+    return;
+
+  const int top = int(at.first) * Body::strideH - Body::padTop;
+  const int left = int(at.col) * Body::strideW - Body::padLeft;
+  bool inside[Body::s];
+#pragma unroll
+  for (int s = 0; s < Body::s; ++s)
+    inside[s] = unsigned(left + s * Body::dilationW) < unsigned(Body::w);
+  const T *const corner =
+      x + ((int64_t(int(at.image) * Body::h + top) * Body::w + left) * Body::c +
+           at.channel);
+  auto load = [&](Vector(&row)[Body::s], int y) {
+    const bool isRow = unsigned(top + y) < unsigned(Body::h);
+#pragma unroll
+    for (int s = 0; s < Body::s; ++s)
+      row[s].read(corner +
+                      (int64_t(y) * Body::w + s * Body::dilationW) * Body::c,
+                  !kPadded || (isRow && inside[s]));
+  };
+  Vector rows[kRows][Body::s];
+#pragma unroll
+  for (int y = 0; y < kRows - 1; ++y)
+    if (Rows::isRead(y))
+      load(rows[y], y);
+  float filter[kTaps][V];
+#pragma unroll
+  for (int tap = 0; tap < kTaps; ++tap)
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      filter[tap][v] = stored[tap].at(v);
+
+  float sums[L][V] = {};
+#pragma unroll
+  for (int y = 0; y < Rows::kCount; ++y) {
+    if (Rows::isRead(y + kRows - 1))
+      load(rows[(y + kRows - 1) % kRows], y + kRows - 1);
+    if (!Rows::isRead(y))
+      continue;
+#pragma unroll
+    for (int s = 0; s < Body::s; ++s)
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const float value = rows[y % kRows][s].at(v);
+#pragma unroll
+        for (int o = 0; o < L; ++o)
+          if (const int r = Rows::tap(y, o); r >= 0)
+            sums[o][v] += value * filter[r * Body::s + s][v];
+      }
+#pragma unroll
+    for (int o = 0; o < L; ++o)
+      if (y == o * Body::strideH + Rows::kReach &&
+          (Body::p % L == 0 || at.first + o < Body::p))
+        body.store(sums[o],
+                   ((at.image * Body::p + at.first + o) * Body::q + at.col) *
+                           Body::c +
+                       at.channel);
+  }
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_DEPTHWISE_CUH

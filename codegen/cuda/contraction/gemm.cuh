@@ -1,0 +1,256 @@
+//===- gemm.cuh - Own matrix products -------------------------------------===//
+//
+// D[b] = epilogue(A[b]·B[b] + bias + R[b]), all row major, with the meaning of
+// artifact::Gemm. What it multiplies is a struct of constants, so that every
+// index calculation and every absent operand folds away:
+//
+//   struct P {
+//     using A = frit::f16;  using B = frit::f16;  using D = frit::f16;
+//     using Bias = frit::f16;
+//     static constexpr int64_t m, n, k, batch;
+//     static constexpr int64_t lda, ldb, ldd, strideA, strideB, strideD;
+//     static constexpr bool transposeA, transposeB;
+//     using Epilogue = frit::Relu;                  // see tile.cuh
+//     static constexpr int tileM = 64, tileN = 64;  // each 64 or 128
+//   };
+//
+// Blocks have 256 threads and need no dynamic shared memory. A good grid is
+// (ceil(n / tileN), ceil(m / tileM), batch), each within the device's limit;
+// any grid is right. m, n and k are below 2^31. Tiles of 128 pay where they
+// leave enough blocks to fill the device.
+//
+// f16 and bf16 go to the tensor cores where lda, ldb, strideA and strideB are
+// multiples of 8; A and B must then start at multiples of 16 bytes, as buffers
+// do. Everything else is multiplied on the ordinary cores.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_GEMM_CUH
+#define FRIT_DEVICE_GEMM_CUH
+
+#include "frit/mma.cuh"
+#include "frit/norm.cuh"
+
+namespace frit {
+
+/// Whether a product may use the tensor cores.
+template <class P>
+inline constexpr bool kGemmUsesMma =
+    kHasMma && kSame<typename P::A, typename P::B> &&
+    (kSame<typename P::A, f16> || kSame<typename P::A, bf16>) &&
+    P::lda % 8 == 0 && P::ldb % 8 == 0 && P::strideA % 8 == 0 &&
+    P::strideB % 8 == 0;
+
+/// Whether two neighbours of a row of D are one access.
+template <class P>
+inline constexpr bool kGemmStoresPairs =
+    P::n % 2 == 0 && P::ldd % 2 == 0 && P::strideD % 2 == 0;
+
+/// Indexes any of the matrices, and a tile beyond their last rows.
+template <class P>
+using GemmOffset =
+    OffsetIn<largest(P::lda *((P::transposeA ? P::k : P::m) + 128),
+                     P::ldb *((P::transposeB ? P::n : P::k) + 128),
+                     P::ldd *(P::m + 128))>;
+
+/// Bytes that exist of the piece of 8 elements from `at` on, of `Size` elements
+/// where every piece starts below Limit. That it is all or nothing, or always
+/// all, is worth knowing: a copy of any other length takes a slow path.
+template <int64_t Size, int64_t Limit>
+__device__ inline int pieceBytes(int at) {
+  if constexpr (Limit <= Size)
+    return 16;
+  else if constexpr (Size % 8 == 0)
+    return at < Size ? 16 : 0;
+  else
+    return at >= Size ? 0 : Size - at >= 8 ? 16 : int(Size - at) * 2;
+}
+
+/// `size` rounded up to a multiple of `tile`.
+__device__ constexpr int64_t tiled(int64_t size, int64_t tile) {
+  return (size + tile - 1) / tile * tile;
+}
+
+/// The tile of D whose corner is (row, col), on the ordinary cores.
+template <class P>
+__device__ inline void gemmTile(const typename P::A *a, const typename P::B *b,
+                                const typename P::Bias *bias,
+                                const typename P::D *r, typename P::D *d,
+                                int row, int col) {
+  using Acc = SumOf<typename P::A>;
+  using Offset = GemmOffset<P>;
+  constexpr Offset lda = P::lda, ldb = P::ldb, ldd = P::ldd;
+  auto loadA = [&](int m, int k) {
+    int i = row + m;
+    if (i >= P::m || k >= P::k)
+      return Acc(0);
+    return Acc(load(a[P::transposeA ? k * lda + i : i * lda + k]));
+  };
+  auto loadB = [&](int n, int k) {
+    int j = col + n;
+    if (j >= P::n || k >= P::k)
+      return Acc(0);
+    return Acc(load(b[P::transposeB ? j * ldb + k : k * ldb + j]));
+  };
+  auto emit = [&](int m, int n, Acc sum) {
+    int i = row + m, j = col + n;
+    if (i < P::m && j < P::n)
+      finishElement<typename P::Epilogue>(sum, bias ? bias + j : nullptr,
+                                          r ? r + i * ldd + j : nullptr,
+                                          d + i * ldd + j);
+  };
+  multiplyTile<Acc, P::tileM, P::tileN, !P::transposeA, P::transposeB>(
+      int(P::k), loadA, loadB, emit);
+}
+
+/// The tile of D whose corner is (row, col), on the tensor cores. Where P
+/// normalises, `rows` has what the tile's rows are normalised with and `column`
+/// an element per column.
+template <class P>
+__device__ inline void
+gemmTileMma(const typename P::A *a, const typename P::B *b,
+            const typename P::Bias *bias, const typename P::D *r,
+            typename P::D *d, int row, int col, const RowNorm *rows = nullptr,
+            const float *column = nullptr) {
+  using Offset = GemmOffset<P>;
+  constexpr Offset lda = P::lda, ldb = P::ldb, ldd = P::ldd;
+  // Where a piece lies wholly outside, its address is the matrix's first: a
+  // copy of no bytes still wants an address that could be read.
+  constexpr int64_t limitM = tiled(P::m, P::tileM);
+  constexpr int64_t limitN = tiled(P::n, P::tileN);
+  constexpr int64_t limitK = tiled(P::k, kMmaDepth);
+  auto copyA = [&](void *to, int m, int k) {
+    int i = row + m;
+    bool inside =
+        P::transposeA ? limitK <= P::k || k < P::k : limitM <= P::m || i < P::m;
+    int bytes = !inside         ? 0
+                : P::transposeA ? pieceBytes<P::m, limitM>(i)
+                                : pieceBytes<P::k, limitK>(k);
+    Offset at = P::transposeA ? k * lda + i : i * lda + k;
+    copyAsync(to, a + (bytes ? at : 0), bytes);
+  };
+  auto copyB = [&](void *to, int n, int k) {
+    int j = col + n;
+    bool inside =
+        P::transposeB ? limitN <= P::n || j < P::n : limitK <= P::k || k < P::k;
+    int bytes = !inside         ? 0
+                : P::transposeB ? pieceBytes<P::k, limitK>(k)
+                                : pieceBytes<P::n, limitN>(j);
+    Offset at = P::transposeB ? j * ldb + k : k * ldb + j;
+    copyAsync(to, b + (bytes ? at : 0), bytes);
+  };
+  auto emit = [&](int m, int n, float (&pair)[2]) {
+    int i = row + m, j = col + n;
+    Offset at = i * ldd + j;
+    if (i >= P::m || j >= P::n)
+      return;
+    const auto *biasAt = bias ? bias + j : nullptr;
+    const auto *residualAt = r ? r + at : nullptr;
+    if constexpr (kNormalises<P>) {
+      constexpr float none = kNothing<float>;
+      for (int c = 0; c < 2 && j + c < P::n; ++c)
+        store(d[at + c],
+              typename P::Epilogue()(normed<P>(
+                  pair[c], bias ? load(biasAt[c]) : none,
+                  r ? load(residualAt[c]) : none, column[j + c], rows[m])));
+    } else if constexpr (kGemmStoresPairs<P>) {
+      finishPair<typename P::Epilogue>(pair, biasAt, residualAt, d + at);
+    } else {
+      finishElement<typename P::Epilogue>(pair[0], biasAt, residualAt, d + at);
+      if (j + 1 < P::n)
+        finishElement<typename P::Epilogue>(
+            pair[1], bias ? biasAt + 1 : nullptr, r ? residualAt + 1 : nullptr,
+            d + at + 1);
+    }
+  };
+  multiplyTileMma<typename P::A, P::tileM, P::tileN, !P::transposeA,
+                  P::transposeB, kThreadsOf<P>>(int(P::k), copyA, copyB, emit);
+}
+
+/// The tile of matrix `i` of D whose corner is (row, col).
+template <class P>
+__device__ inline void
+gemmTileOf(const typename P::A *a, const typename P::B *b,
+           const typename P::Bias *bias, const typename P::D *r,
+           typename P::D *d, int64_t i, int row, int col) {
+  const auto *residual = r ? r + i * P::strideD : nullptr;
+  if constexpr (kGemmUsesMma<P>)
+    gemmTileMma<P>(a + i * P::strideA, b + i * P::strideB, bias, residual,
+                   d + i * P::strideD, row, col);
+  else
+    gemmTile<P>(a + i * P::strideA, b + i * P::strideB, bias, residual,
+                d + i * P::strideD, row, col);
+}
+
+/// The whole product; null for an absent bias or residual.
+template <class P>
+__device__ inline void gemm(const typename P::A *a, const typename P::B *b,
+                            const typename P::Bias *bias,
+                            const typename P::D *r, typename P::D *d) {
+  for (int64_t i = blockIdx.z; i < P::batch; i += gridDim.z)
+    for (int row = blockIdx.y * P::tileM; row < P::m;
+         row += gridDim.y * P::tileM)
+      for (int col = blockIdx.x * P::tileN; col < P::n;
+           col += gridDim.x * P::tileN)
+        gemmTileOf<P>(a, b, bias, r, d, i, row, col);
+}
+
+/// Fills `rows` with what those of D from `row` on are normalised with, a tile
+/// of 64 of them.
+template <class P>
+__device__ inline void mergeTile(RowNorm *rows, const float *moments, int row) {
+  // The tile before this one may still be finished.
+  __syncthreads();
+  for (int i = threadIdx.x / 4; i < P::tileM; i += P::threads / 4)
+    rows[i] = normOfRow<P>(momentsOf<P>(moments, row + i));
+}
+
+/// Takes the moments of the tile of D whose corner is (row, col), which the
+/// block has stored.
+template <class P>
+__device__ inline void takeMoments(float *moments, const typename P::D *d,
+                                   int row, int col) {
+  static_assert(P::n % kMomentWidth == 0 && P::tileN == kMomentWidth);
+  __syncthreads();
+  for (int i = threadIdx.x / 4; i < P::tileM; i += P::threads / 4) {
+    int64_t at = row + i < P::m ? row + i : P::m - 1;
+    RowSums sums;
+    for (int j = 0; j < 16; ++j)
+      sums.add(load(d[at * P::ldd + col + threadIdx.x % 4 * 16 + j]), j == 0);
+    storeMoments(moments + (at * P::n + col) / kMomentWidth * 2, sums,
+                 row + i < P::m);
+  }
+}
+
+/// The same for kernels that were planned for wgmma_gemm.cuh.
+template <class P>
+__device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
+                                 const typename P::Bias *bias,
+                                 const typename P::D *r, typename P::D *d,
+                                 NormOperands norm = {}) {
+  using Q = FloorTiles<P>;
+  constexpr int64_t rows = tiled(P::m, Q::tileM) / Q::tileM;
+  constexpr int64_t cols = tiled(P::n, Q::tileN) / Q::tileN;
+  pdlWait();
+  static_assert(kGemmUsesMma<Q>);
+  if (threadIdx.x >= Q::threads)
+    return;
+  for (int64_t i = blockIdx.x; i < rows * cols * P::batch; i += gridDim.x) {
+    const int64_t matrix = i / (rows * cols);
+    const int row = int(i / cols % rows) * Q::tileM;
+    const int col = int(i % cols) * Q::tileN;
+    if constexpr (kNormalises<P>) {
+      __shared__ RowNorm norms[Q::tileM];
+      mergeTile<Q>(norms, norm.moments, row);
+      gemmTileMma<Q>(a, b, bias, r, d, row, col, norms, norm.column);
+    } else {
+      gemmTileOf<Q>(a, b, bias, r, d, matrix, row, col);
+    }
+    if constexpr (takesMoments<P>())
+      takeMoments<Q>(norm.resultMoments, d, row, col);
+  }
+}
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_GEMM_CUH

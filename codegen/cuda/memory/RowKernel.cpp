@@ -1,0 +1,300 @@
+//===- RowKernel.cpp - A fusion as phases over rows -----------------------===//
+
+#include "codegen/cuda/memory/RowKernel.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Elements that are reduced in about the time of a launch, and the rows from
+/// which on a multiprocessor has several.
+static constexpr int64_t kSmall = 1 << 20, kSeveral = 4 * 132;
+
+bool RowKernel::match(std::string &reason) {
+  for (Operation &op : fusion.getBody().front().without_terminator()) {
+    auto reduce = dyn_cast<nn::ReduceOp>(op);
+    if (!reduce)
+      continue;
+    ArrayRef<int64_t> shape = nn::shapeOf(reduce.getX());
+    // Dimensions before the reduced ones, those, and what follows.
+    int64_t sizes[3] = {1, 1, 1};
+    int part = 0;
+    bool neighbours = true;
+    for (auto [dim, size] : llvm::enumerate(shape)) {
+      if (size == 1)
+        continue;
+      bool reduced = llvm::is_contained(reduce.getAxes(), int64_t(dim));
+      if (reduced != (part == 1))
+        ++part;
+      neighbours &= part <= 2;
+      if (part <= 2)
+        sizes[part] *= size;
+    }
+    if (!neighbours) {
+      reason = "a reduction is not over neighbouring dimensions";
+      return false;
+    }
+    if (!valueType(nn::tensorType(reduce.getX()).getElementType()).isF32()) {
+      reason = "a reduction is not of 32-bit or 16-bit floats";
+      return false;
+    }
+    int64_t outer = sizes[0] * sizes[2];
+    if (!reductions.empty() &&
+        (outer != rows || sizes[1] != cols || sizes[2] != inner)) {
+      reason = "reductions differ in shape";
+      return false;
+    }
+    rows = outer;
+    cols = sizes[1];
+    inner = sizes[2];
+    reductions.push_back(reduce);
+  }
+  if (reductions.empty())
+    reason = "there is no reduction";
+  else if (rows * cols == 0 || rows > INT32_MAX || cols > INT32_MAX)
+    reason = "it has no rows, or too many";
+  else
+    return true;
+  return false;
+}
+
+bool RowKernel::build(int64_t vector, std::string &reason) {
+  IndexSpace &space = graph.space;
+  row = space.addDim(rows);
+  col = space.addDim(cols);
+  graph.setDependence(col, kReduced);
+  graph.dividends = kReduced;
+  graph.setLane(isColumns() ? row : col, vector);
+  graph.lanes.skewed = !isColumns() && cols % vector != 0;
+  SmallVector<int64_t> shape = {rows / inner, cols, inner};
+  place = space.linearize(
+      {space.floorDiv(row, inner), col, space.mod(row, inner)}, shape);
+  for (Operation *op : reductions) {
+    auto reduce = cast<nn::ReduceOp>(op);
+    terms.push_back(graph.elementAt(lowered[reduce.getX()], place));
+    Node *result = graph.given(Float32Type::get(lowered.context()), "",
+                               isColumns() && vector > 1 ? kLane : 0);
+    resultNodes.push_back(result);
+    SmallVector<int64_t> shape(nn::shapeOf(reduce.getY()));
+    graph.give(lowered[reduce.getY()],
+               [this, shape, result](ArrayRef<AffineExpr> indices) {
+                 AffineExpr at = graph.space.linearize(indices, shape);
+                 if (at != row && rows != 1)
+                   return graph.fail("a row reads another row's reduction");
+                 return result;
+               });
+  }
+  for (auto [i, output] : llvm::enumerate(lowered.outputs())) {
+    int64_t count = rankedType(output).getNumElements();
+    if (count == rows * cols)
+      perColumn.push_back({i, graph.elementAt(output, place)});
+    else if (count == rows)
+      perRow.push_back({i, graph.elementAt(output, row)});
+    else
+      graph.fail("an output has neither a column's nor a row's elements");
+  }
+  for (Node *term : terms)
+    if (!term->type.isF32())
+      graph.fail("a reduction is not in 32-bit floats");
+  reason = graph.failure();
+  if (!reason.empty())
+    return false;
+  findFrontier();
+  for (Node *node : frontier)
+    slots.push_back(node->type);
+  findStaged();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// What is kept
+//===----------------------------------------------------------------------===//
+
+/// Along columns everything that is loaded changes with the lane as well.
+bool RowKernel::changes(const Node *node) const {
+  Dependence along = graph.lanes.width > 1 && !isColumns() ? kLane : kReduced;
+  return (node->dependence & along) != 0;
+}
+
+/// What the roots use of `known`, without looking behind it.
+static llvm::DenseSet<Node *> usesOf(ArrayRef<Node *> roots,
+                                     const llvm::DenseSet<Node *> &known,
+                                     const Graph &graph) {
+  llvm::DenseSet<Node *> seen;
+  SmallVector<Node *> work(roots);
+  while (!work.empty()) {
+    Node *node = work.pop_back_val();
+    if (seen.insert(node).second && !known.contains(node))
+      llvm::append_range(work, graph.operandsOf(node));
+  }
+  return seen;
+}
+
+/// A node belongs to it that changes along the row, needs no reduction's result
+/// and is a term or what a term computes with beside results.
+void RowKernel::findFrontier() {
+  llvm::DenseSet<Node *> needsResult(resultNodes.begin(), resultNodes.end());
+  SmallVector<Node *> order = Graph::reachable(terms, graph);
+  for (Node *node : order)
+    for (Node *operand : graph.operandsOf(node))
+      if (needsResult.contains(operand))
+        needsResult.insert(node);
+  llvm::SetVector<Node *> found;
+  auto consider = [&](Node *node) {
+    if (!needsResult.contains(node) && changes(node))
+      found.insert(node);
+  };
+  for (Node *term : terms)
+    consider(term);
+  for (Node *node : order)
+    if (needsResult.contains(node))
+      for (Node *operand : graph.operandsOf(node))
+        consider(operand);
+  // What is loaded is kept rather than what is made of it, where a later phase
+  // needs that too.
+  llvm::DenseSet<Node *> known(found.begin(), found.end());
+  known.insert(resultNodes.begin(), resultNodes.end());
+  llvm::DenseSet<Node *> later = usesOf(storeRoots(), known, graph);
+  // Weights come with the row where a second wait is a large part of all.
+  if (!isColumns() && rows >= kSeveral && rows * cols <= kSmall)
+    for (Node *node : Graph::reachable(storeRoots(), graph))
+      if (node->kind == Node::Kind::load && later.contains(node))
+        consider(node);
+  llvm::SetVector<Node *> kept;
+  for (Node *node : found) {
+    SmallVector<Node *> loads;
+    for (Node *part : Graph::reachable(node, graph))
+      if (part->kind == Node::Kind::load && changes(part))
+        loads.push_back(part);
+    if (llvm::all_of(loads, [&](Node *part) { return later.contains(part); }) &&
+        !later.contains(node))
+      kept.insert(loads.begin(), loads.end());
+    else
+      kept.insert(node);
+  }
+  frontier.assign(kept.begin(), kept.end());
+}
+
+/// Whether it takes many instructions by itself.
+static bool isDear(const Node *node) {
+  if (node->kind != Node::Kind::operation)
+    return false;
+  StringRef text = node->form->text, name = node->form->name;
+  return text.contains(" / ") ||
+         (name.starts_with("math.") && text.contains("frit::"));
+}
+
+SmallVector<Node *> RowKernel::storeRoots() const {
+  SmallVector<Node *> roots;
+  for (auto [output, node] : perColumn)
+    roots.push_back(node);
+  return roots;
+}
+
+/// Chooses what terms leave in their element, in place of what nobody needs any
+/// longer where there is such a value.
+void RowKernel::findLeft() {
+  SmallVector<SmallVector<Node *>> phases;
+  for (Node *term : terms)
+    phases.push_back({term});
+  phases.push_back(storeRoots());
+  llvm::DenseSet<Node *> known(frontier.begin(), frontier.end());
+  known.insert(resultNodes.begin(), resultNodes.end());
+  SmallVector<std::pair<size_t, Node *>> found;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    auto usesAfter = [&] {
+      llvm::DenseSet<Node *> uses;
+      for (size_t j = i + 1; j < phases.size(); ++j)
+        uses.insert_range(usesOf(phases[j], known, graph));
+      return uses;
+    };
+    llvm::DenseSet<Node *> later = usesAfter(),
+                           here = usesOf(phases[i], known, graph);
+    SmallVector<Node *> chosen;
+    for (Node *node : Graph::reachable(phases[i], graph))
+      if (isDear(node) && changes(node) && here.contains(node) &&
+          later.contains(node) && !known.contains(node))
+        chosen.push_back(node);
+    known.insert(chosen.begin(), chosen.end());
+    // What only others of these need goes with the term.
+    later = usesAfter();
+    for (Node *node : chosen)
+      if (later.contains(node))
+        found.push_back({i, node});
+      else
+        known.erase(node);
+  }
+  // The last phase that reads each slot.
+  SmallVector<size_t> lastUse(slots.size(), 0);
+  auto noteUses = [&](size_t slot, Node *node) {
+    for (size_t phase = 0; phase < phases.size(); ++phase)
+      if (usesOf(phases[phase], known, graph).contains(node))
+        lastUse[slot] = phase;
+  };
+  for (auto [slot, node] : llvm::enumerate(frontier))
+    noteUses(slot, node);
+  for (auto [term, node] : found) {
+    size_t slot = 0;
+    while (slot < slots.size() &&
+           (lastUse[slot] > term || slots[slot] != node->type))
+      ++slot;
+    if (slot == slots.size()) {
+      slots.push_back(node->type);
+      lastUse.push_back(0);
+    }
+    noteUses(slot, node);
+    left.push_back({term, slot, node});
+  }
+}
+
+SmallVector<Node *> RowKernel::everything() const {
+  SmallVector<Node *> roots(terms);
+  llvm::append_range(roots, storeRoots());
+  for (auto [output, node] : perRow)
+    roots.push_back(node);
+  return Graph::reachable(roots, graph);
+}
+
+bool RowKernel::isVectorised() const {
+  return llvm::all_of(everything(), [](Node *node) {
+    return node->kind != Node::Kind::load ||
+           node->pattern.use != LaneUse::scattered;
+  });
+}
+
+int64_t RowKernel::narrowestLoad() const {
+  int64_t narrowest = 16;
+  for (Node *node : everything())
+    if (node->kind == Node::Kind::load && changes(node))
+      narrowest = std::min(
+          narrowest, storageBytes(lowered.inputElements()[node->argument]));
+  return narrowest;
+}
+
+int64_t RowKernel::widestAccess() const {
+  int64_t widest = 1;
+  for (Node *node : everything())
+    if (node->kind == Node::Kind::load && changes(node))
+      widest = std::max(widest,
+                        storageBytes(lowered.inputElements()[node->argument]));
+  for (auto [output, node] : perColumn)
+    widest =
+        std::max(widest, storageBytes(elementType(lowered.outputs()[output])));
+  return widest;
+}
+
+int64_t RowKernel::storedBytes() const {
+  if (frontier.size() != 1 || !frontier[0]->type.isF32())
+    return 0;
+  if (frontier[0]->kind == Node::Kind::load)
+    return storageBytes(lowered.inputElements()[frontier[0]->argument]);
+  return 4;
+}
+
+bool RowKernel::isCopied() const {
+  if (frontier.size() != 1 || frontier[0]->kind != Node::Kind::load)
+    return false;
+  int64_t width = graph.lanes.width;
+  return width * storedBytes() >= 4 &&
+         (width == 1 || frontier[0]->pattern.use == LaneUse::contiguous);
+}

@@ -1,0 +1,147 @@
+//===- StagedRows.cpp - Rows that shared memory brings to vectors ---------===//
+//
+// Where a row begins anywhere in a vector, those of a block travel through
+// shared memory together (row_staged.cuh).
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/memory/RowKernel.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Bytes of a vector, of a memory transaction and of a line of the cache;
+/// shared memory of a block, which leaves room for others; blocks that keep a
+/// large GPU busy; and values of rows that a thread keeps.
+static constexpr int64_t kVector = 16, kSector = 32, kLine = 128,
+                         kShared = 48 << 10, kBlocks = 4 * 132, kKept = 32;
+
+/// Inputs that are read nowhere but at the element that is worked on, or at its
+/// column.
+void RowKernel::findStaged() {
+  auto readAt = [&](AffineExpr at) {
+    llvm::SetVector<unsigned> inputs;
+    llvm::DenseSet<unsigned> elsewhere;
+    IndexSpace &space = graph.space;
+    for (Node *node : everything())
+      if (node->kind == Node::Kind::load) {
+        inputs.insert(node->argument);
+        AffineExpr apart = space.add(node->index, space.mul(at, -1));
+        if (apart != space.constant(0))
+          elsewhere.insert(node->argument);
+      }
+    inputs.remove_if([&](unsigned i) { return elsewhere.contains(i); });
+    return inputs.takeVector();
+  };
+  stagedInputs = readAt(place);
+  stagedWeights = readAt(col);
+}
+
+/// Where in shared memory the tensors are, in bytes for every element: an
+/// output is in the place of an input with elements of its size, if one is
+/// free.
+RowKernel::Staging RowKernel::staging() const {
+  Staging staging;
+  SmallVector<bool> taken;
+  auto bytesOf = [](Type element) { return storageBytes(element); };
+  for (unsigned input : stagedInputs) {
+    staging.inputs.push_back({input, staging.bytes});
+    staging.bytes += bytesOf(lowered.inputElements()[input]);
+    taken.push_back(false);
+  }
+  for (auto [output, node] : perColumn) {
+    int64_t bytes = bytesOf(elementType(lowered.outputs()[output]));
+    int64_t at = staging.bytes;
+    for (auto [i, input] : llvm::enumerate(staging.inputs))
+      if (!taken[i] && bytesOf(lowered.inputElements()[input.first]) == bytes) {
+        at = input.second;
+        taken[i] = true;
+        break;
+      }
+    if (at == staging.bytes)
+      staging.bytes += bytes;
+    staging.outputs.push_back({output, at});
+  }
+  for (unsigned input : stagedWeights) {
+    staging.weights.push_back({input, staging.weightBytes});
+    int64_t copies = isSkewed() ? graph.lanes.width : 1;
+    int64_t bytes = covered() * bytesOf(lowered.inputElements()[input]);
+    staging.weightBytes += copies * llvm::alignTo(bytes, kLine);
+  }
+  return staging;
+}
+
+int64_t RowKernel::narrowestStaged() const {
+  int64_t narrowest = kVector;
+  for (unsigned input : stagedInputs)
+    narrowest =
+        std::min(narrowest, storageBytes(lowered.inputElements()[input]));
+  for (auto [output, node] : perColumn)
+    narrowest = std::min(narrowest,
+                         storageBytes(elementType(lowered.outputs()[output])));
+  return narrowest;
+}
+
+/// Whether elements of other rows, which skewed vectors have as well, are read
+/// from shared memory only.
+bool RowKernel::readsStagedAlone() const {
+  return llvm::all_of(everything(), [&](Node *node) {
+    if (!(node->dependence & (kLane | kReduced)))
+      return true;
+    if (node->kind == Node::Kind::load)
+      return llvm::is_contained(stagedInputs, node->argument) ||
+             llvm::is_contained(stagedWeights, node->argument);
+    return node->kind == Node::Kind::operation;
+  });
+}
+
+bool RowKernel::isStaged(int64_t team, int64_t held) const {
+  if (isColumns() || team > 32 || stagedInputs.empty() ||
+      (isSkewed() && !readsStagedAlone()))
+    return false;
+  // Rows of which some begin within a sector, and those of which a warp's
+  // access would only take pieces.
+  int64_t bytes = cols * narrowestStaged();
+  return (bytes % kSector != 0 || bytes <= kLine) &&
+         held * bytes % kVector == 0 && held * cols % graph.lanes.width == 0 &&
+         rows >= held * kBlocks && stagedBytes(held) <= kShared;
+}
+
+int64_t RowKernel::heldRows(int64_t team, int64_t threads,
+                            int64_t perThread) const {
+  int64_t teams = threads / team;
+  bool two = 2 * perThread * elementValues() <= kKept &&
+             teams * cols % graph.lanes.width == 0 && isStaged(team, 2 * teams);
+  return two ? 2 : 1;
+}
+
+int64_t RowKernel::stagedBytes(int64_t held) const {
+  Staging staged = staging();
+  return llvm::alignTo(held * cols * staged.bytes,
+                       staged.weights.empty() ? kVector : kLine) +
+         staged.weightBytes;
+}
+
+std::string RowKernel::printStaging() const {
+  Staging staged = staging();
+  auto visit = [](StringRef name, StringRef prefix, const auto &tensors) {
+    std::string text = ("  template <class Self, class Visit>\n  __device__ "
+                        "static void " +
+                        name + "(Self &self, const Visit &visit) {\n")
+                           .str();
+    for (auto [number, before] : tensors)
+      text += ("    visit(self." + prefix + Twine(number) + ", " +
+               Twine(before) + ");\n")
+                  .str();
+    return text + "  }\n";
+  };
+  return visit("forInputs", "x", staged.inputs) +
+         visit("forOutputs", "y", staged.outputs) +
+         visit("forWeights", "x", staged.weights) +
+         "  static constexpr int kStagedBytes = " +
+         std::to_string(staged.bytes) + ";\n" +
+         (isSkewed() ? "  static constexpr int kWeights = " +
+                           std::to_string(staged.weights.size()) + ";\n"
+                     : "");
+}

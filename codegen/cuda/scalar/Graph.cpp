@@ -1,0 +1,433 @@
+//===- Graph.cpp - Tensors' elements as graphs of scalars -----------------===//
+
+#include "codegen/cuda/scalar/Graph.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace frit::cuda;
+
+/// The surroundings of a scalar: the indices of the loops around it and what
+/// is known of the body's values.
+struct Graph::Body {
+  ArrayRef<AffineExpr> indices;
+  llvm::DenseMap<Value, Node *> values;
+  std::function<Node *(BlockArgument)> argument;
+};
+
+static int64_t flatIndex(ArrayRef<AffineExpr> indices, ArrayRef<int64_t> shape,
+                         bool &known) {
+  int64_t flat = 0;
+  for (auto [index, size] : llvm::zip(indices, shape)) {
+    auto c = dyn_cast<AffineConstantExpr>(index);
+    known &= static_cast<bool>(c);
+    flat = flat * size + (c ? c.getValue() : 0);
+  }
+  return flat;
+}
+
+void Graph::setLane(AffineExpr index, int64_t width) {
+  lanes = width > 1 ? space.addLanes(index, width) : Lanes{index, {}, {}, 1};
+}
+
+void Graph::setScatteredLane(AffineExpr index, int64_t width) {
+  lanes = {index, {}, {}, width};
+}
+
+void Graph::setDependence(AffineExpr dim, Dependence dependence) {
+  unsigned position = cast<AffineDimExpr>(dim).getPosition();
+  if (dimDependence.size() <= position)
+    dimDependence.resize(position + 1, 0);
+  dimDependence[position] = dependence;
+}
+
+void Graph::give(Value tensor, Override element) {
+  overrides[tensor] = std::move(element);
+}
+
+Node *Graph::fail(const Twine &why) {
+  if (reason.empty())
+    reason = why.str();
+  return constant(FloatAttr::get(Float32Type::get(context), 0.0),
+                  Float32Type::get(context));
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+Node *Graph::elementAt(Value tensor, AffineExpr flat) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return element(tensor, space.delinearize(flat, type.getShape()));
+}
+
+Node *Graph::element(Value tensor, ArrayRef<AffineExpr> indices) {
+  if (auto found = overrides.find(tensor); found != overrides.end())
+    return found->second(indices);
+  std::vector<const void *> key = {"element", tensor.getAsOpaquePointer()};
+  for (AffineExpr index : indices)
+    key.push_back(index.getAsOpaquePointer());
+  if (auto found = shared.find(key); found != shared.end())
+    return found->second;
+
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Node *node;
+  if (auto argument = dyn_cast<BlockArgument>(tensor)) {
+    node = load(argument.getArgNumber(), type.getElementType(),
+                space.linearize(indices, type.getShape()));
+  } else {
+    unsigned result = cast<OpResult>(tensor).getResultNumber();
+    auto reshaped = [&](Value from) {
+      AffineExpr flat = space.linearize(indices, type.getShape());
+      return elementAt(from, flat);
+    };
+    node =
+        TypeSwitch<Operation *, Node *>(tensor.getDefiningOp())
+            .Case([&](linalg::GenericOp op) {
+              return generic(op, result, indices);
+            })
+            .Case([&](linalg::FillOp op) {
+              Body body;
+              return scalar(op.value(), body);
+            })
+            .Case([&](arith::ConstantOp op) {
+              return constantElement(cast<ElementsAttr>(op.getValue()),
+                                     indices);
+            })
+            .Case([&](tensor::EmptyOp) {
+              Type value = valueType(type.getElementType());
+              return constant(Builder(context).getZeroAttr(value), value);
+            })
+            .Case([&](tensor::CollapseShapeOp op) {
+              return reshaped(op.getSrc());
+            })
+            .Case(
+                [&](tensor::ExpandShapeOp op) { return reshaped(op.getSrc()); })
+            .Case([&](tensor::CastOp op) { return reshaped(op.getSource()); })
+            .Default([&](Operation *op) {
+              return fail("no text for " + op->getName().getStringRef());
+            });
+  }
+  shared[key] = node;
+  return node;
+}
+
+Node *Graph::constantElement(ElementsAttr value, ArrayRef<AffineExpr> indices) {
+  Type type = valueType(value.getElementType());
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  bool known = true;
+  int64_t flat =
+      flatIndex(indices, cast<ShapedType>(value.getType()).getShape(), known);
+  if (!dense || (!dense.isSplat() && !known))
+    return fail("a constant that is not one repeated value");
+  Attribute element = dense.isSplat() ? dense.getSplatValue<Attribute>()
+                                      : dense.getValues<Attribute>()[flat];
+  return constant(element, type);
+}
+
+/// What a step makes of a loop's accumulator, also by way of loops inside it,
+/// changes with all that the loop changes with.
+static void spreadDependence(const Node &loop) {
+  llvm::SetVector<Node *> inside;
+  inside.insert(loop.operands[1]);
+  for (size_t i = 0; i < inside.size(); ++i)
+    inside.insert(inside[i]->operands.begin(), inside[i]->operands.end());
+  llvm::SmallPtrSet<Node *, 8> changing = {loop.accumulator};
+  size_t before;
+  do {
+    before = changing.size();
+    for (Node *node : inside)
+      if (llvm::any_of(node->operands, [&](Node *operand) {
+            return changing.contains(operand);
+          })) {
+        changing.insert(node);
+        if (node->accumulator)
+          changing.insert(node->accumulator);
+      }
+  } while (changing.size() > before);
+  for (Node *node : changing)
+    node->dependence |= loop.dependence;
+}
+
+Node *Graph::step(linalg::GenericOp op, unsigned result,
+                  ArrayRef<AffineExpr> iteration, Node *accumulator) {
+  auto maps = op.getIndexingMapsArray();
+  unsigned inputs = op.getNumDpsInputs();
+  Body body;
+  body.indices = iteration;
+  body.argument = [&](BlockArgument argument) -> Node * {
+    unsigned number = argument.getArgNumber();
+    if (number == inputs + result && accumulator)
+      return accumulator;
+    SmallVector<AffineExpr> at;
+    for (AffineExpr expr : maps[number].getResults())
+      at.push_back(space.simplify(expr, iteration));
+    return element(op->getOperand(number), at);
+  };
+  return scalar(op.getBody()->getTerminator()->getOperand(result), body);
+}
+
+/// Whether it does not matter in what order it combines, but for rounding.
+static bool combinesAnyOrder(const ScalarForm *form) {
+  return is_contained({"arith.addf", "arith.maximumf", "arith.minimumf"},
+                      StringRef(form->name));
+}
+
+Node *Graph::writeOut(linalg::GenericOp op, unsigned result,
+                      ArrayRef<AffineExpr> iteration, ArrayRef<int64_t> sizes,
+                      Node *initial) {
+  int64_t steps = 1, last = 1;
+  for (size_t dim = sizes.size(); dim-- > 0;)
+    if (!iteration[dim]) {
+      last = steps == 1 ? sizes[dim] : last;
+      steps *= sizes[dim];
+    }
+  Node *value = initial, *hole = given(initial->type, "", 0), *part = nullptr;
+  for (int64_t i = 0; i < steps; ++i) {
+    SmallVector<AffineExpr> place(iteration);
+    int64_t rest = i;
+    for (size_t dim = place.size(); dim-- > 0;)
+      if (!place[dim]) {
+        place[dim] = space.constant(rest % sizes[dim]);
+        rest /= sizes[dim];
+      }
+    if (!keepsParts) {
+      value = step(op, result, place, value);
+      continue;
+    }
+    Node *combined = step(op, result, place, hole);
+    if (combined->kind != Node::Kind::operation ||
+        combined->operands.size() != 2 || !combinesAnyOrder(combined->form) ||
+        llvm::count(combined->operands, hole) != 1)
+      return fail("a reduction has no parts");
+    Node *term = combined->operands[combined->operands[0] == hole];
+    auto combine = [&](Node *x, Node *y) {
+      return operation(combined->form, {x, y}, initial->type,
+                       {INT64_MIN, INT64_MAX});
+    };
+    part = i % last == 0 ? term : combine(part, term);
+    if (i % last + 1 == last) {
+      parts.insert(part);
+      value = combine(value, part);
+    }
+  }
+  return value;
+}
+
+Node *Graph::generic(linalg::GenericOp op, unsigned result,
+                     ArrayRef<AffineExpr> indices) {
+  auto maps = op.getIndexingMapsArray();
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  unsigned inputs = op.getNumDpsInputs();
+  SmallVector<AffineExpr> iteration(sizes.size());
+  for (auto [expr, index] :
+       llvm::zip(maps[inputs + result].getResults(), indices))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      iteration[dim.getPosition()] = index;
+
+  int64_t steps = 1;
+  for (auto [index, size] : llvm::zip(iteration, sizes))
+    steps *= index ? 1 : size;
+  if (steps > 1 && steps <= writtenOut)
+    return writeOut(op, result, iteration, sizes,
+                    element(op.getDpsInits()[result], indices));
+
+  Node loop{Node::Kind::loop, nullptr};
+  for (auto [index, size] : llvm::zip(iteration, sizes)) {
+    if (index)
+      continue;
+    if (size == 1) {
+      index = space.constant(0);
+      continue;
+    }
+    if (!loop.loopBit) {
+      if (++loops >= 63)
+        return fail("more than 62 reductions");
+      loop.loopBit = Dependence(1) << loops;
+    }
+    index = space.addDim(size);
+    loop.counters.push_back({index, size});
+    setDependence(index, loop.loopBit);
+  }
+
+  Type type = valueType(
+      cast<RankedTensorType>(op.getResult(result).getType()).getElementType());
+  Node *accumulator = nullptr;
+  if (loop.loopBit) {
+    accumulator = make({Node::Kind::accumulator, type});
+    accumulator->dependence = loop.loopBit;
+  }
+  Node *value = step(op, result, iteration, accumulator);
+  if (!accumulator)
+    return value;
+
+  loop.type = type;
+  loop.operands = {element(op.getDpsInits()[result], indices), value};
+  loop.accumulator = accumulator;
+  loop.dependence =
+      (loop.operands[0]->dependence | value->dependence) & ~loop.loopBit;
+  spreadDependence(loop);
+  return make(std::move(loop));
+}
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
+
+Node *Graph::scalar(Value value, Body &body) {
+  if (auto found = body.values.find(value); found != body.values.end())
+    return found->second;
+  Node *node;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    node = body.argument(argument);
+  else
+    node = define(value.getDefiningOp(), body);
+  body.values[value] = node;
+  return node;
+}
+
+Node *Graph::define(Operation *op, Body &body) {
+  if (auto c = dyn_cast<arith::ConstantOp>(op)) {
+    if (isa<IndexType>(c.getType()))
+      return index(space.constant(cast<IntegerAttr>(c.getValue()).getInt()));
+    return constant(c.getValue(), valueType(c.getType()));
+  }
+  if (auto i = dyn_cast<linalg::IndexOp>(op))
+    return index(body.indices[i.getDim()]);
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    SmallVector<AffineExpr> at;
+    for (Value i : extract.getIndices())
+      at.push_back(asIndex(scalar(i, body)));
+    return element(extract.getTensor(), at);
+  }
+  SmallVector<Node *> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(scalar(operand, body));
+  if (op->getNumResults() != 1)
+    return fail("no text for " + op->getName().getStringRef());
+
+  if (Node *folded = foldOperation(op, operands))
+    return folded;
+  if (Node *asIndex = indexOperation(op, operands))
+    return asIndex;
+  const ScalarForm *form = lookupForm(op);
+  Type type = op->getResult(0).getType();
+  if (!form || (!isa<IndexType>(type) && valueName(valueType(type)).empty()))
+    return fail("no text for " + op->getName().getStringRef());
+  if (isa<IndexType>(type))
+    return operation(form, operands, nullptr, {INT64_MIN, INT64_MAX});
+  return operation(form, operands, valueType(type), {INT64_MIN, INT64_MAX});
+}
+
+/// Operations that vanish: conversions between storage types, and decisions
+/// that the ranges of indices settle.
+Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
+  auto truth = [&](bool value) {
+    Type type = IntegerType::get(context, 1);
+    return constant(IntegerAttr::get(type, value), type);
+  };
+  auto known = [](Node *node) -> std::optional<bool> {
+    if (node->kind != Node::Kind::constant || !node->type.isInteger(1))
+      return std::nullopt;
+    return !cast<IntegerAttr>(node->value).getValue().isZero();
+  };
+  // A model's own cast rounds where it stands, a store where it stores.
+  if (auto truncate = dyn_cast<arith::TruncFOp>(op);
+      truncate && truncate.getRoundingmode())
+    return operation(truncate.getType().isF16() ? "round.f16" : "round.bf16",
+                     operands[0]);
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op) &&
+      valueType(op->getResult(0).getType()) == operands[0]->type)
+    return isa<arith::TruncFOp>(op) ? roundedTo16Bits(operands[0])
+                                    : operands[0];
+  if (isa<arith::SelectOp>(op)) {
+    if (auto condition = known(operands[0]))
+      return *condition ? operands[1] : operands[2];
+    return operands[1] == operands[2] ? operands[1] : nullptr;
+  }
+  if (isa<arith::AndIOp, arith::OrIOp>(op) && operands[0]->type.isInteger(1)) {
+    bool neutral = isa<arith::AndIOp>(op);
+    for (int i : {0, 1})
+      if (auto value = known(operands[i]))
+        return *value == neutral ? operands[1 - i] : operands[i];
+  }
+  if (isa<arith::CmpFOp>(op) && operands[0] == operands[1] &&
+      cast<arith::CmpFOp>(op).getPredicate() == arith::CmpFPredicate::UNO) {
+    static const ScalarForm isNan = {"isNan", "frit::isNan($0)"};
+    return operation(&isNan, operands[0], IntegerType::get(context, 1), {0, 1});
+  }
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (!compare || operands[0]->kind != Node::Kind::index ||
+      operands[1]->kind != Node::Kind::index)
+    return nullptr;
+  Bounds r = space.range(
+      space.add(operands[0]->index, space.mul(operands[1]->index, -1)));
+  using P = arith::CmpIPredicate;
+  switch (compare.getPredicate()) {
+  case P::slt:
+    return r.high < 0 ? truth(true) : r.low >= 0 ? truth(false) : nullptr;
+  case P::sle:
+    return r.high <= 0 ? truth(true) : r.low > 0 ? truth(false) : nullptr;
+  case P::sgt:
+    return r.low > 0 ? truth(true) : r.high <= 0 ? truth(false) : nullptr;
+  case P::sge:
+    return r.low >= 0 ? truth(true) : r.high < 0 ? truth(false) : nullptr;
+  default:
+    return nullptr;
+  }
+}
+
+/// Operations on indices: affine where they can be, else nodes whose range is
+/// worked out, so that an index that was clamped is known to be in bounds.
+Node *Graph::indexOperation(Operation *op, ArrayRef<Node *> operands) {
+  Type result = op->getResult(0).getType();
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+    if (isa<IndexType>(result))
+      return operands[0];
+    if (operands[0]->kind == Node::Kind::index)
+      return index(operands[0]->index, result);
+    return nullptr;
+  }
+  if (!isa<IndexType>(result))
+    return nullptr;
+  if (isa<arith::SelectOp>(op)) {
+    Bounds a = operands[1]->range, b = operands[2]->range;
+    return operation(lookupForm(op), operands, nullptr,
+                     {std::min(a.low, b.low), std::max(a.high, b.high)});
+  }
+  if (operands.size() != 2)
+    return nullptr;
+  Bounds a = operands[0]->range, b = operands[1]->range;
+  if (isa<arith::MaxSIOp>(op)) {
+    if (a.low >= b.high || b.low >= a.high)
+      return operands[a.low >= b.high ? 0 : 1];
+    return operation(lookupForm(op), operands, nullptr,
+                     {std::max(a.low, b.low), std::max(a.high, b.high)});
+  }
+  if (isa<arith::MinSIOp>(op)) {
+    if (a.high <= b.low || b.high <= a.low)
+      return operands[a.high <= b.low ? 0 : 1];
+    return operation(lookupForm(op), operands, nullptr,
+                     {std::min(a.low, b.low), std::min(a.high, b.high)});
+  }
+  AffineExpr x = asIndex(operands[0]), y = asIndex(operands[1]);
+  auto by = dyn_cast<AffineConstantExpr>(y);
+  if (isa<arith::AddIOp>(op))
+    return index(space.add(x, y));
+  if (isa<arith::SubIOp>(op))
+    return index(space.add(x, space.mul(y, -1)));
+  if (isa<arith::MulIOp>(op) && (by || isa<AffineConstantExpr>(x)))
+    return by ? index(space.mul(x, by.getValue()))
+              : index(space.mul(y, cast<AffineConstantExpr>(x).getValue()));
+  bool divides = by && by.getValue() > 0;
+  if (divides && (isa<arith::FloorDivSIOp>(op) ||
+                  (a.low >= 0 && isa<arith::DivSIOp, arith::DivUIOp>(op))))
+    return index(space.floorDiv(x, by.getValue()));
+  if (divides && a.low >= 0 && isa<arith::RemSIOp, arith::RemUIOp>(op))
+    return index(space.mod(x, by.getValue()));
+  if (divides && isa<arith::RemSIOp>(op))
+    return operation(lookupForm(op), operands, nullptr,
+                     {-by.getValue() + 1, by.getValue() - 1});
+  return nullptr;
+}

@@ -1,0 +1,422 @@
+//===- Printer.cpp - Graphs of scalars as C++ statements ------------------===//
+
+#include "codegen/cuda/scalar/Printer.h"
+
+using namespace mlir;
+using namespace frit::cuda;
+
+/// An expression longer than this gets a name, so that lines stay readable.
+static constexpr size_t kLongExpression = 72;
+
+/// Places of long functions up to which each has its own copy: for the lanes of
+/// a vector a copy takes some KiB, and NVRTC up to 50 ms. Kernels of the models
+/// in test/models have one.
+static constexpr unsigned kMostCopies = 16;
+
+std::string frit::cuda::indented(StringRef text, int spaces) {
+  std::string result, pad(spaces, ' ');
+  for (StringRef line : llvm::split(text.rtrim('\n'), '\n'))
+    // Preprocessor lines stay at the left.
+    result +=
+        (line.empty() || line.starts_with("#") ? "" : pad) + line.str() + "\n";
+  return text.empty() ? "" : result;
+}
+
+//===----------------------------------------------------------------------===//
+// Scopes
+//===----------------------------------------------------------------------===//
+
+void Printer::append(size_t scope, const Twine &text) {
+  scopes[scope].text += text.str() + "\n";
+}
+
+void Printer::pushScope(Dependence bits) {
+  scopes.emplace_back();
+  scopes.back().bits = bits;
+}
+
+std::string Printer::popScope() {
+  for (Node *node : scopes.back().named)
+    names.erase(node);
+  std::string text = std::move(scopes.back().text);
+  scopes.pop_back();
+  return text;
+}
+
+size_t Printer::scopeOf(Dependence dependence) const {
+  for (size_t i = scopes.size(); i-- > 1;)
+    if (scopes[i].bits & dependence)
+      return i;
+  return 0;
+}
+
+void Printer::openLanes() {
+  if (graph.lanes.width > 1)
+    pushScope(kLane);
+}
+
+void Printer::closeLanes() {
+  if (graph.lanes.width == 1)
+    return;
+  std::string body = popScope();
+  if (body.empty())
+    return;
+  line(laneLoop(body));
+}
+
+std::string Printer::laneLoop(StringRef body) const {
+  return "#pragma unroll\nfor (int v = 0; v < " +
+         std::to_string(graph.lanes.width) + "; ++v) {\n" + indented(body, 2) +
+         "}";
+}
+
+std::string Printer::str(int indent) const {
+  return indented(scopes[0].text, indent);
+}
+
+std::string Printer::fresh(StringRef prefix) {
+  return (prefix + Twine(counters[prefix]++)).str();
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+void Printer::nameDim(AffineExpr dim, StringRef text) {
+  dims[dim] = text.str();
+  if (dim == graph.lanes.lane && graph.lanes.group) {
+    dims[graph.lanes.group] = (text + " / " + Twine(graph.lanes.width)).str();
+    dims[graph.lanes.place] = "v";
+  }
+}
+
+void Printer::define(Node *node, StringRef text) {
+  names[node] = {text.str(), kPrimary};
+}
+
+void Printer::expect(ArrayRef<Node *> roots) {
+  SmallVector<Node *> work;
+  auto use = [&](Node *node) {
+    if (uses[node]++ == 0 && !names.contains(node))
+      work.push_back(node);
+  };
+  for (Node *root : roots)
+    use(root);
+  unsigned functions = 0;
+  while (!work.empty()) {
+    Node *node = work.pop_back_val();
+    functions +=
+        node->kind == Node::Kind::operation && isLongFunction(*node->form);
+    for (Node *operand : graph.operandsOf(node))
+      use(operand);
+  }
+  callsFunctions |= functions > kMostCopies;
+}
+
+std::string Printer::atLeast(const Text &text, int precedence) {
+  return text.precedence < precedence ? "(" + text.text + ")" : text.text;
+}
+
+std::string Printer::value(Node *node, int precedence) {
+  return atLeast(text(node, scopes.size() - 1), precedence);
+}
+
+Printer::Text Printer::text(Node *node, size_t user) {
+  if (auto found = names.find(node); found != names.end())
+    return found->second;
+  size_t scope = scopeOf(node->dependence);
+  bool isLoop = node->kind == Node::Kind::loop;
+  Text result = compose(node, scope);
+  if (node->kind == Node::Kind::constant || node->kind == Node::Kind::given ||
+      (node->index && isa<AffineConstantExpr>(node->index) &&
+       node->kind == Node::Kind::index))
+    return result;
+  bool named = isLoop || isVectorLoad(node);
+  if (!named) {
+    if (uses[node] <= 1 && scope == user &&
+        result.text.size() < kLongExpression)
+      return result;
+    std::string name = fresh("v");
+    append(scope,
+           valueName(node->type) + " " + name + " = " + result.text + ";");
+    result = {name, kPrimary};
+  }
+  names[node] = result;
+  scopes[scope].named.push_back(node);
+  return result;
+}
+
+Printer::Text Printer::compose(Node *node, size_t scope) {
+  switch (node->kind) {
+  case Node::Kind::constant: {
+    std::string text = literal(node->value, node->type);
+    return {text, text.front() == '-' ? kUnary : kPrimary};
+  }
+  case Node::Kind::given:
+    return {node->text, kPrimary};
+  case Node::Kind::accumulator:
+    llvm_unreachable("an accumulator outside of its loop");
+  case Node::Kind::index:
+    return printIndex(node, /*asValue=*/true, scope);
+  case Node::Kind::loop:
+    return loop(node, scope);
+  case Node::Kind::operation:
+    return composeOperation(node, scope);
+  case Node::Kind::load:
+    break;
+  }
+  if (isVectorLoad(node))
+    return vectorLoad(node);
+  std::string element = "x" + std::to_string(node->argument) + "[" +
+                        printIndex(node, /*asValue=*/false, scope).text + "]";
+  if (storageName(storage[node->argument]) != valueName(node->type))
+    element = "frit::load(" + element + ")";
+  return {element, kPrimary};
+}
+
+//===----------------------------------------------------------------------===//
+// Indices and loads
+//===----------------------------------------------------------------------===//
+
+/// An index as an array's, where any integer type does, or as a number of the
+/// node's type: signed, so that comparisons and differences mean what they say.
+Printer::Text Printer::printIndex(const Node *node, bool asValue, size_t scope,
+                                  bool firstLane) {
+  // Contiguous lanes have short texts by the index itself; of others more is
+  // known by the place in the group, which is a literal in the unrolled loop.
+  bool isLane = graph.lanes.width > 1 && !scalarLanes &&
+                node->pattern.use != LaneUse::uniform;
+  AffineExpr index = node->index;
+  if (isLane && node->pattern.use != LaneUse::contiguous)
+    index = node->pattern.index;
+  bool onlyInt = false;
+  auto leaf = [&](AffineExpr e, bool wide, bool isSigned) -> IndexText {
+    if (isa<AffineSymbolExpr>(e)) {
+      Node *symbol = graph.symbolNode(e);
+      Text t = text(symbol, scope);
+      onlyInt = true;
+      if (wide && !symbol->type.isInteger(64))
+        return {"int64_t(" + t.text + ")", kPrimary};
+      return {t.text, t.precedence};
+    }
+    std::string name = dims.lookup(e);
+    int precedence = graph.lanes.group == e ? kProduct : kPrimary;
+    bool isCounter = name.starts_with("k") || graph.lanes.place == e;
+    if (e == graph.lanes.lane && graph.lanes.group && isLane && !firstLane) {
+      name += " + v";
+      precedence = kSum;
+    }
+    if (wide)
+      return {"int64_t(" + name + ")", kPrimary};
+    onlyInt |= isCounter;
+    if (isSigned && !isCounter)
+      return {"int(" + name + ")", kPrimary};
+    return {name, precedence};
+  };
+  IndexText printed = graph.space.print(index, leaf);
+  bool wide = graph.space.isWide(index);
+  if (!asValue)
+    return {printed.text, printed.precedence};
+  bool isConstant = isa<AffineConstantExpr>(index);
+  bool isSigned = wide || graph.space.isSigned(index);
+  bool isLeaf = isa<AffineDimExpr, AffineSymbolExpr>(index);
+  Type type = node->type;
+  if (isConstant ||
+      (type.isInteger(32) && !wide && (isSigned || (isLeaf && onlyInt))) ||
+      (type.isInteger(64) && wide))
+    return {printed.text, printed.precedence};
+  return {(valueName(type) + "(" + printed.text + ")").str(), kPrimary};
+}
+
+bool Printer::isVectorLoad(const Node *node) const {
+  return node->kind == Node::Kind::load && graph.lanes.width > 1 &&
+         !scalarLanes && node->pattern.use == LaneUse::contiguous &&
+         scopeOf(node->dependence & ~kLane) < scopeOf(kLane);
+}
+
+Printer::Text Printer::vectorLoad(Node *node) {
+  size_t scope = scopeOf(node->dependence & ~kLane);
+  std::string index =
+      printIndex(node, /*asValue=*/false, scope, /*firstLane=*/true).text;
+  std::string name = fresh("a");
+  append(scope, valueName(node->type) + " " + name + "[" +
+                    Twine(graph.lanes.width) + "];");
+  append(scope, "frit::loadVector(" + name + ", x" + Twine(node->argument) +
+                    " + " + index + ");");
+  return {name + "[v]", kPrimary};
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+/// Puts texts in the places of a form.
+static std::string fill(StringRef form, ArrayRef<std::string> operands,
+                        Type type, Type result) {
+  std::string text;
+  for (size_t i = 0; i < form.size(); ++i) {
+    if (form[i] != '$') {
+      text += form[i];
+      continue;
+    }
+    char what = form[++i];
+    if (what == 'T')
+      text += valueName(type);
+    else if (what == 'U')
+      text += unsignedName(type);
+    else if (what == 'R')
+      text += valueName(result);
+    else
+      text += operands[what - '0'];
+  }
+  return text;
+}
+
+Printer::Text Printer::composeOperation(Node *node, size_t scope) {
+  const ScalarForm &form = *node->form;
+  // Numbers that cannot be negative compare without a change of type.
+  bool rawIndices = StringRef(form.name).starts_with("cmpi.") &&
+                    llvm::all_of(node->operands, [&](Node *operand) {
+                      return operand->kind == Node::Kind::index &&
+                             uses[operand] <= 1 &&
+                             operand->range.isWithin(0, INT32_MAX);
+                    });
+  SmallVector<std::string> operands;
+  Type type = node->operands[0]->type;
+  for (auto [i, operand] : llvm::enumerate(node->operands)) {
+    Text t = rawIndices && scopeOf(operand->dependence) <= scope
+                 ? printIndex(operand, /*asValue=*/false, scope)
+                 : text(operand, scope);
+    operands.push_back(atLeast(t, i == 0 ? form.first : form.others));
+    if (operand->type.isInteger(64))
+      type = operand->type;
+  }
+  std::string text = fill(form.text, operands, type, node->type);
+  if (callsFunctions && isLongFunction(form))
+    text.insert(StringRef("frit::").size(), "called::");
+  // C++ computes small integers as int; they wrap around in their own type.
+  bool isSmall = node->type.isInteger() && !node->type.isInteger(1) &&
+                 node->type.getIntOrFloatBitWidth() < 32;
+  if (isSmall && form.precedence < kPrimary)
+    return {(valueName(node->type) + "(" + text + ")").str(), kPrimary};
+  return {text, form.precedence};
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+std::string Printer::loopHeads(Node *node) {
+  std::string heads;
+  int depth = 0;
+  for (auto [counter, size] : node->counters) {
+    std::string k = fresh("k");
+    nameDim(counter, k);
+    heads += indented("for (int " + k + " = 0; " + k + " < " +
+                          std::to_string(size) + "; ++" + k + ")",
+                      2 * depth++);
+  }
+  return heads;
+}
+
+void Printer::appendLoop(size_t scope, StringRef heads, StringRef body) {
+  int depth = heads.count('\n');
+  bool isBlock = body.count('\n') > 1;
+  std::string text = heads.drop_back().str() + (isBlock ? " {\n" : "\n") +
+                     indented(body, 2 * depth);
+  if (isBlock)
+    text += indented("}", 2 * (depth - 1));
+  append(scope, StringRef(text).rtrim('\n'));
+}
+
+/// What a loop adds to its accumulator, or null where it does anything else.
+Node *Printer::addedTo(const Node *loop) {
+  Node *next = loop->operands[1];
+  bool isSum = next->kind == Node::Kind::operation &&
+               StringRef(next->form->text).contains(" + ") &&
+               llvm::is_contained(next->operands, loop->accumulator) &&
+               uses[next] <= 1 && next->type.getIntOrFloatBitWidth() >= 32;
+  return isSum ? next->operands[next->operands[0] == loop->accumulator]
+               : nullptr;
+}
+
+/// What a loop adds, if that is a value or zero, the same for all lanes: they
+/// skip the addition then, instead of a choice by each.
+Node *Printer::guardedTerm(const Node *loop) {
+  Node *term = addedTo(loop);
+  if (!term || term->kind != Node::Kind::operation ||
+      term->form->name != "arith.select" || uses[term] > 1 ||
+      (term->operands[0]->dependence & kLane) ||
+      term->operands[2]->kind != Node::Kind::constant)
+    return nullptr;
+  auto zero = dyn_cast<FloatAttr>(term->operands[2]->value);
+  return zero && zero.getValue().isZero() ? term : nullptr;
+}
+
+/// The statement that takes a loop's accumulator one step further. A long
+/// expression needs no name when it is all the loop does.
+void Printer::step(Node *loop, StringRef accumulator) {
+  size_t inner = scopes.size() - 1;
+  auto expression = [&](Node *node) {
+    bool inlined = uses[node] <= 1 && node->kind == Node::Kind::operation &&
+                   !names.contains(node);
+    return (inlined ? compose(node, inner) : text(node, inner)).text;
+  };
+  if (Node *other = addedTo(loop)) {
+    std::string term = expression(other);
+    line(accumulator + " += " + term + ";");
+  } else {
+    std::string value = expression(loop->operands[1]);
+    line(accumulator + " = " + value + ";");
+  }
+}
+
+Printer::Text Printer::loop(Node *node, size_t scope) {
+  std::string first = atLeast(text(node->operands[0], scope), kTernary);
+  std::string name = fresh("r"), heads = loopHeads(node);
+  pushScope(node->loopBit);
+  names[node->accumulator] = {name, kPrimary};
+  step(node, name);
+  std::string body = popScope();
+  names.erase(node->accumulator);
+  append(scope, valueName(node->type) + " " + name + " = " + first + ";");
+  appendLoop(scope, heads, body);
+  return {name, kPrimary};
+}
+
+void Printer::shareLoops(ArrayRef<Node *> roots) {
+  if (graph.lanes.width == 1)
+    return;
+  for (Node *node : Graph::reachable(roots, graph)) {
+    // Those inside another loop are printed with it.
+    if (node->kind != Node::Kind::loop || node->dependence != kLane)
+      continue;
+    std::string name = fresh("r"), heads = loopHeads(node);
+    std::string element = name + "[v]";
+    pushScope(kLane);
+    std::string first = value(node->operands[0]);
+    line(element + " = " + first + ";");
+    std::string initial = popScope();
+
+    pushScope(node->loopBit);
+    names[node->accumulator] = {element, kPrimary};
+    Node *guarded = guardedTerm(node);
+    std::string guard = guarded ? value(guarded->operands[0]) : "";
+    pushScope(kLane);
+    if (guarded) {
+      std::string term = value(guarded->operands[1]);
+      line(element + " += " + term + ";");
+    } else {
+      step(node, element);
+    }
+    std::string lanes = laneLoop(popScope());
+    line(guarded ? "if (" + guard + ") {\n" + indented(lanes, 2) + "}" : lanes);
+    std::string body = popScope();
+    names.erase(node->accumulator);
+    append(0, valueName(node->type) + " " + name + "[" +
+                  Twine(graph.lanes.width) + "];");
+    append(0, laneLoop(initial));
+    appendLoop(0, heads, body);
+    names[node] = {element, kPrimary};
+  }
+}

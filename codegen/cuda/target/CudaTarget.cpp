@@ -1,0 +1,173 @@
+//===- CudaTarget.cpp - What passes ask about NVIDIA GPUs -----------------===//
+
+#include "codegen/cuda/target/CudaTarget.h"
+
+#include "codegen/cuda/attention/EmitAttention.h"
+#include "codegen/cuda/contraction/EmitContraction.h"
+#include "codegen/cuda/contraction/EmitConvB2b.h"
+#include "codegen/cuda/contraction/Wgmma.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Whether tensor cores multiply such elements.
+static bool usesTensorCores(nn::ConvOp conv) {
+  Type element = nn::tensorType(conv.getX()).getElementType();
+  return isHalf(element) || (element.isF32() && conv.getTf32());
+}
+
+bool CudaTarget::prefersChannelsLast(nn::ConvOp conv) const {
+  return nn::tensorType(conv.getX()).getRank() == 4 && usesTensorCores(conv);
+}
+
+/// Whether each channel has a filter of its own.
+static bool isDepthwise(nn::ConvOp conv) {
+  ArrayRef<int64_t> w = nn::shapeOf(conv.getW());
+  int64_t perGroup = conv.getChannelsLast() ? w.back() : w[1];
+  return perGroup == 1 && w[0] > 1 && int64_t(conv.getGroup()) == w[0];
+}
+
+/// There are no kernels for three dimensions, and none with the channels last
+/// for one. Each tap in time is a copy of the film.
+bool CudaTarget::prefersConv2D(nn::ConvOp conv) const {
+  constexpr int64_t mostTaps = 16;
+  auto type = nn::tensorType(conv.getX());
+  bool isLine = type.getRank() == 3;
+  if ((conv.getGroup() != 1 && !(isLine && isDepthwise(conv))) ||
+      conv.getChannelsLast() ||
+      llvm::any_of(ValueRange{conv.getX(), conv.getW(), conv.getY()},
+                   [](Value v) {
+                     return !nn::tensorType(v).hasStaticShape() ||
+                            nn::tensorType(v).getNumElements() == 0;
+                   }))
+    return false;
+  if (isLine)
+    return usesTensorCores(conv);
+  return type.getRank() == 5 && !type.getElementType().isF64() &&
+         nn::shapeOf(conv.getW())[2] <= mostTaps;
+}
+
+bool CudaTarget::prefersDepthwise(nn::ConvOp conv) const {
+  ArrayRef<int64_t> w = nn::shapeOf(conv.getW());
+  auto isSmall = [](Value v) {
+    auto type = nn::tensorType(v);
+    return type.hasStaticShape() && type.getNumElements() <= INT32_MAX;
+  };
+  return conv.getChannelsLast() && w.size() == 4 && isDepthwise(conv) &&
+         isSmall(conv.getX()) && isSmall(conv.getY()) &&
+         usesTensorCores(conv) &&
+         takesDepthwise(w.drop_front().drop_back(), conv.getStrides(),
+                        conv.getPads(), conv.getDilations());
+}
+
+/// With fewer channels than a piece of 16 bytes holds.
+bool CudaTarget::prefersSpaceToDepth(nn::ConvOp conv) const {
+  auto type = nn::tensorType(conv.getX());
+  return hasWgmma(options) && type.getElementTypeBitWidth() == 16 &&
+         type.getDimSize(1) * 16 < 128;
+}
+
+/// Row kernels are made from what softmax and the norms decompose into, but for
+/// norms that a product's kernel takes.
+bool CudaTarget::keepsWhole(nn::CompositeOp composite) const {
+  if (isa<nn::MomentsOp, nn::MergeMomentsOp, nn::NormalizeOp,
+          nn::NormalizeProductOp>(*composite))
+    return hasWgmma(options);
+  auto attention = dyn_cast<nn::AttentionOp>(*composite);
+  return attention && takesAttention(attention, options);
+}
+
+bool CudaTarget::takesView(nn::CompositeOp composite, Type element,
+                           const nn::StridedPlaces &places) const {
+  return isa<nn::AttentionOp>(*composite) &&
+         takesAttentionView(element, places);
+}
+
+bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
+                               Operation *next) const {
+  if (fused.empty())
+    return false;
+  if (isa<nn::DepthwiseConvOp>(fused[0]))
+    return isa<nn::ElementwiseOp>(next);
+  SmallVector<Operation *> operators(fused);
+  operators.push_back(next);
+  std::string reason;
+  auto chain = nn::describeConvB2b(operators, reason);
+  if (succeeded(chain))
+    return takesConvB2b(*chain, options);
+  auto info =
+      nn::describeEpilogue(fused[0], ArrayRef(operators).drop_front(), reason);
+  return succeeded(info) && cuda::takesEpilogue(fused[0], *info, options);
+}
+
+/// An SM caches 128 KiB of instructions of 16 bytes: a kernel that computes
+/// eight elements side by side and is larger than this reads its code from L2
+/// again and again. Parameters are 4 KiB, of which a pointer takes 8 bytes; the
+/// rest is for tensor maps. The largest kernels of the models in test/models
+/// have 113 instructions by this count, and 11 tensors.
+nn::KernelSize CudaTarget::largestKernel() const {
+  return {/*instructions=*/(128 << 10) / (8 * 16), /*tensors=*/384};
+}
+
+int64_t CudaTarget::momentWidth(nn::MatmulOp product) const {
+  std::string reason;
+  auto info = nn::describeMatmul(product, reason);
+  if (!hasWgmma(options) || failed(info))
+    return 0;
+  info->resultMoments = product.getY();
+  info->resultWidth = kMomentWidth;
+  Type type = nn::tensorType(product.getY()).getElementType();
+  return takesWgmma(*info, type) ? kMomentWidth : 0;
+}
+
+/// With several tiles to a block, merging is in the way of the next one; with
+/// one, it hides behind the operands' first copies.
+bool CudaTarget::mergesMoments(int64_t rows) const { return rows > 2048; }
+
+/// A conditional node costs 8 us where it holds and 4.5 where it does not, so
+/// one that holds every other time pays from 12 (test/runtime/cuda_test times
+/// them). A kernel's own time, a fast memory's and fast tensor cores', so that
+/// what is guarded takes longer for sure.
+bool CudaTarget::guards(const nn::Work &work) const {
+  double microseconds = 1.5 * double(work.kernels) + double(work.flops) / 5e8 +
+                        double(work.bytes) / 4e6;
+  return microseconds > 12;
+}
+
+nn::ScheduleAttr CudaTarget::schedule(nn::FusionOp fusion) const {
+  bool attends = false, contracts = false, reduces = false, transposes = false;
+  bool filters = false;
+  for (Operation &op : fusion.getBody().front().without_terminator()) {
+    attends |= isa<nn::AttentionOp>(op);
+    contracts |= isa<nn::MatmulOp, nn::ConvOp>(op);
+    filters |= isa<nn::DepthwiseConvOp>(op);
+    reduces |= isa<nn::ReduceOp>(op);
+    transposes |= isa<nn::TransposeOp>(op);
+  }
+  if (isa<nn::MergeMomentsOp>(fusion.getAnchor()))
+    return nn::ScheduleAttr::get(fusion.getContext(), nn::Skeleton::row,
+                                 /*vector=*/2, /*threads=*/128,
+                                 /*perThread=*/1, /*library=*/false);
+  LinalgFusion lowered(fusion);
+  std::string reason;
+  nn::ScheduleAttr schedule;
+  if (attends)
+    return scheduleAttention(fusion, options);
+  if (contracts)
+    schedule = scheduleContraction(fusion, options, reason);
+  else if (filters)
+    schedule = scheduleDepthwise(fusion, reason);
+  else if (reduces)
+    schedule = scheduleRow(fusion, lowered, reason);
+  else if (transposes)
+    schedule = scheduleTranspose(fusion, lowered, reason);
+  if (schedule)
+    return schedule;
+  schedule = scheduleMap(lowered);
+  if (options.remarkMissed && !reason.empty() &&
+      schedule.getSkeleton() == nn::Skeleton::generic)
+    emitRemark(fusion.getLoc()) << "runs as a generic kernel: " << reason
+                                << " [-Rpass-missed=schedule]";
+  return schedule;
+}

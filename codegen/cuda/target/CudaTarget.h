@@ -1,0 +1,55 @@
+//===- CudaTarget.h - What passes ask about NVIDIA GPUs -------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_TARGET_CUDATARGET_H
+#define FRIT_CODEGEN_CUDA_TARGET_CUDATARGET_H
+
+#include "dialects/nn/Target.h"
+
+#include <string>
+
+namespace frit::cuda {
+class Tuning;
+
+struct CudaOptions {
+  std::string arch = "sm_90a";
+  /// Whether matrix products may be planned as cuBLASLt's, convolutions and
+  /// attention as cuDNN's; our own kernels are their fallback.
+  bool cublas = true;
+  bool cudnn = true;
+  /// Whether fusions that no fast skeleton takes are remarked upon.
+  bool remarkMissed = false;
+  /// Timed schedules, which come before the model's; may be null.
+  const Tuning *tuning = nullptr;
+};
+
+class CudaTarget : public nn::Target {
+public:
+  explicit CudaTarget(CudaOptions options) : options(std::move(options)) {}
+
+  llvm::StringRef arch() const override { return options.arch; }
+  bool prefersChannelsLast(nn::ConvOp conv) const override;
+  bool prefersConv2D(nn::ConvOp conv) const override;
+  bool prefersDepthwise(nn::ConvOp conv) const override;
+  bool prefersSpaceToDepth(nn::ConvOp conv) const override;
+  bool keepsWhole(nn::CompositeOp composite) const override;
+  bool takesView(nn::CompositeOp composite, mlir::Type element,
+                 const nn::StridedPlaces &places) const override;
+  bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
+                     mlir::Operation *next) const override;
+  nn::KernelSize largestKernel() const override;
+  int64_t momentWidth(nn::MatmulOp product) const override;
+  bool mergesMoments(int64_t rows) const override;
+  bool guards(const nn::Work &work) const override;
+  std::optional<nn::StepCost> cost(nn::FusionOp fusion) const override;
+  std::optional<nn::BranchCosts> branchCosts() const override;
+  nn::ScheduleAttr schedule(nn::FusionOp fusion) const override;
+
+  const CudaOptions &getOptions() const { return options; }
+
+private:
+  CudaOptions options;
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_TARGET_CUDATARGET_H

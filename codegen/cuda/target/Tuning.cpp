@@ -1,0 +1,257 @@
+//===- Tuning.cpp - Schedules that were timed on a device -----------------===//
+
+#include "codegen/cuda/target/Tuning.h"
+
+#include "codegen/cuda/attention/EmitAttention.h"
+#include "codegen/cuda/compile/Headers.h"
+#include "dialects/nn/ContractionInfo.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+//===----------------------------------------------------------------------===//
+// Problems as text
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// "gemm f16 m=384 bias": a word first, then only what is not the usual.
+class ProblemLine {
+public:
+  explicit ProblemLine(StringRef kind, Type type) : os(text) {
+    os << kind << " " << type;
+  }
+  void add(StringRef name, int64_t value, int64_t usual = -1) {
+    if (value != usual)
+      os << " " << name << "=" << value;
+  }
+  void add(StringRef word, bool holds) {
+    if (holds)
+      os << " " << word;
+  }
+  void addEpilogue(const nn::EpilogueInfo &info, Type operand, Type result) {
+    static constexpr StringRef activations[] = {"",     "relu", "gelu-tanh",
+                                                "gelu", "silu", "function"};
+    add("bias", bool(info.bias));
+    add("residual", bool(info.residual));
+    StringRef activation =
+        info.mixed ? "mixed" : activations[unsigned(info.activation)];
+    add(activation, !activation.empty());
+    add("norm", info.norm == nn::NormKind::product);
+    add("norm-residual", info.norm == nn::NormKind::residual);
+    add("moments", bool(info.resultMoments));
+    if (result != operand)
+      os << " to " << result;
+  }
+  std::string take() { return std::move(text); }
+
+private:
+  std::string text;
+  llvm::raw_string_ostream os;
+};
+} // namespace
+
+static Type elementOf(Value v) { return nn::tensorType(v).getElementType(); }
+
+static std::string gemmProblem(nn::GemmInfo info, Type result) {
+  ProblemLine line("gemm", elementOf(info.a));
+  line.add("m", info.m);
+  line.add("n", info.n);
+  line.add("k", info.k);
+  line.add("batch", info.batch, 1);
+  line.add("ta", info.transposeA);
+  line.add("tb", info.transposeB);
+  line.add("lda", info.lda, info.transposeA ? info.m : info.k);
+  line.add("ldb", info.ldb, info.transposeB ? info.k : info.n);
+  line.add("ldd", info.ldd, info.n);
+  if (info.batch > 1) {
+    line.add("sa", info.strideA, info.m * info.k);
+    line.add("sb", info.strideB, info.k * info.n);
+    line.add("sd", info.strideD, info.m * info.n);
+  }
+  line.add("tf32", bool(info.op && info.op.getTf32()));
+  line.addEpilogue(info, elementOf(info.a), result);
+  return line.take();
+}
+
+/// What is convolved, and how; its addend makes the same pixels and filters.
+static void addWindows(ProblemLine &line, const nn::ConvInfo &info,
+                       bool isAddend = false) {
+  line.add("n", info.n, isAddend ? info.n : -1);
+  line.add("c", info.c);
+  line.add("h", info.h);
+  line.add("w", info.width);
+  line.add("k", info.k, isAddend ? info.k : -1);
+  line.add("r", info.r);
+  line.add("s", info.s);
+  line.add("p", info.p, isAddend ? info.p : -1);
+  line.add("q", info.q, isAddend ? info.q : -1);
+  line.add("sh", info.strideH, 1);
+  line.add("sw", info.strideW, 1);
+  line.add("dh", info.dilationH, 1);
+  line.add("dw", info.dilationW, 1);
+  line.add("top", info.padTop, 0);
+  line.add("left", info.padLeft, 0);
+}
+
+static std::string convProblem(nn::ConvInfo info, Type result) {
+  ProblemLine line("conv", elementOf(info.x));
+  addWindows(line, info);
+  if (info.addend) {
+    line.add("plus", true);
+    addWindows(line, nn::describeAddend(info), /*isAddend=*/true);
+  }
+  line.add("groups", info.groups, 1);
+  line.add("nhwc", info.channelsLast);
+  line.add("tf32", bool(info.op && info.op.getTf32()));
+  line.addEpilogue(info, elementOf(info.x), result);
+  return line.take();
+}
+
+/// Where its operands lie says nothing: rows are in pieces anyway.
+static std::string attentionProblem(nn::AttentionInfo info) {
+  ProblemLine line("attention", elementOf(info.op.getQ()));
+  line.add("b", info.batch, 1);
+  line.add("heads", info.heads);
+  line.add("groups", info.groups, info.heads);
+  line.add("q", info.queries);
+  line.add("k", info.keys, info.queries);
+  line.add("d", info.size);
+  line.add("dv", info.valueSize, info.size);
+  line.add("tf32", bool(info.op.getTf32()));
+  line.add("causal", info.causal);
+  line.add("mask", info.mask.has_value());
+  return line.take();
+}
+
+std::string frit::cuda::tuningProblem(nn::FusionOp fusion) {
+  if (fusion.getNumResults() == 0)
+    return "";
+  std::string reason;
+  if (auto attention = cuda::describeAttention(fusion, reason);
+      succeeded(attention))
+    return attentionProblem(*attention);
+  Type result = elementOf(fusion.getResult(0));
+  Operation *anchor = fusion.getAnchor();
+  if (isa_and_nonnull<nn::ConvOp>(anchor)) {
+    auto info = nn::describeConvolution(fusion, reason);
+    return failed(info) ? "" : convProblem(*info, result);
+  }
+  if (!isa_and_nonnull<nn::MatmulOp>(anchor))
+    return "";
+  auto info = nn::describeGemm(fusion, reason);
+  return failed(info) ? "" : gemmProblem(*info, result);
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+std::string Tuning::line(StringRef problem, const TunedSchedule &tuned) {
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << problem << " | " << tuned.arch << " | " << tuned.environment << " | "
+      << tuned.schedule
+      << llvm::formatv(" | {0:F2} us, best of {1}\n", tuned.microseconds,
+                       tuned.candidates);
+  return text;
+}
+
+llvm::Error Tuning::addLine(StringRef line, MLIRContext *context) {
+  SmallVector<StringRef> fields;
+  line.split(fields, '|');
+  for (StringRef &field : fields)
+    field = field.trim();
+  if (fields.size() != 5)
+    return llvm::createStringError("it has not five fields");
+  TunedSchedule tuned;
+  tuned.arch = fields[1];
+  tuned.environment = fields[2];
+  {
+    // What is wrong with the file is said once, by the caller.
+    ScopedDiagnosticHandler quiet(context, [](Diagnostic &) {});
+    tuned.schedule =
+        dyn_cast_or_null<nn::ScheduleAttr>(parseAttribute(fields[3], context));
+  }
+  if (!tuned.schedule)
+    return llvm::createStringError("its schedule cannot be read");
+  auto [time, rest] = fields[4].split(" us, best of ");
+  if (time.getAsDouble(tuned.microseconds) ||
+      rest.getAsInteger(10, tuned.candidates))
+    return llvm::createStringError("its time cannot be read");
+  add(fields[0], std::move(tuned));
+  return llvm::Error::success();
+}
+
+llvm::Error Tuning::read(StringRef path, MLIRContext *context) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return llvm::createFileError(path, file.getError());
+  return addLines(path, (*file)->getBuffer(), context);
+}
+
+llvm::Error Tuning::readShipped(MLIRContext *context) {
+  return addLines("shipped.tune", shippedTuning(), context);
+}
+
+llvm::Error Tuning::addLines(StringRef path, StringRef text,
+                             MLIRContext *context) {
+  if (!text.consume_front(firstLine()))
+    return llvm::createStringError(path +
+                                   ": is no tuning file of this version");
+  unsigned number = 1;
+  while (!text.empty()) {
+    StringRef line;
+    std::tie(line, text) = text.split('\n');
+    ++number;
+    line = line.trim();
+    if (line.empty() || line.starts_with("#"))
+      continue;
+    if (llvm::Error error = addLine(line, context))
+      return llvm::createStringError(path + ":" + Twine(number) + ": " +
+                                     llvm::toString(std::move(error)));
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Lookup
+//===----------------------------------------------------------------------===//
+
+const TunedSchedule *Tuning::find(StringRef problem, StringRef arch,
+                                  StringRef environment) const {
+  auto it = schedules.find(problem);
+  if (it == schedules.end())
+    return nullptr;
+  for (const TunedSchedule &tuned : llvm::reverse(it->second))
+    if (tuned.arch == arch &&
+        (environment.empty() || tuned.environment == environment))
+      return &tuned;
+  return nullptr;
+}
+
+nn::ScheduleAttr Tuning::pick(nn::FusionOp fusion,
+                              ArrayRef<nn::ScheduleAttr> candidates,
+                              StringRef arch) const {
+  std::string problem = tuningProblem(fusion);
+  if (problem.empty())
+    return nullptr;
+  const TunedSchedule *tuned = find(problem, arch);
+  // The kernels of both types of 16 bits take the same time.
+  if (size_t at = StringRef(problem).find(" bf16 ");
+      !tuned && at != StringRef::npos)
+    tuned = find(std::string(problem).replace(at, 6, " f16 "), arch);
+  if (tuned && llvm::is_contained(candidates, tuned->schedule.withAlgorithm(0)))
+    return tuned->schedule;
+  if (warnsOfMisses && missed.insert(problem).second)
+    emitWarning(fusion.getLoc())
+        << (tuned ? "its tuned schedule is none of those that it may have now"
+                  : "it is not tuned")
+        << ": '" << problem << "' for " << arch << " [-Wtune-miss]";
+  return nullptr;
+}

@@ -1,0 +1,78 @@
+//===- Tuning.h - Schedules that were timed on a device -------------------===//
+//
+// A file of lines, one per problem, architecture and environment, that
+// -ftune-generate writes and -ftune-use reads:
+//
+//   frit-tuning 1
+//   gemm f16 m=384 n=1024 k=1024 bias | sm_90a | NVIDIA H200, cuBLASLt 13.1 |
+//     #nn.schedule<skeleton = wgmma_gemm, ...> | 4.1 us, best of 14
+//
+// (each in one line). Of several lines for one problem the last one counts, so
+// that a file may be added to, or put together from several.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_TARGET_TUNING_H
+#define FRIT_CODEGEN_CUDA_TARGET_TUNING_H
+
+#include "codegen/cuda/target/CudaTarget.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Error.h"
+
+namespace frit::cuda {
+
+/// What a fusion of one contraction or attention computes, as a text that equal
+/// problems share; empty for other fusions.
+std::string tuningProblem(nn::FusionOp fusion);
+
+struct TunedSchedule {
+  std::string arch;
+  std::string environment; ///< the device and its libraries
+  nn::ScheduleAttr schedule;
+  double microseconds = 0;
+  unsigned candidates = 0;
+};
+
+class Tuning {
+public:
+  /// Adds what the file at `path` says, or the one that frit comes with.
+  llvm::Error read(llvm::StringRef path, mlir::MLIRContext *context);
+  llvm::Error readShipped(mlir::MLIRContext *context);
+
+  /// Whether problems without a schedule are warned about, once each.
+  bool warnsOfMisses = false;
+
+  void add(llvm::StringRef problem, TunedSchedule schedule) {
+    schedules[problem].push_back(std::move(schedule));
+  }
+
+  /// The last of a problem's schedules for `arch` and, where it is given, for
+  /// `environment`; null where there is none.
+  const TunedSchedule *find(llvm::StringRef problem, llvm::StringRef arch,
+                            llvm::StringRef environment = "") const;
+
+  /// The schedule for `fusion`, which must be one of `candidates`, by whichever
+  /// of the library's algorithms; null where there is none. What was timed in
+  /// f16 holds for bf16 too.
+  nn::ScheduleAttr pick(nn::FusionOp fusion,
+                        llvm::ArrayRef<nn::ScheduleAttr> candidates,
+                        llvm::StringRef arch) const;
+
+  static llvm::StringRef firstLine() { return "frit-tuning 1\n"; }
+  static std::string line(llvm::StringRef problem,
+                          const TunedSchedule &schedule);
+
+private:
+  llvm::Error addLines(llvm::StringRef path, llvm::StringRef text,
+                       mlir::MLIRContext *context);
+  llvm::Error addLine(llvm::StringRef line, mlir::MLIRContext *context);
+
+  llvm::StringMap<std::vector<TunedSchedule>> schedules;
+  mutable llvm::StringSet<> missed;
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_TARGET_TUNING_H

@@ -1,0 +1,238 @@
+//===- Attention.cpp - Scaled dot-product attention -----------------------===//
+//
+// Vaswani et al., "Attention Is All You Need", arXiv:1706.03762, with the
+// grouped heads of Ainslie et al., arXiv:2305.13245. ONNX has it whole; here it
+// is the products and the softmax that exporters write otherwise, so that one
+// recognition of attention serves both.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/reader/Expr.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// batch×sequence×(heads·size), where the number of heads is an attribute, as
+/// batch×heads×sequence×size.
+static Value splitHeads(Node &node, Value x, StringRef headsName) {
+  int64_t heads = node.integer(headsName, 0);
+  if (!x || rankOf(x) == 4)
+    return x;
+  auto shape = nn::shapeOf(x);
+  if (rankOf(x) != 3 || heads < 1 || shape[2] % heads) {
+    node.error() << nn::shapeText(shape) << " has no " << heads << " heads";
+    return {};
+  }
+  return node.transpose(
+      node.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}),
+      {0, 2, 1, 3});
+}
+
+/// Every head of `x` as often as `groups` says, for queries that share them.
+static Value repeatHeads(Node &node, Value x, int64_t groups) {
+  if (!x || groups == 1)
+    return x;
+  auto s = nn::shapeOf(x);
+  Value apart = node.reshape(x, {s[0], s[1], 1, s[2], s[3]});
+  return node.reshape(node.expand(apart, {s[0], s[1], groups, s[2], s[3]}),
+                      {s[0], s[1] * groups, s[2], s[3]});
+}
+
+/// Keys and values for every head of `q`; false where heads do not match.
+static bool shareHeads(Node &node, Value q, Value &k, Value &v) {
+  int64_t heads = nn::shapeOf(q)[1], shared = nn::shapeOf(k)[1];
+  if (shared == 0 || heads % shared || nn::shapeOf(v)[1] != shared) {
+    node.error() << heads << " heads of queries cannot share " << shared
+                 << " of keys";
+    return false;
+  }
+  k = repeatHeads(node, k, heads / shared);
+  v = repeatHeads(node, v, heads / shared);
+  return k && v;
+}
+
+/// What every query has in common with every key.
+static Expr products(Node &node, Value q, Value k) {
+  auto transposed = node.named("transpose_b", node.builder().getUnitAttr());
+  return {node, node.create<nn::MatmulOp>({q, k}, transposed)};
+}
+
+/// By which scores are multiplied.
+static double scaleOf(Node &node, Value q) {
+  return node.real("scale",
+                   1 / std::sqrt(static_cast<double>(nn::shapeOf(q)[3])));
+}
+
+/// The scores of keys that do not count.
+static Expr hidden(Expr scores) {
+  return scores.number(-std::numeric_limits<double>::infinity());
+}
+
+/// A mask for keys that it says nothing of hides them.
+static Expr completeMask(Expr mask, int64_t keys) {
+  int64_t last = mask.rank() - 1;
+  if (!mask || last < 0 || mask.size(last) >= keys)
+    return mask;
+  bool isBool = mask.element().isInteger(1);
+  Expr fill =
+      mask.number(isBool ? 0 : -std::numeric_limits<double>::infinity());
+  return mask.pad(last, 0, keys - mask.size(last), fill);
+}
+
+namespace {
+/// Which keys a query sees by where they are; -1 is no bound.
+struct Sight {
+  bool isCausal;
+  int64_t left, right;
+  bool isBounded() const { return isCausal || left >= 0 || right >= 0; }
+};
+} // namespace
+
+/// Query i is at `offset` + i among the keys: what it sees.
+static Expr inSight(Node &node, const Sight &sight, Expr offset,
+                    int64_t queries, int64_t keys) {
+  Type i64 = node.builder().getI64Type();
+  Expr query = iota(node, i64, {queries, 1}, 0) + offset;
+  Expr key = iota(node, i64, {1, keys}, 1);
+  Expr seen = {node, {}};
+  auto meet = [&](Expr bound) { seen = seen.value ? seen & bound : bound; };
+  if (sight.isCausal)
+    meet(query >= key);
+  if (sight.left >= 0)
+    meet(query - static_cast<double>(sight.left) <= key);
+  if (sight.right >= 0)
+    meet(query + static_cast<double>(sight.right) >= key);
+  return seen;
+}
+
+static Results attention(Node &node) {
+  bool isFlat = node.input(0) && rankOf(node.input(0)) == 3;
+  Value q = splitHeads(node, node.input(0), "q_num_heads");
+  Value k = splitHeads(node, node.input(1), "kv_num_heads");
+  Value v = splitHeads(node, node.input(2), "kv_num_heads");
+  Sight sight{node.integer("is_causal", 0) != 0,
+              node.integer("left_window_size", -1),
+              node.integer("right_window_size", -1)};
+  double cap = node.real("softcap", 0);
+  // Softmax is computed in f32 or better whatever is asked for.
+  node.ignore("softmax_precision");
+  int64_t shown = node.integer("qk_matmul_output_mode", 0);
+  if (!q || !k || !v)
+    return {};
+  if (rankOf(q) != 4 || rankOf(k) != 4 || rankOf(v) != 4) {
+    node.error() << "needs queries, keys and values of 3 or 4 dimensions";
+    return {};
+  }
+  int64_t past = 0;
+  if (node.has(4) || node.has(5)) {
+    Value pastKey = node.input(4), pastValue = node.input(5);
+    if (!pastKey || !pastValue)
+      return {};
+    past = rankOf(pastKey) == 4 ? nn::shapeOf(pastKey)[2] : 0;
+    k = node.concat({pastKey, k}, 2);
+    v = node.concat({pastValue, v}, 2);
+    if (!k || !v)
+      return {};
+  }
+  Value presentKey = k, presentValue = v;
+  if (!shareHeads(node, q, k, v))
+    return {};
+
+  int64_t queries = nn::shapeOf(q)[2], keys = nn::shapeOf(k)[2];
+  Expr scores = products(node, q, k) * scaleOf(node, q);
+  Expr stages[4] = {scores, scores, scores, scores};
+  if (cap != 0)
+    scores = (scores / cap).apply<nn::TanhOp>() * cap;
+  stages[1] = scores;
+
+  // A row of which nothing counts is zero; only masks that are data, or a
+  // sequence shorter than its queries, can make one.
+  bool mayHideAll = false;
+  if (node.has(3)) {
+    Expr mask = completeMask(input(node, 3), keys);
+    if (!mask)
+      return {};
+    mayHideAll = !mask.value.getDefiningOp<nn::ConstantOp>();
+    scores = mask.element().isInteger(1) ? mask.select(scores, hidden(scores))
+                                         : scores + mask.to(scores.element());
+  }
+  Type i64 = node.builder().getI64Type();
+  Expr offset = filled(node, i64, {}, static_cast<double>(past));
+  if (node.has(6)) {
+    Expr count = input(node, 6).to(i64);
+    count = count.reshape({product(count.shape()), 1, 1, 1});
+    Expr isThere = iota(node, i64, {1, 1, 1, keys}, 3) < count;
+    scores = isThere.select(scores, hidden(scores));
+    offset = count - static_cast<double>(queries);
+    mayHideAll = true;
+  }
+  if (sight.isBounded()) {
+    mayHideAll |= sight.left >= 0 || sight.right >= 0;
+    Expr seen = inSight(node, sight, offset, queries, keys);
+    scores = seen.select(scores, hidden(scores));
+  }
+  stages[2] = scores;
+  Expr weights = scores.apply<nn::SoftmaxOp>({}, node.namedSigned("axis", -1));
+  if (mayHideAll) {
+    Expr best = scores.reduce(nn::Combiner::max, 3);
+    weights = best.equals(hidden(scores)).select(weights.number(0), weights);
+  }
+  stages[3] = weights;
+  Expr y = weights.matmul(v);
+  if (isFlat && y) {
+    auto s = y.shape();
+    y = y.transpose({0, 2, 1, 3}).reshape({s[0], s[2], s[1] * s[3]});
+  }
+  if (shown < 0 || shown > 3) {
+    node.error() << "qk_matmul_output_mode must be from 0 to 3, not " << shown;
+    return {};
+  }
+  return {y, presentKey, presentValue, stages[shown]};
+}
+
+/// Attention whose scores and weights small graphs may change.
+static Results flexAttention(Node &node) {
+  Value q = node.input(0), k = node.input(1), v = node.input(2);
+  if (!q || !k || !v || rankOf(q) != 4 || rankOf(k) != 4 || rankOf(v) != 4) {
+    if (!node.failed)
+      node.error() << "needs queries, keys and values of 4 dimensions";
+    return {};
+  }
+  double scale = scaleOf(node, q);
+  Type element = elementOf(q), f32 = node.builder().getF32Type();
+  int64_t given = node.integer("softmax_precision", 0);
+  Type work = given             ? elementType(given, *node.context())
+              : element.isF64() ? element
+                                : Type(f32);
+  if (!work) {
+    node.error() << "a softmax_precision of " << dataTypeName(given)
+                 << " is not supported";
+    return {};
+  }
+  if (!shareHeads(node, q, k, v))
+    return {};
+  auto change = [&](Expr x, StringRef name) {
+    if (!node.attribute(name))
+      return x;
+    const ::onnx::GraphProto *graph = node.graph(name);
+    if (!graph)
+      return Expr{node, {}};
+    Results changed = node.inlineGraph(*graph, Value(x), name.str());
+    return Expr{node, changed.size() == 1 ? changed[0] : Value()};
+  };
+  Expr scores = change(products(node, q, k).to(work) * scale, "score_mod");
+  Expr weights = scores.apply<nn::SoftmaxOp>({}, node.namedSigned("axis", -1));
+  return {change(weights, "prob_mod").to(element).matmul(v)};
+}
+
+ArrayRef<Hook> frit::importer::attentionHooks() {
+  static constexpr Hook hooks[] = {
+      {"Attention", 23, 3, 7, attention},
+      {"ai.onnx.preview::FlexAttention", 1, 3, 3, flexAttention},
+  };
+  return hooks;
+}

@@ -1,0 +1,96 @@
+//===- Contraction.cpp - Convolutions and Gemm ----------------------------===//
+
+#include "compiler/onnx/ops/Window.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+static Results conv(Node &node) {
+  Value x = node.input(0), w = node.input(1);
+  int64_t group = node.integer("group", 1);
+  auto kernel = node.integers("kernel_shape");
+  if (!x || !w)
+    return {};
+  auto filter = nn::shapeOf(w);
+  if (rankOf(x) < 3 || rankOf(w) != rankOf(x)) {
+    node.error() << "cannot convolve " << nn::shapeText(nn::shapeOf(x))
+                 << " with " << nn::shapeText(filter);
+    return {};
+  }
+  auto size = filter.drop_front(2);
+  if (kernel && ArrayRef(*kernel) != size) {
+    node.error() << "kernel_shape is " << nn::shapeText(*kernel)
+                 << ", but the filter's is " << nn::shapeText(size);
+    return {};
+  }
+  int64_t channels = nn::shapeOf(x)[1];
+  if (group < 1 || channels % group || filter[0] % group ||
+      filter[1] != channels / group || llvm::is_contained(size, 0)) {
+    node.error() << "filters of " << nn::shapeText(filter) << " in " << group
+                 << " groups do not fit " << channels << " channels";
+    return {};
+  }
+  auto window = readWindow(node, x, size);
+  if (!window)
+    return {};
+  Results operands = {x, w};
+  if (node.has(2)) {
+    if (nn::shapeOf(node.input(2)) != ArrayRef(filter[0])) {
+      node.error() << "its bias has the shape "
+                   << nn::shapeText(nn::shapeOf(node.input(2)))
+                   << " instead of " << filter[0];
+      return {};
+    }
+    operands.push_back(node.input(2));
+  }
+  return {node.create<nn::ConvOp>(
+      operands,
+      {node.named("strides", window->strides), node.named("pads", window->pads),
+       node.named("dilations", window->dilations),
+       node.named("group", node.builder().getI64IntegerAttr(group))})};
+}
+
+/// alpha · a · b + beta · c, where a and b may be stored transposed.
+static Results gemm(Node &node) {
+  Value a = node.input(0), b = node.input(1);
+  double alpha = node.real("alpha", 1), beta = node.real("beta", 1);
+  node.ignore("broadcast"); // Of c, before opset 7; it always does.
+  SmallVector<NamedAttribute> transposed;
+  UnitAttr unit = node.builder().getUnitAttr();
+  if (node.integer("transA", 0))
+    transposed.push_back(node.named("transpose_a", unit));
+  if (node.integer("transB", 0))
+    transposed.push_back(node.named("transpose_b", unit));
+  if (!a || !b)
+    return {};
+  if (rankOf(a) != 2 || rankOf(b) != 2) {
+    node.error() << "multiplies matrices, but has "
+                 << nn::shapeText(nn::shapeOf(a)) << " and "
+                 << nn::shapeText(nn::shapeOf(b));
+    return {};
+  }
+  Value y = node.create<nn::MatmulOp>({a, b}, transposed);
+  if (alpha != 1)
+    y = node.create<nn::MulOp>({y, node.scalar(y, alpha)});
+  if (!node.has(2) || beta == 0 || !y)
+    return {y};
+  Value c = node.input(2);
+  auto shape = nn::broadcastShapes({nn::shapeOf(y), nn::shapeOf(c)});
+  if (shape && ArrayRef(*shape) != nn::shapeOf(y)) {
+    node.error() << nn::shapeText(nn::shapeOf(c)) << " does not broadcast to "
+                 << nn::shapeText(nn::shapeOf(y));
+    return {};
+  }
+  if (beta != 1)
+    c = node.create<nn::MulOp>({c, node.scalar(c, beta)});
+  return {node.create<nn::AddOp>({y, c})};
+}
+
+ArrayRef<Hook> frit::importer::contractionHooks() {
+  static constexpr Hook hooks[] = {
+      {"Conv", 1, 2, 3, conv, false, true},
+      {"Gemm", 1, 2, 3, gemm, false, true},
+  };
+  return hooks;
+}

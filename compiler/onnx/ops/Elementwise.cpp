@@ -1,0 +1,252 @@
+//===- Elementwise.cpp - Operators on elements one by one -----------------===//
+
+#include "compiler/onnx/reader/Expr.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// Operators on two inputs. Before opset 7 the second had to be told to
+/// broadcast, and could be told the first of the dimensions it has.
+template <typename Op> static Results binary(Node &node) {
+  Expr a = input(node, 0), b = input(node, 1);
+  if (node.opset < 7 && node.integer("broadcast", 0) && a && b &&
+      node.attribute("axis")) {
+    int64_t axis = node.axis(node.integer("axis", 0), a.rank());
+    auto form = b.shape();
+    for (int64_t dim = axis + b.rank(); dim < a.rank(); ++dim)
+      form.push_back(1);
+    b = b.reshape(form);
+  }
+  return {a.apply<Op>({b})};
+}
+
+/// Max, Min, Sum: any number of inputs, two at a time.
+template <typename Op> static Results fold(Node &node) {
+  Value result = node.input(0);
+  for (size_t i = 1; i < node.inputs().size(); ++i)
+    result = node.create<Op>({result, node.input(i)});
+  return {result};
+}
+
+static Results mean(Node &node) {
+  Value sum = fold<nn::AddOp>(node)[0];
+  return {node.create<nn::DivOp>(
+      {sum, node.scalar(sum, static_cast<double>(node.inputs().size()))})};
+}
+
+static Value clamp(Node &node, Value x, Value low, Value high) {
+  if (low)
+    x = node.create<nn::MaxOp>({x, low});
+  if (high)
+    x = node.create<nn::MinOp>({x, high});
+  return x;
+}
+
+/// Before opset 11 the bounds are attributes, with the largest floats as
+/// defaults.
+static Results clipByAttributes(Node &node) {
+  Value x = node.input(0), low, high;
+  if (node.attribute("min"))
+    low = node.scalar(x, node.real("min", 0));
+  if (node.attribute("max"))
+    high = node.scalar(x, node.real("max", 0));
+  return {clamp(node, x, low, high)};
+}
+
+static Results clip(Node &node) {
+  Value x = node.input(0);
+  return {clamp(node, x, node.has(1) ? node.input(1) : Value(),
+                node.has(2) ? node.input(2) : Value())};
+}
+
+static Value isBelow(Node &node, Value x, Value bound) {
+  return node.create<nn::LessOp>({x, bound});
+}
+
+static Results prelu(Node &node) {
+  Value x = node.input(0), slope = node.input(1);
+  // Before opset 7 a slope was of a channel.
+  if (node.opset < 7 && x && slope && rankOf(slope) == 1 && rankOf(x) > 1) {
+    SmallVector<int64_t> column(rankOf(x) - 1, 1);
+    column[0] = sizes(slope)[0];
+    slope = node.reshape(slope, column);
+  }
+  Value scaled = node.create<nn::MulOp>({x, slope});
+  return {node.create<nn::WhereOp>(
+      {isBelow(node, x, node.scalar(x, 0)), scaled, x})};
+}
+
+/// x where x > 0, else alpha · (e^(x / alpha) - 1)
+static Results celu(Node &node) {
+  Value x = node.input(0), alpha = node.scalar(x, node.real("alpha", 1));
+  Value power = node.create<nn::ExpOp>(node.create<nn::DivOp>({x, alpha}));
+  Value below = node.create<nn::MulOp>(
+      {alpha, node.create<nn::SubOp>({power, node.scalar(x, 1)})});
+  return {node.create<nn::WhereOp>(
+      {isBelow(node, x, node.scalar(x, 0)), below, x})};
+}
+
+static Results thresholdedRelu(Node &node) {
+  Value x = node.input(0), alpha = node.scalar(x, node.real("alpha", 1));
+  Value kept = node.create<nn::GreaterOp>({x, alpha});
+  return {node.create<nn::WhereOp>({kept, x, node.scalar(x, 0)})};
+}
+
+/// x + bias below -lambd, x - bias above lambd, 0 between.
+static Results shrink(Node &node) {
+  Value x = node.input(0);
+  double bias = node.real("bias", 0), lambd = node.real("lambd", 0.5);
+  Value zero = node.scalar(x, 0), shift = node.scalar(x, bias);
+  Value below = isBelow(node, x, node.scalar(x, -lambd));
+  Value above = isBelow(node, node.scalar(x, lambd), x);
+  Value high = node.create<nn::WhereOp>(
+      {above, node.create<nn::SubOp>({x, shift}), zero});
+  return {node.create<nn::WhereOp>(
+      {below, node.create<nn::AddOp>({x, shift}), high})};
+}
+
+static Results isInf(Node &node) {
+  Value x = node.input(0);
+  bool low = node.integer("detect_negative", 1);
+  bool high = node.integer("detect_positive", 1);
+  if (!x)
+    return {};
+  if (!isa<FloatType>(elementOf(x))) {
+    node.error() << "must have float elements, not " << elementOf(x);
+    return {};
+  }
+  double infinity = std::numeric_limits<double>::infinity();
+  if (!low && !high)
+    return {node.expand(node.scalar(node.builder().getI1Type(), 0),
+                        nn::shapeOf(x))};
+  Value size = low && high ? node.create<nn::AbsOp>(x) : x;
+  return {node.create<nn::EqualOp>(
+      {size, node.scalar(x, high ? infinity : -infinity)})};
+}
+
+/// x · sigmoid(alpha · x)
+static Results swish(Node &node) {
+  Value x = node.input(0);
+  double alpha = node.real("alpha", 1);
+  if (alpha == 1)
+    return {node.create<nn::SiluOp>(x)};
+  Value scaled = node.create<nn::MulOp>({x, node.scalar(x, alpha)});
+  return {node.create<nn::MulOp>({x, node.create<nn::SigmoidOp>(scaled)})};
+}
+
+/// A cast with what the node says of values that small types do not hold.
+static Results castTo(Node &node, Type element) {
+  bool saturates = node.integer("saturate", 1);
+  StringRef round = node.string("round_mode", "up");
+  Value x = node.input(0);
+  if (!x || elementOf(x) == element)
+    return {x};
+  SmallVector<NamedAttribute> attributes = {
+      node.named("to", TypeAttr::get(element))};
+  if (nn::isSmall(element)) {
+    attributes.push_back(
+        node.named("round", node.builder().getStringAttr(round)));
+    if (!saturates)
+      attributes.push_back(node.named("wraps", node.builder().getUnitAttr()));
+  }
+  return {node.create<nn::CastOp>(x, attributes)};
+}
+
+static Results cast(Node &node) {
+  int64_t to = node.integer("to", 0);
+  Type element = elementType(to, *node.context());
+  if (!element) {
+    node.error() << "element type " << dataTypeName(to) << " is not supported";
+    return {};
+  }
+  return castTo(node, element);
+}
+
+static Results castLike(Node &node) {
+  Value like = node.input(1);
+  return like ? castTo(node, elementOf(like)) : Results();
+}
+
+static Results bitCast(Node &node) {
+  int64_t to = node.integer("to", 0);
+  Value x = node.input(0);
+  Type element = elementType(to, *node.context());
+  if (!element) {
+    node.error() << "element type " << dataTypeName(to) << " is not supported";
+    return {};
+  }
+  auto bits = [](Type type) {
+    return type.isInteger(1) ? 8 : type.getIntOrFloatBitWidth();
+  };
+  if (x && bits(elementOf(x)) != bits(element)) {
+    node.error() << "elements of " << elementOf(x) << " have other bits than "
+                 << element;
+    return {};
+  }
+  return {
+      node.create<nn::BitCastOp>(x, node.named("to", TypeAttr::get(element)))};
+}
+
+static Results identity(Node &node) { return {node.input(0)}; }
+
+/// At inference everything is kept.
+static Results dropout(Node &node) {
+  Value x = node.input(0);
+  bool trains = node.has(2) && node.integer(2).value_or(0);
+  if (trains && x) {
+    Expr ratio = {node, node.has(1) ? node.input(1) : node.scalar(x, 0.5)};
+    return trainDropout(node, {node, x}, ratio);
+  }
+  node.ignore("ratio");
+  node.ignore("seed");
+  node.ignore("is_test");
+  if (!node.wants(1) || !x)
+    return {x};
+  Type mask = node.opset < 10 ? elementOf(x) : node.builder().getI1Type();
+  return {x, node.expand(node.scalar(mask, 1), nn::shapeOf(x))};
+}
+
+/// 1 above the threshold, else 0.
+static Results binarizer(Node &node) {
+  Expr x = input(node, 0);
+  double threshold = node.real("threshold", 0);
+  return {(x > threshold).to(x.element())};
+}
+
+ArrayRef<Hook> frit::importer::elementwiseHooks() {
+  static constexpr Hook hooks[] = {
+      {"Add", 1, 2, 2, binary<nn::AddOp>, false, true},
+      {"Sub", 1, 2, 2, binary<nn::SubOp>, false, true},
+      {"Mul", 1, 2, 2, binary<nn::MulOp>, false, true},
+      {"Div", 1, 2, 2, binary<nn::DivOp>, false, true},
+      {"Pow", 1, 2, 2, binary<nn::PowOp>, false, true},
+      {"And", 1, 2, 2, binary<nn::AndOp>, false, true},
+      {"Or", 1, 2, 2, binary<nn::OrOp>, false, true},
+      {"Xor", 1, 2, 2, binary<nn::XorOp>, false, true},
+      {"Equal", 1, 2, 2, binary<nn::EqualOp>, false, true},
+      {"Less", 1, 2, 2, binary<nn::LessOp>, false, true},
+      {"Greater", 1, 2, 2, binary<nn::GreaterOp>, false, true},
+      {"Max", 1, 1, -1, fold<nn::MaxOp>, false, true},
+      {"Min", 1, 1, -1, fold<nn::MinOp>, false, true},
+      {"Sum", 1, 1, -1, fold<nn::AddOp>, false, true},
+      {"Mean", 1, 1, -1, mean, false, true},
+      {"Clip", 1, 1, 1, clipByAttributes, false, true},
+      {"Clip", 11, 1, 3, clip, false, true},
+      {"PRelu", 1, 2, 2, prelu, false, true},
+      {"Celu", 12, 1, 1, celu, false, true},
+      {"ThresholdedRelu", 10, 1, 1, thresholdedRelu, false, true},
+      {"Shrink", 9, 1, 1, shrink, false, true},
+      {"IsInf", 10, 1, 1, isInf, false, true},
+      {"Swish", 24, 1, 1, swish, false, true},
+      {"Cast", 6, 1, 1, cast, false, true},
+      {"CastLike", 15, 2, 2, castLike, false, true},
+      {"BitCast", 26, 1, 1, bitCast, false, true},
+      {"Identity", 1, 1, 1, identity, false, true},
+      {"Dropout", 1, 1, 3, dropout, false, true},
+      {"ai.onnx.ml::Binarizer", 1, 1, 1, binarizer, false, true},
+  };
+  return hooks;
+}

@@ -1,0 +1,70 @@
+//===- Loss.cpp - Losses of classifiers -----------------------------------===//
+
+#include "compiler/onnx/reader/Expr.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// -w[t] · log p[t] for the class t of every position, combined as `reduction`
+/// says; positions of the class to ignore count nothing.
+static Value likelihoodLoss(Node &node, Expr logs, Expr target,
+                            size_t weightInput) {
+  StringRef reduction = node.string("reduction", "mean");
+  bool ignores = node.attribute("ignore_index");
+  int64_t ignored = node.integer("ignore_index", -1);
+  if (!logs || !target)
+    return {};
+  auto form = target.shape(), column = form;
+  if (logs.rank() < 2 || logs.rank() != target.rank() + 1) {
+    node.error() << "scores of shape " << nn::shapeText(logs.shape())
+                 << " do not fit classes of shape " << nn::shapeText(form);
+    return {};
+  }
+  column.insert(column.begin() + 1, 1);
+  int64_t classes = logs.size(1);
+  Expr place = target.to(node.builder().getI64Type());
+  Expr counts = place.equals(place.number(ignored));
+  Expr safe = ignores ? counts.select(place.number(0), place) : place;
+  Expr loss = logs.gatherElements(safe.reshape(column), 1).reshape(form);
+  Expr weight = loss.number(1);
+  if (node.has(weightInput)) {
+    Expr weights = input(node, weightInput);
+    if (weights && weights.shape() != SmallVector<int64_t>{classes})
+      node.error() << "has " << nn::shapeText(weights.shape())
+                   << " weights for " << classes << " classes";
+    weight = weights.gather(safe, 0);
+  }
+  weight = weight.expand(form);
+  if (ignores)
+    weight = counts.select(weight.number(0), weight);
+  loss = loss.number(0) - loss * weight;
+  if (reduction == "none")
+    return loss;
+  auto all = llvm::to_vector(llvm::seq<int64_t>(target.rank()));
+  Expr total = loss.sum(all);
+  if (reduction == "mean")
+    total = total / weight.sum(all);
+  else if (reduction != "sum")
+    node.error() << "reduction '" << reduction
+                 << "' is none of none, mean and sum";
+  return total.reshape({});
+}
+
+static Results negativeLogLikelihood(Node &node) {
+  return {likelihoodLoss(node, input(node, 0), input(node, 1), 2)};
+}
+
+static Results softmaxCrossEntropy(Node &node) {
+  Expr logs =
+      input(node, 0).apply<nn::LogSoftmaxOp>({}, node.namedSigned("axis", 1));
+  return {likelihoodLoss(node, logs, input(node, 1), 2), logs};
+}
+
+ArrayRef<Hook> frit::importer::lossHooks() {
+  static constexpr Hook hooks[] = {
+      {"NegativeLogLikelihoodLoss", 12, 2, 3, negativeLogLikelihood},
+      {"SoftmaxCrossEntropyLoss", 12, 2, 3, softmaxCrossEntropy},
+  };
+  return hooks;
+}

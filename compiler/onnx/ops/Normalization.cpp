@@ -1,0 +1,222 @@
+//===- Normalization.cpp - Softmax and the norms --------------------------===//
+
+#include "compiler/onnx/reader/Expr.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// Before opset 13 the axis split the dimensions into two, and the softmax was
+/// over all of the second part.
+template <typename Op> static Results softmaxOfRows(Node &node) {
+  Value x = node.input(0);
+  if (!x)
+    return {};
+  int64_t axis = node.axis(node.integer("axis", 1), rankOf(x));
+  if (axis == rankOf(x) - 1)
+    return {node.create<Op>(x, node.namedSigned("axis", -1))};
+  auto shape = nn::shapeOf(x);
+  Value rows = node.reshape(
+      x, {product(shape.take_front(axis)), product(shape.drop_front(axis))});
+  return {
+      node.reshape(node.create<Op>(rows, node.namedSigned("axis", -1)), shape)};
+}
+
+static NamedAttribute epsilon(Node &node) {
+  return node.named("epsilon",
+                    node.builder().getF32FloatAttr(node.real("epsilon", 1e-5)));
+}
+
+/// Normalised by the batch's own statistics, which move the running ones on.
+static Results trainBatchNorm(Node &node, double momentum) {
+  Expr x = input(node, 0);
+  if (!x || x.rank() < 2) {
+    if (!node.failed)
+      node.error() << "needs channels";
+    return {};
+  }
+  SmallVector<int64_t> axes, column(x.rank() - 1, 1);
+  for (int64_t dim = 0; dim < x.rank(); ++dim)
+    if (dim != 1)
+      axes.push_back(dim);
+  column[0] = x.size(1);
+  auto meanOf = [&](Expr v) {
+    return v.apply<nn::ReduceMeanOp>({}, node.named("axes", axes))
+        .reshape(x.size(1));
+  };
+  Expr mean = meanOf(x), centred = x - mean.reshape(column);
+  Expr variance = meanOf(centred * centred);
+  Value operands[] = {x, node.input(1), node.input(2), mean, variance};
+  Value y = node.create<nn::BatchNormOp>(operands, epsilon(node));
+  auto move = [&](Expr running, Expr now) {
+    return running * momentum + now.to(running.element()) * (1 - momentum);
+  };
+  return {y, move(input(node, 3), mean), move(input(node, 4), variance)};
+}
+
+static Results batchNorm(Node &node) {
+  double momentum = node.real("momentum", 0.9);
+  if (!node.integer("spatial", 1))
+    node.error() << "statistics for every element (spatial = 0) are not "
+                    "supported";
+  // Which mode it is was an attribute, then was told by the outputs.
+  bool trains = node.integer("training_mode", 0);
+  if (node.opset < 7 && node.integer("is_test", 0) == 0)
+    trains = node.wants(1);
+  if (trains || (node.opset < 14 && node.wants(1)))
+    return trainBatchNorm(node, momentum);
+  return {node.create<nn::BatchNormOp>(node.inputs(), epsilon(node))};
+}
+
+/// x over its length along an axis, by the sum of absolute values (p = 1) or of
+/// squares; 0 where that is 0.
+static Results lpNorm(Node &node) {
+  Value x = node.input(0);
+  int64_t given = node.integer("axis", -1), p = node.integer("p", 2);
+  if (!x)
+    return {};
+  int64_t axis = node.axis(given, rankOf(x));
+  if (p != 1 && p != 2)
+    node.error() << "p must be 1 or 2, not " << p;
+  Value size =
+      p == 1 ? node.create<nn::AbsOp>(x) : node.create<nn::MulOp>({x, x});
+  Value length = node.reduce(size, nn::Combiner::sum, axis);
+  if (p == 2)
+    length = node.create<nn::SqrtOp>(length);
+  Value zero = node.scalar(x, 0);
+  Value isZero = node.create<nn::EqualOp>({length, zero});
+  return {node.create<nn::WhereOp>(
+      {isZero, zero, node.create<nn::DivOp>({x, length})})};
+}
+
+/// The operand of a norm, broadcast to what it is normalised over.
+static Value broadcastTo(Node &node, Value x, ArrayRef<int64_t> shape) {
+  if (!x || nn::shapeOf(x) == shape)
+    return x;
+  auto result = nn::broadcastShapes({nn::shapeOf(x), shape});
+  if (!result || ArrayRef(*result) != shape) {
+    node.error() << nn::shapeText(nn::shapeOf(x)) << " does not broadcast to "
+                 << nn::shapeText(shape);
+    return {};
+  }
+  return node.expand(x, *result);
+}
+
+static Results layerNorm(Node &node) {
+  // Statistics are computed in f32 or better whatever is asked for.
+  node.ignore("stash_type");
+  Value x = node.input(0);
+  if (!x)
+    return {};
+  int64_t axis = node.axis(node.integer("axis", -1), rankOf(x));
+  if (node.failed)
+    return {};
+  auto normal = nn::shapeOf(x).drop_front(axis);
+  Results operands = {x, broadcastTo(node, node.input(1), normal)};
+  if (node.has(2))
+    operands.push_back(broadcastTo(node, node.input(2), normal));
+  NamedAttribute eps = epsilon(node);
+  Value y = node.create<nn::LayerNormOp>(operands,
+                                         {node.namedSigned("axis", axis), eps});
+  if (!node.wants(1) && !node.wants(2))
+    return {y};
+
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(axis, rankOf(x)));
+  auto meanOf = [&](Value v) {
+    return node.create<nn::ReduceMeanOp>(v, node.named("axes", axes));
+  };
+  Value wide = node.cast(x, node.builder().getF32Type());
+  Value mean = meanOf(wide), rest = node.create<nn::SubOp>({wide, mean});
+  Value variance = meanOf(node.create<nn::MulOp>({rest, rest}));
+  Value deviation = node.create<nn::AddOp>(
+      {variance, node.scalar(wide, node.real("epsilon", 1e-5))});
+  return {y, mean, node.create<nn::RsqrtOp>(deviation)};
+}
+
+static Results rmsNorm(Node &node) {
+  node.ignore("stash_type");
+  Value x = node.input(0);
+  if (!x)
+    return {};
+  int64_t axis = node.axis(node.integer("axis", -1), rankOf(x));
+  if (node.failed)
+    return {};
+  Value scale =
+      broadcastTo(node, node.input(1), nn::shapeOf(x).drop_front(axis));
+  return {node.create<nn::RmsNormOp>(
+      {x, scale}, {node.namedSigned("axis", axis), epsilon(node)})};
+}
+
+/// Normalises the elements of every one of `groups` groups of channels as a
+/// row, then scales and shifts by `scale` and `bias` in the form `affine`.
+static Value normalizeGroups(Node &node, Value x, int64_t groups, Value scale,
+                             Value bias, ArrayRef<int64_t> form,
+                             ArrayRef<int64_t> affine) {
+  auto shape = sizes(x);
+  int64_t length = product(ArrayRef(shape).drop_front(1)) / groups;
+  Value rows = node.reshape(x, {shape[0], groups, length});
+  Value ones = node.expand(node.scalar(x, 1), {length});
+  Value y = node.create<nn::LayerNormOp>(
+      {rows, ones}, {node.namedSigned("axis", -1), epsilon(node)});
+  y = node.reshape(y, form);
+  y = node.create<nn::MulOp>({y, node.reshape(scale, affine)});
+  y = node.create<nn::AddOp>({y, node.reshape(bias, affine)});
+  return node.reshape(y, shape);
+}
+
+static bool checkChannels(Node &node, Value x, int64_t groups, int64_t affine) {
+  Value scale = node.input(1), bias = node.input(2);
+  if (!x || !scale || !bias)
+    return false;
+  if (rankOf(x) < 2 || groups < 1 || nn::shapeOf(x)[1] % groups ||
+      nn::tensorType(x).getNumElements() == 0) {
+    node.error() << nn::shapeText(nn::shapeOf(x)) << " has no channels for "
+                 << groups << " groups";
+    return false;
+  }
+  for (Value v : {scale, bias})
+    if (nn::shapeOf(v) != ArrayRef(affine)) {
+      node.error() << "scale and bias must have " << affine << " elements";
+      return false;
+    }
+  return true;
+}
+
+static Results instanceNorm(Node &node) {
+  Value x = node.input(0);
+  int64_t channels = x && rankOf(x) > 1 ? nn::shapeOf(x)[1] : 0;
+  if (!checkChannels(node, x, channels, channels))
+    return {};
+  int64_t length = product(nn::shapeOf(x).drop_front(2));
+  return {normalizeGroups(node, x, channels, node.input(1), node.input(2),
+                          {nn::shapeOf(x)[0], channels, length},
+                          {channels, 1})};
+}
+
+/// Scale and bias are for every group until opset 20, for every channel since.
+static Results groupNorm(Node &node) {
+  node.ignore("stash_type");
+  Value x = node.input(0);
+  int64_t groups = node.integer("num_groups", 0);
+  int64_t channels = x && rankOf(x) > 1 ? nn::shapeOf(x)[1] : 0;
+  int64_t affine = node.opset < 21 ? groups : channels;
+  if (!checkChannels(node, x, groups, affine))
+    return {};
+  int64_t length = product(nn::shapeOf(x).drop_front(1)) / affine;
+  return {normalizeGroups(node, x, groups, node.input(1), node.input(2),
+                          {nn::shapeOf(x)[0], affine, length}, {affine, 1})};
+}
+
+ArrayRef<Hook> frit::importer::normalizationHooks() {
+  static constexpr Hook hooks[] = {
+      {"Softmax", 1, 1, 1, softmaxOfRows<nn::SoftmaxOp>},
+      {"LogSoftmax", 1, 1, 1, softmaxOfRows<nn::LogSoftmaxOp>},
+      {"BatchNormalization", 1, 5, 5, batchNorm},
+      {"LpNormalization", 1, 1, 1, lpNorm},
+      {"LayerNormalization", 17, 2, 3, layerNorm},
+      {"RMSNormalization", 23, 2, 2, rmsNorm},
+      {"InstanceNormalization", 1, 3, 3, instanceNorm},
+      {"GroupNormalization", 18, 3, 3, groupNorm},
+  };
+  return hooks;
+}

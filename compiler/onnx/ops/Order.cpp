@@ -1,0 +1,169 @@
+//===- Order.cpp - Running sums and order along long dimensions -----------===//
+//
+// cum_sum and sort_places work out every result on its own, in time quadratic
+// in the dimension. Long dimensions are made of short ones:
+//
+// - What is summed up in blocks gets the sums of the blocks before, which are
+//   a shorter such problem (Blelloch, Prefix Sums and Their Applications,
+//   1990).
+// - Of many elements the first few are among the first few of their blocks.
+// - Sorted blocks are merged two by two.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/ops/Order.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+static Expr combine(Expr x, Expr y, nn::Combiner kind) {
+  return kind == nn::Combiner::sum ? x + y : x * y;
+}
+
+static Expr cumulateShort(Expr x, int64_t axis, const Cumulation &how) {
+  Node &node = *x.node;
+  SmallVector<NamedAttribute> attributes = {node.namedSigned("axis", axis)};
+  UnitAttr unit = node.builder().getUnitAttr();
+  if (how.isExclusive)
+    attributes.push_back(node.named("exclusive", unit));
+  if (how.isReverse)
+    attributes.push_back(node.named("reverse", unit));
+  return how.kind == nn::Combiner::sum ? x.apply<nn::CumSumOp>({}, attributes)
+                                       : x.apply<nn::CumProdOp>({}, attributes);
+}
+
+Expr frit::importer::cumulate(Expr x, int64_t axis, const Cumulation &how) {
+  constexpr int64_t block = 64;
+  int64_t length = x.size(axis);
+  if (x.node->failed || length <= 2 * block)
+    return cumulateShort(x, axis, how);
+  Type element = x.element();
+  int64_t blocks = llvm::divideCeil(length, block);
+  Expr wide = x.to(nn::workType(element));
+  Expr none = wide.number(how.kind == nn::Combiner::sum ? 0 : 1);
+  auto whole = x.shape(), parts = whole, sums = whole;
+  whole[axis] = blocks * block;
+  sums[axis] = parts[axis] = blocks;
+  parts.insert(parts.begin() + axis + 1, block);
+  Expr inBlocks = wide.pad(axis, 0, whole[axis] - length, none).reshape(parts);
+  Cumulation ofBlocks = how;
+  ofBlocks.isExclusive = true;
+  Expr before = cumulate(inBlocks.reduce(how.kind, axis + 1).reshape(sums),
+                         axis, ofBlocks);
+  parts[axis + 1] = 1;
+  return combine(cumulateShort(inBlocks, axis + 1, how), before.reshape(parts),
+                 how.kind)
+      .reshape(whole)
+      .slice(axis, 0, length)
+      .to(element);
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+/// The same along the last of three dimensions, where it is short.
+static Expr firstOfShort(Expr x, int64_t k, bool isDescending) {
+  Node &node = *x.node;
+  SmallVector<NamedAttribute> attributes = {node.namedSigned("axis", 2)};
+  if (isDescending)
+    attributes.push_back(
+        node.named("descending", node.builder().getUnitAttr()));
+  Expr places = x.apply<nn::SortPlacesOp>({}, attributes);
+  // A row of places for each of the k: exactly one element has each place.
+  int64_t rows = x.size(0), blocks = x.size(1), size = x.size(2);
+  Expr hit = places.reshape({rows, blocks, 1, size})
+                 .equals(iota(node, places.element(), {1, 1, k, 1}, 2));
+  Expr index = iota(node, places.element(), {1, 1, 1, size}, 3);
+  return hit.select(index, index.number(0)).sum(3).reshape({rows, blocks, k});
+}
+
+Expr frit::importer::lastInOrder(Expr x, bool isDescending) {
+  Type element = x.element();
+  if (isa<FloatType>(element))
+    return x.number(isDescending ? -INFINITY : NAN);
+  unsigned bits = element.getIntOrFloatBitWidth();
+  if (element.isUnsignedInteger())
+    return x.number(isDescending ? 0 : -1);
+  double least = -std::ldexp(1.0, int(bits) - 1);
+  return x.number(isDescending ? least : -1 - least);
+}
+
+namespace {
+/// Elements, and where they were.
+struct Elements {
+  Expr keys, places;
+};
+} // namespace
+
+/// Merges every two of the sorted blocks and keeps the first `k` elements.
+static Elements merge(const Elements &sorted, int64_t k, bool isDescending) {
+  Node &node = *sorted.keys.node;
+  int64_t rows = sorted.keys.size(0), pairs = sorted.keys.size(1) / 2;
+  int64_t both = 2 * sorted.keys.size(2);
+  auto inPairs = [&](Expr x) { return x.reshape({rows, pairs, both}); };
+  Builder b = node.builder();
+  SmallVector<NamedAttribute> attributes = {
+      node.named("count", b.getI64IntegerAttr(std::min(both, k)))};
+  if (isDescending)
+    attributes.push_back(node.named("descending", b.getUnitAttr()));
+  Expr keys = inPairs(sorted.keys);
+  Expr from = keys.apply<nn::MergePlacesOp>({}, attributes);
+  return {keys.gatherElements(from, 2),
+          inPairs(sorted.places).gatherElements(from, 2)};
+}
+
+/// As many equal blocks.
+static Elements inBlocks(const Elements &all, int64_t blocks,
+                         bool isDescending) {
+  int64_t rows = all.keys.size(0), length = all.keys.size(1);
+  int64_t size = llvm::divideCeil(length, blocks);
+  auto split = [&](Expr x, Value fill) {
+    return x.pad(1, 0, blocks * size - length, fill)
+        .reshape({rows, blocks, size});
+  };
+  return {split(all.keys, lastInOrder(all.keys, isDescending)),
+          split(all.places, all.places.number(0))};
+}
+
+Expr frit::importer::firstInOrder(Expr x, int64_t k, bool isDescending) {
+  // Rows of so many are sorted at once where that is not more comparisons than
+  // a few kernels more are worth, and else in such blocks.
+  constexpr int64_t longest = 1024, mostCompared = longest * longest;
+  constexpr int64_t block = 128;
+  Node &node = *x.node;
+  int64_t rows = x.size(0), length = x.size(1);
+  Elements first = {x, iota(node, node.builder().getI64Type(), {1, length}, 1)
+                           .expand({rows, length})};
+  auto sortBlocks = [&](int64_t blocks) {
+    first = inBlocks(first, blocks, isDescending);
+    int64_t count = std::min(k, first.keys.size(2));
+    Expr taken = firstOfShort(first.keys, count, isDescending);
+    first = {first.keys.gatherElements(taken, 2),
+             first.places.gatherElements(taken, 2)};
+  };
+  // Few of many are among the first few of their blocks.
+  while (length > longest && length / 8 >= k && k > 0 && !node.failed) {
+    int64_t blocks = llvm::divideCeil(length, std::max(4 * k, longest / 4));
+    sortBlocks(blocks);
+    length = blocks * k;
+    first = {first.keys.reshape({rows, length}),
+             first.places.reshape({rows, length})};
+  }
+  int64_t blocks = 1;
+  if (length > 2 * block && k > 0 && rows > 0 &&
+      length > mostCompared / rows / length)
+    while (blocks * block < length)
+      blocks *= 2;
+  sortBlocks(blocks);
+  for (; blocks > 1 && !node.failed; blocks /= 2)
+    first = merge(first, k, isDescending);
+  return first.places.reshape({rows, k});
+}

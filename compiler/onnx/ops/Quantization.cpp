@@ -1,0 +1,237 @@
+//===- Quantization.cpp - Numbers as small integers and a scale -----------===//
+
+#include "compiler/onnx/ops/Window.h"
+#include "compiler/onnx/reader/Expr.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// A scale or a zero point in a form that broadcasts to x: of all elements, of
+/// every place along `axis`, or of every block of places along it.
+static Expr spread(Expr factor, Expr x, int64_t axis, int64_t block) {
+  Node &node = *factor.node;
+  if (!factor || !x || nn::tensorType(factor).getNumElements() == 1)
+    return factor.reshape({});
+  axis = node.axis(axis, x.rank());
+  if (node.failed)
+    return factor;
+  auto shape = x.shape(), form = factor.shape();
+  if (block == 0 && form.size() == 1 && form[0] == shape[axis]) {
+    form.assign(x.rank(), 1);
+    form[axis] = shape[axis];
+    return factor.reshape(form);
+  }
+  bool fits = form.size() == shape.size() && form[axis] > 0;
+  for (size_t dim = 0; fits && dim < form.size(); ++dim)
+    fits = static_cast<int64_t>(dim) == axis || form[dim] == shape[dim];
+  if (fits && block == 0)
+    block = llvm::divideCeil(shape[axis], form[axis]);
+  if (!fits || block < 1 ||
+      static_cast<int64_t>(llvm::divideCeil(shape[axis], block)) !=
+          form[axis]) {
+    node.error() << "a scale of shape " << nn::shapeText(form)
+                 << " does not fit " << nn::shapeText(shape);
+    return factor;
+  }
+  // Every scale as often as its block is long; the last block may be shorter.
+  auto apart = form, repeated = form, joined = form;
+  apart.insert(apart.begin() + axis + 1, 1);
+  repeated.insert(repeated.begin() + axis + 1, block);
+  joined[axis] *= block;
+  return factor.reshape(apart).expand(repeated).reshape(joined).slice(
+      axis, 0, shape[axis]);
+}
+
+/// The range of an integer type.
+static std::pair<double, double> rangeOf(Type type) {
+  unsigned bits = type.getIntOrFloatBitWidth();
+  if (type.isUnsignedInteger())
+    return {0, std::ldexp(1.0, bits) - 1};
+  return {-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
+}
+
+/// round(x / scale) + zero, kept in the range of `to`.
+static Expr quantize(Expr x, Expr scale, Expr zero, Type to, bool wraps) {
+  Node &node = *x.node;
+  Expr y = x.to(scale.element()) / scale;
+  if (isa<FloatType>(to)) {
+    if (zero)
+      y = y + zero.to(y.element());
+    SmallVector<NamedAttribute> attributes = {
+        node.named("to", TypeAttr::get(to))};
+    if (wraps)
+      attributes.push_back(node.named("wraps", node.builder().getUnitAttr()));
+    return y.apply<nn::CastOp>({}, attributes);
+  }
+  // Halves would not take the numbers of 16-bit integers.
+  y = y.apply<nn::RoundOp>().to(nn::workType(y.element()));
+  if (zero)
+    y = y + zero.to(y.element());
+  auto [low, high] = rangeOf(to);
+  return y.clamp(low, high).to(to);
+}
+
+static Type typeAttribute(Node &node, StringRef name, Type otherwise) {
+  int64_t given = node.integer(name, 0);
+  Type type = given ? elementType(given, *node.context()) : otherwise;
+  if (!type)
+    node.error() << "element type " << dataTypeName(given)
+                 << " is not supported";
+  return type ? type : otherwise;
+}
+
+static Results quantizeLinear(Node &node) {
+  Expr x = input(node, 0), scale = input(node, 1);
+  Expr zero = {node, node.has(2) ? node.input(2) : Value()};
+  int64_t axis = node.integer("axis", 1), block = node.integer("block_size", 0);
+  bool wraps = !node.integer("saturate", 1);
+  Type u8 = node.builder().getIntegerType(8, /*isSigned=*/false);
+  Type to = typeAttribute(node, "output_dtype", zero ? zero.element() : u8);
+  Type precision = typeAttribute(node, "precision", scale.element());
+  if (!x || !scale)
+    return {};
+  scale = spread(scale.to(precision), x, axis, block);
+  if (zero)
+    zero = spread(zero, x, axis, block);
+  return {quantize(x, scale, zero, to, wraps)};
+}
+
+/// (x - zero) · scale
+static Results dequantizeLinear(Node &node) {
+  Expr x = input(node, 0), scale = input(node, 1);
+  int64_t axis = node.integer("axis", 1), block = node.integer("block_size", 0);
+  Type to = typeAttribute(node, "output_dtype", scale.element());
+  if (!x || !scale)
+    return {};
+  // Wide enough for every difference of the integers that there are.
+  Type work = node.builder().getI32Type();
+  if (isa<FloatType>(x.element()))
+    work = node.builder().getF32Type();
+  Expr y = x.to(work);
+  if (node.has(2))
+    y = y - spread(input(node, 2), x, axis, block).to(work);
+  scale = spread(scale, x, axis, block);
+  Type wide = nn::workType(scale.element());
+  return {(y.to(wide) * scale.to(wide)).to(to)};
+}
+
+/// The scale takes the range of x, 0 included, to that of u8.
+static Results dynamicQuantize(Node &node) {
+  Expr x = input(node, 0);
+  if (!x)
+    return {};
+  auto all = llvm::to_vector(llvm::seq<int64_t>(x.rank()));
+  Expr high = x.reduce(nn::Combiner::max, all).reshape({}).max(x.number(0));
+  Expr low = x.reduce(nn::Combiner::min, all).reshape({}).min(x.number(0));
+  Expr scale = (high - low) / 255.0;
+  Type u8 = node.builder().getIntegerType(8, /*isSigned=*/false);
+  Expr zero = (0.0 - low / scale).clamp(0, 255).apply<nn::RoundOp>().to(u8);
+  return {quantize(x, scale, zero, u8, false), scale, zero};
+}
+
+//===----------------------------------------------------------------------===//
+// Products of integers
+//===----------------------------------------------------------------------===//
+
+/// x less its zero point as i32. A vector of zero points has one for every row
+/// of the last two dimensions, or for every column.
+static Expr centred(Node &node, size_t i, size_t zeroInput, bool byRow) {
+  Type i32 = node.builder().getI32Type();
+  Expr x = input(node, i).to(i32);
+  if (!node.has(zeroInput))
+    return x;
+  Expr zero = input(node, zeroInput).to(i32);
+  if (byRow && zero.rank() == 1 && zero.size(0) > 1)
+    zero = zero.reshape({zero.size(0), 1});
+  return x - zero;
+}
+
+static Results matMulInteger(Node &node) {
+  return {centred(node, 0, 2, true).matmul(centred(node, 1, 3, false))};
+}
+
+static Results qLinearMatMul(Node &node) {
+  Expr a = centred(node, 0, 2, true), b = centred(node, 3, 5, false);
+  Expr aScale = input(node, 1), bScale = input(node, 4);
+  Expr yScale = input(node, 6), zero = input(node, 7);
+  if (node.failed)
+    return {};
+  if (aScale.rank() == 1 && aScale.size(0) > 1)
+    aScale = aScale.reshape({aScale.size(0), 1});
+  Type f32 = node.builder().getF32Type();
+  Expr y = a.matmul(b).to(f32) * aScale.to(f32) * bScale.to(f32);
+  return {quantize(y, yScale.to(f32), zero, zero.element(), false)};
+}
+
+/// A convolution of integers less their zero points: in floats that hold every
+/// sum there can be.
+static Expr integerConv(Node &node, size_t x, size_t xZero, size_t w,
+                        size_t wZero) {
+  Expr image = input(node, x), filter = input(node, w);
+  int64_t group = node.integer("group", 1);
+  node.ignore("kernel_shape");
+  if (!image || !filter || image.rank() < 3 || filter.rank() != image.rank()) {
+    if (!node.failed)
+      node.error() << "needs an image and filters";
+    return {node, {}};
+  }
+  auto size = filter.shape();
+  int64_t terms = product(ArrayRef(size).drop_front(1));
+  Type work = terms < 256 ? Type(node.builder().getF32Type())
+                          : node.builder().getF64Type();
+  Expr a = image.to(work), b = filter.to(work);
+  if (node.has(xZero))
+    a = a - input(node, xZero).to(work).reshape({});
+  if (node.has(wZero)) {
+    Expr zero = input(node, wZero).to(work);
+    SmallVector<int64_t> column(filter.rank(), 1);
+    column[0] = product(zero.shape());
+    b = b - zero.reshape(column);
+  }
+  auto window = readWindow(node, image, ArrayRef(size).drop_front(2));
+  if (!window)
+    return {node, {}};
+  return a.apply<nn::ConvOp>(
+      {b},
+      {node.named("strides", window->strides), node.named("pads", window->pads),
+       node.named("dilations", window->dilations),
+       node.named("group", node.builder().getI64IntegerAttr(group))});
+}
+
+static Results convInteger(Node &node) {
+  return {integerConv(node, 0, 2, 1, 3).to(node.builder().getI32Type())};
+}
+
+static Results qLinearConv(Node &node) {
+  Expr y = integerConv(node, 0, 2, 3, 5);
+  Expr xScale = input(node, 1), wScale = input(node, 4);
+  Expr yScale = input(node, 6), zero = input(node, 7);
+  if (!y || node.failed)
+    return {};
+  SmallVector<int64_t> column(y.rank() - 1, 1);
+  if (node.has(8)) {
+    column[0] = y.size(1);
+    y = y + input(node, 8).to(y.element()).reshape(column);
+  }
+  column[0] = product(wScale.shape());
+  Type f32 = node.builder().getF32Type();
+  y = y.to(f32) * xScale.reshape({}) * wScale.reshape(column);
+  return {
+      quantize(y, yScale.reshape({}), zero.reshape({}), zero.element(), false)};
+}
+
+ArrayRef<Hook> frit::importer::quantizationHooks() {
+  static constexpr Hook hooks[] = {
+      {"QuantizeLinear", 10, 2, 3, quantizeLinear},
+      {"DequantizeLinear", 10, 2, 3, dequantizeLinear},
+      {"DynamicQuantizeLinear", 11, 1, 1, dynamicQuantize},
+      {"MatMulInteger", 10, 2, 4, matMulInteger},
+      {"QLinearMatMul", 10, 8, 8, qLinearMatMul},
+      {"ConvInteger", 10, 2, 4, convInteger},
+      {"QLinearConv", 10, 8, 9, qLinearConv},
+  };
+  return hooks;
+}

@@ -1,0 +1,135 @@
+//===- Random.cpp - Random numbers ----------------------------------------===//
+//
+// A number is a hash of its place and the node's seed, so that no layout and no
+// order changes it. Every call of a model draws the same ones, of which a
+// warning tells.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/reader/Expr.h"
+
+#include "llvm/Support/xxhash.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// Numbers from 0 (exclusive) to 1 of a shape; `stream` tells several of a node
+/// apart. The hash is by Chris Wellons, "Hash Function Prospector", 2018.
+static Expr uniform(Node &node, ArrayRef<int64_t> shape, uint32_t stream) {
+  emitWarning(node.loc) << "draws the same random numbers in every call "
+                           "[-Wrandom]";
+  // Dropout's is an integer, the others' a float.
+  bool isInteger = node.operation() == "Dropout";
+  double given = isInteger ? static_cast<double>(node.integer("seed", 0))
+                           : node.real("seed", 0);
+  std::string name;
+  llvm::raw_string_ostream(name) << node.loc << given << stream;
+  auto seed = static_cast<uint32_t>(llvm::xxh3_64bits(
+      node.attribute("seed") ? name.substr(name.size() - 24) : name));
+  OpBuilder &b = node.builder();
+  Type u32 = b.getIntegerType(32, /*isSigned=*/false);
+  int64_t count = product(shape);
+  auto constant = [&](uint32_t value) {
+    return Expr{node, node.scalar(u32, value)};
+  };
+  auto mixRight = [&](Expr x, uint32_t places) {
+    Expr moved = x.apply<nn::BitShiftOp>(
+        {constant(places)}, node.named("direction", b.getStringAttr("RIGHT")));
+    return x.apply<nn::BitwiseXorOp>({moved});
+  };
+  Expr x = iota(node, u32, count, 0) + constant(seed);
+  x = mixRight(x, 16) * constant(0x7feb352d);
+  x = mixRight(x, 15) * constant(0x846ca68b);
+  x = mixRight(x, 16);
+  // 24 bits are what an f32 holds.
+  Expr high = x.apply<nn::BitShiftOp>(
+      {constant(8)}, node.named("direction", b.getStringAttr("RIGHT")));
+  return ((high.to(b.getF32Type()) + 0.5) * std::ldexp(1.0, -24))
+      .reshape(shape);
+}
+
+/// Box and Muller, 1958.
+static Expr normal(Node &node, ArrayRef<int64_t> shape) {
+  Expr radius =
+      (uniform(node, shape, 0).apply<nn::LogOp>() * -2.0).apply<nn::SqrtOp>();
+  constexpr double turn = 6.283185307179586;
+  return radius * (uniform(node, shape, 1) * turn).apply<nn::CosOp>();
+}
+
+/// The type that "dtype" names, else `otherwise`.
+static Type typeOf(Node &node, Type otherwise) {
+  int64_t given = node.integer("dtype", 0);
+  Type type = given ? elementType(given, *node.context()) : otherwise;
+  if (type)
+    return type;
+  node.error() << "element type " << dataTypeName(given) << " is not supported";
+  return otherwise;
+}
+
+/// The shape of an input, or that which the node has.
+template <bool isLike>
+static std::optional<std::pair<SmallVector<int64_t>, Type>> form(Node &node) {
+  if constexpr (isLike) {
+    Value like = node.input(0);
+    if (!like)
+      return std::nullopt;
+    return std::pair(sizes(like), typeOf(node, elementOf(like)));
+  } else {
+    auto shape = node.integers("shape");
+    if (!shape && !node.failed)
+      node.error() << "has no shape";
+    if (!shape)
+      return std::nullopt;
+    return std::pair(*shape, typeOf(node, node.builder().getF32Type()));
+  }
+}
+
+template <bool isLike> static Results randomUniform(Node &node) {
+  double low = node.real("low", 0), high = node.real("high", 1);
+  auto wanted = form<isLike>(node);
+  if (!wanted || node.failed)
+    return {};
+  auto &[shape, type] = *wanted;
+  return {(uniform(node, shape, 0) * (high - low) + low).to(type)};
+}
+
+template <bool isLike> static Results randomNormal(Node &node) {
+  double mean = node.real("mean", 0), scale = node.real("scale", 1);
+  auto wanted = form<isLike>(node);
+  if (!wanted || node.failed)
+    return {};
+  auto &[shape, type] = *wanted;
+  return {(normal(node, shape) * scale + mean).to(type)};
+}
+
+static Results bernoulli(Node &node) {
+  Expr p = input(node, 0);
+  if (!p)
+    return {};
+  Type type = typeOf(node, p.element());
+  Expr drawn = uniform(node, p.shape(), 0);
+  return {(drawn < p.to(drawn.element())).to(type)};
+}
+
+/// What is kept is larger by as much as is dropped.
+Results frit::importer::trainDropout(Node &node, Expr x, Expr ratio) {
+  Expr drawn = uniform(node, x.shape(), 0);
+  Expr share = ratio.to(drawn.element()).reshape({});
+  Expr kept = drawn >= share;
+  Expr scale = (1.0 - share).to(x.element());
+  return {kept.select(x / scale, x.number(0)), kept};
+}
+
+ArrayRef<Hook> frit::importer::randomHooks() {
+  static constexpr Hook hooks[] = {
+      {"RandomUniform", 1, 0, 0, randomUniform<false>},
+      {"RandomUniformLike", 1, 1, 1, randomUniform<true>},
+      {"RandomNormal", 1, 0, 0, randomNormal<false>},
+      {"RandomNormalLike", 1, 1, 1, randomNormal<true>},
+      {"Bernoulli", 15, 1, 1, bernoulli},
+  };
+  return hooks;
+}

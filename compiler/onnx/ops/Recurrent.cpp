@@ -1,0 +1,312 @@
+//===- Recurrent.cpp - LSTM, GRU and RNN ----------------------------------===//
+//
+// The number of steps is known, so they are laid out one after another; the
+// products with the inputs are one for all steps. Hochreiter and Schmidhuber,
+// "Long Short-Term Memory", 1997; Cho et al., arXiv:1406.1078.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/reader/Expr.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+namespace {
+
+/// Longer sequences would make graphs that no one can compile.
+constexpr int64_t mostSteps = 4096;
+
+/// What LSTM, GRU and RNN have in common.
+struct Recurrence {
+  int64_t gates, directions, hidden, steps, batch;
+  bool batchFirst;
+  double clip = 0;
+  SmallVector<StringRef> activations; ///< of every direction in turn
+  SmallVector<double> alphas, betas;
+  Expr x; ///< steps×batch×inputs
+  Value lengths;
+};
+
+} // namespace
+
+static Expr activate(Expr x, StringRef name, double alpha, double beta) {
+  std::string lower = name.lower();
+  Node &node = *x.node;
+  if (lower == "sigmoid")
+    return x.apply<nn::SigmoidOp>();
+  if (lower == "tanh")
+    return x.apply<nn::TanhOp>();
+  if (lower == "relu")
+    return x.apply<nn::ReluOp>();
+  if (lower == "affine")
+    return x * alpha + beta;
+  if (lower == "leakyrelu")
+    return (x < 0.0).select(x * alpha, x);
+  if (lower == "thresholdedrelu")
+    return (x > alpha).select(x, x.number(0));
+  if (lower == "scaledtanh")
+    return (x * beta).apply<nn::TanhOp>() * alpha;
+  if (lower == "hardsigmoid")
+    return (x * alpha + beta).clamp(0, 1);
+  if (lower == "elu")
+    return (x < 0.0).select((x.apply<nn::ExpOp>() - 1.0) * alpha, x);
+  if (lower == "softsign")
+    return x / (x.apply<nn::AbsOp>() + 1.0);
+  if (lower == "softplus")
+    return x.apply<nn::SoftplusOp>();
+  node.error() << "activation '" << name << "' is not supported";
+  return x;
+}
+
+/// The defaults of ONNX for the activations that have parameters.
+static std::pair<double, double> defaultsOf(StringRef name) {
+  std::string lower = name.lower();
+  if (lower == "leakyrelu")
+    return {0.01, 0};
+  if (lower == "hardsigmoid")
+    return {0.2, 0.5};
+  return {1, lower == "scaledtanh" ? 1 : 0};
+}
+
+static std::optional<Recurrence> read(Node &node, int64_t gates,
+                                      ArrayRef<StringRef> defaults) {
+  Recurrence r{gates, 1, 0, 0, 0, false, 0, {}, {}, {}, input(node, 0), {}};
+  StringRef direction = node.string("direction", "forward");
+  r.directions = direction == "bidirectional" ? 2 : 1;
+  r.batchFirst = node.integer("layout", 0);
+  r.clip = node.real("clip", 0);
+  Value w = node.input(1), weights = node.input(2);
+  if (!r.x || !w || !weights)
+    return std::nullopt;
+  r.hidden =
+      node.integer("hidden_size", rankOf(weights) == 3 ? sizes(weights)[2] : 0);
+  if (r.x.rank() == 3 && r.batchFirst)
+    r.x = r.x.transpose({1, 0, 2});
+  // What the attribute says is multiplied when it is known to be a size.
+  if (r.x.rank() != 3 || rankOf(w) != 3 || rankOf(weights) != 3 ||
+      sizes(weights)[2] != r.hidden ||
+      sizes(w) !=
+          SmallVector<int64_t>{r.directions, gates * r.hidden, r.x.size(2)} ||
+      sizes(weights) !=
+          SmallVector<int64_t>{r.directions, gates * r.hidden, r.hidden}) {
+    node.error() << "weights of shape " << nn::shapeText(sizes(w)) << " and "
+                 << nn::shapeText(sizes(weights)) << " do not fit "
+                 << r.directions << " directions of " << r.hidden
+                 << " elements on " << nn::shapeText(r.x.shape());
+    return std::nullopt;
+  }
+  r.steps = r.x.size(0);
+  r.batch = r.x.size(1);
+  if (r.steps > mostSteps) {
+    node.error() << r.steps << " steps are more than " << mostSteps
+                 << ", the most that are laid out one after another";
+    return std::nullopt;
+  }
+  if (node.has(4))
+    r.lengths = node.input(4);
+  r.activations = node.strings("activations");
+  if (r.activations.empty())
+    for (int64_t i = 0; i < r.directions; ++i)
+      r.activations.append(defaults.begin(), defaults.end());
+  if (r.activations.size() != defaults.size() * r.directions) {
+    node.error() << "has " << r.activations.size() << " activations instead of "
+                 << defaults.size() * r.directions;
+    return std::nullopt;
+  }
+  auto alphas = node.reals("activation_alpha");
+  auto betas = node.reals("activation_beta");
+  for (auto [i, name] : llvm::enumerate(r.activations)) {
+    auto [alpha, beta] = defaultsOf(name);
+    r.alphas.push_back(i < alphas.size() ? alphas[i] : alpha);
+    r.betas.push_back(i < betas.size() ? betas[i] : beta);
+  }
+  return r;
+}
+
+/// Row `i` of the first dimension, without it.
+static Expr row(Expr x, int64_t i) {
+  if (!x || !x.node->hasDimension(x, 0))
+    return {*x.node, {}};
+  auto shape = x.shape();
+  shape.erase(shape.begin());
+  return x.slice(0, i, 1).reshape(shape);
+}
+
+/// A matrix times a stored transposed one.
+static Expr project(Expr x, Expr w) {
+  return x.apply<nn::MatmulOp>(
+      {w}, x.node->named("transpose_b", x.node->builder().getUnitAttr()));
+}
+
+namespace {
+
+/// One direction of a recurrence.
+class Direction {
+public:
+  Direction(Node &node, const Recurrence &r, int64_t index)
+      : node(node), r(r), index(index), input(r.x), recurrent(r.x), bias(r.x),
+        recurrentBias(r.x) {
+    Expr w = row({node, node.input(1)}, index);
+    recurrent = row({node, node.input(2)}, index);
+    input = project(r.x, w);
+    int64_t size = r.gates * r.hidden;
+    if (node.has(3)) {
+      Expr both = row({node, node.input(3)}, index);
+      bias = both.slice(0, 0, size);
+      recurrentBias = both.slice(0, size, size);
+    } else {
+      bias = recurrentBias = filled(node, r.x.element(), {size}, 0);
+    }
+  }
+
+  /// The state that input `i` gives, or zeros.
+  Expr initial(size_t i) {
+    if (!node.has(i))
+      return filled(node, r.x.element(), {r.batch, r.hidden}, 0);
+    Expr given = {node, node.input(i)};
+    if (r.batchFirst)
+      given = given.transpose({1, 0, 2});
+    return row(given, index);
+  }
+  /// Gate `i` of what all gates were computed in.
+  Expr gate(Expr all, int64_t i) {
+    return all.slice(all.rank() - 1, i * r.hidden, r.hidden);
+  }
+  Expr activation(Expr x, size_t which) {
+    if (r.clip > 0)
+      x = x.clamp(-r.clip, r.clip);
+    size_t i = index * (r.activations.size() / r.directions) + which;
+    return activate(x, r.activations[i], r.alphas[i], r.betas[i]);
+  }
+  /// The state of sequences that have ended stays.
+  Expr unlessEnded(int64_t step, Expr next, Expr before) {
+    if (!r.lengths)
+      return next;
+    Expr length = Expr{node, r.lengths}.reshape({r.batch, 1});
+    return (length > static_cast<double>(step)).select(next, before);
+  }
+  /// What sequences that have ended give is zero.
+  Expr shown(int64_t step, Expr y) { return unlessEnded(step, y, y.number(0)); }
+  /// Steps in the order of this direction.
+  int64_t stepAt(int64_t i) const { return reversed ? r.steps - 1 - i : i; }
+
+  Node &node;
+  const Recurrence &r;
+  int64_t index;
+  bool reversed = false;
+  Expr input, recurrent, bias, recurrentBias;
+};
+
+} // namespace
+
+/// Calls `step` in every direction for every step with the state, which it
+/// updates; `hidden` is what it shows. The results are Y, and the last states.
+static Results runSteps(
+    Node &node, const Recurrence &r, size_t states,
+    llvm::function_ref<void(Direction &, int64_t, Expr, MutableArrayRef<Expr>)>
+        step) {
+  bool reverse = node.string("direction", "forward") == "reverse";
+  SmallVector<Value> shown;
+  SmallVector<SmallVector<Value>> last(states);
+  for (int64_t d = 0; d < r.directions; ++d) {
+    Direction direction(node, r, d);
+    direction.reversed = reverse || d == 1;
+    SmallVector<Expr> state;
+    for (size_t i = 0; i < states; ++i)
+      state.push_back(direction.initial(5 + i));
+    SmallVector<Value> steps(r.steps);
+    for (int64_t i = 0; i < r.steps; ++i) {
+      int64_t at = direction.stepAt(i);
+      SmallVector<Expr> before = state;
+      step(direction, at, row(direction.input, at), state);
+      for (size_t s = 0; s < states; ++s)
+        state[s] = direction.unlessEnded(at, state[s], before[s]);
+      steps[at] =
+          direction.shown(at, state[0]).reshape({1, 1, r.batch, r.hidden});
+    }
+    shown.push_back(node.concat(steps, 0));
+    for (size_t s = 0; s < states; ++s)
+      last[s].push_back(state[s].reshape({1, r.batch, r.hidden}));
+  }
+  auto join = [&](ArrayRef<Value> parts, int64_t axis) -> Expr {
+    return {node, parts.size() == 1 ? parts[0] : node.concat(parts, axis)};
+  };
+  Expr y = join(shown, 1);
+  Results results = {r.batchFirst ? y.transpose({2, 0, 1, 3}) : y};
+  for (auto &parts : last) {
+    Expr end = join(parts, 0);
+    results.push_back(r.batchFirst ? end.transpose({1, 0, 2}) : end);
+  }
+  return results;
+}
+
+static Results rnn(Node &node) {
+  auto r = read(node, 1, {"Tanh"});
+  if (!r)
+    return {};
+  return runSteps(
+      node, *r, 1, [](Direction &d, int64_t, Expr x, MutableArrayRef<Expr> s) {
+        Expr sum = x + project(s[0], d.recurrent) + d.bias + d.recurrentBias;
+        s[0] = d.activation(sum, 0);
+      });
+}
+
+static Results gru(Node &node) {
+  auto r = read(node, 3, {"Sigmoid", "Tanh"});
+  bool resetsLater = node.integer("linear_before_reset", 0);
+  if (!r)
+    return {};
+  return runSteps(
+      node, *r, 1, [&](Direction &d, int64_t, Expr x, MutableArrayRef<Expr> s) {
+        int64_t h = d.r.hidden;
+        Expr in = x + d.bias, weights = d.recurrent;
+        auto recurrent = [&](Expr state, int64_t i) {
+          return project(state, weights.slice(0, i * h, h)) +
+                 d.recurrentBias.slice(0, i * h, h);
+        };
+        Expr update = d.activation(d.gate(in, 0) + recurrent(s[0], 0), 0);
+        Expr reset = d.activation(d.gate(in, 1) + recurrent(s[0], 1), 0);
+        Expr kept = resetsLater ? reset * recurrent(s[0], 2)
+                                : recurrent(reset * s[0], 2);
+        Expr next = d.activation(d.gate(in, 2) + kept, 1);
+        s[0] = (1.0 - update) * next + update * s[0];
+      });
+}
+
+/// Gates are input, output, forget and cell; the peepholes of the first three
+/// look at the cell.
+static Results lstm(Node &node) {
+  auto r = read(node, 4, {"Sigmoid", "Tanh", "Tanh"});
+  bool coupled = node.integer("input_forget", 0);
+  if (!r)
+    return {};
+  return runSteps(
+      node, *r, 2, [&](Direction &d, int64_t, Expr x, MutableArrayRef<Expr> s) {
+        int64_t h = d.r.hidden;
+        Expr all = x + project(s[0], d.recurrent) + d.bias + d.recurrentBias;
+        auto peek = [&](Expr gate, Expr cell, int64_t i) {
+          if (!d.node.has(7))
+            return gate;
+          Expr peepholes = row({d.node, d.node.input(7)}, d.index);
+          return gate + cell * peepholes.slice(0, i * h, h);
+        };
+        Expr in = d.activation(peek(d.gate(all, 0), s[1], 0), 0);
+        Expr forget =
+            coupled ? 1.0 - in : d.activation(peek(d.gate(all, 2), s[1], 2), 0);
+        Expr cell = d.activation(d.gate(all, 3), 1);
+        Expr next = forget * s[1] + in * cell;
+        Expr out = d.activation(peek(d.gate(all, 1), next, 1), 0);
+        s[0] = out * d.activation(next, 2);
+        s[1] = next;
+      });
+}
+
+ArrayRef<Hook> frit::importer::recurrentHooks() {
+  static constexpr Hook hooks[] = {
+      {"RNN", 7, 3, 6, rnn},
+      {"GRU", 7, 3, 6, gru},
+      {"LSTM", 7, 3, 8, lstm},
+  };
+  return hooks;
+}

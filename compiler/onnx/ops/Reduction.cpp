@@ -1,0 +1,152 @@
+//===- Reduction.cpp - Combining the elements along dimensions ------------===//
+
+#include "compiler/onnx/reader/Expr.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// What is reduced over, all of it if the node does not say, and whether the
+/// result keeps those dimensions.
+struct Reduction {
+  SmallVector<int64_t> axes;
+  bool keeps = true;
+};
+
+static std::optional<Reduction> readReduction(Node &node) {
+  Value x = node.input(0);
+  Reduction r;
+  r.keeps = node.integer("keepdims", 1);
+  bool emptyMeansNone = node.integer("noop_with_empty_axes", 0);
+  auto given = node.has(1) ? node.integers(1) : node.integers("axes");
+  if (!x || node.failed)
+    return std::nullopt;
+  if (given && !given->empty())
+    r.axes = node.axes(*given, rankOf(x));
+  else if (!emptyMeansNone)
+    r.axes = llvm::to_vector(llvm::seq<int64_t>(rankOf(x)));
+  if (node.failed)
+    return std::nullopt;
+  return r;
+}
+
+/// Drops the axes that `y` has with size 1, unless they are kept.
+static Results finish(Node &node, Value y, const Reduction &r) {
+  if (r.keeps || !y)
+    return {y};
+  SmallVector<int64_t> shape;
+  for (auto [i, size] : llvm::enumerate(nn::shapeOf(y)))
+    if (!llvm::is_contained(r.axes, i))
+      shape.push_back(size);
+  return {node.reshape(y, shape)};
+}
+
+static Value sum(Node &node, Value x, const Reduction &r) {
+  return r.axes.empty() ? x : node.reduce(x, nn::Combiner::sum, r.axes);
+}
+
+template <nn::Combiner kind> static Results reduce(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  Value x = node.input(0);
+  if (r->axes.empty())
+    return finish(node, x, *r);
+  // The largest of bools is their or, the least their and.
+  Type element = elementOf(x);
+  if (element.isInteger(1))
+    x = node.cast(x, node.builder().getIntegerType(8, /*isSigned=*/false));
+  return finish(node, node.cast(node.reduce(x, kind, r->axes), element), *r);
+}
+
+static Results mean(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  Value x = node.input(0);
+  if (!r->axes.empty())
+    x = node.create<nn::ReduceMeanOp>(x, node.named("axes", r->axes));
+  return finish(node, x, *r);
+}
+
+static Results l1(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  Value size = node.create<nn::AbsOp>(node.input(0));
+  return finish(node, sum(node, size, *r), *r);
+}
+
+static Value square(Node &node) {
+  Value x = node.input(0);
+  return node.create<nn::MulOp>({x, x});
+}
+
+static Results sumSquare(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  return finish(node, sum(node, square(node), *r), *r);
+}
+
+static Results l2(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  Value y = node.create<nn::SqrtOp>(sum(node, square(node), *r));
+  return finish(node, y, *r);
+}
+
+static Results logSum(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  Value y = node.create<nn::LogOp>(sum(node, node.input(0), *r));
+  return finish(node, y, *r);
+}
+
+/// The largest element is taken out first, so that nothing overflows.
+static Results logSumExp(Node &node) {
+  auto r = readReduction(node);
+  if (!r)
+    return {};
+  Value x = node.input(0);
+  if (r->axes.empty())
+    return {x};
+  Value most = node.reduce(x, nn::Combiner::max, r->axes);
+  Value rest = node.create<nn::ExpOp>(node.create<nn::SubOp>({x, most}));
+  Value y = node.create<nn::AddOp>(
+      {node.create<nn::LogOp>(sum(node, rest, *r)), most});
+  return finish(node, y, *r);
+}
+
+/// x less its mean over its deviation.
+static Results meanVariance(Node &node) {
+  Expr x = input(node, 0);
+  auto given = node.integers("axes").value_or(SmallVector<int64_t>{0, 2, 3});
+  if (!x)
+    return {};
+  auto axes = node.axes(given, x.rank());
+  auto mean = [&](Expr v) {
+    return v.apply<nn::ReduceMeanOp>({}, node.named("axes", axes));
+  };
+  Expr centred = x - mean(x);
+  return {centred / (mean(centred * centred).apply<nn::SqrtOp>() + 1e-9)};
+}
+
+ArrayRef<Hook> frit::importer::reductionHooks() {
+  static constexpr Hook hooks[] = {
+      {"ReduceSum", 1, 1, 2, reduce<nn::Combiner::sum>, false, true},
+      {"ReduceProd", 1, 1, 2, reduce<nn::Combiner::prod>, false, true},
+      {"ReduceMax", 1, 1, 2, reduce<nn::Combiner::max>, false, true},
+      {"ReduceMin", 1, 1, 2, reduce<nn::Combiner::min>, false, true},
+      {"ReduceMean", 1, 1, 2, mean, false, true},
+      {"ReduceL1", 1, 1, 2, l1, false, true},
+      {"ReduceL2", 1, 1, 2, l2, false, true},
+      {"ReduceSumSquare", 1, 1, 2, sumSquare, false, true},
+      {"ReduceLogSum", 1, 1, 2, logSum, false, true},
+      {"ReduceLogSumExp", 1, 1, 2, logSumExp, false, true},
+      {"MeanVarianceNormalization", 9, 1, 1, meanVariance, false, true},
+  };
+  return hooks;
+}

@@ -1,0 +1,331 @@
+//===- Resize.cpp - Images of other sizes ---------------------------------===//
+//
+// Interpolation is separable and its places are known when compiling: along an
+// axis every result is a sum of a few elements, picked by constant indices and
+// weighted by constants. Keys, "Cubic Convolution Interpolation for Digital
+// Image Processing", IEEE Trans. ASSP 29 (1981).
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/reader/Expr.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+namespace {
+
+/// How one axis is resized.
+struct Axis {
+  int64_t input, output;
+  double scale;
+  double start = 0, end = 1; ///< of the region that is kept
+};
+
+struct Rules {
+  StringRef mode, nearest, coordinates;
+  double cubic;
+  bool excludesOutside, antialias;
+};
+
+/// The elements that a result is a sum of begin here.
+struct Place {
+  int64_t first;
+  bool isOutside; ///< of the region, which has another value then
+};
+
+} // namespace
+
+/// Where result `i` lies among the elements of the axis.
+static double placeOf(double i, const Axis &axis, StringRef coordinates) {
+  double n = static_cast<double>(axis.input), length = axis.scale * n;
+  if (coordinates == "align_corners")
+    return length == 1 ? 0 : i * (n - 1) / (length - 1);
+  if (coordinates == "asymmetric")
+    return i / axis.scale;
+  if (coordinates == "tf_crop_and_resize") {
+    double span = (axis.end - axis.start) * (n - 1);
+    return axis.start * (n - 1) +
+           (length == 1 ? span / 2 : i * span / (length - 1));
+  }
+  if (coordinates == "pytorch_half_pixel" && length == 1)
+    return -0.5;
+  double place = (i + 0.5) / axis.scale - 0.5;
+  if (coordinates == "half_pixel_symmetric")
+    place += n / 2 * (1 - static_cast<double>(axis.output) / length);
+  return place;
+}
+
+static double cubicWeight(double distance, double a) {
+  double x = std::abs(distance);
+  if (x <= 1)
+    return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+/// By how much distances shrink: where there are fewer results than elements, a
+/// wider window of the same form leaves none out.
+static double narrowOf(const Axis &axis, const Rules &rules) {
+  return rules.antialias ? std::min(axis.scale, 1.0) : 1;
+}
+
+/// Where the window of a place between two elements begins, from the first of
+/// them: at one, that is the one before. It ends as far behind the second.
+static int64_t beginOf(const Axis &axis, const Rules &rules) {
+  double reach = rules.mode == "cubic" ? -2 : -1;
+  return static_cast<int64_t>(std::floor(reach / narrowOf(axis, rules)) + 1);
+}
+
+/// How many elements a result is a sum of.
+static int64_t countTaps(const Axis &axis, const Rules &rules) {
+  return rules.mode == "nearest" ? 1 : 2 - 2 * beginOf(axis, rules);
+}
+
+/// Where the elements of a result are, and their weights.
+static Place weigh(double place, const Axis &axis, const Rules &rules,
+                   MutableArrayRef<double> weights) {
+  bool isOutside = rules.coordinates == "tf_crop_and_resize" &&
+                   (place < 0 || place > static_cast<double>(axis.input - 1));
+  if (rules.mode == "nearest") {
+    double nearest = rules.nearest == "floor"  ? std::floor(place)
+                     : rules.nearest == "ceil" ? std::ceil(place)
+                     : rules.nearest == "round_prefer_ceil"
+                         ? std::floor(place + 0.5)
+                         : std::ceil(place - 0.5);
+    weights[0] = 1;
+    return {integerOf(nearest), isOutside};
+  }
+  double base = std::ceil(place) - 1, ratio = place - base;
+  double narrow = narrowOf(axis, rules), sum = 0;
+  int64_t begin = beginOf(axis, rules), first = integerOf(base) + begin;
+  for (auto [tap, weight] : llvm::enumerate(weights)) {
+    auto i = static_cast<int64_t>(tap);
+    double distance = narrow * (static_cast<double>(begin + i) - ratio);
+    weight = rules.mode == "cubic" ? cubicWeight(distance, rules.cubic)
+                                   : std::max(1 - std::abs(distance), 0.0);
+    int64_t at = first + i;
+    if (rules.excludesOutside && (at < 0 || at >= axis.input))
+      weight = 0;
+    sum += weight;
+  }
+  if (rules.antialias || rules.excludesOutside)
+    for (double &weight : weights)
+      weight /= sum;
+  return {first, isOutside};
+}
+
+/// One axis of x resized; `outside` is the value beyond the region.
+static Expr resizeAxis(Expr x, int64_t dim, const Axis &axis,
+                       const Rules &rules, double outside) {
+  Node &node = *x.node;
+  size_t taps = countTaps(axis, rules);
+  std::vector<Place> results;
+  std::vector<double> all(axis.output * taps);
+  for (int64_t i = 0; i < axis.output; ++i) {
+    double place = placeOf(static_cast<double>(i), axis, rules.coordinates);
+    if (std::isnan(place)) {
+      node.error() << "what it takes of dimension " << dim << " is no region";
+      return {node, {}};
+    }
+    // Places that far outside are all the same.
+    constexpr double farthest = 1e15;
+    results.push_back(weigh(std::clamp(place, -farthest, farthest), axis, rules,
+                            MutableArrayRef(all).slice(i * taps, taps)));
+  }
+  SmallVector<int64_t> line(x.rank(), 1);
+  line[dim] = axis.output;
+  Expr y = {node, {}};
+  for (size_t tap = 0; tap < taps && !node.failed; ++tap) {
+    SmallVector<int64_t> places;
+    SmallVector<double> weights;
+    for (auto [i, result] : llvm::enumerate(results)) {
+      int64_t place = result.first + static_cast<int64_t>(tap);
+      places.push_back(std::clamp<int64_t>(place, 0, axis.input - 1));
+      weights.push_back(all[i * taps + tap]);
+    }
+    if (llvm::all_of(weights, [](double w) { return w == 0; }))
+      continue;
+    Expr part = x.gather(node.constant(places), dim);
+    if (!llvm::all_of(weights, [](double w) { return w == 1; }))
+      part = part * table(node, x.element(), line, weights);
+    y = y.value ? y + part : part;
+  }
+  SmallVector<double> isIn;
+  for (const Place &result : results)
+    isIn.push_back(!result.isOutside);
+  if (llvm::is_contained(isIn, 0.0))
+    y = table(node, node.builder().getI1Type(), line, isIn)
+            .select(y, y.number(outside));
+  return y;
+}
+
+static Value resizeAxes(Expr x, ArrayRef<std::pair<int64_t, Axis>> axes,
+                        const Rules &rules, double outside) {
+  Node &node = *x.node;
+  Type element = x.element();
+  bool moves = rules.mode == "nearest";
+  bool isInteger = !isa<FloatType>(element);
+  Expr y = moves ? x
+                 : x.to(isInteger ? Type(node.builder().getF32Type())
+                                  : nn::workType(element));
+  for (auto &[dim, axis] : axes) {
+    bool same = axis.scale == 1 && axis.output == axis.input &&
+                axis.start == 0 && axis.end == 1;
+    if (!same)
+      y = resizeAxis(y, dim, axis, rules, outside);
+    if (node.failed)
+      return {};
+  }
+  if (isInteger && !moves)
+    y = y.apply<nn::RoundOp>();
+  return y.to(element);
+}
+
+/// Sizes by one scale for all of them, the smallest or the largest of theirs.
+static void keepAspect(Node &node, StringRef policy,
+                       MutableArrayRef<std::pair<int64_t, Axis>> axes) {
+  if (policy == "stretch" || axes.empty())
+    return;
+  double scale = axes[0].second.scale;
+  for (auto &[dim, axis] : axes)
+    scale = policy == "not_larger" ? std::min(scale, axis.scale)
+                                   : std::max(scale, axis.scale);
+  if (policy != "not_larger" && policy != "not_smaller")
+    node.error() << "keep_aspect_ratio_policy '" << policy
+                 << "' is none of stretch, not_larger and not_smaller";
+  for (auto &[dim, axis] : axes) {
+    axis.scale = scale;
+    axis.output =
+        integerOf(std::floor(scale * static_cast<double>(axis.input) + 0.5));
+  }
+}
+
+static bool isOneOf(Node &node, StringRef name, StringRef value,
+                    ArrayRef<StringRef> values) {
+  if (llvm::is_contained(values, value))
+    return true;
+  node.error() << "attribute '" << name << "' is '" << value
+               << "', which is none of " << llvm::join(values, ", ");
+  return false;
+}
+
+static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
+                        size_t sizesInput, StringRef coordinates) {
+  Expr x = input(node, 0);
+  Rules rules{node.string("mode", "nearest"),
+              node.string("nearest_mode",
+                          scalesInput == 1 ? "floor" : "round_prefer_floor"),
+              node.string("coordinate_transformation_mode", coordinates),
+              node.real("cubic_coeff_a", -0.75),
+              node.integer("exclude_outside", 0) != 0,
+              node.integer("antialias", 0) != 0};
+  if (rules.mode == "bilinear")
+    rules.mode = "linear";
+  double outside = node.real("extrapolation_value", 0);
+  StringRef policy = node.string("keep_aspect_ratio_policy", "stretch");
+  auto given = node.integers("axes");
+  if (!x)
+    return {};
+  isOneOf(node, "mode", rules.mode, {"nearest", "linear", "cubic"});
+  isOneOf(node, "nearest_mode", rules.nearest,
+          {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"});
+  isOneOf(node, "coordinate_transformation_mode", rules.coordinates,
+          {"align_corners", "asymmetric", "tf_crop_and_resize", "half_pixel",
+           "pytorch_half_pixel", "half_pixel_symmetric"});
+  auto dims = given.value_or(llvm::to_vector(llvm::seq<int64_t>(x.rank())));
+  for (int64_t &dim : dims)
+    dim = node.axis(dim, x.rank());
+  if (node.axes(dims, x.rank()).size() != dims.size())
+    return {};
+  auto isThere = [&](size_t i) {
+    return node.has(i) && nn::tensorType(node.input(i)).getNumElements() != 0;
+  };
+  std::optional<SmallVector<double>> scales, sizes, region;
+  bool hasSizes = isThere(sizesInput);
+  if (hasSizes)
+    sizes = numbers(node, sizesInput, dims.size());
+  else
+    scales = numbers(node, scalesInput, dims.size());
+  if (rules.coordinates == "tf_crop_and_resize")
+    region = numbers(node, roiInput, 2 * dims.size());
+  if (node.failed)
+    return {};
+  SmallVector<std::pair<int64_t, Axis>> axes;
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    Axis axis{x.size(dim), 0, 1};
+    auto n = static_cast<double>(axis.input);
+    axis.output =
+        integerOf(hasSizes ? (*sizes)[i] : std::floor((*scales)[i] * n));
+    axis.scale = hasSizes ? (*sizes)[i] / n : (*scales)[i];
+    if (region) {
+      axis.start = (*region)[i];
+      axis.end = (*region)[i + dims.size()];
+    }
+    axes.push_back({dim, axis});
+  }
+  if (hasSizes)
+    keepAspect(node, policy, axes);
+  // Every element under the window of a result is an operator, whose weights
+  // are a table.
+  constexpr double leastScale = 1.0 / 1024;
+  for (auto &[dim, axis] : axes)
+    if (axis.output < 1 || axis.input < 1 ||
+        (rules.antialias && !(axis.scale >= leastScale)) ||
+        axis.output > mostInTable / countTaps(axis, rules))
+      node.error() << "cannot resize dimension " << dim << " from "
+                   << axis.input << " to " << axis.output << " elements";
+  if (node.failed)
+    return {};
+  return {resizeAxes(x, axes, rules, outside)};
+}
+
+static Results resize(Node &node) {
+  return resizeBy(node, 1, 2, 3, "half_pixel");
+}
+
+/// Before opset 11 there were only scales, and places were multiples.
+static Results resizeByScales(Node &node) {
+  return resizeBy(node, 4, 1, 5, "asymmetric");
+}
+
+/// Every dimension in the middle of what there is, or what there is in the
+/// middle of zeros.
+static Results centerCropPad(Node &node) {
+  Expr x = input(node, 0);
+  auto shape = node.integers(1);
+  auto given = node.integers("axes");
+  if (!x || !shape)
+    return {};
+  auto dims = given.value_or(llvm::to_vector(llvm::seq<int64_t>(x.rank())));
+  if (dims.size() != shape->size()) {
+    node.error() << "has " << shape->size() << " sizes for " << dims.size()
+                 << " axes";
+    return {};
+  }
+  for (auto [given, target] : llvm::zip_equal(dims, *shape)) {
+    int64_t dim = node.axis(given, x.rank());
+    if (target < 0)
+      node.error() << "cannot have " << target << " elements in dimension "
+                   << dim;
+    if (node.failed)
+      return {};
+    int64_t size = x.size(dim);
+    if (target < size)
+      x = x.slice(dim, (size - target) / 2, target);
+    else
+      x = x.pad(dim, (target - size) / 2, target - size - (target - size) / 2);
+  }
+  return {x};
+}
+
+ArrayRef<Hook> frit::importer::resizeHooks() {
+  static constexpr Hook hooks[] = {
+      {"Upsample", 9, 2, 2, resizeByScales},
+      {"Resize", 10, 2, 2, resizeByScales},
+      {"Resize", 11, 1, 4, resize},
+      {"CenterCropPad", 18, 2, 2, centerCropPad},
+  };
+  return hooks;
+}

@@ -1,0 +1,414 @@
+//===- Sampling.cpp - Images at computed places ---------------------------===//
+//
+// An element between others is a sum of those around it, weighted by how near
+// they are. The places are data, so all of it is arithmetic on them and one
+// gather for every neighbour.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/ops/Window.h"
+#include "compiler/onnx/reader/Expr.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// Elements of `image`, batch×channels×size, at flat places that broadcast to
+/// batch×channels×points.
+static Expr pick(Expr image, Expr places, int64_t points) {
+  return image.gatherElements(
+      places.expand({image.size(0), image.size(1), points}), 2);
+}
+
+static Expr floorOf(Expr x) { return x.apply<nn::FloorOp>(); }
+static Expr absOf(Expr x) { return x.apply<nn::AbsOp>(); }
+
+/// 1 where it holds, else 0.
+static Expr ones(Expr condition, Type element) { return condition.to(element); }
+
+//===----------------------------------------------------------------------===//
+// GridSample
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Grid {
+  StringRef mode, padding;
+  bool alignCorners;
+};
+
+/// A neighbour along one dimension: its place and how much it counts.
+struct Neighbour {
+  Expr place, weight;
+};
+} // namespace
+
+/// Places beyond the borders thrown back between them.
+static Expr reflect(Expr x, double low, double high) {
+  double range = high - low;
+  if (range == 0)
+    return x * 0.0;
+  Expr distance = absOf(x - low);
+  Expr times = floorOf(distance / range);
+  Expr rest = distance - times * range;
+  Expr isEven = (times - floorOf(times / 2.0) * 2.0) < 0.5;
+  return isEven.select(rest + low, rest.number(high) - rest);
+}
+
+static std::pair<double, double> borders(int64_t size, bool alignCorners) {
+  auto last = static_cast<double>(size - 1);
+  return alignCorners ? std::pair(0.0, last) : std::pair(-0.5, last + 0.5);
+}
+
+/// A place that is a whole number as one inside, which counts 0 if it was
+/// outside and there are zeros.
+static Neighbour inside(Expr place, Expr weight, int64_t size,
+                        const Grid &grid) {
+  auto last = static_cast<double>(size - 1);
+  if (grid.padding == "zeros") {
+    Expr isIn = (place >= 0.0) & (place <= last);
+    weight = weight * ones(isIn, weight.element());
+  } else if (grid.padding == "reflection") {
+    auto [low, high] = borders(size, grid.alignCorners);
+    place = reflect(place, low, high);
+  }
+  return {place.clamp(0, last), weight};
+}
+
+/// Keys' kernel for the four elements around a place, `x` past the second.
+static std::array<Expr, 4> cubicWeights(Expr x) {
+  double a = -0.75;
+  auto far = [&](Expr d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
+  auto near = [&](Expr d) { return (d * (a + 2) - (a + 3)) * d * d + 1.0; };
+  return {far(x + 1.0), near(x), near(1.0 - x), far(2.0 - x)};
+}
+
+static SmallVector<Neighbour> neighbours(Expr place, int64_t size,
+                                         const Grid &grid) {
+  auto last = static_cast<double>(size - 1);
+  auto [low, high] = borders(size, grid.alignCorners);
+  // The wide window of a cubic treats each of its places by itself.
+  if (grid.mode != "cubic" && grid.padding == "border")
+    place = place.clamp(0, last);
+  else if (grid.mode != "cubic" && grid.padding == "reflection")
+    place = reflect(place, low, high);
+  if (grid.mode == "nearest")
+    return {inside(place.apply<nn::RoundOp>(), place.number(1), size, grid)};
+  Expr base = floorOf(place), rest = place - base;
+  if (grid.mode == "linear")
+    return {inside(base, 1.0 - rest, size, grid),
+            inside(base + 1.0, rest, size, grid)};
+  SmallVector<Neighbour> all;
+  auto weights = cubicWeights(rest);
+  for (int i = 0; i < 4; ++i)
+    all.push_back(
+        inside(base + static_cast<double>(i - 1), weights[i], size, grid));
+  return all;
+}
+
+static Results gridSample(Node &node) {
+  Expr x = input(node, 0), grid = input(node, 1);
+  Grid rules{node.string("mode", "linear"),
+             node.string("padding_mode", "zeros"),
+             node.integer("align_corners", 0) != 0};
+  if (rules.mode == "bilinear")
+    rules.mode = "linear";
+  if (rules.mode == "bicubic")
+    rules.mode = "cubic";
+  if (!x || !grid)
+    return {};
+  int64_t spatial = x.rank() - 2;
+  auto form = grid.shape();
+  // The neighbours of a place are 2 or 4 to the power of this.
+  constexpr int64_t mostSpatial = 3;
+  if (spatial < 1 || spatial > mostSpatial || grid.rank() != x.rank() ||
+      form.back() != spatial ||
+      !llvm::is_contained({"linear", "nearest", "cubic"}, rules.mode)) {
+    node.error() << "cannot sample " << nn::shapeText(x.shape())
+                 << " at a grid of " << nn::shapeText(form) << " by '"
+                 << rules.mode << "'";
+    return {};
+  }
+  Type element = x.element(), work = nn::workType(element);
+  if (!isa<FloatType>(work))
+    work = node.builder().getF32Type();
+  int64_t batch = x.size(0), channels = x.size(1);
+  int64_t points = product(ArrayRef(form).drop_front().drop_back());
+  Expr places = grid.to(work).reshape({batch, points, spatial});
+
+  // Sums over the neighbours of all dimensions, built up one by one. The last
+  // coordinate is that of the first spatial dimension.
+  struct Partial {
+    Expr place, weight;
+  };
+  Expr zero = filled(node, work, {}, 0), one = filled(node, work, {}, 1);
+  SmallVector<Partial> partials = {{zero, one}};
+  for (int64_t dim = 0; dim < spatial; ++dim) {
+    int64_t size = x.size(dim + 2);
+    auto n = static_cast<double>(size);
+    Expr u = places.slice(2, spatial - 1 - dim, 1).reshape({batch, 1, points});
+    Expr place = rules.alignCorners ? (u + 1.0) * ((n - 1) / 2)
+                                    : ((u + 1.0) * n - 1.0) * 0.5;
+    SmallVector<Partial> next;
+    for (const Partial &partial : partials)
+      for (const Neighbour &neighbour : neighbours(place, size, rules))
+        next.push_back({partial.place * n + neighbour.place,
+                        partial.weight * neighbour.weight});
+    partials = next;
+  }
+  Expr image =
+      x.reshape({batch, channels,
+                 product(x.shape()) / std::max<int64_t>(batch * channels, 1)});
+  Expr y = {node, {}};
+  Type i64 = node.builder().getI64Type();
+  for (const Partial &partial : partials) {
+    Expr part =
+        pick(image, partial.place.to(i64), points).to(work) * partial.weight;
+    y = y.value ? y + part : part;
+  }
+  SmallVector<int64_t> shape = {batch, channels};
+  shape.append(form.begin() + 1, form.end() - 1);
+  return {y.to(element).reshape(shape)};
+}
+
+/// theta times the coordinates of a grid over [-1, 1] in every dimension.
+static Results affineGrid(Node &node) {
+  Expr theta = input(node, 0);
+  auto size = node.integers(1);
+  bool alignCorners = node.integer("align_corners", 0);
+  if (!theta || !size)
+    return {};
+  int64_t spatial = static_cast<int64_t>(size->size()) - 2;
+  if (theta.rank() != 3 || spatial < 1 || theta.size(1) != spatial ||
+      theta.size(2) != spatial + 1) {
+    node.error() << "theta of shape " << nn::shapeText(theta.shape())
+                 << " does not fit " << nn::shapeText(*size);
+    return {};
+  }
+  auto dims = ArrayRef(*size).drop_front(2);
+  if (!countElements(dims) ||
+      llvm::any_of(dims, [](int64_t n) { return n < 1 || n > mostInTable; })) {
+    node.error() << "a grid of " << nn::shapeText(dims) << " is not supported";
+    return {};
+  }
+  SmallVector<int64_t> shape(dims), line(spatial + 1, 1);
+  shape.push_back(1);
+  // The first coordinate is that of the last dimension.
+  SmallVector<Value> coordinates;
+  for (int64_t dim = spatial - 1; dim >= 0; --dim) {
+    auto n = static_cast<double>(dims[dim]);
+    double step = alignCorners ? 2 / std::max(n - 1, 1.0) : 2 / n;
+    SmallVector<double> values;
+    for (int64_t i = 0; i < dims[dim]; ++i)
+      values.push_back((alignCorners ? -1 : step / 2 - 1) +
+                       step * static_cast<double>(i));
+    line.assign(spatial + 1, 1);
+    line[dim] = dims[dim];
+    coordinates.push_back(
+        table(node, theta.element(), line, values).expand(shape));
+  }
+  coordinates.push_back(filled(node, theta.element(), shape, 1));
+  Expr grid = {node, node.concat(coordinates, spatial)};
+  Expr points = grid.reshape({product(dims), spatial + 1});
+  Expr y = points.matmul(theta.transpose({0, 2, 1}));
+  SmallVector<int64_t> result = {theta.size(0)};
+  result.append(dims.begin(), dims.end());
+  result.push_back(spatial);
+  return {y.reshape(result)};
+}
+
+//===----------------------------------------------------------------------===//
+// RoiAlign
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The two neighbours of places along a dimension, and their weights.
+struct Pair {
+  Expr low, high, lowWeight, highWeight;
+};
+} // namespace
+
+/// Places a little outside are on the border, those further out count nothing.
+static Pair around(Expr place, int64_t size) {
+  auto last = static_cast<double>(size - 1);
+  Expr isIn = (place >= -1.0) & (place <= static_cast<double>(size));
+  Expr at = place.clamp(0, last);
+  Expr low = floorOf(at), rest = at - low;
+  Expr counts = ones(isIn, place.element());
+  return {low, (low + 1.0).clamp(0, last), (1.0 - rest) * counts,
+          rest * counts};
+}
+
+/// The samples of every region along one dimension: regions×(bins·ratio).
+static Expr samples(Expr start, Expr end, int64_t bins, int64_t ratio,
+                    bool halfPixel) {
+  Node &node = *start.node;
+  Expr length = end - start;
+  if (!halfPixel)
+    length = length.max(length.number(1));
+  Expr step = length / static_cast<double>(bins * ratio);
+  Expr i = iota(node, start.element(), {1, bins * ratio}, 1) + 0.5;
+  return start + i * step;
+}
+
+static Results roiAlign(Node &node) {
+  Expr x = input(node, 0), rois = input(node, 1), batch = input(node, 2);
+  bool halfPixel =
+      node.opset >= 16 && node.string("coordinate_transformation_mode",
+                                      "half_pixel") == "half_pixel";
+  StringRef mode = node.string("mode", "avg");
+  int64_t height = node.integer("output_height", 1);
+  int64_t width = node.integer("output_width", 1);
+  int64_t ratio = node.integer("sampling_ratio", 0);
+  double scale = node.real("spatial_scale", 1);
+  if (!x || !rois || !batch)
+    return {};
+  if (x.rank() != 4 || rois.rank() != 2 || rois.size(1) != 4 || height < 1 ||
+      width < 1) {
+    node.error() << "needs an image and regions of 4 coordinates";
+    return {};
+  }
+  if (ratio < 1) {
+    node.error() << "a sampling_ratio of 0, by which the number of samples "
+                    "depends on the regions, is not supported";
+    return {};
+  }
+  int64_t points = product({height, ratio, width, ratio});
+  if (points > mostInTable) {
+    node.error() << points << " samples of a region are more than "
+                 << mostInTable;
+    return {};
+  }
+  int64_t count = rois.size(0), channels = x.size(1);
+  Expr corners = rois * scale;
+  if (halfPixel)
+    corners = corners - 0.5;
+  auto corner = [&](int64_t i) { return corners.slice(1, i, 1); };
+  auto form = [&](Expr v, bool isRow) {
+    return v.reshape(isRow ? SmallVector<int64_t>{count, height * ratio, 1}
+                           : SmallVector<int64_t>{count, 1, width * ratio});
+  };
+  Pair ys = around(
+      form(samples(corner(1), corner(3), height, ratio, halfPixel), true),
+      x.size(2));
+  Pair xs = around(
+      form(samples(corner(0), corner(2), width, ratio, halfPixel), false),
+      x.size(3));
+  bool isOne = x.size(0) == 1;
+  Expr flatX = x.reshape({x.size(0), channels, x.size(2) * x.size(3)});
+  Expr images = isOne ? flatX : flatX.gather(batch, 0);
+  auto part = [&](Expr row, Expr rowWeight, Expr column, Expr columnWeight) {
+    Expr place = row * static_cast<double>(x.size(3)) + column;
+    Expr flat = place.to(node.builder().getI64Type());
+    flat = flat.reshape(isOne ? SmallVector<int64_t>{count, points}
+                              : SmallVector<int64_t>{count, 1, points});
+    Expr weight = (rowWeight * columnWeight).reshape({count, 1, points});
+    // There is but one image to choose.
+    Expr picked = isOne ? images.reshape({channels, x.size(2) * x.size(3)})
+                              .gather(flat, 1)
+                              .transpose({1, 0, 2})
+                        : pick(images, flat, points);
+    return picked * weight;
+  };
+  Expr parts[] = {part(ys.low, ys.lowWeight, xs.low, xs.lowWeight),
+                  part(ys.low, ys.lowWeight, xs.high, xs.highWeight),
+                  part(ys.high, ys.highWeight, xs.low, xs.lowWeight),
+                  part(ys.high, ys.highWeight, xs.high, xs.highWeight)};
+  bool isMax = mode == "max";
+  Expr y = parts[0];
+  for (int i = 1; i < 4; ++i)
+    y = isMax ? y.max(parts[i]) : y + parts[i];
+  y = y.reshape({count, channels, height, ratio, width, ratio});
+  if (isMax)
+    y = y.reduce(nn::Combiner::max, {3, 5});
+  else
+    y = y.sum({3, 5}) / static_cast<double>(ratio * ratio);
+  return {y.reshape({count, channels, height, width})};
+}
+
+//===----------------------------------------------------------------------===//
+// DeformConv
+//===----------------------------------------------------------------------===//
+
+/// Dai et al., "Deformable Convolutional Networks", arXiv:1703.06211: every
+/// element of the window is moved by an offset and weighted by a mask.
+static Results deformConv(Node &node) {
+  Expr x = input(node, 0), w = input(node, 1), offset = input(node, 2);
+  int64_t group = node.integer("group", 1);
+  int64_t offsetGroup = node.integer("offset_group", 1);
+  auto strides = windowEntries(node, "strides", 2, 1);
+  auto pads = windowEntries(node, "pads", 4, 0);
+  auto dilations = windowEntries(node, "dilations", 2, 1);
+  node.ignore("kernel_shape");
+  if (!x || !w || !offset || node.failed)
+    return {};
+  if (x.rank() != 4 || w.rank() != 4 || offset.rank() != 4 || group < 1 ||
+      offsetGroup < 1 || x.size(1) < 1 || x.size(1) % group ||
+      x.size(1) % offsetGroup || w.size(0) % group ||
+      offset.size(1) != product({offsetGroup, w.size(2), w.size(3), 2})) {
+    node.error() << "needs an image, filters and offsets that fit each other";
+    return {};
+  }
+  int64_t n = x.size(0), channels = x.size(1), height = x.size(2),
+          width = x.size(3), rows = w.size(2), columns = w.size(3);
+  int64_t oh = offset.size(2), ow = offset.size(3), points = oh * ow;
+  int64_t window = rows * columns, perGroup = channels / offsetGroup;
+  constexpr int64_t mostTaps = 4096;
+  if (window > mostTaps) {
+    node.error() << "filters of " << rows << "x" << columns << " are too large";
+    return {};
+  }
+  Type element = x.element(), i64 = node.builder().getI64Type();
+  Expr offsets = offset.reshape({n, offsetGroup, window, 2, oh, ow});
+  Expr image = x.reshape({n * offsetGroup, perGroup, height * width});
+  const Grid zeros{"linear", "zeros", false};
+  SmallVector<Value> taps;
+  for (int64_t tap = 0; tap < window && !node.failed; ++tap) {
+    Expr moved = offsets.slice(2, tap, 1);
+    auto place = [&](int64_t dim, int64_t from) {
+      Expr start = iota(node, element,
+                        dim ? SmallVector<int64_t>{1, 1, ow}
+                            : SmallVector<int64_t>{1, oh, 1},
+                        dim ? 2 : 1) *
+                       static_cast<double>(strides[dim]) +
+                   static_cast<double>(from * dilations[dim] - pads[dim]);
+      return moved.slice(3, dim, 1).reshape({n * offsetGroup, oh, ow}) + start;
+    };
+    Expr y = place(0, tap / columns), z = place(1, tap % columns);
+    Expr sum = {node, {}};
+    for (const Neighbour &row : neighbours(y, height, zeros))
+      for (const Neighbour &column : neighbours(z, width, zeros)) {
+        Expr flat = row.place * static_cast<double>(width) + column.place;
+        Expr part =
+            pick(image, flat.to(i64).reshape({n * offsetGroup, 1, points}),
+                 points) *
+            (row.weight * column.weight).reshape({n * offsetGroup, 1, points});
+        sum = sum.value ? sum + part : part;
+      }
+    if (node.has(4)) {
+      Expr mask = input(node, 4).reshape({n, offsetGroup, window, points});
+      sum = sum * mask.slice(2, tap, 1).reshape({n * offsetGroup, 1, points});
+    }
+    taps.push_back(sum.reshape({n, channels, 1, points}));
+  }
+  int64_t filters = w.size(0);
+  Expr all = Expr{node, node.concat(taps, 2)}.reshape(
+      {n, group, channels / group * window, points});
+  Expr y = w.reshape({group, filters / group, channels / group * window})
+               .matmul(all)
+               .reshape({n, filters, oh, ow});
+  if (node.has(3))
+    y = y + input(node, 3).reshape({filters, 1, 1});
+  return {y};
+}
+
+ArrayRef<Hook> frit::importer::samplingHooks() {
+  static constexpr Hook hooks[] = {
+      {"GridSample", 16, 2, 2, gridSample},
+      {"AffineGrid", 20, 2, 2, affineGrid},
+      {"RoiAlign", 10, 3, 3, roiAlign, false, true},
+      {"DeformConv", 19, 3, 5, deformConv},
+  };
+  return hooks;
+}

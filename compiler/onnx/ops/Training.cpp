@@ -1,0 +1,104 @@
+//===- Training.cpp - Steps of optimizers ---------------------------------===//
+//
+// Their inputs are a rate, a step count, then all tensors, all gradients and
+// all of every kind of state; their outputs the new tensors and states.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/reader/Expr.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// Calls `step` for every tensor with its gradient and its states, which it
+/// updates, and gathers the outputs.
+static Results forEachTensor(
+    Node &node, size_t states,
+    llvm::function_ref<Expr(Expr, Expr, MutableArrayRef<Expr>)> step) {
+  size_t kinds = states + 2, given = node.inputs().size() - 2;
+  double decay = node.real("norm_coefficient", 0);
+  if (given % kinds) {
+    node.error() << "has " << given << " tensors for " << kinds << " kinds";
+    return {};
+  }
+  size_t count = given / kinds;
+  Results results(count * (states + 1));
+  for (size_t i = 0; i < count; ++i) {
+    auto tensor = [&](size_t kind) {
+      return input(node, 2 + kind * count + i);
+    };
+    Expr x = tensor(0), gradient = tensor(1);
+    SmallVector<Expr> state;
+    for (size_t s = 0; s < states; ++s)
+      state.push_back(tensor(2 + s));
+    if (decay != 0)
+      gradient = gradient + x * decay;
+    results[i] = step(x, gradient, state);
+    for (size_t s = 0; s < states; ++s)
+      results[(s + 1) * count + i] = state[s];
+  }
+  return results;
+}
+
+/// The rate, and the count as a float of its type.
+static std::pair<Expr, Expr> rateAndCount(Node &node) {
+  Expr rate = input(node, 0).reshape({});
+  return {rate, input(node, 1).reshape({}).to(rate.element())};
+}
+
+static Results momentum(Node &node) {
+  double alpha = node.real("alpha", 0), beta = node.real("beta", 1);
+  bool nesterov = node.string("mode", "standard") == "nesterov";
+  auto [rate, count] = rateAndCount(node);
+  Expr later = (count > 0.0).select(rate.number(beta), rate.number(1));
+  return forEachTensor(
+      node, 1, [&, rate = rate](Expr x, Expr g, MutableArrayRef<Expr> s) {
+        s[0] = s[0] * alpha + later * g;
+        Expr way = nesterov ? g + s[0] * alpha : s[0];
+        return x - rate * way;
+      });
+}
+
+/// Duchi, Hazan and Singer, JMLR 12 (2011).
+static Results adagrad(Node &node) {
+  double epsilon = node.real("epsilon", 1e-6);
+  double decay = node.real("decay_factor", 0);
+  auto [rate, count] = rateAndCount(node);
+  Expr step = rate / (count * decay + 1.0);
+  return forEachTensor(node, 1, [&](Expr x, Expr g, MutableArrayRef<Expr> s) {
+    s[0] = s[0] + g * g;
+    return x - step * g / (s[0].apply<nn::SqrtOp>() + epsilon);
+  });
+}
+
+/// Kingma and Ba, "Adam", arXiv:1412.6980.
+static Results adam(Node &node) {
+  double alpha = node.real("alpha", 0.9), beta = node.real("beta", 0.999);
+  double epsilon = node.real("epsilon", 1e-6);
+  double after = node.real("norm_coefficient_post", 0);
+  auto [rate, count] = rateAndCount(node);
+  // 1 - b^t, the part of the moments that is not their start.
+  auto grown = [&, count = count](double b) {
+    return 1.0 - (count * std::log(b)).apply<nn::ExpOp>();
+  };
+  Expr adjusted = rate * grown(beta).apply<nn::SqrtOp>() / grown(alpha);
+  Expr step = (count > 0.0).select(adjusted, rate);
+  return forEachTensor(node, 2, [&](Expr x, Expr g, MutableArrayRef<Expr> s) {
+    s[0] = s[0] * alpha + g * (1 - alpha);
+    s[1] = s[1] * beta + g * g * (1 - beta);
+    Expr y = x - step * s[0] / (s[1].apply<nn::SqrtOp>() + epsilon);
+    return after == 0 ? y : y * (1 - after);
+  });
+}
+
+ArrayRef<Hook> frit::importer::trainingHooks() {
+  static constexpr Hook hooks[] = {
+      {"ai.onnx.preview.training::Momentum", 1, 3, -1, momentum},
+      {"ai.onnx.preview.training::Adagrad", 1, 3, -1, adagrad},
+      {"ai.onnx.preview.training::Adam", 1, 3, -1, adam},
+  };
+  return hooks;
+}

@@ -1,0 +1,248 @@
+//===- Window.cpp - Pooling -----------------------------------------------===//
+
+#include "compiler/onnx/ops/Window.h"
+
+#include "compiler/onnx/reader/Expr.h"
+
+#include "dialects/nn/Infer.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+SmallVector<int64_t> frit::importer::windowEntries(Node &node, StringRef name,
+                                                   size_t count,
+                                                   int64_t least) {
+  constexpr int64_t most = int64_t(1) << 31;
+  SmallVector<int64_t> fallback(count, least);
+  SmallVector<int64_t> values = node.integers(name).value_or(fallback);
+  if (values.size() != count)
+    node.error() << "attribute '" << name << "' has " << values.size()
+                 << " entries instead of " << count;
+  else if (llvm::any_of(values,
+                        [&](int64_t v) { return v < least || v > most; }))
+    node.error() << "attribute '" << name << "' has an entry below " << least;
+  else
+    return values;
+  return fallback;
+}
+
+std::optional<Window> frit::importer::readWindow(Node &node, Value x,
+                                                 ArrayRef<int64_t> size) {
+  size_t rank = size.size();
+  ArrayRef<int64_t> input = nn::shapeOf(x).drop_front(2);
+  Window w;
+  w.size.assign(size.begin(), size.end());
+  w.strides = windowEntries(node, "strides", rank, 1);
+  w.dilations = windowEntries(node, "dilations", rank, 1);
+  w.pads = windowEntries(node, "pads", 2 * rank, 0);
+  StringRef mode = node.string("auto_pad", "NOTSET");
+  bool sameUpper = mode == "SAME_UPPER", sameLower = mode == "SAME_LOWER";
+  bool roundUp = node.integer("ceil_mode", 0);
+  if (mode == "VALID" || sameUpper || sameLower)
+    w.pads.assign(2 * rank, 0);
+  else if (mode != "NOTSET" && !mode.empty())
+    node.error() << "auto_pad '" << mode << "' is not supported";
+  if (llvm::any_of(size, [](int64_t entry) { return entry > nn::maxEntry; }))
+    node.error() << "a window of " << nn::shapeText(size) << " is too large";
+  if (node.failed)
+    return std::nullopt;
+
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t reach = (size[d] - 1) * w.dilations[d] + 1;
+    int64_t stride = w.strides[d];
+    if (sameUpper || sameLower) {
+      int64_t count = llvm::divideCeil(input[d], stride);
+      int64_t pad =
+          std::max<int64_t>((count - 1) * stride + reach - input[d], 0);
+      w.pads[d] = sameUpper ? pad / 2 : pad - pad / 2;
+      w.pads[d + rank] = pad - w.pads[d];
+      w.shape.push_back(count);
+      continue;
+    }
+    int64_t free = input[d] + w.pads[d] + w.pads[d + rank] - reach;
+    if (free < 0) {
+      node.error() << "a window of " << nn::shapeText(size)
+                   << " does not fit into "
+                   << nn::shapeText(nn::shapeOf(x).drop_front(2));
+      return std::nullopt;
+    }
+    int64_t count = free / stride + 1;
+    // With ceil_mode the last window may stick out, but must start inside.
+    if (roundUp && free % stride && count * stride < input[d] + w.pads[d])
+      ++count;
+    w.shape.push_back(count);
+  }
+  return w;
+}
+
+/// The node's input if it is n×c×spatial.
+static Value image(Node &node) {
+  Value x = node.input(0);
+  if (!x || rankOf(x) >= 3)
+    return x;
+  node.error() << "needs batch, channels and spatial dimensions, but has "
+               << nn::shapeText(nn::shapeOf(x));
+  return {};
+}
+
+static std::optional<Window> poolWindow(Node &node, Value x) {
+  auto size = windowEntries(node, "kernel_shape", rankOf(x) - 2, 1);
+  if (node.failed)
+    return std::nullopt;
+  return readWindow(node, x, size);
+}
+
+static SmallVector<NamedAttribute> attributes(Node &node, const Window &w) {
+  return {node.named("window", w.size), node.named("strides", w.strides),
+          node.named("pads", w.pads), node.named("dilations", w.dilations),
+          node.named("shape", w.shape)};
+}
+
+/// Places in an image as places in the whole tensor, row by row or, if columns
+/// come first, the spatial dimensions the other way round.
+static Value flatPlaces(Node &node, Value x, Value y, const Window &window,
+                        bool columnsFirst) {
+  SmallVector<NamedAttribute> list = attributes(node, window);
+  list.pop_back();
+  Expr places = {node, node.create<nn::MaxPoolPlacesOp>({x, y}, list)};
+  auto shape = sizes(x);
+  auto spatial = ArrayRef(shape).drop_front(2);
+  if (columnsFirst) {
+    Expr rest = places, turned = places * 0.0;
+    int64_t step = product(spatial);
+    for (int64_t size : llvm::reverse(spatial)) {
+      step /= size;
+      Expr above = rest / static_cast<double>(size);
+      turned = turned + (rest - above * static_cast<double>(size)) *
+                            static_cast<double>(step);
+      rest = above;
+    }
+    places = turned;
+  }
+  SmallVector<int64_t> images(shape.size(), 1);
+  images[0] = shape[0];
+  images[1] = shape[1];
+  Expr before = iota(node, places.element(), {shape[0] * shape[1]}, 0) *
+                static_cast<double>(product(spatial));
+  return places + before.reshape(images);
+}
+
+static Results maxPool(Node &node) {
+  bool columnsFirst = node.integer("storage_order", 0);
+  Value x = image(node);
+  auto window = x ? poolWindow(node, x) : std::nullopt;
+  if (!window)
+    return {};
+  Value y = node.create<nn::MaxPoolOp>(x, attributes(node, *window));
+  if (!node.wants(1) || !y)
+    return {y};
+  return {y, flatPlaces(node, x, y, *window, columnsFirst)};
+}
+
+/// The p-th root of the sum of |x|^p under a window.
+static Results lpPool(Node &node) {
+  Expr x = {node, image(node)};
+  auto p = static_cast<double>(node.integer("p", 2));
+  auto window = x ? poolWindow(node, x) : std::nullopt;
+  if (!window)
+    return {};
+  Expr powers = x.apply<nn::AbsOp>();
+  powers = powers.apply<nn::PowOp>({powers.number(p)});
+  // Zeros all around, so that every mean is of as many elements.
+  size_t rank = window->size.size();
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t reach = (window->shape[d] - 1) * window->strides[d] +
+                    (window->size[d] - 1) * window->dilations[d] + 1;
+    powers = powers.pad(d + 2, window->pads[d],
+                        reach - x.size(d + 2) - window->pads[d]);
+    window->pads[d] = window->pads[d + rank] = 0;
+  }
+  Expr sum = powers.apply<nn::AvgPoolOp>({}, attributes(node, *window)) *
+             static_cast<double>(product(window->size));
+  return {sum.apply<nn::PowOp>({sum.number(1 / p)})};
+}
+
+static Results globalLpPool(Node &node) {
+  Expr x = {node, image(node)};
+  auto p = static_cast<double>(node.integer("p", 2));
+  if (!x)
+    return {};
+  Expr powers = x.apply<nn::AbsOp>();
+  powers = powers.apply<nn::PowOp>({powers.number(p)});
+  Expr sum = powers.sum(llvm::to_vector(llvm::seq<int64_t>(2, x.rank())));
+  return {sum.apply<nn::PowOp>({sum.number(1 / p)})};
+}
+
+static Results averagePool(Node &node) {
+  Value x = image(node);
+  auto window = x ? poolWindow(node, x) : std::nullopt;
+  bool includePad = node.integer("count_include_pad", 0);
+  if (!window)
+    return {};
+  auto list = attributes(node, *window);
+  if (includePad)
+    list.push_back(node.named("include_pad", node.builder().getUnitAttr()));
+  return {node.create<nn::AvgPoolOp>(x, list)};
+}
+
+static Results globalAveragePool(Node &node) {
+  Value x = image(node);
+  if (!x)
+    return {};
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(2, rankOf(x)));
+  return {node.create<nn::ReduceMeanOp>(x, node.named("axes", axes))};
+}
+
+static Results globalMaxPool(Node &node) {
+  Value x = image(node);
+  if (!x)
+    return {};
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(2, rankOf(x)));
+  return {node.reduce(x, nn::Combiner::max, axes)};
+}
+
+/// x / (bias + alpha / size · Σ x²)^beta, the sum over `size` channels around:
+/// the mean of squares under a window over the channels, pads counted.
+static Results lrn(Node &node) {
+  Value x = image(node);
+  int64_t size = node.integer("size", 0);
+  double alpha = node.real("alpha", 1e-4), beta = node.real("beta", 0.75);
+  double bias = node.real("bias", 1);
+  if (!x)
+    return {};
+  auto shape = nn::shapeOf(x);
+  if (size < 1) {
+    node.error() << "a size of " << size << " is none";
+    return {};
+  }
+  Value squares =
+      node.reshape(node.create<nn::MulOp>({x, x}),
+                   {shape[0], 1, shape[1], product(shape.drop_front(2))});
+  Window window{{size, 1},
+                {1, 1},
+                {(size - 1) / 2, 0, size / 2, 0},
+                {1, 1},
+                {shape[1], product(shape.drop_front(2))}};
+  auto list = attributes(node, window);
+  list.push_back(node.named("include_pad", node.builder().getUnitAttr()));
+  Value mean = node.reshape(node.create<nn::AvgPoolOp>(squares, list), shape);
+  Value base = node.create<nn::AddOp>(
+      {node.create<nn::MulOp>({mean, node.scalar(x, alpha)}),
+       node.scalar(x, bias)});
+  Value scale = node.create<nn::PowOp>({base, node.scalar(x, beta)});
+  return {node.create<nn::DivOp>({x, scale})};
+}
+
+ArrayRef<Hook> frit::importer::windowHooks() {
+  static constexpr Hook hooks[] = {
+      {"MaxPool", 1, 1, 1, maxPool},
+      {"LpPool", 2, 1, 1, lpPool},
+      {"GlobalLpPool", 2, 1, 1, globalLpPool},
+      {"AveragePool", 1, 1, 1, averagePool},
+      {"GlobalAveragePool", 1, 1, 1, globalAveragePool},
+      {"GlobalMaxPool", 1, 1, 1, globalMaxPool},
+      {"LRN", 1, 1, 1, lrn},
+  };
+  return hooks;
+}

@@ -1,0 +1,322 @@
+//===- ControlFlow.cpp - If, Loop and Scan --------------------------------===//
+//
+// Their bodies have no effects, so a loop whose number of steps is known is its
+// steps one after another, and an If is one of its branches or, where the
+// condition is data, both of them and a choice.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/reader/Expr.h"
+
+#include "dialects/nn/Fold.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+using ::onnx::GraphProto;
+
+/// Longer loops would make graphs that no one can compile.
+static constexpr int64_t mostSteps = 4096;
+
+/// A truth value known when compiling.
+static std::optional<bool> known(Value condition) {
+  DenseElementsAttr value =
+      condition ? nn::constantValue(condition) : DenseElementsAttr();
+  if (!value || value.getNumElements() != 1 ||
+      !value.getElementType().isInteger(1))
+    return std::nullopt;
+  return *value.value_begin<bool>();
+}
+
+/// Whether no value is a sequence, or an error: what data decide about, or what
+/// is joined, are tensors.
+static bool areTensors(Node &node, ValueRange values) {
+  if (!node.failed && llvm::any_of(values, isList))
+    node.error() << "its subgraph gives a sequence where the data decide or "
+                    "steps are joined, which is not supported";
+  return !node.failed;
+}
+
+static Results ifElse(Node &node) {
+  const GraphProto *yes = node.graph("then_branch"),
+                   *no = node.graph("else_branch");
+  Expr condition = input(node, 0);
+  if (!condition || !yes || !no)
+    return {};
+  if (auto value = known(condition))
+    return node.inlineGraph(*value ? *yes : *no, {}, *value ? "then" : "else");
+  Results a = node.inlineGraph(*yes, {}, "then");
+  Results b = node.inlineGraph(*no, {}, "else");
+  if (!areTensors(node, a) || !areTensors(node, b))
+    return {};
+  Results results;
+  condition = condition.reshape({});
+  for (auto [x, y] : llvm::zip(a, b)) {
+    results.push_back(node.choose(condition, x, y));
+    if (!results.back() && !node.failed)
+      node.error() << "its condition must be known when compiling, as its "
+                      "branches give a "
+                   << x.getType() << " and a " << y.getType();
+  }
+  return results;
+}
+
+/// Values of every step, joined along a new dimension.
+static Value stack(Node &node, ArrayRef<Value> steps, int64_t axis) {
+  SmallVector<Value> parts;
+  for (Value step : steps) {
+    if (!step)
+      return {};
+    auto shape = sizes(step);
+    axis = node.axis(axis, rankOf(step) + 1);
+    if (node.failed)
+      return {};
+    shape.insert(shape.begin() + axis, 1);
+    parts.push_back(node.reshape(step, shape));
+  }
+  return parts.size() == 1 ? parts[0] : node.concat(parts, axis);
+}
+
+/// The same of no steps: what one would give tells the shape.
+static Value stackNone(Node &node, const GraphProto &body,
+                       ArrayRef<Value> state, size_t which) {
+  OpBuilder &b = node.builder();
+  Results inputs = {node.scalar(b.getI64Type(), 0),
+                    node.scalar(b.getI1Type(), 1)};
+  inputs.append(state.begin(), state.end());
+  Results step = node.inlineGraph(body, inputs, "step");
+  size_t at = 1 + state.size() + which;
+  if (!areTensors(node, step) || step.size() <= at)
+    return {};
+  Value value = step[at];
+  auto shape = sizes(value);
+  shape.insert(shape.begin(), 0);
+  return node.constant(DenseElementsAttr::get(
+      RankedTensorType::get(shape, elementOf(value)), ArrayRef<Attribute>()));
+}
+
+/// The most that an integer is, where what it is computed by says so: a Min or
+/// Clip, or a choice of two, of at most `depth` in a row.
+static std::optional<int64_t> mostOf(const DataSizes &sizes, Value value,
+                                     unsigned depth = 8) {
+  while (value) {
+    if (auto size = sizes.elementsOf(value); size && size->size() == 1)
+      if (int64_t most = sizes.mostOf(size->front()); most < kEndless)
+        return most;
+    DenseElementsAttr known = nn::constantValue(value);
+    if (known && isa<IntegerType>(known.getElementType()) &&
+        known.getNumElements() == 1)
+      return known.getSplatValue<APInt>().getSExtValue();
+    Operation *op = value.getDefiningOp();
+    if (!op || !isa<IntegerType>(elementOf(value)))
+      return std::nullopt;
+    if (isa<nn::MinOp, nn::MaxOp, nn::WhereOp>(op)) {
+      if (depth == 0)
+        return std::nullopt;
+      auto a =
+          mostOf(sizes, op->getOperand(op->getNumOperands() - 2), depth - 1);
+      auto b = mostOf(sizes, op->getOperands().back(), depth - 1);
+      if (a && b)
+        return isa<nn::MinOp>(op) ? std::min(*a, *b) : std::max(*a, *b);
+      return isa<nn::MinOp>(op) ? (a ? a : b) : std::nullopt;
+    }
+    if (!isa<nn::ReshapeOp, nn::ExpandOp>(op))
+      return std::nullopt;
+    value = op->getOperand(0);
+  }
+  return std::nullopt;
+}
+
+/// Whether step `i` is one of the `limit` there are and `condition` holds; null
+/// stands for as many as there may be, and for what always holds.
+static Value within(Expr limit, int64_t i, Value condition) {
+  if (!limit || (condition && known(condition) == false))
+    return condition;
+  Expr below = limit.number(static_cast<double>(i)) < limit;
+  if (!condition)
+    return below;
+  return below & Expr{*limit.node, limit.node->reshape(condition, {})};
+}
+
+/// A condition that is data is remembered: once it fails, states stay, and what
+/// the steps collect counts no more. So is a number of steps that is data, with
+/// a bound.
+static Results loop(Node &node) {
+  const GraphProto *body = node.graph("body");
+  if (!body)
+    return {};
+  std::optional<int64_t> count;
+  Expr limit = {node, {}}; // of the steps, where they are data
+  if (node.has(0)) {
+    Value steps = node.input(0);
+    if (steps && !nn::constantValue(steps))
+      count = mostOf(node.dataSizes(), steps);
+    if (count && nn::tensorType(steps).getNumElements() == 1)
+      limit = Expr{node, node.reshape(steps, {})};
+    else
+      count = node.integer(0);
+  }
+  Value condition = node.has(1) ? node.input(1) : Value();
+  if (condition && known(condition) == true)
+    condition = {};
+  condition = within(limit, 0, condition);
+  if (node.failed)
+    return {};
+  Results state(
+      node.inputs().drop_front(std::min<size_t>(2, node.inputs().size())));
+  size_t outputs = body->output_size() - 1;
+  if (body->output_size() < 1 || state.size() > outputs) {
+    node.error() << "its body has too few outputs";
+    return {};
+  }
+  bool collects = outputs > state.size();
+  SmallVector<SmallVector<Value>> collected(outputs - state.size());
+  OpBuilder &b = node.builder();
+  Type i64 = b.getI64Type();
+  // The steps whose condition held.
+  Expr taken = {node, node.scalar(i64, 0)};
+  for (int64_t i = 0; !count || i < *count; ++i) {
+    if (condition && known(condition) == false)
+      break;
+    bool isOpen = condition && !known(condition);
+    if (i == mostSteps || (isOpen && (!count || *count > mostSteps))) {
+      node.error() << "its number of steps must be known when compiling and at "
+                      "most "
+                   << mostSteps;
+      return {};
+    }
+    if (node.failed)
+      return {};
+    taken = isOpen ? taken + Expr{node, node.reshape(condition, {})}.to(i64)
+                   : taken + 1.0;
+    Results inputs = {node.scalar(i64, static_cast<double>(i)),
+                      condition ? condition : node.scalar(b.getI1Type(), 1)};
+    inputs.append(state.begin(), state.end());
+    Results results =
+        node.inlineGraph(*body, inputs, "step" + std::to_string(i));
+    if (node.failed || results.size() != outputs + 1)
+      return {};
+    Value goesOn = results[0];
+    if (!areTensors(
+            node, ArrayRef(results).drop_front(isOpen ? 0 : state.size() + 1)))
+      return {};
+    for (size_t s = 0; s < state.size(); ++s) {
+      Expr next = {node, results[s + 1]};
+      if (isOpen && next && state[s]) {
+        next = {node, node.choose(node.reshape(condition, {}), next, state[s])};
+        if (!next && !node.failed)
+          node.error() << "its condition must be known when compiling, as a "
+                          "step makes a "
+                       << results[s + 1].getType() << " of a "
+                       << state[s].getType() << fixInputsHint(condition);
+        if (!next)
+          return {};
+      }
+      state[s] = next;
+    }
+    for (size_t s = state.size(); s < outputs; ++s) {
+      Expr value = {node, results[s + 1]};
+      // Of a step that is not taken nothing has to be computed.
+      if (isOpen && value)
+        value = Expr{node, node.reshape(condition, {})}.select(
+            value, node.scalar(elementOf(value), 0));
+      collected[s - state.size()].push_back(value);
+    }
+    if (known(goesOn) == true)
+      goesOn = {};
+    else if (isOpen)
+      goesOn = Expr{node, node.reshape(goesOn, {})} &
+               Expr{node, node.reshape(condition, {})};
+    condition = goesOn || !condition || known(condition) ? goesOn : condition;
+    condition = within(limit, i + 1, condition);
+  }
+  size_t states = state.size();
+  for (auto [s, steps] : llvm::enumerate(collected))
+    state.push_back(
+        steps.empty()
+            ? stackNone(node, *body, ArrayRef(state).take_front(states), s)
+            : stack(node, steps, 0));
+  if (nn::constantValue(taken) || !collects)
+    return state;
+  Size total = node.count(taken, static_cast<int64_t>(collected[0].size()));
+  for (Value &all : MutableArrayRef(state).take_back(collected.size()))
+    all = node.counted(all, 0, total);
+  return state;
+}
+
+static Results scan(Node &node) {
+  const GraphProto *body = node.graph("body");
+  int64_t scanned = node.integer("num_scan_inputs", 0);
+  int64_t total = node.inputs().size();
+  // How many inputs come before those that are scanned, if so many are there.
+  int64_t states = scanned < 1 || scanned > total ? -1 : total - scanned;
+  if (!body || states < 0 || body->output_size() < states) {
+    if (!node.failed)
+      node.error() << "has no body for its " << total << " inputs";
+    return {};
+  }
+  int64_t collected = body->output_size() - states;
+  auto list = [&](StringRef name, int64_t size) {
+    auto values = node.integers(name).value_or(SmallVector<int64_t>(size, 0));
+    if (static_cast<int64_t>(values.size()) != size)
+      node.error() << "attribute '" << name << "' has " << values.size()
+                   << " entries instead of " << size;
+    values.resize(size, 0);
+    return values;
+  };
+  auto inAxes = list("scan_input_axes", scanned);
+  auto inBack = list("scan_input_directions", scanned);
+  auto outAxes = list("scan_output_axes", collected);
+  auto outBack = list("scan_output_directions", collected);
+  int64_t count = -1;
+  for (int64_t i = 0; i < scanned; ++i) {
+    Value x = node.input(states + i);
+    if (!x)
+      return {};
+    inAxes[i] = node.axis(inAxes[i], rankOf(x));
+    if (node.failed)
+      return {};
+    int64_t size = sizes(x)[inAxes[i]];
+    if (size < 1 || size > mostSteps || (count >= 0 && size != count)) {
+      node.error() << "cannot scan " << size << " elements, but from 1 to "
+                   << mostSteps << ", as many of every input";
+      return {};
+    }
+    count = size;
+  }
+  Results state(node.inputs().take_front(states));
+  SmallVector<SmallVector<Value>> steps(collected);
+  for (int64_t step = 0; step < count && !node.failed; ++step) {
+    Results inputs = state;
+    for (int64_t i = 0; i < scanned; ++i) {
+      Expr x = input(node, states + i);
+      auto shape = x.shape();
+      shape.erase(shape.begin() + inAxes[i]);
+      int64_t at = inBack[i] ? count - 1 - step : step;
+      inputs.push_back(x.slice(inAxes[i], at, 1).reshape(shape));
+    }
+    Results results =
+        node.inlineGraph(*body, inputs, "step" + std::to_string(step));
+    if (node.failed)
+      return {};
+    if (!areTensors(node, results))
+      return {};
+    for (int64_t s = 0; s < states; ++s)
+      state[s] = results[s];
+    for (int64_t i = 0; i < collected; ++i)
+      steps[i].insert(outBack[i] ? steps[i].begin() : steps[i].end(),
+                      results[states + i]);
+  }
+  for (int64_t i = 0; i < collected; ++i)
+    state.push_back(stack(node, steps[i], outAxes[i]));
+  return state;
+}
+
+ArrayRef<Hook> frit::importer::controlFlowHooks() {
+  static constexpr Hook hooks[] = {
+      {"If", 1, 1, 1, ifElse, false, true},
+      {"Loop", 1, 1, -1, loop, true, true},
+      {"Scan", 9, 1, -1, scan},
+  };
+  return hooks;
+}

@@ -1,0 +1,110 @@
+//===- Import.cpp - ONNX models to the nn dialect -------------------------===//
+
+#include "compiler/import/Import.h"
+
+#include "compiler/onnx/reader/Importer.h"
+#include "compiler/onnx/reader/RawData.h"
+
+#include "dialects/nn/NN.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <climits>
+
+using namespace mlir;
+using namespace frit;
+
+void frit::loadImportDialects(MLIRContext &context) {
+  // Values are folded by the bodies that arith and math make up.
+  // Which entries count is read from the loops of operators (linalg).
+  context.loadDialect<nn::NNDialect, func::FuncDialect, arith::ArithDialect,
+                      math::MathDialect, linalg::LinalgDialect,
+                      tensor::TensorDialect>();
+}
+
+/// Walks the fields of a message; the number of bytes that the file lacks for
+/// the last one, 0 if it lacks none, or nothing if these are no fields.
+static std::optional<uint64_t> missingBytes(StringRef data) {
+  while (!data.empty()) {
+    auto tag = importer::takeVarint(data);
+    if (!tag)
+      return 1;
+    std::optional<uint64_t> size;
+    switch (*tag & 7) {
+    case 0:
+      if (!importer::takeVarint(data))
+        return 1;
+      continue;
+    case 1:
+      size = 8;
+      break;
+    case 2:
+      size = importer::takeVarint(data);
+      if (!size)
+        return 1;
+      break;
+    case 5:
+      size = 4;
+      break;
+    default:
+      return std::nullopt;
+    }
+    // The largest field of a model, its graph, has number 7.
+    constexpr uint64_t mostFields = 64;
+    if (*tag >> 3 == 0 || *tag >> 3 > mostFields)
+      return std::nullopt;
+    if (*size > data.size())
+      return *size - data.size();
+    data = data.drop_front(*size);
+  }
+  return 0;
+}
+
+/// Says what is wrong with a file that does not parse.
+static void explain(StringRef data, Location loc) {
+  std::optional<uint64_t> missing;
+  if (data.empty())
+    emitError(loc) << "the file is empty";
+  else if (data.starts_with("version https://git-lfs"))
+    emitError(loc) << "is a pointer of Git LFS, not the model itself; `git lfs "
+                      "pull` fetches it";
+  else if ((missing = missingBytes(data)) && *missing)
+    emitError(loc) << "the model is cut off: at least " << *missing
+                   << " more bytes should follow the file's " << data.size();
+  else
+    emitError(loc) << "is not an ONNX model";
+}
+
+OwningOpRef<ModuleOp> frit::importOnnx(llvm::MemoryBufferRef file,
+                                       StringRef path,
+                                       const ImportOptions &options,
+                                       MLIRContext &context) {
+  Location loc = FileLineColLoc::get(&context, path, 0, 0);
+  // A file that was mapped is mapped again for its weights; a pipe cannot be.
+  std::string slim;
+  StringRef bytes = file.getBuffer();
+  if (llvm::sys::fs::is_regular_file(path)) {
+    slim = importer::leaveRawData(bytes, llvm::sys::path::filename(path));
+    bytes = slim;
+  }
+  if (bytes.size() > INT_MAX) {
+    emitError(loc) << "is larger than 2 GiB, which protobuf cannot read; keep "
+                      "the weights in a file beside it (external data)";
+    return {};
+  }
+  google::protobuf::LogSilencer quiet;
+  auto model = std::make_shared<::onnx::ModelProto>();
+  bool parsed = model->ParseFromArray(bytes.data(), bytes.size());
+  if (!parsed || !model->has_graph()) {
+    explain(file.getBuffer(), loc);
+    return {};
+  }
+  return importer::Importer(model, path, options, context).run();
+}

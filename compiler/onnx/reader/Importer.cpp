@@ -1,0 +1,365 @@
+//===- Importer.cpp - Walks a model's graph -------------------------------===//
+
+#include "compiler/onnx/reader/Importer.h"
+
+#include "compiler/import/CreateOp.h"
+#include "compiler/onnx/reader/Node.h"
+#include "compiler/onnx/reader/Registry.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+using ::onnx::NodeProto;
+
+/// The newest opset that the importer has been held to.
+static constexpr int64_t newestOpset = 28;
+
+/// ONNX's own domain has two names.
+static StringRef domainOf(const std::string &domain) {
+  return domain == "ai.onnx" ? StringRef() : text(domain);
+}
+
+/// The operator's name, with its domain unless that is ONNX's own.
+static std::string qualifiedName(const NodeProto &node) {
+  StringRef domain = domainOf(node.domain());
+  return (domain + (domain.empty() ? "" : "::") + node.op_type()).str();
+}
+
+std::string Node::operation() const { return qualifiedName(proto); }
+
+static std::string functionKey(StringRef domain, StringRef name,
+                               StringRef overload) {
+  return (domain + "::" + name + ":" + overload).str();
+}
+
+//===----------------------------------------------------------------------===//
+// Locations and declarations
+//===----------------------------------------------------------------------===//
+
+Importer::Importer(std::shared_ptr<const ::onnx::ModelProto> model,
+                   StringRef path, const ImportOptions &options,
+                   MLIRContext &context)
+    : builder(&context), tensors(model, path, options, context), model(model),
+      path(path), options(options), context(context) {}
+
+Location Importer::locate(const Twine &what) {
+  return NameLoc::get(builder.getStringAttr(what),
+                      FileLineColLoc::get(&context, path, 0, 0));
+}
+
+/// The node's name among those of the calls it is inlined for.
+static std::string nameOf(const NodeProto &node, const Scope &scope) {
+  return scope.prefix + ownName(node);
+}
+
+Location Importer::locate(const NodeProto &node, const Scope &scope) {
+  StringRef domain = domainOf(node.domain());
+  std::string opset = "?";
+  if (auto it = scope.opsets.find(domain); it != scope.opsets.end())
+    opset = std::to_string(it->second);
+  return locate("node '" + nameOf(node, scope) + "' (" + qualifiedName(node) +
+                ", opset " + opset + ")");
+}
+
+bool Importer::readOpsets(
+    const google::protobuf::RepeatedPtrField<::onnx::OperatorSetIdProto> &from,
+    Scope &scope) {
+  for (const auto &opset : from)
+    scope.opsets[domainOf(opset.domain())] = opset.version();
+  auto it = scope.opsets.find("");
+  if (it == scope.opsets.end())
+    return true;
+  Location loc = FileLineColLoc::get(&context, path, 0, 0);
+  if (it->second > newestOpset)
+    emitWarning(loc) << "opset " << it->second << " is newer than "
+                     << newestOpset << ", the newest that is known [-Wopset]";
+  return true;
+}
+
+bool Importer::readFunctions() {
+  bool good = true;
+  for (const ::onnx::FunctionProto &proto : model->functions()) {
+    auto [it, isNew] = functions.try_emplace(
+        functionKey(domainOf(proto.domain()), proto.name(), proto.overload()));
+    if (!isNew) {
+      emitError(locate("function '" + proto.name() + "'"))
+          << "is defined twice";
+      good = false;
+      continue;
+    }
+    Function &function = it->second;
+    function.proto = &proto;
+    function.scope.opsets = graph.opsets;
+    good &= readOpsets(proto.opset_import(), function.scope);
+  }
+  return good;
+}
+
+Importer::Function *Importer::findFunction(const NodeProto &node) {
+  auto it = functions.find(
+      functionKey(domainOf(node.domain()), node.op_type(), node.overload()));
+  return it == functions.end() ? nullptr : &it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks before anything is imported
+//===----------------------------------------------------------------------===//
+
+bool Importer::checkNodes(const Nodes &nodes, const Scope &scope,
+                          unsigned depth) {
+  bool good = true;
+  for (const NodeProto &node : nodes) {
+    Location loc = locate(node, scope);
+    if (Function *function = findFunction(node)) {
+      good &= checkFunction(*function, loc, depth + 1);
+      continue;
+    }
+    StringRef domain = domainOf(node.domain());
+    auto opset = scope.opsets.find(domain);
+    if (opset == scope.opsets.end()) {
+      emitError(loc) << "the model imports no operator set of domain '"
+                     << domain << "'";
+      good = false;
+      continue;
+    }
+    int64_t later = 0;
+    std::string operation = qualifiedName(node);
+    if (isImported(operation, opset->second, later))
+      continue;
+    good = false;
+    if (later)
+      emitError(loc) << "not supported before opset " << later;
+    else
+      emitError(loc) << "not supported";
+  }
+  return good;
+}
+
+bool Importer::checkTensorNames() {
+  bool good = true;
+  for (const ::onnx::TensorProto &weight : model->graph().initializer()) {
+    if (graph.weights.try_emplace(weight.name(), &weight).second)
+      continue;
+    emitError(locate("weight '" + weight.name() + "'")) << "is there twice";
+    good = false;
+  }
+  for (const auto &sparse : model->graph().sparse_initializer()) {
+    emitError(locate("weight '" + sparse.values().name() + "'"))
+        << "sparse tensors are not supported";
+    good = false;
+  }
+  return good;
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+Value Importer::readWeight(const ::onnx::TensorProto &weight) {
+  Location loc = locate("weight '" + weight.name() + "'");
+  ElementsAttr value = tensors.read(weight, loc);
+  if (!value)
+    return {};
+  return createWeight(builder, main.getBody().front(), lastWeight, loc, value,
+                      builder.getStringAttr(weight.name()));
+}
+
+std::optional<Value> Importer::lookUp(const std::string &name, Scope &scope) {
+  for (Scope *at = &scope; at; at = at->outer) {
+    if (at->failed.contains(name))
+      return std::nullopt;
+    if (auto it = at->values.find(name); it != at->values.end())
+      return it->second;
+    auto weight = at->weights.find(name);
+    if (weight == at->weights.end())
+      continue;
+    if (Value value = readWeight(*weight->second))
+      return at->values[name] = value;
+    failed = true;
+    at->failed.insert(name);
+    return std::nullopt;
+  }
+  // Sorting has made sure that the name is there.
+  llvm_unreachable("a name that nothing computes");
+}
+
+/// False if an input has failed. The other weights are read even so, so that
+/// one run reports all that are bad.
+bool Importer::readInputs(const NodeProto &proto, Scope &scope,
+                          Results &inputs) {
+  bool good = true;
+  for (const std::string &name : proto.input()) {
+    if (name.empty()) {
+      inputs.push_back({});
+      continue;
+    }
+    std::optional<Value> value = lookUp(name, scope);
+    good &= value.has_value();
+    inputs.push_back(value.value_or(Value()));
+  }
+  // Inputs left out at the end are as good as not there.
+  while (!inputs.empty() && !inputs.back())
+    inputs.pop_back();
+  return good;
+}
+
+/// Whether some node, or the graph itself, reads a name.
+static bool isRead(const Nodes &nodes, StringRef name) {
+  return llvm::any_of(nodes, [&](const NodeProto &node) {
+    auto reads = [&](const ::onnx::AttributeProto &attribute) {
+      auto outputs = llvm::map_range(
+          attribute.g().output(),
+          [](const ::onnx::ValueInfoProto &output) { return output.name(); });
+      return attribute.has_g() && (llvm::is_contained(outputs, name) ||
+                                   isRead(attribute.g().node(), name));
+    };
+    return llvm::is_contained(node.input(), name) ||
+           llvm::any_of(node.attribute(), reads);
+  });
+}
+
+/// Whether a node is a constant of strings. Exporters leave such in models
+/// though nothing reads them; what does is told that they are not supported.
+static bool isStrings(const NodeProto &node) {
+  return domainOf(node.domain()).empty() && node.op_type() == "Constant" &&
+         llvm::any_of(
+             node.attribute(), [](const ::onnx::AttributeProto &value) {
+               return value.name() == "value_string" ||
+                      value.name() == "value_strings" ||
+                      value.t().data_type() == ::onnx::TensorProto::STRING;
+             });
+}
+
+void Importer::importNode(const NodeProto &proto, Scope &scope,
+                          unsigned depth) {
+  if (isStrings(proto) && proto.output_size() == 1) {
+    bool isWanted =
+        isRead(model->graph().node(), proto.output(0)) ||
+        llvm::any_of(model->functions(),
+                     [&](const ::onnx::FunctionProto &function) {
+                       return isRead(function.node(), proto.output(0)) ||
+                              llvm::is_contained(function.output(),
+                                                 proto.output(0));
+                     }) ||
+        llvm::any_of(model->graph().output(),
+                     [&](const ::onnx::ValueInfoProto &output) {
+                       return output.name() == proto.output(0);
+                     });
+    if (!isWanted)
+      return;
+  }
+  Results inputs;
+  std::optional<Results> outputs;
+  if (readInputs(proto, scope, inputs)) {
+    StringRef domain = domainOf(proto.domain());
+    int64_t opset = scope.opsets.lookup(domain);
+    Location loc = locate(proto, scope);
+    Node node(*this, proto, scope, depth, opset, loc, std::move(inputs));
+    if (Function *function = findFunction(proto)) {
+      outputs = importCall(node, *function, nameOf(proto, scope), depth + 1);
+    } else {
+      outputs = importOperator(node);
+      node.checkAttributes();
+    }
+    for (size_t i = 0; outputs && !node.failed && i < node.numOutputs(); ++i)
+      if (node.wants(i) && (i >= outputs->size() || !(*outputs)[i]))
+        node.error() << "output " << i << ", '" << text(proto.output(i))
+                     << "', is not supported";
+    if (node.failed)
+      outputs.reset();
+    failed |= !outputs;
+  }
+  for (auto [i, name] : llvm::enumerate(proto.output())) {
+    if (name.empty())
+      continue;
+    if (!outputs) {
+      scope.failed.insert(name);
+      continue;
+    }
+    scope.values[name] = (*outputs)[i];
+    if (options.onValue && &scope == &graph)
+      options.onValue(name, (*outputs)[i]);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+/// Tensors that no target computes with may come up on the way, as the empty
+/// cache that a first step joins to its keys, but not be left.
+bool Importer::checkResult() {
+  bool good = true;
+  auto check = [&](Value value, Location loc) {
+    auto type = nn::tensorType(value);
+    if (type.getNumElements() == 0) {
+      emitError(loc) << "tensors without elements, "
+                     << nn::shapeText(type.getShape()) << ", are not supported";
+      good = false;
+    }
+  };
+  for (BlockArgument argument : main.getArguments())
+    if (!argument.use_empty())
+      check(argument, argument.getLoc());
+  for (Operation &op : main.getBody().front().without_terminator())
+    if (!isa<nn::ConstantOp>(op))
+      check(op.getResult(0), op.getLoc());
+  return good;
+}
+
+std::optional<int64_t> Importer::boundOf(const std::string &name) {
+  auto found = options.bounds.find(name);
+  if (found == options.bounds.end())
+    return std::nullopt;
+  bounded.insert(name);
+  return found->second;
+}
+
+void Importer::addCheck(Value number, std::string message) {
+  checks.push_back({number, std::move(message)});
+}
+
+OwningOpRef<ModuleOp> Importer::run() {
+  Location loc = FileLineColLoc::get(&context, path, 0, 0);
+  module = ModuleOp::create(loc);
+  main = func::FuncOp::create(loc, "main", builder.getFunctionType({}, {}));
+  module->push_back(main);
+  builder.setInsertionPointToEnd(main.addEntryBlock());
+
+  // A wrong input and a wrong node are found in one run.
+  bool good = readOpsets(model->opset_import(), graph) && readFunctions();
+  if (!good)
+    return {};
+  good &= checkTensorNames();
+  good &= addInputs();
+  good &= checkNodes(model->graph().node(), graph, 0);
+  auto order = sortNodes(
+      model->graph().node(),
+      [&](StringRef name) {
+        return graph.values.contains(name) || graph.weights.contains(name) ||
+               graph.failed.contains(name);
+      },
+      [&](const NodeProto &node) { return locate(node, graph); });
+  if (!good || !order)
+    return {};
+
+  importNodes(*order, graph, 0);
+  if (failed || !addOutputs())
+    return {};
+  for (const auto &[name, bound] : options.bounds)
+    if (!bounded.contains(name))
+      emitWarning(loc) << "-fbound: the data decide about no node '" << name
+                       << "'";
+
+  // What only shapes were computed from is not needed any more.
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  if (!checkResult() || mlir::failed(verify(*module)))
+    return {};
+  return std::move(module);
+}

@@ -1,0 +1,185 @@
+//===- RawData.cpp - Weights that stay in the model's file ----------------===//
+//
+//   graph { initializer { dims: 1024  name: "w"  raw_data: <4096 bytes> } }
+// ==>
+//   graph { initializer { dims: 1024  name: "w"  data_location: EXTERNAL
+//     external_data { key: "location"  value: "model.onnx" }
+//     external_data { key: "offset"    value: "1234" }
+//     external_data { key: "length"    value: "4096" } } }
+//
+// The messages are rewritten as protobuf lays them out: fields with a number
+// and, here, a length (protobuf.dev/programming-guides/encoding).
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/reader/RawData.h"
+
+#include "compiler/onnx/onnx.pb.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/LEB128.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using frit::importer::takeVarint;
+using ::onnx::GraphProto;
+using ::onnx::ModelProto;
+using ::onnx::StringStringEntryProto;
+using ::onnx::TensorProto;
+
+/// Less is parsed and copied as other fields are.
+static constexpr size_t kLeastBytes = 1 << 10;
+
+namespace {
+
+enum WireType { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+
+struct Field {
+  uint64_t number = 0;
+  unsigned type = 0;
+  StringRef whole, content; ///< content is of fields with a length
+};
+
+/// Writes fields with a length.
+class Writer {
+public:
+  void field(unsigned number, StringRef content) {
+    raw_string_ostream os(text);
+    encodeULEB128(number << 3 | bytes, os);
+    encodeULEB128(content.size(), os);
+    os << content;
+  }
+  void field(unsigned number, uint64_t value) {
+    raw_string_ostream os(text);
+    encodeULEB128(number << 3 | varint, os);
+    encodeULEB128(value, os);
+  }
+
+  std::string text;
+};
+
+class RawData {
+public:
+  RawData(StringRef model, StringRef self) : model(model), self(self) {}
+
+  /// Nothing where the message is damaged.
+  std::optional<std::string> run() {
+    return rewrite(model, [&](const Field &field, Writer &out) {
+      if (field.number != ModelProto::kGraphFieldNumber || field.type != bytes)
+        return false;
+      auto graph = rewrite(field.content, [&](const Field &entry, Writer &out) {
+        return rewriteInitializer(entry, out);
+      });
+      if (graph)
+        out.field(field.number, *graph);
+      return bool(graph);
+    });
+  }
+
+private:
+  using Rewriter = function_ref<bool(const Field &, Writer &)>;
+
+  /// Takes the first field of `rest`.
+  static std::optional<Field> next(StringRef &rest) {
+    StringRef at = rest;
+    auto tag = takeVarint(at);
+    if (!tag)
+      return std::nullopt;
+    Field field{*tag >> 3, unsigned(*tag & 7), {}, {}};
+    std::optional<uint64_t> size = 0;
+    if (field.type == varint) {
+      if (!takeVarint(at))
+        return std::nullopt;
+    } else if (field.type == bytes) {
+      size = takeVarint(at);
+    } else if (field.type == fixed64 || field.type == fixed32) {
+      size = field.type == fixed64 ? 8 : 4;
+    } else {
+      return std::nullopt;
+    }
+    if (!size || *size > at.size())
+      return std::nullopt;
+    field.content = at.take_front(*size);
+    at = at.drop_front(*size);
+    field.whole = rest.drop_back(at.size());
+    rest = at;
+    return field;
+  }
+
+  /// Copies every field that `rewriter` does not write itself.
+  static std::optional<std::string> rewrite(StringRef message,
+                                            Rewriter rewriter) {
+    Writer out;
+    while (!message.empty()) {
+      std::optional<Field> field = next(message);
+      if (!field)
+        return std::nullopt;
+      if (!rewriter(*field, out))
+        out.text += field->whole;
+    }
+    return std::move(out.text);
+  }
+
+  bool rewriteInitializer(const Field &field, Writer &out) {
+    if (field.number != GraphProto::kInitializerFieldNumber ||
+        field.type != bytes)
+      return false;
+    bool plain = true;
+    unsigned found = 0;
+    StringRef data;
+    for (StringRef rest = field.content; !rest.empty();) {
+      std::optional<Field> part = next(rest);
+      if (!part)
+        return false;
+      if (part->number == TensorProto::kRawDataFieldNumber) {
+        plain &= part->type == bytes;
+        data = part->content;
+        ++found;
+      }
+      // Data that is elsewhere already, or in pieces, stays as odd as it is.
+      plain &= part->number != TensorProto::kExternalDataFieldNumber &&
+               part->number != TensorProto::kDataLocationFieldNumber;
+    }
+    if (!plain || found != 1 || data.size() < kLeastBytes)
+      return false;
+    auto tensor = rewrite(field.content, [](const Field &part, Writer &) {
+      return part.number == TensorProto::kRawDataFieldNumber;
+    });
+    Writer external;
+    external.text = std::move(*tensor);
+    external.field(TensorProto::kDataLocationFieldNumber,
+                   TensorProto::EXTERNAL);
+    auto entry = [&](StringRef key, StringRef value) {
+      Writer pair;
+      pair.field(StringStringEntryProto::kKeyFieldNumber, key);
+      pair.field(StringStringEntryProto::kValueFieldNumber, value);
+      external.field(TensorProto::kExternalDataFieldNumber, pair.text);
+    };
+    entry("location", self);
+    entry("offset", std::to_string(data.data() - model.data()));
+    entry("length", std::to_string(data.size()));
+    out.field(field.number, external.text);
+    return true;
+  }
+
+  StringRef model, self;
+};
+
+} // namespace
+
+std::optional<uint64_t> frit::importer::takeVarint(StringRef &bytes) {
+  uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+    uint8_t byte = uint8_t(bytes.front());
+    bytes = bytes.drop_front();
+    value |= uint64_t(byte & 0x7f) << shift;
+    if (!(byte & 0x80))
+      return value;
+  }
+  return std::nullopt;
+}
+
+std::string frit::importer::leaveRawData(StringRef model, StringRef self) {
+  std::optional<std::string> slim = RawData(model, self).run();
+  return slim ? std::move(*slim) : model.str();
+}

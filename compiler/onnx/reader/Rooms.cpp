@@ -1,0 +1,320 @@
+//===- Rooms.cpp - Tensors with room for what the data decide -------------===//
+//
+// How tensors are marked, masked, and moved so that the entries that count come
+// first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/reader/Expr.h"
+
+#include "dialects/nn/Fold.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// More entries cannot be told apart by what gathers them.
+static constexpr int64_t mostGathered = int64_t(1) << 31;
+
+//===----------------------------------------------------------------------===//
+// Marks and masks
+//===----------------------------------------------------------------------===//
+
+DataShape Node::dataShape(Value x) {
+  if (!x)
+    return {};
+  DataShape shape = staticShape(x.getType());
+  for (auto counted = x.getDefiningOp<nn::CountedOp>(); counted;
+       counted = counted.getX().getDefiningOp<nn::CountedOp>())
+    if (auto count = importer.sizes.elementsOf(counted.getCount()))
+      shape[counted.getAxis()] = count->front();
+  return shape;
+}
+
+Value Node::marked(Value x, ArrayRef<Size> shape) {
+  for (auto [d, size] : llvm::enumerate(shape)) {
+    if (!x)
+      return {};
+    int64_t most = std::max<int64_t>(importer.sizes.mostOf(size), 0);
+    if (most < nn::shapeOf(x)[d])
+      x = slice(x, d, 0, most);
+  }
+  for (auto [d, size] : llvm::enumerate(shape)) {
+    if (size.isKnown())
+      continue;
+    Value count = importer.sizes.valueOf(*this, size);
+    if (!x || !count)
+      return {};
+    x = nn::CountedOp::create(builder(), loc, x.getType(), x, count, d,
+                              nn::shapeOf(x)[d], 0);
+  }
+  return x;
+}
+
+Value Node::counted(Value x, int64_t axis, const Size &count) {
+  DataShape shape = dataShape(x);
+  if (!x || !hasDimension(x, axis))
+    return {};
+  shape[axis] = count;
+  return marked(unmarked(x), shape);
+}
+
+Size Node::count(Value value, int64_t most) {
+  if (!value || failed)
+    return 0;
+  if (DenseElementsAttr known = nn::constantValue(value))
+    return std::clamp<int64_t>(*known.value_begin<int64_t>(), 0, most);
+  std::string name = scope.prefix + ownName(proto);
+  std::optional<int64_t> bound = importer.boundOf(name);
+  if (bound && *bound < most) {
+    // More are told of when they are there, and not looked at before.
+    Expr number = {*this, value}, limit = number.number(*bound);
+    importer.addCheck(limit - number,
+                      "node '" + name + "' has more results than -fbound=" +
+                          name + ":" + std::to_string(*bound) + " allows");
+    value = number.min(limit);
+    most = *bound;
+  }
+  return importer.sizes.add(value, {0, most});
+}
+
+Value Node::masked(Value x, Value fill) {
+  if (!x || !isMarked(x))
+    return x;
+  Expr inside = {*this, {}}, all = {*this, unmarked(x)};
+  for (auto [d, size] : llvm::enumerate(dataShape(x))) {
+    if (size.isKnown())
+      continue;
+    SmallVector<int64_t> line(all.rank(), 1);
+    line[d] = all.size(d);
+    Expr isIn = iota(*this, builder().getI64Type(), line, d) <
+                Expr{*this, importer.sizes.valueOf(*this, size)};
+    inside = inside ? inside & isIn : isIn;
+  }
+  return inside.select(all, fill);
+}
+
+static bool isEmpty(Value x) { return nn::tensorType(x).getNumElements() == 0; }
+
+Value Node::choose(Value condition, Value x, Value y) {
+  if (!condition || !x || !y || elementOf(x) != elementOf(y) ||
+      rankOf(x) != rankOf(y))
+    return {};
+  if (x.getType() == y.getType() && !isMarked(x) && !isMarked(y))
+    return create<nn::WhereOp>({condition, x, y});
+  DataShape a = dataShape(x), b = dataShape(y), shape;
+  x = unmarked(x);
+  y = unmarked(y);
+  for (auto [d, pair] : llvm::enumerate(llvm::zip_equal(a, b))) {
+    auto &[own, other] = pair;
+    shape.push_back(importer.sizes.choose(*this, condition, own, other));
+    int64_t room = std::max(sizes(x)[d], sizes(y)[d]);
+    for (Value *side : {&x, &y})
+      if (*side && !isEmpty(*side))
+        *side = Expr{*this, *side}.pad(d, 0, room - sizes(*side)[d]);
+    if (!x || !y)
+      return {};
+  }
+  // Of nothing, nothing is chosen.
+  if (isEmpty(x) || isEmpty(y))
+    return marked(isEmpty(x) ? y : x, shape);
+  return marked(create<nn::WhereOp>({condition, x, y}), shape);
+}
+
+//===----------------------------------------------------------------------===//
+// Reshapes
+//===----------------------------------------------------------------------===//
+
+std::optional<DataShape> Node::regroup(ArrayRef<Size> sizes,
+                                       ArrayRef<int64_t> from,
+                                       ArrayRef<int64_t> to, bool mustLead) {
+  DataShape result;
+  for (int64_t size : to)
+    result.push_back(size);
+  size_t i = 0, j = 0;
+  while (i < from.size()) {
+    size_t first = i, target = j;
+    int64_t a = from[i++], b = j < to.size() ? to[j++] : 1;
+    while (a != b) {
+      if (a < b && i < from.size())
+        a *= from[i++];
+      else if (b < a && j < to.size())
+        b *= to[j++];
+      else
+        return std::nullopt;
+    }
+    auto group = sizes.slice(first, i - first);
+    if (isStatic(group))
+      continue;
+    Size total = 1;
+    bool isFirst = true;
+    for (const Size &size : group) {
+      if (mustLead && !size.isKnown() && !isFirst)
+        return std::nullopt;
+      isFirst &= size == Size(1);
+      total = importer.sizes.times(*this, total, size);
+    }
+    // The outermost takes what the others leave.
+    if (j == target)
+      return std::nullopt;
+    size_t outer = target;
+    while (outer + 1 < j && to[outer] == 1)
+      ++outer;
+    int64_t rest = product(to.slice(outer + 1, j - outer - 1));
+    bool isMultiple = rest > 0 && total.constant % rest == 0;
+    for (Size::Term term : total.terms)
+      isMultiple = isMultiple && term.factor % rest == 0;
+    if (!isMultiple)
+      return std::nullopt;
+    result[outer] = importer.sizes.quotient(*this, total, rest);
+  }
+  return result;
+}
+
+std::optional<Size> Node::ratio(const Size &a, const Size &b) {
+  if (b.isKnown())
+    return b.constant > 0 && (a.isKnown() || !a.terms.empty())
+               ? std::optional(importer.sizes.quotient(*this, a, b.constant))
+               : std::nullopt;
+  if (a.terms.empty() || a.terms[0].factor % b.terms[0].factor)
+    return std::nullopt;
+  int64_t factor = a.terms[0].factor / b.terms[0].factor;
+  if (DataSizes::times(b, factor) == a)
+    return Size(factor);
+  return std::nullopt;
+}
+
+Value Node::reshapeTo(Value x, ArrayRef<Size> target) {
+  if (!x)
+    return {};
+  SmallVector<int64_t> shape;
+  for (const Size &size : target)
+    shape.push_back(std::max<int64_t>(importer.sizes.mostOf(size), 0));
+  if (!mayHold(shape))
+    return {};
+  DataShape from = dataShape(x);
+  Value raw = unmarked(x);
+  if (product(shape) == nn::tensorType(raw).getNumElements()) {
+    auto regrouped = regroup(from, sizes(raw), shape, /*mustLead=*/true);
+    if (regrouped && llvm::equal(*regrouped, target))
+      return marked(reshape(raw, shape), target);
+  }
+  // Each entry of the result looks for its own.
+  auto i64 = builder().getI64Type();
+  auto number = [&](const Size &size) {
+    return Expr{*this, importer.sizes.valueOf(*this, size)};
+  };
+  Expr flat = number(0);
+  for (auto [d, size] : llvm::enumerate(target)) {
+    SmallVector<int64_t> line(shape.size(), 1);
+    line[d] = shape[d];
+    flat = flat * number(size) + iota(*this, i64, line, d);
+  }
+  Expr place = number(0);
+  int64_t stride = 1;
+  auto whole = sizes(raw);
+  for (size_t d = whole.size(); d-- > 0;) {
+    Expr size = number(from[d]);
+    place = place + flat.mod(size) * static_cast<double>(stride);
+    flat = flat / size;
+    stride *= whole[d];
+  }
+  Expr all = Expr{*this, raw}.reshape(stride);
+  return marked(all.gather(place.expand(shape), 0), target);
+}
+
+bool Node::mayHold(ArrayRef<int64_t> shape) {
+  if (product(shape) < mostGathered)
+    return true;
+  error() << "the data decide how many entries it has, and the most there may "
+             "be, "
+          << nn::shapeText(shape) << ", are too many; -fbound=NODE:N sets how "
+          << "many a node that decides may have";
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+Value Node::sliceTo(Value x, int64_t axis, const Size &start, const Size &count,
+                    int64_t step) {
+  if (!x)
+    return {};
+  DataShape shape = dataShape(x);
+  Expr raw = {*this, unmarked(x)};
+  int64_t whole = raw.size(axis), span = (whole + std::abs(step) - 1);
+  int64_t most = std::clamp<int64_t>(importer.sizes.mostOf(count), 0,
+                                     span / std::abs(step));
+  shape[axis] = count;
+  if (start.isKnown() && step == 1 && start.constant >= 0 &&
+      start.constant + most <= whole)
+    return marked(raw.slice(axis, start.constant, most), shape);
+  Expr places =
+      iota(*this, builder().getI64Type(), most, 0) * static_cast<double>(step) +
+      Expr{*this, importer.sizes.valueOf(*this, start)};
+  places =
+      places.clamp(0, static_cast<double>(std::max<int64_t>(whole - 1, 0)));
+  return marked(raw.gather(places, axis), shape);
+}
+
+//===----------------------------------------------------------------------===//
+// Concatenations
+//===----------------------------------------------------------------------===//
+
+/// Where the entries of the result are in what is joined with room for all.
+static Expr findJoined(Node &node, ArrayRef<Size> counts,
+                       ArrayRef<int64_t> rooms, DataSizes &sizes) {
+  int64_t room = 0;
+  SmallVector<Value> ends, shifts;
+  Size end = 0;
+  for (auto [count, own] : llvm::zip_equal(counts, rooms)) {
+    // What comes before an entry in the room, and does not count.
+    Expr gap = {
+        node,
+        sizes.valueOf(node, DataSizes::plus(room, DataSizes::times(end, -1)))};
+    shifts.push_back(gap.reshape(1));
+    end = DataSizes::plus(end, count);
+    ends.push_back(Expr{node, sizes.valueOf(node, end)}.reshape(1));
+    room += own;
+  }
+  Expr places = iota(node, node.builder().getI64Type(), room, 0);
+  Expr bounds = {node, node.concat(ends, 0)},
+       gaps = {node, node.concat(shifts, 0)};
+  Expr part = bounds.apply<nn::SearchSortedOp>({places});
+  return (places + gaps.gather(part, 0))
+      .clamp(0, static_cast<double>(room - 1));
+}
+
+Value Node::concatCounted(ValueRange xs, int64_t axis) {
+  SmallVector<Value> raws;
+  SmallVector<Size> counts;
+  SmallVector<int64_t> rooms;
+  DataShape shape = dataShape(xs[0]);
+  Size total = 0;
+  std::string key = "join";
+  bool isInPlace = true;
+  for (Value x : xs) {
+    DataShape own = dataShape(x);
+    if (own.size() != shape.size())
+      break;
+    for (size_t d = 0; d < own.size(); ++d)
+      if (int64_t(d) != axis && !(own[d] == shape[d]))
+        return mixes(xs, "joins tensors that may differ in their sizes");
+    raws.push_back(unmarked(x));
+    isInPlace &= counts.empty() || counts.back().isKnown();
+    counts.push_back(own[axis]);
+    rooms.push_back(sizes(x)[axis]);
+    total = DataSizes::plus(total, own[axis]);
+    key += " " + importer.sizes.text(own[axis]) + ":" +
+           std::to_string(rooms.back());
+  }
+  Value all = concat(raws, axis);
+  shape[axis] = total;
+  if (!all || isInPlace)
+    return marked(all, shape);
+  Value &places = importer.joined[key];
+  if (!places)
+    places = findJoined(*this, counts, rooms, importer.sizes);
+  return marked(Expr{*this, all}.gather(places, axis), shape);
+}

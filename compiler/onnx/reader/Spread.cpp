@@ -1,0 +1,410 @@
+//===- Spread.cpp - Operators on tensors whose sizes the data decide ------===//
+//
+// An operator computes all the entries that there is room for. Which of its
+// result count follows from its loops (buildLinalg): an entry counts if the
+// loop that writes it is one that reads entries that count. What combines
+// entries gets them with the others masked by what changes nothing:
+//
+//   nn.reduce (nn.counted %x, %n {axis = 0}) {axes = [0], kind = sum}
+// ==>
+//   %m = nn.where (nn.less (nn.iota 0, 1 {shape = [8, 1]}), %n), %x, 0
+//   nn.reduce %m {axes = [0], kind = sum}
+//
+// What moves entries (concat, reshape, slice) gathers them anew where they
+// would not come first any more.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/import/CreateOp.h"
+#include "compiler/onnx/reader/Expr.h"
+
+#include "dialects/nn/Lowering.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+//===----------------------------------------------------------------------===//
+// Through the loops of an operator
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Which entries of an operator's result count, given which of its operands do;
+/// nothing where entries that do not may reach one that does.
+class SpreadThrough {
+public:
+  explicit SpreadThrough(Node &node) : node(node) {}
+
+  std::optional<DataShape> run(Operation *op, ArrayRef<DataShape> operands) {
+    if (isa<nn::ConstantOp>(op) || llvm::all_of(operands, isStatic))
+      return staticShape(op->getResult(0).getType());
+    if (isa<nn::ElementwiseOp>(op))
+      return elementwise(op, operands);
+    if (isa<nn::ReshapeOp>(op))
+      return node.regroup(operands[0], nn::shapeOf(op->getOperand(0)),
+                          nn::shapeOf(op->getResult(0)), /*mustLead=*/true);
+    if (isa<nn::CompositeOp>(op))
+      return composite(op, operands);
+    if (isa<nn::StructuralOp>(op))
+      return structural(op, operands);
+    return std::nullopt;
+  }
+
+private:
+  std::optional<DataShape> elementwise(Operation *op,
+                                       ArrayRef<DataShape> operands) {
+    DataShape result = staticShape(op->getResult(0).getType());
+    for (auto [d, size] : llvm::enumerate(result)) {
+      std::optional<Size> found;
+      for (auto [x, shape] : llvm::zip_equal(op->getOperands(), operands)) {
+        auto own = static_cast<int64_t>(d + shape.size() - result.size());
+        if (own < 0)
+          continue;
+        bool repeats = nn::shapeOf(x)[own] == 1 && shape[own] == Size(1);
+        if (repeats)
+          continue;
+        if ((found && !(*found == shape[own])) ||
+            nn::shapeOf(x)[own] != nn::shapeOf(op->getResult(0))[d])
+          return std::nullopt;
+        found = shape[own];
+      }
+      if (found)
+        size = *found;
+    }
+    return result;
+  }
+
+  /// In a function of its own, taken apart.
+  std::optional<DataShape> composite(Operation *op,
+                                     ArrayRef<DataShape> operands) {
+    OpBuilder types(op->getContext());
+    OwningOpRef<func::FuncOp> function =
+        func::FuncOp::create(op->getLoc(), "composite",
+                             types.getFunctionType(op->getOperandTypes(), {}));
+    Block *entry = function->addEntryBlock();
+    OpBuilder b = OpBuilder::atBlockEnd(entry);
+    IRMapping map;
+    for (auto [operand, argument] :
+         llvm::zip_equal(op->getOperands(), entry->getArguments()))
+      if (!map.contains(operand))
+        map.map(operand, argument);
+    Operation *copy = b.clone(*op, map);
+    nn::NNBuilder builder(copy->getLoc(), copy);
+    SmallVector<Value> parts = cast<nn::CompositeOp>(copy).decompose(builder);
+    copy->replaceAllUsesWith(parts);
+    copy->erase();
+    DenseMap<Value, DataShape> known;
+    for (auto [argument, shape] :
+         llvm::zip_equal(entry->getArguments(), operands))
+      known[argument] = shape;
+    for (Operation &inner : *entry) {
+      auto shapes = llvm::map_to_vector(
+          inner.getOperands(), [&](Value x) { return known.lookup(x); });
+      auto shape = run(&inner, shapes);
+      if (!shape || inner.getNumResults() != 1)
+        return std::nullopt;
+      known[inner.getResult(0)] = *shape;
+    }
+    return known.lookup(parts[0]);
+  }
+
+  std::optional<DataShape> structural(Operation *op,
+                                      ArrayRef<DataShape> operands) {
+    Builder types(op->getContext());
+    OwningOpRef<func::FuncOp> function = func::FuncOp::create(
+        op->getLoc(), "operator",
+        types.getFunctionType(
+            llvm::map_to_vector(op->getOperandTypes(), nn::signlessType), {}));
+    Block *entry = function->addEntryBlock();
+    ImplicitLocOpBuilder b(op->getLoc(), OpBuilder::atBlockEnd(entry));
+    Value result = nn::lowerToLinalg(op, b, entry->getArguments());
+    for (auto [argument, shape] :
+         llvm::zip_equal(entry->getArguments(), operands))
+      shapes[argument] = shape;
+    for (Operation &step : *entry) {
+      for (Value made : step.getResults())
+        if (isa<RankedTensorType>(made.getType()))
+          shapes[made] = staticShape(made.getType());
+      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(step)) {
+        Value from = step.getOperand(0), to = step.getResult(0);
+        auto shape = node.regroup(shapes.lookup(from), nn::shapeOf(from),
+                                  nn::shapeOf(to),
+                                  /*mustLead=*/true);
+        if (!shape)
+          return std::nullopt;
+        shapes[to] = *shape;
+      } else if (auto loops = dyn_cast<linalg::LinalgOp>(step)) {
+        if (!nest(loops))
+          return std::nullopt;
+      } else if (!isa<tensor::EmptyOp>(step) &&
+                 llvm::any_of(step.getOperands(), [&](Value x) {
+                   return !isStatic(shapes.lookup(x));
+                 })) {
+        return std::nullopt;
+      }
+    }
+    return shapes.lookup(result);
+  }
+
+  /// A loop counts as far as what is read by it does.
+  bool nest(linalg::LinalgOp op) {
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    SmallVector<std::optional<Size>> loops(ranges.size());
+    auto read = [&](unsigned loop, const Size &size) {
+      if (loops[loop] && !(*loops[loop] == size))
+        return false;
+      loops[loop] = size;
+      return true;
+    };
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      AffineMap map = op.getMatchingIndexingMap(operand);
+      if (!isa<RankedTensorType>(operand->get().getType()))
+        continue;
+      for (auto [size, index] :
+           llvm::zip_equal(shapes.lookup(operand->get()), map.getResults())) {
+        auto dim = dyn_cast<AffineDimExpr>(index);
+        if (dim ? !read(dim.getPosition(), size) : !size.isKnown())
+          return false;
+      }
+    }
+    bool good = true;
+    op->getRegion(0).walk([&](tensor::ExtractOp extract) {
+      for (auto [size, index] : llvm::zip_equal(
+               shapes.lookup(extract.getTensor()), extract.getIndices())) {
+        if (size.isKnown())
+          continue;
+        auto loop = index.getDefiningOp<linalg::IndexOp>();
+        good &= loop && read(loop.getDim(), size);
+      }
+    });
+    for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+      good &= kind == utils::IteratorType::parallel || !loops[loop] ||
+              loops[loop]->isKnown();
+    if (!good || op->getNumResults() != 1)
+      return false;
+    OpOperand *init = op.getDpsInitOperand(0);
+    DataShape &result = shapes[op->getResult(0)];
+    for (auto [d, index] :
+         llvm::enumerate(op.getMatchingIndexingMap(init).getResults())) {
+      auto dim = dyn_cast<AffineDimExpr>(index);
+      if (!dim)
+        return false;
+      if (loops[dim.getPosition()])
+        result[d] = *loops[dim.getPosition()];
+    }
+    return true;
+  }
+
+  Node &node;
+  DenseMap<Value, DataShape> shapes;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+/// Masked along some dimensions, the others staying as they are.
+static Expr maskedAlong(Expr x, ArrayRef<int64_t> axes, Value fill) {
+  DataShape shape = x.node->dataShape(x), some = shape;
+  for (auto [d, size] : llvm::enumerate(some))
+    (llvm::is_contained(axes, int64_t(d)) ? shape[d] : size) = x.size(d);
+  Node &node = *x.node;
+  Expr raw = {node, unmarked(x)};
+  return {node, node.marked(node.masked(node.marked(raw, some), fill), shape)};
+}
+
+Value Node::mixes(ValueRange operands, StringRef reason) {
+  if (failed)
+    return {};
+  auto message = error();
+  for (Value x : operands) {
+    auto counted = x.getDefiningOp<nn::CountedOp>();
+    if (!counted)
+      continue;
+    message << "the data decide how many entries it reads, up to "
+            << sizes(x)[counted.getAxis()] << ", and it " << reason
+            << fixInputsHint(counted.getX());
+    break;
+  }
+  return {};
+}
+
+/// Indices that count from the end of what counts.
+static Value wrapIndices(Node &node, Value x, int64_t axis, Value indices,
+                         DataSizes &sizes) {
+  Size size = node.dataShape(x)[axis];
+  if (size.isKnown())
+    return indices;
+  Expr raw = {node, unmarked(indices)};
+  Expr count = Expr{node, sizes.valueOf(node, size)}.to(raw.element());
+  return node.marked((raw < 0.0).select(raw + count, raw),
+                     node.dataShape(indices));
+}
+
+/// Sizes that are the same in tensors that have room for more or less.
+static void alignRooms(Node &node, MutableArrayRef<Value> operands) {
+  for (Value &x : operands)
+    for (Value &y : operands) {
+      DataShape a = node.dataShape(x), b = node.dataShape(y);
+      for (size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
+        size_t dx = a.size() - i, dy = b.size() - i;
+        if (a[dx].isKnown() || !(a[dx] == b[dy]) ||
+            sizes(x)[dx] <= sizes(y)[dy])
+          continue;
+        x = node.marked(node.slice(unmarked(x), dx, 0, sizes(y)[dy]), a);
+      }
+    }
+}
+
+Value Node::spread(OperationName name, ValueRange given,
+                   ArrayRef<NamedAttribute> attributes) {
+  SmallVector<Value> operands(given);
+  auto is = [&]<typename... Op>() {
+    return ((name.getStringRef() == Op::getOperationName()) || ...);
+  };
+  auto entry = [&](StringRef attribute) -> Attribute {
+    for (NamedAttribute a : attributes)
+      if (a.getName() == attribute)
+        return a.getValue();
+    return {};
+  };
+  auto list = [&](StringRef attribute) {
+    return llvm::cast<DenseI64ArrayAttr>(entry(attribute)).asArrayRef();
+  };
+  auto axisOf = [&](Value x) {
+    auto attribute = dyn_cast_or_null<IntegerAttr>(entry("axis"));
+    int64_t axis = attribute ? attribute.getValue().getSExtValue() : 0;
+    return axis < 0 ? axis + rankOf(x) : axis;
+  };
+  Expr x = {*this, operands[0]};
+  auto lowest = [&](nn::Combiner kind) -> Value {
+    Type element = x.element();
+    auto none = nn::identity(kind, element, element.isUnsignedInteger());
+    return constant(DenseElementsAttr::get(RankedTensorType::get({}, element),
+                                           Attribute(none)));
+  };
+  DataShape shape = dataShape(x);
+
+  if (is.operator()<nn::ReshapeOp>()) {
+    auto target = regroup(shape, sizes(x), list("shape"), /*mustLead=*/false);
+    return target ? reshapeTo(x, *target)
+                  : mixes(operands, "splits them into parts of another size");
+  }
+  if (is.operator()<nn::SliceOp>()) {
+    ArrayRef<int64_t> starts = list("starts"), counts = list("sizes"),
+                      steps = list("steps");
+    // Dimensions that are there in full, as they are; then the others.
+    SmallVector<int64_t> first(starts), most(counts), by(steps);
+    DataShape cut = shape;
+    for (int64_t d = 0; d < x.rank(); ++d) {
+      if (shape[d].isKnown()) {
+        cut[d] = counts[d];
+        continue;
+      }
+      bool isWhole = starts[d] == 0 && counts[d] == x.size(d);
+      if (steps[d] != 1 && !isWhole)
+        return mixes(operands, "takes every few of them");
+      first[d] = 0;
+      most[d] = x.size(d);
+      by[d] = 1;
+    }
+    Value y = create<nn::SliceOp>(
+        unmarked(x),
+        {named("starts", first), named("sizes", most), named("steps", by)});
+    y = marked(y, cut);
+    for (int64_t d = 0; d < x.rank() && y; ++d) {
+      if (shape[d].isKnown() || (starts[d] == 0 && counts[d] == x.size(d)))
+        continue;
+      Size rest = importer.sizes.largest(*this, 0,
+                                         DataSizes::plus(shape[d], -starts[d]));
+      y = sliceTo(y, d, starts[d], importer.sizes.least(*this, counts[d], rest),
+                  1);
+    }
+    return y;
+  }
+  if (is.operator()<nn::ConcatOp>()) {
+    alignRooms(*this, operands);
+    return concatCounted(operands, axisOf(x));
+  }
+  if (is.operator()<nn::GatherOp>()) {
+    int64_t axis = axisOf(x);
+    Value indices = wrapIndices(*this, x, axis, operands[1], importer.sizes);
+    DataShape places = dataShape(indices);
+    DataShape result(shape.begin(), shape.begin() + axis);
+    result.append(places);
+    result.append(shape.begin() + axis + 1, shape.end());
+    Expr raw = {*this, unmarked(x)};
+    return marked(raw.gather(unmarked(indices), axis), result);
+  }
+  if (is.operator()<nn::GatherElementsOp>()) {
+    int64_t axis = axisOf(x);
+    Value indices = wrapIndices(*this, x, axis, operands[1], importer.sizes);
+    Expr raw = {*this, unmarked(x)};
+    return marked(raw.gatherElements(unmarked(indices), axis),
+                  dataShape(indices));
+  }
+  if (is.operator()<nn::ReduceOp>()) {
+    auto kind = llvm::cast<nn::CombinerAttr>(entry("kind")).getValue();
+    operands[0] = maskedAlong(x, list("axes"), lowest(kind));
+  } else if (is.operator()<nn::ReduceMeanOp>()) {
+    Size count = 1;
+    for (int64_t axis : list("axes"))
+      count = importer.sizes.times(*this, count, shape[axis]);
+    Expr number = {*this, importer.sizes.valueOf(*this, count)};
+    return x.sum(list("axes")) / number.to(x.element());
+  } else if (is.operator()<nn::SoftmaxOp, nn::LogSoftmaxOp>()) {
+    int64_t axis = axisOf(x);
+    if (!shape[axis].isKnown()) {
+      Value inner = maskedAlong(x, axis, lowest(nn::Combiner::max));
+      return counted(create(name, inner, attributes), axis, shape[axis]);
+    }
+  } else if (is.operator()<nn::ArgMaxOp>()) {
+    operands[0] = maskedAlong(x, axisOf(x), lowest(nn::Combiner::max));
+  } else if (is.operator()<nn::ArgMinOp>()) {
+    operands[0] = maskedAlong(x, axisOf(x), lowest(nn::Combiner::min));
+  } else if (is.operator()<nn::CumSumOp>()) {
+    // Entries beyond come after all that count, or are added as zeros.
+    return marked(create(name, {masked(x, x.number(0))}, attributes), shape);
+  } else if (is.operator()<nn::CumProdOp>()) {
+    return marked(create(name, {masked(x, x.number(1))}, attributes), shape);
+  } else if (is.operator()<nn::MatmulOp>()) {
+    // The dimension that is summed over; of vectors there is but one.
+    auto summed = [&](Value side, bool isFirst) {
+      int64_t rank = rankOf(side);
+      bool isLast =
+          isFirst != bool(entry(isFirst ? "transpose_a" : "transpose_b"));
+      return rank < 2 || isLast ? rank - 1 : rank - 2;
+    };
+    Size length = dataShape(operands[0])[summed(operands[0], true)];
+    if (!(length == dataShape(operands[1])[summed(operands[1], false)]))
+      return mixes(operands, "multiplies them by others");
+    if (!length.isKnown())
+      for (int i = 0; i < 2; ++i)
+        operands[i] = maskedAlong({*this, operands[i]},
+                                  summed(operands[i], i == 0), x.number(0));
+  }
+  if (failed || llvm::is_contained(operands, Value()))
+    return {};
+  alignRooms(*this, operands);
+
+  SmallVector<Value> raws = llvm::map_to_vector(operands, unmarked);
+  auto shapes = llvm::map_to_vector(
+      operands, [&](Value operand) { return dataShape(operand); });
+  Operation *probe = importer::createInferred(loc, name, raws, attributes);
+  if (!probe) {
+    failed = true;
+    return {};
+  }
+  auto result = SpreadThrough(*this).run(probe, shapes);
+  probe->destroy();
+  if (!result)
+    return mixes(operands, "combines them with others");
+  return marked(create(name, raws, attributes), *result);
+}

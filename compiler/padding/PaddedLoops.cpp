@@ -1,0 +1,69 @@
+//===- PaddedLoops.cpp - Where the loops of an operator are ---------------===//
+
+#include "compiler/padding/PaddedLoops.h"
+
+using namespace mlir;
+using namespace frit;
+
+/// `map` where the loops that run once are known to be at 0.
+static AffineMap withoutSingles(AffineMap map, ArrayRef<int64_t> smallLoops) {
+  MLIRContext *context = map.getContext();
+  SmallVector<AffineExpr> dims;
+  for (unsigned i = 0; i < map.getNumDims(); ++i)
+    dims.push_back(smallLoops[i] == 1 ? getAffineConstantExpr(0, context)
+                                      : getAffineDimExpr(i, context));
+  return simplifyAffineMap(
+      map.replaceDimsAndSymbols(dims, {}, map.getNumDims(), 0));
+}
+
+bool PaddedLoops::read(const PaddedValue &operand, AffineMap a, AffineMap b) {
+  a = withoutSingles(a, small);
+  if (a != withoutSingles(b, small))
+    return false;
+  if (operand.anywhere)
+    return true;
+  for (auto [expr, dim] : llvm::zip_equal(a.getResults(), operand.places)) {
+    if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
+      std::optional<DimPlaces> &known = places[loop.getPosition()];
+      if (known && *known != dim)
+        return false;
+      known = dim;
+      continue;
+    }
+    auto constant = dyn_cast<AffineConstantExpr>(expr);
+    // The first index is at its place in any case.
+    if (constant && constant.getValue() == 0)
+      continue;
+    if (!isLeading(dim))
+      return false;
+    for (unsigned i = 0; i < small.size(); ++i)
+      mustLead[i] = mustLead[i] || expr.isFunctionOfDim(i);
+  }
+  return true;
+}
+
+void PaddedLoops::suggest(unsigned loop, const DimPlaces &dim) {
+  if (!places[loop])
+    places[loop] = dim;
+}
+
+bool PaddedLoops::finish() {
+  for (unsigned i = 0; i < small.size(); ++i) {
+    if (!places[i])
+      places[i] = DimPlaces{{small[i], large[i]}};
+    if ((mustLead[i] && !isLeading(*places[i])) || small[i] > large[i])
+      return false;
+  }
+  return true;
+}
+
+std::optional<PaddedValue> PaddedLoops::write(Value to, AffineMap map) const {
+  PaddedValue result{to, {}, false};
+  for (AffineExpr expr : map.getResults()) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    if (!loop)
+      return std::nullopt;
+    result.places.push_back(*places[loop.getPosition()]);
+  }
+  return result;
+}

@@ -1,0 +1,345 @@
+//===- PaddedOperator.cpp - One operator on a small and on a large tensor -===//
+//
+// What an operator does is its definition's loops (buildLinalg). The small
+// one's result is part of the large one's if both have the same bodies, and
+// every loop of the small one is at the same places of the large one's loop
+// whatever is read by it: those of the dimensions that it is the index of.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/padding/PaddedOperator.h"
+#include "compiler/padding/PaddedLoops.h"
+
+#include "dialects/nn/Loops.h"
+#include "dialects/nn/Lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+static ArrayRef<int64_t> shapeOfType(Type type) {
+  return cast<RankedTensorType>(type).getShape();
+}
+
+/// The value `of` seen as `from` in the small model and as `to` in the large.
+static std::optional<PaddedValue> padView(PaddedValue of, Value from,
+                                          Value to) {
+  Value large = std::exchange(of.large, to);
+  if (of.anywhere)
+    return of;
+  ArrayRef<int64_t> a = shapeOfType(from.getType()),
+                    b = shapeOfType(to.getType());
+  auto places = reshapePlaces(of.places, a, b);
+  if (!places)
+    return std::nullopt;
+  SmallVector<int64_t> shape;
+  for (const DimPlaces &dim : of.places) {
+    int64_t size = 1;
+    for (SizePair part : dim)
+      size *= part.small;
+    shape.push_back(size);
+  }
+  of.places = *places;
+  of.content =
+      reshapeContent(of.content, shape, shapeOfType(large.getType()), a, b);
+  return of;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Compares two operators as linalg, each in a function of its own.
+class LinalgFusion {
+public:
+  std::optional<PaddedValue> pad(Operation *small, Operation *large,
+                                 ArrayRef<PaddedValue> operands) {
+    OwningOpRef<func::FuncOp> a = lower(small), b = lower(large);
+    Block &from = a->getBody().front(), &to = b->getBody().front();
+    for (auto [x, y, operand] :
+         llvm::zip_equal(from.getArguments(), to.getArguments(), operands)) {
+      known[x] = operand;
+      known[x].large = y;
+    }
+    if (from.getOperations().size() != to.getOperations().size())
+      return std::nullopt;
+    for (auto [x, y] : llvm::zip(from, to)) {
+      if (x.getName() != y.getName() ||
+          !arePaired(x.getOperands(), y.getOperands()))
+        return std::nullopt;
+      if (isa<func::ReturnOp>(x)) {
+        PaddedValue result = known.lookup(x.getOperand(0));
+        result.large = large->getResult(0);
+        return result;
+      }
+      std::optional<PaddedValue> result = padStep(&x, &y);
+      if (!result)
+        return std::nullopt;
+      known[x.getResult(0)] = *result;
+    }
+    llvm_unreachable("a function returns");
+  }
+
+private:
+  static OwningOpRef<func::FuncOp> lower(Operation *op) {
+    Builder types(op->getContext());
+    auto function = func::FuncOp::create(
+        op->getLoc(), "operator",
+        types.getFunctionType(
+            llvm::map_to_vector(op->getOperandTypes(), signlessType), {}));
+    Block *entry = function.addEntryBlock();
+    ImplicitLocOpBuilder b(op->getLoc(), OpBuilder::atBlockEnd(entry));
+    // What is squared is multiplied by itself.
+    SmallVector<Value> x;
+    for (Value operand : op->getOperands())
+      x.push_back(entry->getArgument(
+          llvm::find(op->getOperands(), operand).getIndex()));
+    func::ReturnOp::create(b, lowerToLinalg(op, b, x));
+    return function;
+  }
+
+  std::optional<PaddedValue> padStep(Operation *small, Operation *large) {
+    if (small->getNumResults() != 1)
+      return std::nullopt;
+    Value from = small->getResult(0), to = large->getResult(0);
+    if (isa<tensor::EmptyOp>(small))
+      return PaddedValue{
+          to, {}, /*anywhere=*/true, PaddedContent::unknown(to.getType())};
+    if (auto constant = dyn_cast<arith::ConstantOp>(small))
+      return padScalar(constant.getValue(), to,
+                       cast<arith::ConstantOp>(large).getValue(), from);
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(small))
+      return padView(known.lookup(small->getOperand(0)), from, to);
+    // All elements are the one that is given.
+    if (auto fill = dyn_cast<linalg::FillOp>(small)) {
+      PaddedValue scalar = known.lookup(fill.getInputs().front());
+      return PaddedValue{to, {}, /*anywhere=*/true, scalar.content};
+    }
+    if (auto loops = dyn_cast<linalg::LinalgOp>(small))
+      return padLoops(loops, cast<linalg::LinalgOp>(large));
+    return std::nullopt;
+  }
+
+  static std::optional<PaddedValue> padScalar(Attribute small, Value to,
+                                              Attribute large, Value from) {
+    auto value = padConstant(from, small, to, large);
+    if (value && !isa<ShapedType>(to.getType()))
+      value->content =
+          PaddedContent::uniform(AbstractValue(cast<TypedAttr>(large)));
+    return value;
+  }
+
+  /// Sums may have more terms if these are zeros, or what is neutral to
+  /// another way of combining; other loops may run less far.
+  std::optional<PaddedValue> padLoops(linalg::LinalgOp small,
+                                      linalg::LinalgOp large) {
+    SmallVector<int64_t> from = small.getStaticLoopRanges(),
+                         to = large.getStaticLoopRanges();
+    if (small.getIteratorTypesArray() != large.getIteratorTypesArray())
+      return std::nullopt;
+    PaddedLoops loops(from, to);
+    SmallVector<AffineMap> maps = small.getIndexingMapsArray();
+    for (auto [operand, a, b] : llvm::zip_equal(small->getOperands(), maps,
+                                                large.getIndexingMapsArray()))
+      if (!loops.read(known.lookup(operand), a, b))
+        return std::nullopt;
+    Region &body = small->getRegion(0);
+    body.walk([&](tensor::ExtractOp extract) { readByIndex(extract, loops); });
+    if (!loops.finish() || !isSameBody(body, large->getRegion(0)))
+      return std::nullopt;
+    WalkResult placed = body.walk([&](Operation *op) {
+      return WalkResult(success(isPlaced(op, loops)));
+    });
+    if (placed.wasInterrupted())
+      return std::nullopt;
+    DenseMap<Value, const PaddedContent *> contents;
+    for (const auto &[value, padded] : known)
+      contents[padded.large] = &padded.content;
+    auto contentOf = [&](Value value) -> const PaddedContent & {
+      return *contents.at(value);
+    };
+    LoopContent content(large, from, contentOf);
+    if (!content.hasNeutralSteps())
+      return std::nullopt;
+    std::optional<PaddedValue> result =
+        isUniform(small) ? PaddedValue{large->getResult(0), {}, true, {}}
+                         : loops.write(large->getResult(0), maps.back());
+    if (result)
+      result->content = content.result();
+    return result;
+  }
+
+  /// Whether all elements of the result are the same.
+  bool isUniform(linalg::LinalgOp op) {
+    auto depends = [](Operation *inner) {
+      return WalkResult(
+          success(!isa<linalg::IndexOp, tensor::ExtractOp>(inner)));
+    };
+    return llvm::all_of(
+               op->getOperands(),
+               [&](Value operand) { return known.lookup(operand).anywhere; }) &&
+           !op->getRegion(0).walk(depends).wasInterrupted();
+  }
+
+  /// An element that is read at the loops' own indices is read by a map.
+  void readByIndex(tensor::ExtractOp extract, PaddedLoops &loops) {
+    const PaddedValue &tensor = known[extract.getTensor()];
+    if (tensor.anywhere)
+      return;
+    for (auto [index, dim] :
+         llvm::zip_equal(extract.getIndices(), tensor.places))
+      if (auto loop = index.getDefiningOp<linalg::IndexOp>();
+          loop && !isLeading(dim))
+        loops.suggest(loop.getDim(), dim);
+  }
+
+  /// Whether indices that are not the leading ones are used for nothing but the
+  /// dimensions that are at the same places, and these read by nothing else.
+  bool isPlaced(Operation *op, const PaddedLoops &loops) {
+    auto isIndexOf = [&](Value index, const DimPlaces &dim) {
+      auto loop = index.getDefiningOp<linalg::IndexOp>();
+      return loop && loops[loop.getDim()] == dim;
+    };
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+      const PaddedValue &tensor = known[extract.getTensor()];
+      // There must be something to read.
+      if (cast<RankedTensorType>(extract.getTensor().getType())
+              .getNumElements() == 0)
+        return false;
+      return tensor.anywhere ||
+             llvm::all_of(llvm::zip_equal(extract.getIndices(), tensor.places),
+                          [&](auto pair) {
+                            auto &[index, dim] = pair;
+                            auto loop =
+                                index.template getDefiningOp<linalg::IndexOp>();
+                            bool leads =
+                                isLeading(dim) &&
+                                (!loop || isLeading(loops[loop.getDim()]));
+                            return leads || isIndexOf(index, dim);
+                          });
+    }
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      auto loop = operand.getDefiningOp<linalg::IndexOp>();
+      return !loop || isLeading(loops[loop.getDim()]);
+    });
+  }
+
+  bool isSameBody(Region &small, Region &large) {
+    if (small.empty() || large.empty())
+      return small.empty() && large.empty();
+    if (!small.hasOneBlock() || !large.hasOneBlock())
+      return false;
+    Block &from = small.front(), &to = large.front();
+    if (from.getArgumentTypes() != to.getArgumentTypes() ||
+        from.getOperations().size() != to.getOperations().size())
+      return false;
+    for (auto [a, b] : llvm::zip(from.getArguments(), to.getArguments()))
+      known[a] = {b, {}, /*anywhere=*/true};
+    for (auto [a, b] : llvm::zip(from, to)) {
+      if (a.getName() != b.getName() ||
+          a.getAttrDictionary() != b.getAttrDictionary() ||
+          a.getResultTypes() != b.getResultTypes() ||
+          !arePaired(a.getOperands(), b.getOperands()) ||
+          !llvm::all_of(
+              llvm::zip_equal(a.getRegions(), b.getRegions()), [&](auto pair) {
+                return isSameBody(std::get<0>(pair), std::get<1>(pair));
+              }))
+        return false;
+      for (auto [x, y] : llvm::zip(a.getResults(), b.getResults()))
+        known[x] = {y, {}, /*anywhere=*/true};
+    }
+    return true;
+  }
+
+  bool arePaired(ValueRange small, ValueRange large) const {
+    return small.size() == large.size() &&
+           llvm::all_of(llvm::zip_equal(small, large), [&](auto pair) {
+             return known.lookup(std::get<0>(pair)).large == std::get<1>(pair);
+           });
+  }
+
+  /// Of values of the small function; scalars are anywhere.
+  DenseMap<Value, PaddedValue> known;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+/// The first entries of what leads lead, and both count the same.
+static std::optional<PaddedValue> padCounted(CountedOp small, CountedOp large,
+                                             const PaddedValue &x) {
+  if (small.getAxis() != large.getAxis())
+    return std::nullopt;
+  if (!x.anywhere && !areLeading(x.places))
+    return std::nullopt;
+  // What the rest is, importers know.
+  return leadingValue(small.getY(), large.getY());
+}
+
+/// An element of a cut is at the same place of what it is cut from.
+static std::optional<PaddedValue> padSlice(SliceOp small, SliceOp large,
+                                           const PaddedValue &x) {
+  if (small.getStarts() != large.getStarts() ||
+      small.getSteps() != large.getSteps() || x.anywhere ||
+      !areLeading(x.places))
+    return std::nullopt;
+  auto result = leadingValue(small.getY(), large.getY());
+  if (result)
+    result->content = {x.content.inside, x.content.all(), {}, {}};
+  return result;
+}
+
+/// Whether both operators are the same, of the same tensors.
+static bool isSame(Operation *small, Operation *large,
+                   ArrayRef<PaddedValue> operands) {
+  return !operands.empty() &&
+         small->getAttrDictionary() == large->getAttrDictionary() &&
+         small->getOperandTypes() == large->getOperandTypes() &&
+         small->getResultTypes() == large->getResultTypes() &&
+         llvm::all_of(operands, [](const PaddedValue &operand) {
+           return operand.anywhere || areLeading(operand.places);
+         });
+}
+
+/// By what the operator does.
+static std::optional<PaddedValue> padByMeaning(Operation *small,
+                                               Operation *large,
+                                               ArrayRef<PaddedValue> operands) {
+  Value from = small->getResult(0), to = large->getResult(0);
+  if (auto constant = dyn_cast<ConstantOp>(small))
+    return padConstant(from, constant.getValue(), to,
+                       cast<ConstantOp>(large).getValue());
+  if (isa<ReshapeOp>(small))
+    return padView(operands[0], from, to);
+  if (auto counted = dyn_cast<CountedOp>(small))
+    return padCounted(counted, cast<CountedOp>(large), operands[0]);
+  if (auto slice = dyn_cast<SliceOp>(small))
+    if (auto cut = padSlice(slice, cast<SliceOp>(large), operands[0]))
+      return cut;
+  if (isa<ElementwiseOp, StructuralOp>(small))
+    return LinalgFusion().pad(small, large, operands);
+  return std::nullopt;
+}
+
+std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,
+                                             ArrayRef<PaddedValue> operands) {
+  Value from = small->getResult(0), to = large->getResult(0);
+  if (from.getType() != to.getType() && !mayLead(from.getType(), to.getType()))
+    return std::nullopt;
+  auto result = padByMeaning(small, large, operands);
+  if (result || !isSame(small, large, operands))
+    return result;
+  result = leadingValue(from, to);
+  if (result)
+    result->content = PaddedContent::uniform(unknownNumber(to.getType()));
+  return result;
+}

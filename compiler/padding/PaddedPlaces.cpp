@@ -1,0 +1,97 @@
+//===- PaddedPlaces.cpp - Where a small tensor lies in a large one --------===//
+
+#include "compiler/padding/PaddedPlaces.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace frit;
+
+/// Parts of one index tell nothing, and one that is the same in both is the
+/// inside of the part before it.
+static DimPlaces normalize(const DimPlaces &dim) {
+  DimPlaces result;
+  for (SizePair part : dim) {
+    if (part == SizePair{1, 1})
+      continue;
+    if (!result.empty() && part.small == part.large) {
+      result.back().small *= part.small;
+      result.back().large *= part.large;
+    } else {
+      result.push_back(part);
+    }
+  }
+  if (result.empty())
+    result.push_back({1, 1});
+  return result;
+}
+
+Places frit::leadingPlaces(llvm::ArrayRef<int64_t> small,
+                           llvm::ArrayRef<int64_t> large) {
+  Places places;
+  for (auto [a, b] : llvm::zip_equal(small, large))
+    places.push_back({{a, b}});
+  return places;
+}
+
+bool frit::areLeading(const Places &places) {
+  return llvm::all_of(places,
+                      [](const DimPlaces &dim) { return isLeading(dim); });
+}
+
+/// The order of elements is that of all parts, one after the other, so any
+/// neighbours of them may become a dimension. A part may be cut where what is
+/// inside is the same in both.
+std::optional<Places> frit::reshapePlaces(const Places &places,
+                                          llvm::ArrayRef<int64_t> small,
+                                          llvm::ArrayRef<int64_t> large) {
+  if (llvm::is_contained(small, 0) || llvm::is_contained(large, 0))
+    return std::nullopt;
+  DimPlaces parts;
+  for (const DimPlaces &dim : places)
+    parts.append(dim);
+  // What is the same in both may be cut anew.
+  parts = normalize(parts);
+  Places result;
+  size_t next = 0;
+  for (auto [a, b] : llvm::zip_equal(small, large)) {
+    DimPlaces dim;
+    SizePair done = {1, 1};
+    while (done != SizePair{a, b}) {
+      if (next == parts.size())
+        return std::nullopt;
+      SizePair &part = parts[next];
+      if (part.small == 0 || part.large == 0)
+        return std::nullopt;
+      SizePair rest = {a / done.small, b / done.large};
+      if (rest.small % part.small == 0 && rest.large % part.large == 0) {
+        dim.push_back(part);
+        done = {done.small * part.small, done.large * part.large};
+        ++next;
+        continue;
+      }
+      if (part.small % rest.small || part.large % rest.large ||
+          part.small / rest.small != part.large / rest.large)
+        return std::nullopt;
+      dim.push_back(rest);
+      done = {a, b};
+      part = {part.small / rest.small, part.large / rest.large};
+    }
+    result.push_back(normalize(dim));
+  }
+  for (; next < parts.size(); ++next)
+    if (parts[next] != SizePair{1, 1})
+      return std::nullopt;
+  return result;
+}
+
+std::string frit::placesText(const Places &places) {
+  std::string text;
+  for (const DimPlaces &dim : places) {
+    text += "[";
+    for (SizePair part : dim)
+      text +=
+          std::to_string(part.small) + ":" + std::to_string(part.large) + ",";
+    text += "]";
+  }
+  return text;
+}

@@ -1,0 +1,101 @@
+//===- PaddingMasks.h - Masks that make padding right ---------------------===//
+
+#ifndef FRIT_COMPILER_PADDING_PADDINGMASKS_H
+#define FRIT_COMPILER_PADDING_PADDINGMASKS_H
+
+#include "compiler/padding/PaddedOperator.h"
+#include "compiler/padding/SizeSamples.h"
+#include "dialects/nn/NN.h"
+
+#include <map>
+
+namespace frit {
+
+/// What a large model needs so that its results for padded inputs are right,
+/// and that the small models show: masks before operators that combine elements
+/// along a padded dimension, and constants that are sizes.
+class PaddingMasks {
+public:
+  using Operands = llvm::SmallVector<PaddedValue, 3>;
+  using Pad =
+      llvm::function_ref<std::optional<PaddedValue>(const Operands &operands)>;
+
+  explicit PaddingMasks(llvm::ArrayRef<int64_t> largeSizes)
+      : largeSizes(largeSizes) {}
+
+  /// What follows is about a small model of these sizes.
+  void begin(llvm::ArrayRef<int64_t> sizes) { smallSizes.assign(sizes); }
+
+  /// What `pad` makes of an operator's operands with the masks that it has, or
+  /// with more.
+  std::optional<PaddedValue> pad(mlir::Operation *large, Operands operands,
+                                 Pad pad);
+  /// The value of a constant that may be a size.
+  std::optional<PaddedValue> padSize(nn::ConstantOp small,
+                                     nn::ConstantOp large);
+
+  /// An operator of the large model is taken apart.
+  void forget(mlir::Operation *large) { masks.erase(large); }
+
+  bool empty() const { return masks.empty() && constants.empty(); }
+  /// How many were found.
+  size_t size() const { return masks.size() + constants.size(); }
+  /// The node that needs one of them.
+  mlir::Location firstLoc() const {
+    return (masks.empty() ? constants.front().first : masks.front().first)
+        ->getLoc();
+  }
+  /// What depends on the sizes in another way than SizeExpr tells; or null.
+  mlir::Operation *findMisfit() const;
+  /// The symbols whose sizes `apply` asks for.
+  std::vector<bool> symbols() const;
+
+  /// Puts the masks into the large model. `sizeOf` gives the true size of a
+  /// symbol, a scalar of type i64.
+  ///
+  ///   %y = nn.softmax %x {axis = 1} : tensor<2x8xf32>
+  /// ==>
+  ///   %i = nn.iota 0, 1 {shape = [1, 8], axis = 1}
+  ///   %m = nn.where (nn.less %i, %size), %x, -inf
+  ///   %y = nn.softmax %m {axis = 1}
+  void apply(llvm::function_ref<mlir::Value(unsigned symbol)> sizeOf);
+
+private:
+  /// One of the dimensions that are folded into a masked one.
+  struct Part {
+    int64_t length; ///< in the large model
+    SizeSamples sizes;
+  };
+  struct Mask {
+    unsigned operand, dim;
+    mlir::TypedAttr value;
+    llvm::SmallVector<Part, 1> parts;
+  };
+  struct Site {
+    unsigned operand, dim;
+    DimPlaces places;
+  };
+
+  std::optional<PaddedValue> search(mlir::Operation *large,
+                                    const Operands &operands, Pad pad);
+  std::optional<PaddedValue> tryMasks(mlir::Operation *large, Operands operands,
+                                      llvm::ArrayRef<Site> sites,
+                                      mlir::TypedAttr value, Pad pad);
+  bool addSample(Mask &mask, const DimPlaces &places) const;
+  mlir::Value buildSize(const SizeExpr &expr);
+  mlir::Value buildIsInside(const Mask &mask, mlir::Value like);
+
+  llvm::SmallVector<int64_t> largeSizes, smallSizes;
+  /// By the large model's operator, in the order in which they were found.
+  llvm::MapVector<mlir::Operation *, llvm::SmallVector<Mask, 1>> masks;
+  llvm::MapVector<mlir::Operation *, SizeSamples> constants;
+
+  // While they are put in.
+  llvm::function_ref<mlir::Value(unsigned)> sizeOf;
+  std::map<SizeExpr, mlir::Value> built;
+  std::map<std::string, mlir::Value> inside;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_PADDING_PADDINGMASKS_H

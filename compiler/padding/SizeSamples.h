@@ -1,0 +1,41 @@
+//===- SizeSamples.h - How a number depends on the sizes of a call --------===//
+
+#ifndef FRIT_COMPILER_PADDING_SIZESAMPLES_H
+#define FRIT_COMPILER_PADDING_SIZESAMPLES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <optional>
+
+namespace frit {
+
+/// factor · size of a symbol + offset.
+struct SizeExpr {
+  unsigned symbol = 0;
+  int64_t factor = 1, offset = 0;
+
+  int64_t operator()(llvm::ArrayRef<int64_t> sizes) const {
+    return factor * sizes[symbol] + offset;
+  }
+  auto operator<=>(const SizeExpr &) const = default;
+};
+
+/// What a number, the length of a dimension or a constant, was for some sizes
+/// of the symbols.
+class SizeSamples {
+public:
+  void add(llvm::ArrayRef<int64_t> sizes, int64_t value);
+  /// Whether the number is the same for all sizes.
+  bool isFixed() const;
+  /// What gives all samples; nothing where no such expression does,
+  /// or the number is fixed.
+  std::optional<SizeExpr> fit() const;
+
+private:
+  llvm::SmallVector<std::pair<llvm::SmallVector<int64_t, 2>, int64_t>> samples;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_PADDING_SIZESAMPLES_H

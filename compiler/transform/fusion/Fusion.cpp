@@ -1,0 +1,334 @@
+//===- Fusion.cpp - Operators that become one kernel ----------------------===//
+//
+//   %b = nn.constant "fc.bias" ...
+//   %s = nn.constant dense<2.0> : tensor<f32>
+//   %m = nn.matmul %x, %w : ...
+//   %a = nn.add %m, %b : ...
+//   %y = nn.mul %a, %s : ...
+// ==>
+//   %b = nn.constant "fc.bias" ...
+//   %y = nn.fusion(%x, %w, %b) : ... {
+//   ^bb0(%x: ..., %w: ..., %b: ...):
+//     %m = nn.matmul %x, %w : ...
+//     %a = nn.add %m, %b : ...
+//     %s = nn.constant dense<2.0> : tensor<f32>
+//     %y = nn.mul %a, %s : ...
+//     nn.yield %y : ...
+//   }
+//
+// FusionGroups.h says what joins. Every operator but constants and views ends
+// up in a fusion; with fuse=false each in its own. Before grouping, a concat of
+// very many becomes several, broadcasts, counters and slices are cloned for
+// each reader, a reshape between a contraction and what could be its epilogue
+// moves behind it, one of a function of an input before that
+// (FusionReshapes.h), and what a composite kept whole does by strides is cloned
+// for it (FusionViews.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/Passes.h"
+#include "compiler/transform/fusion/FusionGroups.h"
+#include "compiler/transform/fusion/FusionReshapes.h"
+#include "compiler/transform/fusion/FusionViews.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace frit {
+#define GEN_PASS_DEF_FUSION
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+//===----------------------------------------------------------------------===//
+// Before grouping
+//===----------------------------------------------------------------------===//
+
+/// Gives every reader that can compute a broadcast or counter on the fly its
+/// own clone, so that none of them has to be stored for the others.
+static void cloneGenerators(Block &block) {
+  SmallVector<Operation *> generators;
+  for (Operation &op : block)
+    if (isGenerator(&op) && !op.hasOneUse())
+      generators.push_back(&op);
+  // Backwards: a generator that reads another is cloned first.
+  for (Operation *op : llvm::reverse(generators)) {
+    for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
+      if (!isa<ElementwiseOp, ReduceOp>(use.getOwner()))
+        continue;
+      OpBuilder builder(use.getOwner());
+      use.set(builder.clone(*op)->getResult(0));
+    }
+    if (op->use_empty())
+      op->erase();
+  }
+}
+
+/// The same of slices whose readers can pick the elements from where they are:
+/// those of what is in memory for others too, or what a contraction makes.
+static void cloneSlices(Block &block) {
+  auto isInMemory = [](Value value) {
+    while (auto reshape = value.getDefiningOp<ReshapeOp>())
+      value = reshape.getX();
+    Operation *def = value.getDefiningOp();
+    return !def || !value.hasOneUse() || isContraction(def);
+  };
+  for (auto slice : llvm::make_early_inc_range(block.getOps<SliceOp>())) {
+    if (slice->hasOneUse() || isView(slice) || !isInMemory(slice.getX()))
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(slice->getUses())) {
+      Operation *reader = use.getOwner();
+      if (!isa<ElementwiseOp, SliceOp>(reader) || isView(reader))
+        continue;
+      OpBuilder builder(reader);
+      use.set(builder.clone(*slice)->getResult(0));
+    }
+    if (slice->use_empty())
+      slice->erase();
+  }
+}
+
+/// Joins the operands of a concat that would be too large a kernel, so many at
+/// a time, and then what has become of them.
+static void splitConcats(Block &block, const Target &target) {
+  KernelSize largest = target.largestKernel();
+  for (auto concat : block.getOps<ConcatOp>()) {
+    int64_t each = countInstructions(concat) / concat.getXs().size();
+    size_t most = std::max<int64_t>(
+        std::min(largest.tensors - 1, largest.instructions / each), 2);
+    NNBuilder builder(concat.getLoc(), concat);
+    while (concat.getXs().size() > most) {
+      SmallVector<Value> joined;
+      for (size_t i = 0; i < concat.getXs().size(); i += most) {
+        ValueRange some =
+            concat.getXs().slice(i, std::min(most, concat.getXs().size() - i));
+        joined.push_back(
+            some.size() == 1
+                ? some.front()
+                : Value(ConcatOp::create(builder, some, concat.getAxis())));
+      }
+      concat.getXsMutable().assign(joined);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Making fusions
+//===----------------------------------------------------------------------===//
+
+/// Whether a fusion holds a clone of the constant rather than reading it: what
+/// is all one number is best written into the kernel. A contraction reads its
+/// operands from memory.
+static DenseElementsAttr inlinedSplat(OpOperand &use) {
+  if (isContraction(use.getOwner()) || isEpilogueOnly(use.getOwner()))
+    return {};
+  return splatOf(use.get());
+}
+
+/// Whether a value of a fusion's body is stored, moved at most, and not
+/// computed with.
+static bool isOnlyStored(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return isa<YieldOp>(user) || ((isMovement(user) || isa<ReshapeOp>(user)) &&
+                                  isOnlyStored(user->getResult(0)));
+  });
+}
+
+/// Moves the operators of a group into a fusion before `end`.
+static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
+  llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
+  // An attention that is kept whole reads by strides, and so do its views.
+  bool inlines = llvm::none_of(ops, llvm::IsaPred<AttentionOp>);
+  llvm::SetVector<Value> inputs;
+  SmallVector<Value> outputs;
+  for (Operation *op : ops) {
+    for (OpOperand &use : op->getOpOperands()) {
+      Operation *def = use.get().getDefiningOp();
+      if (!(def && members.contains(def)) && !(inlines && inlinedSplat(use)))
+        inputs.insert(use.get());
+    }
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return !members.contains(user);
+          }))
+        outputs.push_back(result);
+  }
+
+  OpBuilder builder(end);
+  auto fusion = FusionOp::create(builder, fuseLocations(ops),
+                                 TypeRange(ValueRange(outputs)),
+                                 inputs.getArrayRef(), ScheduleAttr());
+  Block &body = fusion.getBody().emplaceBlock();
+  llvm::DenseMap<Value, Value> arguments;
+  for (Value input : inputs)
+    arguments[input] = body.addArgument(input.getType(), input.getLoc());
+  for (auto [output, result] : llvm::zip(outputs, fusion.getResults()))
+    output.replaceUsesWithIf(result, [&](OpOperand &use) {
+      return !members.contains(use.getOwner());
+    });
+
+  builder.setInsertionPointToEnd(&body);
+  llvm::MapVector<Value, Value> constants;
+  for (Operation *op : ops) {
+    for (OpOperand &use : op->getOpOperands()) {
+      Operation *def = use.get().getDefiningOp();
+      if (def && members.contains(def))
+        continue;
+      if (inlines && inlinedSplat(use)) {
+        Value &constant = constants[use.get()];
+        if (!constant)
+          constant = builder.clone(*def)->getResult(0);
+        use.set(constant);
+      } else {
+        use.set(arguments.lookup(use.get()));
+      }
+    }
+    op->moveBefore(&body, body.end());
+  }
+  YieldOp::create(builder, fusion.getLoc(), outputs);
+  // Storing a result rounds it.
+  for (auto cast : body.getOps<CastOp>())
+    if (isOnlyStored(cast))
+      cast.setStorage(cast.roundsTo16Bits());
+  return fusion;
+}
+
+static void emitRemarks(FusionOp fusion, ArrayRef<Operation *> ops) {
+  if (ops.size() < 2)
+    return;
+  remark::passed(fusion.getLoc(),
+                 remark::RemarkOpts::name("Fused").category("fusion"))
+      << remark::add(
+             "{0} operators in one kernel: {1}", ops.size(),
+             llvm::join(llvm::map_range(ops,
+                                        [](Operation *op) {
+                                          return op->getName().stripDialect();
+                                        }),
+                        ", "));
+}
+
+/// The fusion that makes a value, or one that reads it, on the other side of
+/// views.
+static FusionOp madeBy(Value value) {
+  Operation *def = value.getDefiningOp();
+  while (def && isView(def))
+    def = def->getOperand(0).getDefiningOp();
+  return dyn_cast_or_null<FusionOp>(def);
+}
+static FusionOp readBy(Value value) {
+  for (Operation *user : value.getUsers()) {
+    FusionOp reader =
+        isView(user) ? readBy(user->getResult(0)) : dyn_cast<FusionOp>(user);
+    if (reader)
+      return reader;
+  }
+  return {};
+}
+
+static bool computesNothing(FusionOp fusion) {
+  return llvm::all_of(
+      fusion.getBody().front().without_terminator(), [](Operation &op) {
+        return isMovement(&op) || isa<CastOp, ReshapeOp, ConstantOp>(op);
+      });
+}
+
+/// Names the kernels that compute nothing and stand between others: each is a
+/// trip through memory that a view or a larger kernel would save.
+static void emitCopyRemarks(Block &block) {
+  for (auto fusion : block.getOps<FusionOp>()) {
+    if (fusion.getInputs().empty() || fusion.getNumResults() != 1 ||
+        !computesNothing(fusion))
+      continue;
+    FusionOp maker = madeBy(fusion.getInputs()[0]);
+    FusionOp reader = readBy(fusion.getResult(0));
+    if (!maker || !reader)
+      continue;
+    remark::missed(fusion.getLoc(),
+                   remark::RemarkOpts::name("Copy").category("fusion"))
+        << remark::add("a kernel of its own between {0} and {1} only moves "
+                       "elements",
+                       nodeName(maker.getAnchor()),
+                       nodeName(reader.getAnchor()));
+  }
+}
+
+namespace {
+class Fusion : public frit::impl::FusionBase<Fusion> {
+public:
+  Fusion(const Target &target, FusionOptions options)
+      : FusionBase(options), target(target) {}
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        run(function.getBody().front());
+  }
+
+private:
+  void run(Block &block) {
+    // What a guard holds shares no kernel with what is outside.
+    for (auto guard : block.getOps<GuardOp>())
+      run(guard.getBody().front());
+    splitConcats(block, target);
+    if (fuse) {
+      cloneGenerators(block);
+      sinkReshapes(block, target);
+      raiseViews(block);
+      cloneSlices(block);
+    }
+    auto whole = bringViews(block, target);
+    eraseDead(block);
+
+    if (fuse)
+      decomposeStranded(block, whole);
+    FusionGroups groups(block, target, whole);
+    if (fuse)
+      groups.join();
+    for (const FusionGroups::Refusal &refusal : groups.refusals())
+      remark::missed(refusal.consumer->getLoc(),
+                     remark::RemarkOpts::name("NotFused").category("fusion"))
+          << remark::add("not in one kernel with {0}: {1}",
+                         nodeName(refusal.producer), refusal.reason);
+    Operation *end = block.getTerminator();
+    for (ArrayRef<Operation *> ops : groups.ordered()) {
+      if (ops.size() == 1 && (isa<FusionOp, GuardOp>(ops[0]) || isView(ops[0])))
+        ops.front()->moveBefore(end);
+      else
+        emitRemarks(createFusionOp(ops, end), ops);
+    }
+    eraseDead(block); // splat constants that only fusions read
+    // What @prepare moves is moved once.
+    auto function = dyn_cast<func::FuncOp>(block.getParentOp());
+    if (!function || function.getSymName() != "prepare")
+      emitCopyRemarks(block);
+  }
+
+  /// What only the kernel of a product does, and no product took, becomes what
+  /// it means.
+  void decomposeStranded(Block &block,
+                         ArrayRef<SmallVector<Operation *>> whole) {
+    if (llvm::none_of(block, [](Operation &op) { return isEpilogueOnly(&op); }))
+      return;
+    FusionGroups groups(block, target, whole);
+    groups.join();
+    for (ArrayRef<Operation *> ops : groups.ordered()) {
+      if (ops.size() != 1 || !isEpilogueOnly(ops.front()))
+        continue;
+      NNBuilder builder(ops.front()->getLoc(), ops.front());
+      ops.front()->replaceAllUsesWith(
+          cast<CompositeOp>(ops.front()).decompose(builder));
+      ops.front()->erase();
+    }
+  }
+
+  const Target &target;
+};
+} // namespace
+
+std::unique_ptr<Pass> frit::createFusion(const Target &target,
+                                         FusionOptions options) {
+  return std::make_unique<Fusion>(target, options);
+}

@@ -1,0 +1,250 @@
+//===- FusionGroups.cpp - Which operators share a kernel ------------------===//
+
+#include "compiler/transform/fusion/FusionGroups.h"
+
+#include "compiler/transform/Graph.h"
+
+#include <queue>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+std::optional<int64_t> frit::rowDimensions(ReduceOp reduce) {
+  ArrayRef<int64_t> shape = shapeOf(reduce.getX());
+  int64_t rows = shape.size();
+  llvm::SmallDenseSet<int64_t> axes(reduce.getAxes().begin(),
+                                    reduce.getAxes().end());
+  // A dimension of size 1 may count as reduced or not.
+  while (rows > 0 && (axes.contains(rows - 1) || shape[rows - 1] == 1))
+    --rows;
+  for (int64_t axis : axes)
+    if (axis < rows && shape[axis] != 1)
+      return std::nullopt;
+  return rows;
+}
+
+bool frit::isGenerator(Operation *op) { return isa<ExpandOp, IotaOp>(op); }
+
+bool frit::isView(Operation *op) {
+  if (isa<ReshapeOp>(op))
+    return true;
+  auto slice = dyn_cast<SliceOp>(op);
+  if (!slice || !slice.getX().getType().hasStaticShape())
+    return false;
+  // What is computed for the slice alone is computed where it is read.
+  Operation *producer = slice.getX().getDefiningOp();
+  if (isa_and_nonnull<ElementwiseOp, ConstantOp>(producer))
+    return false;
+  // Kernels read vectors of this many bytes.
+  constexpr int64_t alignment = 16;
+  auto offset = contiguousOffset(slice);
+  int64_t bits = resultType(op).getElementTypeBitWidth();
+  return offset && *offset * bits % (8 * alignment) == 0;
+}
+
+bool frit::isMovement(Operation *op) {
+  return isa<TransposeOp, ExpandOp, SliceOp, ConcatOp, PadOp, GatherOp, IotaOp,
+             TriluOp>(op);
+}
+
+bool frit::isContraction(Operation *op) {
+  return isa<MatmulOp, ConvOp, DepthwiseConvOp>(op);
+}
+
+bool frit::isEpilogueOnly(Operation *op) {
+  return isa<MomentsOp, NormalizeOp, NormalizeProductOp>(op);
+}
+
+static bool widens(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  return cast && tensorType(cast.getX()).getElementTypeBitWidth() <
+                     tensorType(cast.getY()).getElementTypeBitWidth();
+}
+
+FusionGroups::FusionGroups(Block &block, const Target &target,
+                           ArrayRef<SmallVector<Operation *>> whole)
+    : target(target) {
+  for (Operation &op : block.without_terminator()) {
+    if (isa<ConstantOp>(op))
+      continue;
+    indices[&op] = ops.size();
+    ops.push_back(&op);
+  }
+  for (unsigned i = 0; i < ops.size(); ++i) {
+    groupOf.push_back(i);
+    groups.push_back(single(i));
+  }
+  for (ArrayRef<Operation *> members : whole) {
+    unsigned to = indices.lookup(members.front());
+    for (Operation *member : members.drop_front())
+      merge(indices.lookup(member), to);
+    groups[to].kind = Kind::opaque;
+  }
+}
+
+FusionGroups::Group FusionGroups::single(unsigned index) const {
+  Operation *op = ops[index];
+  Group group;
+  group.members = {index};
+  group.size.instructions = countInstructions(op);
+  group.size.tensors = op->getNumOperands() + op->getNumResults();
+  group.reach = index;
+  if (op->getNumResults() == 1)
+    group.space = llvm::to_vector(resultType(op).getShape());
+  if (isView(op)) {
+    group.kind = Kind::view;
+  } else if (isa<ElementwiseOp>(op)) {
+    group.kind = Kind::map;
+  } else if (isMovement(op)) {
+    group.kind = Kind::movement;
+  } else if (isEpilogueOnly(op)) {
+    group.kind = Kind::epilogue;
+    group.space = llvm::to_vector(shapeOf(op->getOperand(0)));
+  } else if (isa<CompositeOp, FusionOp, GuardOp>(op)) {
+    group.kind = Kind::opaque;
+  } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    if (auto rows = rowDimensions(reduce)) {
+      group.kind = Kind::row;
+      group.space = llvm::to_vector(shapeOf(reduce.getX()));
+      group.rows = *rows;
+    }
+  }
+  return group;
+}
+
+SmallVector<int64_t> FusionGroups::Group::reduced() const {
+  SmallVector<int64_t> shape(space);
+  for (size_t d = rows; d < shape.size(); ++d)
+    shape[d] = 1;
+  return shape;
+}
+
+SmallVector<Operation *> FusionGroups::operatorsOf(const Group &group) const {
+  return llvm::map_to_vector(group.members,
+                             [&](unsigned member) { return ops[member]; });
+}
+
+SmallVector<unsigned> FusionGroups::producers(const Group &group) const {
+  SmallVector<unsigned> found;
+  unsigned self = groupOf[group.members.front()];
+  for (unsigned member : group.members)
+    for (Value operand : ops[member]->getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        if (auto it = indices.find(def); it != indices.end())
+          if (unsigned id = groupOf[it->second]; id != self)
+            found.push_back(id);
+  llvm::sort(found);
+  found.erase(llvm::unique(found), found.end());
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Joining
+//===----------------------------------------------------------------------===//
+
+void FusionGroups::merge(unsigned from, unsigned to) {
+  Group &consumer = groups[to], &producer = groups[from];
+  // A chain behind an anchor stays anchored; otherwise the reduction, and then
+  // the elementwise operators, give the space. The last anchor does.
+  bool takesProducers =
+      (producer.kind == Kind::anchored && consumer.kind != Kind::anchored) ||
+      (producer.kind == Kind::row && consumer.kind == Kind::map);
+  if (takesProducers) {
+    consumer.kind = producer.kind;
+    consumer.space = producer.space;
+    consumer.rows = producer.rows;
+  }
+  consumer.size = sizeOfBoth(producer, consumer);
+  consumer.reach = std::max(consumer.reach, producer.reach);
+  for (unsigned member : producer.members)
+    groupOf[member] = to;
+  size_t count = consumer.members.size();
+  llvm::append_range(consumer.members, producer.members);
+  std::inplace_merge(consumer.members.begin(), consumer.members.begin() + count,
+                     consumer.members.end());
+  producer.members.clear();
+  spreadReach(to);
+}
+
+void FusionGroups::joinProducers(unsigned index) {
+  SmallVector<unsigned> candidates;
+  for (Value operand : ops[index]->getOperands())
+    if (Operation *def = operand.getDefiningOp(); indices.contains(def))
+      candidates.push_back(indices.lookup(def));
+  // An epilogue saves the most, and only a lone operator can become one; then
+  // the nearest producers.
+  llvm::sort(candidates, [&](unsigned x, unsigned y) {
+    auto rank = [&](unsigned i) {
+      return std::pair(groups[groupOf[i]].kind == Kind::anchored, i);
+    };
+    return rank(x) > rank(y);
+  });
+  candidates.erase(llvm::unique(candidates), candidates.end());
+  for (unsigned producer : candidates) {
+    unsigned from = groupOf[producer], to = groupOf[index];
+    if (from == to)
+      continue;
+    if (const char *reason = checkLegality(from, to))
+      refused.push_back({ops[producer], ops[index], reason});
+    else
+      merge(from, to);
+  }
+}
+
+void FusionGroups::join() {
+  SmallVector<unsigned> deferred;
+  for (unsigned index = 0; index < ops.size(); ++index) {
+    Kind kind = groups[groupOf[index]].kind;
+    if (kind == Kind::view || kind == Kind::opaque)
+      continue;
+    if (widens(ops[index]))
+      deferred.push_back(index);
+    else
+      joinProducers(index);
+  }
+  for (unsigned index : deferred)
+    joinProducers(index);
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+SmallVector<SmallVector<Operation *>> FusionGroups::ordered() const {
+  // Kahn's algorithm; the group whose last operator comes first is preferred,
+  // which keeps the program's order where it can.
+  SmallVector<unsigned> waiting(groups.size());
+  SmallVector<SmallVector<unsigned>> readers(groups.size());
+  using Entry = std::pair<unsigned, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  for (auto [id, group] : llvm::enumerate(groups)) {
+    if (group.members.empty())
+      continue;
+    SmallVector<unsigned> read = producers(group);
+    waiting[id] = read.size();
+    for (unsigned producer : read)
+      readers[producer].push_back(id);
+    if (read.empty())
+      ready.push({group.members.back(), id});
+  }
+  SmallVector<SmallVector<Operation *>> result;
+  while (!ready.empty()) {
+    unsigned id = ready.top().second;
+    ready.pop();
+    result.push_back(operatorsOf(groups[id]));
+    for (unsigned reader : readers[id])
+      if (--waiting[reader] == 0)
+        ready.push({groups[reader].members.back(), reader});
+  }
+  return result;
+}
+
+SmallVector<FusionGroups::Refusal> FusionGroups::refusals() const {
+  SmallVector<Refusal> apart;
+  for (const Refusal &refusal : refused)
+    if (groupOf[indices.lookup(refusal.producer)] !=
+        groupOf[indices.lookup(refusal.consumer)])
+      apart.push_back(refusal);
+  return apart;
+}

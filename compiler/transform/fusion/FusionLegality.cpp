@@ -1,0 +1,192 @@
+//===- FusionLegality.cpp - What may share a kernel -----------------------===//
+
+#include "compiler/transform/fusion/FusionGroups.h"
+
+#include "compiler/transform/Graph.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// A concat of more inputs reads each element through a chain of comparisons,
+/// which is worth a kernel of its own.
+static constexpr unsigned maxFusedConcat = 4;
+
+/// The one operator that reads `op`, or null.
+static Operation *onlyReader(Operation *op) {
+  Operation *reader = nullptr;
+  for (Operation *user : op->getUsers()) {
+    if (reader && reader != user)
+      return nullptr;
+    reader = user;
+  }
+  return reader;
+}
+
+bool FusionGroups::addsContraction(const Group &from, const Group &to) const {
+  if (from.members.size() != 1 || to.members.size() != 2)
+    return false;
+  Operation *convs[] = {ops[from.members[0]], ops[to.members[0]]};
+  Operation *sum = ops[to.members[1]];
+  return isa<AddOp>(sum) && isa<ConvOp>(convs[0]) && isa<ConvOp>(convs[1]) &&
+         convs[0]->hasOneUse() && convs[1]->hasOneUse() &&
+         target.takesEpilogue(convs, sum);
+}
+
+bool FusionGroups::chainsContraction(const Group &from, const Group &to) const {
+  SmallVector<Operation *> fused = operatorsOf(from);
+  auto conv = dyn_cast<ConvOp>(ops[to.members[0]]);
+  if (!conv || to.members.size() != 1 || !isa<ConvOp>(fused.front()) ||
+      conv.getX().getDefiningOp() != fused.back() ||
+      onlyReader(fused.back()) != conv)
+    return false;
+  if (Operation *reader = onlyReader(conv); isa_and_nonnull<AddOp>(reader))
+    for (Value other : reader->getOperands())
+      if (auto third = other.getDefiningOp<ConvOp>();
+          third && third != conv && third->hasOneUse() &&
+          target.takesEpilogue({conv, third}, reader))
+        return false;
+  return target.takesEpilogue(fused, conv);
+}
+
+const char *FusionGroups::checkEpilogue(const Group &from,
+                                        const Group &to) const {
+  if (addsContraction(from, to) || chainsContraction(from, to))
+    return nullptr;
+  if ((to.kind != Kind::map && to.kind != Kind::epilogue) ||
+      to.members.size() != 1)
+    return "only elementwise operators follow it in one kernel";
+  if (from.space != to.space)
+    return "it has another shape";
+  SmallVector<Operation *> fused = operatorsOf(from);
+  Operation *next = ops[to.members.front()];
+  // What an epilogue passes on is never stored, but where moments end it.
+  if (isa<MomentsOp>(fused.back()) ||
+      (onlyReader(fused.back()) != next && !isa<MomentsOp>(next)))
+    return "others read the value between";
+  if (isContraction(fused.front()) && !target.takesEpilogue(fused, next))
+    return "the target's kernel does not take it";
+  return nullptr;
+}
+
+const char *FusionGroups::checkPrologue(const Group &from,
+                                        const Group &to) const {
+  Operation *reader = ops[to.members.front()];
+  if (from.kind != Kind::map || to.members.size() != 1 ||
+      !isa<ReduceOp, TransposeOp, SliceOp>(reader))
+    return "its reader needs the elements in memory";
+  if (ArrayRef(from.space) != shapeOf(reader->getOperand(0)))
+    return "they go over different shapes";
+  unsigned id = groupOf[from.members.front()];
+  for (unsigned member : from.members)
+    for (Operation *user : ops[member]->getUsers())
+      if (user != reader &&
+          (!indices.contains(user) || groupOf[indices.lookup(user)] != id))
+        return "others read the value between";
+  return nullptr;
+}
+
+const char *FusionGroups::checkMovement(const Group &from,
+                                        const Group &to) const {
+  Operation *root = ops[from.members.back()];
+  if (!onlyReader(root))
+    return "several read the moved elements";
+  if (auto concat = dyn_cast<ConcatOp>(root))
+    if (concat.getXs().size() > maxFusedConcat)
+      return "it joins too many tensors";
+  if (to.kind == Kind::movement && isa<ConcatOp, PadOp>(root))
+    return "both choose between places";
+  if (to.kind != Kind::map && to.kind != Kind::row && to.kind != Kind::movement)
+    return "its reader needs the elements in memory";
+  return nullptr;
+}
+
+bool FusionGroups::spacesFit(const Group &from, const Group &to) const {
+  if (from.kind == Kind::row && to.kind == Kind::row)
+    return from.space == to.space && from.rows == to.rows;
+  if (from.space == to.space)
+    return true;
+  return (from.kind == Kind::row && from.reduced() == to.space) ||
+         (to.kind == Kind::row && to.reduced() == from.space);
+}
+
+bool FusionGroups::readsMoved(const Group &from, const Group &to) const {
+  unsigned id = groupOf[from.members.front()];
+  for (unsigned member : to.members) {
+    if (!isMovement(ops[member]))
+      continue;
+    for (Value operand : ops[member]->getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        if (auto it = indices.find(def); it != indices.end())
+          if (groupOf[it->second] == id)
+            return true;
+  }
+  return false;
+}
+
+KernelSize FusionGroups::sizeOfBoth(const Group &from, const Group &to) const {
+  KernelSize size;
+  size.instructions = from.size.instructions + to.size.instructions;
+  // The tensor between the two is none of the kernel's inputs.
+  size.tensors = from.size.tensors + to.size.tensors - 1;
+  if (size.tensors <= target.largestKernel().tensors)
+    return size;
+  // What both read counts twice above, and what is written into the kernel.
+  llvm::SmallDenseSet<unsigned, 2> ids = {groupOf[from.members.front()],
+                                          groupOf[to.members.front()]};
+  auto isInside = [&](Operation *op) {
+    auto it = indices.find(op);
+    return it != indices.end() && ids.contains(groupOf[it->second]);
+  };
+  llvm::DenseSet<Value> tensors;
+  for (const Group *group : {&from, &to})
+    for (unsigned member : group->members) {
+      for (Value operand : ops[member]->getOperands())
+        if (Operation *def = operand.getDefiningOp();
+            !def || (!isInside(def) && !splatOf(operand)))
+          tensors.insert(operand);
+      for (Value result : ops[member]->getResults())
+        if (!llvm::all_of(result.getUsers(), isInside))
+          tensors.insert(result);
+    }
+  size.tensors = tensors.size();
+  return size;
+}
+
+const char *FusionGroups::checkLegality(unsigned from, unsigned to) const {
+  const Group &producer = groups[from], &consumer = groups[to];
+  const char *reason = nullptr;
+  switch (producer.kind) {
+  case Kind::view:
+    return "a view lies between";
+  case Kind::opaque:
+    return "the target runs it whole";
+  case Kind::epilogue:
+    return "no product is before it";
+  case Kind::anchored:
+    reason = checkEpilogue(producer, consumer);
+    break;
+  case Kind::movement:
+    reason = checkMovement(producer, consumer);
+    break;
+  case Kind::map:
+  case Kind::row:
+    if (consumer.kind != Kind::map && consumer.kind != Kind::row)
+      reason = checkPrologue(producer, consumer);
+    else if (!spacesFit(producer, consumer))
+      reason = "they go over different shapes";
+    else if (readsMoved(producer, consumer))
+      reason = "its reader picks elements from other places";
+    break;
+  }
+  if (!reason) {
+    KernelSize both = sizeOfBoth(producer, consumer);
+    KernelSize largest = target.largestKernel();
+    if (both.instructions > largest.instructions ||
+        both.tensors > largest.tensors)
+      reason = "one kernel of both would be too large";
+  }
+  if (!reason && dependsIndirectly(from, to))
+    reason = "another kernel has to run between";
+  return reason;
+}

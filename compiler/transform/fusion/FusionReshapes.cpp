@@ -1,0 +1,219 @@
+//===- FusionReshapes.cpp - Reshapes out of the way of fusion -------------===//
+
+#include "compiler/transform/fusion/FusionReshapes.h"
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/fusion/FusionGroups.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// The operators of the longest epilogue that a reshape is moved behind.
+static constexpr size_t kLongestEpilogue = 32;
+
+/// The contraction whose epilogue ends with the operator `last`, and what the
+/// epilogue holds; empty where there is none.
+static SmallVector<Operation *> epilogueChain(Operation *last,
+                                              const Target &target) {
+  SmallVector<Operation *> chain;
+  for (Operation *op = last; op;) {
+    if (chain.size() > kLongestEpilogue)
+      return {};
+    chain.push_back(op);
+    if (isContraction(op))
+      break;
+    Operation *previous = nullptr;
+    if (isa<ElementwiseOp>(op) || isEpilogueOnly(op))
+      for (Value operand : op->getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          if ((isContraction(def) || isa<ElementwiseOp>(def) ||
+               isEpilogueOnly(def)) &&
+              def->hasOneUse() && shapeOf(operand) == resultType(op).getShape())
+            previous = def;
+    op = previous;
+  }
+  if (chain.empty() || !isContraction(chain.back()))
+    return {};
+  std::reverse(chain.begin(), chain.end());
+  for (size_t i = 1; i < chain.size(); ++i)
+    if (!target.takesEpilogue(ArrayRef(chain).take_front(i), chain[i]))
+      return {};
+  return chain;
+}
+
+/// `operand`, which broadcasts to `from`, as a tensor that broadcasts to the
+/// reshaped `to` in the same way; or null.
+static Value reshapeOperand(NNBuilder &builder, Value operand,
+                            ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  ArrayRef<int64_t> shape = shapeOf(operand);
+  if (shape == from) {
+    auto reshape = operand.getDefiningOp<ReshapeOp>();
+    return reshape && shapeOf(reshape.getX()) == to
+               ? Value(reshape.getX())
+               : builder.reshape(operand, to);
+  }
+  while (!shape.empty() && shape.front() == 1)
+    shape = shape.drop_front();
+  // Dimensions that both shapes end with mean the same in both.
+  if (shape.size() > std::min(from.size(), to.size()) ||
+      from.take_back(shape.size()) != to.take_back(shape.size()))
+    return nullptr;
+  if (DenseElementsAttr splat = splatOf(operand))
+    return createSplat(builder, builder.getLoc(),
+                       tensorType(operand).clone(shape), splat);
+  return builder.reshape(operand, shape);
+}
+
+/// Of an elementwise operator.
+static void sinkReshape(ElementwiseOp op, const Target &target) {
+  auto type = resultType(op);
+  for (Value operand : op->getOperands()) {
+    auto reshape = operand.getDefiningOp<ReshapeOp>();
+    if (!reshape || !reshape->hasOneUse() ||
+        shapeOf(operand) != type.getShape())
+      continue;
+    Operation *producer = reshape.getX().getDefiningOp();
+    if (!producer || !producer->hasOneUse())
+      continue;
+    SmallVector<Operation *> chain = epilogueChain(producer, target);
+    if (chain.empty())
+      continue;
+
+    NNBuilder builder(op.getLoc(), op.getOperation());
+    ArrayRef<int64_t> to = shapeOf(reshape.getX());
+    SmallVector<Value> operands;
+    for (Value other : op->getOperands())
+      operands.push_back(reshapeOperand(builder, other, type.getShape(), to));
+    if (llvm::is_contained(operands, nullptr))
+      continue;
+    Operation *sunk = builder.clone(*op);
+    sunk->setOperands(operands);
+    sunk->getResult(0).setType(type.clone(to));
+    if (!target.takesEpilogue(chain, sunk)) {
+      sunk->erase();
+      continue;
+    }
+    op->replaceAllUsesWith(
+        ValueRange{builder.reshape(sunk->getResult(0), type.getShape())});
+    op->erase();
+    // Else the next reshape would count it as a reader.
+    if (reshape->use_empty())
+      reshape->erase();
+    return;
+  }
+}
+
+/// Of moments, which do not care how rows are counted:
+///
+///   moments(reshape(matmul))  ==>  reshape(moments(matmul))
+static void sinkReshape(MomentsOp moments, const Target &target) {
+  auto reshape = moments.getX().getDefiningOp<ReshapeOp>();
+  if (!reshape || shapeOf(reshape.getX()).empty() ||
+      shapeOf(reshape.getX()).back() != shapeOf(reshape.getY()).back())
+    return;
+  SmallVector<Operation *> chain =
+      epilogueChain(reshape.getX().getDefiningOp(), target);
+  if (chain.empty())
+    return;
+  NNBuilder builder(moments.getLoc(), moments);
+  auto sunk = MomentsOp::create(builder, reshape.getX(), moments.getWidth());
+  if (!target.takesEpilogue(chain, sunk)) {
+    sunk->erase();
+    return;
+  }
+  moments.getY().replaceAllUsesWith(
+      builder.reshape(sunk.getY(), shapeOf(moments.getY())));
+  moments->erase();
+}
+
+void frit::sinkReshapes(Block &block, const Target &target) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (auto elementwise = dyn_cast<ElementwiseOp>(op))
+      sinkReshape(elementwise, target);
+    else if (auto moments = dyn_cast<MomentsOp>(op))
+      sinkReshape(moments, target);
+}
+
+/// Whether a value is a function of an input's elements one by one.
+static bool isOfInput(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<ElementwiseOp>(op) || op->getNumOperands() != 1 ||
+        !op->hasOneUse())
+      return false;
+    value = op->getOperand(0);
+  }
+  return true;
+}
+
+/// The same of a slice for elementwise operators, where the view adds or drops
+/// dimensions of size 1. One that is left of several is part of the next one's
+/// range:
+///
+///   reshape(slice(x: 5x3x4, [0, 2, 0], 5x1x4), 5x4)
+///     ==>  slice(reshape(x, 5x12), [0, 8], 5x4)
+static void raiseAboveSlice(ReshapeOp reshape, SliceOp slice) {
+  if (llvm::none_of(reshape->getUsers(), llvm::IsaPred<ElementwiseOp>) ||
+      !slice.getX().getType().hasStaticShape())
+    return;
+  ArrayRef<int64_t> from = shapeOf(slice.getX()), to = shapeOf(reshape);
+  SmallVector<int64_t> shape(to), starts(to.size(), 0), steps(to.size(), 1);
+  size_t at = 0;
+  int64_t picked = 0, among = 1;
+  for (auto [d, size] : llvm::enumerate(from)) {
+    int64_t start = slice.getStarts()[d], step = slice.getSteps()[d];
+    bool isWhole = slice.getSizes()[d] == size && step == 1;
+    if (slice.getSizes()[d] == 1) {
+      picked = picked * size + start;
+      among *= size;
+      continue;
+    }
+    while (at < to.size() && to[at] == 1)
+      ++at;
+    if (at == to.size() || to[at] != slice.getSizes()[d] ||
+        (among > 1 && !isWhole))
+      return;
+    shape[at] = among * size;
+    starts[at] = picked * size + start;
+    steps[at++] = step;
+    picked = 0;
+    among = 1;
+  }
+  if (among > 1)
+    return;
+  NNBuilder builder(slice.getLoc(), reshape);
+  Value view = builder.reshape(slice.getX(), shape);
+  Value raised = SliceOp::create(builder, view, starts, to, steps);
+  reshape.getY().replaceAllUsesWith(raised);
+  reshape->erase();
+  if (slice->use_empty())
+    slice->erase();
+}
+
+void frit::raiseViews(Block &block) {
+  for (auto reshape : llvm::make_early_inc_range(block.getOps<ReshapeOp>())) {
+    if (auto slice = reshape.getX().getDefiningOp<SliceOp>()) {
+      raiseAboveSlice(reshape, slice);
+      continue;
+    }
+    if (!isOfInput(reshape.getX()))
+      continue;
+    ArrayRef<int64_t> shape = shapeOf(reshape.getY());
+    SmallVector<Operation *> functions;
+    Value value = reshape.getX();
+    for (; Operation *op = value.getDefiningOp(); value = op->getOperand(0))
+      functions.push_back(op);
+    NNBuilder builder(reshape.getLoc(), reshape);
+    value = builder.reshape(value, shape);
+    for (Operation *op : llvm::reverse(functions)) {
+      Operation *raised = builder.clone(*op);
+      raised->setOperand(0, value);
+      raised->getResult(0).setType(resultType(op).clone(shape));
+      value = raised->getResult(0);
+    }
+    reshape.getY().replaceAllUsesWith(value);
+    reshape->erase();
+    for (Operation *op : functions)
+      op->erase();
+  }
+}

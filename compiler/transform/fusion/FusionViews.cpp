@@ -1,0 +1,107 @@
+//===- FusionViews.cpp - Movement that becomes strides --------------------===//
+//
+//   %s = nn.slice %qkv ...         read by an attention: offset and strides of
+//   %t = nn.transpose %s ...       its operand
+//   %y = nn.attention %t, ...
+//   %z = nn.transpose %y ...       strides of its result
+//
+// Views at either end stay outside, where they cost nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/fusion/FusionViews.h"
+
+#include "compiler/transform/fusion/FusionGroups.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// How many operators in a row are looked at for strides that express them all.
+static constexpr size_t kLongestChain = 64;
+
+static bool isMask(OpOperand &use) {
+  auto attention = dyn_cast<AttentionOp>(use.getOwner());
+  return attention && attention.getMask() == use.get() &&
+         use.getOperandNumber() == 3;
+}
+
+/// The operators before an operand, last first, that its places express.
+static SmallVector<Operation *> viewsBefore(OpOperand &use,
+                                            const Target &target) {
+  auto composite = cast<CompositeOp>(use.getOwner());
+  Type element = tensorType(use.get()).getElementType();
+  SmallVector<Operation *> chain;
+  size_t taken = 0;
+  Value value = use.get();
+  while (Operation *def = value.getDefiningOp()) {
+    if (chain.size() == kLongestChain)
+      break;
+    // A mask repeats by itself, and is read where it lies.
+    if (isMask(use) ? !isa<ExpandOp>(def)
+                    : !isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(def))
+      break;
+    chain.push_back(def);
+    value = def->getOperand(0);
+    FailureOr<StridedPlaces> places = StridedPlaces::whole(shapeOf(value));
+    for (Operation *op : llvm::reverse(chain))
+      if (succeeded(places))
+        places = places->moved(op);
+    if (!isa<ReshapeOp>(def) && succeeded(places) &&
+        (isMask(use) || target.takesView(composite, element, *places)))
+      taken = chain.size();
+  }
+  chain.truncate(taken);
+  return chain;
+}
+
+/// The operators behind the result that alone read it and that its places
+/// express.
+static SmallVector<Operation *> viewsAfter(CompositeOp composite,
+                                           const Target &target) {
+  SmallVector<Operation *> chain;
+  size_t taken = 0;
+  Value value = composite->getResult(0);
+  Type element = tensorType(value).getElementType();
+  while (value.hasOneUse() && chain.size() < kLongestChain) {
+    Operation *user = *value.user_begin();
+    if (!isa<ReshapeOp, TransposeOp>(user))
+      break;
+    chain.push_back(user);
+    value = user->getResult(0);
+    auto places = describeWrite(chain);
+    if (isa<TransposeOp>(user) && succeeded(places) &&
+        target.takesView(composite, element, *places))
+      taken = chain.size();
+  }
+  chain.truncate(taken);
+  return chain;
+}
+
+SmallVector<SmallVector<Operation *>> frit::bringViews(Block &block,
+                                                       const Target &target) {
+  SmallVector<CompositeOp> composites(block.getOps<CompositeOp>());
+  SmallVector<SmallVector<Operation *>> fusions;
+  for (CompositeOp composite : composites) {
+    if (isEpilogueOnly(composite))
+      continue;
+    SmallVector<Operation *> members;
+    OpBuilder builder(composite);
+    for (OpOperand &use : composite->getOpOperands())
+      for (Operation *op : viewsBefore(use, target)) {
+        // The operand itself first, then what its clone reads.
+        OpOperand &reader = op->getResult(0) == use.get()
+                                ? use
+                                : members.back()->getOpOperand(0);
+        builder.setInsertionPoint(reader.getOwner());
+        Operation *clone = builder.clone(*op);
+        reader.set(clone->getResult(0));
+        members.push_back(clone);
+      }
+    members.push_back(composite);
+    if (composite->getNumResults() == 1)
+      llvm::append_range(members, viewsAfter(composite, target));
+    fusions.push_back(std::move(members));
+  }
+  return fusions;
+}

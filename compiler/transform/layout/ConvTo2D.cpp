@@ -1,0 +1,117 @@
+//===- ConvTo2D.cpp - Convolutions of lines and of films as of images -----===//
+//
+//   %y = nn.conv %x, %w {strides = [s]}             n×c×t, k×c×r
+// ==>
+//   %y = nn.conv %x as n×c×1×t, %w as k×c×1×r {strides = [1, s]}
+//
+//   %y = nn.conv %x, %w                             n×c×t×h×w, k×c×3×r×s
+// ==>
+//   %f = nn.transpose %x                            n×t×h×w×c
+//   %a = nn.concat of slices of %f, a frame apart   n×t'×h×w×3c
+//   %y = nn.conv %a as (n·t')×h×w×3c, %w as k×r×s×3c {channels_last}
+//
+// The frames under a tap become channels, which are filled up to pieces of 16
+// bytes, as kernels for images read them. They are in memory as often as there
+// are taps in time, which is little beside what each of them is multiplied
+// with.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/layout/LayoutPatterns.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// Channels of 16-bit floats are a multiple of this.
+static constexpr int64_t kChannels = 8;
+
+/// Replaces `conv` by one of `x` and `w` whose result has the shape `y`; `edit`
+/// gives it the attributes and `view` makes the old result of the new one.
+static void replaceConv(NNBuilder &b, ConvOp conv, Value x, Value w,
+                        ArrayRef<int64_t> y,
+                        llvm::function_ref<void(ConvOp)> edit,
+                        llvm::function_ref<Value(Value)> view) {
+  auto planar = cast<ConvOp>(b.clone(*conv));
+  planar.getXMutable().assign(x);
+  planar.getWMutable().assign(w);
+  edit(planar);
+  planar.getY().setType(conv.getY().getType().clone(y));
+  conv->replaceAllUsesWith(ValueRange{view(planar.getY())});
+  conv->erase();
+}
+
+static void convLineTo2D(ConvOp conv) {
+  NNBuilder b(conv.getLoc(), conv.getOperation());
+  auto insertOne = [&](Value value) {
+    SmallVector<int64_t> shape(shapeOf(value));
+    shape.insert(shape.begin() + 2, 1);
+    return shape;
+  };
+  ArrayRef<int64_t> pads = conv.getPads();
+  Value x = b.reshape(conv.getX(), insertOne(conv.getX()));
+  Value w = b.reshape(conv.getW(), insertOne(conv.getW()));
+  replaceConv(
+      b, conv, x, w, insertOne(conv.getY()),
+      [&](ConvOp planar) {
+        planar.setStrides({1, conv.getStrides()[0]});
+        planar.setDilations({1, conv.getDilations()[0]});
+        planar.setPads({0, pads[0], 0, pads[1]});
+      },
+      [&](Value y) { return b.reshape(y, shapeOf(conv.getY())); });
+}
+
+/// The frames under each tap of `conv` in time, one after the other along the
+/// last dimension of n×frames×h×w×c.
+static Value framesUnderTaps(NNBuilder &b, ConvOp conv) {
+  Value x = transposeToLast(b, conv.getX());
+  ArrayRef<int64_t> pads = conv.getPads();
+  if (pads[0] > 0 || pads[3] > 0)
+    x = PadOp::create(b, x, /*value=*/Value(), {0, pads[0], 0, 0, 0},
+                      {0, pads[3], 0, 0, 0});
+  SmallVector<int64_t> starts(5, 0), sizes(shapeOf(x)), steps(5, 1);
+  sizes[1] = shapeOf(conv.getY())[2];
+  steps[1] = conv.getStrides()[0];
+  SmallVector<Value> taps;
+  for (int64_t tap = 0; tap < shapeOf(conv.getW())[2]; ++tap) {
+    starts[1] = tap * conv.getDilations()[0];
+    taps.push_back(SliceOp::create(b, x, starts, sizes, steps));
+  }
+  return taps.size() == 1 ? taps[0] : ConcatOp::create(b, taps, 4);
+}
+
+static void convFilmTo2D(ConvOp conv) {
+  NNBuilder b(conv.getLoc(), conv.getOperation());
+  Value x = framesUnderTaps(b, conv);
+  Value w = TransposeOp::create(b, conv.getW(), {0, 3, 4, 2, 1});
+  ArrayRef<int64_t> from = shapeOf(x), filter = shapeOf(w);
+  int64_t channels = from[4];
+  x = b.reshape(x, {from[0] * from[1], from[2], from[3], channels});
+  w = b.reshape(w, {filter[0], filter[1], filter[2], channels});
+  int64_t missing = llvm::alignTo(channels, kChannels) - channels;
+  if (missing > 0 && tensorType(x).getElementTypeBitWidth() == 16) {
+    x = PadOp::create(b, x, Value(), {0, 0, 0, 0}, {0, 0, 0, missing});
+    w = PadOp::create(b, w, Value(), {0, 0, 0, 0}, {0, 0, 0, missing});
+  }
+  SmallVector<int64_t> y =
+      permuted(shapeOf(conv.getY()), toLast(shapeOf(conv.getY()).size()));
+  ArrayRef<int64_t> pads = conv.getPads();
+  replaceConv(
+      b, conv, x, w, {y[0] * y[1], y[2], y[3], y[4]},
+      [&](ConvOp planar) {
+        planar.setStrides(conv.getStrides().drop_front());
+        planar.setDilations(conv.getDilations().drop_front());
+        planar.setPads({pads[1], pads[2], pads[4], pads[5]});
+        planar.setChannelsLast(true);
+      },
+      [&](Value result) { return transposeToFirst(b, b.reshape(result, y)); });
+}
+
+void frit::makePlanar(ConvOp conv) {
+  if (shapeOf(conv.getX()).size() == 3)
+    convLineTo2D(conv);
+  else
+    convFilmTo2D(conv);
+}

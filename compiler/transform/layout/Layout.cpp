@@ -1,0 +1,137 @@
+//===- Layout.cpp - Channels last where convolutions want it --------------===//
+//
+//   %c = nn.conv %x, %w ...
+//   %r = nn.relu %c
+//   %d = nn.conv %r, %v ...
+// ==>
+//   %0 = nn.transpose %x {perm = [0, 2, 3, 1]}
+//   %1 = nn.transpose %w {perm = [0, 2, 3, 1]}      moves to @prepare
+//   %c = nn.conv %0, %1 {channels_last} ...
+//   %r = nn.relu %c
+//   %2 = nn.transpose %v {perm = [0, 2, 3, 1]}
+//   %d = nn.conv %r, %2 {channels_last} ...
+//   %y = nn.transpose %d {perm = [0, 3, 1, 2]}
+//
+// First every convolution gets transposes around it; those over few channels
+// may also give up their strides (SpaceToDepth.cpp), and those of lines and
+// films become such of images (ConvTo2D.cpp). The transposes behind them then
+// sink through what follows (LayoutPatterns.cpp), until they meet the next
+// one's and cancel or reach an operator that needs the order of the dimensions.
+// At last those with a filter for each channel become operators of their own
+// (DepthwiseConv.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/Passes.h"
+#include "compiler/transform/layout/LayoutPatterns.h"
+
+#include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace frit {
+#define GEN_PASS_DEF_LAYOUT
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// Computes a convolution with its channels last, between transposes.
+static void putChannelsLast(ConvOp conv) {
+  NNBuilder b(conv.getLoc(), conv.getOperation());
+  auto x = transposeToLast(b, conv.getX()), w = transposeToLast(b, conv.getW());
+  auto last = cast<ConvOp>(b.clone(*conv));
+  last.setChannelsLast(true);
+  last.getXMutable().assign(x);
+  last.getWMutable().assign(w);
+  auto type = conv.getY().getType();
+  last.getY().setType(
+      type.clone(permuted(type.getShape(), toLast(type.getRank()))));
+  conv->replaceAllUsesWith(ValueRange{transposeToFirst(b, last.getY())});
+  conv->erase();
+}
+
+static bool isChannelsLast(Operation *op) {
+  return op && (op->hasAttr("channels_last") || isa<DepthwiseConvOp>(op));
+}
+
+/// Names the transposes that stayed between computations.
+static void emitRemarks(func::FuncOp function) {
+  function.walk([](TransposeOp op) {
+    Operation *producer = op.getX().getDefiningOp();
+    if (!producer || dependsOnConstants(op.getX()))
+      return;
+    for (Operation *user : op->getUsers())
+      if (!user->hasTrait<OpTrait::IsTerminator>() &&
+          (isChannelsLast(producer) || isChannelsLast(user)))
+        remark::missed(op.getLoc(),
+                       remark::RemarkOpts::name("Transpose").category("layout"))
+            << remark::add("a transpose stays between {0} and {1}",
+                           nodeName(producer), nodeName(user));
+  });
+}
+
+namespace {
+class Layout : public frit::impl::LayoutBase<Layout> {
+public:
+  explicit Layout(const Target &target) : target(target) {}
+  Layout(const Layout &) = default;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    populateLayout(set);
+    patterns = std::move(set);
+    return success();
+  }
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      SmallVector<ConvOp> convolutions, spatial;
+      function.walk([&](ConvOp conv) {
+        if (target.prefersConv2D(conv))
+          spatial.push_back(conv);
+      });
+      for (ConvOp conv : spatial)
+        makePlanar(conv);
+      function.walk([&](ConvOp conv) {
+        if (!conv.getChannelsLast() && target.prefersChannelsLast(conv))
+          convolutions.push_back(conv);
+      });
+      if (convolutions.empty() && spatial.empty())
+        continue;
+      for (ConvOp conv : convolutions) {
+        if (target.prefersSpaceToDepth(conv) && canFoldStrideIntoChannels(conv))
+          foldStrideIntoChannels(conv);
+        else
+          putChannelsLast(conv);
+      }
+      GreedyRewriteConfig config;
+      config.enableConstantCSE(false);
+      if (failed(applyPatternsGreedily(function, patterns, config)))
+        return signalPassFailure();
+      makeDepthwise(function);
+      emitRemarks(function);
+    }
+  }
+
+private:
+  void makeDepthwise(func::FuncOp function) {
+    SmallVector<ConvOp> convolutions;
+    function.walk([&](ConvOp conv) {
+      if (target.prefersDepthwise(conv))
+        convolutions.push_back(conv);
+    });
+    for (ConvOp conv : convolutions)
+      frit::makeDepthwise(conv);
+  }
+
+  const Target &target;
+  FrozenRewritePatternSet patterns;
+};
+} // namespace
+
+std::unique_ptr<Pass> frit::createLayout(const Target &target) {
+  return std::make_unique<Layout>(target);
+}

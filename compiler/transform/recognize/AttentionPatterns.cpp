@@ -1,0 +1,187 @@
+//===- AttentionPatterns.cpp - Attention that exporters wrote out ---------===//
+//
+//   %t = nn.transpose %k {perm = [0, 1, 3, 2]}
+//   %s = nn.matmul nn.mul(%q, 0.35), nn.mul(%t, 0.35)
+//   %y = nn.matmul nn.softmax(nn.add %s, %mask), %v
+// ==>
+//   %y = nn.attention %q, %k, %v, %mask {scale = 0.125}
+//
+// What is between the products may come in any order: numbers that scale the
+// queries, the keys or the scores, factors of their rows, masks that are added
+// or selected by, casts, and views that merge or split batch and heads. A mask
+// that hides the future and nothing else becomes the flag `causal`, and one
+// that hides nothing goes. What PyTorch puts behind the softmax, zeros where
+// that is no number because a query sees no key, is what attention means.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/recognize/AttentionPatterns.h"
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/recognize/AttentionScores.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// `value` without numbers that it is multiplied by, before or after transposes
+/// and views, of at most `depth` operators in a row.
+static Value withoutScale(OpBuilder &b, Value value, double &scale,
+                          unsigned depth = 16) {
+  Operation *def = value.getDefiningOp();
+  if (!def || depth == 0)
+    return value;
+  if (Value x = takeScale(def, scale))
+    return withoutScale(b, x, scale, depth - 1);
+  if (!isa<TransposeOp, ReshapeOp>(def))
+    return value;
+  Value x = withoutScale(b, def->getOperand(0), scale, depth - 1);
+  if (x == def->getOperand(0))
+    return value;
+  Operation *clone = b.clone(*def);
+  clone->setOperand(0, x);
+  return clone->getResult(0);
+}
+
+/// What `op` reads and replaces by zeros where it is no number, if that is all
+/// it does and nothing else reads it; or null.
+static Value withoutGuard(Operation *op) {
+  auto where = dyn_cast<WhereOp>(op);
+  auto isNan =
+      where ? where.getCondition().getDefiningOp<IsNaNOp>() : IsNaNOp();
+  if (!isNan || !isNan->hasOneUse() || isNan.getX() != where.getB() ||
+      !where.getB().hasNUses(2) || numberOf(where.getA()) != 0 ||
+      where.getB().getType() != where.getY().getType())
+    return {};
+  return where.getB();
+}
+
+namespace {
+struct RecogniseAttention : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const override {
+    Operation *before = op->getPrevNode();
+    if (succeeded(recognise(op, rewriter)))
+      return success();
+    // What was made for nothing would be found dead, and be made again.
+    while (op->getPrevNode() != before)
+      rewriter.eraseOp(op->getPrevNode());
+    return failure();
+  }
+
+private:
+  static LogicalResult recognise(MatmulOp op, PatternRewriter &rewriter) {
+    Value weights = op.getA();
+    SmallVector<int64_t> batchAndHeads;
+    SoftmaxOp softmax;
+    bool isGuarded = false;
+    for (Operation *def = weights.getDefiningOp();
+         def && (isGuarded || def->hasOneUse());
+         def = weights.getDefiningOp()) {
+      softmax = dyn_cast<SoftmaxOp>(def);
+      Value guarded = withoutGuard(def);
+      isGuarded = bool(guarded);
+      if (guarded)
+        weights = guarded;
+      else if (!softmax && (isFloatCast(def) || keepsMatrices(def)))
+        weights = def->getOperand(0);
+      else
+        break;
+    }
+    if (!softmax || op.getTransposeA() || !resultType(op).hasStaticShape())
+      return rewriter.notifyMatchFailure(op, "no softmax of its own");
+    int64_t rank = tensorType(softmax.getX()).getRank();
+    if (rank < 2 || (softmax.getAxis() != -1 && softmax.getAxis() != rank - 1))
+      return rewriter.notifyMatchFailure(op, "a softmax along another axis");
+
+    // Below the product everything is made anew; what stays unread goes away.
+    NNBuilder b(op.getLoc(), rewriter);
+    AttentionScores scores(b);
+    if (!scores.follow(softmax.getX()))
+      return rewriter.notifyMatchFailure(op, "no product of queries and keys");
+    Value q = scores.product.getA(), k = scores.product.getB();
+    Value v = op.getB();
+    if (llvm::any_of(ValueRange{q, k, v}, [](Value x) {
+          return shapeOf(x).size() < 2 || !tensorType(x).hasStaticShape();
+        }))
+      return rewriter.notifyMatchFailure(op, "an operand is a vector");
+    if (tensorType(q).getElementType() != tensorType(v).getElementType() ||
+        !isFloat(v))
+      return rewriter.notifyMatchFailure(op, "element types differ");
+    if (scores.product.getTransposeA())
+      q = swapLast(b, q);
+    if (!scores.product.getTransposeB())
+      k = swapLast(b, k);
+    if (op.getTransposeB())
+      v = swapLast(b, v);
+    double scale = scores.scale;
+    q = withoutScale(b, q, scale);
+    k = withoutScale(b, k, scale);
+    if (scores.rowScale) {
+      if (leadingShape(q) != scores.scaledShape)
+        return rewriter.notifyMatchFailure(op, "rows are scaled as others");
+      q = b.mul(q, b.cast(scores.rowScale, tensorType(q).getElementType()));
+    }
+
+    // Batch and heads, from wherever they are two dimensions.
+    for (Value value : {q, Value(op.getA()), Value(op.getY())})
+      if (shapeOf(value).size() == 4)
+        batchAndHeads = leadingShape(value);
+    if (scores.batchAndHeads.size() == 2)
+      batchAndHeads = scores.batchAndHeads;
+    if (batchAndHeads.empty())
+      batchAndHeads = {1, ShapedType::getNumElements(leadingShape(q))};
+    auto groups = groupsOf(q, k, v, batchAndHeads);
+    if (!groups)
+      return rewriter.notifyMatchFailure(op, "batch and heads do not fit");
+    if (!scores.combineMasks(batchAndHeads))
+      return rewriter.notifyMatchFailure(op, "a mask does not fit");
+
+    auto four = [&](Value x, int64_t heads) {
+      SmallVector<int64_t> shape = {batchAndHeads[0], heads};
+      llvm::append_range(shape, shapeOf(x).take_back(2));
+      return b.reshape(x, shape);
+    };
+    b.setLoc(fuseLocations({scores.product, softmax, op}));
+    Value y = AttentionOp::create(
+        b, four(q, batchAndHeads[1]), four(k, *groups), four(v, *groups),
+        scores.mask, APFloat(float(scale)), scores.causal, /*tf32=*/false);
+    rewriter.replaceOp(op, b.reshape(y, resultType(op).getShape()));
+    return success();
+  }
+
+  static Value swapLast(NNBuilder &b, Value x) {
+    auto perm = llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(x).size()));
+    std::swap(perm[perm.size() - 2], perm.back());
+    if (auto inner = x.getDefiningOp<TransposeOp>();
+        inner && inner.getPerm() == ArrayRef(perm))
+      return inner.getX();
+    return TransposeOp::create(b, x, perm);
+  }
+
+  /// How many heads of keys and values there are; nothing where they do not go
+  /// with the queries'.
+  static std::optional<int64_t> groupsOf(Value q, Value k, Value v,
+                                         ArrayRef<int64_t> batchAndHeads) {
+    int64_t matrices = ShapedType::getNumElements(batchAndHeads);
+    SmallVector<int64_t> one = {batchAndHeads[0], 1};
+    // One head that all queries read, or one each.
+    auto headsOf = [&](Value x) -> std::optional<int64_t> {
+      if (ShapedType::getNumElements(leadingShape(x)) == matrices)
+        return batchAndHeads[1];
+      return leadingShape(x) == one ? std::optional<int64_t>(1) : std::nullopt;
+    };
+    auto heads = headsOf(k);
+    if (ShapedType::getNumElements(leadingShape(q)) != matrices ||
+        headsOf(v) != heads)
+      return std::nullopt;
+    return heads;
+  }
+};
+} // namespace
+
+void frit::populateAttention(RewritePatternSet &patterns) {
+  patterns.add<RecogniseAttention>(patterns.getContext());
+}

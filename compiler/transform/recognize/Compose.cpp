@@ -1,0 +1,279 @@
+//===- Compose.cpp - Composites recognised, contractions extended ---------===//
+//
+//   %c = nn.conv %x, %w ...
+//   %n = nn.batch_norm %c, %scale, %bias, %mean, %variance ...
+// ==>
+//   %i = nn.mul %scale, nn.rsqrt(%variance + epsilon)
+//   %v = nn.mul %w, nn.reshape(%i)
+//   %b = nn.add nn.mul(%bias', %i), nn.sub(%bias, nn.mul(%mean, %i))
+//   %n = nn.conv %x, %v, %b ...
+//
+// The operators on weights move to @prepare, so they run once at load. Likewise
+// a product of rows takes a batch norm of its columns, a constant that a
+// convolution's channels are multiplied by or that is added to them joins its
+// weights and bias, as does the bias of another convolution which is added, a
+// transpose of the last two dimensions becomes a flag of the matmul that reads
+// it, and activations and norms that exporters wrote out become one operator
+// (ComposePatterns.cpp), as does attention (AttentionPatterns.cpp), whose
+// queries, keys and values then come from one product (ProjectionPatterns.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/Passes.h"
+#include "compiler/transform/recognize/AttentionPatterns.h"
+#include "compiler/transform/recognize/ComposePatterns.h"
+#include "compiler/transform/simplify/RowMovement.h"
+
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace frit {
+#define GEN_PASS_DEF_COMPOSE
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// A vector of channels with trailing dimensions of size 1, to broadcast
+/// against weights (channel first) or results (channel second).
+static Value besideSpatial(NNBuilder &b, Value vector, int64_t leading,
+                           int64_t trailing) {
+  SmallVector<int64_t> shape(leading, 1);
+  shape.push_back(shapeOf(vector)[0]);
+  shape.append(trailing, 1);
+  return b.reshape(vector, shape);
+}
+
+/// What a batch norm multiplies channels by, and then adds.
+static std::pair<Value, Value> affineOf(NNBuilder &b, BatchNormOp op) {
+  Value variance =
+      b.add(op.getVariance(),
+            b.scalarLike(op.getVariance(), op.getEpsilon().convertToDouble()));
+  Value factor = b.mul(op.getScale(), RsqrtOp::create(b, variance));
+  return {factor, b.sub(op.getBias(), b.mul(op.getMean(), factor))};
+}
+
+/// Replaces `op`, which multiplies the channels of `conv` by `factor` and then
+/// adds `offset`, either of which may be null, by a convolution that does.
+static void foldAffine(Operation *op, ConvOp conv, Value factor, Value offset,
+                       NNBuilder &b, PatternRewriter &rewriter) {
+  Value w = conv.getW(), bias = conv.getBias();
+  if (factor) {
+    w = b.mul(w, besideSpatial(b, factor, 0, tensorType(w).getRank() - 1));
+    bias = bias ? b.mul(bias, factor) : bias;
+  }
+  if (offset)
+    bias = bias ? b.add(bias, offset) : offset;
+  auto folded = cast<ConvOp>(rewriter.clone(*conv));
+  folded->setLoc(fuseLocations({conv, op}));
+  folded->setOperands({conv.getX(), w});
+  if (bias)
+    folded.getBiasMutable().assign(bias);
+  rewriter.replaceOp(op, folded);
+  rewriter.eraseOp(conv);
+}
+
+static bool areConstant(ValueRange values) {
+  return llvm::all_of(values, [](Value v) { return dependsOnConstants(v); });
+}
+
+namespace {
+struct FoldBatchNorm : OpRewritePattern<BatchNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BatchNormOp op,
+                                PatternRewriter &rewriter) const override {
+    auto conv = op.getX().getDefiningOp<ConvOp>();
+    if (!conv || !conv->hasOneUse() || conv.getChannelsLast())
+      return rewriter.notifyMatchFailure(op, "no convolution of its own");
+    if (!areConstant(op->getOperands().drop_front()) ||
+        !areConstant(conv->getOperands().drop_front()))
+      return rewriter.notifyMatchFailure(op, "parameters are computed");
+    NNBuilder b(op.getLoc(), rewriter);
+    auto [factor, offset] = affineOf(b, op);
+    foldAffine(op, conv, factor, offset, b, rewriter);
+    return success();
+  }
+};
+
+/// The same behind a product by a matrix, in whose result the channels are
+/// columns, with or without views that keep rows between.
+struct FoldRowBatchNorm : OpRewritePattern<BatchNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BatchNormOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = op.getY().getType();
+    auto found = findRowProduct(op.getX());
+    if (type.getRank() != 2 || !found || !op.getX().hasOneUse() ||
+        shapeOf(found->product.getY()).back() != type.getShape().back() ||
+        !areConstant(op->getOperands().drop_front()) ||
+        !areConstant(found->product.getB()) ||
+        (found->bias && !areConstant(found->bias)))
+      return rewriter.notifyMatchFailure(op, "no product by a weight");
+    NNBuilder b(op.getLoc(), rewriter);
+    auto [factor, offset] = affineOf(b, op);
+    MatmulOp product = found->product;
+    if (found->bias)
+      offset = b.add(b.mul(found->bias, factor), offset);
+    Value columns =
+        product.getTransposeB() ? besideSpatial(b, factor, 0, 1) : factor;
+    Value w = b.mul(product.getB(), columns);
+    b.setLoc(fuseLocations({product, op}));
+    Value y = MatmulOp::create(b, product.getA(), w, product.getTransposeA(),
+                               product.getTransposeB(), product.getTf32());
+    rewriter.replaceOp(op, b.reshape(b.add(y, offset), type.getShape()));
+    return success();
+  }
+};
+
+/// A constant for each channel that is added to a convolution, or multiplies
+/// it.
+template <typename Op> struct FoldChannels : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    for (unsigned i = 0; i < 2; ++i) {
+      auto conv = op->getOperand(i).template getDefiningOp<ConvOp>();
+      Value other = op->getOperand(1 - i);
+      if (!conv || !conv->hasOneUse() || conv.getChannelsLast() ||
+          conv.getY().getType() != op.getY().getType() ||
+          !dependsOnConstants(other))
+        continue;
+      int64_t channels = shapeOf(conv.getW())[0];
+      SmallVector<int64_t> perChannel(tensorType(conv.getW()).getRank() - 1, 1);
+      perChannel[0] = channels;
+      ArrayRef<int64_t> shape = shapeOf(other);
+      while (!shape.empty() && shape.front() == 1 &&
+             shape.size() > perChannel.size())
+        shape = shape.drop_front();
+      if (shape != ArrayRef(perChannel))
+        continue;
+      if (isa<MulOp>(op) && !areConstant(conv->getOperands().drop_front()))
+        continue;
+      NNBuilder b(op.getLoc(), rewriter);
+      Value vector = b.reshape(other, {channels});
+      bool adds = isa<AddOp>(op);
+      foldAffine(op, conv, adds ? Value() : vector, adds ? vector : Value(), b,
+                 rewriter);
+      return success();
+    }
+    return failure();
+  }
+};
+
+/// Two convolutions that are added need one bias only, and may then be one
+/// kernel.
+struct MergeBiases : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AddOp op,
+                                PatternRewriter &rewriter) const override {
+    std::array<ConvOp, 2> convs;
+    for (auto [conv, operand] : llvm::zip(convs, op->getOperands())) {
+      conv = operand.getDefiningOp<ConvOp>();
+      if (!conv || !conv->hasOneUse() || !conv.getBias() ||
+          operand.getType() != op.getY().getType() ||
+          !dependsOnConstants(conv.getBias()))
+        return failure();
+    }
+    NNBuilder b(op.getLoc(), rewriter);
+    Value bias = b.add(convs[0].getBias(), convs[1].getBias());
+    auto biased = cast<ConvOp>(rewriter.clone(*convs[0]));
+    biased->setOperands({biased.getX(), biased.getW(), bias});
+    rewriter.replaceOp(convs[0], biased);
+    rewriter.modifyOpInPlace(convs[1],
+                             [&] { convs[1].getBiasMutable().clear(); });
+    return success();
+  }
+};
+
+/// A matmul reads its operands' last two dimensions either way round. What is
+/// left of the transpose keeps the last dimension in place, which is cheaper,
+/// and often nothing is left.
+struct FoldTranspose : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const override {
+    for (unsigned i = 0; i < 2; ++i) {
+      auto transpose = op->getOperand(i).getDefiningOp<TransposeOp>();
+      if (!transpose || transpose.getPerm().size() < 2)
+        continue;
+      SmallVector<int64_t> perm(transpose.getPerm());
+      if (perm[perm.size() - 2] != static_cast<int64_t>(perm.size()) - 1)
+        continue;
+      std::swap(perm[perm.size() - 2], perm.back());
+      Value x = rewriter.createOrFold<TransposeOp>(transpose.getLoc(),
+                                                   transpose.getX(), perm);
+      rewriter.modifyOpInPlace(op, [&] {
+        op->setOperand(i, x);
+        if (i == 0)
+          op.setTransposeA(!op.getTransposeA());
+        else
+          op.setTransposeB(!op.getTransposeB());
+      });
+      return success();
+    }
+    return failure();
+  }
+};
+
+/// A scaled transpose is a transpose of what is scaled, which the matmul behind
+/// it can take.
+struct TransposeAfterScale : OpRewritePattern<MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MulOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op->hasOneUse() || !isa<MatmulOp>(*op->user_begin()))
+      return failure();
+    for (unsigned i = 0; i < 2; ++i) {
+      auto transpose = op->getOperand(i).getDefiningOp<TransposeOp>();
+      Value scale = op->getOperand(1 - i);
+      if (!transpose || !transpose->hasOneUse() || !splatNumber(scale) ||
+          tensorType(scale).getNumElements() != 1 ||
+          op.getY().getType() != transpose.getY().getType())
+        continue;
+      NNBuilder b(op.getLoc(), rewriter);
+      Value y = b.mul(transpose.getX(), b.reshape(scale, {}));
+      rewriter.replaceOpWithNewOp<TransposeOp>(op, y, transpose.getPerm());
+      return success();
+    }
+    return failure();
+  }
+};
+
+class Compose : public frit::impl::ComposeBase<Compose> {
+public:
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    set.add<FoldBatchNorm, FoldRowBatchNorm, FoldChannels<AddOp>,
+            FoldChannels<MulOp>, MergeBiases, FoldTranspose,
+            TransposeAfterScale>(context);
+    populateRecognition(set);
+    populatePatches(set);
+    populateRotary(set);
+    populateAttention(set);
+    populateProjections(set);
+    populateRowTransposes(set);
+    populateExperts(set);
+    patterns = std::move(set);
+    return success();
+  }
+
+  void runOnOperation() override {
+    GreedyRewriteConfig config;
+    config.enableConstantCSE(false);
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(applyPatternsGreedily(function, patterns, config)))
+        return signalPassFailure();
+  }
+
+private:
+  FrozenRewritePatternSet patterns;
+};
+} // namespace

@@ -1,0 +1,358 @@
+//===- ComposePatterns.cpp - Operators that exporters wrote out -----------===//
+//
+// Exporters associate the same product in different orders, so a product is
+// looked at as the set of its factors:
+//
+//   x · 0.5 · (1 + erf(x / √2))                        ==>  gelu(x)
+//   0.5 · x · (1 + tanh(0.79788 · (x + 0.044715 · x³)))  ==>  gelu(x), tanh
+//   x · sigmoid(x)                                     ==>  silu(x)
+//   d / sqrt(mean(d · d) + ε) · scale + bias, d = x - mean(x)
+//                                                      ==>  layer_norm(x)
+//   x / sqrt(mean(x · x) + ε) · scale                  ==>  rms_norm(x)
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/recognize/ComposePatterns.h"
+#include "compiler/transform/Graph.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// Models hold constants rounded to f32, or to a few decimal places.
+static bool isNear(double x, double y) {
+  return std::abs(x - y) <= 1e-4 * std::abs(y);
+}
+
+static bool isNearSplat(Value value, double number) {
+  auto found = splatNumber(value);
+  return found && isNear(*found, number);
+}
+
+static bool readOnce(Operation *op) { return llvm::all_equal(op->getUsers()); }
+
+namespace {
+/// A product: a number times some values.
+struct Product {
+  double number = 1;
+  SmallVector<Value> factors;
+  /// How many more values are taken apart: a value may be a product of itself
+  /// by itself, and so on.
+  unsigned left = 32;
+
+  /// Removes one `value`, if it is there.
+  bool take(Value value) {
+    auto *it = llvm::find(factors, value);
+    if (it == factors.end())
+      return false;
+    factors.erase(it);
+    return true;
+  }
+};
+} // namespace
+
+/// Multiplies `product` by `value`, taken apart where that is a product which
+/// nothing else reads, or the `root`.
+static void multiply(Product &product, Value value, Operation *root) {
+  if (auto number = splatNumber(value)) {
+    product.number *= *number;
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (op && product.left && (op == root || readOnce(op))) {
+    --product.left;
+    if (isa<MulOp>(op)) {
+      multiply(product, op->getOperand(0), root);
+      multiply(product, op->getOperand(1), root);
+      return;
+    }
+    if (auto div = dyn_cast<DivOp>(op))
+      if (auto number = splatNumber(div.getB())) {
+        product.number /= *number;
+        multiply(product, div.getA(), root);
+        return;
+      }
+    if (auto pow = dyn_cast<PowOp>(op))
+      if (auto number = splatNumber(pow.getB());
+          number && (*number == 2 || *number == 3)) {
+        for (int i = 0; i < *number; ++i)
+          product.factors.push_back(pow.getA());
+        return;
+      }
+  }
+  product.factors.push_back(value);
+}
+
+static Product productOf(Value value) {
+  Product product;
+  multiply(product, value, value.getDefiningOp());
+  return product;
+}
+
+/// The other operand of an addition of a number near `number`.
+static Value addedTo(Value value, double number) {
+  auto add = value.getDefiningOp<AddOp>();
+  if (!add)
+    return {};
+  if (isNearSplat(add.getB(), number))
+    return add.getA();
+  return isNearSplat(add.getA(), number) ? add.getB() : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+/// Whether `value` is `number` · x.
+static bool isScaled(Value value, Value x, double number) {
+  Product product = productOf(value);
+  return isNear(product.number, number) && product.take(x) &&
+         product.factors.empty();
+}
+
+/// Whether `value` is √(2/π) · (x + 0.044715 · x³), in either association.
+static bool isTanhArgument(Value value, Value x) {
+  constexpr double scale = 0.7978845608028654, cubic = 0.044715;
+  Product product = productOf(value);
+  if (!isNear(product.number, scale))
+    return false;
+  if (product.factors.size() == 2 && product.take(x)) {
+    // x · (1 + 0.044715 · x²)
+    Value square = addedTo(product.factors[0], 1);
+    if (!square)
+      return false;
+    Product inner = productOf(square);
+    return isNear(inner.number, cubic) && inner.take(x) && inner.take(x) &&
+           inner.factors.empty();
+  }
+  if (product.factors.size() != 1)
+    return false;
+  auto sum = product.factors[0].getDefiningOp<AddOp>();
+  if (!sum)
+    return false;
+  for (unsigned i = 0; i < 2; ++i) {
+    if (sum->getOperand(i) != x)
+      continue;
+    Product cube = productOf(sum->getOperand(1 - i));
+    // The cube may be shared, so its square is taken apart too.
+    if (isNear(cube.number, cubic) && cube.take(x) && cube.take(x) &&
+        cube.take(x) && cube.factors.empty())
+      return true;
+  }
+  return false;
+}
+
+namespace {
+struct RecogniseGelu : OpRewritePattern<MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MulOp op,
+                                PatternRewriter &rewriter) const override {
+    Product product = productOf(op.getY());
+    if (!isNear(product.number, 0.5) || product.factors.size() != 2)
+      return rewriter.notifyMatchFailure(op, "not half of two factors");
+    for (unsigned i = 0; i < 2; ++i) {
+      Value x = product.factors[i];
+      Value inner = addedTo(product.factors[1 - i], 1);
+      if (!inner || x.getType() != op.getY().getType())
+        continue;
+      StringRef approximate;
+      if (auto erf = inner.getDefiningOp<ErfOp>();
+          erf && isScaled(erf.getX(), x, 0.7071067811865476))
+        approximate = "none";
+      else if (auto tanh = inner.getDefiningOp<TanhOp>();
+               tanh && isTanhArgument(tanh.getX(), x))
+        approximate = "tanh";
+      else
+        continue;
+      rewriter.replaceOpWithNewOp<GeluOp>(op, x, approximate);
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "no 1 + erf or 1 + tanh");
+  }
+};
+
+/// x · f(x) as one operator.
+struct RecogniseGate : OpRewritePattern<MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MulOp op,
+                                PatternRewriter &rewriter) const override {
+    for (unsigned i = 0; i < 2; ++i) {
+      Value x = op->getOperand(i), gate = op->getOperand(1 - i);
+      if (auto sigmoid = gate.getDefiningOp<SigmoidOp>();
+          sigmoid && sigmoid.getX() == x) {
+        rewriter.replaceOpWithNewOp<SiluOp>(op, x);
+        return success();
+      }
+      auto tanh = gate.getDefiningOp<TanhOp>();
+      if (!tanh)
+        continue;
+      if (auto softplus = tanh.getX().getDefiningOp<SoftplusOp>();
+          softplus && softplus.getX() == x) {
+        rewriter.replaceOpWithNewOp<MishOp>(op, x);
+        return success();
+      }
+    }
+    return failure();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+/// What `x / sqrt(mean(x · x) + ε)` is: a layer norm where x was centred.
+struct Normalized {
+  Value x;
+  bool centred;
+  int64_t axis;
+  double epsilon;
+};
+} // namespace
+
+/// The first dimension of a mean over all of the last ones, or -1.
+static int64_t trailingAxis(ReduceMeanOp mean) {
+  ArrayRef<int64_t> axes = mean.getAxes();
+  int64_t rank = tensorType(mean.getX()).getRank();
+  for (auto [i, axis] : llvm::enumerate(axes))
+    if (axis != rank - static_cast<int64_t>(axes.size() - i))
+      return -1;
+  return axes.empty() ? -1 : axes.front();
+}
+
+/// The difference that `value` is, of something and its mean along `axes`.
+static SubOp centredAlong(Value value, ArrayRef<int64_t> axes) {
+  auto sub = value.getDefiningOp<SubOp>();
+  auto mean = sub ? sub.getB().getDefiningOp<ReduceMeanOp>() : ReduceMeanOp();
+  return mean && mean.getX() == sub.getA() && mean.getAxes() == axes ? sub
+                                                                     : SubOp();
+}
+
+/// Matches `x` over the root of `padded`, the mean of its squares + ε.
+static std::optional<Normalized> matchNormalized(Value x, Value padded) {
+  auto add = padded.getDefiningOp<AddOp>();
+  if (!add)
+    return std::nullopt;
+  unsigned i = splatNumber(add.getB()) ? 0 : 1;
+  auto epsilon = splatNumber(add->getOperand(1 - i));
+  auto mean = add->getOperand(i).getDefiningOp<ReduceMeanOp>();
+  if (!epsilon || !mean)
+    return std::nullopt;
+  SubOp sub = centredAlong(x, mean.getAxes());
+  // The square: a product or a power, of this difference or an equal one.
+  Product square = productOf(mean.getX());
+  auto isSame = [&](Value v) {
+    auto other = v.getDefiningOp<SubOp>();
+    return v == x || (sub && other && other.getA() == sub.getA() &&
+                      other.getB() == sub.getB());
+  };
+  int64_t axis = trailingAxis(mean);
+  if (axis < 0 || square.number != 1 || square.factors.size() != 2 ||
+      !llvm::all_of(square.factors, isSame))
+    return std::nullopt;
+  return Normalized{sub ? sub.getA() : x, bool(sub), axis, *epsilon};
+}
+
+/// The parameter that `op`'s only reader, an `Op`, combines it with, if that
+/// has the normalised dimensions; moves `op` on to the reader.
+template <typename Op>
+static Value takeParameter(Operation *&op, ArrayRef<int64_t> shape) {
+  if (!op->hasOneUse())
+    return {};
+  auto reader = dyn_cast<Op>(*op->user_begin());
+  if (!reader || reader.getY().getType() != op->getResult(0).getType())
+    return {};
+  Value parameter =
+      reader.getA() == op->getResult(0) ? reader.getB() : reader.getA();
+  ArrayRef<int64_t> found = shapeOf(parameter);
+  while (found.size() > shape.size() && found.front() == 1)
+    found = found.drop_front();
+  if (found != shape)
+    return {};
+  op = reader;
+  return parameter;
+}
+
+/// Computes in 16 bits what is cast to f32 and back, for norms are f32 inside;
+/// moves `op` on to the last cast.
+static Value withoutCasts(Operation *&op, Value x) {
+  auto widened = x.getDefiningOp<CastOp>();
+  auto narrowed =
+      op->hasOneUse() ? dyn_cast<CastOp>(*op->user_begin()) : CastOp();
+  if (!widened || !narrowed || !isFloat(widened.getX()) ||
+      narrowed.getY().getType() != widened.getX().getType() ||
+      !tensorType(x).getElementType().isF32())
+    return x;
+  op = narrowed;
+  return widened.getX();
+}
+
+static LogicalResult formNorm(Operation *root, const Normalized &found,
+                              PatternRewriter &rewriter) {
+  ArrayRef<int64_t> shape = shapeOf(found.x).drop_front(found.axis);
+  Operation *last = root;
+  Value x = withoutCasts(last, found.x);
+  Value scale = takeParameter<MulOp>(last, shape), bias;
+  if (found.centred)
+    bias = takeParameter<AddOp>(last, shape);
+  rewriter.setInsertionPoint(last);
+  NNBuilder b(root->getLoc(), rewriter);
+  // The operators always scale.
+  if (scale)
+    scale = b.reshape(scale, shape);
+  else
+    scale = createSplat(b, b.getLoc(), tensorType(x).clone(shape), 1);
+  if (bias)
+    bias = b.reshape(bias, shape);
+  APFloat epsilon(static_cast<float>(found.epsilon));
+  if (found.centred)
+    rewriter.replaceOpWithNewOp<LayerNormOp>(last, x, scale, bias, found.axis,
+                                             epsilon);
+  else
+    rewriter.replaceOpWithNewOp<RmsNormOp>(last, x, scale, found.axis, epsilon);
+  return success();
+}
+
+namespace {
+/// x / sqrt(mean + ε)
+struct RecogniseNormDiv : OpRewritePattern<DivOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(DivOp op,
+                                PatternRewriter &rewriter) const override {
+    auto sqrt = op.getB().getDefiningOp<SqrtOp>();
+    if (!sqrt)
+      return failure();
+    auto found = matchNormalized(op.getA(), sqrt.getX());
+    if (!found)
+      return rewriter.notifyMatchFailure(op, "not a normalisation");
+    return formNorm(op, *found, rewriter);
+  }
+};
+
+/// x · rsqrt(mean + ε)
+struct RecogniseNormMul : OpRewritePattern<MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MulOp op,
+                                PatternRewriter &rewriter) const override {
+    for (unsigned i = 0; i < 2; ++i) {
+      auto rsqrt = op->getOperand(i).getDefiningOp<RsqrtOp>();
+      if (!rsqrt)
+        continue;
+      if (auto found = matchNormalized(op->getOperand(1 - i), rsqrt.getX()))
+        return formNorm(op, *found, rewriter);
+    }
+    return failure();
+  }
+};
+} // namespace
+
+void frit::populateRecognition(RewritePatternSet &patterns) {
+  patterns
+      .add<RecogniseGelu, RecogniseGate, RecogniseNormDiv, RecogniseNormMul>(
+          patterns.getContext());
+}

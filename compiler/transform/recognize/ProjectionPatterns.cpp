@@ -1,0 +1,193 @@
+//===- ProjectionPatterns.cpp - One product for q, k and v ----------------===//
+//
+//   %q = nn.add nn.matmul(%x, %wq), %bq
+//   %k = nn.add nn.matmul(%x, %wk), %bk
+//   %v = nn.add nn.matmul(%x, %wv), %bv
+//   nn.attention of views of %q, %k and %v
+// ==>
+//   %w = nn.concat %wq, %wk, %wv
+//   %b = nn.concat %bq, %bk, %bv
+//   %p = nn.add nn.matmul(%x, %w), %b
+//   nn.attention of views of slices of %p
+//
+// Larger products run faster, and an attention reads the slices in place, as do
+// kernels between, which turn by positions or normalise. The weights are joined
+// in @prepare.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/recognize/AttentionPatterns.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+namespace {
+/// A product with a weight, and the bias that is added to it, if any.
+struct Projection {
+  MatmulOp product;
+  Value bias;
+  Operation *last = nullptr; ///< the sum with the bias, or the product
+};
+} // namespace
+
+/// How many columns a product has.
+static int64_t widthOf(MatmulOp product) {
+  return shapeOf(product.getY()).back();
+}
+
+/// Whether one product of both has the result of each as a slice.
+static bool join(MatmulOp a, MatmulOp b) {
+  return a.getA() == b.getA() && a.getTransposeA() == b.getTransposeA() &&
+         a.getTransposeB() == b.getTransposeB() && a.getTf32() == b.getTf32() &&
+         a->getBlock() == b->getBlock();
+}
+
+static bool isWeight(Value value) {
+  return tensorType(value).hasStaticShape() && dependsOnConstants(value);
+}
+
+/// The product with a weight that `value` is made from by views, elementwise
+/// with constants or normalised, as rotary embeddings are; or null. `left` is
+/// how many operators it looks at.
+static MatmulOp productUnder(Value value, unsigned &left) {
+  Operation *def = value.getDefiningOp();
+  if (!def || left-- == 0)
+    return {};
+  if (auto product = dyn_cast<MatmulOp>(def))
+    return product;
+  if (!isa<ReshapeOp, TransposeOp, ExpandOp, SliceOp, ConcatOp, RmsNormOp,
+           LayerNormOp, ElementwiseOp>(def))
+    return {};
+  MatmulOp found;
+  for (Value operand : def->getOperands()) {
+    if (dependsOnConstants(operand))
+      continue;
+    MatmulOp product = productUnder(operand, left);
+    if (!product || (found && found != product))
+      return {};
+    found = product;
+  }
+  return found;
+}
+
+/// The projection that a value is made from.
+static std::optional<Projection> projectionOf(Value value) {
+  unsigned left = 32;
+  Projection found;
+  found.product = productUnder(value, left);
+  if (!found.product || shapeOf(found.product.getB()).size() != 2 ||
+      shapeOf(found.product.getA()).size() < 2 ||
+      !isWeight(found.product.getB()) ||
+      !resultType(found.product).hasStaticShape())
+    return std::nullopt;
+  found.last = found.product;
+  if (!found.product->hasOneUse())
+    return found;
+  auto add = dyn_cast<AddOp>(*found.product->user_begin());
+  if (!add || add.getY().getType() != found.product.getY().getType())
+    return found;
+  Value bias = add.getA() == found.product.getY() ? add.getB() : add.getA();
+  if (isWeight(bias) &&
+      shapeOf(bias) == shapeOf(found.product.getY()).take_back(1)) {
+    found.bias = bias;
+    found.last = add;
+  }
+  return found;
+}
+
+/// Moves what computes a weight before `op`.
+static void moveWeightBefore(Value weight, Operation *op,
+                             PatternRewriter &rewriter) {
+  Operation *def = weight.getDefiningOp();
+  if (def->isBeforeInBlock(op))
+    return;
+  for (Value operand : def->getOperands())
+    moveWeightBefore(operand, op, rewriter);
+  rewriter.moveOpBefore(def, op);
+}
+
+namespace {
+struct JoinProjections : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Projection> found;
+    for (Value value : {op.getQ(), op.getK(), op.getV()}) {
+      auto projection = projectionOf(value);
+      if (projection && llvm::none_of(found, [&](Projection other) {
+            return other.last == projection->last;
+          }))
+        found.push_back(*projection);
+    }
+    // Queries may come from elsewhere, as a decoder's of its encoder do.
+    if (found.size() == 3 && !::join(found[0].product, found[1].product))
+      found.erase(found.begin());
+    if (found.size() < 2 ||
+        !llvm::all_of(ArrayRef(found).drop_front(), [&](Projection p) {
+          return ::join(found[0].product, p.product);
+        }))
+      return rewriter.notifyMatchFailure(op, "no products of one value");
+    makeOne(found, rewriter);
+    return success();
+  }
+
+private:
+  static Value noBias(OpBuilder &b, MatmulOp product) {
+    auto type = resultType(product).clone({widthOf(product)});
+    return createSplat(b, product.getLoc(), type, 0);
+  }
+
+  static void makeOne(ArrayRef<Projection> parts, PatternRewriter &rewriter) {
+    Operation *first = parts[0].product;
+    for (Projection part : parts)
+      if (part.product->isBeforeInBlock(first))
+        first = part.product;
+    SmallVector<Value> weights, biases;
+    SmallVector<Operation *> ops;
+    bool hasBias = false;
+    for (Projection part : parts) {
+      weights.push_back(part.product.getB());
+      moveWeightBefore(weights.back(), first, rewriter);
+      if (part.bias)
+        moveWeightBefore(part.bias, first, rewriter);
+      hasBias |= bool(part.bias);
+      ops.push_back(part.last);
+    }
+    rewriter.setInsertionPoint(first);
+    NNBuilder b(fuseLocations(ops), rewriter);
+    for (Projection part : parts)
+      biases.push_back(
+          part.bias
+              ? part.bias
+              : createSplat(
+                    b, b.getLoc(),
+                    resultType(part.product).clone({widthOf(part.product)}),
+                    0));
+    MatmulOp model = parts[0].product;
+    Value w = ConcatOp::create(b, weights, model.getTransposeB() ? 0 : 1);
+    Value y = MatmulOp::create(b, model.getA(), w, model.getTransposeA(),
+                               model.getTransposeB(), model.getTf32());
+    if (hasBias)
+      y = b.add(y, ConcatOp::create(b, biases, 0));
+    SmallVector<int64_t> starts(shapeOf(y).size(), 0);
+    SmallVector<int64_t> sizes(shapeOf(y)), steps(starts.size(), 1);
+    // All of them before the first product goes, which they stand before.
+    SmallVector<Value> slices;
+    for (Projection part : parts) {
+      sizes.back() = widthOf(part.product);
+      b.setLoc(part.last->getLoc());
+      slices.push_back(SliceOp::create(b, y, starts, sizes, steps));
+      starts.back() += sizes.back();
+    }
+    for (auto [part, slice] : llvm::zip(parts, slices))
+      rewriter.replaceOp(part.last, slice);
+  }
+};
+} // namespace
+
+void frit::populateProjections(RewritePatternSet &patterns) {
+  patterns.add<JoinProjections>(patterns.getContext());
+}

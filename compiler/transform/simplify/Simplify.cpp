@@ -1,0 +1,375 @@
+//===- Simplify.cpp - Canonical, folded, without duplicates ---------------===//
+//
+//   %s = nn.constant dense<[2, 3]> : tensor<2xi64>
+//   %n = nn.reduce %s {kind = #nn.combiner<prod>, axes = [0]} : ...
+//   %a = nn.cast %n {to = f32} : (tensor<1xi64>) -> tensor<1xf32>
+//   %b = nn.expand %a {shape = [4, 6]} : ...
+//   %y = nn.mul %x, %b : ...
+// ==>
+//   %a = nn.constant dense<6.0> : tensor<4x6xf32>
+//   %y = nn.mul %x, %a : ...
+//
+// Values of weights are not looked at, so that they can be swapped in the
+// artifact: isFoldable (Graph.h) says which constants are the compiler's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/Passes.h"
+#include "compiler/transform/recognize/AttentionPatterns.h"
+#include "compiler/transform/simplify/RowMovement.h"
+#include "compiler/transform/simplify/SimplifyMovement.h"
+#include "dialects/nn/Fold.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <cmath>
+#include <limits>
+
+namespace frit {
+#define GEN_PASS_DEF_SIMPLIFY
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An operator on small constants is its value.
+struct FoldConstants : RewritePattern {
+  explicit FoldConstants(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    // A counter is as cheap as its elements, and fusions compute it.
+    if (!isa<ElementwiseOp, StructuralOp, ReshapeOp>(op) || isa<IotaOp>(op))
+      return failure();
+    for (Value operand : op->getOperands()) {
+      auto constant = operand.getDefiningOp<ConstantOp>();
+      if (!constant || !isFoldable(constant))
+        return rewriter.notifyMatchFailure(op, "an operand is no constant");
+    }
+    DenseElementsAttr value = evaluate(op);
+    if (!value)
+      return rewriter.notifyMatchFailure(op, "too many elements");
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, value, StringAttr());
+    return success();
+  }
+};
+
+/// An operator on splats of any size, whose result is a splat.
+struct FoldSplats : RewritePattern {
+  explicit FoldSplats(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+
+  /// The element of the result, as a splat of any shape.
+  static DenseElementsAttr element(Operation *op, OpBuilder &builder) {
+    if (isa<TransposeOp, SliceOp, ExpandOp, ReshapeOp, GatherOp>(op))
+      return splatOf(op->getOperand(0));
+    if (auto concat = dyn_cast<ConcatOp>(op)) {
+      DenseElementsAttr first = splatOf(op->getOperand(0));
+      for (Value x : concat.getXs()) {
+        DenseElementsAttr splat = splatOf(x);
+        if (!first || !splat ||
+            splat.getSplatValue<Attribute>() !=
+                first.getSplatValue<Attribute>())
+          return {};
+      }
+      return first;
+    }
+    if (!isa<ElementwiseOp>(op) || !llvm::all_of(op->getOperands(), splatOf))
+      return {};
+    // The same operator on the elements alone.
+    SmallVector<Operation *> scalars;
+    IRMapping map;
+    for (Value operand : op->getOperands()) {
+      DenseElementsAttr splat = splatOf(operand);
+      auto type = RankedTensorType::get({}, splat.getElementType());
+      Value scalar = createSplat(builder, op->getLoc(), type, splat);
+      scalars.push_back(scalar.getDefiningOp());
+      map.map(operand, scalar);
+    }
+    Operation *clone = builder.clone(*op, map);
+    clone->getResult(0).setType(resultType(op).clone(ArrayRef<int64_t>()));
+    DenseElementsAttr value = evaluate(clone);
+    clone->erase();
+    for (Operation *scalar : scalars)
+      scalar->erase();
+    return value;
+  }
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
+        !isa<RankedTensorType>(op->getResult(0).getType()) ||
+        !resultType(op).hasStaticShape())
+      return failure();
+    // Scratch operators go through a builder that the driver does not watch.
+    OpBuilder scratch(op);
+    DenseElementsAttr value = element(op, scratch);
+    if (!value)
+      return rewriter.notifyMatchFailure(op, "not all elements are equal");
+    rewriter.replaceOp(
+        op, createSplat(rewriter, op->getLoc(), resultType(op), value));
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+/// x + 0, x · 1 and their like are x, or that for more rows.
+struct DropIdentity : RewritePattern {
+  explicit DropIdentity(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+
+  /// The right operand that changes nothing.
+  static std::optional<double> identity(Operation *op) {
+    static constexpr double inf = std::numeric_limits<double>::infinity();
+    return TypeSwitch<Operation *, std::optional<double>>(op)
+        .Case<AddOp, SubOp, OrOp>([](auto) { return 0.0; })
+        .Case<MulOp, DivOp, PowOp, AndOp>([](auto) { return 1.0; })
+        .Case<MaxOp>([](auto) { return -inf; })
+        .Case<MinOp>([](auto) { return inf; })
+        .Default(std::nullopt);
+  }
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    auto number = identity(op);
+    if (!number)
+      return failure();
+    for (unsigned i = 0; i < 2; ++i) {
+      Value kept = op->getOperand(i);
+      bool commutes = isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp>(op);
+      auto type = resultType(op);
+      if ((i == 0 || commutes) && isSplat(op->getOperand(1 - i), *number) &&
+          tensorType(kept).getElementType() == type.getElementType()) {
+        if (kept.getType() != type && !type.hasStaticShape())
+          continue;
+        if (kept.getType() != type)
+          kept =
+              ExpandOp::create(rewriter, op->getLoc(), kept, type.getShape());
+        rewriter.replaceOp(op, kept);
+        return success();
+      }
+    }
+    return failure();
+  }
+};
+
+/// Small powers as products and roots.
+struct ExpandPow : OpRewritePattern<PowOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(PowOp op,
+                                PatternRewriter &rewriter) const override {
+    auto exponent = splatNumber(op.getB());
+    Value x = op.getA();
+    if (!exponent || x.getType() != op.getY().getType() || !isFloat(x))
+      return rewriter.notifyMatchFailure(op, "not a known power of a float");
+    Location loc = op.getLoc();
+    Value y;
+    if (*exponent == 2 || *exponent == 3) {
+      y = MulOp::create(rewriter, loc, x, x);
+      if (*exponent == 3)
+        y = MulOp::create(rewriter, loc, y, x);
+    } else if (*exponent == 0.5) {
+      y = SqrtOp::create(rewriter, loc, x);
+    } else if (*exponent == -0.5) {
+      y = RsqrtOp::create(rewriter, loc, x);
+    } else if (*exponent == -1) {
+      y = ReciprocalOp::create(rewriter, loc, x);
+    } else {
+      return rewriter.notifyMatchFailure(op, "another exponent");
+    }
+    rewriter.replaceOp(op, y);
+    return success();
+  }
+};
+
+/// 1 / sqrt(x) is rsqrt(x).
+struct FormRsqrt : OpRewritePattern<ReciprocalOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReciprocalOp op,
+                                PatternRewriter &rewriter) const override {
+    auto sqrt = op.getX().getDefiningOp<SqrtOp>();
+    if (!sqrt)
+      return failure();
+    rewriter.replaceOpWithNewOp<RsqrtOp>(op, sqrt.getX());
+    return success();
+  }
+};
+
+struct FormReciprocal : OpRewritePattern<DivOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(DivOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isFloat(op.getA()) || !isSplat(op.getA(), 1) ||
+        op.getB().getType() != op.getY().getType())
+      return failure();
+    rewriter.replaceOpWithNewOp<ReciprocalOp>(op, op.getB());
+    return success();
+  }
+};
+
+/// A selection whose condition is known.
+struct FoldWhere : OpRewritePattern<WhereOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(WhereOp op,
+                                PatternRewriter &rewriter) const override {
+    auto condition = splatNumber(op.getCondition());
+    if (!condition)
+      return failure();
+    Value x = *condition != 0 ? op.getA() : op.getB();
+    if (x.getType() != op.getY().getType())
+      x = ExpandOp::create(rewriter, op.getLoc(), x, shapeOf(op.getY()));
+    rewriter.replaceOp(op, x);
+    return success();
+  }
+};
+
+/// Whether every value of the type `narrow` is one of the float type `wide`.
+static bool represents(Type wide, Type narrow) {
+  auto w = dyn_cast<FloatType>(wide), n = dyn_cast<FloatType>(narrow);
+  if (w && narrow.isInteger())
+    return narrow.getIntOrFloatBitWidth() <= w.getFPMantissaWidth();
+  if (!w || !n)
+    return false;
+  return w == n || APFloat::isRepresentableBy(n.getFloatSemantics(),
+                                              w.getFloatSemantics());
+}
+
+/// A cast is not needed before another one where it rounds nothing, or where
+/// the compiler put it in and only the other reads it. The rounding of a
+/// model's own casts stays.
+struct DropCast : OpRewritePattern<CastOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(CastOp op,
+                                PatternRewriter &rewriter) const override {
+    auto inner = op.getX().getDefiningOp<CastOp>();
+    if (!inner)
+      return failure();
+    Type from = tensorType(inner.getX()).getElementType();
+    bool floats = isa<FloatType>(from) && isa<FloatType>(inner.getTo()) &&
+                  isa<FloatType>(op.getTo()) && inner.getStorage();
+    // Of integers only floats are made this way.
+    bool exact = represents(inner.getTo(), from) &&
+                 (isa<FloatType>(from) || isa<FloatType>(op.getTo()));
+    if (!exact && !(floats && inner->hasOneUse()))
+      return rewriter.notifyMatchFailure(op, "the first cast rounds");
+    rewriter.modifyOpInPlace(op,
+                             [&] { op.getXMutable().assign(inner.getX()); });
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+/// Elementwise operators broadcast by themselves, and of what is expanded alone
+/// they make no more than there is.
+struct DropExpand : OpInterfaceRewritePattern<ElementwiseOp> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(ElementwiseOp op,
+                                PatternRewriter &rewriter) const override {
+    for (OpOperand &use : op->getOpOperands()) {
+      auto expand = use.get().getDefiningOp<ExpandOp>();
+      if (!expand)
+        continue;
+      SmallVector<ArrayRef<int64_t>> shapes;
+      for (OpOperand &other : op->getOpOperands())
+        shapes.push_back(&other == &use ? shapeOf(expand.getX())
+                                        : shapeOf(other.get()));
+      auto shape = broadcastShapes(shapes);
+      auto type = resultType(op);
+      if (!shape)
+        continue;
+      if (ArrayRef(*shape) == type.getShape()) {
+        rewriter.modifyOpInPlace(op, [&] { use.set(expand.getX()); });
+        return success();
+      }
+      if (!type.hasStaticShape())
+        continue;
+      Operation *less = rewriter.clone(*op);
+      less->setOperand(use.getOperandNumber(), expand.getX());
+      less->getResult(0).setType(type.clone(*shape));
+      rewriter.replaceOpWithNewOp<ExpandOp>(op, less->getResult(0),
+                                            type.getShape());
+      return success();
+    }
+    return failure();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+class Simplify : public frit::impl::SimplifyBase<Simplify> {
+public:
+  using SimplifyBase::SimplifyBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    // Folding builds scalar bodies.
+    registry.insert<NNDialect, arith::ArithDialect, math::MathDialect>();
+  }
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    // Filtered here: MLIR's search by dialect misses dialects that have many
+    // others around them.
+    for (RegisteredOperationName name : context->getRegisteredOperations())
+      if (name.getDialectNamespace() == NNDialect::getDialectNamespace())
+        name.getCanonicalizationPatterns(set, context);
+    set.add<FoldConstants, FoldSplats, DropIdentity, ExpandPow, FormRsqrt,
+            FormReciprocal, FoldWhere, DropCast, DropExpand>(context);
+    populateMovement(set);
+    populateSharedHeads(set);
+    if (sliceRows)
+      populateRowSlices(set);
+    patterns = std::move(set);
+    return success();
+  }
+
+  /// Real models take about one rewrite for every operator.
+  static constexpr int64_t kFewRewrites = 1000, kRewritesPerOperator = 32;
+
+  void runOnOperation() override {
+    // Equal weights under two names stay two.
+    GreedyRewriteConfig config;
+    config.enableConstantCSE(false);
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      // Patterns that undo each other must not hang a compilation: what is
+      // reached within these rewrites is right, if not the simplest.
+      int64_t size = llvm::range_size(function.getOps());
+      config.setMaxNumRewrites(kFewRewrites + kRewritesPerOperator * size);
+      (void)applyPatternsGreedily(function, patterns, config);
+    }
+    IRRewriter rewriter(&getContext());
+    DominanceInfo dominance(getOperation());
+    eliminateCommonSubExpressions(rewriter, dominance, getOperation());
+  }
+
+private:
+  FrozenRewritePatternSet patterns;
+};
+} // namespace

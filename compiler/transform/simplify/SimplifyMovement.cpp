@@ -1,0 +1,295 @@
+//===- SimplifyMovement.cpp - Slices, transposes and views in order -------===//
+//
+// A projection to queries, keys and values and its split into heads is written
+// by exporters as views, slices and transposes in many orders. A view between
+// two of them keeps them in two kernels, so these patterns bring what splits
+// dimensions before them, what merges dimensions behind, and slices, which
+// leave less to move, before transposes:
+//
+//   %t = nn.transpose %x {perm = [2, 0, 1]} : 5x2x96 -> 96x5x2 ...
+//   view, slice, view, transpose, view
+// ==>
+//   view, slice, transpose, view
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/simplify/SimplifyMovement.h"
+#include "compiler/transform/Graph.h"
+#include "dialects/nn/Fold.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// A reshape as a split of dimensions followed by a merge of neighbours.
+namespace {
+struct SplitAndMerge {
+  SmallVector<int64_t> fine;              ///< the shape between
+  SmallVector<SmallVector<int64_t>> from; ///< fine dimensions of a source one
+  SmallVector<SmallVector<int64_t>> to;   ///< and of a result one
+};
+} // namespace
+
+/// Takes a reshape apart; nothing where a source dimension would have to be
+/// split and merged at places that do not divide. Dimensions of size 1 are left
+/// out, but for the source's if `keepOnes`.
+static std::optional<SplitAndMerge>
+takeApart(ArrayRef<int64_t> from, ArrayRef<int64_t> to, bool keepOnes) {
+  SplitAndMerge result;
+  result.from.resize(from.size());
+  result.to.resize(to.size());
+  auto emit = [&](int64_t size) {
+    result.fine.push_back(size);
+    return static_cast<int64_t>(result.fine.size()) - 1;
+  };
+  size_t i = 0, j = 0;
+  int64_t left = 0, right = 0; // what remains of the current dimensions
+  while (true) {
+    if (left <= 1 && i < from.size()) {
+      left = from[i++];
+      if (left == 0)
+        return std::nullopt;
+      // A kept dimension of size 1 is the result's next one if that is 1 too,
+      // else it goes with the result dimension at hand.
+      if (left == 1 && keepOnes && !to.empty()) {
+        if (right <= 1 && j < to.size() && to[j] == 1)
+          ++j;
+        int64_t d = emit(1);
+        result.from[i - 1].push_back(d);
+        result.to[std::max<size_t>(j, 1) - 1].push_back(d);
+      }
+      continue;
+    }
+    if (right <= 1 && j < to.size()) {
+      right = to[j++];
+      if (right == 0)
+        return std::nullopt;
+      continue;
+    }
+    if (left <= 1 && right <= 1)
+      return result;
+    int64_t size = std::gcd(left, right);
+    if (size != left && size != right)
+      return std::nullopt;
+    int64_t d = emit(size);
+    result.from[i - 1].push_back(d);
+    result.to[j - 1].push_back(d);
+    left /= size;
+    right /= size;
+  }
+}
+
+namespace {
+/// transpose(merge(x))  ==>  merge(transpose(x)), after the split if the
+/// reshape is both.
+struct MergeAfterTranspose : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto reshape = op.getX().getDefiningOp<ReshapeOp>();
+    if (!reshape || !op.getY().getType().hasStaticShape())
+      return failure();
+    // A view that removes the 1 that a slice leaves would be in the way.
+    bool keepOnes = isa_and_nonnull<SliceOp>(reshape.getX().getDefiningOp());
+    auto parts =
+        takeApart(shapeOf(reshape.getX()), shapeOf(reshape.getY()), keepOnes);
+    if (!parts || ArrayRef(parts->fine) == shapeOf(op.getX()))
+      return rewriter.notifyMatchFailure(op, "the view merges nothing");
+    SmallVector<int64_t> perm;
+    for (int64_t d : op.getPerm())
+      llvm::append_range(perm, parts->to[d]);
+    if (perm.size() != parts->fine.size())
+      return rewriter.notifyMatchFailure(op, "not a split and a merge");
+    NNBuilder b(op.getLoc(), rewriter);
+    Value x = b.reshape(reshape.getX(), parts->fine);
+    Value y = TransposeOp::create(b, x, perm);
+    rewriter.replaceOp(op, b.reshape(y, shapeOf(op.getY())));
+    return success();
+  }
+};
+
+/// split(transpose(x))  ==>  transpose(split(x)), so that another transpose
+/// behind may take the first one back.
+struct SplitBeforeTranspose : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getX().getDefiningOp<TransposeOp>();
+    if (!transpose || !transpose->hasOneUse() ||
+        !op.getY().getType().hasStaticShape() ||
+        isa_and_nonnull<SliceOp>(transpose.getX().getDefiningOp()))
+      return failure();
+    ArrayRef<int64_t> from = shapeOf(op.getX()), to = shapeOf(op.getY());
+    auto parts = takeApart(from, to, /*keepOnes=*/false);
+    if (!parts || parts->fine != withoutOnes(to) ||
+        parts->fine == withoutOnes(from))
+      return rewriter.notifyMatchFailure(op, "the view does not only split");
+    ArrayRef<int64_t> moved = transpose.getPerm();
+    SmallVector<int64_t> shape, place(parts->fine.size());
+    for (int64_t d = 0, rank = moved.size(); d < rank; ++d) {
+      int64_t at = llvm::find(moved, d) - moved.begin();
+      for (int64_t piece : parts->from[at]) {
+        place[piece] = shape.size();
+        shape.push_back(parts->fine[piece]);
+      }
+    }
+    NNBuilder b(transpose.getLoc(), rewriter);
+    Value y = TransposeOp::create(b, b.reshape(transpose.getX(), shape), place);
+    rewriter.replaceOp(op, b.reshape(y, to));
+    return success();
+  }
+};
+
+/// A transpose before views does without dimensions of size 1. The 1 that a
+/// slice leaves stays, as a view would come between.
+struct SqueezeTranspose : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    ArrayRef<int64_t> shape = shapeOf(op.getX());
+    auto isView = [](Operation *user) { return isa<ReshapeOp>(user); };
+    if (isa_and_nonnull<SliceOp, ReshapeOp>(op.getX().getDefiningOp()) ||
+        !llvm::is_contained(shape, 1) ||
+        !llvm::all_of(op->getUsers(), isView) ||
+        !op.getY().getType().hasStaticShape())
+      return failure();
+    SmallVector<int64_t> squeezed, place(shape.size()), perm;
+    for (auto [d, size] : llvm::enumerate(shape)) {
+      place[d] = squeezed.size();
+      if (size != 1)
+        squeezed.push_back(size);
+    }
+    for (int64_t d : op.getPerm())
+      if (shape[d] != 1)
+        perm.push_back(place[d]);
+    NNBuilder b(op.getLoc(), rewriter);
+    Value y = TransposeOp::create(b, b.reshape(op.getX(), squeezed), perm);
+    rewriter.replaceOp(op, b.reshape(y, shapeOf(op.getY())));
+    return success();
+  }
+};
+
+/// split(slice(x))  ==>  slice(split(x)), where the sliced dimensions start at
+/// a multiple of what they are split into:
+///
+///   reshape(slice(x: 4x24, [0, 8], 4x8), 4x2x4)
+///     ==>  slice(reshape(x, 4x6x4), [0, 2, 0], 4x2x4)
+struct SliceAfterSplit : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto slice = op.getX().getDefiningOp<SliceOp>();
+    if (!slice || !slice->hasOneUse() ||
+        !llvm::all_of(slice.getSteps(), [](int64_t s) { return s == 1; }))
+      return failure();
+    auto parts = takeApart(shapeOf(slice.getY()), shapeOf(op.getY()),
+                           /*keepOnes=*/true);
+    if (!parts || ArrayRef(parts->fine) == shapeOf(slice.getY()))
+      return rewriter.notifyMatchFailure(op, "the view splits nothing");
+    size_t rank = parts->fine.size();
+    SmallVector<int64_t> shape(parts->fine), starts(rank, 0), steps(rank, 1);
+    for (auto [d, pieces] : llvm::enumerate(parts->from)) {
+      int64_t whole = shapeOf(slice.getX())[d], start = slice.getStarts()[d];
+      if (whole == slice.getSizes()[d])
+        continue;
+      if (pieces.empty())
+        return rewriter.notifyMatchFailure(op, "a sliced dimension is gone");
+      int64_t inner = 1;
+      for (int64_t piece : ArrayRef(pieces).drop_front())
+        inner *= parts->fine[piece];
+      if (whole % inner || start % inner)
+        return rewriter.notifyMatchFailure(op, "it starts within a split");
+      shape[pieces[0]] = whole / inner;
+      starts[pieces[0]] = start / inner;
+    }
+    NNBuilder b(op.getLoc(), rewriter);
+    Value x = b.reshape(slice.getX(), shape);
+    b.setLoc(slice.getLoc());
+    Value y = SliceOp::create(b, x, starts, parts->fine, steps);
+    rewriter.replaceOp(op, b.reshape(y, shapeOf(op.getY())));
+    return success();
+  }
+};
+
+/// What only slices read is moved after slicing, if they are not very many:
+/// each looks at all others.
+struct SliceBeforeTranspose : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  static constexpr unsigned kMostSlices = 256;
+
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getX().getDefiningOp<TransposeOp>();
+    if (!transpose || transpose.getY().hasNUsesOrMore(kMostSlices + 1) ||
+        !llvm::all_of(transpose->getUsers(), llvm::IsaPred<SliceOp>))
+      return failure();
+    size_t rank = transpose.getPerm().size();
+    SmallVector<int64_t> starts(rank), sizes(rank), steps(rank);
+    for (auto [i, d] : llvm::enumerate(transpose.getPerm())) {
+      starts[d] = op.getStarts()[i];
+      sizes[d] = op.getSizes()[i];
+      steps[d] = op.getSteps()[i];
+    }
+    Value slice = SliceOp::create(rewriter, op.getLoc(), transpose.getX(),
+                                  starts, sizes, steps);
+    rewriter.replaceOp(op, TransposeOp::create(rewriter, transpose.getLoc(),
+                                               slice, transpose.getPerm()));
+    return success();
+  }
+};
+
+/// What is picked at even distances is a slice, whose place the compiler knows.
+struct GatherToSlice : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GatherOp op,
+                                PatternRewriter &rewriter) const override {
+    DenseElementsAttr indices = constantValue(op.getIndices());
+    auto type = op.getX().getType();
+    if (!indices || indices.empty() || !type.hasStaticShape())
+      return failure();
+    auto axis = normalizeAxis(std::nullopt, op.getAxis(), type.getRank());
+    SmallVector<int64_t> starts(type.getRank(), 0), steps(type.getRank(), 1);
+    SmallVector<int64_t> sizes(type.getShape());
+    if (!axis || sizes[*axis] == 0)
+      return failure();
+    SmallVector<int64_t> places;
+    int64_t size = sizes[*axis];
+    // Places that are out of range may be any number.
+    for (const APInt &index : indices.getValues<APInt>()) {
+      int64_t place = index.getSExtValue();
+      places.push_back(
+          std::clamp<int64_t>(place < 0 ? place + size : place, 0, size - 1));
+    }
+    int64_t step = places.size() > 1 ? places[1] - places[0] : 1;
+    for (size_t i = 1; i < places.size(); ++i)
+      if (step < 1 || places[i] - places[i - 1] != step)
+        return rewriter.notifyMatchFailure(op, "places at other distances");
+    starts[*axis] = places.front();
+    sizes[*axis] = static_cast<int64_t>(places.size());
+    steps[*axis] = step;
+    Value slice =
+        SliceOp::create(rewriter, op.getLoc(), op.getX(), starts, sizes, steps);
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, slice, shapeOf(op.getY()));
+    return success();
+  }
+};
+} // namespace
+
+bool frit::splits(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  auto parts = takeApart(from, to, /*keepOnes=*/true);
+  return parts && ArrayRef(parts->fine) != from;
+}
+
+void frit::populateMovement(RewritePatternSet &patterns) {
+  patterns.add<MergeAfterTranspose, SplitBeforeTranspose, SqueezeTranspose,
+               SliceAfterSplit, SliceBeforeTranspose, GatherToSlice>(
+      patterns.getContext());
+}

@@ -1,0 +1,19 @@
+//===- SimplifyMovement.h - Slices, transposes and views in order ---------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_SIMPLIFY_SIMPLIFYMOVEMENT_H
+#define FRIT_COMPILER_TRANSFORM_SIMPLIFY_SIMPLIFYMOVEMENT_H
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace frit {
+
+/// Adds the patterns that bring views first, then slices, then transposes.
+void populateMovement(mlir::RewritePatternSet &patterns);
+
+/// Whether a view splits a dimension of `from`, so that it comes before the
+/// slice that it would be a view of.
+bool splits(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_SIMPLIFY_SIMPLIFYMOVEMENT_H
