@@ -1,14 +1,14 @@
 # frit_add_model(target model.onnx [NAME name] [flag...])
 #
-# Compiles a model with fritc while the program is built and links it into
-# `target`, with the runtime. The program includes "<name>.h" and opens
-# `<name>_image`; the name is the file's without its ending unless NAME says
-# otherwise. What else is given goes to fritc, as in
+# Compiles a model with fritc at build time and links it and the runtime into
+# `target`. The program includes "<name>.h" and opens `<name>_image`. NAME
+# defaults to the file's name without extension. All other arguments are passed
+# to fritc:
 #
 #   frit_add_model(app net.onnx -march=sm_90a,x86-64 -fprecision=fp16)
 #   frit_add_model(app net.onnx NAME net_exact -march=x86-64)
 #
-# A program may have any number of models; each needs a name of its own.
+# A program may have any number of models with different names.
 function(frit_add_model target model)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME" "")
   if(TARGET fritc) # inside frit's own build
@@ -25,7 +25,7 @@ function(frit_add_model target model)
   if(NOT name)
     get_filename_component(name ${model} NAME_WE)
   endif()
-  # Where they differ as C identifiers, so do the files and the symbols.
+  # Files and symbols use the name as a C identifier.
   string(MAKE_C_IDENTIFIER "${name}" identifier)
   get_property(known TARGET ${target} PROPERTY FRIT_MODELS)
   if(identifier IN_LIST known)

@@ -1,4 +1,4 @@
-//===- Contraction.cpp - Blocks, panels and the order they are taken in ---===//
+//===- Contraction.cpp - Block sizes and work split of a contraction ------===//
 
 #include "runtime/cpu/Gemm.h"
 
@@ -7,13 +7,14 @@
 using namespace frit::cpu;
 
 namespace {
-/// A part has at most so many rows (what is summed up stays in the second level
-/// cache with what is packed), computed in groups whose panels of A stay there
-/// while they meet all panels of B.
+/// Largest part of the result, in rows and columns: its sums and packed
+/// operands fit in L2. Rows are computed in groups of kGroupRows, whose panels
+/// of A stay in L2 while they are multiplied by all panels of B.
 constexpr int64_t kPartRows = 1024, kGroupRows = 96, kPartCols = 384;
-/// Below so many multiplications a part is not worth a thread's attention.
+/// Fewest multiplications that are worth a part of their own.
 constexpr int64_t kSmallestPart = 200'000;
-/// Larger operands are packed by every part that reads them.
+/// Largest operand, in bytes, that is packed once and shared; a larger one is
+/// packed by every part that reads it.
 constexpr size_t kLargestShared = size_t(64) << 20;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -50,8 +51,8 @@ Contraction::Contraction(const MicroKernel &kernel, int64_t m, int64_t n,
       blocks(std::max<int64_t>(1, ceilDiv(k, kDepth))),
       a(m, kernel.rows, kPartRows), b(n, kernel.cols, kPartCols) {
   depth = ceilDiv(k, blocks);
-  // A few parts per thread, a multiple of the threads, to share them out
-  // evenly. It is the longer side that is split.
+  // Split the longer side until there are a few parts per thread, a multiple of
+  // the threads for an even load.
   const double work = double(m) * double(n) * double(k) * double(batch);
   const int64_t wanted =
       threads == 1 ? 1 : int64_t(std::min(work / kSmallestPart, threads * 4.));
@@ -84,7 +85,7 @@ int64_t Contraction::offsetOf(const Side &side, int64_t matrix, int64_t block,
          (side.panels * (matrix * k + block * depth) + panel * depthOf(block));
 }
 
-/// A part of the result and the scratch to compute it in.
+/// One part of the result and the scratch memory to compute it in.
 struct Contraction::Item {
   int64_t matrix;
   Part rows, cols;

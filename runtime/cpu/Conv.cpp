@@ -1,8 +1,8 @@
 //===- Conv.cpp - Convolutions as contractions ----------------------------===//
 //
-// y(filter, pixel) = Σ w(filter, tap)·x(tap, pixel). The matrix on the right is
-// never formed: its panels are packed from x, or from a copy with the padding
-// written out where there are several taps or strides.
+// y(filter, pixel) = Σ w(filter, tap)·x(tap, pixel). The right-hand matrix
+// (im2col) is never stored: its panels are packed from x, or, with several taps
+// or strides, from a copy of x with its padding written out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +17,11 @@ using namespace frit::cpu;
 using artifact::DType;
 
 namespace {
-/// A kernel's widest panel: how many runs or rows one can be packed from.
+/// Widest panel of any micro-kernel, and so the most runs or rows that one is
+/// packed from.
 constexpr int64_t kWidest = 64;
 
-/// Packs pixels from a padded copy of x, for one layout each.
+/// Packs panels of pixels from the padded copy of x, in either layout.
 struct PixelPacker {
   const artifact::Conv &problem;
   const MicroKernel &kernel;
@@ -29,8 +30,8 @@ struct PixelPacker {
 
   int64_t groupChannels() const { return problem.c / problem.groups; }
 
-  /// Matrices are groups of images; a panel's row is one tap of one channel for
-  /// all its pixels, a run for each row of outputs it touches.
+  /// Channels first. One matrix per image and group. A panel's row is one tap
+  /// of one channel for all the panel's pixels, with a run per row of outputs.
   void fromPlanes(void *panel, int64_t width, int64_t matrix, int64_t first,
                   int64_t count, int64_t k, int64_t depth) const {
     Run runs[kWidest];
@@ -55,8 +56,9 @@ struct PixelPacker {
     kernel.packRuns(panel, width, depth, data, origins, runs, runCount);
   }
 
-  /// Matrices are groups; a pixel's taps are contiguous over the channels of a
-  /// group, and over a filter's row where that leaves nothing out.
+  /// Channels last. One matrix per group. A pixel's taps are contiguous over
+  /// the group's channels, and over a filter row if there is one group and no
+  /// dilation.
   void fromPixels(void *panel, int64_t width, int64_t matrix, int64_t first,
                   int64_t count, int64_t k, int64_t depth) const {
     const bool whole = problem.groups == 1 && problem.dilationW == 1;
@@ -85,25 +87,27 @@ struct PixelPacker {
   }
 };
 
-/// Whether x is the right-hand matrix as it is.
+/// Returns whether x is the right-hand matrix as it lies in memory (1×1, no
+/// stride or padding).
 bool isPointwise(const artifact::Conv &problem) {
   return problem.r == 1 && problem.s == 1 && problem.strideH == 1 &&
          problem.strideW == 1 && !problem.padTop && !problem.padLeft &&
          problem.p == problem.h && problem.q == problem.w;
 }
 
-/// How much of the work on `extent` columns in whole vectors is of use.
+/// Returns the fraction of vector lanes in use when `extent` columns are
+/// rounded up to whole vectors.
 double useful(int64_t extent, int64_t lanes) {
   return double(extent) / double((extent + lanes - 1) / lanes * lanes);
 }
 
 /// A convolution as a product of matrices.
 struct Matrices {
-  int64_t pixels, filters, channels, depth; ///< of a group and, pixels, image
+  int64_t pixels, filters, channels, depth; ///< per group; pixels per image
   bool last;
-  /// Vectors run along pixels where those are contiguous in y, unless there are
-  /// so few that filters fill vectors better. Rows are then pixels, as they are
-  /// where channels come last.
+  /// Whether the matrix's rows are pixels. They are with channels last. With
+  /// channels first, vectors run along pixels, which are contiguous in y,
+  /// unless there are so few that filters fill vectors better.
   bool pixelRows;
   Contraction contraction;
 
@@ -191,7 +195,7 @@ void contract(const artifact::Conv &problem, const MicroKernel &kernel,
       packer.fromPlanes(panel, width, matrix, first, count, k, deep);
   });
 }
-/// What to sum in; nothing where the type is not supported.
+/// Returns the accumulator type; none if the type is not supported.
 std::optional<Accumulator> accumulatorFor(const artifact::Conv &problem) {
   if (problem.type == DType::f64)
     return Accumulator::f64;

@@ -1,4 +1,4 @@
-//===- Conv.h - What the ways to compute a convolution share --------------===//
+//===- Conv.h - What the convolution algorithms share ---------------------===//
 //
 // Internal to runtime/cpu.
 //
@@ -12,30 +12,31 @@
 
 namespace frit::cpu {
 
-/// x with its padding written out and in the accumulator's type, so that no
-/// inner loop asks whether a tap is inside or converts. Where width follows
-/// height and channels come first, columns that are a stride apart are moved
-/// together: whatever the stride, what one tap reads for a row of outputs is
-/// contiguous. This is x's size, not that of the matrix of all taps.
+/// A copy of x with its padding written out, in the accumulator's type, so that
+/// inner loops need neither bounds checks nor conversions. With channels first,
+/// columns are grouped by their remainder modulo the stride ("phase"): what one
+/// tap reads for a row of outputs is then contiguous for any stride. As large
+/// as x, not as the im2col matrix.
 class PaddedInput {
 public:
   PaddedInput(const artifact::Conv &problem, const MicroKernel &kernel);
 
-  /// Including what kernels may read past the end, and the table of taps; 0
-  /// where no memory could be so large.
+  /// Bytes of the copy, of the over-read that kernels are allowed past its end,
+  /// and of the table of taps; 0 on overflow.
   uint64_t bytes() const;
 
-  /// Writes x into memory of so many bytes, which is aligned as elements and
-  /// pointers want it.
+  /// Writes the copy into `bytes()` bytes at `to`, aligned for elements and
+  /// pointers.
   void fill(const void *x, void *to, ThreadPool &pool);
 
-  /// The element that output (0, 0) of an image and channel multiplies by the
-  /// filter's first tap, and how much further the other taps are.
+  /// `origin` is the element that output (0, 0) of an image and channel
+  /// multiplies by the filter's first tap; `tap` is the offset of another tap
+  /// from there.
   int64_t origin(int64_t image, int64_t channel) const {
     return image * imageElements + channel * channelElements;
   }
   int64_t tap(int64_t index) const { return taps[index]; }
-  /// How much further that is for the next output down and to the right.
+  /// Offsets to the next output down and to the right.
   int64_t nextRow() const { return problem.strideH * rowElements; }
   int64_t nextCol() const { return nextColumn; }
 
@@ -47,24 +48,24 @@ private:
 
   const artifact::Conv &problem;
   const MicroKernel &kernel;
-  int64_t rows;        ///< of an image, padding included
-  int64_t phaseCols;   ///< of a phase: the columns of one remainder by stride
-  int64_t rowElements; ///< of all phases, or of all pixels' channels
+  int64_t rows;      ///< per image, padding included
+  int64_t phaseCols; ///< columns per phase
+  int64_t
+      rowElements; ///< elements per row: all phases, or all pixels' channels
   int64_t imageElements, channelElements, nextColumn;
-  int64_t *taps = nullptr; ///< behind the elements
+  int64_t *taps = nullptr; ///< stored after the elements
 };
 
 inline const void *advance(const void *from, int64_t bytes) {
   return static_cast<const char *>(from) + bytes;
 }
 
-/// What the pool must hold for `depthwise`; nothing where no memory could be so
-/// large.
+/// Scratch memory that `depthwise` needs; none on overflow.
 std::optional<ScratchSize> depthwiseScratch(const artifact::Conv &problem,
                                             const MicroKernel &kernel);
 
-/// Convolutions with one input channel per group, whose filters are too small
-/// to be a matrix product. `x` and `w` are as the problem has them.
+/// Computes convolutions with one input channel per group, whose filters are
+/// too small for a matrix product. `x` and `w` are stored as the problem says.
 void depthwise(const artifact::Conv &problem, const MicroKernel &kernel,
                const void *x, const void *w, const Output &output,
                ThreadPool &pool);

@@ -1,9 +1,8 @@
-//===- Cpu.h - Contractions on the host's cores ---------------------------===//
+//===- Cpu.h - Matrix products and convolutions on the host ---------------===//
 //
-// What the cpu target does not generate itself: matrix products and
-// convolutions, each over all the threads of a pool. The kernels exist once per
-// instruction set and the pool knows which one to use, so there is no state
-// outside the pool.
+// Matrix products and convolutions, which the CPU target does not generate as
+// code. Each runs over all threads of a pool. The kernels exist once per
+// instruction set and the pool selects the set, so there is no global state.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +19,7 @@
 
 namespace frit::cpu {
 
-/// A callable that someone else keeps alive while this is used.
+/// A non-owning reference to a callable, which must outlive it.
 template <typename Signature> class FunctionRef;
 template <typename Result, typename... Arguments>
 class FunctionRef<Result(Arguments...)> {
@@ -43,32 +42,31 @@ private:
   Result (*call)(void *, Arguments...);
 };
 
-/// The instruction sets there are kernels for, each a superset of those before.
+/// Instruction sets with kernels. Each includes those before it.
 enum class Isa : uint32_t { sse2, avx2, avx512 };
 
-/// The best of them that this processor and its operating system support.
+/// Returns the best set that the processor and the operating system support.
 Isa bestIsa();
 
-/// Memory that a contraction needs beside its arguments, in bytes: `shared` by
-/// all threads and `each` for every one of them.
+/// Scratch memory of a contraction in bytes: `shared` by all threads, and
+/// `each` per thread.
 struct ScratchSize {
   uint64_t shared = 0, each = 0;
 
-  /// Grows to where it suffices for `other` too.
+  /// Enlarges this so that it suffices for `other` too.
   void include(const ScratchSize &other);
 
-  /// The memory of a pool of so many threads, all ones where that is more than
-  /// any machine has.
+  /// Returns the bytes for a pool of `threads` threads; UINT64_MAX on overflow.
   uint64_t total(unsigned threads) const;
 };
 
-/// Threads that run a body together, the caller among them, with scratch memory
-/// for each. One thread at a time may use a pool, and bodies may not use the
-/// pool they run on.
+/// A pool of threads, the caller's included, with scratch memory for each. Only
+/// one thread at a time may use a pool; bodies may not use the pool they run
+/// on.
 class ThreadPool {
 public:
-  /// `threads` counts the caller's; 0 is taken as 1. Where the system refuses a
-  /// thread, the pool is smaller.
+  /// `threads` includes the caller's; 0 means 1. If the system refuses to
+  /// create a thread, the pool is smaller.
   explicit ThreadPool(unsigned threads, Isa isa = bestIsa());
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
@@ -77,26 +75,27 @@ public:
   unsigned size() const;
   Isa isa() const;
 
-  /// Calls `body(begin, end)` for chunks that cover [0, items) once, and
-  /// returns when all are done. Threads take the next chunk when they are free.
+  /// Calls `body(begin, end)` for chunks that cover [0, items) once; returns
+  /// when all are done. Threads take the next chunk as they become free.
   void parallelFor(int64_t items,
                    FunctionRef<void(int64_t begin, int64_t end)> body);
 
-  /// As above, an item at a time, with the number of the thread, below size().
+  /// As parallelFor, one item per call, with the thread's number, which is
+  /// below size().
   void parallelItems(int64_t items,
                      FunctionRef<void(int64_t item, unsigned thread)> body);
 
-  /// As parallelFor, with at most `slots` calls at the same time, each of which
-  /// has one of as many numbers.
+  /// As parallelFor, with at most `slots` concurrent calls, each of which owns
+  /// one slot number below `slots`.
   void parallelSlots(
       int64_t items, int64_t slots,
       FunctionRef<void(int64_t begin, int64_t end, int64_t slot)> body);
 
-  /// Gives the pool its scratch memory: size.total(size()) bytes at a multiple
-  /// of artifact::kAlignment, which stay the caller's.
+  /// Sets the pool's scratch memory: size.total(size()) bytes, aligned to
+  /// artifact::kAlignment. The caller keeps ownership.
   void setScratch(void *memory, const ScratchSize &size);
 
-  /// Whether the scratch memory suffices.
+  /// Returns whether the pool's scratch memory suffices for `size`.
   bool holds(const ScratchSize &size) const;
   void *sharedScratch() const;
   void *scratch(unsigned thread) const;
@@ -106,21 +105,22 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// What a pool of so many threads must hold to compute a problem; nothing where
-/// it is declined.
+/// Returns the scratch memory a pool of `threads` threads needs for a problem;
+/// none if the problem is not supported.
 std::optional<ScratchSize> scratchOf(const artifact::Gemm &problem, Isa isa,
                                      unsigned threads);
 std::optional<ScratchSize> scratchOf(const artifact::Conv &problem, Isa isa,
                                      unsigned threads);
 
-/// Computes what artifact.h says of the problem; bias and R have D's type.
-/// Accepts f32, f16 and bf16 in any mix (sums are f32), f64, and i8 or u8 with
-/// 32-bit integer results. False: declined, or the pool does not hold the
-/// scratch memory; nothing was written. Workspaces are not needed and ignored.
+/// Computes the gemm as artifact.h defines it. Bias and R have D's type.
+/// Supports f32, f16 and bf16 in any mix (sums in f32), f64, and i8 or u8 with
+/// 32-bit integer results. Returns false, with nothing written, if the problem
+/// is not supported or the pool's scratch memory is too small. Ignores the
+/// workspace.
 bool gemm(const artifact::Gemm &problem, void *const *arguments,
           ThreadPool &pool);
 
-/// The same for a convolution of f32, f16, bf16 or f64.
+/// As `gemm`, for a convolution of f32, f16, bf16 or f64.
 bool conv(const artifact::Conv &problem, void *const *arguments,
           ThreadPool &pool);
 

@@ -29,11 +29,11 @@ public:
     return model.threads ? model.threads : cores;
   }
 
-  /// What the threads of a context need to run any variant.
+  /// Returns the scratch memory that suffices for every variant's calls.
   ScratchSize callScratch(Isa isa, unsigned threads) const;
 
   Model &model;
-  std::vector<void *> constants; ///< null where not needed by a call
+  std::vector<void *> constants; ///< null if no call needs it
   HostMemory prepared;
 
 private:
@@ -49,7 +49,7 @@ public:
   explicit CpuExecution(CpuExecutor &executor)
       : executor(executor), pool(executor.threadCount()) {}
 
-  /// Makes a variant ready to run, once.
+  /// Prepares a variant on its first use.
   Status open(size_t variant);
   Status run(size_t variant, std::span<const Binding> inputs,
              std::span<const Binding> outputs, bool wait) override;
@@ -70,7 +70,7 @@ private:
 
   CpuExecutor &executor;
   ThreadPool pool;
-  HostMemory arena; ///< as no two variants run at once, one for all
+  HostMemory arena; ///< shared by the variants, of which one runs at a time
   std::vector<HostMemory> ownInputs, ownOutputs;
   std::vector<void *> inputPointers, outputPointers;
   std::vector<int64_t> counts;                  ///< of the last call
@@ -87,7 +87,7 @@ static uint64_t alignedBytes(uint64_t bytes) {
          artifact::kAlignment;
 }
 
-/// All ones where that is too much.
+/// Saturating addition.
 static uint64_t sum(uint64_t a, uint64_t b) {
   return a > ~b ? ~uint64_t(0) : a + b;
 }
@@ -116,7 +116,7 @@ Status CpuExecutor::load() {
   return prepare();
 }
 
-/// Weights in a file lie where its format put them; kernels want better.
+/// Copies weights that their file aligns to less than vectors need.
 Status CpuExecutor::copyMisaligned() {
   std::span<const artifact::Constant> all = model.plan.constants();
   auto misaligned = [&](size_t index) {
@@ -142,8 +142,8 @@ Status CpuExecutor::copyMisaligned() {
   return Status();
 }
 
-/// Makes an arena of so many bytes and, behind it, the scratch memory of the
-/// threads that use it.
+/// Allocates an arena of `bytes`, followed by the scratch memory of `pool`'s
+/// threads.
 static Status allocateArena(uint64_t bytes, const ScratchSize &scratch,
                             const char *purpose, HostMemory &arena,
                             ThreadPool &pool) {
@@ -251,8 +251,8 @@ static uint64_t usedBytes(const StridedRegion &region) {
   return region.runs() * region.runBytes();
 }
 
-/// The caller's memory is used in place where it is aligned and as large as the
-/// variant's tensor; an input that an output would overwrite is copied.
+/// Uses the caller's memory in place if it is aligned and has the size of the
+/// variant's tensor. Copies an input that an output would overwrite.
 Status CpuExecution::bind(size_t variant, std::span<const Binding> inputs,
                           std::span<const Binding> outputs) {
   FRIT_TRY(open(variant));

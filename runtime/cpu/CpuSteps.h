@@ -8,20 +8,21 @@
 
 namespace frit::cpu {
 
-/// What a pool of so many threads must hold to run these steps.
+/// Returns the scratch memory that a pool of `threads` threads needs for these
+/// steps.
 ScratchSize scratchOf(const PlanView &plan,
                       std::span<const artifact::Step> steps, Isa isa,
                       unsigned threads);
 
-/// The memory that arguments of one list of steps lie in.
+/// Addresses of the memory spaces that a step list's arguments lie in.
 struct Spaces {
   std::span<void *const> constants;
   void *arena = nullptr;
   void *prepared = nullptr;
 };
 
-/// Steps whose arguments are resolved to pointers once; those in inputs and
-/// outputs are filled in before each run.
+/// Steps whose arguments are resolved to host pointers. Arguments in inputs and
+/// outputs are patched before each run.
 class CpuSteps {
 public:
   CpuSteps(const Model &model, std::span<const artifact::Step> steps,
@@ -32,15 +33,16 @@ public:
 
   Status run(size_t index, ThreadPool &pool);
 
-  /// The step that comes after `index`, which has run: behind what it guards
-  /// where that is not needed.
+  /// Returns the step to run after `index`; skips guarded steps if the guard at
+  /// `index` says so.
   size_t next(size_t index) const;
 
   size_t size() const { return steps.size(); }
   std::string pick(size_t index) const;
 
 private:
-  /// An argument that lies in an input or output.
+  /// An argument that lies in an input or output, `offset` bytes from its
+  /// start.
   struct Patch {
     size_t argument;
     uint64_t offset;
@@ -56,7 +58,8 @@ private:
   std::vector<void *> arguments; ///< of all steps, one after another
   std::vector<size_t> firstArgument;
   std::vector<Patch> patches;
-  std::vector<bool> declined; ///< gemms and convs that run on their kernel
+  std::vector<bool>
+      declined; ///< gemms and convs that fall back to their kernel
 };
 
 } // namespace frit::cpu

@@ -9,16 +9,16 @@ using namespace frit;
 using namespace frit::cpu;
 
 namespace {
-/// What a thread has in its scratch memory: where each tap's row starts, and a
-/// tile's row of sums.
+/// A thread's scratch memory: the start of each tap's row, and the sums of one
+/// tile row.
 struct Row {
   const void **taps;
   void *sums;
 };
 } // namespace
 
-/// Bytes of all filters in the accumulator's type, and of what may be read past
-/// their end.
+/// Bytes of all filters in the accumulator's type, including allowed over-read
+/// at the end.
 static uint64_t weightBytes(const artifact::Conv &problem,
                             const MicroKernel &kernel) {
   return (problem.k * problem.r * problem.s + kernel.cols) *

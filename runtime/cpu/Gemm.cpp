@@ -12,12 +12,11 @@ using namespace frit::cpu;
 using artifact::DType;
 
 namespace {
-/// Up to so many rows, B is read where it lies: packing it would cost more.
+/// Up to this many rows, B is not packed: that would cost more than it saves.
 constexpr int64_t kFewRows = 8;
 
-/// Columns a thread takes at a time then. Contiguous ones are the faster to
-/// read the longer they are, as long as their sums stay in the first level
-/// cache.
+/// Columns per work item in that case. Longer contiguous rows of B are faster
+/// to read, as long as the sums stay in L1.
 int64_t streamWidth(int64_t m, int64_t n, bool contiguous) {
   if (!contiguous)
     return 64;
@@ -25,8 +24,8 @@ int64_t streamWidth(int64_t m, int64_t n, bool contiguous) {
   return std::clamp<int64_t>(eighth, 64, std::max<int64_t>(256, 1024 / m));
 }
 
-/// One operand: element (i, k) of matrix b is at b·stride + i·outer + k·inner,
-/// where one of outer and inner is 1.
+/// One operand. Element (i, k) of matrix b is at b·stride + i·outer + k·inner;
+/// outer or inner is 1.
 struct Operand {
   const void *data;
   DType type;
@@ -44,7 +43,8 @@ bool isSmallFloat(DType type) {
 }
 bool isByte(DType type) { return type == DType::i8 || type == DType::u8; }
 
-/// What to sum in; nothing where the combination of types is not supported.
+/// Returns the accumulator type; none if the combination of types is not
+/// supported.
 std::optional<Accumulator> accumulatorFor(const artifact::Gemm &problem) {
   const DType a = problem.typeA, b = problem.typeB, d = problem.typeD;
   if (a == DType::f64 && b == DType::f64 && d == DType::f64)
@@ -59,8 +59,7 @@ std::optional<Accumulator> accumulatorFor(const artifact::Gemm &problem) {
   return std::nullopt;
 }
 
-/// A product as it is computed: with its operands swapped where that leaves few
-/// rows.
+/// The product as computed: operands are swapped if that leaves few rows.
 struct Product {
   const MicroKernel &kernel;
   int64_t m, n, k, batch;
@@ -100,8 +99,8 @@ struct Product {
   }
 };
 
-/// For few rows: the work is reading B once, which every thread does for
-/// columns of its own, with the rows of A in its scratch memory.
+/// Few rows: the cost is reading B once. Each thread does so for its own
+/// columns, with the rows of A in its scratch memory.
 void streamed(const Product &product, const Output &output, ThreadPool &pool) {
   const auto &[kernel, m, n, k, batch, a, b, swapped] = product;
   const int64_t bytes = kernel.elementBytes;

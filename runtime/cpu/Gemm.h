@@ -1,8 +1,8 @@
-//===- Gemm.h - The blocked contraction that everything becomes -----------===//
+//===- Gemm.h - The blocked contraction under gemm and conv ---------------===//
 //
-// Internal to runtime/cpu. A contraction sees its operands only through
-// functions that pack panels of them, so a convolution is one whose right-hand
-// side is gathered from the image while it is packed.
+// Internal to runtime/cpu. A contraction reads its operands only through
+// functions that pack panels. A convolution is a contraction that gathers its
+// right-hand panels from the image.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,24 +16,24 @@ namespace frit::cpu {
 
 const MicroKernel &microKernel(Isa isa, Accumulator accumulator);
 
-/// Packs elements (i, k) for i of [first, first + count), k of [k, k + depth)
-/// of one of a batch of matrices, as MicroKernel::pack does; depth is at most
+/// Packs elements (i, k), i in [first, first + count) and k in [k, k + depth),
+/// of matrix `matrix`, as MicroKernel::pack does. depth is at most
 /// Contraction::kDepth.
 using PackPanel =
     FunctionRef<void(void *panel, int64_t width, int64_t matrix, int64_t first,
                      int64_t count, int64_t k, int64_t depth)>;
 
-/// `batch` products of an m×k by a k×n matrix. What it sums for an element, and
-/// in which order, does not depend on the number of threads.
+/// `batch` products of an m×k and a k×n matrix. Each element's sum, and its
+/// order, is independent of the number of threads.
 class Contraction {
 public:
-  /// The deepest block: panels of it stay in the first level cache.
+  /// Largest depth of a block: panels of it stay in L1.
   static constexpr int64_t kDepth = 320;
 
   Contraction(const MicroKernel &kernel, int64_t m, int64_t n, int64_t k,
               int64_t batch, unsigned threads);
 
-  /// What the pool must hold for `run`.
+  /// Scratch memory that `run` needs.
   ScratchSize scratch() const;
 
   void run(PackPanel packA, PackPanel packB, const Output &output,
@@ -45,8 +45,8 @@ private:
     int64_t size() const { return end - begin; }
   };
   /// One side of the product: `extent` rows or columns in panels of `width`,
-  /// shared out to `splits` parts. Where several items read the same panels,
-  /// they are packed beforehand and shared.
+  /// distributed over `splits` parts. If `shared`, several parts read the same
+  /// panels, so these are packed beforehand.
   struct Side {
     int64_t extent, width, panels, splits;
     bool shared = false;
@@ -60,7 +60,7 @@ private:
 
   int64_t depthOf(int64_t block) const;
   size_t bytesOf(const Side &side) const;
-  /// Where block `block` of a shared side's panel lies from the side's start.
+  /// Offset of a block of a shared side's panel from the side's start.
   int64_t offsetOf(const Side &side, int64_t matrix, int64_t block,
                    int64_t panel) const;
   void packShared(const Side &side, PackPanel pack, char *to,

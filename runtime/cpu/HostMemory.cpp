@@ -1,4 +1,4 @@
-//===- HostMemory.cpp - Large aligned memory of the host ------------------===//
+//===- HostMemory.cpp - Large aligned host memory -------------------------===//
 
 #include "runtime/cpu/HostMemory.h"
 #include "frit/artifact.h"
@@ -9,7 +9,7 @@
 using namespace frit;
 using namespace frit::cpu;
 
-/// From this size on, memory comes in huge pages where the system has them.
+/// From this size on, asks for transparent huge pages.
 static constexpr uint64_t kHugePage = 2 << 20;
 
 Status HostMemory::allocate(uint64_t bytes, const char *purpose) {

@@ -1,4 +1,4 @@
-//===- HostMemory.h - Large aligned memory of the host --------------------===//
+//===- HostMemory.h - Large aligned host memory ---------------------------===//
 
 #ifndef FRIT_CPU_HOSTMEMORY_H
 #define FRIT_CPU_HOSTMEMORY_H
@@ -9,8 +9,7 @@
 
 namespace frit::cpu {
 
-/// Memory at a multiple of artifact::kAlignment, freed with its owner. Its
-/// contents start out undefined.
+/// Owns memory aligned to artifact::kAlignment. Its contents are uninitialized.
 class HostMemory {
 public:
   HostMemory() = default;
@@ -24,7 +23,7 @@ public:
   }
   ~HostMemory() { release(); }
 
-  /// `purpose` is for the message when there is not enough.
+  /// `purpose` says in the out-of-memory message what the memory is for.
   Status allocate(uint64_t bytes, const char *purpose);
   void release();
 

@@ -1,13 +1,13 @@
-//===- MicroKernel.h - The inner loops, one set per instruction set -------===//
+//===- MicroKernel.h - Inner loops, one set per instruction set -----------===//
 //
-// Contractions are computed in tiles of rows × cols accumulators that live in
-// registers. Both operands are first packed into panels: a panel of a left-hand
-// side is depth × rows elements, one of a right-hand side depth × cols, in the
-// accumulator's type. What is stored in 16 bits is so converted once, on the
-// way.
+// Contractions are computed in tiles of rows × cols accumulators in registers.
+// Operands are first packed into panels of the accumulator's type: depth × rows
+// elements on the left-hand side, depth × cols on the right. Packing also
+// converts 16-bit elements, once.
 //
-// This header is shared by units compiled for different instruction sets, so it
-// must not define anything inline that has code.
+// Units compiled for different instruction sets include this header, so it must
+// not define inline functions: the linker could pick one compiled for the wrong
+// set.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +21,13 @@
 
 namespace frit::cpu {
 
-/// What sums are held in; also the type of packed panels.
+/// Type of the sums and of packed panels.
 enum class Accumulator : uint32_t { f32, f64, i32 };
 
-/// Where results go and what happens on the way: D = act(sum + bias +
-/// residual). Element (i, j) of matrix `b` is at b·stride + i·rowStride +
-/// j·colStride of `data` and `residual`; one of the two strides is 1. Its bias
-/// is element (b mod biasPeriod)·biasStride + i·biasRow + j·biasCol.
+/// The result and its epilogue: D = act(sum + bias + residual). Element (i, j)
+/// of matrix `b` is at b·stride + i·rowStride + j·colStride of `data` and
+/// `residual`; rowStride or colStride is 1. Its bias is element (b mod
+/// biasPeriod)·biasStride + i·biasRow + j·biasCol.
 struct Output {
   artifact::DType type = artifact::DType::f32;
   void *data = nullptr;
@@ -38,45 +38,47 @@ struct Output {
   artifact::Activation activation = artifact::Activation::none;
 };
 
-/// `count` contiguous elements, from `from` after an origin to `to` in a row.
+/// `count` contiguous elements, from offset `from` of the source to column `to`
+/// of a panel's row.
 struct Run {
   int64_t to, from, count;
 };
 
-/// The inner loops for one accumulator. Elements called packed have its type.
+/// The inner loops for one accumulator type. "Packed" elements have that type.
 struct MicroKernel {
   int64_t rows, cols;   ///< of a tile
-  int64_t lanes;        ///< of a vector, which cols is a multiple of
+  int64_t lanes;        ///< of a vector; cols is a multiple of it
   int64_t elementBytes; ///< of a packed element
 
-  /// tile = [tile +] a·b over `depth`, for a tile's first `rows` rows and, in
-  /// whole vectors, `cols` columns. A tile's rows lie `MicroKernel::cols`
-  /// apart.
+  /// tile = [tile +] a·b over `depth`, for the tile's first `rows` rows and
+  /// first `cols` columns, the latter rounded up to whole vectors. Rows of a
+  /// tile are MicroKernel::cols apart.
   void (*multiply)(int64_t rows, int64_t cols, int64_t depth, const void *a,
                    const void *b, void *tile, bool accumulate);
 
-  /// Finishes a tile whose corner is (row, col) of a matrix and stores it.
+  /// Applies the epilogue to a tile whose corner is (row, col) of a matrix and
+  /// stores it.
   void (*store)(const Output &output, int64_t matrix, int64_t row, int64_t col,
                 int64_t rows, int64_t cols, const void *tile);
 
-  /// Packs a panel: element (k, i) is source[i·outer + k·inner], zero from
-  /// `count` to `width`, which is `rows` or `cols`.
+  /// Packs a panel: element (k, i) is source[i·outer + k·inner]; zero for i
+  /// from `count` to `width`. `width` is `rows` or `cols`.
   void (*pack)(void *panel, int64_t width, int64_t count, int64_t depth,
                const void *source, artifact::DType type, int64_t outer,
                int64_t inner);
 
-  /// Packs the panel whose element (k, i) is packed element k of `rows[i]`;
-  /// zero from `count` on.
+  /// Packs a panel: element (k, i) is packed element k of `rows[i]`; zero for i
+  /// from `count` on.
   void (*packRows)(void *panel, int64_t width, int64_t count, int64_t depth,
                    const void *const *rows);
 
-  /// Packs the panel whose row k is made of `runs` that start at element
-  /// `origins[k]` of `source`. May read a vector past a run's end.
+  /// Packs a panel: row k consists of `runs`, relative to element `origins[k]`
+  /// of `source`. May read one vector past a run's end.
   void (*packRuns)(void *panel, int64_t width, int64_t depth,
                    const void *source, const int64_t *origins, const Run *runs,
                    int64_t runCount);
 
-  /// Widens every `step`-th of the stored elements to packed ones.
+  /// Converts every `step`-th stored element to the accumulator's type.
   void (*widen)(void *to, const void *from, artifact::DType type, int64_t count,
                 int64_t step);
 
@@ -85,13 +87,13 @@ struct MicroKernel {
   void (*taps)(void *sum, int64_t taps, const void *const *rows,
                const void *weights, int64_t weightStride, bool perColumn);
 
-  /// sums (rows `sumStride` apart) += a·b over `depth` for a few packed rows of
-  /// a, straight from `cols` columns of a row-major b as stored.
+  /// sums (rows `sumStride` apart) += a·b over `depth`, for a few packed rows
+  /// of a and `cols` columns of a row-major b that is not packed.
   void (*streamRows)(int64_t rows, int64_t cols, int64_t depth, const void *a,
                      int64_t lda, const void *b, artifact::DType type,
                      int64_t ldb, void *sums, int64_t sumStride);
 
-  /// The same for a column-major b, whose columns are `ldb` apart.
+  /// As streamRows, for a column-major b whose columns are `ldb` apart.
   void (*streamCols)(int64_t rows, int64_t cols, int64_t depth, const void *a,
                      int64_t lda, const void *b, artifact::DType type,
                      int64_t ldb, void *sums, int64_t sumStride);

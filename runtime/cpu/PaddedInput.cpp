@@ -32,7 +32,7 @@ PaddedInput::PaddedInput(const artifact::Conv &problem,
   }
 }
 
-/// Of the image with its padding: a multiple of what the taps are aligned to.
+/// Bytes of all padded images, rounded up to the alignment of `taps`.
 uint64_t PaddedInput::imageBytes() const {
   const int64_t planes = problem.n * (problem.channelsLast ? 1 : problem.c);
   const int64_t slack = std::max(kernel.rows, kernel.cols);
@@ -62,7 +62,7 @@ void PaddedInput::fillTaps() {
     }
 }
 
-/// Whether some tap reads a row or a phase of columns.
+/// Returns whether some tap reads a given row or phase of columns.
 static bool isUsed(int64_t at, int64_t taps, int64_t dilation, int64_t stride) {
   if (dilation == 1 && taps >= stride)
     return true;
@@ -72,7 +72,7 @@ static bool isUsed(int64_t at, int64_t taps, int64_t dilation, int64_t stride) {
   return false;
 }
 
-/// One row of a channel; `from` is the channel.
+/// Fills one row of a channel; `from` is the channel.
 void PaddedInput::fillPlaneRow(const char *from, int64_t row, char *to) const {
   const int64_t bytes = kernel.elementBytes, step = problem.strideW;
   const int64_t source = row - problem.padTop;
@@ -83,7 +83,8 @@ void PaddedInput::fillPlaneRow(const char *from, int64_t row, char *to) const {
   for (int64_t phase = 0; phase < step; ++phase, to += phaseCols * bytes) {
     if (!isUsed(phase, problem.s, problem.dilationW, step))
       continue;
-    // Column j holds source column j·step + shift, from the first inside on.
+    // Column j holds source column j·step + shift; `first` is the first one
+    // inside the image.
     const int64_t shift = phase - problem.padLeft;
     const int64_t first =
         std::clamp<int64_t>((-shift + step - 1) / step, 0, phaseCols);
@@ -99,7 +100,7 @@ void PaddedInput::fillPlaneRow(const char *from, int64_t row, char *to) const {
   }
 }
 
-/// One row of all channels; `from` is the image.
+/// Fills one row of all channels; `from` is the image.
 void PaddedInput::fillPixelRow(const char *from, int64_t row, char *to) const {
   const int64_t bytes = kernel.elementBytes * problem.c;
   const int64_t source = row - problem.padTop, cols = rowElements / problem.c;

@@ -1,9 +1,9 @@
-//===- ThreadPool.cpp - Threads that wait a little, then sleep ------------===//
+//===- ThreadPool.cpp - A thread pool that spins before it sleeps ---------===//
 //
-// A model calls the pool hundreds of times per inference, often for some tens
-// of microseconds. So workers spin shortly between calls before they sleep, and
-// a call never waits for a worker that is late: whoever has not come when the
-// work is done is shut out.
+// A model calls the pool hundreds of times per inference, often for tens of
+// microseconds. So workers spin shortly before they sleep, and a call never
+// waits for a late worker: when the work is done, workers that have not entered
+// are shut out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using namespace frit::cpu;
 namespace {
 using Task = FunctionRef<void(unsigned thread)>;
 
-/// How often a thread looks before it sleeps: some tens of microseconds.
+/// Polls before a thread sleeps: some tens of microseconds.
 constexpr int kSpins = 2000;
 
 void relax() {
@@ -33,8 +33,8 @@ void relax() {
 #endif
 }
 
-/// Threads' scratch memories begin at multiples of this, so that no two of them
-/// share a line that a processor fetches together with its neighbour.
+/// Alignment of threads' scratch memory. It avoids false sharing, also of
+/// adjacent cache lines that are prefetched together.
 constexpr uint64_t kScratchAlignment = artifact::kAlignment;
 
 uint64_t aligned(uint64_t bytes) {
@@ -44,9 +44,9 @@ uint64_t aligned(uint64_t bytes) {
 } // namespace
 
 struct ThreadPool::State {
-  // The gate is one word: how many workers are inside, whether it is open, and
-  // the number of the call. Workers enter by an increment that fails on a
-  // closed gate, so after closing it the caller waits for those inside only.
+  // The gate is one atomic word: number of workers inside, open flag, number of
+  // the call. A worker enters by an increment that fails on a closed gate. So
+  // after closing it, the caller waits only for those inside.
   static constexpr uint32_t kInside = 0xffff;
   static constexpr uint32_t kOpen = 0x10000;
   static constexpr uint32_t kCall = 0x20000;
@@ -66,7 +66,7 @@ struct ThreadPool::State {
   ScratchSize scratch;
   char *memory = nullptr;
 
-  /// Waits for the gate to be other than `seen`.
+  /// Waits until the gate differs from `seen` and returns it.
   uint32_t await(uint32_t seen) {
     for (int spin = 0; spin < kSpins; ++spin) {
       if (uint32_t now = gate.load(std::memory_order_acquire); now != seen)
@@ -91,7 +91,8 @@ struct ThreadPool::State {
       now = gate.fetch_sub(1, std::memory_order_acq_rel) - 1;
       if (!(now & (kOpen | kInside)))
         gate.notify_all();
-      // What is still open has no items left for a thread that came back.
+      // This call has no items left for a thread that has finished it; wait for
+      // the next.
       while (now / kCall == call && !stop.load(std::memory_order_relaxed))
         now = await(now);
     }
@@ -175,7 +176,7 @@ void ThreadPool::parallelItems(
 }
 
 namespace {
-/// [0, items) in so many chunks.
+/// [0, items) divided into `count` chunks.
 struct Chunks {
   int64_t items, count;
 

@@ -1,5 +1,5 @@
-# The sources of the host's contractions; each instruction set is a unit of its
-# own, optimised in every build because the tests and demos wait for them.
+# Sources of the CPU contractions. Each instruction set is its own unit. They
+# are optimized in every build type, because tests and examples run them.
 set(FRIT_CPU_SOURCES
   cpu/Contraction.cpp
   cpu/Conv.cpp

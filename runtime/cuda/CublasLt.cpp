@@ -1,9 +1,8 @@
 //===- CublasLt.cpp - Matrix products by cuBLASLt -------------------------===//
 //
-// The library is column-major and a plan row-major: a row-major matrix is the
-// transpose of the column-major one in the same memory, so D = A·B is asked for
-// as Dᵀ = Bᵀ·Aᵀ. That puts D's columns, along which the bias runs, where the
-// library's bias runs too.
+// cuBLASLt is column-major, a plan is row-major. A row-major matrix is the
+// transpose of the column-major one in the same memory, so D = A·B is computed
+// as Dᵀ = Bᵀ·Aᵀ. The bias then runs along the same dimension in both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +18,8 @@ using artifact::Compute;
 using artifact::DType;
 using artifact::Gemm;
 
-/// Algorithms to ask for; the later ones run only where one of them was timed
-/// as the fastest, or where earlier ones fail.
+/// Algorithms to query. All but the first serve tuning, and as a fallback if
+/// earlier ones fail.
 static constexpr int kCandidates = 8;
 
 CublasLt::~CublasLt() {
@@ -96,7 +95,7 @@ private:
 };
 } // namespace
 
-/// The library's name of a type; -1 where it multiplies none such.
+/// Returns the cudaDataType of `type`; -1 if cuBLASLt does not multiply it.
 static int typeOf(DType type) {
   switch (type) {
   case DType::f32:
@@ -191,7 +190,7 @@ bool GemmCall::describe() {
       lt.descSet(desc, kLtEpilogue, &epilogue, sizeof epilogue))
     return false;
 
-  // The library's first operand is our B, read by columns; its second our A.
+  // Our B is the library's first operand, our A the second (see above).
   const Gemm &p = problem;
   return makeLayout(layoutA, typeOf(p.typeB), p.transposeB ? p.k : p.n,
                     p.transposeB ? p.n : p.k, p.ldb, p.strideB) &&
@@ -208,7 +207,7 @@ bool GemmCall::findAlgorithms(std::span<const uint32_t> alignments) {
   uint32_t result = alignments[resultIndex()];
   uint32_t residual =
       problem.hasResidual ? alignments[residualIndex()] : result;
-  // The bias pointer's value tells the library how well it is aligned.
+  // The heuristic derives the bias's alignment from the pointer's value.
   const void *bias = reinterpret_cast<const void *>(
       uintptr_t(problem.hasBias ? alignments[2] : 0));
   bool described =
@@ -236,8 +235,8 @@ bool GemmCall::findAlgorithms(std::span<const uint32_t> alignments) {
   return !candidates.empty();
 }
 
-/// A hash (FNV-1a) of what the algorithm consists of: the same wherever and
-/// whenever the library offers it. Its own 64 bytes are of one version only.
+/// FNV-1a hash of the algorithm's attributes. It is the same on every machine
+/// and version that offers the algorithm, unlike its opaque 64 bytes.
 uint32_t GemmCall::numberOf(const LtHeuristic &candidate) const {
   uint32_t hash = 2166136261u;
   for (int attribute = kLtAlgoId; attribute <= kLtAlgoCluster; ++attribute) {
@@ -270,7 +269,7 @@ bool GemmCall::enqueue(std::span<const DevicePointer> arguments,
     if (lt.descSet(desc, kLtBias, &bias, sizeof bias))
       return false;
   }
-  // Large enough for every scale type; all of them have zero as zero bits.
+  // Large enough for every scale type; zero has zero bits in all of them.
   union Scale {
     float single;
     double wide;
@@ -300,7 +299,7 @@ bool GemmCall::enqueue(std::span<const DevicePointer> arguments,
 std::string GemmCall::name() const {
   int32_t id = -1;
   lt.algoGet(&candidates[chosen].algo, kLtAlgoId, &id, sizeof id, nullptr);
-  // The version reads 130001 in 13 and 120804 in 12.
+  // The version is encoded as 130001 in cuBLAS 13 and 120804 in 12.
   return format("cuBLASLt %zu.%zu algorithm %d", lt.version / 10000,
                 lt.version / 100 % 100, id);
 }

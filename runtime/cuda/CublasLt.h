@@ -11,21 +11,21 @@
 
 namespace frit::cuda {
 
-/// The library and a handle for one device. Calls made from it hold a reference
-/// and must not outlive it. May be used by several threads at once.
+/// The library and a handle for one device. Its LibraryCalls refer to it and
+/// must not outlive it. Thread safe.
 class CublasLt : public CublasLtApi {
 public:
   CublasLt() = default;
   CublasLt(const CublasLt &) = delete;
   ~CublasLt();
 
-  /// Finds the library; false where there is none. Needs no device.
+  /// Loads the library; false if it is not found. Needs no device.
   bool load();
-  /// Makes a handle. The device's context must be current.
+  /// Creates the handle. The device's context must be current.
   bool open();
 
-  /// A call for `problem`, or null where the library has nothing for it.
-  /// `alignments` has the alignment in bytes that each argument surely has.
+  /// Returns a call for `problem`, or null if the library does not support it.
+  /// `alignments` are the guaranteed alignments of the arguments in bytes.
   std::unique_ptr<LibraryCall> prepare(const artifact::Gemm &problem,
                                        std::span<const uint32_t> alignments);
 

@@ -1,6 +1,7 @@
-//===- CublasLtApi.h - The part of cuBLASLt that frit uses ----------------===//
+//===- CublasLtApi.h - Declarations of the cuBLASLt API in use ------------===//
 //
-// Declared by hand, as CudaApi.h is; test/runtime/layout_test.cpp compares.
+// Declared by hand like CudaApi.h; test/runtime/layout_test.cpp compares them
+// with the library's headers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +47,7 @@ enum LtType {
   kLtR32I = 10,
   kLtR16BF = 14
 };
-/// What an algorithm consists of: its kernel, and how that is cut.
+/// Attributes of an algorithm: its kernel and tiling.
 enum LtAlgoAttribute {
   kLtAlgoId = 0,
   kLtAlgoTile = 1,

@@ -1,9 +1,8 @@
-//===- CudaApi.h - The part of the driver's interface that frit uses ------===//
+//===- CudaApi.h - Declarations of the CUDA driver API in use -------------===//
 //
-// Declared by hand, so that the runtime builds where there is no CUDA toolkit.
-// The names are the driver's without their prefix; layouts and values are those
-// of cuda.h, which test/runtime/layout_test.cpp compares where a toolkit is
-// present.
+// Declared by hand, so that the runtime builds without a CUDA toolkit. Names
+// are the driver's without their prefix. Layouts and values are those of
+// cuda.h; test/runtime/layout_test.cpp compares them if a toolkit is present.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,8 +68,8 @@ struct EdgeData {
   unsigned char fromPort, toPort, type;
   unsigned char reserved[5];
 };
-/// An edge along which a kernel may start once every block of the one before
-/// has released it.
+/// An edge for programmatic dependent launch (PDL): the second kernel may start
+/// once every block of the first has triggered it.
 inline constexpr EdgeData kProgrammaticEdge = {1, 0, 1, {}};
 
 /// CUDA_KERNEL_NODE_PARAMS_v2
@@ -95,12 +94,12 @@ struct ConditionalNodeParams {
   ConditionalHandle handle = 0;
   int type = kConditionalIf;
   unsigned size = 1;
-  Graph *bodies = nullptr; ///< the driver's, where the node has been added
+  Graph *bodies = nullptr; ///< owned by the driver; set when the node is added
   Context ctx = nullptr;
   long long padding[26] = {};
 };
 
-/// The driver's functions, found in its library by name.
+/// The driver's functions, looked up by name.
 struct Api {
   Result (*getErrorString)(Result, const char **);
   Result (*init)(unsigned flags);
@@ -125,7 +124,7 @@ struct Api {
   Result (*memcpyDtoHAsync)(void *, DevicePointer, size_t bytes, Stream);
   Result (*memcpyDtoDAsync)(DevicePointer, DevicePointer, size_t bytes, Stream);
   Result (*memsetD8Async)(DevicePointer, unsigned char, size_t bytes, Stream);
-  /// Unlike cuPointerGetAttribute no error where memory is not CUDA's.
+  /// Unlike cuPointerGetAttribute, succeeds for memory that is not CUDA's.
   Result (*pointerGetAttributes)(unsigned count, int *attributes, void **values,
                                  DevicePointer);
 
@@ -176,7 +175,7 @@ struct Api {
       uint32_t channels, uint32_t pixels, const uint32_t *elementStrides,
       int interleave, int swizzle, int promotion, int fill);
 
-  // Drivers since CUDA 12.3 have these; null in older ones.
+  // Since CUDA 12.3; null in older drivers.
   Result (*graphAddDependencies)(Graph, const GraphNode *from,
                                  const GraphNode *to, const EdgeData *edges,
                                  size_t count);
@@ -186,7 +185,7 @@ struct Api {
   Result (*streamGetCaptureInfo)(Stream, int *status, uint64_t *id, Graph *,
                                  const GraphNode **last, const void **edges,
                                  size_t *lastCount);
-  // Since CUDA 12.4 these make conditional nodes.
+  // For conditional nodes, since CUDA 12.4; null in older drivers.
   Result (*graphConditionalHandleCreate)(ConditionalHandle *, Graph, Context,
                                          unsigned initially, unsigned flags);
   Result (*graphAddNode)(GraphNode *, Graph, const GraphNode *before,

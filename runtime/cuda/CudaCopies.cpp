@@ -1,8 +1,8 @@
-//===- CudaCopies.cpp - A call's tensors to the GPU and back --------------===//
+//===- CudaCopies.cpp - Copy a call's tensors to the GPU and back ---------===//
 //
-// Host tensors that are not large go through pinned memory. Where a call gives
-// less than its variant holds, inputs are spread out over the context's own
-// memory, with zeros behind, and outputs are gathered from there.
+// Small host tensors are staged in pinned memory. If a call uses less than its
+// variant's size, inputs are copied row by row into the context's own buffers,
+// zero-padded, and outputs are gathered from there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +14,10 @@
 using namespace frit;
 using namespace frit::cuda;
 
-/// Larger tensors are left to the driver, which pins memory in pieces.
+/// Largest tensor to stage, in bytes. For larger ones the driver pins memory
+/// piecewise.
 static constexpr uint64_t kLargestStaged = 16 << 20;
-/// Staged tensors go in pieces, so that one is sent while the next is copied.
+/// Bytes per piece of a staged tensor: one is sent while the next is copied.
 static constexpr uint64_t kPiece = 1 << 20;
 static constexpr uint64_t kNotStaged = ~uint64_t(0);
 
@@ -59,7 +60,8 @@ bool CudaExecution::isPinned(const void *data) const {
          type == kMemoryTypeHost;
 }
 
-/// A tensor in the context's own memory that the caller has put there already.
+/// Checks a tensor that the caller has written to the context's own buffer: it
+/// can only be used in place if it is contiguous there.
 static Status checkInPlace(const StridedRegion &region) {
   if (region.runs() <= 1)
     return Status();
@@ -81,7 +83,7 @@ Status CudaExecution::copyIn(const Program &program,
     bool isHost = inputs[i].location == FRIT_HOST;
     if (!tensor.bytes || (!isHost && region.isWhole()))
       continue;
-    // A size is so short that the driver takes it at once.
+    // A true size is a few bytes, which the driver copies at once.
     bool isSize = i >= plan.modelInputs(program.variant).size();
     if (isHost && !isSize)
       makeStaging();
@@ -140,7 +142,8 @@ Status CudaExecution::spread(const StridedRegion &region, DevicePointer from,
 // Outputs
 //===----------------------------------------------------------------------===//
 
-/// Waits for the model's counts where it has any, and cuts the outputs' shapes.
+/// If the model has counts, waits for them and sets the data-dependent output
+/// shapes.
 Status CudaExecution::readCounts(const Program &program,
                                  std::span<const Binding> outputs) {
   const PlanView &plan = executor.model.plan;
@@ -206,8 +209,8 @@ Status CudaExecution::copyOutput(const StridedRegion &region,
   return driver.check(result, "copy an output from the GPU");
 }
 
-/// `stays` is set where a tensor in the context's own memory may be left as it
-/// is.
+/// Copies an output densely to `to`. With `stays`, an output in the context's
+/// own buffer may keep its row stride.
 Status CudaExecution::gather(const StridedRegion &region, DevicePointer from,
                              DevicePointer to, bool stays) {
   if (from == to)

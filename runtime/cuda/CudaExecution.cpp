@@ -7,7 +7,7 @@
 using namespace frit;
 using namespace frit::cuda;
 
-/// Graphs kept for different sets of device pointers.
+/// Number of cached graphs, one per set of device pointers.
 static constexpr size_t kCachedGraphs = 8;
 
 static uint64_t aligned(uint64_t bytes) {
@@ -33,7 +33,8 @@ Status CudaExecution::open() {
   FRIT_TRY(driver.check(driver.streamCreate(&queue, kStreamNonBlocking),
                         "make a stream"));
   FRIT_TRY(place());
-  // What the libraries are tried on must not look like signalling garbage.
+  // Libraries run once on this memory before the first call; it must not hold
+  // signalling NaNs.
   if (memory.bytes())
     FRIT_TRY(driver.check(
         driver.memsetD8Async(memory.address(), 0, memory.bytes(), queue),
@@ -44,7 +45,7 @@ Status CudaExecution::open() {
   return Status();
 }
 
-/// Makes a variant ready to run, once.
+/// Prepares a variant on its first use.
 Status CudaExecution::open(size_t variant) {
   Program &program = programs[variant];
   if (program.steps)
@@ -94,8 +95,8 @@ Status CudaExecution::place() {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// Tensors on the device are used in place unless the variant's is larger, or
-/// what will be used of it may be in several pieces.
+/// Uses device tensors in place, unless the variant's tensor is larger or a
+/// data-dependent length may leave the used part in several pieces.
 Status CudaExecution::bind(Program &program, std::span<const Binding> inputs,
                            std::span<const Binding> outputs) {
   const PlanView &plan = executor.model.plan;
@@ -127,8 +128,8 @@ Status CudaExecution::bind(Program &program, std::span<const Binding> inputs,
   return Status();
 }
 
-/// The graph for the bound addresses, made where there is none yet; null, after
-/// a remark, where none can be made.
+/// Returns the graph for the bound addresses; creates it if there is none.
+/// Null, after a remark, if the steps cannot be captured.
 GraphExec CudaExecution::findGraph(Program &program) {
   std::vector<CachedGraph> &graphs = program.graphs;
   std::vector<DevicePointer> addresses = program.inputs;
@@ -139,7 +140,7 @@ GraphExec CudaExecution::findGraph(Program &program) {
       cached.lastUse = calls;
       return cached.graph->exec;
     }
-  // Where only kernels of ours use what is bound, one graph does for all.
+  // If only our own kernels use the bound tensors, update one graph in place.
   if (!graphs.empty() && program.steps->update(*graphs.back().graph)) {
     graphs.back().addresses = std::move(addresses);
     return graphs.back().graph->exec;
@@ -153,7 +154,7 @@ GraphExec CudaExecution::findGraph(Program &program) {
   }
   if (graphs.size() == kCachedGraphs) {
     auto oldest = std::ranges::min_element(graphs, {}, &CachedGraph::lastUse);
-    // It may still be running.
+    // The graph to evict may still be running.
     driver.streamSynchronize(queue);
     graphs.erase(oldest);
   }
@@ -166,7 +167,7 @@ Status CudaExecution::launchSteps(Program &program) {
   bool check = model.has(FRIT_NO_CUDA_GRAPH);
   for (size_t index = 0; index < program.steps->size();) {
     FRIT_TRY(program.steps->enqueue(index, queue));
-    // Only waiting for each step tells which one fails.
+    // To name the failing step, wait for each.
     if (check)
       FRIT_TRY(stepFailed(
           model.plan, model.steps(program.variant)[index],
@@ -214,10 +215,10 @@ Status CudaExecution::synchronize() {
 // Profiles
 //===----------------------------------------------------------------------===//
 
-/// Runs the steps with an event before each and one after the last: inside a
-/// graph, where gaps are as short as in a call, else on the stream, as where
-/// there are guards, whose conditional nodes hold no events. `ran` says which
-/// steps ran.
+/// Runs the steps with an event before each and one after the last. Does so
+/// inside a graph, where gaps are as short as in a call; on the stream if that
+/// is impossible, or if there are guards: bodies of conditional nodes cannot
+/// hold events. Sets `ran` per step.
 Status CudaExecution::recordSteps(Program &program,
                                   std::span<const Event> events,
                                   std::vector<bool> &ran) {
@@ -226,7 +227,7 @@ Status CudaExecution::recordSteps(Program &program,
   if (program.useGraph && !steps->hasGuards() &&
       !steps->makeGraph(queue, events, graph).failed()) {
     ran.assign(steps->size(), true);
-    // Twice, because the first run of a graph is slower.
+    // Twice, because the first launch of a graph is slower.
     Status status = driver.check(driver.graphLaunch(graph->exec, queue), "run");
     if (!status.failed())
       status = driver.check(driver.graphLaunch(graph->exec, queue), "run");
@@ -234,7 +235,7 @@ Status CudaExecution::recordSteps(Program &program,
     return status;
   }
   size_t recorded = 0;
-  // What is skipped ends where it begins.
+  // A skipped step gets the same time for start and end.
   auto record = [&](size_t last) {
     Result result = kSuccess;
     for (; recorded <= last && result == kSuccess; ++recorded)

@@ -7,8 +7,9 @@
 
 namespace frit::cuda {
 
-/// A context's memory: the arena, which comes first so that the plan's offsets
-/// are the allocation's, and its own inputs and outputs.
+/// Layout of a context's one allocation: the arena, then its own inputs and
+/// outputs. The arena comes first, so that the plan's offsets are offsets of
+/// the allocation.
 struct ContextLayout {
   explicit ContextLayout(const Model &model);
 
@@ -16,10 +17,10 @@ struct ContextLayout {
   uint64_t bytes = 0;
 };
 
-/// A context's memory, stream and graphs. The arena and the context's own
-/// inputs and outputs are one allocation, which is large enough for every
-/// variant; as calls follow each other on one stream, all use it. A variant's
-/// library calls and graph are made when it first runs.
+/// A context's memory, stream and graphs. One allocation holds the arena and
+/// the context's own inputs and outputs, sized for the largest variant; calls
+/// follow each other on one stream, so all variants share it. A variant's
+/// library calls and graph are created when it first runs.
 class CudaExecution final : public Execution {
 public:
   explicit CudaExecution(CudaExecutor &executor)
@@ -51,23 +52,24 @@ public:
   }
 
 private:
-  /// A graph and the inputs' and outputs' addresses it was made for.
+  /// A graph and the input and output addresses that it was created for.
   struct CachedGraph {
     std::vector<DevicePointer> addresses;
     std::unique_ptr<StepGraph> graph;
     uint64_t lastUse;
   };
 
-  /// How a variant runs. Without steps until it does.
+  /// Execution state of a variant; `steps` is null until it first runs.
   struct Program {
     size_t variant = 0;
     std::unique_ptr<CudaSteps> steps;
-    /// What the steps know of where inputs and outputs are, if `bound`.
+    /// Input and output addresses that the steps are bound to, if `bound`.
     std::vector<DevicePointer> inputs, outputs;
     bool bound = false;
 
     std::vector<CachedGraph> graphs;
-    GraphExec current = nullptr; ///< for these addresses; null: to be found
+    GraphExec current =
+        nullptr; ///< for these addresses; null: not looked up yet
     bool useGraph = true;
   };
 
@@ -106,8 +108,7 @@ private:
   std::vector<Program> programs; ///< by variant
   uint64_t calls = 0;
 
-  /// Pinned host memory, with a place for each input and output that is not
-  /// large.
+  /// Pinned host memory, with a slot for each small input and output.
   uint8_t *staging = nullptr;
   bool stagingTried = false;
   std::vector<uint64_t> inputOffsets, outputOffsets;

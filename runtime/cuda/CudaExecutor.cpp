@@ -17,12 +17,11 @@ using artifact::Constant;
 using artifact::Step;
 using artifact::StepKind;
 
-/// Dynamic shared memory that a kernel may use without being asked.
+/// Dynamic shared memory that a kernel gets without opting in, in bytes.
 static constexpr uint32_t kSharedWithoutAsking = 48 << 10;
 
-/// What weights as the model has them may take of the device at once, while
-/// they are prepared: little beside what they become, and enough for uploads to
-/// have threads.
+/// Device bytes for original weights at a time while the prepare steps run:
+/// little compared with their results, enough for a multi-threaded upload.
 static constexpr uint64_t kPreparedAtOnce = 32 << 20;
 
 CudaExecutor::~CudaExecutor() {
@@ -39,13 +38,13 @@ CudaExecutor::~CudaExecutor() {
 }
 
 Status CudaExecutor::load(int ordinal) {
-  // Finding the libraries takes a while and no device.
+  // Loading the libraries is slow and needs no device.
   Background libraries([this] { findLibraries(); });
   model.phases.begin("start the GPU");
   FRIT_TRY(gpu.open(ordinal));
   FRIT_TRY(gpu.retainContext());
   ContextScope scope(gpu);
-  // The target is chosen already; this says which of its codes it is.
+  // The target is already chosen; this sets `usePtx`.
   (void)chooseCudaTarget(model.plan, gpu.major, gpu.minor, usePtx);
   model.phases.begin("load the code");
   FRIT_TRY(loadCode());
@@ -67,7 +66,8 @@ Status CudaExecutor::load(int ordinal) {
 // Code
 //===----------------------------------------------------------------------===//
 
-/// The driver believes a cubin's own section table; see that it is all there.
+/// Checks that a cubin's sections lie inside it, because the driver trusts its
+/// section table.
 static bool isWholeCubin(std::span<const uint8_t> cubin) {
   Elf64_Ehdr header;
   if (cubin.size() < sizeof header)
@@ -83,7 +83,7 @@ Status CudaExecutor::loadModule(const artifact::DeviceModule &code) {
   std::string arch(model.plan.text(model.target->arch));
   std::span<const uint8_t> bytes =
       model.plan.bytes(usePtx ? code.ptx : code.cubin);
-  std::string text; // PTX ends with a null
+  std::string text; // PTX must be null-terminated
   const void *image = bytes.data();
   if (usePtx) {
     text.assign(bytes.begin(), bytes.end());
@@ -150,7 +150,7 @@ Status CudaExecutor::raiseSharedMemory(const Step &step) {
   if (step.kernel == artifact::kNone ||
       sharedBytes(step) <= kSharedWithoutAsking)
     return Status();
-  // The attribute is the function's, so the largest of its steps must win.
+  // The attribute is set per function: take the maximum of its steps.
   uint32_t bytes = step.sharedBytes;
   for (std::span<const Step> list : model.lists())
     for (const Step &other : list)
@@ -222,7 +222,7 @@ Status CudaExecutor::uploadConstants(Uploader &uploader,
     const Constant &constant = model.plan.constants()[index];
     constants[index] = to;
     to += alignedBytes(constant);
-    // Without elements there may be no place to copy from either.
+    // An empty constant may have no source address.
     if (constant.bytes)
       uploads.push_back(
           {constants[index],
@@ -288,7 +288,7 @@ Status CudaExecutor::runWindow(const Window &window, DevicePointer arena,
     status = steps.openLibraries(stream, /*tryOut=*/false);
   for (size_t index = 0; index < steps.size() && !status.failed(); ++index)
     status = steps.enqueue(index, stream);
-  // Also after a failure: the memory is about to be freed or written.
+  // Synchronize after a failure too: the memory is about to be freed.
   Status finished = gpu.driver.check(gpu.driver.streamSynchronize(stream),
                                      "prepare the weights");
   FRIT_TRY(std::move(status));
@@ -302,8 +302,8 @@ Status CudaExecutor::createExecution(std::unique_ptr<Execution> &execution) {
   return Status();
 }
 
-/// Multiplications and additions per clock of a multiprocessor's tensor cores,
-/// of dense 16-bit products with 32-bit sums; 0 where unknown.
+/// Tensor core FLOPs per clock of an SM for dense 16-bit products with f32
+/// sums, counting a multiplication and an addition as two; 0 if unknown.
 static double tensorFlopsPerClock(int major, int minor) {
   switch (major) {
   case 8:
@@ -331,7 +331,7 @@ void CudaExecutor::describe(frit_device_info &info) const {
     gpu.driver.deviceGetAttribute(&value, which, gpu.device);
     return double(value);
   };
-  // Memory is clocked on both edges.
+  // Double data rate.
   info.bytes_per_second = 2e3 * attribute(kAttributeMemoryClock) *
                           attribute(kAttributeMemoryBusWidth) / 8;
   info.flops_per_second = 1e3 * attribute(kAttributeClock) *

@@ -24,25 +24,26 @@ public:
   Status createExecution(std::unique_ptr<Execution> &execution) override;
   void describe(frit_device_info &info) const override;
 
-  /// The kernel of entry `index` of Header::kernels.
+  /// The function of entry `index` of Header::kernels.
   Function kernel(uint32_t index) const {
     return functions[index - model.target->kernels.first];
   }
 
-  /// Dynamic shared memory of a step's kernel. PTX runs on devices that may not
-  /// have as much; there kernels with tensor maps do without both.
+  /// Dynamic shared memory of a step's kernel in bytes. PTX may run on a device
+  /// with less; there, kernels with tensor maps take a path that needs neither.
   uint32_t sharedBytes(const artifact::Step &step) const;
 
   Model &model;
   Gpu gpu;
-  /// The libraries; null where the plan uses them not, or they are not there.
+  /// The libraries; null if the plan does not use them or they are not
+  /// installed.
   std::unique_ptr<CublasLt> cublas;
   std::unique_ptr<Cudnn> cudnn;
-  /// Null where the plan guards nothing, or the driver cannot.
+  /// Null if the plan has no guards or the driver has no conditional nodes.
   std::unique_ptr<GuardKernel> guardKernel;
-  std::vector<DevicePointer> constants; ///< 0 where not on the device
+  std::vector<DevicePointer> constants; ///< 0 if not on the device
   DeviceMemory resident, prepared;
-  DeviceMemory zeros; ///< as many as the widest convolution has filters
+  DeviceMemory zeros; ///< a zero bias for the widest convolution
 
 private:
   Status loadCode();
@@ -51,7 +52,7 @@ private:
   void findLibraries();
   Status openLibraries();
   Status raiseSharedMemory(const artifact::Step &step);
-  /// Copies constants to where `to` points, one behind another.
+  /// Copies constants one after another to `to`.
   Status uploadConstants(Uploader &uploader, std::span<const uint32_t> indices,
                          DevicePointer to);
   Status uploadResident(Uploader &uploader);

@@ -1,13 +1,13 @@
-//===- CudaGraph.cpp - Turn a list of steps into a CUDA graph -------------===//
+//===- CudaGraph.cpp - Build a CUDA graph from a list of steps ------------===//
 //
-// Our own kernels become explicit nodes, each launched while those before it
-// still run (programmatic dependent launch). Only a library's calls are
-// captured, because only the library knows what it launches: into the same
-// graph where the driver can, else into a child of it.
+// Our own kernels become kernel nodes, connected by programmatic dependent
+// launch (PDL) edges: each may start while its predecessors still run. Library
+// calls are captured, because only the library knows what it launches: into the
+// same graph if the driver supports that, otherwise into a child graph.
 //
-// A kernel of ours waits for all kernels that it has such edges from, and ends
-// after it has waited, so that whoever waits for it has waited for these too: a
-// node runs after all that it is reached from, by whatever edges.
+// A kernel with PDL edges waits for all its predecessors before it ends, so
+// ordinary graph order holds: a node runs after everything it can be reached
+// from, by either kind of edge.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
     return makeGraph(stream, marks, result);
   }
   FRIT_TRY(std::move(status));
-  // Now, rather than in the first call that is timed.
+  // Upload now, so that the first timed call does not pay for it.
   driver.graphUpload(made->exec, stream);
   result = std::move(made);
   return Status();
@@ -79,9 +79,9 @@ void CudaSteps::Tail::join() {
 Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
                            size_t last, Stream stream,
                            std::span<const Event> marks) {
-  std::vector<Tail> ends(last); // of the steps so far
-  std::vector<size_t> open;     // those of them that none has followed yet
-  Tail tail;                    // what the next node has to wait for
+  std::vector<Tail> ends(last); // last nodes of each step so far
+  std::vector<size_t> open;     // steps that no later step follows yet
+  Tail tail;                    // what the next node waits for
   auto mark = [&](size_t index) {
     GraphNode node;
     tail.join();
@@ -115,7 +115,8 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
   return marks.empty() ? Status() : mark(last);
 }
 
-/// What the next step comes behind: the ends of those that it follows.
+/// Returns the nodes that the next step waits for: the last nodes of all steps
+/// that it follows.
 CudaSteps::Tail CudaSteps::tailOf(const Step &step,
                                   const std::vector<Tail> &ends,
                                   std::vector<size_t> &open) const {
@@ -160,8 +161,8 @@ Status CudaSteps::addKernel(StepGraph &to, Graph graph, size_t index,
     return noKernel(plan, step);
   std::vector<void *> params;
   KernelNodeParams node = nodeOf(index, params);
-  // A kernel that waits for those before it by itself may start ahead of their
-  // end, but in the body of a conditional node, for which no one promises it.
+  // A kernel that waits by itself may start early (PDL). Not in the body of a
+  // conditional node: CUDA does not document PDL there.
   std::vector<GraphNode> &full = tail.nodes, &ahead = tail.own;
   bool inBody = graph != to.graph;
   if (inBody || !plan.kernels()[step.kernel].waits ||
@@ -212,7 +213,7 @@ Status CudaSteps::addCaptured(Graph graph, size_t index, Stream stream,
     if (!status.failed())
       added.assign(nodes, nodes + count);
   }
-  // A capture must be ended even when it failed.
+  // A capture must be ended even if it failed.
   Graph captured = nullptr;
   Status ended =
       driver.check(driver.streamEndCapture(stream, &captured), "end a capture");

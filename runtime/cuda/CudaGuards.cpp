@@ -1,11 +1,11 @@
-//===- CudaGuards.cpp - Steps that run only where a condition says so -----===//
+//===- CudaGuards.cpp - Steps that run only if a condition holds ----------===//
 //
-// In a graph what is guarded is the body of a conditional node. A kernel of one
-// thread in front of the node looks at the condition:
+// In a graph the guarded steps are the body of a conditional node. A kernel of
+// one thread before it reads the condition and sets the node's handle:
 //
 //   ... ──▶ guard kernel ──▶ conditional node [step ──▶ step ──▶ ...] ──▶ ...
 //
-// Outside of a graph the host waits for the condition and looks at it.
+// Outside of a graph the host waits for the condition and reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ using artifact::Guard;
 using artifact::Step;
 using artifact::StepKind;
 
-/// In PTX, because it calls what no compiler has without the toolkit's device
-/// library to link, and the driver, which turns it into code, has by itself.
+/// In PTX, because it calls a device function that a CUDA compiler would link
+/// from the toolkit; the driver, which compiles this PTX, knows it by itself.
 static constexpr char kGuardKernel[] = R"(
 .version 7.0
 .target sm_80

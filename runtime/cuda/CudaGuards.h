@@ -1,4 +1,4 @@
-//===- CudaGuards.h - Steps that run only where a condition says so -------===//
+//===- CudaGuards.h - Steps that run only if a condition holds ------------===//
 
 #ifndef FRIT_CUDA_CUDAGUARDS_H
 #define FRIT_CUDA_CUDAGUARDS_H
@@ -7,16 +7,16 @@
 
 namespace frit::cuda {
 
-/// The kernel that tells a graph's conditional node what a condition is. It
-/// takes a pointer to the condition's byte, the node's handle, and for which
-/// value (0 or 1) the node's body is to run.
+/// The kernel that sets the handle of a conditional node. Parameters: a pointer
+/// to the condition's byte, the handle, and the value (0 or 1) for which the
+/// node's body runs.
 class GuardKernel {
 public:
   explicit GuardKernel(const Gpu &gpu) : gpu(gpu) {}
   GuardKernel(const GuardKernel &) = delete;
   ~GuardKernel();
 
-  /// Fails where the driver knows no conditional nodes.
+  /// Loads the kernel. Fails if the driver has no conditional nodes.
   Status open();
 
   Function function() const { return kernel; }

@@ -11,7 +11,7 @@ using artifact::Space;
 using artifact::Step;
 using artifact::StepKind;
 
-/// What device memory that the caller binds is aligned to, at least.
+/// Guaranteed alignment in bytes of device memory that the caller binds.
 static constexpr uint32_t kBoundAlignment = 16;
 
 CudaSteps::CudaSteps(CudaExecutor &executor, std::span<const Step> steps,
@@ -85,7 +85,7 @@ Status CudaSteps::bind(std::span<const DevicePointer> inputs,
 // Library calls
 //===----------------------------------------------------------------------===//
 
-/// What an argument's address is surely a multiple of.
+/// Returns the guaranteed alignment of an argument's address in bytes.
 static uint32_t alignmentOf(const Buffer &buffer) {
   uint64_t base = isBound(buffer) ? kBoundAlignment : artifact::kAlignment;
   uint64_t lowest = buffer.offset & (~buffer.offset + 1);
@@ -150,7 +150,8 @@ void CudaSteps::collectParams(size_t index, std::vector<void *> &params) {
     params.push_back(&arguments[firstArgument[index] + i]);
   for (size_t i = 0; i < plan.kernels()[step.kernel].tensorMaps.count; ++i)
     params.push_back(&maps[firstMap[index] + i]);
-  // The driver reads as many bytes as the parameter has, the lowest first.
+  // The driver reads as many bytes as the parameter has; little endian, so the
+  // low ones.
   for (const int64_t &scalar : plan.scalars(plan.kernels()[step.kernel]))
     params.push_back(const_cast<int64_t *>(&scalar));
 }

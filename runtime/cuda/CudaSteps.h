@@ -8,17 +8,17 @@
 
 namespace frit::cuda {
 
-/// The alignment in bytes that each argument of a step surely has.
+/// Returns the guaranteed alignment in bytes of each argument of a step.
 std::vector<uint32_t> alignmentsOf(const PlanView &plan,
                                    const artifact::Step &step);
 
-/// Whether a step is one that cuDNN computes, where it is there.
+/// Returns whether cuDNN computes the step if it is installed.
 inline bool isForCudnn(const artifact::Step &step) {
   return step.kind == artifact::StepKind::conv ||
          step.kind == artifact::StepKind::attention;
 }
 
-/// A graph of steps, ready to be launched.
+/// An instantiated graph of steps.
 class StepGraph {
 public:
   explicit StepGraph(const Driver &driver) : driver(driver) {}
@@ -31,46 +31,46 @@ private:
   friend class CudaSteps;
 
   const Driver &driver;
-  Graph graph = nullptr; ///< kept, for it owns the nodes
-  /// Of each step; null where it is captured or in a conditional node.
+  Graph graph = nullptr; ///< kept because it owns the nodes
+  /// Node of each step; null if it was captured or lies in a conditional node.
   std::vector<GraphNode> kernels;
 };
 
-/// Steps whose arguments are resolved to device addresses once; those in inputs
-/// and outputs are filled in by bind, which has to be called before any step
-/// runs.
+/// Steps whose arguments are resolved to device addresses. Call `bind` for the
+/// addresses of inputs and outputs before any step runs.
 class CudaSteps {
 public:
-  /// `arena` is the address of the arena that the steps were planned for.
+  /// `arena` is the address of the arena that the steps' offsets refer to.
   CudaSteps(CudaExecutor &executor, std::span<const artifact::Step> steps,
             DevicePointer arena);
 
   Status bind(std::span<const DevicePointer> inputs,
               std::span<const DevicePointer> outputs);
 
-  /// Makes the library calls and lets each pick an algorithm. With `tryOut`,
-  /// they run once over whatever the memory holds, so that a library has loaded
-  /// what it needs, and declined what it cannot do, before a graph is captured.
+  /// Creates the library calls; each picks an algorithm. With `tryOut` they
+  /// also run once, on whatever the memory holds: the library loads its kernels
+  /// and declines what it cannot run before a graph is captured.
   Status openLibraries(Stream stream, bool tryOut);
 
-  /// Puts a step on a stream.
+  /// Enqueues a step on a stream.
   Status enqueue(size_t index, Stream stream);
 
-  /// Steps over `index`, which has been put on the stream: behind what it
-  /// guards where that is not needed, for which a guard's condition is waited
-  /// for.
+  /// Advances `index` past the step there, which has been enqueued. If that is
+  /// a guard, waits for its condition and skips the guarded steps if it does
+  /// not hold.
   Status next(size_t &index, Stream stream);
   bool hasGuards() const;
 
-  /// Makes a graph of all steps, each behind those that it follows; `marks`,
-  /// where not empty, has an event to record before each step, which then come
-  /// one after another, and one after the last. Fails when a library call
-  /// cannot be captured.
+  /// Creates a graph of all steps with their dependencies. `marks`, if not
+  /// empty, has an event to record before each step and one after the last;
+  /// steps then run one after another. Fails if a library call cannot be
+  /// captured.
   Status makeGraph(Stream stream, std::span<const Event> marks,
                    std::unique_ptr<StepGraph> &result);
 
-  /// Gives a graph that makeGraph made the addresses that are bound now. False
-  /// where it has to be made anew, because a library or a copy uses one.
+  /// Updates a graph of makeGraph to the bound addresses. Returns false if it
+  /// must be created anew because a library call or a copy uses such an
+  /// address.
   bool update(StepGraph &graph);
 
   size_t size() const { return steps.size(); }
@@ -78,7 +78,8 @@ public:
   bool isLibrary(size_t index) const { return calls[index] != nullptr; }
 
 private:
-  /// An argument that lies in an input or output.
+  /// An argument that lies in an input or output, `offset` bytes from its
+  /// start.
   struct Patch {
     size_t argument;
     uint64_t offset;
@@ -87,8 +88,8 @@ private:
     size_t step;
   };
 
-  /// A tensor map of a step's kernel. Where its argument is bound, it has to be
-  /// encoded for every new address.
+  /// A tensor map of a step's kernel. If its argument is an input or output, it
+  /// is encoded again for every new address.
   struct MapUse {
     const artifact::TensorMap *map;
     size_t step;
@@ -96,12 +97,12 @@ private:
     bool bound;
   };
 
-  /// Nodes of a graph that is being made, for the next to come behind.
+  /// Nodes that the next node of a graph under construction waits for.
   struct Tail {
     std::vector<GraphNode> nodes;
-    std::vector<GraphNode> own; ///< kernels of ours
+    std::vector<GraphNode> own; ///< our kernels, which allow PDL edges
 
-    /// Lets the next node come behind the end of all.
+    /// Makes the next node wait for the end of all, without PDL.
     void join();
   };
 
@@ -113,7 +114,7 @@ private:
   }
   std::unique_ptr<LibraryCall> prepareCall(const artifact::Step &step);
   Status launch(size_t index, Stream stream);
-  /// Whether a graph has the step as an explicit kernel.
+  /// Returns whether the step becomes a kernel node of a graph.
   bool isKernel(size_t index) const;
   KernelNodeParams nodeOf(size_t index, std::vector<void *> &params);
   Status addSteps(StepGraph &to, Graph graph, size_t first, size_t last,

@@ -83,7 +83,7 @@ private:
   bool describe(int math);
   void findAlgorithms();
   void addCandidate(int algorithm);
-  /// cuDNN's names of algorithms last; they begin at 0.
+  /// cuDNN's algorithm number plus one; 0 means "not chosen".
   static uint32_t numberOf(const Candidate &candidate) {
     return uint32_t(candidate.algorithm) + 1;
   }
@@ -126,9 +126,9 @@ ConvCall::~ConvCall() {
     dnn.activationDestroy(activation);
 }
 
-/// The library pads both sides alike. Where the model pads the far side
-/// otherwise but the result has the same size, the windows are the same, and so
-/// are the zeros they read.
+/// Returns whether cuDNN's padding, which is the same on both sides, gives the
+/// same output size as the model's. Then the windows, and the zeros they read,
+/// are the same even if the model pads the far side differently.
 static bool padsAlike(int64_t in, int64_t pad, int64_t size, int64_t stride,
                       int64_t dilation, int64_t out) {
   int64_t span = in + 2 * pad - (size - 1) * dilation - 1;
@@ -200,12 +200,12 @@ void ConvCall::findAlgorithms() {
   if (dnn.getAlgorithms(handle, x, w, convolution, y, kDnnAlgorithmCount,
                         &count, found) != 0)
     count = 0;
-  // A fused call without an activation takes this one algorithm only.
+  // A fused call without an activation accepts this algorithm only.
   bool oneOnly = isFused() && problem.activation == Activation::none;
   for (const DnnPerformance &result : std::span(found, size_t(count))) {
-    // Fourier and Winograd transforms lose too many of 16 bits.
+    // Skip FFT and Winograd with 16 bits: they lose too much precision.
     bool exact = problem.compute != Compute::f16 || result.algorithm < kDnnFft;
-    // Where float32 is asked for, nothing may round to TF32.
+    // If f32 is asked for, nothing may round to TF32.
     bool single = problem.compute != Compute::f32 ||
                   (result.mathType != kDnnTensorOp && result.mathType != 2);
     if (result.status == 0 && exact && single && !oneOnly)

@@ -14,8 +14,8 @@ namespace frit::cuda {
 /// The library, open while this lives.
 class Cudnn : public CudnnApi {
 public:
-  /// Finds the library; false where there is none, or only one before version
-  /// 9. Needs no device.
+  /// Loads the library; false if there is none of version 9 or later. Needs no
+  /// device.
   bool load();
 
   size_t version = 0;
@@ -24,11 +24,11 @@ private:
   Library library;
 };
 
-/// One kind of attention as the library runs it, for all the calls of it.
+/// cuDNN's graph for one attention problem, shared by all calls of it.
 struct AttentionGraph;
 
-/// A handle for the current device. One thread at a time may use it and the
-/// calls made from it, which must not outlive it.
+/// A handle for the current device. Only one thread at a time may use it and
+/// its calls, which must not outlive it.
 class CudnnHandle {
 public:
   explicit CudnnHandle(const Cudnn &dnn) : dnn(dnn) {}
@@ -37,11 +37,12 @@ public:
 
   bool open() { return dnn.create(&handle) == 0; }
 
-  /// A call for `problem`, or null where the library has nothing for it.
-  /// `zeros` is what to add where a fused call wants a bias and there is none.
+  /// Returns a call for `problem`, or null if the library does not support it.
+  /// `zeros` is the bias for fused calls of a problem without one.
   std::unique_ptr<LibraryCall> prepare(const artifact::Conv &problem,
                                        DevicePointer zeros);
-  /// The same for attention, whose arguments are aligned so at least.
+  /// As above, for attention. `alignments` are the guaranteed alignments of the
+  /// arguments in bytes.
   std::unique_ptr<LibraryCall> prepare(const artifact::Attention &problem,
                                        std::span<const uint32_t> alignments);
 
@@ -52,7 +53,7 @@ private:
   AttentionGraph &graphOf(const artifact::Attention &problem);
   void releaseAttentions();
 
-  AttentionGraph *attentions = nullptr; ///< a list of its own
+  AttentionGraph *attentions = nullptr; ///< head of a linked list, owned
 };
 
 } // namespace frit::cuda

@@ -1,6 +1,7 @@
-//===- CudnnApi.h - The part of cuDNN 9 that frit uses --------------------===//
+//===- CudnnApi.h - Declarations of the cuDNN 9 API in use ----------------===//
 //
-// Declared by hand, as CudaApi.h is; test/runtime/layout_test.cpp compares.
+// Declared by hand like CudaApi.h; test/runtime/layout_test.cpp compares them
+// with the library's headers.
 //
 //===----------------------------------------------------------------------===//
 

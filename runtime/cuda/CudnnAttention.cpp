@@ -1,13 +1,13 @@
 //===- CudnnAttention.cpp - Attention by cuDNN ----------------------------===//
 //
-// The operations that cuDNN's engines for fused attention recognise (NVIDIA
-// cuDNN documentation, "Fused Flash Attention fprop"):
+// The graph of operations that cuDNN's fused attention engines recognize
+// (NVIDIA cuDNN documentation, "Fused Flash Attention fprop"):
 //
 //   scores = q · kᵀ · scale + mask, -∞ where a key is later than the query
 //   weights = exp(scores - max) / Σ exp(scores - max)
 //   y = weights · v
 //
-// All but q, k, v, the mask and y stays inside the kernel.
+// Only q, k, v, the mask and y are in memory; the rest stays inside the kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ using artifact::Attention;
 using artifact::DType;
 using artifact::StridedOperand;
 
-/// Rows are copied in pieces of so many bytes, whatever the strides are; that
-/// they fit is not checked by the library.
+/// cuDNN copies rows in pieces of this many bytes, but does not check that row
+/// lengths are multiples of it.
 static constexpr int64_t kPieceBytes = 16;
 static constexpr int64_t kHalfBytes = 2;
 static constexpr int64_t kPiece = kPieceBytes / kHalfBytes;
@@ -37,15 +37,15 @@ struct AttentionGraph {
   AttentionGraph(const Cudnn &dnn, const Attention &problem)
       : problem(problem), dnn(dnn), graph(dnn) {}
 
-  /// Equals that of every call which may use this.
+  /// The problem of every call that shares this graph, with `algorithm` 0.
   const Attention problem;
   const Cudnn &dnn;
   CudnnGraph graph;
-  /// What a score becomes that does not count; before 9.10 engines know it by
-  /// the lowest number.
+  /// Value of a masked score. Engines before 9.10 recognize the lowest finite
+  /// number.
   float hidden = dnn.version < 91000 ? std::numeric_limits<float>::lowest()
                                      : -std::numeric_limits<float>::infinity();
-  AttentionGraph *next = nullptr; ///< of the handle's
+  AttentionGraph *next = nullptr; ///< in the handle's list
 };
 } // namespace frit::cuda
 
@@ -70,7 +70,8 @@ private:
 
   const Attention &p;
   CudnnGraph &graph;
-  DnnShape scores, rows; ///< of what is inside: a number per key, or per query
+  DnnShape scores,
+      rows; ///< of intermediate tensors: per query and key, per query
 };
 
 class AttentionCall final : public LibraryCall {
@@ -91,11 +92,12 @@ public:
   std::vector<uint32_t> algorithms() const override;
   std::string name() const override;
 
-  /// Turns to the first engine from the chosen one on that has a plan.
+  /// Advances to the next engine that has a plan, starting with the current
+  /// one.
   bool findPlan();
 
 private:
-  /// The engines in turn, the one that is asked for before all others.
+  /// Engine number `turn` in order of preference: the chosen one first.
   CudnnGraph::Engine &engine(int64_t turn) const {
     int64_t index = turn == 0 ? first : turn <= first ? turn - 1 : turn;
     return graph.engines[index];
@@ -143,13 +145,13 @@ static bool takes(const Attention &p, size_t version) {
     if (operand->offset % kPiece || operand->strides[3] != 1)
       return false;
   }
-  // 9.10 computes it wrongly until its second patch.
+  // cuDNN 9.10.0 and 9.10.1 compute wrong results.
   return version != 91000 && version != 91001 && isHalf(p.type) &&
          (!p.hasMask || isHalf(p.typeMask) || p.typeMask == DType::f32);
 }
 
-/// The stride of a dimension of size one is whatever it is in the plan; the
-/// library wants one that could be.
+/// The plan's stride of a dimension of size 1 is arbitrary; cuDNN requires a
+/// plausible one.
 static DnnShape shapeOf(const StridedOperand &operand, int64_t batch,
                         int64_t heads, int64_t rows, int64_t columns) {
   DnnShape shape = {{batch, heads, rows, columns}, {}};
@@ -172,7 +174,7 @@ DnnDescriptor AttentionBuilder::operand(const StridedOperand &from,
   return graph.tensor(typeOf(p.type), shape, Memory::device, kPieceBytes);
 }
 
-/// Dimensions that a mask repeats over are of size one.
+/// Dimensions along which the mask is broadcast have size 1.
 DnnDescriptor AttentionBuilder::mask() {
   const int64_t *strides = p.mask.strides;
   DnnShape shape =
@@ -209,13 +211,13 @@ DnnDescriptor AttentionBuilder::softmax(DnnDescriptor x) {
   DnnDescriptor powers = mathOf(kDnnExponential, mathOf(kDnnSubtract, x, most));
   DnnDescriptor sum = graph.tensor(kDnnFloat, rows);
   graph.add(kDnnReduce, kDnnReduceAdd, kDnnFloat, {sum, powers});
-  // What training would keep, log Σ exp(scores), nobody reads; but without it
-  // the engines do not recognise the graph.
+  // The engines recognize the graph only with log Σ exp(scores), which training
+  // would store; nothing reads it.
   DnnDescriptor log = graph.tensor(kDnnFloat, rows);
   graph.add(kDnnElementwise, kDnnLogarithm, kDnnFloat, {log, sum});
   graph.add(kDnnElementwise, kDnnAdd, kDnnFloat,
             {graph.tensor(kDnnFloat, rows), most, log});
-  // What is multiplied with the values is of their type.
+  // The weights are rounded to the type of v.
   DnnDescriptor weights = graph.tensor(typeOf(p.type), scores);
   graph.add(kDnnElementwise, kDnnDivide, kDnnFloat, {weights, powers, sum});
   return weights;
@@ -227,7 +229,7 @@ void AttentionBuilder::build() {
   rows = {{p.batch, p.heads, p.queries, 1},
           {p.heads * p.queries, p.queries, 1, 1}};
   const DnnShape one = {{1, 1, 1, 1}, {1, 1, 1, 1}};
-  // Tensors in memory in the order of the pointers of enqueue.
+  // In the order of the pointers in `enqueue`.
   DnnDescriptor q = operand(p.q, p.heads, p.queries, p.size);
   DnnDescriptor k = operand(p.k, p.groups, p.keys, p.size, /*transposed=*/true);
   DnnDescriptor v = operand(p.v, p.groups, p.keys, p.valueSize);
@@ -257,7 +259,7 @@ AttentionGraph &CudnnHandle::graphOf(const Attention &problem) {
   for (AttentionGraph *known = attentions; known; known = known->next)
     if (!memcmp(&known->problem, &general, sizeof general))
       return *known;
-  // One that the library has nothing for stays, without engines.
+  // An unsupported problem stays in the list, without engines.
   auto *made = new AttentionGraph(dnn, general);
   if (takes(general, dnn.version)) {
     AttentionBuilder(*made).build();

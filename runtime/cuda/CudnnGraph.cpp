@@ -1,4 +1,4 @@
-//===- CudnnGraph.cpp - Operations that cuDNN runs as one kernel ----------===//
+//===- CudnnGraph.cpp - A graph of operations that cuDNN fuses ------------===//
 
 #include "runtime/cuda/CudnnGraph.h"
 
@@ -162,7 +162,7 @@ bool CudnnGraph::close(DnnHandle with) {
 bool CudnnGraph::prepare(Engine &engine, uint64_t workspaceBytes) {
   if (!engine.prepared) {
     engine.prepared = true;
-    // What one engine cannot do, another may.
+    // Another engine may succeed.
     valid = true;
     DnnDescriptor plan = create(kDnnExecutionPlan);
     set(plan, kDnnPlanHandle, kDnnOfHandle, &handle);

@@ -1,8 +1,8 @@
-//===- CudnnGraph.h - Operations that cuDNN runs as one kernel ------------===//
+//===- CudnnGraph.h - A graph of operations that cuDNN fuses --------------===//
 //
-// cuDNN's backend API (NVIDIA cuDNN documentation, "Graph API"): a graph of
-// operations on tensors, which engines recognise, and a plan of one of them,
-// which runs it.
+// Wrapper of cuDNN's backend API (NVIDIA cuDNN documentation, "Graph API"): a
+// graph of operations on tensors, the engines that can run it, and execution
+// plans of these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ struct DnnShape {
   int64_t dims[4], strides[4];
 };
 
-/// How a kind of operation is described: by the function that it applies, and
-/// its tensors, the result first.
+/// Backend attributes of a kind of operation: of its function and of its
+/// tensors, result first.
 struct DnnOperation {
   int function, mode, modeType, mathType;
   int operation, ofFunction, tensors[4];
@@ -29,44 +29,44 @@ extern const DnnOperation kDnnProduct;     ///< {c, a, b}
 extern const DnnOperation kDnnReduce;      ///< {y, x}
 extern const DnnOperation kDnnElementwise; ///< {y, x, b, t}
 
-/// What goes wrong while a graph is built shows when it is closed.
+/// A graph under construction. `close` reports errors of all calls before it.
 class CudnnGraph {
 public:
   explicit CudnnGraph(const CudnnApi &dnn) : dnn(dnn) {}
   CudnnGraph(const CudnnGraph &) = delete;
   ~CudnnGraph();
 
-  /// Tensors in memory are what `run` takes pointers for, in the order that
-  /// they are made in.
+  /// Creates a tensor. `run` takes pointers for those with memory, in the order
+  /// of their creation.
   enum class Memory { none, device, host };
   DnnDescriptor tensor(int type, const DnnShape &shape,
                        Memory memory = Memory::none, int64_t alignment = 16);
 
-  /// `mode` is the function's, where there are several; an index is along
-  /// `axis`. Null where there is no tensor.
+  /// Adds an operation. `mode` selects the function if `kind` has several.
+  /// Index operations work along `axis`. `tensors` may contain null.
   void add(const DnnOperation &kind, int mode, int mathType,
            std::initializer_list<DnnDescriptor> tensors, int64_t axis = -1);
 
-  /// Finds the engines for the graph; false where there are none.
+  /// Finalizes the graph and finds its engines; false if there are none.
   bool close(DnnHandle handle);
 
   struct Engine {
-    /// The library's number of it, from one on, and behind that in two digits
-    /// each how its knobs are set.
+    /// The library's engine number, from 1 on, followed by two decimal digits
+    /// per knob setting.
     uint32_t number;
     DnnDescriptor config;
-    DnnDescriptor plan; ///< null where there can be none
+    DnnDescriptor plan; ///< null if the engine cannot run the graph
     bool prepared;
   };
-  /// As they are set for the graph, the library's favourite first.
+  /// Engine configurations, the library's favourite first.
   static constexpr int64_t kMostEngines = 16;
   Engine engines[kMostEngines] = {};
   int64_t engineCount = 0;
 
-  /// Makes an engine's plan, of at most so many bytes of workspace, if there is
-  /// none yet. False where there can be none.
+  /// Creates an engine's plan, unless it has one, with at most `workspaceBytes`
+  /// of workspace. False if that is impossible.
   bool prepare(Engine &engine, uint64_t workspaceBytes);
-  /// Runs that plan on the handle's stream.
+  /// Runs the engine's plan on the handle's stream.
   bool run(const Engine &engine, void *const *pointers, void *workspace);
 
 private:
@@ -78,8 +78,8 @@ private:
   DnnDescriptor create(int kind);
   void set(DnnDescriptor to, int attribute, int type, const void *values,
            int64_t count = 1);
-  /// Fills in descriptors that an attribute holds, which need to be there, and
-  /// says how many it has.
+  /// Reads an attribute that holds descriptors into existing ones; returns
+  /// their number.
   int64_t get(DnnDescriptor from, int attribute, DnnDescriptor *values,
               int64_t most);
   int64_t getInteger(DnnDescriptor from, int attribute);
@@ -88,7 +88,7 @@ private:
   const CudnnApi &dnn;
   DnnHandle handle = nullptr;
   DnnDescriptor all[kMostDescriptors], operations[kMostOperations];
-  int64_t ids[kMostTensors]; ///< of the tensors in memory
+  int64_t ids[kMostTensors]; ///< of the tensors with memory
   int64_t allCount = 0, operationCount = 0, idCount = 0, tensorCount = 0;
   bool valid = true;
 };

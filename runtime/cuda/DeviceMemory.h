@@ -7,15 +7,15 @@
 
 namespace frit::cuda {
 
-/// One allocation on a GPU, freed with its owner. The GPU's context must be
-/// current wherever one is made or freed.
+/// Owns one allocation on a GPU. The GPU's context must be current when it is
+/// allocated or freed.
 class DeviceMemory {
 public:
   explicit DeviceMemory(const Driver &driver) : driver(driver) {}
   DeviceMemory(const DeviceMemory &) = delete;
   ~DeviceMemory() { release(); }
 
-  /// `purpose` is for the message when there is not enough.
+  /// `purpose` says in the out-of-memory message what the memory is for.
   Status allocate(uint64_t bytes, const char *purpose);
   void release();
 

@@ -20,12 +20,12 @@ Driver::~Driver() {
 }
 
 Status Driver::open() {
-  // It has threads and state of its own, and is not made to be unloaded.
+  // The driver has threads and state and does not support unloading.
   library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library)
     return Status(FRIT_NO_DEVICE, "there is no NVIDIA driver on this machine "
                                   "(libcuda.so.1 was not found)");
-  // The suffixes are the driver's interface versions, which cuda.h puts behind
+  // The suffixes are versions of the functions, which cuda.h hides behind
   // macros.
   bool complete =
       find(library, getErrorString, "cuGetErrorString") &

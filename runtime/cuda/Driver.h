@@ -20,25 +20,26 @@ public:
   /// Opens the library and initialises the driver.
   Status open();
 
-  /// What the driver says of an error code.
+  /// The driver's text for an error code.
   std::string describe(Result result) const;
 
-  /// A failure unless `result` is success. `doing` completes "cannot …".
+  /// Returns a failure unless `result` is success. `doing` completes "cannot
+  /// …".
   Status check(Result result, const char *doing) const;
 
 private:
   void *library = nullptr;
 };
 
-/// A device and its primary context, which other libraries in the process
-/// share.
+/// A device and its primary context, which is shared with other libraries in
+/// the process.
 class Gpu {
 public:
   Gpu() = default;
   Gpu(const Gpu &) = delete;
   ~Gpu();
 
-  /// Finds device `ordinal`. Makes no context yet.
+  /// Finds device `ordinal`. Does not create a context.
   Status open(int ordinal);
   Status retainContext();
 
@@ -49,7 +50,7 @@ public:
   std::string name;
 };
 
-/// Makes a device's context the calling thread's while this lives.
+/// Makes a device's context current in this thread for the scope's lifetime.
 class ContextScope {
 public:
   explicit ContextScope(const Gpu &gpu) : driver(gpu.driver) {
@@ -67,8 +68,8 @@ private:
   bool pushed;
 };
 
-/// The target of the plan that device `ordinal` runs best. Fails, with the
-/// reason, when there is no driver, no such device or no code for it.
+/// Finds the plan's best target for device `ordinal`. Fails, with the reason,
+/// if there is no driver, no such device or no code for it.
 Status findTarget(const PlanView &plan, int ordinal,
                   const artifact::Target *&target, bool &usePtx);
 

@@ -1,4 +1,4 @@
-//===- Library.cpp - NVIDIA's libraries, opened where they are found ------===//
+//===- Library.cpp - Find and open NVIDIA's libraries ---------------------===//
 
 #include "runtime/cuda/Library.h"
 
@@ -11,8 +11,8 @@
 using namespace frit;
 using namespace frit::cuda;
 
-/// Where the python3 of the search path, the active environment and the system
-/// keep packages, as patterns.
+/// Lists glob patterns of Python package folders: of the active virtual
+/// environment, of the python3 in PATH, and of the system.
 static std::vector<std::string> packageFolders() {
   std::vector<std::string> folders;
   if (const char *environment = getenv("VIRTUAL_ENV"))
@@ -33,7 +33,7 @@ static std::vector<std::string> packageFolders() {
 }
 
 bool Library::tryOpen(const std::string &path) {
-  // As with the driver: not made to be unloaded.
+  // Like the driver, these libraries do not support unloading.
   handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   return handle != nullptr;
 }
@@ -41,7 +41,7 @@ bool Library::tryOpen(const std::string &path) {
 bool Library::open(const char *variable,
                    std::initializer_list<const char *> names) {
   if (const char *given = getenv(variable)) {
-    // An empty value, or one that does not open, means "do without".
+    // An empty value, or one that does not open, disables the library.
     if (*given && tryOpen(given))
       return true;
     for (const char *name : names)

@@ -1,4 +1,4 @@
-//===- Library.h - NVIDIA's libraries, opened where they are found --------===//
+//===- Library.h - Find and open NVIDIA's libraries -----------------------===//
 
 #ifndef FRIT_CUDA_LIBRARY_H
 #define FRIT_CUDA_LIBRARY_H
@@ -24,8 +24,8 @@ public:
       dlclose(handle);
   }
 
-  /// Tries each of `names`, best first: what the environment variable names (a
-  /// file or a folder), the loader's path, the toolkit's folder, the folders of
+  /// Opens the first of `names` that is found, searching: the environment
+  /// variable (a file or folder), the loader's path, the toolkit's folder,
   /// Python wheels.
   bool open(const char *variable, std::initializer_list<const char *> names);
 
@@ -40,24 +40,24 @@ private:
   void *handle = nullptr;
 };
 
-/// One step's call into a library: its descriptors and the algorithm it uses.
+/// A step's library call: its descriptors and its algorithm.
 class LibraryCall {
 public:
   virtual ~LibraryCall() = default;
 
-  /// Puts the call on `stream`. False: the library declined.
+  /// Enqueues the call on `stream`. False if the library declined.
   virtual bool enqueue(std::span<const DevicePointer> arguments,
                        Stream stream) = 0;
 
-  /// Turns to the next algorithm after a decline. False: there is none.
+  /// Advances to the next algorithm after a decline. False if there is none.
   virtual bool nextAlgorithm() = 0;
 
-  /// The algorithms that the call may use, the library's favourite first, by
-  /// numbers that say what they are rather than where they stand: what was
-  /// timed with one library is found again in another, or is not there.
+  /// Numbers of the algorithms that support the call, the library's favourite
+  /// first. A number identifies the algorithm itself, not its rank, so a tuned
+  /// choice is found again with another library version, or is absent.
   virtual std::vector<uint32_t> algorithms() const = 0;
 
-  /// The library and its algorithm, for people.
+  /// Names the library and its algorithm for reports.
   virtual std::string name() const = 0;
 };
 

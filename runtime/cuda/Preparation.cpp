@@ -1,4 +1,4 @@
-//===- Preparation.cpp - Which weights are prepared together --------------===//
+//===- Preparation.cpp - Divide the prepare steps by memory ---------------===//
 
 #include "runtime/cuda/Preparation.h"
 
@@ -20,10 +20,11 @@ std::vector<Window> cuda::windowsOf(const PlanView &plan,
                                     std::span<const Step> list, uint64_t most) {
   std::span<const Constant> all = plan.constants();
   std::vector<Window> windows;
-  std::vector<size_t> seenIn(all.size(), 0); // numbers of windows, from 1 on
+  std::vector<size_t> seenIn(
+      all.size(), 0); // number (from 1) of the last window that reads each
   std::vector<uint32_t> added;
   for (size_t index = 0; index < list.size(); ++index) {
-    // What the step reads and the last window lacks.
+    // Collects the constants that the step reads and the last window lacks.
     auto collect = [&] {
       added.clear();
       uint64_t bytes = 0;

@@ -1,4 +1,4 @@
-//===- Preparation.h - Which weights are prepared together ----------------===//
+//===- Preparation.h - Divide the prepare steps by memory -----------------===//
 
 #ifndef FRIT_CUDA_PREPARATION_H
 #define FRIT_CUDA_PREPARATION_H
@@ -9,19 +9,19 @@
 
 namespace frit::cuda {
 
-/// Steps of a prepare list, one after another, and the constants that they
-/// read and that are nowhere kept: on the device only for these steps.
+/// Consecutive steps of a prepare list, and the constants that must be on the
+/// device for them and are not kept afterwards.
 struct Window {
   size_t first = 0, count = 0;
-  std::vector<uint32_t> constants; ///< each once
-  uint64_t bytes = 0;              ///< of all of them, each aligned
+  std::vector<uint32_t> constants; ///< without duplicates
+  uint64_t bytes = 0;              ///< of the constants, each aligned
 };
 
-/// What a constant takes among others.
+/// Bytes of a constant, rounded up to its alignment.
 uint64_t alignedBytes(const artifact::Constant &constant);
 
-/// Cuts a prepare list where the constants would take more than `most` bytes;
-/// one step may take more by itself.
+/// Divides a prepare list so that each window's constants take at most `most`
+/// bytes, or the window is a single step.
 std::vector<Window> windowsOf(const PlanView &plan,
                               std::span<const artifact::Step> list,
                               uint64_t most);

@@ -1,4 +1,4 @@
-//===- TensorMaps.cpp - Descriptors of tensor copies for a GPU ------------===//
+//===- TensorMaps.cpp - Encode TMA descriptors ----------------------------===//
 
 #include "runtime/cuda/TensorMaps.h"
 
@@ -7,8 +7,8 @@ using namespace frit::cuda;
 using artifact::DType;
 using artifact::MapKind;
 
-/// CUtensorMapDataType; copies only move bytes, so that types of one size that
-/// the driver has no name for are another of that size.
+/// Returns a CUtensorMapDataType. Copies only move bytes, so a type that the
+/// driver lacks is replaced by another of the same size.
 static int typeOf(DType type) {
   switch (type) {
   case DType::f32:

@@ -1,4 +1,4 @@
-//===- TensorMaps.h - Descriptors of tensor copies for a GPU --------------===//
+//===- TensorMaps.h - Encode TMA descriptors ------------------------------===//
 
 #ifndef FRIT_CUDA_TENSORMAPS_H
 #define FRIT_CUDA_TENSORMAPS_H
@@ -7,12 +7,13 @@
 
 namespace frit::cuda {
 
-/// CUtensorMap: opaque, and a kernel's parameter as it is.
+/// CUtensorMap: opaque, passed to kernels by value.
 struct alignas(128) EncodedMap {
   uint8_t bytes[128];
 };
 
-/// Encodes `map` for a tensor that starts `map.offset` bytes behind `argument`.
+/// Encodes `map` for the argument at address `argument`; the tensor starts
+/// `map.offset` bytes after it.
 Status encodeTensorMap(const Driver &driver, const artifact::TensorMap &map,
                        DevicePointer argument, EncodedMap &encoded);
 

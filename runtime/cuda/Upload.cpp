@@ -1,4 +1,4 @@
-//===- Upload.cpp - Many bytes to a GPU, fast -----------------------------===//
+//===- Upload.cpp - Upload weights fast -----------------------------------===//
 
 #include "runtime/cuda/Upload.h"
 #include "runtime/exec/Background.h"
@@ -12,12 +12,13 @@
 using namespace frit;
 using namespace frit::cuda;
 
-/// What a thread copies at a time, and what it takes to be worth threads.
+/// kPiece: bytes that a thread copies at a time. kWorthThreads: fewest bytes
+/// for which threads pay off.
 static constexpr uint64_t kPiece = 2 << 20;
 static constexpr uint64_t kWorthThreads = 16 << 20;
 static constexpr unsigned kMostThreads = 8;
 
-/// Uploads cut into pieces, taken by whichever thread is free.
+/// Uploads divided into pieces, which free threads take.
 class Uploader::Pieces {
 public:
   explicit Pieces(const std::vector<Upload> &uploads) {
@@ -36,7 +37,7 @@ private:
   std::atomic<size_t> next{0};
 };
 
-/// One thread's pinned memory, twice a piece, and its stream.
+/// One thread's stream and pinned double buffer of two pieces.
 class Uploader::Sender {
 public:
   explicit Sender(const Driver &driver) : driver(driver) {}
@@ -84,7 +85,7 @@ void Uploader::Sender::run(Pieces &pieces) {
     const Upload *piece = pieces.take();
     if (!piece)
       break;
-    // While one half is filled the other is sent.
+    // One half is filled while the other is sent.
     unsigned half = count % 2;
     uint8_t *middle = static_cast<uint8_t *>(pinned) + half * kPiece;
     if (count >= 2)
@@ -116,8 +117,8 @@ Status Uploader::upload(const std::vector<Upload> &uploads) {
       FRIT_TRY(
           driver.check(driver.memcpyHtoD(upload.to, upload.from, upload.bytes),
                        "copy the weights to the GPU"));
-    // Few bytes of ordinary memory may be on their way still, on a stream that
-    // others do not wait for.
+    // Copies of little pageable memory may return early, and our other streams
+    // do not wait for the null stream.
     return driver.check(driver.streamSynchronize(nullptr),
                         "copy the weights to the GPU");
   }

@@ -1,4 +1,4 @@
-//===- Upload.h - Many bytes to a GPU, fast -------------------------------===//
+//===- Upload.h - Upload weights fast -------------------------------------===//
 
 #ifndef FRIT_CUDA_UPLOAD_H
 #define FRIT_CUDA_UPLOAD_H
@@ -10,24 +10,25 @@
 
 namespace frit::cuda {
 
-/// Bytes of ordinary memory, which may be a file's that nobody has read yet.
+/// A copy from pageable memory, for example from a mapped file that is not in
+/// the page cache.
 struct Upload {
   DevicePointer to;
   const uint8_t *from;
   uint64_t bytes;
 };
 
-/// Copies again and again. Much is copied by several threads, each through
-/// pinned memory of its own, which is kept: what takes the time is to read the
-/// file's pages, not to send them. The GPU's context must be current, also
-/// where one ends.
+/// Copies host memory to a GPU. Large uploads use several threads, each with
+/// its own pinned buffer, which is kept for the next upload: reading the file's
+/// pages takes longer than sending them. The GPU's context must be current, in
+/// the destructor too.
 class Uploader {
 public:
   explicit Uploader(const Gpu &gpu);
   Uploader(const Uploader &) = delete;
   ~Uploader();
 
-  /// Copies all of them.
+  /// Copies all and waits until they are done.
   Status upload(const std::vector<Upload> &uploads);
 
 private:

@@ -1,7 +1,7 @@
 //===- Api.cpp - The C interface ------------------------------------------===//
 //
-// Every function here checks its pointers, does the work inside and turns the
-// outcome into a status and the thread's last error.
+// Every function checks its pointers, calls the implementation and reports a
+// failure as a status and the thread's last error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,7 +108,7 @@ void frit_context_phases(const frit_context *context,
 
 void frit_context_destroy(frit_context *context) { delete context; }
 
-/// Whether the arrays of a call are there.
+/// Returns whether no array of a call is null.
 static bool hasArrays(const frit_context *context, const frit_tensor *inputs,
                       uint32_t inputCount, const frit_tensor *outputs,
                       uint32_t outputCount) {
@@ -199,7 +199,7 @@ frit_status frit_context_step(const frit_context *context, uint32_t index,
   const Model &model = context->module->model;
   if (index >= model.steps(variant).size())
     return noSuchIndex("frit_context_step", index);
-  // What computes a step may only be known once it ran, so ask anew.
+  // A library may choose its algorithm at the first run, so ask again.
   auto &texts = const_cast<frit_context *>(context)->stepTexts()[index];
   std::string pick = context->execution->pick(variant, index);
   if (pick != texts.kernel)

@@ -1,4 +1,4 @@
-//===- Api.h - How the C interface tells of failures ----------------------===//
+//===- Api.h - Error reporting of the C interface -------------------------===//
 
 #ifndef FRIT_EXEC_API_H
 #define FRIT_EXEC_API_H
@@ -7,9 +7,11 @@
 
 namespace frit {
 
-/// Keeps the message of a failure as the thread's last error.
+/// Stores a failed status's message as the thread's frit_last_error() and
+/// returns the status's code.
 frit_status report(Status status);
 
+/// Reports FRIT_INVALID_ARGUMENT: a pointer given to `function` is null.
 frit_status nullArgument(const char *function);
 frit_status noSuchIndex(const char *function, uint32_t index);
 

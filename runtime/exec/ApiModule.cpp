@@ -45,7 +45,7 @@ uint32_t frit_module_output_count(const frit_module *module) {
   return module ? uint32_t(module->outputNames.size()) : 0;
 }
 
-/// The variant of the largest sizes.
+/// Index of the variant with the largest sizes.
 static size_t largest(const PlanView &plan) {
   return plan.variants().size() - 1;
 }
@@ -91,7 +91,7 @@ frit_status frit_module_input_tensor(const frit_module *module, uint32_t index,
     return nullArgument("frit_module_input_tensor");
   frit_tensor_info info;
   frit_status status = frit_module_input(module, index, &info);
-  // Inputs are never written through; the struct serves outputs as well.
+  // The struct serves inputs and outputs; an input is never written to.
   if (status == FRIT_OK)
     *tensor = hostTensor(info, const_cast<void *>(data));
   return status;

@@ -1,4 +1,4 @@
-//===- Background.h - Work beside the calling thread ----------------------===//
+//===- Background.h - Run work on another thread --------------------------===//
 
 #ifndef FRIT_EXEC_BACKGROUND_H
 #define FRIT_EXEC_BACKGROUND_H
@@ -9,8 +9,8 @@
 
 namespace frit {
 
-/// Does its work on a thread of its own; where the system has none to give, at
-/// once in the calling one.
+/// Runs `work` on a new thread, or in the constructor if no thread can be
+/// created. The destructor waits for it.
 class Background {
 public:
   explicit Background(std::function<void()> work) : work(std::move(work)) {
@@ -21,7 +21,6 @@ public:
   Background(const Background &) = delete;
   ~Background() { join(); }
 
-  /// Waits until the work is done.
   void join() {
     if (started)
       pthread_join(thread, nullptr);

@@ -1,4 +1,4 @@
-//===- Call.cpp - What the shapes of a call's inputs ask for --------------===//
+//===- Call.cpp - Match the inputs of a call with a variant ---------------===//
 
 #include "runtime/exec/Call.h"
 #include "runtime/exec/Types.h"
@@ -11,7 +11,7 @@ using artifact::kNone;
 using artifact::Symbol;
 using artifact::Tensor;
 
-/// A symbol that no input has told the size of yet.
+/// Size of a symbol that no input has determined yet.
 static constexpr int64_t kUnknown = -1;
 
 static Status wrong(std::string message) {
@@ -117,7 +117,8 @@ Status Call::readSizes(const PlanView &plan,
   return Status();
 }
 
-/// Checks an input's type, and what is fixed of its shape, and reads the rest.
+/// Checks an input's type and its fixed dimensions, and takes the symbol sizes
+/// from the others.
 Status Call::readInput(const PlanView &plan, const std::string &name,
                        const Tensor &expected, const frit_tensor &tensor) {
   if (tensor.rank && !tensor.dims)
@@ -176,7 +177,8 @@ Status Call::checkSize(const PlanView &plan, size_t index) const {
                       static_cast<long long>(size), held.c_str()));
 }
 
-/// Variants ascend, so the first that fits is the smallest.
+/// Chooses the smallest variant that fits; they are sorted by size, so it is
+/// the first.
 Status Call::pick(const PlanView &plan) {
   std::span<const Symbol> symbols = plan.symbols();
   for (chosen = 0; chosen < plan.variants().size(); ++chosen) {

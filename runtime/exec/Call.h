@@ -1,4 +1,4 @@
-//===- Call.h - What the shapes of a call's inputs ask for ----------------===//
+//===- Call.h - Match the inputs of a call with a variant -----------------===//
 
 #ifndef FRIT_EXEC_CALL_H
 #define FRIT_EXEC_CALL_H
@@ -10,27 +10,30 @@
 
 namespace frit {
 
-/// How a call's inputs fit a model: which is which, the sizes they give its
-/// symbols, and the smallest variant that takes them. May be used again.
+/// The inputs of one call: which tensor is which input of the model, the symbol
+/// sizes that their shapes imply, and the smallest variant that fits these.
+/// Reused from call to call.
 class Call {
 public:
-  /// Makes room for a model's calls, so that `open` allocates nothing unless it
-  /// fails.
+  /// Allocates for a model's calls; later calls of `open` allocate only on
+  /// failure.
   void reserve(const PlanView &plan);
 
-  /// Fails where the inputs are not the model's, or there is no variant for
-  /// their shapes. Names and tensors must outlive the next call of it.
+  /// Matches `inputs` with the model's and chooses the variant. Fails if they
+  /// are not the model's inputs, or if no variant has room for their shapes.
+  /// Keeps references to the names and tensors until the next `open`.
   Status open(const PlanView &plan, const std::vector<std::string> &inputNames,
               std::span<const frit_tensor> inputs);
 
   size_t variant() const { return chosen; }
-  /// The tensor that the call gives for input `index` of the model.
+  /// The caller's tensor for input `index` of the model.
   const frit_tensor &input(size_t index) const { return *given[index]; }
-  /// The size that the call gives a symbol; valid until the next call of
+  /// The size of a symbol in this call; the pointer is valid until the next
   /// `open`.
   int64_t *size(size_t symbol) { return &sizes[symbol]; }
-  /// The true shape of an output in this call: the variant's, or less of it
-  /// where inputs are padded. Valid until the next call of it or of `open`.
+  /// Computes the shape that an output has in this call: smaller than the
+  /// variant's where inputs are padded. `dims` is valid until the next call of
+  /// this function or of `open`.
   Status outputDims(const PlanView &plan, size_t index,
                     std::span<const int64_t> &dims);
 
@@ -43,23 +46,24 @@ private:
   Status checkSize(const PlanView &plan, size_t symbol) const;
 
   std::vector<const frit_tensor *> given;
-  std::vector<int64_t> sizes; ///< of each symbol
-  /// The name of the input that gave each of them.
+  std::vector<int64_t> sizes; ///< per symbol; kUnknown until an input gives it
+  /// The input that determined each size, for messages.
   std::vector<const std::string *> sources;
-  std::vector<int64_t> shape; ///< what outputDims told
+  std::vector<int64_t> shape; ///< result of outputDims
   size_t chosen = 0;
   bool isPadded = false;
 };
 
-/// Finds which of the model's tensors `tensor`, the call's `position`th, is.
-/// `kind` is "input" or "output".
+/// Finds the model's tensor that `tensor`, number `position` of the call,
+/// stands for: by its name, or by position if it has none. `kind` is "input" or
+/// "output".
 Status findTensor(const char *kind, const frit_tensor &tensor, size_t position,
                   const std::vector<std::string> &names, size_t &index);
 
-/// The sizes of a symbol that there are variants of, ascending.
+/// Lists the sizes for which there are variants, ascending.
 std::vector<int64_t> variantSizes(const PlanView &plan, size_t symbol);
 
-/// A tensor's type with its symbols' names: "batchx3x224x224xf32".
+/// Formats a tensor's type with symbol names: "batchx3x224x224xf32".
 std::string formatOpenType(const PlanView &plan,
                            const artifact::Tensor &tensor);
 

@@ -1,4 +1,4 @@
-//===- Context.cpp - Match a call's tensors with the model's --------------===//
+//===- Context.cpp - Match the tensors of a call with the model's ---------===//
 
 #include "runtime/exec/Module.h"
 #include "runtime/exec/Types.h"
@@ -43,7 +43,8 @@ std::vector<frit_context::StepTexts> &frit_context::stepTexts() {
   return texts;
 }
 
-/// Checks what the memory of a tensor is like; its type has been checked.
+/// Checks a tensor's pointer, location and alignment. Its type has been
+/// checked.
 static Status checkMemory(const char *kind, const std::string &name,
                           const frit_tensor &given, uint64_t bytes) {
   if (!given.data && bytes)
@@ -91,7 +92,7 @@ Status frit_context::bind(std::span<const frit_tensor> givenInputs,
   for (size_t index = 0; index < outputs.size(); ++index) {
     outputs[index] = Binding();
     if (index >= names.size())
-      continue; // A count, for which an execution has memory of its own.
+      continue; // a count: the execution owns its memory
     std::span<const int64_t> dims;
     FRIT_TRY(call.outputDims(plan, index, dims));
     outputShapes[index].assign(dims.begin(), dims.end());

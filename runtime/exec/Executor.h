@@ -1,8 +1,8 @@
-//===- Executor.h - What runs a plan on one kind of device ----------------===//
+//===- Executor.h - Interface of what runs a plan on one kind of device ---===//
 //
-// A module has one Executor: code and weights on its device. A context has one
-// Execution: the memory and the queue that a call needs. There are two of each,
-// for GPUs and for the host.
+// A module has one Executor, which owns code and weights on the device. A
+// context has one Execution, which owns the memory and the stream of its calls.
+// Both are implemented twice: for CUDA and for the CPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace frit {
 
-/// Tells the program what is worth knowing but no error.
+/// Passes remarks (useful to know, but no errors) to the program's callback.
 struct Remark {
   void (*call)(void *user, const char *message) = nullptr;
   void *user = nullptr;
@@ -32,7 +32,7 @@ struct Remark {
   }
 };
 
-/// What an executor runs and how. Outlives the executor.
+/// An opened model and the options it was opened with. Outlives its executor.
 struct Model {
   const frit_image *image = nullptr;
   PlanView plan;
@@ -41,14 +41,14 @@ struct Model {
   uint32_t flags = 0; ///< of frit_module_flags
   uint32_t threads = 0;
   Remark remark;
-  Phases phases; ///< of opening it
+  Phases phases; ///< of opening the module
 
   bool has(frit_module_flags flag) const { return flags & flag; }
-  /// What a call of a variant does.
+  /// The steps of a call of `variant`.
   std::span<const artifact::Step> steps(size_t variant) const {
     return plan.steps(plan.programs(*target)[variant].steps);
   }
-  /// The lists of steps of the target: to prepare, then by variant.
+  /// All step lists of the target: the prepare list, then one per variant.
   std::vector<std::span<const artifact::Step>> lists() const {
     std::vector<std::span<const artifact::Step>> all = {
         plan.steps(target->prepare)};
@@ -56,15 +56,15 @@ struct Model {
       all.push_back(plan.steps(program.steps));
     return all;
   }
-  /// The memory that holds input or output `index` of any variant.
+  /// Bytes that suffice for input or output `index` in every variant.
   uint64_t inputBytes(uint32_t index) const;
   uint64_t outputBytes(uint32_t index) const;
 };
 
-/// The memory of one input or output in one call. An output that nobody wants
-/// has no data. `dims` is what the caller sees, no larger than the variant's;
-/// of an output that a count decides about, it views `counted`, which holds the
-/// most there may be until applyCounts.
+/// Memory of one input or output in one call. `data` is null for an output that
+/// the caller does not want. `dims` is the caller's shape, at most the
+/// variant's. If the shape of an output depends on the data, `dims` views
+/// `counted`, which holds the upper bound until applyCounts.
 struct Binding {
   void *data = nullptr;
   frit_location location = FRIT_HOST;
@@ -72,54 +72,57 @@ struct Binding {
   int64_t *counted = nullptr;
 };
 
-/// Where the elements of a binding lie in the tensor of the variant.
+/// Describes where the caller's elements lie in the variant's tensor.
 StridedRegion regionOf(const PlanView &plan, const Binding &binding,
                        const artifact::Tensor &tensor);
 
-/// Makes the shapes of a variant's outputs what these counts say they are.
+/// Sets the data-dependent output shapes from the counts that the device
+/// computed. Fails if a count is negative: the model found its own input
+/// invalid.
 Status applyCounts(const PlanView &plan, size_t variant,
                    std::span<const int64_t> counts,
                    std::span<const Binding> outputs);
 
-/// Whether a count may leave what is used of a tensor in several runs.
+/// Returns whether a data-dependent length may shorten an inner dimension, so
+/// that the valid elements are not contiguous.
 bool isCutInside(const PlanView &plan, const artifact::Tensor &tensor);
 
-/// When a step ran, in microseconds since the call's begin.
+/// When a step ran, in microseconds since the start of the call.
 struct StepTime {
   double start = 0;
   double duration = 0;
-  bool ran = true; ///< a guard may have been in the way
+  bool ran = true; ///< false if a guard skipped it
 };
 
 class Execution {
 public:
   virtual ~Execution() = default;
 
-  Phases phases; ///< of making it
+  Phases phases; ///< of creating the context
 
-  /// Runs a variant; there is a binding for every input and output, of the
-  /// counts too. Returns once the work is queued unless `wait`, or, where there
-  /// are counts, once they are known.
+  /// Runs a variant. There is one binding per input and output of the plan,
+  /// counts included. If `wait` is false, returns once the work is on the
+  /// stream, or, in a model with counts, once these are known.
   virtual Status run(size_t variant, std::span<const Binding> inputs,
                      std::span<const Binding> outputs, bool wait) = 0;
 
-  /// Runs a variant step by step and says when each one ran.
+  /// Runs a variant one step at a time and measures each.
   virtual Status profile(size_t variant, std::span<const Binding> inputs,
                          std::span<const Binding> outputs,
                          std::vector<StepTime> &times) = 0;
 
   virtual Status synchronize() = 0;
 
-  /// The device queue, where there is one.
+  /// The CUstream; null on the CPU.
   virtual void *stream() const { return nullptr; }
 
-  /// The execution's own memory for an input or output of any variant; null
-  /// when there is not enough.
+  /// Returns this execution's own buffer for an input or output, large enough
+  /// for every variant; null when memory runs out.
   virtual void *inputBuffer(uint32_t index) = 0;
   virtual void *outputBuffer(uint32_t index) = 0;
 
-  /// The kernel or the library's algorithm that computes a step of a variant
-  /// that is open.
+  /// Names the kernel or the library's algorithm that computes a step. The
+  /// variant must be open.
   virtual std::string pick(size_t variant, uint32_t step) const = 0;
 
   /// Whether a library computes the step.
@@ -131,21 +134,22 @@ public:
   virtual ~Executor() = default;
   virtual Status createExecution(std::unique_ptr<Execution> &execution) = 0;
 
-  /// Fills in everything but `device`.
+  /// Fills in all fields but `device`.
   virtual void describe(frit_device_info &info) const = 0;
 };
 
-/// Load the model's code and weights and run its prepare list. An execution
-/// that is created has its last variant open, the others open when they run.
+/// Load the model's code and weights and run its prepare list. A new execution
+/// opens its last (largest) variant at once, the others at their first call.
 Status createCpuExecutor(Model &model, std::unique_ptr<Executor> &executor);
 Status createCudaExecutor(Model &model, int ordinal,
                           std::unique_ptr<Executor> &executor);
 
-/// "node 'x': …" in front of what went wrong in `step`, if anything did.
+/// Returns `status`; if it failed, with "node 'x': " before its message.
 Status stepFailed(const PlanView &plan, const artifact::Step &step,
                   Status status);
 
-/// The failure of a step that no library took and that has no kernel.
+/// The error for a step that no library accepts and that has no kernel of our
+/// own.
 Status noKernel(const PlanView &plan, const artifact::Step &step);
 
 } // namespace frit

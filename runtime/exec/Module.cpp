@@ -63,7 +63,8 @@ Status frit::applyCounts(const PlanView &plan, size_t variant,
     for (const artifact::Extent &extent : plan.extents(tensor))
       if (extent.count != artifact::kNone)
         isLength[extent.count] = true;
-  // Those that are no length of an output are checks; their names say of what.
+  // A count that is no output's length is a check of the data: negative if it
+  // failed. Its name says what was checked.
   for (size_t i = 0; i < counts.size(); ++i)
     if (!isLength[i] && counts[i] < 0)
       return Status(FRIT_INVALID_ARGUMENT,
@@ -104,7 +105,7 @@ bool frit::isCutInside(const PlanView &plan, const artifact::Tensor &tensor) {
 }
 
 frit_module::~frit_module() {
-  // The executor may hold pointers into the library's image.
+  // Before dlclose: the executor may point into the library's image.
   executor.reset();
   if (library)
     dlclose(library);
@@ -175,7 +176,7 @@ void frit_module::copyTexts() {
   }
 }
 
-/// The ordinal in "cuda" or "cuda:N"; -1 where `device` is neither.
+/// Parses "cuda" or "cuda:N" to the device ordinal; -1 for anything else.
 static int cudaOrdinal(const char *device) {
   if (!strcmp(device, "cuda"))
     return 0;

@@ -1,4 +1,4 @@
-//===- Module.h - What is behind the handles of runtime.h -----------------===//
+//===- Module.h - What the handles of runtime.h point to ------------------===//
 
 #ifndef FRIT_EXEC_MODULE_H
 #define FRIT_EXEC_MODULE_H
@@ -14,25 +14,25 @@ struct frit_module {
   frit_module(const frit_module &) = delete;
   ~frit_module();
 
-  /// Does what frit_module_open says; `folder` holds external weights where the
-  /// options name no folder.
+  /// Implements frit_module_open. `folder` holds the files of external weights
+  /// unless the options name another.
   frit::Status open(const frit_image &image, const frit_module_options *options,
                     const std::string &folder);
 
-  /// Opens the image of the shared library at `path`.
+  /// Implements frit_module_load.
   frit::Status load(const std::string &path,
                     const frit_module_options *options);
 
   frit::Model model;
   std::string name;
   std::string device = "none";
-  /// Texts of the plan, with the final null that C wants.
+  /// Names in the plan, null-terminated for C.
   std::vector<std::string> inputNames, outputNames, archs, symbolNames;
-  /// The sizes of each symbol that there are variants of.
+  /// Per symbol, the sizes for which there are variants.
   std::vector<std::vector<int64_t>> symbolSizes;
-  /// The symbol of each dimension, or -1, of every input and output.
+  /// Per input or output, the symbol of each dimension, or -1.
   std::vector<std::vector<int32_t>> inputSymbols, outputSymbols;
-  /// The count of each dimension, or -1, of every output.
+  /// Per output, the count that each dimension depends on, or -1.
   std::vector<std::vector<int32_t>> outputCounts;
   std::unique_ptr<frit::Executor> executor;
   void *library = nullptr;
@@ -43,11 +43,11 @@ private:
 };
 
 struct frit_context {
-  /// Does what frit_context_create says.
+  /// Implements frit_context_create.
   frit::Status open(frit_module &module);
 
-  /// Matches a call's tensors with the model's, into `inputs` and `outputs`,
-  /// and finds the variant for them.
+  /// Matches the tensors of a call with the model's: fills `inputs` and
+  /// `outputs` and chooses the variant.
   frit::Status bind(std::span<const frit_tensor> givenInputs,
                     std::span<const frit_tensor> givenOutputs);
 
@@ -56,22 +56,21 @@ struct frit_context {
     std::string node, kernel;
   };
 
-  /// Those of the variant that the last call was bound for.
+  /// Texts of the steps of the current `variant`.
   std::vector<StepTexts> &stepTexts();
 
   frit_module *module = nullptr;
   std::unique_ptr<frit::Execution> execution;
-  /// Of all outputs of the plan: behind the model's are the counts.
+  /// One per input and output of the plan; the counts are the last outputs.
   std::vector<frit::Binding> inputs, outputs;
   size_t variant = 0;
-  /// The shapes that the outputs had in the last call, or have in the one that
-  /// is bound.
+  /// Shapes of the outputs in the call that is bound, or in the last one.
   std::vector<std::vector<int64_t>> outputShapes;
-  bool hasShapes = false; ///< whether there was a call
+  bool hasShapes = false; ///< whether a call set them
 
 private:
   frit::Call call;
-  std::vector<bool> seen; ///< outputs that the caller of `bind` has given
+  std::vector<bool> seen;                    ///< which outputs `bind` was given
   std::vector<std::vector<StepTexts>> steps; ///< by variant, empty until asked
 };
 

@@ -1,4 +1,4 @@
-//===- Phases.h - What opening a model spends its time on -----------------===//
+//===- Phases.h - Time spent in each phase of opening a model -------------===//
 
 #ifndef FRIT_EXEC_PHASES_H
 #define FRIT_EXEC_PHASES_H
@@ -8,7 +8,7 @@
 
 namespace frit {
 
-/// A stopwatch that is told what comes next.
+/// Stopwatch for a sequence of named phases.
 class Phases {
 public:
   struct Phase {
@@ -16,7 +16,8 @@ public:
     double seconds;
   };
 
-  /// Ends the phase before, if one is running. `name` is a literal.
+  /// Ends the running phase, if any, and starts another. `name` must be a
+  /// literal.
   void begin(const char *name) {
     end();
     running = name;

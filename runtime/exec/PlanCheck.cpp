@@ -11,13 +11,13 @@
 using namespace frit;
 using namespace frit::artifact;
 
-/// Whether [offset, offset + size) lies in [0, limit).
+/// Returns whether [offset, offset + size) lies in [0, limit).
 static bool fits(uint64_t offset, uint64_t size, uint64_t limit) {
   return offset <= limit && size <= limit - offset;
 }
 
 namespace frit {
-/// The checks, in an order in which each may rely on those before it.
+/// The checks. Each may rely on those before it.
 class PlanCheck {
 public:
   PlanCheck(const frit_image &image, PlanView &plan)
@@ -34,7 +34,7 @@ public:
   }
 
 private:
-  /// What the arguments of a list of steps may lie in.
+  /// Limits of the memory that a step list may address.
   struct Memory {
     bool preparing;
     uint64_t arena, prepared;
@@ -231,8 +231,8 @@ Status PlanCheck::checkTarget(const Target &target) {
 Status PlanCheck::checkSteps(const Target &target, const Memory &memory,
                              Range steps) {
   uint32_t place = 0;
-  uint64_t done = 0; // no two steps share entries, which bounds their number
-  std::vector<uint64_t> ends = {steps.count}; // of the guards around a step
+  uint64_t done = 0; // steps share no `follows` entries, which bounds the work
+  std::vector<uint64_t> ends = {steps.count}; // where the enclosing guards end
   for (const Step &step : plan.steps(steps)) {
     FRIT_TRY(checkStep(target, memory, step));
     if (!PlanView::followsAll(step)) {

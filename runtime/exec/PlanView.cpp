@@ -53,7 +53,7 @@ uint64_t PlanView::bytesOf(const Step &step) const {
 }
 
 uint64_t PlanView::flopsOf(const Step &step) const {
-  // A count that wraps around is wrong, but harms nobody.
+  // Overflow would only make a report wrong.
   auto product = [](std::initializer_list<int64_t> sizes) {
     uint64_t result = 2;
     for (int64_t size : sizes)
@@ -83,6 +83,6 @@ std::string PlanView::textOf(const Guard &guard, const char *by) const {
 
 std::string PlanView::nodeOf(const Step &step) const {
   std::string name(text(step.node));
-  // The compiler says what kind of node it is where it knows.
+  // The compiler already writes "node 'x' (Conv)" if it knows the kind.
   return name.starts_with("node '") ? name : "node '" + name + "'";
 }

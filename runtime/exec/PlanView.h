@@ -1,10 +1,10 @@
 //===- PlanView.h - A checked view of an artifact's plan ------------------===//
 //
-// The plan of an image is plain bytes that may be damaged or hostile.
-// PlanView::open checks all of it once: magic, version, every table, range,
-// text and index, that every argument lies inside the memory it names, and that
-// every contraction's operands lie inside its arguments. What comes after uses
-// the plan without further checks.
+// The plan in an image may be damaged or hostile. PlanView::open checks all of
+// it once: magic, version, every table, range, text and index; that every
+// argument lies inside the memory it names; and that the operands of every
+// contraction lie inside its arguments. Later code uses the plan without
+// further checks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,8 @@ class PlanView {
 public:
   PlanView() = default;
 
-  /// Checks `image` and views it in `plan`. The image must outlive the view.
+  /// Checks `image` and makes `plan` a view of it. The image must outlive the
+  /// view.
   static Status open(const frit_image &image, PlanView &plan);
 
   const artifact::Header &header() const { return *head; }
@@ -43,7 +44,7 @@ public:
   std::span<const artifact::Symbol> symbols() const {
     return table<artifact::Symbol>(head->symbols);
   }
-  /// At least one; the last is the one of the largest sizes.
+  /// At least one; the last has the largest sizes.
   std::span<const artifact::Variant> variants() const {
     return table<artifact::Variant>(head->variants);
   }
@@ -60,17 +61,17 @@ public:
     return table<artifact::Tensor>(head->outputs)
         .subspan(range.first, range.count);
   }
-  /// The inputs without the true sizes, which come last.
+  /// The model's own inputs: all but the true sizes, which come last.
   std::span<const artifact::Tensor> modelInputs(size_t variant) const {
     std::span<const artifact::Tensor> all = inputs(variant);
     return all.first(all.size() - head->sizes);
   }
-  /// The outputs without the counts, which come last.
+  /// The model's own outputs: all but the counts, which come last.
   std::span<const artifact::Tensor> modelOutputs(size_t variant) const {
     std::span<const artifact::Tensor> all = outputs(variant);
     return all.first(all.size() - head->counts);
   }
-  /// One per dimension, or none where all of the tensor is used.
+  /// One per dimension; empty if every call uses the whole tensor.
   std::span<const artifact::Extent>
   extents(const artifact::Tensor &tensor) const {
     return table<artifact::Extent>(head->extents)
@@ -82,13 +83,13 @@ public:
   std::span<const artifact::Target> targets() const {
     return table<artifact::Target>(head->targets);
   }
-  /// What a target does per call, by variant.
+  /// The work of a call on `target`, one program per variant.
   std::span<const artifact::Program>
   programs(const artifact::Target &target) const {
     return table<artifact::Program>(head->programs)
         .subspan(target.programs.first, target.programs.count);
   }
-  /// The scratch memory that suffices for every variant.
+  /// Bytes of arena that suffice for every variant.
   uint64_t arenaBytes(const artifact::Target &target) const;
   std::span<const artifact::DeviceModule>
   modules(const artifact::Target &target) const {
@@ -114,8 +115,8 @@ public:
     return table<artifact::Buffer>(head->buffers)
         .subspan(step.arguments.first, step.arguments.count);
   }
-  /// Whether a step follows all before it in its list, and which it follows
-  /// where it does not.
+  /// Returns whether a step must wait for all earlier steps of its list; if
+  /// not, `follows` lists those it waits for.
   static bool followsAll(const artifact::Step &step) {
     return step.follows.first == artifact::kNone;
   }
@@ -123,8 +124,9 @@ public:
     return table<uint32_t>(head->follows)
         .subspan(step.follows.first, step.follows.count);
   }
-  /// Those that the step's kernel takes: what a library may compute keeps its
-  /// workspace, the last one where there is one, for the library.
+  /// The arguments that the step's own kernel takes: all but a workspace, which
+  /// is the last argument of a gemm, conv or attention and only for the
+  /// library.
   std::span<const artifact::Buffer>
   kernelArguments(const artifact::Step &step) const;
   const artifact::Gemm &gemm(const artifact::Step &step) const {
@@ -140,16 +142,16 @@ public:
     return table<artifact::Guard>(head->guards)[step.problem];
   }
 
-  /// What a step moves and computes, for people: bytes of its arguments without
-  /// a workspace and what it skips; multiplications and additions of its
-  /// products.
+  /// Bytes that a step reads and writes (without workspace and `skipped`
+  /// bytes), and multiplications and additions of its contraction. For reports.
   uint64_t bytesOf(const artifact::Step &step) const;
   uint64_t flopsOf(const artifact::Step &step) const;
 
-  /// What a guard does, for people: "if true, by " and what asks.
+  /// Describes a guard for reports: "if true, by " and the step that computes
+  /// its flag.
   std::string textOf(const artifact::Guard &guard, const char *by) const;
 
-  /// The model's nodes that a step computes: "node 'x' (Conv, opset 13)".
+  /// Names the model's nodes that a step computes: "node 'x' (Conv, opset 13)".
   std::string nodeOf(const artifact::Step &step) const;
 
 private:
@@ -163,10 +165,10 @@ private:
   const artifact::Header *head = nullptr;
 };
 
-/// Whether a target's code is for a GPU, by its name.
+/// Returns whether `arch` names a GPU architecture.
 bool isCudaArch(std::string_view arch);
 
-/// The arguments of what a library may compute, without its workspace.
+/// Number of arguments of a problem, not counting the workspace.
 unsigned operandCount(const artifact::Gemm &gemm);
 unsigned operandCount(const artifact::Conv &conv);
 unsigned operandCount(const artifact::Attention &attention);

@@ -1,4 +1,4 @@
-//===- ProblemCheck.cpp - Check what a library would be asked to do -------===//
+//===- ProblemCheck.cpp - Check gemm, conv and attention problems ---------===//
 
 #include "runtime/exec/ProblemCheck.h"
 #include "runtime/exec/PlanView.h"
@@ -7,8 +7,8 @@
 using namespace frit;
 using namespace frit::artifact;
 
-/// No dimension, stride or pad of a problem may be larger. A product of three
-/// of them still fits 128 bits, so that nothing below overflows.
+/// Upper bound of every dimension, stride and pad. The product of three fits in
+/// 128 bits, so nothing below overflows.
 static constexpr int64_t kLimit = int64_t(1) << 40;
 
 using Wide = __int128;
@@ -20,12 +20,12 @@ static bool inRange(std::initializer_list<int64_t> values, int64_t low) {
   return true;
 }
 
-/// Whether the argument starts where an element may.
+/// Returns whether the argument is aligned to its element type.
 static bool isAligned(const Buffer &buffer, DType type) {
   return buffer.offset % elementBytes(type) == 0;
 }
 
-/// Whether `batch` matrices of `rows` by `columns` fit the argument.
+/// Returns whether `batch` matrices of `rows` by `columns` fit in the argument.
 static bool matrixFits(const Buffer &buffer, DType type, int64_t rows,
                        int64_t columns, int64_t ld, int64_t batch,
                        int64_t stride) {
@@ -39,7 +39,8 @@ static bool tensorFits(const Buffer &buffer, DType type, int64_t a, int64_t b,
                        int64_t c, int64_t d) {
   if (!isAligned(buffer, type))
     return false;
-  // Two products of two stay within 80 bits; compare before the last one.
+  // The product of two factors stays below 2^80: compare these before
+  // multiplying them.
   Wide low = Wide(a) * b, high = Wide(c) * d, limit = Wide(buffer.bytes);
   if (low > limit || high > limit)
     return false;
@@ -97,7 +98,8 @@ const char *frit::checkGemm(const Gemm &gemm,
   return fits ? nullptr : "an argument is misaligned or too small for it";
 }
 
-/// Whether `out` is what a window of `size` gives over the padded `in`.
+/// Returns whether `out` is the output size of a window of `size` over the
+/// padded `in`.
 static bool windowFits(int64_t in, int64_t size, int64_t stride,
                        int64_t dilation, int64_t before, int64_t after,
                        int64_t out) {
@@ -174,7 +176,7 @@ const char *frit::checkAttention(const Attention &attention,
       return "a stride is out of range";
     if (isResult ? operand.argument != a.inputs : operand.argument >= a.inputs)
       return "an operand is none of its arguments";
-    // Of addends below 2^81, so that nothing overflows.
+    // Each addend is below 2^81, so the sum does not overflow.
     Wide last = Wide(operand.offset) + Wide(a.batch - 1) * strides[0] +
                 Wide(heads - 1) * strides[1] + Wide(rows - 1) * strides[2] +
                 Wide(columns - 1) * strides[3];

@@ -1,9 +1,9 @@
-//===- ProblemCheck.h - Check what a library would be asked to do ---------===//
+//===- ProblemCheck.h - Check gemm, conv and attention problems -----------===//
 //
-// A gemm, convolution or attention describes memory through sizes and strides.
-// These check that every element it would touch lies inside the step's
-// arguments, so that neither a library nor our own kernels can be made to leave
-// them.
+// A gemm, convolution or attention describes memory by sizes and strides. These
+// functions check that every element it touches lies inside the step's
+// arguments, so that neither a library nor our own kernels access memory
+// outside of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace frit {
 
-/// What is wrong, or null.
+/// Return what is wrong, or null.
 const char *checkGemm(const artifact::Gemm &gemm,
                       std::span<const artifact::Buffer> arguments);
 const char *checkConv(const artifact::Conv &conv,

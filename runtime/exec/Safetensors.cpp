@@ -1,7 +1,7 @@
-//===- Safetensors.cpp - Find tensors in a file of weights ----------------===//
+//===- Safetensors.cpp - Find the tensors of a safetensors file -----------===//
 //
-// Eight bytes of the header's length, little endian; the header, JSON; the
-// tensors.
+// Layout: the header's length (8 bytes, little endian), the header in JSON, the
+// tensors' bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,14 +14,17 @@
 using namespace frit;
 using Json = nlohmann::json;
 
-/// The format's own limit.
+/// Longest header that the format allows, in bytes.
 static constexpr uint64_t kLongestHeader = 100'000'000;
 
 namespace {
 
-/// Hears the header's text once, from front to back, and keeps nothing but the
-/// tensors. An object of objects of strings and of lists of natural numbers is
-/// all that it takes:
+/// SAX parser of the header. It keeps only the tensors, so memory stays bounded
+/// by their number, and rejects anything but an object of objects whose values
+/// are strings or lists of natural numbers:
+///
+///   {"__metadata__": {"producer": "frit"},
+///    "w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
 ///
 ///   {"__metadata__": {"producer": "frit"},
 ///    "w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
@@ -90,7 +93,7 @@ public:
   }
 
 private:
-  /// What a value that starts here lies in.
+  /// Where the parser is: what encloses the next value.
   enum Place { nowhere, header, entry, list, wrong };
 
   bool add() {
@@ -99,7 +102,7 @@ private:
       return false;
     tensor.offset = uint64_t(range[0]);
     tensor.bytes = uint64_t(range[1] - range[0]);
-    // No byte is of two tensors, so all together are no more than the file.
+    // Tensors do not overlap, so their sum is bounded by the file's size.
     if (tensor.bytes > dataBytes - claimed)
       return false;
     claimed += tensor.bytes;

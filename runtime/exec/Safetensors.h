@@ -1,4 +1,4 @@
-//===- Safetensors.h - Find tensors in a file of weights ------------------===//
+//===- Safetensors.h - Find the tensors of a safetensors file -------------===//
 
 #ifndef FRIT_EXEC_SAFETENSORS_H
 #define FRIT_EXEC_SAFETENSORS_H
@@ -11,17 +11,17 @@
 
 namespace frit {
 
-/// A tensor and where its bytes are in the file.
+/// A tensor's type, shape and place in the file.
 struct StoredTensor {
-  std::string type; ///< "F16", as the file says it
+  std::string type; ///< as spelled in the file: "F16"
   std::vector<int64_t> dims;
   uint64_t offset = 0;
   uint64_t bytes = 0;
 };
 
-/// Reads the header of a safetensors file of `size` bytes at `data`, as
-/// github.com/huggingface/safetensors describes it. A failure tells what is
-/// wrong with it; the caller names the file.
+/// Reads the header of the safetensors file of `size` bytes at `data`. A
+/// failure says what is wrong with the file; the caller adds its name. Format:
+/// github.com/huggingface/safetensors.
 Status readSafetensors(const uint8_t *data, uint64_t size,
                        std::map<std::string, StoredTensor> &tensors);
 

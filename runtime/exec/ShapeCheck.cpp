@@ -110,7 +110,7 @@ Status ShapeCheck::checkTensors(const char *kind,
   return Status();
 }
 
-/// Inputs differ between variants in the symbols' sizes only.
+/// Checks that a variant's inputs differ from the first's only in symbol sizes.
 Status ShapeCheck::checkInputs(size_t variant) {
   for (size_t i = 0; i < plan.inputs(0).size(); ++i) {
     const Tensor &tensor = plan.inputs(variant)[i], &first = plan.inputs(0)[i];
@@ -133,7 +133,8 @@ Status ShapeCheck::checkInputs(size_t variant) {
   return Status();
 }
 
-/// The last inputs are what the runtime makes of others' lengths.
+/// Checks the last inputs: scalars for which the runtime passes the true symbol
+/// sizes.
 Status ShapeCheck::checkSizes(size_t variant) {
   std::span<const Tensor> inputs = plan.inputs(variant);
   uint32_t sizes = plan.header().sizes;
@@ -146,7 +147,8 @@ Status ShapeCheck::checkSizes(size_t variant) {
   return Status();
 }
 
-/// The last outputs are what the runtime reads to learn of others' lengths.
+/// Checks the last outputs: the counts that the runtime reads back to learn
+/// data-dependent output lengths.
 Status ShapeCheck::checkCounts(size_t variant) {
   std::span<const Tensor> outputs = plan.outputs(variant);
   uint32_t counts = plan.header().counts;
@@ -176,7 +178,8 @@ Status ShapeCheck::checkExtents(const char *kind, const Tensor &tensor) {
           format("%s '%s' has a count that cannot be its", kind, name.c_str()));
   }
   for (const Extent &extent : plan.extents(tensor))
-    // Sizes are read off the inputs.
+    // A call takes the symbol's size from the input's shape, so it must be the
+    // dimension itself.
     if (extent.symbol != kNone && !strcmp(kind, "input") &&
         (extent.factor != 1 || extent.offset != 0))
       return damagedPlan(

@@ -7,16 +7,16 @@
 
 namespace frit {
 
-/// What is wrong with a plan whose bytes are not what the compiler wrote.
+/// The error for a plan whose bytes are not what the compiler wrote.
 Status damagedPlan(std::string what);
 
-/// Checks the name, shape and size of a tensor of a plan whose tables have been
-/// checked. `what` it is, is for the message.
+/// Checks a tensor's name, shape and byte size. The plan's tables have been
+/// checked before. `what` names the tensor's role in messages.
 Status checkTensor(const PlanView &plan, const char *what, artifact::Text name,
                    artifact::DType type, artifact::Range dims, uint64_t bytes);
 
 /// Checks the symbols, the variants and their inputs and outputs: all variants
-/// have the same, and inputs differ in the symbols' sizes only.
+/// must have the same ones, differing in sizes of symbols only.
 Status checkVariants(const PlanView &plan);
 
 } // namespace frit

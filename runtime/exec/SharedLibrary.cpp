@@ -17,7 +17,7 @@ static Status refuse(const std::string &path, const char *why) {
   return Status(FRIT_BAD_MODEL, format("'%s' %s", path.c_str(), why));
 }
 
-/// Whether every segment the loader would map lies inside the file.
+/// Fails unless every segment that the loader would map lies inside the file.
 static Status checkElf(const std::string &path) {
   std::unique_ptr<FILE, int (*)(FILE *)> file(fopen(path.c_str(), "rbe"),
                                               fclose);
@@ -54,7 +54,7 @@ static Status checkElf(const std::string &path) {
 Status frit::openModelLibrary(const std::string &path, void *&library,
                               const frit_image *&image) {
   FRIT_TRY(checkElf(path));
-  // Without a slash the loader would search its own folders.
+  // dlopen searches the system's folders for a name without a slash.
   std::string exact = path.find('/') == std::string::npos ? "./" + path : path;
   void *handle = dlopen(exact.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)

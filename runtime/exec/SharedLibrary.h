@@ -7,9 +7,9 @@
 
 namespace frit {
 
-/// Opens the shared library at `path` and finds its image. The dynamic loader
-/// trusts a file's own word for its length and dies where it is cut off, so the
-/// file is looked at first.
+/// Opens the shared library at `path` and finds its image. Checks the ELF
+/// segments first: the dynamic loader crashes on a truncated file. The caller
+/// closes `library`.
 Status openModelLibrary(const std::string &path, void *&library,
                         const frit_image *&image);
 

@@ -1,4 +1,4 @@
-//===- Status.cpp - Text for messages -------------------------------------===//
+//===- Status.cpp - Format messages ---------------------------------------===//
 
 #include "runtime/exec/Status.h"
 

@@ -1,8 +1,8 @@
-//===- Status.h - What a call inside the runtime returns ------------------===//
+//===- Status.h - Result of a call inside the runtime ---------------------===//
 //
-// The runtime uses no exceptions: everything that can fail returns a Status,
-// which carries its message along, and the C interface turns it into a
-// frit_status and the thread's last error.
+// The runtime uses no exceptions: everything that can fail returns a Status
+// with its message. The C interface turns it into a frit_status and the
+// thread's frit_last_error().
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ public:
   frit_status status() const { return code; }
   const std::string &message() const { return text; }
 
-  /// The same failure, with where it happened put before its message.
+  /// Prefixes the message with the place of the failure: "where: message".
   Status within(const std::string &where) && {
     text = where + ": " + text;
     return std::move(*this);
@@ -37,10 +37,10 @@ private:
   std::string text;
 };
 
-/// printf into a string.
+/// sprintf that returns a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char *pattern, ...);
 
-/// A size for people: "512 B", "3.2 MiB".
+/// Formats a byte count: "512 B", "3.2 MiB".
 std::string formatBytes(uint64_t bytes);
 
 } // namespace frit

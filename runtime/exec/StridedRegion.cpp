@@ -1,4 +1,4 @@
-//===- StridedRegion.cpp - A tensor at the start of a larger one ----------===//
+//===- StridedRegion.cpp - A region of a larger tensor, as runs of bytes --===//
 
 #include "runtime/exec/StridedRegion.h"
 
@@ -10,7 +10,7 @@ StridedRegion::StridedRegion(std::span<const int64_t> dims,
                              std::span<const int64_t> around,
                              uint64_t elementBytes)
     : bytes(elementBytes), step(elementBytes) {
-  // From the last dimension that is cut on, elements are neighbours.
+  // A run spans the last dimension in which the shapes differ and all after it.
   size_t cut = dims.size();
   while (cut && dims[cut - 1] == around[cut - 1])
     --cut;
@@ -20,7 +20,7 @@ StridedRegion::StridedRegion(std::span<const int64_t> dims,
     bytes *= uint64_t(dims[dim]);
     step *= uint64_t(around[dim]);
   }
-  // Dimensions of one index tell no runs apart.
+  // Leading dimensions of size 1 do not index runs.
   while (outer && around[outer - 1] == 1)
     --outer;
   this->dims = dims.first(outer);
@@ -41,8 +41,9 @@ uint64_t StridedRegion::offset(uint64_t run) const {
   return result;
 }
 
-// In one memory a run never moves down when spread out, nor up when gathered:
-// the order decides that none is lost.
+// In-place copies: spreading out moves runs to higher addresses only and goes
+// from last to first; gathering moves them down and goes from first to last. So
+// no run is overwritten before it is copied.
 
 void frit::copyInto(const StridedRegion &region, const void *small, void *large,
                     uint64_t largeBytes) {

@@ -1,4 +1,4 @@
-//===- Targets.cpp - Which of an artifact's targets a device can run ------===//
+//===- Targets.cpp - Choose the target that suits a device ----------------===//
 
 #include "runtime/exec/Targets.h"
 
@@ -40,14 +40,15 @@ bool frit::runsPtx(CudaArch arch, int major, int minor) {
   return arch.major * 10 + arch.minor <= major * 10 + minor;
 }
 
-/// Newer is better, and code for one device better than code for all.
+/// Preference among architectures that a device can run: newer first, then code
+/// for one architecture before portable code.
 static int rank(CudaArch arch) {
   return (arch.major * 10 + arch.minor) * 4 + (arch.suffix == 'a'   ? 2
                                                : arch.suffix == 'f' ? 1
                                                                     : 0);
 }
 
-/// Whether a target has machine code, or PTX, of all its kernels.
+/// Returns whether a target has cubins (or PTX) for all its kernels.
 static bool hasCode(const PlanView &plan, const Target &target, bool ptx) {
   std::span<const artifact::DeviceModule> modules = plan.modules(target);
   return modules.empty() || (ptx ? modules[0].ptx : modules[0].cubin).size;
@@ -77,7 +78,8 @@ const Target *frit::chooseCudaTarget(const PlanView &plan, int major, int minor,
   return nullptr;
 }
 
-/// How capable a processor `arch` asks for; -1 where this one is less.
+/// Returns the x86-64 level that `arch` requires; -1 if this processor lacks
+/// it.
 static int cpuLevel(std::string_view arch) {
 #if defined(__x86_64__)
   __builtin_cpu_init();

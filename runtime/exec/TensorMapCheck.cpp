@@ -1,7 +1,7 @@
-//===- TensorMapCheck.cpp - Check descriptors of tensor copies ------------===//
+//===- TensorMapCheck.cpp - Check TMA descriptors -------------------------===//
 //
-// The limits are those of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col in
-// the documentation of the CUDA driver.
+// Limits: CUDA driver documentation of cuTensorMapEncodeTiled and
+// cuTensorMapEncodeIm2col.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ static constexpr uint64_t kMaxStride = uint64_t(1) << 40;
 static constexpr uint32_t kMaxBox = 256;
 static constexpr uint32_t kMaxElementStride = 8;
 static constexpr uint32_t kMaxPixels = 1024;
-/// What addresses, strides and rows of a box are multiples of, in bytes.
+/// Alignment of addresses, strides and box rows, in bytes.
 static constexpr uint64_t kGranule = 16;
 
 static const char *checkBox(const TensorMap &map) {
@@ -36,7 +36,7 @@ static const char *checkBox(const TensorMap &map) {
     return "an im2col tensor map has fewer than three dimensions";
   if (!map.pixels || map.pixels > kMaxPixels)
     return "a tensor map's pixels are too many or none";
-  // The corners share 32 bits.
+  // The driver packs all corners into 32 bits.
   uint32_t spatial = map.rank - 2;
   int32_t limit = spatial == 1 ? 1 << 15 : spatial == 2 ? 1 << 7 : 1 << 4;
   for (uint32_t i = 0; i < spatial; ++i)
@@ -73,7 +73,7 @@ const char *frit::checkTensorMap(const TensorMap &map,
   const Buffer &buffer = arguments[map.argument];
   if (map.offset > buffer.bytes || (buffer.offset + map.offset) % kGranule)
     return "a tensor map starts at a wrong place";
-  // Every factor is below 2^41, so that nothing here overflows.
+  // Every factor is below 2^41, so nothing overflows.
   using Wide = unsigned __int128;
   Wide bytes = Wide(map.dims[0]) * elementBytes(map.type);
   for (uint32_t i = 1; i < map.rank; ++i)

@@ -1,8 +1,8 @@
-//===- TensorMapCheck.h - Check descriptors of tensor copies --------------===//
+//===- TensorMapCheck.h - Check TMA descriptors ---------------------------===//
 //
-// A tensor map describes memory through sizes and strides, and kernels copy
-// whatever part of it they like. These check that all of it lies inside the
-// step's argument, and that the driver can encode it.
+// A tensor map describes memory by sizes and strides, and a kernel may copy any
+// part of it. These functions check that all of it lies inside the step's
+// argument, and that the driver accepts it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,10 @@
 
 namespace frit {
 
-/// What is wrong with a map, whatever it is of; or null.
+/// Returns what is wrong with a map, independent of its argument, or null.
 const char *checkTensorMap(const artifact::TensorMap &map);
 
-/// What is wrong with such a map of a step with these arguments; or null.
+/// Returns what is wrong with a map of a step with these arguments, or null.
 const char *checkTensorMap(const artifact::TensorMap &map,
                            std::span<const artifact::Buffer> arguments);
 

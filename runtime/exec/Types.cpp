@@ -1,4 +1,4 @@
-//===- Types.cpp - Element types and shapes -------------------------------===//
+//===- Types.cpp - Element types and shapes: sizes and text ---------------===//
 
 #include "runtime/exec/Types.h"
 #include "runtime/exec/Status.h"

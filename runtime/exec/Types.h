@@ -1,4 +1,4 @@
-//===- Types.h - Element types and shapes, for sizes and messages ---------===//
+//===- Types.h - Element types and shapes: sizes and text -----------------===//
 
 #ifndef FRIT_EXEC_TYPES_H
 #define FRIT_EXEC_TYPES_H
@@ -12,16 +12,16 @@
 
 namespace frit {
 
-/// Bytes of an element; 0 where `type` is none of the known ones.
+/// Bytes per element; 0 for an unknown type.
 uint64_t elementBytes(artifact::DType type);
 
 const char *typeName(artifact::DType type);
 
-/// "1x3x224x224xf32"; "f32" for a scalar.
+/// Formats a tensor type: "1x3x224x224xf32"; "f32" for a scalar.
 std::string formatType(artifact::DType type, std::span<const int64_t> dims);
 
-/// Elements of `dims`, or false when a dimension is negative or there are more
-/// than an int64_t counts.
+/// Computes the number of elements. Returns false if a dimension is negative or
+/// the number exceeds int64_t.
 bool countElements(std::span<const int64_t> dims, uint64_t &count);
 
 } // namespace frit

@@ -41,8 +41,8 @@ Status Weights::map(const std::string &path, Mapping &mapping) {
   return Status();
 }
 
-/// A file may have been put in the place of the one that the compiler wrote, so
-/// a tensor is found by its name, and must be what the plan expects.
+/// Finds a constant in a safetensors file by its name. The user may have
+/// replaced the file, so type and shape are checked against the plan.
 static Status find(const PlanView &plan, const artifact::Constant &constant,
                    const std::map<std::string, StoredTensor> &tensors,
                    uint64_t &offset) {

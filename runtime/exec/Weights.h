@@ -1,4 +1,4 @@
-//===- Weights.h - Where a model's original weights lie in memory ---------===//
+//===- Weights.h - Host memory of a model's original weights --------------===//
 
 #ifndef FRIT_EXEC_WEIGHTS_H
 #define FRIT_EXEC_WEIGHTS_H
@@ -11,8 +11,8 @@
 
 namespace frit {
 
-/// The bytes of every constant of a plan: in the image, or in files beside it
-/// that are mapped while this lives.
+/// Bytes of every constant of a plan: in the image, or in memory-mapped files,
+/// which this owns.
 class Weights {
 public:
   Weights() = default;
@@ -20,15 +20,15 @@ public:
   Weights &operator=(const Weights &) = delete;
   ~Weights() { release(); }
 
-  /// Maps what files the plan names, from `folder`, and checks their lengths.
+  /// Maps the files that the plan names, relative to `folder`, and checks their
+  /// sizes.
   Status open(const PlanView &plan, const frit_image &image,
               const std::string &folder);
 
-  /// The host memory of constant `index`. It may be aligned to no more than a
-  /// byte where it comes from a file.
+  /// Host memory of constant `index`. Constants from files may be unaligned.
   const void *data(uint32_t index) const { return pointers[index]; }
 
-  /// Unmaps the files, once every constant has been copied to a device.
+  /// Unmaps the files. Call it once every constant is on the device.
   void release();
 
 private:

@@ -1,4 +1,4 @@
-//===- dtype.h - What is known of the element types of tensors ------------===//
+//===- dtype.h - Names and sizes of the element types ---------------------===//
 
 #ifndef FRIT_DTYPE_H
 #define FRIT_DTYPE_H
@@ -17,8 +17,8 @@ struct DTypeRow {
   uint8_t bytes;      ///< of an element in memory and in files
 };
 
-/// In the order of DType, which starts at 1. Safetensors files have no integers
-/// below a byte, and pack their F4: the last five names are frit's own.
+/// In the order of DType, which starts at 1. Safetensors has no integers below
+/// a byte and packs its F4, so the last five file names are our own.
 inline constexpr DTypeRow kDTypes[] = {
     {"f32", "F32", "f32", 4},
     {"f64", "F64", "f64", 8},
@@ -46,13 +46,13 @@ inline constexpr DTypeRow kDTypes[] = {
 };
 static_assert(sizeof kDTypes / sizeof *kDTypes == size_t(DType::u2));
 
-/// The row of `type`, which may be any number; null where it is no DType.
+/// Returns the row of `type`, or null if it is not a DType.
 constexpr const DTypeRow *findDType(DType type) {
   size_t index = size_t(type) - 1;
   return index < size_t(DType::u2) ? &kDTypes[index] : nullptr;
 }
 
-/// The type whose `field` is `text`; DType(0) where there is none.
+/// Returns the type whose `field` is `text`, or DType(0).
 constexpr DType dtypeWith(const char *DTypeRow::*field, std::string_view text) {
   for (const DTypeRow &row : kDTypes)
     if (row.*field == text)

@@ -1,4 +1,4 @@
-/*===- image.h - The one symbol of a compiled model -----------------------===*\
+/*===- image.h - The symbol that a compiled model defines -----------------===*\
 |*                                                                            *|
 |* What fritc writes defines one `frit_image` and no other global symbol. It  *|
 |* is named <model>_image, and `frit_model_image` too in a shared library.    *|
@@ -17,23 +17,22 @@ extern "C" {
 
 #define FRIT_IMAGE_ABI 2u
 
-/** A host kernel of the cpu target: computes the independent work items
- *  [begin, end) of a step over the step's arguments. Any thread may call it,
- *  and calls over disjoint ranges may run at the same time, each with a
- *  workspace of its own, which starts at a multiple of 256 bytes and is as
- *  large as the plan says. */
+/** A host kernel of the CPU target: computes the independent work items [begin,
+ *  end) of a step over the step's arguments. Any thread may call it. Calls over
+ *  disjoint ranges may run concurrently, each with its own workspace: aligned
+ *  to 256 bytes, of the size that the plan states. */
 typedef void (*frit_host_kernel)(void *const *arguments, void *workspace,
                                  int64_t begin, int64_t end);
 
-/** A compiled model. Lives as long as the object it is linked into; every
- *  pointer in it is to constant memory. */
+/** A compiled model. Lives as long as the object it is linked into; all its
+ *  pointers are to constant memory. */
 typedef struct frit_image {
   uint32_t abi; /**< FRIT_IMAGE_ABI of the compiler that wrote it */
   uint32_t kernel_count;
   const frit_host_kernel *kernels; /**< kernel_count of them; may be null */
   const void *plan;                /**< see frit/artifact.h */
   uint64_t plan_bytes;
-  const void *weights; /**< null when the weights are in a file of their own */
+  const void *weights; /**< null if the weights are in a file */
   uint64_t weight_bytes;
 } frit_image;
 

@@ -1,4 +1,4 @@
-//===- printable.h - Names that come from files, as text for people -------===//
+//===- printable.h - Make names from files printable ----------------------===//
 
 #ifndef FRIT_PRINTABLE_H
 #define FRIT_PRINTABLE_H
@@ -10,10 +10,10 @@
 
 namespace frit {
 
-/// A code point at the start of a text and how many bytes spell it.
+/// The first code point of a text and its length in bytes.
 struct CodePoint {
   uint32_t value = 0;
-  size_t bytes = 0; ///< 0 where the text does not start with valid UTF-8
+  size_t bytes = 0; ///< 0 if the text does not start with valid UTF-8
 };
 
 inline CodePoint decodeUtf8(std::string_view text) {
@@ -36,9 +36,9 @@ inline CodePoint decodeUtf8(std::string_view text) {
   return {value, bytes};
 }
 
-/// Whether a code point takes its place in a line and changes nothing else:
-/// control characters, line separators, byte order marks and what turns the
-/// direction of the text round do not.
+/// Returns whether a code point is visible text or a space. False for control
+/// characters, line separators, byte order marks and characters that change the
+/// text's direction.
 constexpr bool isPrintable(uint32_t c) {
   return c >= 0x20 && !(c >= 0x7f && c <= 0x9f) && c != 0xad && c != 0x61c &&
          c != 0x180e && !(c >= 0x200b && c <= 0x200f) &&
@@ -48,9 +48,9 @@ constexpr bool isPrintable(uint32_t c) {
          !(c >= 0xe0000 && c <= 0xe0fff);
 }
 
-/// `text` with everything that is not printable UTF-8 escaped as in C: "\n",
-/// "\x1b", "\u202E". What is printable stays as it is, so nothing can be told
-/// back from an escape.
+/// Escapes everything in `text` that is not printable UTF-8 as in C: "\n",
+/// "\x1b", "\u202E". A backslash stays, so the result is for people and cannot
+/// be decoded.
 inline std::string printable(std::string_view text) {
   static constexpr char digits[] = "0123456789ABCDEF";
   std::string out;
@@ -79,7 +79,8 @@ inline std::string printable(std::string_view text) {
   return out;
 }
 
-/// The same for a comment of C or C++, which it cannot end, open or continue.
+/// As `printable`, for use inside a comment of C or C++: the text cannot end,
+/// open or continue one.
 inline std::string commentText(std::string_view text) {
   std::string out;
   for (char c : printable(text)) {
@@ -88,7 +89,7 @@ inline std::string commentText(std::string_view text) {
     out += ends ? "\\" : "";
     out += c;
   }
-  // A backslash before the end of a line continues it.
+  // A backslash at the end would continue the line.
   if (!out.empty() && out.back() == '\\')
     out += ' ';
   return out;

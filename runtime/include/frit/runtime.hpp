@@ -1,8 +1,8 @@
-//===- runtime.hpp - The C++ face of runtime.h ----------------------------===//
+//===- runtime.hpp - C++ wrapper of runtime.h -----------------------------===//
 //
 // Owning handles and nothing more: every call is the C call of the same name,
-// and runtime.h says what it does. Nothing throws; a frit::Error converts to
-// true when something went wrong, and carries the message.
+// documented in runtime.h. Nothing throws. A frit::Error converts to true on
+// failure and carries the message.
 //
 //   frit::Module module;
 //   if (auto error = frit::Module::load("model.so", module))
@@ -34,7 +34,7 @@ namespace frit {
 class [[nodiscard]] Error {
 public:
   Error() = default;
-  /// Takes the calling thread's message along when `status` is a failure.
+  /// Copies the thread's frit_last_error() if `status` is a failure.
   explicit Error(frit_status status) : code(status) {
     if (status != FRIT_OK)
       text = frit_last_error();
@@ -164,7 +164,8 @@ private:
   frit_module *handle = nullptr;
 };
 
-/// What one thread needs to run a module. Movable, not copyable.
+/// The memory and stream with which one thread runs a module. Movable, not
+/// copyable.
 class Context {
 public:
   Context() = default;
