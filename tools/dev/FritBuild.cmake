@@ -16,9 +16,12 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # The precompiled header's identity is its content, not its time stamp.
+  # The precompiled header's identity is its content, not its time stamp. Its
+  # hash is kept by inode and headers are taken from the compiler's list of
+  # dependencies: hashing 600 MB and preprocessing took 2 of 6 s per file.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_INODECACHE=1 CCACHE_DEPEND=1
       ${CCACHE})
 endif()
 find_program(MOLD mold)
