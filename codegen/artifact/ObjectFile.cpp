@@ -96,12 +96,12 @@ Expected<SmallVector<char, 0>> artifact::compileObject(Module &module,
 }
 
 /// The sizes that calls may give a symbol: "1..64", or "1, 8, 64".
-static std::string sizesText(const artifact::OpenShapes &shapes, size_t index) {
-  const artifact::OpenSymbol &symbol = shapes.symbols[index];
+static std::string sizesText(const plan::OpenShapes &shapes, size_t index) {
+  const plan::OpenSymbol &symbol = shapes.symbols[index];
   if (symbol.padded)
     return (Twine(symbol.least) + ".." + Twine(symbol.most)).str();
   std::set<int64_t> sizes;
-  for (const artifact::OpenVariant &variant : shapes.variants)
+  for (const plan::OpenVariant &variant : shapes.variants)
     sizes.insert(variant.sizes[index]);
   std::string text;
   for (int64_t size : sizes)
@@ -111,11 +111,10 @@ static std::string sizesText(const artifact::OpenShapes &shapes, size_t index) {
 
 /// "2x<=12" of a dimension of at most 12 entries, which the device counts.
 static std::string boundText(ArrayRef<int64_t> shape,
-                             ArrayRef<artifact::Extent> extents) {
+                             ArrayRef<plan::Extent> extents) {
   std::string text;
   for (auto [dim, size] : llvm::enumerate(shape)) {
-    bool isCounted =
-        dim < extents.size() && extents[dim].count != artifact::kNone;
+    bool isCounted = dim < extents.size() && extents[dim].count;
     text += (text.empty() ? "" : "x") + std::string(isCounted ? "<=" : "") +
             std::to_string(size);
   }
@@ -123,7 +122,8 @@ static std::string boundText(ArrayRef<int64_t> shape,
 }
 
 std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
-                                  StringRef model, const OpenShapes &shapes) {
+                                  StringRef model,
+                                  const plan::OpenShapes &shapes) {
   std::string text;
   raw_string_ostream os(text);
   // Names that differ in case alone are different models.
@@ -134,7 +134,7 @@ std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
   plan::ProgramOp program = *programs.begin();
   plan::CommandListOp largest = program.getMains().back();
   auto list = [&](StringRef title, mlir::ArrayAttr names, mlir::ArrayAttr types,
-                  ArrayRef<SmallVector<Extent>> extents) {
+                  ArrayRef<SmallVector<plan::Extent>> extents) {
     os << " * " << title << ":\n";
     for (auto [i, name, type] : llvm::enumerate(names, types)) {
       auto tensor = mlir::cast<mlir::RankedTensorType>(
@@ -142,14 +142,14 @@ std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
       os << " *   "
          << commentText(mlir::cast<mlir::StringAttr>(name).getValue()) << "  "
          << tensor.getElementType() << "  "
-         << boundText(tensor.getShape(), i < extents.size()
-                                             ? ArrayRef<Extent>(extents[i])
-                                             : ArrayRef<Extent>())
+         << boundText(tensor.getShape(),
+                      i < extents.size() ? ArrayRef<plan::Extent>(extents[i])
+                                         : ArrayRef<plan::Extent>())
          << "\n";
     }
   };
-  OpenVariant open =
-      shapes.variants.empty() ? OpenVariant() : shapes.variants.back();
+  plan::OpenVariant open =
+      shapes.variants.empty() ? plan::OpenVariant() : shapes.variants.back();
   auto visible = [](mlir::ArrayAttr all, size_t hidden) {
     return mlir::ArrayAttr::get(all.getContext(),
                                 all.getValue().drop_back(hidden));

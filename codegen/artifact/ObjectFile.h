@@ -30,7 +30,8 @@ compileObject(llvm::Module &module, llvm::TargetMachine &machine);
 /// declaration, the model's inputs and outputs and what of their shapes is
 /// open.
 std::string writeHeader(mlir::ModuleOp module, llvm::StringRef symbol,
-                        llvm::StringRef model, const OpenShapes &shapes = {});
+                        llvm::StringRef model,
+                        const plan::OpenShapes &shapes = {});
 
 } // namespace frit::artifact
 

@@ -28,7 +28,7 @@ namespace {
 class Serializer {
 public:
   Serializer(ModuleOp module, const llvm::StringMap<TargetCode> &code,
-             StringRef weightsFile, const OpenShapes &shapes)
+             StringRef weightsFile, const plan::OpenShapes &shapes)
       : module(module), code(code), weightsFile(weightsFile), shapes(shapes) {}
 
   FailureOr<Image> run(StringRef model) {
@@ -106,13 +106,13 @@ private:
   }
 
   void addSymbols() {
-    for (const OpenSymbol &symbol : shapes.symbols)
+    for (const plan::OpenSymbol &symbol : shapes.symbols)
       tables.symbols.push_back({tables.text(symbol.name), symbol.padded,
                                 /*reserved=*/0, symbol.least, symbol.most});
   }
 
   void addVariant(plan::ProgramOp program, plan::CommandListOp main,
-                  const OpenVariant &open) {
+                  const plan::OpenVariant &open) {
     Variant variant;
     variant.sizes = tables.shape(open.sizes);
     variant.inputs = addTensors(tables.inputs, *program.getInputs(),
@@ -126,16 +126,19 @@ private:
     tables.variants.push_back(variant);
   }
 
-  artifact::Range addExtents(ArrayRef<Extent> extents) {
+  artifact::Range addExtents(ArrayRef<plan::Extent> extents) {
     artifact::Range range{uint32_t(tables.extents.size()),
                           uint32_t(extents.size())};
-    llvm::append_range(tables.extents, extents);
+    for (const plan::Extent &extent : extents)
+      tables.extents.push_back({extent.symbol.value_or(kNone),
+                                extent.count.value_or(kNone), extent.factor,
+                                extent.offset});
     return range;
   }
 
   artifact::Range addTensors(std::vector<Tensor> &table, ArrayAttr names,
                              ArrayAttr types,
-                             ArrayRef<SmallVector<Extent>> extents) {
+                             ArrayRef<SmallVector<plan::Extent>> extents) {
     artifact::Range range{uint32_t(table.size()), uint32_t(types.size())};
     for (auto [i, name, typeAttr] : llvm::enumerate(names, types)) {
       auto type = cast<RankedTensorType>(cast<TypeAttr>(typeAttr).getValue());
@@ -157,7 +160,7 @@ private:
     if (tables.targets.empty())
       for (auto [i, main] : llvm::enumerate(mains))
         addVariant(program, main,
-                   shapes.variants.empty() ? OpenVariant()
+                   shapes.variants.empty() ? plan::OpenVariant()
                                            : shapes.variants[i]);
     Target target;
     target.arch = tables.text(program.getArch());
@@ -320,7 +323,7 @@ private:
   ModuleOp module;
   const llvm::StringMap<TargetCode> &code;
   StringRef weightsFile;
-  const OpenShapes &shapes;
+  const plan::OpenShapes &shapes;
   Tables tables;
   Image image;
   DenseMap<StringAttr, uint32_t> indexOf;
@@ -330,9 +333,8 @@ private:
 
 } // namespace
 
-FailureOr<Image>
-frit::artifact::serialize(ModuleOp module, StringRef model,
-                          const llvm::StringMap<TargetCode> &code,
-                          StringRef weightsFile, const OpenShapes &shapes) {
+FailureOr<Image> frit::artifact::serialize(
+    ModuleOp module, StringRef model, const llvm::StringMap<TargetCode> &code,
+    StringRef weightsFile, const plan::OpenShapes &shapes) {
   return Serializer(module, code, weightsFile, shapes).run(model);
 }

@@ -3,6 +3,7 @@
 #ifndef FRIT_CODEGEN_ARTIFACT_SERIALIZE_H
 #define FRIT_CODEGEN_ARTIFACT_SERIALIZE_H
 
+#include "dialects/plan/OpenShapes.h"
 #include "dialects/plan/Plan.h"
 #include "frit/artifact.h"
 
@@ -49,31 +50,6 @@ struct Image {
   }
 };
 
-/// A dimension that the model leaves open, as frit/artifact.h tells.
-struct OpenSymbol {
-  std::string name;
-  int64_t least = 1, most = 1;
-  bool padded = false;
-};
-
-/// One main list's sizes of the symbols, and what depends on them of its inputs
-/// and outputs: an extent per dimension, or none where all are fixed.
-struct OpenVariant {
-  llvm::SmallVector<int64_t> sizes;
-  std::vector<llvm::SmallVector<Extent>> inputs, outputs;
-};
-
-/// The shapes that a model leaves open; without variants where all are fixed.
-/// The variants are in the order of each program's main lists.
-struct OpenShapes {
-  std::vector<OpenSymbol> symbols;
-  std::vector<OpenVariant> variants;
-  /// How many of the outputs, the last ones, are counts.
-  unsigned counts = 0;
-  /// The symbols whose sizes are the last inputs, one each.
-  llvm::SmallVector<unsigned> sizes;
-};
-
 /// The name that a kernel of the cpu target `arch` has in the object, where
 /// debuggers and profilers show it.
 std::string hostKernelName(llvm::StringRef arch, llvm::StringRef kernel);
@@ -85,7 +61,7 @@ std::string hostKernelName(llvm::StringRef arch, llvm::StringRef kernel);
 llvm::FailureOr<Image> serialize(mlir::ModuleOp module, llvm::StringRef model,
                                  const llvm::StringMap<TargetCode> &code,
                                  llvm::StringRef weightsFile = "",
-                                 const OpenShapes &shapes = {});
+                                 const plan::OpenShapes &shapes = {});
 
 } // namespace frit::artifact
 

@@ -105,21 +105,21 @@ private:
     if (!import() || !readTuning())
       return false;
     if (options.emit == Emit::nn)
-      return good(files.write(*model.variants.front()));
+      return good(files.write(*input.model.modules.front()));
     if (options.emit == Emit::json)
-      return good(writeJson(*model.variants.front(), options.output));
+      return good(writeJson(*input.model.modules.front(), options.output));
     {
       TimingScope scope = root.nest("model passes");
       PassManager passes(&context);
       addModelPasses(passes, pipelineOptions());
       passes.enableTiming(scope);
-      for (auto [index, variant] : llvm::enumerate(model.variants))
+      for (auto [index, variant] : llvm::enumerate(input.model.modules))
         if (failed(passes.run(*variant)) ||
             !good(
                 files.save(*variant, variantEnding(index, "simplified.mlir"))))
           return false;
     }
-    plans = ModuleOp::create(model.variants.front()->getLoc());
+    plans = ModuleOp::create(input.model.modules.front()->getLoc());
     planSymbols.emplace(*plans);
     constants.emplace(*planSymbols);
     for (const std::string &arch : options.archs)
@@ -143,12 +143,12 @@ private:
   bool import() {
     TimingScope scope = root.nest("import");
     Progress progress("read " + options.input);
-    if (llvm::Error error = model.read(options, context))
+    if (llvm::Error error = input.read(options, context))
       return fail(std::move(error));
-    if (model.variants.empty())
+    if (input.model.modules.empty())
       return false;
     say("read " + options.input);
-    for (auto [variant, module] : llvm::enumerate(model.variants))
+    for (auto [variant, module] : llvm::enumerate(input.model.modules))
       if (!good(files.save(*module, variantEnding(variant, "nn.mlir"))))
         return false;
     return true;
@@ -156,9 +156,9 @@ private:
 
   /// What a file of one of several variants ends with.
   std::string variantEnding(size_t variant, const std::string &ending) const {
-    return model.shapes.symbols.empty()
+    return !input.model.isOpen()
                ? ending
-               : model.listNames[variant] + "." + ending;
+               : input.model.listNames[variant] + "." + ending;
   }
 
   PipelineOptions pipelineOptions() const {
@@ -197,7 +197,7 @@ private:
       cuda.cudnn = options.cudnn;
       cuda.remarkMissed = !options.remarksMissed.empty();
       if (!options.tuneGenerate.empty())
-        for (OwningOpRef<ModuleOp> &variant : model.variants)
+        for (OwningOpRef<ModuleOp> &variant : input.model.modules)
           if (!tune(*variant, cuda, pipeline, scope))
             return false;
       cuda.tuning = &tuning;
@@ -214,8 +214,8 @@ private:
     passes.enableTiming(scope);
     addPlanPasses(planning, *target, pipeline);
     planning.enableTiming(scope);
-    for (size_t variant = 0; variant < model.variants.size(); ++variant) {
-      OwningOpRef<ModuleOp> clone = model.variants[variant]->clone();
+    for (size_t variant = 0; variant < input.model.modules.size(); ++variant) {
+      OwningOpRef<ModuleOp> clone = input.model.modules[variant]->clone();
       // A warning that counts as an error stops here too.
       if (failed(passes.run(*clone)) || diagnostics.errors() ||
           !good(
@@ -296,7 +296,7 @@ private:
       return false;
     TuneOptions tune;
     tune.path = options.tuneGenerate;
-    tune.budget = options.tuneBudget / double(model.variants.size());
+    tune.budget = options.tuneBudget / double(input.model.modules.size());
     tune.verbose = options.verbose;
     if (llvm::Error e = tuneContractions(*clone, cuda, tune, device, tuning))
       return fail(std::move(e));
@@ -314,10 +314,10 @@ private:
     constants->take(from);
     for (auto program :
          llvm::make_early_inc_range(from.getOps<plan::ProgramOp>())) {
-      program.getMains().front().setSymName(model.listNames[variant]);
+      program.getMains().front().setSymName(input.model.listNames[variant]);
       if (variant) {
         auto into = planSymbols->lookup<plan::ProgramOp>(program.getSymName());
-        planning::mergeVariant(into, program, model.listNames[variant]);
+        planning::mergeVariant(into, program, input.model.listNames[variant]);
         continue;
       }
       program->remove();
@@ -453,11 +453,11 @@ private:
     output.form = options.emit == Emit::shared ? artifact::Form::shared
                                                : artifact::Form::object;
     output.weightsFile = options.weightsFile;
-    output.mapped = model.mapped;
+    output.mapped = input.mapped;
     auto keep = [this](StringRef object) { return files.save(object, "o"); };
     output.keepObject = keep;
     auto image = artifact::serialize(*plans, options.title, code,
-                                     weightsName(output), model.shapes);
+                                     weightsName(output), input.model.shapes);
     if (failed(image))
       return false;
     auto sayIt = [this](const llvm::Twine &message) { say(message); };
@@ -468,7 +468,8 @@ private:
     if (!options.header.empty() &&
         !good(writeText(options.header,
                         artifact::writeHeader(*plans, imageSymbol(output),
-                                              options.title, model.shapes))))
+                                              options.title,
+                                              input.model.shapes))))
       return false;
     say("wrote " + options.output);
     return true;
@@ -488,7 +489,7 @@ private:
   DefaultTimingManager timing;
   TimingScope root;
   cuda::Tuning tuning;
-  ModelInput model;
+  ModelInput input;
   OwningOpRef<ModuleOp> plans;
   std::optional<SymbolTable> planSymbols;
   std::optional<planning::ConstantPool> constants;

@@ -2,9 +2,7 @@
 
 #include "compiler/driver/ModelInput.h"
 
-#include "compiler/driver/Counts.h"
 #include "compiler/driver/OutputFile.h"
-#include "compiler/driver/Variants.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -32,47 +30,19 @@ llvm::Error ModelInput::read(const DriverOptions &options,
     mapped.push_back({path.str(), bytes});
     protectInput(path.str());
   };
-  auto importOne = [&] {
-    return (json ? importJson : importOnnx)((*file)->getMemBufferRef(),
-                                            options.input, import, context);
-  };
+  for (const SymbolSizes &symbol : options.openSymbols)
+    import.openSymbols.insert(symbol.name);
   // Imports that are only compared with another share its weights.
   WeightCache weights;
   import.weights = &weights;
-  if (options.openSymbols.empty()) {
-    OwningOpRef<ModuleOp> module = importOne();
-    listNames = {"main"};
-    if (!module)
-      return llvm::Error::success();
-    resolveCounts(*module);
-    variants.push_back(std::move(module));
-    if (!describeCounts(variants, shapes))
-      variants.clear();
-    return llvm::Error::success();
-  }
-
-  for (const SymbolSizes &symbol : options.openSymbols)
-    import.openSymbols.insert(symbol.name);
-  auto setSizes = [&](ArrayRef<int64_t> sizes) {
+  auto importFor = [&](ArrayRef<int64_t> sizes) {
     for (auto [symbol, size] : llvm::zip_equal(options.openSymbols, sizes))
       import.symbols[symbol.name] = size;
+    return (json ? importJson : importOnnx)((*file)->getMemBufferRef(),
+                                            options.input, import, context);
   };
-  Variants built(
-      options.openSymbols,
-      [&](const Variants::Sizes &sizes) {
-        setSizes(sizes);
-        return importOne();
-      },
-      context);
-  if (!built.build())
-    return llvm::Error::success();
-  for (OwningOpRef<ModuleOp> &module : built.modules)
-    resolveCounts(*module);
-  if (!describeCounts(built.modules, built.shapes))
-    return llvm::Error::success();
-  for (size_t i = 0; i < built.modules.size(); ++i)
-    listNames.push_back(built.listName(i));
-  variants = std::move(built.modules);
-  shapes = std::move(built.shapes);
+  auto imported = importVariants(options.openSymbols, importFor, context);
+  if (succeeded(imported))
+    model = std::move(*imported);
   return llvm::Error::success();
 }

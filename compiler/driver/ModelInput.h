@@ -5,6 +5,7 @@
 
 #include "codegen/artifact/EmbedWeights.h"
 #include "compiler/driver/Options.h"
+#include "compiler/padding/ImportVariants.h"
 
 namespace frit {
 
@@ -12,13 +13,10 @@ namespace frit {
 /// dimensions that it leaves open.
 struct ModelInput {
   /// Reads the model that the options name. Where something is wrong with what
-  /// it says, that has been reported and there are no variants.
+  /// it says, that has been reported and the model has no modules.
   llvm::Error read(const DriverOptions &options, mlir::MLIRContext &context);
 
-  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> variants;
-  /// What the list of steps of each is called.
-  std::vector<std::string> listNames;
-  artifact::OpenShapes shapes;
+  ModelVariants model;
   /// The files of weights, which the context keeps mapped.
   std::vector<artifact::MappedFile> mapped;
 };

@@ -5,6 +5,7 @@
 
 #include "compiler/driver/Status.h"
 #include "compiler/import/Import.h"
+#include "compiler/padding/SymbolSizes.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -18,18 +19,6 @@ enum class Emit { nn, json, fused, plan, cuda, ptx, cubin, object, shared };
 
 /// What a model is written in.
 enum class Language { onnx, json };
-
-/// The most variants of a model that an artifact holds.
-inline constexpr int64_t kMostVariants = 64;
-
-/// A symbolic dimension that is compiled for several sizes.
-struct SymbolSizes {
-  std::string name;
-  int64_t least = 1, most = 1; ///< sizes that calls may have
-  /// Of the variants, ascending; the last is `most`.
-  std::vector<int64_t> sizes;
-  bool isList = false; ///< the sizes were listed, not chosen from a range
-};
 
 /// What becomes of warnings; by name where they have one.
 struct WarningOptions {

@@ -29,6 +29,8 @@ LAYERS = {
                       "compiler/onnx/reader/", "dialects/nn/", "nlohmann/", "frit/dtype.h", *MLIR],
     "compiler/onnx": ["compiler/onnx/", "compiler/import/", "dialects/nn/",
                       "onnx/", "google/protobuf/", "frit/dtype.h", *MLIR],
+    "compiler/padding": ["compiler/padding/", "compiler/transform/",
+                         "dialects/nn/", "dialects/plan/OpenShapes.h", *MLIR],
     "compiler/planning": [*COMPILER, *ARTIFACT],
     "compiler/pipeline": [*COMPILER, "codegen/"],
     "compiler/driver": [*COMPILER, "codegen/", *ARTIFACT],

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_COMPILER_DRIVER_COUNTS_H
-#define FRIT_COMPILER_DRIVER_COUNTS_H
+#ifndef FRIT_COMPILER_PADDING_COUNTS_H
+#define FRIT_COMPILER_PADDING_COUNTS_H
 
-#include "codegen/artifact/Serialize.h"
+#include "dialects/plan/OpenShapes.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -27,8 +27,8 @@ void resolveCounts(mlir::ModuleOp module);
 /// Adds what these attributes say of the variants' modules to `shapes`, which
 /// has the variants of the symbols or none. False after errors.
 bool describeCounts(llvm::ArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> modules,
-                    artifact::OpenShapes &shapes);
+                    plan::OpenShapes &shapes);
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_DRIVER_COUNTS_H
+#endif // FRIT_COMPILER_PADDING_COUNTS_H

@@ -1,11 +1,11 @@
 //===- Variants.h - A model for several sizes of its open dimensions ------===//
 
-#ifndef FRIT_COMPILER_DRIVER_VARIANTS_H
-#define FRIT_COMPILER_DRIVER_VARIANTS_H
+#ifndef FRIT_COMPILER_PADDING_VARIANTS_H
+#define FRIT_COMPILER_PADDING_VARIANTS_H
 
-#include "codegen/artifact/Serialize.h"
-#include "compiler/driver/Options.h"
 #include "compiler/padding/Padding.h"
+#include "compiler/padding/SymbolSizes.h"
+#include "dialects/plan/OpenShapes.h"
 
 #include <functional>
 #include <map>
@@ -34,7 +34,7 @@ public:
   std::string sizesText(const Sizes &sizes) const;
 
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules; ///< ascending
-  artifact::OpenShapes shapes;
+  plan::OpenShapes shapes;
 
 private:
   /// What is known of a model that was imported.
@@ -73,10 +73,9 @@ private:
 
   void describeSymbols();
   void describeVariants();
-  std::vector<llvm::SmallVector<artifact::Extent>>
+  std::vector<llvm::SmallVector<plan::Extent>>
   inputExtents(mlir::ModuleOp module) const;
-  artifact::Extent extentOf(const Sizes &sizes, size_t output,
-                            size_t dim) const;
+  plan::Extent extentOf(const Sizes &sizes, size_t output, size_t dim) const;
   bool checkExtents();
 
   std::vector<SymbolSizes> symbols;
@@ -89,4 +88,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_DRIVER_VARIANTS_H
+#endif // FRIT_COMPILER_PADDING_VARIANTS_H

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/driver/Variants.h"
+#include "compiler/padding/Variants.h"
 
 #include "dialects/nn/NN.h"
 

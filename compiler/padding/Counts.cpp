@@ -1,6 +1,6 @@
 //===- Counts.cpp - Outputs whose size the data decide --------------------===//
 
-#include "compiler/driver/Counts.h"
+#include "compiler/padding/Counts.h"
 
 #include "dialects/nn/NN.h"
 
@@ -8,7 +8,7 @@
 
 using namespace mlir;
 using namespace frit;
-using artifact::Extent;
+using plan::Extent;
 
 static func::FuncOp mainOf(ModuleOp module) {
   return module.lookupSymbol<func::FuncOp>("main");
@@ -73,8 +73,8 @@ static unsigned numCounts(func::FuncOp main) {
 }
 
 /// Adds the counts of one variant's outputs.
-static bool describeOutputs(func::FuncOp main, artifact::OpenVariant &variant,
-                            ArrayRef<artifact::OpenSymbol> symbols) {
+static bool describeOutputs(func::FuncOp main, plan::OpenVariant &variant,
+                            ArrayRef<plan::OpenSymbol> symbols) {
   variant.outputs.resize(main.getNumResults());
   for (unsigned i = 0; i < main.getNumResults(); ++i) {
     auto dims = main.getResultAttrOfType<ArrayAttr>(i, "nn.extents");
@@ -87,20 +87,20 @@ static bool describeOutputs(func::FuncOp main, artifact::OpenVariant &variant,
       if (!counted)
         continue;
       // Calls of a size that is compiled have all of the dimension.
-      if (extent.symbol != artifact::kNone && symbols[extent.symbol].padded) {
+      if (extent.symbol && symbols[*extent.symbol].padded) {
         emitError(main.getLoc())
             << "a dimension of an output depends on the data and on '"
-            << symbols[extent.symbol].name << "'; list the sizes of that";
+            << symbols[*extent.symbol].name << "'; list the sizes of that";
         return false;
       }
-      extent = {artifact::kNone, uint32_t(counted[0]), counted[1], counted[2]};
+      extent = {std::nullopt, unsigned(counted[0]), counted[1], counted[2]};
     }
   }
   return true;
 }
 
 bool frit::describeCounts(ArrayRef<OwningOpRef<ModuleOp>> modules,
-                          artifact::OpenShapes &shapes) {
+                          plan::OpenShapes &shapes) {
   if (modules.empty())
     return true;
   shapes.counts = numCounts(mainOf(*modules.front()));

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/driver/Variants.h"
+#include "compiler/padding/Variants.h"
 
 #include "dialects/nn/NN.h"
 
@@ -16,7 +16,7 @@
 
 using namespace mlir;
 using namespace frit;
-using artifact::Extent;
+using plan::Extent;
 
 static func::FuncOp mainOf(ModuleOp module) {
   return module.lookupSymbol<func::FuncOp>("main");
@@ -121,7 +121,7 @@ bool Variants::importVariants() {
   for (const SymbolSizes &symbol : symbols)
     lists.emplace_back(symbol.sizes.begin(), symbol.sizes.end());
   for (const Sizes &sizes : combine(lists)) {
-    artifact::OpenVariant &variant = shapes.variants.emplace_back();
+    plan::OpenVariant &variant = shapes.variants.emplace_back();
     variant.sizes.assign(sizes.begin(), sizes.end());
     // The one that was proved has composites taken apart where it is masked.
     if (auto found = proofs.find(sizes);
@@ -161,7 +161,7 @@ std::vector<SmallVector<Extent>> Variants::inputExtents(ModuleOp module) const {
       });
       Extent &extent = extents.emplace_back();
       if (found != symbols.end())
-        extent = {uint32_t(found - symbols.begin()), artifact::kNone, 1, 0};
+        extent = {unsigned(found - symbols.begin()), std::nullopt, 1, 0};
     }
   }
   return result;
@@ -183,13 +183,13 @@ Extent Variants::extentOf(const Sizes &sizes, size_t output, size_t dim) const {
       if (change == 0 || change % by != 0)
         continue;
       int64_t factor = change / by;
-      result = {uint32_t(index), artifact::kNone, factor,
+      result = {unsigned(index), std::nullopt, factor,
                 length - factor * sizes[index]};
       // A smaller size is what a call of this variant may have.
       if (by > 0)
         break;
     }
-    if (result.symbol != artifact::kNone)
+    if (result.symbol)
       break;
   }
   return result;
@@ -234,9 +234,9 @@ bool Variants::checkExtents() {
       for (auto [dim, length] : llvm::enumerate(shape)) {
         const Extent &extent = variant->outputs[output][dim];
         int64_t expected =
-            extent.symbol == artifact::kNone
-                ? whole.outputs[output][dim]
-                : extent.factor * sizes[extent.symbol] + extent.offset;
+            extent.symbol
+                ? extent.factor * sizes[*extent.symbol] + extent.offset
+                : whole.outputs[output][dim];
         if (length == expected)
           continue;
         if (llvm::all_of(symbols,
