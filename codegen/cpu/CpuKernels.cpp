@@ -27,18 +27,19 @@
 using namespace mlir;
 using namespace frit;
 
-std::unique_ptr<llvm::TargetMachine> cpu::createMachine(StringRef arch,
-                                                        std::string &error) {
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+cpu::createMachine(StringRef arch) {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
   LLVMInitializeX86AsmPrinter();
   LLVMInitializeX86AsmParser();
   llvm::Triple triple("x86_64-unknown-linux-gnu");
+  std::string error;
   const llvm::Target *target =
       llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
-    return nullptr;
+    return llvm::createStringError(error);
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       triple, arch, "", {}, llvm::Reloc::PIC_, std::nullopt,
       llvm::CodeGenOptLevel::Default));

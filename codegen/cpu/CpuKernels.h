@@ -7,14 +7,15 @@
 #include "dialects/plan/Plan.h"
 
 #include "llvm/IR/Module.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
 
 namespace frit::cpu {
 
 /// The host machine to compile for: `arch` is "x86-64" or a level of it
-/// ("x86-64-v3"). Null with `error` set where there is none.
-std::unique_ptr<llvm::TargetMachine> createMachine(llvm::StringRef arch,
-                                                   std::string &error);
+/// ("x86-64-v3").
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createMachine(llvm::StringRef arch);
 
 /// The kernels of a program as functions over buffers.
 struct LoweredKernels {

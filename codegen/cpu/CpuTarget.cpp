@@ -18,10 +18,8 @@ bool cpu::CpuTarget::takesEpilogue(ArrayRef<Operation *> fused,
                                    Operation *next) const {
   SmallVector<Operation *> epilogue(fused.drop_front());
   epilogue.push_back(next);
-  std::string reason;
-  auto info = nn::describeEpilogue(fused.front(), epilogue, reason);
-  return succeeded(info) && !info->addend &&
-         info->activation != nn::ActivationKind::other;
+  auto info = nn::describeEpilogue(fused.front(), epilogue);
+  return info && !info->addend && info->activation != nn::ActivationKind::other;
 }
 
 /// A core caches 1,536 (Skylake) to 4,096 (Zen 3) decoded instructions, which
@@ -47,12 +45,11 @@ nn::ScheduleAttr cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
   auto fits = [](const nn::EpilogueInfo &info) {
     return !info.addend && info.activation != nn::ActivationKind::other;
   };
-  std::string reason;
-  auto gemm = nn::describeGemm(fusion, reason);
-  if (succeeded(gemm) && fits(*gemm) && hasKernel(gemm->a))
+  auto gemm = nn::describeGemm(fusion);
+  if (gemm && fits(*gemm) && hasKernel(gemm->a))
     return library(nn::Skeleton::gemm);
-  auto conv = nn::describeConvolution(fusion, reason);
-  if (succeeded(conv) && fits(*conv) && hasKernel(conv->x))
+  auto conv = nn::describeConvolution(fusion);
+  if (conv && fits(*conv) && hasKernel(conv->x))
     return library(nn::Skeleton::conv);
   return nn::ScheduleAttr::get(context, nn::Skeleton::host, 1, 1, 1, false);
 }

@@ -341,10 +341,10 @@ private:
       llvm::SaveAndRestore named(remarkTarget, arch.str());
       if (!cuda::isCudaArch(arch)) {
         Progress progress("compile kernels for " + arch.str());
-        std::string error;
-        machine = cpu::createMachine(arch, error);
-        if (!machine)
-          return diagnostics.error(error), false;
+        auto created = cpu::createMachine(arch);
+        if (!created)
+          return diagnostics.error(llvm::toString(created.takeError())), false;
+        machine = std::move(*created);
         auto kernels = cpu::compileKernels(std::move(hostKernels[arch]),
                                            *machine, llvmContext);
         if (!kernels || !good(files.save(*kernels, *machine, arch)))
@@ -437,11 +437,12 @@ private:
                      std::unique_ptr<llvm::TargetMachine> machine,
                      const llvm::StringMap<artifact::TargetCode> &code) {
     TimingScope scope = root.nest("artifact");
-    std::string error;
-    if (!machine)
-      machine = cpu::createMachine("x86-64", error);
-    if (!machine)
-      return diagnostics.error(error), false;
+    if (!machine) {
+      auto created = cpu::createMachine("x86-64");
+      if (!created)
+        return diagnostics.error(llvm::toString(created.takeError())), false;
+      machine = std::move(*created);
+    }
     if (!host) {
       host = std::make_unique<llvm::Module>("frit", llvmContext);
       host->setDataLayout(machine->createDataLayout());

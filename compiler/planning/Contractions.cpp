@@ -10,7 +10,6 @@ using namespace frit;
 
 /// The operands of a contraction's fusion by role; empty for other fusions.
 static SmallVector<Value> operandsOf(nn::FusionOp fusion) {
-  std::string reason;
   auto gather = [](Value a, Value b, nn::EpilogueInfo &epilogue) {
     SmallVector<Value> values = {a, b};
     if (nn::ConvOp addend = epilogue.addend)
@@ -21,11 +20,11 @@ static SmallVector<Value> operandsOf(nn::FusionOp fusion) {
         values.push_back(value);
     return values;
   };
-  if (auto gemm = nn::describeGemm(fusion, reason); succeeded(gemm))
+  if (auto gemm = nn::describeGemm(fusion))
     return gather(gemm->a, gemm->b, *gemm);
-  if (auto conv = nn::describeConvolution(fusion, reason); succeeded(conv))
+  if (auto conv = nn::describeConvolution(fusion))
     return gather(conv->x, conv->w, *conv);
-  if (auto chain = nn::describeConvB2b(fusion, reason); succeeded(chain)) {
+  if (auto chain = nn::describeConvB2b(fusion)) {
     SmallVector<Value> values =
         gather(chain->first.x, chain->first.w, chain->first);
     for (Value value : {chain->last.w, chain->last.bias, chain->last.residual})
@@ -94,9 +93,8 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
   int64_t timed = fusion.getScheduleAttr().getAlgorithm();
   IntegerAttr algorithm = timed ? integer(timed) : IntegerAttr();
 
-  std::string reason;
-  auto gemm = nn::describeGemm(fusion, reason);
-  if (succeeded(gemm)) {
+  auto gemm = nn::describeGemm(fusion);
+  if (gemm) {
     plan::GemmOp::create(
         b, fallback, inputs, outputs, workspace, integer(gemm->m),
         integer(gemm->n), integer(gemm->k), integer(gemm->batch),
@@ -106,8 +104,7 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
         flag(gemm->bias), flag(gemm->residual), activation(*gemm), algorithm);
     return success();
   }
-  if (auto attention = nn::describeAttention(fusion, reason);
-      succeeded(attention)) {
+  if (auto attention = nn::describeAttention(fusion)) {
     auto place = [&](const nn::AttentionOperand &operand) {
       unsigned argument = operand.argument ? operand.argument.getArgNumber()
                                            : unsigned(inputs.size());
@@ -125,9 +122,10 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
         place(attention->result), algorithm);
     return success();
   }
-  auto conv = nn::describeConvolution(fusion, reason);
-  if (failed(conv))
-    return fusion.emitError("is scheduled for a library, but ") << reason;
+  auto conv = nn::describeConvolution(fusion);
+  if (!conv)
+    return fusion.emitError("is scheduled for a library, but ")
+           << conv.reason();
   plan::ConvOp::create(
       b, fallback, inputs, outputs, workspace,
       list({conv->strideH, conv->strideW}),

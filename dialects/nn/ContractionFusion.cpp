@@ -5,11 +5,6 @@
 using namespace mlir;
 using namespace frit::nn;
 
-static llvm::LogicalResult refuse(std::string &reason, const Twine &why) {
-  reason = why.str();
-  return failure();
-}
-
 /// What a fusion computes, without the numbers that it does so with.
 static SmallVector<Operation *> operatorsOf(FusionOp fusion) {
   SmallVector<Operation *> operators;
@@ -19,30 +14,29 @@ static SmallVector<Operation *> operatorsOf(FusionOp fusion) {
   return operators;
 }
 
-/// Whether a fusion yields just that, of arguments alone; values may be null.
-static llvm::LogicalResult checkEnds(FusionOp fusion, ArrayRef<Value> results,
-                                     ArrayRef<Value> operands,
-                                     std::string &reason) {
+/// Whether a fusion yields just `results` and computes none of `operands`;
+/// values may be null.
+static Legality checkEnds(FusionOp fusion, ArrayRef<Value> results,
+                          ArrayRef<Value> operands) {
   Block &body = fusion.getBody().front();
   if (!llvm::equal(body.getTerminator()->getOperands(), results))
-    return refuse(reason, "it yields more than the end of its chain");
+    return Mismatch("it yields more than the end of its chain");
   for (Value operand : operands)
     if (operand && !isa<BlockArgument>(operand))
-      return refuse(reason, "an operand is computed in the fusion");
-  return success();
+      return Mismatch("an operand is computed in the fusion");
+  return std::nullopt;
 }
 
 /// A contraction, the first of `operators`, and what follows it.
 template <typename Op, typename Describe>
-static auto describePart(ArrayRef<Operation *> operators, Describe describe,
-                         std::string &reason) {
-  auto info = describe(cast<Op>(operators.front()), reason);
-  if (failed(info))
+static auto describePart(ArrayRef<Operation *> operators, Describe describe)
+    -> decltype(describe(Op())) {
+  auto info = describe(cast<Op>(operators.front()));
+  if (!info)
     return info;
-  auto epilogue =
-      describeEpilogue(operators.front(), operators.drop_front(), reason);
-  if (failed(epilogue))
-    return decltype(info)(failure());
+  auto epilogue = describeEpilogue(operators.front(), operators.drop_front());
+  if (!epilogue)
+    return epilogue.mismatch();
   static_cast<EpilogueInfo &>(*info) = *epilogue;
   return info;
 }
@@ -52,17 +46,16 @@ static auto describePart(ArrayRef<Operation *> operators, Describe describe,
 //===----------------------------------------------------------------------===//
 
 template <typename Info, typename Op, typename Describe>
-static FailureOr<Info> describeFusion(FusionOp fusion, Describe describe,
-                                      std::string &reason) {
+static Match<Info> describeFusion(FusionOp fusion, Describe describe) {
   SmallVector<Operation *> operators = operatorsOf(fusion);
   if (operators.empty())
-    return refuse(reason, "it has no contraction");
+    return Mismatch("it has no contraction");
   if (!isa<Op>(operators.front()))
-    return refuse(reason, operators.front()->getName().getStringRef() +
-                              " comes before the contraction");
-  FailureOr<Info> info = describePart<Op>(operators, describe, reason);
-  if (failed(info))
-    return failure();
+    return Mismatch(operators.front()->getName().getStringRef() +
+                    " comes before the contraction");
+  Match<Info> info = describePart<Op>(operators, describe);
+  if (!info)
+    return info;
   SmallVector<Value> results = {info->result};
   if (info->resultMoments)
     results.push_back(info->resultMoments);
@@ -71,57 +64,49 @@ static FailureOr<Info> describeFusion(FusionOp fusion, Describe describe,
                       info->column);
   if (info->addend)
     llvm::append_values(operands, info->addend.getX(), info->addend.getW());
-  if (failed(checkEnds(fusion, results, operands, reason)))
-    return failure();
+  if (Legality why = checkEnds(fusion, results, operands))
+    return *why;
   return info;
 }
 
-FailureOr<GemmInfo> frit::nn::describeGemm(FusionOp fusion,
-                                           std::string &reason) {
-  return describeFusion<GemmInfo, MatmulOp>(fusion, describeMatmul, reason);
+Match<GemmInfo> frit::nn::describeGemm(FusionOp fusion) {
+  return describeFusion<GemmInfo, MatmulOp>(fusion, describeMatmul);
 }
 
-FailureOr<ConvInfo> frit::nn::describeConvolution(FusionOp fusion,
-                                                  std::string &reason) {
-  return describeFusion<ConvInfo, ConvOp>(fusion, describeConv, reason);
+Match<ConvInfo> frit::nn::describeConvolution(FusionOp fusion) {
+  return describeFusion<ConvInfo, ConvOp>(fusion, describeConv);
 }
 
 //===----------------------------------------------------------------------===//
 // One after the other
 //===----------------------------------------------------------------------===//
 
-FailureOr<ConvB2bInfo>
-frit::nn::describeConvB2b(ArrayRef<Operation *> operators,
-                          std::string &reason) {
+Match<ConvB2bInfo> frit::nn::describeConvB2b(ArrayRef<Operation *> operators) {
   size_t second = 1;
   while (second < operators.size() && !isa<ConvOp>(operators[second]))
     ++second;
   if (second >= operators.size() || !isa<ConvOp>(operators.front()))
-    return refuse(reason, "it is not two convolutions");
-  auto first =
-      describePart<ConvOp>(operators.take_front(second), describeConv, reason);
-  if (failed(first))
-    return failure();
-  auto last =
-      describePart<ConvOp>(operators.drop_front(second), describeConv, reason);
-  if (failed(last))
-    return failure();
+    return Mismatch("it is not two convolutions");
+  auto first = describePart<ConvOp>(operators.take_front(second), describeConv);
+  if (!first)
+    return first.mismatch();
+  auto last = describePart<ConvOp>(operators.drop_front(second), describeConv);
+  if (!last)
+    return last.mismatch();
   if (last->x != first->result || !pointwiseGemm(*last))
-    return refuse(reason, "the second convolution is not a pointwise one of "
-                          "what the first has made");
+    return Mismatch("the second convolution is not a pointwise one of "
+                    "what the first has made");
   return ConvB2bInfo{*first, *last};
 }
 
-FailureOr<ConvB2bInfo> frit::nn::describeConvB2b(FusionOp fusion,
-                                                 std::string &reason) {
-  auto chain = describeConvB2b(operatorsOf(fusion), reason);
-  if (failed(chain))
-    return failure();
+Match<ConvB2bInfo> frit::nn::describeConvB2b(FusionOp fusion) {
+  auto chain = describeConvB2b(operatorsOf(fusion));
+  if (!chain)
+    return chain;
   const ConvInfo &first = chain->first, &last = chain->last;
-  if (failed(checkEnds(fusion, {last.result},
-                       {first.x, first.w, first.bias, first.residual, last.w,
-                        last.bias, last.residual},
-                       reason)))
-    return failure();
+  if (Legality why = checkEnds(fusion, {last.result},
+                               {first.x, first.w, first.bias, first.residual,
+                                last.w, last.bias, last.residual}))
+    return *why;
   return chain;
 }

@@ -5,11 +5,6 @@
 using namespace mlir;
 using namespace frit::nn;
 
-static llvm::LogicalResult refuse(std::string &reason, const Twine &why) {
-  reason = why.str();
-  return failure();
-}
-
 static int64_t product(ArrayRef<int64_t> sizes) {
   int64_t result = 1;
   for (int64_t size : sizes)
@@ -21,7 +16,7 @@ static int64_t product(ArrayRef<int64_t> sizes) {
 // Products
 //===----------------------------------------------------------------------===//
 
-FailureOr<GemmInfo> frit::nn::describeMatmul(MatmulOp op, std::string &reason) {
+Match<GemmInfo> frit::nn::describeMatmul(MatmulOp op) {
   GemmInfo info;
   info.op = op;
   info.a = op.getA();
@@ -29,7 +24,7 @@ FailureOr<GemmInfo> frit::nn::describeMatmul(MatmulOp op, std::string &reason) {
   ArrayRef<int64_t> a = shapeOf(info.a), b = shapeOf(info.b);
   if (!tensorType(info.a).hasStaticShape() ||
       !tensorType(info.b).hasStaticShape())
-    return refuse(reason, "its shape is dynamic");
+    return Mismatch("its shape is dynamic");
   // A vector is a row on the left and a column on the right.
   info.transposeA = a.size() > 1 && op.getTransposeA();
   info.transposeB = b.size() > 1 && op.getTransposeB();
@@ -50,10 +45,10 @@ FailureOr<GemmInfo> frit::nn::describeMatmul(MatmulOp op, std::string &reason) {
   info.batch =
       product(shapeOf(op.getY())) / std::max<int64_t>(info.m * info.n, 1);
   if (product(shapeOf(op.getY())) == 0 || info.k == 0)
-    return refuse(reason, "it is empty");
+    return Mismatch("it is empty");
   if ((batchA != 1 && batchA != info.batch) ||
       (batchB != 1 && batchB != info.batch))
-    return refuse(reason, "its batch dimensions broadcast in part");
+    return Mismatch("its batch dimensions broadcast in part");
   info.strideA = batchA == 1 ? 0 : rowsA * colsA;
   info.strideB = batchB == 1 ? 0 : rowsB * colsB;
   info.strideD = info.m * info.n;
@@ -74,7 +69,7 @@ FailureOr<GemmInfo> frit::nn::describeMatmul(MatmulOp op, std::string &reason) {
 // Convolutions
 //===----------------------------------------------------------------------===//
 
-FailureOr<ConvInfo> frit::nn::describeConv(ConvOp op, std::string &reason) {
+Match<ConvInfo> frit::nn::describeConv(ConvOp op) {
   ConvInfo info;
   info.op = op;
   info.x = op.getX();
@@ -82,14 +77,14 @@ FailureOr<ConvInfo> frit::nn::describeConv(ConvOp op, std::string &reason) {
   info.bias = op.getBias();
   if (!tensorType(info.x).hasStaticShape() ||
       !tensorType(info.w).hasStaticShape())
-    return refuse(reason, "its shape is dynamic");
+    return Mismatch("its shape is dynamic");
   ArrayRef<int64_t> x = shapeOf(info.x), w = shapeOf(info.w);
   ArrayRef<int64_t> y = shapeOf(op.getY());
   size_t spatial = x.size() - 2;
   if (spatial != 1 && spatial != 2)
-    return refuse(reason, "it has " + Twine(spatial) + " spatial dimensions");
+    return Mismatch("it has " + Twine(spatial) + " spatial dimensions");
   if (product(y) == 0 || product(w) == 0)
-    return refuse(reason, "it is empty");
+    return Mismatch("it is empty");
   info.channelsLast = op.getChannelsLast();
   size_t first = info.channelsLast ? 1 : 2, last = spatial - 1;
   info.n = x[0];
@@ -116,9 +111,8 @@ FailureOr<ConvInfo> frit::nn::describeConv(ConvOp op, std::string &reason) {
 }
 
 ConvInfo frit::nn::describeAddend(const ConvInfo &conv) {
-  std::string reason;
-  auto addend = describeConv(conv.addend, reason);
-  assert(succeeded(addend) && "an epilogue was described without its addend");
+  auto addend = describeConv(conv.addend);
+  assert(addend && "an epilogue was described without its addend");
   return *addend;
 }
 
@@ -171,23 +165,23 @@ static bool isPerChannel(ArrayRef<int64_t> shape, ArrayRef<int64_t> result,
   return true;
 }
 
-/// Takes a norm behind `value` into `info`.
+/// Adds a norm behind `value` to `info`.
 template <typename Op>
-static llvm::LogicalResult takeNorm(EpilogueInfo &info, Op op, NormKind kind,
-                                    Value value, std::string &reason) {
+static Legality takeNorm(EpilogueInfo &info, Op op, NormKind kind,
+                         Value value) {
   if (info.norm != NormKind::none || info.residual || info.mixed ||
       info.activation != ActivationKind::none)
-    return refuse(reason, "a norm comes too late for the product's kernel");
+    return Mismatch("a norm comes too late for the product's kernel");
   bool ofProduct = kind == NormKind::product;
   if ((ofProduct ? op.getX() : op.getOffset()) != value)
-    return refuse(reason, "the norm is of something else");
+    return Mismatch("the norm is of something else");
   ArrayRef<int64_t> shape = shapeOf(value);
   if (shapeOf(op.getX()) != shape)
-    return refuse(reason, "the norm changes the shape");
+    return Mismatch("the norm changes the shape");
   if (ofProduct) {
     if (info.bias ||
         !isPerChannel(shapeOf(op.getOffset()), shape, shape.size() - 1))
-      return refuse(reason, "the norm's offset is no bias");
+      return Mismatch("the norm's offset is no bias");
     info.bias = op.getOffset();
   } else {
     info.residual = op.getX();
@@ -198,13 +192,12 @@ static llvm::LogicalResult takeNorm(EpilogueInfo &info, Op op, NormKind kind,
   info.width = op.getWidth();
   info.epsilon = op.getEpsilon().convertToDouble();
   info.sum = info.result = op.getY();
-  return success();
+  return std::nullopt;
 }
 
-FailureOr<EpilogueInfo>
+Match<EpilogueInfo>
 frit::nn::describeEpilogue(Operation *contraction,
-                           ArrayRef<Operation *> operators,
-                           std::string &reason) {
+                           ArrayRef<Operation *> operators) {
   EpilogueInfo info;
   Value value = contraction->getResult(0);
   auto type = tensorType(value);
@@ -234,10 +227,10 @@ frit::nn::describeEpilogue(Operation *contraction,
   if (auto addend = dyn_cast_if_present<ConvOp>(
           operators.empty() ? nullptr : operators.front())) {
     operators = operators.drop_front();
-    if (!isa<ConvOp>(contraction) || failed(describeConv(addend, reason)))
-      return refuse(reason, "a convolution follows it");
+    if (!isa<ConvOp>(contraction) || !describeConv(addend))
+      return Mismatch("a convolution follows it");
     if (info.bias && addend.getBias())
-      return refuse(reason, "both convolutions have a bias");
+      return Mismatch("both convolutions have a bias");
     info.addend = addend;
     if (addend.getBias())
       info.bias = addend.getBias();
@@ -245,33 +238,33 @@ frit::nn::describeEpilogue(Operation *contraction,
   for (Operation *op : operators) {
     StringRef name = op->getName().getStringRef();
     if (info.resultMoments)
-      return refuse(reason, name + " follows the moments");
+      return Mismatch(name + " follows the moments");
     if (isa<MomentsOp, NormalizeOp, NormalizeProductOp>(op)) {
       if (!isa<MatmulOp>(contraction))
-        return refuse(reason, name + " does not follow a product");
+        return Mismatch(name + " does not follow a product");
       if (auto moments = dyn_cast<MomentsOp>(op)) {
         if (moments.getX() != value)
-          return refuse(reason, "the moments are of something else");
+          return Mismatch("the moments are of something else");
         info.resultMoments = moments.getY();
         info.resultWidth = moments.getWidth();
         continue;
       }
       auto norm = dyn_cast<NormalizeOp>(op);
-      if (failed(norm ? takeNorm(info, norm, NormKind::residual, value, reason)
-                      : takeNorm(info, cast<NormalizeProductOp>(op),
-                                 NormKind::product, value, reason)))
-        return failure();
+      if (Legality why = norm ? takeNorm(info, norm, NormKind::residual, value)
+                              : takeNorm(info, cast<NormalizeProductOp>(op),
+                                         NormKind::product, value))
+        return *why;
       value = info.result;
       type = tensorType(value);
       continue;
     }
     if (!isa<ElementwiseOp>(op))
-      return refuse(reason, name + " is not elementwise");
+      return Mismatch(name + " is not elementwise");
     auto resultType = tensorType(op->getResult(0));
     if (resultType.getShape() != type.getShape())
-      return refuse(reason, name + " changes the shape");
+      return Mismatch(name + " changes the shape");
     if (!llvm::is_contained(op->getOperands(), value))
-      return refuse(reason, name + " does not follow the operator before it");
+      return Mismatch(name + " does not follow the operator before it");
     bool simple = true, adds = isa<AddOp>(op) && !info.mixed &&
                                info.activation == ActivationKind::none;
     for (Value operand : op->getOperands()) {
@@ -281,9 +274,9 @@ frit::nn::describeEpilogue(Operation *contraction,
       adds &= operand != info.bias && operand != info.residual;
       simple = false;
       if (!takeOperand(operand))
-        return refuse(reason, "an operand of " + name +
-                                  " is neither a bias nor shaped like the "
-                                  "result");
+        return Mismatch("an operand of " + name +
+                        " is neither a bias nor shaped like the "
+                        "result");
     }
     value = info.result = op->getResult(0);
     info.mixed |= (!simple && !adds) || resultType != type;
@@ -295,14 +288,14 @@ frit::nn::describeEpilogue(Operation *contraction,
       info.sum = value;
   }
   if (info.norm != NormKind::none && info.mixed)
-    return refuse(reason, "something joins what a norm has made");
+    return Mismatch("something joins what a norm has made");
   if (info.norm == NormKind::residual && info.residual.getType() != type)
-    return refuse(reason, "what is normalised has another type than the sum");
+    return Mismatch("what is normalised has another type than the sum");
   if (ConvOp addend = info.addend) {
     auto conv = cast<ConvOp>(contraction);
     if (info.mixed || info.residual != addend.getY() ||
         addend.getChannelsLast() != conv.getChannelsLast())
-      return refuse(reason, "another convolution is not only added to it");
+      return Mismatch("another convolution is not only added to it");
     info.residual = nullptr;
   }
   if (!info.mixed)
@@ -315,11 +308,11 @@ frit::nn::describeEpilogue(Operation *contraction,
   };
   if (!isSmallFloat(info.product) || !isSmallFloat(info.result) ||
       (info.bias && !isSmallFloat(info.bias)))
-    return refuse(reason, "its epilogue is not one of f32 or 16-bit floats");
+    return Mismatch("its epilogue is not one of f32 or 16-bit floats");
   if (info.residual && info.residual.getType() != info.result.getType())
-    return refuse(reason, "what is added has another type than the result");
+    return Mismatch("what is added has another type than the result");
   if (isa<ConvOp>(contraction) && info.result.getType() != type)
-    return refuse(reason, "its result has another type than the convolution");
+    return Mismatch("its result has another type than the convolution");
   return info;
 }
 

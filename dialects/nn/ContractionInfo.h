@@ -18,6 +18,7 @@
 #ifndef FRIT_DIALECTS_NN_CONTRACTIONINFO_H
 #define FRIT_DIALECTS_NN_CONTRACTIONINFO_H
 
+#include "dialects/nn/Match.h"
 #include "dialects/nn/NN.h"
 
 namespace frit::nn {
@@ -84,8 +85,8 @@ struct ConvInfo : EpilogueInfo {
 };
 
 /// The sizes of a product alone, or why strides cannot express it.
-llvm::FailureOr<GemmInfo> describeMatmul(MatmulOp op, std::string &reason);
-llvm::FailureOr<ConvInfo> describeConv(ConvOp op, std::string &reason);
+Match<GemmInfo> describeMatmul(MatmulOp op);
+Match<ConvInfo> describeConv(ConvOp op);
 
 /// What is added to a convolution in its fusion, its `addend`; which it has.
 ConvInfo describeAddend(const ConvInfo &conv);
@@ -97,10 +98,9 @@ std::optional<GemmInfo> pointwiseGemm(const ConvInfo &conv);
 
 /// What `operators`, each of which reads the one before it, do to the result of
 /// `contraction`. The first may be a convolution that the next adds.
-llvm::FailureOr<EpilogueInfo>
+Match<EpilogueInfo>
 describeEpilogue(mlir::Operation *contraction,
-                 llvm::ArrayRef<mlir::Operation *> operators,
-                 std::string &reason);
+                 llvm::ArrayRef<mlir::Operation *> operators);
 
 /// A convolution and, with what follows each, the pointwise one that alone
 /// reads the result of that.
@@ -109,9 +109,7 @@ struct ConvB2bInfo {
 };
 
 /// `operators`, each of which reads the one before it, as such.
-llvm::FailureOr<ConvB2bInfo>
-describeConvB2b(llvm::ArrayRef<mlir::Operation *> operators,
-                std::string &reason);
+Match<ConvB2bInfo> describeConvB2b(llvm::ArrayRef<mlir::Operation *> operators);
 
 /// Multiplications and additions of a contraction or attention; else 0.
 int64_t countFlops(mlir::Operation *op);
@@ -119,11 +117,9 @@ int64_t countFlops(mlir::Operation *op);
 /// The whole of a fusion, whose first result ends the chain, whose second, if
 /// any, has that one's moments, and whose operands are all the fusion's
 /// arguments.
-llvm::FailureOr<GemmInfo> describeGemm(FusionOp fusion, std::string &reason);
-llvm::FailureOr<ConvInfo> describeConvolution(FusionOp fusion,
-                                              std::string &reason);
-llvm::FailureOr<ConvB2bInfo> describeConvB2b(FusionOp fusion,
-                                             std::string &reason);
+Match<GemmInfo> describeGemm(FusionOp fusion);
+Match<ConvInfo> describeConvolution(FusionOp fusion);
+Match<ConvB2bInfo> describeConvB2b(FusionOp fusion);
 
 } // namespace frit::nn
 

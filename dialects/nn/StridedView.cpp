@@ -205,27 +205,22 @@ static FailureOr<AttentionOperand> describeOperand(Value value) {
   return operand;
 }
 
-FailureOr<AttentionInfo> frit::nn::describeAttention(FusionOp fusion,
-                                                     std::string &reason) {
-  auto refuse = [&](const Twine &why) {
-    reason = why.str();
-    return failure();
-  };
+Match<AttentionInfo> frit::nn::describeAttention(FusionOp fusion) {
   AttentionInfo info;
   Block &body = fusion.getBody().front();
   for (Operation &op : body.without_terminator()) {
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       if (info.op)
-        return refuse("it has two attentions");
+        return Mismatch("it has two attentions");
       info.op = attention;
     } else if (!isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(op)) {
-      return refuse(op.getName().getStringRef() + " is beside the attention");
+      return Mismatch(op.getName().getStringRef() + " is beside the attention");
     }
   }
   if (!info.op)
-    return refuse("it has no attention");
+    return Mismatch("it has no attention");
   if (body.getTerminator()->getNumOperands() != 1)
-    return refuse("it has more than one result");
+    return Mismatch("it has more than one result");
 
   std::pair<Value, AttentionOperand *> operands[] = {{info.op.getQ(), &info.q},
                                                      {info.op.getK(), &info.k},
@@ -233,18 +228,18 @@ FailureOr<AttentionInfo> frit::nn::describeAttention(FusionOp fusion,
   for (auto [value, operand] : operands) {
     auto described = describeOperand(value);
     if (failed(described))
-      return refuse("an operand is not a strided view of an input");
+      return Mismatch("an operand is not a strided view of an input");
     *operand = *described;
   }
   if (Value mask = info.op.getMask()) {
     auto described = describeOperand(mask);
     if (failed(described))
-      return refuse("the mask is not a strided view of an input");
+      return Mismatch("the mask is not a strided view of an input");
     info.mask = *described;
   }
   auto written = describeWrite(info.op.getY());
   if (failed(written))
-    return refuse("the result is not a strided view of the output");
+    return Mismatch("the result is not a strided view of the output");
   info.result.offset = written->offset;
   llvm::copy(written->strides, info.result.strides);
 

@@ -16,6 +16,7 @@
 #ifndef FRIT_DIALECTS_NN_STRIDEDVIEW_H
 #define FRIT_DIALECTS_NN_STRIDEDVIEW_H
 
+#include "dialects/nn/Match.h"
 #include "dialects/nn/NN.h"
 
 namespace frit::nn {
@@ -89,8 +90,7 @@ struct AttentionInfo {
 
 /// The whole of a fusion whose only result is its attention's, moved or not; or
 /// why it is none.
-llvm::FailureOr<AttentionInfo> describeAttention(FusionOp fusion,
-                                                 std::string &reason);
+Match<AttentionInfo> describeAttention(FusionOp fusion);
 
 } // namespace frit::nn
 

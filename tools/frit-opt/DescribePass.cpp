@@ -36,10 +36,9 @@ struct DescribeAttention
     getOperation().walk([](nn::FusionOp fusion) {
       if (!isa_and_nonnull<nn::AttentionOp>(fusion.getAnchor()))
         return;
-      std::string reason;
-      auto info = nn::describeAttention(fusion, reason);
-      if (failed(info)) {
-        fusion.emitRemark(reason);
+      auto info = nn::describeAttention(fusion);
+      if (!info) {
+        fusion.emitRemark(info.reason());
         return;
       }
       fusion.emitRemark("batch=")

@@ -110,9 +110,11 @@ FailureOr<KernelText> frit::cuda::emitAttention(nn::FusionOp fusion,
                                                 StringRef name,
                                                 nn::ScheduleAttr schedule,
                                                 std::string &failure) {
-  auto info = cuda::describeAttention(fusion, failure);
-  if (failed(info))
+  auto info = cuda::describeAttention(fusion);
+  if (!info) {
+    failure = info.reason();
     return llvm::failure();
+  }
   AttentionTile tile = attentionTileOf(schedule);
   auto pointer = [](StringRef name, int64_t offset) {
     return name.str() + (offset ? " + " + std::to_string(offset) : "");

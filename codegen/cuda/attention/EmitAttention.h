@@ -37,8 +37,7 @@ bool takesAttention(nn::AttentionOp op, const CudaOptions &options);
 bool takesAttentionView(mlir::Type element, const nn::StridedPlaces &places);
 
 /// What a fusion computes, or why no kernel does.
-llvm::FailureOr<nn::AttentionInfo> describeAttention(nn::FusionOp fusion,
-                                                     std::string &reason);
+nn::Match<nn::AttentionInfo> describeAttention(nn::FusionOp fusion);
 
 /// Schedules for a fusion of an attention, the one that should be fastest
 /// first; `all` of them, or that one only.

@@ -296,20 +296,18 @@ static bool isAligned(const nn::AttentionOperand &operand, Type element) {
                       [&](int64_t stride) { return stride % piece == 0; });
 }
 
-FailureOr<nn::AttentionInfo>
-frit::cuda::describeAttention(nn::FusionOp fusion, std::string &reason) {
-  auto info = nn::describeAttention(fusion, reason);
-  if (failed(info))
-    return failure();
+nn::Match<nn::AttentionInfo>
+frit::cuda::describeAttention(nn::FusionOp fusion) {
+  auto info = nn::describeAttention(fusion);
+  if (!info)
+    return info;
   const nn::AttentionOperand *operands[] = {&info->q, &info->k, &info->v,
                                             &info->result};
   Type element = elementOf(*info);
   if (!llvm::all_of(operands, [&](const nn::AttentionOperand *operand) {
         return isAligned(*operand, element);
-      })) {
-    reason = "its rows are not in pieces of 16 bytes";
-    return failure();
-  }
+      }))
+    return nn::Mismatch("its rows are not in pieces of 16 bytes");
   return info;
 }
 
@@ -371,9 +369,8 @@ SmallVector<nn::ScheduleAttr>
 frit::cuda::attentionSchedules(nn::FusionOp fusion, const CudaOptions &options,
                                bool all) {
   SmallVector<AttentionTile> tiles;
-  std::string reason; // told by the emitter
-  auto info = cuda::describeAttention(fusion, reason);
-  if (failed(info)) {
+  auto info = cuda::describeAttention(fusion);
+  if (!info) {
     tiles = {AttentionTile()};
   } else {
     int64_t shared = maxShared(options);
@@ -399,7 +396,7 @@ frit::cuda::attentionSchedules(nn::FusionOp fusion, const CudaOptions &options,
   };
   for (const AttentionTile &tile : tiles)
     add(tile, /*library=*/false);
-  if (all && succeeded(info) && cudnnTakes(*info, options))
+  if (all && info && cudnnTakes(*info, options))
     add(tiles.front(), /*library=*/true);
   return schedules;
 }

@@ -272,9 +272,11 @@ FailureOr<KernelText> frit::cuda::emitContraction(nn::FusionOp fusion,
   ProblemText text(lowered, name);
   FailureOr<KernelText> kernel = llvm::failure();
   if (isa_and_nonnull<nn::ConvOp>(fusion.getAnchor())) {
-    auto info = nn::describeConvolution(fusion, failure);
-    if (failed(info))
+    auto info = nn::describeConvolution(fusion);
+    if (!info) {
+      failure = info.reason();
       return llvm::failure();
+    }
     if (wgmma)
       return emitWgmmaConv(*info, lowered, name, schedule, failure);
     text.addConv(*info);
@@ -285,9 +287,11 @@ FailureOr<KernelText> frit::cuda::emitContraction(nn::FusionOp fusion,
                   info->k / info->groups, info->groups, /*rowsFirst=*/true);
     return kernel;
   }
-  auto info = nn::describeGemm(fusion, failure);
-  if (failed(info))
+  auto info = nn::describeGemm(fusion);
+  if (!info) {
+    failure = info.reason();
     return llvm::failure();
+  }
   if (wgmma)
     return emitWgmmaGemm(*info, lowered, name, schedule, failure);
   text.addGemm(*info);

@@ -114,9 +114,11 @@ FailureOr<KernelText> frit::cuda::emitConvB2b(nn::FusionOp fusion,
                                               const LinalgFusion &lowered,
                                               StringRef name,
                                               std::string &failure) {
-  auto chain = nn::describeConvB2b(fusion, failure);
-  if (failed(chain))
+  auto chain = nn::describeConvB2b(fusion);
+  if (!chain) {
+    failure = chain.reason();
     return llvm::failure();
+  }
   const nn::ConvInfo &first = chain->first, &last = chain->last;
   auto cut = cutOf(*chain);
   if (!cut) {

@@ -78,14 +78,14 @@ struct Contraction {
   int64_t tile = 64;
 };
 
-FailureOr<Contraction> describe(nn::FusionOp fusion, const CudaOptions &options,
-                                std::string &reason) {
+nn::Match<Contraction> describe(nn::FusionOp fusion,
+                                const CudaOptions &options) {
   Contraction result;
   Type type = nn::tensorType(fusion.getResult(0)).getElementType();
   if (isa<nn::ConvOp>(fusion.getAnchor())) {
-    auto info = nn::describeConvolution(fusion, reason);
-    if (failed(info))
-      return failure();
+    auto info = nn::describeConvolution(fusion);
+    if (!info)
+      return info.mismatch();
     auto pointwise = nn::pointwiseGemm(*info);
     result.product = pointwise ? *pointwise : impliedGemm(*info);
     result.skeleton = nn::Skeleton::conv;
@@ -96,18 +96,17 @@ FailureOr<Contraction> describe(nn::FusionOp fusion, const CudaOptions &options,
     result.tile = tileFor(info->n * info->p * info->q, info->k / info->groups,
                           info->groups);
   } else {
-    auto info = nn::describeGemm(fusion, reason);
-    if (failed(info))
-      return failure();
+    auto info = nn::describeGemm(fusion);
+    if (!info)
+      return info.mismatch();
     result.product = *info;
     result.wgmma = takesWgmma(*info, type);
     result.tile = tileFor(info->m, info->n, info->batch);
   }
   result.wgmma &= hasWgmma(options);
-  if (result.product.addend && !result.wgmma) {
-    reason = "two convolutions in one kernel need warpgroup products";
-    return failure();
-  }
+  if (result.product.addend && !result.wgmma)
+    return nn::Mismatch(
+        "two convolutions in one kernel need warpgroup products");
   result.library = libraryTakes(result.product, options);
   return result;
 }
@@ -118,16 +117,18 @@ SmallVector<nn::ScheduleAttr>
 frit::cuda::contractionSchedules(nn::FusionOp fusion,
                                  const CudaOptions &options, unsigned most,
                                  std::string &reason) {
-  if (auto chain = nn::describeConvB2b(fusion, reason); succeeded(chain)) {
+  if (auto chain = nn::describeConvB2b(fusion)) {
     if (takesConvB2b(*chain, options))
       return {scheduleConvB2b(*chain)};
     reason = "two convolutions, one after the other, do not pay or do not fit "
              "in one kernel";
     return {};
   }
-  auto found = describe(fusion, options, reason);
-  if (failed(found))
+  auto found = describe(fusion, options);
+  if (!found) {
+    reason = found.reason();
     return {};
+  }
   MLIRContext *context = fusion.getContext();
   auto tiled = [&](int64_t tile, bool library) {
     return tiledSchedule(context, found->skeleton, tile, library);
@@ -176,10 +177,9 @@ bool frit::cuda::takesEpilogue(Operation *contraction,
   if (!(isConv ? options.cudnn : options.cublas) && !info.hasMoments() &&
       !info.addend)
     return true;
-  std::string reason;
   if (auto conv = dyn_cast<nn::ConvOp>(contraction)) {
-    auto shape = nn::describeConv(conv, reason);
-    if (failed(shape))
+    auto shape = nn::describeConv(conv);
+    if (!shape)
       return false;
     if (hasFastGroups(*shape))
       return !info.addend;
@@ -188,8 +188,8 @@ bool frit::cuda::takesEpilogue(Operation *contraction,
   }
   if (!hasWgmma(options))
     return false;
-  auto shape = nn::describeMatmul(cast<nn::MatmulOp>(contraction), reason);
-  if (failed(shape))
+  auto shape = nn::describeMatmul(cast<nn::MatmulOp>(contraction));
+  if (!shape)
     return false;
   static_cast<nn::EpilogueInfo &>(*shape) = info;
   return takesWgmma(*shape, nn::tensorType(info.result).getElementType());

@@ -37,13 +37,12 @@ std::optional<nn::BranchCosts> CudaTarget::branchCosts() const {
 }
 
 /// The product that a contraction is, as its tiles see it.
-static FailureOr<nn::GemmInfo> productOf(nn::FusionOp fusion) {
-  std::string reason;
+static nn::Match<nn::GemmInfo> productOf(nn::FusionOp fusion) {
   if (!isa<nn::ConvOp>(fusion.getAnchor()))
-    return nn::describeGemm(fusion, reason);
-  auto conv = nn::describeConvolution(fusion, reason);
-  if (failed(conv))
-    return failure();
+    return nn::describeGemm(fusion);
+  auto conv = nn::describeConvolution(fusion);
+  if (!conv)
+    return conv.mismatch();
   if (auto pointwise = nn::pointwiseGemm(*conv))
     return *pointwise;
   nn::GemmInfo product = impliedGemm(*conv);
@@ -112,8 +111,8 @@ std::optional<nn::StepCost> CudaTarget::cost(nn::FusionOp fusion) const {
   case nn::Skeleton::wgmma_conv:
   case nn::Skeleton::gemm:
   case nn::Skeleton::conv: {
-    FailureOr<nn::GemmInfo> product = productOf(fusion);
-    if (failed(product))
+    auto product = productOf(fusion);
+    if (!product)
       return std::nullopt;
     bool wgmma = schedule.getSkeleton() == nn::Skeleton::wgmma_gemm ||
                  schedule.getSkeleton() == nn::Skeleton::wgmma_conv;

@@ -92,13 +92,10 @@ bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
     return isa<nn::ElementwiseOp>(next);
   SmallVector<Operation *> operators(fused);
   operators.push_back(next);
-  std::string reason;
-  auto chain = nn::describeConvB2b(operators, reason);
-  if (succeeded(chain))
+  if (auto chain = nn::describeConvB2b(operators))
     return takesConvB2b(*chain, options);
-  auto info =
-      nn::describeEpilogue(fused[0], ArrayRef(operators).drop_front(), reason);
-  return succeeded(info) && cuda::takesEpilogue(fused[0], *info, options);
+  auto info = nn::describeEpilogue(fused[0], ArrayRef(operators).drop_front());
+  return info && cuda::takesEpilogue(fused[0], *info, options);
 }
 
 /// An SM caches 128 KiB of instructions of 16 bytes: a kernel that computes
@@ -111,9 +108,8 @@ nn::KernelSize CudaTarget::largestKernel() const {
 }
 
 int64_t CudaTarget::momentWidth(nn::MatmulOp product) const {
-  std::string reason;
-  auto info = nn::describeMatmul(product, reason);
-  if (!hasWgmma(options) || failed(info))
+  auto info = nn::describeMatmul(product);
+  if (!hasWgmma(options) || !info)
     return 0;
   info->resultMoments = product.getY();
   info->resultWidth = kMomentWidth;

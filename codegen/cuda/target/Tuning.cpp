@@ -132,20 +132,18 @@ static std::string attentionProblem(nn::AttentionInfo info) {
 std::string frit::cuda::tuningProblem(nn::FusionOp fusion) {
   if (fusion.getNumResults() == 0)
     return "";
-  std::string reason;
-  if (auto attention = cuda::describeAttention(fusion, reason);
-      succeeded(attention))
+  if (auto attention = cuda::describeAttention(fusion))
     return attentionProblem(*attention);
   Type result = elementOf(fusion.getResult(0));
   Operation *anchor = fusion.getAnchor();
   if (isa_and_nonnull<nn::ConvOp>(anchor)) {
-    auto info = nn::describeConvolution(fusion, reason);
-    return failed(info) ? "" : convProblem(*info, result);
+    auto info = nn::describeConvolution(fusion);
+    return info ? convProblem(*info, result) : "";
   }
   if (!isa_and_nonnull<nn::MatmulOp>(anchor))
     return "";
-  auto info = nn::describeGemm(fusion, reason);
-  return failed(info) ? "" : gemmProblem(*info, result);
+  auto info = nn::describeGemm(fusion);
+  return info ? gemmProblem(*info, result) : "";
 }
 
 //===----------------------------------------------------------------------===//

@@ -291,7 +291,7 @@ private:
       remark::missed(refusal.consumer->getLoc(),
                      remark::RemarkOpts::name("NotFused").category("fusion"))
           << remark::add("not in one kernel with {0}: {1}",
-                         nodeName(refusal.producer), refusal.reason);
+                         nodeName(refusal.producer), refusal.why.reason());
     Operation *end = block.getTerminator();
     for (ArrayRef<Operation *> ops : groups.ordered()) {
       if (ops.size() == 1 && (isa<FusionOp, GuardOp>(ops[0]) || isView(ops[0])))

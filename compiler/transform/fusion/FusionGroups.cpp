@@ -185,8 +185,8 @@ void FusionGroups::joinProducers(unsigned index) {
     unsigned from = groupOf[producer], to = groupOf[index];
     if (from == to)
       continue;
-    if (const char *reason = checkLegality(from, to))
-      refused.push_back({ops[producer], ops[index], reason});
+    if (Legality why = checkLegality(from, to))
+      refused.push_back({ops[producer], ops[index], std::move(*why)});
     else
       merge(from, to);
   }

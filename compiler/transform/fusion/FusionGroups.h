@@ -31,6 +31,7 @@
 #ifndef FRIT_COMPILER_TRANSFORM_FUSION_FUSIONGROUPS_H
 #define FRIT_COMPILER_TRANSFORM_FUSION_FUSIONGROUPS_H
 
+#include "dialects/nn/Match.h"
 #include "dialects/nn/Target.h"
 
 #include "llvm/ADT/BitVector.h"
@@ -66,7 +67,7 @@ public:
   /// Two neighbours that did not join, and why.
   struct Refusal {
     mlir::Operation *producer, *consumer;
-    const char *reason;
+    nn::Mismatch why;
   };
 
   /// Every operator of the block but constants, each on its own, but those of
@@ -106,10 +107,10 @@ private:
   llvm::SmallVector<mlir::Operation *> operatorsOf(const Group &group) const;
   /// The groups whose results the operators of `group` read, but itself.
   llvm::SmallVector<unsigned> producers(const Group &group) const;
-  /// Why `from` and its reader `to` cannot share a kernel, or null; this and
+  /// Why `from` and its reader `to` cannot share a kernel, if so; this and
   /// what it asks are in FusionLegality.cpp.
-  const char *checkLegality(unsigned from, unsigned to) const;
-  const char *checkEpilogue(const Group &from, const Group &to) const;
+  nn::Legality checkLegality(unsigned from, unsigned to) const;
+  nn::Legality checkEpilogue(const Group &from, const Group &to) const;
   /// Whether `to` is a convolution and what adds it to that of `from`, neither
   /// of them read by others, and the target multiplies for both in one kernel.
   bool addsContraction(const Group &from, const Group &to) const;
@@ -117,8 +118,8 @@ private:
   /// and what follows, has made, and the target has both in one kernel. One
   /// that is added to a third is rather one with that.
   bool chainsContraction(const Group &from, const Group &to) const;
-  const char *checkPrologue(const Group &from, const Group &to) const;
-  const char *checkMovement(const Group &from, const Group &to) const;
+  nn::Legality checkPrologue(const Group &from, const Group &to) const;
+  nn::Legality checkMovement(const Group &from, const Group &to) const;
   bool spacesFit(const Group &from, const Group &to) const;
   /// Whether an operator of `to` reads one of `from` at other places.
   bool readsMoved(const Group &from, const Group &to) const;

@@ -49,56 +49,53 @@ bool FusionGroups::chainsContraction(const Group &from, const Group &to) const {
   return target.takesEpilogue(fused, conv);
 }
 
-const char *FusionGroups::checkEpilogue(const Group &from,
-                                        const Group &to) const {
+Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
   if (addsContraction(from, to) || chainsContraction(from, to))
-    return nullptr;
+    return std::nullopt;
   if ((to.kind != Kind::map && to.kind != Kind::epilogue) ||
       to.members.size() != 1)
-    return "only elementwise operators follow it in one kernel";
+    return Mismatch("only elementwise operators follow it in one kernel");
   if (from.space != to.space)
-    return "it has another shape";
+    return Mismatch("it has another shape");
   SmallVector<Operation *> fused = operatorsOf(from);
   Operation *next = ops[to.members.front()];
   // What an epilogue passes on is never stored, but where moments end it.
   if (isa<MomentsOp>(fused.back()) ||
       (onlyReader(fused.back()) != next && !isa<MomentsOp>(next)))
-    return "others read the value between";
+    return Mismatch("others read the value between");
   if (isContraction(fused.front()) && !target.takesEpilogue(fused, next))
-    return "the target's kernel does not take it";
-  return nullptr;
+    return Mismatch("the target's kernel does not take it");
+  return std::nullopt;
 }
 
-const char *FusionGroups::checkPrologue(const Group &from,
-                                        const Group &to) const {
+Legality FusionGroups::checkPrologue(const Group &from, const Group &to) const {
   Operation *reader = ops[to.members.front()];
   if (from.kind != Kind::map || to.members.size() != 1 ||
       !isa<ReduceOp, TransposeOp, SliceOp>(reader))
-    return "its reader needs the elements in memory";
+    return Mismatch("its reader needs the elements in memory");
   if (ArrayRef(from.space) != shapeOf(reader->getOperand(0)))
-    return "they go over different shapes";
+    return Mismatch("they go over different shapes");
   unsigned id = groupOf[from.members.front()];
   for (unsigned member : from.members)
     for (Operation *user : ops[member]->getUsers())
       if (user != reader &&
           (!indices.contains(user) || groupOf[indices.lookup(user)] != id))
-        return "others read the value between";
-  return nullptr;
+        return Mismatch("others read the value between");
+  return std::nullopt;
 }
 
-const char *FusionGroups::checkMovement(const Group &from,
-                                        const Group &to) const {
+Legality FusionGroups::checkMovement(const Group &from, const Group &to) const {
   Operation *root = ops[from.members.back()];
   if (!onlyReader(root))
-    return "several read the moved elements";
+    return Mismatch("several read the moved elements");
   if (auto concat = dyn_cast<ConcatOp>(root))
     if (concat.getXs().size() > maxFusedConcat)
-      return "it joins too many tensors";
+      return Mismatch("it joins too many tensors");
   if (to.kind == Kind::movement && isa<ConcatOp, PadOp>(root))
-    return "both choose between places";
+    return Mismatch("both choose between places");
   if (to.kind != Kind::map && to.kind != Kind::row && to.kind != Kind::movement)
-    return "its reader needs the elements in memory";
-  return nullptr;
+    return Mismatch("its reader needs the elements in memory");
+  return std::nullopt;
 }
 
 bool FusionGroups::spacesFit(const Group &from, const Group &to) const {
@@ -153,40 +150,40 @@ KernelSize FusionGroups::sizeOfBoth(const Group &from, const Group &to) const {
   return size;
 }
 
-const char *FusionGroups::checkLegality(unsigned from, unsigned to) const {
+Legality FusionGroups::checkLegality(unsigned from, unsigned to) const {
   const Group &producer = groups[from], &consumer = groups[to];
-  const char *reason = nullptr;
+  Legality why;
   switch (producer.kind) {
   case Kind::view:
-    return "a view lies between";
+    return Mismatch("a view lies between");
   case Kind::opaque:
-    return "the target runs it whole";
+    return Mismatch("the target runs it whole");
   case Kind::epilogue:
-    return "no product is before it";
+    return Mismatch("no product is before it");
   case Kind::anchored:
-    reason = checkEpilogue(producer, consumer);
+    why = checkEpilogue(producer, consumer);
     break;
   case Kind::movement:
-    reason = checkMovement(producer, consumer);
+    why = checkMovement(producer, consumer);
     break;
   case Kind::map:
   case Kind::row:
     if (consumer.kind != Kind::map && consumer.kind != Kind::row)
-      reason = checkPrologue(producer, consumer);
+      why = checkPrologue(producer, consumer);
     else if (!spacesFit(producer, consumer))
-      reason = "they go over different shapes";
+      why = Mismatch("they go over different shapes");
     else if (readsMoved(producer, consumer))
-      reason = "its reader picks elements from other places";
+      why = Mismatch("its reader picks elements from other places");
     break;
   }
-  if (!reason) {
+  if (!why) {
     KernelSize both = sizeOfBoth(producer, consumer);
     KernelSize largest = target.largestKernel();
     if (both.instructions > largest.instructions ||
         both.tensors > largest.tensors)
-      reason = "one kernel of both would be too large";
+      why = Mismatch("one kernel of both would be too large");
   }
-  if (!reason && dependsIndirectly(from, to))
-    reason = "another kernel has to run between";
-  return reason;
+  if (!why && dependsIndirectly(from, to))
+    why = Mismatch("another kernel has to run between");
+  return why;
 }
