@@ -1,4 +1,4 @@
-# How every part of frit is compiled and linked.
+# Compile and link settings of all of frit.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -8,7 +8,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-# What is installed finds LLVM's libraries where the build found them.
+# Installed tools find LLVM's libraries where the build found them.
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
@@ -16,9 +16,9 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # The precompiled header's identity is its content, not its time stamp. Its
-  # hash is kept by inode and headers are taken from the compiler's list of
-  # dependencies: hashing 600 MB and preprocessing took 2 of 6 s per file.
+  # Identify the precompiled header by content, not by time stamp. Keep its hash
+  # by inode and take headers from the compiler's list of dependencies: hashing
+  # 600 MB and preprocessing took 2 of 6 s per file.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       CCACHE_INODECACHE=1 CCACHE_DEPEND=1
@@ -32,16 +32,17 @@ add_link_options(-Wl,--gc-sections)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter
                     -ffunction-sections -fdata-sections)
 if(FRIT_SANITIZE)
-  # What is undefined is a finding, and no finding is only a line of text. What
-  # includes MLIR does without the checks of every access through a pointer,
-  # which are half of its code: address sees most of these.
+  # Every finding is fatal, undefined behaviour included. Files that include
+  # MLIR omit the checks of every pointer access, which double their code; the
+  # address sanitizer catches most of those errors.
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer
                       -fno-sanitize-recover=undefined)
   add_link_options(-fsanitize=address,undefined)
   set(FRIT_MLIR_OPTIONS -fno-sanitize=null,alignment,object-size)
   add_library(frit_sanitize OBJECT ${CMAKE_SOURCE_DIR}/tools/dev/Sanitize.cpp)
   set(FRIT_TOOL_OBJECTS $<TARGET_OBJECTS:frit_sanitize>)
-  # What python3 loads needs them too; it and cc leak as they end.
+  # Python loads instrumented libraries, so it needs the sanitizers too. Ignore
+  # its leaks and those of cc.
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libasan.so
                   OUTPUT_VARIABLE asan OUTPUT_STRIP_TRAILING_WHITESPACE)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libubsan.so
@@ -119,8 +120,8 @@ if(NOT FRIT_PORTABLE)
   set(FRIT_MLIR_LIBRARIES MLIR LLVM)
 endif()
 
-# The file that includes a dialect's attributes: GCC takes what their generated
-# parsers keep in optionals for uninitialized.
+# Marks the file that includes a dialect's generated attributes: GCC warns of
+# uninitialized optionals in their parsers.
 function(frit_attributes source)
   set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)

@@ -1,9 +1,8 @@
-# Links all but the C library statically, for tools/dev/bundle.
+# Links everything but the C library statically, for tools/dev/bundle.
 #
-# LLVM's own CMake targets pull in shared libraries (LLVM itself, zlib, zstd,
-# z3, xml2), so this names its archives instead of its targets. Of all of them a
-# linker takes only the members something refers to; mold and lld need them in
-# no particular order.
+# LLVM's CMake targets pull in shared libraries (LLVM itself, zlib, zstd, z3,
+# xml2), so this lists its archives instead. mold and lld accept archives in any
+# order.
 
 if(NOT MOLD)
   message(FATAL_ERROR "The portable build needs the linker mold: tools/dev/setup")
@@ -14,7 +13,7 @@ set(FRIT_MLIR_LIBRARIES)
 foreach(target IN LISTS mlir_targets LLVM_AVAILABLE_LIBS)
   if(TARGET ${target})
     get_target_property(archive ${target} LOCATION)
-    # Packages name more libraries than they hold.
+    # The CMake package lists libraries that are not installed.
     if(archive MATCHES "\\.a$" AND EXISTS ${archive})
       list(APPEND FRIT_MLIR_LIBRARIES ${archive})
     endif()

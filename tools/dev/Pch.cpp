@@ -1,1 +1,1 @@
-// The one unit that compiles the precompiled header.
+// Compiles the precompiled header.

@@ -1,4 +1,4 @@
-//===- Pch.h - The headers that nearly every file of the compiler reads ---===//
+//===- Pch.h - Headers that most compiler files include -------------------===//
 #ifndef FRIT_PCH_H
 #define FRIT_PCH_H
 

@@ -1,7 +1,7 @@
-//===- Sanitize.cpp - How the address sanitizer treats tools with LLVM ----===//
+//===- Sanitize.cpp - Options of the address sanitizer --------------------===//
 //
-// LLVM's allocators mark memory as free in headers, which are instrumented
-// here, and as used again in its libraries, which are not.
+// LLVM's allocators poison memory in headers, which are instrumented here, and
+// unpoison it in libraries, which are not. So user poisoning is off.
 //
 //===----------------------------------------------------------------------===//
 

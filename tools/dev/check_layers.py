@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Fails where an include breaks the rule that dependencies point one way.
+"""Checks that includes follow the order of the layers.
 
     check_layers.py [ROOT]
 
-LAYERS says what the files of a folder may include; the longest folder that a
-file lies in counts, and folders that are not named may include anything.
+LAYERS lists what the files of a folder may include. The innermost listed folder
+of a file counts; files outside of all listed folders may include anything.
 """
 import re
 import sys
@@ -37,7 +37,7 @@ LAYERS = {
     "runtime": RUNTIME,
     "runtime/include": ["frit/"],
 }
-# Building needs no CUDA toolkit, so nothing that is built includes its headers.
+# Building must need no CUDA toolkit, so no file may include its headers.
 TOOLKIT = re.compile(r"(cuda|cublas|cudnn|nccl|nvrtc)\w*\.h$")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
@@ -64,7 +64,7 @@ def main() -> None:
         text = (root / file).read_text()
         for include in INCLUDE.finditer(text):
             name = include[1]
-            # A plain name is the C or C++ library's, or a neighbour's.
+            # A name without a folder is the C or C++ library's, or in the same folder.
             allowed = (not TOOLKIT.match(name) if "/" not in name
                        else name.startswith(("sys/", *LAYERS[folder])))
             if not allowed:

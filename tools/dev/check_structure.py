@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails where the tree outgrows its plan.
+"""Checks the rules for the tree's structure.
 
     check_structure.py [ROOT]
 
@@ -18,7 +18,7 @@ TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE"
              "tools"}
 SOURCE = {".c", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".inc", ".md", ".py", ".td",
           ".mlir", ".test"}
-# Written so that this file does not name them.
+# Split so that this file does not match itself.
 LEFT_OVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 CHECKS = re.compile(r"CHECK|FileCheck|expected-(error|warning|remark)|\bnot\b|\bdiff\b"
                     r"|\bcmp\b|%python|--compare|-verify")

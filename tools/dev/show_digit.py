@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws a digit and, beside it, the probabilities a model gave it.
+"""Draws a digit next to the probabilities that a model computed for it.
 
     show_digit.py IMAGE.npy PROBABILITIES.npy
 """
@@ -13,7 +13,7 @@ WIDTH = 24
 
 
 def picture(image: np.ndarray) -> list[str]:
-    """A line per row; a pixel is two columns wide, and so about square."""
+    """One line per row; two characters per pixel make it about square."""
     levels = np.rint(image / image.max() * (len(SHADES) - 1)).astype(int)
     return ["".join(2 * SHADES[level] for level in row) for row in levels]
 

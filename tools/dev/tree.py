@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def files(root: Path) -> list[Path]:
-    """What git tracks and has not been removed, relative to `root`; all files
+    """Existing files that git tracks, relative to `root`; without git, all files."""
     of a folder that is no repository of its own."""
     if (root / ".git").exists():
         listed = subprocess.run(["git", "-C", root, "ls-files", "-z"],

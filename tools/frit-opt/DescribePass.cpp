@@ -1,4 +1,4 @@
-//===- DescribePass.cpp - What a kernel would be told of an attention -----===//
+//===- DescribePass.cpp - Describes attention problems for tests ----------===//
 
 #include "tools/frit-opt/DescribePass.h"
 

@@ -1,12 +1,13 @@
-//===- DescribePass.h - What a kernel would be told of an attention -------===//
+//===- DescribePass.h - Describes attention problems for tests ------------===//
 
 #ifndef FRIT_TOOLS_FRIT_OPT_DESCRIBEPASS_H
 #define FRIT_TOOLS_FRIT_OPT_DESCRIBEPASS_H
 
 namespace frit {
 
-/// Registers `test-describe-attention`, which remarks at every fusion that
-/// holds one where its operands and its result lie, or why there is no telling.
+/// Registers `test-describe-attention`. It emits a remark at every fusion with
+/// an attention: the strides of its operands and result, or why they cannot be
+/// expressed.
 void registerDescribePass();
 
 } // namespace frit

@@ -1,4 +1,4 @@
-//===- Registration.cpp - What frit-opt knows -----------------------------===//
+//===- Registration.cpp - Dialects and passes of frit-opt -----------------===//
 
 #include "tools/frit-opt/Registration.h"
 

@@ -1,4 +1,4 @@
-//===- Registration.h - What frit-opt knows -------------------------------===//
+//===- Registration.h - Dialects and passes of frit-opt -------------------===//
 
 #ifndef FRIT_TOOLS_FRIT_OPT_REGISTRATION_H
 #define FRIT_TOOLS_FRIT_OPT_REGISTRATION_H
@@ -7,8 +7,8 @@
 
 namespace frit {
 
-/// Registers every dialect and every pass of frit, and the upstream ones that
-/// tests of them use.
+/// Registers all dialects and passes of frit, and the upstream ones that its
+/// tests use.
 void registerEverything(mlir::DialectRegistry &registry);
 
 } // namespace frit

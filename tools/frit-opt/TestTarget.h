@@ -1,15 +1,16 @@
 //===- TestTarget.h - A target for tests of passes ------------------------===//
 //
-// Simple on purpose, so that tests read off what a pass asked: convolutions
-// want channels last and two dimensions unless groups have several channels,
-// those of one channel each are depthwise, of composites only attention with
-// heads of 64 elements stays whole and takes views whose last stride is 1, a
-// contraction takes up to three elementwise operators but no exp, and the only
-// convolution that it takes behind another has 96 filters, the moments of a
-// product of at least 64 columns are of 4 elements each, what has a contraction
-// is worth a guard, takes 5 us and fills the machine, all else takes 3 us and
-// fills a quarter of it, attention has no known cost, and the schedule names
-// the fusion's kind.
+// Answers by simple rules, so that tests can read off what a pass asked:
+// - Convolutions get channels last and two spatial dimensions, unless groups
+//   have several channels. Those with one channel per group are depthwise.
+// - Only attention with heads of 64 elements stays a composite. It takes views
+//   whose last stride is 1.
+// - A contraction fuses up to three elementwise operators, but no exp. A second
+//   convolution fuses only with 96 filters. A product of at least 64 columns
+//   emits row moments of 4 elements each.
+// - A fusion with a contraction is worth a guard, takes 5 us and fills the GPU.
+//   Any other takes 3 us and a quarter of it. Attention has no known cost.
+// - The schedule is the fusion's kind.
 //
 //===----------------------------------------------------------------------===//
 

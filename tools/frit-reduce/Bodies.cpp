@@ -1,4 +1,4 @@
-//===- Bodies.cpp - Shorter subgraphs -------------------------------------===//
+//===- Bodies.cpp - Shorten subgraphs -------------------------------------===//
 
 #include "tools/frit-reduce/Shrink.h"
 
@@ -6,7 +6,7 @@
 
 using namespace frit::reduce;
 
-/// Lets everything in the graph that reads `from` read `to`.
+/// Makes all readers of `from` in the graph read `to`.
 static void redirect(onnx::GraphProto &graph, const std::string &from,
                      const std::string &to) {
   for (onnx::NodeProto &node : *graph.mutable_node()) {
@@ -25,7 +25,8 @@ static void redirect(onnx::GraphProto &graph, const std::string &from,
       output.set_name(to);
 }
 
-/// Leaves the node out that `index` counts down to, in bodies below `graph`.
+/// Removes node number `index` of the bodies below `graph`. `index` counts down
+/// on the way.
 static bool leaveOut(onnx::GraphProto &graph, unsigned &index, bool isBody) {
   for (int i = 0; i < graph.node_size(); ++i) {
     onnx::NodeProto &node = *graph.mutable_node(i);
@@ -52,8 +53,8 @@ bool frit::reduce::leaveOutOfBody(onnx::ModelProto &model, unsigned index) {
   return leaveOut(*model.mutable_graph(), index, false);
 }
 
-/// Names of values are unique in a graph and all of its subgraphs, so those of
-/// a branch need no others.
+/// Replaces an If by a branch. Value names are unique in a graph and its
+/// subgraphs, so the branch needs no renaming.
 static void inlineBranch(onnx::GraphProto &graph, int at,
                          const onnx::GraphProto &branch) {
   onnx::NodeProto old = graph.node(at);

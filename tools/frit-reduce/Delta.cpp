@@ -1,4 +1,4 @@
-//===- Delta.cpp - The smallest part that still fails ---------------------===//
+//===- Delta.cpp - Delta debugging of a list ------------------------------===//
 
 #include "tools/frit-reduce/Delta.h"
 
@@ -8,7 +8,7 @@
 using namespace frit::reduce;
 using llvm::ArrayRef;
 
-/// Part `i` of `parts` nearly equal ones.
+/// Returns part `i` of `parts` nearly equal ones.
 static ArrayRef<unsigned> chunk(ArrayRef<unsigned> all, size_t i,
                                 size_t parts) {
   size_t begin = all.size() * i / parts, end = all.size() * (i + 1) / parts;
@@ -35,7 +35,7 @@ Kept frit::reduce::minimize(
       if (isInteresting(part))
         smaller = part.vec(), next = 2;
     }
-    // Of two parts, to leave out one is to keep the other.
+    // With two parts, removing one is keeping the other.
     for (size_t i = 0; parts > 2 && i < parts && smaller.empty(); ++i) {
       Kept rest = without(kept, chunk(kept, i, parts));
       if (isInteresting(rest))

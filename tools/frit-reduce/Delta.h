@@ -1,4 +1,4 @@
-//===- Delta.h - The smallest part that still fails -----------------------===//
+//===- Delta.h - Delta debugging of a list --------------------------------===//
 
 #ifndef FRIT_REDUCE_DELTA_H
 #define FRIT_REDUCE_DELTA_H
@@ -10,14 +10,14 @@
 
 namespace frit::reduce {
 
-/// What is kept of a list: indices, ascending.
+/// Indices of the elements that are kept, ascending.
 using Kept = std::vector<unsigned>;
 
-/// A part of the `count` elements that is interesting and of which no single
-/// element can be left out; all of them together must be interesting. This is
-/// ddmin of Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing
-/// Input", IEEE Transactions on Software Engineering 28(2), 2002: halves, then
-/// quarters and so on are tried alone and left out.
+/// Returns an interesting subset of the `count` elements from which no single
+/// element can be removed. The whole set must be interesting. Implements ddmin
+/// (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input",
+/// IEEE Transactions on Software Engineering 28(2), 2002): tries halves, then
+/// quarters and so on, alone and left out.
 Kept minimize(unsigned count,
               llvm::function_ref<bool(llvm::ArrayRef<unsigned>)> isInteresting);
 

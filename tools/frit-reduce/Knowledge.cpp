@@ -1,4 +1,4 @@
-//===- Knowledge.cpp - Reading a model and its values' types --------------===//
+//===- Knowledge.cpp - Read a model and learn its values' types -----------===//
 
 #include "tools/frit-reduce/Model.h"
 
@@ -33,8 +33,8 @@ static StringRef externalField(const onnx::TensorProto &tensor, StringRef key) {
   return "";
 }
 
-/// Takes a weight's data in from the file beside the model where they lie, as
-/// smaller models will lie elsewhere.
+/// Loads a weight's external data into the model, because reduced models lie in
+/// another folder.
 static llvm::Error takeIn(onnx::TensorProto &tensor, StringRef folder,
                           uint64_t &bytes) {
   if (tensor.data_location() != onnx::TensorProto::EXTERNAL)
@@ -91,7 +91,7 @@ llvm::Expected<onnx::ModelProto> frit::reduce::readModel(StringRef path) {
 // Types
 //===----------------------------------------------------------------------===//
 
-/// ONNX's number of an element type, or 0.
+/// Returns ONNX's number of an element type, or 0.
 static int32_t dataType(mlir::Type element) {
   for (int32_t type = onnx::TensorProto::DataType_MIN;
        type <= onnx::TensorProto::DataType_MAX; ++type)
@@ -100,7 +100,7 @@ static int32_t dataType(mlir::Type element) {
   return 0;
 }
 
-/// A small constant as ONNX has it; shapes and the like are of these types.
+/// Converts a small constant (a shape, for example) to ONNX.
 static std::optional<onnx::TensorProto>
 constantTensor(StringRef name, mlir::DenseElementsAttr value) {
   constexpr int64_t most = 64;
@@ -134,7 +134,7 @@ Knowledge frit::reduce::learn(const onnx::ModelProto &model, StringRef path) {
 
   mlir::MLIRContext context;
   loadImportDialects(context);
-  // A model that fails to import is what is reduced, perhaps.
+  // The bug under reduction may be an import failure.
   mlir::ScopedDiagnosticHandler silence(
       &context, [](mlir::Diagnostic &) { return mlir::success(); });
   ImportOptions options;

@@ -1,4 +1,4 @@
-//===- Model.cpp - Smaller models out of a model --------------------------===//
+//===- Model.cpp - Cut models ---------------------------------------------===//
 
 #include "tools/frit-reduce/Model.h"
 
@@ -16,7 +16,7 @@ using llvm::StringSet;
 
 static void addNamesRead(const onnx::NodeProto &node, StringSet<> &names);
 
-/// What a subgraph reads of the graph around.
+/// Adds the names that a subgraph reads from the enclosing graph.
 static void addNamesRead(const onnx::GraphProto &graph, StringSet<> &names) {
   StringSet<> read, own;
   for (const onnx::NodeProto &node : graph.node()) {
@@ -35,7 +35,8 @@ static void addNamesRead(const onnx::GraphProto &graph, StringSet<> &names) {
       names.insert(name);
 }
 
-/// What a node and its subgraphs read; inputs left out have no name.
+/// Adds the names that a node and its subgraphs read. An omitted input has an
+/// empty name.
 static void addNamesRead(const onnx::NodeProto &node, StringSet<> &names) {
   for (const std::string &name : node.input())
     if (!name.empty())
@@ -94,7 +95,7 @@ void frit::reduce::prune(onnx::ModelProto &model) {
   StringSet<> needed;
   for (const onnx::ValueInfoProto &output : graph.output())
     needed.insert(output.name());
-  // Until nothing is added, as nodes may be in any order.
+  // Repeat until nothing is added: nodes may be in any order.
   for (size_t size = 0; size != needed.size();) {
     size = needed.size();
     for (const onnx::NodeProto &node : llvm::reverse(graph.node()))
@@ -183,7 +184,7 @@ frit::reduce::keepNodes(const onnx::ModelProto &model, ArrayRef<unsigned> kept,
   for (const auto &weight : graph.sparse_initializer())
     given.insert(weight.values().name());
 
-  // What the others have computed comes in from outside.
+  // Values that removed nodes computed become inputs.
   for (const onnx::NodeProto &node : model.graph().node())
     for (const std::string &name : node.output()) {
       if (!read.contains(name) || computed.contains(name))
@@ -201,7 +202,7 @@ frit::reduce::keepNodes(const onnx::ModelProto &model, ArrayRef<unsigned> kept,
       }
     }
 
-  // What only the others have read goes out.
+  // Values that only removed nodes read become outputs.
   StringSet<> isOutput;
   keepIf(*graph.mutable_output(), [&](const onnx::ValueInfoProto &output) {
     bool isThere =

@@ -1,4 +1,4 @@
-//===- Model.h - Smaller models out of a model ----------------------------===//
+//===- Model.h - Cut models -----------------------------------------------===//
 
 #ifndef FRIT_REDUCE_MODEL_H
 #define FRIT_REDUCE_MODEL_H
@@ -13,37 +13,39 @@
 
 namespace frit::reduce {
 
-/// What is known of the values of a graph by name. It stays true when parts of
-/// the graph are left out.
+/// Types and constants of a graph's values by name. It stays true when parts of
+/// the graph are removed.
 struct Knowledge {
   llvm::StringMap<onnx::TypeProto> types;
-  /// Values that importing computes, shapes above all.
+  /// Values that the importer folds to constants, mostly shapes.
   llvm::StringMap<onnx::TensorProto> constants;
 };
 
-/// Reads the model at `path`, with the weights that lie in other files.
+/// Reads the model at `path`, external weights included.
 llvm::Expected<onnx::ModelProto> readModel(llvm::StringRef path);
 
-/// What the model's declarations say, and what importing it finds out.
+/// Collects the types that the model declares, and types and constants that
+/// importing it finds.
 Knowledge learn(const onnx::ModelProto &model, llvm::StringRef path);
 
-/// The model with the nodes in `kept` only. What they read of others becomes
-/// inputs, or constants if it is known; what only others read becomes outputs.
-/// Nothing where the type of such an input is not known, or nothing is
-/// computed.
+/// Returns the model with only the nodes in `kept`. Values that they read from
+/// removed nodes become constants if known, otherwise inputs. Values that only
+/// removed nodes read become outputs. None if the type of a new input is not
+/// known, or if no node is left.
 std::optional<onnx::ModelProto> keepNodes(const onnx::ModelProto &model,
                                           llvm::ArrayRef<unsigned> kept,
                                           const Knowledge &known);
 
-/// The model with the outputs in `kept` only and what they need.
+/// Returns the model with only the outputs in `kept` and the nodes that they
+/// need.
 std::optional<onnx::ModelProto> keepOutputs(const onnx::ModelProto &model,
                                             llvm::ArrayRef<unsigned> kept);
 
-/// The model without what is not needed to compute its outputs: nodes, inputs,
-/// weights, functions, operator sets.
+/// Removes everything that no output needs: nodes, inputs, weights, functions,
+/// operator sets.
 void prune(onnx::ModelProto &model);
 
-/// Removes what no one computes with: names of producers, documentation,
+/// Removes what does not affect results: producer names, documentation,
 /// declarations of inner values.
 void removeNotes(onnx::ModelProto &model);
 

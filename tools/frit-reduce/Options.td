@@ -4,7 +4,7 @@ include "llvm/Option/OptParser.td"
 
 def all_Group : OptionGroup<"all"> { string HelpText = "Options"; }
 
-/// Both -name and --name are taken; the first is shown.
+/// Accepts both -name and --name; help shows the first.
 defvar two = ["--", "-"];
 
 multiclass Value<string name, string metavar, string help> {
@@ -24,10 +24,10 @@ defm test : Value<"test", "program",
 defm test_arg : Value<"test-arg", "argument",
   "An argument for the test, before the model">;
 defm timeout : Value<"timeout", "seconds",
-  "A test that takes longer does not find the model failing (default: no "
+  "A run of the test that takes longer counts as not failing (default: no "
   "limit)">;
 def v : Flag<["-"], "v">, Group<all_Group>,
-        HelpText<"Say what is done, and show what the test prints">;
+        HelpText<"Print each step, and the output of the test">;
 def help : Flag<two, "help">, Group<all_Group>, HelpText<"Show this help">;
 def h : Flag<["-"], "h">, Alias<help>, Flags<[HelpHidden]>;
 def help_EQ : Joined<two, "help=">, Group<all_Group>, Flags<[HelpHidden]>,

@@ -1,8 +1,8 @@
-//===- Reduce.cpp - Makes a model small that stays interesting ------------===//
+//===- Reduce.cpp - Shrink a model while it stays interesting -------------===//
 //
-// Passes, each a list of things to leave out of which delta debugging keeps as
-// few as it can, or one thing after another to make smaller. They run until
-// none finds anything more, as in llvm-reduce.
+// Each pass either minimizes a list of removable things by delta debugging, or
+// shrinks one thing after another. The passes repeat until none finds anything
+// more, as in llvm-reduce.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,14 +30,15 @@ public:
 private:
   using Part = std::optional<onnx::ModelProto>;
 
-  /// Keeps as few as possible of the `count` things that `keep` makes a model
-  /// of, starting from all of them.
+  /// Runs delta debugging over `count` things; `keep` makes a model with a
+  /// subset of them.
   void pass(StringRef name, unsigned count,
             llvm::function_ref<Part(ArrayRef<unsigned> kept)> keep);
 
-  /// Whether the model still fails; false too where that cannot be found out.
+  /// Returns whether the model still fails; false too if the test could not
+  /// run.
   bool isInteresting(const onnx::ModelProto &part);
-  /// Takes `part` for the model if it still fails.
+  /// Replaces the model by `part` if that still fails.
   bool accept(StringRef name, onnx::ModelProto part);
 
   void nodes();
@@ -115,9 +116,9 @@ void Reducer::outputs() {
        [&](ArrayRef<unsigned> kept) { return keepOutputs(whole, kept); });
 }
 
-/// Lets what reads a node's first output read its first input instead, where
-/// both have the same type: what a cut cannot leave out where the values on
-/// both sides must be the same.
+/// Makes readers of a node's first output read its first input instead, if both
+/// have the same type. Cutting cannot remove such a node when values before and
+/// after it must stay the same.
 void Reducer::detours() {
   onnx::ModelProto whole = model;
   llvm::StringMap<const onnx::TypeProto *> types;
@@ -153,7 +154,8 @@ void Reducer::detours() {
   });
 }
 
-/// Weights that become inputs take no room, and their values do not matter.
+/// Turns weights into inputs, which take no space and whose values do not
+/// matter.
 void Reducer::weights() {
   onnx::ModelProto whole = model;
   pass("weights", whole.graph().initializer_size(),
@@ -169,7 +171,7 @@ void Reducer::weights() {
              *graph.add_initializer() = weight;
              continue;
            }
-           // Up to IR version 3 weights are inputs as well.
+           // Up to IR version 3, a weight is also declared as an input.
            if (isInput.lookup(weight.name()))
              continue;
            onnx::ValueInfoProto &input = *graph.add_input();
@@ -205,7 +207,7 @@ void Reducer::attributes() {
   });
 }
 
-/// An If becomes one of its branches.
+/// Replaces an If by one of its branches.
 void Reducer::branches() {
   for (unsigned index = 0;;) {
     onnx::ModelProto part = model;
@@ -216,7 +218,7 @@ void Reducer::branches() {
   }
 }
 
-/// As detours, in subgraphs: their results stay as many as they are.
+/// As detours, in subgraphs, whose number of results must not change.
 void Reducer::bodies() {
   for (unsigned index = 0;;) {
     onnx::ModelProto part = model;
@@ -227,7 +229,8 @@ void Reducer::bodies() {
   }
 }
 
-/// Sizes that are equal stay so, as they mostly have to.
+/// Shrinks all dimensions of one size together, because equal sizes mostly have
+/// to stay equal.
 void Reducer::sizes() {
   auto shrink = [&](int64_t from) {
     for (int64_t to : {int64_t(1), int64_t(2), int64_t(3), int64_t(4), from / 8,
@@ -263,7 +266,7 @@ void Reducer::numbers() {
 
 llvm::Error Reducer::run() {
   onnx::ModelProto whole = model;
-  // One thing to leave out: everything that does not compute.
+  // A single thing to remove: everything that does not affect results.
   pass("notes", 1, [&](ArrayRef<unsigned> kept) -> Part {
     onnx::ModelProto part = whole;
     if (kept.empty()) {

@@ -1,4 +1,4 @@
-//===- Reduce.h - Makes a model small that stays interesting --------------===//
+//===- Reduce.h - Shrink a model while it stays interesting ---------------===//
 
 #ifndef FRIT_REDUCE_REDUCE_H
 #define FRIT_REDUCE_REDUCE_H
@@ -10,8 +10,8 @@
 
 namespace frit::reduce {
 
-/// Reduces `model`, which is interesting, until no pass makes it smaller. Each
-/// smaller model is handed to `onSmaller`, with what made it.
+/// Reduces `model`, which must be interesting, until no pass makes it smaller.
+/// Calls `onSmaller` after each success with the name of the pass.
 llvm::Error reduce(onnx::ModelProto &model, const Knowledge &known, Test &test,
                    llvm::function_ref<void(llvm::StringRef pass)> onSmaller);
 

@@ -1,4 +1,4 @@
-//===- Shrink.cpp - Smaller sizes, simpler numbers ------------------------===//
+//===- Shrink.cpp - Shrink sizes and simplify numbers ---------------------===//
 
 #include "tools/frit-reduce/Shrink.h"
 
@@ -16,7 +16,7 @@ using llvm::function_ref;
 // Everything of a model
 //===----------------------------------------------------------------------===//
 
-/// The graph and those in the attributes of its nodes.
+/// Visits the graph and all subgraphs.
 static void forEachGraph(onnx::GraphProto &graph,
                          function_ref<void(onnx::GraphProto &)> visit) {
   visit(graph);
@@ -68,7 +68,7 @@ static void resizeType(onnx::TypeProto &type, const NewSize &newSize) {
         dim.set_dim_value(newSize(dim.dim_value()));
 }
 
-/// Keeps of rows of `from` pieces, each `length` elements, the first `to`.
+/// Keeps the first `to` of each row's `from` pieces of `length` elements.
 template <typename Field>
 static void cutField(Field &field, size_t length, size_t from, size_t to) {
   int count = 0;
@@ -86,7 +86,7 @@ static void cutField(std::string &bytes, size_t length, size_t from,
   bytes = std::move(kept);
 }
 
-/// The first `to` of the elements along the dimension `dim`.
+/// Keeps the first `to` elements along dimension `dim`.
 static bool cutTensor(onnx::TensorProto &tensor, int dim, int64_t to) {
   size_t count = 1, inner = 1;
   for (auto [d, size] : llvm::enumerate(tensor.dims())) {
@@ -94,7 +94,7 @@ static bool cutTensor(onnx::TensorProto &tensor, int dim, int64_t to) {
     inner *= int(d) > dim ? size : 1;
   }
   size_t from = tensor.dims(dim);
-  // Types of less than a byte are not cut, nor is text.
+  // Types below a byte and strings are not cut.
   auto cut = [&](auto &field, size_t have) {
     if (have == 0)
       return true;
@@ -167,7 +167,7 @@ bool frit::reduce::resize(onnx::ModelProto &model, Knowledge &known,
     resizeType(entry.second, newSize);
   for (auto &entry : known.constants)
     isDone &= resizeTensor(entry.second, newSize);
-  // Results are of other sizes then; importing finds which.
+  // Output shapes change; importing infers them.
   for (onnx::ValueInfoProto &output : *model.mutable_graph()->mutable_output())
     if (output.type().has_tensor_type())
       output.mutable_type()->mutable_tensor_type()->clear_shape();
@@ -178,8 +178,8 @@ bool frit::reduce::resize(onnx::ModelProto &model, Knowledge &known,
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// Counts the numbers, or changes one: `visit` is called with each of them, an
-/// int64_t or a float, and returns what to put there.
+/// Calls `visit` with each number of the attributes (int64_t or float) and
+/// stores what it returns.
 template <typename Visit>
 static void visitNumbers(onnx::ModelProto &model, Visit visit) {
   forEachAttribute(model, [&](onnx::AttributeProto &attribute) {
@@ -211,7 +211,7 @@ bool frit::reduce::simplifyNumber(onnx::ModelProto &model, unsigned index,
     using Number = decltype(number);
     Number half = std::trunc(number / 2);
     Number simple = way == 0 ? 0 : way == 1 ? 1 : half;
-    // What is no number is not simple.
+    // NaN is not simple.
     isSimpler = std::abs(simple) < std::abs(number) || !(number == number);
     return isSimpler ? simple : number;
   });

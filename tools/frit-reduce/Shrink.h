@@ -1,4 +1,4 @@
-//===- Shrink.h - Smaller sizes, simpler numbers, shorter bodies ----------===//
+//===- Shrink.h - Shrink sizes, numbers and subgraphs ---------------------===//
 
 #ifndef FRIT_REDUCE_SHRINK_H
 #define FRIT_REDUCE_SHRINK_H
@@ -7,14 +7,14 @@
 
 namespace frit::reduce {
 
-/// The sizes past 1 of the dimensions of inputs and weights, largest first.
+/// Lists the sizes above 1 of input and weight dimensions, largest first.
 std::vector<int64_t> sizesOf(const onnx::ModelProto &model);
 
-/// What sizes become.
+/// A replacement of sizes.
 struct NewSize {
-  int64_t from, to;  ///< which is less
-  bool ofMultiples;  ///< those of `from` become as many of `to`
-  bool inAttributes; ///< whose numbers may be sizes
+  int64_t from, to;  ///< `to` is smaller
+  bool ofMultiples;  ///< multiples of `from` become the same multiples of `to`
+  bool inAttributes; ///< replace equal numbers in attributes too
 
   int64_t operator()(int64_t size) const {
     if (size == from)
@@ -24,26 +24,26 @@ struct NewSize {
   }
 };
 
-/// Changes the sizes of dimensions, in subgraphs and in what is known as well:
-/// declared types, and weights, which keep their first elements. Small integer
-/// tensors may hold sizes, so those numbers change too. False where a weight's
-/// data cannot be cut.
+/// Replaces sizes of dimensions, in subgraphs and in `known` too: of declared
+/// types, and of weights, which keep their first elements. Also replaces equal
+/// numbers in small integer tensors, which may hold shapes. Returns false if a
+/// weight's data cannot be cut.
 bool resize(onnx::ModelProto &model, Knowledge &known, const NewSize &newSize);
 
-/// How many numbers the attributes have.
+/// Number of numbers in attributes.
 unsigned countNumbers(const onnx::ModelProto &model);
 
-/// Makes the number at `index` simpler, in the way `way`: 0, 1, or half of it
-/// without a fraction. False where that is none.
+/// Replaces number `index` by a simpler one: `way` is 0 for zero, 1 for one, 2
+/// for its integer half. False if that is not simpler.
 bool simplifyNumber(onnx::ModelProto &model, unsigned index, unsigned way);
 inline constexpr unsigned numWays = 3;
 
-/// A node of a subgraph that may be left out, readers of its first result
-/// getting its first operand. False where there is none at `index`.
+/// Removes node `index` of the subgraphs; readers of its first result get its
+/// first operand. False if there is no such node.
 bool leaveOutOfBody(onnx::ModelProto &model, unsigned index);
 
-/// Puts a branch of an `If` in the place of the If. False where there is none
-/// at `index`, which counts branches of the If nodes outside subgraphs.
+/// Replaces an If by one of its branches. `index` counts the branches of all
+/// Ifs outside subgraphs. False if there is no such branch.
 bool takeBranch(onnx::ModelProto &model, unsigned index);
 
 } // namespace frit::reduce

@@ -1,4 +1,4 @@
-//===- Test.cpp - Whether a model is still interesting --------------------===//
+//===- Test.cpp - The test that decides what is interesting ---------------===//
 
 #include "tools/frit-reduce/Test.h"
 
@@ -44,7 +44,7 @@ llvm::Expected<bool> Test::isInteresting(const onnx::ModelProto &model) {
   llvm::SmallVector<StringRef> command = {program};
   command.append(arguments.begin(), arguments.end());
   command.push_back(file);
-  // Not its input; its output where the user wants to see it.
+  // The test gets no input; its output is shown if the user asks.
   std::optional<StringRef> quiet[] = {"", "", ""};
   std::optional<StringRef> loud[] = {"", std::nullopt, std::nullopt};
   std::string message;

@@ -1,4 +1,4 @@
-//===- Test.h - Whether a model is still interesting ----------------------===//
+//===- Test.h - The test that decides what is interesting -----------------===//
 
 #ifndef FRIT_REDUCE_TEST_H
 #define FRIT_REDUCE_TEST_H
@@ -14,21 +14,21 @@
 
 namespace frit::reduce {
 
-/// The user's program, which ends with 0 on models that are interesting. Its
-/// last argument is the model's file.
+/// The user's program. It exits with 0 if the model whose file is its last
+/// argument is interesting.
 class Test {
 public:
-  /// Of a program and its first arguments; a run that takes longer than
-  /// `seconds` finds nothing interesting, 0 being no limit.
+  /// `arguments` come before the file's name. A run that takes longer than
+  /// `seconds` (0: no limit) counts as not interesting.
   static llvm::Expected<Test> create(llvm::StringRef program,
                                      std::vector<std::string> arguments,
                                      unsigned seconds, bool isQuiet);
 
-  /// Runs the test, once for equal models. An error where it cannot be run.
+  /// Runs the test, once per distinct model. Fails if it cannot be run.
   llvm::Expected<bool> isInteresting(const onnx::ModelProto &model);
 
   unsigned runs() const { return numRuns; }
-  /// How the last run ended.
+  /// Exit status of the last run.
   int lastStatus() const { return status; }
 
 private:

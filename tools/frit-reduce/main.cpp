@@ -78,7 +78,7 @@ static int fail(int status, const llvm::Twine &message) {
   return status;
 }
 
-/// "3 nodes, 2 inputs, 1 weight, 1 output"
+/// Formats the model's size: "3 nodes, 2 inputs, 1 weight, 1 output".
 static std::string sizeText(const onnx::ModelProto &model) {
   std::string text;
   auto add = [&](int count, StringRef what) {
@@ -101,7 +101,7 @@ static llvm::Error run(const Options &options) {
   auto model = readModel(input);
   if (!model)
     return inFile(model.takeError());
-  // Hours of tests are for nothing where their result cannot be written.
+  // Check the output first, not after hours of tests.
   if (llvm::Error error =
           frit::outputError(options.output, frit::checkOutput(options.output)))
     return error;
@@ -119,7 +119,7 @@ static llvm::Error run(const Options &options) {
 
   std::string before = sizeText(*model);
   Knowledge known = learn(*model, input);
-  // Standard output has one model, the last.
+  // Standard output gets only the last model.
   bool isStream = frit::isStreamOutput(options.output);
   auto write = [&] {
     return frit::writeText(options.output, model->SerializeAsString());
@@ -128,7 +128,7 @@ static llvm::Error run(const Options &options) {
   auto keep = [&](llvm::Error error) {
     failure = llvm::joinErrors(std::move(failure), std::move(error));
   };
-  // What is written at any moment fails and is the smallest so far.
+  // At any moment the file holds the smallest failing model so far.
   if (!isStream)
     keep(write());
   keep(reduce(*model, known, *test, [&](StringRef pass) {

@@ -1,8 +1,8 @@
 //===- Bench.cpp - Time calls ---------------------------------------------===//
 //
 // With transfers, a sample is one call from host memory to host memory.
-// Without, calls are queued back to back on the device, as many as make the
-// wait for the last one small beside them, and a sample is their mean.
+// Without, it is the mean of a batch of calls queued back to back on the
+// device; the batch is long enough that waiting for its end does not matter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,18 +21,18 @@ using namespace frit::run;
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
-/// A batch of queued calls lasts about this long.
+/// Duration of a batch of queued calls.
 static constexpr double kBatchSeconds = 2e-3;
 static constexpr uint64_t kLargestBatch = 256;
 
 namespace {
-/// Runs calls and says how many seconds one took.
+/// Runs calls and measures seconds per call.
 class Timer {
 public:
-  /// With `stay`, inputs and outputs stay on the device, if there is one.
+  /// With `stay`, inputs and outputs stay on the device (if it is a GPU).
   Timer(Session &session, bool stay);
 
-  /// Seconds per call of `batch` calls; negative after a failure.
+  /// Returns seconds per call over `batch` calls; negative after a failure.
   double sample(uint64_t batch);
 
   bool onDevice;
@@ -47,7 +47,7 @@ Timer::Timer(Session &session, bool stay)
     : session(session), inputs(session.bindInputs()),
       outputs(session.bindOutputs()) {
   frit_context *context = session.context.get();
-  // On the host there is nothing to transfer.
+  // The CPU needs no transfers.
   onDevice = stay && frit_context_stream(context);
   if (!onDevice)
     return;
@@ -55,7 +55,7 @@ Timer::Timer(Session &session, bool stay)
     tensor.data = own;
     tensor.location = FRIT_DEVICE;
   };
-  // The first call has put the inputs into the context's own memory.
+  // The first call has copied the inputs into the context's buffers.
   for (uint32_t i = 0; i < inputs.size(); ++i)
     move(inputs[i], frit_context_input_buffer(context, i));
   for (uint32_t i = 0; i < outputs.size(); ++i)

@@ -1,4 +1,4 @@
-//===- Bytes.h - Read bytes that may end anywhere -------------------------===//
+//===- Bytes.h - Parse bytes of damaged or truncated files ----------------===//
 
 #ifndef FRIT_RUN_BYTES_H
 #define FRIT_RUN_BYTES_H
@@ -13,8 +13,8 @@ namespace frit::run {
 
 using Bytes = std::span<const uint8_t>;
 
-/// Little-endian numbers and runs of bytes from the front; after one that is
-/// not there, `failed` stays true and zeros are read.
+/// Reads little-endian numbers and byte runs from the front. At the end of the
+/// bytes it sets `failed`, which stays set, and returns zeros.
 class Reader {
 public:
   explicit Reader(Bytes bytes) : bytes(bytes) {}
@@ -38,7 +38,7 @@ public:
     return result;
   }
 
-  /// A protocol buffer's variable-length integer.
+  /// Reads a protobuf varint.
   uint64_t varint() {
     uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
@@ -52,7 +52,7 @@ public:
   }
 
   bool atEnd() const { return bytes.empty(); }
-  /// Bytes that were not read yet.
+  /// Bytes not read yet.
   uint64_t left() const { return bytes.size(); }
 
   bool failed = false;
@@ -65,19 +65,19 @@ inline std::string_view asText(Bytes bytes) {
   return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
 
-/// How the elements of a .npy file lie, and where.
+/// Place and layout of the elements of a .npy file.
 struct NpyLayout {
   uint64_t headerBytes = 0, dataBytes = 0;
   bool isColumnMajor = false, isBigEndian = false;
 };
 
-/// Reads the header that `bytes` begin with: gives `tensor` its type and shape,
-/// and no elements.
+/// Reads the header at the start of `bytes`; sets type and shape of `tensor`,
+/// but no elements.
 bool readNpyHeader(Bytes bytes, Tensor &tensor, NpyLayout &layout,
                    std::string &error);
 
-/// Turns the elements of `tensor`, which lie as `layout` says, into row-major
-/// ones of this machine.
+/// Converts the elements of `tensor` from `layout` to row-major order and this
+/// machine's byte order.
 void arrange(Tensor &tensor, const NpyLayout &layout);
 
 bool readNpy(Bytes bytes, Tensor &tensor, std::string &error);
@@ -86,7 +86,7 @@ bool readSafetensors(Bytes bytes, std::vector<Tensor> &tensors,
                      std::string &error);
 bool readOnnxTensor(Bytes bytes, Tensor &tensor, std::string &error);
 
-/// The bytes of a .npy file, and of an .npz file of several.
+/// Return the bytes of a .npy file, and of an .npz file.
 std::vector<uint8_t> makeNpy(const Tensor &tensor);
 bool makeNpz(const std::vector<Tensor> &tensors, std::vector<uint8_t> &bytes,
              std::string &error);

@@ -1,4 +1,4 @@
-//===- Compare.cpp - Which output differs, where and by how much ----------===//
+//===- Compare.cpp - Compare outputs with expected ones -------------------===//
 
 #include "Files.h"
 #include "Session.h"
@@ -14,10 +14,10 @@ using namespace frit::run;
 using Json = nlohmann::ordered_json;
 
 namespace {
-/// How one output compares with what was expected.
+/// The difference of one output from the expected one.
 struct Difference {
   uint64_t wrong = 0; ///< elements out of tolerance
-  uint64_t worst = 0; ///< the element that is furthest out
+  uint64_t worst = 0; ///< index of the element that exceeds its tolerance most
   double worstExcess = -1;
   double largest = 0;  ///< absolute difference
   double relative = 0; ///< |got - expected| / |expected|
@@ -36,7 +36,7 @@ static Difference differ(const Options &options, const Tensor &got,
     if (!std::isfinite(error))
       error = INFINITY;
     double excess = error - (options.atol + options.rtol * std::fabs(b));
-    if (!same && !(excess <= 0)) // an infinite tolerance is no excuse
+    if (!same && !(excess <= 0)) // catches NaN, also with an infinite tolerance
       ++result.wrong;
     if (excess > result.worstExcess || result.worstExcess == -1) {
       result.worstExcess = excess;
@@ -54,8 +54,9 @@ static Difference differ(const Options &options, const Tensor &got,
   return result;
 }
 
-/// What is expected of each output: by its name, or the only one of a file
-/// that names none. Empty after saying what is missing, or is of no output.
+/// Finds the expected tensor of each output: by name, or the only tensor of a
+/// file without names. Empty, after an error message, if one is missing or
+/// belongs to no output.
 static std::vector<const Tensor *>
 matchOutputs(const Session &session, const std::vector<Tensor> &expected,
              bool isArchive) {

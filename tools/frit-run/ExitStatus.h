@@ -1,4 +1,4 @@
-//===- ExitStatus.h - What frit-run ends with -----------------------------===//
+//===- ExitStatus.h - Exit statuses of frit-run ---------------------------===//
 
 #ifndef FRIT_RUN_EXITSTATUS_H
 #define FRIT_RUN_EXITSTATUS_H
@@ -8,9 +8,9 @@ namespace frit::run {
 /// Documented in --help; the same as fritc's.
 enum ExitStatus {
   kDone = 0,
-  kBadInput = 1, ///< what was given is wrong, or the outputs differ
+  kBadInput = 1, ///< the input is at fault, or outputs differ
   kBadUsage = 2,
-  kMachine = 4 ///< memory is missing, or results cannot be written
+  kMachine = 4 ///< out of memory, or results cannot be written
 };
 
 } // namespace frit::run

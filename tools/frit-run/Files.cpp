@@ -1,4 +1,4 @@
-//===- Files.cpp - Tensors in files ---------------------------------------===//
+//===- Files.cpp - Read and write tensors in files ------------------------===//
 
 #include "Files.h"
 #include "Bytes.h"

@@ -1,4 +1,4 @@
-//===- Files.h - Tensors in files -----------------------------------------===//
+//===- Files.h - Read and write tensors in files --------------------------===//
 
 #ifndef FRIT_RUN_FILES_H
 #define FRIT_RUN_FILES_H
@@ -8,21 +8,20 @@
 
 namespace frit::run {
 
-/// Reads all tensors of a .npy, .npz, .safetensors or ONNX .pb file, told apart
-/// by their contents. One from a .npy has no name. False, with what is wrong in
-/// `error`, where that fails; the file may be damaged in any way. `isArchive`
-/// is told whether the tensors' names count, or their place.
+/// Reads all tensors of a .npy, .npz, .safetensors or ONNX .pb file, which it
+/// recognizes by its contents. The file may be damaged; on failure returns
+/// false and sets `error`. A tensor from a .npy has no name. Sets `isArchive`
+/// if tensors are matched by name rather than position.
 bool readTensors(const std::string &path, std::vector<Tensor> &tensors,
                  std::string &error, bool *isArchive = nullptr);
 
-/// No output replaces the model, or a file of weights in the folder where its
-/// own are: `weights`, or the model's where that is empty.
+/// Makes sure that no output overwrites the model or its external weights in
+/// folder `weights` (the model's own if empty).
 void protectModel(const std::string &model, const std::string &weights);
 
-/// Writes a .npy, where `path` ends so and there is one tensor, or an .npz.
-/// What numpy has no type for is widened to float32. Leaves nothing behind
-/// where it fails, and replaces no input (see OutputFile.h). What it fails with
-/// is in `error`.
+/// Writes a .npy if `path` ends so and there is one tensor, otherwise an .npz.
+/// Types that numpy lacks are widened to float32. Never overwrites an input
+/// (see OutputFile.h) and leaves no partial file; on failure sets `error`.
 ExitStatus writeTensors(const std::string &path,
                         const std::vector<Tensor> &tensors, std::string &error);
 

@@ -1,4 +1,4 @@
-//===- Formats.cpp - safetensors and ONNX tensors -------------------------===//
+//===- Formats.cpp - Read safetensors and ONNX tensors --------------------===//
 
 #include "Bytes.h"
 
@@ -44,8 +44,8 @@ bool frit::run::readSafetensors(Bytes bytes, std::vector<Tensor> &tensors,
 // ONNX: a TensorProto message
 //===----------------------------------------------------------------------===//
 
-/// TensorProto.DataType to ours, by number; 0 where there is none, or where
-/// elements share a byte.
+/// Maps TensorProto.DataType to frit_dtype; 0 for types that are unsupported or
+/// packed below a byte.
 static const int onnxTypes[] = {0,
                                 FRIT_F32,
                                 FRIT_U8,
@@ -73,7 +73,7 @@ static const int onnxTypes[] = {0,
                                 FRIT_F8E8M0};
 
 namespace {
-/// The message's fields, as far as they matter.
+/// The fields of the message that are used.
 struct TensorProto {
   std::vector<int64_t> dims;
   uint64_t type = 0;
@@ -198,7 +198,7 @@ bool frit::run::readOnnxTensor(Bytes bytes, Tensor &tensor,
     return false;
   tensor.data = Storage(*size);
   for (uint64_t i = 0; i < count; ++i) {
-    // 16-bit floats are in int32_data as their bits.
+    // int32_data holds 16-bit floats as their bits.
     if (floats)
       tensor.set(i, proto.floats[i]);
     else

@@ -21,7 +21,7 @@ static std::string typeOf(const Module &module, const frit_tensor_info &info,
   return openType(module, largest, symbols, counts);
 }
 
-/// "1..64", or "1, 8, 64" where others are not padded.
+/// Formats a symbol's sizes: "1..64" if calls are padded, else "1, 8, 64".
 static std::string sizesOf(const frit_symbol_info &symbol) {
   if (symbol.padded)
     return std::to_string(symbol.least) + ".." + std::to_string(symbol.most);
@@ -87,7 +87,7 @@ static Json tensorsJson(const Session &session, bool inputs) {
   return list;
 }
 
-/// What computes each library step of the chosen target.
+/// Lists the algorithm of each library step of the chosen target.
 static Json picksJson(const Session &session) {
   Json picks = Json::array();
   frit_context *context = session.context.get();
@@ -104,7 +104,7 @@ static Json picksJson(const Session &session) {
   return picks;
 }
 
-/// What runs only for one value of a condition, and what it then costs.
+/// Lists the guards: their condition, and the cost of the steps they guard.
 static Json guardsJson(const Session &session) {
   Json guards = Json::array();
   frit_context *context = session.context.get();
@@ -196,7 +196,7 @@ static void printPicks(const Session &session) {
   table.print();
 }
 
-/// The first of the nodes that a step says it is of, and how many more.
+/// Abbreviates a list of nodes to the first and the number of the others.
 static std::string firstNode(const std::string &nodes) {
   size_t end = nodes.find(", node '");
   if (end == std::string::npos)
@@ -222,7 +222,7 @@ static void printGuards(const Session &session) {
   table.print();
 }
 
-/// What may be open of the shapes, and what a variant costs on each target.
+/// Prints the symbolic dimensions, and the cost of each variant per target.
 static void printVariants(const Module &module) {
   Table symbols({"open", "sizes", "variants", ""});
   for (uint32_t i = 0; i < module.symbolCount(); ++i) {

@@ -1,7 +1,7 @@
-//===- Npy.cpp - numpy's file format --------------------------------------===//
+//===- Npy.cpp - Read and write .npy files --------------------------------===//
 //
-// A magic string, a version, and a Python dictionary in text: the type, the
-// order of the elements and the shape. Then the elements.
+// Format: magic, version, a Python dictionary as text (type, element order,
+// shape), then the elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,19 +14,19 @@ using namespace frit::run;
 
 namespace {
 struct NumpyType {
-  const char *name; ///< without the byte order
+  const char *name; ///< without byte order
   frit_dtype dtype;
 };
 } // namespace
 
-/// "V2" is how ml_dtypes' bfloat16 is written.
+/// ml_dtypes writes bfloat16 as "V2".
 static const NumpyType numpyTypes[] = {
     {"f4", FRIT_F32}, {"f8", FRIT_F64}, {"f2", FRIT_F16}, {"V2", FRIT_BF16},
     {"i1", FRIT_I8},  {"i2", FRIT_I16}, {"i4", FRIT_I32}, {"i8", FRIT_I64},
     {"u1", FRIT_U8},  {"u2", FRIT_U16}, {"u4", FRIT_U32}, {"u8", FRIT_U64},
     {"b1", FRIT_BOOL}};
 
-/// What follows `'key':` in the header, without leading blanks.
+/// Returns the text after `'key':` in the header, without leading blanks.
 static std::string_view valueOf(std::string_view header, std::string_view key) {
   size_t at = header.find("'" + std::string(key) + "':");
   if (at == header.npos)
@@ -99,8 +99,8 @@ bool frit::run::readNpyHeader(Bytes bytes, Tensor &tensor, NpyLayout &layout,
   return true;
 }
 
-/// The element of a row-major tensor that lies at `index` of a column-major
-/// one, for each index in turn.
+/// Calls `visit` with the row-major index of each element of a column-major
+/// tensor, in the order of the latter.
 template <typename Visit>
 static void forEachColumnMajor(std::span<const int64_t> dims, uint64_t count,
                                Visit visit) {
@@ -164,7 +164,7 @@ std::vector<uint8_t> frit::run::makeNpy(const Tensor &tensor) {
       widened.set(i, tensor.at(i));
     written = &widened;
   }
-  // Types without a name there are written as their bytes.
+  // Types that numpy lacks are written as their bytes.
   const char *type = frit_dtype_size(written->dtype) == 1 ? "u1" : "f4";
   for (const NumpyType &candidate : numpyTypes)
     if (candidate.dtype == written->dtype)
@@ -177,7 +177,7 @@ std::vector<uint8_t> frit::run::makeNpy(const Tensor &tensor) {
   const char *order = frit_dtype_size(written->dtype) == 1 ? "|" : "<";
   std::string header = std::string("{'descr': '") + order + type +
                        "', 'fortran_order': False, 'shape': (" + shape + "), }";
-  // The elements start at a multiple of 64 bytes, after a line's end.
+  // Elements start at a multiple of 64 bytes, after a newline.
   while ((10 + header.size() + 1) % 64)
     header += ' ';
   header += '\n';

@@ -1,7 +1,7 @@
-//===- Npz.cpp - numpy's archives -----------------------------------------===//
+//===- Npz.cpp - Read and write .npz files --------------------------------===//
 //
-// A zip file of .npy files, stored or deflated. The list at its end is what
-// counts: numpy writes the sizes in front of an entry in other ways.
+// A zip file of .npy files, stored or deflated. Reads the central directory
+// only: numpy writes the sizes in local headers in several ways.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ struct Entry {
 };
 } // namespace
 
-/// Sizes past 32 bits are in an extra field, in this order, where the plain
-/// ones are all ones.
+/// Reads sizes beyond 32 bits from the zip64 field; in this order, for those
+/// plain ones that are all ones.
 static void readLargeSizes(Bytes extra, Entry &entry) {
   Reader reader(extra);
   while (!reader.atEnd()) {
@@ -40,8 +40,8 @@ static void readLargeSizes(Bytes extra, Entry &entry) {
 }
 
 namespace {
-/// Unpacks an entry piece by piece, so that what it begins with can be looked
-/// at before there is memory for the rest.
+/// Decompresses an entry in pieces, so that its header can be checked before
+/// memory is allocated for the rest.
 class Unpacker {
 public:
   Unpacker(Bytes packed, bool isDeflated)
@@ -54,7 +54,7 @@ public:
       inflateEnd(&stream);
   }
 
-  /// Fills `to`. False where there is less, or it is damaged.
+  /// Fills `to`. False if the data end early or are damaged.
   bool read(std::span<uint8_t> to) {
     good = good && (isDeflated ? inflateInto(to) : copyInto(to));
     if (good && !to.empty())
@@ -62,7 +62,7 @@ public:
     return good;
   }
 
-  /// Whether all was read, and was what went in.
+  /// Returns whether all data were read and match the checksum.
   bool isWhole(uint32_t expected) {
     uint8_t more;
     bool ends = !isDeflated
@@ -81,7 +81,7 @@ private:
   }
 
   bool inflateInto(std::span<uint8_t> to) {
-    // zlib counts in 32 bits, so large entries go in pieces.
+    // zlib's sizes have 32 bits, so large entries are processed in pieces.
     while (!to.empty() && status == Z_OK) {
       uInt in = uInt(std::min<size_t>(packed.size(), 1u << 30));
       uInt out = uInt(std::min<size_t>(to.size(), 1u << 30));
@@ -106,10 +106,10 @@ private:
 };
 } // namespace
 
-/// A header of numpy's is far shorter.
+/// Longest header to accept; numpy's are far shorter.
 static constexpr uint64_t kLongestHeader = 1 << 16;
 
-/// `total` is what the archive's tensors take up to now.
+/// `total` sums the bytes of the archive's tensors so far.
 static bool readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
                       uint64_t &total, std::string &error) {
   error = "entry '" + entry.name + "' is damaged";
@@ -123,7 +123,7 @@ static bool readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
   uint16_t extraLength = local.number<uint16_t>();
   local.take(nameLength + extraLength);
   Bytes packed = local.take(entry.packed);
-  // Deflate packs at most about a thousand to one.
+  // Deflate compresses at most about 1000:1.
   if (local.failed || entry.size / 1100 > entry.packed + 1)
     return false;
   if (entry.method != 0 && entry.method != 8) {
@@ -143,7 +143,7 @@ static bool readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
   tensor.name = entry.name;
   if (tensor.name.ends_with(".npy"))
     tensor.name.resize(tensor.name.size() - 4);
-  // What an archive claims to unpack to is no reason to make room for it.
+  // Check before allocating what the archive claims.
   if (entry.size - layout.headerBytes != layout.dataBytes) {
     error = "entry '" + entry.name + "' does not have the size of its shape, " +
             tensor.type();
@@ -164,7 +164,7 @@ static bool readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
 bool frit::run::readNpz(Bytes bytes, std::vector<Tensor> &tensors,
                         std::string &error) {
   error = "it is no whole .npz file";
-  // The end record is last, but for a comment of at most 64 KiB.
+  // The end record is at the end, before a comment of at most 64 KiB.
   constexpr size_t endBytes = 22;
   if (bytes.size() < endBytes)
     return false;
@@ -201,7 +201,7 @@ bool frit::run::readNpz(Bytes bytes, std::vector<Tensor> &tensors,
     entry.name = asText(list.take(nameLength));
     readLargeSizes(list.take(extraLength), entry);
     list.take(commentLength);
-    // No byte is of two entries, so all together are no more than the file.
+    // Entries do not overlap, so their sum is bounded by the file's size.
     if (list.failed || entry.packed > bytes.size() - claimed)
       return false;
     claimed += entry.packed;
@@ -229,7 +229,7 @@ bool frit::run::makeNpz(const std::vector<Tensor> &tensors,
                         std::vector<uint8_t> &bytes, std::string &error) {
   std::vector<uint8_t> list;
   const uint16_t version = 20, flags = 0, stored = 0, none = 0;
-  const uint32_t date = 0x00210000; // the first day that zip knows
+  const uint32_t date = 0x00210000; // 1980-01-01, the earliest zip date
   for (const Tensor &tensor : tensors) {
     std::vector<uint8_t> file = makeNpy(tensor);
     std::string name = tensor.name + ".npy";

@@ -1,4 +1,4 @@
-//===- Options.cpp - The command line of frit-run -------------------------===//
+//===- Options.cpp - Command line of frit-run -----------------------------===//
 
 #include "Options.h"
 #include "compiler/driver/Help.h"
@@ -13,7 +13,7 @@
 
 using namespace frit::run;
 
-/// What --help, the manual page and completion are made from.
+/// Source of --help, the manual page and shell completion.
 static frit::HelpTable helpTable() {
   using Rows = std::vector<frit::HelpOption>;
   frit::HelpTable help;
@@ -136,7 +136,7 @@ static bool parseCount(std::string_view argument, const std::string &value,
   return true;
 }
 
-/// "200ms", "3s", "50us"; seconds without a unit.
+/// Parses "200ms", "3s", "50us"; seconds without a unit.
 static bool parseTime(std::string_view argument, const std::string &value,
                       double &seconds) {
   char *end;
@@ -152,7 +152,7 @@ static bool parseTime(std::string_view argument, const std::string &value,
 }
 
 namespace {
-/// Options without a value, and options that are a text.
+/// Flags, and options with a text value.
 struct Flag {
   const char *name;
   bool Options::*field;
@@ -163,18 +163,19 @@ struct TextOption {
 };
 } // namespace
 
-static const Flag flags[] = {{"--no-cuda-graph", &Options::noGraph},
-                             {"--no-programmatic-launch", &Options::noAhead},
-                             {"--no-cublas", &Options::noCublas},
-                             {"--no-cudnn", &Options::noCudnn},
-                             {"-v", &Options::verbose},
-                             {"--verbose", &Options::verbose},
-                             {"--json", &Options::json},
-                             {"--bench", &Options::bench},
-                             {"--info", &Options::info},
-                             {"--time-report", &Options::timeReport},
-                             {"--profile", &Options::profile},
-                             {"--no-transfers", &Options::noTransfers}};
+static const Flag flags[] = {
+    {"--no-cuda-graph", &Options::noGraph},
+    {"--no-programmatic-launch", &Options::noProgrammaticLaunch},
+    {"--no-cublas", &Options::noCublas},
+    {"--no-cudnn", &Options::noCudnn},
+    {"-v", &Options::verbose},
+    {"--verbose", &Options::verbose},
+    {"--json", &Options::json},
+    {"--bench", &Options::bench},
+    {"--info", &Options::info},
+    {"--time-report", &Options::timeReport},
+    {"--profile", &Options::profile},
+    {"--no-transfers", &Options::noTransfers}};
 
 static const TextOption texts[] = {{"--device", &Options::device},
                                    {"--weights", &Options::weights},
@@ -225,7 +226,8 @@ static bool parseValue(std::string_view argument, const std::string &name,
   return unknown(argument);
 }
 
-/// Options may be written "--name value" too, where a value is required.
+/// Returns whether option `name` takes a value, which may then be the next
+/// argument.
 static bool takesValue(const std::string &name) {
   for (const char *known :
        {"--input", "--shape", "--output", "--device", "--weights", "--compare",

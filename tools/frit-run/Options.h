@@ -1,4 +1,4 @@
-//===- Options.h - The command line of frit-run ---------------------------===//
+//===- Options.h - Command line of frit-run -------------------------------===//
 
 #ifndef FRIT_RUN_OPTIONS_H
 #define FRIT_RUN_OPTIONS_H
@@ -17,17 +17,17 @@ struct Options {
   std::vector<std::string> shapes; ///< "batch=3"
   std::string output;
   uint32_t threads = 0;
-  bool noGraph = false, noAhead = false;
+  bool noGraph = false, noProgrammaticLaunch = false;
   bool noCublas = false, noCudnn = false;
   bool verbose = false, json = false;
 
   std::string compare;
   double rtol = 1e-4, atol = 1e-5;
-  double l2 = -1; ///< where not negative, the only limit
+  double l2 = -1; ///< if not negative, replaces rtol and atol
 
   bool bench = false;
   double warmup = 0.2, duration = 3; ///< seconds
-  uint64_t iterations = 0;           ///< 0: as many as `duration` has room for
+  uint64_t iterations = 0;           ///< 0: as many as fit in `duration`
   bool noTransfers = false;
 
   bool timeReport = false;
@@ -38,7 +38,7 @@ struct Options {
 
 enum class Parsed { run, helped, wrong };
 
-/// Reads the command line. Prints help or what is wrong with it.
+/// Parses the command line. Prints help, or an error.
 Parsed parseOptions(int count, char **arguments, Options &options);
 
 } // namespace frit::run

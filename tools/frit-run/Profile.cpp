@@ -1,4 +1,4 @@
-//===- Profile.cpp - Where the time of a call goes ------------------------===//
+//===- Profile.cpp - Time per step of a call ------------------------------===//
 
 #include "Session.h"
 #include "Table.h"
@@ -22,20 +22,20 @@ struct Step {
   bool library;
 };
 
-/// Steps that are counted together.
+/// Sums over a group of steps.
 struct Group {
   double duration = 0, bytes = 0, flops = 0;
-  double bound = 0; ///< what they would take at the device's peaks
+  double bound = 0; ///< least time at the device's peak rates
   unsigned count = 0;
-  std::string node; ///< of the longest
+  std::string node; ///< of the longest step
   double longest = -1;
 };
 
-/// The device's peaks, per microsecond; 0 where unknown.
+/// The device's peak rates per microsecond; 0 if unknown.
 struct Peaks {
   double bytes, flops;
 
-  /// The least time that a step could take.
+  /// Returns the least time of a step by the roofline model.
   double bound(const Step &step) const {
     double move = bytes > 0 ? double(step.bytes) / bytes : 0;
     double compute = flops > 0 ? double(step.flops) / flops : 0;
@@ -47,12 +47,12 @@ struct Profile {
   std::vector<Step> steps;
   double total = 0; ///< of the steps, microseconds
   double call = 0;  ///< one call without time stamps, microseconds
-  double stamp = 0; ///< what a time stamp was taken to cost, microseconds
+  double stamp = 0; ///< estimated cost of a time stamp, microseconds
   Peaks peaks = {};
 };
 } // namespace
 
-/// A trace in the format of chrome://tracing, which Perfetto reads too.
+/// Writes a trace for chrome://tracing and Perfetto.
 static bool writeTrace(const std::string &path,
                        const std::vector<Step> &steps) {
   Json events = Json::array();
@@ -95,14 +95,14 @@ static void printJson(const Profile &profile) {
            .c_str());
 }
 
-/// What every table says of a group: its time, its rates and how near they are
-/// to the device's peaks.
+/// Formats the columns of a group: time, rates, and their fraction of the
+/// device's peaks.
 static std::vector<std::string> describe(const Group &group,
                                          const Profile &profile) {
   auto part = [](double part, double whole) {
     return whole > 0 ? text("%.1f%%", 100 * part / whole) : std::string();
   };
-  // Bytes per microsecond are megabytes per second.
+  // Bytes per microsecond equal megabytes per second.
   double rate = group.duration > 0 ? 1 / group.duration : 0;
   return {formatTime(group.duration / 1e3),
           part(group.duration, profile.total),
@@ -172,9 +172,9 @@ static void printTables(const Profile &profile) {
   printGroups(makers, profile, "by", /*nodes=*/false);
 }
 
-/// Time stamps keep kernels apart that otherwise overlap, and take time of
-/// their own. What the steps then last longer in all than a call is taken off
-/// all of them alike, but no step loses more than half.
+/// Subtracts the cost of time stamps, which take time and keep kernels from
+/// overlapping: if the steps sum to more than a call takes, the excess is
+/// divided equally, but no step loses more than half.
 static void takeOffStamps(Profile &profile) {
   double total = 0;
   for (const Step &step : profile.steps)
@@ -189,7 +189,7 @@ static void takeOffStamps(Profile &profile) {
 }
 
 int frit::run::profile(Session &session) {
-  // The first call is not typical.
+  // Warm up.
   if (!session.run())
     return session.status();
   Profile profile;

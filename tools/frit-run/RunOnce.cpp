@@ -1,4 +1,4 @@
-//===- RunOnce.cpp - Run a model once and show what it says ---------------===//
+//===- RunOnce.cpp - Run a model once and show its outputs ----------------===//
 
 #include "Files.h"
 #include "Session.h"
@@ -12,7 +12,7 @@
 using namespace frit::run;
 using Json = nlohmann::ordered_json;
 
-/// Elements shown of an output.
+/// Elements shown per output.
 static constexpr uint64_t kShown = 6;
 
 static std::string formatElement(const Tensor &tensor, uint64_t index) {

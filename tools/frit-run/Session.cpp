@@ -31,13 +31,14 @@ bool Session::openModule() {
   settings.threads = options.threads;
   if (options.noGraph)
     settings.flags |= FRIT_NO_CUDA_GRAPH;
-  if (options.noAhead)
+  if (options.noProgrammaticLaunch)
     settings.flags |= FRIT_NO_PROGRAMMATIC_LAUNCH;
   if (options.noCublas)
     settings.flags |= FRIT_NO_CUBLAS;
   if (options.noCudnn)
     settings.flags |= FRIT_NO_CUDNN;
-  // A missing library or graph makes figures worth less; say so always.
+  // Always print remarks about a missing library or graph, because measurements
+  // are slower then.
   settings.remark = [](void *user, const char *message) {
     bool quiet = !strncmp(message, "running on the cpu", 18) &&
                  !static_cast<const Options *>(user)->verbose;
@@ -107,15 +108,15 @@ bool Session::prepareTensors() {
       continue;
     RandomSpec spec;
     spec.seed = i;
-    madeUp.push_back({i, spec});
+    generated.push_back({i, spec});
     if (options.verbose)
       fprintf(stderr, "frit-run: note: input '%s' is made up\n",
               inputs[i].name.c_str());
   }
-  return makeUp() && makeOutputs();
+  return generateInputs() && makeOutputs();
 }
 
-/// SYMBOL=SIZE
+/// Parses SYMBOL=SIZE.
 bool Session::applyShape(const std::string &argument) {
   size_t equals = argument.find('=');
   std::string name = argument.substr(0, equals), known;
@@ -136,7 +137,7 @@ bool Session::applyShape(const std::string &argument) {
                   (known.empty() ? "nothing" : known));
 }
 
-/// Learns sizes from an input whose other dimensions are the model's.
+/// Takes symbol sizes from an input whose static dimensions match the model's.
 bool Session::takeSizes(size_t input, const std::string &source) {
   const Tensor &tensor = inputs[input];
   const int32_t *symbols = module.inputSymbols(uint32_t(input));
@@ -154,12 +155,13 @@ bool Session::takeSizes(size_t input, const std::string &source) {
   return true;
 }
 
-/// Makes up inputs of the sizes that are known, else the largest.
-bool Session::makeUp() {
+/// Generates the inputs that were not given. Symbols of unknown size get their
+/// largest.
+bool Session::generateInputs() {
   for (uint32_t i = 0; i < sizes.size(); ++i)
     if (sizes[i] < 0)
       sizes[i] = module.symbol(i).most;
-  for (const MadeUp &entry : madeUp) {
+  for (const GeneratedInput &entry : generated) {
     Tensor &tensor = inputs[entry.input];
     const int32_t *symbols = module.inputSymbols(uint32_t(entry.input));
     for (size_t dim = 0; dim < tensor.dims.size(); ++dim)
@@ -199,7 +201,7 @@ bool Session::isOutput(const std::string &name) const {
   return false;
 }
 
-/// The first input that was not given yet.
+/// Finds the first input that was not given yet.
 bool Session::nextInput(std::string &name) const {
   for (size_t i = 0; i < inputs.size(); ++i)
     if (!given[i]) {
@@ -209,14 +211,14 @@ bool Session::nextInput(std::string &name) const {
   return false;
 }
 
-/// `source` is what to name in messages.
+/// Stores a tensor as the input of its name. `source` is for messages.
 bool Session::place(Tensor tensor, const std::string &source) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].name != tensor.name)
       continue;
     if (given[i])
       return complain("input '" + tensor.name + "' is given twice");
-    // numpy has no bfloat16 of its own; its bits come as unsigned integers.
+    // numpy lacks bfloat16; its bits come as unsigned integers.
     if (inputs[i].dtype == FRIT_BF16 && tensor.dtype == FRIT_U16)
       tensor.dtype = FRIT_BF16;
     const int32_t *symbols = module.inputSymbols(uint32_t(i));
@@ -248,7 +250,7 @@ bool Session::applyFile(const std::string &name, const std::string &path) {
     return complain(error);
   if (tensors.empty())
     return complain("'" + path + "' has no tensors");
-  // A file of one tensor that was asked for by name, or that names none.
+  // A single tensor that the user named, or without a name of its own.
   if (tensors.size() == 1 &&
       (!name.empty() || (!isArchive && !isInput(tensors[0].name)))) {
     tensors[0].name = name;
@@ -261,8 +263,8 @@ bool Session::applyFile(const std::string &name, const std::string &path) {
   for (Tensor &tensor : tensors) {
     if (!name.empty() && tensor.name != name)
       continue;
-    // A file may have the outputs too. What is neither was meant for an input,
-    // which would be made up now.
+    // Skip outputs, which a file may contain too. A name that is neither input
+    // nor output is an error: it was probably meant for an input.
     if (name.empty() && !isInput(tensor.name) && isOutput(tensor.name))
       continue;
     any = true;
@@ -276,8 +278,8 @@ bool Session::applyFile(const std::string &name, const std::string &path) {
   return true;
 }
 
-/// [NAME=][TYPE=](random… | NUMBER)
-bool Session::applyMadeUp(const std::string &argument) {
+/// Parses [NAME=][TYPE=](random… | NUMBER).
+bool Session::applyGenerated(const std::string &argument) {
   size_t equals = argument.rfind('=');
   std::string value =
       equals == argument.npos ? argument : argument.substr(equals + 1);
@@ -314,7 +316,7 @@ bool Session::applyMadeUp(const std::string &argument) {
     if (given[i])
       return complain("input '" + name + "' is given twice");
     given[i] = true;
-    madeUp.push_back({i, spec, isNumber, number});
+    generated.push_back({i, spec, isNumber, number});
     return true;
   }
   tensor.name = name;
@@ -334,7 +336,7 @@ bool Session::applyInput(const std::string &argument) {
   size_t file = argument.find("=@");
   if (file != argument.npos)
     return applyFile(argument.substr(0, file), argument.substr(file + 2));
-  return applyMadeUp(argument);
+  return applyGenerated(argument);
 }
 
 //===----------------------------------------------------------------------===//

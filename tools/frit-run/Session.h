@@ -10,27 +10,27 @@
 
 namespace frit::run {
 
-/// What every way of running needs. The steps return false after they have
-/// printed what is wrong.
+/// The opened model and its tensors, for every mode of frit-run. Functions that
+/// return bool print an error before they return false.
 class Session {
 public:
   explicit Session(const Options &options) : options(options) {}
 
   bool openModule();
   bool openContext();
-  /// Reads or makes up every input, and makes room for the outputs.
+  /// Reads or generates every input, and allocates the outputs.
   bool prepareTensors();
   bool run();
-  /// Cuts the outputs to what the last run made of them; they can be bound no
-  /// more.
+  /// Shrinks the outputs to their true shapes after the last run. They cannot
+  /// be bound again.
   bool cutOutputs();
 
-  /// Prints what the runtime says and returns false.
+  /// Prints the error and returns false.
   bool failed(const Error &error);
-  /// What the program ends with after a step returned false.
+  /// Exit status after a function returned false.
   int status() const { return exitStatus; }
 
-  /// The tensors as the runtime wants them.
+  /// Return the tensors as arguments of frit_run.
   std::vector<frit_tensor> bindInputs();
   std::vector<frit_tensor> bindOutputs();
 
@@ -42,18 +42,18 @@ public:
 private:
   bool applyShape(const std::string &argument);
   bool takeSizes(size_t input, const std::string &source);
-  bool makeUp();
+  bool generateInputs();
   bool makeOutputs();
   bool applyInput(const std::string &argument);
   bool applyFile(const std::string &name, const std::string &path);
-  bool applyMadeUp(const std::string &argument);
+  bool applyGenerated(const std::string &argument);
   bool place(Tensor tensor, const std::string &source);
   bool isInput(const std::string &name) const;
   bool isOutput(const std::string &name) const;
   bool nextInput(std::string &name) const;
 
-  /// An input of the model's own type that is to be made up.
-  struct MadeUp {
+  /// An input to be generated, of the model's type.
+  struct GeneratedInput {
     size_t input;
     RandomSpec random;
     bool isNumber = false;
@@ -62,21 +62,21 @@ private:
 
   int exitStatus = kBadInput;
   std::vector<bool> given;
-  std::vector<int64_t> sizes; ///< of the model's symbols; -1: not known yet
-  std::vector<MadeUp> madeUp; ///< once all sizes are known
+  std::vector<int64_t> sizes;            ///< per symbol; -1: not known yet
+  std::vector<GeneratedInput> generated; ///< generated once all sizes are known
 };
 
-/// A tensor's type with symbols' names, from what it is for the largest sizes:
-/// "batchx3x224x224xf32", or "4*batchx10xf32"; "2x<=12xi64" of a dimension that
-/// the device counts, where `counts` are there.
+/// Formats a tensor's type with symbol names, given its type for the largest
+/// sizes: "batchx3x224x224xf32", "4*batchx10xf32". With `counts`, a
+/// data-dependent dimension is its upper bound: "2x<=12xi64".
 std::string openType(const Module &module, const Tensor &largest,
                      const int32_t *symbols, const int32_t *counts = nullptr);
 
 /// Prints "frit-run: message" and returns false.
 bool complain(const std::string &message);
 
-/// Called first: where the time up to the results of a run goes, for
-/// --time-report.
+/// --time-report: call startTimeReport first. printTimeReport prints how long
+/// each phase up to the first results took.
 void startTimeReport();
 void printTimeReport(const Session &session);
 
@@ -84,13 +84,14 @@ int runOnce(Session &session);
 int bench(Session &session);
 int profile(Session &session);
 
-/// Seconds of a call that stays on the device, after one that did not; negative
-/// after a failure.
+/// Returns seconds per call without transfers; negative after a failure. The
+/// first call includes transfers and is not counted.
 double timeCalls(Session &session);
 int info(Session &session);
 
-/// Compares the outputs with those of the file that the options name, which
-/// must have every one; prints the differences. True: alike.
+/// Compares the outputs with those of the file that the options name and prints
+/// the differences. The file must have every output. Returns whether they
+/// agree.
 bool compare(const Session &session);
 
 } // namespace frit::run

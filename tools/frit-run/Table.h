@@ -8,12 +8,12 @@
 
 namespace frit::run {
 
-/// Rows of texts in columns as wide as their widest one. A column whose title
-/// starts with '>' is aligned to the right.
+/// Prints rows in columns of equal width. A column whose title starts with '>'
+/// is right-aligned.
 class Table {
 public:
   explicit Table(std::vector<std::string> titles);
-  /// What is not printable in a cell is escaped.
+  /// Adds a row; characters that are not printable are escaped.
   void add(std::vector<std::string> row);
   void print() const;
 
@@ -24,7 +24,7 @@ private:
 
 [[gnu::format(printf, 1, 2)]] std::string text(const char *pattern, ...);
 
-/// "1.234 ms", from milliseconds.
+/// Formats milliseconds: "1.234 ms".
 std::string formatTime(double milliseconds);
 
 } // namespace frit::run

@@ -1,4 +1,4 @@
-//===- Tensor.cpp - Tensors of frit-run in host memory --------------------===//
+//===- Tensor.cpp - Tensors in host memory --------------------------------===//
 
 #include "Tensor.h"
 #include "ExitStatus.h"
@@ -36,7 +36,7 @@ namespace {
 /// A binary float format of 8 or 16 bits.
 struct Format {
   int exponentBits, mantissaBits;
-  bool infinities; ///< false: the top exponent holds numbers, and one NaN
+  bool infinities; ///< false: the top exponent holds numbers and one NaN
 };
 } // namespace
 
@@ -53,7 +53,7 @@ static Format formatOf(frit_dtype dtype) {
   }
 }
 
-/// (1 + mantissa / 2^52) · 2^exponent.
+/// Returns (1 + mantissa / 2^52) · 2^exponent.
 static double makeDouble(int exponent, uint64_t mantissa) {
   return std::bit_cast<double>(uint64_t(exponent + 1023) << 52 | mantissa);
 }
@@ -76,8 +76,8 @@ static double decode(unsigned bits, Format format) {
                                                 << (52 - format.mantissaBits));
 }
 
-/// To the nearest, ties to even; what is too large becomes an infinity, or the
-/// NaN where there is none.
+/// Rounds to nearest even. On overflow returns infinity, or NaN if the format
+/// has no infinity.
 static unsigned encode(double value, Format format) {
   int bias = (1 << (format.exponentBits - 1)) - 1;
   unsigned top = (1u << format.exponentBits) - 1;
@@ -95,7 +95,7 @@ static unsigned encode(double value, Format format) {
   int exponent = value == 0 ? -bias : std::max(std::ilogb(value), 1 - bias);
   if (value == 0)
     return sign;
-  // Rounding may carry into the exponent, which is what the addition does.
+  // The addition lets rounding carry into the exponent.
   unsigned mantissa = unsigned(
       std::nearbyint(std::ldexp(value, format.mantissaBits - exponent)));
   unsigned bits =
@@ -143,7 +143,7 @@ double Tensor::at(uint64_t index) const {
   case FRIT_U2:
   case FRIT_BOOL:
     return *from;
-  // Of those without a file format the bits are shown.
+  // These types have no file format; show their bits.
   case FRIT_F8E4M3FNUZ:
   case FRIT_F8E5M2FNUZ:
   case FRIT_F8E8M0:
@@ -197,7 +197,8 @@ void Tensor::set(uint64_t index, double value) {
   }
 }
 
-/// `value` of an index; a type's own, because logits are tens of millions.
+/// Returns the indices of the least and the largest `value`. Typed for speed:
+/// outputs may have tens of millions of elements.
 template <typename Value>
 static std::pair<uint64_t, uint64_t> extremesOf(uint64_t count, Value value) {
   uint64_t least = 0, most = 0;
@@ -216,7 +217,8 @@ static std::pair<uint64_t, uint64_t> extremesOf(uint64_t count, Value value) {
   return {least, most};
 }
 
-/// The bits of 16-bit floats, but for their sign, are in the numbers' order.
+/// As above for 16-bit floats: apart from the sign, their bits are ordered as
+/// the numbers are.
 static std::pair<uint64_t, uint64_t>
 extremesOfHalves(uint64_t count, const uint8_t *from, unsigned infinity) {
   struct Half {
@@ -306,7 +308,7 @@ std::optional<uint64_t> frit::run::byteSize(frit_dtype dtype,
   uint64_t count = 1;
   bool empty = false;
   for (int64_t dim : dims) {
-    // An empty dimension does not excuse the others from being sane.
+    // Check the other dimensions even if one is 0.
     uint64_t size = std::max<int64_t>(dim, 1);
     if (dim < 0 || size > most / count)
       return std::nullopt;
@@ -330,7 +332,7 @@ bool frit::run::allocate(Tensor &tensor) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// SplitMix64: the same numbers on every machine.
+/// SplitMix64, which gives the same numbers on every machine.
 struct Generator {
   uint64_t state;
 
@@ -340,9 +342,9 @@ struct Generator {
     value = (value ^ (value >> 27)) * 0x94d049bb133111ebull;
     return value ^ (value >> 31);
   }
-  /// In [0, 1).
+  /// Returns a number in [0, 1).
   double uniform() { return double(next() >> 11) * 0x1p-53; }
-  /// By the transform of Box and Muller.
+  /// Box–Muller transform.
   double normal() {
     double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(6.283185307179586 * uniform());

@@ -1,4 +1,4 @@
-//===- Tensor.h - Tensors of frit-run in host memory ----------------------===//
+//===- Tensor.h - Tensors in host memory ----------------------------------===//
 
 #ifndef FRIT_RUN_TENSOR_H
 #define FRIT_RUN_TENSOR_H
@@ -17,15 +17,15 @@
 
 namespace frit::run {
 
-/// Says that there is no memory for `what` and ends the program with kMachine.
+/// Prints that there is no memory for `what` and exits with kMachine.
 [[noreturn]] void outOfMemory(const std::string &what);
 
-/// Ends the program so where this machine could not hold `bytes` of `what`
-/// whatever else it holds: systems promise more than they can keep.
+/// Exits in the same way if `bytes` exceed the machine's memory. Linux
+/// overcommits, so the allocation itself might succeed.
 void expectMemory(uint64_t bytes, const std::string &what);
 
-/// Gives vectors zeroed memory that takes no pages until it is written. Where
-/// there is not as much, the program ends.
+/// An allocator of zeroed memory that occupies no pages until written. Exits if
+/// there is not enough.
 template <typename T> struct ZeroedMemory {
   using value_type = T;
 
@@ -36,7 +36,7 @@ template <typename T> struct ZeroedMemory {
     return static_cast<T *>(memory);
   }
   void deallocate(T *memory, size_t) { std::free(memory); }
-  /// What a vector adds without a value is zero already.
+  /// New elements are already zero.
   void construct(T *) {}
   void construct(T *to, const T &value) { ::new (to) T(value); }
   bool operator==(const ZeroedMemory &) const = default;
@@ -53,48 +53,49 @@ struct Tensor {
   Storage data;
 
   uint64_t count() const { return data.size() / frit_dtype_size(dtype); }
-  /// "1x3xf32"
+  /// Formats the type: "1x3xf32".
   std::string type() const;
   double at(uint64_t index) const;
   void set(uint64_t index, double value);
-  /// The first of the least and of the largest elements. There must be one.
+  /// Returns the indices of the first least and the first largest element. The
+  /// tensor must not be empty.
   std::pair<uint64_t, uint64_t> extremes() const;
-  /// "[0, 2, 17]" for an element's index.
+  /// Formats an element's position: "[0, 2, 17]".
   std::string position(uint64_t index) const;
-  /// As runtime.h wants it; valid while this is not changed.
+  /// Returns the argument for frit_run; valid until this tensor changes.
   frit_tensor bind();
 };
 
-/// Of a tensor, as in numpy.
+/// Most dimensions of a tensor; numpy's limit.
 inline constexpr size_t kMostDimensions = 64;
 
-/// What a tensor takes; nothing where `dims` have a negative or are beyond what
-/// any machine holds.
+/// Returns a tensor's bytes; none if a dimension is negative or the product
+/// exceeds any machine's memory.
 std::optional<uint64_t> byteSize(frit_dtype dtype,
                                  std::span<const int64_t> dims);
 
 std::string formatType(frit_dtype dtype, uint32_t rank, const int64_t *dims);
 
-/// Reads "1x3x224x224xf32" or "f32". False where it is no type.
+/// Parses "1x3x224x224xf32" or "f32". False if it is not a type.
 bool parseType(const std::string &text, frit_dtype &dtype,
                std::vector<int64_t> &dims);
 
-/// Gives `tensor` its size from `dtype` and `dims`, and zeros. False where that
-/// is negative or more than any machine holds; where it is more than this one
-/// has, the program ends.
+/// Allocates zeros for `tensor`'s type and shape. False if the size is negative
+/// or beyond any machine; exits if it is beyond this one.
 bool allocate(Tensor &tensor);
 
-/// What random data is drawn from.
+/// Distribution of random data.
 struct RandomSpec {
   uint64_t seed = 0;
   bool hasRange = false;
   double low = 0, high = 0;
 };
 
-/// Reads "random", "random:7", "random:7:0..30522".
+/// Parses "random", "random:SEED" or "random:SEED:LOW..HIGH".
 bool parseRandom(const std::string &text, RandomSpec &spec);
 
-/// Normal floats and integers 0 or 1 without a range, else uniform in it.
+/// Without a range, fills floats from a normal distribution and integers with 0
+/// or 1; with a range, uniformly.
 void fillRandom(Tensor &tensor, const RandomSpec &spec);
 
 } // namespace frit::run

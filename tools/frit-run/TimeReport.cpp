@@ -1,4 +1,4 @@
-//===- TimeReport.cpp - Where the time up to a run's results went ---------===//
+//===- TimeReport.cpp - Time per phase up to the first results ------------===//
 
 #include "Session.h"
 #include "Table.h"
@@ -15,14 +15,14 @@ using namespace frit::run;
 using Clock = std::chrono::steady_clock;
 
 static Clock::time_point start;
-/// Of the process when main began, in seconds; 0 where the system does not say.
+/// Age of the process when main began, in seconds; 0 if unknown.
 static double age;
 
-/// The kernel counts in ticks, of ten milliseconds mostly.
+/// Reads the age from /proc, in ticks of usually ten milliseconds.
 static double processAge() {
   std::ifstream file("/proc/self/stat");
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  // The second field is the program's name, which may hold anything.
+  // The second field, the program's name, may contain anything.
   size_t at = text.rfind(')');
   for (int field = 2; field < 22 && at != text.npos; ++field)
     at = text.find(' ', at + 1);

@@ -11,7 +11,7 @@
 using namespace frit;
 using namespace frit::run;
 
-/// Describing a model must work where it cannot run.
+/// Opens a model for --info, which must work on a machine that cannot run it.
 static bool openForInfo(Session &session, Options &options) {
   frit_module_options quiet = FRIT_MODULE_OPTIONS_INIT;
   quiet.device = options.device.c_str();
@@ -55,7 +55,7 @@ static int runTool(int count, char **arguments) {
   return runOnce(session);
 }
 
-/// Results that nobody can read are no results.
+/// Fails if the results could not be written to standard output.
 static int finish(int status) {
   errno = 0;
   bool written = fflush(stdout) == 0 && !ferror(stdout);

@@ -13,15 +13,15 @@
 using namespace frit;
 using Clock = std::chrono::steady_clock;
 
-/// Calls are queued until they last about this long; the best of a few rounds
-/// counts, which the least disturbs.
+/// Duration of a round of queued calls. The best of several rounds counts: it
+/// is the least disturbed.
 static constexpr double kRoundMicroseconds = 2000;
 static constexpr int kRounds = 4;
-/// On end, this long after it has got the device warm; and so many at most, in
-/// case a device is far faster than it seemed.
+/// After this warm-up comes one long round of back-to-back calls; kMostCalls
+/// bounds it if the device is much faster than estimated.
 static constexpr double kWarmMicroseconds = 100e3, kOnEndMicroseconds = 250e3;
 static constexpr double kMostCalls = 1 << 16;
-/// Inputs recur after so many bytes, for making them takes long.
+/// Period of the input data in bytes: generating it all is slow.
 static constexpr size_t kPeriodBytes = 8 * 131071;
 
 llvm::Expected<std::string> TuneOnGpu::open() {
@@ -40,7 +40,7 @@ llvm::Expected<std::string> TuneOnGpu::open() {
   return text;
 }
 
-/// Of the first step that a library computes.
+/// Returns the algorithms of the first library step.
 static std::vector<uint32_t> algorithmsOf(const PlanView &plan) {
   using artifact::StepKind;
   const artifact::Program &program = plan.programs(plan.targets()[0])[0];
@@ -80,15 +80,15 @@ static llvm::Error failed(const Error &error) {
   return llvm::createStringError(error.message());
 }
 
-/// Fills `data` with numbers spread evenly from -1 to 1, for what data are
-/// decides what power they take; integers are 0 or 1.
+/// Fills `data` with floats spread evenly over [-1, 1], because power draw and
+/// so clocks depend on the data; integers are 0 or 1.
 static void fill(std::vector<uint8_t> &data, frit_dtype dtype) {
   std::minstd_rand random(2);
   size_t size = std::max<size_t>(frit_dtype_size(dtype), 1);
   size_t period = std::min(data.size(), kPeriodBytes);
   for (size_t i = 0; i + size <= period; i += size) {
     uint32_t bits = uint32_t(random());
-    // Each power of two below one half as often as the one above it.
+    // Each power of two below one is half as likely as the next.
     uint64_t below = std::countr_zero(uint32_t(random()) | 1u << 8);
     uint64_t value = dtype == FRIT_F16    ? (14 - below) << 10 | (bits & 0x83ff)
                      : dtype == FRIT_BF16 ? (126 - below) << 7 | (bits & 0x807f)
@@ -126,7 +126,7 @@ llvm::Expected<double> TuneOnGpu::time(const frit_image &image, Pace pace) {
     inputs[i].location = FRIT_DEVICE;
   }
 
-  // Microseconds per call of `calls`, or less than 0.
+  // Microseconds per call over `calls` calls; negative after a failure.
   Error error;
   auto timeCalls = [&](unsigned calls) {
     Clock::time_point start = Clock::now();
@@ -137,7 +137,7 @@ llvm::Expected<double> TuneOnGpu::time(const frit_image &image, Pace pace) {
     std::chrono::duration<double, std::micro> took = Clock::now() - start;
     return error ? -1 : took.count() / calls;
   };
-  // The first rounds say how many calls the others have.
+  // The first call determines the number of calls per round.
   double perCall = timeCalls(1), best = 0;
   auto callsOf = [&](double microseconds, double most) {
     return unsigned(std::clamp(microseconds / perCall, 1.0, most));

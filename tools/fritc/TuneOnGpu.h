@@ -8,7 +8,7 @@
 
 namespace frit {
 
-/// The first GPU, by the runtime that a compiled model runs on.
+/// Times candidates on the first GPU with frit's own runtime.
 class TuneOnGpu final : public TuneDevice {
 public:
   llvm::Expected<std::string> open() override;
@@ -17,7 +17,7 @@ public:
   bool works() override;
 
 private:
-  /// Holds the device's context, which would else end with every module.
+  /// Keeps the device's primary context alive between modules.
   cuda::Gpu gpu;
 };
 

@@ -12,23 +12,23 @@
 #include <exception>
 #include <unistd.h>
 
-/// The GPU of this machine as an architecture, or nothing.
+/// Returns the architecture of this machine's GPU, or "".
 static std::string deviceArch() {
   frit::cuda::Gpu gpu;
   if (gpu.open(0).failed())
     return "";
-  // Hopper and later have instructions of their own generation only.
+  // Hopper's architecture-specific instructions need the suffix.
   std::string arch = "sm_" + std::to_string(gpu.major * 10 + gpu.minor);
   return gpu.major == 9 ? arch + "a" : arch;
 }
 
-/// Writes without memory of its own.
+/// Writes to stderr without allocating.
 static void say(llvm::StringRef text) {
   [[maybe_unused]] ssize_t written =
       write(STDERR_FILENO, text.data(), text.size());
 }
 
-/// The machine falls short, which is no bug.
+/// Exits because the machine lacks a resource, which is not a bug.
 [[noreturn]] static void endWithout(llvm::StringRef what) {
   say("error: out of ");
   say(what);
@@ -37,7 +37,7 @@ static void say(llvm::StringRef text) {
   _exit(frit::kMachine);
 }
 
-/// What nobody catches. Memory and threads may run out anywhere.
+/// The terminate handler: memory or threads may run out anywhere.
 [[noreturn]] static void terminate() {
   if (const std::type_info *type = abi::__cxa_current_exception_type()) {
     if (type->name() == llvm::StringRef("St9bad_alloc"))
@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
   std::set_terminate(terminate);
   llvm::setBugReportMsg("This is a bug in frit: please report it with the "
                         "command line and the model.\n");
-  // After the stack trace, a crash ends with the documented status.
+  // After a crash and its stack trace, exit with the documented status.
   llvm::sys::AddSignalHandler(
       [](void *) {
         frit::removeTemporaries();
