@@ -1,4 +1,4 @@
-//===- Elements.cpp - Constants as files hold them ------------------------===//
+//===- Elements.cpp - Bytes of constants ----------------------------------===//
 
 #include "codegen/artifact/Elements.h"
 

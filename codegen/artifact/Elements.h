@@ -1,4 +1,4 @@
-//===- Elements.h - Constants as files hold them --------------------------===//
+//===- Elements.h - Bytes of constants ------------------------------------===//
 
 #ifndef FRIT_CODEGEN_ARTIFACT_ELEMENTS_H
 #define FRIT_CODEGEN_ARTIFACT_ELEMENTS_H
@@ -13,12 +13,12 @@
 
 namespace frit::artifact {
 
-/// What the runtime calls a tensor's element type.
+/// Returns the runtime's name of an element type.
 DType dtypeOf(mlir::Type element);
 
-/// The bytes of a constant as they are stored: bools take one each, splats are
-/// spelled out. `owned` holds them where the attribute does not. Nothing where
-/// they are missing.
+/// Returns the bytes of a constant as files store them: one byte per bool,
+/// splats expanded. They point into the attribute, or into `owned` if they had
+/// to be converted. None if the attribute has no data.
 std::optional<llvm::ArrayRef<char>> bytesOf(mlir::ElementsAttr value,
                                             std::list<std::string> &owned);
 

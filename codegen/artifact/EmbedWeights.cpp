@@ -1,13 +1,13 @@
-//===- EmbedWeights.cpp - Weights behind the end of an ELF file -----------===//
+//===- EmbedWeights.cpp - Append weights to an ELF file -------------------===//
 //
-// In a relocatable object any section may lie anywhere in the file, so its
-// header says all.
+// In a relocatable object a section may lie anywhere in the file, so changing
+// its section header is enough.
 //
-// A shared library needs a program header more, and its table is followed by
-// contents that cannot move. So the section that stands for the weights is a
-// note, for which every linker makes a header, PT_NOTE: that one becomes the
-// PT_LOAD of the weights, above all other addresses. Only the image points at
-// them, by one relocation.
+// A shared library needs one more program header, but the contents after that
+// table cannot move. So the placeholder section is a note, for which every
+// linker creates a program header, PT_NOTE. That one is turned into the PT_LOAD
+// of the weights, above all other addresses. Only the image points to the
+// weights, by one relocation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,13 +31,15 @@ using namespace frit;
 using Elf = object::ELF64LE;
 using ElfFile = object::ELFFile<Elf>;
 
-/// Pages can be mapped and given back without touching their neighbours.
+/// Page size. Weights start at a page, so that they are mapped and released
+/// without affecting their neighbours.
 static constexpr uint64_t kPage = 4096;
-/// Linkers gather neighbouring notes of the same alignment in one segment; no
-/// other note has this one.
+/// Alignment of the note. Linkers merge adjacent notes of equal alignment into
+/// one segment; no other note has this one.
 static constexpr uint64_t kNoteAlignment = 16;
 
-/// A section that may lie far from the code.
+/// Section names. `.lrodata` may lie beyond the 2 GiB that code addresses
+/// reach.
 static constexpr StringLiteral kObjectSection = ".lrodata.frit";
 static constexpr StringLiteral kSharedSection = ".frit.weights";
 
@@ -55,7 +57,7 @@ std::string artifact::weightSection(Form form, StringRef label,
   os << "\t.type " << label << ",@object\n\t.size " << label << "," << bytes
      << "\n"
      << label << ":\n";
-  if (shared) // no name, no contents, no type
+  if (shared) // an empty note header
     os << "\t.zero " << kNoteAlignment << "\n";
   os << "\t.text\n";
   return text;
@@ -65,7 +67,7 @@ std::string artifact::weightSection(Form form, StringRef label,
 // Headers
 //===----------------------------------------------------------------------===//
 
-/// ELFFile checks what it reads, and shows it as constant. The bytes are ours.
+/// ELFFile's accessors check bounds but return constants; we own the bytes.
 template <typename T> static T &writable(const T &header) {
   return const_cast<T &>(header);
 }
@@ -84,7 +86,7 @@ static Expected<Elf::Shdr *> findSection(const ElfFile &file, StringRef name) {
   return createStringError("the file has no section " + name);
 }
 
-/// The first symbol of this name among those of `type`.
+/// Finds the first symbol `name` in the symbol tables of `type`.
 static Expected<Elf::Sym *> findSymbol(const ElfFile &file, unsigned type,
                                        StringRef name) {
   auto sections = file.sections();
@@ -110,8 +112,8 @@ static Expected<Elf::Sym *> findSymbol(const ElfFile &file, unsigned type,
   return createStringError("the file has no symbol " + name);
 }
 
-/// Turns the PT_NOTE of `section` into the last PT_LOAD, which the weights
-/// fill. Returns their address.
+/// Turns the PT_NOTE of `section` into the last PT_LOAD, which holds the
+/// weights. Returns its address.
 static Expected<uint64_t> addSegment(const ElfFile &file,
                                      const Elf::Shdr &section, uint64_t offset,
                                      uint64_t bytes) {
@@ -149,7 +151,7 @@ static Expected<uint64_t> addSegment(const ElfFile &file,
   return load.p_vaddr;
 }
 
-/// Makes the pointer that is loaded at `place` point at `address`.
+/// Sets the relocated pointer at address `place` to `address`.
 static Error relocate(MutableArrayRef<char> elf, const ElfFile &file,
                       uint64_t place, uint64_t address) {
   bool found = false;
@@ -157,7 +159,7 @@ static Error relocate(MutableArrayRef<char> elf, const ElfFile &file,
   if (!sections)
     return sections.takeError();
   for (const Elf::Shdr &section : *sections) {
-    // These say where, and not what: that is in the place itself.
+    // RELR entries have no addend; the value is stored at the place itself.
     found |= section.sh_type == ELF::SHT_RELR;
     if (section.sh_type != ELF::SHT_RELA ||
         !(section.sh_flags & ELF::SHF_ALLOC))
@@ -208,7 +210,7 @@ static Expected<uint64_t> reserve(MutableArrayRef<char> elf,
     uint64_t place = (*image)->st_value + offsetof(frit_image, weights);
     if (Error error = relocate(elf, *file, place, *address))
       return error;
-    // A linker may have been told to leave the local symbols out.
+    // The linker may have dropped local symbols.
     auto label =
         findSymbol(*file, ELF::SHT_SYMTAB, (symbol + "_weights").str());
     if (label)
@@ -241,7 +243,7 @@ Expected<uint64_t> artifact::reserveWeights(MutableArrayRef<char> elf,
 
 namespace {
 
-/// A file that is written at given offsets. Remembers the first failure.
+/// A file written at given offsets. Stores the first error.
 class Output {
 public:
   explicit Output(StringRef path) : path(path) {
@@ -261,7 +263,8 @@ public:
     }
   }
 
-  /// Copies inside the kernel. Returns how much it could, which may be nothing.
+  /// Copies with copy_file_range. Returns the bytes copied, which may be 0 if
+  /// the file system does not support it.
   uint64_t copy(uint64_t at, int from, uint64_t offset, uint64_t bytes) {
     uint64_t copied = 0;
     while (copied < bytes && !error) {
@@ -294,7 +297,7 @@ private:
   std::error_code error;
 };
 
-/// A mapped file, opened again.
+/// The file of a mapping, opened again for copy_file_range.
 struct Source {
   explicit Source(const artifact::MappedFile &mapped) : bytes(mapped.bytes) {
     file = ::open(mapped.path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -1,9 +1,9 @@
-//===- EmbedWeights.h - Weights behind the end of an ELF file -------------===//
+//===- EmbedWeights.h - Append weights to an ELF file ---------------------===//
 //
-// Gigabytes of weights go through neither the assembler nor the linker. The
-// object that LLVM writes has a section that stands for them, and what comes
-// out, of the assembler or of the linker, is told that this section lies behind
-// the file's end. There the weights are copied from the files they are in.
+// Keeps weights, which may be gigabytes, out of the assembler and the linker.
+// The object that LLVM writes has an empty placeholder section. In the
+// assembled or linked file, that section is made to refer to the space after
+// the end, and the weights are copied there directly from their files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,31 +16,31 @@
 
 namespace frit::artifact {
 
-/// What the object file becomes.
+/// The artifact: an object file or a shared library.
 enum class Form { object, shared };
 
-/// Module-level assembly of the section that stands for the weights, at which
-/// the local symbol `label` points.
+/// Returns module-level assembly for the placeholder section of the weights,
+/// with the local symbol `label` at its start.
 std::string weightSection(Form form, llvm::StringRef label, uint64_t bytes);
 
-/// Makes the section in `elf`, a whole file, `bytes` large. Returns the offset
-/// behind the file's end at which the weights belong. In a shared library they
-/// become a segment of their own, and the image named `symbol` points there.
+/// Enlarges the placeholder section in `elf`, a whole file, to `bytes`. Returns
+/// the file offset at which the weights belong. In a shared library they get
+/// their own segment, and the image `symbol` is relocated to it.
 llvm::Expected<uint64_t> reserveWeights(llvm::MutableArrayRef<char> elf,
                                         Form form, llvm::StringRef symbol,
                                         uint64_t bytes);
 
-/// Writes a file of these bytes.
+/// Writes `bytes` to a file.
 llvm::Error writeBytes(llvm::StringRef path, llvm::ArrayRef<char> bytes);
 
-/// A file as it lies in memory, mapped.
+/// A memory-mapped file.
 struct MappedFile {
   std::string path;
   llvm::StringRef bytes;
 };
 
-/// Writes `head` and, from `offset` on, the weights to `path`. Those that lie
-/// in one of the mapped files are copied from there without being read.
+/// Writes `head` and, from `offset` on, the weights to `path`. Weights in
+/// mapped files are copied by the kernel without being read.
 llvm::Error writeWithWeights(llvm::StringRef path, llvm::ArrayRef<char> head,
                              uint64_t offset, const Image &image,
                              llvm::ArrayRef<MappedFile> mapped);

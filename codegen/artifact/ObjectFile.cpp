@@ -1,4 +1,4 @@
-//===- ObjectFile.cpp - Writes the object file ----------------------------===//
+//===- ObjectFile.cpp - Write the object file -----------------------------===//
 
 #include "codegen/artifact/ObjectFile.h"
 
@@ -18,7 +18,7 @@
 using namespace llvm;
 using namespace frit;
 
-/// Leaves no name of `module` to be met by another model's.
+/// Makes all symbols of `module` local, so that several models can be linked.
 static void makeAllLocal(Module &module) {
   for (Function &function : module)
     if (!function.isDeclaration())
@@ -95,7 +95,7 @@ Expected<SmallVector<char, 0>> artifact::compileObject(Module &module,
   return bytes;
 }
 
-/// The sizes that calls may give a symbol: "1..64", or "1, 8, 64".
+/// Formats the sizes of a symbol: "1..64", or "1, 8, 64".
 static std::string sizesText(const plan::OpenShapes &shapes, size_t index) {
   const plan::OpenSymbol &symbol = shapes.symbols[index];
   if (symbol.padded)
@@ -109,7 +109,8 @@ static std::string sizesText(const plan::OpenShapes &shapes, size_t index) {
   return text;
 }
 
-/// "2x<=12" of a dimension of at most 12 entries, which the device counts.
+/// Formats a shape with data-dependent dimensions: "2x<=12" has at most 12
+/// columns.
 static std::string boundText(ArrayRef<int64_t> shape,
                              ArrayRef<plan::Extent> extents) {
   std::string text;
@@ -126,7 +127,7 @@ std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
                                   const plan::OpenShapes &shapes) {
   std::string text;
   raw_string_ostream os(text);
-  // Names that differ in case alone are different models.
+  // Not upper-cased: names of models may differ in case only.
   std::string guard = ("FRIT_MODEL_" + symbol + "_H").str();
   os << "/* " << commentText(model)
      << ", compiled by frit " FRIT_VERSION ".\n *\n";

@@ -1,4 +1,4 @@
-//===- ObjectFile.h - Writes the object file ------------------------------===//
+//===- ObjectFile.h - Write the object file -------------------------------===//
 
 #ifndef FRIT_CODEGEN_ARTIFACT_OBJECTFILE_H
 #define FRIT_CODEGEN_ARTIFACT_OBJECTFILE_H
@@ -11,24 +11,24 @@
 
 namespace frit::artifact {
 
-/// The symbol by which frit_module_load finds the image of any shared library.
+/// The symbol by which frit_module_load finds the image in a shared library.
 inline constexpr llvm::StringLiteral kLibrarySymbol = "frit_model_image";
 
-/// Adds the image to `module`, which holds its host kernels: the plan, the
-/// table of kernels, the `frit_image` named `symbol` and a section that stands
-/// for the weights. Only `symbol` is left global, and in a shared library
-/// kLibrarySymbol, a second name of it: any number of models link into one
-/// program.
+/// Adds the image to `module`, which holds the host kernels: the plan, the
+/// table of kernels, the `frit_image` named `symbol` and the placeholder
+/// section of the weights. All other symbols become local, so that any number
+/// of models link into one program. A shared library also gets the alias
+/// kLibrarySymbol.
 void addImage(llvm::Module &module, const Image &image, llvm::StringRef symbol,
               Form form);
 
-/// Compiles `module` to the bytes of an object.
+/// Compiles `module` to an object file in memory.
 llvm::Expected<llvm::SmallVector<char, 0>>
 compileObject(llvm::Module &module, llvm::TargetMachine &machine);
 
-/// A C header for an application that links the object: the image's
-/// declaration, the model's inputs and outputs and what of their shapes is
-/// open.
+/// Returns a C header for programs that link the object: the image's
+/// declaration, and a comment with the model's inputs, outputs and symbolic
+/// dimensions.
 std::string writeHeader(mlir::ModuleOp module, llvm::StringRef symbol,
                         llvm::StringRef model,
                         const plan::OpenShapes &shapes = {});

@@ -1,4 +1,4 @@
-//===- Problems.cpp - What steps ask of libraries and of TMA --------------===//
+//===- Problems.cpp - Tables of gemms, convs, attentions and tensor maps --===//
 
 #include "codegen/artifact/Problems.h"
 
@@ -80,8 +80,8 @@ Conv artifact::problemOf(plan::ConvOp op) {
   ArrayRef<int64_t> w = shapeOf(op.getInputs()[1]);
   ArrayRef<int64_t> y = shapeOf(op.getOutputs()[0]);
   bool last = op.getChannelsLast();
-  // Dimension i of n, c, h, w, whatever the order they are stored in; one
-  // spatial dimension is the width.
+  // Returns dimension i of n, c, h, w for either layout. A 1-d convolution has
+  // w only, and h = 1.
   auto at = [&](ArrayRef<int64_t> shape, unsigned i) -> int64_t {
     if (shape.size() == 3 && i == 2)
       return 1;

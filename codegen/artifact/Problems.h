@@ -1,4 +1,4 @@
-//===- Problems.h - What steps ask of libraries and of TMA ----------------===//
+//===- Problems.h - Tables of gemms, convs, attentions and tensor maps ----===//
 
 #ifndef FRIT_CODEGEN_ARTIFACT_PROBLEMS_H
 #define FRIT_CODEGEN_ARTIFACT_PROBLEMS_H
@@ -8,7 +8,7 @@
 
 namespace frit::artifact {
 
-// The plan's operators as entries of the tables that the runtime reads.
+// Convert the plan's operations to table entries of the artifact.
 Gemm problemOf(plan::GemmOp op);
 Conv problemOf(plan::ConvOp op);
 Attention problemOf(plan::AttentionOp op);

@@ -1,4 +1,4 @@
-//===- Safetensors.cpp - Files of weights ---------------------------------===//
+//===- Safetensors.cpp - Write safetensors files --------------------------===//
 
 #include "codegen/artifact/Safetensors.h"
 
@@ -35,7 +35,7 @@ std::string frit::artifact::safetensorsHead(ArrayRef<NamedTensor> tensors) {
         });
       });
   });
-  // The bytes that follow are aligned for every type.
+  // Pad, so that the data are aligned for every type.
   header.resize(alignTo(header.size(), 8), ' ');
   std::string head(8, '\0');
   support::endian::write64le(head.data(), header.size());

@@ -1,4 +1,4 @@
-//===- Safetensors.h - Files of weights -----------------------------------===//
+//===- Safetensors.h - Write safetensors files ----------------------------===//
 
 #ifndef FRIT_CODEGEN_ARTIFACT_SAFETENSORS_H
 #define FRIT_CODEGEN_ARTIFACT_SAFETENSORS_H
@@ -11,7 +11,7 @@
 
 namespace frit::artifact {
 
-/// A tensor whose bytes follow those of the one before it.
+/// A tensor in the file. The tensors' bytes follow each other without gaps.
 struct NamedTensor {
   std::string name;
   DType type;
@@ -19,11 +19,11 @@ struct NamedTensor {
   uint64_t bytes;
 };
 
-/// What comes before the tensors' bytes: the length of the header, and the
-/// header, JSON, as github.com/huggingface/safetensors describes them.
+/// Returns the start of the file: the header's length and the JSON header.
+/// Format: github.com/huggingface/safetensors.
 std::string safetensorsHead(llvm::ArrayRef<NamedTensor> tensors);
 
-/// Writes a whole file. No tensor's bytes may be missing.
+/// Writes a whole file. Every tensor must have its data.
 void writeSafetensors(
     llvm::ArrayRef<std::pair<std::string, mlir::ElementsAttr>> tensors,
     llvm::raw_ostream &os);

@@ -1,4 +1,4 @@
-//===- Serialize.cpp - Plans as the bytes the runtime reads ---------------===//
+//===- Serialize.cpp - Serialize a plan for the runtime -------------------===//
 
 #include "codegen/artifact/Serialize.h"
 
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::artifact;
 
-/// Whether a program runs on the host.
+/// Returns whether `arch` is a CPU.
 static bool isHostArch(StringRef arch) { return !arch.starts_with("sm_"); }
 
 std::string frit::artifact::hostKernelName(StringRef arch, StringRef kernel) {
@@ -77,7 +77,8 @@ private:
 
   void embed() {
     for (auto [run, entry] : llvm::zip(image.weights, tables.constants)) {
-      // The file ends with the last byte of a weight.
+      // Empty weights get no space, so the file ends with the last byte of a
+      // weight.
       if (!entry.bytes)
         continue;
       image.weightBytes = llvm::alignTo(image.weightBytes, kAlignment);
@@ -86,8 +87,9 @@ private:
     }
   }
 
-  /// A safetensors file has no gaps, so the widest elements come first, where
-  /// all are aligned. It says itself where its tensors are.
+  /// Adds weights in the order of a safetensors file: widest elements first,
+  /// which aligns all of them without gaps. The runtime finds the tensors by
+  /// name.
   void addToFile(ArrayRef<NamedTensor> named) {
     auto order = llvm::to_vector(llvm::seq<size_t>(0, named.size()));
     auto width = [&](size_t i) {
@@ -117,7 +119,7 @@ private:
     variant.sizes = tables.shape(open.sizes);
     variant.inputs = addTensors(tables.inputs, *program.getInputs(),
                                 *main.getInputTypes(), open.inputs);
-    // Sizes come last.
+    // The true sizes are the last inputs.
     for (auto [i, symbol] : llvm::enumerate(shapes.sizes))
       tables.inputs[tables.inputs.size() - shapes.sizes.size() + i].symbol =
           symbol;
@@ -327,7 +329,7 @@ private:
   Tables tables;
   Image image;
   DenseMap<StringAttr, uint32_t> indexOf;
-  /// The kernels of the current program, with their indices.
+  /// Kernels of the current program and their indices.
   DenseMap<StringAttr, std::pair<uint32_t, plan::KernelOp>> kernels;
 };
 

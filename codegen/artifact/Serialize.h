@@ -1,4 +1,4 @@
-//===- Serialize.h - Plans as the bytes the runtime reads -----------------===//
+//===- Serialize.h - Serialize a plan for the runtime ---------------------===//
 
 #ifndef FRIT_CODEGEN_ARTIFACT_SERIALIZE_H
 #define FRIT_CODEGEN_ARTIFACT_SERIALIZE_H
@@ -16,8 +16,8 @@
 
 namespace frit::artifact {
 
-/// Device code of one program, by the numbers that its kernels' `module` has;
-/// empty on the cpu target.
+/// Device code of one program, indexed by its kernels' `module`; empty for a
+/// CPU target.
 struct TargetCode {
   struct Module {
     std::string cubin;
@@ -26,38 +26,39 @@ struct TargetCode {
   std::vector<Module> modules;
 };
 
-/// A constant's bytes.
+/// The bytes of a constant.
 struct WeightRun {
   uint64_t offset = 0;        ///< from the start of the weights
   llvm::ArrayRef<char> bytes; ///< owned by the constant's attribute
 };
 
-/// What an object file holds.
+/// The contents of an object file.
 struct Image {
   std::string plan;
   llvm::SmallVector<WeightRun> weights;
   uint64_t weightBytes = 0;
-  /// What a file of these weights begins with; empty where they are embedded.
+  /// Header of the safetensors file with these weights; empty if they are
+  /// embedded.
   std::string weightsHead;
-  /// Bytes of splats and bools, spelled out; `weights` points into them.
+  /// Expanded bytes of splats and bools, to which `weights` points.
   std::list<std::string> spelledOut;
   /// Names of the host kernels, in table order.
   llvm::SmallVector<std::string> hostKernels;
 
-  /// Bytes of weights in the object itself.
+  /// Bytes of weights in the object file.
   uint64_t embeddedBytes() const {
     return weightsHead.empty() ? weightBytes : 0;
   }
 };
 
-/// The name that a kernel of the cpu target `arch` has in the object, where
-/// debuggers and profilers show it.
+/// Returns the symbol of a CPU kernel in the object, as debuggers and profilers
+/// show it.
 std::string hostKernelName(llvm::StringRef arch, llvm::StringRef kernel);
 
-/// Serialises the plan.programs and plan.constants of `module`, whose memory is
-/// placed. `code` is keyed by the programs' names; `model` is what the artifact
-/// calls itself. The weights are for a safetensors file beside the artifact,
-/// where `weightsFile` names one.
+/// Serializes the plan.programs and plan.constants of `module`, after memory
+/// planning. `code` is keyed by program name. `model` is the artifact's name.
+/// If `weightsFile` is not empty, the weights go to that safetensors file next
+/// to the artifact.
 llvm::FailureOr<Image> serialize(mlir::ModuleOp module, llvm::StringRef model,
                                  const llvm::StringMap<TargetCode> &code,
                                  llvm::StringRef weightsFile = "",

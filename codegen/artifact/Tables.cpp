@@ -1,4 +1,4 @@
-//===- Tables.cpp - The tables of a plan while they grow ------------------===//
+//===- Tables.cpp - Build the tables of a plan ----------------------------===//
 
 #include "codegen/artifact/Tables.h"
 
@@ -39,7 +39,7 @@ std::string Tables::write(Header header) {
   header.strings = {out.size(), strings.size()};
   out += strings;
   align();
-  // Blobs were counted from their own start.
+  // Blob offsets were relative to the first blob.
   uint64_t base = out.size();
   for (size_t i = 0; i < modules.size(); ++i) {
     DeviceModule module = modules[i];

@@ -1,4 +1,4 @@
-//===- Tables.h - The tables of a plan while they grow --------------------===//
+//===- Tables.h - Build the tables of a plan ------------------------------===//
 
 #ifndef FRIT_CODEGEN_ARTIFACT_TABLES_H
 #define FRIT_CODEGEN_ARTIFACT_TABLES_H
@@ -15,7 +15,7 @@
 
 namespace frit::artifact {
 
-/// Collects entries and lays them out behind the header.
+/// Collects table entries and lays them out after the header.
 class Tables {
 public:
   std::vector<int64_t> dims;
@@ -52,8 +52,8 @@ public:
     return range;
   }
 
-  /// Keeps bytes that go behind the tables; `Blob::offset` counts from the
-  /// first of them until `write`.
+  /// Adds bytes after the tables. Blob::offset is relative to the first blob
+  /// until `write`.
   Blob blob(llvm::StringRef bytes) {
     blobs.resize(llvm::alignTo(blobs.size(), 16));
     Blob result{blobs.size(), bytes.size()};
@@ -61,7 +61,7 @@ public:
     return result;
   }
 
-  /// The whole plan. `header` brings what is no table.
+  /// Returns the whole plan. `header` has the fields that are not tables.
   std::string write(Header header);
 
 private:

@@ -1,8 +1,8 @@
-//===- CpuKernels.cpp - Kernels of the cpu target as LLVM IR --------------===//
+//===- CpuKernels.cpp - Compile CPU kernels to LLVM IR --------------------===//
 //
-// Every kernel goes from its fusion to linalg on tensors, is tiled and fused by
-// upstream's passes, bufferized over its arguments, and lowered to LLVM, whose
-// loop vectoriser does the rest.
+// A kernel's fusion becomes linalg on tensors, is tiled and fused by upstream
+// passes, bufferized, and lowered to LLVM IR. LLVM's loop vectorizer does the
+// rest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +45,8 @@ cpu::createMachine(StringRef arch) {
       llvm::CodeGenOptLevel::Default));
 }
 
-/// Rewrites a function from tensors to tensors into one that reads memrefs and
-/// writes its results to further memrefs, before bufferization:
+/// Before bufferization, rewrites a function on tensors to read memrefs and
+/// write its results to further memrefs:
 ///   func @k(tensor) -> tensor  ==>  func @k(memref, memref, index, index)
 static void useBuffers(func::FuncOp function) {
   ImplicitLocOpBuilder b(function.getLoc(), function.getContext());
@@ -73,7 +73,8 @@ static void useBuffers(func::FuncOp function) {
                                              TypeRange(ValueRange(results))));
 }
 
-/// Stores the results into the outputs and returns nothing.
+/// Stores the results to the output memrefs and makes the function return
+/// nothing.
 static void storeResults(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
   ImplicitLocOpBuilder b(function.getLoc(), terminator);
@@ -91,8 +92,8 @@ static void storeResults(func::FuncOp function) {
 }
 
 /// Adds `void name(ptr arguments, ptr workspace, i64 begin, i64 end)`, which
-/// loads the pointers and calls `inner` with them, the bounds and its places in
-/// the workspace.
+/// calls `inner` with the pointers in `arguments`, the bounds, and pointers to
+/// its temporaries in the workspace.
 static void addEntry(llvm::Module &module, StringRef name,
                      llvm::Function *inner, const cpu::Workspace &workspace) {
   llvm::LLVMContext &context = module.getContext();
@@ -109,7 +110,7 @@ static void addEntry(llvm::Module &module, StringRef name,
   for (size_t i = 0; i < pointers; ++i) {
     llvm::Value *slot = b.CreateConstGEP1_64(ptr, entry->getArg(0), i);
     values.push_back(b.CreateLoad(ptr, slot));
-    // The planner never lets a step write what another argument reads.
+    // The planner guarantees that a step's outputs do not overlap its inputs.
     inner->addParamAttr(i, llvm::Attribute::NoAlias);
   }
   values.push_back(entry->getArg(2));
@@ -124,10 +125,9 @@ static void addEntry(llvm::Module &module, StringRef name,
   inner->setLinkage(llvm::GlobalValue::InternalLinkage);
 }
 
-/// Defines the call that the x86 backend makes to round f32 to bf16, where it
-/// promotes operations on bf16 vectors; libgcc before 13 lacks it. Rounds to
-/// nearest even on the bits; a NaN stays one. Kernels for several processors
-/// share it, so it runs on all of them.
+/// Defines the function that the x86 backend calls to round f32 to bf16; libgcc
+/// before 13 lacks it. It rounds to nearest even on the bits and keeps NaN.
+/// Kernels for all CPU targets share it, so it uses baseline instructions.
 static void addBFloatRounding(llvm::Module &module) {
   llvm::LLVMContext &context = module.getContext();
   auto *bfloat = llvm::Type::getBFloatTy(context);
@@ -147,7 +147,7 @@ static void addBFloatRounding(llvm::Module &module) {
   llvm::Value *high =
       b.CreateLShr(b.CreateSelect(nan, b.getInt32(0x7fc00000), rounded), 16);
   b.CreateRet(b.CreateBitCast(b.CreateTrunc(high, b.getInt16Ty()), bfloat));
-  // Nothing in the IR calls it; the backend will.
+  // Keep it: only the backend calls it.
   llvm::appendToUsed(module, {function});
 }
 
@@ -169,7 +169,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
-/// Bytes of what a kernel reads and writes.
+/// Returns the bytes that a kernel reads and writes.
 static int64_t tensorBytes(plan::KernelOp kernel) {
   int64_t bytes = 0;
   for (Type type : kernel.getFusion()->getOperandTypes())
@@ -239,7 +239,7 @@ std::unique_ptr<llvm::Module> cpu::compileKernels(LoweredKernels lowered,
         artifact::hostKernelName(program.getArch(), kernel.op.getSymName()),
         result->getFunction(kernel.function), kernel.workspace);
   }
-  // Code for several processors comes to lie in one module.
+  // The functions of several CPU targets go into one module.
   for (llvm::Function &f : *result)
     if (!f.isDeclaration()) {
       f.addFnAttr("target-cpu", machine.getTargetCPU());

@@ -1,4 +1,4 @@
-//===- CpuKernels.h - Kernels of the cpu target as LLVM IR ----------------===//
+//===- CpuKernels.h - Compile CPU kernels to LLVM IR ----------------------===//
 
 #ifndef FRIT_CODEGEN_CPU_CPUKERNELS_H
 #define FRIT_CODEGEN_CPU_CPUKERNELS_H
@@ -12,12 +12,12 @@
 
 namespace frit::cpu {
 
-/// The host machine to compile for: `arch` is "x86-64" or a level of it
-/// ("x86-64-v3").
+/// Creates the target machine for `arch`: "x86-64" or a level such as
+/// "x86-64-v3".
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createMachine(llvm::StringRef arch);
 
-/// The kernels of a program as functions over buffers.
+/// The kernels of a program, lowered to functions on buffers.
 struct LoweredKernels {
   struct Kernel {
     plan::KernelOp op;
@@ -28,18 +28,19 @@ struct LoweredKernels {
   std::vector<Kernel> kernels;
 };
 
-/// Lowers every plan.kernel of `program` to loops over buffers, which says how
-/// many work items it has and what workspaces it needs: both become attributes
-/// of the kernel. Fails after an error is reported.
+/// Lowers every plan.kernel of `program` to loops over buffers and sets its
+/// attributes for the number of work items and the workspaces. Reports an error
+/// on failure.
 mlir::FailureOr<LoweredKernels> lowerKernels(plan::ProgramOp program);
 
-/// Compiles them to functions `frit_<kernel>` of one optimised LLVM module, as
-/// frit/image.h has them. Null after an error is reported.
+/// Compiles the kernels to functions `frit_<kernel>` of one optimized LLVM
+/// module, with the signature of frit/image.h. Null after an error was
+/// reported.
 std::unique_ptr<llvm::Module> compileKernels(LoweredKernels lowered,
                                              llvm::TargetMachine &machine,
                                              llvm::LLVMContext &context);
 
-/// Adds what bufferization and translation need to a registry.
+/// Registers the dialects and interfaces for bufferization and translation.
 void registerDialects(mlir::DialectRegistry &registry);
 
 } // namespace frit::cpu

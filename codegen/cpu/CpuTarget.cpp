@@ -1,4 +1,4 @@
-//===- CpuTarget.cpp - The host as a target -------------------------------===//
+//===- CpuTarget.cpp - The CPU target -------------------------------------===//
 
 #include "codegen/cpu/CpuTarget.h"
 
@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace frit;
 
-/// Whether the runtime multiplies elements of this type.
+/// Returns whether the runtime has micro-kernels for this element type.
 static bool hasKernel(Value operand) {
   Type element = nn::tensorType(operand).getElementType();
   return element.isF32() || element.isF64() || element.isF16() ||
@@ -22,16 +22,17 @@ bool cpu::CpuTarget::takesEpilogue(ArrayRef<Operation *> fused,
   return info && !info->addend && info->activation != nn::ActivationKind::other;
 }
 
-/// A core caches 1,536 (Skylake) to 4,096 (Zen 3) decoded instructions, which
-/// is this many of a loop that is unrolled four times; and the addresses of 64
-/// pages, which is one for each tensor. The largest kernels of the models in
-/// test/models have 113 instructions by this count, and 11 tensors.
+/// A core caches 1,536 (Skylake) to 4,096 (Zen 3) decoded instructions; a loop
+/// unrolled four times fits with this many. The L1 TLB holds 64 pages, one per
+/// tensor. The largest kernels of the models in test/models have 113
+/// instructions by this count, and 11 tensors.
 nn::KernelSize cpu::CpuTarget::largestKernel() const {
   return {/*instructions=*/384, /*tensors=*/64};
 }
 
-/// A branch costs nothing, but what is guarded is in no kernel with what picks
-/// its result: worth it from a few microseconds of a core on.
+/// The branch itself is free, but a guard keeps the guarded operators out of
+/// the kernel that selects their result. So it pays off from a few microseconds
+/// of one core's work.
 bool cpu::CpuTarget::guards(const nn::Work &work) const {
   double microseconds = double(work.flops) / 5e4 + double(work.bytes) / 1e4;
   return microseconds > 2;

@@ -1,4 +1,4 @@
-//===- CpuTarget.h - The host as a target ---------------------------------===//
+//===- CpuTarget.h - The CPU target ---------------------------------------===//
 
 #ifndef FRIT_CODEGEN_CPU_CPUTARGET_H
 #define FRIT_CODEGEN_CPU_CPUTARGET_H
@@ -7,8 +7,8 @@
 
 namespace frit::cpu {
 
-/// An x86-64 level. Contractions are calls into the runtime's own kernels,
-/// everything else is compiled.
+/// An x86-64 level. Contractions call the runtime's kernels; everything else is
+/// compiled.
 class CpuTarget final : public nn::Target {
 public:
   explicit CpuTarget(llvm::StringRef arch) : name(arch) {}

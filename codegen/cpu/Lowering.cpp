@@ -1,4 +1,4 @@
-//===- Lowering.cpp - linalg on tensors to LLVM, by upstream's passes -----===//
+//===- Lowering.cpp - Upstream passes from linalg to LLVM -----------------===//
 
 #include "codegen/cpu/Lowering.h"
 
@@ -54,8 +54,8 @@ LogicalResult frit::cpu::fuseLoops(ModuleOp module) {
 
 namespace {
 
-/// Lets sums be reordered, which vectorises them; reductions over thousands of
-/// terms get more accurate that way, not less.
+/// Allows reordering of sums, so that they vectorize. Sums of thousands of
+/// terms become more accurate, not less.
 struct ReassociateReductions
     : PassWrapper<ReassociateReductions, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ReassociateReductions)
@@ -74,8 +74,8 @@ struct ReassociateReductions
   }
 };
 
-/// Drops the rounding modes of conversions, all of which round to nearest even:
-/// without one they are plain instructions.
+/// Drops the rounding modes of conversions. All of them are "nearest even",
+/// which plain instructions do.
 struct DropRoundingModes
     : PassWrapper<DropRoundingModes, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DropRoundingModes)
@@ -85,8 +85,8 @@ struct DropRoundingModes
   }
 };
 
-/// exp, log, tanh and erf of f32 as polynomials, which vectorise; calls into
-/// libm do not.
+/// Expands exp, log, tanh and erf of f32 to polynomials, which vectorize; libm
+/// calls do not.
 struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
   void getDependentDialects(DialectRegistry &registry) const override {
@@ -130,7 +130,8 @@ LogicalResult frit::cpu::lowerToLLVM(ModuleOp module) {
   passes.addPass(createCSEPass());
   passes.addPass(createSCFToControlFlowPass());
   passes.addPass(std::make_unique<ApproximateMath>());
-  // The conversion of f32 to bf16 on x86 is a call that older libgcc lack.
+  // On x86 the conversion of f32 to bf16 would call a function that older
+  // libgcc lack.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   passes.addPass(arith::createArithExpandOpsPass(expand));

@@ -1,4 +1,4 @@
-//===- Lowering.h - linalg on tensors to LLVM, by upstream's passes -------===//
+//===- Lowering.h - Upstream passes from linalg to LLVM -------------------===//
 
 #ifndef FRIT_CODEGEN_CPU_LOWERING_H
 #define FRIT_CODEGEN_CPU_LOWERING_H
@@ -7,15 +7,15 @@
 
 namespace frit::cpu {
 
-/// Merges chains of elementwise linalg operations.
+/// Fuses chains of elementwise linalg operations.
 llvm::LogicalResult fuseLoops(mlir::ModuleOp module);
 
-/// Bufferizes functions whose arguments are memrefs. What they allocate is
-/// never freed.
+/// Bufferizes functions whose arguments are memrefs. Allocations are not freed;
+/// placeAllocations replaces them.
 llvm::LogicalResult bufferize(mlir::ModuleOp module);
 
-/// Lowers what is bufferized and allocates nothing to the LLVM dialect.
-/// Functions take bare pointers.
+/// Lowers bufferized functions without allocations to the LLVM dialect. They
+/// take bare pointers.
 llvm::LogicalResult lowerToLLVM(mlir::ModuleOp module);
 
 } // namespace frit::cpu

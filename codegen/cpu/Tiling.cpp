@@ -12,12 +12,12 @@
 
 using namespace mlir;
 
-/// A tile of about this many elements stays in the L1 and L2 caches with its
-/// temporaries.
+/// Elements per tile, which stays in L1 and L2 with its temporaries.
 static constexpr int64_t kTileElements = 8192;
 
-/// The size 1 or 0 (not tiled) for each loop of `op`: leading parallel loops,
-/// until what is left is one tile, but never the contiguous last one.
+/// Returns the tile size, 1 or 0 (not tiled), of each loop of `op`. Tiles
+/// leading parallel loops until one tile remains, but never the last,
+/// contiguous one.
 static SmallVector<int64_t> tileSizes(linalg::LinalgOp op) {
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   SmallVector<int64_t> sizes(ranges.size(), 0);
@@ -33,9 +33,9 @@ static SmallVector<int64_t> tileSizes(linalg::LinalgOp op) {
   return sizes;
 }
 
-/// Where a loop starts from a value that nothing in the function computes, that
-/// would be copied to the whole result, by every call for some of the items
-/// again. As an operation of its own it is tiled with the rest.
+/// If an operation's initial value is a function argument, bufferization would
+/// copy it to the whole result in every call, although a call computes only
+/// some items. A copy operation of its own is tiled with the rest.
 static void copyStarts(linalg::LinalgOp op, IRRewriter &rewriter) {
   for (OpOperand &init : op.getDpsInitsMutable()) {
     if (!op.payloadUsesValueFromOperand(&init) || init.get().getDefiningOp())
@@ -74,7 +74,7 @@ int64_t frit::cpu::tileOuterLoops(func::FuncOp function) {
   for (auto [from, to] : result->replacements)
     rewriter.replaceAllUsesWith(from, to);
 
-  // The outermost loop of more than one iteration takes the bounds.
+  // The outermost loop with more than one iteration gets the bounds.
   for (LoopLikeOpInterface loop : result->loops) {
     auto forOp = dyn_cast<scf::ForOp>(*loop);
     if (!forOp)
@@ -82,7 +82,7 @@ int64_t frit::cpu::tileOuterLoops(func::FuncOp function) {
     auto count = getConstantIntValue(forOp.getUpperBound());
     if (!count || *count == 1)
       continue;
-    // What is written before the loop, every call would write again.
+    // Every call would repeat what is written before the loop.
     if (!llvm::all_of(forOp.getInitArgs(), [](Value init) {
           return init.getDefiningOp<tensor::EmptyOp>();
         }))

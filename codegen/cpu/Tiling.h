@@ -7,17 +7,18 @@
 
 namespace frit::cpu {
 
-/// Tiles the last linalg operation of `function`, whose last two arguments are
-/// the bounds of work items, with everything before it fused into the tiles,
-/// and returns the number of work items: iterations of the outermost loop,
-/// which runs from one bound to the other.
+/// Tiles the last linalg operation of `function` and fuses everything before it
+/// into the tiles. The function's last two arguments are the bounds of work
+/// items; the outermost loop then runs from one to the other. Returns the
+/// number of work items, its iterations.
 ///
 ///   func @k(%x, %begin, %end) { %m = reduce max %x; %y = sub %x, %m }
 /// ==>
 ///   func @k(%x, %begin, %end) { scf.for %i = %begin to %end {
 ///     %row = extract_slice %x; %m = reduce max %row; sub %row, %m } }
 ///
-/// Where nothing can be tiled the function is left alone and has one item.
+/// If nothing can be tiled, leaves the function unchanged; it has one work
+/// item.
 int64_t tileOuterLoops(mlir::func::FuncOp function);
 
 } // namespace frit::cpu

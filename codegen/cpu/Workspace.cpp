@@ -1,4 +1,4 @@
-//===- Workspace.cpp - Where a kernel keeps its temporaries ---------------===//
+//===- Workspace.cpp - Memory of a kernel's temporaries -------------------===//
 
 #include "codegen/cpu/Workspace.h"
 
@@ -13,15 +13,15 @@
 using namespace mlir;
 using namespace frit;
 
-/// Stack memory of a kernel: a thread may have as little as 128 KiB.
+/// Stack limit of a kernel in bytes; a thread may have as little as 128 KiB.
 static constexpr int64_t kStackBytes = 64 << 10;
 
-/// Workspaces of one launch may always take so many bytes together, and never
-/// are there more of them than this.
+/// Workspaces of a launch may always take kWorkspacesBytes together; there are
+/// at most kMostWorkspaces.
 static constexpr int64_t kWorkspacesBytes = 16 << 20, kMostWorkspaces = 64;
 
-/// Whether the memory of `alloc` is still in use when the loop around it
-/// allocates it again.
+/// Returns whether the memory of `alloc` is still used in the next iteration of
+/// the loop that allocates it.
 static bool outlivesIteration(memref::AllocOp alloc,
                               const BufferViewFlowAnalysis &views) {
   auto loop = alloc->getParentOfType<LoopLikeOpInterface>();

@@ -1,4 +1,4 @@
-//===- Workspace.h - Where a kernel keeps its temporaries -----------------===//
+//===- Workspace.h - Memory of a kernel's temporaries ---------------------===//
 
 #ifndef FRIT_CODEGEN_CPU_WORKSPACE_H
 #define FRIT_CODEGEN_CPU_WORKSPACE_H
@@ -7,17 +7,17 @@
 
 namespace frit::cpu {
 
-/// The temporaries that a kernel is given: bytes from the start of its
-/// workspace, for each of the function's last arguments.
+/// Layout of a workspace: byte offsets of the temporaries that the function
+/// takes as its last arguments.
 struct Workspace {
   llvm::SmallVector<int64_t> offsets;
   int64_t bytes = 0; ///< a multiple of artifact::kAlignment
 };
 
-/// Replaces every allocation of a bufferized function. The small ones become
-/// stack memory, up to a limit for all together; the others become arguments
-/// behind the last one. Fails, after an error, where a temporary has no fixed
-/// size or outlives an iteration of the loop that allocates it.
+/// Replaces every allocation of a bufferized function. Small ones become stack
+/// memory, up to a total limit; the others become arguments, added at the end.
+/// Reports an error if a temporary has no static size or outlives an iteration
+/// of the loop that allocates it.
 ///
 ///   func @k(%x) { scf.for ... { %t = memref.alloc() : memref<4xf32> ... }
 ///                 %u = memref.alloc() : memref<1000000xf32> ... }
@@ -25,9 +25,9 @@ struct Workspace {
 ///   func @k(%x, %u) { %t = memref.alloca() : memref<4xf32> ... }
 mlir::FailureOr<Workspace> placeAllocations(mlir::func::FuncOp function);
 
-/// How many calls of a kernel may run at the same time: one for each of its
-/// work items, unless the workspaces of so many would take more memory than
-/// its tensors, of `tensorBytes`, and than is worth it.
+/// Returns the number of concurrent calls of a kernel: one per work item, but
+/// fewer if their workspaces would take more memory than the kernel's tensors
+/// (`tensorBytes`) and a fixed limit.
 int64_t countWorkspaces(const Workspace &workspace, int64_t items,
                         int64_t tensorBytes);
 

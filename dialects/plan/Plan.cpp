@@ -160,7 +160,7 @@ LogicalResult CommandListOp::verify() {
   return success();
 }
 
-/// The runtime checks the values; this sees that the lists fit each other.
+/// Checks that the arrays fit together; the runtime checks the values.
 LogicalResult TensorMapAttr::verify(
     llvm::function_ref<InFlightDiagnostic()> emitError, unsigned, int64_t,
     Type type, MapKind kind, DenseI64ArrayAttr dims, DenseI64ArrayAttr strides,
@@ -201,7 +201,7 @@ LogicalResult BufferOp::verify() {
 }
 
 LogicalResult ViewOp::verify() {
-  // Written so that nothing wraps around.
+  // Written so that nothing overflows.
   uint64_t view = byteSize(getView().getType());
   uint64_t source = byteSize(getSource().getType());
   if (view > source || getOffset() > source - view)
@@ -209,7 +209,7 @@ LogicalResult ViewOp::verify() {
   return success();
 }
 
-/// Whether a step's buffers are those of the kernel it names.
+/// Checks that a step's buffers match the kernel that it names.
 static LogicalResult verifyKernel(Operation *step, FlatSymbolRefAttr name,
                                   size_t inputs, size_t outputs) {
   auto program = step->getParentOfType<ProgramOp>();

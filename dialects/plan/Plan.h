@@ -15,7 +15,7 @@
 namespace frit::plan {
 class CommandListOp;
 
-/// Bytes of a buffer, or of a tensor in one: dense, a bool takes one.
+/// Returns the bytes of a dense buffer or tensor; a bool takes one byte.
 uint64_t byteSize(mlir::Type type);
 
 } // namespace frit::plan
@@ -32,21 +32,23 @@ uint64_t byteSize(mlir::Type type);
 
 namespace frit::plan {
 
-/// The buffer under any views of it, and the byte offset of `buffer` in it.
+/// Returns the plan.buffer under all views, and the byte offset of `buffer` in
+/// it.
 BufferOp rootOf(mlir::Value buffer, uint64_t *offset = nullptr);
 
-/// What a step reads and writes; a step's workspace is written.
+/// Return the buffers that a step reads and writes. A workspace counts as
+/// written.
 llvm::SmallVector<mlir::Value> readsOf(mlir::Operation *step);
 llvm::SmallVector<mlir::Value> writesOf(mlir::Operation *step);
 
-/// Whether `op` is a step, not a buffer or a view.
+/// Returns whether `op` is a step, not a buffer or view.
 bool isStep(mlir::Operation *op);
 
-/// The steps of a list or guard in the order they run; what a guard holds comes
-/// behind it.
+/// Returns the steps of a list or guard in the order they run. A guard is
+/// followed by the steps it guards.
 llvm::SmallVector<mlir::Operation *> stepsOf(mlir::Operation *list);
 
-/// The model's nodes a step computes, from its location: "conv1, relu".
+/// Returns the names of the model's nodes in a step's location: "conv1, relu".
 std::string nodeNames(mlir::Location loc);
 
 } // namespace frit::plan

@@ -1,7 +1,7 @@
 //===- Plan.td - The plan dialect: what the runtime executes -----------------===//
 //
-// A plan is static: buffers at fixed places, steps in order. It is what the
-// artifact serialises, printed and read back by frit-opt.
+// A plan is static: buffers at fixed offsets, steps in order. It is the last IR
+// before the artifact, and frit-opt prints and parses it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +18,12 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Plan_Dialect : Dialect {
   let name = "plan";
   let cppNamespace = "::frit::plan";
-  let summary = "What the runtime executes for one target";
+  let summary = "The commands that the runtime executes";
   let description = [{
-    A `plan.program` holds the kernels of a target and lists of steps:
-    `prepare`, run once when a module is loaded, and one that is run per call,
-    `main`, or several for models whose shapes are not fixed. Steps name their
-    buffers; `plan-memory` gives every arena buffer its offset.
+    A `plan.program` holds the kernels of a target and its command lists:
+    `prepare`, run once when a module is loaded, and `main`, run per call, or
+    one list per variant if shapes are symbolic. Steps name their buffers;
+    `plan-memory` gives every arena buffer its offset.
   }];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -34,7 +34,7 @@ def Plan_Buffer : MemRefOf<[AnyType]>;
 // Attributes
 //===----------------------------------------------------------------------===//
 
-def Plan_Space : I32EnumAttr<"Space", "which memory a buffer lies in", [
+def Plan_Space : I32EnumAttr<"Space", "the memory space of a buffer", [
     I32EnumAttrCase<"input", 0>, I32EnumAttrCase<"output", 1>,
     I32EnumAttrCase<"constant", 2>, I32EnumAttrCase<"arena", 3>,
     I32EnumAttrCase<"prepared", 4>]> {
@@ -43,7 +43,7 @@ def Plan_Space : I32EnumAttr<"Space", "which memory a buffer lies in", [
 }
 def Plan_SpaceAttr : EnumAttr<Plan_Dialect, Plan_Space, "space">;
 
-def Plan_Activation : I32EnumAttr<"Activation", "what a contraction ends with", [
+def Plan_Activation : I32EnumAttr<"Activation", "a contraction's activation", [
     I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"relu", 1>,
     I32EnumAttrCase<"gelu_tanh", 2>, I32EnumAttrCase<"gelu", 3>,
     I32EnumAttrCase<"silu", 4>]> {
@@ -52,7 +52,7 @@ def Plan_Activation : I32EnumAttr<"Activation", "what a contraction ends with", 
 }
 def Plan_ActivationAttr : EnumAttr<Plan_Dialect, Plan_Activation, "activation">;
 
-def Plan_MapKind : I32EnumAttr<"MapKind", "how a tensor map walks a tensor", [
+def Plan_MapKind : I32EnumAttr<"MapKind", "the mode of a tensor map", [
     I32EnumAttrCase<"tiled", 0>, I32EnumAttrCase<"im2col", 1>]> {
   let cppNamespace = "::frit::plan";
   let genSpecializedAttr = 0;
@@ -60,13 +60,13 @@ def Plan_MapKind : I32EnumAttr<"MapKind", "how a tensor map walks a tensor", [
 
 def Plan_TensorMapAttr : AttrDef<Plan_Dialect, "TensorMap"> {
   let mnemonic = "tensor_map";
-  let summary = "A descriptor for a kernel's tensor copies.";
+  let summary = "A TMA descriptor of a kernel.";
   let description = [{
-    What the runtime gives cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col,
+    The arguments of cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col,
     innermost dimension first: `dims`, `strides` in bytes for all but the first
     of them, `element_strides`; `box` of a tiled map; the corners `lower` and
-    `upper`, `channels` and `pixels` of an im2col one. The tensor starts
-    `offset` bytes behind the kernel's pointer parameter `argument`.
+    `upper`, `channels` and `pixels` of an im2col map. The tensor starts
+    `offset` bytes after the kernel's pointer parameter `argument`.
   }];
   let parameters = (ins "unsigned":$argument,
       DefaultValuedParameter<"int64_t", "0">:$offset, "::mlir::Type":$type,
@@ -85,7 +85,7 @@ def Plan_TensorMapAttr : AttrDef<Plan_Dialect, "TensorMap"> {
 
 def Plan_OperandAttr : AttrDef<Plan_Dialect, "Operand"> {
   let mnemonic = "operand";
-  let summary = "Where a tensor of four dimensions lies in an argument.";
+  let summary = "A strided view of four dimensions of an argument.";
   let description = [{
     Element i is at `offset` + Σ i[d] · `strides[d]`, counted in elements, of
     the kernel's pointer parameter `argument`.
@@ -108,8 +108,8 @@ def Plan_ProgramOp : Plan_Op<"program", [
     Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
   let summary = "The plan of one target.";
   let description = [{
-    `inputs` and `outputs` name the model's, in order. `prepare_bytes` is the
-    arena of the prepare list and `prepared_bytes` the memory it fills.
+    `inputs` and `outputs` are the model's names, in order. `prepare_bytes` is
+    the size of the prepare list's arena, `prepared_bytes` that of its results.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$arch,
       OptionalAttr<ArrayAttr>:$inputs, OptionalAttr<ArrayAttr>:$outputs,
@@ -119,9 +119,9 @@ def Plan_ProgramOp : Plan_Op<"program", [
   let assemblyFormat = "$sym_name $arch attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The list that is run once, or null.
+    /// The list that runs once per module, or null.
     CommandListOp getPrepare();
-    /// The lists that are run per call: one per variant of the model.
+    /// The lists that run per call: one per variant of the model.
     ::llvm::SmallVector<CommandListOp> getMains();
   }];
 }
@@ -129,20 +129,25 @@ def Plan_ProgramOp : Plan_Op<"program", [
 def Plan_KernelOp : Plan_Op<"kernel", [
     Symbol, IsolatedFromAbove, NoTerminator, SingleBlock,
     HasParent<"ProgramOp">]> {
-  let summary = "A kernel of our own: one nn.fusion, shared by its launches.";
+  let summary = "A generated kernel: one nn.fusion, shared by its launches.";
   let description = [{
-    The block's arguments are the fusion's inputs. Its parameters are a pointer
-    for each input, then for each output, then a tensor map for each of
-    `tensor_maps`, then the numbers `scalars`. Code generation adds those, the
-    launch's shape, the number of the `module` of code that has the kernel, and
-    its name there, `symbol`, where it shares the text of another kernel. On the
-    cpu target `grid[0]` counts independent work items, and a call over some of
-    them uses `workspace_bytes` of memory of its own, with up to `workspaces`
-    such calls at a time. `waits` says that every
-    block waits for the kernels before, so that it may start beside the last of
-    them; `flops` counts the multiplications and additions of its contractions,
-    `skipped` the bytes of its inputs that it leaves out, of which it gathers or
-    slices the others.
+    The block's arguments are the fusion's inputs. The kernel's parameters are a
+    pointer per input, then per output, then the `tensor_maps`, then the numbers
+    `scalars`. Code generation sets all attributes. `module` is the number of
+    the code module with the kernel. `symbol` is its name there if it differs:
+    kernels with the same text share one.
+
+    CUDA: `grid` and `block` are the launch configuration, `shared_bytes` the
+    dynamic shared memory. `waits` says that every block waits for the preceding
+    kernels (PDL), so that it may be launched before they end.
+
+    CPU: `grid[0]` is the number of independent work items. A call over some of
+    them has `workspace_bytes` of scratch memory of its own, and at most
+    `workspaces` calls run concurrently.
+
+    For reports: `flops` counts the multiplications and additions of its
+    contractions, `skipped` the bytes of its inputs that it does not touch
+    because it gathers or slices.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       OptionalAttr<DenseI64ArrayAttr>:$grid,
@@ -158,9 +163,9 @@ def Plan_KernelOp : Plan_Op<"kernel", [
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The nn.fusion it computes.
+    /// The nn.fusion that it computes.
     ::mlir::Operation *getFusion() { return &getBody().front().front(); }
-    /// Bytes that a launch needs beside the kernel's inputs and outputs.
+    /// Bytes of the workspaces of a launch.
     int64_t getLaunchWorkspaceBytes() {
       return getWorkspaceBytes().value_or(0) * getWorkspaces().value_or(1);
     }
@@ -169,16 +174,15 @@ def Plan_KernelOp : Plan_Op<"kernel", [
 
 def Plan_CommandListOp : Plan_Op<"command_list", [
     Symbol, NoTerminator, SingleBlock, HasParent<"ProgramOp">]> {
-  let summary = "Steps in the order they run.";
+  let summary = "A list of steps in the order they run.";
   let description = [{
-    A step starts when all those before it have ended, unless it says which of
-    them it `follows`, by their places in the list; then it starts when these
-    have ended, and what they follow.
+    A step starts when all earlier ones have ended. If it has `follows`, the
+    positions of earlier steps in the list, it starts when these have ended, and
+    in turn those that they follow.
 
-    `input_types` and `output_types` are those of the model's inputs and outputs
-    in this variant of it. `arena_bytes` is the scratch memory of the steps,
-    `lower_bound` the peak of live bytes that no placement beats; both are set
-    by `plan-memory`.
+    `input_types` and `output_types` are the types of the model's inputs and
+    outputs in this variant. `plan-memory` sets `arena_bytes`, the scratch
+    memory of the steps, and `lower_bound`, the peak of live bytes.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       OptionalAttr<TypeArrayAttr>:$input_types,
@@ -190,7 +194,7 @@ def Plan_CommandListOp : Plan_Op<"command_list", [
 }
 
 def Plan_ConstantOp : Plan_Op<"constant", [Symbol]> {
-  let summary = "An original weight, shared by the programs of a module.";
+  let summary = "A weight of the model, shared by the programs of a module.";
   let arguments = (ins SymbolNameAttr:$sym_name, ElementsAttr:$value);
   let assemblyFormat = "$sym_name $value attr-dict";
 }
@@ -202,8 +206,8 @@ def Plan_ConstantOp : Plan_Op<"constant", [Symbol]> {
 def Plan_BufferOp : Plan_Op<"buffer", [Pure]> {
   let summary = "A buffer in one of the runtime's memories.";
   let description = [{
-    `index` counts inputs and outputs, `symbol` names a constant, `offset` is in
-    bytes within the arena or prepared memory.
+    `index` numbers inputs and outputs, `symbol` names a constant, `offset` is
+    in bytes within the arena or prepared memory.
   }];
   let arguments = (ins Plan_SpaceAttr:$space, OptionalAttr<I64Attr>:$index,
       OptionalAttr<StrAttr>:$symbol, OptionalAttr<I64Attr>:$offset);
@@ -237,8 +241,8 @@ class Plan_Step<string mnemonic> : Plan_Op<mnemonic, [
 def Plan_LaunchOp : Plan_Step<"launch"> {
   let summary = "Runs a kernel.";
   let description = [{
-    `workspace` is what the kernel needs beside its inputs and outputs;
-    `plan-memory` makes it.
+    `workspace` is the scratch memory of the kernel, which `plan-memory`
+    allocates.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
       Variadic<Plan_Buffer>:$inputs, Variadic<Plan_Buffer>:$outputs,
@@ -254,8 +258,8 @@ def Plan_LaunchOp : Plan_Step<"launch"> {
 class Plan_Contraction<string mnemonic> : Plan_Step<mnemonic> {
   let description = [{
     The fields are those of the struct of the same name in frit/artifact.h.
-    `fallback` runs over the same buffers where the library cannot.
-    `algorithm` is the one that was the fastest when it was timed.
+    `fallback` runs on the same buffers if the library declines. `algorithm` is
+    the one that tuning found fastest.
   }];
   let assemblyFormat = [{
     (`fallback` $fallback^)? `(` $inputs `)` `->` `(` $outputs `)`
@@ -299,7 +303,7 @@ def Plan_AttentionOp : Plan_Contraction<"attention"> {
 }
 
 def Plan_CopyOp : Plan_Op<"copy", [ParentOneOf<["CommandListOp", "GuardOp"]>]> {
-  let summary = "Copies a buffer's bytes over another's.";
+  let summary = "Copies the bytes of a buffer to another.";
   let arguments = (ins Plan_Buffer:$source, Plan_Buffer:$target);
   let assemblyFormat = [{
     $source `to` $target attr-dict `:` type($source) `to` type($target)
@@ -309,11 +313,11 @@ def Plan_CopyOp : Plan_Op<"copy", [ParentOneOf<["CommandListOp", "GuardOp"]>]> {
 
 def Plan_GuardOp : Plan_Op<"guard", [
     NoTerminator, SingleBlock, ParentOneOf<["CommandListOp", "GuardOp"]>]> {
-  let summary = "Steps that need not run unless a condition is `when`.";
+  let summary = "Steps that are needed only if a condition equals `when`.";
   let description = [{
-    `condition` is one byte that earlier steps, or the caller, have written.
-    Otherwise nobody uses what the steps would have written. Memory is planned
-    as if they ran.
+    `condition` is one byte, written by earlier steps or the caller. If it
+    differs from `when`, nothing reads the results of the steps. Memory is
+    planned as if they ran.
   }];
   let arguments = (ins Plan_Buffer:$condition, BoolAttr:$when);
   let regions = (region SizedRegion<1>:$body);

@@ -124,13 +124,13 @@ std::optional<nn::StepCost> CudaTarget::cost(nn::FusionOp fusion) const {
     break;
   }
   case nn::Skeleton::conv_b2b:
-    cost = {costOfMoves(fusion, schedule).microseconds, /*share=*/1};
+    cost = {costOfMoves(fusion, schedule).microseconds, /*occupancy=*/1};
     break;
   case nn::Skeleton::attention:
     return std::nullopt;
   default:
     cost = costOfMoves(fusion, schedule);
   }
-  cost.share = std::min(cost.share, 1.0);
+  cost.occupancy = std::min(cost.occupancy, 1.0);
   return cost;
 }
