@@ -1,10 +1,10 @@
-//===- Branches.cpp - Steps beside each other, and how long they take -----===//
+//===- Branches.cpp - Parallel branches of steps and their time -----------===//
 //
-// Branches are made as list scheduling makes them (Topcuoglu et al.,
+// Assigns jobs to branches by list scheduling (Topcuoglu et al.,
 // "Performance-effective and low-complexity task scheduling for heterogeneous
-// computing", 2002, for processors that are all alike), by times of jobs that
-// have the machine to themselves. How long the result takes is then simulated:
-// jobs share the machine once they fill it.
+// computing", 2002, with identical processors), with the times of jobs that
+// have the GPU to themselves. Then simulates the result: when concurrent jobs
+// fill the GPU, they slow each other down.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,9 @@ public:
   }
 
 private:
-  /// When a job could start behind `last`, the last of a branch, if any.
-  double startBehind(size_t job, std::optional<size_t> last) const {
+  /// Earliest start of a job after `last`, the last job of a branch, or on a
+  /// new branch.
+  double startAfter(size_t job, std::optional<size_t> last) const {
     double start = last ? ends[*last] : costs.fork;
     for (size_t other : jobs[job].after)
       start = std::max(start, ends[other] + (other == last ? 0 : costs.fork));
@@ -47,11 +48,11 @@ private:
     size_t branch = 0;
     double start = 0;
     for (auto [i, last] : llvm::enumerate(lasts))
-      if (double here = startBehind(job, last); i == 0 || here < start)
+      if (double here = startAfter(job, last); i == 0 || here < start)
         std::tie(branch, start) = std::pair(i, here);
     if (lasts.empty()) {
       lasts.push_back(job);
-    } else if (double alone = startBehind(job, {});
+    } else if (double alone = startAfter(job, {});
                lasts.size() < most && alone < start) {
       branch = lasts.size();
       start = alone;
@@ -65,17 +66,17 @@ private:
     return reduced(job, follows);
   }
 
-  /// Without what others of `follows` come behind already.
+  /// Removes jobs that others in `follows` follow already.
   SmallVector<size_t, 4> reduced(size_t job, SmallVector<size_t, 4> follows) {
     llvm::sort(follows);
     follows.erase(llvm::unique(follows), follows.end());
-    llvm::BitVector behind(jobs.size());
+    llvm::BitVector implied(jobs.size());
     for (size_t other : follows)
-      behind |= before[other];
-    llvm::erase_if(follows, [&](size_t other) { return behind[other]; });
+      implied |= before[other];
+    llvm::erase_if(follows, [&](size_t other) { return implied[other]; });
     for (size_t other : follows)
-      behind.set(other);
-    before[job] = std::move(behind);
+      implied.set(other);
+    before[job] = std::move(implied);
     return follows;
   }
 
@@ -83,11 +84,12 @@ private:
   unsigned most;
   const nn::BranchCosts &costs;
   std::vector<double> ends;
-  std::vector<llvm::BitVector> before; ///< what each comes behind
-  SmallVector<size_t> lasts;           ///< of the branches
+  std::vector<llvm::BitVector>
+      before;                ///< the jobs that each follows, directly or not
+  SmallVector<size_t> lasts; ///< last job of each branch
 };
 
-/// Runs jobs on one machine.
+/// Simulates the jobs on one GPU.
 class Simulation {
 public:
   Simulation(ArrayRef<Job> jobs, const Branches &branches,
@@ -115,7 +117,7 @@ public:
     double time = 0;
     while (!running.empty())
       time += advance();
-    // What comes behind the region waits for each that none has followed.
+    // The steps after the region wait for all jobs that none follows.
     size_t open = llvm::count_if(followers,
                                  [](const auto &list) { return list.empty(); });
     return time + costs.join * (open - 1);
@@ -124,19 +126,19 @@ public:
 private:
   struct Running {
     size_t job;
-    double delay, work; ///< microseconds that are left, one after the other
+    double delay, work; ///< remaining microseconds: first delay, then work
   };
 
   void start(size_t job, double delay) {
     running.push_back({job, joins[job] + delay, jobs[job].cost.microseconds});
   }
 
-  /// Goes on until something changes, and says how long that took.
+  /// Advances to the next event. Returns the time that took in microseconds.
   double advance() {
-    double share = 0;
+    double occupancy = 0;
     for (const Running &entry : running)
-      share += jobs[entry.job].cost.share;
-    double rate = share > 1 ? 1 / share : 1;
+      occupancy += jobs[entry.job].cost.occupancy;
+    double rate = occupancy > 1 ? 1 / occupancy : 1;
     double step = std::numeric_limits<double>::max();
     for (const Running &entry : running)
       step = std::min(step, entry.delay > 0 ? entry.delay : entry.work / rate);
@@ -144,7 +146,7 @@ private:
     for (Running &entry : running) {
       double &left = entry.delay > 0 ? entry.delay : entry.work;
       left -= entry.delay > 0 ? step : step * rate;
-      if (left < kNothing)
+      if (left < kRoundingError)
         left = 0;
       if (entry.delay <= 0 && entry.work <= 0)
         ended.push_back(entry.job);
@@ -159,8 +161,8 @@ private:
     return step;
   }
 
-  /// Below what a microsecond's part is rounding.
-  static constexpr double kNothing = 1e-9;
+  /// Times below this, in microseconds, are rounding errors.
+  static constexpr double kRoundingError = 1e-9;
 
   ArrayRef<Job> jobs;
   const nn::BranchCosts &costs;

@@ -1,4 +1,4 @@
-//===- Branches.h - Steps beside each other, and how long they take -------===//
+//===- Branches.h - Parallel branches of steps and their time -------------===//
 
 #ifndef FRIT_COMPILER_PLANNING_BRANCHES_H
 #define FRIT_COMPILER_PLANNING_BRANCHES_H
@@ -10,27 +10,26 @@
 
 namespace frit::planning {
 
-/// A step of a region, and the earlier ones of the region that it has to
-/// follow.
+/// A step of a region, and the earlier steps of the region that it depends on.
 struct Job {
   nn::StepCost cost;
   llvm::SmallVector<size_t, 4> after;
 };
 
-/// An order of a region's jobs: what each follows, in ascending order and
-/// nothing that another of them follows. Those that follow none come behind
-/// what is before the region.
+/// A partial order of a region's jobs. `follows` lists the direct predecessors
+/// of each job, ascending. A job without any follows the step before the
+/// region.
 struct Branches {
   std::vector<llvm::SmallVector<size_t, 4>> follows;
-  double microseconds = 0; ///< until all have ended
+  double microseconds = 0; ///< until all jobs have ended
 };
 
-/// Puts every job on the branch of at most `most` on which it starts first,
-/// behind what is there.
+/// Assigns every job to one of at most `most` branches: the one on which it
+/// starts first, after the jobs already there.
 Branches branchOut(llvm::ArrayRef<Job> jobs, unsigned most,
                    const nn::BranchCosts &costs);
 
-/// The jobs one after another.
+/// Returns the time of the jobs one after another.
 double chainMicroseconds(llvm::ArrayRef<Job> jobs);
 
 } // namespace frit::planning

@@ -1,4 +1,4 @@
-//===- BuildPlan.cpp - Scheduled fusions become steps ---------------------===//
+//===- BuildPlan.cpp - Turn scheduled fusions into steps ------------------===//
 //
 //   func.func @main(%x: tensor<4xf32> {nn.name = "x"})
 //       -> (tensor<4xf32> {nn.name = "y"}) {
@@ -15,9 +15,9 @@
 //     }
 //   }
 //
-// Fusions that print alike share a kernel. What an nn.guard holds stands in a
-// plan.guard. A fusion's result that is returned
-// is computed right in the output; reshapes are views.
+// Fusions with the same text share a kernel. An nn.guard becomes a plan.guard.
+// A fusion whose result is returned writes it directly to the output; reshapes
+// are views.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,12 +42,13 @@ MemRefType bufferType(Type tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-/// The module's pool of constants; equal values of one name share an entry.
+/// The module's plan.constants. Constants with equal names and values share an
+/// entry.
 class Constants {
 public:
   explicit Constants(ModuleOp module) : module(module), symbols(module) {}
 
-  /// The name of the constant's entry, made where there is none.
+  /// Returns the name of the constant's entry; creates it if needed.
   StringAttr get(nn::ConstantOp op) {
     std::string wanted = op.getName() ? op.getName()->str() : "constant";
     Namesakes &namesakes = byName[wanted];
@@ -76,9 +77,9 @@ private:
     return constant.getSymNameAttr();
   }
 
-  /// Entries of one name, told apart by numbers.
+  /// Entries with the same wanted name; they get numbers as suffixes.
   struct Namesakes {
-    int taken = 0; ///< numbers that have been looked at
+    int taken = 0; ///< suffixes tried so far
     DenseMap<Attribute, StringAttr> entries;
   };
 
@@ -87,7 +88,7 @@ private:
   llvm::StringMap<Namesakes> byName;
 };
 
-/// Translates one function into one list of steps.
+/// Translates a function to a command list.
 class ListBuilder {
 public:
   ListBuilder(func::FuncOp function, plan::ProgramOp program,
@@ -102,8 +103,8 @@ public:
     b.setInsertionPointToEnd(&list.getBody().emplaceBlock());
   }
 
-  /// `resultSpace` is where the function's results live; `prepared` the
-  /// offsets of prepared memory.
+  /// `resultSpace` is the memory space of the function's results; `prepared`
+  /// has the offsets of prepared buffers.
   LogicalResult run(plan::Space resultSpace, ArrayRef<int64_t> prepared) {
     if (failed(bindArguments(prepared)))
       return failure();
@@ -130,7 +131,7 @@ private:
                                   symbol, attr(offset));
   }
 
-  /// `value` as a buffer of the shape of `tensor`.
+  /// Returns `value` viewed with the shape of `tensor`.
   Value view(Value value, Type tensor) {
     MemRefType type = bufferType(tensor);
     return value.getType() == type
@@ -166,8 +167,8 @@ private:
     list.setOutputTypesAttr(b.getTypeArrayAttr(function.getResultTypes()));
   }
 
-  /// Makes the buffers of the results and lets the fusion that computes each
-  /// write there, seen through reshapes.
+  /// Creates the buffers of the results. The fusion that computes a result,
+  /// possibly reshaped, writes there directly.
   void bindResults(plan::Space space, ArrayRef<int64_t> prepared) {
     Operation *terminator = function.getBody().front().getTerminator();
     for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
@@ -249,7 +250,8 @@ private:
     return success();
   }
 
-  /// Buffers are those of the list, for what comes behind a guard reads some.
+  /// Creates buffers in the list, not in the guard, because steps after the
+  /// guard read some of them.
   LogicalResult translateGuard(nn::GuardOp op) {
     auto guard =
         plan::GuardOp::create(b, map.lookup(op.getCondition()), op.getWhen());
@@ -275,8 +277,8 @@ private:
     return success();
   }
 
-  /// Tells the kernel which of its inputs nothing in this list writes, so that
-  /// it may read them before the kernels before it have ended.
+  /// Marks the kernel's inputs that no step of this list writes. The kernel may
+  /// read them before preceding kernels have ended (PDL).
   void markConstants(nn::FusionOp fusion, ArrayRef<Value> inputs) {
     SmallVector<int64_t> constants;
     for (auto [i, input] : llvm::enumerate(inputs)) {
@@ -290,7 +292,7 @@ private:
                       b.getDenseI64ArrayAttr(constants));
   }
 
-  /// Copies the results that no fusion of this list has written in place.
+  /// Copies results that no fusion of this list has written in place.
   void storeResults() {
     Operation *terminator = function.getBody().front().getTerminator();
     for (auto [value, result] : llvm::zip(terminator->getOperands(), results)) {

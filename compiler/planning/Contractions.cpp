@@ -1,4 +1,4 @@
-//===- Contractions.cpp - Library calls of the plan -----------------------===//
+//===- Contractions.cpp - Library calls of a plan -------------------------===//
 
 #include "compiler/planning/Contractions.h"
 
@@ -8,7 +8,8 @@
 using namespace mlir;
 using namespace frit;
 
-/// The operands of a contraction's fusion by role; empty for other fusions.
+/// Returns the operands of a contraction's fusion in the library's order; empty
+/// for other fusions.
 static SmallVector<Value> operandsOf(nn::FusionOp fusion) {
   auto gather = [](Value a, Value b, nn::EpilogueInfo &epilogue) {
     SmallVector<Value> values = {a, b};
@@ -41,8 +42,7 @@ void planning::orderContractionInputs(nn::FusionOp fusion) {
   SmallVector<Value> operands = operandsOf(fusion), inputs;
   if (operands.empty())
     return;
-  // An argument with two roles is read by two operands; each role gets an
-  // argument of its own, whichever of its uses comes first.
+  // An argument with two roles becomes two arguments.
   for (Value operand : operands) {
     auto old = cast<BlockArgument>(operand);
     BlockArgument own = block.addArgument(old.getType(), old.getLoc());

@@ -1,4 +1,4 @@
-//===- Contractions.h - Library calls of the plan -------------------------===//
+//===- Contractions.h - Library calls of a plan ---------------------------===//
 
 #ifndef FRIT_COMPILER_PLANNING_CONTRACTIONS_H
 #define FRIT_COMPILER_PLANNING_CONTRACTIONS_H
@@ -8,20 +8,19 @@
 
 namespace frit::planning {
 
-/// Makes the inputs of a fusion that is one product or convolution exactly the
-/// operands a library takes, in its order (A, B, bias, residual), so that the
-/// fusion's kernel is called as the library is. Other fusions stay.
+/// Reorders the inputs of a contraction's fusion to the library's operands (A,
+/// B, bias, residual), so that the library and the fallback kernel take the
+/// same arguments. Leaves other fusions unchanged.
 void orderContractionInputs(nn::FusionOp fusion);
 
-/// Builds the plan.gemm or plan.conv of such a fusion, or the plan.attention of
-/// one of an attention, over the buffers of its inputs and results. `fallback`
-/// may be null.
+/// Builds the plan.gemm, plan.conv or plan.attention of such a fusion on the
+/// buffers of its inputs and results. `fallback` may be null.
 llvm::LogicalResult
 buildContraction(mlir::ImplicitLocOpBuilder &b, nn::FusionOp fusion,
                  mlir::ValueRange inputs, mlir::ValueRange outputs,
                  mlir::FlatSymbolRefAttr fallback, int64_t workspaceBytes);
 
-/// Multiplications and additions of the fusion's products and convolutions.
+/// Returns the multiplications and additions of the fusion's contractions.
 int64_t countFlops(nn::FusionOp fusion);
 
 } // namespace frit::planning

@@ -1,4 +1,4 @@
-//===- Fork.cpp - Steps run beside each other where that is faster --------===//
+//===- Fork.cpp - Run steps concurrently where that is faster -------------===//
 //
 //   plan.launch @a(%x) -> (%0)
 //   plan.launch @b(%0) -> (%1)
@@ -10,11 +10,11 @@
 //   plan.launch @c(%0) -> (%2) {follows = array<i64: 0>}
 //   plan.launch @d(%1, %2) -> (%y)
 //
-// Steps that all before them lead to, and that lead to all behind them, divide
-// a list into regions; what a library runs stands alone. Each region has a
-// chain, which is what it was, and a few branches to choose from, by the times
-// that the target says steps take. Buffers of steps that run beside each other
-// are live at once, so branches are refused that would make the arena grow.
+// A list is divided into regions at the steps that depend on all earlier ones
+// and that all later ones depend on; library calls, copies and guards divide it
+// too. Each region is a chain, or is split into branches if that is faster by
+// the target's step costs. Buffers of concurrent steps are live at the same
+// time; branches that make the arena grow too much are rejected.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,28 +29,28 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::planning;
 
-/// The most branches beside each other.
+/// Most concurrent branches.
 static constexpr unsigned kMostBranches = 4;
 
-/// What a region must gain at least, microseconds, since times are estimates.
+/// Least gain of a region in microseconds, because times are estimates.
 static constexpr double kLeastGain = 0.5;
 
-/// How much of the arena's bound branches may add to it.
+/// Growth of the arena's lower bound that branches may cause.
 static constexpr double kMostGrowth = 1.03;
 
-/// Longer lists stay a chain, since what is live beside what is worked out for
-/// every two steps. Stable Diffusion 1.5's U-Net has 507.
+/// Longest list that is forked, because liveness of concurrent steps is
+/// computed for every pair. Stable Diffusion 1.5's U-Net has 507 steps.
 static constexpr size_t kMostSteps = 4096;
 
 namespace {
 
-/// The steps [first, first + costs.size()) of a list, which have known costs.
+/// The steps [first, first + costs.size()) of a list; all have known costs.
 struct Region {
   size_t first = 0;
   SmallVector<nn::StepCost> costs;
 };
 
-/// Forks one list.
+/// Forks a list.
 class Forker {
 public:
   Forker(plan::CommandListOp list, const nn::Target &target,
@@ -75,7 +75,7 @@ public:
   }
 
 private:
-  /// Nothing of a step that runs alone.
+  /// Returns the cost of a step; none if it must run alone.
   std::optional<nn::StepCost> costOf(Operation *step) const {
     auto launch = dyn_cast<plan::LaunchOp>(step);
     if (!launch || launch->getParentOp() != list)
@@ -88,13 +88,12 @@ private:
     return it->second;
   }
 
-  /// Forks what lies between the steps that all others of `whole` lead to or
+  /// Forks the regions between the steps that all others of `whole` lead to or
   /// come from.
   void divide(const Region &whole) {
     size_t count = whole.costs.size();
-    // A step leads to another behind it if every step on the way, itself
-    // included, is needed by one that comes no later than the other. The same
-    // holds backwards.
+    // A step leads to a later one if every step between them, itself included,
+    // is read by one no later than that. The same holds backwards.
     constexpr size_t nobody = ~size_t(0);
     SmallVector<size_t> nextReader(count, nobody), lastNeed(count, nobody);
     for (size_t i = 0; i < count; ++i)
@@ -105,8 +104,8 @@ private:
         reader = std::min(reader, i);
         lastNeed[i] = other - whole.first;
       }
-    // Of those before a step the farthest reader, and of those behind it the
-    // farthest need.
+    // reads: latest reader of the steps before i. needed: earliest need of the
+    // steps after i.
     SmallVector<size_t> reads(count + 1, 0), needed(count + 1, nobody);
     for (size_t i = 0; i < count; ++i)
       reads[i + 1] = std::max(reads[i], nextReader[i]);
@@ -160,8 +159,8 @@ private:
       if (bytes <= limit) {
         remark::passed(steps[region.first]->getLoc(),
                        remark::RemarkOpts::name("Forked").category("fork"))
-            << remark::add("{0} steps from here on take {1:F1} us beside each "
-                           "other and {2:F1} us one after another",
+            << remark::add("{0} steps from here on take {1:F1} us concurrently "
+                           "and {2:F1} us one after another",
                            count, branches.microseconds, chain);
         return;
       }
@@ -169,8 +168,8 @@ private:
         cast<plan::LaunchOp>(steps[region.first + i]).removeFollowsAttr();
       remark::missed(steps[region.first]->getLoc(),
                      remark::RemarkOpts::name("NotForked").category("fork"))
-          << remark::add("{0} steps beside each other would gain {1:F1} us and "
-                         "have {2} bytes live, with {3} allowed",
+          << remark::add("{0} concurrent steps would gain {1:F1} us but "
+                         "need {2} live bytes, more than {3}",
                          count, chain - branches.microseconds, bytes,
                          uint64_t(limit));
     }
@@ -222,7 +221,7 @@ struct Fork : PassWrapper<Fork, OperationPass<ModuleOp>> {
 
   StringRef getArgument() const override { return "fork"; }
   StringRef getDescription() const override {
-    return "Let steps run beside each other where that is faster";
+    return "Run steps concurrently where that is faster";
   }
 
   void runOnOperation() override {

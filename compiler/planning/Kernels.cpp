@@ -1,4 +1,4 @@
-//===- Kernels.cpp - The kernels of a program -----------------------------===//
+//===- Kernels.cpp - Kernels of a program ---------------------------------===//
 
 #include "compiler/planning/Kernels.h"
 
@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace frit;
 
-/// "add_relu_3": up to three operators and a number.
+/// Names a kernel by up to three operators and a number: "add_relu_3".
 static std::string nameOf(nn::FusionOp fusion, size_t number) {
   SmallVector<StringRef> parts;
   for (Operation &op : fusion.getBody().front().without_terminator()) {
@@ -25,8 +25,8 @@ static std::string nameOf(nn::FusionOp fusion, size_t number) {
   return llvm::join(parts, "_") + "_" + std::to_string(number);
 }
 
-/// What windows cover of a convolution's input of so many bytes, where their
-/// strides may be longer than they are.
+/// Returns the bytes of a convolution's input that its windows cover; strides
+/// may exceed the window.
 static int64_t bytesUnder(nn::ConvOp conv, int64_t bytes) {
   ArrayRef<int64_t> w = nn::shapeOf(conv.getW());
   size_t first = conv.getChannelsLast() ? 1 : 2;
@@ -36,7 +36,7 @@ static int64_t bytesUnder(nn::ConvOp conv, int64_t bytes) {
   return bytes;
 }
 
-/// Bytes of a fusion's inputs that it does not read, for people.
+/// Returns the bytes of a fusion's inputs that it does not read; for reports.
 static int64_t countSkipped(nn::FusionOp fusion) {
   auto bytesOf = [](Value tensor) -> int64_t {
     return plan::byteSize(tensor.getType());
@@ -62,7 +62,8 @@ static int64_t countSkipped(nn::FusionOp fusion) {
 FlatSymbolRefAttr planning::Kernels::get(nn::FusionOp fusion) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  // Values are numbered from the fusion on, so equal fusions print alike.
+  // Printed alone, so that values are numbered from the fusion on and equal
+  // fusions have equal text.
   OpBuilder b(fusion.getContext());
   Operation *clone = b.clone(*fusion);
   clone->eraseOperands(0, clone->getNumOperands());

@@ -1,4 +1,4 @@
-//===- Kernels.h - The kernels of a program -------------------------------===//
+//===- Kernels.h - Kernels of a program -----------------------------------===//
 
 #ifndef FRIT_COMPILER_PLANNING_KERNELS_H
 #define FRIT_COMPILER_PLANNING_KERNELS_H
@@ -8,12 +8,12 @@
 
 namespace frit::planning {
 
-/// The kernels of a program; fusions with the same text are one kernel.
+/// The kernels of a program. Fusions with the same text share one.
 class Kernels {
 public:
   explicit Kernels(plan::ProgramOp program) : program(program) {}
 
-  /// The kernel that does what `fusion` does, made where there is none.
+  /// Returns the kernel of `fusion`; creates it if needed.
   mlir::FlatSymbolRefAttr get(nn::FusionOp fusion);
 
 private:

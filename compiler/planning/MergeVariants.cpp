@@ -1,28 +1,27 @@
-//===- MergeVariants.cpp - One program for several shapes of a model ------===//
+//===- MergeVariants.cpp - Merge the plans of a model's variants ----------===//
 //
-// Every variant of a model is planned on its own, and most of what it needs the
-// others need too:
+// Every variant of a model is planned by itself. They share constants, kernels
+// and prepared memory:
 //
-//   plan.program @a "sm_90a" {           plan.program @b "sm_90a" {
-//     plan.kernel @cast_0 {...}            plan.kernel @cast_0 {...}
-//     plan.kernel @relu_1 {... 4x8 ...}    plan.kernel @relu_1 {... 8x8 ...}
-//     plan.command_list @prepare { cast_0 }        plan.command_list @prepare {
-//     cast_0 } plan.command_list @main { relu_1 }           plan.command_list
-//     @main { relu_1 }
-//   }                                    }
+//   plan.program @a "sm_90a" {          plan.program @b "sm_90a" {
+//     plan.kernel @cast_0 {...}           plan.kernel @cast_0 {...}
+//     plan.kernel @relu_1 {... 4x8 ...}   plan.kernel @relu_1 {... 8x8 ...}
+//     command_list @prepare { cast_0 }    command_list @prepare { cast_0 }
+//     command_list @main { relu_1 }       command_list @main { relu_1 }
+//   }                                   }
 // ==>
 //   plan.program @a "sm_90a" {
 //     plan.kernel @cast_0 {...}
 //     plan.kernel @relu_1 {... 4x8 ...}
 //     plan.kernel @relu_1_0 {... 8x8 ...}
-//     plan.command_list @prepare { cast_0 }
-//     plan.command_list @main { relu_1 }
-//     plan.command_list @main_8 { relu_1_0 }
+//     command_list @prepare { cast_0 }
+//     command_list @main { relu_1 }
+//     command_list @main_8 { relu_1_0 }
 //   }
 //
-// A prepared buffer is known by how it came to be: a digest of the steps that
-// write it, each of its kernel, its attributes and the digests of what it
-// reads, down to the names of constants.
+// A prepared buffer is identified by a digest of how it is computed: of the
+// steps that write it, with their kernels, attributes and the digests of their
+// inputs, down to the names of constants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +46,7 @@ using namespace frit::planning;
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// Whether two large values have the same bytes.
+/// Returns whether two large values have the same bytes.
 static bool isSameData(ElementsAttr a, ElementsAttr b) {
   auto first = dyn_cast<DenseResourceElementsAttr>(a);
   auto second = dyn_cast<DenseResourceElementsAttr>(b);
@@ -94,7 +93,7 @@ namespace {
 
 using Digest = std::string;
 
-/// How the buffers of a prepare list come to be, and where the prepared are.
+/// Digests of the buffers of a prepare list, and the offsets of prepared ones.
 class Preparation {
 public:
   explicit Preparation(plan::CommandListOp list) {
@@ -108,7 +107,7 @@ public:
         prepared.insert({*buffer.getOffset(), digest});
   }
 
-  /// By the offset of each prepared buffer.
+  /// Digests of prepared buffers, by offset.
   llvm::MapVector<int64_t, Digest> prepared;
 
 private:
@@ -168,11 +167,11 @@ public:
   }
 
 private:
-  /// What two kernels have in common that do the same.
+  /// Text that is equal for kernels that compute the same.
   static std::string textOf(plan::KernelOp kernel) {
     std::string text;
     llvm::raw_string_ostream os(text);
-    // Values are numbered from the fusion on, so equal ones print alike.
+    // Printed alone, so that values are numbered from the fusion on.
     Operation *clone = kernel.getFusion()->clone();
     clone->eraseOperands(0, clone->getNumOperands());
     clone->print(os, OpPrintingFlags().printGenericOpForm());
@@ -223,8 +222,8 @@ private:
     });
   }
 
-  /// Finds a place for everything that `from` prepares: where `into` has the
-  /// same already, or behind all of that.
+  /// Assigns offsets to everything that `from` prepares: that of an equal
+  /// buffer in `into`, or one after all of them.
   void sharePrepared() {
     llvm::StringMap<int64_t> known;
     for (auto &[offset, digest] : Preparation(into.getPrepare()).prepared)
@@ -253,8 +252,8 @@ private:
            shared.contains(*buffer.getOffset());
   }
 
-  /// Erases the steps that only made what `into` has, and appends the others to
-  /// its prepare list.
+  /// Erases the steps of `from`'s prepare list whose results `into` already
+  /// has; appends the others to its prepare list.
   void movePreparation() {
     if (plan::CommandListOp list = from.getPrepare()) {
       eraseShared(list);
@@ -314,7 +313,7 @@ private:
 
   plan::ProgramOp into, from;
   SymbolTable symbols;
-  /// Where what `from` prepares lies in `into`, by its offset in `from`.
+  /// New offsets in `into` of prepared buffers, by their offset in `from`.
   DenseMap<int64_t, uint64_t> places;
   DenseSet<int64_t> shared;
 };

@@ -1,4 +1,4 @@
-//===- MergeVariants.h - One program for several shapes of a model --------===//
+//===- MergeVariants.h - Merge the plans of a model's variants ------------===//
 
 #ifndef FRIT_COMPILER_PLANNING_MERGEVARIANTS_H
 #define FRIT_COMPILER_PLANNING_MERGEVARIANTS_H
@@ -11,14 +11,14 @@
 
 namespace frit::planning {
 
-/// The constants of several plans, where equal ones are one.
+/// Constants of several plans, without duplicates.
 class ConstantPool {
 public:
-  /// `symbols` are those of the module that the constants go to.
+  /// `symbols` is the symbol table of the module that gets the constants.
   explicit ConstantPool(mlir::SymbolTable &symbols) : symbols(symbols) {}
 
-  /// Moves the constants of `from` to the pool and makes its buffers name what
-  /// they are called there.
+  /// Moves the constants of `from` to the pool and updates its buffers to their
+  /// new names.
   void take(mlir::ModuleOp from);
 
 private:
@@ -26,16 +26,16 @@ private:
 
   mlir::SymbolTable &symbols;
   llvm::DenseMap<mlir::Attribute, mlir::StringAttr> byValue;
-  /// By the name they came with: values too large to be unique are compared
-  /// with those of the same name.
+  /// Constants by original name. Values too large to be uniqued are compared
+  /// only with those of the same name.
   llvm::StringMap<llvm::SmallVector<plan::ConstantOp>> byName;
 };
 
-/// Moves the main list of `from` to `into`, a program for the same target whose
-/// constants are in the same pool, and calls it `name`. Kernels that are equal
-/// become one, as does what is prepared from the same weights in the same way;
-/// what is left of `from`'s prepare list follows `into`'s. Memory must have
-/// been planned in both.
+/// Moves the main list of `from` to `into`, under `name`. Both are programs for
+/// the same target with the same constant pool. Equal kernels are shared, as is
+/// prepared memory that is computed from the same weights in the same way; the
+/// rest of `from`'s prepare list is appended to that of `into`. Memory must
+/// have been planned in both.
 void mergeVariant(plan::ProgramOp into, plan::ProgramOp from,
                   llvm::StringRef name);
 

@@ -1,4 +1,4 @@
-//===- Passes.h - From scheduled fusions to a plan ------------------------===//
+//===- Passes.h - Passes from scheduled fusions to a plan -----------------===//
 
 #ifndef FRIT_COMPILER_PLANNING_PASSES_H
 #define FRIT_COMPILER_PLANNING_PASSES_H
@@ -15,29 +15,29 @@ namespace frit::planning {
 
 struct BuildPlanOptions {
   std::string arch;
-  /// Whether a library call gets a kernel of our own to fall back on.
+  /// Whether library calls get a kernel of our own as fallback.
   bool fallbacks = true;
-  /// Bytes every library call may use.
+  /// Workspace of every library call in bytes.
   int64_t workspaceBytes = 32 << 20;
 };
 
-/// Turns @main and @prepare, whose operators are all in scheduled fusions, into
-/// a plan.program and the plan.constants it reads.
+/// Turns @main and @prepare, in which all operators are in scheduled fusions,
+/// into a plan.program and its plan.constants.
 std::unique_ptr<mlir::Pass>
 createBuildPlanPass(const BuildPlanOptions &options);
 
-/// Lets steps of what is run per call run beside each other where they leave
-/// the machine partly idle and branches cost less than that.
+/// Makes steps of the main lists concurrent where that is faster by the
+/// target's costs.
 std::unique_ptr<mlir::Pass> createForkPass(const nn::Target &target);
 
-/// How many steps of a list may run beside another one.
+/// Returns the number of steps of a list that may run concurrently with others.
 size_t countForked(plan::CommandListOp list);
 
-/// Gives every arena buffer its offset and records the sizes of the arenas.
+/// Sets the offset of every arena buffer and the sizes of the arenas.
 std::unique_ptr<mlir::Pass> createPlanMemoryPass();
 
-/// Registers them for frit-opt. The target must live as long as passes are
-/// made.
+/// Registers the passes for frit-opt. The target must outlive all passes that
+/// are created.
 void registerPlanningPasses(const nn::Target &target);
 
 } // namespace frit::planning

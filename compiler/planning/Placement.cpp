@@ -1,18 +1,17 @@
-//===- Placement.cpp - Buffers at fixed offsets in one arena --------------===//
+//===- Placement.cpp - Place buffers in an arena --------------------------===//
 //
-// Dynamic storage allocation is NP-hard; greedy placement in a good order is
-// near the bound on what networks look like. Several orders are tried, each
-// with first fit and best fit. Where all of them stay above the bound, the best
-// order is improved by local search, as in Maas et al., "TelaMalloc" (ASPLOS
-// 2023): a buffer that sticks out of the bound is placed earlier. What is
-// minimised is not the arena alone but what sticks out in all, because a
-// network of equal layers stays as large until the last of them is right; and
-// moves that change nothing are taken too, because most of the landscape is
-// flat.
+// Dynamic storage allocation is NP-hard, but for networks, greedy placement in
+// a good order comes close to the lower bound. Several orders are tried, each
+// with first fit and best fit. If all exceed the bound, local search improves
+// the best order, as in Maas et al., "TelaMalloc" (ASPLOS 2023): a buffer that
+// exceeds the bound is placed earlier. The search minimizes the total excess of
+// all buffers, not only the arena: a network of equal layers has the same arena
+// until the last layer is right. It also accepts moves that change nothing,
+// because most of the landscape is flat.
 //
-// What that costs grows with the number of pairs of buffers that are live
-// together. Where there are very many, buffers are placed once, as an allocator
-// would that is asked for them step by step.
+// The cost grows with the number of pairs of buffers that are live at the same
+// time. If there are very many, buffers are placed once, step by step, like an
+// allocator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,18 +33,18 @@ using llvm::SmallVector;
 
 namespace {
 
-/// What the search may cost, in looks at a neighbour: about a second. Counted,
-/// not timed, so that builds are reproducible.
+/// Budget of the search in visits of a neighbour: about a second. A count, not
+/// a time, so that builds are reproducible.
 constexpr uint64_t kSearchBudget = 100'000'000;
 
-/// Pairs of buffers that are live together, from which on they are placed one
-/// after another: some 30 MB, and a second for all orders.
+/// Pairs of buffers live at the same time from which on the search is skipped:
+/// they take 30 MB, and one pass of all orders a second.
 constexpr uint64_t kMostPairs = 4'000'000;
 
-/// How much worse, in mean sizes of a buffer, a move may be at first.
+/// Worsening that a move may cause at first, in mean buffer sizes.
 constexpr double kFirstTemperature = 1;
 
-/// Intervals with bytes rounded up, and which of them are live together.
+/// Intervals with aligned sizes, and which of them are live at the same time.
 class Placer {
 public:
   Placer(ArrayRef<Interval> intervals, uint64_t alignment)
@@ -67,7 +66,7 @@ public:
         overlaps[j].push_back(i);
       }
       live.push_back(i);
-      for (size_t j : intervals[i].beside) {
+      for (size_t j : intervals[i].concurrent) {
         overlaps[i].push_back(j);
         overlaps[j].push_back(i);
       }
@@ -78,8 +77,7 @@ public:
     return llvm::to_vector(llvm::seq<size_t>(0, intervals.size()));
   }
 
-  /// Orders worth trying: by size, by size times lifetime, by lifetime, by
-  /// first use.
+  /// Orders to try: by size, by size times lifetime, by lifetime, by first use.
   SmallVector<SmallVector<size_t>> orders() const {
     auto sorted = [&](auto key) {
       SmallVector<size_t> order = identityOrder();
@@ -96,7 +94,8 @@ public:
             sorted([&](size_t i) { return -intervals[i].first; })};
   }
 
-  /// Places in `order` into the lowest gap that fits, or the tightest.
+  /// Places buffers in `order`, each in the lowest gap that fits, or in the
+  /// tightest.
   Placement run(ArrayRef<size_t> order, bool bestFit) const {
     Placement result;
     result.offsets.assign(intervals.size(), 0);
@@ -131,7 +130,7 @@ public:
     return p.offsets[i] + bytes[i];
   }
 
-  /// Bytes by which buffers stick out of `bound`, over all buffers.
+  /// Returns the bytes by which buffers exceed `bound`, summed over all.
   uint64_t excess(const Placement &p, uint64_t bound) const {
     uint64_t sum = 0;
     for (size_t i = 0; i < bytes.size(); ++i)
@@ -144,7 +143,7 @@ public:
            bytes.size();
   }
 
-  /// Looks at a neighbour that placing all buffers takes.
+  /// Visits of neighbours that one placement of all buffers costs.
   uint64_t cost() const {
     uint64_t sum = bytes.size();
     for (const auto &neighbours : overlaps)
@@ -158,7 +157,7 @@ private:
   SmallVector<SmallVector<size_t, 8>> overlaps;
 };
 
-/// The placements that were tried, and the one to go on from.
+/// State of the search: the best placement, and the one to continue from.
 class Search {
 public:
   Search(const Placer &placer, uint64_t bound) : placer(placer), bound(bound) {
@@ -167,8 +166,8 @@ public:
 
   bool done() const { return best.bytes == bound; }
 
-  /// Places in this order. Goes on from there if it is no worse by more than
-  /// `tolerance` bytes.
+  /// Places buffers in this order. Continues from there if it is not worse by
+  /// more than `tolerance` bytes.
   void attempt(ArrayRef<size_t> order, bool bestFit, double tolerance = 0) {
     Placement p = placer.run(order, bestFit);
     uint64_t excess = placer.excess(p, bound);
@@ -182,7 +181,8 @@ public:
     currentOrder.assign(order.begin(), order.end());
   }
 
-  /// Moves buffers that stick out to the front, while the budget lasts.
+  /// Moves buffers that exceed the bound towards the front, until the budget is
+  /// used up.
   void improve() {
     std::mt19937 random(1);
     auto below = [&](size_t n) { return random() % n; };
@@ -195,7 +195,7 @@ public:
       for (auto [position, i] : llvm::enumerate(order))
         if (placer.end(current, i) > bound)
           out.push_back(position);
-      // One move more often than several: far steps leave a flat place.
+      // Mostly one move, sometimes several: larger steps leave plateaus.
       do {
         size_t from = below(4) ? out[below(out.size())] : below(order.size());
         size_t to = below(from + 1);
@@ -222,16 +222,17 @@ private:
 
 } // namespace
 
-/// Pairs of intervals that overlap, and of those that are beside each other.
+/// Counts the pairs of intervals that are live at the same time.
 static uint64_t countPairs(ArrayRef<Interval> intervals) {
   std::vector<int64_t> ends;
   uint64_t pairs = 0;
   for (const Interval &i : intervals) {
     ends.push_back(i.last);
-    pairs += i.beside.size();
+    pairs += i.concurrent.size();
   }
   llvm::sort(ends);
-  // Every pair where the one begins before the other ends, but in order.
+  // All pairs in which one begins before the other ends, minus those counted in
+  // both orders.
   for (const Interval &i : intervals)
     pairs += ends.end() - llvm::lower_bound(ends, i.first);
   uint64_t count = intervals.size();
@@ -239,13 +240,13 @@ static uint64_t countPairs(ArrayRef<Interval> intervals) {
 }
 
 namespace {
-/// The gaps of an arena that grows where none is large enough.
+/// The gaps of an arena. It grows if no gap is large enough.
 class Gaps {
 public:
   uint64_t take(uint64_t bytes) {
     auto it = bySize.lower_bound({bytes, 0});
     if (it == bySize.end()) {
-      // The last gap grows.
+      // Extend the last gap.
       uint64_t from = end;
       if (!byOffset.empty()) {
         auto [offset, size] = *byOffset.rbegin();
@@ -281,7 +282,7 @@ public:
     add(offset, bytes);
   }
 
-  uint64_t end = 0; ///< of what has been taken at most
+  uint64_t end = 0; ///< the arena's size
 
 private:
   void add(uint64_t offset, uint64_t size) {
@@ -298,15 +299,15 @@ private:
 };
 } // namespace
 
-/// Into the tightest gap, in the order of first uses. An interval that others
-/// are beside lasts as long as the longest of them.
-static Placement placeInTurns(ArrayRef<Interval> intervals,
-                              uint64_t alignment) {
+/// Places buffers in the order of their first use, each in the tightest gap. A
+/// buffer with concurrent ones is kept as long as the last of these.
+static Placement placeStepByStep(ArrayRef<Interval> intervals,
+                                 uint64_t alignment) {
   std::vector<int64_t> last;
   for (const Interval &i : intervals)
     last.push_back(i.last);
   for (const Interval &i : intervals)
-    for (size_t other : i.beside)
+    for (size_t other : i.concurrent)
       last[other] = std::max(last[other], i.last);
   auto byFirst = llvm::to_vector(llvm::seq<size_t>(0, intervals.size()));
   auto byLast = byFirst;
@@ -318,7 +319,7 @@ static Placement placeInTurns(ArrayRef<Interval> intervals,
   Placement result;
   result.offsets.assign(intervals.size(), 0);
   Gaps gaps;
-  // Buffers of nothing have places too.
+  // Empty buffers get an offset too.
   auto bytes = [&](size_t i) {
     return llvm::alignTo(std::max<uint64_t>(intervals[i].bytes, 1), alignment);
   };
@@ -337,7 +338,7 @@ Placement frit::planning::place(ArrayRef<Interval> intervals,
   if (intervals.empty())
     return {};
   if (countPairs(intervals) > kMostPairs) {
-    Placement result = placeInTurns(intervals, alignment);
+    Placement result = placeStepByStep(intervals, alignment);
     result.lowerBound = bound;
     return result;
   }

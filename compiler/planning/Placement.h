@@ -1,4 +1,4 @@
-//===- Placement.h - Buffers at fixed offsets in one arena ----------------===//
+//===- Placement.h - Place buffers in an arena ----------------------------===//
 
 #ifndef FRIT_COMPILER_PLANNING_PLACEMENT_H
 #define FRIT_COMPILER_PLANNING_PLACEMENT_H
@@ -10,14 +10,14 @@
 
 namespace frit::planning {
 
-/// A buffer that is live from step `first` to step `last`, both included.
+/// A buffer that is live from step `first` to step `last`, inclusive.
 struct Interval {
   int64_t first = 0;
   int64_t last = 0;
   uint64_t bytes = 0;
-  /// Others that end before this one begins, and may be live at once with it
-  /// all the same, since steps run beside each other.
-  llvm::SmallVector<size_t, 0> beside;
+  /// Buffers that end before this one begins in list order, but may be live at
+  /// the same time because steps run concurrently.
+  llvm::SmallVector<size_t, 0> concurrent;
 };
 
 struct Placement {
@@ -26,9 +26,9 @@ struct Placement {
   uint64_t lowerBound = 0;             ///< peak of live bytes
 };
 
-/// Places intervals so that no two that are live at once overlap; every offset
-/// is a multiple of `alignment`. No placement takes less than `bound`, which is
-/// sought. Deterministic.
+/// Assigns offsets, multiples of `alignment`, so that intervals that are live
+/// at the same time do not overlap. Tries to reach `bound`, below which no
+/// placement is possible. Deterministic.
 Placement place(llvm::ArrayRef<Interval> intervals, uint64_t alignment,
                 uint64_t bound);
 

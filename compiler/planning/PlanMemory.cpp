@@ -1,4 +1,4 @@
-//===- PlanMemory.cpp - Gives every arena buffer its offset ---------------===//
+//===- PlanMemory.cpp - Set the offsets of arena buffers ------------------===//
 //
 //   %a = plan.buffer arena : memref<64xf32>          live at steps 0..1
 //   %b = plan.buffer arena : memref<64xf32>          live at steps 1..2
@@ -8,9 +8,9 @@
 //   %b = plan.buffer arena at 256 : memref<64xf32>
 //   %c = plan.buffer arena at 0 : memref<64xf32>
 //
-// A launch whose kernel needs a workspace gets one, which is live while it
-// runs. Where steps may run beside each other (Fork.cpp), a buffer is free for
-// those only that start when all that use it have ended.
+// A launch whose kernel needs a workspace gets a buffer that is live during
+// that step. If steps run concurrently (Fork.cpp), a buffer's memory is reused
+// only by steps that start after all of its users have ended.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,7 @@ private:
       int64_t bytes = needed.lookup(launch.getKernelAttr().getAttr());
       if (!bytes || launch.getWorkspace())
         return;
-      // Buffers stand outside of guards.
+      // Buffers are created outside of guards.
       Operation *before = launch;
       while (isa<plan::GuardOp>(before->getParentOp()))
         before = before->getParentOp();

@@ -1,4 +1,4 @@
-//===- StepOrder.cpp - Which steps have ended when another starts ---------===//
+//===- StepOrder.cpp - Order and dependences of steps ---------------------===//
 
 #include "compiler/planning/StepOrder.h"
 
@@ -40,7 +40,7 @@ void StepOrder::order(size_t count) {
       if (other < first)
         continue;
       ended |= before[other - first];
-      // With what it holds, where it is a guard.
+      // Together with its steps, if it is a guard.
       ended.set(other - first,
                 other - first + 1 + plan::stepsOf(all[other]).size());
     }
@@ -99,7 +99,7 @@ SmallVector<Interval> ArenaUses::intervals(const StepOrder &order) const {
       continue;
     for (auto [i, a] : llvm::enumerate(all))
       if (a.steps.back() < b.steps.front() && !mayFollow(order, a, b))
-        interval.beside.push_back(i);
+        interval.concurrent.push_back(i);
   }
   return result;
 }
@@ -168,18 +168,18 @@ uint64_t ArenaUses::lowerBound(const StepOrder &order) const {
 }
 
 //===----------------------------------------------------------------------===//
-// What has to follow what
+// Dependences
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Who has used a memory since it was last written.
+/// Writer of a memory, and its readers since then.
 struct Uses {
   std::optional<size_t> writer;
   SmallVector<size_t> readers;
 };
 
-/// Knows buffers that are the same memory: outputs and what is prepared may
-/// have several.
+/// Identifies a memory. Several buffers may be the same output or prepared
+/// memory.
 using Memory = std::tuple<unsigned, int64_t, void *>;
 } // namespace
 
@@ -191,7 +191,7 @@ static Memory memoryOf(plan::BufferOp buffer) {
   case plan::Space::output:
     return {unsigned(buffer.getSpace()), int64_t(*buffer.getIndex()), nullptr};
   default:
-    // Read by a call, or of the list that prepares, which has no branches.
+    // Only read, or in the prepare list, which has no branches.
     return {unsigned(buffer.getSpace()), 0, nullptr};
   }
 }
@@ -217,7 +217,7 @@ frit::planning::dependences(ArrayRef<Operation *> steps) {
       uses[memoryOf(plan::rootOf(value))].readers.push_back(place);
     for (Value value : plan::writesOf(step))
       uses[memoryOf(plan::rootOf(value))] = {place, {}};
-    // A step that reads what it writes does not follow itself.
+    // A step does not depend on itself.
     found.remove(place);
     result[place] = found.takeVector();
     llvm::sort(result[place]);

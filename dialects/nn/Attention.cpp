@@ -50,7 +50,7 @@ FailureOr<RankedTensorType> AttentionOp::infer(Adaptor op,
                   tensorType(op.getQ()).getElementType());
 }
 
-/// Where query i may see key j: j <= i.
+/// The causal mask: true where query i sees key j, j <= i.
 static Value isPast(NNBuilder &b, int64_t queries, int64_t keys) {
   auto type = RankedTensorType::get({}, b.getI64Type());
   auto number = [&](int64_t value) -> Value {
@@ -70,11 +70,12 @@ SmallVector<Value> AttentionOp::decompose(NNBuilder &b) {
   int64_t groups = k[1], sharing = groups ? q[1] / groups : 1;
   double scale = getScale().convertToDouble();
 
-  // Products of 16-bit floats are stored as such, and stay in their range
-  // where the scale has come before; otherwise it joins the softmax.
+  // Scale q before the product if it has 16 bits: the scores are stored in 16
+  // bits and would overflow otherwise. In other cases the scale is fused into
+  // the softmax.
   bool early = element != work && scale != 1;
   Value x = early ? b.mul(getQ(), b.scalarLike(getQ(), scale)) : getQ();
-  // The heads of a group are so many more queries.
+  // The heads of a group become additional rows of queries.
   Value scores = MatmulOp::create(
       b, b.reshape(x, {q[0], groups, sharing * q[2], q[3]}), getK(),
       /*transpose_a=*/false, /*transpose_b=*/true, getTf32());

@@ -1,8 +1,8 @@
-//===- Base.td - The nn dialect: what every operator's definition builds on ===//
+//===- Base.td - The nn dialect: base classes of the operators -------------===//
 //
-// One operator is one definition. The classes below paste the short code
-// strings of a definition into interface methods, so that adding an elementwise
-// operator or a composite touches its family's .td and its test, nothing else.
+// Each operator is defined once. These classes paste the short code strings of
+// a definition into interface methods, so that adding an elementwise operator
+// or a composite touches only its family's .td and its test.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ def NN_Integer : AnyTypeOf<[I8, I16, I32, I64, UI8, UI16, UI32, UI64],
                            "integer">;
 def NN_Float : AnyTypeOf<[F16, BF16, F32, F64], "float">;
 def NN_Number : AnyTypeOf<[NN_Float, NN_Integer], "number">;
-/// What is kept but not computed with, an element a byte.
+/// Types that are only stored and converted, one byte per element.
 def NN_Small : AnyTypeOf<[F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, F8E8M0FNU,
                           F4E2M1FN, I<4>, UI<4>, I<2>, UI<2>],
                          "8-bit float or number of 4 or 2 bits">;
@@ -57,13 +57,13 @@ def NN_ComparableTensor
 def NN_BoolTensor : RankedTensorOf<[I1]>;
 
 //===----------------------------------------------------------------------===//
-// The ladder of base classes
+// Base classes
 //===----------------------------------------------------------------------===//
 
-/// Every operator of models. `onnx` is its ONNX name, or empty; `since` the
-/// first opset whose meaning and attribute names are these, as older ones go
-/// through a hook of the importer. Attributes named as in ONNX are imported by
-/// name; operands in order.
+/// Base of all operators. `onnx` is the ONNX name, or empty. `since` is the
+/// first opset with this meaning and these attribute names; older ones need a
+/// conversion hook in the importer. The importer matches attributes by name and
+/// operands by position.
 class NN_Op<string mnemonic, string onnx, list<Trait> traits = []>
     : Op<NN_Dialect, mnemonic, !listconcat([
         Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>], traits)> {
@@ -77,13 +77,13 @@ class NN_Op<string mnemonic, string onnx, list<Trait> traits = []>
       "static constexpr ::llvm::StringLiteral onnxName = \"" # onnxName #
       "\";\nstatic constexpr ::llvm::StringLiteral opSummary = \"" # summary #
       "\";\nstatic constexpr int onnxSince = " # !cast<string>(since) # ";\n" # [{
-    /// A size that is not known fits any.
+    /// Unknown sizes are compatible with any.
     static bool isCompatibleReturnTypes(::mlir::TypeRange a,
                                         ::mlir::TypeRange b) {
       return ::frit::nn::mayBeSame(a, b);
     }
-    /// Nothing: `verify` infers, and the interface would add a message of its
-    /// own to what is wrong.
+    /// Does nothing: `verify` infers the types, and the interface's version
+    /// would add a second message.
     static ::llvm::LogicalResult refineReturnTypes(
         ::mlir::MLIRContext *, ::std::optional<::mlir::Location>,
         ::mlir::ValueRange, ::mlir::DictionaryAttr, ::mlir::OpaqueProperties,
@@ -99,9 +99,10 @@ class NN_Op<string mnemonic, string onnx, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-/// An elementwise primitive: `scalar` is one C++ expression over the operands'
-/// elements `x[i]` and the ScalarBuilder `s`; `type` one over the operands'
-/// element types `t[i]`, which are the same from `sameFrom` on.
+/// An elementwise primitive. `scalar` is a C++ expression of the result's
+/// element, over the operands' elements `x[i]` and the ScalarBuilder `s`.
+/// `type` is one of its type, over the operands' element types `t[i]`; from
+/// operand `sameFrom` on these must be equal.
 class NN_Elementwise<string mnemonic, string onnx, code scalar, code type,
                      list<Trait> traits = [], int sameFrom = 0>
     : NN_Op<mnemonic, onnx, !listconcat([
@@ -164,8 +165,9 @@ class NN_Logical<string mnemonic, string onnx, code scalar>
   let arguments = (ins NN_BoolTensor:$a, NN_BoolTensor:$b);
 }
 
-/// An operator whose one result has the type that its `infer` finds, or
-/// reports at `loc` that there is none. It has its attributes by then.
+/// An operator with one result, whose type `infer` returns. If there is none,
+/// `infer` reports an error at `loc`. It runs after the attributes have been
+/// checked.
 class NN_Inferred<string mnemonic, string onnx, list<Trait> traits>
     : NN_Op<mnemonic, onnx, traits> {
   let extraMethods = [{
@@ -191,13 +193,14 @@ class NN_Inferred<string mnemonic, string onnx, list<Trait> traits>
   }];
 }
 
-/// A composite stays whole until a target takes it or asks for `decompose`,
-/// whose body is the class's, in the family's .cpp, as is `infer`.
+/// An operator that can be decomposed into others. It stays whole if the target
+/// has a kernel for it. `infer` and `decompose` are in the family's .cpp.
 class NN_Composite<string mnemonic, string onnx, list<Trait> traits = []>
     : NN_Inferred<mnemonic, onnx, !listconcat([
         DeclareOpInterfaceMethods<NN_CompositeInterface>], traits)>;
 
-/// A structural primitive: `infer` and `buildLinalg` are in the family's .cpp.
+/// A primitive that moves or combines elements. `infer` and `buildLinalg` are
+/// in the family's .cpp.
 class NN_Structural<string mnemonic, string onnx, list<Trait> traits = []>
     : NN_Inferred<mnemonic, onnx, !listconcat([
         DeclareOpInterfaceMethods<NN_StructuralInterface>], traits)>;

@@ -20,8 +20,8 @@ FailureOr<RankedTensorType> MatmulOp::infer(Adaptor op,
   if (failed(checkElementTypes(loc, {op.getA(), op.getB()})))
     return failure();
 
-  // A vector stands for a row on the left and for a column on the right, and
-  // its other dimension is not in the result.
+  // A vector is a row on the left and a column on the right; the added
+  // dimension is not in the result.
   bool swapA = op.getTransposeA(), swapB = op.getTransposeB();
   int64_t inner = a.size() == 1 ? a[0] : a[a.size() - (swapA ? 2 : 1)];
   int64_t other = b.size() == 1 ? b[0] : b[b.size() - (swapB ? 1 : 2)];

@@ -34,11 +34,11 @@ def NN_ConvOp : NN_Structural<"conv", "Conv"> {
 }
 
 def NN_DepthwiseConvOp : NN_Structural<"depthwise_conv", ""> {
-  let summary = "Convolution of every channel by a filter of its own.";
+  let summary = "Convolution of every channel with its own filter.";
   let description = [{
-    `x` is n×spatial×c, `w` window×c, and the result n×spatial×c; what `conv`
-    with `channels_last` and c groups of one channel each does, with the filters
-    beside each other. Lists are those of `conv`.
+    `x` is n×spatial×c, `w` window×c, and the result n×spatial×c. Equals a
+    `conv` with `channels_last` and c groups of one channel each, except that
+    `w` has the channels last too. Lists are those of `conv`.
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$w,
                    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,

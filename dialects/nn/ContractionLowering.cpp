@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace frit::nn;
 
-/// sum + x * w on elements of type `storage` and an accumulator.
+/// Builds sum + x * w; x and w have type `storage`, sum has the accumulator's.
 static Value multiplyAdd(ImplicitLocOpBuilder &b, Value x, Value w, Value sum,
                          Type storage) {
   ScalarBuilder s(b);
@@ -18,7 +18,7 @@ static Value multiplyAdd(ImplicitLocOpBuilder &b, Value x, Value w, Value sum,
   return (s.wrap(sum, storage) + product).value;
 }
 
-/// The element of x under the window, which may have left it, of a channel.
+/// Builds the element of x at `places` in a channel; zero outside of x.
 static Value elementUnder(ImplicitLocOpBuilder &b, Value x,
                           SlidingWindow::Places places, Value channel,
                           bool channelsLast) {
@@ -38,7 +38,7 @@ Value MatmulOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   auto sums = accumulatorType(getY());
   Type storage = tensorType(getY()).getElementType();
 
-  // The loops: the result's dimensions, then the inner one.
+  // Loops: the result's dimensions, then the reduction.
   unsigned rank = sums.getRank(), batchRank = rank - hasRows - hasColumns;
   ArrayRef<int64_t> batch = sums.getShape().take_front(batchRank);
   AffineExpr row = b.getAffineDimExpr(batchRank),
@@ -81,8 +81,8 @@ Value ConvOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   int64_t perGroup = last ? shapeOf(getW()).back() : shapeOf(getW())[1];
   int64_t filtersPerGroup = shapeOf(getW())[0] / group;
 
-  // The loops: the result's dimensions, then w's channels and window in w's
-  // order, so that the innermost loop reads neighbours.
+  // Loops: the result's dimensions, then w's channels and window in w's order,
+  // so that the innermost loop reads contiguous memory.
   unsigned filterLoop = last ? rank - 1 : 1, outputLoop = last ? 1 : 2;
   unsigned channelLoop = last ? rank + spatial : rank;
   unsigned windowLoop = last ? rank : rank + 1;
@@ -147,7 +147,7 @@ Value DepthwiseConvOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
                         getDilations()};
   auto sums = accumulatorType(getY());
   Type storage = tensorType(getY()).getElementType();
-  // The loops: the result's dimensions, then the window's.
+  // Loops: the result's dimensions, then the window's.
   unsigned rank = sums.getRank(), loops = rank + sliding.rank();
   SmallVector<AffineExpr> weight;
   for (unsigned loop = rank; loop < loops; ++loop)

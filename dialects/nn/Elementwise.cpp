@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - Operators on elements one by one -----------------===//
+//===- Elementwise.cpp - Elementwise operators ----------------------------===//
 
 #include "dialects/nn/NN.h"
 

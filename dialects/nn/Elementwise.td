@@ -1,4 +1,4 @@
-//===- Elementwise.td - Operators on elements one by one -------------------===//
+//===- Elementwise.td - Elementwise operators --------------------------------===//
 
 include "dialects/nn/Base.td"
 
@@ -179,7 +179,7 @@ def NN_BitwiseXorOp : NN_Bitwise<"bitwise_xor", "BitwiseXor",
 }
 def NN_BitwiseNotOp : NN_Elementwise<"bitwise_not", "BitwiseNot",
     [{ s.bitNot(x[0]) }], "t[0]"> {
-  let summary = "All bits the other way.";
+  let summary = "Inverts all bits.";
   let arguments = (ins NN_IntegerTensor:$x);
 }
 
@@ -191,7 +191,7 @@ def NN_ShiftDirection : AttrConstraint<
 def NN_BitShiftOp : NN_Bitwise<"bit_shift", "BitShift",
     [{ getDirection() == "LEFT" ? s.shiftLeft(x[0], x[1])
                                 : s.shiftRight(x[0], x[1]) }]> {
-  let summary = "`a` with its bits moved by `b` places, zeros or its sign moving in.";
+  let summary = "Shifts the bits of `a` by `b`; arithmetic for signed integers.";
   let arguments = (ins NN_IntegerTensor:$a, NN_IntegerTensor:$b,
                    ConfinedAttr<StrAttr, [NN_ShiftDirection]>:$direction);
 }
@@ -204,23 +204,26 @@ def NN_CastOp : NN_Elementwise<"cast", "",
     [{ s.convert(x[0], tensorType(getX()).getElementType(), getTo(),
                  {getWraps(), getRound(),
                   roundsTo16Bits() && !getStorage()}) }], "op.getTo()"> {
-  let summary = "Elements as another type.";
+  let summary = "Converts elements to another type.";
   let description = [{
-    Floats become integers towards zero and saturate; anything but 0 is true.
-    A narrower float is rounded to nearest even. With `storage`, which casts
-    have that the compiler adds for speed, it is rounded only where it is
-    stored: readers in the same kernel may see the value before rounding, and
-    such casts merge.
-    Floats of 8 bits saturate too, unless with `wraps`: then what is too large
-    is infinity, or NaN where the type has none. Integers of 4 and 2 bits keep
-    the low bits. `round` is how `f8E8M0FNU`, which has only powers of two,
-    rounds: `up`, `down` or `nearest`.
+    Floats convert to integers by rounding towards zero and saturating; to bool,
+    anything but 0 is true. Floats convert to narrower floats by rounding to
+    nearest even.
+
+    `storage` marks casts that the compiler added for speed: the value is
+    rounded only in memory. Readers in the same kernel may see it before
+    rounding, and such casts may merge.
+
+    8-bit floats saturate too. With `wraps`, values out of range become
+    infinity, or NaN if the type has no infinity. Integers of 4 and 2 bits keep
+    the low bits. `round` is the rounding to `f8E8M0FNU`, which has only powers
+    of two: `up`, `down` or `nearest`.
   }];
   let arguments = (ins NN_Tensor:$x, TypeAttr:$to, UnitAttr:$wraps,
                    DefaultValuedAttr<StrAttr, "\"up\"">:$round,
                    UnitAttr:$storage);
   let extraMethods = [{
-    /// Whether a wider number becomes a 16-bit float.
+    /// Returns whether a wider type is rounded to a 16-bit float.
     bool roundsTo16Bits();
   }];
   let hasFolder = 1;
@@ -229,6 +232,6 @@ def NN_CastOp : NN_Elementwise<"cast", "",
 def NN_BitCastOp : NN_Elementwise<"bit_cast", "",
     [{ s.bitCast(x[0], tensorType(getX()).getElementType(), getTo()) }],
     "op.getTo()"> {
-  let summary = "The bits of elements as another type of the same width.";
+  let summary = "Reinterprets the bits as another type of the same width.";
   let arguments = (ins NN_Tensor:$x, TypeAttr:$to);
 }

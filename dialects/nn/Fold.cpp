@@ -1,4 +1,4 @@
-//===- Fold.cpp - Values of operators on constants ------------------------===//
+//===- Fold.cpp - Evaluate operators on constants -------------------------===//
 
 #include "dialects/nn/Fold.h"
 
@@ -20,15 +20,15 @@ using Index = SmallVector<int64_t>;
 // Scalar bodies
 //===----------------------------------------------------------------------===//
 
-/// A scalar expression, built once and evaluated for many operands by the fold
-/// hooks of its operations.
+/// A scalar expression. It is built once and evaluated for many operands with
+/// the fold hooks of its operations.
 class Body {
 public:
   using Build = llvm::function_ref<Scalar(ScalarBuilder &, ArrayRef<Scalar>)>;
 
   Body(Location loc, ArrayRef<Type> operands, Type result, Build build)
       : storage(result) {
-    // The block has no parent to take the context from.
+    // The block has no parent, so pass the context.
     ImplicitLocOpBuilder b(loc, loc.getContext());
     b.setInsertionPointToEnd(&block);
     ScalarBuilder s(b);
@@ -39,8 +39,7 @@ public:
     value = s.store(build(s, x).value, signlessType(result));
   }
 
-  /// The result for the operands `x`, or null where the arithmetic has no
-  /// value.
+  /// Returns the result for operands `x`, or null if it is not defined.
   Attribute run(ArrayRef<Attribute> x) {
     known.clear();
     for (auto [argument, element] : llvm::zip_equal(block.getArguments(), x))
@@ -68,7 +67,7 @@ private:
     SmallVector<Attribute> operands;
     for (Value operand : op.getOperands())
       operands.push_back(known.lookup(operand));
-    // The fold hook of truncf leaves inexact values alone.
+    // The fold hook of truncf does not fold inexact values.
     if (auto truncate = dyn_cast<arith::TruncFOp>(op)) {
       auto from = dyn_cast_or_null<FloatAttr>(operands[0]);
       if (!from)
@@ -97,7 +96,7 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// Places
+// Indices
 //===----------------------------------------------------------------------===//
 
 int64_t flatten(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
@@ -107,7 +106,7 @@ int64_t flatten(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
   return flat;
 }
 
-/// The place in an operand that broadcasts to the place `index`.
+/// Returns the flat index of the operand's element that broadcasts to `index`.
 int64_t broadcast(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
   Index place(index.take_back(shape.size()));
   for (auto [i, size] : llvm::zip_equal(place, shape))
@@ -116,8 +115,8 @@ int64_t broadcast(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
   return flatten(place, shape);
 }
 
-/// Calls `visit` with every place of `shape` in order; false if it returns
-/// false once.
+/// Calls `visit` with every index of `shape` in order, until it returns false;
+/// returns whether it never did.
 bool forEachPlace(ArrayRef<int64_t> shape,
                   llvm::function_ref<bool(ArrayRef<int64_t>)> visit) {
   int64_t count = ShapedType::getNumElements(shape);
@@ -134,7 +133,7 @@ bool forEachPlace(ArrayRef<int64_t> shape,
   return true;
 }
 
-/// Evaluates one operator from its operands' elements.
+/// Evaluates one operator on its operands' elements.
 class Evaluator {
 public:
   Evaluator(Operation *op, ArrayRef<Elements> x)
@@ -157,8 +156,8 @@ public:
 private:
   ArrayRef<int64_t> shape(unsigned i) { return shapeOf(op->getOperand(i)); }
 
-  /// Fills the result with the element of the first operand at `place` of each
-  /// index.
+  /// Fills each element of the result with the first operand's element at
+  /// `place(index)`.
   bool move(llvm::function_ref<Index(ArrayRef<int64_t>)> place) {
     return forEachPlace(type.getShape(), [&](ArrayRef<int64_t> index) {
       y.push_back(x[0][flatten(place(index), shape(0))]);
@@ -282,7 +281,7 @@ private:
 
   bool evaluate(ReduceOp o) {
     Type element = type.getElementType();
-    // Combining in storage would round 16-bit floats at every step.
+    // The body would round 16-bit floats at every step.
     if (bodyType(element) != signlessType(element))
       return false;
     Body body(op->getLoc(), {element, element}, element,
@@ -324,7 +323,7 @@ DenseElementsAttr frit::nn::constantValue(Value value, int64_t most) {
       resource ? resource.getRawHandle().getBlob() : nullptr;
   if (!blob)
     return {};
-  // A resource keeps a byte for a bool.
+  // A resource stores a byte per bool.
   if (resource.getElementType().isInteger(1)) {
     auto bytes = blob->getData();
     SmallVector<bool> bits(bytes.begin(), bytes.end());
@@ -334,8 +333,8 @@ DenseElementsAttr frit::nn::constantValue(Value value, int64_t most) {
                                              blob->getData());
 }
 
-/// Numbers such as an epsilon have names too where exporters store them beside
-/// the weights.
+/// Returns whether a constant is a weight. Single numbers such as an epsilon
+/// have names too if the exporter stores them with the weights.
 static bool isWeight(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   RankedTensorType type = tensorType(value);
@@ -348,7 +347,7 @@ DenseElementsAttr frit::nn::evaluate(Operation *op) {
       !isa<ElementwiseOp, StructuralOp, ReshapeOp>(op) ||
       !hasFewElements(tensorType(op->getResult(0))))
     return {};
-  // Scalar bodies know small types as bytes only.
+  // Scalar bodies see small types as bytes only.
   auto isNumber = [](Type type) {
     return !isSmall(cast<RankedTensorType>(type).getElementType());
   };

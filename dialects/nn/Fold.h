@@ -1,7 +1,7 @@
-//===- Fold.h - Values of operators on constants --------------------------===//
+//===- Fold.h - Evaluate operators on constants ---------------------------===//
 //
-// Shape arithmetic and other small computations on constants happen while
-// compiling, by the same scalar bodies that kernels are made from.
+// Folds shape arithmetic and other small computations on constants at compile
+// time, using the same scalar bodies as the kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,20 +14,19 @@
 
 namespace frit::nn {
 
-/// Tensors of more elements are not worth computing one by one here; what
-/// depends on constants alone goes to @prepare.
+/// Most elements to fold. Larger constant computations go to @prepare.
 inline constexpr int64_t foldLimit = 4096;
 
-/// The elements of a constant that has at most so many of them, or null.
+/// Returns the elements of a constant, or null if it is none or has more than
+/// `most`.
 mlir::DenseElementsAttr constantValue(mlir::Value value,
                                       int64_t most = foldLimit);
 
-/// The result of an elementwise operator, a reshape, a reduction or an operator
-/// that moves elements, if all its operands are known by `constantValue` and
-/// the result has at most `foldLimit` elements; else null. A weight, which is a
-/// constant of several floats with a name, stays what it is: its values may be
-/// swapped or trained. The context must have the arith and math dialects
-/// loaded.
+/// Evaluates an elementwise operator, reshape, reduction or data movement whose
+/// operands are all known by `constantValue`. Returns null if it cannot, or if
+/// the result has more than `foldLimit` elements. Does not fold weights (named
+/// float constants of several elements), because their values may be replaced.
+/// The arith and math dialects must be loaded.
 mlir::DenseElementsAttr evaluate(mlir::Operation *op);
 
 } // namespace frit::nn

@@ -24,7 +24,7 @@ frit::nn::broadcastShapes(ArrayRef<ArrayRef<int64_t>> shapes) {
       int64_t &out = result[offset + i];
       if (size == 1 || size == out)
         continue;
-      // A dynamic size is 1 or the other's, so a known size wins.
+      // A dynamic size must be 1 or equal to the other, so the known size wins.
       if (out == 1 || ShapedType::isDynamic(out))
         out = size;
       else if (!ShapedType::isDynamic(size))
@@ -55,8 +55,8 @@ LogicalResult frit::nn::inferBroadcast(std::optional<Location> loc,
 FailureOr<RankedTensorType> frit::nn::makeType(std::optional<Location> loc,
                                                ArrayRef<int64_t> shape,
                                                Type element) {
-  // Past any machine's memory, and so far below 2^63 that sizes and offsets in
-  // bytes can be computed without a thought.
+  // More than any machine's memory, and so far below 2^63 that byte sizes and
+  // offsets cannot overflow.
   constexpr int64_t limit = int64_t(1) << 48;
   int64_t elements = 1;
   for (int64_t size : shape) {

@@ -12,47 +12,47 @@
 
 namespace frit::nn {
 
-/// Pads, strides and the like are no larger, so that places computed from them
-/// fit 64 bits.
+/// Limit of pads, strides and the like, so that indices computed from them fit
+/// in 64 bits.
 inline constexpr int64_t maxEntry = (int64_t(1) << 31) - 1;
 
-/// The element types of tensors, in order.
+/// Returns the element types of `tensors`.
 llvm::SmallVector<mlir::Type> elementTypes(mlir::ValueRange tensors);
 
-/// NumPy's broadcast of shapes, which may have dynamic dimensions; nothing
-/// where two sizes differ and neither is 1.
+/// Broadcasts shapes as NumPy does; they may have dynamic dimensions. None if
+/// two sizes differ and neither is 1.
 std::optional<llvm::SmallVector<int64_t>>
 broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
 
-/// Infers the broadcast of `operands` with `element` elements, or reports the
-/// shapes that do not fit at `loc`.
+/// Infers the broadcast shape of `operands` with element type `element`.
+/// Reports incompatible shapes at `loc`.
 llvm::LogicalResult inferBroadcast(std::optional<mlir::Location> loc,
                                    mlir::ValueRange operands,
                                    mlir::Type element,
                                    llvm::SmallVectorImpl<mlir::Type> &types);
 
-/// A tensor type, or an error at `loc` where no tensor has that shape.
+/// Returns a tensor type, or reports at `loc` that the shape is too large.
 llvm::FailureOr<mlir::RankedTensorType>
 makeType(std::optional<mlir::Location> loc, llvm::ArrayRef<int64_t> shape,
          mlir::Type element);
 
-/// An error at `loc` unless the tensors that are there have the element type of
-/// the first.
+/// Reports an error at `loc` unless all tensors have the element type of the
+/// first. Null tensors are ignored.
 llvm::LogicalResult checkElementTypes(std::optional<mlir::Location> loc,
                                       mlir::ValueRange tensors);
 
-/// Whether two sizes, or lists of tensor types, are or may turn out to be the
-/// same.
+/// Return whether two sizes, or lists of tensor types, are equal or may turn
+/// out to be.
 bool mayEqual(int64_t a, int64_t b);
 bool mayBeSame(mlir::TypeRange a, mlir::TypeRange b);
 
-/// `axis` counted from the front, or nothing (with an error at `loc`) where it
-/// is not in [-rank, rank).
+/// Returns `axis` as a non-negative number. Reports an error at `loc` if it is
+/// not in [-rank, rank).
 std::optional<int64_t> normalizeAxis(std::optional<mlir::Location> loc,
                                      int64_t axis, int64_t rank);
 
-/// Reports at the operator where its types cannot be inferred, or are not
-/// those that were.
+/// Reports an error at the operator if its types cannot be inferred, or differ
+/// from the inferred ones.
 template <typename Op> llvm::LogicalResult verifyInferred(Op op) {
   llvm::SmallVector<mlir::Type, 1> types;
   if (failed(Op::inferReturnTypes(
@@ -66,7 +66,7 @@ template <typename Op> llvm::LogicalResult verifyInferred(Op op) {
   return llvm::success();
 }
 
-/// Shape as people write it: 1x3x224x224.
+/// Formats a shape: 1x3x224x224.
 std::string shapeText(llvm::ArrayRef<int64_t> shape);
 
 } // namespace frit::nn

@@ -8,8 +8,8 @@ include "mlir/IR/OpBase.td"
 def NN_ElementwiseInterface : OpInterface<"ElementwiseOp"> {
   let cppNamespace = "::frit::nn";
   let description = [{
-    One result whose every element depends only on the operands' elements at
-    the same place, after broadcasting.
+    An operator with one result, each element of which depends only on the
+    operands' elements at the same index, after broadcasting.
   }];
   let methods = [InterfaceMethod<[{
       Builds the result's element from the operands' elements, which have body
@@ -22,12 +22,12 @@ def NN_ElementwiseInterface : OpInterface<"ElementwiseOp"> {
 def NN_CompositeInterface : OpInterface<"CompositeOp"> {
   let cppNamespace = "::frit::nn";
   let description = [{
-    An operator that means a small graph of others. Fast kernels for it are
-    schedules, never other semantics.
+    An operator that is defined by a small graph of others. Fast kernels for it
+    are schedules of that graph; they do not change its meaning.
   }];
   let methods = [InterfaceMethod<[{
-      Builds the graph it means before itself and returns the values that
-      replace its results, of the same types.
+      Builds the graph that defines it, before itself. Returns the values that
+      replace its results; they have the same types.
     }], "::llvm::SmallVector<::mlir::Value>", "decompose",
     (ins "::frit::nn::NNBuilder &":$b)>];
 }
@@ -38,10 +38,9 @@ def NN_StructuralInterface : OpInterface<"StructuralOp"> {
     An operator that moves elements or combines many of them.
   }];
   let methods = [InterfaceMethod<[{
-      Builds its one result from `x`, the operands with signless element types,
-      as `linalg.generic` on tensors of static shape. Elements at computed
-      places are read by `tensor.extract` in the body; accumulators of 16-bit
-      floats are f32.
+      Builds its one result as `linalg.generic` on tensors of static shape. `x`
+      are the operands with signless element types. `tensor.extract` in the body
+      reads elements at computed indices. Accumulators of 16-bit floats are f32.
     }], "::mlir::Value", "buildLinalg",
     (ins "::mlir::ImplicitLocOpBuilder &":$b, "::mlir::ValueRange":$x)>];
 }

@@ -1,15 +1,16 @@
-//===- KernelSize.cpp - What operators add to a kernel --------------------===//
+//===- KernelSize.cpp - Estimate the size of kernels ----------------------===//
 
 #include "dialects/nn/KernelSize.h"
 
 using namespace mlir;
 using namespace frit;
 
-/// Of a polynomial, or a call where the target has no polynomial.
+/// Instructions of a transcendental function: a polynomial or a call.
 static constexpr int64_t kFunction = 16;
-/// Of divisions and remainders that turn an element's number into places.
+/// Instructions that compute an index from a flat one, by division.
 static constexpr int64_t kPlace = 8;
-/// Of a loop, or of an exchange between the threads that share a row.
+/// Instructions of a reduction: a loop, or an exchange between the threads that
+/// share a row.
 static constexpr int64_t kReduction = 32;
 
 int64_t nn::countInstructions(Operation *op) {
@@ -21,7 +22,7 @@ int64_t nn::countInstructions(Operation *op) {
     return 0;
   if (isa<ElementwiseOp>(op))
     return kFunction;
-  // Each operand of a concatenation is read at a place of its own.
+  // Each operand of a concatenation has its own index.
   if (auto concat = dyn_cast<ConcatOp>(op))
     return kPlace * concat.getXs().size();
   if (isa<TransposeOp, ExpandOp, SliceOp, PadOp, GatherOp, IotaOp, TriluOp>(op))

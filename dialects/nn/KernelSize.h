@@ -1,4 +1,4 @@
-//===- KernelSize.h - What operators add to a kernel ----------------------===//
+//===- KernelSize.h - Estimate the size of kernels ------------------------===//
 
 #ifndef FRIT_DIALECTS_NN_KERNELSIZE_H
 #define FRIT_DIALECTS_NN_KERNELSIZE_H
@@ -9,13 +9,13 @@ namespace frit::nn {
 
 /// The size of a kernel's code and of its parameter list.
 struct KernelSize {
-  int64_t instructions = 0; ///< for one element of the result, about
+  int64_t instructions = 0; ///< approximately, per element of the result
   int64_t tensors = 0;      ///< inputs and outputs
 };
 
-/// Instructions that one element of an operator's result takes in a kernel of
-/// several operators, about: 1 for arithmetic, more for functions, for what
-/// works out places, and for reductions.
+/// Estimates the instructions per element of an operator's result inside a
+/// fused kernel: 1 for arithmetic, more for functions, index computations and
+/// reductions.
 int64_t countInstructions(mlir::Operation *op);
 
 } // namespace frit::nn

@@ -1,4 +1,4 @@
-//===- Loops.cpp - What buildLinalg bodies are written with ---------------===//
+//===- Loops.cpp - Helpers of buildLinalg ---------------------------------===//
 
 #include "dialects/nn/Loops.h"
 
@@ -100,7 +100,7 @@ Value frit::nn::buildReshape(ImplicitLocOpBuilder &b, Value x,
       return tensor::CollapseShapeOp::create(b, to, x, *groups);
     return tensor::ExpandShapeOp::create(b, to, x, *groups);
   }
-  // No step does it alone, so it goes through one dimension.
+  // Collapsing or expanding alone does not suffice; go through one dimension.
   return buildReshape(b, buildReshape(b, x, from.getNumElements()), shape);
 }
 

@@ -1,7 +1,7 @@
-//===- Loops.h - What buildLinalg bodies are written with -----------------===//
+//===- Loops.h - Helpers of buildLinalg -----------------------------------===//
 //
-// Every structural operator is one loop nest over the elements of its result,
-// sometimes followed by one that rounds the accumulators.
+// Every structural operator is one loop nest over the elements of its result. A
+// second nest may round the accumulators.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,45 +12,46 @@
 
 namespace frit::nn {
 
-/// Builds an element from the elements of a loop nest's inputs, and in a
-/// reduction the accumulator, which comes last.
+/// Builds an element from the elements of a loop nest's inputs. In a reduction
+/// the accumulator comes last.
 using BodyFn = llvm::function_ref<mlir::Value(mlir::ImplicitLocOpBuilder &,
                                               mlir::ValueRange)>;
 
-/// Maps the indices of a result to those of an operand that broadcasts to it.
+/// Maps a result's indices to those of an operand that broadcasts to it.
 mlir::AffineMap broadcastMap(llvm::ArrayRef<int64_t> operand,
                              llvm::ArrayRef<int64_t> result,
                              mlir::MLIRContext *context);
 
-/// A new tensor of `type`, each element by `body` from elements of `inputs`
-/// that `maps` picks by the element's indices.
+/// Builds a tensor of `type`. `body` computes each element from the elements of
+/// `inputs` that `maps` select.
 mlir::Value buildMap(mlir::ImplicitLocOpBuilder &b, mlir::RankedTensorType type,
                      mlir::ValueRange inputs,
                      llvm::ArrayRef<mlir::AffineMap> maps, BodyFn body);
 
-/// A new tensor of `type` that starts as `init` everywhere and accumulates by
-/// `body`. The last map is the result's; loops it does not use are reductions.
+/// Builds a tensor of `type` that is initialized to `init` and accumulated by
+/// `body`. The last map is the result's; loops that it does not use are
+/// reductions.
 mlir::Value buildReduction(mlir::ImplicitLocOpBuilder &b,
                            mlir::RankedTensorType type, mlir::TypedAttr init,
                            mlir::ValueRange inputs,
                            llvm::ArrayRef<mlir::AffineMap> maps, BodyFn body);
 
-/// The same, starting from the elements of `init`.
+/// As buildReduction, initialized with the tensor `init`.
 mlir::Value buildAccumulation(mlir::ImplicitLocOpBuilder &b, mlir::Value init,
                               mlir::ValueRange inputs,
                               llvm::ArrayRef<mlir::AffineMap> maps,
                               BodyFn body);
 
-/// Accumulators as elements of the signless type `storage`.
+/// Rounds accumulators to the signless type `storage`.
 mlir::Value buildRounding(mlir::ImplicitLocOpBuilder &b, mlir::Value sums,
                           mlir::Type storage);
 
-/// The same elements under another shape, through views only.
+/// Reshapes by views only.
 mlir::Value buildReshape(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                          llvm::ArrayRef<int64_t> shape);
 
-/// The type of an operator's first result, signless; and the same shape with
-/// elements that accumulate.
+/// Return the signless type of an operator's result, and the same shape with
+/// the accumulator's element type.
 mlir::RankedTensorType loweredType(mlir::Value result);
 mlir::RankedTensorType accumulatorType(mlir::Value result);
 
@@ -64,7 +65,7 @@ mlir::Value clampIndex(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                        int64_t low, int64_t high);
 mlir::Value indexIsIn(mlir::ImplicitLocOpBuilder &b, mlir::Value x, int64_t low,
                       int64_t high);
-/// x modulo a positive number, never negative.
+/// x modulo a positive number; not negative.
 mlir::Value wrapIndex(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                       int64_t modulus);
 

@@ -1,7 +1,7 @@
 //===- LowerPass.cpp - lower-nn: whole functions to linalg ----------------===//
 //
-// For tests and for reading: composites are decomposed, fusions dissolved and
-// every operator lowered as it is in a kernel.
+// For tests and debugging. Decomposes composites, inlines fusions, and lowers
+// every operator as kernels do.
 //
 //   func.func @f(%x: tensor<4xui8>) -> tensor<4xui8> {
 //     %y = nn.fusion(%x) : ... { ... nn.softmax ... }
@@ -35,8 +35,8 @@ static void decomposeAll(Operation *root) {
   } while (!composites.empty());
 }
 
-/// Lowers the operations of `block` at the builder's insertion point, except
-/// the end of a fusion, whose operands' values it returns.
+/// Lowers the operations of `block` at the builder's insertion point. Returns
+/// the values that the terminator yields.
 static FailureOr<SmallVector<Value>>
 lowerBlock(Block &block, ImplicitLocOpBuilder &b, IRMapping &map) {
   for (Operation &op : block) {

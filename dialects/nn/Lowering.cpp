@@ -1,4 +1,4 @@
-//===- Lowering.cpp - nn operators as linalg on tensors -------------------===//
+//===- Lowering.cpp - Lower nn operators to linalg ------------------------===//
 
 #include "dialects/nn/Lowering.h"
 #include "dialects/nn/Loops.h"

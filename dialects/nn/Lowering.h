@@ -1,7 +1,7 @@
-//===- Lowering.h - nn operators as linalg on tensors ---------------------===//
+//===- Lowering.h - Lower nn operators to linalg --------------------------===//
 //
-// The semantics every execution shares. The cpu target bufferizes the result
-// and the generic CUDA kernels are printed from it element by element.
+// The semantics of the operators on every target: the CPU target bufferizes
+// this form, and generic CUDA kernels are printed from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,8 @@
 
 namespace frit::nn {
 
-/// The value of one nn operator (not a composite or a fusion) as linalg on
-/// tensors, from the values `x` of its operands, with signless element types.
+/// Lowers one nn operator (no composite or fusion) to linalg on tensors with
+/// signless element types. `x` are the lowered operands.
 ///
 ///   nn.add %x, %b : (tensor<4x8xf16>, tensor<8xf16>) -> tensor<4x8xf16>
 /// ==>
@@ -26,13 +26,14 @@ mlir::Value lowerToLinalg(mlir::Operation *op,
                           mlir::ImplicitLocOpBuilder &builder,
                           mlir::ValueRange x);
 
-/// A private function `name` at the builder's insertion point (a module's
-/// body) that computes a fusion: its inputs to its outputs, all signless.
+/// Creates a private function `name` at the builder's insertion point (a
+/// module's body) that computes a fusion. Its arguments and results are
+/// signless.
 mlir::func::FuncOp lowerFusion(FusionOp fusion, llvm::StringRef name,
                                mlir::OpBuilder &builder);
 
-/// Builds the combination of two values in the body of a reduction, and the
-/// value that combines to the other.
+/// `combine` builds the combination of two values in a reduction's body;
+/// `identity` is its neutral element.
 Scalar combine(ScalarBuilder &s, Combiner kind, Scalar x, Scalar y);
 mlir::TypedAttr identity(Combiner kind, mlir::Type body, bool isUnsigned);
 

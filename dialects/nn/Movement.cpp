@@ -17,7 +17,7 @@ static FailureOr<RankedTensorType> typeLike(std::optional<Location> loc,
   return makeType(loc, shape, tensorType(x).getElementType());
 }
 
-/// An error unless a list attribute has an entry per dimension of `x`.
+/// Reports an error unless a list attribute has an entry per dimension of `x`.
 static LogicalResult checkLength(std::optional<Location> loc, StringRef name,
                                  ArrayRef<int64_t> list, Value x) {
   int64_t rank = tensorType(x).getRank();
@@ -61,8 +61,8 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
   return {};
 }
 
-/// transpose(transpose(x, p), q) is transpose(x, p[q]); one that only moves
-/// dimensions of size 1 is a reshape, which costs nothing.
+/// transpose(transpose(x, p), q) is transpose(x, p[q]). A transpose that moves
+/// only dimensions of size 1 is a reshape, which is free.
 LogicalResult TransposeOp::canonicalize(TransposeOp op,
                                         PatternRewriter &rewriter) {
   if (auto inner = op.getX().getDefiningOp<TransposeOp>()) {
@@ -141,8 +141,8 @@ FailureOr<RankedTensorType> SliceOp::infer(Adaptor op,
       return emitOptionalError(loc, "elements ", start, " to ", last,
                                " of dimension ", dim, " are outside of ",
                                shapeText(shapeOf(x)));
-    // Strides are multiplied by steps even where none is taken. One past the
-    // end is as good as any longer one.
+    // Strides are multiplied by steps even in dimensions of size 1. A step past
+    // the end acts like any longer one, so cap it.
     if (step < -from - 1 || step > from + 1)
       return emitOptionalError(loc, "a step of ", step, " leaves dimension ",
                                dim, " of ", shapeText(shapeOf(x)));
@@ -151,7 +151,7 @@ FailureOr<RankedTensorType> SliceOp::infer(Adaptor op,
 }
 
 OpFoldResult SliceOp::fold(FoldAdaptor) {
-  // Of the same shape it is all of x, unless a step turns a dimension around.
+  // A slice with the shape of x is x, unless a step reverses a dimension.
   if (getX().getType() == getY().getType() &&
       getX().getType().hasStaticShape() &&
       llvm::all_of(llvm::enumerate(getSteps()), [&](auto entry) {
@@ -300,7 +300,7 @@ FailureOr<RankedTensorType> IotaOp::infer(Adaptor op,
   if (start != step || tensorType(op.getStart()).getRank() != 0)
     return emitOptionalError(loc, "start and step are ", start, " and ", step,
                              ", not two scalars of one type");
-  // Not counted from the end, as other axes may be.
+  // Unlike other axes, it may not be negative.
   int64_t axis = op.getAxis(), rank = op.getShape().size();
   if (axis < 0 || axis >= rank)
     return emitOptionalError(loc, "axis ", axis,

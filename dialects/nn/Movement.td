@@ -53,7 +53,7 @@ def NN_PadOp : NN_Structural<"pad", ""> {
 }
 
 def NN_GatherOp : NN_Structural<"gather", "Gather"> {
-  let summary = "Slices of x along `axis`, picked by `indices`.";
+  let summary = "Slices of x along `axis`, selected by `indices`.";
   let description = [{
     The result's shape is x's with dimension `axis` replaced by the shape of
     `indices`. Negative indices count from the end; one out of range is
@@ -65,10 +65,10 @@ def NN_GatherOp : NN_Structural<"gather", "Gather"> {
 }
 
 def NN_GatherElementsOp : NN_Structural<"gather_elements", "GatherElements"> {
-  let summary = "Elements of x whose place along `axis` is in `indices`.";
+  let summary = "Elements of x whose index along `axis` is in `indices`.";
   let description = [{
     The result has the shape of `indices`; along the other dimensions an element
-    comes from its own place. Indices are as in `gather`.
+    keeps its index. `indices` are as in `gather`.
   }];
   let arguments = (ins NN_Tensor:$x, NN_IndexTensor:$indices,
                    DefaultValuedAttr<SI64Attr, "0">:$axis);

@@ -1,4 +1,4 @@
-//===- MovementLowering.cpp - Operators that move elements, as loops ------===//
+//===- MovementLowering.cpp - Lower operators that move elements ----------===//
 
 #include "dialects/nn/Loops.h"
 
@@ -13,7 +13,7 @@ static Value yieldFirst(ImplicitLocOpBuilder &, ValueRange elements) {
   return elements[0];
 }
 
-/// The indices of the result's element.
+/// Returns the indices of the result's element.
 static SmallVector<Value> indicesOf(ImplicitLocOpBuilder &b, int64_t rank) {
   SmallVector<Value> indices;
   for (int64_t dim = 0; dim < rank; ++dim)
@@ -44,13 +44,13 @@ Value SliceOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   for (int64_t dim = 0; dim < rank; ++dim) {
     from.push_back(b.getAffineDimExpr(dim) * getSteps()[dim] +
                    getStarts()[dim]);
-    // A loop that is an operand's index runs over all of that dimension, and
-    // tiles of what is read backwards are not taken from the right end.
+    // In a map, a loop index alone must span all of the operand's dimension.
+    // And tiling does not handle negative steps.
     isMap &=
         getSteps()[dim] > 0 && (!isa<AffineDimExpr>(from.back()) ||
                                 shapeOf(getX())[dim] == type.getDimSize(dim));
   }
-  // One of no elements has no first one, whose index a map would be held to.
+  // An empty result has no first element, whose index the map would need.
   if (isMap && type.getNumElements() != 0)
     return buildMap(b, type, x, AffineMap::get(rank, 0, from, getContext()),
                     yieldFirst);
@@ -65,7 +65,7 @@ Value SliceOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
 Value ConcatOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   auto type = loweredType(getY());
   int64_t axis = getAxis() < 0 ? getAxis() + type.getRank() : getAxis();
-  // Every operand is read at a place it has and the right element kept, which
+  // Read every operand at a clamped index and select the right element. This
   // needs no branches.
   return buildMap(b, type, {}, {}, [&](ImplicitLocOpBuilder &body, ValueRange) {
     SmallVector<Value> at = indicesOf(body, type.getRank());
@@ -92,13 +92,14 @@ Value ConcatOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   });
 }
 
-/// Where the element `i` of a padded dimension of `size` elements comes from.
+/// Builds the source index of element `i` of a padded dimension of `size`
+/// elements.
 static Value padSource(ImplicitLocOpBuilder &b, Value i, int64_t size,
                        StringRef mode) {
   if (mode == "wrap")
     return wrapIndex(b, i, size);
   if (mode == "reflect" && size > 1) {
-    // There and back again without the two ends is a period.
+    // The period is there and back again, without repeating the ends.
     int64_t period = 2 * (size - 1);
     Value there = wrapIndex(b, i, period);
     Value back = arith::SubIOp::create(b, indexConstant(b, period), there);
@@ -139,7 +140,8 @@ Value PadOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   return buildMap(b, type, values, maps, body);
 }
 
-/// An element of `indices` as a place in a dimension of `size` elements.
+/// Builds the index into a dimension of `size` elements from an element of
+/// `indices`: negative ones count from the end, and it is clamped.
 static Value buildPlace(ImplicitLocOpBuilder &b, Value element, int64_t size) {
   Value index = arith::IndexCastOp::create(b, b.getIndexType(), element);
   Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index,

@@ -22,7 +22,7 @@
 
 namespace frit::nn {
 
-/// Builds nn operators; what `decompose` bodies are written with.
+/// Builds nn operators; used by `decompose`.
 class NNBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
@@ -32,14 +32,14 @@ public:
   mlir::Value mul(mlir::Value x, mlir::Value y);
   mlir::Value div(mlir::Value x, mlir::Value y);
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
-  /// A cast for storage: it may merge with others.
+  /// A cast with `storage`: the compiler may merge it with others.
   mlir::Value cast(mlir::Value x, mlir::Type element);
 
-  /// Combines along `axes`, which become size 1.
+  /// Reduces along `axes`, which become size 1.
   mlir::Value reduce(mlir::Value x, Combiner kind,
                      llvm::ArrayRef<int64_t> axes);
 
-  /// A rank 0 constant of the element type of `like`.
+  /// Builds a rank 0 constant with the element type of `like`.
   mlir::Value scalarLike(mlir::Value like, double value);
 };
 
@@ -83,17 +83,17 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value v) {
   return tensorType(v).getShape();
 }
 
-/// What the registry knows of an operator with an ONNX name.
+/// The nn operator for an ONNX operator.
 struct OnnxEntry {
   llvm::StringRef operation; ///< "nn.tanh"
   int since = 1;             ///< first opset with this meaning
 };
 
-/// The nn operator that means the ONNX operator `name`, or null where a hook of
-/// the importer is needed.
+/// Returns the nn operator that equals the ONNX operator `name`; null if the
+/// importer has a hook for it.
 const OnnxEntry *lookupOnnx(llvm::StringRef name);
 
-/// An operator of models as `--help-ops` lists it.
+/// An operator as --help-ops lists it.
 struct OperatorEntry {
   llvm::StringRef operation; ///< "nn.tanh"
   llvm::StringRef onnx;      ///< its ONNX name, or empty

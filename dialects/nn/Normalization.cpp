@@ -1,7 +1,7 @@
 //===- Normalization.cpp - Softmax and the norms --------------------------===//
 //
-// All of it is computed in f32 (f64 for f64): the inputs are cast once and the
-// result once, and the casts cost nothing inside a fusion.
+// All are computed in f32 (f64 for f64): inputs are cast once, and the result
+// once. The casts cost nothing inside a fusion.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ using namespace frit::nn;
 #define GET_OP_CLASSES
 #include "dialects/nn/Normalization.cpp.inc"
 
-/// The type of `x`, where `axis` is one of its dimensions.
+/// Returns the type of `x`; fails if it has no dimension `axis`.
 static FailureOr<RankedTensorType> inferAlong(std::optional<Location> loc,
                                               Value x, int64_t axis) {
   if (!normalizeAxis(loc, axis, tensorType(x).getRank()))
@@ -41,7 +41,7 @@ FailureOr<RankedTensorType> LogSoftmaxOp::infer(Adaptor op,
   return inferAlong(loc, op.getX(), op.getAxis());
 }
 
-/// x minus its largest element along `axis`.
+/// Builds x minus its maximum along `axis`.
 static Value subtractMax(NNBuilder &b, Value x, int64_t axis) {
   return b.sub(x, b.reduce(x, Combiner::max, axis));
 }
@@ -68,8 +68,8 @@ SmallVector<Value> LogSoftmaxOp::decompose(NNBuilder &b) {
 // Norms of the last dimensions
 //===----------------------------------------------------------------------===//
 
-/// The type of `x`, where `parameters`, each with its name and some of them
-/// null, have the shape of the dimensions from `axis` on.
+/// Returns the type of `x`. Fails unless all `parameters` (name, value or null)
+/// have the shape of its dimensions from `axis` on.
 static FailureOr<RankedTensorType>
 inferNorm(std::optional<Location> loc, Value x, int64_t axis,
           ArrayRef<std::pair<StringRef, Value>> parameters) {
@@ -97,7 +97,7 @@ static Value meanOf(NNBuilder &b, Value x, ArrayRef<int64_t> axes) {
   return b.div(b.reduce(x, Combiner::sum, axes), b.scalarLike(x, count));
 }
 
-/// `x` over the root of the mean of its squares and `epsilon`.
+/// Divides `x` by the root of the mean of its squares plus `epsilon`.
 static Value overRoot(NNBuilder &b, Value x, ArrayRef<int64_t> axes,
                       APFloat epsilon) {
   Value square = meanOf(b, b.mul(x, x), axes);
@@ -121,7 +121,7 @@ SmallVector<Value> LayerNormOp::decompose(NNBuilder &b) {
   Type element = tensorType(getX()).getElementType(), work = workType(element);
   SmallVector<int64_t> axes = axesFrom(getX(), getAxis());
   Value x = b.cast(getX(), work);
-  // Centred first: a difference of mean squares loses the variance of data far
+  // Subtract the mean first: E[x²] - E[x]² loses all precision for data far
   // from zero.
   Value centred = b.sub(x, meanOf(b, x, axes));
   Value y =
@@ -175,7 +175,7 @@ SmallVector<Value> MomentsOp::decompose(NNBuilder &b) {
   return {ConcatOp::create(b, ValueRange{mean, squares}, axis)};
 }
 
-/// Whether moments can be of parts that have `width` elements each.
+/// Checks that moments match parts of `width` elements.
 static LogicalResult checkParts(std::optional<Location> loc,
                                 ArrayRef<int64_t> moments, int64_t width) {
   int64_t parts = moments.end()[-2], count;
@@ -206,9 +206,9 @@ static FailureOr<RankedTensorType> inferByMoments(Adaptor op,
   return type.clone(tensorType(op.getOffset()).getElementType());
 }
 
-/// The means of rows and their sums of squared deviations, [..., 1, 1]. Chan,
-/// Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing
-/// Sample Variances", Stanford CS-TR-79-773, 1979.
+/// Returns the means of rows and their sums of squared deviations, [..., 1, 1],
+/// after Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm
+/// for Computing Sample Variances", Stanford CS-TR-79-773, 1979.
 static std::pair<Value, Value> mergeParts(NNBuilder &b, Value moments,
                                           int64_t width) {
   SmallVector<int64_t> sizes(shapeOf(moments));
@@ -246,7 +246,8 @@ SmallVector<Value> MergeMomentsOp::decompose(NNBuilder &b) {
                            tensorType(mean).getRank() - 1)};
 }
 
-/// The mean of rows and the inverse of their standard deviation, both [..., 1].
+/// Returns the mean of rows and the inverse of their standard deviation, both
+/// [..., 1].
 static std::pair<Value, Value> mergeMoments(NNBuilder &b, Value moments,
                                             int64_t width, double epsilon) {
   auto [mean, squares] = mergeParts(b, moments, width);
@@ -312,7 +313,8 @@ FailureOr<RankedTensorType> BatchNormOp::infer(Adaptor op,
 
 SmallVector<Value> BatchNormOp::decompose(NNBuilder &b) {
   Type element = tensorType(getX()).getElementType(), work = workType(element);
-  // Two vectors that depend on the weights only, so they are prepared once.
+  // These vectors depend only on weights, so they are computed once, in
+  // @prepare.
   Value variance = b.cast(getVariance(), work);
   Value epsilon = b.scalarLike(variance, getEpsilon().convertToDouble());
   Value scale = b.mul(b.cast(getScale(), work),

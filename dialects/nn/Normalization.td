@@ -22,10 +22,10 @@ def NN_LogSoftmaxOp : NN_Composite<"log_softmax", "LogSoftmax"> {
 }
 
 def NN_LayerNormOp : NN_Composite<"layer_norm", ""> {
-  let summary = "Normalises the dimensions from `axis` on, scales and shifts.";
+  let summary = "Normalizes the dimensions from `axis` on, scales and shifts.";
   let description = [{
     Ba, Kiros and Hinton, "Layer Normalization", arXiv:1607.06450. `scale` and
-    `bias` have the shape of the normalised dimensions.
+    `bias` have the shape of the normalized dimensions.
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
                    Optional<NN_FloatTensor>:$bias,
@@ -38,7 +38,7 @@ def NN_RmsNormOp : NN_Composite<"rms_norm", ""> {
   let summary = "Divides by the root mean square from `axis` on and scales.";
   let description = [{
     Zhang and Sennrich, "Root Mean Square Layer Normalization",
-    arXiv:1910.07467. `scale` has the shape of the normalised dimensions.
+    arXiv:1910.07467. `scale` has the shape of the normalized dimensions.
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
                    DefaultValuedAttr<SI64Attr, "-1">:$axis,
@@ -49,25 +49,25 @@ def NN_RmsNormOp : NN_Composite<"rms_norm", ""> {
 def NN_MomentsOp : NN_Composite<"moments", ""> {
   let summary = "Mean and sum of squared deviations of parts of rows.";
   let description = [{
-    Of every `width` neighbours along the last dimension: x [..., n] gives
-    [..., n / width, 2] in f32. A product's kernel makes them of its result on
-    the way, and `normalize` and `normalize_product` merge them.
+    One part is `width` adjacent elements of the last dimension: x [..., n]
+    gives [..., n / width, 2] in f32. The epilogue of a matrix product can
+    compute them for its result; `normalize` and `normalize_product` merge them.
   }];
   let arguments = (ins NN_FloatTensor:$x, SI64Attr:$width);
   let results = (outs NN_FloatTensor:$y);
 }
 
 def NN_MergeMomentsOp : NN_Composite<"merge_moments", ""> {
-  let summary = "Moments of rows from those of their parts.";
+  let summary = "Merges the moments of parts to those of rows.";
   let description = [{
-    [..., parts, 2] gives [..., 1, 2], where each part has `width` elements.
+    [..., parts, 2] gives [..., 1, 2]; each part has `width` elements.
   }];
   let arguments = (ins NN_FloatTensor:$x, SI64Attr:$width);
   let results = (outs NN_FloatTensor:$y);
 }
 
-/// What is normalised by moments of rows: with their mean and the inverse of
-/// their standard deviation, both [..., 1].
+/// Normalization with moments of rows: their mean and the inverse of their
+/// standard deviation, both [..., 1].
 class NN_ByMoments<string mnemonic> : NN_Composite<mnemonic, ""> {
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$moments,
                    NN_FloatTensor:$column, NN_FloatTensor:$offset,
@@ -78,21 +78,22 @@ class NN_ByMoments<string mnemonic> : NN_Composite<mnemonic, ""> {
 def NN_NormalizeOp : NN_ByMoments<"normalize"> {
   let summary = "(x - mean) · inverse · column + offset, by moments of x.";
   let description = [{
-    A layer norm whose rows have been looked at before. `column` has an element
-    per column; `offset` broadcasts, and the result has its element type.
+    A layer norm with moments that are already known. `column` has an element
+    per column; `offset` is broadcast, and the result has its element type.
   }];
 }
 
 def NN_NormalizeProductOp : NN_ByMoments<"normalize_product"> {
   let summary = "(x - mean · column) · inverse + offset.";
   let description = [{
-    Where x = h · w, `moments` are those of h and `column` has the sums of w's
-    columns, this is the product of the normalised h by w.
+    If x = h · w, `moments` are those of h and `column` has the sums of w's
+    columns, the result is the normalized h times w. So the product needs not
+    wait for the norm.
   }];
 }
 
 def NN_BatchNormOp : NN_Composite<"batch_norm", ""> {
-  let summary = "Normalises channels (dimension 1) by given statistics.";
+  let summary = "Normalizes channels (dimension 1) by given statistics.";
   let description = [{
     Ioffe and Szegedy, "Batch Normalization", arXiv:1502.03167, at inference.
   }];

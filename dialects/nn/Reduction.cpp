@@ -1,4 +1,4 @@
-//===- Reduction.cpp - Combining the elements along dimensions ------------===//
+//===- Reduction.cpp - Reductions -----------------------------------------===//
 
 #include "dialects/nn/Loops.h"
 #include "dialects/nn/Lowering.h"
@@ -13,7 +13,7 @@ using namespace frit::nn;
 #define GET_OP_CLASSES
 #include "dialects/nn/Reduction.cpp.inc"
 
-/// The type of `x` with sizes of 1 at `axes`, which ascend.
+/// Returns the type of `x` with size 1 at `axes`, which are ascending.
 static FailureOr<RankedTensorType>
 inferReduced(std::optional<Location> loc, Value x, ArrayRef<int64_t> axes) {
   auto type = tensorType(x);
@@ -38,7 +38,7 @@ FailureOr<RankedTensorType> ReduceOp::infer(Adaptor op,
 }
 
 OpFoldResult ReduceOp::fold(FoldAdaptor) {
-  // One element combines to itself.
+  // Reducing single elements changes nothing.
   ArrayRef<int64_t> shape = shapeOf(getX());
   return getX().getType() == getY().getType() &&
                  llvm::all_of(getAxes(),
@@ -52,8 +52,8 @@ Value ReduceOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   Type storage = tensorType(getX()).getElementType();
   int64_t rank = full.getRank();
 
-  // The accumulators have no dimension where elements are combined, the form
-  // that linalg's transformations know, and get their sizes of 1 at the end.
+  // The accumulators omit the reduced dimensions, as linalg's transformations
+  // expect; the sizes of 1 are added at the end.
   SmallVector<AffineExpr> kept;
   SmallVector<int64_t> keptShape;
   for (int64_t dim = 0; dim < rank; ++dim)
@@ -127,8 +127,8 @@ FailureOr<RankedTensorType> ArgMinOp::infer(Adaptor op,
   return inferArgReduce(op, loc);
 }
 
-/// The least (or largest) of the places whose elements are the best, which is
-/// two reductions of one result each.
+/// Builds the first (or last) index whose element is the best, by two
+/// reductions with one result each.
 template <typename Op>
 static SmallVector<Value> decomposeArgReduce(Op op, NNBuilder &b,
                                              Combiner kind) {
@@ -186,7 +186,8 @@ FailureOr<RankedTensorType> CumProdOp::infer(Adaptor op,
   return inferCumulative(op, loc);
 }
 
-/// Elements that do not count are replaced by what combines to the others.
+/// Builds the cumulative reduction. Elements outside of the range are replaced
+/// by the neutral element.
 template <typename Op>
 static Value buildCumulative(Op op, ImplicitLocOpBuilder &b, ValueRange x,
                              Combiner kind) {

@@ -1,8 +1,8 @@
-//===- Reduction.td - Combining the elements along dimensions ----------------===//
+//===- Reduction.td - Reductions ----------------------------------------------===//
 
 include "dialects/nn/Base.td"
 
-def NN_Combiner : I32EnumAttr<"Combiner", "how a reduction combines", [
+def NN_Combiner : I32EnumAttr<"Combiner", "a reduction's operation", [
     I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"prod", 1>,
     I32EnumAttrCase<"max", 2>, I32EnumAttrCase<"min", 3>]> {
   let cppNamespace = "::frit::nn";
@@ -11,9 +11,9 @@ def NN_Combiner : I32EnumAttr<"Combiner", "how a reduction combines", [
 def NN_CombinerAttr : EnumAttr<NN_Dialect, NN_Combiner, "combiner">;
 
 def NN_ReduceOp : NN_Structural<"reduce", ""> {
-  let summary = "Combines the elements along `axes`, which become size 1.";
+  let summary = "Reduces along `axes`, which become size 1.";
   let description = [{
-    16-bit floats are combined in f32. The axes ascend and are not negative.
+    16-bit floats are reduced in f32. The axes are ascending and not negative.
     An empty sum is 0, an empty product 1, an empty maximum the type's least.
   }];
   let arguments = (ins NN_NumberTensor:$x, NN_CombinerAttr:$kind,
@@ -31,8 +31,8 @@ def NN_ReduceMeanOp : NN_Composite<"reduce_mean", ""> {
 class NN_ArgReduce<string mnemonic, string onnx>
     : NN_Composite<mnemonic, onnx> {
   let description = [{
-    Of several the first, or with `select_last_index = 1` the last; NaN counts
-    as the winner. The dimension stays with size 1 unless `keepdims = 0`.
+    The first of equal elements, or with `select_last_index = 1` the last; NaN
+    wins. The dimension stays with size 1 unless `keepdims = 0`.
   }];
   let arguments = (ins NN_NumberTensor:$x,
                    DefaultValuedAttr<SI64Attr, "0">:$axis,
@@ -41,17 +41,17 @@ class NN_ArgReduce<string mnemonic, string onnx>
   let results = (outs RankedTensorOf<[I64]>:$y);
 }
 def NN_ArgMaxOp : NN_ArgReduce<"arg_max", "ArgMax"> {
-  let summary = "Where along `axis` the largest element is.";
+  let summary = "Index of the largest element along `axis`.";
 }
 def NN_ArgMinOp : NN_ArgReduce<"arg_min", "ArgMin"> {
-  let summary = "Where along `axis` the smallest element is.";
+  let summary = "Index of the smallest element along `axis`.";
 }
 
 class NN_Cumulative<string mnemonic> : NN_Structural<mnemonic, ""> {
   let description = [{
-    With `exclusive` an element is not in its own result; with `reverse` they
-    run from the end. Takes time quadratic in the dimension, as every result is
-    worked out on its own.
+    With `exclusive` an element is not in its own result; with `reverse` the
+    sums run from the end. Time is quadratic in the dimension: every result is
+    computed by itself.
   }];
   let arguments = (ins NN_NumberTensor:$x, SI64Attr:$axis,
                    UnitAttr:$exclusive, UnitAttr:$reverse);

@@ -55,7 +55,8 @@ Value ScalarBuilder::store(Value value, Type storage) {
   return b.createOrFold<arith::TruncFOp>(storage, value);
 }
 
-/// The rounding mode tells what a model asks for from what a store does anyway.
+/// The rounding mode marks rounding that the model asks for, as opposed to that
+/// of a store.
 Scalar ScalarBuilder::roundTo(Scalar x, FloatType type) {
   Value rounded = arith::TruncFOp::create(
       b, type, x.value,
@@ -69,7 +70,7 @@ Scalar ScalarBuilder::roundTo(Scalar x, FloatType type) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// Picks the float, signed or unsigned form of a two-operand operation.
+/// Creates the float, signed or unsigned form of an operation.
 template <typename Float, typename Signed, typename Unsigned = Signed>
 static Value pick(ImplicitLocOpBuilder &b, const Scalar &x, const Scalar &y) {
   if (x.isFloat())
@@ -89,13 +90,14 @@ Scalar ScalarBuilder::mul(Scalar x, Scalar y) {
   return make(pick<arith::MulFOp, arith::MulIOp>(b, x, y), x);
 }
 
-/// Whether the signed `y` is -1, by which the host traps on the least number.
+/// Returns whether the signed `y` is -1; dividing the least integer by it traps
+/// on x86.
 static Scalar isMinusOne(ScalarBuilder &s, Scalar y) {
   return s.compare(ScalarBuilder::Compare::eq, y, s.constant(-1, y));
 }
 
-/// `y`, or 1 where a division by it traps on the host: for 0, of which ONNX
-/// leaves the result open, and for -1.
+/// Returns `y`, or 1 if a division by `y` may trap on x86: for 0, whose result
+/// ONNX leaves open, and for -1.
 static Scalar safeDivisor(ScalarBuilder &s, Scalar y) {
   Scalar traps = s.compare(ScalarBuilder::Compare::eq, y, s.constant(0, y));
   if (!y.isUnsigned)
@@ -109,13 +111,13 @@ Scalar ScalarBuilder::div(Scalar x, Scalar y) {
   Scalar quotient = make(pick<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(
                              b, x, safeDivisor(*this, y)),
                          x);
-  // The least number by -1 is itself, as in NumPy.
+  // x / -1 is -x; the least integer stays itself, as in NumPy.
   return x.isUnsigned ? quotient
                       : select(isMinusOne(*this, y), neg(x), quotient);
 }
 
 Scalar ScalarBuilder::mod(Scalar x, Scalar y, bool fmod) {
-  // What 1 leaves is what -1 does.
+  // The remainder by 1 equals that by -1.
   Scalar divisor = x.isFloat() ? y : safeDivisor(*this, y);
   Scalar rest = make(
       pick<arith::RemFOp, arith::RemSIOp, arith::RemUIOp>(b, x, divisor), x);
@@ -158,8 +160,8 @@ Scalar ScalarBuilder::min(Scalar x, Scalar y) {
 }
 
 Scalar ScalarBuilder::pow(Scalar x, Scalar y) {
-  // The exponent may have another type than the base, whose type the result
-  // takes; integers go through f64, exact up to 2^53.
+  // The exponent may have another type; the result has the base's. Integers go
+  // through f64, which is exact up to 2^53.
   if (!x.isFloat()) {
     Type wide = b.getF64Type();
     return cast(pow(cast(x, wide), cast(y, wide)),
@@ -228,7 +230,7 @@ Scalar ScalarBuilder::compare(Compare predicate, Scalar x, Scalar y) {
   if (x.isFloat())
     result = arith::CmpFOp::create(b, floats[i], x.value, y.value);
   else
-    // false < true, so i1 compares as an unsigned number.
+    // false < true, so i1 compares as unsigned.
     result = arith::CmpIOp::create(
         b, x.isUnsigned || x.isBool() ? naturals[i] : integers[i], x.value,
         y.value);
@@ -265,7 +267,8 @@ Scalar ScalarBuilder::bitNot(Scalar x) {
   auto ones = arith::ConstantOp::create(b, b.getIntegerAttr(x.type(), -1));
   return make(arith::XOrIOp::create(b, x.value, ones), x);
 }
-/// A shift by all bits or more is poison to arith; here nothing is left.
+/// Builds a shift. A shift by all bits or more is poison in arith; here it
+/// gives 0.
 template <typename Shift>
 static Scalar shift(ImplicitLocOpBuilder &b, ScalarBuilder &s, Scalar x,
                     Scalar y) {
@@ -283,7 +286,7 @@ Scalar ScalarBuilder::shiftLeft(Scalar x, Scalar y) {
 Scalar ScalarBuilder::shiftRight(Scalar x, Scalar y) {
   if (x.isUnsigned)
     return shift<arith::ShRUIOp>(b, *this, x, y);
-  // Beyond the last place there is only the sign.
+  // Only the sign remains beyond the last bit.
   y.isUnsigned = true;
   double last = x.type().getIntOrFloatBitWidth() - 1;
   Scalar places = min(y, constant(last, y));
@@ -294,7 +297,8 @@ Scalar ScalarBuilder::shiftRight(Scalar x, Scalar y) {
 // Casts
 //===----------------------------------------------------------------------===//
 
-/// A float as an integer of `type`: towards zero, saturating, NaN to 0.
+/// Converts a float to an integer of `type`: towards zero, saturating, NaN to
+/// 0.
 static Value floatToInteger(ImplicitLocOpBuilder &b, Value x, IntegerType type,
                             bool isUnsigned) {
   unsigned bits = type.getWidth();
@@ -306,7 +310,7 @@ static Value floatToInteger(ImplicitLocOpBuilder &b, Value x, IntegerType type,
   auto integer = [&](const APInt &v) -> Value {
     return arith::ConstantOp::create(b, b.getIntegerAttr(type, v));
   };
-  // Outside the range the conversion is poison, so its operand is replaced.
+  // Outside of the range the conversion is poison, so replace its operand.
   Value fits = arith::AndIOp::create(
       b, arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, x, constant(low)),
       arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, constant(past)));
@@ -329,7 +333,7 @@ Scalar ScalarBuilder::cast(Scalar x, Type storage) {
   Type to = bodyType(storage);
   bool toUnsigned = storage.isUnsignedInteger();
   auto result = [&](Value v) { return Scalar{v, toUnsigned, this}; };
-  // Bool first: it is an i1 and any number but 0 is true.
+  // Bool is an i1; any number but 0 is true.
   if (to.isInteger(1))
     return x.isBool() ? x : compare(Compare::ne, x, constant(0, x));
   if (x.type() == to)

@@ -1,9 +1,9 @@
 //===- ScalarBuilder.h - Typed scalar expressions -------------------------===//
 //
-// What an elementwise operator's one-expression body is written with. MLIR's
-// arith has no signs and splits every operation into an integer and a float
-// form; a Scalar remembers the sign and picks the form, so one body serves
-// every element type:  `x[0] * s.sigmoid(x[0])`.
+// Elementwise operators are defined by one expression over Scalars. MLIR's
+// arith has signless integers and separate integer and float operations; a
+// Scalar knows its signedness and chooses the operation, so one expression
+// serves every element type:  `x[0] * s.sigmoid(x[0])`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,23 +16,23 @@ namespace frit::nn {
 
 class ScalarBuilder;
 
-/// The type that elements of type `storage` have inside a body: f32 for the
-/// 16- and 8-bit floats, signless for integers, itself otherwise.
+/// The type of `storage` elements inside a body: f32 for the 16- and 8-bit
+/// floats, signless for integers, otherwise the same.
 mlir::Type bodyType(mlir::Type storage);
 
-/// The type in which composites compute on elements of type `storage`: f32 for
-/// the floats below it, itself otherwise.
+/// The type in which composites compute on `storage` elements: f32 for narrower
+/// floats, otherwise the same.
 mlir::Type workType(mlir::Type storage);
 
-/// Whether elements of type `storage` are kept as bytes that only conversions
-/// read: floats and integers of fewer than 8 bits, and the 8-bit floats.
+/// Returns whether `storage` elements are kept as bytes that only conversions
+/// read: types below 8 bits, and 8-bit floats.
 bool isSmall(mlir::Type storage);
 
-/// `type` with unsigned integer elements made signless and small ones bytes,
-/// which is what linalg and everything below it works on.
+/// Returns `type` with unsigned integers made signless and small types made
+/// bytes, as in linalg and below.
 mlir::Type signlessType(mlir::Type type);
 
-/// One value of a body: its SSA value and whether an integer is unsigned.
+/// A value in a body: its SSA value, and whether an integer is unsigned.
 struct Scalar {
   mlir::Value value;
   bool isUnsigned = false;
@@ -43,26 +43,26 @@ struct Scalar {
   bool isBool() const { return type().isInteger(1); }
 };
 
-/// Builds expressions at its builder's insertion point.
+/// Builds expressions at the builder's insertion point.
 class ScalarBuilder {
 public:
   explicit ScalarBuilder(mlir::ImplicitLocOpBuilder &b) : b(b) {}
 
-  /// Wraps a body value that stands for an element of type `storage`.
+  /// Wraps a body value of an element of type `storage`.
   Scalar wrap(mlir::Value value, mlir::Type storage);
 
   /// A constant of the type of `like`.
   Scalar constant(double value, const Scalar &like);
 
-  /// Reads an element of a signless `storage`-typed value into its body type,
-  /// and the way back (float to 16-bit float rounds to nearest even).
+  /// Convert an element between its stored signless type and its body type.
+  /// Storing a 16-bit float rounds to nearest even.
   mlir::Value load(mlir::Value stored);
   mlir::Value store(mlir::Value value, mlir::Type storage);
 
   Scalar add(Scalar x, Scalar y);
   Scalar sub(Scalar x, Scalar y);
   Scalar mul(Scalar x, Scalar y);
-  /// Integers divide towards zero, as ONNX's Div.
+  /// Integer division rounds towards zero, as ONNX's Div.
   Scalar div(Scalar x, Scalar y);
   /// Remainder with the divisor's sign (`fmod` false) or the dividend's.
   Scalar mod(Scalar x, Scalar y, bool fmod);
@@ -111,29 +111,29 @@ public:
   Scalar bitOr(Scalar x, Scalar y);
   Scalar bitXor(Scalar x, Scalar y);
   Scalar bitNot(Scalar x);
-  /// Zeros move in, from the left of a signed integer copies of its sign; so a
-  /// shift by all bits or more is 0, or -1.
+  /// Zeros are shifted in, or copies of the sign if a signed integer is shifted
+  /// right. So a shift by all bits or more gives 0 or -1.
   Scalar shiftLeft(Scalar x, Scalar y);
   Scalar shiftRight(Scalar x, Scalar y);
 
-  /// ONNX's Cast to elements of type `storage`: floats truncate towards zero
-  /// and saturate to the integer's range, anything but 0 is true.
+  /// ONNX's Cast to `storage`: floats round towards zero and saturate to the
+  /// integer's range; anything but 0 is true.
   Scalar cast(Scalar x, mlir::Type storage);
 
-  /// How a cast rounds, and what casts to small types do with values that do
-  /// not fit: see nn.cast.
+  /// Rounding of a cast, and handling of values that do not fit into small
+  /// types: see nn.cast.
   struct CastRules {
     bool wraps;
     llvm::StringRef round;
-    bool roundsNow; ///< to a 16-bit float, not only where it is stored
+    bool roundsNow; ///< round to a 16-bit float here, not only in a store
   };
-  /// As `cast`, from elements of type `from`, where both may be small.
+  /// As `cast`, from elements of type `from`; both types may be small.
   Scalar convert(Scalar x, mlir::Type from, mlir::Type to, CastRules rules);
-  /// The bits of an element of type `from` as one of type `to`, as wide.
+  /// Reinterprets the bits of an element as another type of the same width.
   Scalar bitCast(Scalar x, mlir::Type from, mlir::Type to);
 
 private:
-  /// A float as the nearest one of `type`, a 16-bit float type, in f32.
+  /// Rounds a float to the 16-bit float type `type`; the result is f32.
   Scalar roundTo(Scalar x, mlir::FloatType type);
 
   Scalar make(mlir::Value value, const Scalar &like) {

@@ -1,4 +1,4 @@
-//===- Selection.cpp - Scattering, sorting and counting -------------------===//
+//===- Selection.cpp - Scatter, sort, merge and search --------------------===//
 
 #include "dialects/nn/Loops.h"
 #include "dialects/nn/Lowering.h"
@@ -15,13 +15,13 @@ using namespace frit::nn;
 #define GET_OP_CLASSES
 #include "dialects/nn/Selection.cpp.inc"
 
-/// A tensor that is never read, but gives a loop its number of steps.
+/// Creates a tensor that is never read; it only gives a loop its trip count.
 static Value loopOf(ImplicitLocOpBuilder &b, int64_t steps) {
   return tensor::EmptyOp::create(b, ArrayRef<int64_t>{steps}, b.getI8Type());
 }
 
-/// The maps of a nest of `rank` loops over a result and one more inside: of the
-/// tensor that gives that one its steps, and of the result.
+/// Returns the maps of `rank` loops over a result with one loop inside: for the
+/// tensor of `loopOf`, and for the result.
 static std::pair<AffineMap, AffineMap> nestMaps(ImplicitLocOpBuilder &b,
                                                 unsigned rank) {
   return {
@@ -62,7 +62,7 @@ ScatterElementsOp::infer(Adaptor op, std::optional<Location> loc) {
   return type;
 }
 
-/// The combination of an element and an update.
+/// Combines an element and an update.
 static Scalar combineUpdate(ScalarBuilder &s, StringRef reduction, Scalar x,
                             Scalar update) {
   if (reduction == "add")
@@ -82,7 +82,8 @@ Value ScatterElementsOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   if (llvm::is_contained(count, 0))
     return x[0];
   Type storage = tensorType(getX()).getElementType();
-  // What only moves keeps its form; what is combined is f32 in between.
+  // Without a reduction elements keep their type; with one they are f32 in
+  // between.
   bool combines = getReduction() != "none";
   AffineMap identity = b.getMultiDimIdentityMap(rank);
   Value start =
@@ -137,9 +138,9 @@ FailureOr<RankedTensorType> SortPlacesOp::infer(Adaptor op,
   return type.clone(IntegerType::get(type.getContext(), 64));
 }
 
-/// The number of elements that come before: smaller ones, and equal ones with
-/// smaller places. NaN is the largest and equal to itself, so that every place
-/// is there once.
+/// A place is the number of elements that come before: smaller ones, and equal
+/// ones at smaller indices. NaN is the largest and equal to itself, so that the
+/// places are a permutation.
 Value SortPlacesOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   auto type = loweredType(getPlaces());
   Type storage = tensorType(getX()).getElementType();
@@ -183,7 +184,7 @@ Value SortPlacesOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
 // merge_places, search_sorted
 //===----------------------------------------------------------------------===//
 
-/// Whether x is before y or equal to it: NaN is the largest.
+/// Returns whether x is before or equal to y. NaN is the largest.
 static Value isInOrder(Scalar x, Scalar y, bool isDescending = false) {
   ScalarBuilder &s = *x.builder;
   if (isDescending)
@@ -192,8 +193,8 @@ static Value isInOrder(Scalar x, Scalar y, bool isDescending = false) {
   return (y.isFloat() ? s.bitOr(result, s.isNaN(y)) : result).value;
 }
 
-/// The largest number up to `most` for which `holds`, or 0; what holds for one
-/// holds for all below it.
+/// Finds the largest number up to `most` for which `holds`, or 0, by binary
+/// search. `holds` must be monotonic.
 static Value findLargest(ImplicitLocOpBuilder &b, int64_t most,
                          llvm::function_ref<Value(Value)> holds) {
   Value found = indexConstant(b, 0), last = indexConstant(b, most);
@@ -209,8 +210,8 @@ static Value findLargest(ImplicitLocOpBuilder &b, int64_t most,
   return found;
 }
 
-/// The element of x, whose storage is `storage`, at the loops' indices but for
-/// the last, which is `place`.
+/// Reads the element of x (of type `storage`) at the loops' indices, with
+/// `place` as the last.
 static Scalar elementAt(ScalarBuilder &s, ImplicitLocOpBuilder &b, Value x,
                         Type storage, Value place) {
   SmallVector<Value> at;
@@ -245,8 +246,8 @@ Value MergePlacesOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
         auto compare = [&](P predicate, Value i, Value j) -> Value {
           return arith::CmpIOp::create(body, predicate, i, j);
         };
-        // Whether element i of the first half is before element j of the
-        // second, where there are such.
+        // Whether element i of the first half comes before element j of the
+        // second, if both exist.
         auto isBefore = [&](Value i, Value j) -> Value {
           Value inFirst = clampIndex(body, i, 0, size - 1);
           Value inSecond =

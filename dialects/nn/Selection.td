@@ -1,4 +1,4 @@
-//===- Selection.td - Scattering, sorting and counting --------------------===//
+//===- Selection.td - Scatter, sort, merge and search -----------------------===//
 
 include "dialects/nn/Base.td"
 
@@ -8,13 +8,13 @@ def NN_ScatterKind : AttrConstraint<
     "that is none, add, mul, max or min">;
 
 def NN_ScatterElementsOp : NN_Structural<"scatter_elements", ""> {
-  let summary = "x with `updates` put where `indices` say along `axis`.";
+  let summary = "x with `updates` written at `indices` along `axis`.";
   let description = [{
-    Of several updates of one element the last wins; with a `reduction` they are
-    all combined with it, in f32 for 16-bit floats. Negative indices count from
-    the end, those out of range are passed over. Every element looks for its own
-    updates, so the time is that of x times the size of the updates along
-    `axis`, and the result does not depend on any order.
+    If an element has several updates, the last one wins; with a `reduction` all
+    of them are combined with it, in f32 for 16-bit floats. Negative indices
+    count from the end; those out of range are ignored. Every element searches
+    for its own updates. So the result is deterministic, and time is the size of
+    x times that of the updates along `axis`.
   }];
   let arguments = (ins NN_Tensor:$x, NN_IndexTensor:$indices,
                    NN_Tensor:$updates, DefaultValuedAttr<SI64Attr, "0">:$axis,
@@ -24,11 +24,10 @@ def NN_ScatterElementsOp : NN_Structural<"scatter_elements", ""> {
 }
 
 def NN_SortPlacesOp : NN_Structural<"sort_places", ""> {
-  let summary = "Where every element would be if `axis` were sorted.";
+  let summary = "Position of every element after sorting along `axis`.";
   let description = [{
-    Ascending, or the other way with `descending`; equal elements keep their
-    order. Takes time quadratic in the dimension, as every place is counted on
-    its own.
+    Ascending, or descending with `descending`; the sort is stable. Time is
+    quadratic in the dimension: every position is counted by itself.
   }];
   let arguments = (ins NN_NumberTensor:$x, SI64Attr:$axis,
                    UnitAttr:$descending);
@@ -36,12 +35,13 @@ def NN_SortPlacesOp : NN_Structural<"sort_places", ""> {
 }
 
 def NN_MergePlacesOp : NN_Structural<"merge_places", ""> {
-  let summary = "Where the first `count` elements of a merge come from.";
+  let summary = "Sources of the first `count` elements of a merge.";
   let description = [{
-    The last dimension of x is two halves of the same size, each sorted in the
-    order of `sort_places`; the result has places in it. Of equal elements those
-    of the first half come first. Every result finds by halves how many elements
-    of the first half are before it (Odeh et al., Merge Path, 2012).
+    The last dimension of x consists of two halves of equal size, each sorted in
+    the order of `sort_places`. The result has indices into it. Equal elements
+    of the first half come first. Every result finds the number of elements that
+    it takes from the first half by binary search (Odeh et al., Merge Path,
+    2012).
   }];
   let arguments = (ins NN_NumberTensor:$x, I64Attr:$count,
                    UnitAttr:$descending);
@@ -49,23 +49,24 @@ def NN_MergePlacesOp : NN_Structural<"merge_places", ""> {
 }
 
 def NN_SearchSortedOp : NN_Structural<"search_sorted", ""> {
-  let summary = "How many elements of ascending rows are at most each value.";
+  let summary = "For each value, the number of elements of a sorted row up to it.";
   let description = [{
-    Rows are along the last dimension; `values` have the same others. NaN is the
-    largest. Every value is looked for by halves.
+    Rows are along the last dimension and ascending; the other dimensions of
+    `values` are equal. NaN is the largest. Uses binary search.
   }];
   let arguments = (ins NN_NumberTensor:$sorted, NN_NumberTensor:$values);
   let results = (outs RankedTensorOf<[I64]>:$counts);
 }
 
 def NN_CountedOp : NN_Inferred<"counted", "", []> {
-  let summary = "x, of whose dimension `axis` the first `count` entries count.";
+  let summary = "A tensor with a data-dependent length along `axis`.";
   let description = [{
-    What importers make of a result whose size the data decide: `x` has room for
-    the most there may be. The result has `size` entries, which is all of them
-    except in an import that takes the data to say something else, for
-    comparison (compiler/driver/Counts.h). Results of one `number` have one
-    count. No target computes it.
+    Importers create it for results whose length depends on the data, such as
+    that of NonZero. `x` is as long as the result can be; only its first `count`
+    entries are valid. `size` is the static length of the result: that of x,
+    except in imports that assume other data for comparison (see
+    compiler/driver/Counts.h). Results with the same `number` share a count. The
+    driver removes it; no target computes it.
   }];
   let arguments = (ins NN_Tensor:$x, 0DTensorOf<[I64]>:$count,
                    I64Attr:$axis, I64Attr:$size, I64Attr:$number);

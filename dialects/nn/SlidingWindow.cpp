@@ -18,7 +18,7 @@ LogicalResult SlidingWindow::check(std::optional<Location> loc,
     if (list.size() != length)
       return emitOptionalError(loc, name, " has ", list.size(), " entries for ",
                                spatialRank, " spatial dimensions");
-    // A window is that of filters, whose shape may be open.
+    // The window is the filters' shape, which may be dynamic.
     bool mayBeOpen = name == "window";
     for (int64_t entry : list)
       if ((entry < least && !(mayBeOpen && ShapedType::isDynamic(entry))) ||

@@ -8,22 +8,22 @@
 namespace frit::nn {
 
 /// A window that slides over the spatial dimensions of a tensor. Every list has
-/// an entry per spatial dimension but `pads`, which has all the leading pads
-/// and then all the trailing ones.
+/// one entry per spatial dimension, except `pads`: all leading pads, then all
+/// trailing ones.
 struct SlidingWindow {
   llvm::ArrayRef<int64_t> input, output, window, strides, pads, dilations;
 
   size_t rank() const { return window.size(); }
 
-  /// An error at `loc` where a list has the wrong length or a number that
-  /// cannot be. `input` and `output` are not looked at.
+  /// Reports an error at `loc` if a list has the wrong length or an invalid
+  /// number. Does not check `input` and `output`.
   llvm::LogicalResult check(std::optional<mlir::Location> loc,
                             size_t spatialRank) const;
 
-  /// How far the window reaches from its first element.
+  /// Distance from the window's first to its last element.
   int64_t reach(size_t dim) const { return (window[dim] - 1) * dilations[dim]; }
 
-  /// Whether the window ever lies on elements that are not there.
+  /// Returns whether some window overlaps the padding.
   bool leavesInput(size_t dim) const {
     return pads[dim] > 0 ||
            (output[dim] - 1) * strides[dim] - pads[dim] + reach(dim) >=
@@ -31,19 +31,19 @@ struct SlidingWindow {
   }
   bool leavesInput() const;
 
-  /// Whether a place under the window that is moved to the nearest in the input
-  /// is always under the same window.
+  /// Returns whether clamping an index under a window into the input always
+  /// gives an index under the same window.
   bool clampsIntoWindow() const;
 
-  /// The places in the input as an affine function of the loops `firstOutput`
-  /// and following over the output and `firstWindow` and following over the
-  /// window; right only where the window never leaves the input.
+  /// Returns the input indices as affine functions of the output loops (from
+  /// `firstOutput` on) and the window loops (from `firstWindow` on). Valid only
+  /// if no window leaves the input.
   llvm::SmallVector<mlir::AffineExpr> places(mlir::MLIRContext *context,
                                              unsigned firstOutput,
                                              unsigned firstWindow) const;
 
-  /// The same in a body, moved into the input, and whether they were there to
-  /// begin with (null where they always are).
+  /// The input indices in a body, clamped into the input, and whether they were
+  /// inside (null if they always are).
   struct Places {
     llvm::SmallVector<mlir::Value> indices;
     mlir::Value inside;

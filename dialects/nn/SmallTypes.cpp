@@ -1,9 +1,9 @@
-//===- SmallTypes.cpp - Elements of 8, 4 and 2 bits as scalars ------------===//
+//===- SmallTypes.cpp - Types of 8, 4 and 2 bits --------------------------===//
 //
-// They are kept as bytes and only converted, on their bits, so that no target
-// needs types of its own. The floats are those of Micikevicius et al., "FP8
+// They are stored as bytes and only converted, by bit operations, so that no
+// target needs the types. The floats are those of Micikevicius et al., "FP8
 // Formats for Deep Learning", arXiv:2209.05433, of Noune et al.,
-// arXiv:2206.02915 (the UZ ones), and of the OCP Microscaling specification.
+// arXiv:2206.02915 (FNUZ), and of the OCP Microscaling specification.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +20,10 @@ using namespace frit::nn;
 
 namespace {
 
-/// Sign, exponent and mantissa of a float, from the highest bit; its largest
-/// magnitude, and the codes of infinity and NaN, -1 where there is none. A NaN
-/// above the magnitudes is the one that would be minus zero.
+/// A float format: sign, exponent and mantissa from the highest bit on.
+/// `largest` is the code of the largest magnitude; `infinity` and `nan` are
+/// codes, or -1 if there is none. FNUZ formats use the code of minus zero for
+/// NaN.
 struct Layout {
   unsigned exponent, mantissa;
   int bias, largest, infinity, nan;
@@ -45,7 +46,7 @@ std::optional<Layout> layoutOf(Type type) {
   return std::nullopt;
 }
 
-/// 32-bit integers and floats and the steps between them.
+/// Builds 32-bit integer and float operations.
 class Bits {
 public:
   explicit Bits(ImplicitLocOpBuilder &b) : b(b) {}
@@ -98,12 +99,12 @@ bool frit::nn::isSmall(Type storage) {
   return isa<Float8E8M0FNUType>(storage) || layoutOf(storage);
 }
 
-/// The f32 that the byte `x` stands for.
+/// Decodes the byte `x` to f32.
 static Value decode(ImplicitLocOpBuilder &b, Value x, Layout f) {
   Bits bits(b);
   Value all = arith::ExtUIOp::create(b, b.getI32Type(), x);
   Value size = bits.keep(all, (1 << f.signBit()) - 1);
-  // Exponent and mantissa lie side by side in both forms.
+  // Exponent and mantissa are adjacent in both formats.
   Value normal = bits.toReal(bits.add(bits.left(size, kMantissa - f.mantissa),
                                       int64_t(kBias - f.bias) << kMantissa));
   int step = 1 - f.bias - static_cast<int>(f.mantissa);
@@ -125,19 +126,19 @@ static Value decode(ImplicitLocOpBuilder &b, Value x, Layout f) {
   return y;
 }
 
-/// The byte that stands for the f32 `x`, rounded to nearest even.
+/// Encodes the f32 `x` as a byte, rounded to nearest even.
 static Value encode(ImplicitLocOpBuilder &b, Value x, Layout f, bool wraps) {
   Bits bits(b);
   Value all = bits.ofReal(x), size = bits.keep(all, 0x7fffffff);
-  // Adding just under half of the last place that stays, and the rest of it
-  // where that place is odd, carries into the exponent by itself.
+  // Round to nearest even: add just under half of the last kept bit, plus one
+  // if that bit is odd. The carry goes into the exponent by itself.
   unsigned dropped = kMantissa - f.mantissa;
   Value odd = bits.keep(bits.right(size, dropped), 1);
   Value rounded =
       arith::AddIOp::create(b, bits.add(size, (1 << (dropped - 1)) - 1), odd);
   Value code = bits.add(bits.right(rounded, dropped),
                         -(int64_t(kBias - f.bias) << f.mantissa));
-  // Below the least normal number steps are all the same.
+  // Subnormal numbers have a constant step.
   double least = std::ldexp(1.0, 1 - f.bias);
   Value magnitude = math::AbsFOp::create(b, x);
   Value capped = arith::MinimumFOp::create(b, magnitude, bits.real(least));
@@ -160,14 +161,14 @@ static Value encode(ImplicitLocOpBuilder &b, Value x, Layout f, bool wraps) {
   if (!f.hasMinusZero())
     takesSign = arith::AndIOp::create(b, takesSign, bits.is(P::ne, code, 0));
   code = bits.select(takesSign, signedCode, code);
-  // Where there is no NaN it becomes minus zero.
+  // NaN becomes minus zero in formats without NaN.
   Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
   int none = f.nan < 0 ? 1 << f.signBit() : f.nan;
   code = bits.select(isNaN, bits.integer(none), code);
   return arith::TruncIOp::create(b, b.getI8Type(), code);
 }
 
-/// Powers of two only, from 2^-127: the exponent of an f32, 255 being NaN.
+/// Decodes E8M0: the exponent of an f32, from 2^-127 on; 255 is NaN.
 static Value decodeExponent(ImplicitLocOpBuilder &b, Value x) {
   Bits bits(b);
   Value e = arith::ExtUIOp::create(b, b.getI32Type(), x);
@@ -210,7 +211,7 @@ Scalar ScalarBuilder::convert(Scalar x, Type from, Type to, CastRules rules) {
     return rules.roundsNow ? roundTo(result, llvm::cast<FloatType>(to))
                            : result;
   }
-  // The low bits, with the sign of the highest of them.
+  // Keep the low bits and sign-extend the highest of them.
   Value byte = cast(cast(x, b.getI32Type()), b.getI8Type()).value;
   Value places = arith::ConstantOp::create(
       b, b.getI8IntegerAttr(8 - to.getIntOrFloatBitWidth()));

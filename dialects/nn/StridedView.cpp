@@ -1,4 +1,4 @@
-//===- StridedView.cpp - Movement inside a fusion as strides --------------===//
+//===- StridedView.cpp - Data movement in a fusion as strides -------------===//
 
 #include "dialects/nn/StridedView.h"
 
@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace frit::nn;
 
 //===----------------------------------------------------------------------===//
-// Places
+// Positions
 //===----------------------------------------------------------------------===//
 
 static bool areStatic(Operation *op) {
@@ -27,9 +27,10 @@ StridedPlaces StridedPlaces::whole(ArrayRef<int64_t> shape) {
   return places;
 }
 
-/// Dimensions merge where a step of the outer one is all of the inner one, and
-/// split anywhere, so runs of dimensions with equally many elements on both
-/// sides are matched; within a run the source must be one dimension in effect.
+/// Adjacent dimensions merge if the outer stride equals the extent of the inner
+/// one; any dimension can be split. So groups of dimensions with equal numbers
+/// of elements on both sides are matched. Within a group the source must merge
+/// into a single dimension.
 FailureOr<StridedPlaces> StridedPlaces::reshaped(ArrayRef<int64_t> to) const {
   StridedPlaces result;
   result.offset = offset;
@@ -37,7 +38,7 @@ FailureOr<StridedPlaces> StridedPlaces::reshaped(ArrayRef<int64_t> to) const {
   result.strides.assign(to.size(), 0);
   if (llvm::is_contained(to, 0))
     return result;
-  // Ones take no part; their strides stay 0.
+  // Skip dimensions of size 1; their strides stay 0.
   SmallVector<size_t> from, into;
   for (size_t d = 0; d < shape.size(); ++d)
     if (shape[d] != 1)
@@ -191,7 +192,7 @@ FailureOr<StridedResult> frit::nn::describeWrite(Value value) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// The operand `value` of a body, whose dimensions are the last of four.
+/// Describes an operand, whose dimensions are aligned to the last of four.
 static FailureOr<AttentionOperand> describeOperand(Value value) {
   auto view = describeRead(value);
   if (failed(view))

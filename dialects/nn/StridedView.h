@@ -1,15 +1,14 @@
-//===- StridedView.h - Movement inside a fusion as strides ----------------===//
+//===- StridedView.h - Data movement in a fusion as strides ---------------===//
 //
-// A kernel that reads its operands through strides needs no copy of what
-// slices, transposes, reshapes and broadcasts make of them:
+// Describes slices, transposes, reshapes and broadcasts in a fusion as strides.
+// A kernel that reads its operands through strides needs no copies of them:
 //
 //   ^bb0(%qkv: tensor<2x5x96xf16>):
 //     %s = nn.slice %qkv {starts = [0, 0, 32], sizes = [2, 5, 32], ...}
 //     %r = nn.reshape %s {shape = [2, 5, 4, 8]}
 //     %k = nn.transpose %r {perm = [0, 2, 1, 3]}
 //
-// %k is %qkv at offset 32 with the strides 480, 8, 96 and 1. All of it is
-// counted in elements.
+// %k is %qkv at offset 32 with strides 480, 8, 96 and 1, all in elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,30 +20,31 @@
 
 namespace frit::nn {
 
-/// Places in a row-major tensor: element i is at offset + Σ i[d] · strides[d].
+/// Positions in a row-major tensor: element i is at offset + Σ i[d] ·
+/// strides[d].
 struct StridedPlaces {
   int64_t offset = 0;
   llvm::SmallVector<int64_t> shape, strides;
 
-  /// All of a row-major tensor of a static shape.
+  /// A whole row-major tensor.
   static StridedPlaces whole(llvm::ArrayRef<int64_t> shape);
 
-  /// The same places under another shape of as many elements, or failure where
-  /// their order is not one of strides.
+  /// Returns the positions under another shape with as many elements. Fails if
+  /// strides cannot express them.
   llvm::FailureOr<StridedPlaces> reshaped(llvm::ArrayRef<int64_t> to) const;
 
-  /// NumPy's broadcast to a shape that fits: what repeats has stride 0.
+  /// Broadcasts to a compatible shape; repeated dimensions get stride 0.
   StridedPlaces broadcast(llvm::ArrayRef<int64_t> to) const;
 
-  /// What a slice, transpose, reshape or expand of static shapes reads, if
-  /// these are its operand's places.
+  /// Returns the positions that a slice, transpose, reshape or expand reads if
+  /// these are its operand's. Shapes must be static.
   llvm::FailureOr<StridedPlaces> moved(mlir::Operation *op) const;
 };
 
-/// Where a slice begins whose elements lie side by side in its operand.
+/// Returns the offset of a slice whose elements are contiguous in its operand.
 std::optional<int64_t> contiguousOffset(SliceOp slice);
 
-/// What a value of a fusion's body is of one of its arguments.
+/// A value of a fusion's body as a strided view of an argument.
 struct StridedView : StridedPlaces {
   mlir::BlockArgument argument;
 };
@@ -53,34 +53,35 @@ struct StridedView : StridedPlaces {
 /// argument of its block.
 llvm::FailureOr<StridedView> describeRead(mlir::Value value);
 
-/// Where the elements of a value end up among the values that its block yields.
+/// The positions of a value's elements in one of the block's results.
 struct StridedResult : StridedPlaces {
   unsigned result = 0;
 };
 
-/// Where the elements of a value end up in the result of the last of `chain`,
-/// transposes and reshapes of which the first reads the value and each one the
-/// one before.
+/// Returns the positions of a value's elements in the result of the last of
+/// `chain`: transposes and reshapes, the first of which reads the value and
+/// each other one its predecessor.
 llvm::FailureOr<StridedPlaces>
 describeWrite(llvm::ArrayRef<mlir::Operation *> chain);
 
-/// Follows the transposes and reshapes that alone read `value` to the block's
-/// terminator.
+/// Follows `value` to the block's terminator through transposes and reshapes
+/// that are its only readers.
 llvm::FailureOr<StridedResult> describeWrite(mlir::Value value);
 
-/// One operand of an attention as its kernel reads or writes it. Strides are
-/// of batch, head (or group), position and element; 0 where a mask repeats.
+/// An operand or result of an attention as its kernel accesses it. Strides are
+/// those of batch, head (or group), position and element; 0 where a mask is
+/// broadcast.
 struct AttentionOperand {
   mlir::BlockArgument argument; ///< none for the result
   int64_t offset = 0;
   int64_t strides[4] = {0, 0, 0, 0};
 };
 
-/// A fusion of one attention and the movement around it.
+/// A fusion of one attention and the data movement around it.
 struct AttentionInfo {
   AttentionOp op;
   AttentionOperand q, k, v, result;
-  /// Of batch, head, query and key.
+  /// Strides of batch, head, query and key.
   std::optional<AttentionOperand> mask;
   int64_t batch = 0, heads = 0, groups = 0, queries = 0, keys = 0;
   int64_t size = 0, valueSize = 0;
@@ -88,8 +89,8 @@ struct AttentionInfo {
   bool causal = false;
 };
 
-/// The whole of a fusion whose only result is its attention's, moved or not; or
-/// why it is none.
+/// Describes a fusion whose only result is an attention's, possibly moved; or
+/// says why it is none.
 Match<AttentionInfo> describeAttention(FusionOp fusion);
 
 } // namespace frit::nn

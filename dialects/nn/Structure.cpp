@@ -33,7 +33,8 @@ FailureOr<RankedTensorType> ReshapeOp::infer(Adaptor op,
   return to;
 }
 
-/// Whether what goes into and out of the block of `op` is as `op` says.
+/// Checks that the block's arguments and results match the operands and results
+/// of `op`.
 template <typename Op> static LogicalResult verifyBlock(Op op) {
   Block &block = op.getBody().front();
   if (block.getArgumentTypes() != op.getInputs().getTypes())

@@ -77,11 +77,11 @@ def NN_ScheduleAttr : AttrDef<NN_Dialect, "Schedule"> {
 //===----------------------------------------------------------------------===//
 
 def NN_ConstantOp : NN_Op<"constant", "", [ConstantLike]> {
-  let summary = "A weight or another tensor known when compiling.";
+  let summary = "A weight or another tensor known at compile time.";
   let description = [{
-    `name` is the weight's name in the model; constants the compiler made have
-    none. Large values are `dense_resource`, whose bytes may be mapped from the
-    model's file.
+    `name` is the weight's name in the model; constants that the compiler
+    created have none. Large values are `dense_resource`, whose bytes may be
+    mapped from the model's file.
   }];
   let arguments = (ins ElementsAttr:$value, OptionalAttr<StrAttr>:$name);
   let results = (outs NN_Tensor:$y);
@@ -103,8 +103,8 @@ def NN_ConstantOp : NN_Op<"constant", "", [ConstantLike]> {
 def NN_ReshapeOp : NN_Inferred<"reshape", "", []> {
   let summary = "The same elements in the same order under another shape.";
   let description = [{
-    A view: it costs nothing. The shape is the result's; importers work out
-    ONNX's 0 and -1.
+    A view, which is free. `shape` is the result's; importers resolve ONNX's 0
+    and -1.
   }];
   let arguments = (ins NN_Tensor:$x, DenseI64ArrayAttr:$shape);
   let results = (outs NN_Tensor:$y);
@@ -135,7 +135,7 @@ def NN_FusionOp : Op<NN_Dialect, "fusion", [
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The operator whose schedule the fusion has: its contraction, else its
+    /// The operator that determines the schedule: the contraction, or else the
     /// last operator.
     ::mlir::Operation *getAnchor();
   }];
@@ -143,10 +143,10 @@ def NN_FusionOp : Op<NN_Dialect, "fusion", [
 
 def NN_GuardOp : Op<NN_Dialect, "guard", [
     Pure, IsolatedFromAbove, SingleBlock]> {
-  let summary = "Operators that need not run unless a condition is `when`.";
+  let summary = "Operators that are needed only if a condition equals `when`.";
   let description = [{
-    Otherwise the results may be anything, and whoever reads them takes no
-    notice of them: they are operands of an nn.where that picks the other one.
+    If it differs, the results are undefined and do not matter: an nn.where with
+    the same condition selects its other operand.
     The block's arguments are the inputs, in order, with their types.
   }];
   let arguments = (ins NN_BoolTensor:$condition, BoolAttr:$when,

@@ -1,4 +1,4 @@
-//===- Suppression.cpp - Candidates that take others out ------------------===//
+//===- Suppression.cpp - Non-maximum suppression --------------------------===//
 
 #include "dialects/nn/Suppression.h"
 
@@ -52,7 +52,7 @@ Value KeepBitsOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
               arith::AndIOp::create(body, left, number(uint64_t(1) << i));
           Value isKept = arith::CmpIOp::create(body, arith::CmpIPredicate::ne,
                                                mine, number(0));
-          // What it takes out, if anything, is not itself.
+          // A candidate does not suppress itself.
           Value rest =
               arith::XOrIOp::create(body, others, number(~uint64_t(0)));
           Value without = arith::AndIOp::create(body, left, rest);

@@ -1,6 +1,6 @@
-//===- Suppression.h - Candidates that take others out ----------*- C++ -* ===//
+//===- Suppression.h - Non-maximum suppression ----------------------------===//
 //
-// What is rarely read, so that NN.h does not have it.
+// Apart from NN.h, because few files need it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,14 +1,15 @@
-//===- Suppression.td - Candidates that take others out --------------------===//
+//===- Suppression.td - Non-maximum suppression -----------------------------===//
 
 include "dialects/nn/Base.td"
 
 def NN_KeepBitsOp : NN_Structural<"keep_bits", ""> {
-  let summary = "Which bits are kept where each that is takes others out.";
+  let summary = "The candidates that greedy suppression keeps, as bits.";
   let description = [{
-    `bits` has rows of up to 64 candidates; `takes_out` has for each of them,
-    along its last dimension, the bits that it takes out if it is kept. From the
-    lowest on, a bit is kept that is set and that none before it has taken out.
-    What NonMaxSuppression decides one box after another.
+    Every element of `bits` has a bit per candidate, up to 64. The last
+    dimension of `takes_out` has, per candidate, the bits of those that it
+    suppresses if it is kept. Starting with the lowest, a candidate is kept if
+    its bit is set and no kept one before it suppresses it. This is the
+    sequential part of NonMaxSuppression.
   }];
   let arguments = (ins RankedTensorOf<[I64]>:$bits,
                    RankedTensorOf<[I64]>:$takes_out);

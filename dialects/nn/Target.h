@@ -1,8 +1,8 @@
-//===- Target.h - What passes ask about the machine they compile for ------===//
+//===- Target.h - What passes ask about the target ------------------------===//
 //
-// Passes over nn know no hardware. What depends on it they ask through this
-// interface, which codegen/cpu and codegen/cuda implement and Pipeline.cpp
-// hands to the passes.
+// Passes over nn do not depend on hardware. They ask this interface, which
+// codegen/cpu and codegen/cuda implement. Pipeline.cpp passes the target to
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,22 +14,22 @@
 
 namespace frit::nn {
 
-/// What operators take: multiplications and additions of their contractions,
-/// bytes that they read and write, and the fewest kernels that compute them.
+/// Cost of operators: multiplications and additions of their contractions,
+/// bytes that they read and write, and the least number of kernels.
 struct Work {
   int64_t flops = 0, bytes = 0, kernels = 0;
 };
 
-/// What the kernel of a fusion takes, behind others in a chain.
+/// Cost of a fusion's kernel in a chain of kernels.
 struct StepCost {
   double microseconds = 0;
-  double share = 1; ///< of the machine that its blocks fill
+  double occupancy = 1; ///< fraction of the device that its blocks fill
 };
 
-/// What it costs to leave a chain of kernels, microseconds.
+/// Cost of branches in microseconds, compared with a chain of kernels.
 struct BranchCosts {
-  double fork = 0; ///< of each that follows a kernel, but the first
-  double join = 0; ///< of each that a kernel follows, but the first
+  double fork = 0; ///< per successor of a kernel after the first
+  double join = 0; ///< per predecessor of a kernel after the first
 };
 
 /// One `-march`. Immutable; passes may call it from several threads.
@@ -37,72 +37,72 @@ class Target {
 public:
   virtual ~Target() = default;
 
-  /// "sm_90a", "x86-64-v3".
+  /// The `-march` name: "sm_90a", "x86-64-v3".
   virtual llvm::StringRef arch() const = 0;
 
-  /// Whether `conv` runs faster with its channels last.
+  /// Returns whether `conv` is faster with channels last.
   virtual bool prefersChannelsLast(ConvOp conv) const = 0;
 
-  /// Whether `conv`, of one spatial dimension, or of three and of one group,
-  /// runs faster as one of two.
+  /// Returns whether `conv` is faster as a 2-d convolution. It has one spatial
+  /// dimension, or three and one group.
   virtual bool prefersConv2D(ConvOp conv) const { return false; }
 
-  /// Whether `conv`, which prefers its channels last, runs faster where squares
-  /// of its strides become channels.
+  /// Returns whether `conv`, which prefers channels last, is faster if blocks
+  /// of stride×stride pixels become channels.
   virtual bool prefersSpaceToDepth(ConvOp conv) const { return false; }
 
-  /// Whether `conv`, with its channels last and a filter for each, runs faster
-  /// as an nn.depthwise_conv.
+  /// Returns whether `conv`, with channels last and one filter per channel, is
+  /// faster as an nn.depthwise_conv.
   virtual bool prefersDepthwise(ConvOp conv) const { return false; }
 
-  /// Whether a fusion with this composite whole has a schedule; otherwise it is
-  /// decomposed before fusion.
+  /// Returns whether fusions with this composite have a schedule. Otherwise it
+  /// is decomposed before fusion.
   virtual bool keepsWhole(CompositeOp composite) const = 0;
 
-  /// Whether the kernel of a composite that is kept whole reads an operand of
-  /// this element type, or writes its result, at such places of a tensor.
-  /// Otherwise it gets a tensor of its own.
+  /// Returns whether the kernel of a whole composite can access an operand or
+  /// its result of this element type through strides. Otherwise the tensor is
+  /// copied.
   virtual bool takesView(CompositeOp composite, mlir::Type element,
                          const StridedPlaces &places) const {
     return false;
   }
 
-  /// Whether `next`, which reads the last of `fused` (a matmul, conv or
-  /// depthwise_conv and what has joined it so far), can join its kernel.
-  /// Everything else about fusion is the same on every target.
+  /// Returns whether `next`, which reads the last of `fused`, can join its
+  /// kernel. `fused` is a contraction and the operators that have joined it.
+  /// All other fusion rules are the same on every target.
   virtual bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                              mlir::Operation *next) const = 0;
 
-  /// The size that joining operators may give a kernel. An operator that is
-  /// larger by itself has a kernel to itself.
+  /// Size limit for adding operators to a kernel. An operator that exceeds it
+  /// by itself gets its own kernel.
   virtual KernelSize largestKernel() const = 0;
 
-  /// Of how many neighbours of a row the kernel of `product` takes moments
-  /// where nn.moments reads its result; it then also multiplies rows normalised
-  /// by such moments, and adds them. 0: of none.
+  /// Returns the part width of the nn.moments that `product`'s kernel can
+  /// compute for its result; 0 if it cannot. If not 0, it can also multiply
+  /// rows normalized by such moments, and add a residual normalized by them.
   virtual int64_t momentWidth(MatmulOp product) const { return 0; }
 
-  /// Whether moments of so many rows are merged once, by a kernel of its own,
-  /// and not by every product that normalises by them.
+  /// Returns whether a separate kernel should merge the moments of `rows` rows,
+  /// rather than every product that uses them.
   virtual bool mergesMoments(int64_t rows) const { return false; }
 
-  /// Whether asking for a condition while the steps run costs less than `work`
-  /// that would then not be done.
+  /// Returns whether evaluating a condition at run time costs less than the
+  /// `work` that it may save.
   virtual bool guards(const Work &work) const { return false; }
 
-  /// What running a scheduled fusion costs, if it may run beside others and is
-  /// known.
+  /// Returns the cost of a scheduled fusion; none if it is unknown or the
+  /// fusion must not run concurrently.
   virtual std::optional<StepCost> cost(FusionOp fusion) const {
     return std::nullopt;
   }
 
-  /// What branches cost; nothing where kernels run one after another only.
+  /// Returns the cost of branches; none if kernels cannot run concurrently.
   virtual std::optional<BranchCosts> branchCosts() const {
     return std::nullopt;
   }
 
-  /// The schedule of a fusion. Every fusion has one: what no fast skeleton
-  /// takes is generic, and `-Rpass-missed=schedule` says why.
+  /// Returns the schedule of a fusion. There always is one: fusions that no
+  /// fast skeleton supports are generic, and `-Rpass-missed=schedule` says why.
   virtual ScheduleAttr schedule(FusionOp fusion) const = 0;
 };
 

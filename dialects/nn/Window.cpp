@@ -43,8 +43,8 @@ static FailureOr<RankedTensorType> inferPool(Adaptor op,
     int64_t size = sliding.input[dim], out = sliding.output[dim];
     if (ShapedType::isDynamic(size) || ShapedType::isDynamic(out))
       continue;
-    // A window may start on a leading pad or in x, not on a trailing pad: it
-    // would hold nothing. Nor would any window over nothing.
+    // A window may start on a leading pad or in x. One that starts on a
+    // trailing pad would be empty, as would any window over an empty input.
     uint64_t starts = size + sliding.pads[dim], stride = sliding.strides[dim];
     if (size < 1 || out < 1 ||
         static_cast<uint64_t>(out) > llvm::divideCeil(starts, stride))
@@ -72,8 +72,8 @@ FailureOr<RankedTensorType> AvgPoolOp::infer(Adaptor op,
   return inferPool(op, loc);
 }
 
-/// Combines the elements under every window; those that are not there count as
-/// the combiner's identity.
+/// Reduces the elements under every window; elements outside of x are the
+/// neutral element.
 template <typename Pool>
 static Value combineWindows(ImplicitLocOpBuilder &b, Pool op, Value x,
                             Combiner kind) {
@@ -88,7 +88,7 @@ static Value combineWindows(ImplicitLocOpBuilder &b, Pool op, Value x,
   SmallVector<AffineExpr> under;
   for (unsigned loop = rank; loop < loops; ++loop)
     under.push_back(b.getAffineDimExpr(loop));
-  // No tensor has the window's shape but one that is never read.
+  // This tensor only gives the loops the window's shape; it is never read.
   Value window = tensor::EmptyOp::create(b, op.getWindow(),
                                          tensorType(x).getElementType());
   AffineMap windowMap = AffineMap::get(loops, 0, under, context);
@@ -134,12 +134,12 @@ Value MaxPoolOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   return buildRounding(b, y, loweredType(getY()).getElementType());
 }
 
-/// How many places of the window that starts at `start` are in [low, high), as
-/// an index.
+/// Returns, as an index, the number of elements in [low, high) of the window
+/// that starts at `start`.
 static Value countPlaces(ImplicitLocOpBuilder &b, Value start, int64_t window,
                          int64_t dilation, int64_t low, int64_t high) {
-  // Place i is start + i * dilation; the first and past-the-last i inside are
-  // quotients that round up.
+  // Element i is at start + i * dilation. The first i inside and the first past
+  // it are quotients rounded up.
   auto first = [&](int64_t bound) {
     Value past =
         arith::SubIOp::create(b, indexConstant(b, bound + dilation - 1), start);
@@ -160,8 +160,8 @@ Value AvgPoolOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   return buildMap(
       b, type, sums, b.getMultiDimIdentityMap(type.getRank()),
       [&](ImplicitLocOpBuilder &body, ValueRange e) {
-        // Dimensions whose windows all hold the same number of elements
-        // multiply into a constant.
+        // Dimensions whose windows all have the same number of elements
+        // multiply to a constant.
         int64_t same = 1;
         Value varying;
         for (size_t dim = 0; dim < sliding.rank(); ++dim) {

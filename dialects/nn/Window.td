@@ -7,11 +7,11 @@ class NN_Pool<string mnemonic> : NN_Structural<mnemonic, ""> {
 }
 
 def NN_MaxPoolOp : NN_Pool<"max_pool"> {
-  let summary = "Largest element under a window over the spatial dimensions.";
+  let summary = "Maximum under a window over the spatial dimensions.";
   let description = [{
-    Lists have an entry per spatial dimension; `pads` are the leading pads of
-    all of them, then the trailing ones, and never win. `shape` is the spatial
-    shape of the result, which importers work out from ONNX's ceil_mode.
+    Lists have an entry per spatial dimension, except `pads`: all leading pads,
+    then all trailing ones. Padding is never the maximum. `shape` is the spatial
+    shape of the result; importers derive it from ONNX's ceil_mode.
   }];
   let arguments = (ins NN_NumberTensor:$x, DenseI64ArrayAttr:$window,
                    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
@@ -22,7 +22,7 @@ def NN_MaxPoolOp : NN_Pool<"max_pool"> {
 def NN_AvgPoolOp : NN_Pool<"avg_pool"> {
   let summary = "Mean of the elements under a window.";
   let description = [{
-    As `max_pool`. Pads count as zeros with `include_pad`, else not at all.
+    As `max_pool`. Padding counts as zeros with `include_pad`, otherwise not.
   }];
   let arguments = (ins NN_FloatTensor:$x, DenseI64ArrayAttr:$window,
                    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
@@ -31,11 +31,11 @@ def NN_AvgPoolOp : NN_Pool<"avg_pool"> {
 }
 
 def NN_MaxPoolPlacesOp : NN_Structural<"max_pool_places", ""> {
-  let summary = "Where under every window the element `max_pool` gives is.";
+  let summary = "Position of the maximum under every window.";
   let description = [{
-    `y` is the result of `max_pool` on `x` with the same attributes. A place is
-    the first of those with that element, counted row by row over the spatial
-    dimensions.
+    `y` is the result of `max_pool` on `x` with the same attributes. A position
+    is the row-major index over the spatial dimensions of the first element
+    equal to the maximum.
   }];
   let arguments = (ins NN_NumberTensor:$x, NN_NumberTensor:$y,
                    DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides,
