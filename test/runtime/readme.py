@@ -1,9 +1,9 @@
-"""Does what README.md tells who links models into programs.
+"""Follows README.md's instructions for linking models into programs.
 
-    readme.py README FOLDER PREFIX MODELS LINK_FLAGS...
+    readme.py SOURCE FOLDER PREFIX MODELS LINK_FLAGS...
 
-PREFIX is where frit is installed. The README's C program, CMake file, graph
-and commands are taken from it as they stand, but for where things are.
+PREFIX is where frit is installed. The READMEs' C program, CMake file, graph
+and commands are used as they are, except for paths.
 """
 import json
 import pathlib
@@ -15,13 +15,14 @@ import sys
 
 import numpy as np
 
-README = pathlib.Path(sys.argv[1]).read_text()
+README = "".join((pathlib.Path(sys.argv[1]) / folder / "README.md").read_text()
+                 for folder in (".", "runtime", "compiler/json"))
 FOLDER, PREFIX, MODELS = map(pathlib.Path, sys.argv[2:5])
 LINK_FLAGS = " ".join(sys.argv[5:])
 
 
 def block(language, start):
-    """The README's code of this language that begins with `start`."""
+    """The README's code block in this language that begins with `start`."""
     return next(text for name, text in
                 re.findall(r"^```(\w*)\n(.*?)^```", README, re.M | re.S)
                 if name == language and text.startswith(start))
@@ -44,7 +45,7 @@ run(f"export PKG_CONFIG_PATH={PREFIX}/lib/pkgconfig; "
     f"{block('', 'cc app.c').strip()} {LINK_FLAGS}")
 print("pkg-config:", run("./app"))
 
-# Code for a GPU takes a compiler that may not be here.
+# CUDA code needs NVRTC, which may be missing.
 cmake = block("cmake", "cmake_minimum_required").replace(",sm_90a", "")
 (FOLDER / "CMakeLists.txt").write_text(
     cmake.replace("-ftype", "-march=x86-64 -ftype"))

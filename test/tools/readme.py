@@ -1,6 +1,8 @@
-"""Runs what README.md tells its reader to type: readme.py SOURCE BUILD FOLDER
+"""Runs the commands in README.md and compiler/json/README.md.
 
-What a session shows is compared with what is printed, "…" standing for anything.
+    readme.py SOURCE BUILD FOLDER
+
+The session's outputs must match; "…" matches anything.
 """
 import json
 import os
@@ -11,7 +13,7 @@ import subprocess
 import sys
 
 SOURCE, BUILD, FOLDER = map(pathlib.Path, sys.argv[1:4])
-TEXT = (SOURCE / "README.md").read_text()
+TEXT = "".join((SOURCE / folder / "README.md").read_text() for folder in (".", "compiler/json"))
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 os.chdir(FOLDER)
 for name in ["test", "runtime"]:
@@ -28,7 +30,7 @@ def run(command):
 
 
 def block(language, start=""):
-    """The first block of a language that starts so."""
+    """The first block in a language that begins with `start`."""
     return next(text for name, text in BLOCKS if name == language and text.startswith(start))
 
 
