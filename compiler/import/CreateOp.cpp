@@ -1,4 +1,4 @@
-//===- CreateOp.cpp - Operators of nn from names and attributes -----------===//
+//===- CreateOp.cpp - Create nn operators by name -------------------------===//
 
 #include "compiler/import/CreateOp.h"
 
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace frit;
 
-/// Operators say by a trait how many operands they take.
+/// Checks the operand count against the operator's trait.
 template <unsigned... N>
 static bool takes(OperationName name, size_t count,
                   std::integer_sequence<unsigned, N...>) {
@@ -40,8 +40,8 @@ Operation *frit::importer::createInferred(Location loc, OperationName name,
     emitError(loc) << "has the wrong number of inputs, " << operands.size();
     return nullptr;
   }
-  // Inference wants the operator's properties, so there is one without results
-  // first, which lends them.
+  // Inference needs the operator's properties, so first create one without
+  // results.
   OperationState state(loc, name, operands, /*types=*/{}, attributes);
   Operation *typeless = Operation::create(state);
   SmallVector<Type> types;

@@ -1,4 +1,4 @@
-//===- CreateOp.h - Operators of nn from names and attributes -------------===//
+//===- CreateOp.h - Create nn operators by name ---------------------------===//
 
 #ifndef FRIT_COMPILER_IMPORT_CREATEOP_H
 #define FRIT_COMPILER_IMPORT_CREATEOP_H
@@ -7,22 +7,23 @@
 
 namespace frit::importer {
 
-/// An operator in no block whose result types are inferred, verified; or null
-/// after errors at `loc`. The name's operators must infer their types.
+/// Creates an operator outside of any block, with inferred result types, and
+/// verifies it. Null after errors at `loc`. The operator must implement type
+/// inference.
 mlir::Operation *
 createInferred(mlir::Location loc, mlir::OperationName name,
                mlir::ValueRange operands,
                llvm::ArrayRef<mlir::NamedAttribute> attributes);
 
-/// The first of `forms` that the operator's definition accepts as its attribute
-/// `attribute`, or null: files know integers, definitions those with a sign and
-/// those without.
+/// Returns the first of `forms` that the operator's definition accepts for
+/// `attribute`, or null. Files do not distinguish signed from signless
+/// integers; definitions do.
 mlir::Attribute chooseForm(mlir::RegisteredOperationName name,
                            llvm::StringRef attribute,
                            llvm::ArrayRef<mlir::Attribute> forms);
 
-/// A weight before all nodes of `body`, after `last`, the weight before it or
-/// null, and then the last one itself. `name` may be null.
+/// Creates a weight before all nodes of `body`, after `last`, the previous
+/// weight or null; updates `last`. `name` may be null.
 mlir::Value createWeight(mlir::OpBuilder &builder, mlir::Block &body,
                          mlir::Operation *&last, mlir::Location loc,
                          mlir::ElementsAttr value, mlir::StringAttr name);

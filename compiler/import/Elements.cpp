@@ -1,4 +1,4 @@
-//===- Elements.cpp - The data of tensors in files ------------------------===//
+//===- Elements.cpp - Data of tensors from files --------------------------===//
 
 #include "compiler/import/Elements.h"
 
@@ -17,7 +17,7 @@ std::optional<int64_t> frit::importer::countElements(ArrayRef<int64_t> shape) {
   for (int64_t size : shape) {
     if (size < 0 || (size && count > most / size))
       return std::nullopt;
-    // An empty dimension does not excuse the others from being sane.
+    // Check the other dimensions even if one is 0.
     count *= std::max<int64_t>(size, 1);
   }
   return llvm::is_contained(shape, 0) ? 0 : count;
@@ -33,7 +33,7 @@ ElementsAttr frit::importer::makeElements(RankedTensorType type, Bytes bytes,
     }
     return DenseElementsAttr::getFromRawBuffer(type, bytes.data);
   }
-  // Files give no alignment, and who reads elements copies them first.
+  // Files do not guarantee alignment; readers copy elements before use.
   size_t align = elementBytes(type.getElementType());
   if (!llvm::isAddrAligned(llvm::Align(align), bytes.data.data()))
     align = 1;

@@ -1,4 +1,4 @@
-//===- Elements.h - The data of tensors in files --------------------------===//
+//===- Elements.h - Data of tensors from files ----------------------------===//
 
 #ifndef FRIT_COMPILER_IMPORT_ELEMENTS_H
 #define FRIT_COMPILER_IMPORT_ELEMENTS_H
@@ -11,23 +11,23 @@
 
 namespace frit::importer {
 
-/// The number of bytes that an element takes in files and in memory.
+/// Bytes of an element in files and in memory.
 inline int64_t elementBytes(mlir::Type type) {
   return (type.getIntOrFloatBitWidth() + 7) / 8;
 }
 
-/// The number of elements of `shape`, or nothing where a size is negative or
-/// the tensor is beyond what any machine holds.
+/// Returns the number of elements of `shape`; none if a size is negative or the
+/// tensor exceeds any machine's memory.
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
 
-/// Bytes and what keeps them alive.
+/// Bytes and their owner.
 struct Bytes {
   llvm::ArrayRef<char> data;
   std::shared_ptr<const void> owner;
 };
 
-/// A tensor of these bytes: at most 1 KiB of them are copied, more become a
-/// resource named `name`. Bools are a byte each.
+/// Creates a tensor attribute: up to 1 KiB is copied, more becomes a resource
+/// named `name`. Bools take one byte each.
 mlir::ElementsAttr makeElements(mlir::RankedTensorType type, Bytes bytes,
                                 llvm::StringRef name);
 

@@ -1,4 +1,4 @@
-//===- FixInputs.cpp - Which inputs decide about a value ------------------===//
+//===- FixInputs.cpp - Find the inputs that a value depends on ------------===//
 
 #include "compiler/import/Import.h"
 
@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace frit;
 
-/// "x" of the location "input 'x'", which every argument has.
+/// Returns "x" for the location "input 'x'", which every argument has.
 static StringRef inputName(BlockArgument argument) {
   auto named = dyn_cast<NameLoc>(argument.getLoc());
   StringRef text = named ? named.getName().getValue() : StringRef();

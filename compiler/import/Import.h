@@ -1,4 +1,4 @@
-//===- Import.h - Models to the nn dialect, and back ----------------------===//
+//===- Import.h - Import models to the nn dialect, and export -------------===//
 
 #ifndef FRIT_COMPILER_IMPORT_IMPORT_H
 #define FRIT_COMPILER_IMPORT_IMPORT_H
@@ -16,67 +16,63 @@
 
 namespace frit {
 
-/// Weights that several imports of a model share, by what says where they are
-/// from.
+/// Weights shared by several imports of a model, keyed by their source.
 using WeightCache = llvm::StringMap<mlir::ElementsAttr>;
 
-/// What the command line says about a model.
+/// Command line options about the model.
 struct ImportOptions {
   /// Shapes of inputs by name; "" means the model's only input.
   llvm::StringMap<llvm::SmallVector<int64_t>> inputShapes;
   /// Sizes of symbolic dimensions.
   llvm::StringMap<int64_t> symbols;
-  /// Those that this import gives one of several sizes. An input of @main with
-  /// such dimensions has the attribute `nn.symbols`: for each dimension the
-  /// symbol, or "".
+  /// Symbols that stay symbolic across imports: this import gives them one of
+  /// several sizes. Inputs of @main that have such dimensions get the attribute
+  /// `nn.symbols`: per dimension the symbol, or "".
   llvm::StringSet<> openSymbols;
-  /// Where imports of one model, in one context, find each other's weights;
-  /// null where there is but one.
+  /// Cache for the weights of several imports in one context; may be null.
   WeightCache *weights = nullptr;
-  /// How many entries the results of a node may have where the data decide, by
-  /// its name.
+  /// Upper bounds for data-dependent results, by node name.
   llvm::StringMap<int64_t> bounds;
-  /// Inputs that are constants: by name, an .npy file or a TensorProto.
+  /// Inputs that are constants: file (.npy or TensorProto) by input name.
   llvm::StringMap<std::string> constInputs;
-  /// Make up the weights whose files are missing, from this seed.
+  /// Generate missing external weights randomly, from this seed.
   std::optional<uint64_t> randomWeights;
-  /// Told each value that a node of the graph computes, by name, before it is
-  /// known whether the rest can be imported.
+  /// Called with each value that a node computes, before the whole import is
+  /// known to succeed.
   std::function<void(llvm::StringRef name, mlir::Value value)> onValue;
-  /// Told each file of weights and where it is mapped.
+  /// Called with each weight file and its mapping.
   std::function<void(llvm::StringRef path, llvm::StringRef bytes)> onMap;
 };
 
-/// Reads the ONNX model in `file`, whose weights may lie in other files beside
-/// `path`. The result has one function, @main, whose arguments and results
-/// have the attribute `nn.name`; shapes are static. The context must have what
-/// `loadImportDialects` loads.
+/// Imports the ONNX model in `file`; external data is found relative to `path`.
+/// The result has one function, @main. Its arguments and results have the
+/// attribute `nn.name`; shapes are static. The context must have loaded
+/// `loadImportDialects`.
 ///
-/// Errors are diagnostics at locations that name the file and the node; all
-/// that can be told from one run are reported before null is returned. The
-/// bytes of `file` need not outlive the call; weight files are mapped for as
-/// long as the context lives.
+/// Errors are diagnostics at locations that name the file and the node. One run
+/// reports as many as possible before it returns null. The bytes of `file` need
+/// not outlive the call; weight files stay mapped as long as the context lives.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnx(llvm::MemoryBufferRef file,
                                              llvm::StringRef path,
                                              const ImportOptions &options,
                                              mlir::MLIRContext &context);
 
-/// Reads a JSON graph, whose weights lie in a .safetensors file beside `path`,
-/// on the terms of importOnnx. Operators and attributes are nn's own.
+/// Imports a JSON graph with its .safetensors file, relative to `path`;
+/// otherwise as importOnnx. Operators and attributes are those of nn.
 mlir::OwningOpRef<mlir::ModuleOp> importJson(llvm::MemoryBufferRef file,
                                              llvm::StringRef path,
                                              const ImportOptions &options,
                                              mlir::MLIRContext &context);
 
-/// An imported model as a JSON graph, which importJson reads back to the same
-/// module. Returns the constants, by name, for the .safetensors file that the
-/// graph calls `weightsName`. The text ends with a newline.
+/// Writes an imported model as a JSON graph, which importJson reads back to the
+/// same module. Returns the constants, by name, for the .safetensors file
+/// `weightsName`. The text ends with a newline.
 std::vector<std::pair<std::string, mlir::ElementsAttr>>
 exportJson(mlir::ModuleOp model, llvm::StringRef weightsName,
            llvm::raw_ostream &graph);
 
-/// How to fix what a value of an imported model is computed from, for the end
-/// of a message: "; -fconst-input=x=@FILE ...". Empty where it is no input.
+/// Returns the end of a message that says how to make a value constant: ";
+/// -fconst-input=x=@FILE ...". Empty if it does not depend on inputs.
 std::string fixInputsHint(mlir::Value value);
 
 /// Loads the dialects that importing needs.

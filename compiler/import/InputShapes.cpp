@@ -1,4 +1,4 @@
-//===- InputShapes.cpp - The shapes that inputs are compiled for ----------===//
+//===- InputShapes.cpp - Resolve the shapes of inputs ---------------------===//
 
 #include "compiler/import/InputShapes.h"
 
@@ -30,7 +30,7 @@ std::string frit::importer::declaredText(ArrayRef<DeclaredDim> dims) {
   });
 }
 
-/// "'a', 'b' and 'c'"
+/// Formats a list: "'a', 'b' and 'c'".
 static std::string listText(ArrayRef<StringRef> names) {
   std::string result;
   for (auto [i, name] : llvm::enumerate(names)) {
@@ -52,7 +52,7 @@ InputShapes::InputShapes(const ImportOptions &options,
     const SmallVector<int64_t> *shape = given(input);
     if (!shape)
       continue;
-    // An input without a shape has the one that it is given.
+    // An input without a declared shape takes the given one.
     if (!input.hasShape && llvm::is_contained(*shape, ShapedType::kDynamic))
       input.dims.resize(shape->size());
     if (shape->size() != input.dims.size())
@@ -88,7 +88,7 @@ bool InputShapes::checkOptions(Location file) const {
         dims.insert(dim.symbol);
   }
   bool good = true;
-  // Maps of strings have no order of their own, messages should.
+  // Sort, so that messages are deterministic.
   auto unknown = [&](const auto &map, auto isKnown) {
     SmallVector<StringRef> keys;
     for (StringRef key : map.keys())

@@ -1,4 +1,4 @@
-//===- InputShapes.h - The shapes that inputs are compiled for ------------===//
+//===- InputShapes.h - Resolve the shapes of inputs -----------------------===//
 
 #ifndef FRIT_COMPILER_IMPORT_INPUTSHAPES_H
 #define FRIT_COMPILER_IMPORT_INPUTSHAPES_H
@@ -12,24 +12,23 @@
 
 namespace frit::importer {
 
-/// A dimension as a model declares it: a size, or open, maybe under a name.
+/// A declared dimension: static, or symbolic with an optional name.
 struct DeclaredDim {
   std::optional<int64_t> size;
   std::string symbol;
 };
 
-/// batchx3x224x224; a dimension that is open has its name or is what
-/// `open(name)` says.
+/// Formats declared dimensions: batchx3x224x224. A symbolic one is shown by its
+/// name or as `open(name)`.
 std::string declaredText(llvm::ArrayRef<DeclaredDim> dims,
                          llvm::function_ref<std::string(llvm::StringRef)> open);
 std::string declaredText(llvm::ArrayRef<DeclaredDim> dims);
 
-/// What a dimension is called that ImportOptions::inputShapes leaves open
-/// (ShapedType::kDynamic), a symbol like any other: "x.0", or "dim.0" of the
-/// only input.
+/// Returns the symbol for a dimension that ImportOptions::inputShapes leaves
+/// dynamic: "x.0", or "dim.0" if there is one input.
 std::string openDimName(llvm::StringRef input, size_t dim);
 
-/// An input of a model.
+/// A declared input of a model.
 struct DeclaredInput {
   std::string name;
   mlir::Location loc;
@@ -37,20 +36,21 @@ struct DeclaredInput {
   llvm::SmallVector<DeclaredDim> dims;
 };
 
-/// Binds what models leave open to what the command line says. A size that one
-/// input is given for a name holds for all of them.
+/// Resolves symbolic dimensions by the command line. A size that one input gets
+/// for a name applies to all inputs.
 class InputShapes {
 public:
   InputShapes(const ImportOptions &options, std::vector<DeclaredInput> inputs);
 
-  /// False after errors at `file` where options name what is not there.
+  /// Returns false, after errors at `file`, if options name unknown inputs or
+  /// symbols.
   bool checkOptions(mlir::Location file) const;
 
-  /// The static shape of the `index`-th input, or nothing after an error.
+  /// Returns the static shape of an input; none after an error.
   std::optional<llvm::SmallVector<int64_t>> resolve(size_t index) const;
 
-  /// What ImportOptions::openSymbols makes of the `index`-th input: null where
-  /// none of its dimensions is such a symbol.
+  /// Returns the `nn.symbols` attribute of an input; null if none of its
+  /// dimensions is in ImportOptions::openSymbols.
   mlir::ArrayAttr openSymbols(size_t index, mlir::MLIRContext &context) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- Counts.cpp - What JSON graphs say of sizes that the data decide ----===//
+//===- Counts.cpp - Data-dependent sizes in JSON graphs -------------------===//
 
 #include "compiler/json/Counts.h"
 
@@ -17,8 +17,8 @@ static InFlightDiagnostic errorAt(MLIRContext *context, StringRef path,
                                 FileLineColLoc::get(context, path, 0, 0)));
 }
 
-/// For each dimension of an output null, or the count that it depends on and
-/// how: [count, factor, offset]. Null where it is neither.
+/// Reads the extents of an output: per dimension null, or [count, factor,
+/// offset]. Null if malformed.
 static Attribute readExtents(const Json &dims, Value output, int64_t counts) {
   Builder builder(output.getContext());
   if (!dims.is_array() ||

@@ -1,9 +1,9 @@
-//===- Counts.h - What JSON graphs say of sizes that the data decide ------===//
+//===- Counts.h - Data-dependent sizes in JSON graphs ---------------------===//
 //
 //   "counts": ["n"], "extents": {"y": [[0, 1, 0], null]}
 //
-// says that the first dimension of output y has 1 · n + 0 entries and that all
-// of the second are there. n is a value of the graph.
+// The first dimension of output y has 1 · n + 0 valid entries; the second is
+// always used in full. n is a value of the graph.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,15 +17,15 @@
 
 namespace frit::importer {
 
-/// Gives the outputs `results` the attribute `nn.extents` where the graph says
-/// something of theirs. False after errors.
+/// Sets the attribute `nn.extents` of the outputs `results` that have extents
+/// in the graph. False after errors.
 bool addExtents(const nlohmann::ordered_json &graph, int64_t counts,
                 llvm::StringRef path,
                 llvm::MutableArrayRef<mlir::DictionaryAttr> attributes,
                 llvm::ArrayRef<mlir::Value> results);
 
-/// Adds the count `value`, null if there is none of that name, behind the
-/// outputs, with the attribute `nn.count`. False after errors.
+/// Adds the count `value` (null if no value has its name) after the outputs,
+/// with the attribute `nn.count`. False after errors.
 bool addCount(llvm::StringRef name, mlir::Value value, llvm::StringRef path,
               llvm::SmallVectorImpl<mlir::DictionaryAttr> &attributes,
               llvm::SmallVectorImpl<mlir::Value> &results);

@@ -1,4 +1,4 @@
-//===- Parse.cpp - JSON that is not nested without end --------------------===//
+//===- Parse.cpp - Parse JSON with bounded depth --------------------------===//
 
 #include "compiler/json/Parse.h"
 
@@ -20,7 +20,7 @@ Json importer::parseJson(StringRef text) {
 }
 
 namespace {
-/// Hears where a file stops being JSON.
+/// SAX handler that finds where a file stops being JSON.
 struct FindError : nlohmann::json_sax<Json> {
   size_t position = 0;
   bool null() override { return true; }
@@ -43,7 +43,7 @@ struct FindError : nlohmann::json_sax<Json> {
 };
 } // namespace
 
-/// "3:17", counted from one.
+/// Formats a position as "line:column", from 1 on: "3:17".
 static std::string lineAndColumn(StringRef text, size_t position) {
   text = text.take_front(position ? position - 1 : 0);
   size_t line = text.count('\n') + 1;

@@ -1,4 +1,4 @@
-//===- Parse.h - JSON that is not nested without end ----------------------===//
+//===- Parse.h - Parse JSON with bounded depth ----------------------------===//
 
 #ifndef FRIT_COMPILER_JSON_PARSE_H
 #define FRIT_COMPILER_JSON_PARSE_H
@@ -9,11 +9,11 @@
 
 namespace frit::importer {
 
-/// What a text says; discarded where it is no JSON or has values in values more
-/// than 64 deep, since they are copied and shown by recursion.
+/// Parses a text. The result is discarded (is_discarded) if it is not JSON, or
+/// nests more than 64 deep: values are copied and printed recursively.
 nlohmann::ordered_json parseJson(llvm::StringRef text);
 
-/// Why `text` was discarded, and where: "is not JSON from 3:17 on".
+/// Says why and where parsing failed: "is not JSON from 3:17 on".
 std::string whyDiscarded(llvm::StringRef text);
 
 } // namespace frit::importer

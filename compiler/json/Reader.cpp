@@ -1,4 +1,4 @@
-//===- Reader.cpp - JSON graphs to the nn dialect -------------------------===//
+//===- Reader.cpp - Read JSON graphs --------------------------------------===//
 
 #include "compiler/import/CreateOp.h"
 #include "compiler/import/Import.h"
@@ -43,7 +43,8 @@ private:
     return false;
   }
 
-  /// A member that must be a list, or nothing where it need not be there.
+  /// Returns a member that must be a list, or null if it is missing and not
+  /// `needed`.
   const Json *list(const Json &object, const char *key, bool needed,
                    Location loc, bool &good);
   std::optional<SmallVector<std::string>> names(const Json &object,
@@ -58,7 +59,8 @@ private:
   SmallVector<Attribute> forms(const Json &value);
   bool readOutputs(const Json &graph);
 
-  /// What `name` means, reading a weight at its first use; null if nothing.
+  /// Returns the value of `name`, reading weights at first use; null if
+  /// unknown.
   Value lookup(StringRef name);
 
   std::string path;
@@ -73,12 +75,12 @@ private:
 
 } // namespace
 
-/// A value as a message shows it.
+/// Formats a value for messages.
 static std::string text(const Json &value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// A string that is there and not empty, or "".
+/// Returns a member that is a string, or "".
 static std::string textOf(const Json &object, const char *key) {
   auto found = object.is_object() ? object.find(key) : object.end();
   return found != object.end() && found->is_string() ? found->get<std::string>()
@@ -209,7 +211,7 @@ bool Reader::openWeights(const Json &graph) {
     return true;
   std::string name = textOf(graph, "weights");
   Location loc = locate("weights '" + name + "'");
-  // A model must not read what is outside of its folder.
+  // A model must not read files outside of its folder.
   bool escapes =
       name.empty() || llvm::sys::path::is_absolute(name) ||
       llvm::is_contained(llvm::make_range(llvm::sys::path::begin(name),
@@ -286,7 +288,8 @@ bool Reader::readOutputs(const Json &graph) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// What a value may mean; the operator's definition decides.
+/// Returns the possible attributes for a value; the operator's definition
+/// selects one.
 SmallVector<Attribute> Reader::forms(const Json &value) {
   SmallVector<Attribute> result;
   if (value.is_boolean()) {
@@ -331,7 +334,7 @@ Reader::readAttributes(const Json &node, RegisteredOperationName name,
       good = fail(loc, "has no attribute '" + key + "'");
       continue;
     }
-    // A flag that is not set is not there.
+    // A unit attribute that is false is omitted.
     if (value.is_boolean() && !value.get<bool>() &&
         !chooseForm(name, key, builder.getBoolAttr(false)))
       continue;
@@ -409,7 +412,7 @@ OwningOpRef<ModuleOp> Reader::run(StringRef file) {
   module->push_back(main);
   builder.setInsertionPointToEnd(main.addEntryBlock());
 
-  // A wrong input and wrong weights are found in one run.
+  // Report wrong inputs and weights in one run.
   bool good = readInputs(graph);
   good &= openWeights(graph);
   const Json *nodes =

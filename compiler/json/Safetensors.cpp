@@ -1,4 +1,4 @@
-//===- Safetensors.cpp - Weights in .safetensors files --------------------===//
+//===- Safetensors.cpp - Read weights from safetensors files --------------===//
 
 #include "compiler/json/Safetensors.h"
 
@@ -22,14 +22,14 @@ static Type typeNamed(StringRef name, MLIRContext *context) {
   return row ? parseType(row->ir, context) : Type();
 }
 
-/// A natural number of the file's, or nothing.
+/// Returns an unsigned number, or none.
 static std::optional<uint64_t> number(const Json &value) {
   if (!value.is_number_unsigned())
     return std::nullopt;
   return value.get<uint64_t>();
 }
 
-/// What the header says of one tensor; null after an error at `loc`.
+/// Reads a tensor from its header entry; null after an error at `loc`.
 static ElementsAttr readTensor(const std::string &name, const Json &entry,
                                StringRef data,
                                std::shared_ptr<llvm::MemoryBuffer> file,

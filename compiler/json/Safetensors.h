@@ -1,8 +1,8 @@
-//===- Safetensors.h - Weights in .safetensors files ----------------------===//
+//===- Safetensors.h - Read weights from safetensors files ----------------===//
 //
-// A file is the length of a JSON object in 8 bytes, little endian, the object,
-// which says for each tensor its type, its shape and where in the rest of the
-// file its bytes lie, and these bytes. (huggingface.co/docs/safetensors)
+// Format: the length of the header (8 bytes, little endian), the header (JSON:
+// type, shape and byte range of each tensor), and the data.
+// (huggingface.co/docs/safetensors)
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 namespace frit::importer {
 
-/// The tensors of a file, whose bytes they share, by name; nothing after an
+/// Reads the tensors of a file by name; they refer to its bytes. None after an
 /// error at `loc`.
 std::optional<llvm::StringMap<mlir::ElementsAttr>>
 readSafetensors(std::shared_ptr<llvm::MemoryBuffer> file, mlir::Location loc);

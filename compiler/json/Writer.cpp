@@ -1,4 +1,4 @@
-//===- Writer.cpp - The nn dialect to JSON graphs -------------------------===//
+//===- Writer.cpp - Write JSON graphs -------------------------------------===//
 
 #include "compiler/import/Import.h"
 
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace frit;
 using Json = nlohmann::ordered_json;
 
-/// Names in a model may be no UTF-8, which JSON has to be.
+/// Replaces invalid UTF-8, which names may contain but JSON may not.
 static std::string dump(const Json &value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -30,7 +30,7 @@ static Json valueOf(Attribute attribute) {
     return true;
   if (auto flag = dyn_cast<BoolAttr>(attribute))
     return flag.getValue();
-  // By value, since an integer is signless in some definitions.
+  // By value, since integers are signless in some definitions.
   if (auto integer = dyn_cast<IntegerAttr>(attribute))
     return integer.getValue().getSExtValue();
   if (auto real = dyn_cast<FloatAttr>(attribute))
@@ -48,12 +48,12 @@ static Json valueOf(Attribute attribute) {
 
 namespace {
 
-/// Gives every value a name of its own.
+/// Makes names unique.
 class Names {
 public:
   std::string make(StringRef wanted) {
     std::string name = wanted.str();
-    // Many a loop that was laid out names thousands of nodes alike.
+    // Unrolled loops give thousands of nodes the same name.
     unsigned &number = next[wanted];
     while (!taken.insert(name).second)
       name = (wanted + "." + Twine(++number)).str();
@@ -67,7 +67,7 @@ private:
 
 } // namespace
 
-/// "fc1" of the location "node 'fc1' (Gemm)", or "".
+/// Returns "fc1" for the location "node 'fc1' (Gemm)", or "".
 static std::string nodeName(Location loc) {
   auto named = dyn_cast<NameLoc>(loc);
   if (!named)
@@ -100,8 +100,8 @@ frit::exportJson(ModuleOp model, StringRef weightsName,
                       {"shape", std::vector<int64_t>(type.getShape())}});
   }
 
-  // Outputs keep their names, so nothing else may take them. A value has one
-  // name here: another output of it reads it through a reshape.
+  // Reserve the outputs' names. A value has one name here; further outputs of
+  // the same value read it through a reshape.
   Operation *end = main.getBody().front().getTerminator();
   SmallVector<std::pair<Value, std::string>> again;
   Json outputs = Json::array(), counts = Json::array();
@@ -126,7 +126,7 @@ frit::exportJson(ModuleOp model, StringRef weightsName,
     for (Value result : op.getResults()) {
       if (called.contains(result))
         continue;
-      // The sign tells constants that the compiler made.
+      // "%" marks constants that the compiler created.
       if (constant)
         called[result] = names.make(constant.getName().value_or("%"));
       else
@@ -156,7 +156,7 @@ frit::exportJson(ModuleOp model, StringRef weightsName,
                      {"attributes",
                       {{"shape", std::vector<int64_t>(nn::shapeOf(value))}}}});
 
-  // A node to a line: for people, and for diff.
+  // One node per line, for people and diff.
   auto lines = [&](const char *key, const Json &list) {
     graph << " \"" << key << "\": [";
     for (const auto &[i, item] : llvm::enumerate(list))

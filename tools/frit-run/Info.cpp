@@ -272,9 +272,9 @@ static void printTables(const Session &session) {
   tensors.print();
   puts("");
   if (uint32_t counts = module.counts())
-    printf("the data decide how long some outputs are (<=): on a GPU, a call "
-           "waits for %u number%s of\n8 bytes to be copied to the host before "
-           "it copies outputs\n\n",
+    printf("sizes with <= depend on the data: on a GPU, a call waits for %u "
+           "number%s of 8 bytes\nto be copied to the host before it copies "
+           "outputs\n\n",
            counts, counts == 1 ? "" : "s");
   if (module.symbolCount())
     printVariants(module);

@@ -1,9 +1,9 @@
 //===- Attention.cpp - Scaled dot-product attention -----------------------===//
 //
 // Vaswani et al., "Attention Is All You Need", arXiv:1706.03762, with the
-// grouped heads of Ainslie et al., arXiv:2305.13245. ONNX has it whole; here it
-// is the products and the softmax that exporters write otherwise, so that one
-// recognition of attention serves both.
+// grouped heads of Ainslie et al., arXiv:2305.13245. ONNX's operator is
+// expanded to products and a softmax, as exporters write attention otherwise.
+// So one pass recognizes both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// batch×sequence×(heads·size), where the number of heads is an attribute, as
-/// batch×heads×sequence×size.
+/// Reshapes batch×sequence×(heads·size) to batch×heads×sequence×size; an
+/// attribute has the number of heads.
 static Value splitHeads(Node &node, Value x, StringRef headsName) {
   int64_t heads = node.integer(headsName, 0);
   if (!x || rankOf(x) == 4)
@@ -32,7 +32,7 @@ static Value splitHeads(Node &node, Value x, StringRef headsName) {
       {0, 2, 1, 3});
 }
 
-/// Every head of `x` as often as `groups` says, for queries that share them.
+/// Repeats every head of `x` `groups` times, for queries that share it.
 static Value repeatHeads(Node &node, Value x, int64_t groups) {
   if (!x || groups == 1)
     return x;
@@ -42,7 +42,8 @@ static Value repeatHeads(Node &node, Value x, int64_t groups) {
                       {s[0], s[1] * groups, s[2], s[3]});
 }
 
-/// Keys and values for every head of `q`; false where heads do not match.
+/// Repeats keys and values to the number of heads of `q`. False, after an
+/// error, if the numbers do not match.
 static bool shareHeads(Node &node, Value q, Value &k, Value &v) {
   int64_t heads = nn::shapeOf(q)[1], shared = nn::shapeOf(k)[1];
   if (shared == 0 || heads % shared || nn::shapeOf(v)[1] != shared) {
@@ -55,24 +56,24 @@ static bool shareHeads(Node &node, Value q, Value &k, Value &v) {
   return k && v;
 }
 
-/// What every query has in common with every key.
+/// Builds q · kᵀ.
 static Expr products(Node &node, Value q, Value k) {
   auto transposed = node.named("transpose_b", node.builder().getUnitAttr());
   return {node, node.create<nn::MatmulOp>({q, k}, transposed)};
 }
 
-/// By which scores are multiplied.
+/// Returns the factor of the scores.
 static double scaleOf(Node &node, Value q) {
   return node.real("scale",
                    1 / std::sqrt(static_cast<double>(nn::shapeOf(q)[3])));
 }
 
-/// The scores of keys that do not count.
+/// Returns the score of masked keys, -inf.
 static Expr hidden(Expr scores) {
   return scores.number(-std::numeric_limits<double>::infinity());
 }
 
-/// A mask for keys that it says nothing of hides them.
+/// Extends a mask that is shorter than the keys; the others are masked.
 static Expr completeMask(Expr mask, int64_t keys) {
   int64_t last = mask.rank() - 1;
   if (!mask || last < 0 || mask.size(last) >= keys)
@@ -84,28 +85,29 @@ static Expr completeMask(Expr mask, int64_t keys) {
 }
 
 namespace {
-/// Which keys a query sees by where they are; -1 is no bound.
-struct Sight {
+/// The keys that a query sees, by position. -1 means no limit.
+struct Visibility {
   bool isCausal;
   int64_t left, right;
   bool isBounded() const { return isCausal || left >= 0 || right >= 0; }
 };
 } // namespace
 
-/// Query i is at `offset` + i among the keys: what it sees.
-static Expr inSight(Node &node, const Sight &sight, Expr offset,
-                    int64_t queries, int64_t keys) {
+/// Builds the mask of visible keys. Query i has position `offset` + i among the
+/// keys.
+static Expr visibleKeys(Node &node, const Visibility &visibility, Expr offset,
+                        int64_t queries, int64_t keys) {
   Type i64 = node.builder().getI64Type();
   Expr query = iota(node, i64, {queries, 1}, 0) + offset;
   Expr key = iota(node, i64, {1, keys}, 1);
   Expr seen = {node, {}};
   auto meet = [&](Expr bound) { seen = seen.value ? seen & bound : bound; };
-  if (sight.isCausal)
+  if (visibility.isCausal)
     meet(query >= key);
-  if (sight.left >= 0)
-    meet(query - static_cast<double>(sight.left) <= key);
-  if (sight.right >= 0)
-    meet(query + static_cast<double>(sight.right) >= key);
+  if (visibility.left >= 0)
+    meet(query - static_cast<double>(visibility.left) <= key);
+  if (visibility.right >= 0)
+    meet(query + static_cast<double>(visibility.right) >= key);
   return seen;
 }
 
@@ -114,11 +116,11 @@ static Results attention(Node &node) {
   Value q = splitHeads(node, node.input(0), "q_num_heads");
   Value k = splitHeads(node, node.input(1), "kv_num_heads");
   Value v = splitHeads(node, node.input(2), "kv_num_heads");
-  Sight sight{node.integer("is_causal", 0) != 0,
-              node.integer("left_window_size", -1),
-              node.integer("right_window_size", -1)};
+  Visibility visibility{node.integer("is_causal", 0) != 0,
+                        node.integer("left_window_size", -1),
+                        node.integer("right_window_size", -1)};
   double cap = node.real("softcap", 0);
-  // Softmax is computed in f32 or better whatever is asked for.
+  // Softmax is always computed in at least f32.
   node.ignore("softmax_precision");
   int64_t shown = node.integer("qk_matmul_output_mode", 0);
   if (!q || !k || !v)
@@ -149,8 +151,8 @@ static Results attention(Node &node) {
     scores = (scores / cap).apply<nn::TanhOp>() * cap;
   stages[1] = scores;
 
-  // A row of which nothing counts is zero; only masks that are data, or a
-  // sequence shorter than its queries, can make one.
+  // A fully masked row gives zeros. This can only happen with a mask that
+  // depends on the data, or a sequence shorter than its queries.
   bool mayHideAll = false;
   if (node.has(3)) {
     Expr mask = completeMask(input(node, 3), keys);
@@ -170,9 +172,9 @@ static Results attention(Node &node) {
     offset = count - static_cast<double>(queries);
     mayHideAll = true;
   }
-  if (sight.isBounded()) {
-    mayHideAll |= sight.left >= 0 || sight.right >= 0;
-    Expr seen = inSight(node, sight, offset, queries, keys);
+  if (visibility.isBounded()) {
+    mayHideAll |= visibility.left >= 0 || visibility.right >= 0;
+    Expr seen = visibleKeys(node, visibility, offset, queries, keys);
     scores = seen.select(scores, hidden(scores));
   }
   stages[2] = scores;
@@ -194,7 +196,7 @@ static Results attention(Node &node) {
   return {y, presentKey, presentValue, stages[shown]};
 }
 
-/// Attention whose scores and weights small graphs may change.
+/// Attention with subgraphs that modify scores and weights.
 static Results flexAttention(Node &node) {
   Value q = node.input(0), k = node.input(1), v = node.input(2);
   if (!q || !k || !v || rankOf(q) != 4 || rankOf(k) != 4 || rankOf(v) != 4) {

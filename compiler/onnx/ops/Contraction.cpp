@@ -51,11 +51,11 @@ static Results conv(Node &node) {
        node.named("group", node.builder().getI64IntegerAttr(group))})};
 }
 
-/// alpha · a · b + beta · c, where a and b may be stored transposed.
+/// alpha · a · b + beta · c; a and b may be stored transposed.
 static Results gemm(Node &node) {
   Value a = node.input(0), b = node.input(1);
   double alpha = node.real("alpha", 1), beta = node.real("beta", 1);
-  node.ignore("broadcast"); // Of c, before opset 7; it always does.
+  node.ignore("broadcast"); // Before opset 7; c is always broadcast.
   SmallVector<NamedAttribute> transposed;
   UnitAttr unit = node.builder().getUnitAttr();
   if (node.integer("transA", 0))

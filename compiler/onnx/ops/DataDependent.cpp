@@ -1,10 +1,10 @@
-//===- DataDependent.cpp - Results whose size the data decide -------------===//
+//===- DataDependent.cpp - Operators with data-dependent shapes -----------===//
 //
-// What is chosen is packed to the front: the sums of a mask up to each place
-// say how many are chosen by then, and the entry of result j is the first place
-// where they pass j, which every j looks for on its own, by halves. That takes
-// no order of threads, as the compaction of Blelloch (Prefix Sums and Their
-// Applications, 1990) with a search instead of a scatter.
+// Selected elements are compacted to the front. The prefix sum of the mask
+// counts the selected elements up to each index. Result j comes from the first
+// index where that sum exceeds j, which each j finds by binary search. Unlike a
+// scatter (Blelloch, Prefix Sums and Their Applications, 1990), this needs no
+// order between threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,13 +15,12 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Slices that `Unique` compares have at most this many elements, as it sorts
-/// by each of them.
+/// Most elements of a slice that Unique compares; it sorts by each of them.
 static constexpr int64_t mostKeys = 64;
 
 static Type i64Of(Node &node) { return node.builder().getI64Type(); }
 
-/// 0, 1, 2, ...
+/// Returns 0, 1, 2, ….
 static Expr places(Node &node, int64_t count) {
   return iota(node, i64Of(node), count, 0);
 }
@@ -35,14 +34,14 @@ Ones frit::importer::findOnes(Expr mask) {
   return {(result < total).select(passed, passed.number(0)), total};
 }
 
-/// The same for the results of a node.
+/// As findOnes, with the number as the length of the node's results.
 static std::pair<Expr, Size> countOnes(Expr mask) {
   Ones ones = findOnes(mask);
   return {ones.indices, mask.node->count(ones.total, mask.size(0))};
 }
 
-/// The same of where the first `length` elements of x are not zero, which may
-/// be known from another node.
+/// Finds the nonzero elements among the first `length` of x, or reuses the
+/// result of another node.
 static std::pair<Expr, Size> countNonZero(Expr x, int64_t length) {
   Node &node = *x.node;
   Importer::Places known = node.places(x, length);
@@ -58,12 +57,12 @@ static std::pair<Expr, Size> countNonZero(Expr x, int64_t length) {
   return {Expr(node, known.indices), known.count};
 }
 
-static Expr counted(Expr x, int64_t axis, const Size &count) {
-  return {*x.node, x.node->counted(x, axis, count)};
+static Expr markedAlong(Expr x, int64_t axis, const Size &count) {
+  return {*x.node, x.node->markedAlong(x, axis, count)};
 }
 
-/// The places of what is not zero, a column for each.
-Results frit::importer::countedNonZero(Node &node) {
+/// Builds the indices of nonzero elements, one column each.
+Results frit::importer::dataDependentNonZero(Node &node) {
   Expr x = input(node, 0);
   if (!x)
     return {};
@@ -83,22 +82,23 @@ Results frit::importer::countedNonZero(Node &node) {
     rows.push_back(row.reshape({1, length}));
   }
   Expr all = {node, rows.size() == 1 ? rows[0] : node.concat(rows, 0)};
-  return {counted(all, 1, count)};
+  return {markedAlong(all, 1, count)};
 }
 
-Results frit::importer::countedCompress(Expr x, Expr condition, int64_t axis) {
+Results frit::importer::dataDependentCompress(Expr x, Expr condition,
+                                              int64_t axis) {
   int64_t length = std::min(condition.size(0), x.size(axis));
   if (length == 0)
     return {x.slice(axis, 0, 0)};
   auto [indices, count] = countNonZero(condition, length);
-  return {counted(x.gather(indices, axis), axis, count)};
+  return {markedAlong(x.gather(indices, axis), axis, count)};
 }
 
 //===----------------------------------------------------------------------===//
 // Unique
 //===----------------------------------------------------------------------===//
 
-/// Where the elements of a vector are in ascending order, equal ones in theirs.
+/// Returns the indices that sort a vector stably.
 static Expr orderOf(Expr keys) {
   int64_t length = keys.size(0);
   return firstInOrder(keys.reshape({1, length}), length,
@@ -106,8 +106,8 @@ static Expr orderOf(Expr keys) {
       .reshape(length);
 }
 
-/// The same of the rows of a table: by the last column first, as equal ones
-/// keep their order.
+/// Returns the indices that sort the rows of a table: sorts stably by each
+/// column, the last one first.
 static Expr orderOfRows(Expr table) {
   int64_t rows = table.size(0), column = table.size(1);
   auto keys = [&] { return table.slice(1, --column, 1).reshape(rows); };
@@ -117,9 +117,9 @@ static Expr orderOfRows(Expr table) {
   return order;
 }
 
-/// Sorted, equal rows are neighbours, and the first of them is the one that
-/// comes first in x.
-Results frit::importer::countedUnique(Node &node) {
+/// Sorts the rows, so that equal ones are adjacent. As the sort is stable, the
+/// first of them is the first in x.
+Results frit::importer::dataDependentUnique(Node &node) {
   Expr x = input(node, 0);
   bool hasAxis = node.attribute("axis");
   int64_t axis = node.integer("axis", 0);
@@ -168,15 +168,15 @@ Results frit::importer::countedUnique(Node &node) {
   if (sorts) {
     Size count = node.count(starts.total, rows);
     Expr firsts = order.gather(starts.indices, 0);
-    return {counted(x.gather(firsts, axis), axis, count),
-            counted(firsts, 0, count), back, counted(sizes, 0, count)};
+    return {markedAlong(x.gather(firsts, axis), axis, count),
+            markedAlong(firsts, 0, count), back, markedAlong(sizes, 0, count)};
   }
-  // Groups are numbered anew, as their first rows come in x.
+  // Renumber the groups in the order of their first rows in x.
   Expr isFirst = isNew.gather(place, 0);
   auto [firsts, count] = countOnes(isFirst);
   Expr seen = cumulate(isFirst, 0) - 1.0;
   Expr renumbered = seen.gather(order.gather(starts.indices, 0), 0);
-  return {counted(x.gather(firsts, axis), axis, count),
-          counted(firsts, 0, count), renumbered.gather(back, 0),
-          counted(sizes.gather(back.gather(firsts, 0), 0), 0, count)};
+  return {markedAlong(x.gather(firsts, axis), axis, count),
+          markedAlong(firsts, 0, count), renumbered.gather(back, 0),
+          markedAlong(sizes.gather(back.gather(firsts, 0), 0), 0, count)};
 }

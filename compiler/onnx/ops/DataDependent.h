@@ -1,8 +1,8 @@
-//===- DataDependent.h - Results whose size the data decide ---------------===//
+//===- DataDependent.h - Operators with data-dependent shapes -------------===//
 //
-// They are built for the most entries there may be, with the number of those
-// that there are (Node::count), and the rest are zeros or repeat an entry. What
-// is known when compiling is for Known.cpp.
+// Results have the upper bound of their size, and Node::count marks the number
+// of valid entries; the rest are zeros or repeat an entry. Constant operands
+// are handled by Known.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,18 +13,18 @@
 
 namespace frit::importer {
 
-/// Where a vector of zeros and ones has its ones, in order: `indices` is as
-/// long as the vector, with zeros behind the `total` that there are.
+/// The indices of the ones in a vector of zeros and ones. `indices` has the
+/// vector's length; entries from `total` on are 0.
 struct Ones {
   Expr indices, total;
 };
 Ones findOnes(Expr mask);
 
-Results countedNonZero(Node &node);
-Results countedUnique(Node &node);
-Results countedSuppression(Node &node);
-/// x where `condition` holds along `axis`.
-Results countedCompress(Expr x, Expr condition, int64_t axis);
+Results dataDependentNonZero(Node &node);
+Results dataDependentUnique(Node &node);
+Results dataDependentSuppression(Node &node);
+/// Selects slices of x along `axis` where `condition` holds.
+Results dataDependentCompress(Expr x, Expr condition, int64_t axis);
 
 } // namespace frit::importer
 

@@ -1,7 +1,8 @@
-//===- Einsum.cpp - Sums of products by Einstein's notation ---------------===//
+//===- Einsum.cpp - Einstein summation ------------------------------------===//
 //
-// Operands join from the left, two at a time, as one batched matrix product:
-// dimensions of both that stay are its batch, those that go are summed over.
+// Operands are combined from the left, two at a time, by one batched matrix
+// product: shared dimensions that stay become the batch, those that do not are
+// summed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +16,8 @@ using namespace frit::importer;
 
 namespace {
 
-/// A tensor whose dimensions have labels: letters, and numbers that count the
-/// dimensions of an ellipsis from the last.
+/// A tensor with labelled dimensions. Labels are letters, or numbers for the
+/// dimensions of an ellipsis, counted from the last.
 struct Labelled {
   Expr x;
   SmallVector<int> labels;
@@ -30,8 +31,8 @@ struct Labelled {
 
 } // namespace
 
-/// The labels of a term like "ij" or "b...k" for a tensor of `rank` dimensions;
-/// labels of an ellipsis count down to 1.
+/// Parses a term like "ij" or "b...k" for a tensor of `rank` dimensions. Labels
+/// of an ellipsis count down to 1.
 static std::optional<SmallVector<int>> parse(StringRef term, int64_t rank) {
   SmallVector<int> labels;
   size_t dots = term.find("...");
@@ -53,7 +54,7 @@ static std::optional<SmallVector<int>> parse(StringRef term, int64_t rank) {
   return good ? std::optional(labels) : std::nullopt;
 }
 
-/// Only elements whose places along two dimensions of a label are the same.
+/// Takes the diagonal of dimensions with the same label.
 static Labelled takeDiagonals(Labelled t) {
   Node &node = *t.x.node;
   for (size_t i = 0; i < t.labels.size(); ++i)
@@ -73,7 +74,7 @@ static Labelled takeDiagonals(Labelled t) {
   return t;
 }
 
-/// Sums over the dimensions that `keeps` says nothing needs.
+/// Sums over the dimensions that `keeps` rejects.
 static Labelled sumOut(Labelled t, llvm::function_ref<bool(int)> keeps) {
   SmallVector<int64_t> axes, shape;
   SmallVector<int> labels;
@@ -88,7 +89,7 @@ static Labelled sumOut(Labelled t, llvm::function_ref<bool(int)> keeps) {
   return {t.x.sum(axes).reshape(shape), labels};
 }
 
-/// Dimensions in the order of `labels`, those it lacks with size 1.
+/// Permutes dimensions to the order of `labels`; missing ones get size 1.
 static Expr arrange(const Labelled &t, ArrayRef<int> labels) {
   SmallVector<int64_t> perm, shape;
   for (int label : labels) {
@@ -117,7 +118,7 @@ static Labelled multiply(Labelled a, Labelled b,
       return std::max(a.sizeOf(label), b.sizeOf(label));
     }));
   };
-  // Sizes of 1 broadcast where both have the dimension.
+  // Sizes of 1 are broadcast if both have the dimension.
   auto form = [&](Labelled &t, ArrayRef<int> first, ArrayRef<int> second) {
     SmallVector<int> order(batch);
     order.append(first.begin(), first.end());
@@ -139,8 +140,8 @@ static Labelled multiply(Labelled a, Labelled b,
   return result;
 }
 
-/// Without an arrow the result has the ellipsis, then all letters that are
-/// there once, in order.
+/// Returns the labels of the result without an arrow: the ellipsis, then all
+/// letters that occur once, in alphabetical order.
 static SmallVector<int> impliedLabels(ArrayRef<Labelled> terms) {
   llvm::SmallDenseMap<int, int> counts;
   for (const Labelled &term : terms)
@@ -225,8 +226,8 @@ static Results einsum(Node &node) {
   return {arrange(result, wanted)};
 }
 
-/// Gaussian elimination without exchanging rows loses accuracy, so the largest
-/// of a column is moved up; the determinant is the product of the pivots.
+/// Determinant: the product of the pivots of Gaussian elimination, with partial
+/// pivoting for accuracy.
 static Results det(Node &node) {
   Expr x = input(node, 0);
   constexpr int64_t mostRows = 64;
@@ -246,7 +247,7 @@ static Results det(Node &node) {
   Expr m = x.reshape({batch, n, n}).to(nn::workType(x.element()));
   Expr y = filled(node, m.element(), {batch, 1, 1}, 1);
   for (;; --n) {
-    // m is n×n; its first column is eliminated and gone.
+    // m is n×n; each step eliminates its first column.
     Expr column = m.slice(2, 0, 1);
     Expr best = column.apply<nn::AbsOp>().apply<nn::ArgMaxOp>(
         {}, node.namedSigned("axis", 1));

@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - Operators on elements one by one -----------------===//
+//===- Elementwise.cpp - Elementwise operators ----------------------------===//
 
 #include "compiler/onnx/reader/Expr.h"
 
@@ -8,8 +8,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Operators on two inputs. Before opset 7 the second had to be told to
-/// broadcast, and could be told the first of the dimensions it has.
+/// Imports binary operators. Before opset 7 broadcasting was an attribute, with
+/// the first dimension of the second input as another.
 template <typename Op> static Results binary(Node &node) {
   Expr a = input(node, 0), b = input(node, 1);
   if (node.opset < 7 && node.integer("broadcast", 0) && a && b &&
@@ -23,7 +23,7 @@ template <typename Op> static Results binary(Node &node) {
   return {a.apply<Op>({b})};
 }
 
-/// Max, Min, Sum: any number of inputs, two at a time.
+/// Max, Min, Sum: combines any number of inputs pairwise.
 template <typename Op> static Results fold(Node &node) {
   Value result = node.input(0);
   for (size_t i = 1; i < node.inputs().size(); ++i)
@@ -45,8 +45,7 @@ static Value clamp(Node &node, Value x, Value low, Value high) {
   return x;
 }
 
-/// Before opset 11 the bounds are attributes, with the largest floats as
-/// defaults.
+/// Clip before opset 11: bounds are attributes, the largest floats by default.
 static Results clipByAttributes(Node &node) {
   Value x = node.input(0), low, high;
   if (node.attribute("min"))
@@ -68,7 +67,7 @@ static Value isBelow(Node &node, Value x, Value bound) {
 
 static Results prelu(Node &node) {
   Value x = node.input(0), slope = node.input(1);
-  // Before opset 7 a slope was of a channel.
+  // Before opset 7 a 1-d slope belonged to the channels.
   if (node.opset < 7 && x && slope && rankOf(slope) == 1 && rankOf(x) > 1) {
     SmallVector<int64_t> column(rankOf(x) - 1, 1);
     column[0] = sizes(slope)[0];
@@ -137,7 +136,8 @@ static Results swish(Node &node) {
   return {node.create<nn::MulOp>({x, node.create<nn::SigmoidOp>(scaled)})};
 }
 
-/// A cast with what the node says of values that small types do not hold.
+/// Casts with the node's attributes for values that do not fit into small
+/// types.
 static Results castTo(Node &node, Type element) {
   bool saturates = node.integer("saturate", 1);
   StringRef round = node.string("round_mode", "up");
@@ -192,7 +192,7 @@ static Results bitCast(Node &node) {
 
 static Results identity(Node &node) { return {node.input(0)}; }
 
-/// At inference everything is kept.
+/// Dropout is the identity at inference.
 static Results dropout(Node &node) {
   Value x = node.input(0);
   bool trains = node.has(2) && node.integer(2).value_or(0);
@@ -209,7 +209,7 @@ static Results dropout(Node &node) {
   return {x, node.expand(node.scalar(mask, 1), nn::shapeOf(x))};
 }
 
-/// 1 above the threshold, else 0.
+/// 1 above the threshold, otherwise 0.
 static Results binarizer(Node &node) {
   Expr x = input(node, 0);
   double threshold = node.real("threshold", 0);

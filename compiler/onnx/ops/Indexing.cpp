@@ -1,4 +1,4 @@
-//===- Indexing.cpp - Gathering and scattering by computed places ---------===//
+//===- Indexing.cpp - Gather and scatter ----------------------------------===//
 
 #include "compiler/onnx/ops/DataDependent.h"
 #include "compiler/onnx/ops/Order.h"
@@ -10,14 +10,15 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Whether indices that are known are in range along `axis`, or an error.
+/// Returns whether constant indices are in range along `axis`; reports an error
+/// otherwise.
 static bool checkAlong(Node &node, Expr x, Expr indices, int64_t axis) {
   axis = x ? node.axis(axis, x.rank()) : 0;
   return !node.failed && node.checkIndices(indices, x.size(axis));
 }
 
-/// Indices into `axis` of x that count from the front, those that do not count
-/// being of no place.
+/// Converts indices into `axis` of x to non-negative ones. Indices out of the
+/// valid range get a position outside of x.
 static Expr placesIn(Expr x, int64_t axis, Expr indices) {
   Node &node = *x.node;
   Size size = node.dataShape(x)[axis];
@@ -29,8 +30,8 @@ static Expr placesIn(Expr x, int64_t axis, Expr indices) {
   return {node, node.masked(indices, indices.number(x.size(axis)))};
 }
 
-/// What indices are expanded from, where they are the same along all
-/// dimensions but `axis`: entry by entry is then written at once.
+/// If indices are equal along all dimensions but `axis`, returns the 1-d tensor
+/// that they are expanded from, so that whole slices can be written.
 static Expr oneEach(Expr indices, int64_t axis) {
   Node &node = *indices.node;
   auto expand = unmarked(indices).getDefiningOp<nn::ExpandOp>();
@@ -42,7 +43,7 @@ static Expr oneEach(Expr indices, int64_t axis) {
     if (d != axis && x.size(d) != 1)
       return none;
   Size count = node.dataShape(indices)[axis];
-  return {node, node.counted(x.reshape(x.size(axis)), 0, count)};
+  return {node, node.markedAlong(x.reshape(x.size(axis)), 0, count)};
 }
 
 static Results scatterElements(Node &node) {
@@ -62,9 +63,9 @@ static Results scatterElements(Node &node) {
     int64_t length = product(ArrayRef(others).drop_front());
     Expr y = scatterRows(
         all.reshape({others[0], length}),
-        placesIn(
-            {node, node.counted(all.reshape({others[0], length}), 0, shape[0])},
-            0, each),
+        placesIn({node, node.markedAlong(all.reshape({others[0], length}), 0,
+                                         shape[0])},
+                 0, each),
         news.reshape({news.size(0), length}), reduction);
     return {node.marked(y.reshape(others), shape)};
   }
@@ -80,9 +81,9 @@ static Results gatherElements(Node &node) {
   return {x.gatherElements(indices, axis)};
 }
 
-/// Vectors of `count` indices, one for each of as many dimensions of `shape`
-/// from `first` on, as places in those dimensions taken as one. An index out of
-/// range of its own dimension makes the place one past the end.
+/// Flattens index tuples of `count` entries for the dimensions of `x` from
+/// `first` on. A tuple with an index out of range becomes a position past the
+/// end.
 static Expr flatPlaces(Expr indices, Expr x, int64_t first, int64_t count) {
   Node &node = *indices.node;
   auto shape = x.shape();
@@ -106,8 +107,8 @@ static Expr flatPlaces(Expr indices, Expr x, int64_t first, int64_t count) {
   return isInside.select(flat, flat.number(past));
 }
 
-/// Whether the last dimension of indices names `first` and more dimensions of
-/// x.
+/// Returns whether the last dimension of `indices` matches dimensions of x from
+/// `first` on.
 static bool checkPlaces(Node &node, Value x, Value indices, int64_t first) {
   if (!x || !indices)
     return false;
@@ -120,7 +121,7 @@ static bool checkPlaces(Node &node, Value x, Value indices, int64_t first) {
   return false;
 }
 
-/// The same of indices that are constants; -1 for those of no place.
+/// As flatPlaces, for constant indices; -1 for tuples out of range.
 static std::optional<SmallVector<int64_t>>
 knownPlaces(Value indices, ArrayRef<int64_t> shape) {
   DenseElementsAttr known = nn::constantValue(indices, mostInTable);
@@ -139,8 +140,9 @@ knownPlaces(Value indices, ArrayRef<int64_t> shape) {
   return places;
 }
 
-/// Rows of x with the updates that they get from known places: each row knows
-/// its own, and looks for none. Null where one gets several to combine.
+/// Scatters updates to constant positions. Each row has a table entry with its
+/// update, so it does not search. Null if a row gets several updates to
+/// combine.
 static Expr scatterKnown(Expr x, ArrayRef<int64_t> places, Expr updates,
                          StringRef reduction) {
   Node &node = *x.node;
@@ -161,7 +163,7 @@ static Expr scatterKnown(Expr x, ArrayRef<int64_t> places, Expr updates,
       .select(y, x);
 }
 
-/// The dimensions that are indexed are one, as are those of an update.
+/// Flattens the indexed dimensions to one, and those of an update to another.
 static Results scatterND(Node &node) {
   Expr x = input(node, 0), indices = input(node, 1), updates = input(node, 2);
   StringRef reduction = node.string("reduction", "none");
@@ -181,7 +183,7 @@ static Results scatterND(Node &node) {
   }
   Expr lines = Expr{node, unmarked(x)}.reshape({rows, length});
   updates = Expr{node, unmarked(updates)}.reshape({count, length});
-  constexpr int64_t few = 16; // are as well looked for
+  constexpr int64_t few = 16; // updates: searching is as fast
   if (count > few && rows <= mostInTable)
     if (auto known = knownPlaces(indices, shape))
       if (Expr y = scatterKnown(lines, *known, updates, reduction))
@@ -219,7 +221,7 @@ static Results gatherND(Node &node) {
   Expr places = flatPlaces({node, unmarked(indices)}, x, batch, depth)
                     .reshape({batches, picked});
   x = {node, unmarked(x)};
-  // The rows of batch i come after those of the ones before it.
+  // Rows of batch i come after those of earlier batches.
   if (batches > 1)
     places = places + iota(node, places.element(), {batches, 1}, 0) *
                           static_cast<double>(rows);
@@ -228,7 +230,8 @@ static Results gatherND(Node &node) {
   return {node.marked(y.reshape(form), result)};
 }
 
-/// Row b of the cache from place w[b] on, around the end if it is circular.
+/// Writes row b of the update to the cache from position w[b] on, wrapping
+/// around if circular.
 static Results tensorScatter(Node &node) {
   Expr cache = input(node, 0), update = input(node, 1);
   StringRef mode = node.string("mode", "linear");
@@ -251,7 +254,7 @@ static Results tensorScatter(Node &node) {
   return {scatter(cache, places.expand(update.shape()), update, axis, "none")};
 }
 
-/// Places out of range have no one.
+/// Indices out of range give no one.
 static Results oneHot(Node &node) {
   Expr indices = input(node, 0), values = input(node, 2);
   auto depth = number(node, 1);
@@ -268,7 +271,7 @@ static Results oneHot(Node &node) {
   line[axis] = integerOf(*depth);
   Expr places = fromFront(indices.to(i64), line[axis]).reshape(form);
   Expr hot = places.equals(iota(node, i64, line, axis));
-  // What is known of the two is part of the graph: no one would swap it.
+  // Constant values are part of the graph; they are not weights.
   if (isa<FloatType>(values.element()) && nn::constantValue(values))
     if (auto offOn = numbers(node, 2, 2))
       return {
@@ -277,7 +280,7 @@ static Results oneHot(Node &node) {
                      values.slice(0, 0, 1).reshape({}))};
 }
 
-/// The entries where a condition holds.
+/// Selects the entries where a condition holds.
 static Results compress(Node &node) {
   Expr x = input(node, 0), condition = input(node, 1);
   auto given = node.attribute("axis");
@@ -292,7 +295,7 @@ static Results compress(Node &node) {
     return {};
   }
   if (!nn::constantValue(condition))
-    return countedCompress(x, condition, axis);
+    return dataDependentCompress(x, condition, axis);
   auto known = node.integers(1);
   if (!known)
     return {};
@@ -303,7 +306,7 @@ static Results compress(Node &node) {
   return {x.gather(node.constant(places), axis)};
 }
 
-/// The first `length[b]` steps of batch entry b the other way round.
+/// Reverses the first `length[b]` steps of batch entry b.
 static Results reverseSequence(Node &node) {
   Expr x = input(node, 0), lengths = input(node, 1);
   int64_t batch = node.integer("batch_axis", 1);
@@ -344,7 +347,7 @@ static Results eyeLike(Node &node) {
   return {(row + static_cast<double>(k)).equals(column).to(element)};
 }
 
-/// Columns of a table.
+/// Selects columns of a table.
 static Results arrayFeatures(Node &node) {
   Expr x = input(node, 0), indices = input(node, 1);
   if (!x || !indices || x.rank() == 0)
@@ -358,8 +361,8 @@ static Results arrayFeatures(Node &node) {
 // Order
 //===----------------------------------------------------------------------===//
 
-/// The k first of the elements in order, by their places in that order. Where
-/// data decide about k, all that there may be, the first k of which count.
+/// Imports TopK. If k depends on the data, its upper bound is computed and the
+/// first k entries are valid.
 static Results topK(Node &node) {
   Expr x = input(node, 0);
   bool isData =
@@ -394,12 +397,12 @@ static Results topK(Node &node) {
       wanted = node.count(sizes.valueOf(node, wanted), sizes.mostOf(wanted));
     k = sizes.mostOf(wanted);
   } else if (!shape[axis].isKnown()) {
-    // All there are, where these are fewer.
+    // At most as many as there are.
     wanted = node.dataSizes().least(node, wanted, shape[axis]);
   }
   shape[axis] = wanted;
   x = {node, node.masked(x, lastInOrder(x, largest))};
-  // As rows of what is ordered.
+  // Move the sorted axis last.
   auto perm = llvm::to_vector(llvm::seq<int64_t>(x.rank())), back = perm;
   perm.erase(perm.begin() + axis);
   perm.push_back(axis);
@@ -418,7 +421,7 @@ static Results topK(Node &node) {
           node.marked(indices, shape)};
 }
 
-/// One where the first of the largest elements is.
+/// 1 at the first maximum, otherwise 0.
 static Results hardmax(Node &node) {
   Expr x = input(node, 0);
   int64_t given = node.integer("axis", node.opset < 13 ? 1 : -1);
@@ -428,7 +431,7 @@ static Results hardmax(Node &node) {
   int64_t axis = node.axis(given, x.rank());
   if (node.failed)
     return {};
-  // Before opset 13 it was over all dimensions from the axis on.
+  // Before opset 13 it spans all dimensions from the axis on.
   Expr rows = x;
   if (node.opset < 13) {
     rows = x.reshape({product(ArrayRef(shape).take_front(axis)),

@@ -31,7 +31,7 @@ static Results concat(Node &node) {
     node.error() << "has no axis";
     return {};
   }
-  // Exporters join what may be empty, such as a cache.
+  // Drop empty operands, such as the cache of a first step.
   Results xs;
   for (size_t i = 0; i < node.inputs().size(); ++i) {
     Value x = node.input(i);
@@ -48,7 +48,7 @@ static Results concat(Node &node) {
   return {node.concat(xs, axis)};
 }
 
-/// Whether `indices` are a run of places in `size` elements, by one step.
+/// Returns whether `indices` are an arithmetic sequence in [0, size).
 static bool isRun(ArrayRef<int64_t> indices, int64_t size) {
   auto isPlace = [&](int64_t index) { return index >= 0 && index < size; };
   if (indices.empty() || !llvm::all_of(indices, isPlace))
@@ -60,8 +60,8 @@ static bool isRun(ArrayRef<int64_t> indices, int64_t size) {
   return step != 0;
 }
 
-/// Indices that are known are a slice if they are a run, as where exporters
-/// take one of three from a stack.
+/// Gather. Constant indices in arithmetic sequence become a slice, as when
+/// exporters take one of three stacked tensors.
 static Results gather(Node &node) {
   Value x = node.input(0), indices = node.input(1);
   int64_t given = node.integer("axis", 0);
@@ -127,14 +127,14 @@ static Value slice(Node &node, Value x, ArrayRef<int64_t> starts,
       return {};
     }
     int64_t whole = nn::shapeOf(x)[d];
-    // One step past the end is as good as any longer one.
+    // A step past the end acts like any longer one.
     int64_t step = std::clamp(steps[i], -whole - 1, whole + 1);
     int64_t least = step > 0 ? 0 : -1, most = step > 0 ? whole : whole - 1;
     auto place = [&](int64_t at) {
       return std::clamp(at < 0 ? at + whole : at, least, most);
     };
     int64_t start = place(starts[i]), end = place(ends[i]);
-    // A start before the first element is the first.
+    // A start before the first element means the first.
     start = std::max<int64_t>(start, 0);
     int64_t span = step > 0 ? end - start : start - end;
     size[d] = span <= 0 ? 0 : llvm::divideCeil(span, std::abs(step));
@@ -159,14 +159,14 @@ static Results sliceByAttributes(Node &node) {
   return {slice(node, x, *starts, *ends, node.integers("axes"), std::nullopt)};
 }
 
-/// A place counted from the front, within what there is and `least`.
+/// Resolves a slice bound to a non-negative index, clamped to [least, most].
 static Size placeIn(Node &node, Size at, const Size &whole, int64_t least,
                     const Size &most) {
   DataSizes &sizes = node.dataSizes();
   SizeRange range = sizes.rangeOf(at);
   Size fromEnd = DataSizes::plus(at, whole);
   if (range.most < 0) {
-    // Before the first, whatever there is.
+    // Always before the first element.
     at = sizes.mostOf(fromEnd) < least ? Size(least) : fromEnd;
   } else if (range.least < 0) {
     Expr number = {node, sizes.valueOf(node, at)};
@@ -175,10 +175,10 @@ static Size placeIn(Node &node, Size at, const Size &whole, int64_t least,
   return sizes.least(node, sizes.largest(node, least, at), most);
 }
 
-/// A slice along one axis where the data decide about its ends or what there
-/// is.
-static Value sliceCounted(Node &node, Value x, int64_t axis, const Size &start,
-                          const Size &end, int64_t step) {
+/// Slices one axis if its bounds or size depend on the data.
+static Value sliceDataDependent(Node &node, Value x, int64_t axis,
+                                const Size &start, const Size &end,
+                                int64_t step) {
   DataSizes &sizes = node.dataSizes();
   Size whole = node.dataShape(x)[axis];
   Size last = DataSizes::plus(whole, -1);
@@ -234,8 +234,8 @@ static Results slice(Node &node) {
     if (node.failed)
       return {};
     int64_t whole = nn::shapeOf(x)[axis];
-    x = sliceCounted(node, x, axis, (*starts)[i], (*ends)[i],
-                     std::clamp(step, -whole - 1, whole + 1));
+    x = sliceDataDependent(node, x, axis, (*starts)[i], (*ends)[i],
+                           std::clamp(step, -whole - 1, whole + 1));
   }
   return {x};
 }
@@ -248,8 +248,8 @@ static Results split(Node &node) {
   if (node.failed)
     return {};
   if (!node.dataShape(x)[axis].isKnown()) {
-    node.error() << "the data decide how many entries it splits, up to "
-                 << nn::shapeOf(x)[axis] << fixInputsHint(x);
+    node.error() << "splits a tensor whose size depends on the data, of up to "
+                 << nn::shapeOf(x)[axis] << " entries" << fixInputsHint(x);
     return {};
   }
   int64_t whole = nn::shapeOf(x)[axis];
@@ -262,7 +262,7 @@ static Results split(Node &node) {
     return {};
   }
   if (!sizes) {
-    // Equal parts, but for the last.
+    // Equal parts, except for the last.
     int64_t part = llvm::divideCeil(whole, outputs);
     sizes.emplace(outputs, part);
     sizes->back() = whole - part * (outputs - 1);
@@ -296,7 +296,7 @@ static Results split(Node &node) {
 // Tile, Pad, Trilu
 //===----------------------------------------------------------------------===//
 
-/// axb repeated r and s times is 1xax1xb expanded to rxaxsxb.
+/// A×B repeated r and s times is 1×A×1×B expanded to r×A×s×B.
 static Results tile(Node &node) {
   Value x = node.input(0);
   auto repeats = node.integers(1);
@@ -401,7 +401,7 @@ static Results trilu(Node &node) {
 // Depth and space
 //===----------------------------------------------------------------------===//
 
-/// The shape of an image whose block size must divide what it is taken from.
+/// Returns whether x is an image whose channels or sides the block divides.
 static bool isImage(Node &node, Value x, int64_t block) {
   if (!x)
     return false;

@@ -6,8 +6,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Before opset 13 the axis split the dimensions into two, and the softmax was
-/// over all of the second part.
+/// Softmax before opset 13: over all dimensions from the axis on.
 template <typename Op> static Results softmaxOfRows(Node &node) {
   Value x = node.input(0);
   if (!x)
@@ -27,7 +26,7 @@ static NamedAttribute epsilon(Node &node) {
                     node.builder().getF32FloatAttr(node.real("epsilon", 1e-5)));
 }
 
-/// Normalised by the batch's own statistics, which move the running ones on.
+/// Normalizes by the batch's own statistics and updates the running ones.
 static Results trainBatchNorm(Node &node, double momentum) {
   Expr x = input(node, 0);
   if (!x || x.rank() < 2) {
@@ -59,7 +58,8 @@ static Results batchNorm(Node &node) {
   if (!node.integer("spatial", 1))
     node.error() << "statistics for every element (spatial = 0) are not "
                     "supported";
-  // Which mode it is was an attribute, then was told by the outputs.
+  // The training mode is an attribute; before opset 14 (7) it follows from the
+  // outputs.
   bool trains = node.integer("training_mode", 0);
   if (node.opset < 7 && node.integer("is_test", 0) == 0)
     trains = node.wants(1);
@@ -68,8 +68,8 @@ static Results batchNorm(Node &node) {
   return {node.create<nn::BatchNormOp>(node.inputs(), epsilon(node))};
 }
 
-/// x over its length along an axis, by the sum of absolute values (p = 1) or of
-/// squares; 0 where that is 0.
+/// x / norm along an axis: the sum of absolute values (p = 1), or the root of
+/// the sum of squares. 0 if the norm is 0.
 static Results lpNorm(Node &node) {
   Value x = node.input(0);
   int64_t given = node.integer("axis", -1), p = node.integer("p", 2);
@@ -89,7 +89,7 @@ static Results lpNorm(Node &node) {
       {isZero, zero, node.create<nn::DivOp>({x, length})})};
 }
 
-/// The operand of a norm, broadcast to what it is normalised over.
+/// Broadcasts an operand of a norm to the normalized dimensions.
 static Value broadcastTo(Node &node, Value x, ArrayRef<int64_t> shape) {
   if (!x || nn::shapeOf(x) == shape)
     return x;
@@ -103,7 +103,7 @@ static Value broadcastTo(Node &node, Value x, ArrayRef<int64_t> shape) {
 }
 
 static Results layerNorm(Node &node) {
-  // Statistics are computed in f32 or better whatever is asked for.
+  // Statistics are always computed in at least f32.
   node.ignore("stash_type");
   Value x = node.input(0);
   if (!x)
@@ -147,8 +147,8 @@ static Results rmsNorm(Node &node) {
       {x, scale}, {node.namedSigned("axis", axis), epsilon(node)})};
 }
 
-/// Normalises the elements of every one of `groups` groups of channels as a
-/// row, then scales and shifts by `scale` and `bias` in the form `affine`.
+/// Normalizes each group of channels as a row, then scales and shifts by
+/// `scale` and `bias`, reshaped to `affine`.
 static Value normalizeGroups(Node &node, Value x, int64_t groups, Value scale,
                              Value bias, ArrayRef<int64_t> form,
                              ArrayRef<int64_t> affine) {
@@ -193,7 +193,7 @@ static Results instanceNorm(Node &node) {
                           {channels, 1})};
 }
 
-/// Scale and bias are for every group until opset 20, for every channel since.
+/// Before opset 21, scale and bias are per group; since then per channel.
 static Results groupNorm(Node &node) {
   node.ignore("stash_type");
   Value x = node.input(0);

@@ -1,13 +1,13 @@
-//===- Order.cpp - Running sums and order along long dimensions -----------===//
+//===- Order.cpp - Prefix sums and sorting of long dimensions -------------===//
 //
-// cum_sum and sort_places work out every result on its own, in time quadratic
-// in the dimension. Long dimensions are made of short ones:
+// cum_sum and sort_places compute every result by itself, in time quadratic in
+// the dimension. Long dimensions are split into short ones:
 //
-// - What is summed up in blocks gets the sums of the blocks before, which are
-//   a shorter such problem (Blelloch, Prefix Sums and Their Applications,
-//   1990).
-// - Of many elements the first few are among the first few of their blocks.
-// - Sorted blocks are merged two by two.
+// - Prefix sums: blocks are summed, and get the prefix sums of the block totals
+//   added, a shorter problem of the same kind (Blelloch, Prefix Sums and Their
+//   Applications, 1990).
+// - Top k: the first k elements are among the first k of their blocks.
+// - Sorting: sorted blocks are merged pairwise.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +69,7 @@ Expr frit::importer::cumulate(Expr x, int64_t axis, const Cumulation &how) {
 // Order
 //===----------------------------------------------------------------------===//
 
-/// The same along the last of three dimensions, where it is short.
+/// As firstInOrder, along the last of three short dimensions.
 static Expr firstOfShort(Expr x, int64_t k, bool isDescending) {
   Node &node = *x.node;
   SmallVector<NamedAttribute> attributes = {node.namedSigned("axis", 2)};
@@ -77,7 +77,7 @@ static Expr firstOfShort(Expr x, int64_t k, bool isDescending) {
     attributes.push_back(
         node.named("descending", node.builder().getUnitAttr()));
   Expr places = x.apply<nn::SortPlacesOp>({}, attributes);
-  // A row of places for each of the k: exactly one element has each place.
+  // One row of positions per k; exactly one element has each position.
   int64_t rows = x.size(0), blocks = x.size(1), size = x.size(2);
   Expr hit = places.reshape({rows, blocks, 1, size})
                  .equals(iota(node, places.element(), {1, 1, k, 1}, 2));
@@ -97,13 +97,13 @@ Expr frit::importer::lastInOrder(Expr x, bool isDescending) {
 }
 
 namespace {
-/// Elements, and where they were.
+/// Elements and their original indices.
 struct Elements {
   Expr keys, places;
 };
 } // namespace
 
-/// Merges every two of the sorted blocks and keeps the first `k` elements.
+/// Merges pairs of sorted blocks and keeps the first `k` elements.
 static Elements merge(const Elements &sorted, int64_t k, bool isDescending) {
   Node &node = *sorted.keys.node;
   int64_t rows = sorted.keys.size(0), pairs = sorted.keys.size(1) / 2;
@@ -120,7 +120,7 @@ static Elements merge(const Elements &sorted, int64_t k, bool isDescending) {
           inPairs(sorted.places).gatherElements(from, 2)};
 }
 
-/// As many equal blocks.
+/// Splits rows into equal blocks, padded at the end.
 static Elements inBlocks(const Elements &all, int64_t blocks,
                          bool isDescending) {
   int64_t rows = all.keys.size(0), length = all.keys.size(1);
@@ -134,8 +134,8 @@ static Elements inBlocks(const Elements &all, int64_t blocks,
 }
 
 Expr frit::importer::firstInOrder(Expr x, int64_t k, bool isDescending) {
-  // Rows of so many are sorted at once where that is not more comparisons than
-  // a few kernels more are worth, and else in such blocks.
+  // Rows up to `longest` are sorted at once if that takes at most
+  // `mostCompared` comparisons, which saves kernels; others in blocks.
   constexpr int64_t longest = 1024, mostCompared = longest * longest;
   constexpr int64_t block = 128;
   Node &node = *x.node;
@@ -149,7 +149,8 @@ Expr frit::importer::firstInOrder(Expr x, int64_t k, bool isDescending) {
     first = {first.keys.gatherElements(taken, 2),
              first.places.gatherElements(taken, 2)};
   };
-  // Few of many are among the first few of their blocks.
+  // Reduce the candidates: the first k of the row are among the first k of each
+  // block.
   while (length > longest && length / 8 >= k && k > 0 && !node.failed) {
     int64_t blocks = llvm::divideCeil(length, std::max(4 * k, longest / 4));
     sortBlocks(blocks);

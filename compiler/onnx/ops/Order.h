@@ -1,4 +1,4 @@
-//===- Order.h - Running sums and order along long dimensions -------------===//
+//===- Order.h - Prefix sums and sorting of long dimensions ---------------===//
 
 #ifndef FRIT_COMPILER_ONNX_OPS_ORDER_H
 #define FRIT_COMPILER_ONNX_OPS_ORDER_H
@@ -7,7 +7,7 @@
 
 namespace frit::importer {
 
-/// The sums, or products, of all elements up to each along `axis`.
+/// Prefix sums or products along `axis`.
 struct Cumulation {
   nn::Combiner kind = nn::Combiner::sum;
   bool isExclusive = false; ///< an element is not in its own result
@@ -15,11 +15,11 @@ struct Cumulation {
 };
 Expr cumulate(Expr x, int64_t axis, const Cumulation &how = {});
 
-/// Where in each row of a table the first `k` elements in order are, as i64:
-/// ascending or descending, equal ones in the order of their places.
+/// Returns the indices (i64) of the first `k` elements of each row in ascending
+/// or descending order. Stable.
 Expr firstInOrder(Expr rows, int64_t k, bool isDescending);
 
-/// A number of x's type that no element comes after.
+/// Returns the number of x's type that is last in that order.
 Expr lastInOrder(Expr x, bool isDescending);
 
 } // namespace frit::importer

@@ -1,4 +1,4 @@
-//===- Quantization.cpp - Numbers as small integers and a scale -----------===//
+//===- Quantization.cpp - Quantized tensors -------------------------------===//
 
 #include "compiler/onnx/ops/Window.h"
 #include "compiler/onnx/reader/Expr.h"
@@ -9,8 +9,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// A scale or a zero point in a form that broadcasts to x: of all elements, of
-/// every place along `axis`, or of every block of places along it.
+/// Broadcasts a scale or zero point to x: per tensor, per index along `axis`,
+/// or per block along it.
 static Expr spread(Expr factor, Expr x, int64_t axis, int64_t block) {
   Node &node = *factor.node;
   if (!factor || !x || nn::tensorType(factor).getNumElements() == 1)
@@ -36,7 +36,7 @@ static Expr spread(Expr factor, Expr x, int64_t axis, int64_t block) {
                  << " does not fit " << nn::shapeText(shape);
     return factor;
   }
-  // Every scale as often as its block is long; the last block may be shorter.
+  // Repeat each scale for its block; the last block may be shorter.
   auto apart = form, repeated = form, joined = form;
   apart.insert(apart.begin() + axis + 1, 1);
   repeated.insert(repeated.begin() + axis + 1, block);
@@ -45,7 +45,7 @@ static Expr spread(Expr factor, Expr x, int64_t axis, int64_t block) {
       axis, 0, shape[axis]);
 }
 
-/// The range of an integer type.
+/// Returns the range of an integer type.
 static std::pair<double, double> rangeOf(Type type) {
   unsigned bits = type.getIntOrFloatBitWidth();
   if (type.isUnsignedInteger())
@@ -53,7 +53,7 @@ static std::pair<double, double> rangeOf(Type type) {
   return {-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
 }
 
-/// round(x / scale) + zero, kept in the range of `to`.
+/// round(x / scale) + zero, clamped to the range of `to`.
 static Expr quantize(Expr x, Expr scale, Expr zero, Type to, bool wraps) {
   Node &node = *x.node;
   Expr y = x.to(scale.element()) / scale;
@@ -66,7 +66,7 @@ static Expr quantize(Expr x, Expr scale, Expr zero, Type to, bool wraps) {
       attributes.push_back(node.named("wraps", node.builder().getUnitAttr()));
     return y.apply<nn::CastOp>({}, attributes);
   }
-  // Halves would not take the numbers of 16-bit integers.
+  // f16 does not hold all 16-bit integers.
   y = y.apply<nn::RoundOp>().to(nn::workType(y.element()));
   if (zero)
     y = y + zero.to(y.element());
@@ -106,7 +106,7 @@ static Results dequantizeLinear(Node &node) {
   Type to = typeAttribute(node, "output_dtype", scale.element());
   if (!x || !scale)
     return {};
-  // Wide enough for every difference of the integers that there are.
+  // Wide enough for all differences of integers.
   Type work = node.builder().getI32Type();
   if (isa<FloatType>(x.element()))
     work = node.builder().getF32Type();
@@ -118,7 +118,7 @@ static Results dequantizeLinear(Node &node) {
   return {(y.to(wide) * scale.to(wide)).to(to)};
 }
 
-/// The scale takes the range of x, 0 included, to that of u8.
+/// Scales the range of x, including 0, to that of u8.
 static Results dynamicQuantize(Node &node) {
   Expr x = input(node, 0);
   if (!x)
@@ -136,8 +136,8 @@ static Results dynamicQuantize(Node &node) {
 // Products of integers
 //===----------------------------------------------------------------------===//
 
-/// x less its zero point as i32. A vector of zero points has one for every row
-/// of the last two dimensions, or for every column.
+/// x minus its zero point, as i32. A vector of zero points has one per row of
+/// the last two dimensions, or per column.
 static Expr centred(Node &node, size_t i, size_t zeroInput, bool byRow) {
   Type i32 = node.builder().getI32Type();
   Expr x = input(node, i).to(i32);
@@ -166,8 +166,8 @@ static Results qLinearMatMul(Node &node) {
   return {quantize(y, yScale.to(f32), zero, zero.element(), false)};
 }
 
-/// A convolution of integers less their zero points: in floats that hold every
-/// sum there can be.
+/// Convolves integers minus their zero points, in a float type that holds all
+/// sums exactly.
 static Expr integerConv(Node &node, size_t x, size_t xZero, size_t w,
                         size_t wZero) {
   Expr image = input(node, x), filter = input(node, w);

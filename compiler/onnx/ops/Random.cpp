@@ -1,8 +1,8 @@
 //===- Random.cpp - Random numbers ----------------------------------------===//
 //
-// A number is a hash of its place and the node's seed, so that no layout and no
-// order changes it. Every call of a model draws the same ones, of which a
-// warning tells.
+// A random number is a hash of its index and the node's seed, so it depends
+// neither on layout nor on order. Every call of a model draws the same numbers;
+// a warning says so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +16,12 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Numbers from 0 (exclusive) to 1 of a shape; `stream` tells several of a node
-/// apart. The hash is by Chris Wellons, "Hash Function Prospector", 2018.
+/// Builds numbers in (0, 1); `stream` distinguishes several sets of a node. The
+/// hash is from Chris Wellons, "Hash Function Prospector", 2018.
 static Expr uniform(Node &node, ArrayRef<int64_t> shape, uint32_t stream) {
   emitWarning(node.loc) << "draws the same random numbers in every call "
                            "[-Wrandom]";
-  // Dropout's is an integer, the others' a float.
+  // Dropout's seed is an integer, the others' are floats.
   bool isInteger = node.operation() == "Dropout";
   double given = isInteger ? static_cast<double>(node.integer("seed", 0))
                            : node.real("seed", 0);
@@ -44,14 +44,14 @@ static Expr uniform(Node &node, ArrayRef<int64_t> shape, uint32_t stream) {
   x = mixRight(x, 16) * constant(0x7feb352d);
   x = mixRight(x, 15) * constant(0x846ca68b);
   x = mixRight(x, 16);
-  // 24 bits are what an f32 holds.
+  // An f32 holds 24 bits.
   Expr high = x.apply<nn::BitShiftOp>(
       {constant(8)}, node.named("direction", b.getStringAttr("RIGHT")));
   return ((high.to(b.getF32Type()) + 0.5) * std::ldexp(1.0, -24))
       .reshape(shape);
 }
 
-/// Box and Muller, 1958.
+/// Box–Muller transform, 1958.
 static Expr normal(Node &node, ArrayRef<int64_t> shape) {
   Expr radius =
       (uniform(node, shape, 0).apply<nn::LogOp>() * -2.0).apply<nn::SqrtOp>();
@@ -59,7 +59,7 @@ static Expr normal(Node &node, ArrayRef<int64_t> shape) {
   return radius * (uniform(node, shape, 1) * turn).apply<nn::CosOp>();
 }
 
-/// The type that "dtype" names, else `otherwise`.
+/// Returns the type that "dtype" names, or `otherwise`.
 static Type typeOf(Node &node, Type otherwise) {
   int64_t given = node.integer("dtype", 0);
   Type type = given ? elementType(given, *node.context()) : otherwise;
@@ -69,7 +69,7 @@ static Type typeOf(Node &node, Type otherwise) {
   return otherwise;
 }
 
-/// The shape of an input, or that which the node has.
+/// Returns the shape and type of an input, or those in the attributes.
 template <bool isLike>
 static std::optional<std::pair<SmallVector<int64_t>, Type>> form(Node &node) {
   if constexpr (isLike) {
@@ -114,7 +114,7 @@ static Results bernoulli(Node &node) {
   return {(drawn < p.to(drawn.element())).to(type)};
 }
 
-/// What is kept is larger by as much as is dropped.
+/// Kept elements are scaled up by 1 / (1 - ratio).
 Results frit::importer::trainDropout(Node &node, Expr x, Expr ratio) {
   Expr drawn = uniform(node, x.shape(), 0);
   Expr share = ratio.to(drawn.element()).reshape({});

@@ -1,8 +1,8 @@
 //===- Recurrent.cpp - LSTM, GRU and RNN ----------------------------------===//
 //
-// The number of steps is known, so they are laid out one after another; the
-// products with the inputs are one for all steps. Hochreiter and Schmidhuber,
-// "Long Short-Term Memory", 1997; Cho et al., arXiv:1406.1078.
+// The number of steps is known, so the loop is unrolled. The products with the
+// inputs are one product for all steps. Hochreiter and Schmidhuber, "Long
+// Short-Term Memory", 1997; Cho et al., arXiv:1406.1078.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,15 +14,15 @@ using namespace frit::importer;
 
 namespace {
 
-/// Longer sequences would make graphs that no one can compile.
+/// Most steps: longer sequences give graphs too large to compile.
 constexpr int64_t mostSteps = 4096;
 
-/// What LSTM, GRU and RNN have in common.
+/// Parameters common to LSTM, GRU and RNN.
 struct Recurrence {
   int64_t gates, directions, hidden, steps, batch;
   bool batchFirst;
   double clip = 0;
-  SmallVector<StringRef> activations; ///< of every direction in turn
+  SmallVector<StringRef> activations; ///< per direction
   SmallVector<double> alphas, betas;
   Expr x; ///< steps×batch×inputs
   Value lengths;
@@ -59,7 +59,7 @@ static Expr activate(Expr x, StringRef name, double alpha, double beta) {
   return x;
 }
 
-/// The defaults of ONNX for the activations that have parameters.
+/// ONNX's default parameters of activations.
 static std::pair<double, double> defaultsOf(StringRef name) {
   std::string lower = name.lower();
   if (lower == "leakyrelu")
@@ -83,7 +83,8 @@ static std::optional<Recurrence> read(Node &node, int64_t gates,
       node.integer("hidden_size", rankOf(weights) == 3 ? sizes(weights)[2] : 0);
   if (r.x.rank() == 3 && r.batchFirst)
     r.x = r.x.transpose({1, 0, 2});
-  // What the attribute says is multiplied when it is known to be a size.
+  // The attribute is multiplied only once it matches a size, so nothing
+  // overflows.
   if (r.x.rank() != 3 || rankOf(w) != 3 || rankOf(weights) != 3 ||
       sizes(weights)[2] != r.hidden ||
       sizes(w) !=
@@ -124,7 +125,7 @@ static std::optional<Recurrence> read(Node &node, int64_t gates,
   return r;
 }
 
-/// Row `i` of the first dimension, without it.
+/// Returns row `i` of the first dimension, without that dimension.
 static Expr row(Expr x, int64_t i) {
   if (!x || !x.node->hasDimension(x, 0))
     return {*x.node, {}};
@@ -133,7 +134,7 @@ static Expr row(Expr x, int64_t i) {
   return x.slice(0, i, 1).reshape(shape);
 }
 
-/// A matrix times a stored transposed one.
+/// x · wᵀ.
 static Expr project(Expr x, Expr w) {
   return x.apply<nn::MatmulOp>(
       {w}, x.node->named("transpose_b", x.node->builder().getUnitAttr()));
@@ -160,7 +161,7 @@ public:
     }
   }
 
-  /// The state that input `i` gives, or zeros.
+  /// Returns the initial state from input `i`, or zeros.
   Expr initial(size_t i) {
     if (!node.has(i))
       return filled(node, r.x.element(), {r.batch, r.hidden}, 0);
@@ -169,7 +170,7 @@ public:
       given = given.transpose({1, 0, 2});
     return row(given, index);
   }
-  /// Gate `i` of what all gates were computed in.
+  /// Slices gate `i` from the matrix of all gates.
   Expr gate(Expr all, int64_t i) {
     return all.slice(all.rank() - 1, i * r.hidden, r.hidden);
   }
@@ -179,16 +180,16 @@ public:
     size_t i = index * (r.activations.size() / r.directions) + which;
     return activate(x, r.activations[i], r.alphas[i], r.betas[i]);
   }
-  /// The state of sequences that have ended stays.
+  /// Keeps the state of sequences that have ended.
   Expr unlessEnded(int64_t step, Expr next, Expr before) {
     if (!r.lengths)
       return next;
     Expr length = Expr{node, r.lengths}.reshape({r.batch, 1});
     return (length > static_cast<double>(step)).select(next, before);
   }
-  /// What sequences that have ended give is zero.
+  /// Sets the outputs of sequences that have ended to zero.
   Expr shown(int64_t step, Expr y) { return unlessEnded(step, y, y.number(0)); }
-  /// Steps in the order of this direction.
+  /// Index of the direction's i-th step.
   int64_t stepAt(int64_t i) const { return reversed ? r.steps - 1 - i : i; }
 
   Node &node;
@@ -200,8 +201,8 @@ public:
 
 } // namespace
 
-/// Calls `step` in every direction for every step with the state, which it
-/// updates; `hidden` is what it shows. The results are Y, and the last states.
+/// Calls `step` for every direction and step; it updates the state, whose first
+/// tensor is the output. Returns Y and the final states.
 static Results runSteps(
     Node &node, const Recurrence &r, size_t states,
     llvm::function_ref<void(Direction &, int64_t, Expr, MutableArrayRef<Expr>)>
@@ -274,8 +275,8 @@ static Results gru(Node &node) {
       });
 }
 
-/// Gates are input, output, forget and cell; the peepholes of the first three
-/// look at the cell.
+/// LSTM. Gates are input, output, forget and cell; the first three have
+/// peepholes to the cell.
 static Results lstm(Node &node) {
   auto r = read(node, 4, {"Sigmoid", "Tanh", "Tanh"});
   bool coupled = node.integer("input_forget", 0);

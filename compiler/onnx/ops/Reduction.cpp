@@ -1,4 +1,4 @@
-//===- Reduction.cpp - Combining the elements along dimensions ------------===//
+//===- Reduction.cpp - Reductions -----------------------------------------===//
 
 #include "compiler/onnx/reader/Expr.h"
 
@@ -6,8 +6,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// What is reduced over, all of it if the node does not say, and whether the
-/// result keeps those dimensions.
+/// The reduced axes (all by default), and whether they stay with size 1.
 struct Reduction {
   SmallVector<int64_t> axes;
   bool keeps = true;
@@ -30,7 +29,7 @@ static std::optional<Reduction> readReduction(Node &node) {
   return r;
 }
 
-/// Drops the axes that `y` has with size 1, unless they are kept.
+/// Drops the reduced axes of `y` unless they stay.
 static Results finish(Node &node, Value y, const Reduction &r) {
   if (r.keeps || !y)
     return {y};
@@ -52,7 +51,7 @@ template <nn::Combiner kind> static Results reduce(Node &node) {
   Value x = node.input(0);
   if (r->axes.empty())
     return finish(node, x, *r);
-  // The largest of bools is their or, the least their and.
+  // The maximum of bools is their or, the minimum their and.
   Type element = elementOf(x);
   if (element.isInteger(1))
     x = node.cast(x, node.builder().getIntegerType(8, /*isSigned=*/false));
@@ -105,7 +104,7 @@ static Results logSum(Node &node) {
   return finish(node, y, *r);
 }
 
-/// The largest element is taken out first, so that nothing overflows.
+/// Subtracts the maximum first, so that nothing overflows.
 static Results logSumExp(Node &node) {
   auto r = readReduction(node);
   if (!r)
@@ -120,7 +119,7 @@ static Results logSumExp(Node &node) {
   return finish(node, y, *r);
 }
 
-/// x less its mean over its deviation.
+/// (x - mean) / deviation.
 static Results meanVariance(Node &node) {
   Expr x = input(node, 0);
   auto given = node.integers("axes").value_or(SmallVector<int64_t>{0, 2, 3});

@@ -1,9 +1,9 @@
-//===- Resize.cpp - Images of other sizes ---------------------------------===//
+//===- Resize.cpp - Resize images -----------------------------------------===//
 //
-// Interpolation is separable and its places are known when compiling: along an
-// axis every result is a sum of a few elements, picked by constant indices and
-// weighted by constants. Keys, "Cubic Convolution Interpolation for Digital
-// Image Processing", IEEE Trans. ASSP 29 (1981).
+// Interpolation is separable, and positions and weights are known at compile
+// time: along an axis, every result is a sum of a few elements, selected by
+// constant indices and multiplied by constant weights. Keys, "Cubic Convolution
+// Interpolation for Digital Image Processing", IEEE Trans. ASSP 29 (1981).
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,11 @@ using namespace frit::importer;
 
 namespace {
 
-/// How one axis is resized.
+/// The resizing of one axis.
 struct Axis {
   int64_t input, output;
   double scale;
-  double start = 0, end = 1; ///< of the region that is kept
+  double start = 0, end = 1; ///< of the region of interest
 };
 
 struct Rules {
@@ -30,15 +30,15 @@ struct Rules {
   bool excludesOutside, antialias;
 };
 
-/// The elements that a result is a sum of begin here.
+/// The source elements of one result.
 struct Place {
   int64_t first;
-  bool isOutside; ///< of the region, which has another value then
+  bool isOutside; ///< of the region; the result is the extrapolation value
 };
 
 } // namespace
 
-/// Where result `i` lies among the elements of the axis.
+/// Returns the source coordinate of result `i`.
 static double placeOf(double i, const Axis &axis, StringRef coordinates) {
   double n = static_cast<double>(axis.input), length = axis.scale * n;
   if (coordinates == "align_corners")
@@ -65,25 +65,25 @@ static double cubicWeight(double distance, double a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/// By how much distances shrink: where there are fewer results than elements, a
-/// wider window of the same form leaves none out.
+/// Returns the factor for distances with antialiasing: when downsampling, the
+/// filter widens so that it covers all elements.
 static double narrowOf(const Axis &axis, const Rules &rules) {
   return rules.antialias ? std::min(axis.scale, 1.0) : 1;
 }
 
-/// Where the window of a place between two elements begins, from the first of
-/// them: at one, that is the one before. It ends as far behind the second.
+/// Returns the start of the filter relative to the element before a position;
+/// its end is symmetric.
 static int64_t beginOf(const Axis &axis, const Rules &rules) {
   double reach = rules.mode == "cubic" ? -2 : -1;
   return static_cast<int64_t>(std::floor(reach / narrowOf(axis, rules)) + 1);
 }
 
-/// How many elements a result is a sum of.
+/// Returns the number of elements per result.
 static int64_t countTaps(const Axis &axis, const Rules &rules) {
   return rules.mode == "nearest" ? 1 : 2 - 2 * beginOf(axis, rules);
 }
 
-/// Where the elements of a result are, and their weights.
+/// Computes the source elements of a result and their weights.
 static Place weigh(double place, const Axis &axis, const Rules &rules,
                    MutableArrayRef<double> weights) {
   bool isOutside = rules.coordinates == "tf_crop_and_resize" &&
@@ -116,7 +116,7 @@ static Place weigh(double place, const Axis &axis, const Rules &rules,
   return {first, isOutside};
 }
 
-/// One axis of x resized; `outside` is the value beyond the region.
+/// Resizes one axis of x; `outside` is the extrapolation value.
 static Expr resizeAxis(Expr x, int64_t dim, const Axis &axis,
                        const Rules &rules, double outside) {
   Node &node = *x.node;
@@ -126,10 +126,10 @@ static Expr resizeAxis(Expr x, int64_t dim, const Axis &axis,
   for (int64_t i = 0; i < axis.output; ++i) {
     double place = placeOf(static_cast<double>(i), axis, rules.coordinates);
     if (std::isnan(place)) {
-      node.error() << "what it takes of dimension " << dim << " is no region";
+      node.error() << "its region of dimension " << dim << " is not a number";
       return {node, {}};
     }
-    // Places that far outside are all the same.
+    // All positions that far outside are equivalent.
     constexpr double farthest = 1e15;
     results.push_back(weigh(std::clamp(place, -farthest, farthest), axis, rules,
                             MutableArrayRef(all).slice(i * taps, taps)));
@@ -183,7 +183,7 @@ static Value resizeAxes(Expr x, ArrayRef<std::pair<int64_t, Axis>> axes,
   return y.to(element);
 }
 
-/// Sizes by one scale for all of them, the smallest or the largest of theirs.
+/// Gives all axes the same scale: the smallest or the largest of theirs.
 static void keepAspect(Node &node, StringRef policy,
                        MutableArrayRef<std::pair<int64_t, Axis>> axes) {
   if (policy == "stretch" || axes.empty())
@@ -267,8 +267,7 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
   }
   if (hasSizes)
     keepAspect(node, policy, axes);
-  // Every element under the window of a result is an operator, whose weights
-  // are a table.
+  // Each element of the filter becomes an operator with a table of weights.
   constexpr double leastScale = 1.0 / 1024;
   for (auto &[dim, axis] : axes)
     if (axis.output < 1 || axis.input < 1 ||
@@ -285,13 +284,12 @@ static Results resize(Node &node) {
   return resizeBy(node, 1, 2, 3, "half_pixel");
 }
 
-/// Before opset 11 there were only scales, and places were multiples.
+/// Before opset 11: scales only, and asymmetric coordinates.
 static Results resizeByScales(Node &node) {
   return resizeBy(node, 4, 1, 5, "asymmetric");
 }
 
-/// Every dimension in the middle of what there is, or what there is in the
-/// middle of zeros.
+/// Crops every dimension to its centre, or pads it symmetrically with zeros.
 static Results centerCropPad(Node &node) {
   Expr x = input(node, 0);
   auto shape = node.integers(1);

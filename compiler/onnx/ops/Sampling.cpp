@@ -1,8 +1,7 @@
-//===- Sampling.cpp - Images at computed places ---------------------------===//
+//===- Sampling.cpp - Sample images at computed positions -----------------===//
 //
-// An element between others is a sum of those around it, weighted by how near
-// they are. The places are data, so all of it is arithmetic on them and one
-// gather for every neighbour.
+// Interpolation: a weighted sum of neighbours. Positions depend on the data, so
+// weights are computed, and each neighbour takes one gather.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +14,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Elements of `image`, batch×channels×size, at flat places that broadcast to
-/// batch×channels×points.
+/// Gathers elements of `image` (batch×channels×size) at flat positions that
+/// broadcast to batch×channels×points.
 static Expr pick(Expr image, Expr places, int64_t points) {
   return image.gatherElements(
       places.expand({image.size(0), image.size(1), points}), 2);
@@ -25,7 +24,7 @@ static Expr pick(Expr image, Expr places, int64_t points) {
 static Expr floorOf(Expr x) { return x.apply<nn::FloorOp>(); }
 static Expr absOf(Expr x) { return x.apply<nn::AbsOp>(); }
 
-/// 1 where it holds, else 0.
+/// Converts a condition to 1 or 0.
 static Expr ones(Expr condition, Type element) { return condition.to(element); }
 
 //===----------------------------------------------------------------------===//
@@ -38,13 +37,13 @@ struct Grid {
   bool alignCorners;
 };
 
-/// A neighbour along one dimension: its place and how much it counts.
+/// A neighbour along one dimension: its index and weight.
 struct Neighbour {
   Expr place, weight;
 };
 } // namespace
 
-/// Places beyond the borders thrown back between them.
+/// Reflects positions at the borders.
 static Expr reflect(Expr x, double low, double high) {
   double range = high - low;
   if (range == 0)
@@ -61,8 +60,8 @@ static std::pair<double, double> borders(int64_t size, bool alignCorners) {
   return alignCorners ? std::pair(0.0, last) : std::pair(-0.5, last + 0.5);
 }
 
-/// A place that is a whole number as one inside, which counts 0 if it was
-/// outside and there are zeros.
+/// Clamps an integer position; with zero padding, its weight becomes 0 if it
+/// was outside.
 static Neighbour inside(Expr place, Expr weight, int64_t size,
                         const Grid &grid) {
   auto last = static_cast<double>(size - 1);
@@ -76,7 +75,8 @@ static Neighbour inside(Expr place, Expr weight, int64_t size,
   return {place.clamp(0, last), weight};
 }
 
-/// Keys' kernel for the four elements around a place, `x` past the second.
+/// Keys' cubic kernel for the four elements around a position; `x` is the
+/// distance from the second.
 static std::array<Expr, 4> cubicWeights(Expr x) {
   double a = -0.75;
   auto far = [&](Expr d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
@@ -88,7 +88,7 @@ static SmallVector<Neighbour> neighbours(Expr place, int64_t size,
                                          const Grid &grid) {
   auto last = static_cast<double>(size - 1);
   auto [low, high] = borders(size, grid.alignCorners);
-  // The wide window of a cubic treats each of its places by itself.
+  // Cubic interpolation pads each of its positions by itself.
   if (grid.mode != "cubic" && grid.padding == "border")
     place = place.clamp(0, last);
   else if (grid.mode != "cubic" && grid.padding == "reflection")
@@ -120,7 +120,7 @@ static Results gridSample(Node &node) {
     return {};
   int64_t spatial = x.rank() - 2;
   auto form = grid.shape();
-  // The neighbours of a place are 2 or 4 to the power of this.
+  // There are 2 or 4 to this power neighbours.
   constexpr int64_t mostSpatial = 3;
   if (spatial < 1 || spatial > mostSpatial || grid.rank() != x.rank() ||
       form.back() != spatial ||
@@ -137,8 +137,8 @@ static Results gridSample(Node &node) {
   int64_t points = product(ArrayRef(form).drop_front().drop_back());
   Expr places = grid.to(work).reshape({batch, points, spatial});
 
-  // Sums over the neighbours of all dimensions, built up one by one. The last
-  // coordinate is that of the first spatial dimension.
+  // Combine the neighbours of one dimension after the other. The last
+  // coordinate belongs to the first spatial dimension.
   struct Partial {
     Expr place, weight;
   };
@@ -194,7 +194,7 @@ static Results affineGrid(Node &node) {
   }
   SmallVector<int64_t> shape(dims), line(spatial + 1, 1);
   shape.push_back(1);
-  // The first coordinate is that of the last dimension.
+  // The first coordinate belongs to the last dimension.
   SmallVector<Value> coordinates;
   for (int64_t dim = spatial - 1; dim >= 0; --dim) {
     auto n = static_cast<double>(dims[dim]);
@@ -223,13 +223,14 @@ static Results affineGrid(Node &node) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The two neighbours of places along a dimension, and their weights.
+/// The two neighbours of positions along a dimension, and their weights.
 struct Pair {
   Expr low, high, lowWeight, highWeight;
 };
 } // namespace
 
-/// Places a little outside are on the border, those further out count nothing.
+/// Positions up to 1 outside are clamped to the border; those further out have
+/// weight 0.
 static Pair around(Expr place, int64_t size) {
   auto last = static_cast<double>(size - 1);
   Expr isIn = (place >= -1.0) & (place <= static_cast<double>(size));
@@ -240,7 +241,8 @@ static Pair around(Expr place, int64_t size) {
           rest * counts};
 }
 
-/// The samples of every region along one dimension: regions×(bins·ratio).
+/// Returns the sample positions of every region along one dimension:
+/// regions×(bins·ratio).
 static Expr samples(Expr start, Expr end, int64_t bins, int64_t ratio,
                     bool halfPixel) {
   Node &node = *start.node;
@@ -304,7 +306,7 @@ static Results roiAlign(Node &node) {
     flat = flat.reshape(isOne ? SmallVector<int64_t>{count, points}
                               : SmallVector<int64_t>{count, 1, points});
     Expr weight = (rowWeight * columnWeight).reshape({count, 1, points});
-    // There is but one image to choose.
+    // There is only one image.
     Expr picked = isOne ? images.reshape({channels, x.size(2) * x.size(3)})
                               .gather(flat, 1)
                               .transpose({1, 0, 2})
@@ -331,8 +333,8 @@ static Results roiAlign(Node &node) {
 // DeformConv
 //===----------------------------------------------------------------------===//
 
-/// Dai et al., "Deformable Convolutional Networks", arXiv:1703.06211: every
-/// element of the window is moved by an offset and weighted by a mask.
+/// Deformable convolution (Dai et al., arXiv:1703.06211): every element of the
+/// window is shifted by an offset and multiplied by a mask.
 static Results deformConv(Node &node) {
   Expr x = input(node, 0), w = input(node, 1), offset = input(node, 2);
   int64_t group = node.integer("group", 1);

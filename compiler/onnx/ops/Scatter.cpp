@@ -1,11 +1,10 @@
-//===- Scatter.cpp - Updates at places that data name ---------------------===//
+//===- Scatter.cpp - Scatter with many updates ----------------------------===//
 //
-// In scatter_elements every element looks at all updates that may be its own.
-// Where these are many they are sorted by their places, and every element finds
-// its last one by halves. Several of one place, which then are neighbours, are
-// combined up to each by a scan in as many steps as a place has bits (Hillis
-// and Steele, Data Parallel Algorithms, 1986). No result depends on any order
-// of threads.
+// In scatter_elements every element searches all updates along the axis. If
+// there are many, they are sorted by index, and every element finds its last
+// one by binary search. Several updates of an element are then adjacent and are
+// combined by a scan in log steps (Hillis and Steele, Data Parallel Algorithms,
+// 1986). Results do not depend on the order of threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +15,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Whether it is worth sorting `count` updates of each element of x.
+/// Returns whether sorting `count` updates per row of x pays off.
 static bool isLong(Expr x, int64_t count) {
   constexpr int64_t few = 128, mostLookedAt = 1 << 20;
   return count > few && product(x.shape()) > mostLookedAt / count;
@@ -29,7 +28,7 @@ Expr frit::importer::combineUpdate(Expr x, Expr update, StringRef reduction) {
                               : x.min(update);
 }
 
-/// Combines what is of the same place, along dimension 1, up to each element.
+/// Combines updates with equal indices along dimension 1, up to each element.
 static Expr combineUpTo(Expr updates, Expr places, StringRef reduction) {
   int64_t rows = places.size(0), count = places.size(1);
   for (int64_t step = 1; step < count; step *= 2) {
@@ -51,7 +50,7 @@ static Expr scatterSorted(Expr x, Expr places, Expr updates,
   int64_t rows = x.size(0), size = x.size(1), length = x.size(2);
   int64_t count = places.size(1);
   auto all = static_cast<double>(size);
-  // Those of no place come last.
+  // Updates out of range are sorted last.
   Expr from = fromFront(places, size);
   from = ((from >= 0.0) & (from < all)).select(from, from.number(all));
   Expr order = firstInOrder(from, count, /*isDescending=*/false);
@@ -100,7 +99,7 @@ Expr frit::importer::scatter(Expr x, Expr places, Expr updates, int64_t axis,
       (combines && (nn::isSmall(element) || element.isInteger(1))))
     return lookedFor();
 
-  // Rows of what is along `axis`.
+  // Move `axis` to the rows.
   int64_t before = product(ArrayRef(shape).take_front(along));
   int64_t after = product(ArrayRef(shape).drop_front(along + 1));
   auto inRows = [&](Expr of, int64_t n) {

@@ -1,4 +1,4 @@
-//===- Scatter.h - Updates at places that data name -----------------------===//
+//===- Scatter.h - Scatter with many updates ------------------------------===//
 
 #ifndef FRIT_COMPILER_ONNX_OPS_SCATTER_H
 #define FRIT_COMPILER_ONNX_OPS_SCATTER_H
@@ -7,14 +7,16 @@
 
 namespace frit::importer {
 
-/// An element and an update by a reduction that is not none.
+/// Combines an element and an update; `reduction` is not none.
 Expr combineUpdate(Expr x, Expr update, llvm::StringRef reduction);
 
-/// x with `updates` put where `places` say along `axis`, as ScatterElements.
+/// Returns x with `updates` written at `places` along `axis`, as
+/// ScatterElements.
 Expr scatter(Expr x, Expr places, Expr updates, int64_t axis,
              llvm::StringRef reduction);
 
-/// Rows of x with those of `updates` put where `places`, one for each, say.
+/// Returns x with rows replaced by `updates`; `places` has one index per row of
+/// these.
 Expr scatterRows(Expr x, Expr places, Expr updates, llvm::StringRef reduction);
 
 } // namespace frit::importer

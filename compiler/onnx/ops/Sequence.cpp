@@ -1,4 +1,4 @@
-//===- Sequence.cpp - Parts of sequence models ----------------------------===//
+//===- Sequence.cpp - Operators of sequence models ------------------------===//
 
 #include "compiler/onnx/reader/Expr.h"
 
@@ -12,8 +12,8 @@ using namespace frit::importer;
 // RotaryEmbedding
 //===----------------------------------------------------------------------===//
 
-/// Su et al., "RoFormer", arXiv:2104.09864: pairs of elements are turned by
-/// angles that grow with the position.
+/// Rotary embedding (Su et al., "RoFormer", arXiv:2104.09864): rotates pairs of
+/// elements by angles that grow with the position.
 static Results rotaryEmbedding(Node &node) {
   Expr x = input(node, 0), cosine = input(node, 1), sine = input(node, 2);
   bool interleaved = node.integer("interleaved", 0);
@@ -36,7 +36,7 @@ static Results rotaryEmbedding(Node &node) {
     node.error() << "cannot turn " << turned << " of " << size << " elements";
     return {};
   }
-  // From here on batch×sequence×heads×size.
+  // From here on: batch×sequence×heads×size.
   auto angles = [&](Expr cache) {
     if (node.has(3))
       cache = cache.gather(node.input(3), 0);
@@ -77,9 +77,9 @@ static Results rotaryEmbedding(Node &node) {
 // LinearAttention
 //===----------------------------------------------------------------------===//
 
-/// A state per head that every step decays, corrects and reads: Katharopoulos
-/// et al., arXiv:2006.16236; Yang et al., "Gated Delta Networks",
-/// arXiv:2412.06464. The steps are laid out one after another.
+/// Linear attention: each step decays, corrects and reads a state per head
+/// (Katharopoulos et al., arXiv:2006.16236; Yang et al., "Gated Delta
+/// Networks", arXiv:2412.06464). The steps are unrolled.
 static Results linearAttention(Node &node) {
   constexpr int64_t mostSteps = 4096;
   Expr q = input(node, 0), k = input(node, 1), v = input(node, 2);
@@ -149,7 +149,7 @@ static Results linearAttention(Node &node) {
   return {y.to(element), state.to(kept)};
 }
 
-/// A depthwise convolution that sees no future, and the last elements it saw.
+/// A causal depthwise convolution, and its last inputs as the new state.
 static Results causalConv(Node &node) {
   Expr x = input(node, 0), w = input(node, 1);
   StringRef activation = node.string("activation", "none");

@@ -1,8 +1,8 @@
 //===- Shape.cpp - Constants, shapes and views ----------------------------===//
 //
-// Shapes are static, so what is computed from them is known here: every
-// operator on small constants becomes a constant as it is created, and the
-// operators below read them.
+// Shapes are static, so shape arithmetic folds: every operator on small
+// constants becomes a constant when it is created. The operators here read
+// these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ static Results constant(Node &node) {
   return {};
 }
 
-/// A tensor repeated to have other sizes, which it broadcasts to.
+/// Broadcasts a tensor to other sizes.
 static Value expandTo(Node &node, Value x, ArrayRef<Size> sizes) {
   SmallVector<int64_t> shape;
   for (const Size &size : sizes)
@@ -93,9 +93,9 @@ static Results size(Node &node) {
   return {node.dataSizes().valueOf(node, all)};
 }
 
-/// From 0 or another number on by steps that are known, up to one that depends
-/// on the data.
-static std::optional<Results> countedRange(Node &node) {
+/// A range whose start and step are constant and whose limit depends on the
+/// data.
+static std::optional<Results> dataDependentRange(Node &node) {
   DataSizes &sizes = node.dataSizes();
   auto number = [&](size_t i) {
     auto elements = sizes.elementsOf(node.input(i));
@@ -123,14 +123,14 @@ static std::optional<Results> countedRange(Node &node) {
 
 static Results range(Node &node) {
   if (node.has(0) && node.has(1) && node.has(2))
-    if (auto counted = countedRange(node))
+    if (auto counted = dataDependentRange(node))
       return *counted;
   auto start = number(node, 0), limit = number(node, 1),
        delta = number(node, 2);
   if (!start || !limit || !delta)
     return {};
   double count = std::ceil((*limit - *start) / *delta);
-  // Also where delta is 0 or something is NaN.
+  // Also if delta is 0 or a number is NaN.
   if (!(std::abs(count) < 1e15)) {
     node.error() << "has no end: delta is 0 or a number is not finite";
     return {};
@@ -148,7 +148,7 @@ static Results range(Node &node) {
 
 static Results reshape(Node &node) {
   Value x = node.input(0);
-  // Before opset 5 the shape was an attribute.
+  // Before opset 5 the shape is an attribute.
   std::optional<DataShape> asked;
   if (node.opset >= 5)
     asked = node.sizesIn(1);
@@ -206,15 +206,15 @@ static Results flatten(Node &node) {
   if (!x)
     return {};
   int64_t rank = rankOf(x), axis = node.integer("axis", 1);
-  // The axis may be just past the last.
+  // The axis may be one past the last.
   axis = axis == rank ? rank : node.axis(axis, rank);
   auto shape = nn::shapeOf(x);
   return {node.reshape(
       x, {product(shape.take_front(axis)), product(shape.drop_front(axis))})};
 }
 
-/// The axes of Squeeze and Unsqueeze: an attribute until opset 12, an input
-/// since.
+/// The axes of Squeeze and Unsqueeze: an attribute before opset 13, then an
+/// input.
 static std::optional<SmallVector<int64_t>> axesOf(Node &node) {
   if (node.has(1))
     return node.integers(1);
@@ -263,8 +263,8 @@ static Results unsqueeze(Node &node) {
   return {node.reshape(x, shape)};
 }
 
-/// The same where the data decide about sizes.
-static Results expandCounted(Node &node, Value x, DataShape shape) {
+/// As expand, with data-dependent sizes.
+static Results expandDataDependent(Node &node, Value x, DataShape shape) {
   DataShape from = node.dataShape(x);
   while (shape.size() < from.size())
     shape.insert(shape.begin(), Size(1));
@@ -274,8 +274,8 @@ static Results expandCounted(Node &node, Value x, DataShape shape) {
     if (to == Size(1) || to == size)
       to = size;
     else if (!(size == Size(1))) {
-      node.error() << "the data decide whether "
-                   << nn::shapeText(nn::shapeOf(x)) << " can be expanded"
+      node.error() << "whether " << nn::shapeText(nn::shapeOf(x))
+                   << " can be expanded depends on the data"
                    << fixInputsHint(node.input(1));
       return {};
     }
@@ -289,7 +289,7 @@ static Results expand(Node &node) {
   if (!x || !sizes)
     return {};
   if (isMarked(x) || !isStatic(*sizes))
-    return expandCounted(node, x, *sizes);
+    return expandDataDependent(node, x, *sizes);
   std::optional<SmallVector<int64_t>> shape = llvm::map_to_vector(
       *sizes, [](const Size &size) { return size.constant; });
   auto result = llvm::all_of(*shape, [](int64_t s) { return s >= 0; })

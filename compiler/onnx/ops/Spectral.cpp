@@ -1,7 +1,7 @@
 //===- Spectral.cpp - Fourier transforms and windows ----------------------===//
 //
-// A transform of n places is a product with an n×n matrix known when compiling:
-// the matrix units do it faster than a fast transform up to some thousand.
+// A transform of n points is a product with a constant n×n matrix: up to some
+// thousand points, tensor cores are faster than an FFT.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +14,11 @@ using namespace frit;
 using namespace frit::importer;
 
 static constexpr double kPi = 3.14159265358979323846;
-/// Larger matrices would be larger than most models.
+/// Most points of a transform; larger matrices would exceed most models.
 static constexpr int64_t mostPlaces = 4096;
 
-/// Cosines (or sines) of 2π·row·column / n, times a factor for the row.
+/// Returns a table of cosines (or sines) of 2π·row·column / n, times a factor
+/// per row.
 static Expr waves(Node &node, Type element, int64_t n, int64_t rows,
                   int64_t columns, bool isSine,
                   llvm::function_ref<double(int64_t)> factor) {
@@ -33,8 +34,8 @@ static Expr waves(Node &node, Type element, int64_t n, int64_t rows,
   return table(node, element, {rows, columns}, values);
 }
 
-/// The transform of the last dimension of `real` and `imaginary` (which may be
-/// null) to `bins` places, stacked behind it.
+/// Transforms the last dimension of `real` and `imaginary` (may be null) to
+/// `bins` points; stacks both parts of the result in a new last dimension.
 static Expr transformLast(Expr real, Expr imaginary, int64_t bins,
                           bool inverse) {
   Node &node = *real.node;
@@ -59,7 +60,8 @@ static Expr transformLast(Expr real, Expr imaginary, int64_t bins,
   return {node, node.concat(parts, y.rank())};
 }
 
-/// The real values whose transform the first half of `real` and `imaginary` is.
+/// Returns the n real values whose transform has the first half `real`,
+/// `imaginary`.
 static Expr invertHalf(Expr real, Expr imaginary, int64_t n) {
   Node &node = *real.node;
   if (!real)
@@ -78,7 +80,7 @@ static Expr invertHalf(Expr real, Expr imaginary, int64_t n) {
   return y.reshape(form);
 }
 
-/// A dimension cut or filled with zeros to `size`.
+/// Cuts or zero-pads a dimension to `size`.
 static Expr fit(Expr x, int64_t axis, int64_t size) {
   if (!x)
     return x;
@@ -113,7 +115,7 @@ static Results dft(Node &node) {
       node.error() << "needs real or complex numbers in its last dimension";
     return {};
   }
-  // The dimension last, real and imaginary parts apart.
+  // Move the dimension last and separate real and imaginary parts.
   SmallVector<int64_t> perm, back(rank);
   for (int64_t d = 0; d + 1 < rank; ++d)
     if (d != dim)
@@ -127,7 +129,7 @@ static Results dft(Node &node) {
     shape.pop_back();
     return x.slice(rank - 1, i, 1).reshape(shape).transpose(perm);
   };
-  // Differences of large numbers: results that are zero come out as such.
+  // f64, because zeros arise as differences of large numbers.
   Type element = x.element();
   x = x.to(node.builder().getF64Type());
   Expr real = part(0), imaginary = {node, {}};
@@ -151,7 +153,7 @@ static Results dft(Node &node) {
   return {y.to(element).transpose(back)};
 }
 
-/// Transforms of pieces of a signal that overlap, each under a window.
+/// Transforms overlapping pieces of a signal, each multiplied by a window.
 static Results stft(Node &node) {
   Expr x = input(node, 0);
   auto step = node.integer(1);
@@ -199,7 +201,7 @@ static Results stft(Node &node) {
 // Windows
 //===----------------------------------------------------------------------===//
 
-/// The element type that a table is asked for in.
+/// Returns the element type of a table.
 static Type tableType(Node &node) {
   int64_t type = node.integer("output_datatype", 1);
   Type element = elementType(type, *node.context());
@@ -237,12 +239,12 @@ static Results blackman(Node &node) {
   return cosineWindow(node, {0.42, 0.5, 0.08});
 }
 
-/// Triangles over the bins of a spectrum, as wide as the ear tells apart.
+/// Triangular filters over the bins of a spectrum, on the mel scale.
 static Results melWeights(Node &node) {
   auto bins = number(node, 0), length = number(node, 1), rate = number(node, 2),
        low = number(node, 3), high = number(node, 4);
   Type element = tableType(node);
-  // Said so that what is no number is refused too.
+  // Written so that NaN is rejected.
   constexpr double mostHertz = 1e12;
   if (!bins || !length || !rate || !low || !high || !element ||
       !(*bins >= 1 && *length >= 1 && *rate >= 1 && *low >= 0 &&
@@ -261,7 +263,7 @@ static Results melWeights(Node &node) {
   for (int64_t i = 0; i < columns + 2; ++i) {
     double at = first + static_cast<double>(i) * step;
     double hertz = 700 * (std::pow(10, at / 2595) - 1);
-    // Those past the last row are all one.
+    // All edges past the last row are equivalent.
     edges.push_back(static_cast<int64_t>(std::min(
         std::floor((*length + 1) * hertz / *rate), static_cast<double>(rows))));
   }

@@ -1,4 +1,4 @@
-//===- Suppression.cpp - NonMaxSuppression on data ------------------------===//
+//===- Suppression.cpp - NonMaxSuppression on the device ------------------===//
 
 #include "compiler/onnx/ops/DataDependent.h"
 #include "compiler/onnx/ops/Order.h"
@@ -12,20 +12,21 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Boxes of a class that are picked one after another, each by a few kernels;
-/// where it may be more, blocks are, of as many boxes as an integer has bits.
+/// Up to mostRounds boxes per class are selected one after another, with a few
+/// kernels each. Beyond that, boxes are processed in blocks of as many as an
+/// integer has bits.
 static constexpr int64_t mostRounds = 512, block = 64,
                          mostInBlocks = 512 * block;
 
-/// Whole numbers that a 32-bit float has.
+/// Integers up to which f32 is exact.
 static constexpr int64_t mostBoxes = 1 << 24;
 
 static constexpr double lowest = -std::numeric_limits<double>::infinity();
 
 namespace {
 
-/// Corners and areas of all boxes, images x 1 x count; or of one box of every
-/// class of every image.
+/// Corners and areas of all boxes (images × 1 × count), or of one box per class
+/// and image.
 struct Corners {
   Expr top, left, bottom, right, area;
 
@@ -36,7 +37,7 @@ struct Corners {
 
 } // namespace
 
-/// `boxes` by the two corners that they are between, or by their centre.
+/// Reads `boxes` given by two opposite corners, or by centre and size.
 static Corners readCorners(Expr boxes, bool fromCentre) {
   int64_t images = boxes.size(0), count = boxes.size(1);
   auto column = [&](int64_t i) {
@@ -51,7 +52,7 @@ static Corners readCorners(Expr boxes, bool fromCentre) {
   return corners(a.min(c), b.min(d), a.max(c), b.max(d));
 }
 
-/// Whether boxes share more than `limit` of what they cover.
+/// Returns whether the intersection over union of boxes exceeds `limit`.
 static Expr overlaps(const Corners &a, const Corners &b, Expr limit) {
   Expr height = a.bottom.min(b.bottom) - a.top.max(b.top);
   Expr width = a.right.min(b.right) - a.left.max(b.left);
@@ -61,7 +62,7 @@ static Expr overlaps(const Corners &a, const Corners &b, Expr limit) {
   return (all > none).select(both / all, none) > limit;
 }
 
-/// How to let there be fewer of what the data decide about.
+/// Returns a hint to bound the number of boxes by -fbound.
 static std::string fixBoundHint(Value value) {
   std::string names;
   for (auto counted = value.getDefiningOp<nn::CountedOp>(); counted;
@@ -71,7 +72,7 @@ static std::string fixBoundHint(Value value) {
   return names + fixInputsHint(value);
 }
 
-/// A number that may be data, or `otherwise` where it is left out.
+/// Returns a scalar input, or `otherwise` if it is omitted.
 static Expr optional(Node &node, size_t i, Type element, double otherwise) {
   return node.has(i) ? input(node, i).reshape({}).to(element)
                      : Expr{node, node.scalar(element, otherwise)};
@@ -79,19 +80,19 @@ static Expr optional(Node &node, size_t i, Type element, double otherwise) {
 
 namespace {
 
-/// What one NonMaxSuppression asks for.
+/// Parameters of a NonMaxSuppression.
 struct Suppression {
   Corners corners;
-  Expr scores; ///< images x classes x count, the lowest where there is no box
+  Expr scores; ///< images × classes × count; lowest if there is no box
   Expr most, limit;
   int64_t images, classes, count, rounds;
 };
 
 } // namespace
 
-/// The boxes that are picked, images x classes x rounds, the best first; -1
-/// behind them. In every round every class of every image picks its best box,
-/// which takes it and those that overlap with it out.
+/// Returns the selected boxes (images × classes × rounds), best first, then -1.
+/// In each round, every class of every image selects its best box and removes
+/// those that overlap it.
 static Expr pickInRounds(const Suppression &s) {
   Node &node = *s.scores.node;
   Type i64 = node.builder().getI64Type();
@@ -99,7 +100,7 @@ static Expr pickInRounds(const Suppression &s) {
   Corners flat =
       s.corners.map([&](Expr all) { return all.reshape(s.images * s.count); });
   Expr left = s.scores, none = left.number(lowest);
-  // Floats, which rows are reduced fastest in; they tell all boxes apart.
+  // f32 rows are reduced fastest, and hold all indices exactly.
   Type f32 = node.builder().getF32Type();
   Expr index = iota(node, f32, {1, 1, s.count}, 2);
   Expr start =
@@ -127,10 +128,9 @@ static Expr pickInRounds(const Suppression &s) {
   return picked;
 }
 
-/// The same of more boxes, images x classes x count in the order of their
-/// scores, -1 where one is not picked. Block by block: which boxes of a block
-/// are kept is decided one after another (keep_bits), and then they take out
-/// the boxes behind them, all at once. Blocks without a box are passed over.
+/// As pickInRounds for more boxes: images × classes × count in the order of
+/// scores, -1 for boxes not selected. keep_bits decides within a block; the
+/// kept boxes then remove later boxes, all at once. Empty blocks are skipped.
 static Expr pickInBlocks(const Suppression &s) {
   Node &node = *s.scores.node;
   Type i64 = node.builder().getI64Type(), f32 = node.builder().getF32Type();
@@ -159,7 +159,7 @@ static Expr pickInBlocks(const Suppression &s) {
     powers.push_back(static_cast<int64_t>(uint64_t(1) << i));
   Expr bits = {node, node.constant(powers)};
 
-  // Which boxes of its block each takes out if it is kept: those behind it.
+  // The later boxes of its block that each one suppresses if kept.
   Expr inner = iota(node, i64, {block, 1}, 0) < iota(node, i64, {1, block}, 1);
   Expr takesOut = overlaps(as(corners, {rows, blocks, block, 1}),
                            as(corners, {rows, blocks, 1, block}), s.limit) &
@@ -167,7 +167,7 @@ static Expr pickInBlocks(const Suppression &s) {
   takesOut = takesOut.select(bits, bits.number(0)).sum(3).reshape({rows, all});
   Expr index = iota(node, i64, {1, 1, all}, 2);
   for (int64_t i = 0; i < blocks; ++i) {
-    // Tables, so that the kernels of all blocks are the same.
+    // Index tables, so that all blocks share kernels.
     Expr mine = {node, node.constant(llvm::to_vector(
                            llvm::seq(i * block, (i + 1) * block)))};
     auto own = [&](Expr x) { return x.gather(mine, 1); };
@@ -190,7 +190,7 @@ static Expr pickInBlocks(const Suppression &s) {
       .reshape({s.images, s.classes, all});
 }
 
-Results frit::importer::countedSuppression(Node &node) {
+Results frit::importer::dataDependentSuppression(Node &node) {
   Expr boxes = input(node, 0), scores = input(node, 1);
   bool fromCentre = node.integer("center_point_box", 0);
   if (!boxes || !scores)
@@ -242,5 +242,5 @@ Results frit::importer::countedSuppression(Node &node) {
       (at / per(each)).mod(at.number(per(classes))).reshape({total, 1}),
       boxOf.gather(at, 0).reshape({total, 1})};
   Size found = node.count(ones.total, images * classes * rounds);
-  return {node.counted(node.concat(columns, 1), 0, found)};
+  return {node.markedAlong(node.concat(columns, 1), 0, found)};
 }

@@ -1,7 +1,7 @@
 //===- Training.cpp - Steps of optimizers ---------------------------------===//
 //
-// Their inputs are a rate, a step count, then all tensors, all gradients and
-// all of every kind of state; their outputs the new tensors and states.
+// Inputs: learning rate, step count, then all tensors, all gradients and all of
+// each kind of state. Outputs: the new tensors and states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace frit;
 using namespace frit::importer;
 
 /// Calls `step` for every tensor with its gradient and its states, which it
-/// updates, and gathers the outputs.
+/// updates; collects the outputs.
 static Results forEachTensor(
     Node &node, size_t states,
     llvm::function_ref<Expr(Expr, Expr, MutableArrayRef<Expr>)> step) {
@@ -43,7 +43,7 @@ static Results forEachTensor(
   return results;
 }
 
-/// The rate, and the count as a float of its type.
+/// Returns the learning rate, and the step count in the same type.
 static std::pair<Expr, Expr> rateAndCount(Node &node) {
   Expr rate = input(node, 0).reshape({});
   return {rate, input(node, 1).reshape({}).to(rate.element())};
@@ -80,7 +80,7 @@ static Results adam(Node &node) {
   double epsilon = node.real("epsilon", 1e-6);
   double after = node.real("norm_coefficient_post", 0);
   auto [rate, count] = rateAndCount(node);
-  // 1 - b^t, the part of the moments that is not their start.
+  // 1 - b^t: bias correction of the moments.
   auto grown = [&, count = count](double b) {
     return 1.0 - (count * std::log(b)).apply<nn::ExpOp>();
   };

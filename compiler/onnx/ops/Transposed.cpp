@@ -1,7 +1,7 @@
-//===- Transposed.cpp - Windows that write instead of reading -------------===//
+//===- Transposed.cpp - Transposed convolution, Col2Im, MaxUnpool ---------===//
 //
-// A transposed convolution is a convolution of what is read with zeros between
-// its elements, by the filters turned around. Dumoulin and Visin, "A guide to
+// A transposed convolution is a convolution of the input, with zeros between
+// its elements, by the reversed filters. Dumoulin and Visin, "A guide to
 // convolution arithmetic for deep learning", arXiv:1603.07285.
 //
 //===----------------------------------------------------------------------===//
@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Zeros between the elements of `axis`: `stride` - 1 after each but the last.
+/// Inserts `stride` - 1 zeros between the elements of `axis`.
 static Expr spreadOut(Expr x, int64_t axis, int64_t stride) {
   if (!x || stride == 1)
     return x;
@@ -28,8 +28,9 @@ static Expr spreadOut(Expr x, int64_t axis, int64_t stride) {
       .slice(axis, 0, joined[axis] - stride + 1);
 }
 
-/// Filters c×(k/group)×window as k×(c/group)×window, turned around.
-static Expr turnFilters(Expr w, int64_t group) {
+/// Transposes filters c×(k/group)×window to k×(c/group)×window and reverses the
+/// window.
+static Expr reverseFilters(Expr w, int64_t group) {
   auto shape = w.shape();
   int64_t rank = w.rank();
   for (int64_t dim = 2; dim < rank; ++dim)
@@ -44,7 +45,8 @@ static Expr turnFilters(Expr w, int64_t group) {
   return w.reshape(grouped).transpose(perm).reshape(turned);
 }
 
-/// What is computed from sizes that are not fits 64 bits.
+/// Returns whether a size is too large: computations with smaller ones fit in
+/// 64 bits.
 static bool isTooLarge(int64_t size) {
   return size < 0 || size > int64_t(1) << 30;
 }
@@ -92,11 +94,11 @@ static Results convTranspose(Node &node) {
           outputShape ? (*outputShape)[d] : x.size(axis) * strides[d];
       int64_t total = whole - wanted;
       int64_t half = total / 2;
-      // What the windows do not reach is added at the end.
+      // The part that no window reaches is added at the end.
       pads[d] = total < 0 ? 0 : autoPad == "SAME_UPPER" ? half : total - half;
       pads[d + rank] = total - pads[d];
     }
-    // What is not written by the window is cropped, negative pads add.
+    // Positive pads crop what the windows write; negative ones add zeros.
     int64_t low = reach - pads[d], high = reach - pads[d + rank] + extra[d];
     y = spreadOut(y, axis, strides[d]);
     if (low < 0 || high < 0) {
@@ -106,7 +108,7 @@ static Results convTranspose(Node &node) {
     around[d] = low;
     around[d + rank] = high;
   }
-  SmallVector<Value> operands = {turnFilters(w, group)};
+  SmallVector<Value> operands = {reverseFilters(w, group)};
   if (node.has(2))
     operands.push_back(node.input(2));
   return {y.apply<nn::ConvOp>(
@@ -116,8 +118,8 @@ static Results convTranspose(Node &node) {
        node.named("group", node.builder().getI64IntegerAttr(group))})};
 }
 
-/// Every place of the block is an image of its own, moved to where it lies;
-/// they are added up.
+/// Each position in the block gives an image, shifted to its place; the images
+/// are added.
 static Results col2Im(Node &node) {
   Expr x = input(node, 0);
   auto image = node.integers(1), block = node.integers(2);
@@ -168,7 +170,7 @@ static Results col2Im(Node &node) {
   return {sum};
 }
 
-/// Elements back at the places that a MaxPool took them from; zeros elsewhere.
+/// Writes elements to the indices that a MaxPool returned; zeros elsewhere.
 static Results maxUnpool(Node &node) {
   Expr x = input(node, 0), places = input(node, 1);
   if (!x || !places)
@@ -200,7 +202,7 @@ static Results maxUnpool(Node &node) {
     node.error() << "its result cannot have the shape " << nn::shapeText(shape);
     return {};
   }
-  // Places count the elements of the result without more around it.
+  // Indices refer to the result without extra size.
   int64_t count = product(x.shape());
   Expr zeros = filled(node, x.element(), {product(inner)}, 0);
   Expr y =

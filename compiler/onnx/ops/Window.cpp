@@ -68,7 +68,8 @@ std::optional<Window> frit::importer::readWindow(Node &node, Value x,
       return std::nullopt;
     }
     int64_t count = free / stride + 1;
-    // With ceil_mode the last window may stick out, but must start inside.
+    // With ceil_mode the last window may extend past the end, but must start
+    // inside.
     if (roundUp && free % stride && count * stride < input[d] + w.pads[d])
       ++count;
     w.shape.push_back(count);
@@ -76,7 +77,7 @@ std::optional<Window> frit::importer::readWindow(Node &node, Value x,
   return w;
 }
 
-/// The node's input if it is n×c×spatial.
+/// Returns the node's input if it is n×c×spatial.
 static Value image(Node &node) {
   Value x = node.input(0);
   if (!x || rankOf(x) >= 3)
@@ -99,8 +100,8 @@ static SmallVector<NamedAttribute> attributes(Node &node, const Window &w) {
           node.named("shape", w.shape)};
 }
 
-/// Places in an image as places in the whole tensor, row by row or, if columns
-/// come first, the spatial dimensions the other way round.
+/// Converts indices in an image to indices in the whole tensor, in row-major
+/// order or, if columns come first, with the spatial dimensions reversed.
 static Value flatPlaces(Node &node, Value x, Value y, const Window &window,
                         bool columnsFirst) {
   SmallVector<NamedAttribute> list = attributes(node, window);
@@ -149,7 +150,7 @@ static Results lpPool(Node &node) {
     return {};
   Expr powers = x.apply<nn::AbsOp>();
   powers = powers.apply<nn::PowOp>({powers.number(p)});
-  // Zeros all around, so that every mean is of as many elements.
+  // Pad with zeros, so that every mean has the same number of elements.
   size_t rank = window->size.size();
   for (size_t d = 0; d < rank; ++d) {
     int64_t reach = (window->shape[d] - 1) * window->strides[d] +
@@ -202,8 +203,8 @@ static Results globalMaxPool(Node &node) {
   return {node.reduce(x, nn::Combiner::max, axes)};
 }
 
-/// x / (bias + alpha / size · Σ x²)^beta, the sum over `size` channels around:
-/// the mean of squares under a window over the channels, pads counted.
+/// x / (bias + alpha / size · Σ x²)^beta, summed over `size` neighbouring
+/// channels: an average pool of squares over channels, padding included.
 static Results lrn(Node &node) {
   Value x = image(node);
   int64_t size = node.integer("size", 0);

@@ -1,4 +1,4 @@
-//===- Window.h - The windows of convolutions and pools -------------------===//
+//===- Window.h - Windows of convolutions and pools -----------------------===//
 
 #ifndef FRIT_COMPILER_ONNX_OPS_WINDOW_H
 #define FRIT_COMPILER_ONNX_OPS_WINDOW_H
@@ -7,18 +7,18 @@
 
 namespace frit::importer {
 
-/// A window over the spatial dimensions, an entry per dimension; `pads` are the
-/// leading ones, then the trailing ones; `shape` is the result's.
+/// A window over the spatial dimensions, one entry per dimension. `pads` are
+/// all leading, then all trailing ones; `shape` is the result's.
 struct Window {
   llvm::SmallVector<int64_t> size, strides, pads, dilations, shape;
 };
 
-/// An attribute with `count` entries between `least` and 2^31.
+/// Reads an attribute with `count` entries between `least` and 2^31.
 llvm::SmallVector<int64_t> windowEntries(Node &node, llvm::StringRef name,
                                          size_t count, int64_t least);
 
-/// Reads the attributes of a node whose input `x` the window slides over, with
-/// padding by `auto_pad` and the result's shape by `ceil_mode` worked out.
+/// Reads the window attributes of a node with input `x`, resolving `auto_pad`
+/// and `ceil_mode`.
 std::optional<Window> readWindow(Node &node, mlir::Value x,
                                  llvm::ArrayRef<int64_t> size);
 

@@ -1,4 +1,4 @@
-//===- Calls.cpp - Functions and subgraphs, inlined -----------------------===//
+//===- Calls.cpp - Inline functions and subgraphs -------------------------===//
 
 #include "compiler/onnx/reader/Node.h"
 #include "compiler/onnx/reader/Registry.h"
@@ -9,8 +9,8 @@ using namespace frit::importer;
 using ::onnx::AttributeProto;
 using ::onnx::NodeProto;
 
-/// Deeper calls, more nodes than these after inlining and operators after
-/// importing are an attack, as are tables that take more than 512 MiB.
+/// Limits against small files that expand to huge models: call depth, inlined
+/// nodes, operators, and elements of generated tables (512 MiB).
 static constexpr unsigned mostDepth = 64;
 static constexpr size_t mostInlined = 1 << 20, mostOperators = 1 << 19;
 static constexpr size_t mostTabulated = 1 << 26;

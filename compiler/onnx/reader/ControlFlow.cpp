@@ -1,8 +1,8 @@
 //===- ControlFlow.cpp - If, Loop and Scan --------------------------------===//
 //
-// Their bodies have no effects, so a loop whose number of steps is known is its
-// steps one after another, and an If is one of its branches or, where the
-// condition is data, both of them and a choice.
+// Bodies have no side effects. So a loop with a known number of steps is
+// unrolled, and an If becomes one of its branches or, if the condition depends
+// on the data, both branches and a select.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,10 @@ using namespace frit;
 using namespace frit::importer;
 using ::onnx::GraphProto;
 
-/// Longer loops would make graphs that no one can compile.
+/// Most steps of a loop: longer ones give graphs too large to compile.
 static constexpr int64_t mostSteps = 4096;
 
-/// A truth value known when compiling.
+/// Returns the value of a constant condition.
 static std::optional<bool> known(Value condition) {
   DenseElementsAttr value =
       condition ? nn::constantValue(condition) : DenseElementsAttr();
@@ -28,12 +28,12 @@ static std::optional<bool> known(Value condition) {
   return *value.value_begin<bool>();
 }
 
-/// Whether no value is a sequence, or an error: what data decide about, or what
-/// is joined, are tensors.
+/// Returns whether no value is a sequence; reports an error otherwise. Only
+/// tensors can be selected by data or joined.
 static bool areTensors(Node &node, ValueRange values) {
   if (!node.failed && llvm::any_of(values, isList))
-    node.error() << "its subgraph gives a sequence where the data decide or "
-                    "steps are joined, which is not supported";
+    node.error() << "its subgraph returns a sequence, which is not supported "
+                    "if the condition depends on the data or steps are joined";
   return !node.failed;
 }
 
@@ -61,7 +61,7 @@ static Results ifElse(Node &node) {
   return results;
 }
 
-/// Values of every step, joined along a new dimension.
+/// Joins the values of all steps along a new dimension.
 static Value stack(Node &node, ArrayRef<Value> steps, int64_t axis) {
   SmallVector<Value> parts;
   for (Value step : steps) {
@@ -77,7 +77,7 @@ static Value stack(Node &node, ArrayRef<Value> steps, int64_t axis) {
   return parts.size() == 1 ? parts[0] : node.concat(parts, axis);
 }
 
-/// The same of no steps: what one would give tells the shape.
+/// As above for zero steps: importing the body once gives the shape.
 static Value stackNone(Node &node, const GraphProto &body,
                        ArrayRef<Value> state, size_t which) {
   OpBuilder &b = node.builder();
@@ -95,8 +95,8 @@ static Value stackNone(Node &node, const GraphProto &body,
       RankedTensorType::get(shape, elementOf(value)), ArrayRef<Attribute>()));
 }
 
-/// The most that an integer is, where what it is computed by says so: a Min or
-/// Clip, or a choice of two, of at most `depth` in a row.
+/// Returns an upper bound of an integer from the Min, Clip or select that
+/// computes it, through at most `depth` operators.
 static std::optional<int64_t> mostOf(const DataSizes &sizes, Value value,
                                      unsigned depth = 8) {
   while (value) {
@@ -127,8 +127,8 @@ static std::optional<int64_t> mostOf(const DataSizes &sizes, Value value,
   return std::nullopt;
 }
 
-/// Whether step `i` is one of the `limit` there are and `condition` holds; null
-/// stands for as many as there may be, and for what always holds.
+/// Builds the condition that step `i` runs: `i` is below `limit`, and
+/// `condition` holds. Null means no limit, and always true.
 static Value within(Expr limit, int64_t i, Value condition) {
   if (!limit || (condition && known(condition) == false))
     return condition;
@@ -138,15 +138,15 @@ static Value within(Expr limit, int64_t i, Value condition) {
   return below & Expr{*limit.node, limit.node->reshape(condition, {})};
 }
 
-/// A condition that is data is remembered: once it fails, states stay, and what
-/// the steps collect counts no more. So is a number of steps that is data, with
-/// a bound.
+/// Imports Loop. If the condition or the number of steps depends on the data,
+/// all steps up to a bound are computed: after the last one that runs, states
+/// keep their values and collected values are invalid.
 static Results loop(Node &node) {
   const GraphProto *body = node.graph("body");
   if (!body)
     return {};
   std::optional<int64_t> count;
-  Expr limit = {node, {}}; // of the steps, where they are data
+  Expr limit = {node, {}}; // number of steps, if it depends on the data
   if (node.has(0)) {
     Value steps = node.input(0);
     if (steps && !nn::constantValue(steps))
@@ -173,7 +173,7 @@ static Results loop(Node &node) {
   SmallVector<SmallVector<Value>> collected(outputs - state.size());
   OpBuilder &b = node.builder();
   Type i64 = b.getI64Type();
-  // The steps whose condition held.
+  // Number of steps that ran.
   Expr taken = {node, node.scalar(i64, 0)};
   for (int64_t i = 0; !count || i < *count; ++i) {
     if (condition && known(condition) == false)
@@ -216,7 +216,7 @@ static Results loop(Node &node) {
     }
     for (size_t s = state.size(); s < outputs; ++s) {
       Expr value = {node, results[s + 1]};
-      // Of a step that is not taken nothing has to be computed.
+      // Any value will do for a step that does not run.
       if (isOpen && value)
         value = Expr{node, node.reshape(condition, {})}.select(
             value, node.scalar(elementOf(value), 0));
@@ -240,7 +240,7 @@ static Results loop(Node &node) {
     return state;
   Size total = node.count(taken, static_cast<int64_t>(collected[0].size()));
   for (Value &all : MutableArrayRef(state).take_back(collected.size()))
-    all = node.counted(all, 0, total);
+    all = node.markedAlong(all, 0, total);
   return state;
 }
 
@@ -248,7 +248,7 @@ static Results scan(Node &node) {
   const GraphProto *body = node.graph("body");
   int64_t scanned = node.integer("num_scan_inputs", 0);
   int64_t total = node.inputs().size();
-  // How many inputs come before those that are scanned, if so many are there.
+  // Number of state inputs, which precede the scanned ones; -1 if impossible.
   int64_t states = scanned < 1 || scanned > total ? -1 : total - scanned;
   if (!body || states < 0 || body->output_size() < states) {
     if (!node.failed)

@@ -1,4 +1,4 @@
-//===- DataShape.cpp - Shapes that depend on the data ---------------------===//
+//===- DataShape.cpp - Data-dependent shapes ------------------------------===//
 
 #include "compiler/onnx/reader/DataShape.h"
 #include "compiler/onnx/reader/Expr.h"
@@ -34,7 +34,7 @@ bool frit::importer::isMarked(Value value) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// Sums and products that stay within what is endless.
+/// Saturating arithmetic.
 static int64_t bounded(int64_t x) { return std::clamp(x, -kEndless, kEndless); }
 static int64_t boundedProduct(int64_t a, int64_t b) {
   int64_t result;
@@ -99,7 +99,7 @@ Size DataSizes::add(Value value, SizeRange range) {
   return size;
 }
 
-/// A number that is computed from sizes in one way, once.
+/// Returns a number that is computed from sizes, creating it once per `key`.
 Size DataSizes::derive(std::string key, SizeRange range,
                        llvm::function_ref<Value()> build) {
   auto [it, isNew] = derived.try_emplace(key);
@@ -243,7 +243,7 @@ std::optional<DataShape> DataSizes::anyElementsOf(Node &node, Value value) {
   return result;
 }
 
-/// An operator on two numbers, or nothing where its result is no size.
+/// Applies an operator to two sizes; none if the result is not a Size.
 std::optional<Size> DataSizes::combine(Node &node, Operation *op, const Size &a,
                                        const Size &b) {
   if (isa<nn::AddOp>(op))
@@ -260,7 +260,7 @@ std::optional<Size> DataSizes::combine(Node &node, Operation *op, const Size &a,
   if (isa<nn::DivOp>(op) && b.isKnown() && b.constant > 0 &&
       rangeOf(a).least >= 0)
     return quotient(node, a, b.constant);
-  // Comparisons that always come out the same.
+  // Comparisons whose result is the same over the whole ranges.
   auto [low, high] = rangeOf(difference);
   auto decide = [&](bool always, bool never) -> std::optional<Size> {
     return always || never ? std::optional<Size>(always) : std::nullopt;
@@ -351,7 +351,7 @@ std::optional<DataShape> DataSizes::evaluate(Node &node, Operation *op) {
   }
   if (!isa<nn::ElementwiseOp>(op) && !isa<nn::ExpandOp>(op))
     return std::nullopt;
-  // One number, or one for each element.
+  // A scalar, or one number per element.
   auto element = [&](unsigned operand, int64_t i) -> const Size & {
     return x[operand].size() == 1 ? x[operand][0] : x[operand][i];
   };

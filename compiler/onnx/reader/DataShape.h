@@ -1,19 +1,18 @@
-//===- DataShape.h - Shapes that depend on the data -----------------------===//
+//===- DataShape.h - Data-dependent shapes --------------------------------===//
 //
-// The abstract domain of sizes. A tensor whose size the data decide has the
-// static shape of the most entries there may be, and nn.counted marks the
-// dimensions of which only the first entries count:
+// A tensor whose size depends on the data (that of NonZero, for example) gets
+// the static shape of its upper bound. nn.counted marks the dimensions of which
+// only the first entries are valid:
 //
 //   %i = nn.counted %all, %n {axis = 0} : tensor<100xi64>
 //
-// Its size is a Size: a number, or a sum of multiples of numbers that the model
-// computes. What models compute from sizes (Shape, Gather, Min, ...) are Sizes
-// as well, so that a Reshape, a TopK or a Slice knows which dimension of its
-// result is which, and the most there may be. Equal Sizes are one value of the
-// model, so that tensors of one size are known to fit.
+// Its size is a Size: a constant, or a sum of multiples of numbers that the
+// model computes. What models compute from sizes (Shape, Gather, Min, …) is
+// tracked as Sizes as well, so that a Reshape, TopK or Slice knows the size of
+// each dimension of its result, and its upper bound. Equal Sizes are one value
+// of the model, so that tensors of equal size are known to match.
 //
-// Every operator passes on what is marked (Spread.cpp); no target sees the
-// marks.
+// Every operator propagates the marks (Propagate.cpp); no target sees them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,10 +31,10 @@ namespace frit::importer {
 
 class Node;
 
-/// constant + sum of factor · number, the numbers in ascending order.
+/// constant + sum of factor · number, numbers ascending.
 struct Size {
   struct Term {
-    unsigned number; ///< of those that DataSizes knows
+    unsigned number; ///< index into DataSizes
     int64_t factor;
     bool operator==(const Term &) const = default;
   };
@@ -47,38 +46,37 @@ struct Size {
   bool operator==(const Size &) const = default;
 };
 
-/// The sizes of a tensor, or the elements of a small one that is computed from
-/// sizes.
+/// The sizes of a tensor, or the elements of a small tensor that is computed
+/// from sizes.
 using DataShape = llvm::SmallVector<Size, 4>;
 
-/// What an integer is at least and at most.
+/// Inclusive range of an integer.
 struct SizeRange {
   int64_t least, most;
 };
 
-/// Of what nothing is known.
+/// Bound of an unknown number.
 inline constexpr int64_t kEndless = int64_t(1) << 60;
 
-/// The numbers that the sizes of one import depend on.
+/// The numbers on which sizes of one import depend.
 class DataSizes {
 public:
   bool empty() const { return numbers.empty(); }
 
-  /// The size that `value`, an i64 scalar, tells.
+  /// Returns the Size whose value is `value`, an i64 scalar.
   Size add(mlir::Value value, SizeRange range);
   SizeRange rangeOf(const Size &size) const;
   int64_t mostOf(const Size &size) const { return rangeOf(size).most; }
-  /// A size as a scalar of type i64, the same value whenever it is asked for.
+  /// Returns a size as an i64 scalar; the same value for equal sizes.
   mlir::Value valueOf(Node &node, const Size &size);
 
-  /// What is known of the elements of an integer tensor that is computed from
-  /// sizes or is a constant.
+  /// Returns the elements of an integer tensor that is constant or computed
+  /// from sizes.
   std::optional<DataShape> elementsOf(mlir::Value value) const;
-  /// The same of any integer tensor of up to `kMostElements`, of whose elements
-  /// nothing may be known.
+  /// As above for any integer tensor of up to `kMostElements`; unknown elements
+  /// become new numbers.
   std::optional<DataShape> anyElementsOf(Node &node, mlir::Value value);
-  /// Follows an operator on small integer tensors, whose results may turn out
-  /// to be known.
+  /// Tracks an operator on small integer tensors; its results may become known.
   void follow(Node &node, mlir::Operation *op);
 
   static constexpr int64_t kMostElements = 64;
@@ -88,13 +86,12 @@ public:
   Size times(Node &node, const Size &a, const Size &b);
   Size least(Node &node, const Size &a, const Size &b);
   Size largest(Node &node, const Size &a, const Size &b);
-  /// a / divisor of numbers that are not negative, rounded down; the divisor
-  /// is positive.
+  /// Returns a / divisor, rounded down, for a >= 0 and divisor > 0.
   Size quotient(Node &node, const Size &a, int64_t divisor);
-  /// a where `condition`, a truth value, holds, else b.
+  /// Returns a if `condition`, an i1 scalar, holds, otherwise b.
   Size choose(Node &node, mlir::Value condition, const Size &a, const Size &b);
 
-  /// For the keys of tables.
+  /// Returns a text that identifies the size, as a key of tables.
   std::string text(const Size &size) const;
 
 private:
@@ -114,14 +111,14 @@ private:
   llvm::DenseMap<mlir::Value, DataShape> elements;
 };
 
-/// The sizes that the type of a tensor has room for.
+/// Returns the static sizes of a tensor type, the upper bounds.
 DataShape staticShape(mlir::Type type);
-/// Whether none depends on the data.
+/// Returns whether no size depends on the data.
 bool isStatic(llvm::ArrayRef<Size> shape);
 
-/// A value without the marks of what counts.
+/// Returns a value without its nn.counted marks.
 mlir::Value unmarked(mlir::Value value);
-/// Whether the data decide about some size of it.
+/// Returns whether some size of a value depends on the data.
 bool isMarked(mlir::Value value);
 
 } // namespace frit::importer

@@ -1,4 +1,4 @@
-//===- Expr.cpp - Formulas of nn operators --------------------------------===//
+//===- Expr.cpp - Write formulas of nn operators --------------------------===//
 
 #include "compiler/onnx/reader/Expr.h"
 
@@ -12,7 +12,7 @@ Expr frit::importer::table(Node &node, Type element, ArrayRef<int64_t> shape,
                            ArrayRef<double> values) {
   if (!node.mayTabulate(values.size()))
     return {node, {}};
-  // Rounded by a cast where the type has fewer bits.
+  // The cast rounds to narrower types.
   OpBuilder &b = node.builder();
   auto type = RankedTensorType::get(shape, b.getF64Type());
   Value wide = node.constant(DenseElementsAttr::get(type, values));

@@ -1,7 +1,8 @@
-//===- Expr.h - Formulas of nn operators ----------------------------------===//
+//===- Expr.h - Write formulas of nn operators ----------------------------===//
 //
-// What hooks of operators that mean a formula are written with. As everywhere
-// in a hook errors stick: what is built from a failed value is null.
+// Operator overloads for hooks that expand an ONNX operator into a formula.
+// Errors stick, as everywhere in a hook: an expression with a failed operand is
+// null.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +13,7 @@
 
 namespace frit::importer {
 
-/// A value and the node that it is built for.
+/// A value and the node it is built for.
 class Expr {
 public:
   Expr(Node &node, mlir::Value value) : node(&node), value(value) {}
@@ -23,7 +24,7 @@ public:
     return value ? sizes(value) : llvm::SmallVector<int64_t>();
   }
   int64_t rank() const { return value ? rankOf(value) : 0; }
-  /// 1, with an error, where there is no such dimension.
+  /// Size of a dimension; 1, after an error, if there is no such dimension.
   int64_t size(int64_t dim) const {
     return value && node->hasDimension(value, dim) ? shape()[dim] : 1;
   }
@@ -39,7 +40,7 @@ public:
     operands.append(others.begin(), others.end());
     return {*node, node->create<Op>(operands, attributes)};
   }
-  /// A scalar of the same element type.
+  /// Returns a scalar constant of the same element type.
   Expr number(double x) const { return {*node, node->scalar(value, x)}; }
 
   Expr to(mlir::Type type) const { return {*node, node->cast(value, type)}; }
@@ -57,7 +58,7 @@ public:
       return *this;
     return {*node, node->slice(value, axis, start, count)};
   }
-  /// All the elements the other way round along `axis`.
+  /// Reverses the elements along `axis`.
   Expr reverse(int64_t axis) const {
     if (!value || !node->hasDimension(value, axis))
       return {*node, {}};
@@ -81,7 +82,7 @@ public:
   Expr sum(llvm::ArrayRef<int64_t> axes) const {
     return reduce(nn::Combiner::sum, axes);
   }
-  /// Zeros (or `fill`) around: `low` before and `high` after `axis`.
+  /// Pads `axis` with `low` zeros (or `fill`) before and `high` after.
   Expr pad(int64_t axis, int64_t low, int64_t high,
            mlir::Value fill = {}) const {
     if (!value || (low == 0 && high == 0))
@@ -107,7 +108,7 @@ public:
   Expr matmul(mlir::Value x) const { return apply<nn::MatmulOp>(x); }
   Expr equals(mlir::Value x) const { return apply<nn::EqualOp>(x); }
   Expr logicalNot() const { return apply<nn::NotOp>(); }
-  /// This where it holds: this is a condition.
+  /// Selects `yes` where this condition holds, otherwise `no`.
   Expr select(mlir::Value yes, mlir::Value no) const {
     return apply<nn::WhereOp>({yes, no});
   }
@@ -145,23 +146,24 @@ inline Expr iota(Node &node, mlir::Type element, llvm::ArrayRef<int64_t> shape,
                node.named("axis", node.builder().getI64IntegerAttr(axis))})};
 }
 
-/// A tensor of one number.
+/// Returns a tensor with all elements `x`.
 inline Expr filled(Node &node, mlir::Type element,
                    llvm::ArrayRef<int64_t> shape, double x) {
   return {node, node.expand(node.scalar(element, x), shape)};
 }
 
-/// Floats known when compiling, as `element`.
+/// Returns a constant tensor of floats, converted to `element`.
 Expr table(Node &node, mlir::Type element, llvm::ArrayRef<int64_t> shape,
            llvm::ArrayRef<double> values);
 
-/// Integers known when compiling.
+/// Returns a constant tensor of integers.
 inline Expr table(Node &node, llvm::ArrayRef<int64_t> shape,
                   llvm::ArrayRef<int64_t> values) {
   return {node, node.reshape(node.constant(values), shape)};
 }
 
-/// Indices that count from the end counted from the front, as i64.
+/// Converts negative indices, which count from the end, to i64 indices from the
+/// front.
 inline Expr fromFront(Expr indices, Expr size) {
   Expr wide = indices.to(indices.node->builder().getI64Type());
   return (wide < 0.0).select(wide + size, wide);
@@ -172,13 +174,12 @@ inline Expr fromFront(Expr indices, int64_t size) {
                                                static_cast<double>(size))});
 }
 
-/// A number, or `count` of them, that must be known when compiling, of any
-/// type.
+/// Returns an input that must be constant: one number, or `count` of them.
 std::optional<double> number(Node &node, size_t i);
 std::optional<llvm::SmallVector<double>> numbers(Node &node, size_t i,
                                                  size_t count);
 
-/// x with elements dropped at random, and which are kept.
+/// Builds dropout in training mode: x with elements dropped, and the mask.
 Results trainDropout(Node &node, Expr x, Expr ratio);
 
 } // namespace frit::importer

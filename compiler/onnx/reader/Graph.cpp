@@ -1,4 +1,4 @@
-//===- Graph.cpp - The order of a graph's nodes ---------------------------===//
+//===- Graph.cpp - Sort a graph's nodes -----------------------------------===//
 
 #include "compiler/onnx/reader/Importer.h"
 
@@ -10,8 +10,8 @@ using ::onnx::NodeProto;
 
 namespace {
 
-/// Depth-first, with its own stack: a chain of nodes may be as long as the
-/// file.
+/// Depth-first search with an explicit stack, because a chain of nodes may be
+/// very long.
 class Sorter {
 public:
   Sorter(const Nodes &nodes, llvm::function_ref<bool(StringRef)> isGiven,

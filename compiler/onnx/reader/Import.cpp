@@ -22,15 +22,15 @@ using namespace mlir;
 using namespace frit;
 
 void frit::loadImportDialects(MLIRContext &context) {
-  // Values are folded by the bodies that arith and math make up.
-  // Which entries count is read from the loops of operators (linalg).
+  // Folding evaluates bodies in arith and math. Which entries are valid is read
+  // off the loops of operators, in linalg.
   context.loadDialect<nn::NNDialect, func::FuncDialect, arith::ArithDialect,
                       math::MathDialect, linalg::LinalgDialect,
                       tensor::TensorDialect>();
 }
 
-/// Walks the fields of a message; the number of bytes that the file lacks for
-/// the last one, 0 if it lacks none, or nothing if these are no fields.
+/// Scans the fields of a message. Returns the number of bytes that the file
+/// lacks for the last one, 0 if complete, or none if these are no fields.
 static std::optional<uint64_t> missingBytes(StringRef data) {
   while (!data.empty()) {
     auto tag = importer::takeVarint(data);
@@ -67,7 +67,7 @@ static std::optional<uint64_t> missingBytes(StringRef data) {
   return 0;
 }
 
-/// Says what is wrong with a file that does not parse.
+/// Reports what is wrong with a file that does not parse.
 static void explain(StringRef data, Location loc) {
   std::optional<uint64_t> missing;
   if (data.empty())
@@ -87,7 +87,7 @@ OwningOpRef<ModuleOp> frit::importOnnx(llvm::MemoryBufferRef file,
                                        const ImportOptions &options,
                                        MLIRContext &context) {
   Location loc = FileLineColLoc::get(&context, path, 0, 0);
-  // A file that was mapped is mapped again for its weights; a pipe cannot be.
+  // A regular file can be mapped again for its weights; a pipe cannot.
   std::string slim;
   StringRef bytes = file.getBuffer();
   if (llvm::sys::fs::is_regular_file(path)) {

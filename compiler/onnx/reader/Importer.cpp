@@ -1,4 +1,4 @@
-//===- Importer.cpp - Walks a model's graph -------------------------------===//
+//===- Importer.cpp - Import the nodes of a graph -------------------------===//
 
 #include "compiler/onnx/reader/Importer.h"
 
@@ -14,15 +14,15 @@ using namespace frit;
 using namespace frit::importer;
 using ::onnx::NodeProto;
 
-/// The newest opset that the importer has been held to.
+/// The newest opset that the importer is tested with.
 static constexpr int64_t newestOpset = 28;
 
-/// ONNX's own domain has two names.
+/// ONNX's own domain has two names; returns "" for both.
 static StringRef domainOf(const std::string &domain) {
   return domain == "ai.onnx" ? StringRef() : text(domain);
 }
 
-/// The operator's name, with its domain unless that is ONNX's own.
+/// Returns the operator's name, with its domain unless that is ONNX's own.
 static std::string qualifiedName(const NodeProto &node) {
   StringRef domain = domainOf(node.domain());
   return (domain + (domain.empty() ? "" : "::") + node.op_type()).str();
@@ -50,7 +50,7 @@ Location Importer::locate(const Twine &what) {
                       FileLineColLoc::get(&context, path, 0, 0));
 }
 
-/// The node's name among those of the calls it is inlined for.
+/// Returns the node's name, prefixed by those of the enclosing calls.
 static std::string nameOf(const NodeProto &node, const Scope &scope) {
   return scope.prefix + ownName(node);
 }
@@ -182,12 +182,12 @@ std::optional<Value> Importer::lookUp(const std::string &name, Scope &scope) {
     at->failed.insert(name);
     return std::nullopt;
   }
-  // Sorting has made sure that the name is there.
+  // Sorting has checked that the name exists.
   llvm_unreachable("a name that nothing computes");
 }
 
-/// False if an input has failed. The other weights are read even so, so that
-/// one run reports all that are bad.
+/// Returns false if an input failed. Reads the other weights nevertheless, so
+/// that one run reports all errors.
 bool Importer::readInputs(const NodeProto &proto, Scope &scope,
                           Results &inputs) {
   bool good = true;
@@ -200,13 +200,13 @@ bool Importer::readInputs(const NodeProto &proto, Scope &scope,
     good &= value.has_value();
     inputs.push_back(value.value_or(Value()));
   }
-  // Inputs left out at the end are as good as not there.
+  // Drop omitted inputs at the end.
   while (!inputs.empty() && !inputs.back())
     inputs.pop_back();
   return good;
 }
 
-/// Whether some node, or the graph itself, reads a name.
+/// Returns whether a node, or the graph's outputs, read a name.
 static bool isRead(const Nodes &nodes, StringRef name) {
   return llvm::any_of(nodes, [&](const NodeProto &node) {
     auto reads = [&](const ::onnx::AttributeProto &attribute) {
@@ -221,8 +221,8 @@ static bool isRead(const Nodes &nodes, StringRef name) {
   });
 }
 
-/// Whether a node is a constant of strings. Exporters leave such in models
-/// though nothing reads them; what does is told that they are not supported.
+/// Returns whether a node is a constant of strings. Exporters leave unused ones
+/// in models; a node that reads one fails.
 static bool isStrings(const NodeProto &node) {
   return domainOf(node.domain()).empty() && node.op_type() == "Constant" &&
          llvm::any_of(
@@ -289,8 +289,8 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
 // The whole
 //===----------------------------------------------------------------------===//
 
-/// Tensors that no target computes with may come up on the way, as the empty
-/// cache that a first step joins to its keys, but not be left.
+/// Checks that no value with an unsupported shape is left, such as the empty
+/// cache that a first decoding step concatenates to its keys.
 bool Importer::checkResult() {
   bool good = true;
   auto check = [&](Value value, Location loc) {
@@ -329,7 +329,7 @@ OwningOpRef<ModuleOp> Importer::run() {
   module->push_back(main);
   builder.setInsertionPointToEnd(main.addEntryBlock());
 
-  // A wrong input and a wrong node are found in one run.
+  // Report wrong inputs and wrong nodes in one run.
   bool good = readOpsets(model->opset_import(), graph) && readFunctions();
   if (!good)
     return {};
@@ -351,10 +351,10 @@ OwningOpRef<ModuleOp> Importer::run() {
     return {};
   for (const auto &[name, bound] : options.bounds)
     if (!bounded.contains(name))
-      emitWarning(loc) << "-fbound: the data decide about no node '" << name
-                       << "'";
+      emitWarning(loc) << "-fbound: there is no node '" << name
+                       << "' whose results' size depends on the data";
 
-  // What only shapes were computed from is not needed any more.
+  // Remove operators that only computed shapes.
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
     if (isOpTriviallyDead(&op))

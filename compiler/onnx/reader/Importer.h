@@ -1,4 +1,4 @@
-//===- Importer.h - The state of one import -------------------------------===//
+//===- Importer.h - State of an import ------------------------------------===//
 
 #ifndef FRIT_COMPILER_ONNX_READER_IMPORTER_H
 #define FRIT_COMPILER_ONNX_READER_IMPORTER_H
@@ -14,31 +14,31 @@
 
 namespace frit::importer {
 
-/// An input that a node or a function call leaves out is a null value.
+/// Results of a node. An omitted input or output is a null value.
 using Results = llvm::SmallVector<mlir::Value>;
 
 class Node;
 
-/// Whether a value stands for a sequence of tensors (Lists.cpp).
+/// Returns whether a value stands for a sequence of tensors (Lists.cpp).
 inline bool isList(mlir::Value value) {
   return llvm::isa<mlir::TupleType>(value.getType());
 }
 
-/// How to import an ONNX operator that is not imported by name: its name, after
-/// "domain::" where it is not of ONNX's own domain; the opset from
-/// which this is its meaning, how many inputs it may have (-1: any number) and
-/// what builds its outputs, or reports why it cannot.
+/// Imports an ONNX operator that has no equal in nn. `operation` is its name,
+/// prefixed by "domain::" if not of ONNX's own domain. `since` is the first
+/// opset with this meaning. `maxInputs` of -1 means any number. The function
+/// builds the outputs, or reports why it cannot.
 struct Hook {
   llvm::StringLiteral operation;
   int since;
   int minInputs, maxInputs;
   Results (*build)(Node &node);
-  /// Whether inputs may be sequences, and whether the data may decide about
-  /// their sizes; others are refused before.
+  /// Whether inputs may be sequences, and whether they may have data-dependent
+  /// shapes. Otherwise the importer rejects them before.
   bool takesLists = false, takesCounts = false;
 };
 
-/// The hooks of each family.
+/// The hooks of each family of operators.
 llvm::ArrayRef<Hook> elementwiseHooks();
 llvm::ArrayRef<Hook> shapeHooks();
 llvm::ArrayRef<Hook> movementHooks();
@@ -63,29 +63,29 @@ llvm::ArrayRef<Hook> controlFlowHooks();
 llvm::ArrayRef<Hook> knownHooks();
 llvm::ArrayRef<Hook> randomHooks();
 
-/// What names mean to the nodes of a graph or of a function's body.
+/// The names that nodes of a graph or function body can refer to.
 struct Scope {
-  /// Versions of the operator sets by domain, "" being ONNX's own.
+  /// Operator set versions by domain; "" is ONNX's own.
   llvm::StringMap<int64_t> opsets;
   llvm::StringMap<mlir::Value> values;
-  /// Weights that no node has read yet.
+  /// Weights that have not been read yet.
   llvm::StringMap<const ::onnx::TensorProto *> weights;
-  /// Values whose node failed; what reads them is passed over in silence.
+  /// Values whose node failed. Nodes that read them are skipped silently.
   llvm::StringSet<> failed;
-  /// What `ref_attr_name` stands for in a function's body.
+  /// Values for `ref_attr_name` in a function body.
   llvm::StringMap<const ::onnx::AttributeProto *> attributes;
-  /// The names of the calls this body is inlined for: "block/attention/".
+  /// Names of the enclosing calls: "block/attention/".
   std::string prefix;
-  /// That of the graph around, whose names a subgraph sees; null elsewhere.
+  /// Scope of the enclosing graph, visible to a subgraph; null for others.
   Scope *outer = nullptr;
 };
 
 using Nodes = google::protobuf::RepeatedPtrField<::onnx::NodeProto>;
 using Order = std::vector<const ::onnx::NodeProto *>;
 
-/// The nodes in an order that computes values before they are read, the file's
-/// own where it does. Reports values computed twice, names that nothing
-/// computes and cycles. `isGiven` tells the names that no node computes.
+/// Sorts the nodes topologically, keeping the file's order if that is valid.
+/// Reports values that are computed twice, names that nothing computes, and
+/// cycles. `isGiven` returns whether a name exists without a node.
 std::optional<Order>
 sortNodes(const Nodes &nodes, llvm::function_ref<bool(llvm::StringRef)> isGiven,
           llvm::function_ref<mlir::Location(const ::onnx::NodeProto &)> locate);
@@ -98,34 +98,36 @@ public:
 
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
-  /// A location "model.onnx: what".
+  /// Returns a location "model.onnx: what".
   mlir::Location locate(const llvm::Twine &what);
   mlir::Location locate(const ::onnx::NodeProto &node, const Scope &scope);
 
-  /// The outputs of a node's subgraph on `inputs`, in place of the node, or
-  /// nothing where one has failed; `name` tells it from others of the node.
+  /// Inlines a node's subgraph on `inputs` and returns its outputs; none if a
+  /// node failed. `name` distinguishes the subgraphs of a node.
   std::optional<Results> importGraph(const ::onnx::GraphProto &graph,
                                      llvm::ArrayRef<mlir::Value> inputs,
                                      Scope &outer, std::string name,
                                      mlir::Location loc, unsigned depth);
 
-  /// The sizes that depend on the data.
+  /// The data-dependent sizes.
   DataSizes sizes;
-  /// Where a value is not zero and how often, once that was asked for.
+  /// Indices of a value's nonzero elements and their number, cached.
   struct Places {
     mlir::Value indices;
     Size count;
   };
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, Places> places;
-  /// By counts, where the entries of what is joined are.
+  /// Source indices of concatenations, cached by their sizes.
   llvm::StringMap<mlir::Value> joined;
-  /// How many entries the results of a node may have by -fbound.
+  /// The bound that -fbound gives for the results of a node.
   std::optional<int64_t> boundOf(const std::string &name);
-  /// Lets a call fail with `message` where `number`, an i64, is negative.
+  /// Makes a call of the model fail with `message` if `number`, an i64, is
+  /// negative.
   void addCheck(mlir::Value number, std::string message);
 
-  /// Whether the model may have this many operators more, and tables that are
-  /// made up of a few numbers in it this many elements.
+  /// Return whether the model may get that many more operators, or elements of
+  /// tables that are generated from a few numbers. These limits stop small
+  /// files that expand to huge models.
   bool mayBecome(size_t operators);
   bool mayTabulate(size_t elements);
 
@@ -146,13 +148,13 @@ private:
       Scope &scope);
   bool readFunctions();
 
-  /// Reports every node that cannot be imported, in called functions too.
+  /// Reports all nodes that cannot be imported, also in called functions.
   bool checkNodes(const Nodes &nodes, const Scope &scope, unsigned depth);
   bool checkFunction(Function &function, mlir::Location call, unsigned depth);
   bool checkTensorNames();
   Function *findFunction(const ::onnx::NodeProto &node);
 
-  /// Makes the graph's inputs arguments of @main, or constants.
+  /// Turns the graph's inputs into arguments of @main, or constants.
   bool addInputs();
   bool addOutputs();
   bool checkResult();
@@ -163,9 +165,8 @@ private:
                                     std::string prefix, unsigned depth);
   bool readInputs(const ::onnx::NodeProto &proto, Scope &scope,
                   Results &inputs);
-  /// The value of a name in a scope or one around it, read now if it is a
-  /// weight, null where it is an input that is left out; nothing if it has
-  /// failed.
+  /// Returns the value of a name in a scope or an enclosing one; reads weights
+  /// at first use. Null for an omitted input; none if it failed.
   std::optional<mlir::Value> lookUp(const std::string &name, Scope &scope);
   mlir::Value readWeight(const ::onnx::TensorProto &weight);
 
@@ -180,7 +181,7 @@ private:
   mlir::Operation *lastWeight = nullptr;
   Scope graph;
   llvm::StringMap<Function> functions;
-  /// Of the arguments of @main; and their open symbols, or null.
+  /// Names and symbols (or null) of @main's arguments.
   llvm::SmallVector<mlir::StringAttr> inputNames;
   llvm::SmallVector<mlir::ArrayAttr> inputSymbols;
   struct Check {
@@ -188,10 +189,10 @@ private:
     std::string message;
   };
   llvm::SmallVector<Check> checks;
-  /// Nodes that -fbound names and that were seen.
+  /// Nodes with an -fbound that were found.
   llvm::StringSet<> bounded;
-  /// Nodes inlined, operators made and elements of tables so far: small files
-  /// can stand for huge graphs.
+  /// Nodes inlined, operators created and table elements so far. Small files
+  /// can expand to huge graphs, so these are limited.
   size_t inlined = 0, operators = 0, tabulated = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- Inputs.cpp - The inputs and outputs of a model ---------------------===//
+//===- Inputs.cpp - Inputs and outputs of a model -------------------------===//
 
 #include "compiler/import/InputShapes.h"
 #include "compiler/onnx/reader/Importer.h"
@@ -13,7 +13,7 @@ using namespace frit::importer;
 using ::onnx::TypeProto;
 using ::onnx::ValueInfoProto;
 
-/// A dimension's size, or nothing where it is open; exporters write open ones
+/// Returns a dimension's size, or none if it is symbolic. Exporters write those
 /// as a name, as nothing or as -1.
 static std::optional<int64_t>
 fixedSize(const ::onnx::TensorShapeProto::Dimension &dim) {
@@ -30,8 +30,8 @@ declaredDims(const ::onnx::TensorShapeProto &shape) {
   return dims;
 }
 
-/// The tensor that an input is, or null. An optional one is that which it is
-/// when it is there.
+/// Returns an input's tensor type, or null. An optional input is treated as
+/// present.
 static const TypeProto::Tensor *tensorOf(const TypeProto &type) {
   const TypeProto &own = type.value_case() == TypeProto::kOptionalType
                              ? type.optional_type().elem_type()
@@ -50,7 +50,7 @@ bool Importer::addInputs() {
       good = false;
       continue;
     }
-    // Up to IR version 3 weights were inputs too, with a default.
+    // Up to IR version 3, weights are inputs too, with a default.
     if (!graph.weights.contains(input.name()))
       inputs.push_back(&input);
   }
@@ -86,8 +86,8 @@ bool Importer::addInputs() {
       continue;
     }
     if (input->type().has_optional_type())
-      emitWarning(loc) << "is optional; what is compiled is for where it is "
-                          "there [-Woptional]";
+      emitWarning(loc) << "is optional; the model is compiled for calls that "
+                          "give it [-Woptional]";
     auto file = options.constInputs.find(input->name());
     if (file != options.constInputs.end()) {
       ElementsAttr value = tensors.readFile(file->second, input->name(), loc);
@@ -117,8 +117,8 @@ bool Importer::addInputs() {
   return good && !failed;
 }
 
-/// Tells of a declared shape that differs from the one that was computed; which
-/// is no error, as exporters get it wrong.
+/// Warns if the declared shape differs from the computed one. Not an error,
+/// because exporters get it wrong.
 static void compareDeclared(const ValueInfoProto &output, RankedTensorType type,
                             Location loc) {
   const TypeProto::Tensor &declared = output.type().tensor_type();
@@ -136,7 +136,7 @@ static void compareDeclared(const ValueInfoProto &output, RankedTensorType type,
                      << " [-Wshape]";
 }
 
-/// The same of its element type, which 0 leaves open.
+/// As above for the element type; 0 means undeclared.
 static void compareDeclaredType(const ValueInfoProto &output,
                                 RankedTensorType type, Location loc) {
   int32_t number = output.type().tensor_type().elem_type();
@@ -174,7 +174,7 @@ bool Importer::addOutputs() {
       continue;
     }
     compareDeclaredType(output, nn::tensorType(value), loc);
-    // Where the data decide, the most there may be is not what is declared.
+    // The upper bound of a data-dependent shape is not what is declared.
     if (!isMarked(value))
       compareDeclared(output, nn::tensorType(value), loc);
     results.push_back(value);
@@ -194,7 +194,7 @@ bool Importer::addOutputs() {
   func::ReturnOp::create(builder, main.getLoc(), results);
   main.setFunctionType(builder.getFunctionType(
       main.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
-  // All at once: each change to the list of attributes is another list.
+  // Set all at once, because every change copies the list of attributes.
   SmallVector<DictionaryAttr> ofInputs, ofOutputs;
   for (auto [name, symbols] : llvm::zip_equal(inputNames, inputSymbols)) {
     NamedAttrList attributes;

@@ -1,7 +1,7 @@
-//===- Known.cpp - Results whose size depends on the data -----------------===//
+//===- Known.cpp - Data-dependent operators on constants ------------------===//
 //
-// What says how many results there are may be known when compiling; the results
-// are constants then. Where it is not, Counted.cpp builds them.
+// The number of results may be known at compile time; then the results are
+// constants. Otherwise DataDependent.cpp builds them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,22 +18,22 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Whether an input is there and its elements are not known.
+/// Returns whether an input is present and not constant.
 static bool isData(Node &node, size_t i) {
   return node.has(i) && !nn::constantValue(node.input(i));
 }
 
-/// The elements of an input as numbers.
+/// Returns the elements of an input as numbers.
 static std::optional<SmallVector<double>> elements(Node &node, size_t i) {
   Value x = node.input(i);
   return x ? numbers(node, i, nn::tensorType(x).getNumElements())
            : std::nullopt;
 }
 
-/// The places of what is not zero, a column for each.
+/// Computes the indices of the nonzero elements, one column each.
 static Results nonZero(Node &node) {
   if (isData(node, 0))
-    return countedNonZero(node);
+    return dataDependentNonZero(node);
   Value x = node.input(0);
   auto values = elements(node, 0);
   if (!values)
@@ -57,8 +57,8 @@ static Results nonZero(Node &node) {
   return {table(node, {rank, static_cast<int64_t>(rows[0].size())}, all)};
 }
 
-/// The order of numbers in which NaN is the largest and equal to itself, as
-/// sorting needs one.
+/// Compares numbers with NaN as the largest and equal to itself, because
+/// sorting needs a total order.
 static bool isLess(double a, double b) {
   return std::isnan(b) ? !std::isnan(a) : a < b;
 }
@@ -73,11 +73,11 @@ struct SliceOrder {
 };
 } // namespace
 
-/// Each slice along an axis once, or each element: in order, or in that of the
-/// first of them.
+/// Computes the distinct slices along an axis, or elements: sorted, or in order
+/// of first appearance.
 static Results unique(Node &node) {
   if (isData(node, 0))
-    return countedUnique(node);
+    return dataDependentUnique(node);
   Expr x = input(node, 0);
   auto values = elements(node, 0);
   bool hasAxis = node.attribute("axis");
@@ -91,7 +91,7 @@ static Results unique(Node &node) {
   if (node.failed)
     return {};
   auto shape = x.shape();
-  // There may be more slices of nothing than there are bytes.
+  // The number of empty slices may exceed memory.
   if (values->empty() && shape[axis] != 0) {
     node.error() << "has no elements";
     return {};
@@ -159,8 +159,8 @@ static Box readBox(ArrayRef<double> v, bool fromCentre) {
           std::max(v[1], v[3])};
 }
 
-/// The best box, then the best of those that do not overlap with it too much,
-/// and so on, of every class of every image.
+/// Greedy suppression: the best box, then the best of those that do not overlap
+/// it too much, and so on, per class and image.
 static Results nonMaxSuppression(Node &node) {
   Value boxes = node.input(0), scores = node.input(1);
   if (!boxes || !scores)
@@ -174,7 +174,7 @@ static Results nonMaxSuppression(Node &node) {
   }
   if (llvm::any_of(llvm::seq<size_t>(5),
                    [&](size_t i) { return isData(node, i); }))
-    return countedSuppression(node);
+    return dataDependentSuppression(node);
   bool fromCentre = node.integer("center_point_box", 0);
   auto corners = elements(node, 0), points = elements(node, 1);
   auto optional = [&](size_t i, double otherwise) {
@@ -186,7 +186,7 @@ static Results nonMaxSuppression(Node &node) {
     return {};
   int64_t count = form[2];
   SmallVector<int64_t> chosen;
-  // Of sizes that are not 0 there may be more than there are elements.
+  // With an empty input the other sizes are not bounded by its data.
   if (points->empty())
     return {table(node, {0, 3}, chosen)};
   for (int64_t image = 0; image < form[0]; ++image)

@@ -1,8 +1,8 @@
-//===- Lists.cpp - ONNX's sequences of tensors ----------------------------===//
+//===- Lists.cpp - Sequences of tensors -----------------------------------===//
 //
-// How many tensors a sequence has is known when compiling, so it is no more
-// than a list of values. While a model is imported one stands for the list: a
-// tuple cast from its elements, which nothing reads any more in the end.
+// The length of a sequence is known at compile time, so it is a list of values.
+// During import one value stands for the list: a tuple cast from its elements.
+// Nothing reads it after the import.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ static Elements elementsOf(Node &node, size_t i) {
   return Elements(list.getDefiningOp()->getOperands());
 }
 
-/// A tensor that becomes an element.
+/// Returns an input that becomes an element; it must be a tensor.
 static Value tensorOf(Node &node, size_t i) {
   Value x = node.input(i);
   if (x && isList(x)) {
@@ -35,7 +35,7 @@ static Value tensorOf(Node &node, size_t i) {
   return x;
 }
 
-/// A list that tensors of one type of elements make up, none of them null.
+/// Creates a list of non-null tensors with equal element types.
 static Results makeList(Node &node, const Elements &elements) {
   if (node.failed || llvm::is_contained(elements, Value()) ||
       !node.mayBecome(elements.size()))
@@ -53,9 +53,9 @@ static Results makeList(Node &node, const Elements &elements) {
               .getResult(0)};
 }
 
-/// The place that input `i` names in a list, or `otherwise`: at most `last`,
-/// and negative from behind the last element. 0, with an error, where there is
-/// none.
+/// Returns the list index in input `i`, or `otherwise` if it was omitted: at
+/// most `last`, negative from the end. 0, after an error, if it is out of
+/// range.
 static size_t place(Node &node, size_t i, const Elements &elements,
                     int64_t last, int64_t otherwise) {
   if (node.failed)
@@ -63,7 +63,8 @@ static size_t place(Node &node, size_t i, const Elements &elements,
   auto at = node.has(i) ? node.integer(i) : otherwise;
   auto size = static_cast<int64_t>(elements.size());
   if (at && (*at < -size || *at > last))
-    node.error() << "there is no place " << *at << " among " << size;
+    node.error() << "there is no element " << *at << " in a sequence of "
+                 << size;
   if (node.failed)
     return 0;
   return *at < 0 ? *at + size : *at;
@@ -112,8 +113,8 @@ static Results sequenceLength(Node &node) {
   return {node.scalar(node.builder().getI64Type(), double(count))};
 }
 
-/// Sizes of parts of `whole` elements: as input 1 lists them, or all of the one
-/// size it says but for the last.
+/// Returns the sizes of parts of `whole` elements: the list in input 1, or its
+/// one size for all but the last part.
 static SmallVector<int64_t> partSizes(Node &node, int64_t whole) {
   if (node.has(1) && rankOf(node.input(1)) == 1) {
     auto sizes = node.integers(1);
@@ -175,8 +176,8 @@ static Results concatFromSequence(Node &node) {
   return node.failed ? Results() : Results{node.concat(elements, axis)};
 }
 
-/// The outputs of a graph on each element, and on tensors or the elements at
-/// the same place of other sequences.
+/// Applies a graph to each element of a sequence, together with tensors and the
+/// matching elements of other sequences.
 static Results sequenceMap(Node &node) {
   const ::onnx::GraphProto *body = node.graph("body");
   size_t count = elementsOf(node, 0).size();

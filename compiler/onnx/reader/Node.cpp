@@ -1,4 +1,4 @@
-//===- Node.cpp - One ONNX node, as its hook sees it ----------------------===//
+//===- Node.cpp - The interface of a hook to its node ---------------------===//
 
 #include "compiler/onnx/reader/Node.h"
 
@@ -23,7 +23,8 @@ Node::Node(Importer &importer, const ::onnx::NodeProto &proto, Scope &scope,
     const AttributeProto *value = &attribute;
     if (attribute.has_ref_attr_name() && !attribute.ref_attr_name().empty()) {
       value = scope.attributes.lookup(attribute.ref_attr_name());
-      // A call that does not set an attribute leaves it out inside too.
+      // If the call does not set an attribute, the body's node does not have
+      // it.
       if (!value)
         continue;
     }
@@ -186,7 +187,7 @@ void Node::checkAttributes() {
   if (failed)
     return;
   for (const AttributeProto &attribute : proto.attribute())
-    // What models said of memory before opset 6 means nothing.
+    // Memory hints of models before opset 6 are ignored.
     if (attributes.contains(attribute.name()) &&
         attribute.name() != "consumed_inputs" &&
         !asked.contains(attribute.name()))
@@ -194,8 +195,8 @@ void Node::checkAttributes() {
               << "' is not supported";
 }
 
-/// An ONNX attribute in the form that the nn operator's definition asks for:
-/// integers there have a sign or not.
+/// Converts an ONNX attribute to the form that the nn operator's definition
+/// expects, with signed or signless integers.
 std::optional<Attribute> Node::convert(const AttributeProto &attribute,
                                        RegisteredOperationName operation) {
   OpBuilder &b = builder();
@@ -252,11 +253,11 @@ Value Node::create(OperationName name, ValueRange operands,
     return {};
   }
   if (llvm::any_of(operands, isMarked))
-    return spread(name, operands, attributes);
+    return propagate(name, operands, attributes);
   Value y = build(name, operands, attributes);
   if (!y || importer.sizes.empty())
     return y;
-  // Sizes that depend on the data may not do so in what is computed from them.
+  // Sizes may depend on the data while what is computed from them does not.
   Operation *op = y.getDefiningOp();
   importer.sizes.follow(*this, op);
   auto known = importer.sizes.elementsOf(y);
@@ -299,8 +300,8 @@ Value Node::build(OperationName name, ValueRange operands,
   return builder().insert(op)->getResult(0);
 }
 
-/// What an operator gives where a tensor has no elements, so that none is left
-/// to compute with; null where it reads others too.
+/// Returns a constant result for an operator on an empty tensor, so that no
+/// empty tensor remains; null if it also reads others.
 Value Node::valueOfNothing(Operation *op) {
   auto type = nn::tensorType(op->getResult(0));
   Type element = type.getElementType();
@@ -324,7 +325,7 @@ Value Node::valueOfNothing(Operation *op) {
 Value Node::constant(ElementsAttr value) {
   if (!value)
     return {};
-  // One too many is an error, but a value.
+  // The error is reported, but a value still returned.
   mayBecome(1);
   return nn::ConstantOp::create(builder(), loc, value, StringAttr());
 }
@@ -341,7 +342,7 @@ Value Node::constant(ArrayRef<int64_t> values) {
 int64_t frit::importer::integerOf(double value) {
   if (std::isnan(value))
     return 0;
-  // The largest integer is no double; the next larger number is.
+  // The largest int64_t is not a double; the next larger number is.
   constexpr double limit = 0x1p63;
   if (value >= limit)
     return std::numeric_limits<int64_t>::max();

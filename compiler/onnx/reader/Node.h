@@ -1,9 +1,9 @@
-//===- Node.h - One ONNX node, as its hook sees it ------------------------===//
+//===- Node.h - The interface of a hook to its node -----------------------===//
 //
-// Errors stick: what a node lacks is reported where it is asked for, a stand-in
-// is returned, and values built from a failed one are null without another
-// report. So a hook reads its inputs and attributes, builds its result and
-// returns it, with no check after every step.
+// Errors stick: a missing or wrong part of a node is reported when a hook asks
+// for it, and a placeholder is returned; operators on failed values are null
+// without another report. So a hook reads inputs and attributes, builds its
+// result and returns it without checking each step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ public:
   std::string operation() const;
   mlir::MLIRContext *context() const { return loc.getContext(); }
 
-  /// The opset of the node's domain, where it is and whether it has failed.
+  /// Opset version of the node's domain.
   const int64_t opset;
   const mlir::Location loc;
   bool failed = false;
@@ -45,17 +45,17 @@ public:
 
   llvm::ArrayRef<mlir::Value> inputs() const { return values; }
   bool has(size_t i) const { return i < values.size() && values[i]; }
-  /// Input `i`; null, with an error, if it is left out.
+  /// Returns input `i`; null, after an error, if it was omitted.
   mlir::Value input(size_t i);
 
-  /// The elements of an input that must be known when compiling.
+  /// Returns the elements of an input that must be constant.
   std::optional<llvm::SmallVector<int64_t>> integers(size_t i);
   std::optional<int64_t> integer(size_t i);
 
-  /// The elements of an integer input, which may depend on the data.
+  /// Returns the elements of an integer input, which may depend on the data.
   std::optional<DataShape> sizesIn(size_t i);
 
-  /// Reports that input `i` must be known when compiling.
+  /// Reports that input `i` must be constant.
   void notKnown(size_t i);
 
   size_t numOutputs() const { return proto.output_size(); }
@@ -67,8 +67,8 @@ public:
   // Attributes
   //===--------------------------------------------------------------------===//
 
-  /// The attribute `name` if the node has it; one that no hook asks for is an
-  /// error, so that nothing is dropped in silence.
+  /// Returns the attribute `name`, or null. Attributes that no hook asks for
+  /// are errors, so that none is ignored silently.
   const ::onnx::AttributeProto *attribute(llvm::StringRef name);
   void ignore(llvm::StringRef name) { attribute(name); }
 
@@ -78,31 +78,31 @@ public:
   std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name);
   llvm::SmallVector<double> reals(llvm::StringRef name);
   llvm::SmallVector<llvm::StringRef> strings(llvm::StringRef name);
-  /// A constant from an attribute that is a tensor, or null if it has none.
+  /// Returns a tensor attribute as a constant, or null.
   mlir::ElementsAttr tensor(llvm::StringRef name);
 
-  /// A subgraph; null, with an error, if the node has none of that name.
+  /// Returns a subgraph attribute; null, after an error, if there is none.
   const ::onnx::GraphProto *graph(llvm::StringRef name);
-  /// The outputs of a subgraph on `inputs`, as part of the graph around; where
-  /// one has failed they are null and so is the node. `name` tells it from
-  /// others of this node.
+  /// Inlines a subgraph on `inputs` and returns its outputs; null, and the node
+  /// fails, if a node in it failed. `name` distinguishes the subgraphs of a
+  /// node.
   Results inlineGraph(const ::onnx::GraphProto &graph,
                       llvm::ArrayRef<mlir::Value> inputs, std::string name);
 
-  /// Converts every attribute for the nn operator `operation`, which has them
-  /// under the same names.
+  /// Converts all attributes for the nn operator `operation`, whose attributes
+  /// have the same names.
   llvm::SmallVector<mlir::NamedAttribute>
   convertAll(mlir::RegisteredOperationName operation);
 
-  /// Reports attributes that nothing has asked for.
+  /// Reports attributes that the hook did not ask for.
   void checkAttributes();
 
   //===--------------------------------------------------------------------===//
   // Building
   //===--------------------------------------------------------------------===//
 
-  /// A new operator, or the constant that it amounts to; null if an operand is
-  /// or if the operands do not fit, which is reported.
+  /// Creates an operator, or a constant if it folds. Null if an operand is
+  /// null, or, after an error, if the operands do not match.
   mlir::Value create(mlir::OperationName name, mlir::ValueRange operands,
                      llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
   template <typename Op>
@@ -114,7 +114,7 @@ public:
 
   mlir::Value constant(mlir::ElementsAttr value);
   mlir::Value constant(llvm::ArrayRef<int64_t> values);
-  /// A rank 0 constant of the element type of `like`.
+  /// Returns a rank 0 constant with the element type of `like`.
   mlir::Value scalar(mlir::Value like, double value);
   mlir::Value scalar(mlir::Type element, double value);
 
@@ -124,52 +124,53 @@ public:
   mlir::Value cast(mlir::Value x, mlir::Type element);
   mlir::Value reduce(mlir::Value x, nn::Combiner kind,
                      llvm::ArrayRef<int64_t> axes);
-  /// Consecutive elements of dimension `axis`.
+  /// Slices consecutive elements of dimension `axis`.
   mlir::Value slice(mlir::Value x, int64_t axis, int64_t start, int64_t size);
   mlir::Value concat(mlir::ValueRange xs, int64_t axis);
 
   //===--------------------------------------------------------------------===//
-  // Shapes that depend on the data (DataShape.h)
+  // Data-dependent shapes
   //===--------------------------------------------------------------------===//
 
   DataSizes &dataSizes() { return importer.sizes; }
-  /// The sizes of a tensor: what counts of it.
+  /// Returns the sizes of a tensor: the number of valid entries per dimension.
   DataShape dataShape(mlir::Value x);
-  /// `x`, of which as many entries count as `shape` says, with no more room
-  /// than these may need.
+  /// Marks `x` with valid sizes `shape`, after cutting it to their upper
+  /// bounds.
   mlir::Value marked(mlir::Value x, llvm::ArrayRef<Size> shape);
-  /// The same along one axis.
-  mlir::Value counted(mlir::Value x, int64_t axis, const Size &count);
-  /// All there is room for, with `fill`, a scalar, where entries do not count.
+  /// As `marked`, along one axis.
+  mlir::Value markedAlong(mlir::Value x, int64_t axis, const Size &count);
+  /// Returns the whole upper bound of `x`, with the scalar `fill` in invalid
+  /// entries.
   mlir::Value masked(mlir::Value x, mlir::Value fill);
-  /// `value`, an i64 scalar, as the number of entries of this node's results,
-  /// at most `most` or what -fbound says.
+  /// Makes `value`, an i64 scalar, the length of this node's results: at most
+  /// `most`, or what -fbound says.
   Size count(mlir::Value value, int64_t most);
-  /// The same elements in another shape.
+  /// Reshapes to data-dependent sizes.
   mlir::Value reshapeTo(mlir::Value x, llvm::ArrayRef<Size> shape);
-  /// Every few elements of a dimension from `start` on, `count` of them.
+  /// Slices `count` elements of a dimension from `start` on, `step` apart.
   mlir::Value sliceTo(mlir::Value x, int64_t axis, const Size &start,
                       const Size &count, int64_t step);
-  /// x where `condition`, a scalar, holds, else y, which may differ in their
-  /// sizes; null, without a report, where they cannot be one tensor.
+  /// Selects x if the scalar `condition` holds, otherwise y. Their sizes may
+  /// differ. Null, without a report, if no common tensor exists.
   mlir::Value choose(mlir::Value condition, mlir::Value x, mlir::Value y);
-  /// The sizes of a tensor of `sizes`, with room for `from`, that is reshaped
-  /// to have room for `to`; with `mustLead` only if the entries that count stay
-  /// the first in every dimension.
+  /// Returns the valid sizes of a tensor of valid `sizes` and bounds `from`
+  /// that is reshaped to bounds `to`. With `mustLead`, only if the valid
+  /// entries stay first in every dimension.
   std::optional<DataShape> regroup(llvm::ArrayRef<Size> sizes,
                                    llvm::ArrayRef<int64_t> from,
                                    llvm::ArrayRef<int64_t> to, bool mustLead);
-  /// How often `b` is in `a`, where that is known not to leave a rest.
+  /// Returns a / b if it is known to be exact.
   std::optional<Size> ratio(const Size &a, const Size &b);
-  /// Whether tensors of a shape that data decide about may be so large, or an
-  /// error that names -fbound.
+  /// Returns whether a data-dependent tensor may have this upper bound;
+  /// otherwise reports an error that suggests -fbound.
   bool mayHold(llvm::ArrayRef<int64_t> shape);
-  /// What is known of where the first `length` elements of a value are not
-  /// zero.
+  /// Cached nonzero indices of the first `length` elements of a value.
   Importer::Places &places(mlir::Value x, int64_t length) {
     return importer.places[{x, length}];
   }
-  /// An operator on unmarked operands, as it is.
+  /// Creates an operator on operands without marks, without folding or
+  /// propagation.
   mlir::Value build(mlir::OperationName name, mlir::ValueRange operands,
                     llvm::ArrayRef<mlir::NamedAttribute> attributes);
   template <typename Op>
@@ -188,30 +189,32 @@ public:
                              llvm::ArrayRef<int64_t> values) {
     return named(name, builder().getDenseI64ArrayAttr(values));
   }
-  /// Attributes whose integers have a sign, as axes do.
+  /// Returns a signed integer attribute, as for axes.
   mlir::NamedAttribute namedSigned(llvm::StringRef name, int64_t value);
   mlir::OpBuilder &builder() { return importer.builder; }
-  /// Whether the model may have this many operators more for the node, or a
-  /// table of so many elements; else an error.
+  /// Return whether the model may get that many more operators, or table
+  /// elements; report an error otherwise.
   bool mayBecome(size_t operators);
   bool mayTabulate(size_t elements);
 
-  /// Whether `x` has a dimension `dim`, counted from the front, or an error.
+  /// Returns whether `x` has dimension `dim` (not negative); reports an error
+  /// otherwise.
   bool hasDimension(mlir::Value x, int64_t dim);
-  /// Whether indices that are known are in range, or an error. The first of
-  /// them is one of a dimension of `limits[0]` entries, and so on, in turn.
+  /// Returns whether constant indices are in range; reports an error otherwise.
+  /// Index i of each tuple belongs to a dimension of `limits[i]` entries.
   bool checkIndices(mlir::Value indices, llvm::ArrayRef<int64_t> limits);
-  /// `axis` counted from the front; 0, with an error, if it is out of range.
+  /// Returns `axis` as a non-negative number; 0, after an error, if it is out
+  /// of range.
   int64_t axis(int64_t axis, int64_t rank);
-  /// `axis` for every one, without duplicates, ascending.
+  /// Applies `axis` to all; ascending, without duplicates.
   llvm::SmallVector<int64_t> axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
 
 private:
   mlir::Value valueOfNothing(mlir::Operation *op);
-  mlir::Value spread(mlir::OperationName name, mlir::ValueRange operands,
-                     llvm::ArrayRef<mlir::NamedAttribute> attributes);
+  mlir::Value propagate(mlir::OperationName name, mlir::ValueRange operands,
+                        llvm::ArrayRef<mlir::NamedAttribute> attributes);
   mlir::Value concatCounted(mlir::ValueRange xs, int64_t axis);
-  /// Reports why an operator cannot read what the data decide about.
+  /// Reports why an operator cannot read data-dependent tensors.
   mlir::Value mixes(mlir::ValueRange operands, llvm::StringRef reason);
   const ::onnx::AttributeProto *
   attribute(llvm::StringRef name, ::onnx::AttributeProto::AttributeType type);
@@ -224,20 +227,20 @@ private:
   Scope &scope;
   unsigned depth;
   Results values;
-  /// The node's attributes by name, references resolved.
+  /// The node's attributes by name, with references resolved.
   llvm::StringMap<const ::onnx::AttributeProto *> attributes;
   llvm::StringSet<> asked;
 
   friend class Importer;
 };
 
-/// What a node is called in messages: its name or else its first output's.
+/// Returns a node's name for messages: its name, or that of its first output.
 inline std::string ownName(const ::onnx::NodeProto &node) {
   return node.name().empty() && node.output_size() ? node.output(0)
                                                    : node.name();
 }
 
-/// A tensor's shape as a list one can edit.
+/// Returns a tensor's shape as an editable list.
 inline llvm::SmallVector<int64_t> sizes(mlir::Value v) {
   return llvm::SmallVector<int64_t>(nn::shapeOf(v));
 }
@@ -246,8 +249,8 @@ inline mlir::Type elementOf(mlir::Value v) {
   return nn::tensorType(v).getElementType();
 }
 
-/// The product of sizes, which countElements has found sane.
-/// What goes past 64 bits is the largest number, so that nothing fits it.
+/// Returns the product of sizes that countElements accepted; the largest number
+/// on overflow, so that nothing fits.
 inline int64_t product(llvm::ArrayRef<int64_t> sizes) {
   int64_t n = 1;
   for (int64_t size : sizes)
@@ -256,11 +259,10 @@ inline int64_t product(llvm::ArrayRef<int64_t> sizes) {
   return n;
 }
 
-/// The integer nearest to a number, towards 0; 0 where that is none.
+/// Converts to an integer, rounding towards 0; 0 for NaN.
 int64_t integerOf(double value);
 
-/// Larger tables made up of a few numbers in the model would be larger than
-/// most models.
+/// Largest table that is generated from a few numbers of the model.
 inline constexpr int64_t mostInTable = int64_t(1) << 22;
 
 } // namespace frit::importer

@@ -1,7 +1,7 @@
-//===- Numpy.cpp - Reads .npy files ---------------------------------------===//
+//===- Numpy.cpp - Read .npy files ----------------------------------------===//
 //
-// The format is NumPy's enhancement proposal 1: a magic, a version, the size of
-// the header, and the header, a Python dictionary as text.
+// Format (NumPy enhancement proposal 1): magic, version, size of the header,
+// and the header, a Python dictionary as text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,7 @@
 using namespace mlir;
 using namespace frit::importer;
 
-/// The text of `key`'s value up to the next one, with blanks removed at both
-/// ends.
+/// Returns the text of `key`'s value, trimmed.
 static StringRef entry(StringRef header, StringRef key) {
   size_t at = header.find(("'" + key + "':").str());
   if (at == StringRef::npos)
@@ -28,7 +27,7 @@ static StringRef entry(StringRef header, StringRef key) {
   return rest.take_until([](char c) { return c == ',' || c == '}'; }).rtrim();
 }
 
-/// The type behind the byte order of `descr`, as of '<f4'.
+/// Returns the type in `descr` after the byte order, as in '<f4'.
 static Type numpyType(StringRef descr, MLIRContext *context) {
   Builder b(context);
   auto natural = [&](unsigned width) {
@@ -50,13 +49,13 @@ static Type numpyType(StringRef descr, MLIRContext *context) {
       .Default({});
 }
 
-/// Elements of `size` bytes in this machine's order.
+/// Reverses the byte order of elements of `size` bytes.
 static void swapBytes(MutableArrayRef<char> data, size_t size) {
   for (; !data.empty(); data = data.drop_front(size))
     std::reverse(data.begin(), data.begin() + size);
 }
 
-/// A row-major copy of column-major elements of `size` bytes.
+/// Copies column-major elements of `size` bytes to row-major order.
 static std::vector<char> toRowMajor(ArrayRef<char> data,
                                     ArrayRef<int64_t> shape, size_t size) {
   std::vector<char> rows(data.size());

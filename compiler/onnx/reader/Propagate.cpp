@@ -1,17 +1,17 @@
-//===- Spread.cpp - Operators on tensors whose sizes the data decide ------===//
+//===- Propagate.cpp - Operators on data-dependent tensors ----------------===//
 //
-// An operator computes all the entries that there is room for. Which of its
-// result count follows from its loops (buildLinalg): an entry counts if the
-// loop that writes it is one that reads entries that count. What combines
-// entries gets them with the others masked by what changes nothing:
+// An operator computes all entries of the upper bound. Which of them are valid
+// follows from its loops (buildLinalg): an entry is valid if the loop index
+// that writes it reads valid entries. For operators that combine entries,
+// invalid ones are replaced by the neutral element:
 //
 //   nn.reduce (nn.counted %x, %n {axis = 0}) {axes = [0], kind = sum}
 // ==>
 //   %m = nn.where (nn.less (nn.iota 0, 1 {shape = [8, 1]}), %n), %x, 0
 //   nn.reduce %m {axes = [0], kind = sum}
 //
-// What moves entries (concat, reshape, slice) gathers them anew where they
-// would not come first any more.
+// Operators that move entries (concat, reshape, slice) are followed by a gather
+// if valid entries would not be first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,11 +34,11 @@ using namespace frit::importer;
 
 namespace {
 
-/// Which entries of an operator's result count, given which of its operands do;
-/// nothing where entries that do not may reach one that does.
-class SpreadThrough {
+/// Determines which entries of an operator's result are valid, given those of
+/// its operands; none if an invalid entry may affect a valid one.
+class Propagation {
 public:
-  explicit SpreadThrough(Node &node) : node(node) {}
+  explicit Propagation(Node &node) : node(node) {}
 
   std::optional<DataShape> run(Operation *op, ArrayRef<DataShape> operands) {
     if (isa<nn::ConstantOp>(op) || llvm::all_of(operands, isStatic))
@@ -79,7 +79,7 @@ private:
     return result;
   }
 
-  /// In a function of its own, taken apart.
+  /// Decomposes a composite in a function of its own.
   std::optional<DataShape> composite(Operation *op,
                                      ArrayRef<DataShape> operands) {
     OpBuilder types(op->getContext());
@@ -151,7 +151,7 @@ private:
     return shapes.lookup(result);
   }
 
-  /// A loop counts as far as what is read by it does.
+  /// A loop index is valid as far as the entries that it reads.
   bool nest(linalg::LinalgOp op) {
     SmallVector<int64_t> ranges = op.getStaticLoopRanges();
     SmallVector<std::optional<Size>> loops(ranges.size());
@@ -210,7 +210,7 @@ private:
 // Operators
 //===----------------------------------------------------------------------===//
 
-/// Masked along some dimensions, the others staying as they are.
+/// Masks some dimensions and leaves the others.
 static Expr maskedAlong(Expr x, ArrayRef<int64_t> axes, Value fill) {
   DataShape shape = x.node->dataShape(x), some = shape;
   for (auto [d, size] : llvm::enumerate(some))
@@ -228,15 +228,15 @@ Value Node::mixes(ValueRange operands, StringRef reason) {
     auto counted = x.getDefiningOp<nn::CountedOp>();
     if (!counted)
       continue;
-    message << "the data decide how many entries it reads, up to "
-            << sizes(x)[counted.getAxis()] << ", and it " << reason
+    message << "reads a tensor whose size depends on the data, of up to "
+            << sizes(x)[counted.getAxis()] << " entries, and " << reason
             << fixInputsHint(counted.getX());
     break;
   }
   return {};
 }
 
-/// Indices that count from the end of what counts.
+/// Resolves negative indices, which count from the end of the valid entries.
 static Value wrapIndices(Node &node, Value x, int64_t axis, Value indices,
                          DataSizes &sizes) {
   Size size = node.dataShape(x)[axis];
@@ -248,8 +248,8 @@ static Value wrapIndices(Node &node, Value x, int64_t axis, Value indices,
                      node.dataShape(indices));
 }
 
-/// Sizes that are the same in tensors that have room for more or less.
-static void alignRooms(Node &node, MutableArrayRef<Value> operands) {
+/// Cuts equal sizes with different upper bounds to the same bound.
+static void alignBounds(Node &node, MutableArrayRef<Value> operands) {
   for (Value &x : operands)
     for (Value &y : operands) {
       DataShape a = node.dataShape(x), b = node.dataShape(y);
@@ -263,8 +263,8 @@ static void alignRooms(Node &node, MutableArrayRef<Value> operands) {
     }
 }
 
-Value Node::spread(OperationName name, ValueRange given,
-                   ArrayRef<NamedAttribute> attributes) {
+Value Node::propagate(OperationName name, ValueRange given,
+                      ArrayRef<NamedAttribute> attributes) {
   SmallVector<Value> operands(given);
   auto is = [&]<typename... Op>() {
     return ((name.getStringRef() == Op::getOperationName()) || ...);
@@ -300,7 +300,7 @@ Value Node::spread(OperationName name, ValueRange given,
   if (is.operator()<nn::SliceOp>()) {
     ArrayRef<int64_t> starts = list("starts"), counts = list("sizes"),
                       steps = list("steps");
-    // Dimensions that are there in full, as they are; then the others.
+    // First the static dimensions, then the others.
     SmallVector<int64_t> first(starts), most(counts), by(steps);
     DataShape cut = shape;
     for (int64_t d = 0; d < x.rank(); ++d) {
@@ -310,7 +310,7 @@ Value Node::spread(OperationName name, ValueRange given,
       }
       bool isWhole = starts[d] == 0 && counts[d] == x.size(d);
       if (steps[d] != 1 && !isWhole)
-        return mixes(operands, "takes every few of them");
+        return mixes(operands, "takes every n-th of them");
       first[d] = 0;
       most[d] = x.size(d);
       by[d] = 1;
@@ -330,7 +330,7 @@ Value Node::spread(OperationName name, ValueRange given,
     return y;
   }
   if (is.operator()<nn::ConcatOp>()) {
-    alignRooms(*this, operands);
+    alignBounds(*this, operands);
     return concatCounted(operands, axisOf(x));
   }
   if (is.operator()<nn::GatherOp>()) {
@@ -363,19 +363,19 @@ Value Node::spread(OperationName name, ValueRange given,
     int64_t axis = axisOf(x);
     if (!shape[axis].isKnown()) {
       Value inner = maskedAlong(x, axis, lowest(nn::Combiner::max));
-      return counted(create(name, inner, attributes), axis, shape[axis]);
+      return markedAlong(create(name, inner, attributes), axis, shape[axis]);
     }
   } else if (is.operator()<nn::ArgMaxOp>()) {
     operands[0] = maskedAlong(x, axisOf(x), lowest(nn::Combiner::max));
   } else if (is.operator()<nn::ArgMinOp>()) {
     operands[0] = maskedAlong(x, axisOf(x), lowest(nn::Combiner::min));
   } else if (is.operator()<nn::CumSumOp>()) {
-    // Entries beyond come after all that count, or are added as zeros.
+    // Invalid entries come last, or are added as zeros.
     return marked(create(name, {masked(x, x.number(0))}, attributes), shape);
   } else if (is.operator()<nn::CumProdOp>()) {
     return marked(create(name, {masked(x, x.number(1))}, attributes), shape);
   } else if (is.operator()<nn::MatmulOp>()) {
-    // The dimension that is summed over; of vectors there is but one.
+    // The dimension of the sum; a vector has only one.
     auto summed = [&](Value side, bool isFirst) {
       int64_t rank = rankOf(side);
       bool isLast =
@@ -392,7 +392,7 @@ Value Node::spread(OperationName name, ValueRange given,
   }
   if (failed || llvm::is_contained(operands, Value()))
     return {};
-  alignRooms(*this, operands);
+  alignBounds(*this, operands);
 
   SmallVector<Value> raws = llvm::map_to_vector(operands, unmarked);
   auto shapes = llvm::map_to_vector(
@@ -402,7 +402,7 @@ Value Node::spread(OperationName name, ValueRange given,
     failed = true;
     return {};
   }
-  auto result = SpreadThrough(*this).run(probe, shapes);
+  auto result = Propagation(*this).run(probe, shapes);
   probe->destroy();
   if (!result)
     return mixes(operands, "combines them with others");

@@ -1,4 +1,4 @@
-//===- RawData.cpp - Weights that stay in the model's file ----------------===//
+//===- RawData.cpp - Keep weights in the model's file ---------------------===//
 //
 //   graph { initializer { dims: 1024  name: "w"  raw_data: <4096 bytes> } }
 // ==>
@@ -7,7 +7,7 @@
 //     external_data { key: "offset"    value: "1234" }
 //     external_data { key: "length"    value: "4096" } } }
 //
-// The messages are rewritten as protobuf lays them out: fields with a number
+// The messages are rewritten in protobuf's wire format: fields with a number
 // and, here, a length (protobuf.dev/programming-guides/encoding).
 //
 //===----------------------------------------------------------------------===//
@@ -27,7 +27,7 @@ using ::onnx::ModelProto;
 using ::onnx::StringStringEntryProto;
 using ::onnx::TensorProto;
 
-/// Less is parsed and copied as other fields are.
+/// Smallest data, in bytes, to leave in the file.
 static constexpr size_t kLeastBytes = 1 << 10;
 
 namespace {
@@ -37,10 +37,10 @@ enum WireType { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 struct Field {
   uint64_t number = 0;
   unsigned type = 0;
-  StringRef whole, content; ///< content is of fields with a length
+  StringRef whole, content; ///< content: of length-delimited fields
 };
 
-/// Writes fields with a length.
+/// Writes length-delimited fields.
 class Writer {
 public:
   void field(unsigned number, StringRef content) {
@@ -62,7 +62,7 @@ class RawData {
 public:
   RawData(StringRef model, StringRef self) : model(model), self(self) {}
 
-  /// Nothing where the message is damaged.
+  /// Returns the rewritten model; none if it is damaged.
   std::optional<std::string> run() {
     return rewrite(model, [&](const Field &field, Writer &out) {
       if (field.number != ModelProto::kGraphFieldNumber || field.type != bytes)
@@ -79,7 +79,7 @@ public:
 private:
   using Rewriter = function_ref<bool(const Field &, Writer &)>;
 
-  /// Takes the first field of `rest`.
+  /// Removes the first field from `rest`.
   static std::optional<Field> next(StringRef &rest) {
     StringRef at = rest;
     auto tag = takeVarint(at);
@@ -106,7 +106,7 @@ private:
     return field;
   }
 
-  /// Copies every field that `rewriter` does not write itself.
+  /// Copies every field that `rewriter` does not handle.
   static std::optional<std::string> rewrite(StringRef message,
                                             Rewriter rewriter) {
     Writer out;
@@ -136,7 +136,7 @@ private:
         data = part->content;
         ++found;
       }
-      // Data that is elsewhere already, or in pieces, stays as odd as it is.
+      // Leave data that is external or in several fields unchanged.
       plain &= part->number != TensorProto::kExternalDataFieldNumber &&
                part->number != TensorProto::kDataLocationFieldNumber;
     }

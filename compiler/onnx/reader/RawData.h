@@ -1,4 +1,4 @@
-//===- RawData.h - Weights that stay in the model's file ------------------===//
+//===- RawData.h - Keep weights in the model's file -----------------------===//
 
 #ifndef FRIT_COMPILER_ONNX_READER_RAWDATA_H
 #define FRIT_COMPILER_ONNX_READER_RAWDATA_H
@@ -10,14 +10,13 @@
 
 namespace frit::importer {
 
-/// Takes a number of variable length, of at most ten bytes, from the front;
-/// nothing where there is none.
+/// Reads a varint (at most ten bytes) from the front; none if there is none.
 std::optional<uint64_t> takeVarint(llvm::StringRef &bytes);
 
-/// The serialised `model` without the raw data of its large initializers: each
-/// becomes external data, in the file named `self`, which is the model's own.
-/// Parsing what is left takes no memory for weights. A model that is damaged
-/// comes back as it is.
+/// Removes the raw data of large initializers from the serialized `model`. Each
+/// becomes external data in the file `self`, which is the model's own, so that
+/// parsing the rest takes no memory for weights. Returns a damaged model
+/// unchanged.
 std::string leaveRawData(llvm::StringRef model, llvm::StringRef self);
 
 } // namespace frit::importer

@@ -1,4 +1,4 @@
-//===- Registry.cpp - Who imports an operator -----------------------------===//
+//===- Registry.cpp - Find the importer of an operator --------------------===//
 
 #include "compiler/onnx/reader/Registry.h"
 
@@ -8,8 +8,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// The hook for an operator at an opset, or null. `later` is set to the opset
-/// of a hook that is too new, if there is one.
+/// Returns the hook for an operator at an opset, or null. Sets `later` to the
+/// opset of a newer hook, if any.
 static const Hook *findHook(StringRef operation, int64_t opset,
                             int64_t *later = nullptr) {
   static const llvm::StringMap<SmallVector<Hook>> table = [] {
@@ -40,7 +40,7 @@ static const Hook *findHook(StringRef operation, int64_t opset,
   return best;
 }
 
-/// The nn operator that is imported by name, or null.
+/// Returns the nn operator that is imported by name, or null.
 static const nn::OnnxEntry *findEntry(StringRef operation, int64_t opset,
                                       int64_t *later = nullptr) {
   const nn::OnnxEntry *entry = nn::lookupOnnx(operation);
@@ -51,7 +51,7 @@ static const nn::OnnxEntry *findEntry(StringRef operation, int64_t opset,
   return nullptr;
 }
 
-/// How many operands an operator takes at least and at most, or -1.
+/// Returns the least and largest number of operands; -1 for no limit.
 static std::pair<int, int> operandCount(RegisteredOperationName name) {
   if (name.hasTrait<OpTrait::OneOperand>())
     return {1, 1};
@@ -77,7 +77,7 @@ bool frit::importer::checkInputCount(Node &node, int least, int most) {
   return false;
 }
 
-/// Operands in order and attributes by name.
+/// Imports with operands in order and attributes by name.
 static Results importByName(Node &node, const nn::OnnxEntry &entry) {
   auto name = RegisteredOperationName::lookup(entry.operation, node.context());
   assert(name && "the registry names an operator that is not there");
@@ -96,7 +96,7 @@ bool frit::importer::isImported(StringRef operation, int64_t opset,
          findEntry(operation, opset, &later);
 }
 
-/// By the hook or the entry of the registry whose meaning is the later one.
+/// Uses the hook or the nn operator, whichever is for the later opset.
 Results frit::importer::importOperator(Node &node) {
   std::string operation = node.operation();
   const Hook *hook = findHook(operation, node.opset);
@@ -109,10 +109,10 @@ Results frit::importer::importOperator(Node &node) {
   bool byHook = hook && !(entry && entry->since > hook->since);
   for (auto [i, value] : llvm::enumerate(node.inputs()))
     if (byHook && !hook->takesCounts && value && isMarked(value)) {
-      node.error() << "the data decide how many entries input " << i
-                   << " has, up to " << nn::shapeText(nn::shapeOf(value))
-                   << ", which " << operation << " does not take"
-                   << fixInputsHint(value);
+      node.error() << "the size of input " << i
+                   << " depends on the data (up to "
+                   << nn::shapeText(nn::shapeOf(value)) << "), which "
+                   << operation << " does not support" << fixInputsHint(value);
       return {};
     }
   if (!byHook)

@@ -1,8 +1,8 @@
-//===- Registry.h - Who imports an operator -------------------------------===//
+//===- Registry.h - Find the importer of an operator ----------------------===//
 //
-// An operator is imported by a hook or, where its inputs and attributes are
-// those of an operator of nn, by name: by the one whose meaning is of the later
-// opset.
+// An operator is imported by a hook, or by name if an nn operator has the same
+// inputs and attributes. If there are both, the one for the later opset is
+// used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,17 +13,16 @@
 
 namespace frit::importer {
 
-/// Whether an operator, "domain::" before its name where it is not of ONNX's
-/// own domain, is known at an opset. Where it is only known from a later one
-/// on, `later` becomes that.
+/// Returns whether an operator (with "domain::" if not ONNX's own) is known at
+/// an opset. If it is known only from a later one on, sets `later` to that.
 bool isImported(llvm::StringRef operation, int64_t opset, int64_t &later);
 
-/// The outputs of a node whose operator is known at its opset; reports why
-/// there are none.
+/// Imports a node whose operator is known at its opset and returns its outputs;
+/// reports why it cannot.
 Results importOperator(Node &node);
 
-/// Whether the node has at least `least` and, unless that is -1, at most `most`
-/// inputs; reports it otherwise.
+/// Returns whether the node has between `least` and `most` (-1: any number)
+/// inputs; reports an error otherwise.
 bool checkInputCount(Node &node, int least, int most);
 
 } // namespace frit::importer

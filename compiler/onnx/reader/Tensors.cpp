@@ -1,4 +1,4 @@
-//===- Tensors.cpp - The data of ONNX tensors -----------------------------===//
+//===- Tensors.cpp - Read ONNX tensors ------------------------------------===//
 
 #include "compiler/onnx/reader/Tensors.h"
 
@@ -102,7 +102,7 @@ std::shared_ptr<llvm::MemoryBuffer> TensorReader::open(StringRef location,
   llvm::sys::path::append(file, location);
   llvm::sys::fs::file_status status;
   std::error_code error = llvm::sys::fs::status(file, status);
-  // A pipe or a device would never end.
+  // Reading a pipe or a device might never end.
   if (!error && !llvm::sys::fs::is_regular_file(status))
     error = std::make_error_code(std::errc::invalid_argument);
   if (!error) {
@@ -129,8 +129,8 @@ static void wrongSize(uint64_t bytes, const TensorProto &tensor, Type element,
                  << shapeText(shape) << " of " << element << " takes " << size;
 }
 
-/// Made-up weights are held in memory.
-static constexpr int64_t mostMadeUp = int64_t(1) << 34;
+/// Most bytes of random weights; they are held in memory.
+static constexpr int64_t mostRandom = int64_t(1) << 34;
 
 std::optional<Bytes> TensorReader::external(const TensorProto &tensor,
                                             int64_t size, Type element,
@@ -148,7 +148,7 @@ std::optional<Bytes> TensorReader::external(const TensorProto &tensor,
     emitError(loc) << "is external data without a location";
     return std::nullopt;
   }
-  // A model must not read what is outside of its folder.
+  // A model must not read files outside of its folder.
   bool escapes = llvm::sys::path::is_absolute(location);
   for (auto part = llvm::sys::path::begin(location);
        part != llvm::sys::path::end(location); ++part)
@@ -171,7 +171,7 @@ std::optional<Bytes> TensorReader::external(const TensorProto &tensor,
   }
   auto buffer = open(location, loc);
   if (!buffer) {
-    if (options.randomWeights && size > mostMadeUp) {
+    if (options.randomWeights && size > mostRandom) {
       emitError(loc) << "its " << size << " bytes are too many to make up";
       return std::nullopt;
     }
@@ -189,11 +189,11 @@ std::optional<Bytes> TensorReader::external(const TensorProto &tensor,
   return Bytes{ArrayRef(buffer->getBufferStart() + offset, length), buffer};
 }
 
-/// Uniform values as initialisers use them, so that activations keep their
-/// size: within ±sqrt(3 / fan-in) for matrices and filters, around 1 for the
-/// scales and variances among the vectors. The numbers are those of SplitMix64
-/// (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators",
-/// OOPSLA 2014), a gigabyte of them in a second.
+/// Generates uniform values as initializers do, so that activations keep their
+/// magnitude: within ±sqrt(3 / fan-in) for matrices and filters, around 1 for
+/// vectors that may be scales or variances. Uses SplitMix64 (Steele, Lea and
+/// Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014), about
+/// a gigabyte per second.
 Bytes TensorReader::random(const TensorProto &tensor, int64_t count,
                            Type element) {
   auto owned = std::make_shared<std::vector<char>>(
@@ -235,7 +235,7 @@ Bytes TensorReader::random(const TensorProto &tensor, int64_t count,
 // TensorProto
 //===----------------------------------------------------------------------===//
 
-/// Copies a typed field's entries, which are wider than the elements.
+/// Copies a typed field, narrowing its entries to the element type.
 template <typename Stored, typename Field>
 static Bytes narrow(const Field &field) {
   auto owned =
@@ -247,7 +247,7 @@ static Bytes narrow(const Field &field) {
   return {*owned, owned};
 }
 
-/// The data of the typed field that belongs to the element type.
+/// Returns the data of the typed field for the element type.
 static Bytes typedData(const TensorProto &tensor,
                        const std::shared_ptr<const void> &owner) {
   auto whole = [&](const auto &field) {
@@ -278,8 +278,8 @@ static Bytes typedData(const TensorProto &tensor,
   }
 }
 
-/// Files hold elements of 4 or 2 bits in bytes, from the lowest bits on; here
-/// every one has a byte, with its sign where it has one.
+/// Unpacks elements of 4 or 2 bits, stored from the lowest bits on, to one byte
+/// each, sign-extended if signed.
 static Bytes unpack(ArrayRef<char> packed, int64_t count, Type element) {
   unsigned bits = element.getIntOrFloatBitWidth(), perByte = 8 / bits;
   bool isSigned = element.isSignlessInteger();
@@ -294,7 +294,7 @@ static Bytes unpack(ArrayRef<char> packed, int64_t count, Type element) {
   return {*owned, owned};
 }
 
-/// Where a tensor that lies in a file is from.
+/// Returns a text that identifies the source of external data.
 static std::string originOf(const TensorProto &tensor) {
   std::string origin = tensor.name();
   for (const auto &entry : tensor.external_data())

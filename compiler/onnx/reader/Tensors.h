@@ -1,4 +1,4 @@
-//===- Tensors.h - The data of ONNX tensors -------------------------------===//
+//===- Tensors.h - Read ONNX tensors --------------------------------------===//
 
 #ifndef FRIT_COMPILER_ONNX_READER_TENSORS_H
 #define FRIT_COMPILER_ONNX_READER_TENSORS_H
@@ -17,13 +17,13 @@ namespace frit::importer {
 
 inline llvm::StringRef text(const std::string &s) { return s; }
 
-/// The element type of an ONNX `data_type`, or null where nn has none.
+/// Returns the element type of an ONNX `data_type`, or null if unsupported.
 mlir::Type elementType(int64_t dataType, mlir::MLIRContext &context);
 
-/// "INT4", or "data type 77".
+/// Names a data type: "INT4", or "data type 77".
 std::string dataTypeName(int64_t dataType);
 
-/// Reads tensors of one model, whose weights may lie in files beside it.
+/// Reads the tensors of one model, which may have external data.
 class TensorReader {
 public:
   TensorReader(std::shared_ptr<const void> owner, llvm::StringRef modelPath,
@@ -31,11 +31,11 @@ public:
       : owner(std::move(owner)), modelPath(modelPath), options(options),
         context(context) {}
 
-  /// The value of a tensor, or null after an error at `loc`.
+  /// Reads a tensor; null after an error at `loc`.
   mlir::ElementsAttr read(const ::onnx::TensorProto &tensor,
                           mlir::Location loc);
 
-  /// The value in an .npy file or a file with a TensorProto.
+  /// Reads a .npy file or a file with a TensorProto.
   mlir::ElementsAttr readFile(llvm::StringRef file, llvm::StringRef name,
                               mlir::Location loc);
 
@@ -47,7 +47,7 @@ private:
   Bytes random(const ::onnx::TensorProto &tensor, int64_t count,
                mlir::Type element);
 
-  /// A mapped file of weights; null if it is missing.
+  /// Maps a file of external data; null if it is missing.
   std::shared_ptr<llvm::MemoryBuffer> open(llvm::StringRef location,
                                            mlir::Location loc);
 
@@ -58,7 +58,7 @@ private:
   llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files;
 };
 
-/// Reads an .npy file's header and data, or reports what is wrong with it.
+/// Reads a .npy file, or reports what is wrong with it.
 mlir::ElementsAttr readNumpy(std::shared_ptr<llvm::MemoryBuffer> file,
                              llvm::StringRef name, mlir::Location loc);
 

@@ -1,7 +1,7 @@
-//===- Rooms.cpp - Tensors with room for what the data decide -------------===//
+//===- UpperBounds.cpp - Upper bounds of data-dependent tensors -----------===//
 //
-// How tensors are marked, masked, and moved so that the entries that count come
-// first.
+// Marks and masks tensors that are allocated at their upper bound, and moves
+// their valid entries to the front.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// More entries cannot be told apart by what gathers them.
+/// Most entries that a gather can address.
 static constexpr int64_t mostGathered = int64_t(1) << 31;
 
 //===----------------------------------------------------------------------===//
@@ -51,7 +51,7 @@ Value Node::marked(Value x, ArrayRef<Size> shape) {
   return x;
 }
 
-Value Node::counted(Value x, int64_t axis, const Size &count) {
+Value Node::markedAlong(Value x, int64_t axis, const Size &count) {
   DataShape shape = dataShape(x);
   if (!x || !hasDimension(x, axis))
     return {};
@@ -67,7 +67,7 @@ Size Node::count(Value value, int64_t most) {
   std::string name = scope.prefix + ownName(proto);
   std::optional<int64_t> bound = importer.boundOf(name);
   if (bound && *bound < most) {
-    // More are told of when they are there, and not looked at before.
+    // Entries beyond -fbound are reported at run time.
     Expr number = {*this, value}, limit = number.number(*bound);
     importer.addCheck(limit - number,
                       "node '" + name + "' has more results than -fbound=" +
@@ -108,14 +108,14 @@ Value Node::choose(Value condition, Value x, Value y) {
   for (auto [d, pair] : llvm::enumerate(llvm::zip_equal(a, b))) {
     auto &[own, other] = pair;
     shape.push_back(importer.sizes.choose(*this, condition, own, other));
-    int64_t room = std::max(sizes(x)[d], sizes(y)[d]);
+    int64_t bound = std::max(sizes(x)[d], sizes(y)[d]);
     for (Value *side : {&x, &y})
       if (*side && !isEmpty(*side))
-        *side = Expr{*this, *side}.pad(d, 0, room - sizes(*side)[d]);
+        *side = Expr{*this, *side}.pad(d, 0, bound - sizes(*side)[d]);
     if (!x || !y)
       return {};
   }
-  // Of nothing, nothing is chosen.
+  // Select from the other one if one is empty.
   if (isEmpty(x) || isEmpty(y))
     return marked(isEmpty(x) ? y : x, shape);
   return marked(create<nn::WhereOp>({condition, x, y}), shape);
@@ -154,7 +154,7 @@ std::optional<DataShape> Node::regroup(ArrayRef<Size> sizes,
       isFirst &= size == Size(1);
       total = importer.sizes.times(*this, total, size);
     }
-    // The outermost takes what the others leave.
+    // The outermost dimension gets the remaining factor.
     if (j == target)
       return std::nullopt;
     size_t outer = target;
@@ -199,7 +199,7 @@ Value Node::reshapeTo(Value x, ArrayRef<Size> target) {
     if (regrouped && llvm::equal(*regrouped, target))
       return marked(reshape(raw, shape), target);
   }
-  // Each entry of the result looks for its own.
+  // Each entry of the result computes its source index.
   auto i64 = builder().getI64Type();
   auto number = [&](const Size &size) {
     return Expr{*this, importer.sizes.valueOf(*this, size)};
@@ -226,10 +226,9 @@ Value Node::reshapeTo(Value x, ArrayRef<Size> target) {
 bool Node::mayHold(ArrayRef<int64_t> shape) {
   if (product(shape) < mostGathered)
     return true;
-  error() << "the data decide how many entries it has, and the most there may "
-             "be, "
-          << nn::shapeText(shape) << ", are too many; -fbound=NODE:N sets how "
-          << "many a node that decides may have";
+  error() << "its size depends on the data, and its upper bound, "
+          << nn::shapeText(shape)
+          << ", is too large; -fbound=NODE:N limits the results of a node";
   return false;
 }
 
@@ -262,34 +261,35 @@ Value Node::sliceTo(Value x, int64_t axis, const Size &start, const Size &count,
 // Concatenations
 //===----------------------------------------------------------------------===//
 
-/// Where the entries of the result are in what is joined with room for all.
+/// Computes the source indices of a concatenation's valid entries in its upper
+/// bound.
 static Expr findJoined(Node &node, ArrayRef<Size> counts,
-                       ArrayRef<int64_t> rooms, DataSizes &sizes) {
-  int64_t room = 0;
+                       ArrayRef<int64_t> bounds, DataSizes &sizes) {
+  int64_t bound = 0;
   SmallVector<Value> ends, shifts;
   Size end = 0;
-  for (auto [count, own] : llvm::zip_equal(counts, rooms)) {
-    // What comes before an entry in the room, and does not count.
+  for (auto [count, own] : llvm::zip_equal(counts, bounds)) {
+    // The number of invalid entries before an entry.
     Expr gap = {
         node,
-        sizes.valueOf(node, DataSizes::plus(room, DataSizes::times(end, -1)))};
+        sizes.valueOf(node, DataSizes::plus(bound, DataSizes::times(end, -1)))};
     shifts.push_back(gap.reshape(1));
     end = DataSizes::plus(end, count);
     ends.push_back(Expr{node, sizes.valueOf(node, end)}.reshape(1));
-    room += own;
+    bound += own;
   }
-  Expr places = iota(node, node.builder().getI64Type(), room, 0);
-  Expr bounds = {node, node.concat(ends, 0)},
+  Expr places = iota(node, node.builder().getI64Type(), bound, 0);
+  Expr limits = {node, node.concat(ends, 0)},
        gaps = {node, node.concat(shifts, 0)};
-  Expr part = bounds.apply<nn::SearchSortedOp>({places});
+  Expr part = limits.apply<nn::SearchSortedOp>({places});
   return (places + gaps.gather(part, 0))
-      .clamp(0, static_cast<double>(room - 1));
+      .clamp(0, static_cast<double>(bound - 1));
 }
 
 Value Node::concatCounted(ValueRange xs, int64_t axis) {
   SmallVector<Value> raws;
   SmallVector<Size> counts;
-  SmallVector<int64_t> rooms;
+  SmallVector<int64_t> bounds;
   DataShape shape = dataShape(xs[0]);
   Size total = 0;
   std::string key = "join";
@@ -304,10 +304,10 @@ Value Node::concatCounted(ValueRange xs, int64_t axis) {
     raws.push_back(unmarked(x));
     isInPlace &= counts.empty() || counts.back().isKnown();
     counts.push_back(own[axis]);
-    rooms.push_back(sizes(x)[axis]);
+    bounds.push_back(sizes(x)[axis]);
     total = DataSizes::plus(total, own[axis]);
     key += " " + importer.sizes.text(own[axis]) + ":" +
-           std::to_string(rooms.back());
+           std::to_string(bounds.back());
   }
   Value all = concat(raws, axis);
   shape[axis] = total;
@@ -315,6 +315,6 @@ Value Node::concatCounted(ValueRange xs, int64_t axis) {
     return marked(all, shape);
   Value &places = importer.joined[key];
   if (!places)
-    places = findJoined(*this, counts, rooms, importer.sizes);
+    places = findJoined(*this, counts, bounds, importer.sizes);
   return marked(Expr{*this, all}.gather(places, axis), shape);
 }

@@ -1,7 +1,7 @@
 """Turns every *.txt of a folder, a model in ONNX's text form, into *.onnx.
 
-With --data it also writes *.in.npz, made-up inputs, and *.out.npz, what ONNX
-Runtime computes from them.
+With --data it also writes random inputs to *.in.npz, and ONNX Runtime's results
+to *.out.npz.
 """
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""Writes a .safetensors file whose every tensor is described wrongly."""
+"""Writes a .safetensors file in which every tensor's description is wrong."""
 import json
 import struct
 import sys

@@ -1,4 +1,4 @@
-"""Writes models whose weights lie in files beside them, in good and bad ways."""
+"""Writes models with valid and invalid external data."""
 import pathlib
 import sys
 
@@ -40,7 +40,7 @@ FOLDER.mkdir(parents=True, exist_ok=True)
 (FOLDER / "w.bin").write_bytes(b"xxx" + DATA.tobytes() + DATA.tobytes())
 np.savez(FOLDER / "in.npz", x=DATA)
 np.savez(FOLDER / "out.npz", y1=3 * DATA)
-# The first lies at an odd address.
+# The first one is misaligned.
 save(
     "good",
     [
