@@ -23,7 +23,7 @@ config.substitutions += [
     ("%src", config.source_dir),
     ("%bin", os.path.join(config.build_dir, "bin")),
     ("%lib", os.path.join(config.build_dir, "lib")),
-    # What a program needs that links the runtime.
+    # Flags for programs that link the runtime.
     ("%link_flags",
      "-fsanitize=address,undefined" if config.sanitize else ""),
     ("%models", os.path.join(config.test_source_root, "models")),

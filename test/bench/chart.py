@@ -52,14 +52,14 @@ rect.eager { fill: #aab4be; }
 
 
 def read(files: list[Path]) -> list[dict]:
-    """The JSON lines; the table that ends a run is none."""
+    """The JSON lines, without the table at the end of a run."""
     return [json.loads(line) for file in files
             for line in file.read_text().splitlines()
             if line.startswith("{")]
 
 
 def times_of(results: list[dict], precision: str) -> dict[str, dict]:
-    """Milliseconds by row, then by backend; rows without frit's are left out."""
+    """Milliseconds by row, then by backend; only rows with a time of frit's."""
     rows: dict[str, dict] = {}
     for result in results:
         if result.get("backend") in BACKENDS and "ms" in result:

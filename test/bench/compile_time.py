@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints how long fritc takes for models of more and more operators.
+"""Prints how fritc's time and memory grow with the number of operators.
 
     compile_time.py --bin build/dev/bin
     compile_time.py --bin build/dev/bin --march x86-64,sm_90a --nodes 5000,20000,50000 --only 'chain|sum'
@@ -47,7 +47,7 @@ def stages_of(report: str) -> dict[str, float]:
 
 def compile_once(fritc: Path, model: Path, march: str, flags: list[str],
                  limit: float) -> dict:
-    """What one compilation took, or why there is none."""
+    """The cost of one compilation, or why it failed."""
     with tempfile.TemporaryDirectory() as work:
         command = [fritc, model, f"-march={march}", "-ftime-report", *flags,
                    "-o", Path(work, "model.so")]
@@ -57,7 +57,7 @@ def compile_once(fritc: Path, model: Path, march: str, flags: list[str],
                                      stdout=subprocess.DEVNULL)
             killer = threading.Timer(limit, child.kill)
             killer.start()
-            # With the linker that it runs.
+            # Includes the linker that fritc runs.
             _, status, usage = os.wait4(child.pid, 0)
             seconds = time.monotonic() - start
             killer.cancel()
@@ -75,7 +75,7 @@ def compile_once(fritc: Path, model: Path, march: str, flags: list[str],
 
 
 def exponent(smaller: float, larger: float, ratio: float) -> float:
-    # What takes no time at all grows by no law.
+    # A lower limit, because tiny times have no meaningful exponent.
     return math.log(max(larger, 1e-3) / max(smaller, 1e-3)) / math.log(ratio)
 
 
@@ -112,8 +112,8 @@ def main() -> int:
             for nodes in sizes:
                 with tempfile.TemporaryDirectory() as work:
                     model = Path(work, f"{kind}.onnx")
-                    # By a process of its own: a child's memory counts from
-                    # what the one that started it had.
+                    # In a process of its own: a child's peak memory includes that of its parent at
+                    # the fork.
                     subprocess.run([sys.executable, GRAPHS, kind, str(nodes),
                                     model], check=True)
                     found = compile_once(args.bin / "fritc", model, march,

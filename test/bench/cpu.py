@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times frit's cpu target beside ONNX Runtime, on the same cores, in turns.
+"""Times frit's CPU target and ONNX Runtime alternately on the same cores.
 
     cpu.py --bin build/release/bin model.onnx --input image=x.npy [--threads 2]
 
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     name, file = args.input.split("=", 1)
-    # Both see these cores and no others, however each counts its threads.
+    # Restricts both to the same cores, however they count threads.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:args.threads])
 
     options = onnxruntime.SessionOptions()
@@ -66,7 +66,7 @@ def main() -> None:
                                   capture_output=True, text=True)
             return json.loads(done.stdout)["ms"]
 
-        # In turns: what else the machine does then slows both.
+        # Alternating, so that other load slows both.
         pairs = [(frit(), ort()) for _ in range(args.rounds)]
     frit_ms, ort_ms = (statistics.median(side) for side in zip(*pairs))
     print(json.dumps(dict(

@@ -44,7 +44,7 @@ class Builder:
         return self.constant(np.float32(self.random.randint(1, 400) / 100))
 
     def elementwise(self, x: str) -> str:
-        """An operator of x; every eighth is a function."""
+        """An elementwise operator of x; one in eight is transcendental."""
         if self.random.random() < 1 / 8:
             return self.op(self.random.choice(FUNCTIONS), x)
         kind = self.random.choice(CHEAP)
@@ -72,7 +72,7 @@ def chain(nodes: int, file: Path) -> None:
 
 
 def repeated(nodes: int, file: Path) -> None:
-    """Sine, product, sum, the same again and again."""
+    """Sine, product, sum, repeated identically."""
     b = Builder()
     x, half = "x0", b.constant(np.float32(0.5))
     for i in range(nodes):
@@ -108,7 +108,7 @@ def many_inputs(nodes: int, file: Path) -> None:
 
 
 def concat(nodes: int, file: Path) -> None:
-    """Operators of one value side by side."""
+    """Operators of one value, concatenated."""
     b = Builder()
     b.write(file, b.op("Concat", *[b.elementwise("x0") for _ in range(nodes)],
                        axis=0))
@@ -125,7 +125,7 @@ def giant(nodes: int, file: Path) -> None:
 
 
 def diamonds(nodes: int, file: Path) -> None:
-    """Two operators of a value, and their sum, again and again."""
+    """Two operators of a value and their sum, repeated."""
     b = Builder()
     x = "x0"
     for _ in range(nodes // 3):
@@ -134,7 +134,7 @@ def diamonds(nodes: int, file: Path) -> None:
 
 
 def nested(nodes: int, file: Path) -> None:
-    """Values of the way down that are read on the way up."""
+    """Values of the first half are read in reverse order in the second."""
     b = Builder()
     x, down = "x0", []
     for _ in range(nodes // 3):
@@ -146,7 +146,7 @@ def nested(nodes: int, file: Path) -> None:
 
 
 def reductions(nodes: int, file: Path) -> None:
-    """Rows without their largest element, again and again."""
+    """Rows minus their maximum, repeated."""
     b = Builder()
     x = "x0"
     for _ in range(nodes // 3):
@@ -156,7 +156,7 @@ def reductions(nodes: int, file: Path) -> None:
 
 
 def alternating(nodes: int, file: Path) -> None:
-    """Kernels of different kinds in turns."""
+    """Kernels of different kinds, alternating."""
     b = Builder()
     x = "x0"
     for i in range(nodes // 8):
@@ -193,7 +193,7 @@ def slices(nodes: int, file: Path) -> None:
 
 
 def products(nodes: int, file: Path) -> None:
-    """Products by one matrix, each with a function behind."""
+    """Products by one matrix, each followed by a relu."""
     b = Builder()
     matrix = b.constant(np.eye(SHAPE[1], dtype=np.float32))
     x = "x0"
@@ -203,7 +203,7 @@ def products(nodes: int, file: Path) -> None:
 
 
 def branches(nodes: int, file: Path) -> None:
-    """Products beside each other, again and again."""
+    """Pairs of independent products, repeated."""
     b = Builder()
     matrix = b.constant(np.eye(SHAPE[1], dtype=np.float32))
     x = "x0"

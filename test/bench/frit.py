@@ -1,4 +1,4 @@
-"""Drives fritc and frit-run of an unpacked bundle."""
+"""Runs fritc and frit-run of an unpacked bundle."""
 import json
 import subprocess
 import time
@@ -15,7 +15,7 @@ class Failure(Exception):
 
 
 def widened(values: np.ndarray) -> np.ndarray:
-    """numpy shows bfloat16, the upper half of a float, as two bytes."""
+    """Widens bfloat16, which numpy reads as two bytes."""
     if values.dtype != np.dtype("V2"):
         return values
     return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
@@ -44,7 +44,7 @@ class Frit:
 
     def compile(self, onnx: Path, precision: str, types: list[str],
                 artifact: Path) -> dict:
-        """Leaves the compiler's report on its time beside the artifact."""
+        """Compiles a model; the compiler's time report goes next to the artifact."""
         done, seconds = self.call(
             "fritc", str(onnx), "-o", str(artifact), f"-march={self.march}",
             f"-fprecision={precision}", *types, "-ftime-report", *self.flags)
@@ -63,8 +63,8 @@ class Frit:
             arena_bound_MiB=round(target["arena_lower_bound"] / 2**20, 2))
 
     def check(self, artifact: Path, given: str, reference: Path) -> dict:
-        """Starts a process for one call, then compares what another wrote,
-        whose memory is watched."""
+        """Times a process with one call, then compares the outputs of another,
+        whose memory is measured."""
         _, first = self.call("frit-run", str(artifact), given)
         written = artifact.with_suffix(".npz")
         with memory.Watch() as watch:
@@ -92,6 +92,6 @@ class Frit:
         return result
 
     def profile(self, artifact: Path, given: str) -> str:
-        """Step by step; a process of its own, since it slows the steps."""
+        """Profile by step, in its own process because profiling slows the steps."""
         done, _ = self.call("frit-run", str(artifact), given, "--profile")
         return done.stdout

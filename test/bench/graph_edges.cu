@@ -1,13 +1,12 @@
-//===- graph_edges.cu - What a fork and a join of a CUDA graph cost -------===//
+//===- graph_edges.cu - The cost of a fork and join in a CUDA graph -------===//
 //
 // Usage: graph_edges; built by `nvcc -std=c++17 -O3 -arch=sm_90a`.
 //
-// Graphs of kernels that wait for those before them and release those behind
-// them as ours do, and spin for a given time in between: in one chain, and as
-// repeated diamonds of several branches, with programmatic and full edges at
-// forks and joins. Prints microseconds per diamond. Every kernel checks that
-// those before it have ended, those before these too, so that a wait for
-// several kernels is seen to be one.
+// Kernels that wait for and trigger each other as ours do (PDL) and spin for a
+// given time in between: in one chain, and as repeated diamonds of several
+// branches, with programmatic and full edges at forks and joins. Prints
+// microseconds per diamond. Every kernel checks that its predecessors, and
+// theirs, have ended, which tests waiting for several kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +32,8 @@ struct Work {
   int before[kMostBefore], beforeBlocks[kMostBefore];
 };
 
-/// Blocks that have ended since the program began, of each kernel; the first
-/// kernel of a graph counts the calls.
+/// `ended` counts the blocks of each kernel that have ended since the program
+/// began; the first kernel of a graph counts the calls.
 __global__ void spin(Work work, int *ended, int *calls, int *errors) {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -71,8 +70,8 @@ public:
         spin, cudaFuncAttributeMaxDynamicSharedMemorySize, 220 << 10));
   }
 
-  /// Microseconds of one of `repeats` diamonds of a graph, or of as many
-  /// kernels in one chain.
+  /// Returns microseconds per diamond of a graph with `repeats` of them, or per
+  /// equally many kernels in one chain.
   double time(const Shape &shape, Edges edges, bool chain) {
     constexpr int repeats = 20;
     CHECK(cudaMemset(ended, 0, 4096 * sizeof(int)));
@@ -144,7 +143,7 @@ private:
     };
     for (int other : before) {
       follow(other);
-      // And what that one followed.
+      // And its predecessors.
       for (int i = 0; i < works[other].beforeCount && i < 4; ++i)
         follow(works[other].before[i]);
     }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What it costs to leave a sequence's length open: one artifact for all lengths
-beside one for each, on one GPU.
+"""The cost of a symbolic sequence length: one artifact for all lengths compared
+with one per length, on one GPU.
 
     lengths.py --bundle DIR [--model bert-large] [--lengths 17,128,200,384]
 
-The model is exported with its length open and compiled once for all lengths up
-to the longest, and once for each. Both answer PyTorch's tokens in float16 and
-are held to its float32. Prints a table.
+The model is exported with symbolic length and compiled once for all lengths up
+to the longest, and once per length. Both run PyTorch's tokens in float16 and
+are compared with its float32. Prints a table.
 """
 import argparse
 import sys

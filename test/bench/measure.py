@@ -1,4 +1,4 @@
-"""Times a call on the GPU, and says how far two arrays are apart."""
+"""Times calls on the GPU, and measures the distance of arrays."""
 import statistics
 import time
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""The device's memory in use by the driver's count, every process on it
-included: nothing else may run there. Whatever cannot be measured is None."""
+"""Device memory in use as the driver counts it, over all processes: nothing
+else may run there. None if it cannot be measured."""
 import statistics
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import torch
 
-# A process that makes the driver's context, waits until it was seen, and ends.
+# A process that creates a driver context, waits until it was measured, and ends.
 CONTEXT = """
 import ctypes, time
 cuda, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
@@ -32,8 +32,8 @@ def mebibytes(of: int | None) -> float | None:
 
 
 class Watch:
-    """Looks again and again, while it is entered, at what came on top of what
-    was in use before. What is there for less than `seconds` may go unseen."""
+    """Samples the increase of memory since it was entered. Misses allocations
+    that last less than `seconds`."""
 
     def __init__(self, seconds: float = 0.001,
                  count: Callable[[], int | None] = used):
@@ -71,12 +71,12 @@ class Watch:
 
 
 def of_process(command: list[str]) -> int | None:
-    """The most that a process has until it ends, in bytes."""
+    """Peak memory of a process in bytes."""
     with Watch() as memory:
         done = subprocess.run(command, capture_output=True)
     return memory.most() if done.returncode == 0 else None
 
 
 def context() -> int | None:
-    """What a process has that does nothing but make a context."""
+    """Memory of a process that only creates a context."""
     return of_process([sys.executable, "-c", CONTEXT])

@@ -2,7 +2,7 @@
 
     peers.py MODEL PRECISION BATCH WEIGHTS
 
-loads the weights of a file and makes one eager call: a process to be watched.
+loads the weights of a file and makes one eager call, to be measured as a process.
 """
 import copy
 import gc
@@ -29,8 +29,8 @@ DTYPES = {"fp32": torch.float32, "tf32": torch.float32,
 
 
 def narrowed(module: nn.Module, precision: str) -> nn.Module:
-    """A copy, converted piece by piece, so that no second one in float32 is
-    ever there."""
+    """Copies and converts piece by piece, so that there is never a second float32
+    model."""
     dtype = DTYPES[precision]
     converted = {}
     for old in itertools.chain(module.parameters(), module.buffers()):
@@ -70,7 +70,7 @@ def run(backend: str, module: nn.Module, inputs: list[torch.Tensor],
     f = torch.compile(module, mode=mode, dynamic=False) if mode else module
     with torch.inference_mode():
         start = time.time()
-        # Widened on the host: on the device that would count as the peer's.
+        # Widen on the host: device memory would count as the peer's.
         first = f(inputs[0]).cpu().float()
         result = dict(compile_s=round(time.time() - start, 2),
                       error=relative_error(first.numpy(), expected))
@@ -83,9 +83,9 @@ def run(backend: str, module: nn.Module, inputs: list[torch.Tensor],
 
 def process(module: nn.Module, name: str, precision: str, batch: int,
             weights: Path) -> dict:
-    """How long a process takes that loads the model's weights, in the row's
-    precision, from a file and calls it once, eagerly, and what it has of the
-    device's memory at most. cuDNN tries nothing out in it."""
+    """Time and peak device memory of a process that loads the model's weights in the row's
+    precision from a file and calls it once, eagerly,
+    without cuDNN's autotuning."""
     dtype = DTYPES[precision]
     torch.save({key: value.to("cpu", dtype if value.is_floating_point()
                               else value.dtype)

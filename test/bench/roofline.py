@@ -1,4 +1,4 @@
-"""What the hardware would let a model take: per contraction, the longer of its
+"""The roofline of a model: per contraction, the longer of its
 arithmetic at the rate of a large matrix product and its traffic at the rate of
 a copy (Williams et al., "Roofline", CACM 52(4), 2009). Everything between the
 contractions counts as fused away, so no kernel reaches the sum.
@@ -31,7 +31,7 @@ class Contractions(TorchFunctionMode):
         elif name == "scaled_dot_product_attention":
             self.attention(*args[:3], kwargs.get("is_causal", False))
         elif name == "multi_head_attention_forward":
-            # Called whole, with all of its projections.
+            # Called as a whole, with all projections.
             x, heads, qkv, out = args[0], args[4], args[5], args[11]
             length, batch, width = x.shape
             q = x.new_empty(batch, heads, length, width // heads)
@@ -52,8 +52,8 @@ class Contractions(TorchFunctionMode):
 
 
 def contractions(module: nn.Module, x: Tensor) -> list[tuple[float, float]]:
-    """Only shapes are computed. With gradients on, since attention without
-    them takes a path that hides what it calls."""
+    """Computes shapes only. Gradients are on, because attention without
+    them takes a fused path that hides its calls."""
     module = module.to("meta")
     with torch.enable_grad(), Contractions() as mode:
         module(x.to("meta"))
@@ -62,7 +62,7 @@ def contractions(module: nn.Module, x: Tensor) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """Of this card, now: bytes and operations per second."""
+    """Measured rates of this GPU: bytes and operations per second."""
     copy: float
     product: float
 

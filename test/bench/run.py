@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds frit to PyTorch on real models, for results and for time, on one GPU.
+"""Compares frit's results and times with PyTorch's on real models, on one GPU.
 
     run.py --bundle DIR [--only 'resnet50/fp16'] [--backends frit,eager]
 
 Every row (model/precision/batch) is exported by PyTorch, compiled by fritc,
-run, compared with PyTorch's float32 answer, and timed beside PyTorch in this
+run, compared with PyTorch's float32 results, and timed together with PyTorch in this
 same process. Each result is one JSON line; a table of them ends the output.
 """
 import argparse
@@ -39,10 +39,10 @@ BATCHES = {"resnet50": (1, 32, 128), "bert-large": (1, 32),
            "vit-b16": (1, 32), "gpt3-small": (1,)}
 # Greatest accepted ‖out − ref‖ / ‖ref‖; tf32 rounds operands as fp16 does.
 LIMITS = {"fp32": 1e-4, "tf32": 1e-2, "fp16": 1e-2, "bf16": 3e-2}
-ROTATED = 4  # inputs a peer is timed on in turn
-# What goes in and comes out, as the peers': -ftype's names for them.
+ROTATED = 4  # inputs that a peer is timed on in rotation
+# Types of inputs and outputs, the same as the peers': names for -ftype.
 NARROW = {"fp16": (torch.float16, "f16"), "bf16": (torch.bfloat16, "bf16")}
-# `untuned` has schedules by the cost model alone.
+# `untuned` has schedules from the cost model only.
 FRITS = {"frit": [], "untuned": ["-fno-tuned"]}
 
 
@@ -157,7 +157,7 @@ class Bench:
 
     def run_peer(self, backend: str, stem: Path, name: str, batch: int,
                  precision: str) -> dict:
-        """Of the peers only the one named is imported: JAX may be missing."""
+        """Imports only the named peer: JAX may be missing."""
         model = zoo.ZOO[name]["full"]
         first = torch.from_numpy(np.load(f"{stem}.{model.input}.npy"))
         others = [zoo.draw(model, batch, seed=2 + i)
@@ -197,7 +197,7 @@ class Bench:
                 self.row(*row)
 
     def spread(self) -> None:
-        """The rows on several GPUs, large batches, which take long, first."""
+        """Runs the rows on several GPUs, large batches first because they take long."""
         rows = sorted(rows_of(self.args.only), key=lambda row: -row[1])
         for result in spread.run(
                 sys.argv, self.args.gpus, self.args.work,

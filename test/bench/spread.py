@@ -12,8 +12,8 @@ from pathlib import Path
 
 def run(command: list[str], gpus: int, work: Path, rows: list[str],
         end: float) -> Iterator[dict]:
-    """Each row's results as they come. A row is run by the same command as this
-    process, on whichever GPU is free, and none is begun after `end`."""
+    """Yields each row's results as they arrive. A row runs by the same command as this
+    process, on any free GPU; none starts after `end`."""
     waiting, results = queue.SimpleQueue(), queue.SimpleQueue()
     for row in rows:
         waiting.put(row)

@@ -7,7 +7,7 @@ import os
 import statistics
 import time
 
-# The card is shared with PyTorch and frit.
+# The GPU is shared with PyTorch and frit.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import jax  # noqa: E402
@@ -49,7 +49,7 @@ def attention(x, p, heads, causal, implementation):
 
 
 def transformer(x, blocks, heads, causal, post, tanh, implementation):
-    """Norms before each half, or after where `post`."""
+    """A transformer block with norms before each half, or after with `post`."""
     attend = functools.partial(attention, heads=heads, causal=causal,
                                implementation=implementation)
 
@@ -67,7 +67,7 @@ def transformer(x, blocks, heads, causal, post, tanh, implementation):
     return x
 
 
-# What the parameters are called in the zoo's and torchvision's modules.
+# Names of the parameters in the zoo's and torchvision's modules.
 def linear_of(m: nn.Linear) -> dict:
     return dict(w=array(m.weight), b=array(m.bias))
 
@@ -182,7 +182,7 @@ def program_for(module: nn.Module):
 
 
 def timed_runs(f, p, inputs, seconds: float = 2.0) -> dict:
-    """The host's clock around a call that is waited for."""
+    """Times synchronous calls by the host's clock."""
     times: list[float] = []
     start = time.time()
     while len(times) < 10 or (len(times) < 300

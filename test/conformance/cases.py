@@ -1,4 +1,4 @@
-"""The backend tests of the onnx package, all kinds in one form."""
+"""The backend tests of the onnx package, of all kinds, in one form."""
 import dataclasses
 import pathlib
 import warnings
@@ -11,7 +11,7 @@ from onnx.backend.test import loader
 DATA = pathlib.Path(loader.DATA_DIR)
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "light")
 
-# What these compute is random: their results' types and shapes are compared.
+# Random operators: only types and shapes of results are compared.
 RANDOM = {"Bernoulli", "RandomNormal", "RandomUniform", "RandomNormalLike",
           "RandomUniformLike", "Multinomial"}
 
@@ -26,7 +26,7 @@ class Case:
     atol: float
 
     def inputs(self):
-        """The graph's inputs that are no weights, as the data lists them."""
+        """The graph's inputs, in the order of the test data."""
         return list(self.model.graph.input)
 
     def is_random(self):
@@ -39,7 +39,7 @@ class Case:
 
 
 def read_value(file, value_info):
-    """A stored tensor as an array; None for what is no tensor."""
+    """A stored tensor as an array; None if it is not a tensor."""
     if value_info.type.WhichOneof("value") != "tensor_type":
         return None
     tensor = onnx.TensorProto()

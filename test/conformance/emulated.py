@@ -13,8 +13,8 @@ from execute import SECONDS, Unsupported, compare, needs_one, run_all, run_case
 EMULATE = (pathlib.Path(__file__).resolve().parent.parent / "emulator"
            / "emulate.py")
 
-# Tests whose kernels are compiled for the host at once: much of the time is the
-# compiler's start and what the tests have in common.
+# Tests whose kernels are compiled for the host together, because compiler start-up and shared
+# headers take most of the time.
 BATCH = 40
 
 
@@ -26,7 +26,7 @@ def must(what, folder, *command):
 
 
 def make_kernels(folders, library, settings, level):
-    """One library of the kernels of what was compiled in `folders`."""
+    """Compiles the kernels of the artifacts in `folders` to one library."""
     cxx = shutil.which("clang++") or "g++"
     must("kernels do not compile", library.parent, EMULATE,
          *(folder / "model.so" for folder in folders), "-o", library,
@@ -35,12 +35,12 @@ def make_kernels(folders, library, settings, level):
 
 
 def is_long(record):
-    """Whether it pays to optimise a test's kernels."""
+    """Whether optimizing a test's kernels pays off."""
     return record["kind"] == "light"
 
 
 def judge(folder, record, library, unit, settings):
-    """What is wrong with what the kernels compute, or nothing."""
+    """Runs the kernels; returns what is wrong with the results, or nothing."""
     if not library or not library.exists():
         library, unit = folder / "kernels.so", 0
         make_kernels([folder], library, settings, int(is_long(record)))
@@ -99,7 +99,7 @@ def run(tests, settings, folder, jobs, done):
     places = {i: (folder / f"kernels{b}.so", unit)
               for b, batch in enumerate(batches)
               for unit, i in enumerate(batch)}
-    # Where one cannot be made, every test makes its own and says what is wrong.
+    # If a batch does not compile, each of its tests compiles its own and reports errors.
     run_all(len(batches),
             lambda b: make_kernels([folders[i] for i in batches[b]],
                                    places[batches[b][0]][0], settings, 0),

@@ -1,4 +1,4 @@
-"""One test: compiled, run, compared; and workers that do many at once."""
+"""Compiles, runs and compares one test; and workers that run many in parallel."""
 import os
 import pickle
 import re
@@ -22,7 +22,7 @@ class Unsupported(Exception):
 
 
 def fixed_shapes(model, inputs, names):
-    """-fshape for what the model leaves open and the data know."""
+    """-fshape flags for symbolic dimensions, from the data."""
     flags = []
     for value in model.graph.input:
         dims = value.type.tensor_type.shape.dim
@@ -44,7 +44,7 @@ def named_inputs(case, given):
 
 
 def why(stderr, status):
-    """The first error without its place: what failures are listed under."""
+    """The first error without its location, by which failures are grouped."""
     if status < 0 or status >= 3:
         return f"crash of fritc ({status})"
     for line in stderr.splitlines():
@@ -82,7 +82,7 @@ class Job:
             done = subprocess.run(command, cwd=self.folder, text=True,
                                   capture_output=True, errors="replace",
                                   timeout=SECONDS)
-            # The compiler says which inputs it must know.
+            # The compiler asks for inputs that must be constant.
             asked = {n for n in re.findall(
                 r"-fconst-input=(.*?)=@FILE", done.stderr) if n in free}
             if done.returncode == 0 or not asked:
@@ -135,7 +135,7 @@ class Job:
         return judge(runtime, self.folder / "model.so", record)
 
     def record(self):
-        """What running it takes, without the onnx package."""
+        """All that is needed to run the test without the onnx package."""
         case = self.case
         return {"name": case.name, "kind": case.kind, "data": self.data,
                 "rtol": case.rtol, "atol": case.atol,
@@ -206,7 +206,7 @@ def run_case(case, settings, folder, runtime):
 #===----------------------------------------------------------------------===#
 
 def serve(channel, task):
-    """A forked worker: reads numbers of tests, writes what came of them."""
+    """A forked worker: reads numbers of tests, writes their results."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     stream = channel.makefile("rwb")
     while (line := stream.readline()).strip():

@@ -1,5 +1,5 @@
-"""frit's runtime for Python, as far as the tests need it: load a compiled model
-and run it, in this process."""
+"""Minimal Python bindings of the runtime for the tests: loads a compiled model
+and runs it in this process."""
 import ctypes
 import subprocess
 from ctypes import (POINTER, Structure, byref, c_char_p, c_int, c_int64,
@@ -97,7 +97,7 @@ class Runtime:
                 for i, (_, dtype, array) in enumerate(got)]
 
     def cut(self, context, i, array):
-        """What the data made of an output that had room for the most."""
+        """Cuts an output to its true shape in the last call."""
         dims = (c_int64 * max(array.ndim, 1))()
         self.check(self.api.frit_context_output_dims(context, i, dims))
         shape = tuple(dims[:array.ndim])
@@ -105,7 +105,7 @@ class Runtime:
 
 
 def plain_dtype(name):
-    """The type of a byte for integers of fewer bits, whose upper bits NumPy's
+    """The byte type for integers of fewer bits, whose upper bits NumPy's
     extension types leave open."""
     if name in ("int4", "int2", "uint4", "uint2"):
         return np.dtype(name.rstrip("42") + "8")
@@ -137,8 +137,8 @@ def bind(arrays):
 
 
 def differs(actual, expected, rtol, atol, only_type=False):
-    """Why an output is not what it should be, or nothing; the comparison is
-    that of onnx.backend.test.runner."""
+    """Returns why an output is wrong, or nothing; compares as
+    onnx.backend.test.runner does."""
     expected = np.asarray(expected)
     if actual.dtype != expected.dtype:
         return f"wrong type: {actual.dtype} for {expected.dtype}"

@@ -7,8 +7,8 @@ import re
 import sys
 from pathlib import Path
 
-# Operators that compute nothing, so that no numbers check them: the tests of
-# test/dialects/nn do. This list may only get shorter.
+# Operators without results to compare; test/dialects/nn tests them. This list may only get
+# shorter.
 WITHOUT_NUMBERS = {"constant", "counted", "fusion", "guard", "yield"}
 
 

@@ -1,4 +1,4 @@
-//===- EmulatedPlan.cpp - A CUDA target's plan, run on the host -----------===//
+//===- EmulatedPlan.cpp - Run a CUDA target's plan on the host ------------===//
 
 #include "test/emulator/EmulatedPlan.h"
 
@@ -16,14 +16,14 @@ using namespace frit::emulation;
 using artifact::Space;
 using artifact::StepKind;
 
-/// What skeletons take for granted of every argument.
+/// Alignment in bytes that skeletons assume of every argument.
 static constexpr uintptr_t kArgumentAlignment = 16;
 
-/// Memory that nobody has written reads as this byte: NaN in every float type.
+/// Byte of uninitialized memory: NaN in every float type.
 static constexpr uint8_t kPoison = 0xFF;
 
-/// How far from what the steps name their writes are looked for. Libraries'
-/// work space, which nothing here uses, is larger by far than everything else.
+/// Bytes around the steps' arguments that are checked for stray writes. Library
+/// workspaces, which are unused here, are far larger.
 static constexpr uint64_t kMargin = 64 << 10;
 
 static Status allocatePoisoned(cpu::HostMemory &memory, uint64_t bytes,
@@ -121,14 +121,13 @@ Status EmulatedPlan::runSteps(std::span<const artifact::Step> list,
   return Status();
 }
 
-/// The order in which a list is run: of the steps that may be next always the
-/// last one, which is as far as can be from the list's own order, by which its
-/// memory could be planned.
+/// Returns an order that runs the last ready step first: as far from the list's
+/// own order, by which memory might have been planned, as possible.
 std::vector<size_t>
 EmulatedPlan::orderOf(std::span<const artifact::Step> list) const {
   std::vector<size_t> order;
   std::vector<bool> done(list.size());
-  size_t doneInRow = 0; // from the first on
+  size_t doneInRow = 0; // completed prefix of the list
   auto isReady = [&](size_t index) {
     if (PlanView::followsAll(list[index]))
       return doneInRow == index;
@@ -139,7 +138,7 @@ EmulatedPlan::orderOf(std::span<const artifact::Step> list) const {
     size_t next = list.size() - 1;
     while (done[next] || !isReady(next))
       --next;
-    // A guard, which follows all, stands before what it holds.
+    // A guard follows all earlier steps and precedes those it guards.
     size_t end = next + 1;
     if (list[next].kind == StepKind::guard)
       end += view.guard(list[next]).steps;
@@ -153,8 +152,8 @@ EmulatedPlan::orderOf(std::span<const artifact::Step> list) const {
   return order;
 }
 
-/// How many of the steps behind a guard do not run. What they would have
-/// written is poisoned, as nobody may use it.
+/// Returns the number of steps that a guard skips. Poisons their outputs,
+/// because nothing may read them.
 size_t EmulatedPlan::skip(std::span<const artifact::Step> next,
                           const artifact::Step &step) {
   const artifact::Guard &guard = view.guard(step);
@@ -204,7 +203,7 @@ Status EmulatedPlan::runStep(const artifact::Step &step) {
   return Status();
 }
 
-/// The map of a tensor that starts `map.offset` bytes behind `argument`.
+/// Converts a map; the tensor starts `map.offset` bytes after `argument`.
 static emu::TensorMap tensorMap(const artifact::TensorMap &map,
                                 void *argument) {
   emu::TensorMap result;
@@ -256,7 +255,7 @@ Status EmulatedPlan::launch(const artifact::Step &step,
   return Status();
 }
 
-/// Memory for a list, poisoned where its steps can be expected to write.
+/// Allocates the arena of a list, poisoned around the steps' arguments.
 Status EmulatedPlan::makeArena(std::span<const artifact::Step> list,
                                uint64_t bytes) {
   FRIT_TRY(arena.allocate(bytes, "the arena"));
@@ -282,7 +281,7 @@ Status EmulatedPlan::makeArena(std::span<const artifact::Step> list,
   return Status();
 }
 
-/// What the arguments of a step say it writes is as it is now.
+/// Accepts the step's declared outputs as they are now.
 void EmulatedPlan::accept(const artifact::Step &step) {
   for (const artifact::Buffer &buffer : view.kernelArguments(step))
     if (buffer.written && buffer.space == Space::arena && buffer.bytes)
@@ -290,7 +289,7 @@ void EmulatedPlan::accept(const artifact::Step &step) {
              buffer.bytes);
 }
 
-/// A step may change what its arguments say it writes, and nothing else.
+/// Checks that a step changed only its declared outputs.
 Status EmulatedPlan::checkArena(const artifact::Step &step) {
   accept(step);
   const uint8_t *now = arena.data();

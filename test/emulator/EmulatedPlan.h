@@ -1,8 +1,8 @@
-//===- EmulatedPlan.h - A CUDA target's plan, run on the host -------------===//
+//===- EmulatedPlan.h - Run a CUDA target's plan on the host --------------===//
 //
-// What the runtime's CUDA executor does, in host memory: every step launches
-// its kernel through the library that emulate.py made, the steps meant for
-// cuBLAS or cuDNN too, whose fallback kernels are tested in that way.
+// Does what the runtime's CUDA executor does, in host memory. Every step
+// launches its kernel in the library from emulate.py. Steps for cuBLAS or cuDNN
+// run their fallback kernels, which tests these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,32 +23,31 @@ public:
   EmulatedPlan() = default;
   EmulatedPlan(const EmulatedPlan &) = delete;
 
-  /// Opens the artifact at `model` and the kernels at `kernels`, of which it
-  /// takes those of file `unit`, takes the target named `arch` or else the
-  /// first one for a GPU, and runs its prepare list.
+  /// Opens the artifact at `model` and the kernels at `kernels` (those of file
+  /// `unit`). Chooses the target `arch`, or else the first for a GPU, and runs
+  /// its prepare list.
   Status open(const std::string &model, const std::string &kernels, int unit,
               const std::string &arch);
 
-  /// Runs a variant over `inputs`, the host memory of each; then output() has
-  /// the results.
+  /// Runs a variant on `inputs` in host memory; output() then has the results.
   Status run(size_t variant, const std::vector<const void *> &inputs);
 
   const PlanView &plan() const { return view; }
   void *output(size_t index) const { return outputs[index].data(); }
   void setSeed(uint64_t seed) const;
-  /// Steps of the last list that was run.
+  /// Number of steps of the last list that ran.
   size_t stepCount() const { return steps; }
 
 private:
   using Entry = void (*)(void *const *arguments, const uint32_t grid[3],
                          const uint32_t block[3], uint32_t sharedBytes);
 
-  /// Bytes of the arena.
+  /// A byte range of the arena.
   struct Range {
     uint64_t begin, end;
   };
 
-  /// Runs a list in an arena of its own.
+  /// Runs a list in its own arena.
   Status runSteps(std::span<const artifact::Step> list, uint64_t arenaBytes);
   std::vector<size_t> orderOf(std::span<const artifact::Step> list) const;
   size_t skip(std::span<const artifact::Step> next, const artifact::Step &step);
@@ -67,8 +66,7 @@ private:
   size_t steps = 0;
   std::vector<cpu::HostMemory> constants, inputs, outputs;
   cpu::HostMemory prepared, arena;
-  /// The arena as it was before the step, to see what the step changed, and
-  /// where that is looked for.
+  /// The arena before a step, and the ranges compared after it.
   cpu::HostMemory before;
   std::vector<Range> watched;
 };

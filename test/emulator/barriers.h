@@ -29,14 +29,15 @@ inline uint32_t sharedAddress(const void *pointer) {
   return uint32_t(offset);
 }
 
-/// Where an address of the running block lies in block `rank` of the cluster.
+/// Returns the address in block `rank` of the cluster for one of the running
+/// block.
 inline uint32_t addressInBlock(const void *here, uint32_t rank) {
   require(rank < machine.blocks.size(), "the cluster has no such block",
           "mapa");
   return sharedAddress(here) | (rank + 1) << 24;
 }
 
-/// The block that an address is of, which must not have ended.
+/// Returns the block of an address; it must not have ended.
 inline Block &blockOf(uint32_t address, const char *where) {
   if (address >> 24 == 0)
     return currentBlock();
@@ -54,7 +55,7 @@ inline uint32_t offsetOf(uint32_t address) { return address & 0xffffff; }
 // mbarriers
 //===----------------------------------------------------------------------===//
 
-/// What the 8 bytes of a barrier hold, to see who else writes them.
+/// The contents of a barrier's 8 bytes, which reveal other writes.
 inline uint64_t barrierMark(uint32_t offset) {
   return 0xba44'1e45'0000'0000u | offset;
 }
@@ -70,7 +71,8 @@ inline BarrierState &barrierAt(Block &block, uint32_t offset,
   return found->second;
 }
 
-/// That the copy engine and other blocks reach.
+/// Returns a barrier whose initialization was fenced, so that TMA and other
+/// blocks see it.
 inline BarrierState &fencedBarrierAt(Block &block, uint32_t offset,
                                      const char *where) {
   BarrierState &barrier = barrierAt(block, offset, where);
@@ -91,13 +93,13 @@ inline void initBarrier(const void *at, uint32_t count) {
   block.barriers[offset] = {count, count, 0, 0, false};
 }
 
-/// All of the block's, as one thread initialises them.
+/// Fences all barriers of the block: one thread initializes them.
 inline void fenceBarrierInit() {
   for (auto &[offset, barrier] : currentBlock().barriers)
     barrier.isFenced = true;
 }
 
-/// Ends the phase if nothing is missing.
+/// Ends the phase if all arrivals and bytes are complete.
 inline void endPhase(BarrierState &barrier) {
   if (barrier.arrivals > 0 || barrier.bytes != 0)
     return;
@@ -122,7 +124,7 @@ inline void arriveAt(uint32_t address) {
          0);
 }
 
-/// Bytes have come.
+/// Counts arrived bytes.
 inline void completeBytes(BarrierState &barrier, int64_t bytes) {
   barrier.bytes -= bytes;
   endPhase(barrier);
@@ -138,7 +140,7 @@ inline void waitBarrier(const void *at, uint32_t parity) {
 // bar.sync, clusters
 //===----------------------------------------------------------------------===//
 
-/// Arrives at barrier `index` of so many threads; returns which phase that was.
+/// Arrives at barrier `index` of `threads` threads; returns the phase.
 inline unsigned arriveNamed(int index, int threads) {
   NamedBarrier &barrier = currentBlock().named[index];
   require(threads > 0 && threads % 32 == 0 &&
@@ -160,7 +162,7 @@ inline void syncNamed(int index, int threads) {
 
 inline void arriveCluster() { ++machine.current->clusterBarriers; }
 
-/// Threads that have ended are not waited for.
+/// Waits for the cluster, without threads that have ended.
 inline void waitCluster() {
   unsigned barriers = machine.current->clusterBarriers;
   waitUntil("barrier.cluster.wait", [&] {

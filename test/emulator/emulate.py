@@ -4,8 +4,8 @@
 Usage: emulate.py KERNELS... -o kernels.so [--cxx=g++] [--level=1]
                   [--headers=FOLDER]
 
-KERNELS are files of CUDA text, or artifacts that fritc has compiled with
-FRIT_NVRTC=libemulated_nvrtc.so, which have the text in them. For every kernel
+KERNELS are files of CUDA text, or artifacts that fritc compiled with
+FRIT_NVRTC=libemulated_nvrtc.so, which contain the text. For every kernel
 `extern "C" __global__ void name(T *p0, ...)` of file N the library has
 
     void emuN_name(void *const *args, const unsigned grid[3],
@@ -69,8 +69,8 @@ def text_of(file):
 
 
 def translation_unit(texts):
-    """All of the texts, whose kernels may have equal names, each in a namespace
-    of its own."""
+    """Joins the texts, each in a namespace of its own: kernels may have equal
+    names."""
     parts = [include for text in texts for include in INCLUDE.findall(text)]
     parts = [*dict.fromkeys(parts), PRELUDE]
     for unit, text in enumerate(texts):
@@ -85,7 +85,7 @@ def translation_unit(texts):
 
 
 def precompile(folder, compiler):
-    """All of the skeletons' headers as one that is precompiled."""
+    """Precompiles all headers of the skeletons as one."""
     header = folder / "skeletons.h"
     ready = folder / "skeletons.h.gch"
     sources = [*HEADERS, *HERE.glob("*.h")]
@@ -93,7 +93,7 @@ def precompile(folder, compiler):
     if ready.exists() and ready.stat().st_mtime > newest:
         return header
     header.write_text("".join(f'#include "{source}"\n' for source in HEADERS))
-    # Calls at the same time must not see a part of it.
+    # Concurrent calls must not see a partial file.
     with tempfile.TemporaryDirectory(dir=folder) as part:
         made = pathlib.Path(part) / ready.name
         subprocess.run([*compiler, "-x", "c++-header", str(header), "-o",
@@ -133,7 +133,7 @@ def main():
             first = precompile(headers, compiler)
         unit = pathlib.Path(folder) / "unit.cpp"
         unit.write_text(translation_unit([*map(text_of, args.kernels)]))
-        # Not by #include, for which clang does not take what is precompiled.
+        # clang uses precompiled headers only with -include.
         return subprocess.run([*compiler, "-include", str(first), str(unit),
                                "-o", args.output], check=False).returncode
 

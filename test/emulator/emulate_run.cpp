@@ -1,12 +1,12 @@
-//===- emulate_run.cpp - Hold a CUDA target to the cpu target -------------===//
+//===- emulate_run.cpp - Compare a CUDA target with the CPU target --------===//
 //
 //   emulate_run model.so kernels.so [options]
 //
 // Runs the CUDA target's plan of model.so with the emulated kernels that
 // emulate.py made of the artifact's CUDA text, and compares the outputs with
-// those of the artifact's cpu target, or with a file. Exits with 0 when they
-// agree, 1 when they do not, 2 when something could not be run. A variant that
-// serves smaller sizes is run for the least of them too, on padded inputs.
+// those of the artifact's CPU target, or with a file. Exit status: 0 if they
+// agree, 1 if not, 2 if something could not run. A variant that serves smaller
+// sizes also runs for the least of them, on padded inputs.
 //
 //   --arch=NAME        the CUDA target; default: the first
 //   --unit=N           which of the files emulate.py was given; default: 0
@@ -103,7 +103,7 @@ static Options parse(int argc, char **argv) {
   return options;
 }
 
-/// The sizes of the symbols in a call.
+/// Symbol sizes of a call.
 using Sizes = std::vector<int64_t>;
 
 static Tensor tensorLike(const PlanView &plan, const artifact::Tensor &like,
@@ -125,7 +125,8 @@ static Tensor tensorLike(const PlanView &plan, const artifact::Tensor &like,
 
 static bool isPlain(const std::string &path) { return path.ends_with(".bin"); }
 
-/// Whether the file at `path` has as many bytes as `tensor`, and no error.
+/// Reads a file that must have as many bytes as `tensor`; returns whether it
+/// has.
 static bool readBytes(const std::string &path, Tensor &tensor) {
   FILE *file = fopen(path.c_str(), "rb");
   if (!file)
@@ -149,7 +150,7 @@ static bool writeBytes(const std::string &path,
   return fclose(file) == 0 && good;
 }
 
-/// The tensors of the file at `path`.
+/// Reads the tensors of the file at `path`.
 static std::vector<Tensor> read(const std::string &path) {
   std::vector<Tensor> tensors;
   std::string error;
@@ -183,7 +184,7 @@ static std::vector<Tensor> makeInputs(const Options &options,
   return inputs;
 }
 
-/// The outputs of the artifact's cpu target.
+/// Returns the outputs of the artifact's CPU target.
 static std::vector<Tensor> runOnCpu(const Options &options,
                                     const PlanView &plan, size_t variant,
                                     const Sizes &sizes,
@@ -214,7 +215,7 @@ static std::vector<Tensor> runOnCpu(const Options &options,
   return outputs;
 }
 
-/// The file's outputs in the plan's order, by name.
+/// Returns the outputs of a file in the plan's order, matched by name.
 static std::vector<Tensor> readExpected(const Options &options,
                                         const PlanView &plan, size_t variant) {
   std::vector<Tensor> file = read(options.expected), outputs;
@@ -229,12 +230,13 @@ static std::vector<Tensor> readExpected(const Options &options,
   return outputs;
 }
 
-/// |got - want| / |want| over all elements; NaN where any is wrongly NaN.
+/// Returns |got - want| / |want| over all elements; NaN if an element is
+/// wrongly NaN.
 static double relativeError(const Tensor &got, const Tensor &want) {
   double difference = 0, norm = 0;
   for (uint64_t i = 0; i < want.count(); ++i) {
     double x = got.at(i), y = want.at(i);
-    // Equal infinities differ by NaN, and NaN may be what is wanted.
+    // Equal infinities would differ by NaN, and NaN may be expected.
     if (x != y && !(std::isnan(x) && std::isnan(y)))
       difference += (x - y) * (x - y);
     norm += std::isfinite(y) ? y * y : 0;
@@ -242,7 +244,7 @@ static double relativeError(const Tensor &got, const Tensor &want) {
   return std::sqrt(norm > 0 ? difference / norm : difference);
 }
 
-/// What the emulated kernels have computed, cut to what counts say of it.
+/// Returns the emulated outputs, cut to the sizes that the counts give.
 static std::vector<Tensor> outputsOf(const EmulatedPlan &emulated,
                                      size_t variant, const Sizes &sizes) {
   const PlanView &plan = emulated.plan();
@@ -267,7 +269,7 @@ static std::vector<Tensor> outputsOf(const EmulatedPlan &emulated,
   return outputs;
 }
 
-/// What a variant's inputs are for a call's: padded, and its sizes behind them.
+/// Returns a variant's inputs for a call: padded, followed by its true sizes.
 static std::vector<std::vector<uint8_t>>
 padInputs(const PlanView &plan, size_t variant, const Sizes &sizes,
           const std::vector<Tensor> &inputs) {
@@ -287,8 +289,8 @@ padInputs(const PlanView &plan, size_t variant, const Sizes &sizes,
   return padded;
 }
 
-/// Runs a variant on inputs that are read or made up, and writes its outputs or
-/// compares them.
+/// Runs a variant on given or random inputs, and writes or compares its
+/// outputs.
 static bool runVariant(const Options &options, EmulatedPlan &emulated,
                        size_t variant, const Sizes &sizes) {
   const PlanView &plan = emulated.plan();
@@ -337,7 +339,7 @@ static bool runVariant(const Options &options, EmulatedPlan &emulated,
   return agree;
 }
 
-/// The least sizes that a variant serves.
+/// Returns the least sizes that a variant serves.
 static Sizes leastSizes(const PlanView &plan, size_t variant) {
   Sizes least;
   for (size_t symbol = 0; symbol < plan.symbols().size(); ++symbol) {

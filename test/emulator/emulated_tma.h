@@ -1,7 +1,6 @@
 //===- emulated_tma.h - frit/tma.cuh under the emulator -------------------===//
 //
-// The names that tma.cuh declares for kernels, by what the emulator has for
-// them. tma.cuh says what they do.
+// Implements the functions of tma.cuh, where they are documented.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +56,7 @@ inline void storeMatrices(void *row, const uint32_t (&from)[4]) {
   };
   const Part mine = {row, from};
   emu::withWarp(&mine, [&](auto partOf, unsigned lane) {
-    // What lies at the lane's row is in four lanes, of a matrix of its own.
+    // Each lane's row belongs to four lanes, in one of four matrices.
     uint32_t pairs[4];
     for (unsigned i = 0; i < 4; ++i)
       pairs[i] = partOf(lane % 8 * 4 + i)->from[lane / 8];

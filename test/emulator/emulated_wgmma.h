@@ -1,7 +1,6 @@
 //===- emulated_wgmma.h - frit/wgmma.cuh under the emulator ---------------===//
 //
-// The names that wgmma.cuh declares for kernels, by what the emulator has for
-// them. wgmma.cuh says what they do.
+// Implements the functions of wgmma.cuh, where they are documented.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,17 +1,17 @@
 //===- emulator.h - CUDA C++ kernels on the host --------------------------===//
 //
-// Lets kernel text compile as host C++ and runs it: one fiber per thread, the
-// blocks of a cluster at a time, on one host thread. Included by frit/base.cuh
-// where FRIT_EMULATE is defined: as 90 for what has tensor copies and warpgroup
-// products (emulated_tma.h, emulated_wgmma.h), as 80 for what has none.
+// Compiles kernel text as host C++ and runs it: one fiber per thread, one
+// cluster of blocks at a time, on one host thread. Included by frit/base.cuh if
+// FRIT_EMULATE is defined: 90 emulates TMA and WGMMA (emulated_tma.h,
+// emulated_wgmma.h), 80 has neither.
 //
-// What it finds: wrong results, barriers and shuffles that not every thread
-// reaches (reported as a deadlock), accesses that a sanitizer sees, stacks that
-// grow too far. Threads run in an order that `setSeed` shuffles, so a missing
-// barrier shows as a result that depends on the seed. Of what a GPU does by
-// itself it finds waits that are missing, wrong descriptors, swizzles and
-// counts of bytes, and memory that is written while it is read. What it cannot
-// find: reordered memory accesses, bank conflicts, too many registers.
+// Finds: wrong results; barriers and shuffles that not every thread reaches
+// (reported as a deadlock); accesses that a sanitizer sees; stack overflow.
+// `setSeed` shuffles the order of threads, so a missing barrier shows as a
+// result that depends on the seed. Of asynchronous operations it finds missing
+// waits, wrong descriptors, swizzles and byte counts, and memory that is
+// written while it is read. Does not find: reordered memory accesses, bank
+// conflicts, excess registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,15 +32,15 @@
 #define __cluster_dims__(...)
 #define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
-// One block that has such memory runs at a time, so it can be the program's.
+// Only one block with such memory runs at a time, so it can be static.
 #define __shared__ static
 
 namespace emu {
 
 inline void *sharedMemory() { return currentBlock().shared; }
 
-/// A parameter of a kernel: a pointer is the next of `args`; for a tensor map
-/// or a number that has its address.
+/// Takes a kernel's parameter from `args`: a pointer itself, or the address of
+/// a tensor map or number.
 template <class Parameter> struct Argument {
   static Parameter next(void *const *&args) {
     return *static_cast<const Parameter *>(*args++);
@@ -52,14 +52,14 @@ template <class Pointee> struct Argument<Pointee *> {
   }
 };
 
-/// Runs a kernel with the pointers in `args`, in clusters of so many blocks.
+/// Runs a kernel with the pointers in `args`, in clusters of `cluster` blocks.
 template <class... Parameters>
 void launchPointers(void (*kernel)(Parameters...), void *const *args,
                     const unsigned grid[3], const unsigned block[3],
                     unsigned sharedBytes, unsigned cluster) {
   auto body = [&] {
     void *const *next = args;
-    // Braces, for the order of evaluation.
+    // Braces guarantee the order of evaluation.
     std::tuple<Parameters...> all{Argument<Parameters>::next(next)...};
     std::apply(kernel, all);
   };
@@ -67,7 +67,7 @@ void launchPointers(void (*kernel)(Parameters...), void *const *args,
          sharedBytes, body, cluster);
 }
 
-/// Each thread of `mask` offers `value` and gets the one of lane `source`.
+/// Each thread of `mask` publishes `value` and gets that of lane `source`.
 template <class T> T exchange(unsigned mask, T value, unsigned source) {
   static_assert(sizeof(T) <= sizeof(uint64_t));
   Thread &me = *machine.current;
@@ -75,13 +75,13 @@ template <class T> T exchange(unsigned mask, T value, unsigned source) {
   yieldToWarp(mask, "shuffle");
   if (source < me.warpSize)
     memcpy(&value, &me.warp[source].slot, sizeof value);
-  // Nobody offers anew before all have read.
+  // Wait until all have read.
   yieldToWarp(mask, "shuffle");
   return value;
 }
 
-/// Lets the lanes of a full warp read what each of them points to: calls
-/// `use(pointerOf, lane)` when all have come.
+/// Lets the lanes of a full warp read each other's data: calls `use(pointerOf,
+/// lane)` when all have arrived.
 template <class T, class Use> void withWarp(const T *mine, const Use &use) {
   Thread &me = *machine.current;
   me.slot = reinterpret_cast<uint64_t>(mine);
@@ -99,7 +99,8 @@ inline void copyAsync(void *to, const void *from, int bytes, int width) {
 }
 inline void commitCopies() { ++machine.current->openGroup; }
 
-/// Makes the copies of all closed groups but the last `pending`, no sooner.
+/// Performs the copies of all committed groups but the last `pending`; not
+/// earlier, so that missing waits show.
 inline void waitCopies(int pending) {
   Thread &me = *machine.current;
   auto kept = me.copies.begin();

@@ -1,7 +1,7 @@
 //===- machine.h - Blocks, warps and threads on the host ------------------===//
 //
 // The state of a cluster of blocks, whose threads are fibers on one host
-// thread. A fiber runs until it waits for something.
+// thread. A fiber runs until it waits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,21 +30,21 @@ struct dim3 {
 
 namespace emu {
 
-/// Memory that nobody has written reads as this byte: NaN in every float type.
+/// Byte of uninitialized memory: NaN in every float type.
 inline constexpr int kPoison = 0xFF;
 
 enum class State { ready, waiting, atBlockBarrier, atWarpBarrier, done };
 
-/// `bytes` bytes to be copied, then zeros up to `width`.
+/// A pending copy of `bytes` bytes, then zeros up to `width`.
 struct Copy {
   void *to;
   const void *from;
   int bytes, width, group;
 };
 
-/// What a thread has of the sums of products, see products.h.
+/// A thread's part of WGMMA accumulators; see products.h.
 struct ThreadProducts;
-/// Four warps that multiply together.
+/// Four warps that issue WGMMA together.
 struct Warpgroup;
 
 struct Block;
@@ -59,35 +59,35 @@ struct Thread {
   Block *block = nullptr;
   dim3 id;
   unsigned lane = 0;
-  /// The threads of its warp.
+  /// First thread of its warp.
   Thread *warp = nullptr;
   unsigned warpSize = 0;
   const char *where = "start";
-  /// While waiting: what ends it, over an object on the thread's stack.
+  /// While waiting: the condition that ends it, on the thread's stack.
   bool (*isOver)(const void *condition) = nullptr;
   const void *condition = nullptr;
-  /// While at a warp barrier: who else must come, and what is being exchanged.
+  /// While at a warp barrier: its mask, and the exchanged value.
   unsigned mask = 0;
   uint64_t slot = 0;
-  /// Asynchronous copies not yet made, and the group that is open.
+  /// Pending asynchronous copies, and the open group.
   std::vector<Copy> copies;
   int openGroup = 0;
-  /// Tensor copies out of shared memory: those not yet made of every group, the
-  /// last of which is open.
+  /// TMA stores: number pending per group; the last group is open.
   std::vector<int> stores;
-  /// Whether it has written to shared memory what tensor copies cannot see yet.
+  /// Whether it wrote to shared memory without a proxy fence, so that TMA does
+  /// not see it.
   bool isUnfenced = false;
   unsigned clusterBarriers = 0;
   std::shared_ptr<ThreadProducts> products;
 };
 
-/// An mbarrier. Its 8 bytes of shared memory only say that it is there.
+/// An mbarrier. Its 8 bytes of shared memory only mark its place.
 struct BarrierState {
   uint32_t count, arrivals;
-  /// Expected bytes that have not come.
+  /// Expected bytes that have not arrived.
   int64_t bytes;
   uint32_t phase;
-  /// Whether the copy engine and other blocks know that it was initialised.
+  /// Whether its initialization is visible to TMA and other blocks.
   bool isFenced;
 };
 
@@ -98,7 +98,7 @@ struct NamedBarrier {
 };
 
 struct Block {
-  /// What lies behind the shared memory, to see writes past its end.
+  /// Guard bytes after the shared memory, which reveal writes past its end.
   static constexpr size_t kGuard = 1024;
 
   dim3 index;
@@ -108,13 +108,13 @@ struct Block {
   std::vector<char> memory;
   char *shared = nullptr;
   uint32_t sharedBytes = 0;
-  /// By their offset in shared memory.
+  /// Barriers by offset in shared memory.
   std::map<uint32_t, BarrierState> barriers;
   NamedBarrier named[16];
   std::vector<std::shared_ptr<Warpgroup>> warpgroups;
 };
 
-/// What completes by itself.
+/// A pending asynchronous operation.
 struct Operation {
   const char *what;
   std::function<void()> complete;
@@ -170,7 +170,7 @@ emuSwitch:
   ret
 )");
 
-/// Gives the host thread back to the scheduler until `state` is resolved.
+/// Returns to the scheduler until `state` is resolved.
 inline void yield(State state, const char *where) {
   Thread &me = *machine.current;
   me.state = state;
@@ -203,8 +203,8 @@ inline void fail(const char *what, const Thread &thread) {
   ++machine.failures;
 }
 
-/// Reports what the running thread does at `where`, from which it never
-/// returns. The launch is abandoned.
+/// Reports a fault of the running thread at `where` and abandons the launch;
+/// never returns.
 [[noreturn]] inline void fault(const char *what, const char *where) {
   machine.current->where = where;
   fail(what, *machine.current);
@@ -216,7 +216,7 @@ inline void require(bool isRight, const char *what, const char *where) {
     fault(what, where);
 }
 
-/// What a thread may not leave behind.
+/// Checks at the end of a thread: no pending copies or stores.
 inline void endThread() {
   Thread &me = *machine.current;
   require(std::all_of(me.stores.begin(), me.stores.end(),
@@ -250,8 +250,8 @@ inline void prepare(Thread &thread, Block &block, unsigned index) {
   if (!thread.stack)
     thread.stack.reset(new char[Thread::kStackBytes]);
   memcpy(thread.stack.get(), &Thread::kCanary, sizeof(Thread::kCanary));
-  // As after a call of fiberMain: a return address on a stack that is 16-byte
-  // aligned above it, below it the six registers that emuSwitch restores.
+  // The stack as after a call of fiberMain: a return address, 16-byte aligned
+  // above it, and below it the six registers that emuSwitch restores.
   auto end =
       reinterpret_cast<uintptr_t>(thread.stack.get()) + Thread::kStackBytes;
   auto **top = reinterpret_cast<void **>(end & ~uintptr_t(15));
@@ -263,7 +263,7 @@ inline void prepare(Thread &thread, Block &block, unsigned index) {
 }
 
 inline void prepare(Block &block, size_t sharedBytes) {
-  // As far as the widest swizzle repeats.
+  // The period of the widest swizzle.
   constexpr size_t alignment = 1024;
   block.memory.assign(sharedBytes + alignment + Block::kGuard, char(kPoison));
   auto address = reinterpret_cast<uintptr_t>(block.memory.data());

@@ -1,8 +1,5 @@
 #!/bin/bash
-# Holds a model's CUDA target to its cpu target, on the host:
-#   model.sh BIN PYTHON MODEL.onnx RTOL [fritc flags]
-# BIN holds fritc and emulate_run. The flags go to the CUDA target and the cpu
-# target alike; the steps meant for libraries run their own kernels.
+# Compares a model's CUDA target with its CPU target, on the host:
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$1 python=$2 model=$3 tolerance=$4

@@ -1,11 +1,11 @@
 //===- nvrtc.cpp - A CUDA compiler that does not compile ------------------===//
 //
-// What fritc calls of NVRTC where FRIT_NVRTC names this library: the machine
-// code that it makes is the text itself, between two lines that emulate.py
-// finds in the artifact. An artifact then takes fritc's own time only. The
-// first line names the architecture, less what makes it one device's alone.
+// Replaces NVRTC if FRIT_NVRTC names this library. Its "machine code" is the
+// CUDA text itself between two lines that emulate.py finds in the artifact, so
+// compiling takes no time. The first line names the architecture, without an
+// architecture-specific suffix.
 //
-// A text that has the kernel FRIT_EMULATED_NVRTC_REFUSES is refused.
+// Compiling a text with the kernel FRIT_EMULATED_NVRTC_REFUSES fails.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 static constexpr int kSuccess = 0, kCompilationError = 6;
 static constexpr char kPtx[] = "// The emulator has no PTX.\n";
 
-/// What is compiled, and what it becomes: the text with its marks, or a log.
+/// The input text and the result: the text with its marks, or a log.
 struct Program {
   std::string text, code, log;
 };

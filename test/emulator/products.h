@@ -1,13 +1,13 @@
-//===- products.h - The warpgroup products of sm_90a ----------------------===//
+//===- products.h - WGMMA of sm_90a ---------------------------------------===//
 //
 // `wgmma` as the PTX ISA's "Asynchronous Warpgroup Level Matrix Instructions"
 // has it: 64 rows by N columns by 16 steps of k, of 16-bit floats, summed in
 // f32, out of shared memory that descriptors describe, a of registers as well.
 //
-// Products are computed when all 128 threads have closed their group, so that
-// operands that have not come are poison. They end later, when nothing else
-// goes on: until then sums are poison, and what an operand's row or column
-// that has changed by then was multiplied to stays poison.
+// Products are computed when all 128 threads have committed their group, so
+// operands that have not arrived are poison. They complete later, when nothing
+// else can run. Until then, accumulators are poison; and if an operand's row or
+// column changes in between, its products stay poison.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 
 namespace emu {
 
-/// What 16 bits are as a float.
+/// Converts 16 bits to float.
 using ToFloat = float (*)(uint16_t bits);
 
 /// A product as one thread issues it.
@@ -31,14 +31,14 @@ struct Product {
   int columns;
   ToFloat toFloat;
   uint64_t a, b;
-  uint32_t registers[4]; ///< instead of a
+  uint32_t registers[4]; ///< the A operand, if in registers
   bool isInRegisters, alongA, alongB, accumulates;
 };
 
-/// The sums of a warpgroup, row by row, while products add to them.
+/// A warpgroup's accumulators, row-major, while products add to them.
 using WarpgroupSums = std::vector<float>;
 
-/// Sums of one thread that products under way write.
+/// Accumulators of one thread that pending products write.
 struct OwnedSums {
   float *sums;
   std::vector<float> before;
@@ -52,7 +52,7 @@ struct ThreadProducts {
   bool isFenced = false;
 };
 
-/// Parts of shared memory that products read, as they were.
+/// Copies of the shared memory that products have read.
 class Snapshot {
 public:
   void add(uint32_t first, uint32_t end) {
@@ -81,7 +81,7 @@ private:
   std::vector<std::vector<char>> bytes;
 };
 
-/// A product that was computed, and its operands by rows and columns.
+/// A computed product, and snapshots of its operands by row and column.
 struct ComputedProduct {
   Product product;
   std::vector<float> a, b;
@@ -95,9 +95,9 @@ struct ProductGroup {
 
 struct Warpgroup {
   unsigned arrived = 0, phase = 0;
-  /// Groups of products that were closed, and those that have ended.
+  /// Numbers of committed and of completed groups.
   int closed = 0, ended = 0;
-  /// Those between, in their order.
+  /// The pending groups, in order.
   std::deque<ProductGroup> underWay;
 };
 
@@ -108,7 +108,7 @@ inline Warpgroup &warpgroupOf(const Thread &thread) {
     group = std::make_shared<Warpgroup>();
   return *group;
 }
-/// The running thread's 128.
+/// Returns the threads of the running thread's warpgroup.
 inline Thread *warpgroupThreads() {
   Thread &me = *machine.current;
   const unsigned first = unsigned(&me - me.block->threads) / 128 * 128;
@@ -130,7 +130,7 @@ inline ThreadProducts &productsOf(Thread &thread) {
 inline void readOperand(float *to, int lineStep, int kStep, int lines,
                         uint64_t descriptor, bool alongK, ToFloat toFloat,
                         const Block &block, Snapshot &snapshot) {
-  // "Matrix Descriptor": all of it in units of 16 bytes.
+  // PTX ISA, "Matrix Descriptor": all fields in units of 16 bytes.
   const uint32_t start = (descriptor & 0x3fff) << 4;
   const uint32_t leading = (descriptor >> 16 & 0x3fff) << 4;
   const uint32_t stride = (descriptor >> 32 & 0x3fff) << 4;
@@ -140,9 +140,9 @@ inline void readOperand(float *to, int lineStep, int kStep, int lines,
   require(mode != 0 && (alongK || bytes == 128) && !(descriptor & unused),
           "a descriptor of a kind that is not emulated", "wgmma");
   uint32_t least = ~0u, most = 0;
-  // Pieces of 8 neighbours in 16 bytes.
+  // 16-byte pieces of 8 contiguous elements.
   for (int i = 0; i < lines * 2; ++i) {
-    // Along k: of a line, steps 8 · part on. Across k: of a step, 8 lines on.
+    // K-major: 8 steps of one line. Otherwise: 8 lines of one step.
     const int line = alongK ? i / 2 : i / 16 * 8;
     const int k = alongK ? i % 2 * 8 : i % 16;
     const uint32_t offset = alongK
@@ -174,7 +174,8 @@ inline void readB(float *to, const Product &product, const Block &block,
               product.alongB, product.toFloat, block, snapshot);
 }
 
-/// Adds the product of 64 × 16 by 16 × columns to the sums, all row by row.
+/// Adds the product of a 64×16 and a 16×columns matrix to the sums, all
+/// row-major.
 inline void multiplyAdd(float *sums, const float *a, const float *b,
                         int columns) {
   typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
@@ -197,7 +198,7 @@ inline void multiplyAdd(float *sums, const float *a, const float *b,
 // Groups of products
 //===----------------------------------------------------------------------===//
 
-/// Which of 64 rows and of 8 columns thread t of a warpgroup has as sum i.
+/// Row (of 64) and column (of 8) of accumulator i in thread t of a warpgroup.
 inline int rowOf(int t, int i) {
   return t / 32 * 16 + i / 2 % 2 * 8 + t % 32 / 4;
 }
@@ -212,7 +213,7 @@ inline OwnedSums *findOwned(Thread &thread, const float *sums) {
 
 inline void fenceProducts() { productsOf(*machine.current).isFenced = true; }
 
-/// A thread's part of a product.
+/// Issues a thread's part of a product.
 inline void issueProduct(const Product &product) {
   Thread &me = *machine.current;
   ThreadProducts &mine = productsOf(me);
@@ -229,7 +230,7 @@ inline void issueProduct(const Product &product) {
   mine.open.push_back(product);
 }
 
-/// The sums of a product, of all threads.
+/// Gathers the accumulators of all threads.
 inline std::shared_ptr<WarpgroupSums> gatherSums(Thread *threads,
                                                  size_t index) {
   auto productOf = [&](int t) -> Product & {
@@ -264,8 +265,8 @@ inline void compute(Thread *threads, size_t index, ProductGroup &group) {
   computed.b.resize(16 * columns);
   float *a = computed.a.data(), *b = computed.b.data();
   if (product.isInRegisters) {
-    // As mma's of 16 rows: registers 1 and 3 have rows 8 on, 2 and 3 steps 8
-    // on.
+    // As in mma with 16 rows: registers 1 and 3 have rows from 8 on, 2 and 3
+    // steps from 8 on.
     for (int t = 0; t < 128; ++t)
       for (int i = 0; i < 8; ++i) {
         uint32_t pair = threads[t].products->open[index].registers[i / 2];
@@ -280,7 +281,7 @@ inline void compute(Thread *threads, size_t index, ProductGroup &group) {
   multiplyAdd(computed.sums->data(), a, b, columns);
 }
 
-/// Poisons what was made of operands that have changed.
+/// Poisons results whose operands have changed.
 inline void poisonChanged(const ComputedProduct &computed, const Block &block) {
   const Product &product = computed.product;
   const int columns = product.columns;
@@ -302,7 +303,7 @@ inline void poisonChanged(const ComputedProduct &computed, const Block &block) {
           sums[row * columns + column] = NAN;
 }
 
-/// Ends the oldest group under way.
+/// Completes the oldest pending group.
 inline void endGroup(Warpgroup &warpgroup, const Block &block) {
   const ProductGroup &group = warpgroup.underWay.front();
   if (!group.read.isIntact(block))
@@ -312,7 +313,7 @@ inline void endGroup(Warpgroup &warpgroup, const Block &block) {
   ++warpgroup.ended;
 }
 
-/// Whether the threads of a warpgroup have issued the same.
+/// Returns whether all threads of a warpgroup issued the same products.
 inline bool agree(const Thread *threads) {
   auto isLike = [](const Product &x, const Product &y) {
     return x.columns == y.columns && x.toFloat == y.toFloat &&
@@ -328,7 +329,7 @@ inline bool agree(const Thread *threads) {
   });
 }
 
-/// Closes a group, together with the warpgroup's other threads.
+/// Commits a group, together with the warpgroup's other threads.
 inline void commitProducts() {
   Thread *threads = warpgroupThreads();
   Thread &me = *machine.current;
@@ -357,7 +358,7 @@ inline void commitProducts() {
        [&warpgroup, &block = *me.block] { endGroup(warpgroup, block); }});
 }
 
-/// Waits until at most the last `pending` groups are under way.
+/// Waits until at most the last `pending` groups are pending.
 inline void waitProducts(int pending) {
   Thread &me = *machine.current;
   Warpgroup &warpgroup = warpgroupOf(me);

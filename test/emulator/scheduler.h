@@ -1,11 +1,11 @@
-//===- scheduler.h - Which thread runs next -------------------------------===//
+//===- scheduler.h - Run a grid of fibers ---------------------------------===//
 //
-// Runs a grid, cluster by cluster. When a fiber waits, the scheduler goes on
-// with another one, in an order that `setSeed` chooses.
+// Runs a grid, cluster by cluster. When a fiber waits, the scheduler runs
+// another one, in an order that `setSeed` shuffles.
 //
-// What a GPU does by itself (tensor copies, warpgroup products) is a list of
-// pending operations. They complete only when no thread can go on without
-// them, in a random order. So a wait that is missing reads poison.
+// Asynchronous operations (TMA, WGMMA) are a list. They complete, in random
+// order, only when no thread can run without them, so a missing wait reads
+// poison.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,8 @@
 
 namespace emu {
 
-/// Frees the threads of a warp whose partners have all come to the barrier.
+/// Releases the threads of a warp whose partners have all arrived at the
+/// barrier.
 inline bool releaseWarp(Thread *warp, unsigned size) {
   bool any = false;
   unsigned all = size == 32 ? ~0u : (1u << size) - 1;
@@ -55,8 +56,8 @@ inline void resume(Thread &thread) {
   }
 }
 
-/// Runs a warp as far as it gets without the others, which is what shows a
-/// barrier that is missing between warps.
+/// Runs a warp as far as it gets without other warps, which exposes missing
+/// barriers between warps.
 inline bool runWarp(Thread *warp, unsigned size) {
   bool any = false;
   for (bool ran = true; ran || releaseWarp(warp, size); any |= ran) {
@@ -83,8 +84,8 @@ inline bool runWarps() {
   return any;
 }
 
-/// Frees the blocks whose threads are all at their barrier. It waits for those
-/// that have not returned; of a warp, all do or none.
+/// Releases the blocks whose threads are all at their barrier, not counting
+/// threads that have returned. All threads of a warp must arrive, or none.
 inline bool releaseBlocks() {
   bool any = false;
   for (Block &block : machine.blocks) {
@@ -111,7 +112,7 @@ inline bool releaseBlocks() {
   return any;
 }
 
-/// Completes about half of what is pending, one operation at least.
+/// Completes about half of the pending operations, at least one.
 inline bool completeSome() {
   std::vector<Operation> now, later;
   for (Operation &operation : machine.pending)
@@ -121,14 +122,15 @@ inline bool completeSome() {
   machine.pending.swap(later);
   if (now.empty())
     return false;
-  // Nothing keeps an order among them.
+  // They complete in any order.
   shuffled(now.size(), [&](size_t i) { now[i].complete(); });
   return true;
 }
 
-/// Reports what is wrong with a cluster in which nothing goes on.
+/// Reports why a cluster cannot continue.
 inline void checkEnd() {
-  // What one thread waits for keeps its warp, and that its block.
+  // Report the innermost cause: a waiting thread blocks its warp, and that its
+  // block.
   for (State state :
        {State::waiting, State::atWarpBarrier, State::atBlockBarrier})
     for (const Thread &thread : machine.threads)

@@ -1,4 +1,4 @@
-//===- selftest.cpp - Does the emulator find what it should? --------------===//
+//===- selftest.cpp - Tests that the emulator finds faults ----------------===//
 //
 // Kernels with one mistake each: the emulator must report or show every one.
 //
@@ -6,8 +6,8 @@
 
 #include "emulator.h"
 
-/// Sums neighbours of different warps; without the barrier a warp may read what
-/// the next one has not written.
+/// Adds values of different warps. Without the barrier, a warp may read before
+/// the next has written.
 template <bool Barrier> static void exchangeWarps(const float *x, float *y) {
   __shared__ float row[256];
   row[threadIdx.x] = x[threadIdx.x];
@@ -38,7 +38,7 @@ static void halves(float *y) {
   y[threadIdx.x] = sum;
 }
 
-/// Reads what it copies, with or without having waited for it.
+/// Reads an asynchronous copy, with or without waiting for it.
 template <bool Wait> static void copyAhead(const float *x, float *y) {
   __shared__ float row[128];
   emu::copyAsync(&row[threadIdx.x * 4], x + threadIdx.x * 4, 12, 16);

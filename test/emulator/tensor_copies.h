@@ -1,10 +1,10 @@
-//===- tensor_copies.h - The copy engine of sm_90 -------------------------===//
+//===- tensor_copies.h - TMA of sm_90 -------------------------------------===//
 //
 // Copies between tensors in global memory and boxes in shared memory, as the
 // PTX ISA's "Tensors" has them: tiled and im2col, swizzled, zeros outside.
 //
-// Where a copy into shared memory is to come, there is poison until it
-// completes. Where a copy reads shared memory, nothing may change until it has.
+// The destination of a load is poison until it completes. The source of a store
+// must not change until it has been read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ namespace emu {
 // Boxes
 //===----------------------------------------------------------------------===//
 
-/// Where the swizzle of so many bytes puts what is at an offset: 16-byte pieces
-/// change places by the number of the 128 bytes that they lie in.
+/// Returns the swizzled offset: 16-byte pieces are permuted by the number of
+/// their 128-byte line.
 inline uint32_t swizzled(uint32_t offset, int bytes) {
   const uint32_t mask = bytes == 128  ? 7
                         : bytes == 64 ? 3
@@ -42,7 +42,7 @@ void forLinesOfTile(const TensorMap &map, const Corner &corner,
                     const Use &use) {
   int counts[TensorMap::kMaxRank], lines = 1;
   for (int i = 1; i < map.rank; ++i) {
-    // Of a box, every so-manieth element is copied.
+    // Only every elementStrides-th element of the box is copied.
     counts[i] =
         (map.box[i] + map.elementStrides[i] - 1) / map.elementStrides[i];
     lines *= counts[i];
@@ -55,8 +55,8 @@ void forLinesOfTile(const TensorMap &map, const Corner &corner,
   }
 }
 
-/// The same for the pixels of an im2col copy: they follow each other inside the
-/// bounding box of the map, and are moved by the offsets of the copy.
+/// As forLinesOfTile, for the pixels of an im2col copy: consecutive pixels
+/// inside the map's bounding box, shifted by the copy's offsets.
 template <class Use>
 void forPixels(const TensorMap &map, const Corner &corner, const Use &use) {
   const int spatial = map.rank - 2;
@@ -85,9 +85,9 @@ inline int lineBytes(const TensorMap &map) {
   return (map.isIm2col ? map.channels : map.box[0]) * map.elementBytes;
 }
 
-/// Calls `use(offset, tensor, bytes)` for every 16-byte piece of a box at
-/// `offset` of shared memory: where it lies there, where in the tensor, and how
-/// many of its bytes are inside.
+/// Calls `use(offset, tensor, bytes)` for every 16-byte piece of a box: its
+/// offset in shared memory, its address in the tensor, and how many of its
+/// bytes are inside.
 template <class Use>
 void forPieces(const TensorMap &map, const Corner &corner, uint32_t offset,
                const Use &use) {
@@ -123,7 +123,7 @@ inline int boxBytes(const TensorMap &map) {
   return bytes;
 }
 
-/// The map in a kernel's parameter, for a copy of so many coordinates.
+/// Returns the map in a kernel's parameter and checks that it suits the copy.
 inline TensorMap mapOf(const void *parameter, int rank, bool isIm2col,
                        const char *where) {
   TensorMap map;
@@ -151,7 +151,7 @@ inline void checkBox(const TensorMap &map, const Corner &corner,
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Starts a copy into the same place of the blocks whose bits are set.
+/// Starts a load to the same offset in all blocks of the mask.
 inline void loadBox(const TensorMap &map, const Corner &corner, void *to,
                     const void *barrier, unsigned blocks, const char *where) {
   const uint32_t offset = sharedAddress(to), done = sharedAddress(barrier);
@@ -177,7 +177,7 @@ inline void loadBox(const TensorMap &map, const Corner &corner, void *to,
   }
 }
 
-/// Starts a copy out of shared memory, in the thread's open group.
+/// Starts a store from shared memory, in the thread's open group.
 inline void storeBox(const TensorMap &map, const Corner &corner,
                      const void *from, const char *where) {
   Thread &me = *machine.current;
@@ -205,7 +205,8 @@ inline void storeBox(const TensorMap &map, const Corner &corner,
 
 inline void commitStores() { machine.current->stores.push_back(0); }
 
-/// Waits until of all closed groups only the last `pending` may be read still.
+/// Waits until at most the last `pending` committed groups still read shared
+/// memory.
 inline void waitStores(int pending) {
   const std::vector<int> &stores = machine.current->stores;
   waitUntil("cp.async.bulk.wait_group.read", [&] {
@@ -216,7 +217,7 @@ inline void waitStores(int pending) {
   });
 }
 
-/// Writes 16 bytes into another block's shared memory, at some time.
+/// Writes 16 bytes to another block's shared memory, asynchronously.
 inline void sendToBlock(uint32_t to, uint32_t barrier,
                         const float (&values)[4]) {
   Block &block = blockOf(to, "st.async");

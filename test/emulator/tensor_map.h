@@ -1,7 +1,7 @@
 //===- tensor_map.h - Tensor maps of the emulator -------------------------===//
 //
-// What the emulator has instead of a CUtensorMap: the arguments of
-// cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col as they are.
+// The emulator's CUtensorMap: the plain arguments of cuTensorMapEncodeTiled and
+// cuTensorMapEncodeIm2col.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ struct alignas(64) TensorMap {
   uint8_t swizzle = 0; ///< bytes: 0, 32, 64 or 128
   bool isIm2col = false;
 
-  /// Whether the driver would encode it.
+  /// Returns whether the driver would encode it.
   bool isValid() const {
     if (rank < 1 || rank > kMaxRank || reinterpret_cast<uint64_t>(address) % 16)
       return false;

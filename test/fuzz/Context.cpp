@@ -1,4 +1,4 @@
-//===- Context.cpp - A context for inputs that leave things in it ---------===//
+//===- Context.cpp - An MLIR context that is renewed regularly ------------===//
 
 #include "test/fuzz/Context.h"
 
@@ -6,7 +6,8 @@
 
 using namespace mlir;
 
-/// A model that came in leaves a few kilobytes in its context.
+/// Inputs after which the context is renewed: each leaves a few kilobytes in
+/// it.
 static constexpr unsigned kInputsPerContext = 256;
 
 static unsigned errorCount = 0;

@@ -1,4 +1,4 @@
-//===- Context.h - A context for inputs that leave things in it -----------===//
+//===- Context.h - An MLIR context that is renewed regularly --------------===//
 
 #ifndef FRIT_TEST_FUZZ_CONTEXT_H
 #define FRIT_TEST_FUZZ_CONTEXT_H
@@ -7,12 +7,12 @@
 
 namespace frit::fuzz {
 
-/// A context with the dialects that `load` loads. It serves some inputs and
-/// then is made anew, so that what they leave in it does not add up. It keeps
-/// diagnostics to itself and counts them.
+/// Returns a context with the dialects that `load` loads. It is renewed after
+/// some inputs, so that what they leave in it does not accumulate. It
+/// suppresses diagnostics and counts them.
 mlir::MLIRContext &context(void (*load)(mlir::MLIRContext &) = nullptr);
 
-/// How many errors `context()` has seen.
+/// Number of errors that `context()` has seen.
 unsigned errors();
 
 } // namespace frit::fuzz

@@ -1,9 +1,8 @@
-//===- Driver.cpp - A CUDA driver without a GPU ---------------------------===//
+//===- Driver.cpp - A fake CUDA driver without a GPU ----------------------===//
 //
-// Built as libcuda.so.1, which the runtime opens. Device memory is the host's,
-// copies copy, kernels do nothing: what the runtime asks for at a place where
-// it has no memory is found by the sanitizer. Of the graph that was made last
-// it can say what it looks like.
+// Built as libcuda.so.1, which the runtime opens. Device memory is host memory,
+// copies copy, kernels do nothing; a sanitizer finds accesses out of bounds.
+// Reports the edges of the last graph.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +14,10 @@
 
 using namespace frit::cuda;
 
-/// What a handle points at that stands for nothing.
+/// The target of dummy handles.
 static char something;
 
-/// More is more than this device has.
+/// Memory limit per allocation, in bytes.
 static constexpr size_t kMemory = 64 << 20;
 
 static Result allocate(void **pointer, size_t bytes) {
@@ -32,7 +31,7 @@ template <typename Handle> static Result make(Handle *handle) {
   return kSuccess;
 }
 
-/// Of the last graph: its nodes are numbers from 1 on.
+/// Number of nodes, counted from 1, and edges of the last graph.
 static uintptr_t nodes;
 static std::vector<FakeEdge> edges;
 
@@ -57,7 +56,7 @@ static void *host(DevicePointer pointer) {
   return reinterpret_cast<void *>(pointer);
 }
 
-/// Reads every number of a tensor map, which is of 128 bytes.
+/// Reads all arguments of a tensor map and fills its 128 bytes.
 static Result encode(void *map, uint32_t rank, const uint64_t *dims,
                      const uint64_t *strides, const uint32_t *elementStrides) {
   uint64_t sum = 0;
@@ -222,7 +221,7 @@ Result cuGraphConditionalHandleCreate(ConditionalHandle *handle, Graph, Context,
   *handle = 1;
   return kSuccess;
 }
-/// What is in the body counts on, and has no edges from outside.
+/// Nodes in a body continue the numbering and have no edges from outside.
 Result cuGraphAddNode_v2(GraphNode *node, Graph, const GraphNode *before,
                          const EdgeData *, size_t count,
                          ConditionalNodeParams *params) {

@@ -1,4 +1,4 @@
-//===- Driver.h - What the driver without a GPU says of itself ------------===//
+//===- Driver.h - Interface of the fake CUDA driver -----------------------===//
 
 #ifndef FRIT_TEST_FUZZ_DRIVER_H
 #define FRIT_TEST_FUZZ_DRIVER_H
@@ -7,7 +7,8 @@
 
 namespace frit::cuda {
 
-/// An edge of a graph, whose nodes count from 1 as they were added.
+/// An edge of a graph. Nodes are numbered from 1 in the order of their
+/// creation.
 struct FakeEdge {
   unsigned from, to;
   bool full; ///< not programmatic
@@ -16,7 +17,7 @@ struct FakeEdge {
 };
 
 extern "C" {
-/// The edges of the graph that was made last, as they were added.
+/// Returns the edges of the last graph in the order of their creation.
 size_t fritFakeEdges(const FakeEdge **edges);
 }
 

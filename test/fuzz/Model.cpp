@@ -1,4 +1,4 @@
-//===- Model.cpp - What the compiler does with a model of any bytes -------===//
+//===- Model.cpp - Compile a model of arbitrary bytes ---------------------===//
 
 #include "test/fuzz/Model.h"
 
@@ -41,7 +41,7 @@ static std::string makeFolder() {
 
 const std::string &frit::fuzz::folder() {
   static const std::string path = makeFolder();
-  // Said after the path was made, it is done before the path is gone.
+  // Registered after the path's creation, so it runs before its destruction.
   [[maybe_unused]] static const int removed =
       atexit([] { llvm::sys::fs::remove_directories(folder()); });
   return path;
@@ -51,7 +51,7 @@ void frit::fuzz::compile(llvm::StringRef bytes,
                          llvm::function_ref<OwningOpRef<ModuleOp>(
                              const ImportOptions &, MLIRContext &)>
                              import) {
-  // A size for a name that a model does not have would be an error.
+  // Only names that the model has: others would be an error.
   ImportOptions options;
   for (auto [name, size] : {std::pair("batch", 2), std::pair("sequence", 4)})
     if (bytes.contains(name))

@@ -1,8 +1,8 @@
-//===- Mutate.cpp - Change ONNX models, field by field --------------------===//
+//===- Mutate.cpp - Mutate ONNX models field by field ---------------------===//
 //
-// Flipped bits of a serialised message are mostly no message any more. So
-// libFuzzer's own mutations go into single fields, and fields are left out,
-// repeated, swapped, and copied from elsewhere in the model or from another.
+// Bit flips usually destroy a serialized message. So libFuzzer's mutations are
+// applied to single fields, and fields are removed, repeated, swapped, and
+// copied from elsewhere in this or another model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -146,7 +146,7 @@ public:
   Mutator(std::vector<Field> &model, unsigned seed)
       : model(model), random(seed) {}
 
-  /// `other` is where fields may be copied from; it may be `model`.
+  /// `other` is the source of copied fields; it may be `model`.
   void run(std::vector<Field> &other) {
     for (unsigned left = 1 + below(3); left; --left)
       change(other);
@@ -155,7 +155,7 @@ public:
 private:
   size_t below(size_t end) { return random() % end; }
 
-  /// The list of fields of a random message.
+  /// Returns the fields of a random message.
   std::vector<Field> &someMessage() {
     std::vector<std::vector<Field> *> lists = {&model};
     std::vector<Field *> all;
@@ -192,8 +192,8 @@ private:
     }
   }
 
-  /// Puts what is found elsewhere in the place of `field`: the same kind of
-  /// message, or a string for a string, such as one value's name for another's.
+  /// Replaces `field` by a field from elsewhere: a message of the same kind, or
+  /// a string by a string, such as one value's name by another's.
   void replace(Field &field, std::vector<Field> &other) {
     std::vector<Field *> all, fitting;
     collect(other, all);
@@ -262,7 +262,7 @@ static size_t mutate(const uint8_t *data, size_t size, const uint8_t *other,
   auto text = [](const uint8_t *bytes, size_t count) {
     return std::string_view(reinterpret_cast<const char *>(bytes), count);
   };
-  // Broken files are models too.
+  // Sometimes keep broken files.
   constexpr unsigned sometimes = 20;
   if (seed % sometimes == 0 || !parse(text(data, size), modelMessage(), model))
     return 0;

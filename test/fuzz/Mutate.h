@@ -1,4 +1,4 @@
-//===- Mutate.h - Change ONNX models, field by field ----------------------===//
+//===- Mutate.h - Mutate ONNX models field by field -----------------------===//
 
 #ifndef FRIT_TEST_FUZZ_MUTATE_H
 #define FRIT_TEST_FUZZ_MUTATE_H
@@ -11,7 +11,7 @@
 
 namespace frit::fuzz {
 
-/// A kind of message, by the numbers of its fields that are messages too.
+/// A kind of message: the numbers of its fields that are messages.
 struct Message {
   struct Field {
     uint32_t number;
@@ -23,25 +23,24 @@ struct Message {
 /// onnx.ModelProto
 const Message &modelMessage();
 
-/// A field as it was read. One that is no message, or is none that can be read,
-/// is a number or bytes.
+/// A parsed field. One that is not a message, or cannot be parsed as one, is a
+/// number or bytes.
 struct Field {
   uint32_t number = 0;
   uint32_t wire = 0;
-  uint64_t value = 0; ///< of a varint, fixed64 or fixed32
-  std::string bytes;  ///< with a length, where there is no `type`
+  uint64_t value = 0; ///< if varint, fixed64 or fixed32
+  std::string bytes;  ///< if length-delimited and no `type`
   const Message *type = nullptr;
   std::vector<Field> fields; ///< with a `type`
 };
 
-/// The fields of a message; false where these are none.
+/// Parses the fields of a message; false if it is malformed.
 bool parse(std::string_view bytes, const Message &type,
            std::vector<Field> &fields, unsigned depth = 0);
 
 std::string serialize(const std::vector<Field> &fields);
 
-/// All fields below these that have no length of their own to be wrong, in
-/// pre-order.
+/// Collects, in pre-order, all nested fields.
 void collect(std::vector<Field> &fields, std::vector<Field *> &all);
 
 } // namespace frit::fuzz

@@ -1,4 +1,4 @@
-//===- Replay.cpp - Gives a target the files in a folder ------------------===//
+//===- Replay.cpp - Run a target on kept inputs ---------------------------===//
 //
 //   fuzz_TARGET FOLDER|FILE...
 //
@@ -27,12 +27,12 @@ int main(int argc, char **argv) {
   }
   std::sort(files.begin(), files.end());
   for (const fs::path &path : files) {
-    // Said before, for nobody says it after a crash.
+    // Print the name first, because a crash prints nothing.
     if (files.size() == 1 || getenv("FRIT_REPLAY_NAMES"))
       fprintf(stderr, "%s\n", path.c_str());
     std::ifstream file(path, std::ios::binary);
     std::vector<char> read{std::istreambuf_iterator<char>(file), {}};
-    // A copy of just that size, so that a sanitizer sees its end.
+    // A copy of exactly that size, so that a sanitizer sees its end.
     std::vector<uint8_t> bytes(read.begin(), read.end());
     LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
   }

@@ -1,8 +1,7 @@
-//===- Target.h - What every target of the fuzzer has ---------------------===//
+//===- Target.h - Shared code of the fuzz targets -------------------------===//
 //
-// A target is a function that any bytes may be given to. libFuzzer calls it
-// where the build has FRIT_FUZZ; elsewhere Replay.cpp does, with the inputs
-// that were kept.
+// A target is a function that accepts arbitrary bytes. With FRIT_FUZZ,
+// libFuzzer calls it; otherwise Replay.cpp does, with kept inputs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 namespace frit::fuzz {
 
-/// A promise that was broken, where nothing crashed.
+/// Aborts because an invariant is violated without a crash.
 [[noreturn]] inline void broken(const char *promise) {
   fprintf(stderr, "broken promise: %s\n", promise);
   abort();

@@ -1,4 +1,4 @@
-"""One graph: what is right, what frit makes of it, what is left of a failure."""
+"""Tests one graph: reference results, frit's results, and files of a failure."""
 import json
 import os
 import re
@@ -19,7 +19,7 @@ ARCHS = {"cpu": "x86-64-v3", "emulator": "sm_90a", "cuda": "sm_90a"}
 
 
 class Failure(Exception):
-    """(kind, details): kinds are counted."""
+    """A failure's kind, which is counted, and its details."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Case:
 
     @staticmethod
     def make(model, values, tolerances, reference=None) -> "Case":
-        """Held to ONNX Runtime, or else to the reference."""
+        """Computes the expected results by ONNX Runtime, or else by the reference."""
         weights = {w.name for w in model.graph.initializer}
         inputs = {i.name: first_of(values[i.name], i.type.tensor_type)
                   for i in model.graph.input if i.name not in weights}
@@ -54,7 +54,7 @@ class Case:
         try:
             results = by_runtime(model)(inputs)
         except Exception:
-            # It lacks the type, or the operator set is too new.
+            # ONNX Runtime lacks the type, or the operator set is too new.
             oracle = "reference"
             results = (reference or (lambda: by_reference(model)(inputs)))()
         return Case(model, values, tolerances, inputs,
@@ -62,7 +62,7 @@ class Case:
 
 
 def first_of(array: np.ndarray, type_) -> np.ndarray:
-    """As many elements as a model takes whose sizes frit-reduce made less."""
+    """Cuts inputs to the sizes of a model that frit-reduce has shrunk."""
     return array[tuple(slice(dim.dim_value) for dim in type_.shape.dim)]
 
 
@@ -75,7 +75,7 @@ def call(kind: str, *command, env=None) -> str:
     if done.returncode:
         first = next((line for line in done.stderr.splitlines()
                       if "error" in line), done.stderr.strip()[:200])
-        # Places and sizes do not make another kind.
+        # Names and sizes do not make a different kind.
         cause = re.sub(r"'[^']*'|\"[^\"]*\"|[0-9]+(x[0-9]+)*", "N", first)
         raise Failure(f"{kind} exits with {done.returncode}: {cause[-90:]}",
                       done.stderr[-3000:])
@@ -94,7 +94,7 @@ def compile(case: Case, work: Path, args) -> None:
 
 
 def emulate(folders: list[Path], library: Path, args) -> None:
-    """Makes one library of the kernels of what was compiled in `folders`."""
+    """Compiles the kernels of the artifacts in `folders` to one library."""
     call("emulate.py", sys.executable,
          HERE.parent / "emulator" / "emulate.py",
          *(folder / "model.so" for folder in folders), "-o", library,
@@ -103,7 +103,7 @@ def emulate(folders: list[Path], library: Path, args) -> None:
 
 
 def save_inputs(case: Case, work: Path) -> list[str]:
-    """The flags that name them."""
+    """Writes the inputs to files; returns the flags that name them."""
     files = []
     for name, array in case.inputs.items():
         if array.dtype.isbuiltin == 1:
@@ -147,7 +147,7 @@ def is_apart(case: Case, name: str, is_, right) -> bool:
 
 
 def plain(array) -> np.ndarray:
-    """As NumPy's files hold it, which widen what NumPy has no type for."""
+    """Widens types that NumPy lacks, as frit-run does in .npz files."""
     array = np.asarray(array)
     return array if array.dtype.isbuiltin == 1 else array.astype(np.float32)
 
@@ -170,7 +170,7 @@ def compare(case: Case, out: Path) -> None:
             raise Failure(f"wrong {how}", f"{name}: {problem}")
 
 
-# What is left of a failure. ---------------------------------------------------
+# Files of a failure. --------------------------------------------------------
 
 def keep(case: Case, folder: Path, failure: Failure, args) -> None:
     kind, details = failure.args
@@ -193,7 +193,7 @@ def keep(case: Case, folder: Path, failure: Failure, args) -> None:
 
 
 def is_other_failure(args) -> bool:
-    """Whether the model does not fail, or not as the case that was kept."""
+    """The test for frit-reduce: fails unless the model fails as the kept case does."""
     case = json.loads((args.case / "case.json").read_text())
     args.target, args.fritc = case["target"], case["fritc"]
     args.bin, args.headers = Path(case["bin"]), args.case / "headers"

@@ -1,12 +1,12 @@
-"""Random valid ONNX graphs, and what they compute on random inputs.
+"""Random valid ONNX graphs and their results on random inputs.
 
-A graph grows node by node: an operator of the table is drawn, with attributes
-and operands that fit from the values that there are, and evaluated at once by
-ONNX Runtime, or by onnx's reference where that lacks it. What would make the
-comparison of two right answers fail is not kept: values that are not finite or
-are large, operators with jumps on operands that were rounded before, and nodes
-that make much of little noise: every value is there a second time with an error
-that rounding could have made.
+A graph grows node by node: an operator is drawn from the table, with attributes
+and operands among the existing values, and evaluated at once by
+ONNX Runtime, or by onnx's reference if that lacks it. A node is dropped if
+two correct answers might differ: values that are not finite or large,
+discontinuous operators on rounded operands, and nodes that amplify noise
+(every value is also computed with an error that rounding could have
+caused).
 """
 from dataclasses import dataclass, field
 
@@ -30,8 +30,7 @@ BF16 = np.dtype(ml_dtypes.bfloat16)
 FLOATS = (F16, F32, F64)
 INTEGERS = (I8, I16, I32, I64, U8, U16, U32, U64)
 
-# What a few roundings do to a value, and how far apart two right results of a
-# whole graph may be, relative to 1 + |x|.
+# Relative error of a few roundings, and tolerance of a whole graph relative to 1 + |x|.
 NOISE = {F16: 1e-3, BF16: 8e-3, F32: 1e-6, F64: 1e-9}
 TOLERANCE = {F16: 4e-2, BF16: 2e-1, F32: 1e-3, F64: 1e-3}
 
@@ -69,7 +68,7 @@ class Value:
 
 
 def by_runtime(model: onnx.ModelProto):
-    """The model's function by ONNX Runtime."""
+    """Returns a function that runs the model by ONNX Runtime."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(
@@ -182,7 +181,7 @@ class Graph:
         if made and self.chance(0.75):
             found = made
         if found and not (make and self.chance(0.15)):
-            # Later ones are drawn more often, so that graphs grow deep.
+            # Prefer later values, so that graphs grow deep.
             at = int(len(found) * self.rng.random() ** 0.5)
             return found[at]
         return self.given(make()) if make else None
@@ -197,7 +196,7 @@ class Graph:
         return self.tensor(self.any_type(), least, most, exact)
 
     def constant(self, values, dtype=I64) -> Value:
-        """An operand that importing has to know: axes, shapes."""
+        """An operand that must be constant: axes, shapes."""
         value = Value(f"c{len(self.weights)}", np.asarray(values, dtype), True)
         self.weights[value.name] = value.array
         return value
@@ -220,7 +219,7 @@ class Graph:
                 [*before, node], "one",
                 [helper.make_tensor_value_info(n, type_of(v.dtype), None)
                  for n, v in read.items()],
-                # Types are for inference to find.
+                # Shape inference finds the types.
                 [onnx.ValueInfoProto(name=n) for n in names]),
             ir_version=IR_VERSION,
             opset_imports=self.opset_imports(opset, {domain}))

@@ -1,8 +1,8 @@
-//===- plan.cpp - Any bytes as a compiled model's plan --------------------===//
+//===- plan.cpp - Arbitrary bytes as a compiled model's plan --------------===//
 //
-// Opened and run on the cpu target and, with the driver of Driver.cpp, on the
-// cuda target. Kernels are code, and so trusted: these do nothing. What is
-// tested is that no plan leads the runtime itself out of its memory.
+// Opens and runs the plan on the CPU target and, with the fake driver, on the
+// CUDA target. Kernels are trusted code and do nothing here. Tests that no plan
+// makes the runtime access memory out of bounds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,18 +19,18 @@ using namespace frit;
 
 static void nothing(void *const *, void *, int64_t, int64_t) {}
 
-/// Larger tensors and plans are right, but take their time.
+/// Larger tensors and plans are skipped because they take long.
 static constexpr uint64_t kLargest = 1 << 20;
 
 namespace {
-/// Tensors for a call, with memory of just their sizes.
+/// Tensors for a call, with memory of exactly their sizes.
 struct Tensors {
   std::vector<std::unique_ptr<uint8_t[]>> memory;
   std::vector<std::vector<int64_t>> dims;
   std::vector<frit_tensor> bound;
   uint64_t bytes = 0;
 
-  /// False where this would take much.
+  /// Returns false if this would take too much memory.
   bool add(frit_dtype type, std::vector<int64_t> shape) {
     uint64_t size = frit_dtype_size(type);
     for (int64_t dim : shape)
@@ -48,8 +48,8 @@ struct Tensors {
 };
 } // namespace
 
-/// Calls the model with its inputs as large as they may be or, if that is what
-/// `less` says, with less in their first dimension.
+/// Calls the model with inputs of the largest size, or with `less` fewer in the
+/// first dimension.
 static void run(const frit_module *module, frit_context *context,
                 int64_t less) {
   Tensors inputs, outputs;
@@ -80,7 +80,7 @@ static void run(const frit_module *module, frit_context *context,
   (void)frit_profile(
       context, in, inCount, out, outCount,
       [](void *, const frit_step_info *) {}, nullptr);
-  // What the data decide is less than there is room for.
+  // Data-dependent sizes must be within the upper bound.
   for (uint32_t i = 0; i < outCount; ++i) {
     std::vector<int64_t> dims(out[i].rank);
     if (frit_context_output_dims(context, i, dims.data()))
@@ -91,7 +91,7 @@ static void run(const frit_module *module, frit_context *context,
   }
 }
 
-/// Reads all that a module says of itself.
+/// Reads all descriptions of a module.
 static void describe(const frit_module *module) {
   for (uint32_t i = 0; i < frit_module_target_count(module); ++i) {
     frit_target_info info;
@@ -125,7 +125,7 @@ static void open(const frit_image &image, const char *device) {
   frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
   options.device = device;
   options.threads = 1;
-  // The libraries, where there are any, would not do with this driver.
+  // cuBLAS and cuDNN would not work with this driver.
   options.flags = FRIT_NO_CUBLAS | FRIT_NO_CUDNN;
   options.weights_folder = "/nonexistent";
   frit_module *module = nullptr;
@@ -152,7 +152,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const frit_host_kernel kernels[4] = {nothing, nothing, nothing,
                                               nothing};
   alignas(256) static const uint8_t weights[4096] = {};
-  // Memory of just its size, as aligned as it is in a file.
+  // Memory of exactly its size, aligned as in a file.
   void *memory;
   if (posix_memalign(&memory, 16, size))
     return 0;

@@ -1,9 +1,9 @@
-//===- plan_seeds.cpp - Plans to begin with -------------------------------===//
+//===- plan_seeds.cpp - Seed inputs of the plan target --------------------===//
 //
 //   fuzz_plan_seeds FOLDER
 //
-// The model of the runtime's tests, and one with a GPU's steps, fixed and with
-// an open dimension.
+// Writes the model of the runtime's tests, and one with a GPU's steps, with
+// static and symbolic shapes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ static void write(const std::string &path, const std::vector<uint8_t> &bytes) {
              std::streamsize(bytes.size()));
 }
 
-/// What the runtime takes for a whole cubin.
+/// Returns the smallest ELF file that the runtime accepts as a cubin.
 static std::string emptyElf() {
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -38,7 +38,7 @@ static Gemm product(int64_t rows) {
   return gemm;
 }
 
-/// The steps of one variant, for `rows` rows; x, y and z are its tensors.
+/// Adds the steps of one variant, for `rows` rows; x, y and z are its tensors.
 static void addSteps(PlanWriter &plan, int64_t rows, Buffer w, uint32_t kernel,
                      uint32_t mapped) {
   uint64_t inputBytes = uint64_t(rows) * 32, outputBytes = uint64_t(rows) * 16;
@@ -64,7 +64,7 @@ static void addSteps(PlanWriter &plan, int64_t rows, Buffer w, uint32_t kernel,
   convolve.problem = uint32_t(plan.convs.size() - 1);
   convolve.kernel = kernel;
 
-  // A head of 8 to every row, which is its Q, K and V in one.
+  // One head of size 8 per row, with packed Q, K and V.
   Attention attention;
   attention.batch = attention.heads = attention.groups = 1;
   attention.queries = attention.keys = rows;
@@ -134,7 +134,7 @@ static std::vector<uint8_t> makeGpuPlan(bool open) {
         plan.extents.push_back({0, kNone, 1, 0});
         plan.extents.push_back({});
       }
-    // The true size, behind each variant's input.
+    // The true size, after each variant's input.
     plan.input("size.batch", DType::i64, {});
     plan.inputs = {plan.inputs[0], plan.inputs[2], plan.inputs[1],
                    plan.inputs[2]};

@@ -1,7 +1,7 @@
-//===- safetensors.cpp - Any bytes as a file of weights -------------------===//
+//===- safetensors.cpp - Arbitrary bytes as a file of weights -------------===//
 //
-// Read by the compiler, by the runtime and by frit-run. What is said of a
-// tensor is said of bytes that are there.
+// Read by the compiler, by the runtime and by frit-run. Checks that
+// descriptions of tensors refer to existing bytes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,5 +1,5 @@
-"""What the fuzzer begins with: small files that are right, and the words that
-they are made of."""
+"""Seeds of the fuzzer: small valid files, and dictionaries of their
+words."""
 import io
 import json
 import pathlib
@@ -112,7 +112,7 @@ def make(target, root, build):
 
 
 def words(target, root):
-    """What a mutation may put in as a whole."""
+    """Words that a mutation may insert."""
     if target == "onnx":
         import onnx
         for schema in onnx.defs.get_all_schemas():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""torchvision's detectors through the compiler, against ONNX Runtime.
+"""Compares torchvision's detectors with ONNX Runtime.
 
     detectors.py --out DIR [--only REGEX] [--size 320] [--bin build/dev/bin]
                  [--march x86-64-v3] [--device cpu|cuda]
@@ -8,8 +8,8 @@ needs torch, torchvision, onnx and onnxruntime (any environment). Weights are
 made up so that tens to hundreds of boxes are found in a picture of shapes. A
 line says how many of ONNX Runtime's boxes were found: one counts if a box of
 the same class has its corners to a tenth of a pixel and its score to 1e-3, in
-whatever place; boxes whose scores are all but the same change theirs. Exit
-status 1: one was refused or misses more than a box in fifty.
+any position, because boxes with nearly equal scores may swap. Exit
+status 1: a model was rejected or misses more than one box in fifty.
 
 Mask R-CNN is not among them: it resizes each mask to a size that the data
 decide. Nor are more than 32,768 candidates compared: -fbound leaves room for
@@ -48,7 +48,7 @@ DETECTORS = {
 
 
 def picture(size: int) -> Tensor:
-    """Rectangles with stripes before waves."""
+    """A picture of striped rectangles on a wavy background."""
     y, x = np.mgrid[0:size, 0:size].astype(np.float32) / size
     rng = np.random.default_rng(1)
     image = np.stack([0.3 + 0.2 * np.sin(9 * x + 2 * y),
@@ -63,7 +63,7 @@ def picture(size: int) -> Tensor:
 
 @torch.no_grad()
 def calibrate(model: nn.Module, image: Tensor) -> None:
-    """Gives norms the statistics of the picture, layer by layer."""
+    """Sets the norms' statistics from the picture, layer by layer."""
     def measure(norm: nn.Module, inputs: tuple[Tensor]) -> None:
         norm.running_mean.copy_(inputs[0].mean((0, 2, 3)))
         norm.running_var.copy_(inputs[0].var((0, 2, 3), correction=0) + 1e-3)
@@ -147,7 +147,7 @@ def missed(expected: Path, found: Path) -> tuple[int, int]:
 
 
 def survey(name: str, args: argparse.Namespace) -> tuple[str, bool]:
-    """What became of a detector, and whether it is right."""
+    """Tests a detector; returns a report and whether it passed."""
     path = args.out / f"{name}.onnx"
     if not path.with_suffix(".out.npz").exists():
         write(name, args.size, path)

@@ -1,4 +1,4 @@
-"""What the zoo's models are made of, as their authors write it in PyTorch."""
+"""Building blocks of the zoo's models, as their authors write them in PyTorch."""
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -103,7 +103,7 @@ class RmsNorm(nn.Module):
 
 
 class LlamaAttention(nn.Module):
-    """Groups of heads share keys and values, positions turn queries and
+    """Groups of heads share keys and values; rotary embedding of queries and
     keys."""
 
     def __init__(self, width: int, heads: int, groups: int):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Public architectures through the compiler: which of them it takes, how many
-kernels they become, and whether they compute what PyTorch does.
+"""Compiles public architectures: which of them are supported, how many
+kernels they become, and whether their results equal PyTorch's.
 
     survey.py --out DIR [--only REGEX] [--bin build/dev/bin] [--jobs N]
               [--device cpu|cuda] [--precision fp32|fp16|bf16] [--batch N]
@@ -8,7 +8,7 @@ kernels they become, and whether they compute what PyTorch does.
 
 needs torch, torchvision, timm, transformers and onnxscript (any environment).
 Weights are random, language models are cut to two layers. Models are exported
-once, by both of PyTorch's exporters, into DIR. A line says what became of one:
+once, by both of PyTorch's exporters, into DIR. A line reports on one:
 
     NAME-EXPORTER  NODES nodes  kernels K (library L, attention A, copies C)
                    compile S s  error E
@@ -23,7 +23,7 @@ cpu by the largest value, in f32. In 16 bits, which is what runs on a GPU unless
 E is ||out - ref|| / ||ref|| against PyTorch in f32 on the cpu, T that of
 PyTorch in the same 16-bit type, and the times are of a call on the GPU: frit's,
 eager PyTorch's, and those of the same kernels in a CUDA graph. A decoder's E is
-at most 1.2 T, others' 1.5 T or 1e-2. Exit status 1: one was refused or differs.
+at most 1.2 T, others' 1.5 T or 1e-2. Exit status 1: one was rejected or differs.
 """
 import argparse
 import concurrent.futures
@@ -62,7 +62,7 @@ TIMM = """beit_base_patch16_224 cait_xxs24_224 coat_tiny coatnet_0_rw_224
     mobilevit_s nfnet_f0 poolformer_s12 pvt_v2_b0 repvgg_a0 resnest50d
     resnetv2_50 seresnet50 tf_efficientnetv2_b0 vit_small_patch14_dinov2
     xcit_tiny_12_p16_224""".split()
-# Class, its configuration, what goes in, and what differs from the defaults.
+# Class, its configuration, its inputs, and non-default settings.
 TWO = dict(num_hidden_layers=2)
 WIDE = dict(hidden_size=768, num_attention_heads=12, intermediate_size=3072)
 GROUPED = dict(hidden_size=1024, num_attention_heads=16, num_key_value_heads=4,
@@ -217,7 +217,7 @@ def write(build: Callable[[], Case], exporter: str, path: Path) -> None:
 
 
 def call(*command) -> tuple[subprocess.CompletedProcess, float]:
-    """What succeeded, and the seconds it took."""
+    """Runs a command that must succeed; returns it and its seconds."""
     start = time.time()
     done = subprocess.run([str(c) for c in command], capture_output=True,
                           text=True)
@@ -231,7 +231,7 @@ def given(path: Path) -> str:
 
 
 def compiled(path: Path, args: argparse.Namespace) -> str:
-    """Leaves the library beside the model."""
+    """Compiles a model; the library goes next to it."""
     done, _ = call(args.bin / "fritc", "-march=sm_90a", "-fprecision=fp16",
                    "-Rpass-missed=fusion", *args.fritc, "--emit=fused", path,
                    "-o", "-")
@@ -251,7 +251,7 @@ def compiled(path: Path, args: argparse.Namespace) -> str:
 
 def outputs(path: Path, args: argparse.Namespace
             ) -> tuple[np.ndarray, np.ndarray]:
-    """What the library computes, and what PyTorch did."""
+    """Returns the library's results and PyTorch's."""
     result = path.with_suffix(".frit.npz")
     call(args.bin / "frit-run", path.with_suffix(".so"),
          f"--device={args.device}", given(path), f"--output=@{result}")
@@ -339,7 +339,7 @@ def path_of(name: str, exporter: str, args: argparse.Namespace) -> Path:
 
 def prepare(name: str, exporter: str,
             args: argparse.Namespace) -> tuple[str, str]:
-    """What became of a model without running it, in a word and in more."""
+    """Exports and compiles a model; returns a short and a long report."""
     torch.set_num_threads(max(1, os.cpu_count() // args.jobs))
     warnings.filterwarnings("ignore")
     path = path_of(name, exporter, args)

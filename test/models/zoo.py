@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The real models frit is held to, as PyTorch exports them.
+"""The real models that frit is tested on, as PyTorch exports them.
 
     zoo.py --size tiny --out test/models/tiny     rewrite the files in the tree
     zoo.py --size full --out DIR --only resnet50  a full size model
@@ -144,7 +144,7 @@ def draw(model: Model, batch: int, seed: int = 1) -> Tensor:
     return model.draw(batch, torch.Generator().manual_seed(seed))
 
 
-# Dimensions of inputs and outputs that may be left open.
+# Dimensions of inputs and outputs that may be symbolic.
 OPEN = {"batch": 0, "seq": 1}
 
 
@@ -193,8 +193,8 @@ def shorten(path: Path) -> None:
     onnx.save(proto, path)
 
 
-# What the tree keeps beside the models at PyTorch's defaults: older and newer
-# opsets, batch norms left alone, shape arithmetic left in, weights in a file.
+# Variants in the tree besides PyTorch's defaults: older and newer opsets, unfolded batch norms,
+# shape arithmetic, external weights.
 PRESERVE = torch.onnx.TrainingMode.PRESERVE
 VARIANTS = {
     "resnet50": {

@@ -1,5 +1,5 @@
 # RUN: %python %s
-"""The nonlinearities of networks."""
+"""Activations."""
 import math
 
 import numpy as np

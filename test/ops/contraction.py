@@ -35,7 +35,7 @@ matmul_case(random(3, 0), random(0, 4))
 matmul_case(a.astype(np.float64), b.astype(np.float64))
 matmul_case(a.astype(np.int32), b.astype(np.int32))
 matmul_case(a.astype(np.float16), b.astype(np.float16))
-# 4096 summands of 1 are 4096 only where the accumulator is wider than f16.
+# 4096 ones sum to 4096 only if the accumulator is wider than f16.
 matmul_case(np.ones((1, 4096), np.float16), np.ones((4096, 1), np.float16))
 
 

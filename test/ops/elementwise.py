@@ -1,5 +1,5 @@
 # RUN: %python %s
-"""Operators on elements one by one, on every kind of element type."""
+"""Elementwise operators, on all kinds of element types."""
 import math
 
 import ml_dtypes
@@ -184,7 +184,7 @@ for bits in (4, 2):
     low = counts.astype(np.int64) & (1 << bits) - 1
     signed = low - (low >> (bits - 1) << bits)
     for name, values in ((f"int{bits}", signed), (f"uint{bits}", low)):
-        # A byte each, as the runtime has them.
+        # One byte each, as in the runtime.
         plain = values.astype(name.rstrip("42") + "8")
         small = plain.view(getattr(ml_dtypes, name))
         case("cast", [counts], small, f"to = {NAMES[name]}")

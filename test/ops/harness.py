@@ -7,8 +7,8 @@ A test is a list of cases and a call of `run`:
     run()
 
 All cases become functions of one module, which goes through `lower-nn` and
-upstream's passes into a shared library. What is tested is the meaning that
-every target starts from; the targets' own code has its own tests.
+upstream's passes into a shared library. This tests the semantics that
+all targets share; their code generation has its own tests.
 """
 import ctypes
 import subprocess
@@ -48,7 +48,7 @@ def type_of(array):
 
 
 def case(op, inputs, expected, attributes="", tolerance=None):
-    """`nn.op` of `inputs` is `expected`, whose type the result has."""
+    """Adds a case: `nn.op` of `inputs` must equal `expected`, in value and type."""
     expected = np.asarray(expected)
     cases.append((op, [np.asarray(x) for x in inputs], expected, attributes,
                   tolerance))
@@ -69,7 +69,7 @@ def text(index, op, inputs, expected, attributes):
 
 
 def drop_rounding_modes(path):
-    """What marks a model's cast, and upstream's passes do not lower for bf16;
+    """Removes rounding modes, which upstream's passes do not lower for bf16;
     every conversion rounds to nearest even."""
     path.write_text(path.read_text().replace(" to_nearest_even", ""))
 
@@ -111,7 +111,7 @@ def descriptor(array):
 
 
 def differs(actual, expected, tolerance):
-    """Why `actual` is not `expected`, or nothing."""
+    """Returns why `actual` is not `expected`, or nothing."""
     if expected.dtype.name not in TOLERANCE:
         if expected.dtype.name.startswith("float"):  # NaN has several codes.
             actual, expected = (x.astype(np.float32)

@@ -41,7 +41,7 @@ def rms_norm(v, scale, axis, epsilon):
     return v / np.sqrt((v ** 2).mean(axes, keepdims=True) + epsilon) * scale
 
 
-# Squares of 1000 are no f16.
+# The square of 1000 exceeds f16.
 for axis in (-1, 1):
     for v in (x, x.astype(f16), (x * 1000).astype(f16)):
         scale = random(*x.shape[axis:], seed=2).astype(v.dtype)

@@ -1,5 +1,5 @@
 # RUN: %python %s
-"""Combining the elements along dimensions."""
+"""Reductions."""
 import numpy as np
 
 from harness import case, ints, random, run
@@ -32,7 +32,7 @@ check("max", nan, (1,))
 case("reduce", [np.zeros((2, 0), np.float32)],
      np.full((2, 1), -np.inf, np.float32),
      "kind = #nn<combiner max>, axes = array<i64: 1>")
-# Half precision is combined in single: 4096 ones are 4096, not 2048.
+# f16 is reduced in f32: 4096 ones give 4096, not 2048.
 check("sum", np.ones((1, 4096), np.float16), (1,))
 
 for axes in ((1,), (0, 2), (0, 1, 2)):

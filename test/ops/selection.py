@@ -35,7 +35,7 @@ for dtype in (np.float32, np.float16, np.int32, np.uint8):
         scatter_case(v, picks, u, 1, reduction)
 scatter_case(np.zeros(5, bool), [1, 1, 3], np.array([True, False, True]), 0)
 scatter_case(x[0], np.zeros(0, np.int64), np.zeros(0, np.float32), 0)
-# Large enough to be work for several calls, which must not undo each other's.
+# Large enough for several calls, which must not undo each other's work.
 large = random(2, 16, 8, 4)
 scatter_case(large, np.random.default_rng(5).integers(-16, 16, large.shape),
              random(*large.shape, seed=6), 1, "add")
@@ -48,14 +48,14 @@ for v in (x, x.astype(np.float16), ties, ties.astype(np.uint64)):
             order = np.argsort(wide, axis, kind="stable")
             case("sort_places", [v], np.argsort(order, axis, kind="stable"),
                  f"axis = {axis} : si64" + (", descending" if down else ""))
-# NaN is the largest, and every place is there once.
+# NaN is the largest, and the places are a permutation.
 nan = np.nan
 nans = np.array([nan, 1, nan, 2], np.float32)
 case("sort_places", [nans], np.array([2, 0, 3, 1]), "axis = 0 : si64")
 case("sort_places", [nans], np.array([0, 3, 1, 2]),
      "axis = 0 : si64, descending")
 
-# Two sorted halves, of which the first comes first where elements are equal.
+# Two sorted halves; equal elements of the first come first.
 for size in (1, 2, 7, 32):
     for v in (random(3, 2, size), np.floor(random(3, 2, size) * 2),
               np.floor(random(3, 2, size) * 2).astype(np.int64)):
@@ -84,7 +84,7 @@ case("search_sorted", [np.array([1, nan, nan], np.float32),
 
 
 def kept_bits(alive, takes_out):
-    """One after another, each takes out others if it is kept."""
+    """Greedy suppression: each kept candidate suppresses others."""
     left = int(alive) & (1 << 64) - 1
     for i, others in enumerate(takes_out):
         if left >> i & 1:
@@ -95,7 +95,7 @@ def kept_bits(alive, takes_out):
 generator = np.random.default_rng(5)
 for size in (1, 7, 64):
     alive = generator.integers(-2**63, 2**63 - 1, 5)
-    # Each takes out some of those behind it.
+    # Each suppresses some of the later ones.
     takes = np.zeros((5, size), np.int64)
     for i in range(size):
         behind = np.int64(-1) << np.int64(i + 1) if i < 63 else np.int64(0)

@@ -8,7 +8,7 @@ from harness import case, ints, random, run
 
 
 def windows(x, window, strides, pads, dilations, shape):
-    """For every result place, the places under the window, off x included."""
+    """For every result index, the indices under the window, also outside of x."""
     for at in itertools.product(*(range(n) for n in shape)):
         yield at, [[i * s - p + k * d for k in range(w)] for i, s, p, d, w in
                    zip(at, strides, pads, dilations, window)]

@@ -1,4 +1,4 @@
-//===- Check.h - What a unit test of the runtime needs --------------------===//
+//===- Check.h - Checks for unit tests of the runtime ---------------------===//
 
 #ifndef FRIT_TEST_RUNTIME_CHECK_H
 #define FRIT_TEST_RUNTIME_CHECK_H
@@ -21,12 +21,12 @@ inline void check(bool good, const char *text, const char *file, int line) {
           frit_last_error());
 }
 
-/// Whether the last error has `part` in it; prints it where it has not.
+/// Returns whether the last error contains `part`; prints it if not.
 inline bool lastErrorHas(const char *part) {
   return strstr(frit_last_error(), part) != nullptr;
 }
 
-/// What main returns.
+/// Returns the exit status for main.
 inline int finish(const char *name) {
   if (failures)
     fprintf(stderr, "%s: %d checks failed\n", name, failures);

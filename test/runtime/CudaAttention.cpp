@@ -1,4 +1,4 @@
-//===- CudaAttention.cpp - Attention by cuDNN against plain loops ---------===//
+//===- CudaAttention.cpp - Attention by cuDNN against loops ---------------===//
 
 #include "CudaProblems.h"
 #include "LibraryProblem.h"
@@ -7,7 +7,7 @@
 
 using namespace frit::test;
 
-/// What a mask repeats over.
+/// The dimensions along which a mask is broadcast.
 enum class Repeats { nothing, queries, heads };
 
 namespace {
@@ -22,7 +22,7 @@ struct Case {
 };
 } // namespace
 
-/// Elements from [batch][row][head][size] that begin at `offset`, in rows of
+/// Describes elements of [batch][row][head][size] from `offset` on, in rows of
 /// `width`.
 static StridedOperand rowsOf(uint32_t argument, int64_t offset, int64_t width,
                              int64_t rows, int64_t size) {
@@ -97,7 +97,7 @@ static void testAttention(const Case &c) {
   a.scale = 1 / std::sqrt(float(c.size));
   a.workspaceBytes = kWorkspace;
 
-  // Q, K and V in one tensor where each has as many rows.
+  // Q, K and V are one tensor if they have equal numbers of rows.
   Problem problem;
   std::vector<Buffer> inputs;
   int64_t widthQ = c.heads * c.size, widthK = c.groups * c.size;

@@ -1,4 +1,4 @@
-//===- CudaGuards.cpp - What a condition leaves out costs nothing ---------===//
+//===- CudaGuards.cpp - Guarded steps on a GPU ----------------------------===//
 
 #include "CudaLaunches.h"
 #include "Opened.h"
@@ -30,7 +30,7 @@ static void testValues(const std::string &cubin, unsigned flags) {
   CHECK(call.isRight());
   CHECK((bytes == std::vector<uint64_t>{8, 2, 1, 0, 0, 0, 0, 1, 4, 4}));
 
-  // The condition, and what is written inside, at other addresses.
+  // The condition and the outputs at other addresses.
   frit::Context other;
   CHECK(!frit::Context::create(opened.module, other));
   GuardedCall elsewhere(/*p=*/true, /*q=*/false, 7);
@@ -52,8 +52,8 @@ static void testValues(const std::string &cubin, unsigned flags) {
   }
 }
 
-/// Microseconds of a call that increments `guards` times `steps` times, where
-/// `p`; without conditions where it has none.
+/// Microseconds per call that increments `guards` times `steps` times if `p`;
+/// without conditional nodes unless `conditions`.
 static double time(const std::string &cubin, int guards, int steps, bool p,
                    bool conditions) {
   PlanWriter plan;

@@ -1,4 +1,4 @@
-//===- CudaLaunches.cpp - How kernels start and what they are given -------===//
+//===- CudaLaunches.cpp - Launches, tensor maps and graph edges on a GPU --===//
 
 #include "CudaLaunches.h"
 #include "Opened.h"
@@ -15,7 +15,7 @@ using namespace frit::test;
 static constexpr int kRows = 10, kColumns = 20; // of x
 static constexpr int kTileRows = 8, kTileColumns = 16;
 
-/// The tiles of x + increment, four of them, with zeros where they reach out.
+/// The four tiles of x + increment, with zeros outside of x.
 static std::vector<float> expectedTiles(const std::vector<float> &x,
                                         float increment) {
   std::vector<float> tiles;
@@ -42,7 +42,7 @@ static TensorMap tileMap() {
   return map;
 }
 
-/// y: the tiles of x; z: those of x + 1, which lies in the arena.
+/// y is the tiles of x, z those of x + 1, which lies in the arena.
 static void testTiles(const std::string &cubin, unsigned flags) {
   PlanWriter plan;
   Buffer x = plan.input("x", DType::f32, {kRows, kColumns});
@@ -79,7 +79,7 @@ static void testTiles(const std::string &cubin, unsigned flags) {
                               {out[0], out[1]}));
     CHECK(isRight());
   }
-  // The same from another address, and back.
+  // From another address, and back.
   frit::Context other;
   CHECK(!frit::Context::create(opened.module, other));
   std::reverse(values.begin(), values.end());
@@ -101,8 +101,8 @@ static void testTiles(const std::string &cubin, unsigned flags) {
   }
 }
 
-/// One tap of a 3x3 convolution with pads of one, over all pixels of a small
-/// batch: what an implicit product copies.
+/// One tap of a 3x3 convolution with pads of 1 over all pixels of a small
+/// batch, as an implicit GEMM copies it.
 static void testIm2col(const std::string &cubin) {
   constexpr int n = 2, h = 4, w = 5, c = 16, pixels = n * h * w;
   PlanWriter plan;
@@ -154,11 +154,11 @@ void frit::test::testTensorMaps(const std::string &cubin) {
 }
 
 //===----------------------------------------------------------------------===//
-// Kernels that start ahead
+// Programmatic dependent launch
 //===----------------------------------------------------------------------===//
 
-/// Each kernel of the chain moves all of a buffer and adds one, so that it goes
-/// wrong where one starts to read too early. Returns microseconds per kernel.
+/// Each kernel of the chain copies a whole buffer and adds one, so a kernel
+/// that reads too early gives wrong results. Returns microseconds per kernel.
 static double runChain(const std::string &cubin, const char *kernel,
                        int64_t count, unsigned flags) {
   constexpr int kLength = 200;
@@ -196,7 +196,7 @@ static double runChain(const std::string &cubin, const char *kernel,
   out.location = FRIT_DEVICE;
   double perKernel = opened.timeCalls({&in, 1}, out) / kLength;
 
-  // The same where every call is given another place for the result.
+  // With another output address in every call.
   frit::Context other;
   CHECK(!frit::Context::create(opened.module, other));
   void *places[2] = {out.data, frit_context_output_buffer(other.get(), 0)};
@@ -227,11 +227,11 @@ void frit::test::testProgrammaticLaunch(const std::string &cubin) {
 }
 
 //===----------------------------------------------------------------------===//
-// Kernels beside each other
+// Concurrent kernels
 //===----------------------------------------------------------------------===//
 
-/// Diamonds of two branches, one of them twice as long, in memory that is used
-/// again as soon as the edges allow it. Returns microseconds per diamond.
+/// Diamonds of two branches, one twice as long, in memory that is reused as
+/// soon as the edges allow it. Returns microseconds per diamond.
 static double runDiamonds(const std::string &cubin, int64_t count, bool forked,
                           unsigned flags) {
   constexpr int kLength = 40;
@@ -254,7 +254,7 @@ static double runDiamonds(const std::string &cubin, int64_t count, bool forked,
     step.block[0] = 256;
     return step;
   };
-  // The longer branch goes by slots 1 and 2, the shorter one by 3.
+  // The longer branch uses slots 1 and 2, the shorter one slot 3.
   for (uint32_t i = 0; i < kLength; ++i) {
     bool first = i == 0, last = i == kLength - 1;
     Buffer top = first ? x : arena(0, false);

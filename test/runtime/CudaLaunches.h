@@ -1,4 +1,4 @@
-//===- CudaLaunches.h - How kernels start and what they are given ---------===//
+//===- CudaLaunches.h - Launches, tensor maps and graph edges on a GPU ----===//
 
 #ifndef FRIT_TEST_RUNTIME_CUDALAUNCHES_H
 #define FRIT_TEST_RUNTIME_CUDALAUNCHES_H
@@ -7,18 +7,17 @@
 
 namespace frit::test {
 
-/// Copies through tensor maps, tiled and im2col, of bound memory and of others;
-/// needs a GPU of compute capability 9.0.
+/// Tests tiled and im2col tensor maps of bound and other memory. Needs a GPU of
+/// compute capability 9.0.
 void testTensorMaps(const std::string &cubin);
 
-/// Kernels that start ahead of the end of those before them, and what a kernel
-/// costs with and without.
+/// Tests programmatic dependent launch and times kernels with and without it.
 void testProgrammaticLaunch(const std::string &cubin);
 
-/// Kernels beside each other, and what they cost there and one after another.
+/// Tests concurrent kernels and times them, concurrent and one after another.
 void testBranches(const std::string &cubin);
 
-/// Steps that a condition leaves out, and what asking costs.
+/// Tests guarded steps and times guards.
 void testGuards(const std::string &cubin);
 
 } // namespace frit::test

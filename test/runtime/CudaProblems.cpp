@@ -1,4 +1,4 @@
-//===- CudaProblems.cpp - Library calls against plain loops ---------------===//
+//===- CudaProblems.cpp - Library calls against loops ---------------------===//
 
 #include "CudaProblems.h"
 #include "LibraryProblem.h"
@@ -38,7 +38,7 @@ static void testGemm(Gemm gemm, double tolerance) {
                    (gemm.strideB ? gemm.batch : 1);
   Buffer a = problem.operand(gemm.typeA, gemm.strideA * gemm.batch, whole);
   Buffer b = problem.operand(gemm.typeB, countB, whole);
-  // Vectors of one, so that absent operands need no other call.
+  // Vectors of one element stand for absent operands.
   Buffer bias = problem.operand(gemm.typeD, gemm.n, whole);
   int64_t count = gemm.strideD * gemm.batch;
   Buffer residual = problem.operand(gemm.typeD, count, whole);
@@ -60,9 +60,8 @@ static void testGemm(Gemm gemm, double tolerance) {
   else
     problem.plan.gemm(gemm, label, {a, b, d, workspace});
 
-  // Between the rows the result keeps its bytes; the reference says nothing of
-  // them, so both sides are read at the elements only: copy them from the bytes
-  // that the result starts out with.
+  // The call must not write between rows. The reference has no values there, so
+  // start from the untouched bytes.
   std::vector<uint8_t> untouched(size_t(count) * elementBytes(gemm.typeD));
   std::vector<double> expected = unpack(untouched, gemm.typeD);
   const std::vector<double> &valuesA = problem.values[0],
@@ -143,8 +142,8 @@ void frit::test::testGemms() {
   testGemm(whole, 0);
 }
 
-/// The algorithm that is asked for comes first, and no other is lost; one that
-/// the library has not changes nothing.
+/// The requested algorithm comes first, and all others follow; an unknown one
+/// changes nothing.
 void frit::test::testAlgorithms() {
   cuda::Gpu gpu;
   CHECK(!gpu.open(0).failed() && !gpu.retainContext().failed());
@@ -177,7 +176,7 @@ void frit::test::testAlgorithms() {
 // Convolutions
 //===----------------------------------------------------------------------===//
 
-/// The index of [a][b][y][x] in a tensor with b outermost or innermost.
+/// Index of [a][b][y][x] in a tensor with channels b second or last.
 static size_t at(bool last, int64_t a, int64_t b, int64_t y, int64_t x,
                  int64_t channels, int64_t height, int64_t width) {
   return size_t(last ? ((a * height + y) * width + x) * channels + b

@@ -1,12 +1,12 @@
-//===- CudaProblems.h - Library calls against plain loops -----------------===//
+//===- CudaProblems.h - Library calls against loops -----------------------===//
 
 #ifndef FRIT_TEST_RUNTIME_CUDAPROBLEMS_H
 #define FRIT_TEST_RUNTIME_CUDAPROBLEMS_H
 
 namespace frit::test {
 
-/// Compares matrix products, convolutions and attention of every precision with
-/// loops in double, and prints what the libraries picked.
+/// Compare matrix products, convolutions and attention in every precision with
+/// loops in double; print the algorithms that the libraries chose.
 void testGemms();
 void testConvs();
 void testAttentions();

@@ -1,4 +1,4 @@
-//===- CudaVariants.cpp - Models with open shapes on a GPU ----------------===//
+//===- CudaVariants.cpp - Models with symbolic dimensions on a GPU --------===//
 
 #include "CudaVariants.h"
 #include "Check.h"
@@ -7,8 +7,8 @@
 
 using namespace frit::test;
 
-/// Device memory that holds what another context computed: its y for a batch of
-/// 3 is 3x4 there, twice 1..9 with zeros between.
+/// Device tensors with results of another context: its y for a batch of 3 is
+/// 3x4 there, twice 1..9 with zeros between.
 static void testDeviceTensors(const frit::Module &module,
                               frit::Context &context) {
   frit::Context other;
@@ -24,7 +24,7 @@ static void testDeviceTensors(const frit::Module &module,
   CHECK(!context.run(inputs, outputs));
   CHECK(call.isRight());
 
-  // There and back on the device: y goes over what was x.
+  // On the device: y overwrites x.
   outputs[0].data = memory;
   outputs[0].location = FRIT_DEVICE;
   CHECK(!context.run(inputs, outputs));
@@ -35,13 +35,13 @@ static void testDeviceTensors(const frit::Module &module,
   CHECK(!context.run(inputs, outputs));
   CHECK(after.isRight());
 
-  // Spreading rows out in place is not done.
+  // In-place spreading of rows is not supported.
   inputs[0].data = frit_context_input_buffer(context.get(), 0);
   CHECK(context.run(inputs, outputs).status() == FRIT_UNSUPPORTED);
 }
 
-/// Outputs in the device memory of another context: z has two rows, which are
-/// made dense there, and in its own context's memory are not.
+/// Outputs in another context's device memory: z has two rows, which are packed
+/// there, but not in its own context's buffer.
 static void testDeviceCounts(const frit::Module &module,
                              frit::Context &context) {
   frit::Context other, reader;
@@ -50,7 +50,7 @@ static void testDeviceCounts(const frit::Module &module,
   for (bool wait : {true, false}) {
     CountedCall call({1, -1, 2, -1, 5, 6, 7, 8});
     std::vector<frit_tensor> inputs = call.inputs(), outputs = call.outputs();
-    // A call puts its input on the device.
+    // A call copies its input to the device.
     CHECK(!context.run(inputs, {}));
     inputs[0].data = frit_context_input_buffer(context.get(), 0);
     inputs[0].location = FRIT_DEVICE;
@@ -64,7 +64,7 @@ static void testDeviceCounts(const frit::Module &module,
     int64_t dims[2];
     CHECK(!context.outputDims(1, dims));
     CHECK(dims[0] == 2 && dims[1] == 2);
-    // What is there now is the input of the next: 1, 2, 5, 7 are its first row.
+    // The current contents are the next input: its first row is 1, 2, 5, 7.
     CountedCall after({});
     std::vector<frit_tensor> results = after.outputs();
     frit_tensor given = inputs[0];

@@ -1,4 +1,4 @@
-//===- CudaVariants.h - Models with open shapes on a GPU ------------------===//
+//===- CudaVariants.h - Models with symbolic dimensions on a GPU ----------===//
 
 #ifndef FRIT_TEST_RUNTIME_CUDAVARIANTS_H
 #define FRIT_TEST_RUNTIME_CUDAVARIANTS_H
@@ -7,10 +7,10 @@
 
 namespace frit::test {
 
-/// Calls of all sizes on one context, from host and device memory.
+/// Tests calls of all sizes on one context, from host and device memory.
 void testVariants(const std::string &cubin, unsigned flags);
 
-/// The same where the data decide how long outputs are.
+/// Tests data-dependent output sizes.
 void testCounts(const std::string &cubin, unsigned flags);
 
 } // namespace frit::test

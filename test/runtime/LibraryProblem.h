@@ -11,7 +11,7 @@ namespace frit::test {
 
 inline constexpr uint64_t kWorkspace = 32 << 20;
 
-/// A plan of one library call, whose operands are the model's inputs.
+/// A plan of one library call; its operands are the model's inputs.
 class Problem {
 public:
   Buffer operand(DType type, int64_t count, bool whole = false) {
@@ -31,7 +31,8 @@ public:
 
   static Buffer workspace() { return PlanWriter::arena(0, kWorkspace, true); }
 
-  /// Runs it and compares with `expected`. `label` is printed with the pick.
+  /// Runs the plan and compares the result with `expected`. Prints `label` and
+  /// the chosen algorithm.
   void check(const std::vector<double> &expected, double tolerance,
              const std::string &label, const char *library) {
     plan.target("sm_90a");
@@ -75,7 +76,7 @@ public:
 
   PlanWriter plan;
   std::vector<std::vector<uint8_t>> inputs;
-  std::vector<std::vector<double>> values; ///< the inputs, as rounded
+  std::vector<std::vector<double>> values; ///< the inputs after rounding
   DType resultType = DType::f32;
   int64_t resultCount = 0;
 };

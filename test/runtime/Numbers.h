@@ -9,7 +9,7 @@
 
 namespace frit::test {
 
-/// The bytes of `values` rounded to `type`, and back.
+/// Convert `values` to bytes of `type`, rounded, and back.
 inline std::vector<uint8_t> pack(const std::vector<double> &values,
                                  DType type) {
   std::vector<uint8_t> bytes(values.size() * elementBytes(type));
@@ -78,7 +78,7 @@ inline std::vector<double> unpack(const std::vector<uint8_t> &bytes,
   return values;
 }
 
-/// Small numbers that no two neighbours share.
+/// Returns small numbers; neighbours differ.
 inline std::vector<double> numbers(size_t count, unsigned seed, bool whole) {
   std::vector<double> values(count);
   uint32_t state = seed * 2654435761u + 12345;

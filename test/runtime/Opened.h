@@ -1,4 +1,4 @@
-//===- Opened.h - A plan that a test runs on the GPU ----------------------===//
+//===- Opened.h - Run a plan on the GPU -----------------------------------===//
 
 #ifndef FRIT_TEST_RUNTIME_OPENED_H
 #define FRIT_TEST_RUNTIME_OPENED_H
@@ -14,7 +14,7 @@
 
 namespace frit::test {
 
-/// A plan for sm_90a, opened on the GPU without a remark.
+/// A plan for sm_90a, opened on the GPU; remarks are failures.
 class Opened {
 public:
   Opened(PlanWriter &plan, const std::string &cubin, uint64_t arenaBytes,
@@ -34,7 +34,7 @@ public:
     CHECK(!frit::Context::create(module, context));
   }
 
-  /// Microseconds of a call, of 200 that are started one behind another.
+  /// Returns microseconds per call of 200 queued calls.
   double timeCalls(std::span<const frit_tensor> inputs,
                    const frit_tensor &output) {
     constexpr int kCalls = 200;

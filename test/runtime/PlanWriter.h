@@ -1,7 +1,7 @@
 //===- PlanWriter.h - Write a plan by hand --------------------------------===//
 //
-// The smallest thing that makes an image for the runtime to read: tables are
-// filled in as vectors and laid out by finish().
+// Builds an image for tests of the runtime: fill the tables, then call
+// finish().
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ public:
     return result;
   }
 
-  /// Each returns what a step's argument names the tensor by.
+  /// Each returns the buffer that names the tensor in a step's arguments.
   Buffer input(std::string_view name, DType type,
                std::initializer_list<int64_t> sizes) {
     inputs.push_back(tensor(name, type, sizes));
@@ -105,7 +105,7 @@ public:
     return uint32_t(kernels.size() - 1);
   }
 
-  /// Gives the kernel that was added last a tensor map.
+  /// Adds a tensor map to the last kernel.
   void tensorMap(const TensorMap &map) {
     Range &range = kernels.back().tensorMaps;
     if (!range.count)
@@ -125,7 +125,7 @@ public:
     return steps.back();
   }
 
-  /// Lets a step follow `others` of its list alone.
+  /// Makes a step follow only `others` of its list.
   void follow(Step &step, std::initializer_list<uint32_t> others) {
     step.follows = {uint32_t(follows.size()), uint32_t(others.size())};
     follows.insert(follows.end(), others);
@@ -164,8 +164,8 @@ public:
     return entry;
   }
 
-  /// The steps and kernels since the last target are this one's; the first
-  /// `prepareSteps` of the steps are its prepare list.
+  /// Ends a target with all steps and kernels since the last one; the first
+  /// `prepareSteps` steps are its prepare list.
   Target &target(std::string_view arch, uint32_t prepareSteps = 0) {
     Target entry;
     entry.arch = text(arch);
@@ -182,8 +182,7 @@ public:
     return targets.back();
   }
 
-  /// Code of the target that was added last, for those of its kernels that
-  /// have none yet.
+  /// Adds code to the last target, for its kernels that have none yet.
   void module(std::string_view cubin, std::string_view ptx = "") {
     Target &entry = targets.back();
     if (!entry.modules.count++)
@@ -194,7 +193,7 @@ public:
     modules.push_back({blob(cubin), blob(ptx)});
   }
 
-  /// What the target that was added last does per call.
+  /// The program of the last target.
   Program &program() { return programs.back(); }
 
   Blob blob(std::string_view bytes) {
@@ -202,7 +201,7 @@ public:
     return {blobs.size() - 1, bytes.size()};
   }
 
-  /// Lays everything out. Blobs' offsets are their numbers until then.
+  /// Lays out the plan. Until then, the offsets of blobs are their numbers.
   std::vector<uint8_t> finish(std::string_view model) {
     Header header;
     memcpy(header.magic, kMagic, sizeof kMagic);
@@ -264,7 +263,7 @@ public:
   std::vector<int64_t> dims;
   std::vector<Symbol> symbols;
   std::vector<Extent> extents;
-  std::vector<Variant> variants; ///< one of all tensors where there is none
+  std::vector<Variant> variants; ///< if empty, one variant of all tensors
   std::vector<Tensor> inputs, outputs;
   uint32_t counts = 0; ///< of the outputs, the last ones
   uint32_t sizes = 0;  ///< of the inputs, the last ones
@@ -288,14 +287,14 @@ private:
   uint32_t kernelsDone = 0, stepsDone = 0;
 };
 
-/// A plan's bytes and the image around them.
+/// A plan's bytes and the image that points to them.
 struct Model {
   std::vector<uint8_t> plan;
   std::vector<uint8_t> weights;
   std::vector<frit_host_kernel> kernels;
   frit_image image = {};
 
-  /// Points the image at what the vectors hold now.
+  /// Updates the image's pointers to the vectors.
   const frit_image *get() {
     image = {
         FRIT_IMAGE_ABI, uint32_t(kernels.size()), kernels.data(), plan.data(),

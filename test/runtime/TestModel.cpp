@@ -1,4 +1,4 @@
-//===- TestModel.cpp - A small model that uses every kind of step ---------===//
+//===- TestModel.cpp - A small model with every kind of step --------------===//
 
 #include "TestModel.h"
 
@@ -14,7 +14,7 @@ static void doubled(void *const *arguments, void *, int64_t begin,
     to[i] = 2 * from[i];
 }
 
-/// One item is one row.
+/// One work item is one row.
 static void addIds(void *const *arguments, void *, int64_t begin, int64_t end) {
   auto *rows = static_cast<const float *>(arguments[0]);
   auto *ids = static_cast<const int64_t *>(arguments[1]);
@@ -64,7 +64,7 @@ Model frit::test::makeTestModel() {
                         {PlanWriter::arena(256, 48, false), ids, y});
   plan.follow(add, {0});
   add.kernel = plan.kernel("add_ids", 1);
-  TensorMap rows; // which no kernel of the host takes, but every reader checks
+  TensorMap rows; // unused by host kernels, but checked
   rows.rank = 2;
   rows.dims[0] = 4;
   rows.dims[1] = 3;
@@ -90,7 +90,7 @@ Model frit::test::makeTestModel() {
   return model;
 }
 
-/// One item is one element.
+/// One work item is one element.
 static void twice(void *const *arguments, void *, int64_t begin, int64_t end) {
   auto *from = static_cast<const float *>(arguments[0]);
   auto *to = static_cast<float *>(arguments[1]);

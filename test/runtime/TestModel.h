@@ -1,4 +1,4 @@
-//===- TestModel.h - A small model that uses every kind of step -----------===//
+//===- TestModel.h - A small model with every kind of step ----------------===//
 
 #ifndef FRIT_TEST_RUNTIME_TESTMODEL_H
 #define FRIT_TEST_RUNTIME_TESTMODEL_H
@@ -15,11 +15,12 @@ Model makeTestModel();
 /// y = 2x and z[2i] = z[2i + 1] = x[0][i] for x: 3xbatch, for any batch up to
 /// 4: there are variants for 2 and 4.
 Model makeOpenModel();
-/// y, the mean of x, of "batch" elements: up to 2 or 4, by the true size.
+/// y is the mean of x, of "batch" elements (variants 2 and 4), by the true
+/// size.
 Model makeSizedModel();
 void writeSizedPlan(PlanWriter &plan);
 
-/// The parts of it: what comes before its target, and what after.
+/// The parts of the open model before and after its target.
 void writeOpenSteps(PlanWriter &plan, bool cuda);
 void writeOpenPrograms(PlanWriter &plan);
 

@@ -1,4 +1,4 @@
-//===- attention_test.cpp - Attention is checked when a plan is read ------===//
+//===- attention_test.cpp - Checks of attention when a plan is read -------===//
 
 #include "Check.h"
 #include "PlanWriter.h"
@@ -9,8 +9,8 @@
 
 using namespace frit::test;
 
-/// Of 2 heads of 8 in 5 rows of a packed Q, K and V, with a mask of f32 that
-/// repeats over heads.
+/// An attention of 2 heads of size 8 on 5 rows of packed Q, K and V, with an
+/// f32 mask that is broadcast over heads.
 static Attention packed() {
   Attention a;
   a.batch = 3;
@@ -31,7 +31,7 @@ static Attention packed() {
   return a;
 }
 
-/// A plan of it alone: what reading it says, empty where it is taken.
+/// Reads a plan with only this attention; returns the error, or "" if accepted.
 static std::string read(const Attention &attention, Model &model,
                         bool ownKernel = false) {
   PlanWriter plan;
@@ -96,7 +96,7 @@ static void testTaken() {
   frit::PlanView view;
   CHECK(!frit::PlanView::open(*model.get(), view).failed());
   const Step &step = view.steps(view.programs(view.targets()[0])[0].steps)[0];
-  // Its kernel does without the workspace.
+  // Its kernel does not take the workspace.
   CHECK(view.kernelArguments(step).size() == 3);
   CHECK(view.flopsOf(step) == 2 * 3 * 2 * 5 * 5 * 16);
 
@@ -106,7 +106,7 @@ static void testTaken() {
   CHECK(!frit::Module::open(*model.get(), module, &options));
   CHECK(module.target(0).library_calls == 1 && module.target(0).launches == 0);
 
-  // What the mask would be says nothing where there is none.
+  // Without a mask, its description is ignored.
   Attention plain = packed();
   plain.hasMask = 0;
   plain.mask.argument = 7;

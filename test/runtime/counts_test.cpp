@@ -1,4 +1,4 @@
-//===- counts_test.cpp - Outputs whose size the data decide, on the host --===//
+//===- counts_test.cpp - Data-dependent output sizes on the host ----------===//
 
 #include "Check.h"
 #include "TestModel.h"
@@ -16,7 +16,7 @@ static void testDescription(const frit::Module &module) {
   CHECK(module.outputCounts(0)[0] == 0);
   CHECK(module.outputCounts(1)[0] == -1 && module.outputCounts(1)[1] == 0);
   CHECK(!module.outputCounts(3));
-  // What is said of them is the most there may be.
+  // Their description has the upper bound.
   CHECK(module.output(1).dims[1] == 4 && module.output(1).bytes == 32);
 }
 
@@ -38,7 +38,7 @@ static void testCalls(const frit::Module &module) {
   }
   CHECK(context.outputDims(3, dims).status() == FRIT_INVALID_ARGUMENT);
 
-  // Shapes are known of outputs that nobody wants.
+  // Outputs that were not requested have shapes too.
   CountedCall call(all[0]);
   CHECK(!context.run(call.inputs(), {}));
   CHECK(!context.outputDims(1, dims));
@@ -62,20 +62,20 @@ static void testMisuse(const frit::Module &module) {
   CHECK(error.status() == FRIT_BAD_MODEL);
   CHECK(error.message() == "dimension 0 of output 'y' cannot be as long as a "
                            "count of -1 makes it");
-  // Memory must have room for the most.
+  // Memory must hold the upper bound.
   std::vector<frit_tensor> outputs = call.outputs();
   const int64_t two[] = {2};
   outputs[0].dims = two;
   error = context.run(call.inputs(), outputs);
   CHECK(error.message() == "output 'y' must be 4xf32 and is 2xf32");
-  // A count is no output.
+  // A count is not an output.
   outputs[0].name = "count";
   error = context.run(call.inputs(), outputs);
   CHECK(error.message() ==
         "there is no output 'count'; the model's outputs are: y, z, w");
 }
 
-/// What opening a plan says that differs from the model in one thing.
+/// Opens a plan with one change; returns the error.
 static std::string damaged(const std::function<void(PlanWriter &)> &change) {
   PlanWriter plan;
   writeCountedSteps(plan, /*cuda=*/false);
@@ -104,7 +104,7 @@ static void testDamage() {
   CHECK(damaged([](PlanWriter &plan) { plan.inputs[0].extents = {1, 2}; }) ==
         "the model's plan is damaged: input 'x' has a count that cannot be "
         "its");
-  // What a count makes of a length is checked when it is known.
+  // Lengths that depend on a count are checked once it is known.
   CHECK(damaged([](PlanWriter &plan) {
           plan.extents[0].factor = INT64_MAX;
         }).empty());

@@ -1,4 +1,4 @@
-//===- cpu_kernels_bench.cpp - How fast the host's contractions are -------===//
+//===- cpu_kernels_bench.cpp - Speed of the CPU contractions --------------===//
 
 #include "cpu_kernels_bench.h"
 #include "cpu_kernels_tensor.h"
@@ -13,7 +13,7 @@ using namespace frit::artifact;
 using namespace frit::cpu;
 
 namespace {
-/// A convolution over square images and how often ResNet-50 has it.
+/// A convolution over square images, and how often ResNet-50 has it.
 struct Layer {
   int64_t count, channels, size, filters, filter, stride;
 };
@@ -31,7 +31,7 @@ constexpr Layer kResNet50[] = {
     {3, 512, 7, 2048, 1, 1},  {2, 2048, 7, 512, 1, 1},
     {2, 512, 7, 512, 3, 1}};
 
-/// The median of a tenth of a second's calls, in milliseconds.
+/// Median time of calls over a tenth of a second, in milliseconds.
 template <typename Body> double timed(Body body) {
   using Clock = std::chrono::steady_clock;
   body();

@@ -1,10 +1,10 @@
-//===- cpu_kernels_bench.h - How fast the host's contractions are ---------===//
+//===- cpu_kernels_bench.h - Speed of the CPU contractions ----------------===//
 
 #ifndef FRIT_TEST_RUNTIME_CPU_KERNELS_BENCH_H
 #define FRIT_TEST_RUNTIME_CPU_KERNELS_BENCH_H
 
 namespace frit::bench {
-/// Prints a line for each of ResNet-50's layers and some matrix products.
+/// Prints a line per ResNet-50 layer and for some matrix products.
 int cpuKernels(unsigned threads);
 } // namespace frit::bench
 

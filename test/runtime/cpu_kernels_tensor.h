@@ -1,4 +1,4 @@
-//===- cpu_kernels_tensor.h - Numbers as stored, and what is close to them ===//
+//===- cpu_kernels_tensor.h - Typed tensors and tolerances ----------------===//
 
 #ifndef FRIT_TEST_RUNTIME_CPU_KERNELS_TENSOR_H
 #define FRIT_TEST_RUNTIME_CPU_KERNELS_TENSOR_H
@@ -32,10 +32,10 @@ inline size_t bytesOf(DType type) {
   }
 }
 
-/// Memory of its own for whatever a pool is to compute.
+/// Scratch memory for a pool, enlarged as needed.
 class Scratch {
 public:
-  /// Computes the problem as its caller would who made a context for it.
+  /// Computes a problem with scratch memory of the size that it asks for.
   template <typename Problem, typename Compute>
   bool run(Compute compute, const Problem &problem, void *const *arguments,
            cpu::ThreadPool &pool) {
@@ -53,7 +53,7 @@ private:
   std::vector<std::byte> memory;
 };
 
-/// Numbers as stored, with a guard behind them that nothing may write.
+/// Typed numbers, followed by guard bytes that must not be written.
 class Numbers {
 public:
   Numbers(DType type, int64_t count) : type(type), count(count) {
@@ -97,7 +97,7 @@ public:
       return put(i, value);
     case DType::f16:
       return put(i, _Float16(float(value)));
-    case DType::bf16: // cut off: any number will do
+    case DType::bf16: // truncated: any number will do
       return put(i, uint16_t(__builtin_bit_cast(uint32_t, float(value)) >> 16));
     case DType::i8:
       return put(i, int8_t(value));
@@ -149,8 +149,8 @@ inline double activated(Activation activation, double x) {
   return x;
 }
 
-/// How far a result may be from the exact one: rounding of what is stored, and
-/// of each product that was summed.
+/// Returns whether a result is within rounding error: of the stored type, and
+/// of each product in the sum.
 inline bool isClose(double got, double expected, DType type, double magnitude) {
   double unit = 0x1p-23;
   if (type == DType::i32)

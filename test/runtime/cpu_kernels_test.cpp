@@ -1,8 +1,8 @@
-//===- cpu_kernels_test.cpp - The host's contractions against plain loops -===//
+//===- cpu_kernels_test.cpp - The CPU contractions against loops ----------===//
 //
-// Every result is compared with sums in double (or exact integers), on every
-// instruction set that this machine has. `--bench [threads]` times ResNet-50's
-// layers and some matrix products instead.
+// Compares results with sums in double (or exact integers) on every instruction
+// set of this machine. `--bench [threads]` times ResNet-50's layers and some
+// matrix products instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,8 +44,9 @@ std::string describe(const Gemm &g, Isa isa) {
   return text;
 }
 
-/// Runs a product on all instruction sets and pools of several sizes, which
-/// must agree to the bit. Rows have gaps of `gap` elements.
+/// Runs a product on all instruction sets and several pool sizes; results of
+/// one instruction set must be equal bit for bit. Rows have gaps of `gap`
+/// elements.
 void testGemm(Gemm g, std::vector<Isa> isas, int64_t gap = 0) {
   std::mt19937 engine(g.m * 31 + g.n * 17 + g.k);
   const int64_t rowsA = g.transposeA ? g.k : g.m, colsA = g.m + g.k - rowsA;
@@ -198,7 +199,7 @@ void testConv(Conv c, std::vector<Isa> isas) {
 }
 
 void testGemms(const std::vector<Isa> &isas) {
-  // Every remainder of the tiles, around and beyond the depth of a block.
+  // Sizes around multiples of the tiles, and around and beyond the block depth.
   const int64_t sizes[][3] = {
       {1, 1, 1},    {1, 257, 67},   {3, 64, 129},  {7, 300, 5},   {8, 31, 400},
       {9, 33, 17},  {13, 1, 50},    {40, 3, 33},   {12, 32, 320}, {25, 65, 321},
@@ -235,7 +236,7 @@ void testGemms(const std::vector<Isa> &isas) {
         testGemm(g, isas, m % 2);
       }
 
-  // Batches, and either side repeated.
+  // Batches, and broadcasts of either side.
   for (int64_t m : {5, 33})
     for (int64_t broadcast : {0, 1, 2}) {
       Gemm g{.m = m, .n = 40, .k = 70, .batch = 7};
@@ -412,7 +413,7 @@ void testPool() {
   }
 }
 
-/// Half has few enough numbers to try them all, and floats around them.
+/// Tries all f16 numbers, and floats around them.
 void testHalf(const std::vector<Isa> &isas) {
   for (Isa isa : isas) {
     ThreadPool pool(1, isa);

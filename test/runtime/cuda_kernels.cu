@@ -8,7 +8,7 @@ extern "C" __global__ void twice(const float *from, float *to) {
   to[2 * threadIdx.x] = to[2 * threadIdx.x + 1] = from[threadIdx.x];
 }
 
-/// The columns of 2x4 elements whose first is positive, and how many there are.
+/// Packs the columns of 2x4 elements whose first is positive, and counts them.
 extern "C" __global__ void pack(const float *x, float *y, float *z, float *w,
                                 long long *count) {
   int n = 0;
@@ -23,15 +23,14 @@ extern "C" __global__ void pack(const float *x, float *y, float *z, float *w,
   *count = x[0] == 100 ? 5 : x[0] == 200 ? -1 : n;
 }
 
-/// One block is one row of three.
+/// One block computes one row of three.
 extern "C" __global__ void add_ids(const float *rows, const long long *ids,
                                    float *to) {
   int i = blockIdx.x * 3 + threadIdx.x;
   to[i] = rows[i] + float(ids[blockIdx.x]);
 }
 
-/// x·w + bias, through relu, for the sizes of the test model: what runs where
-/// there is no library.
+/// relu(x·w + bias) for the sizes of the test model; runs without a library.
 extern "C" __global__ void fc_fallback(const float *x, const float *w,
                                        const float *bias, float *to) {
   int row = blockIdx.x, column = threadIdx.x;
@@ -53,7 +52,7 @@ extern "C" __global__ void reverse(const float *from, float *to) {
 
 extern "C" __global__ void increment(float *value) { value[0] += 1; }
 
-/// Reads where nothing is.
+/// Reads an invalid address.
 extern "C" __global__ void stray(float *value) {
   value[0] = *reinterpret_cast<float *>(16);
 }
@@ -75,7 +74,7 @@ __device__ inline unsigned sharedAddress(const void *pointer) {
   return unsigned(__cvta_generic_to_shared(pointer));
 }
 
-/// Prepares a barrier for `bytes`, in every thread of the block.
+/// Sets up a barrier for `bytes`; called by every thread of the block.
 __device__ inline void expectBytes(unsigned barrier, unsigned bytes) {
   if (threadIdx.x == 0) {
     asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barrier));
@@ -143,10 +142,10 @@ extern "C" __global__ void taps(const float *, float *to,
 }
 
 //===----------------------------------------------------------------------===//
-// Kernels that start ahead
+// Programmatic dependent launch
 //===----------------------------------------------------------------------===//
 
-/// Reads what a far block of the kernel before has written.
+/// Reads what a distant block of the preceding kernel has written.
 __device__ inline void moveAndAdd(const float *from, float *to) {
   unsigned count = gridDim.x * blockDim.x;
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -169,7 +168,7 @@ extern "C" __global__ void chained_late(const float *from, float *to) {
   moveAndAdd(from, to);
 }
 
-/// The mean of two buffers; blocks of chained_early have written all of both.
+/// The mean of two buffers, which blocks of chained_early have fully written.
 extern "C" __global__ void mean_early(const float *a, const float *b,
                                       float *to) {
 #if __CUDA_ARCH__ >= 900

@@ -1,7 +1,7 @@
 //===- cuda_test.cpp - Run hand-written plans on a GPU --------------------===//
 //
-// cuda_test KERNELS.cubin KERNELS.ptx, both made from cuda_kernels.cu, the
-// cubin for sm_90a and the PTX for an architecture that every device runs.
+// Usage: cuda_test KERNELS.cubin KERNELS.ptx, both from cuda_kernels.cu: the
+// cubin for sm_90a, the PTX for an architecture that every device supports.
 //
 //===----------------------------------------------------------------------===//
 
@@ -132,8 +132,8 @@ static void testModel(unsigned flags, bool ptxOnly, const char *fcRunsOn) {
   if (!remarks.empty() && !flags)
     printf("remarks: %s", remarks.c_str());
 
-  // Device memory in place: the outputs of one context as another's inputs
-  // would be; here, buffers of ten contexts, which is more than are cached.
+  // Device tensors in place, in the buffers of ten contexts: more than the
+  // graph cache holds.
   std::vector<frit::Context> others(10);
   for (frit::Context &other : others)
     CHECK(!frit::Context::create(module, other));
@@ -201,7 +201,8 @@ static void testSharedMemory() {
   CHECK(to[0] == 16383 && to[16383] == 0 && to[5] == 16378);
 }
 
-/// Tensors that are too large for the staging buffer, and in several pieces.
+/// Tensors too large for the staging buffer, and tensors staged in several
+/// pieces.
 static void testLargeCopies() {
   for (int64_t count : {700000, 9000000}) {
     PlanWriter plan;
@@ -226,7 +227,7 @@ static void testLargeCopies() {
   }
 }
 
-/// Weights that are copied by several threads: none is lost or mixed up.
+/// Uploads weights with several threads and checks all of them.
 static void testLargeWeights() {
   PlanWriter plan;
   std::vector<std::vector<float>> values;
@@ -300,7 +301,7 @@ static void testFailures() {
   CHECK(lastErrorHas("there is no device cuda:63; the last one is cuda:"));
 }
 
-/// Last, because it leaves the device's context unusable.
+/// Run last, because it makes the device's context unusable.
 static void testStray() {
   PlanWriter plan;
   Buffer y = plan.output("y", DType::f32, {1});

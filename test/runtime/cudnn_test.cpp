@@ -1,9 +1,8 @@
-//===- cudnn_test.cpp - cuDNN knows attention when it sees it -------------===//
+//===- cudnn_test.cpp - cuDNN recognizes our attention graphs -------------===//
 //
-// Asks the library what it has for the graphs that we describe attention with.
-// From 9.8 on that needs no GPU but a description of one; what is compiled last
-// would need a driver, and so no plan is made. Skipped (77) without such a
-// library, or anything that passes for a driver.
+// Asks cuDNN for engines for our attention graphs. Since 9.8 this needs no GPU,
+// only a description of one; compiling a plan would need a driver, so none is
+// created. Skipped (77) without such a library or any libcuda.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +19,7 @@ using artifact::Attention;
 using artifact::DType;
 using artifact::StridedOperand;
 
-/// An H200 in the words of CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION.
+/// An H200 as a CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION.
 static constexpr char kDevice[] = R"({
   "deviceName": "NVIDIA H200", "cudaDeviceId": 0, "pciDeviceId": 0,
   "deviceVer": 900, "driverVer": 13000, "isTccDriver": 0,
@@ -33,7 +32,7 @@ static constexpr char kDevice[] = R"({
   "totalGlobalMem": 150109880320, "smClockRateKHz": 1980000,
   "memClockRateKHz": 3201000})";
 
-/// cudnn_graph.h's names of what the runtime has no use for.
+/// Values of cudnn_graph.h that the runtime does not use.
 enum {
   kDevicePropertiesKind = 38,
   kHeuristicsDevice = 204,
@@ -44,9 +43,9 @@ enum {
 static Cudnn library;
 static DnnDescriptor device;
 static std::map<DnnDescriptor, int> kinds;
-/// Of tensors in the order that they are described in: numbers and columns.
+/// Ids and columns of tensors, in the order of their description.
 static std::vector<int64_t> ids, columns;
-/// What a plan was last run over: a pointer for each number.
+/// Ids and pointers of the last variant pack.
 static std::vector<int64_t> packedIds;
 static std::vector<void *> packed;
 
@@ -118,7 +117,7 @@ static Attention attention(DType type, int64_t length, int64_t size) {
   return a;
 }
 
-/// A call of it, where each operand is [batch][row][head].
+/// Prepares a call whose operands are [batch][row][head].
 static std::unique_ptr<LibraryCall> prepare(CudnnHandle &handle, Attention a) {
   uint32_t argument = 0;
   auto lay = [&](StridedOperand &operand, int64_t heads, int64_t rows,
@@ -139,7 +138,7 @@ static std::unique_ptr<LibraryCall> prepare(CudnnHandle &handle, Attention a) {
   return handle.prepare(a, alignments);
 }
 
-/// The library's numbers for it.
+/// Returns the library's engine numbers.
 static std::vector<uint32_t> enginesFor(CudnnHandle &handle,
                                         const Attention &a) {
   auto call = prepare(handle, a);
@@ -184,7 +183,7 @@ static void testMasks(CudnnHandle &handle) {
   CHECK(enginesFor(handle, a).empty());
 }
 
-/// What the library would compute wrongly, or not at all.
+/// Problems that the library would compute wrongly, or not at all.
 static void testRefused(CudnnHandle &handle) {
   CHECK(enginesFor(handle, attention(DType::f32, 64, 64)).empty());
   CHECK(enginesFor(handle, attention(DType::f16, 64, 60)).empty());
@@ -194,7 +193,7 @@ static void testRefused(CudnnHandle &handle) {
   CHECK(enginesFor(handle, a).empty());
 }
 
-/// An algorithm is asked for by its number, and others come behind it.
+/// A requested algorithm comes first; others follow.
 static void testAlgorithms(CudnnHandle &handle) {
   Attention a = attention(DType::f16, 384, 64);
   std::vector<uint32_t> favourites = enginesFor(handle, a);
@@ -226,7 +225,7 @@ static void testArguments(CudnnHandle &handle) {
   if (!call)
     return;
   CHECK(call->enqueue(arguments, nullptr) && packed.size() == 7);
-  // Q, Kᵀ, V, y, the scale, what is hidden, the mask.
+  // Q, Kᵀ, V, y, the scale, the masked score, the mask.
   const int64_t expected[] = {64, 131, 128, 128, 1, 1, 131};
   const uint64_t addresses[] = {0x10000, 0x20020, 0x30000, 0x50000,
                                 0,       0,       0x40000};

@@ -1,4 +1,4 @@
-//===- driver_test.cpp - What a machine without a GPU is told -------------===//
+//===- driver_test.cpp - Errors on a machine without a GPU ----------------===//
 
 #include "Check.h"
 #include "TestModel.h"
@@ -64,8 +64,8 @@ static void testChoice() {
   CHECK(choose(7, 5) == "none");
 }
 
-/// What the runtime says of a target of two modules, a kernel in each, once
-/// `change` has been at it.
+/// Reads a target of two modules, with one kernel each, after `change`; returns
+/// the error.
 template <class Change> static std::string readModules(const Change &change) {
   PlanWriter plan;
   Buffer y = plan.output("y", DType::f32, {1});
@@ -125,7 +125,7 @@ int main() {
   CHECK(frit_module_open(model.get(), &options, &module) == FRIT_NO_DEVICE);
   CHECK(lastErrorHas("NVIDIA driver"));
 
-  // By default the host takes over, and says why.
+  // By default the CPU target runs, with a remark.
   std::string remark;
   options.device = nullptr;
   options.remark_user = &remark;
@@ -137,7 +137,7 @@ int main() {
         remark.find("NVIDIA driver") != remark.npos);
   frit_module_close(module);
 
-  // Where it cannot, both reasons are given.
+  // If it cannot, the error has both reasons.
   model = makeGpuModel(/*alsoCpu=*/false);
   CHECK(frit_module_open(model.get(), nullptr, &module) == FRIT_NO_DEVICE);
   CHECK(lastErrorHas("NVIDIA driver") &&

@@ -1,6 +1,6 @@
 //===- files_test.cpp - The tensor files of frit-run ----------------------===//
 //
-// Written, read back, in the ways other programs write them, and damaged.
+// Files are written and read back, as other programs write them, and damaged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ static bool same(const Tensor &a, const Tensor &b) {
   return a.dtype == b.dtype && a.dims == b.dims && a.data == b.data;
 }
 
-/// Every bit pattern of the small floats is read and written as itself.
+/// Every bit pattern of small floats survives reading and writing.
 static void testSmallFloats() {
   for (frit_dtype dtype : {FRIT_F16, FRIT_BF16, FRIT_F8E4M3, FRIT_F8E5M2}) {
     unsigned count = frit_dtype_size(dtype) == 1 ? 256 : 65536;
@@ -106,8 +106,7 @@ static void testNumpy(const std::string &folder) {
       !readNpy(npy("{'descr': [('a', '<f4')], 'shape': (2,)}"), tensor, error));
 }
 
-/// The file that numpy writes of `tensor` with other orders of elements and
-/// bytes.
+/// Returns numpy's file of `tensor` in another element or byte order.
 static std::vector<uint8_t> reordered(const Tensor &tensor, bool isColumnMajor,
                                       bool isBigEndian) {
   std::vector<uint8_t> file = makeNpy(tensor);
@@ -147,8 +146,8 @@ static void testOrders() {
       }
 }
 
-/// An archive as numpy.savez_compressed writes it: deflated, with the sizes in
-/// an extra field in front and plain ones in the list.
+/// Returns an archive as numpy.savez_compressed writes it: deflated, with sizes
+/// in an extra field of the local header and plain ones in the directory.
 static std::vector<uint8_t> makeDeflated(const Tensor &tensor) {
   std::vector<uint8_t> npy = makeNpy(tensor), packed(npy.size() + 100);
   z_stream stream = {};
@@ -237,7 +236,7 @@ static void testOthers() {
   CHECK(tensor.dtype == FRIT_I64 && tensor.at(0) == 9 && tensor.at(1) == -1);
 }
 
-/// A file that says much of few bytes takes no more memory than it has.
+/// A small file that claims large contents must not take memory for them.
 static void testClaims() {
   std::string error;
   std::vector<Tensor> tensors;
@@ -251,14 +250,14 @@ static void testClaims() {
                         tensors, error));
   CHECK(tensors.size() == 2 && tensors[0].dtype == FRIT_F4E2M1 &&
         tensors[1].dtype == FRIT_I4);
-  // The same bytes for both.
+  // Both tensors claim the same bytes.
   CHECK(!readSafetensors(described(R"("shape":[8],"data_offsets":[4,12])"),
                          tensors, error));
   CHECK(!readSafetensors(
       described(R"("shape":[0,4611686018427387904],"data_offsets":[8,8])"),
       tensors, error));
 
-  // A list with the same entry twice.
+  // A directory with the same entry twice.
   std::vector<uint8_t> npz = makeDeflated(makeTensor(FRIT_I64, {200}));
   size_t end = npz.size() - 22, list = npz[end + 16] + (npz[end + 17] << 8);
   std::vector<uint8_t> entry(npz.begin() + ptrdiff_t(list),
@@ -269,7 +268,7 @@ static void testClaims() {
   tensors.clear();
   CHECK(!readNpz(npz, tensors, error) && tensors.size() == 1);
 
-  // An entry of more elements than its shape has, and of fewer.
+  // Entries with more elements than their shape, and with fewer.
   for (int64_t length : {199, 201}) {
     Tensor claimed = makeTensor(FRIT_I64, {200});
     claimed.dims = {length};
@@ -279,7 +278,7 @@ static void testClaims() {
                        std::to_string(length) + "xi64");
   }
 
-  // More dimensions than numpy has, all of size 1.
+  // More dimensions than numpy allows, all of size 1.
   std::vector<uint8_t> many = {0x10, 1, 0x4a, 4, 0, 0, 0, 0};
   for (int i = 0; i < 65; ++i)
     many.insert(many.end(), {8, 1});
@@ -308,7 +307,7 @@ static void testDamage() {
   std::mt19937 random(3);
   for (const std::vector<uint8_t> &whole : files) {
     for (size_t size = 0; size < whole.size(); ++size) {
-      // A copy of just that size, so that the sanitizer sees its end.
+      // A copy of exactly that size, so that the sanitizer sees its end.
       std::vector<uint8_t> cut(whole.begin(), whole.begin() + ptrdiff_t(size));
       readAll(cut);
     }

@@ -1,6 +1,6 @@
-//===- graph_test.cpp - Which edges a model's CUDA graph has --------------===//
+//===- graph_test.cpp - The edges of a model's CUDA graph -----------------===//
 //
-// Runs on the driver of ../fuzz/Driver.cpp, which stands for NVIDIA's.
+// Runs on the fake driver of ../fuzz/Driver.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,15 +17,15 @@ using frit::cuda::FakeEdge;
 
 namespace {
 
-/// A step of a test's list. Kernels of ours wait, unless they are `old`.
+/// A step of a test's list. Our kernels wait by themselves, except `old` ones.
 struct Node {
   enum Kind { kernel, old, copy, guard } kind = kernel;
   bool followsAll = true;
   std::vector<uint32_t> follows = {};
-  uint32_t held = 0; ///< by a guard
+  uint32_t held = 0; ///< number of steps in the guard
 };
 
-/// What the runtime takes for a whole cubin.
+/// The smallest ELF file that the runtime accepts as a cubin.
 std::string emptyElf() {
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -74,7 +74,7 @@ std::vector<FakeEdge> lastEdges() {
   return {edges, edges + count};
 }
 
-/// The edges of the graph that a call, or a profile, makes of a model.
+/// Returns the edges of the graph of a call, or of a profile.
 std::vector<FakeEdge> edgesOf(const std::vector<Node> &nodes,
                               unsigned flags = 0, bool profile = false) {
   Model model = makeModel(nodes);
@@ -101,7 +101,7 @@ std::vector<FakeEdge> edgesOf(const std::vector<Node> &nodes,
 using Edges = std::vector<FakeEdge>;
 static constexpr bool kFull = true, kAhead = false;
 
-/// Kernels 1 and 2 stand beside each other and 3 follows both.
+/// Kernels 1 and 2 are concurrent, and 3 follows both.
 static const std::vector<Node> diamond = {
     {}, {}, {Node::kernel, false, {0}}, {}};
 
@@ -111,18 +111,17 @@ static void testBranches() {
        Edges{{1, 2, kAhead}, {1, 3, kAhead}, {2, 4, kAhead}, {3, 4, kAhead}}));
   CHECK((edgesOf(diamond, FRIT_NO_PROGRAMMATIC_LAUNCH) ==
          Edges{{1, 2, kFull}, {1, 3, kFull}, {2, 4, kFull}, {3, 4, kFull}}));
-  // The last follows one of two ends, and nothing follows the other.
+  // The last step follows one of two ends; nothing follows the other.
   CHECK(
       (edgesOf(
            {{}, {}, {Node::kernel, false, {0}}, {Node::kernel, false, {1}}}) ==
        Edges{{1, 2, kAhead}, {1, 3, kAhead}, {2, 4, kAhead}}));
-  // Two beginnings.
+  // Two steps without predecessor.
   CHECK((edgesOf({{}, {Node::kernel, false, {}}, {}}) ==
          Edges{{1, 3, kAhead}, {2, 3, kAhead}}));
 }
 
-/// What does not wait by itself, or is waited for by what does not, has full
-/// edges.
+/// Steps that do not wait by themselves have full edges, in and out.
 static void testFullEdges() {
   CHECK((edgesOf({{}, {Node::copy}, {}, {Node::kernel, false, {1}}, {}}) ==
          Edges{{1, 2, kFull},
@@ -136,7 +135,7 @@ static void testFullEdges() {
                {2, 4, kFull},
                {3, 4, kFull},
                {4, 5, kAhead}}));
-  // A kernel behind a copy and a kernel.
+  // A kernel after a copy and a kernel.
   CHECK((edgesOf({{Node::copy}, {}, {Node::kernel, false, {0, 1}}}) ==
          Edges{{1, 2, kFull}, {1, 3, kFull}, {2, 3, kAhead}}));
 }
@@ -149,8 +148,8 @@ static void testProfile() {
     CHECK((edges[i] == FakeEdge{i + 1, i + 2, kFull}));
 }
 
-/// Nodes 2 and 6 ask, 3 and 7 are conditional; what they hold is a graph of its
-/// own, and what comes behind a conditional node waits for its end.
+/// Nodes 2 and 6 set the handles of the conditional nodes 3 and 7. Their bodies
+/// are graphs of their own; later steps wait for the conditional node.
 static void testGuards() {
   Node two = {Node::guard, true, {}, 2}, one = {Node::guard, true, {}, 1};
   CHECK((edgesOf({{}, two, {}, {}, one, {}, {}}) == Edges{{1, 2, kFull},
@@ -159,7 +158,7 @@ static void testGuards() {
                                                           {3, 6, kFull},
                                                           {6, 7, kFull},
                                                           {7, 9, kFull}}));
-  // One in another.
+  // A guard in a guard.
   CHECK((edgesOf({two, one, {}, {}}) ==
          Edges{{1, 2, kFull}, {3, 4, kFull}, {2, 6, kFull}}));
 }

@@ -1,4 +1,4 @@
-//===- guards_test.cpp - What a condition leaves out is not run -----------===//
+//===- guards_test.cpp - Guarded steps on the host ------------------------===//
 
 #include "Check.h"
 #include "TestModel.h"
@@ -25,7 +25,7 @@ static void testValues() {
     }
 }
 
-/// A profile says of what was skipped that it took no time and moved nothing.
+/// A profile shows no time and no bytes for skipped steps.
 static void testProfile() {
   Model model = makeGuardedModel();
   frit::Module module;
@@ -57,7 +57,7 @@ static void testProfile() {
   CHECK(!strcmp(steps[4].kernel, "if false, by a branch"));
 }
 
-/// Whether a plan is refused, and with what words.
+/// Checks that a damaged plan is rejected with this message.
 static void refuses(const char *words,
                     const std::function<void(PlanWriter &)> &damage) {
   PlanWriter plan;
@@ -76,7 +76,7 @@ static void testDamage() {
   const char *misfit = "a guard and what it holds do not fit together";
   refuses(misfit, [](PlanWriter &plan) { plan.guards[2].steps = 3; });
   refuses(misfit, [](PlanWriter &plan) { plan.guards[0].steps = ~0u; });
-  // The inner one would end behind the outer one.
+  // The inner guard would end after the outer one.
   refuses(misfit, [](PlanWriter &plan) { plan.guards[1].steps = 3; });
   refuses(misfit, [](PlanWriter &plan) { plan.follow(plan.steps[5], {3}); });
   refuses(misfit, [](PlanWriter &plan) { plan.follow(plan.steps[7], {0}); });

@@ -1,8 +1,8 @@
-//===- hostile_test.cpp - Damaged plans are refused or run, never crash ---===//
+//===- hostile_test.cpp - Damaged plans never crash the runtime -----------===//
 //
-// Host kernels are trusted code, so they touch nothing here: what is tested is
-// that the plan cannot lead the runtime itself out of its memory. Meant to run
-// under the address sanitizer too.
+// Damaged plans are rejected or run. Host kernels are trusted code, so here
+// they touch nothing: the test is that no plan makes the runtime itself access
+// memory out of bounds. Also run under the address sanitizer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ using namespace frit::test;
 
 static void nothing(void *const *, void *, int64_t, int64_t) {}
 
-/// Runs with a size of 1 wherever a symbol is, in memory for the largest.
+/// Runs with size 1 for every symbol, in memory for the largest size.
 static void runSmaller(frit_module *module, frit_context *context,
                        std::vector<frit_tensor> inputs,
                        std::vector<frit_tensor> outputs) {
@@ -42,7 +42,7 @@ static void runSmaller(frit_module *module, frit_context *context,
                  outputs.data(), uint32_t(outputs.size()));
 }
 
-/// Opens and, where that works, runs the image. Returns whether it opened.
+/// Opens the image and runs it if that succeeds. Returns whether it opened.
 static bool survive(const frit_image *image) {
   static const frit_module_options options = {
       sizeof(frit_module_options), "cpu", nullptr, 0, 1, nullptr, nullptr};
@@ -82,7 +82,7 @@ static void damage(Model whole) {
   whole.kernels = {nothing, nothing};
   CHECK(survive(whole.get()));
 
-  // Every way of cutting the end off, both known to the image and not.
+  // Every truncation, with the image's size updated and not.
   for (size_t bytes = 0; bytes < whole.plan.size(); ++bytes) {
     Model cut = whole;
     cut.plan.resize(bytes);
@@ -94,7 +94,7 @@ static void damage(Model whole) {
     CHECK(!survive(cut.get()));
   }
 
-  // Every byte set to what breaks comparisons most.
+  // Every byte set to values that are likely to break comparisons.
   for (size_t at = 0; at < whole.plan.size(); ++at)
     for (uint8_t value : {0x00, 0x01, 0x7f, 0x80, 0xff}) {
       Model changed = whole;
@@ -102,7 +102,7 @@ static void damage(Model whole) {
       survive(changed.get());
     }
 
-  // A few at once.
+  // Several bytes at once.
   std::mt19937 random(2);
   for (int round = 0; round < 20000; ++round) {
     Model changed = whole;

@@ -1,6 +1,6 @@
-//===- layout_test.cpp - What we declared by hand is what NVIDIA declares -===//
+//===- layout_test.cpp - Our declarations equal NVIDIA's ------------------===//
 //
-// Compiled where the toolkit's headers are; that it compiles is the test.
+// Compiled if the toolkit's headers are present; compiling is the test.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-"""Holds calls on the cpu to the memory that frit says they take.
+"""Checks that calls on the CPU take no more memory than frit states.
 
     memory.py TINY FOLDER MEMORY_TEST
 """
@@ -18,7 +18,7 @@ MIB = 1 << 20
 
 
 def save(name, nodes, inputs, outputs, types=None):
-    """A model of these nodes over floats; `inputs` and `outputs` are shapes."""
+    """A model of float tensors; `inputs` and `outputs` are shapes."""
     def value(name, shape):
         return helper.make_tensor_value_info(
             name, (types or {}).get(name, TensorProto.FLOAT), shape)
@@ -35,7 +35,7 @@ def run(command, **more):
 
 
 def compile_model(source, name, *flags):
-    """The artifact, and the arena that fritc and frit-run tell of it."""
+    """The artifact, and the arena that fritc and frit-run report."""
     library = FOLDER / f"{name}.so"
     report = run(["fritc", source, "-march=x86-64", "-o", library,
                   "--memory-report", *flags], check=True).stdout
@@ -48,7 +48,7 @@ def compile_model(source, name, *flags):
     return library, arena
 
 
-# Temporaries that do not fit the stack, of kernels that cannot do without.
+# Kernels with temporaries that are too large for the stack.
 ROWS = 1 << 18
 make = helper.make_node
 save("softmax", [make("Softmax", ["x"], ["y"], axis=-1)],
@@ -83,7 +83,7 @@ libraries.append(compile_model(source, "variants", "-fshape=batch=1..3")[0])
 counted = run([MEMORY_TEST, *libraries])
 assert counted.returncode == 0, counted.stdout + counted.stderr
 
-# With more threads than work items, and with one, results are the same.
+# Results are the same with one thread and with more threads than work items.
 x = np.random.default_rng(1).standard_normal((3, ROWS)).astype(np.float32)
 np.savez(FOLDER / "x.npz", x=x)
 exact = np.exp(x.astype(np.float64))
@@ -93,7 +93,7 @@ for threads in ("1", "7"):
     run(["frit-run", FOLDER / "softmax.so", f"--input=@{FOLDER / 'x.npz'}",
          f"--compare={FOLDER / 'y.npz'}", f"--threads={threads}"], check=True)
 
-# Where there is not so much memory, that is what frit-run says.
+# Without enough memory, frit-run says so.
 library, arena = compile_model(FOLDER / "concat.onnx", "concat")
 assert arena > 64 * MIB, arena
 limited = run(["frit-run", library, "--threads=1"], preexec_fn=lambda:

@@ -1,9 +1,9 @@
-//===- memory_test.cpp - A context takes what it says, a call nothing -----===//
+//===- memory_test.cpp - Memory of contexts and calls ---------------------===//
 //
 //   memory_test MODEL.so...
 //
-// Counts what the whole process allocates while contexts of models for the cpu
-// are made and run.
+// Counts the allocations of the process while contexts of CPU models are
+// created and run: a context must take what it states, a call nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@
 static std::atomic<bool> counting;
 static std::atomic<uint64_t> allocations, alignedBytes;
 
-/// Allocations of the whole process come here, those of the model's shared
-/// library too; glibc has its own names for what it does then.
+/// Overrides malloc for the whole process, the model's library included. glibc
+/// exports its own functions under these names.
 extern "C" {
 void *__libc_malloc(size_t);
 void *__libc_calloc(size_t, size_t);
@@ -55,7 +55,7 @@ void *aligned_alloc(size_t alignment, size_t size) noexcept {
 }
 
 namespace {
-/// What is allocated while this lives.
+/// Counts allocations during its lifetime.
 struct Count {
   Count() {
     allocations = alignedBytes = 0;
@@ -64,7 +64,7 @@ struct Count {
   ~Count() { counting = false; }
 };
 
-/// A tensor of ones where that is a number, aligned as frit likes it best.
+/// A tensor of ones, aligned to 64 bytes.
 struct Tensor {
   Tensor(const frit_tensor_info &info) : info(info) {
     data = __libc_memalign(64, info.bytes + 64);
@@ -101,7 +101,7 @@ void testModel(const char *path) {
              static_cast<unsigned long long>(alignedBytes),
              static_cast<unsigned long long>(device.context_bytes));
     CHECK(alignedBytes == device.context_bytes);
-    CHECK(allocations > 1); // malloc is seen
+    CHECK(allocations > 1); // the override works
   }
 
   std::vector<std::unique_ptr<Tensor>> tensors;

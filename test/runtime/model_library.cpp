@@ -5,7 +5,7 @@
 static frit::test::Model model = frit::test::makeTestModel();
 
 extern "C" {
-/// fritc writes a constant here; this one is filled in when it is loaded.
+/// fritc writes a constant here; the test fills it in at load time.
 __attribute__((visibility("default"))) frit_image frit_model_image =
     *model.get();
 }

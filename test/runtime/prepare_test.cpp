@@ -1,7 +1,7 @@
-//===- prepare_test.cpp - How much of a model is prepared at once ---------===//
+//===- prepare_test.cpp - Windows of the prepare list ---------------------===//
 //
-// Runs on the driver of ../fuzz/Driver.cpp, which has 64 MiB for an allocation
-// and whose copies copy.
+// Runs on the fake driver of ../fuzz/Driver.cpp, which allows 64 MiB per
+// allocation and really copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,10 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-/// Constants of so many floats, each its number and zeros, of which those of
-/// odd number are kept if `kept`. Step i of the prepare list copies the first
-/// float of the constant that reads[i] names, and the model's output is all of
-/// these.
+/// Makes a model with constants of `sizes` floats, each its own number followed
+/// by zeros; if `kept`, constants with odd numbers stay on the device. Step i
+/// of the prepare list copies the first float of constant reads[i]; the output
+/// is all of these.
 Model makeModel(const Sizes &sizes, const std::vector<unsigned> &reads,
                 bool kept = false) {
   PlanWriter plan;
@@ -54,7 +54,7 @@ Model makeModel(const Sizes &sizes, const std::vector<unsigned> &reads,
   return model;
 }
 
-/// The windows of its prepare list, as the constants of each.
+/// Returns the constants of each window of the prepare list.
 std::vector<std::vector<uint32_t>> cut(Model &&model, uint64_t most) {
   PlanView plan;
   CHECK(!PlanView::open(*model.get(), plan).failed());
@@ -84,18 +84,18 @@ static void testWindows() {
   CHECK(cut(makeModel(small, {}), one).empty());
   CHECK((cut(makeModel(small, {0, 1, 2}), 3 * one) == Cut{{0, 1, 2}}));
   CHECK((cut(makeModel(small, {0, 1, 2}), 2 * one) == Cut{{0, 1}, {2}}));
-  // Counted once in a window, and there again where a later one reads it.
+  // Counted once per window, and again in a later window.
   CHECK((cut(makeModel(small, {0, 0, 1, 0, 2, 0}), 2 * one) ==
          Cut{{0, 1}, {2, 0}}));
-  // More than there may be, by itself.
+  // More than the limit: a window of its own.
   CHECK((cut(makeModel({1, int64_t(one), 1}, {0, 1, 2}), one) ==
          Cut{{0}, {1}, {2}}));
-  // What is kept is not counted.
+  // Resident constants are not counted.
   CHECK(
       (cut(makeModel(small, {0, 1, 2}, /*kept=*/true), one) == Cut{{0}, {2}}));
 }
 
-/// More than the device has at once.
+/// More constants than fit on the device at once.
 static void testLoad() {
   constexpr int64_t large = 10 << 20;
   Model model = makeModel({large, 1, large, 3, large, large},

@@ -84,7 +84,7 @@ static void testRuns(frit_module *module) {
   CHECK(frit_run(context, inputs, 2, outputs, 1) == FRIT_OK);
   CHECK(data.isRight(data.y));
 
-  // Memory that is not aligned, and an output over an input.
+  // Misaligned memory, and an output over an input.
   alignas(64) char memory[256];
   memcpy(memory + 4, data.x, sizeof data.x);
   inputs[0].data = memory + 4;
@@ -208,8 +208,8 @@ static void testDevices(Model &model) {
   CHECK(lastErrorHas("no code for this processor"));
 }
 
-/// A contraction that no library takes runs on the model's own kernel, and one
-/// that has none is an error with the node's name.
+/// A contraction that no library accepts runs the model's own kernel; without
+/// one, the error names the node.
 static void testFallback() {
   for (bool hasKernel : {true, false}) {
     PlanWriter plan;
@@ -245,8 +245,8 @@ static void testFallback() {
   }
 }
 
-/// Every call of a kernel that runs at the same time as others has a workspace
-/// of its own, of as many as the plan has memory for.
+/// Concurrent calls of a kernel have separate workspaces, at most as many as
+/// the plan provides.
 static void testWorkspaces() {
   constexpr int kItems = 2000;
   PlanWriter plan;
@@ -299,7 +299,7 @@ static void testExternalWeights() {
   Buffer w =
       plan.constant("w", DType::f32, {2}, std::vector<float>{0, 0}, true);
   plan.constants[0].file = plan.text("w.bin");
-  plan.constants[0].offset = 3; // as badly aligned as a file may have it
+  plan.constants[0].offset = 3; // misaligned, as a file may have it
   plan.weights.clear();
   Buffer y = plan.output("y", DType::f32, {2});
   plan.step(StepKind::copy, "weight", {w, y});
@@ -335,7 +335,7 @@ static void testExternalWeights() {
   rmdir(folder);
 }
 
-/// Contexts of one module run at the same time.
+/// Contexts of one module run concurrently.
 static void testThreads(frit_module *module) {
   std::vector<std::thread> threads;
   bool right[4] = {};

@@ -1,4 +1,4 @@
-//===- tensor_map_test.cpp - Tensor maps are checked when a plan is read --===//
+//===- tensor_map_test.cpp - Checks of tensor maps when a plan is read ----===//
 
 #include "Check.h"
 #include "PlanWriter.h"
@@ -24,7 +24,7 @@ static TensorMap tiled() {
   return map;
 }
 
-/// The same bytes as 4x5x5x64, for a window of 3x3.
+/// The same bytes as 4x5x5x64, for a 3x3 window.
 static TensorMap im2col() {
   TensorMap map;
   map.kind = MapKind::im2col;
@@ -44,8 +44,8 @@ static TensorMap im2col() {
   return map;
 }
 
-/// What reading a plan with the map says; empty where it is taken. The map is
-/// of a launch's argument, or of a gemm's whose kernel has it.
+/// Reads a plan with the map, used by a launch or by a gemm's kernel; returns
+/// the error, or "" if accepted.
 static std::string read(const TensorMap &map, bool ofGemm = false) {
   PlanWriter plan;
   Buffer x = plan.input("x", DType::f16, {100, 64});
@@ -139,7 +139,7 @@ static void testIm2col() {
   refuse(im2col(), "corners", [](TensorMap &m) { m.upper[0] = 128; });
 }
 
-/// The workspace of a gemm is not its kernel's.
+/// A gemm's kernel does not take its workspace.
 static void testArguments() {
   TensorMap map = tiled();
   map.argument = 3;

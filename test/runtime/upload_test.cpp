@@ -1,7 +1,7 @@
-//===- upload_test.cpp - Weights are on the GPU when they are said to be --===//
+//===- upload_test.cpp - Small uploads have arrived when they return ------===//
 //
-// The driver may return from the copy of few bytes while they are on their way
-// on its own stream, for which ours do not wait.
+// The driver may return from a small copy before it is done on the null stream,
+// for which our streams do not wait.
 //
 //===----------------------------------------------------------------------===//
 

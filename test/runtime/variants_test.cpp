@@ -1,4 +1,4 @@
-//===- variants_test.cpp - A model with an open dimension on the host -----===//
+//===- variants_test.cpp - A model with a symbolic dimension on the host --===//
 
 #include "Check.h"
 #include "TestModel.h"
@@ -22,7 +22,7 @@ static void testDescription(const frit::Module &module) {
   CHECK(frit_module_symbol(module.get(), 1, &symbol) == FRIT_INVALID_ARGUMENT);
   CHECK(module.inputSymbols(0)[0] == -1 && module.inputSymbols(0)[1] == 0);
   CHECK(module.outputSymbols(1)[0] == 0 && !module.outputSymbols(2));
-  // What is said of tensors holds for the largest.
+  // Descriptions of tensors are those of the largest variant.
   CHECK(module.input(0).dims[1] == 4 && module.input(0).bytes == 48);
   frit_variant_info variant = module.variant(0, 0);
   CHECK(variant.sizes[0] == 2 && variant.steps == 2 &&
@@ -48,7 +48,7 @@ static void testCalls(const frit::Module &module) {
   }
 }
 
-/// An input that lies in the memory of its output, and in the context's own.
+/// An input in the memory of its output, and in the context's own buffer.
 static void testPlaces(const frit::Module &module) {
   frit::Context context;
   CHECK(!frit::Context::create(module, context));
@@ -111,8 +111,8 @@ static void testProfile(const frit::Module &module) {
   CHECK(call.isRight());
 }
 
-/// Two cut dimensions and one that is whole, there and back.
-static void testInset() {
+/// Two shortened dimensions and a whole one, there and back.
+static void testStridedRegion() {
   const int64_t small[] = {2, 2, 3}, large[] = {2, 4, 4};
   frit::StridedRegion region(small, large, 1);
   CHECK(!region.isWhole() && region.runs() == 4 && region.runBytes() == 3);
@@ -131,7 +131,7 @@ static void testInset() {
   CHECK(!memcmp(memory, spread, 32));
   frit::copyOutOf(region, memory, memory);
   CHECK(!memcmp(memory, letters, 12));
-  // Rows at the front are one run.
+  // Leading rows are one run.
   const int64_t rows[] = {1, 1, 4}, all[] = {1, 3, 4};
   frit::StridedRegion front(rows, all, 2);
   CHECK(front.runs() == 1 && front.runBytes() == 8 && front.offset(0) == 0);
@@ -139,7 +139,7 @@ static void testInset() {
   CHECK(scalar.isWhole() && scalar.runs() == 1 && scalar.runBytes() == 4);
 }
 
-/// The size of a call reaches the steps, and is no input of the model.
+/// The size of a call reaches the steps, but is not an input of the model.
 static void testSizes() {
   Model model = makeSizedModel();
   frit::Module module;
@@ -160,7 +160,7 @@ static void testSizes() {
   }
 }
 
-/// What opening a plan says that differs from that model in one thing.
+/// Opens a plan that differs in one thing; returns the error.
 static std::string damaged(const std::function<void(PlanWriter &)> &change) {
   PlanWriter plan;
   writeSizedPlan(plan);
@@ -188,7 +188,7 @@ static void testDamagedSizes() {
 }
 
 int main() {
-  testInset();
+  testStridedRegion();
   testSizes();
   testDamagedSizes();
   Model model = makeOpenModel();

@@ -2,8 +2,8 @@
 
     empty.py FOLDER
 
-As a shared library with weights inside and beside it, and as an object that is
-linked to a shared library of its own.
+As a shared library with embedded and with external weights, and as an object
+linked into a shared library.
 """
 import json
 import pathlib

@@ -1,10 +1,10 @@
-"""Compiles a model with each linker of this machine, and uses what comes out.
+"""Links a model with each linker of this machine and runs the result.
 
     linkers.py MODEL INPUT EXPECTED FOLDER
 
-Every shared library must compute what is expected as it is, stripped, and
-copied by objcopy; every object must do so in an application that the linker
-makes of it. A linker that is not installed is passed over.
+Every shared library must give the expected results as it is, stripped, and
+copied by objcopy; so must every object, linked into an application. Linkers
+that are not installed are skipped.
 """
 import os
 import pathlib
@@ -30,7 +30,7 @@ def check(library):
 
 
 def segments(library):
-    """Where the weights are: in one segment that nobody may write."""
+    """Checks that the weights are in one read-only segment."""
     text = run("readelf", "-lW", library)
     lines = [line.split() for line in text.splitlines()]
     own = next(line[0] for line in lines if ".frit.weights" in line)
@@ -39,7 +39,7 @@ def segments(library):
     segment = loads[int(own)]
     assert segment[0] == "LOAD" and segment[6] == "R", segment
     assert sum(".frit.weights" in line for line in lines) == 1, text
-    # One relocation points at them, none lies in them.
+    # One relocation points to them; none lies in them.
     start, size = int(segment[2], 16), int(segment[5], 16)
     places = [int(line.split()[0], 16) for line in
               run("readelf", "-rW", library).splitlines()

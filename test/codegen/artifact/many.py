@@ -4,8 +4,8 @@
 
 Each is compiled for several processors, as an object and as a shared library,
 and the first, or all where DEVICE is a GPU, also for ARCHS, unless these are
-"none". Their kernels have the same names and compute different things. Beside the
-symbol by which a program refers to it, a model shows it none.
+"none". Their kernels have equal names and compute different things. A model
+exports only the symbol by which a program refers to it.
 """
 import concurrent.futures
 import os
@@ -39,7 +39,7 @@ def run(*command):
 
 
 def make(index, x):
-    """Writes y = f((x x + c) · w + b) and returns y; all but x is its own."""
+    """Writes y = f((x x + c) · w + b) and returns y; all but x differs per model."""
     random = np.random.default_rng(index)
     w = random.uniform(-1, 1, (8, 6)).astype(np.float32)
     b = random.uniform(-1, 1, 6).astype(np.float32)
@@ -97,7 +97,7 @@ for name in NAMES:
     shown = symbols("-D", "--defined-only", f"{path}.so")
     assert shown == ["frit_model_image", f"{name}_image"], shown
 
-# What is for other processors uses their registers, and no other code does.
+# Only code for other processors may use their registers.
 code = run("objdump", "-d", "--no-show-raw-insn", FOLDER / "m0.o")
 kernels = re.findall(r"<frit_x86_64_(v3_)?\w+>:\n(.*?)(?:\n\n|$)", code, re.S)
 wide = {bool(v3): False for v3, _ in kernels}

@@ -1,4 +1,4 @@
-"""Holds fritc's memory to a bound that does not depend on the weights.
+"""Checks that fritc's memory has a bound that does not depend on the weights.
 
     memory.py FOLDER
 """
@@ -36,7 +36,7 @@ def save(name, rows, external):
 
 
 def peak(name, *flags):
-    """Bytes that one run of fritc had resident."""
+    """Peak resident bytes of a run of fritc."""
     script = (
         "import resource, subprocess, sys\n"
         "subprocess.run(sys.argv[1:], check=True)\n"

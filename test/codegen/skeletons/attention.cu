@@ -48,7 +48,7 @@ masked<Masked<Bert, frit::boolean, true, false, false>>(const frit::f16 *,
 
 using namespace harness;
 
-/// Runs the kernel in `blocks` blocks, or as many as it asks for.
+/// Runs the kernel in `blocks` blocks, or in the default number.
 template <class P>
 static void launchAttention(typename P::T *q, typename P::T *k,
                             typename P::T *v, const typename P::Mask *mask,
@@ -68,13 +68,13 @@ template <class P> static void check(Fill fill = Fill::large, int blocks = 0) {
 }
 
 static void checks() {
-  // Every length of tail, one key, one query, sizes that fill no fragment.
+  // All tail lengths, one key, one query, sizes that fill no fragment.
   check<Problem<f16, 1, 2, 2, 17, 17, 64>>();
   check<Problem<f16, 2, 3, 3, 1, 1, 32>>();
   check<Problem<bf16, 1, 2, 2, 70, 70, 80>>();
   check<Problem<f16, 1, 2, 2, 5, 131, 128>>();
   check<Problem<f16, 1, 1, 1, 33, 40, 24>>();
-  // Heads that share keys, more rows for a warp, sets of warps, small grids.
+  // Heads that share keys, more rows per warp, several warp sets, small grids.
   check<Tiled<Problem<f16, 2, 6, 2, 77, 150, 32>, 64, 32, 32, 1>>();
   check<Tiled<Problem<bf16, 1, 4, 1, 40, 197, 64>, 32, 16, 48, 2>>();
   check<Tiled<Problem<f16, 1, 2, 2, 197, 197, 64>, 32, 16, 64, 4>>(Fill::large,
@@ -102,7 +102,7 @@ static void checks() {
       Fill::infinite);
   check<Backward<Small>>();
   check<Narrow<Small>>();
-  // Of f32: the same, by one product and by three.
+  // The same in f32: by one TF32 product, and by three.
   check<Problem<float, 1, 2, 2, 17, 17, 64>>();
   check<Problem<float, 2, 3, 3, 1, 1, 32>>();
   check<Single<Problem<float, 1, 2, 2, 70, 70, 80>, true>>();

@@ -1,8 +1,8 @@
-//===- attention.h - What the checks of attention share -------------------===//
+//===- attention.h - Shared code of the attention checks ------------------===//
 //
-// Problems for attention.cuh and wgmma_attention.cuh, what the definition gives
-// for them, and the check and the benchmark of a kernel. Kernels and problems
-// are device code; what lies in `harness` is the host's.
+// Problems for attention.cuh and wgmma_attention.cuh, reference results, and
+// the check and benchmark of a kernel. Kernels and problems are device code;
+// `harness` is host code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ struct Problem {
   static constexpr int tileM = 64, rowsPerWarp = 16, tileN = 64, splits = 1;
 };
 
-/// Of f32, by TF32 or as good as exact.
+/// f32, with TF32 or nearly exact products.
 template <class Base, bool IsTf32> struct Single : Base {
   using T = float;
   static constexpr bool tf32 = IsTf32;
@@ -53,7 +53,7 @@ template <class Base, int Offset = 0> struct Causal : Base {
 template <class Base> struct Backward : Base {
   static constexpr float scale = -0.25f;
 };
-/// So large a scale that a key far behind may count alone.
+/// So large a scale that a single distant key may dominate.
 template <class Base> struct Steep : Base {
   static constexpr float scale = 40;
 };
@@ -61,8 +61,7 @@ template <class Base> struct Narrow : Base {
   static constexpr int valueSize = 16;
 };
 
-/// Tiles of M rows, `Rows` of them for a warp, and N keys for each set of
-/// warps.
+/// Tiles of M rows, `Rows` per warp, and N keys per warp set.
 template <class Base, int TileM, int Rows, int TileN, int Splits>
 struct Tiled : Base {
   static constexpr int tileM = TileM, rowsPerWarp = Rows, tileN = TileN;
@@ -82,7 +81,7 @@ struct Masked : Base {
   static constexpr int64_t elements = PerBatch ? item * Base::batch : item;
 };
 
-// Sizes of which the benchmark is made, also for NVRTC.
+// Sizes of the benchmark, also for NVRTC.
 template <int Batch, int Heads, int Length, int Size>
 using Square = Problem<frit::f16, Batch, Heads, Heads, Length, Length, Size>;
 using Bert = Square<32, 16, 384, 64>;
@@ -104,8 +103,8 @@ template <class P> size_t lengthOf(int64_t rows, int64_t heads) {
                    : P::batch * heads * rows * P::size;
 }
 
-/// What a mask has for the keys that do not count: a large number, the lowest,
-/// or none at all; as the bits of a T.
+/// The mask value of hidden keys: a large number, the lowest, or -inf; as the
+/// bits of a T.
 enum class Fill { large, lowest, infinite };
 
 template <class T> T never(Fill fill);
@@ -121,7 +120,7 @@ template <> inline float never(Fill fill) {
                                 : -40000;
 }
 
-/// Every seventh row sees nothing, the others always the first keys.
+/// Every seventh row sees no key; the others always see the first keys.
 template <class T> T maskOf(Fill fill, int row, int col, int random) {
   bool blind = row % 7 == 5, counts = !blind && (col < 4 || random & 3);
   if constexpr (std::is_same_v<T, boolean>)
@@ -134,7 +133,7 @@ template <class T> T maskOf(Fill fill, int row, int col, int random) {
 inline double termOf(boolean mask) { return mask.bits ? 0 : -INFINITY; }
 template <class T> double termOf(T mask) { return toDouble(mask); }
 
-/// What the definition gives for one row; `seen(j)` is the term of key j.
+/// Computes a row by definition; `seen(j)` is the mask term of key j.
 template <class P, class Dot, class Term, class Value>
 void expectRow(const Dot &dot, const Term &term, const Value &value, int row,
                std::vector<double> &out) {
@@ -157,7 +156,7 @@ void expectRow(const Dot &dot, const Term &term, const Value &value, int row,
       out[d] += scores[j] / total * value(j, d);
 }
 
-/// Checks `launch(q, k, v, mask, o)`, device pointers all, of which mask may be
+/// Checks `launch(q, k, v, mask, o)`. All are device pointers; mask may be
 /// null.
 template <class P, class Launch>
 void checkAttention(Fill fill, const Launch &launch) {
@@ -171,7 +170,7 @@ void checkAttention(Fill fill, const Launch &launch) {
   keys.randomize(2);
   values.randomize(3);
   o.randomize(4);
-  // Numbers that TF32 has not.
+  // Numbers that TF32 cannot represent.
   if constexpr (sizeof(T) == 4)
     for (Buffer<T> *buffer : {&qkv, &keys, &values}) {
       for (size_t i = 0; i < buffer->size(); ++i)
@@ -195,7 +194,7 @@ void checkAttention(Fill fill, const Launch &launch) {
   auto run = [&](auto &mask) {
     std::vector<double> want, row;
     for (size_t i = 0; i < o.size(); ++i)
-      want.push_back(toDouble(o[i])); // what lies between rows stays
+      want.push_back(toDouble(o[i])); // padding between rows stays
     for (int b = 0; b < P::batch; ++b)
       for (int h = 0; h < P::heads; ++h)
         for (int i = 0; i < P::queries; ++i) {
@@ -265,7 +264,8 @@ void benchAttention(const std::string &name, const Launch &launch) {
   qkv.randomize(1);
   auto *q = qkv.get();
   double work = 4e-12 * P::batch * P::heads * P::queries * P::keys * P::size;
-  // A graph of many, so that small ones show more than their launch.
+  // A graph of many launches, so that launch overhead does not dominate small
+  // ones.
   constexpr int times = 20;
   cudaGraph_t graph;
   cudaGraphExec_t executable;

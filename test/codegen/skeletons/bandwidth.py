@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The bandwidth of emitted kernels that memory bounds, beside a copy's.
+"""Compares the bandwidth of emitted memory-bound kernels with that of a copy.
 
 Usage: bandwidth.py --frit-opt=build/dev/bin/frit-opt -o build/bandwidth.cu
 
@@ -56,7 +56,7 @@ def rows():
     for n, m in ((2 << 20, 64), (196608, 384), (131072, 1024), (75648, 197),
                  (32768, 4096), (8192, 16384), (4096, 50304)):
         yield softmax(f"softmax f16 {n}x{m}", Tensor("f16", n, m))
-    # Rows that begin within vectors.
+    # Rows that start in the middle of a vector.
     for n, m in ((75648, 198), (75648, 196), (150000, 99), (300007, 49),
                  (1000003, 17), (30011, 517), (16387, 1001)):
         yield softmax(f"softmax f16 {n}x{m}", Tensor("f16", n, m))
@@ -274,7 +274,7 @@ void check(cudaError_t error) {
   exit(1);
 }
 
-/// Values in [-1, 1), or places in a table.
+/// Values in [-1, 1), or indices into a table.
 __global__ void fill(unsigned char *at, size_t count, char kind) {
   size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
   for (; i < count; i += size_t(gridDim.x) * blockDim.x) {
@@ -309,7 +309,7 @@ struct Row {
   std::vector<uint64_t> scalars;
 };
 
-/// As the runtime launches own kernels: they wait for their inputs themselves.
+/// Launches as the runtime does: with PDL, kernels wait for their inputs.
 void launch(const void *kernel, dim3 grid, dim3 block, void **arguments,
             size_t shared, cudaStream_t stream) {
   cudaLaunchAttribute early;
@@ -325,7 +325,7 @@ void launch(const void *kernel, dim3 grid, dim3 block, void **arguments,
   check(cudaLaunchKernelExC(&config, kernel, arguments));
 }
 
-/// Milliseconds of `run`, captured `times` times in a graph, for each.
+/// Milliseconds per `run`, measured in a graph of many.
 template <class Run> float timeOf(size_t moved, const Run &run) {
   int times = int(std::max(1.0, 400e-6 / (moved / 4e12 + 2e-6)));
   cudaStream_t stream;
@@ -358,7 +358,7 @@ template <class Run> float timeOf(size_t moved, const Run &run) {
   return all[all.size() / 2];
 }
 
-/// The driver's own copy is not the fastest one inside a graph.
+/// Faster inside a graph than the driver's own copy.
 __global__ void copy(const uint4 *from, uint4 *to, unsigned count) {
   frit::pdlTrigger();
   frit::pdlWait();

@@ -2,8 +2,8 @@
 
 #include "frit/column.cuh"
 
-/// y = softmax(x) of the middle dimension of [rows / inner, cols, inner]; the
-/// sums are kept.
+/// y = softmax(x) along the middle dimension of [rows / inner, cols, inner];
+/// also stores the sums.
 template <int V, class T> struct Softmax {
   const T *x;
   T *y;
@@ -60,7 +60,7 @@ template <int V, class T> struct Softmax {
   }
 };
 
-/// In place of columns per thread.
+/// Replaces the number of columns per thread: keep columns in shared memory.
 static constexpr int kInShared = -1;
 
 template <class T, int Team, int Across, int PerThread, int V>
@@ -114,12 +114,12 @@ static void check(unsigned outer, unsigned cols, unsigned inner,
 static void checks() {
   check<float, 1, 64, 5, 4>(3, 5, 68, 2);     // nothing to share
   check<f16, 8, 16, 3, 8>(2, 23, 40, 1);      // teams of several warps
-  check<f16, 32, 16, 8, 8>(1, 251, 136, 2);   // combined by halves
+  check<f16, 32, 16, 8, 8>(1, 251, 136, 2);   // combined by a tree
   check<bf16, 4, 8, 2, 1>(5, 7, 13, 3);       // teams within a warp
-  check<float, 128, 4, 0, 2>(2, 1009, 10, 2); // read again by every pass
+  check<float, 128, 4, 0, 2>(2, 1009, 10, 2); // every pass reads x again
   check<float, 2, 64, 0, 1>(1, 3, 701, 4);    // fewer columns than unrolled
   check<f16, 32, 8, kInShared, 8>(3, 67, 72,
-                                  2); // copied, and a part of a piece
+                                  2); // copied, with a partial piece
   check<float, 16, 8, kInShared, 2>(2, 131, 38, 3); // by shorter copies
 }
 

@@ -11,7 +11,7 @@ struct Problem {
   static constexpr int n = N, c = C, h = H, w = W, k = K, r = R, s = S;
   static constexpr int strideH = Stride, strideW = Stride;
   static constexpr int dilationH = Dilation, dilationW = Dilation;
-  // Uneven: the bottom has none.
+  // Asymmetric: no padding at the bottom.
   static constexpr int padTop = Pad, padLeft = Pad;
   static constexpr int p = (H + Pad - Dilation * (R - 1) - 1) / Stride + 1;
   static constexpr int q = (W + 2 * Pad - Dilation * (S - 1) - 1) / Stride + 1;
@@ -106,7 +106,7 @@ template <class P> static void check(bool isFull, dim3 grid = gridOf<P>()) {
 
 static void checks() {
   using frit::Relu;
-  // The ordinary cores, both layouts: padding, stride, dilation, groups.
+  // CUDA cores, both layouts: padding, stride, dilation, groups.
   check<Problem<float, false, 2, 3, 17, 13, 7, 3, 3, 2, 1>>(false);
   check<Problem<float, true, 2, 3, 17, 13, 7, 3, 3, 2, 1>>(false);
   check<Problem<float, false, 1, 6, 11, 12, 10, 3, 2, 1, 1, 2, 2, 64, Relu>>(

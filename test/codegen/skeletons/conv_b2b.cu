@@ -5,8 +5,7 @@
 #include "frit/wgmma_conv.cuh"
 #include "frit/wgmma_gemm.cuh"
 
-/// What is convolved, K channels being between, with the same padding on all
-/// sides.
+/// The problem: K intermediate channels, equal padding on all sides.
 template <int N, int C, int H, int W, int K, int Filters, int R, int S,
           int Pad = 0, class Type = frit::f16, class Out = Type,
           class First = frit::Relu, class Second = frit::Relu>
@@ -28,7 +27,7 @@ struct Images {
   static constexpr int64_t pixels = int64_t(N) * p * q;
 };
 
-/// How.
+/// The problem with its tiling.
 template <class Of, int Warpgroups, int Stages, int Slots, int Columns = 64>
 struct Problem : Of {
   static constexpr int warpgroups = Warpgroups, stages = Stages, slots = Slots;
@@ -67,7 +66,7 @@ __global__ void __launch_bounds__(P::threads)
 #endif
 }
 
-/// Of the first stage of ResNet-50.
+/// In the first stage of ResNet-50.
 template <int N> struct Layer : Images<N, 64, 56, 56, 64, 256, 3, 3, 1> {
   using LastBias = frit::f16;
 };
@@ -174,7 +173,7 @@ static void check() {
            "stages, %d slots",
            P::n, P::h, P::w, P::c, P::k, P::r, P::s, P::filters, P::warpgroups,
            P::stages, P::slots);
-  // What is between is rounded as well.
+  // The intermediate result is rounded as well.
   expect(name, y, want, 2 * epsilonOf<typename P::T>());
 }
 
@@ -190,7 +189,7 @@ static void checks() {
       Images<1, 64, 9, 7, 128, 256, 1, 1, 0, f16, float, Relu, Identity>, 2, 4,
       4, 128>>();
 #ifndef FRIT_EMULATE
-  // More of everything.
+  // Larger in every dimension.
   using Many = Images<9, 64, 56, 56, 64, 256, 3, 3, 1>;
   check<Problem<Many, 2, 7, 4, 128>>();
   check<Problem<Many, 2, 4, 4>, false, false>();
@@ -203,7 +202,7 @@ static void checks() {
 #ifdef FRIT_EMULATE
 static void benches() {}
 #else
-/// The two products as kernels of their own.
+/// The two products as separate kernels.
 template <class P, int TileM, int TileN, int Stages, int Blocks = 1>
 struct Tiled : P {
   static constexpr Cut cut = {TileM, TileN, Stages, 1, 1, Blocks};
@@ -245,7 +244,7 @@ __global__ void __launch_bounds__(P::threads, P::blocks)
 #endif
 }
 
-/// Random numbers of a deviation, which decide what power the products take.
+/// Fills with random numbers of a given deviation, which determines power draw.
 static __global__ void fill(frit::f16 *to, size_t count, unsigned seed,
                             float deviation) {
   for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < count;
@@ -259,7 +258,7 @@ static __global__ void fill(frit::f16 *to, size_t count, unsigned seed,
   }
 }
 
-/// Times a step of a model at a batch, alone and beside others.
+/// Times a layer of a model at a batch size, alone and with alternatives.
 template <int N> struct Bench {
   using P = Layer<N>;
   static constexpr int64_t kIn = P::pixels * P::c,
@@ -278,7 +277,7 @@ template <int N> struct Bench {
     allocate(v, P::filters * P::k, 0.1f);
     allocate(bias, P::k, 0.1f);
     allocate(middle, kIn, 1);
-    // The copy reads and writes what is read of x as well.
+    // The copy also moves the bytes of x.
     allocate(r, kOut + kIn, 1);
     allocate(y, kOut + kIn, 1);
     allocate(lastBias, P::filters, 0.1f);
@@ -290,7 +289,7 @@ template <int N> struct Bench {
     cudaStreamDestroy(stream);
   }
 
-  /// 20 times in a graph.
+  /// Times a graph of 20 launches.
   template <class Run>
   void time(const std::string &name, double bytes, Run &&run) {
     cudaGraph_t graph;

@@ -10,7 +10,7 @@ struct Problem {
   static constexpr int n = N, h = H, w = W, c = C, r = R, s = S;
   static constexpr int strideH = Stride, strideW = Stride;
   static constexpr int dilationH = Dilation, dilationW = Dilation;
-  // Uneven: the bottom has none.
+  // Asymmetric: no padding at the bottom.
   static constexpr int padTop = Pad, padLeft = Pad;
   static constexpr int p = (H + Pad - Dilation * (R - 1) - 1) / Stride + 1;
   static constexpr int q = (W + 2 * Pad - Dilation * (S - 1) - 1) / Stride + 1;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks emitted kernels that memory bounds against NumPy, on the host.
+"""Checks emitted memory-bound kernels against NumPy, on the host.
 
 Usage: emitted.py --frit-opt=build/dev/bin/frit-opt [--seed=N]
 
@@ -41,7 +41,7 @@ def maps():
         yield f.give(f.op("gelu", "%x0"))
     f = Fusion("cast to more bytes", half(5, 24))
     yield f.give(f.cast("%x0", "f32"))
-    # Vectors of what is read element by element.
+    # Vectors whose elements are read one by one.
     f = Fusion("image to pixels of 8 channels", full(2, 3, 6, 10))
     value = f.op("transpose", f.cast("%x0", "f16"), to=half(2, 6, 10, 3),
                  attributes="perm = array<i64: 0, 2, 3, 1>",
@@ -62,7 +62,7 @@ def maps():
 
 
 def maps_apart():
-    # Four elements to a thread, with a tail.
+    # Four elements per thread, with a tail.
     yield permute("0213, odd", full(3, 41, 271, 33), 0, 2, 1, 3)
     yield permute("0213, no tail", full(2, 64, 256, 33), 0, 2, 1, 3)
 
@@ -94,7 +94,7 @@ def shared_rows():
 
 
 def staged_rows():
-    # Blocks' rows in shared memory, of which the last has fewer.
+    # Rows staged in shared memory; the last block has fewer.
     for x in (half(67600, 3), half(135300, 5), half(33793, 30), half(8451, 131),
               half(4225, 519), full(17001, 49), half(8451, 200)):
         yield softmax(f"softmax {x}", x)
@@ -103,7 +103,7 @@ def staged_rows():
                   half(23, 1, 149))
     yield layer_norm("residual layer norm", half(16901, 75), residual=True)
     yield layer_norm("layer norm", half(4300, 40))
-    # Vectors that begin before their rows.
+    # Vectors that start before their row.
     for n, m in ((8477, 149), (17003, 99), (67601, 17), (4229, 517)):
         yield layer_norm(f"skewed layer norm {n}x{m}", half(n, m))
     yield layer_norm("layer norm f32", full(4243, 246))
@@ -170,8 +170,8 @@ def flat_transposes():
 
 
 def runs():
-    # Neighbours that stay together: lines of whole vectors and others, elements
-    # of two to eight bytes, what is left of tiles, all orders.
+    # Permutations that keep inner runs: runs of whole vectors and others, elements of two to eight
+    # bytes, partial tiles, all orders.
     for shape in ((3, 41, 271, 33), (2, 64, 256, 33), (5, 67, 131, 17),
                   (2, 96, 64, 34), (3, 33, 77, 36), (7, 1201, 35, 3),
                   (3, 17, 29, 197), (2, 9, 15, 1001)):
@@ -186,7 +186,7 @@ def pools():
         for kind in ("max", "avg"):
             yield pool(f"{kind} last {x}", kind, x, 3, 2, 1, True)
             yield pool(f"{kind} first {x}", kind, x, 2, 2, 0, False)
-    # Several neighbours to a thread, which read few pixels apart, with pads.
+    # Several outputs per thread, whose windows are close together, with pads.
     for kind in ("max", "avg"):
         for x in (half(16, 64, 16, 32), half(24, 72, 14, 24)):
             yield pool(f"{kind} first {x}", kind, x, 3, 2, 1, False)
@@ -210,7 +210,7 @@ def pools():
                    True)
         yield pool(f"{kind} strips of 5x5", kind, half(7, 19, 47, 520), 5, 1, 2,
                    True)
-        # Blocks of a line of many pixels.
+        # Blocks that cover part of a line.
         yield pool(f"{kind} strips, split", kind, half(19, 17, 33, 512), 3, 1,
                    1, True)
         yield pool(f"{kind} strips, split f32", kind, full(11, 19, 31, 352), 5,
@@ -251,7 +251,7 @@ def columns():
 
 
 def shared_columns():
-    # By 256 threads and by 512.
+    # Blocks of 256 threads, and of 512.
     yield softmax("softmax of the middle", half(3, 130, 8 * 709))
     yield softmax("softmax of the middle by more", half(1, 450, 16904))
     yield softmax("softmax of the middle, f32", full(2, 257, 4244))
@@ -261,7 +261,7 @@ def shared_columns():
     yield f.give(normalize(f, "%x0", 1, "%x1", "%x2"))
 
 
-# By the function of a skeleton that their kernels call.
+# Generators by the device function that their kernels must call.
 GROUPS = (
     ("map", maps), ("map", small_transposes), ("map", pools),
     ("mapApart", maps_apart), ("row", rows), ("rowShared", shared_rows),
@@ -290,7 +290,7 @@ def random_inputs(fusion, generator):
 
 
 def aligned(shape, dtype):
-    """Poisoned, 256-byte aligned as device memory is, with a guard behind."""
+    """Poisoned memory, 256-byte aligned like device memory, followed by a guard."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.full(size + 512, 0xC7, np.uint8)
     start = -memory.ctypes.data % 256
@@ -299,7 +299,7 @@ def aligned(shape, dtype):
 
 
 def run_kernel(library, name, fusion, launch, inputs):
-    """Returns the outputs, or None where something wrote past one's end."""
+    """Returns the outputs, or None if something was written past an end."""
     _, grid, block, shared, scalars = launch
     buffers, guards = [], []
     for x in inputs:

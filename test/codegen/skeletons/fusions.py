@@ -49,7 +49,7 @@ class Fusion:
         self.read = sum(t.bytes for t in inputs)
 
     def op(self, name, *operands, to=None, attributes="", run=None):
-        """`run` is the operator in NumPy, which the check needs."""
+        """Adds an operator; `run` computes it in NumPy for the check."""
         result = to or self.types[operands[0]]
         value = f"%v{len(self.lines)}"
         types = ", ".join(str(self.types[o]) for o in operands)

@@ -2,7 +2,7 @@
 
 #include "frit/gemm.cuh"
 
-/// Leading dimensions are `Pad` elements longer than the rows.
+/// Leading dimensions exceed the rows by `Pad` elements.
 template <class T, int M, int N, int K, int Batch, bool TransposeA,
           bool TransposeB, int Tile, int Pad = 0, class Out = T,
           class Activation = frit::Identity>
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(256)
   frit::gemm<P>(a, b, bias, r, d);
 }
 
-// Sizes of which the benchmark is made, also for NVRTC.
+// Sizes of the benchmark, also for NVRTC.
 using Large = Problem<frit::f16, 8192, 8192, 8192, 1, false, false, 128>;
 using LargeNT = Problem<frit::bf16, 8192, 8192, 8192, 1, false, true, 128>;
 using LargeF32 = Problem<float, 4096, 4096, 4096, 1, false, false, 128>;
@@ -92,7 +92,7 @@ template <class P> static void check(bool isFull, dim3 grid = gridOf<P>()) {
   d.randomize(5);
   std::vector<double> want;
   for (size_t i = 0; i < d.size(); ++i)
-    want.push_back(toDouble(d[i])); // what lies between rows stays
+    want.push_back(toDouble(d[i])); // padding between rows stays
   for (int64_t batch = 0; batch < P::batch; ++batch)
     for (int64_t i = 0; i < P::m; ++i)
       for (int64_t j = 0; j < P::n; ++j) {
@@ -118,7 +118,7 @@ template <class P> static void check(bool isFull, dim3 grid = gridOf<P>()) {
 }
 
 static void checks() {
-  // The ordinary cores: primes, transposes, batches, padding, types.
+  // CUDA cores: primes, transposes, batches, padding, types.
   check<Problem<float, 37, 29, 53, 1, false, false, 64>>(false);
   check<Problem<float, 67, 71, 19, 2, true, false, 64, 3>>(false);
   check<Problem<float, 131, 5, 7, 1, false, true, 128>>(true);

@@ -18,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/frit"
 ln -s "$(cd "$here/../../../codegen/cuda" && pwd)"/*/*.cuh "$work/frit"
 names="map row column transpose gemm conv depthwise attention wgmma_attention"
-# What is of one architecture alone.
+# Architecture-specific code needs the suffix.
 if [ "$arch" = sm_90 ]; then
   arch=sm_90a
   names="$names wgmma_gemm wgmma_conv conv_b2b"

@@ -1,4 +1,4 @@
-//===- harness.h - What the checks of the skeletons share -----------------===//
+//===- harness.h - Shared code of the skeleton checks ---------------------===//
 //
 // A check is one source for two compilers. g++ -x c++ -DFRIT_EMULATE=90 runs it
 // on the host under test/emulator; nvcc runs it on a GPU, where --bench times
@@ -45,7 +45,7 @@ void launchShared(Kernel kernel, dim3 grid, unsigned block, int sharedBytes,
 inline void require(cudaError_t error) {
   require(error == cudaSuccess, cudaGetErrorString(error));
 }
-/// Where launches go.
+/// The stream of all launches.
 inline cudaStream_t launchStream = nullptr;
 
 template <class Kernel, class... Args>
@@ -82,7 +82,8 @@ inline double toDouble(bf16 value) {
 }
 template <class T> double toDouble(T value) { return double(value); }
 
-/// Random values are multiples of 1/64 in [-1, 1): exact in every type.
+/// Converts n / 64. Random values are such multiples in [-1, 1), which are
+/// exact in every type.
 template <class T> T fromSixtyFourths(int n) { return T(n / 64.0); }
 template <> inline f16 fromSixtyFourths<f16>(int n) {
   if (n == 0)
@@ -237,7 +238,7 @@ inline constexpr bool kCanBench = true;
 inline constexpr bool kCanBench = false;
 #endif
 
-/// Runs `checks` under several schedules, then `benches` where asked for.
+/// Runs `checks` under several thread schedules, then `benches` if asked for.
 template <class Checks, class Benches>
 int run(int argc, char **argv, const Checks &checks, const Benches &benches) {
 #ifdef FRIT_EMULATE

@@ -1,8 +1,8 @@
 //===- hopper.h - Tensor maps and launches of the checks for sm_90a -------===//
 //
-// The host's side of wgmma_gemm.cuh, wgmma_conv.cuh and wgmma_attention.cuh,
-// after their header comments alone: what a compiler that prints P has to work
-// out. For the driver on a GPU, and for the emulator.
+// Host side of wgmma_gemm.cuh, wgmma_conv.cuh and wgmma_attention.cuh: tensor
+// maps and launches that the compiler would derive, written after their header
+// comments. For the driver on a GPU, and for the emulator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace harness {
 
-/// How a product is cut up.
+/// The tiling of a product.
 struct Cut {
   int tileM, tileN, stages, cluster, split, blocks = 1;
 
@@ -55,7 +55,7 @@ struct Cut {
 
 #ifdef FRIT_EMULATE
 
-/// So few that blocks have several tiles of small problems.
+/// Few SMs, so that blocks get several tiles of small problems.
 inline int processorCount() { return 5; }
 
 inline frit::TensorMap toMap(const emu::TensorMap &map) {
@@ -175,7 +175,7 @@ frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
     boxes[i] = box[i];
     ones[i] = 1;
   }
-  // Of a dimension of size 1 any stride is right.
+  // Any stride is valid for a dimension of size 1.
   for (size_t i = 0; i < N - 1; ++i)
     bytes[i] = (strides[i] ? strides[i] : 8) * sizeof(T);
   CUtensorMap map;
@@ -214,8 +214,8 @@ frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
   return toMap(map);
 }
 
-/// Launches a kernel whose blocks stand in clusters; `early` lets it start
-/// while the kernel before it still runs.
+/// Launches a kernel with clusters. `early` lets it start while the preceding
+/// kernel runs (PDL).
 inline void launchClusters(const void *kernel, int grid, int threads,
                            int cluster, int shared, void **arguments,
                            cudaStream_t stream, bool early) {
@@ -235,13 +235,13 @@ inline void launchClusters(const void *kernel, int grid, int threads,
   require(cudaLaunchKernelExC(&config, kernel, arguments));
 }
 
-/// Lets a kernel have so much dynamic shared memory.
+/// Allows a kernel `bytes` of dynamic shared memory.
 inline void allowShared(const void *kernel, int bytes) {
   require(cudaFuncSetAttribute(
       kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
-/// Launches it into `launchStream`, where it starts early if that is one.
+/// Launches into `launchStream`, with PDL if set.
 template <class... Parameters>
 void launchClusters(void (*kernel)(Parameters...), int grid, int threads,
                     int cluster, int shared, const Parameters &...arguments) {
@@ -279,7 +279,7 @@ void launchCut(void (*kernel)(Parameters...), const Cut &cut, int64_t m,
                  cut.blocksPerCluster(), cut.shared(), arguments...);
 }
 
-/// `run`, where there are warpgroup products.
+/// Calls `run` if the device has WGMMA.
 template <class Checks, class Benches>
 int runOnHopper(int argc, char **argv, const Checks &checks,
                 const Benches &benches) {

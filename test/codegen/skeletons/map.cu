@@ -67,7 +67,7 @@ extern "C" __global__ void scalars(const float *x, double *out) {
   frit::map<1>(Scalars{x, out}, 128u);
 }
 
-/// f16 and bf16 of every float given: the bits that `store` makes.
+/// Rounds floats to f16 and bf16 with `store`; returns the bits.
 struct Round {
   const float *x;
   uint16_t *half, *brain;

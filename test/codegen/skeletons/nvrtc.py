@@ -3,8 +3,8 @@
 
 Usage: nvrtc.py --headers=codegen/cuda [--arch=sm_80,...] FILE.cu...
 
-No GPU is needed. The headers are handed over in memory under the names frit/X,
-as the compiler does it. Exits with 77, "skipped", where there is no NVRTC.
+No GPU is needed. The headers are passed in memory under the names frit/X,
+as the compiler does. Exits with 77, "skipped", if there is no NVRTC.
 Prints the registers and spilled bytes of every kernel where cuobjdump exists
 and --resources is given.
 """
@@ -31,8 +31,8 @@ def open_nvrtc():
             library = ctypes.CDLL(name)
         except OSError:
             continue
-        # A wheel's folder is not in the loader's path, and NVRTC asks that for
-        # its second library.
+        # NVRTC loads its builtins library by name, but a wheel's folder is not in the loader's
+        # path.
         for builtins in pathlib.Path(name).parent.glob("libnvrtc-builtins.so*"):
             ctypes.CDLL(str(builtins))
         return library

@@ -23,7 +23,7 @@ EMULATOR = ROOT / "test" / "emulator"
 COMPILER = [os.environ.get("CXX", "g++"), "-std=c++20", "-O0", "-w",
             "-Wno-psabi", "-DFRIT_EMULATE=90", "-DFRIT_FEW_CHECKS",
             "-fno-strict-aliasing"]
-# What faults are not planted in is compiled once.
+# Headers without planted faults are compiled once.
 COMMON = """#include "frit/norm.cuh"
 #include "frit/mma.cuh"
 #include "frit/tile.cuh"
@@ -35,7 +35,7 @@ COMMON = """#include "frit/norm.cuh"
 WRONG = r"FAIL .*: element \d+ is "
 DEADLOCK = r"deadlock: what a thread waits for never comes"
 EARLY = r"more arrivals than a barrier's phase has"
-# By the check that is to find them.
+# Faults, by the check that must find them.
 FAULTS = {"wgmma_gemm": {
     # name: (header, text, instead, what the check prints)
     "descriptor: 8 lines, off by one":
@@ -116,7 +116,7 @@ def compile_and_run(check, folder, headers):
 
 
 def plant(check, name, folder, headers):
-    """Whether a check finds a fault."""
+    """Returns whether a check finds a fault."""
     header, text, instead, expected = FAULTS[check][name]
     path = headers / "frit" / header
     original = path.read_text()

@@ -43,7 +43,8 @@ template <int V, class T> struct Softmax {
   __device__ void finish(const float (&)[2], unsigned) const {}
 };
 
-/// y = (x - mean) / sqrt(variance + 1e-5) * scale + shift; the mean is kept.
+/// y = (x - mean) / sqrt(variance + 1e-5) * scale + shift; also stores the
+/// mean.
 template <int V, class T> struct LayerNorm {
   const T *x, *scale, *shift;
   T *y;
@@ -100,8 +101,8 @@ template <int V, class T> struct LayerNorm {
   }
 };
 
-/// LayerNorm of rows that begin anywhere in vectors, in the place of x in
-/// shared memory.
+/// LayerNorm, in place in shared memory, of rows that start at any element of a
+/// vector.
 template <int V, int Cols, class T> struct SkewedNorm {
   const T *x, *scale;
   const float *shift;
@@ -303,22 +304,22 @@ static void checkStaged(unsigned rows) {
   expect("staged row mean " + shape, means, wantMeans, 2e-6);
 }
 
-/// Skewed vectors; the last block has a row, half of its rows, or all of them.
+/// Skewed vectors. The last block has one row, half of its rows, or all.
 static void stagedChecks() {
   checkStaged<f16, 17, 1, 18, 2>(128 + 1);
   checkStaged<f16, 17, 1, 20, 4>(128 + 64);
   checkStaged<f16, 49, 2, 26, 2>(64 + 33);
-  checkStaged<f16, 49, 4, 16, 4, 128, 2>(64 + 35); // two rows to a team
+  checkStaged<f16, 49, 4, 16, 4, 128, 2>(64 + 35); // two rows per team
   checkStaged<bf16, 99, 4, 26, 2>(64);
   checkStaged<f16, 99, 16, 8, 4, 128, 2>(16 + 3);
   checkStaged<f16, 197, 8, 26, 2>(16 + 7);
   checkStaged<f16, 197, 16, 14, 2, 128, 2>(16 + 9);
   checkStaged<f16, 197, 8, 28, 4>(32 + 5);
-  checkStaged<f16, 198, 8, 28, 4>(16 + 3); // rows begin at even places
+  checkStaged<f16, 198, 8, 28, 4>(16 + 3); // rows start at even elements
   checkStaged<f16, 517, 32, 18, 2, 256>(8 + 3);
   checkStaged<f16, 517, 32, 20, 4, 256>(8 + 1);
   checkStaged<float, 99, 8, 16, 4>(16 + 5);
-  checkStaged<f16, 3, 1, 4, 2>(128 + 5); // one vector, or two
+  checkStaged<f16, 3, 1, 4, 2>(128 + 5); // one or two vectors
   checkStaged<f16, 3, 1, 8, 4>(128 + 5);
 }
 
@@ -326,11 +327,11 @@ static void checks() {
   stagedChecks();
   check<float, 8, 2, 1, 64>(37, 10);  // teams of part of a warp
   check<float, 32, 2, 1, 128>(7, 31); // a warp per row
-  check<float, 32, 2, 1, 128>(8, 31); // the same for all of a block
-  check<f16, 32, 16, 4, 64>(5, 388);  // the last vectors are absent
-  check<float, 128, 8, 4>(4, 1000);   // a block per row, kept
+  check<float, 32, 2, 1, 128>(8, 31); // no partial block
+  check<f16, 32, 16, 4, 64>(5, 388);  // without the last vectors
+  check<float, 128, 8, 4>(4, 1000);   // a block per row, kept in registers
   check<bf16, 96, 8, 1>(3, 701);      // prime length
-  check<f16, 64, 8, 8>(2, 1016);      // longer than is kept
+  check<f16, 64, 8, 8>(2, 1016);      // longer than registers hold
   check<float, 128, 4, 1>(3, 1009);   // likewise, prime
   check<float, 32, 1, 1, 64>(3, 101); // likewise, a warp per row
 }

@@ -4,7 +4,8 @@
 #include "frit/transpose_runs.cuh"
 #include "frit/transpose_skewed.cuh"
 
-/// Doubles what it moves, a batch of matrices: the body is part of the copy.
+/// Transposes a batch of matrices and doubles it: the body runs within the
+/// copy.
 template <class T, unsigned Batch, unsigned Rows, unsigned Cols> struct Twice {
   using Held = T;
   const T *x;
@@ -31,7 +32,7 @@ __global__ void twice(const T *x, T *y) {
                   FlatLoad, FlatStore>({x, y}, Batch, Rows, Cols, Cols, Rows);
 }
 
-/// A batch of matrices that are only moved.
+/// Transposes a batch of matrices.
 template <unsigned Batch, unsigned Rows, unsigned Cols> struct Moved {
   const uint16_t *x;
   uint16_t *y;
@@ -58,7 +59,7 @@ __global__ void __launch_bounds__(Threads)
                                                    size_t(Batch) * Rows * Cols);
 }
 
-/// Matrices of runs of T.
+/// Transposes matrices of runs of T.
 template <class T, unsigned Batch, unsigned Rows, unsigned Cols, unsigned Run>
 struct MovedRuns {
   const T *x;
@@ -127,7 +128,7 @@ static void check(unsigned grid) {
          want, 0);
 }
 
-/// Matrices of even and odd numbers of rows and columns, in skewed tiles.
+/// Matrices with even and odd numbers of rows and columns, in skewed tiles.
 template <unsigned Batch, unsigned Rows, unsigned Cols, bool Flat,
           unsigned Line = Flat ? 64 : 128, unsigned Threads = 320>
 static void checkMoved() {
@@ -151,7 +152,7 @@ static void checkMoved() {
          0);
 }
 
-/// Runs of any length, whose lines begin at vectors or anywhere.
+/// Runs of any length, whose lines start at a vector or anywhere.
 template <class T, unsigned Batch, unsigned Rows, unsigned Cols, unsigned Run,
           unsigned TileRows, unsigned TileCols, bool Aligned = false>
 static void checkRuns() {

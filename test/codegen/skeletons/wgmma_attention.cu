@@ -78,7 +78,7 @@ template <class P> static void check(Fill fill = Fill::large, int blocks = 0) {
 }
 
 #ifdef FRIT_FEW_CHECKS
-/// What planted.py plants faults for: two warpgroups, two boxes of values.
+/// The checks for planted.py: two warpgroups, two boxes of values.
 static void checks() {
   check<Hopper<Problem<f16, 1, 2, 2, 200, 200, 128>, 128, 64, 2, 1>>();
 }
@@ -86,8 +86,8 @@ static void checks() {
 static void checks() {
   using Small = Problem<f16, 2, 2, 2, 71, 71, 32>;
   using Even = Problem<bf16, 2, 2, 2, 70, 70, 32>;
-  // Whole tiles and tails, several tiles for a block, both sizes,
-  // warpgroups without rows, keys that only some of a block's rows see.
+  // Whole tiles and tails, several tiles per block, both sizes, warpgroups
+  // without rows, keys that only part of a block's rows see.
   check<Hopper<Problem<f16, 1, 2, 2, 17, 17, 64>, 64, 64, 2, 1>>();
   check<Hopper<Problem<bf16, 1, 4, 2, 40, 197, 64>, 128, 80, 3, 1>>(Fill::large,
                                                                     3);
@@ -106,13 +106,13 @@ static void checks() {
       Fill::lowest);
   check<Hopper<Narrow<Small>, 64, 32, 2, 1>>();
   check<Hopper<Backward<Small>, 64, 32, 2, 1>>();
-  // A last stage that is read in part, masked and not.
+  // A partially used last stage, masked and not.
   check<Hopper<Problem<f16, 1, 2, 2, 197, 197, 64>, 256, 64, 4, 1>>();
   check<Hopper<Problem<bf16, 1, 1, 1, 40, 142, 128>, 64, 96, 2, 1>>();
   check<Hopper<Masked<Problem<f16, 1, 2, 2, 99, 99, 64>, f16, true, true, true>,
                128, 64, 3, 1>>(Fill::lowest);
   check<Hopper<Steep<Problem<f16, 1, 2, 2, 70, 207, 64>>, 64, 64, 2, 1>>();
-  // Keys that count more, by far, than all before them.
+  // Keys that dominate all before them.
   check<Hopper<Steep<Problem<f16, 1, 2, 2, 200, 300, 64>>, 192, 64, 3, 1>>();
   check<Hopper<Steep<Problem<bf16, 1, 1, 1, 64, 500, 128>>, 64, 32, 2, 1, 2>>();
   check<Hopper<Causal<Steep<Problem<f16, 1, 2, 2, 200, 200, 80>>>, 128, 80, 2,

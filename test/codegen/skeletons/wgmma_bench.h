@@ -1,10 +1,9 @@
-//===- wgmma_bench.h - What the timings of wgmma kernels share ------------===//
+//===- wgmma_bench.h - Shared code of the wgmma benchmarks ----------------===//
 //
-// Compiles cuts of products with NVRTC, and times launches in CUDA graphs. A
-// graph is of many launches, each with its own weights, so that weights come
-// from memory as they do in a model. Numbers are normal, activations with a
-// deviation of 1 and weights of 0.02, since they decide what power a card draws
-// and thereby its clock.
+// Compiles tilings of products with NVRTC, and times launches in CUDA graphs.
+// Each launch of a graph has its own weights, so that these come from DRAM as
+// in a model. Numbers are normally distributed (activations with deviation 1,
+// weights 0.02), because they determine power draw and so the clock.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,7 +82,7 @@ inline std::string sourceOf(const Shape &shape, const Cut &cut) {
   return out.str();
 }
 
-/// By the names that they are included by.
+/// Header texts by include name.
 using Headers = std::map<std::string, std::string>;
 
 inline Headers readHeaders(const char *folder) {
@@ -125,14 +124,14 @@ inline std::vector<char> compile(const std::string &source,
   return cubin;
 }
 
-/// A product and what it may be cut into, compiled.
+/// A product and its compiled tilings.
 struct Job {
   Shape shape;
   std::vector<Cut> cuts;
   std::vector<std::vector<char>> cubins;
 };
 
-/// Compiles all cuts of all shapes on all cores.
+/// Compiles all tilings of all shapes on all cores.
 inline std::vector<Job> compileAll(const std::vector<Shape> &shapes,
                                    const Headers &headers) {
   std::vector<Job> jobs;
@@ -167,7 +166,7 @@ inline std::vector<Job> compileAll(const std::vector<Shape> &shapes,
 /// A graph of launches.
 class Replay {
 public:
-  /// Empty where a launch is refused.
+  /// Empty if a launch fails.
   Replay(int count, cudaStream_t stream, const std::function<bool(int)> &launch)
       : count(count), stream(stream) {
     cudaGraph_t graph;
@@ -225,14 +224,14 @@ static __global__ void randomize(f16 *to, size_t count, unsigned seed,
     uint64_t x = (i + seed * 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
     x = (x ^ x >> 29) * 0x94d049bb133111ebull;
     x ^= x >> 32;
-    // Box and Muller's method.
+    // Box–Muller transform.
     float u = (float(x & 0xffffff) + 0.5f) * 0x1p-24f;
     float angle = float(x >> 40) * (0x1p-24f * 6.2831853f);
     frit::store(to[i], deviation * sqrtf(-2 * logf(u)) * cosf(angle));
   }
 }
 
-/// What products read and write, and the stream they run in.
+/// Operands and results of products, and their stream.
 struct Memory {
   static constexpr size_t room = size_t(1) << 30;
   static constexpr size_t workspaceSize = 32 << 20;
@@ -240,7 +239,7 @@ struct Memory {
   void *workspace;
   cudaStream_t stream;
   cublasLtHandle_t handle;
-  /// How many weights take turns.
+  /// Number of weight tensors used in rotation.
   int weights = 1;
 
   Memory() {
@@ -262,8 +261,8 @@ struct Memory {
   }
 };
 
-/// Launches of a shape that make a graph of half a millisecond or so; their
-/// weights do not fit into the second-level cache together.
+/// Returns the number of launches for a graph of about half a millisecond whose
+/// weights exceed L2.
 inline int launchesOf(const Shape &shape, Memory &memory) {
   double estimate = shape.work() / 600e6 + 3;
   int count = std::clamp(int(400 / estimate), 3, 64);

@@ -1,7 +1,7 @@
-//===- wgmma_candidates.h - Own and the library's ways to a product -------===//
+//===- wgmma_candidates.h - Our and cuBLASLt's kernels for a product ------===//
 //
-// Graphs of an own kernel of any cut, and of cuBLASLt's algorithms for the same
-// product, whose results are held to each other.
+// Graphs of our kernel in any tiling, and of cuBLASLt's algorithms for the same
+// product; results are compared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@
 
 namespace harness {
 
-/// A kernel of a cut, loaded while it lives.
+/// A loaded kernel of a tiling.
 class Loaded {
 public:
   Loaded(const std::vector<char> &cubin, const Cut &cut) {
@@ -55,7 +55,7 @@ inline std::string nameOf(const cublasLtMatmulAlgo_t &algorithm) {
   std::ostringstream out;
   auto attribute = [&](const char *name,
                        cublasLtMatmulAlgoConfigAttributes_t which) {
-    // What is asked for is 2 or 4 bytes wide.
+    // The attribute is 2 or 4 bytes wide.
     uint32_t value = 0;
     uint16_t half = 0;
     size_t size = 0;
@@ -76,11 +76,11 @@ inline std::string nameOf(const cublasLtMatmulAlgo_t &algorithm) {
   return out.str();
 }
 
-/// Further work behind each product of a library.
+/// Work to run after each library call.
 using After = std::function<void()>;
 
-/// Up to `most`, 64 at most, of what cuBLASLt proposes, with the shape's
-/// epilogue if that is one of its own, else with bias and residual alone.
+/// Returns up to `most` (at most 64) algorithms of cuBLASLt, with the shape's
+/// epilogue if cuBLASLt has it, otherwise with bias and residual only.
 inline std::vector<Candidate> cublasCandidates(const Shape &shape,
                                                const Memory &memory, int count,
                                                int most,
@@ -142,7 +142,7 @@ inline std::vector<Candidate> cublasCandidates(const Shape &shape,
   return result;
 }
 
-/// A cut's launches.
+/// Returns the candidate for a tiling.
 inline Candidate cutCandidate(const Shape &shape, const Cut &cut,
                               const std::vector<char> &cubin,
                               const Memory &memory, int count) {
@@ -196,7 +196,7 @@ inline Candidate cutCandidate(const Shape &shape, const Cut &cut,
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Some of D's bytes: its beginning and its end.
+/// Returns the first and last bytes of D.
 inline std::vector<unsigned char> sample(const Shape &shape,
                                          const Memory &memory) {
   size_t size = size_t(shape.m) * shape.n * (shape.wide ? 4 : 2);
@@ -224,8 +224,8 @@ inline bool agree(const Shape &shape, const std::vector<unsigned char> &x,
   return worst <= 2e-3 * scale;
 }
 
-/// Times every cut; those whose results differ from the first ones, or from
-/// `want` where that is not empty, are wrong.
+/// Times every tiling. Those whose results differ from the first, or from
+/// `want` if given, are marked wrong.
 inline std::vector<Candidate> timeCuts(const Job &job, const Memory &memory,
                                        int count,
                                        std::vector<unsigned char> want) {

@@ -3,9 +3,8 @@
 #include "frit/tile.cuh"
 #include "frit/wgmma_conv.cuh"
 
-/// What is convolved, with the same padding on all sides unless More says that
-/// there is so much more below and on the right, or PadW that of the left and
-/// the right.
+/// The problem. Padding is equal on all sides, except that More adds to the
+/// bottom and right, and PadW replaces that of left and right.
 template <int N, int C, int H, int W, int K, int R, int S, int Stride = 1,
           int Pad = 0, int Dilation = 1, class Type = frit::f16,
           class Out = Type, class Activation = frit::Relu, int More = 0,
@@ -28,7 +27,7 @@ struct Images {
   static constexpr bool constantB = true;
 };
 
-/// How.
+/// The problem with its tiling.
 template <class Of, int TileM, int TileN, int Stages, int Cluster = 1,
           int Split = 1, int Blocks = 1>
 struct Problem : Of {
@@ -53,7 +52,7 @@ __global__ void __launch_bounds__(P::threads, P::blocks)
 #endif
 }
 
-/// Two of them, summed up.
+/// The sum of two convolutions.
 template <class P, class Q>
 __global__ void __launch_bounds__(P::threads, P::blocks)
     convolveBoth(const typename P::Bias *bias, typename P::D *y,
@@ -68,7 +67,7 @@ __global__ void __launch_bounds__(P::threads, P::blocks)
 #endif
 }
 
-/// What ends the first block of a stage of ResNet-50, at batch 32: the last
+/// The end of the first block of a ResNet-50 stage at batch 32: the last
 /// convolution and the shortcut's.
 using Last = Problem<Images<32, 64, 56, 56, 256, 1, 1>, 128, 128, 5>;
 using Shortcut = Problem<Images<32, 64, 56, 56, 256, 1, 1>, 128, 128, 5>;
@@ -92,7 +91,7 @@ __device__ auto compiledBoth = &convolveBoth<Last, Shortcut>;
 
 using namespace harness;
 
-/// The maps of what is read.
+/// The tensor maps of the inputs.
 template <class P> struct Sources {
   // As wgmma_conv.cuh says, which only device code for sm_90a knows.
   static constexpr int taps =
@@ -154,7 +153,7 @@ template <class P, bool Full> struct Launch : Sources<P> {
   }
 };
 
-/// That of two.
+/// The kernel of two convolutions with its arguments.
 template <class P, class Q> struct LaunchBoth {
   Sources<P> p;
   Sources<Q> q;
@@ -282,7 +281,7 @@ template <class P, bool Full = true> static void check() {
 }
 
 #ifdef FRIT_FEW_CHECKS
-/// What planted.py plants faults for: several taps to a step.
+/// The checks for planted.py: several taps per pipeline stage.
 static void checks() {
   check<Problem<Images<2, 32, 15, 14, 64, 2, 3, 2, 1>, 64, 64, 4>>();
 }
@@ -307,7 +306,7 @@ static void checks() {
   check<Problem<Images<1, 64, 21, 20, 64, 3, 3, 2, 3, 3>, 64, 64, 4, 1, 2>>();
   check<Problem<Images<2, 64, 14, 14, 64, 3, 3, 2, 0, 1, f16, f16, Relu, 1>, 64,
                 64, 4>>();
-  // Channels that fill no stage, or not the last; filters of any number.
+  // Channels that do not fill a stage, or the last one; any number of filters.
   check<Problem<Images<2, 8, 14, 13, 64, 3, 3, 1, 1>, 64, 64, 4>>();
   check<Problem<Images<2, 72, 14, 13, 40, 3, 3, 2, 1>, 128, 64, 4>>();
   check<Problem<Images<2, 200, 9, 9, 37, 3, 3, 1, 1, 1, bf16>, 64, 64, 4>>();
@@ -315,7 +314,7 @@ static void checks() {
                 64, 64, 4, 1, 1, 2>>();
   check<Problem<Images<2, 64, 9, 9, 64, 3, 3, 1, 1, 1, f16, float, Identity>,
                 64, 64, 4>>();
-  // Several taps of few channels to a step, and taps that fill none.
+  // Several taps of few channels per stage, and taps that do not fill one.
   check<Problem<Images<2, 16, 15, 14, 64, 4, 4, 1, 2, 1, f16, f16, Relu, -1>,
                 128, 64, 4>>();
   check<Problem<Images<2, 16, 15, 14, 72, 4, 4, 1, 1>, 64, 64, 4, 1, 4>>();
@@ -330,8 +329,8 @@ static void checks() {
       Problem<Images<2, 16, 15, 14, 72, 3, 4, 1, 1, 1, bf16, bf16, Relu, 0, 0>,
               64, 64, 4>>();
   check<Problem<Images<3, 32, 15, 14, 64, 3, 2, 1, 0>, 128, 64, 3>>();
-  // Two convolutions: one cell and a stride beside it, a window beside a cell,
-  // other channels, shared filters and parts of k, several tiles to a block.
+  // Two convolutions: a 1x1 and a strided one, a window and a 1x1, other
+  // channel counts, multicast filters and split-K, several tiles per block.
   using Cell = Images<2, 64, 14, 14, 136, 1, 1>;
   using Strided = Images<2, 200, 27, 28, 136, 1, 1, 2>;
   checkBoth<Problem<Cell, 64, 64, 4>, Problem<Strided, 64, 64, 4>>();

@@ -3,7 +3,7 @@
 #include "frit/tile.cuh"
 #include "frit/wgmma_gemm.cuh"
 
-/// What is multiplied: the matrices, padded lines, and the types.
+/// The problem: matrices, padded rows, and types.
 template <int M, int N, int K, int Batch = 1, bool TransposeA = false,
           bool TransposeB = true, class T = frit::f16, class Out = T,
           class BiasType = T, class Activation = frit::Identity, int Pad = 0,
@@ -20,14 +20,15 @@ struct Matrices {
   static constexpr int64_t ldb = (TransposeB ? K : N) + Pad;
   static constexpr int64_t ldd = N + PadD;
   static constexpr int64_t strideA = lda * (TransposeA ? K : M);
-  // All of a batch share B, unless it is of 3.
+  // A batch shares B, unless it is 3.
   static constexpr int64_t strideB =
       Batch == 3 ? ldb * (TransposeB ? N : K) : 0;
   static constexpr int64_t strideD = ldd * M;
   static constexpr bool constantB = true;
 };
 
-/// With a norm by moments of `Parts` parts of a row, or giving such itself.
+/// Adds a norm by moments of `Parts` parts per row, or computes moments of the
+/// result.
 template <class Of, frit::Norm Kind, int Parts, bool Gives> struct Normed : Of {
   static constexpr frit::Norm norm = Kind;
   static constexpr int parts = Parts;
@@ -36,7 +37,7 @@ template <class Of, frit::Norm Kind, int Parts, bool Gives> struct Normed : Of {
   static constexpr bool resultMoments = Gives;
 };
 
-/// How.
+/// The problem with its tiling.
 template <class Of, int TileM, int TileN, int Stages, int Cluster = 1,
           int Split = 1, int Blocks = 1>
 struct Problem : Of {
@@ -138,7 +139,7 @@ template <class T> static std::vector<float> toFloats(Buffer<T> &from) {
   return result;
 }
 
-/// What a norm reads and gives besides.
+/// Further operands and results of a norm.
 template <class P> struct Norms {
   static constexpr int64_t count() {
     if constexpr (frit::kNormalises<P>)
@@ -210,7 +211,7 @@ template <class P, bool Full = true> static void check() {
   std::vector<float> x = toFloats(a), y = toFloats(b);
   std::vector<double> want;
   for (size_t i = 0; i < d.size(); ++i)
-    want.push_back(toDouble(d[i])); // what lies between rows stays
+    want.push_back(toDouble(d[i])); // padding between rows stays
   for (int64_t batch = 0; batch < P::batch; ++batch)
     for (int64_t i = 0; i < P::m; ++i)
       for (int64_t j = 0; j < P::n; ++j) {
@@ -229,7 +230,7 @@ template <class P, bool Full = true> static void check() {
           value += toDouble(bias[j]) + toDouble(r[at]);
         want[at] = activate(typename P::Epilogue(), value);
       }
-  // Twice: the second run finds what the first one left.
+  // Run twice: the second run must not depend on state that the first left.
   Launch<P, Full> launch(a.get(), b.get(), bias.get(), r.get(), d.get(),
                          norms.operands());
   launch();
@@ -248,8 +249,8 @@ template <class P, bool Full = true> static void check() {
 }
 
 #ifdef FRIT_FEW_CHECKS
-/// What planted.py plants faults for: both ways to lie, two boxes of columns,
-/// several tiles to a block.
+/// The checks for planted.py: both operand layouts, two boxes of columns,
+/// several tiles per block.
 static void checks() {
   using Few = Matrices<331, 264, 200, 1, false, false>;
   check<Problem<Few, 64, 128, 3>>();
@@ -265,9 +266,9 @@ static void checks() {
   check<Problem<Odd, 128, 256, 4>>();
   check<Problem<Odd, 192, 192, 4>>();
   check<Problem<Odd, 128, 128, 3, 1, 1, 2>>();
-  // So many tiles that warpgroups take turns.
+  // So many tiles that warpgroups run ping-pong.
   check<Problem<Matrices<1200, 900, 136>, 128, 64, 3>>();
-  // Both ways that either operand may lie.
+  // Both layouts of either operand.
   using TN = Matrices<264, 392, 200, 3, true, true, bf16>;
   using NN = Matrices<264, 392, 200, 3, false, false, bf16>;
   using TT = Matrices<264, 392, 200, 2, true, false>;
@@ -275,11 +276,11 @@ static void checks() {
   check<Problem<NN, 128, 128, 4>>();
   check<Problem<TT, 128, 192, 4>>();
   check<Problem<TT, 192, 64, 4, 1>, false>();
-  // Clusters that share B, the last of them half empty.
+  // Clusters that multicast B, the last one half empty.
   check<Problem<Matrices<330, 520, 328>, 128, 256, 4, 2>>();
   check<Problem<Matrices<330, 520, 328, 3, false, false>, 64, 128, 4, 2>>();
   check<Problem<Matrices<120, 520, 328>, 128, 128, 4, 4>, false>();
-  // Clusters that share k.
+  // Split-K clusters.
   using Deep =
       Matrices<197, 328, 1096, 1, false, true, f16, f16, f16, GeluTo16Bits>;
   check<Problem<Deep, 64, 192, 2, 1, 4, 2>>();
@@ -288,7 +289,7 @@ static void checks() {
   check<Problem<
       Matrices<131, 129, 320, 2, false, true, bf16, bf16, bf16, Relu, 8, 5>, 64,
       64, 4, 1, 4>>();
-  // Norms by moments, and moments given, in every way to end a tile.
+  // Norms by moments, and moments of the result, with every epilogue.
   using Rows = Matrices<331, 576, 200, 1, false, false>;
   check<Problem<Normed<Rows, Norm::product, 16, true>, 128, 192, 4>, false>();
   check<Problem<Normed<Rows, Norm::residual, 32, true>, 128, 256, 3, 2>>();
@@ -305,7 +306,7 @@ static void checks() {
   check<Problem<Odd, 128, 64, 2>>();
   check<Problem<Odd, 128, 192, 4>>();
   check<Problem<Odd, 192, 128, 4>>();
-  // Many tiles per block: the ring and the boxes run on.
+  // Many tiles per block: pipeline stages and output boxes wrap around.
   check<Problem<Matrices<1700, 1608, 136>, 64, 64, 3>>();
   check<Problem<Matrices<1700, 1608, 136>, 64, 64, 3>, false>();
   check<Problem<Matrices<3001, 1608, 72>, 128, 192, 3>>();
@@ -367,7 +368,7 @@ template <class P, bool Full = false> static void benchOne(const char *name) {
   bench(name, 2e-12 * P::m * P::n * P::k, "TFLOP/s", [&] { launch(); });
 }
 
-/// A product alone, with a residual, and with what norms make of it.
+/// Times a product alone, with a residual, and with norms.
 template <int K, int TileM, int TileN, int Stages, int Cluster>
 static void benchNorms(const std::string &name) {
   using frit::Norm;

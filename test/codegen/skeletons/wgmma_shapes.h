@@ -1,8 +1,7 @@
-//===- wgmma_shapes.h - The products of models, and ways to cut them ------===//
+//===- wgmma_shapes.h - Products of models, and tilings to try ------------===//
 //
-// What wgmma_tune.cu times: every product and convolution of the models whose
-// speed is followed, and the tiles, stages, clusters and splits that are worth
-// a try on each.
+// The products and convolutions of the tracked models that wgmma_tune.cu times,
+// and the tiles, stages, clusters and splits to try on each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +21,7 @@ struct Shape {
   bool wide = false;     // f32 results, no bias
   bool residual = false; // of D's size
   int images = 0, size = 0, taps = 0, stride = 1;
-  /// A function of tile.cuh that ends it; null: the usual one.
+  /// The epilogue function of tile.cuh; null: the usual one.
   const char *function = nullptr;
 
   std::string epilogue() const {
@@ -93,7 +92,7 @@ inline std::vector<Shape> shapes() {
   return result;
 }
 
-/// The cuts that are worth a try.
+/// Returns the tilings to try.
 inline std::vector<harness::Cut> cutsOf(const Shape &shape) {
   std::vector<harness::Cut> result;
   int64_t steps = shape.taps
@@ -110,7 +109,7 @@ inline std::vector<harness::Cut> cutsOf(const Shape &shape) {
       int64_t tiles =
           (shape.m + tileM - 1) / tileM * ((shape.n + tileN - 1) / tileN);
       int64_t area = tileM * tileN;
-      // Small tiles only where large ones leave multiprocessors without work.
+      // Small tiles only if large ones leave SMs idle.
       if (tiles > 132 * 5 && area < 128 * 128 && tileN < shape.n)
         continue;
       if (tiles > 132 * 12 && tileM == 64)

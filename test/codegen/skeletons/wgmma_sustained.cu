@@ -1,16 +1,15 @@
-//===- wgmma_sustained.cu - Products that run until the card is hot -------===//
+//===- wgmma_sustained.cu - Products at sustained clocks ------------------===//
 //
 // Usage: wgmma_sustained HEADERS SECONDS [WORD]; built as wgmma_tune.cu says.
 //
-// A card that multiplies on end reaches its power limit and lowers its clock,
-// so that the cut that draws least for a product is the fastest, which bursts
-// do not show. For each product of models (those whose name contains WORD) runs
-// every cut and algorithm of cuBLASLt shortly on a hot card, then the best of
+// A GPU under sustained load reaches its power limit and lowers its clock, so
+// the tiling that draws least power is the fastest; short bursts do not show
+// that. For each product of the models (whose name contains WORD) runs every
+// tiling and algorithm of cuBLASLt briefly on a hot GPU, then the best of
 // either for SECONDS twice, and prints both rates and the clock.
 //
-// Then GELU after a product, where it is fused into ours: beside it stands
-// cuBLASLt's product with a kernel of its own for GELU behind it, since
-// cuBLASLt itself knows only the form by tanh.
+// Then GELU after a product: fused into ours, compared with cuBLASLt's product
+// and a separate kernel for GELU, because cuBLASLt has only the tanh form.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +34,7 @@ static double secondsSince(Clock::time_point begin) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The clock of the multiprocessors, from NVML.
+/// The SM clock, from NVML.
 class Card {
 public:
   Card() {
@@ -50,7 +49,7 @@ public:
           find<int(void *, int, unsigned *)>(library, "nvmlDeviceGetClockInfo");
   }
 
-  /// 0 where the driver does not say.
+  /// 0 if unknown.
   double megahertz() const {
     unsigned value = 0;
     constexpr int multiprocessors = 1;
@@ -74,10 +73,10 @@ struct Sustained {
 };
 } // namespace
 
-/// Runs launches on end for so long, the first 40% of it unseen.
+/// Runs launches back to back for `seconds`; ignores the first 40%.
 static Sustained sustain(Replay &replay, const Memory &memory, const Card &card,
                          double seconds) {
-  // A few graphs wait at any time, and the clock is looked at now and then.
+  // Keeps a few graphs queued and samples the clock.
   constexpr int depth = 4;
   static cudaEvent_t ends[depth];
   if (!ends[0])
@@ -110,7 +109,7 @@ static Sustained sustain(Replay &replay, const Memory &memory, const Card &card,
 // GELU by itself
 //===----------------------------------------------------------------------===//
 
-/// In place, as frit emits it where nothing can be joined.
+/// GELU in place, as frit emits it unfused.
 static __global__ void __launch_bounds__(256) gelu(f16 *at, int count) {
   frit::map<8>(
       [&](int i) {
@@ -162,9 +161,9 @@ static void measure(const Job &job, Memory &memory, const Card &card,
   }
   for (Candidate &candidate : timeCuts(job, memory, count, want))
     all.push_back(candidate);
-  // Whatever runs first would find the card cooler.
+  // Warm up, so that the first candidate has no advantage.
   sustain(*all[0].replay, memory, card, 1.5);
-  // All of them shortly, then the best few forwards and backwards.
+  // All of them briefly, then the best few in both orders.
   for (Candidate &candidate : all) {
     if (!candidate.right)
       printf("WRONG %s\n", candidate.name.c_str());

@@ -1,4 +1,4 @@
-//===- wgmma_tune.cu - Times every way to cut the products of models ------===//
+//===- wgmma_tune.cu - Times all tilings of models' products --------------===//
 //
 // Usage: wgmma_tune HEADERS [WORD], where HEADERS is codegen/cuda; built
 // by nvcc -std=c++20 -gencode arch=compute_90a,code=sm_90a -I DIR -lnvrtc
@@ -36,7 +36,7 @@ static void tune(const Job &job, Memory &memory) {
   }
   std::vector<Candidate> results = timeCuts(job, memory, count, want);
   sortByTime(results, results.size());
-  // Once more by turns, so that clocks and heat are the same for all.
+  // Again in rotation, so that clocks and temperature are equal for all.
   size_t finalists = std::min<size_t>(results.size(), 4);
   double peerTime = 0;
   for (size_t i = 0; i < finalists; ++i)
@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
   for (const Shape &shape : shapes())
     if (argc <= 2 || shape.name.find(argv[2]) != std::string::npos)
       wanted.push_back(shape);
-  // All before the first is timed.
+  // Compile all before timing.
   auto begin = std::chrono::steady_clock::now();
   std::vector<Job> jobs = compileAll(wanted, readHeaders(argv[1]));
   double seconds =

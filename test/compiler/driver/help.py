@@ -1,6 +1,6 @@
 """Checks --help, the manual page and completion of each tool: help.py FOLDER
 
-All three tell of the same options. Pages go through groff and zsh where the
+All three must list the same options. Pages are checked by groff and zsh if the
 machine has them.
 """
 import os
@@ -23,7 +23,7 @@ def output(*command, **options):
 
 
 def complete(tool, line):
-    """What bash offers for the last word of `line`."""
+    """bash's completions of the last word of `line`."""
     script = (f"source {tool}.bash; COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}; "
               f"_{tool.replace('-', '_')}; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
     return output("bash", "-c", script).split()

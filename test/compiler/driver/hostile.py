@@ -1,4 +1,4 @@
-"""Makes models with names that nobody would give: hostile.py FOLDER"""
+"""Makes models with hostile names: hostile.py FOLDER"""
 import pathlib
 import sys
 
@@ -13,7 +13,7 @@ for name, text in NAMES.items():
                               value[:1], value[1:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
     onnx.save(model, pathlib.Path(sys.argv[1]) / f"{name}.onnx")
-# A node that cannot be: its name is in the message.
+# An invalid node: its name appears in the message.
 bad = helper.make_node("Softmax", ["x"], ["y"], name=NAMES["escape"] + NAMES["line"], axis=7)
 value = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]) for n in ("x", "y")]
 model = helper.make_model(helper.make_graph([bad], "g", value[:1], value[1:]),

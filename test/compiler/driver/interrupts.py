@@ -1,6 +1,6 @@
-"""Ends the tools by signals and holds that nothing is left: interrupts.py FOLDER MODEL
+"""Kills the tools by signals and checks that no file is left: interrupts.py FOLDER MODEL
 
-fritc is caught while a linker that never ends works for it, and in NVRTC where
+fritc is interrupted while it runs a linker that never ends, and in NVRTC if
 that is installed; frit-reduce in its test.
 """
 import os
@@ -15,7 +15,7 @@ SIGNALS = [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM]
 os.chdir(FOLDER)
 for name in ["tmp", "bin", "out"]:
     os.mkdir(name)
-# Tells that it runs, and ends when its parent has.
+# Signals its start, and ends when its parent has ended.
 pathlib.Path("bin/cc").write_text(
     "#!/bin/sh\ntouch started\nwhile kill -0 $PPID 2>/dev/null; do sleep 0.05; done\n")
 os.chmod("bin/cc", 0o755)
@@ -24,13 +24,13 @@ ENVIRONMENT = dict(os.environ, TMPDIR=os.path.abspath("tmp"),
 
 
 def heed():
-    """Whoever started the test may have had signals ignored."""
+    """Restores signals that the test's parent may ignore."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
 
 
 def interrupt(command, number, ready):
-    # The child keeps what it is given open, so it is no pipe.
+    # A file, because the child would keep a pipe open.
     with open("errors", "wb") as errors:
         process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL,
                                    stderr=errors, preexec_fn=heed)
@@ -40,7 +40,7 @@ def interrupt(command, number, ready):
     process.send_signal(number)
     status = process.wait(timeout=60)
     assert status == -number, (command, number, status, open("errors").read())
-    # What the child still does takes no time.
+    # Give the child time to clean up.
     time.sleep(0.2)
     left = os.listdir("tmp") + os.listdir("out")
     assert not left, (command, number, left)
@@ -65,7 +65,7 @@ if HAS_NVRTC:
         interrupt(["fritc", MODEL, "-march=sm_90a", "-o", "out/m.so"], number,
                   lambda: time.time() - begin > 0.7)
 
-# What is told to be ignored stays ignored: the linker ends of itself here.
+# Ignored signals stay ignored: here the linker ends by itself.
 os.remove("started") if started() else None
 pathlib.Path("bin/cc").write_text("#!/bin/sh\ntouch started\nsleep 0.5\nexit 1\n")
 process = subprocess.Popen(["sh", "-c", f"trap '' HUP; exec fritc {MODEL} -march=x86-64 "
@@ -75,7 +75,7 @@ while not started():
 process.send_signal(signal.SIGHUP)
 assert process.wait(timeout=60) == 4, process.returncode
 
-# Nobody reads what is written.
+# The reader of the output is gone.
 for command in [["fritc", MODEL, "-march=x86-64", "--emit=plan", "-o", "-"],
                 ["fritc", MODEL, "-march=x86-64", "-o", "-"]]:
     reader, writer = os.pipe()

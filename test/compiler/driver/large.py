@@ -1,4 +1,4 @@
-"""Makes a model whose weights of 4 GB are in a file that is missing: large.py FILE"""
+"""Makes a model whose 4 GB of weights are in a missing file: large.py FILE"""
 import sys
 
 import onnx

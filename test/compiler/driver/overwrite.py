@@ -1,7 +1,7 @@
-"""Holds that no tool destroys what it reads, or what is no file: overwrite.py FOLDER MODEL
+"""Checks that no tool overwrites its inputs, folders or devices: overwrite.py FOLDER MODEL
 
-Every way to name an input once more, or a folder, is refused with status 2 and
-leaves every file as it was; devices and pipes are written into.
+Naming an input in any other way, or a folder, is rejected with status 2 and
+leaves every file unchanged; devices and pipes are written to.
 """
 import hashlib
 import os
@@ -22,7 +22,7 @@ os.chdir(FOLDER)
 
 
 def state():
-    """What every file here is, by name."""
+    """The state of every file here, by name."""
     return {path: (path.lstat().st_ino, path.lstat().st_mode, os.path.islink(path) and
                    os.readlink(path) or path.is_file() and
                    hashlib.sha256(path.read_bytes()).hexdigest())
@@ -52,7 +52,7 @@ pathlib.Path("response").write_text("-march=x86-64\n")
 weight = np.arange(64, dtype=np.float32)
 np.save("w.npy", weight)
 
-# The model under any name, whatever is written.
+# The model under any name, for every kind of output.
 CPU = "-march=x86-64"
 for name in ["m.onnx", "./m.onnx", "folder/../m.onnx", "hard.onnx", "soft.onnx", "soft2"]:
     for flags in [[], ["-c"], ["--emit=nn"], ["--emit=plan"], ["--emit=json"]]:
@@ -63,7 +63,7 @@ for name in ["m.onnx", "./m.onnx", "folder/../m.onnx", "hard.onnx", "soft.onnx",
     refused("frit-reduce", "m.onnx", "--test=true", "-o", name)
 refused("fritc", "m.onnx", "-march=sm_90a", "-S", "-o", "m.onnx")
 refused("fritc", "-", "-xonnx", CPU, "-o", "m.onnx", stdin=open("m.onnx"))
-# Standard output too may be the model.
+# Standard output may be the model too.
 with open("m.onnx", "ab") as same:
     before = state()
     done = subprocess.run(["fritc", "m.onnx", CPU, "--emit=nn", "-o", "-"],
@@ -104,18 +104,18 @@ np.save("x.npy", weight)
 refused("frit-run", "e.so", "--input=@x.npy", "--output=@x.npy")
 refused("frit-run", "e.so", "--output=@folder", says=b"it is a folder")
 
-# A file that may not be written is not replaced either, but for root.
+# A read-only file is not replaced either, except by root.
 if os.geteuid():
     pathlib.Path("locked.so").write_text("precious")
     os.chmod("locked.so", 0o444)
     refused("fritc", "m.onnx", CPU, "-o", "locked.so", says=b"Permission denied", status=4)
 
-# Links stay, and what they point at is written.
+# Symbolic links stay; their targets are written.
 os.symlink("behind.so", "link.so")
 assert run("fritc", "m.onnx", CPU, "-o", "link.so").returncode == 0
 assert os.path.islink("link.so") and pathlib.Path("behind.so").stat().st_mode & 0o100
 
-# Devices and pipes are written into.
+# Devices and pipes are written to.
 for command in [["fritc", "m.onnx", CPU, "-o"], ["fritc", "-c", "m.onnx", CPU, "-o"],
                 ["fritc", "m.onnx", CPU, "--emit=plan", "-o"],
                 ["frit-reduce", "m.onnx", "--test=true", "-o"]]:
@@ -135,6 +135,6 @@ for command, start in [(["fritc", "m.onnx", CPU, "-o", "pipe"], b"\x7fELF"),
     assert got[0].startswith(start), command
     assert stat.S_ISFIFO(os.stat("pipe").st_mode)
 
-# Nothing unfinished is left.
+# No temporary file is left.
 left = [path for path in os.listdir() if re.search(r"\.[0-9a-f]{8}$", path)]
 assert not left, left

@@ -1,8 +1,8 @@
 """Runs a command and passes if it ends with a status: status.py STATUS COMMAND...
 
-With the variable GONE set, also holds that the file it names does not exist
-afterwards, nor any unfinished one beside it. FILE_LIMIT and MEMORY_LIMIT are in
-bytes; what sanitizers watch has its own idea of memory, which is not limited.
+If the variable GONE is set, also checks that the file it names does not exist
+afterwards, nor a temporary one next to it. FILE_LIMIT and MEMORY_LIMIT are in
+bytes; memory is not limited under sanitizers.
 """
 import glob
 import os

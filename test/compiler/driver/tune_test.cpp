@@ -1,8 +1,8 @@
-//===- tune_test.cpp - Tune a model on a device that is made up -----------===//
+//===- tune_test.cpp - Tune a model on a fake device ----------------------===//
 //
-// tune_test MODEL.onnx: the device looks at what it is to time, and says how
-// long it took. What is on trial is everything around it: which problems there
-// are, what is compiled for them, the file, and going on where it ended.
+// Usage: tune_test MODEL.onnx. A fake device inspects the candidates and
+// returns made-up times. Tests everything around it: which problems there are,
+// which candidates are compiled, the file, and resuming.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +21,12 @@ using namespace frit;
 using namespace frit::test;
 
 namespace {
-/// Says that every schedule takes less time than those before it, our own
-/// kernels all more than the library's calls, each of which costs `edges` more
-/// where our own kernels are around it.
-class MadeUp final : public TuneDevice {
+/// Each schedule takes less time than the ones before. Our own kernels take
+/// more than library calls, but each library call costs `edges` more between
+/// our own kernels.
+class FakeDevice final : public TuneDevice {
 public:
-  explicit MadeUp(double edges) : edges(edges) {}
+  explicit FakeDevice(double edges) : edges(edges) {}
 
   llvm::Expected<std::string> open() override { return "a device"; }
 
@@ -51,7 +51,8 @@ public:
       return target.launches * (own + library + edges);
     }
     if (pace == Pace::onEnd) {
-      // What was fastest in bursts, the last, is slower than the others.
+      // The fastest candidate in bursts, the last one, is slower in sustained
+      // runs.
       return (own + (++onEnd == 1 ? 1 : 0)) * target.steps;
     }
     double &last = target.launches ? own : library;
@@ -105,9 +106,9 @@ int main(int argc, char **argv) {
   options.precision = "fp16";
   options.tuneGenerate = (folder + "/made-up.tune").str();
 
-  // One problem is begun before the time is over, and none after.
+  // One problem starts before the budget ends, and none after.
   options.tuneBudget = 0.2;
-  MadeUp first(/*edges=*/12);
+  FakeDevice first(/*edges=*/12);
   CHECK(compile(options, first) == kDone);
   CHECK(first.timed > 4 && first.codes.size() > 4 && first.mixtures == 1);
   std::string text = read(options.tuneGenerate);
@@ -116,19 +117,19 @@ int main(int argc, char **argv) {
   CHECK(count(text,
               ("best of " + std::to_string(first.timed - first.mixtures) + "\n")
                   .c_str()));
-  // The library loses more among our own kernels than it gains.
+  // Between our own kernels, the library loses more than it gains.
   CHECK(count(text, "library") == 0);
 
-  // A device that has failed is not asked again, and nothing is written.
-  MadeUp third(/*edges=*/0);
+  // A device that failed is not used again, and nothing is written.
+  FakeDevice third(/*edges=*/0);
   third.fails = 3;
   options.tuneBudget = 60;
   CHECK(compile(options, third) != kDone);
   CHECK(read(options.tuneGenerate) == text);
   options.tuneBudget = 0.2;
 
-  // The same command goes on with the next one, and keeps the first.
-  MadeUp second(/*edges=*/0);
+  // The same command continues with the next problem and keeps the first.
+  FakeDevice second(/*edges=*/0);
   CHECK(compile(options, second) == kDone);
   std::string longer = read(options.tuneGenerate);
   CHECK(longer.find(text) == 0 && count(longer, "\n") > 2);
@@ -137,8 +138,8 @@ int main(int argc, char **argv) {
       count(longer, "library = true, tileM = 64, tileN = 64, algorithm = 9") ==
           second.mixtures);
 
-  // What takes long is decided on end, by the mean of two times.
-  MadeUp busy(/*edges=*/12);
+  // Long candidates are decided in sustained runs, by the mean of two times.
+  FakeDevice busy(/*edges=*/12);
   busy.own = 50, busy.library = 100;
   std::string path = options.tuneGenerate;
   options.tuneGenerate = (folder + "/busy.tune").str();
@@ -151,10 +152,10 @@ int main(int argc, char **argv) {
         text.npos);
   options.tuneGenerate = path;
 
-  // What is in the file is used.
+  // The file's choices are used.
   options.tuneUse = options.tuneGenerate;
   options.tuneGenerate.clear();
-  MadeUp none(/*edges=*/0);
+  FakeDevice none(/*edges=*/0);
   CHECK(compile(options, none) == kDone && none.timed == 0);
   std::string fused = read(options.output);
   begin = text.find("#nn.schedule") + strlen("#nn.schedule");

@@ -1,10 +1,10 @@
-"""Attention as libraries of models write it, recognised and computed right.
+"""Tests that attention is recognized as model libraries write it.
 
     attention.py WORK
 
-Each case is a block with a mask of the padding, compiled for a GPU, where it
-has to be one kernel between two products and nothing may be moved, and for the
-host, where its numbers are held to ONNX's reference implementation.
+Each case is a block with a padding mask. Compiled for a GPU, it
+must be one kernel between two products without data movement. Compiled for the
+CPU, its results are compared with ONNX's reference implementation.
 """
 import re
 import subprocess
@@ -57,7 +57,7 @@ class Graph:
         return self.op("Transpose", x, perm=perm)
 
     def padding(self):
-        """0 where a key counts, else the lowest number, for every query."""
+        """The mask: 0 for visible keys, otherwise the lowest number."""
         mask = self.op("Cast", "mask", to=TensorProto.FLOAT)
         mask = self.op("Unsqueeze", mask, self.ints(1, 2))
         return self.op("Mul", self.op("Sub", self.number(1), mask),

@@ -1,10 +1,10 @@
-"""Mixtures of experts, written as they usually are: every expert for every
-token, and a one-hot matrix of those that the router has picked.
+"""Mixtures of experts in their usual form: every expert for every
+token, and a one-hot matrix of the router's choice.
 
     experts.py WORK [emulate]
 
 Compares the cpu target, or with `emulate` the CUDA target's kernels on the
-host, with ONNX Runtime, and prints how much is multiplied.
+host, with ONNX Runtime, and prints the FLOPs.
 """
 import pathlib
 import re

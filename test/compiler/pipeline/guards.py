@@ -1,4 +1,4 @@
-"""Branches and loops whose conditions are data, on the cpu target or, with
+"""Branches and loops with data-dependent conditions, on the CPU target or, with
 `emulate`, the cuda target's kernels on the host.
 
     guards.py WORK [emulate]
@@ -55,7 +55,7 @@ def nested_model():
 
 
 def bounded_model():
-    """x·a as often as n says, which is no more than five."""
+    """x·a, n times, where n is at most five."""
     body = helper.make_graph(
         [helper.make_node("MatMul", ["s", "a"], ["t"], name="step"),
          helper.make_node("ReduceSum", ["t"], ["sum"], keepdims=0),
@@ -71,8 +71,8 @@ def bounded_model():
 
 
 def loop_model():
-    """x·a as often as n says, but no more than six times; what the steps have
-    made is collected."""
+    """x·a, n times but at most six; collects the results of the
+    steps."""
     body = helper.make_graph(
         [helper.make_node("MatMul", ["s", "a"], ["t"], name="step"),
          helper.make_node("Add", ["i", "one"], ["next"]),
@@ -104,7 +104,7 @@ def compile_model(work, name, made, *flags):
 
 
 def call(work, name, **values):
-    """What ONNX Runtime makes of a call, and the flags that give its inputs."""
+    """Runs a call in ONNX Runtime; returns its results and the flags for its inputs."""
     values["x"] = np.random.default_rng(9).normal(size=SHAPE).astype(
         np.float32)
     flags = []
@@ -120,7 +120,7 @@ def call(work, name, **values):
 
 
 def check(work, name, title, **values):
-    """Holds one call to ONNX Runtime, and says which products ran."""
+    """Compares one call with ONNX Runtime; returns which products ran."""
     right, flags = call(work, name, **values)
     subprocess.run(["frit-run", work / f"{name}.so", *flags,
                     f"--output=@{work}/y.npz"], check=True,
@@ -140,8 +140,8 @@ def check(work, name, title, **values):
 
 
 def emulate(work):
-    """Branches that are worth a conditional node; what the emulator skips it
-    fills with NaN."""
+    """Branches that are worth a conditional node. The emulator fills skipped results
+    with NaN."""
     compile_model(work, "long", if_model(times=10), "-march=sm_90a")
     tool = pathlib.Path(__file__).parents[2] / "emulator/emulate.py"
     subprocess.run([sys.executable, tool, work / "long.so", "-o",

@@ -1,9 +1,9 @@
-"""How many kernels a call of each of the small models is on a GPU:
+"""Counts the kernels per call of each small model on a GPU:
 
     kernels.py FOLDER
 
-A line per model: kernels, those of whole attentions, and those that only move
-elements between others, as -Rpass-missed=fusion counts them.
+A line per model: kernels, attention kernels, and kernels that only move
+elements, as -Rpass-missed=fusion counts them.
 """
 import re
 import subprocess

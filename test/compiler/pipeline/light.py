@@ -1,6 +1,6 @@
 """light_resnet50 of the onnx package, on its stored output: light.py WORK
 
-Its weights are made in the graph, and its input is the package's convention for
+The graph generates its weights, and its input follows the package's convention for
 these models: the numbers 0 to n-1 over n, in the input's shape.
 """
 import pathlib

@@ -1,4 +1,4 @@
-"""Real models at small size, compiled, run and held to PyTorch's outputs.
+"""Compiles and runs small versions of real models; compares with PyTorch's outputs.
 
     models.py FOLDER WORK [--precision P] [--only REGEX] [--march ARCH]
               [--device cpu|cuda] [--fritc FLAGS]

@@ -1,11 +1,11 @@
-"""Layer norms between products, as factors of these.
+"""Layer norms between products, folded into these.
 
     norms.py WORK
 
-Blocks that normalise before and after, compiled for a GPU, where no kernel may
-be left that only normalises, and run on the host by the emulator and by the
-cpu target, which computes norms as they stand. Means lie far from zero; rows
-are of odd numbers and sizes, so that tiles have tails.
+Blocks that normalize before and after, compiled for a GPU, where no kernel may
+be left that only normalizes, and run on the host by the emulator and by the
+CPU target, which computes norms unfolded. Means are far from zero; rows
+have odd numbers and sizes, so that tiles have tails.
 """
 import re
 import shutil
@@ -88,7 +88,7 @@ def before():
 
 
 def many():
-    """Rows whose moments are merged once, by a kernel of its own."""
+    """So many rows that a separate kernel merges their moments."""
     g = Graph(1, 2051, WIDTH)
     g.outputs = [g.product(g.norm(g.product("x", WIDTH, WIDTH, 2.0)), WIDTH,
                            64, 0.0)]

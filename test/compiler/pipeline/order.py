@@ -1,5 +1,5 @@
-"""Running sums, order and scattering along dimensions too long to be worked out
-directly.
+"""Prefix sums, sorting and scattering along dimensions too long for the direct
+algorithms.
 
     order.py WORK
 """
@@ -70,8 +70,8 @@ COMBINE = {"none": lambda a, b: b, "add": np.add, "mul": np.multiply,
 
 def check_scatter(work, rng, reduction):
     x = rng.integers(-9, 9, (40, 50, 3)).astype(np.float32)
-    # Data may be out of range, which writes nothing, where constants may not.
-    # Of several at one place the last counts.
+    # Indices that are data may be out of range and then write nothing; constants may not. Of
+    # several updates of an element the last wins.
     indices = rng.integers(-50, 51, (500, 2))
     known = reduction != "none"
     if known:
@@ -88,7 +88,7 @@ def check_scatter(work, rng, reduction):
 
 
 def check_sorted_scatter(work, rng, reduction, shape, count, axis):
-    """Places that are data, several times the same and some of none."""
+    """Indices as data, with duplicates and some out of range."""
     size = shape[axis]
     given = [*shape[:axis], count, *shape[axis + 1:]]
     x, updates = (rng.integers(1, 4, s).astype(np.int32)
@@ -103,7 +103,7 @@ def check_sorted_scatter(work, rng, reduction, shape, count, axis):
     y, = run(work, "ScatterElements", x, places, 1, updates=updates,
              known=False, axis=axis, reduction=reduction)
     assert np.array_equal(y, right), (reduction, shape, count, axis)
-    # The same of whole rows.
+    # The same with whole rows.
     places = rng.integers(-size, size // 2, (count, 1))
     rows = rng.integers(1, 4, (size, 3)).astype(np.int32)
     updates = rng.integers(1, 4, (count, 3)).astype(np.int32)
@@ -118,7 +118,7 @@ def check_sorted_scatter(work, rng, reduction, shape, count, axis):
 def main():
     work = pathlib.Path(sys.argv[1])
     rng = np.random.default_rng(0)
-    # Many equal elements, the type's last among them.
+    # Many equal elements, the type's extreme among them.
     few = rng.integers(0, 9, (2, 3000, 3)).astype(np.float32)
     few[few == 0] = -np.inf
     check_order(work, few, 70, 1, 1)

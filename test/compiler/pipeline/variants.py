@@ -1,10 +1,10 @@
-"""Models with open dimensions, compiled once and called with every size.
+"""Models with symbolic dimensions, compiled once and called with every size.
 
     variants.py MODELS WORK [--device cpu|cuda] [--march ARCH] [--only REGEX]
                 [--against-cpu]
 
-Every call is held to ONNX Runtime on the same inputs; or, where there is none,
-the GPU to the cpu target, for the models that are files. MODELS is test/models.
+Every call is compared with ONNX Runtime on the same inputs; without that,
+the GPU with the CPU target, for models that are files. MODELS is test/models.
 """
 import argparse
 import pathlib
@@ -26,19 +26,19 @@ m (float[batch,5] x) => (y, z) {
   y = Softmax <axis = -1> (h)
   z = ReduceMax <keepdims = 0> (h, axis)
 }""".replace("=> (y, z) {", "=> (y, z) <int64[1] axis = {1}> {")),
-    # The batch is no leading dimension.
+    # The batch is not the leading dimension.
     ("time_major", ["batch=1..6"], [{"batch": n} for n in range(1, 7)], """
 m (float[4,batch,3] x) => (y, s) <int64[1] axis = {0}> {
   y = Tanh (x)
   s = ReduceSum <keepdims = 0> (x, axis)
 }"""),
-    # Each dimension of a table of similarities is one of the batch.
+    # Both dimensions of the result are the batch.
     ("similarity", ["batch=2..5"], [{"batch": n} for n in range(2, 6)], """
 m (float[batch,4] x) => (y) {
   t = Transpose <perm = [1, 0]> (x)
   y = MatMul (x, t)
 }"""),
-    # Rows that are looked up stay apart, and ids that are padded are valid.
+    # Looked-up rows stay separate, and padded ids are valid.
     ("embedding", ["batch=1..5"], [{"batch": n} for n in range(1, 6)], """
 m (int64[batch,2] x) => (y) <float[3,2] w = {1, 2, 3, 4, 5, 6}> {
   y = Gather <axis = 0> (w, x)
@@ -49,7 +49,7 @@ m (float[batch,3,2] x) => (y, r) <int64[2] s = {-1, 2}, int64[3] b = {-1, 3, 2}>
   y = Exp (f)
   r = Reshape (y, b)
 }"""),
-    # Folded as the inner one of two, and taken out again.
+    # Folded with an outer dimension and unfolded again.
     ("inner", ["batch=1..6"], [{"batch": n} for n in range(1, 7)], """
 m (float[4,batch,3] x) => (y) <float[3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}, int64[2] s = {-1, 3}, int64[3] b = {4, -1, 3}> {
   f = Reshape (x, s)
@@ -57,7 +57,7 @@ m (float[4,batch,3] x) => (y) <float[3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}, int64
   e = Relu (h)
   y = Reshape (e, b)
 }"""),
-    # What is prepared is in part the same for all sizes, in part not.
+    # Prepared tensors are partly equal for all sizes.
     ("prepared", ["batch=1..6"], [{"batch": n} for n in range(1, 7)], """
 m (float[batch,3] x) => (y) <float[1,3] c = {1, 2, 3}, float[3,3] w = {1, 0, 2, 0, 1, 0, 2, 0, 1}> {
   s = Shape (x)
@@ -69,12 +69,12 @@ m (float[batch,3] x) => (y) <float[1,3] c = {1, 2, 3}, float[3,3] w = {1, 0, 2, 
   k = MatMul (h, d)
   y = Add (k, p)
 }"""),
-    # Every second row is none of a number of rows, so the list is exact.
+    # Rows 0, 2, … of a padded input are not a prefix, so only listed sizes work.
     ("second", ["batch=2,3,8"], [{"batch": n} for n in (2, 3, 8)], """
 m (float[batch,4] x) => (y) <int64[1] s = {0}, int64[1] e = {1000}, int64[1] a = {0}, int64[1] t = {2}> {
   y = Slice (x, s, e, a, t)
 }"""),
-    # Keys that are not there are masked.
+    # Padded keys are masked.
     ("attention", ["batch=1..3", "seq=1..7"],
      [{"batch": b, "seq": s} for b in (1, 3, 2) for s in (7, 6, 5, 3, 1)], """
 m (float[batch,seq,4] x) => (y) {
@@ -83,14 +83,14 @@ m (float[batch,seq,4] x) => (y) {
   p = Softmax <axis = -1> (s)
   y = MatMul (p, x)
 }"""),
-    # Both padded, neither leading in the other's way.
+    # Both dimensions are padded.
     ("both", ["batch=1..4", "seq=1..5"],
      [{"batch": b, "seq": s} for b in (1, 3, 4) for s in (5, 3, 2)], """
 m (float[batch,seq,2] x) => (y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> {
   h = MatMul (x, w)
   y = Relu (h)
 }"""),
-    # Sums of what is there, divided by how much that is.
+    # Sums of valid rows, divided by their number.
     ("mean", ["batch=1..9"], [{"batch": n} for n in range(1, 10)], """
 m (float[batch,4] x) => (y, s) <int64[1] axes = {0}> {
   m = ReduceMean (x, axes)
@@ -100,7 +100,7 @@ m (float[batch,4] x) => (y, s) <int64[1] axes = {0}> {
   t = Transpose <perm = [1, 0]> (e)
   s = MatMul (t, e)
 }"""),
-    # What is neutral to each way of combining.
+    # The neutral element of each reduction.
     ("combined", ["n=1..9"], [{"n": n} for n in range(1, 10)], """
 m (float[3,n] x) => (sum, product, most, least, logsum, norm, last, first)
     <int64[1] axes = {1}, float one = {1}> {
@@ -127,7 +127,7 @@ m (int64[n,3] x) => (y, z, most, all) <int64 axis = {0}, int64[1] axes = {0}, in
   most = ReduceMax (n, axes)
   all = ReduceSum <keepdims = 0> (a)
 }"""),
-    # What is padded is infinite, and not zero when multiplied by zero.
+    # Padding becomes infinite, and infinity times zero is not zero.
     ("infinite", ["n=1..5"], [{"n": n} for n in range(1, 6)], """
 m (float[n,4] x) => (y) {
   s = Mul (x, x)
@@ -148,7 +148,7 @@ m (float[n,4] x) => (y) <int64 first = {0}, float one = {1}> {
   g = Add (f, one)
   y = Div (x, g)
 }"""),
-    # Lists serve what is below their sizes.
+    # Listed sizes also serve smaller ones.
     ("list", ["batch=3,8"], [{"batch": n} for n in (1, 3, 5, 8, 2)], """
 m (float[batch,4] x, float[batch] b) => (y) <int64[2] s = {-1, 1}> {
   c = Reshape (b, s)
@@ -168,7 +168,7 @@ FILES = [("digits-dynamic.onnx", 7), ("tiny/resnet50-dynamo-dynamic.onnx", 3),
          ("tiny/vit-b16-torchscript-dynamic.onnx", 3),
          ("tiny/bert-large-dynamo-dynamic.onnx", 3),
          ("tiny/gpt3-small-torchscript-dynamic.onnx", 3)]
-# Files whose second dimension is opened too.
+# Files whose second dimension becomes symbolic too.
 SEQUENCES = [("tiny/bert-large-torchscript-dynamic.onnx", 20),
              ("tiny/gpt3-small-torchscript-dynamic.onnx", 24)]
 
@@ -202,7 +202,7 @@ def models(folder, work, written):
 
 
 class Reference:
-    """Made-up inputs, and what ONNX Runtime computes from them."""
+    """Random inputs, and ONNX Runtime's results."""
 
     def __init__(self):
         import numpy
@@ -261,7 +261,7 @@ def main():
         return subprocess.run(command, capture_output=True, text=True)
 
     def call_against_cpu(library, size):
-        """Inputs are made up, the same for both."""
+        """The GPU and CPU targets on the same random inputs."""
         shape = "--shape=" + ",".join(f"{k}={v}" for k, v in size.items())
         expected = options.work / "out.npz"
         if not failed(call("frit-run", library, "--device=cpu", shape,

@@ -1,9 +1,9 @@
-"""Plans made-up networks with branches, and checks what may run at once.
+"""Plans random networks with branches, and checks the memory of concurrent steps.
 
 Each network is a list of elementwise steps that read one or two earlier
-results. By the edges of the plan, two steps that neither leads to the other may
-run at any time beside each other: neither may then touch memory that the other
-writes. Arenas may not grow by more than 5% of what they are without branches.
+results. Two steps without a path between them in the plan may
+run concurrently, so neither may access memory that the other
+writes. Branches may enlarge an arena by at most 5%.
 """
 import random
 import re
@@ -32,7 +32,7 @@ def kernel(op, reads, size):
 
 def text(steps, size, library):
     """A plan of `steps`, each the earlier steps that it reads; -1 is the input.
-    Those in `library` are copies, which nothing runs beside."""
+    Those in `library` are copies, which never run concurrently."""
     type_ = f"memref<{size}xf32>"
     lines = ['plan.program @p "sm_90a" {', kernel("relu", 1, size),
              kernel("add", 2, size), "plan.command_list @main {",
@@ -57,7 +57,7 @@ def plan(source, *passes):
 
 
 def check(source, steps):
-    """How many steps run beside others, and the arena over that of a chain."""
+    """Returns the number of concurrent steps, and the arena relative to a chain's."""
     out = plan(source, "--fork", "--plan-memory")
     chain = plan(source, "--plan-memory")
     arena, bound, was = (int(re.search(rf"{key} = (\d+)", where)[1])
@@ -98,7 +98,7 @@ def check(source, steps):
             for r in reads:
                 for o in other_writes:
                     assert not overlap(memory[r], memory[o]), (i, j)
-    # What a step reads has been written, and nobody else has since.
+    # What a step reads was written before, and not overwritten since.
     for i, reads in enumerate(steps):
         for j in reads:
             assert j < 0 or j in before[i], (i, j)
@@ -115,7 +115,7 @@ def check(source, steps):
 
 
 def cells(count, branches, depth):
-    """Cells of branches that are added up, as Inception has them."""
+    """Cells of branches that are summed, as in Inception."""
     steps = [[-1]]
     for _ in range(count):
         top, ends = len(steps) - 1, []
@@ -137,13 +137,13 @@ def random_network(seed, count):
     for i in range(1, count):
         near = range(max(-1, i - 8), i)
         steps.append(r.sample(near, min(len(near), r.randint(1, 2))))
-    # The last reads what nobody has.
+    # The last step reads all results that no other reads.
     return steps, {i for i in range(count - 1) if r.random() < 0.1}
 
 
-# A first step that needs room gives branches theirs.
+# Early steps that need much memory leave room for branches.
 def with_room(steps, room):
-    """As many results as `room` that a chain of sums needs at once."""
+    """Prepends a chain of sums with `room` live results."""
     first = [[-1] for _ in range(room)]
     sums = []
     last = 0

@@ -1,8 +1,8 @@
-"""Places the buffers of made-up networks, and checks where they lie.
+"""Places the buffers of random networks, and checks their offsets.
 
 Each is a plan in which step i writes one buffer, reads some earlier ones and
 has a workspace of its own, as library calls do. No two buffers that are live
-at once may overlap, and arenas may exceed the peak of live bytes by what is said here.
+at the same time may overlap, and arenas may exceed the peak of live bytes by given factors.
 """
 import random
 import re
@@ -32,7 +32,7 @@ def text(steps):
 
 
 def place(steps):
-    """Arena over bound, after checks."""
+    """Returns the arena relative to the bound, after checks."""
     out = subprocess.run(["frit-opt", "--plan-memory"], input=text(steps),
                          capture_output=True, text=True, check=True).stdout
     arena, bound = (int(re.search(rf"{name} = (\d+)", out)[1])
@@ -84,8 +84,8 @@ def branches(seed, steps):
 
 
 def wide(seed, steps):
-    """As many buffers as steps, live together; each pair is too many to look
-    at, so they are placed in turns."""
+    """So many buffers live at the same time that pairs are not considered and
+    buffers are placed step by step."""
     r = random.Random(seed)
     down = [(r.randint(1, 64) << 10, 0, []) for _ in range(steps)]
     up = [(r.randint(1, 64) << 10, 0, [i]) for i in reversed(range(steps))]

@@ -1,9 +1,9 @@
-"""Which models may run on padded inputs, and which may not.
+"""Tests which models may run on padded inputs.
 
     padding.py WORK
 
-Each is compiled for two sizes of `batch`; where those between cannot be padded,
--Rpass-missed=shape says so. What needs masks is run for other sizes too. That
+Each is compiled for two sizes of `batch`; if those between cannot be padded,
+-Rpass-missed=shape says so. Models that need masks also run with other sizes. That
 the others compute the right results on padded inputs is for
 test/compiler/pipeline/variants.py to show.
 """
@@ -18,7 +18,7 @@ import onnxruntime
 
 HEADER = '<ir_version: 8, opset_import: ["": 21]>\n'
 
-# Within a row each is on its own; across rows, $ being 0, a mask helps.
+# Rows are independent with $ = 1; with $ = 0 they are combined, which a mask makes safe.
 MASKED_ACROSS = [
     ("argmax", """
 m (float[batch,4] x) => (y) { y = ArgMax<axis=$>(x) }
@@ -32,7 +32,7 @@ m (float[2,batch,3,2] x) => (y) <int64[2] s={-1,6}, int64[4] b={2,-1,3,2}>
 """),
 ]
 
-# Within a row each is on its own; across rows, nothing helps.
+# Rows are independent with $ = 1; with $ = 0 no mask helps.
 EXACT_ACROSS = [
     ("topk", """
 m (float[batch,4] x) => (y,i) <int64[1] k={1}> { y,i = TopK<axis=$>(x,k) }
@@ -42,7 +42,7 @@ m (float[batch,4] x) => (y) { y = Concat<axis=$>(x,x) }
 """),
 ]
 
-# Every row is on its own.
+# Rows are independent.
 PADDED = [
     ("tile_inside", """
 m (float[batch,4] x) => (y) <int64[2] r={1,3}> { y = Tile(x,r) }
@@ -126,8 +126,8 @@ m (float[batch,batch] x) => (y) { y = Trilu<upper=1>(x) }
 """),
 ]
 
-# Rows are combined, or divided by how many there are: right with masks, and
-# with the true size, or because zeros do no harm.
+# Rows are combined, or divided by their number: safe with masks and the true size, or because
+# padded zeros do no harm.
 MASKED = [
     ("cumsum", """
 m (float[batch,4] x) => (y) <int64 a={0}> { y = CumSum(x,a) }
@@ -162,8 +162,8 @@ m (float[batch,batch] x) => (y) { y = Softmax<axis=1>(x) }
 """),
 ]
 
-# One row's result depends on others, on its place from the end or on their
-# number; or it cannot be shown that it does not.
+# A row's result depends on other rows, its position from the end or their number, or the compiler
+# cannot show that it does not.
 EXACT = [
     ("reversed", """
 m (float[batch,4] x) => (y) <int64[1] s={-1}, int64[1] e={-1000}, int64[1]

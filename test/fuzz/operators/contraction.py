@@ -1,4 +1,4 @@
-"""Matrix products, convolutions and what is made of them."""
+"""Matrix products, convolutions and composites of them."""
 from graphs import F32, F64, I32, Graph
 
 from .table import operator
@@ -25,7 +25,7 @@ def matmul_of_integers(g: Graph):
 
 @operator(weight=2)
 def matmul_left(g: Graph):
-    """With the other value on the left, a vector perhaps."""
+    """MatMul with an existing value on the right, which may be a vector."""
     x = g.tensor(least=1)
     k = x.shape[-2] if x.rank > 1 else x.shape[0]
     shape = [k] if g.chance(0.3) else [g.one_of(1, 2, 5, 8), k]
@@ -54,7 +54,7 @@ def window(g: Graph, x, rank):
                       dilations=[g.integer(1, 3) for _ in range(rank)])
     if g.chance(0.2):
         attributes["auto_pad"] = g.one_of("SAME_UPPER", "SAME_LOWER", "VALID")
-        # ONNX Runtime refuses to pad so where kernels are dilated.
+        # ONNX Runtime does not support auto_pad with dilations.
         attributes["dilations"] = [1] * rank
         pads = [0] * (2 * rank)
     else:

@@ -22,7 +22,7 @@ def number(g: Graph, what, value):
 
 @operator(weight=3)
 def branch(g: Graph):
-    """A branch of two, by a condition that is known or an input."""
+    """If with a condition that is constant or an input."""
     x = g.tensor()
     y = g.pick(F32, lambda v: v.shape == x.shape, lambda: g.draw(x.shape))
     condition = g.given(g.draw((), BOOL))
@@ -42,7 +42,7 @@ def branch(g: Graph):
 
 @operator(weight=2)
 def loop(g: Graph):
-    """A state that every step halves and adds to, and its values."""
+    """Loop with a state that every step halves and adds to; collects its values."""
     x = g.tensor(most=3)
     step = g.pick(F32, lambda v: v.shape == x.shape, lambda: g.draw(x.shape))
     count = g.integer(1, 5)
@@ -53,7 +53,7 @@ def loop(g: Graph):
              helper.make_node("Identity", [n["c"]], [n["keep"]])]
     outputs = [info(n["keep"], TensorProto.BOOL, []),
                info(n["y"], TensorProto.FLOAT, x.shape)]
-    # onnx's reference makes columns of collected scalars.
+    # onnx's reference turns collected scalars into columns.
     collects = g.chance(0.5) and x.shape != ()
     if collects:
         nodes.append(helper.make_node("Neg", [n["y"]], [n["z"]]))
@@ -69,7 +69,7 @@ def loop(g: Graph):
 
 @operator(weight=2)
 def scan(g: Graph):
-    """A sum so far, and something of every slice."""
+    """Scan with a running sum and a result per slice."""
     x = g.tensor(least=2, most=3)
     if x.shape[0] > 8:
         return False

@@ -1,5 +1,5 @@
-"""Operators whose results' sizes the data decide. What reads these must be proved
-to read no more than there is, so only nodes that are known to be proved do."""
+"""Operators with data-dependent sizes. Their readers must be proved to read only
+valid entries, so only nodes for which that works read them."""
 import numpy as np
 from onnx import TensorProto, helper
 
@@ -103,13 +103,13 @@ def non_max_suppression(g: Graph):
     corner = g.rng.integers(0, 8, (n, boxes, 2))
     size = g.rng.integers(1, 8, (n, boxes, 2))
     x = np.concatenate([corner, corner + size], -1) / 8
-    # Distinct scores: which of equal ones comes first is not said.
+    # Distinct scores, because the order of equal ones is unspecified.
     scores = g.rng.permutation(n * classes * boxes).reshape(n, classes, boxes)
     most = np.array([g.integer(2, boxes + 2)])
     operands = [g.given(x.astype(F32), False),
                 g.given((scores / 64).astype(F32), False),
                 g.constant(most) if g.chance(0.5) else g.given(most, False),
-                # Between the quotients of small numbers.
+                # Between quotients of small numbers.
                 g.constant([g.one_of(0.213, 0.487, 0.731)], F32)]
     if g.chance(0.5):
         operands.append(g.given(np.array([0.1], F32), False))
@@ -121,7 +121,7 @@ def non_max_suppression(g: Graph):
 
 @operator()
 def gather_places(g: Graph):
-    """The rows of a table that a mask marks, as detectors take them."""
+    """Selects the rows of a table by a mask, as detectors do."""
     rows = g.integer(2, 9)
     table = g.given(g.draw([rows, g.integer(1, 5)], g.one_of(F32, I32, I64)))
     mask = g.given(g.draw([rows], BOOL), False)
@@ -140,7 +140,7 @@ def gather_places(g: Graph):
 
 @operator()
 def loop(g: Graph):
-    """Goes on as the data say, at most so many times, and collects."""
+    """Loop with a data-dependent condition and a limit; collects values."""
     shape = g.shape(g.integer(1, 3))
     most = g.integer(2, 9)
     x, step = g.given(g.draw(shape, I64), False), g.draw(shape, I64)

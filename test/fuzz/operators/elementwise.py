@@ -8,12 +8,12 @@ from .table import operator
 
 ANYWHERE = (-np.inf, np.inf)
 JUMPS = ("Ceil", "Floor", "Round", "Sign", "ThresholdedRelu", "Shrink")
-# A 16-bit argument's own rounding moves these far.
+# Operators that amplify the rounding of a 16-bit argument.
 STEEP = ("Exp", "Sinh", "Cosh", "Tan", "Log", "Acosh", "Atanh", "Reciprocal")
 
 
 def in_range(g: Graph, low, high, shape, dtype=F32):
-    """Thirty-seconds within the range."""
+    """Multiples of 1/32 in the range."""
     low, high = max(low, -2), min(high, 2)
     steps = g.rng.integers(np.ceil(32 * low), np.floor(32 * high) + 1, shape)
     return np.asarray(steps / 32).astype(dtype)
@@ -126,7 +126,7 @@ def logical_not(g: Graph):
 
 @operator("IsNaN", "IsInf")
 def classify(g: Graph, op):
-    """Of values among which some are."""
+    """On values of which some are infinite or NaN."""
     shape = g.shape(g.integer(0, 4))
     x = g.draw(shape, g.one_of(F32, F32, F64, F16))
     odd = np.where(g.rng.random(shape) < 0.5, np.inf, np.nan)
@@ -193,7 +193,7 @@ def cast_any(g: Graph):
 
 @operator(weight=2)
 def cast_float(g: Graph):
-    """Of what has been rounded, too."""
+    """Cast, also of rounded values."""
     x = g.tensor(g.float_type())
     return g.add("Cast", [x], True, to=type_of(g.one_of(F16, F32, F64)))
 
@@ -207,7 +207,7 @@ def binarizer(g: Graph):
 
 @operator()
 def dropout(g: Graph):
-    """When not training it does nothing."""
+    """Dropout at inference is the identity."""
     x = g.tensor()
     ratio = g.given(np.float32(0.5)) if g.chance(0.5) else None
     operands = [x, ratio] if ratio else [x]
@@ -216,7 +216,7 @@ def dropout(g: Graph):
 
 @operator()
 def bernoulli(g: Graph):
-    """Of chances that leave none."""
+    """Bernoulli with probabilities 0 and 1."""
     sure = g.given(g.draw(g.shape(2), BOOL).astype(np.float32))
     return g.add("Bernoulli", [sure], False)
 

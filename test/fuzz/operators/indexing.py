@@ -103,7 +103,7 @@ def one_hot(g: Graph):
 
 @operator()
 def compress(g: Graph):
-    """What is left out must be known."""
+    """The condition must be constant."""
     x = g.any_tensor(1)
     attributes = {}
     size = x.array.size

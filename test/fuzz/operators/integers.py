@@ -30,7 +30,7 @@ def divide(g: Graph):
     y = partner(g, x, dtype)
     if np.any(y.array == 0):
         y = g.given(np.maximum(np.abs(g.draw((), dtype)), 1).astype(dtype))
-    # The reference rounds down where ONNX says towards zero.
+    # The reference rounds down; ONNX says towards zero.
     if np.any(x.array < 0) or np.any(y.array < 0):
         return False
     return g.add("Div", [x, y], False)
@@ -70,7 +70,7 @@ def bit_shift(g: Graph):
 
 @operator()
 def bit_cast(g: Graph):
-    """There and back, as the bits themselves are large numbers."""
+    """BitCast and back, because the bits as integers are large."""
     from_, to = g.one_of((F32, I32), (F64, I64), (F32, U32), (I32, U32))
     x = g.tensor(from_)
     if to.kind == "u" and from_.kind == "i" and np.any(x.array < 0):

@@ -1,5 +1,5 @@
-"""Operators whose results' sizes depend on values, here ones that are known
-when compiling."""
+"""Operators whose results' sizes depend on values, which are constant here
+(operators/counted.py has others)."""
 import numpy as np
 
 from graphs import F32, I64, Graph
@@ -32,11 +32,11 @@ def non_max_suppression(g: Graph):
     corner = g.rng.integers(0, 8, (n, boxes, 2))
     size = g.rng.integers(1, 8, (n, boxes, 2))
     x = np.concatenate([corner, corner + size], -1) / 8
-    # Distinct scores: which of equal ones comes first is not said.
+    # Distinct scores, because the order of equal ones is unspecified.
     scores = g.rng.permutation(n * classes * boxes).reshape(n, classes, boxes)
     operands = [g.constant(x, F32), g.constant(scores / 64, F32),
                 g.constant([g.integer(1, boxes + 1)]),
-                # Between the quotients of small numbers.
+                # Between quotients of small numbers.
                 g.constant([g.one_of(0.213, 0.487, 0.731)], F32)]
     if g.chance(0.5):
         operands.append(g.constant([0.1], F32))

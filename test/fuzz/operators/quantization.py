@@ -8,13 +8,13 @@ from .table import operator
 
 
 def scale(g: Graph, shape=()):
-    """A power of two: what is quantised by it is exact but for its step."""
+    """A power of two, which divides without rounding."""
     return g.given(np.asarray(2.0 ** g.rng.integers(-4, 1, shape), F32))
 
 
 @operator(weight=2)
 def quantize(g: Graph):
-    """Exact values only, as a rounding turns into a whole step."""
+    """Exact values only: a rounding error may become a whole step."""
     x = g.tensor(least=1, exact=True)
     dtype = g.one_of(U8, I8)
     axis = g.integer(0, x.rank)
@@ -87,7 +87,7 @@ def conv_integer(g: Graph):
     kernel, attributes = window(g, x, 2)
     if not kernel:
         return False
-    # ONNX Runtime takes no signed weights here.
+    # ONNX Runtime does not support signed weights here.
     w = g.given(g.draw([g.integer(1, 4), x.shape[1], *kernel], U8))
     operands = [x, w]
     if g.chance(0.6):

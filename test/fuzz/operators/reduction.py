@@ -1,4 +1,4 @@
-"""Reductions, sums along an axis, and what selects."""
+"""Reductions, cumulative sums, and selections."""
 import numpy as np
 
 from graphs import BOOL, F32, F64, I32, I64, Graph
@@ -60,7 +60,7 @@ def cumulative(g: Graph, op):
 
 @operator(weight=2)
 def top_k(g: Graph):
-    """Of distinct values: which of equal ones come first is not said."""
+    """TopK of distinct values, because the order of equal ones is unspecified."""
     shape = g.shape(g.integer(1, 4))
     order = g.rng.permutation(int(np.prod(shape))).reshape(shape)
     x = g.given(((order - order.size // 2) / 8).astype(F32)

@@ -22,8 +22,7 @@ def resize(g: Graph):
     if mode == "cubic":
         attributes["cubic_coeff_a"] = g.one_of(-0.75, -0.5)
         attributes["exclude_outside"] = g.integer(0, 2)
-    # Ratios that are exact: where they are not, which pixel is nearest is
-    # rounding's choice.
+    # Exact ratios only: otherwise the nearest pixel depends on rounding.
     scales = [1.0, 1.0] + [g.one_of(1.0, 2.0, 0.5, 4.0) for _ in range(rank)]
     sizes = [int(s * f) for s, f in zip(x.shape, scales)]
     if min(sizes) < 1 or any(s * f != int(s * f)
@@ -32,7 +31,7 @@ def resize(g: Graph):
     if attributes["coordinate_transformation_mode"] == "align_corners" \
             and mode == "nearest":
         return False
-    # Where one element is left ONNX Runtime's cubic does not begin at 0.
+    # For a single result, ONNX Runtime's cubic does not begin at 0.
     if attributes["coordinate_transformation_mode"] == "pytorch_half_pixel" \
             and mode == "cubic" and 1 in sizes[2:]:
         return False
@@ -84,8 +83,8 @@ def roi_align(g: Graph):
     rois = np.concatenate([corner, corner + g.rng.uniform(1.1, 4, (count, 2))],
                           -1).astype(F32)
     at = g.rng.integers(0, x.shape[0], [count]).astype(I64)
-    # Averages only: of a maximum ONNX Runtime takes the largest weighted
-    # corner, not the largest sample.
+    # Averages only: for a maximum, ONNX Runtime takes the largest weighted corner instead of the
+    # largest sample.
     return g.add("RoiAlign", [x, g.given(rois), g.given(at)], mode="avg",
                  output_height=g.integer(1, 4), output_width=g.integer(1, 4),
                  sampling_ratio=g.integer(1, 3),

@@ -5,8 +5,8 @@ OPERATORS = []  # functions of a graph, as often as they have weight
 
 
 def operator(*arguments, weight=1):
-    """Puts the function into the table, once for each of `arguments`, which it
-    takes after the graph. It adds nodes, or declines by returning False."""
+    """Adds the function to the table, once per item of `arguments`, which is passed
+    after the graph. The function adds nodes, or returns False."""
     def enter(function):
         for a in arguments or [()]:
             more = a if isinstance(a, tuple) else (a,)

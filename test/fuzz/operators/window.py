@@ -33,7 +33,7 @@ def pool(g: Graph, op):
 def max_pool_places(g: Graph):
     x = g.pick(F32, lambda v: v.rank == 4 and v.exact,
                lambda: g.draw(g.shape(4)))
-    # Distinct values: which of equal ones is meant is not said.
+    # Distinct values, because the choice among equal ones is unspecified.
     order = g.rng.permutation(x.array.size).reshape(x.shape)
     x = g.given((order / 8).astype(F32))
     kernel = [g.integer(1, 4), g.integer(1, 4)]
@@ -51,7 +51,7 @@ def global_pool(g: Graph, op):
 
 @operator()
 def global_lp_pool(g: Graph):
-    """Neither oracle has it."""
+    """Neither oracle supports it."""
     if not g.beyond:
         return False
     x = image(g, g.integer(1, 4))
@@ -70,7 +70,7 @@ def max_unpool(g: Graph):
     n, c, h, w = g.integer(1, 3), g.integer(1, 3), g.integer(1, 4), \
         g.integer(1, 4)
     x = g.given(g.draw([n, c, h, w]))
-    # One element of every window, so that none comes twice.
+    # One element of every window, so that none occurs twice.
     rows = 2 * np.arange(h)[:, None] + g.rng.integers(0, 2, (n, c, h, w))
     columns = 2 * np.arange(w) + g.rng.integers(0, 2, (n, c, h, w))
     plane = 4 * h * w * np.arange(n * c).reshape(n, c, 1, 1)

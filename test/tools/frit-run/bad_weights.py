@@ -1,9 +1,9 @@
-"""Runs a model with good and bad files in the place of its weights.
+"""Runs a model with valid and damaged weight files.
 
     bad_weights.py FILE.safetensors FOLDER
 
-FOLDER has the model, m.so, and its weights' copies are made there. Prints of
-each how frit-run ended, and its message.
+FOLDER has the model, m.so; copies of its weights are made there. For
+each, prints frit-run's exit status and message.
 """
 import json
 import pathlib
