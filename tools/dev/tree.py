@@ -5,7 +5,6 @@ from pathlib import Path
 
 def files(root: Path) -> list[Path]:
     """Existing files that git tracks, relative to `root`; without git, all files."""
-    of a folder that is no repository of its own."""
     if (root / ".git").exists():
         listed = subprocess.run(["git", "-C", root, "ls-files", "-z"],
                                 check=True, capture_output=True, text=True)
