@@ -1,17 +1,17 @@
-//===- ContractionInfo.h - Fusions that are one product or convolution ----===//
+//===- ContractionInfo.h - Fusions of a contraction -----------------------===//
 //
-// A fusion around a matmul or conv may be what a library or one of our tiled
-// kernels computes in one go:
+// Describes fusions around a matmul or conv that a library or one of our tiled
+// kernels computes in one call:
 //
 //   D = activation(A·B + bias + R)      y = activation(conv(x, w) + bias + R)
 //
-// and, of a product, what makes it a product of normalised rows or adds a
-// normalised residual, and the moments of D's rows on the way (nn.moments); of
-// a convolution, another one in R's place, of another tensor and other filters.
-// A convolution and a pointwise one of all that this has made may be one too.
+// In addition, a product may normalize A's rows or the residual by moments, and
+// compute the moments of D's rows (nn.moments). A convolution may have a second
+// convolution, of another input with other filters, in R's place. A convolution
+// and a pointwise one of its result may form one fusion (back-to-back).
 //
-// Planning asks here for the problem's sizes and operands, targets whether a
-// fusion, or one that another operator would join, has this form.
+// Planning reads the problem's sizes and operands. Targets ask whether a
+// fusion, also with one more operator, has this form.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,40 +23,41 @@
 
 namespace frit::nn {
 
-/// In the artifact's order; `other` is any elementwise function of the sum.
+/// In the artifact's order. `other` is any other elementwise function of the
+/// sum.
 enum class ActivationKind { none, relu, geluTanh, gelu, silu, other };
 
-/// What is normalised by moments in an epilogue: A's rows, by
-/// nn.normalize_product right behind the product, or the residual, by
-/// nn.normalize.
+/// Operand that an epilogue normalizes by moments: A's rows
+/// (nn.normalize_product directly after the product), or the residual
+/// (nn.normalize).
 enum class NormKind { none, product, residual };
 
-/// What follows a contraction. Values are of the fusion's body.
+/// The operators after a contraction. Values belong to the fusion's body.
 struct EpilogueInfo {
   mlir::Value bias, residual;
   ActivationKind activation = ActivationKind::none;
-  /// Whether the result is not activation(product + bias + residual) but
-  /// another elementwise function of the three, which may change the type. Only
-  /// our own kernels compute such a one.
+  /// Whether the result is another elementwise function of product, bias and
+  /// residual than activation(product + bias + residual); it may change the
+  /// type. Only our own kernels compute it.
   bool mixed = false;
-  /// What the contraction results in, a convolution's with its bias.
+  /// The contraction's result; for a convolution, with its bias.
   mlir::Value product;
-  /// What the activation's operators are applied to, and what they result in.
+  /// Input and result of the activation's operators.
   mlir::Value sum, result;
-  /// Of a norm: the moments it is by, each of `width` elements of a row, and
-  /// its vector with an element per column.
+  /// For a norm: the moments, each of `width` elements of a row, and its vector
+  /// with one element per column.
   NormKind norm = NormKind::none;
   mlir::Value moments, column;
   int64_t width = 0;
   double epsilon = 0;
-  /// The moments of the result's rows where they are wanted too.
+  /// Moments of the result's rows, if the fusion computes them.
   mlir::Value resultMoments;
   int64_t resultWidth = 0;
-  /// A convolution in the same fusion that is added where else a residual would
-  /// be; one of the two may have a bias.
+  /// A second convolution of the fusion, added in place of a residual; one of
+  /// the two may have a bias.
   ConvOp addend;
 
-  /// Of a norm: how many moments a row has.
+  /// For a norm: number of moments per row.
   int64_t parts() const { return shapeOf(moments).end()[-2]; }
   bool hasMoments() const { return norm != NormKind::none || resultMoments; }
 };
@@ -71,8 +72,7 @@ struct GemmInfo : EpilogueInfo {
   bool transposeA = false, transposeB = false;
 };
 
-/// See artifact::Conv for the fields; a convolution along one dimension has
-/// h = r = p = 1.
+/// See artifact::Conv for the fields. A 1-d convolution has h = r = p = 1.
 struct ConvInfo : EpilogueInfo {
   ConvOp op;
   mlir::Value x, w;
@@ -84,38 +84,40 @@ struct ConvInfo : EpilogueInfo {
   bool channelsLast = false;
 };
 
-/// The sizes of a product alone, or why strides cannot express it.
+/// Describe a contraction without epilogue, or say why strides cannot express
+/// it.
 Match<GemmInfo> describeMatmul(MatmulOp op);
 Match<ConvInfo> describeConv(ConvOp op);
 
-/// What is added to a convolution in its fusion, its `addend`; which it has.
+/// Describes the `addend` of a convolution, which must have one.
 ConvInfo describeAddend(const ConvInfo &conv);
 
-/// A convolution that is one product of all pixels by all filters: of one cell,
-/// without padding or strides, channels last, with no other added. Its `op` is
-/// null.
+/// Describes a convolution that is one product of all pixels and all filters:
+/// 1×1 filters, no padding or strides, channels last, no addend. The result's
+/// `op` is null.
 std::optional<GemmInfo> pointwiseGemm(const ConvInfo &conv);
 
-/// What `operators`, each of which reads the one before it, do to the result of
-/// `contraction`. The first may be a convolution that the next adds.
+/// Describes what `operators` do to the result of `contraction`. Each reads its
+/// predecessor; the first may be a convolution that the next one adds.
 Match<EpilogueInfo>
 describeEpilogue(mlir::Operation *contraction,
                  llvm::ArrayRef<mlir::Operation *> operators);
 
-/// A convolution and, with what follows each, the pointwise one that alone
-/// reads the result of that.
+/// Two back-to-back convolutions with their epilogues. The second is pointwise
+/// and the only reader of the first's result.
 struct ConvB2bInfo {
   ConvInfo first, last;
 };
 
-/// `operators`, each of which reads the one before it, as such.
+/// Describes `operators` as such; each reads its predecessor.
 Match<ConvB2bInfo> describeConvB2b(llvm::ArrayRef<mlir::Operation *> operators);
 
-/// Multiplications and additions of a contraction or attention; else 0.
+/// Returns the multiplications and additions of a contraction or attention;
+/// otherwise 0.
 int64_t countFlops(mlir::Operation *op);
 
-/// The whole of a fusion, whose first result ends the chain, whose second, if
-/// any, has that one's moments, and whose operands are all the fusion's
+/// Describe a whole fusion. Its first result ends the chain, its second, if
+/// any, has the moments of the first, and its operands are all of its
 /// arguments.
 Match<GemmInfo> describeGemm(FusionOp fusion);
 Match<ConvInfo> describeConvolution(FusionOp fusion);

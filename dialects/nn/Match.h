@@ -1,4 +1,4 @@
-//===- Match.h - What was matched, or why nothing was ---------------------===//
+//===- Match.h - The result of a match, or the reason for failure ---------===//
 
 #ifndef FRIT_DIALECTS_NN_MATCH_H
 #define FRIT_DIALECTS_NN_MATCH_H
@@ -11,8 +11,8 @@
 
 namespace frit::nn {
 
-/// Why something does not match, in words that complete a sentence: "the
-/// reductions differ in shape". Remarks and errors print it.
+/// Why something does not match, as the end of a sentence: "the reductions
+/// differ in shape". Remarks and errors print it.
 class Mismatch {
 public:
   explicit Mismatch(const llvm::Twine &reason) : text(reason.str()) {}
@@ -35,7 +35,7 @@ public:
   T *operator->() { return &*value; }
   const T *operator->() const { return &*value; }
 
-  /// The mismatch, where there is no value.
+  /// The mismatch; only if there is no value.
   const Mismatch &mismatch() const { return *why; }
   const std::string &reason() const { return why->reason(); }
 
@@ -44,7 +44,7 @@ private:
   std::optional<Mismatch> why;
 };
 
-/// Nothing where a check passes, else why it does not.
+/// None if a check passes, otherwise why it fails.
 using Legality = std::optional<Mismatch>;
 
 } // namespace frit::nn

@@ -1,7 +1,7 @@
 // RUN: frit-opt %s -split-input-file --build-plan | FileCheck %s
 
-// Two fusions that print alike share a kernel; the returned one writes the
-// output; the reshape between them is a view.
+// Two fusions with the same text share a kernel. The returned one writes the
+// output directly; the reshape between them is a view.
 
 // CHECK: plan.program @plan_sm_90a "sm_90a"
 // CHECK-SAME: inputs = ["x"]
@@ -34,7 +34,7 @@ func.func @main(%x: tensor<8xf32> {nn.name = "x"})
 
 // -----
 
-// Rows of a buffer are a view that begins further on.
+// Rows of a buffer are a view with an offset.
 
 // CHECK: plan.command_list @main
 // CHECK: %[[x:.*]] = plan.buffer input[0] : memref<4x8xf32>
@@ -53,9 +53,9 @@ func.func @main(%x: tensor<4x8xf32> {nn.name = "x"})
 
 // -----
 
-// A product for a library has a fallback called as the library is, whatever
-// the order of the fusion's inputs, a workspace, and the algorithm that was
-// timed.
+// A library product has a fallback kernel with the library's arguments,
+// whatever the order of the fusion's inputs, a workspace, and the tuned
+// algorithm.
 
 // CHECK: plan.constant @w
 // CHECK: plan.kernel @matmul_add_0 attributes {flops = 128 : i64}
@@ -79,7 +79,7 @@ func.func @main(%x: tensor<2x4xf32>, %bias: tensor<8xf32>) -> tensor<2x8xf32> {
 
 // -----
 
-// Attention for a library is called as its kernel is: what moves Q, K, V and
+// Library attention has the kernel's arguments: data movement of Q, K, V and
 // the result becomes strides.
 
 // CHECK: plan.kernel @slice_transpose_attention_0
@@ -120,7 +120,8 @@ func.func @main(%qkv: tensor<2x5x96xf16>) -> tensor<2x5x32xf16> {
 
 // -----
 
-// Prepared values lie one after the other; an input that is returned is copied.
+// Prepared values are placed one after the other; an input that is returned is
+// copied.
 
 // CHECK: plan.program
 // CHECK-SAME: prepared_bytes = 512
@@ -158,7 +159,7 @@ func.func @main(%x: tensor<4xf32>, %p: tensor<4xf32> {nn.prepared = 1 : i64})
 
 // -----
 
-// Of the table two rows are read, of the other input a quarter.
+// Two rows of the table are read, and a quarter of the other input.
 
 // CHECK: plan.kernel @gather_slice_add_0 attributes {skipped = 176 : i64}
 func.func @main(%ids: tensor<2xi64>, %x: tensor<4x4xf32>) -> tensor<2x4xf32> {
@@ -175,7 +176,7 @@ func.func @main(%ids: tensor<2xi64>, %x: tensor<4x4xf32>) -> tensor<2x4xf32> {
 
 // -----
 
-// Of the input every other pixel is read, a quarter.
+// Every other pixel of the input is read, a quarter of it.
 
 // CHECK: plan.kernel @conv_0 attributes {flops = 64 : i64, skipped = 96 : i64}
 func.func @main(%x: tensor<1x4x4x2xf32>, %w: tensor<4x1x1x2xf32>) -> tensor<1x2x2x4xf32> {

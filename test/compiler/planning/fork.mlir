@@ -1,10 +1,10 @@
 // RUN: frit-opt %s -split-input-file --fork | FileCheck %s
 // RUN: frit-opt %s -split-input-file --fork --plan-memory | FileCheck %s --check-prefix=MEMORY
 
-// By the test's target these kernels take 3 µs and fill a quarter of the
-// machine. Two beside each other save 3 µs and cost one. The first after the
-// fork and the join follow all before them, as steps do that say nothing else. What the branches keep is live at once: of %a to %d none is
-// where another is.
+// On the test target these kernels take 3 µs and a quarter of the GPU. Two
+// concurrent ones save 3 µs and cost one. The first step after the fork, and
+// the join, follow all earlier steps, which is the default. Buffers of the
+// branches are live at the same time: %a to %d do not overlap.
 
 // CHECK-LABEL: plan.program @diamond
 // CHECK: plan.launch @shrink({{.*}}) -> (%[[a:.*]]) : mem
@@ -71,8 +71,8 @@ plan.program @diamond "sm_90a" {
 
 // -----
 
-// Beside each other the four would take 4096 bytes where one after another
-// takes 3072: the arena may not grow for it.
+// Concurrently, the four would take 4096 bytes instead of 3072: too much growth
+// of the arena.
 
 // CHECK-LABEL: plan.program @grows
 // CHECK-NOT: follows
@@ -112,7 +112,7 @@ plan.program @grows "sm_90a" {
 
 // -----
 
-// Two roots: the second follows nothing. Nothing joins at a list's end.
+// Two roots: the second follows nothing. There is no join at a list's end.
 
 // CHECK-LABEL: plan.program @roots
 // CHECK: plan.launch @relu(%{{.*}}) -> (%{{.*}}) : mem
@@ -145,8 +145,8 @@ plan.program @roots "sm_90a" {
 
 // -----
 
-// What a library or the driver runs stands alone: the steps before and after
-// it form regions of their own.
+// Library calls and copies run alone: the steps before and after them are
+// separate regions.
 
 // CHECK-LABEL: plan.program @library
 // CHECK: plan.launch @relu(%[[x:.*]]) -> (%[[a:.*]]) : mem
@@ -185,7 +185,7 @@ plan.program @library "sm_90a" {
 
 // -----
 
-// Products fill the machine: beside each other they gain nothing.
+// Products fill the GPU: running them concurrently gains nothing.
 
 // CHECK-LABEL: plan.program @full
 // CHECK-NOT: follows

@@ -25,8 +25,8 @@ plan.program @chain "sm_90a" {
   }
 }
 
-// A launch whose kernel needs a workspace gets one for as long as it runs, even
-// under a guard; one that is there stays.
+// A launch whose kernel needs a workspace gets a buffer that is live during the
+// launch, also inside a guard; an existing one stays.
 
 // CHECK: plan.program @workspaces
 // CHECK: plan.command_list @main

@@ -1,6 +1,6 @@
 // RUN: frit-opt %s --compose --simplify -split-input-file | FileCheck %s
 
-// The root of the scale on both sides, keys transposed twice, as PyTorch's
+// The root of the scale on both operands, keys transposed twice, as PyTorch's
 // exporters write it.
 // CHECK-LABEL: func.func @split_scale
 // CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]:
@@ -23,7 +23,7 @@ func.func @split_scale(%q: tensor<2x3x5x16xf32>, %k: tensor<2x5x3x16xf32>, %v: t
 
 // -----
 
-// Scores divided, then masked: batch and heads are one dimension around the
+// Scores are divided, then masked. Batch and heads are one dimension in the
 // products and two where the mask is added.
 // CHECK-LABEL: func.func @merged_heads
 // CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
@@ -58,7 +58,7 @@ func.func @matrices(%q: tensor<5x16xf32>, %k: tensor<16x7xf32>, %v: tensor<7x8xf
 
 // -----
 
-// A mask of the future, added: a constant with a name is told by its elements.
+// An added causal mask: a named constant is recognized by its elements.
 // CHECK-LABEL: func.func @causal_bias
 // CHECK:         nn.attention %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}} {causal, scale = 1.000000e+00 : f32}
 func.func @causal_bias(%q: tensor<1x2x3x16xf32>, %k: tensor<1x2x3x16xf32>, %v: tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32> {
@@ -72,7 +72,7 @@ func.func @causal_bias(%q: tensor<1x2x3x16xf32>, %k: tensor<1x2x3x16xf32>, %v: t
 
 // -----
 
-// Zeros where the softmax is no number, as PyTorch writes behind a mask.
+// Zeros replace NaN in the softmax, as PyTorch writes after a mask.
 // CHECK-LABEL: func.func @guarded
 // CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
 // CHECK:         %[[Y:.*]] = nn.attention %[[Q]], %[[Q]], %[[Q]], %[[M]] {scale = 1.000000e+00 : f32}
@@ -92,7 +92,7 @@ func.func @guarded(%q: tensor<1x2x5x16xf32>, %m: tensor<1x1x1x5xi1>) -> tensor<1
 
 // -----
 
-// Another number than zero is not that guard.
+// Any other number than zero is not that pattern.
 // CHECK-LABEL: func.func @replaced
 // CHECK:         nn.softmax
 func.func @replaced(%q: tensor<1x2x5x16xf32>) -> tensor<1x2x5x16xf32> {
@@ -107,7 +107,7 @@ func.func @replaced(%q: tensor<1x2x5x16xf32>) -> tensor<1x2x5x16xf32> {
 
 // -----
 
-// A mask that hides nothing is none, unless it is a weight that may change.
+// A mask that hides nothing is dropped, unless it is a weight that may change.
 // CHECK-LABEL: func.func @hides_nothing
 // CHECK-SAME:    %[[Q:[^:]*]]:
 // CHECK:         %[[B:.*]] = nn.constant "bias"
@@ -133,7 +133,7 @@ func.func @hides_nothing(%q: tensor<1x2x3x16xf32>) -> (tensor<1x2x3x16xf32>, ten
 
 // -----
 
-// One that sees a position more is no mask of the future.
+// One that lets a query see one more key is not causal.
 // CHECK-LABEL: func.func @almost_causal
 // CHECK:         nn.attention {{.*}}, {{.*}}, {{.*}}, %{{.*}} {scale = 1.000000e+00 : f32}
 func.func @almost_causal(%q: tensor<1x2x3x16xf32>, %k: tensor<1x2x3x16xf32>, %v: tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32> {
@@ -147,8 +147,8 @@ func.func @almost_causal(%q: tensor<1x2x3x16xf32>, %k: tensor<1x2x3x16xf32>, %v:
 
 // -----
 
-// The lower triangle of ones, too large to be folded, and the padding beside
-// it; softmax in f32 of a model of 16-bit floats.
+// A lower triangle of ones that is too large to fold, together with a padding
+// mask; softmax in f32 of a 16-bit model.
 // CHECK-LABEL: func.func @causal_selection
 // CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
 // CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %[[M]] {causal, scale = 1.250000e-01 : f32}
@@ -172,7 +172,7 @@ func.func @causal_selection(%q: tensor<1x2x100x64xf16>, %m: tensor<1x1x1x100xf32
 
 // -----
 
-// A mask of bools that was written as numbers.
+// A boolean mask converted to numbers.
 // CHECK-LABEL: func.func @bool_bias
 // CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
 // CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %[[M]] {scale = 1.000000e+00 : f32} : (tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>, tensor<1x1x5x5xi1>)
@@ -189,7 +189,7 @@ func.func @bool_bias(%q: tensor<1x2x5x16xf32>, %m: tensor<1x1x5x5xi1>) -> tensor
 
 // -----
 
-// Heads of keys that several heads of queries read are not repeated.
+// Key heads that several query heads share are not repeated.
 // CHECK-LABEL: func.func @shared_heads
 // CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]:
 // CHECK-NOT:     nn.expand
@@ -207,7 +207,7 @@ func.func @shared_heads(%q: tensor<1x4x5x16xf32>, %k: tensor<1x2x5x16xf32>) -> t
 
 // -----
 
-// Weights that the model returns have to be there.
+// Weights that the model returns are still computed.
 // CHECK-LABEL: func.func @weights_read
 // CHECK-NOT:     nn.attention
 func.func @weights_read(%q: tensor<1x2x5x16xf32>) -> (tensor<1x2x5x16xf32>, tensor<1x2x5x5xf32>) {
@@ -219,7 +219,7 @@ func.func @weights_read(%q: tensor<1x2x5x16xf32>) -> (tensor<1x2x5x16xf32>, tens
 
 // -----
 
-// Three products of one value are one, its bias 0 where a part has none.
+// Three products of one value become one; the bias is 0 where a part has none.
 // CHECK-LABEL: func.func @projections
 // CHECK-SAME:    %[[X:[^:]*]]:
 // CHECK-DAG:     %[[W:.*]] = nn.concat %{{.*}}, %{{.*}}, %{{.*}} {axis = 1 : si64} : {{.*}} -> tensor<32x96xf32>
@@ -256,8 +256,8 @@ func.func @projections(%x: tensor<2x5x32xf32>) -> tensor<2x2x5x16xf32> {
 
 // -----
 
-// The sequence before the batch: the transpose before the projection becomes
-// strides, and those behind the attention one another's opposite.
+// Sequence-first layout: the transpose before the projection becomes strides,
+// and those after the attention cancel.
 // CHECK-LABEL: func.func @sequence_first
 // CHECK-SAME:    %[[X:[^:]*]]:
 // CHECK:         %[[P:.*]] = nn.matmul %[[X]], %{{.*}} : (tensor<2x5x32xf32>, tensor<32x32xf32>)
@@ -319,7 +319,7 @@ func.func @shared_projections(%x: tensor<2x5x32xf32>) -> tensor<2x2x5x16xf32> {
 
 // -----
 
-// Keys of one dimension more than the values, which has one place.
+// Keys with one more dimension, of size 1, than the values.
 // CHECK-LABEL: func.func @other_dimensions
 // CHECK:         nn.attention {{.*}} -> tensor<1x1x5x8xf32>
 func.func @other_dimensions(%q: tensor<1x5x1xf32>, %k: tensor<1x1x2xf32>, %v: tensor<8x2xf32>) -> tensor<5x8xf32> {
@@ -332,8 +332,8 @@ func.func @other_dimensions(%q: tensor<1x5x1xf32>, %k: tensor<1x1x2xf32>, %v: te
 
 // -----
 
-// Keys for both matrices, but values of each: not attention, which must not be
-// tried for ever.
+// Keys shared by both matrices, but separate values: not attention. The pass
+// must not loop on it.
 // CHECK-LABEL: func.func @other_heads
 // CHECK-NOT:     nn.attention
 // CHECK:         nn.softmax
@@ -347,8 +347,8 @@ func.func @other_heads(%q: tensor<2x5x1xf32>, %k: tensor<1x1x2xf32>, %v: tensor<
 
 // -----
 
-// Windows of a shifted Swin: a mask for each of them, of batches of windows, and
-// rows of scores scaled by a factor of each head, which is one of the queries.
+// Shifted windows of Swin: a mask per window, batches of windows, and score
+// rows scaled by a factor per head, which is moved to the queries.
 // CHECK-LABEL: func.func @windows
 // CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]: {{[^,]*}}, %[[F:[^:]*]]:
 // CHECK-DAG:     %[[S:.*]] = nn.mul %[[Q]], %[[F]]
@@ -368,7 +368,7 @@ func.func @windows(%q: tensor<8x3x5x16xf32>, %m: tensor<1x4x1x5x5xf32>, %f: tens
 
 // -----
 
-// A mask that was added before cannot be scaled with the queries.
+// Scores with an added mask cannot be scaled through the queries.
 // CHECK-LABEL: func.func @scaled_mask
 // CHECK:         nn.softmax
 func.func @scaled_mask(%q: tensor<1x3x5x16xf32>, %m: tensor<5x5xf32>, %f: tensor<3x1x1xf32>) -> tensor<1x3x5x16xf32> {
@@ -382,8 +382,8 @@ func.func @scaled_mask(%q: tensor<1x3x5x16xf32>, %m: tensor<5x5xf32>, %f: tensor
 
 // -----
 
-// Keys as matrices in a row, values by batch and heads, and a mask of the
-// former, as Bloom has them.
+// Keys with merged batch and heads, values with separate ones, and a mask of
+// the merged form, as in Bloom.
 // CHECK-LABEL: func.func @keys_in_a_row
 // CHECK:         nn.attention {{.*}} : (tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32>, tensor<2x4x5x16xf32>, tensor<2x4x1x5xf32>)
 func.func @keys_in_a_row(%q: tensor<8x5x16xf32>, %v: tensor<2x4x5x16xf32>, %m: tensor<8x1x5xf32>) -> tensor<2x4x5x16xf32> {
@@ -397,8 +397,8 @@ func.func @keys_in_a_row(%q: tensor<8x5x16xf32>, %v: tensor<2x4x5x16xf32>, %m: t
 
 // -----
 
-// Rotary embeddings as Llama writes them, behind heads that were moved: halves
-// are swapped by a slice backwards, before the heads move, with the signs in
+// Rotary embeddings as Llama writes them, after the heads were moved: the
+// halves are swapped by a backward slice before that move, with the signs in
 // the sines.
 // CHECK-LABEL: func.func @rotary
 // CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[C:[^:]*]]: {{[^,]*}}, %[[S:[^:]*]]:
@@ -427,7 +427,7 @@ func.func @rotary(%x: tensor<1x5x3x16xf32>, %cos: tensor<1x1x5x16xf32>, %sin: te
 
 // -----
 
-// Of no elements there are no halves.
+// An empty tensor has no halves.
 // CHECK-LABEL: func.func @rotary_of_nothing
 // CHECK:         nn.concat
 func.func @rotary_of_nothing(%x: tensor<3x0xf32>, %cos: tensor<3x0xf32>) -> tensor<3x0xf32> {
@@ -442,8 +442,8 @@ func.func @rotary_of_nothing(%x: tensor<3x0xf32>, %cos: tensor<3x0xf32>) -> tens
 
 // -----
 
-// Queries that are normalised and scaled by position between their projection
-// and the attention: one product still.
+// Queries that are normalized and scaled by position between their projection
+// and the attention: still one product.
 // CHECK-LABEL: func.func @turned_projections
 // CHECK-COUNT-1: nn.matmul
 // CHECK-NOT:     nn.matmul

@@ -1,6 +1,6 @@
 // RUN: frit-opt %s --compose | FileCheck %s
 
-// Batch norm joins the convolution before it.
+// Batch norm is folded into the convolution before it.
 // CHECK-LABEL: func.func @batch_norm
 // CHECK-NOT:     nn.batch_norm
 // CHECK:         %[[I:.*]] = nn.mul %{{.*}}, %{{.*}} : (tensor<2xf32>, tensor<2xf32>)
@@ -30,8 +30,8 @@ func.func @bias(%x: tensor<1x1x8x8xf32>) -> tensor<1x2x6x6xf32> {
   return %1 : tensor<1x2x6x6xf32>
 }
 
-// As do frozen norms, factors of channels and what is added to them; a factor
-// that was computed stays.
+// So are frozen norms, and factors and addends per channel. A computed factor
+// stays.
 // CHECK-LABEL: func.func @channels
 // CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[G:[^:]*]]:
 // CHECK-DAG:     %[[W:.*]] = nn.mul %{{.*}}, %{{.*}} -> tensor<2x1x3x3xf32>
@@ -51,7 +51,7 @@ func.func @channels(%x: tensor<1x1x8x8xf32>, %g: tensor<2x1x1xf32>) -> tensor<1x
   return %3 : tensor<1x2x6x6xf32>
 }
 
-// Batch norm of a product's columns, seen as rows of another view.
+// Batch norm of a product's columns, through a reshape of the rows.
 // CHECK-LABEL: func.func @row_batch_norm
 // CHECK-SAME:    %[[X:[^:]*]]:
 // CHECK-NOT:     nn.batch_norm
@@ -71,7 +71,7 @@ func.func @row_batch_norm(%x: tensor<1x6x4xf32>) -> tensor<6x2xf32> {
   return %2 : tensor<6x2xf32>
 }
 
-// Two convolutions that are added have one bias.
+// Two convolutions that are added share one bias.
 // CHECK-LABEL: func.func @biases
 // CHECK-SAME:    %[[X:[^:]*]]:
 // CHECK:         %[[S:.*]] = nn.conv %[[X]], %{{[^,]*}} {
@@ -89,8 +89,8 @@ func.func @biases(%x: tensor<1x1x8x8xf32>) -> tensor<1x2x6x6xf32> {
   return %2 : tensor<1x2x6x6xf32>
 }
 
-// A swap of the last two dimensions is the matmul's; what is left of the other
-// transpose keeps the last dimension in place.
+// A swap of the last two dimensions becomes a flag of the matmul; the rest of
+// the other transpose keeps the last dimension in place.
 // CHECK-LABEL: func.func @transposes
 // CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]:
 // CHECK:         %[[P:.*]] = nn.transpose %[[K]] {perm = array<i64: 0, 2, 1, 3>}
@@ -120,7 +120,8 @@ func.func @gelu_erf(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %4 : tensor<4xf32>
 }
 
-// Both ways exporters write the cube, and the product in another order.
+// Both forms of the cube that exporters write, and the product in another
+// order.
 // CHECK-LABEL: func.func @gelu_tanh
 // CHECK-SAME:    %[[X:[^:]*]]:
 // CHECK:         %[[Y:.*]] = nn.gelu %[[X]] {approximate = "tanh"}
@@ -184,7 +185,7 @@ func.func @layer_norm(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   return %8 : tensor<2x4xf32>
 }
 
-// Without a mean; of 16 bits, the casts to f32 and back go with it.
+// Without a mean; in 16 bits, the casts to f32 and back disappear too.
 // CHECK-LABEL: func.func @rms_norm
 // CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[H:[^:]*]]:
 // CHECK-DAG:     %[[S:.*]] = nn.constant "s"
@@ -224,7 +225,7 @@ func.func @scaled_transpose(%q: tensor<2x5x4xf32>, %k: tensor<2x5x4xf32>) -> ten
   return %2 : tensor<2x5x5xf32>
 }
 
-// Windows that do not overlap, over an image: patches times a matrix.
+// Non-overlapping windows over an image: patches times a matrix.
 // CHECK-LABEL: func.func @patches
 // CHECK-SAME:    %[[X:[^:]*]]:
 // CHECK-DAG:     %[[R:.*]] = nn.reshape %[[X]] {shape = array<i64: 2, 3, 2, 4, 3, 4>}
@@ -249,8 +250,7 @@ func.func @overlapping_windows(%x: tensor<2x3x9x12xf32>) -> tensor<2x5x2x3xf32> 
   return %0 : tensor<2x5x2x3xf32>
 }
 
-// A constant of constants of constants, which all are read many times, is not
-// followed to its end.
+// A deep chain of constants, each read many times, is not followed to its end.
 // CHECK-LABEL: func.func @shared
 // CHECK: nn.add
 func.func @shared(%x: tensor<1x3x8xf32>) -> tensor<1x4x8xf32> {
@@ -269,8 +269,8 @@ func.func @shared(%x: tensor<1x3x8xf32>) -> tensor<1x4x8xf32> {
   return %z : tensor<1x4x8xf32>
 }
 
-// Experts that the router has not picked for a token are not computed for it:
-// rows are gathered into tiles of one expert each.
+// Experts that the router did not choose for a token are not computed: rows are
+// gathered into tiles of one expert each.
 // CHECK-LABEL: func.func @experts
 // CHECK-SAME:    %[[X:[^:]*]]: tensor<1024x8xf32>
 // CHECK:         nn.search_sorted
@@ -297,7 +297,7 @@ func.func @experts(%x: tensor<1024x8xf32>, %picks: tensor<1024x1x1xi64>, %weight
   return %3 : tensor<1x1024x4xf32>
 }
 
-// For few tokens the copies of experts' matrices would take longer.
+// For few tokens, copying the experts' matrices would take longer.
 // CHECK-LABEL: func.func @few_tokens
 // CHECK:         nn.matmul %{{.*}} : (tensor<32x8xf32>, tensor<64x8x4xf32>)
 func.func @few_tokens(%x: tensor<32x8xf32>, %picks: tensor<32x1x1xi64>, %weights: tensor<32x1x1xf32>, %w: tensor<64x8x4xf32>) -> tensor<1x32x4xf32> {

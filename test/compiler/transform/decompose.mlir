@@ -23,8 +23,7 @@ func.func @softmax(%x: tensor<4x8xf16>) -> tensor<4x8xf16> {
   return %y : tensor<4x8xf16>
 }
 
-// What an f32 product is scaled by joins the softmax; a position sees no later
-// one.
+// In f32, the scale is applied in the softmax; the mask is causal.
 // CHECK-LABEL: func.func @attention
 // CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]:
 // CHECK-NOT:     nn.attention
@@ -38,8 +37,8 @@ func.func @attention(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %v: tenso
   return %y : tensor<1x2x4x8xf32>
 }
 
-// One of 16 bits is scaled before, so that it stays in range; queries that
-// share keys are more queries of one head.
+// In 16 bits, q is scaled before the product, so that scores stay in range;
+// queries that share keys become more rows of one head.
 // CHECK-LABEL: func.func @shared_keys
 // CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]:
 // CHECK:         %[[A:.*]] = nn.mul %[[Q]]

@@ -1,11 +1,11 @@
-// Layer norms of 16 columns' worth of moments, of 4 elements each for the test
-// target, between products of 64 columns.
+// Layer norms between products of 64 columns, with 16 moments per row, of 4
+// elements each on the test target.
 // RUN: frit-opt %s --fold-norms -split-input-file | FileCheck %s
 // RUN: frit-opt %s --fold-norms --decompose --fusion -split-input-file | FileCheck %s --check-prefix=FUSED
 
-// The product that makes what is normalised also makes its moments; a product
-// that reads the norm reads what is not normalised, by scaled weights; a sum
-// with it normalises what it adds.
+// The product before the norm also computes the moments. A product after the
+// norm reads the unnormalized value with scaled weights; a sum with the norm
+// normalizes that operand.
 // CHECK-LABEL: func.func @after
 // CHECK-SAME:    %[[X:[^:]*]]:
 // CHECK-DAG:     %[[W:.*]] = nn.constant "w"
@@ -57,8 +57,7 @@ func.func @after(%x: tensor<5x32xf16>) -> tensor<5x64xf16> {
 
 // -----
 
-// A sum that goes on past the norm, rows counted in another way, and a result
-// of f32.
+// A residual around the norm, reshaped rows, and an f32 result.
 // CHECK-LABEL: func.func @before
 // CHECK:         %[[H:.*]] = nn.add
 // CHECK-NEXT:    %[[M:.*]] = nn.moments %[[H]]
@@ -82,7 +81,7 @@ func.func @before(%x: tensor<5x64xf16>) -> (tensor<5x64xf16>, tensor<5x1x128xf32
 
 // -----
 
-// What others read is normalised in memory.
+// Other readers get the normalized value in memory.
 // CHECK-LABEL: func.func @read
 // CHECK:         nn.layer_norm
 // CHECK-NOT:     nn.moments
@@ -97,7 +96,7 @@ func.func @read(%x: tensor<5x64xf16>) -> (tensor<5x64xf16>, tensor<5x64xf16>) {
 
 // -----
 
-// A product of columns has no rows that were normalised.
+// A product along columns does not read normalized rows.
 // CHECK-LABEL: func.func @columns
 // CHECK:         nn.layer_norm
 // CHECK-NOT:     nn.moments
@@ -113,7 +112,7 @@ func.func @columns(%x: tensor<64x64xf16>) -> tensor<64x64xf16> {
 
 // -----
 
-// Nor does a norm fold whose rows no product makes.
+// Nor is a norm folded if no product computes its rows.
 // CHECK-LABEL: func.func @given
 // CHECK:         nn.layer_norm
 // CHECK-NOT:     nn.moments
@@ -127,7 +126,7 @@ func.func @given(%x: tensor<5x64xf16>) -> tensor<5x64xf16> {
 
 // -----
 
-// Nor where its product's weights would be there twice, scaled and as they are.
+// Nor if its product's weights would exist twice, scaled and unscaled.
 // CHECK-LABEL: func.func @tied
 // CHECK:         nn.layer_norm
 // CHECK-NOT:     nn.moments
@@ -145,7 +144,7 @@ func.func @tied(%ids: tensor<5xi64>) -> tensor<5x64xf16> {
 
 // -----
 
-// Moments that no product's kernel takes are what they mean.
+// Moments that no product's kernel computes are decomposed.
 // CHECK-LABEL: func.func @stranded
 // FUSED-LABEL: func.func @stranded
 // FUSED-NOT:     nn.moments

@@ -1,9 +1,9 @@
-// The test target keeps attentions of heads of 64 elements whole and lets them
-// read any view whose last stride is 1.
+// The test target keeps attention with heads of 64 elements whole; it may read
+// any view whose last stride is 1.
 // RUN: frit-opt %s --decompose --fusion -split-input-file | FileCheck %s
 
-// Nothing is moved: one kernel reads a projection at three offsets and writes
-// what the next product reads. The views at either end stay outside.
+// No data movement: one kernel reads a projection at three offsets and writes
+// what the next product reads. Views at either end stay outside.
 // CHECK-LABEL: func.func @packed
 // CHECK-SAME:    %[[P:[^:]*]]:
 // CHECK-NEXT:    %[[R:.*]] = nn.reshape %[[P]] {shape = array<i64: 2, 5, 6, 64>}
@@ -30,8 +30,8 @@ func.func @packed(%p: tensor<2x5x384xf16>) -> tensor<2x5x128xf16> {
 
 // -----
 
-// Keys whose elements do not lie side by side are moved before, as is a result
-// that others read too; a mask repeats where it is read.
+// Keys with non-contiguous elements are copied before, as is a result with
+// other readers; a mask is broadcast when it is read.
 // CHECK-LABEL: func.func @apart
 // CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
 // CHECK:         %[[T:.*]] = nn.fusion(%[[K]])
@@ -53,7 +53,7 @@ func.func @apart(%q: tensor<2x2x5x64xf16>, %k: tensor<2x2x64x5xf16>, %m: tensor<
 
 // -----
 
-// A mask of one number is read from memory too, as are those of its views.
+// A scalar mask is read from memory too, as are views of it.
 // CHECK-LABEL: func.func @number
 // CHECK-SAME:    %[[Q:[^:]*]]:
 // CHECK-DAG:     %[[Z:.*]] = nn.constant dense<0.000000e+00>

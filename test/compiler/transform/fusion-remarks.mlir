@@ -4,7 +4,7 @@
 // CHECK-DAG: NotFused{{.*}}not in one kernel with node 'bias' (Add): the target's kernel does not take it
 // CHECK-DAG: Fused{{.*}}2 operators in one kernel: matmul, add
 
-// A fusion knows the model's nodes it computes.
+// A fusion names the model's nodes that it computes.
 // LOC-DAG: #[[A:.*]] = loc("node 'fc' (MatMul)")
 // LOC-DAG: #[[B:.*]] = loc("node 'bias' (Add)")
 // LOC-DAG: loc(fused[#[[A]], #[[B]]])

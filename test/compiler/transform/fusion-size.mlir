@@ -1,8 +1,8 @@
 // RUN: frit-opt %s --fusion | FileCheck %s
 // RUN: frit-opt %s --fusion --remark-format=emitRemark --remarks-filter=fusion -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// The test's target has kernels of up to 256 instructions, of which an
-// exponential is 16, and of up to 12 tensors.
+// The test target allows kernels of up to 256 instructions, 16 per exponential,
+// and 12 tensors.
 
 // CHECK-LABEL: func.func @instructions
 // CHECK:         nn.fusion
@@ -34,7 +34,7 @@ func.func @instructions(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %17 : tensor<4x8xf32>
 }
 
-// Eleven are read and one is written.
+// Eleven inputs and one output.
 // CHECK-LABEL: func.func @tensors
 // CHECK:         nn.fusion
 // CHECK-COUNT-10:  nn.add
@@ -59,7 +59,7 @@ func.func @tensors(%x0: tensor<8xf32>, %x1: tensor<8xf32>, %x2: tensor<8xf32>, %
   return %12 : tensor<8xf32>
 }
 
-// A tensor that many read is one parameter.
+// A tensor with many readers is one parameter.
 // CHECK-LABEL: func.func @shared
 // CHECK:         nn.fusion
 // CHECK-COUNT-20:  nn.sub
@@ -89,7 +89,7 @@ func.func @shared(%x: tensor<8xf32>, %c: tensor<8xf32>) -> tensor<8xf32> {
   return %19 : tensor<8xf32>
 }
 
-// Eleven operands at a time, and then what has become of them.
+// Eleven operands at a time, then their results.
 // CHECK-LABEL: func.func @concat
 // CHECK:         nn.concat
 // CHECK-SAME:      -> tensor<22xf32>

@@ -1,8 +1,8 @@
 // RUN: frit-opt %s --fusion | FileCheck %s
 // RUN: frit-opt %s --fusion=fuse=false | FileCheck %s --check-prefix=O0
 
-// A contraction takes elementwise operators behind it, and a number is written
-// into the kernel.
+// A contraction fuses the elementwise operators after it; scalars become
+// constants in the kernel.
 // CHECK-LABEL: func.func @epilogue(
 // CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[W:[^:]*]]: {{[^,]*}}, %[[B:[^:]*]]:
 // CHECK-NEXT:    %[[Y:.*]] = nn.fusion(%[[X]], %[[W]], %[[B]])
@@ -22,7 +22,8 @@ func.func @epilogue(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>)
   return %2 : tensor<4x8xf32>
 }
 
-// What the target does not take, and what is read between, starts a kernel.
+// Operators that the target rejects, and values with other readers, start a new
+// kernel.
 // CHECK-LABEL: func.func @no_epilogue
 // CHECK:         %[[M:.*]] = nn.fusion
 // CHECK:           nn.matmul
@@ -35,8 +36,7 @@ func.func @no_epilogue(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf
   return %1 : tensor<4x8xf32>
 }
 
-// Two convolutions that are added, and alone read, are one kernel with what
-// follows.
+// Two convolutions that are only added become one kernel with what follows.
 // CHECK-LABEL: func.func @two_convolutions(
 // CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[W:[^:]*]]: {{[^,]*}}, %[[U:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]:
 // CHECK-NEXT:    %[[Y:.*]] = nn.fusion(%[[X]], %[[W]], %[[U]], %[[V]])
@@ -54,7 +54,7 @@ func.func @two_convolutions(%x: tensor<1x8x8x4xf32>, %w: tensor<2x1x1x4xf32>, %u
   return %3 : tensor<1x8x8x2xf32>
 }
 
-// One that others read too stays apart.
+// A convolution with other readers stays separate.
 // CHECK-LABEL: func.func @two_convolutions_apart
 // CHECK:         nn.fusion
 // CHECK:           nn.conv
@@ -70,8 +70,8 @@ func.func @two_convolutions_apart(%x: tensor<1x8x8x4xf32>, %w: tensor<2x1x1x4xf3
   return %2, %0 : tensor<1x8x8x2xf32>, tensor<1x8x8x2xf32>
 }
 
-// A convolution and what follows it have one behind them in their kernel, where
-// the target takes that, and what follows that one.
+// If the target allows it, a second convolution and its epilogue join the
+// kernel of the first.
 // CHECK-LABEL: func.func @convolutions_in_turn(
 // CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[W:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]: {{[^,]*}}, %[[R:[^:]*]]:
 // CHECK-NEXT:    %[[Y:.*]] = nn.fusion(%[[X]], %[[W]], %[[V]], %[[R]])
@@ -89,8 +89,8 @@ func.func @convolutions_in_turn(%x: tensor<1x8x8x4xf32>, %w: tensor<8x3x3x4xf32>
   return %3 : tensor<1x8x8x96xf32>
 }
 
-// One whose operand others read too stays apart, and one that is added to a
-// third is rather one kernel with that.
+// Not if its operand has other readers; and a convolution that is added to a
+// third joins that one instead.
 // CHECK-LABEL: func.func @convolutions_in_turn_apart
 // CHECK:         nn.fusion
 // CHECK:           nn.conv
@@ -124,8 +124,8 @@ func.func @in_turn_or_added(%x: tensor<1x8x8x4xf32>, %w: tensor<8x3x3x4xf32>, %v
   return %4 : tensor<1x8x8x96xf32>
 }
 
-// A row group: reductions of the same rows with what is before, between and
-// after; a value may leave it from the middle.
+// A row group: reductions of the same rows with the operators before, between
+// and after them; a value in the middle may be an output.
 // CHECK-LABEL: func.func @rows
 // CHECK:         %[[R:.*]]:2 = nn.fusion(%{{.*}}) : (tensor<4x8xf32>) -> (tensor<4x1xf32>, tensor<4x8xf32>)
 // CHECK:           nn.neg
@@ -147,7 +147,8 @@ func.func @rows(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x1xf32>) {
   return %6, %5 : tensor<4x8xf32>, tensor<4x1xf32>
 }
 
-// A reduction of leading dimensions takes what it alone reads, and an epilogue.
+// A reduction of leading dimensions fuses producers that only it reads, and an
+// epilogue.
 // CHECK-LABEL: func.func @columns
 // CHECK:         nn.fusion
 // CHECK:           nn.mul
@@ -162,7 +163,7 @@ func.func @columns(%x: tensor<4x8xf32>) -> tensor<1x8xf32> {
   return %2 : tensor<1x8xf32>
 }
 
-// add and exp cannot share a kernel, as the contraction runs between them.
+// add and exp cannot share a kernel, because the contraction runs between them.
 // CHECK-LABEL: func.func @cycle
 // CHECK:         nn.fusion
 // CHECK:           nn.exp
@@ -178,7 +179,8 @@ func.func @cycle(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   return %2 : tensor<8x8xf32>
 }
 
-// The embedding is read where it is added; a counter is made for each reader.
+// The embedding is gathered where it is added; each reader gets its own
+// counter.
 // CHECK-LABEL: func.func @movement
 // CHECK-COUNT-1: nn.fusion
 // CHECK:           nn.gather
@@ -216,7 +218,7 @@ func.func @transposed(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   return %2 : tensor<4x4xf32>
 }
 
-// A reshape moves behind the epilogue, and the residual is viewed alike.
+// A reshape moves after the epilogue, and the residual is reshaped alike.
 // CHECK-LABEL: func.func @reshaped
 // CHECK-SAME:    %[[R:[^:]*]]: tensor<2x2x8xf32>
 // CHECK:         %[[V:.*]] = nn.reshape %[[R]] {shape = array<i64: 4, 8>}
@@ -231,7 +233,7 @@ func.func @reshaped(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %r: tensor<2x2x8xf
   return %2 : tensor<2x2x8xf32>
 }
 
-// The narrow value is stored, and its reader widens it.
+// The narrow value is stored; its reader widens it.
 // CHECK-LABEL: func.func @widening
 // CHECK:         nn.fusion{{.*}} -> tensor<4x8xf16>
 // CHECK:           nn.matmul
@@ -259,7 +261,7 @@ func.func @chain(%x: tensor<4x6x4xf32>) -> tensor<2x4x4xf32> {
   return %2 : tensor<2x4x4xf32>
 }
 
-// A transpose takes what it alone reads.
+// A transpose fuses producers that only it reads.
 // CHECK-LABEL: func.func @before_transpose
 // CHECK-COUNT-1: nn.fusion
 // CHECK:           nn.cast
@@ -271,8 +273,8 @@ func.func @before_transpose(%x: tensor<2x3x4xf32>) -> tensor<2x4x3xf16> {
   return %1 : tensor<2x4x3xf16>
 }
 
-// Rows side by side are a view; a column is not, nor rows that do not begin at
-// 16 bytes.
+// Contiguous rows are a view; a column is not, nor are rows that do not start
+// at 16 bytes.
 // CHECK-LABEL: func.func @sliced_views
 // CHECK-SAME:    %[[X:[^:]*]]:
 // CHECK-DAG:     %[[R:.*]] = nn.slice %[[X]] {{.*}}starts = array<i64: 1, 2, 0>{{.*}} -> tensor<1x2x4xf32>
@@ -287,7 +289,7 @@ func.func @sliced_views(%x: tensor<2x6x4xf32>) -> (tensor<1x2x4xf32>, tensor<2x6
   return %1, %2 : tensor<1x2x4xf32>, tensor<2x6x1xf32>
 }
 
-// A view of a cast input is no reason for a kernel of its own.
+// A view of a cast input does not need its own kernel.
 // CHECK-LABEL: func.func @viewed_cast
 // CHECK-SAME:    %[[X:[^:]*]]:
 // CHECK:         %[[R:.*]] = nn.reshape %[[X]]
@@ -302,8 +304,8 @@ func.func @viewed_cast(%x: tensor<8x6xf32>) -> tensor<2x6x4xf16> {
   return %2 : tensor<2x6x4xf16>
 }
 
-// Nor is a slice that several pick from, with or without a view that drops a
-// dimension of size 1: each reads what a product made.
+// Nor does a slice that several gathers read, with or without dropping a
+// dimension of size 1: each reads the product's result.
 // CHECK-LABEL: func.func @picked_slice
 // CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[W:[^:]*]]:
 // CHECK:         %[[P:.*]] = nn.fusion(%[[X]], %[[W]])
@@ -320,7 +322,7 @@ func.func @picked_slice(%x: tensor<1x2x8xf32>, %w: tensor<8x6xf32>) -> tensor<2x
   return %4 : tensor<2x4xf32>
 }
 
-// One of several is a range of what is behind it.
+// Selecting one of several is a contiguous range.
 // CHECK-LABEL: func.func @picked_one
 // CHECK-SAME:    %[[X:[^:]*]]:
 // CHECK:         %[[V:.*]] = nn.reshape %[[X]] {shape = array<i64: 5, 12>}

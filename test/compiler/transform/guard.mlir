@@ -2,8 +2,9 @@
 // RUN: frit-opt %s -split-input-file --guard --fusion --schedule --build-plan --plan-memory -o /dev/null
 // RUN: frit-opt %s -split-input-file --guard --remark-format=emitRemark --remarks-filter=guard -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// Each branch runs for its value of the condition only; the constant and the
-// broadcast come along, and what both read is computed outside.
+// Each branch runs only for its value of the condition. The constant and the
+// broadcast move into the guard; values that both branches read are computed
+// outside.
 
 // REMARK: Guarded{{.*}}2 operators only where an input is true
 // REMARK: Guarded{{.*}}5 operators only where an input is false
@@ -39,9 +40,9 @@ func.func @main(%c: tensor<1xi1>, %x: tensor<4x8xf32>, %v: tensor<8x8xf32>) -> t
 
 // -----
 
-// What is picked by a condition inside of its own branch is picked already, so
-// there is one guard for both products, and none where there is no product. A
-// condition's opposite guards the other side.
+// A select by the same condition inside its own branch is resolved, so there is
+// one guard for both products, and none without a product. The negated
+// condition guards the other side.
 
 // CHECK-LABEL: func.func @main
 // CHECK: %[[r:.*]] = nn.relu
@@ -87,7 +88,7 @@ func.func @main(%c: tensor<i1>, %d: tensor<i1>, %x: tensor<8x8xf32>) -> tensor<8
 
 // -----
 
-// A step of a loop decides about the next one, if it runs itself.
+// A loop step computes the condition of the next, if it runs itself.
 
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: (%[[c:.*]]: tensor<i1>
@@ -111,8 +112,8 @@ func.func @main(%c: tensor<i1>, %x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // -----
 
-// A result that someone else needs is always there, and many truth values are
-// no branch.
+// A result with other readers is always computed, and a tensor of truth values
+// is not a branch.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: nn.guard

@@ -36,8 +36,8 @@ func.func @main(%x: tensor<2x4xf16> {nn.name = "x"}) -> tensor<2x4xf16> {
 
 // -----
 
-// A large constant of one number is broadcast where that costs nothing. A
-// smaller one, a weight and the operand of a product stay as they are.
+// A large splat is broadcast if that is free. A smaller one, a weight and the
+// operand of a product stay.
 // CHECK-LABEL: func.func @main
 // CHECK-DAG:     %[[E:.*]] = nn.constant dense<2.000000e+00> : tensor<f32>
 // CHECK-DAG:     %[[B:.*]] = nn.expand %[[E]] {shape = array<i64: 512, 512>}

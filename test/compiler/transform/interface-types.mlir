@@ -15,14 +15,14 @@
 // CHECK:         %[[Y:.*]] = nn.cast %[[G]] {to = f16}
 // CHECK-NEXT:    return %[[Y]]
 
-// Where the model computes in the caller's type there are none.
+// No casts if the model computes in the caller's type.
 // HALF-LABEL: func.func @main
 // HALF-SAME:    (%[[X:.*]]: tensor<4x8xf16> {nn.name = "x"}, %{{.*}}) -> (tensor<4x6xf16> {nn.name = "y"})
 // HALF:         %[[P:.*]] = nn.matmul %[[X]], %{{.*}} : (tensor<4x8xf16>
 // HALF-NEXT:    %[[G:.*]] = nn.gather %[[P]]
 // HALF-NEXT:    return %[[G]]
 
-// Bytes become halves at once.
+// Bytes are converted to f16 directly.
 // BYTES-LABEL: func.func @main
 // BYTES-SAME:    (%[[X:.*]]: tensor<4x8xui8>
 // BYTES:         %[[H:.*]] = nn.cast %[[X]] {storage, to = f16}

@@ -43,7 +43,7 @@ func.func @patches(%x: tensor<1x4x8x8xf32>) -> tensor<1x16x8xf32> {
   return %2 : tensor<1x16x8xf32>
 }
 
-// Tokens as an image, enlarged by picking each pixel twice, need none either.
+// Tokens as an image, upsampled by repeating each pixel, need none either.
 // CHECK-LABEL: func.func @enlarged
 // CHECK-SAME:    %[[X:[^:]*]]:
 // CHECK-NOT:     nn.transpose %[[X]]
@@ -60,7 +60,7 @@ func.func @enlarged(%x: tensor<1x4x4xf32>) -> tensor<1x4x4x2xf32> {
   return %3 : tensor<1x4x4x2xf32>
 }
 
-// A convolution of a line is one of an image of one row.
+// A 1-d convolution becomes a 2-d one with one row.
 // CHECK-LABEL: func.func @line
 // CHECK:         nn.conv {{.*}}channels_last, dilations = array<i64: 1, 2>, pads = array<i64: 0, 1, 0, 2>, strides = array<i64: 1, 2>} : (tensor<1x1x9x4xf32>, tensor<8x1x3x4xf32>) -> tensor<1x1x4x8xf32>
 func.func @line(%x: tensor<1x4x9xf32>, %w: tensor<8x4x3xf32>) -> tensor<1x8x4xf32> {
@@ -68,8 +68,8 @@ func.func @line(%x: tensor<1x4x9xf32>, %w: tensor<8x4x3xf32>) -> tensor<1x8x4xf3
   return %0 : tensor<1x8x4xf32>
 }
 
-// Of a film's, the frames under a tap become channels, of 16-bit floats as many
-// as are a multiple of 8; nothing is transposed between two of them.
+// In a 3-d convolution, the frames under a tap become channels, in 16 bits a
+// multiple of 8 of them; no transpose is left between two of these.
 // CHECK-LABEL: func.func @film
 // CHECK-SAME:    %[[X:[^:]*]]:
 // CHECK-DAG:     %[[T:.*]] = nn.transpose %[[X]] {perm = array<i64: 0, 2, 3, 4, 1>}
@@ -105,8 +105,8 @@ func.func @grouped(%x: tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32> {
   return %1 : tensor<1x4x8x8xf32>
 }
 
-// One with a filter for each channel has them beside each other in the end, and
-// its bias behind it.
+// A depthwise convolution gets its filters with channels last, and its bias
+// becomes an add after it.
 // CHECK-LABEL: func.func @depthwise
 // CHECK-SAME:    %[[X:[^:]*]]: {{.*}}, %[[W:[^:]*]]: {{.*}}, %[[B:[^:]*]]:
 // CHECK-DAG:     %[[L:.*]] = nn.transpose %[[X]] {perm = array<i64: 0, 2, 3, 1>}

@@ -42,8 +42,8 @@ func.func @mask(%m: tensor<4xi1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   return %1 : tensor<4xf32>
 }
 
-// A sum stays f32, with what is elementwise on it alone, until it meets a
-// 16-bit value; counts come from integers as f32.
+// A sum stays f32, as do elementwise operators on it alone, until it meets a
+// 16-bit value; integer counts convert to f32.
 // CHECK-LABEL: func.func @reduce
 // CHECK:         %[[H:.*]] = nn.matmul {{.*}} -> tensor<2x4xf16>
 // CHECK:         %[[F:.*]] = nn.cast %[[H]] {to = f32}
@@ -80,7 +80,7 @@ func.func @attention(%q: tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32> {
   return %0 : tensor<1x2x4x8xf32>
 }
 
-// Bits are those of f32, on either side.
+// Bit casts see f32 bits on either side.
 // CHECK-LABEL: func.func @bits
 // CHECK:         %[[R:.*]] = nn.softmax {{.*}}tensor<4xf16>
 // CHECK:         %[[W:.*]] = nn.cast %[[R]] {to = f32}
@@ -93,8 +93,8 @@ func.func @bits(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %2 : tensor<4xf32>
 }
 
-// Angles stay f32 on their way to a cosine: the product of positions and
-// frequencies, what moves them, and what is added to them.
+// Angles stay f32 up to the cosine: the product of positions and frequencies,
+// data movement, and addends.
 // CHECK-LABEL: func.func @rotary
 // CHECK:         %[[P:.*]] = nn.cast %{{.*}} {to = f32} : (tensor<1x8xi64>)
 // CHECK:         %[[R:.*]] = nn.reshape %[[P]] {{.*}} -> tensor<1x1x8xf32>
@@ -118,7 +118,7 @@ func.func @rotary(%ids: tensor<1x8xi64>, %q: tensor<1x8x8xf32>) -> tensor<1x8x8x
   return %6 : tensor<1x8x8xf32>
 }
 
-// Angles that are a constant stay f32 too; a table that others read does not.
+// Constant angles stay f32 too; a table with other readers does not.
 // CHECK-LABEL: func.func @constant_angles
 // CHECK:         nn.concat {{.*}} -> tensor<2x4xf32>
 // CHECK:         nn.gather {{.*}} -> tensor<3x4xf16>
@@ -135,7 +135,7 @@ func.func @constant_angles(%i: tensor<3xi64>) -> (tensor<2x4xf32>, tensor<3x4xf3
   return %1, %5 : tensor<2x4xf32>, tensor<3x4xf32>
 }
 
-// A product of data is of 16 bits, whatever follows it.
+// A product of data has 16 bits, whatever follows it.
 // CHECK-LABEL: func.func @scores
 // CHECK:         nn.matmul {{.*}} -> tensor<2x2xf16>
 // CHECK:         nn.exp {{.*}} -> tensor<2x2xf32>

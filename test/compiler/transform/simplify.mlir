@@ -1,6 +1,6 @@
 // RUN: frit-opt %s --simplify | FileCheck %s
 
-// Shape arithmetic is worked out.
+// Shape arithmetic folds.
 // CHECK-LABEL: func.func @shapes
 // CHECK-NEXT:    %[[N:.*]] = nn.constant dense<6.000000e+00> : tensor<1xf32>
 // CHECK-NEXT:    nn.mul %{{.*}}, %[[N]]
@@ -14,7 +14,7 @@ func.func @shapes(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   return %3 : tensor<4x6xf32>
 }
 
-// The least integer by -1 is itself, and nothing is left of it.
+// The least integer divided by -1 is itself, with remainder 0.
 // CHECK-LABEL: func.func @least_by_minus_one
 // CHECK-DAG:     nn.constant dense<[-128, -127, 7]> : tensor<3xi8>
 // CHECK-DAG:     nn.constant dense<0> : tensor<3xi8>
@@ -27,7 +27,7 @@ func.func @least_by_minus_one() -> (tensor<3xi8>, tensor<3xi8>) {
   return %0, %1 : tensor<3xi8>, tensor<3xi8>
 }
 
-// A weight's value is not looked at: it may be swapped.
+// A weight's value is not used: it may be replaced.
 // CHECK-LABEL: func.func @weights
 // CHECK-DAG:     nn.constant "a" dense<1.000000e+00>
 // CHECK-DAG:     nn.constant "b" dense<1.000000e+00>
@@ -41,7 +41,7 @@ func.func @weights(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   return %1 : tensor<4x6xf32>
 }
 
-// Elementwise operators on splats of any size make splats.
+// Elementwise operators on splats of any size fold to splats.
 // CHECK-LABEL: func.func @splats
 // CHECK-NEXT:    nn.constant dense<5.000000e-01> : tensor<100x100xf32>
 // CHECK-NEXT:    return
@@ -71,9 +71,9 @@ func.func @identities(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   return %8 : tensor<2x3xf32>
 }
 
-// f16 -> f32 -> f16 is nothing. So is f32 -> f16 -> f32 of the compiler's own
-// casts where nothing stores the narrow value; where it is stored it is what the
-// wide one is read from.
+// f16 -> f32 -> f16 is removed, and so is f32 -> f16 -> f32 by the compiler's
+// own casts unless the narrow value is stored; then the wide value is read from
+// it.
 // CHECK-LABEL: func.func @casts
 // CHECK-SAME:    %[[H:[^:]*]]: tensor<4xf16>, %[[F:[^:]*]]: tensor<4xf32>
 // CHECK-NEXT:    %[[N:.*]] = nn.cast %[[F]] {storage, to = f16}
@@ -89,7 +89,7 @@ func.func @casts(%h: tensor<4xf16>, %f: tensor<4xf32>) -> (tensor<4xf16>, tensor
   return %1, %3, %4, %5 : tensor<4xf16>, tensor<4xf32>, tensor<4xf16>, tensor<4xf32>
 }
 
-// The casts of a model stay where they round, and go where they do not.
+// A model's casts stay if they round, and are removed if not.
 // CHECK-LABEL: func.func @model_casts
 // CHECK-SAME:    %[[F:[^:]*]]: tensor<4xf32>, %[[D:[^:]*]]: tensor<4xf64>
 // CHECK-DAG:     %[[N:.*]] = nn.cast %[[F]] {to = f16}
@@ -123,7 +123,7 @@ func.func @powers(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %1 : tensor<4xf32>
 }
 
-// Equal operators are computed once; a broadcast is the reader's own.
+// Equal operators are computed once; a broadcast is duplicated per reader.
 // CHECK-LABEL: func.func @duplicates
 // CHECK-NEXT:    %[[E:.*]] = nn.exp
 // CHECK-NEXT:    nn.add %[[E]], %[[E]] : (tensor<1x4xf32>, tensor<1x4xf32>)
@@ -137,7 +137,8 @@ func.func @duplicates(%x: tensor<1x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf3
   return %4 : tensor<3x4xf32>
 }
 
-// What splits goes before a transpose, whatever ones there are.
+// Splits of dimensions move before a transpose, whatever dimensions of size 1
+// there are.
 // CHECK-LABEL: func.func @split_behind
 // CHECK-SAME:    %[[X:[^:]*]]:
 // CHECK:         %[[V:.*]] = nn.reshape %[[X]] {shape = array<i64: 2, 6, 3>}
@@ -150,7 +151,7 @@ func.func @split_behind(%x: tensor<12x3xf32>) -> tensor<1x3x2x6xf32> {
   return %1 : tensor<1x3x2x6xf32>
 }
 
-// What is expanded alone is computed once, and true of anything is that.
+// Operators on an expanded value are computed before the expansion.
 // CHECK-LABEL: func.func @expanded_alone
 // CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
 // CHECK-DAG:     %[[E:.*]] = nn.exp %[[X]] : (tensor<1x4xf32>) -> tensor<1x4xf32>
@@ -188,8 +189,8 @@ func.func @pick(%x: tensor<3x4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 
-// The halves of a projection, split into heads: each slice ends up beside the
-// transpose that reads it, behind one view.
+// The halves of a projection, split into heads: each slice ends next to the
+// transpose that reads it, after one view.
 // CHECK-LABEL: func.func @heads
 // CHECK:         %[[V:.*]] = nn.reshape %{{.*}} {shape = array<i64: 4, 6, 4>}
 // CHECK:         %[[A:.*]] = nn.slice %[[V]] {sizes = array<i64: 4, 2, 4>, starts = array<i64: 0, 2, 0>
@@ -210,8 +211,8 @@ func.func @slice_of_transpose(%x: tensor<4x3xf32>) -> tensor<1x4xf32> {
   return %1 : tensor<1x4xf32>
 }
 
-// Queries out of a packed projection: what splits dimensions goes first, what
-// merges them last, and the slice and the transpose end up side by side.
+// Queries from a packed projection: splits of dimensions move first and merges
+// last; the slice and the transpose end up adjacent.
 // CHECK-LABEL: func.func @packed
 // CHECK-NEXT:    %[[V:.*]] = nn.reshape %{{.*}} {shape = array<i64: 5, 2, 3, 2, 4>}
 // CHECK-NEXT:    %[[S:.*]] = nn.slice %[[V]] {sizes = array<i64: 5, 2, 1, 2, 4>, starts = array<i64: 0, 0, 1, 0, 0>
@@ -230,8 +231,8 @@ func.func @packed(%x: tensor<5x2x24xf32>) -> tensor<2x2x5x4xf32> {
   return %6 : tensor<2x2x5x4xf32>
 }
 
-// What slices leave is all that is computed: of a sum, a norm and a product of
-// rows, here seen under another shape.
+// Only the sliced part is computed: of a sum, a norm and a product of rows,
+// here under another shape.
 // CHECK-LABEL: func.func @sliced_rows
 // CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[R:[^:]*]]:
 // CHECK-DAG:     %[[A:.*]] = nn.slice %{{.*}} -> tensor<1x2x8xf32>
@@ -252,7 +253,7 @@ func.func @sliced_rows(%x: tensor<10x8xf32>, %r: tensor<5x2x4xf32>) -> tensor<1x
   return %6 : tensor<1x2x4xf32>
 }
 
-// A norm whose dimension is cut stays, as does a sum that others read.
+// A norm along the sliced dimension stays, as does a sum with other readers.
 // CHECK-LABEL: func.func @kept_rows
 // CHECK:         %[[S:.*]] = nn.add {{.*}} -> tensor<4x8xf32>
 // CHECK:         %[[N:.*]] = nn.layer_norm %[[S]]{{.*}} -> tensor<4x8xf32>

@@ -33,7 +33,7 @@ func.func @expands(%x: tensor<4xf32>) -> tensor<2x3x4xf32> {
   return %1 : tensor<2x3x4xf32>
 }
 
-// What changes nothing is gone; what only looks like it stays.
+// Operators that change nothing are removed; others that look like it stay.
 // CHECK-LABEL: @nothing(
 // CHECK-NEXT: %[[R:.*]] = nn.slice %arg0 {{.*}}steps = array<i64: -1>
 // CHECK-NEXT: return %[[R]], %arg0

@@ -1,4 +1,4 @@
-// Sizes may be unknown: what is known wins, and what is declared must fit.
+// Sizes may be unknown: known sizes win, and declared ones must be compatible.
 // RUN: frit-opt %s | FileCheck %s
 
 // CHECK-LABEL: @known_sizes_win

@@ -1,4 +1,4 @@
-// Every message that the operators' verifiers have, by family.
+// Every message of the operators' verifiers, by family.
 // RUN: frit-opt %s -split-input-file -verify-diagnostics
 
 // Elementwise.

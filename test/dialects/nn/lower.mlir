@@ -17,7 +17,7 @@ func.func @elementwise(%x: tensor<4x8xf16>, %y: tensor<8xf16>) -> tensor<4x8xf16
 
 // -----
 
-// Below nn integers have no sign; the operations do.
+// Below nn, integers are signless; operations are signed or unsigned.
 // CHECK-LABEL: @unsigned(%{{.*}}: tensor<4xi8>, %{{.*}}: tensor<4xi8>) -> tensor<4xi8>
 // CHECK: arith.maxui
 func.func @unsigned(%x: tensor<4xui8>, %y: tensor<4xui8>) -> tensor<4xui8> {
@@ -27,7 +27,7 @@ func.func @unsigned(%x: tensor<4xui8>, %y: tensor<4xui8>) -> tensor<4xui8> {
 
 // -----
 
-// Fusions dissolve.
+// Fusions are inlined.
 // CHECK-LABEL: @fusion(
 // CHECK-NOT: nn.
 // CHECK: arith.negf
@@ -67,9 +67,9 @@ func.func @transpose(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
 
 // -----
 
-// A slice is an access map, but for one that starts at 0, where linalg would
-// take the operand's size for the loop's, and for one that goes backwards,
-// whose tiles it would begin at the wrong end.
+// A slice is an access map, except one that starts at 0, where linalg would
+// take the operand's size as the loop's, and one that goes backwards, which
+// tiling does not support.
 // CHECK: #[[FROM:.*]] = affine_map<(d0, d1) -> (d0 + 1, d1 * 2 + 1)>
 // CHECK-LABEL: @slice(
 // CHECK: linalg.generic {indexing_maps = [#[[FROM]], #{{.*}}]
@@ -120,8 +120,8 @@ func.func @matmul(%x: tensor<4x6xf16>, %y: tensor<6x8xf16>) -> tensor<4x8xf16> {
 
 // -----
 
-// A window that stays inside is an access map; one that does not is clamped,
-// and what it reads there does not count.
+// A window inside the input is an access map; another one is clamped, and
+// clamped elements are ignored.
 // CHECK-DAG: affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2 * 2 + d4)>
 // CHECK-LABEL: @conv(
 // CHECK: linalg.generic
@@ -141,7 +141,7 @@ func.func @conv(%x: tensor<1x3x9xf32>, %w: tensor<4x3x3xf32>) -> (tensor<1x4x4xf
 
 // -----
 
-// Each channel has a loop over its window alone.
+// Depthwise: each channel has its own loop over the window.
 // CHECK-DAG: affine_map<(d0, d1, d2, d3) -> (d3, d2)>
 // CHECK-LABEL: @depthwise_conv(
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "reduction"]

@@ -1,4 +1,4 @@
-// What is printed is read back as the same.
+// Printing and parsing round-trips.
 // RUN: frit-opt %s > %t && frit-opt %t | FileCheck %s && frit-opt %t | diff %t -
 
 // CHECK-LABEL: @constants

@@ -1,8 +1,8 @@
-// Movement around an attention as offsets and strides, in elements.
+// Data movement around an attention as offsets and strides, in elements.
 // RUN: frit-opt %s --test-describe-attention -split-input-file -verify-diagnostics
 
-// Queries, keys and values of one projection, seen three ways: split and
-// transposed; transposed with the batch behind, then split; repeated.
+// Queries, keys and values of one projection in three ways: split and
+// transposed; transposed with the batch last, then split; repeated.
 func.func @operands(%p: tensor<2x5x96xf16>, %t: tensor<5x2x64xf16>, %m: tensor<5xf16>) -> tensor<2x5x32xf16> {
   // expected-remark@+1 {{batch=2 heads=2/2 queries=5 keys=5 size=16/16 q=0+32[480,16,96,1] k=1+0[64,16,128,1] v=0+0[480,0,96,1] result=+0[160,16,32,1] mask=2+0[0,0,0,1] causal}}
   %0 = nn.fusion(%p, %t, %m) : (tensor<2x5x96xf16>, tensor<5x2x64xf16>, tensor<5xf16>) -> tensor<2x5x32xf16> {
@@ -27,7 +27,7 @@ func.func @operands(%p: tensor<2x5x96xf16>, %t: tensor<5x2x64xf16>, %m: tensor<5
 
 // -----
 
-// Batch and heads of a transposed tensor are not one dimension of strides.
+// Batch and heads of a transposed tensor cannot be one strided dimension.
 func.func @merged(%p: tensor<2x5x2x16xf16>) -> tensor<1x4x5x16xf16> {
   // expected-remark@+1 {{an operand is not a strided view of an input}}
   %0 = nn.fusion(%p) : (tensor<2x5x2x16xf16>) -> tensor<1x4x5x16xf16> {
