@@ -232,7 +232,7 @@ Expected<uint64_t> artifact::reserveWeights(MutableArrayRef<char> elf,
   auto offset = reserve(elf, form, symbol, bytes);
   if (!offset)
     return createStringError(
-        "what the linker wrote has no place for the weights: " +
+        "the linker's output has no room for the weights: " +
         toString(offset.takeError()) + "; use -c to write an object file");
   return offset;
 }

@@ -75,7 +75,7 @@ bool frit::importer::addCount(StringRef name, Value value, StringRef path,
   if (!value || nn::tensorType(value).getRank() != 0 ||
       !nn::tensorType(value).getElementType().isSignlessInteger(64)) {
     errorAt(builder.getContext(), path, "count '" + name + "'")
-        << "is no number of type i64";
+        << "is not a scalar of type i64";
     return false;
   }
   results.push_back(value);

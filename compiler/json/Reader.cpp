@@ -110,7 +110,8 @@ Reader::names(const Json &object, const char *key, Location loc) {
   if (const Json *all = list(object, key, /*needed=*/true, loc, good))
     for (const Json &name : *all) {
       if (!name.is_string() || name.get<std::string>().empty())
-        good = fail(loc, Twine("\"") + key + "\" has an entry that is no name");
+        good =
+            fail(loc, Twine("\"") + key + "\" has an entry that is not a name");
       else
         result.push_back(name.get<std::string>());
     }
@@ -218,7 +219,7 @@ bool Reader::openWeights(const Json &graph) {
                                           llvm::sys::path::end(name)),
                          StringRef(".."));
   if (escapes)
-    return fail(loc, "is no file in the model's folder");
+    return fail(loc, "is not a file in the model's folder");
   SmallString<256> file = llvm::sys::path::parent_path(path);
   llvm::sys::path::append(file, name);
   if (!llvm::sys::fs::is_regular_file(file))

@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace frit::nn;
 
-/// What a fusion computes, without the numbers that it does so with.
+/// Returns a fusion's operators except constants.
 static SmallVector<Operation *> operatorsOf(FusionOp fusion) {
   SmallVector<Operation *> operators;
   for (Operation &op : fusion.getBody().front().without_terminator())

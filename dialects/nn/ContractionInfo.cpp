@@ -211,7 +211,7 @@ frit::nn::describeEpilogue(Operation *contraction,
     hasChannel = shapeOf(matmul.getB()).size() > 1;
   }
   info.product = info.sum = info.result = value;
-  // What the operators read besides one another and splats.
+  // Takes an operand that is neither a splat nor a result in the fusion.
   auto takeOperand = [&](Value other) {
     bool perChannel =
         hasChannel && isPerChannel(shapeOf(other), type.getShape(), channel);
@@ -308,16 +308,16 @@ frit::nn::describeEpilogue(Operation *contraction,
   };
   if (!isSmallFloat(info.product) || !isSmallFloat(info.result) ||
       (info.bias && !isSmallFloat(info.bias)))
-    return Mismatch("its epilogue is not one of f32 or 16-bit floats");
+    return Mismatch("its epilogue computes in neither f32 nor 16-bit floats");
   if (info.residual && info.residual.getType() != info.result.getType())
     return Mismatch("what is added has another type than the result");
   if (isa<ConvOp>(contraction) && info.result.getType() != type)
-    return Mismatch("its result has another type than the convolution");
+    return Mismatch("its result's type differs from the convolution's");
   return info;
 }
 
 //===----------------------------------------------------------------------===//
-// What it costs
+// Cost
 //===----------------------------------------------------------------------===//
 
 int64_t frit::nn::countFlops(Operation *op) {

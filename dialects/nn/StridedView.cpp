@@ -215,7 +215,8 @@ Match<AttentionInfo> frit::nn::describeAttention(FusionOp fusion) {
         return Mismatch("it has two attentions");
       info.op = attention;
     } else if (!isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(op)) {
-      return Mismatch(op.getName().getStringRef() + " is beside the attention");
+      return Mismatch(op.getName().getStringRef() +
+                      " is neither the attention nor a view");
     }
   }
   if (!info.op)

@@ -49,7 +49,7 @@ LogicalResult FusionOp::verify() { return verifyBlock(*this); }
 
 LogicalResult GuardOp::verify() {
   if (tensorType(getCondition()).getNumElements() != 1)
-    return emitOpError("its condition is not one truth value");
+    return emitOpError("its condition is not a single i1 value");
   return verifyBlock(*this);
 }
 

@@ -216,7 +216,7 @@ static LogicalResult verifyKernel(Operation *step, FlatSymbolRefAttr name,
   auto kernel = dyn_cast_or_null<KernelOp>(
       mlir::SymbolTable::lookupSymbolIn(program, name.getAttr()));
   if (!kernel)
-    return step->emitOpError() << name << " is no kernel of this program";
+    return step->emitOpError() << name << " is not a kernel of this program";
   if (kernel.getFusion()->getNumOperands() != inputs ||
       kernel.getFusion()->getNumResults() != outputs)
     return step->emitOpError()
@@ -289,7 +289,7 @@ LogicalResult CopyOp::verify() {
 LogicalResult GuardOp::verify() {
   auto type = cast<MemRefType>(getCondition().getType());
   if (!type.getElementType().isInteger(1) || type.getNumElements() != 1)
-    return emitOpError("its condition is not one truth value");
+    return emitOpError("its condition is not a single i1 value");
   for (Operation &op : getBody().front())
     if (!isStep(&op))
       return op.emitOpError("may not stand in a plan.guard");

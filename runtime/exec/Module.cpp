@@ -24,11 +24,12 @@ Status frit::noKernel(const PlanView &plan, const artifact::Step &step) {
   const char *what = step.kind == artifact::StepKind::gemm   ? "matrix product"
                      : step.kind == artifact::StepKind::conv ? "convolution"
                                                              : "attention";
-  return Status(FRIT_UNSUPPORTED,
-                format("%s: no library here takes this %s, and the model has "
-                       "no kernel of its own for it; compile it with "
-                       "-fno-cublas -fno-cudnn",
-                       plan.nodeOf(step).c_str(), what));
+  return Status(
+      FRIT_UNSUPPORTED,
+      format("%s: neither cuDNN nor cuBLASLt supports this %s, and the "
+             "model has no generated kernel for it; compile it with "
+             "-fno-cublas -fno-cudnn",
+             plan.nodeOf(step).c_str(), what));
 }
 
 static uint64_t mostBytes(const PlanView &plan, bool input, uint32_t index) {

@@ -206,7 +206,8 @@ Status PlanCheck::checkTarget(const Target &target) {
       !valid(target.programs, head.programs))
     return damagedPlan("a target's kernels or steps are out of range");
   if (target.programs.count != plan.variants().size())
-    return damagedPlan("a target has not one program per variant");
+    return damagedPlan(
+        "a target's number of programs is not the number of variants");
   if (target.prepareArenaBytes > INT64_MAX || target.preparedBytes > INT64_MAX)
     return damagedPlan("a target's memory has an impossible size");
   bool cuda = isCudaArch(plan.text(target.arch));
@@ -344,7 +345,7 @@ Status PlanCheck::checkStep(const Target &target, const Memory &memory,
     if (step.problem >= head.guards.count)
       return damagedPlan("a guard is out of range");
     if (arguments.size() != 1 || arguments[0].bytes != 1)
-      problem = "its condition is not one byte";
+      problem = "its condition is not a single byte";
     break;
   case StepKind::copy:
     if (arguments.size() != 2 || arguments[0].bytes != arguments[1].bytes)

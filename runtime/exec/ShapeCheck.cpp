@@ -80,7 +80,8 @@ Status ShapeCheck::checkVariants() {
         !isIn(variant.outputs, head.outputs))
       return damagedPlan("a variant is out of range");
     if (variant.sizes.count != head.symbols.count)
-      return damagedPlan("a variant has not one size per symbol");
+      return damagedPlan(
+          "a variant's number of sizes is not the number of symbols");
     FRIT_TRY(checkTensors("input", plan.inputs(index), plan.inputs(0)));
     FRIT_TRY(checkTensors("output", plan.outputs(index), plan.outputs(0)));
     FRIT_TRY(checkInputs(index));
@@ -127,7 +128,8 @@ Status ShapeCheck::checkInputs(size_t variant) {
       int64_t size = symbol == kNone ? plan.dims(first.dims)[dim]
                                      : plan.sizes(variant)[symbol];
       if (dims[dim] != size)
-        return damagedPlan("an input has not its variant's size");
+        return damagedPlan(
+            "an input's shape does not match its variant's symbol sizes");
     }
   }
   return Status();
@@ -143,7 +145,7 @@ Status ShapeCheck::checkSizes(size_t variant) {
   for (const Tensor &size : inputs.last(sizes))
     if (size.type != DType::i64 || size.dims.count || size.extents.count ||
         size.symbol >= plan.symbols().size())
-      return damagedPlan("a size is no number of 64 bits, or of no symbol");
+      return damagedPlan("a size input is not an i64 scalar of a known symbol");
   return Status();
 }
 
@@ -156,7 +158,7 @@ Status ShapeCheck::checkCounts(size_t variant) {
     return damagedPlan("it has more counts than outputs");
   for (const Tensor &count : outputs.last(counts))
     if (count.type != DType::i64 || count.dims.count || count.extents.count)
-      return damagedPlan("a count is no number of 64 bits");
+      return damagedPlan("a count output is not an i64 scalar");
   return Status();
 }
 

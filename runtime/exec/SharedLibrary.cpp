@@ -26,8 +26,9 @@ static Status checkElf(const std::string &path) {
     return Status(FRIT_IO_ERROR, format("cannot open '%s': %s", path.c_str(),
                                         strerror(errno)));
   if (!S_ISREG(facts.st_mode))
-    return Status(FRIT_IO_ERROR,
-                  format("cannot open '%s': it is no file", path.c_str()));
+    return Status(
+        FRIT_IO_ERROR,
+        format("cannot open '%s': it is not a regular file", path.c_str()));
   uint64_t size = uint64_t(facts.st_size);
   Elf64_Ehdr header;
   if (fread(&header, sizeof header, 1, file.get()) != 1 ||

@@ -22,8 +22,9 @@ Status Weights::map(const std::string &path, Mapping &mapping) {
   struct stat facts;
   if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
     close(file);
-    return Status(FRIT_IO_ERROR,
-                  format("the weights in '%s' are no file", path.c_str()));
+    return Status(
+        FRIT_IO_ERROR,
+        format("the weights file '%s' is not a regular file", path.c_str()));
   }
   mapping.bytes = uint64_t(facts.st_size);
   if (mapping.bytes) {

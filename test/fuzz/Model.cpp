@@ -61,11 +61,11 @@ void frit::fuzz::compile(llvm::StringRef bytes,
   OwningOpRef<ModuleOp> model = import(options, context);
   if (!model) {
     if (errors() == before)
-      broken("what is refused is refused with an error");
+      broken("an input is refused only with an error");
     return;
   }
   if (failed(verify(*model)))
-    broken("what is imported is valid");
+    broken("an imported module is valid");
   exportJson(*model, "w.safetensors", llvm::nulls());
   PassManager passes(&context);
   passes.addPass(createSimplify());
@@ -73,5 +73,5 @@ void frit::fuzz::compile(llvm::StringRef bytes,
   passes.addPass(createSimplify());
   before = errors();
   if (failed(passes.run(*model)) && errors() == before)
-    broken("a pass that fails says why");
+    broken("a pass fails only with an error");
 }

@@ -1,4 +1,4 @@
-//===- json.cpp - Any bytes as a JSON graph -------------------------------===//
+//===- json.cpp - Fuzz the JSON graph importer ----------------------------===//
 
 #include "test/fuzz/Model.h"
 #include "test/fuzz/Target.h"

@@ -1,7 +1,8 @@
-//===- numpy.cpp - Any bytes as a file of tensors -------------------------===//
+//===- numpy.cpp - Fuzz the readers of tensor files -----------------------===//
 //
-// As .npy by the compiler and by frit-run; as .npz and as a TensorProto by
-// frit-run. What it reads it writes to the same again.
+// The compiler and frit-run read the bytes as .npy, frit-run also as .npz and
+// as a TensorProto. Tensors that were read must survive writing and reading
+// again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,7 @@ static void readInCompiler(llvm::StringRef bytes) {
       importer::readNumpy(llvm::MemoryBuffer::getMemBufferCopy(bytes, "x.npy"),
                           "x", UnknownLoc::get(&context));
   if (!value && fuzz::errors() == before)
-    fuzz::broken("what is refused is refused with an error");
+    fuzz::broken("an input is refused only with an error");
 }
 
 static void writeAgain(const Tensor &tensor) {
@@ -33,7 +34,7 @@ static void writeAgain(const Tensor &tensor) {
   Tensor again;
   std::string error;
   if (!run::readNpy(bytes, again, error) || again.dims != tensor.dims)
-    fuzz::broken("what frit-run writes it reads");
+    fuzz::broken("frit-run reads the files that it writes");
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

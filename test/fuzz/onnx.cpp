@@ -1,4 +1,4 @@
-//===- onnx.cpp - Any bytes as an ONNX model ------------------------------===//
+//===- onnx.cpp - Fuzz the ONNX importer ----------------------------------===//
 
 #include "test/fuzz/Model.h"
 #include "test/fuzz/Target.h"
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fuzz::compile(bytes, [&](const ImportOptions &options, MLIRContext &context) {
     return importOnnx({bytes, path}, path, options, context);
   });
-  // What is mapped still stays what it is.
+  // Memory mappings of the file stay valid.
   llvm::sys::fs::remove(path);
   return 0;
 }

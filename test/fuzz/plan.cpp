@@ -1,4 +1,4 @@
-//===- plan.cpp - Arbitrary bytes as a compiled model's plan --------------===//
+//===- plan.cpp - Fuzz the runtime's check of plans -----------------------===//
 //
 // Opens and runs the plan on the CPU target and, with the fake driver, on the
 // CUDA target. Kernels are trusted code and do nothing here. Tests that no plan
@@ -112,7 +112,7 @@ static void describe(const frit_module *module) {
     for (uint32_t dim = 0; dim < info.rank; ++dim)
       if (counts[dim] >= 0 &&
           uint32_t(counts[dim]) >= frit_module_counts(module))
-        fuzz::broken("every count is there");
+        fuzz::broken("the count of an output exists");
   }
   for (uint32_t i = 0; i < frit_module_symbol_count(module); ++i) {
     frit_symbol_info info;
@@ -131,7 +131,7 @@ static void open(const frit_image &image, const char *device) {
   frit_module *module = nullptr;
   if (frit_module_open(&image, &options, &module)) {
     if (!*frit_last_error())
-      fuzz::broken("what is refused is refused with an error");
+      fuzz::broken("an input is refused only with an error");
     return;
   }
   describe(module);

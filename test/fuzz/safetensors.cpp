@@ -1,4 +1,4 @@
-//===- safetensors.cpp - Arbitrary bytes as a file of weights -------------===//
+//===- safetensors.cpp - Fuzz the safetensors reader ----------------------===//
 //
 // Read by the compiler, by the runtime and by frit-run. Checks that
 // descriptions of tensors refer to existing bytes.
@@ -25,7 +25,7 @@ static void readInCompiler(llvm::StringRef bytes) {
   auto tensors =
       importer::readSafetensors(std::move(file), UnknownLoc::get(&context));
   if (!tensors && fuzz::errors() == before)
-    fuzz::broken("what is refused is refused with an error");
+    fuzz::broken("an input is refused only with an error");
 }
 
 static void readInRuntime(const uint8_t *data, size_t size) {
@@ -35,11 +35,11 @@ static void readInRuntime(const uint8_t *data, size_t size) {
   uint64_t bytes = 0;
   for (const auto &[name, tensor] : tensors) {
     if (tensor.offset > size || tensor.bytes > size - tensor.offset)
-      fuzz::broken("a tensor lies in its file");
+      fuzz::broken("every tensor lies within its file");
     bytes += tensor.bytes;
   }
   if (bytes > size)
-    fuzz::broken("no byte is of two tensors");
+    fuzz::broken("tensors do not overlap");
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -24,7 +24,7 @@ void writeSizedPlan(PlanWriter &plan);
 void writeOpenSteps(PlanWriter &plan, bool cuda);
 void writeOpenPrograms(PlanWriter &plan);
 
-/// A call of it.
+/// A call of the guarded model.
 struct OpenCall {
   explicit OpenCall(int64_t batch);
   std::vector<frit_tensor> inputs();
@@ -41,7 +41,7 @@ struct OpenCall {
 Model makeCountedModel();
 void writeCountedSteps(PlanWriter &plan, bool cuda);
 
-/// A call of it.
+/// A call of the guarded model.
 struct CountedCall {
   explicit CountedCall(std::vector<float> x);
   std::vector<frit_tensor> inputs();
@@ -57,7 +57,7 @@ struct CountedCall {
 Model makeGuardedModel();
 void writeGuardedSteps(PlanWriter &plan);
 
-/// A call of it.
+/// A call of the guarded model.
 struct GuardedCall {
   GuardedCall(bool p, bool q, float x) : p(p), q(q), x(x) {}
   std::vector<frit_tensor> inputs();
@@ -68,7 +68,7 @@ struct GuardedCall {
   float x, y = -1;
 };
 
-/// What y is for the given inputs.
+/// Returns the expected y for the given inputs.
 std::vector<float> expectedResult(const float *x, const int64_t *ids);
 
 } // namespace frit::test

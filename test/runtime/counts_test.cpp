@@ -91,10 +91,10 @@ static void testDamage() {
   CHECK(damaged([](PlanWriter &plan) { plan.counts = 5; }) ==
         "the model's plan is damaged: it has more counts than outputs");
   CHECK(damaged([](PlanWriter &plan) { plan.counts = 2; }) ==
-        "the model's plan is damaged: a count is no number of 64 bits");
-  CHECK(damaged([](PlanWriter &plan) {
-          plan.outputs.back().type = DType::u64;
-        }) == "the model's plan is damaged: a count is no number of 64 bits");
+        "the model's plan is damaged: a count output is not an i64 scalar");
+  CHECK(damaged(
+            [](PlanWriter &plan) { plan.outputs.back().type = DType::u64; }) ==
+        "the model's plan is damaged: a count output is not an i64 scalar");
   CHECK(damaged([](PlanWriter &plan) { plan.extents[0].count = 1; }) ==
         "the model's plan is damaged: output 'y' has a count that cannot be "
         "its");

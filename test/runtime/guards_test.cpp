@@ -82,7 +82,7 @@ static void testDamage() {
   refuses(misfit, [](PlanWriter &plan) { plan.follow(plan.steps[7], {0}); });
   refuses("a guard is out of range",
           [](PlanWriter &plan) { plan.steps[2].problem = 3; });
-  refuses("its condition is not one byte", [](PlanWriter &plan) {
+  refuses("its condition is not a single byte", [](PlanWriter &plan) {
     plan.buffers[plan.steps[4].arguments.first].bytes = 2;
   });
 }

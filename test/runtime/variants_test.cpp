@@ -176,8 +176,8 @@ static std::string damaged(const std::function<void(PlanWriter &)> &change) {
 static void testDamagedSizes() {
   CHECK(damaged([](PlanWriter &plan) { plan.sizes = 3; }) ==
         "the model's plan is damaged: it has more sizes than inputs");
-  const char *message = "the model's plan is damaged: a size is no number of "
-                        "64 bits, or of no symbol";
+  const char *message = "the model's plan is damaged: a size input is not an "
+                        "i64 scalar of a known symbol";
   CHECK(damaged([](PlanWriter &plan) { plan.sizes = 2; }) == message);
   CHECK(damaged([](PlanWriter &plan) { plan.inputs[1].symbol = 1; }) ==
         message);

@@ -47,7 +47,8 @@ static llvm::Error takeIn(onnx::TensorProto &tensor, StringRef folder,
   uint64_t offset = 0, length = 0;
   if ((!from.empty() && from.getAsInteger(10, offset)) ||
       (!count.empty() && count.getAsInteger(10, length)))
-    return failure(what + "its place in '" + path + "' is no number");
+    return failure(what + "its offset or length in '" + path +
+                   "' is not a number");
   if (count.empty()) {
     if (std::error_code code = llvm::sys::fs::file_size(path, length))
       return failure(what + "cannot read '" + path + "': " + code.message());

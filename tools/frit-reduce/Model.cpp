@@ -66,7 +66,7 @@ static void keepIf(Field &field, Predicate isKept) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is not needed
+// Removal of unused functions and domains
 //===----------------------------------------------------------------------===//
 
 /// Marks the functions and the domains that nodes use.

@@ -23,7 +23,7 @@ static bool readBytes(const std::string &path, Storage &bytes,
     return false;
   }
   if (!S_ISREG(facts.st_mode)) {
-    error = "it is no file";
+    error = "it is not a regular file";
     return false;
   }
   protectInput(path);

@@ -68,7 +68,8 @@ static std::string fixBoundHint(Value value) {
   for (auto counted = value.getDefiningOp<nn::CountedOp>(); counted;
        counted = counted.getX().getDefiningOp<nn::CountedOp>())
     if (names.empty())
-      names = "; -fbound=NODE:N sets how many a node that decides may have";
+      names = "; -fbound=NODE:N bounds the number of results of a "
+              "data-dependent node";
   return names + fixInputsHint(value);
 }
 

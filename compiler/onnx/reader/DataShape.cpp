@@ -207,7 +207,7 @@ Value DataSizes::valueOf(Node &node, const Size &size) {
 }
 
 //===----------------------------------------------------------------------===//
-// What models compute from sizes
+// Operators that compute sizes
 //===----------------------------------------------------------------------===//
 
 std::optional<DataShape> DataSizes::elementsOf(Value value) const {

@@ -96,7 +96,7 @@ OwningOpRef<ModuleOp> frit::importOnnx(llvm::MemoryBufferRef file,
   }
   if (bytes.size() > INT_MAX) {
     emitError(loc) << "is larger than 2 GiB, which protobuf cannot read; keep "
-                      "the weights in a file beside it (external data)";
+                      "the weights in a separate file (external data)";
     return {};
   }
   google::protobuf::LogSilencer quiet;

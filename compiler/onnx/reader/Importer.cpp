@@ -352,7 +352,7 @@ OwningOpRef<ModuleOp> Importer::run() {
   for (const auto &[name, bound] : options.bounds)
     if (!bounded.contains(name))
       emitWarning(loc) << "-fbound: there is no node '" << name
-                       << "' whose results' size depends on the data";
+                       << "' with a result whose size depends on the data";
 
   // Remove operators that only computed shapes.
   for (Operation &op :

@@ -1,6 +1,6 @@
 /*===- image.h - The symbol that a compiled model defines -----------------===*\
 |*                                                                            *|
-|* What fritc writes defines one `frit_image` and no other global symbol. It  *|
+|* An output of fritc defines one `frit_image` and no other global symbol. It *|
 |* is named <model>_image, and `frit_model_image` too in a shared library.    *|
 |* Plain C, so that the generated header of a model needs nothing else.       *|
 |*                                                                            *|

@@ -624,7 +624,7 @@ func.func @counted(%x: tensor<2x12xf32>, %n: tensor<i64>) -> tensor<2x13xf32> {
 // -----
 
 func.func @guard_condition(%c: tensor<2xi1>) {
-  // expected-error@+1 {{its condition is not one truth value}}
+  // expected-error@+1 {{its condition is not a single i1 value}}
   nn.guard %c is true() : tensor<2xi1>, () -> () {
     nn.yield
   }

@@ -43,7 +43,7 @@ func.func @merged(%p: tensor<2x5x2x16xf16>) -> tensor<1x4x5x16xf16> {
 // -----
 
 func.func @beside(%q: tensor<1x4x5x16xf16>) -> tensor<1x4x5x16xf16> {
-  // expected-remark@+1 {{nn.exp is beside the attention}}
+  // expected-remark@+1 {{nn.exp is neither the attention nor a view}}
   %0 = nn.fusion(%q) : (tensor<1x4x5x16xf16>) -> tensor<1x4x5x16xf16> {
   ^bb0(%a: tensor<1x4x5x16xf16>):
     %y = nn.attention %a, %a, %a {scale = 0.25 : f32} : (tensor<1x4x5x16xf16>, tensor<1x4x5x16xf16>, tensor<1x4x5x16xf16>) -> tensor<1x4x5x16xf16>

@@ -31,7 +31,7 @@ plan.program @p "sm_90a" {
 plan.program @p "sm_90a" {
   plan.command_list @main {
     %x = plan.buffer arena : memref<4xf32>
-    // expected-error@+1 {{@missing is no kernel of this program}}
+    // expected-error@+1 {{@missing is not a kernel of this program}}
     plan.launch @missing(%x) -> (%x) : memref<4xf32> -> memref<4xf32>
   }
 }
@@ -119,7 +119,7 @@ plan.program @p "sm_90a" {
 plan.program @p "sm_90a" {
   plan.command_list @main {
     %x = plan.buffer input[0] : memref<2xi1>
-    // expected-error@+1 {{its condition is not one truth value}}
+    // expected-error@+1 {{its condition is not a single i1 value}}
     plan.guard %x is true : memref<2xi1> {
     }
   }
