@@ -360,7 +360,7 @@ bool Reader::readNode(const Json &node, size_t index) {
   });
   auto name = RegisteredOperationName::lookup("nn." + type, &context);
   if (!known || !name)
-    return fail(loc, "is no operator; `fritc --help-ops` lists them");
+    return fail(loc, "is not an operator; `fritc --help-ops` lists them");
 
   auto inputs = names(node, "inputs", loc),
        outputs = names(node, "outputs", loc);
@@ -400,7 +400,8 @@ OwningOpRef<ModuleOp> Reader::run(StringRef file) {
     return {};
   }
   if (!graph.is_object() || !graph.contains("frit")) {
-    emitError(loc) << "is no graph of frit's: {\"frit\": 1, ...}";
+    emitError(loc)
+        << "is not a graph for frit, which begins {\"frit\": 1, ...}";
     return {};
   }
   if (graph["frit"] != 1) {

@@ -82,7 +82,7 @@ frit::importer::readSafetensors(std::shared_ptr<llvm::MemoryBuffer> file,
   if (bytes.size() >= 8 && size <= bytes.size() - 8)
     header = parseJson(bytes.substr(8, size));
   if (!header.is_object()) {
-    emitError(loc) << "is no whole .safetensors file";
+    emitError(loc) << "is not a complete .safetensors file";
     return std::nullopt;
   }
   llvm::StringMap<ElementsAttr> tensors;

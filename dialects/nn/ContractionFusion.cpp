@@ -20,7 +20,7 @@ static Legality checkEnds(FusionOp fusion, ArrayRef<Value> results,
                           ArrayRef<Value> operands) {
   Block &body = fusion.getBody().front();
   if (!llvm::equal(body.getTerminator()->getOperands(), results))
-    return Mismatch("it yields more than the end of its chain");
+    return Mismatch("it does not yield just the result of its last operator");
   for (Value operand : operands)
     if (operand && !isa<BlockArgument>(operand))
       return Mismatch("an operand is computed in the fusion");

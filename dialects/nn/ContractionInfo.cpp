@@ -171,17 +171,17 @@ static Legality takeNorm(EpilogueInfo &info, Op op, NormKind kind,
                          Value value) {
   if (info.norm != NormKind::none || info.residual || info.mixed ||
       info.activation != ActivationKind::none)
-    return Mismatch("a norm comes too late for the product's kernel");
+    return Mismatch("a norm does not directly follow the product and its bias");
   bool ofProduct = kind == NormKind::product;
   if ((ofProduct ? op.getX() : op.getOffset()) != value)
-    return Mismatch("the norm is of something else");
+    return Mismatch("the norm does not normalize the product");
   ArrayRef<int64_t> shape = shapeOf(value);
   if (shapeOf(op.getX()) != shape)
     return Mismatch("the norm changes the shape");
   if (ofProduct) {
     if (info.bias ||
         !isPerChannel(shapeOf(op.getOffset()), shape, shape.size() - 1))
-      return Mismatch("the norm's offset is no bias");
+      return Mismatch("the norm's offset is not a bias");
     info.bias = op.getOffset();
   } else {
     info.residual = op.getX();
@@ -244,7 +244,7 @@ frit::nn::describeEpilogue(Operation *contraction,
         return Mismatch(name + " does not follow a product");
       if (auto moments = dyn_cast<MomentsOp>(op)) {
         if (moments.getX() != value)
-          return Mismatch("the moments are of something else");
+          return Mismatch("the moments are not those of the result");
         info.resultMoments = moments.getY();
         info.resultWidth = moments.getWidth();
         continue;
@@ -288,14 +288,14 @@ frit::nn::describeEpilogue(Operation *contraction,
       info.sum = value;
   }
   if (info.norm != NormKind::none && info.mixed)
-    return Mismatch("something joins what a norm has made");
+    return Mismatch("the norm's result is combined with another operand");
   if (info.norm == NormKind::residual && info.residual.getType() != type)
-    return Mismatch("what is normalised has another type than the sum");
+    return Mismatch("the norm's input and the sum differ in type");
   if (ConvOp addend = info.addend) {
     auto conv = cast<ConvOp>(contraction);
     if (info.mixed || info.residual != addend.getY() ||
         addend.getChannelsLast() != conv.getChannelsLast())
-      return Mismatch("another convolution is not only added to it");
+      return Mismatch("the second convolution is not just added to the first");
     info.residual = nullptr;
   }
   if (!info.mixed)
@@ -310,7 +310,7 @@ frit::nn::describeEpilogue(Operation *contraction,
       (info.bias && !isSmallFloat(info.bias)))
     return Mismatch("its epilogue computes in neither f32 nor 16-bit floats");
   if (info.residual && info.residual.getType() != info.result.getType())
-    return Mismatch("what is added has another type than the result");
+    return Mismatch("the residual and the result differ in type");
   if (isa<ConvOp>(contraction) && info.result.getType() != type)
     return Mismatch("its result's type differs from the convolution's");
   return info;

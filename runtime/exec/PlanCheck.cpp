@@ -90,7 +90,7 @@ Status PlanCheck::checkHeader() {
                          "reads %u: compile the model with the same frit",
                          head.version, kVersion));
   if (head.headerBytes != sizeof(Header))
-    return damagedPlan("its header has another size");
+    return damagedPlan("its header has the wrong size");
   if (head.bytes < sizeof(Header) || head.bytes > image.plan_bytes)
     return damagedPlan("it is cut off");
   if (image.kernel_count && !image.kernels)
@@ -238,18 +238,19 @@ Status PlanCheck::checkSteps(const Target &target, const Memory &memory,
     FRIT_TRY(checkStep(target, memory, step));
     if (!PlanView::followsAll(step)) {
       if (!valid(step.follows, plan.head->follows) || step.follows.first < done)
-        return damagedPlan("what a step follows is out of range");
+        return damagedPlan("the dependencies of a step are out of range");
       done = uint64_t(step.follows.first) + step.follows.count;
       for (uint32_t other : plan.follows(step))
         if (other >= place)
-          return damagedPlan("a step follows one that is not before it");
+          return damagedPlan("a step depends on itself or a later step");
     }
     ++place;
     if (step.kind == StepKind::guard)
       ends.push_back(uint64_t(place) + plan.guard(step).steps);
     if (ends.size() > 1 &&
         (!PlanView::followsAll(step) || ends.back() > ends[ends.size() - 2]))
-      return damagedPlan("a guard and what it holds do not fit together");
+      return damagedPlan("a guard's steps reach past the enclosing guard, or "
+                         "have dependencies");
     while (ends.size() > 1 && ends.back() == place)
       ends.pop_back();
   }
@@ -296,7 +297,7 @@ Status PlanCheck::checkArgument(const Memory &memory, const Buffer &buffer) {
   if (!fits(buffer.offset, buffer.bytes, limit))
     return damagedPlan("an argument reaches past its memory's end");
   if (buffer.written && !writable)
-    return damagedPlan("a step writes what is constant");
+    return damagedPlan("a step writes constant memory");
   return Status();
 }
 

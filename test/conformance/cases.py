@@ -21,7 +21,7 @@ class Case:
     name: str
     kind: str
     model: onnx.ModelProto
-    data: list  # of (inputs, outputs): arrays, or what is no tensor
+    data: list  # of (inputs, outputs): arrays, or values other than tensors
     rtol: float
     atol: float
 

@@ -95,7 +95,7 @@ class Job:
         case = self.case
         if any(v is None for given, expected in self.data
                for v in (*given.values(), *expected)):
-            raise Unsupported("a value that is no tensor")
+            raise Unsupported("a value that is not a tensor")
         if not self.data:
             raise Unsupported("no data in the package")
         (self.folder / "model.onnx").write_bytes(
@@ -119,7 +119,7 @@ class Job:
         try:
             tensor = numpy_helper.from_array(value)
         except (AttributeError, TypeError, ValueError):
-            raise Unsupported("a value that is no tensor") from None
+            raise Unsupported("a value that is not a tensor") from None
         (self.folder / f"{i}.pb").write_bytes(tensor.SerializeToString())
 
     def verdict(self, runtime):

@@ -205,7 +205,7 @@ class Graph:
             outputs=1, captured=(), before=(), domain="", opset=OPSET,
             **attributes) -> bool:
         """Adds a node if its results can be compared. Operands may be left out,
-        or be names that the nodes `before` it give to what is no tensor;
+        or be names that the nodes `before` it give to values other than tensors;
         `captured` are values that subgraphs or those nodes read; `rounds` says
         that results are not exact even if the operands are."""
         names = [f"v{len(self.nodes)}_{i}" for i in range(outputs)]

@@ -73,7 +73,8 @@ static void refuses(const char *words,
 }
 
 static void testDamage() {
-  const char *misfit = "a guard and what it holds do not fit together";
+  const char *misfit =
+      "a guard's steps reach past the enclosing guard, or have dependencies";
   refuses(misfit, [](PlanWriter &plan) { plan.guards[2].steps = 3; });
   refuses(misfit, [](PlanWriter &plan) { plan.guards[0].steps = ~0u; });
   // The inner guard would end after the outer one.

@@ -170,7 +170,7 @@ static bool parseTensorProto(Bytes bytes, TensorProto &proto) {
 bool frit::run::readOnnxTensor(Bytes bytes, Tensor &tensor,
                                std::string &error) {
   TensorProto proto;
-  error = "it is no .npy, .npz, .safetensors or ONNX tensor file";
+  error = "it is not a .npy, .npz, .safetensors or ONNX tensor file";
   if (!parseTensorProto(bytes, proto) || proto.type >= std::size(onnxTypes) ||
       !onnxTypes[proto.type])
     return false;

@@ -59,7 +59,7 @@ static bool parseShape(std::string_view text, std::vector<int64_t> &dims) {
 bool frit::run::readNpyHeader(Bytes bytes, Tensor &tensor, NpyLayout &layout,
                               std::string &error) {
   Reader reader(bytes);
-  error = "it is no whole .npy file";
+  error = "it is not a complete .npy file";
   if (asText(reader.take(6)) != "\x93NUMPY")
     return false;
   uint8_t major = reader.number<uint8_t>();
@@ -143,7 +143,7 @@ bool frit::run::readNpy(Bytes bytes, Tensor &tensor, std::string &error) {
     return false;
   Reader reader(bytes.subspan(layout.headerBytes));
   Bytes data = reader.take(layout.dataBytes);
-  error = "it is no whole .npy file";
+  error = "it is not a complete .npy file";
   if (reader.failed)
     return false;
   tensor.data = Storage(data.size());

@@ -163,7 +163,7 @@ static bool readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
 
 bool frit::run::readNpz(Bytes bytes, std::vector<Tensor> &tensors,
                         std::string &error) {
-  error = "it is no whole .npz file";
+  error = "it is not a complete .npz file";
   // The end record is at the end, before a comment of at most 64 KiB.
   constexpr size_t endBytes = 22;
   if (bytes.size() < endBytes)

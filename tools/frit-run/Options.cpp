@@ -32,19 +32,16 @@ static frit::HelpTable helpTable() {
       "Inputs and outputs",
       {{"", "--input=", "[name=]@file",
         "Read an input from .npy, .npz, .safetensors or .pb; an archive gives "
-        "every "
-        "input that it has by name"},
+        "every input whose name it contains"},
        {"", "--input=", "[name=]type=random[:seed[:low..high]]",
-        "Make one up, as 1x3x224x224xf32=random:7; floats are normal, integers "
-        "0 "
-        "or 1, or else in [low, high). Inputs that are not given are made up"},
+        "Generate an input, as 1x3x224x224xf32=random:7; floats are normally "
+        "distributed, integers 0 or 1, or else in [low, high). Inputs that are "
+        "not given are generated"},
        {"", "--input=", "name=random... or name=number",
-        "The same, or all of one value, in the model's type"},
+        "The same in the model's type, or all elements of one value"},
        {"", "--shape=", "symbol=size,...",
-        "Sizes of dimensions that the model leaves open, as batch=3, for "
-        "inputs "
-        "that are made up; those read from files bring their own (default: the "
-        "largest)"},
+        "Sizes of the model's dynamic dimensions, as batch=3, for generated "
+        "inputs (default: the largest); inputs from files have their own"},
        {"", "--output=", "@file",
         "Write the outputs to .npz, or a single one to .npy"}});
   section(
@@ -56,32 +53,35 @@ static frit::HelpTable helpTable() {
        {"", "--atol=", "x", "See --rtol (default: 1e-5)"},
        {"", "--l2=", "x",
         "Instead: |got - expected| <= x |expected|, as vectors"}});
-  section("Timing",
-          {{"", "--bench", "", "Time calls after a warm-up; the median counts"},
-           {"", "--warmup=", "time", "For how long (default: 200ms)"},
-           {"", "--duration=", "time", "For how long to time (default: 3s)"},
-           {"", "--iterations=", "n", "This many calls instead of a duration"},
-           {"", "--no-transfers", "", "Inputs and outputs stay on the device"},
-           {"", "--profile", "", "Time per step"},
-           {"", "--profile=", "trace.json",
-            "The same, and a trace for Perfetto or Chrome"},
-           {"", "--time-report", "",
-            "After a run: where the time up to its results went"}});
+  section(
+      "Timing",
+      {{"", "--bench", "", "Time calls after a warm-up, and print the median"},
+       {"", "--warmup=", "time", "Duration of the warm-up (default: 200ms)"},
+       {"", "--duration=", "time", "Duration of the timed calls (default: 3s)"},
+       {"", "--iterations=", "n",
+        "Number of timed calls, instead of a duration"},
+       {"", "--no-transfers", "", "Keep inputs and outputs on the device"},
+       {"", "--profile", "", "Print the time of each step"},
+       {"", "--profile=", "trace.json",
+        "Also write a trace for Perfetto or Chrome"},
+       {"", "--time-report", "",
+        "Print the time of each phase from the start to the results"}});
   section("Where it runs",
           {{"", "--device=", "cuda[:n]|cpu",
-            "Default: a GPU if there is one for the model"},
-           {"", "--threads=", "n", "Of the cpu target"},
+            "Where to run (default: a GPU if the model supports it)"},
+           {"", "--threads=", "n", "Number of threads of the cpu target"},
            {"", "--no-cuda-graph", "",
-            "Step by step; an error then names the model's node"},
+            "Launch each step by itself; errors then name the model's node"},
            {"", "--no-programmatic-launch", "",
-            "Each kernel starts after the one before has ended"},
-           {"", "--no-cublas", "", "Frit's own matrix products"},
-           {"", "--no-cudnn", "", "Frit's own convolutions and attention"},
-           {"", "--weights=", "folder", "Where external weights are"}});
+            "Start each kernel after the preceding one has ended"},
+           {"", "--no-cublas", "", "Use frit's kernels for matrix products"},
+           {"", "--no-cudnn", "",
+            "Use frit's kernels for convolutions and attention"},
+           {"", "--weights=", "folder", "Folder of external weights"}});
   section("Other", {{"", "--info", "",
                      "Describe the model; --json does so for programs"},
                     {"", "--json", "", "Print results as JSON"},
-                    {"", "-v", "", "Say more"},
+                    {"", "-v", "", "Print more details"},
                     {"", "--help", "", "Show this help"},
                     {"", "--version", "", "Show the version"}});
   help.examples = {
@@ -89,12 +89,12 @@ static frit::HelpTable helpTable() {
        "runs the model on a file"},
       {"frit-run model.so --compare=expected.npz --rtol=1e-3",
        "says which output differs, where and by how much"},
-      {"frit-run model.so --bench", "times it on inputs made up"}};
+      {"frit-run model.so --bench", "times it on generated inputs"}};
   help.statuses = {{0, "done"},
-                   {1, "something is wrong with what was given or the outputs "
+                   {1, "an input or file is wrong, or the outputs "
                        "differ"},
                    {2, "wrong usage"},
-                   {4, "memory is missing or results cannot be written"}};
+                   {4, "out of memory, or results cannot be written"}};
   return help;
 }
 

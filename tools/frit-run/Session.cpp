@@ -110,7 +110,7 @@ bool Session::prepareTensors() {
     spec.seed = i;
     generated.push_back({i, spec});
     if (options.verbose)
-      fprintf(stderr, "frit-run: note: input '%s' is made up\n",
+      fprintf(stderr, "frit-run: note: input '%s' is generated\n",
               inputs[i].name.c_str());
   }
   return generateInputs() && makeOutputs();

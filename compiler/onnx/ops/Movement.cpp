@@ -313,7 +313,7 @@ static Results tile(Node &node) {
     repeated.append({repeat, size});
   }
   if (!countElements(repeated)) {
-    node.error() << "its result is out of reach";
+    node.error() << "its result is too large";
     return {};
   }
   for (auto [size, repeat] : llvm::zip_equal(nn::shapeOf(x), *repeats))
@@ -421,7 +421,7 @@ static Results depthToSpace(Node &node) {
   auto shape = nn::shapeOf(x);
   int64_t n = shape[0], c = shape[1], h = shape[2], w = shape[3];
   if (c % block || c / block % block) {
-    node.error() << c << " channels are no multiple of " << block << "x"
+    node.error() << c << " channels are not a multiple of " << block << "x"
                  << block;
     return {};
   }
@@ -446,7 +446,7 @@ static Results spaceToDepth(Node &node) {
   auto shape = nn::shapeOf(x);
   int64_t n = shape[0], c = shape[1], h = shape[2], w = shape[3];
   if (h % block || w % block) {
-    node.error() << h << "x" << w << " is no multiple of " << block;
+    node.error() << h << "x" << w << " is not a multiple of " << block;
     return {};
   }
   Value blocks = node.reshape(x, {n, c, h / block, block, w / block, block});

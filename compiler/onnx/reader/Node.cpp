@@ -411,7 +411,7 @@ bool Node::mayBecome(size_t operators) {
   if (importer.mayBecome(operators))
     return true;
   if (!failed)
-    error() << "the model becomes too many operators";
+    error() << "the model expands to too many operators";
   return false;
 }
 

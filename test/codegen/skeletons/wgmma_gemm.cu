@@ -294,7 +294,7 @@ static void checks() {
   check<Problem<Normed<Rows, Norm::product, 16, true>, 128, 192, 4>, false>();
   check<Problem<Normed<Rows, Norm::residual, 32, true>, 128, 256, 3, 2>>();
   check<Problem<Normed<Rows, Norm::residual, 8, true>, 64, 128, 4, 1, 4>>();
-  // Types, padded lines, and lines that are no multiple of 16 bytes.
+  // Types, padded lines, and lines that are not a multiple of 16 bytes.
   check<Problem<Matrices<100, 203, 72, 2, false, true, f16, float, float>, 64,
                 128, 3>>();
   check<Problem<
