@@ -2,6 +2,7 @@
 
 #include "codegen/cpu/CpuTarget.h"
 
+#include "codegen/cpu/CpuDialect.h"
 #include "dialects/nn/ContractionInfo.h"
 
 using namespace mlir;
@@ -38,19 +39,20 @@ bool cpu::CpuTarget::guards(const nn::Work &work) const {
   return microseconds > 2;
 }
 
-nn::ScheduleAttr cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
+void cpu::CpuTarget::getDialects(DialectRegistry &registry) const {
+  registry.insert<CpuDialect>();
+}
+
+nn::Schedule cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
   MLIRContext *context = fusion.getContext();
-  auto library = [&](nn::Skeleton skeleton) {
-    return nn::ScheduleAttr::get(context, skeleton, 1, 1, 1, true);
-  };
   auto fits = [](const nn::EpilogueInfo &info) {
     return !info.addend && info.activation != nn::ActivationKind::other;
   };
   auto gemm = nn::describeGemm(fusion);
   if (gemm && fits(*gemm) && hasKernel(gemm->a))
-    return library(nn::Skeleton::gemm);
+    return GemmAttr::get(context);
   auto conv = nn::describeConvolution(fusion);
   if (conv && fits(*conv) && hasKernel(conv->x))
-    return library(nn::Skeleton::conv);
-  return nn::ScheduleAttr::get(context, nn::Skeleton::host, 1, 1, 1, false);
+    return ConvAttr::get(context);
+  return LoopsAttr::get(context);
 }

@@ -20,7 +20,8 @@ public:
                      mlir::Operation *next) const override;
   nn::KernelSize largestKernel() const override;
   bool guards(const nn::Work &work) const override;
-  nn::ScheduleAttr schedule(nn::FusionOp fusion) const override;
+  void getDialects(mlir::DialectRegistry &registry) const override;
+  nn::Schedule schedule(nn::FusionOp fusion) const override;
 
 private:
   std::string name;

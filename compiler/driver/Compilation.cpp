@@ -2,9 +2,11 @@
 
 #include "compiler/driver/Compilation.h"
 
+#include "codegen/cpu/CpuDialect.h"
 #include "codegen/cpu/CpuKernels.h"
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cuda/compile/Nvrtc.h"
+#include "codegen/cuda/target/CudaDialect.h"
 #include "codegen/cuda/target/CudaTarget.h"
 #include "compiler/driver/Artifact.h"
 #include "compiler/driver/CudaCode.h"
@@ -67,7 +69,8 @@ public:
 private:
   static DialectRegistry makeRegistry() {
     DialectRegistry registry;
-    registry.insert<nn::NNDialect, plan::PlanDialect>();
+    registry.insert<nn::NNDialect, plan::PlanDialect, cuda::CudaDialect,
+                    cpu::CpuDialect>();
     cpu::registerDialects(registry);
     return registry;
   }

@@ -9,8 +9,7 @@
 
 #include "compiler/driver/Tune.h"
 
-#include "codegen/cuda/attention/EmitAttention.h"
-#include "codegen/cuda/contraction/EmitContraction.h"
+#include "codegen/cuda/target/CudaDialect.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/Progress.h"
 #include "compiler/driver/TuneImage.h"
@@ -44,7 +43,7 @@ namespace {
 using Pace = TuneDevice::Pace;
 
 /// Schedules that take turns.
-using Turns = SmallVector<nn::ScheduleAttr, 2>;
+using Turns = SmallVector<nn::Schedule, 2>;
 
 /// What came of timing a round of turns.
 struct Timing {
@@ -76,7 +75,7 @@ private:
   std::vector<Timing> timeFinalists(nn::FusionOp fusion,
                                     std::vector<Timing> timings);
   SmallVector<Turns> otherAlgorithms(nn::FusionOp fusion,
-                                     nn::ScheduleAttr schedule);
+                                     nn::Schedule schedule);
   double timeAmongOwn(nn::FusionOp fusion, const Timing &library,
                       const Timing &own, Pace pace);
   llvm::Error tuneOne(StringRef text, const Problem &problem);
@@ -106,12 +105,8 @@ void Tuner::collect(ModuleOp module) {
     if (problem.fusion)
       return;
     problem.fusion = fusion;
-    std::string reason;
-    auto schedules =
-        cuda::contractionSchedules(fusion, options, kMostTiles, reason);
-    if (schedules.empty())
-      schedules = cuda::attentionSchedules(fusion, options, /*all=*/true);
-    for (nn::ScheduleAttr schedule : schedules)
+    for (nn::Schedule schedule :
+         cuda::CudaTarget(options).candidates(fusion, kMostTiles))
       problem.candidates.push_back({schedule});
   });
 }
@@ -181,9 +176,9 @@ std::vector<Timing> Tuner::time(nn::FusionOp fusion, ArrayRef<Turns> candidates,
   return timings;
 }
 
-/// The library's algorithms behind its favourite, which `schedule` runs.
+/// The other algorithms of the library whose favourite `schedule` runs.
 SmallVector<Turns> Tuner::otherAlgorithms(nn::FusionOp fusion,
-                                          nn::ScheduleAttr schedule) {
+                                          nn::Schedule schedule) {
   TuneImage image(fusion, schedule, options);
   llvm::Error error = image.emit();
   if (!error)
@@ -197,7 +192,8 @@ SmallVector<Turns> Tuner::otherAlgorithms(nn::FusionOp fusion,
   }
   std::vector<uint32_t> numbers = device.algorithms(*finished);
   for (size_t i = 1; i < numbers.size(); ++i)
-    others.push_back({schedule.withAlgorithm(numbers[i])});
+    others.push_back(
+        {cast<cuda::LibraryAttr>(schedule).withAlgorithm(numbers[i])});
   return others;
 }
 
@@ -243,7 +239,7 @@ std::vector<Timing> Tuner::timeFinalists(nn::FusionOp fusion,
 llvm::Error Tuner::tuneOne(StringRef text, const Problem &problem) {
   std::vector<Timing> timings = time(problem.fusion, problem.candidates);
   for (const Turns &turns : problem.candidates)
-    if (turns.front().getLibrary())
+    if (turns.front().isLibraryCall())
       llvm::append_range(
           timings,
           time(problem.fusion, otherAlgorithms(problem.fusion, turns.front())));
@@ -269,7 +265,7 @@ llvm::Error Tuner::tuneOne(StringRef text, const Problem &problem) {
   for (const Timing &timing : timings) {
     if (!timing.failure.empty())
       continue;
-    Timing &best = timing.turns.front().getLibrary() ? library : own;
+    Timing &best = timing.turns.front().isLibraryCall() ? library : own;
     if (best.turns.empty() || timing.microseconds < best.microseconds)
       best = timing;
   }

@@ -75,7 +75,7 @@ static nn::ConstantOp makeWeight(ImplicitLocOpBuilder &b,
   return nn::ConstantOp::create(b, handle, b.getStringAttr("w"));
 }
 
-TuneImage::TuneImage(nn::FusionOp fusion, ArrayRef<nn::ScheduleAttr> schedules,
+TuneImage::TuneImage(nn::FusionOp fusion, ArrayRef<nn::Schedule> schedules,
                      const cuda::CudaOptions &options)
     : fusion(fusion), schedules(schedules), options(options) {
   double bytes = 0;

@@ -18,7 +18,7 @@ namespace frit {
 /// the cache where they fit. Several schedules take turns, in rounds.
 class TuneImage {
 public:
-  TuneImage(nn::FusionOp fusion, llvm::ArrayRef<nn::ScheduleAttr> schedules,
+  TuneImage(nn::FusionOp fusion, llvm::ArrayRef<nn::Schedule> schedules,
             const cuda::CudaOptions &options);
 
   /// The plan and its CUDA text. In one thread at a time.
@@ -35,7 +35,7 @@ private:
   void build();
 
   nn::FusionOp fusion;
-  llvm::SmallVector<nn::ScheduleAttr, 2> schedules;
+  llvm::SmallVector<nn::Schedule, 2> schedules;
   cuda::CudaOptions options;
   unsigned count = 1;
   mlir::OwningOpRef<mlir::ModuleOp> module;

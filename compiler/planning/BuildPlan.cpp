@@ -2,8 +2,8 @@
 //
 //   func.func @main(%x: tensor<4xf32> {nn.name = "x"})
 //       -> (tensor<4xf32> {nn.name = "y"}) {
-//     %0 = nn.fusion(%x) schedule <map, vector = 4> : ... { relu }
-//     return %0
+//     %0 = nn.fusion(%x) schedule(#cuda.map<vector = 4, threads = 64>) : ... {
+//     relu } return %0
 //   }
 // ==>
 //   plan.program @model "sm_90a" {
@@ -216,19 +216,15 @@ private:
   }
 
   LogicalResult translateFusion(nn::FusionOp fusion) {
-    nn::ScheduleAttr schedule = fusion.getScheduleAttr();
+    nn::Schedule schedule = fusion.getScheduleAttr();
     if (!schedule)
       return fusion.emitError("has no schedule");
-    bool wgmma = schedule.getSkeleton() == nn::Skeleton::wgmma_gemm ||
-                 schedule.getSkeleton() == nn::Skeleton::wgmma_conv ||
-                 schedule.getSkeleton() == nn::Skeleton::conv_b2b;
-    if (wgmma || schedule.getSkeleton() == nn::Skeleton::gemm ||
-        schedule.getSkeleton() == nn::Skeleton::conv)
+    if (schedule.ordersOperands())
       planning::orderContractionInputs(fusion);
     SmallVector<Value> inputs, outputs;
     for (Value input : fusion.getInputs())
       inputs.push_back(map.lookup(input));
-    if (wgmma)
+    if (schedule.readsConstantsEarly())
       markConstants(fusion, inputs);
     for (Value result : fusion.getResults()) {
       auto it = destination.find(result);
@@ -238,13 +234,19 @@ private:
       map.map(result, out);
       outputs.push_back(out);
     }
-    bool library = schedule.getLibrary();
-    FlatSymbolRefAttr kernel;
-    if (!library || options.fallbacks)
-      kernel = kernels.get(fusion);
-    if (library)
-      return planning::buildContraction(b, fusion, inputs, outputs, kernel,
+    if (schedule.isLibraryCall()) {
+      FlatSymbolRefAttr fallback;
+      if (auto own =
+              dyn_cast_or_null<nn::Schedule>(schedule.fallbackSchedule());
+          own && options.fallbacks) {
+        fusion.setScheduleAttr(own);
+        fallback = kernels.get(fusion);
+      }
+      return planning::buildContraction(b, fusion, schedule.libraryAlgorithm(),
+                                        inputs, outputs, fallback,
                                         options.workspaceBytes);
+    }
+    FlatSymbolRefAttr kernel = kernels.get(fusion);
     plan::LaunchOp::create(b, kernel, inputs, outputs, /*workspace=*/nullptr,
                            /*follows=*/nullptr);
     return success();

@@ -69,8 +69,9 @@ static plan::Activation activationOf(nn::ActivationKind kind) {
 }
 
 LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
-                                         nn::FusionOp fusion, ValueRange inputs,
-                                         ValueRange outputs,
+                                         nn::FusionOp fusion,
+                                         int64_t algorithmNumber,
+                                         ValueRange inputs, ValueRange outputs,
                                          FlatSymbolRefAttr fallback,
                                          int64_t workspaceBytes) {
   Value workspace;
@@ -90,8 +91,8 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
                                      activationOf(info.activation));
   };
 
-  int64_t timed = fusion.getScheduleAttr().getAlgorithm();
-  IntegerAttr algorithm = timed ? integer(timed) : IntegerAttr();
+  IntegerAttr algorithm =
+      algorithmNumber ? integer(algorithmNumber) : IntegerAttr();
 
   auto gemm = nn::describeGemm(fusion);
   if (gemm) {

@@ -14,11 +14,14 @@ namespace frit::planning {
 void orderContractionInputs(nn::FusionOp fusion);
 
 /// Builds the plan.gemm, plan.conv or plan.attention of such a fusion on the
-/// buffers of its inputs and results. `fallback` may be null.
-llvm::LogicalResult
-buildContraction(mlir::ImplicitLocOpBuilder &b, nn::FusionOp fusion,
-                 mlir::ValueRange inputs, mlir::ValueRange outputs,
-                 mlir::FlatSymbolRefAttr fallback, int64_t workspaceBytes);
+/// buffers of its inputs and results, by the library's `algorithm` or, if that
+/// is 0, any. `fallback` may be null.
+llvm::LogicalResult buildContraction(mlir::ImplicitLocOpBuilder &b,
+                                     nn::FusionOp fusion, int64_t algorithm,
+                                     mlir::ValueRange inputs,
+                                     mlir::ValueRange outputs,
+                                     mlir::FlatSymbolRefAttr fallback,
+                                     int64_t workspaceBytes);
 
 /// Returns the multiplications and additions of the fusion's contractions.
 int64_t countFlops(nn::FusionOp fusion);

@@ -2,7 +2,7 @@
 //
 //   nn.fusion(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> { ... }
 // ==>
-//   nn.fusion(%x) schedule <skeleton = map, vector = 4, ...> : ...
+//   nn.fusion(%x) schedule(#cuda.map<vector = 4, threads = 64>) : ...
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,24 +15,30 @@ namespace frit {
 
 using namespace mlir;
 using namespace frit;
-using namespace frit::nn;
 
 namespace {
 class Schedule : public frit::impl::ScheduleBase<Schedule> {
 public:
-  explicit Schedule(const Target &target) : target(target) {}
+  explicit Schedule(const nn::Target &target) : target(target) {}
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    target.getDialects(registry);
+  }
 
   void runOnOperation() override {
-    getOperation().walk([&](FusionOp fusion) {
-      fusion.setScheduleAttr(target.schedule(fusion));
+    getOperation().walk([&](nn::FusionOp fusion) {
+      nn::Schedule schedule = target.schedule(fusion);
+      if (!schedule)
+        return signalPassFailure();
+      fusion.setScheduleAttr(schedule);
     });
   }
 
 private:
-  const Target &target;
+  const nn::Target &target;
 };
 } // namespace
 
-std::unique_ptr<Pass> frit::createSchedule(const Target &target) {
+std::unique_ptr<Pass> frit::createSchedule(const nn::Target &target) {
   return std::make_unique<Schedule>(target);
 }

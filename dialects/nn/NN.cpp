@@ -14,6 +14,7 @@ using namespace frit::nn;
 #include "dialects/nn/Dialect.cpp.inc"
 
 #include "dialects/nn/Enums.cpp.inc"
+#include "dialects/nn/Schedule.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/nn/Attributes.cpp.inc"

@@ -5,6 +5,7 @@
 
 #include "dialects/nn/Infer.h"
 #include "dialects/nn/ScalarBuilder.h"
+#include "dialects/nn/Schedule.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"

@@ -1,76 +1,9 @@
 //===- Structure.td - Constants, views and fusions --------------------------===//
 
 include "dialects/nn/Base.td"
+include "dialects/nn/Schedule.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
-
-//===----------------------------------------------------------------------===//
-// Schedule
-//===----------------------------------------------------------------------===//
-
-def NN_Skeleton : I32EnumAttr<"Skeleton", "how a fusion runs", [
-    I32EnumAttrCase<"generic", 0>,   // a thread per output element
-    I32EnumAttrCase<"map", 1>,       // contiguous elements, vectorised
-    I32EnumAttrCase<"row", 2>,       // reductions of rows and what is around
-    I32EnumAttrCase<"transpose", 3>, // tiled through shared memory
-    I32EnumAttrCase<"gemm", 4>,      // a matmul and its epilogue
-    I32EnumAttrCase<"conv", 5>,      // a convolution and its epilogue
-    I32EnumAttrCase<"host", 6>,      // a loop nest of the cpu target
-    I32EnumAttrCase<"wgmma_gemm", 7>, // gemm by TMA and wgmma (sm_90a)
-    I32EnumAttrCase<"wgmma_conv", 8>, // conv by im2col TMA and wgmma (sm_90a)
-    I32EnumAttrCase<"attention", 9>, // attention in one pass over the keys
-    I32EnumAttrCase<"conv_b2b", 10>, // two convolutions (sm_90a)
-    I32EnumAttrCase<"depthwise", 11> // a convolution of each channel by itself
-  ]> {
-  let cppNamespace = "::frit::nn";
-  let genSpecializedAttr = 0;
-}
-
-def NN_ScheduleAttr : AttrDef<NN_Dialect, "Schedule"> {
-  let mnemonic = "schedule";
-  let summary = "The skeleton that runs a fusion and its shape";
-  let description = [{
-    Set on a fusion before planning. `vector` elements are handled at a time by
-    a thread, `threads` threads make a block, and each keeps `per_thread`
-    elements of a row in registers. `library` asks for cuBLASLt or cuDNN, with
-    the skeleton as the fallback, and `algorithm` for one of its algorithms, by
-    the number that the runtime gives it; 0 leaves the choice to the library.
-
-    A contraction's blocks compute `tile_m` × `tile_n` elements from `tile_k`
-    steps of the sum at a time, `stages` of which are in shared memory at once.
-    `cluster` blocks share what they load, and `split` blocks share the sum of
-    one tile.
-  }];
-  let parameters = (ins EnumParameter<NN_Skeleton>:$skeleton,
-      DefaultValuedParameter<"int64_t", "1">:$vector,
-      DefaultValuedParameter<"int64_t", "256">:$threads,
-      DefaultValuedParameter<"int64_t", "1">:$perThread,
-      DefaultValuedParameter<"bool", "false">:$library,
-      DefaultValuedParameter<"int64_t", "0">:$tileM,
-      DefaultValuedParameter<"int64_t", "0">:$tileN,
-      DefaultValuedParameter<"int64_t", "0">:$tileK,
-      DefaultValuedParameter<"int64_t", "0">:$stages,
-      DefaultValuedParameter<"int64_t", "1">:$cluster,
-      DefaultValuedParameter<"int64_t", "1">:$split,
-      DefaultValuedParameter<"int64_t", "0">:$algorithm);
-  let builders = [
-    AttrBuilder<(ins "::frit::nn::Skeleton":$skeleton, "int64_t":$vector,
-        "int64_t":$threads, "int64_t":$perThread, "bool":$library), [{
-      return $_get($_ctxt, skeleton, vector, threads, perThread, library,
-                   /*tileM=*/0, /*tileN=*/0, /*tileK=*/0, /*stages=*/0,
-                   /*cluster=*/1, /*split=*/1, /*algorithm=*/0);
-    }]>
-  ];
-  let assemblyFormat = "`<` struct(params) `>`";
-  let extraClassDeclaration = [{
-    /// The same schedule with another of the library's algorithms.
-    ScheduleAttr withAlgorithm(int64_t algorithm) const {
-      return get(getContext(), getSkeleton(), getVector(), getThreads(),
-                 getPerThread(), getLibrary(), getTileM(), getTileN(),
-                 getTileK(), getStages(), getCluster(), getSplit(), algorithm);
-    }
-  }];
-}
 
 //===----------------------------------------------------------------------===//
 // Operators
@@ -126,11 +59,11 @@ def NN_FusionOp : Op<NN_Dialect, "fusion", [
     schedule is set by the target before planning.
   }];
   let arguments = (ins Variadic<NN_Tensor>:$inputs,
-                   OptionalAttr<NN_ScheduleAttr>:$schedule);
+                   OptionalAttr<NN_Schedule>:$schedule);
   let results = (outs Variadic<NN_Tensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `(` $inputs `)` (`schedule` $schedule^)? attr-dict `:`
+    `(` $inputs `)` (`schedule` `` `(` $schedule^ `)`)? attr-dict `:`
     functional-type($inputs, $outputs) $body
   }];
   let hasVerifier = 1;

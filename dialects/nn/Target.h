@@ -101,9 +101,12 @@ public:
     return std::nullopt;
   }
 
-  /// Returns the schedule of a fusion. There always is one: fusions that no
-  /// fast skeleton supports are generic, and `-Rpass-missed=schedule` says why.
-  virtual ScheduleAttr schedule(FusionOp fusion) const = 0;
+  /// Adds the dialects of its schedules.
+  virtual void getDialects(mlir::DialectRegistry &registry) const = 0;
+
+  /// Returns the schedule of a fusion: a generic one where no fast kernel fits,
+  /// and `-Rpass-missed=schedule` says why. Null after an error at the fusion.
+  virtual Schedule schedule(FusionOp fusion) const = 0;
 };
 
 } // namespace frit::nn

@@ -2,6 +2,7 @@
 
 #include "tools/frit-opt/Registration.h"
 
+#include "codegen/cpu/CpuDialect.h"
 #include "codegen/cuda/compile/EmitModule.h"
 #include "compiler/planning/Passes.h"
 #include "compiler/transform/Passes.h"
@@ -16,9 +17,10 @@ using namespace mlir;
 
 void frit::registerEverything(DialectRegistry &registry) {
   registry
-      .insert<nn::NNDialect, plan::PlanDialect, arith::ArithDialect,
-              func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
-              memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect>();
+      .insert<nn::NNDialect, plan::PlanDialect, cuda::CudaDialect,
+              cpu::CpuDialect, arith::ArithDialect, func::FuncDialect,
+              linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
+              scf::SCFDialect, tensor::TensorDialect>();
   registerCanonicalizerPass();
   registerCSEPass();
   nn::registerLowerPass();

@@ -10,13 +10,14 @@
 //   emits row moments of 4 elements each.
 // - A fusion with a contraction is worth a guard, takes 5 us and fills the GPU.
 //   Any other takes 3 us and a quarter of it. Attention has no known cost.
-// - The schedule is the fusion's kind.
+// - The schedule is that of a simple CUDA kernel of the fusion's kind.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_TOOLS_FRIT_OPT_TESTTARGET_H
 #define FRIT_TOOLS_FRIT_OPT_TESTTARGET_H
 
+#include "codegen/cuda/target/CudaDialect.h"
 #include "dialects/nn/Target.h"
 
 namespace frit {
@@ -78,14 +79,19 @@ public:
     return nn::BranchCosts{0.5, 0.5};
   }
 
-  nn::ScheduleAttr schedule(nn::FusionOp fusion) const override {
+  void getDialects(mlir::DialectRegistry &registry) const override {
+    registry.insert<cuda::CudaDialect>();
+  }
+
+  nn::Schedule schedule(nn::FusionOp fusion) const override {
     mlir::Operation *anchor = fusion.getAnchor();
-    auto skeleton = llvm::isa<nn::MatmulOp>(anchor) ? nn::Skeleton::gemm
-                    : llvm::isa<nn::ConvOp>(anchor) ? nn::Skeleton::conv
-                                                    : nn::Skeleton::generic;
-    return nn::ScheduleAttr::get(fusion.getContext(), skeleton, /*vector=*/1,
-                                 /*threads=*/256, /*perThread=*/1,
-                                 /*library=*/false);
+    mlir::MLIRContext *context = fusion.getContext();
+    if (llvm::isa<nn::MatmulOp>(anchor))
+      return cuda::GemmAttr::get(context, /*tile_m=*/64, /*tile_n=*/64);
+    if (llvm::isa<nn::ConvOp>(anchor))
+      return cuda::ConvAttr::get(context, /*tile_m=*/64, /*tile_n=*/64);
+    return cuda::GenericAttr::get(context, /*vector=*/1, /*interleave=*/1,
+                                  /*threads=*/256);
   }
 };
 

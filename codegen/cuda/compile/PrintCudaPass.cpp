@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/compile/EmitModule.h"
 #include "codegen/cuda/compile/Nvrtc.h"
+#include "codegen/cuda/target/CudaDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -26,9 +27,9 @@ public:
     return "Print every fusion as CUDA C++, and compile it with `compile`";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry
-        .insert<arith::ArithDialect, linalg::LinalgDialect, math::MathDialect,
-                scf::SCFDialect, tensor::TensorDialect, func::FuncDialect>();
+    registry.insert<CudaDialect, arith::ArithDialect, linalg::LinalgDialect,
+                    math::MathDialect, scf::SCFDialect, tensor::TensorDialect,
+                    func::FuncDialect>();
   }
 
   void runOnOperation() override {
@@ -42,9 +43,11 @@ public:
     SmallVector<std::string> launches;
     WalkResult result = getOperation().walk([&](nn::FusionOp fusion) {
       std::string name = "k" + std::to_string(kernels.size());
-      nn::ScheduleAttr schedule = fusion.getScheduleAttr();
+      nn::Schedule schedule = fusion.getScheduleAttr();
       if (!schedule)
         schedule = target.schedule(fusion);
+      if (!schedule)
+        return WalkResult::interrupt();
       fusion.setScheduleAttr(schedule);
       auto kernel = emitKernel(fusion, name, target);
       if (failed(kernel))

@@ -1,13 +1,14 @@
-//===- Wgmma.h - What warpgroup products take, and in which tiles ---------===//
+//===- Wgmma.h - Warpgroup products and their tiles -----------------------===//
 //
 // Which products and convolutions wgmma_gemm.cuh and wgmma_conv.cuh compute on
-// sm_90a, what a choice of tile means for a launch, and which tile is fastest.
+// sm_90a, what a tile means for a launch, and which tile is fastest.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_H
 #define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_H
 
+#include "codegen/cuda/target/GpuArch.h"
 #include "dialects/nn/ContractionInfo.h"
 
 #include <utility>
@@ -17,58 +18,51 @@ namespace frit::cuda {
 /// Elements of a row that moments are of; kMomentWidth of norm.cuh.
 inline constexpr int64_t kMomentWidth = 64;
 
-/// Multiprocessors of the devices that sm_90a is, mostly; any number works.
-inline constexpr int64_t kMultiprocessors = 132;
-
-/// What a swizzled line of shared memory holds, and what barriers take.
+/// Bytes of a line of the 128-byte swizzle, and of a block's barriers.
 inline constexpr int64_t kLineBytes = 128, kBarrierBytes = 512;
-
-/// Shared memory that each of so many blocks has on a multiprocessor.
-int64_t sharedOf(int64_t blocks);
 
 /// Whether it is a type of warpgroup products.
 bool isHalf(mlir::Type type);
 
-/// A tile of the skeletons: their P::tileM and so on.
+/// A tile of the skeletons: P::tileM and so on.
 struct WgmmaTile {
   int64_t m = 128, n = 128, stages = 4, cluster = 1, split = 1;
-  /// Blocks that a multiprocessor runs at a time.
-  int64_t resident = 1;
+  /// Blocks that share an SM.
+  int64_t occupancy = 1;
   /// Steps of k in a stage.
   static constexpr int64_t depth = 64;
 
-  /// Whether warpgroups take over registers of the one that loads.
-  bool movesRegisters() const { return m == 128 && resident == 1; }
+  /// Whether the consumer warpgroups take over registers of the producer's.
+  bool movesRegisters() const { return m == 128 && occupancy == 1; }
   int64_t threads() const { return movesRegisters() ? 384 : 2 * m + 32; }
   int64_t stageBytes() const { return (m + n) * depth * 2; }
-  /// Of shared memory besides those boxes.
+  /// Bytes of shared memory besides the boxes of the result, and of one round
+  /// of those, a box for every warp.
   int64_t fixedBytes() const;
   int64_t boxBytes() const;
-  /// Boxes of the result, of a warp each, that stand in shared memory at a
-  /// time.
-  int64_t slots() const;
-  int64_t sharedBytes() const;
-  /// Whether as many blocks as `resident` fit.
-  bool fits() const;
+  /// Boxes of a warp that are in shared memory at a time.
+  int64_t slots(const GpuArch &arch) const;
+  int64_t sharedBytes(const GpuArch &arch) const;
+  /// The same tile with the occupancy that it has: one, or two where they fit.
+  WgmmaTile withOccupancy(const GpuArch &arch) const;
+  /// Whether as many blocks as `occupancy` fit on an SM.
+  bool fits(const GpuArch &arch) const;
   /// Tiles of a product, in clusters where operands are shared.
   int64_t tiles(const nn::GemmInfo &product) const;
-  int64_t blocks(const nn::GemmInfo &product) const;
-  /// Whether the result, of elements of `bytes` bytes, is stored by tensor
-  /// copies.
+  int64_t blocks(const nn::GemmInfo &product, const GpuArch &arch) const;
+  /// Whether the result, of elements of `bytes` bytes, is stored by TMA.
   bool storesBoxes(const nn::GemmInfo &product, int64_t bytes) const;
 };
 
-WgmmaTile wgmmaTileOf(nn::ScheduleAttr schedule);
-
-/// The product that a convolution is: its pixels by its filters, over the taps
-/// with channels filled up to what a stage holds, and those of its addend.
+/// A convolution as an implicit product: its pixels by its filters, over taps
+/// whose channels are padded to what a stage holds, and those of its addend.
 nn::GemmInfo impliedGemm(const nn::ConvInfo &conv);
 
-/// Taps that a step of k takes together: several where they have few channels.
+/// Taps of a step of k: several where they have few channels.
 int64_t tapsOfStep(const nn::ConvInfo &conv);
 
-/// Whether a step is a row of taps that never leaves x on the left or the
-/// right, so that x is read as if such rows, which overlap, were its pixels.
+/// Whether a step of k is a row of taps that never leaves x on the left or the
+/// right. x is then read as if such rows, which overlap, were its pixels.
 bool readsRows(const nn::ConvInfo &conv);
 
 /// The lower and the upper corner of the box of first taps, or rows of taps,
@@ -81,9 +75,9 @@ im2colCorners(const nn::ConvInfo &conv);
 bool takesWgmma(const nn::GemmInfo &info, mlir::Type result);
 bool takesWgmma(const nn::ConvInfo &info);
 
-/// How long a tile takes, by a model.
+/// How long a product takes with a tile, by a model (ScheduleWgmma.cpp).
 double wgmmaMicroseconds(const nn::GemmInfo &product, const WgmmaTile &tile,
-                         int64_t resultBytes);
+                         int64_t resultBytes, const GpuArch &arch);
 
 /// The `most` fastest tiles by that model, fastest first.
 struct WgmmaPick {
@@ -91,7 +85,8 @@ struct WgmmaPick {
   double microseconds = 0;
 };
 llvm::SmallVector<WgmmaPick> rankWgmmaTiles(const nn::GemmInfo &product,
-                                            int64_t resultBytes, unsigned most);
+                                            int64_t resultBytes,
+                                            const GpuArch &arch, unsigned most);
 
 } // namespace frit::cuda
 

@@ -6,11 +6,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Elements that are reduced in about the time of a launch, and the rows from
-/// which on a multiprocessor has several.
-static constexpr int64_t kSmall = 1 << 20, kSeveral = 4 * 132;
-
-bool RowKernel::match(std::string &reason) {
+nn::Legality RowKernel::match() {
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     auto reduce = dyn_cast<nn::ReduceOp>(op);
     if (!reduce)
@@ -30,42 +26,36 @@ bool RowKernel::match(std::string &reason) {
       if (part <= 2)
         sizes[part] *= size;
     }
-    if (!neighbours) {
-      reason = "a reduction is not over neighbouring dimensions";
-      return false;
-    }
-    if (!valueType(nn::tensorType(reduce.getX()).getElementType()).isF32()) {
-      reason = "a reduction is not of 32-bit or 16-bit floats";
-      return false;
-    }
+    if (!neighbours)
+      return nn::Mismatch("a reduction is not over neighbouring dimensions");
+    if (!valueType(nn::tensorType(reduce.getX()).getElementType()).isF32())
+      return nn::Mismatch("a reduction is not of 32-bit or 16-bit floats");
     int64_t outer = sizes[0] * sizes[2];
     if (!reductions.empty() &&
-        (outer != rows || sizes[1] != cols || sizes[2] != inner)) {
-      reason = "reductions differ in shape";
-      return false;
-    }
+        (outer != rows || sizes[1] != cols || sizes[2] != inner))
+      return nn::Mismatch("reductions differ in shape");
     rows = outer;
     cols = sizes[1];
     inner = sizes[2];
     reductions.push_back(reduce);
   }
   if (reductions.empty())
-    reason = "there is no reduction";
-  else if (rows * cols == 0 || rows > INT32_MAX || cols > INT32_MAX)
-    reason = "it has no rows, or too many";
-  else
-    return true;
-  return false;
+    return nn::Mismatch("there is no reduction");
+  if (rows * cols == 0 || rows > INT32_MAX || cols > INT32_MAX)
+    return nn::Mismatch("it has no rows, or too many");
+  return std::nullopt;
 }
 
-bool RowKernel::build(int64_t vector, std::string &reason) {
+nn::Legality RowKernel::build(const RowBuild &how) {
+  if ((isColumns() ? inner : cols) % how.vector && !how.skewed)
+    return nn::Mismatch("its rows are no whole vectors");
   IndexSpace &space = graph.space;
   row = space.addDim(rows);
   col = space.addDim(cols);
   graph.setDependence(col, kReduced);
   graph.dividends = kReduced;
-  graph.setLane(isColumns() ? row : col, vector);
-  graph.lanes.skewed = !isColumns() && cols % vector != 0;
+  graph.setLane(isColumns() ? row : col, how.vector);
+  graph.lanes.skewed = how.skewed;
   SmallVector<int64_t> shape = {rows / inner, cols, inner};
   place = space.linearize(
       {space.floorDiv(row, inner), col, space.mod(row, inner)}, shape);
@@ -73,7 +63,7 @@ bool RowKernel::build(int64_t vector, std::string &reason) {
     auto reduce = cast<nn::ReduceOp>(op);
     terms.push_back(graph.elementAt(lowered[reduce.getX()], place));
     Node *result = graph.given(Float32Type::get(lowered.context()), "",
-                               isColumns() && vector > 1 ? kLane : 0);
+                               isColumns() && how.vector > 1 ? kLane : 0);
     resultNodes.push_back(result);
     SmallVector<int64_t> shape(nn::shapeOf(reduce.getY()));
     graph.give(lowered[reduce.getY()],
@@ -96,14 +86,13 @@ bool RowKernel::build(int64_t vector, std::string &reason) {
   for (Node *term : terms)
     if (!term->type.isF32())
       graph.fail("a reduction is not in 32-bit floats");
-  reason = graph.failure();
-  if (!reason.empty())
-    return false;
-  findFrontier();
+  if (!graph.failure().empty())
+    return nn::Mismatch(graph.failure());
+  findFrontier(how.preload);
   for (Node *node : frontier)
     slots.push_back(node->type);
   findStaged();
-  return true;
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,9 +119,9 @@ static llvm::DenseSet<Node *> usesOf(ArrayRef<Node *> roots,
   return seen;
 }
 
-/// A node belongs to it that changes along the row, needs no reduction's result
-/// and is a term or what a term computes with beside results.
-void RowKernel::findFrontier() {
+/// Collects the nodes that change along the row, need no reduction's result and
+/// are terms, or operands of terms beside results.
+void RowKernel::findFrontier(bool preload) {
   llvm::DenseSet<Node *> needsResult(resultNodes.begin(), resultNodes.end());
   SmallVector<Node *> order = Graph::reachable(terms, graph);
   for (Node *node : order)
@@ -155,8 +144,7 @@ void RowKernel::findFrontier() {
   llvm::DenseSet<Node *> known(found.begin(), found.end());
   known.insert(resultNodes.begin(), resultNodes.end());
   llvm::DenseSet<Node *> later = usesOf(storeRoots(), known, graph);
-  // Weights come with the row where a second wait is a large part of all.
-  if (!isColumns() && rows >= kSeveral && rows * cols <= kSmall)
+  if (preload)
     for (Node *node : Graph::reachable(storeRoots(), graph))
       if (node->kind == Node::Kind::load && later.contains(node))
         consider(node);
@@ -297,4 +285,15 @@ bool RowKernel::isCopied() const {
   int64_t width = graph.lanes.width;
   return width * storedBytes() >= 4 &&
          (width == 1 || frontier[0]->pattern.use == LaneUse::contiguous);
+}
+
+nn::Match<std::unique_ptr<RowKernel>>
+frit::cuda::buildRowKernel(Problem &problem, const RowBuild &how) {
+  auto kernel =
+      std::make_unique<RowKernel>(problem.fusion(), problem.lowered());
+  if (nn::Legality why = kernel->match())
+    return *why;
+  if (nn::Legality why = kernel->build(how))
+    return *why;
+  return std::move(kernel);
 }

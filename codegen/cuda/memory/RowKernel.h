@@ -18,9 +18,19 @@
 #ifndef FRIT_CODEGEN_CUDA_MEMORY_ROWKERNEL_H
 #define FRIT_CODEGEN_CUDA_MEMORY_ROWKERNEL_H
 
-#include "codegen/cuda/target/Emit.h"
+#include "codegen/cuda/memory/MemorySkeleton.h"
 
 namespace frit::cuda {
+
+/// What a row kernel's graph depends on besides its fusion.
+struct RowBuild {
+  /// Neighbouring columns, or rows where rows are neighbours in memory.
+  int64_t vector = 1;
+  /// Whether rows may begin inside a vector, as their length is no multiple.
+  bool skewed = false;
+  /// Whether weights are loaded with the row, not after its reductions.
+  bool preload = false;
+};
 
 class RowKernel {
 public:
@@ -28,17 +38,17 @@ public:
       : fusion(fusion), lowered(lowered), graph(lowered.context()) {}
 
   /// Finds rows, columns and reductions, or says what does not fit.
-  bool match(std::string &reason);
-  /// Builds the graph for vectors of `vector` columns, or of rows where rows
-  /// are neighbours in memory. Columns that are no multiple of it are skewed:
-  /// rows begin within vectors.
-  bool build(int64_t vector, std::string &reason);
+  nn::Legality match();
+  /// Builds the graph; once, after a match.
+  nn::Legality build(const RowBuild &how);
 
-  /// With `keeps`, terms may leave values for later phases in their element;
-  /// `staged` names the tensors that shared memory holds for a while.
+  /// Prints the body. With `keeps`, terms may leave values for later phases in
+  /// their element; `staged` names the tensors that shared memory holds for a
+  /// while.
   std::string print(llvm::StringRef name, bool keeps, bool staged = false);
+  bool isColumns() const { return inner > 1; }
   bool isSkewed() const { return graph.lanes.skewed; }
-  /// Columns that a row's vectors cover, at most.
+  /// The most columns that a row's vectors cover.
   int64_t covered() const {
     return cols + (isSkewed() ? graph.lanes.width - 1 : 0);
   }
@@ -48,19 +58,17 @@ public:
   int64_t narrowestLoad() const;
   /// Bytes of the widest element read or written along the lanes.
   int64_t widestAccess() const;
-  /// Bytes that keep what is loaded of an element, or 0 where several values
-  /// are.
+  /// Bytes that keep what is loaded of an element; 0 where that is several
+  /// values.
   int64_t storedBytes() const;
   /// Whether vectors of that are copied as they are in memory.
   bool isCopied() const;
   /// Whether one pass over a row is all there is.
   bool readsOnce() const { return reductions.size() == 1 && perColumn.empty(); }
-  /// Whether teams of `team` threads have their rows in shared memory for
-  /// vectors' sake, `held` to a block.
-  bool isStaged(int64_t team, int64_t held) const;
-  /// Rows that a team then has at once, in blocks of `threads`.
-  int64_t heldRows(int64_t team, int64_t threads, int64_t perThread) const;
-  /// Bytes that this takes for a block of `held` rows.
+  /// Whether teams of `team` threads can stage rows through shared memory,
+  /// `held` to a block.
+  bool canStage(int64_t team, int64_t held) const;
+  /// Bytes of shared memory for a block of `held` staged rows.
   int64_t stagedBytes(int64_t held) const;
   /// Bytes of the narrowest element there.
   int64_t narrowestStaged() const;
@@ -78,19 +86,18 @@ private:
     Node *node;
   };
 
-  /// Tensors in shared memory, by number, with the bytes that an element takes
-  /// in those before it; and in all. Behind them are those of which all rows
-  /// read the same, with the bytes before each.
+  /// The tensors in shared memory, by number, each with the bytes of an element
+  /// in the tensors before it. `weights`, of which all rows read the same, lie
+  /// behind them, each with the bytes before it.
   struct Staging {
     llvm::SmallVector<std::pair<unsigned, int64_t>> inputs, outputs, weights;
     int64_t bytes = 0, weightBytes = 0;
   };
 
-  void findFrontier();
+  void findFrontier(bool preload);
   void findLeft();
   llvm::SmallVector<Node *> storeRoots() const;
   llvm::SmallVector<Node *> everything() const;
-  bool isColumns() const { return inner > 1; }
   bool changes(const Node *node) const;
   void findStaged();
   bool readsStagedAlone() const;
@@ -122,6 +129,17 @@ private:
   /// Outputs per column and per row, with their places among the outputs.
   llvm::SmallVector<std::pair<unsigned, Node *>> perColumn, perRow;
 };
+
+/// How threads share the rows or columns of a reduction: a schedule of
+/// #cuda.row_staged, #cuda.row, #cuda.row_shared, #cuda.row_streamed,
+/// #cuda.column_shared or #cuda.column.
+nn::Match<nn::Schedule> chooseRow(Problem &problem, const Machine &machine);
+template <class Attr>
+using RowFamily = MemorySkeleton<Attr, chooseRow, Problem::Kind::reduction>;
+
+/// The kernel of a problem, matched and built, or what does not fit.
+nn::Match<std::unique_ptr<RowKernel>> buildRowKernel(Problem &problem,
+                                                     const RowBuild &how);
 
 } // namespace frit::cuda
 

@@ -1,7 +1,7 @@
-//===- ScheduleRow.cpp - How threads share rows ---------------------------===//
+//===- ScheduleRow.cpp - How threads share rows and columns ---------------===//
 //
-// Sizes of blocks and of what their threads keep, for reductions along rows and
-// along columns, and the call of the skeleton that follows from them.
+// Which of the row and column skeletons runs a reduction, the size of its
+// blocks and what their threads keep.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,36 +11,85 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Values of a row that a thread keeps in registers, and threads that keep the
-/// multiprocessors of a large GPU busy.
-static constexpr int64_t kKept = 32, kBusy = 132 * 1024;
+/// Values of a row that a thread keeps in registers at most.
+static constexpr int64_t kKept = 32;
+/// Threads of an SM that keep it busy.
+static constexpr int64_t kBusy = 1024;
 /// Shared memory of a block that leaves room for another one, and of one alone.
 static constexpr int64_t kSharedHalf = 112 << 10, kSharedWhole = 220 << 10;
-
-/// Bytes of a row that a block reads at once, for whole lines of the cache.
-static constexpr int64_t kPiece = 128;
-
-/// Elements of a vector where rows of 16-bit elements are no whole ones.
+/// Bytes of a sector, the least that memory is read by, and of a cache line.
+static constexpr int64_t kSector = 32, kLine = 128;
+/// Elements of a vector where rows of 16-bit elements are no whole vectors.
 static constexpr int64_t kSkewed = 2;
-
 /// Threads of a block with several rows.
 static constexpr int64_t kTeams = 128;
+/// Elements that are reduced in about the time of a launch.
+static constexpr int64_t kSmall = 1 << 20;
+
+namespace {
 
 /// How threads share rows.
 struct Sharing {
   int64_t threads, perThread;
+  /// Rows of a team in shared memory; 0 where rows are not staged.
+  int64_t stagedRows = 0;
 };
 
-/// Threads that share a row, given how many of its elements each keeps.
-static int64_t teamSize(int64_t cols, int64_t perThread, int64_t threads) {
-  int64_t team = ceilDiv(cols, perThread);
-  return team <= 32 ? int64_t(llvm::PowerOf2Ceil(team)) : threads;
+/// Decides for one fusion and vector width.
+class RowScheduler {
+public:
+  RowScheduler(const RowKernel &kernel, const RowBuild &built,
+               const GpuArch &arch)
+      : kernel(kernel), built(built), arch(arch), vector(built.vector) {}
+
+  /// How staged rows are shared, if staging pays.
+  std::optional<Sharing> stageRows() const;
+  nn::Schedule scheduleRows() const;
+  nn::Schedule scheduleColumns() const;
+  /// Whether a block has a cache line's width of its columns in shared memory:
+  /// registers would hold shorter ones, and there are enough for all SMs.
+  bool holdsColumns() const;
+
+private:
+  bool paysStaging(int64_t team, int64_t held) const;
+  int64_t heldRows(int64_t team, int64_t threads, int64_t perThread) const;
+  Sharing shareRows() const;
+  Sharing shareColumns() const;
+  int64_t mostColumns() const;
+  MLIRContext *context() const { return kernel.reductions[0]->getContext(); }
+
+  const RowKernel &kernel;
+  const RowBuild &built;
+  const GpuArch &arch;
+  int64_t vector;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// Staging pays for rows of which some begin within a sector, or which a warp's
+/// access would only take pieces of, if all SMs get blocks.
+bool RowScheduler::paysStaging(int64_t team, int64_t held) const {
+  int64_t bytes = kernel.cols * kernel.narrowestStaged();
+  return kernel.canStage(team, held) &&
+         (bytes % kSector != 0 || bytes <= kLine) &&
+         kernel.rows >= held * 4 * arch.sms;
 }
 
-/// Sharing of rows that are in shared memory for a while, as many to a block as
-/// make whole vectors, or none where they are not to be.
-static std::optional<Sharing> stageRows(const RowKernel &kernel,
-                                        int64_t vector) {
+/// Rows that a team has at once: two where a thread can keep both.
+int64_t RowScheduler::heldRows(int64_t team, int64_t threads,
+                               int64_t perThread) const {
+  int64_t teams = threads / team;
+  bool two = 2 * perThread * kernel.elementValues() <= kKept &&
+             teams * kernel.cols % vector == 0 && paysStaging(team, 2 * teams);
+  return two ? 2 : 1;
+}
+
+/// As many rows to a block as make whole vectors.
+std::optional<Sharing> RowScheduler::stageRows() const {
   int64_t most = std::max<int64_t>(kKept / kernel.elementValues(), vector);
   int64_t vectors = ceilDiv(kernel.covered(), vector);
   for (int64_t rows : {2, 1}) {
@@ -58,17 +107,18 @@ static std::optional<Sharing> stageRows(const RowKernel &kernel,
     while (held * kernel.cols * kernel.narrowestStaged() % 16)
       held *= 2;
     int64_t threads = held / rows * team;
-    if (kernel.isStaged(team, held) &&
-        kernel.heldRows(team, threads, perThread) == rows)
-      return Sharing{threads, perThread};
+    if (!paysStaging(team, held))
+      continue;
+    if (heldRows(team, threads, perThread) == rows)
+      return Sharing{threads, perThread, rows};
   }
   return std::nullopt;
 }
 
 /// As few threads to a row as keep it in registers, for barriers and shuffles
 /// cost time, but more where there are few rows.
-static Sharing shareRows(const RowKernel &kernel, int64_t vector) {
-  if (auto staged = stageRows(kernel, vector))
+Sharing RowScheduler::shareRows() const {
+  if (auto staged = stageRows())
     return *staged;
   int64_t cols = kernel.cols, vectors = ceilDiv(cols, vector);
   int64_t most = std::max<int64_t>(kKept / kernel.elementValues() / vector, 1);
@@ -81,7 +131,7 @@ static Sharing shareRows(const RowKernel &kernel, int64_t vector) {
                       : llvm::alignTo(team, 32);
   };
   int64_t count = most;
-  while (count > 1 && kernel.rows * teamFor(count) < kBusy)
+  while (count > 1 && kernel.rows * teamFor(count) < arch.threadsOf(kBusy))
     --count;
   int64_t team = teamFor(count), stored = kernel.storedBytes() * cols;
   if (team > 512 && stored && stored <= kSharedWhole && !kernel.readsOnce())
@@ -91,186 +141,142 @@ static Sharing shareRows(const RowKernel &kernel, int64_t vector) {
   return {team <= 32 ? 128 : team, ceilDiv(vectors, team) * vector};
 }
 
-/// Elements that a thread of a column kernel keeps: none that nobody needs
+nn::Schedule RowScheduler::scheduleRows() const {
+  auto [threads, perThread, stagedRows] = shareRows();
+  int64_t team = ceilDiv(kernel.covered(), perThread);
+  team = team <= 32 ? std::min(int64_t(llvm::PowerOf2Ceil(team)), threads)
+                    : threads;
+  bool keeps = team * perThread >= kernel.covered();
+  if (keeps && !stagedRows) {
+    // What registers keep may gain by shared memory on the way all the same.
+    int64_t rows = heldRows(team, threads, perThread);
+    if (paysStaging(team, threads / team * rows))
+      stagedRows = rows;
+  }
+  if (stagedRows)
+    return RowStagedAttr::get(context(), team, stagedRows, perThread, vector,
+                              built.skewed, threads, built.preload);
+  if (keeps)
+    return RowAttr::get(context(), team, perThread, vector, threads,
+                        built.preload);
+  int64_t stored = kernel.storedBytes() * kernel.cols;
+  if (stored && stored <= kSharedWhole && !kernel.readsOnce())
+    return RowSharedAttr::get(context(), vector, threads, built.preload);
+  return RowStreamedAttr::get(context(), perThread, vector, threads,
+                              built.preload);
+}
+
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
+/// Elements that a thread keeps of a column at most: none that nobody needs
 /// again.
-static int64_t mostColumns(const RowKernel &kernel, int64_t vector) {
+int64_t RowScheduler::mostColumns() const {
   if (kernel.readsOnce())
     return 0;
   return std::max<int64_t>(kKept / kernel.elementValues() / vector, 1);
 }
 
-/// Threads along the row, where neighbours in a warp are neighbouring rows.
-static int64_t columnTeam(int64_t cols, int64_t perThread, int64_t threads) {
-  return std::min<int64_t>(threads,
-                           llvm::PowerOf2Ceil(ceilDiv(cols, perThread)));
-}
-
-/// Whether a block has pieces of its rows in shared memory: registers would
-/// hold shorter ones, and there are enough for all multiprocessors.
-static bool holdsPieces(const RowKernel &kernel, int64_t vector) {
+bool RowScheduler::holdsColumns() const {
   int64_t stored = kernel.storedBytes();
   return vector * stored == 16 && kernel.isCopied() && kernel.isVectorised() &&
-         !kernel.readsOnce() && kernel.cols * kPiece > 256 * kKept * stored &&
-         kernel.cols * kPiece <= kSharedHalf &&
-         kernel.rows * stored >= 2 * 132 * kPiece;
+         !kernel.readsOnce() && kernel.cols * kLine > 256 * kKept * stored &&
+         kernel.cols * kLine <= kSharedHalf &&
+         kernel.rows * stored >= 2 * arch.sms * kLine;
 }
 
-static Sharing shareColumns(const RowKernel &kernel, int64_t vector) {
-  if (holdsPieces(kernel, vector)) {
-    // Of up to four blocks beside each other.
-    int64_t threads = kernel.cols * kPiece <= kSharedHalf / 2 ? 256 : 512;
-    return {threads, ceilDiv(kernel.cols, threads / (kPiece / 16))};
+Sharing RowScheduler::shareColumns() const {
+  if (holdsColumns()) {
+    // Up to four blocks share an SM.
+    int64_t threads = kernel.cols * kLine <= kSharedHalf / 2 ? 256 : 512;
+    return {threads, ceilDiv(kernel.cols, threads / (kLine / 16))};
   }
-  int64_t most = mostColumns(kernel, vector);
+  int64_t most = mostColumns();
   int64_t bytes = std::min<int64_t>(kernel.narrowestLoad(), 4) * vector;
   int64_t groups = kernel.rows / vector;
   // Blocks reach over 64 bytes of a row where rows are few, else over more.
   int64_t across = ceilDiv(64, bytes);
-  while (across < 32 && groups / (2 * across) >= 2 * 132)
+  while (across < 32 && groups / (2 * across) >= 2 * arch.sms)
     across *= 2;
   if (most == 0) {
-    // As few threads to a row as leave enough of them.
+    // As few threads to a column as leave enough of them.
     int64_t team = 1;
     while (team < 1024 / across && 8 * team <= kernel.cols &&
-           groups * team < kBusy)
+           groups * team < arch.threadsOf(kBusy))
       team *= 2;
     int64_t threads = std::max<int64_t>(across * team, 128);
     return {threads, ceilDiv(kernel.cols, team)};
   }
   int64_t team = llvm::PowerOf2Ceil(ceilDiv(kernel.cols, most));
-  // Several small blocks to a multiprocessor: some load while others combine.
+  // Several small blocks to an SM: some load while others combine.
   while (across * team > 256 && across * bytes > 64)
     across /= 2;
   int64_t threads = std::clamp<int64_t>(across * team, 128, 512);
-  // Long rows of few columns want threads more than they want blocks.
-  if (groups / across < 2 * 132 && kernel.cols >= 16 * team)
+  // Long columns of few rows want threads more than they want blocks.
+  if (groups / across < 2 * arch.sms && kernel.cols >= 16 * team)
     threads = 1024;
   return {threads, ceilDiv(kernel.cols, threads / across)};
 }
 
-nn::ScheduleAttr frit::cuda::scheduleRow(nn::FusionOp fusion,
-                                         const LinalgFusion &lowered,
-                                         std::string &reason) {
-  RowKernel matched(fusion, lowered);
-  if (!matched.match(reason))
-    return nullptr;
-  {
-    RowKernel scalar(fusion, lowered);
-    scalar.match(reason);
-    if (!scalar.build(1, reason))
-      return nullptr;
-  }
-  bool columns = matched.inner > 1;
+nn::Schedule RowScheduler::scheduleColumns() const {
+  auto [threads, perThread, unused] = shareColumns();
+  // Threads along the column; neighbours in a warp are neighbouring columns.
+  int64_t team = std::min<int64_t>(
+      threads, llvm::PowerOf2Ceil(ceilDiv(kernel.cols, perThread)));
+  // 64 registers for a thread, where compilers would be content with 48.
+  if (holdsColumns())
+    return ColumnSharedAttr::get(context(), team, vector, threads,
+                                 /*occupancy=*/1024 / threads);
+  bool keeps = perThread <= mostColumns();
+  return ColumnAttr::get(context(), team, keeps ? perThread : 0, vector,
+                         threads);
+}
+
+//===----------------------------------------------------------------------===//
+// The vector's width
+//===----------------------------------------------------------------------===//
+
+nn::Match<nn::Schedule> frit::cuda::chooseRow(Problem &problem,
+                                              const Machine &machine) {
+  auto scalar = buildRowKernel(problem, {});
+  if (!scalar)
+    return scalar.mismatch();
+  const RowKernel &matched = **scalar;
+  const GpuArch &arch = machine.arch;
+  bool columns = matched.isColumns();
   int64_t along = columns ? matched.inner : matched.cols;
-  // Few neighbouring rows are spread over the multiprocessors first, and down
-  // columns in registers more threads do better than more lanes.
+  // Weights come with the row where waiting for them would be a large part of
+  // all.
+  bool preload = !columns && matched.rows >= 4 * arch.sms &&
+                 matched.rows * matched.cols <= kSmall;
+  // Few neighbouring columns are spread over the SMs first, and with columns in
+  // registers more threads do better than more lanes.
   int64_t widest = columns ? 4 : 8;
-  while (columns && widest > 2 && matched.rows / widest < 16 * 132)
+  while (columns && widest > 2 && matched.rows / widest < 16 * arch.sms)
     widest /= 2;
   for (int64_t vector = 8;; vector /= 2) {
     bool skewed = along % vector != 0;
     if (skewed && (columns || vector != kSkewed))
       continue;
-    RowKernel kernel(fusion, lowered);
-    kernel.match(reason);
-    if (!kernel.build(vector, reason))
-      return nullptr;
-    if (skewed && (kernel.narrowestStaged() > 2 || !stageRows(kernel, vector)))
+    RowBuild how = {vector, skewed, preload};
+    auto built = buildRowKernel(problem, how);
+    if (!built)
+      return built.mismatch();
+    const RowKernel &kernel = **built;
+    RowScheduler scheduler(kernel, how, arch);
+    if (skewed && (kernel.narrowestStaged() > 2 || !scheduler.stageRows()))
       continue;
     if (vector > 1 &&
         (kernel.narrowestLoad() * vector > 16 || !kernel.isVectorised()))
       continue;
-    if (vector > widest && !holdsPieces(kernel, vector))
+    if (vector > widest && !scheduler.holdsColumns())
       continue;
     // Accesses of more than 16 bytes leave gaps between threads, which cost the
-    // first-level cache twice the time: too much where rows keep all busy.
+    // L1 cache twice the time: too much where rows keep all SMs busy.
     if (!columns && vector > 4 && kernel.widestAccess() * vector > 16 &&
-        matched.rows * 32 >= kBusy)
+        matched.rows * 32 >= arch.threadsOf(kBusy))
       continue;
-    auto [threads, perThread] =
-        columns ? shareColumns(kernel, vector) : shareRows(kernel, vector);
-    return nn::ScheduleAttr::get(lowered.context(), nn::Skeleton::row, vector,
-                                 threads, perThread, false);
+    return columns ? scheduler.scheduleColumns() : scheduler.scheduleRows();
   }
-}
-
-static KernelText emitColumns(RowKernel &kernel, const LinalgFusion &lowered,
-                              StringRef name, nn::ScheduleAttr schedule) {
-  int64_t vector = schedule.getVector(), threads = schedule.getThreads();
-  int64_t perThread = schedule.getPerThread();
-  int64_t team = columnTeam(kernel.cols, perThread, threads);
-  bool shares = holdsPieces(kernel, vector);
-  bool keeps = !shares && perThread <= mostColumns(kernel, vector);
-  KernelText text;
-  text.header = "column";
-  std::string call =
-      ("frit::column" + StringRef(shares ? "Shared<" : "<") + name + "_body, " +
-       Twine(team) + ", " + Twine(threads / team) + ", " +
-       (shares ? "" : Twine(keeps ? perThread : 0) + ", ") + Twine(vector) +
-       ">({" + argumentList(lowered) + "}, " + Twine(kernel.rows) + ", " +
-       Twine(kernel.cols) + ");\n")
-          .str();
-  // 64 registers for a thread, where compilers would be content with 48.
-  text.source =
-      kernel.print(name, keeps) + kernelFunction(name, lowered, threads, call,
-                                                 0, Waits::inFunction, 1,
-                                                 shares ? 1024 / threads : 0);
-  text.grid[0] = ceilDiv(kernel.rows / vector, threads / team);
-  text.block[0] = threads;
-  text.sharedBytes = shares ? kernel.cols * kPiece : 0;
-  return text;
-}
-
-FailureOr<KernelText> frit::cuda::emitRow(nn::FusionOp fusion,
-                                          const LinalgFusion &lowered,
-                                          StringRef name,
-                                          nn::ScheduleAttr schedule,
-                                          std::string &failure) {
-  RowKernel kernel(fusion, lowered);
-  int64_t vector = schedule.getVector(), threads = schedule.getThreads();
-  int64_t perThread = schedule.getPerThread();
-  if (!kernel.match(failure) || !kernel.build(vector, failure))
-    return llvm::failure();
-  if (kernel.inner > 1)
-    return emitColumns(kernel, lowered, name, schedule);
-  int64_t team =
-      std::min(teamSize(kernel.covered(), perThread, threads), threads);
-  bool keeps = team * perThread >= kernel.covered();
-  int64_t stored = kernel.storedBytes() * kernel.cols;
-  bool shares =
-      !keeps && stored && stored <= kSharedWhole && !kernel.readsOnce();
-  KernelText text;
-  text.grid[0] = ceilDiv(kernel.rows, team <= 32 ? threads / team : 1);
-  text.block[0] = threads;
-  int64_t held = kernel.heldRows(team, threads, perThread);
-  if (keeps && kernel.isStaged(team, threads / team * held)) {
-    text.header = "row_staged";
-    std::string call =
-        ("frit::rowStaged<" + name + "_body, " + Twine(team) + ", " +
-         Twine(perThread) + ", " + Twine(vector) + ", " + Twine(threads) +
-         ", " + Twine(kernel.cols) + (held > 1 ? ", " + Twine(held) : Twine()) +
-         ">({" + argumentList(lowered) + "}, " + Twine(kernel.rows) + ");\n")
-            .str();
-    text.grid[0] = ceilDiv(kernel.rows, threads / team * held);
-    text.source = kernel.print(name, keeps, /*staged=*/true) +
-                  kernelFunction(name, lowered, threads, call);
-    text.sharedBytes = kernel.stagedBytes(threads / team * held);
-    return text;
-  }
-  if (kernel.isSkewed()) {
-    failure = "its rows are no whole vectors";
-    return llvm::failure();
-  }
-  text.header = "row";
-  std::string call =
-      ("frit::row" + StringRef(shares ? "Shared<" : "<") + name + "_body, " +
-       Twine(team) + ", " + (shares ? "" : Twine(perThread) + ", ") +
-       Twine(vector) + (team < threads ? ", " + Twine(threads) : Twine()) +
-       ">({" + argumentList(lowered) + "}, " + Twine(kernel.rows) + ", " +
-       Twine(kernel.cols) + ");\n")
-          .str();
-  text.source =
-      kernel.print(name, keeps) + kernelFunction(name, lowered, threads, call);
-  text.sharedBytes = shares ? llvm::alignTo(stored, 16) : 0;
-  return text;
 }

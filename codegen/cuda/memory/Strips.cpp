@@ -6,39 +6,34 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Steps of a reduction that is written out, and outputs of a strip.
-static constexpr int64_t kWrittenOut = 32, kLongest = 5;
+/// The most steps of a reduction that is unrolled, and outputs of a strip.
+static constexpr int64_t kMostSteps = 32, kLongest = 5;
 /// Parts that are under way before an output is stored, since loads do not pass
 /// stores.
 static constexpr int64_t kAhead = 2;
-/// Of small blocks many threads find room beside each other: enough with 96
-/// registers each, which windows of three rows can do with, and longer ones
-/// gain by all of 128.
-static constexpr int64_t kThreads = 128, kResident = 5, kLongResident = 4,
-                         kFewParts = 3;
-/// With a block's threads beside each other, 80 registers do.
-static constexpr int64_t kBesideResident = 6;
+/// Many small blocks share an SM. With windows of up to three rows 96 registers
+/// a thread suffice, so five blocks do; longer windows gain by all of 128
+/// registers. Where a block has parts of pixels, 80 registers suffice.
+static constexpr int64_t kThreads = 128, kOccupancy = 5, kLongOccupancy = 4,
+                         kFewParts = 3, kSplitOccupancy = 6;
 /// Bytes of a line of the cache.
 static constexpr int64_t kLine = 128;
-/// Threads that keep the multiprocessors of a large GPU busy.
-static constexpr int64_t kBusy = 132 * 1024;
+/// Threads of an SM that keep it busy.
+static constexpr int64_t kBusy = 1024;
 
 Strips::Strips(const LinalgFusion &lowered, unsigned dim, int64_t length,
                int64_t vector)
-    : lowered(lowered), length(length), graph(lowered.context()) {
+    : lowered(lowered), length(length), vector(vector),
+      graph(lowered.context()) {
   ArrayRef<int64_t> shape = rankedType(lowered.outputs()[0]).getShape();
   size = shape[dim];
   for (int64_t before : shape.take_front(dim))
     outer *= before;
   for (int64_t behind : shape.drop_front(dim + 1))
     inner *= behind;
-  // Neighbouring pixels have most of their windows in common, so a block has a
-  // line of many rather than all of a few.
   channels = shape.back();
   piece = kLine / storageBytes(elementType(lowered.outputs()[0]));
-  isSplit = piece % vector == 0 && channels % piece == 0 && channels > piece &&
-            inner > channels;
-  graph.writtenOut = kWrittenOut;
+  graph.writtenOut = kMostSteps;
   graph.keepsParts = true;
   graph.dividends = kLane;
   index = graph.space.addDim(count());
@@ -59,6 +54,11 @@ AffineExpr Strips::place(int64_t step) {
   return space.add(
       space.mul(space.floorDiv(index, inner * strips()), inner * size),
       space.add(space.mul(row, inner), space.mod(index, inner)));
+}
+
+bool Strips::canSplit() const {
+  return piece % vector == 0 && channels % piece == 0 && channels > piece &&
+         inner > channels;
 }
 
 bool Strips::pays() const {
@@ -84,13 +84,13 @@ void Strips::printPart(Printer &printer, size_t number) {
   printer.define(part, name + "[v]");
 }
 
-void Strips::printOutputs(Printer &printer, int64_t step) {
+void Strips::printOutputs(Printer &printer, int64_t step, StringRef start) {
   size_t outputs = lowered.outputs().size();
   std::string at =
       graph.space
           .print(place(step),
                  [&](AffineExpr leaf, bool, bool) -> IndexText {
-                   return {leaf == first ? "first" : start().str(), kPrimary};
+                   return {leaf == first ? "first" : start.str(), kPrimary};
                  })
           .text;
   std::string stores;
@@ -114,8 +114,9 @@ void Strips::printOutputs(Printer &printer, int64_t step) {
   printer.line(stores);
 }
 
-/// Where thread `i` is: lines of a row's pixels come first, then the others of
-/// the same pixels.
+/// Prints the element that thread `i` begins with where blocks are split: one
+/// line of every pixel of a row comes first, then the next line of the same
+/// pixels.
 std::string Strips::printPlace() const {
   auto text = [](int64_t number) { return std::to_string(number); };
   int64_t across = inner / channels;
@@ -125,14 +126,15 @@ std::string Strips::printPlace() const {
          " + i % " + text(piece);
 }
 
-std::string Strips::print() {
+std::string Strips::print(bool split) {
+  std::string start = split ? "at" : "i";
   Printer printer(graph);
   printer.setArguments(lowered.inputElements());
-  printer.nameDim(index, start());
+  printer.nameDim(index, start);
   printer.nameDim(first, "first");
-  if (isSplit)
+  if (split)
     printer.line("unsigned at = " + printPlace() + ";");
-  std::string row = start().str() + " / " + std::to_string(inner) + " % " +
+  std::string row = start + " / " + std::to_string(inner) + " % " +
                     std::to_string(strips()) + " * " + std::to_string(length);
   if (size % length)
     row = "frit::minimum<unsigned>(" + row + ", " +
@@ -144,74 +146,104 @@ std::string Strips::print() {
     int64_t wanted = std::min(partsUpTo[step] + kAhead, stripParts());
     for (; printed < wanted; ++printed)
       printPart(printer, printed);
-    printOutputs(printer, step);
+    printOutputs(printer, step, start);
   }
   return "  __device__ void operator()(unsigned i) const {\n" + printer.str(4) +
          "  }\n";
 }
 
-/// Along the first dimension where they pay.
+/// The strips along dimension `dim`, if there is one and they pay.
 static std::unique_ptr<Strips> makeStrips(const LinalgFusion &lowered,
-                                          int64_t length, int64_t vector) {
+                                          unsigned dim, int64_t length,
+                                          int64_t vector) {
   ArrayRef<int64_t> shape = rankedType(lowered.outputs()[0]).getShape();
-  for (unsigned dim = 0; dim + 1 < shape.size(); ++dim) {
-    if (shape[dim] < length)
-      continue;
-    auto strips = std::make_unique<Strips>(lowered, dim, length, vector);
-    if (strips->pays())
-      return strips;
-  }
-  return nullptr;
+  if (dim + 1 >= shape.size() || shape[dim] < length)
+    return nullptr;
+  auto strips = std::make_unique<Strips>(lowered, dim, length, vector);
+  return strips->pays() ? std::move(strips) : nullptr;
 }
 
-nn::ScheduleAttr frit::cuda::scheduleStrips(const LinalgFusion &lowered,
-                                            int64_t vector) {
-  int64_t count = rankedType(lowered.outputs()[0]).getNumElements();
-  if (count > int64_t(1) << 30)
+StripsAttr frit::cuda::chooseStrips(Problem &problem, int64_t vector,
+                                    const Machine &machine) {
+  const LinalgFusion &lowered = problem.lowered();
+  auto type = rankedType(lowered.outputs()[0]);
+  if (type.getNumElements() > int64_t(1) << 30)
     return nullptr;
-  int64_t best = 1, least = INT64_MAX;
+  StripsAttr best;
+  int64_t least = INT64_MAX;
   for (int64_t length = 2; length <= kLongest; ++length) {
-    auto strips = makeStrips(lowered, length, vector);
-    if (!strips || strips->count() / vector < kBusy)
+    // Along the first dimension where they pay.
+    std::unique_ptr<Strips> strips;
+    unsigned dim = 0;
+    for (; dim + 1 < type.getRank() && !strips; ++dim)
+      strips = makeStrips(lowered, dim, length, vector);
+    if (!strips || strips->count() / vector < machine.arch.threadsOf(kBusy))
       break;
     int64_t parts = strips->strips() * strips->stripParts();
-    if (parts < least) {
-      best = length;
-      least = parts;
-    }
+    if (parts >= least)
+      continue;
+    least = parts;
+    bool split = strips->canSplit();
+    int64_t occupancy = strips->windowParts() > kFewParts ? kLongOccupancy
+                        : split                           ? kSplitOccupancy
+                                                          : kOccupancy;
+    best = StripsAttr::get(problem.context(), dim - 1, length, vector, kThreads,
+                           occupancy, split);
   }
-  if (best == 1)
-    return nullptr;
-  return nn::ScheduleAttr::get(lowered.context(), nn::Skeleton::generic, vector,
-                               kThreads, best, false);
+  return best;
 }
 
-FailureOr<KernelText> frit::cuda::emitStrips(const LinalgFusion &lowered,
-                                             StringRef name,
-                                             nn::ScheduleAttr schedule,
-                                             std::string &failure) {
+LogicalResult
+StripsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                   int64_t dim, int64_t length, int64_t vector, int64_t threads,
+                   int64_t occupancy, bool split) {
+  if (failed(require(emitError, dim >= 0, "dim", "a dimension")) ||
+      failed(require(emitError, length > 1 && length <= kLongest, "length",
+                     "from 2 to 5")) ||
+      failed(require(emitError, isPowerOf2UpTo(vector, 8), "vector",
+                     "1, 2, 4 or 8")) ||
+      failed(require(emitError, occupancy >= 0 && occupancy <= 32, "occupancy",
+                     "from 0 to 32")))
+    return failure();
+  return require(emitError, isBlock(threads), "threads",
+                 "a multiple of 32 of at most 1024");
+}
+
+namespace {
+class StripsSkeleton : public MapFamily<StripsAttr> {
+  nn::Match<KernelText> emitText(Problem &problem, StripsAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override;
+};
+} // namespace
+
+nn::Match<KernelText> StripsSkeleton::emitText(Problem &problem,
+                                               StripsAttr schedule,
+                                               StringRef name,
+                                               const Machine &machine) const {
+  const LinalgFusion &lowered = problem.lowered();
   int64_t vector = schedule.getVector(), threads = schedule.getThreads();
-  auto strips = makeStrips(lowered, schedule.getPerThread(), vector);
-  if (!strips) {
-    failure = "it has no strips";
-    return llvm::failure();
-  }
+  auto strips = makeStrips(lowered, unsigned(schedule.getDim()),
+                           schedule.getLength(), vector);
+  if (!strips || (schedule.getSplit() && !strips->canSplit()))
+    return nn::Mismatch("it has no such strips");
   KernelText kernel;
   kernel.header = "map";
   std::string call =
       ("frit::map<" + Twine(vector) + ">(" + name + "_body{" +
        argumentList(lowered) + "}, " + Twine(strips->count()) + "u);\n")
           .str();
-  int64_t resident = threads != kThreads                 ? 0
-                     : strips->windowParts() > kFewParts ? kLongResident
-                     : strips->isSplit                   ? kBesideResident
-                                                         : kResident;
-  kernel.source = ("struct " + name + "_body {\n").str() +
-                  parameterList(lowered, true) + "\n" + strips->print() +
-                  "};\n" +
-                  kernelFunction(name, lowered, threads, call, 0,
-                                 Waits::inFunction, 1, resident);
+  kernel.source =
+      ("struct " + name + "_body {\n").str() + parameterList(lowered, true) +
+      "\n" + strips->print(schedule.getSplit()) + "};\n" +
+      kernelFunction(name, lowered,
+                     {.threads = threads, .occupancy = schedule.getOccupancy()},
+                     call);
   kernel.grid[0] = ceilDiv(strips->count() / vector, threads);
   kernel.block[0] = threads;
   return kernel;
+}
+
+template <> std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<StripsAttr>() {
+  return std::make_unique<StripsSkeleton>();
 }

@@ -1,17 +1,17 @@
 //===- Strips.h - Outputs one below the other -----------------------------===//
 //
-// Reductions over few elements, as pooling has them, whose windows overlap
-// along a dimension that is not the innermost: a thread has a vector of several
-// outputs along it, a strip, written out step by step. What a window combines
-// of one row is a part; it is worked out once for all windows that have the row
-// in them.
+// Reductions over few elements, such as pooling, whose windows overlap along a
+// dimension that is not the innermost. A thread computes a strip: a vector of
+// several outputs along that dimension, unrolled. What a window combines of one
+// row is a part, which is computed once for all windows that have the row in
+// them.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_MEMORY_STRIPS_H
 #define FRIT_CODEGEN_CUDA_MEMORY_STRIPS_H
 
-#include "codegen/cuda/target/Emit.h"
+#include "codegen/cuda/memory/Map.h"
 
 namespace frit::cuda {
 
@@ -30,41 +30,39 @@ public:
   int64_t strips() const { return ceilDiv(size, length); }
   /// First elements of all strips.
   int64_t count() const { return outer * strips() * inner; }
-  /// Whether a block has parts of pixels.
-  bool isSplit = false;
-  /// `operator()` of a body that handles the strips of the elements from `i`
-  /// on.
-  std::string print();
+  /// Whether a block can have one cache line of many pixels' channels.
+  bool canSplit() const;
+  /// Prints `operator()` of a body, which computes the strips of the elements
+  /// from `i` on. With `split` threads of a block have one cache line of the
+  /// channels of neighbouring pixels, which have most of their windows in
+  /// common; else all channels of few pixels.
+  std::string print(bool split);
 
 private:
   std::string printPlace() const;
-  llvm::StringRef start() const { return isSplit ? "at" : "i"; }
   void printPart(Printer &printer, size_t number);
-  void printOutputs(Printer &printer, int64_t step);
-  /// Of an output's step.
+  void printOutputs(Printer &printer, int64_t step, llvm::StringRef start);
+  /// The place of an output's element in step `step`.
   mlir::AffineExpr place(int64_t step);
 
   const LinalgFusion &lowered;
-  int64_t length, outer = 1, size, inner = 1;
-  /// Elements of the innermost dimension, and those of a line.
+  int64_t length, vector, outer = 1, size, inner = 1;
+  /// Elements of the innermost dimension, and those of a cache line.
   int64_t channels, piece;
   Graph graph;
-  /// An element of a strip's first row of all rows there could be, and which
-  /// row that is.
+  /// An element of a strip's first row among all rows there could be, and the
+  /// number of that row.
   mlir::AffineExpr index, first;
-  /// Of all outputs, step by step.
+  /// All outputs, step by step.
   llvm::SmallVector<Node *> roots;
   /// Parts of the steps up to each, including it.
   llvm::SmallVector<int64_t> partsUpTo;
 };
 
-/// A schedule with strips as long as saves most, or null where they save
-/// nothing, or leave too few threads.
-nn::ScheduleAttr scheduleStrips(const LinalgFusion &lowered, int64_t vector);
-llvm::FailureOr<KernelText> emitStrips(const LinalgFusion &lowered,
-                                       llvm::StringRef name,
-                                       nn::ScheduleAttr schedule,
-                                       std::string &failure);
+/// The strips that save most, or null where they save nothing or leave too few
+/// threads.
+StripsAttr chooseStrips(Problem &problem, int64_t vector,
+                        const Machine &machine);
 
 } // namespace frit::cuda
 

@@ -9,7 +9,7 @@
 #ifndef FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSEKERNEL_H
 #define FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSEKERNEL_H
 
-#include "codegen/cuda/target/Emit.h"
+#include "codegen/cuda/memory/MemorySkeleton.h"
 
 namespace frit::cuda {
 
@@ -23,85 +23,79 @@ struct TransposeSide {
 
 class TransposeKernel {
 public:
-  /// Of transpose_skewed.cuh: elements of a line, and the same of tiles with
-  /// all rows.
+  /// Elements of a line of transpose_skewed.cuh, and of its tiles that have all
+  /// rows.
   static constexpr int64_t kSkewLine = 128, kFlatLine = 64;
+  /// The most rows of a matrix of which a skewed tile can have all.
+  static constexpr int64_t kFlatRows = 304;
 
   explicit TransposeKernel(const LinalgFusion &lowered)
       : lowered(lowered), load(lowered.context()), store(lowered.context()) {}
 
   /// Finds the transpose and its matrix, or says what does not fit.
-  bool match(nn::FusionOp fusion, std::string &reason);
-  /// Builds the graphs for vectors of `loads` and `stores` elements.
-  bool build(int64_t loads, int64_t stores, std::string &reason);
-  /// Whether vectors are read and written whole, of 16 bytes at most.
-  bool isVectorised() const;
-  /// Whether 16-bit elements are only moved, but not by vectors on both sides:
-  /// then tiles are skewed.
-  bool isSkewed() const;
-  /// Whether tiles have all of a short side of an odd number of elements.
-  bool isShort() const;
+  nn::Legality match(nn::FusionOp fusion);
+  /// Builds the graphs for vectors of `loads` and `stores` elements; once,
+  /// after a match.
+  nn::Legality build(int64_t loads, int64_t stores);
+
   /// Whether runs of neighbours are moved whole.
   bool isRuns() const { return run > 1; }
-  /// The body that transpose.cuh moves by, or transpose_skewed.cuh and
-  /// transpose_runs.cuh.
+  /// Whether one tensor's elements become another's as they are.
+  bool isOnlyMoved() const;
+  /// Bytes of an element that is only moved.
+  int64_t movedBytes() const;
+  /// Whether vectors are read and written whole, of 16 bytes at most, in tiles
+  /// of these sides.
+  bool isVectorised(int64_t tileRows, int64_t tileCols) const;
+  /// Whether a tile of all that a side reads, or writes, in a row of its own
+  /// has no gaps, so that vectors need not end where a row does.
+  bool isFlat(bool loads, int64_t vector, int64_t tileRows,
+              int64_t tileCols) const;
+  /// Whether every line of tiles of runs begins at a vector and is whole ones.
+  bool hasAlignedLines(int64_t tileRows, int64_t tileCols) const;
+  /// Whether a skewed tile can have all rows.
+  bool canHoldAllRows() const { return col.to == rows && rows <= kFlatRows; }
+
+  /// Prints the body of transpose.cuh and transpose_flat.cuh, which joins the
+  /// fusion's other operators to the reads and writes.
   std::string print(llvm::StringRef name);
-  std::string printMoved(llvm::StringRef name);
-  /// The kernel's statement.
-  std::string call(llvm::StringRef name) const;
-  /// Sets the tile's sides for the matrix.
-  void chooseTile();
-  int64_t tileCount() const;
-  /// Of dynamic shared memory.
-  int64_t sharedBytes() const;
-  int64_t threads() const;
-  /// Blocks beside each other, or 0.
-  int64_t resident() const;
+  /// Prints the body of the others, which only move units of `unit` bytes.
+  std::string printMoved(llvm::StringRef name, int64_t unit);
 
-  /// Of runs, where they stay together.
-  int64_t batch = 1, rows = 1, cols = 1;
-  int64_t tileRows = 64, tileCols = 64;
-
-private:
   /// A dimension of the moved tensor, with the strides of both its forms.
   struct Dim {
     int64_t size, from, to;
   };
-
-  bool isFlat(bool loads, int64_t vector) const;
-  bool isOnlyMoved() const;
-  bool takesRuns(std::string &reason) const;
-  /// Bytes of an element that is only moved.
-  int64_t movedBytes() const;
-  /// Bytes of an element, or of the widest that runs are made of; elements
-  /// that this is.
-  int64_t unit() const;
-  int64_t unitElements() const;
-  std::string unitName() const;
-  bool hasAlignedLines() const;
-  /// Whether a skewed tile has all rows.
-  bool hasAllRows() const;
-  int64_t skewRows() const;
-  int64_t wordSize() const;
-  std::string printBase(llvm::StringRef name, int64_t Dim::*stride);
-
-  const LinalgFusion &lowered;
-  nn::TransposeOp transpose;
   /// Neighbours that stay neighbours.
   int64_t run = 1;
+  /// The matrices and their sides; of runs, where they stay together.
+  int64_t batch = 1, rows = 1, cols = 1;
   /// The matrix's two dimensions, and the others in the output's order.
   Dim row, col;
   llvm::SmallVector<Dim> others;
   TransposeSide load, store;
   Node *moved = nullptr, *value = nullptr;
   llvm::SmallVector<Node *> stored;
+
+private:
+  std::string printBase(llvm::StringRef name, int64_t Dim::*stride,
+                        int64_t elements);
+
+  const LinalgFusion &lowered;
+  nn::TransposeOp transpose;
 };
 
-/// The kernel with the widest accesses that fit either side; null, and why,
-/// where the fusion is none.
-std::unique_ptr<TransposeKernel> makeTranspose(nn::FusionOp fusion,
-                                               const LinalgFusion &lowered,
-                                               std::string &reason);
+/// The kernel of a problem with such vectors, or what does not fit.
+nn::Match<std::unique_ptr<TransposeKernel>>
+buildTranspose(Problem &problem, int64_t loads, int64_t stores);
+
+/// Which of #cuda.transpose_runs, #cuda.transpose_skewed_flat,
+/// #cuda.transpose_skewed, #cuda.transpose_flat and #cuda.transpose.
+nn::Match<nn::Schedule> chooseTranspose(Problem &problem,
+                                        const Machine &machine);
+template <class Attr>
+using TransposeFamily =
+    MemorySkeleton<Attr, chooseTranspose, Problem::Kind::transpose>;
 
 } // namespace frit::cuda
 

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Steps of a reduction that is written out.
+/// The most steps of a reduction that is unrolled.
 static constexpr int64_t kWrittenOut = 32;
 
 Windows::Windows(const LinalgFusion &lowered, ArrayRef<unsigned> outputs,
@@ -117,4 +117,72 @@ std::string Windows::print(StringRef indexType) {
   return ("  __device__ void operator()(" + indexType + " i) const {\n" +
           printer.str(4) + "  }\n")
       .str();
+}
+
+std::unique_ptr<Windows> frit::cuda::makeWindows(const LinalgFusion &lowered,
+                                                 const OutputGroup &group,
+                                                 int64_t width) {
+  for (unsigned output : group.outputs)
+    if (width * storageBytes(elementType(lowered.outputs()[output])) > 16)
+      return nullptr;
+  if (width == 1 || group.count % width != 0)
+    return nullptr;
+  auto windows =
+      std::make_unique<Windows>(lowered, group.outputs, group.count, width);
+  return windows->pays() ? std::move(windows) : nullptr;
+}
+
+LogicalResult
+WindowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                    int64_t width, int64_t threads) {
+  if (failed(require(emitError, width > 1 && isPowerOf2UpTo(width, 8), "width",
+                     "2, 4 or 8")))
+    return failure();
+  return require(emitError, isBlock(threads), "threads",
+                 "a multiple of 32 of at most 1024");
+}
+
+namespace {
+class WindowsSkeleton : public MapFamily<WindowsAttr> {
+  int64_t elementsPerThread(WindowsAttr schedule) const override {
+    return schedule.getWidth();
+  }
+  nn::Match<KernelText> emitText(Problem &problem, WindowsAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override;
+};
+} // namespace
+
+nn::Match<KernelText> WindowsSkeleton::emitText(Problem &problem,
+                                                WindowsAttr schedule,
+                                                StringRef name,
+                                                const Machine &machine) const {
+  const LinalgFusion &lowered = problem.lowered();
+  int64_t width = schedule.getWidth(), threads = schedule.getThreads();
+  SmallVector<OutputGroup> groups = groupOutputs(lowered);
+  auto windows = groups.size() == 1 ? makeWindows(lowered, groups[0], width)
+                                    : std::unique_ptr<Windows>();
+  if (!windows)
+    return nn::Mismatch("it has no overlapping windows of that width");
+  int64_t count = groups[0].count;
+  // The skeleton's 32-bit index must not wrap when it steps past the end.
+  bool wide = count > int64_t(1) << 30;
+  std::string body = (name + "_body").str();
+  KernelText kernel;
+  kernel.header = "map";
+  kernel.source =
+      "struct " + body + " {\n" + parameterList(lowered, true) + "\n" +
+      windows->print(wide ? "uint64_t" : "unsigned") + "};\n" +
+      kernelFunction(name, lowered, {.threads = threads},
+                     "frit::map<" + std::to_string(width) + ">(" + body + "{" +
+                         argumentList(lowered) + "}, " + std::to_string(count) +
+                         (wide ? "ull" : "u") + ");\n");
+  kernel.grid[0] =
+      std::min<int64_t>(ceilDiv(count / width, threads), INT32_MAX);
+  kernel.block[0] = threads;
+  return kernel;
+}
+
+template <> std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<WindowsAttr>() {
+  return std::make_unique<WindowsSkeleton>();
 }

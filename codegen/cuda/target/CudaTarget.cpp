@@ -2,14 +2,22 @@
 
 #include "codegen/cuda/target/CudaTarget.h"
 
-#include "codegen/cuda/attention/EmitAttention.h"
-#include "codegen/cuda/contraction/EmitContraction.h"
-#include "codegen/cuda/contraction/EmitConvB2b.h"
+#include "codegen/cuda/attention/AttentionTile.h"
+#include "codegen/cuda/contraction/Contraction.h"
+#include "codegen/cuda/contraction/ConvB2b.h"
+#include "codegen/cuda/contraction/Depthwise.h"
 #include "codegen/cuda/contraction/Wgmma.h"
+#include "codegen/cuda/target/Skeleton.h"
+#include "codegen/cuda/target/Tuning.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
+
+CudaTarget::CudaTarget(CudaOptions options)
+    : options(std::move(options)),
+      device{describeArch(this->options.arch), this->options.cublas,
+             this->options.cudnn} {}
 
 /// Whether tensor cores multiply such elements.
 static bool usesTensorCores(nn::ConvOp conv) {
@@ -64,7 +72,7 @@ bool CudaTarget::prefersDepthwise(nn::ConvOp conv) const {
 /// With fewer channels than a piece of 16 bytes holds.
 bool CudaTarget::prefersSpaceToDepth(nn::ConvOp conv) const {
   auto type = nn::tensorType(conv.getX());
-  return hasWgmma(options) && type.getElementTypeBitWidth() == 16 &&
+  return device.arch.hasWgmma && type.getElementTypeBitWidth() == 16 &&
          type.getDimSize(1) * 16 < 128;
 }
 
@@ -73,9 +81,9 @@ bool CudaTarget::prefersSpaceToDepth(nn::ConvOp conv) const {
 bool CudaTarget::keepsWhole(nn::CompositeOp composite) const {
   if (isa<nn::MomentsOp, nn::MergeMomentsOp, nn::NormalizeOp,
           nn::NormalizeProductOp>(*composite))
-    return hasWgmma(options);
+    return device.arch.hasWgmma;
   auto attention = dyn_cast<nn::AttentionOp>(*composite);
-  return attention && takesAttention(attention, options);
+  return attention && takesAttention(attention, device.arch);
 }
 
 bool CudaTarget::takesView(nn::CompositeOp composite, Type element,
@@ -92,10 +100,10 @@ bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
     return isa<nn::ElementwiseOp>(next);
   SmallVector<Operation *> operators(fused);
   operators.push_back(next);
-  if (auto chain = nn::describeConvB2b(operators))
-    return takesConvB2b(*chain, options);
+  if (auto pair = nn::describeConvB2b(operators))
+    return takesConvB2b(*pair, device);
   auto info = nn::describeEpilogue(fused[0], ArrayRef(operators).drop_front());
-  return info && cuda::takesEpilogue(fused[0], *info, options);
+  return info && cuda::takesEpilogue(fused[0], *info, device);
 }
 
 /// An SM caches 128 KiB of instructions of 16 bytes: a kernel that computes
@@ -109,7 +117,7 @@ nn::KernelSize CudaTarget::largestKernel() const {
 
 int64_t CudaTarget::momentWidth(nn::MatmulOp product) const {
   auto info = nn::describeMatmul(product);
-  if (!hasWgmma(options) || !info)
+  if (!device.arch.hasWgmma || !info)
     return 0;
   info->resultMoments = product.getY();
   info->resultWidth = kMomentWidth;
@@ -131,39 +139,61 @@ bool CudaTarget::guards(const nn::Work &work) const {
   return microseconds > 12;
 }
 
-nn::ScheduleAttr CudaTarget::schedule(nn::FusionOp fusion) const {
-  bool attends = false, contracts = false, reduces = false, transposes = false;
-  bool filters = false;
-  for (Operation &op : fusion.getBody().front().without_terminator()) {
-    attends |= isa<nn::AttentionOp>(op);
-    contracts |= isa<nn::MatmulOp, nn::ConvOp>(op);
-    filters |= isa<nn::DepthwiseConvOp>(op);
-    reduces |= isa<nn::ReduceOp>(op);
-    transposes |= isa<nn::TransposeOp>(op);
-  }
-  if (isa<nn::MergeMomentsOp>(fusion.getAnchor()))
-    return nn::ScheduleAttr::get(fusion.getContext(), nn::Skeleton::row,
-                                 /*vector=*/2, /*threads=*/128,
-                                 /*perThread=*/1, /*library=*/false);
-  LinalgFusion lowered(fusion);
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+/// What branches cost on an H200: test/bench/graph_edges.cu measures it.
+static constexpr nn::BranchCosts kBranchCosts = {/*fork=*/0.5, /*join=*/0.45};
+
+std::optional<nn::BranchCosts> CudaTarget::branchCosts() const {
+  if (!device.arch.hasPdl)
+    return std::nullopt;
+  return kBranchCosts;
+}
+
+std::optional<nn::StepCost> CudaTarget::cost(nn::FusionOp fusion) const {
+  nn::Schedule schedule = fusion.getScheduleAttr();
+  const Skeleton *skeleton = schedule ? skeletonOf(schedule) : nullptr;
+  if (!skeleton || !device.arch.hasPdl)
+    return std::nullopt;
+  Problem problem(fusion);
+  return skeleton->cost(problem, schedule, device);
+}
+
+void CudaTarget::getDialects(DialectRegistry &registry) const {
+  registry.insert<CudaDialect>();
+}
+
+SmallVector<nn::Schedule> CudaTarget::candidates(nn::FusionOp fusion,
+                                                 unsigned most) const {
+  Problem problem(fusion);
+  Offers offers(most);
+  for (const std::unique_ptr<Skeleton> &skeleton : skeletons())
+    if (skeleton->isTuned())
+      (void)skeleton->offer(problem, device, offers);
+  llvm::append_range(offers.schedules, offers.alternatives);
+  return std::move(offers.schedules);
+}
+
+nn::Schedule CudaTarget::schedule(nn::FusionOp fusion) const {
+  if (options.tuning)
+    if (nn::Schedule tuned = options.tuning->pick(fusion, *this))
+      return tuned;
+  Problem problem(fusion);
   std::string reason;
-  nn::ScheduleAttr schedule;
-  if (attends)
-    return scheduleAttention(fusion, options);
-  if (contracts)
-    schedule = scheduleContraction(fusion, options, reason);
-  else if (filters)
-    schedule = scheduleDepthwise(fusion, reason);
-  else if (reduces)
-    schedule = scheduleRow(fusion, lowered, reason);
-  else if (transposes)
-    schedule = scheduleTranspose(fusion, lowered, reason);
-  if (schedule)
-    return schedule;
-  schedule = scheduleMap(lowered);
-  if (options.remarkMissed && !reason.empty() &&
-      schedule.getSkeleton() == nn::Skeleton::generic)
-    emitRemark(fusion.getLoc()) << "runs as a generic kernel: " << reason
-                                << " [-Rpass-missed=schedule]";
-  return schedule;
+  for (const std::unique_ptr<Skeleton> &skeleton : skeletons()) {
+    Offers offers(/*most=*/1);
+    nn::Legality why = skeleton->offer(problem, device, offers);
+    if (why && reason.empty())
+      reason = why->reason();
+    if (offers.schedules.empty())
+      continue;
+    if (options.remarkMissed && !reason.empty() && skeleton->isGeneric())
+      emitRemark(fusion.getLoc()) << "runs as a generic kernel: " << reason
+                                  << " [-Rpass-missed=schedule]";
+    return offers.schedules.front();
+  }
+  emitError(fusion.getLoc()) << "has no CUDA kernel: " << reason;
+  return nullptr;
 }

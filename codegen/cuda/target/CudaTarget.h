@@ -3,6 +3,7 @@
 #ifndef FRIT_CODEGEN_CUDA_TARGET_CUDATARGET_H
 #define FRIT_CODEGEN_CUDA_TARGET_CUDATARGET_H
 
+#include "codegen/cuda/target/GpuArch.h"
 #include "dialects/nn/Target.h"
 
 #include <string>
@@ -24,7 +25,7 @@ struct CudaOptions {
 
 class CudaTarget : public nn::Target {
 public:
-  explicit CudaTarget(CudaOptions options) : options(std::move(options)) {}
+  explicit CudaTarget(CudaOptions options);
 
   llvm::StringRef arch() const override { return options.arch; }
   bool prefersChannelsLast(nn::ConvOp conv) const override;
@@ -42,12 +43,19 @@ public:
   bool guards(const nn::Work &work) const override;
   std::optional<nn::StepCost> cost(nn::FusionOp fusion) const override;
   std::optional<nn::BranchCosts> branchCosts() const override;
-  nn::ScheduleAttr schedule(nn::FusionOp fusion) const override;
+  void getDialects(mlir::DialectRegistry &registry) const override;
+  nn::Schedule schedule(nn::FusionOp fusion) const override;
 
-  const CudaOptions &getOptions() const { return options; }
+  /// Every schedule that may be the fastest for a contraction or attention, the
+  /// default first: of ranked tiles the `most` best. Empty for other fusions.
+  llvm::SmallVector<nn::Schedule> candidates(nn::FusionOp fusion,
+                                             unsigned most) const;
+
+  const Machine &machine() const { return device; }
 
 private:
   CudaOptions options;
+  Machine device;
 };
 
 } // namespace frit::cuda

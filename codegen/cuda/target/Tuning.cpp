@@ -2,9 +2,9 @@
 
 #include "codegen/cuda/target/Tuning.h"
 
-#include "codegen/cuda/attention/EmitAttention.h"
+#include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/compile/Headers.h"
-#include "dialects/nn/ContractionInfo.h"
+#include "codegen/cuda/target/CudaDialect.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
@@ -132,18 +132,15 @@ static std::string attentionProblem(nn::AttentionInfo info) {
 std::string frit::cuda::tuningProblem(nn::FusionOp fusion) {
   if (fusion.getNumResults() == 0)
     return "";
-  if (auto attention = cuda::describeAttention(fusion))
+  Problem problem(fusion);
+  if (auto attention = describeKernelAttention(problem))
     return attentionProblem(*attention);
   Type result = elementOf(fusion.getResult(0));
-  Operation *anchor = fusion.getAnchor();
-  if (isa_and_nonnull<nn::ConvOp>(anchor)) {
-    auto info = nn::describeConvolution(fusion);
-    return info ? convProblem(*info, result) : "";
-  }
-  if (!isa_and_nonnull<nn::MatmulOp>(anchor))
-    return "";
-  auto info = nn::describeGemm(fusion);
-  return info ? gemmProblem(*info, result) : "";
+  if (problem.conv())
+    return convProblem(*problem.conv(), result);
+  if (problem.gemm())
+    return gemmProblem(*problem.gemm(), result);
+  return "";
 }
 
 //===----------------------------------------------------------------------===//
@@ -174,7 +171,7 @@ llvm::Error Tuning::addLine(StringRef line, MLIRContext *context) {
     // What is wrong with the file is said once, by the caller.
     ScopedDiagnosticHandler quiet(context, [](Diagnostic &) {});
     tuned.schedule =
-        dyn_cast_or_null<nn::ScheduleAttr>(parseAttribute(fields[3], context));
+        dyn_cast_or_null<nn::Schedule>(parseAttribute(fields[3], context));
   }
   if (!tuned.schedule)
     return llvm::createStringError("its schedule cannot be read");
@@ -233,18 +230,25 @@ const TunedSchedule *Tuning::find(StringRef problem, StringRef arch,
   return nullptr;
 }
 
-nn::ScheduleAttr Tuning::pick(nn::FusionOp fusion,
-                              ArrayRef<nn::ScheduleAttr> candidates,
-                              StringRef arch) const {
+/// The schedule that stands for it among the candidates.
+static nn::Schedule candidateOf(nn::Schedule schedule) {
+  if (auto library = dyn_cast<LibraryAttr>(schedule))
+    return library.withAlgorithm(0);
+  return schedule;
+}
+
+nn::Schedule Tuning::pick(nn::FusionOp fusion, const CudaTarget &target) const {
   std::string problem = tuningProblem(fusion);
   if (problem.empty())
     return nullptr;
+  StringRef arch = target.arch();
   const TunedSchedule *tuned = find(problem, arch);
   // The kernels of both types of 16 bits take the same time.
   if (size_t at = StringRef(problem).find(" bf16 ");
       !tuned && at != StringRef::npos)
     tuned = find(std::string(problem).replace(at, 6, " f16 "), arch);
-  if (tuned && llvm::is_contained(candidates, tuned->schedule.withAlgorithm(0)))
+  if (tuned && llvm::is_contained(target.candidates(fusion, ~0u),
+                                  candidateOf(tuned->schedule)))
     return tuned->schedule;
   if (warnsOfMisses && missed.insert(problem).second)
     emitWarning(fusion.getLoc())

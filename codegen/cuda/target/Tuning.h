@@ -3,9 +3,9 @@
 // A file of lines, one per problem, architecture and environment, that
 // -ftune-generate writes and -ftune-use reads:
 //
-//   frit-tuning 1
+//   frit-tuning 2
 //   gemm f16 m=384 n=1024 k=1024 bias | sm_90a | NVIDIA H200, cuBLASLt 13.1 |
-//     #nn.schedule<skeleton = wgmma_gemm, ...> | 4.1 us, best of 14
+//     #cuda.wgmma_gemm<tile_m = 128, ...> | 4.1 us, best of 14
 //
 // (each in one line). Of several lines for one problem the last one counts, so
 // that a file may be added to, or put together from several.
@@ -30,7 +30,7 @@ std::string tuningProblem(nn::FusionOp fusion);
 struct TunedSchedule {
   std::string arch;
   std::string environment; ///< the device and its libraries
-  nn::ScheduleAttr schedule;
+  nn::Schedule schedule;
   double microseconds = 0;
   unsigned candidates = 0;
 };
@@ -53,14 +53,12 @@ public:
   const TunedSchedule *find(llvm::StringRef problem, llvm::StringRef arch,
                             llvm::StringRef environment = "") const;
 
-  /// The schedule for `fusion`, which must be one of `candidates`, by whichever
-  /// of the library's algorithms; null where there is none. What was timed in
-  /// f16 holds for bf16 too.
-  nn::ScheduleAttr pick(nn::FusionOp fusion,
-                        llvm::ArrayRef<nn::ScheduleAttr> candidates,
-                        llvm::StringRef arch) const;
+  /// The schedule for `fusion`, which must be one of the target's candidates,
+  /// by whichever of the library's algorithms; null where there is none. What
+  /// was timed in f16 holds for bf16 too.
+  nn::Schedule pick(nn::FusionOp fusion, const CudaTarget &target) const;
 
-  static llvm::StringRef firstLine() { return "frit-tuning 1\n"; }
+  static llvm::StringRef firstLine() { return "frit-tuning 2\n"; }
   static std::string line(llvm::StringRef problem,
                           const TunedSchedule &schedule);
 

@@ -160,7 +160,7 @@ static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
   OpBuilder builder(end);
   auto fusion = FusionOp::create(builder, fuseLocations(ops),
                                  TypeRange(ValueRange(outputs)),
-                                 inputs.getArrayRef(), ScheduleAttr());
+                                 inputs.getArrayRef(), Schedule());
   Block &body = fusion.getBody().emplaceBlock();
   llvm::DenseMap<Value, Value> arguments;
   for (Value input : inputs)

@@ -31,15 +31,15 @@ func.func @attention(%p: tensor<32x384x3x16x64xf32>, %q: tensor<1x12x197x64xf32>
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = attention, threads = 128, tileM = 128, tileN = 64> grid 1536x1x1 block 128 shared 104448
+// CHECK: // k0 #cuda.attention<tile_m = 128, tile_n = 64, rows_per_warp = 32> grid 1536x1x1 block 128 shared 104448
 // Few rows of queries: two sets of warps share the keys.
-// CHECK: // k1 #nn.schedule<skeleton = attention, threads = 128, tileM = 32, tileN = 64, split = 2> grid 84x1x1 block 128 shared 147968
+// CHECK: // k1 #cuda.attention<tile_m = 32, tile_n = 64, splits = 2, rows_per_warp = 16> grid 84x1x1 block 128 shared 147968
 // Rows of 100 are 104 in shared memory, and of values 128.
-// CHECK: // k2 #nn.schedule<skeleton = attention, threads = 128, tileM = 64, tileN = 32> grid 2048x1x1 block 128 shared 89088
+// CHECK: // k2 #cuda.attention<tile_m = 64, tile_n = 32, rows_per_warp = 16> grid 2048x1x1 block 128 shared 89088
 
 // Less shared memory, fewer keys in it.
-// SMALL: // k0 {{.*}} tileM = 128, tileN = 32>
-// SMALL: // k1 {{.*}} tileM = 32, tileN = 32, split = 2>
+// SMALL: // k0 #cuda.attention<tile_m = 128, tile_n = 32, rows_per_warp = 32>
+// SMALL: // k1 #cuda.attention<tile_m = 64, tile_n = 32, splits = 2, rows_per_warp = 16>
 
 // CHECK-LABEL: struct k0_problem {
 // CHECK-NEXT: using T = float;

@@ -38,11 +38,11 @@ func.func @attention(%qkv: tensor<2x197x3x12x64xf16>, %m: tensor<2x1x1x384xi1>,
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = attention, tileM = 64, tileN = 112, split = 2> grid 96x1x1 block 256 shared 73728
-// CHECK: // k1 #nn.schedule<skeleton = attention
-// CHECK: // k2 #nn.schedule<skeleton = attention
+// CHECK: // k0 #cuda.attention<tile_m = 64, tile_n = 112, splits = 2, rows_per_warp = 16> grid 96x1x1 block 256 shared 73728
+// CHECK: // k1 #cuda.attention<
+// CHECK: // k2 #cuda.attention<
 // Less shared memory, fewer keys in it.
-// SMALL: // k1 #nn.schedule<skeleton = attention, tileM = 64, tileN = 32, split = 2>
+// SMALL: // k1 #cuda.attention<tile_m = 64, tile_n = 32, splits = 2, rows_per_warp = 16>
 
 // CHECK-LABEL: struct k0_problem {
 // CHECK-NEXT: using T = frit::f16;
@@ -77,7 +77,7 @@ func.func @attention(%qkv: tensor<2x197x3x12x64xf16>, %m: tensor<2x1x1x384xi1>,
 // CHECK: frit::attention<k2_problem>(x0 + 4719616, x0 + 4719616, x0 + 4719616, x1, y0);
 
 // By tensor copies and warpgroup products; elsewhere the same text runs without.
-// HOPPER: // k0 #nn.schedule<skeleton = attention, threads = 384, tileM = 64, tileN = 128, stages = 2, split = 2> grid 96x1x1 block 384 shared 108800
+// HOPPER: // k0 #cuda.wgmma_attention<tile_m = 64, tile_n = 128, splits = 2, stages = 2> grid 96x1x1 block 384 shared 108800
 // HOPPER-NEXT: //   m0 of 0: dims 64x197x12x2, strides 4608x128x907776, box 64x64x1x1
 // HOPPER-NEXT: //   m1 of 0: dims 64x197x12x2, strides 4608x128x907776, box 64x128x1x1
 // HOPPER-NEXT: //   m2 of 0: dims 64x197x12x2, strides 4608x128x907776, box 64x128x1x1

@@ -28,13 +28,13 @@ func.func @chains(%x: tensor<32x56x56x64xf16>, %w: tensor<64x3x3x64xf16>,
   return
 }
 
-// CHECK:      // k0 #nn.schedule<skeleton = conv_b2b, threads = [[T:[0-9]+]], {{.*}} grid 132x1x1 block [[T]] shared
+// CHECK:      // k0 #cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128> grid 132x1x1 block [[T:[0-9]+]] shared
 // CHECK-NEXT: //   m0 of 0: dims 64x56x56x32, strides 128x7168x401408, box 64x58x1x1
 // CHECK-NEXT: //   m1 of 1: dims 64x9x64, strides 128x1152, box 64x1x64
 // CHECK-NEXT: //   m2 of 2: dims 64x256x1, strides 128x32768, box 64x64x1
 // CHECK-NEXT: //   m3 of 6: dims 256x56x1792, strides 512x28672, box 64x16x1
 // CHECK-NEXT: //   m4 of 5: dims 256x56x1792, strides 512x28672, box 64x16x1
-// CHECK:      // k1 #nn.schedule<skeleton = conv_b2b
+// CHECK:      // k1 #cuda.conv_b2b<
 // CHECK-NEXT: //   m0 of 0: dims 8x100x300x4, strides 16x1600x480000, box 64x68x1x1
 // CHECK-NEXT: //   m1 of 1: dims 8x15x64, strides 16x240, box 64x1x64
 // CHECK-NEXT: //   m2 of 2: dims 64x64x1, strides 128x8192, box 64x64x1

@@ -35,10 +35,10 @@ func.func @depthwise(%x: tensor<32x57x56x144xf16>, %w: tensor<3x3x144xf16>,
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = depthwise, vector = 4, threads = 128, perThread = 8> grid 4032x1x1 block 128
-// CHECK: // k1 #nn.schedule<skeleton = depthwise, vector = 2, threads = 128> grid 294x1x1 block 128
-// CHECK: // k2 #nn.schedule<skeleton = depthwise, threads = 128> grid 2x1x1 block 128
-// CHECK: // k3 #nn.schedule<skeleton = generic
+// CHECK: // k0 #cuda.depthwise<vector = 4, strip = 8, threads = 128> grid 4032x1x1 block 128
+// CHECK: // k1 #cuda.depthwise<vector = 2, strip = 1, threads = 128> grid 294x1x1 block 128
+// CHECK: // k2 #cuda.depthwise<vector = 1, strip = 1, threads = 128> grid 2x1x1 block 128
+// CHECK: // k3 #cuda.generic<
 
 // CHECK-LABEL: struct k0_body {
 // CHECK: static constexpr int n = 32, h = 57, w = 56, c = 144;

@@ -43,8 +43,8 @@ func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
   return
 }
 
-// CHECK: // k4 #nn.schedule<skeleton = generic, vector = 8>
-// CHECK: // k5 #nn.schedule<skeleton = generic, vector = 2>
+// CHECK: // k4 #cuda.generic<vector = 8, threads = 256>
+// CHECK: // k5 #cuda.generic<vector = 2, threads = 256>
 
 // CHECK: out0[v] = frit::geluTo16Bits(a0[v]);
 

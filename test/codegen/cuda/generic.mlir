@@ -101,7 +101,7 @@ func.func @generic(%x: tensor<8x3x15x15xf32>, %y: tensor<2x5x6xf64>,
 // CHECK: float [[UPDATE:v[0-9]+]] = x2[k0];
 // CHECK: r0[v] = {{.*}} ? frit::minimum(r0[v], [[UPDATE]]) : r0[v];
 func.func @least(%x: tensor<16xf32>, %i: tensor<3xi32>, %u: tensor<3xf32>) {
-  %0 = nn.fusion(%x, %i, %u) schedule <skeleton = map, vector = 4, threads = 64> : (tensor<16xf32>, tensor<3xi32>, tensor<3xf32>) -> tensor<16xf32> {
+  %0 = nn.fusion(%x, %i, %u) schedule(#cuda.map<vector = 4, threads = 64>) : (tensor<16xf32>, tensor<3xi32>, tensor<3xf32>) -> tensor<16xf32> {
   ^bb0(%a: tensor<16xf32>, %b: tensor<3xi32>, %c: tensor<3xf32>):
     %1 = nn.scatter_elements %a, %b, %c {reduction = "min"} : (tensor<16xf32>, tensor<3xi32>, tensor<3xf32>) -> tensor<16xf32>
     nn.yield %1 : tensor<16xf32>

@@ -45,8 +45,8 @@ func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = map, vector = 8> grid 1536x1x1 block 256 scalars 3145728
-// CHECK: // k1 #nn.schedule<skeleton = generic, threads = 64>
+// CHECK: // k0 #cuda.map<vector = 8, threads = 256> grid 1536x1x1 block 256 scalars 3145728
+// CHECK: // k1 #cuda.generic<threads = 64>
 // CHECK: #include "frit/map.cuh"
 // CHECK-NOT: #include
 

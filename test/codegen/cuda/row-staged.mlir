@@ -23,10 +23,10 @@ func.func @softmax(%x: tensor<75648x197xf16>, %s: tensor<64x300x99xf16>,
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = row, vector = 2, threads = 128, perThread = 26> grid 4728x1x1 block 128 shared 6304
-// CHECK: // k1 #nn.schedule<skeleton = row, threads = 128, perThread = 25> grid 600x1x1 block 128 shared 19008
+// CHECK: // k0 #cuda.row_staged<team = 8, per_thread = 26, vector = 2, skewed = true, threads = 128> grid 4728x1x1 block 128 shared 6304
+// CHECK: // k1 #cuda.row_staged<team = 4, per_thread = 25, vector = 1, threads = 128> grid 600x1x1 block 128 shared 19008
 // CHECK: // k2 {{.*}} grid 4728x1x1 block 128 shared 7808
-// CHECK: // k3 {{.*}}vector = 2, threads = 128, perThread = 26> grid 625x1x1 block 128 shared 7936
+// CHECK: // k3 #cuda.row_staged<team = 4, per_thread = 26, vector = 2, skewed = true, threads = 128> grid 625x1x1 block 128 shared 7936
 
 // CHECK-LABEL: struct k0_body {
 // CHECK: static void forInputs(Self &self, const Visit &visit) {

@@ -63,8 +63,8 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = row, vector = 8, threads = 128, perThread = 8> grid 768x1x1 block 128
-// CHECK: // k1 #nn.schedule<skeleton = row, vector = 4, threads = 192, perThread = 4> grid 512x1x1 block 192
+// CHECK: // k0 #cuda.row<team = 16, per_thread = 8, vector = 8, threads = 128, preload = true> grid 768x1x1 block 128
+// CHECK: // k1 #cuda.row<team = 192, per_thread = 4, vector = 4, threads = 192> grid 512x1x1 block 192
 
 // What the maximum needs is kept, then what the sum does in its place; the mask
 // is read through the row's batch.

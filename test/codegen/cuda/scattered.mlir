@@ -22,8 +22,8 @@ func.func @scattered(%image: tensor<32x3x112x2x112x2xf32>,
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = map, vector = 8> grid 3220x1x1 block 256
-// CHECK: // k1 #nn.schedule<skeleton = generic, perThread = 4>
+// CHECK: // k0 #cuda.map<vector = 8, threads = 256> grid 3220x1x1 block 256
+// CHECK: // k1 #cuda.generic<interleave = 4, threads = 256>
 // CHECK-LABEL: struct k0_body {
 // CHECK: for (int v = 0; v < 8; ++v) {
 // CHECK-NEXT: int [[C:v[0-9]]] = int(v % 4);

@@ -31,10 +31,10 @@ func.func @strips(%x: tensor<128x35x35x288xf16>, %y: tensor<32x112x112x64xf16>,
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = generic, vector = 8, threads = 128, perThread = 5> grid 8820x1x1 block 128
-// CHECK: // k1 #nn.schedule<skeleton = generic, vector = 8, threads = 128, perThread = 4> grid 1568x1x1 block 128
-// CHECK: // k2 #nn.schedule<skeleton = generic, vector = 8, threads = 128, perThread = 5>
-// CHECK: // k3 #nn.schedule<skeleton = generic, vector = 8> grid
+// CHECK: // k0 #cuda.strips<dim = 1, length = 5, vector = 8, threads = 128, occupancy = 5> grid 8820x1x1 block 128
+// CHECK: // k1 #cuda.strips<dim = 1, length = 4, vector = 8, threads = 128, occupancy = 5> grid 1568x1x1 block 128
+// CHECK: // k2 #cuda.strips<dim = 1, length = 5, vector = 8, threads = 128, occupancy = 6, split = true>
+// CHECK: // k3 #cuda.generic<vector = 8, threads = 256> grid
 
 // Of seven rows the outermost may be pads. Two more than an output needs are
 // read before it is stored.

@@ -7,14 +7,14 @@ func.func @tiles(%a: tensor<384x1024xf16>, %b: tensor<1024x1024xf16>,
                  %e: tensor<12288x1024xf16>, %f: tensor<1024x3072xf16>,
                  %g: tensor<6304x768xf16>, %h: tensor<768x768xf16>) {
   // Few tiles have a multiprocessor each, and all its memory for stages.
-  // CHECK: // k0 #nn.schedule<skeleton = wgmma_gemm, threads = 160, tileM = 64, tileN = 64, tileK = 64, stages = 13> grid 96x1x1
+  // CHECK: // k0 #cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 13> grid 96x1x1
   %0 = nn.fusion(%a, %b) : (tensor<384x1024xf16>, tensor<1024x1024xf16>) -> tensor<384x1024xf16> {
   ^bb0(%x: tensor<384x1024xf16>, %w: tensor<1024x1024xf16>):
     %y = nn.matmul %x, %w : (tensor<384x1024xf16>, tensor<1024x1024xf16>) -> tensor<384x1024xf16>
     nn.yield %y : tensor<384x1024xf16>
   }
   // With very few, blocks share k.
-  // CHECK: // k1 #nn.schedule<skeleton = wgmma_gemm, threads = 160, tileM = 64, tileN = 64, tileK = 64, stages = 13, split = 4> grid 32x1x1
+  // CHECK: // k1 #cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 13, split = 4> grid 32x1x1
   %1 = nn.fusion(%c, %d) : (tensor<49x2048xf16>, tensor<2048x512xf16>) -> tensor<49x512xf16> {
   ^bb0(%x: tensor<49x2048xf16>, %w: tensor<2048x512xf16>):
     %y = nn.matmul %x, %w : (tensor<49x2048xf16>, tensor<2048x512xf16>) -> tensor<49x512xf16>
@@ -22,14 +22,14 @@ func.func @tiles(%a: tensor<384x1024xf16>, %b: tensor<1024x1024xf16>,
   }
   // With many, warpgroups take turns at whole tiles, and a stage gives way to
   // boxes of results.
-  // CHECK: // k2 #nn.schedule<skeleton = wgmma_gemm, threads = 384, tileM = 128, tileN = 192, tileK = 64, stages = 4> grid 132x1x1 block 384 shared 229888
+  // CHECK: // k2 #cuda.wgmma_gemm<tile_m = 128, tile_n = 192, stages = 4> grid 132x1x1 block 384 shared 229888
   %2 = nn.fusion(%e, %f) : (tensor<12288x1024xf16>, tensor<1024x3072xf16>) -> tensor<12288x3072xf16> {
   ^bb0(%x: tensor<12288x1024xf16>, %w: tensor<1024x3072xf16>):
     %y = nn.matmul %x, %w : (tensor<12288x1024xf16>, tensor<1024x3072xf16>) -> tensor<12288x3072xf16>
     nn.yield %y : tensor<12288x3072xf16>
   }
   // Tiles that give every multiprocessor just one.
-  // CHECK: // k3 #nn.schedule<skeleton = wgmma_gemm, threads = 416, tileM = 192, tileN = 192, tileK = 64, stages = 3> grid 132x1x1
+  // CHECK: // k3 #cuda.wgmma_gemm<tile_m = 192, tile_n = 192, stages = 3> grid 132x1x1
   %3 = nn.fusion(%g, %h) : (tensor<6304x768xf16>, tensor<768x768xf16>) -> tensor<6304x768xf16> {
   ^bb0(%x: tensor<6304x768xf16>, %w: tensor<768x768xf16>):
     %y = nn.matmul %x, %w : (tensor<6304x768xf16>, tensor<768x768xf16>) -> tensor<6304x768xf16>

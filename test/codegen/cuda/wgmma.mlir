@@ -41,17 +41,17 @@ func.func @products(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
   return
 }
 
-// CHECK:      // k0 #nn.schedule<skeleton = wgmma_gemm, threads = [[T:[0-9]+]], tileM = [[M:[0-9]+]], {{.*}} grid {{[0-9]+}}x1x1 block [[T]] shared
+// CHECK:      // k0 #cuda.wgmma_gemm<tile_m = [[M:[0-9]+]], {{.*}} grid {{[0-9]+}}x1x1 block [[T:[0-9]+]] shared
 // CHECK-NEXT: //   m0 of 0: dims 768x512x1, strides 1536x786432, box 64x[[M]]x1
 // CHECK-NEXT: //   m1 of 1: dims 3072x768x1, strides 6144x4718592, box 64x64x1
-// CHECK:      // k1 #nn.schedule<skeleton = wgmma_gemm
+// CHECK:      // k1 #cuda.wgmma_gemm<
 // CHECK-NEXT: //   m0 of 0: dims 64x128x48, strides 128x16384, box 64x
 // CHECK-NEXT: //   m1 of 0: dims 64x128x48, strides 128x16384, box 64x
 // CHECK-NEXT: //   m2 of 1: dims 128x128x48, strides 512x65536, box 32x16x1
-// CHECK:      // k2 #nn.schedule<skeleton = wgmma_gemm, {{.*}}split = [[S:[248]]]> grid {{[0-9]+}}x1x1
-// CHECK:      // k3 #nn.schedule<skeleton = gemm, library = true
-// OLDER:      // k0 #nn.schedule<skeleton = gemm,
-// OLDER:      // k2 #nn.schedule<skeleton = gemm, library = true
+// CHECK:      // k2 #cuda.wgmma_gemm<{{.*}}split = [[S:[248]]]> grid {{[0-9]+}}x1x1
+// CHECK:      // k3 #cuda.library<
+// OLDER:      // k0 #cuda.gemm<
+// OLDER:      // k2 #cuda.library<
 
 func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
                         %c: tensor<64xf16>, %o: tensor<128xf16>, %s: tensor<8x56x56x64xf16>,
@@ -108,27 +108,27 @@ func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
   return
 }
 
-// CHECK:      // k4 #nn.schedule<skeleton = wgmma_conv, {{.*}}tileM = [[M:[0-9]+]], tileN = [[N:[0-9]+]]
+// CHECK:      // k4 #cuda.wgmma_conv<tile_m = [[M:[0-9]+]], tile_n = [[N:[0-9]+]]
 // CHECK-NEXT: //   m0 of 0: dims 64x56x56x8, strides 128x7168x401408, steps 1x1x1x1, lower -1x-1, upper -1x-1, channels 64, pixels [[M]]
 // CHECK-NEXT: //   m1 of 1: dims 64x9x64, strides 128x1152, box 64x1x[[N]]
-// CHECK:      // k5 #nn.schedule<skeleton = wgmma_gemm
+// CHECK:      // k5 #cuda.wgmma_gemm<
 // CHECK-NEXT: //   m0 of 0: dims 64x25088x1
-// CHECK:      // k6 #nn.schedule<skeleton = wgmma_conv
+// CHECK:      // k6 #cuda.wgmma_conv<
 // CHECK-NEXT: //   m0 of 0: dims 64x56x56x8, {{.*}}, steps 1x2x2x1, lower 0x0, upper -1x-1
-// CHECK:      // k7 #nn.schedule<skeleton = conv, library = true
-// CHECK:      // k8 #nn.schedule<skeleton = wgmma_conv
+// CHECK:      // k7 #cuda.library<
+// CHECK:      // k8 #cuda.wgmma_conv<
 // CHECK-NEXT: //   m0 of 0: dims 16x16x16x8, {{.*}} lower -2x-2, upper -2x-2, channels 16
 // CHECK-NEXT: //   m1 of 1: dims 256x1x64, strides 512x512, box 64x1x64
-// CHECK:      // k9 #nn.schedule<skeleton = wgmma_conv
+// CHECK:      // k9 #cuda.wgmma_conv<
 // CHECK-NEXT: //   m0 of 0: dims 64x16x16x8, strides 32x608x9728, {{.*}} lower 0x-2, upper 0x-2, channels 64
 // CHECK-NEXT: //   m1 of 1: dims 256x1x64, strides 512x512, box 64x1x64
-// CHECK:      // k10 #nn.schedule<skeleton = wgmma_conv
+// CHECK:      // k10 #cuda.wgmma_conv<
 // CHECK-NEXT: //   m0 of 0: dims 64x56x56x8, {{.*}}, steps 1x2x2x1, lower 0x0, upper -1x-1
 // CHECK-NEXT: //   m1 of 1: dims 64x1x128
 // CHECK-NEXT: //   m2 of 2: dims 64x28x28x8, {{.*}}, steps 1x1x1x1, lower 0x0, upper 0x0
 // CHECK-NEXT: //   m3 of 3: dims 64x1x128
 // CHECK-NEXT: //   m4 of 5: dims 128x6272x1
-// OLDER:      // k4 #nn.schedule<skeleton = conv,
+// OLDER:      // k4 #cuda.conv<
 
 // CHECK-LABEL: struct k0_problem {
 // CHECK:         int64_t m = 512, n = 3072, k = 768, batch = 1;

@@ -24,9 +24,9 @@ func.func @windows(%x: tensor<16x64x32x64xf16>, %y: tensor<16x64x32x64xf32>,
   return
 }
 
-// CHECK: // k0 #nn.schedule<skeleton = generic, vector = 4>
-// CHECK: // k1 #nn.schedule<skeleton = generic, vector = 2>
-// CHECK: // k2 #nn.schedule<skeleton = generic
+// CHECK: // k0 #cuda.windows<width = 4, threads = 256>
+// CHECK: // k1 #cuda.windows<width = 2, threads = 256>
+// CHECK: // k2 #cuda.generic<
 
 // CHECK-LABEL: struct k0_body {
 // CHECK: unsigned group = i / 4;

@@ -460,7 +460,7 @@ def main():
     for at, (fusion, launch) in enumerate(zip(fusions, launches)):
         schedule, grid, block, shared, scalars = launch
         rows += row_text(fusion, f"k{at}", (
-            schedule.replace("skeleton = ", ""), grid.replace("x", ", "),
+            schedule, grid.replace("x", ", "),
             block, shared or 0, scalars))
     with open(args.o, "w") as file:
         file.write(text + PROGRAM.replace("@ROWS@", rows))

@@ -229,7 +229,7 @@ def print_cuda(frit_opt, fusions):
         input=module(fusions), text=True, check=True,
         stdout=subprocess.PIPE).stdout
     launches = re.findall(
-        r"^// k\d+ #nn.schedule<(.*)> grid (\w+) block (\w+)"
+        r"^// k\d+ #cuda\.(.*) grid (\w+) block (\w+)"
         r"(?: shared (\d+))?(?: scalars ([\dx]+))?", text, re.M)
     assert len(launches) == len(fusions)
     return text, [(*launch, [int(n) for n in scalars.split("x") if n])

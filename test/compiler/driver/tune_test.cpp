@@ -112,8 +112,8 @@ int main(int argc, char **argv) {
   CHECK(compile(options, first) == kDone);
   CHECK(first.timed > 4 && first.codes.size() > 4 && first.mixtures == 1);
   std::string text = read(options.tuneGenerate);
-  CHECK(text.find("frit-tuning 1\n") == 0 && count(text, "\n") == 2);
-  CHECK(count(text, " | sm_90a | a device | #nn.schedule<") == 1);
+  CHECK(text.find("frit-tuning 2\n") == 0 && count(text, "\n") == 2);
+  CHECK(count(text, " | sm_90a | a device | #cuda.") == 1);
   CHECK(count(text,
               ("best of " + std::to_string(first.timed - first.mixtures) + "\n")
                   .c_str()));
@@ -133,10 +133,9 @@ int main(int argc, char **argv) {
   CHECK(compile(options, second) == kDone);
   std::string longer = read(options.tuneGenerate);
   CHECK(longer.find(text) == 0 && count(longer, "\n") > 2);
-  CHECK(
-      second.mixtures > 0 &&
-      count(longer, "library = true, tileM = 64, tileN = 64, algorithm = 9") ==
-          second.mixtures);
+  CHECK(second.mixtures > 0 &&
+        count(longer, "#cuda.library<algorithm = 9, fallback = ") ==
+            second.mixtures);
 
   // Long candidates are decided in sustained runs, by the mean of two times.
   FakeDevice busy(/*edges=*/12);
@@ -147,7 +146,7 @@ int main(int argc, char **argv) {
   CHECK(busy.onEnd >= 4 && busy.onEnd % 2 == 0 && busy.mixtures == 0);
   std::string decided = read(options.tuneGenerate);
   CHECK(count(decided, "\n") == 2);
-  size_t begin = decided.find("#nn.schedule");
+  size_t begin = decided.find("#cuda.");
   CHECK(text.find(decided.substr(begin, decided.find('>') - begin)) ==
         text.npos);
   options.tuneGenerate = path;
@@ -158,10 +157,10 @@ int main(int argc, char **argv) {
   FakeDevice none(/*edges=*/0);
   CHECK(compile(options, none) == kDone && none.timed == 0);
   std::string fused = read(options.output);
-  begin = text.find("#nn.schedule") + strlen("#nn.schedule");
+  begin = text.find("#cuda.");
   std::string schedule = text.substr(begin, text.find('>') + 1 - begin);
-  CHECK(count(fused, ("schedule " + schedule).c_str()) == 1);
-  CHECK(count(fused, "algorithm = 9>") == second.mixtures);
+  CHECK(count(fused, ("schedule(" + schedule).c_str()) == 1);
+  CHECK(count(fused, "algorithm = 9,") == second.mixtures);
 
   llvm::sys::fs::remove_directories(folder);
   return finish("tune_test");

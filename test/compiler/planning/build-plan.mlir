@@ -17,14 +17,14 @@
 // CHECK: plan.launch @relu_0(%{{.*}}) -> (%[[y]])
 func.func @main(%x: tensor<8xf32> {nn.name = "x"})
     -> (tensor<8xf32> {nn.name = "y"}) {
-  %0 = nn.fusion(%x) schedule <skeleton = map> : (tensor<8xf32>) -> tensor<8xf32> {
+  %0 = nn.fusion(%x) schedule(#cuda.map<threads = 64>) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8xf32>):
     %r = nn.relu %a : (tensor<8xf32>) -> tensor<8xf32>
     nn.yield %r : tensor<8xf32>
   }
   %1 = nn.reshape %0 {shape = array<i64: 2, 4>} : (tensor<8xf32>) -> tensor<2x4xf32>
   %2 = nn.reshape %1 {shape = array<i64: 8>} : (tensor<2x4xf32>) -> tensor<8xf32>
-  %3 = nn.fusion(%2) schedule <skeleton = map> : (tensor<8xf32>) -> tensor<8xf32> {
+  %3 = nn.fusion(%2) schedule(#cuda.map<threads = 64>) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8xf32>):
     %r = nn.relu %a : (tensor<8xf32>) -> tensor<8xf32>
     nn.yield %r : tensor<8xf32>
@@ -43,7 +43,7 @@ func.func @main(%x: tensor<8xf32> {nn.name = "x"})
 func.func @main(%x: tensor<4x8xf32> {nn.name = "x"})
     -> (tensor<1x8xf32> {nn.name = "y"}) {
   %0 = nn.slice %x {starts = array<i64: 2, 0>, sizes = array<i64: 1, 8>, steps = array<i64: 1, 1>} : (tensor<4x8xf32>) -> tensor<1x8xf32>
-  %1 = nn.fusion(%0) schedule <skeleton = map> : (tensor<1x8xf32>) -> tensor<1x8xf32> {
+  %1 = nn.fusion(%0) schedule(#cuda.map<threads = 64>) : (tensor<1x8xf32>) -> tensor<1x8xf32> {
   ^bb0(%a: tensor<1x8xf32>):
     %r = nn.relu %a : (tensor<1x8xf32>) -> tensor<1x8xf32>
     nn.yield %r : tensor<1x8xf32>
@@ -68,7 +68,7 @@ func.func @main(%x: tensor<4x8xf32> {nn.name = "x"})
 // CHECK-SAME: : memref<2x4xf32>, memref<4x8xf32>, memref<8xf32> -> memref<2x8xf32>
 func.func @main(%x: tensor<2x4xf32>, %bias: tensor<8xf32>) -> tensor<2x8xf32> {
   %w = nn.constant "w" dense<1.0> : tensor<4x8xf32>
-  %0 = nn.fusion(%bias, %w, %x) schedule <skeleton = gemm, library = true, algorithm = 77> : (tensor<8xf32>, tensor<4x8xf32>, tensor<2x4xf32>) -> tensor<2x8xf32> {
+  %0 = nn.fusion(%bias, %w, %x) schedule(#cuda.library<algorithm = 77, fallback = #cuda.gemm<tile_m = 64, tile_n = 64>>) : (tensor<8xf32>, tensor<4x8xf32>, tensor<2x4xf32>) -> tensor<2x8xf32> {
   ^bb0(%c: tensor<8xf32>, %b: tensor<4x8xf32>, %a: tensor<2x4xf32>):
     %m = nn.matmul %a, %b : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
     %r = nn.add %m, %c : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
@@ -99,7 +99,7 @@ func.func @main(%x: tensor<2x4xf32>, %bias: tensor<8xf32>) -> tensor<2x8xf32> {
 // CHECK-SAME: value_size = 8
 // CHECK-SAME: y = #plan.operand<argument = 1, strides = [160, 8, 32, 1]>
 func.func @main(%qkv: tensor<2x5x96xf16>) -> tensor<2x5x32xf16> {
-  %0 = nn.fusion(%qkv) schedule <skeleton = attention, library = true, algorithm = 307> : (tensor<2x5x96xf16>) -> tensor<2x5x32xf16> {
+  %0 = nn.fusion(%qkv) schedule(#cuda.library<algorithm = 307, fallback = #cuda.attention<tile_m = 32, tile_n = 32, rows_per_warp = 16>>) : (tensor<2x5x96xf16>) -> tensor<2x5x32xf16> {
   ^bb0(%a: tensor<2x5x96xf16>):
     %qs = nn.slice %a {starts = array<i64: 0, 0, 0>, sizes = array<i64: 2, 5, 32>, steps = array<i64: 1, 1, 1>} : (tensor<2x5x96xf16>) -> tensor<2x5x32xf16>
     %qr = nn.reshape %qs {shape = array<i64: 2, 5, 4, 8>} : (tensor<2x5x32xf16>) -> tensor<2x5x4x8xf16>
@@ -135,12 +135,12 @@ func.func @main(%qkv: tensor<2x5x96xf16>) -> tensor<2x5x32xf16> {
 // CHECK: plan.copy %[[x]] to %[[y]]
 func.func @prepare() -> (tensor<4xf32>, tensor<4xf32>) {
   %w = nn.constant "w" dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
-  %0 = nn.fusion(%w) schedule <skeleton = map> : (tensor<4xf32>) -> tensor<4xf32> {
+  %0 = nn.fusion(%w) schedule(#cuda.map<threads = 64>) : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %r = nn.exp %a : (tensor<4xf32>) -> tensor<4xf32>
     nn.yield %r : tensor<4xf32>
   }
-  %1 = nn.fusion(%w) schedule <skeleton = map> : (tensor<4xf32>) -> tensor<4xf32> {
+  %1 = nn.fusion(%w) schedule(#cuda.map<threads = 64>) : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %r = nn.log %a : (tensor<4xf32>) -> tensor<4xf32>
     nn.yield %r : tensor<4xf32>
@@ -149,7 +149,7 @@ func.func @prepare() -> (tensor<4xf32>, tensor<4xf32>) {
 }
 func.func @main(%x: tensor<4xf32>, %p: tensor<4xf32> {nn.prepared = 1 : i64})
     -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = nn.fusion(%x, %p) schedule <skeleton = map> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+  %0 = nn.fusion(%x, %p) schedule(#cuda.map<threads = 64>) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
     %r = nn.add %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     nn.yield %r : tensor<4xf32>
@@ -164,7 +164,7 @@ func.func @main(%x: tensor<4xf32>, %p: tensor<4xf32> {nn.prepared = 1 : i64})
 // CHECK: plan.kernel @gather_slice_add_0 attributes {skipped = 176 : i64}
 func.func @main(%ids: tensor<2xi64>, %x: tensor<4x4xf32>) -> tensor<2x4xf32> {
   %w = nn.constant "w" dense<1.0> : tensor<10x4xf32>
-  %0 = nn.fusion(%w, %ids, %x) schedule <skeleton = map> : (tensor<10x4xf32>, tensor<2xi64>, tensor<4x4xf32>) -> tensor<2x4xf32> {
+  %0 = nn.fusion(%w, %ids, %x) schedule(#cuda.map<threads = 64>) : (tensor<10x4xf32>, tensor<2xi64>, tensor<4x4xf32>) -> tensor<2x4xf32> {
   ^bb0(%t: tensor<10x4xf32>, %i: tensor<2xi64>, %a: tensor<4x4xf32>):
     %g = nn.gather %t, %i : (tensor<10x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
     %s = nn.slice %a {starts = array<i64: 0, 0>, sizes = array<i64: 1, 4>, steps = array<i64: 1, 1>} : (tensor<4x4xf32>) -> tensor<1x4xf32>
@@ -180,7 +180,7 @@ func.func @main(%ids: tensor<2xi64>, %x: tensor<4x4xf32>) -> tensor<2x4xf32> {
 
 // CHECK: plan.kernel @conv_0 attributes {flops = 64 : i64, skipped = 96 : i64}
 func.func @main(%x: tensor<1x4x4x2xf32>, %w: tensor<4x1x1x2xf32>) -> tensor<1x2x2x4xf32> {
-  %0 = nn.fusion(%x, %w) schedule <skeleton = conv> : (tensor<1x4x4x2xf32>, tensor<4x1x1x2xf32>) -> tensor<1x2x2x4xf32> {
+  %0 = nn.fusion(%x, %w) schedule(#cuda.conv<tile_m = 64, tile_n = 64>) : (tensor<1x4x4x2xf32>, tensor<4x1x1x2xf32>) -> tensor<1x2x2x4xf32> {
   ^bb0(%a: tensor<1x4x4x2xf32>, %f: tensor<4x1x1x2xf32>):
     %c = nn.conv %a, %f {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<1x4x4x2xf32>, tensor<4x1x1x2xf32>) -> tensor<1x2x2x4xf32>
     nn.yield %c : tensor<1x2x2x4xf32>

@@ -22,7 +22,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error@+1 {{is scheduled for a library, but}}
-  %0 = nn.fusion(%x) schedule <skeleton = gemm, library = true> : (tensor<4xf32>) -> tensor<4xf32> {
+  %0 = nn.fusion(%x) schedule(#cpu.gemm) : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %r = nn.relu %a : (tensor<4xf32>) -> tensor<4xf32>
     nn.yield %r : tensor<4xf32>

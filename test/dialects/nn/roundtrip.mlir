@@ -14,9 +14,9 @@ func.func @constants() -> (tensor<2xf32>, tensor<ui8>, tensor<f8E4M3FN>) {
 
 // CHECK-LABEL: @fusion
 func.func @fusion(%x: tensor<4x8xf16>, %b: tensor<8xf16>) -> (tensor<4x8xf16>, tensor<4x1xf16>) {
-  // CHECK: nn.fusion(%{{.*}}, %{{.*}}) schedule <skeleton = row, vector = 8, threads = 128, perThread = 4, library = true> :
+  // CHECK: nn.fusion(%{{.*}}, %{{.*}}) schedule(#cuda.row<team = 1, per_thread = 8, vector = 8, threads = 128>) :
   // CHECK-SAME: (tensor<4x8xf16>, tensor<8xf16>) -> (tensor<4x8xf16>, tensor<4x1xf16>) {
-  %0:2 = nn.fusion(%x, %b) schedule <skeleton = row, vector = 8, threads = 128, perThread = 4, library = true> : (tensor<4x8xf16>, tensor<8xf16>) -> (tensor<4x8xf16>, tensor<4x1xf16>) {
+  %0:2 = nn.fusion(%x, %b) schedule(#cuda.row<team = 1, per_thread = 8, vector = 8, threads = 128>) : (tensor<4x8xf16>, tensor<8xf16>) -> (tensor<4x8xf16>, tensor<4x1xf16>) {
   // CHECK-NEXT: ^bb0(%{{.*}}: tensor<4x8xf16>, %{{.*}}: tensor<8xf16>):
   ^bb0(%a: tensor<4x8xf16>, %c: tensor<8xf16>):
     %1 = nn.add %a, %c : (tensor<4x8xf16>, tensor<8xf16>) -> tensor<4x8xf16>

@@ -1,13 +1,6 @@
-//===- EmitContraction.cpp - Own matrix products and convolutions ---------===//
-//
-// A struct of constants that says what is multiplied, given to the gemm or conv
-// skeleton. An elementwise function after the sum becomes its epilogue.
-//
-//===----------------------------------------------------------------------===//
+//===- ProblemText.cpp - A contraction as constants of a C++ struct -------===//
 
-#include "codegen/cuda/contraction/EmitContraction.h"
-
-#include "codegen/cuda/contraction/EmitConvB2b.h"
+#include "codegen/cuda/contraction/ProblemText.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -15,18 +8,15 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-static constexpr int64_t kMaxGridYZ = 65535;
-
 //===----------------------------------------------------------------------===//
 // Epilogues
 //===----------------------------------------------------------------------===//
 
-/// Statements that return the fusion's result where some of its values are
-/// known by name.
-static FailureOr<std::string>
+/// Prints statements that return the fusion's result, given names of some of
+/// its values.
+static nn::Match<std::string>
 epilogueBody(const nn::EpilogueInfo &info, const LinalgFusion &lowered,
-             ArrayRef<std::pair<Value, StringRef>> known, StringRef first,
-             std::string &failure) {
+             ArrayRef<std::pair<Value, StringRef>> known, StringRef first) {
   Graph graph(lowered.context());
   for (auto [value, name] : known) {
     if (!value)
@@ -38,10 +28,8 @@ epilogueBody(const nn::EpilogueInfo &info, const LinalgFusion &lowered,
   Value last = lowered[info.result];
   AffineExpr i = graph.space.addDim(rankedType(last).getNumElements());
   Node *result = graph.elementAt(last, i);
-  if (!graph.failure().empty()) {
-    failure = graph.failure();
-    return llvm::failure();
-  }
+  if (!graph.failure().empty())
+    return nn::Mismatch(graph.failure());
   Printer printer(graph);
   if (!first.empty())
     printer.line(first);
@@ -50,7 +38,7 @@ epilogueBody(const nn::EpilogueInfo &info, const LinalgFusion &lowered,
   return printer.str(4);
 }
 
-/// The skeletons' functor for an activation of `result`, or nothing.
+/// Device code's functor for an activation whose result is `result`, or "".
 static StringRef knownEpilogue(nn::ActivationKind kind, Type result) {
   bool exact =
       kind == nn::ActivationKind::none || kind == nn::ActivationKind::relu;
@@ -74,8 +62,8 @@ static StringRef knownEpilogue(nn::ActivationKind kind, Type result) {
   return "";
 }
 
-LogicalResult ProblemText::addEpilogue(const nn::EpilogueInfo &info,
-                                       std::string &failure, StringRef field) {
+nn::Legality ProblemText::addEpilogue(const nn::EpilogueInfo &info,
+                                      StringRef field) {
   Type result = elementType(lowered.outputs()[0]);
   std::string epilogue = knownEpilogue(info.activation, result).str();
   if (epilogue.empty()) {
@@ -91,15 +79,15 @@ LogicalResult ProblemText::addEpilogue(const nn::EpilogueInfo &info,
       auto conv = info.product.getDefiningOp<nn::ConvOp>();
       first = conv && conv.getBias() ? "sum += bias;" : "";
     }
-    auto body = epilogueBody(info, lowered, known, first, failure);
-    if (failed(body))
-      return llvm::failure();
+    auto body = epilogueBody(info, lowered, known, first);
+    if (!body)
+      return body.mismatch();
     epilogue = name.str() + "_epilogue";
     functor = "struct " + epilogue + " {\n  __device__ " + type +
               " operator()(" + parameters + ") const {\n" + *body + "  }\n};\n";
   }
   fields += ("  using " + field + " = " + epilogue + ";\n").str();
-  return success();
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,103 +190,4 @@ std::string ProblemText::definition() const {
     text += "struct " + addend() + " : " + problem() + " {\n" + addendFields +
             "};\n";
   return text;
-}
-
-KernelText frit::cuda::emitMergeMoments(nn::FusionOp fusion,
-                                        const LinalgFusion &lowered,
-                                        StringRef name,
-                                        nn::ScheduleAttr schedule) {
-  auto merge = cast<nn::MergeMomentsOp>(fusion.getAnchor());
-  ArrayRef<int64_t> shape = nn::shapeOf(merge.getX());
-  int64_t parts = shape.end()[-2];
-  int64_t rows = nn::tensorType(merge.getX()).getNumElements() / (2 * parts);
-  int64_t threads = schedule.getThreads();
-  constexpr int64_t lanes = 4;
-  KernelText kernel;
-  kernel.header = "norm";
-  kernel.block[0] = threads;
-  kernel.grid[0] = ceilDiv(rows * lanes, threads);
-  kernel.source =
-      kernelFunction(name, lowered, threads,
-                     llvm::formatv("frit::mergeRows<{0}, {1}, {2}>(x0, y0);\n",
-                                   rows, parts, merge.getWidth())
-                         .str());
-  return kernel;
-}
-
-//===----------------------------------------------------------------------===//
-// Kernels for every architecture
-//===----------------------------------------------------------------------===//
-
-/// Launches a kernel of gemm.cuh or conv.cuh over rows × cols in its tiles.
-static void launchTiles(KernelText &kernel, nn::ScheduleAttr schedule,
-                        int64_t rows, int64_t cols, int64_t batch,
-                        bool rowsFirst) {
-  int64_t m = ceilDiv(rows, schedule.getTileM());
-  int64_t n = ceilDiv(cols, schedule.getTileN());
-  kernel.grid[0] = rowsFirst ? m : n;
-  kernel.grid[1] = std::min<int64_t>(rowsFirst ? n : m, kMaxGridYZ);
-  kernel.grid[2] = std::min(batch, kMaxGridYZ);
-  kernel.block[0] = 256;
-}
-
-static FailureOr<KernelText>
-emitTiles(StringRef skeleton, ProblemText &text, const nn::EpilogueInfo &info,
-          Value a, Value b, const LinalgFusion &lowered, StringRef name,
-          nn::ScheduleAttr schedule, std::string &failure) {
-  if (failed(text.addEpilogue(info, failure)))
-    return llvm::failure();
-  text.addConstants(
-      "int", {{"tileM", schedule.getTileM()}, {"tileN", schedule.getTileN()}});
-  KernelText kernel;
-  kernel.header = skeleton;
-  std::string call = ("frit::" + skeleton + "<").str() + text.problem() + ">(" +
-                     text.parameter(a) + ", " + text.parameter(b) + ", " +
-                     text.parameter(info.bias) + ", " +
-                     text.parameter(info.residual) + ", y0);\n";
-  kernel.source = text.definition() + kernelFunction(name, lowered, 256, call);
-  return kernel;
-}
-
-FailureOr<KernelText> frit::cuda::emitContraction(nn::FusionOp fusion,
-                                                  const LinalgFusion &lowered,
-                                                  StringRef name,
-                                                  nn::ScheduleAttr schedule,
-                                                  std::string &failure) {
-  bool wgmma = schedule.getSkeleton() == nn::Skeleton::wgmma_gemm ||
-               schedule.getSkeleton() == nn::Skeleton::wgmma_conv;
-  if (schedule.getSkeleton() == nn::Skeleton::conv_b2b)
-    return emitConvB2b(fusion, lowered, name, failure);
-  ProblemText text(lowered, name);
-  FailureOr<KernelText> kernel = llvm::failure();
-  if (isa_and_nonnull<nn::ConvOp>(fusion.getAnchor())) {
-    auto info = nn::describeConvolution(fusion);
-    if (!info) {
-      failure = info.reason();
-      return llvm::failure();
-    }
-    if (wgmma)
-      return emitWgmmaConv(*info, lowered, name, schedule, failure);
-    text.addConv(*info);
-    kernel = emitTiles("conv", text, *info, info->x, info->w, lowered, name,
-                       schedule, failure);
-    if (succeeded(kernel))
-      launchTiles(*kernel, schedule, info->n * info->p * info->q,
-                  info->k / info->groups, info->groups, /*rowsFirst=*/true);
-    return kernel;
-  }
-  auto info = nn::describeGemm(fusion);
-  if (!info) {
-    failure = info.reason();
-    return llvm::failure();
-  }
-  if (wgmma)
-    return emitWgmmaGemm(*info, lowered, name, schedule, failure);
-  text.addGemm(*info);
-  kernel = emitTiles("gemm", text, *info, info->a, info->b, lowered, name,
-                     schedule, failure);
-  if (succeeded(kernel))
-    launchTiles(*kernel, schedule, info->m, info->n, info->batch,
-                /*rowsFirst=*/false);
-  return kernel;
 }

@@ -1,7 +1,8 @@
-//===- StagedRows.cpp - Rows that shared memory brings to vectors ---------===//
+//===- RowStaging.cpp - Rows that travel through shared memory ------------===//
 //
-// Where a row begins anywhere in a vector, those of a block travel through
-// shared memory together (row_staged.cuh).
+// Where rows may begin anywhere in a vector, a block copies all of its rows
+// into shared memory together (row_staged.cuh). This file finds which tensors
+// can be copied so, and where they lie.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,14 +12,12 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Bytes of a vector, of a memory transaction and of a line of the cache;
-/// shared memory of a block, which leaves room for others; blocks that keep a
-/// large GPU busy; and values of rows that a thread keeps.
-static constexpr int64_t kVector = 16, kSector = 32, kLine = 128,
-                         kShared = 48 << 10, kBlocks = 4 * 132, kKept = 32;
+/// Bytes of a vector and of a line of the cache, and of shared memory that a
+/// block may take so that an SM has several blocks.
+static constexpr int64_t kVector = 16, kLine = 128, kMostShared = 48 << 10;
 
-/// Inputs that are read nowhere but at the element that is worked on, or at its
-/// column.
+/// Finds the inputs that are read only at the element that is worked on, or
+/// only at its column.
 void RowKernel::findStaged() {
   auto readAt = [&](AffineExpr at) {
     llvm::SetVector<unsigned> inputs;
@@ -96,24 +95,12 @@ bool RowKernel::readsStagedAlone() const {
   });
 }
 
-bool RowKernel::isStaged(int64_t team, int64_t held) const {
-  if (isColumns() || team > 32 || stagedInputs.empty() ||
-      (isSkewed() && !readsStagedAlone()))
-    return false;
-  // Rows of which some begin within a sector, and those of which a warp's
-  // access would only take pieces.
-  int64_t bytes = cols * narrowestStaged();
-  return (bytes % kSector != 0 || bytes <= kLine) &&
-         held * bytes % kVector == 0 && held * cols % graph.lanes.width == 0 &&
-         rows >= held * kBlocks && stagedBytes(held) <= kShared;
-}
-
-int64_t RowKernel::heldRows(int64_t team, int64_t threads,
-                            int64_t perThread) const {
-  int64_t teams = threads / team;
-  bool two = 2 * perThread * elementValues() <= kKept &&
-             teams * cols % graph.lanes.width == 0 && isStaged(team, 2 * teams);
-  return two ? 2 : 1;
+bool RowKernel::canStage(int64_t team, int64_t held) const {
+  return !isColumns() && team <= 32 && !stagedInputs.empty() &&
+         (!isSkewed() || readsStagedAlone()) &&
+         held * cols * narrowestStaged() % kVector == 0 &&
+         held * cols % graph.lanes.width == 0 &&
+         stagedBytes(held) <= kMostShared;
 }
 
 int64_t RowKernel::stagedBytes(int64_t held) const {

@@ -1,21 +1,22 @@
-//===- EmitDepthwise.cpp - Convolutions of each channel by itself ---------===//
+//===- Depthwise.cpp - Convolutions with a filter for each channel --------===//
 
-#include "codegen/cuda/target/Emit.h"
+#include "codegen/cuda/contraction/Depthwise.h"
+
+#include "codegen/cuda/target/Skeleton.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Threads of a block, and of how many a large GPU has enough to hide what they
-/// wait for.
-static constexpr int64_t kThreads = 128, kBusy = 132 * 384;
-/// Filters' elements that a thread keeps, where there are many threads and
-/// where not, outputs of its strip, and products that are written out for it.
+/// Threads of a block, and threads of an SM that are enough to hide latency.
+static constexpr int64_t kThreads = 128, kBusy = 384;
+/// Filter elements that a thread keeps, where there are many threads and where
+/// not; outputs of its strip; and products that are unrolled for it.
 static constexpr int64_t kKept = 100, kKeptByFew = 36, kLongest = 8,
                          kProducts = 1024;
-/// Elements of a filter, and rows that a strip reaches: registers hold the
-/// ones, and the others are written out. Steps and pads that an int holds,
-/// times any size.
+/// Elements of a filter, which registers hold, and rows that a strip reaches,
+/// which are unrolled. Strides, pads and dilations that an int holds, times any
+/// size.
 static constexpr int64_t kMostTaps = 81, kMostRows = 128, kMostSteps = 1 << 15;
 
 bool frit::cuda::takesDepthwise(ArrayRef<int64_t> window,
@@ -29,39 +30,45 @@ bool frit::cuda::takesDepthwise(ArrayRef<int64_t> window,
          (window[0] - 1) * dilations[0] < kMostRows;
 }
 
-/// The convolution of a fusion, which reads memory and whose result is all that
-/// follows it has the shape of, or null.
-static nn::DepthwiseConvOp findConv(nn::FusionOp fusion, std::string &reason) {
+/// The fusion's depthwise convolution, if its operands are kernel inputs and
+/// every result has its element count.
+static nn::Match<nn::DepthwiseConvOp> findConv(nn::FusionOp fusion) {
   nn::DepthwiseConvOp conv;
   for (Operation &op : fusion.getBody().front().without_terminator())
     if (auto found = dyn_cast<nn::DepthwiseConvOp>(op)) {
       if (conv)
-        reason = "it has two convolutions";
+        return nn::Mismatch("it has two convolutions");
       conv = found;
     }
+  if (!conv)
+    return nn::Mismatch("it has no depthwise convolution");
   if (!isa<BlockArgument>(conv.getX()) || !isa<BlockArgument>(conv.getW()))
-    reason = "an operand of the convolution is computed in the fusion";
+    return nn::Mismatch(
+        "an operand of the convolution is computed in the fusion");
   if (!takesDepthwise(nn::shapeOf(conv.getW()).drop_back(), conv.getStrides(),
                       conv.getPads(), conv.getDilations()))
-    reason = "the convolution is not of an image, or by a large window";
+    return nn::Mismatch(
+        "the convolution is not of an image, or by a large window");
   for (Value result : fusion.getResults())
     if (nn::tensorType(result).getNumElements() !=
         nn::tensorType(conv.getY()).getNumElements())
-      reason = "a result has not one element for each of the convolution's";
+      return nn::Mismatch(
+          "a result has not one element for each of the convolution's");
   if (nn::tensorType(conv.getY()).getElementType().isF64())
-    reason = "the convolution is of 64-bit floats";
+    return nn::Mismatch("the convolution is of 64-bit floats");
   for (Value tensor : {conv.getX(), conv.getY()})
     if (nn::tensorType(tensor).getNumElements() > INT32_MAX ||
         nn::tensorType(tensor).getNumElements() == 0)
-      reason = "the convolution has no elements, or too many";
-  return reason.empty() ? conv : nullptr;
+      return nn::Mismatch("the convolution has no elements, or too many");
+  return conv;
 }
 
-/// Of how many neighbouring channels a thread keeps the filters.
+/// Neighbouring channels of a thread, which keeps their filters.
 static int64_t vectorOf(int64_t taps, int64_t channels, int64_t bytes,
-                        int64_t outputs) {
+                        int64_t outputs, const GpuArch &arch) {
   auto isTooWide = [&](int64_t vector) {
-    int64_t most = outputs / vector >= kBusy ? kKept : kKeptByFew;
+    int64_t most =
+        outputs / vector >= arch.threadsOf(kBusy) ? kKept : kKeptByFew;
     return channels % vector != 0 || (vector > 2 && taps * vector > most);
   };
   int64_t vector = std::min<int64_t>(16 / bytes, 4);
@@ -71,7 +78,8 @@ static int64_t vectorOf(int64_t taps, int64_t channels, int64_t bytes,
 }
 
 /// Outputs of a strip: as many as leave enough threads, evenly.
-static int64_t stripOf(nn::DepthwiseConvOp conv, int64_t vector) {
+static int64_t stripOf(nn::DepthwiseConvOp conv, int64_t vector,
+                       const GpuArch &arch) {
   ArrayRef<int64_t> w = nn::shapeOf(conv.getW()), y = nn::shapeOf(conv.getY());
   int64_t rows = y[1], rowThreads = y[0] * y[2] * y[3] / vector;
   int64_t length = std::clamp<int64_t>(kProducts / (w[0] * w[1] * vector), 1,
@@ -80,24 +88,10 @@ static int64_t stripOf(nn::DepthwiseConvOp conv, int64_t vector) {
   int64_t stride = std::min(conv.getStrides()[0], kMostRows);
   while (length > 1 && (length - 1) * stride + reach >= kMostRows)
     --length;
-  while (length > 1 && ceilDiv(rows, length) * rowThreads < kBusy)
+  while (length > 1 &&
+         ceilDiv(rows, length) * rowThreads < arch.threadsOf(kBusy))
     --length;
   return ceilDiv(rows, ceilDiv(rows, length));
-}
-
-nn::ScheduleAttr frit::cuda::scheduleDepthwise(nn::FusionOp fusion,
-                                               std::string &reason) {
-  nn::DepthwiseConvOp conv = findConv(fusion, reason);
-  if (!conv)
-    return nullptr;
-  ArrayRef<int64_t> w = nn::shapeOf(conv.getW()), y = nn::shapeOf(conv.getY());
-  int64_t vector =
-      vectorOf(w[0] * w[1], y[3],
-               storageBytes(nn::tensorType(conv.getX()).getElementType()),
-               nn::tensorType(conv.getY()).getNumElements());
-  int64_t strip = stripOf(conv, vector);
-  return nn::ScheduleAttr::get(fusion.getContext(), nn::Skeleton::depthwise,
-                               vector, kThreads, strip, /*library=*/false);
 }
 
 static std::string printShape(nn::DepthwiseConvOp conv) {
@@ -117,10 +111,11 @@ static std::string printShape(nn::DepthwiseConvOp conv) {
          line({{"padTop", pads[0]}, {"padLeft", pads[1]}});
 }
 
-/// What follows the convolution, of `vector` of its sums from element `i` on.
-static FailureOr<std::string> printStore(nn::DepthwiseConvOp conv,
+/// Prints what follows the convolution, for `vector` of its sums from element
+/// `i` on.
+static nn::Match<std::string> printStore(nn::DepthwiseConvOp conv,
                                          const LinalgFusion &lowered,
-                                         int64_t vector, std::string &failure) {
+                                         int64_t vector) {
   Graph graph(lowered.context());
   AffineExpr i =
       graph.space.addDim(nn::tensorType(conv.getY()).getNumElements());
@@ -136,9 +131,8 @@ static FailureOr<std::string> printStore(nn::DepthwiseConvOp conv,
     roots.push_back(graph.elementAt(output, i));
     outputs.push_back({number, roots.back()});
   }
-  failure = graph.failure();
-  if (!failure.empty())
-    return llvm::failure();
+  if (!graph.failure().empty())
+    return nn::Mismatch(graph.failure());
   Printer printer(graph);
   printer.setArguments(lowered.inputElements());
   printer.nameDim(i, "i");
@@ -148,19 +142,65 @@ static FailureOr<std::string> printStore(nn::DepthwiseConvOp conv,
          storeOutputs(printer, graph, lowered, outputs, "i") + "  }\n";
 }
 
-FailureOr<KernelText> frit::cuda::emitDepthwise(nn::FusionOp fusion,
-                                                const LinalgFusion &lowered,
-                                                StringRef name,
-                                                nn::ScheduleAttr schedule,
-                                                std::string &failure) {
-  nn::DepthwiseConvOp conv = findConv(fusion, failure);
-  if (!conv)
-    return llvm::failure();
+LogicalResult
+DepthwiseAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                      int64_t vector, int64_t strip, int64_t threads) {
+  if (failed(require(emitError, isPowerOf2UpTo(vector, 4), "vector",
+                     "1, 2 or 4")) ||
+      failed(require(emitError, strip > 0 && strip <= kMostRows, "strip",
+                     "from 1 to 128")))
+    return failure();
+  return require(emitError, isBlock(threads), "threads",
+                 "a multiple of 32 of at most 1024");
+}
+
+namespace {
+class Depthwise : public SkeletonOf<DepthwiseAttr> {
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() != Problem::Kind::depthwise)
+      return std::nullopt;
+    auto conv = findConv(problem.fusion());
+    if (!conv)
+      return conv.mismatch();
+    ArrayRef<int64_t> w = nn::shapeOf(conv->getW()),
+                      y = nn::shapeOf(conv->getY());
+    int64_t vector =
+        vectorOf(w[0] * w[1], y[3],
+                 storageBytes(nn::tensorType(conv->getX()).getElementType()),
+                 nn::tensorType(conv->getY()).getNumElements(), machine.arch);
+    offers.add(DepthwiseAttr::get(problem.context(), vector,
+                                  stripOf(*conv, vector, machine.arch),
+                                  kThreads));
+    return std::nullopt;
+  }
+  std::optional<nn::StepCost> costOf(Problem &problem, DepthwiseAttr schedule,
+                                     const Machine &machine) const override {
+    return costOfMemory(problem.fusion(), schedule.getVector(), machine.arch);
+  }
+  nn::Match<KernelText> emitText(Problem &problem, DepthwiseAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override;
+};
+} // namespace
+
+nn::Match<KernelText> Depthwise::emitText(Problem &problem,
+                                          DepthwiseAttr schedule,
+                                          StringRef name,
+                                          const Machine &machine) const {
+  auto found = findConv(problem.fusion());
+  if (!found)
+    return found.mismatch();
+  nn::DepthwiseConvOp conv = *found;
+  const LinalgFusion &lowered = problem.lowered();
   int64_t vector = schedule.getVector(), threads = schedule.getThreads();
-  int64_t strip = schedule.getPerThread();
-  auto store = printStore(conv, lowered, vector, failure);
-  if (failed(store))
-    return llvm::failure();
+  int64_t strip = schedule.getStrip();
+  ArrayRef<int64_t> y = nn::shapeOf(conv.getY());
+  if (y[3] % vector)
+    return nn::Mismatch("its channels are no multiple of a vector");
+  auto store = printStore(conv, lowered, vector);
+  if (!store)
+    return store.mismatch();
   unsigned x = cast<BlockArgument>(conv.getX()).getArgNumber();
   unsigned w = cast<BlockArgument>(conv.getW()).getArgNumber();
   bool constant = llvm::is_contained(lowered.constantInputs(), int64_t(w));
@@ -175,11 +215,15 @@ FailureOr<KernelText> frit::cuda::emitDepthwise(nn::FusionOp fusion,
        (constant ? "true" : "false") + ">(" + name + "_body{" +
        argumentList(lowered) + "}, x" + Twine(x) + ", x" + Twine(w) + ");\n")
           .str();
-  kernel.source +=
-      kernelFunction(name, lowered, threads, call, 0, Waits::inSkeleton);
-  ArrayRef<int64_t> y = nn::shapeOf(conv.getY());
+  kernel.source += kernelFunction(
+      name, lowered, {.threads = threads, .wait = PdlWait::inSkeleton}, call);
   kernel.grid[0] =
       ceilDiv(y[0] * ceilDiv(y[1], strip) * y[2] * y[3] / vector, threads);
   kernel.block[0] = threads;
   return kernel;
+}
+
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<DepthwiseAttr>() {
+  return std::make_unique<Depthwise>();
 }

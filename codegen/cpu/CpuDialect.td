@@ -1,0 +1,37 @@
+//===- CpuDialect.td - The schedules of the cpu target ---------------------===//
+
+include "mlir/IR/AttrTypeBase.td"
+include "dialects/nn/Schedule.td"
+
+def Cpu_Dialect : Dialect {
+  let name = "cpu";
+  let cppNamespace = "::frit::cpu";
+  let summary = "Schedules of fusions on x86-64";
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Cpu_Schedule<string name, string mnemonic_>
+    : AttrDef<Cpu_Dialect, name, [NN_Schedule]> {
+  let mnemonic = mnemonic_;
+}
+
+/// A call of the runtime's own kernel, whose operands come by role.
+class Cpu_CallSchedule<string name, string mnemonic_>
+    : Cpu_Schedule<name, mnemonic_> {
+  let extraClassDeclaration = [{
+    bool isLibraryCall() const { return true; }
+    bool ordersOperands() const { return true; }
+  }];
+}
+
+def Cpu_LoopsAttr : Cpu_Schedule<"Loops", "loops"> {
+  let summary = "A loop nest, tiled and vectorised by LLVM.";
+}
+
+def Cpu_GemmAttr : Cpu_CallSchedule<"Gemm", "gemm"> {
+  let summary = "The runtime's matrix product.";
+}
+
+def Cpu_ConvAttr : Cpu_CallSchedule<"Conv", "conv"> {
+  let summary = "The runtime's convolution.";
+}

@@ -1,0 +1,297 @@
+//===- Attention.cpp - Attention in one pass over the keys ----------------===//
+//
+// The skeletons attention and wgmma_attention (attention.cuh,
+// wgmma_attention.cuh). What moves Q, K, V, the mask and the result becomes
+// strides.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/attention/AttentionTile.h"
+#include "codegen/cuda/target/Skeleton.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// "  using Q = frit::Strides<24576, 64, 192>;".
+static std::string stridesText(StringRef name, ArrayRef<int64_t> strides) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "  using " << name << " = frit::Strides<";
+  llvm::interleaveComma(strides, os);
+  os << ">;\n";
+  return text;
+}
+
+static std::string definition(StringRef name, const nn::AttentionInfo &info,
+                              const AttentionTile &tile,
+                              const LinalgFusion &lowered) {
+  auto storage = [&](const nn::AttentionOperand &operand) {
+    return storageName(
+        lowered.inputElements()[operand.argument.getArgNumber()]);
+  };
+  auto constants =
+      [](StringRef type,
+         ArrayRef<std::pair<StringRef, int64_t>> fields) -> std::string {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "  static constexpr " << type << " ";
+    llvm::interleaveComma(fields, os, [&](const auto &field) {
+      os << field.first << " = " << field.second;
+    });
+    os << ";\n";
+    return text;
+  };
+  std::string text = ("struct " + name + " {\n").str();
+  text += ("  using T = " + storage(info.q) + ";\n").str();
+  nn::AttentionOp op = info.op;
+  if (nn::tensorType(op.getQ()).getElementType().isF32())
+    text += "  static constexpr bool tf32 = " +
+            std::string(op.getTf32() ? "true" : "false") + ";\n";
+  text +=
+      ("  using Mask = " + (info.mask ? storage(*info.mask) : "void") + ";\n")
+          .str();
+  text += constants(
+      "int",
+      {{"batch", info.batch}, {"heads", info.heads}, {"groups", info.groups}});
+  text += constants("int", {{"queries", info.queries},
+                            {"keys", info.keys},
+                            {"size", info.size},
+                            {"valueSize", info.valueSize}});
+  text += "  static constexpr float scale = " +
+          literal(op.getScaleAttr(), op.getScaleAttr().getType()) + ";\n";
+  text += ("  static constexpr bool causal = " +
+           StringRef(info.causal ? "true" : "false") + ";\n")
+              .str();
+  text += constants("int", {{"causalOffset", 0}});
+  std::pair<StringRef, const nn::AttentionOperand *> operands[] = {
+      {"Q", &info.q}, {"K", &info.k}, {"V", &info.v}, {"O", &info.result}};
+  for (auto [field, operand] : operands)
+    text += stridesText(field, ArrayRef(operand->strides).drop_back());
+  const int64_t none[4] = {0, 0, 0, 0};
+  text += stridesText("M", info.mask ? info.mask->strides : none);
+  text += constants(
+      "int", {{"tileM", tile.m}, {"tileN", tile.n}, {"splits", tile.splits}});
+  if (tile.usesWgmma())
+    text +=
+        constants("int", {{"stages", tile.stages}, {"blocks", tile.occupancy}});
+  else
+    text += constants("int", {{"rowsPerWarp", tile.rowsPerWarp}});
+  return text + "};\n";
+}
+
+/// Lines of O that a warp of wgmma_attention.cuh stores at a time, and bytes of
+/// a line of the 128-byte swizzle.
+static constexpr int64_t kStoredLines = 16, kLineBytes = 128;
+
+/// A map of Q, K, V or O: boxes of 64 elements by `lines` rows of a head.
+static TensorMap operandMap(const nn::AttentionOperand &operand,
+                            unsigned argument, Type element,
+                            ArrayRef<int64_t> dims, int64_t lines) {
+  const int64_t bytes = 2;
+  TensorMap map;
+  map.argument = argument;
+  map.offset = operand.offset * bytes;
+  map.type = element;
+  map.dims.assign(dims.begin(), dims.end());
+  // Of a dimension of size 1 any stride is right.
+  for (int dim : {2, 1, 0}) {
+    int64_t stride = operand.strides[dim];
+    map.strides.push_back(stride ? stride * bytes : kLineBytes);
+  }
+  map.box = {kLineBytes / bytes, lines, 1, 1};
+  map.swizzle = kLineBytes;
+  return map;
+}
+
+static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
+                                           StringRef name,
+                                           const AttentionTile &tile,
+                                           const GpuArch &arch) {
+  auto info = describeKernelAttention(problemOfFusion);
+  if (!info)
+    return info.mismatch();
+  if (tile.sharedBytes(*info, arch) > arch.sharedPerBlock)
+    return nn::Mismatch("its tile does not fit into shared memory");
+  const LinalgFusion &lowered = problemOfFusion.lowered();
+  auto pointer = [](StringRef name, int64_t offset) {
+    return name.str() + (offset ? " + " + std::to_string(offset) : "");
+  };
+  auto input = [&](const nn::AttentionOperand &operand) {
+    return pointer("x" + std::to_string(operand.argument.getArgNumber()),
+                   operand.offset);
+  };
+  KernelText kernel;
+  std::string problem = (name + "_problem").str();
+  std::string tensors =
+      input(info->q) + ", " + input(info->k) + ", " + input(info->v) + ", ";
+  std::string mask = info->mask ? input(*info->mask) : "nullptr";
+  std::string rest = mask + ", " + pointer("y0", info->result.offset) + ");\n";
+  std::string call = "frit::attention<" + problem + ">(" + tensors + rest;
+  kernel.header = "attention";
+  if (tile.usesWgmma()) {
+    kernel.header = "wgmma_attention";
+    Type element = elementType(lowered.outputs()[0]);
+    auto add = [&](const nn::AttentionOperand &operand, int64_t size,
+                   int64_t rows, int64_t heads, int64_t lines) {
+      unsigned argument = operand.argument ? operand.argument.getArgNumber()
+                                           : lowered.inputElements().size();
+      kernel.tensorMaps.push_back(operandMap(
+          operand, argument, element, {size, rows, heads, info->batch}, lines));
+    };
+    add(info->q, info->size, info->queries, info->heads, tile.m);
+    add(info->k, info->size, info->keys, info->groups, tile.n);
+    add(info->v, info->valueSize, info->keys, info->groups, tile.n);
+    add(info->result, info->valueSize, info->queries, info->heads,
+        kStoredLines);
+    call = "#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaAttention<" + problem +
+           ">(&m0, &m1, &m2, &m3, " + mask +
+           ");\n#else\nfrit::attentionFloor<" + problem + ">(" + tensors +
+           rest + "#endif\n";
+  }
+  kernel.grid[0] = tile.blocks(*info, arch);
+  kernel.block[0] = tile.threads();
+  kernel.sharedBytes = tile.sharedBytes(*info, arch);
+  kernel.source =
+      definition(problem, *info, tile, lowered) +
+      kernelFunction(name, lowered,
+                     {.threads = tile.threads(),
+                      .tensorMaps = kernel.tensorMaps.size(),
+                      .wait = PdlWait::inSkeleton,
+                      .occupancy = tile.usesWgmma() ? tile.occupancy : 0},
+                     call);
+  return kernel;
+}
+
+//===----------------------------------------------------------------------===//
+// Skeletons
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+WgmmaAttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                           int64_t tileM, int64_t tileN, int64_t splits,
+                           int64_t stages, int64_t occupancy) {
+  if (failed(require(emitError, tileM > 0 && tileM <= 256 && tileM % 64 == 0,
+                     "tile_m", "a multiple of 64 of at most 256")) ||
+      failed(require(emitError, tileN > 0 && tileN <= 256 && tileN % 16 == 0,
+                     "tile_n", "a multiple of 16 of at most 256")) ||
+      failed(require(emitError,
+                     splits == 1 || (splits > 0 && splits <= 3 && tileM == 64),
+                     "splits", "1, or up to 3 with a `tile_m` of 64")) ||
+      failed(require(emitError,
+                     stages >= 2 && stages <= 6 && stages % splits == 0,
+                     "stages", "from 2 to 6, a multiple of `splits`")))
+    return failure();
+  return require(emitError, occupancy >= 1 && occupancy <= 3, "occupancy",
+                 "1, 2 or 3");
+}
+
+LogicalResult
+AttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                      int64_t tileM, int64_t tileN, int64_t splits,
+                      int64_t rowsPerWarp) {
+  if (failed(require(emitError, rowsPerWarp == 16 || rowsPerWarp == 32,
+                     "rows_per_warp", "16 or 32")) ||
+      failed(require(emitError, tileM > 0 && tileM % rowsPerWarp == 0, "tile_m",
+                     "a multiple of `rows_per_warp`")) ||
+      failed(require(emitError, tileN > 0 && tileN % 16 == 0, "tile_n",
+                     "a multiple of 16")))
+    return failure();
+  return require(emitError,
+                 isPowerOf2UpTo(splits, 4) &&
+                     32 * splits * tileM / rowsPerWarp <= 512,
+                 "splits", "1, 2 or 4, with up to 512 threads in a block");
+}
+
+namespace {
+
+/// What both skeletons do alike. What attention costs beside other kernels is
+/// not known.
+template <class Attr> class AttentionSkeleton : public TunedSkeletonOf<Attr> {
+  std::optional<nn::StepCost> costOf(Problem &, Attr,
+                                     const Machine &) const override {
+    return std::nullopt;
+  }
+};
+
+class WgmmaAttention : public AttentionSkeleton<WgmmaAttentionAttr> {
+  static WgmmaAttentionAttr attrOf(const AttentionTile &tile,
+                                   MLIRContext *context) {
+    return WgmmaAttentionAttr::get(context, tile.m, tile.n, tile.splits,
+                                   tile.stages, tile.occupancy);
+  }
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() != Problem::Kind::attention)
+      return std::nullopt;
+    auto info = describeKernelAttention(problem);
+    if (!info)
+      return info.mismatch();
+    if (!usesWgmmaAttention(*info, machine.arch))
+      return std::nullopt;
+    offers.add(attrOf(
+        chooseWgmmaTile(*info, machine.arch).withOccupancy(*info, machine.arch),
+        problem.context()));
+    if (offers.wantsSeveral())
+      for (const AttentionTile &tile : allWgmmaTiles(*info, machine.arch))
+        offers.addAlternative(attrOf(tile, problem.context()));
+    return std::nullopt;
+  }
+  nn::Match<KernelText> emitText(Problem &problem, WgmmaAttentionAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    auto info = describeKernelAttention(problem);
+    if (info && !usesWgmmaAttention(*info, machine.arch))
+      return nn::Mismatch("WGMMA does not compute it");
+    return emitAttention(problem, name,
+                         {schedule.getTileM(), /*rowsPerWarp=*/16,
+                          schedule.getTileN(), schedule.getSplits(),
+                          schedule.getStages(), schedule.getOccupancy()},
+                         machine.arch);
+  }
+};
+
+class Attention : public AttentionSkeleton<AttentionAttr> {
+  static AttentionAttr attrOf(const AttentionTile &tile, MLIRContext *context) {
+    return AttentionAttr::get(context, tile.m, tile.n, tile.splits,
+                              tile.rowsPerWarp);
+  }
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() != Problem::Kind::attention)
+      return std::nullopt;
+    auto info = describeKernelAttention(problem);
+    if (!info)
+      return info.mismatch();
+    AttentionAttr chosen =
+        attrOf(choosePlainTile(*info, machine.arch), problem.context());
+    if (usesWgmmaAttention(*info, machine.arch)) {
+      offers.addAlternative(chosen);
+      return std::nullopt;
+    }
+    offers.add(chosen);
+    if (offers.wantsSeveral())
+      for (const AttentionTile &tile : allPlainTiles(*info, machine.arch))
+        offers.addAlternative(attrOf(tile, problem.context()));
+    return std::nullopt;
+  }
+  nn::Match<KernelText> emitText(Problem &problem, AttentionAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    return emitAttention(problem, name,
+                         {schedule.getTileM(), schedule.getRowsPerWarp(),
+                          schedule.getTileN(), schedule.getSplits()},
+                         machine.arch);
+  }
+};
+
+} // namespace
+
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<WgmmaAttentionAttr>() {
+  return std::make_unique<WgmmaAttention>();
+}
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<AttentionAttr>() {
+  return std::make_unique<Attention>();
+}

@@ -1,0 +1,22 @@
+//===- Attention.td - Schedules of attention -------------------------------===//
+
+include "codegen/cuda/target/Schedule.td"
+
+def Cuda_WgmmaAttentionAttr
+    : Cuda_Schedule<"WgmmaAttention", "wgmma_attention"> {
+  let summary = "Attention in one pass over the keys by TMA and WGMMA (sm_90a).";
+  let parameters = (ins
+    Number<"queries of a tile: a multiple of 64">:$tile_m,
+    Number<"keys of a tile: a multiple of 16">:$tile_n,
+    NumberOr<"1", "warpgroups that share a tile's keys">:$splits,
+    Number<"tiles of keys in shared memory">:$stages,
+    NumberOr<"1", "blocks that share an SM">:$occupancy);
+}
+
+def Cuda_AttentionAttr : Cuda_Schedule<"Attention", "attention"> {
+  let summary = "Attention in one pass over the keys by mma.sync.";
+  let parameters = (ins
+    Number<"queries of a tile">:$tile_m, Number<"keys of a tile">:$tile_n,
+    NumberOr<"1", "groups of warps that share a tile's keys">:$splits,
+    Number<"queries of a warp: 16 or 32">:$rows_per_warp);
+}

@@ -1,0 +1,200 @@
+//===- AttentionTile.cpp - Tiles of our own attention kernels -------------===//
+
+#include "codegen/cuda/attention/AttentionTile.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Rows are copied in pieces of 16 bytes.
+static constexpr int64_t kPieceBytes = 16;
+/// Elements of a head at most, of 16 bits, of f32 and by WGMMA.
+static constexpr int64_t kMaxSize = 256, kMaxSingleSize = 128,
+                         kMaxWgmmaSize = 128;
+/// More blocks than these that share an SM gain nothing.
+static constexpr int64_t kMostOccupancy = 3;
+
+//===----------------------------------------------------------------------===//
+// What the kernels take
+//===----------------------------------------------------------------------===//
+
+static bool isTwoBytes(Type element) {
+  return element.isF16() || element.isBF16();
+}
+
+static int64_t bytesOf(Type element) { return isTwoBytes(element) ? 2 : 4; }
+
+int64_t frit::cuda::elementBytes(const nn::AttentionInfo &info) {
+  nn::AttentionOp op = info.op;
+  return bytesOf(nn::tensorType(op.getQ()).getElementType());
+}
+
+static Type elementOf(const nn::AttentionInfo &info) {
+  nn::AttentionOp op = info.op;
+  return nn::tensorType(op.getQ()).getElementType();
+}
+
+bool frit::cuda::takesAttention(nn::AttentionOp op, const GpuArch &arch) {
+  for (Value v : op->getOperands())
+    if (!nn::tensorType(v).hasStaticShape() ||
+        nn::tensorType(v).getNumElements() == 0)
+      return false;
+  if (Value mask = op.getMask()) {
+    Type element = nn::tensorType(mask).getElementType();
+    if (!isTwoBytes(element) && !element.isF32() && !element.isInteger(1))
+      return false;
+  }
+  int64_t size = nn::shapeOf(op.getQ()).back();
+  int64_t valueSize = nn::shapeOf(op.getV()).back();
+  Type element = nn::tensorType(op.getQ()).getElementType();
+  int64_t piece = kPieceBytes / bytesOf(element);
+  return arch.hasTensorCores && (isTwoBytes(element) || element.isF32()) &&
+         size % piece == 0 && valueSize % piece == 0 &&
+         std::max(size, valueSize) <=
+             (element.isF32() ? kMaxSingleSize : kMaxSize);
+}
+
+bool frit::cuda::takesAttentionView(Type element,
+                                    const nn::StridedPlaces &places) {
+  auto isPieces = [&](int64_t elements) {
+    return elements * bytesOf(element) % kPieceBytes == 0;
+  };
+  return (isTwoBytes(element) || element.isF32()) &&
+         places.strides.back() == 1 && isPieces(places.offset) &&
+         llvm::all_of(ArrayRef(places.strides).drop_back(), isPieces);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+int64_t AttentionTile::threads() const {
+  return usesWgmma() ? 2 * m * splits + 128 : 32 * splits * m / rowsPerWarp;
+}
+
+int64_t AttentionTile::leastShared(const nn::AttentionInfo &info) const {
+  int64_t size = roundUp(info.size, 64);
+  int64_t valueSize = roundUp(info.valueSize, 64);
+  return 2 * (m + stages * n) * (size + valueSize) +
+         (splits - 1) * 512 * (valueSize / 2 + 4) + 256;
+}
+
+int64_t AttentionTile::sharedBytes(const nn::AttentionInfo &info,
+                                   const GpuArch &arch) const {
+  if (usesWgmma()) {
+    int64_t least = leastShared(info);
+    int64_t more = least + 2 * m * roundUp(info.size, 64);
+    return more <= arch.sharedFor(occupancy) ? more : least;
+  }
+  // As AttentionShape has it.
+  int64_t bytes = bytesOf(elementOf(info)), step = 2 * kPieceBytes / bytes;
+  auto pitch = [&](int64_t size) { return size * bytes + kPieceBytes; };
+  int64_t size = roundUp(info.size, step);
+  int64_t valueSize = roundUp(info.valueSize, bytes == 4 ? 32 : 16);
+  int64_t held = n * splits, parts = info.keys > held ? 2 : 1;
+  int64_t keys = parts * held * (pitch(size) + pitch(valueSize));
+  int64_t joined = (splits - 1) * rowsPerWarp / 16 * (valueSize / 2 + 4) *
+                   threads() / splits * int64_t(sizeof(float));
+  return m * pitch(bytes == 4 ? size : std::max(size, valueSize)) +
+         std::max(keys, joined);
+}
+
+int64_t AttentionTile::tiles(const nn::AttentionInfo &info) const {
+  return info.batch * info.heads * ceilDiv(info.queries, m);
+}
+
+bool AttentionTile::hasRegisters(const nn::AttentionInfo &info, int64_t blocks,
+                                 const GpuArch &arch) const {
+  // A thread has the products with a tile's keys, as many weights of half the
+  // size, its accumulators, what a mask adds to all rows, and some more.
+  int64_t needed = n / 2 + n / 4 + roundUp(info.valueSize, 64) / 2 + 32;
+  if (info.mask)
+    needed += info.mask->strides[2] ? 12 : n / 4;
+  // In wgmma_attention.cuh the producer warpgroup keeps 24.
+  int64_t groups = threads() / 128;
+  int64_t equal = arch.registersFor(threads() * blocks);
+  return (equal * groups - 24) / (groups - 1) / 8 * 8 >= needed;
+}
+
+AttentionTile AttentionTile::withOccupancy(const nn::AttentionInfo &info,
+                                           const GpuArch &arch) const {
+  AttentionTile tile = *this;
+  for (int64_t blocks = kMostOccupancy; blocks > 1; --blocks)
+    if (hasRegisters(info, blocks, arch) &&
+        blocks * (leastShared(info) + arch.sharedReserved) <=
+            arch.sharedPerSm) {
+      tile.occupancy = blocks;
+      return tile;
+    }
+  tile.occupancy = 1;
+  return tile;
+}
+
+int64_t AttentionTile::blocks(const nn::AttentionInfo &info,
+                              const GpuArch &arch) const {
+  return usesWgmma() ? std::min(tiles(info), arch.sms * occupancy)
+                     : tiles(info);
+}
+
+//===----------------------------------------------------------------------===//
+// Problems
+//===----------------------------------------------------------------------===//
+
+/// Whether TMA can read an operand whose dimensions are these.
+static bool hasMap(const nn::AttentionOperand &operand, int64_t batch,
+                   int64_t heads, int64_t rows) {
+  const int64_t sizes[] = {batch, heads, rows};
+  for (int dim = 0; dim < 3; ++dim)
+    if (sizes[dim] > 1 && operand.strides[dim] <= 0)
+      return false;
+  return true;
+}
+
+static bool haveMaps(const nn::AttentionInfo &info) {
+  return hasMap(info.q, info.batch, info.heads, info.queries) &&
+         hasMap(info.k, info.batch, info.groups, info.keys) &&
+         hasMap(info.v, info.batch, info.groups, info.keys) &&
+         hasMap(info.result, info.batch, info.heads, info.queries);
+}
+
+bool frit::cuda::usesWgmmaAttention(const nn::AttentionInfo &info,
+                                    const GpuArch &arch) {
+  int64_t size = std::max(info.size, info.valueSize);
+  return arch.hasWgmma && isTwoBytes(elementOf(info)) && size > 32 &&
+         size <= kMaxWgmmaSize && haveMaps(info);
+}
+
+/// Whether rows of an operand can be copied in pieces of 16 bytes.
+static bool isAligned(const nn::AttentionOperand &operand, Type element) {
+  int64_t piece = kPieceBytes / bytesOf(element);
+  return operand.strides[3] <= 1 && operand.offset % piece == 0 &&
+         llvm::all_of(ArrayRef(operand.strides).drop_back(),
+                      [&](int64_t stride) { return stride % piece == 0; });
+}
+
+nn::Match<nn::AttentionInfo>
+frit::cuda::describeKernelAttention(Problem &problem) {
+  const nn::Match<nn::AttentionInfo> &info = problem.attention();
+  if (!info)
+    return info;
+  const nn::AttentionOperand *operands[] = {&info->q, &info->k, &info->v,
+                                            &info->result};
+  Type element = elementOf(*info);
+  if (!llvm::all_of(operands, [&](const nn::AttentionOperand *operand) {
+        return isAligned(*operand, element);
+      }))
+    return nn::Mismatch("its rows are not in pieces of 16 bytes");
+  return info;
+}
+
+bool frit::cuda::cudnnTakes(Problem &problem, const Machine &machine) {
+  auto info = describeKernelAttention(problem);
+  if (!info || !machine.cudnn)
+    return false;
+  nn::AttentionOp op = info->op;
+  bool adds = !info->mask ||
+              (isa<FloatType>(nn::tensorType(op.getMask()).getElementType()) &&
+               llvm::all_of(info->mask->strides,
+                            [](int64_t stride) { return stride >= 0; }));
+  return isTwoBytes(elementOf(*info)) && adds && haveMaps(*info);
+}

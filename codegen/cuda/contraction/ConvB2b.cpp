@@ -1,0 +1,224 @@
+//===- ConvB2b.cpp - Back-to-back convolutions ----------------------------===//
+//
+// The skeleton conv_b2b: a convolution and the pointwise one that reads its
+// result, in one kernel (conv_b2b.cuh).
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/contraction/ConvB2b.h"
+
+#include "codegen/cuda/contraction/ProblemText.h"
+#include "codegen/cuda/contraction/Wgmma.h"
+#include "codegen/cuda/target/Skeleton.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Channels of a swizzled line.
+static constexpr int64_t kLine = kLineBytes / 2;
+/// Pixels of a tile, and lines that a warp stores at a time.
+static constexpr int64_t kTile = 64, kStoredLines = 16;
+/// Tiles of a block that make up for the wait for its filters, and how much of
+/// a tile has to be pixels.
+static constexpr int64_t kLeastTiles = 8;
+static constexpr double kLeastFill = 0.75;
+
+namespace {
+
+/// Shared memory and threads that follow from a problem and its schedule.
+struct Layout {
+  int64_t pixels = 0, rowBytes = 0, restBytes = 0;
+
+  Layout(const nn::ConvB2bInfo &info, int64_t warpgroups, int64_t slots) {
+    const nn::ConvInfo &first = info.first, &last = info.last;
+    pixels = std::min(first.q, kTile) + first.s - 1;
+    rowBytes = ceilDiv(pixels * kLineBytes, 1024) * 1024;
+    int64_t filters = first.k * first.r * first.s + first.k / kLine * last.k;
+    int64_t boxes = kTile * warpgroups * slots;
+    restBytes = (filters + boxes) * kLineBytes + kBarrierBytes;
+  }
+  int64_t sharedBytes(int64_t stages) const {
+    return stages * rowBytes + restBytes;
+  }
+};
+
+int64_t tilesOf(const nn::ConvInfo &conv) {
+  return conv.n * conv.p * ceilDiv(conv.q, kTile);
+}
+
+/// As many rows of pixels as fit, up to those of two tiles.
+ConvB2bAttr chooseStages(const nn::ConvB2bInfo &info, const GpuArch &arch) {
+  constexpr int64_t warpgroups = 2;
+  for (int64_t slots = 4; slots > 0; slots /= 2) {
+    Layout layout(info, warpgroups, slots);
+    int64_t room = arch.sharedFor(1) - layout.restBytes;
+    int64_t stages = std::min(room / layout.rowBytes, 2 * info.first.r);
+    if (stages > info.first.r)
+      return ConvB2bAttr::get(info.first.x.getContext(), warpgroups, stages,
+                              slots, info.last.k % 128 == 0 ? 128 : 64);
+  }
+  return nullptr;
+}
+
+/// Whether the skeleton computes what follows a convolution.
+bool takesEnd(const nn::ConvInfo &conv) {
+  auto takesBias = [](Value bias) {
+    Type type = nn::tensorType(bias).getElementType();
+    return isHalf(type) || type.isF32();
+  };
+  return !conv.mixed && !conv.addend && !conv.hasMoments() &&
+         conv.activation != nn::ActivationKind::other &&
+         (!conv.bias || takesBias(conv.bias));
+}
+
+} // namespace
+
+bool frit::cuda::takesConvB2b(const nn::ConvB2bInfo &info,
+                              const Machine &machine) {
+  const nn::ConvInfo &first = info.first, &last = info.last;
+  if (!machine.arch.hasWgmma ||
+      !isHalf(nn::tensorType(first.x).getElementType()) ||
+      !first.channelsLast || first.groups != 1 || first.residual ||
+      !takesEnd(first) || !takesEnd(last))
+    return false;
+  bool moves = first.strideH == 1 && first.strideW == 1 &&
+               first.dilationH == 1 && first.dilationW == 1 &&
+               first.r * first.s > 1;
+  bool fits = first.c <= kLine && first.c % 8 == 0 && first.k == kLine &&
+              last.k % kLine == 0 && first.q + first.s <= 256 &&
+              chooseStages(info, machine.arch);
+  double fill = double(first.q) / double(ceilDiv(first.q, kTile) * kTile);
+  return moves && fits && fill >= kLeastFill &&
+         tilesOf(first) >= kLeastTiles * machine.arch.sms;
+}
+
+LogicalResult
+ConvB2bAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                    int64_t warpgroups, int64_t stages, int64_t slots,
+                    int64_t columns) {
+  if (failed(require(emitError, warpgroups == 2, "warpgroups", "2")) ||
+      failed(require(emitError, stages > 1, "stages", "2 or more")) ||
+      failed(
+          require(emitError, isPowerOf2UpTo(slots, 4), "slots", "1, 2 or 4")))
+    return failure();
+  return require(emitError, columns == 64 || columns == 128, "columns",
+                 "64 or 128");
+}
+
+/// The map of a tensor without gaps, innermost dimension first.
+static TensorMap tiledMap(unsigned argument, Type type, ArrayRef<int64_t> dims,
+                          ArrayRef<int64_t> box) {
+  TensorMap map;
+  map.argument = argument;
+  map.type = type;
+  map.dims.assign(dims.begin(), dims.end());
+  map.box.assign(box.begin(), box.end());
+  int64_t stride = type.getIntOrFloatBitWidth() / 8;
+  for (int64_t dim : dims.drop_back())
+    map.strides.push_back(stride *= dim);
+  map.swizzle = kLineBytes;
+  return map;
+}
+
+namespace {
+class ConvB2b : public TunedSkeletonOf<ConvB2bAttr> {
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() != Problem::Kind::contraction || !problem.convB2b())
+      return std::nullopt;
+    if (!takesConvB2b(*problem.convB2b(), machine))
+      return nn::Mismatch("two convolutions, one after the other, do not pay "
+                          "or do not fit in one kernel");
+    offers.add(chooseStages(*problem.convB2b(), machine.arch));
+    return std::nullopt;
+  }
+  std::optional<nn::StepCost> costOf(Problem &problem, ConvB2bAttr schedule,
+                                     const Machine &machine) const override {
+    nn::StepCost cost =
+        costOfMemory(problem.fusion(), /*perThread=*/1, machine.arch);
+    return nn::StepCost{cost.microseconds, 1};
+  }
+  nn::Match<KernelText> emitText(Problem &problem, ConvB2bAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override;
+};
+} // namespace
+
+nn::Match<KernelText> ConvB2b::emitText(Problem &problem, ConvB2bAttr schedule,
+                                        StringRef name,
+                                        const Machine &machine) const {
+  if (!problem.convB2b())
+    return problem.convB2b().mismatch();
+  if (!takesConvB2b(*problem.convB2b(), machine))
+    return nn::Mismatch("it is no two convolutions that WGMMA computes");
+  const LinalgFusion &lowered = problem.lowered();
+  const nn::ConvInfo &first = problem.convB2b()->first,
+                     &last = problem.convB2b()->last;
+  int64_t warpgroups = schedule.getWarpgroups(), stages = schedule.getStages();
+  int64_t slots = schedule.getSlots(), columns = schedule.getColumns();
+  Layout layout(*problem.convB2b(), warpgroups, slots);
+  if (layout.sharedBytes(stages) > machine.arch.sharedFor(1) ||
+      stages <= first.r || last.k % columns)
+    return nn::Mismatch("it does not fit into shared memory");
+  int64_t threads = 128 * warpgroups + 32;
+  ProblemText text(lowered, name);
+  text.addConv(first);
+  text.addType("LastBias", last.bias);
+  if (nn::Legality why = text.addEpilogue(first))
+    return *why;
+  if (nn::Legality why = text.addEpilogue(last, "Last"))
+    return *why;
+  text.addConstants("int", {{"filters", last.k}});
+  text.addConstants("int", {{"warpgroups", warpgroups},
+                            {"stages", stages},
+                            {"slots", slots},
+                            {"columns", columns}});
+  text.addConstants("bool", {{"constantB", text.isConstant(first.w) &&
+                                               text.isConstant(last.w)}});
+
+  KernelText kernel;
+  Type type = nn::tensorType(first.x).getElementType();
+  auto addMap = [&](unsigned argument, ArrayRef<int64_t> dims,
+                    ArrayRef<int64_t> box) {
+    kernel.tensorMaps.push_back(tiledMap(argument, type, dims, box));
+  };
+  addMap(text.argument(first.x), {first.c, first.width, first.h, first.n},
+         {kLine, layout.pixels, 1, 1});
+  addMap(text.argument(first.w), {first.c, first.r * first.s, first.k},
+         {kLine, 1, first.k});
+  addMap(text.argument(last.w), {first.k, last.k, 1}, {kLine, kLine, 1});
+  auto addResult = [&](unsigned argument) {
+    addMap(argument, {last.k, first.q, first.n * first.p},
+           {kLine, kStoredLines, 1});
+  };
+  addResult(lowered.inputElements().size());
+  if (last.residual)
+    addResult(text.argument(last.residual));
+
+  std::string parameters = "<" + text.problem() + ">(";
+  std::string operands = text.optional(first.bias) + ", " +
+                         text.optional(last.bias) + ", " +
+                         text.optional(last.residual) + ", y0);\n";
+  std::string call =
+      "#ifdef FRIT_HAS_WGMMA\nfrit::convB2b" + parameters +
+      "&m0, &m1, &m2, &m3, " + (last.residual ? "&m4, " : "nullptr, ") +
+      operands + "#else\nfrit::convB2bFloor" + parameters +
+      text.parameter(first.x) + ", " + text.parameter(first.w) + ", " +
+      text.parameter(last.w) + ", " + operands + "#endif\n";
+  kernel.header = "conv_b2b";
+  kernel.block[0] = threads;
+  kernel.grid[0] = std::min(tilesOf(first), machine.arch.sms);
+  kernel.sharedBytes = layout.sharedBytes(stages);
+  kernel.source = text.definition() +
+                  kernelFunction(name, lowered,
+                                 {.threads = threads,
+                                  .tensorMaps = kernel.tensorMaps.size(),
+                                  .wait = PdlWait::inSkeleton},
+                                 call);
+  return kernel;
+}
+
+template <> std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<ConvB2bAttr>() {
+  return std::make_unique<ConvB2b>();
+}

@@ -1,0 +1,25 @@
+//===- Library.td - The schedule of a library's call -----------------------===//
+
+include "codegen/cuda/target/Schedule.td"
+
+def Cuda_LibraryAttr : Cuda_Schedule<"Library", "library"> {
+  let summary = "cuBLASLt's product, cuDNN's convolution or attention.";
+  let parameters = (ins
+    NumberOr<"0", "one of the library's algorithms, by the number that the "
+                  "runtime gives it; 0 leaves the choice to the library"
+            >:$algorithm,
+    AttrParameter<"::mlir::Attribute",
+        "schedule of the kernel that runs where the library cannot">:$fallback);
+  let extraClassDeclaration = [{
+    bool isLibraryCall() const { return true; }
+    int64_t libraryAlgorithm() const { return getAlgorithm(); }
+    ::mlir::Attribute fallbackSchedule() const { return getFallback(); }
+    bool ordersOperands() const {
+      return ::llvm::cast<::frit::nn::Schedule>(getFallback()).ordersOperands();
+    }
+    /// The same call by another algorithm.
+    LibraryAttr withAlgorithm(int64_t algorithm) const {
+      return get(getContext(), algorithm, getFallback());
+    }
+  }];
+}

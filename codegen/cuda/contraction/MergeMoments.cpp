@@ -1,0 +1,60 @@
+//===- MergeMoments.cpp - Moments of whole rows ---------------------------===//
+
+#include "codegen/cuda/target/Skeleton.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// In norm.cuh so many threads merge the moments of a row.
+static constexpr int64_t kLanes = 4;
+
+LogicalResult
+MergeMomentsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                         int64_t threads) {
+  return require(emitError, isBlock(threads), "threads",
+                 "a multiple of 32 of at most 1024");
+}
+
+namespace {
+/// The kernel that merges moments of rows (norm.cuh).
+class MergeMoments : public SkeletonOf<MergeMomentsAttr> {
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() == Problem::Kind::moments)
+      offers.add(MergeMomentsAttr::get(problem.context(), /*threads=*/128));
+    return std::nullopt;
+  }
+  std::optional<nn::StepCost> costOf(Problem &problem, MergeMomentsAttr,
+                                     const Machine &machine) const override {
+    return costOfMemory(problem.fusion(), /*perThread=*/2, machine.arch);
+  }
+  nn::Match<KernelText> emitText(Problem &problem, MergeMomentsAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    auto merge = dyn_cast<nn::MergeMomentsOp>(problem.fusion().getAnchor());
+    if (!merge)
+      return nn::Mismatch("it merges no moments");
+    int64_t parts = nn::shapeOf(merge.getX()).end()[-2];
+    int64_t rows = nn::tensorType(merge.getX()).getNumElements() / (2 * parts);
+    int64_t threads = schedule.getThreads();
+    KernelText kernel;
+    kernel.header = "norm";
+    kernel.block[0] = threads;
+    kernel.grid[0] = ceilDiv(rows * kLanes, threads);
+    kernel.source = kernelFunction(
+        name, problem.lowered(), {.threads = threads},
+        llvm::formatv("frit::mergeRows<{0}, {1}, {2}>(x0, y0);\n", rows, parts,
+                      merge.getWidth())
+            .str());
+    return kernel;
+  }
+};
+} // namespace
+
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<MergeMomentsAttr>() {
+  return std::make_unique<MergeMoments>();
+}

@@ -1,0 +1,174 @@
+//===- ScheduleWgmma.cpp - The fastest tile of a warpgroup product --------===//
+
+#include "codegen/cuda/contraction/Wgmma.h"
+#include "codegen/cuda/scalar/LinalgFusion.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+// Constants fitted to 3840 timed kernels of 204 problems on an H200 (notes/);
+// microseconds.
+
+/// How much slower products and shared memory, which feeds them 128 bytes a
+/// cycle, are than an SM's peak, and what else a step of k takes.
+static constexpr double kMultiplyTime = 1.2, kSharedTime = 0.58;
+static constexpr double kStepTime = 0.003;
+/// How much longer a block takes where two share an SM.
+static constexpr double kSharedSmTime = 1.26;
+/// Bytes per microsecond from L2 to an SM, and to all of them.
+static constexpr double kL2Rate = 169e3, kAllL2Rate = 10.8e6;
+/// Latency of a copy.
+static constexpr double kLatency = 1.25;
+/// From a kernel's start to its first product, from a tile's last product to
+/// the first of the next, and what a cluster that shares operands adds.
+static constexpr double kFill = 1.21, kNextTile = 0.3, kClusterTime = 2.9;
+/// Bytes per microsecond of a warpgroup's results, and of the sums that blocks
+/// send each other; the time until the first of them is on its way; how much
+/// longer results take while products go on.
+static constexpr double kStoreBytes = 35.6e3, kSumBytes = 15.6e3;
+static constexpr double kStoreTime = 0.225, kHiddenStore = 1.33;
+/// How much longer results take with one box in shared memory at a time.
+static constexpr double kOneSlot = 1.4;
+/// Bytes per microsecond of inputs and results that L2 holds, which it does up
+/// to so many bytes.
+static constexpr double kHeldRate = 18.8e6, kMostHeld = 30e6;
+/// More stages, or blocks that share an SM, than these gain nothing.
+static constexpr int64_t kMostStages = 13, kMostOccupancy = 2;
+
+/// The longest of times that overlap, and a little more where others come near
+/// it: they do not overlap to the end.
+static double longest(std::initializer_list<double> times, double sharpness) {
+  double sum = 0;
+  for (double time : times)
+    sum += std::pow(time, sharpness);
+  return std::pow(sum, 1 / sharpness);
+}
+
+double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
+                                     const WgmmaTile &tile, int64_t resultBytes,
+                                     const GpuArch &arch) {
+  int64_t steps = ceilDiv(ceilDiv(product.k, WgmmaTile::depth), tile.split);
+  int64_t cluster = tile.cluster * tile.split;
+  int64_t blocks = tile.tiles(product) * cluster;
+  // Blocks that share an SM share its units.
+  int64_t waves = ceilDiv(blocks, arch.clusteredSms(cluster));
+  int64_t sharing = std::min(tile.occupancy, waves);
+  double active = double(std::min(blocks, arch.sms));
+  // As in wgmma_plan.cuh: each warpgroup has a tile of its own (ping-pong).
+  bool pingPong = tile.split == 1 && tile.m == 128 && tile.n <= 192 &&
+                  tile.occupancy == 1 && blocks > arch.sms;
+
+  double multiply = tile.m * tile.n / 32 * kMultiplyTime / arch.clock;
+  double feed =
+      (2 * tile.m + tile.n + tile.m / 64 * tile.n) * kSharedTime / arch.clock;
+  double load = (tile.m + tile.n / tile.cluster) * WgmmaTile::depth * 2.0 /
+                std::min(kL2Rate, kAllL2Rate / active);
+  double wait = kLatency / (tile.stages * sharing);
+  double step = longest({multiply, feed, load, wait}, 16) + kStepTime;
+  double compute = steps * step * (sharing > 1 ? kSharedSmTime : 1);
+
+  double sums = double(tile.m * tile.n) / tile.split;
+  double stored = sums * resultBytes * (product.residual ? 2 : 1);
+  double writers =
+      pingPong ? 1 : std::max(tile.m / 64 / double(tile.split), 0.25);
+  double store =
+      stored / std::min(kStoreBytes * writers, kHeldRate / active) + kStoreTime;
+  if (tile.slots(arch) == 1)
+    store *= kOneSlot;
+  // One tile is stored while another is computed, or after it.
+  double time = pingPong || sharing > 1
+                    ? waves * std::max(compute, kHiddenStore * store) + store
+                    : waves * (compute + store) + (waves - 1) * kNextTile;
+  time += kFill + sums * 4 * (tile.split - 1) / kSumBytes +
+          (tile.cluster > 1 ? kClusterTime : 0);
+
+  auto elements = [](Value v) {
+    return double(nn::tensorType(v).getNumElements());
+  };
+  double results = double(product.m) * product.n * product.batch;
+  double weights = 2 * elements(product.b);
+  double others = 2 * elements(product.a) +
+                  results * resultBytes * (product.residual ? 2 : 1);
+  if (nn::ConvOp addend = product.addend) {
+    weights += 2 * elements(addend.getW());
+    others += 2 * elements(addend.getX());
+  }
+  double move = kFill + weights / arch.memoryRate +
+                others / (others > kMostHeld ? arch.memoryRate : kHeldRate);
+  return longest({time, move}, 8);
+}
+
+/// Whether a tile can be among the fast ones: not half empty, large where there
+/// are many of them, and small where there are few.
+static bool isWorthTrying(const nn::GemmInfo &product, const WgmmaTile &tile,
+                          const GpuArch &arch) {
+  int64_t area = tile.m * tile.n, tiles = tile.tiles(product);
+  bool empty = (tile.m > 64 && tile.m >= 2 * product.m) ||
+               (tile.n > 64 && tile.n >= 2 * product.n);
+  bool small =
+      (tiles > 5 * arch.sms && area < 128 * 128 && tile.n < product.n) ||
+      (tiles > 12 * arch.sms && tile.m == 64 && product.m > 64);
+  bool large =
+      tiles < 16 && area > 128 * 128 && product.m * product.n > 64 * 1024;
+  return !empty && !small && !large;
+}
+
+SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
+                                                  int64_t resultBytes,
+                                                  const GpuArch &arch,
+                                                  unsigned most) {
+  SmallVector<WgmmaPick> picks;
+  int64_t steps = ceilDiv(product.k, WgmmaTile::depth);
+  auto add = [&](const WgmmaTile &tile) {
+    double time = wgmmaMicroseconds(product, tile, resultBytes, arch);
+    picks.push_back({tile, time});
+  };
+  auto consider = [&](WgmmaTile tile) {
+    int64_t most = tile.m * tile.n <= 128 * 128 ? kMostOccupancy : 1;
+    for (tile.occupancy = most; tile.occupancy > 0; --tile.occupancy) {
+      tile.stages = kMostStages;
+      while (tile.stages > 2 && !tile.fits(arch))
+        --tile.stages;
+      // A tile of which two blocks fit an SM is not one of occupancy one.
+      WgmmaTile closer = tile;
+      ++closer.occupancy;
+      if (!tile.fits(arch) ||
+          (tile.occupancy < kMostOccupancy && closer.fits(arch)))
+        continue;
+      add(tile);
+      // Boxes may be worth a stage.
+      WgmmaTile roomy = tile;
+      while (roomy.stages > 3 && roomy.slots(arch) == tile.slots(arch))
+        --roomy.stages;
+      if (roomy.slots(arch) > tile.slots(arch))
+        add(roomy);
+    }
+  };
+  for (int64_t m : {128, 64, 192})
+    for (int64_t n : {128, 256, 192, 64}) {
+      WgmmaTile tile = {m, n, 0, 1, 1};
+      int64_t tiles = tile.tiles(product);
+      // Tuning asks for all of them.
+      bool all = most == ~0u;
+      if (!all && !isWorthTrying(product, tile, arch))
+        continue;
+      consider(tile);
+      // Two blocks load half of B each; several share the sums of few tiles.
+      if (n >= 128 && (all ? product.m > m : tiles >= arch.sms))
+        consider({m, n, 0, 2, 1});
+      for (int64_t split : {2, 4, 8})
+        if (all ? split <= steps
+                : 3 * split <= steps && tiles * split <= arch.sms * 6 / 5)
+          consider({m, n, 0, 1, split});
+    }
+  llvm::stable_sort(picks, [](const WgmmaPick &a, const WgmmaPick &b) {
+    return a.microseconds < b.microseconds;
+  });
+  assert(!picks.empty() && "no tile for a product");
+  if (picks.size() > most)
+    picks.truncate(most);
+  return picks;
+}

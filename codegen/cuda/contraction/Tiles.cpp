@@ -1,0 +1,216 @@
+//===- Tiles.cpp - Products and convolutions of every architecture --------===//
+
+#include "codegen/cuda/contraction/Contraction.h"
+#include "codegen/cuda/contraction/ProblemText.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+static constexpr int64_t kMaxGridYZ = 65535;
+/// Threads of a block of gemm.cuh and conv.cuh.
+static constexpr int64_t kThreads = 256;
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// Tiles of 128 where they still give every SM one.
+static int64_t tileFor(int64_t m, int64_t n, int64_t batch,
+                       const GpuArch &arch) {
+  int64_t large = ceilDiv(m, 128) * ceilDiv(n, 128) * batch;
+  return m >= 128 && n >= 128 && large >= arch.sms ? 128 : 64;
+}
+
+nn::Match<nn::Schedule> frit::cuda::chooseTiles(Problem &problem,
+                                                const Machine &machine) {
+  if (const auto &conv = problem.conv()) {
+    int64_t tile = tileFor(conv->n * conv->p * conv->q, conv->k / conv->groups,
+                           conv->groups, machine.arch);
+    return nn::Schedule(ConvAttr::get(problem.context(), tile, tile));
+  }
+  const auto &gemm = problem.gemm();
+  if (!gemm)
+    return isa<nn::ConvOp>(problem.fusion().getAnchor())
+               ? problem.conv().mismatch()
+               : gemm.mismatch();
+  int64_t tile = tileFor(gemm->m, gemm->n, gemm->batch, machine.arch);
+  return nn::Schedule(GemmAttr::get(problem.context(), tile, tile));
+}
+
+/// Offers the default tile and the other one.
+template <class Attr>
+static nn::Legality offerTiles(Problem &problem, const Machine &machine,
+                               Offers &offers) {
+  if (problem.kind() != Problem::Kind::contraction || problem.convB2b() ||
+      usesWgmmaGemm(problem, machine) || usesWgmmaConv(problem, machine))
+    return std::nullopt;
+  const nn::Match<nn::Schedule> &chosen =
+      problem.decideOnce(chooseTiles, machine);
+  if (!chosen)
+    return chosen.mismatch();
+  auto schedule = dyn_cast<Attr>(*chosen);
+  if (!schedule)
+    return std::nullopt;
+  if (problem.conv() && problem.conv()->addend)
+    return nn::Mismatch(
+        "two convolutions in one kernel need warpgroup products");
+  offers.add(schedule);
+  int64_t other = schedule.getTileM() == 64 ? 128 : 64;
+  offers.addAlternative(Attr::get(problem.context(), other, other));
+  return std::nullopt;
+}
+
+/// Multiplications and additions per microsecond of an SM with operands of 16
+/// bits, TF32 and f32, in such tiles: measured on an H200. And what a product
+/// takes until its first operands have come, microseconds.
+static constexpr double kHalfRate = 3e6, kTf32Rate = 1.5e6, kFloatRate = 0.25e6,
+                        kFillTime = 1.5;
+
+static std::optional<nn::StepCost> costOfTiles(Problem &problem, int64_t tileM,
+                                               int64_t tileN,
+                                               const GpuArch &arch) {
+  auto product = productOf(problem);
+  if (!product)
+    return std::nullopt;
+  Operation *anchor = problem.fusion().getAnchor();
+  auto conv = dyn_cast<nn::ConvOp>(anchor);
+  auto matmul = dyn_cast<nn::MatmulOp>(anchor);
+  bool tf32 = (conv && conv.getTf32()) || (matmul && matmul.getTf32());
+  Type element = nn::tensorType(problem.fusion().getResult(0)).getElementType();
+  double blocks = double(ceilDiv(product->m, tileM) *
+                         ceilDiv(product->n, tileN) * product->batch);
+  double rate = element.getIntOrFloatBitWidth() <= 16 ? kHalfRate
+                : tf32                                ? kTf32Rate
+                                                      : kFloatRate;
+  double waves = std::ceil(blocks / double(arch.sms));
+  return nn::StepCost{kFillTime + waves * 2.0 *
+                                      double(tileM * tileN * product->k) / rate,
+                      std::min(1.0, blocks / double(arch.sms))};
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+/// The operands of a contraction, and how many rows, columns and batches of
+/// results its tiles cover.
+struct TiledProduct {
+  Value a, b;
+  int64_t rows, cols, batch;
+  bool rowsFirst; ///< whether neighbouring blocks have neighbouring rows
+};
+
+static nn::Match<KernelText>
+emitTiles(StringRef function, ProblemText &text, const nn::EpilogueInfo &info,
+          const TiledProduct &product, int64_t tileM, int64_t tileN,
+          const LinalgFusion &lowered, StringRef name) {
+  if (nn::Legality why = text.addEpilogue(info))
+    return *why;
+  text.addConstants("int", {{"tileM", tileM}, {"tileN", tileN}});
+  KernelText kernel;
+  kernel.header = function;
+  std::string call = ("frit::" + function + "<").str() + text.problem() + ">(" +
+                     text.parameter(product.a) + ", " +
+                     text.parameter(product.b) + ", " +
+                     text.parameter(info.bias) + ", " +
+                     text.parameter(info.residual) + ", y0);\n";
+  kernel.source = text.definition() +
+                  kernelFunction(name, lowered, {.threads = kThreads}, call);
+  int64_t m = ceilDiv(product.rows, tileM), n = ceilDiv(product.cols, tileN);
+  kernel.grid[0] = product.rowsFirst ? m : n;
+  kernel.grid[1] = std::min<int64_t>(product.rowsFirst ? n : m, kMaxGridYZ);
+  kernel.grid[2] = std::min(product.batch, kMaxGridYZ);
+  kernel.block[0] = kThreads;
+  return kernel;
+}
+
+//===----------------------------------------------------------------------===//
+// Skeletons
+//===----------------------------------------------------------------------===//
+
+static LogicalResult
+verifyTile(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t tileM,
+           int64_t tileN) {
+  return require(emitError, tileM == tileN && (tileM == 64 || tileM == 128),
+                 "tile_m", "64 or 128, as `tile_n`");
+}
+
+LogicalResult
+GemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                 int64_t tileM, int64_t tileN) {
+  return verifyTile(emitError, tileM, tileN);
+}
+
+LogicalResult
+ConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                 int64_t tileM, int64_t tileN) {
+  return verifyTile(emitError, tileM, tileN);
+}
+
+namespace {
+
+class Gemm : public TunedSkeletonOf<GemmAttr> {
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    return offerTiles<GemmAttr>(problem, machine, offers);
+  }
+  std::optional<nn::StepCost> costOf(Problem &problem, GemmAttr schedule,
+                                     const Machine &machine) const override {
+    return costOfTiles(problem, schedule.getTileM(), schedule.getTileN(),
+                       machine.arch);
+  }
+  nn::Match<KernelText> emitText(Problem &problem, GemmAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    if (!problem.gemm())
+      return problem.gemm().mismatch();
+    const nn::GemmInfo &info = *problem.gemm();
+    ProblemText text(problem.lowered(), name);
+    text.addGemm(info);
+    return emitTiles(
+        "gemm", text, info,
+        {info.a, info.b, info.m, info.n, info.batch, /*rowsFirst=*/false},
+        schedule.getTileM(), schedule.getTileN(), problem.lowered(), name);
+  }
+};
+
+class Conv : public TunedSkeletonOf<ConvAttr> {
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    return offerTiles<ConvAttr>(problem, machine, offers);
+  }
+  std::optional<nn::StepCost> costOf(Problem &problem, ConvAttr schedule,
+                                     const Machine &machine) const override {
+    return costOfTiles(problem, schedule.getTileM(), schedule.getTileN(),
+                       machine.arch);
+  }
+  nn::Match<KernelText> emitText(Problem &problem, ConvAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    if (!problem.conv())
+      return problem.conv().mismatch();
+    const nn::ConvInfo &info = *problem.conv();
+    if (info.addend)
+      return nn::Mismatch(
+          "two convolutions in one kernel need warpgroup products");
+    ProblemText text(problem.lowered(), name);
+    text.addConv(info);
+    return emitTiles("conv", text, info,
+                     {info.x, info.w, info.n * info.p * info.q,
+                      info.k / info.groups, info.groups, /*rowsFirst=*/true},
+                     schedule.getTileM(), schedule.getTileN(),
+                     problem.lowered(), name);
+  }
+};
+
+} // namespace
+
+template <> std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<GemmAttr>() {
+  return std::make_unique<Gemm>();
+}
+template <> std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<ConvAttr>() {
+  return std::make_unique<Conv>();
+}

@@ -1,0 +1,23 @@
+//===- Wgmma.td - Schedules of warpgroup products --------------------------===//
+
+include "codegen/cuda/target/Schedule.td"
+
+/// Tiles of products by TMA and WGMMA, of 64 steps of k a stage.
+class Cuda_WgmmaSchedule<string name, string mnemonic_>
+    : Cuda_WgmmaContractionSchedule<name, mnemonic_> {
+  let parameters = (ins
+    Number<"rows of a tile: 64, 128 or 192">:$tile_m,
+    Number<"columns of a tile: a multiple of 64">:$tile_n,
+    Number<"pipeline stages in shared memory">:$stages,
+    NumberOr<"1", "blocks of a cluster, which share the tiles of B">:$cluster,
+    NumberOr<"1", "blocks that share the sums of a tile (split-K)">:$split,
+    NumberOr<"1", "blocks that share an SM">:$occupancy);
+}
+
+def Cuda_WgmmaGemmAttr : Cuda_WgmmaSchedule<"WgmmaGemm", "wgmma_gemm"> {
+  let summary = "A matrix product by TMA and WGMMA (sm_90a).";
+}
+
+def Cuda_WgmmaConvAttr : Cuda_WgmmaSchedule<"WgmmaConv", "wgmma_conv"> {
+  let summary = "A convolution by im2col TMA and WGMMA (sm_90a).";
+}

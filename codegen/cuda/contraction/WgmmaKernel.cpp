@@ -1,0 +1,346 @@
+//===- WgmmaKernel.cpp - Products and convolutions of sm_90a --------------===//
+//
+// The skeletons wgmma_gemm and wgmma_conv: their tensor maps and launches, as
+// wgmma_gemm.cuh and wgmma_conv.cuh ask for them. The same text also compiles
+// for architectures without WGMMA, where the kernels of gemm.cuh and conv.cuh
+// take over: from PTX that a newer device translates, and in the emulator.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/contraction/Contraction.h"
+#include "codegen/cuda/contraction/ProblemText.h"
+#include "codegen/cuda/contraction/Wgmma.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Lines of D that a warp stores at a time.
+static constexpr int64_t kStoredLines = 16;
+
+namespace {
+
+/// The map of a batch of matrices as they are stored.
+TensorMap matrixMap(unsigned argument, Type type, int64_t rows, int64_t cols,
+                    int64_t leading, int64_t batch, int64_t stride,
+                    ArrayRef<int64_t> box) {
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8;
+  TensorMap map;
+  map.argument = argument;
+  map.type = type;
+  map.dims = {cols, rows, stride ? batch : 1};
+  map.strides = {leading * bytes, (stride ? stride : rows * leading) * bytes};
+  map.box.assign(box.begin(), box.end());
+  map.box.push_back(1);
+  map.swizzle = kLineBytes;
+  return map;
+}
+
+/// Puts a kernel of either skeleton together.
+class WgmmaKernel {
+public:
+  WgmmaKernel(const LinalgFusion &lowered, StringRef name,
+              const WgmmaTile &tile, const GpuArch &arch)
+      : lowered(lowered), name(name), text(lowered, name), tile(tile),
+        arch(arch) {}
+
+  /// Adds the maps of A or x, and of B or w.
+  void addMap(TensorMap map) { kernel.tensorMaps.push_back(std::move(map)); }
+  void addConvMaps(const nn::ConvInfo &info);
+
+  /// Adds the maps of the result and residual, the constants and the call of
+  /// `function`, or of `floor` on architectures without WGMMA.
+  nn::Match<KernelText> finish(const nn::GemmInfo &product, StringRef header,
+                               StringRef function, StringRef floor) {
+    Type type = elementType(lowered.outputs()[0]);
+    int64_t bytes = type.getIntOrFloatBitWidth() / 8;
+    bool boxes = tile.storesBoxes(product, bytes);
+    std::string maps[2] = {"nullptr", "nullptr"};
+    std::string sources = "&m0, &m1, ";
+    if (product.addend)
+      sources += "&m2, &m3, ";
+    auto addResult = [&](unsigned argument, std::string &name) {
+      name = "&m" + std::to_string(kernel.tensorMaps.size());
+      addMap(matrixMap(argument, type, product.m, product.n, product.ldd,
+                       product.batch, product.strideD,
+                       {kLineBytes / bytes, kStoredLines}));
+    };
+    if (boxes)
+      addResult(lowered.inputElements().size(), maps[0]);
+    if (boxes && product.residual)
+      addResult(text.argument(product.residual), maps[1]);
+
+    if (nn::Legality why = text.addEpilogue(product))
+      return *why;
+    text.addNorm(product);
+    text.addConstants("int", {{"tileM", tile.m}, {"tileN", tile.n}});
+    text.addConstants("int", {{"stages", tile.stages},
+                              {"cluster", tile.cluster},
+                              {"split", tile.split},
+                              {"blocks", tile.occupancy}});
+    nn::ConvOp addend = product.addend;
+    bool constant = text.isConstant(product.b) &&
+                    (!addend || text.isConstant(addend.getW()));
+    text.addConstants("bool", {{"constantB", constant}});
+
+    std::string problem = "<" + text.problem();
+    std::string read =
+        text.parameter(product.a) + ", " + text.parameter(product.b) + ", ";
+    if (addend) {
+      problem += ", " + text.addend();
+      read += text.parameter(addend.getX()) + ", " +
+              text.parameter(addend.getW()) + ", ";
+    }
+    problem += ">(";
+    std::string operands = text.optional(product.bias) + ", " +
+                           text.optional(product.residual) + ", y0" +
+                           text.normParameters(product) + ");\n";
+    std::string call =
+        ("#ifdef FRIT_HAS_WGMMA\nfrit::" + function + problem + sources +
+         maps[0] + ", " + maps[1] + ", " + operands + "#else\nfrit::" + floor +
+         problem + read + operands + "#endif\n")
+            .str();
+    kernel.header = header;
+    kernel.block[0] = tile.threads();
+    kernel.grid[0] = tile.blocks(product, arch);
+    kernel.sharedBytes = tile.sharedBytes(arch);
+    // Accumulators per thread: those of 64 rows, or of a whole tile where
+    // warpgroups work in ping-pong.
+    kernel.sums = tile.n / (tile.movesRegisters() && tile.split == 1 ? 1 : 2);
+    kernel.source = text.definition() +
+                    kernelFunction(name, lowered,
+                                   {.threads = tile.threads(),
+                                    .tensorMaps = kernel.tensorMaps.size(),
+                                    .wait = PdlWait::inSkeleton,
+                                    .cluster = tile.cluster * tile.split,
+                                    .occupancy = tile.occupancy},
+                                   call);
+    return std::move(kernel);
+  }
+
+  ProblemText &problem() { return text; }
+
+private:
+  const LinalgFusion &lowered;
+  StringRef name;
+  ProblemText text;
+  WgmmaTile tile;
+  const GpuArch &arch;
+  KernelText kernel;
+};
+
+} // namespace
+
+void WgmmaKernel::addConvMaps(const nn::ConvInfo &info) {
+  Type type = nn::tensorType(info.x).getElementType();
+  TensorMap pixels;
+  pixels.argument = text.argument(info.x);
+  pixels.type = type;
+  pixels.im2col = true;
+  bool rows = readsRows(info);
+  pixels.dims = {rows ? info.s * info.c : info.c,
+                 rows ? info.width - info.s + 1 : info.width, info.h, info.n};
+  pixels.strides = {2 * info.c, 2 * info.c * info.width,
+                    2 * info.c * info.width * info.h};
+  pixels.elementStrides = {1, info.strideW, info.strideH, 1};
+  int64_t taps = tapsOfStep(info);
+  int64_t copies = rows ? 1 : taps;
+  pixels.swizzle = kLineBytes / copies;
+  std::tie(pixels.lower, pixels.upper) = im2colCorners(info);
+  pixels.channels = tile.depth / copies;
+  pixels.pixels = tile.m;
+  addMap(std::move(pixels));
+
+  TensorMap filters;
+  filters.argument = text.argument(info.w);
+  filters.type = type;
+  // Filters of few channels are one tap with all of them.
+  int64_t depth = info.c * info.r * info.s;
+  int64_t channels = taps > 1 ? depth : info.c;
+  filters.dims = {channels, depth / channels, info.k};
+  filters.strides = {2 * channels, 2 * depth};
+  filters.box = {tile.depth, 1, tile.n / tile.cluster};
+  filters.swizzle = kLineBytes;
+  addMap(std::move(filters));
+}
+
+static nn::Match<KernelText> emitGemm(const nn::GemmInfo &info,
+                                      const LinalgFusion &lowered,
+                                      StringRef name, const WgmmaTile &tile,
+                                      const GpuArch &arch) {
+  WgmmaKernel kernel(lowered, name, tile, arch);
+  Type type = nn::tensorType(info.a).getElementType();
+  ProblemText &text = kernel.problem();
+  auto addOperand = [&](Value v, bool alongK, int64_t lines, int64_t leading,
+                        int64_t stride, int64_t boxLines) {
+    int64_t rows = alongK ? lines : info.k, cols = alongK ? info.k : lines;
+    kernel.addMap(matrixMap(text.argument(v), type, rows, cols, leading,
+                            info.batch, stride,
+                            {tile.depth, alongK ? boxLines : tile.depth}));
+  };
+  addOperand(info.a, !info.transposeA, info.m, info.lda, info.strideA, tile.m);
+  addOperand(info.b, info.transposeB, info.n, info.ldb, info.strideB,
+             tile.n / tile.cluster);
+  text.addGemm(info);
+  return kernel.finish(info, "wgmma_gemm", "wgmmaGemm", "gemmFloor");
+}
+
+static nn::Match<KernelText> emitConv(const nn::ConvInfo &info,
+                                      const LinalgFusion &lowered,
+                                      StringRef name, const WgmmaTile &tile,
+                                      const GpuArch &arch) {
+  WgmmaKernel kernel(lowered, name, tile, arch);
+  kernel.addConvMaps(info);
+  kernel.problem().addConv(info);
+  if (!info.addend)
+    return kernel.finish(impliedGemm(info), "wgmma_conv", "wgmmaConv",
+                         "convFloor");
+  nn::ConvInfo addend = nn::describeAddend(info);
+  kernel.addConvMaps(addend);
+  kernel.problem().addAddend(addend);
+  return kernel.finish(impliedGemm(info), "wgmma_conv", "wgmmaConvSum",
+                       "convSumFloor");
+}
+
+//===----------------------------------------------------------------------===//
+// Skeletons
+//===----------------------------------------------------------------------===//
+
+static LogicalResult
+verifyTile(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t m,
+           int64_t n, int64_t stages, int64_t cluster, int64_t split,
+           int64_t occupancy) {
+  if (failed(require(emitError, m == 64 || m == 128 || m == 192, "tile_m",
+                     "64, 128 or 192")) ||
+      failed(require(emitError, n > 0 && n <= 256 && n % 64 == 0, "tile_n",
+                     "a multiple of 64 of at most 256")) ||
+      failed(require(emitError, stages >= 2, "stages", "2 or more")) ||
+      failed(require(emitError, cluster == 1 || (cluster == 2 && split == 1),
+                     "cluster", "1, or 2 where `split` is 1")) ||
+      failed(require(emitError, isPowerOf2UpTo(split, 8), "split",
+                     "1, 2, 4 or 8")))
+    return failure();
+  return require(emitError, occupancy == 1 || occupancy == 2, "occupancy",
+                 "1 or 2");
+}
+
+LogicalResult
+WgmmaGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                      int64_t tileM, int64_t tileN, int64_t stages,
+                      int64_t cluster, int64_t split, int64_t occupancy) {
+  return verifyTile(emitError, tileM, tileN, stages, cluster, split, occupancy);
+}
+
+LogicalResult
+WgmmaConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                      int64_t tileM, int64_t tileN, int64_t stages,
+                      int64_t cluster, int64_t split, int64_t occupancy) {
+  return verifyTile(emitError, tileM, tileN, stages, cluster, split, occupancy);
+}
+
+namespace {
+
+/// What both skeletons do alike.
+template <class Attr> class WgmmaSkeleton : public TunedSkeletonOf<Attr> {
+protected:
+  static WgmmaTile tileOf(Attr schedule) {
+    return {schedule.getTileM(),  schedule.getTileN(),
+            schedule.getStages(), schedule.getCluster(),
+            schedule.getSplit(),  schedule.getOccupancy()};
+  }
+
+  /// The tile, where an SM has room for it.
+  static nn::Match<WgmmaTile> fittingTile(Attr schedule,
+                                          const Machine &machine) {
+    WgmmaTile tile = tileOf(schedule);
+    if (!machine.arch.hasWgmma)
+      return nn::Mismatch("the target has no warpgroup products");
+    if (!tile.fits(machine.arch))
+      return nn::Mismatch("the tile does not fit into an SM");
+    return tile;
+  }
+
+  static void offerTiles(Problem &problem, const Machine &machine,
+                         Offers &offers) {
+    auto product = productOf(problem);
+    for (const WgmmaPick &pick : rankWgmmaTiles(*product, resultBytes(problem),
+                                                machine.arch, offers.most)) {
+      WgmmaTile tile = pick.tile.withOccupancy(machine.arch);
+      offers.add(Attr::get(problem.context(), tile.m, tile.n, tile.stages,
+                           tile.cluster, tile.split, tile.occupancy));
+    }
+  }
+
+  static int64_t resultBytes(Problem &problem) {
+    return nn::tensorType(problem.fusion().getResult(0))
+               .getElementTypeBitWidth() /
+           8;
+  }
+
+private:
+  std::optional<nn::StepCost> costOf(Problem &problem, Attr schedule,
+                                     const Machine &machine) const override {
+    auto product = productOf(problem);
+    if (!product)
+      return std::nullopt;
+    WgmmaTile tile = tileOf(schedule);
+    double time =
+        wgmmaMicroseconds(*product, tile, resultBytes(problem), machine.arch);
+    double blocks = double(tile.blocks(*product, machine.arch));
+    return nn::StepCost{time, std::min(1.0, blocks / double(machine.arch.sms *
+                                                            tile.occupancy))};
+  }
+};
+
+class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() == Problem::Kind::contraction &&
+        usesWgmmaGemm(problem, machine))
+      offerTiles(problem, machine, offers);
+    return std::nullopt;
+  }
+  nn::Match<KernelText> emitText(Problem &problem, WgmmaGemmAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    if (!usesWgmmaGemm(problem, machine))
+      return nn::Mismatch("it is no product that WGMMA computes");
+    auto tile = fittingTile(schedule, machine);
+    auto product = productOf(problem);
+    if (!tile)
+      return tile.mismatch();
+    return emitGemm(*product, problem.lowered(), name, *tile, machine.arch);
+  }
+};
+
+class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() == Problem::Kind::contraction &&
+        usesWgmmaConv(problem, machine))
+      offerTiles(problem, machine, offers);
+    return std::nullopt;
+  }
+  nn::Match<KernelText> emitText(Problem &problem, WgmmaConvAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    if (!usesWgmmaConv(problem, machine))
+      return nn::Mismatch("it is no convolution that WGMMA computes");
+    auto tile = fittingTile(schedule, machine);
+    if (!tile)
+      return tile.mismatch();
+    return emitConv(*problem.conv(), problem.lowered(), name, *tile,
+                    machine.arch);
+  }
+};
+
+} // namespace
+
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<WgmmaGemmAttr>() {
+  return std::make_unique<WgmmaGemm>();
+}
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<WgmmaConvAttr>() {
+  return std::make_unique<WgmmaConv>();
+}

@@ -1,0 +1,125 @@
+//===- Column.cpp - Reductions along columns ------------------------------===//
+
+#include "codegen/cuda/memory/RowKernel.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Bytes of a row that a block of column_shared reads at once.
+static constexpr int64_t kLine = 128;
+
+static nn::Match<std::unique_ptr<RowKernel>> buildColumns(Problem &problem,
+                                                          int64_t vector) {
+  auto kernel = buildRowKernel(problem, {.vector = vector});
+  if (kernel && !(*kernel)->isColumns())
+    return nn::Mismatch("it reduces rows");
+  return kernel;
+}
+
+/// `call` is the skeleton's function with its arguments behind the body.
+static KernelText finishColumns(RowKernel &kernel, bool keeps, StringRef name,
+                                const LinalgFusion &lowered, const Twine &call,
+                                const KernelFrame &frame, int64_t groupsOfBlock,
+                                int64_t vector) {
+  KernelText text;
+  text.header = "column";
+  std::string statement =
+      (call + ">({" + argumentList(lowered) + "}, " + Twine(kernel.rows) +
+       ", " + Twine(kernel.cols) + ");\n")
+          .str();
+  text.source = kernel.print(name, keeps) +
+                kernelFunction(name, lowered, frame, statement);
+  text.grid[0] = ceilDiv(kernel.rows / vector, groupsOfBlock);
+  text.block[0] = frame.threads;
+  return text;
+}
+
+static LogicalResult
+verifyColumns(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t team,
+              int64_t vector, int64_t threads) {
+  if (failed(require(emitError, isPowerOf2UpTo(team, 1024) && team <= threads,
+                     "team", "a power of two of at most `threads`")) ||
+      failed(require(emitError, isPowerOf2UpTo(vector, 8), "vector",
+                     "1, 2, 4 or 8")))
+    return failure();
+  return require(emitError, isBlock(threads) && threads % team == 0, "threads",
+                 "a multiple of 32 and of `team`, of at most 1024");
+}
+
+LogicalResult
+ColumnSharedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                         int64_t team, int64_t vector, int64_t threads,
+                         int64_t occupancy) {
+  if (failed(require(emitError, occupancy > 0 && occupancy <= 32, "occupancy",
+                     "from 1 to 32")))
+    return failure();
+  return verifyColumns(emitError, team, vector, threads);
+}
+
+LogicalResult
+ColumnAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                   int64_t team, int64_t perThread, int64_t vector,
+                   int64_t threads) {
+  if (failed(require(emitError, perThread >= 0, "per_thread", "0 or more")))
+    return failure();
+  return verifyColumns(emitError, team, vector, threads);
+}
+
+namespace {
+
+class ColumnShared : public RowFamily<ColumnSharedAttr> {
+  nn::Match<KernelText> emitText(Problem &problem, ColumnSharedAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    int64_t vector = schedule.getVector(), threads = schedule.getThreads();
+    int64_t team = schedule.getTeam();
+    auto built = buildColumns(problem, vector);
+    if (!built)
+      return built.mismatch();
+    RowKernel &kernel = **built;
+    int64_t shared = kernel.cols * kLine;
+    if (vector * kernel.storedBytes() != 16 || !kernel.isCopied() ||
+        threads / team * 16 != kLine || shared > machine.arch.sharedPerBlock)
+      return nn::Mismatch("its columns cannot be kept in shared memory so");
+    KernelText text = finishColumns(
+        kernel, /*keeps=*/false, name, problem.lowered(),
+        "frit::columnShared<" + name + "_body, " + Twine(team) + ", " +
+            Twine(threads / team) + ", " + Twine(vector),
+        {.threads = threads, .occupancy = schedule.getOccupancy()},
+        threads / team, vector);
+    text.sharedBytes = shared;
+    return text;
+  }
+};
+
+class Column : public RowFamily<ColumnAttr> {
+  nn::Match<KernelText> emitText(Problem &problem, ColumnAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    int64_t vector = schedule.getVector(), threads = schedule.getThreads();
+    int64_t team = schedule.getTeam(), perThread = schedule.getPerThread();
+    auto built = buildColumns(problem, vector);
+    if (!built)
+      return built.mismatch();
+    RowKernel &kernel = **built;
+    if (perThread && team * perThread < kernel.cols)
+      return nn::Mismatch("its columns are longer than what a team keeps");
+    return finishColumns(kernel, /*keeps=*/perThread > 0, name,
+                         problem.lowered(),
+                         "frit::column<" + name + "_body, " + Twine(team) +
+                             ", " + Twine(threads / team) + ", " +
+                             Twine(perThread) + ", " + Twine(vector),
+                         {.threads = threads}, threads / team, vector);
+  }
+};
+
+} // namespace
+
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<ColumnSharedAttr>() {
+  return std::make_unique<ColumnShared>();
+}
+template <> std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<ColumnAttr>() {
+  return std::make_unique<Column>();
+}

@@ -1,0 +1,23 @@
+//===- Column.td - Schedules of reductions along columns -------------------===//
+
+include "codegen/cuda/target/Schedule.td"
+
+def Cuda_ColumnSharedAttr : Cuda_Schedule<"ColumnShared", "column_shared"> {
+  let summary = "Columns that a block keeps in shared memory, a line wide.";
+  let parameters = (ins
+    Number<"threads along a column">:$team,
+    Number<"neighbouring columns of a thread">:$vector,
+    Number<"threads of a block">:$threads,
+    Number<"blocks that share an SM, which bounds a thread's registers"
+          >:$occupancy);
+}
+
+def Cuda_ColumnAttr : Cuda_Schedule<"Column", "column"> {
+  let summary = "Columns that threads read, and keep where they are short.";
+  let parameters = (ins
+    Number<"threads along a column">:$team,
+    NumberOr<"0", "elements of a column that a thread keeps in registers; 0 if "
+                  "every reduction reads them again">:$per_thread,
+    Number<"neighbouring columns of a thread">:$vector,
+    Number<"threads of a block">:$threads);
+}

@@ -1,0 +1,223 @@
+//===- Map.cpp - One thread per vector of output elements -----------------===//
+//
+// The skeletons map, where everything is contiguous or broadcast, and generic,
+// which computes anything: reductions as loops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/memory/Map.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+static constexpr int64_t kMaxGrid = INT32_MAX;
+
+SmallVector<OutputGroup> frit::cuda::groupOutputs(const LinalgFusion &lowered) {
+  SmallVector<OutputGroup> groups;
+  for (auto [i, output] : llvm::enumerate(lowered.outputs())) {
+    int64_t count = rankedType(output).getNumElements();
+    auto *group = llvm::find_if(
+        groups, [&](const OutputGroup &g) { return g.count == count; });
+    if (group == groups.end())
+      group = &groups.emplace_back(OutputGroup{count, {}});
+    group->outputs.push_back(i);
+  }
+  return groups;
+}
+
+SmallVector<Node *> frit::cuda::buildRoots(Graph &graph,
+                                           const LinalgFusion &lowered,
+                                           const OutputGroup &group,
+                                           int64_t vector, int64_t interleave) {
+  AffineExpr i = graph.space.addDim(group.count);
+  if (interleave > 1)
+    graph.setScatteredLane(i, interleave);
+  else
+    graph.setLane(i, vector);
+  graph.dividends = kLane;
+  SmallVector<Node *> roots;
+  for (unsigned output : group.outputs)
+    roots.push_back(graph.elementAt(lowered.outputs()[output], i));
+  return roots;
+}
+
+/// Prints `operator()` of a body whose lanes are `threads` elements apart. All
+/// of them load before the first one stores.
+static std::string printInterleaved(Graph &graph, ArrayRef<Node *> roots,
+                                    const LinalgFusion &lowered,
+                                    const OutputGroup &group,
+                                    StringRef indexType, int64_t threads) {
+  std::string width = std::to_string(graph.lanes.width);
+  std::string place = "i + v * " + std::to_string(threads);
+  bool whole = group.count % (graph.lanes.width * threads) == 0;
+  Printer printer(graph);
+  printer.setArguments(lowered.inputElements());
+  printer.nameDim(graph.lanes.lane, "at[v]");
+  printer.before(indexType + " at[" + width + "];\n#pragma unroll\n" +
+                 "for (int v = 0; v < " + width + "; ++v)\n  at[v] = " +
+                 (whole ? place
+                        : "frit::minimum<" + indexType.str() + ">(" + place +
+                              ", " + std::to_string(group.count - 1) + ")") +
+                 ";");
+  printer.expect(roots);
+  printer.shareLoops(roots);
+  printer.openLanes();
+  std::string stores;
+  for (auto [output, root] : llvm::zip(group.outputs, roots)) {
+    std::string number = std::to_string(output);
+    std::string value = printer.value(root);
+    printer.before(valueName(root->type) + " out" + number + "[" + width +
+                   "];");
+    printer.line("out" + number + "[v] = " + value + ";");
+    stores +=
+        "frit::store(y" + number + "[" + place + "], out" + number + "[v]);\n";
+  }
+  printer.closeLanes();
+  std::string guard = whole ? ""
+                            : "if (" + place +
+                                  " >= " + std::to_string(group.count) +
+                                  ")\n  break;\n";
+  return ("  __device__ void operator()(" + indexType + " i) const {\n" +
+          printer.str(4) + "#pragma unroll\n    for (int v = 0; v < " + width +
+          "; ++v) {\n" + indented(guard + stores, 6) + "    }\n  }\n")
+      .str();
+}
+
+/// Prints `operator()` of a group's body.
+static std::string printBody(Graph &graph, ArrayRef<Node *> roots,
+                             const LinalgFusion &lowered,
+                             const OutputGroup &group, StringRef indexType) {
+  Printer printer(graph);
+  printer.setArguments(lowered.inputElements());
+  printer.nameDim(graph.lanes.lane, "i");
+  printer.expect(roots);
+  printer.shareLoops(roots);
+  SmallVector<std::pair<unsigned, Node *>> outputs;
+  for (auto [output, root] : llvm::zip(group.outputs, roots))
+    outputs.push_back({output, root});
+  return ("  __device__ void operator()(" + indexType + " i) const {\n" +
+          storeOutputs(printer, graph, lowered, outputs, "i") + "  }\n")
+      .str();
+}
+
+namespace {
+/// What #cuda.map and #cuda.generic have in common.
+struct ElementSchedule {
+  int64_t vector, interleave, threads;
+  /// Whether the number of elements is a parameter of the kernel: then the same
+  /// code serves tensors of any size.
+  bool countsAreParameters;
+};
+} // namespace
+
+static nn::Match<KernelText> emitElements(Problem &problem, StringRef name,
+                                          const ElementSchedule &schedule) {
+  const LinalgFusion &lowered = problem.lowered();
+  auto [vector, interleave, threads, countsAreParameters] = schedule;
+  KernelText kernel;
+  kernel.header = "map";
+  std::string calls, scalars;
+  SmallVector<OutputGroup> groups = groupOutputs(lowered);
+  int64_t blocks = 1;
+  for (auto [i, group] : llvm::enumerate(groups)) {
+    if (group.count % vector)
+      return nn::Mismatch("its elements are no multiple of a vector");
+    Graph graph(problem.context());
+    auto roots = buildRoots(graph, lowered, group, vector, interleave);
+    if (!graph.failure().empty())
+      return nn::Mismatch(graph.failure());
+    // The skeleton's 32-bit index must not wrap when it steps past the end.
+    bool wide = group.count > (int64_t(1) << 30);
+    std::string body = name.str() + "_body";
+    if (groups.size() > 1)
+      body += std::to_string(i);
+    StringRef index = wide ? "uint64_t" : "unsigned";
+    kernel.source +=
+        "struct " + body + " {\n" + parameterList(lowered, true) + "\n" +
+        (interleave > 1
+             ? printInterleaved(graph, roots, lowered, group, index, threads)
+             : printBody(graph, roots, lowered, group, index)) +
+        "};\n";
+    std::string count = std::to_string(group.count) + (wide ? "ull" : "u");
+    if (countsAreParameters) {
+      count = "n" + std::to_string(i);
+      scalars += ((i ? ", " : "") + index + " " + count).str();
+      kernel.scalars.push_back(group.count);
+    }
+    calls += (interleave > 1 ? "frit::mapApart<" + std::to_string(interleave)
+                             : "frit::map<" + std::to_string(vector)) +
+             ">(" + body + "{" + argumentList(lowered) + "}, " + count + ");\n";
+    blocks =
+        std::max(blocks, ceilDiv(group.count / vector, threads * interleave));
+  }
+  kernel.source += kernelFunction(
+      name, lowered, {.threads = threads, .scalars = scalars}, calls);
+  kernel.grid[0] = std::min(blocks, kMaxGrid);
+  kernel.block[0] = threads;
+  return kernel;
+}
+
+//===----------------------------------------------------------------------===//
+// Skeletons
+//===----------------------------------------------------------------------===//
+
+static LogicalResult
+verifyElements(llvm::function_ref<InFlightDiagnostic()> emitError,
+               int64_t vector, int64_t interleave, int64_t threads) {
+  if (failed(require(emitError, isPowerOf2UpTo(vector, 8), "vector",
+                     "1, 2, 4 or 8")) ||
+      failed(require(emitError, interleave > 0 && interleave <= 16,
+                     "interleave", "from 1 to 16")) ||
+      failed(require(emitError, vector == 1 || interleave == 1, "interleave",
+                     "1 where there are vectors")))
+    return failure();
+  return require(emitError, isBlock(threads), "threads",
+                 "a multiple of 32 of at most 1024");
+}
+
+LogicalResult
+MapAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                int64_t vector, int64_t interleave, int64_t threads) {
+  return verifyElements(emitError, vector, interleave, threads);
+}
+
+LogicalResult
+GenericAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                    int64_t vector, int64_t interleave, int64_t threads) {
+  return verifyElements(emitError, vector, interleave, threads);
+}
+
+namespace {
+/// Elements one by one, read and written in order.
+class Map : public MapFamily<MapAttr> {
+  nn::Match<KernelText> emitText(Problem &problem, MapAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    return emitElements(problem, name,
+                        {schedule.getVector(), schedule.getInterleave(),
+                         schedule.getThreads(), /*countsAreParameters=*/true});
+  }
+};
+
+/// Anything but composites.
+class Generic : public MapFamily<GenericAttr> {
+  bool isGeneric() const override { return true; }
+
+  nn::Match<KernelText> emitText(Problem &problem, GenericAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    return emitElements(problem, name,
+                        {schedule.getVector(), schedule.getInterleave(),
+                         schedule.getThreads(),
+                         /*countsAreParameters=*/false});
+  }
+};
+} // namespace
+
+template <> std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<MapAttr>() {
+  return std::make_unique<Map>();
+}
+template <> std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<GenericAttr>() {
+  return std::make_unique<Generic>();
+}

@@ -1,0 +1,45 @@
+//===- MemorySkeleton.h - Skeletons that memory bounds --------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_MEMORY_MEMORYSKELETON_H
+#define FRIT_CODEGEN_CUDA_MEMORY_MEMORYSKELETON_H
+
+#include "codegen/cuda/target/Skeleton.h"
+
+namespace frit::cuda {
+
+/// A skeleton of a family that decides together which of them runs a fusion.
+/// The family takes fusions of `kinds`, or of any kind if none is named.
+template <class Attr, Problem::Decide *decide, Problem::Kind... kinds>
+class MemorySkeleton : public SkeletonOf<Attr> {
+protected:
+  /// Elements of the largest tensor that a thread handles at a time.
+  virtual int64_t elementsPerThread(Attr schedule) const {
+    if constexpr (requires { schedule.getVector(); })
+      return schedule.getVector();
+    else
+      return 1;
+  }
+
+private:
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (sizeof...(kinds) && ((problem.kind() != kinds) && ...))
+      return std::nullopt;
+    const nn::Match<nn::Schedule> &decided =
+        problem.decideOnce(decide, machine);
+    if (!decided)
+      return decided.mismatch();
+    if (llvm::isa<Attr>(*decided))
+      offers.add(*decided);
+    return std::nullopt;
+  }
+  std::optional<nn::StepCost> costOf(Problem &problem, Attr schedule,
+                                     const Machine &machine) const override {
+    return costOfMemory(problem.fusion(), elementsPerThread(schedule),
+                        machine.arch);
+  }
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_MEMORY_MEMORYSKELETON_H

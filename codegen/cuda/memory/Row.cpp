@@ -1,0 +1,240 @@
+//===- Row.cpp - Reductions along rows ------------------------------------===//
+
+#include "codegen/cuda/memory/RowKernel.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// The skeletons' call, `function<NAME_body, arguments...>({x0, ...},
+/// sizes...)`.
+static std::string callText(StringRef function, StringRef name,
+                            ArrayRef<int64_t> arguments,
+                            const LinalgFusion &lowered,
+                            ArrayRef<int64_t> sizes) {
+  std::string text = ("frit::" + function + "<" + name + "_body").str();
+  for (int64_t argument : arguments)
+    text += ", " + std::to_string(argument);
+  text += ">({" + argumentList(lowered) + "}";
+  for (int64_t size : sizes)
+    text += ", " + std::to_string(size);
+  return text + ");\n";
+}
+
+/// The kernel whose body is `body`, for `rowsPerBlock` rows to a block.
+static KernelText finishRows(const RowKernel &kernel, std::string body,
+                             StringRef header, StringRef name,
+                             const LinalgFusion &lowered, StringRef call,
+                             int64_t threads, int64_t rowsPerBlock) {
+  KernelText text;
+  text.header = header;
+  text.source = std::move(body) +
+                kernelFunction(name, lowered, {.threads = threads}, call);
+  text.grid[0] = ceilDiv(kernel.rows, rowsPerBlock);
+  text.block[0] = threads;
+  return text;
+}
+
+static nn::Match<std::unique_ptr<RowKernel>> buildRows(Problem &problem,
+                                                       const RowBuild &how) {
+  auto kernel = buildRowKernel(problem, how);
+  if (kernel && (*kernel)->isColumns())
+    return nn::Mismatch("it reduces columns");
+  return kernel;
+}
+
+static LogicalResult
+verifyBlock(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t vector,
+            int64_t threads) {
+  if (failed(require(emitError, isPowerOf2UpTo(vector, 8), "vector",
+                     "1, 2, 4 or 8")))
+    return failure();
+  return require(emitError, isBlock(threads), "threads",
+                 "a multiple of 32 of at most 1024");
+}
+
+static LogicalResult
+verifyTeam(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t team,
+           int64_t perThread, int64_t vector, int64_t threads) {
+  if (failed(require(emitError, team == threads || isPowerOf2UpTo(team, 32),
+                     "team", "a power of two of at most 32, or `threads`")) ||
+      failed(require(emitError, perThread > 0 && perThread % vector == 0,
+                     "per_thread", "a multiple of `vector`")))
+    return failure();
+  return verifyBlock(emitError, vector, threads);
+}
+
+//===----------------------------------------------------------------------===//
+// Staged through shared memory
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+RowStagedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                      int64_t team, int64_t rows, int64_t perThread,
+                      int64_t vector, bool skewed, int64_t threads,
+                      bool preload) {
+  if (failed(require(emitError, rows == 1 || rows == 2, "rows", "1 or 2")) ||
+      failed(require(emitError, isPowerOf2UpTo(team, 32), "team",
+                     "a power of two of at most 32")) ||
+      failed(require(emitError, !skewed || vector == 2, "vector",
+                     "2 where it is skewed")))
+    return failure();
+  return verifyTeam(emitError, team, perThread, vector, threads);
+}
+
+namespace {
+class RowStaged : public RowFamily<RowStagedAttr> {
+  nn::Match<KernelText> emitText(Problem &problem, RowStagedAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    auto built = buildRows(problem, {schedule.getVector(), schedule.getSkewed(),
+                                     schedule.getPreload()});
+    if (!built)
+      return built.mismatch();
+    RowKernel &kernel = **built;
+    int64_t team = schedule.getTeam(), perThread = schedule.getPerThread();
+    int64_t rows = schedule.getRows(), threads = schedule.getThreads();
+    int64_t held = threads / team * rows;
+    if (team * perThread < kernel.covered())
+      return nn::Mismatch("its rows are longer than what a team keeps");
+    if (!kernel.canStage(team, held))
+      return nn::Mismatch("its rows cannot be staged so");
+    SmallVector<int64_t> arguments = {team, perThread, schedule.getVector(),
+                                      threads, kernel.cols};
+    if (rows > 1)
+      arguments.push_back(rows);
+    const LinalgFusion &lowered = problem.lowered();
+    KernelText text = finishRows(
+        kernel, kernel.print(name, /*keeps=*/true, /*staged=*/true),
+        "row_staged", name, lowered,
+        callText("rowStaged", name, arguments, lowered, {kernel.rows}), threads,
+        held);
+    text.sharedBytes = kernel.stagedBytes(held);
+    return text;
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// In registers
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+RowAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                int64_t team, int64_t perThread, int64_t vector,
+                int64_t threads, bool preload) {
+  return verifyTeam(emitError, team, perThread, vector, threads);
+}
+
+namespace {
+class Row : public RowFamily<RowAttr> {
+  nn::Match<KernelText> emitText(Problem &problem, RowAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    auto built = buildRows(problem, {schedule.getVector(), /*skewed=*/false,
+                                     schedule.getPreload()});
+    if (!built)
+      return built.mismatch();
+    RowKernel &kernel = **built;
+    int64_t team = schedule.getTeam(), perThread = schedule.getPerThread();
+    int64_t threads = schedule.getThreads();
+    if (team * perThread < kernel.cols)
+      return nn::Mismatch("its rows are longer than what a team keeps");
+    SmallVector<int64_t> arguments = {team, perThread, schedule.getVector()};
+    if (team < threads)
+      arguments.push_back(threads);
+    const LinalgFusion &lowered = problem.lowered();
+    return finishRows(
+        kernel, kernel.print(name, /*keeps=*/true), "row", name, lowered,
+        callText("row", name, arguments, lowered, {kernel.rows, kernel.cols}),
+        threads, team <= 32 ? threads / team : 1);
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// In shared memory
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+RowSharedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                      int64_t vector, int64_t threads, bool preload) {
+  return verifyBlock(emitError, vector, threads);
+}
+
+namespace {
+class RowShared : public RowFamily<RowSharedAttr> {
+  nn::Match<KernelText> emitText(Problem &problem, RowSharedAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    auto built = buildRows(problem, {schedule.getVector(), /*skewed=*/false,
+                                     schedule.getPreload()});
+    if (!built)
+      return built.mismatch();
+    RowKernel &kernel = **built;
+    int64_t stored = llvm::alignTo(kernel.storedBytes() * kernel.cols, 16);
+    if (!stored || stored > machine.arch.sharedPerBlock || kernel.readsOnce())
+      return nn::Mismatch("its rows are not kept in shared memory");
+    int64_t threads = schedule.getThreads();
+    const LinalgFusion &lowered = problem.lowered();
+    KernelText text = finishRows(
+        kernel, kernel.print(name, /*keeps=*/false), "row", name, lowered,
+        callText("rowShared", name, {threads, schedule.getVector()}, lowered,
+                 {kernel.rows, kernel.cols}),
+        threads, /*rowsPerBlock=*/1);
+    text.sharedBytes = stored;
+    return text;
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Read again
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+RowStreamedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                        int64_t perThread, int64_t vector, int64_t threads,
+                        bool preload) {
+  return verifyTeam(emitError, threads, perThread, vector, threads);
+}
+
+namespace {
+class RowStreamed : public RowFamily<RowStreamedAttr> {
+  nn::Match<KernelText> emitText(Problem &problem, RowStreamedAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    auto built = buildRows(problem, {schedule.getVector(), /*skewed=*/false,
+                                     schedule.getPreload()});
+    if (!built)
+      return built.mismatch();
+    RowKernel &kernel = **built;
+    int64_t threads = schedule.getThreads(),
+            perThread = schedule.getPerThread();
+    if (threads * perThread >= kernel.cols)
+      return nn::Mismatch("its rows fit into registers: use #cuda.row");
+    const LinalgFusion &lowered = problem.lowered();
+    return finishRows(
+        kernel, kernel.print(name, /*keeps=*/false), "row", name, lowered,
+        callText("row", name, {threads, perThread, schedule.getVector()},
+                 lowered, {kernel.rows, kernel.cols}),
+        threads, /*rowsPerBlock=*/1);
+  }
+};
+} // namespace
+
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<RowStagedAttr>() {
+  return std::make_unique<RowStaged>();
+}
+template <> std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<RowAttr>() {
+  return std::make_unique<Row>();
+}
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<RowSharedAttr>() {
+  return std::make_unique<RowShared>();
+}
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<RowStreamedAttr>() {
+  return std::make_unique<RowStreamed>();
+}

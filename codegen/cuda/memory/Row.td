@@ -1,0 +1,44 @@
+//===- Row.td - Schedules of reductions along rows -------------------------===//
+
+include "codegen/cuda/target/Schedule.td"
+
+/// Where the scales and biases of the last phase are loaded.
+def PreloadsWeights : Choice<
+  "whether weights are loaded with the row, not after its reductions">;
+
+def Cuda_RowStagedAttr : Cuda_Schedule<"RowStaged", "row_staged"> {
+  let summary = "Rows of odd lengths: a block's travel through shared memory.";
+  let parameters = (ins
+    Number<"threads of a row, a power of two of at most 32">:$team,
+    NumberOr<"1", "rows that a team has at once">:$rows,
+    Number<"elements of a row that a thread keeps in registers">:$per_thread,
+    Number<"elements of a vector">:$vector,
+    Choice<"whether rows may begin inside a vector">:$skewed,
+    Number<"threads of a block">:$threads, PreloadsWeights:$preload);
+}
+
+def Cuda_RowAttr : Cuda_Schedule<"Row", "row"> {
+  let summary = "Rows that their threads keep in registers.";
+  let parameters = (ins
+    Number<"threads of a row; a block has several rows if it is below "
+           "`threads`">:$team,
+    Number<"elements of a row that a thread keeps">:$per_thread,
+    Number<"elements of a vector">:$vector,
+    Number<"threads of a block">:$threads, PreloadsWeights:$preload);
+}
+
+def Cuda_RowSharedAttr : Cuda_Schedule<"RowShared", "row_shared"> {
+  let summary = "Rows that a block keeps in shared memory.";
+  let parameters = (ins Number<"elements of a vector">:$vector,
+                        Number<"threads of a block, which has one row">:$threads,
+                        PreloadsWeights:$preload);
+}
+
+def Cuda_RowStreamedAttr : Cuda_Schedule<"RowStreamed", "row_streamed"> {
+  let summary = "Long rows: every reduction reads them again.";
+  let parameters = (ins
+    Number<"elements that a thread reads at a time">:$per_thread,
+    Number<"elements of a vector">:$vector,
+    Number<"threads of a block, which has one row">:$threads,
+    PreloadsWeights:$preload);
+}

@@ -1,0 +1,227 @@
+//===- ScheduleMap.cpp - How threads share elements -----------------------===//
+//
+// Which of map, generic, windows and strips runs a fusion, and how many
+// elements a thread has.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/memory/Map.h"
+#include "codegen/cuda/memory/Strips.h"
+#include "codegen/cuda/memory/Windows.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// The most elements of a vector: as many as 16 bytes hold of the narrowest
+/// tensor that is read or written once per element, whose bytes `narrowest`
+/// becomes.
+static int64_t widestVector(const LinalgFusion &lowered,
+                            const OutputGroup &group, ArrayRef<Node *> nodes,
+                            int64_t &narrowest) {
+  narrowest = 16;
+  int64_t widestStore = 1;
+  for (unsigned output : group.outputs) {
+    int64_t bytes = storageBytes(elementType(lowered.outputs()[output]));
+    narrowest = std::min(narrowest, bytes);
+    widestStore = std::max(widestStore, bytes);
+  }
+  for (Node *node : nodes)
+    if (node->kind == Node::Kind::load && !isa<AffineConstantExpr>(node->index))
+      narrowest = std::min(
+          narrowest, storageBytes(lowered.inputElements()[node->argument]));
+  // A store of more than 16 bytes would be several with gaps between threads.
+  // Caches join such loads, but nothing joins the stores.
+  return std::min<int64_t>({16 / narrowest, 16 / widestStore, 8});
+}
+
+/// Whether the scattered lanes of a load, of this thread and its neighbours,
+/// use most of the 32-byte sectors that they touch, in the same pattern in
+/// every thread.
+static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes,
+                          bool inLoop) {
+  const Lanes &lanes = graph.lanes;
+  AffineExpr index = load->pattern.index;
+  unsigned group = cast<AffineDimExpr>(lanes.group).getPosition();
+  unsigned place = cast<AffineDimExpr>(lanes.place).getPosition();
+  MLIRContext *context = index.getContext();
+  AffineExpr zero = getAffineConstantExpr(0, context);
+  // Symbols are mostly places that a pad keeps inside, and stand for those.
+  SmallVector<AffineExpr> values;
+  bool known = true;
+  index.walk([&](AffineExpr part) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(part);
+    if (!symbol)
+      return;
+    values.resize(std::max<size_t>(values.size(), symbol.getPosition() + 1),
+                  zero);
+    AffineExpr &value = values[symbol.getPosition()];
+    for (Node *node : Graph::reachable(graph.symbolNode(part), graph)) {
+      known &= node->kind != Node::Kind::load;
+      if (node->kind != Node::Kind::index ||
+          isa<AffineConstantExpr>(node->index))
+        continue;
+      AffineExpr inside = node->pattern.index;
+      known &= inside && (value == zero || value == inside);
+      value = inside;
+    }
+  });
+  if (!known)
+    return false;
+  index = index.replaceSymbols(values);
+  // Wherever a loop stands, lanes are as far apart as in its first step.
+  unsigned last = std::max(group, place);
+  index.walk([&](AffineExpr part) {
+    if (auto dim = dyn_cast<AffineDimExpr>(part))
+      last = std::max(last, dim.getPosition());
+  });
+  SmallVector<AffineExpr> dims(last + 1, zero);
+  llvm::DenseSet<int64_t> sectors, elements;
+  SmallVector<int64_t> apart; // of the first thread's lanes
+  for (int64_t thread = 0; thread < 32; ++thread) {
+    int64_t first = 0;
+    for (int64_t lane = 0; lane < lanes.width; ++lane) {
+      dims[group] = getAffineConstantExpr(thread, context);
+      dims[place] = getAffineConstantExpr(lane, context);
+      auto at = dyn_cast<AffineConstantExpr>(
+          index.replaceDimsAndSymbols(dims, /*symReplacements=*/{}));
+      if (!at)
+        return false;
+      if (lane == 0)
+        first = at.getValue();
+      if (thread == 0)
+        apart.push_back(at.getValue() - first);
+      else if (at.getValue() - first != apart[lane])
+        return false;
+      elements.insert(at.getValue());
+      sectors.insert(llvm::divideFloorSigned(at.getValue() * bytes, 32));
+    }
+  }
+  // A loop's other steps read what the first leaves of its sectors.
+  int64_t most = inLoop ? 4 : 2;
+  return static_cast<int64_t>(elements.size()) * bytes * most >=
+         static_cast<int64_t>(sectors.size()) * 32;
+}
+
+/// Whether a loop's lanes read neither the same element nor neighbours.
+static bool hasScatteredLoops(ArrayRef<Node *> roots, const Graph &graph) {
+  bool loops = false, scattered = false;
+  for (Node *node : Graph::reachable(roots, graph)) {
+    loops |= node->kind == Node::Kind::loop;
+    scattered |= node->kind == Node::Kind::load &&
+                 node->pattern.use == LaneUse::scattered;
+  }
+  return loops && scattered;
+}
+
+/// Neighbours with overlapping windows for a thread: as many as one of its
+/// vectors takes 16 bytes for, if there are that many, or 1.
+static int64_t widestWindows(const LinalgFusion &lowered,
+                             const OutputGroup &group) {
+  int64_t width = 1;
+  for (int64_t next = 2; next <= 8; next *= 2) {
+    auto windows = makeWindows(lowered, group, next);
+    if (!windows || group.count / next < 64 * 1024)
+      continue;
+    width = next;
+    if (windows->widest() == 16)
+      break;
+  }
+  return width;
+}
+
+nn::Match<nn::Schedule> frit::cuda::chooseMap(Problem &problem,
+                                              const Machine &machine) {
+  for (Operation &op : problem.fusion().getBody().front())
+    if (isa<nn::CompositeOp>(op))
+      return nn::Mismatch("no kernel takes " + op.getName().getStringRef() +
+                          " as it is here");
+  const LinalgFusion &lowered = problem.lowered();
+  MLIRContext *context = problem.context();
+  int64_t sms = machine.arch.sms;
+  SmallVector<OutputGroup> groups = groupOutputs(lowered);
+  auto generic = [&](int64_t vector, int64_t threads) -> nn::Schedule {
+    return GenericAttr::get(context, vector, /*interleave=*/1, threads);
+  };
+  int64_t count = 0;
+  for (const OutputGroup &group : groups)
+    count = std::max(count, group.count);
+  // Small tensors are spread over the SMs before threads get several elements.
+  auto threadsFor = [&](int64_t work) {
+    return work >= 256 * sms ? 256 : work >= 128 * sms ? 128 : 64;
+  };
+  Graph plain(context);
+  SmallVector<Node *> nodes;
+  for (const OutputGroup &group : groups)
+    llvm::append_range(
+        nodes, Graph::reachable(buildRoots(plain, lowered, group, 1), plain));
+  bool loops = llvm::any_of(
+      nodes, [](Node *node) { return node->kind == Node::Kind::loop; });
+  if (groups.size() != 1 || count == 0)
+    return generic(1, threadsFor(count));
+
+  // A loop's loads, one by one, want neighbouring threads close together.
+  auto mayScatter = [&](int64_t vector, Node *load) {
+    int64_t bytes = storageBytes(lowered.inputElements()[load->argument]);
+    return loops ? vector * bytes <= 4 : vector >= 4;
+  };
+  auto fits = [&](int64_t vector) {
+    if (count % vector != 0)
+      return false;
+    Graph graph(context);
+    auto roots = buildRoots(graph, lowered, groups[0], vector);
+    return llvm::all_of(Graph::reachable(roots, graph), [&](Node *node) {
+      return node->kind != Node::Kind::load ||
+             node->pattern.use != LaneUse::scattered ||
+             (mayScatter(vector, node) &&
+              sharesSectors(
+                  node, graph,
+                  storageBytes(lowered.inputElements()[node->argument]),
+                  loops));
+    });
+  };
+  int64_t narrowest;
+  int64_t vector = widestVector(lowered, groups[0], nodes, narrowest);
+  while (vector > 1 && vector * narrowest > 4 && count / vector < 64 * 1024)
+    vector /= 2;
+  while (vector > 1 && !fits(vector))
+    vector /= 2;
+  if (loops) {
+    Graph lanes(context);
+    bool scattered =
+        hasScatteredLoops(buildRoots(lanes, lowered, groups[0], vector), lanes);
+    if (vector == 1 || scattered) {
+      vector = std::max(vector, widestWindows(lowered, groups[0]));
+      Graph wide(context);
+      if (hasScatteredLoops(buildRoots(wide, lowered, groups[0], vector),
+                            wide) &&
+          makeWindows(lowered, groups[0], vector))
+        return nn::Schedule(
+            WindowsAttr::get(context, vector, threadsFor(count / vector)));
+    } else if (StripsAttr strips = chooseStrips(problem, vector, machine)) {
+      return nn::Schedule(strips);
+    }
+  }
+  if (vector > 1 && loops)
+    return generic(vector, threadsFor(count / vector));
+  if (vector > 1)
+    return nn::Schedule(MapAttr::get(context, vector, /*interleave=*/1,
+                                     threadsFor(count / vector)));
+  // Small tensors are contiguous too, even if not worth vectors.
+  bool contiguous =
+      !loops && (fits(2) || llvm::all_of(nodes, [&](Node *node) {
+                   return node->kind != Node::Kind::load ||
+                          isa<AffineConstantExpr, AffineDimExpr>(node->index);
+                 }));
+  // Threads of a large tensor have four elements each, whose loads overlap;
+  // enough threads are left to fill the GPU.
+  bool isLarge = count >= 4 * machine.arch.threadsOf(2048);
+  int64_t interleave = !loops && isLarge ? 4 : 1;
+  if (contiguous)
+    return nn::Schedule(
+        MapAttr::get(context, /*vector=*/1, interleave, threadsFor(count)));
+  return nn::Schedule(
+      GenericAttr::get(context, /*vector=*/1, interleave, threadsFor(count)));
+}

@@ -1,0 +1,187 @@
+//===- ScheduleTranspose.cpp - Tiles and vectors of transposes ------------===//
+
+#include "codegen/cuda/memory/TransposeKernel.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// In transpose_skewed.cuh a tile writes so many rows fewer than it reads.
+static constexpr int64_t kSkew = 16;
+/// The most rows of skewed tiles with all rows whose blocks have 256 threads.
+static constexpr int64_t kFlatFewRows = 224;
+/// In transpose_flat.cuh the long side of a tile is a multiple of this.
+static constexpr int64_t kFlatLong = 64;
+/// A matrix with shorter sides is not worth skewed tiles.
+static constexpr int64_t kSkewSide = 128;
+/// Elements that are moved before a launch is over.
+static constexpr int64_t kSmall = 1 << 18;
+/// Bytes of a tile of runs that leave room for many others.
+static constexpr int64_t kRunTile = 13 << 10;
+/// Bytes of a vector and of a sector, the least that memory is read by.
+static constexpr int64_t kVector = 16, kSector = 32;
+
+namespace {
+struct Tile {
+  int64_t rows, cols;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+/// The largest unit of 8 bytes at most that a run is a multiple of.
+static int64_t unitOf(const TransposeKernel &kernel) {
+  int64_t bytes = kernel.movedBytes();
+  for (int64_t left = kernel.run; left % 2 == 0 && bytes < 8; left /= 2)
+    bytes *= 2;
+  return bytes;
+}
+
+/// Runs of whole vectors, and of single elements of four bytes, are moved as
+/// well without shared memory.
+static bool paysRuns(const TransposeKernel &kernel) {
+  int64_t element = kernel.movedBytes(), bytes = kernel.run * element;
+  return bytes % kVector != 0 && (kernel.run % 2 == 0 || element < 4) &&
+         bytes <= kRunTile &&
+         kernel.batch * kernel.rows * kernel.cols * kernel.run >= kSmall;
+}
+
+static nn::Schedule scheduleRuns(const TransposeKernel &kernel,
+                                 MLIRContext *context) {
+  int64_t unit = unitOf(kernel), bytes = kernel.run * kernel.movedBytes();
+  auto fits = [&](int64_t count) { return count * bytes <= kRunTile; };
+  int64_t tileRows = 1, tileCols = 1;
+  // Whole sectors where it is written, and longer than where it is read.
+  while (tileRows * unit < kSector && tileRows < kernel.rows &&
+         fits(2 * tileRows))
+    tileRows *= 2;
+  while (fits(2 * tileRows * tileCols) &&
+         (tileRows < kernel.rows || tileCols < kernel.cols)) {
+    bool across = tileCols < kernel.cols && 2 * tileCols <= tileRows;
+    (across || tileRows >= kernel.rows ? tileCols : tileRows) *= 2;
+  }
+  return TransposeRunsAttr::get(context, unit, tileRows, tileCols,
+                                kernel.hasAlignedLines(tileRows, tileCols));
+}
+
+//===----------------------------------------------------------------------===//
+// Skewed tiles
+//===----------------------------------------------------------------------===//
+
+/// Whether 16-bit elements are only moved, but not by vectors on both sides.
+static bool paysSkew(const TransposeKernel &kernel, Tile tile) {
+  return std::min(kernel.load.vector, kernel.store.vector) == 1 &&
+         std::min(kernel.rows, kernel.cols) >= kSkewSide &&
+         tile.rows * tile.cols == 64 * 64 && kernel.isOnlyMoved() &&
+         kernel.movedBytes() == 2;
+}
+
+static nn::Schedule scheduleSkewed(const TransposeKernel &kernel,
+                                   MLIRContext *context) {
+  int64_t rows = kernel.rows;
+  // As many blocks to an SM as have registers for all that they read.
+  if (kernel.canHoldAllRows()) {
+    int64_t occupancy = rows <= 144            ? 6
+                        : rows <= 176          ? 5
+                        : rows <= kFlatFewRows ? 4
+                                               : 3;
+    return TransposeSkewedFlatAttr::get(
+        context, rows <= kFlatFewRows ? 256 : 384, occupancy);
+  }
+  // Rows that a tile writes: those with which tiles read the fewest.
+  int64_t best = 0, least = INT64_MAX;
+  for (int64_t length : {80, 96, 112}) {
+    int64_t lines = ceilDiv(rows + kSkew - 1, length) * (length + kSkew);
+    if (lines < least) {
+      best = length;
+      least = lines;
+    }
+  }
+  return TransposeSkewedAttr::get(context, best, best > 96 ? 3 : 4);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// Small tensors are spread over the SMs. A tile that is short one way is long
+/// the other; a multiple of eight lets vectors end where it does.
+static Tile chooseTile(const TransposeKernel &kernel, const GpuArch &arch) {
+  int64_t rows = kernel.rows, cols = kernel.cols;
+  int64_t elements = kernel.batch * rows * cols;
+  int64_t side = elements >= 2 * arch.threadsOf(4096) ? 64 : 32;
+  Tile tile = {std::min(rows, side), std::min(cols, side)};
+  auto stretch = [&](int64_t other, int64_t all) {
+    int64_t length = side * side / other;
+    // Such lengths are what transpose_flat.cuh wants.
+    if (other % 8 && length >= kFlatLong && all >= kFlatLong)
+      return std::min(llvm::alignTo(all, kFlatLong),
+                      uint64_t(length / kFlatLong * kFlatLong));
+    return uint64_t(std::min(all, std::max<int64_t>(length / 8 * 8, 8)));
+  };
+  if (tile.rows < side && rows <= cols)
+    tile.cols = stretch(tile.rows, cols);
+  else if (tile.cols < side)
+    tile.rows = stretch(tile.cols, rows);
+  return tile;
+}
+
+/// Elements of a word of the tile: what four bytes hold, or one.
+static int64_t wordOf(const TransposeKernel &kernel, Tile tile, bool flat) {
+  int64_t bytes = kernel.moved->kind == Node::Kind::load
+                      ? kernel.movedBytes()
+                      : storageBytes(kernel.moved->type);
+  int64_t word = std::max<int64_t>(4 / bytes, 1);
+  bool fits = kernel.load.vector % word == 0 && kernel.store.vector >= word &&
+              kernel.cols % word == 0 && tile.cols % word == 0 && !flat;
+  return fits ? word : 1;
+}
+
+nn::Match<nn::Schedule> frit::cuda::chooseTranspose(Problem &problem,
+                                                    const Machine &machine) {
+  MLIRContext *context = problem.context();
+  auto plain = buildTranspose(problem, 1, 1);
+  if (!plain)
+    return plain.mismatch();
+  const TransposeKernel &scalar = **plain;
+  if (scalar.isRuns() && !paysRuns(scalar))
+    return nn::Mismatch("the innermost dimension stays");
+  // A round trip through shared memory takes longer than reading a small tensor
+  // in short pieces.
+  if (std::min(scalar.rows, scalar.cols) < 8 &&
+      scalar.batch * scalar.rows * scalar.cols < kSmall)
+    return nn::Mismatch("it is small");
+  if (scalar.isRuns())
+    return scheduleRuns(scalar, context);
+
+  Tile tile = chooseTile(scalar, machine.arch);
+  auto fits = [&](int64_t loads, int64_t stores) {
+    auto kernel = buildTranspose(problem, loads, stores);
+    return kernel && (*kernel)->isVectorised(tile.rows, tile.cols);
+  };
+  int64_t loads = 8, stores = 8;
+  while (loads > 1 && !fits(loads, 1))
+    loads /= 2;
+  while (stores > 1 && !fits(1, stores))
+    stores /= 2;
+  auto built = buildTranspose(problem, loads, stores);
+  if (!built)
+    return built.mismatch();
+  const TransposeKernel &kernel = **built;
+  if (paysSkew(kernel, tile))
+    return scheduleSkewed(kernel, context);
+  bool flatLoad = kernel.isFlat(true, loads, tile.rows, tile.cols);
+  bool flatStore = kernel.isFlat(false, stores, tile.rows, tile.cols);
+  if (flatLoad != flatStore && loads > 1 && stores > 1) {
+    int64_t width = flatLoad ? tile.cols : tile.rows;
+    int64_t length = flatLoad ? tile.rows : tile.cols;
+    if (width % 8 && length % kFlatLong == 0)
+      return nn::Schedule(TransposeFlatAttr::get(context, length, width, loads,
+                                                 stores, flatLoad));
+  }
+  return nn::Schedule(TransposeAttr::get(
+      context, tile.rows, tile.cols, loads, stores,
+      wordOf(kernel, tile, flatLoad || flatStore), flatLoad, flatStore));
+}

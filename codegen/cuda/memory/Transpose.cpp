@@ -1,0 +1,412 @@
+//===- Transpose.cpp - Tiled transposes -----------------------------------===//
+
+#include "codegen/cuda/memory/TransposeKernel.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
+
+/// Prints a function that says where matrix `batch` begins, counted in units of
+/// `elements` elements.
+std::string TransposeKernel::printBase(StringRef name, int64_t Dim::*stride,
+                                       int64_t elements) {
+  IndexSpace space(lowered.context());
+  AffineExpr number = space.addDim(batch), place = space.constant(0);
+  SmallVector<int64_t> sizes;
+  for (const Dim &dim : others)
+    sizes.push_back(dim.size);
+  for (auto [dim, index] : llvm::zip(others, space.delinearize(number, sizes)))
+    place = space.add(place, space.mul(index, dim.*stride / elements));
+  std::string text =
+      space
+          .print(place,
+                 [&](AffineExpr, bool wide, bool) -> IndexText {
+                   return {wide ? "int64_t(batch)" : "batch", kPrimary};
+                 })
+          .text;
+  return ("  __device__ static size_t " + name +
+          "(unsigned batch) {\n    return " + text + ";\n  }\n")
+      .str();
+}
+
+std::string TransposeKernel::print(StringRef name) {
+  bool isCopy = moved->kind == Node::Kind::load;
+  StringRef held = isCopy
+                       ? storageName(lowered.inputElements()[moved->argument])
+                       : valueName(moved->type);
+  std::string lane = load.vector > 1 ? "e[v]" : "e[0]";
+  Printer in(load.graph);
+  in.setArguments(lowered.inputElements());
+  in.nameDim(load.index, "i");
+  in.expect(moved);
+  if (isCopy) {
+    in.line("frit::copyVector(e, x" + Twine(moved->argument) + " + " +
+            in.place(moved) + ");");
+  } else {
+    in.openLanes();
+    std::string text = in.value(moved);
+    in.line(lane + " = " + text + ";");
+    in.closeLanes();
+  }
+
+  Printer out(store.graph);
+  out.setArguments(lowered.inputElements());
+  out.nameDim(store.index, "i");
+  lane = store.vector > 1 ? "e[v]" : "e[0]";
+  out.define(value, isCopy ? "frit::load(" + lane + ")" : lane);
+  out.expect(stored);
+  out.openLanes();
+  std::string stores;
+  for (auto [output, node] : llvm::enumerate(stored)) {
+    Type element = elementType(lowered.outputs()[output]);
+    std::string y = ("y" + Twine(output)).str();
+    // What is only moved is not converted there and back.
+    if (node == value && storageName(element) == held)
+      stores += "frit::copyVector(" + y + " + i, e);\n";
+    else if (std::string store = storeOutput(out, this->store.graph, output,
+                                             element, node, "i");
+             !store.empty())
+      stores += store + "\n";
+  }
+  out.closeLanes();
+  return ("struct " + name + "_body {\n" + parameterList(lowered, true) +
+          "  using Held = " + held + ";\n\n  __device__ void load(Held (&e)[" +
+          Twine(load.vector) + "], size_t i) const {\n" + in.str(4) +
+          "  }\n  __device__ void store(const Held (&e)[" +
+          Twine(store.vector) + "], size_t i) const {\n" + out.str(4) +
+          indented(stores, 4) + "  }\n" + printBase("from", &Dim::from, 1) +
+          printBase("to", &Dim::to, 1) + "};\n")
+      .str();
+}
+
+static std::string unitName(int64_t bytes) {
+  return "uint" + std::to_string(8 * bytes) + "_t";
+}
+
+std::string TransposeKernel::printMoved(StringRef name, int64_t unit) {
+  std::string type = unitName(unit);
+  int64_t elements = unit / movedBytes();
+  return ("struct " + name + "_body {\n" + parameterList(lowered, true) +
+          "\n  __device__ const " + type +
+          " *source() const {\n    return reinterpret_cast<const " + type +
+          " *>(x" + Twine(moved->argument) + ");\n  }\n  __device__ " + type +
+          " *target() const {\n    return reinterpret_cast<" + type +
+          " *>(y0);\n  }\n" + printBase("from", &Dim::from, elements) +
+          printBase("to", &Dim::to, elements) + "};\n")
+      .str();
+}
+
+/// `frit::function<NAME_body, arguments>({x0, ...}, values);`
+static std::string callText(StringRef function, StringRef name,
+                            const Twine &arguments, const LinalgFusion &lowered,
+                            ArrayRef<int64_t> values) {
+  std::string text = ("frit::" + function + "<" + name + "_body, " + arguments +
+                      ">({" + argumentList(lowered) + "}")
+                         .str();
+  for (int64_t value : values)
+    text += ", " + std::to_string(value);
+  return text + ");\n";
+}
+
+static KernelText finish(std::string body, StringRef header, StringRef name,
+                         const LinalgFusion &lowered, const KernelFrame &frame,
+                         StringRef call, int64_t tiles) {
+  KernelText text;
+  text.header = header;
+  text.source = std::move(body) + kernelFunction(name, lowered, frame, call);
+  text.grid[0] = std::min<int64_t>(INT32_MAX, tiles);
+  text.block[0] = frame.threads;
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+/// Threads of a block of the skeletons that leave no choice.
+static constexpr int64_t kThreads = 256;
+
+LogicalResult
+TransposeRunsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                          int64_t unit, int64_t tileRows, int64_t tileCols,
+                          bool aligned) {
+  if (failed(require(emitError, isPowerOf2UpTo(unit, 8), "unit",
+                     "1, 2, 4 or 8 bytes")))
+    return failure();
+  return require(emitError,
+                 isPowerOf2UpTo(tileRows, 8192) &&
+                     isPowerOf2UpTo(tileCols, 8192),
+                 "tile_rows", "a power of two, as `tile_cols`");
+}
+
+namespace {
+class TransposeRuns : public TransposeFamily<TransposeRunsAttr> {
+  nn::Match<KernelText> emitText(Problem &problem, TransposeRunsAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    auto built = buildTranspose(problem, 1, 1);
+    if (!built)
+      return built.mismatch();
+    TransposeKernel &kernel = **built;
+    int64_t unit = schedule.getUnit();
+    int64_t tileRows = schedule.getTileRows();
+    int64_t tileCols = schedule.getTileCols();
+    if (!kernel.isRuns() || unit % kernel.movedBytes() ||
+        kernel.run * kernel.movedBytes() % unit)
+      return nn::Mismatch("it moves no runs of such units");
+    int64_t bytes = tileRows * tileCols * kernel.run * kernel.movedBytes();
+    if (bytes > 48 << 10)
+      return nn::Mismatch("its tile does not fit into shared memory");
+    if (schedule.getAligned() && !kernel.hasAlignedLines(tileRows, tileCols))
+      return nn::Mismatch("its lines are no whole vectors");
+    int64_t elements = unit / kernel.movedBytes();
+    int64_t count = kernel.batch * kernel.rows * kernel.cols;
+    const LinalgFusion &lowered = problem.lowered();
+    return finish(
+        kernel.printMoved(name, unit), "transpose_runs", name, lowered,
+        {.threads = kThreads},
+        callText("transposeRuns", name,
+                 unitName(unit) + ", " + Twine(kernel.run / elements) + ", " +
+                     Twine(tileRows) + ", " + Twine(tileCols) +
+                     (schedule.getAligned() ? ", true" : ""),
+                 lowered,
+                 {kernel.rows, kernel.cols, kernel.row.from / elements,
+                  kernel.col.to / elements, count * kernel.run / elements}),
+        kernel.batch * ceilDiv(kernel.rows, tileRows) *
+            ceilDiv(kernel.cols, tileCols));
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Skewed tiles
+//===----------------------------------------------------------------------===//
+
+/// In transpose_skewed.cuh: elements of a line that are no columns of its tile,
+/// and rows that a tile reads besides those that it writes.
+static constexpr int64_t kSkewPhases = 8, kSkew = 16;
+
+/// Matrices of 16-bit elements that are only moved, or what does not fit.
+static nn::Match<std::unique_ptr<TransposeKernel>>
+buildSkewed(Problem &problem) {
+  auto kernel = buildTranspose(problem, 1, 1);
+  if (kernel && ((*kernel)->isRuns() || !(*kernel)->isOnlyMoved() ||
+                 (*kernel)->movedBytes() != 2))
+    return nn::Mismatch("it does more than moving elements of 16 bits");
+  return kernel;
+}
+
+LogicalResult TransposeSkewedFlatAttr::verify(
+    llvm::function_ref<InFlightDiagnostic()> emitError, int64_t threads,
+    int64_t occupancy) {
+  if (failed(require(emitError, occupancy > 0 && occupancy <= 32, "occupancy",
+                     "from 1 to 32")))
+    return failure();
+  return require(emitError, isBlock(threads), "threads",
+                 "a multiple of 32 of at most 1024");
+}
+
+LogicalResult
+TransposeSkewedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                            int64_t rows, int64_t occupancy) {
+  if (failed(require(emitError, occupancy > 0 && occupancy <= 32, "occupancy",
+                     "from 1 to 32")))
+    return failure();
+  return require(emitError, rows == 80 || rows == 96 || rows == 112, "rows",
+                 "80, 96 or 112");
+}
+
+namespace {
+
+class TransposeSkewedFlat : public TransposeFamily<TransposeSkewedFlatAttr> {
+  nn::Match<KernelText> emitText(Problem &problem,
+                                 TransposeSkewedFlatAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    auto built = buildSkewed(problem);
+    if (!built)
+      return built.mismatch();
+    TransposeKernel &kernel = **built;
+    if (!kernel.canHoldAllRows())
+      return nn::Mismatch("a tile cannot have all rows");
+    constexpr int64_t line = TransposeKernel::kFlatLine;
+    int64_t threads = schedule.getThreads();
+    const LinalgFusion &lowered = problem.lowered();
+    // The column before those of a tile is there as well.
+    KernelText text = finish(
+        kernel.printMoved(name, /*unit=*/2), "transpose_skewed", name, lowered,
+        {.threads = threads, .occupancy = schedule.getOccupancy()},
+        callText("transposeSkewedFlat", name,
+                 Twine(line) + ", " + Twine(kernel.rows) + ", " +
+                     Twine(threads),
+                 lowered,
+                 {kernel.cols, kernel.row.from,
+                  kernel.batch * kernel.rows * kernel.cols}),
+        kernel.batch * ceilDiv(kernel.cols, line - kSkewPhases - 1));
+    text.sharedBytes = llvm::alignTo(kernel.rows, 4) * (line + 2) * 2;
+    return text;
+  }
+};
+
+class TransposeSkewed : public TransposeFamily<TransposeSkewedAttr> {
+  nn::Match<KernelText> emitText(Problem &problem, TransposeSkewedAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    auto built = buildSkewed(problem);
+    if (!built)
+      return built.mismatch();
+    TransposeKernel &kernel = **built;
+    constexpr int64_t line = TransposeKernel::kSkewLine;
+    int64_t rows = schedule.getRows();
+    const LinalgFusion &lowered = problem.lowered();
+    // A column's first rows may be left to the tile before, its last to
+    // another.
+    KernelText text = finish(
+        kernel.printMoved(name, /*unit=*/2), "transpose_skewed", name, lowered,
+        {.threads = 4 * rows, .occupancy = schedule.getOccupancy()},
+        callText("transposeSkewed", name, Twine(line) + ", " + Twine(rows),
+                 lowered,
+                 {kernel.rows, kernel.cols, kernel.row.from, kernel.col.to,
+                  kernel.batch * kernel.rows * kernel.cols}),
+        kernel.batch * ceilDiv(kernel.rows + kSkew - 1, rows) *
+            ceilDiv(kernel.cols, line - kSkewPhases));
+    text.sharedBytes = (rows + kSkew) * (line + 2) * 2;
+    return text;
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Other tiles
+//===----------------------------------------------------------------------===//
+
+static LogicalResult
+verifyVectors(llvm::function_ref<InFlightDiagnostic()> emitError,
+              int64_t loadVector, int64_t storeVector) {
+  return require(emitError,
+                 isPowerOf2UpTo(loadVector, 8) &&
+                     isPowerOf2UpTo(storeVector, 8),
+                 "load_vector", "1, 2, 4 or 8, as `store_vector`");
+}
+
+LogicalResult
+TransposeFlatAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                          int64_t length, int64_t width, int64_t loadVector,
+                          int64_t storeVector, bool tall) {
+  if (failed(require(emitError, length > 0 && length % 64 == 0, "length",
+                     "a multiple of 64")) ||
+      failed(require(emitError, width > 0, "width", "positive")))
+    return failure();
+  return verifyVectors(emitError, loadVector, storeVector);
+}
+
+LogicalResult
+TransposeAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                      int64_t tileRows, int64_t tileCols, int64_t loadVector,
+                      int64_t storeVector, int64_t word, bool flatLoad,
+                      bool flatStore) {
+  if (failed(require(
+          emitError,
+          tileRows > 0 && tileCols > 0 && tileRows * tileCols <= 64 * 64,
+          "tile_rows", "such that a tile has up to 4096 elements")) ||
+      failed(require(emitError, isPowerOf2UpTo(word, 4), "word", "1, 2 or 4")))
+    return failure();
+  return verifyVectors(emitError, loadVector, storeVector);
+}
+
+namespace {
+
+class TransposeFlat : public TransposeFamily<TransposeFlatAttr> {
+  nn::Match<KernelText> emitText(Problem &problem, TransposeFlatAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    int64_t loads = schedule.getLoadVector();
+    int64_t stores = schedule.getStoreVector();
+    auto built = buildTranspose(problem, loads, stores);
+    if (!built)
+      return built.mismatch();
+    TransposeKernel &kernel = **built;
+    bool tall = schedule.getTall();
+    int64_t length = schedule.getLength(), width = schedule.getWidth();
+    int64_t tileRows = tall ? length : width, tileCols = tall ? width : length;
+    if (kernel.isRuns() || !kernel.isVectorised(tileRows, tileCols) ||
+        !kernel.isFlat(tall, tall ? loads : stores, tileRows, tileCols))
+      return nn::Mismatch("its tile is no run of whole vectors");
+    const LinalgFusion &lowered = problem.lowered();
+    return finish(kernel.print(name), "transpose_flat", name, lowered,
+                  {.threads = kThreads},
+                  callText("transposeFlat", name,
+                           Twine(length) + ", " + Twine(width) + ", " +
+                               Twine(loads) + ", " + Twine(stores) +
+                               (tall ? ", true" : ", false"),
+                           lowered,
+                           {tall ? kernel.rows : kernel.cols,
+                            tall ? kernel.col.to : kernel.row.from}),
+                  kernel.batch * ceilDiv(kernel.rows, tileRows) *
+                      ceilDiv(kernel.cols, tileCols));
+  }
+};
+
+class Transpose : public TransposeFamily<TransposeAttr> {
+  nn::Match<KernelText> emitText(Problem &problem, TransposeAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    int64_t loads = schedule.getLoadVector();
+    int64_t stores = schedule.getStoreVector();
+    auto built = buildTranspose(problem, loads, stores);
+    if (!built)
+      return built.mismatch();
+    TransposeKernel &kernel = **built;
+    int64_t tileRows = schedule.getTileRows();
+    int64_t tileCols = schedule.getTileCols();
+    bool flatLoad = schedule.getFlatLoad(), flatStore = schedule.getFlatStore();
+    if (kernel.isRuns() || !kernel.isVectorised(tileRows, tileCols) ||
+        (flatLoad && !kernel.isFlat(true, loads, tileRows, tileCols)) ||
+        (flatStore && !kernel.isFlat(false, stores, tileRows, tileCols)))
+      return nn::Mismatch("its tile has no such vectors");
+    std::string flat;
+    if (flatLoad || flatStore)
+      flat = std::string(flatLoad ? ", true" : ", false") +
+             (flatStore ? ", true" : "");
+    const LinalgFusion &lowered = problem.lowered();
+    return finish(kernel.print(name), "transpose", name, lowered,
+                  {.threads = kThreads},
+                  callText("transpose", name,
+                           Twine(tileRows) + ", " + Twine(tileCols) + ", " +
+                               Twine(loads) + ", " + Twine(stores) + ", " +
+                               Twine(schedule.getWord()) + flat,
+                           lowered,
+                           {kernel.batch, kernel.rows, kernel.cols,
+                            kernel.row.from, kernel.col.to}),
+                  kernel.batch * ceilDiv(kernel.rows, tileRows) *
+                      ceilDiv(kernel.cols, tileCols));
+  }
+};
+
+} // namespace
+
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<TransposeRunsAttr>() {
+  return std::make_unique<TransposeRuns>();
+}
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<TransposeSkewedFlatAttr>() {
+  return std::make_unique<TransposeSkewedFlat>();
+}
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<TransposeSkewedAttr>() {
+  return std::make_unique<TransposeSkewed>();
+}
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<TransposeFlatAttr>() {
+  return std::make_unique<TransposeFlat>();
+}
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<TransposeAttr>() {
+  return std::make_unique<Transpose>();
+}

@@ -1,0 +1,127 @@
+//===- KernelText.cpp - A kernel as CUDA C++ ------------------------------===//
+
+#include "codegen/cuda/scalar/KernelText.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// The largest constant that a kernel prefetches into L2 while it waits for the
+/// kernels before it, bytes: scales and biases, not weights.
+static constexpr int64_t kMostPrefetched = 16 << 10;
+
+std::string frit::cuda::parameterList(const LinalgFusion &lowered,
+                                      bool asFields) {
+  std::string text;
+  auto add = [&](StringRef qualifier, Type element, StringRef name, size_t i) {
+    text += asFields ? "  " : text.empty() ? "" : ", ";
+    text += (qualifier + storageName(element) + " *" + name + Twine(i)).str();
+    text += asFields ? ";\n" : "";
+  };
+  for (auto [i, element] : llvm::enumerate(lowered.inputElements()))
+    add("const ", element, "x", i);
+  for (auto [i, output] : llvm::enumerate(lowered.outputs()))
+    add("", elementType(output), "y", i);
+  return text;
+}
+
+std::string frit::cuda::argumentList(const LinalgFusion &lowered) {
+  std::string text;
+  for (size_t i = 0; i < lowered.inputElements().size(); ++i)
+    text += (text.empty() ? "x" : ", x") + std::to_string(i);
+  for (size_t i = 0; i < lowered.outputs().size(); ++i)
+    text += (text.empty() ? "y" : ", y") + std::to_string(i);
+  return text;
+}
+
+std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
+                                    unsigned output, Type element, Node *node,
+                                    StringRef offset) {
+  std::string y = "y" + std::to_string(output);
+  std::string value = printer.value(node);
+  if (graph.lanes.width == 1) {
+    if (storageName(element) == valueName(node->type))
+      printer.line(y + "[" + offset + "] = " + value + ";");
+    else
+      printer.line("frit::store(" + y + "[" + offset + "], " + value + ");");
+    return "";
+  }
+  // A vector that is only copied needs no second array, unless a phase before
+  // has kept it lane by lane.
+  std::string name = "out" + std::to_string(output);
+  if (StringRef array = value;
+      printer.isVectorLoad(node) && array.consume_back("[v]")) {
+    name = array.str();
+  } else {
+    printer.before(valueName(node->type) + " " + name + "[" +
+                   Twine(graph.lanes.width) + "];");
+    printer.line(name + "[v] = " + value + ";");
+  }
+  if (graph.lanes.skewed)
+    return ("frit::storeOwn(" + y + " + " + offset + ", " + name + ", own);")
+        .str();
+  return ("frit::storeVector(" + y + " + " + offset + ", " + name + ");").str();
+}
+
+std::string frit::cuda::storeOutputs(
+    Printer &printer, Graph &graph, const LinalgFusion &lowered,
+    ArrayRef<std::pair<unsigned, Node *>> outputs, StringRef offset) {
+  printer.openLanes();
+  std::string stores;
+  for (auto [output, node] : outputs) {
+    std::string store =
+        storeOutput(printer, graph, output,
+                    elementType(lowered.outputs()[output]), node, offset);
+    stores += store.empty() ? "" : store + "\n";
+  }
+  printer.closeLanes();
+  return printer.str(4) + indented(stores, 4);
+}
+
+std::string
+frit::cuda::constantsText(StringRef type,
+                          ArrayRef<std::pair<StringRef, int64_t>> constants) {
+  std::string text = ("  static constexpr " + type + " ").str();
+  for (auto [i, constant] : llvm::enumerate(constants))
+    text += (i ? ", " : "") + constant.first.str() + " = " +
+            (type == "bool" ? (constant.second ? "true" : "false")
+                            : std::to_string(constant.second));
+  return text + ";\n";
+}
+
+std::string frit::cuda::startText(const LinalgFusion &lowered) {
+  // The next kernel may start as soon as every block of this one runs; it waits
+  // in pdlWait() until this one has ended.
+  std::string text = "frit::pdlTrigger();\n";
+  for (int64_t i : lowered.constantInputs())
+    if (lowered.inputBytes(i) <= kMostPrefetched)
+      text += "frit::prefetchL2(x" + std::to_string(i) + ", " +
+              std::to_string(lowered.inputBytes(i)) + ");\n";
+  return text;
+}
+
+std::string frit::cuda::kernelFunction(StringRef name,
+                                       const LinalgFusion &lowered,
+                                       const KernelFrame &frame,
+                                       StringRef call) {
+  std::string parameters = parameterList(lowered);
+  for (size_t i = 0; i < frame.tensorMaps; ++i)
+    parameters +=
+        ", const __grid_constant__ frit::TensorMap m" + std::to_string(i);
+  if (!frame.scalars.empty())
+    parameters += ", " + frame.scalars;
+  std::string body;
+  if (frame.wait == PdlWait::atEntry)
+    body = startText(lowered) + "frit::pdlWait();\n";
+  std::string cluster =
+      frame.cluster > 1
+          ? "__cluster_dims__(" + std::to_string(frame.cluster) + ", 1, 1) "
+          : "";
+  std::string bounds = std::to_string(frame.threads);
+  if (frame.occupancy)
+    bounds += ", " + std::to_string(frame.occupancy);
+  return ("extern \"C\" __global__ void " + cluster + "__launch_bounds__(" +
+          bounds + ")\n" + name + "(" + parameters + ") {\n" +
+          indented(body + call.str(), 2) + "}\n")
+      .str();
+}

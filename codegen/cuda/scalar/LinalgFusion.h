@@ -1,0 +1,55 @@
+//===- LinalgFusion.h - A fusion as linalg operators ----------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_SCALAR_LINALGFUSION_H
+#define FRIT_CODEGEN_CUDA_SCALAR_LINALGFUSION_H
+
+#include "dialects/nn/NN.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace frit::cuda {
+
+/// The linalg form of a fusion, in a module of its own. Composites that the
+/// target keeps whole are empty tensors: skeletons for them ask for no more
+/// than their types.
+class LinalgFusion {
+public:
+  explicit LinalgFusion(nn::FusionOp fusion);
+
+  /// The tensor that a value of the fusion's body became.
+  mlir::Value operator[](mlir::Value value) const {
+    return values.lookup(value);
+  }
+  llvm::ArrayRef<mlir::Type> inputElements() const { return inputs; }
+  /// The values the fusion yields, lowered.
+  llvm::ArrayRef<mlir::Value> outputs() const { return results; }
+  mlir::MLIRContext *context() const { return mlirContext; }
+  /// The inputs that no kernel which may run just before this one writes, as
+  /// the plan marks them (`plan.constant_inputs`).
+  llvm::ArrayRef<int64_t> constantInputs() const { return constants; }
+  /// Bytes of input `i`.
+  int64_t inputBytes(size_t i) const { return bytes[i]; }
+
+private:
+  mlir::MLIRContext *mlirContext;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::IRMapping values;
+  llvm::SmallVector<mlir::Type> inputs;
+  llvm::SmallVector<int64_t> bytes, constants;
+  llvm::SmallVector<mlir::Value> results;
+};
+
+inline int64_t ceilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+inline mlir::RankedTensorType rankedType(mlir::Value v) {
+  return llvm::cast<mlir::RankedTensorType>(v.getType());
+}
+inline mlir::Type elementType(mlir::Value v) {
+  return rankedType(v).getElementType();
+}
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_SCALAR_LINALGFUSION_H

@@ -1,0 +1,30 @@
+//===- CudaDialect.cpp - The schedules of NVIDIA GPUs ---------------------===//
+
+#include "codegen/cuda/target/CudaDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include "codegen/cuda/target/Dialect.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "codegen/cuda/target/Attributes.cpp.inc"
+
+using namespace mlir;
+
+void frit::cuda::CudaDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "codegen/cuda/target/Attributes.cpp.inc"
+      >();
+}
+
+LogicalResult
+frit::cuda::require(llvm::function_ref<InFlightDiagnostic()> emitError,
+                    bool holds, StringRef field, StringRef what) {
+  if (holds)
+    return success();
+  return emitError() << "'" << field << "' must be " << what;
+}

@@ -1,0 +1,34 @@
+//===- CudaDialect.h - The schedules of NVIDIA GPUs -----------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_TARGET_CUDADIALECT_H
+#define FRIT_CODEGEN_CUDA_TARGET_CUDADIALECT_H
+
+#include "dialects/nn/Schedule.h"
+
+#include "mlir/IR/Dialect.h"
+
+#include "codegen/cuda/target/Dialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "codegen/cuda/target/Attributes.h.inc"
+
+namespace frit::cuda {
+
+/// For verifiers of schedules: success if `holds`, else an error that says what
+/// `field` must be.
+llvm::LogicalResult
+require(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, bool holds,
+        llvm::StringRef field, llvm::StringRef what);
+
+/// Whether `value` is one of 1, 2, 4, ... `most`.
+inline bool isPowerOf2UpTo(int64_t value, int64_t most) {
+  return value > 0 && value <= most && (value & (value - 1)) == 0;
+}
+/// Whether a block may have so many threads: whole warps.
+inline bool isBlock(int64_t threads) {
+  return threads > 0 && threads <= 1024 && threads % 32 == 0;
+}
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_TARGET_CUDADIALECT_H

@@ -1,0 +1,52 @@
+//===- Schedule.td - What every schedule of a GPU is made of ---------------===//
+
+#ifndef FRIT_CUDA_SCHEDULE
+#define FRIT_CUDA_SCHEDULE
+
+include "mlir/IR/AttrTypeBase.td"
+include "dialects/nn/Schedule.td"
+
+def Cuda_Dialect : Dialect {
+  let name = "cuda";
+  let cppNamespace = "::frit::cuda";
+  let summary = "Schedules of fusions on NVIDIA GPUs";
+  let description = [{
+    Each attribute is the schedule of one skeleton: which kernel runs a fusion,
+    with every number that its text and its launch depend on besides the
+    problem's own sizes. Set by the pass `schedule`; written by hand, it changes
+    the kernel.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+/// A schedule: its skeleton is found by its class.
+class Cuda_Schedule<string name, string mnemonic_>
+    : AttrDef<Cuda_Dialect, name, [NN_Schedule]> {
+  let mnemonic = mnemonic_;
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+/// That of a contraction's kernel, whose parameters are its operands by role.
+class Cuda_ContractionSchedule<string name, string mnemonic>
+    : Cuda_Schedule<name, mnemonic> {
+  let extraClassDeclaration = "bool ordersOperands() const { return true; }";
+}
+
+/// One that prefetches weights before the kernels before it have ended.
+class Cuda_WgmmaContractionSchedule<string name, string mnemonic>
+    : Cuda_Schedule<name, mnemonic> {
+  let extraClassDeclaration = [{
+    bool ordersOperands() const { return true; }
+    bool readsConstantsEarly() const { return true; }
+  }];
+}
+
+/// A number of a schedule, and one that is left out where it is `usual`.
+class Number<string what> : AttrParameter<"int64_t", what>;
+class NumberOr<string usual, string what>
+    : DefaultValuedParameter<"int64_t", usual, what>;
+/// A choice, left out where it is not taken.
+class Choice<string what> : DefaultValuedParameter<"bool", "false", what>;
+
+#endif // FRIT_CUDA_SCHEDULE

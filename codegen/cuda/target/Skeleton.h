@@ -1,0 +1,130 @@
+//===- Skeleton.h - One way to run fusions on a GPU -----------------------===//
+//
+// A skeleton is a kernel's frame in device code and the class that fills it:
+// which fusions it runs, by which schedules, how long they take, and the
+// kernel's text. Its schedule is an attribute of the cuda dialect that says
+// everything: emission decides nothing.
+//
+// A new one is an attribute in its room's .td, a class, and
+//
+//   template <> std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<MapAttr>()
+//
+// in the class's file. The registry makes one of every attribute of the
+// dialect, in the order in which they are defined; an attribute without a class
+// does not link.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_TARGET_SKELETON_H
+#define FRIT_CODEGEN_CUDA_TARGET_SKELETON_H
+
+#include "codegen/cuda/scalar/KernelText.h"
+#include "codegen/cuda/target/CudaDialect.h"
+#include "codegen/cuda/target/GpuArch.h"
+#include "codegen/cuda/target/Problem.h"
+#include "dialects/nn/Target.h"
+
+#include <memory>
+
+namespace frit::cuda {
+
+/// What skeletons collect of schedules for a problem.
+class Offers {
+public:
+  /// Of ranked tiles the `most` best are wanted; with one, only the default.
+  explicit Offers(unsigned most) : most(most) {}
+
+  bool wantsAll() const { return most == ~0u; }
+  bool wantsSeveral() const { return most > 1; }
+
+  /// Adds a schedule which may run the fusion as it is; the first that is added
+  /// is the default.
+  void add(nn::Schedule schedule);
+  /// Adds one that runs only where it was timed and was the fastest.
+  void addAlternative(nn::Schedule schedule);
+
+  const unsigned most;
+  llvm::SmallVector<nn::Schedule> schedules, alternatives;
+};
+
+class Skeleton {
+public:
+  virtual ~Skeleton() = default;
+
+  /// Its attribute's name: "row_staged".
+  virtual llvm::StringRef name() const = 0;
+  /// Whether `schedule` is an attribute of this skeleton.
+  virtual bool owns(nn::Schedule schedule) const = 0;
+
+  /// Whether it runs what no faster skeleton takes, which is remarked upon.
+  virtual bool isGeneric() const { return false; }
+
+  /// Whether tuning times its schedules.
+  virtual bool isTuned() const { return false; }
+
+  /// Adds the schedules that may run `problem`, or says why there are none.
+  /// Nothing is said of fusions of another kind.
+  virtual nn::Legality offer(Problem &problem, const Machine &machine,
+                             Offers &offers) const = 0;
+
+  /// What the kernel takes, beside others; nothing where that is not known.
+  virtual std::optional<nn::StepCost> cost(Problem &problem,
+                                           nn::Schedule schedule,
+                                           const Machine &machine) const = 0;
+
+  /// The kernel `name`. Fails where the schedule, which somebody may have
+  /// written, does not fit the fusion.
+  virtual nn::Match<KernelText> emit(Problem &problem, nn::Schedule schedule,
+                                     llvm::StringRef name,
+                                     const Machine &machine) const = 0;
+};
+
+/// A skeleton whose schedules are `Attr`.
+template <class Attr> class SkeletonOf : public Skeleton {
+public:
+  llvm::StringRef name() const final { return Attr::getMnemonic(); }
+  bool owns(nn::Schedule schedule) const final {
+    return llvm::isa<Attr>(schedule);
+  }
+  std::optional<nn::StepCost> cost(Problem &problem, nn::Schedule schedule,
+                                   const Machine &machine) const final {
+    return costOf(problem, llvm::cast<Attr>(schedule), machine);
+  }
+  nn::Match<KernelText> emit(Problem &problem, nn::Schedule schedule,
+                             llvm::StringRef name,
+                             const Machine &machine) const final {
+    return emitText(problem, llvm::cast<Attr>(schedule), name, machine);
+  }
+
+protected:
+  virtual std::optional<nn::StepCost> costOf(Problem &problem, Attr schedule,
+                                             const Machine &machine) const = 0;
+  virtual nn::Match<KernelText> emitText(Problem &problem, Attr schedule,
+                                         llvm::StringRef name,
+                                         const Machine &machine) const = 0;
+};
+
+/// One whose schedules tuning times.
+template <class Attr> class TunedSkeletonOf : public SkeletonOf<Attr> {
+public:
+  bool isTuned() const final { return true; }
+};
+
+/// What a kernel takes that memory bounds, whose threads have `perThread`
+/// elements each of the largest tensor.
+nn::StepCost costOfMemory(nn::FusionOp fusion, int64_t perThread,
+                          const GpuArch &arch);
+
+/// The skeleton of an attribute; the file of each defines its own.
+template <class Attr> std::unique_ptr<Skeleton> makeSkeleton();
+
+/// Every skeleton, those before others that come first where both may run a
+/// fusion. Lives as long as the program.
+llvm::ArrayRef<std::unique_ptr<Skeleton>> skeletons();
+
+/// The skeleton of a schedule; null for another target's.
+const Skeleton *skeletonOf(nn::Schedule schedule);
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_TARGET_SKELETON_H

@@ -1,0 +1,59 @@
+// RUN: frit-opt %s --print-cuda='arch=sm_80 libraries=false' -o /dev/null | FileCheck %s --check-prefixes=CHECK,SM80
+// RUN: frit-opt %s --print-cuda='arch=sm_89 libraries=false' -o /dev/null | FileCheck %s --check-prefixes=CHECK,SM89
+// RUN: frit-opt %s --print-cuda='arch=sm_90a libraries=false' -o /dev/null | FileCheck %s --check-prefixes=CHECK,SM90
+// RUN: frit-opt %s --print-cuda='arch=sm_100 libraries=false' -o /dev/null | FileCheck %s --check-prefixes=CHECK,SM100
+
+// Each architecture is scheduled by its own numbers: how many SMs it has, and
+// how much shared memory a block may take.
+
+// 108 tiles of 128 fill an A100.
+// SM80:  // k0 #cuda.gemm<tile_m = 128, tile_n = 128>
+// SM89:  // k0 #cuda.gemm<tile_m = 64, tile_n = 64>
+// SM90:  // k0 #cuda.gemm<tile_m = 64, tile_n = 64>
+// SM100: // k0 #cuda.gemm<tile_m = 64, tile_n = 64>
+
+// Only sm_90a has warpgroup products.
+// SM80:  // k1 #cuda.gemm<tile_m = 128, tile_n = 128>
+// SM89:  // k1 #cuda.gemm<tile_m = 64, tile_n = 64>
+// SM90:  // k1 #cuda.wgmma_gemm<
+// SM100: // k1 #cuda.gemm<tile_m = 64, tile_n = 64>
+
+// Four elements a thread leave enough threads for an A100.
+// SM80:  // k2 #cuda.generic<interleave = 4, threads = 256>
+// SM89:  // k2 #cuda.generic<threads = 256>
+// SM90:  // k2 #cuda.generic<threads = 256>
+// SM100: // k2 #cuda.generic<threads = 256>
+
+// Tiles of 64 keys do not fit the 99 KB of an L40S.
+// SM80:  // k3 #cuda.attention<tile_m = 128, tile_n = 64, rows_per_warp = 32>
+// SM89:  // k3 #cuda.attention<tile_m = 128, tile_n = 32, rows_per_warp = 32>
+// SM90:  // k3 #cuda.attention<tile_m = 128, tile_n = 64, rows_per_warp = 32>
+// SM100: // k3 #cuda.attention<tile_m = 128, tile_n = 64, rows_per_warp = 32>
+
+// CHECK: extern "C"
+func.func @archs(%a: tensor<1536x64xf32>, %b: tensor<64x1152xf32>,
+                 %c: tensor<1536x64xf16>, %d: tensor<64x1152xf16>,
+                 %x: tensor<947x977xf32>, %i: tensor<947xi64>,
+                 %q: tensor<32x12x512x64xf32>) {
+  %0 = nn.fusion(%a, %b) : (tensor<1536x64xf32>, tensor<64x1152xf32>) -> tensor<1536x1152xf32> {
+  ^bb0(%x0: tensor<1536x64xf32>, %x1: tensor<64x1152xf32>):
+    %y = nn.matmul %x0, %x1 : (tensor<1536x64xf32>, tensor<64x1152xf32>) -> tensor<1536x1152xf32>
+    nn.yield %y : tensor<1536x1152xf32>
+  }
+  %1 = nn.fusion(%c, %d) : (tensor<1536x64xf16>, tensor<64x1152xf16>) -> tensor<1536x1152xf16> {
+  ^bb0(%x0: tensor<1536x64xf16>, %x1: tensor<64x1152xf16>):
+    %y = nn.matmul %x0, %x1 : (tensor<1536x64xf16>, tensor<64x1152xf16>) -> tensor<1536x1152xf16>
+    nn.yield %y : tensor<1536x1152xf16>
+  }
+  %2 = nn.fusion(%x, %i) : (tensor<947x977xf32>, tensor<947xi64>) -> tensor<947x977xf32> {
+  ^bb0(%x0: tensor<947x977xf32>, %x1: tensor<947xi64>):
+    %y = nn.gather %x0, %x1 {axis = 0 : si64} : (tensor<947x977xf32>, tensor<947xi64>) -> tensor<947x977xf32>
+    nn.yield %y : tensor<947x977xf32>
+  }
+  %3 = nn.fusion(%q, %q, %q) : (tensor<32x12x512x64xf32>, tensor<32x12x512x64xf32>, tensor<32x12x512x64xf32>) -> tensor<32x12x512x64xf32> {
+  ^bb0(%x0: tensor<32x12x512x64xf32>, %x1: tensor<32x12x512x64xf32>, %x2: tensor<32x12x512x64xf32>):
+    %y = nn.attention %x0, %x1, %x2 {scale = 0.125 : f32} : (tensor<32x12x512x64xf32>, tensor<32x12x512x64xf32>, tensor<32x12x512x64xf32>) -> tensor<32x12x512x64xf32>
+    nn.yield %y : tensor<32x12x512x64xf32>
+  }
+  return
+}
