@@ -67,7 +67,7 @@ Gemm artifact::problemOf(plan::GemmOp op) {
   g.compute = computeOf(elementOf(op.getInputs()[0]), op.getTf32());
   g.hasBias = op.getBias();
   g.hasResidual = op.getResidual();
-  g.activation = Activation(op.getActivation());
+  g.activation = op.getActivation();
   g.algorithm = uint32_t(op.getAlgorithm().value_or(0));
   if (op.getWorkspace())
     g.workspaceBytes = plan::byteSize(op.getWorkspace().getType());
@@ -113,7 +113,7 @@ Conv artifact::problemOf(plan::ConvOp op) {
   c.compute = computeOf(elementOf(op.getInputs()[0]), op.getTf32());
   c.hasBias = op.getBias();
   c.hasResidual = op.getResidual();
-  c.activation = Activation(op.getActivation());
+  c.activation = op.getActivation();
   c.algorithm = uint32_t(op.getAlgorithm().value_or(0));
   if (op.getWorkspace())
     c.workspaceBytes = plan::byteSize(op.getWorkspace().getType());

@@ -20,7 +20,7 @@ bool cpu::CpuTarget::takesEpilogue(ArrayRef<Operation *> fused,
   SmallVector<Operation *> epilogue(fused.drop_front());
   epilogue.push_back(next);
   auto info = nn::describeEpilogue(fused.front(), epilogue);
-  return info && !info->addend && info->activation != nn::ActivationKind::other;
+  return info && !info->addend && info->activation != Activation::other;
 }
 
 /// A core caches 1,536 (Skylake) to 4,096 (Zen 3) decoded instructions; a loop
@@ -46,7 +46,7 @@ void cpu::CpuTarget::getDialects(DialectRegistry &registry) const {
 nn::Schedule cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
   MLIRContext *context = fusion.getContext();
   auto fits = [](const nn::EpilogueInfo &info) {
-    return !info.addend && info.activation != nn::ActivationKind::other;
+    return !info.addend && info.activation != Activation::other;
   };
   auto gemm = nn::describeGemm(fusion);
   if (gemm && fits(*gemm) && hasKernel(gemm->a))

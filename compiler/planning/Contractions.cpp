@@ -64,10 +64,6 @@ void planning::orderContractionInputs(nn::FusionOp fusion) {
   fusion.getInputsMutable().assign(inputs);
 }
 
-static plan::Activation activationOf(nn::ActivationKind kind) {
-  return plan::Activation(static_cast<uint32_t>(kind));
-}
-
 LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
                                          nn::FusionOp fusion,
                                          int64_t algorithmNumber,
@@ -87,8 +83,7 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
   auto integer = [&](int64_t v) { return b.getI64IntegerAttr(v); };
   auto list = [&](ArrayRef<int64_t> v) { return b.getDenseI64ArrayAttr(v); };
   auto activation = [&](const nn::EpilogueInfo &info) {
-    return plan::ActivationAttr::get(b.getContext(),
-                                     activationOf(info.activation));
+    return plan::ActivationAttr::get(b.getContext(), info.activation);
   };
 
   IntegerAttr algorithm =

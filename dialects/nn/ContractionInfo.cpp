@@ -4,6 +4,7 @@
 
 using namespace mlir;
 using namespace frit::nn;
+using frit::Activation;
 
 static int64_t product(ArrayRef<int64_t> sizes) {
   int64_t result = 1;
@@ -141,15 +142,15 @@ static bool isSplat(Value v) {
   return constant && isa<SplatElementsAttr>(constant.getValue());
 }
 
-static ActivationKind kindOf(Operation *op) {
-  return TypeSwitch<Operation *, ActivationKind>(op)
-      .Case([](ReluOp) { return ActivationKind::relu; })
-      .Case([](SiluOp) { return ActivationKind::silu; })
+static Activation kindOf(Operation *op) {
+  return TypeSwitch<Operation *, Activation>(op)
+      .Case([](ReluOp) { return Activation::relu; })
+      .Case([](SiluOp) { return Activation::silu; })
       .Case([](GeluOp gelu) {
-        return gelu.getApproximate() == "tanh" ? ActivationKind::geluTanh
-                                               : ActivationKind::gelu;
+        return gelu.getApproximate() == "tanh" ? Activation::geluTanh
+                                               : Activation::gelu;
       })
-      .Default(ActivationKind::other);
+      .Default(Activation::other);
 }
 
 /// Whether a tensor of `shape` has an element per channel, the rest of its
@@ -170,7 +171,7 @@ template <typename Op>
 static Legality takeNorm(EpilogueInfo &info, Op op, NormKind kind,
                          Value value) {
   if (info.norm != NormKind::none || info.residual || info.mixed ||
-      info.activation != ActivationKind::none)
+      info.activation != Activation::none)
     return Mismatch("a norm does not directly follow the product and its bias");
   bool ofProduct = kind == NormKind::product;
   if ((ofProduct ? op.getX() : op.getOffset()) != value)
@@ -266,7 +267,7 @@ frit::nn::describeEpilogue(Operation *contraction,
     if (!llvm::is_contained(op->getOperands(), value))
       return Mismatch(name + " does not follow the operator before it");
     bool simple = true, adds = isa<AddOp>(op) && !info.mixed &&
-                               info.activation == ActivationKind::none;
+                               info.activation == Activation::none;
     for (Value operand : op->getOperands()) {
       if (operand == value || isSplat(operand))
         continue;
@@ -281,9 +282,8 @@ frit::nn::describeEpilogue(Operation *contraction,
     value = info.result = op->getResult(0);
     info.mixed |= (!simple && !adds) || resultType != type;
     if (simple)
-      info.activation = info.activation == ActivationKind::none
-                            ? kindOf(op)
-                            : ActivationKind::other;
+      info.activation =
+          info.activation == Activation::none ? kindOf(op) : Activation::other;
     else if (adds)
       info.sum = value;
   }
@@ -300,7 +300,7 @@ frit::nn::describeEpilogue(Operation *contraction,
   }
   if (!info.mixed)
     return info;
-  info.activation = ActivationKind::other;
+  info.activation = Activation::other;
   // Such a function is computed in f32, and its residual lies like its result.
   auto isSmallFloat = [](Value v) {
     Type element = tensorType(v).getElementType();

@@ -21,11 +21,9 @@
 #include "dialects/nn/Match.h"
 #include "dialects/nn/NN.h"
 
-namespace frit::nn {
+#include "frit/activation.h"
 
-/// In the artifact's order. `other` is any other elementwise function of the
-/// sum.
-enum class ActivationKind { none, relu, geluTanh, gelu, silu, other };
+namespace frit::nn {
 
 /// Operand that an epilogue normalizes by moments: A's rows
 /// (nn.normalize_product directly after the product), or the residual
@@ -35,7 +33,7 @@ enum class NormKind { none, product, residual };
 /// The operators after a contraction. Values belong to the fusion's body.
 struct EpilogueInfo {
   mlir::Value bias, residual;
-  ActivationKind activation = ActivationKind::none;
+  Activation activation = Activation::none;
   /// Whether the result is another elementwise function of product, bias and
   /// residual than activation(product + bias + residual); it may change the
   /// type. Only our own kernels compute it.

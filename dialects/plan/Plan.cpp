@@ -160,6 +160,32 @@ LogicalResult CommandListOp::verify() {
   return success();
 }
 
+void ActivationAttr::print(AsmPrinter &printer) const {
+  printer << " " << frit::kActivationNames[size_t(getValue())];
+}
+
+Attribute ActivationAttr::parse(AsmParser &parser, Type) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (parser.parseKeyword(&word))
+    return {};
+  const auto *name = llvm::find(frit::kActivationNames, std::string_view(word));
+  if (name == std::end(frit::kActivationNames)) {
+    parser.emitError(loc, "'") << word << "' is no activation";
+    return {};
+  }
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    frit::Activation(name - frit::kActivationNames));
+}
+
+LogicalResult
+ActivationAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                       Activation value) {
+  if (value >= Activation::other)
+    return emitError() << "no library computes another activation";
+  return success();
+}
+
 /// Checks that the arrays fit together; the runtime checks the values.
 LogicalResult TensorMapAttr::verify(
     llvm::function_ref<InFlightDiagnostic()> emitError, unsigned, int64_t,

@@ -3,6 +3,8 @@
 #ifndef FRIT_DIALECTS_PLAN_PLAN_H
 #define FRIT_DIALECTS_PLAN_PLAN_H
 
+#include "frit/activation.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"

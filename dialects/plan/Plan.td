@@ -43,14 +43,17 @@ def Plan_Space : I32EnumAttr<"Space", "the memory space of a buffer", [
 }
 def Plan_SpaceAttr : EnumAttr<Plan_Dialect, Plan_Space, "space">;
 
-def Plan_Activation : I32EnumAttr<"Activation", "a contraction's activation", [
-    I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"relu", 1>,
-    I32EnumAttrCase<"gelu_tanh", 2>, I32EnumAttrCase<"gelu", 3>,
-    I32EnumAttrCase<"silu", 4>]> {
-  let cppNamespace = "::frit::plan";
-  let genSpecializedAttr = 0;
+def Plan_ActivationAttr : AttrDef<Plan_Dialect, "Activation"> {
+  let mnemonic = "activation";
+  let summary = "A contraction's activation.";
+  let parameters = (ins "::frit::Activation":$value);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let returnType = "::frit::Activation";
+  let convertFromStorage = "$_self.getValue()";
+  let constBuilderCall =
+      "::frit::plan::ActivationAttr::get($_builder.getContext(), $0)";
 }
-def Plan_ActivationAttr : EnumAttr<Plan_Dialect, Plan_Activation, "activation">;
 
 def Plan_MapKind : I32EnumAttr<"MapKind", "the mode of a tensor map", [
     I32EnumAttrCase<"tiled", 0>, I32EnumAttrCase<"im2col", 1>]> {
@@ -278,7 +281,7 @@ def Plan_GemmOp : Plan_Contraction<"gemm"> {
       DenseI64ArrayAttr:$ld, DenseI64ArrayAttr:$batch_strides,
       UnitAttr:$transpose_a, UnitAttr:$transpose_b, UnitAttr:$tf32,
       UnitAttr:$bias, UnitAttr:$residual,
-      DefaultValuedAttr<Plan_ActivationAttr, "::frit::plan::Activation::none">
+      DefaultValuedAttr<Plan_ActivationAttr, "::frit::Activation::none">
           :$activation, OptionalAttr<I64Attr>:$algorithm));
 }
 
@@ -288,7 +291,7 @@ def Plan_ConvOp : Plan_Contraction<"conv"> {
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
       DenseI64ArrayAttr:$dilations, I64Attr:$group, UnitAttr:$channels_last,
       UnitAttr:$tf32, UnitAttr:$bias, UnitAttr:$residual,
-      DefaultValuedAttr<Plan_ActivationAttr, "::frit::plan::Activation::none">
+      DefaultValuedAttr<Plan_ActivationAttr, "::frit::Activation::none">
           :$activation, OptionalAttr<I64Attr>:$algorithm));
 }
 

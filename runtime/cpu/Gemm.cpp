@@ -50,8 +50,8 @@ std::optional<Accumulator> accumulatorFor(const artifact::Gemm &problem) {
   if (a == DType::f64 && b == DType::f64 && d == DType::f64)
     return Accumulator::f64;
   if (isByte(a) && isByte(b) && d == DType::i32 &&
-      (problem.activation == artifact::Activation::none ||
-       problem.activation == artifact::Activation::relu))
+      (problem.activation == Activation::none ||
+       problem.activation == Activation::relu))
     return Accumulator::i32;
   if (isSmallFloat(a) && isSmallFloat(b) && isSmallFloat(d) &&
       problem.compute != artifact::Compute::f64)

@@ -35,7 +35,7 @@ struct Output {
   const void *bias = nullptr;
   int64_t stride = 0, rowStride = 0, colStride = 1;
   int64_t biasPeriod = 1, biasStride = 0, biasRow = 0, biasCol = 1;
-  artifact::Activation activation = artifact::Activation::none;
+  Activation activation = Activation::none;
 };
 
 /// `count` contiguous elements, from offset `from` of the source to column `to`

@@ -13,7 +13,6 @@
 
 using namespace frit;
 using namespace frit::cuda;
-using artifact::Activation;
 using artifact::Compute;
 using artifact::DType;
 using artifact::Gemm;

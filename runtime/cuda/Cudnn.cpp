@@ -7,7 +7,6 @@
 
 using namespace frit;
 using namespace frit::cuda;
-using artifact::Activation;
 using artifact::Compute;
 using artifact::Conv;
 using artifact::DType;

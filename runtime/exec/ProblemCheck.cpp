@@ -73,7 +73,7 @@ const char *frit::checkGemm(const Gemm &gemm,
     return "a size is out of range";
   if (!elementBytes(gemm.typeA) || !elementBytes(gemm.typeB) ||
       !elementBytes(gemm.typeD) || gemm.compute > Compute::i32 ||
-      gemm.activation > Activation::silu)
+      gemm.activation >= Activation::other)
     return "a type is unknown";
   if (gemm.batch > 1 && gemm.strideD == 0)
     return "its results overlap";
@@ -119,7 +119,7 @@ const char *frit::checkConv(const Conv &conv,
       !inRange({conv.padTop, conv.padLeft, conv.padBottom, conv.padRight}, 0))
     return "a size is out of range";
   if (!elementBytes(conv.type) || conv.compute > Compute::i32 ||
-      conv.activation > Activation::silu)
+      conv.activation >= Activation::other)
     return "a type is unknown";
   if (conv.c % conv.groups || conv.k % conv.groups)
     return "its groups do not divide its channels";

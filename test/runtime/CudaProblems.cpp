@@ -8,6 +8,7 @@
 #include <set>
 
 using namespace frit::test;
+using frit::Activation;
 
 static const char *nameOf(Compute compute) {
   static const char *const names[] = {"f32", "tf32", "f16", "f64", "i32"};

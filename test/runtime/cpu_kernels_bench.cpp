@@ -11,6 +11,7 @@
 
 using namespace frit::artifact;
 using namespace frit::cpu;
+using frit::Activation;
 
 namespace {
 /// A convolution over square images, and how often ResNet-50 has it.

@@ -14,8 +14,8 @@
 #include <vector>
 
 namespace frit::test {
-using artifact::Activation;
 using artifact::DType;
+using frit::Activation;
 
 inline size_t bytesOf(DType type) {
   switch (type) {
@@ -144,6 +144,7 @@ inline double activated(Activation activation, double x) {
   case Activation::silu:
     return x / (1 + std::exp(-x));
   case Activation::none:
+  case Activation::other:
     break;
   }
   return x;

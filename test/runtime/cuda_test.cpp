@@ -17,6 +17,7 @@
 #include <iterator>
 
 using namespace frit::test;
+using frit::Activation;
 
 static std::string cubin, ptx;
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from tree import files
 
 MLIR = ["mlir/", "llvm/", "llvm-c/"]
-ARTIFACT = ["frit/artifact.h", "frit/dtype.h", "frit/image.h",
+ARTIFACT = ["frit/activation.h", "frit/artifact.h", "frit/dtype.h", "frit/image.h",
             "frit/printable.h"]
 COMPILER = ["compiler/", "dialects/", *MLIR]
 RUNTIME = ["runtime/", "frit/", "nlohmann/"]
 
 LAYERS = {
-    "dialects/nn": ["dialects/nn/", *MLIR],
-    "dialects/plan": ["dialects/", *MLIR],
+    "dialects/nn": ["dialects/nn/", "frit/activation.h", *MLIR],
+    "dialects/plan": ["dialects/", "frit/activation.h", *MLIR],
     "codegen": ["codegen/", "dialects/", *ARTIFACT, *MLIR],
     "*.cuh": ["frit/"],
     "compiler": COMPILER,

@@ -29,7 +29,7 @@ bool frit::cuda::usesWgmmaConv(Problem &problem, const Machine &machine) {
 
 bool frit::cuda::libraryTakes(const nn::EpilogueInfo &info,
                               const Machine &machine) {
-  using Kind = nn::ActivationKind;
+  using Kind = Activation;
   Type type = nn::tensorType(info.product).getElementType();
   if (!isa<FloatType>(type) || info.mixed || info.hasMoments() || info.addend)
     return false;

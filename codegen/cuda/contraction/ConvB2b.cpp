@@ -68,7 +68,7 @@ bool takesEnd(const nn::ConvInfo &conv) {
     return isHalf(type) || type.isF32();
   };
   return !conv.mixed && !conv.addend && !conv.hasMoments() &&
-         conv.activation != nn::ActivationKind::other &&
+         conv.activation != Activation::other &&
          (!conv.bias || takesBias(conv.bias));
 }
 

@@ -39,24 +39,23 @@ epilogueBody(const nn::EpilogueInfo &info, const LinalgFusion &lowered,
 }
 
 /// Device code's functor for an activation whose result is `result`, or "".
-static StringRef knownEpilogue(nn::ActivationKind kind, Type result) {
-  bool exact =
-      kind == nn::ActivationKind::none || kind == nn::ActivationKind::relu;
+static StringRef knownEpilogue(Activation kind, Type result) {
+  bool exact = kind == Activation::none || kind == Activation::relu;
   if (result.isF64() && !exact)
     return "";
   switch (kind) {
-  case nn::ActivationKind::none:
+  case Activation::none:
     return "frit::Identity";
-  case nn::ActivationKind::relu:
+  case Activation::relu:
     return "frit::Relu";
-  case nn::ActivationKind::geluTanh:
+  case Activation::geluTanh:
     return "frit::GeluTanh";
-  case nn::ActivationKind::gelu:
+  case Activation::gelu:
     return result.getIntOrFloatBitWidth() == 16 ? "frit::GeluTo16Bits"
                                                 : "frit::Gelu";
-  case nn::ActivationKind::silu:
+  case Activation::silu:
     return "frit::Silu";
-  case nn::ActivationKind::other:
+  case Activation::other:
     break;
   }
   return "";

@@ -17,6 +17,7 @@
 #ifndef FRIT_ARTIFACT_H
 #define FRIT_ARTIFACT_H
 
+#include "frit/activation.h"
 #include "frit/image.h"
 
 #include <cstdint>
@@ -267,8 +268,6 @@ enum class Compute : uint32_t {
   f64,
   i32, ///< 8-bit operands, exact 32-bit sums
 };
-
-enum class Activation : uint32_t { none, relu, geluTanh, gelu, silu };
 
 /// D[b] = act(A[b]·B[b] + bias + R[b]) for b < batch, all row major. A is m×k,
 /// or k×m if `transposeA`; B is k×n, or n×k if `transposeB`; D and R are m×n;

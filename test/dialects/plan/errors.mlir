@@ -204,3 +204,29 @@ plan.program @p "x86-64" {
         : memref<4xf32> -> memref<4xf32>
   }
 }
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.command_list @main {
+    %x = plan.buffer arena : memref<4xf32>
+    plan.gemm(%x, %x) -> (%x) {m = 2, n = 2, k = 2, batch = 1,
+        ld = array<i64: 2, 2, 2>, batch_strides = array<i64: 0, 0, 0>,
+        // expected-error@+1 {{'elu' is no activation}}
+        activation = #plan<activation elu>}
+        : memref<4xf32>, memref<4xf32> -> memref<4xf32>
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.command_list @main {
+    %x = plan.buffer arena : memref<4xf32>
+    plan.gemm(%x, %x) -> (%x) {m = 2, n = 2, k = 2, batch = 1,
+        ld = array<i64: 2, 2, 2>, batch_strides = array<i64: 0, 0, 0>,
+        // expected-error@+1 {{no library computes another activation}}
+        activation = #plan<activation other>}
+        : memref<4xf32>, memref<4xf32> -> memref<4xf32>
+  }
+}

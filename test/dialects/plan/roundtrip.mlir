@@ -47,7 +47,9 @@ plan.program @tiny "sm_90a" {
     %v = plan.view %d at 16 : memref<2x8xf32> to memref<4xf32>
     %y = plan.buffer output[0] : memref<4xf32>
     // CHECK: plan.gemm(%{{.*}}, %{{.*}}) -> (%{{.*}})
+    // CHECK-SAME: activation = #plan<activation gelu_tanh>
     plan.gemm(%x, %w) -> (%d) {m = 2, n = 8, k = 2, batch = 1,
+        activation = #plan<activation gelu_tanh>,
         ld = array<i64: 2, 8, 8>, batch_strides = array<i64: 0, 0, 0>}
         : memref<2x2xf32>, memref<2x8xf32> -> memref<2x8xf32>
     // CHECK: plan.attention(%{{.*}}) -> (%{{.*}}) workspace(%{{.*}} : memref<64xi8>)
