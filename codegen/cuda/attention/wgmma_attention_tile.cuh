@@ -10,35 +10,32 @@
 
 #include "frit/attention.cuh"
 #include "frit/wgmma.cuh"
+#include "frit/wgmma_layout.cuh"
 
 namespace frit {
 
 /// What a launch needs.
 template <class P> struct WgmmaAttentionShape {
-  static constexpr int kSize = (P::size + 63) / 64 * 64;
-  static constexpr int kValueSize = (P::valueSize + 63) / 64 * 64;
+  static constexpr WgmmaAttentionLayout kLayout = {
+      P::size,   P::valueSize, P::tileM, P::tileN,
+      P::splits, P::stages,    P::blocks};
+  static constexpr int kSize = kLayout.rounded(P::size);
+  static constexpr int kValueSize = kLayout.rounded(P::valueSize);
   /// Those that multiply; a stage is read by one of `splits`.
-  static constexpr int kWarps = P::tileM / 16 * P::splits;
-  static constexpr int kReaders = P::tileM / 16;
-  static constexpr int kThreads = kWarps * 32 + 128;
+  static constexpr int kWarps = kLayout.warps();
+  static constexpr int kReaders = kWarps / P::splits;
+  static constexpr int kThreads = kLayout.threads();
   static constexpr int kTiles = (P::queries + P::tileM - 1) / P::tileM;
   static constexpr int64_t kBlocks = int64_t(P::batch) * P::heads * kTiles;
 
-  static constexpr int kQBytes = P::tileM * kSize * 2;
-  static constexpr int kKBytes = P::tileN * kSize * 2;
-  static constexpr int kVBytes = P::tileN * kValueSize * 2;
-  static constexpr int kOBytes = P::tileM * kValueSize * 2;
-  static constexpr int kBarrierBytes = 256;
-  /// What a thread tells of its rows when warpgroups join their results.
-  static constexpr int kJoined = kValueSize / 2 + 4;
-  static constexpr int kJoinBytes = (P::splits - 1) * kJoined * 128 * 4;
-  static constexpr int kLeast = kQBytes + P::stages * (kKBytes + kVBytes) +
-                                kOBytes + kBarrierBytes + kJoinBytes;
-  /// The next tile's queries come while this one's are read, where there is
-  /// room for both.
-  static constexpr int kMost = 233472 / P::blocks - 1024;
-  static constexpr int kQStages = kLeast + kQBytes <= kMost ? 2 : 1;
-  static constexpr int kShared = kLeast + (kQStages - 1) * kQBytes;
+  static constexpr int kQBytes = kLayout.queryBytes();
+  static constexpr int kKBytes = kLayout.keyBytes();
+  static constexpr int kVBytes = kLayout.valueBytes();
+  static constexpr int kOBytes = kLayout.resultBytes();
+  static constexpr int kBarrierBytes = kLayout.barrierBytes;
+  static constexpr int kJoined = kLayout.joined();
+  static constexpr int kQStages = kLayout.queryStages();
+  static constexpr int kShared = kLayout.sharedBytes();
 
   /// Keys that are read of the last stage: where a warpgroup reads all of them,
   /// for which there is a width of Wgmma.

@@ -86,8 +86,7 @@ template <class P> struct ChainSecond {
 };
 template <class P> struct WgmmaPlan<ChainSecond<P>> {
   static constexpr bool kBoxes = true;
-  static constexpr int kBoxN = 128 / int(sizeof(typename P::D));
-  static constexpr int kBoxBytes = 16 * 128;
+  static constexpr int kBoxN = kLineBytes / int(sizeof(typename P::D));
   static constexpr int kUnitN = P::filters, kRowBlocks = 1;
   static constexpr int kSlots = P::slots;
 };
@@ -114,29 +113,30 @@ template <class P> struct ChainBlock {
   /// second.
   using Sums = float[P::k / 2];
   using Operand = uint32_t[P::k / 16][4];
-  static constexpr int kWarps = 4 * P::warpgroups;
+  static constexpr ConvB2bLayout kLayout = {
+      P::k, P::r, P::s, P::q, P::filters, P::warpgroups, P::stages, P::slots};
+  static constexpr int kWarps = kLayout.warps();
   /// Tiles next to each other, whose rows a block goes down one after the
   /// other.
   static constexpr int kStrips = wgmmaCeil(P::q, 64);
   static constexpr int kTiles = P::n * kStrips * P::p;
-  static constexpr int kPixels = (P::q < 64 ? P::q : 64) + P::s - 1;
-  static constexpr int kRowBytes = kPixels * 128;
-  static constexpr int kStageBytes = (kRowBytes + 1023) / 1024 * 1024;
-  static constexpr int kTapBytes = P::k * 128;
-  static constexpr int kLastBytes = P::filters * P::k * 2;
-  static constexpr int kFiltersAt = P::stages * kStageBytes;
-  static constexpr int kLastAt = kFiltersAt + P::r * P::s * kTapBytes;
-  static constexpr int kBoxesAt = kLastAt + kLastBytes;
-  static constexpr int kWarpBytes = P::slots * 16 * 128;
-  static constexpr int kBarriersAt = kBoxesAt + kWarps * kWarpBytes;
+  static constexpr int kRowBytes = kLayout.rowBytes();
+  static constexpr int kStageBytes = kLayout.stageBytes();
+  static constexpr int kTapBytes = kLayout.tapBytes();
+  static constexpr int kLastBytes = kLayout.lastBytes();
+  static constexpr int kFiltersAt = kLayout.filtersAt();
+  static constexpr int kLastAt = kLayout.lastAt();
+  static constexpr int kBoxesAt = kLayout.boxesAt();
+  static constexpr int kWarpBytes = kLayout.warpBytes();
+  static constexpr int kBarriersAt = kLayout.barriersAt();
   static constexpr int kBarriers =
       2 * P::stages + kWarps * P::slots + P::warpgroups + 1;
 
   static_assert(P::strideH == 1 && P::strideW == 1);
   static_assert(P::dilationH == 1 && P::dilationW == 1);
   static_assert(P::c <= 64 && P::k % 64 == 0 && P::filters % P::columns == 0);
-  static_assert(P::stages > P::r && kPixels <= 256);
-  static_assert(kBarriers * 8 <= 512 && kBarriersAt + 512 <= 232448);
+  static_assert(P::stages > P::r && kLayout.pixels() <= 256);
+  static_assert(kBarriers * 8 <= kBarrierBytes && kLayout.fits());
 
   unsigned char *shared;
   Barrier *full, *empty, *filled, *turns, *lastFull;

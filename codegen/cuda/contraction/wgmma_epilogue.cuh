@@ -55,7 +55,7 @@ template <class P> struct WgmmaStore {
 
   __device__ int count() const { return live * Plan::kRowBlocks; }
   __device__ WgmmaBox boxIn(int slot) const {
-    return {slots + slot * Plan::kBoxBytes};
+    return {slots + slot * kBoxBytes};
   }
 
   /// Where in D the tile's boxes lie, in the order in which they are ended.
@@ -76,7 +76,7 @@ template <class P> struct WgmmaStore {
     const int slot = (boxes + box) % Plan::kSlots;
     const WgmmaTile from = placeOf(box);
     waitStores<0>();
-    filled[slot].arriveExpecting(Plan::kBoxBytes);
+    filled[slot].arriveExpecting(kBoxBytes);
     loadBox(boxIn(slot).at, mapR, filled[slot], from.n, from.m, from.batch);
   }
 

@@ -9,13 +9,11 @@
 #define FRIT_DEVICE_WGMMA_PLAN_CUH
 
 #include "frit/wgmma.cuh"
+#include "frit/wgmma_layout.cuh"
 
 #ifdef FRIT_HAS_WGMMA
 
 namespace frit {
-
-/// Steps of k in a stage: what a line of the 128-byte swizzle holds.
-inline constexpr int kWgmmaDepth = 64;
 
 __device__ constexpr int wgmmaCeil(int64_t a, int64_t b) {
   return int((a + b - 1) / b);
@@ -27,11 +25,12 @@ struct WgmmaTile {
 };
 
 template <class P> struct WgmmaPlan {
-  static constexpr int kConsumers = P::tileM / 64;
-  static constexpr int kWarps = 4 * kConsumers;
+  static constexpr WgmmaLayout kLayout = {P::tileM,   P::tileN, P::stages,
+                                          P::cluster, P::split, P::blocks};
+  static constexpr int kWarps = kLayout.warps();
+  static constexpr int kCluster = kLayout.blocksPerCluster();
 
-  static constexpr int kCluster = P::cluster * P::split;
-
+  static_assert(kLayout.fits());
   static_assert(P::tileM % 64 == 0 && P::tileN % 64 == 0);
   static_assert(P::cluster == 1 || P::split == 1);
   static_assert(!P::transposeB || P::tileN / 8 % P::cluster == 0);
@@ -41,40 +40,21 @@ template <class P> struct WgmmaPlan {
   /// multiples of 16 bytes, else element by element.
   static constexpr bool kBoxes = P::ldd * sizeof(typename P::D) % 16 == 0 &&
                                  P::strideD * sizeof(typename P::D) % 16 == 0;
-  static constexpr int kBoxN = 128 / int(sizeof(typename P::D));
-  static constexpr int kBoxBytes = 16 * 128;
+  static constexpr int kBoxN = kLineBytes / int(sizeof(typename P::D));
+  static constexpr int kSlots = kLayout.slots();
 
   /// Where blocks share k, each has the whole sums of some of the tile's units,
   /// which the others send it: a warp's rows, by all columns or, where there
   /// are more blocks than warps, by part of them.
-  static constexpr int kParts = P::split > kWarps ? P::split / kWarps : 1;
-  static constexpr int kUnitN = P::tileN / kParts;
-  static constexpr int kOwned = kWarps * kParts / P::split;
-  static constexpr int kUnitBytes = 16 * kUnitN * 4;
-  static constexpr int kReceiveBytes = (P::split - 1) * kOwned * kUnitBytes;
+  static constexpr int kParts = kLayout.parts();
+  static constexpr int kUnitN = kLayout.unitN();
+  static constexpr int kOwned = kLayout.owned();
+  static constexpr int kUnitBytes = kLayout.unitBytes();
 
-  static_assert(kUnitN % 64 == 0 && kWarps * kParts % P::split == 0);
+  static constexpr int kBytesA = kLayout.bytesA();
+  static constexpr int kStageBytes = kLayout.stageBytes();
+  static constexpr int kShared = kLayout.sharedBytes();
 
-  /// What a block may have of its multiprocessor's 228 KB, of which each block
-  /// takes 1 KB more.
-  static constexpr int kMaxShared = 233472 / P::blocks - 1024;
-  static constexpr int kBytesA = P::tileM * kWgmmaDepth * 2;
-  static constexpr int kBytesB = P::tileN * kWgmmaDepth * 2;
-  static constexpr int kStageBytes = kBytesA + kBytesB;
-  static constexpr int kBarrierBytes = 512;
-  static constexpr int kFixedBytes =
-      P::stages * kStageBytes + kReceiveBytes + kBarrierBytes;
-  /// Boxes of a warp that are in shared memory at a time.
-  static constexpr int slots() {
-    int most = P::tileM == 128 && P::split == 1 ? 4 : 2;
-    while (most > 1 && kFixedBytes + most * kOwned * kBoxBytes > kMaxShared)
-      most /= 2;
-    return most;
-  }
-  static constexpr int kSlots = slots();
-  static constexpr int kShared = kFixedBytes + kSlots * kOwned * kBoxBytes;
-
-  static_assert(kShared <= kMaxShared);
   static_assert((2 * P::stages + (kSlots + 1) * kOwned + 2) * 8 <=
                 kBarrierBytes);
 
@@ -92,7 +72,7 @@ template <class P> struct WgmmaPlan {
   /// Two warpgroups that have a multiprocessor for themselves use more
   /// registers than threads start with. A whole warpgroup stands where one warp
   /// loads, and gives up most of its own.
-  static constexpr bool kMovesRegisters = P::tileM == 128 && P::blocks == 1;
+  static constexpr bool kMovesRegisters = kLayout.movesRegisters();
   /// How often 64 rows a warpgroup multiplies, and warps that read a stage.
   static constexpr int kRowBlocks = kTakers;
   static constexpr int kReaders = kWarps / kTakers;

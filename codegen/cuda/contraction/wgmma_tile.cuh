@@ -54,9 +54,8 @@ template <class P, class Operands> struct WgmmaBlock {
   __device__ WgmmaBlock() {
     shared = tensorShared();
     boxes = shared + P::stages * Plan::kStageBytes;
-    received = boxes + Plan::kSlots * Plan::kOwned * Plan::kBoxBytes;
-    full = reinterpret_cast<Barrier *>(shared + Plan::kShared -
-                                       Plan::kBarrierBytes);
+    received = boxes + Plan::kSlots * Plan::kOwned * kBoxBytes;
+    full = reinterpret_cast<Barrier *>(shared + Plan::kShared - kBarrierBytes);
     empty = full + P::stages;
     filled = empty + P::stages;
     arrived = filled + Plan::kSlots * Plan::kOwned;
@@ -228,7 +227,7 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
                            bias,
                            r,
                            d,
-                           block.boxes + own * Plan::kSlots * Plan::kBoxBytes,
+                           block.boxes + own * Plan::kSlots * kBoxBytes,
                            block.filled + own * Plan::kSlots,
                            norm};
     for (int index = block.firstTile + turn * block.tileStep;

@@ -32,16 +32,13 @@ template <class Of, int Warpgroups, int Stages, int Slots, int Columns = 64>
 struct Problem : Of {
   static constexpr int warpgroups = Warpgroups, stages = Stages, slots = Slots;
   static constexpr int columns = Columns;
-  static constexpr int threads = 128 * warpgroups + 32;
-  static constexpr int boxPixels = (Of::q < 64 ? Of::q : 64) + Of::s - 1;
+  static constexpr frit::ConvB2bLayout layout = {
+      Of::k, Of::r, Of::s, Of::q, Of::filters, warpgroups, stages, slots};
+  static_assert(layout.fits());
+  static constexpr int threads = layout.threads();
+  static constexpr int boxPixels = layout.pixels();
   static constexpr int tiles = Of::n * Of::p * ((Of::q + 63) / 64);
-  static constexpr int shared =
-      stages * ((boxPixels * 128 + 1023) / 1024 * 1024) +
-      (Of::k * Of::r * Of::s + Of::k / 64 * Of::filters +
-       64 * warpgroups * slots) *
-          128 +
-      512;
-  static_assert(shared <= 232448);
+  static constexpr int shared = layout.sharedBytes();
 };
 
 template <class P, bool HasBias, bool HasResidual>
@@ -315,11 +312,11 @@ template <int N> struct Bench {
                          {P::c, P::r * P::s * P::c}, {64, 1, TileN});
     auto mapY = tiledMap(middle, {P::k, P::pixels, 1}, {P::k, 0}, {64, 16, 1});
     auto kernel = reinterpret_cast<const void *>(&convolve<Q>);
-    allowShared(kernel, Q::cut.shared());
+    allowShared(kernel, Q::cut.sharedBytes());
     return [=, this]() mutable {
       void *arguments[] = {&bias, &middle, &mapX, &mapW, &mapY};
       launchCut(kernel, Q::cut,
-                Q::cut.grid(P::pixels, P::k, 1, processorCount()), arguments,
+                gridOf(Q::cut, P::pixels, P::k, 1, processorCount()), arguments,
                 stream, true);
     };
   }
@@ -335,11 +332,11 @@ template <int N> struct Bench {
     };
     auto mapD = map(y), mapR = map(r);
     auto kernel = reinterpret_cast<const void *>(&expand<Q>);
-    allowShared(kernel, Q::cut.shared());
+    allowShared(kernel, Q::cut.sharedBytes());
     return [=, this]() mutable {
       void *arguments[] = {&lastBias, &r, &y, &mapA, &mapB, &mapD, &mapR};
       launchCut(kernel, Q::cut,
-                Q::cut.grid(P::pixels, P::filters, 1, processorCount()),
+                gridOf(Q::cut, P::pixels, P::filters, 1, processorCount()),
                 arguments, stream, true);
     };
   }

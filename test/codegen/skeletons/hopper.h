@@ -1,8 +1,8 @@
 //===- hopper.h - Tensor maps and launches of the checks for sm_90a -------===//
 //
-// Host side of wgmma_gemm.cuh, wgmma_conv.cuh and wgmma_attention.cuh: tensor
-// maps and launches that the compiler would derive, written after their header
-// comments. For the driver on a GPU, and for the emulator.
+// The host's side of wgmma_gemm.cuh, wgmma_conv.cuh and wgmma_attention.cuh,
+// after their header comments alone: what a compiler that prints P has to work
+// out. For the driver on a GPU, and for the emulator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,8 @@
 #define FRIT_TEST_SKELETONS_HOPPER_H
 
 #include "harness.h"
+
+#include "frit/wgmma_layout.cuh"
 
 #ifdef FRIT_EMULATE
 #include "tensor_map.h"
@@ -20,42 +22,23 @@
 
 namespace harness {
 
-/// The tiling of a product.
-struct Cut {
-  int tileM, tileN, stages, cluster, split, blocks = 1;
+/// How a product is cut up.
+using Cut = frit::WgmmaLayout;
 
-  constexpr int threads() const {
-    return tileM == 128 && blocks == 1 ? 384 : 2 * tileM + 32;
-  }
-  constexpr int blocksPerCluster() const { return cluster * split; }
-  constexpr int most() const { return 233472 / blocks - 1024; }
-  constexpr int shared() const {
-    int fixed = stages * (tileM + tileN) * 128 +
-                (split - 1) * tileM * tileN * 4 / split + 512;
-    int boxes = std::max(tileM * 128 / split, 2048);
-    int slots = tileM == 128 && split == 1 ? 4 : 2;
-    while (slots > 1 && fixed + slots * boxes > most())
-      slots /= 2;
-    return fixed + slots * boxes;
-  }
-  constexpr bool fits() const {
-    return shared() <= most() &&
-           (tileM / 16 % split == 0 || (tileM == 64 && tileN % 128 == 0));
-  }
-  constexpr int grid(int64_t m, int64_t n, int64_t batch,
-                     int processors) const {
-    int64_t rows = tileM * cluster;
-    int64_t tiles = (m + rows - 1) / rows * ((n + tileN - 1) / tileN) * batch;
-    return int(split > 1
-                   ? tiles * split
-                   : std::min<int64_t>(tiles, processors * blocks / cluster) *
-                         cluster);
-  }
-};
+/// Blocks of a product of m × n elements in each of a batch.
+constexpr int gridOf(const Cut &cut, int64_t m, int64_t n, int64_t batch,
+                     int processors) {
+  int64_t rows = cut.tileM * cut.cluster, cols = cut.tileN;
+  int64_t tiles = (m + rows - 1) / rows * ((n + cols - 1) / cols) * batch;
+  if (cut.split > 1)
+    return int(tiles * cut.split);
+  int64_t most = processors * cut.blocks / cut.cluster;
+  return int(std::min(tiles, most) * cut.cluster);
+}
 
 #ifdef FRIT_EMULATE
 
-/// Few SMs, so that blocks get several tiles of small problems.
+/// So few that blocks have several tiles of small problems.
 inline int processorCount() { return 5; }
 
 inline frit::TensorMap toMap(const emu::TensorMap &map) {
@@ -68,7 +51,7 @@ inline frit::TensorMap toMap(const emu::TensorMap &map) {
 /// A map of N dimensions; strides in elements of all but the first.
 template <class T, size_t N>
 frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
-                         const int64_t (&strides)[N - 1], const int (&box)[N]) {
+                         const int64_t (&strides)[N - 1], const int64_t (&box)[N]) {
   emu::TensorMap map;
   map.address = reinterpret_cast<char *>(const_cast<T *>(at));
   map.rank = N;
@@ -165,7 +148,7 @@ inline frit::TensorMap toMap(const CUtensorMap &map) {
 /// A map of N dimensions; strides in elements of all but the first.
 template <class T, size_t N>
 frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
-                         const int64_t (&strides)[N - 1], const int (&box)[N]) {
+                         const int64_t (&strides)[N - 1], const int64_t (&box)[N]) {
   static auto encode = driverFunction<decltype(&cuTensorMapEncodeTiled)>(
       "cuTensorMapEncodeTiled");
   cuuint64_t size[N], bytes[N - 1];
@@ -175,7 +158,7 @@ frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
     boxes[i] = box[i];
     ones[i] = 1;
   }
-  // Any stride is valid for a dimension of size 1.
+  // Of a dimension of size 1 any stride is right.
   for (size_t i = 0; i < N - 1; ++i)
     bytes[i] = (strides[i] ? strides[i] : 8) * sizeof(T);
   CUtensorMap map;
@@ -214,8 +197,8 @@ frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
   return toMap(map);
 }
 
-/// Launches a kernel with clusters. `early` lets it start while the preceding
-/// kernel runs (PDL).
+/// Launches a kernel whose blocks stand in clusters; `early` lets it start
+/// while the kernel before it still runs.
 inline void launchClusters(const void *kernel, int grid, int threads,
                            int cluster, int shared, void **arguments,
                            cudaStream_t stream, bool early) {
@@ -235,13 +218,13 @@ inline void launchClusters(const void *kernel, int grid, int threads,
   require(cudaLaunchKernelExC(&config, kernel, arguments));
 }
 
-/// Allows a kernel `bytes` of dynamic shared memory.
+/// Lets a kernel have so much dynamic shared memory.
 inline void allowShared(const void *kernel, int bytes) {
   require(cudaFuncSetAttribute(
       kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
-/// Launches into `launchStream`, with PDL if set.
+/// Launches it into `launchStream`, where it starts early if that is one.
 template <class... Parameters>
 void launchClusters(void (*kernel)(Parameters...), int grid, int threads,
                     int cluster, int shared, const Parameters &...arguments) {
@@ -266,7 +249,7 @@ inline void launchCut(const void *kernel, const Cut &cut, int grid,
                       void **arguments, cudaStream_t stream = nullptr,
                       bool early = false) {
   launchClusters(kernel, grid, cut.threads(), cut.blocksPerCluster(),
-                 cut.shared(), arguments, stream, early);
+                 cut.sharedBytes(), arguments, stream, early);
 }
 
 #endif
@@ -275,11 +258,11 @@ inline void launchCut(const void *kernel, const Cut &cut, int grid,
 template <class... Parameters>
 void launchCut(void (*kernel)(Parameters...), const Cut &cut, int64_t m,
                int64_t n, int64_t batch, const Parameters &...arguments) {
-  launchClusters(kernel, cut.grid(m, n, batch, processorCount()), cut.threads(),
-                 cut.blocksPerCluster(), cut.shared(), arguments...);
+  launchClusters(kernel, gridOf(cut, m, n, batch, processorCount()), cut.threads(),
+                 cut.blocksPerCluster(), cut.sharedBytes(), arguments...);
 }
 
-/// Calls `run` if the device has WGMMA.
+/// `run`, where there are warpgroup products.
 template <class Checks, class Benches>
 int runOnHopper(int argc, char **argv, const Checks &checks,
                 const Benches &benches) {

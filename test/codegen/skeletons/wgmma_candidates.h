@@ -21,8 +21,9 @@ public:
                                 nullptr, nullptr, 0));
     require(cudaLibraryGetKernel(&kernel, library, "product"));
     function = reinterpret_cast<const void *>(kernel);
-    require(cudaFuncSetAttribute(
-        function, cudaFuncAttributeMaxDynamicSharedMemorySize, cut.shared()));
+    require(cudaFuncSetAttribute(function,
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 cut.sharedBytes()));
   }
   Loaded(const Loaded &) = delete;
   ~Loaded() { cudaLibraryUnload(library); }
@@ -181,7 +182,7 @@ inline Candidate cutCandidate(const Shape &shape, const Cut &cut,
             : tiledMap(at, {shape.k, shape.n, 1}, {shape.k, 0},
                        {64, partN, 1}));
   }
-  int grid = cut.grid(shape.m, shape.n, 1, processorCount());
+  int grid = gridOf(cut, shape.m, shape.n, 1, processorCount());
   auto kernel = std::make_shared<Loaded>(cubin, cut);
   auto replay = std::make_shared<Replay>(count, memory.stream, [&](int i) {
     void *arguments[] = {&bias, &r,   &d, &mapA, &mapsB[i % memory.weights],

@@ -32,7 +32,7 @@ template <class Of, int TileM, int TileN, int Stages, int Cluster = 1,
           int Split = 1, int Blocks = 1>
 struct Problem : Of {
   static constexpr int threads =
-      TileM == 128 && Blocks == 1 ? 384 : 2 * TileM + 32;
+      frit::WgmmaLayout{TileM, TileN, Stages, Cluster, Split, Blocks}.threads();
   static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
   static constexpr int cluster = Cluster, split = Split, blocks = Blocks;
 };

@@ -1,0 +1,160 @@
+//===- wgmma_layout.cuh - How blocks divide their shared memory -----------===//
+//
+// Threads and shared memory of the kernels that multiply by WGMMA, as functions
+// of their problems and schedules. The kernels place their operands by it, the
+// compiler and the checks launch them by it: plain C++ that includes nothing.
+// `long` has 64 bits wherever frit runs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_WGMMA_LAYOUT_CUH
+#define FRIT_DEVICE_WGMMA_LAYOUT_CUH
+
+namespace frit {
+
+/// Bytes of a line of the 128-byte swizzle, and of the eight lines after which
+/// its pattern repeats.
+inline constexpr int kLineBytes = 128, kPatternBytes = 8 * kLineBytes;
+/// Steps of k in a stage: the 16-bit elements of a line.
+inline constexpr int kWgmmaDepth = kLineBytes / 2;
+/// Lines and bytes of a box of the result, which a warp stores by one TMA copy.
+inline constexpr int kBoxLines = 16, kBoxBytes = kBoxLines * kLineBytes;
+/// Room for the mbarriers of a block.
+inline constexpr int kBarrierBytes = 512;
+
+/// Bytes of shared memory for each of so many blocks on an SM of sm_90, which
+/// has 228 KiB and takes 1 KiB for every block.
+constexpr long maxSharedBytes(long blocks) { return 233472 / blocks - 1024; }
+
+/// A block of wgmma_gemm.cuh or wgmma_conv.cuh. Its shared memory holds, one
+/// after the other: the stages, each with lines of A and then of B; the boxes
+/// of the result; the sums that other blocks send; the barriers.
+struct WgmmaLayout {
+  long tileM = 128, tileN = 128, stages = 4;
+  /// Blocks that share B, and that share k; blocks on an SM at a time.
+  long cluster = 1, split = 1, blocks = 1;
+
+  /// Warps that multiply.
+  constexpr long warps() const { return tileM / 16; }
+  /// Whether the warps that multiply take over registers of those that load:
+  /// then a whole warpgroup stands where one warp loads.
+  constexpr bool movesRegisters() const { return tileM == 128 && blocks == 1; }
+  constexpr long threads() const {
+    return 32 * warps() + (movesRegisters() ? 128 : 32);
+  }
+  constexpr long blocksPerCluster() const { return cluster * split; }
+
+  constexpr long bytesA() const { return tileM * kLineBytes; }
+  constexpr long bytesB() const { return tileN * kLineBytes; }
+  constexpr long stageBytes() const { return bytesA() + bytesB(); }
+
+  /// Blocks that share k divide the units of the tile: 16 rows by `unitN`
+  /// columns, which are all columns unless there are more blocks than warps.
+  /// Each block ends the `owned` units that the others send it.
+  constexpr long parts() const { return split > warps() ? split / warps() : 1; }
+  constexpr long unitN() const { return tileN / parts(); }
+  constexpr long owned() const { return warps() * parts() / split; }
+  constexpr long unitBytes() const { return 16 * unitN() * 4; }
+  constexpr long receiveBytes() const {
+    return (split - 1) * owned() * unitBytes();
+  }
+
+  constexpr long fixedBytes() const {
+    return stages * stageBytes() + receiveBytes() + kBarrierBytes;
+  }
+  /// Boxes of a unit that are in shared memory at a time: a power of two.
+  constexpr long slots() const {
+    long most = tileM == 128 && split == 1 ? 4 : 2;
+    while (most > 1 &&
+           fixedBytes() + most * owned() * kBoxBytes > maxSharedBytes(blocks))
+      most /= 2;
+    return most;
+  }
+  constexpr long sharedBytes() const {
+    return fixedBytes() + slots() * owned() * kBoxBytes;
+  }
+  /// Whether units are whole and shared memory has room for them.
+  constexpr bool fits() const {
+    return warps() * parts() % split == 0 && unitN() % 64 == 0 &&
+           sharedBytes() <= maxSharedBytes(blocks);
+  }
+};
+
+/// A block of conv_b2b.cuh, where the sizes of the problem are described. Its
+/// shared memory holds, one after the other: the stages, each a row of x; the
+/// filters of the first convolution and of the last; the boxes of the result;
+/// the barriers.
+struct ConvB2bLayout {
+  long k, r, s, q, filters;
+  long warpgroups = 2, stages = 0, slots = 4;
+
+  /// Pixels of a tile.
+  static constexpr long tile = 64;
+
+  constexpr long threads() const { return 128 * warpgroups + 32; }
+  constexpr long warps() const { return 4 * warpgroups; }
+  /// Pixels of a row of x that a tile looks at.
+  constexpr long pixels() const { return (q < tile ? q : tile) + s - 1; }
+  constexpr long rowBytes() const { return pixels() * kLineBytes; }
+  constexpr long stageBytes() const {
+    return (rowBytes() + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+  }
+  /// The filters of one tap of the first convolution, and all of the last's.
+  constexpr long tapBytes() const { return k * kLineBytes; }
+  constexpr long lastBytes() const { return filters * k * 2; }
+  constexpr long warpBytes() const { return slots * kBoxBytes; }
+
+  constexpr long filtersAt() const { return stages * stageBytes(); }
+  constexpr long lastAt() const { return filtersAt() + r * s * tapBytes(); }
+  constexpr long boxesAt() const { return lastAt() + lastBytes(); }
+  constexpr long barriersAt() const {
+    return boxesAt() + warps() * warpBytes();
+  }
+  constexpr long sharedBytes() const { return barriersAt() + kBarrierBytes; }
+  constexpr bool fits() const { return sharedBytes() <= maxSharedBytes(1); }
+};
+
+/// A block of wgmma_attention.cuh for heads of `size` and values of
+/// `valueSize`. Its shared memory holds, one after the other: the queries of
+/// one tile or of two; the stages of keys and those of values; the result; the
+/// barriers; what warpgroups that share queries tell each other.
+struct WgmmaAttentionLayout {
+  long size, valueSize;
+  long tileM, tileN, splits, stages;
+  /// Blocks on an SM at a time.
+  long blocks = 1;
+
+  static constexpr long barrierBytes = 256;
+
+  /// Elements rounded up to whole lines.
+  static constexpr long rounded(long size) {
+    return (size + kWgmmaDepth - 1) / kWgmmaDepth * kWgmmaDepth;
+  }
+  /// Warps that multiply; a warpgroup more copies.
+  constexpr long warps() const { return tileM / 16 * splits; }
+  constexpr long threads() const { return 32 * warps() + 128; }
+
+  constexpr long queryBytes() const { return tileM * rounded(size) * 2; }
+  constexpr long keyBytes() const { return tileN * rounded(size) * 2; }
+  constexpr long valueBytes() const { return tileN * rounded(valueSize) * 2; }
+  constexpr long resultBytes() const { return tileM * rounded(valueSize) * 2; }
+  /// Numbers that a thread tells of its rows where warpgroups share queries.
+  constexpr long joined() const { return rounded(valueSize) / 2 + 4; }
+  constexpr long joinBytes() const { return (splits - 1) * joined() * 128 * 4; }
+
+  constexpr long leastBytes() const {
+    return queryBytes() + stages * (keyBytes() + valueBytes()) + resultBytes() +
+           barrierBytes + joinBytes();
+  }
+  /// The next tile's queries come while this one's are read, if both fit.
+  constexpr long queryStages() const {
+    return leastBytes() + queryBytes() <= maxSharedBytes(blocks) ? 2 : 1;
+  }
+  constexpr long sharedBytes() const {
+    return leastBytes() + (queryStages() - 1) * queryBytes();
+  }
+};
+
+} // namespace frit
+
+#endif // FRIT_DEVICE_WGMMA_LAYOUT_CUH
