@@ -203,26 +203,6 @@ Status EmulatedPlan::runStep(const artifact::Step &step) {
   return Status();
 }
 
-/// Converts a map; the tensor starts `map.offset` bytes after `argument`.
-static emu::TensorMap tensorMap(const artifact::TensorMap &map,
-                                void *argument) {
-  emu::TensorMap result;
-  result.address = static_cast<char *>(argument) + map.offset;
-  result.rank = map.rank;
-  result.elementBytes = uint8_t(elementBytes(map.type));
-  result.swizzle = map.swizzle;
-  result.isIm2col = map.kind == artifact::MapKind::im2col;
-  result.channels = map.channels;
-  result.pixels = map.pixels;
-  std::ranges::copy(map.dims, result.dims);
-  std::ranges::copy(map.strides, result.strides);
-  std::ranges::copy(map.box, result.box);
-  std::ranges::copy(map.lower, result.lower);
-  std::ranges::copy(map.upper, result.upper);
-  std::ranges::copy(map.elementStrides, result.elementStrides);
-  return result;
-}
-
 Status EmulatedPlan::launch(const artifact::Step &step,
                             std::span<void *const> arguments) {
   if (step.kernel == artifact::kNone)
@@ -241,11 +221,16 @@ Status EmulatedPlan::launch(const artifact::Step &step,
                            name.c_str()));
   std::vector<emu::TensorMap> maps;
   for (const artifact::TensorMap &map :
-       view.tensorMaps(view.kernels()[step.kernel]))
-    maps.push_back(tensorMap(map, arguments[map.argument]));
+       view.tensorMaps(view.kernels()[step.kernel])) {
+    char *argument = static_cast<char *>(arguments[map.argument]);
+    maps.push_back({map, argument + map.offset});
+  }
+  std::vector<emu::EncodedMap> encoded(maps.size());
   std::vector<void *> parameters(arguments.begin(), arguments.end());
-  for (emu::TensorMap &map : maps)
-    parameters.push_back(&map);
+  for (size_t index = 0; index < maps.size(); ++index) {
+    encoded[index].map = &maps[index];
+    parameters.push_back(&encoded[index]);
+  }
   for (const int64_t &scalar : view.scalars(view.kernels()[step.kernel]))
     parameters.push_back(const_cast<int64_t *>(&scalar));
   int before = failures();

@@ -31,7 +31,9 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-HEADERS = sorted((HERE.parent.parent / "codegen" / "cuda").glob("*/*.cuh"))
+ROOT = HERE.parent.parent
+RUNTIME = ROOT / "runtime" / "include"
+HEADERS = sorted((ROOT / "codegen" / "cuda").glob("*/*.cuh"))
 KERNEL = re.compile(r'extern\s+"C"\s+(__global__\s+void\s+'
                     r"((?:__\w+__\s*\([^)]*\)\s*)*)(\w+)\s*\()")
 CLUSTER = re.compile(r"__cluster_dims__\((\d+), 1, 1\)")
@@ -111,7 +113,7 @@ def includes(folder):
             (links / header.name).symlink_to(header)
         except FileExistsError:  # by an earlier call
             pass
-    return [f"-I{folder}", f"-I{HERE}"]
+    return [f"-I{folder}", f"-I{HERE}", f"-I{RUNTIME}"]
 
 
 def main():

@@ -41,7 +41,7 @@ template <class Use>
 void forLinesOfTile(const TensorMap &map, const Corner &corner,
                     const Use &use) {
   int counts[TensorMap::kMaxRank], lines = 1;
-  for (int i = 1; i < map.rank; ++i) {
+  for (int i = 1; i < int(map.rank); ++i) {
     // Only every elementStrides-th element of the box is copied.
     counts[i] =
         (map.box[i] + map.elementStrides[i] - 1) / map.elementStrides[i];
@@ -49,7 +49,7 @@ void forLinesOfTile(const TensorMap &map, const Corner &corner,
   }
   for (int line = 0; line < lines; ++line) {
     int64_t at[TensorMap::kMaxRank] = {corner.at[0]};
-    for (int i = 1, rest = line; i < map.rank; rest /= counts[i++])
+    for (int i = 1, rest = line; i < int(map.rank); rest /= counts[i++])
       at[i] = corner.at[i] + int64_t(rest % counts[i]) * map.elementStrides[i];
     use(line, at);
   }
@@ -59,18 +59,18 @@ void forLinesOfTile(const TensorMap &map, const Corner &corner,
 /// inside the map's bounding box, shifted by the copy's offsets.
 template <class Use>
 void forPixels(const TensorMap &map, const Corner &corner, const Use &use) {
-  const int spatial = map.rank - 2;
+  const int spatial = int(map.rank) - 2;
   int64_t base[TensorMap::kMaxRank];
-  for (int i = 0; i < map.rank; ++i)
+  for (int i = 0; i <= spatial + 1; ++i)
     base[i] = corner.at[i];
-  for (int pixel = 0; pixel < map.pixels; ++pixel) {
+  for (int pixel = 0; pixel < int(map.pixels); ++pixel) {
     int64_t at[TensorMap::kMaxRank];
-    for (int i = 0; i < map.rank; ++i)
+    for (int i = 0; i <= spatial + 1; ++i)
       at[i] = base[i] + (i > 0 && i <= spatial ? corner.tap[i - 1] : 0);
     use(pixel, at);
     for (int i = 0; i <= spatial; ++i) {
       if (i == spatial) {
-        ++base[map.rank - 1];
+        ++base[spatial + 1];
         break;
       }
       base[i + 1] += map.elementStrides[i + 1];
@@ -81,21 +81,17 @@ void forPixels(const TensorMap &map, const Corner &corner, const Use &use) {
   }
 }
 
-inline int lineBytes(const TensorMap &map) {
-  return (map.isIm2col ? map.channels : map.box[0]) * map.elementBytes;
-}
-
 /// Calls `use(offset, tensor, bytes)` for every 16-byte piece of a box: its
 /// offset in shared memory, its address in the tensor, and how many of its
 /// bytes are inside.
 template <class Use>
 void forPieces(const TensorMap &map, const Corner &corner, uint32_t offset,
                const Use &use) {
-  const int line = lineBytes(map), size = map.elementBytes;
+  const int line = map.lineBytes(), size = map.elementBytes();
   auto visit = [&](int index, const int64_t *at) {
     bool isInside = true;
     char *from = map.address;
-    for (int i = 1; i < map.rank; ++i) {
+    for (int i = 1; i < int(map.rank); ++i) {
       isInside &= at[i] >= 0 && at[i] < int64_t(map.dims[i]);
       from += at[i] * int64_t(map.strides[i - 1]);
     }
@@ -108,30 +104,33 @@ void forPieces(const TensorMap &map, const Corner &corner, uint32_t offset,
           from + first * size, inside);
     }
   };
-  if (map.isIm2col)
+  if (map.isIm2col())
     forPixels(map, corner, visit);
   else
     forLinesOfTile(map, corner, visit);
 }
 
 inline int boxBytes(const TensorMap &map) {
-  int bytes = lineBytes(map);
-  if (map.isIm2col)
-    return bytes * map.pixels;
-  for (int i = 1; i < map.rank; ++i)
+  int bytes = map.lineBytes();
+  if (map.isIm2col())
+    return bytes * int(map.pixels);
+  for (int i = 1; i < int(map.rank); ++i)
     bytes *= (map.box[i] + map.elementStrides[i] - 1) / map.elementStrides[i];
   return bytes;
 }
 
 /// Returns the map in a kernel's parameter and checks that it suits the copy.
-inline TensorMap mapOf(const void *parameter, int rank, bool isIm2col,
-                       const char *where) {
-  TensorMap map;
-  memcpy(static_cast<void *>(&map), parameter, sizeof map);
-  require(map.rank == rank && map.isIm2col == isIm2col && map.isValid(),
+inline const TensorMap &mapOf(const void *parameter, int rank, bool isIm2col,
+                              const char *where) {
+  EncodedMap encoded;
+  memcpy(static_cast<void *>(&encoded), parameter, sizeof encoded);
+  require(encoded.mark == EncodedMap::kMark, "the parameter is no tensor map",
+          where);
+  const TensorMap &map = *encoded.map;
+  require(int(map.rank) == rank && map.isIm2col() == isIm2col && map.isValid(),
           "the tensor map is of another kind, or invalid", where);
   require(map.elementStrides[0] == 1 &&
-              (!map.swizzle || lineBytes(map) == map.swizzle),
+              (!map.swizzle || map.lineBytes() == int(map.swizzle)),
           "strides inside lines, and lines shorter than the swizzle, are not "
           "emulated",
           where);
@@ -143,7 +142,7 @@ inline void checkBox(const TensorMap &map, const Corner &corner,
   require(offset % 128 == 0, "a box is not aligned to 128 bytes", where);
   require(offset + boxBytes(map) <= block.sharedBytes,
           "a box does not fit into shared memory", where);
-  require(corner.at[0] * map.elementBytes % 16 == 0,
+  require(corner.at[0] * map.elementBytes() % 16 == 0,
           "boxes that begin inside 16 bytes are not emulated", where);
 }
 

@@ -26,7 +26,7 @@ fi
 pids=()
 for name in $names; do
   nvcc -std=c++20 -O3 -gencode "arch=compute_${arch#sm_},code=$arch" \
-    -I"$work" "$here/$name.cu" \
+    -I"$work" -I"$here/../../../runtime/include" "$here/$name.cu" \
     -o "$work/$name" &
   pids+=($!)
 done

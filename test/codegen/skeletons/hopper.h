@@ -1,8 +1,8 @@
 //===- hopper.h - Tensor maps and launches of the checks for sm_90a -------===//
 //
-// The host's side of wgmma_gemm.cuh, wgmma_conv.cuh and wgmma_attention.cuh,
-// after their header comments alone: what a compiler that prints P has to work
-// out. For the driver on a GPU, and for the emulator.
+// Host side of wgmma_gemm.cuh, wgmma_conv.cuh and wgmma_attention.cuh: tensor
+// maps and launches that the compiler would derive, written after their header
+// comments. For the driver on a GPU, and for the emulator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,10 @@
 
 #include "harness.h"
 
+#include "frit/artifact.h"
 #include "frit/wgmma_layout.cuh"
+
+#include <deque>
 
 #ifdef FRIT_EMULATE
 #include "tensor_map.h"
@@ -22,7 +25,9 @@
 
 namespace harness {
 
-/// How a product is cut up.
+namespace artifact = frit::artifact;
+
+/// The tiling of a product.
 using Cut = frit::WgmmaLayout;
 
 /// Blocks of a product of m × n elements in each of a batch.
@@ -38,61 +43,20 @@ constexpr int gridOf(const Cut &cut, int64_t m, int64_t n, int64_t batch,
 
 #ifdef FRIT_EMULATE
 
-/// So few that blocks have several tiles of small problems.
+/// Few SMs, so that blocks get several tiles of small problems.
 inline int processorCount() { return 5; }
 
-inline frit::TensorMap toMap(const emu::TensorMap &map) {
-  require(map.isValid(), "a tensor map was refused");
+/// Encodes a map of the tensor at `at` as a kernel's parameter. Maps are kept
+/// to the end of the process.
+inline frit::TensorMap encode(const artifact::TensorMap &map, const void *at) {
+  static std::deque<emu::TensorMap> maps;
+  maps.push_back({map, static_cast<char *>(const_cast<void *>(at))});
+  require(maps.back().isValid(), "a tensor map was refused");
+  emu::EncodedMap encoded;
+  encoded.map = &maps.back();
   frit::TensorMap result = {};
-  memcpy(&result, &map, sizeof map);
+  memcpy(&result, &encoded, sizeof encoded);
   return result;
-}
-
-/// A map of N dimensions; strides in elements of all but the first.
-template <class T, size_t N>
-frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
-                         const int64_t (&strides)[N - 1], const int64_t (&box)[N]) {
-  emu::TensorMap map;
-  map.address = reinterpret_cast<char *>(const_cast<T *>(at));
-  map.rank = N;
-  map.elementBytes = sizeof(T);
-  map.swizzle = 128;
-  for (size_t i = 0; i < N; ++i) {
-    map.dims[i] = dims[i];
-    map.box[i] = box[i];
-    map.elementStrides[i] = 1;
-  }
-  for (size_t i = 0; i < N - 1; ++i)
-    map.strides[i] = (strides[i] ? strides[i] : 8) * sizeof(T);
-  return toMap(map);
-}
-
-/// An im2col map of x: n × h × w × c, by 64 channels or what it has; `steps` is
-/// how many elements neighbours along w, h and n are apart.
-template <class T>
-frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
-                         const int64_t (&steps)[3], const int (&lower)[2],
-                         const int (&upper)[2], const int (&strides)[2],
-                         int pixels, int channels = 64) {
-  emu::TensorMap map;
-  map.address = reinterpret_cast<char *>(const_cast<T *>(at));
-  map.rank = 4;
-  map.elementBytes = sizeof(T);
-  map.swizzle = channels * 2;
-  map.isIm2col = true;
-  map.channels = channels;
-  map.pixels = pixels;
-  for (int i = 0; i < 4; ++i) {
-    map.dims[i] = dims[i];
-    map.elementStrides[i] = i == 1 || i == 2 ? strides[i - 1] : 1;
-  }
-  for (int i = 0; i < 3; ++i)
-    map.strides[i] = sizeof(T) * steps[i];
-  for (int i = 0; i < 2; ++i) {
-    map.lower[i] = lower[i];
-    map.upper[i] = upper[i];
-  }
-  return toMap(map);
 }
 
 /// Launches a kernel whose blocks stand in clusters.
@@ -127,78 +91,44 @@ template <class Function> Function driverFunction(const char *name) {
   return reinterpret_cast<Function>(function);
 }
 
-template <class T> inline constexpr CUtensorMapDataType kMapType = {};
-template <>
-inline constexpr CUtensorMapDataType kMapType<f16> =
-    CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-template <>
-inline constexpr CUtensorMapDataType kMapType<bf16> =
-    CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-template <>
-inline constexpr CUtensorMapDataType kMapType<float> =
-    CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-
-inline frit::TensorMap toMap(const CUtensorMap &map) {
-  static_assert(sizeof(map) == sizeof(frit::TensorMap));
+/// Encodes a map of the tensor at `at` as a kernel's parameter.
+inline frit::TensorMap encode(const artifact::TensorMap &map, const void *at) {
+  static auto tiled = driverFunction<decltype(&cuTensorMapEncodeTiled)>(
+      "cuTensorMapEncodeTiled");
+  static auto im2col = driverFunction<decltype(&cuTensorMapEncodeIm2col)>(
+      "cuTensorMapEncodeIm2col");
+  const auto type =
+      map.type == artifact::DType::f16    ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+      : map.type == artifact::DType::bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                                          : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  const auto swizzle = map.swizzle == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                       : map.swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                           : CU_TENSOR_MAP_SWIZZLE_32B;
+  cuuint64_t dims[artifact::kMaxMapRank], strides[artifact::kMaxMapRank - 1];
+  std::copy(std::begin(map.dims), std::end(map.dims), dims);
+  std::copy(std::begin(map.strides), std::end(map.strides), strides);
+  void *address = const_cast<void *>(at);
+  CUtensorMap encoded;
+  static_assert(sizeof(encoded) == sizeof(frit::TensorMap));
+  CUresult status =
+      map.kind == artifact::MapKind::tiled
+          ? tiled(&encoded, type, map.rank, address, dims, strides, map.box,
+                  map.elementStrides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+          : im2col(&encoded, type, map.rank, address, dims, strides, map.lower,
+                   map.upper, map.channels, map.pixels, map.elementStrides,
+                   CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  require(status == CUDA_SUCCESS, "a tensor map was refused");
   frit::TensorMap result;
-  memcpy(&result, &map, sizeof result);
+  memcpy(&result, &encoded, sizeof result);
   return result;
 }
 
-/// A map of N dimensions; strides in elements of all but the first.
-template <class T, size_t N>
-frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
-                         const int64_t (&strides)[N - 1], const int64_t (&box)[N]) {
-  static auto encode = driverFunction<decltype(&cuTensorMapEncodeTiled)>(
-      "cuTensorMapEncodeTiled");
-  cuuint64_t size[N], bytes[N - 1];
-  cuuint32_t boxes[N], ones[N];
-  for (size_t i = 0; i < N; ++i) {
-    size[i] = dims[i];
-    boxes[i] = box[i];
-    ones[i] = 1;
-  }
-  // Of a dimension of size 1 any stride is right.
-  for (size_t i = 0; i < N - 1; ++i)
-    bytes[i] = (strides[i] ? strides[i] : 8) * sizeof(T);
-  CUtensorMap map;
-  require(encode(&map, kMapType<T>, N, const_cast<T *>(at), size, bytes, boxes,
-                 ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                 CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS,
-          "a tensor map was refused");
-  return toMap(map);
-}
-
-/// An im2col map of x: n × h × w × c, by 64 channels or what it has; `steps` is
-/// how many elements neighbours along w, h and n are apart.
-template <class T>
-frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
-                         const int64_t (&steps)[3], const int (&lower)[2],
-                         const int (&upper)[2], const int (&strides)[2],
-                         int pixels, int channels = 64) {
-  static auto encode = driverFunction<decltype(&cuTensorMapEncodeIm2col)>(
-      "cuTensorMapEncodeIm2col");
-  cuuint64_t size[4], bytes[3];
-  cuuint32_t each[4] = {1, cuuint32_t(strides[0]), cuuint32_t(strides[1]), 1};
-  for (int i = 0; i < 4; ++i)
-    size[i] = dims[i];
-  for (int i = 0; i < 3; ++i)
-    bytes[i] = sizeof(T) * steps[i];
-  CUtensorMap map;
-  require(encode(&map, kMapType<T>, 4, const_cast<T *>(at), size, bytes, lower,
-                 upper, channels, pixels, each, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                 channels == 64   ? CU_TENSOR_MAP_SWIZZLE_128B
-                 : channels == 32 ? CU_TENSOR_MAP_SWIZZLE_64B
-                                  : CU_TENSOR_MAP_SWIZZLE_32B,
-                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS,
-          "an im2col map was refused");
-  return toMap(map);
-}
-
-/// Launches a kernel whose blocks stand in clusters; `early` lets it start
-/// while the kernel before it still runs.
+/// Launches a kernel with clusters. `early` lets it start while the preceding
+/// kernel runs (PDL).
 inline void launchClusters(const void *kernel, int grid, int threads,
                            int cluster, int shared, void **arguments,
                            cudaStream_t stream, bool early) {
@@ -218,13 +148,13 @@ inline void launchClusters(const void *kernel, int grid, int threads,
   require(cudaLaunchKernelExC(&config, kernel, arguments));
 }
 
-/// Lets a kernel have so much dynamic shared memory.
+/// Allows a kernel `bytes` of dynamic shared memory.
 inline void allowShared(const void *kernel, int bytes) {
   require(cudaFuncSetAttribute(
       kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
-/// Launches it into `launchStream`, where it starts early if that is one.
+/// Launches into `launchStream`, with PDL if set.
 template <class... Parameters>
 void launchClusters(void (*kernel)(Parameters...), int grid, int threads,
                     int cluster, int shared, const Parameters &...arguments) {
@@ -254,15 +184,75 @@ inline void launchCut(const void *kernel, const Cut &cut, int grid,
 
 #endif
 
+//===----------------------------------------------------------------------===//
+// Both
+//===----------------------------------------------------------------------===//
+
+template <class T> inline constexpr artifact::DType kTypeOf = {};
+template <>
+inline constexpr artifact::DType kTypeOf<f16> = artifact::DType::f16;
+template <>
+inline constexpr artifact::DType kTypeOf<bf16> = artifact::DType::bf16;
+template <>
+inline constexpr artifact::DType kTypeOf<float> = artifact::DType::f32;
+
+/// A map of N dimensions; strides in elements of all but the first.
+template <class T, size_t N>
+frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
+                         const int64_t (&strides)[N - 1],
+                         const int64_t (&box)[N]) {
+  artifact::TensorMap map;
+  map.type = kTypeOf<T>;
+  map.rank = N;
+  map.swizzle = 128;
+  for (size_t i = 0; i < N; ++i) {
+    map.dims[i] = dims[i];
+    map.box[i] = uint32_t(box[i]);
+    map.elementStrides[i] = 1;
+  }
+  // Any stride is valid for a dimension of size 1.
+  for (size_t i = 0; i < N - 1; ++i)
+    map.strides[i] = (strides[i] ? strides[i] : 8) * sizeof(T);
+  return encode(map, at);
+}
+
+/// An im2col map of x: n × h × w × c, by 64 channels or what it has; `steps` is
+/// how many elements neighbours along w, h and n are apart.
+template <class T>
+frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
+                         const int64_t (&steps)[3], const int (&lower)[2],
+                         const int (&upper)[2], const int (&strides)[2],
+                         int pixels, int channels = 64) {
+  artifact::TensorMap map;
+  map.kind = artifact::MapKind::im2col;
+  map.type = kTypeOf<T>;
+  map.rank = 4;
+  map.swizzle = channels * 2;
+  map.channels = channels;
+  map.pixels = pixels;
+  for (int i = 0; i < 4; ++i) {
+    map.dims[i] = dims[i];
+    map.elementStrides[i] = i == 1 || i == 2 ? strides[i - 1] : 1;
+  }
+  for (int i = 0; i < 3; ++i)
+    map.strides[i] = sizeof(T) * steps[i];
+  for (int i = 0; i < 2; ++i) {
+    map.lower[i] = lower[i];
+    map.upper[i] = upper[i];
+  }
+  return encode(map, at);
+}
+
 /// Runs the kernel of a product of m × n elements in each of a batch.
 template <class... Parameters>
 void launchCut(void (*kernel)(Parameters...), const Cut &cut, int64_t m,
                int64_t n, int64_t batch, const Parameters &...arguments) {
-  launchClusters(kernel, gridOf(cut, m, n, batch, processorCount()), cut.threads(),
-                 cut.blocksPerCluster(), cut.sharedBytes(), arguments...);
+  launchClusters(kernel, gridOf(cut, m, n, batch, processorCount()),
+                 cut.threads(), cut.blocksPerCluster(), cut.sharedBytes(),
+                 arguments...);
 }
 
-/// `run`, where there are warpgroup products.
+/// Calls `run` if the device has WGMMA.
 template <class Checks, class Benches>
 int runOnHopper(int argc, char **argv, const Checks &checks,
                 const Benches &benches) {

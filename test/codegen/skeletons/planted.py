@@ -19,7 +19,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 HEADERS = sorted((ROOT / "codegen" / "cuda").glob("*/*.cuh"))
-EMULATOR = ROOT / "test" / "emulator"
+INCLUDES = [f"-I{folder}" for folder in
+            (ROOT / "test" / "emulator", ROOT / "runtime" / "include", HERE)]
 COMPILER = [os.environ.get("CXX", "g++"), "-std=c++20", "-O0", "-w",
             "-Wno-psabi", "-DFRIT_EMULATE=90", "-DFRIT_FEW_CHECKS",
             "-fno-strict-aliasing"]
@@ -106,7 +107,7 @@ FAULTS = {"wgmma_gemm": {
 def compile_and_run(check, folder, headers):
     """Returns the exit status of a check and what it prints."""
     program = folder / "check"
-    subprocess.run([*COMPILER, f"-I{headers}", f"-I{EMULATOR}", f"-I{HERE}",
+    subprocess.run([*COMPILER, f"-I{headers}", *INCLUDES,
                     "-include", folder / "common.h", "-x", "c++",
                     HERE / f"{check}.cu", "-o",
                     program], check=True)
@@ -144,7 +145,7 @@ def main():
             shutil.copy(header, headers / "frit")
         common = folder / "common.h"
         common.write_text(COMMON)
-        subprocess.run([*COMPILER, f"-I{headers}", f"-I{EMULATOR}", f"-I{HERE}",
+        subprocess.run([*COMPILER, f"-I{headers}", *INCLUDES,
                         "-x", "c++-header", common, "-o", f"{common}.gch"],
                        check=True)
         for check, faults in FAULTS.items():

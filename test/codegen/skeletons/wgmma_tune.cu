@@ -1,8 +1,8 @@
 //===- wgmma_tune.cu - Times all tilings of models' products --------------===//
 //
 // Usage: wgmma_tune HEADERS [WORD], where HEADERS is codegen/cuda; built
-// by nvcc -std=c++20 -gencode arch=compute_90a,code=sm_90a -I DIR -lnvrtc
-// -lcublasLt, where DIR/frit is HEADERS.
+// by nvcc -std=c++20 -gencode arch=compute_90a,code=sm_90a -I DIR
+// -I runtime/include -lnvrtc -lcublasLt, where DIR/frit has its device headers.
 //
 // For each product and convolution of the models (those whose name contains
 // WORD) compiles wgmma_gemm.cuh or wgmma_conv.cuh for every cut that makes
