@@ -5,11 +5,13 @@
 #include "codegen/cpu/CpuDialect.h"
 #include "codegen/cpu/CpuKernels.h"
 #include "codegen/cpu/CpuTarget.h"
+#include "codegen/cuda/compile/CompileModules.h"
+#include "codegen/cuda/compile/EmitKernels.h"
+#include "codegen/cuda/compile/EmitModule.h"
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "codegen/cuda/target/CudaDialect.h"
 #include "codegen/cuda/target/CudaTarget.h"
 #include "compiler/driver/Artifact.h"
-#include "compiler/driver/CudaCode.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/ModelInput.h"
@@ -232,7 +234,20 @@ private:
         sayForked(*clone);
       mergePlan(*clone, variant);
     }
-    return isCuda || lowerHostKernels(arch, scope);
+    return isCuda ? emitKernels(arch, scope) : lowerHostKernels(arch, scope);
+  }
+
+  bool emitKernels(StringRef arch, TimingScope &timing) {
+    cuda::CudaOptions cuda;
+    cuda.cublas = options.cublas;
+    cuda.cudnn = options.cudnn;
+    PassManager passes(&context, plan::ProgramOp::getOperationName());
+    passes.addPass(cuda::createEmitKernelsPass(cuda));
+    passes.enableTiming(timing);
+    for (auto program : plans->getOps<plan::ProgramOp>())
+      if (program.getArch() == arch && failed(passes.run(program)))
+        return false;
+    return true;
   }
 
   /// Brings the kernels of a host's plan to where it shows what workspaces they
@@ -336,7 +351,7 @@ private:
     std::unique_ptr<llvm::Module> host;
     std::unique_ptr<llvm::TargetMachine> machine;
     std::string cudaText;
-    std::vector<CudaProgram> cudaPrograms;
+    SmallVector<plan::ProgramOp> cudaPrograms;
     llvm::StringMap<artifact::TargetCode> code;
     for (auto program : plans->getOps<plan::ProgramOp>()) {
       StringRef arch = program.getArch();
@@ -360,8 +375,11 @@ private:
           return false;
         continue;
       }
-      if (!emitCuda(program, cudaText, cudaPrograms, scope))
+      cudaPrograms.push_back(program);
+      std::string text = cuda::joinKernels(program).text;
+      if (options.emit != Emit::cuda && !good(files.save(text, arch + ".cu")))
         return false;
+      cudaText += text;
     }
     if (!cudaPrograms.empty() && options.emit != Emit::cuda) {
       TimingScope scope = root.nest("NVRTC");
@@ -375,40 +393,21 @@ private:
     return writeArtifact(std::move(host), std::move(machine), code);
   }
 
-  bool emitCuda(plan::ProgramOp program, std::string &allText,
-                std::vector<CudaProgram> &programs, TimingScope &timing) {
-    TimingScope scope = timing.nest("CUDA text");
-    cuda::CudaOptions cuda;
-    cuda.arch = program.getArch();
-    cuda.cublas = options.cublas;
-    cuda.cudnn = options.cudnn;
-    FailureOr<CudaProgram> emitted =
-        emitProgram(program, cuda::CudaTarget(cuda),
-                    options.emit == Emit::ptx || options.emit == Emit::cubin
-                        ? CudaModules::one
-                        : CudaModules::many);
-    if (failed(emitted))
-      return false;
-    allText += emitted->text;
-    if (options.emit != Emit::cuda &&
-        !good(files.save(emitted->text, program.getArch() + ".cu")))
-      return false;
-    programs.push_back(std::move(*emitted));
-    return true;
-  }
-
-  bool compileCuda(ArrayRef<CudaProgram> programs,
+  bool compileCuda(ArrayRef<plan::ProgramOp> programs,
                    llvm::StringMap<artifact::TargetCode> &code) {
     {
       Progress progress("compile kernels");
       auto update = [&](size_t done, size_t total, StringRef next) {
         progress.update(done, total, next.str());
       };
-      if (failed(compilePrograms(programs, code, update)))
+      bool single = options.emit == Emit::ptx || options.emit == Emit::cubin;
+      if (failed(cuda::compilePrograms(programs,
+                                       single ? cuda::CompileAs::oneModule
+                                              : cuda::CompileAs::modules,
+                                       code, update)))
         return false;
     }
-    for (plan::ProgramOp program : llvm::map_range(
-             programs, [](const CudaProgram &p) { return p.program; }))
+    for (plan::ProgramOp program : programs)
       if (!saveDeviceCode(program.getArch(), code[program.getSymName()]))
         return false;
     return true;

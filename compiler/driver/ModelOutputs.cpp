@@ -5,6 +5,7 @@
 #include "codegen/artifact/Safetensors.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/import/Import.h"
+#include "dialects/plan/Plan.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
@@ -19,7 +20,17 @@ std::string frit::printed(ModuleOp module) {
   flags.elideLargeElementsAttrs(64);
   // With any other limit MLIR writes gigabytes out to see how long they are.
   flags.elideLargeResourceString(0);
+  // -S prints the text of kernels; as an attribute it is one long line.
+  SmallVector<std::pair<plan::KernelOp, plan::SourceAttr>> sources;
+  for (auto program : module.getOps<plan::ProgramOp>())
+    for (auto kernel : program.getBody().getOps<plan::KernelOp>())
+      if (plan::SourceAttr source = kernel.getSourceAttr()) {
+        sources.push_back({kernel, source});
+        kernel.removeSourceAttr();
+      }
   module.print(os, flags);
+  for (auto [kernel, source] : sources)
+    kernel.setSourceAttr(source);
   return text;
 }
 

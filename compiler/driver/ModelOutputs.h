@@ -10,7 +10,8 @@
 
 namespace frit {
 
-/// A module's text. Weights of more than a few elements are left out.
+/// A module's text, without weights of more than a few elements and without the
+/// CUDA C++ of kernels.
 std::string printed(mlir::ModuleOp module);
 
 /// Writes an imported model as the JSON graph `output` ("-" is standard

@@ -2,8 +2,8 @@
 
 #include "compiler/driver/TuneImage.h"
 
+#include "codegen/cuda/compile/EmitKernels.h"
 #include "codegen/cuda/compile/Nvrtc.h"
-#include "compiler/driver/CudaCode.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/planning/Contractions.h"
 
@@ -141,37 +141,30 @@ llvm::Error TuneImage::emit() {
   pipeline.workspaceBytes = kWorkspaceBytes;
   PassManager passes(module->getContext());
   addPlanPasses(passes, target, pipeline);
+  passes.addNestedPass<plan::ProgramOp>(cuda::createEmitKernelsPass(options));
   addMemoryPasses(passes);
   if (failed(passes.run(*module)))
     return llvm::createStringError(message);
-  auto program = *module->getOps<plan::ProgramOp>().begin();
-  FailureOr<CudaProgram> emitted =
-      emitProgram(program, target, CudaModules::one);
-  if (failed(emitted))
-    return llvm::createStringError(message);
-  // In one module, so that as many schedules as there are cores are compiled at
-  // a time.
-  if (!emitted->kernels.empty())
-    text = std::move(emitted->text);
+  texts = cuda::splitIntoModules(*module->getOps<plan::ProgramOp>().begin());
   return llvm::Error::success();
 }
 
 llvm::Error TuneImage::compile() {
-  if (text.empty()) // a library's call alone
-    return llvm::Error::success();
-  auto compiled = cuda::compileCuda(text, options.arch);
-  if (!compiled)
-    return compiled.takeError();
-  cubin = std::move(compiled->cubin);
+  // A library's call alone has no kernels.
+  for (const cuda::ModuleText &text : texts) {
+    auto compiled = cuda::compileCuda(text.text, options.arch);
+    if (!compiled)
+      return compiled.takeError();
+    code.modules.push_back({std::move(compiled->cubin), ""});
+  }
   return llvm::Error::success();
 }
 
 llvm::Expected<frit_image> TuneImage::finish() {
   auto program = *module->getOps<plan::ProgramOp>().begin();
-  llvm::StringMap<artifact::TargetCode> code;
-  if (!cubin.empty())
-    code[program.getSymName()].modules = {{cubin, ""}};
-  auto serialized = artifact::serialize(*module, "tuned", code);
+  llvm::StringMap<artifact::TargetCode> codes;
+  codes[program.getSymName()] = std::move(code);
+  auto serialized = artifact::serialize(*module, "tuned", codes);
   if (failed(serialized))
     return llvm::createStringError("its plan cannot be written");
   image = std::move(*serialized);

@@ -4,7 +4,7 @@
 #define FRIT_COMPILER_DRIVER_TUNEIMAGE_H
 
 #include "codegen/artifact/Serialize.h"
-#include "codegen/cuda/target/CudaTarget.h"
+#include "codegen/cuda/compile/EmitModule.h"
 #include "dialects/nn/NN.h"
 #include "frit/image.h"
 
@@ -39,7 +39,8 @@ private:
   cuda::CudaOptions options;
   unsigned count = 1;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::string text, cubin;
+  std::vector<cuda::ModuleText> texts;
+  artifact::TargetCode code;
   artifact::Image image;
   std::vector<char> weights;
 };

@@ -86,6 +86,18 @@ def Plan_TensorMapAttr : AttrDef<Plan_Dialect, "TensorMap"> {
   let genVerifyDecl = 1;
 }
 
+def Plan_SourceAttr : AttrDef<Plan_Dialect, "Source"> {
+  let mnemonic = "source";
+  let summary = "The CUDA C++ of a kernel.";
+  let description = [{
+    `text` is the kernel without the header that it includes,
+    "frit/`header`.cuh". To compile it takes about `milliseconds`.
+  }];
+  let parameters = (ins StringRefParameter<>:$header, StringRefParameter<>:$text,
+      "int64_t":$milliseconds);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Plan_OperandAttr : AttrDef<Plan_Dialect, "Operand"> {
   let mnemonic = "operand";
   let summary = "A strided view of four dimensions of an argument.";
@@ -136,12 +148,13 @@ def Plan_KernelOp : Plan_Op<"kernel", [
   let description = [{
     The block's arguments are the fusion's inputs. The kernel's parameters are a
     pointer per input, then per output, then the `tensor_maps`, then the numbers
-    `scalars`. Code generation sets all attributes. `module` is the number of
-    the code module with the kernel. `symbol` is its name there if it differs:
-    kernels with the same text share one.
+    `scalars`. Code generation sets all attributes.
 
-    CUDA: `grid` and `block` are the launch configuration, `shared_bytes` the
-    dynamic shared memory. `waits` says that every block waits for the preceding
+    CUDA (by `emit-kernels`): `source` is the text, and `module` the number of
+    the module that it is compiled in. Kernels with the same text share one: all
+    but the first have its name as `symbol`, and no source. `grid` and `block`
+    are the launch configuration, `shared_bytes` the dynamic shared memory.
+    `waits` says that every block waits for the preceding
     kernels (PDL), so that it may be launched before they end.
 
     CPU: `grid[0]` is the number of independent work items. A call over some of
@@ -161,7 +174,7 @@ def Plan_KernelOp : Plan_Op<"kernel", [
           "tensor map array">>:$tensor_maps,
       UnitAttr:$waits, OptionalAttr<I64Attr>:$flops,
       OptionalAttr<I64Attr>:$skipped, OptionalAttr<I64Attr>:$workspace_bytes,
-      OptionalAttr<I64Attr>:$workspaces);
+      OptionalAttr<I64Attr>:$workspaces, OptionalAttr<Plan_SourceAttr>:$source);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;

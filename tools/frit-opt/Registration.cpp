@@ -3,6 +3,7 @@
 #include "tools/frit-opt/Registration.h"
 
 #include "codegen/cpu/CpuDialect.h"
+#include "codegen/cuda/compile/EmitKernels.h"
 #include "codegen/cuda/compile/EmitModule.h"
 #include "compiler/planning/Passes.h"
 #include "compiler/transform/Passes.h"
@@ -24,6 +25,7 @@ void frit::registerEverything(DialectRegistry &registry) {
   registerCanonicalizerPass();
   registerCSEPass();
   nn::registerLowerPass();
+  cuda::registerEmitKernelsPass();
   cuda::registerPrintCudaPass();
   registerDescribePass();
 

@@ -8,6 +8,7 @@
 #include <set>
 
 using namespace llvm;
+using namespace frit;
 using namespace frit::cuda;
 
 /// What a module is to take at least: parsing headers and starting NVRTC's
@@ -16,9 +17,9 @@ static constexpr double kLeastMilliseconds = 350;
 /// Modules of a target at most, or nearly: a runtime loads each by itself.
 static constexpr double kMostModules = 48;
 
-/// What NVRTC takes for a kernel, from what was measured of those of the models
-/// in test/bench: mostly the skeleton decides.
-static double estimateMilliseconds(const KernelText &kernel) {
+// Fitted to times of the kernels of the models in test/bench: mostly the
+// skeleton decides.
+double frit::cuda::estimateMilliseconds(const KernelText &kernel) {
   double base = StringSwitch<double>(kernel.header)
                     .Case("conv_b2b", 400)
                     .Cases({"attention", "wgmma_attention", "conv"}, 300)
@@ -29,34 +30,80 @@ static double estimateMilliseconds(const KernelText &kernel) {
   return base + 2.5 * double(kernel.sums) + double(kernel.source.size()) / 100;
 }
 
-/// The module of those `kernels` that have these `numbers`.
-static ModuleText makeModule(ArrayRef<KernelText> kernels,
-                             ArrayRef<size_t> numbers) {
-  ModuleText module;
-  std::set<std::string> headers;
-  for (size_t number : numbers)
-    headers.insert(kernels[number].header);
-  for (const std::string &header : headers)
-    module.text += "#include \"frit/" + header + ".cuh\"\n";
-  for (size_t number : numbers) {
-    const KernelText &kernel = kernels[number];
-    module.text += "\n";
-    module.kernels.push_back(number);
-    module.starts.push_back(module.text.size());
-    module.text += kernel.source;
-    module.milliseconds += estimateMilliseconds(kernel);
-    module.hasFloor |= !kernel.tensorMaps.empty();
+/// Joins kernels, given as pairs of header and source, under the headers that
+/// they need; `starts` become the places of the sources.
+static std::string joinTexts(ArrayRef<std::pair<StringRef, StringRef>> kernels,
+                             SmallVectorImpl<size_t> &starts) {
+  std::string text;
+  std::set<StringRef> headers;
+  for (auto [header, source] : kernels)
+    headers.insert(header);
+  for (StringRef header : headers)
+    text += ("#include \"frit/" + header + ".cuh\"\n").str();
+  for (auto [header, source] : kernels) {
+    text += "\n";
+    starts.push_back(text.size());
+    text += source;
   }
+  return text;
+}
+
+std::string frit::cuda::joinKernels(ArrayRef<KernelText> kernels) {
+  SmallVector<size_t> starts;
+  return joinTexts(map_to_vector(kernels,
+                                 [](const KernelText &kernel) {
+                                   return std::pair<StringRef, StringRef>(
+                                       kernel.header, kernel.source);
+                                 }),
+                   starts);
+}
+
+/// `kernels` have a text of their own.
+static ModuleText makeModule(SmallVector<plan::KernelOp> kernels) {
+  ModuleText module;
+  SmallVector<std::pair<StringRef, StringRef>> texts;
+  for (plan::KernelOp kernel : kernels) {
+    plan::SourceAttr source = kernel.getSourceAttr();
+    texts.push_back({source.getHeader(), source.getText()});
+    module.milliseconds += source.getMilliseconds();
+    module.hasFloor |= kernel.getTensorMaps().has_value();
+  }
+  module.text = joinTexts(texts, module.starts);
+  module.kernels = std::move(kernels);
   return module;
 }
 
-ModuleText frit::cuda::joinKernels(ArrayRef<KernelText> kernels) {
-  return makeModule(kernels, to_vector(seq<size_t>(0, kernels.size())));
+ModuleText frit::cuda::joinKernels(plan::ProgramOp program) {
+  SmallVector<plan::KernelOp> kernels;
+  for (auto kernel : program.getBody().getOps<plan::KernelOp>())
+    if (kernel.getSource())
+      kernels.push_back(kernel);
+  return makeModule(std::move(kernels));
 }
 
-std::vector<ModuleText> frit::cuda::groupKernels(ArrayRef<KernelText> kernels) {
+std::vector<ModuleText> frit::cuda::splitIntoModules(plan::ProgramOp program) {
+  std::vector<SmallVector<plan::KernelOp>> groups;
+  for (plan::KernelOp kernel : joinKernels(program).kernels) {
+    size_t number = *kernel.getModule();
+    if (number >= groups.size())
+      groups.resize(number + 1);
+    groups[number].push_back(kernel);
+  }
   std::vector<ModuleText> modules;
-  // Those with tensor maps have a floor. They are compiled twice, the others
+  for (SmallVector<plan::KernelOp> &kernels : groups) {
+    // Kernels of one skeleton stand together.
+    stable_sort(kernels, [](plan::KernelOp a, plan::KernelOp b) {
+      return a.getSourceAttr().getHeader() < b.getSourceAttr().getHeader();
+    });
+    modules.push_back(makeModule(std::move(kernels)));
+  }
+  return modules;
+}
+
+SmallVector<size_t> frit::cuda::groupKernels(ArrayRef<KernelText> kernels) {
+  SmallVector<size_t> modules(kernels.size());
+  size_t module = 0;
+  // Kernels with tensor maps have a floor. They are compiled twice, the others
   // once.
   for (bool hasFloor : {false, true}) {
     SmallVector<size_t> numbers;
@@ -72,34 +119,27 @@ std::vector<ModuleText> frit::cuda::groupKernels(ArrayRef<KernelText> kernels) {
     });
     double share = std::max(kLeastMilliseconds, total / kMostModules);
     share = total / std::max(1.0, std::round(total / share));
-    SmallVector<size_t> group;
-    auto close = [&] {
-      if (!group.empty())
-        modules.push_back(makeModule(kernels, group));
-      group.clear();
-    };
     double done = 0, shares = 0;
-    for (size_t number : numbers) {
+    for (auto [i, number] : enumerate(numbers)) {
       double cost = estimateMilliseconds(kernels[number]);
       // It belongs to the share that has its middle.
       double place = std::floor((done + cost / 2) / share);
-      if (place != shares)
-        close();
+      module += i && place != shares;
       shares = place;
       done += cost;
-      group.push_back(number);
+      modules[number] = module;
     }
-    close();
+    module += !numbers.empty();
   }
   return modules;
 }
 
-std::optional<size_t> ModuleText::kernelAt(size_t line) const {
+plan::KernelOp ModuleText::kernelAt(size_t line) const {
   size_t at = 0;
   for (; line > 1 && at != std::string::npos; --line)
     at = text.find('\n', at) + 1;
   auto next = upper_bound(starts, at);
   if (next == starts.begin())
-    return std::nullopt;
+    return {};
   return kernels[next - starts.begin() - 1];
 }

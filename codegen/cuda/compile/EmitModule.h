@@ -12,6 +12,7 @@
 #define FRIT_CODEGEN_CUDA_COMPILE_EMITMODULE_H
 
 #include "codegen/cuda/target/Emit.h"
+#include "dialects/plan/Plan.h"
 
 #include <vector>
 
@@ -20,23 +21,34 @@ namespace frit::cuda {
 /// Kernels under the headers they need.
 struct ModuleText {
   std::string text;
-  /// The numbers of its kernels among those of the target, and where in `text`
-  /// each begins.
-  llvm::SmallVector<size_t> kernels, starts;
-  /// What NVRTC takes for it, roughly.
-  double milliseconds = 0;
-  /// Whether a kernel has another body for other architectures.
+  /// The kernels, and where in `text` each begins.
+  llvm::SmallVector<plan::KernelOp> kernels;
+  llvm::SmallVector<size_t> starts;
+  /// About what NVRTC takes to compile it.
+  int64_t milliseconds = 0;
+  /// Whether a kernel has another body for architectures without WGMMA.
   bool hasFloor = false;
 
-  /// The kernel whose text has line `line`, counted from 1, or none.
-  std::optional<size_t> kernelAt(size_t line) const;
+  /// The kernel whose text has line `line`, counted from 1, or null.
+  plan::KernelOp kernelAt(size_t line) const;
 };
 
-/// All of `kernels`, in order.
-ModuleText joinKernels(llvm::ArrayRef<KernelText> kernels);
+/// All kernels of an emitted program that have a text of their own, in the
+/// program's order.
+ModuleText joinKernels(plan::ProgramOp program);
 
-/// The modules that `kernels` are compiled in, each in one of them.
-std::vector<ModuleText> groupKernels(llvm::ArrayRef<KernelText> kernels);
+/// The modules that an emitted program is compiled in, by the numbers that its
+/// kernels have as `module`.
+std::vector<ModuleText> splitIntoModules(plan::ProgramOp program);
+
+/// `kernels` as one text, in order.
+std::string joinKernels(llvm::ArrayRef<KernelText> kernels);
+
+/// About what NVRTC takes to compile a kernel.
+double estimateMilliseconds(const KernelText &kernel);
+
+/// Groups kernels into modules; returns the number of each one's module.
+llvm::SmallVector<size_t> groupKernels(llvm::ArrayRef<KernelText> kernels);
 
 /// Adds `--print-cuda` to frit-opt: prints every fusion of a module as CUDA C++
 /// with its launch, and compiles the text for the architectures of `compile=`.

@@ -71,7 +71,7 @@ public:
     });
     if (result.wasInterrupted())
       return signalPassFailure();
-    std::string text = joinKernels(kernels).text;
+    std::string text = joinKernels(kernels);
     for (const std::string &launch : launches)
       llvm::outs() << launch;
     llvm::outs() << text;

@@ -1,0 +1,127 @@
+//===- CompileModules.cpp - Emitted programs to device code ---------------===//
+
+#include "codegen/cuda/compile/CompileModules.h"
+
+#include "codegen/cuda/compile/EmitModule.h"
+#include "codegen/cuda/compile/Nvrtc.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/ThreadPool.h"
+
+#include <list>
+#include <mutex>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+namespace {
+/// One run of NVRTC, and where its results go.
+struct Job {
+  const ModuleText *module;
+  std::string arch;
+  int64_t milliseconds;
+  std::string *cubin, *ptx; ///< null where it is not wanted
+  std::string failure = "";
+};
+} // namespace
+
+static void addJobs(StringRef arch, ArrayRef<ModuleText> modules,
+                    artifact::TargetCode &code, std::vector<Job> &jobs) {
+  std::string generic = genericArch(arch);
+  code.modules.resize(modules.size());
+  for (auto [module, to] : llvm::zip(modules, code.modules)) {
+    int64_t cost = module.milliseconds;
+    // What uses nothing of one architecture alone is the same code for the
+    // generic one, whose PTX other devices translate.
+    if (!module.hasFloor || arch == generic) {
+      jobs.push_back({&module, generic, cost, &to.cubin, &to.ptx});
+      continue;
+    }
+    jobs.push_back({&module, arch.str(), cost, &to.cubin, nullptr});
+    jobs.push_back({&module, genericPtx(arch), cost / 2, nullptr, &to.ptx});
+  }
+}
+
+static void run(Job &job) {
+  auto compiled = compileCuda(job.module->text, job.arch);
+  if (!compiled) {
+    job.failure = llvm::toString(compiled.takeError());
+    return;
+  }
+  if (job.cubin)
+    *job.cubin = std::move(compiled->cubin);
+  if (job.ptx)
+    *job.ptx = std::move(compiled->ptx);
+}
+
+/// The kernel that NVRTC's log is about: the one whose line it names first, or
+/// whose name, as ptxas does; or null.
+static plan::KernelOp blamedKernel(const Job &job) {
+  StringRef log = job.failure;
+  size_t line;
+  StringRef at = log.split("frit.cu(").second;
+  if (!at.consumeInteger(10, line))
+    if (plan::KernelOp kernel = job.module->kernelAt(line))
+      return kernel;
+  for (plan::KernelOp kernel : job.module->kernels)
+    if (log.contains(("'" + kernel.getSymName() + "'").str()))
+      return kernel;
+  return {};
+}
+
+LogicalResult
+frit::cuda::compilePrograms(ArrayRef<plan::ProgramOp> programs, CompileAs as,
+                            llvm::StringMap<artifact::TargetCode> &code,
+                            KernelProgress progress) {
+  std::list<std::vector<ModuleText>> modules;
+  std::vector<Job> jobs;
+  for (plan::ProgramOp program : programs) {
+    std::vector<ModuleText> &own = modules.emplace_back();
+    if (as == CompileAs::modules)
+      own = splitIntoModules(program);
+    else if (ModuleText all = joinKernels(program); !all.kernels.empty())
+      own.push_back(std::move(all));
+    addJobs(program.getArch(), own, code[program.getSymName()], jobs);
+  }
+  // The longest first, so that no thread is left with one at the end.
+  std::vector<Job *> order;
+  size_t total = 0, done = 0;
+  for (Job &job : jobs) {
+    order.push_back(&job);
+    total += job.module->kernels.size();
+  }
+  llvm::stable_sort(order, [](const Job *a, const Job *b) {
+    return a->milliseconds > b->milliseconds;
+  });
+  std::mutex mutex;
+  {
+    llvm::DefaultThreadPool pool;
+    for (Job *job : order)
+      pool.async([&, job] {
+        auto report = [&](size_t kernels) {
+          std::lock_guard lock(mutex);
+          done += kernels;
+          plan::KernelOp next = job->module->kernels.front();
+          progress(done, total, next.getSymName());
+        };
+        report(0);
+        run(*job);
+        report(job->module->kernels.size());
+      });
+  }
+  // Several architectures often refuse a text for the same reason: say it once.
+  llvm::StringSet<> said;
+  for (const Job &job : jobs) {
+    if (job.failure.empty())
+      continue;
+    plan::KernelOp kernel = blamedKernel(job);
+    if (kernel && said.insert(kernel.getSymName()).second)
+      kernel.emitError("kernel '")
+          << kernel.getSymName() << "': " << job.failure;
+    else if (!kernel && said.insert(job.failure).second)
+      emitError(UnknownLoc::get(programs[0]->getContext())) << job.failure;
+  }
+  return failure(
+      llvm::any_of(jobs, [](const Job &job) { return !job.failure.empty(); }));
+}

@@ -1,0 +1,133 @@
+//===- EmitKernels.cpp - The CUDA C++ of a plan's kernels -----------------===//
+//
+//   plan.kernel @relu_0 { nn.fusion ... }
+//   plan.kernel @relu_1 { nn.fusion ... }   // the same text
+// ==>
+//   plan.kernel @relu_0 attributes {
+//     grid = array<i64: 1, 1, 1>, block = array<i64: 256, 1, 1>,
+//     shared_bytes = 0 : i64, module = 0 : i64, waits,
+//     source = #plan.source<header = "map", text = "...", ...>} { ... }
+//   plan.kernel @relu_1 attributes {..., module = 0, symbol = "relu_0"} { ... }
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/compile/EmitKernels.h"
+
+#include "codegen/cuda/compile/EmitModule.h"
+#include "codegen/cuda/compile/Nvrtc.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// A kernel's name while its text is compared with others'; no character of
+/// C++.
+static constexpr StringLiteral kAnyName = "@";
+
+/// The text of a kernel that was emitted as kAnyName.
+static std::string named(StringRef text, StringRef name) {
+  SmallVector<StringRef> parts;
+  text.split(parts, kAnyName);
+  return llvm::join(parts, name);
+}
+
+static Attribute tensorMapAttr(const TensorMap &map, Builder &b) {
+  auto list = [&](ArrayRef<int64_t> values) {
+    return values.empty() ? DenseI64ArrayAttr()
+                          : b.getDenseI64ArrayAttr(values);
+  };
+  SmallVector<int64_t, 5> steps = map.elementStrides;
+  if (steps.empty())
+    steps.assign(map.dims.size(), 1);
+  return plan::TensorMapAttr::get(
+      b.getContext(), map.argument, map.offset, map.type,
+      map.im2col ? plan::MapKind::im2col : plan::MapKind::tiled,
+      b.getDenseI64ArrayAttr(map.dims), b.getDenseI64ArrayAttr(map.strides),
+      list(map.box), b.getDenseI64ArrayAttr(steps), map.swizzle,
+      list(map.lower), list(map.upper), map.channels, map.pixels);
+}
+
+static void setLaunch(plan::KernelOp kernel, const KernelText &text,
+                      StringRef arch) {
+  Builder b(kernel.getContext());
+  kernel.setGridAttr(b.getDenseI64ArrayAttr(text.grid));
+  kernel.setBlockAttr(b.getDenseI64ArrayAttr(text.block));
+  kernel.setSharedBytesAttr(b.getI64IntegerAttr(text.sharedBytes));
+  kernel.setWaits(waitsForInputs(arch));
+  if (!text.tensorMaps.empty())
+    kernel.setTensorMapsAttr(b.getArrayAttr(llvm::map_to_vector(
+        text.tensorMaps, [&](auto &map) { return tensorMapAttr(map, b); })));
+  if (!text.scalars.empty())
+    kernel.setScalars(text.scalars);
+}
+
+namespace {
+class EmitKernels
+    : public PassWrapper<EmitKernels, OperationPass<plan::ProgramOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(EmitKernels)
+  explicit EmitKernels(CudaOptions options) : options(std::move(options)) {}
+
+  StringRef getArgument() const override { return "emit-kernels"; }
+  StringRef getDescription() const override {
+    return "Emit the kernels of CUDA programs";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry
+        .insert<arith::ArithDialect, linalg::LinalgDialect, math::MathDialect,
+                scf::SCFDialect, tensor::TensorDialect, func::FuncDialect>();
+  }
+
+  void runOnOperation() override {
+    plan::ProgramOp program = getOperation();
+    if (!isCudaArch(program.getArch()))
+      return;
+    options.arch = program.getArch();
+    CudaTarget target(options);
+    SmallVector<KernelText> texts;
+    SmallVector<plan::KernelOp> first; // with each of `texts`
+    llvm::StringMap<size_t> known;     // by text
+    SmallVector<std::pair<plan::KernelOp, size_t>> uses;
+    for (auto kernel : program.getBody().getOps<plan::KernelOp>()) {
+      FailureOr<KernelText> text =
+          emitKernel(cast<nn::FusionOp>(kernel.getFusion()), kAnyName, target);
+      if (failed(text))
+        return signalPassFailure();
+      setLaunch(kernel, *text, options.arch);
+      auto [it, isNew] = known.try_emplace(text->source, texts.size());
+      uses.push_back({kernel, it->second});
+      if (!isNew) {
+        kernel.setSymbol(first[it->second].getSymName());
+        continue;
+      }
+      text->source = named(text->source, kernel.getSymName());
+      kernel.setSourceAttr(
+          plan::SourceAttr::get(&getContext(), text->header, text->source,
+                                int64_t(estimateMilliseconds(*text))));
+      texts.push_back(std::move(*text));
+      first.push_back(kernel);
+    }
+    SmallVector<size_t> modules = groupKernels(texts);
+    for (auto [kernel, number] : uses)
+      kernel.setModule(modules[number]);
+  }
+
+private:
+  CudaOptions options;
+};
+} // namespace
+
+std::unique_ptr<Pass>
+frit::cuda::createEmitKernelsPass(const CudaOptions &options) {
+  return std::make_unique<EmitKernels>(options);
+}
+
+void frit::cuda::registerEmitKernelsPass() {
+  registerPass([] { return createEmitKernelsPass(CudaOptions()); });
+}
