@@ -1,16 +1,15 @@
 //===- CpuKernels.cpp - Compile CPU kernels to LLVM IR --------------------===//
 //
-// A kernel's fusion becomes linalg on tensors, is tiled and fused by upstream
-// passes, bufferized, and lowered to LLVM IR. LLVM's loop vectorizer does the
-// rest.
+// A kernel's fusion becomes linalg on tensors. The passes of Passes.h tile and
+// fuse it, bufferize it, and lower it to the LLVM dialect. LLVM's loop
+// vectorizer does the rest.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/CpuKernels.h"
 
 #include "codegen/artifact/Serialize.h"
-#include "codegen/cpu/Lowering.h"
-#include "codegen/cpu/Tiling.h"
+#include "codegen/cpu/Passes.h"
 #include "dialects/nn/Lowering.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -71,24 +70,6 @@ static void useBuffers(func::FuncOp function) {
   body.addArgument(b.getIndexType(), function.getLoc());
   function.setFunctionType(b.getFunctionType(body.getArgumentTypes(),
                                              TypeRange(ValueRange(results))));
-}
-
-/// Stores the results to the output memrefs and makes the function return
-/// nothing.
-static void storeResults(func::FuncOp function) {
-  Operation *terminator = function.getBody().front().getTerminator();
-  ImplicitLocOpBuilder b(function.getLoc(), terminator);
-  SmallVector<Value> results(terminator->getOperands());
-  unsigned first = function.getNumArguments() - 2 - results.size();
-  for (auto [i, result] : llvm::enumerate(results)) {
-    auto store = bufferization::MaterializeInDestinationOp::create(
-        b, Type(), result, function.getArgument(first + i));
-    store.setRestrict(true);
-    store.setWritable(true);
-  }
-  terminator->eraseOperands(0, results.size());
-  function.setFunctionType(
-      b.getFunctionType(function.getBody().front().getArgumentTypes(), {}));
 }
 
 /// Adds `void name(ptr arguments, ptr workspace, i64 begin, i64 end)`, which
@@ -179,11 +160,10 @@ static int64_t tensorBytes(plan::KernelOp kernel) {
   return bytes;
 }
 
-FailureOr<cpu::LoweredKernels> cpu::lowerKernels(plan::ProgramOp program) {
+cpu::LoweredKernels cpu::lowerFusions(plan::ProgramOp program) {
   LoweredKernels lowered;
   lowered.module = ModuleOp::create(program.getLoc());
-  ModuleOp module = *lowered.module;
-  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  OpBuilder b = OpBuilder::atBlockEnd(lowered.module->getBody());
   for (auto kernel : program.getBody().getOps<plan::KernelOp>()) {
     std::string name = ("body_" + kernel.getSymName()).str();
     auto function =
@@ -192,38 +172,32 @@ FailureOr<cpu::LoweredKernels> cpu::lowerKernels(plan::ProgramOp program) {
     useBuffers(function);
     lowered.kernels.push_back({kernel, name, {}});
   }
-  if (failed(fuseLoops(module)))
-    return failure();
-  SymbolTable functions(module);
-  for (LoweredKernels::Kernel &kernel : lowered.kernels) {
-    auto function = functions.lookup<func::FuncOp>(kernel.function);
-    int64_t items = tileOuterLoops(function);
-    storeResults(function);
-    kernel.op.setGridAttr(b.getDenseI64ArrayAttr({items, 1, 1}));
-  }
-  if (failed(bufferize(module)))
-    return failure();
-  for (LoweredKernels::Kernel &kernel : lowered.kernels) {
-    auto workspace =
-        placeAllocations(functions.lookup<func::FuncOp>(kernel.function));
-    if (failed(workspace))
-      return failure();
-    kernel.workspace = *workspace;
-    int64_t items = kernel.op.getGrid()->front();
-    int64_t count = countWorkspaces(*workspace, items, tensorBytes(kernel.op));
-    if (!count)
-      continue;
-    kernel.op.setWorkspaceBytes(workspace->bytes);
-    kernel.op.setWorkspaces(count);
-  }
   return lowered;
 }
 
-std::unique_ptr<llvm::Module> cpu::compileKernels(LoweredKernels lowered,
-                                                  llvm::TargetMachine &machine,
-                                                  llvm::LLVMContext &context) {
-  if (failed(lowerToLLVM(*lowered.module)))
-    return nullptr;
+void cpu::recordWork(LoweredKernels &lowered) {
+  SymbolTable functions(*lowered.module);
+  for (LoweredKernels::Kernel &kernel : lowered.kernels) {
+    Operation *function = functions.lookup(kernel.function);
+    int64_t items = cast<IntegerAttr>(function->removeAttr(kItems)).getInt();
+    kernel.workspace.offsets = llvm::to_vector(
+        cast<DenseI64ArrayAttr>(function->removeAttr(kOffsets)).asArrayRef());
+    kernel.workspace.bytes =
+        cast<IntegerAttr>(function->removeAttr(kBytes)).getInt();
+    kernel.op.setGridAttr(
+        Builder(function->getContext()).getDenseI64ArrayAttr({items, 1, 1}));
+    int64_t count =
+        countWorkspaces(kernel.workspace, items, tensorBytes(kernel.op));
+    if (!count)
+      continue;
+    kernel.op.setWorkspaceBytes(kernel.workspace.bytes);
+    kernel.op.setWorkspaces(count);
+  }
+}
+
+std::unique_ptr<llvm::Module>
+cpu::translateKernels(LoweredKernels lowered, llvm::TargetMachine &machine,
+                      llvm::LLVMContext &context) {
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(*lowered.module, context, "frit");
   if (!result) {

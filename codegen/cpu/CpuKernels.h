@@ -17,7 +17,7 @@ namespace frit::cpu {
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createMachine(llvm::StringRef arch);
 
-/// The kernels of a program, lowered to functions on buffers.
+/// The kernels of a program, as functions of one module.
 struct LoweredKernels {
   struct Kernel {
     plan::KernelOp op;
@@ -28,17 +28,21 @@ struct LoweredKernels {
   std::vector<Kernel> kernels;
 };
 
-/// Lowers every plan.kernel of `program` to loops over buffers and sets its
-/// attributes for the number of work items and the workspaces. Reports an error
-/// on failure.
-mlir::FailureOr<LoweredKernels> lowerKernels(plan::ProgramOp program);
+/// Lowers every plan.kernel of `program` to linalg, in a function that reads
+/// buffers and returns tensors.
+LoweredKernels lowerFusions(plan::ProgramOp program);
 
-/// Compiles the kernels to functions `frit_<kernel>` of one optimized LLVM
-/// module, with the signature of frit/image.h. Null after an error was
-/// reported.
-std::unique_ptr<llvm::Module> compileKernels(LoweredKernels lowered,
-                                             llvm::TargetMachine &machine,
-                                             llvm::LLVMContext &context);
+/// Sets the attributes of the plan's kernels for the number of work items and
+/// the workspaces, which the passes up to createPlaceAllocationsPass have
+/// found.
+void recordWork(LoweredKernels &lowered);
+
+/// Translates kernels in the LLVM dialect to functions `frit_<kernel>` of one
+/// optimized LLVM module, with the signature of frit/image.h. Null after an
+/// error was reported.
+std::unique_ptr<llvm::Module> translateKernels(LoweredKernels lowered,
+                                               llvm::TargetMachine &machine,
+                                               llvm::LLVMContext &context);
 
 /// Registers the dialects and interfaces for bufferization and translation.
 void registerDialects(mlir::DialectRegistry &registry);

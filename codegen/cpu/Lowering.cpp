@@ -1,8 +1,7 @@
 //===- Lowering.cpp - Upstream passes from linalg to LLVM -----------------===//
 
-#include "codegen/cpu/Lowering.h"
-
 #include "codegen/cpu/CpuKernels.h"
+#include "codegen/cpu/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -44,12 +43,10 @@ void frit::cpu::registerDialects(DialectRegistry &registry) {
   registerLLVMDialectTranslation(registry);
 }
 
-LogicalResult frit::cpu::fuseLoops(ModuleOp module) {
-  PassManager passes(module.getContext());
+void frit::cpu::addLoopFusionPasses(OpPassManager &passes) {
   passes.addPass(createLinalgElementwiseOpFusionPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  return passes.run(module);
 }
 
 namespace {
@@ -105,8 +102,7 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
 
 } // namespace
 
-LogicalResult frit::cpu::bufferize(ModuleOp module) {
-  PassManager passes(module.getContext());
+void frit::cpu::addBufferizationPasses(OpPassManager &passes) {
   passes.addPass(std::make_unique<ReassociateReductions>());
   passes.addPass(std::make_unique<DropRoundingModes>());
   passes.addPass(createCanonicalizerPass());
@@ -116,11 +112,9 @@ LogicalResult frit::cpu::bufferize(ModuleOp module) {
   passes.addPass(bufferization::createOneShotBufferizePass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createConvertBufferizationToMemRefPass());
-  return passes.run(module);
 }
 
-LogicalResult frit::cpu::lowerToLLVM(ModuleOp module) {
-  PassManager passes(module.getContext());
+void frit::cpu::addLLVMPasses(OpPassManager &passes) {
   passes.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   passes.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
   passes.addPass(memref::createFoldMemRefAliasOpsPass());
@@ -144,5 +138,4 @@ LogicalResult frit::cpu::lowerToLLVM(ModuleOp module) {
   functions.useBarePtrCallConv = true;
   passes.addPass(createConvertFuncToLLVMPass(functions));
   passes.addPass(createReconcileUnrealizedCastsPass());
-  return passes.run(module);
 }

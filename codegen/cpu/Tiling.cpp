@@ -1,12 +1,17 @@
 //===- Tiling.cpp - One loop over independent work items ------------------===//
 
-#include "codegen/cpu/Tiling.h"
+#include "codegen/cpu/Passes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Pass/Pass.h"
 
 #include <numeric>
 
@@ -49,7 +54,8 @@ static void copyStarts(linalg::LinalgOp op, IRRewriter &rewriter) {
   }
 }
 
-int64_t frit::cpu::tileOuterLoops(func::FuncOp function) {
+/// Returns the number of work items.
+static int64_t tileOuterLoops(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
   if (terminator->getNumOperands() != 1)
     return 1;
@@ -93,4 +99,54 @@ int64_t frit::cpu::tileOuterLoops(func::FuncOp function) {
     return *count;
   }
   return 1;
+}
+
+static void storeResults(func::FuncOp function) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  ImplicitLocOpBuilder b(function.getLoc(), terminator);
+  SmallVector<Value> results(terminator->getOperands());
+  unsigned first = function.getNumArguments() - 2 - results.size();
+  for (auto [i, result] : llvm::enumerate(results)) {
+    auto store = bufferization::MaterializeInDestinationOp::create(
+        b, Type(), result, function.getArgument(first + i));
+    store.setRestrict(true);
+    store.setWritable(true);
+  }
+  terminator->eraseOperands(0, results.size());
+  function.setFunctionType(
+      b.getFunctionType(function.getBody().front().getArgumentTypes(), {}));
+}
+
+namespace {
+struct TileOuterLoops
+    : PassWrapper<TileOuterLoops, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TileOuterLoops)
+  StringRef getArgument() const override { return "tile-outer-loops"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<affine::AffineDialect, linalg::LinalgDialect,
+                    scf::SCFDialect, tensor::TensorDialect>();
+  }
+  void runOnOperation() override {
+    int64_t items = tileOuterLoops(getOperation());
+    getOperation()->setAttr(frit::cpu::kItems,
+                            Builder(&getContext()).getI64IntegerAttr(items));
+  }
+};
+
+struct StoreResults : PassWrapper<StoreResults, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StoreResults)
+  StringRef getArgument() const override { return "store-results"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<bufferization::BufferizationDialect>();
+  }
+  void runOnOperation() override { storeResults(getOperation()); }
+};
+} // namespace
+
+std::unique_ptr<Pass> frit::cpu::createTileOuterLoopsPass() {
+  return std::make_unique<TileOuterLoops>();
+}
+
+std::unique_ptr<Pass> frit::cpu::createStoreResultsPass() {
+  return std::make_unique<StoreResults>();
 }

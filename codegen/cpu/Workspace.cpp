@@ -2,12 +2,15 @@
 
 #include "codegen/cpu/Workspace.h"
 
+#include "codegen/cpu/Passes.h"
 #include "frit/artifact.h"
 
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Pass/Pass.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -34,7 +37,7 @@ static bool outlivesIteration(memref::AllocOp alloc,
   });
 }
 
-FailureOr<cpu::Workspace> cpu::placeAllocations(func::FuncOp function) {
+static FailureOr<cpu::Workspace> placeAllocations(func::FuncOp function) {
   struct Temporary {
     memref::AllocOp op;
     int64_t bytes;
@@ -59,7 +62,7 @@ FailureOr<cpu::Workspace> cpu::placeAllocations(func::FuncOp function) {
     return a.bytes < b.bytes;
   });
 
-  Workspace workspace;
+  cpu::Workspace workspace;
   int64_t stackBytes = 0;
   Block &entry = function.getBody().front();
   OpBuilder b = OpBuilder::atBlockBegin(&entry);
@@ -80,6 +83,27 @@ FailureOr<cpu::Workspace> cpu::placeAllocations(func::FuncOp function) {
   function.setFunctionType(b.getFunctionType(
       entry.getArgumentTypes(), function.getFunctionType().getResults()));
   return workspace;
+}
+
+namespace {
+struct PlaceAllocations
+    : PassWrapper<PlaceAllocations, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceAllocations)
+  StringRef getArgument() const override { return "place-allocations"; }
+  void runOnOperation() override {
+    auto workspace = placeAllocations(getOperation());
+    if (failed(workspace))
+      return signalPassFailure();
+    Builder b(&getContext());
+    getOperation()->setAttr(cpu::kOffsets,
+                            b.getDenseI64ArrayAttr(workspace->offsets));
+    getOperation()->setAttr(cpu::kBytes, b.getI64IntegerAttr(workspace->bytes));
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> cpu::createPlaceAllocationsPass() {
+  return std::make_unique<PlaceAllocations>();
 }
 
 int64_t cpu::countWorkspaces(const Workspace &workspace, int64_t items,

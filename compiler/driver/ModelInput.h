@@ -3,23 +3,14 @@
 #ifndef FRIT_COMPILER_DRIVER_MODELINPUT_H
 #define FRIT_COMPILER_DRIVER_MODELINPUT_H
 
-#include "codegen/artifact/EmbedWeights.h"
-#include "compiler/driver/Options.h"
-#include "compiler/padding/ImportVariants.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace frit {
 
-/// The model as it was imported: once, or for each of several sizes of the
-/// dimensions that it leaves open.
-struct ModelInput {
-  /// Reads the model that the options name. Where something is wrong with what
-  /// it says, that has been reported and the model has no modules.
-  llvm::Error read(const DriverOptions &options, mlir::MLIRContext &context);
-
-  ModelVariants model;
-  /// The files of weights, which the context keeps mapped.
-  std::vector<artifact::MappedFile> mapped;
-};
+/// The bytes of the file `path`; "-" is standard input. Devices are refused.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+readModel(const std::string &path);
 
 } // namespace frit
 

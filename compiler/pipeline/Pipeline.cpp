@@ -1,17 +1,118 @@
-//===- Pipeline.cpp - The stages of a compilation, in order ---------------===//
+//===- Pipeline.cpp - From a model to code, in order ----------------------===//
 //
-// Read this file first: it is the compiler's table of contents. Each pass is a
-// .cpp of its name in compiler/transform or compiler/planning, which begins
-// with an example.
+// Read this file first: it is the compiler's table of contents. Pipeline::run
+// has the stages, from the model's file to the artifact; what each of them runs
+// follows in the same order. Each pass is a .cpp of its name, which begins with
+// an example, in compiler/transform, compiler/planning or codegen.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/pipeline/Pipeline.h"
 
+#include "codegen/cpu/CpuDialect.h"
+#include "codegen/cpu/CpuTarget.h"
+#include "codegen/cpu/Passes.h"
+#include "codegen/cuda/compile/CompileModules.h"
+#include "codegen/cuda/compile/EmitKernels.h"
+#include "codegen/cuda/compile/EmitModule.h"
+#include "codegen/cuda/compile/Nvrtc.h"
+#include "codegen/cuda/target/CudaDialect.h"
+#include "compiler/planning/Passes.h"
 #include "compiler/transform/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace frit;
+
+/// Bytes that every planned library call on a GPU may use.
+static constexpr int64_t kWorkspaceBytes = 32 << 20;
+
+LogicalResult Pipeline::run(ModelSource source) {
+  // ONNX or JSON to nn, once for each combination of sizes.
+  if (failed(import(std::move(source))))
+    return failure();
+  if (options.last == Stage::imported)
+    return success();
+  // Smaller models in the chosen precision.
+  if (failed(simplify()))
+    return failure();
+  if (options.last == Stage::simplified)
+    return success();
+  // For each target layout, fusion, schedules, a plan, and its kernels' text or
+  // loops.
+  plans.emplace(model.modules.front()->getLoc());
+  for (const std::string &arch : options.archs)
+    if (failed(compileFor(arch)))
+      return failure();
+  if (options.last == Stage::fused)
+    return success();
+  // One arena for a call.
+  if (failed(placeMemory()))
+    return failure();
+  if (options.last == Stage::plan)
+    return success();
+  // Machine code, by NVRTC and LLVM.
+  if (failed(generateCode()))
+    return failure();
+  if (options.last != Stage::artifact)
+    return success();
+  // Plan, code and weights as one image.
+  return makeArtifact();
+}
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+/// Imports the model once for each combination of sizes that is compiled, and
+/// proves that calls of sizes between them may be padded.
+LogicalResult Pipeline::import(ModelSource source) {
+  TimingScope scope = timing.nest("import");
+  PipelineHooks::Work work(hooks, "read " + source.path);
+  ImportOptions import = options.import;
+  for (const SymbolSizes &symbol : options.openSymbols)
+    import.openSymbols.insert(symbol.name);
+  // Imports that are only compared with another share its weights.
+  WeightCache weights;
+  import.weights = &weights;
+  auto importFor = [&](ArrayRef<int64_t> sizes) {
+    for (auto [symbol, size] : llvm::zip_equal(options.openSymbols, sizes))
+      import.symbols[symbol.name] = size;
+    return (source.isJson ? importJson : importOnnx)(
+        source.file->getMemBufferRef(), source.path, import, context);
+  };
+  auto imported = importVariants(options.openSymbols, importFor, context);
+  if (failed(imported))
+    return failure();
+  model = std::move(*imported);
+  hooks.say("read " + source.path);
+  for (auto [i, variant] : llvm::enumerate(model.modules))
+    if (failed(hooks.keep(Stage::imported, *variant, nameOf(i, "nn"))))
+      return failure();
+  return success();
+}
+
+/// Where there are several variants, the name of one begins what is kept of it.
+std::string Pipeline::nameOf(size_t variant, const Twine &stage) const {
+  return (model.isOpen() ? model.listNames[variant] + "." + stage : stage)
+      .str();
+}
+
+LogicalResult Pipeline::simplify() {
+  TimingScope scope = timing.nest("model passes");
+  PassManager passes(&context);
+  addModelPasses(passes, options);
+  passes.enableTiming(scope);
+  for (auto [i, variant] : llvm::enumerate(model.modules))
+    if (failed(passes.run(*variant)) ||
+        failed(
+            hooks.keep(Stage::simplified, *variant, nameOf(i, "simplified"))))
+      return failure();
+  return success();
+}
 
 void frit::addModelPasses(OpPassManager &passes,
                           const PipelineOptions &options) {
@@ -33,6 +134,74 @@ void frit::addModelPasses(OpPassManager &passes,
   interface.types = options.types;
   passes.addPass(createInterfaceTypes(interface));
   passes.addPass(createSimplify());
+}
+
+//===----------------------------------------------------------------------===//
+// One target
+//===----------------------------------------------------------------------===//
+
+LogicalResult Pipeline::compileFor(StringRef arch) {
+  auto takes = hooks.takesTarget(arch);
+  if (failed(takes))
+    return failure();
+  if (!*takes)
+    return success();
+  hooks.say("compile for " + arch);
+  TimingScope scope = timing.nest("passes for " + arch.str());
+  llvm::SaveAndRestore named(target, arch.str());
+  PipelineOptions own = options;
+  std::unique_ptr<nn::Target> described;
+  if (cuda::isCudaArch(arch)) {
+    own.workspaceBytes = kWorkspaceBytes;
+    own.cuda.arch = arch;
+    if (options.tune && failed(tune(own, scope)))
+      return failure();
+    described = std::make_unique<cuda::CudaTarget>(own.cuda);
+  } else {
+    own.fallbacks = false;
+    described = std::make_unique<cpu::CpuTarget>(arch);
+  }
+
+  PipelineHooks::Work work(hooks, "optimise for " + arch);
+  PassManager fusing(&context), planning(&context);
+  addTargetPasses(fusing, *described, own);
+  fusing.enableTiming(scope);
+  addPlanPasses(planning, *described, own);
+  planning.enableTiming(scope);
+  for (auto [i, variant] : llvm::enumerate(model.modules)) {
+    OwningOpRef<ModuleOp> clone = variant->clone();
+    if (failed(fusing.run(*clone)) ||
+        failed(hooks.keep(Stage::fused, *clone, nameOf(i, arch + ".fused"))))
+      return failure();
+    if (options.last == Stage::fused)
+      continue;
+    if (failed(planning.run(*clone)))
+      return failure();
+    // The variants become one program.
+    plans->add(*clone, model.listNames[i]);
+  }
+  if (options.last == Stage::fused)
+    return success();
+  plan::ProgramOp program = plans->program(arch);
+  return cuda::isCudaArch(arch) ? emitKernels(program, own.cuda, scope)
+                                : lowerHostKernels(program, scope);
+}
+
+/// Times the contractions of every variant, as it is fused for the target.
+LogicalResult Pipeline::tune(const PipelineOptions &own, TimingScope &timing) {
+  TimingScope scope = timing.nest("tuning");
+  cuda::CudaOptions untuned = own.cuda;
+  untuned.tuning = nullptr;
+  cuda::CudaTarget target(untuned);
+  PassManager passes(&context);
+  addTargetPasses(passes, target, own);
+  for (OwningOpRef<ModuleOp> &variant : model.modules) {
+    OwningOpRef<ModuleOp> clone = variant->clone();
+    if (failed(passes.run(*clone)) ||
+        failed(options.tune(*clone, untuned, 1. / model.modules.size())))
+      return failure();
+  }
+  return success();
 }
 
 void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
@@ -70,7 +239,147 @@ void frit::addPlanPasses(OpPassManager &passes, const nn::Target &target,
     passes.addPass(planning::createForkPass(target));
 }
 
+LogicalResult Pipeline::emitKernels(plan::ProgramOp program,
+                                    const cuda::CudaOptions &target,
+                                    TimingScope &timing) {
+  PassManager passes(&context, plan::ProgramOp::getOperationName());
+  // Each kernel gets its CUDA C++, launch, tensor maps and module.
+  passes.addPass(cuda::createEmitKernelsPass(target));
+  passes.enableTiming(timing);
+  return passes.run(program);
+}
+
+/// Lowers host kernels as far as it takes to see their workspaces, which are
+/// placed in the arena.
+LogicalResult Pipeline::lowerHostKernels(plan::ProgramOp program,
+                                         TimingScope &timing) {
+  TimingScope scope = timing.nest("loops");
+  cpu::LoweredKernels kernels = cpu::lowerFusions(program);
+  PassManager passes(&context);
+  // Elementwise loops merge; the outermost one runs over work items.
+  cpu::addLoopFusionPasses(passes);
+  passes.addNestedPass<func::FuncOp>(cpu::createTileOuterLoopsPass());
+  // Tensors become buffers, and what is allocated a part of the workspace.
+  passes.addNestedPass<func::FuncOp>(cpu::createStoreResultsPass());
+  cpu::addBufferizationPasses(passes);
+  passes.addNestedPass<func::FuncOp>(cpu::createPlaceAllocationsPass());
+  passes.enableTiming(scope);
+  if (failed(passes.run(*kernels.module)))
+    return failure();
+  cpu::recordWork(kernels);
+  hostKernels[program.getArch()] = std::move(kernels);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// All targets
+//===----------------------------------------------------------------------===//
+
+LogicalResult Pipeline::placeMemory() {
+  TimingScope scope = timing.nest("memory");
+  PassManager passes(&context);
+  addMemoryPasses(passes);
+  passes.enableTiming(scope);
+  if (failed(passes.run(plans->module())))
+    return failure();
+  return hooks.keep(Stage::plan, plans->module(), "plan");
+}
+
 void frit::addMemoryPasses(OpPassManager &passes) {
   // Every buffer gets its offset in one arena.
   passes.addPass(planning::createPlanMemoryPass());
+}
+
+LogicalResult Pipeline::generateCode() {
+  SmallVector<plan::ProgramOp> cudaPrograms;
+  for (auto program : plans->module().getOps<plan::ProgramOp>()) {
+    StringRef arch = program.getArch();
+    TimingScope scope = timing.nest("code for " + arch.str());
+    llvm::SaveAndRestore named(target, arch.str());
+    if (!cuda::isCudaArch(arch)) {
+      if (failed(compileHostKernels(arch, scope)))
+        return failure();
+      continue;
+    }
+    if (failed(hooks.keepCuda(cuda::joinKernels(program).text, arch)))
+      return failure();
+    cudaPrograms.push_back(program);
+  }
+  if (cudaPrograms.empty() || options.last == Stage::cuda)
+    return success();
+  return compileCudaKernels(cudaPrograms);
+}
+
+LogicalResult Pipeline::compileHostKernels(StringRef arch,
+                                           TimingScope &timing) {
+  PipelineHooks::Work work(hooks, "compile kernels for " + arch);
+  if (failed(findMachine(arch)))
+    return failure();
+  cpu::LoweredKernels lowered = std::move(hostKernels[arch]);
+  PassManager passes(&context);
+  cpu::addLLVMPasses(passes);
+  passes.enableTiming(timing);
+  if (failed(passes.run(*lowered.module)))
+    return failure();
+  auto kernels =
+      cpu::translateKernels(std::move(lowered), *machine, llvmContext);
+  if (!kernels || failed(hooks.keepHostCode(*kernels, *machine, arch)))
+    return failure();
+  // The kernels of each processor have names and instructions of their own.
+  if (host)
+    return success(!llvm::Linker::linkModules(*host, std::move(kernels)));
+  host = std::move(kernels);
+  return success();
+}
+
+LogicalResult Pipeline::findMachine(StringRef arch) {
+  auto found = cpu::createMachine(arch);
+  if (!found)
+    return emitError(UnknownLoc::get(&context))
+           << llvm::toString(found.takeError());
+  machine = std::move(*found);
+  return success();
+}
+
+LogicalResult Pipeline::compileCudaKernels(ArrayRef<plan::ProgramOp> programs) {
+  TimingScope scope = timing.nest("NVRTC");
+  {
+    PipelineHooks::Work work(hooks, "compile kernels");
+    if (failed(cuda::compilePrograms(
+            programs,
+            options.last == Stage::device ? cuda::CompileAs::oneModule
+                                          : cuda::CompileAs::modules,
+            deviceCode, [&](size_t done, size_t total, StringRef next) {
+              hooks.update(done, total, next);
+            })))
+      return failure();
+  }
+  for (plan::ProgramOp program : programs)
+    if (failed(hooks.keepDeviceCode(deviceCode[program.getSymName()],
+                                    program.getArch())))
+      return failure();
+  return success();
+}
+
+LogicalResult Pipeline::makeArtifact() {
+  TimingScope scope = timing.nest("artifact");
+  if (!machine && failed(findMachine("x86-64")))
+    return failure();
+  if (!host) {
+    host = std::make_unique<llvm::Module>("frit", llvmContext);
+    host->setDataLayout(machine->createDataLayout());
+    host->setTargetTriple(machine->getTargetTriple());
+  }
+  auto image = artifact::serialize(plans->module(), options.title, deviceCode,
+                                   options.weightsName, model.shapes);
+  if (failed(image))
+    return failure();
+  return hooks.keepArtifact(
+      {plans->module(), model.shapes, *image, *host, *machine}, scope);
+}
+
+void frit::registerPipelineDialects(DialectRegistry &registry) {
+  registry.insert<nn::NNDialect, plan::PlanDialect, cuda::CudaDialect,
+                  cpu::CpuDialect>();
+  cpu::registerDialects(registry);
 }

@@ -1,16 +1,26 @@
-//===- Pipeline.h - The stages of a compilation, in order -----------------===//
+//===- Pipeline.h - From a model to code, in order ------------------------===//
 
 #ifndef FRIT_COMPILER_PIPELINE_PIPELINE_H
 #define FRIT_COMPILER_PIPELINE_PIPELINE_H
 
-#include "compiler/planning/Passes.h"
-#include "dialects/nn/Target.h"
+#include "codegen/cpu/CpuKernels.h"
+#include "codegen/cuda/target/CudaTarget.h"
+#include "compiler/import/Import.h"
+#include "compiler/padding/ImportVariants.h"
+#include "compiler/pipeline/Hooks.h"
+#include "compiler/planning/Plans.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace frit {
 
+/// What a compilation does. The passes read it too.
 struct PipelineOptions {
+  ImportOptions import;
+  /// Dimensions that are compiled for several sizes.
+  std::vector<SymbolSizes> openSymbols;
+
   /// fp32, tf32, fp16 or bf16.
   std::string precision = "fp32";
   /// Types that inputs and outputs have other than the model's: NAME:TYPE.
@@ -21,8 +31,86 @@ struct PipelineOptions {
   bool guard = true;
   /// Whether kernels that leave the machine partly idle run beside each other.
   bool fork = true;
+  /// Whether a library call gets a kernel of our own to fall back on.
   bool fallbacks = true;
+  /// Bytes that every planned library call may use.
   int64_t workspaceBytes = 0;
+
+  /// Targets, each once: sm_90a, x86-64-v3.
+  std::vector<std::string> archs;
+  /// What CUDA targets have in common; the architecture is not read.
+  cuda::CudaOptions cuda;
+  /// Times the schedules of the contractions in a variant that is fused for a
+  /// target, and adds the best to what `cuda.tuning` points to. It may take
+  /// `share` of the time that there is. May be null.
+  std::function<llvm::LogicalResult(
+      mlir::ModuleOp fused, const cuda::CudaOptions &target, double share)>
+      tune;
+
+  /// What the artifact calls itself, and what it calls the file of its weights;
+  /// empty where they are embedded.
+  std::string title, weightsName;
+
+  Stage last = Stage::artifact;
+};
+
+/// A model's file.
+struct ModelSource {
+  std::unique_ptr<llvm::MemoryBuffer> file;
+  std::string path; ///< weights lie beside it, and messages name it
+  bool isJson = false;
+};
+
+/// One compilation. Errors are diagnostics of the context, which must have the
+/// dialects of registerPipelineDialects loaded.
+class Pipeline {
+public:
+  /// All of these must outlive it. `timing` gets a scope for each stage.
+  Pipeline(mlir::MLIRContext &context, const PipelineOptions &options,
+           PipelineHooks &hooks, mlir::TimingScope &timing)
+      : context(context), options(options), hooks(hooks), timing(timing) {}
+
+  /// Compiles up to the stage `options.last`.
+  llvm::LogicalResult run(ModelSource source);
+
+  /// The target that work is for at the moment; empty where it is for all.
+  const std::string &currentTarget() const { return target; }
+
+private:
+  llvm::LogicalResult import(ModelSource source);
+  llvm::LogicalResult simplify();
+  llvm::LogicalResult compileFor(llvm::StringRef arch);
+  llvm::LogicalResult tune(const PipelineOptions &own,
+                           mlir::TimingScope &timing);
+  llvm::LogicalResult emitKernels(plan::ProgramOp program,
+                                  const cuda::CudaOptions &target,
+                                  mlir::TimingScope &timing);
+  llvm::LogicalResult lowerHostKernels(plan::ProgramOp program,
+                                       mlir::TimingScope &timing);
+  llvm::LogicalResult placeMemory();
+  llvm::LogicalResult generateCode();
+  llvm::LogicalResult compileHostKernels(llvm::StringRef arch,
+                                         mlir::TimingScope &timing);
+  llvm::LogicalResult findMachine(llvm::StringRef arch);
+  llvm::LogicalResult
+  compileCudaKernels(llvm::ArrayRef<plan::ProgramOp> programs);
+  llvm::LogicalResult makeArtifact();
+
+  std::string nameOf(size_t variant, const llvm::Twine &stage) const;
+
+  mlir::MLIRContext &context;
+  const PipelineOptions &options;
+  PipelineHooks &hooks;
+  mlir::TimingScope &timing;
+  std::string target;
+
+  ModelVariants model;
+  std::optional<planning::Plans> plans;
+  llvm::LLVMContext llvmContext;
+  llvm::StringMap<cpu::LoweredKernels> hostKernels; ///< by target
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<llvm::Module> host;
+  llvm::StringMap<artifact::TargetCode> deviceCode; ///< by program
 };
 
 /// What holds for every target: an imported model becomes a smaller one in the
@@ -35,12 +123,15 @@ void addTargetPasses(mlir::OpPassManager &passes, const nn::Target &target,
                      const PipelineOptions &options);
 
 /// Scheduled fusions become a plan. The plans of a model's variants can then be
-/// merged, and host kernels lowered, which says what workspaces they need.
+/// merged.
 void addPlanPasses(mlir::OpPassManager &passes, const nn::Target &target,
                    const PipelineOptions &options);
 
 /// All that a call needs is placed in one arena.
 void addMemoryPasses(mlir::OpPassManager &passes);
+
+/// Adds the dialects and interfaces that a compilation needs.
+void registerPipelineDialects(mlir::DialectRegistry &registry);
 
 } // namespace frit
 

@@ -1,0 +1,68 @@
+//===- Passes.h - Host kernels to loops over buffers ----------------------===//
+//
+// Passes over the functions that lowerFusions() makes of a program's kernels,
+// and upstream's passes between them. compiler/pipeline runs all in order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CPU_PASSES_H
+#define FRIT_CODEGEN_CPU_PASSES_H
+
+#include "mlir/Pass/PassManager.h"
+
+namespace frit::cpu {
+
+/// Attributes of the functions: the number of work items, the byte offsets of
+/// the temporaries in the workspace, and its size in bytes.
+inline constexpr llvm::StringLiteral kItems = "cpu.items";
+inline constexpr llvm::StringLiteral kOffsets = "cpu.workspace_offsets";
+inline constexpr llvm::StringLiteral kBytes = "cpu.workspace_bytes";
+
+/// Adds passes that fuse chains of elementwise linalg operations.
+void addLoopFusionPasses(mlir::OpPassManager &passes);
+
+/// Tiles the last linalg operation of a function and fuses everything before it
+/// into the tiles. The function's last two arguments are the bounds of work
+/// items; the outermost loop then runs from one to the other. `cpu.items` gets
+/// the number of work items, its iterations.
+///
+///   func @k(%x, %begin, %end) { %m = reduce max %x; %y = sub %x, %m }
+/// ==>
+///   func @k(%x, %begin, %end) { scf.for %i = %begin to %end {
+///     %row = extract_slice %x; %m = reduce max %row; sub %row, %m } }
+///
+/// If nothing can be tiled, leaves the function unchanged; it has one work
+/// item.
+std::unique_ptr<mlir::Pass> createTileOuterLoopsPass();
+
+/// Stores the results to the output memrefs and makes the function return
+/// nothing.
+///
+///   func @k(%x, %out: memref<4xf32>, %begin, %end) { return %y }
+/// ==>
+///   func @k(%x, %out: memref<4xf32>, %begin, %end) { materialize %y in %out }
+std::unique_ptr<mlir::Pass> createStoreResultsPass();
+
+/// Adds passes that bufferize functions whose arguments are memrefs.
+/// Allocations are not freed; createPlaceAllocationsPass replaces them.
+void addBufferizationPasses(mlir::OpPassManager &passes);
+
+/// Replaces every allocation of a bufferized function. Small ones become stack
+/// memory, up to a total limit; the others become arguments, added at the end,
+/// and parts of a workspace: `cpu.workspace_offsets` and `cpu.workspace_bytes`.
+/// Reports an error if a temporary has no static size or outlives an iteration
+/// of the loop that allocates it.
+///
+///   func @k(%x) { scf.for ... { %t = memref.alloc() : memref<4xf32> ... }
+///                 %u = memref.alloc() : memref<1000000xf32> ... }
+/// ==>
+///   func @k(%x, %u) { %t = memref.alloca() : memref<4xf32> ... }
+std::unique_ptr<mlir::Pass> createPlaceAllocationsPass();
+
+/// Adds passes that lower bufferized functions without allocations to the LLVM
+/// dialect. They take bare pointers.
+void addLLVMPasses(mlir::OpPassManager &passes);
+
+} // namespace frit::cpu
+
+#endif // FRIT_CODEGEN_CPU_PASSES_H
