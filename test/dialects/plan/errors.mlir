@@ -77,6 +77,21 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.program @p "sm_90a" {
+  // expected-error@+1 {{has a source of its own and that of 'other'}}
+  plan.kernel @relu attributes {symbol = "other",
+      source = #plan.source<header = "map", text = "", milliseconds = 0>} {
+  ^bb0(%x: tensor<64xf32>):
+    %y = nn.fusion(%x) : (tensor<64xf32>) -> tensor<64xf32> {
+    ^bb0(%a: tensor<64xf32>):
+      %r = nn.relu %a : (tensor<64xf32>) -> tensor<64xf32>
+      nn.yield %r : tensor<64xf32>
+    }
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
   plan.kernel @copied attributes {tensor_maps = [
       // expected-error@+1 {{the lists of a tensor map do not fit its rank}}
       #plan.tensor_map<argument = 0, type = f32, kind = tiled, dims = [64, 2],

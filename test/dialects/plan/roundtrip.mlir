@@ -3,7 +3,9 @@
 // CHECK: plan.program @tiny "sm_90a"
 plan.program @tiny "sm_90a" {
   // CHECK: plan.kernel @relu
-  plan.kernel @relu attributes {grid = array<i64: 1, 1, 1>} {
+  // CHECK-SAME: source = #plan.source<header = "map", text = "a\0Ab", milliseconds = 20>
+  plan.kernel @relu attributes {grid = array<i64: 1, 1, 1>,
+      source = #plan.source<header = "map", text = "a\0Ab", milliseconds = 20>} {
   ^bb0(%x: tensor<4xf32>):
     %y = nn.fusion(%x) : (tensor<4xf32>) -> tensor<4xf32> {
     ^bb0(%a: tensor<4xf32>):

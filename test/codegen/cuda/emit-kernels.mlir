@@ -1,0 +1,77 @@
+// RUN: frit-opt %s --emit-kernels | FileCheck %s
+// RUN: frit-opt %s --emit-kernels --emit-kernels | FileCheck %s
+
+// Kernels get their launch, tensor maps, text and module. Where only a shape
+// differs that the text does not tell, the text is shared.
+
+// CHECK:      plan.kernel @matmul_0 attributes {block = array<i64: [[T:[0-9]+]], 1, 1>,
+// CHECK-SAME: grid = array<i64: {{[0-9]+}}, 1, 1>, module = 1 : i64, shared_bytes = {{[1-9][0-9]*}} : i64,
+// CHECK-SAME: source = #plan.source<header = "wgmma_gemm", text = "{{.*}}matmul_0(
+// CHECK-SAME: tensor_maps = [#plan.tensor_map<argument = 0, type = f16, kind = tiled, dims = [768, 512, 1], strides = [1536, 786432],
+// CHECK-SAME: waits}
+// CHECK:      plan.kernel @relu_1 attributes {block = array<i64: [[R:[0-9]+]], 1, 1>
+// CHECK-SAME: module = 0 : i64
+// CHECK-SAME: source = #plan.source<header = "map", text = "{{.*}}relu_1(
+// CHECK:      plan.kernel @relu_2 attributes {block = array<i64: [[R]], 1, 1>
+// CHECK-NOT:  source
+// CHECK-SAME: module = 0 : i64
+// CHECK-SAME: symbol = "relu_1"
+plan.program @gpu "sm_90a" {
+  plan.kernel @matmul_0 {
+  ^bb0(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>):
+    %0 = nn.fusion(%x, %w) schedule(#cuda.wgmma_gemm<tile_m = 128, tile_n = 128, stages = 4>) : (tensor<4x128x768xf16>, tensor<768x3072xf16>) -> tensor<4x128x3072xf16> {
+    ^bb0(%a: tensor<4x128x768xf16>, %b: tensor<768x3072xf16>):
+      %y = nn.matmul %a, %b : (tensor<4x128x768xf16>, tensor<768x3072xf16>) -> tensor<4x128x3072xf16>
+      nn.yield %y : tensor<4x128x3072xf16>
+    }
+  }
+  plan.kernel @relu_1 {
+  ^bb0(%x: tensor<8xf32>):
+    %0 = nn.fusion(%x) schedule(#cuda.map<threads = 64>) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: tensor<8xf32>):
+      %y = nn.relu %a : (tensor<8xf32>) -> tensor<8xf32>
+      nn.yield %y : tensor<8xf32>
+    }
+  }
+  plan.kernel @relu_2 {
+  ^bb0(%x: tensor<2x4xf32>):
+    %0 = nn.fusion(%x) schedule(#cuda.map<threads = 64>) : (tensor<2x4xf32>) -> tensor<2x4xf32> {
+    ^bb0(%a: tensor<2x4xf32>):
+      %y = nn.relu %a : (tensor<2x4xf32>) -> tensor<2x4xf32>
+      nn.yield %y : tensor<2x4xf32>
+    }
+  }
+}
+
+// Older architectures have no tensor maps and wait for nothing.
+
+// CHECK:      plan.program @older "sm_80"
+// CHECK:      plan.kernel @matmul_0 attributes {block =
+// CHECK-NOT:  tensor_maps
+// CHECK-NOT:  waits
+// CHECK:      {
+plan.program @older "sm_80" {
+  plan.kernel @matmul_0 {
+  ^bb0(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>):
+    %0 = nn.fusion(%x, %w) schedule(#cuda.gemm<tile_m = 64, tile_n = 64>) : (tensor<4x128x768xf16>, tensor<768x3072xf16>) -> tensor<4x128x3072xf16> {
+    ^bb0(%a: tensor<4x128x768xf16>, %b: tensor<768x3072xf16>):
+      %y = nn.matmul %a, %b : (tensor<4x128x768xf16>, tensor<768x3072xf16>) -> tensor<4x128x3072xf16>
+      nn.yield %y : tensor<4x128x3072xf16>
+    }
+  }
+}
+
+// Kernels of a host have no text.
+
+// CHECK:      plan.program @host "x86-64"
+// CHECK:      plan.kernel @relu_0 {
+plan.program @host "x86-64" {
+  plan.kernel @relu_0 {
+  ^bb0(%x: tensor<8xf32>):
+    %0 = nn.fusion(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: tensor<8xf32>):
+      %y = nn.relu %a : (tensor<8xf32>) -> tensor<8xf32>
+      nn.yield %y : tensor<8xf32>
+    }
+  }
+}
