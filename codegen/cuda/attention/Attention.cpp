@@ -80,10 +80,6 @@ static std::string definition(StringRef name, const nn::AttentionInfo &info,
   return text + "};\n";
 }
 
-/// Lines of O that a warp of wgmma_attention.cuh stores at a time, and bytes of
-/// a line of the 128-byte swizzle.
-static constexpr int64_t kStoredLines = 16, kLineBytes = 128;
-
 /// A map of Q, K, V or O: boxes of 64 elements by `lines` rows of a head.
 static TensorMap operandMap(const nn::AttentionOperand &operand,
                             unsigned argument, Type element,
@@ -111,7 +107,7 @@ static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
   auto info = describeKernelAttention(problemOfFusion);
   if (!info)
     return info.mismatch();
-  if (tile.sharedBytes(*info, arch) > arch.sharedPerBlock)
+  if (tile.sharedBytes(*info) > arch.sharedPerBlock)
     return nn::Mismatch("its tile does not fit into shared memory");
   const LinalgFusion &lowered = problemOfFusion.lowered();
   auto pointer = [](StringRef name, int64_t offset) {
@@ -142,8 +138,7 @@ static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
     add(info->q, info->size, info->queries, info->heads, tile.m);
     add(info->k, info->size, info->keys, info->groups, tile.n);
     add(info->v, info->valueSize, info->keys, info->groups, tile.n);
-    add(info->result, info->valueSize, info->queries, info->heads,
-        kStoredLines);
+    add(info->result, info->valueSize, info->queries, info->heads, kBoxLines);
     call = "#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaAttention<" + problem +
            ">(&m0, &m1, &m2, &m3, " + mask +
            ");\n#else\nfrit::attentionFloor<" + problem + ">(" + tensors +
@@ -151,7 +146,7 @@ static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
   }
   kernel.grid[0] = tile.blocks(*info, arch);
   kernel.block[0] = tile.threads();
-  kernel.sharedBytes = tile.sharedBytes(*info, arch);
+  kernel.sharedBytes = tile.sharedBytes(*info);
   kernel.source =
       definition(problem, *info, tile, lowered) +
       kernelFunction(name, lowered,

@@ -69,23 +69,14 @@ bool frit::cuda::takesAttentionView(Type element,
 //===----------------------------------------------------------------------===//
 
 int64_t AttentionTile::threads() const {
-  return usesWgmma() ? 2 * m * splits + 128 : 32 * splits * m / rowsPerWarp;
+  return usesWgmma()
+             ? WgmmaAttentionLayout{0, 0, m, n, splits, stages}.threads()
+             : 32 * splits * m / rowsPerWarp;
 }
 
-int64_t AttentionTile::leastShared(const nn::AttentionInfo &info) const {
-  int64_t size = roundUp(info.size, 64);
-  int64_t valueSize = roundUp(info.valueSize, 64);
-  return 2 * (m + stages * n) * (size + valueSize) +
-         (splits - 1) * 512 * (valueSize / 2 + 4) + 256;
-}
-
-int64_t AttentionTile::sharedBytes(const nn::AttentionInfo &info,
-                                   const GpuArch &arch) const {
-  if (usesWgmma()) {
-    int64_t least = leastShared(info);
-    int64_t more = least + 2 * m * roundUp(info.size, 64);
-    return more <= arch.sharedFor(occupancy) ? more : least;
-  }
+int64_t AttentionTile::sharedBytes(const nn::AttentionInfo &info) const {
+  if (usesWgmma())
+    return layout(info).sharedBytes();
   // As AttentionShape has it.
   int64_t bytes = bytesOf(elementOf(info)), step = 2 * kPieceBytes / bytes;
   auto pitch = [&](int64_t size) { return size * bytes + kPieceBytes; };
@@ -121,8 +112,7 @@ AttentionTile AttentionTile::withOccupancy(const nn::AttentionInfo &info,
   AttentionTile tile = *this;
   for (int64_t blocks = kMostOccupancy; blocks > 1; --blocks)
     if (hasRegisters(info, blocks, arch) &&
-        blocks * (leastShared(info) + arch.sharedReserved) <=
-            arch.sharedPerSm) {
+        layout(info).leastBytes() <= maxSharedBytes(blocks)) {
       tile.occupancy = blocks;
       return tile;
     }

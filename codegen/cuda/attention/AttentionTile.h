@@ -3,6 +3,7 @@
 #ifndef FRIT_CODEGEN_CUDA_ATTENTION_ATTENTIONTILE_H
 #define FRIT_CODEGEN_CUDA_ATTENTION_ATTENTIONTILE_H
 
+#include "codegen/cuda/device/wgmma_layout.cuh"
 #include "codegen/cuda/target/Problem.h"
 #include "dialects/nn/StridedView.h"
 
@@ -21,7 +22,7 @@ struct AttentionTile {
 
   bool usesWgmma() const { return stages != 0; }
   int64_t threads() const;
-  int64_t sharedBytes(const nn::AttentionInfo &info, const GpuArch &arch) const;
+  int64_t sharedBytes(const nn::AttentionInfo &info) const;
   int64_t tiles(const nn::AttentionInfo &info) const;
   int64_t blocks(const nn::AttentionInfo &info, const GpuArch &arch) const;
   /// The same tile with as many blocks to an SM as fit.
@@ -34,9 +35,10 @@ struct AttentionTile {
                     const GpuArch &arch) const;
 
 private:
-  /// Bytes of shared memory without a second buffer for queries; of
-  /// wgmma_attention.cuh.
-  int64_t leastShared(const nn::AttentionInfo &info) const;
+  /// How a block of wgmma_attention.cuh divides its shared memory.
+  WgmmaAttentionLayout layout(const nn::AttentionInfo &info) const {
+    return {info.size, info.valueSize, m, n, splits, stages, occupancy};
+  }
 };
 
 /// Whether our kernels compute `op`, given operands that lie as they want them.

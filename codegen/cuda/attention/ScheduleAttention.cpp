@@ -38,7 +38,7 @@ AttentionTile frit::cuda::choosePlainTile(const nn::AttentionInfo &info,
                : info.keys % (96 * tile.splits) != 0 ? 64
                                                      : 96;
   }
-  while (tile.sharedBytes(info, arch) > arch.sharedPerBlock && tile.n > 16)
+  while (tile.sharedBytes(info) > arch.sharedPerBlock && tile.n > 16)
     tile.n = roundUp(tile.n / 2, 16);
   return tile;
 }
@@ -124,7 +124,7 @@ frit::cuda::allWgmmaTiles(const nn::AttentionInfo &info, const GpuArch &arch) {
           bool filled = stages == 2 || (stages - 1) * n < info.keys ||
                         tile.tiles(info) > tile.blocks(info, arch);
           if (small && shares && filled &&
-              tile.sharedBytes(info, arch) <= arch.sharedPerBlock)
+              tile.sharedBytes(info) <= arch.sharedPerBlock)
             tiles.push_back(tile);
         }
   return tiles;
@@ -144,7 +144,7 @@ frit::cuda::allPlainTiles(const nn::AttentionInfo &info, const GpuArch &arch) {
         // Two parts of wide rows do not fit a thread's registers.
         if (small && shares && !(isWide && rowsPerWarp == 32) &&
             tile.threads() <= 512 &&
-            tile.sharedBytes(info, arch) <= arch.sharedPerBlock)
+            tile.sharedBytes(info) <= arch.sharedPerBlock)
           tiles.push_back(tile);
       }
   return tiles;

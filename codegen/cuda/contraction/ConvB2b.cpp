@@ -15,10 +15,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Channels of a swizzled line.
-static constexpr int64_t kLine = kLineBytes / 2;
-/// Pixels of a tile, and lines that a warp stores at a time.
-static constexpr int64_t kTile = 64, kStoredLines = 16;
+/// Channels of a swizzled line, and pixels of a tile.
+static constexpr int64_t kLine = kWgmmaDepth, kTile = ConvB2bLayout::tile;
 /// Tiles of a block that make up for the wait for its filters, and how much of
 /// a tile has to be pixels.
 static constexpr int64_t kLeastTiles = 8;
@@ -26,34 +24,24 @@ static constexpr double kLeastFill = 0.75;
 
 namespace {
 
-/// Shared memory and threads that follow from a problem and its schedule.
-struct Layout {
-  int64_t pixels = 0, rowBytes = 0, restBytes = 0;
-
-  Layout(const nn::ConvB2bInfo &info, int64_t warpgroups, int64_t slots) {
-    const nn::ConvInfo &first = info.first, &last = info.last;
-    pixels = std::min(first.q, kTile) + first.s - 1;
-    rowBytes = ceilDiv(pixels * kLineBytes, 1024) * 1024;
-    int64_t filters = first.k * first.r * first.s + first.k / kLine * last.k;
-    int64_t boxes = kTile * warpgroups * slots;
-    restBytes = (filters + boxes) * kLineBytes + kBarrierBytes;
-  }
-  int64_t sharedBytes(int64_t stages) const {
-    return stages * rowBytes + restBytes;
-  }
-};
+ConvB2bLayout layoutOf(const nn::ConvB2bInfo &info, int64_t warpgroups,
+                       int64_t stages, int64_t slots) {
+  const nn::ConvInfo &first = info.first;
+  return {first.k,     first.r,    first.s, first.q,
+          info.last.k, warpgroups, stages,  slots};
+}
 
 int64_t tilesOf(const nn::ConvInfo &conv) {
   return conv.n * conv.p * ceilDiv(conv.q, kTile);
 }
 
 /// As many rows of pixels as fit, up to those of two tiles.
-ConvB2bAttr chooseStages(const nn::ConvB2bInfo &info, const GpuArch &arch) {
+ConvB2bAttr chooseStages(const nn::ConvB2bInfo &info) {
   constexpr int64_t warpgroups = 2;
   for (int64_t slots = 4; slots > 0; slots /= 2) {
-    Layout layout(info, warpgroups, slots);
-    int64_t room = arch.sharedFor(1) - layout.restBytes;
-    int64_t stages = std::min(room / layout.rowBytes, 2 * info.first.r);
+    ConvB2bLayout empty = layoutOf(info, warpgroups, /*stages=*/0, slots);
+    int64_t room = maxSharedBytes(1) - empty.sharedBytes();
+    int64_t stages = std::min(room / empty.stageBytes(), 2 * info.first.r);
     if (stages > info.first.r)
       return ConvB2bAttr::get(info.first.x.getContext(), warpgroups, stages,
                               slots, info.last.k % 128 == 0 ? 128 : 64);
@@ -87,7 +75,7 @@ bool frit::cuda::takesConvB2b(const nn::ConvB2bInfo &info,
                first.r * first.s > 1;
   bool fits = first.c <= kLine && first.c % 8 == 0 && first.k == kLine &&
               last.k % kLine == 0 && first.q + first.s <= 256 &&
-              chooseStages(info, machine.arch);
+              chooseStages(info);
   double fill = double(first.q) / double(ceilDiv(first.q, kTile) * kTile);
   return moves && fits && fill >= kLeastFill &&
          tilesOf(first) >= kLeastTiles * machine.arch.sms;
@@ -130,7 +118,7 @@ class ConvB2b : public TunedSkeletonOf<ConvB2bAttr> {
     if (!takesConvB2b(*problem.convB2b(), machine))
       return nn::Mismatch("two convolutions, one after the other, do not pay "
                           "or do not fit in one kernel");
-    offers.add(chooseStages(*problem.convB2b(), machine.arch));
+    offers.add(chooseStages(*problem.convB2b()));
     return std::nullopt;
   }
   std::optional<nn::StepCost> costOf(Problem &problem, ConvB2bAttr schedule,
@@ -157,11 +145,11 @@ nn::Match<KernelText> ConvB2b::emitText(Problem &problem, ConvB2bAttr schedule,
                      &last = problem.convB2b()->last;
   int64_t warpgroups = schedule.getWarpgroups(), stages = schedule.getStages();
   int64_t slots = schedule.getSlots(), columns = schedule.getColumns();
-  Layout layout(*problem.convB2b(), warpgroups, slots);
-  if (layout.sharedBytes(stages) > machine.arch.sharedFor(1) ||
-      stages <= first.r || last.k % columns)
+  ConvB2bLayout layout =
+      layoutOf(*problem.convB2b(), warpgroups, stages, slots);
+  if (!layout.fits() || stages <= first.r || last.k % columns)
     return nn::Mismatch("it does not fit into shared memory");
-  int64_t threads = 128 * warpgroups + 32;
+  int64_t threads = layout.threads();
   ProblemText text(lowered, name);
   text.addConv(first);
   text.addType("LastBias", last.bias);
@@ -184,13 +172,13 @@ nn::Match<KernelText> ConvB2b::emitText(Problem &problem, ConvB2bAttr schedule,
     kernel.tensorMaps.push_back(tiledMap(argument, type, dims, box));
   };
   addMap(text.argument(first.x), {first.c, first.width, first.h, first.n},
-         {kLine, layout.pixels, 1, 1});
+         {kLine, layout.pixels(), 1, 1});
   addMap(text.argument(first.w), {first.c, first.r * first.s, first.k},
          {kLine, 1, first.k});
   addMap(text.argument(last.w), {first.k, last.k, 1}, {kLine, kLine, 1});
   auto addResult = [&](unsigned argument) {
     addMap(argument, {last.k, first.q, first.n * first.p},
-           {kLine, kStoredLines, 1});
+           {kLine, kBoxLines, 1});
   };
   addResult(lowered.inputElements().size());
   if (last.residual)
@@ -209,7 +197,7 @@ nn::Match<KernelText> ConvB2b::emitText(Problem &problem, ConvB2bAttr schedule,
   kernel.header = "conv_b2b";
   kernel.block[0] = threads;
   kernel.grid[0] = std::min(tilesOf(first), machine.arch.sms);
-  kernel.sharedBytes = layout.sharedBytes(stages);
+  kernel.sharedBytes = layout.sharedBytes();
   kernel.source = text.definition() +
                   kernelFunction(name, lowered,
                                  {.threads = threads,

@@ -50,7 +50,7 @@ static double longest(std::initializer_list<double> times, double sharpness) {
 double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
                                      const WgmmaTile &tile, int64_t resultBytes,
                                      const GpuArch &arch) {
-  int64_t steps = ceilDiv(ceilDiv(product.k, WgmmaTile::depth), tile.split);
+  int64_t steps = ceilDiv(ceilDiv(product.k, kWgmmaDepth), tile.split);
   int64_t cluster = tile.cluster * tile.split;
   int64_t blocks = tile.tiles(product) * cluster;
   // Blocks that share an SM share its units.
@@ -64,7 +64,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   double multiply = tile.m * tile.n / 32 * kMultiplyTime / arch.clock;
   double feed =
       (2 * tile.m + tile.n + tile.m / 64 * tile.n) * kSharedTime / arch.clock;
-  double load = (tile.m + tile.n / tile.cluster) * WgmmaTile::depth * 2.0 /
+  double load = (tile.m + tile.n / tile.cluster) * kWgmmaDepth * 2.0 /
                 std::min(kL2Rate, kAllL2Rate / active);
   double wait = kLatency / (tile.stages * sharing);
   double step = longest({multiply, feed, load, wait}, 16) + kStepTime;
@@ -76,7 +76,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
       pingPong ? 1 : std::max(tile.m / 64 / double(tile.split), 0.25);
   double store =
       stored / std::min(kStoreBytes * writers, kHeldRate / active) + kStoreTime;
-  if (tile.slots(arch) == 1)
+  if (tile.layout().slots() == 1)
     store *= kOneSlot;
   // One tile is stored while another is computed, or after it.
   double time = pingPong || sharing > 1
@@ -121,7 +121,7 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
                                                   const GpuArch &arch,
                                                   unsigned most) {
   SmallVector<WgmmaPick> picks;
-  int64_t steps = ceilDiv(product.k, WgmmaTile::depth);
+  int64_t steps = ceilDiv(product.k, kWgmmaDepth);
   auto add = [&](const WgmmaTile &tile) {
     double time = wgmmaMicroseconds(product, tile, resultBytes, arch);
     picks.push_back({tile, time});
@@ -141,9 +141,10 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
       add(tile);
       // Boxes may be worth a stage.
       WgmmaTile roomy = tile;
-      while (roomy.stages > 3 && roomy.slots(arch) == tile.slots(arch))
+      while (roomy.stages > 3 &&
+             roomy.layout().slots() == tile.layout().slots())
         --roomy.stages;
-      if (roomy.slots(arch) > tile.slots(arch))
+      if (roomy.layout().slots() > tile.layout().slots())
         add(roomy);
     }
   };

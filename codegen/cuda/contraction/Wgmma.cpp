@@ -14,43 +14,17 @@ static constexpr int64_t kThreadRegisters = 255, kMovedRegisters = 240,
                          kOtherRegisters = 48;
 /// Lanes that merge the moments of a row, of which each has as many.
 static constexpr int64_t kMomentLanes = 4;
-/// Bytes of shared memory of a warpgroup's boxes of the result.
-static constexpr int64_t kBoxBytes = 4 * 16 * 128;
 
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
 
-int64_t WgmmaTile::fixedBytes() const {
-  // What the blocks that share k send each other comes on top.
-  int64_t parts = (split - 1) * m * n * 4 / split;
-  return stages * stageBytes() + parts + kBarrierBytes;
-}
-
-int64_t WgmmaTile::boxBytes() const {
-  return std::max(m / 64 * kBoxBytes / split, kBoxBytes / 4);
-}
-
-int64_t WgmmaTile::slots(const GpuArch &arch) const {
-  int64_t most = m == 128 && split == 1 ? 4 : 2;
-  while (most > 1 &&
-         fixedBytes() + most * boxBytes() > arch.sharedFor(occupancy))
-    most /= 2;
-  return most;
-}
-
-int64_t WgmmaTile::sharedBytes(const GpuArch &arch) const {
-  return fixedBytes() + slots(arch) * boxBytes();
-}
-
 bool WgmmaTile::fits(const GpuArch &arch) const {
-  int64_t registers = movesRegisters()
+  int64_t registers = layout().movesRegisters()
                           ? kMovedRegisters
-                          : arch.registersFor(occupancy * threads());
-  // Blocks that share k divide the tile's 16-row units among them.
-  return sharedBytes(arch) <= arch.sharedFor(occupancy) &&
-         std::min(registers, kThreadRegisters) >= n / 2 + kOtherRegisters &&
-         (m / 16 % split == 0 || (m == 64 && n % 128 == 0));
+                          : arch.registersFor(occupancy * layout().threads());
+  return layout().fits() &&
+         std::min(registers, kThreadRegisters) >= n / 2 + kOtherRegisters;
 }
 
 WgmmaTile WgmmaTile::withOccupancy(const GpuArch &arch) const {
@@ -82,14 +56,13 @@ bool WgmmaTile::storesBoxes(const nn::GemmInfo &product, int64_t bytes) const {
 //===----------------------------------------------------------------------===//
 
 int64_t frit::cuda::tapsOfStep(const nn::ConvInfo &conv) {
-  bool fills = conv.r * conv.s * conv.c % WgmmaTile::depth == 0;
-  return fills && (conv.c == 16 || conv.c == 32) ? WgmmaTile::depth / conv.c
-                                                 : 1;
+  bool fills = conv.r * conv.s * conv.c % kWgmmaDepth == 0;
+  return fills && (conv.c == 16 || conv.c == 32) ? kWgmmaDepth / conv.c : 1;
 }
 
 bool frit::cuda::readsRows(const nn::ConvInfo &conv) {
-  return conv.s > 1 && conv.s * conv.c == WgmmaTile::depth &&
-         conv.padLeft == 0 && conv.strideW == 1 && conv.dilationW == 1 &&
+  return conv.s > 1 && conv.s * conv.c == kWgmmaDepth && conv.padLeft == 0 &&
+         conv.strideW == 1 && conv.dilationW == 1 &&
          conv.q + conv.s - 1 <= conv.width;
 }
 
@@ -101,7 +74,7 @@ nn::GemmInfo frit::cuda::impliedGemm(const nn::ConvInfo &conv) {
   info.m = conv.n * conv.p * conv.q;
   info.n = info.ldd = conv.k;
   info.k = info.ldb = conv.r * conv.s / tapsOfStep(conv) *
-                      ceilDiv(conv.c, WgmmaTile::depth) * WgmmaTile::depth;
+                      ceilDiv(conv.c, kWgmmaDepth) * kWgmmaDepth;
   info.lda = conv.c;
   info.transposeB = true;
   if (conv.addend)

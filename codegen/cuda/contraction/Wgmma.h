@@ -8,6 +8,7 @@
 #ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_H
 #define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_H
 
+#include "codegen/cuda/device/wgmma_layout.cuh"
 #include "codegen/cuda/target/GpuArch.h"
 #include "dialects/nn/ContractionInfo.h"
 
@@ -18,9 +19,6 @@ namespace frit::cuda {
 /// Elements of a row that moments are of; kMomentWidth of norm.cuh.
 inline constexpr int64_t kMomentWidth = 64;
 
-/// Bytes of a line of the 128-byte swizzle, and of a block's barriers.
-inline constexpr int64_t kLineBytes = 128, kBarrierBytes = 512;
-
 /// Whether it is a type of warpgroup products.
 bool isHalf(mlir::Type type);
 
@@ -29,20 +27,11 @@ struct WgmmaTile {
   int64_t m = 128, n = 128, stages = 4, cluster = 1, split = 1;
   /// Blocks that share an SM.
   int64_t occupancy = 1;
-  /// Steps of k in a stage.
-  static constexpr int64_t depth = 64;
 
-  /// Whether the consumer warpgroups take over registers of the producer's.
-  bool movesRegisters() const { return m == 128 && occupancy == 1; }
-  int64_t threads() const { return movesRegisters() ? 384 : 2 * m + 32; }
-  int64_t stageBytes() const { return (m + n) * depth * 2; }
-  /// Bytes of shared memory besides the boxes of the result, and of one round
-  /// of those, a box for every warp.
-  int64_t fixedBytes() const;
-  int64_t boxBytes() const;
-  /// Boxes of a warp that are in shared memory at a time.
-  int64_t slots(const GpuArch &arch) const;
-  int64_t sharedBytes(const GpuArch &arch) const;
+  /// How a block of it divides its shared memory.
+  WgmmaLayout layout() const {
+    return {m, n, stages, cluster, split, occupancy};
+  }
   /// The same tile with the occupancy that it has: one, or two where they fit.
   WgmmaTile withOccupancy(const GpuArch &arch) const;
   /// Whether as many blocks as `occupancy` fit on an SM.

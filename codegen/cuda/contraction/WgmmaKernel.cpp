@@ -15,9 +15,6 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Lines of D that a warp stores at a time.
-static constexpr int64_t kStoredLines = 16;
-
 namespace {
 
 /// The map of a batch of matrices as they are stored.
@@ -63,7 +60,7 @@ public:
       name = "&m" + std::to_string(kernel.tensorMaps.size());
       addMap(matrixMap(argument, type, product.m, product.n, product.ldd,
                        product.batch, product.strideD,
-                       {kLineBytes / bytes, kStoredLines}));
+                       {kLineBytes / bytes, kBoxLines}));
     };
     if (boxes)
       addResult(lowered.inputElements().size(), maps[0]);
@@ -101,15 +98,16 @@ public:
          problem + read + operands + "#endif\n")
             .str();
     kernel.header = header;
-    kernel.block[0] = tile.threads();
+    kernel.block[0] = tile.layout().threads();
     kernel.grid[0] = tile.blocks(product, arch);
-    kernel.sharedBytes = tile.sharedBytes(arch);
+    kernel.sharedBytes = tile.layout().sharedBytes();
     // Accumulators per thread: those of 64 rows, or of a whole tile where
     // warpgroups work in ping-pong.
-    kernel.sums = tile.n / (tile.movesRegisters() && tile.split == 1 ? 1 : 2);
+    kernel.sums =
+        tile.n / (tile.layout().movesRegisters() && tile.split == 1 ? 1 : 2);
     kernel.source = text.definition() +
                     kernelFunction(name, lowered,
-                                   {.threads = tile.threads(),
+                                   {.threads = tile.layout().threads(),
                                     .tensorMaps = kernel.tensorMaps.size(),
                                     .wait = PdlWait::inSkeleton,
                                     .cluster = tile.cluster * tile.split,
@@ -147,7 +145,7 @@ void WgmmaKernel::addConvMaps(const nn::ConvInfo &info) {
   int64_t copies = rows ? 1 : taps;
   pixels.swizzle = kLineBytes / copies;
   std::tie(pixels.lower, pixels.upper) = im2colCorners(info);
-  pixels.channels = tile.depth / copies;
+  pixels.channels = kWgmmaDepth / copies;
   pixels.pixels = tile.m;
   addMap(std::move(pixels));
 
@@ -159,7 +157,7 @@ void WgmmaKernel::addConvMaps(const nn::ConvInfo &info) {
   int64_t channels = taps > 1 ? depth : info.c;
   filters.dims = {channels, depth / channels, info.k};
   filters.strides = {2 * channels, 2 * depth};
-  filters.box = {tile.depth, 1, tile.n / tile.cluster};
+  filters.box = {kWgmmaDepth, 1, tile.n / tile.cluster};
   filters.swizzle = kLineBytes;
   addMap(std::move(filters));
 }
@@ -176,7 +174,7 @@ static nn::Match<KernelText> emitGemm(const nn::GemmInfo &info,
     int64_t rows = alongK ? lines : info.k, cols = alongK ? info.k : lines;
     kernel.addMap(matrixMap(text.argument(v), type, rows, cols, leading,
                             info.batch, stride,
-                            {tile.depth, alongK ? boxLines : tile.depth}));
+                            {kWgmmaDepth, alongK ? boxLines : kWgmmaDepth}));
   };
   addOperand(info.a, !info.transposeA, info.m, info.lda, info.strideA, tile.m);
   addOperand(info.b, info.transposeB, info.n, info.ldb, info.strideB,
