@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Bytes of a row that a block of column_shared reads at once.
+/// Bytes of neighbouring columns that a block of column_shared covers.
 static constexpr int64_t kLine = 128;
 
 static nn::Match<std::unique_ptr<RowKernel>> buildColumns(Problem &problem,
@@ -17,7 +17,8 @@ static nn::Match<std::unique_ptr<RowKernel>> buildColumns(Problem &problem,
   return kernel;
 }
 
-/// `call` is the skeleton's function with its arguments behind the body.
+/// Assembles the kernel. `call` is the skeleton's function with its arguments
+/// after the body.
 static KernelText finishColumns(RowKernel &kernel, bool keeps, StringRef name,
                                 const LinalgFusion &lowered, const Twine &call,
                                 const KernelFrame &frame, int64_t groupsOfBlock,

@@ -1,7 +1,7 @@
 //===- Map.cpp - One thread per vector of output elements -----------------===//
 //
-// The skeletons map, where everything is contiguous or broadcast, and generic,
-// which computes anything: reductions as loops.
+// The skeletons map, for fusions whose accesses are contiguous or broadcast,
+// and generic, which takes any fusion and computes reductions as loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ SmallVector<Node *> frit::cuda::buildRoots(Graph &graph,
 }
 
 /// Prints `operator()` of a body whose lanes are `threads` elements apart. All
-/// of them load before the first one stores.
+/// lanes load before the first one stores, so that their loads overlap.
 static std::string printInterleaved(Graph &graph, ArrayRef<Node *> roots,
                                     const LinalgFusion &lowered,
                                     const OutputGroup &group,
@@ -102,10 +102,10 @@ static std::string printBody(Graph &graph, ArrayRef<Node *> roots,
 }
 
 namespace {
-/// What #cuda.map and #cuda.generic have in common.
+/// The parameters that #cuda.map and #cuda.generic share.
 struct ElementSchedule {
   int64_t vector, interleave, threads;
-  /// Whether the number of elements is a parameter of the kernel: then the same
+  /// Whether the number of elements is a kernel parameter, so that the same
   /// code serves tensors of any size.
   bool countsAreParameters;
 };
@@ -189,7 +189,7 @@ GenericAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 namespace {
-/// Elements one by one, read and written in order.
+/// Elementwise fusions that read and write in order.
 class Map : public MapFamily<MapAttr> {
   nn::Match<KernelText> emitText(Problem &problem, MapAttr schedule,
                                  StringRef name,
@@ -200,7 +200,7 @@ class Map : public MapFamily<MapAttr> {
   }
 };
 
-/// Anything but composites.
+/// Any fusion without composites.
 class Generic : public MapFamily<GenericAttr> {
   bool isGeneric() const override { return true; }
 

@@ -7,22 +7,22 @@
 
 namespace frit::cuda {
 
-/// Outputs of the same number of elements, which share a body.
+/// Outputs with the same number of elements, which share a body.
 struct OutputGroup {
   int64_t count;
   llvm::SmallVector<unsigned> outputs;
 };
 llvm::SmallVector<OutputGroup> groupOutputs(const LinalgFusion &lowered);
 
-/// The outputs of a group, each at the element that a thread begins with.
-/// A thread has `vector` neighbours of it or, where `interleave` is above 1,
-/// as many elements that are a block's threads apart.
+/// Returns a group's outputs at a thread's first element. A thread computes
+/// `vector` neighbouring elements or, if `interleave` is above 1, `interleave`
+/// elements that are one block of threads apart.
 llvm::SmallVector<Node *> buildRoots(Graph &graph, const LinalgFusion &lowered,
                                      const OutputGroup &group, int64_t vector,
                                      int64_t interleave = 1);
 
-/// Which of the skeletons without a team of threads runs a fusion:
-/// #cuda.strips, #cuda.windows, #cuda.map or, for anything, #cuda.generic.
+/// Chooses among the skeletons whose threads work independently: #cuda.strips,
+/// #cuda.windows, #cuda.map, and #cuda.generic for everything else.
 nn::Match<nn::Schedule> chooseMap(Problem &problem, const Machine &machine);
 template <class Attr> using MapFamily = MemorySkeleton<Attr, chooseMap>;
 

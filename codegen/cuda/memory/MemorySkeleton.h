@@ -7,12 +7,13 @@
 
 namespace frit::cuda {
 
-/// A skeleton of a family that decides together which of them runs a fusion.
-/// The family takes fusions of `kinds`, or of any kind if none is named.
+/// Base of a family of skeletons that share one decision: `decide` picks the
+/// member and schedule for a fusion. The family takes fusions of `kinds`, or of
+/// any kind if none is named.
 template <class Attr, Problem::Decide *decide, Problem::Kind... kinds>
 class MemorySkeleton : public SkeletonOf<Attr> {
 protected:
-  /// Elements of the largest tensor that a thread handles at a time.
+  /// Elements of the largest tensor that a thread has in flight.
   virtual int64_t elementsPerThread(Attr schedule) const {
     if constexpr (requires { schedule.getVector(); })
       return schedule.getVector();

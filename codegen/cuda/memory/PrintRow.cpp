@@ -69,8 +69,8 @@ std::string RowKernel::printLoad() {
          ") const {\n" + p.str(4) + "  }\n";
 }
 
-/// How long rows are kept in shared memory: exactly, in as few bytes as that
-/// takes.
+/// Prints the type that keeps a row's elements in shared memory, without loss
+/// in the fewest bytes, and its conversions.
 std::string RowKernel::printStored() {
   std::string text = "  struct Stored {\n" + printElement(/*stored=*/true) +
                      "  };\n"
@@ -110,7 +110,7 @@ std::string RowKernel::printTerm() {
     if (roots.size() == 1) {
       p.line("return " + p.value(term) + ";");
     } else {
-      // The element changes only when all has been read.
+      // Store into the element only after everything has been read from it.
       std::string stores;
       for (const Left &value : left) {
         if (value.term != number)
@@ -140,7 +140,7 @@ std::string RowKernel::printTerm() {
   return text + "  }\n";
 }
 
-/// What differs between reductions, as a chain of conditions on R.
+/// Prints a chain of conditions on R that selects each reduction's text.
 static std::string
 chooseByNumber(ArrayRef<nn::ReduceOp> reductions,
                llvm::function_ref<StringRef(nn::Combiner)> textOf) {
@@ -173,7 +173,7 @@ std::string RowKernel::printCombine() {
          combine + ";\n  }\n";
 }
 
-/// The results of the reductions, in a function that has those of all lanes.
+/// Names the results of the reductions; with `ofLanes` there is one per lane.
 static void defineResults(Printer &p, ArrayRef<Node *> nodes, bool ofLanes,
                           bool hasLanes) {
   for (auto [i, result] : llvm::enumerate(nodes))

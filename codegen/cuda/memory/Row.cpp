@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// The skeletons' call, `function<NAME_body, arguments...>({x0, ...},
-/// sizes...)`.
+/// Returns the call of a skeleton: `function<NAME_body, arguments...>({x0,
+/// ...}, sizes...)`.
 static std::string callText(StringRef function, StringRef name,
                             ArrayRef<int64_t> arguments,
                             const LinalgFusion &lowered,
@@ -21,7 +21,7 @@ static std::string callText(StringRef function, StringRef name,
   return text + ");\n";
 }
 
-/// The kernel whose body is `body`, for `rowsPerBlock` rows to a block.
+/// Assembles the kernel from its `body`, with `rowsPerBlock` rows per block.
 static KernelText finishRows(const RowKernel &kernel, std::string body,
                              StringRef header, StringRef name,
                              const LinalgFusion &lowered, StringRef call,

@@ -12,7 +12,7 @@ nn::Legality RowKernel::match() {
     if (!reduce)
       continue;
     ArrayRef<int64_t> shape = nn::shapeOf(reduce.getX());
-    // Dimensions before the reduced ones, those, and what follows.
+    // Elements before, in and after the reduced dimensions.
     int64_t sizes[3] = {1, 1, 1};
     int part = 0;
     bool neighbours = true;
@@ -99,13 +99,14 @@ nn::Legality RowKernel::build(const RowBuild &how) {
 // What is kept
 //===----------------------------------------------------------------------===//
 
-/// Along columns everything that is loaded changes with the lane as well.
+/// Returns whether a value varies along a row. In column kernels the lanes are
+/// rows, so the lane does not count.
 bool RowKernel::changes(const Node *node) const {
   Dependence along = graph.lanes.width > 1 && !isColumns() ? kLane : kReduced;
   return (node->dependence & along) != 0;
 }
 
-/// What the roots use of `known`, without looking behind it.
+/// Returns the nodes under `roots`, without the operands of `known` nodes.
 static llvm::DenseSet<Node *> usesOf(ArrayRef<Node *> roots,
                                      const llvm::DenseSet<Node *> &known,
                                      const Graph &graph) {
@@ -119,8 +120,8 @@ static llvm::DenseSet<Node *> usesOf(ArrayRef<Node *> roots,
   return seen;
 }
 
-/// Collects the nodes that change along the row, need no reduction's result and
-/// are terms, or operands of terms beside results.
+/// Collects the nodes that vary along the row, need no reduction's result, and
+/// are either terms or operands of nodes that do need a result.
 void RowKernel::findFrontier(bool preload) {
   llvm::DenseSet<Node *> needsResult(resultNodes.begin(), resultNodes.end());
   SmallVector<Node *> order = Graph::reachable(terms, graph);
@@ -139,8 +140,8 @@ void RowKernel::findFrontier(bool preload) {
     if (needsResult.contains(node))
       for (Node *operand : graph.operandsOf(node))
         consider(operand);
-  // What is loaded is kept rather than what is made of it, where a later phase
-  // needs that too.
+  // If a later phase needs the loaded values but not the value computed from
+  // them, keep the loaded values.
   llvm::DenseSet<Node *> known(found.begin(), found.end());
   known.insert(resultNodes.begin(), resultNodes.end());
   llvm::DenseSet<Node *> later = usesOf(storeRoots(), known, graph);
@@ -163,7 +164,7 @@ void RowKernel::findFrontier(bool preload) {
   frontier.assign(kept.begin(), kept.end());
 }
 
-/// Whether it takes many instructions by itself.
+/// Returns whether the operation itself takes many instructions.
 static bool isDear(const Node *node) {
   if (node->kind != Node::Kind::operation)
     return false;
@@ -179,8 +180,8 @@ SmallVector<Node *> RowKernel::storeRoots() const {
   return roots;
 }
 
-/// Chooses what terms leave in their element, in place of what nobody needs any
-/// longer where there is such a value.
+/// Chooses the expensive values that terms cache in their element for later
+/// phases, reusing slots whose values are dead.
 void RowKernel::findLeft() {
   SmallVector<SmallVector<Node *>> phases;
   for (Node *term : terms)
@@ -204,7 +205,7 @@ void RowKernel::findLeft() {
           later.contains(node) && !known.contains(node))
         chosen.push_back(node);
     known.insert(chosen.begin(), chosen.end());
-    // What only others of these need goes with the term.
+    // Drop values that only other cached values use.
     later = usesAfter();
     for (Node *node : chosen)
       if (later.contains(node))
@@ -212,7 +213,7 @@ void RowKernel::findLeft() {
       else
         known.erase(node);
   }
-  // The last phase that reads each slot.
+  // The last phase that reads each slot, by slot.
   SmallVector<size_t> lastUse(slots.size(), 0);
   auto noteUses = [&](size_t slot, Node *node) {
     for (size_t phase = 0; phase < phases.size(); ++phase)

@@ -1,9 +1,9 @@
 //===- RowKernel.h - A fusion as phases over rows -------------------------===//
 //
-// A fusion with reductions over neighbouring dimensions becomes a body of the
-// row skeleton, or of the column skeleton where more dimensions follow. What a
-// reduction combines is called a row either way. The phases follow from what
-// depends on what:
+// Prints a fusion with reductions over adjacent dimensions as a body of the row
+// skeletons, or of the column skeletons if other dimensions follow the reduced
+// ones. In both cases a row is what one reduction combines. Data dependences
+// give the phases:
 //
 //   load     what changes along a row, needs no reduction and feeds one that
 //            does: the frontier, kept in registers
@@ -22,13 +22,16 @@
 
 namespace frit::cuda {
 
-/// What a row kernel's graph depends on besides its fusion.
+/// Options of a row kernel's graph.
 struct RowBuild {
-  /// Neighbouring columns, or rows where rows are neighbours in memory.
+  /// Vector width: neighbouring columns of a row, or neighbouring rows in
+  /// column kernels.
   int64_t vector = 1;
-  /// Whether rows may begin inside a vector, as their length is no multiple.
+  /// Whether rows may begin inside a vector because their length is not a
+  /// multiple of the vector width.
   bool skewed = false;
-  /// Whether weights are loaded with the row, not after its reductions.
+  /// Whether scales and biases are loaded with the row instead of after its
+  /// reductions.
   bool preload = false;
 };
 
@@ -37,58 +40,60 @@ public:
   RowKernel(nn::FusionOp fusion, const LinalgFusion &lowered)
       : fusion(fusion), lowered(lowered), graph(lowered.context()) {}
 
-  /// Finds rows, columns and reductions, or says what does not fit.
+  /// Finds rows, columns and reductions. Returns the mismatch if the fusion has
+  /// another form.
   nn::Legality match();
-  /// Builds the graph; once, after a match.
+  /// Builds the graph. Call once, after match() succeeded.
   nn::Legality build(const RowBuild &how);
 
-  /// Prints the body. With `keeps`, terms may leave values for later phases in
-  /// their element; `staged` names the tensors that shared memory holds for a
-  /// while.
+  /// Prints the body. With `keeps`, terms may cache values for later phases in
+  /// their element. With `staged`, adds the functions that list the tensors
+  /// staged in shared memory (row_staged.cuh).
   std::string print(llvm::StringRef name, bool keeps, bool staged = false);
   bool isColumns() const { return inner > 1; }
   bool isSkewed() const { return graph.lanes.skewed; }
-  /// The most columns that a row's vectors cover.
+  /// Maximum number of columns that a row's vectors cover.
   int64_t covered() const {
     return cols + (isSkewed() ? graph.lanes.width - 1 : 0);
   }
-  /// Whether every operand read along the lanes is read vector by vector.
+  /// Whether no load is scattered over the lanes.
   bool isVectorised() const;
-  /// Bytes of the narrowest element read along the lanes, 16 at most.
+  /// Bytes of the narrowest element read along the lanes, at most 16.
   int64_t narrowestLoad() const;
   /// Bytes of the widest element read or written along the lanes.
   int64_t widestAccess() const;
-  /// Bytes that keep what is loaded of an element; 0 where that is several
+  /// Bytes per element of a row kept in shared memory; 0 if it is several
   /// values.
   int64_t storedBytes() const;
-  /// Whether vectors of that are copied as they are in memory.
+  /// Whether these bytes are copied unchanged from an input.
   bool isCopied() const;
-  /// Whether one pass over a row is all there is.
+  /// Whether a single pass reads each row.
   bool readsOnce() const { return reductions.size() == 1 && perColumn.empty(); }
   /// Whether teams of `team` threads can stage rows through shared memory,
-  /// `held` to a block.
+  /// `held` rows per block.
   bool canStage(int64_t team, int64_t held) const;
   /// Bytes of shared memory for a block of `held` staged rows.
   int64_t stagedBytes(int64_t held) const;
-  /// Bytes of the narrowest element there.
+  /// Bytes of the narrowest staged element.
   int64_t narrowestStaged() const;
-  /// Values that registers keep of an element.
+  /// Values per element that are kept in registers.
   int64_t elementValues() const { return std::max<size_t>(frontier.size(), 1); }
 
-  /// A row's elements are `inner` apart.
+  /// Numbers of rows and of their elements; a row's elements are `inner` apart
+  /// in memory.
   int64_t rows = 0, cols = 0, inner = 1;
   llvm::SmallVector<nn::ReduceOp> reductions;
 
 private:
-  /// A value that a term leaves in the element, and its place there.
+  /// A value that a term caches in its element, and its slot there.
   struct Left {
     size_t term, slot;
     Node *node;
   };
 
-  /// The tensors in shared memory, by number, each with the bytes of an element
-  /// in the tensors before it. `weights`, of which all rows read the same, lie
-  /// behind them, each with the bytes before it.
+  /// The tensors in shared memory, by number, each with the bytes per element
+  /// of the tensors before it. `weights`, which all rows share, follow them,
+  /// each with the bytes of the weights before it.
   struct Staging {
     llvm::SmallVector<std::pair<unsigned, int64_t>> inputs, outputs, weights;
     int64_t bytes = 0, weightBytes = 0;
@@ -103,7 +108,7 @@ private:
   bool readsStagedAlone() const;
   Staging staging() const;
   std::string printStaging() const;
-  /// "unsigned row, unsigned col" as parameters.
+  /// Returns the position parameters: "unsigned row, unsigned col".
   std::string position() const;
   std::string printElement(bool stored) const;
   std::string printLoad();
@@ -112,8 +117,8 @@ private:
   std::string printCombine();
   std::string printStore();
   std::string printFinish();
-  /// A printer for the phase after `terms` terms, which finds the element at
-  /// `element`.
+  /// Returns a printer for the phase after `terms` terms, in which `element` is
+  /// the text of the element.
   Printer printer(size_t terms, llvm::StringRef element);
   std::string lane() const { return graph.lanes.width > 1 ? "e[v]" : "e[0]"; }
   std::string results(bool ofLanes) const;
@@ -126,18 +131,17 @@ private:
   llvm::SmallVector<Left> left;
   llvm::SmallVector<unsigned> stagedInputs, stagedWeights;
   llvm::SmallVector<mlir::Type> slots;
-  /// Outputs per column and per row, with their places among the outputs.
+  /// Outputs with an element per column and per row, with their output numbers.
   llvm::SmallVector<std::pair<unsigned, Node *>> perColumn, perRow;
 };
 
-/// How threads share the rows or columns of a reduction: a schedule of
-/// #cuda.row_staged, #cuda.row, #cuda.row_shared, #cuda.row_streamed,
-/// #cuda.column_shared or #cuda.column.
+/// Chooses the schedule of a reduction: #cuda.row_staged, #cuda.row,
+/// #cuda.row_shared, #cuda.row_streamed, #cuda.column_shared or #cuda.column.
 nn::Match<nn::Schedule> chooseRow(Problem &problem, const Machine &machine);
 template <class Attr>
 using RowFamily = MemorySkeleton<Attr, chooseRow, Problem::Kind::reduction>;
 
-/// The kernel of a problem, matched and built, or what does not fit.
+/// Matches a problem and builds its kernel; returns the mismatch on failure.
 nn::Match<std::unique_ptr<RowKernel>> buildRowKernel(Problem &problem,
                                                      const RowBuild &how);
 

@@ -1,8 +1,8 @@
 //===- RowStaging.cpp - Rows that travel through shared memory ------------===//
 //
-// Where rows may begin anywhere in a vector, a block copies all of its rows
-// into shared memory together (row_staged.cuh). This file finds which tensors
-// can be copied so, and where they lie.
+// If rows may begin anywhere in a vector, a block copies all of its rows to
+// shared memory at once (row_staged.cuh). This file finds the tensors that can
+// be staged, and their offsets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,12 +12,12 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Bytes of a vector and of a line of the cache, and of shared memory that a
-/// block may take so that an SM has several blocks.
+/// Bytes of a vector and of a cache line, and the most shared memory of a block
+/// that leaves room for several blocks on an SM.
 static constexpr int64_t kVector = 16, kLine = 128, kMostShared = 48 << 10;
 
-/// Finds the inputs that are read only at the element that is worked on, or
-/// only at its column.
+/// Finds the inputs that are read only at the current element (staged), or only
+/// at its column (weights).
 void RowKernel::findStaged() {
   auto readAt = [&](AffineExpr at) {
     llvm::SetVector<unsigned> inputs;
@@ -37,9 +37,8 @@ void RowKernel::findStaged() {
   stagedWeights = readAt(col);
 }
 
-/// Where in shared memory the tensors are, in bytes for every element: an
-/// output is in the place of an input with elements of its size, if one is
-/// free.
+/// Lays out the tensors in shared memory. An output reuses the space of an
+/// input with elements of its size, if one is free.
 RowKernel::Staging RowKernel::staging() const {
   Staging staging;
   SmallVector<bool> taken;
@@ -82,8 +81,9 @@ int64_t RowKernel::narrowestStaged() const {
   return narrowest;
 }
 
-/// Whether elements of other rows, which skewed vectors have as well, are read
-/// from shared memory only.
+/// Returns whether all loads along the row come from shared memory. Skewed
+/// vectors contain elements of neighbouring rows too, which must not be read
+/// elsewhere.
 bool RowKernel::readsStagedAlone() const {
   return llvm::all_of(everything(), [&](Node *node) {
     if (!(node->dependence & (kLane | kReduced)))

@@ -1,7 +1,7 @@
 //===- ScheduleMap.cpp - How threads share elements -----------------------===//
 //
-// Which of map, generic, windows and strips runs a fusion, and how many
-// elements a thread has.
+// Chooses among map, generic, windows and strips, and the number of elements
+// per thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +15,9 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// The most elements of a vector: as many as 16 bytes hold of the narrowest
-/// tensor that is read or written once per element, whose bytes `narrowest`
-/// becomes.
+/// Returns the maximum vector width: as many elements as fit 16 bytes of the
+/// narrowest tensor that is read or written once per element. Sets `narrowest`
+/// to the bytes of its elements.
 static int64_t widestVector(const LinalgFusion &lowered,
                             const OutputGroup &group, ArrayRef<Node *> nodes,
                             int64_t &narrowest) {
@@ -32,14 +32,13 @@ static int64_t widestVector(const LinalgFusion &lowered,
     if (node->kind == Node::Kind::load && !isa<AffineConstantExpr>(node->index))
       narrowest = std::min(
           narrowest, storageBytes(lowered.inputElements()[node->argument]));
-  // A store of more than 16 bytes would be several with gaps between threads.
-  // Caches join such loads, but nothing joins the stores.
+  // A wider store would be split into 16-byte stores with gaps between threads.
+  // L1 merges such loads, but nothing merges the stores.
   return std::min<int64_t>({16 / narrowest, 16 / widestStore, 8});
 }
 
-/// Whether the scattered lanes of a load, of this thread and its neighbours,
-/// use most of the 32-byte sectors that they touch, in the same pattern in
-/// every thread.
+/// Returns whether the scattered lanes of a load use most of the 32-byte
+/// sectors that a warp touches, with the same offsets in every thread.
 static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes,
                           bool inLoop) {
   const Lanes &lanes = graph.lanes;
@@ -48,7 +47,8 @@ static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes,
   unsigned place = cast<AffineDimExpr>(lanes.place).getPosition();
   MLIRContext *context = index.getContext();
   AffineExpr zero = getAffineConstantExpr(0, context);
-  // Symbols are mostly places that a pad keeps inside, and stand for those.
+  // Most symbols are indices clamped by a pad; replace them by the index that
+  // is clamped.
   SmallVector<AffineExpr> values;
   bool known = true;
   index.walk([&](AffineExpr part) {
@@ -71,7 +71,8 @@ static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes,
   if (!known)
     return false;
   index = index.replaceSymbols(values);
-  // Wherever a loop stands, lanes are as far apart as in its first step.
+  // The distances between lanes are the same in every iteration of a loop, so
+  // look at the first.
   unsigned last = std::max(group, place);
   index.walk([&](AffineExpr part) {
     if (auto dim = dyn_cast<AffineDimExpr>(part))
@@ -99,13 +100,14 @@ static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes,
       sectors.insert(llvm::divideFloorSigned(at.getValue() * bytes, 32));
     }
   }
-  // A loop's other steps read what the first leaves of its sectors.
+  // In a loop, other iterations read the rest of the sectors.
   int64_t most = inLoop ? 4 : 2;
   return static_cast<int64_t>(elements.size()) * bytes * most >=
          static_cast<int64_t>(sectors.size()) * 32;
 }
 
-/// Whether a loop's lanes read neither the same element nor neighbours.
+/// Returns whether there is a loop, and a load that is scattered over the
+/// lanes.
 static bool hasScatteredLoops(ArrayRef<Node *> roots, const Graph &graph) {
   bool loops = false, scattered = false;
   for (Node *node : Graph::reachable(roots, graph)) {
@@ -116,8 +118,8 @@ static bool hasScatteredLoops(ArrayRef<Node *> roots, const Graph &graph) {
   return loops && scattered;
 }
 
-/// Neighbours with overlapping windows for a thread: as many as one of its
-/// vectors takes 16 bytes for, if there are that many, or 1.
+/// Returns the number of neighbouring outputs with overlapping windows per
+/// thread: the most for which vectors have at most 16 bytes, or 1.
 static int64_t widestWindows(const LinalgFusion &lowered,
                              const OutputGroup &group) {
   int64_t width = 1;
@@ -148,7 +150,7 @@ nn::Match<nn::Schedule> frit::cuda::chooseMap(Problem &problem,
   int64_t count = 0;
   for (const OutputGroup &group : groups)
     count = std::max(count, group.count);
-  // Small tensors are spread over the SMs before threads get several elements.
+  // Spread small tensors over all SMs before giving threads several elements.
   auto threadsFor = [&](int64_t work) {
     return work >= 256 * sms ? 256 : work >= 128 * sms ? 128 : 64;
   };
@@ -162,7 +164,7 @@ nn::Match<nn::Schedule> frit::cuda::chooseMap(Problem &problem,
   if (groups.size() != 1 || count == 0)
     return generic(1, threadsFor(count));
 
-  // A loop's loads, one by one, want neighbouring threads close together.
+  // The scalar loads of a loop need neighbouring threads close together.
   auto mayScatter = [&](int64_t vector, Node *load) {
     int64_t bytes = storageBytes(lowered.inputElements()[load->argument]);
     return loops ? vector * bytes <= 4 : vector >= 4;
@@ -209,14 +211,14 @@ nn::Match<nn::Schedule> frit::cuda::chooseMap(Problem &problem,
   if (vector > 1)
     return nn::Schedule(MapAttr::get(context, vector, /*interleave=*/1,
                                      threadsFor(count / vector)));
-  // Small tensors are contiguous too, even if not worth vectors.
+  // Small tensors count as contiguous even if vectors do not pay.
   bool contiguous =
       !loops && (fits(2) || llvm::all_of(nodes, [&](Node *node) {
                    return node->kind != Node::Kind::load ||
                           isa<AffineConstantExpr, AffineDimExpr>(node->index);
                  }));
-  // Threads of a large tensor have four elements each, whose loads overlap;
-  // enough threads are left to fill the GPU.
+  // For large tensors, four elements per thread still fill the GPU, and their
+  // loads overlap.
   bool isLarge = count >= 4 * machine.arch.threadsOf(2048);
   int64_t interleave = !loops && isLarge ? 4 : 1;
   if (contiguous)

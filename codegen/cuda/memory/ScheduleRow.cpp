@@ -1,7 +1,7 @@
 //===- ScheduleRow.cpp - How threads share rows and columns ---------------===//
 //
-// Which of the row and column skeletons runs a reduction, the size of its
-// blocks and what their threads keep.
+// Chooses the row or column skeleton of a reduction, its block size, and how
+// much of a row each thread keeps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,43 +11,44 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Values of a row that a thread keeps in registers at most.
+/// Maximum number of row values that a thread keeps in registers.
 static constexpr int64_t kKept = 32;
-/// Threads of an SM that keep it busy.
+/// Threads per SM that keep it busy.
 static constexpr int64_t kBusy = 1024;
-/// Shared memory of a block that leaves room for another one, and of one alone.
+/// Bytes of shared memory for a block if two share an SM, and if it is alone.
 static constexpr int64_t kSharedHalf = 112 << 10, kSharedWhole = 220 << 10;
-/// Bytes of a sector, the least that memory is read by, and of a cache line.
+/// Bytes of a sector, the unit of memory accesses, and of a cache line.
 static constexpr int64_t kSector = 32, kLine = 128;
-/// Elements of a vector where rows of 16-bit elements are no whole vectors.
+/// Vector width for rows of 16-bit elements whose length is not a multiple of
+/// it.
 static constexpr int64_t kSkewed = 2;
-/// Threads of a block with several rows.
+/// Threads per block if a block has several rows.
 static constexpr int64_t kTeams = 128;
-/// Elements that are reduced in about the time of a launch.
+/// Elements whose reduction takes about as long as a launch.
 static constexpr int64_t kSmall = 1 << 20;
 
 namespace {
 
-/// How threads share rows.
+/// How threads divide rows among them.
 struct Sharing {
   int64_t threads, perThread;
-  /// Rows of a team in shared memory; 0 where rows are not staged.
+  /// Staged rows per team; 0 if rows are not staged.
   int64_t stagedRows = 0;
 };
 
-/// Decides for one fusion and vector width.
+/// Chooses the schedule for one fusion and vector width.
 class RowScheduler {
 public:
   RowScheduler(const RowKernel &kernel, const RowBuild &built,
                const GpuArch &arch)
       : kernel(kernel), built(built), arch(arch), vector(built.vector) {}
 
-  /// How staged rows are shared, if staging pays.
+  /// Returns how threads share staged rows, or nothing if staging does not pay.
   std::optional<Sharing> stageRows() const;
   nn::Schedule scheduleRows() const;
   nn::Schedule scheduleColumns() const;
-  /// Whether a block has a cache line's width of its columns in shared memory:
-  /// registers would hold shorter ones, and there are enough for all SMs.
+  /// Whether blocks keep columns, a cache line wide, in shared memory: they are
+  /// too long for registers, and there are enough of them for all SMs.
   bool holdsColumns() const;
 
 private:
@@ -70,8 +71,8 @@ private:
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Staging pays for rows of which some begin within a sector, or which a warp's
-/// access would only take pieces of, if all SMs get blocks.
+/// Staging pays if some rows begin inside a sector or are shorter than a cache
+/// line, and if there are blocks for all SMs.
 bool RowScheduler::paysStaging(int64_t team, int64_t held) const {
   int64_t bytes = kernel.cols * kernel.narrowestStaged();
   return kernel.canStage(team, held) &&
@@ -79,7 +80,7 @@ bool RowScheduler::paysStaging(int64_t team, int64_t held) const {
          kernel.rows >= held * 4 * arch.sms;
 }
 
-/// Rows that a team has at once: two where a thread can keep both.
+/// Returns the rows per team: two if a thread can keep both.
 int64_t RowScheduler::heldRows(int64_t team, int64_t threads,
                                int64_t perThread) const {
   int64_t teams = threads / team;
@@ -88,14 +89,14 @@ int64_t RowScheduler::heldRows(int64_t team, int64_t threads,
   return two ? 2 : 1;
 }
 
-/// As many rows to a block as make whole vectors.
+/// Uses enough rows per block that they are whole vectors.
 std::optional<Sharing> RowScheduler::stageRows() const {
   int64_t most = std::max<int64_t>(kKept / kernel.elementValues(), vector);
   int64_t vectors = ceilDiv(kernel.covered(), vector);
   for (int64_t rows : {2, 1}) {
     int64_t team = llvm::PowerOf2Ceil(ceilDiv(kernel.cols, most));
-    // Single elements of 16 bits are read by twice as many threads, where these
-    // are enough to reach over several banks.
+    // Scalar 16-bit elements are read by twice as many threads, if these span
+    // several banks.
     if (rows * ceilDiv(vectors, team) * vector > most) {
       bool pays = team >= 8 && vector == 1 && kernel.narrowestLoad() <= 2;
       if (team * rows > 32 || (rows > 1 && !pays))
@@ -115,14 +116,15 @@ std::optional<Sharing> RowScheduler::stageRows() const {
   return std::nullopt;
 }
 
-/// As few threads to a row as keep it in registers, for barriers and shuffles
-/// cost time, but more where there are few rows.
+/// Uses the fewest threads per row that can keep it in registers, since
+/// barriers and shuffles cost time, but more if there are few rows.
 Sharing RowScheduler::shareRows() const {
   if (auto staged = stageRows())
     return *staged;
   int64_t cols = kernel.cols, vectors = ceilDiv(cols, vector);
   int64_t most = std::max<int64_t>(kKept / kernel.elementValues() / vector, 1);
-  // Single elements are read by more threads, for a warp to reach over lines.
+  // Scalar elements are read by more threads, so that a warp covers whole cache
+  // lines.
   if (vector == 1)
     most = std::min<int64_t>(most, 16);
   auto teamFor = [&](int64_t count) {
@@ -148,7 +150,7 @@ nn::Schedule RowScheduler::scheduleRows() const {
                     : threads;
   bool keeps = team * perThread >= kernel.covered();
   if (keeps && !stagedRows) {
-    // What registers keep may gain by shared memory on the way all the same.
+    // Rows kept in registers may still gain from staging through shared memory.
     int64_t rows = heldRows(team, threads, perThread);
     if (paysStaging(team, threads / team * rows))
       stagedRows = rows;
@@ -170,8 +172,8 @@ nn::Schedule RowScheduler::scheduleRows() const {
 // Columns
 //===----------------------------------------------------------------------===//
 
-/// Elements that a thread keeps of a column at most: none that nobody needs
-/// again.
+/// Returns the maximum number of column elements per thread in registers; 0 if
+/// each is read only once.
 int64_t RowScheduler::mostColumns() const {
   if (kernel.readsOnce())
     return 0;
@@ -188,19 +190,19 @@ bool RowScheduler::holdsColumns() const {
 
 Sharing RowScheduler::shareColumns() const {
   if (holdsColumns()) {
-    // Up to four blocks share an SM.
+    // Keeps up to four blocks on an SM.
     int64_t threads = kernel.cols * kLine <= kSharedHalf / 2 ? 256 : 512;
     return {threads, ceilDiv(kernel.cols, threads / (kLine / 16))};
   }
   int64_t most = mostColumns();
   int64_t bytes = std::min<int64_t>(kernel.narrowestLoad(), 4) * vector;
   int64_t groups = kernel.rows / vector;
-  // Blocks reach over 64 bytes of a row where rows are few, else over more.
+  // Blocks are 64 bytes wide if there are few columns, else wider.
   int64_t across = ceilDiv(64, bytes);
   while (across < 32 && groups / (2 * across) >= 2 * arch.sms)
     across *= 2;
   if (most == 0) {
-    // As few threads to a column as leave enough of them.
+    // Use the fewest threads per column that still fill the GPU.
     int64_t team = 1;
     while (team < 1024 / across && 8 * team <= kernel.cols &&
            groups * team < arch.threadsOf(kBusy))
@@ -209,11 +211,11 @@ Sharing RowScheduler::shareColumns() const {
     return {threads, ceilDiv(kernel.cols, team)};
   }
   int64_t team = llvm::PowerOf2Ceil(ceilDiv(kernel.cols, most));
-  // Several small blocks to an SM: some load while others combine.
+  // Prefer several small blocks per SM, so that some load while others reduce.
   while (across * team > 256 && across * bytes > 64)
     across /= 2;
   int64_t threads = std::clamp<int64_t>(across * team, 128, 512);
-  // Long columns of few rows want threads more than they want blocks.
+  // Few long columns gain more from threads per block than from blocks.
   if (groups / across < 2 * arch.sms && kernel.cols >= 16 * team)
     threads = 1024;
   return {threads, ceilDiv(kernel.cols, threads / across)};
@@ -221,10 +223,12 @@ Sharing RowScheduler::shareColumns() const {
 
 nn::Schedule RowScheduler::scheduleColumns() const {
   auto [threads, perThread, unused] = shareColumns();
-  // Threads along the column; neighbours in a warp are neighbouring columns.
+  // Threads along the column; neighbouring lanes of a warp have neighbouring
+  // columns.
   int64_t team = std::min<int64_t>(
       threads, llvm::PowerOf2Ceil(ceilDiv(kernel.cols, perThread)));
-  // 64 registers for a thread, where compilers would be content with 48.
+  // This occupancy allows 64 registers per thread; without it NVRTC settles for
+  // 48.
   if (holdsColumns())
     return ColumnSharedAttr::get(context(), team, vector, threads,
                                  /*occupancy=*/1024 / threads);
@@ -246,12 +250,12 @@ nn::Match<nn::Schedule> frit::cuda::chooseRow(Problem &problem,
   const GpuArch &arch = machine.arch;
   bool columns = matched.isColumns();
   int64_t along = columns ? matched.inner : matched.cols;
-  // Weights come with the row where waiting for them would be a large part of
-  // all.
+  // Load weights with the row if waiting for them would be a large part of the
+  // run time.
   bool preload = !columns && matched.rows >= 4 * arch.sms &&
                  matched.rows * matched.cols <= kSmall;
-  // Few neighbouring columns are spread over the SMs first, and with columns in
-  // registers more threads do better than more lanes.
+  // Spread few neighbouring columns over all SMs first. With columns in
+  // registers, more threads do better than wider vectors.
   int64_t widest = columns ? 4 : 8;
   while (columns && widest > 2 && matched.rows / widest < 16 * arch.sms)
     widest /= 2;
@@ -272,8 +276,8 @@ nn::Match<nn::Schedule> frit::cuda::chooseRow(Problem &problem,
       continue;
     if (vector > widest && !scheduler.holdsColumns())
       continue;
-    // Accesses of more than 16 bytes leave gaps between threads, which cost the
-    // L1 cache twice the time: too much where rows keep all SMs busy.
+    // Accesses of more than 16 bytes leave gaps between threads, which doubles
+    // the time in L1. That is too much if the rows keep all SMs busy.
     if (!columns && vector > 4 && kernel.widestAccess() * vector > 16 &&
         matched.rows * 32 >= arch.threadsOf(kBusy))
       continue;

@@ -6,19 +6,20 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// In transpose_skewed.cuh a tile writes so many rows fewer than it reads.
+/// Rows that a tile of transpose_skewed.cuh reads in addition to those that it
+/// writes.
 static constexpr int64_t kSkew = 16;
-/// The most rows of skewed tiles with all rows whose blocks have 256 threads.
+/// Up to this many rows, blocks of skewed tiles with all rows have 256 threads.
 static constexpr int64_t kFlatFewRows = 224;
-/// In transpose_flat.cuh the long side of a tile is a multiple of this.
+/// In transpose_flat.cuh, the long side of a tile is a multiple of this.
 static constexpr int64_t kFlatLong = 64;
-/// A matrix with shorter sides is not worth skewed tiles.
+/// Minimum side of a matrix for which skewed tiles pay.
 static constexpr int64_t kSkewSide = 128;
-/// Elements that are moved before a launch is over.
+/// Elements that are moved in the time of a launch.
 static constexpr int64_t kSmall = 1 << 18;
-/// Bytes of a tile of runs that leave room for many others.
+/// Maximum bytes of a tile of runs, so that many blocks share an SM.
 static constexpr int64_t kRunTile = 13 << 10;
-/// Bytes of a vector and of a sector, the least that memory is read by.
+/// Bytes of a vector and of a sector, the unit of memory accesses.
 static constexpr int64_t kVector = 16, kSector = 32;
 
 namespace {
@@ -31,7 +32,7 @@ struct Tile {
 // Runs
 //===----------------------------------------------------------------------===//
 
-/// The largest unit of 8 bytes at most that a run is a multiple of.
+/// Returns the bytes of the largest unit, at most 8 bytes, that divides a run.
 static int64_t unitOf(const TransposeKernel &kernel) {
   int64_t bytes = kernel.movedBytes();
   for (int64_t left = kernel.run; left % 2 == 0 && bytes < 8; left /= 2)
@@ -39,8 +40,8 @@ static int64_t unitOf(const TransposeKernel &kernel) {
   return bytes;
 }
 
-/// Runs of whole vectors, and of single elements of four bytes, are moved as
-/// well without shared memory.
+/// Runs of whole vectors, and of single four-byte elements, do as well without
+/// shared memory.
 static bool paysRuns(const TransposeKernel &kernel) {
   int64_t element = kernel.movedBytes(), bytes = kernel.run * element;
   return bytes % kVector != 0 && (kernel.run % 2 == 0 || element < 4) &&
@@ -53,7 +54,7 @@ static nn::Schedule scheduleRuns(const TransposeKernel &kernel,
   int64_t unit = unitOf(kernel), bytes = kernel.run * kernel.movedBytes();
   auto fits = [&](int64_t count) { return count * bytes <= kRunTile; };
   int64_t tileRows = 1, tileCols = 1;
-  // Whole sectors where it is written, and longer than where it is read.
+  // Write whole sectors; prefer long writes over long reads.
   while (tileRows * unit < kSector && tileRows < kernel.rows &&
          fits(2 * tileRows))
     tileRows *= 2;
@@ -70,7 +71,8 @@ static nn::Schedule scheduleRuns(const TransposeKernel &kernel,
 // Skewed tiles
 //===----------------------------------------------------------------------===//
 
-/// Whether 16-bit elements are only moved, but not by vectors on both sides.
+/// Returns whether a large matrix of 16-bit elements is only moved and cannot
+/// use vectors on both sides.
 static bool paysSkew(const TransposeKernel &kernel, Tile tile) {
   return std::min(kernel.load.vector, kernel.store.vector) == 1 &&
          std::min(kernel.rows, kernel.cols) >= kSkewSide &&
@@ -81,7 +83,7 @@ static bool paysSkew(const TransposeKernel &kernel, Tile tile) {
 static nn::Schedule scheduleSkewed(const TransposeKernel &kernel,
                                    MLIRContext *context) {
   int64_t rows = kernel.rows;
-  // As many blocks to an SM as have registers for all that they read.
+  // Blocks per SM such that registers hold everything they read.
   if (kernel.canHoldAllRows()) {
     int64_t occupancy = rows <= 144            ? 6
                         : rows <= 176          ? 5
@@ -90,7 +92,7 @@ static nn::Schedule scheduleSkewed(const TransposeKernel &kernel,
     return TransposeSkewedFlatAttr::get(
         context, rows <= kFlatFewRows ? 256 : 384, occupancy);
   }
-  // Rows that a tile writes: those with which tiles read the fewest.
+  // Choose the tile height with the least total rows read.
   int64_t best = 0, least = INT64_MAX;
   for (int64_t length : {80, 96, 112}) {
     int64_t lines = ceilDiv(rows + kSkew - 1, length) * (length + kSkew);
@@ -106,8 +108,8 @@ static nn::Schedule scheduleSkewed(const TransposeKernel &kernel,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Small tensors are spread over the SMs. A tile that is short one way is long
-/// the other; a multiple of eight lets vectors end where it does.
+/// Small tensors get small tiles, to occupy all SMs. A tile that is short one
+/// way is long the other; a multiple of eight keeps vectors inside the tile.
 static Tile chooseTile(const TransposeKernel &kernel, const GpuArch &arch) {
   int64_t rows = kernel.rows, cols = kernel.cols;
   int64_t elements = kernel.batch * rows * cols;
@@ -115,7 +117,7 @@ static Tile chooseTile(const TransposeKernel &kernel, const GpuArch &arch) {
   Tile tile = {std::min(rows, side), std::min(cols, side)};
   auto stretch = [&](int64_t other, int64_t all) {
     int64_t length = side * side / other;
-    // Such lengths are what transpose_flat.cuh wants.
+    // transpose_flat.cuh needs such lengths.
     if (other % 8 && length >= kFlatLong && all >= kFlatLong)
       return std::min(llvm::alignTo(all, kFlatLong),
                       uint64_t(length / kFlatLong * kFlatLong));
@@ -128,7 +130,8 @@ static Tile chooseTile(const TransposeKernel &kernel, const GpuArch &arch) {
   return tile;
 }
 
-/// Elements of a word of the tile: what four bytes hold, or one.
+/// Returns the elements per word of the tile: as many as fit four bytes, or
+/// one.
 static int64_t wordOf(const TransposeKernel &kernel, Tile tile, bool flat) {
   int64_t bytes = kernel.moved->kind == Node::Kind::load
                       ? kernel.movedBytes()
@@ -148,8 +151,8 @@ nn::Match<nn::Schedule> frit::cuda::chooseTranspose(Problem &problem,
   const TransposeKernel &scalar = **plain;
   if (scalar.isRuns() && !paysRuns(scalar))
     return nn::Mismatch("the innermost dimension stays");
-  // A round trip through shared memory takes longer than reading a small tensor
-  // in short pieces.
+  // For a small tensor, going through shared memory takes longer than
+  // uncoalesced reads.
   if (std::min(scalar.rows, scalar.cols) < 8 &&
       scalar.batch * scalar.rows * scalar.cols < kSmall)
     return nn::Mismatch("it is small");

@@ -6,19 +6,19 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// The most steps of a reduction that is unrolled, and outputs of a strip.
+/// Maximum steps of an unrolled reduction, and outputs per strip.
 static constexpr int64_t kMostSteps = 32, kLongest = 5;
-/// Parts that are under way before an output is stored, since loads do not pass
-/// stores.
+/// Parts loaded ahead of each store, since the compiler does not move loads
+/// above stores.
 static constexpr int64_t kAhead = 2;
-/// Many small blocks share an SM. With windows of up to three rows 96 registers
-/// a thread suffice, so five blocks do; longer windows gain by all of 128
-/// registers. Where a block has parts of pixels, 80 registers suffice.
+/// Threads per block and blocks per SM. Windows of up to three rows need 96
+/// registers per thread, so five blocks fit; longer windows gain from 128
+/// registers. With split blocks, 80 registers suffice.
 static constexpr int64_t kThreads = 128, kOccupancy = 5, kLongOccupancy = 4,
                          kFewParts = 3, kSplitOccupancy = 6;
-/// Bytes of a line of the cache.
+/// Bytes of a cache line.
 static constexpr int64_t kLine = 128;
-/// Threads of an SM that keep it busy.
+/// Threads per SM that keep it busy.
 static constexpr int64_t kBusy = 1024;
 
 Strips::Strips(const LinalgFusion &lowered, unsigned dim, int64_t length,
@@ -37,8 +37,8 @@ Strips::Strips(const LinalgFusion &lowered, unsigned dim, int64_t length,
   graph.keepsParts = true;
   graph.dividends = kLane;
   index = graph.space.addDim(count());
-  // The last strip ends where the dimension does, and may begin in the one
-  // before.
+  // The last strip ends where the dimension does and may overlap the one before
+  // it.
   first = graph.space.addDim(size - length + 1);
   graph.setLane(index, vector);
   for (int64_t step = 0; step < length; ++step) {
@@ -114,9 +114,8 @@ void Strips::printOutputs(Printer &printer, int64_t step, StringRef start) {
   printer.line(stores);
 }
 
-/// Prints the element that thread `i` begins with where blocks are split: one
-/// line of every pixel of a row comes first, then the next line of the same
-/// pixels.
+/// Prints the first element of thread `i` for split blocks: first one cache
+/// line of every pixel of a row, then the next line of the same pixels.
 std::string Strips::printPlace() const {
   auto text = [](int64_t number) { return std::to_string(number); };
   int64_t across = inner / channels;
@@ -152,7 +151,7 @@ std::string Strips::print(bool split) {
          "  }\n";
 }
 
-/// The strips along dimension `dim`, if there is one and they pay.
+/// Returns the strips along dimension `dim`, or null if they do not pay.
 static std::unique_ptr<Strips> makeStrips(const LinalgFusion &lowered,
                                           unsigned dim, int64_t length,
                                           int64_t vector) {
@@ -172,7 +171,7 @@ StripsAttr frit::cuda::chooseStrips(Problem &problem, int64_t vector,
   StripsAttr best;
   int64_t least = INT64_MAX;
   for (int64_t length = 2; length <= kLongest; ++length) {
-    // Along the first dimension where they pay.
+    // Take the first dimension along which strips pay.
     std::unique_ptr<Strips> strips;
     unsigned dim = 0;
     for (; dim + 1 < type.getRank() && !strips; ++dim)

@@ -10,7 +10,7 @@ using namespace frit::cuda;
 // Bodies
 //===----------------------------------------------------------------------===//
 
-/// Prints a function that says where matrix `batch` begins, counted in units of
+/// Prints a function that returns the offset of matrix `batch`, in units of
 /// `elements` elements.
 std::string TransposeKernel::printBase(StringRef name, int64_t Dim::*stride,
                                        int64_t elements) {
@@ -64,7 +64,7 @@ std::string TransposeKernel::print(StringRef name) {
   for (auto [output, node] : llvm::enumerate(stored)) {
     Type element = elementType(lowered.outputs()[output]);
     std::string y = ("y" + Twine(output)).str();
-    // What is only moved is not converted there and back.
+    // A value that is only moved needs no conversion.
     if (node == value && storageName(element) == held)
       stores += "frit::copyVector(" + y + " + i, e);\n";
     else if (std::string store = storeOutput(out, this->store.graph, output,
@@ -100,7 +100,7 @@ std::string TransposeKernel::printMoved(StringRef name, int64_t unit) {
       .str();
 }
 
-/// `frit::function<NAME_body, arguments>({x0, ...}, values);`
+/// Returns `frit::function<NAME_body, arguments>({x0, ...}, values);`.
 static std::string callText(StringRef function, StringRef name,
                             const Twine &arguments, const LinalgFusion &lowered,
                             ArrayRef<int64_t> values) {
@@ -127,7 +127,7 @@ static KernelText finish(std::string body, StringRef header, StringRef name,
 // Runs
 //===----------------------------------------------------------------------===//
 
-/// Threads of a block of the skeletons that leave no choice.
+/// Threads per block of the skeletons with a fixed block size.
 static constexpr int64_t kThreads = 256;
 
 LogicalResult
@@ -186,11 +186,12 @@ class TransposeRuns : public TransposeFamily<TransposeRunsAttr> {
 // Skewed tiles
 //===----------------------------------------------------------------------===//
 
-/// In transpose_skewed.cuh: elements of a line that are no columns of its tile,
-/// and rows that a tile reads besides those that it writes.
+/// In transpose_skewed.cuh: elements of a line that are not columns of its
+/// tile, and rows that a tile reads in addition to those that it writes.
 static constexpr int64_t kSkewPhases = 8, kSkew = 16;
 
-/// Matrices of 16-bit elements that are only moved, or what does not fit.
+/// Builds the kernel if it only moves matrices of 16-bit elements; otherwise
+/// returns the mismatch.
 static nn::Match<std::unique_ptr<TransposeKernel>>
 buildSkewed(Problem &problem) {
   auto kernel = buildTranspose(problem, 1, 1);
@@ -236,7 +237,7 @@ class TransposeSkewedFlat : public TransposeFamily<TransposeSkewedFlatAttr> {
     constexpr int64_t line = TransposeKernel::kFlatLine;
     int64_t threads = schedule.getThreads();
     const LinalgFusion &lowered = problem.lowered();
-    // The column before those of a tile is there as well.
+    // A tile also reads the column before its first.
     KernelText text = finish(
         kernel.printMoved(name, /*unit=*/2), "transpose_skewed", name, lowered,
         {.threads = threads, .occupancy = schedule.getOccupancy()},
@@ -263,8 +264,8 @@ class TransposeSkewed : public TransposeFamily<TransposeSkewedAttr> {
     constexpr int64_t line = TransposeKernel::kSkewLine;
     int64_t rows = schedule.getRows();
     const LinalgFusion &lowered = problem.lowered();
-    // A column's first rows may be left to the tile before, its last to
-    // another.
+    // Skewed columns reach up to a sector beyond the matrix, hence the extra
+    // rows.
     KernelText text = finish(
         kernel.printMoved(name, /*unit=*/2), "transpose_skewed", name, lowered,
         {.threads = 4 * rows, .occupancy = schedule.getOccupancy()},

@@ -19,7 +19,8 @@ nn::Legality TransposeKernel::match(nn::FusionOp fusion) {
   }
   if (!transpose)
     return nn::Mismatch("there is no transpose");
-  // The output's dimensions; those that are neighbours in both forms are one.
+  // The output's dimensions; merge those that are contiguous in both source and
+  // destination.
   ArrayRef<int64_t> shape = nn::shapeOf(transpose.getX());
   SmallVector<int64_t> strides(shape.size(), 1);
   for (int64_t i = int64_t(shape.size()) - 2; i >= 0; --i)
@@ -82,7 +83,7 @@ nn::Legality TransposeKernel::build(int64_t loads, int64_t stores) {
     else
       stored.push_back(graph.elementAt(output, store.index));
   }
-  // A warp's reads are neighbours, in pieces of a memory transaction at least.
+  // A warp must read contiguous pieces of at least a sector.
   IndexSpace &space = load.graph.space;
   Lanes pieces = space.addLanes(load.index, 16);
   bool contiguous = false, loops = false;

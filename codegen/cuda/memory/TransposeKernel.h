@@ -1,8 +1,9 @@
 //===- TransposeKernel.h - A fusion as a tiled transpose ------------------===//
 //
-// A fusion with one transpose that changes the innermost dimension, and with
-// elementwise operators on either side, which join the copy's reads and writes;
-// or one that moves rows of an innermost dimension which are no whole vectors.
+// Matches two forms of a fusion with one transpose. Either it changes the
+// innermost dimension; elementwise operators before and after are then fused
+// into the copy's reads and writes. Or it moves whole rows of the innermost
+// dimension that are not a multiple of a vector (runs).
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +14,7 @@
 
 namespace frit::cuda {
 
-/// The part of a kernel before the transpose, or that behind it.
+/// The part of a kernel before or after the transpose.
 struct TransposeSide {
   explicit TransposeSide(mlir::MLIRContext *context) : graph(context) {}
   Graph graph;
@@ -23,54 +24,59 @@ struct TransposeSide {
 
 class TransposeKernel {
 public:
-  /// Elements of a line of transpose_skewed.cuh, and of its tiles that have all
-  /// rows.
+  /// Elements of a line in transpose_skewed.cuh, and in its tiles that contain
+  /// all rows.
   static constexpr int64_t kSkewLine = 128, kFlatLine = 64;
-  /// The most rows of a matrix of which a skewed tile can have all.
+  /// Maximum number of matrix rows for which a skewed tile can contain them
+  /// all.
   static constexpr int64_t kFlatRows = 304;
 
   explicit TransposeKernel(const LinalgFusion &lowered)
       : lowered(lowered), load(lowered.context()), store(lowered.context()) {}
 
-  /// Finds the transpose and its matrix, or says what does not fit.
+  /// Finds the transpose and its matrix. Returns the mismatch if the fusion has
+  /// another form.
   nn::Legality match(nn::FusionOp fusion);
-  /// Builds the graphs for vectors of `loads` and `stores` elements; once,
-  /// after a match.
+  /// Builds the graphs for vectors of `loads` and `stores` elements. Call once,
+  /// after match() succeeded.
   nn::Legality build(int64_t loads, int64_t stores);
 
-  /// Whether runs of neighbours are moved whole.
+  /// Whether contiguous runs are moved as a whole.
   bool isRuns() const { return run > 1; }
-  /// Whether one tensor's elements become another's as they are.
+  /// Whether the fusion copies one tensor's elements to another unchanged.
   bool isOnlyMoved() const;
-  /// Bytes of an element that is only moved.
+  /// Bytes of an element of the moved tensor.
   int64_t movedBytes() const;
-  /// Whether vectors are read and written whole, of 16 bytes at most, in tiles
-  /// of these sides.
+  /// Whether tiles of these sides are read and written in whole vectors of at
+  /// most 16 bytes.
   bool isVectorised(int64_t tileRows, int64_t tileCols) const;
-  /// Whether a tile of all that a side reads, or writes, in a row of its own
-  /// has no gaps, so that vectors need not end where a row does.
+  /// Whether a tile that spans all columns of the source (`loads`), or all rows
+  /// of the destination, is contiguous there, so that vectors may cross the
+  /// ends of rows.
   bool isFlat(bool loads, int64_t vector, int64_t tileRows,
               int64_t tileCols) const;
-  /// Whether every line of tiles of runs begins at a vector and is whole ones.
+  /// Whether every line of a tile of runs is aligned to vectors at both ends.
   bool hasAlignedLines(int64_t tileRows, int64_t tileCols) const;
-  /// Whether a skewed tile can have all rows.
+  /// Whether a skewed tile can contain all rows.
   bool canHoldAllRows() const { return col.to == rows && rows <= kFlatRows; }
 
-  /// Prints the body of transpose.cuh and transpose_flat.cuh, which joins the
-  /// fusion's other operators to the reads and writes.
+  /// Prints the body for transpose.cuh and transpose_flat.cuh, with the
+  /// fusion's other operators fused into reads and writes.
   std::string print(llvm::StringRef name);
-  /// Prints the body of the others, which only move units of `unit` bytes.
+  /// Prints the body for the other skeletons, which only move units of `unit`
+  /// bytes.
   std::string printMoved(llvm::StringRef name, int64_t unit);
 
-  /// A dimension of the moved tensor, with the strides of both its forms.
+  /// A dimension of the moved tensor, with its strides in source and
+  /// destination.
   struct Dim {
     int64_t size, from, to;
   };
-  /// Neighbours that stay neighbours.
+  /// Elements that stay contiguous.
   int64_t run = 1;
-  /// The matrices and their sides; of runs, where they stay together.
+  /// Number of matrices and their sides, counted in runs if run > 1.
   int64_t batch = 1, rows = 1, cols = 1;
-  /// The matrix's two dimensions, and the others in the output's order.
+  /// The matrix's two dimensions, and the remaining ones in the output's order.
   Dim row, col;
   llvm::SmallVector<Dim> others;
   TransposeSide load, store;
@@ -85,11 +91,12 @@ private:
   nn::TransposeOp transpose;
 };
 
-/// The kernel of a problem with such vectors, or what does not fit.
+/// Matches a problem and builds its kernel for these vector widths; returns the
+/// mismatch on failure.
 nn::Match<std::unique_ptr<TransposeKernel>>
 buildTranspose(Problem &problem, int64_t loads, int64_t stores);
 
-/// Which of #cuda.transpose_runs, #cuda.transpose_skewed_flat,
+/// Chooses among #cuda.transpose_runs, #cuda.transpose_skewed_flat,
 /// #cuda.transpose_skewed, #cuda.transpose_flat and #cuda.transpose.
 nn::Match<nn::Schedule> chooseTranspose(Problem &problem,
                                         const Machine &machine);

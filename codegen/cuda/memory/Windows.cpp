@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// The most steps of a reduction that is unrolled.
+/// Maximum steps of an unrolled reduction.
 static constexpr int64_t kWrittenOut = 32;
 
 Windows::Windows(const LinalgFusion &lowered, ArrayRef<unsigned> outputs,
@@ -34,7 +34,8 @@ Windows::Windows(const LinalgFusion &lowered, ArrayRef<unsigned> outputs,
 
 void Windows::findRuns() {
   IndexSpace &space = graph.space;
-  // Loads by what their places have in common, and by the rest.
+  // Loads by argument and index without its constant term, then by that
+  // constant.
   llvm::MapVector<std::pair<unsigned, AffineExpr>, std::map<int64_t, Node *>>
       rows;
   for (Node *node : Graph::reachable(roots, graph)) {

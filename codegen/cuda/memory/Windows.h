@@ -1,9 +1,9 @@
 //===- Windows.h - Neighbouring outputs that share what they read ---------===//
 //
 // Reductions over few elements, such as pooling, along an image's rows. A
-// thread has several neighbouring outputs, whose reductions are unrolled. What
-// they read of a row is a run of neighbours: each element is loaded once
-// however many outputs use it, and most of them by vectors.
+// thread computes several neighbouring outputs and unrolls their reductions.
+// They read a contiguous run of each input row: each element is loaded once for
+// all outputs that use it, mostly by vector loads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,16 +16,16 @@ namespace frit::cuda {
 
 class Windows {
 public:
-  /// For threads with `width` neighbours of `outputs`, which have `count`
-  /// elements each.
+  /// Makes windows for threads that compute `width` neighbours of `outputs`,
+  /// which have `count` elements each.
   Windows(const LinalgFusion &lowered, llvm::ArrayRef<unsigned> outputs,
           int64_t count, int64_t width);
 
-  /// Whether vectors do most of the loads.
+  /// Returns whether sharing and vectors at least halve the load instructions.
   bool pays() const;
-  /// Bytes of the longest vector.
+  /// Returns the bytes of the longest vector.
   int64_t widest() const;
-  /// Prints `operator()` of a body, which computes the outputs from `i` on.
+  /// Prints `operator()` of a body, which computes `width` outputs from `i` on.
   std::string print(llvm::StringRef indexType);
 
 private:
@@ -41,15 +41,15 @@ private:
   int64_t width;
   Graph graph;
   mlir::AffineExpr group;
-  /// Output by output, `width` of each.
+  /// `width` elements of each output, output by output.
   llvm::SmallVector<Node *> roots;
   llvm::SmallVector<Run> runs;
   int64_t loads = 0, readAlone = 0;
   bool fits = false;
 };
 
-/// The windows of a group whose threads have `width` neighbours of an image's
-/// row each; null where they save nothing.
+/// Returns windows of `width` outputs per thread for a group, or null if they
+/// save nothing.
 std::unique_ptr<Windows> makeWindows(const LinalgFusion &lowered,
                                      const OutputGroup &group, int64_t width);
 

@@ -1,16 +1,17 @@
 //===- column.cuh - Reductions along columns ------------------------------===//
 //
-// What row.cuh is for rows of neighbours, for rows whose elements are far apart
-// and that lie side by side: means over the pixels of images with channels
-// last, sums over a batch, softmax and norms of a middle dimension.
+// Like row.cuh, for rows whose elements are strided in memory while
+// neighbouring rows are contiguous: means over the pixels of channels-last
+// images, sums over a batch, softmax and norms of a middle dimension.
 //
 // A block is a grid of threads: `Across` of them read V neighbouring rows each,
-// and the `Team` threads that share these go down their columns. A thread keeps
-// up to PerThread columns in registers, or all of them in shared memory; with
-// PerThread 0 every pass reads them again. Sums are taken in a fixed order.
+// and the `Team` threads that share these rows divide their columns. A thread
+// keeps up to PerThread columns in registers, or all of its columns in shared
+// memory. With PerThread 0, every pass reads them again. The order of every sum
+// is fixed.
 //
-// The Body is that of row.cuh but for these, whose V lanes are rows from `row`
-// on, all of the same column:
+// The Body is that of row.cuh except for these functions, whose V lanes are
+// rows from `row` on at the same column:
 //
 //   void load(Element (&e)[V], unsigned row, unsigned col) const;
 //   void store(const Element (&e)[V], const float (&r)[V][kReductions],
@@ -34,7 +35,8 @@ template <class Body, int Team, int PerThread, int V> struct KeptColumns {
   __device__ KeptColumns(const Body &body, unsigned row, unsigned first,
                          unsigned cols)
       : first(first), cols(cols) {
-    // Past the end they are of the last column, for branches would part loads.
+    // Past the end, load the last column: a branch would keep loads from
+    // overlapping.
 #pragma unroll
     for (int i = 0; i < PerThread; ++i) {
       unsigned at = first + i * Team;
@@ -50,8 +52,8 @@ template <class Body, int Team, int PerThread, int V> struct KeptColumns {
   }
 };
 
-/// A thread's columns in shared memory, loaded once. It comes back only to what
-/// it fetched itself.
+/// A thread's columns in shared memory, loaded once. Threads read only what
+/// they loaded themselves, so no barrier is needed.
 template <class Body, int Team, int Across, int V> struct SharedColumns {
   using Stored = typename Body::Stored;
   unsigned first, cols;
@@ -80,7 +82,7 @@ template <class Body, int Team, int Across, int V> struct SharedColumns {
   }
 };
 
-/// A thread's columns in memory, loaded by every pass.
+/// A thread's columns in global memory, loaded by every pass.
 template <class Body, int Team, int V> struct StreamedColumns {
   const Body &body;
   unsigned row, first, cols;
@@ -90,7 +92,7 @@ template <class Body, int Team, int V> struct StreamedColumns {
       : body(body), row(row), first(first), cols(cols) {}
 
   template <class Visit> __device__ void forEach(const Visit &visit) {
-    // Loads of several columns are under way before the first is needed.
+    // Issue the loads of several columns before using the first.
     constexpr unsigned kUnroll = 32 / V < 8 ? 32 / V : 8;
     unsigned col = first;
     for (; col + (kUnroll - 1) * Team < cols; col += kUnroll * Team) {
@@ -117,8 +119,8 @@ template <class Body, int Team, int V> struct StreamedColumns {
   }
 };
 
-/// Combines the values of a team's threads for V lanes; all get the results.
-/// The members of a team that share a warp meet by shuffles, warps in `slots`.
+/// Combines the values of a team's threads for V lanes; all threads get the
+/// results. Threads of one warp use shuffles, warps exchange through `slots`.
 template <class Body, int R, int Team, int Across, int V>
 __device__ inline void combineTeam(float (&values)[V], float *slots) {
   constexpr int kInWarp = Across >= 32         ? 1
@@ -134,7 +136,7 @@ __device__ inline void combineTeam(float (&values)[V], float *slots) {
   if constexpr (kWarps > 1) {
     constexpr unsigned kValues = V * Across;
     unsigned across = threadIdx.x % Across, place = threadIdx.x / Across;
-    // The slots are those of the reduction before.
+    // Wait until the previous reduction has read its slots.
     __syncthreads();
     if (place % kInWarp == 0) {
 #pragma unroll
@@ -156,7 +158,7 @@ __device__ inline void combineTeam(float (&values)[V], float *slots) {
   }
 }
 
-/// Reductions R and later.
+/// Computes reductions R and later.
 template <int R, int Team, int Across, int V, class Body, class Columns>
 __device__ inline void
 reduceColumns(const Body &body, Columns &columns, float *slots,
@@ -183,14 +185,14 @@ reduceColumns(const Body &body, Columns &columns, float *slots,
 template <class Columns, int Team, int Across, int V, class Body>
 __device__ inline void columnsOf(const Body &body, unsigned rows,
                                  unsigned cols) {
-  // One per thread is enough; most teams need a part of it.
+  // One slot per thread and lane is enough; most teams need fewer.
   __shared__ float slots[Team > 1 ? V * Team * Across : 1];
   unsigned across = threadIdx.x % Across, place = threadIdx.x / Across;
   unsigned blocks = (rows / V + Across - 1) / Across;
   for (unsigned block = blockIdx.x; block < blocks; block += gridDim.x) {
     unsigned row = (block * Across + across) * V;
     bool hasRows = row < rows;
-    // A thread past the last row has no columns, but its place at barriers.
+    // A thread past the last row has no columns but takes part in barriers.
     Columns columns(body, hasRows ? row : 0, hasRows ? place : cols, cols);
     float results[V][Body::kReductions] = {};
     reduceColumns<0, Team, Across, V>(body, columns, slots, results, row);
@@ -202,9 +204,8 @@ __device__ inline void columnsOf(const Body &body, unsigned rows,
   }
 }
 
-/// Blocks are one-dimensional, of Team * Across threads; a block per Across * V
-/// rows is a good grid and any is right. `rows`, counted side by side and then
-/// behind one another, is a multiple of V.
+/// Blocks are one-dimensional with Team * Across threads. Any grid is correct;
+/// one block per Across * V rows is a good one. `rows` is a multiple of V.
 template <class Body, int Team, int Across, int PerThread, int V>
 __device__ inline void column(const Body &body, unsigned rows, unsigned cols) {
   if constexpr (PerThread > 0)
@@ -215,7 +216,7 @@ __device__ inline void column(const Body &body, unsigned rows, unsigned cols) {
                                                                cols);
 }
 
-/// The same with columns in dynamic shared memory.
+/// Like column(), with columns in dynamic shared memory.
 template <class Body, int Team, int Across, int V>
 __device__ inline void columnShared(const Body &body, unsigned rows,
                                     unsigned cols) {

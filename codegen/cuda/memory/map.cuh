@@ -13,12 +13,12 @@
 namespace frit {
 
 /// Calls `body(i)` for i = 0, V, 2V, ... below `n`, a multiple of V; the body
-/// handles elements [i, i + V). Blocks and threads are one-dimensional, and any
-/// number of them is right: the threads step over what the grid does not cover.
+/// handles elements [i, i + V). Blocks are one-dimensional, and any grid is
+/// correct (grid-stride loop).
 ///
-/// The index is 32 bits wide where `n` is, which is cheaper to divide; n, and V
-/// times the threads of the grid, are then at most 2^31, so that it cannot
-/// wrap.
+/// The index has the type of `n`; 32 bits are cheaper to divide. With 32 bits,
+/// n and V times the threads of the grid are at most 2^31, so that the index
+/// cannot wrap.
 template <int V, class Body, class Index>
 __device__ inline void map(const Body &body, Index n) {
   Index step = Index(gridDim.x) * blockDim.x * V;
@@ -27,9 +27,9 @@ __device__ inline void map(const Body &body, Index n) {
     body(i);
 }
 
-/// The same for a body that handles W elements, `blockDim.x` apart from `i` on,
-/// and takes care itself of those that are not below `n`. W times the threads
-/// of the grid are at most 2^31 where the index is 32 bits wide.
+/// Like map() for a body that handles W elements from `i` on that are
+/// `blockDim.x` apart, and itself skips those not below `n`. With a 32-bit
+/// index, W times the threads of the grid are at most 2^31.
 template <int W, class Body, class Index>
 __device__ inline void mapApart(const Body &body, Index n) {
   Index step = Index(gridDim.x) * blockDim.x * W;

@@ -4,12 +4,12 @@
 //
 //   load a row ─▶ reduce ─▶ reduce, given the results so far ─▶ ... ─▶ store
 //
-// A team of `Threads` threads takes a row: part of a warp or a whole one (then
-// a block holds several teams), or a whole block of more than a warp. A row of
-// at most Threads * PerThread columns is read once and stays in registers, a
-// longer one in shared memory if it fits; one that is longer still is read
-// again by every pass. Every sum is taken in a fixed order, so that results do
-// not change from run to run.
+// A team of `Threads` threads computes a row. A team is part of a warp or a
+// warp (then a block has several teams), or a whole block of several warps. A
+// row of at most Threads * PerThread columns is read once and stays in
+// registers, a longer one in shared memory if it fits; still longer rows are
+// read again by every pass. The order of every sum is fixed, so results do not
+// change from run to run.
 //
 // The fusion is a Body:
 //
@@ -27,9 +27,9 @@
 //   row
 //
 // `load` and `store` handle V consecutive columns from `col` on, a multiple of
-// V; so the number of columns is a multiple of V, which is 1 where need be. In
-// registers, what a term writes to its element is there in later phases. For
-// rows in shared memory a Body has besides
+// V. The number of columns is a multiple of V, which may be 1. For rows in
+// registers, later phases see what a term writes to its element. For rows in
+// shared memory a Body also has
 //
 //   struct Stored { f16 x; };                      // what shared memory holds
 //   static Element fromStored(const Stored &s);
@@ -48,12 +48,13 @@
 
 namespace frit {
 
-/// The size of a body's array of results; C++ has no arrays of 0.
+/// Size of a body's array of results, at least 1, since C++ has no empty
+/// arrays.
 template <class Body>
 inline constexpr int kResults = Body::kReductions > 0 ? Body::kReductions : 1;
 
-/// The `Threads` threads that share a row, in blocks of `Block` threads, all of
-/// which make the same calls.
+/// The `Threads` threads that share a row, in blocks of `Block` threads. All
+/// threads of a block make the same calls.
 template <int Threads, int Block> class Team {
   static constexpr bool kInWarp = Threads <= 32;
   static_assert(kInWarp ? 32 % Threads == 0 : Threads % 32 == 0,
@@ -71,8 +72,8 @@ public:
     return blockIdx.x * kTeams + threadIdx.x / Threads;
   }
 
-  /// Combines one value per thread; every thread gets the same bits, since each
-  /// step of the butterfly combines the same pairs, if in another order.
+  /// Combines one value per thread. Every thread gets the same bits: each
+  /// butterfly step combines the same pairs, only with operands swapped.
   template <class Body, int R> __device__ float reduce(float value) {
 #pragma unroll
     for (int distance = kLanes / 2; distance > 0; distance /= 2)
@@ -93,8 +94,8 @@ public:
   }
 
 private:
-  /// Two sets of slots, used in turn, so that one barrier is enough: a slot is
-  /// written again only after the barrier of the reduction in between.
+  /// Double-buffered slots, so that one barrier per reduction is enough: a slot
+  /// is rewritten only after the barrier of the next reduction.
   __device__ static auto slotsOf(unsigned turn) -> float (&)[kWarps] {
     __shared__ float slots[2][kWarps];
     return slots[turn];
@@ -103,7 +104,7 @@ private:
   unsigned turn = 0;
 };
 
-/// Which elements of a vector are its row's own, for a visitor: all of them.
+/// Tells a visitor that all elements of a vector belong to the row.
 struct OwnAll {
   __device__ constexpr bool operator()(int) const { return true; }
 };
@@ -121,7 +122,8 @@ template <class Body, int Threads, int PerThread, int V> struct KeptRow {
 
   __device__ void load(const Body &body, unsigned row, unsigned count) {
     cols = count;
-    // Past the end they are the row's last, for branches would part loads.
+    // Past the end, load the row's last vector: a branch would keep loads from
+    // overlapping.
 #pragma unroll
     for (int i = 0; i < kVectors; ++i)
       body.load(vectors[i], row, column(i) < cols ? column(i) : cols - V);
@@ -131,7 +133,7 @@ template <class Body, int Threads, int PerThread, int V> struct KeptRow {
     return (i * Threads + threadIdx.x % Threads) * V;
   }
 
-  /// Visits vector i, if the row has it.
+  /// Visits vector i if the row has it.
   template <class Visit> __device__ void at(int i, const Visit &visit) {
     if (column(i) < cols)
       visit(vectors[i], column(i), OwnAll());
@@ -143,7 +145,7 @@ template <class Body, int Threads, int PerThread, int V> struct KeptRow {
   }
 };
 
-/// A team's row in memory, loaded by every pass.
+/// A team's row in global memory, loaded by every pass.
 template <class Body, int Threads, int V> struct StreamedRow {
   const Body &body;
   unsigned row, cols;
@@ -162,8 +164,8 @@ template <class Body, int Threads, int V> struct StreamedRow {
   }
 };
 
-/// A block's row in shared memory, loaded once. A thread comes back only to
-/// what it fetched itself.
+/// A block's row in shared memory, loaded once. Threads read only what they
+/// loaded themselves, so no barrier is needed.
 template <class Body, int Threads, int V> struct SharedRow {
   using Stored = typename Body::Stored;
   unsigned cols;
@@ -187,7 +189,7 @@ template <class Body, int Threads, int V> struct SharedRow {
   }
 };
 
-/// Reductions R and later; each is a pass of its own over the row.
+/// Computes reductions R and later, each in its own pass over the row.
 template <int R, int V, class Body, class Row, class Team>
 __device__ inline void reduceFrom(const Body &body, Row &elements, Team &team,
                                   float (&results)[kResults<Body>],
@@ -207,12 +209,13 @@ __device__ inline void reduceFrom(const Body &body, Row &elements, Team &team,
   }
 }
 
-/// The calling team's row, held in a `Row`. Teams past the last row reduce that
-/// one too, since shuffles behind a branch, or in a loop, take longer.
+/// Computes the calling team's row, which a `Row` holds. Teams past the last
+/// row compute that one again, without storing: shuffles inside a branch or a
+/// loop take longer.
 template <class Row, int Threads, int Block, int V, class Body>
 __device__ inline void rowOf(const Body &body, unsigned rows, unsigned cols) {
   Team<Threads, Block> team;
-  // `rows` is a literal where this is inlined.
+  // `rows` is a compile-time constant after inlining.
   const bool whole = rows % team.kTeams == 0;
   const unsigned row = whole ? team.row() : minimum(team.row(), rows - 1);
   Row elements(body, row, cols);
@@ -226,19 +229,20 @@ __device__ inline void rowOf(const Body &body, unsigned rows, unsigned cols) {
     body.finish(results, row);
 }
 
-/// A block of `Threads` threads per row, which dynamic shared memory holds.
+/// Computes a row per block of `Threads` threads, in dynamic shared memory.
 template <class Body, int Threads, int V>
 __device__ inline void rowShared(const Body &body, unsigned rows,
                                  unsigned cols) {
   rowOf<SharedRow<Body, Threads, V>, Threads, Threads, V>(body, rows, cols);
 }
 
-/// A team of `Threads` threads per row, in one-dimensional blocks of `Block`:
-/// exactly `Threads` for more than a warp, any multiple of 32 otherwise. The
-/// grid has a team for every row.
+/// Computes a row per team of `Threads` threads, in one-dimensional blocks of
+/// `Block` threads: exactly `Threads` if that exceeds a warp, otherwise any
+/// multiple of 32. The grid has a team for every row.
 template <class Body, int Threads, int PerThread, int V, int Block = Threads>
 __device__ inline void row(const Body &body, unsigned rows, unsigned cols) {
-  // `cols` is a literal where this is inlined, so one of the two remains.
+  // `cols` is a compile-time constant after inlining, so only one branch
+  // remains.
   constexpr unsigned kept = (PerThread + V - 1) / V * V * Threads;
   if (cols <= kept)
     rowOf<KeptRow<Body, Threads, PerThread, V>, Threads, Block, V>(body, rows,

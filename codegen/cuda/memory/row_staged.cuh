@@ -1,43 +1,41 @@
 //===- row_staged.cuh - Rows that begin anywhere in a vector --------------===//
 //
-// The elements of rows of odd width can only be read and written by themselves.
-// But those of several neighbouring rows make whole vectors, so a block copies
-// these to shared memory as they are, asynchronously, and there teams of part
-// of a warp, or of a whole one, take a row each, or several at once: what they
-// wait for then overlaps. Results take the same way back. Weights that all rows
-// read are there too.
+// Rows of odd width cannot be read and written by vectors. But several
+// neighbouring rows together are whole vectors, so a block copies them to
+// shared memory asynchronously. There each team, a warp or part of one,
+// computes one row, or several at once, whose latencies overlap. Results go
+// back through shared memory. Weights that all rows read are there too.
 //
-// Beside what row.cuh asks for, a Body names those of its pointers whose
-// tensors have an element at every (row, column), in that order, each with the
-// bytes that an element takes in those before it. An output may be in the place
-// of an input with elements of the same size: the thread that writes a place
-// has read it before.
+// In addition to what row.cuh requires, a Body lists its pointers to tensors
+// with an element at every (row, column), each with the bytes per element of
+// the tensors before it. An output may share its space with an input of the
+// same element size: the thread that writes an element has read it before.
 //
 //   template <class Self, class Visit>
 //   static void forInputs(Self &self, const Visit &visit);   // visit(x, bytes)
 //   template <class Self, class Visit>
 //   static void forOutputs(Self &self, const Visit &visit);
 //
-// and those whose tensors have one for every column, which all rows read, with
-// the bytes of those before:
+// and its pointers to tensors with one element per column, which all rows read,
+// with the bytes of the tensors before them:
 //
 //   template <class Self, class Visit>
 //   static void forWeights(Self &self, const Visit &visit);  // visit(x, bytes)
 //   static constexpr int kStagedBytes = 2;  // of an element in all the others
 //
-// Where Cols is no multiple of V, vectors are skewed: they begin where those of
-// the tensors do, so that a row's first vector and its last have elements of
-// the neighbours, at columns below 0 and from Cols on. They take no part in
-// reductions, and a Body takes signed columns and leaves them as they are:
+// If Cols is not a multiple of V, vectors are skewed: they are aligned to the
+// tensor, so that a row's first and last vectors also contain elements of its
+// neighbours, at columns below 0 and from Cols on. Those take no part in
+// reductions. A Body then takes signed columns and does not store them:
 //
 //   template <class Own>
 //   void store(const Element (&e)[V], const float (&r)[..], unsigned row,
 //              int col, const Own &own) const;              // by storeOwn
 //
-// What a term makes of them is thrown away, so it may be anything: by then they
-// may be a neighbour's results. For weights to be read by vectors as well,
-// shared memory has them V times, once for every place in a vector where a row
-// may begin:
+// Terms computed from them are discarded, so any value will do: they may
+// already be a neighbour's results. So that weights can be read by vectors too,
+// shared memory has V copies of them, one for every position in a vector where
+// a row may begin:
 //
 //   static constexpr int kWeights = 2;             // that forWeights visits
 //
@@ -50,8 +48,8 @@
 
 namespace frit {
 
-/// Starts copying `bytes` bytes, at most `Most`, to shared memory by a block of
-/// `Block` threads; both are where vectors begin.
+/// Starts an asynchronous copy of `bytes` bytes, at most `Most`, to shared
+/// memory by a block of `Block` threads. Both pointers are 16-byte aligned.
 template <int Block, unsigned Most>
 __device__ inline void copyIn(char *to, const void *from, unsigned bytes) {
 #pragma unroll 8
@@ -61,7 +59,7 @@ __device__ inline void copyIn(char *to, const void *from, unsigned bytes) {
                 int(minimum(bytes - at, 16u)));
 }
 
-/// Writes `count` elements of shared memory, of at most `Most`.
+/// Copies `count` elements, at most `Most`, from shared to global memory.
 template <int Block, unsigned Most, class T>
 __device__ inline void copyOut(T *to, const char *from, unsigned count) {
   using Words = Pack<uint32_t, 4>;
@@ -76,11 +74,11 @@ __device__ inline void copyOut(T *to, const char *from, unsigned count) {
     to[last] = reinterpret_cast<const T *>(from)[last];
 }
 
-/// Which elements of a vector from `col` on are their row's, if it has any.
+/// Tells which elements of a vector that begins at `col` belong to the row.
 template <int V, int Cols> struct Own {
   int col;
-  /// Whether it may be the row's first or last, which is known where loops over
-  /// a thread's vectors are unrolled: others cost nothing.
+  /// Whether this may be the row's first or last vector. The compiler knows it
+  /// in unrolled loops, so other vectors need no checks.
   bool first, last;
 
   __device__ bool operator()(int v) const {
@@ -89,7 +87,7 @@ template <int V, int Cols> struct Own {
   }
 };
 
-/// Writes the row's own of V elements: the neighbours' are for others to write.
+/// Stores those of V elements that belong to the row.
 template <int V, int Cols, class T, class F>
 __device__ inline void storeOwn(T *to, const F (&in)[V],
                                 const Own<V, Cols> &own) {
@@ -103,7 +101,7 @@ __device__ inline void storeOwn(T *to, const F (&in)[V],
       store(to[v], in[v]);
 }
 
-/// A team's row in registers, in skewed vectors where need be.
+/// A team's row in registers, in skewed vectors if necessary.
 template <class Body, int Threads, int PerThread, int V, int Cols,
           bool Skewed = Cols % V != 0>
 struct StagedRow : KeptRow<Body, Threads, PerThread, V> {};
@@ -113,12 +111,12 @@ struct StagedRow<Body, Threads, PerThread, V, Cols, true> {
   typename Body::Element vectors[kVectors][V];
   int skew;
 
-  /// Where in a vector the row begins.
+  /// Position in a vector where the row begins.
   __device__ static int skewOf(unsigned row) { return row * Cols % V; }
 
   __device__ void load(const Body &body, unsigned row, unsigned) {
     skew = skewOf(row);
-    // Past the end they are the row's first.
+    // Past the end, load the row's first vector.
 #pragma unroll
     for (int i = 0; i < kVectors; ++i)
       body.load(vectors[i], row, has(i) ? column(i) : -skew);
@@ -127,7 +125,7 @@ struct StagedRow<Body, Threads, PerThread, V, Cols, true> {
   __device__ int column(int i) const {
     return int(i * Threads + threadIdx.x % Threads) * V - skew;
   }
-  /// Whether the row has vector i; without a skew it has the fewest.
+  /// Whether the row has vector i; constant for vectors that every row has.
   __device__ bool has(int i) const {
     return ((i + 1) * Threads - 1) * V < Cols || column(i) < Cols;
   }
@@ -144,13 +142,13 @@ struct StagedRow<Body, Threads, PerThread, V, Cols, true> {
   }
 };
 
-/// Elements from where one copy of `Cols` weights begins to where the next
-/// does, for rows that are skewed by one more.
+/// Elements between consecutive copies of `Cols` weights; each copy is skewed
+/// by one more.
 template <class T, int V, int Cols>
 inline constexpr int kNextCopy =
     ((Cols + V - 1) * int(sizeof(T)) + 127) / 128 * (128 / int(sizeof(T))) + 1;
 
-/// A weight of any type on its way to shared memory.
+/// A weight of any type in registers, on its way to shared memory.
 struct alignas(8) Weight {
   unsigned char bytes[8];
   template <class T> __device__ T &as() {
@@ -158,8 +156,8 @@ struct alignas(8) Weight {
   }
 };
 
-/// Writes the weights that all rows read to shared memory from `to` on, V times
-/// each. All are read before any is written, so that they are waited for once.
+/// Copies the weights that all rows read to shared memory from `to` on, V times
+/// each. Reads all before writing any, so that their latencies overlap.
 template <int Block, int V, int Cols, class Body>
 __device__ inline void copyWeights(Body &staged, char *to) {
   constexpr int kSteps = (Cols + Block - 1) / Block;
@@ -187,9 +185,9 @@ __device__ inline void copyWeights(Body &staged, char *to) {
   });
 }
 
-/// A team of `Threads` threads per `Held` rows of `Cols` elements, in
-/// one-dimensional blocks of `Block`, whose rows together are whole vectors of
-/// every tensor. The grid has a team for every row.
+/// Computes `Held` rows of `Cols` elements per team of `Threads` threads, in
+/// one-dimensional blocks of `Block` threads, whose rows together are whole
+/// vectors of every tensor. The grid covers all rows.
 template <class Body, int Threads, int PerThread, int V, int Block,
           unsigned Cols, int Held = 1>
 __device__ inline void rowStaged(const Body &body, unsigned rows) {
@@ -207,7 +205,7 @@ __device__ inline void rowStaged(const Body &body, unsigned rows) {
   // `rows` is a literal where this is inlined.
   const bool whole = rows % kRows == 0;
   const unsigned here = whole ? kRows : minimum(rows - first, kRows);
-  // The same body, whose tensors are in shared memory.
+  // A copy of the body whose pointers are to shared memory.
   Body staged = body;
   Body::forInputs(staged, [&](auto *&tensor, unsigned before) {
     char *const to = shared + before * kRows * Cols;
@@ -236,13 +234,14 @@ __device__ inline void rowStaged(const Body &body, unsigned rows) {
   waitCopies<0>();
   __syncthreads();
 
-  // Teams of a warp are apart by as many rows as there are warps, which keeps
-  // their elements in different banks more often than neighbours would.
+  // The rows of a warp's teams are kWarps apart, which causes fewer bank
+  // conflicts than neighbouring rows would.
   Team<Threads, Block> team;
   const unsigned inBlock =
       threadIdx.x / 32 + threadIdx.x % 32 / Threads * kWarps;
   auto has = [&](int k) { return whole || inBlock + k * kTeams < here; };
-  // Rows past the last are others of the block, all of a team skewed alike.
+  // Rows past the last repeat another row of the block; all rows of a team have
+  // the same skew.
   auto rowAt = [&](int k) {
     if (kSkewed && !has(k))
       k = 0;
@@ -261,7 +260,7 @@ __device__ inline void rowStaged(const Body &body, unsigned rows) {
 #pragma unroll
   for (int k = 0; k < Held; ++k)
     reduceFrom<0, V>(staged, elements[k], team, results[k], rowAt(k));
-  // One branch for all that a team has, if it has one row.
+  // With one row per team, one branch covers everything that it stores.
   if (Held > 1 || has(0)) {
 #pragma unroll
     for (int i = 0; i < Row::kVectors; ++i)

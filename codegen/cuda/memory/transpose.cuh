@@ -1,13 +1,13 @@
 //===- transpose.cuh - Permutations through shared memory -----------------===//
 //
-// A permutation whose innermost dimension changes is, for every place in its
-// other dimensions, a matrix whose rows become columns: rows along what will be
-// innermost, columns along what was. A tile is read along its rows and written
-// along its columns, so that both sides are coalesced; a thread's access is as
-// wide as the shape allows on either side. Where it can, the tile holds words
-// of neighbouring elements, which shared memory moves as fast as single ones.
+// A permutation that changes the innermost dimension is a batch of matrix
+// transposes: rows run along the future innermost dimension, columns along the
+// present one. A tile is read along its rows and written along its columns, so
+// that both sides are coalesced; accesses are as wide as the shape allows on
+// either side. If possible the tile holds words of neighbouring elements, which
+// shared memory moves as fast as single ones.
 //
-// A Body says what is moved and what is fused to either side:
+// A Body defines what is moved, and what is fused into loads and stores:
 //
 //   using Held = f16;                            // what the tile holds
 //   void load(Held (&e)[L], size_t i) const;     // from place i of the input
@@ -23,7 +23,7 @@
 
 namespace frit {
 
-/// Reads or writes V elements as they are, aligned as in `loadVector`.
+/// Copies V elements without conversion, aligned as for `loadVector`.
 template <int V, class T>
 __device__ inline void copyVector(T (&out)[V], const T *from) {
   constexpr int n = packOf<T, V>();
@@ -49,9 +49,9 @@ __device__ inline void copyVector(T *to, const T (&in)[V]) {
   }
 }
 
-/// A matrix of `Rows` rows of `Cols` elements that lie `Stride` apart, or that
-/// follow one another without a gap where `Flat`; threads take V elements each
-/// of the part of `rows` rows and `cols` columns that is there.
+/// How 256 threads divide a tile of `Rows` rows of `Cols` elements into vectors
+/// of V. With `Flat` the rows are contiguous and vectors may cross their ends.
+/// Only `rows` rows and `cols` columns of the tile are inside the matrix.
 template <int Rows, int Cols, int V, bool Flat> struct TileSide {
   static constexpr int kThreads = 256;
   static constexpr int kVectors = Flat ? Rows * Cols / V : Rows * (Cols / V);
@@ -59,8 +59,8 @@ template <int Rows, int Cols, int V, bool Flat> struct TileSide {
   static_assert(Flat ? Rows * Cols % V == 0 : Cols % V == 0,
                 "vectors do not cross the edge of a tile");
 
-  /// Calls visit(step, place) for the thread's vectors, the first of whose
-  /// elements is at `place` in the tile.
+  /// Calls visit(step, place) for the thread's vectors; `place` is the position
+  /// of a vector's first element in the tile.
   template <class Visit>
   __device__ static void forEach(unsigned rows, unsigned cols,
                                  const Visit &visit) {
@@ -76,12 +76,12 @@ template <int Rows, int Cols, int V, bool Flat> struct TileSide {
   }
 };
 
-/// Blocks have 256 threads; one block per tile is a good grid, and any
-/// one-dimensional grid is right. Neighbouring rows are `fromStride` apart in
-/// the input, neighbouring columns `toStride` in the output. FlatLoad says that
-/// a tile has all columns and no gap between rows, FlatStore the same of the
-/// output's; either wants words of one element, Word = 1, and so do vectors and
-/// shapes that are no multiples of Word.
+/// Blocks have 256 threads. Any one-dimensional grid is correct; one block per
+/// tile is a good one. Neighbouring rows are `fromStride` apart in the input,
+/// neighbouring columns `toStride` in the output. FlatLoad: a tile has all
+/// columns, and rows are contiguous in the input; FlatStore: the same for the
+/// output. Both need words of one element, Word = 1, and so do vectors and
+/// shapes that are not multiples of Word.
 template <class Body, int TileRows, int TileCols, int L, int S, int Word = 1,
           bool FlatLoad = false, bool FlatStore = false>
 __device__ inline void transpose(const Body &body, unsigned batch,
@@ -92,7 +92,7 @@ __device__ inline void transpose(const Body &body, unsigned batch,
   constexpr int kWords = TileCols / Word;
   using Load = TileSide<TileRows, TileCols, L, FlatLoad>;
   using Store = TileSide<kWords, TileRows, S, FlatStore>;
-  // The odd row length spreads a column over all banks.
+  // An odd row length avoids bank conflicts along columns.
   __shared__ Words tile[TileRows][kWords | 1];
   unsigned tileRows = (rows + TileRows - 1) / TileRows;
   unsigned tileCols = (cols + TileCols - 1) / TileCols;
@@ -100,8 +100,8 @@ __device__ inline void transpose(const Body &body, unsigned batch,
   size_t tiles = size_t(batch) * perMatrix;
 
   for (size_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-    // Tiles that follow one another are neighbours in the output, or in the
-    // input where its lines end sooner.
+    // Consecutive tiles are neighbours in the output, or in the input if its
+    // rows are shorter.
     unsigned matrix = unsigned(t / perMatrix), inMatrix = t % perMatrix;
     bool downRows = rows <= cols || cols >= 64 * TileCols;
     unsigned tileRow = downRows ? inMatrix % tileRows : inMatrix / tileCols;
@@ -111,7 +111,7 @@ __device__ inline void transpose(const Body &body, unsigned batch,
     size_t from = Body::from(matrix) + firstRow * fromStride + firstCol;
     size_t to = Body::to(matrix) + firstCol * toStride + firstRow;
 
-    // All loads are under way before the first is waited for.
+    // Issue all loads before using the first.
     Held loaded[Load::kSteps][L];
     Load::forEach(rowsHere, colsHere, [&](int step, unsigned place) {
       body.load(loaded[step], from + (FlatLoad ? place
@@ -155,7 +155,7 @@ __device__ inline void transpose(const Body &body, unsigned batch,
                                    : (place / TileRows * Word + w) * toStride +
                                          place % TileRows));
     });
-    // The next tile may be written only when all have read this one.
+    // All threads must have read this tile before the next is written.
     __syncthreads();
   }
 }

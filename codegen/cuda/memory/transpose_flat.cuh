@@ -1,14 +1,14 @@
 //===- transpose_flat.cuh - Transposes with one short side ----------------===//
 //
-// Where one side of a matrix is short, odd, and all there is before the next
-// row, a tile has all of it and is read, or written, as one piece: its vectors
-// go over the ends of rows, in shared memory as well, whose order is the same.
-// On the other side a thread takes a vector along the long side, whose elements
+// For a matrix with a short, odd side that is contiguous in memory. A tile
+// spans that side and is read, or written, as one contiguous piece: vectors
+// cross the ends of rows, also in shared memory, which has the same order. On
+// the other side a thread handles a vector along the long side, whose elements
 // it gathers or scatters.
 //
-// Eight neighbouring threads take neighbouring vectors, four times as many the
-// next lines of the short side. Since that is odd, their elements are all in
-// different banks.
+// Eight neighbouring threads take neighbouring vectors, and the four such
+// groups of a warp take consecutive lines of the short side. Since its length
+// is odd, their elements are in different banks.
 //
 // The Body is that of transpose.cuh.
 //
@@ -21,9 +21,9 @@
 
 namespace frit {
 
-/// A tile of `Long` places of `Short` elements each for blocks of 256 threads,
-/// which take `Flat` elements at a time along the short side and `Across` along
-/// the long one.
+/// A tile of `Long` positions with `Short` elements each, for blocks of 256
+/// threads, which access `Flat` elements at a time on the contiguous side and
+/// `Across` along the long side.
 template <class Held, int Long, int Short, int Flat, int Across>
 struct FlatTile {
   static constexpr int kThreads = 256, kVectors = 8;
@@ -49,7 +49,8 @@ struct FlatTile {
     }
   }
 
-  /// Calls visit(step, place) for those of the first `count` elements.
+  /// Calls visit(step, place) for the thread's flat vectors within the first
+  /// `count` elements.
   template <class Visit>
   __device__ static void forFlat(unsigned count, const Visit &visit) {
     forEach<Flat>([&](int step, unsigned index) {
@@ -58,7 +59,8 @@ struct FlatTile {
     });
   }
 
-  /// Calls visit(step, line, along) for those of the first `count` places.
+  /// Calls visit(step, line, along) for the thread's vectors along the long
+  /// side within its first `count` positions.
   template <class Visit>
   __device__ static void forAcross(unsigned count, const Visit &visit) {
     forEach<Across>([&](int step, unsigned index) {
@@ -91,10 +93,10 @@ struct FlatTile {
   }
 };
 
-/// A block of 256 threads for each tile of `Long` places along the side of
-/// `size` elements. It loads L and stores S elements at a time; `Loads` says
-/// that the input's rows are the short ones, else the output's are. Those of
-/// the other tensor are `stride` apart.
+/// Transposes one tile per block of 256 threads: `Long` positions along the
+/// side of `size` elements. It loads L and stores S elements at a time. If
+/// `Loads`, the input's rows are the short ones, otherwise the output's. The
+/// rows of the other tensor are `stride` apart.
 template <class Body, int Long, int Short, int L, int S, bool Loads>
 __device__ inline void transposeFlat(const Body &body, unsigned size,
                                      size_t stride) {
@@ -108,7 +110,7 @@ __device__ inline void transposeFlat(const Body &body, unsigned size,
   const unsigned here = minimum(size - first, unsigned(Long));
   const size_t from = Body::from(matrix) + size_t(first) * (Loads ? Short : 1);
   const size_t to = Body::to(matrix) + size_t(first) * (Loads ? 1 : Short);
-  // All loads are under way before the first is waited for.
+  // Issue all loads before using the first.
   if constexpr (Loads) {
     typename Tile::FlatVectors loaded;
     tile.forFlat(here * Short, [&](int step, unsigned place) {

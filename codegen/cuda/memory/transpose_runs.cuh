@@ -1,16 +1,16 @@
 //===- transpose_runs.cuh - Permutations that keep runs of neighbours -----===//
 //
-// Where the innermost dimension stays, runs of neighbours are moved whole: for
-// every place in the other dimensions a matrix of runs, whose rows are what
-// will be next to innermost. Runs that are no whole vectors begin anywhere in
-// one. But those of a tile make lines, on either side, that are vectors but for
-// their ends: a row's are copied to shared memory from the vector on in which
-// they begin, and a column's are gathered there element by element and written
-// by vectors.
+// Transposes that keep the innermost dimension move contiguous runs: a batch of
+// matrices of runs, whose rows run along the future second-innermost dimension.
+// Runs that are not a multiple of a vector begin anywhere inside one. But the
+// runs of a tile form longer lines on either side, which are whole vectors
+// except at their ends. A row's line is copied to shared memory from the vector
+// in which it begins; a column's line is gathered there element by element and
+// written by vectors.
 //
 // Four neighbouring threads write neighbouring vectors, and the next four those
-// of the next column. Runs have an odd number of elements, so that hardly any
-// of what a warp gathers is in one bank.
+// of the next column. Runs have an odd number of elements, so that a warp's
+// gathers cause few bank conflicts.
 //
 // The Body is that of transpose_skewed.cuh, with elements of T.
 //
@@ -23,11 +23,11 @@
 
 namespace frit {
 
-/// Blocks have 256 threads, one for every tile of `Rows` × `Cols` runs of `Run`
-/// elements. Neighbouring rows are `fromStride` apart in the source, columns
-/// `toStride` in the target, elements both; a tensor has `count` of them, and
-/// begins where a sector does. All lines of tiles are whole vectors where they
-/// are `Aligned`.
+/// Moves one tile of `Rows` × `Cols` runs of `Run` elements per block of 256
+/// threads. Neighbouring rows are `fromStride` elements apart in the source,
+/// columns `toStride` elements in the target. Both tensors have `count`
+/// elements and are aligned to a sector. With `Aligned`, all lines of tiles are
+/// whole vectors.
 template <class Body, class T, unsigned Run, unsigned Rows, unsigned Cols,
           bool Aligned = false>
 __device__ inline void transposeRuns(const Body &body, unsigned rows,
@@ -35,21 +35,21 @@ __device__ inline void transposeRuns(const Body &body, unsigned rows,
                                      size_t toStride, size_t count) {
   constexpr unsigned kThreads = 256, kVector = 16 / sizeof(T), kTurn = 4;
   constexpr unsigned kPhases = Aligned ? 1 : kVector;
-  // Copies are slower where a sector of memory becomes parts of two in shared
-  // memory, so lines begin there where they do in a sector.
+  // Copies are slower if a sector of global memory is split over two in shared
+  // memory, so lines keep their offset within a sector.
   constexpr unsigned kSector = 2 * kVector, kStep = Aligned ? kVector : 1;
-  // Vectors of a line, wherever it begins.
+  // Vectors of a line, for any alignment.
   constexpr unsigned kRead =
       (Cols * Run + kSector - kStep + kVector - 1) / kVector;
   constexpr unsigned kWritten = (Rows * Run + kPhases + kVector - 2) / kVector;
   constexpr unsigned kPitch = (kRead + 1) / 2 * kSector;
-  // With a margin, since vectors begin before lines and end behind them.
+  // With a margin, since vectors extend past both ends of lines.
   __shared__ __align__(128) T kept[Rows * kPitch + 2 * kSector];
   T *const lines = kept + kSector;
   const unsigned tileRows = (rows + Rows - 1) / Rows;
   const unsigned tileCols = (cols + Cols - 1) / Cols;
   const unsigned perMatrix = tileRows * tileCols;
-  // Tiles that follow one another are neighbours in the source.
+  // Consecutive tiles are neighbours in the source.
   const unsigned matrix = blockIdx.x / perMatrix, tile = blockIdx.x % perMatrix;
   const unsigned firstRow = tile / tileCols * Rows;
   const unsigned firstCol = tile % tileCols * Cols;
@@ -83,8 +83,8 @@ __device__ inline void transposeRuns(const Body &body, unsigned rows,
     const unsigned col = index / kTurn % Cols;
     const unsigned vector = index / (kTurn * Cols) * kTurn + index % kTurn;
     const size_t line = to + col * toStride;
-    // Where in the line the vector begins, whose first vector has fewer
-    // elements, and its last.
+    // The vector's position in the line, and the elements left from there to
+    // the line's end. The line's first and last vectors are partial.
     const int begin = int(vector * kVector) - int(unsigned(line) % kPhases);
     const int end = int(rowsHere * Run) - begin;
     if (col >= colsHere || end <= 0)
@@ -96,7 +96,7 @@ __device__ inline void transposeRuns(const Body &body, unsigned rows,
     };
     Pack<T, kVector> pack;
     if constexpr (Run >= kVector) {
-      // What is left of a run, and the next one.
+      // The vector covers the rest of one run and the start of the next.
       const unsigned row = unsigned(maximum(begin, 0)) / Run;
       const int along = begin - int(row * Run), rest = int(Run) - along;
       const int here = placeOf(row) + along, next = placeOf(row + 1) - rest;

@@ -1,17 +1,17 @@
 //===- transpose_skewed.cuh - Odd matrices of 16-bit elements -------------===//
 //
-// Transposes matrices of 16-bit elements whose rows, or columns, begin at odd
-// places, which leaves no aligned vectors in a rectangle. So tiles are skewed:
-// a column is written from and to multiples of a sector's places, wherever its
-// first row lies, and for that a tile reads the rows of a sector more than it
-// writes. Rows are read from an aligned vector on, a line by one access of a
+// Transposes matrices of 16-bit elements whose rows or columns begin at odd
+// offsets, so that a rectangular tile has no aligned vectors. Tiles are skewed
+// instead: each column is written from one sector boundary to another, wherever
+// its first row lies. For that a tile reads a sector's worth of rows more than
+// it writes. Rows are read from an aligned vector on, a line by one access of a
 // warp. Only the ends of columns are written element by element.
 //
-// Where columns follow one another without a gap and are short, a tile has all
-// rows, and its sectors go over the ends of columns. Its lines are shorter, so
-// that several blocks load and store in turns.
+// If columns are contiguous and short, a tile has all rows, and sectors cross
+// the ends of columns. Its lines are shorter, so that several blocks share an
+// SM and overlap loads with stores.
 //
-// A Body says what is moved:
+// A Body defines what is moved:
 //
 //   const uint16_t *source() const;
 //   uint16_t *target() const;
@@ -26,19 +26,19 @@
 
 namespace frit {
 
-/// Places of a sector of 32 bytes.
+/// 16-bit elements per sector of 32 bytes.
 inline constexpr unsigned kSkew = 16;
 /// Elements that a thread reads and writes at once.
 inline constexpr unsigned kSkewRead = 8, kSkewWrite = 4;
 
-/// Up to `Lines` rows of `Line` elements, each from the vector on in which it
-/// begins, for blocks of `Threads` threads; Lines is a multiple of kSkewWrite,
-/// and Line is 256, 128 or 64.
+/// A tile in shared memory of up to `Lines` rows of `Line` elements, each
+/// stored from the vector in which it begins, for blocks of `Threads` threads.
+/// Lines is a multiple of kSkewWrite; Line is 256, 128 or 64.
 template <unsigned Line, unsigned Lines, unsigned Threads> class SkewedTile {
-  // The odd length spreads a column over all banks.
+  // An odd pitch avoids bank conflicts along columns.
   static constexpr unsigned kPitch = Line / 2 + 1;
-  /// Threads that read a row, rows that a thread reads, and up to ten of them
-  /// at once.
+  /// Threads per row, rows read per step, steps, and batches of at most ten
+  /// steps whose loads overlap.
   static constexpr unsigned kAcross = Line / kSkewRead;
   static constexpr unsigned kDown = Threads / kAcross;
   static constexpr unsigned kSteps = (Lines + kDown - 1) / kDown;
@@ -48,7 +48,8 @@ template <unsigned Line, unsigned Lines, unsigned Threads> class SkewedTile {
   uint32_t (*lines)[kPitch];
   size_t first, stride;
 
-  /// Threads that write neighbours read lines which are neighbours as well.
+  /// Line of a row, such that threads that write neighbouring elements read
+  /// neighbouring lines.
   __device__ static unsigned lineOf(unsigned row) {
     return row % kSkewWrite * (Lines / kSkewWrite) + row / kSkewWrite;
   }
@@ -57,7 +58,7 @@ template <unsigned Line, unsigned Lines, unsigned Threads> class SkewedTile {
 public:
   static constexpr unsigned kBytes = Lines * kPitch * 4;
 
-  /// Row 0 begins at place `first` of the source, others `stride` apart.
+  /// Row 0 begins at element `first` of the source; rows are `stride` apart.
   __device__ SkewedTile(size_t first, size_t stride)
       : lines(dynamicShared<uint32_t[kPitch]>()), first(first), stride(stride) {
   }
@@ -67,8 +68,8 @@ public:
   __device__ void load(const uint16_t *source, unsigned begin, unsigned end,
                        unsigned cols, size_t count) {
     const unsigned lane = threadIdx.x % kAcross, down = threadIdx.x / kAcross;
-    // All loads are under way before the first is waited for. Those past an end
-    // read what is next to it, for branches would part loads.
+    // Issue all loads before using the first. Loads past an end are clamped: a
+    // branch would keep loads from overlapping.
     const size_t last = count / kSkewRead * kSkewRead - kSkewRead;
     auto placeAt = [&](unsigned row) {
       const size_t place = placeOf(minimum(maximum(row, begin), end - 1));
@@ -77,8 +78,9 @@ public:
              minimum(lane * kSkewRead,
                      (phase + cols - 1) / kSkewRead * kSkewRead);
     };
-    // Eight threads at a time are in banks of their own; the lines of the rows
-    // that a warp reads are Lines / kSkewWrite apart.
+    // Rotate the order in which threads store their words, so that groups of
+    // eight threads use different banks. The lines of the rows that a warp
+    // reads are Lines / kSkewWrite apart.
     const unsigned turn =
         (lane / 8 + down % (256 / Line) * (Line / 64 - Lines / kSkewWrite)) % 4;
 #pragma unroll 1
@@ -100,7 +102,7 @@ public:
     }
   }
 
-  /// Where column 0 of a row is among all elements.
+  /// Position of a row's column 0 in the tile, in elements.
   __device__ unsigned offsetOf(unsigned row) const {
     return lineOf(row) * 2 * kPitch + unsigned(placeOf(row) % kSkewRead);
   }
@@ -109,7 +111,7 @@ public:
   }
 
 private:
-  /// What is there of a vector that reaches over the end of the tensor.
+  /// Loads the part of a vector that lies inside the tensor.
   __device__ static Words loadEnd(const uint16_t *source, size_t place,
                                   size_t count) {
     Words words = {};
@@ -120,8 +122,8 @@ private:
     return words;
   }
 
-  /// Threads of one turn write the same word of their four, and others another,
-  /// since they are in different banks then.
+  /// Stores four words in an order rotated by `turn`, so that threads with
+  /// different turns use different banks.
   __device__ static void keep(uint32_t *to, const uint32_t (&words)[4],
                               unsigned turn) {
     uint32_t once[4], twice[4];
@@ -137,7 +139,7 @@ private:
   }
 };
 
-/// Writes those of neighbouring elements that are from `begin` to `end`.
+/// Stores the elements with positions in [begin, end).
 __device__ inline void storeSkewed(uint16_t *to,
                                    const uint16_t (&elements)[kSkewWrite],
                                    int begin, int end) {
@@ -155,21 +157,21 @@ __device__ inline void storeSkewed(uint16_t *to,
   }
 }
 
-/// Tiles that write `Rows` rows, a multiple of kSkew, and have lines of `Line`
-/// elements: a block of 4 · Rows threads for each, and SkewedTile's kBytes of
-/// dynamic shared memory, of Rows + kSkew lines. Strides are as transpose.cuh
-/// has them; `count` is the number of elements of all that is moved.
+/// Transposes by tiles that write `Rows` rows, a multiple of kSkew, and have
+/// lines of `Line` elements. Each has a block of 4 · Rows threads and dynamic
+/// shared memory for Rows + kSkew lines (SkewedTile's kBytes). Strides are as
+/// in transpose.cuh; `count` is the number of elements of the whole tensor.
 template <class Body, unsigned Line, unsigned Rows>
 __device__ inline void transposeSkewed(const Body &body, unsigned rows,
                                        unsigned cols, size_t fromStride,
                                        size_t toStride, size_t count) {
-  // A thread's columns are kSkew apart, so that what is skewed is the same.
+  // A thread's columns are kSkew apart, so they have the same skew.
   constexpr unsigned kAcross = Rows / kSkewWrite, kThreads = kSkew * kAcross;
   constexpr unsigned kLines = Rows + kSkew, kCols = Line - kSkewRead;
   const unsigned tileRows = (rows + kSkew - 1 + Rows - 1) / Rows;
   const unsigned tileCols = (cols + kCols - 1) / kCols;
   const unsigned perMatrix = tileRows * tileCols;
-  // Tiles that follow one another are neighbours in the output.
+  // Consecutive tiles are neighbours in the output.
   const unsigned matrix = blockIdx.x / perMatrix, tile = blockIdx.x % perMatrix;
   const int firstRow = int(tile % tileRows * Rows) - int(kSkew);
   const unsigned firstCol = tile / tileRows * kCols;
@@ -183,7 +185,7 @@ __device__ inline void transposeSkewed(const Body &body, unsigned rows,
   __syncthreads();
 #pragma unroll 2
   for (unsigned col = threadIdx.x / kAcross; col < colsHere; col += kSkew) {
-    // The column's first row that is at the beginning of a sector.
+    // The column's first row that begins a sector in the output.
     const size_t to = Body::to(matrix) + (firstCol + col) * toStride;
     const unsigned skew = unsigned(to + firstRow) % kSkew;
     const unsigned line = kSkew - skew + threadIdx.x % kAcross * kSkewWrite;
@@ -197,14 +199,15 @@ __device__ inline void transposeSkewed(const Body &body, unsigned rows,
   }
 }
 
-/// The same for columns without a gap between them, in tiles of all rows, of
-/// which there are Rows, a sector's places at least, by blocks of `Threads`
-/// threads. A tile has as many lines as rows, in multiples of kSkewWrite.
+/// Like transposeSkewed() for contiguous columns, in tiles that have all `Rows`
+/// rows (at least kSkew), by blocks of `Threads` threads. A tile has a line per
+/// row, rounded up to a multiple of kSkewWrite.
 template <class Body, unsigned Line, unsigned Rows, unsigned Threads>
 __device__ inline void transposeSkewedFlat(const Body &body, unsigned cols,
                                            size_t fromStride, size_t count) {
   constexpr unsigned kLines = (Rows + kSkewWrite - 1) / kSkewWrite * kSkewWrite;
-  // The column before those of the tile is there for the sector they begin in.
+  // A tile also reads the column before its first, which shares a sector with
+  // it.
   constexpr unsigned kCols = Line - kSkewRead - 1;
   const unsigned tileCols = (cols + kCols - 1) / kCols;
   const unsigned matrix = blockIdx.x / tileCols;
@@ -213,8 +216,8 @@ __device__ inline void transposeSkewedFlat(const Body &body, unsigned cols,
   SkewedTile<Line, kLines, Threads> lines(Body::from(matrix) + firstCol - 1,
                                           fromStride);
   lines.load(body.source(), 0, Rows, colsHere + 1, count);
-  // Of a row and those after it. Behind a column's last row comes the next
-  // column's first.
+  // Tile offsets of a row and the rows after it. A column's last row is
+  // followed by the next column's first.
   using Offsets = Pack<uint16_t, kSkewWrite>;
   __shared__ Offsets offsets[Rows];
   for (unsigned row = threadIdx.x; row < Rows; row += Threads)
@@ -223,7 +226,8 @@ __device__ inline void transposeSkewedFlat(const Body &body, unsigned cols,
       offsets[row].at[i] =
           uint16_t(lines.offsetOf((row + i) % Rows) + (row + i) / Rows);
   __syncthreads();
-  // Places from the tile's first on; what it leaves at its end is the next's.
+  // Output positions relative to the tile's first; the next tile writes the
+  // partial sector at the end.
   const size_t to = Body::to(matrix) + size_t(firstCol) * Rows;
   const int first = -int(unsigned(to) % kSkew);
   const int begin = firstCol ? first : 0;

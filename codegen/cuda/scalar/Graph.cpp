@@ -8,8 +8,8 @@
 using namespace mlir;
 using namespace frit::cuda;
 
-/// The surroundings of a scalar: the indices of the loops around it and what
-/// is known of the body's values.
+/// State while the body of a linalg op is translated: the indices of the
+/// iteration and the nodes of the body's values so far.
 struct Graph::Body {
   ArrayRef<AffineExpr> indices;
   llvm::DenseMap<Value, Node *> values;
@@ -126,8 +126,8 @@ Node *Graph::constantElement(ElementsAttr value, ArrayRef<AffineExpr> indices) {
   return constant(element, type);
 }
 
-/// What a step makes of a loop's accumulator, also by way of loops inside it,
-/// changes with all that the loop changes with.
+/// Adds the loop's dependence to every node in its body that uses its
+/// accumulator, also through inner loops.
 static void spreadDependence(const Node &loop) {
   llvm::SetVector<Node *> inside;
   inside.insert(loop.operands[1]);
@@ -168,7 +168,7 @@ Node *Graph::step(linalg::GenericOp op, unsigned result,
   return scalar(op.getBody()->getTerminator()->getOperand(result), body);
 }
 
-/// Whether it does not matter in what order it combines, but for rounding.
+/// Returns whether the operation is associative and commutative up to rounding.
 static bool combinesAnyOrder(const ScalarForm *form) {
   return is_contained({"arith.addf", "arith.maximumf", "arith.minimumf"},
                       StringRef(form->name));
@@ -320,8 +320,8 @@ Node *Graph::define(Operation *op, Body &body) {
   return operation(form, operands, valueType(type), {INT64_MIN, INT64_MAX});
 }
 
-/// Operations that vanish: conversions between storage types, and decisions
-/// that the ranges of indices settle.
+/// A cast in the model rounds here; one that the lowering added rounds when it
+/// is stored.
 Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
   auto truth = [&](bool value) {
     Type type = IntegerType::get(context, 1);
@@ -378,8 +378,8 @@ Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
   }
 }
 
-/// Operations on indices: affine where they can be, else nodes whose range is
-/// worked out, so that an index that was clamped is known to be in bounds.
+/// Translates operations on indices: to affine expressions where possible, else
+/// to nodes with a range, so that a clamped index is known to be in bounds.
 Node *Graph::indexOperation(Operation *op, ArrayRef<Node *> operands) {
   Type result = op->getResult(0).getType();
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {

@@ -1,8 +1,8 @@
 //===- Graph.h - What a kernel computes, element by element ---------------===//
 //
-// Kernels are printed straight from the linalg form of a fusion, without
-// buffers: `element(tensor, indices)` follows a tensor's definition back to the
-// kernel's arguments and gives a graph of scalar operations.
+// Kernels are printed directly from the linalg form of a fusion, without
+// buffers. `element(tensor, indices)` follows a tensor's definition back to the
+// kernel's arguments and returns a graph of scalar operations.
 //
 //   linalg.generic, parallel   its body, operands at the mapped indices
 //   linalg.generic, reduction  a loop with an accumulator in a register
@@ -30,10 +30,10 @@
 
 namespace frit::cuda {
 
-/// What a value changes with: the lane of a vector, or a loop's counters.
+/// A bit set of what a value varies with: the vector lane and loop counters.
 using Dependence = uint64_t;
 inline constexpr Dependence kLane = 1;
-/// Changes along what a row kernel reduces.
+/// Varies along the dimension that a row kernel reduces.
 inline constexpr Dependence kReduced = Dependence(1) << 63;
 
 struct Node {
@@ -42,12 +42,12 @@ struct Node {
     index,       ///< `index` as a number
     load,        ///< element `index` of kernel argument `argument`
     operation,   ///< `form` of `operands`
-    accumulator, ///< of the loop that has it
+    accumulator, ///< running value of a loop
     loop,        ///< operands: initial value, value after a step
-    given,       ///< known to the skeleton; `text` says how
+    given,       ///< supplied by the skeleton as `text`
   };
   Kind kind;
-  /// A value type; `i32` or `i64` for indices.
+  /// Type of the value in a kernel (see valueType); `i32` or `i64` for indices.
   mlir::Type type;
   Dependence dependence = 0;
   llvm::SmallVector<Node *, 3> operands = {};
@@ -56,9 +56,9 @@ struct Node {
   mlir::AffineExpr index = {};
   LanePattern pattern = {};
   unsigned argument = 0;
-  /// Of integers.
+  /// Range of an integer value.
   Bounds range = {INT64_MIN, INT64_MAX};
-  /// A loop's counters with their number of steps, and its accumulator.
+  /// For loops: counters with their trip counts, outermost first.
   llvm::SmallVector<std::pair<mlir::AffineExpr, int64_t>, 2> counters = {};
   Dependence loopBit = 0;
   Node *accumulator = nullptr;
@@ -70,45 +70,49 @@ public:
   explicit Graph(mlir::MLIRContext *context)
       : space(context), context(context) {}
 
-  /// Lets `lane` be the index that vectors of `width` elements run along; to
-  /// be called before nodes are made.
+  /// Vectorizes along `lane`, `width` neighbouring elements at a time. Call
+  /// before making nodes.
   void setLane(mlir::AffineExpr lane, int64_t width);
-  /// The same of elements that are far apart: `lane` has a text per lane.
+  /// Like setLane for elements that are not neighbours: the printer names
+  /// `lane` per lane.
   void setScatteredLane(mlir::AffineExpr lane, int64_t width);
-  /// Marks what changes with `dim`; to be called before nodes are made.
+  /// Sets the dependence of values that use `dim`. Call before making nodes.
   void setDependence(mlir::AffineExpr dim, Dependence dependence);
 
-  /// Makes elements of `tensor` what `element` returns.
+  /// Makes `element` compute the elements of `tensor` from their indices.
   using Override = std::function<Node *(llvm::ArrayRef<mlir::AffineExpr>)>;
   void give(mlir::Value tensor, Override element);
 
   Node *element(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> indices);
-  /// The element at place `flat` of a tensor in row-major order.
+  /// Returns the element at row-major offset `flat`.
   Node *elementAt(mlir::Value tensor, mlir::AffineExpr flat);
 
   Node *given(mlir::Type type, std::string text, Dependence dependence);
 
-  /// Why a value could not be expressed; the first reason, or empty.
+  /// The first reason why a value could not be expressed; empty if there is
+  /// none.
   const std::string &failure() const { return reason; }
   Node *fail(const llvm::Twine &why);
 
-  /// The node that a symbol of an index stands for.
+  /// Returns the node that a symbol in an index stands for.
   Node *symbolNode(mlir::AffineExpr symbol) const;
-  /// `nodes` and all they are made of, each once, operands first.
+  /// Returns `nodes` and their transitive operands, each once, operands first.
   static llvm::SmallVector<Node *> reachable(llvm::ArrayRef<Node *> nodes,
                                              const Graph &graph);
   llvm::SmallVector<Node *> operandsOf(const Node *node) const;
 
   IndexSpace space;
   Lanes lanes;
-  /// Quotients by what does not change with these are products with its
-  /// reciprocal, if `kReduced` is among them or a sum is divided; exponentials
-  /// of differences from what does not change along a row are shorter.
+  /// Enables strength reduction: x / y becomes x * (1 / y) if x varies with
+  /// these bits and y does not, provided that they include kReduced or x is a
+  /// sum. exp(x - y) becomes expShifted(x - y) if x varies along a row and y
+  /// does not.
   Dependence dividends = 0;
-  /// Reductions of up to as many steps are written out, without a loop.
+  /// Reductions of at most this many steps are fully unrolled.
   int64_t writtenOut = 0;
-  /// Of those over several dimensions, what the last one combines is then
-  /// worked out by itself, to be kept here; reductions share it.
+  /// With this set, an unrolled reduction over several dimensions first
+  /// combines the innermost one. Those partial results are collected in
+  /// `parts`, and reductions share them.
   bool keepsParts = false;
   llvm::SetVector<Node *> parts;
 
@@ -116,10 +120,11 @@ private:
   struct Body;
   Node *generic(mlir::linalg::GenericOp op, unsigned result,
                 llvm::ArrayRef<mlir::AffineExpr> indices);
-  /// What a step of it yields, given the accumulator before.
+  /// Returns what one iteration of `op` yields, given the accumulator before
+  /// it.
   Node *step(mlir::linalg::GenericOp op, unsigned result,
              llvm::ArrayRef<mlir::AffineExpr> iteration, Node *accumulator);
-  /// All steps, one after another, or part by part.
+  /// Fully unrolls a reduction, by parts if keepsParts is set.
   Node *writeOut(mlir::linalg::GenericOp op, unsigned result,
                  llvm::ArrayRef<mlir::AffineExpr> iteration,
                  llvm::ArrayRef<int64_t> sizes, Node *initial);
@@ -136,7 +141,7 @@ private:
   Node *operation(const ScalarForm *form, llvm::ArrayRef<Node *> operands,
                   mlir::Type type, Bounds range);
   Node *operation(llvm::StringRef form, llvm::ArrayRef<Node *> operands);
-  /// The same value by fewer instructions, or null.
+  /// Returns an equal value that takes fewer instructions, or null.
   Node *shorter(const ScalarForm *form, llvm::ArrayRef<Node *> operands);
   Node *roundedTo16Bits(Node *value);
   mlir::AffineExpr asIndex(Node *node);

@@ -15,7 +15,7 @@ static int64_t floorQuotient(int64_t x, int64_t y) {
   return llvm::divideFloorSigned(x, y);
 }
 
-/// Bounds of unknown indices reach the ends of the type and stay there.
+/// Saturates, since the bounds of unknown indices are the ends of the type.
 static int64_t saturatingAdd(int64_t x, int64_t y) {
   int64_t sum;
   return llvm::AddOverflow(x, y, sum) ? (x < 0 ? INT64_MIN : INT64_MAX) : sum;
@@ -75,7 +75,7 @@ IndexSpace::Sum IndexSpace::decompose(AffineExpr x) {
   return sum;
 }
 
-/// Puts one quotient and its remainder together again:
+/// Recombines a quotient with its remainder:
 ///   x % a · c + x / a · (c · a)        ==>  x · c
 ///   x % a · c + x / a % b · (c · a)    ==>  x % (a · b) · c
 bool IndexSpace::recombine(Sum &sum) {
@@ -236,7 +236,7 @@ AffineExpr IndexSpace::simplify(AffineExpr x, ArrayRef<AffineExpr> indices) {
   AffineExpr right = simplify(binary.getRHS(), indices);
   if (x.getKind() == AffineExprKind::Add)
     return add(left, right);
-  // Everything else in an indexing map is by a constant.
+  // In an indexing map, every other operator has a constant operand.
   if (x.getKind() == AffineExprKind::Mul && isa<AffineConstantExpr>(left))
     std::swap(left, right);
   int64_t by = cast<AffineConstantExpr>(right).getValue();
@@ -284,7 +284,7 @@ AffineExpr IndexSpace::linearize(ArrayRef<AffineExpr> indices,
     accumulate(sum, indices[i], stride);
     stride *= shape[i];
   }
-  // Terms in the order of the dimensions read best.
+  // Order the terms like the dimensions, for readable text.
   std::reverse(sum.terms.begin(), sum.terms.end());
   return build(sum);
 }

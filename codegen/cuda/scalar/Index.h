@@ -1,9 +1,9 @@
 //===- Index.h - Index arithmetic of emitted kernels ----------------------===//
 //
-// Indices are affine expressions over dimensions whose ranges are known: the
-// kernel's own index variables, loop counters, and symbols for values that are
-// worked out when the kernel runs. Knowing the ranges, most divisions that
-// reshapes and broadcasts bring along vanish:
+// Indices are affine expressions over dimensions with known ranges: the
+// kernel's index variables, loop counters, and symbols for values that the
+// kernel computes. The ranges remove most divisions that reshapes and
+// broadcasts introduce:
 //
 //   (i / 64) % 12 * 64 + i % 64   ==>   i % 768
 //
@@ -19,7 +19,7 @@
 
 namespace frit::cuda {
 
-/// The values an index takes, both ends included.
+/// Range of an index, both ends included.
 struct Bounds {
   int64_t low, high;
 
@@ -28,26 +28,27 @@ struct Bounds {
   }
 };
 
-/// How an index moves along the `V` lanes of a vector.
+/// How an index varies over the lanes of a vector.
 enum class LaneUse { uniform, contiguous, scattered };
 
 struct LanePattern {
   LaneUse use = LaneUse::uniform;
-  /// The index by `Lanes::group` and `Lanes::place`; null where it has neither.
+  /// The index in terms of Lanes::group and Lanes::place; null if it uses
+  /// neither.
   mlir::AffineExpr index;
 };
 
-/// An index variable taken `width` values at a time: `lane` is
-/// width · group + place, or anything where these are null.
+/// An index variable that is vectorized by `width`: lane = width · group +
+/// place. If group and place are null, the lanes' values are arbitrary.
 struct Lanes {
   mlir::AffineExpr lane, group, place;
   int64_t width = 1;
-  /// Vectors begin where those of tensors do, and the lane anywhere in its
-  /// first: an index may have factors that are no multiples of the width.
+  /// Rows may begin inside a vector, since vectors are aligned to the tensor.
+  /// Other terms of an index then need not be multiples of the width.
   bool skewed = false;
 };
 
-/// Text of an index and how tightly it binds in C++ (see Scalars.h).
+/// C++ text of an index and its operator precedence (see Scalars.h).
 struct IndexText {
   std::string text;
   int precedence;
@@ -57,7 +58,7 @@ class IndexSpace {
 public:
   explicit IndexSpace(mlir::MLIRContext *context) : context(context) {}
 
-  /// A new variable with values [0, size).
+  /// Adds a variable with values in [0, size).
   mlir::AffineExpr addDim(int64_t size);
   mlir::AffineExpr addSymbol(Bounds range);
   mlir::AffineExpr constant(int64_t value);
@@ -67,30 +68,31 @@ public:
   /// Rounds down; the divisor is positive.
   mlir::AffineExpr floorDiv(mlir::AffineExpr x, int64_t divisor);
   mlir::AffineExpr mod(mlir::AffineExpr x, int64_t divisor);
-  /// Rebuilds an expression, with `indices` in the place of its dims if given.
+  /// Rebuilds and simplifies an expression; replaces its dims by `indices` if
+  /// given.
   mlir::AffineExpr simplify(mlir::AffineExpr x,
                             llvm::ArrayRef<mlir::AffineExpr> indices = {});
 
   Bounds range(mlir::AffineExpr x) const;
 
-  /// The place of an element among those of a row-major shape, and back.
+  /// Convert between indices and the row-major offset in a shape.
   mlir::AffineExpr linearize(llvm::ArrayRef<mlir::AffineExpr> indices,
                              llvm::ArrayRef<int64_t> shape);
   llvm::SmallVector<mlir::AffineExpr>
   delinearize(mlir::AffineExpr flat, llvm::ArrayRef<int64_t> shape);
 
   Lanes addLanes(mlir::AffineExpr lane, int64_t width);
-  /// What happens to `x` along the lanes of a group. `isUniform` answers for
-  /// the symbols.
+  /// Returns how `x` varies over the lanes of a group. `isUniformSymbol` says
+  /// whether a symbol is the same for all of them.
   LanePattern lanePattern(mlir::AffineExpr x, const Lanes &lanes,
                           llvm::function_ref<bool(unsigned)> isUniformSymbol);
 
-  /// Whether values of `x`, or of a part of it, need 64 bits or a sign.
+  /// Return whether `x` or one of its subexpressions needs 64 bits, or a sign.
   bool isWide(mlir::AffineExpr x) const;
   bool isSigned(mlir::AffineExpr x) const;
 
-  /// C++ text; `leaf` gives that of dims and symbols, both of which it makes
-  /// as wide and as signed as asked.
+  /// Prints `x` as C++. `leaf` prints dims and symbols, converted to the width
+  /// and signedness that it is given.
   IndexText print(mlir::AffineExpr x,
                   llvm::function_ref<IndexText(mlir::AffineExpr leaf, bool wide,
                                                bool isSigned)>
@@ -105,11 +107,10 @@ private:
   void accumulate(Sum &sum, mlir::AffineExpr x, int64_t factor);
   mlir::AffineExpr build(Sum sum);
   bool recombine(Sum &sum);
-  /// Parts of `sum` that are multiples of `divisor`, divided by it, and the
-  /// rest.
+  /// Splits `sum` into multiples of `divisor`, divided by it, and the rest.
   std::pair<Sum, Sum> split(const Sum &sum, int64_t divisor);
-  /// Finds g dividing `divisor` so that sum = g · quotient + rest with rest in
-  /// [0, g); 0 where there is none.
+  /// Finds a divisor g of `divisor` such that sum = g · quotient + rest with
+  /// rest in [0, g). Returns 0 if there is none.
   int64_t commonStep(const Sum &sum, int64_t divisor, Sum &quotient,
                      mlir::AffineExpr &rest);
 

@@ -50,7 +50,7 @@ IndexText IndexSpace::print(
     AffineExpr left = binary.getLHS(), right = binary.getRHS();
     if (e.getKind() == AffineExprKind::Add) {
       std::string text = atLeast(walk(left, form), kSum);
-      // What is subtracted, where the right side is negative.
+      // The subtrahend, if the right side is negative.
       AffineExpr less;
       if (auto c = dyn_cast<AffineConstantExpr>(right)) {
         if (c.getValue() < 0)

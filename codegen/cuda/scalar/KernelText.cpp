@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// The largest constant that a kernel prefetches into L2 while it waits for the
-/// kernels before it, bytes: scales and biases, not weights.
+/// Bytes of the largest constant that a kernel prefetches into L2 while it
+/// waits for the kernels before it: scales and biases, not weights.
 static constexpr int64_t kMostPrefetched = 16 << 10;
 
 std::string frit::cuda::parameterList(const LinalgFusion &lowered,
@@ -46,8 +46,8 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
       printer.line("frit::store(" + y + "[" + offset + "], " + value + ");");
     return "";
   }
-  // A vector that is only copied needs no second array, unless a phase before
-  // has kept it lane by lane.
+  // A vector that is only copied needs no second array, unless an earlier phase
+  // keeps its lanes as separate values.
   std::string name = "out" + std::to_string(output);
   if (StringRef array = value;
       printer.isVectorLoad(node) && array.consume_back("[v]")) {
@@ -90,8 +90,8 @@ frit::cuda::constantsText(StringRef type,
 }
 
 std::string frit::cuda::startText(const LinalgFusion &lowered) {
-  // The next kernel may start as soon as every block of this one runs; it waits
-  // in pdlWait() until this one has ended.
+  // The next kernel may start once every block of this one is running. It waits
+  // in pdlWait() until this one has finished.
   std::string text = "frit::pdlTrigger();\n";
   for (int64_t i : lowered.constantInputs())
     if (lowered.inputBytes(i) <= kMostPrefetched)

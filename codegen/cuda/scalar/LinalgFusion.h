@@ -11,23 +11,23 @@
 
 namespace frit::cuda {
 
-/// The linalg form of a fusion, in a module of its own. Composites that the
-/// target keeps whole are empty tensors: skeletons for them ask for no more
-/// than their types.
+/// The linalg form of a fusion, in a module that this object owns. Composites
+/// that the target keeps whole become empty tensors, since their skeletons only
+/// need the types.
 class LinalgFusion {
 public:
   explicit LinalgFusion(nn::FusionOp fusion);
 
-  /// The tensor that a value of the fusion's body became.
+  /// Returns the lowered tensor of a value of the fusion's body.
   mlir::Value operator[](mlir::Value value) const {
     return values.lookup(value);
   }
   llvm::ArrayRef<mlir::Type> inputElements() const { return inputs; }
-  /// The values the fusion yields, lowered.
+  /// The lowered values that the fusion yields.
   llvm::ArrayRef<mlir::Value> outputs() const { return results; }
   mlir::MLIRContext *context() const { return mlirContext; }
-  /// The inputs that no kernel which may run just before this one writes, as
-  /// the plan marks them (`plan.constant_inputs`).
+  /// Inputs that may be read before the PDL wait: no kernel that can still be
+  /// running writes them. The plan marks them (`plan.constant_inputs`).
   llvm::ArrayRef<int64_t> constantInputs() const { return constants; }
   /// Bytes of input `i`.
   int64_t inputBytes(size_t i) const { return bytes[i]; }

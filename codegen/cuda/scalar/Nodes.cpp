@@ -20,7 +20,7 @@ Node *Graph::unique(std::vector<const void *> key,
   return it->second;
 }
 
-/// An integer type that holds a range.
+/// Returns i32 if it holds `range`, else i64.
 static Type integerFor(Bounds range, MLIRContext *context) {
   bool narrow = range.isWithin(INT32_MIN, INT32_MAX);
   return IntegerType::get(context, narrow ? 32 : 64);

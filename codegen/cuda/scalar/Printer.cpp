@@ -5,18 +5,19 @@
 using namespace mlir;
 using namespace frit::cuda;
 
-/// An expression longer than this gets a name, so that lines stay readable.
+/// Characters above which an expression gets a name, so that lines stay
+/// readable.
 static constexpr size_t kLongExpression = 72;
 
-/// Places of long functions up to which each has its own copy: for the lanes of
-/// a vector a copy takes some KiB, and NVRTC up to 50 ms. Kernels of the models
-/// in test/models have one.
+/// Up to this many uses of long functions in a kernel are inlined; with more,
+/// all are called. An inlined use, unrolled over lanes, takes some KiB of code
+/// and up to 50 ms in NVRTC. Kernels of the models in test/models have one.
 static constexpr unsigned kMostCopies = 16;
 
 std::string frit::cuda::indented(StringRef text, int spaces) {
   std::string result, pad(spaces, ' ');
   for (StringRef line : llvm::split(text.rtrim('\n'), '\n'))
-    // Preprocessor lines stay at the left.
+    // Preprocessor lines are not indented.
     result +=
         (line.empty() || line.starts_with("#") ? "" : pad) + line.str() + "\n";
   return text.empty() ? "" : result;
@@ -178,12 +179,14 @@ Printer::Text Printer::compose(Node *node, size_t scope) {
 // Indices and loads
 //===----------------------------------------------------------------------===//
 
-/// An index as an array's, where any integer type does, or as a number of the
-/// node's type: signed, so that comparisons and differences mean what they say.
+/// Prints an index: as an array subscript, where any integer type will do, or
+/// `asValue` in the node's signed type, so that comparisons and differences are
+/// right.
 Printer::Text Printer::printIndex(const Node *node, bool asValue, size_t scope,
                                   bool firstLane) {
-  // Contiguous lanes have short texts by the index itself; of others more is
-  // known by the place in the group, which is a literal in the unrolled loop.
+  // For contiguous lanes the index itself is shortest. For others, the form by
+  // group and place simplifies more: the place is a literal in the unrolled
+  // loop.
   bool isLane = graph.lanes.width > 1 && !scalarLanes &&
                 node->pattern.use != LaneUse::uniform;
   AffineExpr index = node->index;
@@ -250,7 +253,7 @@ Printer::Text Printer::vectorLoad(Node *node) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// Puts texts in the places of a form.
+/// Replaces the placeholders of a form (see ScalarForm).
 static std::string fill(StringRef form, ArrayRef<std::string> operands,
                         Type type, Type result) {
   std::string text;
@@ -274,7 +277,7 @@ static std::string fill(StringRef form, ArrayRef<std::string> operands,
 
 Printer::Text Printer::composeOperation(Node *node, size_t scope) {
   const ScalarForm &form = *node->form;
-  // Numbers that cannot be negative compare without a change of type.
+  // Non-negative indices compare right in any integer type, without a cast.
   bool rawIndices = StringRef(form.name).starts_with("cmpi.") &&
                     llvm::all_of(node->operands, [&](Node *operand) {
                       return operand->kind == Node::Kind::index &&
@@ -294,7 +297,7 @@ Printer::Text Printer::composeOperation(Node *node, size_t scope) {
   std::string text = fill(form.text, operands, type, node->type);
   if (callsFunctions && isLongFunction(form))
     text.insert(StringRef("frit::").size(), "called::");
-  // C++ computes small integers as int; they wrap around in their own type.
+  // C++ promotes small integers to int; the cast wraps them around.
   bool isSmall = node->type.isInteger() && !node->type.isInteger(1) &&
                  node->type.getIntOrFloatBitWidth() < 32;
   if (isSmall && form.precedence < kPrimary)
@@ -329,7 +332,8 @@ void Printer::appendLoop(size_t scope, StringRef heads, StringRef body) {
   append(scope, StringRef(text).rtrim('\n'));
 }
 
-/// What a loop adds to its accumulator, or null where it does anything else.
+/// Returns what a loop adds to its accumulator, or null if it does anything
+/// else.
 Node *Printer::addedTo(const Node *loop) {
   Node *next = loop->operands[1];
   bool isSum = next->kind == Node::Kind::operation &&
@@ -340,8 +344,9 @@ Node *Printer::addedTo(const Node *loop) {
                : nullptr;
 }
 
-/// What a loop adds, if that is a value or zero, the same for all lanes: they
-/// skip the addition then, instead of a choice by each.
+/// Returns what a loop adds, if that is `condition ? value : 0` with a
+/// condition that is the same for all lanes. An `if` around the addition then
+/// replaces a select per lane.
 Node *Printer::guardedTerm(const Node *loop) {
   Node *term = addedTo(loop);
   if (!term || term->kind != Node::Kind::operation ||
@@ -353,8 +358,8 @@ Node *Printer::guardedTerm(const Node *loop) {
   return zero && zero.getValue().isZero() ? term : nullptr;
 }
 
-/// The statement that takes a loop's accumulator one step further. A long
-/// expression needs no name when it is all the loop does.
+/// Prints the update of a loop's accumulator. A long expression needs no name
+/// if it is the whole update.
 void Printer::step(Node *loop, StringRef accumulator) {
   size_t inner = scopes.size() - 1;
   auto expression = [&](Node *node) {
@@ -388,7 +393,7 @@ void Printer::shareLoops(ArrayRef<Node *> roots) {
   if (graph.lanes.width == 1)
     return;
   for (Node *node : Graph::reachable(roots, graph)) {
-    // Those inside another loop are printed with it.
+    // Inner loops are printed with their outer loop.
     if (node->kind != Node::Kind::loop || node->dependence != kLane)
       continue;
     std::string name = fresh("r"), heads = loopHeads(node);

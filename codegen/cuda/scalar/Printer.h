@@ -1,9 +1,9 @@
 //===- Printer.h - Graphs of scalars as C++ statements --------------------===//
 //
-// Prints the statements that compute some nodes of a graph. A node used once is
-// part of its user's expression, others get a name. Every statement stands in
-// the outermost place where what it depends on is known: what does not change
-// along a vector's lanes before the loop over lanes, and so on.
+// Prints the statements that compute some nodes of a graph. A node with one use
+// is printed inside its user's expression; others get a name. Every statement
+// is hoisted as far out as its operands allow: for example, values that are the
+// same for all lanes are computed before the loop over lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,53 +16,53 @@ namespace frit::cuda {
 
 class Printer {
 public:
-  /// One function body. `names` tells temporaries of several printers apart.
+  /// Starts one function body.
   explicit Printer(Graph &graph) : graph(graph) { scopes.emplace_back(); }
 
-  /// How index variables are called here. The lane's index is `text` for its
-  /// first lane and "text + v" inside the loop over lanes.
+  /// Names an index variable. For the vectorized one, `text` is the index of
+  /// the first lane, and "text + v" is used inside the loop over lanes.
   void nameDim(mlir::AffineExpr dim, llvm::StringRef text);
 
-  /// Makes loads scalar and the lane's index `text` alone: for functions that
-  /// handle one lane.
+  /// Prints scalar loads, and the lane's index as its name alone, for functions
+  /// that handle one lane.
   void setScalar() { scalarLanes = true; }
 
-  /// Element type of a load's argument, as stored.
+  /// Sets the stored element type of each kernel argument.
   void setArguments(llvm::ArrayRef<mlir::Type> elements) {
     storage.assign(elements.begin(), elements.end());
   }
 
-  /// `node` is `text` here.
+  /// Prints `node` as `text` from now on.
   void define(Node *node, llvm::StringRef text);
 
-  /// Announces what will be printed, so that uses can be counted.
+  /// Counts the uses of all nodes under `roots`. Call before printing them.
   void expect(llvm::ArrayRef<Node *> roots);
 
-  /// Prints the loops that change along the lanes as one loop each, with an
-  /// accumulator per lane and vector loads inside; to be called before
-  /// `openLanes`. What is left to it has a loop of its own in every lane.
+  /// Prints each loop that varies over the lanes as one loop with an
+  /// accumulator per lane and vector loads inside. Call before openLanes();
+  /// loops that are printed later run once per lane.
   void shareLoops(llvm::ArrayRef<Node *> roots);
 
-  /// Opens the loop over lanes; `closeLanes` appends it.
+  /// Opens the loop over lanes; closeLanes() prints it.
   void openLanes();
   void closeLanes();
 
-  /// The node's expression at the current place.
+  /// Returns the node's expression at the current position.
   std::string value(Node *node, int precedence = kTernary);
-  /// Adds a statement at the current place, or before the loop over lanes.
+  /// Prints a statement at the current position, or before the loop over lanes.
   void line(const llvm::Twine &text) { append(scopes.size() - 1, text); }
   void before(const llvm::Twine &text) { append(0, text); }
 
-  /// The place of a load's element, or of a vector's first.
+  /// Returns the index of a load, or of the first lane of a vector load.
   std::string place(Node *load) {
     return printIndex(load, /*asValue=*/false, 0, /*firstLane=*/true).text;
   }
 
-  /// All statements, indented by `indent` spaces.
+  /// Returns all statements, indented by `indent` spaces.
   std::string str(int indent) const;
 
-  /// Whether the node is loaded as a vector before the loop over lanes that is
-  /// open.
+  /// Returns whether the node is loaded as a vector before the open loop over
+  /// lanes.
   bool isVectorLoad(const Node *node) const;
 
 private:
@@ -86,7 +86,7 @@ private:
   Text printIndex(const Node *node, bool asValue, size_t scope,
                   bool firstLane = false);
   std::string laneLoop(llvm::StringRef body) const;
-  /// The heads of a loop's counters, one under another.
+  /// Returns the `for` heads of a loop's counters, nested.
   std::string loopHeads(Node *node);
   void appendLoop(size_t scope, llvm::StringRef heads, llvm::StringRef body);
   Node *addedTo(const Node *loop);
@@ -105,11 +105,11 @@ private:
   llvm::SmallVector<mlir::Type> storage;
   llvm::StringMap<unsigned> counters;
   bool scalarLanes = false;
-  /// Whether long functions are called.
+  /// Whether long functions are called instead of inlined (see isLongFunction).
   bool callsFunctions = false;
 };
 
-/// Every line of `text` indented by `spaces` more.
+/// Returns `text` with every line indented by `spaces` more.
 std::string indented(llvm::StringRef text, int spaces);
 
 } // namespace frit::cuda

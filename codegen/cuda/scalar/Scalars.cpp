@@ -19,7 +19,7 @@ using namespace frit::cuda;
 // The table
 //===----------------------------------------------------------------------===//
 
-// Operators that group from the left: the second operand binds tighter.
+// Left-associative operators: the second operand needs a higher precedence.
 #define FRIT_INFIX(name, op, precedence)                                       \
   {name, "$0 " op " $1", precedence, precedence, Precedence(precedence + 1)}
 
@@ -142,7 +142,7 @@ const ScalarForm *frit::cuda::lookupForm(StringRef name) {
 
 const ScalarForm *frit::cuda::lookupForm(Operation *op) {
   std::string name = op->getName().getStringRef().str();
-  // 16-bit floats are computed with as f32, whose bits are others.
+  // 16-bit floats compute as f32, which has other bits.
   if (isa<arith::BitcastOp>(op) &&
       op->getOperand(0).getType().getIntOrFloatBitWidth() == 16)
     return nullptr;
@@ -264,7 +264,7 @@ std::string frit::cuda::literal(Attribute value, Type type) {
   if (type.isInteger(1))
     return bits.isZero() ? "false" : "true";
   int64_t number = bits.getSExtValue();
-  // The least number has no literal of its own: its sign is an operator.
+  // The least integer has no literal, since the minus sign is an operator.
   std::string suffix = number < -INT32_MAX || number > INT32_MAX ? "ll" : "";
   if (number == INT64_MIN)
     return "(-9223372036854775807ll - 1)";

@@ -1,7 +1,7 @@
 //===- Scalars.h - Scalar operations as C++ text --------------------------===//
 //
-// One table from operation names of arith and math to C++ expressions, and the
-// text of types and constants.
+// A table from arith and math operation names to C++ expressions, and the text
+// of types and constants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace frit::cuda {
 
-/// How tightly C++ operators bind, loosest first.
+/// Precedence of C++ operators, lowest first.
 enum Precedence : int {
   kTernary = 1,
   kLogicalOr,
@@ -33,38 +33,40 @@ enum Precedence : int {
   kPrimary,
 };
 
-/// An operation's text. In `text`, $0, $1, ... stand for operands, $T and $U
-/// for the first operand's type and its unsigned form, $R for the result's.
+/// C++ form of an operation. In `text`, $0, $1, ... are operands, $T is the
+/// first operand's type, $U its unsigned form, and $R the result's type.
 struct ScalarForm {
   llvm::StringLiteral name;
   llvm::StringLiteral text;
-  /// Of the whole, and what the first and the other operands need at least.
+  /// Precedence of the whole, and the least one that the first and the other
+  /// operands need to stand without parentheses.
   Precedence precedence = kPrimary, first = kTernary, others = kTernary;
 };
 
-/// The form of a scalar operation, or of a name in the table, or null where it
-/// has none.
+/// Return the form of a scalar operation or of a name in the table; null if
+/// there is none.
 const ScalarForm *lookupForm(mlir::Operation *op);
 const ScalarForm *lookupForm(llvm::StringRef name);
 
-/// Whether a form is a function of math.cuh that takes so many instructions
-/// that it is also there to be called: "frit::called::sin".
+/// Returns whether a form is a function of math.cuh with so many instructions
+/// that there is a noinline version: "frit::called::sin".
 bool isLongFunction(const ScalarForm &form);
 
-/// The C++ type of a tensor's elements as stored ("frit::f16") and of a value
-/// in a kernel ("float"); empty for types that kernels do not know.
+/// Return the C++ type of a stored element ("frit::f16") and of a value in a
+/// kernel ("float"); empty for unsupported types.
 llvm::StringRef storageName(mlir::Type element);
 llvm::StringRef valueName(mlir::Type type);
 llvm::StringRef unsignedName(mlir::Type type);
 
-/// The type in which an element is computed with: 16-bit floats are storage.
+/// Returns the type that kernels compute in for an element type. 16-bit floats
+/// are storage types and compute as f32.
 mlir::Type valueType(mlir::Type element);
 
-/// Bytes of an element as stored.
+/// Returns the bytes of a stored element.
 int64_t storageBytes(mlir::Type element);
 
-/// C++ text of a constant of a value type. Floats print the shortest decimal
-/// that reads back to the same bits.
+/// Returns the C++ text of a constant of a value type. Floats print as the
+/// shortest decimal that reads back to the same bits.
 std::string literal(mlir::Attribute value, mlir::Type type);
 
 } // namespace frit::cuda

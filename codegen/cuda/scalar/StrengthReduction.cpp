@@ -1,8 +1,9 @@
 //===- StrengthReduction.cpp - Values by fewer instructions ---------------===//
 //
-// What a GPU has cheaper forms for than the operations of a linalg body say:
-// quotients by what many elements share, and functions made of exponentials,
-// which its special unit takes to about two units in the last place.
+// Replaces operations of a linalg body by cheaper ones: division by a value
+// that many elements share becomes multiplication by its reciprocal, and
+// functions made of exponentials use the GPU's special function unit (about 2
+// ulp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +16,7 @@ static bool is(const Node *node, StringRef form) {
   return node->kind == Node::Kind::operation && node->form->name == form;
 }
 
-/// Whether a node is a number, as f32 has it.
+/// Returns whether a node is the constant `number`, compared as f32.
 static bool isNumber(const Node *node, double number) {
   auto value = node->kind == Node::Kind::constant
                    ? dyn_cast<FloatAttr>(node->value)
@@ -24,7 +25,8 @@ static bool isNumber(const Node *node, double number) {
                       static_cast<float>(number);
 }
 
-/// The other operand of a `form` one of whose two is `number`, or null.
+/// Returns the other operand if `node` is a `form` with the constant `number`
+/// as one operand, else null.
 static Node *besides(const Node *node, StringRef form, double number) {
   if (!is(node, form))
     return nullptr;
@@ -34,7 +36,8 @@ static Node *besides(const Node *node, StringRef form, double number) {
   return nullptr;
 }
 
-/// a and u of 0.5 · a · (1 + f(u)), where f is `function`.
+/// Matches 0.5 · a · (1 + f(u)), where f is `function`; returns a and u, or
+/// nulls.
 static std::pair<Node *, Node *> halfGate(ArrayRef<Node *> factors,
                                           StringRef function) {
   for (unsigned i : {0, 1}) {
@@ -59,8 +62,8 @@ Node *Graph::shorter(const ScalarForm *form, ArrayRef<Node *> operands) {
     Type type = operands[0]->type;
     return constant(FloatAttr::get(type, value), type);
   };
-  // An exponential in three instructions; its argument is a difference from a
-  // row's maximum.
+  // The argument is a difference from a row's maximum, for which three
+  // instructions suffice.
   if (name == "math.exp" && is(operands[0], "arith.subf") &&
       (operands[0]->operands[0]->dependence & dividends & kReduced) &&
       !(operands[0]->operands[1]->dependence & dividends))
@@ -71,7 +74,8 @@ Node *Graph::shorter(const ScalarForm *form, ArrayRef<Node *> operands) {
     if (isNumber(operands[0], 1) && power && is(power, "math.exp") &&
         is(power->operands[0], "arith.negf"))
       return operation("logistic", power->operands[0]->operands[0]);
-    // A division takes longer than all else that an element needs.
+    // A division would take longer than everything else that is done per
+    // element.
     bool isShared = (operands[0]->dependence & dividends) &&
                     !(operands[1]->dependence & dividends);
     bool isSum = operands[0]->kind == Node::Kind::loop ||
@@ -92,7 +96,8 @@ Node *Graph::shorter(const ScalarForm *form, ArrayRef<Node *> operands) {
   return nullptr;
 }
 
-/// What rounding to 16 bits hides need not be computed.
+/// Returns a cheaper form of `value` that is accurate enough for rounding to 16
+/// bits, or `value` itself.
 Node *Graph::roundedTo16Bits(Node *value) {
   if (is(value, "arith.mulf") && value->type.isF32())
     if (auto [a, u] = halfGate(value->operands, "math.erf");
