@@ -1,6 +1,7 @@
 //===- Counts.cpp - Outputs whose size the data decide --------------------===//
 
 #include "compiler/padding/Counts.h"
+#include "compiler/padding/Padding.h"
 
 #include "dialects/nn/NN.h"
 
@@ -9,10 +10,6 @@
 using namespace mlir;
 using namespace frit;
 using plan::Extent;
-
-static func::FuncOp mainOf(ModuleOp module) {
-  return module.lookupSymbol<func::FuncOp>("main");
-}
 
 void frit::resolveCounts(ModuleOp module) {
   func::FuncOp main = mainOf(module);

@@ -3,7 +3,7 @@
 #ifndef FRIT_COMPILER_PADDING_PADDEDLOOPS_H
 #define FRIT_COMPILER_PADDING_PADDEDLOOPS_H
 
-#include "compiler/padding/PaddedOperator.h"
+#include "compiler/padding/PaddedValue.h"
 
 #include "mlir/IR/AffineMap.h"
 

@@ -21,18 +21,13 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-static ArrayRef<int64_t> shapeOfType(Type type) {
-  return cast<RankedTensorType>(type).getShape();
-}
-
 /// The value `of` seen as `from` in the small model and as `to` in the large.
 static std::optional<PaddedValue> padView(PaddedValue of, Value from,
                                           Value to) {
   Value large = std::exchange(of.large, to);
   if (of.anywhere)
     return of;
-  ArrayRef<int64_t> a = shapeOfType(from.getType()),
-                    b = shapeOfType(to.getType());
+  ArrayRef<int64_t> a = shapeOf(from), b = shapeOf(to);
   auto places = reshapePlaces(of.places, a, b);
   if (!places)
     return std::nullopt;
@@ -44,8 +39,7 @@ static std::optional<PaddedValue> padView(PaddedValue of, Value from,
     shape.push_back(size);
   }
   of.places = *places;
-  of.content =
-      reshapeContent(of.content, shape, shapeOfType(large.getType()), a, b);
+  of.content = reshapeContent(of.content, shape, shapeOf(large), a, b);
   return of;
 }
 

@@ -37,7 +37,7 @@ using namespace frit;
 using namespace frit::nn;
 
 static Block &bodyOf(ModuleOp module) {
-  return module.lookupSymbol<func::FuncOp>("main").getBody().front();
+  return mainOf(module).getBody().front();
 }
 
 /// Replaces a composite by what it means and returns what comes then.

@@ -5,10 +5,16 @@
 
 #include "compiler/padding/PaddingMasks.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace frit {
+
+/// The function of a model that a call runs.
+inline mlir::func::FuncOp mainOf(mlir::ModuleOp module) {
+  return module.lookupSymbol<mlir::func::FuncOp>("main");
+}
 
 /// Why the results for a small size are no part of those for a large one.
 struct Mixing {

@@ -19,10 +19,6 @@ using namespace frit;
 /// Sizes that are proved one by one. Of more, as many are, evenly spread.
 static constexpr int64_t kMostProofs = 256;
 
-static func::FuncOp mainOf(ModuleOp module) {
-  return module.lookupSymbol<func::FuncOp>("main");
-}
-
 int64_t Variants::servedCount(size_t index) const {
   const SymbolSizes &symbol = symbols[index];
   return padded[index] ? symbol.most - symbol.least + 1

@@ -18,10 +18,6 @@ using namespace mlir;
 using namespace frit;
 using plan::Extent;
 
-static func::FuncOp mainOf(ModuleOp module) {
-  return module.lookupSymbol<func::FuncOp>("main");
-}
-
 static ArrayRef<int64_t> shapeOfType(Type type) {
   return cast<RankedTensorType>(type).getShape();
 }

@@ -1,6 +1,8 @@
-//===- PaddedConstant.cpp - A constant in another that is larger ----------===//
+//===- PaddedValue.cpp - A small model's value in a large model -----------===//
 
-#include "compiler/padding/PaddedOperator.h"
+#include "compiler/padding/PaddedValue.h"
+
+#include "dialects/nn/NN.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -10,10 +12,6 @@
 
 using namespace mlir;
 using namespace frit;
-
-static ArrayRef<int64_t> shapeOfType(Type type) {
-  return cast<RankedTensorType>(type).getShape();
-}
 
 bool frit::mayLead(Type small, Type large) {
   auto a = dyn_cast<RankedTensorType>(small);
@@ -35,8 +33,7 @@ std::optional<PaddedValue> frit::leadingValue(Value small, Value large) {
                     !isa<RankedTensorType>(small.getType()),
                     PaddedContent::unknown(large.getType())};
   if (!value.anywhere)
-    value.places = leadingPlaces(shapeOfType(small.getType()),
-                                 shapeOfType(large.getType()));
+    value.places = leadingPlaces(nn::shapeOf(small), nn::shapeOf(large));
   return value;
 }
 
