@@ -1,6 +1,7 @@
 //===- Contraction.cpp - Convolutions and Gemm ----------------------------===//
 
 #include "compiler/onnx/ops/Window.h"
+#include "compiler/onnx/reader/Hooks.h"
 
 using namespace mlir;
 using namespace frit;

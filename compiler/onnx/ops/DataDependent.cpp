@@ -44,7 +44,7 @@ static std::pair<Expr, Size> countOnes(Expr mask) {
 /// result of another node.
 static std::pair<Expr, Size> countNonZero(Expr x, int64_t length) {
   Node &node = *x.node;
-  Importer::Places known = node.places(x, length);
+  ImportState::Places known = node.places(x, length);
   if (!known.indices) {
     Expr all = {node, node.masked(x, x.number(0))};
     Expr flat = all.reshape(nn::tensorType(all).getNumElements());

@@ -1,6 +1,7 @@
 //===- Elementwise.cpp - Elementwise operators ----------------------------===//
 
 #include "compiler/onnx/reader/Expr.h"
+#include "compiler/onnx/reader/Hooks.h"
 
 #include <limits>
 
@@ -31,7 +32,7 @@ template <typename Op> static Results fold(Node &node) {
   return {result};
 }
 
-static Results mean(Node &node) {
+static Results meanOfInputs(Node &node) {
   Value sum = fold<nn::AddOp>(node)[0];
   return {node.create<nn::DivOp>(
       {sum, node.scalar(sum, static_cast<double>(node.inputs().size()))})};
@@ -232,7 +233,7 @@ ArrayRef<Hook> frit::importer::elementwiseHooks() {
       {"Max", 1, 1, -1, fold<nn::MaxOp>, false, true},
       {"Min", 1, 1, -1, fold<nn::MinOp>, false, true},
       {"Sum", 1, 1, -1, fold<nn::AddOp>, false, true},
-      {"Mean", 1, 1, -1, mean, false, true},
+      {"Mean", 1, 1, -1, meanOfInputs, false, true},
       {"Clip", 1, 1, 1, clipByAttributes, false, true},
       {"Clip", 11, 1, 3, clip, false, true},
       {"PRelu", 1, 2, 2, prelu, false, true},

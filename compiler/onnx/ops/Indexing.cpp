@@ -3,6 +3,7 @@
 #include "compiler/onnx/ops/DataDependent.h"
 #include "compiler/onnx/ops/Order.h"
 #include "compiler/onnx/ops/Scatter.h"
+#include "compiler/onnx/reader/Hooks.h"
 
 #include "dialects/nn/Fold.h"
 

@@ -1,6 +1,7 @@
 //===- Movement.cpp - Operators that move elements ------------------------===//
 
 #include "compiler/onnx/reader/Expr.h"
+#include "compiler/onnx/reader/Hooks.h"
 
 #include "dialects/nn/Fold.h"
 

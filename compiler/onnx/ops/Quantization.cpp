@@ -2,6 +2,7 @@
 
 #include "compiler/onnx/ops/Window.h"
 #include "compiler/onnx/reader/Expr.h"
+#include "compiler/onnx/reader/Hooks.h"
 
 #include <cmath>
 

@@ -7,15 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/onnx/reader/Expr.h"
+#include "compiler/onnx/reader/Hooks.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
 namespace {
-
-/// Most steps: longer sequences give graphs too large to compile.
-constexpr int64_t mostSteps = 4096;
 
 /// Parameters common to LSTM, GRU and RNN.
 struct Recurrence {

@@ -1,6 +1,7 @@
 //===- Reduction.cpp - Reductions -----------------------------------------===//
 
 #include "compiler/onnx/reader/Expr.h"
+#include "compiler/onnx/reader/Hooks.h"
 
 using namespace mlir;
 using namespace frit;

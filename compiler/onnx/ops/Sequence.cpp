@@ -1,6 +1,7 @@
 //===- Sequence.cpp - Operators of sequence models ------------------------===//
 
 #include "compiler/onnx/reader/Expr.h"
+#include "compiler/onnx/reader/Hooks.h"
 
 #include <cmath>
 
@@ -81,7 +82,6 @@ static Results rotaryEmbedding(Node &node) {
 /// (Katharopoulos et al., arXiv:2006.16236; Yang et al., "Gated Delta
 /// Networks", arXiv:2412.06464). The steps are unrolled.
 static Results linearAttention(Node &node) {
-  constexpr int64_t mostSteps = 4096;
   Expr q = input(node, 0), k = input(node, 1), v = input(node, 2);
   int64_t heads = node.integer("q_num_heads", 0);
   int64_t shared = node.integer("kv_num_heads", 0);

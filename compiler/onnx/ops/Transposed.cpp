@@ -8,6 +8,7 @@
 
 #include "compiler/onnx/ops/Scatter.h"
 #include "compiler/onnx/ops/Window.h"
+#include "compiler/onnx/reader/Hooks.h"
 
 #include "dialects/nn/Infer.h"
 

@@ -1,8 +1,8 @@
 //===- Window.cpp - Pooling -----------------------------------------------===//
 
 #include "compiler/onnx/ops/Window.h"
-
 #include "compiler/onnx/reader/Expr.h"
+#include "compiler/onnx/reader/Hooks.h"
 
 #include "dialects/nn/Infer.h"
 
@@ -102,8 +102,8 @@ static SmallVector<NamedAttribute> attributes(Node &node, const Window &w) {
 
 /// Converts indices in an image to indices in the whole tensor, in row-major
 /// order or, if columns come first, with the spatial dimensions reversed.
-static Value flatPlaces(Node &node, Value x, Value y, const Window &window,
-                        bool columnsFirst) {
+static Value maxPlaces(Node &node, Value x, Value y, const Window &window,
+                       bool columnsFirst) {
   SmallVector<NamedAttribute> list = attributes(node, window);
   list.pop_back();
   Expr places = {node, node.create<nn::MaxPoolPlacesOp>({x, y}, list)};
@@ -138,7 +138,7 @@ static Results maxPool(Node &node) {
   Value y = node.create<nn::MaxPoolOp>(x, attributes(node, *window));
   if (!node.wants(1) || !y)
     return {y};
-  return {y, flatPlaces(node, x, y, *window, columnsFirst)};
+  return {y, maxPlaces(node, x, y, *window, columnsFirst)};
 }
 
 /// The p-th root of the sum of |x|^p under a window.

@@ -1,5 +1,6 @@
 //===- Calls.cpp - Inline functions and subgraphs -------------------------===//
 
+#include "compiler/onnx/reader/Importer.h"
 #include "compiler/onnx/reader/Node.h"
 #include "compiler/onnx/reader/Registry.h"
 

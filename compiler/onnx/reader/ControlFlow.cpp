@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/onnx/reader/Expr.h"
+#include "compiler/onnx/reader/Hooks.h"
 
 #include "dialects/nn/Fold.h"
 
@@ -14,9 +15,6 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 using ::onnx::GraphProto;
-
-/// Most steps of a loop: longer ones give graphs too large to compile.
-static constexpr int64_t mostSteps = 4096;
 
 /// Returns the value of a constant condition.
 static std::optional<bool> known(Value condition) {

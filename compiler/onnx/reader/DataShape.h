@@ -58,6 +58,9 @@ struct SizeRange {
 /// Bound of an unknown number.
 inline constexpr int64_t kEndless = int64_t(1) << 60;
 
+/// Returns the product, saturated at ±kEndless.
+int64_t boundedProduct(int64_t a, int64_t b);
+
 /// The numbers on which sizes of one import depend.
 class DataSizes {
 public:

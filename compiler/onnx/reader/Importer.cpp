@@ -42,8 +42,8 @@ static std::string functionKey(StringRef domain, StringRef name,
 Importer::Importer(std::shared_ptr<const ::onnx::ModelProto> model,
                    StringRef path, const ImportOptions &options,
                    MLIRContext &context)
-    : builder(&context), tensors(model, path, options, context), model(model),
-      path(path), options(options), context(context) {}
+    : ImportState(context, TensorReader(model, path, options, context)),
+      model(model), path(path), options(options), context(context) {}
 
 Location Importer::locate(const Twine &what) {
   return NameLoc::get(builder.getStringAttr(what),

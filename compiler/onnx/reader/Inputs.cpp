@@ -32,7 +32,7 @@ declaredDims(const ::onnx::TensorShapeProto &shape) {
 
 /// Returns an input's tensor type, or null. An optional input is treated as
 /// present.
-static const TypeProto::Tensor *tensorOf(const TypeProto &type) {
+static const TypeProto::Tensor *tensorType(const TypeProto &type) {
   const TypeProto &own = type.value_case() == TypeProto::kOptionalType
                              ? type.optional_type().elem_type()
                              : type;
@@ -56,7 +56,7 @@ bool Importer::addInputs() {
   }
   std::vector<DeclaredInput> declared;
   for (const ValueInfoProto *input : inputs) {
-    const TypeProto::Tensor *type = tensorOf(input->type());
+    const TypeProto::Tensor *type = tensorType(input->type());
     declared.push_back(
         {input->name(), locate("input '" + input->name() + "'"),
          type && type->has_shape(),
@@ -72,7 +72,7 @@ bool Importer::addInputs() {
       good = false;
       graph.failed.insert(input->name());
     };
-    const TypeProto::Tensor *declaredType = tensorOf(input->type());
+    const TypeProto::Tensor *declaredType = tensorType(input->type());
     Type element =
         declaredType ? elementType(declaredType->elem_type(), context) : Type();
     if (!element) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/onnx/ops/DataDependent.h"
+#include "compiler/onnx/reader/Hooks.h"
 
 #include "dialects/nn/Fold.h"
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/onnx/reader/Hooks.h"
 #include "compiler/onnx/reader/Node.h"
 
 using namespace mlir;

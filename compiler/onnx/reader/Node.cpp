@@ -15,9 +15,9 @@ using namespace frit;
 using namespace frit::importer;
 using ::onnx::AttributeProto;
 
-Node::Node(Importer &importer, const ::onnx::NodeProto &proto, Scope &scope,
+Node::Node(ImportState &state, const ::onnx::NodeProto &proto, Scope &scope,
            unsigned depth, int64_t opset, Location loc, Results inputs)
-    : opset(opset), loc(loc), importer(importer), proto(proto), scope(scope),
+    : opset(opset), loc(loc), state(state), proto(proto), scope(scope),
       depth(depth), values(std::move(inputs)) {
   for (const AttributeProto &attribute : proto.attribute()) {
     const AttributeProto *value = &attribute;
@@ -86,7 +86,7 @@ std::optional<DataShape> Node::sizesIn(size_t i) {
   Value value = input(i);
   if (!value)
     return std::nullopt;
-  auto elements = importer.sizes.elementsOf(value);
+  auto elements = state.sizes.elementsOf(value);
   if (!elements && isa<IntegerType>(elementOf(value)) &&
       nn::constantValue(value)) {
     error() << "input " << i << " must have at most "
@@ -156,7 +156,7 @@ ElementsAttr Node::tensor(StringRef name) {
   auto found = attribute(name, AttributeProto::TENSOR);
   if (!found)
     return {};
-  ElementsAttr value = importer.tensors.read(found->t(), loc);
+  ElementsAttr value = state.tensors.read(found->t(), loc);
   failed |= !value;
   return value;
 }
@@ -174,9 +174,9 @@ Results Node::inlineGraph(const ::onnx::GraphProto &graph,
                           ArrayRef<Value> inputs, std::string name) {
   if (failed)
     return {};
-  auto results = importer.importGraph(
-      graph, inputs, scope, scope.prefix + ownName(proto) + "/" + name, loc,
-      depth + 1);
+  auto results = state.importGraph(graph, inputs, scope,
+                                   scope.prefix + ownName(proto) + "/" + name,
+                                   loc, depth + 1);
   if (results)
     return *results;
   failed = true;
@@ -255,12 +255,12 @@ Value Node::create(OperationName name, ValueRange operands,
   if (llvm::any_of(operands, isMarked))
     return propagate(name, operands, attributes);
   Value y = build(name, operands, attributes);
-  if (!y || importer.sizes.empty())
+  if (!y || state.sizes.empty())
     return y;
   // Sizes may depend on the data while what is computed from them does not.
   Operation *op = y.getDefiningOp();
-  importer.sizes.follow(*this, op);
-  auto known = importer.sizes.elementsOf(y);
+  state.sizes.follow(*this, op);
+  auto known = state.sizes.elementsOf(y);
   if (isa<nn::ConstantOp>(op) || !known ||
       !llvm::all_of(*known, [](const Size &size) { return size.isKnown(); }))
     return y;
@@ -408,7 +408,7 @@ Value Node::slice(Value x, int64_t axis, int64_t start, int64_t size) {
 }
 
 bool Node::mayBecome(size_t operators) {
-  if (importer.mayBecome(operators))
+  if (state.mayBecome(operators))
     return true;
   if (!failed)
     error() << "the model expands to too many operators";
@@ -416,7 +416,7 @@ bool Node::mayBecome(size_t operators) {
 }
 
 bool Node::mayTabulate(size_t elements) {
-  if (importer.mayTabulate(elements))
+  if (state.mayTabulate(elements))
     return true;
   if (!failed)
     error() << "the tables that the model asks for become too large";

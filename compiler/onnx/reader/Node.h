@@ -10,7 +10,7 @@
 #ifndef FRIT_COMPILER_ONNX_READER_NODE_H
 #define FRIT_COMPILER_ONNX_READER_NODE_H
 
-#include "compiler/onnx/reader/Importer.h"
+#include "compiler/onnx/reader/ImportState.h"
 
 #include "dialects/nn/NN.h"
 
@@ -22,7 +22,7 @@ namespace frit::importer {
 
 class Node {
 public:
-  Node(Importer &importer, const ::onnx::NodeProto &proto, Scope &scope,
+  Node(ImportState &state, const ::onnx::NodeProto &proto, Scope &scope,
        unsigned depth, int64_t opset, mlir::Location loc, Results inputs);
 
   /// "Softmax", "ai.onnx.ml::Binarizer".
@@ -132,7 +132,7 @@ public:
   // Data-dependent shapes
   //===--------------------------------------------------------------------===//
 
-  DataSizes &dataSizes() { return importer.sizes; }
+  DataSizes &dataSizes() { return state.sizes; }
   /// Returns the sizes of a tensor: the number of valid entries per dimension.
   DataShape dataShape(mlir::Value x);
   /// Marks `x` with valid sizes `shape`, after cutting it to their upper
@@ -166,8 +166,8 @@ public:
   /// otherwise reports an error that suggests -fbound.
   bool mayHold(llvm::ArrayRef<int64_t> shape);
   /// Cached nonzero indices of the first `length` elements of a value.
-  Importer::Places &places(mlir::Value x, int64_t length) {
-    return importer.places[{x, length}];
+  ImportState::Places &places(mlir::Value x, int64_t length) {
+    return state.places[{x, length}];
   }
   /// Creates an operator on operands without marks, without folding or
   /// propagation.
@@ -191,7 +191,7 @@ public:
   }
   /// Returns a signed integer attribute, as for axes.
   mlir::NamedAttribute namedSigned(llvm::StringRef name, int64_t value);
-  mlir::OpBuilder &builder() { return importer.builder; }
+  mlir::OpBuilder &builder() { return state.builder; }
   /// Return whether the model may get that many more operators, or table
   /// elements; report an error otherwise.
   bool mayBecome(size_t operators);
@@ -222,7 +222,7 @@ private:
   convert(const ::onnx::AttributeProto &attribute,
           mlir::RegisteredOperationName operation);
 
-  Importer &importer;
+  ImportState &state;
   const ::onnx::NodeProto &proto;
   Scope &scope;
   unsigned depth;
@@ -264,6 +264,10 @@ int64_t integerOf(double value);
 
 /// Largest table that is generated from a few numbers of the model.
 inline constexpr int64_t mostInTable = int64_t(1) << 22;
+
+/// Most steps of a loop or sequence: longer ones give graphs too large to
+/// compile.
+inline constexpr int64_t mostSteps = 4096;
 
 } // namespace frit::importer
 

@@ -322,9 +322,9 @@ Value Node::propagate(OperationName name, ValueRange given,
     for (int64_t d = 0; d < x.rank() && y; ++d) {
       if (shape[d].isKnown() || (starts[d] == 0 && counts[d] == x.size(d)))
         continue;
-      Size rest = importer.sizes.largest(*this, 0,
-                                         DataSizes::plus(shape[d], -starts[d]));
-      y = sliceTo(y, d, starts[d], importer.sizes.least(*this, counts[d], rest),
+      Size rest =
+          state.sizes.largest(*this, 0, DataSizes::plus(shape[d], -starts[d]));
+      y = sliceTo(y, d, starts[d], state.sizes.least(*this, counts[d], rest),
                   1);
     }
     return y;
@@ -335,7 +335,7 @@ Value Node::propagate(OperationName name, ValueRange given,
   }
   if (is.operator()<nn::GatherOp>()) {
     int64_t axis = axisOf(x);
-    Value indices = wrapIndices(*this, x, axis, operands[1], importer.sizes);
+    Value indices = wrapIndices(*this, x, axis, operands[1], state.sizes);
     DataShape places = dataShape(indices);
     DataShape result(shape.begin(), shape.begin() + axis);
     result.append(places);
@@ -345,7 +345,7 @@ Value Node::propagate(OperationName name, ValueRange given,
   }
   if (is.operator()<nn::GatherElementsOp>()) {
     int64_t axis = axisOf(x);
-    Value indices = wrapIndices(*this, x, axis, operands[1], importer.sizes);
+    Value indices = wrapIndices(*this, x, axis, operands[1], state.sizes);
     Expr raw = {*this, unmarked(x)};
     return marked(raw.gatherElements(unmarked(indices), axis),
                   dataShape(indices));
@@ -356,8 +356,8 @@ Value Node::propagate(OperationName name, ValueRange given,
   } else if (is.operator()<nn::ReduceMeanOp>()) {
     Size count = 1;
     for (int64_t axis : list("axes"))
-      count = importer.sizes.times(*this, count, shape[axis]);
-    Expr number = {*this, importer.sizes.valueOf(*this, count)};
+      count = state.sizes.times(*this, count, shape[axis]);
+    Expr number = {*this, state.sizes.valueOf(*this, count)};
     return x.sum(list("axes")) / number.to(x.element());
   } else if (is.operator()<nn::SoftmaxOp, nn::LogSoftmaxOp>()) {
     int64_t axis = axisOf(x);

@@ -9,7 +9,7 @@
 #ifndef FRIT_COMPILER_ONNX_READER_REGISTRY_H
 #define FRIT_COMPILER_ONNX_READER_REGISTRY_H
 
-#include "compiler/onnx/reader/Importer.h"
+#include "compiler/onnx/reader/Hooks.h"
 
 namespace frit::importer {
 

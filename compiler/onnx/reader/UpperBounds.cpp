@@ -26,7 +26,7 @@ DataShape Node::dataShape(Value x) {
   DataShape shape = staticShape(x.getType());
   for (auto counted = x.getDefiningOp<nn::CountedOp>(); counted;
        counted = counted.getX().getDefiningOp<nn::CountedOp>())
-    if (auto count = importer.sizes.elementsOf(counted.getCount()))
+    if (auto count = state.sizes.elementsOf(counted.getCount()))
       shape[counted.getAxis()] = count->front();
   return shape;
 }
@@ -35,14 +35,14 @@ Value Node::marked(Value x, ArrayRef<Size> shape) {
   for (auto [d, size] : llvm::enumerate(shape)) {
     if (!x)
       return {};
-    int64_t most = std::max<int64_t>(importer.sizes.mostOf(size), 0);
+    int64_t most = std::max<int64_t>(state.sizes.mostOf(size), 0);
     if (most < nn::shapeOf(x)[d])
       x = slice(x, d, 0, most);
   }
   for (auto [d, size] : llvm::enumerate(shape)) {
     if (size.isKnown())
       continue;
-    Value count = importer.sizes.valueOf(*this, size);
+    Value count = state.sizes.valueOf(*this, size);
     if (!x || !count)
       return {};
     x = nn::CountedOp::create(builder(), loc, x.getType(), x, count, d,
@@ -65,17 +65,17 @@ Size Node::count(Value value, int64_t most) {
   if (DenseElementsAttr known = nn::constantValue(value))
     return std::clamp<int64_t>(*known.value_begin<int64_t>(), 0, most);
   std::string name = scope.prefix + ownName(proto);
-  std::optional<int64_t> bound = importer.boundOf(name);
+  std::optional<int64_t> bound = state.boundOf(name);
   if (bound && *bound < most) {
     // Entries beyond -fbound are reported at run time.
     Expr number = {*this, value}, limit = number.number(*bound);
-    importer.addCheck(limit - number,
-                      "node '" + name + "' has more results than -fbound=" +
-                          name + ":" + std::to_string(*bound) + " allows");
+    state.addCheck(limit - number,
+                   "node '" + name + "' has more results than -fbound=" + name +
+                       ":" + std::to_string(*bound) + " allows");
     value = number.min(limit);
     most = *bound;
   }
-  return importer.sizes.add(value, {0, most});
+  return state.sizes.add(value, {0, most});
 }
 
 Value Node::masked(Value x, Value fill) {
@@ -88,7 +88,7 @@ Value Node::masked(Value x, Value fill) {
     SmallVector<int64_t> line(all.rank(), 1);
     line[d] = all.size(d);
     Expr isIn = iota(*this, builder().getI64Type(), line, d) <
-                Expr{*this, importer.sizes.valueOf(*this, size)};
+                Expr{*this, state.sizes.valueOf(*this, size)};
     inside = inside ? inside & isIn : isIn;
   }
   return inside.select(all, fill);
@@ -107,7 +107,7 @@ Value Node::choose(Value condition, Value x, Value y) {
   y = unmarked(y);
   for (auto [d, pair] : llvm::enumerate(llvm::zip_equal(a, b))) {
     auto &[own, other] = pair;
-    shape.push_back(importer.sizes.choose(*this, condition, own, other));
+    shape.push_back(state.sizes.choose(*this, condition, own, other));
     int64_t bound = std::max(sizes(x)[d], sizes(y)[d]);
     for (Value *side : {&x, &y})
       if (*side && !isEmpty(*side))
@@ -152,7 +152,7 @@ std::optional<DataShape> Node::regroup(ArrayRef<Size> sizes,
       if (mustLead && !size.isKnown() && !isFirst)
         return std::nullopt;
       isFirst &= size == Size(1);
-      total = importer.sizes.times(*this, total, size);
+      total = state.sizes.times(*this, total, size);
     }
     // The outermost dimension gets the remaining factor.
     if (j == target)
@@ -166,7 +166,7 @@ std::optional<DataShape> Node::regroup(ArrayRef<Size> sizes,
       isMultiple = isMultiple && term.factor % rest == 0;
     if (!isMultiple)
       return std::nullopt;
-    result[outer] = importer.sizes.quotient(*this, total, rest);
+    result[outer] = state.sizes.quotient(*this, total, rest);
   }
   return result;
 }
@@ -174,7 +174,7 @@ std::optional<DataShape> Node::regroup(ArrayRef<Size> sizes,
 std::optional<Size> Node::ratio(const Size &a, const Size &b) {
   if (b.isKnown())
     return b.constant > 0 && (a.isKnown() || !a.terms.empty())
-               ? std::optional(importer.sizes.quotient(*this, a, b.constant))
+               ? std::optional(state.sizes.quotient(*this, a, b.constant))
                : std::nullopt;
   if (a.terms.empty() || a.terms[0].factor % b.terms[0].factor)
     return std::nullopt;
@@ -189,7 +189,7 @@ Value Node::reshapeTo(Value x, ArrayRef<Size> target) {
     return {};
   SmallVector<int64_t> shape;
   for (const Size &size : target)
-    shape.push_back(std::max<int64_t>(importer.sizes.mostOf(size), 0));
+    shape.push_back(std::max<int64_t>(state.sizes.mostOf(size), 0));
   if (!mayHold(shape))
     return {};
   DataShape from = dataShape(x);
@@ -202,7 +202,7 @@ Value Node::reshapeTo(Value x, ArrayRef<Size> target) {
   // Each entry of the result computes its source index.
   auto i64 = builder().getI64Type();
   auto number = [&](const Size &size) {
-    return Expr{*this, importer.sizes.valueOf(*this, size)};
+    return Expr{*this, state.sizes.valueOf(*this, size)};
   };
   Expr flat = number(0);
   for (auto [d, size] : llvm::enumerate(target)) {
@@ -243,15 +243,15 @@ Value Node::sliceTo(Value x, int64_t axis, const Size &start, const Size &count,
   DataShape shape = dataShape(x);
   Expr raw = {*this, unmarked(x)};
   int64_t whole = raw.size(axis), span = (whole + std::abs(step) - 1);
-  int64_t most = std::clamp<int64_t>(importer.sizes.mostOf(count), 0,
-                                     span / std::abs(step));
+  int64_t most =
+      std::clamp<int64_t>(state.sizes.mostOf(count), 0, span / std::abs(step));
   shape[axis] = count;
   if (start.isKnown() && step == 1 && start.constant >= 0 &&
       start.constant + most <= whole)
     return marked(raw.slice(axis, start.constant, most), shape);
   Expr places =
       iota(*this, builder().getI64Type(), most, 0) * static_cast<double>(step) +
-      Expr{*this, importer.sizes.valueOf(*this, start)};
+      Expr{*this, state.sizes.valueOf(*this, start)};
   places =
       places.clamp(0, static_cast<double>(std::max<int64_t>(whole - 1, 0)));
   return marked(raw.gather(places, axis), shape);
@@ -306,15 +306,15 @@ Value Node::concatCounted(ValueRange xs, int64_t axis) {
     counts.push_back(own[axis]);
     bounds.push_back(sizes(x)[axis]);
     total = DataSizes::plus(total, own[axis]);
-    key += " " + importer.sizes.text(own[axis]) + ":" +
-           std::to_string(bounds.back());
+    key +=
+        " " + state.sizes.text(own[axis]) + ":" + std::to_string(bounds.back());
   }
   Value all = concat(raws, axis);
   shape[axis] = total;
   if (!all || isInPlace)
     return marked(all, shape);
-  Value &places = importer.joined[key];
+  Value &places = state.joined[key];
   if (!places)
-    places = findJoined(*this, counts, bounds, importer.sizes);
+    places = findJoined(*this, counts, bounds, state.sizes);
   return marked(Expr{*this, all}.gather(places, axis), shape);
 }

@@ -1,0 +1,58 @@
+//===- Hooks.h - Import of operators that have no equal in nn -------------===//
+
+#ifndef FRIT_COMPILER_ONNX_READER_HOOKS_H
+#define FRIT_COMPILER_ONNX_READER_HOOKS_H
+
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace frit::importer {
+
+class Node;
+
+/// Results of a node. An omitted input or output is a null value.
+using Results = llvm::SmallVector<mlir::Value>;
+
+/// Imports an ONNX operator that has no equal in nn. `operation` is its name,
+/// prefixed by "domain::" if not of ONNX's own domain. `since` is the first
+/// opset with this meaning. `maxInputs` of -1 means any number. The function
+/// builds the outputs, or reports why it cannot.
+struct Hook {
+  llvm::StringLiteral operation;
+  int since;
+  int minInputs, maxInputs;
+  Results (*build)(Node &node);
+  /// Whether inputs may be sequences, and whether they may have data-dependent
+  /// shapes. Otherwise the importer rejects them before.
+  bool takesLists = false, takesCounts = false;
+};
+
+/// The hooks of each family of operators.
+llvm::ArrayRef<Hook> elementwiseHooks();
+llvm::ArrayRef<Hook> shapeHooks();
+llvm::ArrayRef<Hook> movementHooks();
+llvm::ArrayRef<Hook> windowHooks();
+llvm::ArrayRef<Hook> contractionHooks();
+llvm::ArrayRef<Hook> attentionHooks();
+llvm::ArrayRef<Hook> reductionHooks();
+llvm::ArrayRef<Hook> normalizationHooks();
+llvm::ArrayRef<Hook> indexingHooks();
+llvm::ArrayRef<Hook> lossHooks();
+llvm::ArrayRef<Hook> quantizationHooks();
+llvm::ArrayRef<Hook> resizeHooks();
+llvm::ArrayRef<Hook> samplingHooks();
+llvm::ArrayRef<Hook> recurrentHooks();
+llvm::ArrayRef<Hook> transposedHooks();
+llvm::ArrayRef<Hook> spectralHooks();
+llvm::ArrayRef<Hook> einsumHooks();
+llvm::ArrayRef<Hook> sequenceHooks();
+llvm::ArrayRef<Hook> listHooks();
+llvm::ArrayRef<Hook> trainingHooks();
+llvm::ArrayRef<Hook> controlFlowHooks();
+llvm::ArrayRef<Hook> knownHooks();
+llvm::ArrayRef<Hook> randomHooks();
+
+} // namespace frit::importer
+
+#endif // FRIT_COMPILER_ONNX_READER_HOOKS_H

@@ -1,0 +1,82 @@
+//===- ImportState.h - What the nodes of an import share ------------------===//
+
+#ifndef FRIT_COMPILER_ONNX_READER_IMPORTSTATE_H
+#define FRIT_COMPILER_ONNX_READER_IMPORTSTATE_H
+
+#include "compiler/onnx/reader/DataShape.h"
+#include "compiler/onnx/reader/Hooks.h"
+#include "compiler/onnx/reader/Tensors.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace frit::importer {
+
+/// Returns whether a value stands for a sequence of tensors (Lists.cpp).
+inline bool isList(mlir::Value value) {
+  return llvm::isa<mlir::TupleType>(value.getType());
+}
+
+/// The names that nodes of a graph or function body can refer to.
+struct Scope {
+  /// Operator set versions by domain; "" is ONNX's own.
+  llvm::StringMap<int64_t> opsets;
+  llvm::StringMap<mlir::Value> values;
+  /// Weights that have not been read yet.
+  llvm::StringMap<const ::onnx::TensorProto *> weights;
+  /// Values whose node failed. Nodes that read them are skipped silently.
+  llvm::StringSet<> failed;
+  /// Values for `ref_attr_name` in a function body.
+  llvm::StringMap<const ::onnx::AttributeProto *> attributes;
+  /// Names of the enclosing calls: "block/attention/".
+  std::string prefix;
+  /// Scope of the enclosing graph, visible to a subgraph; null for others.
+  Scope *outer = nullptr;
+};
+
+/// The part of an import that its nodes read and extend.
+class ImportState {
+public:
+  /// Inlines a node's subgraph on `inputs` and returns its outputs; none if a
+  /// node failed. `name` distinguishes the subgraphs of a node.
+  virtual std::optional<Results> importGraph(const ::onnx::GraphProto &graph,
+                                             llvm::ArrayRef<mlir::Value> inputs,
+                                             Scope &outer, std::string name,
+                                             mlir::Location loc,
+                                             unsigned depth) = 0;
+
+  /// The bound that -fbound gives for the results of a node.
+  virtual std::optional<int64_t> boundOf(const std::string &name) = 0;
+  /// Makes a call of the model fail with `message` if `number`, an i64, is
+  /// negative.
+  virtual void addCheck(mlir::Value number, std::string message) = 0;
+
+  /// Return whether the model may get that many more operators, or elements of
+  /// tables that are generated from a few numbers. These limits stop small
+  /// files that expand to huge models.
+  virtual bool mayBecome(size_t operators) = 0;
+  virtual bool mayTabulate(size_t elements) = 0;
+
+  /// The data-dependent sizes.
+  DataSizes sizes;
+  /// Indices of a value's nonzero elements and their number, cached.
+  struct Places {
+    mlir::Value indices;
+    Size count;
+  };
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, Places> places;
+  /// Source indices of concatenations, cached by their sizes.
+  llvm::StringMap<mlir::Value> joined;
+
+  mlir::OpBuilder builder;
+  TensorReader tensors;
+
+protected:
+  ImportState(mlir::MLIRContext &context, TensorReader tensors)
+      : builder(&context), tensors(std::move(tensors)) {}
+  ~ImportState() = default;
+};
+
+} // namespace frit::importer
+
+#endif // FRIT_COMPILER_ONNX_READER_IMPORTSTATE_H
