@@ -34,7 +34,7 @@ void CudaExecution::makeStaging() {
   if (stagingTried)
     return;
   stagingTried = true;
-  const Model &model = executor.model;
+  const Model &model = loaded.model;
   uint64_t total = 0;
   auto place = [&](uint64_t bytes) {
     bool staged = bytes && bytes <= kLargestStaged;
@@ -76,7 +76,7 @@ static Status checkInPlace(const StridedRegion &region) {
 
 Status CudaExecution::copyIn(const Program &program,
                              std::span<const Binding> inputs) {
-  const PlanView &plan = executor.model.plan;
+  const PlanView &plan = loaded.model.plan;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const artifact::Tensor &tensor = plan.inputs(program.variant)[i];
     StridedRegion region = regionOf(plan, inputs[i], tensor);
@@ -146,7 +146,7 @@ Status CudaExecution::spread(const StridedRegion &region, DevicePointer from,
 /// shapes.
 Status CudaExecution::readCounts(const Program &program,
                                  std::span<const Binding> outputs) {
-  const PlanView &plan = executor.model.plan;
+  const PlanView &plan = loaded.model.plan;
   std::vector<int64_t> counts(plan.header().counts);
   if (counts.empty())
     return Status();
@@ -169,7 +169,7 @@ Status CudaExecution::readCounts(const Program &program,
 
 Status CudaExecution::copyOut(const Program &program,
                               std::span<const Binding> outputs) {
-  const PlanView &plan = executor.model.plan;
+  const PlanView &plan = loaded.model.plan;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const artifact::Tensor &tensor = plan.outputs(program.variant)[i];
     if (!outputs[i].data || !tensor.bytes)
@@ -226,7 +226,7 @@ Status CudaExecution::gather(const StridedRegion &region, DevicePointer from,
 Status CudaExecution::finishCopies(const Program &program,
                                    std::span<const Binding> outputs) {
   FRIT_TRY(synchronize());
-  const PlanView &plan = executor.model.plan;
+  const PlanView &plan = loaded.model.plan;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const artifact::Tensor &tensor = plan.outputs(program.variant)[i];
     if (outputs[i].location != FRIT_HOST || !outputs[i].data || !tensor.bytes ||

@@ -39,7 +39,7 @@ Status CudaExecution::open() {
     FRIT_TRY(driver.check(
         driver.memsetD8Async(memory.address(), 0, memory.bytes(), queue),
         "clear memory"));
-  programs.resize(executor.model.plan.variants().size());
+  programs.resize(loaded.model.plan.variants().size());
   FRIT_TRY(open(programs.size() - 1));
   phases.end();
   return Status();
@@ -51,11 +51,11 @@ Status CudaExecution::open(size_t variant) {
   if (program.steps)
     return Status();
   program.variant = variant;
-  program.useGraph = !executor.model.has(FRIT_NO_CUDA_GRAPH);
+  program.useGraph = !loaded.model.has(FRIT_NO_CUDA_GRAPH);
   program.inputs = ownInputs;
   program.outputs = ownOutputs;
-  auto steps = std::make_unique<CudaSteps>(
-      executor, executor.model.steps(variant), memory.address());
+  auto steps = std::make_unique<CudaSteps>(loaded, loaded.model.steps(variant),
+                                           memory.address());
   FRIT_TRY(steps->bind(program.inputs, program.outputs));
   program.bound = true;
   phases.begin("try the libraries");
@@ -81,7 +81,7 @@ ContextLayout::ContextLayout(const Model &model)
 }
 
 Status CudaExecution::place() {
-  ContextLayout layout(executor.model);
+  ContextLayout layout(loaded.model);
   FRIT_TRY(
       memory.allocate(layout.bytes, "the model's arena, inputs and outputs"));
   for (uint64_t offset : layout.inputs)
@@ -99,7 +99,7 @@ Status CudaExecution::place() {
 /// data-dependent length may leave the used part in several pieces.
 Status CudaExecution::bind(Program &program, std::span<const Binding> inputs,
                            std::span<const Binding> outputs) {
-  const PlanView &plan = executor.model.plan;
+  const PlanView &plan = loaded.model.plan;
   bool changed = false;
   auto place = [&](std::span<const Binding> bindings,
                    std::span<const artifact::Tensor> tensors,
@@ -149,7 +149,7 @@ GraphExec CudaExecution::findGraph(Program &program) {
   Status status = program.steps->makeGraph(queue, {}, graph);
   if (status.failed()) {
     program.useGraph = false;
-    executor.model.remark("running without a CUDA graph: " + status.message());
+    loaded.model.remark("running without a CUDA graph: " + status.message());
     return nullptr;
   }
   if (graphs.size() == kCachedGraphs) {
@@ -163,7 +163,7 @@ GraphExec CudaExecution::findGraph(Program &program) {
 }
 
 Status CudaExecution::launchSteps(Program &program) {
-  const Model &model = executor.model;
+  const Model &model = loaded.model;
   bool check = model.has(FRIT_NO_CUDA_GRAPH);
   for (size_t index = 0; index < program.steps->size();) {
     FRIT_TRY(program.steps->enqueue(index, queue));
@@ -204,7 +204,7 @@ Status CudaExecution::synchronize() {
   ContextScope scope(gpu);
   Status status =
       driver.check(driver.streamSynchronize(queue), "run the model");
-  if (status.failed() && !executor.model.has(FRIT_NO_CUDA_GRAPH))
+  if (status.failed() && !loaded.model.has(FRIT_NO_CUDA_GRAPH))
     return Status(status.status(),
                   status.message() +
                       " (without a CUDA graph, the node would be named here)");

@@ -23,8 +23,8 @@ struct ContextLayout {
 /// library calls and graph are created when it first runs.
 class CudaExecution final : public Execution {
 public:
-  explicit CudaExecution(CudaExecutor &executor)
-      : executor(executor), gpu(executor.gpu), driver(executor.gpu.driver),
+  explicit CudaExecution(LoadedModel &loaded)
+      : loaded(loaded), gpu(loaded.gpu), driver(loaded.gpu.driver),
         memory(driver) {}
   ~CudaExecution() override;
 
@@ -99,7 +99,7 @@ private:
   void makeStaging();
   bool isPinned(const void *data) const;
 
-  CudaExecutor &executor;
+  LoadedModel &loaded;
   const Gpu &gpu;
   const Driver &driver;
   DeviceMemory memory;

@@ -141,11 +141,6 @@ void CudaExecutor::loadGuardKernel() {
   model.remark("steps run whatever their conditions say: " + status.message());
 }
 
-uint32_t CudaExecutor::sharedBytes(const Step &step) const {
-  bool floor = usePtx && model.plan.kernels()[step.kernel].tensorMaps.count;
-  return floor ? 0 : step.sharedBytes;
-}
-
 Status CudaExecutor::raiseSharedMemory(const Step &step) {
   if (step.kernel == artifact::kNone ||
       sharedBytes(step) <= kSharedWithoutAsking)

@@ -17,6 +17,7 @@
 
 using namespace frit;
 using namespace frit::cuda;
+using artifact::Guard;
 using artifact::Step;
 using artifact::StepKind;
 
@@ -38,8 +39,8 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
                           "instantiate a graph");
   if (status.failed() && conditional) {
     conditional = false;
-    executor.model.remark("steps run whatever their conditions say: " +
-                          status.message());
+    loaded.model.remark("steps run whatever their conditions say: " +
+                        status.message());
     return makeGraph(stream, marks, result);
   }
   FRIT_TRY(std::move(status));
@@ -115,6 +116,36 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
   return marks.empty() ? Status() : mark(last);
 }
 
+Status CudaSteps::addGuard(StepGraph &to, Graph graph, size_t index,
+                           Stream stream, Tail &tail) {
+  const Guard &guard = plan.guard(steps[index]);
+  tail.join();
+  ConditionalNodeParams node;
+  node.ctx = loaded.gpu.context;
+  FRIT_TRY(driver.check(driver.graphConditionalHandleCreate(
+                            &node.handle, to.graph, node.ctx, 0, 0),
+                        "make a condition"));
+  uint32_t when = guard.when ? 1 : 0;
+  void *params[] = {&arguments[firstArgument[index]], &node.handle, &when};
+  KernelNodeParams asking = {};
+  asking.func = loaded.guardKernel->function();
+  asking.gridX = asking.gridY = asking.gridZ = 1;
+  asking.blockX = asking.blockY = asking.blockZ = 1;
+  asking.kernelParams = params;
+  GraphNode added;
+  FRIT_TRY(
+      driver.check(driver.graphAddKernelNode(&added, graph, tail.nodes.data(),
+                                             tail.nodes.size(), &asking),
+                   "add a guard's kernel to a graph"));
+  tail.nodes = {added};
+  FRIT_TRY(driver.check(
+      driver.graphAddNode(&added, graph, tail.nodes.data(), nullptr, 1, &node),
+      "add a conditional node to a graph"));
+  tail.nodes = {added};
+  return addSteps(to, node.bodies[0], index + 1, index + 1 + guard.steps,
+                  stream, {});
+}
+
 /// Returns the nodes that the next step waits for: the last nodes of all steps
 /// that it follows.
 CudaSteps::Tail CudaSteps::tailOf(const Step &step,
@@ -142,14 +173,14 @@ KernelNodeParams CudaSteps::nodeOf(size_t index, std::vector<void *> &params) {
   const Step &step = steps[index];
   collectParams(index, params);
   KernelNodeParams node = {};
-  node.func = executor.kernel(step.kernel);
+  node.func = loaded.kernel(step.kernel);
   node.gridX = step.grid[0];
   node.gridY = step.grid[1];
   node.gridZ = step.grid[2];
   node.blockX = step.block[0];
   node.blockY = step.block[1];
   node.blockZ = step.block[2];
-  node.sharedBytes = executor.sharedBytes(step);
+  node.sharedBytes = loaded.sharedBytes(step);
   node.kernelParams = params.data();
   return node;
 }
@@ -167,7 +198,7 @@ Status CudaSteps::addKernel(StepGraph &to, Graph graph, size_t index,
   bool inBody = graph != to.graph;
   if (inBody || !plan.kernels()[step.kernel].waits ||
       !driver.graphAddDependencies ||
-      executor.model.has(FRIT_NO_PROGRAMMATIC_LAUNCH)) {
+      loaded.model.has(FRIT_NO_PROGRAMMATIC_LAUNCH)) {
     full.insert(full.end(), ahead.begin(), ahead.end());
     ahead.clear();
   }

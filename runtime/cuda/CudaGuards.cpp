@@ -11,13 +11,8 @@
 
 #include "runtime/cuda/CudaGuards.h"
 
-#include "runtime/cuda/CudaSteps.h"
-
 using namespace frit;
 using namespace frit::cuda;
-using artifact::Guard;
-using artifact::Step;
-using artifact::StepKind;
 
 /// In PTX, because it calls a device function that a CUDA compiler would link
 /// from the toolkit; the driver, which compiles this PTX, knows it by itself.
@@ -67,65 +62,4 @@ Status GuardKernel::open() {
       "load the kernel of conditional nodes"));
   return driver.check(driver.moduleGetFunction(&kernel, module, "frit_guard"),
                       "find the kernel of conditional nodes");
-}
-
-//===----------------------------------------------------------------------===//
-// In a graph
-//===----------------------------------------------------------------------===//
-
-Status CudaSteps::addGuard(StepGraph &to, Graph graph, size_t index,
-                           Stream stream, Tail &tail) {
-  const Guard &guard = plan.guard(steps[index]);
-  tail.join();
-  ConditionalNodeParams node;
-  node.ctx = executor.gpu.context;
-  FRIT_TRY(driver.check(driver.graphConditionalHandleCreate(
-                            &node.handle, to.graph, node.ctx, 0, 0),
-                        "make a condition"));
-  uint32_t when = guard.when ? 1 : 0;
-  void *params[] = {&arguments[firstArgument[index]], &node.handle, &when};
-  KernelNodeParams asking = {};
-  asking.func = executor.guardKernel->function();
-  asking.gridX = asking.gridY = asking.gridZ = 1;
-  asking.blockX = asking.blockY = asking.blockZ = 1;
-  asking.kernelParams = params;
-  GraphNode added;
-  FRIT_TRY(
-      driver.check(driver.graphAddKernelNode(&added, graph, tail.nodes.data(),
-                                             tail.nodes.size(), &asking),
-                   "add a guard's kernel to a graph"));
-  tail.nodes = {added};
-  FRIT_TRY(driver.check(
-      driver.graphAddNode(&added, graph, tail.nodes.data(), nullptr, 1, &node),
-      "add a conditional node to a graph"));
-  tail.nodes = {added};
-  return addSteps(to, node.bodies[0], index + 1, index + 1 + guard.steps,
-                  stream, {});
-}
-
-//===----------------------------------------------------------------------===//
-// Step by step
-//===----------------------------------------------------------------------===//
-
-bool CudaSteps::hasGuards() const {
-  for (const Step &step : steps)
-    if (step.kind == StepKind::guard)
-      return true;
-  return false;
-}
-
-Status CudaSteps::next(size_t &index, Stream stream) {
-  const Step &step = steps[index];
-  ++index;
-  if (step.kind != StepKind::guard)
-    return Status();
-  const Guard &guard = plan.guard(step);
-  uint8_t condition = 0;
-  Result result = driver.memcpyDtoHAsync(&condition, argumentsOf(index - 1)[0],
-                                         sizeof condition, stream);
-  if (result == kSuccess)
-    result = driver.streamSynchronize(stream);
-  if ((condition != 0) != (guard.when != 0))
-    index += guard.steps;
-  return stepFailed(plan, step, driver.check(result, "read a condition"));
 }

@@ -7,6 +7,7 @@
 using namespace frit;
 using namespace frit::cuda;
 using artifact::Buffer;
+using artifact::Guard;
 using artifact::Space;
 using artifact::Step;
 using artifact::StepKind;
@@ -14,11 +15,11 @@ using artifact::StepKind;
 /// Guaranteed alignment in bytes of device memory that the caller binds.
 static constexpr uint32_t kBoundAlignment = 16;
 
-CudaSteps::CudaSteps(CudaExecutor &executor, std::span<const Step> steps,
+CudaSteps::CudaSteps(LoadedModel &loaded, std::span<const Step> steps,
                      DevicePointer arena)
-    : executor(executor), driver(executor.gpu.driver),
-      plan(executor.model.plan), steps(steps),
-      conditional(executor.guardKernel != nullptr), calls(steps.size()) {
+    : loaded(loaded), driver(loaded.gpu.driver), plan(loaded.model.plan),
+      steps(steps), conditional(loaded.guardKernel != nullptr),
+      calls(steps.size()) {
   for (size_t index = 0; index < steps.size(); ++index) {
     firstArgument.push_back(arguments.size());
     firstMap.push_back(mapUses.size());
@@ -42,13 +43,13 @@ void CudaSteps::resolveArguments(size_t index, DevicePointer arena) {
                          buffer.space == Space::output, index});
       break;
     case Space::constant:
-      base = executor.constants[buffer.index];
+      base = loaded.constants[buffer.index];
       break;
     case Space::arena:
       base = arena;
       break;
     case Space::prepared:
-      base = executor.prepared.address();
+      base = loaded.prepared.address();
       break;
     }
     arguments.push_back(base + buffer.offset);
@@ -101,22 +102,22 @@ std::vector<uint32_t> frit::cuda::alignmentsOf(const PlanView &plan,
 }
 
 std::unique_ptr<LibraryCall> CudaSteps::prepareCall(const Step &step) {
-  if (step.kind == StepKind::gemm && executor.cublas)
-    return executor.cublas->prepare(plan.gemm(step), alignmentsOf(plan, step));
+  if (step.kind == StepKind::gemm && loaded.cublas)
+    return loaded.cublas->prepare(plan.gemm(step), alignmentsOf(plan, step));
   if (step.kind == StepKind::conv && cudnn)
-    return cudnn->prepare(plan.conv(step), executor.zeros.address());
+    return cudnn->prepare(plan.conv(step), loaded.zeros.address());
   if (step.kind == StepKind::attention && cudnn)
     return cudnn->prepare(plan.attention(step), alignmentsOf(plan, step));
   return nullptr;
 }
 
 Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
-  if (executor.cudnn && std::ranges::any_of(steps, isForCudnn)) {
-    cudnn = std::make_unique<CudnnHandle>(*executor.cudnn);
+  if (loaded.cudnn && std::ranges::any_of(steps, isForCudnn)) {
+    cudnn = std::make_unique<CudnnHandle>(*loaded.cudnn);
     if (!cudnn->open()) {
       cudnn.reset();
-      executor.model.remark("cuDNN does not start; convolutions and attention "
-                            "run on frit's own kernels");
+      loaded.model.remark("cuDNN does not start; convolutions and attention "
+                          "run on frit's own kernels");
     }
   }
   unsigned declined = 0;
@@ -134,7 +135,7 @@ Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
     declined += !calls[index];
   }
   if (declined)
-    executor.model.remark(
+    loaded.model.remark(
         format("%u library calls run on frit's own kernels", declined));
   return driver.check(driver.streamSynchronize(stream), "try the libraries");
 }
@@ -164,9 +165,9 @@ Status CudaSteps::launch(size_t index, Stream stream) {
   collectParams(index, params);
   return driver.check(
       driver.launchKernel(
-          executor.kernel(step.kernel), step.grid[0], step.grid[1],
-          step.grid[2], step.block[0], step.block[1], step.block[2],
-          executor.sharedBytes(step), stream, params.data(), nullptr),
+          loaded.kernel(step.kernel), step.grid[0], step.grid[1], step.grid[2],
+          step.block[0], step.block[1], step.block[2], loaded.sharedBytes(step),
+          stream, params.data(), nullptr),
       "launch a kernel");
 }
 
@@ -203,4 +204,27 @@ std::string CudaSteps::pick(size_t index) const {
   if (step.kernel == artifact::kNone)
     return "none";
   return std::string(plan.text(plan.kernels()[step.kernel].name));
+}
+
+bool CudaSteps::hasGuards() const {
+  for (const Step &step : steps)
+    if (step.kind == StepKind::guard)
+      return true;
+  return false;
+}
+
+Status CudaSteps::next(size_t &index, Stream stream) {
+  const Step &step = steps[index];
+  ++index;
+  if (step.kind != StepKind::guard)
+    return Status();
+  const Guard &guard = plan.guard(step);
+  uint8_t condition = 0;
+  Result result = driver.memcpyDtoHAsync(&condition, argumentsOf(index - 1)[0],
+                                         sizeof condition, stream);
+  if (result == kSuccess)
+    result = driver.streamSynchronize(stream);
+  if ((condition != 0) != (guard.when != 0))
+    index += guard.steps;
+  return stepFailed(plan, step, driver.check(result, "read a condition"));
 }

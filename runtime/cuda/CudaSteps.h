@@ -3,7 +3,7 @@
 #ifndef FRIT_CUDA_CUDASTEPS_H
 #define FRIT_CUDA_CUDASTEPS_H
 
-#include "runtime/cuda/CudaExecutor.h"
+#include "runtime/cuda/LoadedModel.h"
 #include "runtime/cuda/TensorMaps.h"
 
 namespace frit::cuda {
@@ -41,7 +41,7 @@ private:
 class CudaSteps {
 public:
   /// `arena` is the address of the arena that the steps' offsets refer to.
-  CudaSteps(CudaExecutor &executor, std::span<const artifact::Step> steps,
+  CudaSteps(LoadedModel &loaded, std::span<const artifact::Step> steps,
             DevicePointer arena);
 
   Status bind(std::span<const DevicePointer> inputs,
@@ -127,7 +127,7 @@ private:
   Status addCaptured(Graph graph, size_t index, Stream stream, Tail &tail);
   void collectParams(size_t index, std::vector<void *> &params);
 
-  CudaExecutor &executor;
+  LoadedModel &loaded;
   const Driver &driver;
   const PlanView &plan;
   std::span<const artifact::Step> steps;

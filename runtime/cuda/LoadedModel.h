@@ -1,0 +1,53 @@
+//===- LoadedModel.h - What steps use of a model on a GPU -----------------===//
+
+#ifndef FRIT_CUDA_LOADEDMODEL_H
+#define FRIT_CUDA_LOADEDMODEL_H
+
+#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/CudaGuards.h"
+#include "runtime/cuda/Cudnn.h"
+#include "runtime/cuda/DeviceMemory.h"
+#include "runtime/exec/Executor.h"
+
+namespace frit::cuda {
+
+/// A model's code, weights and libraries on a GPU. CudaExecutor loads them.
+class LoadedModel {
+public:
+  /// The function of entry `index` of Header::kernels.
+  Function kernel(uint32_t index) const {
+    return functions[index - model.target->kernels.first];
+  }
+
+  /// Dynamic shared memory of a step's kernel in bytes. PTX may run on a device
+  /// with less; there, kernels with tensor maps take a path that needs neither.
+  uint32_t sharedBytes(const artifact::Step &step) const {
+    bool floor = usePtx && model.plan.kernels()[step.kernel].tensorMaps.count;
+    return floor ? 0 : step.sharedBytes;
+  }
+
+  Model &model;
+  Gpu gpu;
+  /// The libraries; null if the plan does not use them or they are not
+  /// installed.
+  std::unique_ptr<CublasLt> cublas;
+  std::unique_ptr<Cudnn> cudnn;
+  /// Null if the plan has no guards or the driver has no conditional nodes.
+  std::unique_ptr<GuardKernel> guardKernel;
+  std::vector<DevicePointer> constants; ///< 0 if not on the device
+  DeviceMemory resident, prepared;
+  DeviceMemory zeros; ///< a zero bias for the widest convolution
+
+protected:
+  explicit LoadedModel(Model &model)
+      : model(model), resident(gpu.driver), prepared(gpu.driver),
+        zeros(gpu.driver) {}
+  ~LoadedModel() = default;
+
+  std::vector<Function> functions;
+  bool usePtx = false;
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CUDA_LOADEDMODEL_H
