@@ -3,12 +3,17 @@
 #ifndef FRIT_COMPILER_DRIVER_DIAGNOSTICS_H
 #define FRIT_COMPILER_DRIVER_DIAGNOSTICS_H
 
-#include "compiler/driver/Options.h"
-
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace frit {
+
+/// What becomes of warnings; by name where they have one.
+struct WarningOptions {
+  bool none = false, areErrors = false;
+  llvm::StringMap<bool> isShown, isError;
+};
 
 /// The names of all warnings that have one, "tune-miss"; messages end with it,
 /// as "[-Wtune-miss]".

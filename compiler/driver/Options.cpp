@@ -298,7 +298,7 @@ bool CommandLine::readModel() {
     options.types.push_back((name + ":" + known->ir).str());
   }
   for (StringRef spec : args.getAllArgValues(OPT_fshape_EQ))
-    if (!parseShape(spec, options))
+    if (!parseShape(spec, options.import, options.openSymbols))
       return wrong("-fshape takes input:1x3x224x224, batch=8, batch=1..64 or "
                    "batch=1,8,64, not '" +
                    spec + "'");
@@ -310,7 +310,7 @@ bool CommandLine::readModel() {
                    spec + "'");
     options.import.bounds[name] = bound;
   }
-  if (int64_t count = countVariants(options); count > kMostVariants)
+  if (int64_t count = countVariants(options.openSymbols); count > kMostVariants)
     return wrong("-fshape asks for " + Twine(count) +
                  " variants of the model, and an artifact holds at most " +
                  Twine(kMostVariants) + "; list fewer sizes, as -fshape=" +

@@ -3,6 +3,7 @@
 #ifndef FRIT_COMPILER_DRIVER_OPTIONS_H
 #define FRIT_COMPILER_DRIVER_OPTIONS_H
 
+#include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/Status.h"
 #include "compiler/import/Import.h"
 #include "compiler/padding/SymbolSizes.h"
@@ -19,12 +20,6 @@ enum class Emit { nn, json, fused, plan, cuda, ptx, cubin, object, shared };
 
 /// What a model is written in.
 enum class Language { onnx, json };
-
-/// What becomes of warnings; by name where they have one.
-struct WarningOptions {
-  bool none = false, areErrors = false;
-  llvm::StringMap<bool> isShown, isError;
-};
 
 struct DriverOptions {
   std::string input;

@@ -22,8 +22,8 @@ static std::vector<int64_t> chooseSizes(int64_t least, int64_t most) {
 }
 
 /// Reads the sizes of a symbol: `8`, `1..64` or `1,8,64`.
-static bool parseSymbol(StringRef name, StringRef text,
-                        DriverOptions &options) {
+static bool parseSymbol(StringRef name, StringRef text, ImportOptions &import,
+                        std::vector<SymbolSizes> &openSymbols) {
   SymbolSizes symbol;
   symbol.name = name.str();
   auto [first, last] = text.split("..");
@@ -50,18 +50,19 @@ static bool parseSymbol(StringRef name, StringRef text,
   symbol.sizes.erase(llvm::unique(symbol.sizes), symbol.sizes.end());
   symbol.most = symbol.sizes.back();
   // The last of several says it, as with other flags.
-  llvm::erase_if(options.openSymbols,
+  llvm::erase_if(openSymbols,
                  [&](const SymbolSizes &known) { return known.name == name; });
-  options.import.symbols.erase(name);
+  import.symbols.erase(name);
   if (symbol.sizes.size() == 1)
-    options.import.symbols[name] = symbol.most;
+    import.symbols[name] = symbol.most;
   else
-    options.openSymbols.push_back(std::move(symbol));
+    openSymbols.push_back(std::move(symbol));
   return true;
 }
 
 /// Reads `input:1x3` or `1x3`, of which each size may be several.
-static bool parseInput(StringRef spec, DriverOptions &options) {
+static bool parseInput(StringRef spec, ImportOptions &import,
+                       std::vector<SymbolSizes> &openSymbols) {
   size_t colon = spec.rfind(':');
   StringRef name = colon == StringRef::npos ? "" : spec.take_front(colon);
   StringRef text = colon == StringRef::npos ? spec : spec.drop_front(colon + 1);
@@ -73,7 +74,7 @@ static bool parseInput(StringRef spec, DriverOptions &options) {
     int64_t size;
     if (part.contains("..") || part.contains(',')) {
       std::string symbol = importer::openDimName(name, sizes.size());
-      if (!parseSymbol(symbol, part, options))
+      if (!parseSymbol(symbol, part, import, openSymbols))
         return false;
       // One size after all is that of the symbol.
       size = mlir::ShapedType::kDynamic;
@@ -82,20 +83,21 @@ static bool parseInput(StringRef spec, DriverOptions &options) {
     }
     sizes.push_back(size);
   }
-  options.import.inputShapes[name] = sizes;
+  import.inputShapes[name] = sizes;
   return true;
 }
 
-bool frit::parseShape(StringRef spec, DriverOptions &options) {
+bool frit::parseShape(StringRef spec, ImportOptions &import,
+                      std::vector<SymbolSizes> &openSymbols) {
   auto [symbol, number] = spec.split('=');
   if (spec.contains('=') && !number.contains('x'))
-    return !symbol.empty() && parseSymbol(symbol, number, options);
-  return parseInput(spec, options);
+    return !symbol.empty() && parseSymbol(symbol, number, import, openSymbols);
+  return parseInput(spec, import, openSymbols);
 }
 
-int64_t frit::countVariants(const DriverOptions &options) {
+int64_t frit::countVariants(llvm::ArrayRef<SymbolSizes> openSymbols) {
   int64_t count = 1;
-  for (const SymbolSizes &symbol : options.openSymbols)
+  for (const SymbolSizes &symbol : openSymbols)
     count = std::min<int64_t>(count * int64_t(symbol.sizes.size()), INT32_MAX);
   return count;
 }
