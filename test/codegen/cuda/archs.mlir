@@ -3,22 +3,22 @@
 // RUN: frit-opt %s --print-cuda='arch=sm_90a libraries=false' -o /dev/null | FileCheck %s --check-prefixes=CHECK,SM90
 // RUN: frit-opt %s --print-cuda='arch=sm_100 libraries=false' -o /dev/null | FileCheck %s --check-prefixes=CHECK,SM100
 
-// Each architecture is scheduled by its own numbers: how many SMs it has, and
-// how much shared memory a block may take.
+// Each architecture's schedules follow its own SM count and shared memory per
+// block.
 
-// 108 tiles of 128 fill an A100.
+// 108 tiles of 128 x 128 fill an A100.
 // SM80:  // k0 #cuda.gemm<tile_m = 128, tile_n = 128>
 // SM89:  // k0 #cuda.gemm<tile_m = 64, tile_n = 64>
 // SM90:  // k0 #cuda.gemm<tile_m = 64, tile_n = 64>
 // SM100: // k0 #cuda.gemm<tile_m = 64, tile_n = 64>
 
-// Only sm_90a has warpgroup products.
+// Only sm_90a has WGMMA.
 // SM80:  // k1 #cuda.gemm<tile_m = 128, tile_n = 128>
 // SM89:  // k1 #cuda.gemm<tile_m = 64, tile_n = 64>
 // SM90:  // k1 #cuda.wgmma_gemm<
 // SM100: // k1 #cuda.gemm<tile_m = 64, tile_n = 64>
 
-// Four elements a thread leave enough threads for an A100.
+// Four elements per thread leave enough threads for an A100.
 // SM80:  // k2 #cuda.generic<interleave = 4, threads = 256>
 // SM89:  // k2 #cuda.generic<threads = 256>
 // SM90:  // k2 #cuda.generic<threads = 256>

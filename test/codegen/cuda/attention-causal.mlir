@@ -1,5 +1,5 @@
-// Larger tiles read the keys less often, but those of a causal attention read
-// keys in vain: they are for long sequences.
+// Larger tiles read the keys fewer times, but a causal mask discards part of
+// the keys of a tile. They are only used for long sequences.
 // RUN: frit-opt %s --print-cuda=arch=sm_90a -o /dev/null | FileCheck %s
 
 func.func @main(%q: tensor<2x16x4096x64xf16>, %k: tensor<4x16x2048x128xf16>, %s: tensor<4x16x1024x64xf16>) {

@@ -1,7 +1,8 @@
 // RUN: frit-opt %s --print-cuda=arch=sm_90a -o /dev/null | FileCheck %s
 // RUN: frit-opt %s --print-cuda=arch=sm_86 -o /dev/null | FileCheck %s --check-prefix=SMALL
 
-// Attention in f32, by three products of TF32 or by one.
+// Attention in f32, with three TF32 products per product, or one if the
+// operator allows TF32.
 
 func.func @attention(%p: tensor<32x384x3x16x64xf32>, %q: tensor<1x12x197x64xf32>,
                      %m: tensor<197x197xf32>, %l: tensor<4x16x2000x100xf32>) {
@@ -32,12 +33,13 @@ func.func @attention(%p: tensor<32x384x3x16x64xf32>, %q: tensor<1x12x197x64xf32>
 }
 
 // CHECK: // k0 #cuda.attention<tile_m = 128, tile_n = 64, rows_per_warp = 32> grid 1536x1x1 block 128 shared 104448
-// Few rows of queries: two sets of warps share the keys.
+// Few query rows: two sets of warps split the keys between them.
 // CHECK: // k1 #cuda.attention<tile_m = 32, tile_n = 64, splits = 2, rows_per_warp = 16> grid 84x1x1 block 128 shared 147968
-// Rows of 100 are 104 in shared memory, and of values 128.
+// In shared memory, query and key rows of 100 elements are padded to 104, and
+// value rows to 128.
 // CHECK: // k2 #cuda.attention<tile_m = 64, tile_n = 32, rows_per_warp = 16> grid 2048x1x1 block 128 shared 89088
 
-// Less shared memory, fewer keys in it.
+// Less shared memory holds tiles of fewer keys.
 // SMALL: // k0 #cuda.attention<tile_m = 128, tile_n = 32, rows_per_warp = 32>
 // SMALL: // k1 #cuda.attention<tile_m = 64, tile_n = 32, splits = 2, rows_per_warp = 16>
 

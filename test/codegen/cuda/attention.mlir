@@ -2,8 +2,8 @@
 // RUN: frit-opt %s --print-cuda=arch=sm_86 -o /dev/null | FileCheck %s --check-prefix=SMALL
 // RUN: frit-opt %s --print-cuda=arch=sm_90a -o /dev/null | FileCheck %s --check-prefix=HOPPER
 
-// Movement becomes strides: packed Q, K and V, heads that share keys, masks
-// that repeat, a result whose heads are side by side.
+// Data movement becomes strides: packed Q, K and V, heads that share keys,
+// broadcast masks, and a result with concatenated heads.
 
 func.func @attention(%qkv: tensor<2x197x3x12x64xf16>, %m: tensor<2x1x1x384xi1>,
                      %p: tensor<32x384x3x16x64xf16>,
@@ -41,7 +41,7 @@ func.func @attention(%qkv: tensor<2x197x3x12x64xf16>, %m: tensor<2x1x1x384xi1>,
 // CHECK: // k0 #cuda.attention<tile_m = 64, tile_n = 112, splits = 2, rows_per_warp = 16> grid 96x1x1 block 256 shared 73728
 // CHECK: // k1 #cuda.attention<
 // CHECK: // k2 #cuda.attention<
-// Less shared memory, fewer keys in it.
+// Less shared memory holds tiles of fewer keys.
 // SMALL: // k1 #cuda.attention<tile_m = 64, tile_n = 32, splits = 2, rows_per_warp = 16>
 
 // CHECK-LABEL: struct k0_problem {
@@ -76,7 +76,7 @@ func.func @attention(%qkv: tensor<2x197x3x12x64xf16>, %m: tensor<2x1x1x384xi1>,
 // CHECK: using M = frit::Strides<384, 0, 0, 1>;
 // CHECK: frit::attention<k2_problem>(x0 + 4719616, x0 + 4719616, x0 + 4719616, x1, y0);
 
-// By tensor copies and warpgroup products; elsewhere the same text runs without.
+// sm_90a uses TMA and WGMMA; on other GPUs, the same source does without them.
 // HOPPER: // k0 #cuda.wgmma_attention<tile_m = 64, tile_n = 128, splits = 2, stages = 2> grid 96x1x1 block 384 shared 108800
 // HOPPER-NEXT: //   m0 of 0: dims 64x197x12x2, strides 4608x128x907776, box 64x64x1x1
 // HOPPER-NEXT: //   m1 of 0: dims 64x197x12x2, strides 4608x128x907776, box 64x128x1x1

@@ -1,8 +1,8 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
-// A cast of the model rounds where it stands. One for storage, as casts of the
-// compiler are, rounds where the value is stored: who reads it in the same
-// kernel reads what was computed.
+// A cast in the model rounds where it is computed. A storage cast, which the
+// compiler adds, rounds only what is stored to memory: readers in the same
+// kernel use the unrounded value.
 func.func @casts(%x: tensor<1024xf32>) {
   %0 = nn.fusion(%x) : (tensor<1024xf32>) -> tensor<1024xf32> {
   ^bb0(%a: tensor<1024xf32>):

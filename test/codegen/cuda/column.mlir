@@ -2,7 +2,7 @@
 
 func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
                   %t: tensor<64x100x3136xf16>) {
-  // A mean over pixels is read once, by threads that share its columns.
+  // A mean over pixels reads its input once: several threads share a column.
   %0 = nn.fusion(%p) : (tensor<32x7x7x2048xf16>) -> tensor<32x1x1x2048xf16> {
   ^bb0(%a: tensor<32x7x7x2048xf16>):
     %c = nn.constant dense<49.0> : tensor<f32>
@@ -12,8 +12,8 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
     %4 = nn.cast %3 {storage, to = f16} : (tensor<32x1x1x2048xf32>) -> tensor<32x1x1x2048xf16>
     nn.yield %4 : tensor<32x1x1x2048xf16>
   }
-  // Softmax of a middle dimension: shared memory has pieces of 128 bytes, which
-  // are copied there.
+  // Softmax along a middle dimension: the columns are copied to shared memory
+  // in rows of 128 bytes.
   %5 = nn.fusion(%s) : (tensor<64x256x3136xf16>) -> tensor<64x256x3136xf16> {
   ^bb0(%a: tensor<64x256x3136xf16>):
     %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<64x256x3136xf16>) -> tensor<64x1x3136xf16>
@@ -23,7 +23,7 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
     %6 = nn.div %3, %4 : (tensor<64x256x3136xf16>, tensor<64x1x3136xf16>) -> tensor<64x256x3136xf16>
     nn.yield %6 : tensor<64x256x3136xf16>
   }
-  // Where registers hold as long pieces, they do.
+  // Shorter columns stay in registers.
   %7 = nn.fusion(%t) : (tensor<64x100x3136xf16>) -> tensor<64x100x3136xf16> {
   ^bb0(%a: tensor<64x100x3136xf16>):
     %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<64x100x3136xf16>) -> tensor<64x1x3136xf16>

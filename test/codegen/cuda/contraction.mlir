@@ -6,7 +6,7 @@ func.func @contraction(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
                        %q: tensor<4x12x128x64xf16>,
                        %i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
                        %c: tensor<64xf16>, %s: tensor<8x56x56x64xf16>) {
-  // One weight matrix: the batch is more rows.
+  // One weight matrix: the batch is folded into the rows.
   %0 = nn.fusion(%x, %w, %b, %r) : (tensor<4x128x768xf16>, tensor<768x3072xf16>, tensor<3072xf16>, tensor<4x128x3072xf16>) -> tensor<4x128x3072xf16> {
   ^bb0(%a0: tensor<4x128x768xf16>, %a1: tensor<768x3072xf16>, %a2: tensor<3072xf16>, %a3: tensor<4x128x3072xf16>):
     %1 = nn.matmul %a0, %a1 : (tensor<4x128x768xf16>, tensor<768x3072xf16>) -> tensor<4x128x3072xf16>
@@ -15,7 +15,7 @@ func.func @contraction(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
     %4 = nn.relu %3 : (tensor<4x128x3072xf16>) -> tensor<4x128x3072xf16>
     nn.yield %4 : tensor<4x128x3072xf16>
   }
-  // A function that no library has is an epilogue of our own kernel.
+  // An epilogue that no library supports runs in frit's own kernel.
   %5 = nn.fusion(%q) : (tensor<4x12x128x64xf16>) -> tensor<4x12x128x128xf16> {
   ^bb0(%a: tensor<4x12x128x64xf16>):
     %h = nn.constant dense<0.125> : tensor<f16>
@@ -31,7 +31,7 @@ func.func @contraction(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
     %3 = nn.relu %2 : (tensor<8x56x56x64xf16>) -> tensor<8x56x56x64xf16>
     nn.yield %3 : tensor<8x56x56x64xf16>
   }
-  // So is a function of the sum, the bias and what is added, in any order.
+  // So does a function of the sum, the bias and the residual, in any order.
   %7 = nn.fusion(%i, %f, %c, %s) : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<64xf16>, tensor<8x56x56x64xf16>) -> tensor<8x56x56x64xf16> {
   ^bb0(%a0: tensor<8x56x56x64xf16>, %a1: tensor<64x3x3x64xf16>, %a2: tensor<64xf16>, %a3: tensor<8x56x56x64xf16>):
     %1 = nn.conv %a0, %a1, %a2 {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<64xf16>) -> tensor<8x56x56x64xf16>

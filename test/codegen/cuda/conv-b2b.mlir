@@ -1,7 +1,8 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
-// A convolution and the pointwise one that reads its result are one kernel of
-// sm_90a, whose launch and maps are those that conv_b2b.cuh asks for.
+// On sm_90a, a convolution and the pointwise convolution that reads its result
+// are one kernel. Its launch and tensor maps are those that conv_b2b.cuh
+// requires.
 
 func.func @chains(%x: tensor<32x56x56x64xf16>, %w: tensor<64x3x3x64xf16>,
                   %b: tensor<64xf16>, %v: tensor<256x1x1x64xf16>,
@@ -17,7 +18,7 @@ func.func @chains(%x: tensor<32x56x56x64xf16>, %w: tensor<64x3x3x64xf16>,
     %5 = nn.relu %4 : (tensor<32x56x56x256xf16>) -> tensor<32x56x56x256xf16>
     nn.yield %5 : tensor<32x56x56x256xf16>
   }
-  // Rows of two tiles, the second of 36 pixels; no bias and nothing to add.
+  // A row takes two tiles, the second of 36 pixels. No bias, no residual.
   %6 = nn.fusion(%y, %u, %t) : (tensor<4x300x100x8xbf16>, tensor<64x3x5x8xbf16>, tensor<64x1x1x64xbf16>) -> tensor<4x298x100x64xbf16> {
   ^bb0(%a0: tensor<4x300x100x8xbf16>, %a1: tensor<64x3x5x8xbf16>, %a2: tensor<64x1x1x64xbf16>):
     %1 = nn.conv %a0, %a1 {strides = array<i64: 1, 1>, pads = array<i64: 0, 2, 0, 2>, dilations = array<i64: 1, 1>, channels_last} : (tensor<4x300x100x8xbf16>, tensor<64x3x5x8xbf16>) -> tensor<4x298x100x64xbf16>

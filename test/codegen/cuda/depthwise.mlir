@@ -1,8 +1,8 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
-// What follows a convolution of each channel by itself is part of its kernel,
-// whatever it is. Large windows have fewer channels to a thread, small images
-// shorter strips.
+// Any elementwise operators after a depthwise convolution are fused into its
+// kernel. Large windows get fewer channels per thread, small images shorter
+// strips.
 func.func @depthwise(%x: tensor<32x57x56x144xf16>, %w: tensor<3x3x144xf16>,
                      %b: tensor<144xf16>, %r: tensor<32x57x56x144xf16>,
                      %y: tensor<1x14x14x384xbf16>, %v: tensor<7x7x384xbf16>,
@@ -26,7 +26,7 @@ func.func @depthwise(%x: tensor<32x57x56x144xf16>, %w: tensor<3x3x144xf16>,
     %1 = nn.depthwise_conv %a, %c {strides = array<i64: 1, 2>, pads = array<i64: 1, 0, 0, 1>, dilations = array<i64: 2, 2>} : (tensor<2x9x9x5xf32>, tensor<3x2x5xf32>) -> tensor<2x6x4x5xf32>
     nn.yield %1 : tensor<2x6x4x5xf32>
   }
-  // Windows that reach far are written as loops.
+  // Large windows are emitted as loops.
   %7 = nn.fusion(%l, %t) : (tensor<1x900x4x8xf16>, tensor<3x3x8xf16>) -> tensor<1x100x2x8xf16> {
   ^bb0(%a: tensor<1x900x4x8xf16>, %c: tensor<3x3x8xf16>):
     %1 = nn.depthwise_conv %a, %c {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 400, 1>} : (tensor<1x900x4x8xf16>, tensor<3x3x8xf16>) -> tensor<1x100x2x8xf16>

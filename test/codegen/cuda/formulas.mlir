@@ -1,11 +1,11 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
-// What the special unit computes is written for it, and no more precisely than
-// what it is stored as.
+// Functions of the special function unit (SFU) are emitted as such, with no
+// more precision than the stored type has.
 func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
                     %p: tensor<4x35x35x288xf16>,
                     %c: tensor<128x64x112x111xf16>) {
-  // An exact GELU is as exact as its result.
+  // An exact GELU is computed to the precision of its result type.
   %0 = nn.fusion(%h) : (tensor<1024x1024xf16>) -> tensor<1024x1024xf16> {
   ^bb0(%a: tensor<1024x1024xf16>):
     %1 = nn.gelu %a : (tensor<1024x1024xf16>) -> tensor<1024x1024xf16>
@@ -16,7 +16,7 @@ func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
     %1 = nn.gelu %a : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
     nn.yield %1 : tensor<1024x1024xf32>
   }
-  // 1 + tanh is twice a logistic function.
+  // (1 + tanh(x)) / 2 = logistic(2x).
   %3 = nn.fusion(%x) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   ^bb0(%a: tensor<1024x1024xf32>):
     %1 = nn.gelu %a {approximate = "tanh"} : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
@@ -27,14 +27,15 @@ func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
     %1 = nn.silu %a : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
     nn.yield %1 : tensor<1024x1024xf32>
   }
-  // Pads are skipped by all lanes at once, and a count divides but once.
+  // All lanes skip padding together, and one division by the count serves all
+  // of them.
   %5 = nn.fusion(%p) : (tensor<4x35x35x288xf16>) -> tensor<4x35x35x288xf16> {
   ^bb0(%a: tensor<4x35x35x288xf16>):
     %1 = nn.avg_pool %a {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 35, 35>, channels_last} : (tensor<4x35x35x288xf16>) -> tensor<4x35x35x288xf16>
     nn.yield %1 : tensor<4x35x35x288xf16>
   }
-  // Two neighbours to a thread, so that they are stored by one instruction, where
-  // rows of an odd length leave no vectors to read.
+  // Rows of odd length cannot be read as vectors. Each thread computes two
+  // neighbours, which one instruction stores.
   %6 = nn.fusion(%c) : (tensor<128x64x112x111xf16>) -> tensor<128x64x56x56xf16> {
   ^bb0(%a: tensor<128x64x112x111xf16>):
     %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 56, 56>} : (tensor<128x64x112x111xf16>) -> tensor<128x64x56x56xf16>

@@ -6,45 +6,47 @@ func.func @generic(%x: tensor<8x3x15x15xf32>, %y: tensor<2x5x6xf64>,
                    %m: tensor<2x1x4x3xf32>, %n: tensor<1x5x3x2xf32>,
                    %i: tensor<6x4xui8>, %p: tensor<8x112x112x64xf16>,
                    %s: tensor<128x4x128x33xf16>) {
-  // A window is two loops; a place outside of x counts as the nearest inside,
-  // which the same window holds.
+  // A window is two loops. An index in the padding is clamped to the nearest
+  // one inside x, which the same window contains.
   %0 = nn.fusion(%x) : (tensor<8x3x15x15xf32>) -> tensor<8x3x8x8xf32> {
   ^bb0(%a: tensor<8x3x15x15xf32>):
     %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 8, 8>} : (tensor<8x3x15x15xf32>) -> tensor<8x3x8x8xf32>
     nn.yield %1 : tensor<8x3x8x8xf32>
   }
-  // A reduction of a middle dimension has a loop in double.
+  // A reduction along a middle dimension is a loop, here in double.
   %2 = nn.fusion(%y) : (tensor<2x5x6xf64>) -> tensor<2x1x6xf64> {
   ^bb0(%a: tensor<2x5x6xf64>):
     %1 = nn.reduce %a {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<2x5x6xf64>) -> tensor<2x1x6xf64>
     nn.yield %1 : tensor<2x1x6xf64>
   }
-  // A concat along the innermost dimension chooses by index.
+  // A concat along the innermost dimension selects its operand by index.
   %3 = nn.fusion(%u, %v) : (tensor<3x4xf16>, tensor<3x5xf16>) -> tensor<3x9xf16> {
   ^bb0(%a: tensor<3x4xf16>, %b: tensor<3x5xf16>):
     %1 = nn.concat %a, %b {axis = 1 : si64} : (tensor<3x4xf16>, tensor<3x5xf16>) -> tensor<3x9xf16>
     nn.yield %1 : tensor<3x9xf16>
   }
-  // Batch dimensions that broadcast in part have no strides.
+  // Batch dimensions of which only some broadcast have no single stride.
   %4 = nn.fusion(%m, %n) : (tensor<2x1x4x3xf32>, tensor<1x5x3x2xf32>) -> tensor<2x5x4x2xf32> {
   ^bb0(%a: tensor<2x1x4x3xf32>, %b: tensor<1x5x3x2xf32>):
     %1 = nn.matmul %a, %b : (tensor<2x1x4x3xf32>, tensor<1x5x3x2xf32>) -> tensor<2x5x4x2xf32>
     nn.yield %1 : tensor<2x5x4x2xf32>
   }
-  // Outputs of two sizes are two maps of one kernel; u8 divides unsigned.
+  // Outputs of two sizes are two loops in one kernel. u8 divides unsigned.
   %7:2 = nn.fusion(%i) : (tensor<6x4xui8>) -> (tensor<6x4xui8>, tensor<6x1xui8>) {
   ^bb0(%a: tensor<6x4xui8>):
     %1 = nn.slice %a {starts = array<i64: 0, 1>, sizes = array<i64: 6, 1>, steps = array<i64: 1, 1>} : (tensor<6x4xui8>) -> tensor<6x1xui8>
     %8 = nn.div %a, %1 : (tensor<6x4xui8>, tensor<6x1xui8>) -> tensor<6x4xui8>
     nn.yield %8, %1 : tensor<6x4xui8>, tensor<6x1xui8>
   }
-  // Channels last, a window's loads are vectors and accumulators one per lane.
+  // Channels last: a window is loaded in vectors, with one accumulator per
+  // lane.
   %9 = nn.fusion(%p) : (tensor<8x112x112x64xf16>) -> tensor<8x56x56x64xf16> {
   ^bb0(%a: tensor<8x112x112x64xf16>):
     %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 56, 56>, channels_last} : (tensor<8x112x112x64xf16>) -> tensor<8x56x56x64xf16>
     nn.yield %1 : tensor<8x56x56x64xf16>
   }
-  // Four elements to a thread: all are loaded before the first is stored.
+  // Each thread copies four elements and loads all of them before it stores
+  // any.
   %10 = nn.fusion(%s) : (tensor<128x4x128x33xf16>) -> tensor<128x128x4x33xf16> {
   ^bb0(%a: tensor<128x4x128x33xf16>):
     %1 = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<128x4x128x33xf16>) -> tensor<128x128x4x33xf16>
@@ -96,7 +98,7 @@ func.func @generic(%x: tensor<8x3x15x15xf32>, %y: tensor<2x5x6xf64>,
 // CHECK: frit::store(y0[i + v * 256], out0[v]);
 // CHECK: frit::mapApart<4>(k6_body{x0, y0}, 2162688u);
 
-// What a step makes of an accumulator changes from lane to lane, as that does.
+// An accumulator's update differs between lanes, like the accumulator.
 // CHECK-LABEL: struct k7_body {
 // CHECK: float [[UPDATE:v[0-9]+]] = x2[k0];
 // CHECK: r0[v] = {{.*}} ? frit::minimum(r0[v], [[UPDATE]]) : r0[v];

@@ -1,8 +1,9 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
-// Elementwise fusions: contiguous operands are vectors, broadcast ones are read
-// once or along the row, and everything is computed in registers. What is no
-// other kernel's result is fetched before those have ended, unless it is large.
+// Elementwise fusions: contiguous operands are loaded in vectors, broadcast
+// ones once or along the row, and everything is computed in registers. Small
+// operands that no other kernel writes are prefetched before the preceding
+// kernels end.
 func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
                %scale: tensor<4x1024x1xf16>, %odd: tensor<7x3xf32>,
                %other: tensor<7x1xf32>, %i: tensor<1x9xi8>,
@@ -15,7 +16,7 @@ func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
     %3 = nn.mul %2, %c : (tensor<4x1024x768xf16>, tensor<4x1024x1xf16>) -> tensor<4x1024x768xf16>
     nn.yield %3 : tensor<4x1024x768xf16>
   }
-  // Two outputs; nothing here divides by a vector's width.
+  // Two outputs of sizes that no vector width divides.
   %4:2 = nn.fusion(%odd, %other) : (tensor<7x3xf32>, tensor<7x1xf32>) -> (tensor<7x3xf32>, tensor<7x3xi1>) {
   ^bb0(%a: tensor<7x3xf32>, %b: tensor<7x1xf32>):
     %1 = nn.sub %a, %b : (tensor<7x3xf32>, tensor<7x1xf32>) -> tensor<7x3xf32>
@@ -30,13 +31,13 @@ func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
     %2 = nn.mul %1, %a : (tensor<1x9xi8>, tensor<1x9xi8>) -> tensor<1x9xi8>
     nn.yield %2 : tensor<1x9xi8>
   }
-  // An embedding: the row is the same for a whole vector.
+  // An embedding: all elements of a vector are in the same row.
   %6 = nn.fusion(%w, %ids) : (tensor<3000x768xf16>, tensor<4x1024xi64>) -> tensor<4x1024x768xf16> {
   ^bb0(%a: tensor<3000x768xf16>, %b: tensor<4x1024xi64>):
     %1 = nn.gather %a, %b : (tensor<3000x768xf16>, tensor<4x1024xi64>) -> tensor<4x1024x768xf16>
     nn.yield %1 : tensor<4x1024x768xf16>
   }
-  // How far to shift is a choice, which C++ binds looser.
+  // The shift count is a ?: expression, which needs parentheses in C++.
   %7 = nn.fusion(%n) : (tensor<1x9xi32>) -> tensor<1x9xi32> {
   ^bb0(%a: tensor<1x9xi32>):
     %1 = nn.bit_shift %a, %a {direction = "LEFT"} : (tensor<1x9xi32>, tensor<1x9xi32>) -> tensor<1x9xi32>

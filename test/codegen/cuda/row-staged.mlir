@@ -1,9 +1,9 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
-// Rows of 394 bytes, and of 198 with a mask that is not per row: sixteen and 32
-// of them are whole vectors, and results have the place of what was read. Where
-// all that changes along a row is there, it is read by vectors that may begin
-// before the row.
+// Rows of 394 bytes, and of 198 bytes with a mask that is shared by several
+// rows: 16 or 32 of them are whole vectors. Shared memory holds the rows, and
+// results overwrite them in place. If shared memory has every operand that
+// varies along the row, vectors may start before a row.
 func.func @softmax(%x: tensor<75648x197xf16>, %s: tensor<64x300x99xf16>,
                    %m: tensor<64x1x99xf16>) {
   %0 = nn.fusion(%x) : (tensor<75648x197xf16>) -> tensor<75648x197xf16> {
@@ -50,7 +50,7 @@ func.func @softmax(%x: tensor<75648x197xf16>, %s: tensor<64x300x99xf16>,
 // CHECK: void load(Element (&e)[1], unsigned row, unsigned col) const {
 // CHECK: frit::rowStaged<k1_body, 4, 25, 1, 128, 99>({x0, x1, y0}, 19200);
 
-// Weights that all rows read are in shared memory as well, behind the rows.
+// Weights that all rows read are in shared memory too, after the rows.
 func.func @weights(%x: tensor<75648x200xf16>, %w: tensor<200xf16>,
                    %b: tensor<200xf32>) {
   %0 = nn.fusion(%x, %w, %b) : (tensor<75648x200xf16>, tensor<200xf16>, tensor<200xf32>) -> tensor<75648x200xf16> {
@@ -74,7 +74,8 @@ func.func @weights(%x: tensor<75648x200xf16>, %w: tensor<200xf16>,
 // CHECK-NOT: kWeights
 // CHECK: frit::rowStaged<k2_body, 8, 28, 4, 128, 200>({x0, x1, x2, y0}, 75648);
 
-// For rows that begin anywhere in a pair they are there twice.
+// Rows may begin at either element of a pair: shared memory has two copies of
+// the weights, one of them shifted.
 func.func @skewed(%x: tensor<20000x99xf16>, %w: tensor<99xf16>,
                   %b: tensor<99xf32>) {
   %0 = nn.fusion(%x, %w, %b) : (tensor<20000x99xf16>, tensor<99xf16>, tensor<99xf32>) -> tensor<20000x99xf16> {
@@ -99,7 +100,7 @@ func.func @skewed(%x: tensor<20000x99xf16>, %w: tensor<99xf16>,
 // CHECK: frit::loadVector(a1, x2 + col);
 // CHECK: frit::rowStaged<k3_body, 4, 26, 2, 128, 99>({x0, x1, x2, y0}, 20000);
 
-// Too few rows, and rows of whole sectors.
+// Not staged: too few rows, or rows of whole 32-byte sectors.
 func.func @ordinary(%x: tensor<1000x197xf16>, %y: tensor<75648x208xf16>) {
   %0 = nn.fusion(%x) : (tensor<1000x197xf16>) -> tensor<1000x1xf16> {
   ^bb0(%a: tensor<1000x197xf16>):
@@ -117,8 +118,8 @@ func.func @ordinary(%x: tensor<1000x197xf16>, %y: tensor<75648x208xf16>) {
 // CHECK: frit::row<k4_body
 // CHECK: frit::row<k5_body
 
-// Where there are several rows to a multiprocessor, but not many, weights come
-// with them.
+// With several rows per SM, but not many, the weights are loaded together with
+// the rows.
 func.func @early(%x: tensor<1024x768xf16>, %w: tensor<768xf32>) {
   %0 = nn.fusion(%x, %w) : (tensor<1024x768xf16>, tensor<768xf32>) -> tensor<1024x768xf16> {
   ^bb0(%a: tensor<1024x768xf16>, %b: tensor<768xf32>):

@@ -15,7 +15,7 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
     %7 = nn.div %5, %6 : (tensor<4x12x128x128xf16>, tensor<4x12x128x1xf16>) -> tensor<4x12x128x128xf16>
     nn.yield %7 : tensor<4x12x128x128xf16>
   }
-  // The sum is an output too, the mean one with an element per row.
+  // The sum is an output too, and the mean one with one element per row.
   %8:3 = nn.fusion(%x, %r, %g) : (tensor<512x768xf32>, tensor<512x768xf32>, tensor<768xf32>) -> (tensor<512x768xf32>, tensor<512x768xf32>, tensor<512x1xf32>) {
   ^bb0(%a: tensor<512x768xf32>, %b: tensor<512x768xf32>, %c: tensor<768xf32>):
     %n = nn.constant dense<0.00130208337> : tensor<f32>
@@ -33,13 +33,13 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
     %12 = nn.mul %11, %c : (tensor<512x768xf32>, tensor<768xf32>) -> tensor<512x768xf32>
     nn.yield %12, %1, %3 : tensor<512x768xf32>, tensor<512x768xf32>, tensor<512x1xf32>
   }
-  // Too long for registers, but there is one pass.
+  // The row is too long for registers, but is only read once.
   %13 = nn.fusion(%v) : (tensor<5x50304xbf16>) -> tensor<5x1xbf16> {
   ^bb0(%a: tensor<5x50304xbf16>):
     %1 = nn.reduce %a {kind = #nn<combiner min>, axes = array<i64: 1>} : (tensor<5x50304xbf16>) -> tensor<5x1xbf16>
     nn.yield %1 : tensor<5x1xbf16>
   }
-  // With several, shared memory keeps what was read.
+  // Several passes over the row: shared memory keeps the input.
   %14 = nn.fusion(%v) : (tensor<5x50304xbf16>) -> tensor<5x50304xbf16> {
   ^bb0(%a: tensor<5x50304xbf16>):
     %1 = nn.cast %a {to = f32} : (tensor<5x50304xbf16>) -> tensor<5x50304xf32>
@@ -51,7 +51,8 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
     %7 = nn.cast %6 {storage, to = bf16} : (tensor<5x50304xf32>) -> tensor<5x50304xbf16>
     nn.yield %7 : tensor<5x50304xbf16>
   }
-  // What a square and a later phase need is kept, not the square.
+  // A square and a later phase need the same value: the value is kept, not its
+  // square.
   %15 = nn.fusion(%x) : (tensor<512x768xf32>) -> tensor<512x768xf32> {
   ^bb0(%a: tensor<512x768xf32>):
     %1 = nn.mul %a, %a : (tensor<512x768xf32>, tensor<512x768xf32>) -> tensor<512x768xf32>
@@ -66,8 +67,8 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
 // CHECK: // k0 #cuda.row<team = 16, per_thread = 8, vector = 8, threads = 128, preload = true> grid 768x1x1 block 128
 // CHECK: // k1 #cuda.row<team = 192, per_thread = 4, vector = 4, threads = 192> grid 512x1x1 block 192
 
-// What the maximum needs is kept, then what the sum does in its place; the mask
-// is read through the row's batch.
+// Registers keep the operand of the maximum, then the terms of the sum in its
+// place. The mask is indexed by the row's batch.
 // CHECK-LABEL: struct k0_body {
 // CHECK: struct Element {
 // CHECK-NEXT: float a0;
@@ -92,7 +93,8 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
 // CHECK: frit::storeVector(y0 + row * 128 + col, out0);
 // CHECK: frit::row<k0_body, 16, 8, 8, 128>({x0, x1, y0}, 6144, 128);
 
-// The scale is read only when storing, the row's numbers outside of the loop.
+// The scale is only loaded for the store. Per-row values are computed outside
+// of the loop.
 // CHECK-LABEL: struct k1_body {
 // CHECK: e[v].a0 = a0[v] + a1[v];
 // CHECK: float v0 = e.a0 - r[0] * 0.0013020834f;
@@ -126,7 +128,8 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
 // CHECK: return e.a0 * e.a0;
 // CHECK: out0[v] = e[v].a0 * v0;
 
-// Of two dear values that terms and stores need, one in the other, one is kept.
+// Two expensive values, one computed from the other, are needed by terms and by
+// stores. Only one is kept.
 // CHECK-LABEL: struct k5_body {
 // CHECK: float left0 = v0;
 // CHECK-NOT: float left
@@ -146,7 +149,8 @@ func.func @nested(%x: tensor<64x768xf32>, %w: tensor<64x768xf32>) {
   return
 }
 
-// What is kept and stored as it is has no array of its own yet.
+// A value that is kept and stored unchanged has no array yet; the store makes
+// one.
 // CHECK-LABEL: struct k6_body {
 // CHECK: out0[v] = e[v].a0;
 // CHECK: frit::storeVector(y0 + row * 768 + col, out0);

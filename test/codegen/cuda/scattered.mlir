@@ -1,11 +1,11 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
-// A vector is also stored of elements that are not read as one, where the reads
-// of a vector and of its neighbours fill the sectors they touch.
+// Stores use vectors even if the loads cannot, provided that the loads of
+// neighbouring threads together fill the sectors that they touch.
 func.func @scattered(%image: tensor<32x3x112x2x112x2xf32>,
                      %heads: tensor<64x512x64x33xf32>) {
-  // Blocks of 2 x 2 pixels as channels, one more of zeros for each pixel, and
-  // more on both sides, where all of a vector is zero.
+  // Space-to-depth by 2 x 2 blocks, with a fourth channel of zeros per pixel,
+  // and padding on both sides where whole vectors are zero.
   %0 = nn.fusion(%image) : (tensor<32x3x112x2x112x2xf32>) -> tensor<32x112x115x2x2x4xf16> {
   ^bb0(%a: tensor<32x3x112x2x112x2xf32>):
     %1 = nn.cast %a {storage, to = f16} : (tensor<32x3x112x2x112x2xf32>) -> tensor<32x3x112x2x112x2xf16>
@@ -13,7 +13,7 @@ func.func @scattered(%image: tensor<32x3x112x2x112x2xf32>,
     %3 = nn.pad %2 {low = array<i64: 0, 0, 2, 0, 0, 0>, high = array<i64: 0, 0, 1, 0, 0, 1>} : (tensor<32x112x112x2x2x3xf16>) -> tensor<32x112x115x2x2x4xf16>
     nn.yield %3 : tensor<32x112x115x2x2x4xf16>
   }
-  // Where rows end differs from one vector to the next.
+  // Each vector crosses the end of a row at a different place.
   %4 = nn.fusion(%heads) : (tensor<64x512x64x33xf32>) -> tensor<64x64x512x33xf32> {
   ^bb0(%a: tensor<64x512x64x33xf32>):
     %1 = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<64x512x64x33xf32>) -> tensor<64x64x512x33xf32>

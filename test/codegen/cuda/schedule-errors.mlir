@@ -1,7 +1,7 @@
 // RUN: frit-opt %s --split-input-file --verify-diagnostics --print-cuda -o /dev/null
 
-// What no kernel could be is refused where it is read; what does not fit the
-// fusion, where it is emitted.
+// A schedule that no kernel could have is refused by the parser; one that does
+// not fit its fusion, by emission.
 
 // expected-error@+1 {{'vector' must be 1, 2, 4 or 8}}
 #vector = #cuda.map<vector = 3, threads = 64>

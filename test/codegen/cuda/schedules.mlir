@@ -1,8 +1,7 @@
 // RUN: frit-opt %s --split-input-file --print-cuda -o /dev/null | FileCheck %s
 // RUN: frit-opt %s --split-input-file --print-cuda -o /dev/null | sed -n 's/.*\(#cuda[^ ]*.*>\) grid.*/\1/p' | FileCheck %s --check-prefix=KEPT
 
-// A schedule that is written by hand is the one that runs: emission decides
-// nothing.
+// Emission uses the schedule that the file states; it decides nothing.
 
 func.func @written(%x: tensor<4096x256xf32>) {
   // CHECK: // k0 #cuda.map<vector = 2, threads = 128> grid 4096x1x1 block 128
@@ -18,8 +17,8 @@ func.func @written(%x: tensor<4096x256xf32>) {
 
 // -----
 
-// The same rows in registers of two threads, of a block, in shared memory, and
-// read again by each phase.
+// The same rows in registers of two threads, in registers of a block, in shared
+// memory, and read again in each phase.
 func.func @rows(%x: tensor<64x64xf32>) {
   // CHECK: // k0 {{.*}} grid 1x1x1 block 128
   // CHECK: // k1 {{.*}} grid 64x1x1 block 64

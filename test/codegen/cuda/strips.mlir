@@ -1,8 +1,8 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
-// Windows that overlap along the rows of an image, channels last: a thread has
-// several outputs one below the other, and reads and combines a row once for
-// all of them.
+// Windows that overlap along the height of an image, channels last. A thread
+// computes a strip of vertically adjacent outputs; it reads and combines each
+// input row once for all of them.
 func.func @strips(%x: tensor<128x35x35x288xf16>, %y: tensor<32x112x112x64xf16>,
                   %z: tensor<64x75x73x192xf16>, %w: tensor<128x56x56x128xf16>) {
   %0 = nn.fusion(%x) : (tensor<128x35x35x288xf16>) -> tensor<128x35x35x288xf16> {
@@ -16,13 +16,13 @@ func.func @strips(%x: tensor<128x35x35x288xf16>, %y: tensor<32x112x112x64xf16>,
     %3 = nn.relu %1 : (tensor<32x56x56x64xf16>) -> tensor<32x56x56x64xf16>
     nn.yield %3 : tensor<32x56x56x64xf16>
   }
-  // The last of eight strips begins in the one before.
+  // The last of eight strips overlaps the one before.
   %4 = nn.fusion(%z) : (tensor<64x75x73x192xf16>) -> tensor<64x37x36x192xf16> {
   ^bb0(%a: tensor<64x75x73x192xf16>):
     %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, shape = array<i64: 37, 36>, channels_last} : (tensor<64x75x73x192xf16>) -> tensor<64x37x36x192xf16>
     nn.yield %1 : tensor<64x37x36x192xf16>
   }
-  // Windows that do not overlap share nothing.
+  // Windows that do not overlap have no rows in common.
   %5 = nn.fusion(%w) : (tensor<128x56x56x128xf16>) -> tensor<128x28x28x128xf16> {
   ^bb0(%a: tensor<128x56x56x128xf16>):
     %1 = nn.avg_pool %a {window = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, shape = array<i64: 28, 28>, channels_last} : (tensor<128x56x56x128xf16>) -> tensor<128x28x28x128xf16>
@@ -36,8 +36,8 @@ func.func @strips(%x: tensor<128x35x35x288xf16>, %y: tensor<32x112x112x64xf16>,
 // CHECK: // k2 #cuda.strips<dim = 1, length = 5, vector = 8, threads = 128, occupancy = 6, split = true>
 // CHECK: // k3 #cuda.generic<vector = 8, threads = 256> grid
 
-// Of seven rows the outermost may be pads. Two more than an output needs are
-// read before it is stored.
+// Of seven rows, only the outermost may be padding. Two rows beyond an output's
+// own are loaded before it is stored.
 // CHECK-LABEL: struct k0_body {
 // CHECK: unsigned first = i / 10080 % 7 * 5;
 // CHECK-NEXT: float part0[8];
@@ -66,7 +66,7 @@ func.func @strips(%x: tensor<128x35x35x288xf16>, %y: tensor<32x112x112x64xf16>,
 // CHECK: out0_3[v] = frit::maximum({{v[0-9]+}}, 0.0f);
 
 // CHECK-LABEL: struct k2_body {
-// Neighbouring threads have a line of the cache of a pixel and of the next.
+// Neighbouring threads read one cache line of a pixel, then of the next pixel.
 // CHECK: unsigned at = i / 6912 * 6912 + i % 6912 / 2304 * 64 + i / 64 % 36 * 192 + i % 64;
 // CHECK-NEXT: unsigned first = frit::minimum<unsigned>(at / 6912 % 8 * 5, 32);
 // CHECK: __launch_bounds__(128, 6)

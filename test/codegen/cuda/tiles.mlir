@@ -1,34 +1,35 @@
-// What the model of a product's time chooses is what an H200 found fastest, or
-// within a few percent of it.
+// The cost model of matrix products chooses the tiles that were the fastest on
+// an H200, or within a few percent of it.
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
 func.func @tiles(%a: tensor<384x1024xf16>, %b: tensor<1024x1024xf16>,
                  %c: tensor<49x2048xf16>, %d: tensor<2048x512xf16>,
                  %e: tensor<12288x1024xf16>, %f: tensor<1024x3072xf16>,
                  %g: tensor<6304x768xf16>, %h: tensor<768x768xf16>) {
-  // Few tiles have a multiprocessor each, and all its memory for stages.
+  // Few tiles: each has an SM of its own, and all its shared memory for
+  // pipeline stages.
   // CHECK: // k0 #cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 13> grid 96x1x1
   %0 = nn.fusion(%a, %b) : (tensor<384x1024xf16>, tensor<1024x1024xf16>) -> tensor<384x1024xf16> {
   ^bb0(%x: tensor<384x1024xf16>, %w: tensor<1024x1024xf16>):
     %y = nn.matmul %x, %w : (tensor<384x1024xf16>, tensor<1024x1024xf16>) -> tensor<384x1024xf16>
     nn.yield %y : tensor<384x1024xf16>
   }
-  // With very few, blocks share k.
+  // Very few tiles: split-K.
   // CHECK: // k1 #cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 13, split = 4> grid 32x1x1
   %1 = nn.fusion(%c, %d) : (tensor<49x2048xf16>, tensor<2048x512xf16>) -> tensor<49x512xf16> {
   ^bb0(%x: tensor<49x2048xf16>, %w: tensor<2048x512xf16>):
     %y = nn.matmul %x, %w : (tensor<49x2048xf16>, tensor<2048x512xf16>) -> tensor<49x512xf16>
     nn.yield %y : tensor<49x512xf16>
   }
-  // With many, warpgroups take turns at whole tiles, and a stage gives way to
-  // boxes of results.
+  // Many tiles: warpgroups work on alternate tiles (ping-pong), and one stage
+  // is given up for buffers of results.
   // CHECK: // k2 #cuda.wgmma_gemm<tile_m = 128, tile_n = 192, stages = 4> grid 132x1x1 block 384 shared 229888
   %2 = nn.fusion(%e, %f) : (tensor<12288x1024xf16>, tensor<1024x3072xf16>) -> tensor<12288x3072xf16> {
   ^bb0(%x: tensor<12288x1024xf16>, %w: tensor<1024x3072xf16>):
     %y = nn.matmul %x, %w : (tensor<12288x1024xf16>, tensor<1024x3072xf16>) -> tensor<12288x3072xf16>
     nn.yield %y : tensor<12288x3072xf16>
   }
-  // Tiles that give every multiprocessor just one.
+  // Tile sizes that give every SM exactly one tile.
   // CHECK: // k3 #cuda.wgmma_gemm<tile_m = 192, tile_n = 192, stages = 3> grid 132x1x1
   %3 = nn.fusion(%g, %h) : (tensor<6304x768xf16>, tensor<768x768xf16>) -> tensor<6304x768xf16> {
   ^bb0(%x: tensor<6304x768xf16>, %w: tensor<768x768xf16>):

@@ -5,47 +5,48 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
                      %o: tensor<8x1021x515xbf16>, %f: tensor<33x129x515xf16>,
                      %r: tensor<3x512x64x33xf16>, %s: tensor<4x63x511x18xf16>,
                      %u: tensor<3x512x64x33xf32>) {
-  // Channels last, and a cast on the way.
+  // To channels last, with a cast.
   %0 = nn.fusion(%x) : (tensor<2x64x56x56xf32>) -> tensor<2x56x56x64xf16> {
   ^bb0(%a: tensor<2x64x56x56xf32>):
     %1 = nn.transpose %a {perm = array<i64: 0, 2, 3, 1>} : (tensor<2x64x56x56xf32>) -> tensor<2x56x56x64xf32>
     %2 = nn.cast %1 {storage, to = f16} : (tensor<2x56x56x64xf32>) -> tensor<2x56x56x64xf16>
     nn.yield %2 : tensor<2x56x56x64xf16>
   }
-  // The innermost dimension stays, so vectors stay vectors.
+  // The innermost dimension is not moved: elements are moved in vectors.
   %3 = nn.fusion(%q) : (tensor<2x128x12x64xf16>) -> tensor<2x12x128x64xf16> {
   ^bb0(%a: tensor<2x128x12x64xf16>):
     %1 = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x128x12x64xf16>) -> tensor<2x12x128x64xf16>
     nn.yield %1 : tensor<2x12x128x64xf16>
   }
-  // An image's three channels: what is written has no gaps.
+  // An image's three channels: stores are contiguous.
   %4 = nn.fusion(%i) : (tensor<32x3x224x224xf32>) -> tensor<32x224x224x3xf16> {
   ^bb0(%a: tensor<32x3x224x224xf32>):
     %1 = nn.cast %a {storage, to = f16} : (tensor<32x3x224x224xf32>) -> tensor<32x3x224x224xf16>
     %2 = nn.transpose %1 {perm = array<i64: 0, 2, 3, 1>} : (tensor<32x3x224x224xf16>) -> tensor<32x224x224x3xf16>
     nn.yield %2 : tensor<32x224x224x3xf16>
   }
-  // Any permutation is a batch of matrices; what stays 16 bits wide is moved in
-  // pairs.
+  // Any permutation is a batch of matrix transposes. 16-bit elements are moved
+  // in pairs.
   %5 = nn.fusion(%w) : (tensor<96x64x520xf16>) -> tensor<520x64x96xf16> {
   ^bb0(%a: tensor<96x64x520xf16>):
     %1 = nn.transpose %a {perm = array<i64: 2, 1, 0>} : (tensor<96x64x520xf16>) -> tensor<520x64x96xf16>
     nn.yield %1 : tensor<520x64x96xf16>
   }
-  // Where rows begin at odd places, tiles are skewed.
+  // Rows may begin at odd elements: tiles are skewed.
   %6 = nn.fusion(%o) : (tensor<8x1021x515xbf16>) -> tensor<8x515x1021xbf16> {
   ^bb0(%a: tensor<8x1021x515xbf16>):
     %1 = nn.transpose %a {perm = array<i64: 0, 2, 1>} : (tensor<8x1021x515xbf16>) -> tensor<8x515x1021xbf16>
     nn.yield %1 : tensor<8x515x1021xbf16>
   }
-  // With short columns they have all rows.
+  // Short columns: a tile has all rows.
   %7 = nn.fusion(%f) : (tensor<33x129x515xf16>) -> tensor<33x515x129xf16> {
   ^bb0(%a: tensor<33x129x515xf16>):
     %1 = nn.transpose %a {perm = array<i64: 0, 2, 1>} : (tensor<33x129x515xf16>) -> tensor<33x515x129xf16>
     nn.yield %1 : tensor<33x515x129xf16>
   }
-  // Runs that are no whole vectors are moved in tiles as well: by the widest
-  // elements that they are made of, and with lines that begin at vectors or not.
+  // Contiguous runs that are not whole vectors are moved in tiles too, by the
+  // widest type that divides them. Output lines may or may not be aligned to
+  // vectors.
   %8 = nn.fusion(%r) : (tensor<3x512x64x33xf16>) -> tensor<3x64x512x33xf16> {
   ^bb0(%a: tensor<3x512x64x33xf16>):
     %1 = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<3x512x64x33xf16>) -> tensor<3x64x512x33xf16>
@@ -56,7 +57,7 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
     %1 = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<4x63x511x18xf16>) -> tensor<4x511x63x18xf16>
     nn.yield %1 : tensor<4x511x63x18xf16>
   }
-  // Single elements of four bytes are as good.
+  // For 4-byte elements, the generic kernel is as fast.
   %10 = nn.fusion(%u) : (tensor<3x512x64x33xf32>) -> tensor<3x64x512x33xf32> {
   ^bb0(%a: tensor<3x512x64x33xf32>):
     %1 = nn.transpose %a {perm = array<i64: 0, 2, 1, 3>} : (tensor<3x512x64x33xf32>) -> tensor<3x64x512x33xf32>

@@ -1,9 +1,9 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 // RUN: frit-opt %s --print-cuda=arch=sm_90 -o /dev/null | FileCheck %s --check-prefix=OLDER
 
-// What the warpgroup products of sm_90a take runs as them, libraries or not;
-// the problem, the maps and the launch are those that the skeletons' headers
-// ask for.
+// Products that WGMMA on sm_90a supports run on it, with or without libraries.
+// The problem, the tensor maps and the launch are those that the skeletons'
+// headers require.
 
 func.func @products(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
                     %b: tensor<3072xf16>, %r: tensor<4x128x3072xf16>,
@@ -17,7 +17,7 @@ func.func @products(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
     %4 = nn.gelu %3 : (tensor<4x128x3072xf16>) -> tensor<4x128x3072xf16>
     nn.yield %4 : tensor<4x128x3072xf16>
   }
-  // A batch, and a result of another type.
+  // A batch, and a result of a different type.
   %5 = nn.fusion(%q) : (tensor<4x12x128x64xbf16>) -> tensor<4x12x128x128xf32> {
   ^bb0(%a: tensor<4x12x128x64xbf16>):
     %h = nn.constant dense<0.125> : tensor<f32>
@@ -26,13 +26,13 @@ func.func @products(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
     %3 = nn.mul %2, %h : (tensor<4x12x128x128xf32>, tensor<f32>) -> tensor<4x12x128x128xf32>
     nn.yield %3 : tensor<4x12x128x128xf32>
   }
-  // One row: the sums of its few tiles are shared out.
+  // One row: split-K, because there are few tiles.
   %6 = nn.fusion(%v, %f) : (tensor<1x2048xf16>, tensor<1000x2048xf16>) -> tensor<1x1000xf16> {
   ^bb0(%a0: tensor<1x2048xf16>, %a1: tensor<1000x2048xf16>):
     %1 = nn.matmul %a0, %a1 {transpose_b} : (tensor<1x2048xf16>, tensor<1000x2048xf16>) -> tensor<1x1000xf16>
     nn.yield %1 : tensor<1x1000xf16>
   }
-  // Rows of 30 elements start at multiples of 4 bytes only.
+  // Rows of 30 elements are only aligned to 4 bytes: no TMA.
   %7 = nn.fusion(%p) : (tensor<64x30xf16>) -> tensor<64x64xf16> {
   ^bb0(%a: tensor<64x30xf16>):
     %1 = nn.matmul %a, %a {transpose_b} : (tensor<64x30xf16>, tensor<64x30xf16>) -> tensor<64x64xf16>
@@ -66,37 +66,38 @@ func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
     %3 = nn.add %2, %a3 : (tensor<8x56x56x64xf16>, tensor<8x56x56x64xf16>) -> tensor<8x56x56x64xf16>
     nn.yield %3 : tensor<8x56x56x64xf16>
   }
-  // Of one cell: a product.
+  // A 1 x 1 window is a matrix product.
   %4 = nn.fusion(%i, %g) : (tensor<8x56x56x64xf16>, tensor<256x1x1x64xf16>) -> tensor<8x56x56x256xf16> {
   ^bb0(%a0: tensor<8x56x56x64xf16>, %a1: tensor<256x1x1x64xf16>):
     %1 = nn.conv %a0, %a1 {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<256x1x1x64xf16>) -> tensor<8x56x56x256xf16>
     nn.yield %1 : tensor<8x56x56x256xf16>
   }
-  // With a stride it is none.
+  // With a stride, it is not.
   %5 = nn.fusion(%i, %d) : (tensor<8x56x56x64xf16>, tensor<128x1x1x64xf16>) -> tensor<8x28x28x128xf16> {
   ^bb0(%a0: tensor<8x56x56x64xf16>, %a1: tensor<128x1x1x64xf16>):
     %1 = nn.conv %a0, %a1 {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<128x1x1x64xf16>) -> tensor<8x28x28x128xf16>
     nn.yield %1 : tensor<8x28x28x128xf16>
   }
-  // Three channels are 6 bytes.
+  // Three channels take 6 bytes: no TMA.
   %6 = nn.fusion(%t, %u) : (tensor<8x32x32x3xf16>, tensor<64x7x7x3xf16>) -> tensor<8x16x16x64xf16> {
   ^bb0(%a0: tensor<8x32x32x3xf16>, %a1: tensor<64x7x7x3xf16>):
     %1 = nn.conv %a0, %a1 {strides = array<i64: 2, 2>, pads = array<i64: 3, 3, 3, 3>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x32x32x3xf16>, tensor<64x7x7x3xf16>) -> tensor<8x16x16x64xf16>
     nn.yield %1 : tensor<8x16x16x64xf16>
   }
-  // Four taps of 16 channels fill a stage.
+  // Four filter taps of 16 channels fill a pipeline stage.
   %7 = nn.fusion(%l, %m) : (tensor<8x16x16x16xf16>, tensor<64x4x4x16xf16>) -> tensor<8x16x16x64xf16> {
   ^bb0(%a0: tensor<8x16x16x16xf16>, %a1: tensor<64x4x4x16xf16>):
     %1 = nn.conv %a0, %a1 {strides = array<i64: 1, 1>, pads = array<i64: 2, 2, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x16x16x16xf16>, tensor<64x4x4x16xf16>) -> tensor<8x16x16x64xf16>
     nn.yield %1 : tensor<8x16x16x64xf16>
   }
-  // Rows of taps that stay inside are read as one.
+  // A row of taps that never reaches the padding is read as one.
   %8 = nn.fusion(%n, %m) : (tensor<8x16x19x16xf16>, tensor<64x4x4x16xf16>) -> tensor<8x16x16x64xf16> {
   ^bb0(%a0: tensor<8x16x19x16xf16>, %a1: tensor<64x4x4x16xf16>):
     %1 = nn.conv %a0, %a1 {strides = array<i64: 1, 1>, pads = array<i64: 2, 0, 1, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x16x19x16xf16>, tensor<64x4x4x16xf16>) -> tensor<8x16x16x64xf16>
     nn.yield %1 : tensor<8x16x16x64xf16>
   }
-  // The sum of two, one of which has the bias, is one with the steps of both.
+  // The sum of two convolutions, one with a bias, is one convolution over the
+  // steps of both.
   %9 = nn.fusion(%i, %d, %v, %d, %o) {plan.constant_inputs = array<i64: 1, 3, 4>} : (tensor<8x56x56x64xf16>, tensor<128x1x1x64xf16>, tensor<8x28x28x64xf16>, tensor<128x1x1x64xf16>, tensor<128xf16>) -> tensor<8x28x28x128xf16> {
   ^bb0(%a0: tensor<8x56x56x64xf16>, %a1: tensor<128x1x1x64xf16>, %a2: tensor<8x28x28x64xf16>, %a3: tensor<128x1x1x64xf16>, %a4: tensor<128xf16>):
     %1 = nn.conv %a0, %a1 {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<128x1x1x64xf16>) -> tensor<8x28x28x128xf16>

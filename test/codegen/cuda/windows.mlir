@@ -1,7 +1,7 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
-// Neighbours along an image's rows: what their windows read of a row is read
-// once, most of it by a vector, and only the place that a pad moves by itself.
+// Windows of neighbouring outputs in a row: each input row is read once, most
+// of it as a vector, and only the element that padding shifts by itself.
 func.func @windows(%x: tensor<16x64x32x64xf16>, %y: tensor<16x64x32x64xf32>,
                    %z: tensor<16x64x32x63xf16>) {
   %0 = nn.fusion(%x) : (tensor<16x64x32x64xf16>) -> tensor<16x64x16x32xf16> {
@@ -15,7 +15,7 @@ func.func @windows(%x: tensor<16x64x32x64xf16>, %y: tensor<16x64x32x64xf32>,
     %1 = nn.avg_pool %a {window = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, shape = array<i64: 16, 32>} : (tensor<16x64x32x64xf32>) -> tensor<16x64x16x32xf32>
     nn.yield %1 : tensor<16x64x16x32xf32>
   }
-  // Rows of an odd length leave no vectors.
+  // Rows of odd length cannot be read as vectors.
   %4 = nn.fusion(%z) : (tensor<16x64x32x63xf16>) -> tensor<16x64x16x32xf16> {
   ^bb0(%a: tensor<16x64x32x63xf16>):
     %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 16, 32>} : (tensor<16x64x32x63xf16>) -> tensor<16x64x16x32xf16>
