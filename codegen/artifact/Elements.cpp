@@ -2,20 +2,10 @@
 
 #include "codegen/artifact/Elements.h"
 
-#include "frit/dtype.h"
-
 #include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;
 using namespace frit::artifact;
-
-DType frit::artifact::dtypeOf(Type element) {
-  std::string spelling;
-  llvm::raw_string_ostream(spelling) << element;
-  DType type = dtypeWith(&DTypeRow::ir, spelling);
-  assert(findDType(type) && "nn has types that the runtime does not know");
-  return type;
-}
 
 std::optional<ArrayRef<char>>
 frit::artifact::bytesOf(ElementsAttr value, std::list<std::string> &owned) {

@@ -13,9 +13,6 @@
 
 namespace frit::artifact {
 
-/// Returns the runtime's name of an element type.
-DType dtypeOf(mlir::Type element);
-
 /// Returns the bytes of a constant as files store them: one byte per bool,
 /// splats expanded. They point into the attribute, or into `owned` if they had
 /// to be converted. None if the attribute has no data.

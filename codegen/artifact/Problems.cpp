@@ -2,8 +2,6 @@
 
 #include "codegen/artifact/Problems.h"
 
-#include "codegen/artifact/Elements.h"
-
 using namespace mlir;
 using namespace frit;
 using namespace frit::artifact;
@@ -24,29 +22,6 @@ static ArrayRef<int64_t> shapeOf(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getShape();
 }
 
-artifact::TensorMap artifact::tensorMapOf(plan::TensorMapAttr map) {
-  artifact::TensorMap entry;
-  auto fill = [](auto &to, DenseI64ArrayAttr from) {
-    if (from)
-      llvm::copy(from.asArrayRef(), to);
-  };
-  entry.argument = map.getArgument();
-  entry.kind = MapKind(map.getKind());
-  entry.type = dtypeOf(map.getType());
-  entry.rank = map.getDims().size();
-  entry.offset = map.getOffset();
-  fill(entry.dims, map.getDims());
-  fill(entry.strides, map.getStrides());
-  fill(entry.elementStrides, map.getElementStrides());
-  entry.swizzle = map.getSwizzle();
-  fill(entry.box, map.getBox());
-  fill(entry.lower, map.getLower());
-  fill(entry.upper, map.getUpper());
-  entry.channels = map.getChannels();
-  entry.pixels = map.getPixels();
-  return entry;
-}
-
 Gemm artifact::problemOf(plan::GemmOp op) {
   Gemm g;
   g.m = op.getM();
@@ -61,9 +36,9 @@ Gemm artifact::problemOf(plan::GemmOp op) {
   g.strideD = op.getBatchStrides()[2];
   g.transposeA = op.getTransposeA();
   g.transposeB = op.getTransposeB();
-  g.typeA = dtypeOf(elementOf(op.getInputs()[0]));
-  g.typeB = dtypeOf(elementOf(op.getInputs()[1]));
-  g.typeD = dtypeOf(elementOf(op.getOutputs()[0]));
+  g.typeA = plan::dtypeOf(elementOf(op.getInputs()[0]));
+  g.typeB = plan::dtypeOf(elementOf(op.getInputs()[1]));
+  g.typeD = plan::dtypeOf(elementOf(op.getOutputs()[0]));
   g.compute = computeOf(elementOf(op.getInputs()[0]), op.getTf32());
   g.hasBias = op.getBias();
   g.hasResidual = op.getResidual();
@@ -109,7 +84,7 @@ Conv artifact::problemOf(plan::ConvOp op) {
   c.padRight = op.getPads()[3];
   c.groups = op.getGroup();
   c.channelsLast = last;
-  c.type = dtypeOf(elementOf(op.getInputs()[0]));
+  c.type = plan::dtypeOf(elementOf(op.getInputs()[0]));
   c.compute = computeOf(elementOf(op.getInputs()[0]), op.getTf32());
   c.hasBias = op.getBias();
   c.hasResidual = op.getResidual();
@@ -141,11 +116,11 @@ Attention artifact::problemOf(plan::AttentionOp op) {
   a.k = operand(op.getK());
   a.v = operand(op.getV());
   a.y = operand(op.getY());
-  a.type = dtypeOf(elementOf(op.getOutputs()[0]));
+  a.type = plan::dtypeOf(elementOf(op.getOutputs()[0]));
   if (std::optional<plan::OperandAttr> mask = op.getMask()) {
     a.hasMask = 1;
     a.mask = operand(*mask);
-    a.typeMask = dtypeOf(elementOf(op.getInputs()[a.mask.argument]));
+    a.typeMask = plan::dtypeOf(elementOf(op.getInputs()[a.mask.argument]));
   }
   a.inputs = op.getInputs().size();
   a.scale = op.getScale().convertToFloat();

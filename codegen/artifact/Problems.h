@@ -1,4 +1,4 @@
-//===- Problems.h - Tables of gemms, convs, attentions and tensor maps ----===//
+//===- Problems.h - Tables of gemms, convs and attentions -----------------===//
 
 #ifndef FRIT_CODEGEN_ARTIFACT_PROBLEMS_H
 #define FRIT_CODEGEN_ARTIFACT_PROBLEMS_H
@@ -12,7 +12,6 @@ namespace frit::artifact {
 Gemm problemOf(plan::GemmOp op);
 Conv problemOf(plan::ConvOp op);
 Attention problemOf(plan::AttentionOp op);
-TensorMap tensorMapOf(plan::TensorMapAttr map);
 
 } // namespace frit::artifact
 

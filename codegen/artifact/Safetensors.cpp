@@ -3,6 +3,7 @@
 #include "codegen/artifact/Safetensors.h"
 
 #include "codegen/artifact/Elements.h"
+#include "dialects/plan/Plan.h"
 
 #include "frit/dtype.h"
 
@@ -48,7 +49,7 @@ void frit::artifact::writeSafetensors(
   std::vector<NamedTensor> named;
   for (const auto &[name, value] : tensors) {
     mlir::ShapedType type = value.getShapedType();
-    DType element = dtypeOf(type.getElementType());
+    DType element = frit::plan::dtypeOf(type.getElementType());
     named.push_back(
         {name, element, SmallVector<int64_t>(type.getShape()),
          uint64_t(type.getNumElements()) * findDType(element)->bytes});

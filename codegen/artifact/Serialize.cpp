@@ -59,7 +59,7 @@ private:
                << constant.getSymName() << "' are missing";
       Constant entry;
       entry.name = tables.text(constant.getSymName());
-      entry.type = dtypeOf(type.getElementType());
+      entry.type = plan::dtypeOf(type.getElementType());
       entry.dims = tables.shape(type.getShape());
       entry.bytes = bytes->size();
       indexOf[constant.getSymNameAttr()] = tables.constants.size();
@@ -146,7 +146,7 @@ private:
       auto type = cast<RankedTensorType>(cast<TypeAttr>(typeAttr).getValue());
       Tensor entry;
       entry.name = tables.text(cast<StringAttr>(name).getValue());
-      entry.type = dtypeOf(type.getElementType());
+      entry.type = plan::dtypeOf(type.getElementType());
       entry.dims = tables.shape(type.getShape());
       entry.bytes = plan::byteSize(type);
       if (i < extents.size())
@@ -204,7 +204,7 @@ private:
     entry.tensorMaps.first = tables.tensorMaps.size();
     if (kernel.getTensorMaps())
       for (auto map : kernel.getTensorMaps()->getAsRange<plan::TensorMapAttr>())
-        tables.tensorMaps.push_back(tensorMapOf(map));
+        tables.tensorMaps.push_back(map.getValue());
     entry.tensorMaps.count = tables.tensorMaps.size() - entry.tensorMaps.first;
     if (kernel.getModule())
       entry.module = modules.first + *kernel.getModule();

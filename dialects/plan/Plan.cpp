@@ -4,6 +4,8 @@
 
 #include "dialects/nn/NN.h"
 
+#include "frit/dtype.h"
+
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -39,6 +41,15 @@ uint64_t frit::plan::byteSize(Type type) {
   auto shaped = cast<ShapedType>(type);
   uint64_t bits = shaped.getElementTypeBitWidth();
   return shaped.getNumElements() * std::max<uint64_t>(bits / 8, 1);
+}
+
+frit::artifact::DType frit::plan::dtypeOf(Type element) {
+  using frit::artifact::DTypeRow;
+  std::string spelling;
+  llvm::raw_string_ostream(spelling) << element;
+  auto type = frit::artifact::dtypeWith(&DTypeRow::ir, spelling);
+  assert(findDType(type) && "nn has types that the runtime does not know");
+  return type;
 }
 
 BufferOp frit::plan::rootOf(Value buffer, uint64_t *offset) {
@@ -140,9 +151,9 @@ LogicalResult KernelOp::verify() {
   unsigned pointers = fusion->getNumOperands() + fusion->getNumResults();
   if (getTensorMaps())
     for (auto map : getTensorMaps()->getAsRange<TensorMapAttr>())
-      if (map.getArgument() >= pointers)
+      if (map.getValue().argument >= pointers)
         return emitOpError("has a tensor map of argument ")
-               << map.getArgument() << " and takes " << pointers;
+               << map.getValue().argument << " and takes " << pointers;
   return success();
 }
 
@@ -186,27 +197,6 @@ ActivationAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                        Activation value) {
   if (value >= Activation::other)
     return emitError() << "no library computes another activation";
-  return success();
-}
-
-/// Checks that the arrays fit together; the runtime checks the values.
-LogicalResult TensorMapAttr::verify(
-    llvm::function_ref<InFlightDiagnostic()> emitError, unsigned, int64_t,
-    Type type, MapKind kind, DenseI64ArrayAttr dims, DenseI64ArrayAttr strides,
-    DenseI64ArrayAttr box, DenseI64ArrayAttr elementStrides, int64_t,
-    DenseI64ArrayAttr lower, DenseI64ArrayAttr upper, int64_t, int64_t) {
-  auto count = [](DenseI64ArrayAttr list) { return list ? list.size() : 0; };
-  int64_t rank = count(dims);
-  bool im2col = kind == MapKind::im2col;
-  if (!type.isIntOrFloat())
-    return emitError() << "a tensor map is of integers or floats";
-  if (rank < (im2col ? 3 : 1) || rank > 5)
-    return emitError() << "a tensor map has one to five dimensions, and an "
-                          "im2col one at least three";
-  if (count(strides) != rank - 1 || count(elementStrides) != rank ||
-      count(box) != (im2col ? 0 : rank) ||
-      count(lower) != (im2col ? rank - 2 : 0) || count(upper) != count(lower))
-    return emitError() << "the lists of a tensor map do not fit its rank";
   return success();
 }
 

@@ -3,7 +3,7 @@
 #ifndef FRIT_DIALECTS_PLAN_PLAN_H
 #define FRIT_DIALECTS_PLAN_PLAN_H
 
-#include "frit/activation.h"
+#include "frit/artifact.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
@@ -20,7 +20,14 @@ class CommandListOp;
 /// Returns the bytes of a dense buffer or tensor; a bool takes one byte.
 uint64_t byteSize(mlir::Type type);
 
+/// Returns the runtime's name of an element type.
+artifact::DType dtypeOf(mlir::Type element);
+
 } // namespace frit::plan
+
+namespace frit::artifact {
+llvm::hash_code hash_value(const TensorMap &map);
+} // namespace frit::artifact
 
 #include "dialects/plan/Dialect.h.inc"
 

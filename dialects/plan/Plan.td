@@ -55,12 +55,6 @@ def Plan_ActivationAttr : AttrDef<Plan_Dialect, "Activation"> {
       "::frit::plan::ActivationAttr::get($_builder.getContext(), $0)";
 }
 
-def Plan_MapKind : I32EnumAttr<"MapKind", "the mode of a tensor map", [
-    I32EnumAttrCase<"tiled", 0>, I32EnumAttrCase<"im2col", 1>]> {
-  let cppNamespace = "::frit::plan";
-  let genSpecializedAttr = 0;
-}
-
 def Plan_TensorMapAttr : AttrDef<Plan_Dialect, "TensorMap"> {
   let mnemonic = "tensor_map";
   let summary = "A TMA descriptor of a kernel.";
@@ -69,20 +63,11 @@ def Plan_TensorMapAttr : AttrDef<Plan_Dialect, "TensorMap"> {
     innermost dimension first: `dims`, `strides` in bytes for all but the first
     of them, `element_strides`; `box` of a tiled map; the corners `lower` and
     `upper`, `channels` and `pixels` of an im2col map. The tensor starts
-    `offset` bytes after the kernel's pointer parameter `argument`.
+    `offset` bytes after the kernel's pointer parameter `argument`. What is not
+    written is 0.
   }];
-  let parameters = (ins "unsigned":$argument,
-      DefaultValuedParameter<"int64_t", "0">:$offset, "::mlir::Type":$type,
-      EnumParameter<Plan_MapKind>:$kind, "::mlir::DenseI64ArrayAttr":$dims,
-      "::mlir::DenseI64ArrayAttr":$strides,
-      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$box,
-      "::mlir::DenseI64ArrayAttr":$element_strides,
-      DefaultValuedParameter<"int64_t", "0">:$swizzle,
-      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$lower,
-      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$upper,
-      DefaultValuedParameter<"int64_t", "0">:$channels,
-      DefaultValuedParameter<"int64_t", "0">:$pixels);
-  let assemblyFormat = "`<` struct(params) `>`";
+  let parameters = (ins "::frit::artifact::TensorMap":$value);
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
 

@@ -28,7 +28,7 @@ SKELETON = ["codegen/cuda/memory/", "codegen/cuda/contraction/",
 
 LAYERS = {
     "dialects/nn": ["dialects/nn/", "frit/activation.h", *MLIR],
-    "dialects/plan": ["dialects/", "frit/activation.h", *MLIR],
+    "dialects/plan": ["dialects/", *ARTIFACT, *MLIR],
     "codegen": ["codegen/", "dialects/", *ARTIFACT, *MLIR],
     "codegen/cuda/scalar": SCALAR,
     "codegen/cuda/memory": SKELETON,

@@ -40,19 +40,24 @@ static std::string named(StringRef text, StringRef name) {
 }
 
 static Attribute tensorMapAttr(const TensorMap &map, Builder &b) {
-  auto list = [&](ArrayRef<int64_t> values) {
-    return values.empty() ? DenseI64ArrayAttr()
-                          : b.getDenseI64ArrayAttr(values);
-  };
-  SmallVector<int64_t, 5> steps = map.elementStrides;
-  if (steps.empty())
-    steps.assign(map.dims.size(), 1);
-  return plan::TensorMapAttr::get(
-      b.getContext(), map.argument, map.offset, map.type,
-      map.im2col ? plan::MapKind::im2col : plan::MapKind::tiled,
-      b.getDenseI64ArrayAttr(map.dims), b.getDenseI64ArrayAttr(map.strides),
-      list(map.box), b.getDenseI64ArrayAttr(steps), map.swizzle,
-      list(map.lower), list(map.upper), map.channels, map.pixels);
+  artifact::TensorMap entry;
+  entry.argument = map.argument;
+  entry.kind =
+      map.im2col ? artifact::MapKind::im2col : artifact::MapKind::tiled;
+  entry.type = plan::dtypeOf(map.type);
+  entry.rank = map.dims.size();
+  entry.offset = map.offset;
+  llvm::copy(map.dims, entry.dims);
+  llvm::copy(map.strides, entry.strides);
+  std::fill_n(entry.elementStrides, entry.rank, 1);
+  llvm::copy(map.elementStrides, entry.elementStrides);
+  entry.swizzle = map.swizzle;
+  llvm::copy(map.box, entry.box);
+  llvm::copy(map.lower, entry.lower);
+  llvm::copy(map.upper, entry.upper);
+  entry.channels = map.channels;
+  entry.pixels = map.pixels;
+  return plan::TensorMapAttr::get(b.getContext(), entry);
 }
 
 static void setLaunch(plan::KernelOp kernel, const KernelText &text,

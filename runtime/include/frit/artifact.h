@@ -191,6 +191,8 @@ struct TensorMap {
   int32_t lower[kMaxMapRank - 2] = {}, upper[kMaxMapRank - 2] = {};
   uint32_t channels = 0, pixels = 0;
   uint32_t reserved = 0;
+
+  bool operator==(const TensorMap &) const = default;
 };
 
 /// Device code of some kernels of a CUDA target: a cubin for the target's

@@ -112,6 +112,43 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.program @p "sm_90a" {
+  plan.kernel @copied attributes {tensor_maps = [
+      // expected-error@+1 {{a tensor map has no 'stride'}}
+      #plan.tensor_map<argument = 0, type = f32, stride = [4]>]} {
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.kernel @copied attributes {tensor_maps = [
+      // expected-error@+1 {{'rows' is no kind of tensor map}}
+      #plan.tensor_map<argument = 0, type = f32, kind = rows>]} {
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.kernel @copied attributes {tensor_maps = [
+      // expected-error@+1 {{a tensor map has five dimensions at most}}
+      #plan.tensor_map<argument = 0, type = f32, dims = [4, 4, 4, 4, 4, 4]>]} {
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.kernel @copied attributes {tensor_maps = [
+      // expected-error@+1 {{a tensor map is of integers or floats}}
+      #plan.tensor_map<argument = 0, kind = tiled, dims = [64],
+          strides = [], box = [32], element_strides = [1]>]} {
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
   plan.kernel @k {
   ^bb0(%a: tensor<4xf32>):
     %0 = nn.fusion(%a) : (tensor<4xf32>) -> tensor<4xf32> {
