@@ -6,8 +6,8 @@
 //   %n = nn.constant dense<1.25e-01> : tensor<f32>
 //   %y = nn.mul %s, %n : ...
 //
-// A composite that the target keeps whole stays. What a composite decomposes to
-// may hold others, so this goes on until none is left.
+// Composites that the target implements directly are kept. A decomposition may
+// contain other composites, so this repeats until none is left.
 //
 //===----------------------------------------------------------------------===//
 

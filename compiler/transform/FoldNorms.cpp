@@ -11,19 +11,20 @@
 //        %b + bias · %w
 //   %z = nn.normalize %h, %m, %scale, nn.add(nn.matmul(%y, %u), %c + bias)
 //
-// where %m = nn.merge_moments(nn.moments ...) if rows are many.
+// where %m = nn.merge_moments(nn.moments ...) if there are many rows.
 //
-// A norm scales rows and columns of what a product reads, so that products may
-// read what has not been normalised and make up for it behind: row by row,
-// (h - mean) · w / deviation = (h · w - mean · sums of w) / deviation. The
-// kernel that computes %h takes its moments on the way, and no kernel is left
-// that only normalises. Weights are scaled in @prepare; the sums are those of
-// the scaled weights as they are stored, so that a mean far from zero cancels.
+// A norm only scales and shifts rows and columns of a matmul's operand, so the
+// matmul can read the operand before normalization and correct its result: for
+// each row, (h - mean) · w / deviation = (h · w - mean · column sums of w) /
+// deviation. The kernel that computes %h also computes its moments, and no
+// kernel only normalizes. Weights are scaled in @prepare. The column sums use
+// the scaled weights as stored (rounded), so that a mean far from zero cancels.
 //
-// Norms fold where the target's kernels take that (Target::momentWidth): behind
-// a product, and if all that reads them is products by weights and residual
-// sums of such. Weights that something else reads as well, as tied embeddings
-// and shared layers do, would be on the device twice: their norms stay.
+// A norm folds if the target's kernels support it (Target::momentWidth): its
+// input must come from a matmul, and all of its readers must be matmuls by
+// weights or residual additions of such. Weights with other readers (tied
+// embeddings, shared layers) would be stored twice on the device, so their
+// norms stay.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +41,7 @@ using namespace frit;
 using namespace frit::nn;
 
 //===----------------------------------------------------------------------===//
-// What is around a norm
+// Producers and readers of a norm
 //===----------------------------------------------------------------------===//
 
 static bool keepsRows(ReshapeOp reshape) {
@@ -48,8 +49,8 @@ static bool keepsRows(ReshapeOp reshape) {
          shapeOf(reshape.getX()).back() == shapeOf(reshape.getY()).back();
 }
 
-/// The product that `value` is an elementwise function of, which nothing else
-/// reads on the way; or null.
+/// Returns the matmul of which `value` is an elementwise function, if no value
+/// in between has other readers; else null.
 static MatmulOp productBehind(Value value) {
   Operation *op = value.getDefiningOp();
   auto behind = [](Value operand) {
@@ -71,7 +72,8 @@ static MatmulOp productBehind(Value value) {
   return {};
 }
 
-/// Whether the weights that `value` is made of are for its one reader.
+/// Returns whether `value` and the weights it is computed from have no other
+/// reader.
 static bool isOnlyReader(Value value) {
   if (!value.hasOneUse())
     return false;
@@ -80,13 +82,13 @@ static bool isOnlyReader(Value value) {
 }
 
 namespace {
-/// What reads a norm: a product, or a sum with one.
+/// A reader of a norm: a matmul, or an addition of one.
 struct Reader {
   Operation *op; ///< nn.matmul or nn.add
-  Value view;    ///< what it reads of the norm: that, or a reshape
+  Value view;    ///< the operand: the norm or a reshape of it
 };
 
-/// A product by a weight and the vector added to it, if any.
+/// A matmul by a weight and the vector added to it, if any.
 struct Biased {
   MatmulOp product;
   Value vector;
@@ -114,11 +116,11 @@ private:
   void foldResidual(LayerNormOp norm, Value moments, Reader reader) const;
 
   const Target &target;
-  int64_t width = 0; ///< elements that moments are of
+  int64_t width = 0; ///< elements per partial moment
 };
 } // namespace
 
-/// What `value`, which one operator reads, is a sum of.
+/// Matches `value`, if it has one reader, as a matmul plus an optional vector.
 std::optional<Biased> FoldNorms::biased(Value value) const {
   if (!value.hasOneUse())
     return std::nullopt;
@@ -140,7 +142,8 @@ std::optional<Biased> FoldNorms::biased(Value value) const {
   return found;
 }
 
-/// Whether all that reads `value`, the norm or a view of it, can do without.
+/// Collects the readers of `value`, the norm or a view of it; returns whether
+/// all of them can be rewritten.
 bool FoldNorms::collect(Value value, SmallVectorImpl<Reader> &readers) const {
   for (Operation *user : value.getUsers()) {
     if (auto reshape = dyn_cast<ReshapeOp>(user)) {
@@ -169,7 +172,8 @@ bool FoldNorms::collect(Value value, SmallVectorImpl<Reader> &readers) const {
 // Folding
 //===----------------------------------------------------------------------===//
 
-/// `value`, whose rows are those of `like`, in the shape of its rows.
+/// Reshapes `value` to the row dimensions of `like` and its own last `kept`
+/// dimensions.
 static Value viewAs(NNBuilder &b, Value value, Value like, size_t kept) {
   SmallVector<int64_t> shape(shapeOf(like).drop_back());
   llvm::append_range(shape, shapeOf(value).take_back(kept));
@@ -183,7 +187,7 @@ static Value asF32(NNBuilder &b, Value value) {
 void FoldNorms::foldProduct(LayerNormOp norm, Value moments,
                             Reader reader) const {
   auto matmul = cast<MatmulOp>(reader.op);
-  // A bias and a cast of the sum to a wider type go with it.
+  // Replace a bias and a widening cast of the result too.
   SmallVector<Operation *> replaced = {matmul};
   Value bias;
   auto onlyUser = [&]() {
@@ -271,7 +275,7 @@ void FoldNorms::fold(LayerNormOp norm) {
     return;
   MatmulOp product = productBehind(norm.getX());
   width = product ? target.momentWidth(product) : 0;
-  // The lanes that merge a row's moments have as many each.
+  // Each lane merges the same number of a row's moments.
   constexpr int64_t lanes = 4;
   if (width == 0 || type.getShape().back() % (lanes * width) != 0)
     return;
@@ -292,7 +296,7 @@ void FoldNorms::fold(LayerNormOp norm) {
     else
       foldResidual(norm, moments, reader);
   }
-  // Views of the norm go with it.
+  // Erase the norm's views with it.
   SmallVector<Operation *> dead = {norm};
   for (size_t i = 0; i < dead.size(); ++i)
     llvm::append_range(dead, dead[i]->getUsers());

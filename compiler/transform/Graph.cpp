@@ -71,7 +71,7 @@ Value frit::createSplat(OpBuilder &builder, Location loc, RankedTensorType type,
   return ConstantOp::create(builder, loc, value, StringAttr());
 }
 
-/// Looks at no more than `left` operators, as operands may be shared.
+/// Visits at most `left` operators, since operands may be shared.
 static bool dependsOnConstants(Value value, unsigned depth, unsigned &left) {
   Operation *op = value.getDefiningOp();
   if (!op || depth == 0 || left == 0)

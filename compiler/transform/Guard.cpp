@@ -12,12 +12,12 @@
 //   %b = nn.guard %c is false (%x, %w) : ... { ... nn.matmul ... }
 //   %y = nn.where %c, %a, %b : (tensor<i1>, ...) -> ...
 //
-// What importers make of a condition that is data is both branches of an If, or
-// the steps of a Loop, and operators that pick by one truth value. What only
-// the operand that is not picked needs is guarded: the first operand of an
-// nn.where and, of an nn.and with the condition itself, as a Loop has it, the
-// other one. Guards nest. This comes before fusion, which would put the end of
-// a branch and what picks it into one kernel that always runs.
+// For a condition that depends on data, importers emit both branches of an If,
+// or all iterations of a Loop, and operators that select by one truth value.
+// This pass guards the operators that only an unselected operand needs: an
+// operand of an nn.where, or, in Loops, the other operand of an nn.and with the
+// condition. Guards nest. The pass runs before fusion, which would put the end
+// of a branch and its select into one kernel that always runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,13 +42,14 @@ using namespace frit;
 using namespace frit::nn;
 
 namespace {
-/// A truth value, and whether it is what was asked for or its opposite.
+/// A truth value, and whether it equals the condition asked for or its
+/// negation.
 struct Truth {
   Value value;
   bool holds = true;
 };
 
-/// When an operand counts.
+/// The condition under which an operand is used.
 struct Choice {
   Value condition;
   bool when;
@@ -58,7 +59,8 @@ struct Choice {
 };
 } // namespace
 
-/// The one truth value that all elements of `condition` are made of, if so.
+/// Returns the single truth value that all elements of `condition` repeat, if
+/// there is one.
 static std::optional<Truth> truthOf(Value condition) {
   Truth truth = {condition};
   while (Operation *def = truth.value.getDefiningOp()) {
@@ -75,7 +77,8 @@ static std::optional<Truth> truthOf(Value condition) {
   return truth;
 }
 
-/// For what value of what condition an operand counts, if not for both.
+/// Returns the condition under which an operand is used, if it is not always
+/// used.
 static std::optional<Choice> choiceOf(OpOperand &use) {
   Operation *op = use.getOwner();
   if (isa<WhereOp>(op) && use.getOperandNumber() > 0) {
@@ -84,8 +87,7 @@ static std::optional<Choice> choiceOf(OpOperand &use) {
                     truth->holds == (use.getOperandNumber() == 1)};
   } else if (isa<AndOp>(op)) {
     auto truth = truthOf(op->getOperand(1 - use.getOperandNumber()));
-    // False and anything is false, whatever bits anything has; but that true
-    // or anything is true may depend on them.
+    // `false and x` is false for any bits of x; `true or x` may depend on them.
     if (truth && truth->holds)
       return Choice{truth->value, true};
   }
@@ -97,7 +99,7 @@ static bool isFor(OpOperand &use, const Choice &choice) {
   return other && *other == choice;
 }
 
-/// Whether an operator has a kernel, with which others may join.
+/// Returns whether an operator starts a kernel, which others may join.
 static bool startsKernel(Operation *op) {
   return !isa<ConstantOp, ElementwiseOp>(op) && !isMovement(op) && !isView(op);
 }
@@ -123,14 +125,14 @@ static Work workOf(ArrayRef<Operation *> ops) {
 }
 
 namespace {
-/// Guards what it can of one block.
+/// Creates the guards of one block.
 class BlockGuards {
 public:
   BlockGuards(Block &block, const Target &target)
       : block(block), target(target) {}
 
   void run() {
-    // What is picked last may hold what is picked before.
+    // Later selections first: they may contain earlier ones.
     for (Value condition : conditions())
       for (bool when : {true, false})
         guard({condition, when});
@@ -154,7 +156,7 @@ private:
     return a->isBeforeInBlock(b);
   }
 
-  /// The operators that pick by a condition.
+  /// Returns the operators that select by a condition.
   static SmallVector<Operation *> pickers(Value condition) {
     SmallVector<Operation *> found;
     SmallVector<Value> truths = {condition};
@@ -172,12 +174,13 @@ private:
     return found;
   }
 
-  /// The operators that nothing needs unless `choice`, in reverse order.
+  /// Returns the operators that are needed only if `choice` holds, in reverse
+  /// order.
   Members onlyFor(const Choice &choice) const {
     Members members;
     Operation *decider = choice.condition.getDefiningOp();
-    // Users come last in the block, so those that are left to look at are taken
-    // from its end.
+    // Users come after their operands, so visit the candidates from the end of
+    // the block.
     std::priority_queue<Operation *, std::vector<Operation *>,
                         decltype(&isEarlier)>
         left(isEarlier);
@@ -206,8 +209,8 @@ private:
     return members;
   }
 
-  /// Where `choice` is certain, what is picked by it is. Returns whether there
-  /// was any.
+  /// Folds selections by `choice` among the members, where it is known to hold.
+  /// Returns whether anything changed.
   bool pick(const Members &members, const Choice &choice) const {
     bool changed = false;
     for (Operation *picker : pickers(choice.condition)) {
@@ -247,8 +250,8 @@ private:
       sortTopologically(&block);
   }
 
-  /// The members by how often their operands were picked from others of them:
-  /// what lies between two of one level is of it too.
+  /// Groups the members into levels: the number of selections among their
+  /// operands. Operators between two of a level belong to it too.
   SmallVector<SmallVector<Operation *>> levels(const Members &members) const {
     SmallVector<SmallVector<Operation *>> found;
     if (members.empty())
@@ -271,7 +274,7 @@ private:
     return found;
   }
 
-  /// Moves operators, which are in order, into a guard.
+  /// Moves operators, in program order, into a guard.
   void create(const Choice &choice, ArrayRef<Operation *> ops) {
     llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
     auto isOutside = [&](OpOperand &use) {
@@ -305,8 +308,8 @@ private:
                        choice.when ? "true" : "false");
   }
 
-  /// A value as operators of the guard read it: what costs nothing, or is best
-  /// written into a kernel, comes along.
+  /// Returns a value for use inside the guard. Views, and constants that
+  /// kernels inline, are cloned into it; others become inputs.
   static Value bring(Value value,
                      const llvm::SmallPtrSetImpl<Operation *> &members,
                      GuardOp guard, IRMapping &inside) {

@@ -15,9 +15,9 @@
 //     return %h : tensor<4x3xf16>
 //   }
 //
-// A value stays in @main where it costs nothing there: constants and views of
-// them, broadcasts, and counters (iota), which fusions compute on the fly. So a
-// large constant of one number becomes a broadcast of it:
+// A value stays in @main if it costs nothing there: constants and views of
+// them, broadcasts, and counters (iota), which fusions compute on the fly. A
+// large splat constant therefore becomes a broadcast:
 //
 //   %c = nn.constant dense<1.0> : tensor<1024x1024xf32>
 // ==>
@@ -55,11 +55,11 @@ private:
 };
 } // namespace
 
-/// Bytes from which on a constant of one number is not stored.
+/// Splat constants of at least this many bytes are not stored.
 static constexpr int64_t kLargeSplat = 1 << 20;
 
-/// Makes large splats broadcasts for those that compute them on the fly:
-/// elementwise operators, and the results of the model.
+/// Replaces large splats by broadcasts for readers that compute them on the
+/// fly: elementwise operators, and the results of the model.
 static void broadcastSplats(Block &block) {
   for (auto constant : llvm::make_early_inc_range(block.getOps<ConstantOp>())) {
     auto value = dyn_cast<SplatElementsAttr>(constant.getValue());
@@ -96,7 +96,8 @@ void HoistPrepare::findConstantOps(Block &block) {
   }
 }
 
-/// Whether a constant operator's result is worth memory.
+/// Returns whether an operator on constants is computed in @prepare and its
+/// result stored.
 bool HoistPrepare::hoists(Operation *op) const {
   return constantOps.contains(op) &&
          !isa<ConstantOp, ReshapeOp, ExpandOp, IotaOp>(op);

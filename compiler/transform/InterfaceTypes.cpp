@@ -13,8 +13,8 @@
 //     %n = nn.cast %y {to = f16}
 //     return %n
 //
-// The casts become part of the kernels around them, and those that undo a cast
-// of the chosen precision go.
+// The casts fuse into the neighbouring kernels; those that undo a cast of the
+// chosen precision disappear.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,10 +43,11 @@ private:
   LogicalResult parse();
   void setInputs(func::FuncOp main);
   void setOutputs(func::FuncOp main);
-  /// What `name`, of an input or output, has to be; null for what it is.
+  /// Returns the type chosen for the input or output `name`, or null to keep
+  /// its type.
   Type chosen(StringAttr name);
 
-  /// Of inputs and outputs.
+  /// Names of inputs and outputs.
   SmallVector<StringRef> names;
 
   struct Chosen {

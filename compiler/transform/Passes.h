@@ -27,7 +27,7 @@ std::unique_ptr<mlir::Pass> createFusion(const nn::Target &target,
                                          FusionOptions options = {});
 std::unique_ptr<mlir::Pass> createSchedule(const nn::Target &target);
 
-/// Makes every pass known to command lines; those that need a target ask
+/// Registers every pass for command lines. Those that need a target use
 /// `target`, which must outlive them.
 void registerTransformPasses(const nn::Target &target);
 

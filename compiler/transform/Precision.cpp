@@ -13,15 +13,16 @@
 //     %y = nn.cast %z {to = f32}
 //     return %y
 //
-// mode=tf32 only sets `tf32` on contractions, those of attention too. The
+// mode=tf32 only sets `tf32` on contractions, also those of attention. The
 // graph's inputs and outputs keep their types; casts of weights move to
-// @prepare. Both forms of a value are made at most once, so no cast undoes
+// @prepare. Each form of a value is created at most once, so no cast undoes
 // another.
 //
-// Some values stay f32:
-// - operands and results of the operators of `staysWide`, and what is
-//   elementwise on such results alone;
-// - what leads from f32 values to such an operator by elementwise operators,
+// Some values stay f32: - operands and results of the operators of `staysWide`,
+// and operators
+//   that are elementwise on such results alone;
+// - values on the way from f32 to such an operator through elementwise
+// operators,
 //   movement and products of coordinates. The angles of a rotary embedding are
 //   position × frequency, and half a unit in the last place of 1,000 radians is
 //   0.25 in f16, 2 in bf16.
@@ -42,17 +43,17 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Operators that lose too much in 16 bits: sums and what grows like one,
-/// steep functions, positions, and what looks at the bits. Composites compute
-/// in f32 inside.
+/// Returns whether an operator would lose too much precision in 16 bits: sums
+/// and functions that grow like them, steep functions, positions, and operators
+/// on bits. Composites compute in f32 inside.
 static bool staysWide(Operation *op) {
   return isa<ReduceOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp, SoftplusOp,
              ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp, AcoshOp,
              BitCastOp>(op);
 }
 
-/// Operands that a composite takes in f32 beside a 16-bit x: parameters, which
-/// are few.
+/// Returns whether a composite takes this operand in f32 while x has 16 bits:
+/// scales, biases and other small parameters.
 static bool isWideOperand(OpOperand &use) {
   return isa<LayerNormOp, RmsNormOp, BatchNormOp>(use.getOwner()) &&
          use.getOperandNumber() > 0;
@@ -63,8 +64,8 @@ static bool isF32(Value value) {
   return type && type.getElementType().isF32();
 }
 
-/// Whether an operator multiplies coordinates, of which there are few, by
-/// frequencies or directions: what becomes of it are angles.
+/// Returns whether an operator multiplies a few coordinates by frequencies or
+/// directions. Its results are used as angles.
 static bool multipliesCoordinates(Operation *op) {
   constexpr int64_t kMostCoordinates = 4;
   auto matmul = dyn_cast<MatmulOp>(op);
@@ -75,23 +76,24 @@ static bool multipliesCoordinates(Operation *op) {
   return a[a.size() - (transposed ? 2 : 1)] <= kMostCoordinates;
 }
 
-/// Whether the result of an operator is about as precise as its operands.
+/// Returns whether the result of an operator is about as precise as its
+/// operands.
 static bool handsOn(Operation *op) {
   return isa<ElementwiseOp, ReshapeOp>(op) || isMovement(op) ||
          multipliesCoordinates(op);
 }
 
 namespace {
-/// Which f32 values of a block lead to an operator that stays f32, by operators
-/// that hand precision on.
+/// Finds the f32 values of a block that reach an operator that stays f32
+/// through operators that preserve precision.
 class WideReaders {
 public:
   explicit WideReaders(Block &block);
 
-  /// Whether some reader of `value` leads there, and whether all do.
+  /// Return whether some reader of `value` leads there, and whether all do.
   bool some(Value value) const { return readers.lookup(value).some; }
   bool all(Value value) const { return readers.lookup(value).all; }
-  /// Whether `value` leads to a result of the function.
+  /// Returns whether `value` leads to a result of the function.
   bool result(Value value) const { return readers.lookup(value).result; }
 
 private:
@@ -111,10 +113,10 @@ public:
   void run(Block &block);
 
 private:
-  /// What stands for an original f32 value; one of them may be missing.
+  /// The two forms of an original f32 value; one of them may be null.
   struct Forms {
     Value wide, narrow;
-    bool kept = false; ///< as f32, by the operator that makes it
+    bool kept = false; ///< its producer stays f32
   };
 
   void rewrite(Operation *op);
@@ -124,7 +126,8 @@ private:
   bool followsWide(Operation *op);
   bool leadsToWide(Operation *op);
 
-  /// Whether the model has the value as f32: its type may have changed by now.
+  /// Returns whether the value is f32 in the model; its type may have changed
+  /// since.
   bool wasF32(Value value) { return isF32(value) || forms.contains(value); }
 
   FloatType to;
@@ -191,9 +194,9 @@ Value Narrowing::narrow(Value value) {
   return form.narrow;
 }
 
-/// A constant of the compiler converted here: finite values stay finite, as
-/// masks hold the lowest f32 where they mean "never", and a row of infinities
-/// would make softmax NaN. Null for a weight.
+/// Converts a foldable constant; returns null for a weight. Finite values stay
+/// finite: masks use the lowest f32 as "never", and a row of infinities would
+/// make softmax NaN.
 Value Narrowing::narrowConstant(ConstantOp constant, OpBuilder &builder) {
   if (!isFoldable(constant))
     return {};
@@ -218,9 +221,9 @@ Value Narrowing::narrowConstant(ConstantOp constant, OpBuilder &builder) {
   return ConstantOp::create(builder, constant.getLoc(), value, StringAttr());
 }
 
-/// Whether an elementwise operator reads, among f32 values, only constants and
-/// what stayed f32; or an operator that moves elements does, for a result of
-/// the function.
+/// Returns whether an operator's f32 operands are only constants and values
+/// that stayed f32. Holds for elementwise operators and, on the way to a result
+/// of the function, for those that move elements.
 bool Narrowing::followsWide(Operation *op) {
   bool moves = isa<ReshapeOp>(op) || isMovement(op);
   if (!isa<ElementwiseOp>(op) && !(moves && readers.result(op->getResult(0))))
@@ -236,8 +239,9 @@ bool Narrowing::followsWide(Operation *op) {
   return any;
 }
 
-/// Whether an operator has its operands in f32 and leads to one that stays f32.
-/// Of constants alone, all readers have to: a weight is kept in one form.
+/// Returns whether an operator's operands are f32 and it leads to one that
+/// stays f32. If it depends on constants alone, all of its readers must: a
+/// weight is stored in one form.
 bool Narrowing::leadsToWide(Operation *op) {
   if (!handsOn(op) || !readers.some(op->getResult(0)))
     return false;
@@ -258,8 +262,8 @@ void Narrowing::rewrite(Operation *op) {
   auto cast = dyn_cast<CastOp>(op);
   bool keep = staysWide(op) || followsWide(op) || leadsToWide(op) ||
               op->hasTrait<OpTrait::IsTerminator>();
-  // A cast is where other types meet f32: numbers that came from integers are
-  // counts and positions.
+  // A cast connects f32 to other types: numbers cast from integers are counts
+  // and positions.
   if (cast)
     keep = wasF32(cast.getX()) != isF32(cast.getY());
   for (OpOperand &use : op->getOpOperands()) {
@@ -284,7 +288,7 @@ void Narrowing::rewrite(Operation *op) {
 }
 
 void Narrowing::run(Block &block) {
-  // Results change their type in place, so what is new is not visited again.
+  // Results change their types in place, so do not visit new operators.
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     ops.push_back(&op);

@@ -16,13 +16,13 @@
 //     nn.yield %y : ...
 //   }
 //
-// FusionGroups.h says what joins. Every operator but constants and views ends
-// up in a fusion; with fuse=false each in its own. Before grouping, a concat of
-// very many becomes several, broadcasts, counters and slices are cloned for
-// each reader, a reshape between a contraction and what could be its epilogue
-// moves behind it, one of a function of an input before that
-// (FusionReshapes.h), and what a composite kept whole does by strides is cloned
-// for it (FusionViews.h).
+// FusionGroups.h defines which operators join. Every operator except constants
+// and views ends up in a fusion; with fuse=false, in one of its own. Before
+// grouping, a concat of very many operands is split, and broadcasts, counters
+// and slices are cloned for each reader. A reshape between a contraction and a
+// possible epilogue moves after the epilogue, and one of a function of an input
+// moves before that function (FusionReshapes.h). Movement that an opaque
+// composite does by strides is cloned for it (FusionViews.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,8 +67,9 @@ static void cloneGenerators(Block &block) {
   }
 }
 
-/// The same of slices whose readers can pick the elements from where they are:
-/// those of what is in memory for others too, or what a contraction makes.
+/// Likewise clones slices whose readers can index the sliced tensor directly,
+/// since it is in memory anyway: it has other readers or comes from a
+/// contraction.
 static void cloneSlices(Block &block) {
   auto isInMemory = [](Value value) {
     while (auto reshape = value.getDefiningOp<ReshapeOp>())
@@ -91,8 +92,8 @@ static void cloneSlices(Block &block) {
   }
 }
 
-/// Joins the operands of a concat that would be too large a kernel, so many at
-/// a time, and then what has become of them.
+/// Splits a concat that would be too large a kernel into a tree of smaller
+/// ones.
 static void splitConcats(Block &block, const Target &target) {
   KernelSize largest = target.largestKernel();
   for (auto concat : block.getOps<ConcatOp>()) {
@@ -119,17 +120,17 @@ static void splitConcats(Block &block, const Target &target) {
 // Making fusions
 //===----------------------------------------------------------------------===//
 
-/// Whether a fusion holds a clone of the constant rather than reading it: what
-/// is all one number is best written into the kernel. A contraction reads its
-/// operands from memory.
+/// Returns the splat if the fusion should contain a clone of the constant
+/// instead of reading it, else null. A contraction reads its operands from
+/// memory.
 static DenseElementsAttr inlinedSplat(OpOperand &use) {
   if (isContraction(use.getOwner()) || isEpilogueOnly(use.getOwner()))
     return {};
   return splatOf(use.get());
 }
 
-/// Whether a value of a fusion's body is stored, moved at most, and not
-/// computed with.
+/// Returns whether a value of a fusion's body is only stored, perhaps after
+/// movement, and not used in a computation.
 static bool isOnlyStored(Value value) {
   return llvm::all_of(value.getUsers(), [](Operation *user) {
     return isa<YieldOp>(user) || ((isMovement(user) || isa<ReshapeOp>(user)) &&
@@ -140,7 +141,7 @@ static bool isOnlyStored(Value value) {
 /// Moves the operators of a group into a fusion before `end`.
 static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
-  // An attention that is kept whole reads by strides, and so do its views.
+  // An opaque attention reads by strides, and so do its views.
   bool inlines = llvm::none_of(ops, llvm::IsaPred<AttentionOp>);
   llvm::SetVector<Value> inputs;
   SmallVector<Value> outputs;
@@ -210,8 +211,7 @@ static void emitRemarks(FusionOp fusion, ArrayRef<Operation *> ops) {
                         ", "));
 }
 
-/// The fusion that makes a value, or one that reads it, on the other side of
-/// views.
+/// Returns the fusion that defines a value, looking through views, or null.
 static FusionOp madeBy(Value value) {
   Operation *def = value.getDefiningOp();
   while (def && isView(def))
@@ -235,8 +235,8 @@ static bool computesNothing(FusionOp fusion) {
       });
 }
 
-/// Names the kernels that compute nothing and stand between others: each is a
-/// trip through memory that a view or a larger kernel would save.
+/// Emits a remark for each kernel between others that only copies: a view or a
+/// larger kernel would save its memory traffic.
 static void emitCopyRemarks(Block &block) {
   for (auto fusion : block.getOps<FusionOp>()) {
     if (fusion.getInputs().empty() || fusion.getNumResults() != 1 ||
@@ -269,7 +269,7 @@ public:
 
 private:
   void run(Block &block) {
-    // What a guard holds shares no kernel with what is outside.
+    // Operators inside a guard share no kernel with those outside.
     for (auto guard : block.getOps<GuardOp>())
       run(guard.getBody().front());
     splitConcats(block, target);
@@ -300,14 +300,14 @@ private:
         emitRemarks(createFusionOp(ops, end), ops);
     }
     eraseDead(block); // splat constants that only fusions read
-    // What @prepare moves is moved once.
+    // Copies in @prepare run only once.
     auto function = dyn_cast<func::FuncOp>(block.getParentOp());
     if (!function || function.getSymName() != "prepare")
       emitCopyRemarks(block);
   }
 
-  /// What only the kernel of a product does, and no product took, becomes what
-  /// it means.
+  /// Decomposes the operators that only a product's kernel implements if no
+  /// product took them.
   void decomposeStranded(Block &block,
                          ArrayRef<SmallVector<Operation *>> whole) {
     if (llvm::none_of(block, [](Operation &op) { return isEpilogueOnly(&op); }))

@@ -15,7 +15,7 @@ std::optional<int64_t> frit::rowDimensions(ReduceOp reduce) {
   int64_t rows = shape.size();
   llvm::SmallDenseSet<int64_t> axes(reduce.getAxes().begin(),
                                     reduce.getAxes().end());
-  // A dimension of size 1 may count as reduced or not.
+  // A dimension of size 1 counts as reduced or not, as needed.
   while (rows > 0 && (axes.contains(rows - 1) || shape[rows - 1] == 1))
     --rows;
   for (int64_t axis : axes)
@@ -32,11 +32,11 @@ bool frit::isView(Operation *op) {
   auto slice = dyn_cast<SliceOp>(op);
   if (!slice || !slice.getX().getType().hasStaticShape())
     return false;
-  // What is computed for the slice alone is computed where it is read.
+  // If only the slice reads the producer, compute it where the slice is read.
   Operation *producer = slice.getX().getDefiningOp();
   if (isa_and_nonnull<ElementwiseOp, ConstantOp>(producer))
     return false;
-  // Kernels read vectors of this many bytes.
+  // Kernels read vectors of 16 bytes.
   constexpr int64_t alignment = 16;
   auto offset = contiguousOffset(slice);
   int64_t bits = resultType(op).getElementTypeBitWidth();
@@ -145,8 +145,8 @@ SmallVector<unsigned> FusionGroups::producers(const Group &group) const {
 
 void FusionGroups::merge(unsigned from, unsigned to) {
   Group &consumer = groups[to], &producer = groups[from];
-  // A chain behind an anchor stays anchored; otherwise the reduction, and then
-  // the elementwise operators, give the space. The last anchor does.
+  // A chain after an anchor stays anchored, and the last anchor determines the
+  // space. Otherwise a reduction does, and then elementwise operators.
   bool takesProducers =
       (producer.kind == Kind::anchored && consumer.kind != Kind::anchored) ||
       (producer.kind == Kind::row && consumer.kind == Kind::map);
@@ -172,8 +172,8 @@ void FusionGroups::joinProducers(unsigned index) {
   for (Value operand : ops[index]->getOperands())
     if (Operation *def = operand.getDefiningOp(); indices.contains(def))
       candidates.push_back(indices.lookup(def));
-  // An epilogue saves the most, and only a lone operator can become one; then
-  // the nearest producers.
+  // Anchored producers first: an epilogue saves the most, and only a group of
+  // one operator can become one. Then the nearest producers.
   llvm::sort(candidates, [&](unsigned x, unsigned y) {
     auto rank = [&](unsigned i) {
       return std::pair(groups[groupOf[i]].kind == Kind::anchored, i);
@@ -212,8 +212,8 @@ void FusionGroups::join() {
 //===----------------------------------------------------------------------===//
 
 SmallVector<SmallVector<Operation *>> FusionGroups::ordered() const {
-  // Kahn's algorithm; the group whose last operator comes first is preferred,
-  // which keeps the program's order where it can.
+  // Kahn's algorithm. Prefers the group whose last operator comes first, which
+  // keeps the program's order if possible.
   SmallVector<unsigned> waiting(groups.size());
   SmallVector<SmallVector<unsigned>> readers(groups.size());
   using Entry = std::pair<unsigned, unsigned>;

@@ -1,30 +1,29 @@
 //===- FusionGroups.h - Which operators share a kernel --------------------===//
 //
-// Every operator starts as a group of one; in program order each then joins its
-// producers' groups where a kernel can hold both. A group has one space, the
-// shape its threads go over:
+// Every operator starts as a group of one. In program order, each then joins
+// its producers' groups if one kernel can compute both. A group has one space,
+// the shape that its threads iterate over:
 //
 //   map       elementwise operators of one shape
 //   row       reductions of the trailing dimensions of one shape, and
 //             elementwise operators of that shape or the reduced one, before,
 //             between and after
 //   anchored  a contraction, window or other reduction, then a chain of
-//             elementwise operators of its result's shape; before a reduction
-//             also elementwise operators that it alone reads, before a sum of
-//             two convolutions both of them, and behind a convolution's chain
-//             a pointwise convolution and its own chain
-//   movement  operators that pick elements of their operands, one after the
-//             other; with one reader in a map or row group they become an index
-//             computation there; before them also elementwise operators that
-//             they alone read
-//   epilogue  what only the kernel of a product does: moments of its result's
-//             rows, and norms by moments
-//   opaque    a composite that the target keeps whole, with the movement that
-//             its kernel does by strides
+//             elementwise operators on its result's shape. Also: before a
+//             reduction, elementwise operators that only it reads; before a sum
+//             of two convolutions, both of them; after a convolution's chain, a
+//             pointwise convolution and its own chain
+//   movement  a chain of operators that only select elements. With one reader
+//             in a map or row group it becomes an index computation there.
+//             Before it, also elementwise operators that only it reads
+//   epilogue  operators that only the kernel of a product implements: moments
+//             of its result's rows, and norms by moments
+//   opaque    a composite that the target implements directly, with the
+//             movement that its kernel does by strides
 //   view      no kernel at all
 //
-// No kernel gets larger than the target's largest, so that what a model of many
-// operators takes to compile grows with their number alone.
+// No kernel exceeds the target's largest size, so compile time is linear in the
+// number of operators.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,53 +37,53 @@
 
 namespace frit {
 
-/// How many of an operator's leading dimensions a reduction of the rest leaves
-/// alone, or nothing where the reduced ones are not the trailing ones.
+/// Returns the number of leading dimensions that a reduction keeps, or nothing
+/// if the reduced dimensions are not the trailing ones.
 std::optional<int64_t> rowDimensions(nn::ReduceOp reduce);
 
-/// Whether an operator's result is cheaper to compute anew in every reader than
-/// to store: broadcasts and counters.
+/// Returns whether an operator's result is cheaper to recompute in every reader
+/// than to store: broadcasts and counters.
 bool isGenerator(mlir::Operation *op);
 
-/// Whether an operator costs nothing: its result is some of its operand's bytes
-/// under another shape.
+/// Returns whether an operator is free: its result is a contiguous part of its
+/// operand's bytes with another shape.
 bool isView(mlir::Operation *op);
 
-/// Whether an operator picks elements of its operands and computes nothing.
+/// Returns whether an operator only selects elements of its operands.
 bool isMovement(mlir::Operation *op);
 
-/// Whether an operator multiplies operands that it reads from memory;
-/// elementwise operators may follow in its kernel.
+/// Returns whether an operator multiplies operands that it reads from memory.
+/// Elementwise operators may follow in its kernel.
 bool isContraction(mlir::Operation *op);
 
-/// Whether an operator runs in the kernel of a product or not at all.
+/// Returns whether an operator can only run in the kernel of a product.
 bool isEpilogueOnly(mlir::Operation *op);
 
 class FusionGroups {
 public:
   enum class Kind { view, map, row, anchored, movement, epilogue, opaque };
 
-  /// Two neighbours that did not join, and why.
+  /// A producer and a consumer that did not join, and why.
   struct Refusal {
     mlir::Operation *producer, *consumer;
     nn::Mismatch why;
   };
 
-  /// Every operator of the block but constants, each on its own, but those of
-  /// `whole`, which share a kernel that nothing else joins.
+  /// Puts every operator of the block except constants into a group of its own.
+  /// Those of each list in `whole` share a group that nothing else joins.
   FusionGroups(mlir::Block &block, const nn::Target &target,
                llvm::ArrayRef<llvm::SmallVector<mlir::Operation *>> whole = {});
 
-  /// Joins groups greedily. A cast to a wider type would rather join its
-  /// reader, as then the narrow value is what is stored; it joins its producer
-  /// when all others are done.
+  /// Joins groups greedily. A widening cast joins its producer only after all
+  /// others are done: if it joins its reader instead, the narrow value is
+  /// stored.
   void join();
 
-  /// The operators of every group, in program order; the groups in an order in
-  /// which each comes after those it reads.
+  /// Returns the operators of every group in program order; groups are in
+  /// topological order.
   llvm::SmallVector<llvm::SmallVector<mlir::Operation *>> ordered() const;
 
-  /// The refusals between groups that are still apart.
+  /// Returns the refusals between groups that are still separate.
   llvm::SmallVector<Refusal> refusals() const;
 
 private:
@@ -95,47 +94,49 @@ private:
     int64_t rows = 0; ///< leading dimensions that a row group keeps
     /// Size of the group's kernel; `tensors` is an upper bound.
     nn::KernelSize size;
-    /// No operator that the group holds or depends on comes behind this one.
+    /// Last program position of the operators that the group contains or
+    /// depends on; an upper bound.
     unsigned reach = 0;
-    /// The space with the reduced dimensions 1.
+    /// Returns the space with the reduced dimensions set to 1.
     llvm::SmallVector<int64_t> reduced() const;
   };
 
   Group single(unsigned index) const;
   void joinProducers(unsigned index);
-  /// The operators of a group, in program order.
+  /// Returns the operators of a group, in program order.
   llvm::SmallVector<mlir::Operation *> operatorsOf(const Group &group) const;
-  /// The groups whose results the operators of `group` read, but itself.
+  /// Returns the other groups whose results `group` reads.
   llvm::SmallVector<unsigned> producers(const Group &group) const;
-  /// Why `from` and its reader `to` cannot share a kernel, if so; this and
-  /// what it asks are in FusionLegality.cpp.
+  /// Returns why `from` and its reader `to` cannot share a kernel, if they
+  /// cannot. The legality checks are in FusionLegality.cpp.
   nn::Legality checkLegality(unsigned from, unsigned to) const;
   nn::Legality checkEpilogue(const Group &from, const Group &to) const;
-  /// Whether `to` is a convolution and what adds it to that of `from`, neither
-  /// of them read by others, and the target multiplies for both in one kernel.
+  /// Returns whether `to` is a convolution that is added to the one of `from`,
+  /// neither has other readers, and the target computes both in one kernel.
   bool addsContraction(const Group &from, const Group &to) const;
-  /// Whether `to` is a convolution that alone reads what `from`, another one
-  /// and what follows, has made, and the target has both in one kernel. One
-  /// that is added to a third is rather one with that.
+  /// Returns whether `to` is a convolution and the only reader of `from`, a
+  /// convolution and its epilogue, and the target computes both in one kernel.
+  /// One that is added to a third convolution joins that instead.
   bool chainsContraction(const Group &from, const Group &to) const;
   nn::Legality checkPrologue(const Group &from, const Group &to) const;
   nn::Legality checkMovement(const Group &from, const Group &to) const;
   bool spacesFit(const Group &from, const Group &to) const;
-  /// Whether an operator of `to` reads one of `from` at other places.
+  /// Returns whether an operator of `to` reads one of `from` at other indices
+  /// than its own.
   bool readsMoved(const Group &from, const Group &to) const;
-  /// The size of the kernel of both groups.
+  /// Returns the size of a kernel of both groups.
   nn::KernelSize sizeOfBoth(const Group &from, const Group &to) const;
-  /// Whether `to` also depends on `from` through a third group, or may: a
-  /// search that takes long ends with this answer. In FusionOrder.cpp.
+  /// Returns whether `to` also depends on `from` through a third group. A
+  /// search that takes too long answers yes. In FusionOrder.cpp.
   bool dependsIndirectly(unsigned from, unsigned to) const;
-  /// Lets those that depend on a group reach as far as it does.
+  /// Propagates a group's reach to the groups that depend on it.
   void spreadReach(unsigned id);
   void merge(unsigned from, unsigned to);
 
   const nn::Target &target;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::DenseMap<mlir::Operation *, unsigned> indices;
-  llvm::SmallVector<unsigned> groupOf; ///< of every operator
+  llvm::SmallVector<unsigned> groupOf; ///< by operator
   llvm::SmallVector<Group> groups;     ///< no members: merged into another
   llvm::SmallVector<Refusal> refused;
 };

@@ -8,11 +8,11 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// A concat of more inputs reads each element through a chain of comparisons,
-/// which is worth a kernel of its own.
+/// Maximum inputs of a concat that is fused. With more, the chain of
+/// comparisons per element costs more than a kernel of its own.
 static constexpr unsigned maxFusedConcat = 4;
 
-/// The one operator that reads `op`, or null.
+/// Returns the only reader of `op`, or null if there are several.
 static Operation *onlyReader(Operation *op) {
   Operation *reader = nullptr;
   for (Operation *user : op->getUsers()) {
@@ -59,7 +59,7 @@ Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
     return Mismatch("it has another shape");
   SmallVector<Operation *> fused = operatorsOf(from);
   Operation *next = ops[to.members.front()];
-  // What an epilogue passes on is never stored, but where moments end it.
+  // Values inside an epilogue are never stored, unless moments end it.
   if (isa<MomentsOp>(fused.back()) ||
       (onlyReader(fused.back()) != next && !isa<MomentsOp>(next)))
     return Mismatch("others read the value between");
@@ -124,11 +124,12 @@ bool FusionGroups::readsMoved(const Group &from, const Group &to) const {
 KernelSize FusionGroups::sizeOfBoth(const Group &from, const Group &to) const {
   KernelSize size;
   size.instructions = from.size.instructions + to.size.instructions;
-  // The tensor between the two is none of the kernel's inputs.
+  // The tensor between the two is not an input of the kernel.
   size.tensors = from.size.tensors + to.size.tensors - 1;
   if (size.tensors <= target.largestKernel().tensors)
     return size;
-  // What both read counts twice above, and what is written into the kernel.
+  // The bound counts shared inputs twice and inlined constants once; count
+  // exactly.
   llvm::SmallDenseSet<unsigned, 2> ids = {groupOf[from.members.front()],
                                           groupOf[to.members.front()]};
   auto isInside = [&](Operation *op) {

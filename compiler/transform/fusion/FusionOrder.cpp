@@ -1,9 +1,8 @@
 //===- FusionOrder.cpp - Groups that others have to run between -----------===//
 //
-// Two groups cannot join where a third one depends on the one and is needed by
-// the other. Of every group it is known how far behind in the program what it
-// depends on may be (`Group::reach`), so that a search looks only at what lies
-// between the two.
+// Two groups cannot join if a third one depends on one and is needed by the
+// other. Every group knows the last program position of its dependences
+// (`Group::reach`), so a search only visits groups between the two.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +12,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Operators that a search looks at, at most: it looks at each once, so that
-/// the answer is exact for models of up to as many.
+/// Maximum operators that a search visits. It visits each once, so the answer
+/// is exact for models of up to this many.
 static constexpr size_t kMostLooks = 1 << 14;
 
 bool FusionGroups::dependsIndirectly(unsigned from, unsigned to) const {
@@ -29,7 +28,8 @@ bool FusionGroups::dependsIndirectly(unsigned from, unsigned to) const {
     for (unsigned id : producers(groups[reader])) {
       if (id == from && reader != to)
         return true;
-      // What ends before the first operator of `from` needs none of them.
+      // Groups that end before the first operator of `from` do not depend on
+      // it.
       if (id != from && groups[id].reach > first && seen.insert(id).second)
         work.push_back(id);
     }

@@ -9,11 +9,11 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// The operators of the longest epilogue that a reshape is moved behind.
+/// Maximum operators of an epilogue that a reshape moves across.
 static constexpr size_t kLongestEpilogue = 32;
 
-/// The contraction whose epilogue ends with the operator `last`, and what the
-/// epilogue holds; empty where there is none.
+/// Returns the contraction whose epilogue ends with `last`, and the epilogue's
+/// operators; empty if there is none.
 static SmallVector<Operation *> epilogueChain(Operation *last,
                                               const Target &target) {
   SmallVector<Operation *> chain;
@@ -42,8 +42,8 @@ static SmallVector<Operation *> epilogueChain(Operation *last,
   return chain;
 }
 
-/// `operand`, which broadcasts to `from`, as a tensor that broadcasts to the
-/// reshaped `to` in the same way; or null.
+/// Returns `operand`, which broadcasts to `from`, in a shape that broadcasts to
+/// `to` in the same way; null if there is none.
 static Value reshapeOperand(NNBuilder &builder, Value operand,
                             ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   ArrayRef<int64_t> shape = shapeOf(operand);
@@ -55,7 +55,7 @@ static Value reshapeOperand(NNBuilder &builder, Value operand,
   }
   while (!shape.empty() && shape.front() == 1)
     shape = shape.drop_front();
-  // Dimensions that both shapes end with mean the same in both.
+  // The trailing dimensions that both shapes share correspond.
   if (shape.size() > std::min(from.size(), to.size()) ||
       from.take_back(shape.size()) != to.take_back(shape.size()))
     return nullptr;
@@ -65,7 +65,7 @@ static Value reshapeOperand(NNBuilder &builder, Value operand,
   return builder.reshape(operand, shape);
 }
 
-/// Of an elementwise operator.
+/// Sinks a reshape of an elementwise operator's operand.
 static void sinkReshape(ElementwiseOp op, const Target &target) {
   auto type = resultType(op);
   for (Value operand : op->getOperands()) {
@@ -97,14 +97,14 @@ static void sinkReshape(ElementwiseOp op, const Target &target) {
     op->replaceAllUsesWith(
         ValueRange{builder.reshape(sunk->getResult(0), type.getShape())});
     op->erase();
-    // Else the next reshape would count it as a reader.
+    // Otherwise the next reshape would count it as a reader.
     if (reshape->use_empty())
       reshape->erase();
     return;
   }
 }
 
-/// Of moments, which do not care how rows are counted:
+/// Sinks a reshape below moments, if it keeps the last dimension:
 ///
 ///   moments(reshape(matmul))  ==>  reshape(moments(matmul))
 static void sinkReshape(MomentsOp moments, const Target &target) {
@@ -135,7 +135,7 @@ void frit::sinkReshapes(Block &block, const Target &target) {
       sinkReshape(moments, target);
 }
 
-/// Whether a value is a function of an input's elements one by one.
+/// Returns whether a value is an elementwise function of one input.
 static bool isOfInput(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<ElementwiseOp>(op) || op->getNumOperands() != 1 ||
@@ -146,9 +146,9 @@ static bool isOfInput(Value value) {
   return true;
 }
 
-/// The same of a slice for elementwise operators, where the view adds or drops
-/// dimensions of size 1. One that is left of several is part of the next one's
-/// range:
+/// Raises a view above a slice for elementwise readers, if the view adds or
+/// drops dimensions of size 1. A sliced dimension that becomes 1 merges with
+/// the next:
 ///
 ///   reshape(slice(x: 5x3x4, [0, 2, 0], 5x1x4), 5x4)
 ///     ==>  slice(reshape(x, 5x12), [0, 8], 5x4)

@@ -7,14 +7,14 @@
 
 namespace frit {
 
-/// Moves reshapes between a contraction and what the target takes into its
-/// epilogue, elementwise operators or moments, behind the latter:
+/// Moves reshapes between a contraction and an epilogue that the target can
+/// fuse (elementwise operators or moments) after the epilogue:
 ///
 ///   add(reshape(matmul), r)  ==>  reshape(add(matmul, reshape(r)))
 void sinkReshapes(mlir::Block &block, const nn::Target &target);
 
-/// Moves views of what is computed from an input alone, and of slices, before
-/// it, so that what reads them can compute it on the fly:
+/// Moves views before elementwise functions of one input, and before slices, so
+/// that readers can compute those on the fly:
 ///
 ///   reshape(cast(%arg))  ==>  cast(reshape(%arg))
 void raiseViews(mlir::Block &block);

@@ -5,7 +5,7 @@
 //   %y = nn.attention %t, ...
 //   %z = nn.transpose %y ...       strides of its result
 //
-// Views at either end stay outside, where they cost nothing.
+// Views at either end stay outside the fusion, where they are free.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// How many operators in a row are looked at for strides that express them all.
+/// Maximum length of a chain of operators to express by strides.
 static constexpr size_t kLongestChain = 64;
 
 static bool isMask(OpOperand &use) {
@@ -26,7 +26,8 @@ static bool isMask(OpOperand &use) {
          use.getOperandNumber() == 3;
 }
 
-/// The operators before an operand, last first, that its places express.
+/// Returns the operators before an operand, last first, that strides can
+/// express.
 static SmallVector<Operation *> viewsBefore(OpOperand &use,
                                             const Target &target) {
   auto composite = cast<CompositeOp>(use.getOwner());
@@ -37,7 +38,7 @@ static SmallVector<Operation *> viewsBefore(OpOperand &use,
   while (Operation *def = value.getDefiningOp()) {
     if (chain.size() == kLongestChain)
       break;
-    // A mask repeats by itself, and is read where it lies.
+    // A mask broadcasts by itself and is read in place, so only expands count.
     if (isMask(use) ? !isa<ExpandOp>(def)
                     : !isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(def))
       break;
@@ -55,8 +56,8 @@ static SmallVector<Operation *> viewsBefore(OpOperand &use,
   return chain;
 }
 
-/// The operators behind the result that alone read it and that its places
-/// express.
+/// Returns the operators after the result that are its only readers and that
+/// strides can express.
 static SmallVector<Operation *> viewsAfter(CompositeOp composite,
                                            const Target &target) {
   SmallVector<Operation *> chain;
@@ -89,7 +90,7 @@ SmallVector<SmallVector<Operation *>> frit::bringViews(Block &block,
     OpBuilder builder(composite);
     for (OpOperand &use : composite->getOpOperands())
       for (Operation *op : viewsBefore(use, target)) {
-        // The operand itself first, then what its clone reads.
+        // Clone for the operand itself first, then for the previous clone.
         OpOperand &reader = op->getResult(0) == use.get()
                                 ? use
                                 : members.back()->getOpOperand(0);

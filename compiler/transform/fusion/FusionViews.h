@@ -7,10 +7,9 @@
 
 namespace frit {
 
-/// Gives every composite that the target has kept whole its own clones of the
-/// movement that its kernel does by strides, and returns the operators that
-/// make one fusion with each. A transpose or slice that others read too is not
-/// computed for the composite then.
+/// Clones for every opaque composite the movement that its kernel does by
+/// strides, and returns the operators of each such fusion. A transpose or slice
+/// with other readers is then not computed for the composite.
 llvm::SmallVector<llvm::SmallVector<mlir::Operation *>>
 bringViews(mlir::Block &block, const nn::Target &target);
 

@@ -10,10 +10,10 @@
 //   %a = nn.concat of slices of %f, a frame apart   n×t'×h×w×3c
 //   %y = nn.conv %a as (n·t')×h×w×3c, %w as k×r×s×3c {channels_last}
 //
-// The frames under a tap become channels, which are filled up to pieces of 16
-// bytes, as kernels for images read them. They are in memory as often as there
-// are taps in time, which is little beside what each of them is multiplied
-// with.
+// The frames under each temporal tap become channels, which are padded to
+// multiples of 16 bytes, the unit in which convolution kernels read. Each frame
+// is stored once per temporal tap, which is cheap compared with the
+// convolution.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +25,12 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Channels of 16-bit floats are a multiple of this.
+/// The number of 16-bit channels is padded to a multiple of this.
 static constexpr int64_t kChannels = 8;
 
-/// Replaces `conv` by one of `x` and `w` whose result has the shape `y`; `edit`
-/// gives it the attributes and `view` makes the old result of the new one.
+/// Replaces `conv` by a convolution of `x` and `w` with the result shape `y`.
+/// `edit` sets its attributes, and `view` converts the new result to the old
+/// shape.
 static void replaceConv(NNBuilder &b, ConvOp conv, Value x, Value w,
                         ArrayRef<int64_t> y,
                         llvm::function_ref<void(ConvOp)> edit,
@@ -63,8 +64,8 @@ static void convLineTo2D(ConvOp conv) {
       [&](Value y) { return b.reshape(y, shapeOf(conv.getY())); });
 }
 
-/// The frames under each tap of `conv` in time, one after the other along the
-/// last dimension of n×frames×h×w×c.
+/// Concatenates the frames under each temporal tap of `conv` along the channels
+/// of n×frames×h×w×c.
 static Value framesUnderTaps(NNBuilder &b, ConvOp conv) {
   Value x = transposeToLast(b, conv.getX());
   ArrayRef<int64_t> pads = conv.getPads();

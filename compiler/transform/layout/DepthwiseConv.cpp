@@ -6,8 +6,8 @@
 //   %d = nn.depthwise_conv %x, %f
 //   %y = nn.add %d, %bias
 //
-// Neighbouring channels then have neighbouring filters, and the bias is one of
-// the elementwise operators that follow.
+// Filters of neighbouring channels are then contiguous, and the bias becomes an
+// elementwise operator.
 //
 //===----------------------------------------------------------------------===//
 

@@ -12,12 +12,12 @@
 //   %d = nn.conv %r, %2 {channels_last} ...
 //   %y = nn.transpose %d {perm = [0, 3, 1, 2]}
 //
-// First every convolution gets transposes around it; those over few channels
-// may also give up their strides (SpaceToDepth.cpp), and those of lines and
-// films become such of images (ConvTo2D.cpp). The transposes behind them then
-// sink through what follows (LayoutPatterns.cpp), until they meet the next
-// one's and cancel or reach an operator that needs the order of the dimensions.
-// At last those with a filter for each channel become operators of their own
+// First every convolution gets transposes around it. Strided ones over few
+// channels may fold their strides into channels (SpaceToDepth.cpp), and 1-D and
+// 3-D ones become 2-D (ConvTo2D.cpp). The transposes after them then sink
+// through the following operators (LayoutPatterns.cpp) until they cancel with
+// the next convolution's or reach an operator that depends on the order of
+// dimensions. Finally, depthwise convolutions become an operator of their own
 // (DepthwiseConv.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -38,7 +38,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Computes a convolution with its channels last, between transposes.
+/// Makes a convolution channels-last, between transposes.
 static void putChannelsLast(ConvOp conv) {
   NNBuilder b(conv.getLoc(), conv.getOperation());
   auto x = transposeToLast(b, conv.getX()), w = transposeToLast(b, conv.getW());
@@ -57,7 +57,7 @@ static bool isChannelsLast(Operation *op) {
   return op && (op->hasAttr("channels_last") || isa<DepthwiseConvOp>(op));
 }
 
-/// Names the transposes that stayed between computations.
+/// Emits remarks for transposes that remain between computations.
 static void emitRemarks(func::FuncOp function) {
   function.walk([](TransposeOp op) {
     Operation *producer = op.getX().getDefiningOp();

@@ -5,8 +5,9 @@
 //   mul(first(x), c: k×1×1)      ==>  first(mul(x, c: k))
 //   reduce(first(x), axes 2, 3)  ==>  first(reduce(x, axes 1, 2))
 //
-// where first(x) transposes n×spatial×c to n×c×spatial. Likewise pools, concat,
-// slice, gather, pad, softmax, means, and reshapes that leave n and c alone.
+// where first(x) transposes n×spatial×c to n×c×spatial. The same holds for
+// pools, concat, slice, gather, pad, softmax, means, and reshapes that keep n
+// and c.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +46,7 @@ Value frit::transposeToFirst(NNBuilder &b, Value x) {
   return TransposeOp::create(b, x, toFirst(tensorType(x).getRank()));
 }
 
-/// The channels-last value that `value` is a transpose of, or null.
+/// Returns the channels-last value of which `value` is the transpose, or null.
 static Value channelsLast(Value value) {
   auto transpose = value.getDefiningOp<TransposeOp>();
   int64_t rank = tensorType(value).getRank();
@@ -55,12 +56,13 @@ static Value channelsLast(Value value) {
   return transpose.getX();
 }
 
-/// Where dimension `d` of a channels-first tensor is with the channels last.
+/// Returns the channels-last position of dimension `d` of a channels-first
+/// tensor.
 static int64_t dimensionLast(int64_t d, int64_t rank) {
   return toFirst(rank)[d];
 }
 
-/// Whether any transpose of such a tensor leaves its elements in order.
+/// Returns whether every transpose of this shape keeps the order of elements.
 static bool keepsOrder(ArrayRef<int64_t> shape) {
   return llvm::count_if(shape, [](int64_t size) { return size != 1; }) <= 1;
 }
@@ -94,7 +96,7 @@ struct SinkElementwise : OpInterfaceRewritePattern<ElementwiseOp> {
     for (Value operand : op->getOperands()) {
       if (shapeOf(operand) == type.getShape() && channelsLast(operand))
         any = true;
-      // Transposing weights is free; other whole tensors stay as they are.
+      // Transposing weights is free; do not transpose other full-size operands.
       else if (shapeOf(operand) == type.getShape() &&
                !keepsOrder(type.getShape()) && !dependsOnConstants(operand))
         return rewriter.notifyMatchFailure(op, "an operand is not transposed");
@@ -171,7 +173,7 @@ struct SinkConcat : OpRewritePattern<ConcatOp> {
   }
 };
 
-/// One line of places, as nearest neighbours are picked by.
+/// Gathers by one vector of indices, as nearest-neighbour resizing uses.
 struct SinkGather : OpRewritePattern<GatherOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -239,7 +241,7 @@ struct SinkPad : OpRewritePattern<PadOp> {
   }
 };
 
-/// A reshape of the spatial dimensions alone.
+/// Reshapes of the spatial dimensions only.
 struct SinkReshape : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -256,7 +258,8 @@ struct SinkReshape : OpRewritePattern<ReshapeOp> {
   }
 };
 
-/// The composite knows channels as dimension 1 only; what it means does not.
+/// Decomposes batch norm, which has its channels in dimension 1, so that the
+/// transpose can sink through its elementwise operators.
 struct OpenBatchNorm : OpRewritePattern<BatchNormOp> {
   using OpRewritePattern::OpRewritePattern;
 

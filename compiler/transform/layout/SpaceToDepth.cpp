@@ -9,10 +9,10 @@
 //                                               64×4×4×16, made of %w
 //   %y = nn.transpose %c                        n×64×112×112
 //
-// Squares of stride × stride pixels become channels: a kernel then reads whole
-// pieces of 16 bytes where images have three channels, and the stride is gone.
-// Where padding does not end between two squares, the filters get leading
-// zeros.
+// Squares of stride × stride pixels become channels. A kernel then reads whole
+// 16-byte units even though images have three channels, and the stride
+// disappears. If the padding is not a multiple of the stride, the filters get
+// leading zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,16 +24,16 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// The folded channels are a multiple of this, of which kernels of a few
-/// channels read several taps at a time.
+/// The number of folded channels is padded to a multiple of this, so that
+/// kernels for few channels read several taps at a time.
 static constexpr int64_t kChannels = 16;
-/// Where a row of the folded taps has so many channels, kernels read the row as
-/// one piece. It must not leave the image then, which gets its padding on the
-/// left and the right in memory.
+/// If a row of folded taps has this many channels, kernels read the row as one
+/// unit. It must stay inside the image then, so the left and right padding is
+/// stored in memory.
 static constexpr int64_t kPiece = 64;
 
-/// n×c×(h×a)×(w×b)  ==>  n×h×w×(a×b×c), filled up to `channels` for every c and
-/// padded by `sides` on the left and the right.
+/// n×c×(h×a)×(w×b) ==> n×h×w×(a×b×c), with c zero-padded to `channels`, and w
+/// padded by `sides` on the left and right.
 static Value squaresToChannels(NNBuilder &b, Value x, ArrayRef<int64_t> square,
                                int64_t channels,
                                std::array<int64_t, 2> sides = {0, 0}) {
@@ -43,7 +43,8 @@ static Value squaresToChannels(NNBuilder &b, Value x, ArrayRef<int64_t> square,
   SmallVector<int64_t> apart = {n, c, h, square[0], w, square[1]};
   SmallVector<int64_t> perm = {0, 2, 4, 3, 5, 1};
   if (n == 1) {
-    // Else a view would drop it, between kernels that may be one.
+    // Otherwise a view would drop the 1 and separate kernels that could be
+    // fused.
     apart.erase(apart.begin());
     perm = {1, 3, 2, 4, 0};
   }

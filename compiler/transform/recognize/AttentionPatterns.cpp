@@ -6,12 +6,12 @@
 // ==>
 //   %y = nn.attention %q, %k, %v, %mask {scale = 0.125}
 //
-// What is between the products may come in any order: numbers that scale the
-// queries, the keys or the scores, factors of their rows, masks that are added
-// or selected by, casts, and views that merge or split batch and heads. A mask
-// that hides the future and nothing else becomes the flag `causal`, and one
-// that hides nothing goes. What PyTorch puts behind the softmax, zeros where
-// that is no number because a query sees no key, is what attention means.
+// Operators between the products may come in any order: scalars that scale the
+// queries, keys or scores, factors per row, masks that are added or used in a
+// select, casts, and views that merge or split batch and heads. A mask that
+// hides exactly the future becomes the flag `causal`; one that hides nothing is
+// dropped. PyTorch replaces NaN after the softmax by zero for queries that see
+// no key; nn.attention has that meaning already.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// `value` without numbers that it is multiplied by, before or after transposes
-/// and views, of at most `depth` operators in a row.
+/// Returns `value` without scalar factors before or after transposes and views,
+/// multiplying them into `scale`. Follows at most `depth` operators.
 static Value withoutScale(OpBuilder &b, Value value, double &scale,
                           unsigned depth = 16) {
   Operation *def = value.getDefiningOp();
@@ -43,8 +43,8 @@ static Value withoutScale(OpBuilder &b, Value value, double &scale,
   return clone->getResult(0);
 }
 
-/// What `op` reads and replaces by zeros where it is no number, if that is all
-/// it does and nothing else reads it; or null.
+/// Returns x if `op` computes `isnan(x) ? 0 : x` and nothing else reads x; else
+/// null.
 static Value withoutGuard(Operation *op) {
   auto where = dyn_cast<WhereOp>(op);
   auto isNan =
@@ -65,7 +65,8 @@ struct RecogniseAttention : OpRewritePattern<MatmulOp> {
     Operation *before = op->getPrevNode();
     if (succeeded(recognise(op, rewriter)))
       return success();
-    // What was made for nothing would be found dead, and be made again.
+    // Erase the new operators: the driver would find them dead and retry
+    // forever.
     while (op->getPrevNode() != before)
       rewriter.eraseOp(op->getPrevNode());
     return failure();
@@ -96,7 +97,7 @@ private:
     if (rank < 2 || (softmax.getAxis() != -1 && softmax.getAxis() != rank - 1))
       return rewriter.notifyMatchFailure(op, "a softmax along another axis");
 
-    // Below the product everything is made anew; what stays unread goes away.
+    // Rebuild the product's operands; unused operators are erased later.
     NNBuilder b(op.getLoc(), rewriter);
     AttentionScores scores(b);
     if (!scores.follow(softmax.getX()))
@@ -125,7 +126,7 @@ private:
       q = b.mul(q, b.cast(scores.rowScale, tensorType(q).getElementType()));
     }
 
-    // Batch and heads, from wherever they are two dimensions.
+    // Take batch and heads from a value in which they are two dimensions.
     for (Value value : {q, Value(op.getA()), Value(op.getY())})
       if (shapeOf(value).size() == 4)
         batchAndHeads = leadingShape(value);
@@ -161,13 +162,13 @@ private:
     return TransposeOp::create(b, x, perm);
   }
 
-  /// How many heads of keys and values there are; nothing where they do not go
-  /// with the queries'.
+  /// Returns the number of heads of keys and values, or nothing if it does not
+  /// match the queries' heads.
   static std::optional<int64_t> groupsOf(Value q, Value k, Value v,
                                          ArrayRef<int64_t> batchAndHeads) {
     int64_t matrices = ShapedType::getNumElements(batchAndHeads);
     SmallVector<int64_t> one = {batchAndHeads[0], 1};
-    // One head that all queries read, or one each.
+    // Either one head that all queries share, or one per query head.
     auto headsOf = [&](Value x) -> std::optional<int64_t> {
       if (ShapedType::getNumElements(leadingShape(x)) == matrices)
         return batchAndHeads[1];

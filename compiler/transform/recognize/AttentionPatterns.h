@@ -7,19 +7,20 @@
 
 namespace frit {
 
-/// Adds the patterns that recognise attention in the products and the softmax
-/// that exporters write.
+/// Adds the patterns that recognise attention in the matmuls and softmax that
+/// exporters write.
 void populateAttention(mlir::RewritePatternSet &patterns);
 
-/// Adds the pattern that makes rotary embeddings elementwise.
+/// Adds the pattern that rewrites rotary embeddings as elementwise operators.
 void populateRotary(mlir::RewritePatternSet &patterns);
 
-/// Adds the pattern that lets an attention read heads which were repeated for
-/// it, wherever views and transposes have come into order.
+/// Adds the pattern that lets an attention read shared heads without the expand
+/// that repeats them (grouped-query attention). Needs views and transposes in
+/// canonical order.
 void populateSharedHeads(mlir::RewritePatternSet &patterns);
 
-/// Adds the pattern that makes the products from which an attention's queries,
-/// keys and values come one product.
+/// Adds the pattern that joins the projections to an attention's queries, keys
+/// and values into one matmul.
 void populateProjections(mlir::RewritePatternSet &patterns);
 
 } // namespace frit

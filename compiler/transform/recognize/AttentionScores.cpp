@@ -58,7 +58,8 @@ SmallVector<int64_t> frit::leadingShape(Value value) {
   return SmallVector<int64_t>(shapeOf(value).drop_back(2));
 }
 
-/// Whether `value` leads to a product by operators that `step` goes through.
+/// Returns whether `value` comes from a product through operators that step()
+/// understands.
 bool AttentionScores::reaches(Value value, unsigned depth) const {
   Operation *def = value.getDefiningOp();
   if (!def || !def->hasOneUse() || depth == 0)
@@ -78,7 +79,7 @@ bool AttentionScores::reaches(Value value, unsigned depth) const {
   return false;
 }
 
-/// Whether `mask` is the causal one, which is then known, or hides nothing.
+/// Returns whether `mask` hides nothing, or is causal, which is then recorded.
 bool AttentionScores::isKnownMask(Value mask, Value scores, double scale) {
   MaskKind kind = kindOfMask(mask, scale);
   if (kind == MaskKind::causal &&
@@ -95,7 +96,7 @@ Value AttentionScores::stepBias(AddOp op) {
       continue;
     if (isKnownMask(bias, scores, scale))
       return scores;
-    // What a selection wrote as numbers is one.
+    // A select between 0 and -infinity is a boolean mask.
     auto where = bias.getDefiningOp<WhereOp>();
     constexpr double never = -std::numeric_limits<double>::infinity();
     if (where && numberOf(where.getA()) == 0 &&
@@ -124,7 +125,8 @@ Value AttentionScores::stepSelection(WhereOp op) {
     Value allowed = hides ? NotOp::create(b, condition) : condition;
     if (isKnownMask(allowed, scores))
       return scores;
-    // A query that sees nothing is told apart by a finite number only.
+    // With a finite number instead of -infinity, a query that sees no key gets
+    // an average of all, so keep it as a bias.
     if (*other != -std::numeric_limits<double>::infinity()) {
       Value zero = b.scalarLike(scores, 0);
       Value low = b.scalarLike(scores, *other);
@@ -138,7 +140,7 @@ Value AttentionScores::stepSelection(WhereOp op) {
   return {};
 }
 
-/// One factor for each row is as well one of the queries.
+/// A factor per row of the scores can be applied to the queries.
 Value AttentionScores::stepRowScale(MulOp op) {
   for (unsigned i = 0; i < 2 && !rowScale; ++i) {
     Value scores = op->getOperand(i), factor = op->getOperand(1 - i);
@@ -152,8 +154,8 @@ Value AttentionScores::stepRowScale(MulOp op) {
   return {};
 }
 
-/// The scores that `op` makes its result from; null where it is another
-/// operator.
+/// Returns the scores from which `op` computes its result, recording scale or
+/// mask; null if `op` is not understood.
 Value AttentionScores::step(Operation *op) {
   if (Value x = takeScale(op, scale))
     return x;
@@ -161,7 +163,7 @@ Value AttentionScores::step(Operation *op) {
     return op->getOperand(0);
   if (auto mul = dyn_cast<MulOp>(op))
     return stepRowScale(mul);
-  // A mask would have to be scaled alike.
+  // A mask would have to be scaled by the same factor.
   if (rowScale)
     return {};
   if (auto add = dyn_cast<AddOp>(op))
@@ -187,8 +189,8 @@ bool AttentionScores::follow(Value value) {
   return false;
 }
 
-/// `mask`, which broadcasts to matrices of `leading` dimensions, for
-/// batch×heads of them in the same order; or null.
+/// Reshapes `mask`, which broadcasts to matrices with `leading` dimensions, to
+/// batch×heads matrices in the same order; returns null on failure.
 static Value maskFor(NNBuilder &b, Value mask, ArrayRef<int64_t> leading,
                      ArrayRef<int64_t> batchAndHeads) {
   if (leading == batchAndHeads)
@@ -204,12 +206,13 @@ static Value maskFor(NNBuilder &b, Value mask, ArrayRef<int64_t> leading,
   auto finish = [&](int64_t batch, int64_t heads) {
     return b.reshape(mask, {batch, heads, rows[0], rows[1]});
   };
-  // Batch and heads as one dimension.
+  // Batch and heads are one dimension.
   if (leading.size() == 1)
     return leading[0] == ShapedType::getNumElements(batchAndHeads)
                ? finish(batchAndHeads[0], batchAndHeads[1])
                : Value();
-  // Or as several each: the mask has all of them, or one matrix for all.
+  // Or each is several dimensions, which the mask has all of, or one matrix for
+  // all.
   size_t split = 0;
   while (split < leading.size() &&
          (ShapedType::getNumElements(leading.take_front(split)) !=

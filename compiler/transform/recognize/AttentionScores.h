@@ -9,47 +9,54 @@
 
 namespace frit {
 
-/// The number that all elements of a value are, seen through views.
+/// Returns the number that all elements of a value are equal to, looking
+/// through views.
 std::optional<double> numberOf(mlir::Value value);
 
-/// The value that `op` multiplies by a number, which is multiplied to `scale`.
+/// Returns the value that `op` multiplies by a number, and multiplies `scale`
+/// by that number; null if `op` does something else.
 mlir::Value takeScale(mlir::Operation *op, double &scale);
 
 bool isFloatCast(mlir::Operation *op);
 
-/// Whether a view leaves the last two dimensions alone.
+/// Returns whether `op` is a view that keeps the last two dimensions.
 bool keepsMatrices(mlir::Operation *op);
 
-/// The dimensions before the last two, of which there are as many at least.
+/// Returns the dimensions before the last two; the rank is at least 2.
 llvm::SmallVector<int64_t> leadingShape(mlir::Value value);
 
-/// The way from a softmax back to the product of queries and keys.
+/// Follows the operators from a softmax back to the product of queries and
+/// keys.
 class AttentionScores {
 public:
   explicit AttentionScores(nn::NNBuilder &b) : b(b) {}
 
-  /// Collects scale and masks on the way from `value`, which the softmax reads.
+  /// Collects scale and masks from `value`, the softmax's operand, to the
+  /// product. Returns false if there is no such product.
   bool follow(mlir::Value value);
-  /// Makes one mask of those found, for scores of batch×heads matrices.
+  /// Combines the masks found into one for batch×heads matrices; returns false
+  /// on failure.
   bool combineMasks(llvm::ArrayRef<int64_t> batchAndHeads);
 
   nn::MatmulOp product;
   double scale = 1;
   bool causal = false;
   mlir::Value mask;
-  /// What rows of the scores are multiplied by, or null, and the dimensions
-  /// before the scores' last two where they are.
+  /// The factor of each row of the scores, or null, and the leading dimensions
+  /// of the scores at that point.
   mlir::Value rowScale;
   llvm::SmallVector<int64_t> scaledShape;
-  /// The two dimensions before the scores' last two, wherever there are two.
+  /// The two leading dimensions of the scores, from a point where there are
+  /// two.
   llvm::SmallVector<int64_t> batchAndHeads;
 
 private:
   struct Mask {
     mlir::Value value;
-    bool hides = false;                 ///< true where scores do not count
-    llvm::SmallVector<int64_t> leading; ///< of the scores that it applies to
-    double scale = 1; ///< which a mask that is added is scaled by
+    bool hides = false; ///< whether true means hidden
+    llvm::SmallVector<int64_t>
+        leading;      ///< leading dimensions of the masked scores
+    double scale = 1; ///< scale of an additive mask
   };
 
   mlir::Value step(mlir::Operation *op);

@@ -8,14 +8,14 @@
 //   %b = nn.add nn.mul(%bias', %i), nn.sub(%bias, nn.mul(%mean, %i))
 //   %n = nn.conv %x, %v, %b ...
 //
-// The operators on weights move to @prepare, so they run once at load. Likewise
-// a product of rows takes a batch norm of its columns, a constant that a
-// convolution's channels are multiplied by or that is added to them joins its
-// weights and bias, as does the bias of another convolution which is added, a
-// transpose of the last two dimensions becomes a flag of the matmul that reads
-// it, and activations and norms that exporters wrote out become one operator
+// The operators on weights move to @prepare, so they run once at load. Other
+// patterns here: a matmul absorbs a batch norm of its columns; constants that
+// scale a convolution's channels, or are added to them, fold into its weights
+// and bias, as does the bias of another convolution that is added; a transpose
+// of the last two dimensions becomes a flag of the matmul that reads it.
+// Activations and norms that exporters decomposed become one operator
 // (ComposePatterns.cpp), as does attention (AttentionPatterns.cpp), whose
-// queries, keys and values then come from one product (ProjectionPatterns.cpp).
+// projections are joined into one matmul (ProjectionPatterns.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +36,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// A vector of channels with trailing dimensions of size 1, to broadcast
-/// against weights (channel first) or results (channel second).
+/// Reshapes a vector of channels to broadcast against weights (channel first)
+/// or results (channel second): adds dimensions of size 1 around it.
 static Value besideSpatial(NNBuilder &b, Value vector, int64_t leading,
                            int64_t trailing) {
   SmallVector<int64_t> shape(leading, 1);
@@ -46,7 +46,7 @@ static Value besideSpatial(NNBuilder &b, Value vector, int64_t leading,
   return b.reshape(vector, shape);
 }
 
-/// What a batch norm multiplies channels by, and then adds.
+/// Returns a batch norm's scale and offset per channel.
 static std::pair<Value, Value> affineOf(NNBuilder &b, BatchNormOp op) {
   Value variance =
       b.add(op.getVariance(),
@@ -55,8 +55,8 @@ static std::pair<Value, Value> affineOf(NNBuilder &b, BatchNormOp op) {
   return {factor, b.sub(op.getBias(), b.mul(op.getMean(), factor))};
 }
 
-/// Replaces `op`, which multiplies the channels of `conv` by `factor` and then
-/// adds `offset`, either of which may be null, by a convolution that does.
+/// Folds `op`, which multiplies the channels of `conv` by `factor` and then
+/// adds `offset` (either may be null), into the convolution.
 static void foldAffine(Operation *op, ConvOp conv, Value factor, Value offset,
                        NNBuilder &b, PatternRewriter &rewriter) {
   Value w = conv.getW(), bias = conv.getBias();
@@ -98,8 +98,8 @@ struct FoldBatchNorm : OpRewritePattern<BatchNormOp> {
   }
 };
 
-/// The same behind a product by a matrix, in whose result the channels are
-/// columns, with or without views that keep rows between.
+/// Folds a batch norm after a matmul, whose channels are columns; views that
+/// keep rows may come in between.
 struct FoldRowBatchNorm : OpRewritePattern<BatchNormOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -129,7 +129,7 @@ struct FoldRowBatchNorm : OpRewritePattern<BatchNormOp> {
   }
 };
 
-/// A constant for each channel that is added to a convolution, or multiplies
+/// Folds a constant per channel that is added to a convolution or multiplies
 /// it.
 template <typename Op> struct FoldChannels : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -165,8 +165,8 @@ template <typename Op> struct FoldChannels : OpRewritePattern<Op> {
   }
 };
 
-/// Two convolutions that are added need one bias only, and may then be one
-/// kernel.
+/// Moves the biases of two added convolutions into one, so that both may share
+/// a kernel.
 struct MergeBiases : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -191,9 +191,9 @@ struct MergeBiases : OpRewritePattern<AddOp> {
   }
 };
 
-/// A matmul reads its operands' last two dimensions either way round. What is
-/// left of the transpose keeps the last dimension in place, which is cheaper,
-/// and often nothing is left.
+/// Folds a swap of the last two dimensions into a matmul's flag. The rest of
+/// the transpose keeps the last dimension, which is cheaper, and is often
+/// empty.
 struct FoldTranspose : OpRewritePattern<MatmulOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -222,8 +222,8 @@ struct FoldTranspose : OpRewritePattern<MatmulOp> {
   }
 };
 
-/// A scaled transpose is a transpose of what is scaled, which the matmul behind
-/// it can take.
+/// scale(transpose(x)) ==> transpose(scale(x)), so that the following matmul
+/// can absorb the transpose.
 struct TransposeAfterScale : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
 

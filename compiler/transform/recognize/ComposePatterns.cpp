@@ -1,7 +1,7 @@
 //===- ComposePatterns.cpp - Operators that exporters wrote out -----------===//
 //
-// Exporters associate the same product in different orders, so a product is
-// looked at as the set of its factors:
+// Exporters associate the same product in different orders, so these patterns
+// match a product as the set of its factors:
 //
 //   x · 0.5 · (1 + erf(x / √2))                        ==>  gelu(x)
 //   0.5 · x · (1 + tanh(0.79788 · (x + 0.044715 · x³)))  ==>  gelu(x), tanh
@@ -21,7 +21,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Models hold constants rounded to f32, or to a few decimal places.
+/// Compares with tolerance: models have constants rounded to f32 or to a few
+/// decimal places.
 static bool isNear(double x, double y) {
   return std::abs(x - y) <= 1e-4 * std::abs(y);
 }
@@ -34,15 +35,14 @@ static bool isNearSplat(Value value, double number) {
 static bool readOnce(Operation *op) { return llvm::all_equal(op->getUsers()); }
 
 namespace {
-/// A product: a number times some values.
+/// A product of a number and some values.
 struct Product {
   double number = 1;
   SmallVector<Value> factors;
-  /// How many more values are taken apart: a value may be a product of itself
-  /// by itself, and so on.
+  /// How many more values may be decomposed. Bounds x·x of x·x and so on.
   unsigned left = 32;
 
-  /// Removes one `value`, if it is there.
+  /// Removes one occurrence of `value`; returns whether there was one.
   bool take(Value value) {
     auto *it = llvm::find(factors, value);
     if (it == factors.end())
@@ -53,8 +53,8 @@ struct Product {
 };
 } // namespace
 
-/// Multiplies `product` by `value`, taken apart where that is a product which
-/// nothing else reads, or the `root`.
+/// Multiplies `product` by `value`. Decomposes it into factors if it is a
+/// product without other readers, or the `root`.
 static void multiply(Product &product, Value value, Operation *root) {
   if (auto number = splatNumber(value)) {
     product.number *= *number;
@@ -91,7 +91,8 @@ static Product productOf(Value value) {
   return product;
 }
 
-/// The other operand of an addition of a number near `number`.
+/// Returns the other operand if `value` is an addition of about `number`, else
+/// null.
 static Value addedTo(Value value, double number) {
   auto add = value.getDefiningOp<AddOp>();
   if (!add)
@@ -105,14 +106,15 @@ static Value addedTo(Value value, double number) {
 // Activations
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` is `number` · x.
+/// Returns whether `value` is `number` · x.
 static bool isScaled(Value value, Value x, double number) {
   Product product = productOf(value);
   return isNear(product.number, number) && product.take(x) &&
          product.factors.empty();
 }
 
-/// Whether `value` is √(2/π) · (x + 0.044715 · x³), in either association.
+/// Returns whether `value` is √(2/π) · (x + 0.044715 · x³), in either
+/// association.
 static bool isTanhArgument(Value value, Value x) {
   constexpr double scale = 0.7978845608028654, cubic = 0.044715;
   Product product = productOf(value);
@@ -136,7 +138,7 @@ static bool isTanhArgument(Value value, Value x) {
     if (sum->getOperand(i) != x)
       continue;
     Product cube = productOf(sum->getOperand(1 - i));
-    // The cube may be shared, so its square is taken apart too.
+    // The cube's square may be shared, so decompose it too.
     if (isNear(cube.number, cubic) && cube.take(x) && cube.take(x) &&
         cube.take(x) && cube.factors.empty())
       return true;
@@ -174,7 +176,7 @@ struct RecogniseGelu : OpRewritePattern<MulOp> {
   }
 };
 
-/// x · f(x) as one operator.
+/// Recognises x · f(x) as one operator.
 struct RecogniseGate : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -204,7 +206,8 @@ struct RecogniseGate : OpRewritePattern<MulOp> {
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// What `x / sqrt(mean(x · x) + ε)` is: a layer norm where x was centred.
+/// A match of `x / sqrt(mean(x · x) + ε)`: a layer norm if x is centred, else
+/// an RMS norm.
 struct Normalized {
   Value x;
   bool centred;
@@ -213,7 +216,7 @@ struct Normalized {
 };
 } // namespace
 
-/// The first dimension of a mean over all of the last ones, or -1.
+/// Returns the first axis of a mean over all trailing dimensions, or -1.
 static int64_t trailingAxis(ReduceMeanOp mean) {
   ArrayRef<int64_t> axes = mean.getAxes();
   int64_t rank = tensorType(mean.getX()).getRank();
@@ -223,7 +226,7 @@ static int64_t trailingAxis(ReduceMeanOp mean) {
   return axes.empty() ? -1 : axes.front();
 }
 
-/// The difference that `value` is, of something and its mean along `axes`.
+/// Matches `value` as a difference of a tensor and its mean along `axes`.
 static SubOp centredAlong(Value value, ArrayRef<int64_t> axes) {
   auto sub = value.getDefiningOp<SubOp>();
   auto mean = sub ? sub.getB().getDefiningOp<ReduceMeanOp>() : ReduceMeanOp();
@@ -231,7 +234,7 @@ static SubOp centredAlong(Value value, ArrayRef<int64_t> axes) {
                                                                      : SubOp();
 }
 
-/// Matches `x` over the root of `padded`, the mean of its squares + ε.
+/// Matches `x` / sqrt(`padded`), where `padded` is the mean of its squares + ε.
 static std::optional<Normalized> matchNormalized(Value x, Value padded) {
   auto add = padded.getDefiningOp<AddOp>();
   if (!add)
@@ -242,7 +245,7 @@ static std::optional<Normalized> matchNormalized(Value x, Value padded) {
   if (!epsilon || !mean)
     return std::nullopt;
   SubOp sub = centredAlong(x, mean.getAxes());
-  // The square: a product or a power, of this difference or an equal one.
+  // The square may be a product or a power, of this difference or an equal one.
   Product square = productOf(mean.getX());
   auto isSame = [&](Value v) {
     auto other = v.getDefiningOp<SubOp>();
@@ -256,8 +259,9 @@ static std::optional<Normalized> matchNormalized(Value x, Value padded) {
   return Normalized{sub ? sub.getA() : x, bool(sub), axis, *epsilon};
 }
 
-/// The parameter that `op`'s only reader, an `Op`, combines it with, if that
-/// has the normalised dimensions; moves `op` on to the reader.
+/// Returns the parameter that `op`'s only reader, an `Op`, combines it with, if
+/// it has the normalised dimensions, and advances `op` to the reader; else
+/// null.
 template <typename Op>
 static Value takeParameter(Operation *&op, ArrayRef<int64_t> shape) {
   if (!op->hasOneUse())
@@ -276,8 +280,8 @@ static Value takeParameter(Operation *&op, ArrayRef<int64_t> shape) {
   return parameter;
 }
 
-/// Computes in 16 bits what is cast to f32 and back, for norms are f32 inside;
-/// moves `op` on to the last cast.
+/// Drops casts to f32 and back around a norm, which computes in f32 anyway;
+/// advances `op` to the last cast.
 static Value withoutCasts(Operation *&op, Value x) {
   auto widened = x.getDefiningOp<CastOp>();
   auto narrowed =
@@ -300,7 +304,7 @@ static LogicalResult formNorm(Operation *root, const Normalized &found,
     bias = takeParameter<AddOp>(last, shape);
   rewriter.setInsertionPoint(last);
   NNBuilder b(root->getLoc(), rewriter);
-  // The operators always scale.
+  // The norm operators require a scale.
   if (scale)
     scale = b.reshape(scale, shape);
   else
@@ -317,7 +321,7 @@ static LogicalResult formNorm(Operation *root, const Normalized &found,
 }
 
 namespace {
-/// x / sqrt(mean + ε)
+/// Recognises x / sqrt(mean + ε).
 struct RecogniseNormDiv : OpRewritePattern<DivOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -333,7 +337,7 @@ struct RecogniseNormDiv : OpRewritePattern<DivOp> {
   }
 };
 
-/// x · rsqrt(mean + ε)
+/// Recognises x · rsqrt(mean + ε).
 struct RecogniseNormMul : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
 

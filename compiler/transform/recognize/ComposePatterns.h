@@ -11,10 +11,10 @@ namespace frit {
 /// and layer normalisation.
 void populateRecognition(mlir::RewritePatternSet &patterns);
 
-/// Adds the pattern that gives experts the rows that are routed to them only.
+/// Adds the pattern that computes experts only on the rows routed to them.
 void populateExperts(mlir::RewritePatternSet &patterns);
 
-/// Adds the pattern that makes convolutions over patches of images products.
+/// Adds the pattern that rewrites convolutions over image patches as matmuls.
 void populatePatches(mlir::RewritePatternSet &patterns);
 
 } // namespace frit

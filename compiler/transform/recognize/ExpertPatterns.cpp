@@ -1,7 +1,7 @@
 //===- ExpertPatterns.cpp - Experts that compute what is routed to them ---===//
 //
-// A mixture of experts as exporters and people write it computes every expert
-// for every token, and then adds up the few that the router has picked:
+// A mixture of experts is usually written so that every expert computes every
+// token, and the few that the router picked are summed:
 //
 //   %hot = nn.equal %picks as t×k×1, 0 … e-1           t×k×e
 //   %gates = nn.reduce sum of %hot · %weights          e×t×1, mostly 0
@@ -13,18 +13,17 @@
 //                  nn.gather(%v, %experts)             tiles×tile×n
 //   %sum = nn.reduce sum of nn.gather(%y, %slot) · %weights
 //
-// A pair of a token and an expert it is routed to gets a slot. Slots are in
-// tiles, each of one expert, so that there are at most (t·k + e·(tile - 1)) /
-// tile of them, however the router picks. Where a pair's slot is, and which
-// pair a slot has, follows from running counts of the pairs of each expert
-// (Gale et al., "MegaBlocks", MLSys 2023).
+// Each pair of a token and an expert it is routed to gets a slot. Slots are
+// grouped into tiles of one expert each, so there are at most (t·k + e·(tile -
+// 1)) / tile tiles, whatever the router picks. Running counts of each expert's
+// pairs map pairs to slots and back (Gale et al., "MegaBlocks", MLSys 2023).
 //
-// Each tile is multiplied by a copy of its expert's matrices, which are
-// gathered for it. So tiles have so many rows that the copies cost little, and
-// few tokens are left as they are.
+// Each tile is multiplied by a gathered copy of its expert's matrices. Tiles
+// have enough rows that the copies cost little; with few tokens the pattern
+// does not apply.
 //
-// Experts that nobody picks are not computed, so what is infinite in them no
-// longer makes a sum NaN.
+// Experts that no token picks are not computed, so infinities in them no longer
+// make a sum NaN.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,15 +37,15 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Multiplications and additions that take as long as copying one element of a
-/// matrix and reading the copy: three moves, on a GPU with tensor cores. Other
-/// machines copy for less.
+/// FLOPs in the time of copying one matrix element and reading the copy: three
+/// memory accesses, on a GPU with tensor cores. On other machines a copy costs
+/// fewer.
 static constexpr double kFlopsPerCopied = 3 * 300;
 
-/// Routing pays where it leaves at most so much of the time.
+/// Routing pays if it takes at most this fraction of the time.
 static constexpr double kWorthRouting = 0.8;
 
-/// Tiles of more rows than this copy no less of what matters.
+/// Maximum rows of a tile; with more, the copies hardly get cheaper.
 static constexpr int64_t kMostTileRows = 1024;
 
 //===----------------------------------------------------------------------===//
@@ -54,20 +53,20 @@ static constexpr int64_t kMostTileRows = 1024;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Which experts a router picks for each token, and what each of them counts.
+/// The experts that a router picks for each token, and their weights.
 struct Routing {
   Value picks, weights; ///< t×k
   int64_t tokens = 0, perToken = 0, experts = 0;
 
-  /// Rows of a tile, and how many tiles there are at most.
+  /// Rows per tile, and the maximum number of tiles.
   int64_t tile = 0, tiles = 0;
 
   int64_t pairs() const { return tokens * perToken; }
 
-  /// Picks the tiles that take the least time. Returns whether that is less
-  /// than multiplying all tokens by all experts.
+  /// Picks the tile size that takes the least time. Returns whether that beats
+  /// multiplying all tokens by all experts.
   bool pickTiles() {
-    // For each element of an expert's matrix.
+    // FLOPs per element of an expert's matrix.
     double least = kWorthRouting * 2 * double(experts) * double(tokens);
     for (int64_t rows = 8; rows <= kMostTileRows; rows *= 2) {
       int64_t count = (pairs() + experts * (rows - 1)) / rows;
@@ -83,7 +82,7 @@ struct Routing {
 };
 } // namespace
 
-/// What `value` is with dimensions of size 1 elsewhere.
+/// Looks through reshapes that only move dimensions of size 1.
 static Value withoutReshapes(Value value) {
   while (auto reshape = value.getDefiningOp<ReshapeOp>()) {
     if (withoutOnes(shapeOf(reshape.getX())) != withoutOnes(shapeOf(value)))
@@ -93,7 +92,8 @@ static Value withoutReshapes(Value value) {
   return value;
 }
 
-/// Whether `value` counts from 0 along its last dimension, the only one.
+/// Returns whether `value` is 0, 1, ... along its last dimension, with all
+/// others of size 1.
 static bool isCount(Value value, int64_t size) {
   ArrayRef<int64_t> shape = shapeOf(value);
   if (shape.empty() || shape.back() != size ||
@@ -114,7 +114,8 @@ static bool isCount(Value value, int64_t size) {
   return true;
 }
 
-/// The t×k numbers that `hot`, t×k×e, is one for, or null.
+/// Returns the t×k indices of which `hot`, t×k×e, is the one-hot encoding, or
+/// null.
 static Value oneHotOf(Value hot) {
   if (auto cast = hot.getDefiningOp<CastOp>())
     hot = cast.getX();
@@ -136,7 +137,8 @@ static Value oneHotOf(Value hot) {
   return {};
 }
 
-/// The routing that `gates`, e×t and dimensions of size 1, are the matrix of.
+/// Matches the routing whose weights are the matrix `gates`, e×t with
+/// dimensions of size 1.
 static std::optional<Routing> routingOf(Value gates) {
   auto transpose = withoutReshapes(gates).getDefiningOp<TransposeOp>();
   if (!transpose)
@@ -171,17 +173,16 @@ static std::optional<Routing> routingOf(Value gates) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The operators that compute e×t×n, from rows of tokens, matrices of experts
-/// and what is the same for all, so that each token's row depends on that one
-/// alone.
+/// Recognises the operators that compute e×t×n from token rows, expert matrices
+/// and shared values, such that each token's row depends on that token only.
 class Experts {
 public:
   explicit Experts(const Routing &routing) : routing(routing) {}
 
-  /// Whether `value` is computed so, by a product at least.
+  /// Returns whether `value` is computed like this, with at least one product.
   bool contain(Value value) { return isComputed(value, 0) && hasProduct; }
 
-  /// What has a row for each token, or null.
+  /// Returns the tensor with a row per token that `value` broadcasts, or null.
   Value tokensOf(Value value) const {
     if (auto expand = value.getDefiningOp<ExpandOp>())
       value = expand.getX();
@@ -190,17 +191,18 @@ public:
     return isRows && shape[shape.size() - 2] == routing.tokens ? value
                                                                : Value();
   }
-  /// A row for each expert.
+  /// Returns whether `value` has a row per expert.
   bool isPerExpert(Value value) const {
     ArrayRef<int64_t> shape = shapeOf(value);
     return shape.size() == 3 && shape[0] == routing.experts && shape[1] == 1;
   }
-  /// A number for each token and expert, as what tells which are routed.
+  /// Returns whether `value` has a number per token and expert, such as a
+  /// routing mask.
   bool isPerPair(Value value) const {
     return shapeOf(value) ==
            ArrayRef<int64_t>{routing.experts, routing.tokens, 1};
   }
-  /// What broadcasts along all but rows.
+  /// Returns whether `value` is the same for all rows.
   static bool isSame(Value value) {
     return llvm::all_of(
         ArrayRef(shapeOf(value))
@@ -209,7 +211,7 @@ public:
   }
 
 private:
-  /// More operators in a row than this are no expert.
+  /// Maximum length of a chain of operators in an expert.
   static constexpr unsigned kDeepest = 100;
 
   bool isComputed(Value value, unsigned depth) {
@@ -249,7 +251,7 @@ private:
 // Slots
 //===----------------------------------------------------------------------===//
 
-/// Where pairs of tokens and experts lie, in numbers of type i64.
+/// Maps between pairs of tokens and experts and their slots, as i64 tensors.
 class Slots {
 public:
   Slots(NNBuilder &b, const Routing &routing)
@@ -278,7 +280,7 @@ public:
     ofPairs =
         b.add(GatherOp::create(b, starts, clamped), b.sub(rank, number(1)));
 
-    // The pair of an expert that has some rank is behind all of lower ones.
+    // Find each expert's pair of a given rank by binary search: ranks ascend.
     Value ranked =
         SearchSortedOp::create(b, ranks, count({r.experts, pairs}, 1));
     Value expert = b.reshape(experts, {tiles, 1});
@@ -292,10 +294,10 @@ public:
     inMatrix = b.add(b.mul(expert, number(r.tokens)), tokens);
   }
 
-  Value isRouted; ///< pairs: whether the expert exists
-  Value ofPairs;  ///< pairs: the slot of each
-  Value tokens;   ///< tiles×tile: whose row is there
-  Value inMatrix; ///< tiles×tile: its place in a matrix of experts×tokens
+  Value isRouted; ///< per pair: whether the expert exists
+  Value ofPairs;  ///< per pair: its slot
+  Value tokens;   ///< tiles×tile: token of the slot
+  Value inMatrix; ///< tiles×tile: index in an experts×tokens matrix
   Value experts;  ///< tiles
 
 private:
@@ -306,18 +308,18 @@ private:
                                b.getI64IntegerAttr(value).getValue()),
         StringAttr());
   }
-  /// 0, 1, … along a dimension of `shape`.
+  /// Returns 0, 1, … along dimension `axis` of `shape`.
   Value count(ArrayRef<int64_t> shape, int64_t axis) {
     return IotaOp::create(b, number(0), number(1), shape, axis);
   }
-  /// Elements of `table`, of rows of all pairs.
+  /// Gathers elements of `table`, experts×pairs.
   Value at(Value table, Value row, Value column) {
     Value flat = b.reshape(table, {r.experts * pairs});
     return GatherOp::create(b, flat, b.add(b.mul(row, number(pairs)), column));
   }
 
-  /// Running sums along the second dimension, in blocks where that is long, for
-  /// each takes time quadratic in its length.
+  /// Computes running sums along the second dimension, in blocks if that is
+  /// long, since the time of each is quadratic in its length.
   Value cumulate(Value x, int64_t rows, int64_t length) {
     int64_t block = 1;
     for (int64_t size = 2; size <= 64; ++size)
@@ -340,13 +342,13 @@ private:
   int64_t pairs, tile, tiles;
 };
 
-/// Computes what experts do for slots in place of all tokens.
+/// Rebuilds the experts' computation for slots instead of all tokens.
 class RoutedExperts {
 public:
   RoutedExperts(NNBuilder &b, const Routing &routing)
       : b(b), routing(routing), experts(routing), slots(b, routing) {}
 
-  /// tiles×tile×n of what is e×t×n.
+  /// Returns the tiles×tile×n form of `value`, which is e×t×n.
   Value computed(Value value) {
     if (Value known = made.lookup(value))
       return known;
@@ -371,7 +373,7 @@ public:
     return made[value] = result;
   }
 
-  /// t×n: the sums of what the routing picks of `value`, e×t×n.
+  /// Returns the t×n sums over the routed experts of `value`, e×t×n.
   Value summed(Value value) {
     int64_t width = shapeOf(value)[2], perToken = routing.perToken;
     Value rows =

@@ -14,15 +14,17 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// As many elements as scores of 4096 positions; f32 still counts them exactly.
+/// Maximum elements of a mask: scores of 4096 positions. f32 still counts them
+/// exactly.
 static constexpr int64_t kMostElements = int64_t(1) << 24;
-/// Exporters make them of a few tensors as large.
+/// Maximum elements and operators of one evaluation; exporters build masks from
+/// a few tensors of that size.
 static constexpr int64_t kMostTogether = 8 * kMostElements;
 static constexpr unsigned kMostOperators = 32;
 
 using Elements = std::vector<float>;
 
-/// The elements that `bytes` are, if there are `count`.
+/// Reads `count` elements from `bytes`; nothing if the sizes do not match.
 template <typename T>
 static std::optional<Elements> read(ArrayRef<char> bytes, int64_t count) {
   if (bytes.size() != count * sizeof(T))
@@ -36,7 +38,7 @@ static std::optional<Elements> read(ArrayRef<char> bytes, int64_t count) {
   return result;
 }
 
-/// The elements of a constant of floats, bools or integers.
+/// Returns the elements of a constant of floats, bools or integers.
 static std::optional<Elements> elementsOf(ConstantOp constant) {
   auto type = constant.getY().getType();
   Type element = type.getElementType();
@@ -65,7 +67,7 @@ static std::optional<Elements> elementsOf(ConstantOp constant) {
   ArrayRef<char> bytes = blob->getData();
   if (element.isF32())
     return read<float>(bytes, type.getNumElements());
-  // A resource keeps a byte for a bool.
+  // A resource stores a bool in a byte.
   if (element.isInteger(8) || element.isInteger(1))
     return read<int8_t>(bytes, type.getNumElements());
   if (element.isInteger(64))
@@ -74,7 +76,7 @@ static std::optional<Elements> elementsOf(ConstantOp constant) {
 }
 
 namespace {
-/// Evaluates operators as exporters build masks from. Each value once.
+/// Evaluates the operators from which exporters build masks, each value once.
 class Evaluator {
 public:
   const Elements *evaluate(Value value) {
@@ -96,7 +98,7 @@ public:
         .first->second.get();
   }
 
-  /// Whether elements are what a file with other weights may have otherwise.
+  /// Whether elements depend on weights, which may be replaced.
   bool readsWeights = false;
 
 private:
@@ -233,7 +235,7 @@ private:
   }
 
   llvm::DenseMap<Value, std::unique_ptr<Elements>> values;
-  /// What has been begun, so that there is an end to how deep one goes too.
+  /// Operators and elements started so far; bounds the recursion depth too.
   unsigned operators = 0;
   int64_t elements = 0;
 };
@@ -250,7 +252,7 @@ MaskKind frit::kindOfMask(Value mask, double scale) {
   bool isBool = type.getElementType().isInteger(1);
   auto sees = [&](float x) { return isBool ? x != 0 : x == 0; };
   auto hides = [&](float x) { return isBool ? x == 0 : x * scale <= kMasked; };
-  // A bias that is learnt may be zero in one file only.
+  // A learnt bias may be zero in this file only.
   if (llvm::all_of(*elements, sees))
     return evaluator.readsWeights ? MaskKind::other : MaskKind::none;
 
@@ -259,7 +261,7 @@ MaskKind frit::kindOfMask(Value mask, double scale) {
       !llvm::all_of(shape.drop_back(2), [](int64_t n) { return n == 1; }))
     return MaskKind::other;
   int64_t queries = shape[shape.size() - 2], keys = shape.back();
-  // One query that stands for all of them has no position.
+  // A single broadcast query has no position.
   if (queries < 2)
     return MaskKind::other;
   for (int64_t i = 0; i < queries; ++i)

@@ -1,8 +1,8 @@
 //===- MaskValue.h - Masks whose elements the compiler works out ----------===//
 //
-// Exporters write the mask of causal attention as a constant, or as operators
-// on counters and triangles, in many ways. All of them are told by their
-// elements.
+// Exporters write the mask of causal attention in many ways: as a constant, or
+// as operators on counters and triangles. Evaluating its elements recognises
+// all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,20 +13,20 @@
 
 namespace frit {
 
-/// Scores this low count for nothing: exp of what is 10000 less is 0.
+/// Scores of at most this count as masked: exp(x - 10000) is 0.
 inline constexpr double kMasked = -1e4;
 
 enum class MaskKind { none, causal, other };
 
-/// What a mask of an attention, of bools or of floats that are added times
-/// `scale`, hides: nothing (`none`), all keys behind a query's own position
-/// (`causal`), where floats have at most `kMasked`, or something else, or what
-/// cannot be worked out.
+/// Returns what an attention's mask hides: nothing (`none`), exactly the keys
+/// after a query's own position (`causal`), or anything else, including masks
+/// that cannot be evaluated (`other`). Float masks are multiplied by `scale`
+/// and hide where the result is at most `kMasked`.
 MaskKind kindOfMask(mlir::Value mask, double scale = 1);
 
-/// Of a mask of floats whose elements can be worked out, for each dimension the
-/// least number of elements in which every line along it has a finite one, less
-/// one; or nothing.
+/// For a float mask that can be evaluated, returns for each dimension the
+/// smallest n such that in every line along it a finite element has an index of
+/// at most n; otherwise nothing.
 llvm::SmallVector<int64_t> findFinite(mlir::Value mask);
 
 } // namespace frit

@@ -6,9 +6,9 @@
 //   %m = nn.matmul %p as 1×14×14×768, %w as 768×768 {transpose_b}
 //   %y = nn.transpose nn.add(%m, %b)                 channels first again
 //
-// Where no window overlaps another and the input has few channels, as images
-// do: its elements have to be moved anyway, and a convolution would read them
-// in pieces too small for its kernels.
+// Applies if windows do not overlap and the input has few channels, as images
+// do. A convolution would read such pixels in pieces too small for its kernels,
+// so one transpose pays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// With more channels than this, a convolution reads whole pieces of 16 bytes.
+/// With more channels than this, a convolution reads whole 16-byte units.
 static constexpr int64_t kFewChannels = 7;
 
 namespace {

@@ -10,9 +10,9 @@
 //   %p = nn.add nn.matmul(%x, %w), %b
 //   nn.attention of views of slices of %p
 //
-// Larger products run faster, and an attention reads the slices in place, as do
-// kernels between, which turn by positions or normalise. The weights are joined
-// in @prepare.
+// Larger products run faster. The attention reads the slices in place, as do
+// kernels in between, such as rotary embeddings and norms. The weights are
+// joined in @prepare.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,20 +24,21 @@ using namespace frit;
 using namespace frit::nn;
 
 namespace {
-/// A product with a weight, and the bias that is added to it, if any.
+/// A product by a weight, and the bias added to it, if any.
 struct Projection {
   MatmulOp product;
   Value bias;
-  Operation *last = nullptr; ///< the sum with the bias, or the product
+  Operation *last = nullptr; ///< the addition of the bias, or the product
 };
 } // namespace
 
-/// How many columns a product has.
+/// Returns the number of columns of a product.
 static int64_t widthOf(MatmulOp product) {
   return shapeOf(product.getY()).back();
 }
 
-/// Whether one product of both has the result of each as a slice.
+/// Returns whether two products can be joined into one that has both results as
+/// slices.
 static bool join(MatmulOp a, MatmulOp b) {
   return a.getA() == b.getA() && a.getTransposeA() == b.getTransposeA() &&
          a.getTransposeB() == b.getTransposeB() && a.getTf32() == b.getTf32() &&
@@ -48,9 +49,9 @@ static bool isWeight(Value value) {
   return tensorType(value).hasStaticShape() && dependsOnConstants(value);
 }
 
-/// The product with a weight that `value` is made from by views, elementwise
-/// with constants or normalised, as rotary embeddings are; or null. `left` is
-/// how many operators it looks at.
+/// Returns the product by a weight from which `value` is computed through
+/// views, norms and elementwise operators with constants, such as rotary
+/// embeddings; else null. Visits at most `left` operators.
 static MatmulOp productUnder(Value value, unsigned &left) {
   Operation *def = value.getDefiningOp();
   if (!def || left-- == 0)
@@ -72,7 +73,7 @@ static MatmulOp productUnder(Value value, unsigned &left) {
   return found;
 }
 
-/// The projection that a value is made from.
+/// Returns the projection from which a value is computed.
 static std::optional<Projection> projectionOf(Value value) {
   unsigned left = 32;
   Projection found;
@@ -97,7 +98,7 @@ static std::optional<Projection> projectionOf(Value value) {
   return found;
 }
 
-/// Moves what computes a weight before `op`.
+/// Moves the computation of a weight before `op`.
 static void moveWeightBefore(Value weight, Operation *op,
                              PatternRewriter &rewriter) {
   Operation *def = weight.getDefiningOp();
@@ -122,7 +123,7 @@ struct JoinProjections : OpRewritePattern<AttentionOp> {
           }))
         found.push_back(*projection);
     }
-    // Queries may come from elsewhere, as a decoder's of its encoder do.
+    // Queries may come from another tensor, as in cross-attention.
     if (found.size() == 3 && !::join(found[0].product, found[1].product))
       found.erase(found.begin());
     if (found.size() < 2 ||
@@ -174,7 +175,8 @@ private:
       y = b.add(y, ConcatOp::create(b, biases, 0));
     SmallVector<int64_t> starts(shapeOf(y).size(), 0);
     SmallVector<int64_t> sizes(shapeOf(y)), steps(starts.size(), 1);
-    // All of them before the first product goes, which they stand before.
+    // Create all slices before erasing the first product, their insertion
+    // point.
     SmallVector<Value> slices;
     for (Projection part : parts) {
       sizes.back() = widthOf(part.product);

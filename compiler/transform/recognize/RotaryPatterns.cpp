@@ -6,10 +6,10 @@
 //   %p = %x as ...×2×half
 //   %y = nn.add nn.mul(%p, %cos), nn.mul(%p with its halves swapped, %t)
 //
-// where %t is %sin with the signs of the halves in it, which @prepare works out
-// as a rule (Su et al., "RoFormer", arXiv:2104.09864). The swap is a slice that
-// counts backwards, so that all of it is one elementwise kernel. Where %x was
-// transposed the result is instead, for an attention reads any strides.
+// where %t is %sin with the signs of the halves, usually computed in @prepare
+// (Su et al., "RoFormer", arXiv:2104.09864). The swap is a slice with a
+// negative step, so everything is one elementwise kernel. If %x was transposed,
+// the result is transposed instead, since attention reads any strides.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Whether `value` is the elements from `start` on of `x`, half of those along
-/// the last dimension.
+/// Returns whether `value` is the half of `x` along the last dimension that
+/// begins at `start`.
 static bool isHalf(Value value, Value x, int64_t start) {
   auto slice = value.getDefiningOp<SliceOp>();
   if (!slice || slice.getX() != x ||
@@ -34,7 +34,7 @@ static bool isHalf(Value value, Value x, int64_t start) {
          slice.getSizes() == ArrayRef(sizes);
 }
 
-/// Whether `value` is the halves of `x` swapped, the first one negated.
+/// Returns whether `value` is `x` with swapped halves, the first one negated.
 static bool isRotatedHalf(Value value, Value x) {
   auto concat = value.getDefiningOp<ConcatOp>();
   int64_t rank = shapeOf(x).size();
@@ -48,14 +48,16 @@ static bool isRotatedHalf(Value value, Value x) {
 }
 
 namespace {
-/// A tensor without dimensions of size 1, which was transposed.
+/// A tensor without dimensions of size 1, and the transpose that was applied to
+/// it.
 struct Moved {
   Value from;
   SmallVector<int64_t> perm;
 };
 } // namespace
 
-/// What `x` is a transpose of, by one that leaves the last dimension there.
+/// Returns the tensor of which `x` is a transpose that keeps the last
+/// dimension.
 static Moved movedFrom(NNBuilder &b, Value x) {
   SmallVector<int64_t> shape = withoutOnes(shapeOf(x));
   Value from = x;
@@ -77,7 +79,8 @@ static Moved movedFrom(NNBuilder &b, Value x) {
           llvm::to_vector(llvm::seq<int64_t>(0, shape.size()))};
 }
 
-/// `value`, which broadcasts to `shape`, for what that was moved from.
+/// Transposes `value`, which broadcasts to `shape`, back to match the tensor
+/// before the transpose.
 static Value moveBack(NNBuilder &b, Value value, ArrayRef<int64_t> shape,
                       ArrayRef<int64_t> perm) {
   SmallVector<int64_t> sizes(shape.size() - shapeOf(value).size(), 1), kept;
@@ -92,7 +95,7 @@ static Value moveBack(NNBuilder &b, Value value, ArrayRef<int64_t> shape,
   return llvm::is_sorted(perm) ? value : TransposeOp::create(b, value, back);
 }
 
-/// The last dimension as two.
+/// Splits the last dimension into halves.
 static Value inHalves(NNBuilder &b, Value value) {
   SmallVector<int64_t> shape(shapeOf(value));
   int64_t size = shape.back();

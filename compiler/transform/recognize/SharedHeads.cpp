@@ -2,8 +2,8 @@
 //
 //   expand(k: B×G×1×S×D, B×G×n×S×D) as B×(G·n)×S×D  ==>  k: B×G×S×D
 //
-// Keys and values repeated for queries that share them are read by all of
-// these.
+// With grouped-query attention, the queries of a group read the same keys and
+// values, so they need not be repeated.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,24 +7,25 @@
 
 namespace frit {
 
-/// A product of rows and a matrix, and what is added to each row, if anything.
+/// A matmul of rows by a matrix, with an optional bias added to each row.
 struct RowProduct {
   nn::MatmulOp product;
   mlir::Value bias;
 
-  /// The same on other rows.
+  /// Builds the same computation on other rows.
   mlir::Value apply(nn::NNBuilder &b, mlir::Value rows);
 };
 
-/// The product whose result `value` is, or is a view of, if nothing else reads
-/// what is between.
+/// Returns the product of which `value` is the result or a view, if no value in
+/// between has other readers.
 std::optional<RowProduct> findRowProduct(mlir::Value value);
 
-/// Adds the patterns that bring transposes of a product's rows to where another
-/// transpose or an attention takes them.
+/// Adds the patterns that move transposes of a product's rows to where another
+/// transpose or an attention absorbs them.
 void populateRowTransposes(mlir::RewritePatternSet &patterns);
 
-/// Adds the patterns that compute only what slices leave.
+/// Adds the patterns that move slices before the operators that compute their
+/// operand.
 void populateRowSlices(mlir::RewritePatternSet &patterns);
 
 } // namespace frit

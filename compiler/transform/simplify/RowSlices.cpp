@@ -6,9 +6,9 @@
 //   %g = nn.slice %h, %z = nn.slice %x ...
 //   %c = nn.layer_norm nn.add(%z, nn.matmul(%g, %w)) ...      1×1×768
 //
-// A classifier reads one position of its encoder, so its last block need not
-// work out the others. Applies where the slices, if there are several, are the
-// same one and leave at most half.
+// A classifier reads one position of its encoder, so the last block need not
+// compute the others. Applies if all readers are equal slices that keep at most
+// half of the elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using namespace frit;
 using namespace frit::nn;
 
 namespace {
-/// A slice of something that only this slice and equal ones read.
+/// A slice whose operand is read only by it and equal slices.
 class SharedSlice {
 public:
   explicit SharedSlice(SliceOp op)
@@ -41,12 +41,12 @@ public:
     });
   }
 
-  /// Whether the slice leaves dimension `d` of its operand alone.
+  /// Returns whether the slice keeps all of dimension `d`.
   bool isWhole(size_t d) const {
     return sizes[d] == shapeOf(op.getX())[d] && starts[d] == 0 && steps[d] == 1;
   }
 
-  /// What is left of a tensor that broadcasts to the slice's operand.
+  /// Slices a tensor that broadcasts to the slice's operand.
   Value apply(OpBuilder &b, Value x) const {
     ArrayRef<int64_t> shape = shapeOf(x), full = shapeOf(op.getX());
     size_t added = full.size() - shape.size();
@@ -74,7 +74,7 @@ private:
   mutable SliceOp op;
 };
 
-/// A pattern for slices of what an `Op` results in.
+/// Base of the patterns for slices of an `Op`'s result.
 template <typename Op> struct SliceBefore : OpRewritePattern<SliceOp> {
   using OpRewritePattern<SliceOp>::OpRewritePattern;
 
@@ -86,7 +86,7 @@ template <typename Op> struct SliceBefore : OpRewritePattern<SliceOp> {
     SharedSlice slice(op);
     if (!slice.matches())
       return rewriter.notifyMatchFailure(op, "others read more");
-    // Before the first of the slices.
+    // Insert before the first of the slices.
     rewriter.setInsertionPointAfter(producer);
     Value y = build(producer, slice, rewriter);
     if (!y)
@@ -99,7 +99,7 @@ template <typename Op> struct SliceBefore : OpRewritePattern<SliceOp> {
                       PatternRewriter &rewriter) const = 0;
 };
 
-/// A clone of `op` with other operands, whose result has another shape.
+/// Clones `op` with other operands and result shape.
 Value cloneWith(Operation *op, ValueRange operands, ArrayRef<int64_t> shape,
                 PatternRewriter &rewriter) {
   Operation *clone = rewriter.clone(*op);
@@ -139,7 +139,7 @@ template <typename Norm> struct SliceBeforeNorm : SliceBefore<Norm> {
   }
 };
 
-/// Rows of the left operand.
+/// Slices of rows become slices of the left operand.
 struct SliceBeforeMatmul : SliceBefore<MatmulOp> {
   using SliceBefore::SliceBefore;
 
@@ -157,7 +157,7 @@ struct SliceBeforeMatmul : SliceBefore<MatmulOp> {
   }
 };
 
-/// Queries, where they do not tell from their place what they see.
+/// Slices of queries, if what a query sees does not depend on its position.
 struct SliceBeforeAttention : SliceBefore<AttentionOp> {
   using SliceBefore::SliceBefore;
 
@@ -174,7 +174,8 @@ struct SliceBeforeAttention : SliceBefore<AttentionOp> {
   }
 };
 
-/// A view of a product's rows is a product of a view, whose rows are sliced:
+/// Turns a view of a product's rows into a product of a view, so that its rows
+/// can be sliced:
 ///
 ///   slice(matmul(x: 6304×768, w) as 197×32×768)
 ///     ==>  slice(matmul(x as 197×32×768, w))
@@ -194,7 +195,7 @@ struct ProductOfView : SliceBefore<ReshapeOp> {
   }
 };
 
-/// A view whose sliced dimensions are its operand's.
+/// Views that keep the sliced dimensions as they are.
 struct SliceBeforeView : SliceBefore<ReshapeOp> {
   using SliceBefore::SliceBefore;
 
@@ -206,7 +207,7 @@ struct SliceBeforeView : SliceBefore<ReshapeOp> {
     for (size_t d = 0; d < to.size(); ++d) {
       if (slice.isWhole(d))
         continue;
-      // The dimension of as many elements with as many behind it.
+      // Find the dimension of the same size with as many elements after it.
       int64_t behind = 1, passed = 1;
       for (int64_t size : to.drop_front(d + 1))
         behind *= size;
@@ -219,7 +220,7 @@ struct SliceBeforeView : SliceBefore<ReshapeOp> {
       sizes[s - 1] = slice.sizes[d];
       steps[s - 1] = slice.steps[d];
     }
-    // A view that splits would be brought before its slice again.
+    // SimplifyMovement would move a splitting view before the slice again.
     if (splits(sizes, slice.sizes))
       return {};
     NNBuilder b(op.getLoc(), rewriter);

@@ -11,7 +11,8 @@
 //   attention %o = nn.transpose nn.attention(views of %p)          -> B×S×H×D
 //   %y = nn.matmul %o as B×S×E, %v
 //
-// A product works row by row, so rows may be moved before or after it.
+// A product computes each row by itself, so rows may be permuted before or
+// after it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// A transpose that leaves rows whole.
+/// Returns the transpose that defines `value` if it keeps the last dimension,
+/// else null.
 static TransposeOp rowTranspose(Value value) {
   auto transpose = value.getDefiningOp<TransposeOp>();
   if (!transpose || !resultType(transpose).hasStaticShape())
@@ -33,7 +35,7 @@ static TransposeOp rowTranspose(Value value) {
   return keepsRows ? transpose : TransposeOp();
 }
 
-/// A product of rows and a matrix.
+/// Returns the product of rows by a matrix that defines `value`, or null.
 static MatmulOp rowProduct(Value value) {
   auto product = value.getDefiningOp<MatmulOp>();
   bool fits = product && !product.getTransposeA() &&
@@ -43,7 +45,8 @@ static MatmulOp rowProduct(Value value) {
   return fits ? product : MatmulOp();
 }
 
-/// The operand of a sum that is added to each row of the other, or null.
+/// Returns the operand of an addition that is a bias for each row of `rows`, or
+/// null.
 static Value rowBias(AddOp op, Value rows) {
   Value bias = op.getA() == rows ? op.getB() : op.getA();
   ArrayRef<int64_t> shape = shapeOf(op.getY());
@@ -52,7 +55,7 @@ static Value rowBias(AddOp op, Value rows) {
   return fits ? bias : Value();
 }
 
-/// Whether all that becomes of a value is an attention's operand.
+/// Returns whether all uses of a value lead to operands of an attention.
 static bool feedsAttention(Value value, unsigned depth = 12) {
   if (value.use_empty() || depth == 0)
     return false;
@@ -133,8 +136,8 @@ struct TransposeAfterBias : OpRewritePattern<AddOp> {
   }
 };
 
-/// Only where the product's operand is transposed too, so that one transpose
-/// is left.
+/// Applies only if the product's operand is transposed too, so that one
+/// transpose remains.
 struct TransposeBeforeProduct : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -9,8 +9,8 @@
 //   %a = nn.constant dense<6.0> : tensor<4x6xf32>
 //   %y = nn.mul %x, %a : ...
 //
-// Values of weights are not looked at, so that they can be swapped in the
-// artifact: isFoldable (Graph.h) says which constants are the compiler's.
+// Values of weights are never used, so that they can be replaced in the
+// artifact; isFoldable (Graph.h) defines which constants may be folded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,14 +45,15 @@ using namespace frit::nn;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An operator on small constants is its value.
+/// Replaces an operator on small constants by its value.
 struct FoldConstants : RewritePattern {
   explicit FoldConstants(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
 
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    // A counter is as cheap as its elements, and fusions compute it.
+    // Fusions compute a counter on the fly, which is cheaper than loading its
+    // elements.
     if (!isa<ElementwiseOp, StructuralOp, ReshapeOp>(op) || isa<IotaOp>(op))
       return failure();
     for (Value operand : op->getOperands()) {
@@ -68,12 +69,12 @@ struct FoldConstants : RewritePattern {
   }
 };
 
-/// An operator on splats of any size, whose result is a splat.
+/// Folds an operator on splats of any size whose result is a splat.
 struct FoldSplats : RewritePattern {
   explicit FoldSplats(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
 
-  /// The element of the result, as a splat of any shape.
+  /// Returns the element of the result, as a splat of any shape.
   static DenseElementsAttr element(Operation *op, OpBuilder &builder) {
     if (isa<TransposeOp, SliceOp, ExpandOp, ReshapeOp, GatherOp>(op))
       return splatOf(op->getOperand(0));
@@ -90,7 +91,7 @@ struct FoldSplats : RewritePattern {
     }
     if (!isa<ElementwiseOp>(op) || !llvm::all_of(op->getOperands(), splatOf))
       return {};
-    // The same operator on the elements alone.
+    // Apply the same operator to single elements.
     SmallVector<Operation *> scalars;
     IRMapping map;
     for (Value operand : op->getOperands()) {
@@ -115,7 +116,8 @@ struct FoldSplats : RewritePattern {
         !isa<RankedTensorType>(op->getResult(0).getType()) ||
         !resultType(op).hasStaticShape())
       return failure();
-    // Scratch operators go through a builder that the driver does not watch.
+    // Create temporary operators with a builder that the rewrite driver does
+    // not watch.
     OpBuilder scratch(op);
     DenseElementsAttr value = element(op, scratch);
     if (!value)
@@ -130,12 +132,12 @@ struct FoldSplats : RewritePattern {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// x + 0, x · 1 and their like are x, or that for more rows.
+/// Replaces x + 0, x · 1 and the like by x, broadcast if necessary.
 struct DropIdentity : RewritePattern {
   explicit DropIdentity(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
 
-  /// The right operand that changes nothing.
+  /// Returns the right operand that leaves the left one unchanged.
   static std::optional<double> identity(Operation *op) {
     static constexpr double inf = std::numeric_limits<double>::infinity();
     return TypeSwitch<Operation *, std::optional<double>>(op)
@@ -170,7 +172,7 @@ struct DropIdentity : RewritePattern {
   }
 };
 
-/// Small powers as products and roots.
+/// Expands small powers into products and roots.
 struct ExpandPow : OpRewritePattern<PowOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -200,7 +202,7 @@ struct ExpandPow : OpRewritePattern<PowOp> {
   }
 };
 
-/// 1 / sqrt(x) is rsqrt(x).
+/// Replaces 1 / sqrt(x) by rsqrt(x).
 struct FormRsqrt : OpRewritePattern<ReciprocalOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -227,7 +229,7 @@ struct FormReciprocal : OpRewritePattern<DivOp> {
   }
 };
 
-/// A selection whose condition is known.
+/// Folds a selection whose condition is known.
 struct FoldWhere : OpRewritePattern<WhereOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -244,7 +246,8 @@ struct FoldWhere : OpRewritePattern<WhereOp> {
   }
 };
 
-/// Whether every value of the type `narrow` is one of the float type `wide`.
+/// Returns whether the float type `wide` represents every value of the type
+/// `narrow`.
 static bool represents(Type wide, Type narrow) {
   auto w = dyn_cast<FloatType>(wide), n = dyn_cast<FloatType>(narrow);
   if (w && narrow.isInteger())
@@ -255,9 +258,9 @@ static bool represents(Type wide, Type narrow) {
                                               w.getFloatSemantics());
 }
 
-/// A cast is not needed before another one where it rounds nothing, or where
-/// the compiler put it in and only the other reads it. The rounding of a
-/// model's own casts stays.
+/// Drops a cast before another cast if it is exact, or if the compiler inserted
+/// it and it has no other reader. The rounding of the model's own casts is
+/// kept.
 struct DropCast : OpRewritePattern<CastOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -269,7 +272,7 @@ struct DropCast : OpRewritePattern<CastOp> {
     Type from = tensorType(inner.getX()).getElementType();
     bool floats = isa<FloatType>(from) && isa<FloatType>(inner.getTo()) &&
                   isa<FloatType>(op.getTo()) && inner.getStorage();
-    // Of integers only floats are made this way.
+    // From an integer, only a cast to float may skip it.
     bool exact = represents(inner.getTo(), from) &&
                  (isa<FloatType>(from) || isa<FloatType>(op.getTo()));
     if (!exact && !(floats && inner->hasOneUse()))
@@ -284,8 +287,8 @@ struct DropCast : OpRewritePattern<CastOp> {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// Elementwise operators broadcast by themselves, and of what is expanded alone
-/// they make no more than there is.
+/// Drops expands before elementwise operators, which broadcast themselves. If
+/// all operands are expanded, expands the result instead.
 struct DropExpand : OpInterfaceRewritePattern<ElementwiseOp> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
@@ -329,14 +332,14 @@ public:
   using SimplifyBase::SimplifyBase;
 
   void getDependentDialects(DialectRegistry &registry) const override {
-    // Folding builds scalar bodies.
+    // Folding creates scalar bodies in these dialects.
     registry.insert<NNDialect, arith::ArithDialect, math::MathDialect>();
   }
 
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
-    // Filtered here: MLIR's search by dialect misses dialects that have many
-    // others around them.
+    // Filter here: MLIR's lookup by dialect fails if many other dialects are
+    // registered.
     for (RegisteredOperationName name : context->getRegisteredOperations())
       if (name.getDialectNamespace() == NNDialect::getDialectNamespace())
         name.getCanonicalizationPatterns(set, context);
@@ -350,16 +353,16 @@ public:
     return success();
   }
 
-  /// Real models take about one rewrite for every operator.
+  /// Bound of the number of rewrites. Real models take about one per operator.
   static constexpr int64_t kFewRewrites = 1000, kRewritesPerOperator = 32;
 
   void runOnOperation() override {
-    // Equal weights under two names stay two.
+    // Equal weights with different names must stay separate.
     GreedyRewriteConfig config;
     config.enableConstantCSE(false);
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      // Patterns that undo each other must not hang a compilation: what is
-      // reached within these rewrites is right, if not the simplest.
+      // Patterns that undo each other must not hang the compiler. The graph is
+      // correct when the bound is reached, if not the simplest.
       int64_t size = llvm::range_size(function.getOps());
       config.setMaxNumRewrites(kFewRewrites + kRewritesPerOperator * size);
       (void)applyPatternsGreedily(function, patterns, config);

@@ -1,9 +1,9 @@
 //===- SimplifyMovement.cpp - Slices, transposes and views in order -------===//
 //
-// A projection to queries, keys and values and its split into heads is written
-// by exporters as views, slices and transposes in many orders. A view between
-// two of them keeps them in two kernels, so these patterns bring what splits
-// dimensions before them, what merges dimensions behind, and slices, which
+// Exporters write the projection to queries, keys and values and the split into
+// heads as views, slices and transposes in many orders. A view between two of
+// the others keeps them in separate kernels. So these patterns move views that
+// split dimensions first, views that merge dimensions last, and slices, which
 // leave less to move, before transposes:
 //
 //   %t = nn.transpose %x {perm = [2, 0, 1]} : 5x2x96 -> 96x5x2 ...
@@ -23,18 +23,19 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// A reshape as a split of dimensions followed by a merge of neighbours.
+/// A reshape as a split of dimensions followed by a merge of adjacent ones.
 namespace {
 struct SplitAndMerge {
-  SmallVector<int64_t> fine;              ///< the shape between
-  SmallVector<SmallVector<int64_t>> from; ///< fine dimensions of a source one
-  SmallVector<SmallVector<int64_t>> to;   ///< and of a result one
+  SmallVector<int64_t> fine; ///< shape after the split
+  SmallVector<SmallVector<int64_t>>
+      from; ///< fine dimensions of each source dimension
+  SmallVector<SmallVector<int64_t>> to; ///< and of each result dimension
 };
 } // namespace
 
-/// Takes a reshape apart; nothing where a source dimension would have to be
-/// split and merged at places that do not divide. Dimensions of size 1 are left
-/// out, but for the source's if `keepOnes`.
+/// Factors a reshape into a split and a merge; nothing if the sizes do not
+/// divide. Dimensions of size 1 are left out, except the source's if
+/// `keepOnes`.
 static std::optional<SplitAndMerge>
 takeApart(ArrayRef<int64_t> from, ArrayRef<int64_t> to, bool keepOnes) {
   SplitAndMerge result;
@@ -45,14 +46,14 @@ takeApart(ArrayRef<int64_t> from, ArrayRef<int64_t> to, bool keepOnes) {
     return static_cast<int64_t>(result.fine.size()) - 1;
   };
   size_t i = 0, j = 0;
-  int64_t left = 0, right = 0; // what remains of the current dimensions
+  int64_t left = 0, right = 0; // rest of the current dimensions
   while (true) {
     if (left <= 1 && i < from.size()) {
       left = from[i++];
       if (left == 0)
         return std::nullopt;
-      // A kept dimension of size 1 is the result's next one if that is 1 too,
-      // else it goes with the result dimension at hand.
+      // A kept dimension of size 1 maps to the result's next dimension if that
+      // is 1 too, else it joins the current result dimension.
       if (left == 1 && keepOnes && !to.empty()) {
         if (right <= 1 && j < to.size() && to[j] == 1)
           ++j;
@@ -82,8 +83,8 @@ takeApart(ArrayRef<int64_t> from, ArrayRef<int64_t> to, bool keepOnes) {
 }
 
 namespace {
-/// transpose(merge(x))  ==>  merge(transpose(x)), after the split if the
-/// reshape is both.
+/// transpose(merge(x)) ==> merge(transpose(x)). If the reshape also splits, the
+/// split comes first.
 struct MergeAfterTranspose : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -92,7 +93,8 @@ struct MergeAfterTranspose : OpRewritePattern<TransposeOp> {
     auto reshape = op.getX().getDefiningOp<ReshapeOp>();
     if (!reshape || !op.getY().getType().hasStaticShape())
       return failure();
-    // A view that removes the 1 that a slice leaves would be in the way.
+    // A view that removes the 1 left by a slice would separate it from the
+    // transpose.
     bool keepOnes = isa_and_nonnull<SliceOp>(reshape.getX().getDefiningOp());
     auto parts =
         takeApart(shapeOf(reshape.getX()), shapeOf(reshape.getY()), keepOnes);
@@ -111,8 +113,8 @@ struct MergeAfterTranspose : OpRewritePattern<TransposeOp> {
   }
 };
 
-/// split(transpose(x))  ==>  transpose(split(x)), so that another transpose
-/// behind may take the first one back.
+/// split(transpose(x)) ==> transpose(split(x)), so that a following transpose
+/// may cancel the first one.
 struct SplitBeforeTranspose : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -144,8 +146,8 @@ struct SplitBeforeTranspose : OpRewritePattern<ReshapeOp> {
   }
 };
 
-/// A transpose before views does without dimensions of size 1. The 1 that a
-/// slice leaves stays, as a view would come between.
+/// Removes dimensions of size 1 from a transpose before views. The 1 left by a
+/// slice stays, since removing it would need a view in between.
 struct SqueezeTranspose : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -174,8 +176,8 @@ struct SqueezeTranspose : OpRewritePattern<TransposeOp> {
   }
 };
 
-/// split(slice(x))  ==>  slice(split(x)), where the sliced dimensions start at
-/// a multiple of what they are split into:
+/// split(slice(x)) ==> slice(split(x)), if slices start at a multiple of the
+/// split size:
 ///
 ///   reshape(slice(x: 4x24, [0, 8], 4x8), 4x2x4)
 ///     ==>  slice(reshape(x, 4x6x4), [0, 2, 0], 4x2x4)
@@ -217,8 +219,8 @@ struct SliceAfterSplit : OpRewritePattern<ReshapeOp> {
   }
 };
 
-/// What only slices read is moved after slicing, if they are not very many:
-/// each looks at all others.
+/// slice(transpose(x)) ==> transpose(slice(x)) if only slices read the
+/// transpose. Bounded, since each slice looks at all others.
 struct SliceBeforeTranspose : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -245,7 +247,7 @@ struct SliceBeforeTranspose : OpRewritePattern<SliceOp> {
   }
 };
 
-/// What is picked at even distances is a slice, whose place the compiler knows.
+/// Replaces a gather with constant, evenly spaced indices by a slice.
 struct GatherToSlice : OpRewritePattern<GatherOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -262,7 +264,7 @@ struct GatherToSlice : OpRewritePattern<GatherOp> {
       return failure();
     SmallVector<int64_t> places;
     int64_t size = sizes[*axis];
-    // Places that are out of range may be any number.
+    // Clamp indices that are out of range.
     for (const APInt &index : indices.getValues<APInt>()) {
       int64_t place = index.getSExtValue();
       places.push_back(

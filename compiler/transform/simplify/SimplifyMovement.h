@@ -7,11 +7,12 @@
 
 namespace frit {
 
-/// Adds the patterns that bring views first, then slices, then transposes.
+/// Adds the patterns that order movement: splitting views first, then slices,
+/// then transposes.
 void populateMovement(mlir::RewritePatternSet &patterns);
 
-/// Whether a view splits a dimension of `from`, so that it comes before the
-/// slice that it would be a view of.
+/// Returns whether a reshape splits a dimension of `from`; it then moves before
+/// a slice.
 bool splits(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
 
 } // namespace frit
