@@ -1,7 +1,7 @@
 //===- b2b.cuh - A convolution and a pointwise one ------------------------===//
 //
-// What conv_b2b.cuh computes, of the same struct of constants, by the tiles
-// of mma.cuh: slower, on every architecture.
+// Computes the same as conv_b2b.cuh, from the same struct of constants, with
+// the tiles of mma.cuh: slower, but on every architecture.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,14 +12,14 @@
 
 namespace frit {
 
-/// The first convolution as conv.cuh has it, in tiles of 64.
+/// Constants of the first convolution for conv.cuh, with tiles of 64.
 template <class P> struct ChainTiles : P {
   static constexpr int groups = 1, tileM = 64, tileN = 64;
   static constexpr bool channelsLast = true;
 };
 
-/// What a kernel that was planned for convB2b computes elsewhere, in any
-/// one-dimensional grid: what is between stays in shared memory.
+/// Fallback of convB2b for architectures without WGMMA, in any one-dimensional
+/// grid. The intermediate result stays in shared memory.
 template <class P>
 __device__ inline void
 convB2bFloor(const typename P::T *x, const typename P::T *w,
@@ -38,7 +38,8 @@ convB2bFloor(const typename P::T *x, const typename P::T *w,
     return;
   for (int64_t first = int64_t(blockIdx.x) * 64; first < Index::kPixels;
        first += int64_t(gridDim.x) * 64)
-    // One call serves both products, for each has shared memory of its own.
+    // One call site for both products, since each call site would get its own
+    // shared memory.
     for (int col = 0; col < P::k + P::filters; col += 64) {
       const bool isFirst = col < P::k;
       const int corner = isFirst ? col : col - P::k;

@@ -1,8 +1,8 @@
 //===- conv.cuh - Own convolutions, as implicit matrix products -----------===//
 //
-// y = epilogue(conv(x, w) + bias + R) with the meaning of artifact::Conv: the
-// product of a matrix of pixels by taps, which is never written down, and the
-// filters. What is convolved is a struct of constants:
+// y = epilogue(conv(x, w) + bias + R) with the meaning of artifact::Conv, as an
+// implicit GEMM: the product of a matrix of pixels by taps, which is never
+// stored, and the filters. The problem is a struct of constants:
 //
 //   struct P {
 //     using T = frit::f16;                          // of x, w, bias, R and y
@@ -17,10 +17,10 @@
 //   };
 //
 // Blocks have 256 threads and need no dynamic shared memory. A good grid is
-// (ceil(n·p·q / tileM), ceil(k / groups / tileN), groups); any grid is right.
+// (ceil(n·p·q / tileM), ceil(k / groups / tileN), groups); any grid is correct.
 //
-// Channels-last f16 and bf16 go to the tensor cores where a group's channels
-// are a multiple of 8; x and w must then start at multiples of 16 bytes.
+// Channels-last f16 and bf16 use the tensor cores if a group's channels are a
+// multiple of 8; x and w must then be aligned to 16 bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,12 +41,13 @@ template <class P> struct ConvIndex {
 
   using Offset = OffsetIn<largest(int64_t(P::n) * P::c * P::h * P::w,
                                   int64_t(P::k) * kTaps, kPixels *P::k)>;
-  /// Counts pixels, and a tile beyond the last.
+  /// An index of pixels, up to a tile past the last.
   using Pixel = OffsetIn<kPixels + 128>;
 
   int group;
 
-  /// Where a pixel of y looks in x: its image and the first tap's corner.
+  /// The window of a pixel of y in x: the image and the position of the first
+  /// tap.
   struct Window {
     int image, row, col;
   };
@@ -56,8 +57,8 @@ template <class P> struct ConvIndex {
             int(pixel % P::q) * P::strideW - P::padLeft};
   }
 
-  /// The element of x under a tap, or -1 in the padding. Taps are counted as
-  /// they lie in w: the channel fastest in channels-last, else slowest.
+  /// Returns the element of x under a tap, or -1 in the padding. Taps are
+  /// numbered as in w: channels vary fastest if channels-last, else slowest.
   __device__ Offset input(const Window &at, int tap) const {
     int channel = P::channelsLast ? tap % kChannels : tap / (P::r * P::s);
     int cell = P::channelsLast ? tap / kChannels : tap % (P::r * P::s);
@@ -91,8 +92,8 @@ inline constexpr bool kConvUsesMma =
     kHasMma && P::channelsLast && ConvIndex<P>::kChannels % 8 == 0 &&
     (kSame<typename P::T, f16> || kSame<typename P::T, bf16>);
 
-/// The tile of y that starts at `firstPixel` and `firstFilter` of a group, on
-/// the ordinary cores.
+/// Computes the tile of y at (`firstPixel`, `firstFilter`) of a group on the
+/// CUDA cores.
 template <class P>
 __device__ inline void
 convTile(const typename P::T *x, const typename P::T *w,
@@ -124,8 +125,8 @@ convTile(const typename P::T *x, const typename P::T *w,
         sum, bias ? bias + group * Index::kFilters + filter : nullptr,
         r ? r + at : nullptr, y + at);
   };
-  // Neighbours in memory are channels of a pixel, or else pixels of a channel;
-  // those go along the tile's rows, which neighbouring threads write.
+  // Elements contiguous in memory are channels of a pixel, or else pixels of a
+  // channel. They run along the tile's rows, which neighbouring threads write.
   if constexpr (P::channelsLast)
     multiplyTile<Acc, P::tileM, P::tileN, true, true>(Index::kTaps, loadPixel,
                                                       loadFilter, emit);
@@ -135,8 +136,9 @@ convTile(const typename P::T *x, const typename P::T *w,
         [&](int n, int m, Acc sum) { emit(m, n, sum); });
 }
 
-/// The same tile on the tensor cores. A piece of 8 taps is 8 channels of one
-/// cell of the window, so that it is contiguous and wholly in or out.
+/// Computes the same tile on the tensor cores. A piece of 8 taps is 8 channels
+/// of one position of the window, so it is contiguous and entirely inside or
+/// outside.
 template <class P>
 __device__ inline void
 convTileMma(const typename P::T *x, const typename P::T *w,
@@ -181,7 +183,7 @@ convTileMma(const typename P::T *x, const typename P::T *w,
       Index::kTaps, copyPixel, copyFilter, emit);
 }
 
-/// Either, for one group.
+/// Computes a tile of one group on tensor or CUDA cores.
 template <class P>
 __device__ inline void
 convTileOf(const typename P::T *x, const typename P::T *w,
@@ -193,7 +195,7 @@ convTileOf(const typename P::T *x, const typename P::T *w,
     convTile<P>(x, w, bias, r, y, group, firstPixel, firstFilter);
 }
 
-/// The whole convolution; null for an absent bias or residual.
+/// Computes the whole convolution; pass null for an absent bias or residual.
 template <class P>
 __device__ inline void conv(const typename P::T *x, const typename P::T *w,
                             const typename P::T *bias, const typename P::T *r,
@@ -202,13 +204,13 @@ __device__ inline void conv(const typename P::T *x, const typename P::T *w,
   for (int group = blockIdx.z; group < P::groups; group += gridDim.z)
     for (int filter = blockIdx.y * P::tileN; filter < Index::kFilters;
          filter += gridDim.y * P::tileN)
-      // Counted in 64 bits: a step of the grid may go far past the last pixel.
+      // 64 bits, since a step of the grid may go far past the last pixel.
       for (int64_t pixel = int64_t(blockIdx.x) * P::tileM;
            pixel < Index::kPixels; pixel += int64_t(gridDim.x) * P::tileM)
         convTileOf<P>(x, w, bias, r, y, group, pixel, filter);
 }
 
-/// The same for kernels that were planned for wgmma_conv.cuh.
+/// Fallback of wgmma_conv.cuh's kernels for architectures without WGMMA.
 template <class P>
 __device__ inline void convFloor(const typename P::T *x, const typename P::T *w,
                                  const typename P::T *bias,
@@ -226,8 +228,9 @@ __device__ inline void convFloor(const typename P::T *x, const typename P::T *w,
                   i / cols % rows * Q::tileM, int(i % cols) * Q::tileN);
 }
 
-/// The sum of two, of which Q derives from P. The first sums are rounded to y's
-/// type on their way through it; whoever wrote an element reads it again.
+/// Computes the sum of two convolutions; Q derives from P. The first result is
+/// rounded to y's type, since it passes through y; the thread that wrote an
+/// element reads it again.
 template <class P, class Q>
 __device__ inline void
 convSumFloor(const typename P::T *x, const typename P::T *w,

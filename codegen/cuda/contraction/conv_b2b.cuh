@@ -1,17 +1,17 @@
 //===- conv_b2b.cuh - A convolution and a pointwise one on sm_90a ---------===//
 //
 // y = last(epilogue(conv(x, w) + bias) · v + lastBias + R) in channels-last f16
-// or bf16: a convolution and the pointwise one that follows, without what is
-// between ever leaving the multiprocessor. The first one's sums become, rounded
-// to T, the second one's operand in registers.
+// or bf16: a convolution and the pointwise one that follows. The intermediate
+// result never leaves the SM: the first product's accumulators, rounded to T,
+// are the second one's operand in registers.
 //
-// A block goes down the rows of y, 64 pixels of one at a time. Both filters
-// stay in shared memory, and so do as many rows of x as a row of y looks at:
-// taps are products with the same pixels from another address on. So x is read
-// once, where an implicit product reads it once for every tap.
+// A block walks down the rows of y, 64 pixels of a row at a time. Both filters
+// stay in shared memory, and so do the rows of x that a row of y needs: each
+// tap multiplies the same pixels at another start address. So x is read once,
+// while an implicit GEMM reads it once per tap.
 //
-// What is computed is a struct of constants, conv.cuh's for the first
-// convolution with a few more:
+// The problem is a struct of constants: conv.cuh's for the first convolution,
+// with a few more:
 //
 //   struct P {
 //     using T = frit::f16;                          // of x, w, v
@@ -31,8 +31,8 @@
 //     static constexpr bool constantB;              // no kernel writes w, v
 //   };
 //
-// `columns` of v are multiplied at a time; `filters` is a multiple of those.
-// Kernels are launched with
+// `columns` columns of v are multiplied at a time; `filters` is a multiple of
+// that. Kernels are launched with
 //
 //   threads = 128 * warpgroups + 32
 //   pixels  = min(q, 64) + s - 1, at most 256
@@ -62,7 +62,7 @@
 namespace frit {
 
 //===----------------------------------------------------------------------===//
-// What the parts of other kernels are told
+// Parameters for the parts of other kernels
 //===----------------------------------------------------------------------===//
 
 /// The columns of the first product.
@@ -73,8 +73,7 @@ template <class P> struct WgmmaPlan<ChainFirst<P>> {
   static constexpr int kUnitN = P::k;
 };
 
-/// The second product: a batch of the rows of y, of which tileN columns are
-/// multiplied at a time.
+/// The second product: a batch of the rows of y, tileN columns at a time.
 template <class P> struct ChainSecond {
   using D = typename P::D;
   using Bias = typename P::LastBias;
@@ -91,12 +90,12 @@ template <class P> struct WgmmaPlan<ChainSecond<P>> {
   static constexpr int kSlots = P::slots;
 };
 
-/// Pixels of a row of y, and where the rows of x that it looks at lie in the
-/// sequence of those that its block loads.
+/// Pixels of a row of y, and the position of the rows of x that they need in
+/// the sequence that the block loads.
 struct ChainTile {
   int image, row, col;
   int firstRow;
-  /// Whether the block's next tile looks at none of those.
+  /// Whether the block's next tile needs none of these rows.
   bool isLast;
 };
 
@@ -104,19 +103,19 @@ struct ChainTile {
 // A block
 //===----------------------------------------------------------------------===//
 
-/// What all roles of a block know.
+/// State that all roles of a block share.
 template <class P> struct ChainBlock {
   using T = typename P::T;
   using Second = ChainSecond<P>;
   using Store = WgmmaStore<Second>;
-  /// A warpgroup's sums of the first product, and those as an operand of the
-  /// second.
+  /// A warpgroup's accumulators of the first product, and the same as an
+  /// operand of the second.
   using Sums = float[P::k / 2];
   using Operand = uint32_t[P::k / 16][4];
   static constexpr ConvB2bLayout kLayout = {
       P::k, P::r, P::s, P::q, P::filters, P::warpgroups, P::stages, P::slots};
   static constexpr int kWarps = kLayout.warps();
-  /// Tiles next to each other, whose rows a block goes down one after the
+  /// Tiles along a row of y. A block walks down one column of tiles after the
   /// other.
   static constexpr int kStrips = wgmmaCeil(P::q, 64);
   static constexpr int kTiles = P::n * kStrips * P::p;
@@ -171,7 +170,7 @@ template <class P> struct ChainBlock {
 
   __device__ ChainTile tileAt(int index) const {
     const int strip = index / P::p, row = index % P::p;
-    // Every strip begins and ends with rows of its own.
+    // Every strip loads its own rows at its begin and end.
     const int before = strip - firstTile / P::p;
     return {strip / kStrips, row, strip % kStrips * 64,
             index - firstTile + before * (P::r - 1),
@@ -182,7 +181,7 @@ template <class P> struct ChainBlock {
   // The thread that loads
   //===--------------------------------------------------------------------===//
 
-  /// The first rows of x come with the filters' taps for them.
+  /// Load the taps together with the first rows of x that use them.
   __device__ void loadTaps(const TensorMap *mapW, int row) {
     full[row].arriveExpecting(kRowBytes + P::s * kTapBytes);
     for (int tap = row * P::s; tap < (row + 1) * P::s; ++tap)
@@ -235,7 +234,7 @@ template <class P> struct ChainBlock {
   // A warpgroup
   //===--------------------------------------------------------------------===//
 
-  /// Waits for the products that add to these sums.
+  /// Waits for the products that accumulate into `sums`.
   template <int Size>
   __device__ static void finishProducts(float (&sums)[Size]) {
     waitProducts<0>();
@@ -244,8 +243,8 @@ template <class P> struct ChainBlock {
       keepBelow(sums[i]);
   }
 
-  /// The first product. Swizzles are by addresses, so that pixels from any one
-  /// of a row on are an operand.
+  /// Computes the first product. The swizzle depends on addresses, so an
+  /// operand may begin at any pixel of a row.
   __device__ void multiplyPixels(Sums &sums, const ChainTile &tile) {
     for (int row = 0; row < P::r; ++row) {
       const int at = tile.firstRow + row, stage = at % P::stages;
@@ -267,8 +266,8 @@ template <class P> struct ChainBlock {
     finishProducts(sums);
   }
 
-  /// What came for a tile may be overwritten, as far as no later one looks at
-  /// it, and the next warpgroup may go on: no earlier one reads it any more.
+  /// Releases the rows of a tile that no later tile needs, and lets the next
+  /// warpgroup start; earlier warpgroups have finished reading.
   __device__ void release(const ChainTile &tile, int turn) {
     if (threadIdx.x % 32 != 0)
       return;
@@ -277,7 +276,7 @@ template <class P> struct ChainBlock {
       empty[(tile.firstRow + row) % P::stages].arrive();
   }
 
-  /// Ends the first product: two neighbours of a row become a word.
+  /// Finishes the first product: packs two neighbours of a row into a word.
   template <class Columns>
   __device__ static void endPixels(Operand &operand, const Sums &sums,
                                    const Columns &biases, bool isBiased) {
@@ -302,7 +301,7 @@ template <class P> struct ChainBlock {
     }
   }
 
-  /// The second product, of tileN columns from `first` on.
+  /// Computes tileN columns of the second product, from `first` on.
   __device__ void multiplyMiddle(float (&sums)[Second::tileN / 2],
                                  const Operand &operand, int first) {
     fenceProducts();
@@ -317,7 +316,7 @@ template <class P> struct ChainBlock {
     finishProducts(sums);
   }
 
-  /// All of a tile's columns, in boxes.
+  /// Computes and stores all columns of a tile, box by box.
   __device__ void endTile(Store &store, const Operand &operand) {
     constexpr int kBoxN = WgmmaPlan<Second>::kBoxN;
     constexpr RowNorm noNorms[1][2] = {};
@@ -334,7 +333,7 @@ template <class P> struct ChainBlock {
   }
 };
 
-/// The whole chain; null for an absent bias or residual.
+/// Computes both convolutions; pass null for an absent bias or residual.
 template <class P>
 __device__ inline void
 convB2b(const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapV,
@@ -377,14 +376,15 @@ convB2b(const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapV,
     store.begin({tile.col + warp % 4 * 16, 0, tile.image * P::p + tile.row});
     typename Block::Sums sums;
     typename Block::Operand operand;
-    // By turns, also because a barrier tells no more than two phases apart.
+    // Warpgroups alternate, also because a barrier cannot tell phases apart
+    // that are two or more behind.
     block.turns[turn].wait(((turn == 0) + turnsTaken++) % 2);
     block.multiplyPixels(sums, tile);
     block.release(tile, turn);
     block.endPixels(operand, sums, biases, bias);
     block.endTile(store, operand);
   }
-  // Memory that is still read from may not go away.
+  // Shared memory must outlive the stores that read it.
   if (threadIdx.x % 32 == 0)
     waitStores<0>();
   __syncwarp();
@@ -394,7 +394,7 @@ convB2b(const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapV,
 
 #else
 
-// Elsewhere convB2bFloor takes the same problems.
+// Without WGMMA, convB2bFloor computes the same problems.
 #include "frit/b2b.cuh"
 
 #endif

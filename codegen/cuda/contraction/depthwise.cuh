@@ -1,10 +1,10 @@
 //===- depthwise.cuh - Convolutions of each channel by itself -------------===//
 //
-// y = store(depthwise_conv(x, w)), channels last. A thread has V channels of L
-// outputs one below the other, a strip, and keeps their filters and sums in
-// registers: it goes down the rows of x that the strip's windows reach, reads
-// what is under them once, rows ahead of the products, and adds it to the sums
-// of all windows that the row is in.
+// y = store(depthwise_conv(x, w)), channels last. A thread computes V channels
+// of a strip: L outputs one below the other. It keeps their filters and
+// accumulators in registers. It walks down the rows of x under the strip's
+// windows, loads each row once, several rows ahead, and adds it to the
+// accumulators of all windows that contain the row.
 //
 // The fusion is a Body:
 //
@@ -26,12 +26,12 @@
 
 namespace frit {
 
-/// The rows of x that a strip of L outputs reaches from its first one on.
+/// The rows of x under the windows of a strip of L outputs.
 template <class Body, int L> struct StripRows {
   static constexpr int kReach = (Body::r - 1) * Body::dilationH;
   static constexpr int kCount = (L - 1) * Body::strideH + kReach + 1;
 
-  /// Which row of the window of output `o` row `y` is under, or -1.
+  /// Returns the row of output `o`'s window that input row `y` is in, or -1.
   __device__ static constexpr int tap(int y, int o) {
     int down = y - o * Body::strideH;
     return down >= 0 && down <= kReach && down % Body::dilationH == 0
@@ -46,8 +46,8 @@ template <class Body, int L> struct StripRows {
   }
 };
 
-/// Where a thread's strip is. Threads beside each other have a line of the
-/// cache, then the pixels of a row, whose windows overlap.
+/// Position of a thread's strip. Neighbouring threads cover a cache line, then
+/// the pixels of a row, whose windows overlap.
 template <int V, int L, class Body, class T> struct StripPlace {
   static constexpr unsigned kLine = 128 / sizeof(T);
   static constexpr unsigned kPiece = Body::c % kLine ? Body::c : kLine;
@@ -70,8 +70,8 @@ template <int V, int L, class Body, class T> struct StripPlace {
   }
 };
 
-/// Whether a window reaches beyond x anywhere, those included that the last
-/// strip has below y.
+/// Whether any window reaches beyond x, including those of the last strip that
+/// are below y.
 template <class Body, int L> __device__ constexpr bool leavesImage() {
   constexpr int rows = (Body::p + L - 1) / L * L;
   return Body::padTop > 0 || Body::padLeft > 0 ||
@@ -81,7 +81,7 @@ template <class Body, int L> __device__ constexpr bool leavesImage() {
              Body::w;
 }
 
-/// The parts of a word, which instructions read without a shift.
+/// The halves of a word, which instructions can read without a shift.
 __device__ inline uint16_t lowHalf(uint32_t word) {
 #ifdef FRIT_EMULATE
   return uint16_t(word);
@@ -101,14 +101,14 @@ __device__ inline uint16_t highHalf(uint32_t word) {
 #endif
 }
 
-/// V elements as they are in memory, in words, of which one is half full for a
-/// single element of 16 bits.
+/// V elements in storage form, in words; a single 16-bit element fills half a
+/// word.
 template <class T, int V> struct Elements {
   static constexpr int kWords = (V * sizeof(T) + 3) / 4;
   uint32_t words[kWords];
 
-  /// Zeros where they are not there. Whole words, since parts would be put
-  /// together behind the load, and wait for it.
+  /// Loads the elements, or zeros if not `isThere`. Loads whole words:
+  /// combining parts would wait for the load.
   __device__ void read(const T *from, bool isThere = true) {
     Pack<uint32_t, kWords> pack = {};
     if (isThere) {
@@ -130,7 +130,7 @@ template <class T, int V> struct Elements {
   }
 };
 
-/// Filters that are constant are read before the kernels ahead have ended.
+/// Computes the convolution. Constant filters are read before the PDL wait.
 template <int V, int L, bool IsConstant, class Body, class T>
 __device__ inline void depthwise(const Body &body, const T *x,
                                  const T *filters) {
@@ -139,8 +139,8 @@ __device__ inline void depthwise(const Body &body, const T *x,
   using Vector = Elements<T, V>;
   constexpr int kTaps = Body::r * Body::s;
   constexpr bool kPadded = leavesImage<Body, L>();
-  // Rows that are kept, all but one of them under way: all that there are where
-  // nothing else hides what they take.
+  // Rows in registers, all but one of them in flight. With one output per
+  // strip, all rows, since nothing else hides their latency.
   constexpr int kWords = Body::s * Vector::kWords;
   constexpr int kMost = L == 1       ? Rows::kCount + 1
                         : kWords > 8 ? 2

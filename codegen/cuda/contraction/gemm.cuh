@@ -1,8 +1,8 @@
 //===- gemm.cuh - Own matrix products -------------------------------------===//
 //
-// D[b] = epilogue(A[b]·B[b] + bias + R[b]), all row major, with the meaning of
-// artifact::Gemm. What it multiplies is a struct of constants, so that every
-// index calculation and every absent operand folds away:
+// D[b] = epilogue(A[b]·B[b] + bias + R[b]), all row-major, with the meaning of
+// artifact::Gemm. The problem is a struct of constants, so that index
+// calculations and absent operands fold away:
 //
 //   struct P {
 //     using A = frit::f16;  using B = frit::f16;  using D = frit::f16;
@@ -16,12 +16,12 @@
 //
 // Blocks have 256 threads and need no dynamic shared memory. A good grid is
 // (ceil(n / tileN), ceil(m / tileM), batch), each within the device's limit;
-// any grid is right. m, n and k are below 2^31. Tiles of 128 pay where they
-// leave enough blocks to fill the device.
+// any grid is correct. m, n and k are below 2^31. Tiles of 128 pay if there are
+// still enough blocks to fill the device.
 //
-// f16 and bf16 go to the tensor cores where lda, ldb, strideA and strideB are
-// multiples of 8; A and B must then start at multiples of 16 bytes, as buffers
-// do. Everything else is multiplied on the ordinary cores.
+// f16 and bf16 use the tensor cores if lda, ldb, strideA and strideB are
+// multiples of 8; A and B must then be aligned to 16 bytes, as buffers are.
+// Everything else uses the CUDA cores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,21 +41,21 @@ inline constexpr bool kGemmUsesMma =
     P::lda % 8 == 0 && P::ldb % 8 == 0 && P::strideA % 8 == 0 &&
     P::strideB % 8 == 0;
 
-/// Whether two neighbours of a row of D are one access.
+/// Whether two neighbours of a row of D are stored by one access.
 template <class P>
 inline constexpr bool kGemmStoresPairs =
     P::n % 2 == 0 && P::ldd % 2 == 0 && P::strideD % 2 == 0;
 
-/// Indexes any of the matrices, and a tile beyond their last rows.
+/// An index into any of the matrices, up to a tile past their last rows.
 template <class P>
 using GemmOffset =
     OffsetIn<largest(P::lda *((P::transposeA ? P::k : P::m) + 128),
                      P::ldb *((P::transposeB ? P::n : P::k) + 128),
                      P::ldd *(P::m + 128))>;
 
-/// Bytes that exist of the piece of 8 elements from `at` on, of `Size` elements
-/// where every piece starts below Limit. That it is all or nothing, or always
-/// all, is worth knowing: a copy of any other length takes a slow path.
+/// Returns the valid bytes of the piece of 8 elements at `at`, of `Size`
+/// elements; every piece starts below Limit. If they are known to be all or
+/// none, the compiler avoids the slow path for copies of other lengths.
 template <int64_t Size, int64_t Limit>
 __device__ inline int pieceBytes(int at) {
   if constexpr (Limit <= Size)
@@ -71,7 +71,7 @@ __device__ constexpr int64_t tiled(int64_t size, int64_t tile) {
   return (size + tile - 1) / tile * tile;
 }
 
-/// The tile of D whose corner is (row, col), on the ordinary cores.
+/// Computes the tile of D at (row, col) on the CUDA cores.
 template <class P>
 __device__ inline void gemmTile(const typename P::A *a, const typename P::B *b,
                                 const typename P::Bias *bias,
@@ -103,8 +103,8 @@ __device__ inline void gemmTile(const typename P::A *a, const typename P::B *b,
       int(P::k), loadA, loadB, emit);
 }
 
-/// The tile of D whose corner is (row, col), on the tensor cores. Where P
-/// normalises, `rows` has what the tile's rows are normalised with and `column`
+/// Computes the tile of D at (row, col) on the tensor cores. If P normalises,
+/// `rows` has the mean and inverse deviation of the tile's rows, and `column`
 /// an element per column.
 template <class P>
 __device__ inline void
@@ -114,8 +114,8 @@ gemmTileMma(const typename P::A *a, const typename P::B *b,
             const float *column = nullptr) {
   using Offset = GemmOffset<P>;
   constexpr Offset lda = P::lda, ldb = P::ldb, ldd = P::ldd;
-  // Where a piece lies wholly outside, its address is the matrix's first: a
-  // copy of no bytes still wants an address that could be read.
+  // For a piece entirely outside, use the address of the matrix: a copy of no
+  // bytes still needs a readable address.
   constexpr int64_t limitM = tiled(P::m, P::tileM);
   constexpr int64_t limitN = tiled(P::n, P::tileN);
   constexpr int64_t limitK = tiled(P::k, kMmaDepth);
@@ -167,7 +167,7 @@ gemmTileMma(const typename P::A *a, const typename P::B *b,
                   P::transposeB, kThreadsOf<P>>(int(P::k), copyA, copyB, emit);
 }
 
-/// The tile of matrix `i` of D whose corner is (row, col).
+/// Computes the tile of matrix `i` of D at (row, col).
 template <class P>
 __device__ inline void
 gemmTileOf(const typename P::A *a, const typename P::B *b,
@@ -182,7 +182,7 @@ gemmTileOf(const typename P::A *a, const typename P::B *b,
                 d + i * P::strideD, row, col);
 }
 
-/// The whole product; null for an absent bias or residual.
+/// Computes the whole product; pass null for an absent bias or residual.
 template <class P>
 __device__ inline void gemm(const typename P::A *a, const typename P::B *b,
                             const typename P::Bias *bias,
@@ -195,18 +195,17 @@ __device__ inline void gemm(const typename P::A *a, const typename P::B *b,
         gemmTileOf<P>(a, b, bias, r, d, i, row, col);
 }
 
-/// Fills `rows` with what those of D from `row` on are normalised with, a tile
-/// of 64 of them.
+/// Fills `rows` with the norms of a tile's rows of D, from `row` on.
 template <class P>
 __device__ inline void mergeTile(RowNorm *rows, const float *moments, int row) {
-  // The tile before this one may still be finished.
+  // Other threads may still use the previous tile's norms.
   __syncthreads();
   for (int i = threadIdx.x / 4; i < P::tileM; i += P::threads / 4)
     rows[i] = normOfRow<P>(momentsOf<P>(moments, row + i));
 }
 
-/// Takes the moments of the tile of D whose corner is (row, col), which the
-/// block has stored.
+/// Computes the moments of the tile of D at (row, col), which the block has
+/// stored.
 template <class P>
 __device__ inline void takeMoments(float *moments, const typename P::D *d,
                                    int row, int col) {
@@ -222,7 +221,7 @@ __device__ inline void takeMoments(float *moments, const typename P::D *d,
   }
 }
 
-/// The same for kernels that were planned for wgmma_gemm.cuh.
+/// Fallback of wgmma_gemm.cuh's kernels for architectures without WGMMA.
 template <class P>
 __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
                                  const typename P::Bias *bias,

@@ -1,9 +1,8 @@
 //===- norm.cuh - Layer norms in the kernels of products ------------------===//
 //
-// A product's kernel can take the moments of its result's rows, mean and sum of
-// squared deviations of every 64 elements, and products after it can multiply
-// normalised rows, or add them, by merging those
-// (compiler/transform/FoldNorms). P then has
+// A product's kernel can compute the moments of its result's rows: mean and sum
+// of squared deviations of every 64 elements. Products after it merge them to
+// multiply or add normalised rows (compiler/transform/FoldNorms). P then has
 //
 //   static constexpr frit::Norm norm;     // what is normalised, if anything
 //   static constexpr int parts;           // moments per row: 1, or 4 i
@@ -27,10 +26,10 @@ namespace frit {
 
 enum class Norm { none, product, residual };
 
-/// Elements of a row that a pair of moments is of.
+/// Elements of a row per pair of moments.
 inline constexpr int kMomentWidth = 64;
 
-/// What a kernel reads and writes besides; null where P has nothing of it.
+/// Additional operands of a kernel with norms; null if P does not use them.
 struct NormOperands {
   const float *moments = nullptr; ///< [m][parts][2]
   const float *column = nullptr;  ///< [n]
@@ -57,15 +56,15 @@ template <class P> __device__ constexpr bool takesMoments() {
 struct RowMoments {
   float mean, squares;
 };
-/// What a row is normalised with.
+/// Mean and inverse deviation that normalise a row.
 struct RowNorm {
   float mean, inverse;
 };
 
-/// Merges the moments of a row's parts, each of Width elements, of which each
-/// of four neighbouring lanes reads every fourth, and gives all four the
-/// result. Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm
-/// for Computing Sample Variances", 1979.
+/// Merges the moments of a row's parts of Width elements each. Each of four
+/// neighbouring lanes reads every fourth part, and all four get the result.
+/// Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for
+/// Computing Sample Variances", 1979.
 template <int Parts, int Width>
 __device__ inline RowMoments mergeMoments(const float *row) {
   static_assert(Parts == 1 || Parts % 4 == 0);
@@ -96,7 +95,7 @@ __device__ inline RowMoments mergeMoments(const float *row) {
   return {mean, squares};
 }
 
-/// Those of row `row` of what P normalises by.
+/// Returns the merged moments of row `row`, clamped to the last row.
 template <class P>
 __device__ inline RowMoments momentsOf(const float *moments, int64_t row) {
   row = row < P::m ? row : P::m - 1;
@@ -108,8 +107,8 @@ template <class P> __device__ inline RowNorm normOfRow(RowMoments row) {
   return {row.mean, rsqrt(fma(row.squares, 1.0f / count, P::epsilon))};
 }
 
-/// A kernel of its own that merges the moments of Rows rows; the grid is
-/// ceil(Rows * 4 / threads).
+/// Kernel that merges the moments of Rows rows; the grid is ceil(Rows * 4 /
+/// threads).
 template <int64_t Rows, int Parts, int Width>
 __device__ inline void mergeRows(const float *moments, float *merged) {
   int64_t row = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) / 4;
@@ -121,8 +120,8 @@ __device__ inline void mergeRows(const float *moments, float *merged) {
   }
 }
 
-/// What the epilogue of an element of D is of; bias and residual are kNothing
-/// where they are absent.
+/// Returns the epilogue's argument for an element of D; absent bias and
+/// residual are kNothing.
 template <class P>
 __device__ inline float normed(float sum, float bias, float residual,
                                float column, RowNorm row) {
@@ -133,9 +132,9 @@ __device__ inline float normed(float sum, float bias, float residual,
                sum + bias);
 }
 
-/// Sums of some of a row's elements, and of their squares, from the first of
-/// them on, which is as far from zero as the others are: differences of large
-/// squares would lose what counts.
+/// Sums of some of a row's elements and of their squares, relative to the first
+/// element. Without that shift, differences of large squares would lose
+/// precision.
 struct RowSums {
   float first = 0, sum = 0, squares = 0;
 
@@ -150,8 +149,8 @@ struct RowSums {
   }
 };
 
-/// Stores the moments of 64 elements, 16 of which each of four neighbouring
-/// lanes has added up; the first of them writes.
+/// Stores the moments of 64 elements. Each of four neighbouring lanes has
+/// summed 16 of them; the first lane writes.
 __device__ inline void storeMoments(float *to, const RowSums &row,
                                     bool stores) {
   constexpr float count = 16;

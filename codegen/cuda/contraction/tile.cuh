@@ -1,7 +1,7 @@
 //===- tile.cuh - One tile of a product, on the ordinary cores ------------===//
 //
-// What gemm.cuh and conv.cuh share for element types and shapes that the tensor
-// cores do not take, and the functions that end either kernel.
+// Shared by gemm.cuh and conv.cuh: the product on the CUDA cores for types and
+// shapes that the tensor cores do not support, and epilogues.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,11 +12,11 @@
 
 namespace frit {
 
-/// GELU of two numbers, as f16 and into the halves of a word, in half the
-/// instructions: x / 2 (1 + tanh(x q(x^2))), whose q was found by least
-/// squares, with an error below 3e-5, in arithmetic of f16. A normal variable
-/// has it with a relative error of 3.9e-4, where rounding alone makes 2.1e-4,
-/// and rounding of x, as between two kernels, 3.3e-4.
+/// GELU of two numbers in f16 arithmetic, packed into a word, with half the
+/// instructions: x / 2 (1 + tanh(x q(x^2))), with q fitted by least squares
+/// (error below 3e-5). For normally distributed x the relative error is 3.9e-4;
+/// rounding the result alone makes 2.1e-4, and rounding x, as between two
+/// kernels, 3.3e-4.
 __device__ inline uint32_t geluToHalves(float x, float y) {
 #if defined(FRIT_EMULATE) || __CUDA_ARCH__ < 800
   f16 low, high;
@@ -27,7 +27,7 @@ __device__ inline uint32_t geluToHalves(float x, float y) {
   uint32_t both;
   asm("{\n"
       ".reg .b32 x, h, t, q, c0, c1, c2, most, least;\n"
-      "mov.b32 most, 0x4d004d00;\n"  // 20, beyond which tanh is 1
+      "mov.b32 most, 0x4d004d00;\n"  // 20, above which tanh is 1
       "mov.b32 least, 0xca00ca00;\n" // -12: infinity minus itself is not 0
       "mov.b32 c2, 0x8dd88dd8;\n"    // -3.567e-4
       "mov.b32 c1, 0x28bd28bd;\n"    // 3.703e-2
@@ -51,8 +51,8 @@ __device__ inline uint32_t geluToHalves(float x, float y) {
 }
 
 //===----------------------------------------------------------------------===//
-// Epilogues: a function of the sum once bias and residual are added, or of all
-// three, each zero where it is absent
+// Epilogues: a function of sum + bias + residual, or of all three separately,
+// with zero for absent ones
 //===----------------------------------------------------------------------===//
 
 struct Identity {
@@ -68,16 +68,16 @@ struct Gelu {
     return 0.5f * x * (1.0f + erf(x * 0.70710678f));
   }
 };
-/// The same where the result has 16 bits.
+/// GELU for 16-bit results.
 struct GeluTo16Bits {
   __device__ float operator()(float x) const { return geluTo16Bits(x); }
-  /// Two results of f16.
+  /// Two f16 results in a word.
   __device__ static uint32_t halves(float x, float y) {
     return geluToHalves(x, y);
   }
 };
-/// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), of which the part with
-/// tanh is the logistic function of twice its argument.
+/// 0.5 x (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), which equals x
+/// times the logistic function of 2 u.
 struct GeluTanh {
   __device__ float operator()(float x) const {
     return x * logistic2(x * fma(x * x, 0.10294324f, 2.3022082f));
@@ -93,8 +93,8 @@ struct Silu {
 // Types
 //===----------------------------------------------------------------------===//
 
-/// What products of T are summed in: float for the floats up to 32 bits, double
-/// for f64, 32 bits for the small integers.
+/// Accumulator type of products of T: float for floats up to 32 bits, double
+/// for f64, 32 bits for small integers.
 template <class T> struct Sum {
   using Type = T;
 };
@@ -125,8 +125,8 @@ template <> struct OffsetType<false> {
   using Type = int64_t;
 };
 
-/// An index into memory of `Elements` elements: 32 bits where they do, which
-/// halves the registers and the work of addressing.
+/// Index type for memory of `Elements` elements: 32 bits if they suffice, which
+/// halves the registers and instructions of addressing.
 template <int64_t Elements>
 using OffsetIn = typename OffsetType<(Elements < 1ll << 31)>::Type;
 
@@ -134,16 +134,17 @@ __device__ constexpr int64_t largest(int64_t a, int64_t b, int64_t c) {
   return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
 
-/// An absent bias or residual: adding it changes no number, so that compilers
-/// leave it out, while adding 0.0 changes -0.0.
+/// Value of an absent bias or residual. Adding -0.0 changes no number, so
+/// compilers remove it; adding 0.0 would change -0.0.
 template <class Acc> inline constexpr Acc kNothing = Acc(-0.0f);
 
-/// Whether an epilogue makes two elements of D at a time.
+/// Whether an epilogue computes two elements of D at a time.
 template <class Epilogue, class D>
 inline constexpr bool kEndsHalves =
     kSame<D, f16> && requires { Epilogue::halves(0.0f, 0.0f); };
 
-/// What an element of the result is: `sum` of products, and what goes with it.
+/// Returns an element of the result from its `sum` of products, bias and
+/// residual.
 template <class Epilogue, class Acc>
 __device__ inline auto finish(Acc sum, Acc bias, Acc residual) {
   if constexpr (requires { Epilogue()(sum, bias, residual); })
@@ -152,8 +153,8 @@ __device__ inline auto finish(Acc sum, Acc bias, Acc residual) {
     return Epilogue()(sum + bias + residual);
 }
 
-/// Stores an element; absent operands are null, which the compiler knows where
-/// this is inlined.
+/// Stores an element. Absent operands are null, which the compiler knows after
+/// inlining.
 template <class Epilogue, class Acc, class Bias, class D>
 __device__ inline void finishElement(Acc acc, const Bias *bias, const D *r,
                                      D *d) {
@@ -161,7 +162,7 @@ __device__ inline void finishElement(Acc acc, const Bias *bias, const D *r,
                              r ? Acc(load(*r)) : kNothing<Acc>));
 }
 
-/// Two neighbours of a row at once; all pointers are aligned to two elements.
+/// Stores two neighbours of a row; all pointers are aligned to two elements.
 template <class Epilogue, class Bias, class D>
 __device__ inline void finishPair(float (&pair)[2], const Bias *bias,
                                   const D *r, D *d) {
@@ -180,11 +181,11 @@ __device__ inline void finishPair(float (&pair)[2], const Bias *bias,
 // The tile
 //===----------------------------------------------------------------------===//
 
-/// Threads of the blocks of gemm and conv.
+/// Threads per block of gemm and conv.
 inline constexpr int kTileThreads = 256;
 
-/// A problem that was planned for wgmma_tile.cuh in tiles of 64, by as many of
-/// its threads as suit those.
+/// Constants of the fallback for a problem scheduled for wgmma_tile.cuh: tiles
+/// of 64, and the number of its threads that compute them.
 template <class P> struct FloorTiles : P {
   static constexpr int tileM = 64, tileN = 64;
   static constexpr int threads = P::tileM > 64 ? kTileThreads : 128;
@@ -194,14 +195,13 @@ template <class P>
 inline constexpr int kThreadsOf<FloorTiles<P>> = FloorTiles<P>::threads;
 
 /// Multiplies TileM × k by k × TileN and calls `emit(m, n, sum)` for every
-/// element. `loadA(m, k)` and `loadB(n, k)` give one value each, zero outside
-/// the matrix; m and n count from the tile's corner. AlongK says that k is the
-/// direction in which an operand is contiguous, so that neighbouring threads
-/// read neighbouring elements.
+/// element. `loadA(m, k)` and `loadB(n, k)` return one value each, zero outside
+/// the matrix; m and n are relative to the tile's corner. AlongK: the operand
+/// is contiguous along k, so neighbouring threads read along k.
 ///
-/// Each of 16 × 16 threads keeps TileM / 16 × TileN / 16 sums, in groups of 4
-/// neighbours that one shared-memory access serves; the next 16 steps of k are
-/// on their way from memory while the current ones are multiplied.
+/// Each of 16 × 16 threads has TileM / 16 × TileN / 16 accumulators, in groups
+/// of 4 neighbours that one shared-memory access serves. The next 16 steps of k
+/// are loaded while the current ones are multiplied (double buffering).
 template <class Acc, int TileM, int TileN, bool AlongKA, bool AlongKB,
           class LoadA, class LoadB, class Emit>
 __device__ inline void multiplyTile(int depth, const LoadA &loadA,
@@ -209,8 +209,8 @@ __device__ inline void multiplyTile(int depth, const LoadA &loadA,
   constexpr int TileK = 16;
   constexpr int perThreadM = TileM / 16, perThreadN = TileN / 16;
   static_assert(perThreadM % 4 == 0 && perThreadN % 4 == 0);
-  // Padded by 4, which keeps 16-byte alignment of f32 rows and spreads the
-  // stores of threads that walk along k over the banks.
+  // Padded by 4, which keeps f32 rows aligned to 16 bytes and avoids bank
+  // conflicts of stores along k.
   __shared__ __align__(16) Acc tileA[TileK][TileM + 4];
   __shared__ __align__(16) Acc tileB[TileK][TileN + 4];
   const int thread = threadIdx.x;

@@ -1,8 +1,8 @@
 //===- wgmma_columns.cuh - What ends of tiles read and write --------------===//
 //
 // A warp's part of vectors with an element per column, and of boxes in shared
-// memory, as the sums of warpgroup products lie in its registers: thread l has
-// of every 8 columns 2 (l % 4) and the next, in rows l / 4 and 8 below.
+// memory, in the layout of WGMMA accumulators: of every 8 columns, lane l has
+// column 2 (l % 4) and the next, in rows l / 4 and l / 4 + 8.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +20,9 @@ namespace frit {
 // Bias and scales
 //===----------------------------------------------------------------------===//
 
-/// A tile's part of a vector with an element per column, spread over a warp: of
-/// every 64 columns, lane l has columns 2 l and 2 l + 1. It is read before the
-/// products and first looked at after them.
+/// A tile's part of a vector with an element per column, distributed over a
+/// warp: of every 64 columns, lane l has columns 2 l and 2 l + 1. It is loaded
+/// before the products and first used after them.
 template <class P, class T> struct WgmmaColumns {
   static constexpr bool kPairs = P::n % 2 == 0;
   static constexpr bool kPacked = kPairs && sizeof(T) == 2;
@@ -63,7 +63,7 @@ template <class P, class T> struct WgmmaColumns {
     }
   }
 
-  /// The two columns that a thread has of the 8 from 8 `group` on.
+  /// Returns the thread's two columns of the 8 from 8 `group` on.
   __device__ void give(float (&pair)[2], int group) const {
     int lane = group % 8 * 4 + threadIdx.x % 4;
     uint32_t got[kWords];
@@ -79,7 +79,7 @@ template <class P, class T> struct WgmmaColumns {
 // Two neighbours of a row
 //===----------------------------------------------------------------------===//
 
-/// Two elements as they are stored.
+/// Two elements in storage form.
 template <class T> struct Two {
   uint32_t both;
   __device__ void open(float (&pair)[2]) const {
@@ -99,12 +99,12 @@ template <> struct Two<float> {
   __device__ void close(const float (&pair)[2]) { both = {pair[0], pair[1]}; }
 };
 
-/// What a warp has of 16 rows by two groups of 8 columns, and of the rows a
-/// thread: `lane / 4` and 8 below it.
+/// A thread's elements of 16 rows by two groups of 8 columns: rows `lane / 4`
+/// and `lane / 4 + 8`.
 template <class T> using TwoGroups = Two<T>[2][2];
 
-/// A box of 16 rows, 128 bytes each, in shared memory, whose 16-byte pieces are
-/// permuted by the row's number.
+/// A box of 16 rows of 128 bytes in shared memory, with the 128-byte swizzle:
+/// 16-byte pieces are permuted by the row number.
 struct WgmmaBox {
   unsigned char *at;
 
@@ -118,7 +118,7 @@ struct WgmmaBox {
                                       byte % 16);
   }
 
-  /// Groups `group` and the next.
+  /// Reads groups `group` and `group + 1`.
   template <class T> __device__ void read(TwoGroups<T> &to, int group) const {
     if constexpr (sizeof(T) == 2) {
       const int lane = threadIdx.x % 32;

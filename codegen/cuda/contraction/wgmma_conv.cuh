@@ -1,9 +1,9 @@
 //===- wgmma_conv.cuh - Own convolutions on sm_90a ------------------------===//
 //
 // y = epilogue(conv(x, w) + bias + R) in channels-last f16 or bf16, groups 1,
-// channels a multiple of 8: the product of a matrix of pixels by taps, which
-// the copy engine makes up as it reads x, and the filters. What is convolved is
-// a struct of constants, conv.cuh's with a few more:
+// channels a multiple of 8, as an implicit GEMM: the product of a matrix of
+// pixels by taps, which TMA forms as it reads x (im2col), and the filters. The
+// problem is a struct of constants, conv.cuh's with a few more:
 //
 //   struct P {
 //     using T = frit::f16;                          // of x, w
@@ -18,10 +18,10 @@
 //     static constexpr bool constantB;              // no kernel writes w
 //   };
 //
-// The last seven, declaration, launch and D and R are those of wgmma_gemm.cuh
-// for the product with m = n * p * q, n = k, batch = 1, ldd = k, B transposed;
-// `split` is at most the steps, r * s * ceil(c / 64) or those below. Tensor
-// maps, swizzled by 128 bytes:
+// The last seven constants, the declaration, the launch, D and R are those of
+// wgmma_gemm.cuh for the product with m = n * p * q, n = k, batch = 1, ldd = k,
+// B transposed. `split` is at most the number of steps: r * s * ceil(c / 64),
+// or fewer in the cases below. Tensor maps, swizzled by 128 bytes:
 //
 //   x   im2col, dims c, w, h, n; element strides 1, strideW, strideH, 1;
 //       lower corner -padLeft, -padTop (w before h);
@@ -30,15 +30,14 @@
 //       channels 64, pixels tileM
 //   w   tiled, dims c, r * s, k; box 64, 1, tileN / cluster
 //
-// Where c is 16 or 32, and r * s * c a multiple of 64, a step is of 64 / c
-// taps:
+// If c is 16 or 32, and r * s * c a multiple of 64, a step covers 64 / c taps:
 //
 //   x   with c channels, swizzled by 2 * c bytes
 //   w   dims r * s * c, 1, k
 //
-// Where s taps make up a step and the rows of taps never leave x on the left or
-// the right (padLeft 0, strideW and dilationW 1, q + s - 1 at most w), the copy
-// engine reads each row as one piece, as if it were a pixel; those overlap:
+// If s taps make up a step and rows of taps never leave x on the left or right
+// (padLeft 0, strideW and dilationW 1, q + s - 1 at most w), TMA reads each row
+// of taps as if it were a pixel; these pixels overlap:
 //
 //   x   dims 64, w - s + 1, h, n, but strides c, w * c, h * w * c; width of
 //       lower corner 0, of upper corner q + s - 1 - w
@@ -47,14 +46,14 @@
 //   y   tiled, dims k, n * p * q, 1; box 128 / sizeof(D), 16, 1
 //   R   as y
 //
-// Corners lie within -128 to 127. A convolution of 1 × 1 with stride 1 and no
-// padding is a plain product.
+// Corners are in [-128, 127]. A 1 × 1 convolution with stride 1 and no padding
+// is a plain product.
 //
-// Two convolutions of the same pixels and filters are summed up like one whose
-// taps are those of both: conv(x, w) + conv(x2, w2). The second is described by
-// a struct that derives from P and has c, h, w, r, s, strides, dilations and
-// pads of its own; neither may have several taps to a step. It has maps of its
-// own behind those of the first.
+// The sum of two convolutions with the same output pixels and filters, conv(x,
+// w) + conv(x2, w2), is computed like one convolution with the taps of both. A
+// struct that derives from P describes the second, with its own c, h, w, r, s,
+// strides, dilations and pads. Neither may have several taps per step. Its maps
+// follow those of the first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,7 +66,7 @@
 
 namespace frit {
 
-/// The product that a convolution is.
+/// The product that computes a convolution.
 template <class P> struct WgmmaConvProduct {
   using A = typename P::T;
   using B = typename P::T;
@@ -83,26 +82,26 @@ template <class P> struct WgmmaConvProduct {
   static constexpr bool constantB = P::constantB;
 };
 
-/// Whether a step is a row of taps, which x is read by.
+/// Whether a step is a row of taps that TMA reads as one pixel.
 template <class P>
 inline constexpr bool kWgmmaReadsRows =
     P::s > 1 && P::s *P::c == kWgmmaDepth &&P::padLeft == 0 &&
     P::strideW == 1 && P::dilationW == 1 && P::q + P::s - 1 <= P::w;
 
-/// Taps of a step: several where they have few channels and fill it exactly.
+/// Taps per step: several if they have few channels and fill it exactly.
 template <class P>
 inline constexpr int kWgmmaStepTaps =
     (P::c == 16 || P::c == 32) && P::r * P::s * P::c % kWgmmaDepth == 0
         ? kWgmmaDepth / P::c
         : 1;
 
-/// The matrices that a convolution reads, by steps of 64: of one tap's
-/// channels, or of all channels of several taps.
+/// Operands of a convolution, in steps of 64: channels of one tap, or all
+/// channels of several taps.
 template <class P> struct WgmmaTaps {
   static constexpr int taps = kWgmmaStepTaps<P>;
   static constexpr int parts = wgmmaCeil(P::c, kWgmmaDepth);
   static constexpr int steps = P::r * P::s / taps * parts;
-  /// Copies of x that make up a step, each of some of the taps.
+  /// TMA copies of x per step, each of some of the taps.
   static constexpr int copies = kWgmmaReadsRows<P> ? 1 : taps;
   static constexpr int lineBytesA = 128 / copies;
   const TensorMap *mapX, *mapW;
@@ -123,7 +122,7 @@ template <class P> struct WgmmaTaps {
 
   __device__ void loadB(unsigned char *to, Barrier &barrier,
                         const WgmmaTile &tile, int step, int rank) const {
-    // Filters of few channels lie there as one tap with all of them.
+    // Filters with few channels are stored as one tap with all of them.
     const int channel = (taps > 1 ? step : step % parts) * kWgmmaDepth;
     const int tap = taps > 1 ? 0 : step / parts;
     constexpr int part = P::tileN / P::cluster;
@@ -135,7 +134,7 @@ template <class P> struct WgmmaTaps {
   }
 };
 
-/// The steps of two convolutions, the first one's before the second's.
+/// The steps of two convolutions: first all of P's, then all of Q's.
 template <class P, class Q> struct WgmmaTapsOfBoth {
   static_assert(kWgmmaStepTaps<P> == 1 && kWgmmaStepTaps<Q> == 1);
   static constexpr int first = WgmmaTaps<P>::steps;
@@ -160,7 +159,8 @@ template <class P, class Q> struct WgmmaTapsOfBoth {
   }
 };
 
-/// The whole convolution; null for an absent bias, residual or map.
+/// Computes the whole convolution; pass null for an absent bias, residual or
+/// map.
 template <class P>
 __device__ inline void wgmmaConv(const TensorMap *mapX, const TensorMap *mapW,
                                  const TensorMap *mapY, const TensorMap *mapR,
@@ -174,7 +174,7 @@ __device__ inline void wgmmaConv(const TensorMap *mapX, const TensorMap *mapW,
   wgmmaProduct<WgmmaConvProduct<P>>(operands, mapY, mapR, bias, r, y);
 }
 
-/// The sum of two; nothing else is added but a bias.
+/// Computes the sum of two convolutions and an optional bias.
 template <class P, class Q>
 __device__ inline void wgmmaConvSum(
     const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapX2,
@@ -192,7 +192,7 @@ __device__ inline void wgmmaConvSum(
 
 #else
 
-// Elsewhere convFloor takes the same problems.
+// Without WGMMA, convFloor computes the same problems.
 #include "frit/conv.cuh"
 
 #endif

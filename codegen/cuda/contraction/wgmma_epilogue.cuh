@@ -1,10 +1,10 @@
 //===- wgmma_epilogue.cuh - From a warpgroup's sums to the output ---------===//
 //
-// Each warp takes its 16 rows of a tile of wgmma_tile.cuh through shared memory
-// in boxes that the copy engine writes while the warp goes on, and has read the
-// residual into the same place before; nobody waits for another warp. Where the
-// blocks of a cluster have summed up parts of k, they first send each other
-// what is not theirs to end.
+// Each warp stores its 16 rows of a tile of wgmma_tile.cuh through shared
+// memory, in boxes that TMA writes while the warp continues. TMA has loaded the
+// residual into the same boxes before. Warps do not wait for each other. With
+// split-K over the blocks of a cluster, blocks first send each other the
+// partial sums that the receiver finishes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ namespace frit {
 // Box by box
 //===----------------------------------------------------------------------===//
 
-/// One warp's part of a block's tiles, one after the other: 16 rows of each 64
-/// that its warpgroup multiplies, in boxes.
+/// Stores one warp's part of a block's tiles: 16 rows of each 64 that its
+/// warpgroup multiplies, in boxes.
 template <class P> struct WgmmaStore {
   using Plan = WgmmaPlan<P>;
   using D = typename P::D;
@@ -31,8 +31,8 @@ template <class P> struct WgmmaStore {
   using Sums = float[Plan::kRowBlocks][P::tileN / 2];
   static constexpr int kBoxes = Plan::kUnitN / Plan::kBoxN;
   static constexpr int kGroups = Plan::kBoxN / 8;
-  /// Boxes one below the other that are ended side by side where there is room:
-  /// they share what belongs to columns, and one waits while another goes on.
+  /// Boxes of different row blocks that are finished together if there are
+  /// enough slots. They share column operands, and their latencies overlap.
   static constexpr int kTogether =
       Plan::kSlots >= 2 * Plan::kRowBlocks ? Plan::kRowBlocks : 1;
 
@@ -43,10 +43,10 @@ template <class P> struct WgmmaStore {
   unsigned char *slots;
   Barrier *filled;
   NormOperands norm;
-  /// That have gone through the slots.
+  /// Boxes that have used the slots so far.
   int boxes = 0;
 
-  // Of the tile that is under way; of rows, those that this thread ends.
+  // State of the current tile, for the rows that this thread finishes.
   WgmmaTile at;
   int live;
   WgmmaColumns<P, Bias> biases;
@@ -58,7 +58,8 @@ template <class P> struct WgmmaStore {
     return {slots + slot * kBoxBytes};
   }
 
-  /// Where in D the tile's boxes lie, in the order in which they are ended.
+  /// Returns the position in D of the tile's boxes, in the order in which they
+  /// are finished.
   __device__ WgmmaTile placeOf(int box) const {
     int row = 0, i = box;
     if constexpr (kTogether > 1) {
@@ -71,7 +72,7 @@ template <class P> struct WgmmaStore {
     return {at.m + row * 64, at.n + i * Plan::kBoxN, at.batch};
   }
 
-  /// Has the residual of one of the tile's boxes read, by one lane.
+  /// Starts loading the residual of one of the tile's boxes, by one lane.
   __device__ void fetch(int box) {
     const int slot = (boxes + box) % Plan::kSlots;
     const WgmmaTile from = placeOf(box);
@@ -80,7 +81,7 @@ template <class P> struct WgmmaStore {
     loadBox(boxIn(slot).at, mapR, filled[slot], from.n, from.m, from.batch);
   }
 
-  /// Reads ahead for the unit whose corner is `tile`.
+  /// Prefetches operands for the unit whose corner is `tile`.
   __device__ void begin(const WgmmaTile &tile) {
     at = tile;
     if (bias)
@@ -109,7 +110,7 @@ template <class P> struct WgmmaStore {
     }
   }
 
-  /// Ends the unit, the `part`-th of a warp's columns.
+  /// Finishes the unit, which is the `part`-th of a warp's columns.
   __device__ void end(const Sums &sums, int part = 0) {
     RowNorm norms[Plan::kRowBlocks][2];
     if constexpr (kNormalises<P>)
@@ -125,7 +126,7 @@ template <class P> struct WgmmaStore {
     boxes += count();
   }
 
-  /// The i-th boxes of kTogether blocks of rows from the `row`-th on.
+  /// Finishes the i-th boxes of kTogether row blocks from the `row`-th on.
   __device__ void endBoxes(const Sums &sums,
                            const RowNorm (&norms)[Plan::kRowBlocks][2], int row,
                            int i, int firstGroup) {
@@ -146,7 +147,7 @@ template <class P> struct WgmmaStore {
       __syncwarp();
     }
     RowSums given[kTogether][2];
-    // Residuals are read some at a time, for reading waits for writing before.
+    // Read residuals in batches, since reads wait for earlier writes.
     constexpr int ahead = 4;
     TwoGroups<D> pairs[kTogether][ahead / 2];
 #pragma unroll
@@ -196,7 +197,7 @@ template <class P> struct WgmmaStore {
     send(in, box);
   }
 
-  /// Two neighbours: what is stored of their sums.
+  /// Computes the stored values of two neighbours.
   __device__ static void endTwo(Two<D> &two, const float *sums,
                                 const float (&offsets)[2],
                                 const float (&residual)[2],
@@ -224,7 +225,7 @@ template <class P> struct WgmmaStore {
       two.close(pair);
   }
 
-  /// Boxes that are whole in shared memory go out, and others come in.
+  /// Starts storing complete boxes, and loading the residuals of later ones.
   __device__ void send(const WgmmaBox (&in)[kTogether], int box) {
     if constexpr (Plan::kBoxes) {
       fenceAsync();
@@ -250,7 +251,7 @@ template <class P> struct WgmmaStore {
     }
   }
 
-  /// Where no tensor copy brings it.
+  /// Reads the residual without TMA.
   __device__ void readResidual(float (&pair)[2], int row, int col) {
     if (at.m + row >= P::m)
       return;
@@ -261,7 +262,7 @@ template <class P> struct WgmmaStore {
         pair[i] = load(from[col + i]);
   }
 
-  /// Neighbouring lanes write neighbouring elements.
+  /// Stores a box without TMA; neighbouring lanes write neighbouring elements.
   __device__ void storeElements(const WgmmaBox &box, const WgmmaTile &to) {
     constexpr int size = sizeof(D);
     const int lane = threadIdx.x % 32;
@@ -281,8 +282,8 @@ template <class P> struct WgmmaStore {
 // Sums of sums
 //===----------------------------------------------------------------------===//
 
-/// A warp's part in adding up what the blocks of a cluster have. Sums are added
-/// in an order that depends on places only, so that results never vary.
+/// A warp's part in the split-K reduction over a cluster. The order of
+/// additions depends only on positions, so results are deterministic.
 template <class P> struct WgmmaShares {
   using Plan = WgmmaPlan<P>;
   static constexpr int kGroups = Plan::kUnitN / 8;
@@ -298,7 +299,7 @@ template <class P> struct WgmmaShares {
   __device__ bool isMine(int part) const {
     return unitOf(part) / Plan::kOwned == rank;
   }
-  /// Which of the warp's units this block ends, or kParts.
+  /// Returns which of the warp's units this block finishes, or kParts if none.
   __device__ int mine() const {
     int part = 0;
     while (part < Plan::kParts && !isMine(part))
@@ -311,8 +312,8 @@ template <class P> struct WgmmaShares {
       arrived[slotOf(part)].arriveExpecting((P::split - 1) * Plan::kUnitBytes);
   }
 
-  /// Where the sums of a unit lie that the block `steps` places after its owner
-  /// sends, for this lane.
+  /// Returns the address, for this lane, of the partial sums of a unit from the
+  /// block `steps` ranks after its owner.
   __device__ unsigned char *placeOf(int part, int steps) const {
     return received +
            ((steps - 1) * Plan::kOwned + slotOf(part)) * Plan::kUnitBytes +

@@ -1,7 +1,7 @@
 //===- wgmma_gemm.cuh - Own matrix products on sm_90a ---------------------===//
 //
-// D[b] = epilogue(A[b] · B[b] + bias + R[b]) for A and B of f16 or bf16, summed
-// in f32, D and R of f16, bf16 or f32. What is multiplied is a struct of
+// D[b] = epilogue(A[b] · B[b] + bias + R[b]) for A and B of f16 or bf16,
+// accumulated in f32, D and R of f16, bf16 or f32. The problem is a struct of
 // constants, gemm.cuh's with a few more:
 //
 //   struct P {
@@ -22,7 +22,7 @@
 //     static constexpr bool constantB;          // no kernel writes B
 //   };
 //
-// and norm.cuh's for norms and moments; those want batch 1 and ldd = n.
+// and norm.cuh's for norms and moments, which need batch 1 and ldd = n.
 //
 // `cluster` or `split` is 1.
 // `split` is at most ceil(k / 64) and divides tileM / 16, or is 8 for a tile of
@@ -33,7 +33,7 @@
 //   extern "C" __global__ void __cluster_dims__(cluster * split, 1, 1)
 //       __launch_bounds__(threads, blocks)
 //
-// and launched with that many threads, dynamic shared memory and a grid of
+// and launched with these threads, dynamic shared memory and grid:
 //
 //   threads = 384 for 128 rows and one block, else 2 * tileM + 32 or more
 //   stage  = (tileM + tileN) * 128
@@ -48,15 +48,15 @@
 //                      : min(tiles, multiprocessors * blocks / cluster) *
 //                      cluster
 //
-// `shared` is at most `most`. A thread has up to 240 registers in one block of
-// 128 rows, 96 in two, 128 in one of 192 rows or two of 64, 255 in one of 64,
-// and needs tileN / 2 and 40 more, less some where `blocks` is 2. With 2 blocks
-// the next kernel's first blocks can stand beside the last of this one, with
-// their weights on the way.
+// `shared` is at most `most`. A thread has up to 240 registers with one block
+// of 128 rows per SM, 96 with two, 128 with one block of 192 rows or two of 64,
+// and 255 with one of 64. It needs about tileN / 2 + 40, somewhat fewer if
+// `blocks` is 2. With 2 blocks per SM, the next kernel's first blocks can run
+// concurrently with the last of this one and prefetch their weights.
 //
 // Tensor maps, all of rank 3, innermost first, swizzled by 128 bytes, zeros
-// outside; the batch has size 1 (and any stride) where the operand's stride is
-// 0, else P::batch:
+// outside. The batch dimension has size 1 (and any stride) if the operand's
+// stride is 0, else P::batch:
 //
 //   A, transposeA  dims m, k, batch   box 64, 64, 1
 //      else        dims k, m, batch   box 64, tileM, 1
@@ -65,9 +65,9 @@
 //   D              dims n, m, batch   box 128 / sizeof(D), 16, 1
 //   R              as D
 //
-// so A, B need addresses, leading dimensions and strides that are multiples of
-// 16 bytes. D and R have maps only where ldd and strideD are multiples of
-// 16 bytes (kWgmmaStoresBoxes); else they may lie anywhere.
+// so addresses, leading dimensions and strides of A and B must be multiples of
+// 16 bytes. D and R have maps only if ldd and strideD are multiples of 16 bytes
+// (kWgmmaStoresBoxes); otherwise they need no alignment.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,11 +80,11 @@
 
 namespace frit {
 
-/// Whether D and R are read and written through tensor maps.
+/// Whether D and R are accessed by TMA.
 template <class P>
 inline constexpr bool kWgmmaStoresBoxes = WgmmaPlan<P>::kBoxes;
 
-/// The matrices that a product reads, by 64 steps of k.
+/// Operands of a product, in units of 64 steps of k.
 template <class P> struct WgmmaMatrices {
   static constexpr int steps = wgmmaCeil(P::k, kWgmmaDepth);
   static constexpr int lineBytesA = 128;
@@ -101,7 +101,7 @@ template <class P> struct WgmmaMatrices {
       loadBox(to, mapA, barrier, k, tile.m, batch);
   }
 
-  /// Blocks that share B each load a part of it into all of them.
+  /// Blocks that share B each multicast a part of it to all of them.
   __device__ void loadB(unsigned char *to, Barrier &barrier,
                         const WgmmaTile &tile, int step, int rank) const {
     const int k = step * kWgmmaDepth, batch = P::strideB ? tile.batch : 0;
@@ -115,7 +115,7 @@ template <class P> struct WgmmaMatrices {
       const int first = P::cluster > 1 ? rank * (P::tileN / P::cluster) : 0;
       load(to + first * 128, k, tile.n + first);
     } else {
-      // Boxes in turn, of which some block may have one less.
+      // Round-robin over the boxes; some blocks may have one box fewer.
 #pragma unroll
       for (int i = 0; i < P::tileN; i += 64)
         if (P::cluster == 1 || i / 64 % P::cluster == rank)
@@ -124,7 +124,7 @@ template <class P> struct WgmmaMatrices {
   }
 };
 
-/// The whole product; null for an absent bias, residual or map.
+/// Computes the whole product; pass null for an absent bias, residual or map.
 template <class P>
 __device__ inline void
 wgmmaGemm(const TensorMap *mapA, const TensorMap *mapB, const TensorMap *mapD,
@@ -142,7 +142,7 @@ wgmmaGemm(const TensorMap *mapA, const TensorMap *mapB, const TensorMap *mapD,
 
 #else
 
-// Elsewhere gemmFloor takes the same problems.
+// Without WGMMA, gemmFloor computes the same problems.
 #include "frit/gemm.cuh"
 
 #endif

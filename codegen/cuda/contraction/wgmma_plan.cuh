@@ -1,7 +1,7 @@
 //===- wgmma_plan.cuh - How a block's memory and threads are shared out ---===//
 //
-// What follows from the tile of a product, for wgmma_gemm.cuh and
-// wgmma_conv.cuh: threads, shared memory, and which tile is whose turn.
+// Constants that follow from the tile of a product, for wgmma_gemm.cuh and
+// wgmma_conv.cuh: threads, shared memory, and the order of tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ __device__ constexpr int wgmmaCeil(int64_t a, int64_t b) {
   return int((a + b - 1) / b);
 }
 
-/// A tile of the product: its corner, and which of the batch.
+/// A tile of the product: its corner and its batch index.
 struct WgmmaTile {
   int m, n, batch;
 };
@@ -35,17 +35,17 @@ template <class P> struct WgmmaPlan {
   static_assert(P::cluster == 1 || P::split == 1);
   static_assert(!P::transposeB || P::tileN / 8 % P::cluster == 0);
 
-  /// D goes through shared memory in boxes of 16 rows, 128 bytes each, of which
-  /// every warp has its own; by the copy engine where D's lines start at
-  /// multiples of 16 bytes, else element by element.
+  /// D is stored through shared memory in boxes of 16 rows of 128 bytes; every
+  /// warp has its own. TMA stores them if D's rows are aligned to 16 bytes,
+  /// otherwise the warp does, element by element.
   static constexpr bool kBoxes = P::ldd * sizeof(typename P::D) % 16 == 0 &&
                                  P::strideD * sizeof(typename P::D) % 16 == 0;
   static constexpr int kBoxN = kLineBytes / int(sizeof(typename P::D));
   static constexpr int kSlots = kLayout.slots();
 
-  /// Where blocks share k, each has the whole sums of some of the tile's units,
-  /// which the others send it: a warp's rows, by all columns or, where there
-  /// are more blocks than warps, by part of them.
+  /// With split-K, each block finishes some of the tile's units, whose partial
+  /// sums the others send it. A unit is a warp's rows by all columns or, with
+  /// more blocks than warps, by part of them.
   static constexpr int kParts = kLayout.parts();
   static constexpr int kUnitN = kLayout.unitN();
   static constexpr int kOwned = kLayout.owned();
@@ -62,24 +62,25 @@ template <class P> struct WgmmaPlan {
   static constexpr int kTilesN = wgmmaCeil(P::n, P::tileN);
   static constexpr int kTiles = kTilesM * kTilesN * int(P::batch);
 
-  /// Two warpgroups either multiply 64 rows each of the same tile or, where a
-  /// block has several tiles and the sums of a whole one fit into the registers
-  /// of one warpgroup, take turns: one writes while the other multiplies.
+  /// Two warpgroups either multiply 64 rows each of the same tile (cooperative)
+  /// or work on alternate tiles (ping-pong): one stores while the other
+  /// multiplies. Ping-pong needs several tiles per block, and the accumulators
+  /// of a whole tile in the registers of one warpgroup.
   static constexpr bool kPingPong = P::split == 1 && P::tileM == 128 &&
                                     P::tileN <= 192 && P::blocks == 1 &&
                                     kTiles * P::cluster > 132;
   static constexpr int kTakers = kPingPong ? 2 : 1;
-  /// Two warpgroups that have a multiprocessor for themselves use more
-  /// registers than threads start with. A whole warpgroup stands where one warp
-  /// loads, and gives up most of its own.
+  /// Two warpgroups alone on an SM use more registers than threads start with.
+  /// The loading warp is then a whole warpgroup, which gives up most of its
+  /// registers.
   static constexpr bool kMovesRegisters = kLayout.movesRegisters();
-  /// How often 64 rows a warpgroup multiplies, and warps that read a stage.
+  /// 64-row blocks per warpgroup, and consumer warps per stage.
   static constexpr int kRowBlocks = kTakers;
   static constexpr int kReaders = kWarps / kTakers;
 
-  /// Rows of tiles that are gone through together, column by column, so that
-  /// the blocks of a multiprocessor's worth of time read a square of D's worth
-  /// of operands, which then come from the second-level cache.
+  /// Rows of tiles that are traversed together, column by column
+  /// (rasterization), so that one wave of blocks covers a roughly square part
+  /// of D and its operands are reused in L2.
   __device__ static constexpr int rowsTogether() {
     int rows = 1;
     while (rows * rows * P::tileM * P::cluster * P::cluster < 132 * P::tileN)

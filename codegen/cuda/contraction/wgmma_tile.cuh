@@ -1,14 +1,14 @@
 //===- wgmma_tile.cuh - Tiles of a product by specialised warps -----------===//
 //
 // The main loop of wgmma_gemm.cuh and wgmma_conv.cuh. One thread of a block
-// starts tensor copies into a ring of stages, each 64 steps of k of both
-// operands; warpgroups of 64 rows each multiply what has come and give the
-// stage back. The ring runs on from tile to tile, so that the next tile's
-// operands come while a tile is written.
+// (the producer) starts TMA copies into a ring of pipeline stages, each with 64
+// steps of k of both operands. Warpgroups of 64 rows each (the consumers)
+// multiply full stages and release them. The ring continues from tile to tile,
+// so that the next tile's operands are loaded while a tile is stored.
 //
-// Two barriers per stage: `full` ends a phase when the stage's bytes are there,
-// `empty` when every warp that reads the stage, in all blocks that it is sent
-// to, has done so.
+// Two barriers per stage: `full` completes a phase when the stage's bytes have
+// arrived, `empty` when every consumer warp has released the stage, in all
+// blocks that it is multicast to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace frit {
 
-/// A place in the ring. Parity is that of the phase that `full` is in.
+/// A position in the ring. `parity` is that of the current phase of `full`.
 template <int Stages> struct PipelineState {
   int stage = 0;
   uint32_t parity = 0;
@@ -38,9 +38,9 @@ template <int Stages> struct PipelineState {
   }
 };
 
-/// What all roles of a block know. Operands has the number of `steps` of k, the
-/// `lineBytesA` of A's lines in shared memory and `loadA(to, barrier, tile,
-/// step)`, `loadB(to, barrier, tile, step, rank)`.
+/// State that all roles of a block share. Operands has the number of `steps` of
+/// k, the `lineBytesA` of A's lines in shared memory, `loadA(to, barrier, tile,
+/// step)` and `loadB(to, barrier, tile, step, rank)`.
 template <class P, class Operands> struct WgmmaBlock {
   using Plan = WgmmaPlan<P>;
   using Place = PipelineState<P::stages>;
@@ -69,7 +69,7 @@ template <class P, class Operands> struct WgmmaBlock {
   }
 
   __device__ void initBarriers() {
-    // By one thread: the fence is dear, and dearer for a whole warp.
+    // By one thread: the fence is expensive, and more so for a whole warp.
     if (threadIdx.x == 0) {
       for (int i = 0; i < P::stages; ++i) {
         full[i].init(1);
@@ -98,8 +98,8 @@ template <class P, class Operands> struct WgmmaBlock {
     return stageA(stage) + Plan::kBytesA;
   }
 
-  /// One thread: fills the ring. What B has for the first stages is on its way
-  /// before the kernels that make A have ended, where none of them makes B.
+  /// Producer thread: fills the ring. If no earlier kernel writes B, loads B
+  /// for the first stages before the PDL wait.
   __device__ void produce(const Operands &operands) {
     int ahead = 0;
     if constexpr (P::constantB) {
@@ -129,7 +129,7 @@ template <class P, class Operands> struct WgmmaBlock {
     }
   }
 
-  /// One lane of a warp: it reads the stage no more.
+  /// Releases the stage for this warp, by one lane.
   __device__ void release(int stage) {
     if (threadIdx.x % 32 != 0)
       return;
@@ -142,15 +142,15 @@ template <class P, class Operands> struct WgmmaBlock {
     }
   }
 
-  /// What i times 16 steps of k add to the description of A, whose lines may be
-  /// shorter than a stage is deep: then one part of the tile follows the other.
+  /// Returns the offset of i times 16 steps of k in A's descriptor. If lines
+  /// are shorter than a stage's depth, the parts of the tile follow each other.
   __device__ static constexpr int stepsA(int i) {
     constexpr int line = Operands::lineBytesA;
     return line == 128 ? i * kNextSteps<!P::transposeA>
                        : (i * 32 / line * P::tileM * line + i * 32 % line) / 16;
   }
 
-  /// A warpgroup: sums up its rows of a tile.
+  /// Consumer warpgroup: multiplies its rows of a tile.
   __device__ void multiply(Sums &sums, Place &place) {
     using Product = Wgmma<P::tileN>;
     constexpr bool alongA = !P::transposeA, alongB = P::transposeB;
@@ -171,14 +171,15 @@ template <class P, class Operands> struct WgmmaBlock {
               sums[j], a + stepsA(i) + j * (64 * line / 16),
               b + i * kNextSteps<alongB>, i > 0 || step > firstStep);
       commitProducts();
-      // The step before this one has been multiplied.
+      // The previous step's products have finished.
       waitProducts<1>();
       if (step > firstStep)
         release(last);
       last = place.stage;
       place.advance();
     }
-    // All that the other warpgroup waits for has come.
+    // Ping-pong: all of this tile's stages have arrived, so the other warpgroup
+    // may start.
     if (Plan::kPingPong && threadIdx.x % 32 == 0)
       turns[1 - int(threadIdx.x) / 128].arrive();
     waitProducts<0>();
@@ -191,7 +192,7 @@ template <class P, class Operands> struct WgmmaBlock {
   }
 };
 
-/// The whole product, of blocks that stand in clusters of Plan::kCluster.
+/// Computes the whole product, in clusters of Plan::kCluster blocks.
 template <class P, class Operands>
 __device__ inline void
 wgmmaProduct(const Operands &operands, const TensorMap *mapD,
@@ -250,7 +251,8 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
             store.end(sums, i);
           }
       } else {
-        // By turns, also because a barrier tells no more than two phases apart.
+        // Warpgroups alternate, also because a barrier cannot tell phases apart
+        // that are two or more behind.
         if constexpr (Plan::kPingPong)
           block.turns[turn].wait((turn + ++turnsTaken) % 2);
         block.multiply(sums, place);
@@ -258,12 +260,12 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
         store.end(sums);
       }
     }
-    // Memory that is still read from may not go away.
+    // Shared memory must outlive the stores that read it,
     if (Plan::kBoxes && threadIdx.x % 32 == 0)
       waitStores<0>();
     __syncwarp();
   }
-  // Nor may that of a block which others still send operands.
+  // and the blocks that other blocks still send operands to must stay.
   if constexpr (P::cluster > 1) {
     arriveCluster();
     waitCluster();

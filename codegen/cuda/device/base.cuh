@@ -1,13 +1,13 @@
 //===- base.cuh - Types, loads and stores of generated kernels ------------===//
 //
-// What every emitted kernel includes, directly or through a skeleton. It needs
-// no CUDA header, so that NVRTC compiles it from memory, and it is host C++ as
-// well: with FRIT_EMULATE defined, test/emulator/emulator.h supplies the words
-// of CUDA C++ and the very same text runs on the host.
+// Included by every emitted kernel, directly or through a skeleton. It needs no
+// CUDA header, so that NVRTC can compile it from memory. It is also host C++:
+// with FRIT_EMULATE defined, test/emulator/emulator.h defines the CUDA keywords
+// and the same text runs on the host.
 //
-// 16-bit floats are storage only. A value is `load`ed into its compute type
-// (float for f16, bf16 and f32), worked on there, and `store`d back rounded to
-// nearest even.
+// 16-bit floats are storage types only. `load` converts a value to its compute
+// type (float for f16, bf16 and f32), and `store` rounds it back to nearest
+// even.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 #if defined(FRIT_EMULATE)
 #include "emulator.h"
 #elif defined(__CUDACC_RTC__)
-// NVRTC has no standard headers; these are the names that emitted text uses.
+// NVRTC has no standard headers; define the names that emitted kernels use.
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
 typedef short int16_t;
@@ -53,8 +53,8 @@ struct bf16 {
   uint16_t bits;
 };
 
-/// A truth value, as stored: one byte, 0 or 1. Pointers to `uint8_t` or `bool`
-/// serve as well; this one keeps tensors of bool apart from those of u8.
+/// A truth value, as stored: one byte, 0 or 1. A type of its own, so that
+/// overloads tell tensors of bool from those of u8.
 struct boolean {
   uint8_t bits;
 };
@@ -66,7 +66,7 @@ template <class T> inline constexpr bool kSame<T, T> = true;
 // One element
 //===----------------------------------------------------------------------===//
 
-/// Integers, f32 and f64 are computed with as they are stored.
+/// Integers, f32 and f64 compute in their storage type.
 template <class T> __device__ inline T load(T value) { return value; }
 __device__ inline bool load(boolean value) { return value.bits != 0; }
 __device__ inline float load(bf16 value) {
@@ -82,7 +82,7 @@ __device__ inline float load(f16 value) {
 #endif
 }
 
-/// What `load` makes of a T.
+/// The type that `load` converts a T to.
 template <class T> using Compute = decltype(load(T()));
 
 template <class T, class V> __device__ inline void store(T &to, V value) {
@@ -108,7 +108,7 @@ template <class V> __device__ inline void store(bf16 &to, V value) {
 #endif
 }
 
-/// `value` rounded to what a T holds: a cast that is part of the model.
+/// Rounds `value` to the precision of T: a cast in the model.
 template <class T> __device__ inline float roundTo(float value) {
   T rounded;
   store(rounded, value);
@@ -119,13 +119,13 @@ template <class T> __device__ inline float roundTo(float value) {
 // V consecutive elements
 //===----------------------------------------------------------------------===//
 
-/// What one instruction moves: up to 16 bytes.
+/// N elements that one instruction moves: up to 16 bytes.
 template <class T, int N> struct alignas(N * sizeof(T)) Pack {
   T at[N];
 };
 
-/// How many of V elements of T fit one access: the largest power of two that
-/// divides V and stays within 16 bytes.
+/// Elements of T per access: the largest power of two that divides V and fits
+/// 16 bytes.
 template <class T, int V> __device__ constexpr int packOf() {
   int n = 1;
   while (V % (2 * n) == 0 && 2 * n * int(sizeof(T)) <= 16)
@@ -146,8 +146,8 @@ __device__ inline void loadVector(F (&out)[V], const T *from) {
   }
 }
 
-/// Writes a pack in one instruction. Compilers take an assignment of many parts
-/// apart and do not always join them again.
+/// Writes a pack in one instruction. Compilers split an assignment of many
+/// parts and do not always merge the stores again.
 template <class T, int N>
 __device__ inline void storePack(T *to, const Pack<T, N> &pack) {
 #ifndef FRIT_EMULATE
@@ -171,8 +171,8 @@ __device__ inline void storePack(T *to, const Pack<T, N> &pack) {
   *reinterpret_cast<Pack<T, N> *>(to) = pack;
 }
 
-/// An operand that is there, for what may be told that one is absent by null:
-/// compilers then need not ask.
+/// Marks an operand as not null, so that compilers drop the checks for absent
+/// operands.
 template <class T> __device__ inline T *present(T *operand) {
 #ifndef FRIT_EMULATE
   __builtin_assume(operand != nullptr);
@@ -180,7 +180,7 @@ template <class T> __device__ inline T *present(T *operand) {
   return operand;
 }
 
-/// Whether two values become two elements of T in one instruction, and that.
+/// Whether one instruction rounds two values to two elements of T.
 template <class T> inline constexpr bool kRoundsPairs = false;
 #if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 800
 template <> inline constexpr bool kRoundsPairs<f16> = true;
@@ -201,7 +201,7 @@ __device__ inline void storePair(bf16 *to, float x, float y) {
 #endif
 }
 
-/// Two values as neighbours of T, the first in the low half.
+/// Rounds two values to neighbouring elements of T, the first in the low half.
 template <class T> __device__ inline uint32_t packPair(float low, float high) {
 #if defined(FRIT_EMULATE) || __CUDA_ARCH__ < 800
   T pair[2];
@@ -239,7 +239,7 @@ __device__ inline void storeVector(T *to, const F (&in)[V]) {
 }
 
 #ifndef FRIT_EMULATE
-/// Where in the shared memory window a pointer into shared memory points.
+/// Converts a pointer into shared memory to its 32-bit shared address.
 __device__ inline uint32_t sharedAddress(const void *pointer) {
   return uint32_t(__cvta_generic_to_shared(pointer));
 }
@@ -256,29 +256,29 @@ template <class T> __device__ inline T *dynamicShared() {
 }
 
 //===----------------------------------------------------------------------===//
-// Kernels beside each other
+// Programmatic dependent launch (PDL)
 //===----------------------------------------------------------------------===//
 
-/// Waits until the kernels before this one have ended and their writes are
-/// seen. To be called by every block of every kernel, before it first touches
-/// memory that another kernel writes, or writes memory that another touches.
+/// Waits until the kernels before this one have finished and their writes are
+/// visible. Every block of every kernel calls it before it first accesses
+/// memory that another kernel writes, or writes memory that another accesses.
 __device__ inline void pdlWait() {
 #if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// Allows the next kernel to start once every block has come here or ended. It
-/// says nothing about memory: the next kernel still waits for its inputs.
+/// Lets the next kernel start once every block has called this or exited. It
+/// gives no memory guarantee: the next kernel still calls pdlWait().
 __device__ inline void pdlTrigger() {
 #if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-/// Has the first block bring `bytes` bytes, which no kernel that may still run
-/// writes, into the second-level cache. In a model that is larger than the
-/// cache they lie in memory, a microsecond away.
+/// Prefetches `bytes` bytes into L2, by the first block. No kernel that may
+/// still be running writes them. In a model larger than L2 they are in memory,
+/// with a latency of a microsecond.
 __device__ inline void prefetchL2(const void *from, int bytes) {
 #if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 900
   if (blockIdx.x == 0)
@@ -288,8 +288,8 @@ __device__ inline void prefetchL2(const void *from, int bytes) {
 #endif
 }
 
-/// What a tensor copy reads or writes, as cuTensorMapEncodeTiled or
-/// cuTensorMapEncodeIm2col wrote it; a `const __grid_constant__` parameter.
+/// A TMA descriptor as encoded by cuTensorMapEncodeTiled or
+/// cuTensorMapEncodeIm2col; a `const __grid_constant__` parameter.
 struct alignas(64) TensorMap {
   unsigned char bytes[128];
 };

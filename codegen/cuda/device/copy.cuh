@@ -1,8 +1,8 @@
 //===- copy.cuh - Copies into shared memory that run by themselves --------===//
 //
-// A thread that has started copies goes on, and sees what they brought once it
-// has waited for their group. The PTX ISA, "Data Movement", has the rules.
-// Below sm_80 a copy is over when it has been started.
+// Asynchronous copies (cp.async): the thread continues, and sees the data after
+// it has waited for the copy's group. See the PTX ISA, "Data Movement". Below
+// sm_80 copies are synchronous.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,13 +13,13 @@
 
 namespace frit {
 
-/// Starts copying `Width` bytes (4, 8 or 16) into shared memory; those past
-/// `bytes` are zeros.
+/// Starts copying `Width` bytes (4, 8 or 16) to shared memory; bytes from
+/// `bytes` on become zeros.
 template <int Width = 16>
 __device__ inline void copyAsync(void *to, const void *from,
                                  int bytes = Width) {
 #if defined(FRIT_EMULATE)
-  // They happen as late as they may: a missing wait reads old bytes.
+  // The emulator copies as late as allowed, so a missing wait reads old bytes.
   emu::copyAsync(to, from, bytes, Width);
 #elif __CUDA_ARCH__ >= 800
   if constexpr (Width == 16)
@@ -39,7 +39,7 @@ __device__ inline void copyAsync(void *to, const void *from,
 #endif
 }
 
-/// Closes a group of copies.
+/// Closes the current group of copies.
 __device__ inline void commitCopies() {
 #if defined(FRIT_EMULATE)
   emu::commitCopies();
@@ -48,7 +48,7 @@ __device__ inline void commitCopies() {
 #endif
 }
 
-/// Waits until at most the last `Pending` groups are under way.
+/// Waits until at most the last `Pending` groups are in flight.
 template <int Pending> __device__ inline void waitCopies() {
 #if defined(FRIT_EMULATE)
   emu::waitCopies(Pending);
@@ -58,12 +58,12 @@ template <int Pending> __device__ inline void waitCopies() {
 }
 
 //===----------------------------------------------------------------------===//
-// What a body's elements are in shared memory
+// Elements of a body in shared memory
 //===----------------------------------------------------------------------===//
 
-/// V elements of a body from its element (row, col) on, in the shape that
-/// shared memory keeps: copied as they are where the body knows their `source`.
-/// The thread that fetched them sees them after `waitCopies`.
+/// Stores V elements of a body from (row, col) on to shared memory. Copies them
+/// asynchronously if the body has a `source`; the same thread sees them after
+/// waitCopies().
 template <int V, class Body, class Stored>
 __device__ inline void fetch(const Body &body, Stored *to, unsigned row,
                              unsigned col) {
@@ -86,7 +86,7 @@ __device__ inline void fetch(const Body &body, Stored *to, unsigned row,
   }
 }
 
-/// Reads them.
+/// Reads V elements that fetch() stored.
 template <class Body, int V, class Stored>
 __device__ inline void fromShared(typename Body::Element (&vector)[V],
                                   const Stored *from) {

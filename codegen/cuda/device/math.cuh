@@ -1,9 +1,9 @@
 //===- math.cuh - Scalar functions of emitted bodies ----------------------===//
 //
 // One name per operation, overloaded for float and double, so that the emitter
-// prints the same call whatever the type. Rounding and corner cases follow the
-// nn dialect: maximum and minimum propagate NaN, integer division truncates,
-// conversions to integers saturate. Included by base.cuh; not on its own.
+// prints the same call for every type. Rounding and corner cases follow the nn
+// dialect: maximum and minimum propagate NaN, integer division truncates,
+// conversions to integers saturate. Include it through base.cuh.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ __device__ inline float bitsToFloat(uint32_t bits) {
 #endif
 }
 
-/// The bits of a number as another of the same size.
+/// Reinterprets the bits of a value as another type of the same size.
 template <typename To, typename From> __device__ inline To bitCast(From from) {
   static_assert(sizeof(To) == sizeof(From), "the sizes differ");
   union {
@@ -52,7 +52,7 @@ template <typename To, typename From> __device__ inline To bitCast(From from) {
 
 __device__ inline float exp(float x) { return ::expf(x); }
 __device__ inline double exp(double x) { return ::exp(x); }
-/// 2^x to about two units in the last place; 0 for -infinity.
+/// 2^x with an error of about 2 ulp; 0 for -infinity.
 __device__ inline float fastExp2(float x) {
 #ifdef FRIT_EMULATE
   return ::exp2f(x);
@@ -62,8 +62,8 @@ __device__ inline float fastExp2(float x) {
   return result;
 #endif
 }
-/// In three instructions instead of eight. The relative error, 1e-7 · |x|, only
-/// matters where the value is huge; that of a difference from a maximum is not.
+/// e^x in three instructions instead of eight, for x at most about 0, such as a
+/// difference from a maximum: the relative error is 1e-7 · |x|.
 __device__ inline float expShifted(float x) {
   return fastExp2(x * 1.44269504f);
 }
@@ -77,7 +77,7 @@ __device__ inline float logistic2(float x) {
   return result;
 #endif
 }
-/// 1 / (1 + e^-x), with the same.
+/// 1 / (1 + e^-x), with a relative error of 1e-7 · (1 + |x|).
 __device__ inline float logistic(float x) { return logistic2(x * 1.44269504f); }
 __device__ inline float exp2(float x) { return ::exp2f(x); }
 __device__ inline double exp2(double x) { return ::exp2(x); }
@@ -130,10 +130,10 @@ __device__ inline float ceil(float x) { return ::ceilf(x); }
 __device__ inline double ceil(double x) { return ::ceil(x); }
 __device__ inline float trunc(float x) { return ::truncf(x); }
 __device__ inline double trunc(double x) { return ::trunc(x); }
-/// To the nearest whole number, ties to even; ONNX Round.
+/// Rounds to the nearest integer, ties to even; ONNX Round.
 __device__ inline float roundEven(float x) { return ::rintf(x); }
 __device__ inline double roundEven(double x) { return ::rint(x); }
-/// To the nearest whole number, ties away from zero.
+/// Rounds to the nearest integer, ties away from zero.
 __device__ inline float round(float x) { return ::roundf(x); }
 __device__ inline double round(double x) { return ::round(x); }
 __device__ inline float fma(float x, float y, float z) {
@@ -147,18 +147,18 @@ __device__ inline double copysign(double x, double y) {
   return ::copysign(x, y);
 }
 
-/// The remainder with the dividend's sign, as C's fmod.
+/// Remainder with the dividend's sign, as C's fmod.
 __device__ inline float fmod(float x, float y) { return ::fmodf(x, y); }
 __device__ inline double fmod(double x, double y) { return ::fmod(x, y); }
 __device__ inline float abs(float x) { return ::fabsf(x); }
 __device__ inline double abs(double x) { return ::fabs(x); }
 template <class T> __device__ inline T abs(T x) { return x < T(0) ? T(-x) : x; }
 
-/// The greater one; NaN where either is.
+/// The greater value; NaN if either is NaN.
 template <class T> __device__ inline T maximum(T x, T y) {
   return x > y || x != x ? x : y;
 }
-/// The lesser one; NaN where either is.
+/// The lesser value; NaN if either is NaN.
 template <class T> __device__ inline T minimum(T x, T y) {
   return x < y || x != x ? x : y;
 }
@@ -175,9 +175,9 @@ __device__ inline float minimum(float x, float y) {
 }
 #endif
 
-/// An odd rational function of x, found by weighted least squares. It has no
-/// branches, where the library's has two ways that most warps both take. The
-/// relative error is below 5e-7; beyond 3.9 it is 1 in f32.
+/// Odd rational approximation, fitted by weighted least squares. Free of
+/// branches: the library's version has two, and most warps take both. The
+/// relative error is below 5e-7; beyond 3.9 the result is 1 in f32.
 __device__ inline float erf(float x) {
   float t = minimum(x * x, 15.21f);
   float p = ::fmaf(t, 2.0664028852479532e-06f, 0.00028505863156169653f);
@@ -198,10 +198,11 @@ __device__ inline float erf(float x) {
   return minimum(maximum(result, -1.0f), 1.0f);
 }
 
-/// GELU where the result has 16 bits: x / (1 + 2^(-x q(x^2))), q found by
-/// weighted least squares. The error is below 5e-5, and below 2.8e-4 of the
-/// value where that is beyond 1e-3. An exact one costs 24 instructions, by
-/// which a warpgroup that ends a tile falls behind the one that multiplies.
+/// GELU for 16-bit results: x / (1 + 2^(-x q(x^2))), with q fitted by weighted
+/// least squares. The absolute error is below 5e-5; for values beyond 1e-3 the
+/// relative error is below 2.8e-4. An exact GELU takes 24 instructions, so that
+/// with ping-pong the epilogue would take longer than the other warpgroup's
+/// main loop.
 __device__ inline float geluTo16Bits(float x) {
   float t = x * x;
   float q = ::fmaf(t, 1.10380489e-06f, -3.03671747e-05f);
@@ -217,11 +218,11 @@ __device__ inline bool isInf(float x) { return abs(x) == INFINITY; }
 __device__ inline bool isInf(double x) { return abs(x) == double(INFINITY); }
 
 //===----------------------------------------------------------------------===//
-// Functions that are called
+// Functions that are not inlined
 //===----------------------------------------------------------------------===//
 
-// The library's versions take up to 100 instructions for each place where they
-// stand. Kernels of many such places call one copy instead.
+// The library's versions inline up to 100 instructions per use. Kernels with
+// many uses call one copy instead.
 namespace called {
 #ifdef FRIT_EMULATE
 #define FRIT_CALLED inline
@@ -263,8 +264,8 @@ FRIT_CALLED_BINARY(atan2)
 // Integers
 //===----------------------------------------------------------------------===//
 
-/// Truncating division, ONNX Div. A zero divisor gives 0 and -1 negates with
-/// wrap-around: both trap on a host, and the emulator runs this text there.
+/// Truncating division, ONNX Div. Division by zero gives 0, and by -1 negates
+/// with wrap-around: both would trap on the host, where the emulator runs this.
 template <class T> __device__ inline T divS(T x, T y) {
   if (y == T(0))
     return T(0);
@@ -273,7 +274,7 @@ template <class T> __device__ inline T divS(T x, T y) {
   return T(x / y);
 }
 
-/// What truncating division leaves: it has the dividend's sign.
+/// Remainder of truncating division, with the dividend's sign.
 template <class T> __device__ inline T remS(T x, T y) {
   if (y == T(0) || (T(-1) < T(0) && y == T(-1)))
     return T(0);
@@ -290,13 +291,13 @@ template <class T> __device__ inline T ceilDiv(T x, T y) {
   return T(divS(x, y) + (rest != T(0) && (rest < T(0)) == (y < T(0))));
 }
 
-/// The remainder with the divisor's sign, ONNX Mod with fmod=0.
+/// Remainder with the divisor's sign, ONNX Mod with fmod=0.
 template <class T> __device__ inline T floorMod(T x, T y) {
   T rest = remS(x, y);
   return T(rest != T(0) && (rest < T(0)) != (y < T(0)) ? rest + y : rest);
 }
 
-/// `x` towards zero as a T: the nearest T where it is out of range, 0 for NaN.
+/// Converts `x` to T, rounding towards zero and saturating; 0 for NaN.
 template <class T, class F> __device__ inline T toInt(F x) {
   constexpr bool isSigned = T(-1) < T(0);
   constexpr int valueBits = int(sizeof(T)) * 8 - isSigned;

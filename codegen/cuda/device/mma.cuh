@@ -1,8 +1,8 @@
 //===- mma.cuh - Tensor cores ---------------------------------------------===//
 //
-// The instructions of sm_80 and later that gemm.cuh and conv.cuh are made of,
-// each with a host body for the emulator. Names and fragment layouts follow the
-// PTX ISA, "Warp Level Matrix Instructions".
+// The tensor core instructions of sm_80 and later that gemm.cuh and conv.cuh
+// use, each with a host version for the emulator. Names and fragment layouts
+// follow the PTX ISA, "Warp Level Matrix Instructions".
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 namespace frit {
 
-/// Whether the target has what this file needs.
+/// Whether the target has these instructions.
 #if defined(FRIT_EMULATE) || __CUDA_ARCH__ >= 800
 inline constexpr bool kHasMma = true;
 #else
@@ -22,7 +22,8 @@ inline constexpr bool kHasMma = false;
 
 #ifdef FRIT_EMULATE
 
-/// Element `col` of the 8 × 8 matrix's row `row` goes to a lane by these rules.
+/// Emulates ldmatrix: distributes the elements of 8 × 8 matrices over the
+/// lanes.
 template <bool Transposed>
 inline void loadMatrices(uint32_t (&out)[4], const void *row) {
   emu::withWarp(row, [&](auto rowOf, unsigned lane) {
@@ -60,7 +61,7 @@ inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   });
 }
 
-/// The low 13 bits of operands do not count.
+/// The low 13 bits of operands are ignored.
 inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
                     const uint32_t (&b)[2]) {
   struct Operands {
@@ -82,9 +83,9 @@ inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
 
 #else
 
-/// Loads four 8 × 8 matrices of 16-bit elements. Lane l gives the address of
-/// row l % 8 of matrix l / 8, and gets of each matrix the elements (l / 4, l %
-/// 4 * 2) and the one after it; of the transposed matrix where `Transposed`.
+/// Loads four 8 × 8 matrices of 16-bit elements. Lane l passes the address of
+/// row l % 8 of matrix l / 8, and receives of each matrix the element (l / 4, l
+/// % 4 * 2) and the one after it, with `Transposed` of the transposed matrix.
 template <bool Transposed>
 __device__ inline void loadMatrices(uint32_t (&out)[4], const void *row) {
   uint32_t address = sharedAddress(row);
@@ -123,7 +124,7 @@ __device__ inline void mma<bf16>(float (&c)[4], const uint32_t (&a)[4],
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/// The same for a 16 × 8 matrix a and an 8 × 8 matrix b of TF32.
+/// c += a · b for a 16 × 8 matrix a and an 8 × 8 matrix b of TF32.
 __device__ inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
                                const uint32_t (&b)[2]) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
@@ -135,15 +136,16 @@ __device__ inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
 #endif
 
 //===----------------------------------------------------------------------===//
-// An operand's part of a tile in shared memory
+// An operand's tile in shared memory
 //===----------------------------------------------------------------------===//
 
-/// Steps of k that are in shared memory at once.
+/// Steps of k per pipeline stage.
 inline constexpr int kMmaDepth = 32;
 
 /// kMmaDepth steps of k by `Size` rows or columns of 16-bit elements, in pieces
-/// of 8 that are contiguous in memory: along k, or across it. Pieces are
-/// permuted so that the 8 pieces one matrix load reads lie in different banks.
+/// of 8 elements that are contiguous in memory along k, or across it. Pieces
+/// are swizzled so that the 8 pieces read by one matrix load are in different
+/// banks.
 template <int Size, bool AlongK> struct OperandTile {
   static constexpr int kDepth = kMmaDepth;
   static constexpr int kPieces = Size * kDepth / 8;
@@ -153,7 +155,7 @@ template <int Size, bool AlongK> struct OperandTile {
   };
   Piece pieces[kPieces];
 
-  /// Where the piece that holds element (row, k) lies.
+  /// Returns the address of the piece that contains element (row, k).
   __device__ Piece *at(int row, int k) {
     if constexpr (AlongK)
       return &pieces[row * (kDepth / 8) + (k / 8 ^ (row / 2 & 3))];
@@ -167,7 +169,7 @@ template <int Size, bool AlongK> struct OperandTile {
     return AlongK ? piece % (kDepth / 8) * 8 : piece / (Size / 8);
   }
 
-  /// The fragment of `mma`'s a: rows [row, row + 16), steps [k, k + 16).
+  /// Loads the fragment of `mma`'s a: rows [row, row + 16), steps [k, k + 16).
   __device__ void loadA(uint32_t (&a)[4], int row, int k) {
     int lane = threadIdx.x % 32, matrix = lane / 8;
     row += matrix % 2 * 8;
@@ -176,7 +178,8 @@ template <int Size, bool AlongK> struct OperandTile {
                                     : at(row, k + lane % 8));
   }
 
-  /// The fragments of two of `mma`'s b: columns [col, col + 8) and the next 8.
+  /// Loads the fragments of two of `mma`'s b: columns [col, col + 8) and the
+  /// next 8.
   __device__ void loadB(uint32_t (&b)[2][2], int col, int k) {
     int lane = threadIdx.x % 32, matrix = lane / 8;
     col += matrix / 2 * 8;
@@ -195,11 +198,10 @@ template <int Size, bool AlongK> struct OperandTile {
 // The tile
 //===----------------------------------------------------------------------===//
 
-/// Like multiplyTile of tile.cuh, by `Threads` threads on the
-/// tensor cores. The callbacks
-/// move 8 elements at once: `copyA(to, m, k)` and `copyB(to, n, k)` start the
-/// copy of a piece, zeros outside the matrix; `emit(m, n, pair)` takes two
-/// neighbours of a row.
+/// Like multiplyTile of tile.cuh, by `Threads` threads on the tensor cores. The
+/// callbacks move 8 elements at once: `copyA(to, m, k)` and `copyB(to, n, k)`
+/// start the copy of a piece, zeros outside the matrix; `emit(m, n, pair)`
+/// takes two neighbours of a row.
 ///
 /// Copies run Stages - 1 steps ahead of the multiplication. All stages together
 /// stay within the 48 KB that a kernel has without asking for more.
@@ -223,7 +225,7 @@ __device__ inline void multiplyTileMma(int depth, const CopyA &copyA,
   const int steps = (depth + kDepth - 1) / kDepth;
 
   auto fetch = [&](int step) {
-    // A group is committed even when it is empty: waiting counts groups.
+    // Commit a group even if it is empty, since waiting counts groups.
     if (step < steps) {
       TileA &a = tilesA[step % Stages];
       TileB &b = tilesB[step % Stages];
@@ -244,14 +246,14 @@ __device__ inline void multiplyTileMma(int depth, const CopyA &copyA,
   };
 
   float sums[countM][countN][4] = {};
-  // The tile before this one may still be read.
+  // Other threads may still read the previous tile.
   __syncthreads();
 #pragma unroll
   for (int step = 0; step < Stages - 1; ++step)
     fetch(step);
   for (int step = 0; step < steps; ++step) {
     waitCopies<Stages - 2>();
-    // Everyone's copies are there, and nobody reads the stage that is next.
+    // All copies have arrived, and no thread reads the next stage any more.
     __syncthreads();
     fetch(step + Stages - 1);
     TileA &tileA = tilesA[step % Stages];

@@ -1,11 +1,11 @@
 //===- tma.cuh - Tensor copies, their barriers, clusters ------------------===//
 //
-// Words for what sm_90 brought: copies of boxes of a tensor between global and
-// shared memory, which one thread starts and the copy engine makes; mbarriers,
-// on which they complete; blocks that form a cluster and reach each other's
-// shared memory. After the PTX ISA, "Data Movement and Conversion
-// Instructions" and "Parallel Synchronization". Under the emulator the same
-// names come from test/emulator/emulated_tma.h.
+// Wrappers of sm_90 instructions: TMA, which copies boxes of a tensor between
+// global and shared memory and is started by one thread; mbarriers, on which
+// the copies complete; clusters of blocks, which access each other's shared
+// memory. See the PTX ISA, "Data Movement and Conversion Instructions" and
+// "Parallel Synchronization". The emulator defines the same names in
+// test/emulator/emulated_tma.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,13 +20,15 @@
 
 namespace frit {
 
-/// The block's dynamic shared memory, aligned as the widest swizzle wants it.
+/// The block's dynamic shared memory, aligned to 1024 bytes for the 128-byte
+/// swizzle.
 __device__ inline unsigned char *tensorShared() {
   extern __shared__ __align__(1024) unsigned char fritTensorShared[];
   return fritTensorShared;
 }
 
-/// Where an address of shared memory lies in block `rank` of the cluster.
+/// Maps an address of this block's shared memory to the same place in block
+/// `rank` of the cluster.
 __device__ inline uint32_t addressInBlock(const void *here, uint32_t rank) {
   uint32_t there;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
@@ -39,9 +41,9 @@ __device__ inline uint32_t addressInBlock(const void *here, uint32_t rank) {
 // Barriers
 //===----------------------------------------------------------------------===//
 
-/// An mbarrier in shared memory. A phase ends when `count` threads have arrived
-/// and all bytes that were expected have come; phases alternate between the
-/// parities 0, which is the first, and 1.
+/// An mbarrier in shared memory. A phase completes when `count` threads have
+/// arrived and all expected bytes have been copied. The parity of phases
+/// alternates, beginning with 0.
 struct Barrier {
   uint64_t state;
 
@@ -58,7 +60,7 @@ struct Barrier {
         : "memory");
   }
 
-  /// Arrives where that is asked for, without a branch.
+  /// Arrives if `asked`, without a branch.
   __device__ void arriveIf(bool asked) {
     asm volatile("{\n"
                  ".reg .pred p;\n"
@@ -76,7 +78,7 @@ struct Barrier {
                  : "memory");
   }
 
-  /// Arrives, and lets the phase last until `bytes` more have been copied.
+  /// Arrives and adds `bytes` to the bytes that the phase expects.
   __device__ void arriveExpecting(uint32_t bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
                      sharedAddress(this)),
@@ -84,9 +86,9 @@ struct Barrier {
                  : "memory");
   }
 
-  /// Waits for the end of the phase of this parity. The parity of the phase
-  /// before the first one, 1, does not wait. Threads sleep for up to 10 ms
-  /// between looks: those that look more often draw power.
+  /// Waits until the phase with this parity has completed. On a new barrier,
+  /// parity 1 (the phase before the first) returns at once. Threads sleep for
+  /// up to 10 ms between polls, since polling more often draws power.
   __device__ void wait(uint32_t parity) {
     uint32_t done;
     do
@@ -102,29 +104,30 @@ struct Barrier {
   }
 };
 
-/// Joins the block's first threads, warps all of them.
+/// Barrier for the block's first `threads` threads, a multiple of 32.
 __device__ inline void joinThreads(int threads) {
   asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
 }
 
-/// Waits at a barrier until so many threads have come there or arrived.
+/// Waits at a named barrier until `Threads` threads have waited or arrived
+/// there.
 template <int Threads> __device__ inline void syncTurn(int barrier) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(Threads) : "memory");
 }
-/// Arrives there, and goes on.
+/// Arrives at a named barrier without waiting.
 template <int Threads> __device__ inline void arriveTurn(int barrier) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(Threads) : "memory");
 }
 
-/// Lets the copy engine and the other blocks of the cluster see barriers that
-/// were initialised.
+/// Makes initialised barriers visible to TMA and the other blocks of the
+/// cluster.
 __device__ inline void fenceBarrierInit() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-/// Stores four 8 × 8 matrices of 16-bit elements; lane l gives the address of
-/// row l % 8 of matrix l / 8, and the elements that `loadMatrices` would give
-/// it.
+/// Stores four 8 × 8 matrices of 16-bit elements. Lane l passes the address of
+/// row l % 8 of matrix l / 8, and the elements that loadMatrices() would return
+/// to it.
 __device__ inline void storeMatrices(void *row, const uint32_t (&from)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 "
                "[%0], {%1, %2, %3, %4};" ::"r"(sharedAddress(row)),
@@ -132,8 +135,8 @@ __device__ inline void storeMatrices(void *row, const uint32_t (&from)[4]) {
                : "memory");
 }
 
-/// Orders this thread's ordinary accesses to shared memory before those of the
-/// copy engine and the tensor cores that follow the next barrier.
+/// Orders this thread's ordinary accesses to shared memory before accesses of
+/// TMA and the tensor cores after the next barrier.
 __device__ inline void fenceAsync() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -148,8 +151,8 @@ __device__ inline uint32_t clusterRank() {
   return rank;
 }
 
-/// Every thread of every block of the cluster arrives, and later waits for all
-/// others to have arrived; what was written to shared memory before is seen.
+/// Split cluster barrier: every thread of the cluster arrives, and later waits
+/// for all others. Writes to shared memory before it are visible after.
 __device__ inline void arriveCluster() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
@@ -157,8 +160,8 @@ __device__ inline void waitCluster() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/// Writes four floats into the shared memory of another block, which count as
-/// bytes of a barrier there.
+/// Writes four floats to the shared memory of another block, and counts their
+/// bytes on a barrier there.
 __device__ inline void sendToBlock(uint32_t to, uint32_t barrier, float x,
                                    float y, float z, float w) {
   asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 "
@@ -168,15 +171,16 @@ __device__ inline void sendToBlock(uint32_t to, uint32_t barrier, float x,
 }
 
 //===----------------------------------------------------------------------===//
-// Tensor copies, each started by one thread
+// TMA copies, each started by one thread
 //===----------------------------------------------------------------------===//
 
 __device__ inline void prefetchMap(const TensorMap *map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-/// Copies the box at these coordinates, innermost first, into shared memory;
-/// elements outside the tensor become zeros, and count as bytes of the barrier.
+/// Copies the box at these coordinates, innermost first, to shared memory.
+/// Elements outside the tensor become zeros and also count as bytes of the
+/// barrier.
 __device__ inline void loadBox(void *to, const TensorMap *map, Barrier &barrier,
                                int x, int y) {
   asm volatile(
@@ -204,8 +208,8 @@ __device__ inline void loadBox(void *to, const TensorMap *map, Barrier &barrier,
                : "memory");
 }
 
-/// The same into every block of the cluster whose bit is set in `blocks`, at
-/// the same place, completing on the same barrier of each.
+/// Multicasts a box to every block of the cluster whose bit is set in `blocks`,
+/// at the same address, completing on the same barrier of each.
 __device__ inline void loadBoxInto(uint16_t blocks, void *to,
                                    const TensorMap *map, Barrier &barrier,
                                    int x, int y, int z) {
@@ -217,9 +221,9 @@ __device__ inline void loadBoxInto(uint16_t blocks, void *to,
                : "memory");
 }
 
-/// Copies the channels from `c` on of a map's pixels, which follow each other
-/// from (image, row, col) on as the corners and strides of an im2col map say,
-/// each moved by the offsets of a tap.
+/// Copies channels from `c` on of consecutive pixels of an im2col map,
+/// beginning at (image, row, col) and shifted by the offsets of a tap. The
+/// map's corners and strides define the order of pixels.
 __device__ inline void loadPixels(void *to, const TensorMap *map,
                                   Barrier &barrier, int c, int col, int row,
                                   int image, int tapCol, int tapRow) {
@@ -232,15 +236,16 @@ __device__ inline void loadPixels(void *to, const TensorMap *map,
                : "memory");
 }
 
-/// Brings a box into the second-level cache.
+/// Prefetches a box into L2.
 __device__ inline void prefetchBox(const TensorMap *map, int x, int y, int z) {
   asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile "
                "[%0, {%1, %2, %3}];" ::"l"(map),
                "r"(x), "r"(y), "r"(z));
 }
 
-/// Copies a box out of shared memory, less what lies outside the tensor. Those
-/// who wrote the box have called fenceAsync, and this thread knows of it.
+/// Copies a box from shared memory, except elements outside the tensor. Before,
+/// the threads that wrote the box have called fenceAsync() and synchronized
+/// with this one.
 __device__ inline void storeBox(const TensorMap *map, const void *from, int x,
                                 int y, int z) {
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group "
@@ -256,7 +261,7 @@ __device__ inline void storeBox(const TensorMap *map, const void *from, int x,
                : "memory");
 }
 
-/// Closes a group of this thread's stores.
+/// Closes the current group of this thread's stores.
 __device__ inline void commitStores() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }

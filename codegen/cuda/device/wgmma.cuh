@@ -1,19 +1,19 @@
 //===- wgmma.cuh - Warpgroup matrix products of sm_90a --------------------===//
 //
-// Four warps multiply 64 rows by N columns, 16 steps of k at a time, out of
-// shared memory, while they go on. After the PTX ISA, "Asynchronous Warpgroup
-// Level Matrix Instructions".
+// WGMMA: four warps asynchronously multiply 64 rows by N columns, 16 steps of k
+// at a time, from shared memory. See the PTX ISA, "Asynchronous Warpgroup Level
+// Matrix Instructions".
 //
-// Operands lie in shared memory as tensor copies with the 128-byte swizzle put
-// them, in boxes of 64 elements (128 bytes) by any number of lines, from
-// addresses that are multiples of 1024:
+// Operands are in shared memory as TMA writes them with the 128-byte swizzle:
+// in boxes of 64 elements (128 bytes) by any number of lines, at addresses that
+// are multiples of 1024:
 //
 //   along k   a line holds 64 steps of k of one row of a, or column of b
 //   across k  a line holds, for one step of k, 64 rows of a, or columns of b;
 //             64 more are in the next box
 //
-// The sums of thread t of the warpgroup: d[4 j + 2 h + i] belongs to row
-// t / 32 * 16 + h * 8 + t % 32 / 4 and column 8 j + t % 4 * 2 + i.
+// Accumulators of thread t of the warpgroup: d[4 j + 2 h + i] is row t / 32 *
+// 16 + h * 8 + t % 32 / 4 and column 8 j + t % 4 * 2 + i.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@
 
 #include "frit/tma.cuh"
 
-/// Whether the target has warpgroup products; its skeletons are empty where
-/// not, and chosen by nobody.
+/// Whether the target has WGMMA. Without it the WGMMA skeletons are empty and
+/// never chosen.
 #if FRIT_EMULATE >= 90 || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define FRIT_HAS_WGMMA 1
 
@@ -37,25 +37,26 @@ namespace frit {
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// Describes an operand in shared memory. Across k, `lines` lines of a box lie
-/// between 64 rows or columns and the next 64. Along k, lines may also be of 64
-/// or 32 bytes, which hold 32 or 16 steps, in the swizzle of that many bytes.
+/// Returns the descriptor of an operand in shared memory. Across k, consecutive
+/// boxes of 64 rows or columns are `lines` lines apart. Along k, lines may also
+/// have 64 or 32 bytes (32 or 16 steps), with the swizzle of that width.
 template <bool AlongK, int LineBytes = 128>
 __device__ inline uint64_t describeOperand(const void *at, int lines = 0) {
   static_assert(LineBytes == 128 ||
                 (AlongK && (LineBytes == 64 || LineBytes == 32)));
-  // In units of 16 bytes: the address, the way from one box to the next (only
-  // across k), the way from 8 lines to the next 8; then the swizzle.
+  // In units of 16 bytes: the address, the offset between boxes (only across
+  // k), the offset between groups of 8 lines; then the swizzle.
   uint64_t next = AlongK ? 1 : uint64_t(lines) * 128 / 16;
   constexpr uint64_t swizzle = LineBytes == 128 ? 1 : LineBytes == 64 ? 2 : 3;
   return uint64_t((sharedAddress(at) & 0x3ffff) >> 4) | next << 16 |
          uint64_t(8 * LineBytes / 16) << 32 | swizzle << 62;
 }
 
-/// What 16 steps of k add to a description.
+/// Added to a descriptor to advance it by 16 steps of k.
 template <bool AlongK> inline constexpr int kNextSteps = AlongK ? 2 : 128;
 
-/// d = a · b, plus d where `accumulate`, for 64 × N sums and 16 steps of k.
+/// d = a · b, plus d if `accumulate`, for 64 × N accumulators and 16 steps of
+/// k.
 template <int N> struct Wgmma;
 
 #ifdef FRIT_EMULATE
@@ -69,27 +70,28 @@ template <int N> struct Wgmma;
 // Order
 //===----------------------------------------------------------------------===//
 
-/// Orders the warpgroup's accesses to registers before the next product.
+/// Orders the warpgroup's register accesses before the next product.
 __device__ inline void fenceProducts() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
-/// Closes a group of products.
+/// Closes the current group of products.
 __device__ inline void commitProducts() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/// Waits until at most the last `Pending` groups are under way.
+/// Waits until at most the last `Pending` groups are in flight.
 template <int Pending> __device__ inline void waitProducts() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
 }
 
-/// Nothing that reads a sum may move up past the wait before this.
+/// Keeps the compiler from moving reads of `sum` above the preceding wait.
 __device__ inline void keepBelow(float &sum) {
   asm volatile("" : "+f"(sum)::"memory");
 }
 
-/// Moves registers between warpgroups that have different work.
+/// Set the registers per thread of the calling warpgroup (setmaxnreg), to move
+/// registers between warpgroups with different roles.
 template <int Registers> __device__ inline void incMaxRegisters() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
 }
@@ -139,7 +141,7 @@ template <int Registers> __device__ inline void decMaxRegisters() {
                  ", %124, %125, %126, %127"
 #define FRIT_SUMS_128 FRIT_SUMS_112, FRIT_F8(112), FRIT_F8(120)
 
-// The operands after the Sums sums are numbered from Sums on.
+// Operands after the accumulators are numbered from Sums on.
 #define FRIT_WGMMA_SHARED(N, Sums, Type, I1, I2, I3, I4)                       \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #I2 ", 0;\n"               \
                "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." Type "." Type \
