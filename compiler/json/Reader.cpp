@@ -81,7 +81,7 @@ static std::string text(const Json &value) {
 }
 
 /// Returns a member that is a string, or "".
-static std::string textOf(const Json &object, const char *key) {
+static std::string textAt(const Json &object, const char *key) {
   auto found = object.is_object() ? object.find(key) : object.end();
   return found != object.end() && found->is_string() ? found->get<std::string>()
                                                      : std::string();
@@ -123,7 +123,7 @@ Reader::names(const Json &object, const char *key, Location loc) {
 //===----------------------------------------------------------------------===//
 
 std::optional<DeclaredInput> Reader::declare(const Json &input, size_t index) {
-  std::string name = textOf(input, "name");
+  std::string name = textAt(input, "name");
   Location loc = locate("input '" + name + "'");
   if (name.empty()) {
     fail(locate("input " + Twine(index)), "needs a \"name\"");
@@ -164,7 +164,7 @@ bool Reader::readInputs(const Json &graph) {
   TensorReader files(nullptr, path, options, context);
   SmallVector<DictionaryAttr> attributes;
   for (auto [index, input] : llvm::enumerate(declared)) {
-    std::string type = textOf((*inputs)[index], "type");
+    std::string type = textAt((*inputs)[index], "type");
     Type element = elementNamed(type, context);
     if (!element || !isa<FloatType, IntegerType>(element)) {
       good = fail(input.loc, "its \"type\" is '" + type +
@@ -210,7 +210,7 @@ bool Reader::readInputs(const Json &graph) {
 bool Reader::openWeights(const Json &graph) {
   if (!graph.contains("weights"))
     return true;
-  std::string name = textOf(graph, "weights");
+  std::string name = textAt(graph, "weights");
   Location loc = locate("weights '" + name + "'");
   // A model must not read files outside of its folder.
   bool escapes =
@@ -348,7 +348,7 @@ Reader::readAttributes(const Json &node, RegisteredOperationName name,
 }
 
 bool Reader::readNode(const Json &node, size_t index) {
-  std::string type = textOf(node, "op"), called = textOf(node, "name");
+  std::string type = textAt(node, "op"), called = textAt(node, "name");
   if (type.empty())
     return fail(locate("node " + Twine(index)), "needs an \"op\"");
   Location loc = locate(

@@ -17,9 +17,9 @@ using namespace mlir;
 using namespace frit;
 
 namespace {
-class Schedule : public frit::impl::ScheduleBase<Schedule> {
+class SchedulePass : public frit::impl::ScheduleBase<SchedulePass> {
 public:
-  explicit Schedule(const nn::Target &target) : target(target) {}
+  explicit SchedulePass(const nn::Target &target) : target(target) {}
 
   void getDependentDialects(DialectRegistry &registry) const override {
     target.getDialects(registry);
@@ -40,5 +40,5 @@ private:
 } // namespace
 
 std::unique_ptr<Pass> frit::createSchedule(const nn::Target &target) {
-  return std::make_unique<Schedule>(target);
+  return std::make_unique<SchedulePass>(target);
 }

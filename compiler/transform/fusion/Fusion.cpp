@@ -197,7 +197,7 @@ static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
   return fusion;
 }
 
-static void emitRemarks(FusionOp fusion, ArrayRef<Operation *> ops) {
+static void remarkFusion(FusionOp fusion, ArrayRef<Operation *> ops) {
   if (ops.size() < 2)
     return;
   remark::passed(fusion.getLoc(),
@@ -297,7 +297,7 @@ private:
       if (ops.size() == 1 && (isa<FusionOp, GuardOp>(ops[0]) || isView(ops[0])))
         ops.front()->moveBefore(end);
       else
-        emitRemarks(createFusionOp(ops, end), ops);
+        remarkFusion(createFusionOp(ops, end), ops);
     }
     eraseDead(block); // splat constants that only fusions read
     // Copies in @prepare run only once.

@@ -26,7 +26,7 @@ using namespace frit;
 using namespace frit::nn;
 
 /// The number of 16-bit channels is padded to a multiple of this.
-static constexpr int64_t kChannels = 8;
+static constexpr int64_t kChannelMultiple = 8;
 
 /// Replaces `conv` by a convolution of `x` and `w` with the result shape `y`.
 /// `edit` sets its attributes, and `view` converts the new result to the old
@@ -91,7 +91,7 @@ static void convFilmTo2D(ConvOp conv) {
   int64_t channels = from[4];
   x = b.reshape(x, {from[0] * from[1], from[2], from[3], channels});
   w = b.reshape(w, {filter[0], filter[1], filter[2], channels});
-  int64_t missing = llvm::alignTo(channels, kChannels) - channels;
+  int64_t missing = llvm::alignTo(channels, kChannelMultiple) - channels;
   if (missing > 0 && tensorType(x).getElementTypeBitWidth() == 16) {
     x = PadOp::create(b, x, Value(), {0, 0, 0, 0}, {0, 0, 0, missing});
     w = PadOp::create(b, w, Value(), {0, 0, 0, 0}, {0, 0, 0, missing});

@@ -58,7 +58,7 @@ static bool isChannelsLast(Operation *op) {
 }
 
 /// Emits remarks for transposes that remain between computations.
-static void emitRemarks(func::FuncOp function) {
+static void remarkTransposes(func::FuncOp function) {
   function.walk([](TransposeOp op) {
     Operation *producer = op.getX().getDefiningOp();
     if (!producer || dependsOnConstants(op.getX()))
@@ -112,7 +112,7 @@ public:
       if (failed(applyPatternsGreedily(function, patterns, config)))
         return signalPassFailure();
       makeDepthwise(function);
-      emitRemarks(function);
+      remarkTransposes(function);
     }
   }
 

@@ -26,7 +26,7 @@ using namespace frit::nn;
 
 /// The number of folded channels is padded to a multiple of this, so that
 /// kernels for few channels read several taps at a time.
-static constexpr int64_t kChannels = 16;
+static constexpr int64_t kFoldedMultiple = 16;
 /// If a row of folded taps has this many channels, kernels read the row as one
 /// unit. It must stay inside the image then, so the left and right padding is
 /// stored in memory.
@@ -83,9 +83,9 @@ ConvOp frit::foldStrideIntoChannels(ConvOp conv) {
   ArrayRef<int64_t> square = conv.getStrides(), x = shapeOf(conv.getX());
   ArrayRef<int64_t> w = shapeOf(conv.getW()), y = shapeOf(conv.getY());
   int64_t area = square[0] * square[1];
-  int64_t channels = llvm::alignTo(x[1] * area, kChannels);
+  int64_t channels = llvm::alignTo(x[1] * area, kFoldedMultiple);
   while (channels % area != 0)
-    channels += kChannels;
+    channels += kFoldedMultiple;
   channels /= area;
 
   SmallVector<int64_t> low(4, 0), high(4, 0), pads(4);
