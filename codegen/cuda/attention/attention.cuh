@@ -1,10 +1,10 @@
 //===- attention.cuh - Own attention, keys passing by in tiles ------------===//
 //
-// O = softmax(scale · Q·Kᵀ + mask)·V head by head, with the meaning of
-// nn.attention, and no scores in memory: rows of queries stay with a warp, the
-// keys and values pass through shared memory, and the softmax goes along
-// (Milakov and Gimelshein, arXiv:1805.02867). The division of the work is that
-// of FlashAttention-2 (Dao, arXiv:2307.08691). What is computed is a struct of
+// O = softmax(scale · Q·Kᵀ + mask)·V for each head, with the meaning of
+// nn.attention and without scores in memory: each warp keeps rows of queries,
+// keys and values stream through shared memory, and the softmax is computed
+// online (Milakov and Gimelshein, arXiv:1805.02867). Work is partitioned as in
+// FlashAttention-2 (Dao, arXiv:2307.08691). The problem is a struct of
 // constants:
 //
 //   struct P {
@@ -34,18 +34,18 @@
 //                                                 // different keys
 //   };
 //
-// A kernel calls attention<P>(q, k, v, mask, o), mask null where Mask is void.
-// Its launch follows from AttentionShape<P>: blocks of kThreads = 32 · splits ·
-// tileM / rowsPerWarp threads, kBlocks of them (any one-dimensional grid is
-// right) and kShared bytes of dynamic shared memory.
+// A kernel calls attention<P>(q, k, v, mask, o), with a null mask if Mask is
+// void. AttentionShape<P> gives its launch: blocks of kThreads = 32 · splits ·
+// tileM / rowsPerWarp threads, kBlocks blocks (any one-dimensional grid is
+// correct), and kShared bytes of dynamic shared memory.
 //
-// It takes sm_80 or later. size, valueSize and the strides of Q, K, V and O are
-// multiples of 16 bytes, at which those four start as well. A mask that
-// kMaskPairs<P> holds for starts at a multiple of two elements.
+// Needs sm_80 or later. size, valueSize and the strides of Q, K, V and O are
+// multiples of 16 bytes, and all four are aligned to 16 bytes. If
+// kMaskPairs<P>, the mask is aligned to two elements.
 //
-// A row that may see no key at all, by a mask of bools or by the causal rule,
-// is zero. One whose keys all have the same large negative number added is the
-// mean of the values, as softmax has it.
+// A row that sees no key, because of a bool mask or the causal rule, is zero. A
+// row whose keys all have the same large negative number added is the mean of
+// the values, as softmax defines it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,8 +56,8 @@
 
 namespace frit {
 
-/// Starts copying rows [first, first + Rows) of `Width` elements; what lies
-/// past the row `limit`, or to the right of the width, becomes zeros.
+/// Starts copying rows [first, first + Rows) of `Width` elements. Rows from
+/// `limit` on, and columns past the width, become zeros.
 template <int Threads, int Width, int64_t Pitch, bool AllInside, class T,
           int Rows, int Size>
 __device__ inline void fetchRows(RowTile<T, Rows, Size> &to, const T *from,
@@ -74,7 +74,7 @@ __device__ inline void fetchRows(RowTile<T, Rows, Size> &to, const T *from,
     int row = piece / pieces, col = piece % pieces * kPiece<T>;
     bool inside = (AllInside || first + row < limit) &&
                   (Width % kStep<T> == 0 || col < Width);
-    // A copy of no bytes still wants an address that could be read.
+    // A copy of no bytes still needs a readable address.
     copyAsync(to.at(row, col),
               inside ? from + Offset(row) * Offset(Pitch) + col
                      : from - int64_t(first) * Pitch,
@@ -82,7 +82,8 @@ __device__ inline void fetchRows(RowTile<T, Rows, Size> &to, const T *from,
   }
 }
 
-/// The queries from `firstRow` on, of one head; the pointers are the head's.
+/// Computes a tile of queries from `firstRow` on, of one head; the pointers are
+/// the head's.
 template <class P>
 __device__ inline void
 attentionTile(const typename P::T *q, const typename P::T *k,
@@ -115,7 +116,7 @@ attentionTile(const typename P::T *q, const typename P::T *k,
         vTiles[stage % Shape::kStages], v, stage * stageKeys, P::keys);
   };
 
-  // The tile before this one may still be read.
+  // Other threads may still read the previous tile.
   __syncthreads();
   fetchRows<threads, P::size, P::Q::row, P::queries % P::tileM == 0>(
       qTile, q, firstRow, P::queries);
@@ -128,12 +129,12 @@ attentionTile(const typename P::T *q, const typename P::T *k,
   const int warpLimit =
       Scores::limitOf(firstRow + firstInTile + P::rowsPerWarp - 1);
   for (int stage = 0; stage < stages; ++stage) {
-    // The first values may come while the first scores are computed.
+    // The first values may arrive while the first scores are computed.
     if (stage == 0)
       waitCopies<1>();
     else
       waitCopies<0>();
-    // Everyone's copies are there, and nobody reads the stage that is next.
+    // All copies have arrived, and no thread reads the next stage any more.
     __syncthreads();
     if (stage == 0)
       rows.keepQueries();
@@ -162,7 +163,7 @@ attentionTile(const typename P::T *q, const typename P::T *k,
   waitCopies<0>();
 
   if constexpr (P::splits > 1) {
-    // A float of every thread of a set lies side by side.
+    // The same float of all threads of a set is contiguous.
     constexpr int stride = Shape::kTeamThreads;
     auto *parts = reinterpret_cast<float *>(kTiles) + thread;
     __syncthreads();
@@ -180,7 +181,7 @@ attentionTile(const typename P::T *q, const typename P::T *k,
   rows.store(o);
 }
 
-/// All heads' queries, with Shape::kShared bytes of shared memory.
+/// Computes all tiles of all heads, in Shape::kShared bytes of shared memory.
 template <class P>
 __device__ inline void
 attentionTiles(const typename P::T *q, const typename P::T *k,
@@ -200,7 +201,7 @@ attentionTiles(const typename P::T *q, const typename P::T *k,
   }
 }
 
-/// The whole attention; null for an absent mask.
+/// Computes the whole attention; pass null for an absent mask.
 template <class P>
 __device__ inline void attention(const typename P::T *q, const typename P::T *k,
                                  const typename P::T *v,
@@ -209,12 +210,14 @@ __device__ inline void attention(const typename P::T *q, const typename P::T *k,
   attentionTiles<P>(q, k, v, mask, o, dynamicShared<unsigned char>());
 }
 
-/// A problem of wgmma_attention.cuh in tiles that need little memory.
+/// Constants of the fallback for wgmma_attention.cuh: tiles that need little
+/// shared memory.
 template <class P> struct AttentionFloor : P {
   static constexpr int tileM = 64, rowsPerWarp = 16, tileN = 16, splits = 1;
 };
 
-/// The same without dynamic shared memory, by the first 128 threads of a block.
+/// Fallback for architectures without WGMMA: without dynamic shared memory, by
+/// the first 128 threads of a block.
 template <class P>
 __device__ inline void
 attentionFloor(const typename P::T *q, const typename P::T *k,

@@ -1,16 +1,16 @@
 //===- attention_products.cuh - What attention multiplies -----------------===//
 //
-// Rows in shared memory, and the fragments that the tensor cores take of them,
-// for elements of 16 bits and for f32. Both have 32 bytes of a row in a step of
-// a product: 16 elements of 16 bits, or 8 of f32.
+// Rows in shared memory, and the tensor core fragments loaded from them, for
+// 16-bit elements and f32. One step of a product takes 32 bytes of a row: 16
+// elements of 16 bits, or 8 of f32.
 //
-// Operands of f32 are multiplied in TF32 where P::tf32 allows it. Otherwise
-// each is the sum of two numbers of TF32, and three products give what f32
-// would: that of the two remainders is below the last place (Ootomo and Yokota,
-// arXiv:2203.03341). The tensor cores round sums towards zero, so that large
-// sums should be added to rarely: products with a remainder come before those
-// without, and sums of many tiles are added up elsewhere. An infinity has no
-// remainder, and becomes NaN.
+// f32 operands are multiplied in TF32 if P::tf32 allows it. Otherwise each is
+// split into two TF32 numbers, and three products reach f32 precision: the
+// product of the two remainders is below the last place (Ootomo and Yokota,
+// arXiv:2203.03341). The tensor cores round sums towards zero, so large sums
+// should be added to rarely: products with a remainder come first, and the sums
+// of tiles are added outside the tensor cores. An infinity becomes NaN, since
+// its remainder is NaN.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +22,13 @@
 
 namespace frit {
 
-/// Elements of a piece of 16 bytes, and of a step of a product.
+/// Elements of a 16-byte piece, and of a step of a product.
 template <class T> inline constexpr int kPiece = 16 / int(sizeof(T));
 template <class T> inline constexpr int kStep = 2 * kPiece<T>;
-/// Fragments of 8 columns that one load gives.
+/// Fragments of 8 columns per load.
 template <class T> inline constexpr int kTogether = sizeof(T) == 4 ? 4 : 2;
 
-/// Whether one product of P's is three.
+/// Returns whether each product of P is computed as three (split f32).
 template <class P> __device__ constexpr bool isSplit() {
   if constexpr (sizeof(typename P::T) == 4)
     return !P::tf32;
@@ -39,8 +39,8 @@ template <class P> __device__ constexpr bool isSplit() {
 // Rows in shared memory
 //===----------------------------------------------------------------------===//
 
-/// Rows that are an odd number of pieces apart, so that the 8 rows which one
-/// matrix load reads lie in different banks.
+/// Rows with a pitch of an odd number of pieces, so that the 8 rows read by one
+/// matrix load are in different banks.
 template <class T, int Rows, int Size> struct RowTile {
   static_assert(Size % kStep<T> == 0);
   static constexpr int kRows = Rows, kPitch = Size / kPiece<T> + 1;
@@ -54,14 +54,14 @@ template <class T, int Rows, int Size> struct RowTile {
     return &pieces[row * kPitch + col / kPiece<T>];
   }
 
-  /// The fragment of `mma`'s a: 16 rows by a step's columns.
+  /// Loads the fragment of `mma`'s a: 16 rows by the columns of a step.
   __device__ void loadA(uint32_t (&a)[4], int row, int col) {
     int lane = threadIdx.x % 32, matrix = lane / 8;
     loadMatrices<false>(
         a, at(row + matrix % 2 * 8 + lane % 8, col + matrix / 2 * kPiece<T>));
   }
 
-  /// Two of `mma`'s b, whose columns are 16 rows of this tile.
+  /// Loads two fragments of `mma`'s b, whose columns are 16 rows of this tile.
   __device__ void loadRows(uint32_t (&b)[2][2], int row, int col) {
     int lane = threadIdx.x % 32, matrix = lane / 8;
     uint32_t both[4];
@@ -72,11 +72,10 @@ template <class T, int Rows, int Size> struct RowTile {
       b[i / 2][i % 2] = both[i];
   }
 
-  /// Several of `mma`'s b, whose columns are columns of this tile and whose
-  /// steps are a step's rows from `row` on. Of f32 there is no load that
-  /// transposes: a thread reads pieces, so that column c of fragment j is the
-  /// tile's column 4 c + j; and the steps are the rows 0, 2, 4, 6, 1, 3, 5, 7,
-  /// as `packWeights` has them.
+  /// Loads fragments of `mma`'s b, whose columns are columns of this tile and
+  /// whose k runs along its rows, from `row` on. No matrix load transposes f32,
+  /// so a thread reads pieces: column c of fragment j is the tile's column 4 c
+  /// + j, and k runs over rows 0, 2, 4, 6, 1, 3, 5, 7, as in packWeights().
   __device__ void loadColumns(uint32_t (&b)[kTogether<T>][2], int row,
                               int col) {
     int lane = threadIdx.x % 32;
@@ -104,14 +103,14 @@ template <class T, int Rows, int Size> struct RowTile {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// A fragment as products take it: the elements, and for three products what
-/// TF32 leaves of them.
+/// An operand fragment: the elements and, for split f32, their remainders after
+/// rounding to TF32.
 template <class P, int N> struct Factor {
   static constexpr bool kIsSplit = isSplit<P>();
   uint32_t bits[N], rest[kIsSplit ? N : 1];
 
-  /// For the products from `First` to `Last`, which ignore what lies below the
-  /// last place of TF32.
+  /// Sets the fragment for products `First` to `Last`, which ignore the bits
+  /// below TF32.
   template <int First = 0, int Last = kIsSplit ? 2 : 0>
   __device__ void take(const uint32_t (&raw)[N]) {
 #pragma unroll
@@ -130,17 +129,18 @@ template <class P, int N> struct Factor {
   }
 
 private:
-  /// Half of the last place.
+  /// Half a unit in the last place of TF32.
   static constexpr uint32_t kHalf = 0x1000;
-  /// Adds 0.35 to 0.7 of the last place: as good as rounding, what TF32 has
-  /// stays, and no test for NaN is needed.
+  /// Adds 0.35 to 0.7 ulp of TF32. As good as rounding: exact TF32 values stay,
+  /// and NaN needs no test.
   static constexpr float kUp = 1 + 0.7f / 2048;
 };
 
-/// Of three products the first two have a remainder each.
+/// The first two of three products have a remainder each.
 template <class P> inline constexpr int kProducts = isSplit<P>() ? 3 : 1;
 
-/// Adds a product of a and b to c, the last of which is a · b itself.
+/// Adds product number `Product` of a and b to c; the last one is a · b without
+/// remainders.
 template <class P, int Product>
 __device__ inline void multiplyOne(float (&c)[4], const Factor<P, 4> &a,
                                    const Factor<P, 2> &b) {
@@ -154,8 +154,8 @@ __device__ inline void multiplyOne(float (&c)[4], const Factor<P, 4> &a,
     mmaTf32(c, a.bits, b.rest);
 }
 
-/// Adds the products from `First` to `Last` of each a with each fragment of `b`
-/// to the columns of `to` from fragment `column` on.
+/// Adds products `First` to `Last` of each a with each fragment of `b` to `to`,
+/// from fragment `column` on.
 template <class P, int First, int Last, int Parts, int Columns, int Count>
 __device__ inline void multiply(float (&to)[Parts][Columns][4], int column,
                                 const Factor<P, 4> (&a)[Parts],
@@ -169,9 +169,9 @@ __device__ inline void multiply(float (&to)[Parts][Columns][4], int column,
     multiply<P, First + 1, Last>(to, column, a, b);
 }
 
-/// The fragments of `mma`'s a that the weights of a step's keys from `key` * 8
-/// on are: what a product gives is laid out as what it takes, of f32 with the
-/// even columns before the odd ones.
+/// Converts the weights of a step's keys, from 8 · `key` on, to a fragment of
+/// `mma`'s a. Accumulators already have the layout of operands; for f32, even
+/// columns come before odd ones.
 template <class T, int Keys>
 __device__ inline void packWeights(uint32_t (&a)[4],
                                    const float (&weights)[Keys][4], int key) {

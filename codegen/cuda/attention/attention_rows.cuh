@@ -1,9 +1,9 @@
 //===- attention_rows.cuh - What the attention kernels share --------------===//
 //
-// Scores, their softmax along the keys, and rows of results, of the 16 rows
-// that a warp has of one product on the tensor cores, whichever kind. In the
-// fragments a thread has the rows lane / 4 and lane / 4 + 8: of each 8 columns
-// two neighbours of the one, then two of the other.
+// Scores, softmax along the keys, and stores, for the 16 rows that a warp has
+// of one tensor core product (mma or WGMMA). In the fragments a thread has rows
+// lane / 4 and lane / 4 + 8: of each 8 columns two neighbours of the first row,
+// then two of the second.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace frit {
 
-/// Elements between neighbours of each dimension.
+/// Stride of each dimension, in elements.
 template <int64_t Batch, int64_t Head, int64_t Row, int64_t Column = 1>
 struct Strides {
   static constexpr int64_t batch = Batch, head = Head, row = Row;
@@ -31,7 +31,7 @@ template <class P>
 inline constexpr bool kAddsMask =
     kHasMask<P> && !kSame<typename P::Mask, boolean>;
 
-/// Whether two neighbours of a row of the mask are one access.
+/// Whether two neighbours of a row of the mask are loaded by one access.
 template <class P>
 inline constexpr bool kMaskPairs =
     P::M::column == 1 && P::keys % 2 == 0 && P::M::row % 2 == 0 &&
@@ -41,17 +41,17 @@ inline constexpr bool kMaskPairs =
 // Scores
 //===----------------------------------------------------------------------===//
 
-/// Scores are taken to powers of two, so that the scale and the change of base
-/// are one factor. It waits for the subtraction of the maximum unless a mask is
-/// added before, or it turns the order around.
+/// The softmax uses powers of two, so that scale and change of base are one
+/// factor. It is applied after subtracting the maximum, unless a mask is added
+/// before or the scale is negative, which would reverse the order.
 template <class P> struct AttentionScores {
   static constexpr float kLog2E = 1.44269504f;
   static constexpr bool kScaledFirst = kAddsMask<P> || !(P::scale > 0);
   static constexpr float kLate = kScaledFirst ? 1.0f : P::scale * kLog2E;
   static constexpr float kLowest = -3.402823466e38f;
 
-  /// What a mask adds to the scores of (row, col) and (row, col + 1), a batch
-  /// and head's mask being at `mask`.
+  /// Loads the mask's terms for the scores (row, col) and (row, col + 1);
+  /// `mask` is that of the batch and head.
   __device__ static void
   loadMask(float (&terms)[2], const typename P::Mask *mask, int row, int col) {
     row = row < P::queries ? row : P::queries - 1;
@@ -70,8 +70,8 @@ template <class P> struct AttentionScores {
   __device__ static float term(float value) { return value * kLog2E; }
   __device__ static float term(bool counts) { return counts ? 0 : -INFINITY; }
 
-  /// The score of a product. No finite mask makes it infinite: rows that are
-  /// masked by the lowest number of all stay comparable.
+  /// Returns the score of a product. Finite masks keep it finite, so rows
+  /// masked with the lowest float can still be compared.
   __device__ static float scoreOf(float product, float term) {
     if constexpr (kAddsMask<P>)
       return fmaxf(fma(product, P::scale * kLog2E, term), kLowest);
@@ -81,7 +81,7 @@ template <class P> struct AttentionScores {
       return product + term;
   }
 
-  /// The first key that `row` does not see.
+  /// Returns the first key that `row` does not see.
   __device__ static int limitOf(int row) {
     int limit = row + 1 + P::causalOffset;
     return !P::causal || limit > P::keys ? P::keys : limit;
@@ -92,8 +92,8 @@ template <class P> struct AttentionScores {
 // Softmax
 //===----------------------------------------------------------------------===//
 
-/// The softmax of 16 rows as far as their keys have come: the maxima, and this
-/// thread's part of the sums of weights relative to them.
+/// Online softmax of 16 rows: the maxima so far, and this thread's part of the
+/// sums of weights relative to them.
 template <class P> struct AttentionSoftmax {
   using Scores = AttentionScores<P>;
   const typename P::Mask *mask = nullptr;
@@ -107,7 +107,8 @@ template <class P> struct AttentionSoftmax {
     return key * 8 + threadIdx.x % 4 * 2;
   }
 
-  /// What a mask adds to all rows alike, for the keys from `firstKey` on.
+  /// Loads the mask's terms if they are the same for all rows, for keys from
+  /// `firstKey` on.
   template <int Keys>
   __device__ static void loadShared(float (&terms)[Keys][2],
                                     const typename P::Mask *mask,
@@ -118,7 +119,7 @@ template <class P> struct AttentionSoftmax {
         Scores::loadMask(terms[key], mask, 0, firstKey + columnOf(key));
   }
 
-  /// Makes scores of the products with the keys from `firstKey` on.
+  /// Converts products with the keys from `firstKey` on to scores.
   template <int Keys>
   __device__ void finishScores(float (&scores)[Keys][4],
                                const float (&shared)[Keys][2],
@@ -152,13 +153,13 @@ template <class P> struct AttentionSoftmax {
     }
   }
 
-  /// Where nothing counts yet, any base will do but an infinite one.
+  /// If no key is visible yet, any finite base will do.
   __device__ static float baseOf(float best) {
     return best == -INFINITY ? 0 : best * Scores::kLate;
   }
 
-  /// Makes weights of scores, relative to the maximum up to here. What was
-  /// summed before becomes so when multiplied with `rest`.
+  /// Converts scores to weights relative to the new maximum, and sets `rest`,
+  /// the factors by which earlier sums must be rescaled.
   template <int Keys>
   __device__ void weigh(float (&scores)[Keys][4], float (&rest)[2]) {
 #pragma unroll
@@ -186,8 +187,8 @@ template <class P> struct AttentionSoftmax {
     }
   }
 
-  /// Joins what other warps found for the same rows, whose sums are to be
-  /// multiplied with `theirs`, and these with `mine`.
+  /// Merges the softmax of another warp for the same rows. Sets the factors for
+  /// its sums (`theirs`) and for these (`mine`).
   __device__ void join(int half, float otherTop, float otherTotal, float &mine,
                        float &theirs) {
     float best = fmaxf(top[half], otherTop), base = baseOf(best);
@@ -197,7 +198,8 @@ template <class P> struct AttentionSoftmax {
     total[half] = total[half] * mine + otherTotal * theirs;
   }
 
-  /// What makes means of weighted sums.
+  /// Returns the factor that normalizes weighted sums: one over the sum of
+  /// weights.
   __device__ float scaleOf(int half) const {
     float sum = total[half];
     sum += __shfl_xor_sync(~0u, sum, 1);
@@ -206,7 +208,7 @@ template <class P> struct AttentionSoftmax {
   }
 };
 
-/// Multiplies both rows of a fragment.
+/// Scales both rows of a fragment.
 template <int Columns>
 __device__ inline void scaleRows(float (&sums)[Columns][4],
                                  const float (&factors)[2]) {
@@ -217,8 +219,8 @@ __device__ inline void scaleRows(float (&sums)[Columns][4],
       sums[column][i] *= factors[i / 2];
 }
 
-/// Writes 16 rows to a head's O by way of the tile's rows from `firstInTile`
-/// on, which makes whole pieces of a thread's pairs.
+/// Stores 16 rows to a head's O through the rows of a shared tile from
+/// `firstInTile` on, which combines threads' pairs into 16-byte pieces.
 template <class P, class Tile, int Values>
 __device__ inline void storeRows(typename P::T *o, Tile &tile, int firstInTile,
                                  const AttentionSoftmax<P> &softmax,
@@ -246,12 +248,12 @@ __device__ inline void storeRows(typename P::T *o, Tile &tile, int firstInTile,
       *reinterpret_cast<Piece *>(o + (softmax.firstRow + row) * P::O::row +
                                  col) = *tile.at(firstInTile + row, col);
   }
-  // The rows may be written anew once all have read them.
+  // All lanes must have read the rows before they are rewritten.
   __syncwarp();
 }
 
-/// Writes 16 rows of f32 to a head's O: of `loadColumns`' fragments a thread
-/// has pieces.
+/// Stores 16 rows of f32 to a head's O; with loadColumns' order of columns, a
+/// thread has whole pieces.
 template <class P, int Values>
 __device__ inline void storePieces(float *o, const AttentionSoftmax<P> &softmax,
                                    const float (&sums)[Values][4]) {
@@ -285,8 +287,9 @@ struct AttentionTile {
   int batch, head, row;
 };
 
-/// Tiles of a head follow each other, which share its keys. Under the causal
-/// rule the last tile has most to do, and those go first.
+/// Maps an index to a tile. Tiles of a head are consecutive, since they share
+/// its keys. With the causal rule the last tiles have the most work and go
+/// first.
 template <class P, class Index>
 __device__ inline AttentionTile attentionTileAt(Index index) {
   constexpr int tiles = (P::queries + P::tileM - 1) / P::tileM;
@@ -296,7 +299,7 @@ __device__ inline AttentionTile attentionTileAt(Index index) {
   return {head / P::heads, head % P::heads, tile * P::tileM};
 }
 
-/// A head's mask, or null.
+/// Returns the mask of a tile's head, or null.
 template <class P>
 __device__ inline const typename P::Mask *maskOf(const typename P::Mask *mask,
                                                  const AttentionTile &tile) {

@@ -1,8 +1,8 @@
 //===- attention_warp.cuh - A warp's part of attention --------------------===//
 //
-// How attention.cuh divides its work, and what a warp does of it: the products
-// of 16 or 32 rows of queries with a tile of keys, and of their weights with
-// the values.
+// How attention.cuh partitions its work, and the work of a warp: the products
+// of 16 or 32 rows of queries with a tile of keys, and of the weights with the
+// values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace frit {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// How a block divides its work, and what a launch needs.
+/// How a block partitions its work, and the launch configuration.
 template <class P> struct AttentionShape {
   using T = typename P::T;
   static constexpr int kColumns = 8 * kTogether<T>;
@@ -29,18 +29,18 @@ template <class P> struct AttentionShape {
   static constexpr int kTiles = (P::queries + P::tileM - 1) / P::tileM;
   static constexpr int64_t kBlocks = int64_t(P::batch) * P::heads * kTiles;
 
-  /// Keys in shared memory at once, tileN for each set of warps.
+  /// Keys per pipeline stage: tileN for each set of warps.
   static constexpr int kStageKeys = P::tileN * P::splits;
   static constexpr int kStages = P::keys > kStageKeys ? 2 : 1;
 
-  /// The queries, and in the end results of 16 bits.
+  /// Holds the queries, and finally 16-bit results.
   using QTile =
       RowTile<T, P::tileM,
               (kSize > kValueSize || sizeof(T) == 4 ? kSize : kValueSize)>;
   using KTile = RowTile<T, kStageKeys, kSize>;
   using VTile = RowTile<T, kStageKeys, kValueSize>;
 
-  /// What a thread tells of its rows when sets of warps join their results.
+  /// Floats per thread that sets of warps exchange to merge their results.
   static constexpr int kJoined = P::rowsPerWarp / 16 * (kValueSize / 2 + 4);
   static constexpr int kJoinBytes =
       (P::splits - 1) * kJoined * kTeamThreads * int(sizeof(float));
@@ -60,8 +60,8 @@ template <class P> struct AttentionShape {
 // A warp's rows
 //===----------------------------------------------------------------------===//
 
-/// The rows of one warp, in parts of 16: their queries, their softmax, and the
-/// weighted values summed so far.
+/// The rows of one warp, in parts of 16: queries, softmax, and the weighted
+/// sums of values so far.
 template <class P> struct AttentionRows {
   using T = typename P::T;
   using Shape = AttentionShape<P>;
@@ -69,8 +69,8 @@ template <class P> struct AttentionRows {
   static constexpr int kKeys = P::tileN / 8;
   static constexpr int kSteps = Shape::kSize / kStep<T>;
   static constexpr int kValues = Shape::kValueSize / 8;
-  /// Wide rows of queries are read again for every tile of keys, and so are
-  /// those of which factors would be kept as well.
+  /// Whether queries stay in registers. Wide rows, and those of split f32, are
+  /// loaded again for every tile of keys.
   static constexpr bool kKeepsQueries = kSteps * kParts <= 8 && !isSplit<P>();
   using Scores = float[kParts][kKeys][4];
 
@@ -78,7 +78,8 @@ template <class P> struct AttentionRows {
   int firstInTile;
   uint32_t kept[kParts][kKeepsQueries ? kSteps : 1][4];
   float sums[kParts][kValues][4] = {};
-  /// What is left of the sums where a tile's keys raised the maxima.
+  /// Factors by which the sums are rescaled after a tile's keys raised the
+  /// maxima.
   float rest[kParts][2];
   AttentionSoftmax<P> softmax[kParts];
 
@@ -93,7 +94,7 @@ template <class P> struct AttentionRows {
     }
   }
 
-  /// To be called once the queries are in shared memory.
+  /// Loads the queries into registers. Call once they are in shared memory.
   __device__ void keepQueries() {
     if constexpr (kKeepsQueries)
 #pragma unroll
@@ -104,13 +105,13 @@ template <class P> struct AttentionRows {
                         step * kStep<T>);
   }
 
-  /// The products with the keys from row `first` of the tile on.
+  /// Computes the products with the keys from row `first` of the tile on.
   __device__ void multiplyKeys(Scores &products, typename Shape::KTile &keys,
                                int first) {
     if constexpr (isSplit<P>()) {
       multiplyKeys<0, 1>(products, keys, first);
-      // Compilers that knew this to be zero would keep all fragments instead of
-      // reading them again, and spill them.
+      // Always zero. If compilers knew, they would keep all fragments instead
+      // of loading them again, and spill.
       const int zero = blockIdx.y;
       multiplyKeys<2, 2>(products, keys, first, zero);
     } else {
@@ -118,7 +119,7 @@ template <class P> struct AttentionRows {
     }
   }
 
-  /// Makes weights of the products with the keys from `firstKey` on.
+  /// Converts products with the keys from `firstKey` on to weights.
   __device__ void weigh(Scores &scores, const float (&shared)[kKeys][2],
                         int firstKey) {
 #pragma unroll
@@ -130,7 +131,7 @@ template <class P> struct AttentionRows {
     }
   }
 
-  /// Adds the values from row `first` of the tile on, weighted.
+  /// Adds the weighted values from row `first` of the tile on.
   __device__ void addValues(const Scores &weights,
                             typename Shape::VTile &values, int first) {
     if constexpr (isSplit<P>()) {
@@ -150,8 +151,8 @@ template <class P> struct AttentionRows {
     }
   }
 
-  /// Calls `visit` for all that the threads of another set of warps would have
-  /// to know of these rows: sums, totals and maxima.
+  /// Calls `visit` for everything that another set of warps needs to merge
+  /// these rows: sums, totals and maxima.
   template <class Visit> __device__ void forEach(const Visit &visit) {
     int at = 0;
 #pragma unroll
@@ -169,7 +170,8 @@ template <class P> struct AttentionRows {
     }
   }
 
-  /// Adds what other warps found for the same rows, `stride` floats apart.
+  /// Merges the results of other warps for the same rows, whose floats are
+  /// `stride` apart.
   __device__ void join(const float *other, int stride) {
     constexpr int perPart = Shape::kJoined / kParts;
 #pragma unroll
@@ -192,7 +194,7 @@ template <class P> struct AttentionRows {
     }
   }
 
-  /// Writes the rows to O. No other warp may still read these rows' queries.
+  /// Stores the rows to O. No other warp may still read these rows' queries.
   __device__ void store(T *o) {
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
@@ -205,7 +207,7 @@ template <class P> struct AttentionRows {
   }
 
 private:
-  /// The products from `First` to `Last`.
+  /// Computes products `First` to `Last`.
   template <int First, int Last>
   __device__ void multiplyKeys(Scores &products, typename Shape::KTile &keys,
                                int first, int zero = 0) {

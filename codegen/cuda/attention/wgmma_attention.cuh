@@ -1,25 +1,24 @@
 //===- wgmma_attention.cuh - Own attention on sm_90a ----------------------===//
 //
-// attention.cuh's problems by tensor copies and warpgroup products, as in
-// FlashAttention-3 (Shah et al., arXiv:2407.08608): one thread of a block
-// copies keys and values into a ring of stages; each warpgroup has 64 rows of
-// queries, whose weights never leave its registers. While the tensor cores add
-// one tile's values, the warpgroup makes the next tile's weights, and the other
-// warpgroups are elsewhere. Blocks go from tile to tile, the copies ahead.
+// attention.cuh's problems by TMA and WGMMA, as in FlashAttention-3 (Shah et
+// al., arXiv:2407.08608). One thread of a block copies keys and values into a
+// ring of pipeline stages. Each warpgroup has 64 rows of queries, whose weights
+// never leave its registers. While the tensor cores add one tile's values, the
+// warpgroup computes the next tile's weights; warpgroups alternate between the
+// two. Blocks are persistent over tiles, with copies running ahead.
 //
 // P is that of attention.cuh without rowsPerWarp, and with
 //
-//   static constexpr int tileM;       // queries of a block: 64, 128, 192,
-// 256
+//   static constexpr int tileM;       // queries of a block: 64, 128, 192, 256
 //   static constexpr int tileN;       // keys of a stage: an N of Wgmma
 //   static constexpr int splits;      // warpgroups that share 64 queries and
 //                                     // take stages in turn; 1 unless tileM
 //                                     // is 64
 //   static constexpr int stages;      // 2 or more, a multiple of splits
-//   static constexpr int blocks;      // of a multiprocessor
+//   static constexpr int blocks;      // per SM
 //
-// where size and valueSize are at most 128 and causalOffset is 0. Kernels have
-// `__launch_bounds__(threads, blocks)` and
+// where size and valueSize are at most 128 and causalOffset is 0. Kernels are
+// declared with `__launch_bounds__(threads, blocks)` and launched with
 //
 //   threads    = 2 · tileM · splits + 128
 //   rounded(s) = s rounded up to 64
@@ -29,7 +28,7 @@
 //   more       = least + 2 · tileM · rounded(size)
 //   shared     = more if that is at most 233472 / blocks - 1024, else least
 //   grid.x     = min(batch · heads · ceil(queries / tileM),
-//                    multiprocessors · blocks); any grid is right
+//                    SMs · blocks); any grid is correct
 //
 // Tensor maps, of rank 4, innermost first, swizzled by 128 bytes, zeros
 // outside, with the strides of Q, K, V and O:
@@ -50,7 +49,7 @@
 
 namespace frit {
 
-/// One thread: copies what the warpgroups read.
+/// Producer thread: copies queries, keys and values for the warpgroups.
 template <class P>
 __device__ inline void
 copyAttention(const AttentionMemory<P> &memory, const TensorMap *mapQ,
@@ -85,7 +84,7 @@ copyAttention(const AttentionMemory<P> &memory, const TensorMap *mapQ,
   });
 }
 
-/// The whole attention; null for an absent mask.
+/// Computes the whole attention; pass null for an absent mask.
 template <class P>
 __device__ inline void
 wgmmaAttention(const TensorMap *mapQ, const TensorMap *mapK,

@@ -1,11 +1,11 @@
 //===- wgmma_attention_softmax.cuh - A softmax that seldom looks back -----===//
 //
 // The softmax of attention_rows.cuh in fewer instructions. Weights need not be
-// relative to the maximum, only to something near it that they all share: the
-// base. While no score is far above it the base stays, and with it all that was
-// summed, as in FlashAttention-4 (Zadouri et al., 2026). Where no mask hides
-// the first keys, the next ones are not even compared: weights that came out
-// too large are made again.
+// relative to the maximum, only to a common base near it. While no score is far
+// above the base, it stays, and earlier sums need no rescaling, as in
+// FlashAttention-4 (Zadouri et al., 2026). If no mask can hide the first keys,
+// later scores are not even compared with the base: weights that come out too
+// large are recomputed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,27 +18,27 @@
 
 namespace frit {
 
-/// `top` is what the weights are relative to.
+/// Softmax with a lazily updated base, which is kept in `top`.
 template <class P> struct LazySoftmax : AttentionSoftmax<P> {
   using Scores = AttentionScores<P>;
   using AttentionSoftmax<P>::top;
   using AttentionSoftmax<P>::total;
   using AttentionSoftmax<P>::baseOf;
 
-  /// Whether every row has a base after the first keys. Then no maximum is
-  /// looked for as long as weights are good.
+  /// Whether every row has a base after the first keys. Then maxima are only
+  /// computed if weights become too large.
   static constexpr bool kGuesses = !kHasMask<P>;
-  /// How far scores may be above the base where maxima are known, and what a
-  /// thread's weights of a row may add up to where not: the largest f16 is
-  /// 65504.
+  /// kSlack: how far scores may exceed the base if maxima are known. kMostSum:
+  /// the limit of a thread's sum of weights per row if they are not; the
+  /// largest f16 is 65504.
   static constexpr float kSlack = 8 / Scores::kLate;
   static constexpr float kMostSum = 32768;
 
-  /// The rows' maxima, or `best` where that is larger.
+  /// Updates `best` with the maxima of the rows.
   template <int Keys>
   __device__ static void findMaxima(float (&best)[2],
                                     const float (&scores)[Keys][4]) {
-    // Chains of their own make the way to the result short.
+    // Independent chains shorten the critical path.
     float second[2] = {best[0], best[1]};
 #pragma unroll
     for (int key = 0; key < Keys; ++key)
@@ -57,7 +57,7 @@ template <class P> struct LazySoftmax : AttentionSoftmax<P> {
         best[half] = fmaxf(best[half], __shfl_xor_sync(~0u, best[half], lanes));
   }
 
-  /// Makes weights of scores and adds them to `sums`.
+  /// Converts scores to weights and adds them to `sums`.
   template <int Keys>
   __device__ void exponentiate(float (&scores)[Keys][4],
                                float (&sums)[2]) const {
@@ -72,14 +72,14 @@ template <class P> struct LazySoftmax : AttentionSoftmax<P> {
       }
   }
 
-  /// Weighs the first keys.
+  /// Computes the weights of the first keys.
   template <int Keys> __device__ void weighFirst(float (&scores)[Keys][4]) {
     findMaxima(top, scores);
     exponentiate(scores, total);
   }
 
-  /// Weighs more keys. Returns whether the base went up: then what was summed
-  /// before is to be multiplied with `rest`.
+  /// Computes the weights of more keys. Returns whether the base went up;
+  /// earlier sums must then be multiplied by `rest`.
   template <int Keys>
   __device__ bool weighMore(float (&scores)[Keys][4], float (&rest)[2]) {
     float best[2] = {top[0], top[1]};
@@ -98,14 +98,14 @@ template <class P> struct LazySoftmax : AttentionSoftmax<P> {
     return rises;
   }
 
-  /// The same, with the base that there is if that will do; `again(scores)`
-  /// makes the scores anew.
+  /// Like weighMore(), but tries the present base first. If it fails,
+  /// `again(scores)` recomputes the scores.
   template <int Keys, class Again>
   __device__ bool guessMore(float (&scores)[Keys][4], float (&rest)[2],
                             const Again &again) {
     float sums[2] = {};
     exponentiate(scores, sums);
-    // True of what is no number as well.
+    // Also true for NaN.
     bool bad = !(sums[0] < kMostSum && sums[1] < kMostSum);
     if (__any_sync(~0u, bad)) {
       again(scores);
@@ -116,7 +116,7 @@ template <class P> struct LazySoftmax : AttentionSoftmax<P> {
     return false;
   }
 
-  /// What makes means of weighted sums.
+  /// Computes the factors that normalize weighted sums.
   __device__ void findScales(float (&scales)[2]) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half)

@@ -1,7 +1,7 @@
 //===- wgmma_attention_tile.cuh - How wgmma_attention.cuh is cut ----------===//
 //
-// What a launch of wgmma_attention.cuh needs, how a block's shared memory is
-// divided, and which tiles of queries are a block's.
+// Launch configuration of wgmma_attention.cuh, its shared memory layout, and
+// the assignment of tiles to blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,14 +14,14 @@
 
 namespace frit {
 
-/// What a launch needs.
+/// Launch configuration and register budget.
 template <class P> struct WgmmaAttentionShape {
   static constexpr WgmmaAttentionLayout kLayout = {
       P::size,   P::valueSize, P::tileM, P::tileN,
       P::splits, P::stages,    P::blocks};
   static constexpr int kSize = kLayout.rounded(P::size);
   static constexpr int kValueSize = kLayout.rounded(P::valueSize);
-  /// Those that multiply; a stage is read by one of `splits`.
+  /// Consumer warps; each stage is read by those of one split.
   static constexpr int kWarps = kLayout.warps();
   static constexpr int kReaders = kWarps / P::splits;
   static constexpr int kThreads = kLayout.threads();
@@ -37,8 +37,8 @@ template <class P> struct WgmmaAttentionShape {
   static constexpr int kQStages = kLayout.queryStages();
   static constexpr int kShared = kLayout.sharedBytes();
 
-  /// Keys that are read of the last stage: where a warpgroup reads all of them,
-  /// for which there is a width of Wgmma.
+  /// Keys read from the last stage, rounded up to a WGMMA width: fewer than
+  /// tileN if warpgroups read all keys.
   static constexpr int lastKeys() {
     const int left = P::keys % P::tileN, widths[] = {16, 32, 64, 80, 96};
     if (!P::causal && P::splits == 1 && P::keys > P::tileN && left)
@@ -49,8 +49,8 @@ template <class P> struct WgmmaAttentionShape {
   }
   static constexpr int kLastKeys = lastKeys();
 
-  /// Registers of a thread that copies, and of one that multiplies: those who
-  /// copy hand over what they do not need of the equal parts at the start.
+  /// Registers of a producer thread and of a consumer thread. Producers give up
+  /// most of the equal share that all start with.
   static constexpr int kGroups = kThreads / 128;
   static constexpr int kFew = 24;
   static constexpr int kEqual = 65536 / (kThreads * P::blocks) / 8 * 8;
@@ -62,8 +62,9 @@ template <class P> struct WgmmaAttentionShape {
   static_assert(kSize <= 128 && kValueSize <= 128 && P::causalOffset == 0);
   static_assert(P::stages >= 2 && P::stages <= 6);
   static_assert(P::splits == 1 || P::tileM == 64);
-  // A stage is the same warpgroup's all along a tile. Else that one could find
-  // a barrier two phases on, which tells no more than one apart.
+  // Each stage belongs to one warpgroup for a whole tile. Otherwise a warpgroup
+  // could see a barrier two phases ahead, which its parity cannot tell from the
+  // present one.
   static_assert(P::stages % P::splits == 0);
 };
 
@@ -73,13 +74,13 @@ template <class P> struct WgmmaAttentionShape {
 
 namespace frit {
 
-/// A place in a ring, and the parity of the phase that its barriers of what has
-/// come are in.
+/// A position in a ring, and the parity of the current phase of its full
+/// barriers.
 template <int Stages> struct AttentionPlace {
   int stage = 0;
   uint32_t parity = 0;
 
-  /// By less than all stages.
+  /// Advances by fewer than `Stages` stages.
   __device__ void step(int steps = 1) {
     stage += steps;
     if (stage >= Stages) {
@@ -94,8 +95,8 @@ template <int Stages> struct AttentionPlace {
   }
 };
 
-/// A block's shared memory. Of each pair of barriers the first ends a phase
-/// when bytes have come, the second when all warps have read them.
+/// A block's shared memory. Of each pair of barriers, `full` completes a phase
+/// when the bytes have arrived, `empty` when all warps have read them.
 template <class P> struct AttentionMemory {
   using Shape = WgmmaAttentionShape<P>;
   unsigned char *q, *k, *v, *o;
@@ -143,22 +144,22 @@ template <class P> struct AttentionMemory {
     return v + stage * Shape::kVBytes;
   }
 
-  /// Where 8 elements of a box's line lie.
+  /// Returns the address of 8 elements of a box's line (128-byte swizzle).
   __device__ static unsigned char *pieceOf(unsigned char *box, int line,
                                            int piece) {
     return box + line * 128 + (piece ^ (line & 7)) * 16;
   }
 };
 
-/// Stages of the keys that rows [row, row + rows) see.
+/// Returns the number of stages with keys that rows [row, row + rows) see.
 template <class P> __device__ inline int attentionSteps(int row, int rows) {
   int limit = AttentionScores<P>::limitOf(row + rows - 1);
   return (limit + P::tileN - 1) / P::tileN;
 }
 
-/// Calls `use(tile)` for the tiles of a block. Where the first have most to do,
-/// the blocks take turns at being first; else the last come first, whose
-/// operands were written last and may still be in the cache.
+/// Calls `use(tile)` for the tiles of a block. With the causal rule, the order
+/// of blocks alternates to balance the work. Otherwise the last tiles go first:
+/// their operands were written last and may still be in L2.
 template <class P, class Use>
 __device__ inline void forAttentionTiles(const Use &use) {
   constexpr int64_t count = WgmmaAttentionShape<P>::kBlocks;

@@ -1,7 +1,7 @@
 //===- wgmma_attention_warpgroup.cuh - Attention's warpgroups -------------===//
 //
-// The work of a warpgroup of wgmma_attention.cuh: 64 rows of queries against
-// stages of keys and values that tensor copies bring.
+// The work of a consumer warpgroup of wgmma_attention.cuh: 64 rows of queries
+// against stages of keys and values loaded by TMA.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace frit {
 
-/// The work of a warpgroup.
+/// A consumer warpgroup.
 template <class P> struct AttentionWarpgroup {
   using T = typename P::T;
   using Shape = WgmmaAttentionShape<P>;
@@ -24,19 +24,19 @@ template <class P> struct AttentionWarpgroup {
   static constexpr int kValues = Shape::kValueSize / 8;
   using Sums = float[kValues][4];
 
-  /// Of 8 · Keys keys.
+  /// Scores and weights of 8 · Keys keys.
   template <int Keys> struct Products {
     float scores[Keys][4];
     uint32_t weights[Keys / 2][4];
   };
-  /// Of the last stage, by 8, where that holds fewer keys.
+  /// Groups of 8 keys of the last stage, if it has fewer keys.
   static constexpr int kTail = Shape::kLastKeys / 8;
 
   using Place = AttentionPlace<P::stages>;
   static constexpr int kGroups = P::tileM / 64;
 
   const Memory &memory;
-  /// Of all lanes alike, which the compiler is to know.
+  /// The same for all lanes; the shuffle tells the compiler.
   const int index = __shfl_sync(~0u, int(threadIdx.x) / 32, 0);
   const int split = P::splits > 1 ? index / 4 : 0;
   const int group = P::splits > 1 ? 0 : index / 4;
@@ -48,7 +48,7 @@ template <class P> struct AttentionWarpgroup {
   // Order
   //===--------------------------------------------------------------------===//
 
-  /// Nothing that reads the results of products may move up past the wait.
+  /// Keeps the compiler from moving reads of accumulators above the wait.
   template <int Columns>
   __device__ static void keepBelow(float (&sums)[Columns][4]) {
 #pragma unroll
@@ -58,8 +58,8 @@ template <class P> struct AttentionWarpgroup {
         frit::keepBelow(sums[column][i]);
   }
 
-  /// Warpgroups of a block start products in turn: while those of one are under
-  /// way, the others make weights.
+  /// Waits for this warpgroup's turn. Warpgroups start products in turn
+  /// (ping-pong): while the products of one run, the others compute weights.
   __device__ void takeTurn() const {
     if constexpr (kGroups > 1)
       syncTurn<256>(2 + group);
@@ -68,14 +68,14 @@ template <class P> struct AttentionWarpgroup {
     if constexpr (kGroups > 1)
       arriveTurn<256>(2 + (group + 1) % kGroups);
   }
-  /// Once, at the start.
+  /// Gives the first turn. Call once, at the start.
   __device__ void giveFirstTurn() const {
     if (group == kGroups - 1)
       passTurn();
   }
 
-  /// Without a branch: behind one ptxas may leave a warp in two parts, and the
-  /// barriers of turns count a warp as often as a part of it arrives.
+  /// Without a branch: after one, ptxas may leave a warp diverged, and the turn
+  /// barriers count each diverged part as a warp.
   __device__ void release(Barrier &barrier) const {
     barrier.arriveIf(threadIdx.x % 32 == 0);
   }
@@ -84,7 +84,7 @@ template <class P> struct AttentionWarpgroup {
   // Products
   //===--------------------------------------------------------------------===//
 
-  /// The same operand some lines on, which changes its low word alone.
+  /// Advances an operand's descriptor; only its low word changes.
   __device__ static uint64_t moved(uint64_t operand, uint32_t by) {
     return operand >> 32 << 32 | (uint32_t(operand) + by);
   }
@@ -106,7 +106,7 @@ template <class P> struct AttentionWarpgroup {
     commitProducts();
   }
 
-  /// The same by the products of a warp, for its own rows, at once.
+  /// Computes the same scores synchronously by mma.sync, for this warp's rows.
   template <int Keys>
   __device__ void multiplyAlone(float (&scores)[Keys][4], int stage) const {
     const int lane = threadIdx.x % 32;
@@ -136,7 +136,7 @@ template <class P> struct AttentionWarpgroup {
     }
   }
 
-  /// Starts to add a stage's values, weighted.
+  /// Starts adding a stage's weighted values.
   template <int Steps>
   __device__ void addValues(Sums &sums, const uint32_t (&weights)[Steps][4],
                             int stage) const {
@@ -160,7 +160,7 @@ template <class P> struct AttentionWarpgroup {
   // A tile of queries
   //===--------------------------------------------------------------------===//
 
-  /// Stages that the block reads and this warpgroup does not.
+  /// Skips stages that the block loads and this warpgroup does not need.
   __device__ void skip(Place at, int steps) const {
     for (int step = 0; step < steps; ++step) {
       takeTurn();
@@ -173,7 +173,7 @@ template <class P> struct AttentionWarpgroup {
     }
   }
 
-  /// Makes scores of products with the stage `step` of this warpgroup's.
+  /// Converts the products with this warpgroup's stage `step` to scores.
   template <int Keys>
   __device__ void finish(float (&scores)[Keys][4], const Softmax &softmax,
                          int step) const {
@@ -183,13 +183,14 @@ template <class P> struct AttentionWarpgroup {
     softmax.finishScores(scores, terms, key);
   }
 
-  /// Whether a warpgroup may hold the values before those of a stage until the
-  /// keys of its next stage have come: those who copy keep to an order.
+  /// Whether a warpgroup may hold a stage's values until the keys of its next
+  /// stage have arrived. With fewer stages this would deadlock, since copies
+  /// are issued in order.
   static constexpr bool kAhead = P::stages >= 2 * P::splits;
 
-  /// Waits for what the products after those of the stage at a place need, as
-  /// far as it may. Compilers move waits for products up to where nothing but
-  /// arithmetic is between, which they are to overlap with, but not past this.
+  /// Waits in advance for the operands of the following products, as far as
+  /// possible. Compilers hoist waits for products above the arithmetic that
+  /// should overlap with them, but not above this wait.
   __device__ void waitAhead(Place at, Place before, bool isLast) const {
     if (!kAhead) {
       memory.vFull[before.stage].wait(before.parity);
@@ -201,7 +202,8 @@ template <class P> struct AttentionWarpgroup {
     }
   }
 
-  /// Sums up the values of `steps` stages, one at least, from a place on.
+  /// Adds the weighted values of `steps` stages, at least one, from position
+  /// `at` on.
   __device__ void sumUp(Sums &sums, Softmax &softmax, Place at,
                         int steps) const {
     Products<kKeys> all;
@@ -221,8 +223,8 @@ template <class P> struct AttentionWarpgroup {
     finish(all.scores, softmax, 0);
     softmax.weighFirst(all.scores);
     pack(all);
-    // Weighs the next stage's keys while the values of the one before are
-    // added.
+    // Computes the next stage's weights while the values of the previous one
+    // are added.
     auto weighNext = [&](auto &scores, int step) {
       const Place before = at;
       at.step(P::splits);
@@ -278,10 +280,10 @@ template <class P> struct AttentionWarpgroup {
     }
   }
 
-  /// Brings the results of warpgroups that share rows to the first of them.
+  /// Merges the results of warpgroups that share rows, in the first of them.
   __device__ void join(Sums &sums, Softmax &softmax) const {
     constexpr int threads = 128 * P::splits;
-    // A float of every thread of a warpgroup lies side by side.
+    // The same float of all threads of a warpgroup is contiguous.
     float *at = memory.joined + threadIdx.x % 128;
     if (split > 0) {
       float *to = at + (split - 1) * Shape::kJoined * 128;
@@ -313,18 +315,17 @@ template <class P> struct AttentionWarpgroup {
             sums[value][i] = sums[value][i] * mine[i / 2] +
                              from[(4 + value * 4 + i) * 128] * theirs[i / 2];
       }
-    // What was read may be written anew.
+    // The memory may be rewritten after this.
     joinThreads(threads);
   }
 
-  /// Writes this warp's rows to O by a tensor copy, which drops those past the
-  /// last.
+  /// Stores this warp's rows to O by TMA, which drops rows past the last.
   __device__ void store(const TensorMap *mapO, const AttentionTile &tile,
                         const Softmax &softmax, const Sums &sums) const {
     const int lane = threadIdx.x % 32;
     float scales[2];
     softmax.findScales(scales);
-    // The copies of the tile before have read this memory.
+    // The previous tile's stores must have read this memory.
     if (lane == 0)
       waitStores<0>();
     __syncwarp();
@@ -353,7 +354,7 @@ template <class P> struct AttentionWarpgroup {
     }
   }
 
-  /// A tile of queries.
+  /// Computes a tile of queries.
   __device__ void compute(const AttentionTile &tile,
                           const typename P::Mask *mask, const TensorMap *mapO) {
     const int row = tile.row + group * 64;
@@ -385,7 +386,7 @@ template <class P> struct AttentionWarpgroup {
       store(mapO, tile, softmax, sums);
   }
 
-  /// Once, at the end: memory that is still read from may not go away.
+  /// Call once, at the end: shared memory must outlive the stores that read it.
   __device__ void finishStores() const {
     if (threadIdx.x % 32 == 0)
       waitStores<0>();

@@ -24,7 +24,7 @@
 //     static constexpr int padTop, padLeft;
 //     static constexpr int filters;                 // of v
 //     using Epilogue = frit::Relu, Last = frit::Relu;  // see tile.cuh
-//     static constexpr int warpgroups;              // that take turns: 2, 3
+//     static constexpr int warpgroups;              // that alternate: 2, 3
 //     static constexpr int stages;                  // rows of x, above r
 //     static constexpr int slots;                   // 1, 2, 4, ...
 //     static constexpr int columns;                 // 64 or 128
@@ -40,7 +40,7 @@
 //   shared  = stages * row + (k * r * s + k / 64 * filters +
 //             64 * warpgroups * slots) * 128 + 512
 //   tiles   = n * p * ceil(q / 64)
-//   grid.x  = min(tiles, multiprocessors)
+//   grid.x  = min(tiles, SMs)
 //
 // `shared` is at most 232448. Tensor maps, swizzled by 128 bytes:
 //

@@ -17,9 +17,9 @@
 //     static constexpr int tileN;               // 64, 128, 192 or 256
 //     static constexpr int stages;              // 2 or more
 //     static constexpr int cluster;             // blocks along m that share B
-//     static constexpr int split;               // blocks along k: 1, 2, 4, 8
-//     static constexpr int blocks;              // of a multiprocessor: 1, 2
-//     static constexpr bool constantB;          // no kernel writes B
+//     static constexpr int split;               // split-K over blocks: 1, 2,
+//     4, 8 static constexpr int blocks;              // per SM: 1, 2 static
+//     constexpr bool constantB;          // no kernel writes B
 //   };
 //
 // and norm.cuh's for norms and moments, which need batch 1 and ldd = n.
@@ -45,7 +45,7 @@
 //            while that is more than `most`, and not 1
 //   tiles  = ceil(m / (tileM * cluster)) * ceil(n / tileN) * batch
 //   grid.x = split > 1 ? tiles * split
-//                      : min(tiles, multiprocessors * blocks / cluster) *
+//                      : min(tiles, SMs * blocks / cluster) *
 //                      cluster
 //
 // `shared` is at most `most`. A thread has up to 240 registers with one block
