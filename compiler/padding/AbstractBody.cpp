@@ -1,7 +1,7 @@
 //===- AbstractBody.cpp - What is known of what a scalar body yields ------===//
 //
-// Constants are folded by MLIR; the rest are rules of arithmetic. What has no
-// rule may be anything.
+// MLIR folds constants; the rest are transfer rules for arithmetic. The result
+// of an operator without a rule may be anything.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,11 @@ using namespace mlir;
 using namespace frit;
 using Known = AbstractValue;
 
-/// An operator on constants.
+/// Folds an operator on constants.
 static Known foldConstants(Operation *op, ArrayRef<Known> x) {
   auto values = llvm::map_to_vector(
       x, [](const Known &known) { return Attribute(known.value); });
-  // Folding may change an operator that stays.
+  // Fold a copy, since folding may change the operator.
   Operation *copy = op->clone();
   SmallVector<OpFoldResult> results;
   Known result = unknownNumber(op->getResult(0).getType());
@@ -40,7 +40,8 @@ static Known foldConstants(Operation *op, ArrayRef<Known> x) {
   return result;
 }
 
-/// The accumulator combined with what changes nothing.
+/// Returns the accumulator unchanged if `other` is neutral to the operator,
+/// else `any`.
 static Known combineGiven(Operation *op, const Known &other) {
   std::optional<TypedAttr> neutral = arith::getNeutralElement(op);
   if (!neutral || other.kind != Known::constant)
@@ -110,7 +111,7 @@ static Known divide(const Known &a, const Known &b) {
                                     : Known(Known::any);
 }
 
-/// The larger of two numbers, or with `sign` -1 the smaller.
+/// Returns the larger of two values, or with `sign` -1 the smaller.
 static Known largest(const Known &a, const Known &b, int sign) {
   if (a.infinity() || b.infinity()) {
     const Known &end = a.infinity() ? a : b, &rest = a.infinity() ? b : a;
@@ -135,7 +136,7 @@ static Known power(const Known &base, const Known &exponent) {
   return number.getValue().isInteger() ? Known::real : Known::any;
 }
 
-/// Numbers of which one is infinite and the other is not.
+/// Compares an infinite value with a finite one.
 static Known compare(arith::CmpFOp op, const Known &a, const Known &b) {
   bool comparable =
       (a.infinity() && b.isReal()) || (b.infinity() && a.isReal());

@@ -53,7 +53,7 @@ AbstractValue AbstractValue::operator|(const AbstractValue &other) const {
     return other;
   if (other.kind == nothing)
     return *this;
-  // Zero has two signs.
+  // Zeros of either sign are equal.
   if (isZero() && other.isZero())
     return *this;
   if (kind == given || other.kind == given)
@@ -75,8 +75,8 @@ AbstractValue frit::unknownNumber(Type type) {
   return isa<FloatType>(type) ? AbstractValue::any : AbstractValue::real;
 }
 
-/// Whether every one of `bytes`, as floats of `bits` bits whose exponent has
-/// `exponent`, is finite.
+/// Returns whether all floats in `bytes`, whose exponent mask is `exponent`,
+/// are finite.
 template <typename Bits>
 static bool areFinite(ArrayRef<char> bytes, Bits exponent) {
   bool finite = true;

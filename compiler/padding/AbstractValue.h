@@ -1,9 +1,10 @@
 //===- AbstractValue.h - What is known of a number ------------------------===//
 //
-// Padded places hold numbers that no one asked for. They do no harm in a sum if
-// they are zeros, or are multiplied by zeros; but not if they may be infinite.
-// So this follows constants and signs through the scalar bodies of operators,
-// over the real numbers with -inf and +inf: rounding and overflow are not seen.
+// Padding elements hold arbitrary numbers. They are harmless in a sum if they
+// are zero or multiplied by zero, but not if they may be infinite. This
+// analysis propagates constants and signs through the scalar bodies of
+// operators, over the real numbers with -inf and +inf; it ignores rounding and
+// overflow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,21 +18,21 @@
 namespace frit {
 
 struct AbstractValue {
-  /// Each from `positive` on holds what those before it hold.
+  /// From `positive` on, each kind includes the ones before it.
   enum Kind : uint8_t {
-    nothing,  ///< there is no such number
-    given,    ///< the accumulator that a reduction's body was given
+    nothing,  ///< the empty set
+    given,    ///< the accumulator passed to a reduction's body
     constant, ///< `value`
     positive,
     notNegative,
-    real,  ///< or any integer
-    below, ///< or -inf, as in masks that are added
-    any,   ///< infinite or not a number, for all one knows
+    real,  ///< any finite number, or any integer
+    below, ///< real or -inf, as in additive masks
+    any,   ///< anything, including infinities and NaN
   };
 
   Kind kind = nothing;
   mlir::TypedAttr value;
-  /// Numbers with the same one, that is not 0, are the same element.
+  /// Values with the same nonzero id are the same element.
   unsigned element = 0;
 
   AbstractValue() = default;
@@ -42,10 +43,10 @@ struct AbstractValue {
   bool operator==(const AbstractValue &other) const {
     return kind == other.kind && value == other.value;
   }
-  /// What is known of a number that is this or the other.
+  /// Join: what is known of a number that is either of the two.
   AbstractValue operator|(const AbstractValue &other) const;
 
-  /// Forgets a constant's value: the least kind from `positive` on.
+  /// Returns the smallest kind from `positive` on that includes this value.
   Kind sign() const;
   bool isReal() const { return kind >= constant && sign() <= real; }
   bool isNotNegative() const {
@@ -53,21 +54,22 @@ struct AbstractValue {
   }
   bool isPositive() const { return kind >= constant && sign() == positive; }
   bool isZero() const;
-  /// Plus or minus infinity: 1 or -1; else 0.
+  /// Returns 1 for +inf, -1 for -inf, else 0.
   int infinity() const;
 
-  /// For the keys of tables.
+  /// Returns a text that serves as a key.
   std::string text() const;
 };
 
-/// What is known of an element of `type` if nothing is: integers are real.
+/// Returns the top value for elements of `type`: `real` for integers, else
+/// `any`.
 AbstractValue unknownNumber(mlir::Type type);
 
-/// What is known of all elements of a constant.
+/// Returns the join of all elements of a constant.
 AbstractValue numbersOf(mlir::Attribute constant);
 
-/// What is known of the one value that `body` yields. `elementOf` tells what a
-/// tensor from outside, that the body reads by index, holds.
+/// Returns the abstract value that `body` yields. `elementOf` returns that of
+/// the elements of an outside tensor that the body reads by index.
 AbstractValue
 evaluateBody(mlir::Region &body, llvm::ArrayRef<AbstractValue> arguments,
              llvm::function_ref<AbstractValue(mlir::Value tensor)> elementOf);

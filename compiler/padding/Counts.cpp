@@ -58,10 +58,10 @@ void frit::resolveCounts(ModuleOp module) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the attributes say
+// Reading the attributes
 //===----------------------------------------------------------------------===//
 
-/// The counts of @main, whose last results they are.
+/// Returns the number of counts of @main, which are its last results.
 static unsigned numCounts(func::FuncOp main) {
   unsigned count = 0;
   for (unsigned i = 0; i < main.getNumResults(); ++i)
@@ -69,7 +69,7 @@ static unsigned numCounts(func::FuncOp main) {
   return count;
 }
 
-/// Adds the counts of one variant's outputs.
+/// Adds the counts of one variant's outputs. Returns false after an error.
 static bool describeOutputs(func::FuncOp main, plan::OpenVariant &variant,
                             ArrayRef<plan::OpenSymbol> symbols) {
   variant.outputs.resize(main.getNumResults());
@@ -83,7 +83,7 @@ static bool describeOutputs(func::FuncOp main, plan::OpenVariant &variant,
       auto counted = dyn_cast<DenseI64ArrayAttr>(dim);
       if (!counted)
         continue;
-      // Calls of a size that is compiled have all of the dimension.
+      // A symbol that is not padded always has its compiled size.
       if (extent.symbol && symbols[*extent.symbol].padded) {
         emitError(main.getLoc())
             << "a dimension of an output depends on the data and on '"

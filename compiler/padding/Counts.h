@@ -1,8 +1,8 @@
 //===- Counts.h - Outputs whose size the data decide ----------------------===//
 //
-// Importers mark tensors whose size the data decide (nn.counted): they have
-// room for the most entries there may be, and the first of them count.
-// README.md in this folder says more.
+// Importers mark tensors whose size depends on the data (nn.counted). They have
+// room for the maximum number of entries, of which the first `count` are valid.
+// See README.md in this folder.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,16 +16,15 @@
 
 namespace frit {
 
-/// Takes every nn.counted out of an imported model. The counts of its results
-/// become results of @main, behind the model's own, with the attribute
-/// `nn.count`, and a result whose shape depends on one gets `nn.extents`: for
-/// each dimension [count, factor, offset], the length being
-/// factor · count + offset or the dimension's, whatever is less; or unit where
-/// it is fixed.
+/// Removes every nn.counted from an imported model. The counts that its results
+/// depend on become results of @main, after the model's own, with the attribute
+/// `nn.count`. A result whose shape depends on a count gets `nn.extents`: for
+/// each dimension either unit if it is fixed, or [count, factor, offset], for a
+/// length of min(factor · count + offset, size of the dimension).
 void resolveCounts(mlir::ModuleOp module);
 
-/// Adds what these attributes say of the variants' modules to `shapes`, which
-/// has the variants of the symbols or none. False after errors.
+/// Adds these attributes of the variants' modules to `shapes`, which has the
+/// variants of the symbols or none. Returns false after reporting errors.
 bool describeCounts(llvm::ArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> modules,
                     plan::OpenShapes &shapes);
 

@@ -12,24 +12,24 @@
 
 namespace frit {
 
-/// A model as it is compiled: once, or once for each combination of the sizes
-/// of its open dimensions.
+/// The modules to compile for a model: one, or one for each combination of
+/// sizes of its open dimensions.
 struct ModelVariants {
-  /// Ascending: of two, the one with the smaller size of the first symbol that
-  /// they differ in comes first.
+  /// In ascending lexicographic order of their symbols' sizes.
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
-  /// The name of each one's list of steps: "main", "main_8x128".
+  /// The name of each module's command list: "main", "main_8x128".
   std::vector<std::string> listNames;
   plan::OpenShapes shapes;
 
-  /// Whether dimensions are open, so that there may be several variants.
+  /// Returns whether dimensions are open, so that there may be several
+  /// variants.
   bool isOpen() const { return !shapes.symbols.empty(); }
 };
 
-/// Imports a model: for the sizes that it has, or for each combination of those
-/// in `symbols`, and proves that calls of other sizes may be padded. `import`
-/// imports it for one size per symbol, and returns null after an error. Counts
-/// that the data decide become outputs. Fails after an error is reported.
+/// Imports a model, for its own sizes or for each combination of the sizes in
+/// `symbols`, and proves that calls with other sizes may be padded. `import`
+/// imports it for one size per symbol and returns null after reporting an
+/// error. Data-dependent counts become outputs. Fails after reporting an error.
 mlir::FailureOr<ModelVariants>
 importVariants(llvm::ArrayRef<SymbolSizes> symbols,
                llvm::function_ref<

@@ -33,7 +33,7 @@ const AbstractValue *PaddedContent::someOf(unsigned dim) const {
 void PaddedContent::setFill(unsigned dim, AbstractValue number) {
   llvm::erase_if(some, [&](const auto &line) { return line.first != dim; });
   llvm::erase_if(fills, [&](const Fill &fill) { return fill.dim == dim; });
-  // Where both are beyond, it is the new one's.
+  // Where indices are beyond in both dimensions, the new fill holds.
   for (Fill &fill : fills)
     fill.everywhere &= fill.number == number;
   fills.push_back({dim, number, /*everywhere=*/true});
@@ -103,7 +103,7 @@ int LoopContent::loopOf(unsigned operand, unsigned dim) const {
   return loop ? int(loop.getPosition()) : -1;
 }
 
-/// What is read where one loop is beyond the small model's and no other is.
+/// Returns the value read where only `loop` is beyond the small model's range.
 AbstractValue LoopContent::readBeyond(unsigned operand, unsigned loop) const {
   const PaddedContent &content = contentOf(op->getOperand(operand));
   bool isFunction = false;
@@ -134,7 +134,7 @@ AbstractValue LoopContent::read(unsigned operand, const Place &place) const {
         number = number | fill.number;
     }
   }
-  // The same element may be read twice, to be squared.
+  // The same element may be read by two operands, as in a square.
   unsigned first = 0;
   while (op->getOperand(first) != op->getOperand(operand) ||
          maps[first] != maps[operand])
@@ -143,7 +143,8 @@ AbstractValue LoopContent::read(unsigned operand, const Place &place) const {
   return number;
 }
 
-/// What the body yields, with an accumulator where there is one.
+/// Returns the value that the body yields; `given` is the accumulator, if there
+/// is one.
 AbstractValue LoopContent::evaluate(const Place &place,
                                     const AbstractValue *given,
                                     const Some *some) const {
@@ -160,7 +161,7 @@ AbstractValue LoopContent::evaluate(const Place &place,
   });
 }
 
-/// The operands of which something is known of every line along a loop.
+/// Returns the operands with a known element in every line along a loop.
 SmallVector<LoopContent::Some> LoopContent::someAlong(unsigned loop) const {
   SmallVector<Some> result;
   for (unsigned operand = 0; operand < op->getNumOperands(); ++operand)
@@ -170,9 +171,9 @@ SmallVector<LoopContent::Some> LoopContent::someAlong(unsigned loop) const {
   return result;
 }
 
-/// What a sum is after any more steps.
+/// Returns the accumulator after any number of further steps.
 AbstractValue LoopContent::repeat(const Place &place, AbstractValue sum) const {
-  // Every step forgets something, and there is little to forget.
+  // Terminates: the value only grows, and the lattice is small.
   for (AbstractValue next;; sum = next) {
     next = sum | evaluate(place, &sum);
     if (next == sum)
@@ -180,7 +181,7 @@ AbstractValue LoopContent::repeat(const Place &place, AbstractValue sum) const {
   }
 }
 
-/// What steps of a reduction come to, in any order.
+/// Returns the result of a reduction's steps, in any order.
 AbstractValue LoopContent::combine(const Place &place, const Some *some) const {
   if (!llvm::is_contained(isReduction, true))
     return evaluate(place, nullptr, some);
@@ -194,7 +195,7 @@ AbstractValue LoopContent::combine(const Place &place, const Some *some) const {
   for (unsigned loop = 0; loop < to.size(); ++loop)
     for (const Some &line : someAlong(loop))
       if (isReduction[loop]) {
-        // One of the steps is known better.
+        // More is known about one of the steps.
         AbstractValue any = sum | start;
         AbstractValue better = repeat(place, evaluate(place, &any, &line));
         if (better.sign() < sum.sign())
@@ -203,8 +204,8 @@ AbstractValue LoopContent::combine(const Place &place, const Some *some) const {
   return sum;
 }
 
-/// Steps that are beyond in two ways must be neutral in one of them whatever
-/// the other is.
+/// Steps that are beyond in two loops must be neutral because of one of them,
+/// whatever the other is.
 bool LoopContent::hasNeutralSteps() const {
   unsigned onlyAlone = 0;
   for (unsigned loop = 0; loop < to.size(); ++loop) {
@@ -234,13 +235,13 @@ PaddedContent LoopContent::result() const {
       continue;
     isPadded = true;
     isOpen |= !isReduction[loop];
-    // Steps that change no result at all need not be looked at.
+    // Neutral steps change no result and can be ignored.
     notBeyond[loop] = isReduction[loop] && isNeutral(loop);
     isSummed |= isReduction[loop] && !notBeyond[loop];
   }
   PaddedContent content;
   content.inside = combine({/*inside=*/true, -1, {}});
-  // What the small model computes of its inputs are real numbers.
+  // Assume that the small model computes finite numbers.
   if (isPadded && content.inside.kind > AbstractValue::real)
     content.inside = AbstractValue::real;
   content.inside.element = 0;

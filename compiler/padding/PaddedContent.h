@@ -9,51 +9,51 @@
 
 namespace frit {
 
-/// What a value of the large model holds.
+/// What is known about the elements of a value in the large model.
 struct PaddedContent {
-  /// A dimension whose indices beyond those of the small model have one
-  /// constant: where the others are not beyond, or `everywhere`.
+  /// A dimension in which all elements beyond the small model's size are one
+  /// constant, either only where no other dimension is beyond, or `everywhere`.
   struct Fill {
     unsigned dim;
     AbstractValue number;
     bool everywhere;
   };
 
-  AbstractValue inside;  ///< where the small model's elements are
-  AbstractValue outside; ///< at the other places, but for those of `fills`
+  AbstractValue inside;  ///< elements of the small model
+  AbstractValue outside; ///< all other elements, except those of `fills`
   llvm::SmallVector<Fill, 2> fills;
-  /// Dimensions along which every line has an element, where the small model's
-  /// are, of which more is known: none of a causal mask's rows is all -inf.
+  /// Dimensions along which every line has an element inside the small model of
+  /// which more is known. For example, no row of a causal mask is all -inf.
   llvm::SmallVector<std::pair<unsigned, AbstractValue>, 1> some;
 
-  /// The same is known of all elements.
+  /// The same value for all elements.
   static PaddedContent uniform(AbstractValue number) {
     return {number, {}, {}, {}};
   }
-  /// Nothing is known, but that the small model computes with real numbers.
+  /// Nothing is known, except that the small model's elements are finite.
   static PaddedContent unknown(mlir::Type type) {
     return {AbstractValue::real, unknownNumber(type), {}, {}};
   }
 
   const Fill *fillOf(unsigned dim) const;
   const AbstractValue *someOf(unsigned dim) const;
-  /// All elements beyond in a dimension become a constant.
+  /// Sets all elements beyond in dimension `dim` to a constant.
   void setFill(unsigned dim, AbstractValue number);
-  /// What is known of every element.
+  /// Returns what is known of every element.
   AbstractValue all() const;
   std::string text() const;
 };
 
-/// What becomes of it when a tensor of the shapes `small` and `large` is
-/// reshaped: dimensions that stay keep what fills them.
+/// Returns the content after reshaping a tensor of the shapes `small` and
+/// `large`. Dimensions that stay keep their fills.
 PaddedContent reshapeContent(PaddedContent content,
                              llvm::ArrayRef<int64_t> small,
                              llvm::ArrayRef<int64_t> large,
                              llvm::ArrayRef<int64_t> newSmall,
                              llvm::ArrayRef<int64_t> newLarge);
 
-/// Follows contents through the loops of an operator of the large model, of
-/// which those of the small one run to `from` only.
+/// Propagates contents through the loops of an operator of the large model. The
+/// small model's loops run only up to `from`.
 class LoopContent {
 public:
   using ContentOf =
@@ -62,25 +62,26 @@ public:
   LoopContent(mlir::linalg::LinalgOp large, llvm::ArrayRef<int64_t> from,
               ContentOf contentOf);
 
-  /// Whether the steps of reductions beyond those of the small model change
-  /// none of its results, as what they combine is neutral.
+  /// Returns whether the additional reduction steps leave the small model's
+  /// results unchanged, because they combine neutral elements.
   bool hasNeutralSteps() const;
 
   PaddedContent result() const;
 
 private:
-  /// Of which elements something is to be known.
+  /// A set of iterations, by which loops are beyond `from`.
   struct Place {
-    bool inside;                    ///< no loop is beyond `from` but for:
-    int beyond;                     ///< one that is, or -1
-    llvm::ArrayRef<bool> notBeyond; ///< those that are not, if not `inside`
+    bool inside; ///< no loop is beyond `from`, except `beyond`
+    int beyond;  ///< the loop that is beyond, or -1
+    llvm::ArrayRef<bool>
+        notBeyond; ///< loops that are not beyond, if not `inside`
   };
 
   bool isNeutral(const Place &place) const;
-  bool isNeutral(unsigned loop) const; ///< for all results
+  bool isNeutral(unsigned loop) const; ///< in all iterations beyond it
   AbstractValue read(unsigned operand, const Place &place) const;
   AbstractValue readBeyond(unsigned operand, unsigned loop) const;
-  /// With `some` instead of what is known of one operand.
+  /// Replaces what is known of one operand.
   struct Some {
     unsigned operand;
     AbstractValue number;
@@ -90,13 +91,13 @@ private:
   AbstractValue combine(const Place &place, const Some *some = nullptr) const;
   AbstractValue repeat(const Place &place, AbstractValue sum) const;
   llvm::SmallVector<Some> someAlong(unsigned loop) const;
-  /// The loop that is the index of a dimension of an operand; or -1.
+  /// Returns the loop that indexes a dimension of an operand, or -1.
   int loopOf(unsigned operand, unsigned dim) const;
 
   mlir::linalg::LinalgOp op;
   llvm::ArrayRef<int64_t> from;
   llvm::SmallVector<int64_t> to;
-  llvm::SmallVector<bool> isReduction; ///< of each loop
+  llvm::SmallVector<bool> isReduction; ///< by loop
   llvm::SmallVector<mlir::AffineMap> maps;
   ContentOf contentOf;
 };

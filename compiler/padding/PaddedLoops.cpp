@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace frit;
 
-/// `map` where the loops that run once are known to be at 0.
+/// Returns `map` with loops of one iteration replaced by 0.
 static AffineMap withoutSingles(AffineMap map, ArrayRef<int64_t> smallLoops) {
   MLIRContext *context = map.getContext();
   SmallVector<AffineExpr> dims;
@@ -31,7 +31,7 @@ bool PaddedLoops::read(const PaddedValue &operand, AffineMap a, AffineMap b) {
       continue;
     }
     auto constant = dyn_cast<AffineConstantExpr>(expr);
-    // The first index is at its place in any case.
+    // Index 0 is the same in both tensors.
     if (constant && constant.getValue() == 0)
       continue;
     if (!isLeading(dim))

@@ -9,23 +9,25 @@
 
 namespace frit {
 
-/// The loops of an operator on a small and on a large tensor.
+/// Maps the loops of an operator on small tensors to those on large ones.
 class PaddedLoops {
 public:
   PaddedLoops(llvm::ArrayRef<int64_t> small, llvm::ArrayRef<int64_t> large)
       : small(small), large(large), places(small.size()),
         mustLead(small.size()) {}
 
-  /// An operand that both read by these maps. False where they differ.
+  /// Adds an operand that both read by these maps. Returns false if they
+  /// differ.
   bool read(const PaddedValue &operand, mlir::AffineMap a, mlir::AffineMap b);
-  /// What a body may read by a loop's own index.
+  /// Adds a hint from a tensor that the body reads at the loop's own index.
   void suggest(unsigned loop, const DimPlaces &dim);
-  /// Settles where every loop is. False where some had to lead and do not.
+  /// Determines the places of every loop. Returns false if a loop that must be
+  /// leading is not.
   bool finish();
 
   const DimPlaces &operator[](unsigned loop) const { return *places[loop]; }
 
-  /// Where a result is that is written by this map.
+  /// Returns the places of a result that is written by this map.
   std::optional<PaddedValue> write(mlir::Value to, mlir::AffineMap map) const;
 
 private:

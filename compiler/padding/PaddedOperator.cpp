@@ -1,9 +1,9 @@
 //===- PaddedOperator.cpp - One operator on a small and on a large tensor -===//
 //
-// What an operator does is its definition's loops (buildLinalg). The small
-// one's result is part of the large one's if both have the same bodies, and
-// every loop of the small one is at the same places of the large one's loop
-// whatever is read by it: those of the dimensions that it is the index of.
+// Compares operators by the loops of their definitions (buildLinalg). The small
+// operator's result is part of the large one's if both have the same bodies,
+// and if every loop of the small one maps to the same places of the large one's
+// loop for all tensor dimensions that it indexes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// The value `of` seen as `from` in the small model and as `to` in the large.
+/// Applies a reshape, `from` in the small model and `to` in the large one, to a
+/// padded value.
 static std::optional<PaddedValue> padView(PaddedValue of, Value from,
                                           Value to) {
   Value large = std::exchange(of.large, to);
@@ -49,7 +50,7 @@ static std::optional<PaddedValue> padView(PaddedValue of, Value from,
 
 namespace {
 
-/// Compares two operators as linalg, each in a function of its own.
+/// Compares two operators in linalg form, each in a function of its own.
 class LinalgFusion {
 public:
   std::optional<PaddedValue> pad(Operation *small, Operation *large,
@@ -89,7 +90,7 @@ private:
             llvm::map_to_vector(op->getOperandTypes(), signlessType), {}));
     Block *entry = function.addEntryBlock();
     ImplicitLocOpBuilder b(op->getLoc(), OpBuilder::atBlockEnd(entry));
-    // What is squared is multiplied by itself.
+    // Equal operands become the same argument.
     SmallVector<Value> x;
     for (Value operand : op->getOperands())
       x.push_back(entry->getArgument(
@@ -110,7 +111,7 @@ private:
                        cast<arith::ConstantOp>(large).getValue(), from);
     if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(small))
       return padView(known.lookup(small->getOperand(0)), from, to);
-    // All elements are the one that is given.
+    // All elements equal the given scalar.
     if (auto fill = dyn_cast<linalg::FillOp>(small)) {
       PaddedValue scalar = known.lookup(fill.getInputs().front());
       return PaddedValue{to, {}, /*anywhere=*/true, scalar.content};
@@ -129,8 +130,8 @@ private:
     return value;
   }
 
-  /// Sums may have more terms if these are zeros, or what is neutral to
-  /// another way of combining; other loops may run less far.
+  /// Reductions may have more steps if these are neutral; parallel loops of the
+  /// small operator may be shorter.
   std::optional<PaddedValue> padLoops(linalg::LinalgOp small,
                                       linalg::LinalgOp large) {
     SmallVector<int64_t> from = small.getStaticLoopRanges(),
@@ -169,7 +170,7 @@ private:
     return result;
   }
 
-  /// Whether all elements of the result are the same.
+  /// Returns whether all elements of the result are equal.
   bool isUniform(linalg::LinalgOp op) {
     auto depends = [](Operation *inner) {
       return WalkResult(
@@ -181,7 +182,8 @@ private:
            !op->getRegion(0).walk(depends).wasInterrupted();
   }
 
-  /// An element that is read at the loops' own indices is read by a map.
+  /// Treats a tensor.extract at the loops' own indices like an operand with a
+  /// map.
   void readByIndex(tensor::ExtractOp extract, PaddedLoops &loops) {
     const PaddedValue &tensor = known[extract.getTensor()];
     if (tensor.anywhere)
@@ -193,8 +195,8 @@ private:
         loops.suggest(loop.getDim(), dim);
   }
 
-  /// Whether indices that are not the leading ones are used for nothing but the
-  /// dimensions that are at the same places, and these read by nothing else.
+  /// Returns whether non-leading indices are only used to index dimensions with
+  /// the same places, and those dimensions are indexed by nothing else.
   bool isPlaced(Operation *op, const PaddedLoops &loops) {
     auto isIndexOf = [&](Value index, const DimPlaces &dim) {
       auto loop = index.getDefiningOp<linalg::IndexOp>();
@@ -202,7 +204,7 @@ private:
     };
     if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
       const PaddedValue &tensor = known[extract.getTensor()];
-      // There must be something to read.
+      // An empty tensor cannot be read.
       if (cast<RankedTensorType>(extract.getTensor().getType())
               .getNumElements() == 0)
         return false;
@@ -258,7 +260,7 @@ private:
            });
   }
 
-  /// Of values of the small function; scalars are anywhere.
+  /// By value of the small function; scalars are `anywhere`.
   DenseMap<Value, PaddedValue> known;
 };
 
@@ -268,18 +270,18 @@ private:
 // Operators
 //===----------------------------------------------------------------------===//
 
-/// The first entries of what leads lead, and both count the same.
+/// A leading operand gives a leading result with the same count.
 static std::optional<PaddedValue> padCounted(CountedOp small, CountedOp large,
                                              const PaddedValue &x) {
   if (small.getAxis() != large.getAxis())
     return std::nullopt;
   if (!x.anywhere && !areLeading(x.places))
     return std::nullopt;
-  // What the rest is, importers know.
+  // Importers guarantee the remaining entries.
   return leadingValue(small.getY(), large.getY());
 }
 
-/// An element of a cut is at the same place of what it is cut from.
+/// An element of a slice has the same place as in its operand.
 static std::optional<PaddedValue> padSlice(SliceOp small, SliceOp large,
                                            const PaddedValue &x) {
   if (small.getStarts() != large.getStarts() ||
@@ -292,7 +294,7 @@ static std::optional<PaddedValue> padSlice(SliceOp small, SliceOp large,
   return result;
 }
 
-/// Whether both operators are the same, of the same tensors.
+/// Returns whether both are the same operator on the same tensors.
 static bool isSame(Operation *small, Operation *large,
                    ArrayRef<PaddedValue> operands) {
   return !operands.empty() &&
@@ -304,7 +306,7 @@ static bool isSame(Operation *small, Operation *large,
          });
 }
 
-/// By what the operator does.
+/// Compares two operators by their definitions.
 static std::optional<PaddedValue> padByMeaning(Operation *small,
                                                Operation *large,
                                                ArrayRef<PaddedValue> operands) {

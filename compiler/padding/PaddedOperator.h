@@ -9,8 +9,9 @@
 
 namespace frit {
 
-/// Where the result of an nn operator, no composite, is in that of another from
-/// where its operands are. Nothing: it cannot be shown to be there.
+/// Returns where the result of `small` is in the result of `large`, given where
+/// its operands are. Returns nothing if that cannot be proved. Not for
+/// composites.
 std::optional<PaddedValue> padOperator(mlir::Operation *small,
                                        mlir::Operation *large,
                                        llvm::ArrayRef<PaddedValue> operands);

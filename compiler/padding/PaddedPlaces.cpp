@@ -6,8 +6,8 @@
 
 using namespace frit;
 
-/// Parts of one index tell nothing, and one that is the same in both is the
-/// inside of the part before it.
+/// Drops parts of size 1, and merges a part of the same size in both tensors
+/// into the part before it.
 static DimPlaces normalize(const DimPlaces &dim) {
   DimPlaces result;
   for (SizePair part : dim) {
@@ -38,9 +38,9 @@ bool frit::areLeading(const Places &places) {
                       [](const DimPlaces &dim) { return isLeading(dim); });
 }
 
-/// The order of elements is that of all parts, one after the other, so any
-/// neighbours of them may become a dimension. A part may be cut where what is
-/// inside is the same in both.
+/// Elements are in lexicographic order of all parts, so any adjacent parts may
+/// form a dimension. A part may be split if its inner part has the same size in
+/// both.
 std::optional<Places> frit::reshapePlaces(const Places &places,
                                           llvm::ArrayRef<int64_t> small,
                                           llvm::ArrayRef<int64_t> large) {
@@ -49,7 +49,7 @@ std::optional<Places> frit::reshapePlaces(const Places &places,
   DimPlaces parts;
   for (const DimPlaces &dim : places)
     parts.append(dim);
-  // What is the same in both may be cut anew.
+  // Parts of the same size in both may be split differently.
   parts = normalize(parts);
   Places result;
   size_t next = 0;

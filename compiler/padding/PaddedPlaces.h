@@ -10,36 +10,37 @@
 
 namespace frit {
 
-/// A dimension's sizes in a small and in a large tensor.
+/// Sizes of a dimension in a small and in a large tensor.
 struct SizePair {
   int64_t small, large;
   bool operator==(const SizePair &) const = default;
 };
 
-/// Where the indices of a dimension of a small tensor are in a large one's: the
-/// dimension is taken apart into several, outermost first, and in each of these
-/// an index is at its own place. One part is the leading indices; 2x3 in 2x4,
+/// Maps the indices of a small tensor's dimension into a large tensor's: the
+/// dimension is split into parts, outermost first, and in each part indices are
+/// equal. A single part means the leading indices. For example 2x3 in 2x4,
 /// folded to 6 in 8, has the parts (2, 2) and (3, 4).
 using DimPlaces = llvm::SmallVector<SizePair, 2>;
 
-/// The same for all dimensions of a tensor.
+/// The places of all dimensions of a tensor.
 using Places = llvm::SmallVector<DimPlaces, 4>;
 
-/// The leading elements in every dimension.
+/// Returns the places of the leading elements in every dimension.
 Places leadingPlaces(llvm::ArrayRef<int64_t> small,
                      llvm::ArrayRef<int64_t> large);
 
-/// Whether they are the leading indices, or elements.
+/// Return whether the places are the leading indices of a dimension, or the
+/// leading elements of a tensor.
 inline bool isLeading(const DimPlaces &dim) { return dim.size() == 1; }
 bool areLeading(const Places &places);
 
-/// What becomes of them when both tensors are reshaped; nothing where that is
-/// no such thing any more.
+/// Returns the places after reshaping both tensors, or nothing if they cannot
+/// be expressed.
 std::optional<Places> reshapePlaces(const Places &places,
                                     llvm::ArrayRef<int64_t> small,
                                     llvm::ArrayRef<int64_t> large);
 
-/// For messages and as a key: "[2:2,3:4][8:8]".
+/// Returns a text for messages and keys: "[2:2,3:4][8:8]".
 std::string placesText(const Places &places);
 
 } // namespace frit

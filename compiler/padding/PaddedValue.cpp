@@ -37,7 +37,8 @@ std::optional<PaddedValue> frit::leadingValue(Value small, Value large) {
   return value;
 }
 
-/// Calls `visit` with the places of an element in a small and a large tensor.
+/// Calls `visit` with the offsets of each leading element in a small and a
+/// large tensor, until it returns false.
 static bool
 forLeading(ArrayRef<int64_t> small, ArrayRef<int64_t> large,
            llvm::function_ref<bool(int64_t small, int64_t large)> visit) {
@@ -55,7 +56,7 @@ forLeading(ArrayRef<int64_t> small, ArrayRef<int64_t> large,
   return true;
 }
 
-/// Whether the constant `small` is the leading elements of `large`.
+/// Returns whether the constant `small` equals the leading elements of `large`.
 static bool isLeadingValue(Attribute small, Attribute large) {
   if (small == large)
     return true;

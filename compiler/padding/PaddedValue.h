@@ -10,9 +10,9 @@
 
 namespace frit {
 
-/// Where a value of the small model is in one of the large model, `anywhere`
-/// where all elements are the same, so that no place is another; and what the
-/// other elements are.
+/// Where a value of the small model is in a value of the large one, and what
+/// the other elements are. `anywhere` means that all elements are equal, so
+/// their places do not matter.
 struct PaddedValue {
   mlir::Value large;
   Places places;
@@ -20,14 +20,16 @@ struct PaddedValue {
   PaddedContent content = {};
 };
 
-/// Whether a tensor of type `small` may be the leading elements of another.
+/// Returns whether a tensor of type `small` can be the leading elements of one
+/// of type `large`.
 bool mayLead(mlir::Type small, mlir::Type large);
 
-/// The leading elements of `large` in every dimension, or nothing where the
-/// types do not allow that.
+/// Returns `small` as the leading elements of `large` in every dimension, or
+/// nothing if the types do not allow it.
 std::optional<PaddedValue> leadingValue(mlir::Value small, mlir::Value large);
 
-/// Where a constant with the value `value` is in one with the value `other`.
+/// Returns where a constant with the value `value` is in one with the value
+/// `other`, or nothing.
 std::optional<PaddedValue> padConstant(mlir::Value small, mlir::Attribute value,
                                        mlir::Value large,
                                        mlir::Attribute other);

@@ -1,26 +1,25 @@
 //===- Padding.cpp - Whether a model may run on padded inputs -------------===//
 //
-// A model that is compiled for a batch of 4 may be run on 3 images and one of
-// zeros if the results for the 3 are then what they would be without the
-// fourth. That is proved by comparing the two models as they are imported,
-// operator by operator:
+// A model compiled for a batch of 4 may be run on 3 images and one of zeros if
+// the results for the 3 do not depend on the fourth. This is proved by
+// comparing the two imported models, operator by operator:
 //
 //   3:  %y = nn.softmax %x {axis = 1} : tensor<3x8xf32>
 //   4:  %y = nn.softmax %x {axis = 1} : tensor<4x8xf32>
 //
-// If the operands of the small model's operator are the leading elements (in
-// every dimension) of those of the large one's, so are its results: the claim,
-// by induction over the model. On the way a dimension may be folded into
-// another, and its elements be at other places (PaddedPlaces.h); in the model's
-// outputs they lead again. What an operator does is read from its own
-// definition (PaddedOperator.cpp): no operator has a rule of its own, except
-// for views and cuts. What combines elements along the dimension is proved if
-// the others change nothing (PaddedContent.cpp), masked where they would
-// (PaddingMasks.cpp). What computes with the size (a constant that was folded
-// from it) differs between the models and is found.
+// Claim: if the operands of the small model's operator are the leading elements
+// (in every dimension) of the large one's operands, so are its results. The
+// proof is by induction over the model. In between, a dimension may be folded
+// into another, so that its elements are at other places (PaddedPlaces.h); in
+// the model's outputs they are leading again. The semantics of an operator come
+// from its definition (PaddedOperator.cpp): only views and slices have rules of
+// their own. An operator that combines elements along the dimension is proved
+// if the additional elements are neutral (PaddedContent.cpp); otherwise they
+// are masked (PaddingMasks.cpp). Constants that were folded from the size
+// differ between the models and are found.
 //
 // This is translation validation (Pnueli, Siegel and Singerman, TACAS 1998) of
-// one import against another; like there, what cannot be shown counts as wrong.
+// one import against another. As there, what cannot be proved counts as wrong.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +39,7 @@ static Block &bodyOf(ModuleOp module) {
   return mainOf(module).getBody().front();
 }
 
-/// Replaces a composite by what it means and returns what comes then.
+/// Decomposes a composite in place and returns the next operator.
 static Block::iterator expand(CompositeOp op) {
   Block *block = op->getBlock();
   Operation *before = op->getPrevNode();
@@ -50,7 +49,7 @@ static Block::iterator expand(CompositeOp op) {
   return before ? std::next(before->getIterator()) : block->begin();
 }
 
-/// A composite and all in it taken apart, in a function of its own.
+/// Returns a function with the full decomposition of a composite.
 static OwningOpRef<func::FuncOp> isolate(Operation *op) {
   OpBuilder types(op->getContext());
   auto function =
@@ -72,13 +71,13 @@ static OwningOpRef<func::FuncOp> isolate(Operation *op) {
   return function;
 }
 
-/// Whether a value has no elements.
+/// Returns whether a value has no elements.
 static bool isNothing(Value v) {
   auto type = dyn_cast<RankedTensorType>(v.getType());
   return type && type.getNumElements() == 0;
 }
 
-/// Whether two operators are of one kind and read the same values.
+/// Returns whether two operators have the same kind and corresponding operands.
 static bool arePaired(Operation *small, Operation *large,
                       ArrayRef<PaddedValue> operands) {
   return small->getName() == large->getName() &&
@@ -94,7 +93,7 @@ static bool arePaired(Operation *small, Operation *large,
 // One operator
 //===----------------------------------------------------------------------===//
 
-/// What the comparison of two operators depends on.
+/// Returns a key of everything that the comparison of two operators depends on.
 static std::string textOf(Operation *small, Operation *large,
                           ArrayRef<PaddedValue> operands) {
   std::string text;
@@ -112,7 +111,7 @@ static std::string textOf(Operation *small, Operation *large,
   return text;
 }
 
-/// Constants are looked through once.
+/// Scans the elements of each constant only once.
 std::optional<PaddedValue> PaddingProof::padConstant(ConstantOp small,
                                                      ConstantOp large) {
   std::optional<PaddedValue> result = frit::padConstant(
@@ -154,14 +153,15 @@ PaddingProof::padComposite(Operation *small, Operation *large,
 
 std::optional<PaddedValue> PaddingProof::pad(Operation *small, Operation *large,
                                              ArrayRef<PaddedValue> operands) {
-  // What has no elements is part of everything.
+  // An empty value is part of every value.
   if (isNothing(small->getResult(0)))
     return leadingValue(small->getResult(0), large->getResult(0));
-  // The text of constants is as long as they are.
+  // A key would contain the whole constant.
   if (auto constant = dyn_cast<ConstantOp>(small))
     return padConstant(constant, cast<ConstantOp>(large));
   auto [it, isNew] = verdicts.try_emplace(textOf(small, large, operands));
-  // Entries stay where they are when those of a composite's inside are added.
+  // References stay valid when entries for a composite's decomposition are
+  // added.
   std::optional<PaddedValue> &verdict = it->second;
   if (isNew)
     verdict = isa<CompositeOp>(small) ? padComposite(small, large, operands)
@@ -186,7 +186,7 @@ static StringRef reasonOf(Operation *small, Operation *large) {
   return "combines or moves elements along it";
 }
 
-/// An input: the runtime fills it up with zeros.
+/// Returns the value of an input, which the runtime pads with zeros.
 static std::optional<PaddedValue> padInput(Value small, Value large) {
   std::optional<PaddedValue> value = leadingValue(small, large);
   Type element = tensorType(large).getElementType();
@@ -201,7 +201,7 @@ static std::optional<PaddedValue> padInput(Value small, Value large) {
   return value;
 }
 
-/// Of a mask with -inf, along which dimensions no line is all of that.
+/// For a mask with -inf, finds the dimensions along which no line is all -inf.
 void PaddingProof::findLines(PaddedValue &value, Value small, Operation &op) {
   PaddedContent &content = value.content;
   if (value.anywhere || content.all().sign() != AbstractValue::below ||
@@ -215,7 +215,8 @@ void PaddingProof::findLines(PaddedValue &value, Value small, Operation &op) {
       content.some.push_back({unsigned(dim), AbstractValue::real});
 }
 
-/// The first elements of a value, where the large model takes all of them.
+/// Handles a slice of leading elements in the small model where the large model
+/// takes the whole value.
 static std::optional<PaddedValue> padFirst(SliceOp small,
                                            ArrayRef<PaddedValue> operands) {
   if (!small || operands.front().anywhere ||
@@ -243,14 +244,14 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
   }
   for (auto a = from.begin(), b = to.begin(); a != from.end();) {
     auto composite = dyn_cast<CompositeOp>(*a);
-    // The large one was taken apart.
+    // The large model's composite was decomposed.
     if (composite && a->getName() != b->getName()) {
       a = expand(composite);
       continue;
     }
     auto operands = llvm::map_to_vector<3>(
         a->getOperands(), [&](Value value) { return known.lookup(value); });
-    // Of a table that has no more entries than these nothing is cut.
+    // The large model needs no slice of a table with exactly this many entries.
     if (auto whole = a->getName() != b->getName()
                          ? padFirst(dyn_cast<SliceOp>(*a), operands)
                          : std::nullopt) {
@@ -258,7 +259,7 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       ++a;
       continue;
     }
-    // Shape arithmetic may have decided for other operators.
+    // Shape arithmetic may have led to other operators.
     if (!arePaired(&*a, &*b, operands))
       return Mixing{b->getLoc(), "becomes other operators"};
     if (a->hasTrait<OpTrait::IsTerminator>()) {

@@ -11,39 +11,38 @@
 
 namespace frit {
 
-/// The function of a model that a call runs.
+/// Returns the function that a call of the model runs.
 inline mlir::func::FuncOp mainOf(mlir::ModuleOp module) {
   return module.lookupSymbol<mlir::func::FuncOp>("main");
 }
 
-/// Why the results for a small size are no part of those for a large one.
+/// Why the results for a small size are not part of those for a large one.
 struct Mixing {
   mlir::Location loc;
   std::string reason; ///< "combines elements along it"
 };
 
-/// Proves that a model, imported for a large size of some dimension, computes
-/// among other things what it does for a smaller one: that the results of the
-/// small model are the leading elements of those of the large one in every
-/// dimension, whenever its inputs are and the rest of them is zero. Finds the
-/// masks that the large one needs for that.
+/// Proves that a model imported for a large size of some dimension can compute
+/// the results for a smaller size: the small model's results are the leading
+/// elements of the large one's, if its inputs are and the rest of the inputs is
+/// zero. Finds the masks that the large model needs for that.
 class PaddingProof {
 public:
-  /// `sizes` are those of the symbols that `large` was imported for. Composites
-  /// of it are decomposed where a part of them is masked.
+  /// `sizes` are the symbols' sizes that `large` was imported for. Composites
+  /// of `large` are decomposed if a part of them needs a mask.
   PaddingProof(mlir::ModuleOp large, llvm::ArrayRef<int64_t> sizes)
       : masks(sizes), large(large) {}
 
-  /// Compares with the model imported for smaller sizes, which is taken apart.
-  /// Nothing: it is proved, for the masks there are now. What was proved before
-  /// is to be proved again where that made them more.
+  /// Compares with the model imported for smaller sizes, which it decomposes.
+  /// Returns nothing if the proof succeeded with the present masks. If this
+  /// added masks, earlier proofs must be repeated.
   std::optional<Mixing> findMixing(mlir::ModuleOp small,
                                    llvm::ArrayRef<int64_t> sizes);
-  /// Whether there is a size in the masks that the sizes of the calls do not
-  /// tell, when all small models have been compared.
+  /// Returns a size in the masks that is not a function of the symbols' sizes,
+  /// if there is one. Call after comparing all small models.
   std::optional<Mixing> findMisfit() const;
 
-  /// The masks that are not in the large model yet.
+  /// Masks that are needed but not yet inserted into the large model.
   PaddingMasks masks;
 
 private:
@@ -58,10 +57,10 @@ private:
   void findLines(PaddedValue &value, mlir::Value small, mlir::Operation &op);
 
   mlir::ModuleOp large;
-  /// What is known of pairs of operators, by their text.
+  /// Results of comparing pairs of operators, by key.
   llvm::StringMap<std::optional<PaddedValue>> verdicts;
   llvm::DenseMap<mlir::Attribute, AbstractValue> constants;
-  /// By the large model's operator, what findFinite says.
+  /// Results of findFinite, by operator of the large model.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> lines;
 };
 

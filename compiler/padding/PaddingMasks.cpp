@@ -1,8 +1,8 @@
 //===- PaddingMasks.cpp - Masks that make padding right -------------------===//
 //
-// No operator has a rule of its own here either: a mask is right if the proof
-// holds with it. Tried are the numbers that are neutral to some way of
-// combining, at one operand or at two.
+// There are no rules per operator here either: a mask is right if the proof
+// succeeds with it. Candidates are the neutral elements of reductions, at one
+// or two operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,9 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// What may be neutral, the likeliest first: to sums and products with others,
-/// to maxima, minima and products. Of the type that bodies work with.
+/// Returns candidates for neutral elements, the most likely first: for sums and
+/// products, for maxima, minima and products. In the type that bodies compute
+/// in.
 static SmallVector<TypedAttr> neutralNumbers(Type element) {
   Builder b(element.getContext());
   if (isSmall(element))
@@ -50,14 +51,14 @@ static SmallVector<TypedAttr> neutralNumbers(Type element) {
 // Finding them
 //===----------------------------------------------------------------------===//
 
-/// Whether nothing of a dimension is padding.
+/// Returns whether a dimension has no padding.
 static bool areSame(const DimPlaces &places) {
   return llvm::all_of(places,
                       [](SizePair part) { return part.small == part.large; });
 }
 
-/// Adds how long the parts of a masked dimension are in the small model. False
-/// where they are others.
+/// Adds the lengths of a masked dimension's parts in the small model. Returns
+/// false if the parts differ.
 bool PaddingMasks::addSample(Mask &mask, const DimPlaces &places) const {
   if (areSame(places)) {
     for (Part &part : mask.parts)
@@ -136,7 +137,7 @@ std::optional<PaddedValue> PaddingMasks::tryMasks(Operation *large,
   return result;
 }
 
-/// The integer that the only element of a constant is.
+/// Returns the integer in an unnamed constant of one element.
 static std::optional<int64_t> integerOf(ConstantOp op) {
   auto value = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!value || value.getNumElements() != 1 || op.getName())
@@ -198,7 +199,7 @@ std::vector<bool> PaddingMasks::symbols() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Putting them in
+// Inserting masks
 //===----------------------------------------------------------------------===//
 
 static Value buildScalar(NNBuilder &b, Type element, Attribute value) {
@@ -226,8 +227,8 @@ Value PaddingMasks::buildSize(const SizeExpr &expr) {
   return size;
 }
 
-/// Where an index of the masked dimension is one that counts, in a shape that
-/// broadcasts to that of `like`.
+/// Builds the condition that an index of the masked dimension is inside, in a
+/// shape that broadcasts to that of `like`.
 Value PaddingMasks::buildIsInside(const Mask &mask, Value like) {
   SmallVector<int64_t> line(shapeOf(like).size(), 1), parts;
   line[mask.dim] = shapeOf(like)[mask.dim];

@@ -11,9 +11,9 @@
 
 namespace frit {
 
-/// What a large model needs so that its results for padded inputs are right,
-/// and that the small models show: masks before operators that combine elements
-/// along a padded dimension, and constants that are sizes.
+/// The changes that a large model needs so that its results for padded inputs
+/// are right, found by comparing with small models: masks before operators that
+/// combine elements along a padded dimension, and constants that are sizes.
 class PaddingMasks {
 public:
   using Operands = llvm::SmallVector<PaddedValue, 3>;
@@ -23,35 +23,37 @@ public:
   explicit PaddingMasks(llvm::ArrayRef<int64_t> largeSizes)
       : largeSizes(largeSizes) {}
 
-  /// What follows is about a small model of these sizes.
+  /// Starts the comparison with a small model of these sizes.
   void begin(llvm::ArrayRef<int64_t> sizes) { smallSizes.assign(sizes); }
 
-  /// What `pad` makes of an operator's operands with the masks that it has, or
-  /// with more.
+  /// Calls `pad` on an operator's operands with its present masks and, if that
+  /// fails, with additional ones. Returns the first success.
   std::optional<PaddedValue> pad(mlir::Operation *large, Operands operands,
                                  Pad pad);
-  /// The value of a constant that may be a size.
+  /// Returns the padded value of a constant that may be a size.
   std::optional<PaddedValue> padSize(nn::ConstantOp small,
                                      nn::ConstantOp large);
 
-  /// An operator of the large model is taken apart.
+  /// Drops the masks of an operator of the large model that is being
+  /// decomposed.
   void forget(mlir::Operation *large) { masks.erase(large); }
 
   bool empty() const { return masks.empty() && constants.empty(); }
-  /// How many were found.
+  /// Number of masks and size constants found.
   size_t size() const { return masks.size() + constants.size(); }
-  /// The node that needs one of them.
+  /// Location of the first node that needs one.
   mlir::Location firstLoc() const {
     return (masks.empty() ? constants.front().first : masks.front().first)
         ->getLoc();
   }
-  /// What depends on the sizes in another way than SizeExpr tells; or null.
+  /// Returns an operator that depends on the sizes in a way that SizeExpr
+  /// cannot express, or null.
   mlir::Operation *findMisfit() const;
-  /// The symbols whose sizes `apply` asks for.
+  /// Returns the symbols whose sizes apply() needs.
   std::vector<bool> symbols() const;
 
-  /// Puts the masks into the large model. `sizeOf` gives the true size of a
-  /// symbol, a scalar of type i64.
+  /// Inserts the masks into the large model. `sizeOf` returns the actual size
+  /// of a symbol, a scalar of type i64.
   ///
   ///   %y = nn.softmax %x {axis = 1} : tensor<2x8xf32>
   /// ==>
@@ -61,7 +63,7 @@ public:
   void apply(llvm::function_ref<mlir::Value(unsigned symbol)> sizeOf);
 
 private:
-  /// One of the dimensions that are folded into a masked one.
+  /// One of the dimensions folded into a masked one.
   struct Part {
     int64_t length; ///< in the large model
     SizeSamples sizes;
@@ -86,11 +88,11 @@ private:
   mlir::Value buildIsInside(const Mask &mask, mlir::Value like);
 
   llvm::SmallVector<int64_t> largeSizes, smallSizes;
-  /// By the large model's operator, in the order in which they were found.
+  /// By operator of the large model, in the order in which they were found.
   llvm::MapVector<mlir::Operation *, llvm::SmallVector<Mask, 1>> masks;
   llvm::MapVector<mlir::Operation *, SizeSamples> constants;
 
-  // While they are put in.
+  // State of apply().
   llvm::function_ref<mlir::Value(unsigned)> sizeOf;
   std::map<SizeExpr, mlir::Value> built;
   std::map<std::string, mlir::Value> inside;

@@ -21,15 +21,15 @@ struct SizeExpr {
   auto operator<=>(const SizeExpr &) const = default;
 };
 
-/// What a number, the length of a dimension or a constant, was for some sizes
+/// Samples of a number (the length of a dimension or a constant) for some sizes
 /// of the symbols.
 class SizeSamples {
 public:
   void add(llvm::ArrayRef<int64_t> sizes, int64_t value);
-  /// Whether the number is the same for all sizes.
+  /// Returns whether the number is the same for all sizes.
   bool isFixed() const;
-  /// What gives all samples; nothing where no such expression does,
-  /// or the number is fixed.
+  /// Returns the expression that matches all samples, or nothing if there is
+  /// none or the number is fixed.
   std::optional<SizeExpr> fit() const;
 
 private:

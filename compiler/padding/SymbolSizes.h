@@ -9,14 +9,14 @@
 
 namespace frit {
 
-/// The most variants of a model that an artifact holds.
+/// Maximum number of variants of a model in an artifact.
 inline constexpr int64_t kMostVariants = 64;
 
 /// A symbolic dimension that is compiled for several sizes.
 struct SymbolSizes {
   std::string name;
   int64_t least = 1, most = 1; ///< sizes that calls may have
-  /// Of the variants, ascending; the last is `most`.
+  /// Sizes of the variants, ascending; the last is `most`.
   std::vector<int64_t> sizes;
   bool isList = false; ///< the sizes were listed, not chosen from a range
 };

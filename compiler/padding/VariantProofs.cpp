@@ -1,8 +1,8 @@
 //===- VariantProofs.cpp - Which sizes a variant may be padded for --------===//
 //
-// Every variant is compared with the model for smaller sizes, which also shows
-// what it needs for that: masks, and the true sizes. The least size that it
-// serves comes first, as nothing is as long there as it is in the variant.
+// Compares every variant with the model for the smaller sizes that it serves,
+// which also finds the masks and actual sizes that it needs. The smallest size
+// comes first, since there every padded dimension differs from the variant's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,8 @@
 using namespace mlir;
 using namespace frit;
 
-/// Sizes that are proved one by one. Of more, as many are, evenly spread.
+/// Maximum number of sizes that are proved. If there are more, this many are
+/// picked, evenly spread.
 static constexpr int64_t kMostProofs = 256;
 
 int64_t Variants::servedCount(size_t index) const {
@@ -30,7 +31,7 @@ int64_t Variants::servedSize(size_t index, int64_t number) const {
   return padded[index] ? symbol.least + number : symbol.sizes[number];
 }
 
-/// The least size of a symbol that its variant for `size` serves.
+/// Returns the smallest size of a symbol that its variant for `size` serves.
 int64_t Variants::leastServed(size_t index, int64_t size) const {
   const SymbolSizes &symbol = symbols[index];
   auto variant = llvm::lower_bound(symbol.sizes, size);
@@ -39,8 +40,8 @@ int64_t Variants::leastServed(size_t index, int64_t size) const {
   return variant == symbol.sizes.begin() ? symbol.least : variant[-1] + 1;
 }
 
-/// What is proved where some symbols vary, the others being the largest: sizes
-/// by the variant that serves them.
+/// Chooses the sizes to prove if some symbols vary and the others are at their
+/// largest, by the variant that serves them.
 std::map<Variants::Sizes, std::vector<Variants::Sizes>>
 Variants::chooseProofs(const std::vector<bool> &varies) const {
   constexpr int64_t most = int64_t(1) << 50;
@@ -82,13 +83,14 @@ Variants::chooseProofs(const std::vector<bool> &varies) const {
   return chosen;
 }
 
-/// Proves what a variant serves; `failed` are sizes that are not so.
+/// Proves all sizes that a variant serves. On failure, sets `failed` to the
+/// sizes and returns why.
 std::optional<Mixing> Variants::proveVariant(const Sizes &large,
                                              ArrayRef<Sizes> served,
                                              Sizes &failed) {
   Proof &proof = proofs[large];
   proof.large = importQuietly(large);
-  // Why is reported when the variant is imported.
+  // The error is reported when the variant is imported.
   if (!proof.large)
     return std::nullopt;
   proof.proof = std::make_unique<PaddingProof>(*proof.large, large);
@@ -104,13 +106,13 @@ std::optional<Mixing> Variants::proveVariant(const Sizes &large,
                       "the model cannot be imported for " + sizesText(small)};
       if (auto mixing = proof.proof->findMixing(*module, small))
         return mixing;
-      // The masks of the first are there for all.
+      // The first proof's masks are already used by the others.
       isNew |= masks.size() != count && small != served.front();
     }
   }
   if (auto mixing = proof.proof->findMisfit())
     return mixing;
-  // Counts are proved on imports, which have no masks.
+  // Counts are proved on the imported modules, which have no masks.
   bool isCounted =
       proof.large->walk([](nn::CountedOp) { return WalkResult::interrupt(); })
           .wasInterrupted();
@@ -120,7 +122,7 @@ std::optional<Mixing> Variants::proveVariant(const Sizes &large,
   return std::nullopt;
 }
 
-/// Proves the sizes of the symbols that vary, the others being the largest.
+/// Proves the sizes of the symbols that vary, with the others at their largest.
 std::optional<Mixing> Variants::prove(const std::vector<bool> &varies,
                                       Sizes &failed) {
   proofs.clear();
@@ -131,7 +133,7 @@ std::optional<Mixing> Variants::prove(const std::vector<bool> &varies,
   return std::nullopt;
 }
 
-/// Finds out which symbols may be padded, each with the others at their
+/// Determines which symbols may be padded, each with the others at their
 /// largest.
 bool Variants::proveEach() {
   for (size_t index = 0; index < symbols.size(); ++index) {
@@ -145,8 +147,8 @@ bool Variants::proveEach() {
   return true;
 }
 
-/// Without padding every size needs a variant: those of a list are taken to be
-/// what is needed, and a range is compiled in full if it is small.
+/// Handles a symbol that cannot be padded: every size needs a variant. Listed
+/// sizes are taken as complete; a small range is compiled in full.
 bool Variants::makeExact(size_t index, const Mixing &mixing,
                          const Sizes &small) {
   SymbolSizes &symbol = symbols[index];
@@ -177,8 +179,8 @@ bool Variants::makeExact(size_t index, const Mixing &mixing,
   return true;
 }
 
-/// Symbols that may be padded alone may be so together; that is proved for all
-/// combinations too.
+/// Proves that symbols that may be padded alone may be padded together, for all
+/// combinations.
 bool Variants::proveTogether() {
   if (symbols.size() < 2)
     return true;
@@ -198,8 +200,8 @@ bool Variants::proveTogether() {
 // Masks
 //===----------------------------------------------------------------------===//
 
-/// Gives the variants' modules the true sizes that their masks ask for: inputs
-/// behind the model's own, the same ones in every variant.
+/// Adds the actual sizes that masks need to the variants' modules, as inputs
+/// after the model's own, the same in every variant.
 void Variants::putMasks() {
   std::vector<bool> needed(symbols.size());
   for (const auto &[large, proof] : proofs)

@@ -1,8 +1,8 @@
 //===- Variants.cpp - A model for several sizes of its open dimensions ----===//
 //
-// Sizes that no variant has are imported too, to prove that they may be padded
-// and to see what shapes the outputs then have; what they become is thrown
-// away. README.md in this folder says why it is done in this way.
+// Sizes without a variant are imported too, to prove that they may be padded
+// and to learn the shapes of their outputs; those modules are then discarded.
+// README.md in this folder explains why.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,7 +77,7 @@ bool Variants::isServed(const Sizes &sizes) const {
 
 bool Variants::build() {
   padded.assign(symbols.size(), true);
-  // What is wrong with the model for all sizes is reported here.
+  // Errors that do not depend on sizes are reported here.
   OwningOpRef<ModuleOp> module = import(largest());
   if (!module)
     return false;
@@ -119,13 +119,13 @@ bool Variants::importVariants() {
   for (const Sizes &sizes : combine(lists)) {
     plan::OpenVariant &variant = shapes.variants.emplace_back();
     variant.sizes.assign(sizes.begin(), sizes.end());
-    // The one that was proved has composites taken apart where it is masked.
+    // Use the proved module, which has the masks and decomposed composites.
     if (auto found = proofs.find(sizes);
         found != proofs.end() && !found->second.proof->masks.empty()) {
       modules.push_back(std::move(found->second.large));
       continue;
     }
-    // What one import warns of, all do.
+    // Suppress warnings: the first import has reported them.
     ScopedDiagnosticHandler once(&context, [](Diagnostic &diagnostic) {
       return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
     });
@@ -163,8 +163,8 @@ std::vector<SmallVector<Extent>> Variants::inputExtents(ModuleOp module) const {
   return result;
 }
 
-/// How a dimension of an output of the variant of `sizes` depends on a symbol,
-/// from what it is where only that symbol has another size.
+/// Derives how a dimension of an output depends on a symbol, for the variant of
+/// `sizes`, from imports in which only that symbol has another size.
 Extent Variants::extentOf(const Sizes &sizes, size_t output, size_t dim) const {
   int64_t length = known.at(sizes).outputs[output][dim];
   Extent result;
@@ -181,7 +181,7 @@ Extent Variants::extentOf(const Sizes &sizes, size_t output, size_t dim) const {
       int64_t factor = change / by;
       result = {unsigned(index), std::nullopt, factor,
                 length - factor * sizes[index]};
-      // A smaller size is what a call of this variant may have.
+      // Prefer a smaller size, which a call of this variant may have.
       if (by > 0)
         break;
     }
@@ -193,7 +193,7 @@ Extent Variants::extentOf(const Sizes &sizes, size_t output, size_t dim) const {
 
 void Variants::describeSymbols() {
   for (auto [symbol, isPadded] : llvm::zip_equal(symbols, padded)) {
-    // The first size of a list that is not padded up to is the least.
+    // Without padding, the smallest size is the first of the list.
     int64_t least = isPadded ? symbol.least : symbol.sizes.front();
     shapes.symbols.push_back(
         {symbol.name, least, symbol.sizes.back(), isPadded});
@@ -215,8 +215,8 @@ void Variants::describeVariants() {
   }
 }
 
-/// Holds what was derived to the shapes that were seen. Where it does not tell
-/// them, lists take just the sizes in them.
+/// Checks the derived extents against the shapes of all imports. If they do not
+/// match, lists accept only the sizes in them.
 bool Variants::checkExtents() {
   for (const auto &[sizes, shapes] : known) {
     if (!isServed(sizes))

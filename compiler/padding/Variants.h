@@ -12,8 +12,8 @@
 
 namespace frit {
 
-/// The model as it is imported for each combination of sizes that is compiled,
-/// and the proof that calls of other sizes may be padded up to one of them.
+/// The model imported for each combination of sizes to compile, and the proof
+/// that calls with other sizes may be padded up to one of them.
 class Variants {
 public:
   using Sizes = std::vector<int64_t>; ///< one per symbol
@@ -25,36 +25,37 @@ public:
       : symbols(symbols.begin(), symbols.end()), import(std::move(import)),
         context(context) {}
 
-  /// Imports and proves. False after errors.
+  /// Imports and proves. Returns false after reporting errors.
   bool build();
 
-  /// "main_8x128": what the list of steps of a variant is called.
+  /// Returns the name of a variant's command list: "main_8x128".
   std::string listName(size_t variant) const;
-  /// "batch 8, seq 128"
+  /// Returns the sizes as text: "batch 8, seq 128".
   std::string sizesText(const Sizes &sizes) const;
 
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules; ///< ascending
   plan::OpenShapes shapes;
 
 private:
-  /// What is known of a model that was imported.
+  /// Output shapes of an imported model.
   struct Shapes {
     std::vector<llvm::SmallVector<int64_t>> outputs;
   };
-  /// A variant and what is proved of it.
+  /// A variant and its proof.
   struct Proof {
     mlir::OwningOpRef<mlir::ModuleOp> large;
     std::unique_ptr<PaddingProof> proof;
   };
 
   Sizes largest() const;
-  /// The smallest sizes of variants that hold `sizes`.
+  /// Returns the smallest sizes of a variant that are at least `sizes`.
   Sizes variantFor(const Sizes &sizes) const;
-  /// The sizes of symbol `index` that a call may have, by number.
+  /// The number of sizes of symbol `index` that a call may have, and the size
+  /// of each number.
   int64_t servedCount(size_t index) const;
   int64_t servedSize(size_t index, int64_t number) const;
   bool isServed(const Sizes &sizes) const;
-  /// All combinations of one of each list.
+  /// Returns all combinations of one element of each list.
   static std::vector<Sizes> combine(const std::vector<Sizes> &lists);
 
   bool proveEach();
