@@ -57,9 +57,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   int64_t waves = ceilDiv(blocks, arch.clusteredSms(cluster));
   int64_t sharing = std::min(tile.occupancy, waves);
   double active = double(std::min(blocks, arch.sms));
-  // As in wgmma_plan.cuh: each warpgroup has a tile of its own (ping-pong).
-  bool pingPong = tile.split == 1 && tile.m == 128 && tile.n <= 192 &&
-                  tile.occupancy == 1 && blocks > arch.sms;
+  bool pingPong = tile.pingPongs(product, arch);
 
   double multiply = tile.m * tile.n / 32 * kMultiplyTime / arch.clock;
   double feed =

@@ -27,24 +27,15 @@ bool WgmmaTile::fits(const GpuArch &arch) const {
          std::min(registers, kThreadRegisters) >= n / 2 + kOtherRegisters;
 }
 
-WgmmaTile WgmmaTile::withOccupancy(const GpuArch &arch) const {
+WgmmaTile WgmmaTile::forProduct(const nn::GemmInfo &product,
+                                const GpuArch &arch) const {
   WgmmaTile tile = *this;
   tile.occupancy = 2;
   if (!tile.fits(arch))
     tile.occupancy = 1;
+  tile.pingPong = tile.pingPongs(product, arch);
+  tile.raster = tile.layout().rasterRows(arch.sms);
   return tile;
-}
-
-int64_t WgmmaTile::tiles(const nn::GemmInfo &product) const {
-  return ceilDiv(product.m, m * cluster) * ceilDiv(product.n, n) *
-         product.batch;
-}
-
-int64_t WgmmaTile::blocks(const nn::GemmInfo &product,
-                          const GpuArch &arch) const {
-  if (split > 1)
-    return tiles(product) * split;
-  return std::min(tiles(product), arch.sms * occupancy / cluster) * cluster;
 }
 
 bool WgmmaTile::storesBoxes(const nn::GemmInfo &product, int64_t bytes) const {

@@ -27,18 +27,30 @@ struct WgmmaTile {
   int64_t m = 128, n = 128, stages = 4, cluster = 1, split = 1;
   /// Blocks that share an SM.
   int64_t occupancy = 1;
+  /// Whether each consumer warpgroup has tiles of its own.
+  bool pingPong = false;
+  /// Rows of tiles that are visited together.
+  int64_t raster = 1;
 
   /// How a block of it divides its shared memory.
   WgmmaLayout layout() const {
     return {m, n, stages, cluster, split, occupancy};
   }
-  /// The same tile with the occupancy that it has: one, or two where they fit.
-  WgmmaTile withOccupancy(const GpuArch &arch) const;
+  /// The same tile with what follows from it for a product: two blocks to an SM
+  /// where they fit, ping-pong where it pays, and the raster.
+  WgmmaTile forProduct(const nn::GemmInfo &product, const GpuArch &arch) const;
   /// Whether as many blocks as `occupancy` fit on an SM.
   bool fits(const GpuArch &arch) const;
-  /// Tiles of a product, in clusters where operands are shared.
-  int64_t tiles(const nn::GemmInfo &product) const;
-  int64_t blocks(const nn::GemmInfo &product, const GpuArch &arch) const;
+  /// Tiles of a product, in clusters where operands are shared, and blocks.
+  int64_t tiles(const nn::GemmInfo &product) const {
+    return layout().tilesOf(product.m, product.n, product.batch);
+  }
+  int64_t blocks(const nn::GemmInfo &product, const GpuArch &arch) const {
+    return layout().gridOf(product.m, product.n, product.batch, arch.sms);
+  }
+  bool pingPongs(const nn::GemmInfo &product, const GpuArch &arch) const {
+    return layout().pingPongs(product.m, product.n, product.batch, arch.sms);
+  }
   /// Whether the result, of elements of `bytes` bytes, is stored by TMA.
   bool storesBoxes(const nn::GemmInfo &product, int64_t bytes) const;
 };

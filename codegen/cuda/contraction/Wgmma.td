@@ -11,7 +11,11 @@ class Cuda_WgmmaSchedule<string name, string mnemonic_>
     Number<"pipeline stages in shared memory">:$stages,
     NumberOr<"1", "blocks of a cluster, which share the tiles of B">:$cluster,
     NumberOr<"1", "blocks that share the sums of a tile (split-K)">:$split,
-    NumberOr<"1", "blocks that share an SM">:$occupancy);
+    NumberOr<"1", "blocks that share an SM">:$occupancy,
+    Choice<"whether each consumer warpgroup has tiles of its own (ping-pong)"
+          >:$pingpong,
+    NumberOr<"1", "rows of tiles that are visited together, so that their "
+                  "operands come from L2">:$raster);
 }
 
 def Cuda_WgmmaGemmAttr : Cuda_WgmmaSchedule<"WgmmaGemm", "wgmma_gemm"> {

@@ -74,7 +74,9 @@ public:
     text.addConstants("int", {{"stages", tile.stages},
                               {"cluster", tile.cluster},
                               {"split", tile.split},
-                              {"blocks", tile.occupancy}});
+                              {"blocks", tile.occupancy},
+                              {"raster", tile.raster}});
+    text.addConstants("bool", {{"pingPong", tile.pingPong}});
     nn::ConvOp addend = product.addend;
     bool constant = text.isConstant(product.b) &&
                     (!addend || text.isConstant(addend.getW()));
@@ -207,7 +209,8 @@ static nn::Match<KernelText> emitConv(const nn::ConvInfo &info,
 static LogicalResult
 verifyTile(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t m,
            int64_t n, int64_t stages, int64_t cluster, int64_t split,
-           int64_t occupancy) {
+           int64_t occupancy, bool pingpong, int64_t raster) {
+  WgmmaLayout layout = {m, n, stages, cluster, split, occupancy};
   if (failed(require(emitError, m == 64 || m == 128 || m == 192, "tile_m",
                      "64, 128 or 192")) ||
       failed(require(emitError, n > 0 && n <= 256 && n % 64 == 0, "tile_n",
@@ -218,22 +221,32 @@ verifyTile(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t m,
       failed(require(emitError, isPowerOf2UpTo(split, 8), "split",
                      "1, 2, 4 or 8")))
     return failure();
-  return require(emitError, occupancy == 1 || occupancy == 2, "occupancy",
-                 "1 or 2");
+  if (failed(require(emitError, occupancy == 1 || occupancy == 2, "occupancy",
+                     "1 or 2")) ||
+      failed(require(emitError, !pingpong || layout.canPingPong(), "pingpong",
+                     "false, but for an SM's only block with tiles of 128 rows "
+                     "and up to 192 columns")))
+    return failure();
+  return require(emitError, raster > 0 && raster <= 1024, "raster",
+                 "from 1 to 1024");
 }
 
 LogicalResult
 WgmmaGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       int64_t tileM, int64_t tileN, int64_t stages,
-                      int64_t cluster, int64_t split, int64_t occupancy) {
-  return verifyTile(emitError, tileM, tileN, stages, cluster, split, occupancy);
+                      int64_t cluster, int64_t split, int64_t occupancy,
+                      bool pingpong, int64_t raster) {
+  return verifyTile(emitError, tileM, tileN, stages, cluster, split, occupancy,
+                    pingpong, raster);
 }
 
 LogicalResult
 WgmmaConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       int64_t tileM, int64_t tileN, int64_t stages,
-                      int64_t cluster, int64_t split, int64_t occupancy) {
-  return verifyTile(emitError, tileM, tileN, stages, cluster, split, occupancy);
+                      int64_t cluster, int64_t split, int64_t occupancy,
+                      bool pingpong, int64_t raster) {
+  return verifyTile(emitError, tileM, tileN, stages, cluster, split, occupancy,
+                    pingpong, raster);
 }
 
 namespace {
@@ -242,9 +255,10 @@ namespace {
 template <class Attr> class WgmmaSkeleton : public TunedSkeletonOf<Attr> {
 protected:
   static WgmmaTile tileOf(Attr schedule) {
-    return {schedule.getTileM(),  schedule.getTileN(),
-            schedule.getStages(), schedule.getCluster(),
-            schedule.getSplit(),  schedule.getOccupancy()};
+    return {schedule.getTileM(),    schedule.getTileN(),
+            schedule.getStages(),   schedule.getCluster(),
+            schedule.getSplit(),    schedule.getOccupancy(),
+            schedule.getPingpong(), schedule.getRaster()};
   }
 
   /// The tile, where an SM has room for it.
@@ -263,9 +277,10 @@ protected:
     auto product = productOf(problem);
     for (const WgmmaPick &pick : rankWgmmaTiles(*product, resultBytes(problem),
                                                 machine.arch, offers.most)) {
-      WgmmaTile tile = pick.tile.withOccupancy(machine.arch);
+      WgmmaTile tile = pick.tile.forProduct(*product, machine.arch);
       offers.add(Attr::get(problem.context(), tile.m, tile.n, tile.stages,
-                           tile.cluster, tile.split, tile.occupancy));
+                           tile.cluster, tile.split, tile.occupancy,
+                           tile.pingPong, tile.raster));
     }
   }
 

@@ -78,7 +78,8 @@ template <class P> struct WgmmaConvProduct {
   static constexpr bool transposeA = false, transposeB = true;
   static constexpr int tileM = P::tileM, tileN = P::tileN, stages = P::stages;
   static constexpr int cluster = P::cluster, split = P::split;
-  static constexpr int blocks = P::blocks;
+  static constexpr int blocks = P::blocks, raster = P::raster;
+  static constexpr bool pingPong = P::pingPong;
   static constexpr bool constantB = P::constantB;
 };
 

@@ -63,12 +63,10 @@ template <class P> struct WgmmaPlan {
   static constexpr int kTiles = kTilesM * kTilesN * int(P::batch);
 
   /// Two warpgroups either multiply 64 rows each of the same tile (cooperative)
-  /// or work on alternate tiles (ping-pong): one stores while the other
-  /// multiplies. Ping-pong needs several tiles per block, and the accumulators
-  /// of a whole tile in the registers of one warpgroup.
-  static constexpr bool kPingPong = P::split == 1 && P::tileM == 128 &&
-                                    P::tileN <= 192 && P::blocks == 1 &&
-                                    kTiles * P::cluster > 132;
+  /// or work on tiles of their own (ping-pong): one stores while the other
+  /// multiplies.
+  static constexpr bool kPingPong = P::pingPong;
+  static_assert(!kPingPong || kLayout.canPingPong());
   static constexpr int kTakers = kPingPong ? 2 : 1;
   /// Two warpgroups alone on an SM use more registers than threads start with.
   /// The loading warp is then a whole warpgroup, which gives up most of its
@@ -78,18 +76,10 @@ template <class P> struct WgmmaPlan {
   static constexpr int kRowBlocks = kTakers;
   static constexpr int kReaders = kWarps / kTakers;
 
-  /// Rows of tiles that are traversed together, column by column
-  /// (rasterization), so that one wave of blocks covers a roughly square part
-  /// of D and its operands are reused in L2.
-  __device__ static constexpr int rowsTogether() {
-    int rows = 1;
-    while (rows * rows * P::tileM * P::cluster * P::cluster < 132 * P::tileN)
-      ++rows;
-    return rows;
-  }
-
+  /// The tile with number `index`: P::raster rows of tiles are traversed
+  /// together, column by column.
   __device__ static WgmmaTile tileAt(int index, int rank) {
-    constexpr int together = rowsTogether();
+    constexpr int together = P::raster;
     int batch = index / (kTilesM * kTilesN);
     index %= kTilesM * kTilesN;
     int first = index / (together * kTilesN) * together;

@@ -73,6 +73,36 @@ struct WgmmaLayout {
   constexpr long sharedBytes() const {
     return fixedBytes() + slots() * owned() * kBoxBytes;
   }
+  /// Tiles of a batch of m × n results: of clusters, where those share B.
+  constexpr long tilesOf(long m, long n, long batch) const {
+    long rows = tileM * cluster;
+    return (m + rows - 1) / rows * ((n + tileN - 1) / tileN) * batch;
+  }
+  /// Blocks of a launch on `sms` SMs: persistent ones, unless they share k.
+  constexpr long gridOf(long m, long n, long batch, long sms) const {
+    long tiles = tilesOf(m, n, batch), most = sms * blocks / cluster;
+    if (split > 1)
+      return tiles * split;
+    return (tiles < most ? tiles : most) * cluster;
+  }
+  /// Whether each of two consumer warpgroups can have tiles of its own
+  /// (ping-pong), as the sums of a whole one fit into its registers.
+  constexpr bool canPingPong() const {
+    return split == 1 && tileM == 128 && tileN <= 192 && blocks == 1;
+  }
+  /// Whether it pays, as blocks have several tiles: one warpgroup stores while
+  /// the other multiplies.
+  constexpr bool pingPongs(long m, long n, long batch, long sms) const {
+    return canPingPong() && tilesOf(m, n, batch) * cluster > sms;
+  }
+  /// Rows of tiles to visit together, column by column, so that the blocks of a
+  /// wave read about a square of operands, which then come from L2.
+  constexpr long rasterRows(long sms) const {
+    long rows = 1;
+    while (rows * rows * tileM * cluster * cluster < sms * tileN)
+      ++rows;
+    return rows;
+  }
   /// Whether units are whole and shared memory has room for them.
   constexpr bool fits() const {
     return warps() * parts() % split == 0 && unitN() % 64 == 0 &&

@@ -8,14 +8,14 @@ func.func @tiles(%a: tensor<384x1024xf16>, %b: tensor<1024x1024xf16>,
                  %g: tensor<6304x768xf16>, %h: tensor<768x768xf16>) {
   // Few tiles: each has an SM of its own, and all its shared memory for
   // pipeline stages.
-  // CHECK: // k0 #cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 13> grid 96x1x1
+  // CHECK: // k0 #cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 13, raster = 12> grid 96x1x1
   %0 = nn.fusion(%a, %b) : (tensor<384x1024xf16>, tensor<1024x1024xf16>) -> tensor<384x1024xf16> {
   ^bb0(%x: tensor<384x1024xf16>, %w: tensor<1024x1024xf16>):
     %y = nn.matmul %x, %w : (tensor<384x1024xf16>, tensor<1024x1024xf16>) -> tensor<384x1024xf16>
     nn.yield %y : tensor<384x1024xf16>
   }
   // Very few tiles: split-K.
-  // CHECK: // k1 #cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 13, split = 4> grid 32x1x1
+  // CHECK: // k1 #cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 13, split = 4, raster = 12> grid 32x1x1
   %1 = nn.fusion(%c, %d) : (tensor<49x2048xf16>, tensor<2048x512xf16>) -> tensor<49x512xf16> {
   ^bb0(%x: tensor<49x2048xf16>, %w: tensor<2048x512xf16>):
     %y = nn.matmul %x, %w : (tensor<49x2048xf16>, tensor<2048x512xf16>) -> tensor<49x512xf16>
@@ -23,14 +23,14 @@ func.func @tiles(%a: tensor<384x1024xf16>, %b: tensor<1024x1024xf16>,
   }
   // Many tiles: warpgroups work on alternate tiles (ping-pong), and one stage
   // is given up for buffers of results.
-  // CHECK: // k2 #cuda.wgmma_gemm<tile_m = 128, tile_n = 192, stages = 4> grid 132x1x1 block 384 shared 229888
+  // CHECK: // k2 #cuda.wgmma_gemm<tile_m = 128, tile_n = 192, stages = 4, pingpong = true, raster = 15> grid 132x1x1 block 384 shared 229888
   %2 = nn.fusion(%e, %f) : (tensor<12288x1024xf16>, tensor<1024x3072xf16>) -> tensor<12288x3072xf16> {
   ^bb0(%x: tensor<12288x1024xf16>, %w: tensor<1024x3072xf16>):
     %y = nn.matmul %x, %w : (tensor<12288x1024xf16>, tensor<1024x3072xf16>) -> tensor<12288x3072xf16>
     nn.yield %y : tensor<12288x3072xf16>
   }
   // Tile sizes that give every SM exactly one tile.
-  // CHECK: // k3 #cuda.wgmma_gemm<tile_m = 192, tile_n = 192, stages = 3> grid 132x1x1
+  // CHECK: // k3 #cuda.wgmma_gemm<tile_m = 192, tile_n = 192, stages = 3, raster = 12> grid 132x1x1
   %3 = nn.fusion(%g, %h) : (tensor<6304x768xf16>, tensor<768x768xf16>) -> tensor<6304x768xf16> {
   ^bb0(%x: tensor<6304x768xf16>, %w: tensor<768x768xf16>):
     %y = nn.matmul %x, %w : (tensor<6304x768xf16>, tensor<768x768xf16>) -> tensor<6304x768xf16>

@@ -68,6 +68,7 @@ func.func @transpose(%x: tensor<2x64x56x56xf32>, %q: tensor<2x128x12x64xf16>,
 
 // CHECK: // k0 #cuda.transpose<tile_rows = 32, tile_cols = 32, load_vector = 4, store_vector = 8> grid 392x1x1 block 256
 // CHECK: // k1 #cuda.map<vector = 2, threads = 256>
+// CHECK: // k2 #cuda.transpose_flat<length = 1344, width = 3, load_vector = 4, store_vector = 8> grid 1216x1x1 block 256
 // CHECK: // k4 #cuda.transpose_skewed<rows = 96, occupancy = 4> grid 440x1x1 block 384 shared 29120
 // CHECK: // k5 #cuda.transpose_skewed_flat<threads = 256, occupancy = 6> grid 330x1x1 block 256 shared 17424
 // CHECK: // k6 #cuda.transpose_runs<unit = 2, tile_rows = 16, tile_cols = 8, aligned = true> grid 768x1x1 block 256

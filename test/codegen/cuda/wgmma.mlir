@@ -48,7 +48,7 @@ func.func @products(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
 // CHECK-NEXT: //   m0 of 0: dims 64x128x48, strides 128x16384, box 64x
 // CHECK-NEXT: //   m1 of 0: dims 64x128x48, strides 128x16384, box 64x
 // CHECK-NEXT: //   m2 of 1: dims 128x128x48, strides 512x65536, box 32x16x1
-// CHECK:      // k2 #cuda.wgmma_gemm<{{.*}}split = [[S:[248]]]> grid {{[0-9]+}}x1x1
+// CHECK:      // k2 #cuda.wgmma_gemm<{{.*}}split = [[S:[248]]], raster = 12> grid {{[0-9]+}}x1x1
 // CHECK:      // k3 #cuda.library<
 // OLDER:      // k0 #cuda.gemm<
 // OLDER:      // k2 #cuda.library<
@@ -136,6 +136,7 @@ func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
 // CHECK:         using Epilogue = frit::GeluTo16Bits;
 // CHECK-NEXT:    int tileM =
 // CHECK-NEXT:    int stages =
+// CHECK-NEXT:    bool pingPong = {{true|false}};
 // CHECK-NEXT:    bool constantB = true;
 // CHECK:       __global__ void {{.*}}__launch_bounds__({{[0-9]+}}, {{[12]}})
 // CHECK-NEXT:  k0(const frit::f16 *x0, const frit::f16 *x1, const frit::f16 *x2, const frit::f16 *x3, frit::f16 *y0, const __grid_constant__ frit::TensorMap m0, const __grid_constant__ frit::TensorMap m1

@@ -206,6 +206,8 @@ struct Tiled : P {
   static constexpr int threads = cut.threads();
   static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
   static constexpr int cluster = 1, split = 1, blocks = Blocks;
+  static constexpr int raster = cut.rasterRows(kSms);
+  static constexpr bool pingPong = cut.pingPongs(P::pixels, P::k, 1, kSms);
 };
 template <class P> struct Expand : P {
   using A = typename P::T;
@@ -316,7 +318,7 @@ template <int N> struct Bench {
     return [=, this]() mutable {
       void *arguments[] = {&bias, &middle, &mapX, &mapW, &mapY};
       launchCut(kernel, Q::cut,
-                gridOf(Q::cut, P::pixels, P::k, 1, processorCount()), arguments,
+                Q::cut.gridOf(P::pixels, P::k, 1, processorCount()), arguments,
                 stream, true);
     };
   }
@@ -336,7 +338,7 @@ template <int N> struct Bench {
     return [=, this]() mutable {
       void *arguments[] = {&lastBias, &r, &y, &mapA, &mapB, &mapD, &mapR};
       launchCut(kernel, Q::cut,
-                gridOf(Q::cut, P::pixels, P::filters, 1, processorCount()),
+                Q::cut.gridOf(P::pixels, P::filters, 1, processorCount()),
                 arguments, stream, true);
     };
   }

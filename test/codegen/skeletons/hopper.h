@@ -30,16 +30,8 @@ namespace artifact = frit::artifact;
 /// The tiling of a product.
 using Cut = frit::WgmmaLayout;
 
-/// Blocks of a product of m × n elements in each of a batch.
-constexpr int gridOf(const Cut &cut, int64_t m, int64_t n, int64_t batch,
-                     int processors) {
-  int64_t rows = cut.tileM * cut.cluster, cols = cut.tileN;
-  int64_t tiles = (m + rows - 1) / rows * ((n + cols - 1) / cols) * batch;
-  if (cut.split > 1)
-    return int(tiles * cut.split);
-  int64_t most = processors * cut.blocks / cut.cluster;
-  return int(std::min(tiles, most) * cut.cluster);
-}
+/// SMs of an H200, which tiles are scheduled for.
+inline constexpr int kSms = 132;
 
 #ifdef FRIT_EMULATE
 
@@ -247,7 +239,7 @@ frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
 template <class... Parameters>
 void launchCut(void (*kernel)(Parameters...), const Cut &cut, int64_t m,
                int64_t n, int64_t batch, const Parameters &...arguments) {
-  launchClusters(kernel, gridOf(cut, m, n, batch, processorCount()),
+  launchClusters(kernel, cut.gridOf(m, n, batch, processorCount()),
                  cut.threads(), cut.blocksPerCluster(), cut.sharedBytes(),
                  arguments...);
 }

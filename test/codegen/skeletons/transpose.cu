@@ -1,6 +1,7 @@
 //===- transpose.cu - Checks the skeletons of permutations ----------------===//
 
 #include "frit/transpose.cuh"
+#include "frit/transpose_flat.cuh"
 #include "frit/transpose_runs.cuh"
 #include "frit/transpose_skewed.cuh"
 
@@ -30,6 +31,15 @@ template <class T, unsigned Batch, unsigned Rows, unsigned Cols, int TileRows,
 __global__ void twice(const T *x, T *y) {
   frit::transpose<Twice<T, Batch, Rows, Cols>, TileRows, TileCols, L, S, Word,
                   FlatLoad, FlatStore>({x, y}, Batch, Rows, Cols, Cols, Rows);
+}
+
+/// The same where one side is short: the rows if `Loads`, else the columns.
+template <class T, unsigned Batch, unsigned Rows, unsigned Cols, int Long,
+          int L, int S, bool Loads>
+__global__ void __launch_bounds__(256) twiceFlat(const T *x, T *y) {
+  constexpr unsigned size = Loads ? Rows : Cols;
+  frit::transposeFlat<Twice<T, Batch, Rows, Cols>, Long, Loads ? Cols : Rows, L,
+                      S, Loads>({x, y}, size, size);
 }
 
 /// Transposes a batch of matrices.
@@ -128,6 +138,25 @@ static void check(unsigned grid) {
          want, 0);
 }
 
+/// Matrices with a short side, of which tiles have all.
+template <class T, unsigned Batch, unsigned Rows, unsigned Cols, int Long,
+          int L, int S, bool Loads>
+static void checkFlat() {
+  size_t n = size_t(Batch) * Rows * Cols;
+  Buffer<T> x(n), y(n);
+  x.randomize(Rows);
+  unsigned tiles = ((Loads ? Rows : Cols) + Long - 1) / Long;
+  launch(twiceFlat<T, Batch, Rows, Cols, Long, L, S, Loads>, Batch * tiles, 256,
+         x.get(), y.get());
+  std::vector<double> want(n);
+  for (size_t b = 0, i = 0; b < Batch; ++b)
+    for (size_t r = 0; r < Rows; ++r)
+      for (size_t c = 0; c < Cols; ++c, ++i)
+        want[(b * Cols + c) * Rows + r] = 2 * toDouble(x[i]);
+  expect("flat " + std::to_string(Rows) + "x" + std::to_string(Cols), y, want,
+         0);
+}
+
 /// Matrices with even and odd numbers of rows and columns, in skewed tiles.
 template <unsigned Batch, unsigned Rows, unsigned Cols, bool Flat,
           unsigned Line = Flat ? 64 : 128, unsigned Threads = 320>
@@ -208,6 +237,10 @@ static void checks() {
   check<bf16, 5, 67, 1, 64, 1, 1, 1>(3);
   check<double, 1, 70, 66, 64, 64, 2, 2>(1);
   check<int8_t, 2, 36, 68, 32, 32, 4, 4, 4>(9);
+  checkFlat<f16, 2, 200, 3, 64, 8, 8, true>();
+  checkFlat<f16, 3, 5, 328, 128, 8, 8, false>();
+  checkFlat<float, 2, 13, 260, 64, 4, 4, false>();
+  checkFlat<bf16, 2, 136, 27, 128, 4, 8, true>();
 }
 
 static void benches() {

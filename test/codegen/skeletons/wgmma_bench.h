@@ -45,7 +45,10 @@ inline std::string sourceOf(const Shape &shape, const Cut &cut) {
       << "  static constexpr int tileM = " << cut.tileM
       << ", tileN = " << cut.tileN << ", stages = " << cut.stages
       << ", cluster = " << cut.cluster << ", split = " << cut.split
-      << ", blocks = " << cut.blocks << ";\n"
+      << ", blocks = " << cut.blocks << ", raster = " << cut.rasterRows(kSms)
+      << ";\n"
+      << "  static constexpr bool pingPong = "
+      << cut.pingPongs(shape.m, shape.n, 1, kSms) << ";\n"
       << "  static constexpr bool constantB = true;\n";
   if (shape.taps) {
     out << "  static constexpr int n = " << shape.images

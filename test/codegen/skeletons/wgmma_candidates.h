@@ -182,7 +182,7 @@ inline Candidate cutCandidate(const Shape &shape, const Cut &cut,
             : tiledMap(at, {shape.k, shape.n, 1}, {shape.k, 0},
                        {64, partN, 1}));
   }
-  int grid = gridOf(cut, shape.m, shape.n, 1, processorCount());
+  int grid = cut.gridOf(shape.m, shape.n, 1, processorCount());
   auto kernel = std::make_shared<Loaded>(cubin, cut);
   auto replay = std::make_shared<Replay>(count, memory.stream, [&](int i) {
     void *arguments[] = {&bias, &r,   &d, &mapA, &mapsB[i % memory.weights],

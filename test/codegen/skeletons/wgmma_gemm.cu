@@ -41,10 +41,15 @@ template <class Of, frit::Norm Kind, int Parts, bool Gives> struct Normed : Of {
 template <class Of, int TileM, int TileN, int Stages, int Cluster = 1,
           int Split = 1, int Blocks = 1>
 struct Problem : Of {
-  static constexpr int threads =
-      frit::WgmmaLayout{TileM, TileN, Stages, Cluster, Split, Blocks}.threads();
+  static constexpr frit::WgmmaLayout layout = {TileM,   TileN, Stages,
+                                               Cluster, Split, Blocks};
+  static constexpr int threads = layout.threads();
   static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
   static constexpr int cluster = Cluster, split = Split, blocks = Blocks;
+  static constexpr int sms = 132; // of the H200 that tiles are scheduled for
+  static constexpr int raster = layout.rasterRows(sms);
+  static constexpr bool pingPong =
+      layout.pingPongs(Of::m, Of::n, Of::batch, sms);
 };
 
 template <class P, bool Full>
