@@ -3,6 +3,7 @@
 #ifndef FRIT_COMPILER_DRIVER_TUNE_H
 #define FRIT_COMPILER_DRIVER_TUNE_H
 
+#include "codegen/cuda/target/CudaTarget.h"
 #include "codegen/cuda/target/Tuning.h"
 #include "frit/image.h"
 

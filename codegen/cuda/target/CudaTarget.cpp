@@ -178,7 +178,8 @@ SmallVector<nn::Schedule> CudaTarget::candidates(nn::FusionOp fusion,
 
 nn::Schedule CudaTarget::schedule(nn::FusionOp fusion) const {
   if (options.tuning)
-    if (nn::Schedule tuned = options.tuning->pick(fusion, *this))
+    if (nn::Schedule tuned = options.tuning->pick(
+            fusion, options.arch, [&] { return candidates(fusion, ~0u); }))
       return tuned;
   Problem problem(fusion);
   std::string reason;

@@ -237,18 +237,18 @@ static nn::Schedule candidateOf(nn::Schedule schedule) {
   return schedule;
 }
 
-nn::Schedule Tuning::pick(nn::FusionOp fusion, const CudaTarget &target) const {
+nn::Schedule
+Tuning::pick(nn::FusionOp fusion, StringRef arch,
+             llvm::function_ref<SmallVector<nn::Schedule>()> candidates) const {
   std::string problem = tuningProblem(fusion);
   if (problem.empty())
     return nullptr;
-  StringRef arch = target.arch();
   const TunedSchedule *tuned = find(problem, arch);
   // The kernels of both types of 16 bits take the same time.
   if (size_t at = StringRef(problem).find(" bf16 ");
       !tuned && at != StringRef::npos)
     tuned = find(std::string(problem).replace(at, 6, " f16 "), arch);
-  if (tuned && llvm::is_contained(target.candidates(fusion, ~0u),
-                                  candidateOf(tuned->schedule)))
+  if (tuned && llvm::is_contained(candidates(), candidateOf(tuned->schedule)))
     return tuned->schedule;
   if (warnsOfMisses && missed.insert(problem).second)
     emitWarning(fusion.getLoc())

@@ -15,7 +15,7 @@
 #ifndef FRIT_CODEGEN_CUDA_TARGET_TUNING_H
 #define FRIT_CODEGEN_CUDA_TARGET_TUNING_H
 
-#include "codegen/cuda/target/CudaTarget.h"
+#include "dialects/nn/NN.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -53,10 +53,12 @@ public:
   const TunedSchedule *find(llvm::StringRef problem, llvm::StringRef arch,
                             llvm::StringRef environment = "") const;
 
-  /// The schedule for `fusion`, which must be one of the target's candidates,
-  /// by whichever of the library's algorithms; null where there is none. What
-  /// was timed in f16 holds for bf16 too.
-  nn::Schedule pick(nn::FusionOp fusion, const CudaTarget &target) const;
+  /// Returns the schedule for `fusion` on `arch`, which must be one of the
+  /// candidates, by whichever of the library's algorithms; null where there is
+  /// none. What was timed in f16 holds for bf16 too.
+  nn::Schedule
+  pick(nn::FusionOp fusion, llvm::StringRef arch,
+       llvm::function_ref<llvm::SmallVector<nn::Schedule>()> candidates) const;
 
   static llvm::StringRef firstLine() { return "frit-tuning 2\n"; }
   static std::string line(llvm::StringRef problem,
