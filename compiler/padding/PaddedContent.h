@@ -73,8 +73,7 @@ private:
   struct Place {
     bool inside; ///< no loop is beyond `from`, except `beyond`
     int beyond;  ///< the loop that is beyond, or -1
-    llvm::ArrayRef<bool>
-        notBeyond; ///< loops that are not beyond, if not `inside`
+    llvm::ArrayRef<bool> notBeyond; ///< not beyond, if not `inside`
   };
 
   bool isNeutral(const Place &place) const;

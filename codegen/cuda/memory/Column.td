@@ -3,7 +3,7 @@
 include "codegen/cuda/target/Schedule.td"
 
 def Cuda_ColumnSharedAttr : Cuda_Schedule<"ColumnShared", "column_shared"> {
-  let summary = "Columns that a block keeps in shared memory, a line wide.";
+  let summary = "Columns kept in shared memory, one cache line wide per block.";
   let parameters = (ins
     Number<"threads along a column">:$team,
     Number<"neighbouring columns of a thread">:$vector,
@@ -13,7 +13,7 @@ def Cuda_ColumnSharedAttr : Cuda_Schedule<"ColumnShared", "column_shared"> {
 }
 
 def Cuda_ColumnAttr : Cuda_Schedule<"Column", "column"> {
-  let summary = "Columns that threads read, and keep where they are short.";
+  let summary = "Columns read by threads, kept in registers if short.";
   let parameters = (ins
     Number<"threads along a column">:$team,
     NumberOr<"0", "elements of a column that a thread keeps in registers; 0 if "

@@ -122,7 +122,8 @@ static nn::Match<KernelText> emitElements(Problem &problem, StringRef name,
   int64_t blocks = 1;
   for (auto [i, group] : llvm::enumerate(groups)) {
     if (group.count % vector)
-      return nn::Mismatch("its elements are no multiple of a vector");
+      return nn::Mismatch(
+          "its number of elements is not a multiple of the vector width");
     Graph graph(problem.context());
     auto roots = buildRoots(graph, lowered, group, vector, interleave);
     if (!graph.failure().empty())

@@ -3,7 +3,7 @@
 include "codegen/cuda/target/Schedule.td"
 
 def Cuda_StripsAttr : Cuda_Schedule<"Strips", "strips"> {
-  let summary = "Overlapping windows: a thread has outputs below each other.";
+  let summary = "Overlapping windows: a thread computes outputs of one column.";
   let parameters = (ins
     Number<"dimension of the output along which strips lie">:$dim,
     Number<"outputs of a strip">:$length,
@@ -11,21 +11,21 @@ def Cuda_StripsAttr : Cuda_Schedule<"Strips", "strips"> {
     Number<"threads of a block">:$threads,
     NumberOr<"0", "blocks that share an SM, which bounds a thread's registers; "
                   "0 leaves them to the compiler">:$occupancy,
-    Choice<"whether a block has one cache line of many pixels, and not all of "
-           "few">:$split);
+    Choice<"whether a block has one cache line of many pixels instead of all "
+           "of few">:$split);
 }
 
 def Cuda_WindowsAttr : Cuda_Schedule<"Windows", "windows"> {
-  let summary = "Overlapping windows: a thread has neighbours along a row.";
+  let summary = "Overlapping windows: a thread computes neighbours in a row.";
   let parameters = (ins Number<"outputs of a thread">:$width,
                         Number<"threads of a block">:$threads);
 }
 
 def Cuda_MapAttr : Cuda_Schedule<"Map", "map"> {
-  let summary = "Elements one by one, read and written in order.";
+  let summary = "Elementwise, with contiguous accesses.";
   let description = [{
-    How many elements there are is a parameter of the kernel, so tensors of any
-    size share its code.
+    The number of elements is a kernel parameter, so tensors of any size share
+    its code.
   }];
   let parameters = (ins
     NumberOr<"1", "neighbouring elements of a thread, one access each">:$vector,
@@ -34,7 +34,7 @@ def Cuda_MapAttr : Cuda_Schedule<"Map", "map"> {
 }
 
 def Cuda_GenericAttr : Cuda_Schedule<"Generic", "generic"> {
-  let summary = "Anything: a thread computes its elements, sums as loops.";
+  let summary = "Any fusion: a thread per output element, reductions as loops.";
   let parameters = (ins
     NumberOr<"1", "neighbouring elements of a thread">:$vector,
     NumberOr<"1", "elements of a thread that are `threads` apart">:$interleave,

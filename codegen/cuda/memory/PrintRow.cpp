@@ -19,7 +19,7 @@ Printer RowKernel::printer(size_t count, StringRef element) {
     return (element + ".a" + Twine(slot)).str();
   };
   SmallVector<bool> taken(slots.size(), false);
-  for (const Left &value : left)
+  for (const CachedValue &value : cached)
     if (value.term < count) {
       printer.define(value.node, field(value.slot));
       taken[value.slot] = true;
@@ -103,7 +103,7 @@ std::string RowKernel::printTerm() {
     for (auto [i, result] : llvm::enumerate(resultNodes))
       p.define(result, "r[" + std::to_string(i) + "]");
     SmallVector<Node *> roots = {term};
-    for (const Left &value : left)
+    for (const CachedValue &value : cached)
       if (value.term == number)
         roots.push_back(value.node);
     p.expect(roots);
@@ -112,7 +112,7 @@ std::string RowKernel::printTerm() {
     } else {
       // Store into the element only after everything has been read from it.
       std::string stores;
-      for (const Left &value : left) {
+      for (const CachedValue &value : cached) {
         if (value.term != number)
           continue;
         std::string name = "left" + std::to_string(value.slot);
@@ -226,7 +226,7 @@ std::string RowKernel::printFinish() {
 
 std::string RowKernel::print(StringRef name, bool keeps, bool staged) {
   if (keeps)
-    findLeft();
+    findCachedValues();
   std::string text = ("struct " + name + "_body {\n").str() +
                      parameterList(lowered, true) + "\n  struct Element {\n" +
                      printElement(/*stored=*/false) + "  };\n";

@@ -2,15 +2,15 @@
 
 include "codegen/cuda/target/Schedule.td"
 
-/// Where the scales and biases of the last phase are loaded.
+/// When the scales and biases of the last phase are loaded.
 def PreloadsWeights : Choice<
   "whether weights are loaded with the row, not after its reductions">;
 
 def Cuda_RowStagedAttr : Cuda_Schedule<"RowStaged", "row_staged"> {
-  let summary = "Rows of odd lengths: a block's travel through shared memory.";
+  let summary = "Rows of odd lengths, staged through shared memory.";
   let parameters = (ins
     Number<"threads of a row, a power of two of at most 32">:$team,
-    NumberOr<"1", "rows that a team has at once">:$rows,
+    NumberOr<"1", "rows of a team">:$rows,
     Number<"elements of a row that a thread keeps in registers">:$per_thread,
     Number<"elements of a vector">:$vector,
     Choice<"whether rows may begin inside a vector">:$skewed,
@@ -18,7 +18,7 @@ def Cuda_RowStagedAttr : Cuda_Schedule<"RowStaged", "row_staged"> {
 }
 
 def Cuda_RowAttr : Cuda_Schedule<"Row", "row"> {
-  let summary = "Rows that their threads keep in registers.";
+  let summary = "Rows kept in registers.";
   let parameters = (ins
     Number<"threads of a row; a block has several rows if it is below "
            "`threads`">:$team,
@@ -28,14 +28,14 @@ def Cuda_RowAttr : Cuda_Schedule<"Row", "row"> {
 }
 
 def Cuda_RowSharedAttr : Cuda_Schedule<"RowShared", "row_shared"> {
-  let summary = "Rows that a block keeps in shared memory.";
+  let summary = "Rows kept in shared memory, one per block.";
   let parameters = (ins Number<"elements of a vector">:$vector,
                         Number<"threads of a block, which has one row">:$threads,
                         PreloadsWeights:$preload);
 }
 
 def Cuda_RowStreamedAttr : Cuda_Schedule<"RowStreamed", "row_streamed"> {
-  let summary = "Long rows: every reduction reads them again.";
+  let summary = "Long rows, read again by every reduction.";
   let parameters = (ins
     Number<"elements that a thread reads at a time">:$per_thread,
     Number<"elements of a vector">:$vector,

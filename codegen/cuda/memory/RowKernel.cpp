@@ -27,7 +27,7 @@ nn::Legality RowKernel::match() {
         sizes[part] *= size;
     }
     if (!neighbours)
-      return nn::Mismatch("a reduction is not over neighbouring dimensions");
+      return nn::Mismatch("a reduction is not over adjacent dimensions");
     if (!valueType(nn::tensorType(reduce.getX()).getElementType()).isF32())
       return nn::Mismatch("a reduction is not of 32-bit or 16-bit floats");
     int64_t outer = sizes[0] * sizes[2];
@@ -165,7 +165,7 @@ void RowKernel::findFrontier(bool preload) {
 }
 
 /// Returns whether the operation itself takes many instructions.
-static bool isDear(const Node *node) {
+static bool isExpensive(const Node *node) {
   if (node->kind != Node::Kind::operation)
     return false;
   StringRef text = node->form->text, name = node->form->name;
@@ -182,7 +182,7 @@ SmallVector<Node *> RowKernel::storeRoots() const {
 
 /// Chooses the expensive values that terms cache in their element for later
 /// phases, reusing slots whose values are dead.
-void RowKernel::findLeft() {
+void RowKernel::findCachedValues() {
   SmallVector<SmallVector<Node *>> phases;
   for (Node *term : terms)
     phases.push_back({term});
@@ -201,7 +201,7 @@ void RowKernel::findLeft() {
                            here = usesOf(phases[i], known, graph);
     SmallVector<Node *> chosen;
     for (Node *node : Graph::reachable(phases[i], graph))
-      if (isDear(node) && changes(node) && here.contains(node) &&
+      if (isExpensive(node) && changes(node) && here.contains(node) &&
           later.contains(node) && !known.contains(node))
         chosen.push_back(node);
     known.insert(chosen.begin(), chosen.end());
@@ -232,7 +232,7 @@ void RowKernel::findLeft() {
       lastUse.push_back(0);
     }
     noteUses(slot, node);
-    left.push_back({term, slot, node});
+    cached.push_back({term, slot, node});
   }
 }
 

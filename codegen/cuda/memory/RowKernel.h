@@ -5,12 +5,12 @@
 // ones. In both cases a row is what one reduction combines. Data dependences
 // give the phases:
 //
-//   load     what changes along a row, needs no reduction and feeds one that
-//            does: the frontier, kept in registers
-//   term     a reduction's operand, from the frontier and earlier reductions;
-//            what is dear in it and used again takes a place beside the
-//            frontier
-//   store    outputs with an element per column, worked out again from these
+//   load     values that vary along a row, need no reduction and feed one: the
+//            frontier, kept in registers
+//   term     a reduction's operand, computed from the frontier and earlier
+//            reductions; expensive values in it that later phases need are
+//            cached next to the frontier
+//   store    outputs with one element per column, recomputed from these
 //   finish   outputs with one element per row
 //
 //===----------------------------------------------------------------------===//
@@ -86,7 +86,7 @@ public:
 
 private:
   /// A value that a term caches in its element, and its slot there.
-  struct Left {
+  struct CachedValue {
     size_t term, slot;
     Node *node;
   };
@@ -100,12 +100,12 @@ private:
   };
 
   void findFrontier(bool preload);
-  void findLeft();
+  void findCachedValues();
   llvm::SmallVector<Node *> storeRoots() const;
   llvm::SmallVector<Node *> everything() const;
   bool changes(const Node *node) const;
   void findStaged();
-  bool readsStagedAlone() const;
+  bool readsOnlyStaged() const;
   Staging staging() const;
   std::string printStaging() const;
   /// Returns the position parameters: "unsigned row, unsigned col".
@@ -128,7 +128,7 @@ private:
   Graph graph;
   mlir::AffineExpr row, col, place;
   llvm::SmallVector<Node *> resultNodes, terms, frontier;
-  llvm::SmallVector<Left> left;
+  llvm::SmallVector<CachedValue> cached;
   llvm::SmallVector<unsigned> stagedInputs, stagedWeights;
   llvm::SmallVector<mlir::Type> slots;
   /// Outputs with an element per column and per row, with their output numbers.

@@ -84,7 +84,7 @@ int64_t RowKernel::narrowestStaged() const {
 /// Returns whether all loads along the row come from shared memory. Skewed
 /// vectors contain elements of neighbouring rows too, which must not be read
 /// elsewhere.
-bool RowKernel::readsStagedAlone() const {
+bool RowKernel::readsOnlyStaged() const {
   return llvm::all_of(everything(), [&](Node *node) {
     if (!(node->dependence & (kLane | kReduced)))
       return true;
@@ -97,7 +97,7 @@ bool RowKernel::readsStagedAlone() const {
 
 bool RowKernel::canStage(int64_t team, int64_t held) const {
   return !isColumns() && team <= 32 && !stagedInputs.empty() &&
-         (!isSkewed() || readsStagedAlone()) &&
+         (!isSkewed() || readsOnlyStaged()) &&
          held * cols * narrowestStaged() % kVector == 0 &&
          held * cols % graph.lanes.width == 0 &&
          stagedBytes(held) <= kMostShared;

@@ -14,7 +14,7 @@ using namespace frit::cuda;
 /// Maximum number of row values that a thread keeps in registers.
 static constexpr int64_t kKept = 32;
 /// Threads per SM that keep it busy.
-static constexpr int64_t kBusy = 1024;
+static constexpr int64_t kBusyThreads = 1024;
 /// Bytes of shared memory for a block if two share an SM, and if it is alone.
 static constexpr int64_t kSharedHalf = 112 << 10, kSharedWhole = 220 << 10;
 /// Bytes of a sector, the unit of memory accesses, and of a cache line.
@@ -23,9 +23,9 @@ static constexpr int64_t kSector = 32, kLine = 128;
 /// it.
 static constexpr int64_t kSkewed = 2;
 /// Threads per block if a block has several rows.
-static constexpr int64_t kTeams = 128;
+static constexpr int64_t kTeamBlockThreads = 128;
 /// Elements whose reduction takes about as long as a launch.
-static constexpr int64_t kSmall = 1 << 20;
+static constexpr int64_t kLaunchElements = 1 << 20;
 
 namespace {
 
@@ -56,7 +56,7 @@ private:
   int64_t heldRows(int64_t team, int64_t threads, int64_t perThread) const;
   Sharing shareRows() const;
   Sharing shareColumns() const;
-  int64_t mostColumns() const;
+  int64_t maxKeptColumns() const;
   MLIRContext *context() const { return kernel.reductions[0]->getContext(); }
 
   const RowKernel &kernel;
@@ -104,7 +104,7 @@ std::optional<Sharing> RowScheduler::stageRows() const {
       team *= rows;
     }
     int64_t perThread = ceilDiv(vectors, team) * vector;
-    int64_t held = kTeams / team * rows;
+    int64_t held = kTeamBlockThreads / team * rows;
     while (held * kernel.cols * kernel.narrowestStaged() % 16)
       held *= 2;
     int64_t threads = held / rows * team;
@@ -133,7 +133,8 @@ Sharing RowScheduler::shareRows() const {
                       : llvm::alignTo(team, 32);
   };
   int64_t count = most;
-  while (count > 1 && kernel.rows * teamFor(count) < arch.threadsOf(kBusy))
+  while (count > 1 &&
+         kernel.rows * teamFor(count) < arch.threadsOf(kBusyThreads))
     --count;
   int64_t team = teamFor(count), stored = kernel.storedBytes() * cols;
   if (team > 512 && stored && stored <= kSharedWhole && !kernel.readsOnce())
@@ -174,7 +175,7 @@ nn::Schedule RowScheduler::scheduleRows() const {
 
 /// Returns the maximum number of column elements per thread in registers; 0 if
 /// each is read only once.
-int64_t RowScheduler::mostColumns() const {
+int64_t RowScheduler::maxKeptColumns() const {
   if (kernel.readsOnce())
     return 0;
   return std::max<int64_t>(kKept / kernel.elementValues() / vector, 1);
@@ -194,7 +195,7 @@ Sharing RowScheduler::shareColumns() const {
     int64_t threads = kernel.cols * kLine <= kSharedHalf / 2 ? 256 : 512;
     return {threads, ceilDiv(kernel.cols, threads / (kLine / 16))};
   }
-  int64_t most = mostColumns();
+  int64_t most = maxKeptColumns();
   int64_t bytes = std::min<int64_t>(kernel.narrowestLoad(), 4) * vector;
   int64_t groups = kernel.rows / vector;
   // Blocks are 64 bytes wide if there are few columns, else wider.
@@ -205,7 +206,7 @@ Sharing RowScheduler::shareColumns() const {
     // Use the fewest threads per column that still fill the GPU.
     int64_t team = 1;
     while (team < 1024 / across && 8 * team <= kernel.cols &&
-           groups * team < arch.threadsOf(kBusy))
+           groups * team < arch.threadsOf(kBusyThreads))
       team *= 2;
     int64_t threads = std::max<int64_t>(across * team, 128);
     return {threads, ceilDiv(kernel.cols, team)};
@@ -232,7 +233,7 @@ nn::Schedule RowScheduler::scheduleColumns() const {
   if (holdsColumns())
     return ColumnSharedAttr::get(context(), team, vector, threads,
                                  /*occupancy=*/1024 / threads);
-  bool keeps = perThread <= mostColumns();
+  bool keeps = perThread <= maxKeptColumns();
   return ColumnAttr::get(context(), team, keeps ? perThread : 0, vector,
                          threads);
 }
@@ -253,7 +254,7 @@ nn::Match<nn::Schedule> frit::cuda::chooseRow(Problem &problem,
   // Load weights with the row if waiting for them would be a large part of the
   // run time.
   bool preload = !columns && matched.rows >= 4 * arch.sms &&
-                 matched.rows * matched.cols <= kSmall;
+                 matched.rows * matched.cols <= kLaunchElements;
   // Spread few neighbouring columns over all SMs first. With columns in
   // registers, more threads do better than wider vectors.
   int64_t widest = columns ? 4 : 8;
@@ -279,7 +280,7 @@ nn::Match<nn::Schedule> frit::cuda::chooseRow(Problem &problem,
     // Accesses of more than 16 bytes leave gaps between threads, which doubles
     // the time in L1. That is too much if the rows keep all SMs busy.
     if (!columns && vector > 4 && kernel.widestAccess() * vector > 16 &&
-        matched.rows * 32 >= arch.threadsOf(kBusy))
+        matched.rows * 32 >= arch.threadsOf(kBusyThreads))
       continue;
     return columns ? scheduler.scheduleColumns() : scheduler.scheduleRows();
   }

@@ -16,9 +16,9 @@ static constexpr int64_t kFlatLong = 64;
 /// Minimum side of a matrix for which skewed tiles pay.
 static constexpr int64_t kSkewSide = 128;
 /// Elements that are moved in the time of a launch.
-static constexpr int64_t kSmall = 1 << 18;
+static constexpr int64_t kLaunchElements = 1 << 18;
 /// Maximum bytes of a tile of runs, so that many blocks share an SM.
-static constexpr int64_t kRunTile = 13 << 10;
+static constexpr int64_t kMaxRunTileBytes = 13 << 10;
 /// Bytes of a vector and of a sector, the unit of memory accesses.
 static constexpr int64_t kVector = 16, kSector = 32;
 
@@ -45,14 +45,15 @@ static int64_t unitOf(const TransposeKernel &kernel) {
 static bool paysRuns(const TransposeKernel &kernel) {
   int64_t element = kernel.movedBytes(), bytes = kernel.run * element;
   return bytes % kVector != 0 && (kernel.run % 2 == 0 || element < 4) &&
-         bytes <= kRunTile &&
-         kernel.batch * kernel.rows * kernel.cols * kernel.run >= kSmall;
+         bytes <= kMaxRunTileBytes &&
+         kernel.batch * kernel.rows * kernel.cols * kernel.run >=
+             kLaunchElements;
 }
 
 static nn::Schedule scheduleRuns(const TransposeKernel &kernel,
                                  MLIRContext *context) {
   int64_t unit = unitOf(kernel), bytes = kernel.run * kernel.movedBytes();
-  auto fits = [&](int64_t count) { return count * bytes <= kRunTile; };
+  auto fits = [&](int64_t count) { return count * bytes <= kMaxRunTileBytes; };
   int64_t tileRows = 1, tileCols = 1;
   // Write whole sectors; prefer long writes over long reads.
   while (tileRows * unit < kSector && tileRows < kernel.rows &&
@@ -150,12 +151,12 @@ nn::Match<nn::Schedule> frit::cuda::chooseTranspose(Problem &problem,
     return plain.mismatch();
   const TransposeKernel &scalar = **plain;
   if (scalar.isRuns() && !paysRuns(scalar))
-    return nn::Mismatch("the innermost dimension stays");
+    return nn::Mismatch("the transpose keeps the innermost dimension");
   // For a small tensor, going through shared memory takes longer than
   // uncoalesced reads.
   if (std::min(scalar.rows, scalar.cols) < 8 &&
-      scalar.batch * scalar.rows * scalar.cols < kSmall)
-    return nn::Mismatch("it is small");
+      scalar.batch * scalar.rows * scalar.cols < kLaunchElements)
+    return nn::Mismatch("the tensor is small");
   if (scalar.isRuns())
     return scheduleRuns(scalar, context);
 

@@ -33,7 +33,7 @@ Strips::Strips(const LinalgFusion &lowered, unsigned dim, int64_t length,
     inner *= behind;
   channels = shape.back();
   piece = kLine / storageBytes(elementType(lowered.outputs()[0]));
-  graph.writtenOut = kMostSteps;
+  graph.maxUnrolledSteps = kMostSteps;
   graph.keepsParts = true;
   graph.dividends = kLane;
   index = graph.space.addDim(count());

@@ -101,7 +101,7 @@ nn::Legality TransposeKernel::build(int64_t loads, int64_t stores) {
     if (!failure.empty())
       return nn::Mismatch(failure);
   if (isRuns() && !isOnlyMoved())
-    return nn::Mismatch("the innermost dimension stays");
+    return nn::Mismatch("the transpose keeps the innermost dimension");
   return std::nullopt;
 }
 

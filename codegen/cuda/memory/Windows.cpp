@@ -9,13 +9,13 @@ using namespace frit;
 using namespace frit::cuda;
 
 /// Maximum steps of an unrolled reduction.
-static constexpr int64_t kWrittenOut = 32;
+static constexpr int64_t kMaxUnrolledSteps = 32;
 
 Windows::Windows(const LinalgFusion &lowered, ArrayRef<unsigned> outputs,
                  int64_t count, int64_t width)
     : lowered(lowered), outputs(outputs), width(width),
       graph(lowered.context()) {
-  graph.writtenOut = kWrittenOut;
+  graph.maxUnrolledSteps = kMaxUnrolledSteps;
   graph.dividends = kLane;
   IndexSpace &space = graph.space;
   group = space.addDim(count / width);
@@ -72,12 +72,12 @@ void Windows::findRuns() {
         at = row.erase(at, end);
         runs.push_back(std::move(run));
       }
-    readAlone += row.size();
+    scalarLoads += row.size();
   }
 }
 
 bool Windows::pays() const {
-  return fits && 2 * (int64_t(runs.size()) + readAlone) <= loads;
+  return fits && 2 * (int64_t(runs.size()) + scalarLoads) <= loads;
 }
 
 int64_t Windows::widest() const {

@@ -44,7 +44,7 @@ private:
   /// `width` elements of each output, output by output.
   llvm::SmallVector<Node *> roots;
   llvm::SmallVector<Run> runs;
-  int64_t loads = 0, readAlone = 0;
+  int64_t loads = 0, scalarLoads = 0;
   bool fits = false;
 };
 

@@ -174,7 +174,7 @@ static bool combinesAnyOrder(const ScalarForm *form) {
                       StringRef(form->name));
 }
 
-Node *Graph::writeOut(linalg::GenericOp op, unsigned result,
+Node *Graph::unrolled(linalg::GenericOp op, unsigned result,
                       ArrayRef<AffineExpr> iteration, ArrayRef<int64_t> sizes,
                       Node *initial) {
   int64_t steps = 1, last = 1;
@@ -229,8 +229,8 @@ Node *Graph::generic(linalg::GenericOp op, unsigned result,
   int64_t steps = 1;
   for (auto [index, size] : llvm::zip(iteration, sizes))
     steps *= index ? 1 : size;
-  if (steps > 1 && steps <= writtenOut)
-    return writeOut(op, result, iteration, sizes,
+  if (steps > 1 && steps <= maxUnrolledSteps)
+    return unrolled(op, result, iteration, sizes,
                     element(op.getDpsInits()[result], indices));
 
   Node loop{Node::Kind::loop, nullptr};

@@ -109,7 +109,7 @@ public:
   /// does not.
   Dependence dividends = 0;
   /// Reductions of at most this many steps are fully unrolled.
-  int64_t writtenOut = 0;
+  int64_t maxUnrolledSteps = 0;
   /// With this set, an unrolled reduction over several dimensions first
   /// combines the innermost one. Those partial results are collected in
   /// `parts`, and reductions share them.
@@ -125,7 +125,7 @@ private:
   Node *step(mlir::linalg::GenericOp op, unsigned result,
              llvm::ArrayRef<mlir::AffineExpr> iteration, Node *accumulator);
   /// Fully unrolls a reduction, by parts if keepsParts is set.
-  Node *writeOut(mlir::linalg::GenericOp op, unsigned result,
+  Node *unrolled(mlir::linalg::GenericOp op, unsigned result,
                  llvm::ArrayRef<mlir::AffineExpr> iteration,
                  llvm::ArrayRef<int64_t> sizes, Node *initial);
   Node *scalar(mlir::Value value, Body &body);
@@ -142,7 +142,8 @@ private:
                   mlir::Type type, Bounds range);
   Node *operation(llvm::StringRef form, llvm::ArrayRef<Node *> operands);
   /// Returns an equal value that takes fewer instructions, or null.
-  Node *shorter(const ScalarForm *form, llvm::ArrayRef<Node *> operands);
+  Node *strengthReduced(const ScalarForm *form,
+                        llvm::ArrayRef<Node *> operands);
   Node *roundedTo16Bits(Node *value);
   mlir::AffineExpr asIndex(Node *node);
   Dependence dependenceOf(mlir::AffineExpr expr, LanePattern &pattern);

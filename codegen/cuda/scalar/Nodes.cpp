@@ -108,7 +108,7 @@ Node *Graph::operation(const ScalarForm *form, ArrayRef<Node *> operands,
                        Type type, Bounds range) {
   if (!type)
     type = integerFor(range, context);
-  if (Node *node = shorter(form, operands))
+  if (Node *node = strengthReduced(form, operands))
     return node;
   std::vector<const void *> key = {"operation", form,
                                    type.getAsOpaquePointer()};

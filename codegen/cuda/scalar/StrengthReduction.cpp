@@ -27,7 +27,7 @@ static bool isNumber(const Node *node, double number) {
 
 /// Returns the other operand if `node` is a `form` with the constant `number`
 /// as one operand, else null.
-static Node *besides(const Node *node, StringRef form, double number) {
+static Node *otherOperand(const Node *node, StringRef form, double number) {
   if (!is(node, form))
     return nullptr;
   for (unsigned i : {0, 1})
@@ -41,8 +41,8 @@ static Node *besides(const Node *node, StringRef form, double number) {
 static std::pair<Node *, Node *> halfGate(ArrayRef<Node *> factors,
                                           StringRef function) {
   for (unsigned i : {0, 1}) {
-    Node *a = besides(factors[i], "arith.mulf", 0.5);
-    Node *inner = besides(factors[1 - i], "arith.addf", 1);
+    Node *a = otherOperand(factors[i], "arith.mulf", 0.5);
+    Node *inner = otherOperand(factors[1 - i], "arith.addf", 1);
     if (a && inner && is(inner, function))
       return {a, inner->operands[0]};
   }
@@ -54,7 +54,8 @@ Node *Graph::operation(StringRef form, ArrayRef<Node *> operands) {
                    {INT64_MIN, INT64_MAX});
 }
 
-Node *Graph::shorter(const ScalarForm *form, ArrayRef<Node *> operands) {
+Node *Graph::strengthReduced(const ScalarForm *form,
+                             ArrayRef<Node *> operands) {
   if (!operands[0]->type || !operands[0]->type.isF32())
     return nullptr;
   StringRef name = form->name;
@@ -70,7 +71,7 @@ Node *Graph::shorter(const ScalarForm *form, ArrayRef<Node *> operands) {
     return operation("math.exp.shifted", operands);
   if (name == "arith.divf") {
     // 1 / (1 + exp(-x))
-    Node *power = besides(operands[1], "arith.addf", 1);
+    Node *power = otherOperand(operands[1], "arith.addf", 1);
     if (isNumber(operands[0], 1) && power && is(power, "math.exp") &&
         is(power->operands[0], "arith.negf"))
       return operation("logistic", power->operands[0]->operands[0]);
@@ -101,7 +102,7 @@ Node *Graph::shorter(const ScalarForm *form, ArrayRef<Node *> operands) {
 Node *Graph::roundedTo16Bits(Node *value) {
   if (is(value, "arith.mulf") && value->type.isF32())
     if (auto [a, u] = halfGate(value->operands, "math.erf");
-        a && besides(u, "arith.mulf", 0.7071067811865476) == a)
+        a && otherOperand(u, "arith.mulf", 0.7071067811865476) == a)
       return operation("gelu.16", a);
   return value;
 }

@@ -62,7 +62,7 @@ Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
   // Values inside an epilogue are never stored, unless moments end it.
   if (isa<MomentsOp>(fused.back()) ||
       (onlyReader(fused.back()) != next && !isa<MomentsOp>(next)))
-    return Mismatch("others read the value between");
+    return Mismatch("the intermediate value has other readers");
   if (isContraction(fused.front()) && !target.takesEpilogue(fused, next))
     return Mismatch("the target's kernel does not take it");
   return std::nullopt;
@@ -74,25 +74,25 @@ Legality FusionGroups::checkPrologue(const Group &from, const Group &to) const {
       !isa<ReduceOp, TransposeOp, SliceOp>(reader))
     return Mismatch("its reader needs the elements in memory");
   if (ArrayRef(from.space) != shapeOf(reader->getOperand(0)))
-    return Mismatch("they go over different shapes");
+    return Mismatch("they iterate over different shapes");
   unsigned id = groupOf[from.members.front()];
   for (unsigned member : from.members)
     for (Operation *user : ops[member]->getUsers())
       if (user != reader &&
           (!indices.contains(user) || groupOf[indices.lookup(user)] != id))
-        return Mismatch("others read the value between");
+        return Mismatch("the intermediate value has other readers");
   return std::nullopt;
 }
 
 Legality FusionGroups::checkMovement(const Group &from, const Group &to) const {
   Operation *root = ops[from.members.back()];
   if (!onlyReader(root))
-    return Mismatch("several read the moved elements");
+    return Mismatch("the moved elements have several readers");
   if (auto concat = dyn_cast<ConcatOp>(root))
     if (concat.getXs().size() > maxFusedConcat)
       return Mismatch("it joins too many tensors");
   if (to.kind == Kind::movement && isa<ConcatOp, PadOp>(root))
-    return Mismatch("both choose between places");
+    return Mismatch("both select elements");
   if (to.kind != Kind::map && to.kind != Kind::row && to.kind != Kind::movement)
     return Mismatch("its reader needs the elements in memory");
   return std::nullopt;
@@ -158,7 +158,7 @@ Legality FusionGroups::checkLegality(unsigned from, unsigned to) const {
   case Kind::view:
     return Mismatch("a view lies between");
   case Kind::opaque:
-    return Mismatch("the target runs it whole");
+    return Mismatch("the target implements it as one kernel");
   case Kind::epilogue:
     return Mismatch("no product is before it");
   case Kind::anchored:
@@ -172,9 +172,9 @@ Legality FusionGroups::checkLegality(unsigned from, unsigned to) const {
     if (consumer.kind != Kind::map && consumer.kind != Kind::row)
       why = checkPrologue(producer, consumer);
     else if (!spacesFit(producer, consumer))
-      why = Mismatch("they go over different shapes");
+      why = Mismatch("they iterate over different shapes");
     else if (readsMoved(producer, consumer))
-      why = Mismatch("its reader picks elements from other places");
+      why = Mismatch("its reader reads it at other indices");
     break;
   }
   if (!why) {

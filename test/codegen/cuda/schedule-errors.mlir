@@ -29,7 +29,7 @@
 // -----
 
 func.func @count(%x: tensor<6xf32>) {
-  // expected-error@+1 {{has no CUDA kernel: its elements are no multiple of a vector (schedule #cuda.map<vector = 4, threads = 64>)}}
+  // expected-error@+1 {{has no CUDA kernel: its number of elements is not a multiple of the vector width (schedule #cuda.map<vector = 4, threads = 64>)}}
   %0 = nn.fusion(%x) schedule(#cuda.map<vector = 4, threads = 64>) : (tensor<6xf32>) -> tensor<6xf32> {
   ^bb0(%a: tensor<6xf32>):
     %1 = nn.relu %a : (tensor<6xf32>) -> tensor<6xf32>
