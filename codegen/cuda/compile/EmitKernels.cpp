@@ -15,6 +15,7 @@
 
 #include "codegen/cuda/compile/EmitModule.h"
 #include "codegen/cuda/compile/Nvrtc.h"
+#include "frit/printable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -74,6 +75,29 @@ static void setLaunch(plan::KernelOp kernel, const KernelText &text,
     kernel.setScalars(text.scalars);
 }
 
+/// Says in comments what a kernel computes, for people who read the text: the
+/// model's nodes of the first of its `launches`, shapes, and its schedule. No
+/// part of what is compared, so that equal kernels stay one.
+static std::string describe(plan::KernelOp kernel, size_t launches) {
+  auto fusion = cast<nn::FusionOp>(kernel.getFusion());
+  std::string text, names = plan::nodeNames(fusion.getLoc());
+  llvm::raw_string_ostream os(text);
+  // The first nodes of many stand for all.
+  constexpr size_t longest = 200;
+  if (names.size() > longest)
+    names = names.substr(0, std::min(names.rfind(", ", longest), longest)) +
+            ", ...";
+  os << "// " << commentText(names.empty() ? "no node of the model" : names);
+  if (launches > 1)
+    os << ", and " << launches - 1 << " more launches";
+  os << "\n// (";
+  llvm::interleaveComma(fusion->getOperandTypes(), os);
+  os << ") -> (";
+  llvm::interleaveComma(fusion->getResultTypes(), os);
+  os << ")\n// " << fusion.getScheduleAttr() << "\n";
+  return text;
+}
+
 namespace {
 class EmitKernels
     : public PassWrapper<EmitKernels, OperationPass<plan::ProgramOp>> {
@@ -114,15 +138,21 @@ public:
         continue;
       }
       text->source = named(text->source, kernel.getSymName());
-      kernel.setSourceAttr(
-          plan::SourceAttr::get(&getContext(), text->header, text->source,
-                                int64_t(estimateMilliseconds(*text))));
       texts.push_back(std::move(*text));
       first.push_back(kernel);
     }
-    SmallVector<size_t> modules = groupKernels(texts);
-    for (auto [kernel, number] : uses)
+    llvm::StringMap<size_t> launchesOf; // by kernel
+    program.walk(
+        [&](plan::LaunchOp launch) { ++launchesOf[launch.getKernel()]; });
+    SmallVector<size_t> modules = groupKernels(texts), launches(texts.size());
+    for (auto [kernel, number] : uses) {
       kernel.setModule(modules[number]);
+      launches[number] += launchesOf.lookup(kernel.getSymName());
+    }
+    for (auto [kernel, text, count] : llvm::zip_equal(first, texts, launches))
+      kernel.setSourceAttr(plan::SourceAttr::get(
+          &getContext(), text.header, describe(kernel, count) + text.source,
+          int64_t(estimateMilliseconds(text))));
   }
 
 private:
