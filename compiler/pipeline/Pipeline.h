@@ -47,8 +47,8 @@ struct PipelineOptions {
       mlir::ModuleOp fused, const cuda::CudaOptions &target, double share)>
       tune;
 
-  /// What the artifact calls itself, and what it calls the file of its weights;
-  /// empty where they are embedded.
+  /// The artifact's name, and the name that it knows the file of its weights
+  /// by; empty where weights are embedded.
   std::string title, weightsName;
 
   Stage last = Stage::artifact;

@@ -90,7 +90,7 @@ static TensorMap operandMap(const nn::AttentionOperand &operand,
   map.offset = operand.offset * bytes;
   map.type = element;
   map.dims.assign(dims.begin(), dims.end());
-  // Of a dimension of size 1 any stride is right.
+  // Any stride is right for a dimension of size 1.
   for (int dim : {2, 1, 0}) {
     int64_t stride = operand.strides[dim];
     map.strides.push_back(stride ? stride * bytes : kLineBytes);

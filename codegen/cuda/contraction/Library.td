@@ -17,7 +17,7 @@ def Cuda_LibraryAttr : Cuda_Schedule<"Library", "library"> {
     bool ordersOperands() const {
       return ::llvm::cast<::frit::nn::Schedule>(getFallback()).ordersOperands();
     }
-    /// The same call by another algorithm.
+    /// Returns this call with another algorithm.
     LibraryAttr withAlgorithm(int64_t algorithm) const {
       return get(getContext(), algorithm, getFallback());
     }

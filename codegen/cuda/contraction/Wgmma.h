@@ -36,8 +36,8 @@ struct WgmmaTile {
   WgmmaLayout layout() const {
     return {m, n, stages, cluster, split, occupancy};
   }
-  /// The same tile with what follows from it for a product: two blocks to an SM
-  /// where they fit, ping-pong where it pays, and the raster.
+  /// Returns this tile with the rest of its schedule for a product: two blocks
+  /// to an SM where they fit, ping-pong where it pays, and the raster.
   WgmmaTile forProduct(const nn::GemmInfo &product, const GpuArch &arch) const;
   /// Whether as many blocks as `occupancy` fit on an SM.
   bool fits(const GpuArch &arch) const;

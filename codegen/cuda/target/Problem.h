@@ -22,8 +22,7 @@ class Problem {
 public:
   explicit Problem(nn::FusionOp fusion);
 
-  /// What a fusion is mostly made of. The first that holds of its operators
-  /// counts.
+  /// What dominates a fusion: the first of these that one of its operators is.
   enum class Kind {
     attention,
     moments, ///< nn.merge_moments
