@@ -62,12 +62,12 @@ static Attribute tensorMapAttr(const TensorMap &map, Builder &b) {
 }
 
 static void setLaunch(plan::KernelOp kernel, const KernelText &text,
-                      StringRef arch) {
+                      const GpuArch &arch) {
   Builder b(kernel.getContext());
   kernel.setGridAttr(b.getDenseI64ArrayAttr(text.grid));
   kernel.setBlockAttr(b.getDenseI64ArrayAttr(text.block));
   kernel.setSharedBytesAttr(b.getI64IntegerAttr(text.sharedBytes));
-  kernel.setWaits(waitsForInputs(arch));
+  kernel.setWaits(arch.hasPdl);
   if (!text.tensorMaps.empty())
     kernel.setTensorMapsAttr(b.getArrayAttr(llvm::map_to_vector(
         text.tensorMaps, [&](auto &map) { return tensorMapAttr(map, b); })));
@@ -130,7 +130,7 @@ public:
           emitKernel(cast<nn::FusionOp>(kernel.getFusion()), kAnyName, target);
       if (failed(text))
         return signalPassFailure();
-      setLaunch(kernel, *text, options.arch);
+      setLaunch(kernel, *text, target.machine().arch);
       auto [it, isNew] = known.try_emplace(text->source, texts.size());
       uses.push_back({kernel, it->second});
       if (!isNew) {

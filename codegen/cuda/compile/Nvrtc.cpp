@@ -254,12 +254,6 @@ bool frit::cuda::isCudaArch(StringRef arch) {
          (suffix.empty() || suffix == "a" || suffix == "f");
 }
 
-bool frit::cuda::waitsForInputs(StringRef arch) {
-  int number = 0;
-  return arch.consume_front("sm_") &&
-         !arch.take_while(isDigit).getAsInteger(10, number) && number >= 90;
-}
-
 std::string frit::cuda::genericArch(StringRef arch) {
   return arch.rtrim("af").str();
 }

@@ -39,9 +39,6 @@ std::string genericArch(llvm::StringRef arch);
 /// Whether `arch` has the form of a CUDA architecture, sm_80 or sm_90a.
 bool isCudaArch(llvm::StringRef arch);
 
-/// Whether frit::pdlWait() waits on `arch`, which it does from sm_90 on.
-bool waitsForInputs(llvm::StringRef arch);
-
 } // namespace frit::cuda
 
 #endif // FRIT_CODEGEN_CUDA_COMPILE_NVRTC_H

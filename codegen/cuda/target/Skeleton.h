@@ -34,7 +34,6 @@ public:
   /// Of ranked tiles the `most` best are wanted; with one, only the default.
   explicit Offers(unsigned most) : most(most) {}
 
-  bool wantsAll() const { return most == ~0u; }
   bool wantsSeveral() const { return most > 1; }
 
   /// Adds a schedule which may run the fusion as it is; the first that is added
