@@ -6,7 +6,9 @@
 
 #include "frit/dtype.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -157,7 +159,63 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+LogicalResult StateOp::verify() {
+  auto type = cast<RankedTensorType>(getType());
+  SmallVector<MemberAttr> members(getMembers().getAsRange<MemberAttr>());
+  llvm::StringSet<> names;
+  for (MemberAttr member : members) {
+    auto fail = [&] {
+      return emitOpError("member '") << member.getName() << "' ";
+    };
+    if (!names.insert(member.getName()).second)
+      return fail() << "is there twice";
+    if (!member.getType().hasStaticShape() ||
+        member.getType().getElementType() != type.getElementType())
+      return fail() << "is a " << member.getType() << ", the state a " << type;
+    // Written so that nothing overflows.
+    int64_t count = member.getType().getNumElements();
+    if (member.getOffset() < 0 || count > type.getNumElements() ||
+        member.getOffset() > type.getNumElements() - count)
+      return fail() << "reaches past the end of the state";
+  }
+  llvm::stable_sort(members, [](MemberAttr a, MemberAttr b) {
+    return a.getOffset() < b.getOffset();
+  });
+  int64_t end = 0;
+  for (MemberAttr member : members) {
+    if (member.getOffset() < end)
+      return emitOpError("member '")
+             << member.getName() << "' overlaps the one before it";
+    end = member.getOffset() + member.getType().getNumElements();
+  }
+  return success();
+}
+
+LogicalResult StateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  for (MemberAttr member : getMembers().getAsRange<MemberAttr>()) {
+    if (!member.getInitial())
+      continue;
+    auto constant =
+        symbols.lookupNearestSymbolFrom<ConstantOp>(*this, member.getInitial());
+    if (!constant)
+      return emitOpError("member '")
+             << member.getName() << "' starts as " << member.getInitial()
+             << ", which is no constant";
+    if (cast<ElementsAttr>(constant.getValue()).getType() != member.getType())
+      return emitOpError("member '")
+             << member.getName() << "' is a " << member.getType() << ", "
+             << member.getInitial() << " a "
+             << cast<ElementsAttr>(constant.getValue()).getType();
+  }
+  return success();
+}
+
 LogicalResult CommandListOp::verify() {
+  if (getSymName() == kPrepare)
+    for (auto buffer : getBody().getOps<BufferOp>())
+      if (buffer.getSpace() == Space::state)
+        return buffer.emitOpError(
+            "the prepare list runs before there is any state");
   int64_t place = 0;
   for (Operation *op : stepsOf(*this)) {
     if (auto launch = dyn_cast<LaunchOp>(op); launch && launch.getFollows()) {
@@ -212,10 +270,27 @@ LogicalResult BufferOp::verify() {
   bool byIndex = getSpace() == Space::input || getSpace() == Space::output;
   if (byIndex != getIndex().has_value())
     return emitOpError("inputs and outputs, and only they, have an index");
-  if ((getSpace() == Space::constant) != getSymbol().has_value())
-    return emitOpError("constants, and only they, have a name");
+  bool byName = getSpace() == Space::constant || getSpace() == Space::state;
+  if (byName != getSymbol().has_value())
+    return emitOpError("constants and states, and only they, have a name");
   if (!cast<MemRefType>(getBuffer().getType()).hasStaticShape())
     return emitOpError("a plan's shapes are static");
+  return success();
+}
+
+LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto module = getOperation()->getParentOfType<ModuleOp>();
+  if (getSpace() != Space::state || !module)
+    return success();
+  auto state = dyn_cast_or_null<StateOp>(
+      symbols.lookupSymbolIn(module, getSymbolAttr()));
+  if (!state)
+    return emitOpError("'") << *getSymbol() << "' is no state of the module";
+  auto whole = cast<RankedTensorType>(state.getType());
+  auto type = cast<MemRefType>(getBuffer().getType());
+  if (type.getShape() != whole.getShape() ||
+      type.getElementType() != whole.getElementType())
+    return emitOpError("state '") << *getSymbol() << "' is a " << whole;
   return success();
 }
 

@@ -24,6 +24,10 @@ def Plan_Dialect : Dialect {
     `prepare`, run once when a module is loaded, and `main`, run per call, or
     one list per variant if shapes are symbolic. Steps name their buffers;
     `plan-memory` gives every arena buffer its offset.
+
+    A module has one program per function and target. The programs of a function
+    differ in their `arch` only. All functions share the module's `plan.state`s:
+    memory that keeps its contents from call to call.
   }];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -37,7 +41,7 @@ def Plan_Buffer : MemRefOf<[AnyType]>;
 def Plan_Space : I32EnumAttr<"Space", "the memory space of a buffer", [
     I32EnumAttrCase<"input", 0>, I32EnumAttrCase<"output", 1>,
     I32EnumAttrCase<"constant", 2>, I32EnumAttrCase<"arena", 3>,
-    I32EnumAttrCase<"prepared", 4>]> {
+    I32EnumAttrCase<"prepared", 4>, I32EnumAttrCase<"state", 5>]> {
   let cppNamespace = "::frit::plan";
   let genSpecializedAttr = 0;
 }
@@ -97,6 +101,20 @@ def Plan_OperandAttr : AttrDef<Plan_Dialect, "Operand"> {
   let genVerifyDecl = 1;
 }
 
+def Plan_MemberAttr : AttrDef<Plan_Dialect, "Member"> {
+  let mnemonic = "member";
+  let summary = "A named tensor inside a state.";
+  let description = [{
+    The tensor's elements lie densely, row major, from element `offset` of the
+    state on. `initial` is the `plan.constant` that they are set to when a
+    context is created; without it they start as zeros.
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "int64_t":$offset,
+      TypeParameter<"::mlir::RankedTensorType", "the tensor's type">:$type,
+      OptionalParameter<"::mlir::FlatSymbolRefAttr">:$initial);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 //===----------------------------------------------------------------------===//
 // Structure
 //===----------------------------------------------------------------------===//
@@ -106,19 +124,24 @@ class Plan_Op<string mnemonic, list<Trait> traits = []>
 
 def Plan_ProgramOp : Plan_Op<"program", [
     Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
-  let summary = "The plan of one target.";
+  let summary = "The plan of one function on one target.";
   let description = [{
-    `inputs` and `outputs` are the model's names, in order. `prepare_bytes` is
+    `function` is the name under which the runtime opens it, "main" by default.
+    `inputs` and `outputs` are the function's names, in order. `prepare_bytes` is
     the size of the prepare list's arena, `prepared_bytes` that of its results.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$arch,
-      OptionalAttr<ArrayAttr>:$inputs, OptionalAttr<ArrayAttr>:$outputs,
+      OptionalAttr<StrAttr>:$function, OptionalAttr<ArrayAttr>:$inputs, OptionalAttr<ArrayAttr>:$outputs,
       OptionalAttr<I64Attr>:$prepare_bytes,
       OptionalAttr<I64Attr>:$prepared_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name $arch attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// The name of the function that it computes.
+    ::llvm::StringRef getFunctionName() {
+      return getFunction().value_or("main");
+    }
     /// The list that runs once per module, or null.
     CommandListOp getPrepare();
     /// The lists that run per call: one per variant of the model.
@@ -200,15 +223,46 @@ def Plan_ConstantOp : Plan_Op<"constant", [Symbol]> {
   let assemblyFormat = "$sym_name $value attr-dict";
 }
 
+def Plan_StateOp : Plan_Op<"state", [
+    Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Memory that keeps its contents between a context's calls.";
+  let description = [{
+    Its elements are of one `type`. `members` are the tensors in it that the
+    runtime knows by name; they do not overlap, and no two members of a module
+    share a name. Elements outside of all members start as zeros and cannot be
+    read or written by name.
+
+    All programs of a module share its states, each context has them once.
+    `plan-memory` sets `offset`, in bytes within the state memory.
+
+    ```mlir
+    plan.state @params.0 : tensor<4096xf32> [
+        #plan.member<name = "fc.weight", offset = 0, type = tensor<64x32xf32>,
+                     initial = @fc.weight>,
+        #plan.member<name = "fc.bias", offset = 2048, type = tensor<32xf32>>]
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$offset,
+      TypeAttrOf<AnyStaticShapeTensor>:$type,
+      TypedArrayAttrBase<Plan_MemberAttr, "member array">:$members);
+  let assemblyFormat = [{
+    $sym_name (`at` $offset^)? attr-dict `:` $type $members
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Buffers
 //===----------------------------------------------------------------------===//
 
-def Plan_BufferOp : Plan_Op<"buffer", [Pure]> {
+def Plan_BufferOp : Plan_Op<"buffer", [
+    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A buffer in one of the runtime's memories.";
   let description = [{
-    `index` numbers inputs and outputs, `symbol` names a constant, `offset` is
-    in bytes within the arena or prepared memory.
+    `index` numbers inputs and outputs, `symbol` names a constant or a state,
+    `offset` is in bytes within the arena or prepared memory. A buffer of a state
+    is the whole of it; views are parts of it. A step may read and write the same
+    bytes of a state.
   }];
   let arguments = (ins Plan_SpaceAttr:$space, OptionalAttr<I64Attr>:$index,
       OptionalAttr<StrAttr>:$symbol, OptionalAttr<I64Attr>:$offset);
@@ -317,8 +371,9 @@ def Plan_GuardOp : Plan_Op<"guard", [
   let summary = "Steps that are needed only if a condition equals `when`.";
   let description = [{
     `condition` is one byte, written by earlier steps or the caller. If it
-    differs from `when`, nothing reads the results of the steps. Memory is
-    planned as if they ran.
+    differs from `when`, nothing reads what the steps write to other memory than
+    state, and state keeps its value: skipping the steps is optional, unless some
+    of them write state. Memory is planned as if they ran.
   }];
   let arguments = (ins Plan_Buffer:$condition, BoolAttr:$when);
   let regions = (region SizedRegion<1>:$body);

@@ -23,8 +23,8 @@
 |*   are written only on success.                                             *|
 |* - Sizes are in bytes, dimensions in elements, times in microseconds.       *|
 |* - Tensors are dense and row major.                                         *|
-|* - A module may be used by any number of threads at once, a context by one  *|
-|*   at a time. There is no global state.                                     *|
+|* - A module may be used by any number of threads at once, a context and its *|
+|*   peers by one at a time. There is no global state.                        *|
 |* - Nothing here throws, exits or writes to the standard streams.            *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
@@ -204,6 +204,32 @@ FRIT_API void frit_module_phases(const frit_module *module,
 /** Frees a module. Its contexts must have been destroyed. Null is ignored. */
 FRIT_API void frit_module_close(frit_module *module);
 
+/** Number of functions in the artifact, at least 1. A model compiled for
+ *  inference has one, "main"; one compiled for training has "train_step" and
+ *  "eval_step". frit_module_open and frit_module_load open the first. */
+FRIT_API uint32_t frit_module_function_count(const frit_module *module);
+
+/** The name of function `index`, in the artifact's order; null when there is no
+ *  such index. Lives as long as the module. */
+FRIT_API const char *frit_module_function_name(const frit_module *module,
+                                               uint32_t index);
+
+/** The name of the function that the module was opened for. Lives as long as
+ *  the module. */
+FRIT_API const char *frit_module_function(const frit_module *module);
+
+/** Opens another function of the artifact of `module`, on the same device and
+ *  with the same options. The result is a module of its own: its inputs,
+ *  outputs, symbols, variants and targets are those of the function. What the
+ *  functions have in common, such as the weights on a GPU, they share.
+ *
+ *  Every module is closed by itself, in any order: what they share is freed
+ *  with the last of them. The image that frit_module_open was given must
+ *  outlive all. */
+FRIT_API frit_status frit_module_open_function(frit_module *module,
+                                               const char *name,
+                                               frit_module **function);
+
 /** The model's name, as its source file gives it. Lives as long as the module.
  */
 FRIT_API const char *frit_module_name(const frit_module *module);
@@ -314,6 +340,18 @@ FRIT_API frit_status frit_module_variant(const frit_module *module,
                                          uint32_t target, uint32_t index,
                                          frit_variant_info *info);
 
+/** Number of state tensors: named tensors that a context keeps from call to
+ *  call, such as a training step's parameters. All functions of an artifact
+ * have the same ones. 0 for a model compiled for inference. */
+FRIT_API uint32_t frit_module_state_count(const frit_module *module);
+
+/** Describes state tensor `index`; its shape is fixed. */
+FRIT_API frit_status frit_module_state(const frit_module *module,
+                                       uint32_t index, frit_tensor_info *info);
+
+/** Bytes of memory that the state takes, once for a context and its peers. */
+FRIT_API uint64_t frit_module_state_bytes(const frit_module *module);
+
 /** Bytes of weights in the model, embedded and external. */
 FRIT_API uint64_t frit_module_weight_bytes(const frit_module *module);
 
@@ -328,9 +366,9 @@ typedef struct frit_device_info {
   /** Peaks by the data sheet: memory bandwidth, and dense 16-bit matrix
    *  products. 0 if unknown. */
   double bytes_per_second, flops_per_second;
-  /** Memory that a context takes for all its calls. On a GPU: arena, inputs and
-   *  outputs. On the CPU: arena and scratch memory of the threads. 0 if the
-   *  module runs nothing. */
+  /** Memory that a context takes for all its calls. On a GPU: arena, state,
+   *  inputs and outputs. On the CPU: arena, state and scratch memory of the
+   *  threads. 0 if the module runs nothing. */
   uint64_t context_bytes;
 } frit_device_info;
 
@@ -341,12 +379,28 @@ FRIT_API frit_status frit_module_device(const frit_module *module,
 |*                                 Contexts                                   *|
 \*===----------------------------------------------------------------------===*/
 
-/** The state with which one thread runs a module: scratch memory, a stream,
- *  CUDA graphs. */
+/** What one thread runs a module with: scratch memory, state, a stream, CUDA
+ *  graphs. */
 typedef struct frit_context frit_context;
 
+/** Makes a context. Its state starts with the values that the model gives it;
+ *  see frit_module_state. */
 FRIT_API frit_status frit_context_create(frit_module *module,
                                          frit_context **context);
+
+/** Makes a context of another function that shares the state and the stream of
+ *  `context`: what a call of one writes to the state, the next call of the
+ *  other reads. They also share scratch memory if the new context needs no more
+ *  than `context` has. `function` must be a module of the same artifact, opened
+ *  by frit_module_open_function from the module of `context` or the other way
+ *  round, directly or not; it may be that module itself.
+ *
+ *  One thread at a time may use a context or one of its peers. Each is
+ *  destroyed by itself, in any order: what they share is freed with the last.
+ */
+FRIT_API frit_status frit_context_create_peer(frit_module *function,
+                                              frit_context *context,
+                                              frit_context **peer);
 
 /** Calls `visit` with the name and time of each phase of creating the context.
  */
@@ -375,14 +429,17 @@ FRIT_API void frit_context_destroy(frit_context *context);
  *  them are undefined.
  *
  *  On the CPU target an output may share memory with an input. When a call
- *  fails, the outputs' contents are undefined. */
+ *  fails, the contents of the outputs are undefined; those of the state are too
+ *  if the device reported the failure. */
 FRIT_API frit_status frit_run(frit_context *context, const frit_tensor *inputs,
                               uint32_t input_count, const frit_tensor *outputs,
                               uint32_t output_count);
 
 /** As frit_run, but all tensors are on the device and the call only enqueues
  *  the work on the context's stream. On the CPU target it does the work at
- *  once; if frit_module_counts is not 0, it waits for the counts. */
+ *  once; if frit_module_counts is not 0, it waits for the counts. Steps that
+ *  write state under a condition make it wait for the condition, if the driver
+ *  has no conditional graph nodes or the call runs without a graph. */
 FRIT_API frit_status frit_run_async(frit_context *context,
                                     const frit_tensor *inputs,
                                     uint32_t input_count,
@@ -397,6 +454,29 @@ FRIT_API frit_status frit_context_synchronize(frit_context *context);
  *  rank. Data-dependent dimensions have their true length. */
 FRIT_API frit_status frit_context_output_dims(const frit_context *context,
                                               uint32_t index, int64_t *dims);
+
+/** Copies state tensors to the caller's memory. A tensor is found by its name
+ *  or, if that is null, by its position in the call, as in frit_run; type and
+ *  dimensions must be those of frit_module_state. A call may name any of them,
+ *  in any order, each at most once. Nothing is copied if one of them is wrong.
+ *
+ *  The values are those after all earlier calls of the context and its peers.
+ *  If a tensor is in host memory, the call waits for the context's stream and
+ *  returns when all values are there; otherwise it only enqueues the copies. */
+FRIT_API frit_status frit_state_read(frit_context *context,
+                                     const frit_tensor *tensors,
+                                     uint32_t count);
+
+/** Copies the caller's tensors to the state, which later calls of the context
+ *  and its peers read. Tensors are found and checked as in frit_state_read.
+ *
+ *  Tensors of at most 16 bytes in host memory, such as a learning rate, are
+ *  only enqueued; their memory may change as soon as the call returns. If a
+ *  larger tensor is in host memory, the call waits for the context's stream and
+ *  returns when all values are there. */
+FRIT_API frit_status frit_state_write(frit_context *context,
+                                      const frit_tensor *tensors,
+                                      uint32_t count);
 
 /** The context's CUstream; null on the cpu target. */
 FRIT_API void *frit_context_stream(const frit_context *context);
@@ -435,7 +515,8 @@ FRIT_API frit_status frit_context_step(const frit_context *context,
                                        uint32_t index, frit_step_info *info);
 
 /** As frit_run, but step by step with a time stamp around each. Calls `visit`
- *  for every step in order when the results are there. */
+ *  for every step in order when the results are there. State changes once, as
+ *  in a call of frit_run. */
 FRIT_API frit_status frit_profile(
     frit_context *context, const frit_tensor *inputs, uint32_t input_count,
     const frit_tensor *outputs, uint32_t output_count,

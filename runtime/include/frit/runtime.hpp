@@ -80,6 +80,22 @@ public:
     return error;
   }
 
+  /// Opens another function of this module's artifact. Modules may be
+  /// destroyed in any order.
+  Error openFunction(const char *name, Module &result) const {
+    Module opened;
+    Error error(frit_module_open_function(handle, name, &opened.handle));
+    if (!error)
+      result = std::move(opened);
+    return error;
+  }
+  uint32_t functionCount() const { return frit_module_function_count(handle); }
+  /// Null when there is no such index.
+  const char *functionName(uint32_t index) const {
+    return frit_module_function_name(handle, index);
+  }
+  const char *function() const { return frit_module_function(handle); }
+
   const char *name() const { return frit_module_name(handle); }
   uint32_t inputCount() const { return frit_module_input_count(handle); }
   uint32_t outputCount() const { return frit_module_output_count(handle); }
@@ -138,6 +154,15 @@ public:
                                          uint32_t(inputs.size()), index, dims));
   }
 
+  uint32_t stateCount() const { return frit_module_state_count(handle); }
+  /// A zeroed description when there is no such index.
+  frit_tensor_info state(uint32_t index) const {
+    frit_tensor_info info = {};
+    (void)frit_module_state(handle, index, &info);
+    return info;
+  }
+  uint64_t stateBytes() const { return frit_module_state_bytes(handle); }
+
   uint32_t variantCount() const { return frit_module_variant_count(handle); }
   frit_variant_info variant(uint32_t target, uint32_t index) const {
     frit_variant_info info = {};
@@ -183,6 +208,24 @@ public:
     if (!error)
       result = std::move(made);
     return error;
+  }
+
+  /// Makes a context of another function that shares this one's state.
+  Error createPeer(const Module &function, Context &result) {
+    Context made;
+    Error error(frit_context_create_peer(function.get(), handle, &made.handle));
+    if (!error)
+      result = std::move(made);
+    return error;
+  }
+
+  Error readState(std::span<const frit_tensor> tensors) {
+    return Error(
+        frit_state_read(handle, tensors.data(), uint32_t(tensors.size())));
+  }
+  Error writeState(std::span<const frit_tensor> tensors) {
+    return Error(
+        frit_state_write(handle, tensors.data(), uint32_t(tensors.size())));
   }
 
   Error run(std::span<const frit_tensor> inputs,

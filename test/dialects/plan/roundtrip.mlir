@@ -84,3 +84,30 @@ plan.program @tiny "sm_90a" {
     }
   }
 }
+
+// CHECK: plan.constant @fc.weight
+plan.constant @fc.weight dense<1.0> : tensor<2x3xf32>
+// CHECK: plan.state @params.0 at 256 : tensor<16xf32> [
+// CHECK-SAME: #plan.member<name = "fc.weight", offset = 0, type = tensor<2x3xf32>, initial = @fc.weight>,
+// CHECK-SAME: #plan.member<name = "fc.bias", offset = 8, type = tensor<3xf32>>]
+plan.state @params.0 at 256 : tensor<16xf32> [
+    #plan.member<name = "fc.weight", offset = 0, type = tensor<2x3xf32>,
+                 initial = @fc.weight>,
+    #plan.member<name = "fc.bias", offset = 8, type = tensor<3xf32>>]
+// CHECK: plan.state @step : tensor<i64> [
+plan.state @step : tensor<i64> [
+    #plan.member<name = "step", offset = 0, type = tensor<i64>>]
+
+// CHECK: plan.program @train "sm_90a" attributes {function = "train_step"}
+plan.program @train "sm_90a" attributes {function = "train_step"} {
+  plan.command_list @main {
+    // CHECK: %[[p:.*]] = plan.buffer state "params.0" : memref<16xf32>
+    %p = plan.buffer state "params.0" : memref<16xf32>
+    // CHECK: plan.buffer state "step" : memref<i64>
+    %s = plan.buffer state "step" : memref<i64>
+    // CHECK: plan.view %[[p]] at 32 : memref<16xf32> to memref<3xf32>
+    %v = plan.view %p at 32 : memref<16xf32> to memref<3xf32>
+    %y = plan.buffer output[0] : memref<3xf32>
+    plan.copy %v to %y : memref<3xf32> to memref<3xf32>
+  }
+}
