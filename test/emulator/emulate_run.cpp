@@ -26,7 +26,7 @@
 
 #include "runtime/exec/Executor.h"
 #include "test/emulator/EmulatedPlan.h"
-#include "tools/frit-run/Files.h"
+#include "tools/support/Files.h"
 
 #include <algorithm>
 #include <cmath>
@@ -37,7 +37,7 @@
 
 using namespace frit;
 using namespace frit::emulation;
-using run::Tensor;
+using tools::Tensor;
 
 namespace {
 struct Options {
@@ -131,7 +131,7 @@ static bool readBytes(const std::string &path, Tensor &tensor) {
   FILE *file = fopen(path.c_str(), "rb");
   if (!file)
     return false;
-  run::Storage &data = tensor.data;
+  tools::Storage &data = tensor.data;
   bool fits = fread(data.data(), 1, data.size(), file) == data.size() &&
               fgetc(file) == EOF;
   fclose(file);
@@ -165,7 +165,7 @@ static std::vector<Tensor> makeInputs(const Options &options,
   std::vector<Tensor> inputs;
   for (const artifact::Tensor &like : plan.modelInputs(variant)) {
     Tensor tensor = tensorLike(plan, like, sizes);
-    run::RandomSpec random;
+    tools::RandomSpec random;
     random.seed = inputs.size() + 1;
     auto given = options.inputs.find(tensor.name);
     if (given == options.inputs.end() || parseRandom(given->second, random)) {
@@ -208,7 +208,7 @@ static std::vector<Tensor> runOnCpu(const Options &options,
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     Tensor &output = outputs[i];
     require(frit_context_output_dims(context, i, output.dims.data()));
-    output.data.resize(*run::byteSize(output.dtype, output.dims));
+    output.data.resize(*tools::byteSize(output.dtype, output.dims));
   }
   frit_context_destroy(context);
   frit_module_close(module);
@@ -307,7 +307,7 @@ static bool runVariant(const Options &options, EmulatedPlan &emulated,
     std::string error = "cannot be written";
     if (isPlain(options.output)
             ? !writeBytes(options.output, outputs)
-            : writeTensors(options.output, outputs, error) != run::kDone)
+            : writeTensors(options.output, outputs, error) != tools::kDone)
       die(options.output + ": " + error);
     return true;
   }

@@ -9,13 +9,13 @@
 #include "compiler/onnx/reader/Tensors.h"
 #include "test/fuzz/Context.h"
 #include "test/fuzz/Target.h"
-#include "tools/frit-run/Bytes.h"
+#include "tools/support/Bytes.h"
 
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace frit;
-using run::Tensor;
+using tools::Tensor;
 
 static void readInCompiler(llvm::StringRef bytes) {
   MLIRContext &context = fuzz::context();
@@ -30,23 +30,23 @@ static void readInCompiler(llvm::StringRef bytes) {
 static void writeAgain(const Tensor &tensor) {
   if (tensor.data.size() % frit_dtype_size(tensor.dtype))
     fuzz::broken("a tensor has whole elements");
-  std::vector<uint8_t> bytes = run::makeNpy(tensor);
+  std::vector<uint8_t> bytes = tools::makeNpy(tensor);
   Tensor again;
   std::string error;
-  if (!run::readNpy(bytes, again, error) || again.dims != tensor.dims)
+  if (!tools::readNpy(bytes, again, error) || again.dims != tensor.dims)
     fuzz::broken("frit-run reads the files that it writes");
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  run::Bytes bytes(data, size);
+  tools::Bytes bytes(data, size);
   readInCompiler({reinterpret_cast<const char *>(data), size});
   std::string error;
-  if (Tensor tensor; run::readNpy(bytes, tensor, error))
+  if (Tensor tensor; tools::readNpy(bytes, tensor, error))
     writeAgain(tensor);
-  if (Tensor tensor; run::readOnnxTensor(bytes, tensor, error))
+  if (Tensor tensor; tools::readOnnxTensor(bytes, tensor, error))
     writeAgain(tensor);
   std::vector<Tensor> tensors;
-  if (run::readNpz(bytes, tensors, error))
+  if (tools::readNpz(bytes, tensors, error))
     for (const Tensor &tensor : tensors)
       writeAgain(tensor);
   return 0;

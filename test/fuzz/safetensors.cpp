@@ -10,7 +10,7 @@
 #include "runtime/exec/Safetensors.h"
 #include "test/fuzz/Context.h"
 #include "test/fuzz/Target.h"
-#include "tools/frit-run/Bytes.h"
+#include "tools/support/Bytes.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -45,8 +45,8 @@ static void readInRuntime(const uint8_t *data, size_t size) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   readInCompiler({reinterpret_cast<const char *>(data), size});
   readInRuntime(data, size);
-  std::vector<run::Tensor> tensors;
+  std::vector<tools::Tensor> tensors;
   std::string error;
-  run::readSafetensors({data, size}, tensors, error);
+  tools::readSafetensors({data, size}, tensors, error);
   return 0;
 }

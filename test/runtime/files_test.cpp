@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
-#include "tools/frit-run/Bytes.h"
-#include "tools/frit-run/Files.h"
+#include "tools/support/Bytes.h"
+#include "tools/support/Files.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-using namespace frit::run;
+using namespace frit::tools;
 using namespace frit::test;
 
 static Tensor makeTensor(frit_dtype dtype, std::vector<int64_t> dims) {

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
-#include "Table.h"
 #include "frit/printable.h"
+#include "tools/support/Table.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,9 +1,9 @@
 //===- Compare.cpp - Compare outputs with expected ones -------------------===//
 
-#include "Files.h"
 #include "Session.h"
-#include "Table.h"
 #include "frit/printable.h"
+#include "tools/support/Files.h"
+#include "tools/support/Table.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 //===- Info.cpp - Describe a model ----------------------------------------===//
 
 #include "Session.h"
-#include "Table.h"
 #include "frit/printable.h"
+#include "tools/support/Table.h"
 
 #include <cstdio>
 #include <cstring>

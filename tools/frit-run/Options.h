@@ -3,11 +3,15 @@
 #ifndef FRIT_RUN_OPTIONS_H
 #define FRIT_RUN_OPTIONS_H
 
+#include "tools/support/Arguments.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace frit::run {
+
+using namespace tools;
 
 struct Options {
   std::string model;
@@ -35,8 +39,6 @@ struct Options {
   bool profile = false;
   std::string trace;
 };
-
-enum class Parsed { run, helped, wrong };
 
 /// Parses the command line. Prints help, or an error.
 Parsed parseOptions(int count, char **arguments, Options &options);

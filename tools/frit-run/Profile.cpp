@@ -1,8 +1,8 @@
 //===- Profile.cpp - Time per step of a call ------------------------------===//
 
 #include "Session.h"
-#include "Table.h"
 #include "compiler/driver/OutputFile.h"
+#include "tools/support/Table.h"
 
 #include <algorithm>
 #include <cerrno>

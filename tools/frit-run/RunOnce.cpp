@@ -1,8 +1,8 @@
 //===- RunOnce.cpp - Run a model once and show its outputs ----------------===//
 
-#include "Files.h"
 #include "Session.h"
-#include "Table.h"
+#include "tools/support/Files.h"
+#include "tools/support/Table.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,7 @@
 //===- Session.cpp - A model, its inputs and its outputs ------------------===//
 
 #include "Session.h"
-#include "Files.h"
-#include "frit/printable.h"
+#include "tools/support/Files.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -11,11 +10,6 @@
 
 using namespace frit;
 using namespace frit::run;
-
-bool frit::run::complain(const std::string &message) {
-  fprintf(stderr, "frit-run: %s\n", printable(message).c_str());
-  return false;
-}
 
 bool Session::failed(const Error &error) {
   if (error.status() == FRIT_OUT_OF_MEMORY)
@@ -110,8 +104,7 @@ bool Session::prepareTensors() {
     spec.seed = i;
     generated.push_back({i, spec});
     if (options.verbose)
-      fprintf(stderr, "frit-run: note: input '%s' is generated\n",
-              inputs[i].name.c_str());
+      complain("note: input '" + inputs[i].name + "' is generated");
   }
   return generateInputs() && makeOutputs();
 }

@@ -3,10 +3,11 @@
 #ifndef FRIT_RUN_SESSION_H
 #define FRIT_RUN_SESSION_H
 
-#include "ExitStatus.h"
 #include "Options.h"
-#include "Tensor.h"
 #include "frit/runtime.hpp"
+#include "tools/support/ExitStatus.h"
+#include "tools/support/Message.h"
+#include "tools/support/Tensor.h"
 
 namespace frit::run {
 
@@ -71,9 +72,6 @@ private:
 /// data-dependent dimension is its upper bound: "2x<=12xi64".
 std::string openType(const Module &module, const Tensor &largest,
                      const int32_t *symbols, const int32_t *counts = nullptr);
-
-/// Prints "frit-run: message" and returns false.
-bool complain(const std::string &message);
 
 /// --time-report: call startTimeReport first. printTimeReport prints how long
 /// each phase up to the first results took.

@@ -1,7 +1,7 @@
 //===- TimeReport.cpp - Time per phase up to the first results ------------===//
 
 #include "Session.h"
-#include "Table.h"
+#include "tools/support/Table.h"
 
 #include <chrono>
 #include <cstdio>

@@ -3,9 +3,6 @@
 #include "Session.h"
 #include "compiler/driver/Interrupts.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <new>
 
 using namespace frit;
@@ -55,20 +52,9 @@ static int runTool(int count, char **arguments) {
   return runOnce(session);
 }
 
-/// Fails if the results could not be written to standard output.
-static int finish(int status) {
-  errno = 0;
-  bool written = fflush(stdout) == 0 && !ferror(stdout);
-  if (written)
-    return status;
-  complain(std::string("cannot write to the standard output") +
-           (errno ? std::string(": ") + strerror(errno) : ""));
-  return kMachine;
-}
-
 int main(int count, char **arguments) {
   startTimeReport();
   handleInterrupts();
   std::set_new_handler([] { outOfMemory("what it has to do"); });
-  return finish(runTool(count, arguments));
+  return finishOutput(runTool(count, arguments));
 }

@@ -1,15 +1,15 @@
 //===- Bytes.h - Parse bytes of damaged or truncated files ----------------===//
 
-#ifndef FRIT_RUN_BYTES_H
-#define FRIT_RUN_BYTES_H
+#ifndef FRIT_TOOLS_BYTES_H
+#define FRIT_TOOLS_BYTES_H
 
-#include "Tensor.h"
+#include "tools/support/Tensor.h"
 
 #include <cstring>
 #include <span>
 #include <string_view>
 
-namespace frit::run {
+namespace frit::tools {
 
 using Bytes = std::span<const uint8_t>;
 
@@ -91,6 +91,6 @@ std::vector<uint8_t> makeNpy(const Tensor &tensor);
 bool makeNpz(const std::vector<Tensor> &tensors, std::vector<uint8_t> &bytes,
              std::string &error);
 
-} // namespace frit::run
+} // namespace frit::tools
 
-#endif // FRIT_RUN_BYTES_H
+#endif // FRIT_TOOLS_BYTES_H

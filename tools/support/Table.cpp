@@ -1,13 +1,13 @@
 //===- Table.cpp - Tables and figures for a terminal ----------------------===//
 
-#include "Table.h"
+#include "tools/support/Table.h"
 #include "frit/printable.h"
 
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 
-using namespace frit::run;
+using namespace frit::tools;
 
 Table::Table(std::vector<std::string> titles) {
   for (std::string &title : titles) {
@@ -46,7 +46,7 @@ void Table::print() const {
   }
 }
 
-std::string frit::run::text(const char *pattern, ...) {
+std::string frit::tools::text(const char *pattern, ...) {
   char buffer[512];
   va_list arguments;
   va_start(arguments, pattern);
@@ -55,7 +55,7 @@ std::string frit::run::text(const char *pattern, ...) {
   return buffer;
 }
 
-std::string frit::run::formatTime(double milliseconds) {
+std::string frit::tools::formatTime(double milliseconds) {
   if (milliseconds < 1)
     return text("%.1f us", milliseconds * 1e3);
   if (milliseconds < 1000)

@@ -1,12 +1,12 @@
 //===- Table.h - Tables and figures for a terminal ------------------------===//
 
-#ifndef FRIT_RUN_TABLE_H
-#define FRIT_RUN_TABLE_H
+#ifndef FRIT_TOOLS_TABLE_H
+#define FRIT_TOOLS_TABLE_H
 
 #include <string>
 #include <vector>
 
-namespace frit::run {
+namespace frit::tools {
 
 /// Prints rows in columns of equal width. A column whose title starts with '>'
 /// is right-aligned.
@@ -27,6 +27,6 @@ private:
 /// Formats milliseconds: "1.234 ms".
 std::string formatTime(double milliseconds);
 
-} // namespace frit::run
+} // namespace frit::tools
 
-#endif // FRIT_RUN_TABLE_H
+#endif // FRIT_TOOLS_TABLE_H

@@ -1,20 +1,20 @@
 //===- Formats.cpp - Read safetensors and ONNX tensors --------------------===//
 
-#include "Bytes.h"
+#include "tools/support/Bytes.h"
 
 #include "frit/dtype.h"
 #include "runtime/exec/Safetensors.h"
 
 #include <algorithm>
 
-using namespace frit::run;
+using namespace frit::tools;
 
 //===----------------------------------------------------------------------===//
 // safetensors, as the runtime reads them
 //===----------------------------------------------------------------------===//
 
-bool frit::run::readSafetensors(Bytes bytes, std::vector<Tensor> &tensors,
-                                std::string &error) {
+bool frit::tools::readSafetensors(Bytes bytes, std::vector<Tensor> &tensors,
+                                  std::string &error) {
   std::map<std::string, StoredTensor> stored;
   Status status = frit::readSafetensors(bytes.data(), bytes.size(), stored);
   if (status.failed()) {
@@ -167,8 +167,8 @@ static bool parseTensorProto(Bytes bytes, TensorProto &proto) {
   return !reader.failed;
 }
 
-bool frit::run::readOnnxTensor(Bytes bytes, Tensor &tensor,
-                               std::string &error) {
+bool frit::tools::readOnnxTensor(Bytes bytes, Tensor &tensor,
+                                 std::string &error) {
   TensorProto proto;
   error = "it is not a .npy, .npz, .safetensors or ONNX tensor file";
   if (!parseTensorProto(bytes, proto) || proto.type >= std::size(onnxTypes) ||
@@ -179,7 +179,7 @@ bool frit::run::readOnnxTensor(Bytes bytes, Tensor &tensor,
   tensor.dims = proto.dims;
   error = "its data does not fill its shape";
   if (proto.external) {
-    error = "its data is in another file, which frit-run does not read";
+    error = "its data is in another file, which is not read here";
     return false;
   }
   std::optional<uint64_t> size = byteSize(tensor.dtype, tensor.dims);

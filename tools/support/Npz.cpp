@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Bytes.h"
+#include "tools/support/Bytes.h"
 
 #include <algorithm>
 #include <zlib.h>
 
-using namespace frit::run;
+using namespace frit::tools;
 
 static constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50,
                           kEnd = 0x06054b50;
@@ -161,8 +161,8 @@ static bool readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
   return true;
 }
 
-bool frit::run::readNpz(Bytes bytes, std::vector<Tensor> &tensors,
-                        std::string &error) {
+bool frit::tools::readNpz(Bytes bytes, std::vector<Tensor> &tensors,
+                          std::string &error) {
   error = "it is not a complete .npz file";
   // The end record is at the end, before a comment of at most 64 KiB.
   constexpr size_t endBytes = 22;
@@ -225,8 +225,8 @@ static void append(std::vector<uint8_t> &bytes, Numbers... numbers) {
   (one(numbers), ...);
 }
 
-bool frit::run::makeNpz(const std::vector<Tensor> &tensors,
-                        std::vector<uint8_t> &bytes, std::string &error) {
+bool frit::tools::makeNpz(const std::vector<Tensor> &tensors,
+                          std::vector<uint8_t> &bytes, std::string &error) {
   std::vector<uint8_t> list;
   const uint16_t version = 20, flags = 0, stored = 0, none = 0;
   const uint32_t date = 0x00210000; // 1980-01-01, the earliest zip date

@@ -1,7 +1,8 @@
 //===- Tensor.cpp - Tensors in host memory --------------------------------===//
 
-#include "Tensor.h"
-#include "ExitStatus.h"
+#include "tools/support/Tensor.h"
+#include "tools/support/ExitStatus.h"
+#include "tools/support/Message.h"
 
 #include <bit>
 #include <cmath>
@@ -9,18 +10,18 @@
 #include <cstring>
 #include <unistd.h>
 
-using namespace frit::run;
+using namespace frit::tools;
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
-void frit::run::outOfMemory(const std::string &what) {
-  fprintf(stderr, "frit-run: there is no memory for %s\n", what.c_str());
+void frit::tools::outOfMemory(const std::string &what) {
+  complain("there is no memory for " + what);
   _Exit(kMachine);
 }
 
-void frit::run::expectMemory(uint64_t bytes, const std::string &what) {
+void frit::tools::expectMemory(uint64_t bytes, const std::string &what) {
   uint64_t here =
       uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
   if (bytes > here)
@@ -253,8 +254,8 @@ std::pair<uint64_t, uint64_t> Tensor::extremes() const {
 // Types
 //===----------------------------------------------------------------------===//
 
-std::string frit::run::formatType(frit_dtype dtype, uint32_t rank,
-                                  const int64_t *dims) {
+std::string frit::tools::formatType(frit_dtype dtype, uint32_t rank,
+                                    const int64_t *dims) {
   std::string text;
   for (uint32_t i = 0; i < rank; ++i)
     text += std::to_string(dims[i]) + "x";
@@ -280,8 +281,8 @@ frit_tensor Tensor::bind() {
           uint32_t(dims.size()), dims.data(), FRIT_HOST};
 }
 
-bool frit::run::parseType(const std::string &text, frit_dtype &dtype,
-                          std::vector<int64_t> &dims) {
+bool frit::tools::parseType(const std::string &text, frit_dtype &dtype,
+                            std::vector<int64_t> &dims) {
   dims.clear();
   size_t at = 0;
   while (at < text.size() && isdigit(static_cast<unsigned char>(text[at]))) {
@@ -300,8 +301,8 @@ bool frit::run::parseType(const std::string &text, frit_dtype &dtype,
   return false;
 }
 
-std::optional<uint64_t> frit::run::byteSize(frit_dtype dtype,
-                                            std::span<const int64_t> dims) {
+std::optional<uint64_t> frit::tools::byteSize(frit_dtype dtype,
+                                              std::span<const int64_t> dims) {
   constexpr uint64_t most = uint64_t(1) << 42;
   if (dims.size() > kMostDimensions)
     return std::nullopt;
@@ -318,7 +319,7 @@ std::optional<uint64_t> frit::run::byteSize(frit_dtype dtype,
   return empty ? 0 : count * frit_dtype_size(dtype);
 }
 
-bool frit::run::allocate(Tensor &tensor) {
+bool frit::tools::allocate(Tensor &tensor) {
   std::optional<uint64_t> bytes = byteSize(tensor.dtype, tensor.dims);
   if (!bytes)
     return false;
@@ -352,7 +353,7 @@ struct Generator {
 };
 } // namespace
 
-bool frit::run::parseRandom(const std::string &text, RandomSpec &spec) {
+bool frit::tools::parseRandom(const std::string &text, RandomSpec &spec) {
   if (text.rfind("random", 0) != 0)
     return false;
   const char *at = text.c_str() + 6;
@@ -380,7 +381,7 @@ bool frit::run::parseRandom(const std::string &text, RandomSpec &spec) {
   return *at == '\0';
 }
 
-void frit::run::fillRandom(Tensor &tensor, const RandomSpec &spec) {
+void frit::tools::fillRandom(Tensor &tensor, const RandomSpec &spec) {
   Generator generator{spec.seed};
   bool floats = tensor.dtype <= FRIT_BF16 || tensor.dtype == FRIT_F8E4M3 ||
                 tensor.dtype == FRIT_F8E5M2;

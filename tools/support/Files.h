@@ -1,12 +1,12 @@
 //===- Files.h - Read and write tensors in files --------------------------===//
 
-#ifndef FRIT_RUN_FILES_H
-#define FRIT_RUN_FILES_H
+#ifndef FRIT_TOOLS_FILES_H
+#define FRIT_TOOLS_FILES_H
 
-#include "ExitStatus.h"
-#include "Tensor.h"
+#include "tools/support/ExitStatus.h"
+#include "tools/support/Tensor.h"
 
-namespace frit::run {
+namespace frit::tools {
 
 /// Reads all tensors of a .npy, .npz, .safetensors or ONNX .pb file, which it
 /// recognizes by its contents. The file may be damaged; on failure returns
@@ -25,6 +25,6 @@ void protectModel(const std::string &model, const std::string &weights);
 ExitStatus writeTensors(const std::string &path,
                         const std::vector<Tensor> &tensors, std::string &error);
 
-} // namespace frit::run
+} // namespace frit::tools
 
-#endif // FRIT_RUN_FILES_H
+#endif // FRIT_TOOLS_FILES_H

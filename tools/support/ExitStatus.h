@@ -1,9 +1,9 @@
-//===- ExitStatus.h - Exit statuses of frit-run ---------------------------===//
+//===- ExitStatus.h - Exit statuses of frit-run and frit-train ------------===//
 
-#ifndef FRIT_RUN_EXITSTATUS_H
-#define FRIT_RUN_EXITSTATUS_H
+#ifndef FRIT_TOOLS_EXITSTATUS_H
+#define FRIT_TOOLS_EXITSTATUS_H
 
-namespace frit::run {
+namespace frit::tools {
 
 /// Documented in --help; the same as fritc's.
 enum ExitStatus {
@@ -13,6 +13,6 @@ enum ExitStatus {
   kMachine = 4 ///< out of memory, or results cannot be written
 };
 
-} // namespace frit::run
+} // namespace frit::tools
 
-#endif // FRIT_RUN_EXITSTATUS_H
+#endif // FRIT_TOOLS_EXITSTATUS_H

@@ -1,7 +1,7 @@
 //===- Tensor.h - Tensors in host memory ----------------------------------===//
 
-#ifndef FRIT_RUN_TENSOR_H
-#define FRIT_RUN_TENSOR_H
+#ifndef FRIT_TOOLS_TENSOR_H
+#define FRIT_TOOLS_TENSOR_H
 
 #include "frit/runtime.h"
 #include "runtime/exec/Status.h"
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace frit::run {
+namespace frit::tools {
 
 /// Prints that there is no memory for `what` and exits with kMachine.
 [[noreturn]] void outOfMemory(const std::string &what);
@@ -98,6 +98,6 @@ bool parseRandom(const std::string &text, RandomSpec &spec);
 /// or 1; with a range, uniformly.
 void fillRandom(Tensor &tensor, const RandomSpec &spec);
 
-} // namespace frit::run
+} // namespace frit::tools
 
-#endif // FRIT_RUN_TENSOR_H
+#endif // FRIT_TOOLS_TENSOR_H

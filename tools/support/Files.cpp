@@ -1,8 +1,8 @@
 //===- Files.cpp - Read and write tensors in files ------------------------===//
 
-#include "Files.h"
-#include "Bytes.h"
+#include "tools/support/Files.h"
 #include "compiler/driver/OutputFile.h"
+#include "tools/support/Bytes.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 using namespace frit;
-using namespace frit::run;
+using namespace frit::tools;
 
 static bool readBytes(const std::string &path, Storage &bytes,
                       std::string &error) {
@@ -35,9 +35,9 @@ static bool readBytes(const std::string &path, Storage &bytes,
   return true;
 }
 
-bool frit::run::readTensors(const std::string &path,
-                            std::vector<Tensor> &tensors, std::string &error,
-                            bool *isArchive) {
+bool frit::tools::readTensors(const std::string &path,
+                              std::vector<Tensor> &tensors, std::string &error,
+                              bool *isArchive) {
   Storage bytes;
   bool isNamed = false;
   tensors.clear();
@@ -66,8 +66,8 @@ bool frit::run::readTensors(const std::string &path,
   return good;
 }
 
-void frit::run::protectModel(const std::string &model,
-                             const std::string &weights) {
+void frit::tools::protectModel(const std::string &model,
+                               const std::string &weights) {
   protectInput(model);
   size_t slash = model.rfind('/');
   std::string folder = !weights.empty()      ? weights
@@ -79,9 +79,9 @@ void frit::run::protectModel(const std::string &model,
       protectInput(folder + "/" + entry->d_name);
 }
 
-ExitStatus frit::run::writeTensors(const std::string &path,
-                                   const std::vector<Tensor> &tensors,
-                                   std::string &error) {
+ExitStatus frit::tools::writeTensors(const std::string &path,
+                                     const std::vector<Tensor> &tensors,
+                                     std::string &error) {
   std::vector<uint8_t> bytes;
   if (path.ends_with(".npy")) {
     if (tensors.size() != 1) {

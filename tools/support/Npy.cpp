@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Bytes.h"
+#include "tools/support/Bytes.h"
 
 #include <algorithm>
 #include <cstdlib>
 
-using namespace frit::run;
+using namespace frit::tools;
 
 namespace {
 struct NumpyType {
@@ -56,8 +56,8 @@ static bool parseShape(std::string_view text, std::vector<int64_t> &dims) {
   }
 }
 
-bool frit::run::readNpyHeader(Bytes bytes, Tensor &tensor, NpyLayout &layout,
-                              std::string &error) {
+bool frit::tools::readNpyHeader(Bytes bytes, Tensor &tensor, NpyLayout &layout,
+                                std::string &error) {
   Reader reader(bytes);
   error = "it is not a complete .npy file";
   if (asText(reader.take(6)) != "\x93NUMPY")
@@ -121,7 +121,7 @@ static void forEachColumnMajor(std::span<const int64_t> dims, uint64_t count,
   }
 }
 
-void frit::run::arrange(Tensor &tensor, const NpyLayout &layout) {
+void frit::tools::arrange(Tensor &tensor, const NpyLayout &layout) {
   size_t size = frit_dtype_size(tensor.dtype);
   uint64_t count = tensor.count();
   if (layout.isBigEndian && size > 1)
@@ -137,7 +137,7 @@ void frit::run::arrange(Tensor &tensor, const NpyLayout &layout) {
   tensor.data = std::move(rows);
 }
 
-bool frit::run::readNpy(Bytes bytes, Tensor &tensor, std::string &error) {
+bool frit::tools::readNpy(Bytes bytes, Tensor &tensor, std::string &error) {
   NpyLayout layout;
   if (!readNpyHeader(bytes, tensor, layout, error))
     return false;
@@ -152,7 +152,7 @@ bool frit::run::readNpy(Bytes bytes, Tensor &tensor, std::string &error) {
   return true;
 }
 
-std::vector<uint8_t> frit::run::makeNpy(const Tensor &tensor) {
+std::vector<uint8_t> frit::tools::makeNpy(const Tensor &tensor) {
   const Tensor *written = &tensor;
   Tensor widened;
   if (tensor.dtype == FRIT_BF16 || tensor.dtype == FRIT_F8E4M3 ||

@@ -1,0 +1,29 @@
+//===- Message.cpp - What a tool says on standard error -------------------===//
+
+#include "tools/support/Message.h"
+#include "compiler/driver/Progress.h"
+#include "frit/printable.h"
+#include "tools/support/ExitStatus.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+using namespace frit::tools;
+
+bool frit::tools::complain(const std::string &message) {
+  Progress::hide();
+  fprintf(stderr, "%s: %s\n", program_invocation_short_name,
+          printable(message).c_str());
+  return false;
+}
+
+int frit::tools::finishOutput(int status) {
+  errno = 0;
+  bool written = fflush(stdout) == 0 && !ferror(stdout);
+  if (written)
+    return status;
+  complain(std::string("cannot write to the standard output") +
+           (errno ? std::string(": ") + strerror(errno) : ""));
+  return kMachine;
+}

@@ -1,0 +1,19 @@
+//===- Message.h - What a tool says on standard error ---------------------===//
+
+#ifndef FRIT_TOOLS_MESSAGE_H
+#define FRIT_TOOLS_MESSAGE_H
+
+#include <string>
+
+namespace frit::tools {
+
+/// Prints "TOOL: message" as one line of printable text, and returns false.
+bool complain(const std::string &message);
+
+/// Writes out standard output. Returns `status`, or kMachine after an error
+/// message if something printed there was lost.
+int finishOutput(int status);
+
+} // namespace frit::tools
+
+#endif // FRIT_TOOLS_MESSAGE_H
