@@ -8,6 +8,7 @@ void frit::registerTransformPasses(const nn::Target &target) {
   registerPass([] { return createSimplify(); });
   registerPass([] { return createCompose(); });
   registerPass([] { return createPrecision(); });
+  registerPass([] { return createDifferentiate(); });
   registerPass([] { return createInterfaceTypes(); });
   registerPass([&target] { return createLayout(target); });
   registerPass([&target] { return createFoldNorms(target); });

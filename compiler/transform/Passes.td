@@ -32,6 +32,10 @@ def Precision : NNPass<"precision"> {
                         "fp32, tf32, fp16 or bf16">];
 }
 
+def Differentiate : NNPass<"differentiate"> {
+  let summary = "Append the gradients of a function's first result";
+}
+
 def InterfaceTypes : NNPass<"interface-types"> {
   let summary = "Give inputs and outputs the types that the caller wants";
   let options = [ListOption<"types", "types", "std::string",

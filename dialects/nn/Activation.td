@@ -4,9 +4,11 @@ include "dialects/nn/Base.td"
 
 def NN_ReluOp : NN_Unary<"relu", "Relu", [{ s.max(x[0], s.constant(0, x[0])) }]> {
   let summary = "max(x, 0).";
+  let vjp = [{ {where(x[0] > 0.0, dy, 0.0)} }];
 }
 def NN_SigmoidOp : NN_UnaryFloat<"sigmoid", "Sigmoid", [{ s.sigmoid(x[0]) }]> {
   let summary = "1 / (1 + e^-x).";
+  let vjp = [{ {dy * y * (1.0 - y)} }];
 }
 def NN_SiluOp : NN_UnaryFloat<"silu", "", [{ x[0] * s.sigmoid(x[0]) }]> {
   let summary = "x · sigmoid(x).";

@@ -64,11 +64,20 @@ def NN_BoolTensor : RankedTensorOf<[I1]>;
 /// first opset with this meaning and these attribute names; older ones need a
 /// conversion hook in the importer. The importer matches attributes by name and
 /// operands by position.
-class NN_Op<string mnemonic, string onnx, list<Trait> traits = []>
-    : Op<NN_Dialect, mnemonic, !listconcat([
-        Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>], traits)> {
+class NN_Op<string mnemonic, string onnx, list<Trait> traits_ = []>
+    : Op<NN_Dialect, mnemonic> {
   string onnxName = onnx;
   int since = 1;
+  /// Whether the family's .cpp defines `buildVjp`.
+  bit differentiable = 0;
+  /// Or its body as an expression: a list of a Value per operand, over
+  /// TensorExprs: the result's gradient `dy`, the result `y` and the operands
+  /// `x[i]`.
+  code vjp = "";
+  let traits = !listconcat(
+      [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>], traits_,
+      !if(!or(differentiable, !not(!empty(vjp))),
+          [DeclareOpInterfaceMethods<NN_DifferentiableInterface>], []<Trait>));
   code extraMethods = "";
   code extraMethodDefinitions = "";
   let assemblyFormat =
@@ -95,7 +104,15 @@ class NN_Op<string mnemonic, string onnx, list<Trait> traits = []>
     ::llvm::LogicalResult $cppClass::verify() {
       return ::frit::nn::verifyInferred<$cppClass>(*this);
     }
-  }] # extraMethodDefinitions;
+  }] # extraMethodDefinitions # !if(!empty(vjp), "", [{
+    ::llvm::SmallVector<::mlir::Value> $cppClass::buildVjp(
+        ::frit::nn::NNBuilder &b, ::mlir::Value gradient) {
+      ::frit::nn::TensorExpr dy(b, gradient), y(b, getResult());
+      auto x = ::frit::nn::exprs(b, getOperation()->getOperands());
+      (void)dy, (void)y, (void)x;
+      return }] # vjp # [{;
+    }
+  }]);
   let hasVerifier = 1;
 }
 

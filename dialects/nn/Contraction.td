@@ -14,6 +14,7 @@ def NN_MatmulOp : NN_Structural<"matmul", "MatMul"> {
                    UnitAttr:$transpose_a, UnitAttr:$transpose_b,
                    UnitAttr:$tf32);
   let results = (outs NN_NumberTensor:$y);
+  let differentiable = 1;
 }
 
 def NN_ConvOp : NN_Structural<"conv", "Conv"> {

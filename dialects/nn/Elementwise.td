@@ -8,15 +8,19 @@ include "dialects/nn/Base.td"
 
 def NN_AddOp : NN_Binary<"add", "Add", [{ x[0] + x[1] }], [Commutative]> {
   let summary = "Sum of two tensors.";
+  let vjp = [{ {dy, dy} }];
 }
 def NN_SubOp : NN_Binary<"sub", "Sub", [{ x[0] - x[1] }]> {
   let summary = "Difference of two tensors.";
+  let vjp = [{ {dy, -dy} }];
 }
 def NN_MulOp : NN_Binary<"mul", "Mul", [{ x[0] * x[1] }], [Commutative]> {
   let summary = "Product of two tensors.";
+  let vjp = [{ {dy * x[1], dy * x[0]} }];
 }
 def NN_DivOp : NN_Binary<"div", "Div", [{ x[0] / x[1] }]> {
   let summary = "Quotient of two tensors; integers divide towards zero.";
+  let vjp = [{ {dy / x[1], -dy * y / x[1]} }];
 }
 def NN_MaxOp : NN_Binary<"max", "", [{ s.max(x[0], x[1]) }], [Commutative]> {
   let summary = "The larger of two elements, NaN if either is.";
@@ -38,6 +42,7 @@ def NN_PowOp : NN_Elementwise<"pow", "Pow", [{ s.pow(x[0], x[1]) }], "t[0]",
 }
 def NN_NegOp : NN_Unary<"neg", "Neg", [{ -x[0] }]> {
   let summary = "Negation.";
+  let vjp = [{ {-dy} }];
 }
 def NN_AbsOp : NN_Unary<"abs", "Abs", [{ s.abs(x[0]) }]> {
   let summary = "Absolute value.";
@@ -52,15 +57,19 @@ def NN_SignOp : NN_Unary<"sign", "Sign", [{ s.sign(x[0]) }]> {
 
 def NN_ExpOp : NN_UnaryFloat<"exp", "Exp", [{ s.exp(x[0]) }]> {
   let summary = "e to the power of x.";
+  let vjp = [{ {dy * y} }];
 }
 def NN_LogOp : NN_UnaryFloat<"log", "Log", [{ s.log(x[0]) }]> {
   let summary = "Natural logarithm.";
+  let vjp = [{ {dy / x[0]} }];
 }
 def NN_SqrtOp : NN_UnaryFloat<"sqrt", "Sqrt", [{ s.sqrt(x[0]) }]> {
   let summary = "Square root.";
+  let vjp = [{ {dy * 0.5 / y} }];
 }
 def NN_RsqrtOp : NN_UnaryFloat<"rsqrt", "", [{ s.rsqrt(x[0]) }]> {
   let summary = "Reciprocal of the square root.";
+  let vjp = [{ {dy * -0.5 * y * y * y} }];
 }
 def NN_ReciprocalOp : NN_UnaryFloat<"reciprocal", "Reciprocal",
     [{ 1.0 / x[0] }]> {
@@ -101,6 +110,7 @@ def NN_AtanhOp : NN_UnaryFloat<"atanh", "Atanh", [{ s.atanh(x[0]) }]> {
 }
 def NN_TanhOp : NN_UnaryFloat<"tanh", "Tanh", [{ s.tanh(x[0]) }]> {
   let summary = "Hyperbolic tangent.";
+  let vjp = [{ {dy * (1.0 - y * y)} }];
 }
 def NN_ErfOp : NN_UnaryFloat<"erf", "Erf", [{ s.erf(x[0]) }]> {
   let summary = "The error function.";
@@ -159,6 +169,7 @@ def NN_WhereOp : NN_Elementwise<"where", "Where",
     [{ s.select(x[0], x[1], x[2]) }], "t[1]", [], /*sameFrom=*/1> {
   let summary = "An element of `a` where `condition` holds, else of `b`.";
   let arguments = (ins NN_BoolTensor:$condition, NN_Tensor:$a, NN_Tensor:$b);
+  let vjp = [{ {::mlir::Value(), where(x[0], dy, 0.0), where(x[0], 0.0, dy)} }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,6 +238,7 @@ def NN_CastOp : NN_Elementwise<"cast", "",
     bool roundsTo16Bits();
   }];
   let hasFolder = 1;
+  let vjp = [{ {dy} }];
 }
 
 def NN_BitCastOp : NN_Elementwise<"bit_cast", "",

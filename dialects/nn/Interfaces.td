@@ -1,4 +1,4 @@
-//===- Interfaces.td - The three kinds of operator -------------------------===//
+//===- Interfaces.td - What operators can do --------------------------------===//
 
 #ifndef FRIT_NN_INTERFACES
 #define FRIT_NN_INTERFACES
@@ -43,6 +43,22 @@ def NN_StructuralInterface : OpInterface<"StructuralOp"> {
       reads elements at computed indices. Accumulators of 16-bit floats are f32.
     }], "::mlir::Value", "buildLinalg",
     (ins "::mlir::ImplicitLocOpBuilder &":$b, "::mlir::ValueRange":$x)>];
+}
+
+def NN_DifferentiableInterface : OpInterface<"DifferentiableOp"> {
+  let cppNamespace = "::frit::nn";
+  let description = [{
+    An operator with one result and a gradient. Composites without one are
+    decomposed before differentiation.
+  }];
+  let methods = [InterfaceMethod<[{
+      Builds the vector-Jacobian product: for each operand the gradient of a
+      number L with respect to it, where `dy` is that with respect to the
+      result. Null where L does not depend on an operand differentiably (an
+      index, a condition). A gradient may have the shape that the operand is
+      broadcast to, and another float type: the caller sums and casts it.
+    }], "::llvm::SmallVector<::mlir::Value>", "buildVjp",
+    (ins "::frit::nn::NNBuilder &":$b, "::mlir::Value":$dy)>];
 }
 
 #endif // FRIT_NN_INTERFACES

@@ -8,6 +8,7 @@ def NN_TransposeOp : NN_Structural<"transpose", "Transpose"> {
   let results = (outs NN_Tensor:$y);
   let hasFolder = 1;
   let hasCanonicalizeMethod = 1;
+  let differentiable = 1;
 }
 
 def NN_ExpandOp : NN_Structural<"expand", ""> {
@@ -18,6 +19,7 @@ def NN_ExpandOp : NN_Structural<"expand", ""> {
   let arguments = (ins NN_Tensor:$x, DenseI64ArrayAttr:$shape);
   let results = (outs NN_Tensor:$y);
   let hasFolder = 1;
+  let differentiable = 1;
 }
 
 def NN_SliceOp : NN_Structural<"slice", ""> {

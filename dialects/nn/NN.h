@@ -6,6 +6,7 @@
 #include "dialects/nn/Infer.h"
 #include "dialects/nn/ScalarBuilder.h"
 #include "dialects/nn/Schedule.h"
+#include "dialects/nn/TensorExpr.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
@@ -39,6 +40,10 @@ public:
   /// Reduces along `axes`, which become size 1.
   mlir::Value reduce(mlir::Value x, Combiner kind,
                      llvm::ArrayRef<int64_t> axes);
+
+  /// Sums `x` over the dimensions along which `shape` was broadcast to that of
+  /// `x`. The result has the shape `shape`.
+  mlir::Value sumTo(mlir::Value x, llvm::ArrayRef<int64_t> shape);
 
   /// Builds a rank 0 constant with the element type of `like`.
   mlir::Value scalarLike(mlir::Value like, double value);

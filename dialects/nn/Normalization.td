@@ -11,6 +11,7 @@ def NN_SoftmaxOp : NN_Composite<"softmax", "Softmax"> {
   let arguments = (ins NN_FloatTensor:$x,
                    DefaultValuedAttr<SI64Attr, "-1">:$axis);
   let results = (outs NN_FloatTensor:$y);
+  let differentiable = 1;
 }
 
 def NN_LogSoftmaxOp : NN_Composite<"log_softmax", "LogSoftmax"> {
@@ -19,6 +20,7 @@ def NN_LogSoftmaxOp : NN_Composite<"log_softmax", "LogSoftmax"> {
   let arguments = (ins NN_FloatTensor:$x,
                    DefaultValuedAttr<SI64Attr, "-1">:$axis);
   let results = (outs NN_FloatTensor:$y);
+  let differentiable = 1;
 }
 
 def NN_LayerNormOp : NN_Composite<"layer_norm", ""> {

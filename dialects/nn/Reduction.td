@@ -20,6 +20,7 @@ def NN_ReduceOp : NN_Structural<"reduce", ""> {
                    DenseI64ArrayAttr:$axes);
   let results = (outs NN_NumberTensor:$y);
   let hasFolder = 1;
+  let differentiable = 1;
 }
 
 def NN_ReduceMeanOp : NN_Composite<"reduce_mean", ""> {

@@ -42,6 +42,7 @@ def NN_ReshapeOp : NN_Inferred<"reshape", "", []> {
   let arguments = (ins NN_Tensor:$x, DenseI64ArrayAttr:$shape);
   let results = (outs NN_Tensor:$y);
   let hasFolder = 1;
+  let differentiable = 1;
 }
 
 def NN_YieldOp : Op<NN_Dialect, "yield", [

@@ -1,0 +1,165 @@
+//===- Gradients.cpp - Reverse-mode differentiation -----------------------===//
+//
+//   %h = nn.matmul %x, %w                 %w is a parameter
+//   %y = nn.relu %h
+//   %loss = nn.reduce %y {kind = #nn.combiner<sum>}
+// ==>
+//   …
+//   %dy = nn.expand %seed                 vjp of each operator, last one first
+//   %c  = nn.greater %h, 0
+//   %dh = nn.where %c, %dy, 0
+//   %dw = nn.matmul %x, %dh {transpose_a}
+//
+// Only operators between a parameter and the loss are differentiated. The
+// gradients of a value with several readers are added.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/training/Gradients.h"
+
+#include "compiler/transform/Graph.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+namespace {
+class Differentiation {
+public:
+  Differentiation(Value loss, ArrayRef<Value> parameters)
+      : loss(loss), block(*loss.getParentBlock()), parameters(parameters) {}
+
+  FailureOr<SmallVector<Value>> run(Value seed);
+
+private:
+  void decomposeComposites();
+  void findActive();
+  LogicalResult check();
+  void differentiate(Operation *op);
+  void add(Value value, Value gradient, NNBuilder &b);
+
+  Value loss;
+  Block &block;
+  ArrayRef<Value> parameters;
+  /// Values that depend on a parameter and that the loss depends on.
+  llvm::DenseSet<Value> active;
+  llvm::DenseMap<Value, Value> gradients;
+};
+} // namespace
+
+void Differentiation::findActive() {
+  active.clear();
+  llvm::DenseSet<Value> depends(parameters.begin(), parameters.end());
+  for (Operation &op : block)
+    if (llvm::any_of(op.getOperands(),
+                     [&](Value v) { return depends.contains(v); }))
+      for (Value result : op.getResults())
+        if (isFloat(result))
+          depends.insert(result);
+  if (!depends.contains(loss))
+    return;
+  SmallVector<Value> work = {loss};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!depends.contains(value) || !active.insert(value).second)
+      continue;
+    if (Operation *op = value.getDefiningOp())
+      llvm::append_range(work, op->getOperands());
+  }
+}
+
+/// Decomposes active composites that have no gradient of their own, until none
+/// is left.
+void Differentiation::decomposeComposites() {
+  SmallVector<CompositeOp> composites;
+  do {
+    findActive();
+    composites.clear();
+    for (Operation &op : block)
+      if (auto composite = dyn_cast<CompositeOp>(op))
+        if (active.contains(op.getResult(0)) && !isa<DifferentiableOp>(op))
+          composites.push_back(composite);
+    for (CompositeOp op : composites) {
+      NNBuilder b(op.getLoc(), op.getOperation());
+      SmallVector<Value> values = op.decompose(b);
+      if (op->getResult(0) == loss)
+        loss = values[0];
+      op->replaceAllUsesWith(values);
+      op->erase();
+    }
+  } while (!composites.empty());
+}
+
+/// Reports every active operator without a gradient, and the operators from
+/// there to the loss.
+LogicalResult Differentiation::check() {
+  bool fine = true;
+  for (Operation &op : block) {
+    if (op.getNumResults() != 1 || !active.contains(op.getResult(0)) ||
+        isa<DifferentiableOp>(op))
+      continue;
+    fine = false;
+    InFlightDiagnostic error = op.emitError("'")
+                               << op.getName()
+                               << "' has no gradient, and weights that train "
+                                  "lie before it";
+    Value on = op.getResult(0);
+    for (int step = 0; step < 4 && on != loss; ++step) {
+      auto next = llvm::find_if(on.getUsers(), [&](Operation *user) {
+        return user->getNumResults() == 1 &&
+               active.contains(user->getResult(0));
+      });
+      if (next == on.getUsers().end())
+        break;
+      error.attachNote(next->getLoc()) << "the loss reads it through here";
+      on = next->getResult(0);
+    }
+  }
+  return success(fine);
+}
+
+void Differentiation::add(Value value, Value gradient, NNBuilder &b) {
+  Type element = tensorType(value).getElementType();
+  gradient = b.sumTo(gradient, shapeOf(value));
+  // A parameter's gradient is summed in full precision.
+  bool isLeaf = llvm::is_contained(parameters, value);
+  gradient = b.cast(gradient, isLeaf ? workType(element) : element);
+  Value &sum = gradients[value];
+  sum = sum ? b.add(sum, gradient) : gradient;
+}
+
+void Differentiation::differentiate(Operation *op) {
+  Value dy = gradients.lookup(op->getResult(0));
+  if (!dy)
+    return;
+  NNBuilder b(op->getLoc(), block.getTerminator());
+  SmallVector<Value> products = cast<DifferentiableOp>(op).buildVjp(b, dy);
+  for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), products))
+    if (gradient && active.contains(operand))
+      add(operand, gradient, b);
+}
+
+FailureOr<SmallVector<Value>> Differentiation::run(Value seed) {
+  decomposeComposites();
+  if (failed(check()))
+    return failure();
+  NNBuilder b(loss.getLoc(), block.getTerminator());
+  if (active.contains(loss))
+    gradients[loss] = b.cast(b.reshape(seed, shapeOf(loss)),
+                             tensorType(loss).getElementType());
+  SmallVector<Operation *> order;
+  for (Operation &op : block.without_terminator())
+    if (op.getNumResults() == 1 && active.contains(op.getResult(0)))
+      order.push_back(&op);
+  for (Operation *op : llvm::reverse(order))
+    differentiate(op);
+  return llvm::map_to_vector(parameters,
+                             [&](Value v) { return gradients.lookup(v); });
+}
+
+FailureOr<SmallVector<Value>> frit::buildGradients(Value loss, Value seed,
+                                                   ArrayRef<Value> parameters) {
+  return Differentiation(loss, parameters).run(seed);
+}
