@@ -1,5 +1,7 @@
 //===- Registry.cpp - The nn dialect and its registry ---------------------===//
 
+#include "dialects/nn/Loss.h"
+#include "dialects/nn/Random.h"
 #include "dialects/nn/Suppression.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -67,6 +69,14 @@ template <typename Visitor> static void forEachOp(Visitor visit) {
   family.template operator()<
 #define GET_OP_LIST
 #include "dialects/nn/Suppression.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Loss.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Random.cpp.inc"
       >();
 }
 

@@ -649,3 +649,35 @@ func.func @moments_width(%x: tensor<2x4x2xf32>) {
   %0 = nn.merge_moments %x {width = 4611686018427387904 : si64} : (tensor<2x4x2xf32>) -> tensor<2x1x2xf32>
   return
 }
+
+// -----
+
+func.func @cross_entropy_labels(%x: tensor<4x3xf32>, %l: tensor<5xi64>) {
+  // expected-error@+1 {{logits of shape 4x3 and labels of shape 5 are not rows of classes and a label per row}}
+  %0 = nn.cross_entropy %x, %l : (tensor<4x3xf32>, tensor<5xi64>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_smoothing(%x: tensor<4x3xf32>, %l: tensor<4xi64>) {
+  // expected-error@+1 {{label_smoothing is 1.500000e+00, not from 0 to 1}}
+  %0 = nn.cross_entropy %x, %l {label_smoothing = 1.5 : f32} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_dy(%x: tensor<4x3xf32>, %l: tensor<4xi64>, %dy: tensor<3xf32>) {
+  // expected-error@+1 {{dy has shape 3 for 4 rows}}
+  %0 = nn.cross_entropy_grad %x, %l, %dy : (tensor<4x3xf32>, tensor<4xi64>, tensor<3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @random_stream(%s: tensor<i64>) {
+  // expected-error@+1 {{stream 65536 is not from 0 to 65535}}
+  %0 = nn.random_uniform %s, %s {shape = array<i64: 4>, stream = 65536 : i64} : (tensor<i64>, tensor<i64>) -> tensor<4xf32>
+  return
+}

@@ -1,0 +1,130 @@
+//===- Loss.cpp - What training minimizes ---------------------------------===//
+//
+// Computed in f32 (f64 for f64): inputs are cast once, and the result once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/nn/Loss.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace frit::nn;
+
+#define GET_OP_CLASSES
+#include "dialects/nn/Loss.cpp.inc"
+
+/// Checks the operands and attributes that a cross-entropy and its gradient
+/// share.
+template <typename Adaptor>
+static LogicalResult checkCrossEntropy(Adaptor op,
+                                       std::optional<Location> loc) {
+  ArrayRef<int64_t> x = shapeOf(op.getX()), labels = shapeOf(op.getLabels());
+  if (x.size() != 2 || x[1] == 0 || labels.size() != 1 ||
+      !mayEqual(x[0], labels[0]))
+    return emitOptionalError(loc, "logits of shape ", shapeText(x),
+                             " and labels of shape ", shapeText(labels),
+                             " are not rows of classes and a label per row");
+  double smoothing = op.getLabelSmoothing().convertToDouble();
+  if (!(smoothing >= 0 && smoothing <= 1))
+    return emitOptionalError(loc, "label_smoothing is ", smoothing,
+                             ", not from 0 to 1");
+  return success();
+}
+
+FailureOr<RankedTensorType> CrossEntropyOp::infer(Adaptor op,
+                                                  std::optional<Location> loc) {
+  if (failed(checkCrossEntropy(op, loc)))
+    return failure();
+  auto type = tensorType(op.getX());
+  return makeType(loc, shapeOf(op.getLabels()),
+                  workType(type.getElementType()));
+}
+
+FailureOr<RankedTensorType>
+CrossEntropyGradOp::infer(Adaptor op, std::optional<Location> loc) {
+  if (failed(checkCrossEntropy(op, loc)))
+    return failure();
+  ArrayRef<int64_t> labels = shapeOf(op.getLabels()), dy = shapeOf(op.getDy());
+  if (dy.size() != 1 || !mayEqual(dy[0], labels[0]))
+    return emitOptionalError(loc, "dy has shape ", shapeText(dy), " for ",
+                             labels[0], " rows");
+  return tensorType(op.getX());
+}
+
+namespace {
+/// What a cross-entropy and its gradient are made of, for rows×classes.
+struct CrossEntropyParts {
+  template <typename Op> CrossEntropyParts(Op op, NNBuilder &b);
+
+  TensorExpr z;                  ///< x minus the row's maximum
+  TensorExpr e, sum;             ///< exp(z), and its sums over rows
+  TensorExpr isLabel;            ///< whether a column is the row's label
+  TensorExpr isIgnored, isClass; ///< by row
+  double atLabel, elsewhere;     ///< the target
+};
+} // namespace
+
+/// The number `value` as a rank 0 i64.
+static TensorExpr integer(NNBuilder &b, int64_t value) {
+  auto type = RankedTensorType::get({}, b.getI64Type());
+  return {b, ConstantOp::create(b, DenseElementsAttr::get(type, value),
+                                StringAttr())};
+}
+
+static TensorExpr subtractRowMax(NNBuilder &b, Value x) {
+  TensorExpr wide(b, b.cast(x, workType(tensorType(x).getElementType())));
+  return wide - TensorExpr(b, b.reduce(wide, Combiner::max, 1));
+}
+
+static TensorExpr labelColumn(NNBuilder &b, Value labels) {
+  return {b, b.reshape(labels, {shapeOf(labels)[0], 1})};
+}
+
+static TensorExpr columnNumbers(NNBuilder &b, int64_t columns) {
+  return {b, IotaOp::create(b, integer(b, 0), integer(b, 1),
+                            ArrayRef<int64_t>{1, columns}, 1)};
+}
+
+template <typename Op>
+CrossEntropyParts::CrossEntropyParts(Op op, NNBuilder &b)
+    : z(subtractRowMax(b, op.getX())), e(exp(z)),
+      sum(b, b.reduce(e, Combiner::sum, 1)),
+      isLabel(equal(columnNumbers(b, shapeOf(op.getX())[1]),
+                    labelColumn(b, op.getLabels()))),
+      isIgnored(equal(labelColumn(b, op.getLabels()),
+                      integer(b, op.getIgnoreIndex()))),
+      isClass((labelColumn(b, op.getLabels()) >= 0) &
+              (labelColumn(b, op.getLabels()) <
+               integer(b, shapeOf(op.getX())[1]))) {
+  double smoothing = op.getLabelSmoothing().convertToDouble();
+  elsewhere = smoothing / shapeOf(op.getX())[1];
+  atLabel = 1 - smoothing + elsewhere;
+}
+
+static constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
+
+/// The targets sum to 1, so the loss is log Σ e - Σ target · z.
+SmallVector<Value> CrossEntropyOp::decompose(NNBuilder &b) {
+  CrossEntropyParts row(*this, b);
+  // An element that is -inf counts only where the target is not 0.
+  TensorExpr part = row.elsewhere == 0
+                        ? where(row.isLabel, row.z, 0.0)
+                        : row.z * where(row.isLabel, row.z.number(row.atLabel),
+                                        row.z.number(row.elsewhere));
+  TensorExpr loss =
+      log(row.sum) - TensorExpr(b, b.reduce(part, Combiner::sum, 1));
+  loss = where(row.isIgnored, 0.0, where(row.isClass, loss, kNoLoss));
+  return {b.reshape(loss, shapeOf(getY()))};
+}
+
+SmallVector<Value> CrossEntropyGradOp::decompose(NNBuilder &b) {
+  CrossEntropyParts row(*this, b);
+  TensorExpr dy(b, b.cast(b.reshape(getDy(), {shapeOf(getDy())[0], 1}),
+                          tensorType(row.z).getElementType()));
+  TensorExpr target = where(row.isLabel, row.z.number(row.atLabel),
+                            row.z.number(row.elsewhere));
+  TensorExpr dx = (row.e / row.sum - target) * where(row.isClass, dy, kNoLoss);
+  dx = where(row.isIgnored, 0.0, dx);
+  return {b.cast(dx, tensorType(getDx()).getElementType())};
+}

@@ -1,0 +1,15 @@
+//===- Random.h - Random numbers ------------------------------------------===//
+//
+// Apart from NN.h, because few files need it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DIALECTS_NN_RANDOM_H
+#define FRIT_DIALECTS_NN_RANDOM_H
+
+#include "dialects/nn/NN.h"
+
+#define GET_OP_CLASSES
+#include "dialects/nn/Random.h.inc"
+
+#endif // FRIT_DIALECTS_NN_RANDOM_H
