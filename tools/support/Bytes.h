@@ -6,6 +6,7 @@
 #include "tools/support/Tensor.h"
 
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -61,6 +62,20 @@ private:
   Bytes bytes;
 };
 
+/// A dense row-major tensor in memory that `owner` keeps.
+struct TensorView {
+  std::string name;
+  frit_dtype dtype = FRIT_F32;
+  std::vector<int64_t> dims;
+  Bytes data;
+  std::shared_ptr<const void> owner = nullptr;
+
+  /// Formats the type: "1x3xf32".
+  std::string type() const {
+    return formatType(dtype, uint32_t(dims.size()), dims.data());
+  }
+};
+
 inline std::string_view asText(Bytes bytes) {
   return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
@@ -82,6 +97,9 @@ void arrange(Tensor &tensor, const NpyLayout &layout);
 
 bool readNpy(Bytes bytes, Tensor &tensor, std::string &error);
 bool readNpz(Bytes bytes, std::vector<Tensor> &tensors, std::string &error);
+/// The views point into `bytes` and have no owner.
+bool viewSafetensors(Bytes bytes, std::vector<TensorView> &tensors,
+                     std::string &error);
 bool readSafetensors(Bytes bytes, std::vector<Tensor> &tensors,
                      std::string &error);
 bool readOnnxTensor(Bytes bytes, Tensor &tensor, std::string &error);

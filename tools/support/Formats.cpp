@@ -13,7 +13,7 @@ using namespace frit::tools;
 // safetensors, as the runtime reads them
 //===----------------------------------------------------------------------===//
 
-bool frit::tools::readSafetensors(Bytes bytes, std::vector<Tensor> &tensors,
+bool frit::tools::viewSafetensors(Bytes bytes, std::vector<TensorView> &tensors,
                                   std::string &error) {
   std::map<std::string, StoredTensor> stored;
   Status status = frit::readSafetensors(bytes.data(), bytes.size(), stored);
@@ -22,19 +22,30 @@ bool frit::tools::readSafetensors(Bytes bytes, std::vector<Tensor> &tensors,
     return false;
   }
   for (const auto &[name, from] : stored) {
-    Tensor tensor;
-    tensor.name = name;
-    tensor.dtype =
+    TensorView view;
+    view.name = name;
+    view.dtype =
         frit_dtype(artifact::dtypeWith(&artifact::DTypeRow::stored, from.type));
-    tensor.dims = from.dims;
-    if (!frit_dtype_size(tensor.dtype) ||
-        byteSize(tensor.dtype, tensor.dims) != from.bytes) {
+    view.dims = from.dims;
+    if (!frit_dtype_size(view.dtype) ||
+        byteSize(view.dtype, view.dims) != from.bytes) {
       error = "tensor '" + name + "' is described wrongly";
       return false;
     }
-    Bytes data = bytes.subspan(from.offset, from.bytes);
-    tensor.data = Storage(data.size());
-    std::ranges::copy(data, tensor.data.begin());
+    view.data = bytes.subspan(from.offset, from.bytes);
+    tensors.push_back(std::move(view));
+  }
+  return true;
+}
+
+bool frit::tools::readSafetensors(Bytes bytes, std::vector<Tensor> &tensors,
+                                  std::string &error) {
+  std::vector<TensorView> views;
+  if (!viewSafetensors(bytes, views, error))
+    return false;
+  for (const TensorView &view : views) {
+    Tensor tensor{view.name, view.dtype, view.dims, Storage(view.data.size())};
+    std::ranges::copy(view.data, tensor.data.begin());
     tensors.push_back(std::move(tensor));
   }
   return true;

@@ -1,0 +1,231 @@
+//===- checkpoint_test.cpp - What checkpoints survive ---------------------===//
+
+#include "compiler/driver/TemporaryFolder.h"
+#include "test/runtime/Check.h"
+#include "tools/frit-train/Checkpoint.h"
+
+#include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace frit::train;
+using namespace frit::test;
+namespace fs = std::filesystem;
+
+static std::string place;
+
+namespace {
+/// State whose elements are all `value`.
+struct State {
+  explicit State(float value, size_t count = 6)
+      : weights(count, value), step(uint64_t(value)) {}
+  std::vector<TensorView> views() const {
+    auto bytes = [](const auto *data, size_t count) {
+      return Bytes(reinterpret_cast<const uint8_t *>(data),
+                   count * sizeof *data);
+    };
+    return {{"fc.weight",
+             FRIT_F32,
+             {2, int64_t(weights.size() / 2)},
+             bytes(weights.data(), weights.size())},
+            {"a.step", FRIT_I64, {}, bytes(&step, 1)}};
+  }
+  std::vector<float> weights;
+  uint64_t step;
+};
+} // namespace
+
+static Position positionOf(uint64_t steps) {
+  return {"net", steps, 2, 3, 100, 10, 18446744073709551615ull, true};
+}
+
+static std::string pathOf(const std::string &name) {
+  return place + "/" + name;
+}
+
+static CheckpointFault read(const std::string &path, Checkpoint &checkpoint,
+                            std::string &error, const State &like = State(0)) {
+  return readCheckpoint(path, like.views(), "net", checkpoint, error);
+}
+
+static void testRoundTrip() {
+  CheckpointFolder folder;
+  std::string error;
+  CHECK(folder.open(place + "/", error));
+  CHECK(folder.list().empty());
+  for (uint64_t steps : {5, 100, 1000000, 2000000})
+    CHECK(
+        folder.write(positionOf(steps), State(float(steps)).views(), 3, error));
+  CHECK(folder.list() ==
+        std::vector<std::string>({pathOf("step-2000000.safetensors"),
+                                  pathOf("step-1000000.safetensors"),
+                                  pathOf("step-000100.safetensors")}));
+  Checkpoint checkpoint;
+  CHECK(read(folder.list()[2], checkpoint, error) == CheckpointFault::none);
+  const Position &position = checkpoint.position;
+  CHECK(position.steps == 100 && position.epoch == 2 && position.inEpoch == 3);
+  CHECK(position.samples == 100 && position.batch == 10);
+  CHECK(position.seed == 18446744073709551615ull && position.isShuffled);
+  CHECK(checkpoint.state.size() == 2);
+  float value;
+  memcpy(&value, checkpoint.state[1].data.data(), sizeof value);
+  CHECK(checkpoint.state[1].name == "fc.weight" && value == 100);
+  // A second program keeps out.
+  CheckpointFolder second;
+  CHECK(!second.open(place, error));
+  CHECK(error.find("another frit-train is at work there") != error.npos);
+}
+
+/// Every file that is cut off, or in which a byte of an element is another, is
+/// found damaged.
+static void testDamage() {
+  std::string path = pathOf("step-000100.safetensors"), error;
+  std::string whole;
+  {
+    std::ifstream file(path, std::ios::binary);
+    whole.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  std::string copy = pathOf("copy");
+  Checkpoint checkpoint;
+  auto check = [&](const std::string &bytes) {
+    std::ofstream(copy, std::ios::binary) << bytes;
+    return read(copy, checkpoint, error);
+  };
+  CHECK(check(whole) == CheckpointFault::none);
+  for (size_t size = 0; size < whole.size(); ++size)
+    CHECK(check(whole.substr(0, size)) == CheckpointFault::damaged);
+  for (size_t i = whole.size() - 32; i < whole.size(); ++i) {
+    std::string other = whole;
+    other[i] ^= 1;
+    CHECK(check(other) == CheckpointFault::damaged);
+    CHECK(error.find("its checksum is another") != error.npos);
+  }
+  for (size_t i = 0; i < whole.size() - 32; ++i) {
+    std::string other = whole;
+    other[i] ^= 1;
+    check(other); // is refused or read, and does not crash
+  }
+  fs::remove(copy);
+}
+
+static void testForeign() {
+  std::string path = pathOf("step-000100.safetensors"), error;
+  Checkpoint checkpoint;
+  CHECK(read(path, checkpoint, error, State(0, 8)) == CheckpointFault::foreign);
+  CHECK(error.find("tensor 'fc.weight' is 2x3xf32 there, and 2x4xf32 in the "
+                   "model") != error.npos);
+  auto less = State(0).views();
+  less.pop_back();
+  CHECK(readCheckpoint(path, less, "net", checkpoint, error) ==
+        CheckpointFault::foreign);
+  CHECK(error.find("the model has no state 'a.step'") != error.npos);
+  auto more = State(0).views();
+  more.push_back({"fc.bias", FRIT_F32, {2}, {}});
+  CHECK(readCheckpoint(path, more, "net", checkpoint, error) ==
+        CheckpointFault::foreign);
+  CHECK(error.find("it has no tensor 'fc.bias'") != error.npos);
+  CHECK(readCheckpoint(path, State(0).views(), "other", checkpoint, error) ==
+        CheckpointFault::foreign);
+  CHECK(error.find("belongs to the model 'net', and this one is 'other'") !=
+        error.npos);
+  // written by another program
+  std::string plain = pathOf("plain.safetensors");
+  int file = ::open(plain.c_str(), O_WRONLY | O_CREAT, 0666);
+  CHECK(!writeSafetensors(file, State(1).views(), {}));
+  close(file);
+  CHECK(read(plain, checkpoint, error) == CheckpointFault::foreign);
+  CHECK(error.find("was not written by this frit-train") != error.npos);
+  fs::remove(plain);
+}
+
+/// A disk that is full, as far as a program can tell: the older checkpoints
+/// stay, and nothing else does.
+static void testFullDisk() {
+  CheckpointFolder folder;
+  std::string error;
+  CHECK(folder.open(place, error));
+  std::vector<std::string> before = folder.list();
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit limit, small{100000, RLIM_INFINITY};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  small.rlim_max = limit.rlim_max;
+  setrlimit(RLIMIT_FSIZE, &small);
+  CHECK(
+      !folder.write(positionOf(3000000), State(1, 1 << 16).views(), 1, error));
+  setrlimit(RLIMIT_FSIZE, &limit);
+  CHECK(error.find("step-3000000.safetensors': File too large") != error.npos);
+  CHECK(folder.list() == before);
+  for (const auto &entry : fs::directory_iterator(place))
+    CHECK(entry.path().extension() == ".safetensors");
+}
+
+/// kill -9 at any time leaves a newest checkpoint that is whole.
+static void testKill() {
+  constexpr size_t count = 1 << 18;
+  for (int round = 0; round < 12; ++round) {
+    int ready[2];
+    CHECK(pipe(ready) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+      CheckpointFolder folder;
+      std::string error;
+      if (!folder.open(place, error))
+        _exit(1);
+      uint64_t start = 4000000 + 1000 * uint64_t(round);
+      for (uint64_t steps = start;; ++steps) {
+        if (!folder.write(positionOf(steps), State(float(steps), count).views(),
+                          2, error))
+          _exit(1);
+        [[maybe_unused]] ssize_t told = ::write(ready[1], "", 1);
+      }
+    }
+    close(ready[1]);
+    char byte;
+    CHECK(::read(ready[0], &byte, 1) == 1);
+    close(ready[0]);
+    usleep(useconds_t(1000 * round));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    CheckpointFolder folder;
+    std::string error;
+    CHECK(folder.open(place, error));
+    Checkpoint checkpoint;
+    std::vector<std::string> all = folder.list();
+    CHECK(!all.empty() && read(all[0], checkpoint, error, State(0, count)) ==
+                              CheckpointFault::none);
+    CHECK(checkpoint.position.steps >= 4000000 + 1000 * uint64_t(round));
+    // What was being written is gone.
+    for (const auto &entry : fs::directory_iterator(place))
+      CHECK(entry.path().extension() == ".safetensors");
+  }
+}
+
+static void testFolder() {
+  CheckpointFolder folder;
+  std::string error;
+  CHECK(!folder.open("/no/such/folder", error));
+  CHECK(error ==
+        "cannot keep checkpoints in '/no/such/folder': No such file or "
+        "directory");
+  CHECK(!folder.open(pathOf("step-000100.safetensors"), error));
+  CHECK(error.find("Not a directory") != error.npos);
+}
+
+int main() {
+  std::string name = frit::temporaryPlace() + "/frit-checkpoints.XXXXXX";
+  if (!mkdtemp(name.data()))
+    return 1;
+  place = name + "/run";
+  testRoundTrip();
+  testDamage();
+  testForeign();
+  testFolder();
+  testFullDisk();
+  testKill();
+  fs::remove_all(name);
+  return finish("checkpoint_test");
+}

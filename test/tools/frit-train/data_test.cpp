@@ -1,0 +1,253 @@
+//===- data_test.cpp - Order, files and batches of samples ----------------===//
+
+#include "compiler/driver/TemporaryFolder.h"
+#include "test/runtime/Check.h"
+#include "tools/frit-train/Dataset.h"
+#include "tools/frit-train/Loader.h"
+#include "tools/frit-train/Shuffle.h"
+#include "tools/support/Files.h"
+#include "tools/support/SafetensorsFile.h"
+
+#include <fcntl.h>
+#include <fstream>
+#include <set>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace frit::train;
+using namespace frit::test;
+
+static frit::TemporaryFolder folder;
+
+//===----------------------------------------------------------------------===//
+// Shuffling
+//===----------------------------------------------------------------------===//
+
+static void testPermutation() {
+  for (uint64_t count : {1, 2, 3, 7, 10, 64, 1000, 4097}) {
+    Shuffle shuffle(3, 1, count);
+    std::set<uint64_t> seen;
+    for (uint64_t i = 0; i < count; ++i)
+      seen.insert(shuffle.at(i));
+    CHECK(seen.size() == count && *seen.rbegin() == count - 1);
+  }
+}
+
+/// The formula of Shuffle.h, computed by other means gives the first ones; each
+/// seed and epoch has another order.
+static void testKeys() {
+  auto first = [](uint64_t seed, uint64_t epoch) {
+    Shuffle shuffle(seed, epoch, 1000000);
+    std::string text;
+    for (uint64_t i = 0; i < 4; ++i)
+      text += std::to_string(shuffle.at(i)) + " ";
+    return text;
+  };
+  CHECK(first(0, 0) == "419279 476066 871074 144001 ");
+  std::set<std::string> all;
+  for (uint64_t seed = 0; seed < 8; ++seed)
+    for (uint64_t epoch = 0; epoch < 8; ++epoch)
+      all.insert(first(seed, epoch));
+  CHECK(all.size() == 64);
+}
+
+/// Every sample comes to every place equally often, and so do pairs.
+static void testUniform() {
+  constexpr uint64_t count = 6, epochs = 36000;
+  std::vector<double> places(count * count), pairs(count * count);
+  for (uint64_t epoch = 0; epoch < epochs; ++epoch) {
+    Shuffle shuffle(1, epoch, count);
+    for (uint64_t i = 0; i < count; ++i)
+      ++places[i * count + shuffle.at(i)];
+    ++pairs[shuffle.at(0) * count + shuffle.at(1)];
+  }
+  double squares = 0;
+  for (double seen : places)
+    squares += (seen - 6000) * (seen - 6000) / 6000;
+  // 25 degrees of freedom; more than 60 has a chance of 1e-4.
+  CHECK(squares < 60);
+  squares = 0;
+  for (uint64_t i = 0; i < count; ++i)
+    for (uint64_t j = 0; j < count; ++j)
+      if (i != j)
+        squares += (pairs[i * count + j] - 1200) *
+                   (pairs[i * count + j] - 1200) / 1200;
+  CHECK(squares < 65); // 29 degrees of freedom
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+static Tensor makeTensor(const char *name, frit_dtype dtype,
+                         std::vector<int64_t> dims) {
+  Tensor tensor;
+  tensor.name = name;
+  tensor.dtype = dtype;
+  tensor.dims = std::move(dims);
+  CHECK(allocate(tensor));
+  for (uint64_t i = 0; i < tensor.count(); ++i)
+    tensor.set(i, double(i));
+  return tensor;
+}
+
+static std::string write(const char *name, const std::vector<Tensor> &tensors) {
+  std::string path = folder.file(name), error;
+  if (path.ends_with(".safetensors")) {
+    std::vector<TensorView> views;
+    for (const Tensor &tensor : tensors)
+      views.push_back({tensor.name, tensor.dtype, tensor.dims, tensor.data});
+    int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    CHECK(!writeSafetensors(file, views, {{"made by", "a test"}}));
+    close(file);
+  } else {
+    CHECK(!writeTensors(path, tensors, error));
+  }
+  return path;
+}
+
+static const std::vector<Input> kInputs = {{"x", FRIT_F32, {4, 3}},
+                                           {"labels", FRIT_I64, {4}}};
+
+static bool holds(const Dataset &data) {
+  for (uint64_t sample = 0; sample < data.count(); ++sample) {
+    float x[3];
+    int64_t label;
+    data.copy(sample, 0, reinterpret_cast<uint8_t *>(x));
+    data.copy(sample, 1, reinterpret_cast<uint8_t *>(&label));
+    if (x[0] != float(3 * sample) || x[2] != float(3 * sample + 2) ||
+        label != int64_t(sample))
+      return false;
+  }
+  return data.count() == 10;
+}
+
+static void testSources() {
+  Tensor x = makeTensor("x", FRIT_F32, {10, 3});
+  Tensor labels = makeTensor("labels", FRIT_I64, {10});
+  Tensor other = makeTensor("other", FRIT_F32, {2});
+  Dataset data;
+  std::string error;
+  std::string archive = write("d.npz", {x, other, labels});
+  CHECK(data.open({archive}, kInputs, error) && holds(data));
+  std::string tensors = write("d.safetensors", {other, labels, x});
+  CHECK(data.open({tensors}, kInputs, error) && holds(data));
+  std::string xFile = write("x.npy", {x});
+  std::string labelFile = write("labels.npy", {labels});
+  CHECK(data.open({"x=" + xFile, "labels=" + labelFile}, kInputs, error) &&
+        holds(data));
+  std::string place = xFile.substr(0, xFile.rfind('/'));
+  CHECK(data.open({place}, kInputs, error) && holds(data));
+
+  auto fails = [&](const std::vector<std::string> &sources, const char *part) {
+    CHECK(!data.open(sources, kInputs, error));
+    bool said = error.find(part) != error.npos;
+    if (!said)
+      fprintf(stderr, "%s\n", error.c_str());
+    CHECK(said);
+  };
+  fails({xFile}, "does not say for which input it is: write NAME=");
+  fails({"y=" + xFile}, "no input 'y'; the inputs of the step are: x, labels");
+  fails({"x=" + xFile}, "no data for input 'labels'");
+  fails({archive, "x=" + xFile}, "input 'x' are given twice");
+  fails({write("w1.npz", {makeTensor("x", FRIT_U8, {10, 3}), labels})},
+        "must be nx3xf32, n samples, and are 10x3xu8 in");
+  fails({write("w2.npz", {makeTensor("x", FRIT_F32, {10, 4}), labels})},
+        "must be nx3xf32, n samples, and are 10x4xf32");
+  fails({write("w3.npz", {makeTensor("x", FRIT_F32, {9, 3}), labels})},
+        "'labels' have 10 samples, and those of 'x' have 9");
+  fails({write("w4.npz", {x, other})},
+        "no data for input 'labels'; other tensors in");
+  fails({folder.file("none.npz")}, "No such file");
+}
+
+static void testTokens() {
+  std::string path = folder.file("tokens.bin");
+  std::vector<uint16_t> tokens(101);
+  for (size_t i = 0; i < tokens.size(); ++i)
+    tokens[i] = uint16_t(65000 + i);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<char *>(tokens.data()), 202);
+  std::vector<Input> inputs = {{"ids", FRIT_I64, {2, 10}},
+                               {"labels", FRIT_I64, {2, 10}}};
+  Dataset data;
+  std::string error;
+  CHECK(data.openTokens(path + ",type=u16", inputs, error));
+  CHECK(data.count() == 10);
+  int64_t row[10];
+  data.copy(3, 0, reinterpret_cast<uint8_t *>(row));
+  CHECK(row[0] == 65030 && row[9] == 65039);
+  data.copy(9, 1, reinterpret_cast<uint8_t *>(row));
+  CHECK(row[0] == 65091 && row[9] == 65100);
+  CHECK(data.openTokens(path + ",skip=2,type=u16", inputs, error));
+  CHECK(data.count() == 9);
+  data.copy(0, 0, reinterpret_cast<uint8_t *>(row));
+  CHECK(row[0] == 65001);
+  for (const char *wrong :
+       {",type=f32", ",type=", ",skip=x", ",skip=203", ",skip=1", ",type=u32"})
+    CHECK(!data.openTokens(path + wrong, inputs, error) && !error.empty());
+  CHECK(!data.openTokens(path, kInputs, error));
+  CHECK(error.find("input 'x' is 4x3xf32") != error.npos);
+}
+
+//===----------------------------------------------------------------------===//
+// Batches
+//===----------------------------------------------------------------------===//
+
+/// Batches come in their order and hold their samples, however many threads
+/// there are.
+static void testLoader() {
+  std::string path =
+      write("d.safetensors", {makeTensor("x", FRIT_F32, {10, 3}),
+                              makeTensor("labels", FRIT_I64, {10})});
+  Dataset data;
+  std::string error;
+  CHECK(data.open({path}, kInputs, error));
+  for (unsigned workers : {1, 2, 7}) {
+    auto sample = [](uint64_t number, uint64_t row) {
+      return (number * 4 + row) % 10;
+    };
+    Loader loader(data, {4, 5, 505, workers, LabelCheck{1, 10, -100}, sample});
+    for (uint64_t number = 5; number < 505; ++number) {
+      const Batch &batch = loader.next();
+      bool right = batch.error.empty() && batch.inputs.size() == 2;
+      for (uint64_t row = 0; row < 4; ++row) {
+        int64_t label;
+        memcpy(&label, batch.inputs[1].data() + 8 * row, 8);
+        right &= label == int64_t(sample(number, row));
+      }
+      CHECK(right);
+    }
+  }
+  // one that is not used up
+  Loader loader(data, {4, 0, 100, 3, LabelCheck{1, 9, -100},
+                       [](uint64_t, uint64_t row) { return 6 + row; }});
+  CHECK(loader.next().error ==
+        "label 9 of sample 9 in 'labels' is out of range: the model has 9 "
+        "classes, 0 to 8; --ignore-index=9 passes over it, if the loss does");
+}
+
+static void testLabels() {
+  int32_t labels[] = {0, 2, -100, 1, 3, 0};
+  auto bytes = std::span(reinterpret_cast<uint8_t *>(labels), sizeof labels);
+  Input input{"labels", FRIT_I32, {2, 3}};
+  auto sample = [](uint64_t row) { return 40 + row; };
+  CHECK(checkLabels({0, 4, -100}, input, bytes, 3, sample).empty());
+  CHECK(checkLabels({0, 3, -100}, input, bytes, 3, sample)
+            .starts_with("label 3 of sample 41 in 'labels'"));
+  CHECK(checkLabels({0, 4, 255}, input, bytes, 3, sample)
+            .starts_with("label -100 of sample 40"));
+}
+
+int main() {
+  if (frit::TemporaryFolder::create(folder))
+    return 1;
+  testPermutation();
+  testKeys();
+  testUniform();
+  testSources();
+  testTokens();
+  testLoader();
+  testLabels();
+  return finish("data_test");
+}

@@ -1,0 +1,260 @@
+//===- Checkpoint.cpp - State that outlives the program -------------------===//
+
+#include "tools/frit-train/Checkpoint.h"
+#include "tools/support/Mapped.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+using namespace frit::train;
+
+static constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors",
+                                  kPartial = ".partial";
+
+static std::string errorText() { return strerror(errno); }
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static std::string nameOf(uint64_t steps) {
+  std::string number = std::to_string(steps);
+  number.insert(0, number.size() < 6 ? 6 - number.size() : 0, '0');
+  return std::string(kPrefix) + number + std::string(kSuffix);
+}
+
+static bool parse(std::string_view text, uint64_t &number) {
+  auto [end, fault] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  return fault == std::errc() && end == text.data() + text.size();
+}
+
+/// Parses the name of a checkpoint, or returns false.
+static bool parseName(std::string_view name, uint64_t &steps) {
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix))
+    return false;
+  name.remove_prefix(kPrefix.size());
+  name.remove_suffix(std::min(name.size(), kSuffix.size()));
+  return parse(name, steps);
+}
+
+/// Names of the files in a folder.
+static std::vector<std::string> filesIn(const std::string &folder) {
+  std::vector<std::string> names;
+  std::unique_ptr<DIR, int (*)(DIR *)> list(opendir(folder.c_str()), closedir);
+  while (dirent *entry = list ? readdir(list.get()) : nullptr)
+    names.push_back(entry->d_name);
+  return names;
+}
+
+//===----------------------------------------------------------------------===//
+// Metadata
+//===----------------------------------------------------------------------===//
+
+static constexpr const char *kFormat = "1";
+
+/// A checksum of the tensors' names, types and shapes.
+static std::string digest(const std::vector<TensorView> &state) {
+  std::string text;
+  for (const TensorView &tensor : state)
+    text += tensor.name + ":" + tensor.type() + "\n";
+  // FNV-1a
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (unsigned char byte : text)
+    hash = (hash ^ byte) * 0x100000001b3ull;
+  char result[17];
+  snprintf(result, sizeof result, "%016llx", (unsigned long long)hash);
+  return result;
+}
+
+/// A checksum of the tensors' elements, in their order.
+static std::string checksum(const std::vector<TensorView> &state) {
+  uLong crc = crc32_z(0, nullptr, 0);
+  for (const TensorView &tensor : state)
+    if (!tensor.data.empty())
+      crc = crc32_z(crc, tensor.data.data(), tensor.data.size());
+  return std::to_string(crc);
+}
+
+static Metadata makeMetadata(const Position &position,
+                             const std::vector<TensorView> &state) {
+  return {{"frit.checkpoint", kFormat},
+          {"frit.model", position.model},
+          {"frit.state", digest(state)},
+          {"frit.crc32", checksum(state)},
+          {"frit.steps", std::to_string(position.steps)},
+          {"frit.epoch", std::to_string(position.epoch)},
+          {"frit.batches_in_epoch", std::to_string(position.inEpoch)},
+          {"frit.samples", std::to_string(position.samples)},
+          {"frit.batch", std::to_string(position.batch)},
+          {"frit.seed", std::to_string(position.seed)},
+          {"frit.shuffle", position.isShuffled ? "1" : "0"}};
+}
+
+static bool parseMetadata(const Metadata &metadata, Position &position) {
+  auto text = [&](const char *key) {
+    auto found = metadata.find(key);
+    return found == metadata.end() ? std::string() : found->second;
+  };
+  position.model = text("frit.model");
+  uint64_t shuffle = 0;
+  bool good = parse(text("frit.steps"), position.steps) &&
+              parse(text("frit.epoch"), position.epoch) &&
+              parse(text("frit.batches_in_epoch"), position.inEpoch) &&
+              parse(text("frit.samples"), position.samples) &&
+              parse(text("frit.batch"), position.batch) &&
+              parse(text("frit.seed"), position.seed) &&
+              parse(text("frit.shuffle"), shuffle);
+  position.isShuffled = shuffle;
+  return good;
+}
+
+//===----------------------------------------------------------------------===//
+// The folder
+//===----------------------------------------------------------------------===//
+
+CheckpointFolder::~CheckpointFolder() {
+  if (lock >= 0)
+    close(lock);
+}
+
+bool CheckpointFolder::open(const std::string &path, std::string &error) {
+  std::string trimmed = path;
+  while (trimmed.size() > 1 && trimmed.ends_with('/'))
+    trimmed.pop_back();
+  error = "cannot keep checkpoints in '" + path + "': ";
+  if (mkdir(trimmed.c_str(), 0777) != 0 && errno != EEXIST) {
+    error += errorText();
+    return false;
+  }
+  lock = ::open(trimmed.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock < 0 || access(trimmed.c_str(), W_OK | X_OK) != 0) {
+    error += errorText();
+    return false;
+  }
+  // Some network file systems have no locks.
+  if (flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    error += "another frit-train is at work there";
+    return false;
+  }
+  folder = trimmed;
+  for (const std::string &name : filesIn(folder)) {
+    uint64_t steps;
+    if (name.ends_with(kPartial) &&
+        parseName(name.substr(0, name.size() - kPartial.size()), steps))
+      unlink((folder + "/" + name).c_str());
+  }
+  return true;
+}
+
+std::vector<std::string> CheckpointFolder::list() const {
+  std::vector<std::pair<uint64_t, std::string>> found;
+  for (const std::string &name : filesIn(folder))
+    if (uint64_t steps; parseName(name, steps))
+      found.emplace_back(steps, folder + "/" + name);
+  std::ranges::sort(found, std::greater());
+  std::vector<std::string> paths;
+  for (auto &[steps, path] : found)
+    paths.push_back(std::move(path));
+  return paths;
+}
+
+bool CheckpointFolder::write(const Position &position,
+                             const std::vector<TensorView> &state,
+                             uint64_t keep, std::string &error) {
+  std::vector<TensorView> sorted = state;
+  std::ranges::sort(sorted, {}, &TensorView::name);
+  std::string path = folder + "/" + nameOf(position.steps);
+  std::string partial = path + std::string(kPartial);
+  int file =
+      ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  std::error_code failed(file < 0 ? errno : 0, std::generic_category());
+  if (!failed)
+    failed = writeSafetensors(file, sorted, makeMetadata(position, sorted));
+  if (file >= 0 && close(file) != 0 && !failed)
+    failed = std::error_code(errno, std::generic_category());
+  if (!failed && rename(partial.c_str(), path.c_str()) != 0)
+    failed = std::error_code(errno, std::generic_category());
+  if (failed) {
+    unlink(partial.c_str());
+    error = "cannot write '" + path + "': " + failed.message();
+    return false;
+  }
+  // The name is on the disk when the folder is.
+  fsync(lock);
+  std::vector<std::string> all = list();
+  for (size_t i = keep; i < all.size(); ++i)
+    unlink(all[i].c_str());
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// Returns the first difference in names, types and shapes; empty if none.
+static std::string compareState(const std::vector<TensorView> &expected,
+                                const std::vector<TensorView> &state) {
+  for (const TensorView &tensor : expected) {
+    auto found = std::ranges::find(state, tensor.name, &TensorView::name);
+    if (found == state.end())
+      return "it has no tensor '" + tensor.name + "'";
+    if (found->type() != tensor.type())
+      return "tensor '" + tensor.name + "' is " + found->type() +
+             " there, and " + tensor.type() + " in the model";
+  }
+  for (const TensorView &tensor : state)
+    if (std::ranges::find(expected, tensor.name, &TensorView::name) ==
+        expected.end())
+      return "the model has no state '" + tensor.name + "'";
+  return "";
+}
+
+CheckpointFault frit::train::readCheckpoint(
+    const std::string &path, const std::vector<TensorView> &expected,
+    const std::string &model, Checkpoint &checkpoint, std::string &error) {
+  Bytes bytes;
+  std::shared_ptr<const void> owner;
+  if (!mapFile(path, bytes, owner, error))
+    return CheckpointFault::damaged;
+  std::string start = "the checkpoint '" + path + "' ";
+  Checkpoint read{path, {}, {}};
+  if (!viewSafetensors(bytes, read.state, error)) {
+    error = start + "is damaged: " + error;
+    return CheckpointFault::damaged;
+  }
+  for (TensorView &tensor : read.state)
+    tensor.owner = owner;
+  Metadata metadata = readMetadata(bytes);
+  if (metadata["frit.checkpoint"] != kFormat ||
+      !parseMetadata(metadata, read.position)) {
+    error = start + "was not written by this frit-train: its metadata say no "
+                    "step";
+    return CheckpointFault::foreign;
+  }
+  if (read.position.model != model) {
+    error = start + "belongs to the model '" + read.position.model +
+            "', and this one is '" + model + "'";
+    return CheckpointFault::foreign;
+  }
+  if (std::string fault = compareState(expected, read.state); !fault.empty()) {
+    error = start + "does not fit the model: " + fault;
+    return CheckpointFault::foreign;
+  }
+  if (metadata["frit.state"] != digest(read.state) ||
+      metadata["frit.crc32"] != checksum(read.state)) {
+    error = start + "is damaged: its checksum is another";
+    return CheckpointFault::damaged;
+  }
+  checkpoint = std::move(read);
+  return CheckpointFault::none;
+}

@@ -1,0 +1,84 @@
+//===- Checkpoint.h - State that outlives the program ---------------------===//
+//
+// A checkpoint is a safetensors file with all of the state, called by its step:
+// step-000100.safetensors. It is written under another name, brought to the
+// disk and renamed, so that a file of that name is whole whenever the program
+// or the machine stops.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_TRAIN_CHECKPOINT_H
+#define FRIT_TRAIN_CHECKPOINT_H
+
+#include "tools/support/SafetensorsFile.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace frit::train {
+
+using namespace tools;
+
+/// Where a run is, and what its order of samples depends on.
+struct Position {
+  std::string model;    ///< name of the artifact's model
+  uint64_t steps = 0;   ///< done
+  uint64_t epoch = 0;   ///< of the next step, counted from 0
+  uint64_t inEpoch = 0; ///< batches of that epoch that are done
+  uint64_t samples = 0, batch = 0;
+  uint64_t seed = 0;
+  bool isShuffled = true;
+};
+
+/// The state in a checkpoint.
+struct Checkpoint {
+  std::string path;
+  Position position;
+  std::vector<TensorView> state;
+};
+
+/// A folder of checkpoints that this program alone writes to.
+class CheckpointFolder {
+public:
+  CheckpointFolder() = default;
+  CheckpointFolder(const CheckpointFolder &) = delete;
+  ~CheckpointFolder();
+
+  /// Makes the folder if there is none, locks it and removes what an
+  /// interrupted write has left. On failure sets `error`.
+  bool open(const std::string &path, std::string &error);
+  bool isOpen() const { return !folder.empty(); }
+
+  /// Paths of the checkpoints, the newest first.
+  std::vector<std::string> list() const;
+
+  /// Writes a checkpoint and then removes all but the newest `keep`. On failure
+  /// sets `error` and leaves the others as they are.
+  bool write(const Position &position, const std::vector<TensorView> &state,
+             uint64_t keep, std::string &error);
+
+  const std::string &path() const { return folder; }
+
+private:
+  std::string folder;
+  int lock = -1;
+};
+
+enum class CheckpointFault {
+  none,
+  damaged, ///< it is cut off, its bytes are others, it cannot be read
+  foreign  ///< it belongs to another model, or is of another program
+};
+
+/// Reads the checkpoint at `path`. Its tensors must have the names, types and
+/// shapes of `expected`, whose elements are not read, and the position must be
+/// of that model. On a fault sets `error`.
+CheckpointFault readCheckpoint(const std::string &path,
+                               const std::vector<TensorView> &expected,
+                               const std::string &model, Checkpoint &checkpoint,
+                               std::string &error);
+
+} // namespace frit::train
+
+#endif // FRIT_TRAIN_CHECKPOINT_H

@@ -1,0 +1,76 @@
+//===- Dataset.h - Samples for the inputs of a step -----------------------===//
+
+#ifndef FRIT_TRAIN_DATASET_H
+#define FRIT_TRAIN_DATASET_H
+
+#include "tools/support/Mapped.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace frit::train {
+
+using namespace tools;
+
+/// An input of a compiled step. Its first dimension counts samples.
+struct Input {
+  std::string name;
+  frit_dtype dtype = FRIT_F32;
+  std::vector<int64_t> dims;
+  /// Per dimension, whether the data may give it another length.
+  std::vector<bool> isOpen = {};
+
+  bool isInteger() const;
+};
+
+/// Samples that lie in files, one per entry of the tensors' first dimension, or
+/// cut from a file of tokens.
+class Dataset {
+public:
+  /// Opens `sources` and finds a tensor for each of `inputs` by its name. A
+  /// source is a .safetensors or .npz file, a folder of .npy files called as
+  /// the inputs are, or NAME=FILE.npy. Types must be equal and shapes but for
+  /// the first dimension; that is the same of all. On failure sets `error`.
+  bool open(const std::vector<std::string> &sources,
+            const std::vector<Input> &inputs, std::string &error);
+
+  /// Opens a file of tokens: FILE[,type=u16|u32|i32|i64|u8][,skip=BYTES]. Of
+  /// the two integer inputs of shape batch x length, the first gets tokens, and
+  /// the second the tokens one further. Samples follow each other without
+  /// overlap.
+  bool openTokens(const std::string &source, const std::vector<Input> &inputs,
+                  std::string &error);
+
+  uint64_t count() const { return samples; }
+
+  /// The inputs as given, with their open dimensions set to the data's.
+  const std::vector<Input> &inputs() const { return given; }
+  uint64_t sampleBytes(size_t input) const { return columns[input].bytes; }
+
+  /// Copies the sample's part of `input`, which has sampleBytes.
+  void copy(uint64_t sample, size_t input, uint8_t *to) const;
+
+private:
+  /// Where the data of an input are.
+  struct Column {
+    uint64_t bytes = 0; ///< of a sample
+    TensorView view;
+    uint64_t shift = 0; ///< tokens by which this column is ahead
+  };
+
+  bool add(TensorView tensor, const std::string &source, std::string &error);
+  bool addSource(const std::string &source, std::string &error);
+  bool addFolder(const std::string &folder, std::string &error);
+  bool isComplete(const std::vector<std::string> &sources, std::string &error);
+
+  std::vector<Input> given;
+  std::vector<Column> columns; ///< per input
+  uint64_t samples = 0;
+  bool hasTokens = false;
+  std::vector<std::string> unused; ///< tensors that no input is called as
+};
+
+} // namespace frit::train
+
+#endif // FRIT_TRAIN_DATASET_H

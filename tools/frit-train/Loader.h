@@ -1,0 +1,84 @@
+//===- Loader.h - Batches that are ready before they are needed -----------===//
+
+#ifndef FRIT_TRAIN_LOADER_H
+#define FRIT_TRAIN_LOADER_H
+
+#include "tools/frit-train/Dataset.h"
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace frit::train {
+
+/// Checks the class numbers of one input.
+struct LabelCheck {
+  size_t input = 0;
+  int64_t classes = 0;
+  int64_t ignored = -100; ///< a label that stands for none
+};
+
+/// One step's inputs, in the dataset's order.
+struct Batch {
+  std::vector<Storage> inputs;
+  std::string error; ///< what is wrong with the samples; empty if nothing
+};
+
+/// Assembles batches on threads of its own, some ahead of the one in use.
+class Loader {
+public:
+  struct Settings {
+    uint64_t batch = 0;   ///< samples of a batch
+    uint64_t first = 0;   ///< number of the first batch
+    uint64_t end = 0;     ///< number after the last one
+    unsigned workers = 1; ///< threads
+    std::optional<LabelCheck> labels;
+    /// The sample in row `row` of batch `number`. Called by any thread.
+    std::function<uint64_t(uint64_t number, uint64_t row)> sample;
+  };
+
+  /// `data` must outlive this.
+  Loader(const Dataset &data, Settings settings);
+  Loader(const Loader &) = delete;
+  ~Loader();
+
+  /// Waits for the next batch, of `end - first` in all. It stays as it is until
+  /// the next call.
+  const Batch &next();
+
+  /// Seconds that calls of next() have waited.
+  double waited() const { return seconds; }
+
+private:
+  struct Slot {
+    Batch batch;
+    bool isReady = false;
+  };
+
+  void work();
+  void fill(uint64_t number, Batch &batch) const;
+
+  const Dataset &data;
+  const Settings settings;
+  std::vector<Slot> ring;
+  std::vector<std::thread> threads;
+  double seconds = 0;
+
+  std::mutex mutex; ///< guards what follows, and whether slots are ready
+  std::condition_variable filled, freed;
+  uint64_t assigned; ///< number of the batch that a worker takes next
+  uint64_t used;     ///< number of the batch that the caller takes next
+  bool isEnding = false;
+};
+
+/// Returns what is wrong with the labels, `count` elements of type `dtype`
+/// that begin at `data`; empty if they are right. `perSample` of them belong to
+/// a sample, and `sample` names that of a row.
+std::string checkLabels(const LabelCheck &check, const Input &input,
+                        std::span<const uint8_t> data, uint64_t perSample,
+                        const std::function<uint64_t(uint64_t)> &sample);
+
+} // namespace frit::train
+
+#endif // FRIT_TRAIN_LOADER_H

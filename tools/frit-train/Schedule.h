@@ -1,0 +1,57 @@
+//===- Schedule.h - The learning rate of each step ------------------------===//
+
+#ifndef FRIT_TRAIN_SCHEDULE_H
+#define FRIT_TRAIN_SCHEDULE_H
+
+#include <cstdint>
+#include <string>
+
+namespace frit::train {
+
+/// The learning rate as a pure function of the step:
+///
+///   cosine:3e-4,warmup=100,min=1e-5
+///
+/// For the first `warmup` steps the rate rises linearly to the base rate, which
+/// step `warmup - 1` has first. Let t be the fraction of the steps after that
+/// which are done; then the rate is
+///
+///   constant  base
+///   linear    base + (min - base) t
+///   cosine    min + (base - min) (1 + cos πt) / 2
+///   step      base · gamma^floor(steps after the warm-up / every), ≥ min
+///
+/// `warmup` and `every` count steps, or epochs if written as "5ep".
+class Schedule {
+public:
+  /// Parses a schedule; "3e-4" alone is constant. On failure sets `error`.
+  static bool parse(const std::string &text, Schedule &schedule,
+                    std::string &error);
+
+  /// The rate of step `step`, counted from 0, of a run of `total` steps of
+  /// which an epoch has `epochSteps`. Steps past the end have the last rate.
+  double at(uint64_t step, uint64_t total, uint64_t epochSteps) const;
+
+private:
+  enum class Kind { constant, step, linear, cosine };
+
+  /// A number of steps or of epochs.
+  struct Span {
+    uint64_t count = 0;
+    bool isEpochs = false;
+    double steps(uint64_t epochSteps) const {
+      return double(count) * double(isEpochs ? epochSteps : 1);
+    }
+  };
+
+  bool takeOption(const std::string &name, const std::string &value);
+  static bool parseSpan(const std::string &text, Span &span);
+
+  Kind kind = Kind::constant;
+  double base = 0, least = 0, gamma = 0.1;
+  Span warmup, every;
+};
+
+} // namespace frit::train
+
+#endif // FRIT_TRAIN_SCHEDULE_H

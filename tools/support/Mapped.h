@@ -1,0 +1,31 @@
+//===- Mapped.h - Tensors of files that are not read into memory ----------===//
+
+#ifndef FRIT_TOOLS_MAPPED_H
+#define FRIT_TOOLS_MAPPED_H
+
+#include "frit/runtime.h"
+#include "tools/support/Bytes.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace frit::tools {
+
+/// Maps a regular file; its pages are read when they are used. No output of
+/// this program overwrites it (see OutputFile.h). On failure sets `error`.
+bool mapFile(const std::string &path, Bytes &bytes,
+             std::shared_ptr<const void> &owner, std::string &error);
+
+/// Finds the tensors of a file as readTensors does. The elements of
+/// .safetensors and of most .npy files are mapped, all others are read.
+bool mapTensors(const std::string &path, std::vector<TensorView> &tensors,
+                std::string &error);
+
+/// Ends the program with a message instead of a crash when a mapped file
+/// becomes shorter while it is used, or cannot be read.
+void handleLostFiles();
+
+} // namespace frit::tools
+
+#endif // FRIT_TOOLS_MAPPED_H
