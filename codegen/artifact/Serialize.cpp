@@ -8,6 +8,7 @@
 #include "codegen/artifact/Tables.h"
 #include "dialects/nn/NN.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -17,8 +18,12 @@ using namespace frit::artifact;
 /// Returns whether `arch` is a CPU.
 static bool isHostArch(StringRef arch) { return !arch.starts_with("sm_"); }
 
-std::string frit::artifact::hostKernelName(StringRef arch, StringRef kernel) {
-  std::string name = ("frit_" + arch + "_" + kernel).str();
+std::string frit::artifact::hostKernelName(plan::ProgramOp program,
+                                           StringRef kernel) {
+  std::string name = ("frit_" + program.getArch() + "_").str();
+  if (std::optional<StringRef> function = program.getFunction())
+    name += (*function + "_").str();
+  name += kernel;
   llvm::replace(name, '-', '_');
   return name;
 }
@@ -28,21 +33,24 @@ namespace {
 class Serializer {
 public:
   Serializer(ModuleOp module, const llvm::StringMap<TargetCode> &code,
-             StringRef weightsFile, const plan::OpenShapes &shapes)
-      : module(module), code(code), weightsFile(weightsFile), shapes(shapes) {}
+             StringRef weightsFile, const plan::FunctionShapes &shapes)
+      : module(module), code(code), weightsFile(weightsFile),
+        allShapes(shapes) {}
 
   FailureOr<Image> run(StringRef model) {
     if (failed(addConstants()))
       return failure();
-    addSymbols();
-    for (auto program : module.getOps<plan::ProgramOp>())
-      addProgram(program);
     Header header;
+    if (failed(addStates(header.stateBytes)))
+      return failure();
+    llvm::MapVector<StringRef, SmallVector<plan::ProgramOp>> functions;
+    for (auto program : module.getOps<plan::ProgramOp>())
+      functions[program.getFunctionName()].push_back(program);
+    for (auto &[name, programs] : functions)
+      addFunction(name, programs);
     header.model = tables.text(model);
     header.producer = tables.text("frit " FRIT_VERSION);
     header.weightBytes = image.embeddedBytes();
-    header.counts = shapes.counts;
-    header.sizes = shapes.sizes.size();
     image.plan = tables.write(header);
     return std::move(image);
   }
@@ -107,10 +115,64 @@ private:
     image.weightsHead = safetensorsHead(sorted);
   }
 
-  void addSymbols() {
-    for (const plan::OpenSymbol &symbol : shapes.symbols)
+  /// Adds the members of the states. Sets `bytes` to the size of the state
+  /// memory.
+  LogicalResult addStates(uint64_t &bytes) {
+    llvm::StringMap<plan::StateOp> owners;
+    for (auto state : module.getOps<plan::StateOp>()) {
+      uint64_t begin = *state.getOffset();
+      stateOffsets[state.getSymNameAttr()] = begin;
+      bytes = std::max(bytes, begin + plan::byteSize(state.getType()));
+      for (auto member : state.getMembers().getAsRange<plan::MemberAttr>()) {
+        auto [owner, isNew] = owners.try_emplace(member.getName(), state);
+        if (!isNew)
+          return state.emitError("states '")
+                 << owner->second.getSymName() << "' and '"
+                 << state.getSymName() << "' both have a member '"
+                 << member.getName() << "'";
+        ShapedType type = member.getType();
+        State entry;
+        entry.name = tables.text(member.getName());
+        entry.type = plan::dtypeOf(type.getElementType());
+        entry.dims = tables.shape(type.getShape());
+        entry.bytes = plan::byteSize(type);
+        auto element = RankedTensorType::get({}, type.getElementType());
+        entry.offset = begin + member.getOffset() * plan::byteSize(element);
+        if (member.getInitial())
+          entry.constant = indexOf.lookup(member.getInitial().getAttr());
+        tables.states.push_back(entry);
+      }
+    }
+    return success();
+  }
+
+  void addFunction(StringRef name, ArrayRef<plan::ProgramOp> programs) {
+    static const plan::OpenShapes fixed;
+    auto known = allShapes.find(name);
+    shapes = known == allShapes.end() ? &fixed : &known->second;
+    Function function;
+    function.name = tables.text(name);
+    function.counts = shapes->counts;
+    function.sizes = shapes->sizes.size();
+    function.symbols.first = tables.symbols.size();
+    for (const plan::OpenSymbol &symbol : shapes->symbols)
       tables.symbols.push_back({tables.text(symbol.name), symbol.padded,
                                 /*reserved=*/0, symbol.least, symbol.most});
+    function.symbols.count = shapes->symbols.size();
+    function.variants.first = tables.variants.size();
+    // Inputs and outputs are the same for every target.
+    SmallVector<plan::CommandListOp> mains =
+        plan::ProgramOp(programs[0]).getMains();
+    for (auto [i, main] : llvm::enumerate(mains))
+      addVariant(programs[0], main,
+                 shapes->variants.empty() ? plan::OpenVariant()
+                                          : shapes->variants[i]);
+    function.variants.count = mains.size();
+    function.targets = {uint32_t(tables.targets.size()),
+                        uint32_t(programs.size())};
+    for (plan::ProgramOp program : programs)
+      addProgram(program);
+    tables.functions.push_back(function);
   }
 
   void addVariant(plan::ProgramOp program, plan::CommandListOp main,
@@ -120,8 +182,8 @@ private:
     variant.inputs = addTensors(tables.inputs, *program.getInputs(),
                                 *main.getInputTypes(), open.inputs);
     // The true sizes are the last inputs.
-    for (auto [i, symbol] : llvm::enumerate(shapes.sizes))
-      tables.inputs[tables.inputs.size() - shapes.sizes.size() + i].symbol =
+    for (auto [i, symbol] : llvm::enumerate(shapes->sizes))
+      tables.inputs[tables.inputs.size() - shapes->sizes.size() + i].symbol =
           symbol;
     variant.outputs = addTensors(tables.outputs, *program.getOutputs(),
                                  *main.getOutputTypes(), open.outputs);
@@ -158,12 +220,6 @@ private:
 
   void addProgram(plan::ProgramOp program) {
     SmallVector<plan::CommandListOp> mains = program.getMains();
-    // Inputs and outputs are the same for every target.
-    if (tables.targets.empty())
-      for (auto [i, main] : llvm::enumerate(mains))
-        addVariant(program, main,
-                   shapes.variants.empty() ? plan::OpenVariant()
-                                           : shapes.variants[i]);
     Target target;
     target.arch = tables.text(program.getArch());
     target.prepareArenaBytes = program.getPrepareBytes().value_or(0);
@@ -178,7 +234,7 @@ private:
     kernels.clear();
     target.kernels.first = tables.kernels.size();
     for (auto kernel : program.getBody().getOps<plan::KernelOp>())
-      addKernel(kernel, program.getArch(), target.modules);
+      addKernel(kernel, program, target.modules);
     target.kernels.count = tables.kernels.size() - target.kernels.first;
     target.prepare = addList(program.getPrepare(), false);
     target.programs.first = tables.programs.size();
@@ -190,7 +246,7 @@ private:
     tables.targets.push_back(target);
   }
 
-  void addKernel(plan::KernelOp kernel, StringRef arch,
+  void addKernel(plan::KernelOp kernel, plan::ProgramOp program,
                  artifact::Range modules) {
     kernels[kernel.getSymNameAttr()] = {tables.kernels.size(), kernel};
     Kernel entry;
@@ -208,9 +264,9 @@ private:
     entry.tensorMaps.count = tables.tensorMaps.size() - entry.tensorMaps.first;
     if (kernel.getModule())
       entry.module = modules.first + *kernel.getModule();
-    if (isHostArch(arch)) {
+    if (isHostArch(program.getArch())) {
       entry.host = image.hostKernels.size();
-      image.hostKernels.push_back(hostKernelName(arch, kernel.getSymName()));
+      image.hostKernels.push_back(hostKernelName(program, kernel.getSymName()));
     }
     tables.kernels.push_back(entry);
   }
@@ -316,6 +372,10 @@ private:
       entry.space = Space::prepared;
       entry.offset += root.getOffset().value_or(0);
       break;
+    case plan::Space::state:
+      entry.space = Space::state;
+      entry.offset += stateOffsets.lookup(root.getSymbolAttr());
+      break;
     }
     entry.bytes = plan::byteSize(value.getType());
     entry.written = written;
@@ -325,10 +385,12 @@ private:
   ModuleOp module;
   const llvm::StringMap<TargetCode> &code;
   StringRef weightsFile;
-  const plan::OpenShapes &shapes;
+  const plan::FunctionShapes &allShapes;
+  const plan::OpenShapes *shapes = nullptr; ///< of the current function
   Tables tables;
   Image image;
-  DenseMap<StringAttr, uint32_t> indexOf;
+  DenseMap<StringAttr, uint32_t> indexOf;      ///< of constants
+  DenseMap<StringAttr, uint64_t> stateOffsets; ///< in bytes
   /// Kernels of the current program and their indices.
   DenseMap<StringAttr, std::pair<uint32_t, plan::KernelOp>> kernels;
 };
@@ -337,6 +399,6 @@ private:
 
 FailureOr<Image> frit::artifact::serialize(
     ModuleOp module, StringRef model, const llvm::StringMap<TargetCode> &code,
-    StringRef weightsFile, const plan::OpenShapes &shapes) {
+    StringRef weightsFile, const plan::FunctionShapes &shapes) {
   return Serializer(module, code, weightsFile, shapes).run(model);
 }

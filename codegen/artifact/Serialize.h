@@ -53,16 +53,17 @@ struct Image {
 
 /// Returns the symbol of a CPU kernel in the object, as debuggers and profilers
 /// show it.
-std::string hostKernelName(llvm::StringRef arch, llvm::StringRef kernel);
+std::string hostKernelName(plan::ProgramOp program, llvm::StringRef kernel);
 
-/// Serializes the plan.programs and plan.constants of `module`, after memory
-/// planning. `code` is keyed by program name. `model` is the artifact's name.
-/// If `weightsFile` is not empty, the weights go to that safetensors file next
-/// to the artifact.
+/// Serializes the plan.programs, plan.states and plan.constants of `module`,
+/// after memory planning. Functions are in the order of their first programs.
+/// `code` is keyed by program name. `model` is the artifact's name. If
+/// `weightsFile` is not empty, the weights go to that safetensors file next to
+/// the artifact.
 llvm::FailureOr<Image> serialize(mlir::ModuleOp module, llvm::StringRef model,
                                  const llvm::StringMap<TargetCode> &code,
                                  llvm::StringRef weightsFile = "",
-                                 const plan::OpenShapes &shapes = {});
+                                 const plan::FunctionShapes &shapes = {});
 
 } // namespace frit::artifact
 

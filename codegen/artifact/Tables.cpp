@@ -17,6 +17,8 @@ std::string Tables::write(Header header) {
     return result;
   };
   header.dims = table(dims);
+  header.functions = table(functions);
+  header.states = table(states);
   header.symbols = table(symbols);
   header.extents = table(extents);
   header.variants = table(variants);

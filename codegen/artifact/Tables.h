@@ -19,6 +19,8 @@ namespace frit::artifact {
 class Tables {
 public:
   std::vector<int64_t> dims;
+  std::vector<Function> functions;
+  std::vector<State> states;
   std::vector<Symbol> symbols;
   std::vector<Extent> extents;
   std::vector<Variant> variants;

@@ -208,10 +208,8 @@ cpu::translateKernels(LoweredKernels lowered, llvm::TargetMachine &machine,
   result->setTargetTriple(machine.getTargetTriple());
   for (LoweredKernels::Kernel &kernel : lowered.kernels) {
     auto program = kernel.op->getParentOfType<plan::ProgramOp>();
-    addEntry(
-        *result,
-        artifact::hostKernelName(program.getArch(), kernel.op.getSymName()),
-        result->getFunction(kernel.function), kernel.workspace);
+    addEntry(*result, artifact::hostKernelName(program, kernel.op.getSymName()),
+             result->getFunction(kernel.function), kernel.workspace);
   }
   // The functions of several CPU targets go into one module.
   for (llvm::Function &f : *result)

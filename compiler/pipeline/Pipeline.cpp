@@ -178,11 +178,12 @@ LogicalResult Pipeline::compileFor(StringRef arch) {
     if (failed(planning.run(*clone)))
       return failure();
     // The variants become one program.
-    plans->add(*clone, model.listNames[i]);
+    if (failed(plans->add(*clone, model.listNames[i])))
+      return failure();
   }
   if (options.last == Stage::fused)
     return success();
-  plan::ProgramOp program = plans->program(arch);
+  plan::ProgramOp program = plans->program("main", arch);
   return cuda::isCudaArch(arch) ? emitKernels(program, own.cuda, scope)
                                 : lowerHostKernels(program, scope);
 }
@@ -267,7 +268,7 @@ LogicalResult Pipeline::lowerHostKernels(plan::ProgramOp program,
   if (failed(passes.run(*kernels.module)))
     return failure();
   cpu::recordWork(kernels);
-  hostKernels[program.getArch()] = std::move(kernels);
+  hostKernels[program.getSymName()] = std::move(kernels);
   return success();
 }
 
@@ -297,7 +298,7 @@ LogicalResult Pipeline::generateCode() {
     TimingScope scope = timing.nest("code for " + arch.str());
     llvm::SaveAndRestore named(target, arch.str());
     if (!cuda::isCudaArch(arch)) {
-      if (failed(compileHostKernels(arch, scope)))
+      if (failed(compileHostKernels(program, scope)))
         return failure();
       continue;
     }
@@ -310,12 +311,13 @@ LogicalResult Pipeline::generateCode() {
   return compileCudaKernels(cudaPrograms);
 }
 
-LogicalResult Pipeline::compileHostKernels(StringRef arch,
+LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
                                            TimingScope &timing) {
+  StringRef arch = program.getArch();
   PipelineHooks::Work work(hooks, "compile kernels for " + arch);
   if (failed(findMachine(arch)))
     return failure();
-  cpu::LoweredKernels lowered = std::move(hostKernels[arch]);
+  cpu::LoweredKernels lowered = std::move(hostKernels[program.getSymName()]);
   PassManager passes(&context);
   cpu::addLLVMPasses(passes);
   passes.enableTiming(timing);
@@ -370,8 +372,9 @@ LogicalResult Pipeline::makeArtifact() {
     host->setDataLayout(machine->createDataLayout());
     host->setTargetTriple(machine->getTargetTriple());
   }
-  auto image = artifact::serialize(plans->module(), options.title, deviceCode,
-                                   options.weightsName, model.shapes);
+  auto image =
+      artifact::serialize(plans->module(), options.title, deviceCode,
+                          options.weightsName, {{"main", model.shapes}});
   if (failed(image))
     return failure();
   return hooks.keepArtifact(

@@ -89,7 +89,7 @@ private:
                                        mlir::TimingScope &timing);
   llvm::LogicalResult placeMemory();
   llvm::LogicalResult generateCode();
-  llvm::LogicalResult compileHostKernels(llvm::StringRef arch,
+  llvm::LogicalResult compileHostKernels(plan::ProgramOp program,
                                          mlir::TimingScope &timing);
   llvm::LogicalResult findMachine(llvm::StringRef arch);
   llvm::LogicalResult
@@ -107,7 +107,7 @@ private:
   ModelVariants model;
   std::optional<planning::Plans> plans;
   llvm::LLVMContext llvmContext;
-  llvm::StringMap<cpu::LoweredKernels> hostKernels; ///< by target
+  llvm::StringMap<cpu::LoweredKernels> hostKernels; ///< by program
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<llvm::Module> host;
   llvm::StringMap<artifact::TargetCode> deviceCode; ///< by program

@@ -80,9 +80,51 @@ void ConstantPool::take(ModuleOp from) {
     names[name] = add(constant);
   }
   from.walk([&](plan::BufferOp buffer) {
-    if (StringAttr name = buffer.getSymbolAttr())
-      buffer.setSymbolAttr(names.lookup(name));
+    if (buffer.getSpace() == plan::Space::constant)
+      buffer.setSymbolAttr(names.lookup(buffer.getSymbolAttr()));
   });
+  for (auto state : from.getOps<plan::StateOp>()) {
+    SmallVector<Attribute> members;
+    for (auto member : state.getMembers().getAsRange<plan::MemberAttr>()) {
+      FlatSymbolRefAttr initial = member.getInitial();
+      if (initial)
+        initial = FlatSymbolRefAttr::get(names.lookup(initial.getAttr()));
+      members.push_back(
+          plan::MemberAttr::get(from.getContext(), member.getName(),
+                                member.getOffset(), member.getType(), initial));
+    }
+    state.setMembersAttr(ArrayAttr::get(from.getContext(), members));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+LogicalResult StatePool::take(ModuleOp from) {
+  DenseMap<StringAttr, StringAttr> names;
+  for (auto state : llvm::make_early_inc_range(from.getOps<plan::StateOp>())) {
+    StringAttr name = state.getSymNameAttr();
+    plan::StateOp &known = byName[name];
+    if (!known) {
+      state->remove();
+      symbols.insert(state);
+      known = state;
+    } else if (known.getType() != state.getType() ||
+               known.getMembers() != state.getMembers()) {
+      InFlightDiagnostic error = state.emitError("state '")
+                                 << name.getValue()
+                                 << "' differs between functions or variants";
+      error.attachNote(known.getLoc()) << "the other one is here";
+      return error;
+    }
+    names[name] = known.getSymNameAttr();
+  }
+  from.walk([&](plan::BufferOp buffer) {
+    if (buffer.getSpace() == plan::Space::state)
+      buffer.setSymbolAttr(names.lookup(buffer.getSymbolAttr()));
+  });
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

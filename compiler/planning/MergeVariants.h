@@ -17,8 +17,8 @@ public:
   /// `symbols` is the symbol table of the module that gets the constants.
   explicit ConstantPool(mlir::SymbolTable &symbols) : symbols(symbols) {}
 
-  /// Moves the constants of `from` to the pool and updates its buffers to their
-  /// new names.
+  /// Moves the constants of `from` to the pool and updates its buffers and
+  /// states to their new names.
   void take(mlir::ModuleOp from);
 
 private:
@@ -31,11 +31,27 @@ private:
   llvm::StringMap<llvm::SmallVector<plan::ConstantOp>> byName;
 };
 
+/// States of several plans. Those of the same name are one.
+class StatePool {
+public:
+  /// `symbols` is the symbol table of the module that gets the states.
+  explicit StatePool(mlir::SymbolTable &symbols) : symbols(symbols) {}
+
+  /// Moves the states of `from` to the pool and updates its buffers to their
+  /// new names. Fails, with an error, if a state of the same name is here and
+  /// has another type or other members. Constants must be in their pool.
+  mlir::LogicalResult take(mlir::ModuleOp from);
+
+private:
+  mlir::SymbolTable &symbols;
+  llvm::StringMap<plan::StateOp> byName; ///< by original name
+};
+
 /// Moves the main list of `from` to `into`, under `name`. Both are programs for
-/// the same target with the same constant pool. Equal kernels are shared, as is
-/// prepared memory that is computed from the same weights in the same way; the
-/// rest of `from`'s prepare list is appended to that of `into`. Memory must
-/// have been planned in both.
+/// the same function and target with the same constant pool. Equal kernels are
+/// shared, as is prepared memory that is computed from the same weights in the
+/// same way; the rest of `from`'s prepare list is appended to that of `into`.
+/// Memory must have been planned in both.
 void mergeVariant(plan::ProgramOp into, plan::ProgramOp from,
                   llvm::StringRef name);
 

@@ -1,4 +1,4 @@
-//===- PlanMemory.cpp - Set the offsets of arena buffers ------------------===//
+//===- PlanMemory.cpp - Set the offsets of arena buffers and states -------===//
 //
 //   %a = plan.buffer arena : memref<64xf32>          live at steps 0..1
 //   %b = plan.buffer arena : memref<64xf32>          live at steps 1..2
@@ -29,10 +29,11 @@ struct PlanMemory : PassWrapper<PlanMemory, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemory)
   StringRef getArgument() const override { return "plan-memory"; }
   StringRef getDescription() const override {
-    return "Give every arena buffer its offset";
+    return "Give every arena buffer and every state its offset";
   }
 
   void runOnOperation() override {
+    placeStates();
     for (auto program : getOperation().getOps<plan::ProgramOp>()) {
       Builder b(&getContext());
       addWorkspaces(program);
@@ -47,6 +48,16 @@ struct PlanMemory : PassWrapper<PlanMemory, OperationPass<ModuleOp>> {
   }
 
 private:
+  void placeStates() {
+    Builder b(&getContext());
+    uint64_t end = 0;
+    for (auto state : getOperation().getOps<plan::StateOp>()) {
+      state.setOffsetAttr(b.getI64IntegerAttr(end));
+      end +=
+          llvm::alignTo(plan::byteSize(state.getType()), artifact::kAlignment);
+    }
+  }
+
   void addWorkspaces(plan::ProgramOp program) {
     DenseMap<StringAttr, int64_t> needed;
     for (auto kernel : program.getBody().getOps<plan::KernelOp>())

@@ -9,26 +9,29 @@
 
 namespace frit::planning {
 
-/// One module with the program of each target and the constants of all.
+/// One module with the program of each function and target, and the constants
+/// and states of all.
 class Plans {
 public:
   explicit Plans(mlir::Location loc)
-      : plans(mlir::ModuleOp::create(loc)), symbols(*plans),
-        constants(symbols) {}
+      : plans(mlir::ModuleOp::create(loc)), symbols(*plans), constants(symbols),
+        states(symbols) {}
 
-  /// Moves the plan of one variant of the model here and calls its main list
-  /// `name`. The first variant's program becomes the target's; those of others
-  /// are merged into it.
-  void add(mlir::ModuleOp variant, llvm::StringRef name);
+  /// Moves the plan of one variant of a function here and calls its main list
+  /// `name`. The first variant's program becomes that of the function and
+  /// target; those of others are merged into it. Fails, with an error, if a
+  /// state differs from that of the same name in an earlier plan.
+  mlir::LogicalResult add(mlir::ModuleOp variant, llvm::StringRef name);
 
   mlir::ModuleOp module() const { return *plans; }
-  /// The program of the target `arch`, or null.
-  plan::ProgramOp program(llvm::StringRef arch) const;
+  /// The program of a function for the target `arch`, or null.
+  plan::ProgramOp program(llvm::StringRef function, llvm::StringRef arch) const;
 
 private:
   mlir::OwningOpRef<mlir::ModuleOp> plans;
   mlir::SymbolTable symbols;
   ConstantPool constants;
+  StatePool states;
 };
 
 } // namespace frit::planning

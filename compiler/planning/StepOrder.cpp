@@ -172,28 +172,66 @@ uint64_t ArenaUses::lowerBound(const StepOrder &order) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Writer of a memory, and its readers since then.
-struct Uses {
-  std::optional<size_t> writer;
-  SmallVector<size_t> readers;
+/// Identifies a memory. Several buffers may be the same output, prepared memory
+/// or state.
+using Memory = std::tuple<unsigned, int64_t, const void *>;
+
+/// Bytes [begin, end) of a memory that a step uses.
+struct Access {
+  Access(plan::BufferOp root, uint64_t offset, uint64_t bytes);
+
+  bool overlaps(const Access &other) const {
+    return begin < other.end && other.begin < end;
+  }
+  bool covers(const Access &other) const {
+    return begin <= other.begin && other.end <= end;
+  }
+
+  Memory memory;
+  /// All of it, except in states: only of these do steps use parts that others
+  /// leave alone for the whole list.
+  uint64_t begin = 0, end = ~uint64_t(0);
+  size_t step = 0;
 };
 
-/// Identifies a memory. Several buffers may be the same output or prepared
-/// memory.
-using Memory = std::tuple<unsigned, int64_t, void *>;
+/// Writers of a memory and its readers, without those that a later step has
+/// overwritten.
+struct Uses {
+  SmallVector<Access> writers, readers;
+};
 } // namespace
 
-static Memory memoryOf(plan::BufferOp buffer) {
-  switch (buffer.getSpace()) {
+Access::Access(plan::BufferOp root, uint64_t offset, uint64_t bytes) {
+  auto space = unsigned(root.getSpace());
+  switch (root.getSpace()) {
   case plan::Space::arena:
-    return {unsigned(buffer.getSpace()), 0, buffer.getOperation()};
+    memory = {space, 0, root.getOperation()};
+    break;
   case plan::Space::input:
   case plan::Space::output:
-    return {unsigned(buffer.getSpace()), int64_t(*buffer.getIndex()), nullptr};
-  default:
+    memory = {space, int64_t(*root.getIndex()), nullptr};
+    break;
+  case plan::Space::constant:
+  case plan::Space::prepared:
     // Only read, or in the prepare list, which has no branches.
-    return {unsigned(buffer.getSpace()), 0, nullptr};
+    memory = {space, 0, nullptr};
+    break;
+  case plan::Space::state:
+    memory = {space, 0, root.getSymbolAttr().getAsOpaquePointer()};
+    begin = offset;
+    end = offset + bytes;
+    break;
   }
+}
+
+static SmallVector<Access> accesses(ArrayRef<Value> values, size_t step) {
+  return llvm::map_to_vector(values, [&](Value value) {
+    uint64_t offset = 0;
+    plan::BufferOp root = plan::rootOf(value, &offset);
+    Access access(root, offset, plan::byteSize(value.getType()));
+    access.step = step;
+    return access;
+  });
 }
 
 std::vector<SmallVector<size_t>>
@@ -202,23 +240,28 @@ frit::planning::dependences(ArrayRef<Operation *> steps) {
   std::map<Memory, Uses> uses;
   for (auto [place, step] : llvm::enumerate(steps)) {
     llvm::SetVector<size_t> found;
-    for (Value value : plan::readsOf(step)) {
-      Uses &memory = uses[memoryOf(plan::rootOf(value))];
-      if (memory.writer)
-        found.insert(*memory.writer);
+    auto collect = [&](const Access &access, ArrayRef<Access> earlier) {
+      for (const Access &other : earlier)
+        if (access.overlaps(other))
+          found.insert(other.step);
+    };
+    SmallVector<Access> reads = accesses(plan::readsOf(step), place);
+    SmallVector<Access> writes = accesses(plan::writesOf(step), place);
+    for (const Access &read : reads)
+      collect(read, uses[read.memory].writers);
+    for (const Access &write : writes) {
+      collect(write, uses[write.memory].writers);
+      collect(write, uses[write.memory].readers);
     }
-    for (Value value : plan::writesOf(step)) {
-      Uses &memory = uses[memoryOf(plan::rootOf(value))];
-      if (memory.writer)
-        found.insert(*memory.writer);
-      found.insert_range(memory.readers);
+    for (const Access &read : reads)
+      uses[read.memory].readers.push_back(read);
+    for (const Access &write : writes) {
+      Uses &memory = uses[write.memory];
+      auto isOver = [&](const Access &other) { return write.covers(other); };
+      llvm::erase_if(memory.writers, isOver);
+      llvm::erase_if(memory.readers, isOver);
+      memory.writers.push_back(write);
     }
-    for (Value value : plan::readsOf(step))
-      uses[memoryOf(plan::rootOf(value))].readers.push_back(place);
-    for (Value value : plan::writesOf(step))
-      uses[memoryOf(plan::rootOf(value))] = {place, {}};
-    // A step does not depend on itself.
-    found.remove(place);
     result[place] = found.takeVector();
     llvm::sort(result[place]);
   }

@@ -10,6 +10,7 @@
 #define FRIT_DIALECTS_PLAN_OPENSHAPES_H
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <optional>
 #include <string>
@@ -42,7 +43,7 @@ struct OpenVariant {
   std::vector<llvm::SmallVector<Extent>> inputs, outputs;
 };
 
-/// The symbolic dimensions of a model. No variants if all shapes are static;
+/// The symbolic dimensions of a function. No variants if all shapes are static;
 /// otherwise in the order of each program's main lists.
 struct OpenShapes {
   std::vector<OpenSymbol> symbols;
@@ -52,6 +53,10 @@ struct OpenShapes {
   /// Symbols whose true sizes are the last inputs, one each.
   llvm::SmallVector<unsigned> sizes;
 };
+
+/// The shapes of each function, by name. One without an entry has static
+/// shapes.
+using FunctionShapes = llvm::StringMap<OpenShapes>;
 
 } // namespace frit::plan
 

@@ -21,7 +21,8 @@ public:
   explicit CpuExecutor(Model &model) : model(model) {}
 
   Status load();
-  Status createExecution(std::unique_ptr<Execution> &execution) override;
+  Status createExecution(Execution *peer,
+                         std::unique_ptr<Execution> &execution) override;
   void describe(frit_device_info &info) const override;
 
   unsigned threadCount() const {
@@ -44,11 +45,21 @@ private:
   std::string processor;
 };
 
+/// The threads of a context, and the scratch memory of the steps and threads.
+struct Workspace {
+  explicit Workspace(unsigned threads) : pool(threads) {}
+
+  HostMemory arena; ///< shared by the variants, of which one runs at a time
+  uint64_t arenaBytes = 0;
+  ThreadPool pool;
+};
+
 class CpuExecution final : public Execution {
 public:
-  explicit CpuExecution(CpuExecutor &executor)
-      : executor(executor), pool(executor.threadCount()) {}
+  explicit CpuExecution(CpuExecutor &executor) : executor(executor) {}
 
+  /// Prepares the last variant.
+  Status open(const CpuExecution *peer);
   /// Prepares a variant on its first use.
   Status open(size_t variant);
   Status run(size_t variant, std::span<const Binding> inputs,
@@ -57,6 +68,8 @@ public:
                  std::span<const Binding> outputs,
                  std::vector<StepTime> &times) override;
   Status synchronize() override { return Status(); }
+  Status readState(std::span<const StateBinding> tensors) override;
+  Status writeState(std::span<const StateBinding> tensors) override;
   void *inputBuffer(uint32_t index) override;
   void *outputBuffer(uint32_t index) override;
   std::string pick(size_t variant, uint32_t step) const override {
@@ -67,10 +80,12 @@ private:
   Status bind(size_t variant, std::span<const Binding> inputs,
               std::span<const Binding> outputs);
   Status copyOut(size_t variant, std::span<const Binding> outputs);
+  Status makeState();
+  Status makeWorkspace();
 
   CpuExecutor &executor;
-  ThreadPool pool;
-  HostMemory arena; ///< shared by the variants, of which one runs at a time
+  std::shared_ptr<HostMemory> state;    ///< shared with peers
+  std::shared_ptr<Workspace> workspace; ///< may be shared with peers
   std::vector<HostMemory> ownInputs, ownOutputs;
   std::vector<void *> inputPointers, outputPointers;
   std::vector<int64_t> counts;                  ///< of the last call
@@ -111,7 +126,7 @@ Status CpuExecutor::load() {
   processor = processorName();
   size_t count = model.plan.constants().size();
   for (uint32_t index = 0; index < count; ++index)
-    constants.push_back(const_cast<void *>(model.weights.data(index)));
+    constants.push_back(const_cast<void *>(model.weights->data(index)));
   FRIT_TRY(copyMisaligned());
   return prepare();
 }
@@ -119,9 +134,15 @@ Status CpuExecutor::load() {
 /// Copies weights that their file aligns to less than vectors need.
 Status CpuExecutor::copyMisaligned() {
   std::span<const artifact::Constant> all = model.plan.constants();
+  std::vector<bool> isRead(all.size());
+  for (std::span<const artifact::Step> list : model.lists())
+    for (const artifact::Step &step : list)
+      for (const artifact::Buffer &buffer : model.plan.arguments(step))
+        if (buffer.space == artifact::Space::constant)
+          isRead[buffer.index] = true;
   auto misaligned = [&](size_t index) {
-    return reinterpret_cast<uintptr_t>(constants[index]) % kVectorBytes &&
-           all[index].bytes;
+    return isRead[index] && all[index].bytes &&
+           reinterpret_cast<uintptr_t>(constants[index]) % kVectorBytes;
   };
   auto rounded = [&](size_t index) {
     return (all[index].bytes + kVectorBytes - 1) / kVectorBytes * kVectorBytes;
@@ -177,9 +198,10 @@ ScratchSize CpuExecutor::callScratch(Isa isa, unsigned threads) const {
   return size;
 }
 
-Status CpuExecutor::createExecution(std::unique_ptr<Execution> &execution) {
+Status CpuExecutor::createExecution(Execution *peer,
+                                    std::unique_ptr<Execution> &execution) {
   auto opened = std::make_unique<CpuExecution>(*this);
-  FRIT_TRY(opened->open(model.plan.variants().size() - 1));
+  FRIT_TRY(opened->open(static_cast<CpuExecution *>(peer)));
   execution = std::move(opened);
   return Status();
 }
@@ -192,31 +214,87 @@ void CpuExecutor::describe(frit_device_info &info) const {
   info.module_bytes = prepared.bytes() + copies.bytes();
   info.threads = threadCount();
   info.context_bytes =
-      sum(alignedBytes(model.plan.arenaBytes(*model.target)),
-          callScratch(bestIsa(), info.threads).total(info.threads));
+      sum(sum(alignedBytes(model.plan.arenaBytes(*model.target)),
+              callScratch(bestIsa(), info.threads).total(info.threads)),
+          model.plan.header().stateBytes);
 }
 
 //===----------------------------------------------------------------------===//
 // CpuExecution
 //===----------------------------------------------------------------------===//
 
+Status CpuExecution::open(const CpuExecution *peer) {
+  const Model &model = executor.model;
+  if (peer) {
+    state = peer->state;
+    const ThreadPool &pool = peer->workspace->pool;
+    if (model.plan.arenaBytes(*model.target) <= peer->workspace->arenaBytes &&
+        pool.holds(executor.callScratch(pool.isa(), pool.size())))
+      workspace = peer->workspace;
+  }
+  if (!state)
+    FRIT_TRY(makeState());
+  if (!workspace)
+    FRIT_TRY(makeWorkspace());
+  counts.resize(model.plan.function().counts);
+  ownInputs.resize(model.plan.inputs(0).size());
+  ownOutputs.resize(model.plan.outputs(0).size());
+  inputPointers.resize(ownInputs.size());
+  outputPointers.resize(ownOutputs.size());
+  steps.resize(model.plan.variants().size());
+  return open(steps.size() - 1);
+}
+
+Status CpuExecution::makeState() {
+  const Model &model = executor.model;
+  auto made = std::make_shared<HostMemory>();
+  FRIT_TRY(
+      made->allocateZeros(model.plan.header().stateBytes, "the model's state"));
+  for (const artifact::State &tensor : model.plan.states())
+    if (tensor.constant != artifact::kNone && tensor.bytes)
+      memcpy(made->data() + tensor.offset, model.weights->data(tensor.constant),
+             tensor.bytes);
+  state = std::move(made);
+  return Status();
+}
+
+Status CpuExecution::makeWorkspace() {
+  const Model &model = executor.model;
+  auto made = std::make_shared<Workspace>(executor.threadCount());
+  ThreadPool &pool = made->pool;
+  made->arenaBytes = model.plan.arenaBytes(*model.target);
+  FRIT_TRY(allocateArena(made->arenaBytes,
+                         executor.callScratch(pool.isa(), pool.size()),
+                         "the model's arena", made->arena, pool));
+  workspace = std::move(made);
+  return Status();
+}
+
 Status CpuExecution::open(size_t variant) {
   const Model &model = executor.model;
-  if (steps.empty()) {
-    FRIT_TRY(allocateArena(model.plan.arenaBytes(*model.target),
-                           executor.callScratch(pool.isa(), pool.size()),
-                           "the model's arena", arena, pool));
-    counts.resize(model.plan.header().counts);
-    ownInputs.resize(model.plan.inputs(variant).size());
-    ownOutputs.resize(model.plan.outputs(variant).size());
-    inputPointers.resize(ownInputs.size());
-    outputPointers.resize(ownOutputs.size());
-    steps.resize(model.plan.variants().size());
-  }
   if (!steps[variant])
     steps[variant] = std::make_unique<CpuSteps>(
         model, model.steps(variant),
-        Spaces{executor.constants, arena.data(), executor.prepared.data()});
+        Spaces{executor.constants, workspace->arena.data(),
+               executor.prepared.data(), state->data()});
+  return Status();
+}
+
+Status CpuExecution::readState(std::span<const StateBinding> tensors) {
+  for (const StateBinding &binding : tensors) {
+    const artifact::State &tensor = executor.model.plan.states()[binding.index];
+    if (tensor.bytes)
+      memcpy(binding.data, state->data() + tensor.offset, tensor.bytes);
+  }
+  return Status();
+}
+
+Status CpuExecution::writeState(std::span<const StateBinding> tensors) {
+  for (const StateBinding &binding : tensors) {
+    const artifact::State &tensor = executor.model.plan.states()[binding.index];
+    if (tensor.bytes)
+      memcpy(state->data() + tensor.offset, binding.data, tensor.bytes);
+  }
   return Status();
 }
 
@@ -311,7 +389,7 @@ Status CpuExecution::run(size_t variant, std::span<const Binding> inputs,
   FRIT_TRY(bind(variant, inputs, outputs));
   CpuSteps &list = *steps[variant];
   for (size_t index = 0; index < list.size(); index = list.next(index))
-    FRIT_TRY(list.run(index, pool));
+    FRIT_TRY(list.run(index, workspace->pool));
   return copyOut(variant, outputs);
 }
 
@@ -329,7 +407,7 @@ Status CpuExecution::profile(size_t variant, std::span<const Binding> inputs,
   for (size_t index = 0; index < list.size(); index = list.next(index)) {
     double start = since(begin);
     times.resize(index, {start, 0, false});
-    FRIT_TRY(list.run(index, pool));
+    FRIT_TRY(list.run(index, workspace->pool));
     times.push_back({start, since(begin) - start});
   }
   times.resize(list.size(), {since(begin), 0, false});

@@ -47,6 +47,9 @@ CpuSteps::CpuSteps(const Model &model, std::span<const artifact::Step> steps,
       case Space::prepared:
         base = spaces.prepared;
         break;
+      case Space::state:
+        base = spaces.state;
+        break;
       }
       arguments.push_back(base ? static_cast<uint8_t *>(base) + buffer.offset
                                : nullptr);

@@ -19,6 +19,7 @@ struct Spaces {
   std::span<void *const> constants;
   void *arena = nullptr;
   void *prepared = nullptr;
+  void *state = nullptr;
 };
 
 /// Steps whose arguments are resolved to host pointers. Arguments in inputs and

@@ -12,6 +12,13 @@ using namespace frit::cpu;
 /// From this size on, asks for transparent huge pages.
 static constexpr uint64_t kHugePage = 2 << 20;
 
+static Status noMemory(uint64_t bytes, const char *purpose) {
+  return Status(FRIT_OUT_OF_MEMORY,
+                format("there is not enough memory on this machine: %s needs "
+                       "%s",
+                       purpose, formatBytes(bytes).c_str()));
+}
+
 Status HostMemory::allocate(uint64_t bytes, const char *purpose) {
   release();
   if (!bytes)
@@ -19,10 +26,7 @@ Status HostMemory::allocate(uint64_t bytes, const char *purpose) {
   uint64_t unit = bytes >= 2 * kHugePage ? kHugePage : artifact::kAlignment;
   void *memory = nullptr;
   if (posix_memalign(&memory, unit, bytes))
-    return Status(FRIT_OUT_OF_MEMORY,
-                  format("there is not enough memory on this machine: %s needs "
-                         "%s",
-                         purpose, formatBytes(bytes).c_str()));
+    return noMemory(bytes, purpose);
   pointer = static_cast<uint8_t *>(memory);
   if (unit == kHugePage)
     madvise(pointer, bytes, MADV_HUGEPAGE);
@@ -30,8 +34,29 @@ Status HostMemory::allocate(uint64_t bytes, const char *purpose) {
   return Status();
 }
 
+/// New pages are zeros, so nothing is written here.
+Status HostMemory::allocateZeros(uint64_t bytes, const char *purpose) {
+  release();
+  if (!bytes)
+    return Status();
+  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return noMemory(bytes, purpose);
+  pointer = static_cast<uint8_t *>(memory);
+  if (bytes >= 2 * kHugePage)
+    madvise(pointer, bytes, MADV_HUGEPAGE);
+  size = bytes;
+  mapped = true;
+  return Status();
+}
+
 void HostMemory::release() {
-  free(pointer);
+  if (mapped)
+    munmap(pointer, size);
+  else
+    free(pointer);
   pointer = nullptr;
   size = 0;
+  mapped = false;
 }

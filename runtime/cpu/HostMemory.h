@@ -9,22 +9,26 @@
 
 namespace frit::cpu {
 
-/// Owns memory aligned to artifact::kAlignment. Its contents are uninitialized.
+/// Owns memory aligned to artifact::kAlignment.
 class HostMemory {
 public:
   HostMemory() = default;
   HostMemory(HostMemory &&other) noexcept
       : pointer(std::exchange(other.pointer, nullptr)),
-        size(std::exchange(other.size, 0)) {}
+        size(std::exchange(other.size, 0)),
+        mapped(std::exchange(other.mapped, false)) {}
   HostMemory &operator=(HostMemory &&other) noexcept {
     std::swap(pointer, other.pointer);
     std::swap(size, other.size);
+    std::swap(mapped, other.mapped);
     return *this;
   }
   ~HostMemory() { release(); }
 
-  /// `purpose` says in the out-of-memory message what the memory is for.
+  /// Allocate memory with any contents, or with zeros. `purpose` says in the
+  /// out-of-memory message what the memory is for.
   Status allocate(uint64_t bytes, const char *purpose);
+  Status allocateZeros(uint64_t bytes, const char *purpose);
   void release();
 
   uint8_t *data() const { return pointer; }
@@ -33,6 +37,7 @@ public:
 private:
   uint8_t *pointer = nullptr;
   uint64_t size = 0;
+  bool mapped = false; ///< by mmap, not malloc
 };
 
 } // namespace frit::cpu

@@ -124,6 +124,7 @@ struct Api {
   Result (*memcpyDtoHAsync)(void *, DevicePointer, size_t bytes, Stream);
   Result (*memcpyDtoDAsync)(DevicePointer, DevicePointer, size_t bytes, Stream);
   Result (*memsetD8Async)(DevicePointer, unsigned char, size_t bytes, Stream);
+  Result (*memsetD32Async)(DevicePointer, unsigned, size_t count, Stream);
   /// Unlike cuPointerGetAttribute, succeeds for memory that is not CUDA's.
   Result (*pointerGetAttributes)(unsigned count, int *attributes, void **values,
                                  DevicePointer);

@@ -147,7 +147,7 @@ Status CudaExecution::spread(const StridedRegion &region, DevicePointer from,
 Status CudaExecution::readCounts(const Program &program,
                                  std::span<const Binding> outputs) {
   const PlanView &plan = loaded.model.plan;
-  std::vector<int64_t> counts(plan.header().counts);
+  std::vector<int64_t> counts(plan.function().counts);
   if (counts.empty())
     return Status();
   makeStaging();

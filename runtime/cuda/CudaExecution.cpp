@@ -15,6 +15,12 @@ static uint64_t aligned(uint64_t bytes) {
          artifact::kAlignment;
 }
 
+SharedStream::~SharedStream() {
+  ContextScope scope(*gpu);
+  if (stream)
+    gpu->driver.streamDestroy(stream);
+}
+
 CudaExecution::~CudaExecution() {
   ContextScope scope(gpu);
   if (queue)
@@ -22,23 +28,31 @@ CudaExecution::~CudaExecution() {
   programs.clear();
   if (staging)
     driver.memFreeHost(staging);
-  if (queue)
-    driver.streamDestroy(queue);
-  memory.release();
 }
 
-Status CudaExecution::open() {
+Status CudaExecution::open(const CudaExecution *peer) {
   ContextScope scope(gpu);
   phases.begin("allocate memory");
-  FRIT_TRY(driver.check(driver.streamCreate(&queue, kStreamNonBlocking),
-                        "make a stream"));
-  FRIT_TRY(place());
+  if (peer) {
+    sharedQueue = peer->sharedQueue;
+  } else {
+    sharedQueue = std::make_shared<SharedStream>(loaded.sharedGpu);
+    FRIT_TRY(driver.check(
+        driver.streamCreate(&sharedQueue->stream, kStreamNonBlocking),
+        "make a stream"));
+  }
+  queue = sharedQueue->stream;
+  FRIT_TRY(place(peer));
   // Libraries run once on this memory before the first call; it must not hold
   // signalling NaNs.
-  if (memory.bytes())
-    FRIT_TRY(driver.check(
-        driver.memsetD8Async(memory.address(), 0, memory.bytes(), queue),
-        "clear memory"));
+  if (memory->memory.bytes())
+    FRIT_TRY(driver.check(driver.memsetD8Async(memory->memory.address(), 0,
+                                               memory->memory.bytes(), queue),
+                          "clear memory"));
+  if (peer)
+    state = peer->state;
+  else
+    FRIT_TRY(makeState());
   programs.resize(loaded.model.plan.variants().size());
   FRIT_TRY(open(programs.size() - 1));
   phases.end();
@@ -55,7 +69,8 @@ Status CudaExecution::open(size_t variant) {
   program.inputs = ownInputs;
   program.outputs = ownOutputs;
   auto steps = std::make_unique<CudaSteps>(loaded, loaded.model.steps(variant),
-                                           memory.address());
+                                           arena->memory.address(),
+                                           state->memory.address());
   FRIT_TRY(steps->bind(program.inputs, program.outputs));
   program.bound = true;
   phases.begin("try the libraries");
@@ -68,8 +83,8 @@ Status CudaExecution::open(size_t variant) {
   return Status();
 }
 
-ContextLayout::ContextLayout(const Model &model)
-    : bytes(aligned(model.plan.arenaBytes(*model.target))) {
+ContextLayout::ContextLayout(const Model &model, bool ownsArena)
+    : bytes(ownsArena ? aligned(model.plan.arenaBytes(*model.target)) : 0) {
   for (uint32_t i = 0; i < model.plan.inputs(0).size(); ++i) {
     inputs.push_back(bytes);
     bytes += aligned(model.inputBytes(i));
@@ -80,14 +95,20 @@ ContextLayout::ContextLayout(const Model &model)
   }
 }
 
-Status CudaExecution::place() {
-  ContextLayout layout(loaded.model);
-  FRIT_TRY(
-      memory.allocate(layout.bytes, "the model's arena, inputs and outputs"));
+Status CudaExecution::place(const CudaExecution *peer) {
+  const Model &model = loaded.model;
+  uint64_t needed = model.plan.arenaBytes(*model.target);
+  bool usesPeers = peer && needed <= peer->arenaBytes;
+  ContextLayout layout(model, !usesPeers);
+  memory = std::make_shared<SharedMemory>(loaded.sharedGpu);
+  FRIT_TRY(memory->memory.allocate(layout.bytes,
+                                   "the model's arena, inputs and outputs"));
+  arena = usesPeers ? peer->arena : memory;
+  arenaBytes = usesPeers ? peer->arenaBytes : needed;
   for (uint64_t offset : layout.inputs)
-    ownInputs.push_back(memory.address() + offset);
+    ownInputs.push_back(memory->memory.address() + offset);
   for (uint64_t offset : layout.outputs)
-    ownOutputs.push_back(memory.address() + offset);
+    ownOutputs.push_back(memory->memory.address() + offset);
   return Status();
 }
 
@@ -218,7 +239,7 @@ Status CudaExecution::synchronize() {
 /// Runs the steps with an event before each and one after the last. Does so
 /// inside a graph, where gaps are as short as in a call; on the stream if that
 /// is impossible, or if there are guards: bodies of conditional nodes cannot
-/// hold events. Sets `ran` per step.
+/// hold events. Steps that write state run once. Sets `ran` per step.
 Status CudaExecution::recordSteps(Program &program,
                                   std::span<const Event> events,
                                   std::vector<bool> &ran) {
@@ -227,9 +248,9 @@ Status CudaExecution::recordSteps(Program &program,
   if (program.useGraph && !steps->hasGuards() &&
       !steps->makeGraph(queue, events, graph).failed()) {
     ran.assign(steps->size(), true);
-    // Twice, because the first launch of a graph is slower.
     Status status = driver.check(driver.graphLaunch(graph->exec, queue), "run");
-    if (!status.failed())
+    // Twice if possible, because the first launch of a graph is slower.
+    if (!status.failed() && !steps->writeState())
       status = driver.check(driver.graphLaunch(graph->exec, queue), "run");
     driver.streamSynchronize(queue);
     return status;

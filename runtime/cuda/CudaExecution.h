@@ -7,34 +7,48 @@
 
 namespace frit::cuda {
 
-/// Layout of a context's one allocation: the arena, then its own inputs and
+/// Layout of a context's allocation: the arena, then its own inputs and
 /// outputs. The arena comes first, so that the plan's offsets are offsets of
-/// the allocation.
+/// the allocation. A context that uses another's arena has none here.
 struct ContextLayout {
-  explicit ContextLayout(const Model &model);
+  ContextLayout(const Model &model, bool ownsArena);
 
   std::vector<uint64_t> inputs, outputs; ///< where each begins
   uint64_t bytes = 0;
 };
 
+/// A stream with several owners, who may outlive the executor that made it.
+struct SharedStream {
+  explicit SharedStream(std::shared_ptr<const Gpu> gpu) : gpu(std::move(gpu)) {}
+  SharedStream(const SharedStream &) = delete;
+  ~SharedStream();
+
+  std::shared_ptr<const Gpu> gpu;
+  Stream stream = nullptr;
+};
+
 /// A context's memory, stream and graphs. One allocation holds the arena and
 /// the context's own inputs and outputs, sized for the largest variant; calls
-/// follow each other on one stream, so all variants share it. A variant's
-/// library calls and graph are created when it first runs.
+/// follow each other on one stream, so all variants share it. Another holds the
+/// state. A variant's library calls and graph are created when it first runs.
+///
+/// Peers have the same stream and state. A peer that needs no larger arena uses
+/// that of the first context.
 class CudaExecution final : public Execution {
 public:
   explicit CudaExecution(LoadedModel &loaded)
-      : loaded(loaded), gpu(loaded.gpu), driver(loaded.gpu.driver),
-        memory(driver) {}
+      : loaded(loaded), gpu(loaded.gpu), driver(loaded.gpu.driver) {}
   ~CudaExecution() override;
 
-  Status open();
+  Status open(const CudaExecution *peer);
   Status run(size_t variant, std::span<const Binding> inputs,
              std::span<const Binding> outputs, bool wait) override;
   Status profile(size_t variant, std::span<const Binding> inputs,
                  std::span<const Binding> outputs,
                  std::vector<StepTime> &times) override;
   Status synchronize() override;
+  Status readState(std::span<const StateBinding> tensors) override;
+  Status writeState(std::span<const StateBinding> tensors) override;
   void *stream() const override { return queue; }
   void *inputBuffer(uint32_t index) override {
     return reinterpret_cast<void *>(ownInputs[index]);
@@ -73,7 +87,8 @@ private:
     bool useGraph = true;
   };
 
-  Status place();
+  Status place(const CudaExecution *peer);
+  Status makeState();
   Status open(size_t variant);
   Status bind(Program &program, std::span<const Binding> inputs,
               std::span<const Binding> outputs);
@@ -82,6 +97,12 @@ private:
   GraphExec findGraph(Program &program);
   Status recordSteps(Program &program, std::span<const Event> events,
                      std::vector<bool> &ran);
+
+  // CudaState.cpp
+  DevicePointer stateAddress(const artifact::State &tensor) const {
+    return state->memory.address() + tensor.offset;
+  }
+  Status writeSmall(DevicePointer to, const void *from, uint64_t bytes);
 
   // CudaCopies.cpp
   Status readCounts(const Program &program, std::span<const Binding> outputs);
@@ -102,8 +123,14 @@ private:
   LoadedModel &loaded;
   const Gpu &gpu;
   const Driver &driver;
-  DeviceMemory memory;
-  Stream queue = nullptr;
+  std::shared_ptr<SharedStream> sharedQueue;
+  Stream queue = nullptr; ///< that of `sharedQueue`
+  std::shared_ptr<SharedMemory> state;
+  /// Own inputs and outputs, after the arena if that is in here too.
+  std::shared_ptr<SharedMemory> memory;
+  /// Where the arena is: `memory`, or that of a peer.
+  std::shared_ptr<SharedMemory> arena;
+  uint64_t arenaBytes = 0; ///< of the arena there
   std::vector<DevicePointer> ownInputs, ownOutputs;
   std::vector<Program> programs; ///< by variant
   uint64_t calls = 0;

@@ -32,7 +32,6 @@ CudaExecutor::~CudaExecutor() {
   guardKernel.reset();
   zeros.release();
   prepared.release();
-  resident.release();
   for (Module module : modules)
     gpu.driver.moduleUnload(module);
 }
@@ -41,8 +40,7 @@ Status CudaExecutor::load(int ordinal) {
   // Loading the libraries is slow and needs no device.
   Background libraries([this] { findLibraries(); });
   model.phases.begin("start the GPU");
-  FRIT_TRY(gpu.open(ordinal));
-  FRIT_TRY(gpu.retainContext());
+  FRIT_TRY(openGpu(ordinal));
   ContextScope scope(gpu);
   // The target is already chosen; this sets `usePtx`.
   (void)chooseCudaTarget(model.plan, gpu.major, gpu.minor, usePtx);
@@ -51,15 +49,24 @@ Status CudaExecutor::load(int ordinal) {
   if (model.plan.header().guards.count)
     loadGuardKernel();
   model.phases.begin("copy the weights");
-  constants.resize(model.plan.constants().size());
   Uploader uploader(gpu);
-  FRIT_TRY(uploadResident(uploader));
+  if (!weights)
+    FRIT_TRY(uploadResident(uploader));
+  constants = weights->addresses;
   model.phases.begin("wait for the libraries");
   libraries.join();
   model.phases.begin("start the libraries");
   FRIT_TRY(openLibraries());
   model.phases.begin("prepare the weights");
   return prepare(uploader);
+}
+
+/// Opens the device, unless a function of the artifact has.
+Status CudaExecutor::openGpu(int ordinal) {
+  if (gpu.context)
+    return Status();
+  FRIT_TRY(sharedGpu->open(ordinal));
+  return sharedGpu->retainContext();
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,7 +145,10 @@ void CudaExecutor::loadGuardKernel() {
   if (!status.failed())
     return;
   guardKernel.reset();
-  model.remark("steps run whatever their conditions say: " + status.message());
+  // Steps that write state are not captured in a graph then, so that the host
+  // reads their conditions; a context says so.
+  model.remark("steps that write no state run whatever their conditions say: " +
+               status.message());
 }
 
 Status CudaExecutor::raiseSharedMemory(const Step &step) {
@@ -211,17 +221,18 @@ Status CudaExecutor::openLibraries() {
 
 Status CudaExecutor::uploadConstants(Uploader &uploader,
                                      std::span<const uint32_t> indices,
-                                     DevicePointer to) {
+                                     DevicePointer to,
+                                     std::vector<DevicePointer> &addresses) {
   std::vector<Upload> uploads;
   for (uint32_t index : indices) {
     const Constant &constant = model.plan.constants()[index];
-    constants[index] = to;
+    addresses[index] = to;
     to += alignedBytes(constant);
     // An empty constant may have no source address.
     if (constant.bytes)
       uploads.push_back(
-          {constants[index],
-           static_cast<const uint8_t *>(model.weights.data(index)),
+          {addresses[index],
+           static_cast<const uint8_t *>(model.weights->data(index)),
            constant.bytes});
   }
   return uploader.upload(uploads);
@@ -236,8 +247,13 @@ Status CudaExecutor::uploadResident(Uploader &uploader) {
       indices.push_back(index);
       total += alignedBytes(all[index]);
     }
-  FRIT_TRY(resident.allocate(total, "the model's weights"));
-  return uploadConstants(uploader, indices, resident.address());
+  auto made = std::make_shared<ResidentWeights>(sharedGpu);
+  made->addresses.resize(all.size());
+  FRIT_TRY(made->memory.allocate(total, "the model's weights"));
+  FRIT_TRY(uploadConstants(uploader, indices, made->memory.address(),
+                           made->addresses));
+  weights = std::move(made);
+  return Status();
 }
 
 Status CudaExecutor::prepare(Uploader &uploader) {
@@ -257,7 +273,8 @@ Status CudaExecutor::prepare(Uploader &uploader) {
                           "make a stream"));
     Status status;
     for (const Window &window : windows) {
-      status = uploadConstants(uploader, window.constants, originals.address());
+      status = uploadConstants(uploader, window.constants, originals.address(),
+                               constants);
       if (!status.failed())
         status = runWindow(window, arena.address(), stream);
       if (status.failed())
@@ -268,7 +285,8 @@ Status CudaExecutor::prepare(Uploader &uploader) {
     driver.streamDestroy(stream);
     FRIT_TRY(std::move(status));
   }
-  model.weights.release();
+  if (!model.keepsWeights())
+    model.weights->release();
   return Status();
 }
 
@@ -277,7 +295,7 @@ Status CudaExecutor::runWindow(const Window &window, DevicePointer arena,
   CudaSteps steps(*this,
                   model.plan.steps(model.target->prepare)
                       .subspan(window.first, window.count),
-                  arena);
+                  arena, /*state=*/0);
   Status status = steps.bind({}, {});
   if (!status.failed())
     status = steps.openLibraries(stream, /*tryOut=*/false);
@@ -290,9 +308,10 @@ Status CudaExecutor::runWindow(const Window &window, DevicePointer arena,
   return finished;
 }
 
-Status CudaExecutor::createExecution(std::unique_ptr<Execution> &execution) {
+Status CudaExecutor::createExecution(Execution *peer,
+                                     std::unique_ptr<Execution> &execution) {
   auto opened = std::make_unique<CudaExecution>(*this);
-  FRIT_TRY(opened->open());
+  FRIT_TRY(opened->open(static_cast<CudaExecution *>(peer)));
   execution = std::move(opened);
   return Status();
 }
@@ -319,8 +338,10 @@ void CudaExecutor::describe(frit_device_info &info) const {
   info.name = gpu.name.c_str();
   info.memory_bytes = total;
   info.free_bytes = free;
-  info.module_bytes = resident.bytes() + prepared.bytes() + zeros.bytes();
-  info.context_bytes = ContextLayout(model).bytes;
+  info.module_bytes =
+      weights->memory.bytes() + prepared.bytes() + zeros.bytes();
+  info.context_bytes = ContextLayout(model, /*ownsArena=*/true).bytes +
+                       model.plan.header().stateBytes;
   auto attribute = [&](int which) {
     int value = 0;
     gpu.driver.deviceGetAttribute(&value, which, gpu.device);
@@ -335,8 +356,10 @@ void CudaExecutor::describe(frit_device_info &info) const {
 }
 
 Status frit::createCudaExecutor(Model &model, int ordinal,
+                                const Executor *sibling,
                                 std::unique_ptr<Executor> &executor) {
-  auto opened = std::make_unique<CudaExecutor>(model);
+  auto opened = std::make_unique<CudaExecutor>(
+      model, static_cast<const CudaExecutor *>(sibling));
   FRIT_TRY(opened->load(ordinal));
   executor = std::move(opened);
   return Status();

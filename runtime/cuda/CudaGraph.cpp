@@ -30,6 +30,10 @@ StepGraph::~StepGraph() {
 
 Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
                             std::unique_ptr<StepGraph> &result) {
+  if (mustSkip && !conditional)
+    return Status(FRIT_UNSUPPORTED,
+                  "steps that write state have conditions, for which the "
+                  "NVIDIA driver has no graph nodes");
   auto made = std::make_unique<StepGraph>(driver);
   FRIT_TRY(driver.check(driver.graphCreate(&made->graph, 0), "make a graph"));
   made->kernels.resize(steps.size());
@@ -37,7 +41,7 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
   if (!status.failed())
     status = driver.check(driver.graphInstantiate(&made->exec, made->graph, 0),
                           "instantiate a graph");
-  if (status.failed() && conditional) {
+  if (status.failed() && conditional && !mustSkip) {
     conditional = false;
     loaded.model.remark("steps run whatever their conditions say: " +
                         status.message());

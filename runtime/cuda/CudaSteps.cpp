@@ -16,15 +16,19 @@ using artifact::StepKind;
 static constexpr uint32_t kBoundAlignment = 16;
 
 CudaSteps::CudaSteps(LoadedModel &loaded, std::span<const Step> steps,
-                     DevicePointer arena)
+                     DevicePointer arena, DevicePointer state)
     : loaded(loaded), driver(loaded.gpu.driver), plan(loaded.model.plan),
       steps(steps), conditional(loaded.guardKernel != nullptr),
       calls(steps.size()) {
   for (size_t index = 0; index < steps.size(); ++index) {
     firstArgument.push_back(arguments.size());
     firstMap.push_back(mapUses.size());
-    resolveArguments(index, arena);
+    resolveArguments(index, arena, state);
     listTensorMaps(index);
+    if (steps[index].kind == StepKind::guard)
+      for (const Step &step :
+           steps.subspan(index + 1, plan.guard(steps[index]).steps))
+        mustSkip |= plan.writesState(step);
   }
   maps.resize(mapUses.size());
 }
@@ -33,7 +37,8 @@ static bool isBound(const Buffer &buffer) {
   return buffer.space == Space::input || buffer.space == Space::output;
 }
 
-void CudaSteps::resolveArguments(size_t index, DevicePointer arena) {
+void CudaSteps::resolveArguments(size_t index, DevicePointer arena,
+                                 DevicePointer state) {
   for (const Buffer &buffer : plan.arguments(steps[index])) {
     DevicePointer base = 0;
     switch (buffer.space) {
@@ -50,6 +55,9 @@ void CudaSteps::resolveArguments(size_t index, DevicePointer arena) {
       break;
     case Space::prepared:
       base = loaded.prepared.address();
+      break;
+    case Space::state:
+      base = state;
       break;
     }
     arguments.push_back(base + buffer.offset);
@@ -120,14 +128,34 @@ Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
                           "run on frit's own kernels");
     }
   }
+  auto isCall = [](const Step &step) {
+    return step.kind == StepKind::gemm || isForCudnn(step);
+  };
+  auto isWrittenState = [](const Buffer &buffer) {
+    return buffer.space == Space::state && buffer.written;
+  };
+  // Takes what calls that are tried out write to the state.
+  DeviceMemory elsewhere(driver);
+  if (tryOut) {
+    uint64_t most = 0;
+    for (const Step &step : steps)
+      for (const Buffer &buffer : plan.arguments(step))
+        if (isCall(step) && isWrittenState(buffer))
+          most = std::max(most, buffer.bytes);
+    FRIT_TRY(elsewhere.allocate(most, "trying the libraries"));
+  }
   unsigned declined = 0;
   for (size_t index = 0; index < steps.size(); ++index) {
     const Step &step = steps[index];
-    if (step.kind != StepKind::gemm && !isForCudnn(step))
+    if (!isCall(step))
       continue;
     calls[index] = prepareCall(step);
-    while (calls[index] && tryOut &&
-           !calls[index]->enqueue(argumentsOf(index), stream))
+    std::span<const DevicePointer> own = argumentsOf(index);
+    std::vector<DevicePointer> pointers(own.begin(), own.end());
+    for (size_t i = 0; i < pointers.size(); ++i)
+      if (isWrittenState(plan.arguments(step)[i]))
+        pointers[i] = elsewhere.address();
+    while (calls[index] && tryOut && !calls[index]->enqueue(pointers, stream))
       if (!calls[index]->nextAlgorithm())
         calls[index].reset();
     if (!calls[index] && step.kernel == artifact::kNone)
@@ -196,6 +224,7 @@ std::string CudaSteps::pick(size_t index) const {
   const Step &step = steps[index];
   if (step.kind == StepKind::guard)
     return plan.textOf(plan.guard(step), conditional ? ", by a conditional node"
+                                         : mustSkip  ? ", by the host"
                                                      : ", but always run");
   if (step.kind == StepKind::copy)
     return "memcpy";
@@ -211,6 +240,11 @@ bool CudaSteps::hasGuards() const {
     if (step.kind == StepKind::guard)
       return true;
   return false;
+}
+
+bool CudaSteps::writeState() const {
+  return std::ranges::any_of(
+      steps, [&](const Step &step) { return plan.writesState(step); });
 }
 
 Status CudaSteps::next(size_t &index, Stream stream) {

@@ -40,16 +40,18 @@ private:
 /// addresses of inputs and outputs before any step runs.
 class CudaSteps {
 public:
-  /// `arena` is the address of the arena that the steps' offsets refer to.
+  /// `arena` and `state` are the addresses of the memories that the steps'
+  /// offsets refer to.
   CudaSteps(LoadedModel &loaded, std::span<const artifact::Step> steps,
-            DevicePointer arena);
+            DevicePointer arena, DevicePointer state);
 
   Status bind(std::span<const DevicePointer> inputs,
               std::span<const DevicePointer> outputs);
 
   /// Creates the library calls; each picks an algorithm. With `tryOut` they
-  /// also run once, on whatever the memory holds: the library loads its kernels
-  /// and declines what it cannot run before a graph is captured.
+  /// also run once, on whatever the memory holds, without changing the state:
+  /// the library loads its kernels and declines what it cannot run before a
+  /// graph is captured.
   Status openLibraries(Stream stream, bool tryOut);
 
   /// Enqueues a step on a stream.
@@ -60,6 +62,9 @@ public:
   /// not hold.
   Status next(size_t &index, Stream stream);
   bool hasGuards() const;
+
+  /// Returns whether a step writes state.
+  bool writeState() const;
 
   /// Creates a graph of all steps with their dependencies. `marks`, if not
   /// empty, has an event to record before each step and one after the last;
@@ -106,7 +111,7 @@ private:
     void join();
   };
 
-  void resolveArguments(size_t index, DevicePointer arena);
+  void resolveArguments(size_t index, DevicePointer arena, DevicePointer state);
   void listTensorMaps(size_t index);
   std::span<const DevicePointer> argumentsOf(size_t index) const {
     return std::span(arguments).subspan(firstArgument[index],
@@ -139,6 +144,9 @@ private:
   std::vector<size_t> firstMap;
   bool encoded = false;
   bool conditional; ///< whether graphs have conditional nodes
+  /// Whether skipping some guarded step is not optional, because it writes
+  /// state.
+  bool mustSkip = false;
   std::unique_ptr<CudnnHandle> cudnn;
   std::vector<std::unique_ptr<LibraryCall>> calls; ///< null: a kernel or copy
 };

@@ -28,6 +28,21 @@ private:
   uint64_t size = 0;
 };
 
+/// Memory on a GPU with several owners, who may outlive the executor that made
+/// it.
+struct SharedMemory {
+  explicit SharedMemory(std::shared_ptr<const Gpu> gpu)
+      : gpu(std::move(gpu)), memory(this->gpu->driver) {}
+  SharedMemory(const SharedMemory &) = delete;
+  ~SharedMemory() {
+    ContextScope scope(*gpu);
+    memory.release();
+  }
+
+  std::shared_ptr<const Gpu> gpu;
+  DeviceMemory memory;
+};
+
 } // namespace frit::cuda
 
 #endif // FRIT_CUDA_DEVICEMEMORY_H

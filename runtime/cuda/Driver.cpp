@@ -50,6 +50,7 @@ Status Driver::open() {
       find(library, memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2") &
       find(library, memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2") &
       find(library, memsetD8Async, "cuMemsetD8Async") &
+      find(library, memsetD32Async, "cuMemsetD32Async") &
       find(library, pointerGetAttributes, "cuPointerGetAttributes") &
       find(library, moduleLoadDataEx, "cuModuleLoadDataEx") &
       find(library, moduleUnload, "cuModuleUnload") &

@@ -27,7 +27,9 @@ public:
   }
 
   Model &model;
-  Gpu gpu;
+  /// Shared with the executors and contexts of the artifact's other functions.
+  std::shared_ptr<Gpu> sharedGpu;
+  const Gpu &gpu;
   /// The libraries; null if the plan does not use them or they are not
   /// installed.
   std::unique_ptr<CublasLt> cublas;
@@ -35,13 +37,15 @@ public:
   /// Null if the plan has no guards or the driver has no conditional nodes.
   std::unique_ptr<GuardKernel> guardKernel;
   std::vector<DevicePointer> constants; ///< 0 if not on the device
-  DeviceMemory resident, prepared;
+  DeviceMemory prepared;
   DeviceMemory zeros; ///< a zero bias for the widest convolution
 
 protected:
-  explicit LoadedModel(Model &model)
-      : model(model), resident(gpu.driver), prepared(gpu.driver),
-        zeros(gpu.driver) {}
+  /// `sibling`, if not null, is the same artifact's model of another function.
+  LoadedModel(Model &model, const LoadedModel *sibling)
+      : model(model),
+        sharedGpu(sibling ? sibling->sharedGpu : std::make_shared<Gpu>()),
+        gpu(*sharedGpu), prepared(gpu.driver), zeros(gpu.driver) {}
   ~LoadedModel() = default;
 
   std::vector<Function> functions;

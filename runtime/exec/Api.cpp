@@ -82,6 +82,18 @@ frit_status frit_context_create(frit_module *module, frit_context **context) {
   return report(std::move(status));
 }
 
+frit_status frit_context_create_peer(frit_module *function,
+                                     frit_context *context,
+                                     frit_context **peer) {
+  if (!function || !context || !peer)
+    return nullArgument("frit_context_create_peer");
+  auto opened = std::make_unique<frit_context>();
+  Status status = opened->open(*function, context);
+  if (!status.failed())
+    *peer = opened.release();
+  return report(std::move(status));
+}
+
 static void visitPhases(const Phases &phases,
                         void (*visit)(void *user, const char *name,
                                       double seconds),
@@ -151,6 +163,26 @@ frit_status frit_context_synchronize(frit_context *context) {
   if (!context)
     return nullArgument("frit_context_synchronize");
   return report(context->execution->synchronize());
+}
+
+frit_status frit_state_read(frit_context *context, const frit_tensor *tensors,
+                            uint32_t count) {
+  if (!context || (!tensors && count))
+    return nullArgument("frit_state_read");
+  Status status = context->bindState({tensors, count});
+  if (!status.failed())
+    status = context->execution->readState(context->state);
+  return report(std::move(status));
+}
+
+frit_status frit_state_write(frit_context *context, const frit_tensor *tensors,
+                             uint32_t count) {
+  if (!context || (!tensors && count))
+    return nullArgument("frit_state_write");
+  Status status = context->bindState({tensors, count});
+  if (!status.failed())
+    status = context->execution->writeState(context->state);
+  return report(std::move(status));
 }
 
 void *frit_context_stream(const frit_context *context) {

@@ -33,6 +33,32 @@ frit_status frit_module_load(const char *path,
 
 void frit_module_close(frit_module *module) { delete module; }
 
+uint32_t frit_module_function_count(const frit_module *module) {
+  return module ? uint32_t(module->functionNames.size()) : 0;
+}
+
+const char *frit_module_function_name(const frit_module *module,
+                                      uint32_t index) {
+  return module && index < module->functionNames.size()
+             ? module->functionNames[index].c_str()
+             : nullptr;
+}
+
+const char *frit_module_function(const frit_module *module) {
+  return module ? module->function.c_str() : "";
+}
+
+frit_status frit_module_open_function(frit_module *module, const char *name,
+                                      frit_module **function) {
+  if (!module || !name || !function)
+    return nullArgument("frit_module_open_function");
+  auto opened = std::make_unique<frit_module>();
+  Status status = opened->openFunction(*module, name);
+  if (!status.failed())
+    *function = opened.release();
+  return report(std::move(status));
+}
+
 const char *frit_module_name(const frit_module *module) {
   return module ? module->name.c_str() : "";
 }
@@ -169,7 +195,8 @@ frit_status frit_module_symbol(const frit_module *module, uint32_t index,
            sizes.data(),
            /*masked=*/0};
   const PlanView &plan = module->model.plan;
-  for (const artifact::Tensor &size : plan.inputs(0).last(plan.header().sizes))
+  for (const artifact::Tensor &size :
+       plan.inputs(0).last(plan.function().sizes))
     info->masked |= size.symbol == index;
   return FRIT_OK;
 }
@@ -196,7 +223,7 @@ frit_status frit_module_output_symbols(const frit_module *module,
 }
 
 uint32_t frit_module_counts(const frit_module *module) {
-  return module ? module->model.plan.header().counts : 0;
+  return module ? module->model.plan.function().counts : 0;
 }
 
 frit_status frit_module_output_counts(const frit_module *module, uint32_t index,
@@ -248,6 +275,28 @@ frit_status frit_module_variant(const frit_module *module, uint32_t target,
   *info = {plan.sizes(index).data(), program.steps.count, program.arenaBytes,
            program.arenaLowerBound};
   return FRIT_OK;
+}
+
+uint32_t frit_module_state_count(const frit_module *module) {
+  return module ? uint32_t(module->stateNames.size()) : 0;
+}
+
+frit_status frit_module_state(const frit_module *module, uint32_t index,
+                              frit_tensor_info *info) {
+  if (!module || !info)
+    return nullArgument("frit_module_state");
+  if (index >= module->stateNames.size())
+    return noSuchIndex("frit_module_state", index);
+  const PlanView &plan = module->model.plan;
+  const artifact::State &state = plan.states()[index];
+  std::span<const int64_t> dims = plan.dims(state.dims);
+  *info = {module->stateNames[index].c_str(), frit_dtype(state.type),
+           uint32_t(dims.size()), dims.data(), state.bytes};
+  return FRIT_OK;
+}
+
+uint64_t frit_module_state_bytes(const frit_module *module) {
+  return module ? module->model.plan.header().stateBytes : 0;
 }
 
 uint64_t frit_module_weight_bytes(const frit_module *module) {

@@ -18,7 +18,7 @@ static Status wrong(std::string message) {
   return Status(FRIT_INVALID_ARGUMENT, std::move(message));
 }
 
-static std::string join(const std::vector<std::string> &names) {
+std::string frit::joinNames(const std::vector<std::string> &names) {
   std::string text;
   for (const std::string &name : names)
     text += (text.empty() ? "" : ", ") + name;
@@ -39,7 +39,7 @@ Status frit::findTensor(const char *kind, const frit_tensor &tensor,
                  names.begin());
   if (index == names.size())
     return wrong(format("there is no %s '%s'; the model's %ss are: %s", kind,
-                        tensor.name, kind, join(names).c_str()));
+                        tensor.name, kind, joinNames(names).c_str()));
   return Status();
 }
 

@@ -60,6 +60,9 @@ private:
 Status findTensor(const char *kind, const frit_tensor &tensor, size_t position,
                   const std::vector<std::string> &names, size_t &index);
 
+/// Lists names for messages: "a, b"; "none" if there are none.
+std::string joinNames(const std::vector<std::string> &names);
+
 /// Lists the sizes for which there are variants, ascending.
 std::vector<int64_t> variantSizes(const PlanView &plan, size_t symbol);
 

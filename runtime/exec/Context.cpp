@@ -12,12 +12,17 @@ static Status wrong(std::string message) {
   return Status(FRIT_INVALID_ARGUMENT, std::move(message));
 }
 
-Status frit_context::open(frit_module &from) {
+Status frit_context::open(frit_module &from, frit_context *peer) {
   if (!from.executor)
     return wrong("the module was opened with device \"none\", to be looked at "
                  "only");
+  if (peer && peer->module->artifact != from.artifact)
+    return wrong("the function and the context are not of the same opened "
+                 "model; frit_module_open_function opens the function of one "
+                 "that is open");
   module = &from;
-  FRIT_TRY(from.executor->createExecution(execution));
+  FRIT_TRY(from.executor->createExecution(
+      peer ? peer->execution.get() : nullptr, execution));
   inputs.resize(from.model.plan.inputs(0).size());
   outputs.resize(from.model.plan.outputs(0).size());
   steps.resize(from.model.plan.variants().size());
@@ -59,16 +64,38 @@ static Status checkMemory(const char *kind, const std::string &name,
   return Status();
 }
 
-static Status checkOutput(const std::string &name, const frit_tensor &given,
-                          artifact::DType type, std::span<const int64_t> dims) {
+static Status checkType(const char *kind, const std::string &name,
+                        const frit_tensor &given, artifact::DType type,
+                        std::span<const int64_t> dims) {
   if (given.rank && !given.dims)
-    return wrong(format("output '%s' has no dims", name.c_str()));
+    return wrong(format("%s '%s' has no dims", kind, name.c_str()));
   std::span<const int64_t> givenDims(given.dims, given.rank);
   artifact::DType givenType = artifact::DType(given.dtype);
   if (givenType != type || !std::ranges::equal(givenDims, dims))
-    return wrong(format("output '%s' must be %s and is %s", name.c_str(),
+    return wrong(format("%s '%s' must be %s and is %s", kind, name.c_str(),
                         formatType(type, dims).c_str(),
                         formatType(givenType, givenDims).c_str()));
+  return Status();
+}
+
+Status frit_context::bindState(std::span<const frit_tensor> given) {
+  const PlanView &plan = module->model.plan;
+  const std::vector<std::string> &names = module->stateNames;
+  state.clear();
+  seen.assign(names.size(), false);
+  for (size_t position = 0; position < given.size(); ++position) {
+    const frit_tensor &tensor = given[position];
+    size_t index = 0;
+    FRIT_TRY(findTensor("state", tensor, position, names, index));
+    if (seen[index])
+      return wrong(format("state '%s' is given twice", names[index].c_str()));
+    seen[index] = true;
+    const artifact::State &expected = plan.states()[index];
+    FRIT_TRY(checkType("state", names[index], tensor, expected.type,
+                       plan.dims(expected.dims)));
+    FRIT_TRY(checkMemory("state", names[index], tensor, expected.bytes));
+    state.push_back({uint32_t(index), tensor.data, tensor.location});
+  }
   return Status();
 }
 
@@ -108,8 +135,8 @@ Status frit_context::bind(std::span<const frit_tensor> givenInputs,
       return wrong(format("output '%s' is given twice", names[index].c_str()));
     seen[index] = true;
     const artifact::Tensor &expected = plan.outputs(call.variant())[index];
-    FRIT_TRY(
-        checkOutput(names[index], tensor, expected.type, outputs[index].dims));
+    FRIT_TRY(checkType("output", names[index], tensor, expected.type,
+                       outputs[index].dims));
     FRIT_TRY(checkMemory("output", names[index], tensor, expected.bytes));
     outputs[index].data = tensor.data;
     outputs[index].location = tensor.location;

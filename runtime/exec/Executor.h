@@ -37,13 +37,16 @@ struct Model {
   const frit_image *image = nullptr;
   PlanView plan;
   const artifact::Target *target = nullptr;
-  Weights weights;
-  uint32_t flags = 0; ///< of frit_module_flags
+  Weights *weights = nullptr; ///< shared by the artifact's functions
+  uint32_t flags = 0;         ///< of frit_module_flags
   uint32_t threads = 0;
   Remark remark;
   Phases phases; ///< of opening the module
 
   bool has(frit_module_flags flag) const { return flags & flag; }
+  /// Returns whether the weights' host memory is read after the module has been
+  /// opened: to open other functions or to set the state of new contexts.
+  bool keepsWeights() const;
   /// The steps of a call of `variant`.
   std::span<const artifact::Step> steps(size_t variant) const {
     return plan.steps(plan.programs(*target)[variant].steps);
@@ -70,6 +73,13 @@ struct Binding {
   frit_location location = FRIT_HOST;
   std::span<const int64_t> dims;
   int64_t *counted = nullptr;
+};
+
+/// The caller's memory for entry `index` of Header::states.
+struct StateBinding {
+  uint32_t index = 0;
+  void *data = nullptr;
+  frit_location location = FRIT_HOST;
 };
 
 /// Describes where the caller's elements lie in the variant's tensor.
@@ -113,6 +123,12 @@ public:
 
   virtual Status synchronize() = 0;
 
+  /// Copy state tensors to or from the caller's memory, after earlier and
+  /// before later calls of this execution and its peers. frit_state_read and
+  /// frit_state_write say when they wait.
+  virtual Status readState(std::span<const StateBinding> tensors) = 0;
+  virtual Status writeState(std::span<const StateBinding> tensors) = 0;
+
   /// The CUstream; null on the CPU.
   virtual void *stream() const { return nullptr; }
 
@@ -132,7 +148,11 @@ public:
 class Executor {
 public:
   virtual ~Executor() = default;
-  virtual Status createExecution(std::unique_ptr<Execution> &execution) = 0;
+  /// `peer`, if not null, is an execution of another function's executor on the
+  /// same device: the new one shares its state and stream, and its scratch
+  /// memory if that is large enough.
+  virtual Status createExecution(Execution *peer,
+                                 std::unique_ptr<Execution> &execution) = 0;
 
   /// Fills in all fields but `device`.
   virtual void describe(frit_device_info &info) const = 0;
@@ -140,8 +160,10 @@ public:
 
 /// Load the model's code and weights and run its prepare list. A new execution
 /// opens its last (largest) variant at once, the others at their first call.
+/// `sibling`, if not null, is the executor of another function of the artifact
+/// on the same device.
 Status createCpuExecutor(Model &model, std::unique_ptr<Executor> &executor);
-Status createCudaExecutor(Model &model, int ordinal,
+Status createCudaExecutor(Model &model, int ordinal, const Executor *sibling,
                           std::unique_ptr<Executor> &executor);
 
 /// Returns `status`; if it failed, with "node 'x': " before its message.

@@ -105,17 +105,24 @@ bool frit::isCutInside(const PlanView &plan, const artifact::Tensor &tensor) {
   return false;
 }
 
-frit_module::~frit_module() {
-  // Before dlclose: the executor may point into the library's image.
-  executor.reset();
+bool Model::keepsWeights() const {
+  auto hasValue = [](const artifact::State &state) {
+    return state.constant != artifact::kNone;
+  };
+  return plan.functions().size() > 1 ||
+         std::ranges::any_of(plan.states(), hasValue);
+}
+
+OpenedArtifact::~OpenedArtifact() {
   if (library)
     dlclose(library);
 }
 
 Status frit_module::load(const std::string &path,
                          const frit_module_options *options) {
+  artifact = std::make_shared<OpenedArtifact>();
   const frit_image *image;
-  FRIT_TRY(openModelLibrary(path, library, image));
+  FRIT_TRY(openModelLibrary(path, artifact->library, image));
   size_t slash = path.rfind('/');
   Status status =
       open(*image, options, slash == path.npos ? "" : path.substr(0, slash));
@@ -133,7 +140,10 @@ Status frit_module::open(const frit_image &image,
                     "FRIT_MODULE_OPTIONS_INIT");
     used = *options;
   }
-  model.image = &image;
+  if (!artifact)
+    artifact = std::make_shared<OpenedArtifact>();
+  artifact->image = model.image = &image;
+  model.weights = &artifact->weights;
   model.flags = used.flags;
   model.threads = used.threads;
   model.remark = {used.remark, used.remark_user};
@@ -144,7 +154,7 @@ Status frit_module::open(const frit_image &image,
   const char *wanted = used.device ? used.device : "";
   if (!strcmp(wanted, "none"))
     return Status();
-  FRIT_TRY(model.weights.open(
+  FRIT_TRY(artifact->weights.open(
       plan, image, used.weights_folder ? used.weights_folder : folder));
   return chooseDevice(wanted);
 }
@@ -152,6 +162,11 @@ Status frit_module::open(const frit_image &image,
 void frit_module::copyTexts() {
   const PlanView &plan = model.plan;
   name = plan.text(plan.header().model);
+  function = plan.text(plan.function().name);
+  for (const artifact::Function &other : plan.functions())
+    functionNames.emplace_back(plan.text(other.name));
+  for (const artifact::State &state : plan.states())
+    stateNames.emplace_back(plan.text(state.name));
   auto copy = [&](std::span<const artifact::Tensor> tensors,
                   std::vector<std::string> &names,
                   std::vector<std::vector<int32_t>> &symbols,
@@ -188,6 +203,27 @@ static int cudaOrdinal(const char *device) {
   return *end || ordinal > 1023 ? -1 : int(ordinal);
 }
 
+Status frit_module::openFunction(const frit_module &from, const char *wanted) {
+  auto found = std::ranges::find(from.functionNames, wanted);
+  if (found == from.functionNames.end())
+    return Status(FRIT_INVALID_ARGUMENT,
+                  format("there is no function '%s'; the model's functions "
+                         "are: %s",
+                         wanted, joinNames(from.functionNames).c_str()));
+  artifact = from.artifact;
+  model.image = from.model.image;
+  model.plan = from.model.plan.of(size_t(found - from.functionNames.begin()));
+  model.weights = from.model.weights;
+  model.flags = from.model.flags;
+  model.threads = from.model.threads;
+  model.remark = from.model.remark;
+  copyTexts();
+  device = from.device;
+  if (!from.executor)
+    return Status();
+  return openOn(cudaOrdinal(device.c_str()), from.executor.get());
+}
+
 Status frit_module::chooseDevice(const char *wanted) {
   const PlanView &plan = model.plan;
   bool any = !*wanted, cpuOnly = !strcmp(wanted, "cpu");
@@ -199,31 +235,41 @@ Status frit_module::chooseDevice(const char *wanted) {
 
   Status noGpu(FRIT_NO_DEVICE, "");
   if (!cpuOnly) {
-    bool usePtx;
-    model.phases.begin("find the GPU");
-    noGpu = cuda::findTarget(plan, ordinal, model.target, usePtx);
-    if (!noGpu.failed()) {
-      device = format("cuda:%d", ordinal);
-      Status status = createCudaExecutor(model, ordinal, executor);
-      model.phases.end();
-      return status;
-    }
-    model.phases.end();
-    if (!any)
+    noGpu = openOn(ordinal, /*sibling=*/nullptr);
+    // Once there is a target, the GPU has been chosen.
+    if (model.target || !any)
       return noGpu;
   }
-
-  model.target = chooseCpuTarget(plan);
-  if (!model.target) {
-    std::string message = format("the model has no code for this processor; it "
-                                 "has code for: %s",
-                                 listArchs(plan).c_str());
-    if (any)
-      message = noGpu.message() + "; and " + message;
-    return Status(FRIT_NO_DEVICE, message);
-  }
-  if (any && hasCudaTarget(plan))
+  Status status = openOn(/*ordinal=*/-1, /*sibling=*/nullptr);
+  if (any && !model.target)
+    return Status(status.status(),
+                  noGpu.message() + "; and " + status.message());
+  if (any && model.target && hasCudaTarget(plan))
     model.remark("running on the cpu: " + noGpu.message());
+  return status;
+}
+
+/// Chooses the target for a GPU, or for the processor if `ordinal` is negative,
+/// and loads it there.
+Status frit_module::openOn(int ordinal, const Executor *sibling) {
+  const PlanView &plan = model.plan;
+  if (ordinal >= 0) {
+    bool usePtx;
+    model.phases.begin("find the GPU");
+    Status status = cuda::findTarget(plan, ordinal, model.target, usePtx);
+    if (!status.failed()) {
+      device = format("cuda:%d", ordinal);
+      status = createCudaExecutor(model, ordinal, sibling, executor);
+    }
+    model.phases.end();
+    return status;
+  }
+  model.target = chooseCpuTarget(plan);
+  if (!model.target)
+    return Status(FRIT_NO_DEVICE,
+                  format("the model has no code for this processor; it has "
+                         "code for: %s",
+                         listArchs(plan).c_str()));
   device = "cpu";
   return createCpuExecutor(model, executor);
 }

@@ -9,10 +9,22 @@
 #include <string>
 #include <vector>
 
+namespace frit {
+/// What the modules of an artifact's functions share.
+struct OpenedArtifact {
+  OpenedArtifact() = default;
+  OpenedArtifact(const OpenedArtifact &) = delete;
+  ~OpenedArtifact();
+
+  const frit_image *image = nullptr;
+  void *library = nullptr; ///< that holds the image; may be null
+  Weights weights;
+};
+} // namespace frit
+
 struct frit_module {
   frit_module() = default;
   frit_module(const frit_module &) = delete;
-  ~frit_module();
 
   /// Implements frit_module_open. `folder` holds the files of external weights
   /// unless the options name another.
@@ -23,11 +35,18 @@ struct frit_module {
   frit::Status load(const std::string &path,
                     const frit_module_options *options);
 
+  /// Implements frit_module_open_function for a function of `from`.
+  frit::Status openFunction(const frit_module &from, const char *wanted);
+
+  /// Destroyed last: all below may point into the library's image.
+  std::shared_ptr<frit::OpenedArtifact> artifact;
   frit::Model model;
   std::string name;
+  std::string function;
   std::string device = "none";
   /// Names in the plan, null-terminated for C.
   std::vector<std::string> inputNames, outputNames, archs, symbolNames;
+  std::vector<std::string> functionNames, stateNames;
   /// Per symbol, the sizes for which there are variants.
   std::vector<std::vector<int64_t>> symbolSizes;
   /// Per input or output, the symbol of each dimension, or -1.
@@ -35,16 +54,17 @@ struct frit_module {
   /// Per output, the count that each dimension depends on, or -1.
   std::vector<std::vector<int32_t>> outputCounts;
   std::unique_ptr<frit::Executor> executor;
-  void *library = nullptr;
 
 private:
   void copyTexts();
   frit::Status chooseDevice(const char *wanted);
+  frit::Status openOn(int ordinal, const frit::Executor *sibling);
 };
 
 struct frit_context {
-  /// Implements frit_context_create.
-  frit::Status open(frit_module &module);
+  /// Implements frit_context_create, and frit_context_create_peer if `peer` is
+  /// not null.
+  frit::Status open(frit_module &module, frit_context *peer = nullptr);
 
   /// Matches the tensors of a call with the model's: fills `inputs` and
   /// `outputs` and chooses the variant.
@@ -56,6 +76,10 @@ struct frit_context {
     std::string node, kernel;
   };
 
+  /// Matches the tensors of frit_state_read or frit_state_write with the
+  /// model's: fills `state`.
+  frit::Status bindState(std::span<const frit_tensor> given);
+
   /// Texts of the steps of the current `variant`.
   std::vector<StepTexts> &stepTexts();
 
@@ -63,6 +87,7 @@ struct frit_context {
   std::unique_ptr<frit::Execution> execution;
   /// One per input and output of the plan; the counts are the last outputs.
   std::vector<frit::Binding> inputs, outputs;
+  std::vector<frit::StateBinding> state;
   size_t variant = 0;
   /// Shapes of the outputs in the call that is bound, or in the last one.
   std::vector<std::vector<int64_t>> outputShapes;

@@ -6,6 +6,7 @@
 #include "runtime/exec/TensorMapCheck.h"
 
 #include <cstring>
+#include <unordered_set>
 #include <vector>
 
 using namespace frit;
@@ -26,10 +27,12 @@ public:
   Status run() {
     FRIT_TRY(checkHeader());
     FRIT_TRY(checkTables());
-    FRIT_TRY(checkVariants(plan));
+    FRIT_TRY(checkFunctions());
     FRIT_TRY(checkConstants());
-    for (size_t i = 0; i < plan.targets().size(); ++i)
-      FRIT_TRY(checkTarget(plan.targets()[i]));
+    FRIT_TRY(checkStates());
+    for (plan.chosen = 0; plan.chosen < plan.functions().size(); ++plan.chosen)
+      FRIT_TRY(checkFunction());
+    plan.chosen = 0;
     return Status();
   }
 
@@ -38,12 +41,16 @@ private:
   struct Memory {
     bool preparing;
     uint64_t arena, prepared;
+    uint64_t state = 0;
     std::span<const Tensor> inputs = {}, outputs = {};
   };
 
   Status checkHeader();
   Status checkTables();
+  Status checkFunctions();
   Status checkConstants();
+  Status checkStates();
+  Status checkFunction();
   Status checkTarget(const Target &target);
   Status checkModules(const Target &target);
   Status checkKernel(const Target &target, const Kernel &kernel, bool cuda);
@@ -61,11 +68,28 @@ private:
   bool valid(Blob blob) const {
     return fits(blob.offset, blob.size, plan.head->bytes);
   }
+  template <typename Entry>
+  bool haveNames(std::span<const Entry> entries) const;
 
   const frit_image &image;
   PlanView &plan;
 };
 } // namespace frit
+
+/// Returns whether all entries have names, all different.
+template <typename Entry>
+bool PlanCheck::haveNames(std::span<const Entry> entries) const {
+  std::unordered_set<std::string_view> names;
+  // Names of a real plan share no bytes. This bounds the work.
+  uint64_t bytes = 0;
+  for (const Entry &entry : entries) {
+    if (!valid(entry.name) || !entry.name.size ||
+        (bytes += entry.name.size) > plan.head->strings.size ||
+        !names.insert(plan.text(entry.name)).second)
+      return false;
+  }
+  return true;
+}
 
 Status PlanCheck::checkHeader() {
   if (image.abi != FRIT_IMAGE_ABI)
@@ -109,6 +133,8 @@ Status PlanCheck::checkTables() {
     uint64_t entryBytes;
   } tables[] = {
       {"dims", head.dims, sizeof(int64_t)},
+      {"functions", head.functions, sizeof(Function)},
+      {"states", head.states, sizeof(State)},
       {"symbols", head.symbols, sizeof(Symbol)},
       {"extents", head.extents, sizeof(Extent)},
       {"variants", head.variants, sizeof(Variant)},
@@ -139,8 +165,37 @@ Status PlanCheck::checkTables() {
     return damagedPlan("its texts reach past its end");
   if (!valid(head.model) || !valid(head.producer))
     return damagedPlan("its name is out of range");
+  return Status();
+}
+
+/// Checks that the functions divide the symbols, variants and targets.
+Status PlanCheck::checkFunctions() {
+  const Header &head = *plan.head;
+  if (plan.functions().empty())
+    return damagedPlan("it has no function");
+  if (!haveNames(plan.functions()))
+    return damagedPlan("its functions lack names of their own");
+  uint64_t symbols = 0, variants = 0, targets = 0;
+  auto follows = [](Range range, const Table &table, uint64_t &end) {
+    bool does = range.first == end && valid(range, table);
+    end += range.count;
+    return does;
+  };
+  for (const Function &function : plan.functions())
+    if (!follows(function.symbols, head.symbols, symbols) ||
+        !follows(function.variants, head.variants, variants) ||
+        !follows(function.targets, head.targets, targets))
+      return damagedPlan(format("the parts of function '%s' are out of range",
+                                std::string(plan.text(function.name)).c_str()));
+  return Status();
+}
+
+Status PlanCheck::checkFunction() {
+  FRIT_TRY(checkVariants(plan));
   if (plan.targets().empty())
     return damagedPlan("it has no target");
+  for (const Target &target : plan.targets())
+    FRIT_TRY(checkTarget(target));
   return Status();
 }
 
@@ -154,6 +209,32 @@ Status PlanCheck::checkConstants() {
     if (!fits(constant.offset, constant.bytes, limit))
       return damagedPlan(format("weight '%s' reaches past the weights' end",
                                 std::string(plan.text(constant.name)).c_str()));
+  }
+  return Status();
+}
+
+Status PlanCheck::checkStates() {
+  const Header &head = *plan.head;
+  if (head.stateBytes > INT64_MAX)
+    return damagedPlan("its state has an impossible size");
+  if (!haveNames(plan.states()))
+    return damagedPlan("its states lack names of their own");
+  for (const State &state : plan.states()) {
+    FRIT_TRY(checkTensor(plan, "state", state.name, state.type, state.dims,
+                         state.bytes));
+    std::string name(plan.text(state.name));
+    if (!fits(state.offset, state.bytes, head.stateBytes))
+      return damagedPlan(
+          format("state '%s' reaches past the state's end", name.c_str()));
+    if (state.constant == kNone)
+      continue;
+    if (state.constant >= head.constants.count)
+      return damagedPlan(format(
+          "state '%s' starts as a weight that is not there", name.c_str()));
+    const Constant &constant = plan.constants()[state.constant];
+    if (constant.type != state.type || constant.bytes != state.bytes)
+      return damagedPlan(format("state '%s' starts as a weight of another size",
+                                name.c_str()));
   }
   return Status();
 }
@@ -222,8 +303,9 @@ Status PlanCheck::checkTarget(const Target &target) {
       return damagedPlan("a program's steps are out of range");
     if (program.arenaBytes > INT64_MAX)
       return damagedPlan("a target's memory has an impossible size");
-    Memory memory = {false, program.arenaBytes, target.preparedBytes,
-                     plan.inputs(variant), plan.outputs(variant)};
+    Memory memory = {
+        false,           program.arenaBytes,   target.preparedBytes,
+        head.stateBytes, plan.inputs(variant), plan.outputs(variant)};
     FRIT_TRY(checkSteps(target, memory, program.steps));
   }
   return Status();
@@ -290,6 +372,11 @@ Status PlanCheck::checkArgument(const Memory &memory, const Buffer &buffer) {
   case Space::prepared:
     limit = memory.prepared;
     writable = memory.preparing;
+    break;
+  case Space::state:
+    if (memory.preparing)
+      return damagedPlan("a prepare step uses state");
+    limit = memory.state;
     break;
   default:
     return damagedPlan("an argument lies in no known memory");

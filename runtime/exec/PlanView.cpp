@@ -43,6 +43,12 @@ uint64_t PlanView::arenaBytes(const Target &target) const {
   return most;
 }
 
+bool PlanView::writesState(const Step &step) const {
+  return std::ranges::any_of(arguments(step), [](const Buffer &buffer) {
+    return buffer.space == Space::state && buffer.written;
+  });
+}
+
 uint64_t PlanView::bytesOf(const Step &step) const {
   uint64_t bytes = 0;
   for (const Buffer &buffer : kernelArguments(step))

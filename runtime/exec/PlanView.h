@@ -6,6 +6,8 @@
 // contraction lie inside its arguments. Later code uses the plan without
 // further checks.
 //
+// A view shows one function at a time: its symbols, variants and targets.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_EXEC_PLANVIEW_H
@@ -24,9 +26,21 @@ class PlanView {
 public:
   PlanView() = default;
 
-  /// Checks `image` and makes `plan` a view of it. The image must outlive the
-  /// view.
+  /// Checks `image` and makes `plan` a view of its first function. The image
+  /// must outlive the view.
   static Status open(const frit_image &image, PlanView &plan);
+
+  std::span<const artifact::Function> functions() const {
+    return table<artifact::Function>(head->functions);
+  }
+  /// A view of the same plan's function `index`.
+  PlanView of(size_t index) const {
+    PlanView view = *this;
+    view.chosen = index;
+    return view;
+  }
+  /// The function that this view shows.
+  const artifact::Function &function() const { return functions()[chosen]; }
 
   const artifact::Header &header() const { return *head; }
   std::string_view text(artifact::Text text) const {
@@ -41,12 +55,20 @@ public:
     return table<int64_t>(head->dims).subspan(range.first, range.count);
   }
 
+  /// The tensors of the state memory, which all functions share.
+  std::span<const artifact::State> states() const {
+    return table<artifact::State>(head->states);
+  }
   std::span<const artifact::Symbol> symbols() const {
-    return table<artifact::Symbol>(head->symbols);
+    artifact::Range range = function().symbols;
+    return table<artifact::Symbol>(head->symbols)
+        .subspan(range.first, range.count);
   }
   /// At least one; the last has the largest sizes.
   std::span<const artifact::Variant> variants() const {
-    return table<artifact::Variant>(head->variants);
+    artifact::Range range = function().variants;
+    return table<artifact::Variant>(head->variants)
+        .subspan(range.first, range.count);
   }
   std::span<const int64_t> sizes(size_t variant) const {
     return dims(variants()[variant].sizes);
@@ -64,12 +86,12 @@ public:
   /// The model's own inputs: all but the true sizes, which come last.
   std::span<const artifact::Tensor> modelInputs(size_t variant) const {
     std::span<const artifact::Tensor> all = inputs(variant);
-    return all.first(all.size() - head->sizes);
+    return all.first(all.size() - function().sizes);
   }
   /// The model's own outputs: all but the counts, which come last.
   std::span<const artifact::Tensor> modelOutputs(size_t variant) const {
     std::span<const artifact::Tensor> all = outputs(variant);
-    return all.first(all.size() - head->counts);
+    return all.first(all.size() - function().counts);
   }
   /// One per dimension; empty if every call uses the whole tensor.
   std::span<const artifact::Extent>
@@ -81,7 +103,9 @@ public:
     return table<artifact::Constant>(head->constants);
   }
   std::span<const artifact::Target> targets() const {
-    return table<artifact::Target>(head->targets);
+    artifact::Range range = function().targets;
+    return table<artifact::Target>(head->targets)
+        .subspan(range.first, range.count);
   }
   /// The work of a call on `target`, one program per variant.
   std::span<const artifact::Program>
@@ -142,6 +166,9 @@ public:
     return table<artifact::Guard>(head->guards)[step.problem];
   }
 
+  /// Returns whether a step writes state memory.
+  bool writesState(const artifact::Step &step) const;
+
   /// Bytes that a step reads and writes (without workspace and `skipped`
   /// bytes), and multiplications and additions of its contraction. For reports.
   uint64_t bytesOf(const artifact::Step &step) const;
@@ -163,6 +190,7 @@ private:
 
   const uint8_t *base = nullptr;
   const artifact::Header *head = nullptr;
+  size_t chosen = 0; ///< the function that it shows
 };
 
 /// Returns whether `arch` names a GPU architecture.

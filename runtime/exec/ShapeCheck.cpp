@@ -79,7 +79,7 @@ Status ShapeCheck::checkVariants() {
     if (!isIn(variant.sizes, head.dims) || !isIn(variant.inputs, head.inputs) ||
         !isIn(variant.outputs, head.outputs))
       return damagedPlan("a variant is out of range");
-    if (variant.sizes.count != head.symbols.count)
+    if (variant.sizes.count != plan.symbols().size())
       return damagedPlan(
           "a variant's number of sizes is not the number of symbols");
     FRIT_TRY(checkTensors("input", plan.inputs(index), plan.inputs(0)));
@@ -139,7 +139,7 @@ Status ShapeCheck::checkInputs(size_t variant) {
 /// sizes.
 Status ShapeCheck::checkSizes(size_t variant) {
   std::span<const Tensor> inputs = plan.inputs(variant);
-  uint32_t sizes = plan.header().sizes;
+  uint32_t sizes = plan.function().sizes;
   if (sizes > inputs.size())
     return damagedPlan("it has more sizes than inputs");
   for (const Tensor &size : inputs.last(sizes))
@@ -153,7 +153,7 @@ Status ShapeCheck::checkSizes(size_t variant) {
 /// data-dependent output lengths.
 Status ShapeCheck::checkCounts(size_t variant) {
   std::span<const Tensor> outputs = plan.outputs(variant);
-  uint32_t counts = plan.header().counts;
+  uint32_t counts = plan.function().counts;
   if (counts > outputs.size())
     return damagedPlan("it has more counts than outputs");
   for (const Tensor &count : outputs.last(counts))
@@ -169,12 +169,12 @@ Status ShapeCheck::checkExtents(const char *kind, const Tensor &tensor) {
     return damagedPlan(
         format("the extents of %s '%s' are out of range", kind, name.c_str()));
   for (const Extent &extent : plan.extents(tensor)) {
-    if (extent.symbol != kNone && extent.symbol >= plan.header().symbols.count)
+    if (extent.symbol != kNone && extent.symbol >= plan.symbols().size())
       return damagedPlan(
           format("%s '%s' has a symbol that is not there", kind, name.c_str()));
     if (extent.count == kNone)
       continue;
-    if (extent.count >= plan.header().counts || extent.symbol != kNone ||
+    if (extent.count >= plan.function().counts || extent.symbol != kNone ||
         !strcmp(kind, "input"))
       return damagedPlan(
           format("%s '%s' has a count that cannot be its", kind, name.c_str()));

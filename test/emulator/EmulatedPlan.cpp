@@ -73,6 +73,11 @@ Status EmulatedPlan::open(const std::string &model,
     if (bytes)
       memcpy(constants.back().data(), weights.data(index), bytes);
   }
+  FRIT_TRY(state.allocateZeros(view.header().stateBytes, "the state"));
+  for (const artifact::State &tensor : view.states())
+    if (tensor.constant != artifact::kNone && tensor.bytes)
+      memcpy(state.data() + tensor.offset, weights.data(tensor.constant),
+             tensor.bytes);
   FRIT_TRY(
       allocatePoisoned(prepared, target->preparedBytes, "prepared weights"));
   return runSteps(view.steps(target->prepare), target->prepareArenaBytes);
@@ -153,7 +158,7 @@ EmulatedPlan::orderOf(std::span<const artifact::Step> list) const {
 }
 
 /// Returns the number of steps that a guard skips. Poisons their outputs,
-/// because nothing may read them.
+/// because nothing may read them, except in the state, which they leave alone.
 size_t EmulatedPlan::skip(std::span<const artifact::Step> next,
                           const artifact::Step &step) {
   const artifact::Guard &guard = view.guard(step);
@@ -162,7 +167,7 @@ size_t EmulatedPlan::skip(std::span<const artifact::Step> next,
     return 0;
   for (const artifact::Step &skipped : next.first(guard.steps)) {
     for (const artifact::Buffer &buffer : view.kernelArguments(skipped))
-      if (buffer.written && buffer.bytes)
+      if (buffer.written && buffer.bytes && buffer.space != Space::state)
         memset(resolve(buffer), kPoison, buffer.bytes);
     accept(skipped);
   }
@@ -186,6 +191,9 @@ void *EmulatedPlan::resolve(const artifact::Buffer &buffer) const {
     break;
   case Space::prepared:
     base = prepared.data();
+    break;
+  case Space::state:
+    base = state.data();
     break;
   }
   return base + buffer.offset;

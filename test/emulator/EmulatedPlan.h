@@ -23,9 +23,9 @@ public:
   EmulatedPlan() = default;
   EmulatedPlan(const EmulatedPlan &) = delete;
 
-  /// Opens the artifact at `model` and the kernels at `kernels` (those of file
-  /// `unit`). Chooses the target `arch`, or else the first for a GPU, and runs
-  /// its prepare list.
+  /// Opens the first function of the artifact at `model` and the kernels at
+  /// `kernels` (those of file `unit`). Chooses the target `arch`, or else the
+  /// first for a GPU, and runs its prepare list.
   Status open(const std::string &model, const std::string &kernels, int unit,
               const std::string &arch);
 
@@ -66,6 +66,7 @@ private:
   size_t steps = 0;
   std::vector<cpu::HostMemory> constants, inputs, outputs;
   cpu::HostMemory prepared, arena;
+  cpu::HostMemory state; ///< kept from run to run
   /// The arena before a step, and the ranges compared after it.
   cpu::HostMemory before;
   std::vector<Range> watched;

@@ -251,7 +251,7 @@ static std::vector<Tensor> outputsOf(const EmulatedPlan &emulated,
   std::span<const artifact::Tensor> likes = plan.modelOutputs(variant);
   std::vector<Tensor> outputs;
   std::vector<Binding> bindings(likes.size());
-  std::vector<int64_t> counts(plan.header().counts);
+  std::vector<int64_t> counts(plan.function().counts);
   for (size_t i = 0; i < counts.size(); ++i)
     memcpy(&counts[i], emulated.output(likes.size() + i), sizeof(int64_t));
   for (const artifact::Tensor &like : likes)

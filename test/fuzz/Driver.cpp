@@ -147,6 +147,12 @@ Result cuMemsetD8Async(DevicePointer to, unsigned char value, size_t bytes,
   memset(host(to), value, bytes);
   return kSuccess;
 }
+Result cuMemsetD32Async(DevicePointer to, unsigned value, size_t count,
+                        Stream) {
+  for (size_t i = 0; i < count; ++i)
+    memcpy(static_cast<unsigned *>(host(to)) + i, &value, sizeof value);
+  return kSuccess;
+}
 Result cuPointerGetAttributes(unsigned, int *, void **values, DevicePointer) {
   memset(*values, 0, sizeof(unsigned));
   return kSuccess;

@@ -57,14 +57,33 @@ public:
   Buffer input(std::string_view name, DType type,
                std::initializer_list<int64_t> sizes) {
     inputs.push_back(tensor(name, type, sizes));
-    return {Space::input, uint32_t(inputs.size() - 1), 0, inputs.back().bytes};
+    return {Space::input, uint32_t(inputs.size() - 1) - inputsDone, 0,
+            inputs.back().bytes};
   }
 
   Buffer output(std::string_view name, DType type,
                 std::initializer_list<int64_t> sizes) {
     outputs.push_back(tensor(name, type, sizes));
-    return {Space::output, uint32_t(outputs.size() - 1), 0,
+    return {Space::output, uint32_t(outputs.size() - 1) - outputsDone, 0,
             outputs.back().bytes, /*written=*/1};
+  }
+
+  /// Adds a tensor of the state memory, which starts as `constant`, or as zeros
+  /// without one.
+  Buffer state(std::string_view name, DType type,
+               std::initializer_list<int64_t> sizes,
+               uint32_t constant = kNone) {
+    Tensor described = tensor(name, type, sizes);
+    State entry;
+    entry.name = described.name;
+    entry.type = type;
+    entry.dims = described.dims;
+    entry.constant = constant;
+    entry.offset = stateBytes;
+    entry.bytes = described.bytes;
+    states.push_back(entry);
+    stateBytes += (entry.bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return {Space::state, 0, entry.offset, entry.bytes};
   }
 
   template <typename T>
@@ -182,6 +201,32 @@ public:
     return targets.back();
   }
 
+  /// Ends a function with all symbols, variants and targets since the last one,
+  /// and with the inputs and outputs as one variant if there are no variants.
+  void function(std::string_view name) {
+    if (variants.size() == variantsDone)
+      variants.push_back(
+          {{},
+           {inputsDone, uint32_t(inputs.size()) - inputsDone},
+           {outputsDone, uint32_t(outputs.size()) - outputsDone}});
+    Function entry;
+    entry.name = text(name);
+    auto since = [](uint32_t &done, const auto &table) {
+      Range range = {done, uint32_t(table.size()) - done};
+      done = uint32_t(table.size());
+      return range;
+    };
+    entry.symbols = since(symbolsDone, symbols);
+    entry.variants = since(variantsDone, variants);
+    entry.targets = since(targetsDone, targets);
+    (void)since(inputsDone, inputs);
+    (void)since(outputsDone, outputs);
+    entry.counts = counts;
+    entry.sizes = sizes;
+    counts = sizes = 0;
+    functions.push_back(entry);
+  }
+
   /// Adds code to the last target, for its kernels that have none yet.
   void module(std::string_view cubin, std::string_view ptx = "") {
     Target &entry = targets.back();
@@ -201,8 +246,11 @@ public:
     return {blobs.size() - 1, bytes.size()};
   }
 
-  /// Lays out the plan. Until then, the offsets of blobs are their numbers.
+  /// Lays out the plan. Until then, the offsets of blobs are their numbers. If
+  /// no function was ended, there is one, "main".
   std::vector<uint8_t> finish(std::string_view model) {
+    if (functions.empty())
+      function("main");
     Header header;
     memcpy(header.magic, kMagic, sizeof kMagic);
     header.headerBytes = sizeof(Header);
@@ -229,12 +277,10 @@ public:
       return Table{append(entries.data(), entries.size() * sizeof(entries[0])),
                    entries.size()};
     };
+    header.stateBytes = stateBytes;
     header.dims = table(dims);
-    if (variants.empty())
-      variants.push_back(
-          {{}, {0, uint32_t(inputs.size())}, {0, uint32_t(outputs.size())}});
-    header.counts = counts;
-    header.sizes = sizes;
+    header.functions = table(functions);
+    header.states = table(states);
     header.symbols = table(symbols);
     header.extents = table(extents);
     header.variants = table(variants);
@@ -261,9 +307,12 @@ public:
 
   std::string strings;
   std::vector<int64_t> dims;
+  std::vector<Function> functions; ///< if empty, one of all
+  std::vector<State> states;
+  uint64_t stateBytes = 0;
   std::vector<Symbol> symbols;
   std::vector<Extent> extents;
-  std::vector<Variant> variants; ///< if empty, one variant of all tensors
+  std::vector<Variant> variants; ///< if a function has none, one of all tensors
   std::vector<Tensor> inputs, outputs;
   uint32_t counts = 0; ///< of the outputs, the last ones
   uint32_t sizes = 0;  ///< of the inputs, the last ones
@@ -285,6 +334,8 @@ public:
 private:
   std::vector<std::string> blobs;
   uint32_t kernelsDone = 0, stepsDone = 0;
+  uint32_t symbolsDone = 0, variantsDone = 0, targetsDone = 0;
+  uint32_t inputsDone = 0, outputsDone = 0;
 };
 
 /// A plan's bytes and the image that points to them.

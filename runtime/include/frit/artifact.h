@@ -8,6 +8,10 @@
 //              ├─▶ weights  the bytes of the embedded constants, or null
 //              └─▶ kernels  host functions of the cpu target, in table order
 //
+// An artifact has one or more functions, such as a training step and an
+// evaluation step. Each has its own inputs, outputs and code for every target;
+// all share the weights and the state, which a context keeps from call to call.
+//
 // The plan is little endian. Every struct is naturally aligned plain data, and
 // every table starts at a multiple of 16 bytes. The runtime trusts none of it:
 // it checks magic, version and every range once, at load (see PlanView.h).
@@ -25,7 +29,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 9;
+inline constexpr uint32_t kVersion = 10;
 
 /// Alignment in bytes of every buffer in an arena, in prepared memory and in
 /// the weights.
@@ -84,7 +88,7 @@ enum class DType : uint32_t {
 
 inline constexpr uint32_t kNone = ~0u;
 
-/// A symbolic dimension of the model, such as "batch". A call may give it any
+/// A symbolic dimension of a function, such as "batch". A call may give it any
 /// size in [least, most] for which there is a variant: one of exactly that size
 /// or, if the symbol is `padded`, a larger one.
 struct Symbol {
@@ -96,10 +100,10 @@ struct Symbol {
 
 /// How much of one dimension of a variant's tensor a call uses. If `symbol` is
 /// not kNone: factor · size + offset, `size` being the call's size of that
-/// entry of Header::symbols. If `count` is not kNone: the same with the value
-/// of the variant's count of that number (outputs only). At most one of both is
-/// set; with neither, all of the dimension. Never more than the variant's
-/// dimension.
+/// symbol, counted within the function's. If `count` is not kNone: the same
+/// with the value of the variant's count of that number (outputs only). At most
+/// one of both is set; with neither, all of the dimension. Never more than the
+/// variant's dimension.
 struct Extent {
   uint32_t symbol = kNone;
   uint32_t count = kNone;
@@ -114,20 +118,20 @@ struct Tensor {
   DType type = DType::f32;
   Range dims;
   Range extents;
-  uint32_t symbol = 0; ///< of a true-size input (Variant::inputs)
+  uint32_t symbol = 0; ///< of a true-size input (Variant::inputs), in Function
   uint64_t bytes = 0;
 };
 
-/// The model compiled for one size of every symbol. Variants are sorted by
+/// A function compiled for one size of every symbol. Variants are sorted by
 /// their sizes, lexicographically in the order of the symbols.
 struct Variant {
   Range sizes; ///< of Header::dims, one per symbol
   /// Of Header::inputs; the same number in every variant. The last
-  /// Header::sizes of them are not the model's: they are true sizes, i64
+  /// Function::sizes of them are not the model's: they are true sizes, i64
   /// scalars that the runtime fills with the call's symbol sizes.
   Range inputs;
   /// Of Header::outputs; the same number in every variant. The last
-  /// Header::counts of them are not the model's: they are counts, i64 scalars
+  /// Function::counts of them are not the model's: they are counts, i64 scalars
   /// that steps compute and that give the lengths of data-dependent outputs.
   Range outputs;
 };
@@ -148,12 +152,25 @@ struct Constant {
   Text file;
 };
 
+/// A named tensor of the state memory: dense, row major, from byte `offset` on.
+/// Every context has its own state memory, all zeros before the tensors are set
+/// to their constants.
+struct State {
+  Text name; ///< no other state's
+  DType type = DType::f32;
+  Range dims; ///< of Header::dims
+  /// Entry of Header::constants, of the same type and size; kNone: zeros.
+  uint32_t constant = kNone;
+  uint64_t offset = 0, bytes = 0;
+};
+
 enum class Space : uint32_t {
   input,    ///< `index` counts the variant's inputs
   output,   ///< `index` counts the variant's outputs
   constant, ///< `index` is an entry of Header::constants
   arena,    ///< the context's scratch memory
   prepared, ///< the module's memory that the prepare list fills at load
+  state,    ///< the context's state memory; not in a prepare list
 };
 
 /// Memory of an argument: `bytes` bytes from byte `offset` of a space.
@@ -345,7 +362,8 @@ struct Attention {
 
 /// The next `steps` steps are needed only if the byte that is the guard's
 /// argument is nonzero (`when` = 1) or zero (`when` = 0). Otherwise nothing
-/// reads what they write, so skipping them is optional. Guards nest.
+/// reads what they write except to state memory, so skipping them is optional
+/// unless one of them writes state memory: then they must not run. Guards nest.
 struct Guard {
   uint32_t steps = 0;
   uint32_t when = 1;
@@ -358,8 +376,8 @@ struct Program {
   uint64_t arenaLowerBound = 0; ///< peak of live bytes, for any placement
 };
 
-/// One `-march`: its own code and steps. Its variants share code, weights and
-/// prepared memory.
+/// A function on one `-march`: its own code and steps. Its variants share code,
+/// weights and prepared memory.
 struct Target {
   Text arch;      ///< "sm_90a", "x86-64-v3"
   Range modules;  ///< of Header::modules; none on cpu
@@ -368,6 +386,17 @@ struct Target {
   Range programs; ///< of Header::programs, one per variant
   uint64_t prepareArenaBytes = 0;
   uint64_t preparedBytes = 0;
+};
+
+/// What a program opens and calls. Its symbols, variants and targets follow
+/// those of the function before it in their tables.
+struct Function {
+  Text name;           ///< no other function's
+  Range symbols;       ///< of Header::symbols; none where all shapes are fixed
+  Range variants;      ///< of Header::variants; one where all shapes are fixed
+  Range targets;       ///< of Header::targets
+  uint32_t counts = 0; ///< per variant; its last outputs
+  uint32_t sizes = 0;  ///< true sizes per variant; its last inputs
 };
 
 struct Header {
@@ -379,27 +408,28 @@ struct Header {
   Text model;               ///< its name in the source file
   Text producer;            ///< "frit 0.1.0"
   Blob strings;
-  uint32_t counts = 0; ///< per variant; its last outputs
-  uint32_t sizes = 0;  ///< true sizes per variant; its last inputs
-  Table dims;          ///< of int64_t
-  Table symbols;       ///< of Symbol; empty where all shapes are fixed
-  Table extents;       ///< of Extent
-  Table variants;      ///< of Variant; one where all shapes are fixed
-  Table inputs;        ///< of Tensor
-  Table outputs;       ///< of Tensor
-  Table constants;     ///< of Constant
-  Table buffers;       ///< of Buffer
-  Table modules;       ///< of DeviceModule
-  Table kernels;       ///< of Kernel
-  Table tensorMaps;    ///< of TensorMap
-  Table gemms;         ///< of Gemm
-  Table convs;         ///< of Conv
-  Table attentions;    ///< of Attention
-  Table guards;        ///< of Guard
-  Table steps;         ///< of Step
-  Table follows;       ///< of uint32_t, relative to the first step of the list
-  Table programs;      ///< of Program
-  Table targets;       ///< of Target
+  uint64_t stateBytes = 0; ///< of a context's state memory
+  Table dims;              ///< of int64_t
+  Table functions;         ///< of Function; at least one
+  Table states;            ///< of State
+  Table symbols;           ///< of Symbol
+  Table extents;           ///< of Extent
+  Table variants;          ///< of Variant
+  Table inputs;            ///< of Tensor
+  Table outputs;           ///< of Tensor
+  Table constants;         ///< of Constant
+  Table buffers;           ///< of Buffer
+  Table modules;           ///< of DeviceModule
+  Table kernels;           ///< of Kernel
+  Table tensorMaps;        ///< of TensorMap
+  Table gemms;             ///< of Gemm
+  Table convs;             ///< of Conv
+  Table attentions;        ///< of Attention
+  Table guards;            ///< of Guard
+  Table steps;             ///< of Step
+  Table follows;  ///< of uint32_t, relative to the first step of the list
+  Table programs; ///< of Program
+  Table targets;  ///< of Target
 };
 
 } // namespace frit::artifact
