@@ -21,7 +21,8 @@ Status CudaExecution::makeState() {
   phases.begin("set the state");
   state = std::make_shared<SharedMemory>(loaded.sharedGpu);
   DeviceMemory &memory = state->memory;
-  FRIT_TRY(memory.allocate(model.plan.header().stateBytes, "the model's state"));
+  FRIT_TRY(
+      memory.allocate(model.plan.header().stateBytes, "the model's state"));
   if (!memory.bytes())
     return Status();
   FRIT_TRY(driver.check(
@@ -30,10 +31,10 @@ Status CudaExecution::makeState() {
   std::vector<Upload> uploads;
   for (const State &tensor : model.plan.states())
     if (tensor.constant != artifact::kNone && tensor.bytes)
-      uploads.push_back({stateAddress(tensor),
-                         static_cast<const uint8_t *>(
-                             model.weights->data(tensor.constant)),
-                         tensor.bytes});
+      uploads.push_back(
+          {stateAddress(tensor),
+           static_cast<const uint8_t *>(model.weights->data(tensor.constant)),
+           tensor.bytes});
   if (uploads.empty())
     return Status();
   // Uploads run on streams of their own.
@@ -51,10 +52,11 @@ Status CudaExecution::readState(std::span<const StateBinding> tensors) {
     bool isHost = binding.location == FRIT_HOST;
     waits |= isHost;
     FRIT_TRY(driver.check(
-        isHost ? driver.memcpyDtoHAsync(binding.data, stateAddress(tensor),
-                                        tensor.bytes, queue)
-               : driver.memcpyDtoDAsync(addressOf(binding.data),
-                                        stateAddress(tensor), tensor.bytes, queue),
+        isHost
+            ? driver.memcpyDtoHAsync(binding.data, stateAddress(tensor),
+                                     tensor.bytes, queue)
+            : driver.memcpyDtoDAsync(addressOf(binding.data),
+                                     stateAddress(tensor), tensor.bytes, queue),
         "copy state from the GPU"));
   }
   return waits ? synchronize() : Status();
@@ -69,15 +71,14 @@ Status CudaExecution::writeState(std::span<const StateBinding> tensors) {
     if (!tensor.bytes)
       continue;
     if (binding.location == FRIT_DEVICE)
-      FRIT_TRY(
-          driver.check(driver.memcpyDtoDAsync(to, addressOf(binding.data),
-                                              tensor.bytes, queue),
-                       "copy state"));
+      FRIT_TRY(driver.check(driver.memcpyDtoDAsync(to, addressOf(binding.data),
+                                                   tensor.bytes, queue),
+                            "copy state"));
     else if (tensor.bytes <= kSmall)
       FRIT_TRY(writeSmall(to, binding.data, tensor.bytes));
     else
-      uploads.push_back({to, static_cast<const uint8_t *>(binding.data),
-                         tensor.bytes});
+      uploads.push_back(
+          {to, static_cast<const uint8_t *>(binding.data), tensor.bytes});
   }
   if (uploads.empty())
     return Status();
@@ -86,8 +87,8 @@ Status CudaExecution::writeState(std::span<const StateBinding> tensors) {
   return Uploader(gpu).upload(uploads);
 }
 
-/// Enqueues commands that carry the bytes with them, so that the caller's memory
-/// is free when this returns.
+/// Enqueues commands that carry the bytes with them, so that the caller's
+/// memory is free when this returns.
 Status CudaExecution::writeSmall(DevicePointer to, const void *from,
                                  uint64_t bytes) {
   auto *data = static_cast<const uint8_t *>(from);
