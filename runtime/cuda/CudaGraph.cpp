@@ -41,8 +41,10 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
   if (!status.failed())
     status = driver.check(driver.graphInstantiate(&made->exec, made->graph, 0),
                           "instantiate a graph");
-  if (status.failed() && conditional && !mustSkip) {
+  bool mayRetry = conditional && !mustSkip;
+  if (status.failed())
     conditional = false;
+  if (status.failed() && mayRetry) {
     loaded.model.remark("steps run whatever their conditions say: " +
                         status.message());
     return makeGraph(stream, marks, result);

@@ -1,4 +1,4 @@
-//===- CudaLaunches.h - Launches, tensor maps and graph edges on a GPU ----===//
+//===- CudaLaunches.h - Launches, tensor maps, graphs, state on a GPU -----===//
 
 #ifndef FRIT_TEST_RUNTIME_CUDALAUNCHES_H
 #define FRIT_TEST_RUNTIME_CUDALAUNCHES_H
@@ -19,6 +19,9 @@ void testBranches(const std::string &cubin);
 
 /// Tests guarded steps and times guards.
 void testGuards(const std::string &cubin);
+
+/// Tests functions that share state, with and without CUDA graphs.
+void testState(const std::string &cubin);
 
 } // namespace frit::test
 

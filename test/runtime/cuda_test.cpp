@@ -350,6 +350,7 @@ int main(int argc, char **argv) {
   testProgrammaticLaunch(cubin);
   testBranches(cubin);
   testGuards(cubin);
+  testState(cubin);
   testVariants(cubin, 0);
   testVariants(cubin, FRIT_NO_CUDA_GRAPH);
   testCounts(cubin, 0);

@@ -158,6 +158,19 @@ static Json targetsJson(const Session &session) {
   return list;
 }
 
+static Json statesJson(const Module &module) {
+  Json list = Json::array();
+  for (uint32_t i = 0; i < module.stateCount(); ++i) {
+    frit_tensor_info info = module.state(i);
+    list.push_back(
+        {{"name", info.name},
+         {"dtype", frit_dtype_name(info.dtype)},
+         {"shape", std::vector<int64_t>(info.dims, info.dims + info.rank)},
+         {"bytes", info.bytes}});
+  }
+  return list;
+}
+
 static void printJson(const Session &session) {
   frit_device_info device = session.module.device();
   Json result = {
@@ -174,6 +187,17 @@ static void printJson(const Session &session) {
         {"module_bytes", device.module_bytes},
         {"context_bytes", device.context_bytes},
         {"threads", device.threads}}}};
+  if (session.module.functionCount() > 1) {
+    Json names = Json::array();
+    for (uint32_t i = 0; i < session.module.functionCount(); ++i)
+      names.push_back(session.module.functionName(i));
+    result["function"] = session.module.function();
+    result["functions"] = std::move(names);
+  }
+  if (session.module.stateCount()) {
+    result["states"] = statesJson(session.module);
+    result["state_bytes"] = session.module.stateBytes();
+  }
   if (session.module.symbolCount())
     result["symbols"] = symbolsJson(session.module);
   if (uint32_t counts = session.module.counts())
@@ -255,10 +279,27 @@ static void printVariants(const Module &module) {
   puts("");
 }
 
+/// Prints the artifact's functions and state, if it has more than one function
+/// without state.
+static void printFunctions(const Module &module) {
+  std::string names;
+  for (uint32_t i = 0; i < module.functionCount(); ++i)
+    names += (i ? ", " : "") + printable(module.functionName(i));
+  if (module.functionCount() > 1)
+    printf("functions: %s; below is %s\n", names.c_str(),
+           printable(module.function()).c_str());
+  if (uint32_t count = module.stateCount())
+    printf("state: %u tensor%s, %s in each context\n", count,
+           count == 1 ? "" : "s", formatBytes(module.stateBytes()).c_str());
+  if (module.functionCount() > 1 || module.stateCount())
+    puts("");
+}
+
 static void printTables(const Session &session) {
   const Module &module = session.module;
   printf("%s: %s of weights\n\n", printable(module.name()).c_str(),
          formatBytes(frit_module_weight_bytes(module.get())).c_str());
+  printFunctions(module);
   Table tensors({"", "name", "type", ">bytes"});
   for (uint32_t i = 0; i < module.inputCount(); ++i)
     tensors.add({"input", module.input(i).name,

@@ -61,8 +61,11 @@ static frit::HelpTable helpTable() {
         "Also write a trace for Perfetto or Chrome"},
        {"", "--time-report", "",
         "Print the time of each phase from the start to the results"}});
-  section("Where it runs",
-          {{"", "--device=", "cuda[:n]|cpu",
+  section("What runs, and where",
+          {{"", "--function=", "name",
+            "Function of the model, such as eval_step (default: its first); "
+            "--info lists them"},
+           {"", "--device=", "cuda[:n]|cpu",
             "Where to run (default: a GPU if the model supports it)"},
            {"", "--threads=", "n", "Number of threads of the cpu target"},
            {"", "--no-cuda-graph", "",
@@ -120,11 +123,10 @@ static const Flag flags[] = {
     {"--profile", &Options::profile},
     {"--no-transfers", &Options::noTransfers}};
 
-static const TextOption texts[] = {{"--device=", &Options::device},
-                                   {"--weights=", &Options::weights},
-                                   {"--output=", &Options::output},
-                                   {"--compare=", &Options::compare},
-                                   {"--profile=", &Options::trace}};
+static const TextOption texts[] = {
+    {"--device=", &Options::device},   {"--function=", &Options::function},
+    {"--weights=", &Options::weights}, {"--output=", &Options::output},
+    {"--compare=", &Options::compare}, {"--profile=", &Options::trace}};
 
 static bool apply(const Argument &argument, Options &options) {
   const std::string &name = argument.name, &value = argument.value;

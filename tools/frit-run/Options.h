@@ -15,7 +15,8 @@ using namespace tools;
 
 struct Options {
   std::string model;
-  std::string device; ///< empty: the default
+  std::string function; ///< empty: the model's first
+  std::string device;   ///< empty: the default
   std::string weights;
   std::vector<std::string> inputs;
   std::vector<std::string> shapes; ///< "batch=3"

@@ -43,7 +43,19 @@ bool Session::openModule() {
   if (Error error = Module::load(options.model.c_str(), module, &settings))
     return failed(error);
   protectModel(options.model, options.weights);
+  if (Error error = chooseFunction())
+    return failed(error);
   return true;
+}
+
+Error Session::chooseFunction() {
+  if (options.function.empty())
+    return Error();
+  Module function;
+  Error error = module.openFunction(options.function.c_str(), function);
+  if (!error)
+    module = std::move(function);
+  return error;
 }
 
 bool Session::openContext() {

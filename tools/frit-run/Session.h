@@ -18,6 +18,8 @@ public:
   explicit Session(const Options &options) : options(options) {}
 
   bool openModule();
+  /// Replaces the module by the function that the options name.
+  Error chooseFunction();
   bool openContext();
   /// Reads or generates every input, and allocates the outputs.
   bool prepareTensors();

@@ -18,6 +18,8 @@ static bool openForInfo(Session &session, Options &options) {
   Error failed =
       frit::Module::load(options.model.c_str(), session.module, &quiet);
   if (!failed)
+    failed = session.chooseFunction();
+  if (!failed)
     failed = frit::Context::create(session.module, session.context);
   if (!failed)
     return true;

@@ -1,0 +1,157 @@
+//===- state_driver_test.cpp - State on the fake driver -------------------===//
+//
+// Runs on the fake driver of ../fuzz/Driver.cpp: copies copy, kernels do
+// nothing, and graphs run no steps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "PlanWriter.h"
+#include "frit/runtime.hpp"
+
+#include <cstdlib>
+#include <elf.h>
+
+using namespace frit;
+using namespace frit::test;
+
+namespace {
+
+/// A model whose "step" copies x to the state w if `go`, and whose "look"
+/// copies w to y.
+frit::test::Model makeModel() {
+  Elf64_Ehdr header = {};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  std::string code(reinterpret_cast<const char *>(&header), sizeof header);
+  PlanWriter plan;
+  std::vector<float> first(64, 7);
+  (void)plan.constant("w", DType::f32, {64}, first, /*resident=*/false);
+  (void)plan.state("small", DType::u8, {5});
+  Buffer w = plan.state("w", DType::f32, {64}, /*constant=*/0);
+  Buffer go = plan.input("go", DType::boolean, {});
+  Buffer x = plan.input("x", DType::f32, {64});
+  plan.guard(go, true, 1, "if go");
+  plan.step(StepKind::copy, "set", {x, PlanWriter::written(w)});
+  plan.target("sm_90");
+  plan.module(code);
+  plan.function("step");
+  plan.step(StepKind::copy, "look", {w, plan.output("y", DType::f32, {64})});
+  plan.target("sm_90");
+  plan.module(code);
+  plan.function("look");
+  frit::test::Model model;
+  model.plan = plan.finish("state");
+  model.weights = plan.weights;
+  return model;
+}
+
+/// A context of "step", with the remarks of opening and running it.
+struct Opened {
+  explicit Opened(unsigned flags) : model(makeModel()) {
+    frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
+    options.device = "cuda";
+    options.flags = flags;
+    options.remark_user = &remarks;
+    options.remark = [](void *user, const char *message) {
+      *static_cast<std::string *>(user) += std::string(message) + "\n";
+    };
+    CHECK(!Module::open(*model.get(), step, &options));
+    CHECK(!Context::create(step, context));
+  }
+
+  void call(bool go, float value) {
+    std::vector<float> x(64, value);
+    CHECK(!context.run({step.bindInput(0, &go), step.bindInput(1, x.data())},
+                       {}));
+  }
+
+  /// Whether all of w is `value`.
+  bool holds(Context &at, float value) {
+    std::vector<float> w(64);
+    static const int64_t dims[] = {64};
+    frit_tensor read = {"w", w.data(), FRIT_F32, 1, dims, FRIT_HOST};
+    return !at.readState({&read, 1}) && w == std::vector<float>(64, value);
+  }
+
+  frit::test::Model model;
+  std::string remarks;
+  Module step;
+  Context context;
+};
+
+} // namespace
+
+/// Without conditional nodes the host reads the conditions of steps that write
+/// state; it never runs them whatever the condition says.
+static void testConditions() {
+  setenv("FRIT_FAKE_NO_CONDITIONS", "1", 1);
+  Opened opened(0);
+  CHECK(opened.remarks.find("running without a CUDA graph: ") == 0);
+  CHECK(opened.holds(opened.context, 7));
+  opened.call(/*go=*/false, 1);
+  CHECK(opened.holds(opened.context, 7));
+  opened.call(/*go=*/true, 2);
+  CHECK(opened.holds(opened.context, 2));
+  opened.call(/*go=*/false, 3);
+  CHECK(opened.holds(opened.context, 2));
+  frit_step_info guard;
+  CHECK(frit_context_step(opened.context.get(), 0, &guard) == FRIT_OK);
+  CHECK(!strcmp(guard.kernel, "if true, by the host"));
+  unsetenv("FRIT_FAKE_NO_CONDITIONS");
+}
+
+static void testPeer() {
+  Opened opened(FRIT_NO_CUDA_GRAPH);
+  CHECK(opened.remarks.empty());
+  opened.call(/*go=*/true, 5);
+  Module look;
+  Context peer, other;
+  CHECK(!opened.step.openFunction("look", look));
+  CHECK(!opened.context.createPeer(look, peer));
+  CHECK(!Context::create(look, other));
+  CHECK(frit_context_stream(peer.get()) ==
+        frit_context_stream(opened.context.get()));
+  auto read = [&](Context &context) {
+    std::vector<float> y(64);
+    CHECK(!context.run({}, {look.bindOutput(0, y.data())}));
+    return y[63];
+  };
+  CHECK(read(peer) == 5 && read(other) == 7);
+  opened.call(/*go=*/true, 6);
+  CHECK(read(peer) == 6 && read(other) == 7);
+  // The peer keeps what it shares.
+  (void)Context(std::move(opened.context));
+  (void)Module(std::move(opened.step));
+  CHECK(read(peer) == 6 && opened.holds(peer, 6));
+}
+
+/// Small tensors travel with commands, large ones by an upload.
+static void testWrites() {
+  Opened opened(FRIT_NO_CUDA_GRAPH);
+  uint8_t small[] = {1, 2, 3, 4, 5}, found[5] = {};
+  static const int64_t five[] = {5}, all[] = {64};
+  frit_tensor tensor = {"small", small, FRIT_U8, 1, five, FRIT_HOST};
+  CHECK(!opened.context.writeState({&tensor, 1}));
+  tensor.data = found;
+  CHECK(!opened.context.readState({&tensor, 1}));
+  CHECK(!memcmp(small, found, sizeof small));
+  std::vector<float> w(64, 9);
+  frit_tensor large = {"w", w.data(), FRIT_F32, 1, all, FRIT_HOST};
+  CHECK(!opened.context.writeState({&large, 1}));
+  CHECK(opened.holds(opened.context, 9));
+  // The fake driver's device memory is host memory.
+  std::vector<float> copy(64);
+  large.data = copy.data();
+  large.location = FRIT_DEVICE;
+  if (reinterpret_cast<uintptr_t>(copy.data()) % 16 == 0) {
+    CHECK(!opened.context.readState({&large, 1}));
+    CHECK(copy == w);
+  }
+}
+
+int main() {
+  testConditions();
+  testPeer();
+  testWrites();
+  return finish("state_driver_test");
+}
