@@ -13,6 +13,7 @@ import sys
 os.chdir(sys.argv[1])
 TOOLS = {"fritc": ["--emit=", "-march=", "-o", "--name=", "-Wno-", "-Rpass="],
          "frit-run": ["--input=", "--compare=", "--profile", "-v"],
+         "frit-train": ["--data=", "--lr=", "--resume", "-v"],
          "frit-reduce": ["--test=", "-o"]}
 
 

@@ -1,0 +1,53 @@
+//===- Export.cpp - Trained weights in a safetensors file -----------------===//
+
+#include "tools/frit-train/Export.h"
+#include "compiler/driver/OutputFile.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <set>
+#include <unistd.h>
+
+using namespace frit::train;
+
+std::vector<TensorView>
+frit::train::weightsOf(const std::vector<TensorView> &state) {
+  std::set<std::string> names, owners;
+  for (const TensorView &tensor : state)
+    names.insert(tensor.name);
+  auto ownerOf = [&](const std::string &name) {
+    size_t slash = name.rfind('/');
+    auto owner =
+        slash == name.npos ? names.end() : names.find(name.substr(0, slash));
+    return owner == names.end() ? std::string() : *owner;
+  };
+  for (const TensorView &tensor : state)
+    if (std::string owner = ownerOf(tensor.name); !owner.empty())
+      owners.insert(owner);
+  std::vector<TensorView> weights;
+  for (const TensorView &tensor : state)
+    if (ownerOf(tensor.name).empty() &&
+        (!tensor.dims.empty() || owners.contains(tensor.name)))
+      weights.push_back(tensor);
+  return weights;
+}
+
+ExitStatus
+frit::train::exportSafetensors(const std::string &path,
+                               const std::vector<TensorView> &weights,
+                               std::string &error) {
+  OutputFile output;
+  std::error_code fault = OutputFile::create(path, output);
+  if (!fault) {
+    int file = open(output.path().c_str(), O_WRONLY | O_CLOEXEC);
+    fault = file < 0 ? std::error_code(errno, std::generic_category())
+                     : writeSafetensors(file, weights, {});
+    if (file >= 0 && close(file) != 0 && !fault)
+      fault = std::error_code(errno, std::generic_category());
+  }
+  if (!fault)
+    fault = output.commit();
+  if (fault)
+    error = "cannot write '" + path + "': " + fault.message();
+  return !fault ? kDone : isOutputFault(fault) ? kBadUsage : kMachine;
+}

@@ -1,0 +1,39 @@
+//===- Export.h - Trained weights for other programs ----------------------===//
+
+#ifndef FRIT_TRAIN_EXPORT_H
+#define FRIT_TRAIN_EXPORT_H
+
+#include "tools/support/ExitStatus.h"
+#include "tools/support/SafetensorsFile.h"
+
+#include <string>
+#include <vector>
+
+namespace frit::train {
+
+using namespace tools;
+
+/// Returns the model's own weights of a state, without what the optimizer keeps
+/// for a weight (NAME/m beside NAME) and without numbers that are no weights
+/// (of rank 0, unless the optimizer keeps something for them).
+std::vector<TensorView> weightsOf(const std::vector<TensorView> &state);
+
+/// Writes the weights to a safetensors file. Never overwrites an input (see
+/// OutputFile.h) and leaves no partial file; on failure sets `error`.
+ExitStatus exportSafetensors(const std::string &path,
+                             const std::vector<TensorView> &weights,
+                             std::string &error);
+
+/// Writes the ONNX model at `original` with these values of its initializers,
+/// which are found by name and keep their types. Weights that the original has
+/// in other files become part of the new one. Every weight must be found, with
+/// its shape. As above otherwise.
+///
+/// With an empty `path` only finds the weights, whose elements are not read.
+ExitStatus exportOnnx(const std::string &path, const std::string &original,
+                      const std::vector<TensorView> &weights,
+                      std::string &error);
+
+} // namespace frit::train
+
+#endif // FRIT_TRAIN_EXPORT_H

@@ -1,0 +1,208 @@
+//===- ExportOnnx.cpp - Trained weights in a copy of the model ------------===//
+
+#include "compiler/driver/OutputFile.h"
+#include "compiler/onnx/onnx.pb.h"
+#include "tools/frit-train/Export.h"
+#include "tools/support/Mapped.h"
+
+#include <charconv>
+#include <map>
+
+using namespace frit::train;
+
+/// protobuf holds no larger messages.
+static constexpr uint64_t kMostBytes = 0x7fffffff;
+
+/// The frit_dtype of an ONNX float type; 0 for others.
+static int floatType(int type) {
+  switch (type) {
+  case onnx::TensorProto::FLOAT:
+    return FRIT_F32;
+  case onnx::TensorProto::DOUBLE:
+    return FRIT_F64;
+  case onnx::TensorProto::FLOAT16:
+    return FRIT_F16;
+  case onnx::TensorProto::BFLOAT16:
+    return FRIT_BF16;
+  default:
+    return 0;
+  }
+}
+
+namespace {
+/// Replaces the weights of a model.
+class Exporter {
+public:
+  /// Without `writes`, weights are looked for only.
+  Exporter(const std::string &original, const std::vector<TensorView> &weights,
+           bool writes)
+      : folder(original.substr(0, original.rfind('/') + 1)), writes(writes) {
+    for (const TensorView &weight : weights)
+      left.emplace(weight.name, &weight);
+  }
+
+  /// Visits the initializers of a graph and of the graphs in its nodes. On
+  /// failure returns what is wrong.
+  std::string visit(onnx::GraphProto &graph) {
+    std::string error;
+    for (onnx::TensorProto &tensor : *graph.mutable_initializer())
+      if (error = visit(tensor, tensor.name()); !error.empty())
+        return error;
+    for (onnx::NodeProto &node : *graph.mutable_node())
+      if (error = visit(node); !error.empty())
+        return error;
+    return error;
+  }
+
+  /// Weights that no initializer has had.
+  const std::map<std::string, const TensorView *> &missing() const {
+    return left;
+  }
+
+private:
+  std::string visit(onnx::NodeProto &node) {
+    bool isConstant = node.op_type() == "Constant" && node.output_size() == 1;
+    std::string error;
+    for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
+      if (attribute.has_t())
+        error = visit(*attribute.mutable_t(),
+                      isConstant ? node.output(0) : std::string());
+      if (error.empty() && attribute.has_g())
+        error = visit(*attribute.mutable_g());
+      for (onnx::GraphProto &graph : *attribute.mutable_graphs())
+        if (error.empty())
+          error = visit(graph);
+      if (!error.empty())
+        return error;
+    }
+    return error;
+  }
+
+  std::string visit(onnx::TensorProto &tensor, const std::string &name) {
+    auto found = left.find(name);
+    std::string error;
+    if (found != left.end()) {
+      error = replace(tensor, *found->second);
+      left.erase(found);
+    } else if (writes &&
+               tensor.data_location() == onnx::TensorProto::EXTERNAL) {
+      error = embed(tensor);
+    }
+    bytes += tensor.raw_data().size();
+    if (error.empty() && bytes > kMostBytes)
+      error = "its weights take more than the 2 GiB of one ONNX file; export "
+              "a .safetensors file";
+    return error;
+  }
+
+  std::string replace(onnx::TensorProto &tensor,
+                      const TensorView &weight) const {
+    std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
+    int type = floatType(tensor.data_type());
+    if (dims != weight.dims || !type || weight.dtype != FRIT_F32)
+      return "its initializer '" + weight.name + "' is " +
+             formatType(type ? frit_dtype(type) : frit_dtype(0),
+                        uint32_t(dims.size()), dims.data()) +
+             ", and the trained weight is " + weight.type() +
+             "; is it the model that was compiled?";
+    if (!writes)
+      return "";
+    Tensor converted;
+    converted.dtype = frit_dtype(type);
+    converted.dims = dims;
+    converted.data = Storage(*byteSize(converted.dtype, dims));
+    for (uint64_t i = 0, count = converted.count(); i < count; ++i) {
+      float value;
+      memcpy(&value, weight.data.data() + i * sizeof value, sizeof value);
+      converted.set(i, value);
+    }
+    clearData(tensor);
+    tensor.set_raw_data(converted.data.data(), converted.data.size());
+    return "";
+  }
+
+  static void clearData(onnx::TensorProto &tensor) {
+    tensor.clear_float_data();
+    tensor.clear_double_data();
+    tensor.clear_int32_data();
+    tensor.clear_external_data();
+    tensor.clear_data_location();
+  }
+
+  /// Reads a tensor's elements from the file that has them.
+  std::string embed(onnx::TensorProto &tensor) {
+    std::string location;
+    uint64_t offset = 0, length = UINT64_MAX;
+    for (const auto &entry : tensor.external_data()) {
+      const std::string &value = entry.value();
+      const char *end = value.data() + value.size();
+      if (entry.key() == "location")
+        location = value;
+      else if (entry.key() == "offset")
+        std::from_chars(value.data(), end, offset);
+      else if (entry.key() == "length")
+        std::from_chars(value.data(), end, length);
+    }
+    auto [file, isNew] = files.try_emplace(location);
+    std::string error;
+    if (isNew && !mapFile(folder + location, file->second.data,
+                          file->second.owner, error))
+      return "initializer '" + tensor.name() + "': " + error;
+    Bytes data = file->second.data;
+    if (offset <= data.size() && length == UINT64_MAX)
+      length = data.size() - offset;
+    if (offset > data.size() || length > data.size() - offset ||
+        length > kMostBytes)
+      return "initializer '" + tensor.name() + "' reaches past the end of '" +
+             folder + location + "'";
+    clearData(tensor);
+    tensor.set_raw_data(data.data() + offset, length);
+    return "";
+  }
+
+  std::string folder;
+  bool writes;
+  std::map<std::string, const TensorView *> left;
+  std::map<std::string, TensorView> files;
+  uint64_t bytes = 0;
+};
+} // namespace
+
+ExitStatus frit::train::exportOnnx(const std::string &path,
+                                   const std::string &original,
+                                   const std::vector<TensorView> &weights,
+                                   std::string &error) {
+  Bytes bytes;
+  std::shared_ptr<const void> owner;
+  if (!mapFile(original, bytes, owner, error))
+    return kBadInput;
+  onnx::ModelProto model;
+  if (bytes.size() > kMostBytes ||
+      !model.ParseFromArray(bytes.data(), int(bytes.size())) ||
+      !model.has_graph()) {
+    error = "'" + original + "' is no ONNX model, or is damaged";
+    return kBadInput;
+  }
+  Exporter exporter(original, weights, !path.empty());
+  error = exporter.visit(*model.mutable_graph());
+  if (error.empty() && !exporter.missing().empty())
+    error = "it has no initializer '" + exporter.missing().begin()->first +
+            "'; is it the model that was compiled?";
+  if (!error.empty()) {
+    error = "cannot export to a copy of '" + original + "': " + error;
+    return kBadInput;
+  }
+  if (path.empty())
+    return kDone;
+  std::string text;
+  if (!model.SerializeToString(&text)) {
+    error = "cannot write '" + path +
+            "': it would exceed the 2 GiB of one "
+            "ONNX file; export a .safetensors file";
+    return kBadInput;
+  }
+  std::error_code fault = writeFile(path, text);
+  if (fault)
+    error = "cannot write '" + path + "': " + fault.message();
+  return !fault ? kDone : isOutputFault(fault) ? kBadUsage : kMachine;
+}

@@ -1,0 +1,273 @@
+//===- Model.cpp - The functions of a compiled training step --------------===//
+
+#include "tools/frit-train/Model.h"
+#include "tools/support/Files.h"
+#include "tools/support/Message.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace frit::train;
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static Input describeTensor(const frit_tensor_info &info,
+                            const int32_t *symbols) {
+  Input input{info.name, info.dtype, {info.dims, info.dims + info.rank}};
+  for (uint32_t dim = 0; dim < info.rank; ++dim)
+    input.isOpen.push_back(symbols && symbols[dim] >= 0);
+  return input;
+}
+
+bool Function::describe(frit_module *module, uint64_t batch) {
+  opened = module;
+  for (uint32_t i = 0; i < frit_module_input_count(module); ++i) {
+    frit_tensor_info info;
+    const int32_t *symbols = nullptr;
+    frit_module_input(module, i, &info);
+    frit_module_input_symbols(module, i, &symbols);
+    takes.push_back(describeTensor(info, symbols));
+  }
+  for (uint32_t i = 0; i < frit_module_output_count(module); ++i) {
+    frit_tensor_info info;
+    frit_module_output(module, i, &info);
+    if (info.rank == 0) {
+      numbers.push_back({i, info.name});
+    } else {
+      returned.push_back(describeTensor(info, nullptr));
+      places.push_back(i);
+    }
+  }
+  if (takes.empty())
+    return complain("the step has no inputs");
+  for (Input &input : takes) {
+    if (input.dims.empty() || input.dims[0] < 1)
+      return complain("input '" + input.name +
+                      "' has no first dimension that counts samples");
+    bool isOpen = input.isOpen[0];
+    if (batch && (isOpen ? batch > uint64_t(input.dims[0])
+                         : batch != uint64_t(input.dims[0])))
+      return complain("--batch=" + std::to_string(batch) +
+                      ": the step was compiled for a batch of " +
+                      (isOpen ? "at most " : "") +
+                      std::to_string(input.dims[0]));
+    if (batch)
+      input.dims[0] = int64_t(batch);
+    if (input.dims[0] != takes[0].dims[0])
+      return complain("input '" + input.name + "' has a batch of " +
+                      std::to_string(input.dims[0]) + ", and '" +
+                      takes[0].name + "' one of " +
+                      std::to_string(takes[0].dims[0]));
+  }
+  samples = uint64_t(takes[0].dims[0]);
+  auto isLoss = [](const Metric &metric) { return metric.name == "loss"; };
+  auto loss = std::ranges::find_if(numbers, isLoss);
+  if (loss == numbers.end())
+    return complain("the step has no output 'loss' of rank 0; was it compiled "
+                    "with fritc --train?");
+  std::rotate(numbers.begin(), loss, loss + 1);
+  return true;
+}
+
+/// Binds `data`, which frit_run only reads.
+static frit_tensor bindInput(const Input &type, const void *data) {
+  return {type.name.c_str(),          const_cast<void *>(data), type.dtype,
+          uint32_t(type.dims.size()), type.dims.data(),         FRIT_HOST};
+}
+
+frit_status Function::resolve(const std::vector<Input> &types) {
+  std::vector<frit_tensor> inputs;
+  for (const Input &type : types)
+    inputs.push_back(bindInput(type, nullptr));
+  for (size_t i = 0; i < returned.size(); ++i)
+    if (frit_status status = frit_module_output_dims(
+            opened, inputs.data(), uint32_t(inputs.size()), places[i],
+            returned[i].dims.data()))
+      return status;
+  return FRIT_OK;
+}
+
+frit_status Function::run(frit_context *context,
+                          const std::vector<Input> &types, const Batch &batch,
+                          std::span<Tensor> wanted) {
+  std::vector<frit_tensor> inputs, outputs;
+  for (size_t i = 0; i < types.size(); ++i)
+    inputs.push_back(bindInput(types[i], batch.inputs[i].data()));
+  std::vector<Tensor> values;
+  for (const Metric &metric : numbers) {
+    frit_tensor_info info;
+    frit_module_output(opened, metric.output, &info);
+    values.push_back({metric.name, info.dtype, {}, {}});
+    allocate(values.back());
+  }
+  for (Tensor &value : values)
+    outputs.push_back(value.bind());
+  for (Tensor &tensor : wanted)
+    outputs.push_back(tensor.bind());
+  frit_status status = frit_run(context, inputs.data(), uint32_t(inputs.size()),
+                                outputs.data(), uint32_t(outputs.size()));
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i].value = values[i].at(0);
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
+// Opening
+//===----------------------------------------------------------------------===//
+
+bool Model::failed(frit_status status) {
+  return failed(frit_last_error(),
+                status == FRIT_OUT_OF_MEMORY ? kMachine : kBadInput);
+}
+
+bool Model::failed(const std::string &message, ExitStatus status) {
+  exitStatus = status;
+  return complain(message);
+}
+
+bool Model::open() {
+  frit_module_options settings = FRIT_MODULE_OPTIONS_INIT;
+  settings.device = options.device.c_str();
+  if (!options.weights.empty())
+    settings.weights_folder = options.weights.c_str();
+  settings.threads = options.threads;
+  if (options.noGraph)
+    settings.flags |= FRIT_NO_CUDA_GRAPH;
+  if (options.noCublas)
+    settings.flags |= FRIT_NO_CUBLAS;
+  if (options.noCudnn)
+    settings.flags |= FRIT_NO_CUDNN;
+  settings.remark = [](void *user, const char *message) {
+    bool quiet = !strncmp(message, "running on the cpu", 18) &&
+                 !static_cast<const Options *>(user)->verbose;
+    if (!quiet)
+      complain("note: " + std::string(message));
+  };
+  settings.remark_user = const_cast<Options *>(&options);
+  frit_module *opened = nullptr;
+  if (frit_status status =
+          frit_module_load(options.model.c_str(), &settings, &opened))
+    return failed(status);
+  artifact.reset(opened);
+  protectModel(options.model, options.weights);
+  return openFunctions() && describeState();
+}
+
+bool Model::openFunction(const char *function, ModuleHandle &handle) {
+  for (uint32_t i = 0; i < frit_module_function_count(artifact.get()); ++i) {
+    if (strcmp(frit_module_function_name(artifact.get(), i), function))
+      continue;
+    frit_module *opened = nullptr;
+    if (frit_status status =
+            frit_module_open_function(artifact.get(), function, &opened))
+      return failed(status);
+    handle.reset(opened);
+  }
+  return true;
+}
+
+bool Model::openFunctions() {
+  if (!openFunction("train_step", training) ||
+      !openFunction("eval_step", evaluation))
+    return false;
+  if (!training)
+    return failed("'" + options.model +
+                  "' has no training step; fritc model.onnx "
+                  "--train=train.json -o step.so compiles one");
+  if (!train.describe(training.get(), options.batch))
+    return false;
+  frit_context *made = nullptr;
+  if (frit_status status = frit_context_create(training.get(), &made))
+    return failed(status);
+  context.reset(made);
+  if (!evaluation)
+    return true;
+  if (!evaluate.describe(evaluation.get(), options.batch))
+    return false;
+  if (frit_status status =
+          frit_context_create_peer(evaluation.get(), context.get(), &made))
+    return failed(status);
+  peer.reset(made);
+  return true;
+}
+
+frit_device_info Model::device() const {
+  frit_device_info info = {};
+  frit_module_device(train.module(), &info);
+  return info;
+}
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+bool Model::describeState() {
+  for (uint32_t i = 0; i < frit_module_state_count(train.module()); ++i) {
+    frit_tensor_info info;
+    frit_module_state(train.module(), i, &info);
+    types.push_back(
+        {info.name, info.dtype, {info.dims, info.dims + info.rank}, {}});
+  }
+  if (types.empty())
+    return failed("the step has no state, so it trains nothing");
+  return true;
+}
+
+bool Model::hasState(const std::string &name) const {
+  return std::ranges::find(types, name, &TensorView::name) != types.end();
+}
+
+static frit_tensor bind(const TensorView &view) {
+  return {view.name.c_str(), const_cast<uint8_t *>(view.data.data()),
+          view.dtype,        uint32_t(view.dims.size()),
+          view.dims.data(),  FRIT_HOST};
+}
+
+bool Model::readState(std::vector<TensorView> &state) {
+  state = types;
+  std::vector<frit_tensor> bound;
+  for (TensorView &view : state) {
+    auto bytes = std::make_shared<Storage>(*byteSize(view.dtype, view.dims));
+    view.data = *bytes;
+    view.owner = bytes;
+    bound.push_back(bind(view));
+  }
+  if (frit_status status =
+          frit_state_read(context.get(), bound.data(), uint32_t(bound.size())))
+    return failed(status);
+  return true;
+}
+
+bool Model::writeState(const std::vector<TensorView> &state) {
+  std::vector<frit_tensor> bound;
+  for (const TensorView &view : state)
+    bound.push_back(bind(view));
+  if (frit_status status =
+          frit_state_write(context.get(), bound.data(), uint32_t(bound.size())))
+    return failed(status);
+  return true;
+}
+
+bool Model::writeNumber(const std::string &name, double value) {
+  auto type = std::ranges::find(types, name, &TensorView::name);
+  Tensor number{name, type->dtype, type->dims, {}};
+  allocate(number);
+  number.set(0, value);
+  frit_tensor bound = number.bind();
+  if (frit_status status = frit_state_write(context.get(), &bound, 1))
+    return failed(status);
+  return true;
+}
+
+bool Model::readNumber(const std::string &name, double &value) {
+  auto type = std::ranges::find(types, name, &TensorView::name);
+  Tensor number{name, type->dtype, type->dims, {}};
+  allocate(number);
+  frit_tensor bound = number.bind();
+  if (frit_status status = frit_state_read(context.get(), &bound, 1))
+    return failed(status);
+  value = number.at(0);
+  return true;
+}

@@ -1,0 +1,112 @@
+//===- Model.h - The functions of a compiled training step ----------------===//
+
+#ifndef FRIT_TRAIN_MODEL_H
+#define FRIT_TRAIN_MODEL_H
+
+#include "frit/runtime.h"
+#include "tools/frit-train/Loader.h"
+#include "tools/frit-train/Options.h"
+#include "tools/support/ExitStatus.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace frit::train {
+
+/// A number that a function returns, such as the loss.
+struct Metric {
+  uint32_t output; ///< index of the function's output
+  std::string name;
+  double value = 0; ///< of the last call
+};
+
+/// A function of an artifact, ready to be called.
+class Function {
+public:
+  /// Sets inputs and metrics; `batch` is the number of samples that a call is
+  /// to have, 0 for the largest. On failure prints an error and returns false.
+  bool describe(frit_module *opened, uint64_t batch);
+
+  /// Runs a batch of inputs of these types. Sets the metrics and fills
+  /// `wanted`, other outputs by name. On failure the runtime's last error says
+  /// why.
+  frit_status run(frit_context *context, const std::vector<Input> &types,
+                  const Batch &batch, std::span<Tensor> wanted = {});
+
+  frit_module *module() const { return opened; }
+  const std::vector<Input> &inputs() const { return takes; }
+  const std::vector<Metric> &metrics() const { return numbers; }
+  uint64_t batch() const { return samples; }
+  /// Computes the shapes of tensors() for inputs of these types.
+  frit_status resolve(const std::vector<Input> &types);
+  /// The outputs that are no numbers.
+  const std::vector<Input> &tensors() const { return returned; }
+
+private:
+  frit_module *opened = nullptr;
+  std::vector<Input> takes, returned;
+  std::vector<uint32_t> places; ///< of those returned, among all outputs
+  std::vector<Metric> numbers;
+  uint64_t samples = 0;
+};
+
+/// An opened artifact: train_step, eval_step if it has one, and their state.
+/// Functions that return bool print an error before they return false.
+class Model {
+public:
+  explicit Model(const Options &options) : options(options) {}
+
+  bool open();
+
+  Function train, evaluate;
+  bool hasEvaluation() const { return evaluation.get(); }
+  frit_context *trainContext() const { return context.get(); }
+  frit_context *evaluateContext() const { return peer.get(); }
+
+  /// Names, types and shapes of the state, without elements.
+  const std::vector<TensorView> &stateTypes() const { return types; }
+  bool hasState(const std::string &name) const;
+  bool readState(std::vector<TensorView> &state);
+  bool writeState(const std::vector<TensorView> &state);
+  /// Sets or reads a state of rank 0, which is converted to its type.
+  bool writeNumber(const std::string &name, double value);
+  bool readNumber(const std::string &name, double &value);
+
+  std::string name() const { return frit_module_name(train.module()); }
+  frit_device_info device() const;
+
+  /// Prints the runtime's last error, sets the exit status for it and returns
+  /// false.
+  bool failed(frit_status status);
+  bool failed(const std::string &message, ExitStatus status = kBadInput);
+  /// Exit status after a function returned false.
+  int status() const { return exitStatus; }
+
+private:
+  struct Close {
+    void operator()(frit_module *module) const { frit_module_close(module); }
+    void operator()(frit_context *context) const {
+      frit_context_destroy(context);
+    }
+  };
+  using ModuleHandle = std::unique_ptr<frit_module, Close>;
+  using ContextHandle = std::unique_ptr<frit_context, Close>;
+
+  bool openFunctions();
+  bool describeState();
+  /// Opens a function of the artifact; null, without an error, if there is
+  /// none.
+  bool openFunction(const char *function, ModuleHandle &handle);
+
+  const Options &options;
+  int exitStatus = kBadInput;
+  // In this order, because contexts are destroyed before modules.
+  ModuleHandle artifact, training, evaluation;
+  ContextHandle context, peer;
+  std::vector<TensorView> types;
+};
+
+} // namespace frit::train
+
+#endif // FRIT_TRAIN_MODEL_H

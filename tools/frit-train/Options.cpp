@@ -1,0 +1,254 @@
+//===- Options.cpp - Command line of frit-train ---------------------------===//
+
+#include "tools/frit-train/Options.h"
+#include "frit/runtime.h"
+#include "tools/support/Message.h"
+
+#include <charconv>
+
+using namespace frit::train;
+
+/// Source of --help, the manual page and shell completion.
+static frit::HelpTable helpTable() {
+  using Rows = std::vector<frit::HelpOption>;
+  frit::HelpTable help;
+  help.tool = "frit-train";
+  help.version = frit_version();
+  help.purpose = "trains a model with a compiled training step";
+  help.synopsis = "step.so --data=source [options]";
+  help.inputs = {".so"};
+  auto section = [&](const char *title, Rows rows) {
+    for (frit::HelpOption &row : rows) {
+      row.section = title;
+      help.options.push_back(std::move(row));
+    }
+  };
+  section(
+      "Data",
+      {{"", "--data=", "source",
+        "Tensors called as the step's inputs, with the samples along their "
+        "first dimension: a .safetensors or .npz file, a folder of .npy files, "
+        "or name=file.npy; may be given several times"},
+       {"", "--tokens=", "file[,type=u16][,skip=bytes]",
+        "A raw file of tokens instead; labels are the tokens that follow"},
+       {"", "--eval=", "source", "Data to evaluate on, as --data"},
+       {"", "--eval-tokens=", "file[,type=u16][,skip=bytes]",
+        "Tokens to evaluate on"},
+       {"", "--seed=", "n",
+        "Seed of the order of samples and of the model's dropout (default: 0, "
+        "or the checkpoint's)"},
+       {"", "--no-shuffle", "", "Take the samples in the order of the data"},
+       {"", "--workers=", "n",
+        "Threads that assemble batches ahead of their use (default: 2)"},
+       {"", "--ignore-index=", "n",
+        "Label that stands for none, as in the loss (default: -100)"}});
+  section(
+      "Training",
+      {{"", "--epochs=", "n", "Passes over the data (default: 1)"},
+       {"", "--steps=", "n", "Number of steps, instead of epochs"},
+       {"", "--batch=", "n",
+        "Samples of a step, if the step was compiled for several sizes"},
+       {"", "--lr=", "schedule",
+        "Learning rate: constant:r, linear:r, cosine:r or "
+        "step:r,every=n[ep][,gamma=0.1], each with ,warmup=n[ep], all but "
+        "constant with ,min=r; 5ep is 5 epochs (default: the compiled rate)"},
+       {"", "--allow-nan", "", "Go on when the loss is not finite"},
+       {"", "--eval-every=", "n",
+        "Steps between evaluations (default: an epoch)"}});
+  section(
+      "Results",
+      {{"", "--checkpoint=", "folder",
+        "Write all state to step-<n>.safetensors files in <folder>"},
+       {"", "--checkpoint-every=", "n",
+        "Steps between checkpoints (default: an epoch)"},
+       {"", "--keep=", "n", "Newest checkpoints to keep (default: 3)"},
+       {"", "--resume", "",
+        "Go on from the newest whole checkpoint, if there is one"},
+       {"", "--export=", "file",
+        "Write the trained weights at the end, to .safetensors, or to .onnx "
+        "with --from"},
+       {"", "--from=", "model.onnx",
+        "The model whose weights --export=file.onnx replaces"}});
+  section("What it prints",
+          {{"", "--log=", "file.jsonl", "Append a line of JSON per report"},
+           {"", "--log-every=", "n",
+            "Steps between reports (default: a hundredth of all, 100 at most)"},
+           {"", "--json", "", "Print the summary as JSON, and nothing else"},
+           {"", "-v", "", "Print more details"}});
+  section("Where it runs",
+          {{"", "--device=", "cuda[:n]|cpu",
+            "Where to run (default: a GPU if the step supports it)"},
+           {"", "--threads=", "n", "Number of threads of the cpu target"},
+           {"", "--no-cuda-graph", "", "Launch each kernel by itself"},
+           {"", "--no-cublas", "", "Use frit's kernels for matrix products"},
+           {"", "--no-cudnn", "",
+            "Use frit's kernels for convolutions and attention"},
+           {"", "--weights=", "folder", "Folder of external weights"}});
+  section("Other", {{"", "--help", "", "Show this help"},
+                    {"", "--version", "", "Show the version"}});
+  help.examples = {
+      {"fritc model.onnx --train=train.json -o step.so",
+       "compiles the step that this trains with"},
+      {"frit-train step.so --data=train.npz --eval=test.npz --epochs=10",
+       "trains, and evaluates after each epoch"},
+      {"frit-train step.so --data=train.npz --checkpoint=run/ --resume",
+       "goes on where it was stopped, if it was"},
+      {"frit-train step.so --data=train.npz --export=new.onnx --from=old.onnx",
+       "writes the trained weights into a copy of the model"}};
+  help.statuses = {{0, "done"},
+                   {1, "an input or file is wrong, or the loss is not finite"},
+                   {2, "wrong usage"},
+                   {4, "out of memory, or results cannot be written"},
+                   {130, "interrupted, after a last checkpoint"}};
+  return help;
+}
+
+namespace {
+struct Flag {
+  const char *name;
+  bool Options::*field;
+};
+struct TextOption {
+  const char *name;
+  std::string Options::*field;
+};
+struct ListOption {
+  const char *name;
+  std::vector<std::string> Options::*field;
+};
+struct CountOption {
+  const char *name;
+  uint64_t Options::*field;
+  uint64_t most;
+};
+} // namespace
+
+static const Flag flags[] = {{"--allow-nan", &Options::allowNan},
+                             {"--resume", &Options::resume},
+                             {"--json", &Options::json},
+                             {"-v", &Options::verbose},
+                             {"--no-cuda-graph", &Options::noGraph},
+                             {"--no-cublas", &Options::noCublas},
+                             {"--no-cudnn", &Options::noCudnn}};
+
+static const TextOption texts[] = {
+    {"--tokens=", &Options::tokens},
+    {"--eval-tokens=", &Options::evaluationTokens},
+    {"--checkpoint=", &Options::checkpoints},
+    {"--from=", &Options::original},
+    {"--log=", &Options::log},
+    {"--device=", &Options::device},
+    {"--weights=", &Options::weights}};
+
+static const ListOption lists[] = {{"--data=", &Options::data},
+                                   {"--eval=", &Options::evaluation},
+                                   {"--export=", &Options::exports}};
+
+/// More steps than any run has.
+static constexpr uint64_t kMostSteps = uint64_t(1) << 40;
+
+static const CountOption counts[] = {
+    {"--epochs=", &Options::epochs, 1u << 30},
+    {"--steps=", &Options::steps, kMostSteps},
+    {"--batch=", &Options::batch, 1u << 30},
+    {"--workers=", &Options::workers, 256},
+    {"--eval-every=", &Options::evaluateEvery, kMostSteps},
+    {"--checkpoint-every=", &Options::checkpointEvery, kMostSteps},
+    {"--keep=", &Options::keep, kMostSteps},
+    {"--log-every=", &Options::logEvery, kMostSteps}};
+
+/// Parses an integer that may be 0, and negative if `T` is signed.
+template <typename T>
+static bool parseInteger(const Argument &argument, T &number) {
+  const std::string &value = argument.value;
+  auto [end, fault] =
+      std::from_chars(value.data(), value.data() + value.size(), number);
+  if (fault != std::errc() || end != value.data() + value.size())
+    return wrongArgument("not an integer:", argument.text);
+  return true;
+}
+
+static bool apply(const Argument &argument, Options &options) {
+  const std::string &name = argument.name, &value = argument.value;
+  if (name.empty()) {
+    if (!options.model.empty())
+      return wrongArgument("only one step is run; unexpected", value);
+    options.model = value;
+    return true;
+  }
+  for (const Flag &flag : flags)
+    if (name == flag.name)
+      return options.*flag.field = true;
+  if (name == "--no-shuffle") {
+    options.isShuffled = false;
+    return true;
+  }
+  if (value.empty())
+    return wrongArgument("a value is missing:", argument.text);
+  for (const TextOption &text : texts)
+    if (name == text.name) {
+      options.*text.field = value;
+      return true;
+    }
+  for (const ListOption &list : lists)
+    if (name == list.name) {
+      (options.*list.field).push_back(value);
+      return true;
+    }
+  for (const CountOption &count : counts)
+    if (name == count.name)
+      return parseCount(argument, count.most, options.*count.field);
+  if (name == "--seed=")
+    return parseInteger(argument, options.seed.emplace());
+  if (name == "--ignore-index=")
+    return parseInteger(argument, options.ignoredLabel);
+  if (name == "--lr=") {
+    std::string error;
+    return Schedule::parse(value, options.schedule.emplace(), error) ||
+           complain(argument.text + ": " + error);
+  }
+  // --threads, the last option of the help
+  uint64_t threads = 0;
+  bool good = parseCount(argument, 4096, threads);
+  options.threads = uint32_t(threads);
+  return good;
+}
+
+static bool checkTogether(const Options &options) {
+  if (options.model.empty())
+    return complain("no step was given; frit-train --help says how");
+  if (options.data.empty() == options.tokens.empty())
+    return complain(options.data.empty()
+                        ? "no data were given; write --data= or --tokens="
+                        : "--data and --tokens are not used together");
+  if (!options.evaluation.empty() && !options.evaluationTokens.empty())
+    return complain("--eval and --eval-tokens are not used together");
+  if (options.epochs && options.steps)
+    return complain("--epochs and --steps are not used together");
+  if (options.checkpoints.empty() &&
+      (options.resume || options.checkpointEvery))
+    return complain("--resume and --checkpoint-every take a folder: "
+                    "--checkpoint=run/");
+  bool hasOnnx = false;
+  for (const std::string &path : options.exports) {
+    hasOnnx |= path.ends_with(".onnx");
+    if (!path.ends_with(".onnx") && !path.ends_with(".safetensors"))
+      return complain("--export=" + path +
+                      ": write a name that ends in .onnx or .safetensors");
+  }
+  if (hasOnnx == options.original.empty())
+    return complain(hasOnnx ? "--export to an .onnx file takes the model that "
+                              "was compiled: --from=model.onnx"
+                            : "--from is used with --export=file.onnx");
+  return true;
+}
+
+Parsed frit::train::parseOptions(int count, char **arguments,
+                                 Options &options) {
+  Parsed parsed = parseArguments(
+      count, arguments, helpTable(),
+      [&](const Argument &argument) { return apply(argument, options); });
+  if (parsed == Parsed::run && !checkTogether(options))
+    return Parsed::wrong;
+  return parsed;
+}

@@ -1,0 +1,54 @@
+//===- Options.h - Command line of frit-train -----------------------------===//
+
+#ifndef FRIT_TRAIN_OPTIONS_H
+#define FRIT_TRAIN_OPTIONS_H
+
+#include "tools/frit-train/Schedule.h"
+#include "tools/support/Arguments.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace frit::train {
+
+using namespace tools;
+
+struct Options {
+  std::string model;
+  std::vector<std::string> data, evaluation;
+  std::string tokens, evaluationTokens;
+  uint64_t workers = 2;
+  bool isShuffled = true;
+  std::optional<uint64_t> seed;
+  int64_t ignoredLabel = -100;
+
+  uint64_t epochs = 0, steps = 0; ///< at most one is not 0
+  uint64_t batch = 0;             ///< 0: the model's
+  std::optional<Schedule> schedule;
+  bool allowNan = false;
+  uint64_t evaluateEvery = 0; ///< steps; 0: an epoch
+
+  std::string checkpoints;      ///< folder; empty: none are written
+  uint64_t checkpointEvery = 0; ///< steps; 0: an epoch
+  uint64_t keep = 3;
+  bool resume = false;
+  std::vector<std::string> exports;
+  std::string original; ///< the ONNX file whose weights an export replaces
+
+  std::string log;
+  uint64_t logEvery = 0; ///< steps; 0: a hundredth of them, 100 at most
+  bool json = false, verbose = false;
+
+  std::string device; ///< empty: the default
+  std::string weights;
+  uint32_t threads = 0;
+  bool noGraph = false, noCublas = false, noCudnn = false;
+};
+
+/// Parses the command line. Prints help, or an error.
+Parsed parseOptions(int count, char **arguments, Options &options);
+
+} // namespace frit::train
+
+#endif // FRIT_TRAIN_OPTIONS_H

@@ -1,0 +1,140 @@
+//===- Report.cpp - What a run says while it trains -----------------------===//
+
+#include "tools/frit-train/Report.h"
+#include "tools/support/Message.h"
+#include "tools/support/Table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unistd.h>
+
+using namespace frit::train;
+
+/// Columns of the bar on a terminal.
+static constexpr uint64_t kBar = 20;
+
+Report::Report(const Options &options, uint64_t first, uint64_t total,
+               uint64_t batch)
+    : options(options), first(first), total(total), batch(batch),
+      every(options.logEvery), done(first), reported(first) {
+  if (!every)
+    every = std::clamp<uint64_t>(total / 100, 1, 100);
+  printsSteps = !options.json && !isatty(STDOUT_FILENO);
+}
+
+bool Report::open() {
+  std::string error;
+  if (!options.log.empty() && !file.open(options.log, error))
+    return complain(error);
+  return true;
+}
+
+void Report::start() {
+  started = Clock::now();
+  isRunning = true;
+  if (!progress)
+    progress = std::make_unique<Progress>("train");
+}
+
+void Report::pause() {
+  trained = seconds();
+  isRunning = false;
+}
+
+double Report::seconds() const {
+  return trained +
+         (isRunning
+              ? std::chrono::duration<double>(Clock::now() - started).count()
+              : 0);
+}
+
+double Report::speed() const {
+  double passed = seconds();
+  return passed > 0 ? double((done - first) * batch) / passed : 0;
+}
+
+void Report::log(const Json &line) {
+  std::string error;
+  if (logFault.empty() && !file.write(line, error)) {
+    complain(error);
+    logFault = error;
+  }
+}
+
+void Report::print(const std::string &line) {
+  Progress::hide();
+  puts(line.c_str());
+  fflush(stdout);
+}
+
+/// Formats a duration: "3 h 12 min".
+static std::string formatLeft(double seconds) {
+  uint64_t whole = uint64_t(seconds + 0.5);
+  if (whole < 60)
+    return std::to_string(whole) + " s";
+  if (whole < 3600)
+    return text("%llu min %llu s", (unsigned long long)(whole / 60),
+                (unsigned long long)(whole % 60));
+  return text("%llu h %llu min", (unsigned long long)(whole / 3600),
+              (unsigned long long)(whole / 60 % 60));
+}
+
+void Report::step(uint64_t number, uint64_t epoch,
+                  const std::vector<Metric> &metrics,
+                  std::optional<double> rate) {
+  done = number;
+  double now = seconds();
+  // A NaN has no sign.
+  double loss = metrics[0].value;
+  std::string details = text("loss %.5g", std::isnan(loss) ? NAN : loss);
+  if (rate)
+    details += text(", lr %.4g", *rate);
+  uint64_t filled = kBar * done / total;
+  double left = now / double(done - first) * double(total - done);
+  if (progress)
+    progress->update(done, total,
+                     "[" + std::string(filled, '#') +
+                         std::string(kBar - filled, '.') + "] " + details +
+                         text(", %.0f samples/s, ", speed()) +
+                         formatLeft(left) + " left");
+  if (done % every && done != total)
+    return;
+  double passed = now - reportedAt;
+  double rateNow = passed > 0 ? double((done - reported) * batch) / passed : 0;
+  reported = done;
+  reportedAt = now;
+  Json line = {{"step", done}, {"epoch", epoch + 1}};
+  for (const Metric &metric : metrics)
+    line[metric.name] = metric.value;
+  if (rate)
+    line["lr"] = *rate;
+  line["samples_per_second"] = rateNow;
+  line["seconds"] = now;
+  log(line);
+  if (printsSteps)
+    print(text("step %llu of %llu, epoch %llu: ", (unsigned long long)done,
+               (unsigned long long)total, (unsigned long long)(epoch + 1)) +
+          details + text(", %.0f samples/s", rateNow));
+}
+
+void Report::evaluated(uint64_t number, uint64_t epoch,
+                       const Evaluated &result) {
+  Json line = {
+      {"step", number}, {"epoch", epoch + 1}, {"eval_loss", result.loss}};
+  std::string message = text("step %llu: evaluation loss %.5g",
+                             (unsigned long long)number, result.loss);
+  if (result.accuracy) {
+    line["eval_accuracy"] = *result.accuracy;
+    message += text(", accuracy %.2f%%", 100 * *result.accuracy);
+  }
+  line["seconds"] = seconds();
+  log(line);
+  if (!options.json)
+    print(message);
+}
+
+void Report::saved(uint64_t number, const std::string &path) {
+  log({{"step", number}, {"checkpoint", path}});
+  if (options.verbose && !options.json)
+    print(text("step %llu: ", (unsigned long long)number) + path);
+}

@@ -1,0 +1,70 @@
+//===- Report.h - What a run says while it trains -------------------------===//
+
+#ifndef FRIT_TRAIN_REPORT_H
+#define FRIT_TRAIN_REPORT_H
+
+#include "compiler/driver/Progress.h"
+#include "tools/frit-train/Checkpoint.h"
+#include "tools/frit-train/Evaluation.h"
+#include "tools/frit-train/Log.h"
+
+#include <chrono>
+#include <memory>
+
+namespace frit::train {
+
+/// Prints progress, as a line that is updated on a terminal and as one line per
+/// report elsewhere, and keeps the log.
+class Report {
+public:
+  /// Reports on steps from `first` to `total`, each of `batch` samples.
+  Report(const Options &options, uint64_t first, uint64_t total,
+         uint64_t batch);
+
+  /// Opens the log; prints an error if that fails.
+  bool open();
+
+  /// The clock runs while steps do: from start() to the next pause().
+  void start();
+  void pause();
+
+  /// Reports step number `done`, counted from 1, of epoch `epoch`, from 0.
+  void step(uint64_t done, uint64_t epoch, const std::vector<Metric> &metrics,
+            std::optional<double> rate);
+  void evaluated(uint64_t done, uint64_t epoch, const Evaluated &result);
+  void saved(uint64_t done, const std::string &path);
+
+  /// Ends the line on a terminal.
+  void finish() { progress.reset(); }
+
+  /// Samples per second since the first step, without the pauses.
+  double speed() const;
+  /// Seconds of training, without the pauses.
+  double seconds() const;
+  /// False if a line of the log was lost.
+  bool isLogWhole() const { return logFault.empty(); }
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  void log(const Json &line);
+  void print(const std::string &line);
+
+  const Options &options;
+  uint64_t first, total, batch, every;
+  uint64_t done;
+  Log file;
+  std::string logFault;
+  std::unique_ptr<Progress> progress;
+  bool printsSteps;
+
+  double trained = 0; ///< seconds before the last start
+  bool isRunning = false;
+  Clock::time_point started;
+  uint64_t reported; ///< step of the last report
+  double reportedAt = 0;
+};
+
+} // namespace frit::train
+
+#endif // FRIT_TRAIN_REPORT_H

@@ -1,0 +1,397 @@
+//===- Trainer.cpp - A run of training ------------------------------------===//
+
+#include "tools/frit-train/Trainer.h"
+#include "compiler/driver/OutputFile.h"
+#include "tools/frit-train/Export.h"
+#include "tools/frit-train/Shuffle.h"
+#include "tools/frit-train/Stop.h"
+#include "tools/support/Message.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace frit::train;
+
+//===----------------------------------------------------------------------===//
+// Opening
+//===----------------------------------------------------------------------===//
+
+bool Trainer::open() {
+  return model.open() && openData() && checkExports() && openCheckpoints();
+}
+
+static bool openSamples(Dataset &data, const std::vector<std::string> &sources,
+                        const std::string &tokens, const Function &function,
+                        std::string &error) {
+  return tokens.empty() ? data.open(sources, function.inputs(), error)
+                        : data.openTokens(tokens, function.inputs(), error);
+}
+
+bool Trainer::openData() {
+  std::string error;
+  if (!openSamples(data, options.data, options.tokens, model.train, error))
+    return model.failed(error);
+  uint64_t batch = model.train.batch();
+  if (data.count() < batch)
+    return model.failed("the data have " + std::to_string(data.count()) +
+                        " samples, and a step takes " + std::to_string(batch));
+  uint64_t epochs = std::max<uint64_t>(options.epochs, 1);
+  total = options.steps ? options.steps : epochs * epochSteps();
+  evaluates = !options.evaluation.empty() || !options.evaluationTokens.empty();
+  if (evaluates && !model.hasEvaluation())
+    return model.failed("'" + options.model +
+                        "' has no eval_step, so it evaluates nothing");
+  if (evaluates &&
+      !openSamples(evaluation, options.evaluation, options.evaluationTokens,
+                   model.evaluate, error))
+    return model.failed(error);
+  if (evaluates && !evaluation.count())
+    return model.failed("the data to evaluate on have no samples");
+  position = {
+      model.name(),      0, 0, 0, data.count(), batch, options.seed.value_or(0),
+      options.isShuffled};
+  return true;
+}
+
+bool Trainer::checkExports() {
+  std::vector<TensorView> weights = weightsOf(model.stateTypes());
+  std::string error;
+  if (!options.original.empty() &&
+      exportOnnx("", options.original, weights, error) != kDone)
+    return model.failed(error);
+  for (const std::string &path : options.exports)
+    if (std::error_code fault = checkOutput(path))
+      return model.failed("cannot write '" + path + "': " + fault.message(),
+                          isOutputFault(fault) ? kBadUsage : kMachine);
+  return true;
+}
+
+bool Trainer::openCheckpoints() {
+  if (options.checkpoints.empty())
+    return setSeed() && setRate();
+  std::string error;
+  if (!checkpoints.open(options.checkpoints, error))
+    return model.failed(error, kMachine);
+  std::vector<std::string> paths = checkpoints.list();
+  if (!paths.empty() && !options.resume)
+    return model.failed("'" + options.checkpoints +
+                        "' has checkpoints of an earlier run: --resume goes "
+                        "on from them, another folder keeps them");
+  if (paths.empty() && options.resume && options.verbose)
+    complain("note: there is no checkpoint in '" + options.checkpoints +
+             "' yet");
+  return paths.empty() ? setSeed() && setRate() : resume(paths) && setRate();
+}
+
+bool Trainer::resume(const std::vector<std::string> &paths) {
+  for (const std::string &path : paths) {
+    Checkpoint checkpoint;
+    std::string error;
+    CheckpointFault fault = readCheckpoint(path, model.stateTypes(),
+                                           model.name(), checkpoint, error);
+    if (fault == CheckpointFault::foreign)
+      return model.failed(error);
+    if (fault == CheckpointFault::damaged) {
+      complain("note: " + error + "; taking an older one");
+      continue;
+    }
+    if (!checkPosition(checkpoint) || !model.writeState(checkpoint.state))
+      return false;
+    position = checkpoint.position;
+    savedAt = position.steps;
+    if (!options.json)
+      printf("resuming after step %llu from '%s'\n",
+             (unsigned long long)position.steps, path.c_str());
+    return true;
+  }
+  return model.failed("no checkpoint in '" + options.checkpoints +
+                      "' is whole; move them away to start anew");
+}
+
+/// Checks that the run goes on with the very next batch.
+bool Trainer::checkPosition(const Checkpoint &checkpoint) {
+  const Position &then = checkpoint.position;
+  std::string start = "the checkpoint '" + checkpoint.path + "' was written ";
+  if (then.samples != position.samples)
+    return model.failed(start + "with data of " + std::to_string(then.samples) +
+                        " samples, and these have " +
+                        std::to_string(position.samples));
+  if (then.batch != position.batch)
+    return model.failed(start + "with a batch of " +
+                        std::to_string(then.batch) + ", and this one has " +
+                        std::to_string(position.batch));
+  if (options.seed && then.seed != *options.seed)
+    return model.failed(start + "with --seed=" + std::to_string(then.seed));
+  if (then.isShuffled != options.isShuffled)
+    return model.failed(start + (then.isShuffled ? "without" : "with") +
+                        " --no-shuffle");
+  return true;
+}
+
+bool Trainer::setSeed() {
+  return !options.seed || !model.hasState("seed") ||
+         model.writeNumber("seed", double(*options.seed));
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// Gives the next step its learning rate.
+bool Trainer::setRate() {
+  if (!options.schedule) {
+    double compiled;
+    if (rate || !model.hasState("learning_rate"))
+      return true;
+    if (!model.readNumber("learning_rate", compiled))
+      return false;
+    rate = compiled;
+    return true;
+  }
+  if (!model.hasState("learning_rate"))
+    return model.failed("the step has no state 'learning_rate' for --lr to "
+                        "set");
+  double next = options.schedule->at(position.steps, total, epochSteps());
+  if (rate == next)
+    return true;
+  rate = next;
+  return model.writeNumber("learning_rate", next);
+}
+
+Loader::Settings Trainer::loading() const {
+  Loader::Settings settings;
+  settings.batch = position.batch;
+  settings.first = position.steps;
+  settings.end = total;
+  settings.workers = unsigned(options.workers);
+  if (model.hasEvaluation())
+    if (auto classifier = Classifier::find(model.evaluate))
+      settings.labels = classifier->check(data.inputs(), options.ignoredLabel);
+  uint64_t perEpoch = epochSteps();
+  settings.sample = [perEpoch, position = position](uint64_t number,
+                                                    uint64_t row) {
+    uint64_t place = number % perEpoch * position.batch + row;
+    if (!position.isShuffled)
+      return place;
+    // A worker stays in an epoch for long.
+    static thread_local std::optional<Shuffle> shuffle;
+    static thread_local uint64_t epoch;
+    if (!shuffle || epoch != number / perEpoch) {
+      epoch = number / perEpoch;
+      shuffle.emplace(position.seed, epoch, position.samples);
+    }
+    return shuffle->at(place);
+  };
+  return settings;
+}
+
+/// Describes the first value of an input that is no number.
+static std::string findNan(const Input &type, const Storage &data,
+                           const std::function<uint64_t(uint64_t)> &sample) {
+  if (type.isInteger() || type.dtype == FRIT_BOOL)
+    return "";
+  Tensor tensor{type.name, type.dtype, type.dims, data};
+  for (uint64_t i = 0, count = tensor.count(); i < count; ++i)
+    if (!std::isfinite(tensor.at(i))) {
+      uint64_t row = i / (count / uint64_t(type.dims[0]));
+      return "input '" + type.name + "' is not finite at " +
+             tensor.position(i) + ", in sample " + std::to_string(sample(row));
+    }
+  return "";
+}
+
+bool Trainer::checkLoss(const Batch &batch) {
+  double loss = model.train.metrics()[0].value;
+  if (std::isfinite(loss) || options.allowNan)
+    return true;
+  uint64_t number = position.steps;
+  std::string why;
+  for (size_t i = 0; why.empty() && i < batch.inputs.size(); ++i)
+    why = findNan(data.inputs()[i], batch.inputs[i],
+                  [&](uint64_t row) { return loading().sample(number, row); });
+  if (why.empty())
+    why = "its inputs are finite, so a lower --lr or a warm-up may help";
+  if (savedAt)
+    why +=
+        "; the newest checkpoint is that of step " + std::to_string(*savedAt);
+  return model.failed("step " + std::to_string(number + 1) + ": the loss is " +
+                      (std::isnan(loss) ? "NaN" : "infinite") + "; " + why +
+                      "; --allow-nan goes on");
+}
+
+bool Trainer::trainStep(Loader &loader, Report &report) {
+  if (!setRate())
+    return false;
+  const Batch &batch = loader.next();
+  if (!batch.error.empty())
+    return model.failed(batch.error);
+  if (frit_status status =
+          model.train.run(model.trainContext(), data.inputs(), batch))
+    return model.failed(status);
+  if (!checkLoss(batch))
+    return false;
+  uint64_t epoch = position.epoch;
+  ++position.steps;
+  position.epoch = position.steps / epochSteps();
+  position.inEpoch = position.steps % epochSteps();
+  report.step(position.steps, epoch, model.train.metrics(), rate);
+  return true;
+}
+
+bool Trainer::evaluateNow(Report &report) {
+  report.pause();
+  Evaluated result;
+  if (!evaluate(model, evaluation, options, result))
+    return false;
+  evaluated = result;
+  evaluatedAt = position.steps;
+  // The epoch that ends with this step, if one does.
+  report.evaluated(position.steps, (position.steps - 1) / epochSteps(), result);
+  report.start();
+  return true;
+}
+
+/// Writes a checkpoint. If that fails, training goes on: the older ones stay,
+/// and the next one may succeed.
+void Trainer::saveNow(Report &report) {
+  report.pause();
+  std::vector<TensorView> state;
+  saveFault.clear();
+  if (!model.readState(state))
+    saveFault = "the state cannot be read";
+  else if (checkpoints.write(position, state, options.keep, saveFault))
+    savedAt = position.steps;
+  if (saveFault.empty())
+    report.saved(position.steps, checkpoints.list().front());
+  else
+    complain(saveFault + (position.steps < total
+                              ? "; training goes on and tries again later"
+                              : ""));
+  report.start();
+}
+
+bool Trainer::afterStep(Report &report) {
+  auto isDue = [&](uint64_t every) {
+    return position.steps == total ||
+           position.steps % (every ? every : epochSteps()) == 0;
+  };
+  if (evaluates && isDue(options.evaluateEvery) && !evaluateNow(report))
+    return false;
+  if (checkpoints.isOpen() && isDue(options.checkpointEvery))
+    saveNow(report);
+  return true;
+}
+
+/// Ends the run at a signal.
+bool Trainer::stop(Report &report, int signal) {
+  bool isSaved = savedAt == position.steps;
+  if (checkpoints.isOpen() && !isSaved) {
+    saveNow(report);
+    isSaved = saveFault.empty();
+  }
+  report.finish();
+  return model.failed("interrupted after step " +
+                          std::to_string(position.steps) +
+                          (isSaved ? "; --resume goes on from there"
+                                   : "; there is no checkpoint of it"),
+                      ExitStatus(128 + signal));
+}
+
+bool Trainer::trainSteps(Report &report) {
+  StopSignals signals;
+  Loader loader(data, loading());
+  report.start();
+  bool good = true;
+  while (good && position.steps < total) {
+    good = trainStep(loader, report) && afterStep(report);
+    int signal = StopSignals::received();
+    if (good && signal && position.steps < total)
+      good = stop(report, signal);
+  }
+  report.pause();
+  waited = loader.waited();
+  return good;
+}
+
+bool Trainer::run() {
+  uint64_t first = position.steps;
+  Report report(options, first, total, position.batch);
+  if (!report.open()) {
+    model.failed("nothing was trained", kMachine);
+    return false;
+  }
+  if (first >= total && !options.json)
+    printf("all %llu steps are done\n", (unsigned long long)total);
+  bool good = first >= total || trainSteps(report);
+  report.finish();
+  if (!good || !exportAll())
+    return false;
+  summarize(report);
+  if (!saveFault.empty())
+    return model.failed("the last checkpoint was not written: " + saveFault,
+                        kMachine);
+  if (!report.isLogWhole())
+    return model.failed("the log is not whole", kMachine);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+bool Trainer::exportAll() {
+  if (options.exports.empty())
+    return true;
+  std::vector<TensorView> state;
+  if (!model.readState(state))
+    return false;
+  std::vector<TensorView> weights = weightsOf(state);
+  for (const std::string &path : options.exports) {
+    std::string error;
+    ExitStatus status = path.ends_with(".onnx")
+                            ? exportOnnx(path, options.original, weights, error)
+                            : exportSafetensors(path, weights, error);
+    if (status != kDone)
+      return model.failed(error, status);
+  }
+  return true;
+}
+
+void Trainer::summarize(const Report &report) const {
+  frit_device_info device = model.device();
+  uint64_t state = frit_module_state_bytes(model.train.module());
+  if (options.json) {
+    Json json = {{"model", position.model},
+                 {"device", device.device},
+                 {"steps", position.steps},
+                 {"epochs", double(position.steps) / double(epochSteps())}};
+    for (const Metric &metric : model.train.metrics())
+      json[metric.name] = metric.value;
+    if (evaluated) {
+      json["eval_loss"] = evaluated->loss;
+      if (evaluated->accuracy)
+        json["eval_accuracy"] = *evaluated->accuracy;
+    }
+    json["seconds"] = report.seconds();
+    json["samples_per_second"] = report.speed();
+    json["seconds_waited_for_data"] = waited;
+    json["module_bytes"] = device.module_bytes;
+    json["context_bytes"] = device.context_bytes;
+    json["state_bytes"] = state;
+    if (savedAt)
+      json["checkpoint"] = checkpoints.list().front();
+    json["exports"] = options.exports;
+    puts(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+             .c_str());
+    return;
+  }
+  printf("%llu steps on %s in %.1f s: %.0f samples/s, of which %.1f s waiting "
+         "for data; %s of memory and %s of state\n",
+         (unsigned long long)position.steps, device.device, report.seconds(),
+         report.speed(), waited, formatBytes(device.context_bytes).c_str(),
+         formatBytes(state).c_str());
+  if (savedAt)
+    printf("checkpoint: %s\n", checkpoints.list().front().c_str());
+  for (const std::string &path : options.exports)
+    printf("weights: %s\n", path.c_str());
+}

@@ -1,0 +1,63 @@
+//===- Trainer.h - A run of training --------------------------------------===//
+
+#ifndef FRIT_TRAIN_TRAINER_H
+#define FRIT_TRAIN_TRAINER_H
+
+#include "tools/frit-train/Report.h"
+
+namespace frit::train {
+
+/// Trains as the options say. Functions that return bool print an error before
+/// they return false.
+class Trainer {
+public:
+  explicit Trainer(const Options &options) : options(options), model(options) {}
+
+  /// Opens model, data, checkpoints and log, and checks that the results can be
+  /// written.
+  bool open();
+  /// Trains, and writes the results.
+  bool run();
+
+  /// Exit status after a function returned false.
+  int status() const { return model.status(); }
+
+private:
+  bool openData();
+  bool openCheckpoints();
+  bool resume(const std::vector<std::string> &paths);
+  bool checkPosition(const Checkpoint &checkpoint);
+  bool checkExports();
+  bool setSeed();
+  bool setRate();
+  bool trainSteps(Report &report);
+  bool trainStep(Loader &loader, Report &report);
+  bool checkLoss(const Batch &batch);
+  bool afterStep(Report &report);
+  bool evaluateNow(Report &report);
+  void saveNow(Report &report);
+  bool stop(Report &report, int signal);
+  bool exportAll();
+  void summarize(const Report &report) const;
+  Loader::Settings loading() const;
+
+  uint64_t epochSteps() const { return data.count() / model.train.batch(); }
+
+  const Options &options;
+  Model model;
+  Dataset data, evaluation;
+  bool evaluates = false;
+  CheckpointFolder checkpoints;
+  Position position;
+  uint64_t total = 0;         ///< steps
+  std::optional<double> rate; ///< that the state has now
+  std::optional<Evaluated> evaluated;
+  uint64_t evaluatedAt = 0;        ///< step
+  std::optional<uint64_t> savedAt; ///< step of the newest checkpoint
+  std::string saveFault;           ///< why the last checkpoint was not written
+  double waited = 0;               ///< seconds for data
+};
+
+} // namespace frit::train
+
+#endif // FRIT_TRAIN_TRAINER_H

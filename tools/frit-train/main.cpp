@@ -1,0 +1,31 @@
+//===- main.cpp - frit-train: train with a compiled step ------------------===//
+
+#include "compiler/driver/Interrupts.h"
+#include "tools/frit-train/Trainer.h"
+#include "tools/support/Mapped.h"
+#include "tools/support/Message.h"
+
+#include <new>
+
+using namespace frit::train;
+
+static int runTool(int count, char **arguments) {
+  Options options;
+  switch (parseOptions(count, arguments, options)) {
+  case Parsed::run:
+    break;
+  case Parsed::helped:
+    return kDone;
+  case Parsed::wrong:
+    return kBadUsage;
+  }
+  Trainer trainer(options);
+  return trainer.open() && trainer.run() ? kDone : trainer.status();
+}
+
+int main(int count, char **arguments) {
+  frit::handleInterrupts();
+  handleLostFiles();
+  std::set_new_handler([] { outOfMemory("what it has to do"); });
+  return finishOutput(runTool(count, arguments));
+}
