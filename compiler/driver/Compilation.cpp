@@ -18,6 +18,7 @@
 #include "compiler/driver/Progress.h"
 #include "compiler/driver/Remarks.h"
 #include "compiler/driver/StageFiles.h"
+#include "compiler/driver/TrainingFile.h"
 #include "compiler/driver/Tune.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/planning/Passes.h"
@@ -120,7 +121,7 @@ private:
     auto file = readModel(options.input);
     if (!file)
       return fail(file.takeError());
-    if (failed(readTuning()))
+    if (failed(readTuning()) || failed(readTraining()))
       return failure();
     setPipelineOptions();
     bool isJson = options.language
@@ -166,6 +167,17 @@ private:
     pipelineOptions.title = options.title;
     pipelineOptions.weightsName = weightsName(artifactOptions());
     pipelineOptions.last = stageOf(options.emit);
+  }
+
+  LogicalResult readTraining() {
+    if (options.trainingFile.empty())
+      return success();
+    auto training = readTrainingFile(options.trainingFile);
+    if (!training)
+      return fail(training.takeError());
+    training->lossScale.enabled = options.precision == "amp-fp16";
+    pipelineOptions.training = std::move(*training);
+    return success();
   }
 
   LogicalResult readTuning() {

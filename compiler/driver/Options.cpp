@@ -288,6 +288,12 @@ bool CommandLine::readModel() {
   if (!precision)
     return false;
   options.precision = precision->str();
+  options.trainingFile = args.getLastArgValue(OPT_train_EQ).str();
+  if (!options.trainingFile.empty()) {
+    protectInput(options.trainingFile);
+    if (*precision == "fp16" || *precision == "bf16")
+      return wrong("weights train in f32: use -fprecision=amp-" + *precision);
+  }
   for (StringRef spec : args.getAllArgValues(OPT_ftype_EQ)) {
     auto [name, type] = spec.rsplit(':');
     const DTypeRow *known =

@@ -42,6 +42,8 @@ struct DriverOptions {
   llvm::SmallVector<std::string> types;
   ImportOptions import;
   std::vector<SymbolSizes> openSymbols;
+  /// The file that says how the model trains; empty where it is only run.
+  std::string trainingFile;
   bool fuse = true, guard = true, fork = true, cublas = true, cudnn = true;
   bool verbose = false, dryRun = false, saveTemps = false;
   bool timeReport = false, memoryReport = false;

@@ -88,7 +88,8 @@ def x : JoinedOrSeparate<["-"], "x">, Group<model_Group>, MetaVarName<"format">,
         Values<"onnx,json">,
         HelpText<"The input's format (default: json for *.json, else onnx)">;
 defm fprecision : Value<one, "fprecision", model_Group, "precision",
-  "What to compute in", "fp32,tf32,fp16,bf16">;
+  "What to compute in; amp-fp16 and amp-bf16 train f32 weights in 16 bits",
+  "fp32,tf32,fp16,bf16,amp-fp16,amp-bf16">;
 defm ftype : Value<one, "ftype", model_Group, "name:type",
   "Take an input or give an output in another type, image:u8 or logits:f16">;
 defm fshape : Value<one, "fshape", model_Group, "spec",
@@ -99,6 +100,9 @@ defm fbound : Value<one, "fbound", model_Group, "node:number",
   "boxes/NonZero:4096; a call with more fails">;
 defm fconst_input : Value<one, "fconst-input", model_Group, "name=@file",
   "Treat an input as the constant in a file, .npy or a TensorProto">;
+defm train : Value<two, "train", model_Group, "file",
+  "Compile the functions train_step and eval_step; <file> is JSON with the "
+  "loss and the optimizer">;
 defm frandom_weights : Value<one, "frandom-weights", model_Group, "seed",
   "Make up weights whose files are missing">;
 

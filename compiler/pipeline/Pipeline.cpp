@@ -19,6 +19,7 @@
 #include "codegen/cuda/target/CudaDialect.h"
 #include "compiler/planning/Passes.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/training/Training.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Linker/Linker.h"
@@ -41,9 +42,9 @@ LogicalResult Pipeline::run(ModelSource source) {
     return failure();
   if (options.last == Stage::simplified)
     return success();
-  // For each target layout, fusion, schedules, a plan, and its kernels' text or
-  // loops.
-  plans.emplace(model.modules.front()->getLoc());
+  // For each target and function layout, fusion, schedules, a plan, and its
+  // kernels' text or loops.
+  plans.emplace(functions.front().model.modules.front()->getLoc());
   for (const std::string &arch : options.archs)
     if (failed(compileFor(arch)))
       return failure();
@@ -87,30 +88,66 @@ LogicalResult Pipeline::import(ModelSource source) {
   auto imported = importVariants(options.openSymbols, importFor, context);
   if (failed(imported))
     return failure();
-  model = std::move(*imported);
   hooks.say("read " + source.path);
-  for (auto [i, variant] : llvm::enumerate(model.modules))
-    if (failed(hooks.keep(Stage::imported, *variant, nameOf(i, "nn"))))
+  functions.push_back({"main", std::move(*imported)});
+  for (auto [i, variant] : llvm::enumerate(functions.back().model.modules))
+    if (failed(hooks.keep(Stage::imported, *variant,
+                          nameOf(functions.back(), i, "nn"))))
       return failure();
+  return options.training ? makeTrainingFunctions() : success();
+}
+
+/// Makes the functions of a model that trains from the imported one.
+LogicalResult Pipeline::makeTrainingFunctions() {
+  ModelVariants model = std::move(functions.front().model);
+  functions.clear();
+  if (model.isOpen() || model.shapes.counts)
+    return model.modules.front()->emitError(
+        "a model that trains has one size of every dimension: fix them with "
+        "-fshape=NAME=SIZE");
+  for (TrainingFunction kind :
+       {TrainingFunction::trainStep, TrainingFunction::evalStep}) {
+    ModelVariants own;
+    own.modules.push_back(model.modules.front()->clone());
+    own.listNames = model.listNames;
+    own.shapes = model.shapes;
+    functions.push_back(
+        {kind == TrainingFunction::trainStep ? "train_step" : "eval_step",
+         std::move(own), kind});
+  }
   return success();
 }
 
-/// Where there are several variants, the name of one begins what is kept of it.
-std::string Pipeline::nameOf(size_t variant, const Twine &stage) const {
-  return (model.isOpen() ? model.listNames[variant] + "." + stage : stage)
-      .str();
+/// Begins what is kept of a variant by the names of the function and the
+/// variant, where there are several.
+std::string Pipeline::nameOf(const Function &function, size_t variant,
+                             const Twine &stage) const {
+  std::string name = function.trains ? function.name + "." : "";
+  if (function.model.isOpen())
+    name += function.model.listNames[variant] + ".";
+  return name + stage.str();
 }
 
 LogicalResult Pipeline::simplify() {
   TimingScope scope = timing.nest("model passes");
-  PassManager passes(&context);
-  addModelPasses(passes, options);
-  passes.enableTiming(scope);
-  for (auto [i, variant] : llvm::enumerate(model.modules))
-    if (failed(passes.run(*variant)) ||
-        failed(
-            hooks.keep(Stage::simplified, *variant, nameOf(i, "simplified"))))
-      return failure();
+  for (Function &function : functions) {
+    PassManager passes(&context);
+    // The loss, and weights that train as arguments.
+    if (function.trains)
+      passes.addPass(createAddLoss(*options.training, *function.trains));
+    addModelPasses(passes, options);
+    // Gradients, and what the optimizer makes of them.
+    if (function.trains) {
+      passes.addPass(createAddOptimizer(*options.training, *function.trains));
+      passes.addPass(createSimplify());
+    }
+    passes.enableTiming(scope);
+    for (auto [i, variant] : llvm::enumerate(function.model.modules))
+      if (failed(passes.run(*variant)) ||
+          failed(hooks.keep(Stage::simplified, *variant,
+                            nameOf(function, i, "simplified"))))
+        return failure();
+  }
   return success();
 }
 
@@ -153,6 +190,7 @@ LogicalResult Pipeline::compileFor(StringRef arch) {
   std::unique_ptr<nn::Target> described;
   if (cuda::isCudaArch(arch)) {
     own.workspaceBytes = kWorkspaceBytes;
+    own.overwritesState = true;
     own.cuda.arch = arch;
     if (options.tune && failed(tune(own, scope)))
       return failure();
@@ -163,27 +201,39 @@ LogicalResult Pipeline::compileFor(StringRef arch) {
   }
 
   PipelineHooks::Work work(hooks, "optimise for " + arch);
+  for (Function &function : functions)
+    if (failed(compileFunction(function, *described, own, scope)))
+      return failure();
+  return success();
+}
+
+LogicalResult Pipeline::compileFunction(Function &function,
+                                        const nn::Target &target,
+                                        const PipelineOptions &own,
+                                        TimingScope &scope) {
   PassManager fusing(&context), planning(&context);
-  addTargetPasses(fusing, *described, own);
+  addTargetPasses(fusing, target, own);
   fusing.enableTiming(scope);
-  addPlanPasses(planning, *described, own);
+  addPlanPasses(planning, target, own, function.trains ? function.name : "");
   planning.enableTiming(scope);
-  for (auto [i, variant] : llvm::enumerate(model.modules)) {
+  StringRef arch = target.arch();
+  for (auto [i, variant] : llvm::enumerate(function.model.modules)) {
     OwningOpRef<ModuleOp> clone = variant->clone();
     if (failed(fusing.run(*clone)) ||
-        failed(hooks.keep(Stage::fused, *clone, nameOf(i, arch + ".fused"))))
+        failed(hooks.keep(Stage::fused, *clone,
+                          nameOf(function, i, arch + ".fused"))))
       return failure();
     if (options.last == Stage::fused)
       continue;
     if (failed(planning.run(*clone)))
       return failure();
     // The variants become one program.
-    if (failed(plans->add(*clone, model.listNames[i])))
+    if (failed(plans->add(*clone, function.model.listNames[i])))
       return failure();
   }
   if (options.last == Stage::fused)
     return success();
-  plan::ProgramOp program = plans->program("main", arch);
+  plan::ProgramOp program = plans->program(function.name, arch);
   return cuda::isCudaArch(arch) ? emitKernels(program, own.cuda, scope)
                                 : lowerHostKernels(program, scope);
 }
@@ -196,12 +246,16 @@ LogicalResult Pipeline::tune(const PipelineOptions &own, TimingScope &timing) {
   cuda::CudaTarget target(untuned);
   PassManager passes(&context);
   addTargetPasses(passes, target, own);
-  for (OwningOpRef<ModuleOp> &variant : model.modules) {
-    OwningOpRef<ModuleOp> clone = variant->clone();
-    if (failed(passes.run(*clone)) ||
-        failed(options.tune(*clone, untuned, 1. / model.modules.size())))
-      return failure();
-  }
+  size_t count = 0;
+  for (Function &function : functions)
+    count += function.model.modules.size();
+  for (Function &function : functions)
+    for (OwningOpRef<ModuleOp> &variant : function.model.modules) {
+      OwningOpRef<ModuleOp> clone = variant->clone();
+      if (failed(passes.run(*clone)) ||
+          failed(options.tune(*clone, untuned, 1. / count)))
+        return failure();
+    }
   return success();
 }
 
@@ -228,9 +282,11 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
 }
 
 void frit::addPlanPasses(OpPassManager &passes, const nn::Target &target,
-                         const PipelineOptions &options) {
+                         const PipelineOptions &options, StringRef function) {
   planning::BuildPlanOptions plan;
   plan.arch = target.arch();
+  plan.function = function.str();
+  plan.overwritesState = options.overwritesState;
   plan.fallbacks = options.fallbacks;
   plan.workspaceBytes = options.workspaceBytes;
   // Kernels are shared by text; steps name their buffers.
@@ -372,13 +428,16 @@ LogicalResult Pipeline::makeArtifact() {
     host->setDataLayout(machine->createDataLayout());
     host->setTargetTriple(machine->getTargetTriple());
   }
-  auto image =
-      artifact::serialize(plans->module(), options.title, deviceCode,
-                          options.weightsName, {{"main", model.shapes}});
+  plan::FunctionShapes shapes;
+  for (const Function &function : functions)
+    shapes[function.name] = function.model.shapes;
+  auto image = artifact::serialize(plans->module(), options.title, deviceCode,
+                                   options.weightsName, shapes);
   if (failed(image))
     return failure();
-  return hooks.keepArtifact(
-      {plans->module(), model.shapes, *image, *host, *machine}, scope);
+  return hooks.keepArtifact({plans->module(), functions.front().model.shapes,
+                             *image, *host, *machine},
+                            scope);
 }
 
 void frit::registerPipelineDialects(DialectRegistry &registry) {

@@ -9,6 +9,7 @@
 #include "compiler/padding/ImportVariants.h"
 #include "compiler/pipeline/Hooks.h"
 #include "compiler/planning/Plans.h"
+#include "compiler/transform/training/Training.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -35,6 +36,11 @@ struct PipelineOptions {
   bool fallbacks = true;
   /// Bytes that every planned library call may use.
   int64_t workspaceBytes = 0;
+
+  /// How the model trains; none where it is only run.
+  std::optional<TrainingOptions> training;
+  /// Whether kernels may write a state's next value over the one before.
+  bool overwritesState = false;
 
   /// Targets, each once: sm_90a, x86-64-v3.
   std::vector<std::string> archs;
@@ -77,9 +83,21 @@ public:
   const std::string &currentTarget() const { return target; }
 
 private:
+  /// A function of the artifact: "main", or one of those that train.
+  struct Function {
+    std::string name;
+    ModelVariants model;
+    std::optional<TrainingFunction> trains = {};
+  };
+
   llvm::LogicalResult import(ModelSource source);
+  llvm::LogicalResult makeTrainingFunctions();
   llvm::LogicalResult simplify();
   llvm::LogicalResult compileFor(llvm::StringRef arch);
+  llvm::LogicalResult compileFunction(Function &function,
+                                      const nn::Target &target,
+                                      const PipelineOptions &own,
+                                      mlir::TimingScope &timing);
   llvm::LogicalResult tune(const PipelineOptions &own,
                            mlir::TimingScope &timing);
   llvm::LogicalResult emitKernels(plan::ProgramOp program,
@@ -96,7 +114,8 @@ private:
   compileCudaKernels(llvm::ArrayRef<plan::ProgramOp> programs);
   llvm::LogicalResult makeArtifact();
 
-  std::string nameOf(size_t variant, const llvm::Twine &stage) const;
+  std::string nameOf(const Function &function, size_t variant,
+                     const llvm::Twine &stage) const;
 
   mlir::MLIRContext &context;
   const PipelineOptions &options;
@@ -104,7 +123,7 @@ private:
   mlir::TimingScope &timing;
   std::string target;
 
-  ModelVariants model;
+  llvm::SmallVector<Function, 2> functions;
   std::optional<planning::Plans> plans;
   llvm::LLVMContext llvmContext;
   llvm::StringMap<cpu::LoweredKernels> hostKernels; ///< by program
@@ -125,7 +144,8 @@ void addTargetPasses(mlir::OpPassManager &passes, const nn::Target &target,
 /// Scheduled fusions become a plan. The plans of a model's variants can then be
 /// merged.
 void addPlanPasses(mlir::OpPassManager &passes, const nn::Target &target,
-                   const PipelineOptions &options);
+                   const PipelineOptions &options,
+                   llvm::StringRef function = "");
 
 /// All that a call needs is placed in one arena.
 void addMemoryPasses(mlir::OpPassManager &passes);

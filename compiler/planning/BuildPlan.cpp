@@ -17,7 +17,11 @@
 //
 // Fusions with the same text share a kernel. An nn.guard becomes a plan.guard.
 // A fusion whose result is returned writes it directly to the output; reshapes
-// are views.
+// are views. So does one whose result is part of an nn.pack.
+//
+// An nn.state becomes a plan.state, and the arguments and results that name it
+// its buffer. A kernel writes the new value over the old one where nothing
+// reads the old one afterwards; otherwise it is copied at the end of the list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,17 +54,19 @@ public:
 
   /// Returns the name of the constant's entry; creates it if needed.
   StringAttr get(nn::ConstantOp op) {
-    std::string wanted = op.getName() ? op.getName()->str() : "constant";
+    return get(op.getName().value_or("constant"), op.getValue(), op.getLoc());
+  }
+  StringAttr get(StringRef wanted, ElementsAttr value, Location loc) {
     Namesakes &namesakes = byName[wanted];
     while (true) {
-      if (StringAttr known = namesakes.entries.lookup(op.getValue()))
+      if (StringAttr known = namesakes.entries.lookup(value))
         return known;
-      std::string name = wanted;
+      std::string name = wanted.str();
       if (namesakes.taken)
         name += "." + std::to_string(namesakes.taken);
       Operation *taken = symbols.lookup(name);
       if (!taken)
-        return namesakes.entries[op.getValue()] = create(op, name);
+        return namesakes.entries[value] = create(name, value, loc);
       if (auto constant = dyn_cast<plan::ConstantOp>(taken))
         namesakes.entries.try_emplace(constant.getValue(),
                                       constant.getSymNameAttr());
@@ -69,10 +75,10 @@ public:
   }
 
 private:
-  StringAttr create(nn::ConstantOp op, StringRef name) {
+  StringAttr create(StringRef name, ElementsAttr value, Location loc) {
     OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
     auto constant = plan::ConstantOp::create(
-        outside, op.getLoc(), outside.getStringAttr(name), op.getValue());
+        outside, loc, outside.getStringAttr(name), value);
     symbols.insert(constant);
     return constant.getSymNameAttr();
   }
@@ -109,6 +115,7 @@ public:
     if (failed(bindArguments(prepared)))
       return failure();
     bindResults(resultSpace, prepared);
+    bindPacks();
     if (resultSpace == plan::Space::output)
       recordTypes();
     for (Operation &op : function.getBody().front().without_terminator()) {
@@ -142,6 +149,13 @@ private:
   LogicalResult bindArguments(ArrayRef<int64_t> prepared) {
     int64_t inputs = 0;
     for (BlockArgument argument : function.getArguments()) {
+      if (auto state = function.getArgAttrOfType<FlatSymbolRefAttr>(
+              argument.getArgNumber(), "nn.state")) {
+        map.map(argument, buffer(argument.getType(), plan::Space::state, {},
+                                 state.getAttr()));
+        states[state.getAttr()] = argument;
+        continue;
+      }
       auto index = function.getArgAttrOfType<IntegerAttr>(
           argument.getArgNumber(), "nn.prepared");
       if (!index) {
@@ -158,32 +172,155 @@ private:
     return success();
   }
 
+  bool isInput(BlockArgument argument) {
+    unsigned i = argument.getArgNumber();
+    return !function.getArgAttr(i, "nn.prepared") &&
+           !function.getArgAttr(i, "nn.state");
+  }
+
+  /// Returns the name of the state that a result is the next value of, or null.
+  StringAttr stateOf(unsigned result) {
+    auto state =
+        function.getResultAttrOfType<FlatSymbolRefAttr>(result, "nn.state");
+    return state ? state.getAttr() : StringAttr();
+  }
+
   void recordTypes() {
-    SmallVector<Type> inputs;
+    SmallVector<Type> inputs, outputs;
     for (BlockArgument argument : function.getArguments())
-      if (!function.getArgAttr(argument.getArgNumber(), "nn.prepared"))
+      if (isInput(argument))
         inputs.push_back(argument.getType());
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+      if (!stateOf(i))
+        outputs.push_back(type);
     list.setInputTypesAttr(b.getTypeArrayAttr(inputs));
-    list.setOutputTypesAttr(b.getTypeArrayAttr(function.getResultTypes()));
+    list.setOutputTypesAttr(b.getTypeArrayAttr(outputs));
   }
 
   /// Creates the buffers of the results. The fusion that computes a result,
   /// possibly reshaped, writes there directly.
   void bindResults(plan::Space space, ArrayRef<int64_t> prepared) {
     Operation *terminator = function.getBody().front().getTerminator();
+    int64_t outputs = 0;
     for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+      if (StringAttr state = stateOf(i)) {
+        BlockArgument before = states.lookup(state);
+        results.push_back(map.lookup(before));
+        if (mayOverwrite(before, value))
+          destination.try_emplace(throughReshapes(value), results.back());
+        continue;
+      }
       bool output = space == plan::Space::output;
-      Value result =
-          buffer(value.getType(), space,
-                 output ? std::optional<int64_t>(i) : std::nullopt, nullptr,
-                 output ? std::nullopt : std::optional<int64_t>(prepared[i]));
+      Value result = buffer(
+          value.getType(), space,
+          output ? std::optional<int64_t>(outputs++) : std::nullopt, nullptr,
+          output ? std::nullopt : std::optional<int64_t>(prepared[i]));
       results.push_back(result);
-      Value source = value;
-      while (auto reshape = source.getDefiningOp<nn::ReshapeOp>())
-        source = reshape.getX();
+      Value source = throughReshapes(value);
       if (source.getDefiningOp<nn::FusionOp>())
         destination.try_emplace(source, result);
     }
+  }
+
+  static Value throughReshapes(Value value) {
+    while (auto reshape = value.getDefiningOp<nn::ReshapeOp>())
+      value = reshape.getX();
+    return value;
+  }
+
+  /// Returns whether the kernel that computes the next value of a state may
+  /// write it over the value before: all other readers of that run earlier, and
+  /// it reads each element only to compute the same element.
+  bool mayOverwrite(BlockArgument before, Value after) {
+    Value source = throughReshapes(after);
+    auto fusion = source.getDefiningOp<nn::FusionOp>();
+    if (!options.overwritesState || !fusion || destination.contains(source))
+      return false;
+    SmallVector<Value> views = {before};
+    while (!views.empty()) {
+      Value view = views.pop_back_val();
+      for (OpOperand &use : view.getUses()) {
+        Operation *user = use.getOwner();
+        auto slice = dyn_cast<nn::SliceOp>(user);
+        if (isa<nn::ReshapeOp>(user) || (slice && nn::contiguousOffset(slice)))
+          views.push_back(user->getResult(0));
+        else if (user == fusion ? !readsElementwise(fusion, use)
+                                : !user->isBeforeInBlock(fusion))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  /// Returns whether the results of a fusion depend on an operand elementwise,
+  /// and are as large.
+  static bool readsElementwise(nn::FusionOp fusion, OpOperand &use) {
+    SmallVector<Value> work = {
+        fusion.getBody().getArgument(use.getOperandNumber())};
+    ArrayRef<int64_t> shape = nn::shapeOf(work[0]);
+    while (!work.empty())
+      for (Operation *user : work.pop_back_val().getUsers()) {
+        if (isa<nn::YieldOp>(user))
+          continue;
+        if (!isa<nn::ElementwiseOp>(user) ||
+            nn::shapeOf(user->getResult(0)) != shape)
+          return false;
+        work.push_back(user->getResult(0));
+      }
+    return true;
+  }
+
+  /// Creates the buffers of packs. The fusion that computes a part, possibly
+  /// reshaped, writes there directly.
+  void bindPacks() {
+    for (auto pack : function.getBody().front().getOps<nn::PackOp>()) {
+      Value whole = buffer(pack.getY().getType(), plan::Space::arena, {});
+      map.map(pack.getY(), whole);
+      for (auto [x, offset] : llvm::zip(pack.getXs(), pack.getOffsets())) {
+        Value source = throughReshapes(x);
+        if (source.getDefiningOp<nn::FusionOp>())
+          destination.try_emplace(source,
+                                  part(whole, offset, source.getType()));
+      }
+    }
+  }
+
+  /// Returns the view of a flat buffer from element `offset` on.
+  Value part(Value whole, int64_t offset, Type tensor) {
+    MemRefType type = bufferType(tensor);
+    int64_t bytes = offset * type.getElementTypeBitWidth() / 8;
+    return plan::ViewOp::create(b, type, whole, bytes);
+  }
+
+  /// Copies the parts that nothing has written in place, and zeros between
+  /// parts.
+  void translatePack(nn::PackOp pack) {
+    Value whole = map.lookup(pack.getY());
+    int64_t end = 0;
+    auto clear = [&](int64_t from, int64_t to) {
+      if (from == to)
+        return;
+      auto type =
+          cast<RankedTensorType>(pack.getY().getType()).clone({to - from});
+      Value zeros =
+          buffer(type, plan::Space::constant, {},
+                 constants.get("zeros",
+                               DenseElementsAttr::get(
+                                   type, b.getZeroAttr(type.getElementType())),
+                               pack.getLoc()));
+      plan::CopyOp::create(b, zeros, part(whole, from, type));
+    };
+    for (auto [x, offset] : llvm::zip(pack.getXs(), pack.getOffsets())) {
+      clear(end, offset);
+      Value place = part(whole, offset, x.getType()), source = map.lookup(x);
+      uint64_t at = 0;
+      if (plan::rootOf(source, &at) != plan::rootOf(place) ||
+          at != uint64_t(offset) *
+                    pack.getY().getType().getElementTypeBitWidth() / 8)
+        plan::CopyOp::create(b, source, place);
+      end = offset + nn::tensorType(x).getNumElements();
+    }
+    clear(end, pack.getSize());
   }
 
   LogicalResult translate(Operation *op) {
@@ -207,6 +344,8 @@ private:
                                      *offset * (plan::byteSize(type) / count)));
         return success();
       }
+    if (auto pack = dyn_cast<nn::PackOp>(op))
+      return translatePack(pack), success();
     if (auto fusion = dyn_cast<nn::FusionOp>(op))
       return translateFusion(fusion);
     if (auto guard = dyn_cast<nn::GuardOp>(op))
@@ -314,6 +453,7 @@ private:
   IRMapping map;
   SmallVector<Value> results;
   DenseMap<Value, Value> destination;
+  DenseMap<StringAttr, BlockArgument> states; ///< values before the call
 };
 
 struct BuildPlan : PassWrapper<BuildPlan, OperationPass<ModuleOp>> {
@@ -347,10 +487,14 @@ struct BuildPlan : PassWrapper<BuildPlan, OperationPass<ModuleOp>> {
     auto program = plan::ProgramOp::create(b, TypeRange(), ValueRange());
     program.setSymName(name);
     program.setArch(options.arch);
+    if (!options.function.empty())
+      program.setFunction(options.function);
     program.getBody().emplaceBlock();
     describe(main, program, b);
 
     Constants constants(module);
+    for (auto state : llvm::make_early_inc_range(module.getOps<nn::StateOp>()))
+      translateState(state, constants);
     planning::Kernels kernels(program);
     SmallVector<int64_t> prepared;
     int64_t preparedBytes = 0;
@@ -375,17 +519,40 @@ struct BuildPlan : PassWrapper<BuildPlan, OperationPass<ModuleOp>> {
   }
 
 private:
+  static void translateState(nn::StateOp state, Constants &constants) {
+    OpBuilder b(state);
+    SmallVector<Attribute> members;
+    for (auto member : state.getMembers().getAsRange<nn::MemberAttr>()) {
+      FlatSymbolRefAttr initial;
+      if (ElementsAttr value = member.getInitial())
+        initial = FlatSymbolRefAttr::get(
+            constants.get(member.getName(), value, state.getLoc()));
+      members.push_back(plan::MemberAttr::get(b.getContext(), member.getName(),
+                                              member.getOffset(),
+                                              member.getType(), initial));
+    }
+    std::string name = state.getSymName().str();
+    Location loc = state.getLoc();
+    auto type = cast<RankedTensorType>(state.getType());
+    b.setInsertionPointAfter(state);
+    state.erase();
+    plan::StateOp::create(b, loc, name, IntegerAttr(), type,
+                          b.getArrayAttr(members));
+  }
+
   /// Records the names of the model's inputs and outputs.
   void describe(func::FuncOp main, plan::ProgramOp program, Builder &b) {
     SmallVector<Attribute> inputs, outputs;
     for (BlockArgument argument : main.getArguments()) {
       unsigned i = argument.getArgNumber();
-      if (main.getArgAttr(i, "nn.prepared"))
+      if (main.getArgAttr(i, "nn.prepared") || main.getArgAttr(i, "nn.state"))
         continue;
       auto name = main.getArgAttrOfType<StringAttr>(i, "nn.name");
       inputs.push_back(name ? name : b.getStringAttr("input" + Twine(i)));
     }
     for (unsigned i = 0; i < main.getNumResults(); ++i) {
+      if (main.getResultAttr(i, "nn.state"))
+        continue;
       auto name = main.getResultAttrOfType<StringAttr>(i, "nn.name");
       outputs.push_back(name ? name : b.getStringAttr("output" + Twine(i)));
     }

@@ -15,6 +15,12 @@ namespace frit::planning {
 
 struct BuildPlanOptions {
   std::string arch;
+  /// The function that @main is, by which programs find it; empty for the only
+  /// one of a model.
+  std::string function;
+  /// Whether kernels may write a state's next value over the one before. They
+  /// must read all operands of an element before they write its results.
+  bool overwritesState = false;
   /// Whether library calls get a kernel of our own as fallback.
   bool fallbacks = true;
   /// Workspace of every library call in bytes.

@@ -29,7 +29,7 @@ def Compose : NNPass<"compose"> {
 def Precision : NNPass<"precision"> {
   let summary = "Make the graph compute in a narrower float type";
   let options = [Option<"mode", "mode", "std::string", "\"fp32\"",
-                        "fp32, tf32, fp16 or bf16">];
+                        "fp32, tf32, fp16, bf16, amp-fp16 or amp-bf16">];
 }
 
 def Differentiate : NNPass<"differentiate"> {

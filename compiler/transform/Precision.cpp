@@ -315,13 +315,14 @@ public:
     }
     Builder builder(&getContext());
     FloatType to;
-    if (mode == "fp16")
+    if (mode == "fp16" || mode == "amp-fp16")
       to = builder.getF16Type();
-    else if (mode == "bf16")
+    else if (mode == "bf16" || mode == "amp-bf16")
       to = builder.getBF16Type();
     else {
       module.emitError("unknown precision '")
-          << mode << "': fp32, tf32, fp16 and bf16 are known";
+          << mode
+          << "': fp32, tf32, fp16, bf16, amp-fp16 and amp-bf16 are known";
       return signalPassFailure();
     }
     for (auto function : module.getOps<func::FuncOp>())

@@ -97,11 +97,16 @@ def NN_NormalizeProductOp : NN_ByMoments<"normalize_product"> {
 def NN_BatchNormOp : NN_Composite<"batch_norm", ""> {
   let summary = "Normalizes channels (dimension 1) by given statistics.";
   let description = [{
-    Ioffe and Szegedy, "Batch Normalization", arXiv:1502.03167, at inference.
+    Ioffe and Szegedy, "Batch Normalization", arXiv:1502.03167. With
+    `batch_statistics` the mean and variance are those of x itself, over all
+    dimensions but 1; the gradient of x then includes what they contribute, and
+    they have none of their own.
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
                    NN_FloatTensor:$bias, NN_FloatTensor:$mean,
                    NN_FloatTensor:$variance,
-                   DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon);
+                   DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon,
+                   UnitAttr:$batch_statistics);
   let results = (outs NN_FloatTensor:$y);
+  let differentiable = 1;
 }

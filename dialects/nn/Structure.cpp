@@ -33,6 +33,27 @@ FailureOr<RankedTensorType> ReshapeOp::infer(Adaptor op,
   return to;
 }
 
+FailureOr<RankedTensorType> PackOp::infer(Adaptor op,
+                                          std::optional<Location> loc) {
+  if (op.getXs().empty() || op.getOffsets().size() != op.getXs().size())
+    return emitOptionalError(loc, "has ", op.getXs().size(), " operands and ",
+                             op.getOffsets().size(), " offsets");
+  if (failed(checkElementTypes(loc, op.getXs())))
+    return failure();
+  int64_t end = 0;
+  for (auto [x, offset] : llvm::zip_equal(op.getXs(), op.getOffsets())) {
+    auto type = tensorType(x);
+    if (!type.hasStaticShape() || offset < end ||
+        type.getNumElements() > op.getSize() - offset)
+      return emitOptionalError(loc, "places ", shapeText(type.getShape()),
+                               " at ", offset, ", after ", end, " of ",
+                               op.getSize(), " elements");
+    end = offset + type.getNumElements();
+  }
+  return makeType(loc, {int64_t(op.getSize())},
+                  tensorType(op.getXs()[0]).getElementType());
+}
+
 /// Checks that the block's arguments and results match the operands and results
 /// of `op`.
 template <typename Op> static LogicalResult verifyBlock(Op op) {

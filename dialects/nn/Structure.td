@@ -4,6 +4,7 @@ include "dialects/nn/Base.td"
 include "dialects/nn/Schedule.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
 
 //===----------------------------------------------------------------------===//
 // Operators
@@ -43,6 +44,44 @@ def NN_ReshapeOp : NN_Inferred<"reshape", "", []> {
   let results = (outs NN_Tensor:$y);
   let hasFolder = 1;
   let differentiable = 1;
+}
+
+def NN_PackOp : NN_Inferred<"pack", "", []> {
+  let summary = "Tensors laid out one after another in one of rank 1.";
+  let description = [{
+    The elements of operand i, in row-major order, from `offsets[i]` on. The
+    operands do not overlap; what none covers is 0. Planning makes the operands'
+    producers write there, so no kernel computes it.
+  }];
+  let arguments = (ins Variadic<NN_Tensor>:$xs, DenseI64ArrayAttr:$offsets,
+                   I64Attr:$size);
+  let results = (outs NN_Tensor:$y);
+}
+
+def NN_MemberAttr : AttrDef<NN_Dialect, "Member"> {
+  let mnemonic = "member";
+  let summary = "A named tensor within a state.";
+  let description = [{
+    The elements of `type`, row major, from element `offset` of the state on.
+    Where a context begins they have the values `initial`, or else are 0.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$offset,
+      "::mlir::RankedTensorType":$type,
+      OptionalParameter<"::mlir::ElementsAttr">:$initial);
+  let assemblyFormat =
+      "`<` $name `at` $offset `:` $type (`=` $initial^)? `>`";
+}
+
+def NN_StateOp : Op<NN_Dialect, "state", [Symbol]> {
+  let summary = "Memory that lasts from call to call.";
+  let description = [{
+    A function's argument with the attribute `nn.state = @name` is the value
+    before a call, a result with it the value after. The functions of a model
+    that name the same state share it.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
+                   TypedArrayAttrBase<NN_MemberAttr, "member array">:$members);
+  let assemblyFormat = "$sym_name `:` $type $members attr-dict";
 }
 
 def NN_YieldOp : Op<NN_Dialect, "yield", [

@@ -92,7 +92,7 @@ FusionGroups::Group FusionGroups::single(unsigned index) const {
   group.reach = index;
   if (op->getNumResults() == 1)
     group.space = llvm::to_vector(resultType(op).getShape());
-  if (isView(op)) {
+  if (isView(op) || isa<PackOp>(op)) {
     group.kind = Kind::view;
   } else if (isa<ElementwiseOp>(op)) {
     group.kind = Kind::map;

@@ -34,3 +34,39 @@ SmallVector<Value> LogSoftmaxOp::buildVjp(NNBuilder &b, Value gradient) {
   TensorExpr y = widen(b, getY()), dy = widen(b, gradient);
   return {dy - exp(y) * sumAlong(dy, axisOf(getX(), getAxis()))};
 }
+
+/// With x̂ = (x - mean) / √(variance + ε) and sums over all but the channels:
+/// dscale = Σ dy · x̂ and dbias = Σ dy. With the batch's own statistics over n
+/// elements, dx = scale / √(variance + ε) · (dy - dbias / n - x̂ · dscale / n)
+/// (Ioffe and Szegedy, section 3); otherwise only the first term.
+SmallVector<Value> BatchNormOp::buildVjp(NNBuilder &b, Value gradient) {
+  ArrayRef<int64_t> shape = shapeOf(getX());
+  SmallVector<int64_t> axes, column(shape.size() - 1, 1);
+  column[0] = shape[1];
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    if (dim != 1)
+      axes.push_back(dim);
+  auto perChannel = [&](Value v) {
+    return TensorExpr(b, b.reshape(widen(b, v), column));
+  };
+  TensorExpr x = widen(b, getX()), dy = widen(b, gradient);
+  TensorExpr inverse =
+      rsqrt(perChannel(getVariance()) + getEpsilon().convertToDouble());
+  TensorExpr normalized = (x - perChannel(getMean())) * inverse;
+  TensorExpr dScale = sumAlong(dy * normalized, axes);
+  TensorExpr dBias = sumAlong(dy, axes);
+  TensorExpr factor = perChannel(getScale()) * inverse;
+  Value parameters[] = {b.reshape(dScale, {shape[1]}),
+                        b.reshape(dBias, {shape[1]})};
+  if (getBatchStatistics()) {
+    double count = double(tensorType(x).getNumElements()) / shape[1];
+    TensorExpr dx = factor * (dy - dBias * (1 / count) -
+                              normalized * (dScale * (1 / count)));
+    return {dx, parameters[0], parameters[1], Value(), Value()};
+  }
+  TensorExpr dMean = -sumAlong(dy, axes) * factor;
+  TensorExpr dVariance =
+      dScale * perChannel(getScale()) * inverse * inverse * -0.5;
+  return {dy * factor, parameters[0], parameters[1],
+          b.reshape(dMean, {shape[1]}), b.reshape(dVariance, {shape[1]})};
+}

@@ -1,0 +1,19 @@
+//===- TrainingFile.h - Read the file of --train --------------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_TRAININGFILE_H
+#define FRIT_COMPILER_DRIVER_TRAININGFILE_H
+
+#include "compiler/transform/training/TrainingOptions.h"
+
+#include "llvm/Support/Error.h"
+
+namespace frit {
+
+/// Reads what a training step does from a JSON file. All keys are optional but
+/// `loss.kind` and `optimizer.kind`; README.md of this folder lists them. An
+/// unknown key or a value out of range is an error that names it.
+llvm::Expected<TrainingOptions> readTrainingFile(llvm::StringRef path);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_TRAININGFILE_H

@@ -1,0 +1,330 @@
+//===- AddLoss.cpp - From a model to the loss that it trains by -----------===//
+//
+//   func.func @main(%x {nn.name = "x"}) -> (tensor<8x10xf32> {nn.name = "y"}) {
+//     %w = nn.constant "fc.weight" dense_resource<…> : tensor<64x10xf32>
+//     %y = nn.matmul %x, %w
+//     return %y
+// ==>
+//   func.func @main(%x {nn.name = "x"}, %labels {nn.name = "labels"},
+//                   %w {nn.parameter = "fc.weight", nn.initial = dense_…})
+//       -> (tensor<f32> {nn.name = "loss"}) {
+//     %y = nn.matmul %x, %w
+//     %rows = nn.cross_entropy %y, %labels
+//     %loss = … the mean of %rows
+//     return %loss
+//
+// Weights that train become arguments, so that no pass folds them. For
+// training, batch norms normalize by the batch's statistics; the running ones
+// are arguments and results with `nn.statistic`. For evaluation the model's
+// outputs follow the loss.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/training/Buckets.h"
+#include "compiler/transform/training/Training.h"
+#include "dialects/nn/Loss.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+namespace {
+class AddLoss : public PassWrapper<AddLoss, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AddLoss)
+  AddLoss(const TrainingOptions &options, TrainingFunction function)
+      : options(options), function(function) {}
+
+  StringRef getArgument() const override { return "add-loss"; }
+  StringRef getDescription() const override {
+    return "Make weights arguments and the loss a result";
+  }
+
+  void runOnOperation() override {
+    main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (failed(useBatchStatistics()) || failed(addParameters()) ||
+        failed(addLoss()))
+      return signalPassFailure();
+  }
+
+private:
+  bool trains() const { return function == TrainingFunction::trainStep; }
+  bool isParameter(ConstantOp constant) const;
+  BlockArgument addArgument(StringRef kind, ConstantOp constant);
+  LogicalResult useBatchStatistics();
+  LogicalResult addParameters();
+  LogicalResult addLoss();
+  FailureOr<Value> findPrediction();
+  FailureOr<Value> buildLoss(NNBuilder &b, Value prediction);
+  FailureOr<BlockArgument> addTarget(Value prediction, Type element,
+                                     ArrayRef<int64_t> shape);
+
+  const TrainingOptions &options;
+  TrainingFunction function;
+  func::FuncOp main;
+  /// Next values of the running statistics, with their names.
+  SmallVector<std::pair<Value, StringAttr>> statistics;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+bool AddLoss::isParameter(ConstantOp constant) const {
+  StringAttr name = constant.getNameAttr();
+  if (!name || !isFloat(constant) || matchesAny(options.freeze, name))
+    return false;
+  if (!options.train.empty())
+    return matchesAny(options.train, name);
+  return tensorType(constant).getNumElements() > 1;
+}
+
+BlockArgument AddLoss::addArgument(StringRef kind, ConstantOp constant) {
+  Builder b(&getContext());
+  unsigned index = main.getNumArguments();
+  auto attributes =
+      b.getDictionaryAttr({b.getNamedAttr(kind, constant.getNameAttr()),
+                           b.getNamedAttr("nn.initial", constant.getValue())});
+  (void)main.insertArgument(index, constant.getType(), attributes,
+                            constant.getLoc());
+  BlockArgument argument = main.getArgument(index);
+  constant.getY().replaceAllUsesWith(argument);
+  return argument;
+}
+
+LogicalResult AddLoss::addParameters() {
+  Block &block = main.getBody().front();
+  bool any = false;
+  for (auto constant : llvm::make_early_inc_range(block.getOps<ConstantOp>())) {
+    if (!isParameter(constant))
+      continue;
+    if (!tensorType(constant).getElementType().isF32())
+      return constant.emitError("weight '")
+             << *constant.getName() << "' has type "
+             << tensorType(constant).getElementType()
+             << "; weights that train must be f32: export the model in f32 and "
+                "choose 16 bits with -fprecision";
+    addArgument("nn.parameter", constant);
+    constant.erase();
+    any = true;
+  }
+  if (any)
+    return success();
+  return main.emitError("no weight trains: ")
+         << (options.train.empty()
+                 ? "the model has no named float weights that 'freeze' "
+                   "leaves"
+                 : "no weight's name matches the patterns of 'train'");
+}
+
+//===----------------------------------------------------------------------===//
+// Batch norm
+//===----------------------------------------------------------------------===//
+
+/// Returns the sum over all but dimension 1 over the number of its terms.
+static TensorExpr channelMean(NNBuilder &b, Value x) {
+  ArrayRef<int64_t> shape = shapeOf(x);
+  SmallVector<int64_t> axes;
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    if (dim != 1)
+      axes.push_back(dim);
+  Value mean = ReduceMeanOp::create(b, x, axes);
+  return {b, b.reshape(mean, {shape[1]})};
+}
+
+/// Makes the running statistics arguments and, for training, normalizes by the
+/// batch's own: a model that was exported for inference trains as it did
+/// before.
+LogicalResult AddLoss::useBatchStatistics() {
+  Block &block = main.getBody().front();
+  for (auto norm : llvm::make_early_inc_range(block.getOps<BatchNormOp>())) {
+    auto mean = norm.getMean().getDefiningOp<ConstantOp>();
+    auto variance = norm.getVariance().getDefiningOp<ConstantOp>();
+    if (!mean || !variance || !mean.getName() || !variance.getName())
+      continue;
+    StringAttr names[] = {mean.getNameAttr(), variance.getNameAttr()};
+    Value running[] = {addArgument("nn.statistic", mean),
+                       addArgument("nn.statistic", variance)};
+    mean.erase();
+    variance.erase();
+    if (!trains())
+      continue;
+
+    NNBuilder b(norm.getLoc(), norm);
+    Value x = norm.getX();
+    ArrayRef<int64_t> shape = shapeOf(x);
+    SmallVector<int64_t> column(shape.size() - 1, 1);
+    column[0] = shape[1];
+    TensorExpr batchMean = channelMean(b, x);
+    TensorExpr centred =
+        TensorExpr(b, x) - TensorExpr(b, b.reshape(batchMean, column));
+    TensorExpr batchVariance = channelMean(b, centred * centred);
+    norm.getMeanMutable().assign(batchMean);
+    norm.getVarianceMutable().assign(batchVariance);
+    norm.setBatchStatistics(true);
+    // The running variance is the unbiased one.
+    double count = double(tensorType(x).getNumElements()) / shape[1];
+    double momentum = options.batchNormMomentum;
+    TensorExpr now[] = {batchMean,
+                        batchVariance * (count / std::max(count - 1, 1.))};
+    for (int i = 0; i < 2; ++i) {
+      TensorExpr before(b, running[i]);
+      statistics.push_back(
+          {before * (1 - momentum) + now[i] * momentum, names[i]});
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The loss
+//===----------------------------------------------------------------------===//
+
+/// Finds the output that the loss is computed from.
+FailureOr<Value> AddLoss::findPrediction() {
+  Operation *terminator = main.getBody().front().getTerminator();
+  std::string names;
+  for (unsigned i = 0; i < main.getNumResults(); ++i) {
+    auto name = main.getResultAttrOfType<StringAttr>(i, "nn.name");
+    if (name && name == options.loss.output)
+      return terminator->getOperand(i);
+    names += (names.empty() ? "" : ", ") + (name ? name.str() : "?");
+  }
+  if (options.loss.output.empty() && main.getNumResults() == 1)
+    return terminator->getOperand(0);
+  if (options.loss.output.empty())
+    return main.emitError("the model has several outputs; set 'output' of "
+                          "'loss' to one of: ")
+           << names;
+  return main.emitError("the loss is of output '")
+         << options.loss.output << "', and the model's outputs are: " << names;
+}
+
+FailureOr<BlockArgument> AddLoss::addTarget(Value prediction, Type element,
+                                            ArrayRef<int64_t> shape) {
+  Builder b(&getContext());
+  for (unsigned i = 0; i < main.getNumArguments(); ++i)
+    if (auto name = main.getArgAttrOfType<StringAttr>(i, "nn.name"))
+      if (name == options.loss.target)
+        return main.emitError("the loss's target '")
+               << options.loss.target
+               << "' has the name of an input of the model; choose another "
+                  "with 'target' of 'loss'";
+  // After the model's inputs, before its weights.
+  unsigned index = 0;
+  while (index < main.getNumArguments() && main.getArgAttr(index, "nn.name"))
+    ++index;
+  auto attributes = b.getDictionaryAttr(
+      b.getNamedAttr("nn.name", b.getStringAttr(options.loss.target)));
+  (void)main.insertArgument(index, RankedTensorType::get(shape, element),
+                            attributes, prediction.getLoc());
+  return main.getArgument(index);
+}
+
+static int64_t product(ArrayRef<int64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
+                         std::multiplies<>());
+}
+
+static SmallVector<int64_t> allAxes(Value x) {
+  return llvm::to_vector(llvm::seq<int64_t>(tensorType(x).getRank()));
+}
+
+/// Returns the sum of all elements as a tensor of rank 0.
+static TensorExpr sumAll(NNBuilder &b, Value x) {
+  return {b, b.reshape(b.reduce(x, Combiner::sum, allAxes(x)), {})};
+}
+
+FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
+  auto type = tensorType(prediction);
+  if (!isFloat(prediction))
+    return main.emitError("the loss needs an output of floats, not ") << type;
+  if (options.loss.kind != LossKind::crossEntropy) {
+    auto target = addTarget(prediction, b.getF32Type(), type.getShape());
+    if (failed(target))
+      return failure();
+    TensorExpr x(b, b.cast(prediction, b.getF32Type())), t(b, *target);
+    TensorExpr each = (x - t) * (x - t);
+    if (options.loss.kind == LossKind::bceWithLogits)
+      each = TensorExpr(b, BceWithLogitsOp::create(b, x, t));
+    return Value(sumAll(b, each) * (1. / type.getNumElements()));
+  }
+
+  // A model that ends with softmax trains on what softmax reads.
+  if (auto softmax = prediction.getDefiningOp<SoftmaxOp>())
+    prediction = softmax.getX();
+  int64_t rank = type.getRank(), axis = options.loss.axis;
+  if (rank < 2 || axis < -rank || axis >= rank)
+    return main.emitError("the loss's output has shape ")
+           << shapeText(type.getShape())
+           << "; cross-entropy needs rows of classes along 'axis' " << axis;
+  axis += axis < 0 ? rank : 0;
+  // Rows of classes: the classes become the last dimension.
+  SmallVector<int64_t> order;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (dim != axis)
+      order.push_back(dim);
+  SmallVector<int64_t> shape;
+  for (int64_t dim : order)
+    shape.push_back(type.getDimSize(dim));
+  auto labels = addTarget(prediction, b.getI64Type(), shape);
+  if (failed(labels))
+    return failure();
+  order.push_back(axis);
+  if (axis != rank - 1)
+    prediction = TransposeOp::create(b, prediction, order);
+  int64_t rows = product(shape);
+  Value logits = b.reshape(prediction, {rows, type.getDimSize(axis)});
+  Value flat = b.reshape(*labels, {rows});
+  Value losses = CrossEntropyOp::create(
+      b, logits, flat,
+      b.getIntegerAttr(b.getIntegerType(64, /*isSigned=*/true),
+                       options.loss.ignoreIndex),
+      b.getF32FloatAttr(options.loss.labelSmoothing));
+  Value ignored =
+      EqualOp::create(b, flat, b.scalarLike(flat, options.loss.ignoreIndex));
+  Value counts = CastOp::create(b, NotOp::create(b, ignored), b.getF32Type());
+  TensorExpr count = sumAll(b, counts);
+  Value atLeastOne = MaxOp::create(b, count, count.number(1));
+  return Value(sumAll(b, losses) / TensorExpr(b, atLeastOne));
+}
+
+LogicalResult AddLoss::addLoss() {
+  auto prediction = findPrediction();
+  if (failed(prediction))
+    return failure();
+  Operation *terminator = main.getBody().front().getTerminator();
+  NNBuilder b(main.getLoc(), terminator);
+  auto loss = buildLoss(b, *prediction);
+  if (failed(loss))
+    return failure();
+
+  SmallVector<Value> results = {*loss};
+  SmallVector<DictionaryAttr> attributes = {
+      b.getDictionaryAttr(b.getNamedAttr("nn.name", b.getStringAttr("loss")))};
+  if (!trains()) {
+    llvm::append_range(results, terminator->getOperands());
+    for (unsigned i = 0; i < main.getNumResults(); ++i)
+      attributes.push_back(main.getResultAttrDict(i));
+  }
+  for (auto [value, name] : statistics) {
+    results.push_back(value);
+    attributes.push_back(
+        b.getDictionaryAttr(b.getNamedAttr("nn.statistic", name)));
+  }
+  terminator->setOperands(results);
+  main.setType(b.getFunctionType(main.getArgumentTypes(),
+                                 TypeRange(ValueRange(results))));
+  main.setAllResultAttrs(attributes);
+  eraseDead(main.getBody().front());
+  return success();
+}
+
+std::unique_ptr<Pass> frit::createAddLoss(const TrainingOptions &options,
+                                          TrainingFunction function) {
+  return std::make_unique<AddLoss>(options, function);
+}

@@ -1,0 +1,103 @@
+//===- Buckets.cpp - Parameters side by side in a few flat states ---------===//
+
+#include "compiler/transform/training/Buckets.h"
+
+#include "llvm/Support/GlobPattern.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+bool frit::matchesAny(ArrayRef<std::string> patterns, StringRef name) {
+  return llvm::any_of(patterns, [&](const std::string &pattern) {
+    auto glob = llvm::GlobPattern::create(pattern);
+    if (glob)
+      return glob->match(name);
+    llvm::consumeError(glob.takeError());
+    return false;
+  });
+}
+
+std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
+                                      ArrayRef<std::string> noDecay) {
+  Bucket decaying, fixed;
+  fixed.decays = false;
+  for (BlockArgument argument : main.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto name = main.getArgAttrOfType<StringAttr>(index, kind);
+    if (!name)
+      continue;
+    Bucket &bucket = matchesAny(noDecay, name) ? fixed : decaying;
+    auto type = cast<RankedTensorType>(argument.getType());
+    int64_t offset = llvm::alignTo(bucket.size, kMemberAlignment);
+    bucket.members.push_back(
+        {argument, name, type,
+         main.getArgAttrOfType<ElementsAttr>(index, "nn.initial"), offset});
+    bucket.size = offset + type.getNumElements();
+  }
+  std::vector<Bucket> buckets;
+  for (Bucket *bucket : {&decaying, &fixed}) {
+    if (bucket->members.empty())
+      continue;
+    bucket->index = buckets.size();
+    bucket->size = llvm::alignTo(bucket->size, kBucketRow);
+    buckets.push_back(std::move(*bucket));
+  }
+  return buckets;
+}
+
+Value frit::addBucket(States &states, const Bucket &bucket, StringRef prefix,
+                      StringRef suffix) {
+  SmallVector<MemberAttr> members;
+  for (const BucketMember &member : bucket.members) {
+    StringAttr name = member.name;
+    if (!suffix.empty())
+      name = StringAttr::get(name.getContext(), name.getValue() + "/" + suffix);
+    members.push_back(
+        MemberAttr::get(name.getContext(), name, member.offset, member.type,
+                        suffix.empty() ? member.initial : ElementsAttr()));
+  }
+  Type element = bucket.members.front().type.getElementType();
+  return states.add((prefix + "." + Twine(bucket.index)).str(),
+                    RankedTensorType::get({bucket.size}, element), members);
+}
+
+Value frit::memberOf(NNBuilder &b, Value bucket, const BucketMember &member) {
+  Value part =
+      SliceOp::create(b, bucket, member.offset, member.type.getNumElements(),
+                      ArrayRef<int64_t>{1});
+  return b.reshape(part, member.type.getShape());
+}
+
+Value frit::packMembers(NNBuilder &b, const Bucket &bucket,
+                        ArrayRef<Value> values) {
+  SmallVector<Value> parts;
+  SmallVector<int64_t> offsets;
+  for (auto [member, value] : llvm::zip_equal(bucket.members, values)) {
+    if (!value)
+      continue;
+    parts.push_back(value);
+    offsets.push_back(member.offset);
+  }
+  if (parts.empty()) {
+    auto type = RankedTensorType::get({bucket.size}, b.getF32Type());
+    return ConstantOp::create(
+        b, DenseElementsAttr::get(type, b.getF32FloatAttr(0)), StringAttr());
+  }
+  return PackOp::create(b, parts, offsets, bucket.size);
+}
+
+void frit::replaceArguments(func::FuncOp main, ArrayRef<Bucket> buckets,
+                            ArrayRef<Value> values) {
+  NNBuilder b(main.getLoc(), OpBuilder::atBlockBegin(&main.getBody().front()));
+  llvm::BitVector gone(main.getNumArguments());
+  for (auto [bucket, value] : llvm::zip_equal(buckets, values))
+    for (const BucketMember &member : bucket.members) {
+      BlockArgument argument = member.argument;
+      b.setLoc(argument.getLoc());
+      argument.replaceAllUsesWith(memberOf(b, value, member));
+      gone.set(argument.getArgNumber());
+    }
+  (void)main.eraseArguments(gone);
+}

@@ -1,0 +1,65 @@
+//===- Buckets.h - Parameters side by side in a few flat states -----------===//
+//
+// Optimizers treat all elements alike. Parameters that they treat by the same
+// rule lie in one state of rank 1, a bucket, and so do their gradients and
+// moments: one kernel updates a bucket.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_TRAINING_BUCKETS_H
+#define FRIT_COMPILER_TRANSFORM_TRAINING_BUCKETS_H
+
+#include "compiler/transform/training/States.h"
+
+namespace frit {
+
+/// A parameter and its place in a bucket.
+struct BucketMember {
+  mlir::BlockArgument argument; ///< of the function, until replaceArguments
+  mlir::StringAttr name;
+  mlir::RankedTensorType type;
+  mlir::ElementsAttr initial;
+  int64_t offset = 0; ///< in elements
+};
+
+struct Bucket {
+  int64_t index = 0;
+  bool decays = true; ///< whether weight decay holds for its members
+  int64_t size = 0;   ///< in elements, a multiple of kBucketRow
+  std::vector<BucketMember> members;
+};
+
+/// Elements. Members start where wide accesses are aligned. Norms are summed
+/// over rows of a bucket.
+inline constexpr int64_t kMemberAlignment = 64, kBucketRow = 4096;
+
+/// Lays out the function's arguments that have the attribute `kind`, in order:
+/// in one bucket those that weight decay holds for, and in another those whose
+/// name matches one of the glob patterns `noDecay`.
+std::vector<Bucket> makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
+                                llvm::ArrayRef<std::string> noDecay);
+
+/// Adds the state `PREFIX.INDEX` with the bucket's members and their initial
+/// values, or, with a suffix, zeros that are called `MEMBER/SUFFIX`.
+mlir::Value addBucket(States &states, const Bucket &bucket,
+                      llvm::StringRef prefix, llvm::StringRef suffix = "");
+
+/// Replaces the arguments of all buckets by parts of `values`, the states'
+/// values, and removes them from the function.
+void replaceArguments(mlir::func::FuncOp main, llvm::ArrayRef<Bucket> buckets,
+                      llvm::ArrayRef<mlir::Value> values);
+
+/// The part of a bucket's value that is a member.
+mlir::Value memberOf(nn::NNBuilder &b, mlir::Value bucket,
+                     const BucketMember &member);
+
+/// A value of the bucket's layout made of its members'; null ones are 0.
+mlir::Value packMembers(nn::NNBuilder &b, const Bucket &bucket,
+                        llvm::ArrayRef<mlir::Value> values);
+
+/// Returns whether one of the glob patterns matches. Broken ones do not.
+bool matchesAny(llvm::ArrayRef<std::string> patterns, llvm::StringRef name);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_TRAINING_BUCKETS_H

@@ -1,0 +1,105 @@
+//===- Optimizer.cpp - The update rules of optimizers ---------------------===//
+
+#include "compiler/transform/training/Optimizer.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+TensorExpr OptimizerStep::keep(TensorExpr after, TensorExpr before) {
+  return applies ? where(*applies, after, before) : after;
+}
+
+/// Returns 1 - betaᵗ, computed in f64: beta is close to 1.
+TensorExpr OptimizerStep::biasCorrection(double beta) {
+  TensorExpr t(b, b.cast(step, b.getF64Type()));
+  return {b, CastOp::create(b, 1.0 - pow(t.number(beta), t), b.getF32Type())};
+}
+
+/// Returns the ratio of the bias-corrected moments (Kingma and Ba, "Adam",
+/// arXiv:1412.6980, algorithm 1).
+TensorExpr OptimizerStep::direction(TensorExpr g) {
+  TensorExpr m(b, addBucket(states, bucket, "m", "m"));
+  TensorExpr v(b, addBucket(states, bucket, "v", "v"));
+  TensorExpr mean = m * options.beta1 + g * (1 - options.beta1);
+  TensorExpr square = v * options.beta2 + g * g * (1 - options.beta2);
+  states.set(m, keep(mean, m));
+  states.set(v, keep(square, v));
+  TensorExpr root = sqrt(square) / sqrt(biasCorrection(options.beta2));
+  return mean / biasCorrection(options.beta1) / (root + options.epsilon);
+}
+
+/// Adam with L2 regularisation, or with decoupled weight decay (Loshchilov and
+/// Hutter, arXiv:1711.05101), as torch.optim.Adam and AdamW.
+TensorExpr OptimizerStep::buildAdam(TensorExpr p, TensorExpr g) {
+  if (options.kind == OptimizerKind::adam && decay())
+    g = g + p * decay();
+  TensorExpr moved = direction(g) * rate;
+  if (options.kind == OptimizerKind::adamw && decay())
+    p = p * (1.0 - rate * decay());
+  return p - moved;
+}
+
+/// As torch.optim.SGD, without dampening.
+TensorExpr OptimizerStep::buildSgd(TensorExpr p, TensorExpr g) {
+  if (decay())
+    g = g + p * decay();
+  if (options.momentum) {
+    TensorExpr before(b, addBucket(states, bucket, "momentum", "momentum"));
+    TensorExpr after = before * options.momentum + g;
+    states.set(before, keep(after, before));
+    g = options.nesterov ? g + after * options.momentum : after;
+  }
+  return p - g * rate;
+}
+
+static TensorExpr norm(NNBuilder &b, TensorExpr x) {
+  SmallVector<int64_t> axes =
+      llvm::to_vector(llvm::seq<int64_t>(shapeOf(x).size()));
+  return sqrt({b, b.reshape(b.reduce(x * x, Combiner::sum, axes), {})});
+}
+
+/// You et al., "Large Batch Optimization for Deep Learning", arXiv:1904.00962,
+/// algorithm 2: each parameter moves by a fraction of its own norm.
+Value OptimizerStep::buildLamb(TensorExpr p, TensorExpr g) {
+  TensorExpr moved = direction(g);
+  if (decay())
+    moved = moved + p * decay();
+  SmallVector<Value> parts;
+  for (const BucketMember &member : bucket.members) {
+    TensorExpr part(b, memberOf(b, p, member));
+    TensorExpr change(b, memberOf(b, moved, member));
+    TensorExpr size = norm(b, part), length = norm(b, change);
+    TensorExpr both = (size > 0.0) & (length > 0.0);
+    TensorExpr trust = where(both, size / length, 1.0);
+    parts.push_back(keep(part - change * (trust * rate), part));
+  }
+  return packMembers(b, bucket, parts);
+}
+
+Value OptimizerStep::build(TensorExpr p, TensorExpr g) {
+  switch (options.kind) {
+  case OptimizerKind::sgd:
+    return keep(buildSgd(p, g), p);
+  case OptimizerKind::adam:
+  case OptimizerKind::adamw:
+    return keep(buildAdam(p, g), p);
+  case OptimizerKind::lamb:
+    return buildLamb(p, g);
+  }
+  llvm_unreachable("no such optimizer");
+}
+
+void frit::addLossScale(States &states, NNBuilder &b,
+                        const LossScaleOptions &options, TensorExpr scale,
+                        TensorExpr finite, std::optional<TensorExpr> complete) {
+  TensorExpr steps = states.addNumber(b, "loss_scale_steps", b.getI64Type(), 0);
+  TensorExpr next = steps + 1;
+  TensorExpr grows = equal(next, next.number(options.growthInterval));
+  TensorExpr after = where(finite, where(grows, scale * options.growth, scale),
+                           scale * options.backoff);
+  TensorExpr count =
+      where(finite, where(grows, next.number(0), next), next.number(0));
+  states.set(scale, complete ? where(*complete, after, scale) : after);
+  states.set(steps, complete ? where(*complete, count, steps) : count);
+}

@@ -1,0 +1,47 @@
+//===- Optimizer.h - The update rules of optimizers -----------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_TRAINING_OPTIMIZER_H
+#define FRIT_COMPILER_TRANSFORM_TRAINING_OPTIMIZER_H
+
+#include "compiler/transform/training/Buckets.h"
+#include "compiler/transform/training/TrainingOptions.h"
+
+namespace frit {
+
+/// Updates a bucket. Moments become states of the function.
+class OptimizerStep {
+public:
+  States &states;
+  nn::NNBuilder &b;
+  const OptimizerOptions &options;
+  const Bucket &bucket;
+  nn::TensorExpr rate; ///< learning rate, f32
+  nn::TensorExpr step; ///< number of this step, from 1 on, i64
+  /// Whether the step is taken; if it is not, everything stays as it is. Always
+  /// where there is none.
+  std::optional<nn::TensorExpr> applies;
+
+  /// Returns the parameters after the step.
+  mlir::Value build(nn::TensorExpr parameters, nn::TensorExpr gradient);
+
+private:
+  nn::TensorExpr buildSgd(nn::TensorExpr p, nn::TensorExpr g);
+  nn::TensorExpr buildAdam(nn::TensorExpr p, nn::TensorExpr g);
+  mlir::Value buildLamb(nn::TensorExpr p, nn::TensorExpr g);
+  nn::TensorExpr direction(nn::TensorExpr g);
+  nn::TensorExpr biasCorrection(double beta);
+  nn::TensorExpr keep(nn::TensorExpr after, nn::TensorExpr before);
+  double decay() const { return bucket.decays ? options.weightDecay : 0; }
+};
+
+/// Updates the scale of the loss: after `growthInterval` steps without overflow
+/// it grows; if gradients are not `finite` it shrinks and the step is skipped.
+/// Only calls that are `complete` count, if there is such a number.
+void addLossScale(States &states, nn::NNBuilder &b,
+                  const LossScaleOptions &options, nn::TensorExpr scale,
+                  nn::TensorExpr finite,
+                  std::optional<nn::TensorExpr> complete);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_TRAINING_OPTIMIZER_H

@@ -1,0 +1,25 @@
+//===- Training.h - Functions that train a model --------------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_TRAINING_TRAINING_H
+#define FRIT_COMPILER_TRANSFORM_TRAINING_TRAINING_H
+
+#include "compiler/transform/training/TrainingOptions.h"
+
+#include "mlir/Pass/Pass.h"
+
+namespace frit {
+
+/// The functions that a model becomes.
+enum class TrainingFunction { trainStep, evalStep };
+
+/// Passes that keep a reference to the options. AddLoss runs on the imported
+/// model, AddOptimizer after the passes that hold for every target. See their
+/// .cpp.
+std::unique_ptr<mlir::Pass> createAddLoss(const TrainingOptions &options,
+                                          TrainingFunction function);
+std::unique_ptr<mlir::Pass> createAddOptimizer(const TrainingOptions &options,
+                                               TrainingFunction function);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_TRAINING_TRAINING_H

@@ -1,0 +1,58 @@
+//===- TrainingOptions.h - What a training step does ----------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_TRAINING_TRAININGOPTIONS_H
+#define FRIT_COMPILER_TRANSFORM_TRAINING_TRAININGOPTIONS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace frit {
+
+enum class LossKind { crossEntropy, mse, bceWithLogits };
+
+/// Mean over all elements (mse, bce) or all rows that count (cross-entropy).
+struct LossOptions {
+  LossKind kind = LossKind::crossEntropy;
+  std::string output;            ///< of the model; empty: its only one
+  std::string target = "labels"; ///< name of the input that is added
+  int64_t axis = -1;             ///< of the classes
+  int64_t ignoreIndex = -100;
+  double labelSmoothing = 0;
+};
+
+enum class OptimizerKind { sgd, adam, adamw, lamb };
+
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::sgd;
+  double learningRate = 1e-3; ///< until the host writes another
+  double momentum = 0;        ///< sgd
+  bool nesterov = false;      ///< sgd
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double weightDecay = 0;
+  std::vector<std::string> noDecay; ///< glob patterns of parameters' names
+};
+
+/// Dynamic loss scaling, as in mixed precision training (Micikevicius et al.,
+/// "Mixed Precision Training", arXiv:1710.03740).
+struct LossScaleOptions {
+  bool enabled = false;
+  double initial = 65536, growth = 2, backoff = 0.5;
+  int64_t growthInterval = 2000;
+};
+
+struct TrainingOptions {
+  LossOptions loss;
+  OptimizerOptions optimizer;
+  LossScaleOptions lossScale;
+  std::vector<std::string> train;  ///< patterns; empty: every float weight
+  std::vector<std::string> freeze; ///< patterns; they win
+  double clipNorm = 0;             ///< 0: gradients are not clipped
+  int64_t accumulate = 1;          ///< calls whose gradients make a step
+  /// Weight of a batch's statistics in the running ones.
+  double batchNormMomentum = 0.1;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_TRAINING_TRAININGOPTIONS_H

@@ -1,0 +1,51 @@
+"""Writes what the tests of messages read: a network and files for --train.
+
+    messages.py FOLDER
+"""
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+folder = Path(sys.argv[1])
+info = helper.make_tensor_value_info
+
+
+def model(name, operator, outputs=("y",), weight=np.ones((4, 6), np.float32)):
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], "fc"),
+             *(helper.make_node(operator, ["h"], [o], f"last/{o}")
+               for o in outputs)]
+    kind = helper.np_dtype_to_tensor_dtype(weight.dtype)
+    graph = helper.make_graph(
+        nodes, name, [info("x", kind, (2, 4))],
+        [info(o, kind, None) for o in outputs],
+        [numpy_helper.from_array(weight, "w")])
+    onnx.save(helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
+        folder / f"{name}.onnx")
+
+
+model("fits", "Identity")
+model("two", "Identity", ("a", "b"))
+model("half", "Identity", weight=np.ones((4, 6), np.float16))
+model("hardmax", "Hardmax")
+
+loss, sgd = {"kind": "cross_entropy"}, {"kind": "sgd"}
+for name, config in {
+        "fits": {"loss": loss, "optimizer": sgd},
+        "unknown": {"loss": loss, "optimizer": {"kind": "sgd", "beta3": 1}},
+        "kind": {"loss": loss, "optimizer": {"kind": "adan"}},
+        "range": {"loss": {**loss, "label_smoothing": 2}, "optimizer": sgd},
+        "pattern": {"loss": loss, "optimizer": sgd, "train": "*"},
+        "missing": {"loss": loss},
+        "output": {"loss": {**loss, "output": "z"}, "optimizer": sgd},
+        "target": {"loss": {**loss, "target": "x"}, "optimizer": sgd},
+        "axis": {"loss": {**loss, "axis": 2}, "optimizer": sgd},
+        "frozen": {"loss": loss, "optimizer": sgd, "freeze": ["*"]},
+        "unmatched": {"loss": loss, "optimizer": sgd, "train": ["v"]},
+}.items():
+    (folder / f"{name}.json").write_text(json.dumps(config))
+(folder / "broken.json").write_text('{"loss": ')
