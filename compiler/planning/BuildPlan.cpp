@@ -574,5 +574,6 @@ void frit::planning::registerPlanningPasses(const nn::Target &target) {
   registerPass(
       [] { return createBuildPlanPass(BuildPlanOptions{.arch = "sm_90a"}); });
   registerPass([&target] { return createForkPass(target); });
+  registerPass(createMergePlansPass);
   registerPass(createPlanMemoryPass);
 }

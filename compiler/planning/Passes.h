@@ -39,7 +39,11 @@ std::unique_ptr<mlir::Pass> createForkPass(const nn::Target &target);
 /// Returns the number of steps of a list that may run concurrently with others.
 size_t countForked(plan::CommandListOp list);
 
-/// Sets the offset of every arena buffer and the sizes of the arenas.
+/// Merges the plans in nested modules, for frit-opt.
+std::unique_ptr<mlir::Pass> createMergePlansPass();
+
+/// Sets the offset of every arena buffer and of every state, and the sizes of
+/// the arenas.
 std::unique_ptr<mlir::Pass> createPlanMemoryPass();
 
 /// Registers the passes for frit-opt. The target must outlive all passes that

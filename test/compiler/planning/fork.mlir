@@ -206,3 +206,137 @@ plan.program @full "sm_90a" {
     plan.launch @product(%x) -> (%z) : memref<16x16xf32> -> memref<16x16xf32>
   }
 }
+
+// -----
+
+// Steps that use other parts of a state, or only read the same part, are
+// independent. Those that write what another reads or writes keep their order.
+
+// CHECK-LABEL: plan.program @state
+// CHECK: command_list @apart
+// CHECK: plan.launch @relu({{.*}}) -> ({{.*}}) :
+// CHECK: plan.launch @relu({{.*}}) -> ({{.*}}) {follows = array<i64>} :
+// CHECK: plan.launch @add({{.*}}) -> ({{.*}}) :
+// CHECK: command_list @both_read
+// CHECK: plan.launch @relu({{.*}}) -> ({{.*}}) {follows = array<i64>} :
+// CHECK: command_list @write_after_read
+// CHECK-NOT: follows
+// CHECK: command_list @read_after_write
+// CHECK-NOT: follows
+// CHECK: command_list @write_after_write
+// CHECK-NOT: follows
+// CHECK: command_list @in_place
+// CHECK-NOT: follows
+// CHECK: command_list @overlap
+// CHECK-NOT: follows
+plan.state @p : tensor<1024xf32> [
+    #plan.member<name = "w", offset = 0, type = tensor<256xf32>>]
+plan.program @state "sm_90a" {
+  plan.kernel @relu {
+  ^bb0(%a: tensor<256xf32>):
+    %0 = nn.fusion(%a) : (tensor<256xf32>) -> tensor<256xf32> {
+    ^bb0(%b: tensor<256xf32>):
+      %r = nn.relu %b : (tensor<256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.kernel @add {
+  ^bb0(%a: tensor<256xf32>, %b: tensor<256xf32>):
+    %0 = nn.fusion(%a, %b) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+    ^bb0(%c: tensor<256xf32>, %d: tensor<256xf32>):
+      %r = nn.add %c, %d : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.command_list @apart {
+    %x = plan.buffer input[0] : memref<256xf32>
+    %y = plan.buffer output[0] : memref<256xf32>
+    %p = plan.buffer state "p" : memref<1024xf32>
+    %p0 = plan.view %p : memref<1024xf32> to memref<256xf32>
+    %mid = plan.view %p at 512 : memref<1024xf32> to memref<256xf32>
+    %p1 = plan.view %p at 1024 : memref<1024xf32> to memref<256xf32>
+    %b = plan.buffer arena : memref<256xf32>
+    %c = plan.buffer arena : memref<256xf32>
+    plan.launch @relu(%x) -> (%p0) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%x) -> (%p1) : memref<256xf32> -> memref<256xf32>
+    plan.launch @add(%p0, %p1) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
+  }
+  plan.command_list @both_read {
+    %x = plan.buffer input[0] : memref<256xf32>
+    %y = plan.buffer output[0] : memref<256xf32>
+    %p = plan.buffer state "p" : memref<1024xf32>
+    %p0 = plan.view %p : memref<1024xf32> to memref<256xf32>
+    %mid = plan.view %p at 512 : memref<1024xf32> to memref<256xf32>
+    %p1 = plan.view %p at 1024 : memref<1024xf32> to memref<256xf32>
+    %b = plan.buffer arena : memref<256xf32>
+    %c = plan.buffer arena : memref<256xf32>
+    plan.launch @relu(%p0) -> (%b) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%p0) -> (%c) : memref<256xf32> -> memref<256xf32>
+    plan.launch @add(%b, %c) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
+  }
+  plan.command_list @write_after_read {
+    %x = plan.buffer input[0] : memref<256xf32>
+    %y = plan.buffer output[0] : memref<256xf32>
+    %p = plan.buffer state "p" : memref<1024xf32>
+    %p0 = plan.view %p : memref<1024xf32> to memref<256xf32>
+    %mid = plan.view %p at 512 : memref<1024xf32> to memref<256xf32>
+    %p1 = plan.view %p at 1024 : memref<1024xf32> to memref<256xf32>
+    %b = plan.buffer arena : memref<256xf32>
+    %c = plan.buffer arena : memref<256xf32>
+    plan.launch @relu(%p0) -> (%b) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%x) -> (%p0) : memref<256xf32> -> memref<256xf32>
+    plan.launch @add(%b, %p0) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
+  }
+  plan.command_list @read_after_write {
+    %x = plan.buffer input[0] : memref<256xf32>
+    %y = plan.buffer output[0] : memref<256xf32>
+    %p = plan.buffer state "p" : memref<1024xf32>
+    %p0 = plan.view %p : memref<1024xf32> to memref<256xf32>
+    %mid = plan.view %p at 512 : memref<1024xf32> to memref<256xf32>
+    %p1 = plan.view %p at 1024 : memref<1024xf32> to memref<256xf32>
+    %b = plan.buffer arena : memref<256xf32>
+    %c = plan.buffer arena : memref<256xf32>
+    plan.launch @relu(%x) -> (%p0) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%p0) -> (%c) : memref<256xf32> -> memref<256xf32>
+    plan.launch @add(%p0, %c) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
+  }
+  plan.command_list @write_after_write {
+    %x = plan.buffer input[0] : memref<256xf32>
+    %y = plan.buffer output[0] : memref<256xf32>
+    %p = plan.buffer state "p" : memref<1024xf32>
+    %p0 = plan.view %p : memref<1024xf32> to memref<256xf32>
+    %mid = plan.view %p at 512 : memref<1024xf32> to memref<256xf32>
+    %p1 = plan.view %p at 1024 : memref<1024xf32> to memref<256xf32>
+    %b = plan.buffer arena : memref<256xf32>
+    %c = plan.buffer arena : memref<256xf32>
+    plan.launch @relu(%x) -> (%p0) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%x) -> (%p0) : memref<256xf32> -> memref<256xf32>
+    plan.launch @add(%p0, %p0) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
+  }
+  plan.command_list @in_place {
+    %x = plan.buffer input[0] : memref<256xf32>
+    %y = plan.buffer output[0] : memref<256xf32>
+    %p = plan.buffer state "p" : memref<1024xf32>
+    %p0 = plan.view %p : memref<1024xf32> to memref<256xf32>
+    %mid = plan.view %p at 512 : memref<1024xf32> to memref<256xf32>
+    %p1 = plan.view %p at 1024 : memref<1024xf32> to memref<256xf32>
+    %b = plan.buffer arena : memref<256xf32>
+    %c = plan.buffer arena : memref<256xf32>
+    plan.launch @relu(%p0) -> (%p0) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%p0) -> (%b) : memref<256xf32> -> memref<256xf32>
+    plan.launch @add(%p0, %b) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
+  }
+  plan.command_list @overlap {
+    %x = plan.buffer input[0] : memref<256xf32>
+    %y = plan.buffer output[0] : memref<256xf32>
+    %p = plan.buffer state "p" : memref<1024xf32>
+    %p0 = plan.view %p : memref<1024xf32> to memref<256xf32>
+    %mid = plan.view %p at 512 : memref<1024xf32> to memref<256xf32>
+    %p1 = plan.view %p at 1024 : memref<1024xf32> to memref<256xf32>
+    %b = plan.buffer arena : memref<256xf32>
+    %c = plan.buffer arena : memref<256xf32>
+    plan.launch @relu(%x) -> (%p0) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%mid) -> (%b) : memref<256xf32> -> memref<256xf32>
+    plan.launch @add(%p0, %b) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
+  }
+}

@@ -1,0 +1,140 @@
+// RUN: frit-opt %s -split-input-file --merge-plans --plan-memory -verify-diagnostics | FileCheck %s
+
+// Programs of one function and target become one, with a list for each variant;
+// other functions keep their own. They share states and equal constants.
+
+// CHECK-LABEL: module
+// CHECK-NEXT: plan.constant @w dense<1.0
+// CHECK-NEXT: plan.state @p at 0 : tensor<96xf32> [#plan.member<name = "w", offset = 0, type = tensor<4xf32>, initial = @w>]
+// CHECK-NEXT: plan.state @step at 512 : tensor<i64>
+// CHECK-NEXT: plan.program @a_train_step "sm_90a"
+// CHECK-SAME: function = "train_step"
+// CHECK: plan.kernel @relu
+// CHECK-NOT: plan.kernel
+// CHECK: plan.command_list @main
+// CHECK: plan.buffer state "p" : memref<96xf32>
+// CHECK: plan.launch @relu
+// CHECK: plan.command_list @main_8
+// CHECK: plan.buffer state "p" : memref<96xf32>
+// CHECK: plan.buffer state "m" : memref<4xf32>
+// CHECK: plan.launch @relu
+// CHECK: plan.constant @w_0 dense<2.0
+// CHECK-NEXT: plan.state @m at 768 : tensor<4xf32> [#plan.member<name = "m.w", offset = 0, type = tensor<4xf32>, initial = @w_0>]
+// CHECK-NEXT: plan.program @a_eval_step "sm_90a"
+// CHECK-SAME: function = "eval_step"
+// CHECK: plan.kernel @relu
+// CHECK: plan.buffer constant "w_0"
+// CHECK: plan.buffer state "p"
+// CHECK-NOT: plan.program
+module {
+  module {
+    plan.constant @w dense<1.0> : tensor<4xf32>
+    plan.state @p : tensor<96xf32> [
+        #plan.member<name = "w", offset = 0, type = tensor<4xf32>,
+                     initial = @w>]
+    plan.state @step : tensor<i64> [
+        #plan.member<name = "step", offset = 0, type = tensor<i64>>]
+    plan.program @a "sm_90a" attributes {function = "train_step"} {
+      plan.kernel @relu {
+      ^bb0(%x: tensor<4xf32>):
+        %y = nn.fusion(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+        ^bb0(%a: tensor<4xf32>):
+          %r = nn.relu %a : (tensor<4xf32>) -> tensor<4xf32>
+          nn.yield %r : tensor<4xf32>
+        }
+      }
+      plan.command_list @main {
+        %p = plan.buffer state "p" : memref<96xf32>
+        %w = plan.view %p : memref<96xf32> to memref<4xf32>
+        plan.launch @relu(%w) -> (%w) : memref<4xf32> -> memref<4xf32>
+      }
+    }
+  }
+  module @main_8 {
+    plan.constant @w dense<2.0> : tensor<4xf32>
+    plan.constant @u dense<1.0> : tensor<4xf32>
+    plan.state @p : tensor<96xf32> [
+        #plan.member<name = "w", offset = 0, type = tensor<4xf32>,
+                     initial = @u>]
+    // Renamed with the constant that it starts as.
+    plan.state @m : tensor<4xf32> [
+        #plan.member<name = "m.w", offset = 0, type = tensor<4xf32>,
+                     initial = @w>]
+    plan.program @a "sm_90a" attributes {function = "train_step"} {
+      plan.kernel @relu {
+      ^bb0(%x: tensor<4xf32>):
+        %y = nn.fusion(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+        ^bb0(%a: tensor<4xf32>):
+          %r = nn.relu %a : (tensor<4xf32>) -> tensor<4xf32>
+          nn.yield %r : tensor<4xf32>
+        }
+      }
+      plan.command_list @main {
+        %p = plan.buffer state "p" : memref<96xf32>
+        %m = plan.buffer state "m" : memref<4xf32>
+        %w = plan.view %p : memref<96xf32> to memref<4xf32>
+        plan.launch @relu(%m) -> (%w) : memref<4xf32> -> memref<4xf32>
+      }
+    }
+  }
+  module {
+    plan.constant @w dense<2.0> : tensor<4xf32>
+    plan.constant @u dense<1.0> : tensor<4xf32>
+    plan.state @p : tensor<96xf32> [
+        #plan.member<name = "w", offset = 0, type = tensor<4xf32>,
+                     initial = @u>]
+    plan.program @a "sm_90a" attributes {function = "eval_step"} {
+      plan.kernel @relu {
+      ^bb0(%x: tensor<4xf32>):
+        %y = nn.fusion(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+        ^bb0(%a: tensor<4xf32>):
+          %r = nn.relu %a : (tensor<4xf32>) -> tensor<4xf32>
+          nn.yield %r : tensor<4xf32>
+        }
+      }
+      plan.command_list @main {
+        %c = plan.buffer constant "w" : memref<4xf32>
+        %y = plan.buffer output[0] : memref<4xf32>
+        plan.launch @relu(%c) -> (%y) : memref<4xf32> -> memref<4xf32>
+        %p = plan.buffer state "p" : memref<96xf32>
+        %w = plan.view %p : memref<96xf32> to memref<4xf32>
+        plan.launch @relu(%w) -> (%y) : memref<4xf32> -> memref<4xf32>
+      }
+    }
+  }
+}
+
+// -----
+
+// A state gets another name where a constant has taken its own.
+
+// CHECK-LABEL: module
+// CHECK: plan.state @p_0 at 0
+// CHECK: plan.buffer state "p_0"
+module {
+  module {
+    plan.constant @p dense<1.0> : tensor<4xf32>
+  }
+  module {
+    plan.state @p : tensor<4xf32> []
+    plan.program @a "sm_90a" {
+      plan.command_list @main {
+        %p = plan.buffer state "p" : memref<4xf32>
+        plan.copy %p to %p : memref<4xf32> to memref<4xf32>
+      }
+    }
+  }
+}
+
+// -----
+
+module {
+  module {
+    // expected-note@+1 {{the other one is here}}
+    plan.state @p : tensor<4xf32> []
+  }
+  module {
+    // expected-error@+1 {{state 'p' differs between functions or variants}}
+    plan.state @p : tensor<8xf32> []
+  }
+}
