@@ -155,20 +155,25 @@ bool Model::open() {
   return openFunctions() && describeState();
 }
 
-bool Model::openFunction(const char *function, ModuleHandle &handle) {
+bool Model::openFunction(const char *name, frit_module *&function) {
+  function = nullptr;
   for (uint32_t i = 0; i < frit_module_function_count(artifact.get()); ++i) {
-    if (strcmp(frit_module_function_name(artifact.get(), i), function))
+    if (strcmp(frit_module_function_name(artifact.get(), i), name))
       continue;
-    frit_module *opened = nullptr;
+    if (!strcmp(frit_module_function(artifact.get()), name)) {
+      function = artifact.get();
+      continue;
+    }
     if (frit_status status =
-            frit_module_open_function(artifact.get(), function, &opened))
+            frit_module_open_function(artifact.get(), name, &function))
       return failed(status);
-    handle.reset(opened);
+    others.emplace_back(function);
   }
   return true;
 }
 
 bool Model::openFunctions() {
+  frit_module *training, *evaluation;
   if (!openFunction("train_step", training) ||
       !openFunction("eval_step", evaluation))
     return false;
@@ -176,18 +181,18 @@ bool Model::openFunctions() {
     return failed("'" + options.model +
                   "' has no training step; fritc model.onnx "
                   "--train=train.json -o step.so compiles one");
-  if (!train.describe(training.get(), options.batch))
+  if (!train.describe(training, options.batch))
     return false;
   frit_context *made = nullptr;
-  if (frit_status status = frit_context_create(training.get(), &made))
+  if (frit_status status = frit_context_create(training, &made))
     return failed(status);
   context.reset(made);
   if (!evaluation)
     return true;
-  if (!evaluate.describe(evaluation.get(), options.batch))
+  if (!evaluate.describe(evaluation, options.batch))
     return false;
   if (frit_status status =
-          frit_context_create_peer(evaluation.get(), context.get(), &made))
+          frit_context_create_peer(evaluation, context.get(), &made))
     return failed(status);
   peer.reset(made);
   return true;

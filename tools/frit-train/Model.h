@@ -60,7 +60,7 @@ public:
   bool open();
 
   Function train, evaluate;
-  bool hasEvaluation() const { return evaluation.get(); }
+  bool hasEvaluation() const { return evaluate.module(); }
   frit_context *trainContext() const { return context.get(); }
   frit_context *evaluateContext() const { return peer.get(); }
 
@@ -97,12 +97,13 @@ private:
   bool describeState();
   /// Opens a function of the artifact; null, without an error, if there is
   /// none.
-  bool openFunction(const char *function, ModuleHandle &handle);
+  bool openFunction(const char *name, frit_module *&function);
 
   const Options &options;
   int exitStatus = kBadInput;
   // In this order, because contexts are destroyed before modules.
-  ModuleHandle artifact, training, evaluation;
+  ModuleHandle artifact;
+  std::vector<ModuleHandle> others; ///< other functions of it
   ContextHandle context, peer;
   std::vector<TensorView> types;
 };

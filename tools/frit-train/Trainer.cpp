@@ -17,7 +17,7 @@ using namespace frit::train;
 //===----------------------------------------------------------------------===//
 
 bool Trainer::open() {
-  return model.open() && openData() && checkExports() && openCheckpoints();
+  return model.open() && openData() && openCheckpoints() && checkExports();
 }
 
 static bool openSamples(Dataset &data, const std::vector<std::string> &sources,
@@ -165,7 +165,8 @@ Loader::Settings Trainer::loading() const {
   settings.end = total;
   settings.workers = unsigned(options.workers);
   if (model.hasEvaluation())
-    if (auto classifier = Classifier::find(model.evaluate))
+    if (auto classifier =
+            Classifier::find(model.evaluate.inputs(), model.evaluate.tensors()))
       settings.labels = classifier->check(data.inputs(), options.ignoredLabel);
   uint64_t perEpoch = epochSteps();
   settings.sample = [perEpoch, position = position](uint64_t number,
@@ -240,13 +241,15 @@ bool Trainer::trainStep(Loader &loader, Report &report) {
 
 bool Trainer::evaluateNow(Report &report) {
   report.pause();
-  Evaluated result;
+  std::optional<Evaluated> result;
   if (!evaluate(model, evaluation, options, result))
     return false;
-  evaluated = result;
-  evaluatedAt = position.steps;
-  // The epoch that ends with this step, if one does.
-  report.evaluated(position.steps, (position.steps - 1) / epochSteps(), result);
+  if (result) {
+    evaluated = result;
+    // The epoch that ends with this step, if one does.
+    report.evaluated(position.steps, (position.steps - 1) / epochSteps(),
+                     *result);
+  }
   report.start();
   return true;
 }

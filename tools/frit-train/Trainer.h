@@ -52,7 +52,6 @@ private:
   uint64_t total = 0;         ///< steps
   std::optional<double> rate; ///< that the state has now
   std::optional<Evaluated> evaluated;
-  uint64_t evaluatedAt = 0;        ///< step
   std::optional<uint64_t> savedAt; ///< step of the newest checkpoint
   std::string saveFault;           ///< why the last checkpoint was not written
   double waited = 0;               ///< seconds for data

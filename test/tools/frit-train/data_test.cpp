@@ -2,6 +2,7 @@
 
 #include "compiler/driver/TemporaryFolder.h"
 #include "test/runtime/Check.h"
+#include "tools/frit-train/Classifier.h"
 #include "tools/frit-train/Dataset.h"
 #include "tools/frit-train/Loader.h"
 #include "tools/frit-train/Shuffle.h"
@@ -239,6 +240,53 @@ static void testLabels() {
             .starts_with("label -100 of sample 40"));
 }
 
+//===----------------------------------------------------------------------===//
+// Accuracy
+//===----------------------------------------------------------------------===//
+
+static Storage bytesOf(const auto &values) {
+  Storage storage(sizeof values);
+  memcpy(storage.data(), &values, sizeof values);
+  return storage;
+}
+
+static void testAccuracy() {
+  std::vector<Input> inputs = {{"ids", FRIT_I64, {2, 3}},
+                               {"labels", FRIT_I64, {2, 3}},
+                               {"x", FRIT_F32, {2, 3}}};
+  Input other{"hidden", FRIT_F32, {2, 5, 6}};
+  // Classes come last …
+  Input last{"logits", FRIT_F32, {2, 3, 4}};
+  auto classifier = Classifier::find(inputs, {other, last});
+  CHECK(classifier && classifier->labels == "labels" && classifier->isLast &&
+        classifier->classes == 4);
+  CHECK(classifier->check(inputs, 7)->input == 1);
+  // 24 scores, of which these are the best per label: 1 0 3, 2 2 2
+  float scores[] = {0, 9, 0, 0, /**/ 9, 0, 0, 0,  /**/ 0,  0,  0,  9,
+                    0, 0, 9, 0, /**/ 0, 1, 2, -9, /**/ -4, -3, -2, -2.5};
+  int64_t labels[] = {1, 0, 2, 2, -100, 1};
+  Tensor tensor{"logits", FRIT_F32, {2, 3, 4}, bytesOf(scores)};
+  Score score;
+  count(*classifier, tensor, inputs[1], bytesOf(labels), 2, -100, score);
+  CHECK(score.right == 3 && score.all == 5);
+  count(*classifier, tensor, inputs[1], bytesOf(labels), 1, -100, score);
+  CHECK(score.right == 5 && score.all == 8);
+  // … or second.
+  Input second{"maps", FRIT_F32, {2, 4, 3}};
+  classifier = Classifier::find(inputs, {other, second});
+  CHECK(classifier && !classifier->isLast && classifier->classes == 4);
+  float maps[24] = {};
+  for (int sample = 0; sample < 2; ++sample)
+    for (int place = 0; place < 3; ++place)
+      maps[sample * 12 + (place + sample) * 3 + place] = 1;
+  int64_t answers[] = {0, 1, 2, 1, 2, 0};
+  score = {};
+  Tensor map{"maps", FRIT_F32, {2, 4, 3}, bytesOf(maps)};
+  count(*classifier, map, inputs[1], bytesOf(answers), 2, -100, score);
+  CHECK(score.right == 5 && score.all == 6);
+  CHECK(!Classifier::find(inputs, {other}));
+}
+
 int main() {
   if (frit::TemporaryFolder::create(folder))
     return 1;
@@ -249,5 +297,6 @@ int main() {
   testTokens();
   testLoader();
   testLabels();
+  testAccuracy();
   return finish("data_test");
 }

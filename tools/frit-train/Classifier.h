@@ -1,0 +1,41 @@
+//===- Classifier.h - Which outputs score classes, and how well -----------===//
+
+#ifndef FRIT_TRAIN_CLASSIFIER_H
+#define FRIT_TRAIN_CLASSIFIER_H
+
+#include "tools/frit-train/Loader.h"
+
+#include <optional>
+
+namespace frit::train {
+
+/// The outputs that score classes, and the input that holds the right ones:
+/// integers of shape [N, …] and floats of shape [N, …, classes], or
+/// [N, classes, …]. Of several such inputs the last one counts.
+struct Classifier {
+  std::string labels; ///< input
+  Input scores;       ///< output
+  int64_t classes = 0;
+  bool isLast = true; ///< whether the last dimension counts classes
+
+  static std::optional<Classifier> find(const std::vector<Input> &inputs,
+                                        const std::vector<Input> &outputs);
+  /// Returns the check of the labels among `inputs`, if they are there.
+  std::optional<LabelCheck> check(const std::vector<Input> &inputs,
+                                  int64_t ignored) const;
+};
+
+/// Right answers, and all that were asked for.
+struct Score {
+  uint64_t right = 0, all = 0;
+};
+
+/// Counts where the best-scored class of the first `samples` samples is that of
+/// the label.
+void count(const Classifier &classifier, const Tensor &scores,
+           const Input &labels, const Storage &right, uint64_t samples,
+           int64_t ignored, Score &score);
+
+} // namespace frit::train
+
+#endif // FRIT_TRAIN_CLASSIFIER_H
