@@ -7,6 +7,7 @@
 #include "frit/image.h"
 #include "frit/printable.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/GlobalVariable.h"
@@ -122,17 +123,9 @@ static std::string boundText(ArrayRef<int64_t> shape,
   return text.empty() ? nn::shapeText(shape) : text;
 }
 
-std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
-                                  StringRef model,
-                                  const plan::OpenShapes &shapes) {
-  std::string text;
-  raw_string_ostream os(text);
-  // Not upper-cased: names of models may differ in case only.
-  std::string guard = ("FRIT_MODEL_" + symbol + "_H").str();
-  os << "/* " << commentText(model)
-     << ", compiled by frit " FRIT_VERSION ".\n *\n";
-  auto programs = module.getOps<plan::ProgramOp>();
-  plan::ProgramOp program = *programs.begin();
+/// Lists a function's inputs, outputs and symbolic dimensions in a comment.
+static void describe(plan::ProgramOp program, const plan::OpenShapes &shapes,
+                     raw_ostream &os) {
   plan::CommandListOp largest = program.getMains().back();
   auto list = [&](StringRef title, mlir::ArrayAttr names, mlir::ArrayAttr types,
                   ArrayRef<SmallVector<plan::Extent>> extents) {
@@ -169,8 +162,36 @@ std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
   for (size_t i = 0; i < shapes.symbols.size(); ++i)
     os << " *   " << commentText(shapes.symbols[i].name) << "  "
        << sizesText(shapes, i) << "\n";
-  os << " *\n * targets:";
-  for (plan::ProgramOp target : programs)
+  os << " *\n";
+}
+
+std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
+                                  StringRef model,
+                                  const plan::FunctionShapes &shapes) {
+  std::string text;
+  raw_string_ostream os(text);
+  // Not upper-cased: names of models may differ in case only.
+  std::string guard = ("FRIT_MODEL_" + symbol + "_H").str();
+  os << "/* " << commentText(model)
+     << ", compiled by frit " FRIT_VERSION ".\n *\n";
+  MapVector<StringRef, SmallVector<plan::ProgramOp>> functions;
+  for (auto program : module.getOps<plan::ProgramOp>())
+    functions[program.getFunctionName()].push_back(program);
+  for (auto &[name, programs] : functions) {
+    if (functions.size() > 1)
+      os << " * function " << commentText(name) << "\n";
+    describe(programs.front(), shapes.lookup(name), os);
+  }
+  uint64_t states = 0, stateBytes = 0;
+  for (auto state : module.getOps<plan::StateOp>()) {
+    states += state.getMembers().size();
+    stateBytes += plan::byteSize(state.getType());
+  }
+  if (states)
+    os << " * state: " << states << " tensors, " << stateBytes
+       << " bytes; frit_module_state lists them\n *\n";
+  os << " * targets:";
+  for (plan::ProgramOp target : functions.front().second)
     os << " " << target.getArch();
   os << "\n *\n *   frit_module *module;\n"
      << " *   frit_status status = frit_module_open(&" << symbol

@@ -27,11 +27,11 @@ llvm::Expected<llvm::SmallVector<char, 0>>
 compileObject(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// Returns a C header for programs that link the object: the image's
-/// declaration, and a comment with the model's inputs, outputs and symbolic
-/// dimensions.
+/// declaration, and a comment with the inputs, outputs and symbolic dimensions
+/// of each function, and the size of the state.
 std::string writeHeader(mlir::ModuleOp module, llvm::StringRef symbol,
                         llvm::StringRef model,
-                        const plan::OpenShapes &shapes = {});
+                        const plan::FunctionShapes &shapes = {});
 
 } // namespace frit::artifact
 

@@ -102,10 +102,18 @@ void frit::reportMemory(ModuleOp plans, raw_ostream &os) {
   uint64_t weights = 0;
   for (auto constant : plans.getOps<plan::ConstantOp>())
     weights += plan::byteSize(constant.getValue().getType());
+  uint64_t state = 0;
+  for (auto op : plans.getOps<plan::StateOp>())
+    state += plan::byteSize(op.getType());
   for (auto program : plans.getOps<plan::ProgramOp>()) {
-    os << program.getArch() << "\n"
-       << "  weights   " << mebibytes(weights) << "\n"
-       << "  prepared  " << mebibytes(program.getPreparedBytes().value_or(0))
+    os << program.getArch();
+    if (std::optional<StringRef> function = program.getFunction())
+      os << ", " << *function;
+    os << "\n"
+       << "  weights   " << mebibytes(weights) << "\n";
+    if (state)
+      os << "  state     " << mebibytes(state) << "\n";
+    os << "  prepared  " << mebibytes(program.getPreparedBytes().value_or(0))
        << "\n";
     SmallVector<plan::CommandListOp> mains = program.getMains();
     for (plan::CommandListOp main : mains)

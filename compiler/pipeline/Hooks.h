@@ -25,7 +25,7 @@ enum class Stage {
 /// What becomes an object or a shared library.
 struct CompiledModel {
   mlir::ModuleOp plans;
-  const plan::OpenShapes &shapes;
+  const plan::FunctionShapes &shapes;
   const artifact::Image &image;
   llvm::Module &host; ///< with the kernels of all host targets
   llvm::TargetMachine &machine;

@@ -435,8 +435,7 @@ LogicalResult Pipeline::makeArtifact() {
                                    options.weightsName, shapes);
   if (failed(image))
     return failure();
-  return hooks.keepArtifact({plans->module(), functions.front().model.shapes,
-                             *image, *host, *machine},
+  return hooks.keepArtifact({plans->module(), shapes, *image, *host, *machine},
                             scope);
 }
 
