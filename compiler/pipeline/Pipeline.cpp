@@ -37,7 +37,7 @@ LogicalResult Pipeline::run(ModelSource source) {
     return failure();
   if (options.last == Stage::imported)
     return success();
-  // Smaller models in the chosen precision.
+  // Smaller models in the chosen precision; those that train get a loss.
   if (failed(simplify()))
     return failure();
   if (options.last == Stage::simplified)
@@ -136,11 +136,6 @@ LogicalResult Pipeline::simplify() {
     if (function.trains)
       passes.addPass(createAddLoss(*options.training, *function.trains));
     addModelPasses(passes, options);
-    // Gradients, and what the optimizer makes of them.
-    if (function.trains) {
-      passes.addPass(createAddOptimizer(*options.training, *function.trains));
-      passes.addPass(createSimplify());
-    }
     passes.enableTiming(scope);
     for (auto [i, variant] : llvm::enumerate(function.model.modules))
       if (failed(passes.run(*variant)) ||
@@ -212,7 +207,7 @@ LogicalResult Pipeline::compileFunction(Function &function,
                                         const PipelineOptions &own,
                                         TimingScope &scope) {
   PassManager fusing(&context), planning(&context);
-  addTargetPasses(fusing, target, own);
+  addTargetPasses(fusing, target, own, function.trains);
   fusing.enableTiming(scope);
   addPlanPasses(planning, target, own, function.trains ? function.name : "");
   planning.enableTiming(scope);
@@ -244,27 +239,35 @@ LogicalResult Pipeline::tune(const PipelineOptions &own, TimingScope &timing) {
   cuda::CudaOptions untuned = own.cuda;
   untuned.tuning = nullptr;
   cuda::CudaTarget target(untuned);
-  PassManager passes(&context);
-  addTargetPasses(passes, target, own);
   size_t count = 0;
   for (Function &function : functions)
     count += function.model.modules.size();
-  for (Function &function : functions)
+  for (Function &function : functions) {
+    PassManager passes(&context);
+    addTargetPasses(passes, target, own, function.trains);
     for (OwningOpRef<ModuleOp> &variant : function.model.modules) {
       OwningOpRef<ModuleOp> clone = variant->clone();
       if (failed(passes.run(*clone)) ||
           failed(options.tune(*clone, untuned, 1. / count)))
         return failure();
     }
+  }
   return success();
 }
 
 void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
-                           const PipelineOptions &options) {
+                           const PipelineOptions &options,
+                           std::optional<TrainingFunction> trains) {
   // Convolutional networks run channels last from end to end.
   passes.addPass(createLayout(target));
+  // Gradients, in the layout of what they are gradients of, and what the
+  // optimizer makes of them.
+  if (trains) {
+    passes.addPass(createAddOptimizer(*options.training, *trains));
+    passes.addPass(createSimplify());
+  }
   // Layer norms become factors of the products that read them.
-  if (options.fuse)
+  if (options.fuse && !trains)
     passes.addPass(createFoldNorms(target));
   // Composites the target has no kernel for become what they mean.
   passes.addPass(createDecompose(target));

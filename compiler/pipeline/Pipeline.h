@@ -139,7 +139,8 @@ void addModelPasses(mlir::OpPassManager &passes,
 
 /// A target's own copy of the model becomes scheduled fusions.
 void addTargetPasses(mlir::OpPassManager &passes, const nn::Target &target,
-                     const PipelineOptions &options);
+                     const PipelineOptions &options,
+                     std::optional<TrainingFunction> trains = {});
 
 /// Scheduled fusions become a plan. The plans of a model's variants can then be
 /// merged.

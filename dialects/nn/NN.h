@@ -90,6 +90,11 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value v) {
   return tensorType(v).getShape();
 }
 
+/// The dimension of a batch norm's channels, and the shape with which a vector
+/// of them broadcasts to x.
+int64_t channelDimension(BatchNormOp norm);
+llvm::SmallVector<int64_t> channelShape(BatchNormOp norm);
+
 /// The nn operator for an ONNX operator.
 struct OnnxEntry {
   llvm::StringRef operation; ///< "nn.tanh"

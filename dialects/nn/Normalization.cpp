@@ -298,17 +298,29 @@ FailureOr<RankedTensorType> BatchNormOp::infer(Adaptor op,
   if (type.getRank() < 2)
     return emitOptionalError(loc, "a tensor of rank ", type.getRank(),
                              " has no channels");
+  int64_t channels =
+      op.getChannelsLast() ? type.getShape().back() : type.getDimSize(1);
   std::pair<StringRef, Value> vectors[] = {{"scale", op.getScale()},
                                            {"bias", op.getBias()},
                                            {"mean", op.getMean()},
                                            {"variance", op.getVariance()}};
   for (auto [name, vector] : vectors)
-    if (shapeOf(vector).size() != 1 ||
-        !mayEqual(shapeOf(vector)[0], type.getDimSize(1)))
+    if (shapeOf(vector).size() != 1 || !mayEqual(shapeOf(vector)[0], channels))
       return emitOptionalError(loc, name, " has shape ",
-                               shapeText(shapeOf(vector)), " for ",
-                               type.getDimSize(1), " channels");
+                               shapeText(shapeOf(vector)), " for ", channels,
+                               " channels");
   return type;
+}
+
+int64_t frit::nn::channelDimension(BatchNormOp norm) {
+  return norm.getChannelsLast() ? tensorType(norm.getX()).getRank() - 1 : 1;
+}
+
+SmallVector<int64_t> frit::nn::channelShape(BatchNormOp norm) {
+  int64_t rank = tensorType(norm.getX()).getRank();
+  SmallVector<int64_t> shape(rank - channelDimension(norm), 1);
+  shape[0] = shapeOf(norm.getScale())[0];
+  return shape;
 }
 
 SmallVector<Value> BatchNormOp::decompose(NNBuilder &b) {
@@ -321,8 +333,7 @@ SmallVector<Value> BatchNormOp::decompose(NNBuilder &b) {
                       RsqrtOp::create(b, b.add(variance, epsilon)));
   Value shift =
       b.sub(b.cast(getBias(), work), b.mul(b.cast(getMean(), work), scale));
-  SmallVector<int64_t> column(tensorType(getX()).getRank() - 1, 1);
-  column[0] = shapeOf(getScale())[0];
+  SmallVector<int64_t> column = channelShape(*this);
   Value y = b.add(b.mul(b.cast(getX(), work), b.reshape(scale, column)),
                   b.reshape(shift, column));
   return {b.cast(y, element)};

@@ -95,18 +95,19 @@ def NN_NormalizeProductOp : NN_ByMoments<"normalize_product"> {
 }
 
 def NN_BatchNormOp : NN_Composite<"batch_norm", ""> {
-  let summary = "Normalizes channels (dimension 1) by given statistics.";
+  let summary = "Normalizes channels by given statistics.";
   let description = [{
-    Ioffe and Szegedy, "Batch Normalization", arXiv:1502.03167. With
+    Ioffe and Szegedy, "Batch Normalization", arXiv:1502.03167.
+    Channels are dimension 1, with `channels_last` the last one. With
     `batch_statistics` the mean and variance are those of x itself, over all
-    dimensions but 1; the gradient of x then includes what they contribute, and
+    dimensions but the channels; the gradient of x then includes what they contribute, and
     they have none of their own.
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
                    NN_FloatTensor:$bias, NN_FloatTensor:$mean,
                    NN_FloatTensor:$variance,
                    DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon,
-                   UnitAttr:$batch_statistics);
+                   UnitAttr:$batch_statistics, UnitAttr:$channels_last);
   let results = (outs NN_FloatTensor:$y);
   let differentiable = 1;
 }

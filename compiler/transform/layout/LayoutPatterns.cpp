@@ -258,16 +258,24 @@ struct SinkReshape : OpRewritePattern<ReshapeOp> {
   }
 };
 
-/// Decomposes batch norm, which has its channels in dimension 1, so that the
-/// transpose can sink through its elementwise operators.
+/// Decomposes batch norm by known statistics, so that the transpose can sink
+/// through its elementwise operators. By the batch's own it stays whole.
 struct OpenBatchNorm : OpRewritePattern<BatchNormOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(BatchNormOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!channelsLast(op.getX()))
+    Value x = channelsLast(op.getX());
+    if (!x || op.getChannelsLast())
       return failure();
     NNBuilder b(op.getLoc(), rewriter);
+    if (op.getBatchStatistics()) {
+      SmallVector<Value> operands(op->getOperands());
+      operands[0] = x;
+      return sink<BatchNormOp>(op, operands, rewriter, [](BatchNormOp norm) {
+        norm.setChannelsLast(true);
+      });
+    }
     rewriter.replaceOp(op, op.decompose(b));
     return success();
   }

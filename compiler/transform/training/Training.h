@@ -13,7 +13,7 @@ namespace frit {
 enum class TrainingFunction { trainStep, evalStep };
 
 /// Passes that keep a reference to the options. AddLoss runs on the imported
-/// model, AddOptimizer after the passes that hold for every target. See their
+/// model, AddOptimizer once its values have the target's layout. See their
 /// .cpp.
 std::unique_ptr<mlir::Pass> createAddLoss(const TrainingOptions &options,
                                           TrainingFunction function);

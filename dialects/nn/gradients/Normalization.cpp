@@ -40,11 +40,10 @@ SmallVector<Value> LogSoftmaxOp::buildVjp(NNBuilder &b, Value gradient) {
 /// elements, dx = scale / √(variance + ε) · (dy - dbias / n - x̂ · dscale / n)
 /// (Ioffe and Szegedy, section 3); otherwise only the first term.
 SmallVector<Value> BatchNormOp::buildVjp(NNBuilder &b, Value gradient) {
-  ArrayRef<int64_t> shape = shapeOf(getX());
-  SmallVector<int64_t> axes, column(shape.size() - 1, 1);
-  column[0] = shape[1];
-  for (size_t dim = 0; dim < shape.size(); ++dim)
-    if (dim != 1)
+  SmallVector<int64_t> axes, column = channelShape(*this);
+  int64_t channels = column[0];
+  for (int64_t dim = 0; dim < tensorType(getX()).getRank(); ++dim)
+    if (dim != channelDimension(*this))
       axes.push_back(dim);
   auto perChannel = [&](Value v) {
     return TensorExpr(b, b.reshape(widen(b, v), column));
@@ -56,10 +55,10 @@ SmallVector<Value> BatchNormOp::buildVjp(NNBuilder &b, Value gradient) {
   TensorExpr dScale = sumAlong(dy * normalized, axes);
   TensorExpr dBias = sumAlong(dy, axes);
   TensorExpr factor = perChannel(getScale()) * inverse;
-  Value parameters[] = {b.reshape(dScale, {shape[1]}),
-                        b.reshape(dBias, {shape[1]})};
+  Value parameters[] = {b.reshape(dScale, channels),
+                        b.reshape(dBias, channels)};
   if (getBatchStatistics()) {
-    double count = double(tensorType(x).getNumElements()) / shape[1];
+    double count = double(tensorType(x).getNumElements()) / channels;
     TensorExpr dx = factor * (dy - dBias * (1 / count) -
                               normalized * (dScale * (1 / count)));
     return {dx, parameters[0], parameters[1], Value(), Value()};
@@ -67,6 +66,6 @@ SmallVector<Value> BatchNormOp::buildVjp(NNBuilder &b, Value gradient) {
   TensorExpr dMean = -sumAlong(dy, axes) * factor;
   TensorExpr dVariance =
       dScale * perChannel(getScale()) * inverse * inverse * -0.5;
-  return {dy * factor, parameters[0], parameters[1],
-          b.reshape(dMean, {shape[1]}), b.reshape(dVariance, {shape[1]})};
+  return {dy * factor, parameters[0], parameters[1], b.reshape(dMean, channels),
+          b.reshape(dVariance, channels)};
 }
