@@ -264,19 +264,19 @@ private:
                                             : files.write(module));
   }
 
-  LogicalResult keepCuda(StringRef text, StringRef arch) override {
+  LogicalResult keepCuda(StringRef text, StringRef name) override {
     cudaText += text;
     if (options.emit == Emit::cuda)
       return success();
-    return check(files.save(text, arch + ".cu"));
+    return check(files.save(text, name + ".cu"));
   }
 
   /// Keeps net.sm_90a.cubin and net.sm_90a.ptx, with a number where there are
   /// several.
   LogicalResult keepDeviceCode(const artifact::TargetCode &code,
-                               StringRef arch) override {
+                               StringRef name) override {
     for (auto [i, module] : llvm::enumerate(code.modules)) {
-      std::string stem = arch.str();
+      std::string stem = name.str();
       if (code.modules.size() > 1)
         stem += "." + std::to_string(i);
       if (failed(check(files.save(module.ptx, stem + ".ptx"))) ||
@@ -295,8 +295,8 @@ private:
 
   LogicalResult keepHostCode(llvm::Module &kernels,
                              llvm::TargetMachine &machine,
-                             StringRef arch) override {
-    return check(files.save(kernels, machine, arch));
+                             StringRef name) override {
+    return check(files.save(kernels, machine, name));
   }
 
   LogicalResult keepArtifact(const CompiledModel &model,

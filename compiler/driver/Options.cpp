@@ -293,6 +293,10 @@ bool CommandLine::readModel() {
     protectInput(options.trainingFile);
     if (*precision == "fp16" || *precision == "bf16")
       return wrong("weights train in f32: use -fprecision=amp-" + *precision);
+    if (options.emit == Emit::ptx || options.emit == Emit::cubin)
+      return wrong("--emit=ptx and --emit=cubin write one function's code, and "
+                   "--train makes two functions; -save-temps keeps the code of "
+                   "both");
   }
   for (StringRef spec : args.getAllArgValues(OPT_ftype_EQ)) {
     auto [name, type] = spec.rsplit(':');

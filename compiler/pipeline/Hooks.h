@@ -71,20 +71,21 @@ public:
                                    const llvm::Twine &name) {
     return llvm::success();
   }
-  /// The CUDA C++ for a target.
+  /// The CUDA C++ of a program. Of code, `name` is the target, with the
+  /// function before it unless it is "main": "sm_90a", "train_step.sm_90a".
   virtual llvm::LogicalResult keepCuda(llvm::StringRef text,
-                                       llvm::StringRef arch) {
+                                       llvm::StringRef name) {
     return llvm::success();
   }
-  /// The device code for a target.
+  /// The device code of a program.
   virtual llvm::LogicalResult keepDeviceCode(const artifact::TargetCode &code,
-                                             llvm::StringRef arch) {
+                                             llvm::StringRef name) {
     return llvm::success();
   }
-  /// The kernels of a host target.
+  /// The kernels of a program for a host.
   virtual llvm::LogicalResult keepHostCode(llvm::Module &kernels,
                                            llvm::TargetMachine &machine,
-                                           llvm::StringRef arch) {
+                                           llvm::StringRef name) {
     return llvm::success();
   }
   /// The last stage.

@@ -350,6 +350,12 @@ void frit::addMemoryPasses(OpPassManager &passes) {
   passes.addPass(planning::createPlanMemoryPass());
 }
 
+/// What begins the names of a program's code.
+static std::string codeName(plan::ProgramOp program) {
+  std::optional<StringRef> function = program.getFunction();
+  return (function ? *function + "." : Twine()).str() + program.getArch().str();
+}
+
 LogicalResult Pipeline::generateCode() {
   SmallVector<plan::ProgramOp> cudaPrograms;
   for (auto program : plans->module().getOps<plan::ProgramOp>()) {
@@ -361,7 +367,8 @@ LogicalResult Pipeline::generateCode() {
         return failure();
       continue;
     }
-    if (failed(hooks.keepCuda(cuda::joinKernels(program).text, arch)))
+    if (failed(
+            hooks.keepCuda(cuda::joinKernels(program).text, codeName(program))))
       return failure();
     cudaPrograms.push_back(program);
   }
@@ -384,7 +391,8 @@ LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
     return failure();
   auto kernels =
       cpu::translateKernels(std::move(lowered), *machine, llvmContext);
-  if (!kernels || failed(hooks.keepHostCode(*kernels, *machine, arch)))
+  if (!kernels ||
+      failed(hooks.keepHostCode(*kernels, *machine, codeName(program))))
     return failure();
   // The kernels of each processor have names and instructions of their own.
   if (host)
@@ -417,7 +425,7 @@ LogicalResult Pipeline::compileCudaKernels(ArrayRef<plan::ProgramOp> programs) {
   }
   for (plan::ProgramOp program : programs)
     if (failed(hooks.keepDeviceCode(deviceCode[program.getSymName()],
-                                    program.getArch())))
+                                    codeName(program))))
       return failure();
   return success();
 }
