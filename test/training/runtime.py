@@ -14,11 +14,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
 
-DTYPES = {1: np.float32, 2: np.float64, 3: np.float16, 4: ml_dtypes.bfloat16,
-          5: np.int8, 6: np.int16, 7: np.int32, 8: np.int64, 9: np.uint8,
+DTYPES = {1: np.float32, 2: np.float64, 3: np.float16, 5: np.int8, 6: np.int16, 7: np.int32, 8: np.int64, 9: np.uint8,
           10: np.uint16, 11: np.uint32, 12: np.uint64, 13: np.bool_}
 CODES = {np.dtype(t): code for code, t in DTYPES.items()}
 
@@ -35,6 +33,14 @@ class TensorInfo(ctypes.Structure):
                 ("rank", ctypes.c_uint32),
                 ("dims", ctypes.POINTER(ctypes.c_int64)),
                 ("bytes", ctypes.c_uint64)]
+
+
+class StepInfo(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_char_p), ("node", ctypes.c_char_p),
+                ("kernel", ctypes.c_char_p), ("start", ctypes.c_double),
+                ("duration", ctypes.c_double), ("bytes", ctypes.c_uint64),
+                ("flops", ctypes.c_uint64), ("is_library", ctypes.c_int),
+                ("guarded", ctypes.c_uint32)]
 
 
 class Options(ctypes.Structure):
@@ -113,6 +119,38 @@ class Step:
         self.call("frit_run", self.contexts[function], *self.tensors(inputs),
                   *self.tensors(outputs))
         return outputs
+
+    def enqueue(self, inputs):
+        """Enqueues a training step on inputs in device memory, PyTorch's
+        tensors by name. Its outputs are not asked for."""
+        made = (Tensor * len(inputs))()
+        for tensor, (name, given) in zip(made, inputs.items()):
+            dims = (ctypes.c_int64 * max(given.dim(), 1))(*given.shape)
+            code = CODES[self.inputs[name][0]]
+            tensor.name, tensor.data = name.encode(), given.data_ptr()
+            tensor.dtype, tensor.rank = code, given.dim()
+            tensor.dims, tensor.location = dims, 1
+        self.call("frit_run_async", self.contexts[0], made, len(inputs), None, 0)
+
+    def profile(self, inputs):
+        """Returns (microseconds, kind, kernel, node) of a call's steps, longest
+        first; the inputs as in `enqueue`."""
+        made, found = {n: t.cpu().numpy() for n, t in inputs.items()}, []
+        visitor = ctypes.CFUNCTYPE(None, ctypes.c_void_p,
+                                   ctypes.POINTER(StepInfo))
+
+        def visit(_, info):
+            s = info.contents
+            found.append((round(s.duration, 1), s.kind.decode(),
+                          s.kernel.decode(), s.node.decode()[:100]))
+        self.call("frit_profile", self.contexts[0], *self.tensors(made), None, 0,
+                  visitor(visit), None)
+        return sorted(found, reverse=True)
+
+    def stream(self):
+        """The contexts' CUstream."""
+        self.lib.frit_context_stream.restype = ctypes.c_void_p
+        return self.lib.frit_context_stream(self.contexts[0])
 
     def train(self, **inputs):
         return self.run(0, inputs)

@@ -113,6 +113,23 @@ struct MergeAfterTranspose : OpRewritePattern<TransposeOp> {
   }
 };
 
+/// reshape(expand(number)) ==> expand(number): readers repeat it on the fly.
+struct RepeatNumber : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto expand = op.getX().getDefiningOp<ExpandOp>();
+    if (!expand || tensorType(expand.getX()).getNumElements() != 1 ||
+        !op.getY().getType().hasStaticShape())
+      return failure();
+    NNBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOpWithNewOp<ExpandOp>(op, b.reshape(expand.getX(), {}),
+                                          shapeOf(op.getY()));
+    return success();
+  }
+};
+
 /// split(transpose(x)) ==> transpose(split(x)), so that a following transpose
 /// may cancel the first one.
 struct SplitBeforeTranspose : OpRewritePattern<ReshapeOp> {
@@ -291,7 +308,7 @@ bool frit::splits(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
 }
 
 void frit::populateMovement(RewritePatternSet &patterns) {
-  patterns.add<MergeAfterTranspose, SplitBeforeTranspose, SqueezeTranspose,
-               SliceAfterSplit, SliceBeforeTranspose, GatherToSlice>(
-      patterns.getContext());
+  patterns.add<RepeatNumber, MergeAfterTranspose, SplitBeforeTranspose,
+               SqueezeTranspose, SliceAfterSplit, SliceBeforeTranspose,
+               GatherToSlice>(patterns.getContext());
 }

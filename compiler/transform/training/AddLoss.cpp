@@ -289,8 +289,9 @@ FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
       EqualOp::create(b, flat, b.scalarLike(flat, options.loss.ignoreIndex));
   Value counts = CastOp::create(b, NotOp::create(b, ignored), b.getF32Type());
   TensorExpr count = sumAll(b, counts);
-  Value atLeastOne = MaxOp::create(b, count, count.number(1));
-  return Value(sumAll(b, losses) / TensorExpr(b, atLeastOne));
+  // The gradient has the same factor, and does not wait for the losses.
+  TensorExpr atLeastOne(b, MaxOp::create(b, count, count.number(1)));
+  return Value(sumAll(b, losses) * (1.0 / atLeastOne));
 }
 
 LogicalResult AddLoss::addLoss() {

@@ -125,6 +125,27 @@ static TensorExpr sumSquares(NNBuilder &b, ArrayRef<Value> buckets) {
   return *sum;
 }
 
+/// Moves the operators that only add up the loss behind those of the gradients,
+/// which do not wait for it. So a kernel can compute the rows' losses and
+/// gradients at once.
+static void sinkLoss(Operation *terminator) {
+  SmallVector<Value> work = {terminator->getOperand(0)};
+  Operation *end = terminator;
+  llvm::SmallPtrSet<Operation *, 8> sunk = {terminator};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || tensorType(value).getNumElements() != 1 ||
+        !llvm::all_of(op->getUsers(),
+                      [&](Operation *user) { return sunk.contains(user); }))
+      continue;
+    op->moveBefore(end);
+    end = op;
+    sunk.insert(op);
+    llvm::append_range(work, op->getOperands());
+  }
+}
+
 LogicalResult AddOptimizer::run(func::FuncOp main) {
   std::vector<Bucket> buckets =
       makeBuckets(main, "nn.parameter", options.optimizer.noDecay);
@@ -152,6 +173,7 @@ LogicalResult AddOptimizer::run(func::FuncOp main) {
   auto gradients = buildMeanGradients(b, buckets, loss, scale);
   if (failed(gradients))
     return failure();
+  sinkLoss(terminator);
 
   // Gradients of several calls are added; `complete` says that they are all.
   std::optional<TensorExpr> complete;

@@ -14,6 +14,17 @@ func.func @shapes(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   return %3 : tensor<4x6xf32>
 }
 
+// A number that is repeated has any shape.
+// CHECK-LABEL: func.func @repeated
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK-NEXT:    %[[Y:.*]] = nn.expand %[[X]] {shape = array<i64: 6, 1>}
+// CHECK-NEXT:    return %[[Y]]
+func.func @repeated(%x: tensor<f32>) -> tensor<6x1xf32> {
+  %0 = nn.expand %x {shape = array<i64: 6>} : (tensor<f32>) -> tensor<6xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 6, 1>} : (tensor<6xf32>) -> tensor<6x1xf32>
+  return %1 : tensor<6x1xf32>
+}
+
 // The least integer divided by -1 is itself, with remainder 0.
 // CHECK-LABEL: func.func @least_by_minus_one
 // CHECK-DAG:     nn.constant dense<[-128, -127, 7]> : tensor<3xi8>

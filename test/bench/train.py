@@ -1,0 +1,262 @@
+"""Times training steps of frit and of PyTorch in the same run, and compares
+their losses.
+
+    train.py [--only NAME] [--backends frit,eager,compile] [--steps N] BIN
+
+BIN has fritc; FRIT_RUNTIME names the runtime as a shared library. Each result
+is a line of JSON: milliseconds a step, peak MiB of device memory, and `loss`,
+the largest relative deviation from PyTorch's loss over the first steps, from the
+same weights on the same data.
+"""
+import argparse
+import gc
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "training"))
+from runtime import Step  # noqa: E402
+
+
+class Block(nn.Module):
+    """A transformer layer: norms before (GPT) or after (BERT) each half."""
+
+    def __init__(self, width, heads, causal):
+        super().__init__()
+        self.heads, self.causal = heads, causal
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def attend(self, x):
+        batch, length, width = x.shape
+        q, k, v = (t.view(batch, length, self.heads, -1).transpose(1, 2)
+                   for t in self.qkv(x).split(width, 2))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        return self.out(y.transpose(1, 2).reshape(batch, length, width))
+
+    def forward(self, x):
+        kind = "tanh" if self.causal else "none"
+        feed = lambda t: self.down(F.gelu(self.up(t), approximate=kind))
+        if self.causal:
+            x = x + self.attend(self.norm1(x))
+            return x + feed(self.norm2(x))
+        x = self.norm1(x + self.attend(x))
+        return self.norm2(x + feed(x))
+
+
+class Language(nn.Module):
+    """GPT-3 Small or BERT-Large with a masked-language head, without dropout."""
+
+    def __init__(self, layers, heads, width, vocab, context, causal):
+        super().__init__()
+        self.tokens = nn.Embedding(vocab, width)
+        self.positions = nn.Embedding(context, width)
+        self.blocks = nn.ModuleList(Block(width, heads, causal)
+                                    for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        self.dense = None if causal else nn.Linear(width, width)
+        self.register_buffer("places", torch.arange(context), persistent=False)
+        for module in self.modules():
+            if isinstance(module, (nn.Linear, nn.Embedding)):
+                nn.init.normal_(module.weight, std=0.02)
+
+    def forward(self, ids):
+        x = self.tokens(ids) + self.positions(self.places[:ids.shape[1]])
+        for block in self.blocks:
+            x = block(x)
+        if self.dense is not None:
+            x = F.gelu(self.dense(x))
+        return F.linear(self.norm(x), self.tokens.weight)
+
+
+def vision(name):
+    import torchvision
+    return lambda: getattr(torchvision.models, name)(weights=None)
+
+
+def tokens(batch, length, vocab):
+    return lambda: (torch.randint(0, vocab, (batch, length)),
+                    torch.randint(0, vocab, (batch, length)))
+
+
+def images(batch):
+    return lambda: (torch.randn(batch, 3, 224, 224),
+                    torch.randint(0, 1000, (batch,)))
+
+
+ADAMW = {"kind": "adamw", "learning_rate": 1e-4, "weight_decay": 0.01}
+SGD = {"kind": "sgd", "learning_rate": 0.1, "momentum": 0.9,
+       "weight_decay": 1e-4}
+
+# Name: model, data, optimizer, precision.
+ROWS = {
+    "gpt-4x256/fp32": (lambda: Language(4, 4, 256, 1000, 128, True),
+                       tokens(4, 128, 1000), ADAMW, "fp32"),
+    "bert-4x256/fp32": (lambda: Language(4, 4, 256, 1000, 128, False),
+                        tokens(4, 128, 1000), ADAMW, "fp32"),
+    "gpt-4x256/amp-bf16": (lambda: Language(4, 4, 256, 1000, 128, True),
+                           tokens(4, 128, 1000), ADAMW, "amp-bf16"),
+    "bert-4x256/amp-fp16": (lambda: Language(4, 4, 256, 1000, 128, False),
+                            tokens(4, 128, 1000), ADAMW, "amp-fp16"),
+    "resnet18-b16/fp32": (vision("resnet18"), images(16), SGD, "fp32"),
+    "resnet50-b256/amp-bf16": (vision("resnet50"), images(256), SGD, "amp-bf16"),
+    "bert-large-b32-s512/amp-bf16": (
+        lambda: Language(24, 16, 1024, 30522, 512, False),
+        tokens(32, 512, 30522), ADAMW, "amp-bf16"),
+    "gpt3-small-b16-s1024/amp-bf16": (
+        lambda: Language(12, 12, 768, 50304, 2048, True),
+        tokens(16, 1024, 50257), ADAMW, "amp-bf16"),
+    "vit-b16-b128/amp-bf16": (vision("vit_b_16"), images(128), ADAMW, "amp-bf16"),
+    "convnext-t-b128/amp-bf16": (vision("convnext_tiny"), images(128), ADAMW,
+                                 "amp-bf16"),
+}
+
+
+def timed(call, stream, seconds):
+    """Median milliseconds of a call on `stream`."""
+    times, start = [], time.time()
+    while len(times) < 10 or time.time() - start < seconds:
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        stream.synchronize()
+        begin.record(stream)
+        call()
+        end.record(stream)
+        end.synchronize()
+        times.append(begin.elapsed_time(end))
+    return round(statistics.median(times), 3)
+
+
+def used_memory():
+    free, total = torch.cuda.mem_get_info()
+    return (total - free) >> 20
+
+
+def run_frit(args, folder, model, batches, optimizer, precision):
+    x, _ = batches[0]
+    start = time.time()
+    torch.onnx.export(model, (x.cpu(),), folder / "m.onnx", dynamo=False,
+                      opset_version=18, input_names=["x"],
+                      output_names=["logits"], do_constant_folding=False,
+                      training=torch.onnx.TrainingMode.TRAINING)
+    exported = time.time()
+    (folder / "train.json").write_text(json.dumps(
+        {"loss": {"kind": "cross_entropy"}, "optimizer": optimizer}))
+    done = subprocess.run(
+        [f"{args.bin}/fritc", f"--train={folder}/train.json", "-march=sm_90a",
+         f"-fprecision={precision}", folder / "m.onnx", "-o", folder / "m.so",
+         "-ftime-report", *args.flags.split()], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-1500:])
+    compiled = time.time()
+    before = used_memory()
+    step = Step(folder / "m.so", "cuda")
+    losses = [float(step.train(x=x.numpy(), labels=y.numpy())["loss"])
+              for x, y in batches[:args.steps]]
+    stream = torch.cuda.ExternalStream(step.stream())
+    inputs = dict(zip(("x", "labels"), (t.cuda() for t in batches[0])))
+    torch.cuda.synchronize()
+    call = lambda: step.enqueue(inputs)
+    call()
+    result = dict(ms=timed(call, stream, args.seconds),
+                  peak_MiB=used_memory() - before,
+                  export_s=round(exported - start, 1),
+                  compile_s=round(compiled - exported, 1))
+    if args.profile:
+        result["profile"] = step.profile(inputs)[:args.profile]
+    step.close()
+    return result, losses
+
+
+def run_torch(args, backend, model, batches, optimizer, precision):
+    torch.backends.cuda.matmul.allow_tf32 = precision != "fp32"
+    torch.backends.cudnn.allow_tf32 = precision != "fp32"
+    torch.backends.cudnn.benchmark = True
+    model = model.train().cuda()
+    last = any(isinstance(m, nn.Conv2d) for m in model.modules())
+    if last:
+        model = model.to(memory_format=torch.channels_last)
+    data = [(x.cuda().to(memory_format=torch.channels_last)
+             if x.dim() == 4 else x.cuda(), y.cuda()) for x, y in batches]
+    kind = torch.optim.AdamW if optimizer["kind"] == "adamw" else torch.optim.SGD
+    more = ({"momentum": optimizer["momentum"]} if "momentum" in optimizer else {})
+    update = kind(model.parameters(), lr=optimizer["learning_rate"], fused=True,
+                  weight_decay=optimizer["weight_decay"], **more)
+    network = torch.compile(model, dynamic=False) if backend == "compile" else model
+    dtype = torch.float16 if precision == "amp-fp16" else torch.bfloat16
+    scaler = torch.amp.GradScaler(enabled=precision == "amp-fp16")
+
+    def call(x=data[0][0], y=data[0][1]):
+        with torch.autocast("cuda", dtype, enabled=precision != "fp32"):
+            z = network(x)
+            loss = F.cross_entropy(z.reshape(-1, z.shape[-1]).float(),
+                                   y.reshape(-1))
+        scaler.scale(loss).backward()
+        scaler.step(update)
+        scaler.update()
+        update.zero_grad(set_to_none=True)
+        return loss
+
+    losses = [call(x, y).item() for x, y in data[:args.steps]]
+    torch.cuda.reset_peak_memory_stats()
+    result = dict(ms=timed(call, torch.cuda.current_stream(), args.seconds),
+                  peak_MiB=torch.cuda.max_memory_allocated() >> 20)
+    return result, losses
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("bin")
+    parser.add_argument("--only", default=".")
+    parser.add_argument("--backends", default="frit,eager,compile")
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=1.5)
+    parser.add_argument("--flags", default="", help="of fritc")
+    parser.add_argument("--profile", type=int, default=0,
+                        help="list this many of the longest steps")
+    args = parser.parse_args()
+    print(json.dumps(dict(gpu=torch.cuda.get_device_name(),
+                          torch=torch.__version__)), flush=True)
+    for name, (make, data, optimizer, precision) in ROWS.items():
+        if not re.search(args.only, name):
+            continue
+        torch.manual_seed(0)
+        batches = [data() for _ in range(min(args.steps, 8))]
+        batches = [batches[i % len(batches)] for i in range(max(args.steps, 1))]
+        reference = None
+        for backend in ("eager", "compile", "frit"):
+            if backend not in args.backends.split(","):
+                continue
+            torch.manual_seed(1)
+            torch._dynamo.reset()
+            gc.collect()
+            torch.cuda.empty_cache()
+            try:
+                with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as f:
+                    result, losses = (
+                        run_frit(args, Path(f), make().train(), batches, optimizer,
+                                 precision) if backend == "frit" else
+                        run_torch(args, backend, make(), batches, optimizer,
+                                  precision))
+                if reference is None:
+                    reference = losses
+                result["loss"] = float(max(
+                    abs(a - b) / abs(b) for a, b in zip(losses, reference)))
+                result["losses"] = [losses[0], losses[-1]]
+            except Exception as error:
+                result = dict(error=f"{type(error).__name__}: {error}"[:1500])
+            print(json.dumps(dict(row=name, backend=backend, **result)), flush=True)
+
+
+main()
