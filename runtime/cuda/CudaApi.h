@@ -142,6 +142,7 @@ struct Api {
   Result (*streamCreate)(Stream *, unsigned flags);
   Result (*streamDestroy)(Stream);
   Result (*streamSynchronize)(Stream);
+  Result (*streamWaitEvent)(Stream, Event, unsigned flags);
   Result (*streamBeginCapture)(Stream, int mode);
   Result (*streamEndCapture)(Stream, Graph *);
   Result (*eventCreate)(Event *, unsigned flags);

@@ -1,6 +1,7 @@
 //===- CudaExecution.cpp - Run a plan on a GPU ----------------------------===//
 
 #include "runtime/cuda/CudaExecution.h"
+#include "runtime/cuda/CudaFeed.h"
 
 #include <algorithm>
 
@@ -13,12 +14,6 @@ static constexpr size_t kCachedGraphs = 8;
 static uint64_t aligned(uint64_t bytes) {
   return (bytes + artifact::kAlignment - 1) / artifact::kAlignment *
          artifact::kAlignment;
-}
-
-SharedStream::~SharedStream() {
-  ContextScope scope(*gpu);
-  if (stream)
-    gpu->driver.streamDestroy(stream);
 }
 
 CudaExecution::~CudaExecution() {
@@ -230,6 +225,17 @@ Status CudaExecution::synchronize() {
                   status.message() +
                       " (without a CUDA graph, the node would be named here)");
   return status;
+}
+
+Status CudaExecution::createFeed(std::unique_ptr<Feed> &feed) {
+  std::vector<uint64_t> sizes;
+  for (uint32_t i = 0; i < ownInputs.size(); ++i)
+    sizes.push_back(loaded.model.inputBytes(i));
+  auto made =
+      std::make_unique<CudaFeed>(loaded.sharedGpu, sharedQueue, ownInputs);
+  FRIT_TRY(made->open(sizes));
+  feed = std::move(made);
+  return Status();
 }
 
 //===----------------------------------------------------------------------===//

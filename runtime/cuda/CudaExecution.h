@@ -4,6 +4,7 @@
 #define FRIT_CUDA_CUDAEXECUTION_H
 
 #include "runtime/cuda/CudaSteps.h"
+#include "runtime/cuda/SharedStream.h"
 
 namespace frit::cuda {
 
@@ -15,16 +16,6 @@ struct ContextLayout {
 
   std::vector<uint64_t> inputs, outputs; ///< where each begins
   uint64_t bytes = 0;
-};
-
-/// A stream with several owners, who may outlive the executor that made it.
-struct SharedStream {
-  explicit SharedStream(std::shared_ptr<const Gpu> gpu) : gpu(std::move(gpu)) {}
-  SharedStream(const SharedStream &) = delete;
-  ~SharedStream();
-
-  std::shared_ptr<const Gpu> gpu;
-  Stream stream = nullptr;
 };
 
 /// A context's memory, stream and graphs. One allocation holds the arena and
@@ -49,6 +40,7 @@ public:
   Status synchronize() override;
   Status readState(std::span<const StateBinding> tensors) override;
   Status writeState(std::span<const StateBinding> tensors) override;
+  Status createFeed(std::unique_ptr<Feed> &feed) override;
   void *stream() const override { return queue; }
   void *inputBuffer(uint32_t index) override {
     return reinterpret_cast<void *>(ownInputs[index]);

@@ -60,6 +60,7 @@ Status Driver::open() {
       find(library, streamCreate, "cuStreamCreate") &
       find(library, streamDestroy, "cuStreamDestroy_v2") &
       find(library, streamSynchronize, "cuStreamSynchronize") &
+      find(library, streamWaitEvent, "cuStreamWaitEvent") &
       find(library, streamBeginCapture, "cuStreamBeginCapture_v2") &
       find(library, streamEndCapture, "cuStreamEndCapture") &
       find(library, eventCreate, "cuEventCreate") &

@@ -9,6 +9,7 @@
 #ifndef FRIT_EXEC_EXECUTOR_H
 #define FRIT_EXEC_EXECUTOR_H
 
+#include "runtime/exec/Feed.h"
 #include "runtime/exec/Phases.h"
 #include "runtime/exec/PlanView.h"
 #include "runtime/exec/StridedRegion.h"
@@ -128,6 +129,12 @@ public:
   /// frit_state_write say when they wait.
   virtual Status readState(std::span<const StateBinding> tensors) = 0;
   virtual Status writeState(std::span<const StateBinding> tensors) = 0;
+
+  /// Makes what copies inputs of later calls; this execution outlives it.
+  virtual Status createFeed(std::unique_ptr<Feed> &feed) {
+    feed = std::make_unique<Feed>();
+    return Status();
+  }
 
   /// The CUstream; null on the CPU.
   virtual void *stream() const { return nullptr; }

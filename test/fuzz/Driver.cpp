@@ -175,6 +175,7 @@ Result cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned,
 Result cuStreamCreate(Stream *stream, unsigned) { return make(stream); }
 Result cuStreamDestroy_v2(Stream) { return kSuccess; }
 Result cuStreamSynchronize(Stream) { return kSuccess; }
+Result cuStreamWaitEvent(Stream, Event, unsigned) { return kSuccess; }
 Result cuStreamBeginCapture_v2(Stream, int) { return kSuccess; }
 Result cuStreamEndCapture(Stream, Graph *graph) { return make(graph); }
 Result cuEventCreate(Event *event, unsigned) { return make(event); }

@@ -255,6 +255,44 @@ private:
   frit_context *handle = nullptr;
 };
 
+/// Copies inputs of later calls of a context, which must outlive it, to the
+/// device while calls run. Movable, not copyable.
+class Feed {
+public:
+  Feed() = default;
+  Feed(Feed &&other) noexcept : handle(std::exchange(other.handle, nullptr)) {}
+  Feed &operator=(Feed &&other) noexcept {
+    std::swap(handle, other.handle);
+    return *this;
+  }
+  ~Feed() { frit_feed_destroy(handle); }
+
+  static Error create(const Context &context, Feed &result) {
+    Feed made;
+    Error error(frit_feed_create(context.get(), &made.handle));
+    if (!error)
+      result = std::move(made);
+    return error;
+  }
+
+  Error allocate(size_t bytes, void *&memory) {
+    return Error(frit_feed_allocate(handle, bytes, &memory));
+  }
+  Error send(std::span<const frit_tensor> inputs) {
+    return Error(
+        frit_feed_send(handle, inputs.data(), uint32_t(inputs.size())));
+  }
+  /// `inputs` has room for as many as were sent.
+  Error take(std::span<frit_tensor> inputs) {
+    return Error(frit_feed_take(handle, inputs.data()));
+  }
+
+  frit_feed *get() const { return handle; }
+
+private:
+  frit_feed *handle = nullptr;
+};
+
 } // namespace frit
 
 #endif // FRIT_RUNTIME_HPP

@@ -1,0 +1,45 @@
+//===- Feed.h - Inputs that are copied while calls run --------------------===//
+
+#ifndef FRIT_EXEC_FEED_H
+#define FRIT_EXEC_FEED_H
+
+#include "runtime/exec/Status.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace frit {
+
+/// What frit_feed_send sends of one input.
+struct FeedTensor {
+  uint32_t index = 0; ///< input
+  const void *data = nullptr;
+  uint64_t bytes = 0; ///< at most those of the input in any variant
+};
+
+/// Implements frit_feed for one kind of device. This one is for the CPU, where
+/// calls read the caller's memory: it copies nothing.
+class Feed {
+public:
+  virtual ~Feed() = default;
+
+  /// Returns memory of the host that lives as long as the feed.
+  virtual Status allocate(uint64_t bytes, void *&memory);
+
+  /// Begins to copy `tensors`; their memory stays as it is until the call that
+  /// follows the next take().
+  virtual Status send(std::span<const FeedTensor> tensors) { return Status(); }
+
+  /// Enqueues what brings the tensors that were sent to the inputs of the next
+  /// call. Sets where each is then.
+  virtual Status take(std::span<const FeedTensor> tensors,
+                      std::vector<void *> &places, frit_location &location);
+
+private:
+  std::vector<std::unique_ptr<uint8_t[]>> memory;
+};
+
+} // namespace frit
+
+#endif // FRIT_EXEC_FEED_H
