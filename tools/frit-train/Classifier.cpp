@@ -35,9 +35,10 @@ std::optional<LabelCheck> Classifier::check(const std::vector<Input> &inputs,
 }
 
 void frit::train::count(const Classifier &classifier, const Tensor &scores,
-                        const Input &labels, const Storage &right,
-                        uint64_t samples, int64_t ignored, Score &score) {
-  Tensor answers{labels.name, labels.dtype, labels.dims, right};
+                        const Input &labels, Bytes right, uint64_t samples,
+                        int64_t ignored, Score &score) {
+  Tensor answers{labels.name, labels.dtype, labels.dims,
+                 Storage(right.begin(), right.end())};
   uint64_t classes = uint64_t(classifier.classes);
   uint64_t perSample = answers.count() / uint64_t(labels.dims[0]);
   uint64_t inner = classifier.isLast ? 1 : perSample;

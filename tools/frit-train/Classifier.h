@@ -33,8 +33,8 @@ struct Score {
 /// Counts where the best-scored class of the first `samples` samples is that of
 /// the label.
 void count(const Classifier &classifier, const Tensor &scores,
-           const Input &labels, const Storage &right, uint64_t samples,
-           int64_t ignored, Score &score);
+           const Input &labels, Bytes right, uint64_t samples, int64_t ignored,
+           Score &score);
 
 } // namespace frit::train
 

@@ -44,8 +44,8 @@ bool frit::train::evaluate(Model &model, const Dataset &data,
     const Batch &inputs = loader.next();
     if (!inputs.error.empty())
       return model.failed("evaluation: " + inputs.error);
-    if (frit_status status = function.run(model.evaluateContext(),
-                                          data.inputs(), inputs, wanted))
+    if (frit_status status = function.run(
+            model.evaluateContext(), bindInputs(data.inputs(), inputs), wanted))
       return model.failed(status);
     uint64_t own = std::min(batch, samples - number * batch);
     sum += function.metrics()[0].value * double(own);

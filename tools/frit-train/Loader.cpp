@@ -9,6 +9,9 @@
 using namespace frit::train;
 using Clock = std::chrono::steady_clock;
 
+/// Batches that the caller may use, numbers used - 2 and used - 1.
+static constexpr uint64_t kInUse = 2;
+
 //===----------------------------------------------------------------------===//
 // Labels
 //===----------------------------------------------------------------------===//
@@ -72,13 +75,25 @@ frit::train::checkLabels(const LabelCheck &check, const Input &input,
 Loader::Loader(const Dataset &data, Settings given)
     : data(data), settings(std::move(given)), assigned(settings.first),
       used(settings.first) {
-  // One batch is in use, one per worker is being assembled, one is ready.
-  ring.resize(settings.workers + 2);
-  for (Slot &slot : ring)
-    for (size_t input = 0; input < data.inputs().size(); ++input)
-      slot.batch.inputs.emplace_back(settings.batch * data.sampleBytes(input));
+  if (!makeRing())
+    return;
   for (unsigned i = 0; i < settings.workers; ++i)
     threads.emplace_back([this] { work(); });
+}
+
+bool Loader::makeRing() {
+  ring.resize(kInUse + settings.workers + 1);
+  for (Slot &slot : ring)
+    for (size_t input = 0; input < data.inputs().size(); ++input) {
+      uint64_t bytes = settings.batch * data.sampleBytes(input);
+      uint8_t *memory = settings.allocate
+                            ? settings.allocate(bytes)
+                            : slot.memory.emplace_back(bytes).data();
+      if (!memory && bytes)
+        return false;
+      slot.batch.inputs.emplace_back(memory, bytes);
+    }
+  return true;
 }
 
 Loader::~Loader() {
@@ -113,10 +128,9 @@ void Loader::fill(uint64_t number, Batch &batch) const {
 void Loader::work() {
   std::unique_lock lock(mutex);
   while (true) {
-    // The slot of the batch in use, used - 1, is not free yet.
     freed.wait(lock, [&] {
-      return isEnding ||
-             (assigned < settings.end && assigned + 1 < used + ring.size());
+      return isEnding || (assigned < settings.end &&
+                          assigned + kInUse < used + ring.size());
     });
     if (isEnding)
       return;
@@ -129,6 +143,11 @@ void Loader::work() {
     slot.isReady = true;
     filled.notify_one();
   }
+}
+
+bool Loader::isReady() {
+  std::lock_guard lock(mutex);
+  return assigned > used && ring[used % ring.size()].isReady;
 }
 
 const Batch &Loader::next() {

@@ -21,7 +21,7 @@ struct LabelCheck {
 
 /// One step's inputs, in the dataset's order.
 struct Batch {
-  std::vector<Storage> inputs;
+  std::vector<std::span<uint8_t>> inputs;
   std::string error; ///< what is wrong with the samples; empty if nothing
 };
 
@@ -36,6 +36,9 @@ public:
     std::optional<LabelCheck> labels;
     /// The sample in row `row` of batch `number`. Called by any thread.
     std::function<uint64_t(uint64_t number, uint64_t row)> sample;
+    /// Where the batches lie; null if there is no memory. Outlives the loader.
+    /// Empty: in memory of the loader.
+    std::function<uint8_t *(uint64_t bytes)> allocate = {};
   };
 
   /// `data` must outlive this.
@@ -43,9 +46,15 @@ public:
   Loader(const Loader &) = delete;
   ~Loader();
 
+  /// Whether there was memory for all batches; nothing else works without.
+  bool isOpen() const { return !threads.empty(); }
+
   /// Waits for the next batch, of `end - first` in all. It stays as it is until
-  /// the next call.
+  /// the next call but one.
   const Batch &next();
+
+  /// Whether next() has a batch and would not wait.
+  bool isReady();
 
   /// Seconds that calls of next() have waited.
   double waited() const { return seconds; }
@@ -53,9 +62,11 @@ public:
 private:
   struct Slot {
     Batch batch;
+    std::vector<Storage> memory; ///< if the batch lies here
     bool isReady = false;
   };
 
+  bool makeRing();
   void work();
   void fill(uint64_t number, Batch &batch) const;
 

@@ -89,12 +89,18 @@ frit_status Function::resolve(const std::vector<Input> &types) {
   return FRIT_OK;
 }
 
-frit_status Function::run(frit_context *context,
-                          const std::vector<Input> &types, const Batch &batch,
-                          std::span<Tensor> wanted) {
-  std::vector<frit_tensor> inputs, outputs;
+std::vector<frit_tensor>
+frit::train::bindInputs(const std::vector<Input> &types, const Batch &batch) {
+  std::vector<frit_tensor> inputs;
   for (size_t i = 0; i < types.size(); ++i)
     inputs.push_back(bindInput(types[i], batch.inputs[i].data()));
+  return inputs;
+}
+
+frit_status Function::run(frit_context *context,
+                          std::span<const frit_tensor> inputs,
+                          std::span<Tensor> wanted) {
+  std::vector<frit_tensor> outputs;
   std::vector<Tensor> values;
   for (const Metric &metric : numbers) {
     frit_tensor_info info;
@@ -187,6 +193,10 @@ bool Model::openFunctions() {
   if (frit_status status = frit_context_create(training, &made))
     return failed(status);
   context.reset(made);
+  frit_feed *madeFeed = nullptr;
+  if (frit_status status = frit_feed_create(context.get(), &madeFeed))
+    return failed(status);
+  feed.reset(madeFeed);
   if (!evaluation)
     return true;
   if (!evaluate.describe(evaluation, options.batch))

@@ -28,11 +28,10 @@ public:
   /// to have, 0 for the largest. On failure prints an error and returns false.
   bool describe(frit_module *opened, uint64_t batch);
 
-  /// Runs a batch of inputs of these types. Sets the metrics and fills
-  /// `wanted`, other outputs by name. On failure the runtime's last error says
-  /// why.
-  frit_status run(frit_context *context, const std::vector<Input> &types,
-                  const Batch &batch, std::span<Tensor> wanted = {});
+  /// Runs a batch. Sets the metrics and fills `wanted`, other outputs by name.
+  /// On failure the runtime's last error says why.
+  frit_status run(frit_context *context, std::span<const frit_tensor> inputs,
+                  std::span<Tensor> wanted = {});
 
   frit_module *module() const { return opened; }
   const std::vector<Input> &inputs() const { return takes; }
@@ -51,6 +50,11 @@ private:
   uint64_t samples = 0;
 };
 
+/// Returns a batch of inputs of these types as arguments of frit_run. They
+/// point to both.
+std::vector<frit_tensor> bindInputs(const std::vector<Input> &types,
+                                    const Batch &batch);
+
 /// An opened artifact: train_step, eval_step if it has one, and their state.
 /// Functions that return bool print an error before they return false.
 class Model {
@@ -63,6 +67,8 @@ public:
   bool hasEvaluation() const { return evaluate.module(); }
   frit_context *trainContext() const { return context.get(); }
   frit_context *evaluateContext() const { return peer.get(); }
+  /// Copies batches to the device ahead of their step.
+  frit_feed *trainFeed() const { return feed.get(); }
 
   /// Names, types and shapes of the state, without elements.
   const std::vector<TensorView> &stateTypes() const { return types; }
@@ -89,6 +95,7 @@ private:
     void operator()(frit_context *context) const {
       frit_context_destroy(context);
     }
+    void operator()(frit_feed *feed) const { frit_feed_destroy(feed); }
   };
   using ModuleHandle = std::unique_ptr<frit_module, Close>;
   using ContextHandle = std::unique_ptr<frit_context, Close>;
@@ -105,6 +112,7 @@ private:
   ModuleHandle artifact;
   std::vector<ModuleHandle> others; ///< other functions of it
   ContextHandle context, peer;
+  std::unique_ptr<frit_feed, Close> feed;
   std::vector<TensorView> types;
 };
 

@@ -187,11 +187,12 @@ Loader::Settings Trainer::loading() const {
 }
 
 /// Describes the first value of an input that is no number.
-static std::string findNan(const Input &type, const Storage &data,
+static std::string findNan(const Input &type, Bytes data,
                            const std::function<uint64_t(uint64_t)> &sample) {
   if (type.isInteger() || type.dtype == FRIT_BOOL)
     return "";
-  Tensor tensor{type.name, type.dtype, type.dims, data};
+  Tensor tensor{type.name, type.dtype, type.dims,
+                Storage(data.begin(), data.end())};
   for (uint64_t i = 0, count = tensor.count(); i < count; ++i)
     if (!std::isfinite(tensor.at(i))) {
       uint64_t row = i / (count / uint64_t(type.dims[0]));
@@ -220,14 +221,30 @@ bool Trainer::checkLoss(const Batch &batch) {
                       "; --allow-nan goes on");
 }
 
-bool Trainer::trainStep(Loader &loader, Report &report) {
-  if (!setRate())
-    return false;
+/// Begins to copy the next batch to the device.
+bool Trainer::send(Loader &loader) {
   const Batch &batch = loader.next();
   if (!batch.error.empty())
     return model.failed(batch.error);
-  if (frit_status status =
-          model.train.run(model.trainContext(), data.inputs(), batch))
+  std::vector<frit_tensor> inputs = bindInputs(data.inputs(), batch);
+  sent = &batch;
+  if (frit_status status = frit_feed_send(model.trainFeed(), inputs.data(),
+                                          uint32_t(inputs.size())))
+    return model.failed(status);
+  return true;
+}
+
+bool Trainer::trainStep(Loader &loader, Report &report) {
+  if (!setRate() || (!sent && !send(loader)))
+    return false;
+  const Batch &batch = *std::exchange(sent, nullptr);
+  std::vector<frit_tensor> inputs(data.inputs().size());
+  if (frit_status status = frit_feed_take(model.trainFeed(), inputs.data()))
+    return model.failed(status);
+  // A batch that is there already travels while this step runs.
+  if (loader.isReady() && !send(loader))
+    return false;
+  if (frit_status status = model.train.run(model.trainContext(), inputs))
     return model.failed(status);
   if (!checkLoss(batch))
     return false;
@@ -302,7 +319,16 @@ bool Trainer::stop(Report &report, int signal) {
 
 bool Trainer::trainSteps(Report &report) {
   StopSignals signals;
-  Loader loader(data, loading());
+  Loader::Settings settings = loading();
+  settings.allocate = [&](uint64_t bytes) {
+    void *memory = nullptr;
+    return frit_feed_allocate(model.trainFeed(), bytes, &memory)
+               ? nullptr
+               : static_cast<uint8_t *>(memory);
+  };
+  Loader loader(data, settings);
+  if (!loader.isOpen())
+    return model.failed(FRIT_OUT_OF_MEMORY);
   report.start();
   bool good = true;
   while (good && position.steps < total) {

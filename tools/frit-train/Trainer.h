@@ -32,6 +32,7 @@ private:
   bool setRate();
   bool trainSteps(Report &report);
   bool trainStep(Loader &loader, Report &report);
+  bool send(Loader &loader);
   bool checkLoss(const Batch &batch);
   bool afterStep(Report &report);
   bool evaluateNow(Report &report);
@@ -55,6 +56,7 @@ private:
   std::optional<uint64_t> savedAt; ///< step of the newest checkpoint
   std::string saveFault;           ///< why the last checkpoint was not written
   double waited = 0;               ///< seconds for data
+  const Batch *sent = nullptr;     ///< that the next step takes
 };
 
 } // namespace frit::train
