@@ -91,6 +91,23 @@ static void run(const frit_module *module, frit_context *context,
   }
 }
 
+/// Reads the state and writes it back.
+static void copyState(const frit_module *module, frit_context *context) {
+  Tensors states;
+  frit_tensor_info info;
+  for (uint32_t i = 0; i < frit_module_state_count(module); ++i) {
+    if (frit_module_state(module, i, &info))
+      fuzz::broken("every state is described");
+    if (!states.add(info.dtype, {info.dims, info.dims + info.rank}))
+      return;
+  }
+  auto *all = states.bound.data();
+  auto count = uint32_t(states.bound.size());
+  if (frit_state_read(context, all, count) ||
+      frit_state_write(context, all, count))
+    fuzz::broken("state is read and written");
+}
+
 /// Reads all descriptions of a module.
 static void describe(const frit_module *module) {
   for (uint32_t i = 0; i < frit_module_target_count(module); ++i) {
@@ -121,6 +138,33 @@ static void describe(const frit_module *module) {
   }
 }
 
+static void useContext(const frit_module *module, frit_context *context) {
+  frit_step_info info;
+  for (uint32_t i = 0; i < frit_context_step_count(context); ++i)
+    if (frit_context_step(context, i, &info))
+      fuzz::broken("every step is described");
+  run(module, context, 0);
+  run(module, context, 1);
+  copyState(module, context);
+}
+
+/// Opens every function, and a peer of `context` for it.
+static void openFunctions(frit_module *module, frit_context *context) {
+  for (uint32_t i = 0; i < frit_module_function_count(module); ++i) {
+    frit_module *function = nullptr;
+    if (frit_module_open_function(module, frit_module_function_name(module, i),
+                                  &function))
+      continue;
+    describe(function);
+    frit_context *peer = nullptr;
+    if (context && !frit_context_create_peer(function, context, &peer)) {
+      useContext(function, peer);
+      frit_context_destroy(peer);
+    }
+    frit_module_close(function);
+  }
+}
+
 static void open(const frit_image &image, const char *device) {
   frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
   options.device = device;
@@ -136,15 +180,10 @@ static void open(const frit_image &image, const char *device) {
   }
   describe(module);
   frit_context *context = nullptr;
-  if (!frit_context_create(module, &context)) {
-    frit_step_info info;
-    for (uint32_t i = 0; i < frit_context_step_count(context); ++i)
-      if (frit_context_step(context, i, &info))
-        fuzz::broken("every step is described");
-    run(module, context, 0);
-    run(module, context, 1);
-    frit_context_destroy(context);
-  }
+  if (!frit_context_create(module, &context))
+    useContext(module, context);
+  openFunctions(module, context);
+  frit_context_destroy(context);
   frit_module_close(module);
 }
 

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/runtime/StateModel.h"
 #include "test/runtime/TestModel.h"
 
 #include <elf.h>
@@ -179,5 +180,13 @@ int main(int argc, char **argv) {
   write(folder + "/counted", makeCountedPlan());
   write(folder + "/guarded", makeGuardedPlan());
   write(folder + "/guarded_cpu", makeGuardedModel().plan);
+  std::string elf = emptyElf();
+  StateModelOptions stateful;
+  write(folder + "/state_cpu", makeStateModel(stateful).plan);
+  stateful.cubin = &elf;
+  write(folder + "/state", makeStateModel(stateful).plan);
+  stateful.guarded = false;
+  stateful.lookArena = 4096;
+  write(folder + "/peers", makeStateModel(stateful).plan);
   write(folder + "/counted_cpu", makeCountedModel().plan);
 }
