@@ -18,13 +18,13 @@ static DevicePointer addressOf(const void *data) {
 
 Status CudaExecution::makeState() {
   const Model &model = loaded.model;
-  phases.begin("set the state");
+  uint64_t bytes = model.plan.header().stateBytes;
   state = std::make_shared<SharedMemory>(loaded.sharedGpu);
   DeviceMemory &memory = state->memory;
-  FRIT_TRY(
-      memory.allocate(model.plan.header().stateBytes, "the model's state"));
-  if (!memory.bytes())
+  if (!bytes)
     return Status();
+  phases.begin("set the state");
+  FRIT_TRY(memory.allocate(bytes, "the model's state"));
   FRIT_TRY(driver.check(
       driver.memsetD8Async(memory.address(), 0, memory.bytes(), queue),
       "clear memory"));
