@@ -45,12 +45,25 @@ static std::string folderOf(const std::string &path) {
 
 Status EmulatedPlan::open(const std::string &model,
                           const std::string &kernelsPath, int kernelsUnit,
-                          const std::string &arch) {
+                          const std::string &arch,
+                          const std::string &function) {
   unit = kernelsUnit;
   void *library = nullptr;
   const frit_image *image = nullptr;
   FRIT_TRY(openModelLibrary(model, library, image));
   FRIT_TRY(PlanView::open(*image, view));
+  if (!function.empty()) {
+    size_t index = 0;
+    for (const artifact::Function &other : view.functions()) {
+      if (view.text(other.name) == function)
+        break;
+      ++index;
+    }
+    if (index == view.functions().size())
+      return Status(FRIT_INVALID_ARGUMENT,
+                    "there is no function '" + function + "'");
+    view = view.of(index);
+  }
   FRIT_TRY(weights.open(view, *image, folderOf(model)));
   for (const artifact::Target &candidate : view.targets()) {
     std::string_view name = view.text(candidate.arch);
@@ -74,13 +87,19 @@ Status EmulatedPlan::open(const std::string &model,
       memcpy(constants.back().data(), weights.data(index), bytes);
   }
   FRIT_TRY(state.allocateZeros(view.header().stateBytes, "the state"));
+  resetState();
+  FRIT_TRY(
+      allocatePoisoned(prepared, target->preparedBytes, "prepared weights"));
+  return runSteps(view.steps(target->prepare), target->prepareArenaBytes);
+}
+
+void EmulatedPlan::resetState() {
+  if (state.bytes())
+    memset(state.data(), 0, state.bytes());
   for (const artifact::State &tensor : view.states())
     if (tensor.constant != artifact::kNone && tensor.bytes)
       memcpy(state.data() + tensor.offset, weights.data(tensor.constant),
              tensor.bytes);
-  FRIT_TRY(
-      allocatePoisoned(prepared, target->preparedBytes, "prepared weights"));
-  return runSteps(view.steps(target->prepare), target->prepareArenaBytes);
 }
 
 void EmulatedPlan::setSeed(uint64_t seed) const {

@@ -23,17 +23,23 @@ public:
   EmulatedPlan() = default;
   EmulatedPlan(const EmulatedPlan &) = delete;
 
-  /// Opens the first function of the artifact at `model` and the kernels at
-  /// `kernels` (those of file `unit`). Chooses the target `arch`, or else the
-  /// first for a GPU, and runs its prepare list.
+  /// Opens `function`, or else the first, of the artifact at `model` and the
+  /// kernels at `kernels` (those of file `unit`). Chooses the target `arch`, or
+  /// else the first for a GPU, and runs its prepare list.
   Status open(const std::string &model, const std::string &kernels, int unit,
-              const std::string &arch);
+              const std::string &arch, const std::string &function = "");
+
+  /// Sets the state to what a new context has.
+  void resetState();
 
   /// Runs a variant on `inputs` in host memory; output() then has the results.
   Status run(size_t variant, const std::vector<const void *> &inputs);
 
   const PlanView &plan() const { return view; }
   void *output(size_t index) const { return outputs[index].data(); }
+  const void *stateTensor(size_t index) const {
+    return state.data() + view.states()[index].offset;
+  }
   void setSeed(uint64_t seed) const;
   /// Number of steps of the last list that ran.
   size_t stepCount() const { return steps; }

@@ -4,10 +4,12 @@
 //
 // Runs the CUDA target's plan of model.so with the emulated kernels that
 // emulate.py made of the artifact's CUDA text, and compares the outputs with
-// those of the artifact's CPU target, or with a file. Exit status: 0 if they
-// agree, 1 if not, 2 if something could not run. A variant that serves smaller
-// sizes also runs for the least of them, on padded inputs.
+// those of the artifact's CPU target, or with a file. With the CPU target the
+// state after the call is compared too. Exit status: 0 if they agree, 1 if not,
+// 2 if something could not run. A variant that serves smaller sizes also runs
+// for the least of them, on padded inputs.
 //
+//   --function=NAME    default: the first
 //   --arch=NAME        the CUDA target; default: the first
 //   --unit=N           which of the files emulate.py was given; default: 0
 //   --input=NAME=VALUE a file of one tensor (.npy, .safetensors, .pb), its
@@ -19,6 +21,8 @@
 //   --output=FILE      an .npz to write the outputs to, or a .bin for their
 //                      bytes alone; they are then compared with nothing
 //   --rtol=X           of |out - ref| / |ref|; default 1e-4
+//   --calls=N          how often to call it before the outputs are compared;
+//                      default 1. Each seed starts from the first state
 //   --seeds=N          how many thread schedules to try, with --output which
 //                      one; default 2
 //
@@ -41,10 +45,10 @@ using tools::Tensor;
 
 namespace {
 struct Options {
-  std::string model, kernels, arch, expected, output;
+  std::string model, kernels, function, arch, expected, output;
   std::map<std::string, std::string> inputs;
   double tolerance = 1e-4;
-  int unit = 0, seeds = 2;
+  int unit = 0, seeds = 2, calls = 1;
 };
 } // namespace
 
@@ -73,6 +77,10 @@ static Options parse(int argc, char **argv) {
     };
     if (const char *text = value("--arch="))
       options.arch = text;
+    else if (const char *text = value("--function="))
+      options.function = text;
+    else if (const char *text = value("--calls="))
+      options.calls = atoi(text);
     else if (const char *text = value("--unit="))
       options.unit = atoi(text);
     else if (const char *text = value("--compare="))
@@ -184,7 +192,19 @@ static std::vector<Tensor> makeInputs(const Options &options,
   return inputs;
 }
 
-/// Returns the outputs of the artifact's CPU target.
+/// Describes a tensor of the state.
+static Tensor stateTensor(const PlanView &plan, const artifact::State &like) {
+  Tensor tensor;
+  tensor.name = plan.text(like.name);
+  tensor.dtype = frit_dtype(like.type);
+  auto dims = plan.dims(like.dims);
+  tensor.dims.assign(dims.begin(), dims.end());
+  if (!allocate(tensor))
+    die("no memory for '" + tensor.name + "'");
+  return tensor;
+}
+
+/// Returns the outputs of the artifact's CPU target, and then the state.
 static std::vector<Tensor> runOnCpu(const Options &options,
                                     const PlanView &plan, size_t variant,
                                     const Sizes &sizes,
@@ -194,6 +214,12 @@ static std::vector<Tensor> runOnCpu(const Options &options,
   frit_module *module = nullptr;
   frit_context *context = nullptr;
   require(frit_module_load(options.model.c_str(), &wanted, &module));
+  if (!options.function.empty()) {
+    frit_module *first = module;
+    require(
+        frit_module_open_function(first, options.function.c_str(), &module));
+    frit_module_close(first);
+  }
   require(frit_context_create(module, &context));
   std::vector<Tensor> outputs;
   std::vector<frit_tensor> given, got;
@@ -203,13 +229,20 @@ static std::vector<Tensor> runOnCpu(const Options &options,
     given.push_back(tensor.bind());
   for (Tensor &tensor : outputs)
     got.push_back(tensor.bind());
-  require(
-      frit_run(context, given.data(), given.size(), got.data(), got.size()));
+  for (int call = 0; call < options.calls; ++call)
+    require(
+        frit_run(context, given.data(), given.size(), got.data(), got.size()));
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     Tensor &output = outputs[i];
     require(frit_context_output_dims(context, i, output.dims.data()));
     output.data.resize(*tools::byteSize(output.dtype, output.dims));
   }
+  std::vector<frit_tensor> states;
+  for (const artifact::State &like : plan.states())
+    outputs.push_back(stateTensor(plan, like));
+  for (Tensor &tensor : std::span(outputs).last(plan.states().size()))
+    states.push_back(tensor.bind());
+  require(frit_state_read(context, states.data(), uint32_t(states.size())));
   frit_context_destroy(context);
   frit_module_close(module);
   return outputs;
@@ -244,7 +277,8 @@ static double relativeError(const Tensor &got, const Tensor &want) {
   return std::sqrt(norm > 0 ? difference / norm : difference);
 }
 
-/// Returns the emulated outputs, cut to the sizes that the counts give.
+/// Returns the emulated outputs, cut to the sizes that the counts give, and
+/// then the state.
 static std::vector<Tensor> outputsOf(const EmulatedPlan &emulated,
                                      size_t variant, const Sizes &sizes) {
   const PlanView &plan = emulated.plan();
@@ -265,6 +299,11 @@ static std::vector<Tensor> outputsOf(const EmulatedPlan &emulated,
     StridedRegion region = regionOf(plan, bindings[i], likes[i]);
     outputs[i].data.resize(region.runs() * region.runBytes());
     copyOutOf(region, emulated.output(i), outputs[i].data.data());
+  }
+  for (size_t i = 0; i < plan.states().size(); ++i) {
+    Tensor tensor = stateTensor(plan, plan.states()[i]);
+    memcpy(tensor.data.data(), emulated.stateTensor(i), tensor.data.size());
+    outputs.push_back(std::move(tensor));
   }
   return outputs;
 }
@@ -289,6 +328,14 @@ padInputs(const PlanView &plan, size_t variant, const Sizes &sizes,
   return padded;
 }
 
+/// Calls a variant, from the state of a new context on.
+static void runCalls(const Options &options, EmulatedPlan &emulated,
+                     size_t variant, const std::vector<const void *> &inputs) {
+  emulated.resetState();
+  for (int call = 0; call < options.calls; ++call)
+    require(emulated.run(variant, inputs));
+}
+
 /// Runs a variant on given or random inputs, and writes or compares its
 /// outputs.
 static bool runVariant(const Options &options, EmulatedPlan &emulated,
@@ -302,7 +349,7 @@ static bool runVariant(const Options &options, EmulatedPlan &emulated,
     pointers.push_back(data.data());
   if (!options.output.empty()) {
     emulated.setSeed(options.seeds);
-    require(emulated.run(variant, pointers));
+    runCalls(options, emulated, variant, pointers);
     std::vector<Tensor> outputs = outputsOf(emulated, variant, sizes);
     std::string error = "cannot be written";
     if (isPlain(options.output)
@@ -318,7 +365,7 @@ static bool runVariant(const Options &options, EmulatedPlan &emulated,
   bool agree = true;
   for (int seed = 1; seed <= options.seeds; ++seed) {
     emulated.setSeed(seed);
-    require(emulated.run(variant, pointers));
+    runCalls(options, emulated, variant, pointers);
     std::vector<Tensor> outputs = outputsOf(emulated, variant, sizes);
     for (size_t i = 0; i < expected.size(); ++i) {
       const Tensor &got = outputs[i];
@@ -359,7 +406,7 @@ int main(int argc, char **argv) {
   Options options = parse(argc, argv);
   EmulatedPlan emulated;
   require(emulated.open(options.model, options.kernels, options.unit,
-                        options.arch));
+                        options.arch, options.function));
   bool agree = true;
   const PlanView &plan = emulated.plan();
   bool isGiven = !options.inputs.empty() || !options.expected.empty();
