@@ -28,19 +28,14 @@ static std::string join(const std::vector<std::string> &names) {
 static std::string expectedType(const Input &input) {
   std::string text = "n";
   for (size_t dim = 1; dim < input.dims.size(); ++dim)
-    text += "x" + (input.isOpen.size() > dim && input.isOpen[dim]
-                       ? "?"
-                       : std::to_string(input.dims[dim]));
+    text += "x" + std::to_string(input.dims[dim]);
   return text + "x" + frit_dtype_name(input.dtype);
 }
 
 static bool fits(const Input &input, const TensorView &tensor) {
-  bool same = tensor.dtype == input.dtype && !tensor.dims.empty() &&
-              tensor.dims.size() == input.dims.size();
-  for (size_t dim = 1; same && dim < tensor.dims.size(); ++dim)
-    same = tensor.dims[dim] == input.dims[dim] ||
-           (input.isOpen.size() > dim && input.isOpen[dim]);
-  return same;
+  return tensor.dtype == input.dtype && !tensor.dims.empty() &&
+         std::equal(tensor.dims.begin() + 1, tensor.dims.end(),
+                    input.dims.begin() + 1, input.dims.end());
 }
 
 bool Dataset::add(TensorView tensor, const std::string &source,
@@ -50,7 +45,7 @@ bool Dataset::add(TensorView tensor, const std::string &source,
     unused.push_back(tensor.name);
     return true;
   }
-  Input &input = *found;
+  const Input &input = *found;
   Column &column = columns[size_t(found - given.begin())];
   if (column.view.owner) {
     error = "the data of input '" + tensor.name + "' are given twice";
@@ -69,8 +64,6 @@ bool Dataset::add(TensorView tensor, const std::string &source,
                " compiles a step that takes them";
     return false;
   }
-  for (size_t dim = 1; dim < input.dims.size(); ++dim)
-    input.dims[dim] = tensor.dims[dim];
   column.bytes = *byteSize(input.dtype, std::span(input.dims).subspan(1));
   column.view = std::move(tensor);
   return true;

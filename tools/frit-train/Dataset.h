@@ -18,8 +18,6 @@ struct Input {
   std::string name;
   frit_dtype dtype = FRIT_F32;
   std::vector<int64_t> dims;
-  /// Per dimension, whether the data may give it another length.
-  std::vector<bool> isOpen = {};
 
   bool isInteger() const;
 };
@@ -44,7 +42,6 @@ public:
 
   uint64_t count() const { return samples; }
 
-  /// The inputs as given, with their open dimensions set to the data's.
   const std::vector<Input> &inputs() const { return given; }
   uint64_t sampleBytes(size_t input) const { return columns[input].bytes; }
 

@@ -16,8 +16,6 @@ bool frit::train::evaluate(Model &model, const Dataset &data,
   result.reset();
   Function &function = model.evaluate;
   uint64_t batch = function.batch(), samples = data.count();
-  if (frit_status status = function.resolve(data.inputs()))
-    return model.failed(status);
   std::optional<Classifier> classifier =
       Classifier::find(data.inputs(), function.tensors());
   std::vector<Tensor> wanted;

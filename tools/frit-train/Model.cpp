@@ -13,48 +13,38 @@ using namespace frit::train;
 // Functions
 //===----------------------------------------------------------------------===//
 
-static Input describeTensor(const frit_tensor_info &info,
-                            const int32_t *symbols) {
-  Input input{info.name, info.dtype, {info.dims, info.dims + info.rank}};
-  for (uint32_t dim = 0; dim < info.rank; ++dim)
-    input.isOpen.push_back(symbols && symbols[dim] >= 0);
-  return input;
+static Input describeTensor(const frit_tensor_info &info) {
+  return {info.name, info.dtype, {info.dims, info.dims + info.rank}};
 }
 
 bool Function::describe(frit_module *module, uint64_t batch) {
   opened = module;
+  if (frit_module_symbol_count(module))
+    return complain("a training step has one size of every dimension, and this "
+                    "one has several");
   for (uint32_t i = 0; i < frit_module_input_count(module); ++i) {
     frit_tensor_info info;
-    const int32_t *symbols = nullptr;
     frit_module_input(module, i, &info);
-    frit_module_input_symbols(module, i, &symbols);
-    takes.push_back(describeTensor(info, symbols));
+    takes.push_back(describeTensor(info));
   }
   for (uint32_t i = 0; i < frit_module_output_count(module); ++i) {
     frit_tensor_info info;
     frit_module_output(module, i, &info);
-    if (info.rank == 0) {
+    if (info.rank == 0)
       numbers.push_back({i, info.name});
-    } else {
-      returned.push_back(describeTensor(info, nullptr));
-      places.push_back(i);
-    }
+    else
+      returned.push_back(describeTensor(info));
   }
   if (takes.empty())
     return complain("the step has no inputs");
-  for (Input &input : takes) {
+  for (const Input &input : takes) {
     if (input.dims.empty() || input.dims[0] < 1)
       return complain("input '" + input.name +
                       "' has no first dimension that counts samples");
-    bool isOpen = input.isOpen[0];
-    if (batch && (isOpen ? batch > uint64_t(input.dims[0])
-                         : batch != uint64_t(input.dims[0])))
+    if (batch && batch != uint64_t(input.dims[0]))
       return complain("--batch=" + std::to_string(batch) +
                       ": the step was compiled for a batch of " +
-                      (isOpen ? "at most " : "") +
                       std::to_string(input.dims[0]));
-    if (batch)
-      input.dims[0] = int64_t(batch);
     if (input.dims[0] != takes[0].dims[0])
       return complain("input '" + input.name + "' has a batch of " +
                       std::to_string(input.dims[0]) + ", and '" +
@@ -75,18 +65,6 @@ bool Function::describe(frit_module *module, uint64_t batch) {
 static frit_tensor bindInput(const Input &type, const void *data) {
   return {type.name.c_str(),          const_cast<void *>(data), type.dtype,
           uint32_t(type.dims.size()), type.dims.data(),         FRIT_HOST};
-}
-
-frit_status Function::resolve(const std::vector<Input> &types) {
-  std::vector<frit_tensor> inputs;
-  for (const Input &type : types)
-    inputs.push_back(bindInput(type, nullptr));
-  for (size_t i = 0; i < returned.size(); ++i)
-    if (frit_status status = frit_module_output_dims(
-            opened, inputs.data(), uint32_t(inputs.size()), places[i],
-            returned[i].dims.data()))
-      return status;
-  return FRIT_OK;
 }
 
 std::vector<frit_tensor>
@@ -189,6 +167,8 @@ bool Model::openFunctions() {
                   "--train=train.json -o step.so compiles one");
   if (!train.describe(training, options.batch))
     return false;
+  if (std::string shortage = describeShortage(memoryNeed()); !shortage.empty())
+    return failed(shortage, kMachine);
   frit_context *made = nullptr;
   if (frit_status status = frit_context_create(training, &made))
     return failed(status);
@@ -206,6 +186,19 @@ bool Model::openFunctions() {
     return failed(status);
   peer.reset(made);
   return true;
+}
+
+/// Returns what train_step and its feed take of a GPU. On the CPU nothing is
+/// asked: memory there is not taken before it is used.
+MemoryNeed Model::memoryNeed() const {
+  frit_device_info info = device();
+  if (!strncmp(info.device, "cpu", 3))
+    return {};
+  uint64_t state = frit_module_state_bytes(train.module());
+  uint64_t samples = info.context_bytes - state;
+  for (const Input &input : train.inputs())
+    samples += *byteSize(input.dtype, input.dims);
+  return {state, samples, train.batch(), info.free_bytes};
 }
 
 frit_device_info Model::device() const {

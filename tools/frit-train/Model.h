@@ -6,6 +6,7 @@
 #include "frit/runtime.h"
 #include "tools/frit-train/Loader.h"
 #include "tools/frit-train/Options.h"
+#include "tools/frit-train/Shortage.h"
 #include "tools/support/ExitStatus.h"
 
 #include <memory>
@@ -24,8 +25,8 @@ struct Metric {
 /// A function of an artifact, ready to be called.
 class Function {
 public:
-  /// Sets inputs and metrics; `batch` is the number of samples that a call is
-  /// to have, 0 for the largest. On failure prints an error and returns false.
+  /// Sets inputs and metrics. `batch`, unless it is 0, must be the number of
+  /// samples that a call has. On failure prints an error and returns false.
   bool describe(frit_module *opened, uint64_t batch);
 
   /// Runs a batch. Sets the metrics and fills `wanted`, other outputs by name.
@@ -37,15 +38,12 @@ public:
   const std::vector<Input> &inputs() const { return takes; }
   const std::vector<Metric> &metrics() const { return numbers; }
   uint64_t batch() const { return samples; }
-  /// Computes the shapes of tensors() for inputs of these types.
-  frit_status resolve(const std::vector<Input> &types);
   /// The outputs that are no numbers.
   const std::vector<Input> &tensors() const { return returned; }
 
 private:
   frit_module *opened = nullptr;
   std::vector<Input> takes, returned;
-  std::vector<uint32_t> places; ///< of those returned, among all outputs
   std::vector<Metric> numbers;
   uint64_t samples = 0;
 };
@@ -102,6 +100,7 @@ private:
 
   bool openFunctions();
   bool describeState();
+  MemoryNeed memoryNeed() const;
   /// Opens a function of the artifact; null, without an error, if there is
   /// none.
   bool openFunction(const char *name, frit_module *&function);

@@ -47,7 +47,7 @@ static frit::HelpTable helpTable() {
       {{"", "--epochs=", "n", "Passes over the data (default: 1)"},
        {"", "--steps=", "n", "Number of steps, instead of epochs"},
        {"", "--batch=", "n",
-        "Samples of a step, if the step was compiled for several sizes"},
+        "Samples of a step, which must be those that it was compiled for"},
        {"", "--lr=", "schedule",
         "Learning rate: constant:r, linear:r, cosine:r or "
         "step:r,every=n[ep][,gamma=0.1], each with ,warmup=n[ep], all but "

@@ -24,7 +24,7 @@ struct Options {
   int64_t ignoredLabel = -100;
 
   uint64_t epochs = 0, steps = 0; ///< at most one is not 0
-  uint64_t batch = 0;             ///< 0: the model's
+  uint64_t batch = 0;             ///< that the step must have; 0: any
   std::optional<Schedule> schedule;
   bool allowNan = false;
   uint64_t evaluateEvery = 0; ///< steps; 0: an epoch

@@ -5,6 +5,7 @@
 #include "tools/frit-train/Classifier.h"
 #include "tools/frit-train/Dataset.h"
 #include "tools/frit-train/Loader.h"
+#include "tools/frit-train/Shortage.h"
 #include "tools/frit-train/Shuffle.h"
 #include "tools/support/Files.h"
 #include "tools/support/SafetensorsFile.h"
@@ -287,6 +288,24 @@ static void testAccuracy() {
   CHECK(!Classifier::find(inputs, {other}));
 }
 
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static void testShortage() {
+  constexpr uint64_t gib = 1 << 30;
+  CHECK(describeShortage({2 * gib, 10 * gib, 64, 12 * gib}).empty());
+  CHECK(describeShortage({}).empty());
+  CHECK(describeShortage({2 * gib, 10 * gib, 64, 7 * gib}) ==
+        "a step takes 12.0 GiB of the GPU's memory, and 7.0 GiB are free: 2.0 "
+        "GiB are for the state, and 10.0 GiB for a batch of 64, of which about "
+        "32 fit; compile it for a smaller batch, and with \"accumulate\" in "
+        "train.json for the same update");
+  for (uint64_t free : {gib, 2 * gib + gib / 10})
+    CHECK(describeShortage({2 * gib, 10 * gib, 64, free})
+              .ends_with("not even one sample fits"));
+}
+
 int main() {
   if (frit::TemporaryFolder::create(folder))
     return 1;
@@ -298,5 +317,6 @@ int main() {
   testLoader();
   testLabels();
   testAccuracy();
+  testShortage();
   return finish("data_test");
 }

@@ -1,0 +1,25 @@
+//===- Shortage.h - Whether a step fits into a GPU's memory ---------------===//
+
+#ifndef FRIT_TRAIN_SHORTAGE_H
+#define FRIT_TRAIN_SHORTAGE_H
+
+#include <cstdint>
+#include <string>
+
+namespace frit::train {
+
+/// What a step needs of a device, in bytes.
+struct MemoryNeed {
+  uint64_t state = 0;
+  uint64_t samples = 0; ///< scratch memory, inputs and outputs
+  uint64_t batch = 0;   ///< samples of a step
+  uint64_t free = 0;    ///< of the device
+};
+
+/// Returns why the step does not fit, and how many samples about would; empty
+/// if it fits.
+std::string describeShortage(const MemoryNeed &need);
+
+} // namespace frit::train
+
+#endif // FRIT_TRAIN_SHORTAGE_H
