@@ -227,7 +227,7 @@ Status CudaExecution::synchronize() {
   return status;
 }
 
-Status CudaExecution::createFeed(std::unique_ptr<Feed> &feed) {
+Status CudaExecution::createFeed(std::unique_ptr<InputFeed> &feed) {
   std::vector<uint64_t> sizes;
   for (uint32_t i = 0; i < ownInputs.size(); ++i)
     sizes.push_back(loaded.model.inputBytes(i));

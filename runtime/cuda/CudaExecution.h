@@ -40,7 +40,7 @@ public:
   Status synchronize() override;
   Status readState(std::span<const StateBinding> tensors) override;
   Status writeState(std::span<const StateBinding> tensors) override;
-  Status createFeed(std::unique_ptr<Feed> &feed) override;
+  Status createFeed(std::unique_ptr<InputFeed> &feed) override;
   void *stream() const override { return queue; }
   void *inputBuffer(uint32_t index) override {
     return reinterpret_cast<void *>(ownInputs[index]);

@@ -12,7 +12,7 @@ namespace frit::cuda {
 /// Sends to device memory of its own, on a stream of its own. From there, a
 /// copy on the device brings the inputs to the context's buffers, so that calls
 /// have one graph. Events order the two streams; the host waits for neither.
-class CudaFeed final : public Feed {
+class CudaFeed final : public InputFeed {
 public:
   /// `buffers` are a context's own inputs, for which there is room for `sizes`
   /// bytes. The calls run on `queue`.

@@ -14,7 +14,7 @@ struct frit_feed {
   Status describe(std::span<const frit_tensor> inputs);
 
   frit_context *context = nullptr;
-  std::unique_ptr<Feed> feed;
+  std::unique_ptr<InputFeed> feed;
   std::vector<FeedTensor> tensors; ///< sent and not taken yet
   /// The same as arguments of a call, with the shapes that they point to.
   std::vector<frit_tensor> described;
@@ -23,7 +23,7 @@ struct frit_feed {
   std::vector<void *> places;
 };
 
-Status Feed::allocate(uint64_t bytes, void *&result) {
+Status InputFeed::allocate(uint64_t bytes, void *&result) {
   auto *bytesOf = new (std::nothrow) uint8_t[bytes ? bytes : 1];
   if (!bytesOf)
     return Status(FRIT_OUT_OF_MEMORY,
@@ -33,8 +33,8 @@ Status Feed::allocate(uint64_t bytes, void *&result) {
   return Status();
 }
 
-Status Feed::take(std::span<const FeedTensor> tensors,
-                  std::vector<void *> &places, frit_location &location) {
+Status InputFeed::take(std::span<const FeedTensor> tensors,
+                       std::vector<void *> &places, frit_location &location) {
   for (size_t i = 0; i < tensors.size(); ++i)
     places[i] = const_cast<void *>(tensors[i].data);
   location = FRIT_HOST;

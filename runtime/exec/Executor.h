@@ -131,8 +131,8 @@ public:
   virtual Status writeState(std::span<const StateBinding> tensors) = 0;
 
   /// Makes what copies inputs of later calls; this execution outlives it.
-  virtual Status createFeed(std::unique_ptr<Feed> &feed) {
-    feed = std::make_unique<Feed>();
+  virtual Status createFeed(std::unique_ptr<InputFeed> &feed) {
+    feed = std::make_unique<InputFeed>();
     return Status();
   }
 

@@ -20,9 +20,9 @@ struct FeedTensor {
 
 /// Implements frit_feed for one kind of device. This one is for the CPU, where
 /// calls read the caller's memory: it copies nothing.
-class Feed {
+class InputFeed {
 public:
-  virtual ~Feed() = default;
+  virtual ~InputFeed() = default;
 
   /// Returns memory of the host that lives as long as the feed.
   virtual Status allocate(uint64_t bytes, void *&memory);
