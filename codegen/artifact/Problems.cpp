@@ -51,9 +51,14 @@ Gemm artifact::problemOf(plan::GemmOp op) {
 
 Conv artifact::problemOf(plan::ConvOp op) {
   Conv c;
-  ArrayRef<int64_t> x = shapeOf(op.getInputs()[0]);
-  ArrayRef<int64_t> w = shapeOf(op.getInputs()[1]);
-  ArrayRef<int64_t> y = shapeOf(op.getOutputs()[0]);
+  c.pass = ConvPass(op.getPass());
+  Value operands[] = {op.getInputs()[0], op.getInputs()[1], op.getOutputs()[0]};
+  // The places of x, w and y among them.
+  auto [atX, atW, atY] = c.pass == ConvPass::gradInput    ? std::tuple(2, 1, 0)
+                         : c.pass == ConvPass::gradWeight ? std::tuple(0, 2, 1)
+                                                          : std::tuple(0, 1, 2);
+  ArrayRef<int64_t> x = shapeOf(operands[atX]), w = shapeOf(operands[atW]);
+  ArrayRef<int64_t> y = shapeOf(operands[atY]);
   bool last = op.getChannelsLast();
   // Returns dimension i of n, c, h, w for either layout. A 1-d convolution has
   // w only, and h = 1.

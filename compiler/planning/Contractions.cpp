@@ -128,7 +128,9 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
       list({conv->padTop, conv->padLeft, conv->padBottom, conv->padRight}),
       list({conv->dilationH, conv->dilationW}), integer(conv->groups),
       unit(conv->channelsLast), conv->op.getTf32Attr(), flag(conv->bias),
-      flag(conv->residual), activation(*conv), algorithm);
+      flag(conv->residual), activation(*conv),
+      plan::ConvPassAttr::get(b.getContext(), plan::ConvPass::forward),
+      algorithm);
   return success();
 }
 

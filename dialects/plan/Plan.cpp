@@ -352,6 +352,10 @@ LogicalResult ConvOp::verify() {
   if (getStrides().size() != 2 || getPads().size() != 4 ||
       getDilations().size() != 2)
     return emitOpError("has two spatial dimensions");
+  if (getPass() != ConvPass::forward &&
+      (getBias() || getResidual() || getActivation() != Activation::none))
+    return emitOpError("is a gradient, which has no bias, residual or "
+                       "activation");
   return verifyContraction(*this);
 }
 

@@ -47,6 +47,14 @@ def Plan_Space : I32EnumAttr<"Space", "the memory space of a buffer", [
 }
 def Plan_SpaceAttr : EnumAttr<Plan_Dialect, Plan_Space, "space">;
 
+def Plan_ConvPass : I32EnumAttr<"ConvPass", "what a convolution's step computes", [
+    I32EnumAttrCase<"forward", 0>, I32EnumAttrCase<"grad_input", 1>,
+    I32EnumAttrCase<"grad_weight", 2>]> {
+  let cppNamespace = "::frit::plan";
+  let genSpecializedAttr = 0;
+}
+def Plan_ConvPassAttr : EnumAttr<Plan_Dialect, Plan_ConvPass, "pass">;
+
 def Plan_ActivationAttr : AttrDef<Plan_Dialect, "Activation"> {
   let mnemonic = "activation";
   let summary = "A contraction's activation.";
@@ -338,13 +346,22 @@ def Plan_GemmOp : Plan_Contraction<"gemm"> {
 }
 
 def Plan_ConvOp : Plan_Contraction<"conv"> {
-  let summary = "A convolution by cuDNN or the host's kernel.";
+  let summary = "A convolution or its gradient by cuDNN or the host's kernel.";
+  let description = [{
+    The fields are those of the struct of the same name in frit/artifact.h. The
+    inputs are x and w; with `pass`, dy and w for the gradient with respect to x,
+    x and dy for the one with respect to w. `fallback` runs on the same buffers
+    if the library declines; without one, opening the model fails then.
+    `algorithm` is the one that tuning found fastest.
+  }];
   let arguments = !con(operands, (ins
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
       DenseI64ArrayAttr:$dilations, I64Attr:$group, UnitAttr:$channels_last,
       UnitAttr:$tf32, UnitAttr:$bias, UnitAttr:$residual,
       DefaultValuedAttr<Plan_ActivationAttr, "::frit::Activation::none">
-          :$activation, OptionalAttr<I64Attr>:$algorithm));
+          :$activation,
+      DefaultValuedAttr<Plan_ConvPassAttr, "::frit::plan::ConvPass::forward">
+          :$pass, OptionalAttr<I64Attr>:$algorithm));
 }
 
 def Plan_AttentionOp : Plan_Contraction<"attention"> {

@@ -195,8 +195,11 @@ void contract(const artifact::Conv &problem, const MicroKernel &kernel,
       packer.fromPlanes(panel, width, matrix, first, count, k, deep);
   });
 }
-/// Returns the accumulator type; none if the type is not supported.
+/// Returns the accumulator type; none if the type or a gradient is not
+/// supported.
 std::optional<Accumulator> accumulatorFor(const artifact::Conv &problem) {
+  if (problem.pass != artifact::ConvPass::forward)
+    return std::nullopt;
   if (problem.type == DType::f64)
     return Accumulator::f64;
   if (problem.compute != artifact::Compute::f64 &&

@@ -205,7 +205,8 @@ Status CudaExecutor::openLibraries() {
   int64_t filters = 0;
   for (std::span<const Step> list : model.lists())
     for (const Step &step : list)
-      if (step.kind == StepKind::conv)
+      if (step.kind == StepKind::conv &&
+          model.plan.conv(step).pass == artifact::ConvPass::forward)
         filters = std::max(filters, model.plan.conv(step).k);
   FRIT_TRY(zeros.allocate(uint64_t(filters) * 4, "a bias of zeros"));
   const Driver &driver = gpu.driver;

@@ -113,7 +113,8 @@ std::unique_ptr<LibraryCall> CudaSteps::prepareCall(const Step &step) {
   if (step.kind == StepKind::gemm && loaded.cublas)
     return loaded.cublas->prepare(plan.gemm(step), alignmentsOf(plan, step));
   if (step.kind == StepKind::conv && cudnn)
-    return cudnn->prepare(plan.conv(step), loaded.zeros.address());
+    return cudnn->prepare(plan.conv(step), loaded.zeros.address(),
+                          alignmentsOf(plan, step));
   if (step.kind == StepKind::attention && cudnn)
     return cudnn->prepare(plan.attention(step), alignmentsOf(plan, step));
   return nullptr;

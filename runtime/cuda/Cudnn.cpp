@@ -51,6 +51,7 @@ bool Cudnn::load() {
 }
 
 CudnnHandle::~CudnnHandle() {
+  gradients.clear();
   releaseAttentions();
   if (handle)
     dnn.destroy(handle);
@@ -105,8 +106,11 @@ private:
 };
 } // namespace
 
-std::unique_ptr<LibraryCall> CudnnHandle::prepare(const Conv &problem,
-                                                  DevicePointer zeros) {
+std::unique_ptr<LibraryCall>
+CudnnHandle::prepare(const Conv &problem, DevicePointer zeros,
+                     std::span<const uint32_t> alignments) {
+  if (problem.pass != artifact::ConvPass::forward)
+    return prepareGradient(problem, alignments);
   auto call = std::make_unique<ConvCall>(dnn, handle, problem, zeros);
   if (!call->open())
     return nullptr;
@@ -134,23 +138,25 @@ static bool padsAlike(int64_t in, int64_t pad, int64_t size, int64_t stride,
   return span >= 0 && span / stride + 1 == out;
 }
 
-bool ConvCall::takes() const {
-  const Conv &p = problem;
+bool frit::cuda::takesWindow(const Conv &p) {
   for (int64_t size :
        {p.n, p.c, p.h, p.w, p.k, p.r, p.s, p.p, p.q, p.strideH, p.strideW,
         p.dilationH, p.dilationW, p.groups, p.padTop, p.padLeft})
     if (size > INT_MAX)
       return false;
+  return padsAlike(p.h, p.padTop, p.r, p.strideH, p.dilationH, p.p) &&
+         padsAlike(p.w, p.padLeft, p.s, p.strideW, p.dilationW, p.q);
+}
+
+bool ConvCall::takes() const {
+  const Conv &p = problem;
   bool halfType = p.type == DType::f16 || p.type == DType::bf16;
   bool typed = p.compute == Compute::f16
                    ? halfType
                    : p.type == DType::f32 && (p.compute == Compute::f32 ||
                                               p.compute == Compute::tf32);
-  return typed &&
-         (p.activation == Activation::none ||
-          p.activation == Activation::relu) &&
-         padsAlike(p.h, p.padTop, p.r, p.strideH, p.dilationH, p.p) &&
-         padsAlike(p.w, p.padLeft, p.s, p.strideW, p.dilationW, p.q);
+  return typed && takesWindow(p) &&
+         (p.activation == Activation::none || p.activation == Activation::relu);
 }
 
 bool ConvCall::describe(int math) {

@@ -8,6 +8,7 @@
 #include "runtime/cuda/Library.h"
 
 #include <memory>
+#include <vector>
 
 namespace frit::cuda {
 
@@ -24,8 +25,14 @@ private:
   Library library;
 };
 
+/// Returns whether cuDNN can express the window of a convolution: its pads are
+/// the same on both sides.
+bool takesWindow(const artifact::Conv &problem);
+
 /// cuDNN's graph for one attention problem, shared by all calls of it.
 struct AttentionGraph;
+/// The same for the gradient of a convolution.
+struct ConvGradientGraph;
 
 /// A handle for the current device. Only one thread at a time may use it and
 /// its calls, which must not outlive it.
@@ -38,11 +45,13 @@ public:
   bool open() { return dnn.create(&handle) == 0; }
 
   /// Returns a call for `problem`, or null if the library does not support it.
-  /// `zeros` is the bias for fused calls of a problem without one.
+  /// `zeros` is the bias for fused calls of a problem without one; gradients
+  /// need none. `alignments` are the guaranteed alignments of the arguments in
+  /// bytes.
   std::unique_ptr<LibraryCall> prepare(const artifact::Conv &problem,
-                                       DevicePointer zeros);
-  /// As above, for attention. `alignments` are the guaranteed alignments of the
-  /// arguments in bytes.
+                                       DevicePointer zeros,
+                                       std::span<const uint32_t> alignments);
+  /// As above, for attention.
   std::unique_ptr<LibraryCall> prepare(const artifact::Attention &problem,
                                        std::span<const uint32_t> alignments);
 
@@ -50,10 +59,14 @@ public:
   DnnHandle handle = nullptr;
 
 private:
+  std::unique_ptr<LibraryCall>
+  prepareGradient(const artifact::Conv &problem,
+                  std::span<const uint32_t> alignments);
   AttentionGraph &graphOf(const artifact::Attention &problem);
   void releaseAttentions();
 
   AttentionGraph *attentions = nullptr; ///< head of a linked list, owned
+  std::vector<std::shared_ptr<ConvGradientGraph>> gradients;
 };
 
 } // namespace frit::cuda

@@ -42,11 +42,14 @@ inline constexpr int kDnnActivationIdentity = 5;
 /// cudnnBackendDescriptorType_t
 enum DnnDescriptorKind {
   kDnnPointwise = 0,
+  kDnnConvolutionKind = 1,
   kDnnEngine = 2,
   kDnnEngineConfig = 3,
   kDnnEngineHeuristics = 4,
   kDnnExecutionPlan = 5,
   kDnnKnobChoice = 7,
+  kDnnGradWeightOperation = 11,
+  kDnnGradInputOperation = 12,
   kDnnPointwiseOperation = 13,
   kDnnOperationGraph = 15,
   kDnnVariantPack = 16,
@@ -62,6 +65,13 @@ enum DnnAttribute {
   kDnnPointwiseMode = 0,
   kDnnPointwiseType = 1,
   kDnnPointwiseAxis = 9,
+  kDnnConvolutionType = 100,
+  kDnnConvolutionMode = 101,
+  kDnnConvolutionDilations = 102,
+  kDnnConvolutionStrides = 103,
+  kDnnConvolutionPadsAfter = 104,
+  kDnnConvolutionPadsBefore = 105,
+  kDnnConvolutionRank = 106,
   kDnnHeuristicsMode = 200,
   kDnnHeuristicsGraph = 201,
   kDnnHeuristicsResults = 202,
@@ -71,6 +81,18 @@ enum DnnAttribute {
   kDnnPlanConfig = 401,
   kDnnPlanWorkspace = 402,
   kDnnKnobValue = 601,
+  kDnnGradInputAlpha = 706,
+  kDnnGradInputBeta = 707,
+  kDnnGradInputDescriptor = 708,
+  kDnnGradInputW = 709,
+  kDnnGradInputDx = 710,
+  kDnnGradInputDy = 711,
+  kDnnGradWeightAlpha = 712,
+  kDnnGradWeightBeta = 713,
+  kDnnGradWeightDescriptor = 714,
+  kDnnGradWeightDw = 715,
+  kDnnGradWeightX = 716,
+  kDnnGradWeightDy = 717,
   kDnnPointwiseDescriptor = 750,
   kDnnPointwiseX = 751,
   kDnnPointwiseB = 752,
@@ -89,6 +111,7 @@ enum DnnAttribute {
   kDnnPackPointers = 1001,
   kDnnPackWorkspace = 1003,
   kDnnEngineIndex = 1301,
+  kDnnEngineNotes = 1303,
   kDnnMatmulType = 1500,
   kDnnMatmulA = 1520,
   kDnnMatmulB = 1521,
@@ -107,8 +130,11 @@ enum DnnAttributeType {
   kDnnOfDataType = 1,
   kDnnOfBoolean = 2,
   kDnnOfInt64 = 3,
+  kDnnOfFloat = 4,
   kDnnOfPointer = 6,
+  kDnnOfConvolutionMode = 7,
   kDnnOfHeuristicsMode = 8,
+  kDnnOfNote = 11,
   kDnnOfPointwiseMode = 14,
   kDnnOfDescriptor = 15,
   kDnnOfReduction = 18
@@ -128,7 +154,21 @@ enum DnnPointwiseMode {
 };
 
 enum DnnReduction { kDnnReduceAdd = 0, kDnnReduceMax = 3 };
-inline constexpr int kDnnHeuristicsA = 3;
+
+/// cudnnBackendHeurMode_t
+enum DnnHeuristics { kDnnHeuristicsFallback = 2, kDnnHeuristicsA = 3 };
+
+/// cudnnBackendNumericalNote_t: properties of an engine.
+enum DnnNote {
+  kDnnTensorCore = 0,
+  kDnnDownConverts = 1,
+  kDnnReducedPrecision = 2,
+  kDnnUsesFft = 3,
+  kDnnNondeterministic = 4,
+  kDnnWinograd = 5,
+  kDnnWinograd13 = 8,
+  kDnnNoteCount = 10
+};
 
 /// cudnnConvolutionFwdAlgoPerf_t
 struct DnnPerformance {

@@ -2,6 +2,7 @@
 
 #include "runtime/cuda/CudnnGraph.h"
 
+#include <algorithm>
 #include <cassert>
 
 using namespace frit::cuda;
@@ -29,6 +30,24 @@ const DnnOperation frit::cuda::kDnnElementwise = {
     kDnnPointwiseOperation,
     kDnnPointwiseDescriptor,
     {kDnnPointwiseY, kDnnPointwiseX, kDnnPointwiseB, kDnnPointwiseT}};
+const DnnOperation frit::cuda::kDnnGradInput = {
+    kDnnConvolutionKind,
+    kDnnConvolutionMode,
+    kDnnOfConvolutionMode,
+    kDnnConvolutionType,
+    kDnnGradInputOperation,
+    kDnnGradInputDescriptor,
+    {kDnnGradInputDx, kDnnGradInputDy, kDnnGradInputW},
+    kDnnGradInputAlpha};
+const DnnOperation frit::cuda::kDnnGradWeight = {
+    kDnnConvolutionKind,
+    kDnnConvolutionMode,
+    kDnnOfConvolutionMode,
+    kDnnConvolutionType,
+    kDnnGradWeightOperation,
+    kDnnGradWeightDescriptor,
+    {kDnnGradWeightDw, kDnnGradWeightX, kDnnGradWeightDy},
+    kDnnGradWeightAlpha};
 
 CudnnGraph::~CudnnGraph() {
   while (allCount)
@@ -105,7 +124,6 @@ DnnDescriptor CudnnGraph::tensor(int type, const DnnShape &shape, Memory memory,
 void CudnnGraph::add(const DnnOperation &kind, int mode, int mathType,
                      std::initializer_list<DnnDescriptor> tensors,
                      int64_t axis) {
-  assert(operationCount < kMostOperations);
   DnnDescriptor function = create(kind.function);
   if (kind.mode >= 0)
     set(function, kind.mode, kind.modeType, &mode);
@@ -113,8 +131,40 @@ void CudnnGraph::add(const DnnOperation &kind, int mode, int mathType,
   if (axis >= 0)
     set(function, kDnnPointwiseAxis, kDnnOfInt64, &axis);
   finalize(function);
+  addOperation(kind, function, tensors);
+}
+
+void CudnnGraph::add(const DnnOperation &kind, const DnnWindow &window,
+                     std::initializer_list<DnnDescriptor> tensors) {
+  DnnDescriptor function = create(kind.function);
+  const int64_t rank = 2;
+  set(function, kind.mode, kind.modeType, &kDnnCrossCorrelation);
+  const int mathType = kDnnFloat;
+  set(function, kind.mathType, kDnnOfDataType, &mathType);
+  set(function, kDnnConvolutionRank, kDnnOfInt64, &rank);
+  const struct {
+    int attribute;
+    const int64_t *values;
+  } settings[] = {{kDnnConvolutionStrides, window.strides},
+                  {kDnnConvolutionDilations, window.dilations},
+                  {kDnnConvolutionPadsBefore, window.padsBefore},
+                  {kDnnConvolutionPadsAfter, window.padsAfter}};
+  for (const auto &setting : settings)
+    set(function, setting.attribute, kDnnOfInt64, setting.values, rank);
+  finalize(function);
+  addOperation(kind, function, tensors);
+}
+
+void CudnnGraph::addOperation(const DnnOperation &kind, DnnDescriptor function,
+                              std::initializer_list<DnnDescriptor> tensors) {
+  assert(operationCount < kMostOperations);
   DnnDescriptor operation = create(kind.operation);
   set(operation, kind.ofFunction, kDnnOfDescriptor, &function);
+  const float one = 1, zero = 0;
+  if (kind.alpha >= 0) {
+    set(operation, kind.alpha, kDnnOfFloat, &one);
+    set(operation, kind.alpha + 1, kDnnOfFloat, &zero);
+  }
   const int *attribute = kind.tensors;
   for (const DnnDescriptor &tensor : tensors) {
     if (tensor)
@@ -129,33 +179,79 @@ void CudnnGraph::add(const DnnOperation &kind, int mode, int mathType,
 // Plans
 //===----------------------------------------------------------------------===//
 
-bool CudnnGraph::close(DnnHandle with) {
+bool CudnnGraph::open(DnnHandle with) {
   handle = with;
-  DnnDescriptor graph = create(kDnnOperationGraph);
+  graph = create(kDnnOperationGraph);
   set(graph, kDnnGraphHandle, kDnnOfHandle, &handle);
   set(graph, kDnnGraphOperations, kDnnOfDescriptor, operations, operationCount);
   finalize(graph);
+  return valid;
+}
+
+bool CudnnGraph::find(int mode) {
   DnnDescriptor heuristics = create(kDnnEngineHeuristics);
   set(heuristics, kDnnHeuristicsGraph, kDnnOfDescriptor, &graph);
-  set(heuristics, kDnnHeuristicsMode, kDnnOfHeuristicsMode, &kDnnHeuristicsA);
+  set(heuristics, kDnnHeuristicsMode, kDnnOfHeuristicsMode, &mode);
   finalize(heuristics);
 
-  DnnDescriptor configs[kMostEngines], knobs[kMostKnobs];
-  for (DnnDescriptor &config : configs)
-    config = create(kDnnEngineConfig);
+  DnnDescriptor configs[kMostFound], knobs[kMostKnobs];
+  int64_t most = std::min(kMostFound, kMostEngines - engineCount);
+  for (int64_t i = 0; i < most; ++i)
+    configs[i] = create(kDnnEngineConfig);
   for (DnnDescriptor &knob : knobs)
     knob = create(kDnnKnobChoice);
   DnnDescriptor engine = create(kDnnEngine);
-  int64_t count = get(heuristics, kDnnHeuristicsResults, configs, kMostEngines);
+  int64_t count = get(heuristics, kDnnHeuristicsResults, configs, most);
+  int64_t found = engineCount;
   for (int64_t i = 0; i < count; ++i) {
     get(configs[i], kDnnConfigEngine, &engine, 1);
-    uint32_t number = uint32_t(getInteger(engine, kDnnEngineIndex)) + 1;
+    uint32_t index = uint32_t(getInteger(engine, kDnnEngineIndex));
+    uint32_t number = index + 1;
     int64_t set = get(configs[i], kDnnConfigKnobs, knobs, kMostKnobs);
     for (int64_t knob = 0; knob < set; ++knob)
       number = number * 100 + uint32_t(getInteger(knobs[knob], kDnnKnobValue));
-    engines[i] = {number, configs[i], nullptr, false};
+    engines[found++] = {number,  index, configs[i],
+                        nullptr, false, notesOf(engine)};
   }
-  engineCount = valid ? count : 0;
+  if (valid)
+    engineCount = found;
+  return engineCount > 0;
+}
+
+uint32_t CudnnGraph::notesOf(DnnDescriptor engine) {
+  int notes[kDnnNoteCount];
+  int64_t count = 0;
+  if (dnn.descriptorGet(engine, kDnnEngineNotes, kDnnOfNote, kDnnNoteCount,
+                        &count, notes))
+    return 0;
+  uint32_t bits = 0;
+  for (int64_t i = 0; i < std::min<int64_t>(count, kDnnNoteCount); ++i)
+    bits |= 1u << notes[i];
+  return bits;
+}
+
+bool CudnnGraph::close(DnnHandle with, uint32_t refused) {
+  if (!open(with))
+    return false;
+  (void)find(kDnnHeuristicsA);
+  // Without favourites there may still be slow engines.
+  valid = true;
+  (void)find(kDnnHeuristicsFallback);
+  Engine *end =
+      std::remove_if(engines, engines + engineCount, [&](const Engine &engine) {
+        return (engine.notes & refused) != 0;
+      });
+  engineCount = end - engines;
+  // The fallback engines repeat some of the favourites.
+  for (int64_t i = 0; i < engineCount; ++i) {
+    end = std::remove_if(
+        engines + i + 1, engines + engineCount,
+        [&](const Engine &e) { return e.number == engines[i].number; });
+    engineCount = end - engines;
+  }
+  std::stable_partition(engines, engines + engineCount, [](const Engine &e) {
+    return !(e.notes >> kDnnNondeterministic & 1);
+  });
   return engineCount > 0;
 }
 

@@ -20,14 +20,23 @@ struct DnnShape {
 };
 
 /// Backend attributes of a kind of operation: of its function and of its
-/// tensors, result first.
+/// tensors, result first. `alpha` is the attribute of the factor of the result,
+/// followed by that of the factor of what was there; -1 if there is none.
 struct DnnOperation {
   int function, mode, modeType, mathType;
   int operation, ofFunction, tensors[4];
+  int alpha = -1;
 };
 extern const DnnOperation kDnnProduct;     ///< {c, a, b}
 extern const DnnOperation kDnnReduce;      ///< {y, x}
 extern const DnnOperation kDnnElementwise; ///< {y, x, b, t}
+extern const DnnOperation kDnnGradInput;   ///< {dx, dy, w}
+extern const DnnOperation kDnnGradWeight;  ///< {dw, x, dy}
+
+/// The window of a 2-d convolution.
+struct DnnWindow {
+  int64_t strides[2], dilations[2], padsBefore[2], padsAfter[2];
+};
 
 /// A graph under construction. `close` reports errors of all calls before it.
 class CudnnGraph {
@@ -46,20 +55,29 @@ public:
   /// Index operations work along `axis`. `tensors` may contain null.
   void add(const DnnOperation &kind, int mode, int mathType,
            std::initializer_list<DnnDescriptor> tensors, int64_t axis = -1);
+  /// As above, for a convolution's gradient.
+  void add(const DnnOperation &kind, const DnnWindow &window,
+           std::initializer_list<DnnDescriptor> tensors);
 
   /// Finalizes the graph and finds its engines; false if there are none.
-  bool close(DnnHandle handle);
+  bool close(DnnHandle handle) { return open(handle) && find(kDnnHeuristicsA); }
+  /// As above, with the library's slow engines last, and without engines that
+  /// have one of the notes in `refused`, a bit for each DnnNote. Engines whose
+  /// results differ from run to run come after all others.
+  bool close(DnnHandle handle, uint32_t refused);
 
   struct Engine {
-    /// The library's engine number, from 1 on, followed by two decimal digits
+    /// The library's engine number plus one, followed by two decimal digits
     /// per knob setting.
     uint32_t number;
+    uint32_t index; ///< the library's engine number
     DnnDescriptor config;
     DnnDescriptor plan; ///< null if the engine cannot run the graph
     bool prepared;
+    uint32_t notes; ///< a bit for each DnnNote
   };
   /// Engine configurations, the library's favourite first.
-  static constexpr int64_t kMostEngines = 16;
+  static constexpr int64_t kMostEngines = 32;
   Engine engines[kMostEngines] = {};
   int64_t engineCount = 0;
 
@@ -70,10 +88,13 @@ public:
   bool run(const Engine &engine, void *const *pointers, void *workspace);
 
 private:
+  /// Configurations of one query.
+  static constexpr int64_t kMostFound = 16;
   static constexpr int64_t kMostKnobs = 16, kMostOperations = 24;
   static constexpr int64_t kMostTensors = 24;
   static constexpr int64_t kMostDescriptors =
-      kMostTensors + 2 * kMostOperations + 2 * kMostEngines + kMostKnobs + 8;
+      kMostTensors + 2 * kMostOperations + 2 * kMostEngines + 2 * kMostKnobs +
+      8;
 
   DnnDescriptor create(int kind);
   void set(DnnDescriptor to, int attribute, int type, const void *values,
@@ -84,9 +105,17 @@ private:
               int64_t most);
   int64_t getInteger(DnnDescriptor from, int attribute);
   void finalize(DnnDescriptor descriptor);
+  void addOperation(const DnnOperation &kind, DnnDescriptor function,
+                    std::initializer_list<DnnDescriptor> tensors);
+  /// Finalizes the graph.
+  bool open(DnnHandle handle);
+  /// Appends the engines of a heuristic mode; false if there are none at all.
+  bool find(int mode);
+  uint32_t notesOf(DnnDescriptor engine);
 
   const CudnnApi &dnn;
   DnnHandle handle = nullptr;
+  DnnDescriptor graph = nullptr;
   DnnDescriptor all[kMostDescriptors], operations[kMostOperations];
   int64_t ids[kMostTensors]; ///< of the tensors with memory
   int64_t allCount = 0, operationCount = 0, idCount = 0, tensorCount = 0;

@@ -21,6 +21,14 @@ Status frit::stepFailed(const PlanView &plan, const artifact::Step &step,
 }
 
 Status frit::noKernel(const PlanView &plan, const artifact::Step &step) {
+  if (step.kind == artifact::StepKind::conv &&
+      plan.conv(step).pass != artifact::ConvPass::forward)
+    return Status(
+        FRIT_UNSUPPORTED,
+        format("%s: its gradient needs cuDNN 9 (FRIT_CUDNN names it), "
+               "which is missing or does not support it; compile the "
+               "model with -fno-cudnn for frit's own kernels",
+               plan.nodeOf(step).c_str()));
   const char *what = step.kind == artifact::StepKind::gemm   ? "matrix product"
                      : step.kind == artifact::StepKind::conv ? "convolution"
                                                              : "attention";

@@ -119,7 +119,7 @@ const char *frit::checkConv(const Conv &conv,
       !inRange({conv.padTop, conv.padLeft, conv.padBottom, conv.padRight}, 0))
     return "a size is out of range";
   if (!elementBytes(conv.type) || conv.compute > Compute::i32 ||
-      conv.activation >= Activation::other)
+      conv.activation >= Activation::other || conv.pass > ConvPass::gradWeight)
     return "a type is unknown";
   if (conv.c % conv.groups || conv.k % conv.groups)
     return "its groups do not divide its channels";
@@ -128,16 +128,34 @@ const char *frit::checkConv(const Conv &conv,
       !windowFits(conv.w, conv.s, conv.strideW, conv.dilationW, conv.padLeft,
                   conv.padRight, conv.q))
     return "its result's size does not match its window";
-  unsigned next = 2;
   DType type = conv.type;
-  bool fits = tensorFits(arguments[0], type, conv.n, conv.c, conv.h, conv.w) &&
-              tensorFits(arguments[1], type, conv.k, conv.c / conv.groups,
-                         conv.r, conv.s);
-  if (conv.hasBias)
-    fits &= tensorFits(arguments[next++], type, conv.k, 1, 1, 1);
-  if (conv.hasResidual)
-    fits &= tensorFits(arguments[next++], type, conv.n, conv.k, conv.p, conv.q);
-  fits &= tensorFits(arguments[next], type, conv.n, conv.k, conv.p, conv.q);
+  auto isX = [&](size_t i) {
+    return tensorFits(arguments[i], type, conv.n, conv.c, conv.h, conv.w);
+  };
+  auto isY = [&](size_t i) {
+    return tensorFits(arguments[i], type, conv.n, conv.k, conv.p, conv.q);
+  };
+  auto isW = [&](size_t i) {
+    return tensorFits(arguments[i], type, conv.k, conv.c / conv.groups, conv.r,
+                      conv.s);
+  };
+  bool fits = false;
+  if (conv.pass == ConvPass::forward) {
+    size_t next = 2;
+    fits = isX(0) && isW(1);
+    if (conv.hasBias)
+      fits &= tensorFits(arguments[next++], type, conv.k, 1, 1, 1);
+    if (conv.hasResidual)
+      fits &= isY(next++);
+    fits &= isY(next);
+  } else if (conv.hasBias || conv.hasResidual ||
+             conv.activation != Activation::none) {
+    return "a gradient has no epilogue";
+  } else if (conv.pass == ConvPass::gradInput) {
+    fits = isY(0) && isW(1) && isX(2);
+  } else {
+    fits = isX(0) && isY(1) && isW(2);
+  }
   return fits ? nullptr : "an argument is misaligned or too small for it";
 }
 

@@ -184,8 +184,8 @@ static size_t at(bool last, int64_t a, int64_t b, int64_t y, int64_t x,
                      : ((a * channels + b) * height + y) * width + x);
 }
 
-static void testConv(Conv conv, double tolerance, const std::string &what) {
-  Problem problem;
+/// Sets the size of the result.
+static void setResult(Conv &conv) {
   conv.p = (conv.h + conv.padTop + conv.padBottom -
             conv.dilationH * (conv.r - 1) - 1) /
                conv.strideH +
@@ -195,6 +195,11 @@ static void testConv(Conv conv, double tolerance, const std::string &what) {
                conv.strideW +
            1;
   conv.workspaceBytes = kWorkspace;
+}
+
+static void testConv(Conv conv, double tolerance, const std::string &what) {
+  Problem problem;
+  setResult(conv);
   int64_t inner = conv.c / conv.groups, outer = conv.k / conv.groups;
   Buffer x = problem.operand(conv.type, conv.n * conv.c * conv.h * conv.w);
   Buffer w = problem.operand(conv.type, conv.k * inner * conv.r * conv.s);
@@ -247,23 +252,114 @@ static void testConv(Conv conv, double tolerance, const std::string &what) {
   problem.check(expected, tolerance, label, "cuDNN");
 }
 
+namespace {
+struct ConvPrecision {
+  Compute compute;
+  DType type;
+  bool channelsLast;
+  double tolerance;
+};
+} // namespace
+
+static const ConvPrecision precisions[] = {
+    {Compute::f32, DType::f32, false, 5e-6},
+    {Compute::f32, DType::f32, true, 5e-6},
+    {Compute::tf32, DType::f32, false, 2e-3},
+    {Compute::tf32, DType::f32, true, 2e-3},
+    {Compute::f16, DType::f16, true, 1e-3},
+    {Compute::f16, DType::f16, false, 1e-3},
+    {Compute::f16, DType::bf16, true, 6e-3},
+};
+
+/// Compares a gradient with sums over all windows.
+static void testConvGradient(Conv conv, double tolerance,
+                             const std::string &what) {
+  Problem problem;
+  setResult(conv);
+  bool ofWeight = conv.pass == ConvPass::gradWeight;
+  int64_t inner = conv.c / conv.groups, outer = conv.k / conv.groups;
+  int64_t countX = conv.n * conv.c * conv.h * conv.w;
+  int64_t countW = conv.k * inner * conv.r * conv.s;
+  int64_t countY = conv.n * conv.k * conv.p * conv.q;
+  Buffer a = problem.operand(conv.type, ofWeight ? countX : countY);
+  Buffer b = problem.operand(conv.type, ofWeight ? countY : countW);
+  Buffer d = problem.result(conv.type, ofWeight ? countW : countX);
+  std::string label = what + (ofWeight ? " dw " : " dx ") +
+                      nameOf(conv.compute) +
+                      (conv.type == DType::bf16 ? " bf16" : "") +
+                      (conv.channelsLast ? " NHWC" : " NCHW");
+  problem.plan.conv(conv, label, {a, b, d, Problem::workspace()});
+
+  bool last = conv.channelsLast;
+  std::vector<double> expected(size_t(ofWeight ? countW : countX));
+  for (int64_t n = 0; n < conv.n; ++n)
+    for (int64_t k = 0; k < conv.k; ++k)
+      for (int64_t p = 0; p < conv.p; ++p)
+        for (int64_t q = 0; q < conv.q; ++q) {
+          double dy = problem.values[ofWeight][at(last, n, k, p, q, conv.k,
+                                                  conv.p, conv.q)];
+          for (int64_t c = 0; c < inner; ++c)
+            for (int64_t r = 0; r < conv.r; ++r)
+              for (int64_t s = 0; s < conv.s; ++s) {
+                int64_t h = p * conv.strideH - conv.padTop + r * conv.dilationH;
+                int64_t v =
+                    q * conv.strideW - conv.padLeft + s * conv.dilationW;
+                if (h < 0 || h >= conv.h || v < 0 || v >= conv.w)
+                  continue;
+                size_t x = at(last, n, k / outer * inner + c, h, v, conv.c,
+                              conv.h, conv.w);
+                size_t w = at(last, k, c, r, s, inner, conv.r, conv.s);
+                if (ofWeight)
+                  expected[w] += dy * problem.values[0][x];
+                else
+                  expected[x] += dy * problem.values[1][w];
+              }
+        }
+  problem.check(expected, tolerance, label, "cuDNN");
+}
+
+void frit::test::testConvGradients() {
+  const struct {
+    const char *what;
+    int64_t c, k, window, stride, pad, dilation, groups;
+  } shapes[] = {
+      {"1x1", 32, 64, 1, 1, 0, 1, 1},
+      {"1x1 stride 2", 32, 64, 1, 2, 0, 1, 1},
+      {"3x3", 32, 64, 3, 1, 1, 1, 1},
+      {"3x3 stride 2", 32, 64, 3, 2, 1, 1, 1},
+      {"3x3 unpadded", 16, 8, 3, 1, 0, 1, 1},
+      {"5x5", 16, 24, 5, 1, 2, 1, 1},
+      {"7x7 stem", 3, 64, 7, 2, 3, 1, 1},
+      {"patches", 3, 32, 4, 4, 0, 1, 1},
+      {"dilation 2", 32, 64, 3, 1, 2, 2, 1},
+      {"4 groups", 32, 64, 3, 1, 1, 1, 4},
+      {"depthwise", 32, 32, 3, 1, 1, 1, 32},
+      {"odd channels", 5, 7, 3, 1, 1, 1, 1},
+  };
+  for (const ConvPrecision &precision : precisions)
+    for (const auto &shape : shapes)
+      for (ConvPass pass : {ConvPass::gradInput, ConvPass::gradWeight}) {
+        Conv conv;
+        conv.n = 3;
+        conv.h = 15;
+        conv.w = 12;
+        conv.c = shape.c;
+        conv.k = shape.k;
+        conv.r = conv.s = shape.window;
+        conv.strideH = conv.strideW = shape.stride;
+        conv.dilationH = conv.dilationW = shape.dilation;
+        conv.padTop = conv.padLeft = conv.padBottom = conv.padRight = shape.pad;
+        conv.groups = shape.groups;
+        conv.type = precision.type;
+        conv.compute = precision.compute;
+        conv.channelsLast = precision.channelsLast;
+        conv.pass = pass;
+        testConvGradient(conv, precision.tolerance, shape.what);
+      }
+}
+
 void frit::test::testConvs() {
-  struct Precision {
-    Compute compute;
-    DType type;
-    bool channelsLast;
-    double tolerance;
-  };
-  const Precision precisions[] = {
-      {Compute::f32, DType::f32, false, 5e-6},
-      {Compute::f32, DType::f32, true, 5e-6},
-      {Compute::tf32, DType::f32, false, 2e-3},
-      {Compute::tf32, DType::f32, true, 2e-3},
-      {Compute::f16, DType::f16, true, 1e-3},
-      {Compute::f16, DType::f16, false, 1e-3},
-      {Compute::f16, DType::bf16, true, 6e-3},
-  };
-  for (const Precision &precision : precisions) {
+  for (const ConvPrecision &precision : precisions) {
     Conv conv;
     conv.n = 2;
     conv.c = 32;

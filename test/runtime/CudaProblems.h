@@ -9,6 +9,7 @@ namespace frit::test {
 /// loops in double; print the algorithms that the libraries chose.
 void testGemms();
 void testConvs();
+void testConvGradients();
 void testAttentions();
 
 /// Asks cuBLASLt for each of its algorithms by number.

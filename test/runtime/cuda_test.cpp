@@ -343,6 +343,7 @@ int main(int argc, char **argv) {
   testLargeWeights();
   testGemms();
   testConvs();
+  testConvGradients();
   testAttentions();
   testAlgorithms();
   testFailures();

@@ -16,6 +16,9 @@ using namespace frit;
 using namespace frit::test;
 using namespace frit::cuda;
 using artifact::Attention;
+using artifact::Compute;
+using artifact::Conv;
+using artifact::ConvPass;
 using artifact::DType;
 using artifact::StridedOperand;
 
@@ -239,6 +242,65 @@ static void testArguments(CudnnHandle &handle) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Gradients of convolutions
+//===----------------------------------------------------------------------===//
+
+static std::vector<uint32_t> enginesFor(CudnnHandle &handle, const Conv &conv) {
+  const uint32_t alignments[] = {256, 256, 256, 256};
+  auto call = handle.prepare(conv, /*zeros=*/0, alignments);
+  return call ? call->algorithms() : std::vector<uint32_t>();
+}
+
+static Conv makeConv(int64_t channels, int64_t filters, int64_t size,
+                     int64_t window, int64_t stride, int64_t pad,
+                     int64_t groups = 1, int64_t dilation = 1) {
+  Conv c;
+  c.n = 4;
+  c.c = channels;
+  c.h = c.w = size;
+  c.k = filters;
+  c.r = c.s = window;
+  c.strideH = c.strideW = stride;
+  c.dilationH = c.dilationW = dilation;
+  c.padTop = c.padLeft = c.padBottom = c.padRight = pad;
+  c.p = c.q = (size + 2 * pad - (window - 1) * dilation - 1) / stride + 1;
+  c.groups = groups;
+  c.workspaceBytes = 256 << 20;
+  return c;
+}
+
+/// There are engines for both gradients in all types and layouts.
+static void testConvGradients(CudnnHandle &handle) {
+  const struct {
+    Compute compute;
+    DType type;
+  } precisions[] = {{Compute::f32, DType::f32},
+                    {Compute::tf32, DType::f32},
+                    {Compute::f16, DType::f16},
+                    {Compute::f16, DType::bf16}};
+  const Conv shapes[] = {
+      makeConv(64, 256, 56, 1, 1, 0),      makeConv(256, 512, 56, 1, 2, 0),
+      makeConv(64, 64, 56, 3, 1, 1),       makeConv(128, 128, 56, 3, 2, 1),
+      makeConv(3, 64, 224, 7, 2, 3),       makeConv(3, 96, 224, 4, 4, 0),
+      makeConv(128, 128, 28, 3, 1, 1, 4),  makeConv(64, 64, 28, 3, 1, 1, 64),
+      makeConv(32, 64, 28, 3, 1, 2, 1, 2), makeConv(5, 7, 17, 3, 1, 1),
+      makeConv(3, 768, 224, 16, 16, 0)};
+  for (const auto &precision : precisions)
+    for (const Conv &shape : shapes)
+      for (uint32_t last : {0, 1})
+        for (ConvPass pass : {ConvPass::gradInput, ConvPass::gradWeight}) {
+          Conv conv = shape;
+          conv.compute = precision.compute;
+          conv.type = precision.type;
+          conv.channelsLast = last;
+          conv.pass = pass;
+          std::vector<uint32_t> engines = enginesFor(handle, conv);
+          std::set<uint32_t> all(engines.begin(), engines.end());
+          CHECK(!engines.empty() && all.size() == engines.size());
+        }
+}
+
 int main() {
   if (!library.load() || library.version < 90800 || !describeDevice()) {
     printf("skipped: no cuDNN of 9.8 or newer\n");
@@ -263,5 +325,6 @@ int main() {
   testRefused(handle);
   testAlgorithms(handle);
   testArguments(handle);
+  testConvGradients(handle);
   return finish("cudnn_test");
 }

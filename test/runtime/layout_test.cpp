@@ -198,6 +198,50 @@ static_assert(int(kDnnPointwiseMode) == CUDNN_ATTR_POINTWISE_MODE &&
               int(kDnnReductionY) == CUDNN_ATTR_OPERATION_REDUCTION_YDESC &&
               int(kDnnReductionDescriptor) ==
                   CUDNN_ATTR_OPERATION_REDUCTION_DESC);
+static_assert(
+    int(kDnnConvolutionKind) == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR &&
+    int(kDnnGradWeightOperation) ==
+        CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR &&
+    int(kDnnGradInputOperation) ==
+        CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR &&
+    int(kDnnConvolutionType) == CUDNN_ATTR_CONVOLUTION_COMP_TYPE &&
+    int(kDnnConvolutionMode) == CUDNN_ATTR_CONVOLUTION_CONV_MODE &&
+    int(kDnnConvolutionDilations) == CUDNN_ATTR_CONVOLUTION_DILATIONS &&
+    int(kDnnConvolutionStrides) == CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES &&
+    int(kDnnConvolutionPadsAfter) == CUDNN_ATTR_CONVOLUTION_POST_PADDINGS &&
+    int(kDnnConvolutionPadsBefore) == CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS &&
+    int(kDnnConvolutionRank) == CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
+static_assert(
+    int(kDnnGradInputAlpha) ==
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA &&
+    int(kDnnGradInputBeta) == CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA &&
+    int(kDnnGradInputDescriptor) ==
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC &&
+    int(kDnnGradInputW) == CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W &&
+    int(kDnnGradInputDx) == CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX &&
+    int(kDnnGradInputDy) == CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY);
+static_assert(
+    int(kDnnGradWeightAlpha) ==
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA &&
+    int(kDnnGradWeightBeta) ==
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA &&
+    int(kDnnGradWeightDescriptor) ==
+        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC &&
+    int(kDnnGradWeightDw) == CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW &&
+    int(kDnnGradWeightX) == CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X &&
+    int(kDnnGradWeightDy) == CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY);
+static_assert(int(kDnnHeuristicsFallback) == CUDNN_HEUR_MODE_FALLBACK &&
+              int(kDnnEngineNotes) == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE &&
+              int(kDnnTensorCore) == CUDNN_NUMERICAL_NOTE_TENSOR_CORE &&
+              int(kDnnDownConverts) ==
+                  CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS &&
+              int(kDnnReducedPrecision) ==
+                  CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION &&
+              int(kDnnUsesFft) == CUDNN_NUMERICAL_NOTE_FFT &&
+              int(kDnnNondeterministic) ==
+                  CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC &&
+              int(kDnnWinograd) == CUDNN_NUMERICAL_NOTE_WINOGRAD &&
+              int(kDnnWinograd13) == CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13);
 static_assert(int(kDnnHeuristicsMode) == CUDNN_ATTR_ENGINEHEUR_MODE &&
               int(kDnnHeuristicsGraph) ==
                   CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH &&
@@ -226,6 +270,9 @@ static_assert(int(kDnnOfHandle) == CUDNN_TYPE_HANDLE &&
               int(kDnnOfDataType) == CUDNN_TYPE_DATA_TYPE &&
               int(kDnnOfBoolean) == CUDNN_TYPE_BOOLEAN &&
               int(kDnnOfInt64) == CUDNN_TYPE_INT64 &&
+              int(kDnnOfFloat) == CUDNN_TYPE_FLOAT &&
+              int(kDnnOfConvolutionMode) == CUDNN_TYPE_CONVOLUTION_MODE &&
+              int(kDnnOfNote) == CUDNN_TYPE_NUMERICAL_NOTE &&
               int(kDnnOfPointer) == CUDNN_TYPE_VOID_PTR &&
               int(kDnnOfHeuristicsMode) == CUDNN_TYPE_HEUR_MODE &&
               int(kDnnOfPointwiseMode) == CUDNN_TYPE_POINTWISE_MODE &&

@@ -59,7 +59,8 @@ static std::vector<uint32_t> algorithmsOf(const PlanView &plan) {
       if (!cudnn.load() || !handle.open())
         return {};
       auto call = step.kind == StepKind::conv
-                      ? handle.prepare(plan.conv(step), /*zeros=*/0)
+                      ? handle.prepare(plan.conv(step), /*zeros=*/0,
+                                       cuda::alignmentsOf(plan, step))
                       : handle.prepare(plan.attention(step),
                                        cuda::alignmentsOf(plan, step));
       return call ? call->algorithms() : std::vector<uint32_t>();

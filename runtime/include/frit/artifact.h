@@ -29,7 +29,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 10;
+inline constexpr uint32_t kVersion = 11;
 
 /// Alignment in bytes of every buffer in an arena, in prepared memory and in
 /// the weights.
@@ -308,11 +308,17 @@ struct Gemm {
   uint64_t workspaceBytes = 0;
 };
 
+/// What a convolution step computes: its result, or the gradient of a loss with
+/// respect to x or w from that with respect to y.
+enum class ConvPass : uint32_t { forward, gradInput, gradWeight };
+
 /// y = act(conv(x, w) + bias + R), cross-correlation as in ONNX Conv, two
 /// spatial dimensions (a 1-d one has h = 1). Channels-last: x is n·h·w·c, w is
 /// k·r·s·(c/groups), y is n·p·q·k. Otherwise x is n·c·h·w, w is
 /// k·(c/groups)·r·s, y is n·k·p·q. bias is k, R is shaped like y.
-/// Arguments: x, w, [bias], [R], y, [workspace].
+/// Arguments: x, w, [bias], [R], y, [workspace]. Those of gradients, which are
+/// shaped like what they are of: dy, w, dx, [workspace] or x, dy, dw,
+/// [workspace].
 struct Conv {
   int64_t n = 0, c = 0, h = 0, w = 0; ///< x
   int64_t k = 0, r = 0, s = 0;        ///< filters, filter height and width
@@ -322,12 +328,12 @@ struct Conv {
   int64_t padTop = 0, padLeft = 0, padBottom = 0, padRight = 0;
   int64_t groups = 1;
   uint32_t channelsLast = 0;
-  DType type = DType::f32; ///< of x, w, bias, R and y
+  DType type = DType::f32; ///< of x, w, bias, R, y and gradients
   Compute compute = Compute::f32;
-  uint32_t hasBias = 0, hasResidual = 0;
-  Activation activation = Activation::none;
-  uint32_t algorithm = 0; ///< as in Gemm
-  uint32_t reserved = 0;
+  uint32_t hasBias = 0, hasResidual = 0;    ///< forward only
+  Activation activation = Activation::none; ///< forward only
+  uint32_t algorithm = 0;                   ///< as in Gemm
+  ConvPass pass = ConvPass::forward;
   uint64_t workspaceBytes = 0;
 };
 

@@ -358,3 +358,18 @@ plan.program @p "sm_90a" {
     %x = plan.buffer state "s" : memref<8xf32>
   }
 }
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.command_list @main {
+    %dy = plan.buffer arena : memref<2x6x5x5xf32>
+    %w = plan.buffer arena : memref<6x4x3x3xf32>
+    %dx = plan.buffer arena : memref<2x4x5x5xf32>
+    // expected-error@+1 {{is a gradient, which has no bias, residual or activation}}
+    plan.conv(%dy, %w) -> (%dx) {strides = array<i64: 1, 1>,
+        pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1,
+        bias, pass = #plan<pass grad_input>}
+        : memref<2x6x5x5xf32>, memref<6x4x3x3xf32> -> memref<2x4x5x5xf32>
+  }
+}

@@ -1,0 +1,203 @@
+//===- CudnnConvGradient.cpp - Gradients of convolutions by cuDNN ---------===//
+//
+// A graph of one operation (NVIDIA cuDNN documentation, "Graph API"):
+// convolution backward data or backward filter. Its engines are those of the
+// heuristics, as far as they are exact enough and their workspace fits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/Cudnn.h"
+#include "runtime/cuda/CudnnGraph.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+using namespace frit;
+using namespace frit::cuda;
+using artifact::Compute;
+using artifact::Conv;
+using artifact::ConvPass;
+using artifact::DType;
+
+namespace frit::cuda {
+struct ConvGradientGraph {
+  ConvGradientGraph(const Cudnn &dnn, const Conv &problem,
+                    const std::array<uint32_t, 3> &alignments)
+      : problem(problem), alignments(alignments), dnn(dnn), graph(dnn) {}
+
+  /// The problem of every call that shares this graph, with `algorithm` 0.
+  const Conv problem;
+  const std::array<uint32_t, 3> alignments;
+  const Cudnn &dnn;
+  CudnnGraph graph;
+};
+} // namespace frit::cuda
+
+namespace {
+class ConvGradientCall final : public LibraryCall {
+public:
+  ConvGradientCall(DnnHandle handle, ConvGradientGraph &gradient,
+                   uint32_t algorithm)
+      : handle(handle), gradient(gradient), graph(gradient.graph) {
+    for (int64_t i = 0; i < graph.engineCount; ++i)
+      if (graph.engines[i].number == algorithm)
+        first = i;
+  }
+
+  bool enqueue(std::span<const DevicePointer> arguments,
+               Stream stream) override;
+  bool nextAlgorithm() override {
+    ++chosen;
+    return findPlan();
+  }
+  std::vector<uint32_t> algorithms() const override;
+  std::string name() const override;
+
+  /// Advances to the next engine that has a plan, starting with the current
+  /// one.
+  bool findPlan();
+
+private:
+  /// Engine number `turn` in order of preference: the chosen one first.
+  CudnnGraph::Engine &engine(int64_t turn) const {
+    int64_t index = turn == 0 ? first : turn <= first ? turn - 1 : turn;
+    return graph.engines[index];
+  }
+
+  DnnHandle handle;
+  ConvGradientGraph &gradient;
+  CudnnGraph &graph;
+  int64_t first = 0, chosen = 0;
+};
+} // namespace
+
+static int typeOf(DType type) {
+  return type == DType::f32   ? kDnnFloat
+         : type == DType::f16 ? kDnnHalf
+                              : kDnnBfloat16;
+}
+
+static bool takes(const Conv &p) {
+  auto isHalf = [](DType type) {
+    return type == DType::f16 || type == DType::bf16;
+  };
+  bool typed = p.compute == Compute::f16
+                   ? isHalf(p.type)
+                   : p.type == DType::f32 && (p.compute == Compute::f32 ||
+                                              p.compute == Compute::tf32);
+  return typed && takesWindow(p);
+}
+
+/// Dimensions are n, c, h, w in either layout.
+static DnnShape shapeOf(bool last, int64_t n, int64_t c, int64_t h, int64_t w) {
+  if (last)
+    return {{n, c, h, w}, {h * w * c, 1, w * c, c}};
+  return {{n, c, h, w}, {c * h * w, h * w, w, 1}};
+}
+
+/// Describes the problem to the library.
+static void build(ConvGradientGraph &gradient) {
+  const Conv &p = gradient.problem;
+  CudnnGraph &graph = gradient.graph;
+  bool last = p.channelsLast, ofWeight = p.pass == ConvPass::gradWeight;
+  const DnnShape x = shapeOf(last, p.n, p.c, p.h, p.w);
+  const DnnShape y = shapeOf(last, p.n, p.k, p.p, p.q);
+  const DnnShape w = shapeOf(last, p.k, p.c / p.groups, p.r, p.s);
+  int type = typeOf(p.type);
+  // In the order of the arguments.
+  DnnDescriptor operands[3];
+  const DnnShape *shapes[] = {ofWeight ? &x : &y, ofWeight ? &y : &w,
+                              ofWeight ? &w : &x};
+  for (int i = 0; i < 3; ++i)
+    operands[i] = graph.tensor(type, *shapes[i], CudnnGraph::Memory::device,
+                               gradient.alignments[size_t(i)]);
+  const DnnWindow window = {{p.strideH, p.strideW},
+                            {p.dilationH, p.dilationW},
+                            {p.padTop, p.padLeft},
+                            {p.padTop, p.padLeft}};
+  graph.add(ofWeight ? kDnnGradWeight : kDnnGradInput, window,
+            {operands[2], operands[0], operands[1]});
+}
+
+/// Notes of engines that compute less exactly than asked for.
+static uint32_t refusedNotes(const Conv &p) {
+  uint32_t refused = 1u << kDnnReducedPrecision;
+  if (p.compute == Compute::f16) {
+    refused |= 1u << kDnnUsesFft;
+    for (int note = kDnnWinograd; note <= kDnnWinograd13; ++note)
+      refused |= 1u << note;
+  } else {
+    refused |= 1u << kDnnDownConverts;
+  }
+  // If f32 is asked for, nothing may round to TF32.
+  if (p.compute == Compute::f32)
+    refused |= 1u << kDnnTensorCore;
+  return refused;
+}
+
+std::unique_ptr<LibraryCall>
+CudnnHandle::prepareGradient(const Conv &problem,
+                             std::span<const uint32_t> alignments) {
+  if (!takes(problem))
+    return nullptr;
+  Conv general = problem;
+  general.algorithm = 0;
+  const std::array<uint32_t, 3> own = {alignments[0], alignments[1],
+                                       alignments[2]};
+  ConvGradientGraph *graph = nullptr;
+  for (const auto &known : gradients)
+    if (!memcmp(&known->problem, &general, sizeof general) &&
+        known->alignments == own)
+      graph = known.get();
+  if (!graph) {
+    // An unsupported problem stays in the list, without engines.
+    gradients.push_back(std::make_shared<ConvGradientGraph>(dnn, general, own));
+    graph = gradients.back().get();
+    build(*graph);
+    (void)graph->graph.close(handle, refusedNotes(general));
+  }
+  auto call =
+      std::make_unique<ConvGradientCall>(handle, *graph, problem.algorithm);
+  if (!call->findPlan())
+    return nullptr;
+  return call;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+bool ConvGradientCall::findPlan() {
+  while (chosen < graph.engineCount &&
+         !graph.prepare(engine(chosen), gradient.problem.workspaceBytes))
+    ++chosen;
+  return chosen < graph.engineCount;
+}
+
+std::vector<uint32_t> ConvGradientCall::algorithms() const {
+  std::vector<uint32_t> numbers(size_t(graph.engineCount));
+  for (int64_t i = 0; i < graph.engineCount; ++i)
+    numbers[size_t(i)] = engine(i).number;
+  return numbers;
+}
+
+bool ConvGradientCall::enqueue(std::span<const DevicePointer> arguments,
+                               Stream stream) {
+  void *pointers[4] = {};
+  for (size_t i = 0; i < std::min<size_t>(arguments.size(), 4); ++i)
+    pointers[i] = reinterpret_cast<void *>(arguments[i]);
+  return !gradient.dnn.setStream(handle, stream) &&
+         graph.run(engine(chosen), pointers, /*workspace=*/pointers[3]);
+}
+
+std::string ConvGradientCall::name() const {
+  const CudnnGraph::Engine &used = engine(chosen);
+  bool varies = used.notes >> kDnnNondeterministic & 1;
+  return format("cuDNN %zu.%zu %s engine %u%s", gradient.dnn.version / 10000,
+                gradient.dnn.version / 100 % 100,
+                gradient.problem.pass == ConvPass::gradInput
+                    ? "backward data"
+                    : "backward filter",
+                used.index, varies ? ", not deterministic" : "");
+}
