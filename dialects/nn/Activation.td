@@ -12,29 +12,39 @@ def NN_SigmoidOp : NN_UnaryFloat<"sigmoid", "Sigmoid", [{ s.sigmoid(x[0]) }]> {
 }
 def NN_SiluOp : NN_UnaryFloat<"silu", "", [{ x[0] * s.sigmoid(x[0]) }]> {
   let summary = "x · sigmoid(x).";
+  let vjp = [{ {dy * sigmoid(x[0]) * (1.0 + x[0] * sigmoid(-x[0]))} }];
 }
 def NN_SoftplusOp : NN_UnaryFloat<"softplus", "Softplus",
     [{ s.softplus(x[0]) }]> {
   let summary = "log(1 + e^x).";
+  let vjp = [{ {dy * sigmoid(x[0])} }];
 }
 def NN_MishOp : NN_UnaryFloat<"mish", "Mish",
     [{ x[0] * s.tanh(s.softplus(x[0])) }]> {
   let summary = "x · tanh(softplus(x)).";
+  let vjp = [{
+    {dy * (tanh(softplus(x[0])) + x[0] * sigmoid(x[0]) *
+           (1.0 - tanh(softplus(x[0])) * tanh(softplus(x[0]))))} }];
 }
 def NN_SoftsignOp : NN_UnaryFloat<"softsign", "Softsign",
     [{ x[0] / (1.0 + s.abs(x[0])) }]> {
   let summary = "x / (1 + |x|).";
+  let vjp = [{ {dy / (1.0 + abs(x[0])) / (1.0 + abs(x[0]))} }];
 }
 def NN_HardSwishOp : NN_UnaryFloat<"hard_swish", "HardSwish",
     [{ x[0] * s.min(s.max(x[0] * (1.0 / 6) + 0.5, s.constant(0, x[0])),
                     s.constant(1, x[0])) }]> {
   let summary = "x · clamp(x / 6 + 1/2, 0, 1).";
+  let vjp = [{
+    {where(x[0] < -3.0, 0.0,
+           where(x[0] > 3.0, dy, dy * (x[0] * (1.0 / 3) + 0.5)))} }];
 }
 def NN_LeakyReluOp : NN_UnaryFloat<"leaky_relu", "LeakyRelu",
     [{ s.select(x[0] < 0.0, x[0] * getAlpha().convertToDouble(), x[0]) }]> {
   let summary = "x where x >= 0, else alpha · x.";
   let arguments = (ins NN_FloatTensor:$x,
                    DefaultValuedAttr<F32Attr, "0.01f">:$alpha);
+  let vjp = [{ {where(x[0] > 0.0, dy, dy * getAlpha().convertToDouble())} }];
 }
 def NN_EluOp : NN_UnaryFloat<"elu", "Elu",
     [{ s.select(x[0] < 0.0, (s.exp(x[0]) - 1.0) * getAlpha().convertToDouble(),
@@ -42,6 +52,8 @@ def NN_EluOp : NN_UnaryFloat<"elu", "Elu",
   let summary = "x where x >= 0, else alpha · (e^x - 1).";
   let arguments = (ins NN_FloatTensor:$x,
                    DefaultValuedAttr<F32Attr, "1.0f">:$alpha);
+  let vjp = [{
+    {where(x[0] > 0.0, dy, dy * getAlpha().convertToDouble() * exp(x[0]))} }];
 }
 def NN_SeluOp : NN_UnaryFloat<"selu", "Selu",
     [{ s.select(x[0] > 0.0, x[0],
@@ -51,6 +63,9 @@ def NN_SeluOp : NN_UnaryFloat<"selu", "Selu",
   let arguments = (ins NN_FloatTensor:$x,
       DefaultValuedAttr<F32Attr, "1.67326319217681884765625f">:$alpha,
       DefaultValuedAttr<F32Attr, "1.05070102214813232421875f">:$gamma);
+  let vjp = [{
+    {getGamma().convertToDouble() * where(x[0] > 0.0, dy,
+         dy * getAlpha().convertToDouble() * exp(x[0]))} }];
 }
 def NN_HardSigmoidOp : NN_UnaryFloat<"hard_sigmoid", "HardSigmoid",
     [{ s.min(s.max(x[0] * getAlpha().convertToDouble() +
@@ -60,6 +75,8 @@ def NN_HardSigmoidOp : NN_UnaryFloat<"hard_sigmoid", "HardSigmoid",
   let arguments = (ins NN_FloatTensor:$x,
                    DefaultValuedAttr<F32Attr, "0.2f">:$alpha,
                    DefaultValuedAttr<F32Attr, "0.5f">:$beta);
+  let vjp = [{
+    {where((y > 0.0) & (y < 1.0), dy * getAlpha().convertToDouble(), 0.0)} }];
 }
 def NN_GeluKind : AttrConstraint<
     CPred<"::llvm::cast<::mlir::StringAttr>($_self) == \"none\" || "
@@ -76,6 +93,18 @@ def NN_GeluOp : NN_UnaryFloat<"gelu", "Gelu",
     Hendrycks and Gimpel, "Gaussian Error Linear Units", arXiv:1606.08415.
   }];
   let arguments = (ins NN_FloatTensor:$x,
+      DefaultValuedAttr<ConfinedAttr<StrAttr, [NN_GeluKind]>,
+                        "\"none\"">:$approximate);
+  let differentiable = 1;
+}
+
+def NN_GeluGradOp : NN_Elementwise<"gelu_grad", "",
+    [{ x[1] * geluSlope(s, x[0], getApproximate() == "tanh") }], "t[0]"> {
+  let summary = "Gradient of `gelu`: its slope at x times dy.";
+  let description = [{
+    One operator, so that with 16 bits its powers of x stay in f32.
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$dy,
       DefaultValuedAttr<ConfinedAttr<StrAttr, [NN_GeluKind]>,
                         "\"none\"">:$approximate);
 }

@@ -52,45 +52,76 @@ FailureOr<RankedTensorType> AttentionOp::infer(Adaptor op,
 
 /// The causal mask: true where query i sees key j, j <= i.
 static Value isPast(NNBuilder &b, int64_t queries, int64_t keys) {
-  auto type = RankedTensorType::get({}, b.getI64Type());
-  auto number = [&](int64_t value) -> Value {
-    return ConstantOp::create(
-        b, DenseElementsAttr::get(type, b.getI64IntegerAttr(value)),
-        StringAttr());
-  };
-  Value zero = number(0), one = number(1);
-  Value query = IotaOp::create(b, zero, one, ArrayRef<int64_t>{queries, 1}, 0);
-  Value key = IotaOp::create(b, zero, one, ArrayRef<int64_t>{1, keys}, 1);
+  Value query = b.iota({queries, 1}, 0), key = b.iota({1, keys}, 1);
   return LessEqualOp::create(b, key, query);
 }
 
-SmallVector<Value> AttentionOp::decompose(NNBuilder &b) {
-  Type element = tensorType(getQ()).getElementType(), work = workType(element);
-  SmallVector<int64_t> q(shapeOf(getQ())), k(shapeOf(getK()));
-  int64_t groups = k[1], sharing = groups ? q[1] / groups : 1;
-  double scale = getScale().convertToDouble();
+namespace {
+/// What the operator and its gradient are made of. The heads of a group become
+/// additional rows of queries.
+class AttentionParts {
+public:
+  AttentionParts(AttentionOp op, NNBuilder &b);
 
-  // Scale q before the product if it has 16 bits: the scores are stored in 16
-  // bits and would overflow otherwise. In other cases the scale is fused into
-  // the softmax.
-  bool early = element != work && scale != 1;
-  Value x = early ? b.mul(getQ(), b.scalarLike(getQ(), scale)) : getQ();
-  // The heads of a group become additional rows of queries.
-  Value scores = MatmulOp::create(
-      b, b.reshape(x, {q[0], groups, sharing * q[2], q[3]}), getK(),
-      /*transpose_a=*/false, /*transpose_b=*/true, getTf32());
-  scores = b.cast(b.reshape(scores, {q[0], q[1], q[2], k[2]}), work);
-  if (!early && scale != 1)
-    scores = b.mul(scores, b.scalarLike(scores, scale));
+  /// The softmax of the scores, f32 (f64 for f64).
+  Value buildWeights();
+
+  /// A tensor with a row per query: heads apart, and in groups.
+  Value inHeads(Value x) { return reshape(x, {heads, queries}); }
+  Value inGroups(Value x) { return reshape(x, {groups, sharing * queries}); }
+
+  Value multiply(Value x, Value y, bool swapX, bool swapY) {
+    return MatmulOp::create(b, x, y, swapX, swapY, op.getTf32());
+  }
+
+  /// Whether q is scaled before the product. With 16 bits the scores are
+  /// stored in 16 bits and would overflow otherwise. In other cases the scale
+  /// is fused into the softmax.
+  bool scalesEarly() const { return element != work && scale != 1; }
+  /// `x` times the scale if `applies`.
+  Value scaled(Value x, bool applies) {
+    return applies && scale != 1 ? b.mul(x, b.scalarLike(x, scale)) : x;
+  }
+
+  Type element, work;
+
+private:
+  Value reshape(Value x, std::array<int64_t, 2> rows) {
+    return b.reshape(x, {batch, rows[0], rows[1], shapeOf(x).back()});
+  }
+
+  AttentionOp op;
+  NNBuilder &b;
+  int64_t batch, heads, queries, groups, keys, sharing;
+  double scale;
+};
+} // namespace
+
+AttentionParts::AttentionParts(AttentionOp op, NNBuilder &b)
+    : element(tensorType(op.getQ()).getElementType()), work(workType(element)),
+      op(op), b(b), scale(op.getScale().convertToDouble()) {
+  ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
+  batch = q[0];
+  heads = q[1];
+  queries = q[2];
+  groups = k[1];
+  keys = k[2];
+  sharing = groups ? heads / groups : 1;
+}
+
+Value AttentionParts::buildWeights() {
+  Value q = inGroups(scaled(op.getQ(), scalesEarly()));
+  Value scores = multiply(q, op.getK(), false, true);
+  scores = scaled(b.cast(inHeads(scores), work), !scalesEarly());
 
   Value never = b.scalarLike(scores, -std::numeric_limits<double>::infinity());
-  Value mask = getMask();
+  Value mask = op.getMask();
   if (mask && tensorType(mask).getElementType().isInteger(1))
     scores = WhereOp::create(b, mask, scores, never);
   else if (mask)
     scores = b.add(scores, b.cast(mask, work));
-  if (getCausal())
-    scores = WhereOp::create(b, isPast(b, q[2], k[2]), scores, never);
+  if (op.getCausal())
+    scores = WhereOp::create(b, isPast(b, queries, keys), scores, never);
 
   Value weights = SoftmaxOp::create(b, scores, -1);
   if (mask) {
@@ -98,9 +129,40 @@ SmallVector<Value> AttentionOp::decompose(NNBuilder &b) {
     weights = WhereOp::create(b, EqualOp::create(b, most, never),
                               b.scalarLike(weights, 0), weights);
   }
-  weights = b.cast(weights, element);
-  Value y = MatmulOp::create(
-      b, b.reshape(weights, {q[0], groups, sharing * q[2], k[2]}), getV(),
-      /*transpose_a=*/false, /*transpose_b=*/false, getTf32());
-  return {b.reshape(y, getY().getType().getShape())};
+  return weights;
+}
+
+SmallVector<Value> AttentionOp::decompose(NNBuilder &b) {
+  AttentionParts parts(*this, b);
+  Value weights = b.cast(parts.buildWeights(), parts.element);
+  Value y = parts.multiply(parts.inGroups(weights), getV(), false, false);
+  return {parts.inHeads(y)};
+}
+
+/// With P the weights, which are computed again from q, k and mask:
+/// dV = Pᵀ · dy, dP = dy · Vᵀ, dS = P ∘ (dP - Σ dP ∘ P) is the gradient of the
+/// scores and the mask, dQ = scale · dS · K and dK = scale · dSᵀ · Q. See Dao
+/// et al., "FlashAttention", arXiv:2205.14135, appendix B.2.
+SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value gradient) {
+  AttentionParts parts(*this, b);
+  Value weights = parts.buildWeights(), dy = parts.inGroups(gradient);
+  Value rows = parts.inGroups(b.cast(weights, parts.element));
+  Value dv = parts.multiply(rows, dy, true, false);
+  TensorExpr p(b, weights);
+  TensorExpr dp =
+      widened(b, parts.inHeads(parts.multiply(dy, getV(), false, true)));
+  TensorExpr ds = p * (dp - TensorExpr(b, b.reduce(dp * p, Combiner::sum, 3)));
+  // The scale goes where it went in the operator.
+  bool early = parts.scalesEarly();
+  Value dScores =
+      parts.inGroups(b.cast(parts.scaled(ds, !early), parts.element));
+  Value dq = parts.multiply(dScores, parts.scaled(getK(), early), false, false);
+  Value q = parts.inGroups(parts.scaled(getQ(), early));
+  Value dk = parts.multiply(dScores, q, true, false);
+  SmallVector<Value> gradients = {parts.inHeads(dq), dk, dv};
+  if (Value mask = getMask())
+    gradients.push_back(isa<FloatType>(tensorType(mask).getElementType())
+                            ? ds.value()
+                            : Value());
+  return gradients;
 }

@@ -23,4 +23,5 @@ def NN_AttentionOp : NN_Composite<"attention", ""> {
                    Optional<AnyTypeOf<[NN_FloatTensor, NN_BoolTensor]>>:$mask,
                    F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$y);
+  let differentiable = 1;
 }

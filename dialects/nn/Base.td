@@ -72,8 +72,14 @@ class NN_Op<string mnemonic, string onnx, list<Trait> traits_ = []>
   bit differentiable = 0;
   /// Or its body as an expression: a list of a Value per operand, over
   /// TensorExprs: the result's gradient `dy`, the result `y` and the operands
-  /// `x[i]`.
+  /// `x[i]`, all with 16-bit floats widened to f32.
   code vjp = "";
+  /// Whether the result depends on the operands in steps: bools and integers.
+  bit discrete = 0;
+  /// Whether it is a composite, whose parts may have gradients.
+  bit decomposes = 0;
+  bit hasGradient = !and(!not(discrete),
+                         !or(differentiable, !not(!empty(vjp)), decomposes));
   let traits = !listconcat(
       [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>], traits_,
       !if(!or(differentiable, !not(!empty(vjp))),
@@ -85,7 +91,9 @@ class NN_Op<string mnemonic, string onnx, list<Trait> traits_ = []>
   let extraClassDeclaration =
       "static constexpr ::llvm::StringLiteral onnxName = \"" # onnxName #
       "\";\nstatic constexpr ::llvm::StringLiteral opSummary = \"" # summary #
-      "\";\nstatic constexpr int onnxSince = " # !cast<string>(since) # ";\n" # [{
+      "\";\nstatic constexpr int onnxSince = " # !cast<string>(since) #
+      ";\nstatic constexpr bool hasGradient = " #
+      !if(hasGradient, "true", "false") # ";\n" # [{
     /// Unknown sizes are compatible with any.
     static bool isCompatibleReturnTypes(::mlir::TypeRange a,
                                         ::mlir::TypeRange b) {
@@ -107,8 +115,9 @@ class NN_Op<string mnemonic, string onnx, list<Trait> traits_ = []>
   }] # extraMethodDefinitions # !if(!empty(vjp), "", [{
     ::llvm::SmallVector<::mlir::Value> $cppClass::buildVjp(
         ::frit::nn::NNBuilder &b, ::mlir::Value gradient) {
-      ::frit::nn::TensorExpr dy(b, gradient), y(b, getResult());
-      auto x = ::frit::nn::exprs(b, getOperation()->getOperands());
+      auto dy = ::frit::nn::widened(b, gradient);
+      auto y = ::frit::nn::widened(b, getResult());
+      auto x = ::frit::nn::widened(b, getOperation()->getOperands());
       (void)dy, (void)y, (void)x;
       return }] # vjp # [{;
     }
@@ -169,17 +178,20 @@ class NN_Compare<string mnemonic, string onnx, code scalar>
     : NN_Elementwise<mnemonic, onnx, scalar,
                      "::mlir::IntegerType::get(context, 1)"> {
   let arguments = (ins NN_ComparableTensor:$a, NN_ComparableTensor:$b);
+  let discrete = 1;
 }
 
 class NN_Bitwise<string mnemonic, string onnx, code scalar,
                  list<Trait> traits = []>
     : NN_Elementwise<mnemonic, onnx, scalar, "t[0]", traits> {
   let arguments = (ins NN_IntegerTensor:$a, NN_IntegerTensor:$b);
+  let discrete = 1;
 }
 
 class NN_Logical<string mnemonic, string onnx, code scalar>
     : NN_Elementwise<mnemonic, onnx, scalar, "t[0]"> {
   let arguments = (ins NN_BoolTensor:$a, NN_BoolTensor:$b);
+  let discrete = 1;
 }
 
 /// An operator with one result, whose type `infer` returns. If there is none,
@@ -214,7 +226,9 @@ class NN_Inferred<string mnemonic, string onnx, list<Trait> traits>
 /// has a kernel for it. `infer` and `decompose` are in the family's .cpp.
 class NN_Composite<string mnemonic, string onnx, list<Trait> traits = []>
     : NN_Inferred<mnemonic, onnx, !listconcat([
-        DeclareOpInterfaceMethods<NN_CompositeInterface>], traits)>;
+        DeclareOpInterfaceMethods<NN_CompositeInterface>], traits)> {
+  let decomposes = 1;
+}
 
 /// A primitive that moves or combines elements. `infer` and `buildLinalg` are
 /// in the family's .cpp.

@@ -32,6 +32,7 @@ def NN_ConvOp : NN_Structural<"conv", "Conv"> {
                    DefaultValuedAttr<I64Attr, "1">:$group,
                    UnitAttr:$channels_last, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$y);
+  let differentiable = 1;
 }
 
 def NN_DepthwiseConvOp : NN_Structural<"depthwise_conv", ""> {
@@ -45,4 +46,5 @@ def NN_DepthwiseConvOp : NN_Structural<"depthwise_conv", ""> {
                    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
                    DenseI64ArrayAttr:$dilations);
   let results = (outs NN_FloatTensor:$y);
+  let differentiable = 1;
 }

@@ -24,9 +24,15 @@ def NN_DivOp : NN_Binary<"div", "Div", [{ x[0] / x[1] }]> {
 }
 def NN_MaxOp : NN_Binary<"max", "", [{ s.max(x[0], x[1]) }], [Commutative]> {
   let summary = "The larger of two elements, NaN if either is.";
+  let vjp = [{
+    {where(x[0] < x[1], 0.0, where(equal(x[0], x[1]), 0.5 * dy, dy)),
+     where(x[1] < x[0], 0.0, where(equal(x[0], x[1]), 0.5 * dy, dy))} }];
 }
 def NN_MinOp : NN_Binary<"min", "", [{ s.min(x[0], x[1]) }], [Commutative]> {
   let summary = "The smaller of two elements, NaN if either is.";
+  let vjp = [{
+    {where(x[0] > x[1], 0.0, where(equal(x[0], x[1]), 0.5 * dy, dy)),
+     where(x[1] > x[0], 0.0, where(equal(x[0], x[1]), 0.5 * dy, dy))} }];
 }
 def NN_ModOp : NN_Binary<"mod", "Mod",
     [{ s.mod(x[0], x[1], getFmod() != 0) }]> {
@@ -34,11 +40,13 @@ def NN_ModOp : NN_Binary<"mod", "Mod",
                 "the dividend.";
   let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b,
                    DefaultValuedAttr<SI64Attr, "0">:$fmod);
+  let vjp = [{ {dy, -dy * round((x[0] - y) / x[1])} }];
 }
 def NN_PowOp : NN_Elementwise<"pow", "Pow", [{ s.pow(x[0], x[1]) }], "t[0]",
                               [], /*sameFrom=*/1> {
   let summary = "`a` to the power of `b`, of `a`'s type.";
   let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b);
+  let differentiable = 1;
 }
 def NN_NegOp : NN_Unary<"neg", "Neg", [{ -x[0] }]> {
   let summary = "Negation.";
@@ -46,9 +54,11 @@ def NN_NegOp : NN_Unary<"neg", "Neg", [{ -x[0] }]> {
 }
 def NN_AbsOp : NN_Unary<"abs", "Abs", [{ s.abs(x[0]) }]> {
   let summary = "Absolute value.";
+  let vjp = [{ {dy * sign(x[0])} }];
 }
 def NN_SignOp : NN_Unary<"sign", "Sign", [{ s.sign(x[0]) }]> {
   let summary = "-1, 0 or 1; NaN stays.";
+  let vjp = [{ {::mlir::Value()} }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -74,39 +84,51 @@ def NN_RsqrtOp : NN_UnaryFloat<"rsqrt", "", [{ s.rsqrt(x[0]) }]> {
 def NN_ReciprocalOp : NN_UnaryFloat<"reciprocal", "Reciprocal",
     [{ 1.0 / x[0] }]> {
   let summary = "1 / x.";
+  let vjp = [{ {-dy * y * y} }];
 }
 def NN_SinOp : NN_UnaryFloat<"sin", "Sin", [{ s.sin(x[0]) }]> {
   let summary = "Sine of radians.";
+  let vjp = [{ {dy * cos(x[0])} }];
 }
 def NN_CosOp : NN_UnaryFloat<"cos", "Cos", [{ s.cos(x[0]) }]> {
   let summary = "Cosine of radians.";
+  let vjp = [{ {-dy * sin(x[0])} }];
 }
 def NN_TanOp : NN_UnaryFloat<"tan", "Tan", [{ s.tan(x[0]) }]> {
   let summary = "Tangent of radians.";
+  let vjp = [{ {dy * (1.0 + y * y)} }];
 }
 def NN_AsinOp : NN_UnaryFloat<"asin", "Asin", [{ s.asin(x[0]) }]> {
   let summary = "Inverse sine.";
+  let vjp = [{ {dy * rsqrt((1.0 - x[0]) * (1.0 + x[0]))} }];
 }
 def NN_AcosOp : NN_UnaryFloat<"acos", "Acos", [{ s.acos(x[0]) }]> {
   let summary = "Inverse cosine.";
+  let vjp = [{ {-dy * rsqrt((1.0 - x[0]) * (1.0 + x[0]))} }];
 }
 def NN_AtanOp : NN_UnaryFloat<"atan", "Atan", [{ s.atan(x[0]) }]> {
   let summary = "Inverse tangent.";
+  let vjp = [{ {dy / (1.0 + x[0] * x[0])} }];
 }
 def NN_SinhOp : NN_UnaryFloat<"sinh", "Sinh", [{ s.sinh(x[0]) }]> {
   let summary = "Hyperbolic sine.";
+  let vjp = [{ {dy * cosh(x[0])} }];
 }
 def NN_CoshOp : NN_UnaryFloat<"cosh", "Cosh", [{ s.cosh(x[0]) }]> {
   let summary = "Hyperbolic cosine.";
+  let vjp = [{ {dy * sinh(x[0])} }];
 }
 def NN_AsinhOp : NN_UnaryFloat<"asinh", "Asinh", [{ s.asinh(x[0]) }]> {
   let summary = "Inverse hyperbolic sine.";
+  let vjp = [{ {dy * rsqrt(x[0] * x[0] + 1.0)} }];
 }
 def NN_AcoshOp : NN_UnaryFloat<"acosh", "Acosh", [{ s.acosh(x[0]) }]> {
   let summary = "Inverse hyperbolic cosine.";
+  let vjp = [{ {dy * rsqrt((x[0] - 1.0) * (x[0] + 1.0))} }];
 }
 def NN_AtanhOp : NN_UnaryFloat<"atanh", "Atanh", [{ s.atanh(x[0]) }]> {
   let summary = "Inverse hyperbolic tangent.";
+  let vjp = [{ {dy / ((1.0 - x[0]) * (1.0 + x[0]))} }];
 }
 def NN_TanhOp : NN_UnaryFloat<"tanh", "Tanh", [{ s.tanh(x[0]) }]> {
   let summary = "Hyperbolic tangent.";
@@ -114,15 +136,19 @@ def NN_TanhOp : NN_UnaryFloat<"tanh", "Tanh", [{ s.tanh(x[0]) }]> {
 }
 def NN_ErfOp : NN_UnaryFloat<"erf", "Erf", [{ s.erf(x[0]) }]> {
   let summary = "The error function.";
+  let vjp = [{ {dy * 1.1283791670955126 * exp(-x[0] * x[0])} }];
 }
 def NN_FloorOp : NN_UnaryFloat<"floor", "Floor", [{ s.floor(x[0]) }]> {
   let summary = "Rounds down.";
+  let vjp = [{ {::mlir::Value()} }];
 }
 def NN_CeilOp : NN_UnaryFloat<"ceil", "Ceil", [{ s.ceil(x[0]) }]> {
   let summary = "Rounds up.";
+  let vjp = [{ {::mlir::Value()} }];
 }
 def NN_RoundOp : NN_UnaryFloat<"round", "Round", [{ s.round(x[0]) }]> {
   let summary = "Rounds to the nearest integer, halves to even.";
+  let vjp = [{ {::mlir::Value()} }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,11 +185,13 @@ def NN_XorOp : NN_Logical<"xor", "Xor", [{ s.bitXor(x[0], x[1]) }]> {
 def NN_NotOp : NN_Elementwise<"not", "Not", [{ s.bitNot(x[0]) }], "t[0]"> {
   let summary = "Logical not.";
   let arguments = (ins NN_BoolTensor:$x);
+  let discrete = 1;
 }
 def NN_IsNaNOp : NN_Elementwise<"is_nan", "IsNaN", [{ s.isNaN(x[0]) }],
     "::mlir::IntegerType::get(context, 1)"> {
   let summary = "Whether an element is NaN.";
   let arguments = (ins NN_FloatTensor:$x);
+  let discrete = 1;
 }
 def NN_WhereOp : NN_Elementwise<"where", "Where",
     [{ s.select(x[0], x[1], x[2]) }], "t[1]", [], /*sameFrom=*/1> {
@@ -192,6 +220,7 @@ def NN_BitwiseNotOp : NN_Elementwise<"bitwise_not", "BitwiseNot",
     [{ s.bitNot(x[0]) }], "t[0]"> {
   let summary = "Inverts all bits.";
   let arguments = (ins NN_IntegerTensor:$x);
+  let discrete = 1;
 }
 
 def NN_ShiftDirection : AttrConstraint<
@@ -246,4 +275,5 @@ def NN_BitCastOp : NN_Elementwise<"bit_cast", "",
     "op.getTo()"> {
   let summary = "Reinterprets the bits as another type of the same width.";
   let arguments = (ins NN_Tensor:$x, TypeAttr:$to);
+  let discrete = 1;
 }

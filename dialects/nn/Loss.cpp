@@ -65,15 +65,8 @@ struct CrossEntropyParts {
 };
 } // namespace
 
-/// The number `value` as a rank 0 i64.
-static TensorExpr integer(NNBuilder &b, int64_t value) {
-  auto type = RankedTensorType::get({}, b.getI64Type());
-  return {b, ConstantOp::create(b, DenseElementsAttr::get(type, value),
-                                StringAttr())};
-}
-
 static TensorExpr subtractRowMax(NNBuilder &b, Value x) {
-  TensorExpr wide(b, b.cast(x, workType(tensorType(x).getElementType())));
+  TensorExpr wide = widened(b, x);
   return wide - TensorExpr(b, b.reduce(wide, Combiner::max, 1));
 }
 
@@ -81,22 +74,17 @@ static TensorExpr labelColumn(NNBuilder &b, Value labels) {
   return {b, b.reshape(labels, {shapeOf(labels)[0], 1})};
 }
 
-static TensorExpr columnNumbers(NNBuilder &b, int64_t columns) {
-  return {b, IotaOp::create(b, integer(b, 0), integer(b, 1),
-                            ArrayRef<int64_t>{1, columns}, 1)};
-}
-
 template <typename Op>
 CrossEntropyParts::CrossEntropyParts(Op op, NNBuilder &b)
     : z(subtractRowMax(b, op.getX())), e(exp(z)),
       sum(b, b.reduce(e, Combiner::sum, 1)),
-      isLabel(equal(columnNumbers(b, shapeOf(op.getX())[1]),
+      isLabel(equal(TensorExpr(b, b.iota({1, shapeOf(op.getX())[1]}, 1)),
                     labelColumn(b, op.getLabels()))),
       isIgnored(equal(labelColumn(b, op.getLabels()),
-                      integer(b, op.getIgnoreIndex()))),
+                      TensorExpr(b, b.integer(op.getIgnoreIndex())))),
       isClass((labelColumn(b, op.getLabels()) >= 0) &
               (labelColumn(b, op.getLabels()) <
-               integer(b, shapeOf(op.getX())[1]))) {
+               TensorExpr(b, b.integer(shapeOf(op.getX())[1])))) {
   double smoothing = op.getLabelSmoothing().convertToDouble();
   elsewhere = smoothing / shapeOf(op.getX())[1];
   atLabel = 1 - smoothing + elsewhere;

@@ -32,6 +32,7 @@ def NN_SliceOp : NN_Structural<"slice", ""> {
                    DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$steps);
   let results = (outs NN_Tensor:$y);
   let hasFolder = 1;
+  let differentiable = 1;
 }
 
 def NN_ConcatOp : NN_Structural<"concat", "Concat"> {
@@ -39,6 +40,7 @@ def NN_ConcatOp : NN_Structural<"concat", "Concat"> {
   let arguments = (ins Variadic<NN_Tensor>:$xs, SI64Attr:$axis);
   let results = (outs NN_Tensor:$y);
   let hasFolder = 1;
+  let differentiable = 1;
 }
 
 def NN_PadOp : NN_Structural<"pad", ""> {
@@ -52,6 +54,7 @@ def NN_PadOp : NN_Structural<"pad", ""> {
                    DefaultValuedAttr<StrAttr, "\"constant\"">:$mode);
   let results = (outs NN_Tensor:$y);
   let hasFolder = 1;
+  let differentiable = 1;
 }
 
 def NN_GatherOp : NN_Structural<"gather", "Gather"> {
@@ -64,6 +67,7 @@ def NN_GatherOp : NN_Structural<"gather", "Gather"> {
   let arguments = (ins NN_Tensor:$x, NN_IndexTensor:$indices,
                    DefaultValuedAttr<SI64Attr, "0">:$axis);
   let results = (outs NN_Tensor:$y);
+  let differentiable = 1;
 }
 
 def NN_GatherElementsOp : NN_Structural<"gather_elements", "GatherElements"> {
@@ -75,6 +79,7 @@ def NN_GatherElementsOp : NN_Structural<"gather_elements", "GatherElements"> {
   let arguments = (ins NN_Tensor:$x, NN_IndexTensor:$indices,
                    DefaultValuedAttr<SI64Attr, "0">:$axis);
   let results = (outs NN_Tensor:$y);
+  let differentiable = 1;
 }
 
 def NN_IotaOp : NN_Structural<"iota", ""> {
@@ -85,6 +90,7 @@ def NN_IotaOp : NN_Structural<"iota", ""> {
   let arguments = (ins NN_NumberTensor:$start, NN_NumberTensor:$step,
                    DenseI64ArrayAttr:$shape, I64Attr:$axis);
   let results = (outs NN_NumberTensor:$y);
+  let differentiable = 1;
 }
 
 def NN_TriluOp : NN_Structural<"trilu", ""> {
@@ -94,4 +100,5 @@ def NN_TriluOp : NN_Structural<"trilu", ""> {
   }];
   let arguments = (ins NN_Tensor:$x, I64Attr:$k, BoolAttr:$upper);
   let results = (outs NN_Tensor:$y);
+  let vjp = [{ {TriluOp::create(b, dy.value(), getK(), getUpper())} }];
 }

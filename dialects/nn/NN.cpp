@@ -52,6 +52,22 @@ Value NNBuilder::scalarLike(Value like, double value) {
                             StringAttr());
 }
 
+Value NNBuilder::integer(int64_t value) {
+  auto type = RankedTensorType::get({}, getI64Type());
+  return ConstantOp::create(*this, DenseElementsAttr::get(type, value),
+                            StringAttr());
+}
+
+Value NNBuilder::iota(ArrayRef<int64_t> shape, int64_t axis) {
+  return IotaOp::create(*this, integer(0), integer(1), shape, axis);
+}
+
+Value NNBuilder::zeros(RankedTensorType type) {
+  Attribute zero = getZeroAttr(type.getElementType());
+  return ConstantOp::create(*this, DenseElementsAttr::get(type, zero),
+                            StringAttr());
+}
+
 //===----------------------------------------------------------------------===//
 // Expressions
 //===----------------------------------------------------------------------===//
@@ -100,13 +116,18 @@ TensorExpr sigmoid(TensorExpr x) { return build<SigmoidOp>(x); }
 TensorExpr softplus(TensorExpr x) { return build<SoftplusOp>(x); }
 TensorExpr abs(TensorExpr x) { return build<AbsOp>(x); }
 TensorExpr sign(TensorExpr x) { return build<SignOp>(x); }
+TensorExpr round(TensorExpr x) { return build<RoundOp>(x); }
 TensorExpr pow(TensorExpr x, TensorExpr y) { return build<PowOp>(x, y); }
 TensorExpr where(TensorExpr condition, TensorExpr x, TensorExpr y) {
   return build<WhereOp>(condition, x, y);
 }
 
-SmallVector<TensorExpr> exprs(NNBuilder &b, ValueRange values) {
-  return llvm::map_to_vector(values, [&](Value v) { return TensorExpr(b, v); });
+TensorExpr widened(NNBuilder &b, Value x) {
+  return {b, b.cast(x, workType(tensorType(x).getElementType()))};
+}
+
+SmallVector<TensorExpr> widened(NNBuilder &b, ValueRange values) {
+  return llvm::map_to_vector(values, [&](Value v) { return widened(b, v); });
 }
 
 } // namespace frit::nn

@@ -48,6 +48,15 @@ public:
 
   /// Builds a rank 0 constant with the element type of `like`.
   mlir::Value scalarLike(mlir::Value like, double value);
+
+  /// Builds a rank 0 i64 constant.
+  mlir::Value integer(int64_t value);
+
+  /// Builds 0, 1, 2 … as i64 along `axis` of a tensor of `shape`.
+  mlir::Value iota(llvm::ArrayRef<int64_t> shape, int64_t axis);
+
+  /// Builds a constant of zeros.
+  mlir::Value zeros(mlir::RankedTensorType type);
 };
 
 } // namespace frit::nn
@@ -95,6 +104,11 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value v) {
 int64_t channelDimension(BatchNormOp norm);
 llvm::SmallVector<int64_t> channelShape(BatchNormOp norm);
 
+/// Returns a valid `axis` of `x`, which may be negative, as a non-negative one.
+inline int64_t axisOf(mlir::Value x, int64_t axis) {
+  return axis < 0 ? axis + tensorType(x).getRank() : axis;
+}
+
 /// The nn operator for an ONNX operator.
 struct OnnxEntry {
   llvm::StringRef operation; ///< "nn.tanh"
@@ -110,6 +124,7 @@ struct OperatorEntry {
   llvm::StringRef operation; ///< "nn.tanh"
   llvm::StringRef onnx;      ///< its ONNX name, or empty
   llvm::StringRef summary;
+  bool hasGradient; ///< its own, or composed of its parts'
 };
 
 /// Every operator, family by family.

@@ -23,10 +23,6 @@ static FailureOr<RankedTensorType> inferAlong(std::optional<Location> loc,
   return tensorType(x);
 }
 
-static int64_t axisOf(Value x, int64_t axis) {
-  return axis < 0 ? axis + tensorType(x).getRank() : axis;
-}
-
 //===----------------------------------------------------------------------===//
 // Softmax
 //===----------------------------------------------------------------------===//

@@ -34,6 +34,7 @@ def NN_LayerNormOp : NN_Composite<"layer_norm", ""> {
                    DefaultValuedAttr<SI64Attr, "-1">:$axis,
                    DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon);
   let results = (outs NN_FloatTensor:$y);
+  let differentiable = 1;
 }
 
 def NN_RmsNormOp : NN_Composite<"rms_norm", ""> {
@@ -46,6 +47,7 @@ def NN_RmsNormOp : NN_Composite<"rms_norm", ""> {
                    DefaultValuedAttr<SI64Attr, "-1">:$axis,
                    DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon);
   let results = (outs NN_FloatTensor:$y);
+  let differentiable = 1;
 }
 
 def NN_MomentsOp : NN_Composite<"moments", ""> {

@@ -140,16 +140,11 @@ static SmallVector<Value> decomposeArgReduce(Op op, NNBuilder &b,
   if (isa<FloatType>(type.getElementType()))
     wins = OrOp::create(b, wins, IsNaNOp::create(b, x));
 
-  auto number = [&](int64_t value) -> Value {
-    auto scalar = RankedTensorType::get({}, b.getI64Type());
-    return ConstantOp::create(b, DenseElementsAttr::get(scalar, value),
-                              StringAttr());
-  };
   bool last = op.getSelectLastIndex();
   SmallVector<int64_t> line(type.getRank(), 1);
   line[axis] = type.getDimSize(axis);
-  Value places = IotaOp::create(b, number(0), number(1), line, axis);
-  Value none = number(last ? -1 : type.getDimSize(axis));
+  Value places = b.iota(line, axis);
+  Value none = b.integer(last ? -1 : type.getDimSize(axis));
   Value y = b.reduce(WhereOp::create(b, wins, places, none),
                      last ? Combiner::max : Combiner::min, axis);
   return {b.reshape(y, shapeOf(op.getY()))};

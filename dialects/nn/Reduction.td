@@ -40,6 +40,7 @@ class NN_ArgReduce<string mnemonic, string onnx>
                    DefaultValuedAttr<SI64Attr, "1">:$keepdims,
                    DefaultValuedAttr<SI64Attr, "0">:$select_last_index);
   let results = (outs RankedTensorOf<[I64]>:$y);
+  let discrete = 1;
 }
 def NN_ArgMaxOp : NN_ArgReduce<"arg_max", "ArgMax"> {
   let summary = "Index of the largest element along `axis`.";
@@ -60,6 +61,9 @@ class NN_Cumulative<string mnemonic> : NN_Structural<mnemonic, ""> {
 }
 def NN_CumSumOp : NN_Cumulative<"cum_sum"> {
   let summary = "Sums of all elements up to each along `axis`.";
+  let vjp = [{
+    {CumSumOp::create(b, dy.value(), getAxis(), getExclusive(),
+                      !getReverse())} }];
 }
 def NN_CumProdOp : NN_Cumulative<"cum_prod"> {
   let summary = "Products of all elements up to each along `axis`.";

@@ -1,5 +1,6 @@
 //===- Registry.cpp - The nn dialect and its registry ---------------------===//
 
+#include "dialects/nn/Gradient.h"
 #include "dialects/nn/Loss.h"
 #include "dialects/nn/Random.h"
 #include "dialects/nn/Suppression.h"
@@ -78,6 +79,10 @@ template <typename Visitor> static void forEachOp(Visitor visit) {
 #define GET_OP_LIST
 #include "dialects/nn/Random.cpp.inc"
       >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Gradient.cpp.inc"
+      >();
 }
 
 void NNDialect::initialize() {
@@ -115,7 +120,8 @@ ArrayRef<OperatorEntry> frit::nn::operators() {
     SmallVector<OperatorEntry> all;
     forEachOp([&]<typename Op>() {
       if constexpr (requires { Op::onnxName; })
-        all.push_back({Op::getOperationName(), Op::onnxName, Op::opSummary});
+        all.push_back({Op::getOperationName(), Op::onnxName, Op::opSummary,
+                       Op::hasGradient});
     });
     return all;
   }();

@@ -21,6 +21,7 @@ def NN_ScatterElementsOp : NN_Structural<"scatter_elements", ""> {
                    DefaultValuedAttr<ConfinedAttr<StrAttr, [NN_ScatterKind]>,
                                      "\"none\"">:$reduction);
   let results = (outs NN_Tensor:$y);
+  let differentiable = 1;
 }
 
 def NN_SortPlacesOp : NN_Structural<"sort_places", ""> {
@@ -32,6 +33,7 @@ def NN_SortPlacesOp : NN_Structural<"sort_places", ""> {
   let arguments = (ins NN_NumberTensor:$x, SI64Attr:$axis,
                    UnitAttr:$descending);
   let results = (outs RankedTensorOf<[I64]>:$places);
+  let discrete = 1;
 }
 
 def NN_MergePlacesOp : NN_Structural<"merge_places", ""> {
@@ -46,6 +48,7 @@ def NN_MergePlacesOp : NN_Structural<"merge_places", ""> {
   let arguments = (ins NN_NumberTensor:$x, I64Attr:$count,
                    UnitAttr:$descending);
   let results = (outs RankedTensorOf<[I64]>:$places);
+  let discrete = 1;
 }
 
 def NN_SearchSortedOp : NN_Structural<"search_sorted", ""> {
@@ -56,6 +59,7 @@ def NN_SearchSortedOp : NN_Structural<"search_sorted", ""> {
   }];
   let arguments = (ins NN_NumberTensor:$sorted, NN_NumberTensor:$values);
   let results = (outs RankedTensorOf<[I64]>:$counts);
+  let discrete = 1;
 }
 
 def NN_CountedOp : NN_Inferred<"counted", "", []> {

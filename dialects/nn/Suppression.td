@@ -14,4 +14,5 @@ def NN_KeepBitsOp : NN_Structural<"keep_bits", ""> {
   let arguments = (ins RankedTensorOf<[I64]>:$bits,
                    RankedTensorOf<[I64]>:$takes_out);
   let results = (outs RankedTensorOf<[I64]>:$kept);
+  let discrete = 1;
 }

@@ -76,6 +76,8 @@ TensorExpr sigmoid(TensorExpr x);
 TensorExpr softplus(TensorExpr x);
 TensorExpr abs(TensorExpr x);
 TensorExpr sign(TensorExpr x);
+/// Rounds to the nearest integer, halves to even.
+TensorExpr round(TensorExpr x);
 TensorExpr pow(TensorExpr x, TensorExpr y);
 /// `x` where `condition` holds, else `y`.
 TensorExpr where(TensorExpr condition, TensorExpr x, TensorExpr y);
@@ -86,8 +88,10 @@ inline TensorExpr where(TensorExpr condition, double x, TensorExpr y) {
   return where(condition, y.number(x), y);
 }
 
-/// Wraps tensors.
-llvm::SmallVector<TensorExpr> exprs(NNBuilder &b, mlir::ValueRange values);
+/// Return tensors in the type that gradients are computed in: f32 for narrower
+/// floats, otherwise the same.
+TensorExpr widened(NNBuilder &b, mlir::Value value);
+llvm::SmallVector<TensorExpr> widened(NNBuilder &b, mlir::ValueRange values);
 
 } // namespace frit::nn
 

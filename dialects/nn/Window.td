@@ -17,6 +17,7 @@ def NN_MaxPoolOp : NN_Pool<"max_pool"> {
                    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
                    DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$shape,
                    UnitAttr:$channels_last);
+  let differentiable = 1;
 }
 
 def NN_AvgPoolOp : NN_Pool<"avg_pool"> {
@@ -28,6 +29,7 @@ def NN_AvgPoolOp : NN_Pool<"avg_pool"> {
                    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
                    DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$shape,
                    UnitAttr:$include_pad, UnitAttr:$channels_last);
+  let differentiable = 1;
 }
 
 def NN_MaxPoolPlacesOp : NN_Structural<"max_pool_places", ""> {
@@ -41,4 +43,5 @@ def NN_MaxPoolPlacesOp : NN_Structural<"max_pool_places", ""> {
                    DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides,
                    DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations);
   let results = (outs RankedTensorOf<[I64]>:$places);
+  let discrete = 1;
 }

@@ -1,4 +1,5 @@
 """Every operator of the nn dialect is documented, and has a test that runs it.
+Each has a gradient, which a test compares with differences, or a reason not to.
 
 Usage: registry.py NN.json TEST_FOLDER, the former from llvm-tblgen --dump-json.
 """
@@ -11,6 +12,23 @@ from pathlib import Path
 # shorter.
 WITHOUT_NUMBERS = {"constant", "counted", "fusion", "guard", "yield"}
 
+# Operators whose results are floats without a gradient. This list may only get shorter.
+WITHOUT_GRADIENT = {
+    # No operands, or none that are floats.
+    "constant", "random_uniform",
+    # Removed before training, or made after it.
+    "counted", "fusion", "guard", "yield",
+    # Not differentiable in frit: a product of all before each element.
+    "cum_prod",
+    # Gradients themselves, which a training step does not differentiate.
+    "gelu_grad", "sum_over_windows",
+}
+# Composites whose parts have gradients, and which only the passes after training create, or
+# gradients use.
+PARTS_ARE_TESTED = {"moments", "normalize", "normalize_product", "conv_grad_input",
+                    "conv_grad_weight", "gather_grad", "max_pool_grad", "avg_pool_grad",
+                    "cross_entropy_grad"}
+
 
 def main(definitions, tests):
     records = json.loads(Path(definitions).read_text())
@@ -19,6 +37,8 @@ def main(definitions, tests):
                  if r["opDialect"]["def"] == "NN_Dialect"}
     numbers = "".join(p.read_text()
                       for p in sorted(Path(tests, "ops").glob("*.py")))
+    gradients = "".join(p.read_text()
+                        for p in sorted(Path(tests, "ops").glob("gradients*.py")))
     texts = "".join(p.read_text()
                     for p in sorted(Path(tests, "dialects").rglob("*.mlir")))
 
@@ -31,7 +51,15 @@ def main(definitions, tests):
                 problems.append(f"nn.{name} is in no file of test/dialects")
         elif f'"{name}"' not in numbers:
             problems.append(f"nn.{name} is in no file of test/ops")
-    for name in sorted(WITHOUT_NUMBERS - operators.keys()):
+        if record.get("hasGradient"):
+            if name in WITHOUT_GRADIENT:
+                problems.append(f"nn.{name} has a gradient, but is said to have none")
+            elif name not in PARTS_ARE_TESTED and f'"{name}"' not in gradients:
+                problems.append(f"nn.{name} is in no file of test/ops/gradients*.py")
+        elif not record.get("discrete") and name not in WITHOUT_GRADIENT:
+            problems.append(f"nn.{name} has neither a gradient nor integer results")
+    excused = WITHOUT_NUMBERS | WITHOUT_GRADIENT | PARTS_ARE_TESTED
+    for name in sorted(excused - operators.keys()):
         problems.append(f"nn.{name} is excused, but does not exist")
     print("\n".join(problems) or f"{len(operators)} operators")
     return 1 if problems or not operators else 0

@@ -4,11 +4,12 @@ A test is a list of cases and a call of `run`:
 
     case("add", [x, y], x + y)
     case("transpose", [x], x.T, "perm = array<i64: 1, 0>")
+    gradient("mul", [x, y], x.shape)
     run()
 
-All cases become functions of one module, which goes through `lower-nn` and
-upstream's passes into a shared library. This tests the semantics that
-all targets share; their code generation has its own tests.
+All cases become functions of one module, which goes through `differentiate`,
+`lower-nn` and upstream's passes into a shared library. This tests the semantics
+that all targets share; their code generation has its own tests.
 """
 import ctypes
 import subprocess
@@ -40,6 +41,7 @@ function-boundary-type-conversion=identity-layout-map
 --convert-cf-to-llvm --reconcile-unrealized-casts"""
 
 cases = []
+gradients = []
 
 
 def type_of(array):
@@ -54,7 +56,22 @@ def case(op, inputs, expected, attributes="", tolerance=None):
                   tolerance))
 
 
-def text(index, op, inputs, expected, attributes):
+def gradient(op, inputs, shape, attributes="", of=None, tolerance=None):
+    """Adds a case: the gradients of `nn.op`, whose result has `shape`, with
+    respect to its f64 inputs (those numbered in `of`) must equal central
+    differences. Inputs of 16 or 32 bits are computed so and compared with f64.
+    No input may be within 1e-4 of a kink."""
+    inputs = [np.asarray(x) for x in inputs]
+    if of is None:
+        of = [i for i, x in enumerate(inputs) if is_float(x)]
+    gradients.append((op, inputs, tuple(shape), attributes, of, tolerance))
+
+
+def is_float(array):
+    return array.dtype.name in ("float64", "float32", "float16", "bfloat16")
+
+
+def text(name, op, inputs, expected, attributes):
     """A function of one operator. Unknown bits of inputs stay inputs, so that
     nothing is folded."""
     types = [type_of(x) for x in inputs]
@@ -62,10 +79,44 @@ def text(index, op, inputs, expected, attributes):
     arguments = ", ".join(f"%a{i}: {t}" for i, t in enumerate(types))
     names = ", ".join(f"%a{i}" for i in range(len(types)))
     braces = f" {{{attributes}}}" if attributes else ""
-    return (f"func.func @f{index}({arguments}) -> {result} "
+    return (f"func.func @{name}({arguments}) -> {result} "
             f"attributes {{llvm.emit_c_interface}} {{\n"
             f"  %y = nn.{op} {names}{braces} : ({', '.join(types)}) -> "
             f"{result}\n  return %y : {result}\n}}\n")
+
+
+def gradient_text(name, op, inputs, shape, attributes, of):
+    """A function that adds the products of an operator's result and %w; its
+    results are the sum, 1 number, and the gradients."""
+    kind = NAMES[next(inputs[i] for i in of).dtype.name]
+    dims = "".join(f"{d}x" for d in shape)
+    types = [type_of(x) for x in inputs]
+    result, wide = f"tensor<{dims}{kind}>", f"tensor<{dims}f64>"
+    arguments = ", ".join(
+        f"%a{i}: {t}{' {nn.differentiate}' if i in of else ''}"
+        for i, t in enumerate(types))
+    names = ", ".join(f"%a{i}" for i in range(len(types)))
+    braces = f" {{{attributes}}}" if attributes else ""
+    rank = len(shape)
+    ones = f"tensor<{'1x' * rank}f64>"
+    return (f"func.func @{name}({arguments}, %w: {wide}) -> tensor<f64> "
+            f"attributes {{llvm.emit_c_interface}} {{\n"
+            f"  %y = nn.{op} {names}{braces} : ({', '.join(types)}) -> {result}\n"
+            f"  %z = nn.cast %y {{to = f64}} : ({result}) -> {wide}\n"
+            f"  %p = nn.mul %z, %w : ({wide}, {wide}) -> {wide}\n"
+            f"  %s = nn.reduce %p {{kind = #nn<combiner sum>, "
+            f"{ints('axes', range(rank))}}} : ({wide}) -> {ones}\n"
+            f"  %l = nn.reshape %s {{shape = array<i64>}} : ({ones}) -> "
+            f"tensor<f64>\n  return %l : tensor<f64>\n}}\n")
+
+
+def gradient_texts():
+    """Each case, and where it is not in f64 the same in f64."""
+    for index, (op, inputs, shape, attributes, of, _) in enumerate(gradients):
+        yield gradient_text(f"g{index}", op, inputs, shape, attributes, of)
+        # The values of a result, which differences are taken of.
+        wide = [x.astype(np.float64) if is_float(x) else x for x in inputs]
+        yield text(f"v{index}", op, wide, np.empty(shape), attributes)
 
 
 def drop_rounding_modes(path):
@@ -75,9 +126,11 @@ def drop_rounding_modes(path):
 
 
 def build(folder):
-    module = "".join(text(i, *c[:4]) for i, c in enumerate(cases))
+    module = "".join(text(f"f{i}", *c[:4]) for i, c in enumerate(cases))
+    module += "".join(gradient_texts())
     (folder / "m.mlir").write_text(module)
-    steps = [["frit-opt", "m.mlir", "--lower-nn", "-o", "l.mlir"],
+    steps = [["frit-opt", "m.mlir", "--differentiate", "--lower-nn", "-o",
+              "l.mlir"],
              ["mlir-opt", "l.mlir", *arguments(), "-o", "b.mlir"],
              ["mlir-translate", "--mlir-to-llvmir", "b.mlir", "-o", "m.ll"],
              ["llc", "-O1", "--relocation-model=pic", "-filetype=obj", "m.ll",
@@ -127,26 +180,75 @@ def differs(actual, expected, tolerance):
     return f"it is off by {np.nanmax(np.abs(a - e))}"
 
 
+def call(function, inputs, results):
+    """Calls a function on copies: it may write to its arguments."""
+    buffers = [np.array(x, order="C") for x in inputs] + results
+    descriptors = [descriptor(x) for x in buffers]
+    function(*(ctypes.byref(d) for d in descriptors))
+
+
+def check_case(library, index, op, inputs, expected, attributes, tolerance):
+    """Returns why a case fails, or nothing."""
+    actual = np.zeros(expected.shape, expected.dtype)
+    call(library[f"_mlir_ciface_f{index}"], inputs, [actual])
+    why = differs(actual, expected, tolerance)
+    return why and (f"{why}\n  is        {actual.ravel()[:12]}\n"
+                    f"  should be {expected.ravel()[:12]}")
+
+
+def differences(value, inputs, which, weights):
+    """The gradient with respect to an input, by central differences."""
+    step = 1e-5
+    result = np.zeros(inputs[which].shape)
+    for place in np.ndindex(result.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = [x.copy() for x in inputs]
+            moved[which][place] += sign * step
+            ends.append(value(moved))
+        result[place] = ((ends[0] - ends[1]) * weights).sum() / (2 * step)
+    return result
+
+
+def check_gradient(library, index, op, inputs, shape, attributes, of,
+                   tolerance):
+    """Returns why a gradient is wrong, or nothing."""
+    wide = [x.astype(np.float64) if is_float(x) else x for x in inputs]
+    weights = random(*shape, dtype=np.float64, seed=77)
+
+    def value(moved):
+        y = np.zeros(shape)
+        call(library[f"_mlir_ciface_v{index}"], moved, [y])
+        return y
+
+    results = [np.zeros(())] + [np.zeros(inputs[i].shape, np.float32 if
+                                         inputs[i].dtype.itemsize < 8 else
+                                         np.float64) for i in of]
+    call(library[f"_mlir_ciface_g{index}"], [*inputs, weights], results)
+    for i, actual in zip(of, results[1:]):
+        expected = differences(value, wide, i, weights)
+        size = max(1, abs(expected).max(initial=0))
+        limit = tolerance or {8: 1e-7, 4: 1e-4, 2: 2e-2}[inputs[i].itemsize]
+        worst = abs(actual - expected).max(initial=0) / size
+        if not worst < limit:
+            return (f"the gradient of operand {i} is off by {worst}\n"
+                    f"  is        {actual.ravel()[:12]}\n"
+                    f"  should be {expected.ravel()[:12]}")
+    return None
+
+
 def run():
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         library = build(Path(folder))
-        for index, (op, inputs, expected, attributes, tolerance) in \
-                enumerate(cases):
-            # Copies: a function may write to its arguments.
-            buffers = [np.array(x, order="C") for x in inputs]
-            actual = np.zeros(expected.shape, expected.dtype)
-            descriptors = [descriptor(x) for x in buffers + [actual]]
-            library[f"_mlir_ciface_f{index}"](
-                *(ctypes.byref(d) for d in descriptors))
-            why = differs(actual, expected, tolerance)
-            if why:
-                failures += 1
-                kinds = ", ".join(type_of(x) for x in inputs)
-                print(f"nn.{op} {{{attributes}}} ({kinds}): {why}\n"
-                      f"  is        {actual.ravel()[:12]}\n"
-                      f"  should be {expected.ravel()[:12]}")
-    print(f"{len(cases)} cases, {failures} failures")
+        for check, what in ((check_case, cases), (check_gradient, gradients)):
+            for index, (op, inputs, *rest) in enumerate(what):
+                why = check(library, index, op, inputs, *rest)
+                if why:
+                    failures += 1
+                    kinds = ", ".join(type_of(x) for x in inputs)
+                    print(f"nn.{op} {{{rest[1]}}} ({kinds}): {why}")
+    print(f"{len(cases) + len(gradients)} cases, {failures} failures")
     sys.exit(1 if failures else 0)
 
 

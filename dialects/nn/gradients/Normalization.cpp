@@ -9,29 +9,27 @@
 using namespace mlir;
 using namespace frit::nn;
 
-static int64_t axisOf(Value x, int64_t axis) {
-  return axis < 0 ? axis + tensorType(x).getRank() : axis;
-}
-
-/// Returns `x` in the type that the operators compute in.
-static TensorExpr widen(NNBuilder &b, Value x) {
-  return {b, b.cast(x, workType(tensorType(x).getElementType()))};
-}
-
 static TensorExpr sumAlong(TensorExpr x, ArrayRef<int64_t> axes) {
   NNBuilder &b = x.builder();
   return {b, b.reduce(x, Combiner::sum, axes)};
 }
 
+static TensorExpr meanAlong(TensorExpr x, ArrayRef<int64_t> axes) {
+  int64_t count = 1;
+  for (int64_t axis : axes)
+    count *= shapeOf(x)[axis];
+  return sumAlong(x, axes) / double(count);
+}
+
 /// dx = y · (dy - Σ dy · y).
 SmallVector<Value> SoftmaxOp::buildVjp(NNBuilder &b, Value gradient) {
-  TensorExpr y = widen(b, getY()), dy = widen(b, gradient);
+  TensorExpr y = widened(b, getY()), dy = widened(b, gradient);
   return {y * (dy - sumAlong(dy * y, axisOf(getX(), getAxis())))};
 }
 
 /// dx = dy - softmax(x) · Σ dy.
 SmallVector<Value> LogSoftmaxOp::buildVjp(NNBuilder &b, Value gradient) {
-  TensorExpr y = widen(b, getY()), dy = widen(b, gradient);
+  TensorExpr y = widened(b, getY()), dy = widened(b, gradient);
   return {dy - exp(y) * sumAlong(dy, axisOf(getX(), getAxis()))};
 }
 
@@ -46,9 +44,9 @@ SmallVector<Value> BatchNormOp::buildVjp(NNBuilder &b, Value gradient) {
     if (dim != channelDimension(*this))
       axes.push_back(dim);
   auto perChannel = [&](Value v) {
-    return TensorExpr(b, b.reshape(widen(b, v), column));
+    return TensorExpr(b, b.reshape(widened(b, v), column));
   };
-  TensorExpr x = widen(b, getX()), dy = widen(b, gradient);
+  TensorExpr x = widened(b, getX()), dy = widened(b, gradient);
   TensorExpr inverse =
       rsqrt(perChannel(getVariance()) + getEpsilon().convertToDouble());
   TensorExpr normalized = (x - perChannel(getMean())) * inverse;
@@ -68,4 +66,37 @@ SmallVector<Value> BatchNormOp::buildVjp(NNBuilder &b, Value gradient) {
       dScale * perChannel(getScale()) * inverse * inverse * -0.5;
   return {dy * factor, parameters[0], parameters[1], b.reshape(dMean, channels),
           b.reshape(dVariance, channels)};
+}
+
+/// The dimensions of `x` from `axis` on.
+static SmallVector<int64_t> normalizedAxes(Value x, int64_t axis) {
+  return llvm::to_vector(
+      llvm::seq<int64_t>(axisOf(x, axis), tensorType(x).getRank()));
+}
+
+/// With z the normalized rows, r the inverse of their standard deviation and
+/// g = dy · scale:  dx = r · (g - mean(g) - z · mean(g · z)),  dscale = Σ dy ·
+/// z and dbias = Σ dy over the rows. The mean is subtracted from x first, as
+/// the operator does.
+SmallVector<Value> LayerNormOp::buildVjp(NNBuilder &b, Value gradient) {
+  SmallVector<int64_t> axes = normalizedAxes(getX(), getAxis());
+  TensorExpr x = widened(b, getX()), dy = widened(b, gradient);
+  TensorExpr centred = x - meanAlong(x, axes);
+  TensorExpr r = rsqrt(meanAlong(centred * centred, axes) +
+                       getEpsilon().convertToDouble());
+  TensorExpr z = centred * r, g = dy * widened(b, getScale());
+  TensorExpr dx = r * (g - meanAlong(g, axes) - z * meanAlong(g * z, axes));
+  SmallVector<Value> gradients = {dx, dy * z};
+  if (getBias())
+    gradients.push_back(dy);
+  return gradients;
+}
+
+/// As a layer norm's without the mean: dx = r · (g - z · mean(g · z)).
+SmallVector<Value> RmsNormOp::buildVjp(NNBuilder &b, Value gradient) {
+  SmallVector<int64_t> axes = normalizedAxes(getX(), getAxis());
+  TensorExpr x = widened(b, getX()), dy = widened(b, gradient);
+  TensorExpr r = rsqrt(meanAlong(x * x, axes) + getEpsilon().convertToDouble());
+  TensorExpr z = x * r, g = dy * widened(b, getScale());
+  return {r * (g - z * meanAlong(g * z, axes)), dy * z};
 }

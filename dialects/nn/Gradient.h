@@ -1,0 +1,15 @@
+//===- Gradient.h - Operators of the backward pass ------------------------===//
+//
+// Apart from NN.h, because few files need it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DIALECTS_NN_GRADIENT_H
+#define FRIT_DIALECTS_NN_GRADIENT_H
+
+#include "dialects/nn/NN.h"
+
+#define GET_OP_CLASSES
+#include "dialects/nn/Gradient.h.inc"
+
+#endif // FRIT_DIALECTS_NN_GRADIENT_H

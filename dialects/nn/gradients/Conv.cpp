@@ -1,0 +1,247 @@
+//===- Conv.cpp - Gradients of convolutions -------------------------------===//
+//
+// Both are convolutions again: Dumoulin and Visin, "A guide to convolution
+// arithmetic for deep learning", arXiv:1603.07285, chapter 4.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/nn/Gradient.h"
+#include "dialects/nn/SlidingWindow.h"
+#include "dialects/nn/gradients/Parts.h"
+
+using namespace mlir;
+using namespace frit::nn;
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+/// Returns the shape of an image-like tensor.
+static SmallVector<int64_t> imageShape(int64_t batch, int64_t channels,
+                                       ArrayRef<int64_t> spatial, bool last) {
+  SmallVector<int64_t> shape = {batch};
+  if (!last)
+    shape.push_back(channels);
+  llvm::append_range(shape, spatial);
+  if (last)
+    shape.push_back(channels);
+  return shape;
+}
+
+static int64_t channelsOf(Value x, bool last) {
+  return last ? shapeOf(x).back() : shapeOf(x)[1];
+}
+
+/// Checks that a convolution of `input` by `window` has the spatial shape of
+/// `dy`.
+template <typename Adaptor>
+static LogicalResult checkConv(Adaptor op, ArrayRef<int64_t> input,
+                               ArrayRef<int64_t> window,
+                               std::optional<Location> loc) {
+  ArrayRef<int64_t> result = spatialShape(op.getDy(), op.getChannelsLast());
+  SlidingWindow sliding{input,           result,       window,
+                        op.getStrides(), op.getPads(), op.getDilations()};
+  if (failed(sliding.check(loc, result.size())))
+    return failure();
+  bool fits = input.size() == result.size();
+  for (size_t dim = 0; fits && dim < result.size(); ++dim) {
+    int64_t room = input[dim] + sliding.pads[dim] +
+                   sliding.pads[result.size() + dim] - sliding.reach(dim) - 1;
+    fits = room >= 0 && mayEqual(room / sliding.strides[dim] + 1, result[dim]);
+  }
+  if (!fits)
+    return emitOptionalError(loc, "windows of ", shapeText(window), " over ",
+                             shapeText(input), " do not give ",
+                             shapeText(result));
+  return success();
+}
+
+FailureOr<RankedTensorType>
+ConvGradInputOp::infer(Adaptor op, std::optional<Location> loc) {
+  Value dy = op.getDy(), w = op.getW();
+  bool last = op.getChannelsLast();
+  int64_t group = op.getGroup();
+  if (shapeOf(dy).size() < 3 || shapeOf(w).size() != shapeOf(dy).size() ||
+      !mayEqual(channelsOf(dy, last), shapeOf(w)[0]) || group < 1 ||
+      shapeOf(w)[0] % group)
+    return emitOptionalError(loc, "filters of ", shapeText(shapeOf(w)), " in ",
+                             group, " groups do not fit dy of ",
+                             shapeText(shapeOf(dy)));
+  if (failed(checkElementTypes(loc, {dy, w})) ||
+      failed(checkConv(op, op.getShape(), spatialShape(w, last), loc)))
+    return failure();
+  return makeType(loc,
+                  imageShape(shapeOf(dy)[0], channelsOf(w, last) * group,
+                             op.getShape(), last),
+                  tensorType(dy).getElementType());
+}
+
+FailureOr<RankedTensorType>
+ConvGradWeightOp::infer(Adaptor op, std::optional<Location> loc) {
+  Value x = op.getX(), dy = op.getDy();
+  bool last = op.getChannelsLast();
+  int64_t group = op.getGroup();
+  if (shapeOf(x).size() < 3 || shapeOf(dy).size() != shapeOf(x).size() ||
+      !mayEqual(shapeOf(x)[0], shapeOf(dy)[0]) || group < 1 ||
+      channelsOf(x, last) % group || channelsOf(dy, last) % group)
+    return emitOptionalError(loc, "x of ", shapeText(shapeOf(x)), " and dy of ",
+                             shapeText(shapeOf(dy)), " do not fit ", group,
+                             " groups");
+  if (failed(checkElementTypes(loc, {x, dy})) ||
+      failed(checkConv(op, spatialShape(x, last), op.getShape(), loc)))
+    return failure();
+  return makeType(loc,
+                  imageShape(channelsOf(dy, last), channelsOf(x, last) / group,
+                             op.getShape(), last),
+                  tensorType(x).getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// What they mean
+//===----------------------------------------------------------------------===//
+
+/// Reverses the windows of filters, and swaps their rows and channels within
+/// each group.
+static Value turnFilters(NNBuilder &b, Value w, int64_t group, bool last) {
+  int64_t rank = tensorType(w).getRank(), channel = last ? rank - 1 : 1;
+  SmallVector<int64_t> axes;
+  for (int64_t dim = last ? 1 : 2; dim < rank - last; ++dim)
+    axes.push_back(dim);
+  w = reverse(b, w, axes);
+  SmallVector<int64_t> grouped(shapeOf(w)), turned(shapeOf(w));
+  turned[0] = turned[channel] * group;
+  turned[channel] = grouped[0] / group;
+  grouped[0] /= group;
+  grouped.insert(grouped.begin(), group);
+  auto perm = llvm::to_vector(llvm::seq<int64_t>(rank + 1));
+  std::swap(perm[1], perm[channel + 1]);
+  w = TransposeOp::create(b, b.reshape(w, grouped), perm);
+  return b.reshape(w, turned);
+}
+
+/// A convolution of dy, with zeros between its elements where the forward one
+/// has strides, by the turned filters. Every element of dy meets the elements
+/// of x that its window covered.
+SmallVector<Value> ConvGradInputOp::decompose(NNBuilder &b) {
+  bool last = getChannelsLast();
+  ArrayRef<int64_t> window = spatialShape(getW(), last);
+  size_t rank = window.size(), first = last ? 1 : 2;
+  SmallVector<int64_t> steps(rank + 2, 1), low(rank + 2, 0), high(rank + 2, 0);
+  SmallVector<int64_t> pads(2 * rank, 0), ones(rank, 1);
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t reach = (window[d] - 1) * getDilations()[d];
+    int64_t outputs = shapeOf(getDy())[first + d];
+    int64_t length = (outputs - 1) * getStrides()[d] + 1;
+    int64_t before = reach - getPads()[d];
+    int64_t after = getShape()[d] - length + getPads()[d];
+    steps[first + d] = getStrides()[d];
+    // What windows read outside of x is cropped.
+    bool crops = before < 0 || after < 0;
+    (crops ? low[first + d] : pads[d]) = before;
+    (crops ? high[first + d] : pads[rank + d]) = after;
+  }
+  Value dy = padZeros(b, spreadOut(b, getDy(), steps), low, high);
+  int64_t group = getGroup();
+  return {ConvOp::create(b, dy, turnFilters(b, getW(), group, last), Value(),
+                         ones, pads, getDilations(), group, last, getTf32())};
+}
+
+/// A convolution of x by dy, with the batch as channels: strides and dilations
+/// change places, and each group's images become channels of one image per
+/// channel.
+SmallVector<Value> ConvGradWeightOp::decompose(NNBuilder &b) {
+  bool last = getChannelsLast();
+  ArrayRef<int64_t> from = shapeOf(getX());
+  ArrayRef<int64_t> input = spatialShape(getX(), last);
+  ArrayRef<int64_t> outputs = spatialShape(getDy(), last);
+  int64_t rank = input.size(), group = getGroup(), images = from[0];
+  int64_t channels = channelsOf(getX(), last) / group;
+
+  // Channels first: x[c, group · n, spatial] and dy[k, n, spatial].
+  auto spatialDims = [&](SmallVector<int64_t> perm, int64_t at) {
+    for (int64_t dim = 0; dim < rank; ++dim)
+      perm.push_back(at + dim);
+    return perm;
+  };
+  SmallVector<int64_t> grouped(from);
+  int64_t channel = last ? rank + 1 : 1;
+  grouped[channel] = channels;
+  grouped.insert(grouped.begin() + channel, group);
+  Value x =
+      TransposeOp::create(b, b.reshape(getX(), grouped),
+                          spatialDims({channel + 1, channel, 0}, last ? 1 : 3));
+  SmallVector<int64_t> merged = {channels, group * images};
+  llvm::append_range(merged, input);
+  x = b.reshape(x, merged);
+  Value dy =
+      TransposeOp::create(b, getDy(), spatialDims({channel, 0}, last ? 1 : 2));
+
+  SmallVector<int64_t> low(rank + 2, 0), high(rank + 2, 0), pads(2 * rank, 0);
+  for (int64_t d = 0; d < rank; ++d) {
+    // The last element that a window reads.
+    int64_t reach = (getShape()[d] - 1) * getDilations()[d] +
+                    (outputs[d] - 1) * getStrides()[d];
+    int64_t before = getPads()[d], after = reach + 1 - input[d] - before;
+    (after < 0 ? low[d + 2] : pads[d]) = before;
+    (after < 0 ? high[d + 2] : pads[rank + d]) = after;
+  }
+  Value dw = ConvOp::create(b, padZeros(b, x, low, high), dy, Value(),
+                            getDilations(), pads, getStrides(), group,
+                            /*channels_last=*/false, getTf32());
+  // [c, k, window] to [k, c, window], or [k, window, c].
+  SmallVector<int64_t> perm = {1};
+  if (!last)
+    perm.push_back(0);
+  perm = spatialDims(perm, 2);
+  if (last)
+    perm.push_back(0);
+  return {TransposeOp::create(b, dw, perm)};
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> ConvOp::buildVjp(NNBuilder &b, Value dy) {
+  bool last = getChannelsLast();
+  Value dx = ConvGradInputOp::create(b, dy, getW(), spatialShape(getX(), last),
+                                     getStrides(), getPads(), getDilations(),
+                                     getGroup(), last, getTf32());
+  Value dw = ConvGradWeightOp::create(b, getX(), dy, spatialShape(getW(), last),
+                                      getStrides(), getPads(), getDilations(),
+                                      getGroup(), last, getTf32());
+  SmallVector<Value> gradients = {dx, dw};
+  if (getBias()) {
+    int64_t rank = tensorType(dy).getRank(), channel = last ? rank - 1 : 1;
+    SmallVector<int64_t> axes;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      if (dim != channel)
+        axes.push_back(dim);
+    Value sums = b.reduce(widened(b, dy), Combiner::sum, axes);
+    gradients.push_back(b.reshape(sums, shapeOf(getBias())));
+  }
+  return gradients;
+}
+
+/// By a convolution with a group per channel.
+SmallVector<Value> DepthwiseConvOp::buildVjp(NNBuilder &b, Value dy) {
+  ArrayRef<int64_t> w = shapeOf(getW());
+  int64_t channels = w.back(), rank = w.size() - 1;
+  SmallVector<int64_t> toFirst = {rank}, toLast, filters = {channels};
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    toFirst.push_back(dim);
+    toLast.push_back(dim + 1);
+    filters.push_back(w[dim]);
+  }
+  toLast.push_back(0);
+  SmallVector<int64_t> turned = filters;
+  filters.push_back(1);
+  Value first = b.reshape(TransposeOp::create(b, getW(), toFirst), filters);
+  Value dx = ConvGradInputOp::create(
+      b, dy, first, spatialShape(getX(), true), getStrides(), getPads(),
+      getDilations(), channels, /*channels_last=*/true, /*tf32=*/false);
+  Value dw = ConvGradWeightOp::create(
+      b, getX(), dy, w.drop_back(), getStrides(), getPads(), getDilations(),
+      channels, /*channels_last=*/true, /*tf32=*/false);
+  return {dx, TransposeOp::create(b, b.reshape(dw, turned), toLast)};
+}
