@@ -33,6 +33,7 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/fusion/FusionGroups.h"
 #include "dialects/nn/Fold.h"
+#include "dialects/nn/Loss.h"
 
 namespace frit {
 #define GEN_PASS_DEF_PRECISION
@@ -49,8 +50,11 @@ using namespace frit::nn;
 static bool staysWide(Operation *op) {
   return isa<ReduceOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp, SoftplusOp,
              ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp, AcoshOp,
-             BitCastOp>(op);
+             BitCastOp, BceWithLogitsOp>(op);
 }
+
+/// Returns whether an operator takes narrow operands and gives an f32 result.
+static bool givesWide(Operation *op) { return isa<CrossEntropyOp>(op); }
 
 /// Returns whether a composite takes this operand in f32 while x has 16 bits:
 /// scales, biases and other small parameters.
@@ -275,7 +279,7 @@ void Narrowing::rewrite(Operation *op) {
     if (!isF32(result))
       continue;
     Forms &form = forms[result];
-    if (keep) {
+    if (keep || givesWide(op)) {
       form.wide = result;
       form.kept = true;
     } else {

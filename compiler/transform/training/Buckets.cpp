@@ -92,23 +92,27 @@ void frit::replaceArguments(func::FuncOp main, ArrayRef<Bucket> buckets,
                             ArrayRef<Value> values) {
   NNBuilder b(main.getLoc(), OpBuilder::atBlockBegin(&main.getBody().front()));
   llvm::BitVector gone(main.getNumArguments());
+  SmallVector<Operation *> replaced;
   for (auto [bucket, value] : llvm::zip_equal(buckets, values)) {
     llvm::SmallDenseMap<Type, Value> casts;
     for (const BucketMember &member : bucket.members) {
       BlockArgument argument = member.argument;
       b.setLoc(argument.getLoc());
       // All members are cast together.
-      for (Operation *user : llvm::make_early_inc_range(argument.getUsers()))
+      for (Operation *user : argument.getUsers())
         if (auto cast = dyn_cast<CastOp>(user)) {
           Value &whole = casts[cast.getTo()];
           if (!whole)
             whole = b.cast(value, cast.getTo());
           cast.replaceAllUsesWith(memberOf(b, whole, member));
-          cast.erase();
+          replaced.push_back(cast);
         }
       argument.replaceAllUsesWith(memberOf(b, value, member));
       gone.set(argument.getArgNumber());
     }
   }
+  // Only now: one of them may be where the builder inserts.
+  for (Operation *cast : replaced)
+    cast->erase();
   (void)main.eraseArguments(gone);
 }
