@@ -11,7 +11,7 @@
 using namespace frit::train;
 
 /// Columns of the bar on a terminal.
-static constexpr uint64_t kBar = 20;
+static constexpr uint64_t kBar = 10;
 
 Report::Report(const Options &options, uint64_t first, uint64_t total,
                uint64_t batch)
@@ -86,17 +86,17 @@ void Report::step(uint64_t number, uint64_t epoch,
   double now = seconds();
   // A NaN has no sign.
   double loss = metrics[0].value;
-  std::string details = text("loss %.5g", std::isnan(loss) ? NAN : loss);
-  if (rate)
-    details += text(", lr %.4g", *rate);
+  std::string lossText = text("loss %.4g", std::isnan(loss) ? NAN : loss);
+  std::string rateText = rate ? text(", lr %.4g", *rate) : "";
   uint64_t filled = kBar * done / total;
   double left = now / double(done - first) * double(total - done);
+  // A narrow terminal cuts the end.
   if (progress)
     progress->update(done, total,
                      "[" + std::string(filled, '#') +
-                         std::string(kBar - filled, '.') + "] " + details +
-                         text(", %.0f samples/s, ", speed()) +
-                         formatLeft(left) + " left");
+                         std::string(kBar - filled, '.') + "] " +
+                         formatLeft(left) + " left, " + lossText +
+                         text(", %.0f samples/s", speed()) + rateText);
   if (done % every && done != total)
     return;
   double passed = now - reportedAt;
@@ -114,7 +114,7 @@ void Report::step(uint64_t number, uint64_t epoch,
   if (printsSteps)
     print(text("step %llu of %llu, epoch %llu: ", (unsigned long long)done,
                (unsigned long long)total, (unsigned long long)(epoch + 1)) +
-          details + text(", %.0f samples/s", rateNow));
+          lossText + rateText + text(", %.0f samples/s", rateNow));
 }
 
 void Report::evaluated(uint64_t number, uint64_t epoch,

@@ -414,10 +414,10 @@ void Trainer::summarize(const Report &report) const {
              .c_str());
     return;
   }
-  printf("%llu steps on %s in %.1f s: %.0f samples/s, of which %.1f s waiting "
-         "for data; %s of memory and %s of state\n",
+  printf("%llu steps on %s in %.1f s (%.1f s of them waiting for data), %.0f "
+         "samples/s; %s of memory and %s of state\n",
          (unsigned long long)position.steps, device.device, report.seconds(),
-         report.speed(), waited, formatBytes(device.context_bytes).c_str(),
+         waited, report.speed(), formatBytes(device.context_bytes).c_str(),
          formatBytes(state).c_str());
   if (savedAt)
     printf("checkpoint: %s\n", checkpoints.list().front().c_str());
