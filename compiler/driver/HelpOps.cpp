@@ -10,7 +10,8 @@ void frit::printOperators(llvm::raw_ostream &os) {
   for (const nn::OperatorEntry &entry : nn::operators()) {
     llvm::StringRef name = entry.operation;
     name.consume_front("nn.");
-    os << llvm::left_justify(name, 16) << " "
-       << llvm::left_justify(entry.onnx, 20) << " " << entry.summary << "\n";
+    os << llvm::left_justify(name, 19) << llvm::left_justify(entry.onnx, 21)
+       << (entry.hasGradient ? "gradient " : "-        ") << entry.summary
+       << "\n";
   }
 }
