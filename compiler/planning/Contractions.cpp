@@ -3,6 +3,7 @@
 #include "compiler/planning/Contractions.h"
 
 #include "dialects/nn/ContractionInfo.h"
+#include "dialects/nn/ConvGradient.h"
 #include "dialects/nn/StridedView.h"
 
 using namespace mlir;
@@ -25,6 +26,8 @@ static SmallVector<Value> operandsOf(nn::FusionOp fusion) {
     return gather(gemm->a, gemm->b, *gemm);
   if (auto conv = nn::describeConvolution(fusion))
     return gather(conv->x, conv->w, *conv);
+  if (auto gradient = nn::describeConvGradient(fusion))
+    return {gradient->a, gradient->b};
   if (auto chain = nn::describeConvB2b(fusion)) {
     SmallVector<Value> values =
         gather(chain->first.x, chain->first.w, chain->first);
@@ -64,12 +67,28 @@ void planning::orderContractionInputs(nn::FusionOp fusion) {
   fusion.getInputsMutable().assign(inputs);
 }
 
+/// Returns the workspace of a convolution's gradient. The library's fast
+/// engines convert operands to the layout that they want, and sum parts of the
+/// result in it: give them as much as the operands have, up to eight times what
+/// other calls get.
+static int64_t gradientWorkspace(ValueRange inputs, ValueRange outputs,
+                                 int64_t usual) {
+  int64_t bytes = 0;
+  for (ValueRange values : {inputs, outputs})
+    for (Value value : values)
+      bytes += plan::byteSize(value.getType());
+  return std::clamp(int64_t(llvm::alignTo(bytes, 256)), usual, 8 * usual);
+}
+
 LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
                                          nn::FusionOp fusion,
                                          int64_t algorithmNumber,
                                          ValueRange inputs, ValueRange outputs,
                                          FlatSymbolRefAttr fallback,
                                          int64_t workspaceBytes) {
+  auto gradient = nn::describeConvGradient(fusion);
+  if (gradient && workspaceBytes)
+    workspaceBytes = gradientWorkspace(inputs, outputs, workspaceBytes);
   Value workspace;
   if (workspaceBytes) {
     auto type = MemRefType::get({workspaceBytes}, b.getI8Type());
@@ -89,6 +108,18 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
   IntegerAttr algorithm =
       algorithmNumber ? integer(algorithmNumber) : IntegerAttr();
 
+  if (gradient) {
+    auto pass = gradient->ofWeight ? plan::ConvPass::grad_weight
+                                   : plan::ConvPass::grad_input;
+    plan::ConvOp::create(
+        b, fallback, inputs, outputs, workspace, list(gradient->strides),
+        list(gradient->pads), list(gradient->dilations),
+        integer(gradient->groups), unit(gradient->channelsLast),
+        unit(gradient->tf32), /*bias=*/UnitAttr(), /*residual=*/UnitAttr(),
+        plan::ActivationAttr::get(b.getContext(), Activation::none),
+        plan::ConvPassAttr::get(b.getContext(), pass), algorithm);
+    return success();
+  }
   auto gemm = nn::describeGemm(fusion);
   if (gemm) {
     plan::GemmOp::create(

@@ -1,6 +1,6 @@
 //===- Structure.cpp - Constants, views and fusions -----------------------===//
 
-#include "dialects/nn/NN.h"
+#include "dialects/nn/Gradient.h"
 
 using namespace mlir;
 using namespace frit::nn;
@@ -77,7 +77,8 @@ LogicalResult GuardOp::verify() {
 Operation *FusionOp::getAnchor() {
   Operation *anchor = nullptr;
   for (Operation &op : getBody().front().without_terminator()) {
-    if (isa<MatmulOp, ConvOp, AttentionOp>(op))
+    if (isa<MatmulOp, ConvOp, AttentionOp, ConvGradInputOp, ConvGradWeightOp>(
+            op))
       return &op;
     anchor = &op;
   }

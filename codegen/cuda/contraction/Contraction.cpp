@@ -3,6 +3,7 @@
 #include "codegen/cuda/contraction/Contraction.h"
 
 #include "codegen/cuda/contraction/Wgmma.h"
+#include "dialects/nn/ConvGradient.h"
 
 using namespace mlir;
 using namespace frit;
@@ -39,6 +40,15 @@ bool frit::cuda::libraryTakes(const nn::EpilogueInfo &info,
   // cuBLASLt's GELU is the one with tanh.
   return machine.cublas &&
          (simple || (info.activation == Kind::geluTanh && !type.isF64()));
+}
+
+bool frit::cuda::libraryTakesGradient(Operation *op, const Machine &machine) {
+  auto info = nn::describeConvGradient(op);
+  if (!machine.cudnn || !info)
+    return false;
+  // cuDNN's engines pad both sides alike.
+  Type element = nn::tensorType(info->a).getElementType();
+  return info->hasEqualPads && (isHalf(element) || element.isF32());
 }
 
 /// Whether conv.cuh multiplies the groups of a convolution by tensor cores and

@@ -14,6 +14,9 @@ bool usesWgmmaConv(Problem &problem, const Machine &machine);
 
 /// Whether cuBLASLt or cuDNN compute a contraction and what follows it.
 bool libraryTakes(const nn::EpilogueInfo &info, const Machine &machine);
+/// Whether cuDNN computes `op`, a gradient of a convolution. No kernel of ours
+/// does.
+bool libraryTakesGradient(mlir::Operation *op, const Machine &machine);
 /// Whether a library, which takes the contraction, comes before #cuda.gemm and
 /// #cuda.conv without having been timed.
 bool prefersLibrary(Problem &problem);

@@ -13,8 +13,9 @@ LibraryAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   if (failed(require(emitError, algorithm >= 0, "algorithm", "0 or more")))
     return failure();
   auto schedule = dyn_cast_or_null<nn::Schedule>(fallback);
-  return require(emitError, schedule && !schedule.isLibraryCall(), "fallback",
-                 "the schedule of a kernel");
+  return require(emitError,
+                 !fallback || (schedule && !schedule.isLibraryCall()),
+                 "fallback", "the schedule of a kernel");
 }
 
 namespace {
@@ -27,6 +28,11 @@ class Library : public TunedSkeletonOf<LibraryAttr> {
       if (!offers.schedules.empty() && cudnnTakes(problem, machine))
         offers.addAlternative(LibraryAttr::get(
             problem.context(), /*algorithm=*/0, offers.schedules.front()));
+      return std::nullopt;
+    }
+    if (problem.kind() == Problem::Kind::convGradient) {
+      offers.add(LibraryAttr::get(problem.context(), /*algorithm=*/0,
+                                  /*fallback=*/nullptr));
       return std::nullopt;
     }
     if (problem.kind() != Problem::Kind::contraction || problem.convB2b())
@@ -53,7 +59,9 @@ class Library : public TunedSkeletonOf<LibraryAttr> {
   nn::Match<KernelText> emitText(Problem &problem, LibraryAttr schedule,
                                  StringRef name,
                                  const Machine &machine) const override {
-    auto fallback = cast<nn::Schedule>(schedule.getFallback());
+    auto fallback = cast_if_present<nn::Schedule>(schedule.getFallback());
+    if (!fallback)
+      return nn::Mismatch("only a library computes it");
     const Skeleton *skeleton = skeletonOf(fallback);
     if (!skeleton)
       return nn::Mismatch("its fallback is another target's");

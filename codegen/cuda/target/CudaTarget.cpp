@@ -9,6 +9,7 @@
 #include "codegen/cuda/contraction/Wgmma.h"
 #include "codegen/cuda/target/Skeleton.h"
 #include "codegen/cuda/target/Tuning.h"
+#include "dialects/nn/Gradient.h"
 
 using namespace mlir;
 using namespace frit;
@@ -82,6 +83,8 @@ bool CudaTarget::keepsWhole(nn::CompositeOp composite) const {
   if (isa<nn::MomentsOp, nn::MergeMomentsOp, nn::NormalizeOp,
           nn::NormalizeProductOp>(*composite))
     return device.arch.hasWgmma;
+  if (isa<nn::ConvGradInputOp, nn::ConvGradWeightOp>(*composite))
+    return libraryTakesGradient(composite, device);
   auto attention = dyn_cast<nn::AttentionOp>(*composite);
   return attention && takesAttention(attention, device.arch);
 }

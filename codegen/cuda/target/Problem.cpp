@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/target/Problem.h"
 
+#include "dialects/nn/Gradient.h"
 #include "dialects/nn/StridedView.h"
 
 using namespace mlir;
@@ -13,6 +14,8 @@ static Problem::Kind kindOf(Operation &op) {
   return TypeSwitch<Operation *, Kind>(&op)
       .Case<nn::AttentionOp>([](auto) { return Kind::attention; })
       .Case<nn::MergeMomentsOp>([](auto) { return Kind::moments; })
+      .Case<nn::ConvGradInputOp, nn::ConvGradWeightOp>(
+          [](auto) { return Kind::convGradient; })
       .Case<nn::MatmulOp, nn::ConvOp>([](auto) { return Kind::contraction; })
       .Case<nn::DepthwiseConvOp>([](auto) { return Kind::depthwise; })
       .Case<nn::ReduceOp>([](auto) { return Kind::reduction; })

@@ -121,10 +121,10 @@ static void splitConcats(Block &block, const Target &target) {
 //===----------------------------------------------------------------------===//
 
 /// Returns the splat if the fusion should contain a clone of the constant
-/// instead of reading it, else null. A contraction reads its operands from
-/// memory.
+/// instead of reading it, else null. Contractions and composites that the
+/// target keeps whole read their operands from memory.
 static DenseElementsAttr inlinedSplat(OpOperand &use) {
-  if (isContraction(use.getOwner()) || isEpilogueOnly(use.getOwner()))
+  if (isContraction(use.getOwner()) || isa<CompositeOp>(use.getOwner()))
     return {};
   return splatOf(use.get());
 }

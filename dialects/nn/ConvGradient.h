@@ -1,0 +1,32 @@
+//===- ConvGradient.h - Gradients of convolutions as libraries see them ---===//
+
+#ifndef FRIT_DIALECTS_NN_CONVGRADIENT_H
+#define FRIT_DIALECTS_NN_CONVGRADIENT_H
+
+#include "dialects/nn/Gradient.h"
+#include "dialects/nn/Match.h"
+
+namespace frit::nn {
+
+/// An nn.conv_grad_input or nn.conv_grad_weight. A 1-d one has a height of 1.
+/// See artifact::Conv for the fields.
+struct ConvGradientInfo {
+  bool ofWeight = false;
+  /// dy and w, or x and dy.
+  mlir::Value a, b;
+  int64_t strides[2] = {1, 1}, dilations[2] = {1, 1};
+  int64_t pads[4] = {0, 0, 0, 0}; ///< top, left, bottom, right
+  int64_t groups = 1;
+  bool channelsLast = false, tf32 = false;
+  /// Whether equal pads on both sides would give windows at the same places.
+  bool hasEqualPads = false;
+};
+
+/// Describe such an operator, or a fusion of nothing else; or say why it is
+/// none.
+Match<ConvGradientInfo> describeConvGradient(mlir::Operation *op);
+Match<ConvGradientInfo> describeConvGradient(FusionOp fusion);
+
+} // namespace frit::nn
+
+#endif // FRIT_DIALECTS_NN_CONVGRADIENT_H
