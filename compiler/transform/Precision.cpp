@@ -34,6 +34,7 @@
 #include "compiler/transform/fusion/FusionGroups.h"
 #include "dialects/nn/Fold.h"
 #include "dialects/nn/Loss.h"
+#include "dialects/nn/Random.h"
 
 namespace frit {
 #define GEN_PASS_DEF_PRECISION
@@ -50,15 +51,17 @@ using namespace frit::nn;
 static bool staysWide(Operation *op) {
   return isa<ReduceOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp, SoftplusOp,
              ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp, AcoshOp,
-             BitCastOp, BceWithLogitsOp>(op);
+             BitCastOp, BceWithLogitsOp, RandomUniformOp>(op);
 }
 
 /// Returns whether an operator takes narrow operands and gives an f32 result.
 static bool givesWide(Operation *op) { return isa<CrossEntropyOp>(op); }
 
 /// Returns whether a composite takes this operand in f32 while x has 16 bits:
-/// scales, biases and other small parameters.
+/// scales, biases and other small parameters, and a number per row.
 static bool isWideOperand(OpOperand &use) {
+  if (isa<CrossEntropyGradOp>(use.getOwner()))
+    return use.getOperandNumber() == 2;
   return isa<LayerNormOp, RmsNormOp, BatchNormOp>(use.getOwner()) &&
          use.getOperandNumber() > 0;
 }

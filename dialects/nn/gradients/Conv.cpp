@@ -9,6 +9,8 @@
 #include "dialects/nn/SlidingWindow.h"
 #include "dialects/nn/gradients/Parts.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace frit::nn;
 
@@ -45,6 +47,11 @@ static LogicalResult checkConv(Adaptor op, ArrayRef<int64_t> input,
     return failure();
   bool fits = input.size() == result.size();
   for (size_t dim = 0; fits && dim < result.size(); ++dim) {
+    if (ShapedType::isDynamic(input[dim]) || ShapedType::isDynamic(window[dim]))
+      continue;
+    if (input[dim] > maxEntry)
+      return emitOptionalError(loc, "a dimension of ", input[dim],
+                               " is too large");
     int64_t room = input[dim] + sliding.pads[dim] +
                    sliding.pads[result.size() + dim] - sliding.reach(dim) - 1;
     fits = room >= 0 && mayEqual(room / sliding.strides[dim] + 1, result[dim]);
@@ -70,9 +77,12 @@ ConvGradInputOp::infer(Adaptor op, std::optional<Location> loc) {
   if (failed(checkElementTypes(loc, {dy, w})) ||
       failed(checkConv(op, op.getShape(), spatialShape(w, last), loc)))
     return failure();
+  int64_t channels = channelsOf(w, last);
+  if (!ShapedType::isDynamic(channels) &&
+      llvm::MulOverflow(channels, group, channels))
+    return emitOptionalError(loc, group, " groups are too many");
   return makeType(loc,
-                  imageShape(shapeOf(dy)[0], channelsOf(w, last) * group,
-                             op.getShape(), last),
+                  imageShape(shapeOf(dy)[0], channels, op.getShape(), last),
                   tensorType(dy).getElementType());
 }
 

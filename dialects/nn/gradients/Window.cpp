@@ -41,7 +41,8 @@ static FailureOr<RankedTensorType>
 inferWindowSums(Adaptor op, Value x, bool last, std::optional<Location> loc) {
   SmallVector<int64_t> shape(shapeOf(x));
   size_t rank = op.getShape().size();
-  if (shape.size() < 3 || rank != shape.size() - 2)
+  if (shape.size() < 3 || rank != shape.size() - 2 ||
+      llvm::is_contained(spatialShape(x, last), 0))
     return emitOptionalError(loc, "windows of shape ", shapeText(shape),
                              " do not lie over a shape of ",
                              shapeText(op.getShape()));

@@ -144,3 +144,17 @@ func.func @scores(%x: tensor<2x8xf32>) -> tensor<2x2xf32> {
   %1 = nn.exp %0 : (tensor<2x2xf32>) -> tensor<2x2xf32>
   return %1 : tensor<2x2xf32>
 }
+
+// Random numbers are f32, as is the number by which a row's gradient is scaled.
+// CHECK-LABEL: func.func @dropout
+// CHECK:         nn.random_uniform {{.*}} -> tensor<4x3xf32>
+// CHECK:         nn.cross_entropy_grad {{.*}} : (tensor<4x3xf16>, tensor<4xi64>, tensor<4xf32>) -> tensor<4x3xf16>
+func.func @dropout(%x: tensor<4x3xf32>, %seed: tensor<i64>, %p: tensor<f32>, %labels: tensor<4xi64>, %dy: tensor<4xf32>) -> tensor<4x3xf32> {
+  %0 = nn.random_uniform %seed, %seed {shape = array<i64: 4, 3>, stream = 0 : i64} : (tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
+  %1 = nn.greater_equal %0, %p : (tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xi1>
+  %2 = nn.matmul %x, %x {transpose_b} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x4xf32>
+  %3 = nn.matmul %2, %x : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %4 = nn.where %1, %3, %x : (tensor<4x3xi1>, tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %5 = nn.cross_entropy_grad %4, %labels, %dy : (tensor<4x3xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4x3xf32>
+  return %5 : tensor<4x3xf32>
+}

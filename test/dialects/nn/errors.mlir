@@ -681,3 +681,59 @@ func.func @random_stream(%s: tensor<i64>) {
   %0 = nn.random_uniform %s, %s {shape = array<i64: 4>, stream = 65536 : i64} : (tensor<i64>, tensor<i64>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @conv_grad_filters(%dy: tensor<1x4x5xf32>, %w: tensor<6x2x3xf32>) {
+  // expected-error@+1 {{filters of 6x2x3 in 1 groups do not fit dy of 1x4x5}}
+  %0 = nn.conv_grad_input %dy, %w {shape = array<i64: 7>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x4x5xf32>, tensor<6x2x3xf32>) -> tensor<1x2x7xf32>
+  return
+}
+
+// -----
+
+func.func @conv_grad_shape(%dy: tensor<1x6x5xf32>, %w: tensor<6x2x3xf32>) {
+  // expected-error@+1 {{windows of 3 over 8 do not give 5}}
+  %0 = nn.conv_grad_input %dy, %w {shape = array<i64: 8>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x6x5xf32>, tensor<6x2x3xf32>) -> tensor<1x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_grad_groups(%x: tensor<1x4x7xf32>, %dy: tensor<1x6x5xf32>) {
+  // expected-error@+1 {{x of 1x4x7 and dy of 1x6x5 do not fit 3 groups}}
+  %0 = nn.conv_grad_weight %x, %dy {shape = array<i64: 3>, strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 3 : i64} : (tensor<1x4x7xf32>, tensor<1x6x5xf32>) -> tensor<6x1x3xf32>
+  return
+}
+
+// -----
+
+func.func @gather_grad(%dy: tensor<4x3xf32>, %i: tensor<5xi64>) {
+  // expected-error@+1 {{dy of 4x3 was not gathered by indices of 5 along dimension 0 of size 9}}
+  %0 = nn.gather_grad %dy, %i {size = 9 : i64, axis = 0 : i64} : (tensor<4x3xf32>, tensor<5xi64>) -> tensor<9x3xf32>
+  return
+}
+
+// -----
+
+func.func @max_pool_grad(%x: tensor<1x1x8xf32>, %y: tensor<1x1x4xf32>, %dy: tensor<1x1x5xf32>) {
+  // expected-error@+1 {{dy of 1x1x5 and y of 1x1x4 are no pool of 1x1x8}}
+  %0 = nn.max_pool_grad %x, %y, %dy {window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x1x8xf32>, tensor<1x1x4xf32>, tensor<1x1x5xf32>) -> tensor<1x1x8xf32>
+  return
+}
+
+// -----
+
+func.func @window_shape(%dy: tensor<1x1x4xf32>) {
+  // expected-error@+1 {{windows of shape 1x1x4 do not lie over a shape of 8x8}}
+  %0 = nn.avg_pool_grad %dy {window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, shape = array<i64: 8, 8>} : (tensor<1x1x4xf32>) -> tensor<1x1x8xf32>
+  return
+}
+
+// -----
+
+func.func @window_places(%dy: tensor<1x1x4xf32>, %p: tensor<1x1x3xi64>) {
+  // expected-error@+1 {{places have shape 1x1x3 for windows of 1x1x4}}
+  %0 = nn.sum_over_windows %dy, %p {window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, shape = array<i64: 8>} : (tensor<1x1x4xf32>, tensor<1x1x3xi64>) -> tensor<1x1x8xf32>
+  return
+}
