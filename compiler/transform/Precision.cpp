@@ -49,6 +49,12 @@ using namespace frit::nn;
 /// and functions that grow like them, steep functions, positions, and operators
 /// on bits. Composites compute in f32 inside.
 static bool staysWide(Operation *op) {
+  // Where a random number is rounded first, it may fall on the other side of
+  // what it is compared with.
+  if (llvm::any_of(op->getOperands(), [](Value operand) {
+        return operand.getDefiningOp<RandomUniformOp>();
+      }))
+    return true;
   return isa<ReduceOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp, SoftplusOp,
              ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp, AcoshOp,
              BitCastOp, BceWithLogitsOp, RandomUniformOp>(op);

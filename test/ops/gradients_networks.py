@@ -105,6 +105,8 @@ for dtype, far in ((np.float64, 0), (np.float64, 1e3), (np.float32, 1e3),
             gradient("rms_norm", operands[:2], x.shape, rest)
 gradient("batch_norm", [x, doubles(4), doubles(4, seed=1), doubles(4, seed=2),
                         doubles(4, low=0.5, high=2)], x.shape)
+gradient("batch_norm", [x, doubles(5), doubles(5, seed=1), doubles(5, seed=2),
+                        doubles(5, low=0.5, high=2)], x.shape, "channels_last")
 parts = doubles(3, 2, 2, low=0.5)
 gradient("merge_moments", [parts], (3, 1, 2), "width = 4 : si64")
 

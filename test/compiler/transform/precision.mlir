@@ -148,6 +148,7 @@ func.func @scores(%x: tensor<2x8xf32>) -> tensor<2x2xf32> {
 // Random numbers are f32, as is the number by which a row's gradient is scaled.
 // CHECK-LABEL: func.func @dropout
 // CHECK:         nn.random_uniform {{.*}} -> tensor<4x3xf32>
+// CHECK:         nn.greater_equal {{.*}} : (tensor<4x3xf32>, tensor<f32>)
 // CHECK:         nn.cross_entropy_grad {{.*}} : (tensor<4x3xf16>, tensor<4xi64>, tensor<4xf32>) -> tensor<4x3xf16>
 func.func @dropout(%x: tensor<4x3xf32>, %seed: tensor<i64>, %p: tensor<f32>, %labels: tensor<4xi64>, %dy: tensor<4xf32>) -> tensor<4x3xf32> {
   %0 = nn.random_uniform %seed, %seed {shape = array<i64: 4, 3>, stream = 0 : i64} : (tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
