@@ -37,6 +37,11 @@ struct ImportOptions {
   llvm::StringMap<std::string> constInputs;
   /// Generate missing external weights randomly, from this seed.
   std::optional<uint64_t> randomWeights;
+  /// Exporters store weights of equal elements once and copy them by Identity:
+  /// a fresh model's biases and running means, all zeros, are one weight. With
+  /// this, a copy of a weight whose elements are all equal is a weight of its
+  /// own, called as the node's output. Others are tied and stay so.
+  bool separatesEqualWeights = false;
   /// Called with each value that a node computes, before the whole import is
   /// known to succeed.
   std::function<void(llvm::StringRef name, mlir::Value value)> onValue;

@@ -167,6 +167,18 @@ Value Importer::readWeight(const ::onnx::TensorProto &weight) {
                       builder.getStringAttr(weight.name()));
 }
 
+/// Returns what the node's output stands for: `value`, or a weight of its own
+/// if the node copies one (see ImportOptions::separatesEqualWeights).
+Value Importer::separateWeight(const NodeProto &proto, Value value) {
+  auto weight = value ? value.getDefiningOp<nn::ConstantOp>() : nullptr;
+  if (!options.separatesEqualWeights || !weight || !weight.getName() ||
+      proto.op_type() != "Identity" || !weight.getValue().isSplat())
+    return value;
+  return createWeight(builder, main.getBody().front(), lastWeight,
+                      weight.getLoc(), weight.getValue(),
+                      builder.getStringAttr(proto.output(0)));
+}
+
 std::optional<Value> Importer::lookUp(const std::string &name, Scope &scope) {
   for (Scope *at = &scope; at; at = at->outer) {
     if (at->failed.contains(name))
@@ -279,9 +291,10 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
       scope.failed.insert(name);
       continue;
     }
-    scope.values[name] = (*outputs)[i];
+    Value value = separateWeight(proto, (*outputs)[i]);
+    scope.values[name] = value;
     if (options.onValue && &scope == &graph)
-      options.onValue(name, (*outputs)[i]);
+      options.onValue(name, value);
   }
 }
 

@@ -81,6 +81,7 @@ private:
   /// at first use. Null for an omitted input; none if it failed.
   std::optional<mlir::Value> lookUp(const std::string &name, Scope &scope);
   mlir::Value readWeight(const ::onnx::TensorProto &weight);
+  mlir::Value separateWeight(const ::onnx::NodeProto &proto, mlir::Value value);
 
   std::shared_ptr<const ::onnx::ModelProto> model;
   std::string path;
