@@ -54,6 +54,33 @@ public:
     return error;
   }
 
+  /// Turns copies of initializers into initializers of their own, where they
+  /// were trained as such: exporters store equal weights once and copy them by
+  /// Identity.
+  void separateCopies(onnx::GraphProto &graph) {
+    std::map<std::string, const onnx::TensorProto *> initializers;
+    for (const onnx::TensorProto &tensor : graph.initializer())
+      initializers.emplace(tensor.name(), &tensor);
+    int kept = 0;
+    for (int i = 0; i < graph.node_size(); ++i) {
+      const onnx::NodeProto &node = graph.node(i);
+      bool isCopy = node.op_type() == "Identity" && node.input_size() == 1 &&
+                    node.output_size() == 1 && left.contains(node.output(0));
+      auto source =
+          isCopy ? initializers.find(node.input(0)) : initializers.end();
+      if (source == initializers.end()) {
+        graph.mutable_node()->SwapElements(i, kept++);
+        continue;
+      }
+      // The elements follow; type and shape are those of the original.
+      onnx::TensorProto *own = graph.add_initializer();
+      own->set_name(node.output(0));
+      own->set_data_type(source->second->data_type());
+      *own->mutable_dims() = source->second->dims();
+    }
+    graph.mutable_node()->DeleteSubrange(kept, graph.node_size() - kept);
+  }
+
   /// Weights that no initializer has had.
   const std::map<std::string, const TensorView *> &missing() const {
     return left;
@@ -184,6 +211,7 @@ ExitStatus frit::train::exportOnnx(const std::string &path,
     return kBadInput;
   }
   Exporter exporter(original, weights, !path.empty());
+  exporter.separateCopies(*model.mutable_graph());
   error = exporter.visit(*model.mutable_graph());
   if (error.empty() && !exporter.missing().empty())
     error = "it has no initializer '" + exporter.missing().begin()->first +

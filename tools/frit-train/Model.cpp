@@ -1,6 +1,7 @@
 //===- Model.cpp - The functions of a compiled training step --------------===//
 
 #include "tools/frit-train/Model.h"
+#include "compiler/driver/OutputFile.h"
 #include "tools/support/Files.h"
 #include "tools/support/Message.h"
 
@@ -135,7 +136,12 @@ bool Model::open() {
           frit_module_load(options.model.c_str(), &settings, &opened))
     return failed(status);
   artifact.reset(opened);
-  protectModel(options.model, options.weights);
+  // An export may replace an earlier one beside the model, but not its weights.
+  if (!options.weights.empty())
+    protectModel(options.model, options.weights);
+  protectInput(options.model);
+  protectInput(options.model.substr(0, options.model.rfind('.')) +
+               ".safetensors");
   return openFunctions() && describeState();
 }
 

@@ -29,9 +29,12 @@ for name, entry in header.items():
     trained[name] = np.frombuffer(data[start:end], np.float32).reshape(entry["shape"])
     assert np.abs(trained[name]).max() > 0.1
 
-new, half, apart = map(weights_of, ["new.onnx", "newhalf.onnx", "other/newapart.onnx"])
+new, half, apart, same = map(weights_of, [
+    "new.onnx", "newhalf.onnx", "other/newapart.onnx", "newsame.onnx"])
+assert not same.pop("zeros").any()
 for name, value in trained.items():
     assert (new[name] == value).all() and (apart[name] == value).all()
+    assert (same[name] == value).all()
     assert half[name].dtype == np.float16
     assert (half[name] == value.astype(np.float16)).all()
 old = weights_of("model.onnx")

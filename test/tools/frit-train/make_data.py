@@ -71,5 +71,10 @@ zeros = np.zeros((4, 3), np.float32)
 make_model(folder / "model.onnx", zeros, np.zeros(3, np.float32))
 make_model(folder / "half.onnx", zeros.astype(np.float16), np.zeros(3, np.float16))
 make_model(folder / "wide.onnx", np.zeros((5, 3), np.float32), np.zeros(3, np.float32))
+# As PyTorch's exporter stores equal weights: the bias is a copy of another.
+same = onnx.load(folder / "model.onnx")
+same.graph.initializer[1].name = "zeros"
+same.graph.node.insert(0, helper.make_node("Identity", ["zeros"], ["fc.bias"]))
+onnx.save(same, folder / "same.onnx")
 onnx.save(onnx.load(folder / "model.onnx"), folder / "apart.onnx",
           save_as_external_data=True, location="apart.bin", size_threshold=0)
