@@ -37,11 +37,13 @@ struct ImportOptions {
   llvm::StringMap<std::string> constInputs;
   /// Generate missing external weights randomly, from this seed.
   std::optional<uint64_t> randomWeights;
-  /// Exporters store weights of equal elements once and copy them by Identity:
-  /// a fresh model's biases and running means, all zeros, are one weight. With
-  /// this, a copy of a weight whose elements are all equal is a weight of its
-  /// own, called as the node's output. Others are tied and stay so.
-  bool separatesEqualWeights = false;
+  /// The model will train. Operators that differ in training are imported in a
+  /// form that can be made either way (nn.batch_norm by known statistics,
+  /// nn.dropout), whichever way the file has them. Exporters store weights of
+  /// equal elements once and copy them by Identity: a fresh model's biases and
+  /// running means, all zeros, are one weight. Such a copy is a weight of its
+  /// own, called as the node's output; copies of other weights stay tied.
+  bool trains = false;
   /// Called with each value that a node computes, before the whole import is
   /// known to succeed.
   std::function<void(llvm::StringRef name, mlir::Value value)> onValue;

@@ -74,7 +74,7 @@ LogicalResult Pipeline::import(ModelSource source) {
   TimingScope scope = timing.nest("import");
   PipelineHooks::Work work(hooks, "read " + source.path);
   ImportOptions import = options.import;
-  import.separatesEqualWeights = options.training.has_value();
+  import.trains = options.training.has_value();
   for (const SymbolSizes &symbol : options.openSymbols)
     import.openSymbols.insert(symbol.name);
   // Imports that are only compared with another share its weights.

@@ -25,6 +25,16 @@ RandomUniformOp::infer(Adaptor op, std::optional<Location> loc) {
                   Float32Type::get(op.getSeed().getContext()));
 }
 
+FailureOr<RankedTensorType> DropoutOp::infer(Adaptor op,
+                                             std::optional<Location> loc) {
+  double rate = op.getRate().convertToDouble();
+  if (!(rate >= 0 && rate < 1))
+    return emitOptionalError(loc, "rate ", rate, " is not in [0, 1)");
+  return tensorType(op.getX());
+}
+
+SmallVector<Value> DropoutOp::decompose(NNBuilder &) { return {getX()}; }
+
 namespace {
 /// Builds Philox4x32. Words are i32.
 class Philox {

@@ -15,3 +15,15 @@ def NN_RandomUniformOp : NN_Structural<"random_uniform", ""> {
                    DenseI64ArrayAttr:$shape, I64Attr:$stream);
   let results = (outs RankedTensorOf<[F32]>:$y);
 }
+
+def NN_DropoutOp : NN_Composite<"dropout", ""> {
+  let summary = "x; where a model trains, elements are dropped at random.";
+  let description = [{
+    Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from
+    Overfitting", JMLR 15, 2014. Compiling a training step replaces it: each
+    element is 0 with probability `rate`, and the others are scaled by
+    1 / (1 - rate). Elsewhere it is x.
+  }];
+  let arguments = (ins NN_FloatTensor:$x, F32Attr:$rate);
+  let results = (outs NN_FloatTensor:$y);
+}

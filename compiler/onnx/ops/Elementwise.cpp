@@ -2,6 +2,8 @@
 
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
+#include "dialects/nn/Fold.h"
+#include "dialects/nn/Random.h"
 
 #include <limits>
 
@@ -197,6 +199,20 @@ static Results identity(Node &node) { return {node.input(0)}; }
 static Results dropout(Node &node) {
   Value x = node.input(0);
   bool trains = node.has(2) && node.integer(2).value_or(0);
+  if (trains && x && node.modelTrains()) {
+    auto rate =
+        node.has(1) ? nn::constantValue(node.input(1)) : DenseElementsAttr();
+    if (node.has(1) && (!rate || rate.getNumElements() != 1)) {
+      node.error() << "its ratio is not constant";
+      return {};
+    }
+    double number = rate ? rate.getValues<APFloat>()[0].convertToDouble() : 0.5;
+    node.ignore("seed");
+    Value y = node.create<nn::DropoutOp>(
+        x, node.named("rate", node.builder().getF32FloatAttr(number)));
+    return {y, node.expand(node.scalar(node.builder().getI1Type(), 1),
+                           nn::shapeOf(x))};
+  }
   if (trains && x) {
     Expr ratio = {node, node.has(1) ? node.input(1) : node.scalar(x, 0.5)};
     return trainDropout(node, {node, x}, ratio);

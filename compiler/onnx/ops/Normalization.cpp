@@ -64,9 +64,13 @@ static Results batchNorm(Node &node) {
   bool trains = node.integer("training_mode", 0);
   if (node.opset < 7 && node.integer("is_test", 0) == 0)
     trains = node.wants(1);
-  if (trains || (node.opset < 14 && node.wants(1)))
+  trains |= node.opset < 14 && node.wants(1);
+  if (trains && !node.modelTrains())
     return trainBatchNorm(node, momentum);
-  return {node.create<nn::BatchNormOp>(node.inputs(), epsilon(node))};
+  Value y = node.create<nn::BatchNormOp>(node.inputs(), epsilon(node));
+  if (!trains)
+    return {y};
+  return {y, node.input(3), node.input(4)};
 }
 
 /// x / norm along an axis: the sum of absolute values (p = 1), or the root of

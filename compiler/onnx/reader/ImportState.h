@@ -47,6 +47,8 @@ public:
 
   /// The bound that -fbound gives for the results of a node.
   virtual std::optional<int64_t> boundOf(const std::string &name) = 0;
+  /// Whether the model will train (ImportOptions::trains).
+  virtual bool trains() const = 0;
   /// Makes a call of the model fail with `message` if `number`, an i64, is
   /// negative.
   virtual void addCheck(mlir::Value number, std::string message) = 0;

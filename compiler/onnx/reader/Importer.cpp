@@ -168,10 +168,10 @@ Value Importer::readWeight(const ::onnx::TensorProto &weight) {
 }
 
 /// Returns what the node's output stands for: `value`, or a weight of its own
-/// if the node copies one (see ImportOptions::separatesEqualWeights).
+/// if the node copies one (see ImportOptions::trains).
 Value Importer::separateWeight(const NodeProto &proto, Value value) {
   auto weight = value ? value.getDefiningOp<nn::ConstantOp>() : nullptr;
-  if (!options.separatesEqualWeights || !weight || !weight.getName() ||
+  if (!options.trains || !weight || !weight.getName() ||
       proto.op_type() != "Identity" || !weight.getValue().isSplat())
     return value;
   return createWeight(builder, main.getBody().front(), lastWeight,

@@ -42,6 +42,7 @@ public:
                                      mlir::Location loc,
                                      unsigned depth) override;
   std::optional<int64_t> boundOf(const std::string &name) override;
+  bool trains() const override { return options.trains; }
   void addCheck(mlir::Value number, std::string message) override;
   bool mayBecome(size_t operators) override;
   bool mayTabulate(size_t elements) override;

@@ -339,6 +339,8 @@ Value Node::constant(ArrayRef<int64_t> values) {
       values));
 }
 
+bool Node::modelTrains() const { return state.trains(); }
+
 int64_t frit::importer::integerOf(double value) {
   if (std::isnan(value))
     return 0;

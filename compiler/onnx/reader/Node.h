@@ -58,6 +58,9 @@ public:
   /// Reports that input `i` must be constant.
   void notKnown(size_t i);
 
+  /// Whether the model will train (ImportOptions::trains).
+  bool modelTrains() const;
+
   size_t numOutputs() const { return proto.output_size(); }
   bool wants(size_t i) const {
     return i < numOutputs() && !proto.output(i).empty();

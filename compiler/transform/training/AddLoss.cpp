@@ -24,6 +24,7 @@
 #include "compiler/transform/training/Buckets.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/Loss.h"
+#include "dialects/nn/Random.h"
 
 #include <numeric>
 
@@ -45,6 +46,8 @@ public:
 
   void runOnOperation() override {
     main = getOperation().lookupSymbol<func::FuncOp>("main");
+    separateShared();
+    addDropout();
     if (failed(useBatchStatistics()) || failed(addParameters()) ||
         failed(addLoss()))
       return signalPassFailure();
@@ -54,6 +57,9 @@ private:
   bool trains() const { return function == TrainingFunction::trainStep; }
   bool isParameter(ConstantOp constant) const;
   BlockArgument addArgument(StringRef kind, ConstantOp constant);
+  BlockArgument addNumber(StringRef name, Location loc);
+  void separateShared();
+  void addDropout();
   LogicalResult useBatchStatistics();
   LogicalResult addParameters();
   LogicalResult addLoss();
@@ -80,7 +86,69 @@ bool AddLoss::isParameter(ConstantOp constant) const {
     return false;
   if (!options.train.empty())
     return matchesAny(options.train, name);
-  return tensorType(constant).getNumElements() > 1;
+  return tensorType(constant).getRank() > 0;
+}
+
+/// Gives every reader of a vector its own. Exporters merge equal initializers
+/// of models in eval mode, and before training all scales of norms are ones.
+void AddLoss::separateShared() {
+  Block &block = main.getBody().front();
+  for (auto constant : llvm::make_early_inc_range(block.getOps<ConstantOp>())) {
+    if (!constant.getName() || !isFloat(constant) ||
+        tensorType(constant).getRank() != 1 || constant->hasOneUse() ||
+        constant->use_empty())
+      continue;
+    if (trains())
+      constant.emitWarning("weight '")
+          << *constant.getName() << "' has several readers; each trains a copy "
+          << "of its own. Exporters merge equal weights of a model in eval "
+             "mode: export it in train mode to keep their names [-Wshared]";
+    OpBuilder b(constant);
+    int64_t copies = 0;
+    for (OpOperand &use :
+         llvm::make_early_inc_range(llvm::drop_begin(constant->getUses()))) {
+      auto copy = cast<ConstantOp>(b.clone(*constant));
+      copy.setName((*constant.getName() + "." + Twine(++copies)).str());
+      use.set(copy);
+    }
+  }
+}
+
+/// Makes dropout what it is in training; for evaluation it is nothing.
+void AddLoss::addDropout() {
+  Block &block = main.getBody().front();
+  BlockArgument seed, calls;
+  int64_t stream = 0;
+  for (auto dropout : llvm::make_early_inc_range(block.getOps<DropoutOp>())) {
+    double rate = dropout.getRate().convertToDouble();
+    if (!trains() || rate == 0) {
+      dropout.replaceAllUsesWith(dropout.getX());
+      dropout.erase();
+      continue;
+    }
+    NNBuilder b(dropout.getLoc(), dropout);
+    if (!seed) {
+      seed = addNumber("seed", dropout.getLoc());
+      calls = addNumber("calls", dropout.getLoc());
+    }
+    TensorExpr x(b, dropout.getX());
+    TensorExpr drawn(
+        b, RandomUniformOp::create(b, seed, calls, shapeOf(x), stream++));
+    TensorExpr y = where(drawn >= rate, x * (1 / (1 - rate)), 0.0);
+    dropout.replaceAllUsesWith(y.value());
+    dropout.erase();
+  }
+}
+
+/// Adds an argument that AddOptimizer makes a number of the state.
+BlockArgument AddLoss::addNumber(StringRef name, Location loc) {
+  Builder b(&getContext());
+  unsigned index = main.getNumArguments();
+  (void)main.insertArgument(
+      index, RankedTensorType::get({}, b.getI64Type()),
+      b.getDictionaryAttr(b.getNamedAttr("nn.number", b.getStringAttr(name))),
+      loc);
+  return main.getArgument(index);
 }
 
 BlockArgument AddLoss::addArgument(StringRef kind, ConstantOp constant) {

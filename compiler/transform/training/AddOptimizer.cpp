@@ -52,6 +52,7 @@ private:
                                                    ArrayRef<Bucket> buckets,
                                                    Value loss, Value seed);
   void addStatistics(func::FuncOp main, States &states);
+  void addNumbers(func::FuncOp main, States &states, NNBuilder &b);
 
   const TrainingOptions &options;
   TrainingFunction function;
@@ -85,6 +86,24 @@ void AddOptimizer::addStatistics(func::FuncOp main, States &states) {
                                          return next.lookup(member.name);
                                        })));
   replaceArguments(main, bucket, before);
+}
+
+/// Makes arguments with `nn.number` state: the seed of random numbers, and the
+/// number of calls, by which each draws others.
+void AddOptimizer::addNumbers(func::FuncOp main, States &states, NNBuilder &b) {
+  llvm::BitVector gone(main.getNumArguments());
+  for (unsigned i = 0; i < gone.size(); ++i) {
+    auto name = main.getArgAttrOfType<StringAttr>(i, "nn.number");
+    if (!name)
+      continue;
+    TensorExpr number = states.addNumber(b, name, b.getI64Type(), 0);
+    if (name == "calls")
+      states.set(number, number + 1);
+    main.getArgument(i).replaceAllUsesWith(number.value());
+    gone.set(i);
+  }
+  gone.resize(main.getNumArguments());
+  (void)main.eraseArguments(gone);
 }
 
 /// Returns each bucket's gradients of the loss times `seed`.
@@ -224,6 +243,7 @@ LogicalResult AddOptimizer::run(func::FuncOp main) {
   }
   replaceArguments(main, buckets, parameters);
   addStatistics(main, states);
+  addNumbers(main, states, b);
   states.addResults();
   return success();
 }
