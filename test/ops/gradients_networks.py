@@ -59,6 +59,10 @@ gradient("conv", [random(2, 3, 6, dtype=np.float16),
                   random(4, dtype=np.float16)], (2, 4, 6),
          f"{ints('strides', (1,))}, {ints('pads', (1, 1))}, "
          f"{ints('dilations', (1,))}")
+# No images, no filters, and an input of pads alone.
+conv((0, 2, 4), (3, 2, 2), (1,), (0, 0), (1,))
+conv((2, 2, 4), (0, 2, 2), (1,), (0, 0), (1,))
+conv((2, 2, 0), (3, 2, 2), (5,), (1, 3), (1,), bias=False)
 gradient("depthwise_conv", [doubles(2, 5, 6, 3), doubles(3, 2, 3, seed=1)],
          (2, 3, 5, 3), f"{ints('strides', (2, 1))}, "
          f"{ints('pads', (1, 0, 1, 0))}, {ints('dilations', (1, 1))}")

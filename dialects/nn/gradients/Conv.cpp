@@ -110,6 +110,10 @@ ConvGradWeightOp::infer(Adaptor op, std::optional<Location> loc) {
 // What they mean
 //===----------------------------------------------------------------------===//
 
+/// Returns whether a tensor has no elements: gradients are 0 then, and there is
+/// nothing to slide over.
+static bool isEmpty(Value x) { return tensorType(x).getNumElements() == 0; }
+
 /// Reverses the windows of filters, and swaps their rows and channels within
 /// each group.
 static Value turnFilters(NNBuilder &b, Value w, int64_t group, bool last) {
@@ -133,6 +137,8 @@ static Value turnFilters(NNBuilder &b, Value w, int64_t group, bool last) {
 /// has strides, by the turned filters. Every element of dy meets the elements
 /// of x that its window covered.
 SmallVector<Value> ConvGradInputOp::decompose(NNBuilder &b) {
+  if (isEmpty(getDy()) || isEmpty(getW()) || isEmpty(getY()))
+    return {b.zeros(getY().getType())};
   bool last = getChannelsLast();
   ArrayRef<int64_t> window = spatialShape(getW(), last);
   size_t rank = window.size(), first = last ? 1 : 2;
@@ -262,6 +268,8 @@ static Value convolve(NNBuilder &b, ConvGradWeightOp op) {
 /// 240, for 64 channels with a filter each, and 18 instead of 1,000 for a
 /// pointwise convolution; but 42 instead of 28 with 64 filters of 3×3.
 SmallVector<Value> ConvGradWeightOp::decompose(NNBuilder &b) {
+  if (isEmpty(getX()) || isEmpty(getDy()) || isEmpty(getY()))
+    return {b.zeros(getY().getType())};
   constexpr uint64_t mostProducts = 64;
   uint64_t positions = 1;
   for (int64_t size : getShape())

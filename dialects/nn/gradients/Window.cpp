@@ -19,8 +19,14 @@ FailureOr<RankedTensorType> MaxPoolGradOp::infer(Adaptor op,
   bool last = op.getChannelsLast();
   if (failed(checkElementTypes(loc, {op.getX(), op.getY(), op.getDy()})))
     return failure();
-  if (x.getRank() < 3 || y.getRank() != x.getRank() ||
-      !mayBeSame(op.getDy().getType(), y))
+  bool fits = x.getRank() >= 3 && y.getRank() == x.getRank() &&
+              mayBeSame(op.getDy().getType(), y);
+  for (int64_t dim = 0; fits && dim < x.getRank(); ++dim) {
+    bool isSpatial = last ? dim > 0 && dim < x.getRank() - 1 : dim > 1;
+    fits = isSpatial ? x.getDimSize(dim) != 0 && y.getDimSize(dim) != 0
+                     : mayEqual(x.getDimSize(dim), y.getDimSize(dim));
+  }
+  if (!fits)
     return emitOptionalError(loc, "dy of ", shapeText(shapeOf(op.getDy())),
                              " and y of ", shapeText(y.getShape()),
                              " are no pool of ", shapeText(x.getShape()));

@@ -737,3 +737,11 @@ func.func @window_places(%dy: tensor<1x1x4xf32>, %p: tensor<1x1x3xi64>) {
   %0 = nn.sum_over_windows %dy, %p {window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, shape = array<i64: 8>} : (tensor<1x1x4xf32>, tensor<1x1x3xi64>) -> tensor<1x1x8xf32>
   return
 }
+
+// -----
+
+func.func @max_pool_grad_empty(%x: tensor<1x1x8xf32>, %y: tensor<1x1x0xf32>) {
+  // expected-error@+1 {{dy of 1x1x0 and y of 1x1x0 are no pool of 1x1x8}}
+  %0 = nn.max_pool_grad %x, %y, %y {window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x1x8xf32>, tensor<1x1x0xf32>, tensor<1x1x0xf32>) -> tensor<1x1x8xf32>
+  return
+}
