@@ -62,6 +62,7 @@ for attributes in ("", 'approximate = "tanh"'):
 for op in ("silu", "mish", "softplus", "sigmoid", "tanh", "softsign"):
     gradient(op, [far], far.shape, tolerance=1e-6)
 
+gradient("dropout", [x], x.shape, "rate = 0.25 : f32")
 gradient("cast", [x], x.shape, "to = f64")
 gradient("reshape", [x], (5, 3), ints("shape", (5, 3)))
 gradient("expand", [column], (2, 3, 5), ints("shape", (2, 3, 5)))

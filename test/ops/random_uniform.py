@@ -45,4 +45,6 @@ for seed, offset, shape, stream in (
          f"{ints('shape', shape)}, stream = {stream} : i64", tolerance=1e-30)
 many = uniform(1, 2, (10000,), 4)
 assert abs(many.mean() - 0.5) < 0.01 and many.min() >= 0 and many.max() < 1
+# Outside of training dropout does nothing.
+case("dropout", [many], many, "rate = 0.5 : f32", tolerance=1e-30)
 run()
