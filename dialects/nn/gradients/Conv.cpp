@@ -133,6 +133,11 @@ static Value turnFilters(NNBuilder &b, Value w, int64_t group, bool last) {
   return b.reshape(w, turned);
 }
 
+static bool hasUnevenPads(ArrayRef<int64_t> pads) {
+  size_t rank = pads.size() / 2;
+  return pads.take_front(rank) != pads.drop_front(rank);
+}
+
 /// A convolution of dy, with zeros between its elements where the forward one
 /// has strides, by the turned filters. Every element of dy meets the elements
 /// of x that its window covered.
@@ -142,6 +147,20 @@ SmallVector<Value> ConvGradInputOp::decompose(NNBuilder &b) {
   bool last = getChannelsLast();
   ArrayRef<int64_t> window = spatialShape(getW(), last);
   size_t rank = window.size(), first = last ? 1 : 2;
+  if (hasUnevenPads(getPads())) {
+    // Libraries pad both sides alike: pads become elements, which are cropped.
+    SmallVector<int64_t> shape(getShape()), starts(rank + 2, 0);
+    for (size_t d = 0; d < rank; ++d) {
+      shape[d] += getPads()[d] + getPads()[rank + d];
+      starts[first + d] = getPads()[d];
+    }
+    Value all =
+        ConvGradInputOp::create(b, getDy(), getW(), shape, getStrides(),
+                                SmallVector<int64_t>(2 * rank, 0),
+                                getDilations(), getGroup(), last, getTf32());
+    return {SliceOp::create(b, all, starts, shapeOf(getY()),
+                            SmallVector<int64_t>(rank + 2, 1))};
+  }
   SmallVector<int64_t> steps(rank + 2, 1), low(rank + 2, 0), high(rank + 2, 0);
   SmallVector<int64_t> pads(2 * rank, 0), ones(rank, 1);
   for (size_t d = 0; d < rank; ++d) {
@@ -270,6 +289,19 @@ static Value convolve(NNBuilder &b, ConvGradWeightOp op) {
 SmallVector<Value> ConvGradWeightOp::decompose(NNBuilder &b) {
   if (isEmpty(getX()) || isEmpty(getDy()) || isEmpty(getY()))
     return {b.zeros(getY().getType())};
+  if (hasUnevenPads(getPads())) {
+    // Libraries pad both sides alike: pads become elements.
+    size_t rank = getShape().size(), first = getChannelsLast() ? 1 : 2;
+    SmallVector<int64_t> low(rank + 2, 0), high(rank + 2, 0);
+    for (size_t d = 0; d < rank; ++d) {
+      low[first + d] = getPads()[d];
+      high[first + d] = getPads()[rank + d];
+    }
+    return {ConvGradWeightOp::create(
+        b, padZeros(b, getX(), low, high), getDy(), getShape(), getStrides(),
+        SmallVector<int64_t>(2 * rank, 0), getDilations(), getGroup(),
+        getChannelsLast(), getTf32())};
+  }
   constexpr uint64_t mostProducts = 64;
   uint64_t positions = 1;
   for (int64_t size : getShape())
