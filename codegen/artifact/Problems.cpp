@@ -121,6 +121,13 @@ Attention artifact::problemOf(plan::AttentionOp op) {
   a.k = operand(op.getK());
   a.v = operand(op.getV());
   a.y = operand(op.getY());
+  if (op.isGradient()) {
+    a.gradient = 1;
+    a.dy = operand(*op.getDy());
+    a.dq = operand(*op.getDq());
+    a.dk = operand(*op.getDk());
+    a.dv = operand(*op.getDv());
+  }
   a.type = plan::dtypeOf(elementOf(op.getOutputs()[0]));
   if (std::optional<plan::OperandAttr> mask = op.getMask()) {
     a.hasMask = 1;

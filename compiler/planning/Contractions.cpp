@@ -3,8 +3,9 @@
 #include "compiler/planning/Contractions.h"
 
 #include "dialects/nn/ContractionInfo.h"
-#include "dialects/nn/ConvGradient.h"
+#include "dialects/nn/GradientInfo.h"
 #include "dialects/nn/StridedView.h"
+#include "frit/artifact.h"
 
 using namespace mlir;
 using namespace frit;
@@ -80,6 +81,16 @@ static int64_t gradientWorkspace(ValueRange inputs, ValueRange outputs,
   return std::clamp(int64_t(llvm::alignTo(bytes, 256)), usual, 8 * usual);
 }
 
+/// Returns the bytes of a gradient's intermediate results.
+static int64_t gradientScratch(const nn::AttentionGradientInfo &info) {
+  artifact::Attention problem;
+  problem.batch = info.batch;
+  problem.heads = info.heads;
+  problem.queries = info.rows;
+  problem.size = problem.valueSize = info.size;
+  return artifact::AttentionScratch(problem).bytes;
+}
+
 LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
                                          nn::FusionOp fusion,
                                          int64_t algorithmNumber,
@@ -89,6 +100,9 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
   auto gradient = nn::describeConvGradient(fusion);
   if (gradient && workspaceBytes)
     workspaceBytes = gradientWorkspace(inputs, outputs, workspaceBytes);
+  auto attentionGradient = nn::describeAttentionGradient(fusion);
+  if (attentionGradient && workspaceBytes)
+    workspaceBytes += gradientScratch(*attentionGradient);
   Value workspace;
   if (workspaceBytes) {
     auto type = MemRefType::get({workspaceBytes}, b.getI8Type());
@@ -131,13 +145,26 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
         flag(gemm->bias), flag(gemm->residual), activation(*gemm), algorithm);
     return success();
   }
+  auto place = [&](const nn::AttentionOperand &operand) {
+    unsigned argument = operand.argument ? operand.argument.getArgNumber()
+                                         : unsigned(inputs.size());
+    return plan::OperandAttr::get(b.getContext(), argument, operand.offset,
+                                  list(operand.strides));
+  };
+  if (attentionGradient) {
+    const nn::AttentionGradientInfo &info = *attentionGradient;
+    nn::AttentionGradOp op = info.op;
+    plan::AttentionOp::create(
+        b, fallback, inputs, outputs, workspace, integer(info.batch),
+        integer(info.heads), integer(info.groups), integer(info.rows),
+        integer(info.rows), integer(info.size), integer(info.size),
+        op.getScaleAttr(), op.getCausalAttr(), place(info.q), place(info.k),
+        place(info.v), info.mask ? place(*info.mask) : plan::OperandAttr(),
+        place(info.y), place(info.dy), place(info.dq), place(info.dk),
+        place(info.dv), algorithm);
+    return success();
+  }
   if (auto attention = nn::describeAttention(fusion)) {
-    auto place = [&](const nn::AttentionOperand &operand) {
-      unsigned argument = operand.argument ? operand.argument.getArgNumber()
-                                           : unsigned(inputs.size());
-      return plan::OperandAttr::get(b.getContext(), argument, operand.offset,
-                                    list(operand.strides));
-    };
     plan::AttentionOp::create(
         b, fallback, inputs, outputs, workspace, integer(attention->batch),
         integer(attention->heads), integer(attention->groups),
@@ -146,7 +173,8 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
         attention->op.getScaleAttr(), attention->op.getCausalAttr(),
         place(attention->q), place(attention->k), place(attention->v),
         attention->mask ? place(*attention->mask) : plan::OperandAttr(),
-        place(attention->result), algorithm);
+        place(attention->result), /*dy=*/nullptr, /*dq=*/nullptr,
+        /*dk=*/nullptr, /*dv=*/nullptr, algorithm);
     return success();
   }
   auto conv = nn::describeConvolution(fusion);

@@ -1,6 +1,6 @@
 //===- Attention.cpp - Scaled dot-product attention -----------------------===//
 
-#include "dialects/nn/NN.h"
+#include "dialects/nn/Gradient.h"
 
 #include <limits>
 
@@ -143,26 +143,95 @@ SmallVector<Value> AttentionOp::decompose(NNBuilder &b) {
 /// dV = Pᵀ · dy, dP = dy · Vᵀ, dS = P ∘ (dP - Σ dP ∘ P) is the gradient of the
 /// scores and the mask, dQ = scale · dS · K and dK = scale · dSᵀ · Q. See Dao
 /// et al., "FlashAttention", arXiv:2205.14135, appendix B.2.
-SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value gradient) {
-  AttentionParts parts(*this, b);
+static SmallVector<Value> buildGradients(AttentionOp op, NNBuilder &b,
+                                         Value gradient) {
+  AttentionParts parts(op, b);
   Value weights = parts.buildWeights(), dy = parts.inGroups(gradient);
   Value rows = parts.inGroups(b.cast(weights, parts.element));
   Value dv = parts.multiply(rows, dy, true, false);
   TensorExpr p(b, weights);
   TensorExpr dp =
-      widened(b, parts.inHeads(parts.multiply(dy, getV(), false, true)));
+      widened(b, parts.inHeads(parts.multiply(dy, op.getV(), false, true)));
   TensorExpr ds = p * (dp - TensorExpr(b, b.reduce(dp * p, Combiner::sum, 3)));
   // The scale goes where it went in the operator.
   bool early = parts.scalesEarly();
   Value dScores =
       parts.inGroups(b.cast(parts.scaled(ds, !early), parts.element));
-  Value dq = parts.multiply(dScores, parts.scaled(getK(), early), false, false);
-  Value q = parts.inGroups(parts.scaled(getQ(), early));
+  Value dq =
+      parts.multiply(dScores, parts.scaled(op.getK(), early), false, false);
+  Value q = parts.inGroups(parts.scaled(op.getQ(), early));
   Value dk = parts.multiply(dScores, q, true, false);
   SmallVector<Value> gradients = {parts.inHeads(dq), dk, dv};
-  if (Value mask = getMask())
+  if (Value mask = op.getMask())
     gradients.push_back(isa<FloatType>(tensorType(mask).getElementType())
                             ? ds.value()
                             : Value());
   return gradients;
+}
+
+/// Libraries compute the gradient of 16-bit attentions in one call, if there
+/// are as many keys as queries; every other one is what it means.
+SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value dy) {
+  ArrayRef<int64_t> q = shapeOf(getQ()), k = shapeOf(getK()),
+                    v = shapeOf(getV());
+  bool isEmpty = llvm::any_of(getOperands(), [](Value x) {
+    return tensorType(x).getNumElements() == 0;
+  });
+  if (isEmpty || tensorType(getQ()).getElementTypeBitWidth() != 16 ||
+      q[2] != k[2] || k[3] != v[3])
+    return buildGradients(*this, b, dy);
+  dy = b.cast(dy, tensorType(getQ()).getElementType());
+  Value all =
+      AttentionGradOp::create(b, getQ(), getK(), getV(), getY(), dy, getMask(),
+                              getScale(), getCausal(), getTf32());
+  SmallVector<Value> gradients;
+  int64_t first = 0;
+  for (Value x : {getQ(), getK(), getV()}) {
+    ArrayRef<int64_t> shape = shapeOf(x);
+    Value part = SliceOp::create(
+        b, all, ArrayRef<int64_t>{0, 0, first, 0},
+        ArrayRef<int64_t>{shape[0], shape[2], shape[1], shape[3]},
+        ArrayRef<int64_t>{1, 1, 1, 1});
+    gradients.push_back(
+        TransposeOp::create(b, part, ArrayRef<int64_t>{0, 2, 1, 3}));
+    first += shape[1];
+  }
+  // A mask that trains is rare: its gradient is made of the scores'.
+  if (getMask())
+    gradients.push_back(buildGradients(*this, b, dy)[3]);
+  return gradients;
+}
+
+//===----------------------------------------------------------------------===//
+// attention_grad
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType>
+AttentionGradOp::infer(Adaptor op, std::optional<Location> loc) {
+  ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
+  if (failed(checkElementTypes(
+          loc, {op.getQ(), op.getK(), op.getV(), op.getY(), op.getDy()})))
+    return failure();
+  bool fits = q.size() == 4 && k.size() == 4 && shapeOf(op.getV()) == k &&
+              shapeOf(op.getY()) == q && shapeOf(op.getDy()) == q &&
+              mayEqual(q[0], k[0]) && mayEqual(q[2], k[2]) &&
+              mayEqual(q[3], k[3]) && k[1] > 0 && q[1] % k[1] == 0;
+  if (!fits)
+    return emitOptionalError(
+        loc, "q, k, v, y and dy have shapes ", shapeText(q), ", ", shapeText(k),
+        ", ", shapeText(shapeOf(op.getV())), ", ",
+        shapeText(shapeOf(op.getY())), " and ", shapeText(shapeOf(op.getDy())),
+        ", not those of one attention");
+  return makeType(loc, {q[0], q[2], q[1] + 2 * k[1], q[3]},
+                  tensorType(op.getQ()).getElementType());
+}
+
+SmallVector<Value> AttentionGradOp::decompose(NNBuilder &b) {
+  auto attention = AttentionOp::create(b, getQ(), getK(), getV(), getMask(),
+                                       getScale(), getCausal(), getTf32());
+  SmallVector<Value> gradients = buildGradients(attention, b, getDy()), parts;
+  for (Value x : ArrayRef(gradients).take_front(3))
+    parts.push_back(TransposeOp::create(b, x, ArrayRef<int64_t>{0, 2, 1, 3}));
+  attention.erase();
+  return {ConcatOp::create(b, parts, 2)};
 }

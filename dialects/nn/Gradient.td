@@ -35,6 +35,22 @@ def NN_ConvGradWeightOp : NN_ConvGrad<"conv_grad_weight"> {
                    UnitAttr:$channels_last, UnitAttr:$tf32);
 }
 
+def NN_AttentionGradOp : NN_Composite<"attention_grad", ""> {
+  let summary = "Gradients of `attention` with respect to q, k and v.";
+  let description = [{
+    `y` is the result of `attention` on the operands of the same names with the
+    same attributes, and `dy` the gradient with respect to it. There are as many
+    queries as keys, and values are as long as keys. The result has a row per
+    position: batch×queries×(heads + 2·groups)×size, the gradients of all heads
+    of q, then k, then v, as a projection to q, k and v lays them out.
+  }];
+  let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
+                   NN_FloatTensor:$y, NN_FloatTensor:$dy,
+                   Optional<AnyTypeOf<[NN_FloatTensor, NN_BoolTensor]>>:$mask,
+                   F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32);
+  let results = (outs NN_FloatTensor:$dqkv);
+}
+
 def NN_GatherGradOp : NN_Composite<"gather_grad", ""> {
   let summary = "Gradient of `gather`: sums slices of dy by their index.";
   let description = [{

@@ -192,8 +192,7 @@ FailureOr<StridedResult> frit::nn::describeWrite(Value value) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Describes an operand, whose dimensions are aligned to the last of four.
-static FailureOr<AttentionOperand> describeOperand(Value value) {
+FailureOr<AttentionOperand> frit::nn::describeOperand(Value value) {
   auto view = describeRead(value);
   if (failed(view))
     return failure();

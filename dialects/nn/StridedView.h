@@ -77,6 +77,10 @@ struct AttentionOperand {
   int64_t strides[4] = {0, 0, 0, 0};
 };
 
+/// Describes an operand of an attention, whose dimensions are aligned to the
+/// last of four.
+llvm::FailureOr<AttentionOperand> describeOperand(mlir::Value value);
+
 /// A fusion of one attention and the data movement around it.
 struct AttentionInfo {
   AttentionOp op;

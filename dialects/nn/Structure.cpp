@@ -77,8 +77,8 @@ LogicalResult GuardOp::verify() {
 Operation *FusionOp::getAnchor() {
   Operation *anchor = nullptr;
   for (Operation &op : getBody().front().without_terminator()) {
-    if (isa<MatmulOp, ConvOp, AttentionOp, ConvGradInputOp, ConvGradWeightOp>(
-            op))
+    if (isa<MatmulOp, ConvOp, AttentionOp, AttentionGradOp, ConvGradInputOp,
+            ConvGradWeightOp>(op))
       return &op;
     anchor = &op;
   }

@@ -361,18 +361,29 @@ LogicalResult ConvOp::verify() {
 
 LogicalResult AttentionOp::verify() {
   size_t inputs = getInputs().size();
-  if (inputs < 1 || inputs > 4 || getOutputs().size() != 1)
-    return emitOpError("takes one to four inputs and one output");
-  SmallVector<OperandAttr> read = {getQ(), getK(), getV()};
+  size_t most = isGradient() ? 6 : 4;
+  if (inputs < 1 || inputs > most || getOutputs().size() != 1)
+    return emitOpError("takes one to ") << most << " inputs and one output";
+  if (!isGradient() != !getDq() || !isGradient() != !getDk() ||
+      !isGradient() != !getDv())
+    return emitOpError("has dy, dq, dk and dv if it is a gradient");
+  SmallVector<OperandAttr> read = {getQ(), getK(), getV()}, written;
+  if (isGradient()) {
+    llvm::append_values(read, getY(), *getDy());
+    written = {*getDq(), *getDk(), *getDv()};
+  } else {
+    written = {getY()};
+  }
   if (getMask())
     read.push_back(*getMask());
   for (OperandAttr operand : read)
     if (operand.getArgument() >= inputs)
       return emitOpError("reads argument ")
              << operand.getArgument() << " and takes " << inputs << " inputs";
-  if (getY().getArgument() != inputs)
-    return emitOpError("writes argument ")
-           << getY().getArgument() << " and its output is " << inputs;
+  for (OperandAttr operand : written)
+    if (operand.getArgument() != inputs)
+      return emitOpError("writes argument ")
+             << operand.getArgument() << " and its output is " << inputs;
   if (getFallbackAttr())
     return verifyKernel(*this, getFallbackAttr(), inputs, 1);
   return success();

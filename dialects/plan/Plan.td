@@ -365,13 +365,26 @@ def Plan_ConvOp : Plan_Contraction<"conv"> {
 }
 
 def Plan_AttentionOp : Plan_Contraction<"attention"> {
-  let summary = "Attention by cuDNN.";
+  let summary = "Attention or its gradient by cuDNN.";
+  let description = [{
+    The fields are those of the struct of the same name in frit/artifact.h. With
+    `dy`, `dq`, `dk` and `dv` it is the gradient; `y` is an input then.
+    `fallback` runs on the same buffers if the library declines; without one,
+    opening the model fails then. `algorithm` is the one that tuning found
+    fastest.
+  }];
   let arguments = !con(operands, (ins
       I64Attr:$batch, I64Attr:$heads, I64Attr:$groups, I64Attr:$queries,
       I64Attr:$keys, I64Attr:$size, I64Attr:$value_size, F32Attr:$scale,
       UnitAttr:$causal, Plan_OperandAttr:$q, Plan_OperandAttr:$k,
       Plan_OperandAttr:$v, OptionalAttr<Plan_OperandAttr>:$mask,
-      Plan_OperandAttr:$y, OptionalAttr<I64Attr>:$algorithm));
+      Plan_OperandAttr:$y, OptionalAttr<Plan_OperandAttr>:$dy,
+      OptionalAttr<Plan_OperandAttr>:$dq, OptionalAttr<Plan_OperandAttr>:$dk,
+      OptionalAttr<Plan_OperandAttr>:$dv, OptionalAttr<I64Attr>:$algorithm));
+  let extraClassDeclaration = [{
+    /// Whether it computes the gradient.
+    bool isGradient() { return bool(getDyAttr()); }
+  }];
 }
 
 def Plan_CopyOp : Plan_Op<"copy", [ParentOneOf<["CommandListOp", "GuardOp"]>]> {

@@ -52,6 +52,7 @@ bool Cudnn::load() {
 
 CudnnHandle::~CudnnHandle() {
   gradients.clear();
+  attentionGradients.clear();
   releaseAttentions();
   if (handle)
     dnn.destroy(handle);

@@ -31,8 +31,9 @@ bool takesWindow(const artifact::Conv &problem);
 
 /// cuDNN's graph for one attention problem, shared by all calls of it.
 struct AttentionGraph;
-/// The same for the gradient of a convolution.
+/// The same for the gradients of a convolution and of attention.
 struct ConvGradientGraph;
+struct AttentionGradientGraphs;
 
 /// A handle for the current device. Only one thread at a time may use it and
 /// its calls, which must not outlive it.
@@ -62,11 +63,14 @@ private:
   std::unique_ptr<LibraryCall>
   prepareGradient(const artifact::Conv &problem,
                   std::span<const uint32_t> alignments);
+  std::unique_ptr<LibraryCall>
+  prepareGradient(const artifact::Attention &problem);
   AttentionGraph &graphOf(const artifact::Attention &problem);
   void releaseAttentions();
 
   AttentionGraph *attentions = nullptr; ///< head of a linked list, owned
   std::vector<std::shared_ptr<ConvGradientGraph>> gradients;
+  std::vector<std::shared_ptr<AttentionGradientGraphs>> attentionGradients;
 };
 
 } // namespace frit::cuda

@@ -57,7 +57,8 @@ enum DnnDescriptorKind {
   kDnnMatmul = 18,
   kDnnMatmulOperation = 19,
   kDnnReduction = 21,
-  kDnnReductionOperation = 22
+  kDnnReductionOperation = 22,
+  kDnnReshapeOperation = 31
 };
 
 /// cudnnBackendAttributeName_t
@@ -121,7 +122,9 @@ enum DnnAttribute {
   kDnnReductionType = 1601,
   kDnnReductionX = 1610,
   kDnnReductionY = 1611,
-  kDnnReductionDescriptor = 1612
+  kDnnReductionDescriptor = 1612,
+  kDnnReshapeX = 2200,
+  kDnnReshapeY = 2201
 };
 
 /// cudnnBackendAttributeType_t
@@ -148,6 +151,7 @@ enum DnnPointwiseMode {
   kDnnSubtract = 9,
   kDnnExponential = 13,
   kDnnLogarithm = 15,
+  kDnnIdentity = 21,
   kDnnGreaterOrEqual = 303,
   kDnnIndex = 501,
   kDnnSelect = 601

@@ -11,13 +11,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/Cudnn.h"
-#include "runtime/cuda/CudnnGraph.h"
+#include "runtime/cuda/CudnnAttention.h"
 
 #include <algorithm>
 #include <climits>
 #include <cstring>
-#include <limits>
 
 using namespace frit;
 using namespace frit::cuda;
@@ -25,10 +23,6 @@ using artifact::Attention;
 using artifact::DType;
 using artifact::StridedOperand;
 
-/// cuDNN copies rows in pieces of this many bytes, but does not check that row
-/// lengths are multiples of it.
-static constexpr int64_t kPieceBytes = 16;
-static constexpr int64_t kHalfBytes = 2;
 static constexpr int64_t kPiece = kPieceBytes / kHalfBytes;
 static constexpr int64_t kMaxSize = 256;
 
@@ -41,39 +35,14 @@ struct AttentionGraph {
   const Attention problem;
   const Cudnn &dnn;
   CudnnGraph graph;
-  /// Value of a masked score. Engines before 9.10 recognize the lowest finite
-  /// number.
-  float hidden = dnn.version < 91000 ? std::numeric_limits<float>::lowest()
-                                     : -std::numeric_limits<float>::infinity();
+  float hidden = hiddenScore(dnn.version);
   AttentionGraph *next = nullptr; ///< in the handle's list
 };
 } // namespace frit::cuda
 
-namespace {
 using Memory = CudnnGraph::Memory;
 
-/// Describes attention to the library.
-class AttentionBuilder {
-public:
-  explicit AttentionBuilder(AttentionGraph &to)
-      : p(to.problem), graph(to.graph) {}
-
-  void build();
-
-private:
-  DnnDescriptor operand(const StridedOperand &from, int64_t heads,
-                        int64_t count, int64_t size, bool transposed = false);
-  DnnDescriptor mask();
-  DnnDescriptor mathOf(int mode, DnnDescriptor x, DnnDescriptor b = nullptr);
-  DnnDescriptor hideLaterKeys(DnnDescriptor x, DnnDescriptor hidden);
-  DnnDescriptor softmax(DnnDescriptor x);
-
-  const Attention &p;
-  CudnnGraph &graph;
-  DnnShape scores,
-      rows; ///< of intermediate tensors: per query and key, per query
-};
-
+namespace {
 class AttentionCall final : public LibraryCall {
 public:
   AttentionCall(DnnHandle handle, AttentionGraph &attention, uint32_t algorithm)
@@ -118,7 +87,7 @@ static bool isHalf(DType type) {
   return type == DType::f16 || type == DType::bf16;
 }
 
-static int64_t bytesOf(DType type) {
+int64_t frit::cuda::maskBytesOf(DType type) {
   return type == DType::f32 ? 4 : kHalfBytes;
 }
 
@@ -128,15 +97,19 @@ static int typeOf(DType type) {
                               : kDnnBfloat16;
 }
 
-static bool takes(const Attention &p, size_t version) {
+bool frit::cuda::takesAttention(const Attention &p, size_t version) {
   for (int64_t size : {p.batch, p.heads, p.groups, p.queries, p.keys})
     if (size > INT_MAX)
       return false;
   for (int64_t size : {p.size, p.valueSize})
     if (size % kPiece || size > kMaxSize)
       return false;
-  for (const StridedOperand *operand : {&p.q, &p.k, &p.v, &p.y}) {
-    bool isKeys = operand == &p.k || operand == &p.v;
+  const StridedOperand *operands[] = {&p.q,  &p.y,  &p.k,  &p.v,
+                                      &p.dy, &p.dq, &p.dk, &p.dv};
+  for (const StridedOperand *operand :
+       std::span(operands).first(p.gradient ? 8 : 4)) {
+    bool isKeys = operand == &p.k || operand == &p.v || operand == &p.dk ||
+                  operand == &p.dv;
     const int64_t dims[] = {p.batch, isKeys ? p.groups : p.heads,
                             isKeys ? p.keys : p.queries};
     for (int i = 0; i < 3; ++i)
@@ -165,14 +138,19 @@ static DnnShape shapeOf(const StridedOperand &operand, int64_t batch,
 
 DnnDescriptor AttentionBuilder::operand(const StridedOperand &from,
                                         int64_t heads, int64_t count,
-                                        int64_t size, bool transposed) {
+                                        int64_t size, bool transposed,
+                                        Memory memory) {
   DnnShape shape = shapeOf(from, p.batch, heads, count, size);
   if (transposed) {
     std::swap(shape.dims[2], shape.dims[3]);
     std::swap(shape.strides[2], shape.strides[3]);
   }
-  return graph.tensor(typeOf(p.type), shape, Memory::device, kPieceBytes);
+  // An intermediate result is f32.
+  return graph.tensor(memory == Memory::none ? kDnnFloat : halfType(), shape,
+                      memory, kPieceBytes);
 }
+
+int AttentionBuilder::halfType() const { return typeOf(p.type); }
 
 /// Dimensions along which the mask is broadcast have size 1.
 DnnDescriptor AttentionBuilder::mask() {
@@ -181,7 +159,7 @@ DnnDescriptor AttentionBuilder::mask() {
       shapeOf(p.mask, strides[0] ? p.batch : 1, strides[1] ? p.heads : 1,
               strides[2] ? p.queries : 1, strides[3] ? p.keys : 1);
   return graph.tensor(typeOf(p.typeMask), shape, Memory::device,
-                      bytesOf(p.typeMask));
+                      maskBytesOf(p.typeMask));
 }
 
 DnnDescriptor AttentionBuilder::mathOf(int mode, DnnDescriptor x,
@@ -205,29 +183,33 @@ DnnDescriptor AttentionBuilder::hideLaterKeys(DnnDescriptor x,
   return y;
 }
 
-DnnDescriptor AttentionBuilder::softmax(DnnDescriptor x) {
+DnnDescriptor AttentionBuilder::softmax(DnnDescriptor x, DnnDescriptor stats) {
   DnnDescriptor most = graph.tensor(kDnnFloat, rows);
   graph.add(kDnnReduce, kDnnReduceMax, kDnnFloat, {most, x});
   DnnDescriptor powers = mathOf(kDnnExponential, mathOf(kDnnSubtract, x, most));
   DnnDescriptor sum = graph.tensor(kDnnFloat, rows);
   graph.add(kDnnReduce, kDnnReduceAdd, kDnnFloat, {sum, powers});
-  // The engines recognize the graph only with log Σ exp(scores), which training
-  // would store; nothing reads it.
+  // The engines recognize the graph only with log Σ exp(scores), which only the
+  // gradient reads.
   DnnDescriptor log = graph.tensor(kDnnFloat, rows);
   graph.add(kDnnElementwise, kDnnLogarithm, kDnnFloat, {log, sum});
   graph.add(kDnnElementwise, kDnnAdd, kDnnFloat,
-            {graph.tensor(kDnnFloat, rows), most, log});
+            {stats ? stats : graph.tensor(kDnnFloat, rows), most, log});
   // The weights are rounded to the type of v.
   DnnDescriptor weights = graph.tensor(typeOf(p.type), scores);
   graph.add(kDnnElementwise, kDnnDivide, kDnnFloat, {weights, powers, sum});
   return weights;
 }
 
-void AttentionBuilder::build() {
+AttentionBuilder::AttentionBuilder(const Attention &problem, CudnnGraph &graph)
+    : p(problem), graph(graph) {
   scores = {{p.batch, p.heads, p.queries, p.keys},
             {p.heads * p.queries * p.keys, p.queries * p.keys, p.keys, 1}};
   rows = {{p.batch, p.heads, p.queries, 1},
           {p.heads * p.queries, p.queries, 1, 1}};
+}
+
+void AttentionBuilder::buildForward(bool hasStats) {
   const DnnShape one = {{1, 1, 1, 1}, {1, 1, 1, 1}};
   // In the order of the pointers in `enqueue`.
   DnnDescriptor q = operand(p.q, p.heads, p.queries, p.size);
@@ -238,6 +220,8 @@ void AttentionBuilder::build() {
   DnnDescriptor hidden =
       p.causal ? graph.tensor(kDnnFloat, one, Memory::host) : nullptr;
   DnnDescriptor added = p.hasMask ? mask() : nullptr;
+  DnnDescriptor stats =
+      hasStats ? graph.tensor(kDnnFloat, rows, Memory::device) : nullptr;
 
   DnnDescriptor x = graph.tensor(kDnnFloat, scores);
   graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {x, q, k});
@@ -246,7 +230,7 @@ void AttentionBuilder::build() {
     x = mathOf(kDnnAdd, x, added);
   if (hidden)
     x = hideLaterKeys(x, hidden);
-  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {y, softmax(x), v});
+  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {y, softmax(x, stats), v});
 }
 
 //===----------------------------------------------------------------------===//
@@ -261,8 +245,8 @@ AttentionGraph &CudnnHandle::graphOf(const Attention &problem) {
       return *known;
   // An unsupported problem stays in the list, without engines.
   auto *made = new AttentionGraph(dnn, general);
-  if (takes(general, dnn.version)) {
-    AttentionBuilder(*made).build();
+  if (takesAttention(general, dnn.version)) {
+    AttentionBuilder(made->problem, made->graph).buildForward(/*stats=*/false);
     (void)made->graph.close(handle);
   }
   made->next = attentions;
@@ -282,6 +266,8 @@ CudnnHandle::prepare(const Attention &problem,
   for (uint32_t bytes : alignments.first(problem.inputs + 1))
     if (bytes < kPieceBytes)
       return nullptr;
+  if (problem.gradient)
+    return prepareGradient(problem);
   auto call = std::make_unique<AttentionCall>(handle, graphOf(problem),
                                               problem.algorithm);
   if (!call->findPlan())
@@ -318,7 +304,7 @@ bool AttentionCall::enqueue(std::span<const DevicePointer> arguments,
   if (p.causal)
     *next++ = &attention.hidden;
   if (p.hasMask)
-    *next++ = pointer(p.mask, bytesOf(p.typeMask));
+    *next++ = pointer(p.mask, maskBytesOf(p.typeMask));
   void *workspace = arguments.size() > p.inputs + 1
                         ? reinterpret_cast<void *>(arguments[p.inputs + 1])
                         : nullptr;

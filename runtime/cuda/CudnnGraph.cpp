@@ -30,6 +30,11 @@ const DnnOperation frit::cuda::kDnnElementwise = {
     kDnnPointwiseOperation,
     kDnnPointwiseDescriptor,
     {kDnnPointwiseY, kDnnPointwiseX, kDnnPointwiseB, kDnnPointwiseT}};
+const DnnOperation frit::cuda::kDnnReshape = {
+    /*function=*/-1,   /*mode=*/-1,
+    /*modeType=*/-1,
+    /*mathType=*/-1,   kDnnReshapeOperation,
+    /*ofFunction=*/-1, {kDnnReshapeY, kDnnReshapeX}};
 const DnnOperation frit::cuda::kDnnGradInput = {
     kDnnConvolutionKind,
     kDnnConvolutionMode,
@@ -124,6 +129,8 @@ DnnDescriptor CudnnGraph::tensor(int type, const DnnShape &shape, Memory memory,
 void CudnnGraph::add(const DnnOperation &kind, int mode, int mathType,
                      std::initializer_list<DnnDescriptor> tensors,
                      int64_t axis) {
+  if (kind.function < 0)
+    return addOperation(kind, nullptr, tensors);
   DnnDescriptor function = create(kind.function);
   if (kind.mode >= 0)
     set(function, kind.mode, kind.modeType, &mode);
@@ -159,7 +166,8 @@ void CudnnGraph::addOperation(const DnnOperation &kind, DnnDescriptor function,
                               std::initializer_list<DnnDescriptor> tensors) {
   assert(operationCount < kMostOperations);
   DnnDescriptor operation = create(kind.operation);
-  set(operation, kind.ofFunction, kDnnOfDescriptor, &function);
+  if (function)
+    set(operation, kind.ofFunction, kDnnOfDescriptor, &function);
   const float one = 1, zero = 0;
   if (kind.alpha >= 0) {
     set(operation, kind.alpha, kDnnOfFloat, &one);

@@ -22,6 +22,7 @@ struct DnnShape {
 /// Backend attributes of a kind of operation: of its function and of its
 /// tensors, result first. `alpha` is the attribute of the factor of the result,
 /// followed by that of the factor of what was there; -1 if there is none.
+/// `function` is -1 if the operation has none.
 struct DnnOperation {
   int function, mode, modeType, mathType;
   int operation, ofFunction, tensors[4];
@@ -30,6 +31,7 @@ struct DnnOperation {
 extern const DnnOperation kDnnProduct;     ///< {c, a, b}
 extern const DnnOperation kDnnReduce;      ///< {y, x}
 extern const DnnOperation kDnnElementwise; ///< {y, x, b, t}
+extern const DnnOperation kDnnReshape;     ///< {y, x}
 extern const DnnOperation kDnnGradInput;   ///< {dx, dy, w}
 extern const DnnOperation kDnnGradWeight;  ///< {dw, x, dy}
 
@@ -90,8 +92,8 @@ public:
 private:
   /// Configurations of one query.
   static constexpr int64_t kMostFound = 16;
-  static constexpr int64_t kMostKnobs = 16, kMostOperations = 24;
-  static constexpr int64_t kMostTensors = 24;
+  static constexpr int64_t kMostKnobs = 16, kMostOperations = 32;
+  static constexpr int64_t kMostTensors = 48;
   static constexpr int64_t kMostDescriptors =
       kMostTensors + 2 * kMostOperations + 2 * kMostEngines + 2 * kMostKnobs +
       8;

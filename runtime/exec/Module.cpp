@@ -21,8 +21,11 @@ Status frit::stepFailed(const PlanView &plan, const artifact::Step &step,
 }
 
 Status frit::noKernel(const PlanView &plan, const artifact::Step &step) {
-  if (step.kind == artifact::StepKind::conv &&
-      plan.conv(step).pass != artifact::ConvPass::forward)
+  bool isGradient = step.kind == artifact::StepKind::conv
+                        ? plan.conv(step).pass != artifact::ConvPass::forward
+                        : step.kind == artifact::StepKind::attention &&
+                              plan.attention(step).gradient;
+  if (isGradient)
     return Status(
         FRIT_UNSUPPORTED,
         format("%s: its gradient needs cuDNN 9 (FRIT_CUDNN names it), "

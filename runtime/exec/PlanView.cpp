@@ -78,6 +78,9 @@ uint64_t PlanView::flopsOf(const Step &step) const {
     const Attention &a = attention(step);
     uint64_t flops =
         product({a.batch, a.heads, a.queries, a.keys, a.size + a.valueSize});
+    // Five products instead of two.
+    if (a.gradient)
+      flops = flops / 2 * 5;
     return a.causal ? flops / 2 : flops;
   }
   return step.kernel == kNone ? 0 : kernels()[step.kernel].flops;

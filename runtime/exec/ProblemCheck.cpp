@@ -162,7 +162,7 @@ const char *frit::checkConv(const Conv &conv,
 const char *frit::checkAttention(const Attention &attention,
                                  std::span<const Buffer> arguments) {
   const Attention &a = attention;
-  if (a.inputs < 1 || a.inputs > 4)
+  if (a.inputs < 1 || a.inputs > (a.gradient ? 6 : 4))
     return "its number of inputs is wrong";
   if (const char *problem =
           checkArguments(arguments, operandCount(a), a.workspaceBytes))
@@ -175,18 +175,25 @@ const char *frit::checkAttention(const Attention &attention,
     return "its groups do not divide its heads";
   if (!elementBytes(a.type) || !elementBytes(a.typeMask))
     return "a type is unknown";
+  bool isGradient = a.gradient != 0;
   const struct {
     const StridedOperand &operand;
     int64_t heads, rows, columns;
-  } tensors[] = {{a.q, a.heads, a.queries, a.size},
-                 {a.k, a.groups, a.keys, a.size},
-                 {a.v, a.groups, a.keys, a.valueSize},
-                 {a.y, a.heads, a.queries, a.valueSize},
-                 {a.mask, a.heads, a.queries, a.keys}};
-  for (const auto &[operand, heads, rows, columns] : tensors) {
-    bool isMask = &operand == &a.mask, isResult = &operand == &a.y;
-    if (isMask && !a.hasMask)
-      break;
+    bool isUsed, isResult;
+  } tensors[] = {{a.q, a.heads, a.queries, a.size, true, false},
+                 {a.k, a.groups, a.keys, a.size, true, false},
+                 {a.v, a.groups, a.keys, a.valueSize, true, false},
+                 {a.y, a.heads, a.queries, a.valueSize, true, !a.gradient},
+                 {a.mask, a.heads, a.queries, a.keys, a.hasMask != 0, false},
+                 {a.dy, a.heads, a.queries, a.valueSize, isGradient, false},
+                 {a.dq, a.heads, a.queries, a.size, isGradient, true},
+                 {a.dk, a.groups, a.keys, a.size, isGradient, true},
+                 {a.dv, a.groups, a.keys, a.valueSize, isGradient, true}};
+  for (const auto &[operand, heads, rows, columns, isUsed, isResult] :
+       tensors) {
+    if (!isUsed)
+      continue;
+    bool isMask = &operand == &a.mask;
     const int64_t *strides = operand.strides;
     if (!inRange(
             {operand.offset, strides[0], strides[1], strides[2], strides[3]},

@@ -96,4 +96,24 @@ dy = random(13)
 case("gelu_grad", [x.astype(np.float32), dy], (slope * dy).astype(np.float32))
 case("gelu_grad", [x.astype(np.float32), dy], (curve * dy).astype(np.float32),
      'approximate = "tanh"')
+
+# Attention of four heads of queries and two of keys, by FlashAttention's formulas.
+for dtype in (np.float32, np.float16):
+    for causal in (False, True):
+        q, dy = random(2, 4, 5, 8).astype(dtype), random(2, 4, 5, 8, seed=1).astype(dtype)
+        k, v = random(2, 2, 5, 8, seed=2).astype(dtype), random(2, 2, 5, 8, seed=3).astype(dtype)
+        q64, k64, v64, dy64 = (a.astype(np.float64) for a in (q, k, v, dy))
+        k64, v64 = k64.repeat(2, 1), v64.repeat(2, 1)
+        scores = q64 @ k64.swapaxes(2, 3) * 0.25
+        if causal:
+            scores += np.triu(np.full((5, 5), -np.inf), 1)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        y = weights @ v64
+        ds = weights * (dy64 @ v64.swapaxes(2, 3) - (dy64 * y).sum(-1, keepdims=True)) * 0.25
+        dk, dv = (a.reshape(2, 2, 2, 5, 8).sum(2)
+                  for a in (ds.swapaxes(2, 3) @ q64, weights.swapaxes(2, 3) @ dy64))
+        expected = np.concatenate([ds @ k64, dk, dv], 1).swapaxes(1, 2)
+        case("attention_grad", [q, k, v, y.astype(dtype), dy], expected.astype(dtype),
+             "scale = 0.25 : f32" + (", causal" if causal else ""), TOLERANCE[dtype])
 run()

@@ -140,6 +140,111 @@ static void testAttention(const Case &c) {
                 c.type == DType::bf16 ? 8e-3 : 1e-3, label, "cuDNN");
 }
 
+/// Sets y of `problem` to what q, k and v give, rounded, and returns the
+/// gradients: dq, dk and dv of all heads in each row.
+static std::vector<double> gradients(const Attention &a, Problem &problem) {
+  auto value = [&](const StridedOperand &operand, int64_t i, int64_t j,
+                   int64_t k, int64_t l) {
+    return problem.values[operand.argument][at(operand, i, j, k, l)];
+  };
+  DType type = a.type;
+  int64_t width = (a.heads + 2 * a.groups) * a.size;
+  std::vector<double> result(size_t(a.batch * a.queries * width));
+  std::vector<double> y(size_t(a.batch * a.queries * a.heads * a.size));
+  std::vector<double> weights(static_cast<size_t>(a.keys));
+  auto row = [&](int64_t b, int64_t h, int64_t q) {
+    int64_t group = h / (a.heads / a.groups);
+    double total = 0;
+    for (int64_t k = 0; k < a.keys; ++k) {
+      double score = 0;
+      for (int64_t d = 0; d < a.size; ++d)
+        score += value(a.q, b, h, q, d) * value(a.k, b, group, k, d);
+      bool isSeen = !a.causal || k <= q;
+      total += weights[size_t(k)] =
+          isSeen ? std::exp(score * double(a.scale)) : 0;
+    }
+    for (double &weight : weights)
+      weight /= total;
+    return group;
+  };
+  for (int64_t b = 0; b < a.batch; ++b)
+    for (int64_t h = 0; h < a.heads; ++h)
+      for (int64_t q = 0; q < a.queries; ++q) {
+        int64_t group = row(b, h, q);
+        double sum = 0;
+        for (int64_t d = 0; d < a.size; ++d) {
+          double element = 0;
+          for (int64_t k = 0; k < a.keys; ++k)
+            element += weights[size_t(k)] * value(a.v, b, group, k, d);
+          y[at(a.y, b, h, q, d)] = element;
+          sum += element * value(a.dy, b, h, q, d);
+        }
+        for (int64_t k = 0; k < a.keys; ++k) {
+          double slope = 0, weight = weights[size_t(k)];
+          for (int64_t d = 0; d < a.size; ++d)
+            slope += value(a.dy, b, h, q, d) * value(a.v, b, group, k, d);
+          slope = weight * (slope - sum) * double(a.scale);
+          for (int64_t d = 0; d < a.size; ++d) {
+            result[at(a.dq, b, h, q, d)] += slope * value(a.k, b, group, k, d);
+            result[at(a.dk, b, group, k, d)] += slope * value(a.q, b, h, q, d);
+            result[at(a.dv, b, group, k, d)] +=
+                weight * value(a.dy, b, h, q, d);
+          }
+        }
+      }
+  problem.inputs[a.y.argument] = pack(y, type);
+  return result;
+}
+
+static void testGradient(DType type, int64_t rows, int64_t size, int64_t groups,
+                         bool causal) {
+  Attention a;
+  a.batch = 2;
+  a.heads = 4;
+  a.groups = groups;
+  a.queries = a.keys = rows;
+  a.size = a.valueSize = size;
+  a.type = type;
+  a.causal = causal;
+  a.gradient = 1;
+  a.scale = 1 / std::sqrt(float(size));
+  a.workspaceBytes = kWorkspace;
+  int64_t width = (a.heads + 2 * groups) * size, widthY = a.heads * size;
+  Problem problem;
+  Buffer x = problem.operand(type, a.batch * rows * width);
+  Buffer y = problem.operand(type, a.batch * rows * widthY);
+  Buffer dy = problem.operand(type, a.batch * rows * widthY);
+  Buffer dx = problem.result(type, a.batch * rows * width);
+  a.inputs = 3;
+  auto place = [&](uint32_t argument, StridedOperand &q, StridedOperand &k,
+                   StridedOperand &v) {
+    q = rowsOf(argument, 0, width, rows, size);
+    k = rowsOf(argument, widthY, width, rows, size);
+    v = rowsOf(argument, widthY + groups * size, width, rows, size);
+  };
+  place(0, a.q, a.k, a.v);
+  place(3, a.dq, a.dk, a.dv);
+  a.y = rowsOf(1, 0, widthY, rows, size);
+  a.dy = rowsOf(2, 0, widthY, rows, size);
+  std::string label = "attention gradient " + std::to_string(rows) + " of " +
+                      std::to_string(size) + (groups < 4 ? ", groups" : "") +
+                      (type == DType::bf16 ? " bf16" : "") +
+                      (causal ? " causal" : "");
+  problem.plan.attention(a, label, {x, y, dy, dx, Problem::workspace()});
+  std::vector<double> expected = gradients(a, problem);
+  problem.check(expected, type == DType::bf16 ? 2e-2 : 3e-3, label, "cuDNN");
+}
+
+void frit::test::testAttentionGradients() {
+  for (DType type : {DType::f16, DType::bf16})
+    for (bool causal : {false, true})
+      for (int64_t size : {64, 80, 128})
+        for (int64_t rows : {128, 384}) {
+          testGradient(type, rows, size, 4, causal);
+          testGradient(type, rows, size, 2, causal);
+        }
+}
+
 void frit::test::testAttentions() {
   for (DType type : {DType::f16, DType::bf16})
     for (bool causal : {false, true}) {

@@ -11,6 +11,7 @@ void testGemms();
 void testConvs();
 void testConvGradients();
 void testAttentions();
+void testAttentionGradients();
 
 /// Asks cuBLASLt for each of its algorithms by number.
 void testAlgorithms();

@@ -90,6 +90,58 @@ static void testRefused() {
          [](Attention &a) { a.workspaceBytes = 257; });
 }
 
+/// The gradient of 2 heads of 8 on 5 rows: q, k and v in one input, y and dy.
+static Attention gradient() {
+  Attention a = packed();
+  a.hasMask = 0;
+  a.gradient = 1;
+  a.inputs = 3;
+  a.y = {1, 0, 0, {80, 8, 16, 1}};
+  a.dy = {2, 0, 0, {80, 8, 16, 1}};
+  int64_t offset = 0;
+  for (StridedOperand *operand : {&a.dq, &a.dk, &a.dv}) {
+    *operand = {3, 0, offset, {240, 8, 48, 1}};
+    offset += 16;
+  }
+  return a;
+}
+
+static void testGradient() {
+  auto read = [](const Attention &a) -> std::string {
+    PlanWriter plan;
+    Buffer x = plan.input("x", DType::f16, {3, 5, 48});
+    Buffer y = plan.input("y", DType::f16, {3, 5, 16});
+    Buffer dy = plan.input("dy", DType::f16, {3, 5, 16});
+    Buffer dx = plan.output("dx", DType::f16, {3, 5, 48});
+    plan.attention(a, "n", {x, y, dy, dx, PlanWriter::arena(0, 256, true)});
+    plan.target("sm_90a");
+    plan.module("code");
+    plan.program().arenaBytes = 256;
+    Model model;
+    model.plan = plan.finish("attention");
+    frit::PlanView view;
+    frit::Status status = frit::PlanView::open(*model.get(), view);
+    return status.failed() ? status.message() : "";
+  };
+  auto refuse = [&](const char *why,
+                    const std::function<void(Attention &)> &change) {
+    Attention a = gradient();
+    change(a);
+    std::string message = read(a);
+    if (message.find(why) == message.npos)
+      printf("expected '%s', got '%s'\n", why, message.c_str());
+    CHECK(message.find(why) != message.npos);
+  };
+  CHECK(read(gradient()).empty());
+  refuse("too small for it", [](Attention &a) { a.dv.offset = 33; });
+  refuse("too small for it", [](Attention &a) { a.dy.strides[0] = 96; });
+  refuse("a stride is out of range", [](Attention &a) { a.dk.offset = -1; });
+  refuse("none of its arguments", [](Attention &a) { a.dq.argument = 2; });
+  refuse("none of its arguments", [](Attention &a) { a.dy.argument = 3; });
+  refuse("none of its arguments", [](Attention &a) { a.y.argument = 3; });
+  refuse("number of inputs", [](Attention &a) { a.inputs = 7; });
+}
+
 static void testTaken() {
   Model model;
   CHECK(read(packed(), model, /*ownKernel=*/true).empty());
@@ -116,5 +168,6 @@ static void testTaken() {
 int main() {
   testTaken();
   testRefused();
+  testGradient();
   return finish("attention_test");
 }

@@ -345,6 +345,7 @@ int main(int argc, char **argv) {
   testConvs();
   testConvGradients();
   testAttentions();
+  testAttentionGradients();
   testAlgorithms();
   testFailures();
   testTensorMaps(cubin);

@@ -135,9 +135,22 @@ static std::unique_ptr<LibraryCall> prepare(CudnnHandle &handle, Attention a) {
   lay(a.v, a.groups, a.keys, a.valueSize);
   if (a.hasMask)
     a.mask.argument = argument++;
+  if (a.gradient) {
+    lay(a.y, a.heads, a.queries, a.valueSize);
+    lay(a.dy, a.heads, a.queries, a.valueSize);
+  }
   a.inputs = argument;
-  lay(a.y, a.heads, a.queries, a.valueSize);
-  const uint32_t alignments[] = {256, 256, 256, 256, 256, 256};
+  if (a.gradient) {
+    // One result of all heads.
+    int64_t width = (a.heads + 2 * a.groups) * a.size;
+    for (StridedOperand *operand : {&a.dq, &a.dk, &a.dv})
+      *operand = {argument, 0, 0, {a.queries * width, a.size, width, 1}};
+    a.dk.offset = a.heads * a.size;
+    a.dv.offset = (a.heads + a.groups) * a.size;
+  } else {
+    lay(a.y, a.heads, a.queries, a.valueSize);
+  }
+  const uint32_t alignments[] = {256, 256, 256, 256, 256, 256, 256, 256};
   return handle.prepare(a, alignments);
 }
 
@@ -242,6 +255,34 @@ static void testArguments(CudnnHandle &handle) {
   }
 }
 
+/// There are engines for the gradient where there are for attention.
+static void testGradients(CudnnHandle &handle) {
+  for (DType type : {DType::f16, DType::bf16})
+    for (uint32_t causal : {0, 1})
+      for (int64_t length : {77, 131, 512, 1024})
+        for (int64_t size : {8, 64, 80, 128})
+          for (int64_t groups : {6, 2}) {
+            Attention a = attention(type, length, size);
+            a.gradient = 1;
+            a.causal = causal;
+            a.groups = groups;
+            CHECK(!enginesFor(handle, a).empty());
+          }
+  Attention masked = attention(DType::f16, 128, 64);
+  masked.gradient = masked.hasMask = 1;
+  masked.mask.strides[3] = 1;
+  for (DType type : {DType::f16, DType::f32}) {
+    masked.typeMask = type;
+    masked.mask.strides[0] = masked.keys;
+    CHECK(!enginesFor(handle, masked).empty());
+  }
+  // Without room for intermediate results there is no call.
+  Attention cramped = attention(DType::f16, 512, 64);
+  cramped.gradient = 1;
+  cramped.workspaceBytes = artifact::AttentionScratch(cramped).bytes - 1;
+  CHECK(enginesFor(handle, cramped).empty());
+}
+
 //===----------------------------------------------------------------------===//
 // Gradients of convolutions
 //===----------------------------------------------------------------------===//
@@ -325,6 +366,7 @@ int main() {
   testRefused(handle);
   testAlgorithms(handle);
   testArguments(handle);
+  testGradients(handle);
   testConvGradients(handle);
   return finish("cudnn_test");
 }

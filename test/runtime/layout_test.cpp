@@ -199,6 +199,10 @@ static_assert(int(kDnnPointwiseMode) == CUDNN_ATTR_POINTWISE_MODE &&
               int(kDnnReductionDescriptor) ==
                   CUDNN_ATTR_OPERATION_REDUCTION_DESC);
 static_assert(
+    int(kDnnReshapeOperation) == CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR &&
+    int(kDnnReshapeX) == CUDNN_ATTR_OPERATION_RESHAPE_XDESC &&
+    int(kDnnReshapeY) == CUDNN_ATTR_OPERATION_RESHAPE_YDESC &&
+    int(kDnnIdentity) == CUDNN_POINTWISE_IDENTITY &&
     int(kDnnConvolutionKind) == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR &&
     int(kDnnGradWeightOperation) ==
         CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR &&

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper, save
 random = np.random.default_rng(3)
 
 
-def write(folder, name, nodes, inputs, weights, classes):
+def write(folder, name, nodes, inputs, weights, classes, constants={}):
     def value(name, shape):
         return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
@@ -24,7 +24,8 @@ def write(folder, name, nodes, inputs, weights, classes):
                 (random.standard_normal(s) / 8).astype(np.float32), n
             )
             for n, s in weights.items()
-        ],
+        ]
+        + [numpy_helper.from_array(np.asarray(v), n) for n, v in constants.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)],
                               ir_version=8)
@@ -48,8 +49,45 @@ def convs(folder):
     write(folder, "convs", nodes, {"x": [4, 8, 16, 16]}, weights, 10)
 
 
+def attention(folder, rows):
+    """Causal self-attention of two heads of 64 behind one projection."""
+    mask = np.triu(np.full((rows, rows), -np.inf, np.float32), 1)
+    constants = {
+        "split": np.array([2, rows, 3, 2, 64]),
+        "joined": np.array([2, rows, 128]),
+        "scale": np.float32(0.125),
+        "mask": mask,
+    }
+    nodes = [
+        helper.make_node("MatMul", ["x", "wqkv"], ["p"], "qkv"),
+        helper.make_node("Reshape", ["p", "split"], ["r"]),
+        helper.make_node("Transpose", ["r"], ["t"], perm=[2, 0, 3, 1, 4]),
+        *(
+            helper.make_node("Gather", ["t", f"i{i}"], [name], axis=0)
+            for i, name in enumerate("qkv")
+        ),
+        helper.make_node("Transpose", ["k"], ["kt"], perm=[0, 1, 3, 2]),
+        helper.make_node("MatMul", ["q", "kt"], ["s0"], "attn/scores"),
+        helper.make_node("Mul", ["s0", "scale"], ["s1"]),
+        helper.make_node("Add", ["s1", "mask"], ["s2"]),
+        helper.make_node("Softmax", ["s2"], ["s3"], "attn/softmax", axis=-1),
+        helper.make_node("MatMul", ["s3", "v"], ["o"], "attn/values"),
+        helper.make_node("Transpose", ["o"], ["ot"], perm=[0, 2, 1, 3]),
+        helper.make_node("Reshape", ["ot", "joined"], ["j"]),
+        helper.make_node("ReduceMean", ["j"], ["m"], axes=[1], keepdims=0),
+        helper.make_node("MatMul", ["m", "wy"], ["y"], "head"),
+    ]
+    constants |= {f"i{i}": np.array(i) for i in range(3)}
+    weights = {"wqkv": [128, 384], "wy": [128, 10]}
+    write(
+        folder, f"attention{rows}", nodes, {"x": [2, rows, 128]}, weights, 10, constants
+    )
+
+
 if __name__ == "__main__":
     convs(sys.argv[1])
+    attention(sys.argv[1], 128)
+    attention(sys.argv[1], 65)
     with open(f"{sys.argv[1]}/train.json", "w") as file:
         json.dump({"loss": {"kind": "cross_entropy"},
-                   "optimizer": {"kind": "sgd"}}, file)
+                   "optimizer": {"kind": "sgd"}, "train": ["w*"]}, file)

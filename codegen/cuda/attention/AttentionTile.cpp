@@ -188,3 +188,22 @@ bool frit::cuda::cudnnTakes(Problem &problem, const Machine &machine) {
                             [](int64_t stride) { return stride >= 0; }));
   return isTwoBytes(elementOf(*info)) && adds && haveMaps(*info);
 }
+
+bool frit::cuda::cudnnTakes(nn::AttentionGradOp op, const Machine &machine) {
+  // cuDNN 9.15.0 and older need keys in whole tiles, and nothing stands in for
+  // cuDNN when the model is loaded.
+  constexpr int64_t piece = 8, mostSize = 128, tile = 128;
+  ArrayRef<int64_t> q = nn::shapeOf(op.getQ());
+  for (Value v : op->getOperands())
+    if (!nn::tensorType(v).hasStaticShape() ||
+        nn::tensorType(v).getNumElements() == 0)
+      return false;
+  if (Value mask = op.getMask()) {
+    Type element = nn::tensorType(mask).getElementType();
+    if (!isTwoBytes(element) && !element.isF32())
+      return false;
+  }
+  return machine.cudnn && machine.arch.hasTensorCores && q[2] % tile == 0 &&
+         isTwoBytes(nn::tensorType(op.getQ()).getElementType()) &&
+         q[3] % piece == 0 && q[3] <= mostSize;
+}

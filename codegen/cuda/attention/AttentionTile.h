@@ -5,6 +5,7 @@
 
 #include "codegen/cuda/device/wgmma_layout.cuh"
 #include "codegen/cuda/target/Problem.h"
+#include "dialects/nn/Gradient.h"
 #include "dialects/nn/StridedView.h"
 
 namespace frit::cuda {
@@ -55,6 +56,9 @@ bool usesWgmmaAttention(const nn::AttentionInfo &info, const GpuArch &arch);
 
 /// Whether cuDNN may have a kernel for the problem; it is asked at run time.
 bool cudnnTakes(Problem &problem, const Machine &machine);
+
+/// Whether cuDNN computes the gradient of an attention. No kernel of ours does.
+bool cudnnTakes(nn::AttentionGradOp op, const Machine &machine);
 
 /// The tiles of each of the kernels, which should be fastest, and all that may
 /// be.

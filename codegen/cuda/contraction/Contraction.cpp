@@ -3,7 +3,7 @@
 #include "codegen/cuda/contraction/Contraction.h"
 
 #include "codegen/cuda/contraction/Wgmma.h"
-#include "dialects/nn/ConvGradient.h"
+#include "dialects/nn/GradientInfo.h"
 
 using namespace mlir;
 using namespace frit;

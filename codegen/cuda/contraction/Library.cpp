@@ -30,7 +30,8 @@ class Library : public TunedSkeletonOf<LibraryAttr> {
             problem.context(), /*algorithm=*/0, offers.schedules.front()));
       return std::nullopt;
     }
-    if (problem.kind() == Problem::Kind::convGradient) {
+    if (problem.kind() == Problem::Kind::convGradient ||
+        problem.kind() == Problem::Kind::attentionGradient) {
       offers.add(LibraryAttr::get(problem.context(), /*algorithm=*/0,
                                   /*fallback=*/nullptr));
       return std::nullopt;

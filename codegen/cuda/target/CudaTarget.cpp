@@ -85,13 +85,20 @@ bool CudaTarget::keepsWhole(nn::CompositeOp composite) const {
     return device.arch.hasWgmma;
   if (isa<nn::ConvGradInputOp, nn::ConvGradWeightOp>(*composite))
     return libraryTakesGradient(composite, device);
+  if (auto gradient = dyn_cast<nn::AttentionGradOp>(*composite))
+    return cudnnTakes(gradient, device);
   auto attention = dyn_cast<nn::AttentionOp>(*composite);
   return attention && takesAttention(attention, device.arch);
 }
 
 bool CudaTarget::takesView(nn::CompositeOp composite, Type element,
                            const nn::StridedPlaces &places) const {
-  return isa<nn::AttentionOp>(*composite) &&
+  // cuDNN, which alone computes the gradient, takes no repeated elements.
+  if (isa<nn::AttentionGradOp>(*composite))
+    for (auto [size, stride] : llvm::zip(places.shape, places.strides))
+      if (size > 1 && stride == 0)
+        return false;
+  return isa<nn::AttentionOp, nn::AttentionGradOp>(*composite) &&
          takesAttentionView(element, places);
 }
 

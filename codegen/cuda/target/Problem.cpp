@@ -14,6 +14,7 @@ static Problem::Kind kindOf(Operation &op) {
   return TypeSwitch<Operation *, Kind>(&op)
       .Case<nn::AttentionOp>([](auto) { return Kind::attention; })
       .Case<nn::MergeMomentsOp>([](auto) { return Kind::moments; })
+      .Case<nn::AttentionGradOp>([](auto) { return Kind::attentionGradient; })
       .Case<nn::ConvGradInputOp, nn::ConvGradWeightOp>(
           [](auto) { return Kind::convGradient; })
       .Case<nn::MatmulOp, nn::ConvOp>([](auto) { return Kind::contraction; })

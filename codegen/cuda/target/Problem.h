@@ -25,8 +25,9 @@ public:
   /// What dominates a fusion: the first of these that one of its operators is.
   enum class Kind {
     attention,
-    moments,      ///< nn.merge_moments
-    convGradient, ///< nn.conv_grad_input or nn.conv_grad_weight
+    moments,           ///< nn.merge_moments
+    attentionGradient, ///< nn.attention_grad
+    convGradient,      ///< nn.conv_grad_input or nn.conv_grad_weight
     contraction,
     depthwise,
     reduction,

@@ -31,6 +31,7 @@
 #include "compiler/transform/fusion/FusionGroups.h"
 #include "compiler/transform/fusion/FusionReshapes.h"
 #include "compiler/transform/fusion/FusionViews.h"
+#include "dialects/nn/Gradient.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -142,7 +143,8 @@ static bool isOnlyStored(Value value) {
 static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
   // An opaque attention reads by strides, and so do its views.
-  bool inlines = llvm::none_of(ops, llvm::IsaPred<AttentionOp>);
+  bool inlines =
+      llvm::none_of(ops, llvm::IsaPred<AttentionOp, AttentionGradOp>);
   llvm::SetVector<Value> inputs;
   SmallVector<Value> outputs;
   for (Operation *op : ops) {

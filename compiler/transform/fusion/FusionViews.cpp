@@ -12,6 +12,7 @@
 #include "compiler/transform/fusion/FusionViews.h"
 
 #include "compiler/transform/fusion/FusionGroups.h"
+#include "dialects/nn/Gradient.h"
 
 using namespace mlir;
 using namespace frit;
@@ -21,9 +22,9 @@ using namespace frit::nn;
 static constexpr size_t kLongestChain = 64;
 
 static bool isMask(OpOperand &use) {
-  auto attention = dyn_cast<AttentionOp>(use.getOwner());
-  return attention && attention.getMask() == use.get() &&
-         use.getOperandNumber() == 3;
+  unsigned operand = use.getOperandNumber();
+  return (isa<AttentionOp>(use.getOwner()) && operand == 3) ||
+         (isa<AttentionGradOp>(use.getOwner()) && operand == 5);
 }
 
 /// Returns the operators before an operand, last first, that strides can

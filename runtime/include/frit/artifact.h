@@ -29,7 +29,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 11;
+inline constexpr uint32_t kVersion = 12;
 
 /// Alignment in bytes of every buffer in an arena, in prepared memory and in
 /// the weights.
@@ -352,18 +352,40 @@ struct StridedOperand {
 /// batch×heads×queries×keys. Each group of k and v serves heads/groups
 /// consecutive heads. If `causal`, query i sees keys 0 to i only. Arguments:
 /// `inputs` of them, y, [workspace].
+///
+/// With `gradient`, y and dy are inputs too, and the step computes dq, dk and
+/// dv, the gradients with respect to q, k and v, which are parts of one result.
 struct Attention {
   int64_t batch = 0, heads = 0, groups = 0;
   int64_t queries = 0, keys = 0, size = 0, valueSize = 0;
   StridedOperand q, k, v, mask, y;
+  StridedOperand dy, dq, dk, dv; ///< of a gradient
   uint32_t inputs = 0;
   float scale = 1;
   uint32_t causal = 0, hasMask = 0;
   DType type = DType::f16; ///< of all but the mask
   DType typeMask = DType::f16;
   uint32_t algorithm = 0; ///< as in Gemm
-  uint32_t reserved = 0;
+  uint32_t gradient = 0;
   uint64_t workspaceBytes = 0;
+};
+
+/// Parts of the workspace of an attention's gradient, each from a multiple of
+/// kAlignment on. The library's engines use what follows them.
+struct AttentionScratch {
+  uint64_t stats, sums, dq, y, bytes;
+
+  explicit constexpr AttentionScratch(const Attention &a) {
+    uint64_t rows = uint64_t(a.batch) * uint64_t(a.heads) * uint64_t(a.queries);
+    auto after = [](uint64_t start, uint64_t size) {
+      return (start + size + kAlignment - 1) / kAlignment * kAlignment;
+    };
+    stats = 0;
+    sums = after(stats, rows * 4);
+    dq = after(sums, rows * 4);
+    y = after(dq, rows * uint64_t(a.size) * 4);
+    bytes = after(y, rows * uint64_t(a.valueSize) * 2);
+  }
 };
 
 /// The next `steps` steps are needed only if the byte that is the guard's

@@ -745,3 +745,11 @@ func.func @max_pool_grad_empty(%x: tensor<1x1x8xf32>, %y: tensor<1x1x0xf32>) {
   %0 = nn.max_pool_grad %x, %y, %y {window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x1x8xf32>, tensor<1x1x0xf32>, tensor<1x1x0xf32>) -> tensor<1x1x8xf32>
   return
 }
+
+// -----
+
+func.func @attention_grad(%q: tensor<2x4x5x8xf16>, %k: tensor<2x2x6x8xf16>) {
+  // expected-error@+1 {{not those of one attention}}
+  %0 = nn.attention_grad %q, %k, %k, %q, %q {scale = 1.0 : f32} : (tensor<2x4x5x8xf16>, tensor<2x2x6x8xf16>, tensor<2x2x6x8xf16>, tensor<2x4x5x8xf16>, tensor<2x4x5x8xf16>) -> tensor<2x5x8x8xf16>
+  return
+}

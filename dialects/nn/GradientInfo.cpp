@@ -1,6 +1,6 @@
-//===- ConvGradient.cpp - Gradients of convolutions as libraries see them -===//
+//===- GradientInfo.cpp - Gradients as libraries see them -----------------===//
 
-#include "dialects/nn/ConvGradient.h"
+#include "dialects/nn/GradientInfo.h"
 #include "dialects/nn/SlidingWindow.h"
 
 using namespace mlir;
@@ -71,5 +71,56 @@ Match<ConvGradientInfo> frit::nn::describeConvGradient(FusionOp fusion) {
   if (!llvm::hasNItems(body.without_terminator(), 1) ||
       !isa<BlockArgument>(info->a) || !isa<BlockArgument>(info->b))
     return Mismatch("another operator shares its kernel");
+  return info;
+}
+
+Match<AttentionGradientInfo>
+frit::nn::describeAttentionGradient(FusionOp fusion) {
+  AttentionGradientInfo info;
+  Block &body = fusion.getBody().front();
+  for (Operation &op : body.without_terminator())
+    if (auto gradient = dyn_cast<AttentionGradOp>(op))
+      info.op = gradient;
+    else if (!isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(op))
+      return Mismatch(op.getName().getStringRef() +
+                      " is neither the gradient nor a view");
+  if (!info.op)
+    return Mismatch("it has no gradient of attention");
+  Operation *yield = body.getTerminator();
+  if (yield->getNumOperands() != 1 || yield->getOperand(0) != info.op.getDqkv())
+    return Mismatch("its result is not the gradient");
+  AttentionGradOp op = info.op;
+  std::pair<Value, AttentionOperand *> operands[] = {{op.getQ(), &info.q},
+                                                     {op.getK(), &info.k},
+                                                     {op.getV(), &info.v},
+                                                     {op.getY(), &info.y},
+                                                     {op.getDy(), &info.dy}};
+  for (auto [value, operand] : operands) {
+    auto described = describeOperand(value);
+    if (failed(described))
+      return Mismatch("an operand is not a strided view of an input");
+    *operand = *described;
+  }
+  if (Value mask = op.getMask()) {
+    auto described = describeOperand(mask);
+    if (failed(described))
+      return Mismatch("the mask is not a strided view of an input");
+    info.mask = *described;
+  }
+  ArrayRef<int64_t> q = shapeOf(op.getQ());
+  info.batch = q[0];
+  info.heads = q[1];
+  info.groups = shapeOf(op.getK())[1];
+  info.rows = q[2];
+  info.size = q[3];
+  int64_t width = (info.heads + 2 * info.groups) * info.size, offset = 0;
+  std::pair<AttentionOperand *, int64_t> results[] = {
+      {&info.dq, info.heads}, {&info.dk, info.groups}, {&info.dv, info.groups}};
+  for (auto [operand, heads] : results) {
+    operand->offset = offset;
+    llvm::copy(ArrayRef<int64_t>{info.rows * width, info.size, width, 1},
+               operand->strides);
+    offset += heads * info.size;
+  }
   return info;
 }

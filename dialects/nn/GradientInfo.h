@@ -1,10 +1,11 @@
-//===- ConvGradient.h - Gradients of convolutions as libraries see them ---===//
+//===- GradientInfo.h - Gradients as libraries see them -------------------===//
 
-#ifndef FRIT_DIALECTS_NN_CONVGRADIENT_H
-#define FRIT_DIALECTS_NN_CONVGRADIENT_H
+#ifndef FRIT_DIALECTS_NN_GRADIENTINFO_H
+#define FRIT_DIALECTS_NN_GRADIENTINFO_H
 
 #include "dialects/nn/Gradient.h"
 #include "dialects/nn/Match.h"
+#include "dialects/nn/StridedView.h"
 
 namespace frit::nn {
 
@@ -27,6 +28,19 @@ struct ConvGradientInfo {
 Match<ConvGradientInfo> describeConvGradient(mlir::Operation *op);
 Match<ConvGradientInfo> describeConvGradient(FusionOp fusion);
 
+/// A fusion of one nn.attention_grad and the data movement before it.
+struct AttentionGradientInfo {
+  AttentionGradOp op;
+  AttentionOperand q, k, v, y, dy;
+  std::optional<AttentionOperand> mask;
+  /// Gradients, as parts of the result.
+  AttentionOperand dq, dk, dv;
+  int64_t batch = 0, heads = 0, groups = 0, rows = 0, size = 0;
+};
+
+/// Describes such a fusion; or says why it is none.
+Match<AttentionGradientInfo> describeAttentionGradient(FusionOp fusion);
+
 } // namespace frit::nn
 
-#endif // FRIT_DIALECTS_NN_CONVGRADIENT_H
+#endif // FRIT_DIALECTS_NN_GRADIENTINFO_H

@@ -1,0 +1,65 @@
+//===- CudnnAttention.h - Graphs of attention and its gradient ------------===//
+
+#ifndef FRIT_CUDA_CUDNNATTENTION_H
+#define FRIT_CUDA_CUDNNATTENTION_H
+
+#include "runtime/cuda/Cudnn.h"
+#include "runtime/cuda/CudnnGraph.h"
+
+#include <limits>
+
+namespace frit::cuda {
+
+/// cuDNN copies rows in pieces of this many bytes, but does not check that row
+/// lengths are multiples of it.
+inline constexpr int64_t kPieceBytes = 16;
+inline constexpr int64_t kHalfBytes = 2;
+
+int64_t maskBytesOf(artifact::DType type);
+
+/// Returns whether the graphs below express the problem.
+bool takesAttention(const artifact::Attention &problem, size_t version);
+
+/// Describes attention to the library.
+class AttentionBuilder {
+public:
+  AttentionBuilder(const artifact::Attention &problem, CudnnGraph &graph);
+
+  /// Pointers: q, k, v, y, the scale, if `causal` the value of masked scores,
+  /// the mask if there is one, and with `stats` log Σ exp(scores) per query,
+  /// f32.
+  void buildForward(bool stats);
+
+  /// Pointers: q, k, v, y, dy, those stats, dq, dk, dv, the scale, one, sums
+  /// and dq in f32 as intermediate results, then as above.
+  void buildGradient();
+
+private:
+  DnnDescriptor operand(const artifact::StridedOperand &from, int64_t heads,
+                        int64_t count, int64_t size, bool transposed = false,
+                        CudnnGraph::Memory memory = CudnnGraph::Memory::device);
+  int halfType() const;
+  DnnDescriptor mask();
+  DnnDescriptor mathOf(int mode, DnnDescriptor x, DnnDescriptor b = nullptr);
+  DnnDescriptor hideLaterKeys(DnnDescriptor x, DnnDescriptor hidden);
+  DnnDescriptor softmax(DnnDescriptor x, DnnDescriptor stats);
+  DnnDescriptor transposedOf(DnnDescriptor x);
+  void sumHeads(DnnDescriptor weights, DnnDescriptor x, DnnDescriptor result,
+                int64_t size);
+
+  const artifact::Attention &p;
+  CudnnGraph &graph;
+  DnnShape scores,
+      rows; ///< of intermediate tensors: per query and key, per query
+};
+
+/// Value of a masked score. Engines before 9.10 recognize the lowest finite
+/// number.
+inline float hiddenScore(size_t version) {
+  return version < 91000 ? std::numeric_limits<float>::lowest()
+                         : -std::numeric_limits<float>::infinity();
+}
+
+} // namespace frit::cuda
+
+#endif // FRIT_CUDA_CUDNNATTENTION_H

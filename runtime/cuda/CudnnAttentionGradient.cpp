@@ -1,0 +1,292 @@
+//===- CudnnAttentionGradient.cpp - Gradients of attention by cuDNN -------===//
+//
+// The graph that cuDNN's fused engines recognize (NVIDIA cuDNN documentation,
+// "Fused Flash Attention bprop"; Dao, "FlashAttention-2", arXiv:2307.08691):
+//
+//   weights = exp(q · kᵀ · scale + mask - stats)     stats = log Σ exp(scores)
+//   dv = weightsᵀ · dy
+//   dscores = weights · (dy · vᵀ - Σ dy · y) · scale
+//   dq = dscores · k, dk = dscoresᵀ · q
+//
+// The stats are computed first, by running the attention once more.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/CudnnAttention.h"
+
+#include <cstring>
+
+using namespace frit;
+using namespace frit::cuda;
+using artifact::Attention;
+using artifact::AttentionScratch;
+using artifact::StridedOperand;
+using Memory = CudnnGraph::Memory;
+
+/// Older versions want dq's sums cleared before the call.
+static constexpr size_t kOldestVersion = 90600;
+
+/// Versions up to 9.15.0 compute wrong results for other numbers of keys.
+static constexpr size_t kLastWithTiles = 91500;
+static constexpr int64_t kTile = 128;
+
+namespace frit::cuda {
+struct AttentionGradientGraphs {
+  AttentionGradientGraphs(const Cudnn &dnn, const Attention &problem);
+
+  /// The problem of every call that shares these graphs, with `algorithm` 0.
+  const Attention problem;
+  /// The attention whose stats the gradient needs; its y is scratch.
+  const Attention attention;
+  const Cudnn &dnn;
+  CudnnGraph forward, gradient;
+  float hidden = hiddenScore(dnn.version);
+};
+} // namespace frit::cuda
+
+static Attention attentionOf(Attention problem) {
+  problem.gradient = 0;
+  int64_t width = problem.heads * problem.valueSize;
+  problem.y = {0, 0, 0, {problem.queries * width, problem.valueSize, width, 1}};
+  return problem;
+}
+
+AttentionGradientGraphs::AttentionGradientGraphs(const Cudnn &dnn,
+                                                 const Attention &problem)
+    : problem(problem), attention(attentionOf(problem)), dnn(dnn), forward(dnn),
+      gradient(dnn) {}
+
+//===----------------------------------------------------------------------===//
+// The graph
+//===----------------------------------------------------------------------===//
+
+/// Returns scores with keys as rows, rounded to the type of the operands.
+DnnDescriptor AttentionBuilder::transposedOf(DnnDescriptor x) {
+  DnnShape turned = scores;
+  std::swap(turned.dims[2], turned.dims[3]);
+  std::swap(turned.strides[2], turned.strides[3]);
+  DnnDescriptor y = graph.tensor(halfType(), turned);
+  graph.add(kDnnReshape, /*mode=*/0, kDnnFloat, {y, x});
+  return y;
+}
+
+/// result = weights · x, summed over the heads that share keys.
+void AttentionBuilder::sumHeads(DnnDescriptor weights, DnnDescriptor x,
+                                DnnDescriptor result, int64_t size) {
+  if (p.heads == p.groups) {
+    graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {result, weights, x});
+    return;
+  }
+  const DnnShape all = {{p.batch, p.heads, p.keys, size},
+                        {p.heads * p.keys * size, p.keys * size, size, 1}};
+  DnnDescriptor each = graph.tensor(halfType(), all);
+  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {each, weights, x});
+  graph.add(kDnnReduce, kDnnReduceAdd, kDnnFloat, {result, each});
+}
+
+void AttentionBuilder::buildGradient() {
+  const DnnShape one = {{1, 1, 1, 1}, {1, 1, 1, 1}};
+  const DnnShape wide = {
+      {p.batch, p.heads, p.queries, p.size},
+      {p.heads * p.queries * p.size, p.queries * p.size, p.size, 1}};
+  const DnnShape wideY = {{p.batch, p.heads, p.queries, p.valueSize},
+                          {p.heads * p.queries * p.valueSize,
+                           p.queries * p.valueSize, p.valueSize, 1}};
+  // In the order of the pointers in `enqueue`.
+  DnnDescriptor q = operand(p.q, p.heads, p.queries, p.size);
+  DnnDescriptor k = operand(p.k, p.groups, p.keys, p.size, /*transposed=*/true);
+  DnnDescriptor v =
+      operand(p.v, p.groups, p.keys, p.valueSize, /*transposed=*/true);
+  DnnDescriptor y = operand(p.y, p.heads, p.queries, p.valueSize);
+  DnnDescriptor dy = operand(p.dy, p.heads, p.queries, p.valueSize);
+  DnnDescriptor stats = graph.tensor(kDnnFloat, rows, Memory::device);
+  DnnDescriptor dq = operand(p.dq, p.heads, p.queries, p.size);
+  DnnDescriptor dk = operand(p.dk, p.groups, p.keys, p.size);
+  DnnDescriptor dv = operand(p.dv, p.groups, p.keys, p.valueSize);
+  DnnDescriptor scale = graph.tensor(kDnnFloat, one, Memory::host);
+  DnnDescriptor unit = graph.tensor(kDnnFloat, one, Memory::host);
+  DnnDescriptor sums = graph.tensor(kDnnFloat, rows, Memory::device);
+  DnnDescriptor dqSum = graph.tensor(kDnnFloat, wide, Memory::device);
+  DnnDescriptor hidden =
+      p.causal ? graph.tensor(kDnnFloat, one, Memory::host) : nullptr;
+  DnnDescriptor added = p.hasMask ? mask() : nullptr;
+
+  // Σ dy · y
+  DnnDescriptor products = graph.tensor(kDnnFloat, wideY);
+  graph.add(kDnnElementwise, kDnnMultiply, kDnnFloat, {products, dy, y});
+  DnnDescriptor sum = graph.tensor(kDnnFloat, rows);
+  graph.add(kDnnReduce, kDnnReduceAdd, kDnnFloat, {sum, products});
+  graph.add(kDnnElementwise, kDnnMultiply, kDnnFloat, {sums, sum, unit});
+
+  DnnDescriptor x = graph.tensor(kDnnFloat, scores);
+  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {x, q, k});
+  x = mathOf(kDnnMultiply, x, scale);
+  if (added)
+    x = mathOf(kDnnAdd, x, added);
+  x = mathOf(kDnnSubtract, x, stats);
+  if (hidden)
+    x = hideLaterKeys(x, hidden);
+  DnnDescriptor weights = mathOf(kDnnExponential, x);
+  sumHeads(transposedOf(weights), dy, dv, p.valueSize);
+
+  DnnDescriptor ds = graph.tensor(kDnnFloat, scores);
+  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {ds, dy, v});
+  ds = mathOf(kDnnSubtract, ds, sums);
+  ds = mathOf(kDnnMultiply, ds, weights);
+  ds = mathOf(kDnnMultiply, ds, scale);
+  sumHeads(transposedOf(ds), q, dk, p.size);
+
+  DnnDescriptor keys = operand(p.k, p.groups, p.keys, p.size,
+                               /*transposed=*/false, Memory::none);
+  graph.add(kDnnReshape, /*mode=*/0, kDnnFloat, {keys, k});
+  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {dqSum, ds, keys});
+  graph.add(kDnnElementwise, kDnnIdentity, kDnnFloat, {dq, dqSum});
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+namespace {
+class AttentionGradientCall final : public LibraryCall {
+public:
+  AttentionGradientCall(DnnHandle handle, AttentionGradientGraphs &graphs,
+                        uint32_t algorithm)
+      : handle(handle), graphs(graphs) {
+    for (int64_t i = 0; i < graphs.gradient.engineCount; ++i)
+      if (graphs.gradient.engines[i].number == algorithm)
+        first = i;
+  }
+
+  bool enqueue(std::span<const DevicePointer> arguments,
+               Stream stream) override;
+  bool nextAlgorithm() override {
+    ++(forwardFailed ? forward : chosen);
+    return findPlans();
+  }
+  std::vector<uint32_t> algorithms() const override;
+  std::string name() const override;
+
+  /// Advances to the next engines that have plans, starting with the current
+  /// ones.
+  bool findPlans();
+
+private:
+  /// Engine number `turn` of the gradient in order of preference: the chosen
+  /// one first.
+  CudnnGraph::Engine &engine(int64_t turn) const {
+    int64_t index = turn == 0 ? first : turn <= first ? turn - 1 : turn;
+    return graphs.gradient.engines[index];
+  }
+
+  DnnHandle handle;
+  AttentionGradientGraphs &graphs;
+  int64_t first = 0, chosen = 0, forward = 0;
+  bool forwardFailed = false;
+};
+} // namespace
+
+std::unique_ptr<LibraryCall>
+CudnnHandle::prepareGradient(const Attention &problem) {
+  if (dnn.version < kOldestVersion ||
+      (dnn.version <= kLastWithTiles && problem.keys % kTile != 0) ||
+      (problem.queries == 1 && problem.keys == 1))
+    return nullptr;
+  Attention general = problem;
+  general.algorithm = 0;
+  AttentionGradientGraphs *graphs = nullptr;
+  for (const auto &known : attentionGradients)
+    if (!memcmp(&known->problem, &general, sizeof general))
+      graphs = known.get();
+  if (!graphs) {
+    // An unsupported problem stays in the list, without engines.
+    attentionGradients.push_back(
+        std::make_shared<AttentionGradientGraphs>(dnn, general));
+    graphs = attentionGradients.back().get();
+    if (takesAttention(general, dnn.version)) {
+      AttentionBuilder(graphs->attention, graphs->forward)
+          .buildForward(/*stats=*/true);
+      AttentionBuilder(graphs->problem, graphs->gradient).buildGradient();
+      if (graphs->forward.close(handle))
+        (void)graphs->gradient.close(handle);
+    }
+  }
+  auto call = std::make_unique<AttentionGradientCall>(handle, *graphs,
+                                                      problem.algorithm);
+  if (!call->findPlans())
+    return nullptr;
+  return call;
+}
+
+bool AttentionGradientCall::findPlans() {
+  const Attention &p = graphs.problem;
+  uint64_t scratch = AttentionScratch(p).bytes;
+  if (p.workspaceBytes < scratch)
+    return false;
+  uint64_t rest = p.workspaceBytes - scratch;
+  while (forward < graphs.forward.engineCount &&
+         !graphs.forward.prepare(graphs.forward.engines[forward], rest))
+    ++forward;
+  while (chosen < graphs.gradient.engineCount &&
+         !graphs.gradient.prepare(engine(chosen), rest))
+    ++chosen;
+  return forward < graphs.forward.engineCount &&
+         chosen < graphs.gradient.engineCount;
+}
+
+std::vector<uint32_t> AttentionGradientCall::algorithms() const {
+  std::vector<uint32_t> numbers(size_t(graphs.gradient.engineCount));
+  for (int64_t i = 0; i < graphs.gradient.engineCount; ++i)
+    numbers[size_t(i)] = engine(i).number;
+  return numbers;
+}
+
+bool AttentionGradientCall::enqueue(std::span<const DevicePointer> arguments,
+                                    Stream stream) {
+  const Attention &p = graphs.problem;
+  auto pointer = [&](const StridedOperand &operand, int64_t bytes) {
+    return reinterpret_cast<void *>(arguments[operand.argument] +
+                                    uint64_t(operand.offset * bytes));
+  };
+  auto half = [&](const StridedOperand &operand) {
+    return pointer(operand, kHalfBytes);
+  };
+  const AttentionScratch scratch(p);
+  auto part = [&](uint64_t offset) {
+    return reinterpret_cast<void *>(arguments[p.inputs + 1] + offset);
+  };
+  float scale = p.scale, one = 1;
+  void *stats = part(scratch.stats), *rest = part(scratch.bytes);
+  void *mask = p.hasMask ? pointer(p.mask, maskBytesOf(p.typeMask)) : nullptr;
+
+  void *pointers[8] = {half(p.q), half(p.k), half(p.v), part(scratch.y),
+                       &scale};
+  void **next = pointers + 5;
+  if (p.causal)
+    *next++ = &graphs.hidden;
+  if (p.hasMask)
+    *next++ = mask;
+  *next = stats;
+  forwardFailed =
+      graphs.dnn.setStream(handle, stream) ||
+      !graphs.forward.run(graphs.forward.engines[forward], pointers, rest);
+  if (forwardFailed)
+    return false;
+
+  void *all[15] = {half(p.q),       half(p.k), half(p.v),  half(p.y),
+                   half(p.dy),      stats,     half(p.dq), half(p.dk),
+                   half(p.dv),      &scale,    &one,       part(scratch.sums),
+                   part(scratch.dq)};
+  next = all + 13;
+  if (p.causal)
+    *next++ = &graphs.hidden;
+  if (p.hasMask)
+    *next++ = mask;
+  return graphs.gradient.run(engine(chosen), all, rest);
+}
+
+std::string AttentionGradientCall::name() const {
+  return format("cuDNN %zu.%zu attention backward %u",
+                graphs.dnn.version / 10000, graphs.dnn.version / 100 % 100,
+                engine(chosen).number);
+}
