@@ -123,7 +123,7 @@ defm fork : Switch<"fork",
 defm cublas : Switch<"cublas", "Plan matrix products for cuBLASLt (default)",
                      "Use frit's own matrix products">;
 defm cudnn : Switch<"cudnn",
-  "Plan convolutions and attention for cuDNN (default)",
+  "Plan convolutions, attention and their gradients for cuDNN (default)",
   "Use frit's own convolutions and attention">;
 def fPIC : Flag<["-"], "fPIC">, Group<code_Group>,
            HelpText<"Position-independent code, as it always is; -fpic, -fPIE "
