@@ -300,6 +300,109 @@ struct GatherToSlice : OpRewritePattern<GatherOp> {
     return success();
   }
 };
+
+/// A part of a row-major tensor: elements [first, last) of each of `rows` equal
+/// runs.
+struct RunPart {
+  Value of;
+  int64_t rows = 1, first = 0, last = 0, length = 0;
+};
+
+/// The gradient of a tensor that is read in parts, each of which has its part
+/// of one tensor as gradient, is that tensor:
+///
+///   pad(slice(%g, 0:2), 0:2) + pad(slice(%g, 2:4), 2:4)   ==>   %g
+///
+/// Slices and pads may see the tensor in different shapes.
+struct SumOfParts : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AddOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> work = {op.getA(), op.getB()};
+    Value of;
+    SmallVector<std::pair<int64_t, int64_t>> parts;
+    RunPart first;
+    for (int terms = 0; !work.empty(); ++terms) {
+      Value value = work.pop_back_val();
+      if (terms == kMostTerms || value.getType() != op.getY().getType())
+        return failure();
+      auto inner = value.getDefiningOp<AddOp>();
+      if (inner && inner->hasOneUse()) {
+        work.append({inner.getA(), inner.getB()});
+        continue;
+      }
+      auto pad = value.getDefiningOp<PadOp>();
+      auto to = pad ? padded(pad) : std::nullopt;
+      if (!to)
+        return failure();
+      Value x = pad.getX();
+      while (auto reshape = x.getDefiningOp<ReshapeOp>())
+        x = reshape.getX();
+      auto slice = x.getDefiningOp<SliceOp>();
+      auto from = slice ? sliced(slice) : std::nullopt;
+      if (!from || from->rows != to->rows || from->first != to->first ||
+          from->last != to->last || from->length != to->length ||
+          (of && (of != from->of || first.rows != from->rows)))
+        return failure();
+      of = from->of;
+      first = *from;
+      parts.push_back({from->first, from->last});
+    }
+    llvm::sort(parts);
+    int64_t end = 0;
+    for (auto [begin, last] : parts) {
+      if (begin != end)
+        return failure();
+      end = last;
+    }
+    if (end != first.length)
+      return failure();
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, of, shapeOf(op.getY()));
+    return success();
+  }
+
+private:
+  /// More are no projection's.
+  static constexpr int kMostTerms = 64;
+
+  static std::optional<RunPart> partOf(Value whole, ArrayRef<int64_t> starts,
+                                       ArrayRef<int64_t> sizes) {
+    RunPart part;
+    part.of = whole;
+    auto type = tensorType(whole);
+    if (!type.hasStaticShape() || type.getNumElements() == 0)
+      return std::nullopt;
+    int64_t inner = type.getNumElements();
+    for (auto [d, size] : llvm::enumerate(type.getShape())) {
+      inner /= size;
+      if (sizes[d] == size) {
+        part.rows *= size;
+        continue;
+      }
+      // Dimensions after that of the part must be whole.
+      if (sizes.drop_front(d + 1) != type.getShape().drop_front(d + 1))
+        return std::nullopt;
+      part.first = starts[d] * inner;
+      part.last = (starts[d] + sizes[d]) * inner;
+      part.length = size * inner;
+      return part;
+    }
+    return std::nullopt;
+  }
+  static std::optional<RunPart> sliced(SliceOp op) {
+    if (llvm::any_of(op.getSteps(), [](int64_t step) { return step != 1; }))
+      return std::nullopt;
+    return partOf(op.getX(), op.getStarts(), op.getSizes());
+  }
+  static std::optional<RunPart> padded(PadOp op) {
+    if (op.getMode() != "constant" || op.getValue() ||
+        llvm::any_of(op.getLow(), [](int64_t size) { return size < 0; }) ||
+        llvm::any_of(op.getHigh(), [](int64_t size) { return size < 0; }))
+      return std::nullopt;
+    return partOf(op.getY(), op.getLow(), shapeOf(op.getX()));
+  }
+};
 } // namespace
 
 bool frit::splits(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
@@ -310,5 +413,5 @@ bool frit::splits(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
 void frit::populateMovement(RewritePatternSet &patterns) {
   patterns.add<RepeatNumber, MergeAfterTranspose, SplitBeforeTranspose,
                SqueezeTranspose, SliceAfterSplit, SliceBeforeTranspose,
-               GatherToSlice>(patterns.getContext());
+               GatherToSlice, SumOfParts>(patterns.getContext());
 }

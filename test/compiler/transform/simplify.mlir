@@ -287,3 +287,24 @@ func.func @sliced_queries(%q: tensor<1x2x5x8xf32>) -> tensor<1x1x2x8xf32> {
   %2 = nn.slice %1 {starts = array<i64: 0, 4, 0, 0>, sizes = array<i64: 1, 1, 2, 8>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x5x2x8xf32>) -> tensor<1x1x2x8xf32>
   return %2 : tensor<1x1x2x8xf32>
 }
+
+// Parts of a tensor that are added where they were are the tensor; elsewhere
+// they are not.
+// CHECK-LABEL: func.func @sum_of_parts
+// CHECK-SAME: (%[[G:.*]]: tensor<2x6x4xf32>)
+func.func @sum_of_parts(%g: tensor<2x6x4xf32>) -> (tensor<2x3x8xf32>, tensor<2x6x4xf32>) {
+  // CHECK: %[[R:.*]] = nn.reshape %[[G]]
+  // CHECK: %[[S:.*]] = nn.add
+  // CHECK: return %[[R]], %[[S]]
+  %0 = nn.slice %g {starts = array<i64: 0, 0, 0>, sizes = array<i64: 2, 2, 4>, steps = array<i64: 1, 1, 1>} : (tensor<2x6x4xf32>) -> tensor<2x2x4xf32>
+  %1 = nn.slice %g {starts = array<i64: 0, 2, 0>, sizes = array<i64: 2, 4, 4>, steps = array<i64: 1, 1, 1>} : (tensor<2x6x4xf32>) -> tensor<2x4x4xf32>
+  %2 = nn.reshape %0 {shape = array<i64: 2, 1, 8>} : (tensor<2x2x4xf32>) -> tensor<2x1x8xf32>
+  %3 = nn.reshape %1 {shape = array<i64: 2, 2, 8>} : (tensor<2x4x4xf32>) -> tensor<2x2x8xf32>
+  %4 = nn.pad %2 {low = array<i64: 0, 0, 0>, high = array<i64: 0, 2, 0>} : (tensor<2x1x8xf32>) -> tensor<2x3x8xf32>
+  %5 = nn.pad %3 {low = array<i64: 0, 1, 0>, high = array<i64: 0, 0, 0>} : (tensor<2x2x8xf32>) -> tensor<2x3x8xf32>
+  %6 = nn.add %5, %4 : (tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  %7 = nn.pad %0 {low = array<i64: 0, 4, 0>, high = array<i64: 0, 0, 0>} : (tensor<2x2x4xf32>) -> tensor<2x6x4xf32>
+  %8 = nn.pad %1 {low = array<i64: 0, 0, 0>, high = array<i64: 0, 2, 0>} : (tensor<2x4x4xf32>) -> tensor<2x6x4xf32>
+  %9 = nn.add %7, %8 : (tensor<2x6x4xf32>, tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
+  return %6, %9 : tensor<2x3x8xf32>, tensor<2x6x4xf32>
+}
