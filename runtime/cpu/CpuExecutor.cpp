@@ -23,6 +23,9 @@ public:
   Status load();
   Status createExecution(Execution *peer,
                          std::unique_ptr<Execution> &execution) override;
+  Status makeGroupId(frit_group_id &id) const override {
+    return makeHostGroupId(id);
+  }
   void describe(frit_device_info &info) const override;
 
   unsigned threadCount() const {
@@ -68,6 +71,7 @@ public:
                  std::span<const Binding> outputs,
                  std::vector<StepTime> &times) override;
   Status synchronize() override { return Status(); }
+  Status join(const frit_group &joined) override;
   Status readState(std::span<const StateBinding> tensors) override;
   Status writeState(std::span<const StateBinding> tensors) override;
   void *inputBuffer(uint32_t index) override;
@@ -90,6 +94,7 @@ private:
   std::vector<void *> inputPointers, outputPointers;
   std::vector<int64_t> counts;                  ///< of the last call
   std::vector<std::unique_ptr<CpuSteps>> steps; ///< by variant; null: not open
+  std::shared_ptr<HostGroup> group;             ///< null: one rank
 };
 } // namespace
 
@@ -272,11 +277,21 @@ Status CpuExecution::makeWorkspace() {
 
 Status CpuExecution::open(size_t variant) {
   const Model &model = executor.model;
-  if (!steps[variant])
+  if (!steps[variant]) {
     steps[variant] = std::make_unique<CpuSteps>(
         model, model.steps(variant),
         Spaces{executor.constants, workspace->arena.data(),
                executor.prepared.data(), state->data()});
+    steps[variant]->join(group);
+  }
+  return Status();
+}
+
+Status CpuExecution::join(const frit_group &joined) {
+  FRIT_TRY(HostGroup::open(joined, group));
+  for (const std::unique_ptr<CpuSteps> &list : steps)
+    if (list)
+      list->join(group);
   return Status();
 }
 

@@ -107,7 +107,14 @@ Status CpuSteps::run(size_t index, ThreadPool &pool) {
   case StepKind::attention:
     break;
   case StepKind::guard:
+  case StepKind::await:
     return Status();
+  case StepKind::allReduce:
+    return group ? stepFailed(model.plan, step,
+                              group->mean(static_cast<float *>(pointers[0]),
+                                          model.plan.arguments(step)[0].bytes /
+                                              sizeof(float)))
+                 : Status();
   case StepKind::copy:
     if (uint64_t bytes = model.plan.arguments(step)[0].bytes)
       memmove(pointers[1], pointers[0], bytes);
@@ -133,6 +140,10 @@ std::string CpuSteps::pick(size_t index) const {
     return model.plan.textOf(model.plan.guard(step), ", by a branch");
   if (step.kind == StepKind::copy)
     return "memmove";
+  if (step.kind == StepKind::allReduce)
+    return group ? "shared memory" : "one rank";
+  if (step.kind == StepKind::await)
+    return "join";
   bool isGemm = step.kind == StepKind::gemm;
   if ((isGemm || step.kind == StepKind::conv) && !declined[index])
     return isGemm ? "frit gemm" : "frit conv";

@@ -4,6 +4,7 @@
 #define FRIT_CPU_CPUSTEPS_H
 
 #include "runtime/cpu/Cpu.h"
+#include "runtime/cpu/HostGroup.h"
 #include "runtime/exec/Executor.h"
 
 namespace frit::cpu {
@@ -31,6 +32,9 @@ public:
 
   void bindInputs(std::span<void *const> inputs) { bind(inputs, false); }
   void bindOutputs(std::span<void *const> outputs) { bind(outputs, true); }
+
+  /// Makes the steps reduce over the ranks of a group.
+  void join(std::shared_ptr<HostGroup> joined) { group = std::move(joined); }
 
   Status run(size_t index, ThreadPool &pool);
 
@@ -61,6 +65,7 @@ private:
   std::vector<Patch> patches;
   std::vector<bool>
       declined; ///< gemms and convs that fall back to their kernel
+  std::shared_ptr<HostGroup> group; ///< null: one rank
 };
 
 } // namespace frit::cpu

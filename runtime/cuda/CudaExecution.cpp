@@ -21,6 +21,7 @@ CudaExecution::~CudaExecution() {
   if (queue)
     driver.streamSynchronize(queue);
   programs.clear();
+  group.reset();
   if (staging)
     driver.memFreeHost(staging);
 }
@@ -70,6 +71,8 @@ Status CudaExecution::open(size_t variant) {
   program.bound = true;
   phases.begin("try the libraries");
   FRIT_TRY(steps->openLibraries(queue, /*tryOut=*/true));
+  if (group)
+    FRIT_TRY(steps->join(group, queue));
   program.steps = std::move(steps);
   phases.begin("make the graph");
   if (program.useGraph)
@@ -225,6 +228,24 @@ Status CudaExecution::synchronize() {
                   status.message() +
                       " (without a CUDA graph, the node would be named here)");
   return status;
+}
+
+Status CudaExecution::join(const frit_group &joined) {
+  ContextScope scope(gpu);
+  auto nccl = std::make_shared<Nccl>();
+  FRIT_TRY(nccl->load());
+  FRIT_TRY(driver.check(driver.streamSynchronize(queue), "run the model"));
+  FRIT_TRY(Communicator::open(std::move(nccl), joined, group));
+  for (Program &program : programs) {
+    if (!program.steps)
+      continue;
+    program.graphs.clear();
+    program.current = nullptr;
+    FRIT_TRY(program.steps->join(group, queue));
+    if (program.useGraph)
+      program.current = findGraph(program);
+  }
+  return Status();
 }
 
 Status CudaExecution::createFeed(std::unique_ptr<InputFeed> &feed) {

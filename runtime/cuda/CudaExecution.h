@@ -38,6 +38,7 @@ public:
                  std::span<const Binding> outputs,
                  std::vector<StepTime> &times) override;
   Status synchronize() override;
+  Status join(const frit_group &group) override;
   Status readState(std::span<const StateBinding> tensors) override;
   Status writeState(std::span<const StateBinding> tensors) override;
   Status createFeed(std::unique_ptr<InputFeed> &feed) override;
@@ -126,6 +127,7 @@ private:
   std::vector<DevicePointer> ownInputs, ownOutputs;
   std::vector<Program> programs; ///< by variant
   uint64_t calls = 0;
+  std::shared_ptr<Communicator> group; ///< null: one rank
 
   /// Pinned host memory, with a slot for each small input and output.
   uint8_t *staging = nullptr;

@@ -317,6 +317,16 @@ Status CudaExecutor::createExecution(Execution *peer,
   return Status();
 }
 
+Status CudaExecutor::makeGroupId(frit_group_id &id) const {
+  ContextScope scope(gpu);
+  Nccl nccl;
+  FRIT_TRY(nccl.load());
+  NcclId made;
+  FRIT_TRY(nccl.check(nccl.getUniqueId(&made), "make a group"));
+  std::ranges::copy(made.bytes, id.bytes);
+  return Status();
+}
+
 /// Tensor core FLOPs per clock of an SM for dense 16-bit products with f32
 /// sums, counting a multiplication and an addition as two; 0 if unknown.
 static double tensorFlopsPerClock(int major, int minor) {

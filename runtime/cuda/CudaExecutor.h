@@ -19,6 +19,7 @@ public:
   Status load(int ordinal);
   Status createExecution(Execution *peer,
                          std::unique_ptr<Execution> &execution) override;
+  Status makeGroupId(frit_group_id &id) const override;
   void describe(frit_device_info &info) const override;
 
 private:

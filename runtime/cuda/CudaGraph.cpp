@@ -5,6 +5,8 @@
 // calls are captured, because only the library knows what it launches: into the
 // same graph if the driver supports that, otherwise into a child graph.
 //
+// All-reduces are captured too, beside the steps that do not wait for them.
+//
 // A kernel with PDL edges waits for all its predecessors before it ends, so
 // ordinary graph order holds: a node runs after everything it can be reached
 // from, by either kind of edge.
@@ -14,6 +16,7 @@
 #include "runtime/cuda/CudaSteps.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace frit;
 using namespace frit::cuda;
@@ -75,7 +78,13 @@ bool CudaSteps::update(StepGraph &graph) {
 }
 
 bool CudaSteps::isKernel(size_t index) const {
-  return !calls[index] && steps[index].kind != StepKind::copy;
+  return !calls[index] && steps[index].kind != StepKind::copy &&
+         steps[index].kind != StepKind::allReduce;
+}
+
+void CudaSteps::Tail::add(const Tail &other) {
+  nodes.insert(nodes.end(), other.nodes.begin(), other.nodes.end());
+  own.insert(own.end(), other.own.begin(), other.own.end());
 }
 
 void CudaSteps::Tail::join() {
@@ -89,6 +98,7 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
   std::vector<Tail> ends(last); // last nodes of each step so far
   std::vector<size_t> open;     // steps that no later step follows yet
   Tail tail;                    // what the next node waits for
+  Tail reducing;                // the last all-reduce, if none waits for it yet
   auto mark = [&](size_t index) {
     GraphNode node;
     tail.join();
@@ -100,12 +110,25 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
     return Status();
   };
   for (size_t index = first; index < last; ++index) {
+    std::vector<size_t> before = open;
     if (marks.empty())
       tail = tailOf(steps[index], ends, open);
     else
       FRIT_TRY(mark(index));
+    if (reduces(index) && marks.empty()) {
+      // Only the next one, and what awaits it, wait for this one.
+      tail.add(reducing);
+      FRIT_TRY(addCaptured(graph, index, stream, tail));
+      reducing = ends[index] = tail;
+      open = std::move(before);
+      continue;
+    }
     size_t held = 0;
-    if (steps[index].kind == StepKind::guard) {
+    if (steps[index].kind == StepKind::await) {
+      tail.add(std::exchange(reducing, {}));
+    } else if (steps[index].kind == StepKind::allReduce && !group) {
+      // One rank.
+    } else if (steps[index].kind == StepKind::guard) {
       if (conditional) {
         FRIT_TRY(addGuard(to, graph, index, stream, tail));
         held = plan.guard(steps[index]).steps;
@@ -152,6 +175,10 @@ Status CudaSteps::addGuard(StepGraph &to, Graph graph, size_t index,
                   stream, {});
 }
 
+bool CudaSteps::reduces(size_t index) const {
+  return steps[index].kind == StepKind::allReduce && group;
+}
+
 /// Returns the nodes that the next step waits for: the last nodes of all steps
 /// that it follows.
 CudaSteps::Tail CudaSteps::tailOf(const Step &step,
@@ -167,11 +194,8 @@ CudaSteps::Tail CudaSteps::tailOf(const Step &step,
     }
   }
   Tail tail;
-  for (size_t other : before) {
-    const Tail &end = ends[other];
-    tail.nodes.insert(tail.nodes.end(), end.nodes.begin(), end.nodes.end());
-    tail.own.insert(tail.own.end(), end.own.begin(), end.own.end());
-  }
+  for (size_t other : before)
+    tail.add(ends[other]);
   return tail;
 }
 

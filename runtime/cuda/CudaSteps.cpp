@@ -169,6 +169,14 @@ Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
   return driver.check(driver.streamSynchronize(stream), "try the libraries");
 }
 
+Status CudaSteps::join(std::shared_ptr<Communicator> joined, Stream stream) {
+  group = std::move(joined);
+  for (size_t index = 0; index < steps.size(); ++index)
+    if (steps[index].kind == StepKind::allReduce)
+      FRIT_TRY(enqueue(index, stream));
+  return driver.check(driver.streamSynchronize(stream), "try NCCL");
+}
+
 //===----------------------------------------------------------------------===//
 // Running step by step
 //===----------------------------------------------------------------------===//
@@ -203,8 +211,15 @@ Status CudaSteps::launch(size_t index, Stream stream) {
 Status CudaSteps::enqueue(size_t index, Stream stream) {
   const Step &step = steps[index];
   std::span<const DevicePointer> pointers = argumentsOf(index);
-  if (step.kind == StepKind::guard)
+  if (step.kind == StepKind::guard || step.kind == StepKind::await)
     return Status();
+  if (step.kind == StepKind::allReduce)
+    return group ? stepFailed(plan, step,
+                              group->mean(pointers[0],
+                                          plan.arguments(step)[0].bytes /
+                                              sizeof(float),
+                                          stream))
+                 : Status();
   if (step.kind == StepKind::copy) {
     uint64_t bytes = plan.arguments(step)[0].bytes;
     Result result =
@@ -229,6 +244,10 @@ std::string CudaSteps::pick(size_t index) const {
                                                      : ", but always run");
   if (step.kind == StepKind::copy)
     return "memcpy";
+  if (step.kind == StepKind::allReduce)
+    return group ? "NCCL" : "one rank";
+  if (step.kind == StepKind::await)
+    return "join";
   if (calls[index])
     return calls[index]->name();
   if (step.kernel == artifact::kNone)

@@ -4,6 +4,7 @@
 #define FRIT_CUDA_CUDASTEPS_H
 
 #include "runtime/cuda/LoadedModel.h"
+#include "runtime/cuda/Nccl.h"
 #include "runtime/cuda/TensorMaps.h"
 
 namespace frit::cuda {
@@ -53,6 +54,11 @@ public:
   /// the library loads its kernels and declines what it cannot run before a
   /// graph is captured.
   Status openLibraries(Stream stream, bool tryOut);
+
+  /// Makes the steps reduce over the ranks of a group, from the next graph on.
+  /// Runs each reduction once, on whatever the arena holds: the library
+  /// connects the ranks and loads its kernels before a graph is captured.
+  Status join(std::shared_ptr<Communicator> group, Stream stream);
 
   /// Enqueues a step on a stream.
   Status enqueue(size_t index, Stream stream);
@@ -107,6 +113,7 @@ private:
     std::vector<GraphNode> nodes;
     std::vector<GraphNode> own; ///< our kernels, which allow PDL edges
 
+    void add(const Tail &other);
     /// Makes the next node wait for the end of all, without PDL.
     void join();
   };
@@ -119,6 +126,8 @@ private:
   }
   std::unique_ptr<LibraryCall> prepareCall(const artifact::Step &step);
   Status launch(size_t index, Stream stream);
+  /// Returns whether the step reduces over ranks, of which there are others.
+  bool reduces(size_t index) const;
   /// Returns whether the step becomes a kernel node of a graph.
   bool isKernel(size_t index) const;
   KernelNodeParams nodeOf(size_t index, std::vector<void *> &params);
@@ -149,6 +158,7 @@ private:
   bool mustSkip = false;
   std::unique_ptr<CudnnHandle> cudnn;
   std::vector<std::unique_ptr<LibraryCall>> calls; ///< null: a kernel or copy
+  std::shared_ptr<Communicator> group;             ///< null: one rank
 };
 
 } // namespace frit::cuda

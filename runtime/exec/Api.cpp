@@ -159,6 +159,36 @@ frit_status frit_run_async(frit_context *context, const frit_tensor *inputs,
   return report(std::move(status));
 }
 
+frit_status frit_group_unique_id(const frit_module *module, frit_group_id *id) {
+  if (!module || !id)
+    return nullArgument("frit_group_unique_id");
+  if (!module->executor)
+    return report(Status(FRIT_INVALID_ARGUMENT,
+                         "frit_group_unique_id: the module runs nothing"));
+  return report(module->executor->makeGroupId(*id));
+}
+
+frit_status frit_context_join(frit_context *context, const frit_group *group) {
+  if (!context || !group)
+    return nullArgument("frit_context_join");
+  const Model &model = context->module->model;
+  if (group->rank >= group->size)
+    return report(Status(FRIT_INVALID_ARGUMENT,
+                         format("rank %u is not one of %u, from 0 on",
+                                group->rank, group->size)));
+  bool reduces = false;
+  for (std::span<const artifact::Step> list : model.lists())
+    for (const artifact::Step &step : list)
+      reduces |= step.kind == artifact::StepKind::allReduce;
+  if (!reduces)
+    return report(Status(
+        FRIT_INVALID_ARGUMENT,
+        format("'%s' averages nothing over several ranks: fritc compiles it "
+               "for them with -fdata-parallel",
+               frit_module_function(context->module))));
+  return report(context->execution->join(*group));
+}
+
 frit_status frit_context_synchronize(frit_context *context) {
   if (!context)
     return nullArgument("frit_context_synchronize");

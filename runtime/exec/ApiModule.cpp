@@ -157,7 +157,8 @@ frit_status frit_module_target(const frit_module *module, uint32_t index,
       ++info->launches;
     else if (step.kind == artifact::StepKind::copy)
       ++info->copies;
-    else if (step.kind != artifact::StepKind::guard)
+    else if (step.kind != artifact::StepKind::guard &&
+             step.kind != artifact::StepKind::await)
       ++info->library_calls;
   }
   info->prepare_steps = target.prepare.count;

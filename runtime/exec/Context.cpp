@@ -37,8 +37,9 @@ Status frit_context::open(frit_module &from, frit_context *peer) {
 }
 
 std::vector<frit_context::StepTexts> &frit_context::stepTexts() {
-  static const char *const kinds[] = {"launch", "gemm",      "conv",
-                                      "copy",   "attention", "guard"};
+  static const char *const kinds[] = {"launch",     "gemm",      "conv",
+                                      "copy",       "attention", "guard",
+                                      "all_reduce", "await"};
   const frit::Model &model = module->model;
   std::vector<StepTexts> &texts = steps[variant];
   if (texts.empty())

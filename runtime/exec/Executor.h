@@ -124,6 +124,9 @@ public:
 
   virtual Status synchronize() = 0;
 
+  /// Makes all-reduces average over a group; see frit_context_join.
+  virtual Status join(const frit_group &group) = 0;
+
   /// Copy state tensors to or from the caller's memory, after earlier and
   /// before later calls of this execution and its peers. frit_state_read and
   /// frit_state_write say when they wait.
@@ -160,6 +163,8 @@ public:
   /// memory if that is large enough.
   virtual Status createExecution(Execution *peer,
                                  std::unique_ptr<Execution> &execution) = 0;
+
+  virtual Status makeGroupId(frit_group_id &id) const = 0;
 
   /// Fills in all fields but `device`.
   virtual void describe(frit_device_info &info) const = 0;

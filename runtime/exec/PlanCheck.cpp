@@ -327,6 +327,9 @@ Status PlanCheck::checkSteps(const Target &target, const Memory &memory,
           return damagedPlan("a step depends on itself or a later step");
     }
     ++place;
+    if (ends.size() > 1 &&
+        (step.kind == StepKind::allReduce || step.kind == StepKind::await))
+      return damagedPlan("a guard's steps reduce over ranks");
     if (step.kind == StepKind::guard)
       ends.push_back(uint64_t(place) + plan.guard(step).steps);
     if (ends.size() > 1 &&
@@ -440,6 +443,13 @@ Status PlanCheck::checkStep(const Target &target, const Memory &memory,
       problem = "its two arguments differ in size";
     else if (!arguments[1].written)
       problem = "it does not write its second argument";
+    break;
+  case StepKind::allReduce:
+    if (memory.preparing || arguments.size() != 1 || !arguments[0].written ||
+        arguments[0].space != Space::arena || arguments[0].bytes % 4)
+      problem = "it does not reduce a part of a call's arena";
+    break;
+  case StepKind::await:
     break;
   default:
     return damagedPlan("a step is of no known kind");

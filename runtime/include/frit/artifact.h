@@ -253,6 +253,11 @@ enum class StepKind : uint32_t {
   copy,      ///< copies argument 0 over argument 1, the same number of bytes
   attention, ///< `problem` is an entry of Header::attentions
   guard,     ///< `problem` is an entry of Header::guards
+  /// Begins to replace argument 0, f32 in the arena, by its mean over the ranks
+  /// that the context's group has, after the one before. Later steps do not
+  /// wait for it. In no guard, and not in a prepare list.
+  allReduce,
+  await, ///< waits for all earlier allReduce steps; in no guard
 };
 
 /// One step of a list. It runs after all earlier steps unless `follows` names

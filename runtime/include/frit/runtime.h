@@ -402,6 +402,34 @@ FRIT_API frit_status frit_context_create_peer(frit_module *function,
                                               frit_context *context,
                                               frit_context **peer);
 
+/** What the ranks of a group have in common. One rank makes it, and gives the
+ *  bytes to the others. */
+typedef struct frit_group_id {
+  char bytes[128];
+} frit_group_id;
+
+/** A rank's place in a group of processes, each with a context of the same
+ *  artifact on a GPU of its own. */
+typedef struct frit_group {
+  uint32_t rank; /**< from 0 on */
+  uint32_t size; /**< number of ranks, at least 1 */
+  frit_group_id id;
+} frit_group;
+
+/** Makes the id of a new group of contexts of `module`. On a GPU it opens NCCL.
+ */
+FRIT_API frit_status frit_group_unique_id(const frit_module *module,
+                                          frit_group_id *id);
+
+/** Makes the calls of a context average gradients and losses over a group, in a
+ *  function compiled with -fdata-parallel. From then on all ranks make the same
+ *  calls of it. Without this, a context is a group of its own. Waits until all
+ *  ranks have come. Peers are not affected.
+ *
+ *  On the cpu target the ranks are processes of one host. */
+FRIT_API frit_status frit_context_join(frit_context *context,
+                                       const frit_group *group);
+
 /** Calls `visit` with the name and time of each phase of creating the context.
  */
 FRIT_API void frit_context_phases(const frit_context *context,
@@ -529,8 +557,9 @@ FRIT_API void *frit_context_output_buffer(frit_context *context,
 /** One step of a call of the variant that ran last, or of the largest one
  *  before the first call. Texts live as long as the context. */
 typedef struct frit_step_info {
-  /** "launch", "gemm", "conv", "attention", "copy" or "guard" (a condition for
-   *  the steps after it) */
+  /** "launch", "gemm", "conv", "attention", "copy", "guard" (a condition for
+   * the steps after it), "all_reduce" (which later steps do not wait for) or
+   *  "await" (which waits for all of them) */
   const char *kind;
   const char *node;   /**< the model's nodes that it computes */
   const char *kernel; /**< the kernel, or the library's algorithm */

@@ -1,0 +1,64 @@
+//===- Nccl.h - Means over several GPUs by NCCL ---------------------------===//
+
+#ifndef FRIT_CUDA_NCCL_H
+#define FRIT_CUDA_NCCL_H
+
+#include "runtime/cuda/Library.h"
+
+#include <memory>
+
+namespace frit::cuda {
+
+using NcclComm = struct ncclComm *;
+
+/// ncclUniqueId
+struct NcclId {
+  char bytes[128];
+};
+static_assert(sizeof(NcclId) == sizeof(frit_group_id));
+
+/// NCCL 2.10 or newer.
+class Nccl {
+public:
+  /// Opens the library. The error says where it was looked for.
+  Status load();
+
+  Status check(int result, const char *action, NcclComm comm = nullptr) const;
+
+  int (*getUniqueId)(NcclId *id);
+  int (*initRank)(NcclComm *comm, int size, NcclId id, int rank);
+  int (*allReduce)(const void *from, void *to, size_t count, int type, int op,
+                   NcclComm comm, Stream stream);
+  int (*destroy)(NcclComm comm);
+
+private:
+  const char *(*getErrorString)(int result);
+  const char *(*getLastError)(NcclComm comm) = nullptr; ///< since 2.13
+
+  Library library;
+};
+
+/// A rank's part in a group of GPUs, one per rank. The device's context is
+/// current in all its functions.
+class Communicator {
+public:
+  /// Waits until all ranks have come.
+  static Status open(std::shared_ptr<const Nccl> nccl, const frit_group &group,
+                     std::shared_ptr<Communicator> &result);
+  Communicator(const Communicator &) = delete;
+  ~Communicator() { nccl->destroy(comm); }
+
+  /// Enqueues the mean over all ranks of `count` floats, in place.
+  Status mean(DevicePointer data, uint64_t count, Stream stream) const;
+
+private:
+  Communicator(std::shared_ptr<const Nccl> nccl, NcclComm comm)
+      : nccl(std::move(nccl)), comm(comm) {}
+
+  std::shared_ptr<const Nccl> nccl;
+  NcclComm comm;
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CUDA_NCCL_H
