@@ -315,6 +315,8 @@ private:
           setKernel(step, attention.getFallbackAttr());
         })
         .Case([&](plan::CopyOp) { step.kind = StepKind::copy; })
+        .Case([&](plan::AllReduceOp) { step.kind = StepKind::allReduce; })
+        .Case([&](plan::AwaitOp) { step.kind = StepKind::await; })
         .Case([&](plan::GuardOp guard) {
           step.kind = StepKind::guard;
           step.problem = tables.guards.size();

@@ -175,6 +175,7 @@ private:
     auto training = readTrainingFile(options.trainingFile);
     if (!training)
       return fail(training.takeError());
+    training->dataParallel = options.dataParallel;
     training->lossScale.enabled = options.precision == "amp-fp16";
     pipelineOptions.training = std::move(*training);
     return success();

@@ -289,6 +289,9 @@ bool CommandLine::readModel() {
     return false;
   options.precision = precision->str();
   options.trainingFile = args.getLastArgValue(OPT_train_EQ).str();
+  options.dataParallel = args.hasArg(OPT_fdata_parallel);
+  if (options.dataParallel && options.trainingFile.empty())
+    return wrong("-fdata-parallel is used with --train=train.json");
   if (!options.trainingFile.empty()) {
     protectInput(options.trainingFile);
     if (*precision == "fp16" || *precision == "bf16")

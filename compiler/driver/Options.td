@@ -103,6 +103,9 @@ defm fconst_input : Value<one, "fconst-input", model_Group, "name=@file",
 defm train : Value<two, "train", model_Group, "file",
   "Compile the functions train_step and eval_step; <file> is JSON with the "
   "loss and the optimizer">;
+def fdata_parallel : Flag<one, "fdata-parallel">, Group<model_Group>,
+        HelpText<"Train on several GPUs, each with a part of the batch: average "
+                 "the gradients over them">;
 defm frandom_weights : Value<one, "frandom-weights", model_Group, "seed",
   "Make up weights whose files are missing">;
 

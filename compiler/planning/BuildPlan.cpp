@@ -23,6 +23,10 @@
 // its buffer. A kernel writes the new value over the old one where nothing
 // reads the old one afterwards; otherwise it is copied at the end of the list.
 //
+// An nn.all_reduce becomes a plan.all_reduce of its operand's buffer where the
+// operand is ready, and a plan.await before the first step that uses the
+// result.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/planning/Contractions.h"
@@ -114,6 +118,7 @@ public:
   LogicalResult run(plan::Space resultSpace, ArrayRef<int64_t> prepared) {
     if (failed(bindArguments(prepared)))
       return failure();
+    raiseReductions();
     bindResults(resultSpace, prepared);
     bindPacks();
     if (resultSpace == plan::Space::output)
@@ -222,6 +227,63 @@ private:
     }
   }
 
+  /// Moves each nn.all_reduce, and the nn.pack that it reduces, to where the
+  /// last operand is ready.
+  void raiseReductions() {
+    auto raise = [](Operation *op) {
+      Operation *last = nullptr;
+      for (Value operand : op->getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          if (!last || last->isBeforeInBlock(def))
+            last = def;
+      if (last)
+        op->moveAfter(last);
+    };
+    for (auto reduce : llvm::make_early_inc_range(
+             function.getBody().front().getOps<nn::AllReduceOp>())) {
+      SmallVector<Operation *> chain = {reduce};
+      while (isa_and_nonnull<nn::ReshapeOp, nn::PackOp>(
+          chain.back()->getOperand(0).getDefiningOp())) {
+        chain.push_back(chain.back()->getOperand(0).getDefiningOp());
+        if (isa<nn::PackOp>(chain.back()))
+          break;
+      }
+      if (auto pack = dyn_cast<nn::PackOp>(chain.back()))
+        for (Value x : pack.getXs()) {
+          SmallVector<Operation *> reshapes;
+          while (auto reshape = x.getDefiningOp<nn::ReshapeOp>()) {
+            reshapes.push_back(reshape);
+            x = reshape.getX();
+          }
+          for (Operation *reshape : llvm::reverse(reshapes))
+            raise(reshape);
+        }
+      for (Operation *op : llvm::reverse(chain))
+        raise(op);
+    }
+  }
+
+  /// Returns whether nothing but one operator, possibly through reshapes, uses
+  /// a value.
+  static bool hasOneReader(Value value) {
+    while (value.hasOneUse())
+      if (auto reshape = dyn_cast<nn::ReshapeOp>(*value.user_begin()))
+        value = reshape.getY();
+      else
+        return true;
+    return false;
+  }
+
+  /// Returns whether a value, possibly through reshapes, is replaced by its
+  /// mean.
+  static bool isReduced(Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      auto reshape = dyn_cast<nn::ReshapeOp>(user);
+      return isa<nn::AllReduceOp>(user) ||
+             (reshape && isReduced(reshape.getY()));
+    });
+  }
+
   static Value throughReshapes(Value value) {
     while (auto reshape = value.getDefiningOp<nn::ReshapeOp>())
       value = reshape.getX();
@@ -276,9 +338,12 @@ private:
     for (auto pack : function.getBody().front().getOps<nn::PackOp>()) {
       Value whole = buffer(pack.getY().getType(), plan::Space::arena, {});
       map.map(pack.getY(), whole);
+      bool changes = isReduced(pack.getY());
       for (auto [x, offset] : llvm::zip(pack.getXs(), pack.getOffsets())) {
         Value source = throughReshapes(x);
-        if (source.getDefiningOp<nn::FusionOp>())
+        // Other readers of a part see it as it was.
+        if (source.getDefiningOp<nn::FusionOp>() &&
+            (!changes || hasOneReader(source)))
           destination.try_emplace(source,
                                   part(whole, offset, source.getType()));
       }
@@ -323,7 +388,43 @@ private:
     clear(end, pack.getSize());
   }
 
+  /// Reduces the operand in place, or a copy of it if something else reads it.
+  void translateAllReduce(nn::AllReduceOp op) {
+    Value source = throughReshapes(op.getX());
+    Value place = map.lookup(op.getX());
+    if (!hasOneReader(source) ||
+        !isa_and_nonnull<nn::FusionOp, nn::PackOp>(source.getDefiningOp()) ||
+        plan::rootOf(place).getSpace() != plan::Space::arena) {
+      Value copy = buffer(op.getY().getType(), plan::Space::arena, {});
+      plan::CopyOp::create(b, place, copy);
+      place = copy;
+    }
+    map.map(op.getY(), place);
+    plan::AllReduceOp::create(b, place);
+    reducing.push_back(place);
+  }
+
+  /// Waits for the reductions before a step that reads their results.
+  void awaitReductions(Operation *op) {
+    auto isReducing = [&](Value operand) {
+      Value known = map.lookupOrNull(operand);
+      return known && llvm::any_of(reducing, [&](Value place) {
+               return plan::rootOf(place) == plan::rootOf(known);
+             });
+    };
+    if (reducing.empty() || llvm::none_of(op->getOperands(), isReducing))
+      return;
+    plan::AwaitOp::create(b, reducing);
+    reducing.clear();
+  }
+
   LogicalResult translate(Operation *op) {
+    // A slice is a kernel unless it is contiguous.
+    auto slice = dyn_cast<nn::SliceOp>(op);
+    if (!isa<nn::ReshapeOp>(op) && !(slice && nn::contiguousOffset(slice)))
+      awaitReductions(op);
+    if (auto reduce = dyn_cast<nn::AllReduceOp>(op))
+      return translateAllReduce(reduce), success();
     if (auto constant = dyn_cast<nn::ConstantOp>(op)) {
       map.map(constant.getY(),
               buffer(constant.getY().getType(), plan::Space::constant, {},
@@ -335,7 +436,7 @@ private:
               view(map.lookup(reshape.getX()), reshape.getY().getType()));
       return success();
     }
-    if (auto slice = dyn_cast<nn::SliceOp>(op))
+    if (slice)
       if (auto offset = nn::contiguousOffset(slice)) {
         MemRefType type = bufferType(slice.getY().getType());
         int64_t count = std::max<int64_t>(type.getNumElements(), 1);
@@ -436,6 +537,7 @@ private:
   /// Copies results that no fusion of this list has written in place.
   void storeResults() {
     Operation *terminator = function.getBody().front().getTerminator();
+    awaitReductions(terminator);
     for (auto [value, result] : llvm::zip(terminator->getOperands(), results)) {
       Value source = map.lookup(value);
       if (plan::rootOf(source) != plan::rootOf(result))
@@ -452,6 +554,7 @@ private:
   plan::CommandListOp list;
   IRMapping map;
   SmallVector<Value> results;
+  SmallVector<Value> reducing; ///< buffers of reductions not waited for yet
   DenseMap<Value, Value> destination;
   DenseMap<StringAttr, BlockArgument> states; ///< values before the call
 };

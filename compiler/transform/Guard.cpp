@@ -200,7 +200,7 @@ private:
       auto counts = [&](OpOperand &use) {
         return members.contains(use.getOwner()) || isFor(use, choice);
       };
-      if (op == decider || !isPure(op) || isa<ConstantOp>(op) ||
+      if (op == decider || !isPure(op) || isa<ConstantOp, AllReduceOp>(op) ||
           !llvm::all_of(op->getUses(), counts))
         continue;
       members.insert(op);

@@ -91,7 +91,8 @@ void HoistPrepare::findConstantOps(Block &block) {
       Operation *def = operand.getDefiningOp();
       return def && constantOps.contains(def);
     };
-    if (isPure(&op) && llvm::all_of(op.getOperands(), isConstant))
+    if (isPure(&op) && !isa<AllReduceOp>(op) &&
+        llvm::all_of(op.getOperands(), isConstant))
       constantOps.insert(&op);
   }
 }

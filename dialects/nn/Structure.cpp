@@ -54,6 +54,14 @@ FailureOr<RankedTensorType> PackOp::infer(Adaptor op,
                   tensorType(op.getXs()[0]).getElementType());
 }
 
+FailureOr<RankedTensorType> AllReduceOp::infer(Adaptor op,
+                                               std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  if (!type.getElementType().isF32() || !type.hasStaticShape())
+    return emitOptionalError(loc, "takes a tensor of f32 of one size");
+  return type;
+}
+
 /// Checks that the block's arguments and results match the operands and results
 /// of `op`.
 template <typename Op> static LogicalResult verifyBlock(Op op) {

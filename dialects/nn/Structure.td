@@ -58,6 +58,17 @@ def NN_PackOp : NN_Inferred<"pack", "", []> {
   let results = (outs NN_Tensor:$y);
 }
 
+def NN_AllReduceOp : NN_Inferred<"all_reduce", "", []> {
+  let summary = "The mean of a tensor over the ranks of a group.";
+  let description = [{
+    Each rank runs the same program on other data. One that runs alone gets `x`.
+    All ranks compute it, so it stands under no condition. No kernel computes
+    it: planning makes it a step that runs beside the steps after it.
+  }];
+  let arguments = (ins NN_Tensor:$x);
+  let results = (outs NN_Tensor:$y);
+}
+
 def NN_MemberAttr : AttrDef<NN_Dialect, "Member"> {
   let mnemonic = "member";
   let summary = "A named tensor within a state.";

@@ -66,7 +66,8 @@ BufferOp frit::plan::rootOf(Value buffer, uint64_t *offset) {
 }
 
 bool frit::plan::isStep(Operation *op) {
-  return isa<LaunchOp, GemmOp, ConvOp, AttentionOp, CopyOp, GuardOp>(op);
+  return isa<LaunchOp, GemmOp, ConvOp, AttentionOp, CopyOp, AllReduceOp,
+             AwaitOp, GuardOp>(op);
 }
 
 SmallVector<Operation *> frit::plan::stepsOf(Operation *list) {
@@ -96,6 +97,8 @@ SmallVector<Value> frit::plan::writesOf(Operation *step) {
         return values;
       })
       .Case([](CopyOp op) { return SmallVector<Value>{op.getTarget()}; })
+      .Case([](AllReduceOp op) { return SmallVector<Value>{op.getBuffer()}; })
+      .Case([](AwaitOp op) { return SmallVector<Value>(op.getBuffers()); })
       .Default({});
 }
 
@@ -392,6 +395,15 @@ LogicalResult AttentionOp::verify() {
 LogicalResult CopyOp::verify() {
   if (byteSize(getSource().getType()) != byteSize(getTarget().getType()))
     return emitOpError("copies buffers of one size");
+  return success();
+}
+
+LogicalResult AllReduceOp::verify() {
+  auto type = cast<MemRefType>(getBuffer().getType());
+  BufferOp root = rootOf(getBuffer());
+  if (!type.getElementType().isF32() ||
+      (root && root.getSpace() != Space::arena))
+    return emitOpError("takes a buffer of f32 in the arena");
   return success();
 }
 

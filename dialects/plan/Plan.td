@@ -396,6 +396,24 @@ def Plan_CopyOp : Plan_Op<"copy", [ParentOneOf<["CommandListOp", "GuardOp"]>]> {
   let hasVerifier = 1;
 }
 
+def Plan_AllReduceOp : Plan_Op<"all_reduce", [HasParent<"CommandListOp">]> {
+  let summary = "Begins to replace a buffer by its mean over the ranks.";
+  let description = [{
+    Runs beside the steps after it, up to the `plan.await` of the buffer, and
+    after the `plan.all_reduce` before it. No step between the two touches the
+    buffer. A context that has joined no group leaves it as it is.
+  }];
+  let arguments = (ins Plan_Buffer:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Plan_AwaitOp : Plan_Op<"await", [HasParent<"CommandListOp">]> {
+  let summary = "Waits for all `plan.all_reduce` before it, of `buffers`.";
+  let arguments = (ins Variadic<Plan_Buffer>:$buffers);
+  let assemblyFormat = "$buffers attr-dict `:` type($buffers)";
+}
+
 def Plan_GuardOp : Plan_Op<"guard", [
     NoTerminator, SingleBlock, ParentOneOf<["CommandListOp", "GuardOp"]>]> {
   let summary = "Steps that are needed only if a condition equals `when`.";

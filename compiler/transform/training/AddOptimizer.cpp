@@ -15,6 +15,9 @@
 // every `accumulate` calls the optimizer runs. All decisions are numbers of the
 // graph: whether gradients overflowed, how they are clipped, the loss scale.
 //
+// With several ranks, each has a part of the batch. Gradients and the loss are
+// means over them, so that all ranks take the same decisions and steps.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/training/Buckets.h"
@@ -167,7 +170,10 @@ static void sinkLoss(Operation *terminator) {
 
 LogicalResult AddOptimizer::run(func::FuncOp main) {
   std::vector<Bucket> buckets =
-      makeBuckets(main, "nn.parameter", options.optimizer.noDecay);
+      options.dataParallel
+          ? makeBuckets(main, "nn.parameter", options.optimizer.noDecay,
+                        kReducedElements)
+          : makeBuckets(main, "nn.parameter", options.optimizer.noDecay);
   States states(main);
   Operation *terminator = main.getBody().front().getTerminator();
   NNBuilder b(main.getLoc(), terminator);
@@ -193,6 +199,12 @@ LogicalResult AddOptimizer::run(func::FuncOp main) {
   if (failed(gradients))
     return failure();
   sinkLoss(terminator);
+  if (options.dataParallel) {
+    for (Value &gradient : *gradients)
+      if (!gradient.getDefiningOp<ConstantOp>())
+        gradient = AllReduceOp::create(b, gradient);
+    terminator->setOperand(0, AllReduceOp::create(b, loss));
+  }
 
   // Gradients of several calls are added; `complete` says that they are all.
   std::optional<TensorExpr> complete;

@@ -20,9 +20,22 @@ bool frit::matchesAny(ArrayRef<std::string> patterns, StringRef name) {
 }
 
 std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
-                                      ArrayRef<std::string> noDecay) {
-  Bucket decaying, fixed;
-  fixed.decays = false;
+                                      ArrayRef<std::string> noDecay,
+                                      int64_t most) {
+  std::vector<Bucket> buckets;
+  auto close = [&](Bucket &bucket) {
+    if (bucket.members.empty())
+      return;
+    bucket.index = buckets.size();
+    bucket.size = llvm::alignTo(bucket.size, kBucketRow);
+    buckets.push_back(std::move(bucket));
+  };
+  auto open = [](bool decays) {
+    Bucket bucket;
+    bucket.decays = decays;
+    return bucket;
+  };
+  Bucket decaying = open(true), fixed = open(false);
   for (BlockArgument argument : main.getArguments()) {
     unsigned index = argument.getArgNumber();
     auto name = main.getArgAttrOfType<StringAttr>(index, kind);
@@ -31,19 +44,19 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
     Bucket &bucket = matchesAny(noDecay, name) ? fixed : decaying;
     auto type = cast<RankedTensorType>(argument.getType());
     int64_t offset = llvm::alignTo(bucket.size, kMemberAlignment);
+    if (offset && type.getNumElements() > most - offset) {
+      bool decays = bucket.decays;
+      close(bucket);
+      bucket = open(decays);
+      offset = 0;
+    }
     bucket.members.push_back(
         {argument, name, type,
          main.getArgAttrOfType<ElementsAttr>(index, "nn.initial"), offset});
     bucket.size = offset + type.getNumElements();
   }
-  std::vector<Bucket> buckets;
-  for (Bucket *bucket : {&decaying, &fixed}) {
-    if (bucket->members.empty())
-      continue;
-    bucket->index = buckets.size();
-    bucket->size = llvm::alignTo(bucket->size, kBucketRow);
-    buckets.push_back(std::move(*bucket));
-  }
+  close(decaying);
+  close(fixed);
   return buckets;
 }
 

@@ -11,6 +11,8 @@
 
 #include "compiler/transform/training/States.h"
 
+#include <limits>
+
 namespace frit {
 
 /// A parameter and its place in a bucket.
@@ -33,11 +35,19 @@ struct Bucket {
 /// over rows of a bucket.
 inline constexpr int64_t kMemberAlignment = 64, kBucketRow = 4096;
 
+/// Elements of a bucket whose gradients are reduced over ranks, or of its only
+/// member: large enough for the full bandwidth, small enough that most of the
+/// backward pass is still to come when the first ones are ready.
+inline constexpr int64_t kReducedElements = 16 << 20;
+
 /// Lays out the function's arguments that have the attribute `kind`, in order:
 /// in one bucket those that weight decay holds for, and in another those whose
-/// name matches one of the glob patterns `noDecay`.
-std::vector<Bucket> makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
-                                llvm::ArrayRef<std::string> noDecay);
+/// name matches one of the glob patterns `noDecay`. A bucket that reaches
+/// `most` elements is followed by another.
+std::vector<Bucket>
+makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
+            llvm::ArrayRef<std::string> noDecay,
+            int64_t most = std::numeric_limits<int64_t>::max());
 
 /// Adds the state `PREFIX.INDEX` with the bucket's members and their initial
 /// values, or, with a suffix, zeros that are called `MEMBER/SUFFIX`.

@@ -51,6 +51,8 @@ struct TrainingOptions {
   int64_t accumulate = 1;          ///< calls whose gradients make a step
   /// Weight of a batch's statistics in the running ones.
   double batchNormMomentum = 0.1;
+  /// Whether gradients and the loss are means over the ranks of a group.
+  bool dataParallel = false;
 };
 
 } // namespace frit

@@ -187,3 +187,39 @@ func.func @main(%x: tensor<1x4x4x2xf32>, %w: tensor<4x1x1x2xf32>) -> tensor<1x2x
   }
   return %0 : tensor<1x2x2x4xf32>
 }
+
+// -----
+
+// A mean over ranks begins where its operand is ready, on the buffer itself,
+// and is awaited where the result is read. What something else reads is copied
+// first.
+
+// CHECK: command_list @main
+// CHECK: %[[Y:.*]] = plan.buffer output[0] : memref<2xf32>
+// CHECK: plan.launch @{{.*}} -> (%[[A:.*]]) : memref<2xf32> -> memref<2xf32>
+// CHECK: plan.copy %[[A]] to %[[COPY:.*]] :
+// CHECK: plan.all_reduce %[[COPY]] : memref<2xf32>
+// CHECK: plan.launch @{{.*}}(%[[A]]) -> (%[[B:.*]]) :
+// CHECK: plan.all_reduce %[[B]] : memref<2xf32>
+// CHECK: plan.await %[[COPY]], %[[B]] : memref<2xf32>, memref<2xf32>
+// CHECK: plan.launch @{{.*}}(%[[COPY]], %[[B]]) -> (%[[Y]])
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %a = nn.fusion(%x) schedule(#cuda.map<vector = 1, threads = 64>) : (tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%i: tensor<2xf32>):
+    %r = nn.relu %i : (tensor<2xf32>) -> tensor<2xf32>
+    nn.yield %r : tensor<2xf32>
+  }
+  %b = nn.fusion(%a) schedule(#cuda.map<vector = 1, threads = 64>) : (tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%i: tensor<2xf32>):
+    %r = nn.relu %i : (tensor<2xf32>) -> tensor<2xf32>
+    nn.yield %r : tensor<2xf32>
+  }
+  %c = nn.all_reduce %a : (tensor<2xf32>) -> tensor<2xf32>
+  %d = nn.all_reduce %b : (tensor<2xf32>) -> tensor<2xf32>
+  %y = nn.fusion(%c, %d) schedule(#cuda.map<vector = 1, threads = 64>) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%i: tensor<2xf32>, %j: tensor<2xf32>):
+    %r = nn.add %i, %j : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    nn.yield %r : tensor<2xf32>
+  }
+  return %y : tensor<2xf32>
+}

@@ -54,6 +54,13 @@ func.func @counted(%x: tensor<2x12xf32>, %n: tensor<i64>) -> tensor<2x7xf32> {
 // CHECK: nn.state @params : tensor<8xf32> [#nn.member<"w" at 0 : tensor<2x3xf32>>]
 nn.state @params : tensor<8xf32> [#nn.member<"w" at 0 : tensor<2x3xf32>>]
 
+// CHECK-LABEL: @all_reduce
+func.func @all_reduce(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK: nn.all_reduce %{{.*}} : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = nn.all_reduce %x : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
 // CHECK-LABEL: @pack
 func.func @pack(%x: tensor<2x3xf32>) -> tensor<8xf32> {
   // CHECK: nn.pack %{{.*}} {offsets = array<i64: 0>, size = 8 : i64} :
