@@ -33,5 +33,8 @@ if config.sanitize:
     config.available_features.add("sanitize")
 if config.nvrtc:
     config.available_features.add("nvrtc")
+for tool in ("kubectl", "shellcheck"):
+    if shutil.which(tool):
+        config.available_features.add(tool)
 if shutil.which("nvidia-smi"):
     config.available_features.add("gpu")

@@ -18,7 +18,7 @@ static Input describeTensor(const frit_tensor_info &info) {
   return {info.name, info.dtype, {info.dims, info.dims + info.rank}};
 }
 
-bool Function::describe(frit_module *module, uint64_t batch) {
+bool Function::describe(frit_module *module, uint64_t batch, uint32_t ranks) {
   opened = module;
   if (frit_module_symbol_count(module))
     return complain("a training step has one size of every dimension, and this "
@@ -42,10 +42,12 @@ bool Function::describe(frit_module *module, uint64_t batch) {
     if (input.dims.empty() || input.dims[0] < 1)
       return complain("input '" + input.name +
                       "' has no first dimension that counts samples");
-    if (batch && batch != uint64_t(input.dims[0]))
-      return complain("--batch=" + std::to_string(batch) +
-                      ": the step was compiled for a batch of " +
-                      std::to_string(input.dims[0]));
+    if (batch && batch != uint64_t(input.dims[0]) * ranks)
+      return complain(
+          "--batch=" + std::to_string(batch) +
+          ": the step was compiled for a batch of " +
+          std::to_string(input.dims[0]) +
+          (ranks > 1 ? " on each of " + std::to_string(ranks) + " ranks" : ""));
     if (input.dims[0] != takes[0].dims[0])
       return complain("input '" + input.name + "' has a batch of " +
                       std::to_string(input.dims[0]) + ", and '" +
@@ -109,7 +111,14 @@ bool Model::failed(frit_status status) {
 
 bool Model::failed(const std::string &message, ExitStatus status) {
   exitStatus = status;
-  return complain(message);
+  uint32_t rank = options.place.rank;
+  return complain((rank ? "rank " + std::to_string(rank) + ": " : "") +
+                  message);
+}
+
+bool Model::leave() {
+  exitStatus = kDone;
+  return false;
 }
 
 bool Model::open() {
@@ -171,7 +180,7 @@ bool Model::openFunctions() {
     return failed("'" + options.model +
                   "' has no training step; fritc model.onnx "
                   "--train=train.json -o step.so compiles one");
-  if (!train.describe(training, options.batch))
+  if (!train.describe(training, options.batch, options.place.size))
     return false;
   if (std::string shortage = describeShortage(memoryNeed()); !shortage.empty())
     return failed(shortage, kMachine);
@@ -185,7 +194,7 @@ bool Model::openFunctions() {
   feed.reset(madeFeed);
   if (!evaluation)
     return true;
-  if (!evaluate.describe(evaluation, options.batch))
+  if (!evaluate.describe(evaluation, options.batch, options.place.size))
     return false;
   if (frit_status status =
           frit_context_create_peer(evaluation, context.get(), &made))
@@ -205,6 +214,17 @@ MemoryNeed Model::memoryNeed() const {
   for (const Input &input : train.inputs())
     samples += *byteSize(input.dtype, input.dims);
   return {state, samples, train.batch(), info.free_bytes};
+}
+
+bool Model::makeGroup(frit_group_id &id) {
+  frit_status status = frit_group_unique_id(train.module(), &id);
+  return !status || failed(status);
+}
+
+bool Model::join(const frit_group_id &id) {
+  frit_group group = {options.place.rank, options.place.size, id};
+  frit_status status = frit_context_join(context.get(), &group);
+  return !status || failed(status);
 }
 
 frit_device_info Model::device() const {

@@ -26,8 +26,9 @@ struct Metric {
 class Function {
 public:
   /// Sets inputs and metrics. `batch`, unless it is 0, must be the number of
-  /// samples that a call has. On failure prints an error and returns false.
-  bool describe(frit_module *opened, uint64_t batch);
+  /// samples of the calls of all `ranks`. On failure prints an error and
+  /// returns false.
+  bool describe(frit_module *opened, uint64_t batch, uint32_t ranks);
 
   /// Runs a batch. Sets the metrics and fills `wanted`, other outputs by name.
   /// On failure the runtime's last error says why.
@@ -77,6 +78,11 @@ public:
   bool writeNumber(const std::string &name, double value);
   bool readNumber(const std::string &name, double &value);
 
+  /// Makes an id for a group, of which it is rank 0. `join` then waits until
+  /// all ranks have joined.
+  bool makeGroup(frit_group_id &id);
+  bool join(const frit_group_id &id);
+
   std::string name() const { return frit_module_name(train.module()); }
   frit_device_info device() const;
 
@@ -84,6 +90,8 @@ public:
   /// false.
   bool failed(frit_status status);
   bool failed(const std::string &message, ExitStatus status = kBadInput);
+  /// Makes the exit status one that says nothing, and returns false.
+  bool leave();
   /// Exit status after a function returned false.
   int status() const { return exitStatus; }
 

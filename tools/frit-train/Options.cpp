@@ -4,7 +4,10 @@
 #include "frit/runtime.h"
 #include "tools/support/Message.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <cstring>
 
 using namespace frit::train;
 
@@ -47,7 +50,8 @@ static frit::HelpTable helpTable() {
       {{"", "--epochs=", "n", "Passes over the data (default: 1)"},
        {"", "--steps=", "n", "Number of steps, instead of epochs"},
        {"", "--batch=", "n",
-        "Samples of a step, which must be those that it was compiled for"},
+        "Samples of a step of all ranks, which must be those that it was "
+        "compiled for"},
        {"", "--lr=", "schedule",
         "Learning rate: constant:r, linear:r, cosine:r or "
         "step:r,every=n[ep][,gamma=0.1], each with ,warmup=n[ep], all but "
@@ -78,6 +82,12 @@ static frit::HelpTable helpTable() {
   section("Where it runs",
           {{"", "--device=", "cuda[:n]|cpu",
             "Where to run (default: a GPU if the step supports it)"},
+           {"", "--devices=", "list",
+            "Train on several GPUs of this host, 0-3 or 0,2: a step compiled "
+            "with -fdata-parallel gets a part of each batch on every one; with "
+            "--device=cpu, as many processes"},
+           {"", "--join-timeout=", "s",
+            "Seconds to wait for the other ranks (default: 60)"},
            {"", "--threads=", "n", "Number of threads of the cpu target"},
            {"", "--no-cuda-graph", "", "Launch each kernel by itself"},
            {"", "--no-cublas", "", "Use frit's kernels for matrix products"},
@@ -93,6 +103,8 @@ static frit::HelpTable helpTable() {
        "trains, and evaluates after each epoch"},
       {"frit-train step.so --data=train.npz --checkpoint=run/ --resume",
        "goes on where it was stopped, if it was"},
+      {"frit-train step.so --data=train.npz --devices=0-3",
+       "trains on four GPUs; torchrun, mpirun or srun starts it on more hosts"},
       {"frit-train step.so --data=train.npz --export=new.onnx --from=old.onnx",
        "writes the trained weights into a copy of the model"}};
   help.statuses = {{0, "done"},
@@ -155,6 +167,7 @@ static const CountOption counts[] = {
     {"--eval-every=", &Options::evaluateEvery, kMostSteps},
     {"--checkpoint-every=", &Options::checkpointEvery, kMostSteps},
     {"--keep=", &Options::keep, kMostSteps},
+    {"--join-timeout=", &Options::joinTimeout, 86400},
     {"--log-every=", &Options::logEvery, kMostSteps}};
 
 /// Parses an integer that may be 0, and negative if `T` is signed.
@@ -166,6 +179,36 @@ static bool parseInteger(const Argument &argument, T &number) {
   if (fault != std::errc() || end != value.data() + value.size())
     return wrongArgument("not an integer:", argument.text);
   return true;
+}
+
+/// Parses "0-3", "0,2" or "0-1,4-5".
+static bool parseDevices(const Argument &argument,
+                         std::vector<uint32_t> &devices) {
+  constexpr uint32_t most = 1023;
+  devices.clear();
+  const char *next = argument.value.data(), *end = next + argument.value.size();
+  while (true) {
+    uint32_t first = 0;
+    auto parsed = std::from_chars(next, end, first);
+    uint32_t last = first;
+    bool good = parsed.ec == std::errc();
+    if (good && parsed.ptr != end && *parsed.ptr == '-') {
+      parsed = std::from_chars(parsed.ptr + 1, end, last);
+      good = parsed.ec == std::errc();
+    }
+    if (!good || last < first || last > most ||
+        (parsed.ptr != end && *parsed.ptr != ','))
+      return wrongArgument("not a list of GPUs, such as 0-3 or 0,2:",
+                           argument.text);
+    for (uint32_t device = first; device <= last; ++device) {
+      if (std::ranges::find(devices, device) != devices.end())
+        return wrongArgument("a GPU has one rank:", argument.text);
+      devices.push_back(device);
+    }
+    if (parsed.ptr == end)
+      return true;
+    next = parsed.ptr + 1;
+  }
 }
 
 static bool apply(const Argument &argument, Options &options) {
@@ -202,6 +245,8 @@ static bool apply(const Argument &argument, Options &options) {
     return parseInteger(argument, options.seed.emplace());
   if (name == "--ignore-index=")
     return parseInteger(argument, options.ignoredLabel);
+  if (name == "--devices=")
+    return parseDevices(argument, options.devices);
   if (name == "--lr=") {
     std::string error;
     return Schedule::parse(value, options.schedule.emplace(), error) ||
@@ -229,6 +274,10 @@ static bool checkTogether(const Options &options) {
       (options.resume || options.checkpointEvery))
     return complain("--resume and --checkpoint-every take a folder: "
                     "--checkpoint=run/");
+  if (!options.devices.empty() && !options.device.empty() &&
+      options.device != "cpu")
+    return complain("--devices says which GPUs; --device=" + options.device +
+                    " is not used with it");
   bool hasOnnx = false;
   for (const std::string &path : options.exports) {
     hasOnnx |= path.ends_with(".onnx");
@@ -241,6 +290,29 @@ static bool checkTogether(const Options &options) {
                               "was compiled: --from=model.onnx"
                             : "--from is used with --export=file.onnx");
   return true;
+}
+
+void frit::train::takePlace(Options &options, const Place &place) {
+  options.place = place;
+  if (place.size == 1)
+    return;
+  if (options.device.empty()) {
+    // Some launchers show each process its own GPU only.
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    bool isOne = visible && *visible && !strchr(visible, ',');
+    options.device = "cuda:" + std::to_string(isOne ? 0 : place.local);
+  }
+  if (!place.rank)
+    return;
+  options.evaluation.clear();
+  options.evaluationTokens.clear();
+  options.checkpoints.clear();
+  options.exports.clear();
+  options.original.clear();
+  options.log.clear();
+  options.resume = options.verbose = false;
+  options.json = true;
+  options.allowNan = true; // rank 0 sees the same loss
 }
 
 Parsed frit::train::parseOptions(int count, char **arguments,

@@ -3,6 +3,7 @@
 #ifndef FRIT_TRAIN_OPTIONS_H
 #define FRIT_TRAIN_OPTIONS_H
 
+#include "tools/frit-train/Ranks.h"
 #include "tools/frit-train/Schedule.h"
 #include "tools/support/Arguments.h"
 
@@ -41,10 +42,18 @@ struct Options {
   bool json = false, verbose = false;
 
   std::string device; ///< empty: the default
+  /// Number of each rank's GPU; empty: this process is one rank.
+  std::vector<uint32_t> devices;
+  Place place;
+  uint64_t joinTimeout = 60; ///< seconds to wait for other ranks
   std::string weights;
   uint32_t threads = 0;
   bool noGraph = false, noCublas = false, noCudnn = false;
 };
+
+/// Takes the place of this process among the ranks of the run: sets its device,
+/// and leaves all results to rank 0.
+void takePlace(Options &options, const Place &place);
 
 /// Parses the command line. Prints help, or an error.
 Parsed parseOptions(int count, char **arguments, Options &options);

@@ -32,7 +32,7 @@ bool Report::open() {
 void Report::start() {
   started = Clock::now();
   isRunning = true;
-  if (!progress)
+  if (!progress && !options.place.rank)
     progress = std::make_unique<Progress>("train");
 }
 

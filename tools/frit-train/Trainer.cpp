@@ -17,7 +17,142 @@ using namespace frit::train;
 //===----------------------------------------------------------------------===//
 
 bool Trainer::open() {
-  return model.open() && openData() && openCheckpoints() && checkExports();
+  // Rank 0 is first, so that a fault is found and told once.
+  return connect() && (!options.place.rank || goesOn()) && model.open() &&
+         openData() && openCheckpoints() && checkExports() &&
+         (options.place.rank || goesOn()) && joinRanks();
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where rank 0 begins.
+struct Beginning {
+  frit_group_id group = {};
+  uint64_t steps = 0, epoch = 0, inEpoch = 0;
+  uint64_t samples = 0, batch = 0, total = 0, seed = 0;
+  uint64_t isShuffled = 0, isResumed = 0;
+};
+} // namespace
+
+static std::span<uint8_t> bytesOf(auto &value) {
+  return {reinterpret_cast<uint8_t *>(&value), sizeof value};
+}
+
+/// Ends after a connection was lost. If it is that to rank 0, that one says how
+/// the run has ended.
+bool Trainer::lost(const std::string &error) {
+  return ranks.isAbandoned() ? model.leave() : model.failed(error, kMachine);
+}
+
+bool Trainer::connect() {
+  std::string error;
+  if (!ranks.connect(options.place, double(options.joinTimeout), error))
+    return model.failed(error, kMachine);
+  return true;
+}
+
+/// Checks that a number is that of rank 0.
+bool Trainer::isSame(const char *of, uint64_t own, uint64_t first) {
+  return own == first ||
+         model.failed("it has " + std::to_string(own) + " " + of +
+                      ", and rank 0 has " + std::to_string(first));
+}
+
+/// Begins with the others where rank 0 does.
+bool Trainer::joinRanks() {
+  if (options.place.size == 1)
+    return true;
+  bool isFirst = !options.place.rank;
+  Beginning begin;
+  if (isFirst) {
+    if (!model.makeGroup(begin.group))
+      return false;
+    begin.steps = position.steps;
+    begin.epoch = position.epoch;
+    begin.inEpoch = position.inEpoch;
+    begin.samples = position.samples;
+    begin.batch = position.batch;
+    begin.total = total;
+    begin.seed = position.seed;
+    begin.isShuffled = position.isShuffled;
+    begin.isResumed = savedAt.has_value();
+  }
+  std::string error;
+  if (!ranks.share(bytesOf(begin), error))
+    return lost(error);
+  if (!isSame("samples", position.samples, begin.samples) ||
+      !isSame("samples in the batch of all ranks", position.batch,
+              begin.batch) ||
+      !isSame("steps", total, begin.total))
+    return false;
+  position.steps = begin.steps;
+  position.epoch = begin.epoch;
+  position.inEpoch = begin.inEpoch;
+  position.seed = begin.seed;
+  position.isShuffled = begin.isShuffled;
+  if (!shareState(begin.isResumed))
+    return false;
+  // One that does not fit has ended instead.
+  std::vector<uint64_t> ready;
+  if (!ranks.gather(1, ready, error))
+    return lost(error);
+  return model.join(begin.group) && checkEqual();
+}
+
+/// Gives the state of rank 0 to the others, if it comes from a checkpoint.
+bool Trainer::shareState(bool isResumed) {
+  if (!isResumed)
+    return true;
+  std::vector<TensorView> state;
+  if (!model.readState(state))
+    return false;
+  std::string error;
+  for (TensorView &tensor : state) {
+    std::span<uint8_t> bytes(const_cast<uint8_t *>(tensor.data.data()),
+                             tensor.data.size());
+    if (!ranks.share(bytes, error))
+      return lost(error);
+  }
+  rate.reset();
+  return (!options.place.rank || model.writeState(state)) && setRate();
+}
+
+/// Checks that all ranks begin with the same state. Then gives each random
+/// numbers of its own.
+bool Trainer::checkEqual() {
+  std::vector<TensorView> state;
+  if (!model.readState(state))
+    return false;
+  uint64_t digest = 0xcbf29ce484222325ull; // FNV-1a
+  for (const TensorView &tensor : state)
+    for (uint8_t byte : tensor.data)
+      digest = (digest ^ byte) * 0x100000001b3ull;
+  std::vector<uint64_t> all;
+  std::string error;
+  if (!ranks.gather(digest, all, error))
+    return lost(error);
+  for (size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != digest)
+      return model.failed("rank " + std::to_string(rank) +
+                          " begins with other weights than rank 0: is its '" +
+                          options.model + "' another file?");
+  double seed = 0;
+  if (!options.place.rank || !model.hasState("seed"))
+    return true;
+  return model.readNumber("seed", seed) &&
+         model.writeNumber("seed",
+                           seed + double(options.place.rank) * 4294967296.);
+}
+
+/// Whether the ranks go on, which rank 0 says to the others.
+bool Trainer::goesOn() {
+  uint8_t step = 1;
+  std::string error;
+  return options.place.size == 1 || ranks.share({&step, 1}, error) ||
+         lost(error);
 }
 
 static bool openSamples(Dataset &data, const std::vector<std::string> &sources,
@@ -31,10 +166,10 @@ bool Trainer::openData() {
   std::string error;
   if (!openSamples(data, options.data, options.tokens, model.train, error))
     return model.failed(error);
-  uint64_t batch = model.train.batch();
-  if (data.count() < batch)
+  if (data.count() < batch())
     return model.failed("the data have " + std::to_string(data.count()) +
-                        " samples, and a step takes " + std::to_string(batch));
+                        " samples, and a step takes " +
+                        std::to_string(batch()));
   uint64_t epochs = std::max<uint64_t>(options.epochs, 1);
   total = options.steps ? options.steps : epochs * epochSteps();
   evaluates = !options.evaluation.empty() || !options.evaluationTokens.empty();
@@ -47,9 +182,14 @@ bool Trainer::openData() {
     return model.failed(error);
   if (evaluates && !evaluation.count())
     return model.failed("the data to evaluate on have no samples");
-  position = {
-      model.name(),      0, 0, 0, data.count(), batch, options.seed.value_or(0),
-      options.isShuffled};
+  position = {model.name(),
+              0,
+              0,
+              0,
+              data.count(),
+              batch(),
+              options.seed.value_or(0),
+              options.isShuffled};
   return true;
 }
 
@@ -108,6 +248,14 @@ bool Trainer::resume(const std::vector<std::string> &paths) {
                       "' is whole; move them away to start anew");
 }
 
+/// Says how many ranks there are, if there are several.
+std::string Trainer::ranksText() const {
+  if (options.place.size == 1)
+    return "";
+  return " (" + std::to_string(options.place.size) + " ranks of " +
+         std::to_string(model.train.batch()) + " samples)";
+}
+
 /// Checks that the run goes on with the very next batch.
 bool Trainer::checkPosition(const Checkpoint &checkpoint) {
   const Position &then = checkpoint.position;
@@ -119,7 +267,7 @@ bool Trainer::checkPosition(const Checkpoint &checkpoint) {
   if (then.batch != position.batch)
     return model.failed(start + "with a batch of " +
                         std::to_string(then.batch) + ", and this one has " +
-                        std::to_string(position.batch));
+                        std::to_string(position.batch) + ranksText());
   if (options.seed && then.seed != *options.seed)
     return model.failed(start + "with --seed=" + std::to_string(then.seed));
   if (then.isShuffled != options.isShuffled)
@@ -160,7 +308,7 @@ bool Trainer::setRate() {
 
 Loader::Settings Trainer::loading() const {
   Loader::Settings settings;
-  settings.batch = position.batch;
+  settings.batch = model.train.batch();
   settings.first = position.steps;
   settings.end = total;
   settings.workers = unsigned(options.workers);
@@ -169,9 +317,10 @@ Loader::Settings Trainer::loading() const {
             Classifier::find(model.evaluate.inputs(), model.evaluate.tensors()))
       settings.labels = classifier->check(data.inputs(), options.ignoredLabel);
   uint64_t perEpoch = epochSteps();
-  settings.sample = [perEpoch, position = position](uint64_t number,
-                                                    uint64_t row) {
-    uint64_t place = number % perEpoch * position.batch + row;
+  uint64_t before = options.place.rank * settings.batch;
+  settings.sample = [perEpoch, before, position = position](uint64_t number,
+                                                            uint64_t row) {
+    uint64_t place = number % perEpoch * position.batch + before + row;
     if (!position.isShuffled)
       return place;
     // A worker stays in an epoch for long.
@@ -212,7 +361,8 @@ bool Trainer::checkLoss(const Batch &batch) {
     why = findNan(data.inputs()[i], batch.inputs[i],
                   [&](uint64_t row) { return loading().sample(number, row); });
   if (why.empty())
-    why = "its inputs are finite, so a lower --lr or a warm-up may help";
+    why = (options.place.size > 1 ? "the inputs of rank 0" : "its inputs") +
+          std::string(" are finite, so a lower --lr or a warm-up may help");
   if (savedAt)
     why +=
         "; the newest checkpoint is that of step " + std::to_string(*savedAt);
@@ -332,8 +482,9 @@ bool Trainer::trainSteps(Report &report) {
   report.start();
   bool good = true;
   while (good && position.steps < total) {
-    good = trainStep(loader, report) && afterStep(report);
-    int signal = StopSignals::received();
+    good = goesOn() && trainStep(loader, report) && afterStep(report);
+    // Rank 0 decides for all.
+    int signal = options.place.rank ? 0 : StopSignals::received();
     if (good && signal && position.steps < total)
       good = stop(report, signal);
   }
@@ -355,7 +506,8 @@ bool Trainer::run() {
   report.finish();
   if (!good || !exportAll())
     return false;
-  summarize(report);
+  if (!options.place.rank)
+    summarize(report);
   if (!saveFault.empty())
     return model.failed("the last checkpoint was not written: " + saveFault,
                         kMachine);
@@ -394,6 +546,8 @@ void Trainer::summarize(const Report &report) const {
                  {"device", device.device},
                  {"steps", position.steps},
                  {"epochs", double(position.steps) / double(epochSteps())}};
+    if (options.place.size > 1)
+      json["ranks"] = options.place.size;
     for (const Metric &metric : model.train.metrics())
       json[metric.name] = metric.value;
     if (evaluated) {
@@ -414,11 +568,11 @@ void Trainer::summarize(const Report &report) const {
              .c_str());
     return;
   }
-  printf("%llu steps on %s in %.1f s (%.1f s of them waiting for data), %.0f "
+  printf("%llu steps on %s%s in %.1f s (%.1f s of them waiting for data), %.0f "
          "samples/s; %s of memory and %s of state\n",
-         (unsigned long long)position.steps, device.device, report.seconds(),
-         waited, report.speed(), formatBytes(device.context_bytes).c_str(),
-         formatBytes(state).c_str());
+         (unsigned long long)position.steps, device.device, ranksText().c_str(),
+         report.seconds(), waited, report.speed(),
+         formatBytes(device.context_bytes).c_str(), formatBytes(state).c_str());
   if (savedAt)
     printf("checkpoint: %s\n", checkpoints.list().front().c_str());
   for (const std::string &path : options.exports)

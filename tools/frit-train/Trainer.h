@@ -23,11 +23,19 @@ public:
   int status() const { return model.status(); }
 
 private:
+  bool connect();
+  bool joinRanks();
+  bool isSame(const char *of, uint64_t own, uint64_t first);
+  bool shareState(bool isResumed);
+  bool checkEqual();
+  bool goesOn();
+  bool lost(const std::string &error);
   bool openData();
   bool openCheckpoints();
   bool resume(const std::vector<std::string> &paths);
   bool checkPosition(const Checkpoint &checkpoint);
   bool checkExports();
+  std::string ranksText() const;
   bool setSeed();
   bool setRate();
   bool trainSteps(Report &report);
@@ -42,9 +50,12 @@ private:
   void summarize(const Report &report) const;
   Loader::Settings loading() const;
 
-  uint64_t epochSteps() const { return data.count() / model.train.batch(); }
+  /// Samples of a step of all ranks.
+  uint64_t batch() const { return model.train.batch() * options.place.size; }
+  uint64_t epochSteps() const { return data.count() / batch(); }
 
   const Options &options;
+  Ranks ranks;
   Model model;
   Dataset data, evaluation;
   bool evaluates = false;

@@ -1,6 +1,7 @@
 //===- main.cpp - frit-train: train with a compiled step ------------------===//
 
 #include "compiler/driver/Interrupts.h"
+#include "tools/frit-train/Launcher.h"
 #include "tools/frit-train/Trainer.h"
 #include "tools/support/Mapped.h"
 #include "tools/support/Message.h"
@@ -19,6 +20,15 @@ static int runTool(int count, char **arguments) {
   case Parsed::wrong:
     return kBadUsage;
   }
+  if (!options.devices.empty())
+    return launchRanks(options, count, arguments);
+  Place place;
+  std::string error;
+  if (!findPlace(place, error)) {
+    complain(error);
+    return kBadUsage;
+  }
+  takePlace(options, place);
   Trainer trainer(options);
   return trainer.open() && trainer.run() ? kDone : trainer.status();
 }

@@ -1,0 +1,130 @@
+"""Trains with several ranks: parallel.py make|compare|launch|killed FOLDER ...
+
+make writes net.onnx, of any batch, and train.json. compare A B checks that two
+runs have the same losses and weights, but for rounding. launch VARIABLES STEPS
+starts the ranks as a launcher does. killed ends a rank with kill -9.
+"""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+what, folder = sys.argv[1], Path(sys.argv[2])
+os.chdir(folder)
+
+NAMES = {"torchrun": ("RANK", "WORLD_SIZE", "LOCAL_RANK"),
+         "mpirun": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                    "OMPI_COMM_WORLD_LOCAL_RANK"),
+         "pmi": ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"),
+         "srun": ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID")}
+
+
+def make():
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+    random = np.random.default_rng(3)
+    weights = {"w": random.normal(0, 0.5, (4, 16)), "b": np.zeros(16),
+               "v": random.normal(0, 0.5, (16, 3)), "c": np.zeros(3)}
+    graph = helper.make_graph(
+        [helper.make_node("Gemm", ["x", "w", "b"], ["h"]),
+         helper.make_node("Tanh", ["h"], ["t"]),
+         helper.make_node("Gemm", ["t", "v", "c"], ["logits"])],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 4])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 3])],
+        [numpy_helper.from_array(value.astype(np.float32), name)
+         for name, value in weights.items()])
+    onnx.save(helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "net.onnx")
+    graph.initializer[0].CopyFrom(
+        numpy_helper.from_array(np.ones((4, 16), np.float32), "w"))
+    onnx.save(helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "other.onnx")
+    # b and c lie in a bucket of their own.
+    Path("train.json").write_text(json.dumps(
+        {"loss": {"kind": "cross_entropy"}, "clip_norm": 1.0,
+         "optimizer": {"kind": "adamw", "weight_decay": 0.1,
+                       "no_decay": ["b", "c"]}}))
+
+
+def read_safetensors(path):
+    data = path.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    return {name: np.frombuffer(data[end:], np.float32)[
+                entry["data_offsets"][0] // 4:entry["data_offsets"][1] // 4]
+            for name, entry in json.loads(data[8:end]).items()
+            if name != "__metadata__"}
+
+
+def compare(a, b):
+    losses = [[(entry["step"], entry["loss"]) for entry in
+               map(json.loads, Path(f"{run}.jsonl").read_text().splitlines())
+               if "loss" in entry] for run in (a, b)]
+    shared = sorted(set(dict(losses[0])) & set(dict(losses[1])))
+    assert len(shared) >= 20, shared
+    for step in shared:
+        first, second = dict(losses[0])[step], dict(losses[1])[step]
+        assert abs(first - second) <= 1e-4 * first, (step, first, second)
+    first, second = (read_safetensors(Path(f"{run}.safetensors")) for run in (a, b))
+    assert sorted(first) == sorted(second) == ["b", "c", "v", "w"]
+    for name in first:
+        np.testing.assert_allclose(first[name], second[name], rtol=1e-3, atol=1e-4)
+    print(f"{len(shared)} losses and {len(first)} weights are the same")
+
+
+def free_port():
+    with socket.socket() as made:
+        made.bind(("127.0.0.1", 0))
+        return made.getsockname()[1]
+
+
+def start(names, rank, size, port, step, arguments):
+    variables = dict(zip(names, map(str, (rank, size, rank))))
+    return subprocess.Popen(
+        ["frit-train", step, "--data=train.npz", "--device=cpu", "--threads=1", *arguments],
+        env={**os.environ, **variables, "MASTER_ADDR": "127.0.0.1",
+             "MASTER_PORT": str(port)},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def launch(kind, steps, *arguments):
+    steps, port = steps.split(","), free_port()
+    ranks = [start(NAMES[kind], rank, len(steps), port, step, arguments)
+             for rank, step in enumerate(steps)]
+    for rank, process in enumerate(ranks):
+        out = process.communicate(timeout=60)[0]
+        print(f"rank {rank}: {process.returncode}\n{out}", end="")
+
+
+def killed(number):
+    """Ends rank 1 of a run, or asks all to stop as a terminal does."""
+    # A shell's background jobs ignore SIGINT, and their children would too.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    run = subprocess.Popen(
+        ["frit-train", "two.so", "--data=train.npz", "--device=cpu", "--threads=1",
+         "--devices=0-1", "--steps=10000000", "--checkpoint=stopped",
+         "--checkpoint-every=1000000", "--log=stopped.jsonl", "--log-every=1"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    log = Path("stopped.jsonl")
+    while not log.exists() or not log.stat().st_size:
+        assert run.poll() is None, run.stderr.read()
+        time.sleep(0.02)
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    assert len(children) == 2, children
+    if number == "9":
+        os.kill(int(children[1]), signal.SIGKILL)
+    else:
+        run.send_signal(int(number))
+    error = run.communicate(timeout=60)[1]
+    print(run.returncode, error, end="")
+    for child in children:
+        assert not Path(f"/proc/{child}").exists(), f"{child} still runs"
+
+
+{"make": make, "compare": compare, "launch": launch, "killed": killed}[what](*sys.argv[3:])

@@ -1,0 +1,71 @@
+//===- Ranks.h - Processes that train one model together ------------------===//
+//
+// Every rank trains on its part of each batch. Gradients are averaged inside
+// the step. Rank 0 decides and writes all results; it has a TCP connection to
+// each of the others.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_TRAIN_RANKS_H
+#define FRIT_TRAIN_RANKS_H
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace frit::train {
+
+/// A process among those of a run.
+struct Place {
+  uint32_t rank = 0, size = 1;
+  uint32_t local = 0;  ///< rank among those of this host
+  std::string address; ///< of rank 0; where there are several
+  uint16_t port = 0;
+};
+
+/// Most ranks of a run.
+inline constexpr uint32_t kMostRanks = 4096;
+
+/// Reads the place that a launcher has given this process: torchrun's
+/// RANK, WORLD_SIZE and LOCAL_RANK, or the variables of Open MPI, of MPICH and
+/// Intel MPI (PMI), or of srun; and MASTER_ADDR and MASTER_PORT. One of one, if
+/// there is no launcher. On failure sets `error`.
+bool findPlace(Place &place, std::string &error);
+
+/// Connections between rank 0 and the others. Functions that return bool set
+/// `error` before they return false.
+class Ranks {
+public:
+  Ranks() = default;
+  Ranks(const Ranks &) = delete;
+  ~Ranks();
+
+  /// Waits until all ranks are connected, `seconds` at most.
+  bool connect(const Place &place, double seconds, std::string &error);
+
+  /// Copies `bytes` of rank 0 to all others.
+  bool share(std::span<uint8_t> bytes, std::string &error);
+  /// Copies a number of each rank to rank 0, which gets them in their order.
+  bool gather(uint64_t number, std::vector<uint64_t> &all, std::string &error);
+
+  /// Whether rank 0 has ended or closed its connection, after a failure.
+  bool isAbandoned() const { return abandoned; }
+
+private:
+  bool accept(const Place &place, double seconds, std::string &error);
+  bool reach(const Place &place, double seconds, std::string &error);
+  bool send(size_t to, std::span<const uint8_t> bytes, std::string &error);
+  bool receive(size_t from, std::span<uint8_t> bytes, std::string &error);
+  bool lost(size_t other, std::string &error);
+
+  bool isFirst = true;
+  bool abandoned = false;
+  /// Sockets: by rank on rank 0, whose own is -1; elsewhere that to rank 0.
+  std::vector<int> sockets;
+};
+
+} // namespace frit::train
+
+#endif // FRIT_TRAIN_RANKS_H
