@@ -259,4 +259,5 @@ def main():
             print(json.dumps(dict(row=name, backend=backend, **result)), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
