@@ -22,6 +22,7 @@
 #include "compiler/transform/training/Training.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -273,6 +274,13 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // Composites the target has no kernel for become what they mean.
   passes.addPass(createDecompose(target));
   passes.addPass(createSimplify());
+  // What the backward pass reads of the forward pass is stored in 16 bits. Sums
+  // over many rows for few columns, of which gradients have many, get more
+  // threads.
+  if (trains) {
+    passes.addPass(createRecomputeWide());
+    passes.addPass(createSplitReductions(target));
+  }
   // What depends on weights alone moves to @prepare, run once at load.
   passes.addPass(createHoistPrepare());
   // What one value of a condition asks for runs for that value only.
@@ -282,6 +290,8 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   FusionOptions fusion;
   fusion.fuse = options.fuse;
   passes.addPass(createFusion(target, fusion));
+  if (trains)
+    passes.addPass(createCSEPass());
   passes.addPass(createSchedule(target));
 }
 

@@ -13,6 +13,8 @@ void frit::registerTransformPasses(const nn::Target &target) {
   registerPass([&target] { return createLayout(target); });
   registerPass([&target] { return createFoldNorms(target); });
   registerPass([&target] { return createDecompose(target); });
+  registerPass([] { return createRecomputeWide(); });
+  registerPass([&target] { return createSplitReductions(target); });
   registerPass([] { return createHoistPrepare(); });
   registerPass([&target] { return createGuard(target); });
   registerPass([&target] { return createFusion(target); });

@@ -22,6 +22,7 @@ namespace frit {
 std::unique_ptr<mlir::Pass> createLayout(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFoldNorms(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createDecompose(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createSplitReductions(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createGuard(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFusion(const nn::Target &target,
                                          FusionOptions options = {});

@@ -54,6 +54,14 @@ def Decompose : TargetPass<"decompose"> {
   let summary = "Replace composites that the target does not keep whole";
 }
 
+def RecomputeWide : NNPass<"recompute-wide"> {
+  let summary = "Compute wide values of 16-bit tensors for every reader";
+}
+
+def SplitReductions : TargetPass<"split-reductions"> {
+  let summary = "Reduce in two steps where the results are few";
+}
+
 def HoistPrepare : NNPass<"hoist-prepare"> {
   let summary = "Move what depends on weights only to @prepare";
 }

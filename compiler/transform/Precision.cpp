@@ -61,14 +61,17 @@ static bool staysWide(Operation *op) {
 }
 
 /// Returns whether an operator takes narrow operands and gives an f32 result.
-static bool givesWide(Operation *op) { return isa<CrossEntropyOp>(op); }
+static bool givesWide(Operation *op) {
+  return isa<CrossEntropyOp, BatchMeanOp, BatchVarianceOp>(op);
+}
 
 /// Returns whether a composite takes this operand in f32 while x has 16 bits:
 /// scales, biases and other small parameters, and a number per row.
 static bool isWideOperand(OpOperand &use) {
   if (isa<CrossEntropyGradOp>(use.getOwner()))
     return use.getOperandNumber() == 2;
-  return isa<LayerNormOp, RmsNormOp, BatchNormOp>(use.getOwner()) &&
+  return isa<LayerNormOp, RmsNormOp, BatchNormOp, BatchVarianceOp>(
+             use.getOwner()) &&
          use.getOperandNumber() > 0;
 }
 

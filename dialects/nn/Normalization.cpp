@@ -288,6 +288,57 @@ SmallVector<Value> NormalizeProductOp::decompose(NNBuilder &b) {
 // Batch norm
 //===----------------------------------------------------------------------===//
 
+template <typename Adaptor>
+static FailureOr<RankedTensorType>
+inferBatchStatistic(Adaptor op, std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  if (type.getRank() < 2)
+    return emitOptionalError(loc, "a tensor of rank ", type.getRank(),
+                             " has no channels");
+  return RankedTensorType::get(
+      {op.getChannelsLast() ? type.getShape().back() : type.getDimSize(1)},
+      workType(type.getElementType()));
+}
+
+FailureOr<RankedTensorType> BatchMeanOp::infer(Adaptor op,
+                                               std::optional<Location> loc) {
+  return inferBatchStatistic(op, loc);
+}
+
+FailureOr<RankedTensorType>
+BatchVarianceOp::infer(Adaptor op, std::optional<Location> loc) {
+  auto type = inferBatchStatistic(op, loc);
+  if (succeeded(type) && op.getMean().getType() != *type)
+    return emitOptionalError(loc, "mean has type ", op.getMean().getType(),
+                             ", not ", *type);
+  return type;
+}
+
+/// Returns the mean of each channel of `x`.
+static Value meanOfChannels(NNBuilder &b, Value x, bool channelsLast) {
+  int64_t rank = tensorType(x).getRank();
+  int64_t channels = channelsLast ? rank - 1 : 1;
+  SmallVector<int64_t> axes;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (dim != channels)
+      axes.push_back(dim);
+  return b.reshape(meanOf(b, x, axes), {shapeOf(x)[channels]});
+}
+
+SmallVector<Value> BatchMeanOp::decompose(NNBuilder &b) {
+  Value x = b.cast(getX(), tensorType(getY()).getElementType());
+  return {meanOfChannels(b, x, getChannelsLast())};
+}
+
+SmallVector<Value> BatchVarianceOp::decompose(NNBuilder &b) {
+  Value x = b.cast(getX(), tensorType(getY()).getElementType());
+  SmallVector<int64_t> column = {shapeOf(getMean())[0]};
+  if (!getChannelsLast())
+    column.resize(tensorType(x).getRank() - 1, 1);
+  Value centred = b.sub(x, b.reshape(getMean(), column));
+  return {meanOfChannels(b, b.mul(centred, centred), getChannelsLast())};
+}
+
 FailureOr<RankedTensorType> BatchNormOp::infer(Adaptor op,
                                                std::optional<Location> loc) {
   auto type = tensorType(op.getX());

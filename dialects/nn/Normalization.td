@@ -96,6 +96,23 @@ def NN_NormalizeProductOp : NN_ByMoments<"normalize_product"> {
   }];
 }
 
+class NN_BatchStatistic<string mnemonic> : NN_Composite<mnemonic, ""> {
+  let description = [{
+    Over all dimensions but the channels: dimension 1, with `channels_last` the
+    last one. The result has an element per channel, in f32 (f64 for f64).
+  }];
+  let results = (outs NN_FloatTensor:$y);
+}
+def NN_BatchMeanOp : NN_BatchStatistic<"batch_mean"> {
+  let summary = "Mean of each channel.";
+  let arguments = (ins NN_FloatTensor:$x, UnitAttr:$channels_last);
+}
+def NN_BatchVarianceOp : NN_BatchStatistic<"batch_variance"> {
+  let summary = "Mean square of each channel's deviations from its mean.";
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$mean,
+                   UnitAttr:$channels_last);
+}
+
 def NN_BatchNormOp : NN_Composite<"batch_norm", ""> {
   let summary = "Normalizes channels by given statistics.";
   let description = [{

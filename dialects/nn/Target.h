@@ -77,6 +77,10 @@ public:
   /// by itself gets its own kernel.
   virtual KernelSize largestKernel() const = 0;
 
+  /// Returns in how many parts a reduction of leading dimensions is faster; the
+  /// number divides that of the reduced elements. 1: as it is.
+  virtual int64_t reductionParts(ReduceOp reduce) const { return 1; }
+
   /// Returns the part width of the nn.moments that `product`'s kernel can
   /// compute for its result; 0 if it cannot. If not 0, it can also multiply
   /// rows normalized by such moments, and add a residual normalized by them.

@@ -112,6 +112,10 @@ gradient("batch_norm", [x, doubles(4), doubles(4, seed=1), doubles(4, seed=2),
                         doubles(4, low=0.5, high=2)], x.shape)
 gradient("batch_norm", [x, doubles(5), doubles(5, seed=1), doubles(5, seed=2),
                         doubles(5, low=0.5, high=2)], x.shape, "channels_last")
+for dim, flag in ((1, ""), (-1, "channels_last")):
+    channels = x.shape[dim]
+    gradient("batch_mean", [x], (channels,), flag)
+    gradient("batch_variance", [x, doubles(channels)], (channels,), flag)
 parts = doubles(3, 2, 2, low=0.5)
 gradient("merge_moments", [parts], (3, 1, 2), "width = 4 : si64")
 

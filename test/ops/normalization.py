@@ -106,4 +106,15 @@ for shape in ((2, 3, 4, 5), (2, 3), (2, 3, 6)):
                         for a in (scale, bias, mean, variance))
         y = (v.astype(np.float64) - m) / np.sqrt(var + 1e-5) * s + b
         case("batch_norm", [v, scale, bias, mean, variance], y.astype(dtype))
+        wide = v.astype(np.float32)
+        others = tuple(d for d in range(len(shape)) if d != 1)
+        means = wide.mean(others)
+        deviations = wide - means.reshape(column)
+        variances = (deviations ** 2).mean(others)
+        case("batch_mean", [v], means, tolerance=1e-5)
+        case("batch_variance", [v, means], variances, tolerance=1e-5)
+        last = np.moveaxis(v, 1, -1).copy()
+        case("batch_mean", [last], means, "channels_last", tolerance=1e-5)
+        case("batch_variance", [last, means], variances, "channels_last",
+             tolerance=1e-5)
 run()

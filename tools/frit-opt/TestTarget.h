@@ -46,6 +46,10 @@ public:
     return attention && nn::shapeOf(attention.getQ()).back() == 64;
   }
 
+  int64_t reductionParts(nn::ReduceOp reduce) const override {
+    return nn::tensorType(reduce.getX()).getNumElements() > 1 << 16 ? 64 : 1;
+  }
+
   bool takesView(nn::CompositeOp, mlir::Type,
                  const nn::StridedPlaces &places) const override {
     return places.strides.back() == 1;

@@ -139,6 +139,23 @@ int64_t CudaTarget::momentWidth(nn::MatmulOp product) const {
 /// one, it hides behind the operands' first copies.
 bool CudaTarget::mergesMoments(int64_t rows) const { return rows > 2048; }
 
+/// A kernel that reduces columns has threads for 8 neighbouring results, a team
+/// of up to 1,024 each. With parts for half of what an SM holds, teams need not
+/// be large, and each still has many rows.
+int64_t CudaTarget::reductionParts(nn::ReduceOp reduce) const {
+  constexpr int64_t kFewElements = 1 << 18, kLeastRows = 32;
+  int64_t elements = nn::tensorType(reduce.getX()).getNumElements();
+  int64_t results = nn::tensorType(reduce.getY()).getNumElements();
+  if (elements < kFewElements)
+    return 1;
+  int64_t rows = elements / results;
+  int64_t wanted = machine().arch.threadsOf(1024) / results;
+  int64_t parts = std::min(wanted, rows / kLeastRows);
+  while (parts > 1 && rows % parts)
+    --parts;
+  return std::max<int64_t>(parts, 1);
+}
+
 /// A conditional node costs 8 us where it holds and 4.5 where it does not, so
 /// one that holds every other time pays from 12 (test/runtime/cuda_test times
 /// them). A kernel's own time, a fast memory's and fast tensor cores', so that

@@ -40,6 +40,7 @@ public:
   nn::KernelSize largestKernel() const override;
   int64_t momentWidth(nn::MatmulOp product) const override;
   bool mergesMoments(int64_t rows) const override;
+  int64_t reductionParts(nn::ReduceOp reduce) const override;
   bool guards(const nn::Work &work) const override;
   std::optional<nn::StepCost> cost(nn::FusionOp fusion) const override;
   std::optional<nn::BranchCosts> branchCosts() const override;

@@ -189,6 +189,7 @@ static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
         use.set(arguments.lookup(use.get()));
       }
     }
+    op->removeAttr("nn.recomputed");
     op->moveBefore(&body, body.end());
   }
   YieldOp::create(builder, fusion.getLoc(), outputs);

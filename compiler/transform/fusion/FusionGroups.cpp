@@ -167,11 +167,12 @@ void FusionGroups::merge(unsigned from, unsigned to) {
   spreadReach(to);
 }
 
-void FusionGroups::joinProducers(unsigned index) {
+void FusionGroups::joinProducers(unsigned index, bool onlyRecomputed) {
   SmallVector<unsigned> candidates;
   for (Value operand : ops[index]->getOperands())
     if (Operation *def = operand.getDefiningOp(); indices.contains(def))
-      candidates.push_back(indices.lookup(def));
+      if (!onlyRecomputed || isRecomputed(def))
+        candidates.push_back(indices.lookup(def));
   // Anchored producers first: an epilogue saves the most, and only a group of
   // one operator can become one. Then the nearest producers.
   llvm::sort(candidates, [&](unsigned x, unsigned y) {
@@ -198,10 +199,14 @@ void FusionGroups::join() {
     Kind kind = groups[groupOf[index]].kind;
     if (kind == Kind::view || kind == Kind::opaque)
       continue;
-    if (widens(ops[index]))
+    if (isRecomputed(ops[index])) {
+      joinProducers(index, /*onlyRecomputed=*/true);
       deferred.push_back(index);
-    else
+    } else if (widens(ops[index])) {
+      deferred.push_back(index);
+    } else {
       joinProducers(index);
+    }
   }
   for (unsigned index : deferred)
     joinProducers(index);

@@ -56,6 +56,12 @@ bool isMovement(mlir::Operation *op);
 /// Elementwise operators may follow in its kernel.
 bool isContraction(mlir::Operation *op);
 
+/// Returns whether an operator was repeated for its reader, in whose kernel it
+/// belongs (RecomputeWide.cpp).
+inline bool isRecomputed(mlir::Operation *op) {
+  return op->hasAttr("nn.recomputed");
+}
+
 /// Returns whether an operator can only run in the kernel of a product.
 bool isEpilogueOnly(mlir::Operation *op);
 
@@ -102,7 +108,8 @@ private:
   };
 
   Group single(unsigned index) const;
-  void joinProducers(unsigned index);
+  /// `onlyRecomputed` leaves out all producers but those of isRecomputed.
+  void joinProducers(unsigned index, bool onlyRecomputed = false);
   /// Returns the operators of a group, in program order.
   llvm::SmallVector<mlir::Operation *> operatorsOf(const Group &group) const;
   /// Returns the other groups whose results `group` reads.

@@ -280,6 +280,22 @@ struct OpenBatchNorm : OpRewritePattern<BatchNormOp> {
     return success();
   }
 };
+/// Statistics of channels do not depend on where these are.
+template <typename Op> struct SinkStatistic : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    Value x = channelsLast(op.getX());
+    if (!x || op.getChannelsLast())
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getXMutable().assign(x);
+      op.setChannelsLast(true);
+    });
+    return success();
+  }
+};
 } // namespace
 
 void frit::populateLayout(RewritePatternSet &patterns) {
@@ -287,6 +303,7 @@ void frit::populateLayout(RewritePatternSet &patterns) {
   patterns.add<SinkElementwise, SinkPool<MaxPoolOp>, SinkPool<AvgPoolOp>,
                SinkReduce<ReduceOp>, SinkReduce<ReduceMeanOp>, SinkConcat,
                SinkSoftmax, SinkGather, SinkSlice, SinkPad, SinkReshape,
-               OpenBatchNorm>(context);
+               OpenBatchNorm, SinkStatistic<BatchMeanOp>,
+               SinkStatistic<BatchVarianceOp>>(context);
   TransposeOp::getCanonicalizationPatterns(patterns, context);
 }

@@ -193,17 +193,6 @@ LogicalResult AddLoss::addParameters() {
 // Batch norm
 //===----------------------------------------------------------------------===//
 
-/// Returns the sum over all but dimension 1 over the number of its terms.
-static TensorExpr channelMean(NNBuilder &b, Value x) {
-  ArrayRef<int64_t> shape = shapeOf(x);
-  SmallVector<int64_t> axes;
-  for (size_t dim = 0; dim < shape.size(); ++dim)
-    if (dim != 1)
-      axes.push_back(dim);
-  Value mean = ReduceMeanOp::create(b, x, axes);
-  return {b, b.reshape(mean, {shape[1]})};
-}
-
 /// Makes the running statistics arguments and, for training, normalizes by the
 /// batch's own: a model that was exported for inference trains as it did
 /// before.
@@ -225,12 +214,8 @@ LogicalResult AddLoss::useBatchStatistics() {
     NNBuilder b(norm.getLoc(), norm);
     Value x = norm.getX();
     ArrayRef<int64_t> shape = shapeOf(x);
-    SmallVector<int64_t> column(shape.size() - 1, 1);
-    column[0] = shape[1];
-    TensorExpr batchMean = channelMean(b, x);
-    TensorExpr centred =
-        TensorExpr(b, x) - TensorExpr(b, b.reshape(batchMean, column));
-    TensorExpr batchVariance = channelMean(b, centred * centred);
+    TensorExpr batchMean(b, BatchMeanOp::create(b, x));
+    TensorExpr batchVariance(b, BatchVarianceOp::create(b, x, batchMean));
     norm.getMeanMutable().assign(batchMean);
     norm.getVarianceMutable().assign(batchVariance);
     norm.setBatchStatistics(true);
@@ -307,6 +292,25 @@ static TensorExpr sumAll(NNBuilder &b, Value x) {
   return {b, b.reshape(b.reduce(x, Combiner::sum, allAxes(x)), {})};
 }
 
+/// Returns `x` as `rows` rows. The product that computes it computes rows, so
+/// that no view comes between it and the loss.
+static Value flattenRows(NNBuilder &b, Value x, int64_t rows) {
+  ArrayRef<int64_t> shape = shapeOf(x);
+  if (shape.size() == 2)
+    return x;
+  auto matmul = x.getDefiningOp<MatmulOp>();
+  if (matmul && shapeOf(matmul.getB()).size() == 2 && !matmul.getTransposeA())
+    return MatmulOp::create(
+        b, b.reshape(matmul.getA(), {rows, shapeOf(matmul.getA()).back()}),
+        matmul.getB(), false, matmul.getTransposeB(), matmul.getTf32());
+  if (auto add = x.getDefiningOp<AddOp>())
+    for (auto [whole, row] :
+         {std::pair(add.getA(), add.getB()), std::pair(add.getB(), add.getA())})
+      if (shapeOf(whole) == shape && shapeOf(row).size() == 1)
+        return b.add(flattenRows(b, whole, rows), row);
+  return b.reshape(x, {rows, shape.back()});
+}
+
 FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
   auto type = tensorType(prediction);
   if (!isFloat(prediction))
@@ -346,7 +350,9 @@ FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
   if (axis != rank - 1)
     prediction = TransposeOp::create(b, prediction, order);
   int64_t rows = product(shape);
-  Value logits = b.reshape(prediction, {rows, type.getDimSize(axis)});
+  Value logits = trains()
+                     ? flattenRows(b, prediction, rows)
+                     : b.reshape(prediction, {rows, type.getDimSize(axis)});
   Value flat = b.reshape(*labels, {rows});
   Value losses = CrossEntropyOp::create(
       b, logits, flat,

@@ -122,7 +122,9 @@ LogicalResult Differentiation::check() {
 
 void Differentiation::add(Value value, Value gradient, NNBuilder &b) {
   Type element = tensorType(value).getElementType();
-  gradient = b.sumTo(gradient, shapeOf(value));
+  // Sums are never rounded on the way.
+  if (shapeOf(gradient) != shapeOf(value))
+    gradient = b.sumTo(b.cast(gradient, workType(element)), shapeOf(value));
   // A parameter's gradient is summed in full precision.
   bool isLeaf = llvm::is_contained(parameters, value);
   gradient = b.cast(gradient, isLeaf ? workType(element) : element);
