@@ -37,12 +37,11 @@ class Network(nn.Module):
 
 def main():
     torch.manual_seed(0)
-    # TRAINING keeps batch norms apart from convolutions, and weights apart that are
-    # equal so far.
+    # PRESERVE keeps batch norms apart from convolutions.
     torch.onnx.export(
-        Network(), torch.zeros(BATCH, 1, 8, 8), HERE / "model.onnx",
+        Network().eval(), torch.zeros(BATCH, 1, 8, 8), HERE / "model.onnx",
         input_names=["image"], output_names=["logits"], dynamo=False,
-        training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)
+        training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False)
     digits = load_digits()
     images = digits.images.astype(np.uint8)[:, None]
     order = np.random.default_rng(0).permutation(len(images))
