@@ -50,6 +50,16 @@ bool Cudnn::load() {
   return version >= 90000;
 }
 
+bool frit::cuda::isHalf(DType type) {
+  return type == DType::f16 || type == DType::bf16;
+}
+
+int frit::cuda::dnnTypeOf(DType type) {
+  return type == DType::f32   ? kDnnFloat
+         : type == DType::f16 ? kDnnHalf
+                              : kDnnBfloat16;
+}
+
 CudnnHandle::~CudnnHandle() {
   gradients.clear();
   attentionGradients.clear();
@@ -151,9 +161,8 @@ bool frit::cuda::takesWindow(const Conv &p) {
 
 bool ConvCall::takes() const {
   const Conv &p = problem;
-  bool halfType = p.type == DType::f16 || p.type == DType::bf16;
   bool typed = p.compute == Compute::f16
-                   ? halfType
+                   ? isHalf(p.type)
                    : p.type == DType::f32 && (p.compute == Compute::f32 ||
                                               p.compute == Compute::tf32);
   return typed && takesWindow(p) &&
@@ -162,9 +171,7 @@ bool ConvCall::takes() const {
 
 bool ConvCall::describe(int math) {
   const Conv &p = problem;
-  int type = p.type == DType::f32   ? kDnnFloat
-             : p.type == DType::f16 ? kDnnHalf
-                                    : kDnnBfloat16;
+  int type = dnnTypeOf(p.type);
   int format = p.channelsLast ? kDnnNhwc : kDnnNchw;
   bool relu = p.activation == Activation::relu;
   return !dnn.tensorCreate(&x) && !dnn.tensorCreate(&y) &&

@@ -25,6 +25,11 @@ private:
   Library library;
 };
 
+bool isHalf(artifact::DType type);
+
+/// Returns the DnnType of a float.
+int dnnTypeOf(artifact::DType type);
+
 /// Returns whether cuDNN can express the window of a convolution: its pads are
 /// the same on both sides.
 bool takesWindow(const artifact::Conv &problem);

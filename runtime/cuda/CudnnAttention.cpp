@@ -43,39 +43,21 @@ struct AttentionGraph {
 using Memory = CudnnGraph::Memory;
 
 namespace {
-class AttentionCall final : public LibraryCall {
+class AttentionCall final : public CudnnCall {
 public:
   AttentionCall(DnnHandle handle, AttentionGraph &attention, uint32_t algorithm)
-      : handle(handle), attention(attention), graph(attention.graph) {
-    for (int64_t i = 0; i < graph.engineCount; ++i)
-      if (graph.engines[i].number == algorithm)
-        first = i;
-  }
+      : CudnnCall(attention.dnn, handle, attention.graph, algorithm,
+                  attention.problem.workspaceBytes),
+        attention(attention) {}
 
   bool enqueue(std::span<const DevicePointer> arguments,
                Stream stream) override;
-  bool nextAlgorithm() override {
-    ++chosen;
-    return findPlan();
+  std::string name() const override {
+    return nameOf(format("attention %u", used().number));
   }
-  std::vector<uint32_t> algorithms() const override;
-  std::string name() const override;
-
-  /// Advances to the next engine that has a plan, starting with the current
-  /// one.
-  bool findPlan();
 
 private:
-  /// Engine number `turn` in order of preference: the chosen one first.
-  CudnnGraph::Engine &engine(int64_t turn) const {
-    int64_t index = turn == 0 ? first : turn <= first ? turn - 1 : turn;
-    return graph.engines[index];
-  }
-
-  DnnHandle handle;
   AttentionGraph &attention;
-  CudnnGraph &graph;
-  int64_t first = 0, chosen = 0;
 };
 } // namespace
 
@@ -83,18 +65,8 @@ private:
 // The graph
 //===----------------------------------------------------------------------===//
 
-static bool isHalf(DType type) {
-  return type == DType::f16 || type == DType::bf16;
-}
-
 int64_t frit::cuda::maskBytesOf(DType type) {
   return type == DType::f32 ? 4 : kHalfBytes;
-}
-
-static int typeOf(DType type) {
-  return type == DType::f32   ? kDnnFloat
-         : type == DType::f16 ? kDnnHalf
-                              : kDnnBfloat16;
 }
 
 bool frit::cuda::takesAttention(const Attention &p, size_t version) {
@@ -150,7 +122,7 @@ DnnDescriptor AttentionBuilder::operand(const StridedOperand &from,
                       memory, kPieceBytes);
 }
 
-int AttentionBuilder::halfType() const { return typeOf(p.type); }
+int AttentionBuilder::halfType() const { return dnnTypeOf(p.type); }
 
 /// Dimensions along which the mask is broadcast have size 1.
 DnnDescriptor AttentionBuilder::mask() {
@@ -158,7 +130,7 @@ DnnDescriptor AttentionBuilder::mask() {
   DnnShape shape =
       shapeOf(p.mask, strides[0] ? p.batch : 1, strides[1] ? p.heads : 1,
               strides[2] ? p.queries : 1, strides[3] ? p.keys : 1);
-  return graph.tensor(typeOf(p.typeMask), shape, Memory::device,
+  return graph.tensor(dnnTypeOf(p.typeMask), shape, Memory::device,
                       maskBytesOf(p.typeMask));
 }
 
@@ -196,7 +168,7 @@ DnnDescriptor AttentionBuilder::softmax(DnnDescriptor x, DnnDescriptor stats) {
   graph.add(kDnnElementwise, kDnnAdd, kDnnFloat,
             {stats ? stats : graph.tensor(kDnnFloat, rows), most, log});
   // The weights are rounded to the type of v.
-  DnnDescriptor weights = graph.tensor(typeOf(p.type), scores);
+  DnnDescriptor weights = graph.tensor(dnnTypeOf(p.type), scores);
   graph.add(kDnnElementwise, kDnnDivide, kDnnFloat, {weights, powers, sum});
   return weights;
 }
@@ -275,20 +247,6 @@ CudnnHandle::prepare(const Attention &problem,
   return call;
 }
 
-bool AttentionCall::findPlan() {
-  while (chosen < graph.engineCount &&
-         !graph.prepare(engine(chosen), attention.problem.workspaceBytes))
-    ++chosen;
-  return chosen < graph.engineCount;
-}
-
-std::vector<uint32_t> AttentionCall::algorithms() const {
-  std::vector<uint32_t> numbers(size_t(graph.engineCount));
-  for (int64_t i = 0; i < graph.engineCount; ++i)
-    numbers[size_t(i)] = engine(i).number;
-  return numbers;
-}
-
 bool AttentionCall::enqueue(std::span<const DevicePointer> arguments,
                             Stream stream) {
   const Attention &p = attention.problem;
@@ -308,11 +266,5 @@ bool AttentionCall::enqueue(std::span<const DevicePointer> arguments,
   void *workspace = arguments.size() > p.inputs + 1
                         ? reinterpret_cast<void *>(arguments[p.inputs + 1])
                         : nullptr;
-  return !attention.dnn.setStream(handle, stream) &&
-         graph.run(engine(chosen), pointers, workspace);
-}
-
-std::string AttentionCall::name() const {
-  return format("cuDNN %zu.%zu attention %u", attention.dnn.version / 10000,
-                attention.dnn.version / 100 % 100, engine(chosen).number);
+  return run(stream, pointers, workspace);
 }

@@ -3,8 +3,7 @@
 #ifndef FRIT_CUDA_CUDNNATTENTION_H
 #define FRIT_CUDA_CUDNNATTENTION_H
 
-#include "runtime/cuda/Cudnn.h"
-#include "runtime/cuda/CudnnGraph.h"
+#include "runtime/cuda/CudnnCall.h"
 
 #include <limits>
 

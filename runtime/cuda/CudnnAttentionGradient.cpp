@@ -148,49 +148,45 @@ void AttentionBuilder::buildGradient() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-class AttentionGradientCall final : public LibraryCall {
+class AttentionGradientCall final : public CudnnCall {
 public:
   AttentionGradientCall(DnnHandle handle, AttentionGradientGraphs &graphs,
-                        uint32_t algorithm)
-      : handle(handle), graphs(graphs) {
-    for (int64_t i = 0; i < graphs.gradient.engineCount; ++i)
-      if (graphs.gradient.engines[i].number == algorithm)
-        first = i;
-  }
+                        uint32_t algorithm, uint64_t workspaceBytes)
+      : CudnnCall(graphs.dnn, handle, graphs.gradient, algorithm,
+                  workspaceBytes),
+        graphs(graphs), workspaceBytes(workspaceBytes) {}
 
   bool enqueue(std::span<const DevicePointer> arguments,
                Stream stream) override;
   bool nextAlgorithm() override {
-    ++(forwardFailed ? forward : chosen);
-    return findPlans();
+    if (!forwardFailed)
+      return CudnnCall::nextAlgorithm();
+    ++forward;
+    return findForward();
   }
-  std::vector<uint32_t> algorithms() const override;
-  std::string name() const override;
+  std::string name() const override {
+    return nameOf(format("attention backward %u", used().number));
+  }
 
-  /// Advances to the next engines that have plans, starting with the current
-  /// ones.
-  bool findPlans();
+  /// Advances to the next engine for the stats that has a plan, starting with
+  /// the current one.
+  bool findForward();
 
 private:
-  /// Engine number `turn` of the gradient in order of preference: the chosen
-  /// one first.
-  CudnnGraph::Engine &engine(int64_t turn) const {
-    int64_t index = turn == 0 ? first : turn <= first ? turn - 1 : turn;
-    return graphs.gradient.engines[index];
-  }
-
-  DnnHandle handle;
   AttentionGradientGraphs &graphs;
-  int64_t first = 0, chosen = 0, forward = 0;
+  uint64_t workspaceBytes;
+  int64_t forward = 0;
   bool forwardFailed = false;
 };
 } // namespace
 
 std::unique_ptr<LibraryCall>
 CudnnHandle::prepareGradient(const Attention &problem) {
+  const uint64_t scratch = AttentionScratch(problem).bytes;
   if (dnn.version < kOldestVersion ||
       (dnn.version <= kLastWithTiles && problem.keys % kTile != 0) ||
-      (problem.queries == 1 && problem.keys == 1))
+      (problem.queries == 1 && problem.keys == 1) ||
+      problem.workspaceBytes < scratch)
     return nullptr;
   Attention general = problem;
   general.algorithm = 0;
@@ -211,34 +207,19 @@ CudnnHandle::prepareGradient(const Attention &problem) {
         (void)graphs->gradient.close(handle);
     }
   }
-  auto call = std::make_unique<AttentionGradientCall>(handle, *graphs,
-                                                      problem.algorithm);
-  if (!call->findPlans())
+  auto call = std::make_unique<AttentionGradientCall>(
+      handle, *graphs, problem.algorithm, problem.workspaceBytes - scratch);
+  if (!call->findForward() || !call->findPlan())
     return nullptr;
   return call;
 }
 
-bool AttentionGradientCall::findPlans() {
-  const Attention &p = graphs.problem;
-  uint64_t scratch = AttentionScratch(p).bytes;
-  if (p.workspaceBytes < scratch)
-    return false;
-  uint64_t rest = p.workspaceBytes - scratch;
-  while (forward < graphs.forward.engineCount &&
-         !graphs.forward.prepare(graphs.forward.engines[forward], rest))
+bool AttentionGradientCall::findForward() {
+  CudnnGraph &graph = graphs.forward;
+  while (forward < graph.engineCount &&
+         !graph.prepare(graph.engines[forward], workspaceBytes))
     ++forward;
-  while (chosen < graphs.gradient.engineCount &&
-         !graphs.gradient.prepare(engine(chosen), rest))
-    ++chosen;
-  return forward < graphs.forward.engineCount &&
-         chosen < graphs.gradient.engineCount;
-}
-
-std::vector<uint32_t> AttentionGradientCall::algorithms() const {
-  std::vector<uint32_t> numbers(size_t(graphs.gradient.engineCount));
-  for (int64_t i = 0; i < graphs.gradient.engineCount; ++i)
-    numbers[size_t(i)] = engine(i).number;
-  return numbers;
+  return forward < graph.engineCount;
 }
 
 bool AttentionGradientCall::enqueue(std::span<const DevicePointer> arguments,
@@ -282,11 +263,5 @@ bool AttentionGradientCall::enqueue(std::span<const DevicePointer> arguments,
     *next++ = &graphs.hidden;
   if (p.hasMask)
     *next++ = mask;
-  return graphs.gradient.run(engine(chosen), all, rest);
-}
-
-std::string AttentionGradientCall::name() const {
-  return format("cuDNN %zu.%zu attention backward %u",
-                graphs.dnn.version / 10000, graphs.dnn.version / 100 % 100,
-                engine(chosen).number);
+  return run(stream, all, rest);
 }

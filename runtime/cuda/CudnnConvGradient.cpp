@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/Cudnn.h"
-#include "runtime/cuda/CudnnGraph.h"
+#include "runtime/cuda/CudnnCall.h"
 
 #include <algorithm>
 #include <array>
@@ -35,53 +34,24 @@ struct ConvGradientGraph {
 } // namespace frit::cuda
 
 namespace {
-class ConvGradientCall final : public LibraryCall {
+class ConvGradientCall final : public CudnnCall {
 public:
   ConvGradientCall(DnnHandle handle, ConvGradientGraph &gradient,
-                   uint32_t algorithm)
-      : handle(handle), gradient(gradient), graph(gradient.graph) {
-    for (int64_t i = 0; i < graph.engineCount; ++i)
-      if (graph.engines[i].number == algorithm)
-        first = i;
-  }
+                   const Conv &problem)
+      : CudnnCall(gradient.dnn, handle, gradient.graph, problem.algorithm,
+                  problem.workspaceBytes),
+        pass(problem.pass) {}
 
   bool enqueue(std::span<const DevicePointer> arguments,
                Stream stream) override;
-  bool nextAlgorithm() override {
-    ++chosen;
-    return findPlan();
-  }
-  std::vector<uint32_t> algorithms() const override;
   std::string name() const override;
 
-  /// Advances to the next engine that has a plan, starting with the current
-  /// one.
-  bool findPlan();
-
 private:
-  /// Engine number `turn` in order of preference: the chosen one first.
-  CudnnGraph::Engine &engine(int64_t turn) const {
-    int64_t index = turn == 0 ? first : turn <= first ? turn - 1 : turn;
-    return graph.engines[index];
-  }
-
-  DnnHandle handle;
-  ConvGradientGraph &gradient;
-  CudnnGraph &graph;
-  int64_t first = 0, chosen = 0;
+  ConvPass pass;
 };
 } // namespace
 
-static int typeOf(DType type) {
-  return type == DType::f32   ? kDnnFloat
-         : type == DType::f16 ? kDnnHalf
-                              : kDnnBfloat16;
-}
-
 static bool takes(const Conv &p) {
-  auto isHalf = [](DType type) {
-    return type == DType::f16 || type == DType::bf16;
-  };
   bool typed = p.compute == Compute::f16
                    ? isHalf(p.type)
                    : p.type == DType::f32 && (p.compute == Compute::f32 ||
@@ -104,7 +74,7 @@ static void build(ConvGradientGraph &gradient) {
   const DnnShape x = shapeOf(last, p.n, p.c, p.h, p.w);
   const DnnShape y = shapeOf(last, p.n, p.k, p.p, p.q);
   const DnnShape w = shapeOf(last, p.k, p.c / p.groups, p.r, p.s);
-  int type = typeOf(p.type);
+  int type = dnnTypeOf(p.type);
   // In the order of the arguments.
   DnnDescriptor operands[3];
   const DnnShape *shapes[] = {ofWeight ? &x : &y, ofWeight ? &y : &w,
@@ -157,8 +127,7 @@ CudnnHandle::prepareGradient(const Conv &problem,
     build(*graph);
     (void)graph->graph.close(handle, refusedNotes(general));
   }
-  auto call =
-      std::make_unique<ConvGradientCall>(handle, *graph, problem.algorithm);
+  auto call = std::make_unique<ConvGradientCall>(handle, *graph, problem);
   if (!call->findPlan())
     return nullptr;
   return call;
@@ -168,36 +137,18 @@ CudnnHandle::prepareGradient(const Conv &problem,
 // Calls
 //===----------------------------------------------------------------------===//
 
-bool ConvGradientCall::findPlan() {
-  while (chosen < graph.engineCount &&
-         !graph.prepare(engine(chosen), gradient.problem.workspaceBytes))
-    ++chosen;
-  return chosen < graph.engineCount;
-}
-
-std::vector<uint32_t> ConvGradientCall::algorithms() const {
-  std::vector<uint32_t> numbers(size_t(graph.engineCount));
-  for (int64_t i = 0; i < graph.engineCount; ++i)
-    numbers[size_t(i)] = engine(i).number;
-  return numbers;
-}
-
 bool ConvGradientCall::enqueue(std::span<const DevicePointer> arguments,
                                Stream stream) {
   void *pointers[4] = {};
   for (size_t i = 0; i < std::min<size_t>(arguments.size(), 4); ++i)
     pointers[i] = reinterpret_cast<void *>(arguments[i]);
-  return !gradient.dnn.setStream(handle, stream) &&
-         graph.run(engine(chosen), pointers, /*workspace=*/pointers[3]);
+  return run(stream, pointers, /*workspace=*/pointers[3]);
 }
 
 std::string ConvGradientCall::name() const {
-  const CudnnGraph::Engine &used = engine(chosen);
-  bool varies = used.notes >> kDnnNondeterministic & 1;
-  return format("cuDNN %zu.%zu %s engine %u%s", gradient.dnn.version / 10000,
-                gradient.dnn.version / 100 % 100,
-                gradient.problem.pass == ConvPass::gradInput
-                    ? "backward data"
-                    : "backward filter",
-                used.index, varies ? ", not deterministic" : "");
+  bool varies = used().notes >> kDnnNondeterministic & 1;
+  return nameOf(
+      format("%s engine %u%s",
+             pass == ConvPass::gradInput ? "backward data" : "backward filter",
+             used().index, varies ? ", not deterministic" : ""));
 }
