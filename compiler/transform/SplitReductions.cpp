@@ -1,7 +1,6 @@
 //===- SplitReductions.cpp - Long sums in two steps -----------------------===//
 //
-//   %s = nn.reduce %x {axes = [0]} : (tensor<16384x768xbf16>) ->
-//   tensor<1x768xbf16>
+//   %s = nn.reduce %x {axes = [0]}          %x: tensor<16384x768xbf16>
 // ==>
 //   %0 = nn.reshape %x : tensor<64x256x768xbf16>
 //   %1 = nn.cast %0 : f32

@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace frit {
-/// What the modules of an artifact's functions share.
+/// An open artifact, shared by the modules of its functions.
 struct OpenedArtifact {
   OpenedArtifact() = default;
   OpenedArtifact(const OpenedArtifact &) = delete;

@@ -28,7 +28,7 @@ bool Trainer::open() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Where rank 0 begins.
+/// Position and settings of rank 0, which the other ranks begin with.
 struct Beginning {
   frit_group_id group = {};
   uint64_t steps = 0, epoch = 0, inEpoch = 0;

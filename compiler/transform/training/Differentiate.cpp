@@ -10,7 +10,7 @@
 //     return %y, %dx : tensor<f32>, tensor<3xf32>
 //
 // For tests: the gradient of the first result, a single number, with respect to
-// each argument that asks for it. Training builds its own (TrainingStep.cpp).
+// each argument that asks for it. Training builds its own (AddOptimizer.cpp).
 //
 //===----------------------------------------------------------------------===//
 

@@ -107,7 +107,7 @@ ConvGradWeightOp::infer(Adaptor op, std::optional<Location> loc) {
 }
 
 //===----------------------------------------------------------------------===//
-// What they mean
+// Decompositions
 //===----------------------------------------------------------------------===//
 
 /// Returns whether a tensor has no elements: gradients are 0 then, and there is
