@@ -134,9 +134,12 @@ LogicalResult Pipeline::simplify() {
   TimingScope scope = timing.nest("model passes");
   for (Function &function : functions) {
     PassManager passes(&context);
-    // The loss, and weights that train as arguments.
-    if (function.trains)
+    if (function.trains) {
+      // Batch statistics and dropout.
+      passes.addPass(createTrainingMode(*options.training, *function.trains));
+      // The loss, and weights that train as arguments.
       passes.addPass(createAddLoss(*options.training, *function.trains));
+    }
     addModelPasses(passes, options);
     passes.enableTiming(scope);
     for (auto [i, variant] : llvm::enumerate(function.model.modules))

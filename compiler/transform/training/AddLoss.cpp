@@ -14,19 +14,17 @@
 //     return %loss
 //
 // Weights that train become arguments, so that no pass folds them. For
-// training, batch norms normalize by the batch's statistics; the running ones
-// are arguments and results with `nn.statistic`. For evaluation the model's
-// outputs follow the loss.
+// evaluation the model's outputs follow the loss. Results that TrainingMode
+// added stay last.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/Graph.h"
+#include "compiler/transform/training/Arguments.h"
 #include "compiler/transform/training/Buckets.h"
+#include "compiler/transform/training/Sums.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/Loss.h"
-#include "dialects/nn/Random.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace frit;
@@ -46,21 +44,13 @@ public:
 
   void runOnOperation() override {
     main = getOperation().lookupSymbol<func::FuncOp>("main");
-    separateShared();
-    addDropout();
-    if (failed(useBatchStatistics()) || failed(addParameters()) ||
-        failed(addLoss()))
+    if (failed(addParameters()) || failed(addLoss()))
       return signalPassFailure();
   }
 
 private:
   bool trains() const { return function == TrainingFunction::trainStep; }
   bool isParameter(ConstantOp constant) const;
-  BlockArgument addArgument(StringRef kind, ConstantOp constant);
-  BlockArgument addNumber(StringRef name, Location loc);
-  void separateShared();
-  void addDropout();
-  LogicalResult useBatchStatistics();
   LogicalResult addParameters();
   LogicalResult addLoss();
   FailureOr<Value> findPrediction();
@@ -71,8 +61,6 @@ private:
   const TrainingOptions &options;
   TrainingFunction function;
   func::FuncOp main;
-  /// Next values of the running statistics, with their names.
-  SmallVector<std::pair<Value, StringAttr>> statistics;
 };
 } // namespace
 
@@ -89,81 +77,6 @@ bool AddLoss::isParameter(ConstantOp constant) const {
   return tensorType(constant).getRank() > 0;
 }
 
-/// Gives every reader of a vector its own. Exporters merge equal initializers
-/// of models in eval mode, and before training all scales of norms are ones.
-void AddLoss::separateShared() {
-  Block &block = main.getBody().front();
-  for (auto constant : llvm::make_early_inc_range(block.getOps<ConstantOp>())) {
-    if (!constant.getName() || !isFloat(constant) ||
-        tensorType(constant).getRank() != 1 || constant->hasOneUse() ||
-        constant->use_empty())
-      continue;
-    if (trains())
-      constant.emitWarning("weight '")
-          << *constant.getName() << "' has several readers; each trains a copy "
-          << "of its own. Exporters merge equal weights of a model in eval "
-             "mode: export it in train mode to keep their names [-Wshared]";
-    OpBuilder b(constant);
-    int64_t copies = 0;
-    for (OpOperand &use :
-         llvm::make_early_inc_range(llvm::drop_begin(constant->getUses()))) {
-      auto copy = cast<ConstantOp>(b.clone(*constant));
-      copy.setName((*constant.getName() + "." + Twine(++copies)).str());
-      use.set(copy);
-    }
-  }
-}
-
-/// Makes dropout what it is in training; for evaluation it is nothing.
-void AddLoss::addDropout() {
-  Block &block = main.getBody().front();
-  BlockArgument seed, calls;
-  int64_t stream = 0;
-  for (auto dropout : llvm::make_early_inc_range(block.getOps<DropoutOp>())) {
-    double rate = dropout.getRate().convertToDouble();
-    if (!trains() || rate == 0) {
-      dropout.replaceAllUsesWith(dropout.getX());
-      dropout.erase();
-      continue;
-    }
-    NNBuilder b(dropout.getLoc(), dropout);
-    if (!seed) {
-      seed = addNumber("seed", dropout.getLoc());
-      calls = addNumber("calls", dropout.getLoc());
-    }
-    TensorExpr x(b, dropout.getX());
-    TensorExpr drawn(
-        b, RandomUniformOp::create(b, seed, calls, shapeOf(x), stream++));
-    TensorExpr y = where(drawn >= rate, x * (1 / (1 - rate)), 0.0);
-    dropout.replaceAllUsesWith(y.value());
-    dropout.erase();
-  }
-}
-
-/// Adds an argument that AddOptimizer makes a number of the state.
-BlockArgument AddLoss::addNumber(StringRef name, Location loc) {
-  Builder b(&getContext());
-  unsigned index = main.getNumArguments();
-  (void)main.insertArgument(
-      index, RankedTensorType::get({}, b.getI64Type()),
-      b.getDictionaryAttr(b.getNamedAttr("nn.number", b.getStringAttr(name))),
-      loc);
-  return main.getArgument(index);
-}
-
-BlockArgument AddLoss::addArgument(StringRef kind, ConstantOp constant) {
-  Builder b(&getContext());
-  unsigned index = main.getNumArguments();
-  auto attributes =
-      b.getDictionaryAttr({b.getNamedAttr(kind, constant.getNameAttr()),
-                           b.getNamedAttr("nn.initial", constant.getValue())});
-  (void)main.insertArgument(index, constant.getType(), attributes,
-                            constant.getLoc());
-  BlockArgument argument = main.getArgument(index);
-  constant.getY().replaceAllUsesWith(argument);
-  return argument;
-}
-
 LogicalResult AddLoss::addParameters() {
   Block &block = main.getBody().front();
   bool any = false;
@@ -176,8 +89,7 @@ LogicalResult AddLoss::addParameters() {
              << tensorType(constant).getElementType()
              << "; weights that train must be f32: export the model in f32 and "
                 "choose 16 bits with -fprecision";
-    addArgument("nn.parameter", constant);
-    constant.erase();
+    replaceByArgument(main, constant, "nn.parameter");
     any = true;
   }
   if (any)
@@ -190,50 +102,6 @@ LogicalResult AddLoss::addParameters() {
 }
 
 //===----------------------------------------------------------------------===//
-// Batch norm
-//===----------------------------------------------------------------------===//
-
-/// Makes the running statistics arguments and, for training, normalizes by the
-/// batch's own: a model that was exported for inference trains as it did
-/// before.
-LogicalResult AddLoss::useBatchStatistics() {
-  Block &block = main.getBody().front();
-  for (auto norm : llvm::make_early_inc_range(block.getOps<BatchNormOp>())) {
-    auto mean = norm.getMean().getDefiningOp<ConstantOp>();
-    auto variance = norm.getVariance().getDefiningOp<ConstantOp>();
-    if (!mean || !variance || !mean.getName() || !variance.getName())
-      continue;
-    StringAttr names[] = {mean.getNameAttr(), variance.getNameAttr()};
-    Value running[] = {addArgument("nn.statistic", mean),
-                       addArgument("nn.statistic", variance)};
-    mean.erase();
-    variance.erase();
-    if (!trains())
-      continue;
-
-    NNBuilder b(norm.getLoc(), norm);
-    Value x = norm.getX();
-    ArrayRef<int64_t> shape = shapeOf(x);
-    TensorExpr batchMean(b, BatchMeanOp::create(b, x));
-    TensorExpr batchVariance(b, BatchVarianceOp::create(b, x, batchMean));
-    norm.getMeanMutable().assign(batchMean);
-    norm.getVarianceMutable().assign(batchVariance);
-    norm.setBatchStatistics(true);
-    // The running variance is the unbiased one.
-    double count = double(tensorType(x).getNumElements()) / shape[1];
-    double momentum = options.batchNormMomentum;
-    TensorExpr now[] = {batchMean,
-                        batchVariance * (count / std::max(count - 1, 1.))};
-    for (int i = 0; i < 2; ++i) {
-      TensorExpr before(b, running[i]);
-      statistics.push_back(
-          {before * (1 - momentum) + now[i] * momentum, names[i]});
-    }
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // The loss
 //===----------------------------------------------------------------------===//
 
@@ -241,14 +109,18 @@ LogicalResult AddLoss::useBatchStatistics() {
 FailureOr<Value> AddLoss::findPrediction() {
   Operation *terminator = main.getBody().front().getTerminator();
   std::string names;
+  SmallVector<Value> outputs;
   for (unsigned i = 0; i < main.getNumResults(); ++i) {
     auto name = main.getResultAttrOfType<StringAttr>(i, "nn.name");
-    if (name && name == options.loss.output)
-      return terminator->getOperand(i);
-    names += (names.empty() ? "" : ", ") + (name ? name.str() : "?");
+    if (!name)
+      continue;
+    outputs.push_back(terminator->getOperand(i));
+    if (name == options.loss.output)
+      return outputs.back();
+    names += (names.empty() ? "" : ", ") + name.str();
   }
-  if (options.loss.output.empty() && main.getNumResults() == 1)
-    return terminator->getOperand(0);
+  if (options.loss.output.empty() && outputs.size() == 1)
+    return outputs[0];
   if (options.loss.output.empty())
     return main.emitError("the model has several outputs; set 'output' of "
                           "'loss' to one of: ")
@@ -271,25 +143,10 @@ FailureOr<BlockArgument> AddLoss::addTarget(Value prediction, Type element,
   unsigned index = 0;
   while (index < main.getNumArguments() && main.getArgAttr(index, "nn.name"))
     ++index;
-  auto attributes = b.getDictionaryAttr(
-      b.getNamedAttr("nn.name", b.getStringAttr(options.loss.target)));
-  (void)main.insertArgument(index, RankedTensorType::get(shape, element),
-                            attributes, prediction.getLoc());
-  return main.getArgument(index);
-}
-
-static int64_t product(ArrayRef<int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
-                         std::multiplies<>());
-}
-
-static SmallVector<int64_t> allAxes(Value x) {
-  return llvm::to_vector(llvm::seq<int64_t>(tensorType(x).getRank()));
-}
-
-/// Returns the sum of all elements as a tensor of rank 0.
-static TensorExpr sumAll(NNBuilder &b, Value x) {
-  return {b, b.reshape(b.reduce(x, Combiner::sum, allAxes(x)), {})};
+  return insertArgument(
+      main, index, RankedTensorType::get(shape, element),
+      b.getNamedAttr("nn.name", b.getStringAttr(options.loss.target)),
+      prediction.getLoc());
 }
 
 /// Returns `x` as `rows` rows. The product that computes it computes rows, so
@@ -349,7 +206,7 @@ FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
   order.push_back(axis);
   if (axis != rank - 1)
     prediction = TransposeOp::create(b, prediction, order);
-  int64_t rows = product(shape);
+  int64_t rows = type.getNumElements() / type.getDimSize(axis);
   Value logits = trains()
                      ? flattenRows(b, prediction, rows)
                      : b.reshape(prediction, {rows, type.getDimSize(axis)});
@@ -381,16 +238,11 @@ LogicalResult AddLoss::addLoss() {
   SmallVector<Value> results = {*loss};
   SmallVector<DictionaryAttr> attributes = {
       b.getDictionaryAttr(b.getNamedAttr("nn.name", b.getStringAttr("loss")))};
-  if (!trains()) {
-    llvm::append_range(results, terminator->getOperands());
-    for (unsigned i = 0; i < main.getNumResults(); ++i)
+  for (unsigned i = 0; i < main.getNumResults(); ++i)
+    if (!trains() || !main.getResultAttr(i, "nn.name")) {
+      results.push_back(terminator->getOperand(i));
       attributes.push_back(main.getResultAttrDict(i));
-  }
-  for (auto [value, name] : statistics) {
-    results.push_back(value);
-    attributes.push_back(
-        b.getDictionaryAttr(b.getNamedAttr("nn.statistic", name)));
-  }
+    }
   terminator->setOperands(results);
   main.setType(b.getFunctionType(main.getArgumentTypes(),
                                  TypeRange(ValueRange(results))));

@@ -5,9 +5,8 @@
 // ==>
 //   nn.state @parameters.0 : tensor<4096xf32> [#nn.member<"fc.weight" at 0 …>]
 //   nn.state @step : tensor<i64> [#nn.member<"step" at 0 : tensor<i64>>]
-//   func.func @main(%x, %labels, %p: tensor<4096xf32> {nn.state =
-//   @parameters.0},
-//                   %step: tensor<i64> {nn.state = @step}, …)
+//   func.func @main(%x, %labels, %p {nn.state = @parameters.0},
+//                   %step {nn.state = @step}, …)
 //       -> (tensor<f32> {nn.name = "loss"},
 //           tensor<4096xf32> {nn.state = @parameters.0}, …)
 //
@@ -20,9 +19,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/training/Arguments.h"
 #include "compiler/transform/training/Buckets.h"
 #include "compiler/transform/training/Gradients.h"
 #include "compiler/transform/training/Optimizer.h"
+#include "compiler/transform/training/Sums.h"
 #include "compiler/transform/training/Training.h"
 
 #include <limits>
@@ -51,14 +52,46 @@ public:
 
 private:
   LogicalResult run(func::FuncOp main);
-  FailureOr<SmallVector<Value>> buildMeanGradients(NNBuilder &b,
-                                                   ArrayRef<Bucket> buckets,
-                                                   Value loss, Value seed);
   void addStatistics(func::FuncOp main, States &states);
-  void addNumbers(func::FuncOp main, States &states, NNBuilder &b);
 
   const TrainingOptions &options;
   TrainingFunction function;
+};
+
+/// Builds the training step behind a loss, in the order of its methods.
+class StepBuilder {
+public:
+  StepBuilder(const TrainingOptions &options, func::FuncOp main, States &states,
+              NNBuilder &b, ArrayRef<Bucket> buckets,
+              ArrayRef<Value> parameters);
+
+  LogicalResult buildGradients();
+  void averageOverRanks();
+  void accumulate();
+  void addMetrics();
+  void update();
+  void addNumbers();
+
+private:
+  TensorExpr addScale();
+
+  const TrainingOptions &options;
+  func::FuncOp main;
+  Operation *terminator;
+  States &states;
+  NNBuilder &b;
+  ArrayRef<Bucket> buckets;
+  ArrayRef<Value> parameters;
+  /// Numbers of the state. Without loss scaling the scale is 1.
+  TensorExpr rate, step, scale;
+  /// Gradients of the buckets, times the scale.
+  SmallVector<Value> gradients;
+  /// What gradients are multiplied by for the update.
+  TensorExpr factor;
+  /// Whether gradients of enough calls were added; none where one is enough.
+  std::optional<TensorExpr> complete;
+  /// Whether the update is made; none where it always is.
+  std::optional<TensorExpr> applies;
 };
 } // namespace
 
@@ -91,60 +124,26 @@ void AddOptimizer::addStatistics(func::FuncOp main, States &states) {
   replaceArguments(main, bucket, before);
 }
 
-/// Makes arguments with `nn.number` state: the seed of random numbers, and the
-/// number of calls, by which each draws others.
-void AddOptimizer::addNumbers(func::FuncOp main, States &states, NNBuilder &b) {
-  llvm::BitVector gone(main.getNumArguments());
-  for (unsigned i = 0; i < gone.size(); ++i) {
-    auto name = main.getArgAttrOfType<StringAttr>(i, "nn.number");
-    if (!name)
-      continue;
-    TensorExpr number = states.addNumber(b, name, b.getI64Type(), 0);
-    if (name == "calls")
-      states.set(number, number + 1);
-    main.getArgument(i).replaceAllUsesWith(number.value());
-    gone.set(i);
-  }
-  gone.resize(main.getNumArguments());
-  (void)main.eraseArguments(gone);
-}
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
 
-/// Returns each bucket's gradients of the loss times `seed`.
-FailureOr<SmallVector<Value>>
-AddOptimizer::buildMeanGradients(NNBuilder &b, ArrayRef<Bucket> buckets,
-                                 Value loss, Value seed) {
-  SmallVector<Value> parameters;
-  for (const Bucket &bucket : buckets)
-    for (const BucketMember &member : bucket.members)
-      parameters.push_back(member.argument);
-  auto gradients = buildGradients(loss, seed, parameters);
-  if (failed(gradients))
-    return failure();
-  if (llvm::none_of(*gradients, [](Value v) { return bool(v); }))
-    return loss.getDefiningOp()->emitError(
-        "the loss does not depend on any weight that trains");
-  SmallVector<Value> packed;
-  ArrayRef<Value> rest = *gradients;
-  for (const Bucket &bucket : buckets) {
-    packed.push_back(
-        packMembers(b, bucket, rest.take_front(bucket.members.size())));
-    rest = rest.drop_front(bucket.members.size());
-  }
-  return packed;
-}
+StepBuilder::StepBuilder(const TrainingOptions &options, func::FuncOp main,
+                         States &states, NNBuilder &b, ArrayRef<Bucket> buckets,
+                         ArrayRef<Value> parameters)
+    : options(options), main(main),
+      terminator(main.getBody().front().getTerminator()), states(states), b(b),
+      buckets(buckets), parameters(parameters),
+      rate(states.addNumber(b, "learning_rate", b.getF32Type(),
+                            options.optimizer.learningRate)),
+      step(states.addNumber(b, "step", b.getI64Type(), 0)), scale(addScale()),
+      factor(scale.number(1. / options.accumulate) / scale) {}
 
-/// Returns the sum of the squares of all elements.
-static TensorExpr sumSquares(NNBuilder &b, ArrayRef<Value> buckets) {
-  std::optional<TensorExpr> sum;
-  for (Value bucket : buckets) {
-    int64_t rows = shapeOf(bucket)[0] / kBucketRow;
-    TensorExpr x(b, b.reshape(bucket, {rows, kBucketRow}));
-    Value partial = b.reduce(x * x, Combiner::sum, 1);
-    partial = b.reduce(b.reshape(partial, {rows}), Combiner::sum, 0);
-    TensorExpr part(b, b.reshape(partial, {}));
-    sum = sum ? *sum + part : part;
-  }
-  return *sum;
+TensorExpr StepBuilder::addScale() {
+  return options.lossScale.enabled
+             ? states.addNumber(b, "loss_scale", b.getF32Type(),
+                                options.lossScale.initial)
+             : rate.number(1);
 }
 
 /// Moves the operators that only add up the loss behind those of the gradients,
@@ -168,95 +167,147 @@ static void sinkLoss(Operation *terminator) {
   }
 }
 
-LogicalResult AddOptimizer::run(func::FuncOp main) {
-  std::vector<Bucket> buckets =
-      options.dataParallel
-          ? makeBuckets(main, "nn.parameter", options.optimizer.noDecay,
-                        kReducedElements)
-          : makeBuckets(main, "nn.parameter", options.optimizer.noDecay);
-  States states(main);
-  Operation *terminator = main.getBody().front().getTerminator();
-  NNBuilder b(main.getLoc(), terminator);
-  SmallVector<Value> parameters =
-      llvm::map_to_vector(buckets, [&](Bucket &bucket) -> Value {
-        return addBucket(states, bucket, "parameters");
-      });
-  if (function == TrainingFunction::evalStep) {
-    replaceArguments(main, buckets, parameters);
-    addStatistics(main, states);
-    return success();
-  }
-
-  TensorExpr rate = states.addNumber(b, "learning_rate", b.getF32Type(),
-                                     options.optimizer.learningRate);
-  TensorExpr step = states.addNumber(b, "step", b.getI64Type(), 0);
-  TensorExpr scale = rate.number(1);
-  if (options.lossScale.enabled)
-    scale = states.addNumber(b, "loss_scale", b.getF32Type(),
-                             options.lossScale.initial);
+/// Computes each bucket's gradients of the loss times the scale.
+LogicalResult StepBuilder::buildGradients() {
   Value loss = terminator->getOperand(0);
-  auto gradients = buildMeanGradients(b, buckets, loss, scale);
-  if (failed(gradients))
+  SmallVector<Value> members;
+  for (const Bucket &bucket : buckets)
+    for (const BucketMember &member : bucket.members)
+      members.push_back(member.argument);
+  auto found = frit::buildGradients(loss, scale, members);
+  if (failed(found))
     return failure();
+  if (llvm::none_of(*found, [](Value v) { return bool(v); }))
+    return loss.getDefiningOp()->emitError(
+        "the loss does not depend on any weight that trains");
+  ArrayRef<Value> rest = *found;
+  for (const Bucket &bucket : buckets) {
+    size_t count = bucket.members.size();
+    gradients.push_back(packMembers(b, bucket, rest.take_front(count)));
+    rest = rest.drop_front(count);
+  }
   sinkLoss(terminator);
-  if (options.dataParallel) {
-    for (Value &gradient : *gradients)
-      if (!gradient.getDefiningOp<ConstantOp>())
-        gradient = AllReduceOp::create(b, gradient);
-    terminator->setOperand(0, AllReduceOp::create(b, loss));
-  }
+  return success();
+}
 
-  // Gradients of several calls are added; `complete` says that they are all.
-  std::optional<TensorExpr> complete;
-  SmallVector<Value> sums;
-  if (options.accumulate > 1) {
-    TensorExpr micro = states.addNumber(b, "micro_step", b.getI64Type(), 0);
-    complete = equal(micro, micro.number(options.accumulate - 1));
-    states.set(micro, where(*complete, micro.number(0), micro + 1));
-    for (auto [bucket, gradient] : llvm::zip(buckets, *gradients)) {
-      sums.push_back(addBucket(states, bucket, "gradients", "gradient"));
-      gradient = b.add(sums.back(), gradient);
-    }
-  }
-  TensorExpr factor = scale.number(1. / options.accumulate) / scale;
-  std::optional<TensorExpr> applies = complete;
-  SmallVector<std::pair<StringRef, Value>> metrics;
-  if (options.lossScale.enabled || options.clipNorm > 0) {
-    TensorExpr norm = sqrt(sumSquares(b, *gradients)) * factor;
-    metrics.push_back({"gradient_norm", norm});
-    if (options.lossScale.enabled) {
-      TensorExpr finite = norm <= std::numeric_limits<float>::max();
-      applies = complete ? *complete & finite : finite;
-      addLossScale(states, b, options.lossScale, scale, finite, complete);
-    }
-    if (options.clipNorm > 0) {
-      // As torch.nn.utils.clip_grad_norm_.
-      TensorExpr clip = norm.number(options.clipNorm) / (norm + 1e-6);
-      factor = factor * TensorExpr(b, MinOp::create(b, clip, clip.number(1)));
-    }
-  }
-  for (auto [sum, gradient] : llvm::zip(sums, *gradients))
+/// Makes gradients and the loss means over the ranks.
+void StepBuilder::averageOverRanks() {
+  for (Value &gradient : gradients)
+    if (!gradient.getDefiningOp<ConstantOp>())
+      gradient = AllReduceOp::create(b, gradient);
+  terminator->setOperand(0, AllReduceOp::create(b, terminator->getOperand(0)));
+}
+
+/// Adds the gradients to those of earlier calls, which are state.
+void StepBuilder::accumulate() {
+  TensorExpr micro = states.addNumber(b, "micro_step", b.getI64Type(), 0);
+  complete = equal(micro, micro.number(options.accumulate - 1));
+  applies = complete;
+  states.set(micro, where(*complete, micro.number(0), micro + 1));
+  for (auto [bucket, gradient] : llvm::zip_equal(buckets, gradients)) {
+    Value sum = addBucket(states, bucket, "gradients", "gradient");
+    gradient = b.add(sum, gradient);
     states.set(sum, where(*complete, 0.0, TensorExpr(b, gradient)));
+  }
+}
 
+//===----------------------------------------------------------------------===//
+// The update
+//===----------------------------------------------------------------------===//
+
+/// Returns the sum of the squares of all elements.
+static TensorExpr sumSquares(NNBuilder &b, ArrayRef<Value> buckets) {
+  std::optional<TensorExpr> sum;
+  for (Value bucket : buckets) {
+    int64_t rows = shapeOf(bucket)[0] / kBucketRow;
+    TensorExpr x(b, b.reshape(bucket, {rows, kBucketRow}));
+    Value partial = b.reduce(x * x, Combiner::sum, 1);
+    TensorExpr part = sumAll(b, b.reshape(partial, {rows}));
+    sum = sum ? *sum + part : part;
+  }
+  return *sum;
+}
+
+/// Computes the norm of all gradients. By it they are clipped, and steps with
+/// gradients that overflowed are skipped.
+void StepBuilder::addMetrics() {
+  TensorExpr norm = sqrt(sumSquares(b, gradients)) * factor;
+  addResult(main, norm,
+            b.getNamedAttr("nn.name", b.getStringAttr("gradient_norm")));
+  if (options.lossScale.enabled) {
+    TensorExpr finite = norm <= std::numeric_limits<float>::max();
+    applies = complete ? *complete & finite : finite;
+    addLossScale(states, b, options.lossScale, scale, finite, complete);
+  }
+  if (options.clipNorm > 0) {
+    // As torch.nn.utils.clip_grad_norm_.
+    TensorExpr clip = norm.number(options.clipNorm) / (norm + 1e-6);
+    factor = factor * TensorExpr(b, MinOp::create(b, clip, clip.number(1)));
+  }
+}
+
+void StepBuilder::update() {
   TensorExpr now = step + 1;
   states.set(step, applies ? where(*applies, now, step) : now);
   for (auto [bucket, before, gradient] :
-       llvm::zip_equal(buckets, parameters, *gradients)) {
+       llvm::zip_equal(buckets, parameters, gradients)) {
     OptimizerStep update{states, b,      options.optimizer, bucket, rate,
                          now,    applies};
     states.set(before, update.build(TensorExpr(b, before),
                                     TensorExpr(b, gradient) * factor));
   }
-  for (auto [name, value] : metrics) {
-    (void)main.insertResult(
-        main.getNumResults(), value.getType(),
-        b.getDictionaryAttr(b.getNamedAttr("nn.name", b.getStringAttr(name))));
-    terminator->insertOperands(terminator->getNumOperands(), value);
+}
+
+/// Makes arguments with `nn.number` state: the seed of random numbers, and the
+/// number of calls, by which each draws others.
+void StepBuilder::addNumbers() {
+  llvm::BitVector gone(main.getNumArguments());
+  for (unsigned i = 0; i < gone.size(); ++i) {
+    auto name = main.getArgAttrOfType<StringAttr>(i, "nn.number");
+    if (!name)
+      continue;
+    TensorExpr number = states.addNumber(b, name, b.getI64Type(), 0);
+    if (name == "calls")
+      states.set(number, number + 1);
+    main.getArgument(i).replaceAllUsesWith(number.value());
+    gone.set(i);
+  }
+  gone.resize(main.getNumArguments());
+  (void)main.eraseArguments(gone);
+}
+
+LogicalResult AddOptimizer::run(func::FuncOp main) {
+  // A bucket that ranks reduce is one of several.
+  std::vector<Bucket> buckets =
+      makeBuckets(main, "nn.parameter", options.optimizer.noDecay,
+                  options.dataParallel ? kReducedElements
+                                       : std::numeric_limits<int64_t>::max());
+  States states(main);
+  NNBuilder b(main.getLoc(), main.getBody().front().getTerminator());
+  SmallVector<Value> parameters =
+      llvm::map_to_vector(buckets, [&](Bucket &bucket) -> Value {
+        return addBucket(states, bucket, "parameters");
+      });
+  bool trains = function == TrainingFunction::trainStep;
+  std::optional<StepBuilder> step;
+  if (trains) {
+    step.emplace(options, main, states, b, buckets, parameters);
+    if (failed(step->buildGradients()))
+      return failure();
+    if (options.dataParallel)
+      step->averageOverRanks();
+    if (options.accumulate > 1)
+      step->accumulate();
+    if (options.lossScale.enabled || options.clipNorm > 0)
+      step->addMetrics();
+    step->update();
   }
   replaceArguments(main, buckets, parameters);
   addStatistics(main, states);
-  addNumbers(main, states, b);
-  states.addResults();
+  if (trains) {
+    step->addNumbers();
+    states.addResults();
+  }
   return success();
 }
 

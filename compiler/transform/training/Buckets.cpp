@@ -11,11 +11,7 @@ using namespace frit::nn;
 
 bool frit::matchesAny(ArrayRef<std::string> patterns, StringRef name) {
   return llvm::any_of(patterns, [&](const std::string &pattern) {
-    auto glob = llvm::GlobPattern::create(pattern);
-    if (glob)
-      return glob->match(name);
-    llvm::consumeError(glob.takeError());
-    return false;
+    return llvm::cantFail(llvm::GlobPattern::create(pattern)).match(name);
   });
 }
 

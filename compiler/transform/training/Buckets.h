@@ -67,7 +67,7 @@ mlir::Value memberOf(nn::NNBuilder &b, mlir::Value bucket,
 mlir::Value packMembers(nn::NNBuilder &b, const Bucket &bucket,
                         llvm::ArrayRef<mlir::Value> values);
 
-/// Returns whether one of the glob patterns matches. Broken ones do not.
+/// Returns whether one of the patterns, which are valid globs, matches.
 bool matchesAny(llvm::ArrayRef<std::string> patterns, llvm::StringRef name);
 
 } // namespace frit

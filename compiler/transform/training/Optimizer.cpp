@@ -2,6 +2,8 @@
 
 #include "compiler/transform/training/Optimizer.h"
 
+#include "compiler/transform/training/Sums.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
@@ -54,9 +56,7 @@ TensorExpr OptimizerStep::buildSgd(TensorExpr p, TensorExpr g) {
 }
 
 static TensorExpr norm(NNBuilder &b, TensorExpr x) {
-  SmallVector<int64_t> axes =
-      llvm::to_vector(llvm::seq<int64_t>(shapeOf(x).size()));
-  return sqrt({b, b.reshape(b.reduce(x * x, Combiner::sum, axes), {})});
+  return sqrt(sumAll(b, x * x));
 }
 
 /// You et al., "Large Batch Optimization for Deep Learning", arXiv:1904.00962,

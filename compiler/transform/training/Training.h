@@ -12,9 +12,11 @@ namespace frit {
 /// The functions that a model becomes.
 enum class TrainingFunction { trainStep, evalStep };
 
-/// Passes that keep a reference to the options. AddLoss runs on the imported
-/// model, AddOptimizer once its values have the target's layout. See their
-/// .cpp.
+/// Passes that keep a reference to the options. TrainingMode and AddLoss run on
+/// the imported model, AddOptimizer once its values have the target's layout.
+/// See their .cpp.
+std::unique_ptr<mlir::Pass> createTrainingMode(const TrainingOptions &options,
+                                               TrainingFunction function);
 std::unique_ptr<mlir::Pass> createAddLoss(const TrainingOptions &options,
                                           TrainingFunction function);
 std::unique_ptr<mlir::Pass> createAddOptimizer(const TrainingOptions &options,

@@ -1,0 +1,171 @@
+//===- TrainingMode.cpp - Dropout and batch norm as in training -----------===//
+//
+//   %y = nn.batch_norm %x, %scale, %bias, %mean, %variance
+// ==>
+//   func.func @main(…, %m {nn.statistic = "bn.running_mean", nn.initial = …},
+//                   %v {nn.statistic = "bn.running_var", nn.initial = …})
+//       -> (…, tensor<64xf32> {nn.statistic = "bn.running_mean"}, …) {
+//     %mean = nn.batch_mean %x
+//     %variance = nn.batch_variance %x, %mean
+//     %y = nn.batch_norm %x, %scale, %bias, %mean, %variance {batch_statistics}
+//     return …, %m * 0.9 + %mean * 0.1, …
+//
+// Models are exported for inference as often as for training; both train alike.
+// In the training step, batch norm normalizes by the batch's statistics and
+// updates the running ones, and dropout draws random numbers. In the evaluation
+// step, batch norm reads the running statistics and dropout does nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/training/Arguments.h"
+#include "compiler/transform/training/Training.h"
+#include "dialects/nn/Random.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+namespace {
+class TrainingMode : public PassWrapper<TrainingMode, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TrainingMode)
+  TrainingMode(const TrainingOptions &options, TrainingFunction function)
+      : options(options), function(function) {}
+
+  StringRef getArgument() const override { return "training-mode"; }
+  StringRef getDescription() const override {
+    return "Make dropout and batch norm what they are in training";
+  }
+
+  void runOnOperation() override {
+    main = getOperation().lookupSymbol<func::FuncOp>("main");
+    separateShared();
+    replaceDropout();
+    useBatchStatistics();
+    eraseDead(main.getBody().front());
+  }
+
+private:
+  bool trains() const { return function == TrainingFunction::trainStep; }
+  void separateShared();
+  void replaceDropout();
+  BlockArgument addNumber(StringRef name, Location loc);
+  void useBatchStatistics();
+  void addStatistic(StringAttr name, Value after);
+
+  const TrainingOptions &options;
+  TrainingFunction function;
+  func::FuncOp main;
+};
+} // namespace
+
+/// Gives every reader of a vector its own. Exporters merge equal initializers
+/// of models in eval mode, and before training all scales of norms are ones.
+void TrainingMode::separateShared() {
+  Block &block = main.getBody().front();
+  for (auto constant : llvm::make_early_inc_range(block.getOps<ConstantOp>())) {
+    if (!constant.getName() || !isFloat(constant) ||
+        tensorType(constant).getRank() != 1 || constant->hasOneUse() ||
+        constant->use_empty())
+      continue;
+    if (trains())
+      constant.emitWarning("weight '")
+          << *constant.getName() << "' has several readers; each trains a copy "
+          << "of its own. Exporters merge equal weights of a model in eval "
+             "mode: export it in train mode to keep their names [-Wshared]";
+    OpBuilder b(constant);
+    int64_t copies = 0;
+    for (OpOperand &use :
+         llvm::make_early_inc_range(llvm::drop_begin(constant->getUses()))) {
+      auto copy = cast<ConstantOp>(b.clone(*constant));
+      copy.setName((*constant.getName() + "." + Twine(++copies)).str());
+      use.set(copy);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Dropout
+//===----------------------------------------------------------------------===//
+
+/// Draws dropout's random numbers in training; for evaluation it is nothing.
+void TrainingMode::replaceDropout() {
+  Block &block = main.getBody().front();
+  BlockArgument seed, calls;
+  int64_t stream = 0;
+  for (auto dropout : llvm::make_early_inc_range(block.getOps<DropoutOp>())) {
+    double rate = dropout.getRate().convertToDouble();
+    Value y = dropout.getX();
+    if (trains() && rate > 0) {
+      NNBuilder b(dropout.getLoc(), dropout);
+      if (!seed) {
+        seed = addNumber("seed", dropout.getLoc());
+        calls = addNumber("calls", dropout.getLoc());
+      }
+      TensorExpr x(b, y);
+      TensorExpr drawn(
+          b, RandomUniformOp::create(b, seed, calls, shapeOf(x), stream++));
+      y = where(drawn >= rate, x * (1 / (1 - rate)), 0.0);
+    }
+    dropout.replaceAllUsesWith(y);
+    dropout.erase();
+  }
+}
+
+/// Adds an argument that AddOptimizer makes a number of the state.
+BlockArgument TrainingMode::addNumber(StringRef name, Location loc) {
+  Builder b(&getContext());
+  return addArgument(main, RankedTensorType::get({}, b.getI64Type()),
+                     b.getNamedAttr("nn.number", b.getStringAttr(name)), loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Batch norm
+//===----------------------------------------------------------------------===//
+
+/// Makes the running statistics arguments and, for training, normalizes by the
+/// batch's own and returns the next running ones.
+void TrainingMode::useBatchStatistics() {
+  Block &block = main.getBody().front();
+  for (auto norm : llvm::make_early_inc_range(block.getOps<BatchNormOp>())) {
+    auto mean = norm.getMean().getDefiningOp<ConstantOp>();
+    auto variance = norm.getVariance().getDefiningOp<ConstantOp>();
+    if (!mean || !variance || !mean.getName() || !variance.getName())
+      continue;
+    StringAttr names[] = {mean.getNameAttr(), variance.getNameAttr()};
+    Value running[] = {replaceByArgument(main, mean, "nn.statistic"),
+                       replaceByArgument(main, variance, "nn.statistic")};
+    if (!trains())
+      continue;
+
+    NNBuilder b(norm.getLoc(), norm);
+    Value x = norm.getX();
+    ArrayRef<int64_t> shape = shapeOf(x);
+    TensorExpr batchMean(b, BatchMeanOp::create(b, x));
+    TensorExpr batchVariance(b, BatchVarianceOp::create(b, x, batchMean));
+    norm.getMeanMutable().assign(batchMean);
+    norm.getVarianceMutable().assign(batchVariance);
+    norm.setBatchStatistics(true);
+    // The running variance is the unbiased one.
+    double count = double(tensorType(x).getNumElements()) / shape[1];
+    double momentum = options.batchNormMomentum;
+    TensorExpr now[] = {batchMean,
+                        batchVariance * (count / std::max(count - 1, 1.))};
+    for (int i = 0; i < 2; ++i) {
+      TensorExpr before(b, running[i]);
+      addStatistic(names[i], before * (1 - momentum) + now[i] * momentum);
+    }
+  }
+}
+
+/// Returns the next value of a running statistic.
+void TrainingMode::addStatistic(StringAttr name, Value after) {
+  Builder b(&getContext());
+  addResult(main, after, b.getNamedAttr("nn.statistic", name));
+}
+
+std::unique_ptr<Pass> frit::createTrainingMode(const TrainingOptions &options,
+                                               TrainingFunction function) {
+  return std::make_unique<TrainingMode>(options, function);
+}
