@@ -10,18 +10,14 @@ using namespace frit::run;
 
 /// Source of --help, the manual page and shell completion.
 static frit::HelpTable helpTable() {
-  using Rows = std::vector<frit::HelpOption>;
   frit::HelpTable help;
   help.tool = "frit-run";
   help.version = frit_version();
   help.purpose = "runs, compares and times a compiled model";
   help.synopsis = "model.so [options]";
   help.inputs = {".so"};
-  auto section = [&](const char *title, Rows rows) {
-    for (frit::HelpOption &row : rows) {
-      row.section = title;
-      help.options.push_back(std::move(row));
-    }
+  auto section = [&](const char *title, std::vector<frit::HelpOption> rows) {
+    addSection(help, title, std::move(rows));
   };
   section(
       "Inputs and outputs",
@@ -61,21 +57,12 @@ static frit::HelpTable helpTable() {
         "Also write a trace for Perfetto or Chrome"},
        {"", "--time-report", "",
         "Print the time of each phase from the start to the results"}});
-  section("What runs, and where",
-          {{"", "--function=", "name",
-            "Function of the model, such as eval_step (default: its first); "
-            "--info lists them"},
-           {"", "--device=", "cuda[:n]|cpu",
-            "Where to run (default: a GPU if the model supports it)"},
-           {"", "--threads=", "n", "Number of threads of the cpu target"},
-           {"", "--no-cuda-graph", "",
-            "Launch each step by itself; errors then name the model's node"},
-           {"", "--no-programmatic-launch", "",
-            "Start each kernel after the preceding one has ended"},
-           {"", "--no-cublas", "", "Use frit's kernels for matrix products"},
-           {"", "--no-cudnn", "",
-            "Use frit's kernels for convolutions and attention"},
-           {"", "--weights=", "folder", "Folder of external weights"}});
+  std::vector<frit::HelpOption> running = runOptionsHelp();
+  running.insert(running.begin(),
+                 {"", "--function=", "name",
+                  "Function of the model, such as eval_step (default: its "
+                  "first); --info lists them"});
+  section("What runs, and where", std::move(running));
   section("Other", {{"", "--info", "",
                      "Describe the model; --json does so for programs"},
                     {"", "--json", "", "Print results as JSON"},
@@ -97,23 +84,7 @@ static frit::HelpTable helpTable() {
   return help;
 }
 
-namespace {
-/// Flags, and options with a text value.
-struct Flag {
-  const char *name;
-  bool Options::*field;
-};
-struct TextOption {
-  const char *name;
-  std::string Options::*field;
-};
-} // namespace
-
-static const Flag flags[] = {
-    {"--no-cuda-graph", &Options::noGraph},
-    {"--no-programmatic-launch", &Options::noProgrammaticLaunch},
-    {"--no-cublas", &Options::noCublas},
-    {"--no-cudnn", &Options::noCudnn},
+static const Setting<Options, bool> flags[] = {
     {"-v", &Options::verbose},
     {"--verbose", &Options::verbose},
     {"--json", &Options::json},
@@ -123,10 +94,11 @@ static const Flag flags[] = {
     {"--profile", &Options::profile},
     {"--no-transfers", &Options::noTransfers}};
 
-static const TextOption texts[] = {
-    {"--device=", &Options::device},   {"--function=", &Options::function},
-    {"--weights=", &Options::weights}, {"--output=", &Options::output},
-    {"--compare=", &Options::compare}, {"--profile=", &Options::trace}};
+static const Setting<Options, std::string> texts[] = {
+    {"--function=", &Options::function},
+    {"--output=", &Options::output},
+    {"--compare=", &Options::compare},
+    {"--profile=", &Options::trace}};
 
 static bool apply(const Argument &argument, Options &options) {
   const std::string &name = argument.name, &value = argument.value;
@@ -137,17 +109,14 @@ static bool apply(const Argument &argument, Options &options) {
     options.model = value;
     return true;
   }
-  for (const Flag &flag : flags)
-    if (name == flag.name)
-      return options.*flag.field = true;
-  for (const TextOption &text : texts)
-    if (name == text.name) {
-      if (value.empty())
-        return wrongArgument("a value is missing:", argument.text);
-      options.*text.field = value;
-      options.profile |= name == "--profile=";
-      return true;
-    }
+  if (bool *flag = findSetting(flags, argument, options))
+    return *flag = true;
+  if (std::string *text = findSetting(texts, argument, options)) {
+    options.profile |= name == "--profile=";
+    return parseText(argument, *text);
+  }
+  if (std::optional<bool> applied = applyRunOption(argument, options))
+    return *applied;
   if (name == "--input=") {
     options.inputs.push_back(value);
     return true;
@@ -170,13 +139,8 @@ static bool apply(const Argument &argument, Options &options) {
     return parseTime(argument, options.warmup);
   if (name == "--duration=")
     return parseTime(argument, options.duration);
-  if (name == "--iterations=")
-    return parseCount(argument, 1u << 30, options.iterations);
-  // --threads, the last option of the help
-  uint64_t count = 0;
-  bool good = parseCount(argument, 4096, count);
-  options.threads = uint32_t(count);
-  return good;
+  // --iterations, the last option of the help
+  return parseCount(argument, 1u << 30, options.iterations);
 }
 
 static bool checkTogether(Options &options) {

@@ -3,7 +3,7 @@
 #ifndef FRIT_RUN_OPTIONS_H
 #define FRIT_RUN_OPTIONS_H
 
-#include "tools/support/Arguments.h"
+#include "tools/support/RunOptions.h"
 
 #include <cstdint>
 #include <string>
@@ -13,18 +13,13 @@ namespace frit::run {
 
 using namespace tools;
 
-struct Options {
+struct Options : RunOptions {
   std::string model;
   std::string function; ///< empty: the model's first
-  std::string device;   ///< empty: the default
-  std::string weights;
   std::vector<std::string> inputs;
   std::vector<std::string> shapes; ///< "batch=3"
   std::string output;
-  uint32_t threads = 0;
-  bool noGraph = false, noProgrammaticLaunch = false;
-  bool noCublas = false, noCudnn = false;
-  bool verbose = false, json = false;
+  bool json = false;
 
   std::string compare;
   double rtol = 1e-4, atol = 1e-5;

@@ -18,28 +18,7 @@ bool Session::failed(const Error &error) {
 }
 
 bool Session::openModule() {
-  frit_module_options settings = FRIT_MODULE_OPTIONS_INIT;
-  settings.device = options.device.c_str();
-  if (!options.weights.empty())
-    settings.weights_folder = options.weights.c_str();
-  settings.threads = options.threads;
-  if (options.noGraph)
-    settings.flags |= FRIT_NO_CUDA_GRAPH;
-  if (options.noProgrammaticLaunch)
-    settings.flags |= FRIT_NO_PROGRAMMATIC_LAUNCH;
-  if (options.noCublas)
-    settings.flags |= FRIT_NO_CUBLAS;
-  if (options.noCudnn)
-    settings.flags |= FRIT_NO_CUDNN;
-  // Always print remarks about a missing library or graph, because measurements
-  // are slower then.
-  settings.remark = [](void *user, const char *message) {
-    bool quiet = !strncmp(message, "running on the cpu", 18) &&
-                 !static_cast<const Options *>(user)->verbose;
-    if (!quiet)
-      complain("note: " + std::string(message));
-  };
-  settings.remark_user = const_cast<Options *>(&options);
+  frit_module_options settings = moduleOptions(options);
   if (Error error = Module::load(options.model.c_str(), module, &settings))
     return failed(error);
   protectModel(options.model, options.weights);

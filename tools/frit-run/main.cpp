@@ -33,14 +33,9 @@ static bool openForInfo(Session &session, Options &options) {
 
 static int runTool(int count, char **arguments) {
   Options options;
-  switch (parseOptions(count, arguments, options)) {
-  case Parsed::run:
-    break;
-  case Parsed::helped:
-    return kDone;
-  case Parsed::wrong:
-    return kBadUsage;
-  }
+  if (Parsed parsed = parseOptions(count, arguments, options);
+      parsed != Parsed::run)
+    return statusOf(parsed);
   Session session(options);
   if (options.info)
     return openForInfo(session, options) ? info(session) : session.status();

@@ -122,24 +122,7 @@ bool Model::leave() {
 }
 
 bool Model::open() {
-  frit_module_options settings = FRIT_MODULE_OPTIONS_INIT;
-  settings.device = options.device.c_str();
-  if (!options.weights.empty())
-    settings.weights_folder = options.weights.c_str();
-  settings.threads = options.threads;
-  if (options.noGraph)
-    settings.flags |= FRIT_NO_CUDA_GRAPH;
-  if (options.noCublas)
-    settings.flags |= FRIT_NO_CUBLAS;
-  if (options.noCudnn)
-    settings.flags |= FRIT_NO_CUDNN;
-  settings.remark = [](void *user, const char *message) {
-    bool quiet = !strncmp(message, "running on the cpu", 18) &&
-                 !static_cast<const Options *>(user)->verbose;
-    if (!quiet)
-      complain("note: " + std::string(message));
-  };
-  settings.remark_user = const_cast<Options *>(&options);
+  frit_module_options settings = moduleOptions(options);
   frit_module *opened = nullptr;
   if (frit_status status =
           frit_module_load(options.model.c_str(), &settings, &opened))

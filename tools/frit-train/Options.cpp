@@ -13,18 +13,14 @@ using namespace frit::train;
 
 /// Source of --help, the manual page and shell completion.
 static frit::HelpTable helpTable() {
-  using Rows = std::vector<frit::HelpOption>;
   frit::HelpTable help;
   help.tool = "frit-train";
   help.version = frit_version();
   help.purpose = "trains a model with a compiled training step";
   help.synopsis = "step.so --data=source [options]";
   help.inputs = {".so"};
-  auto section = [&](const char *title, Rows rows) {
-    for (frit::HelpOption &row : rows) {
-      row.section = title;
-      help.options.push_back(std::move(row));
-    }
+  auto section = [&](const char *title, std::vector<frit::HelpOption> rows) {
+    addSection(help, title, std::move(rows));
   };
   section(
       "Data",
@@ -79,21 +75,16 @@ static frit::HelpTable helpTable() {
             "Steps between reports (default: a hundredth of all, 100 at most)"},
            {"", "--json", "", "Print the summary as JSON, and nothing else"},
            {"", "-v", "", "Print more details"}});
-  section("Where it runs",
-          {{"", "--device=", "cuda[:n]|cpu",
-            "Where to run (default: a GPU if the step supports it)"},
-           {"", "--devices=", "list",
-            "Train on several GPUs of this host, 0-3 or 0,2: a step compiled "
-            "with -fdata-parallel gets a part of each batch on every one; with "
-            "--device=cpu, as many processes"},
-           {"", "--join-timeout=", "s",
-            "Seconds to wait for the other ranks (default: 60)"},
-           {"", "--threads=", "n", "Number of threads of the cpu target"},
-           {"", "--no-cuda-graph", "", "Launch each kernel by itself"},
-           {"", "--no-cublas", "", "Use frit's kernels for matrix products"},
-           {"", "--no-cudnn", "",
-            "Use frit's kernels for convolutions and attention"},
-           {"", "--weights=", "folder", "Folder of external weights"}});
+  std::vector<frit::HelpOption> running = runOptionsHelp();
+  running.insert(
+      running.begin() + 1,
+      {{"", "--devices=", "list",
+        "Train on several GPUs of this host, 0-3 or 0,2: a step compiled with "
+        "-fdata-parallel gets a part of each batch on every one; with "
+        "--device=cpu, as many processes"},
+       {"", "--join-timeout=", "s",
+        "Seconds to wait for the other ranks (default: 60)"}});
+  section("Where it runs", std::move(running));
   section("Other", {{"", "--help", "", "Show this help"},
                     {"", "--version", "", "Show the version"}});
   help.examples = {
@@ -116,18 +107,6 @@ static frit::HelpTable helpTable() {
 }
 
 namespace {
-struct Flag {
-  const char *name;
-  bool Options::*field;
-};
-struct TextOption {
-  const char *name;
-  std::string Options::*field;
-};
-struct ListOption {
-  const char *name;
-  std::vector<std::string> Options::*field;
-};
 struct CountOption {
   const char *name;
   uint64_t Options::*field;
@@ -135,26 +114,23 @@ struct CountOption {
 };
 } // namespace
 
-static const Flag flags[] = {{"--allow-nan", &Options::allowNan},
-                             {"--resume", &Options::resume},
-                             {"--json", &Options::json},
-                             {"-v", &Options::verbose},
-                             {"--no-cuda-graph", &Options::noGraph},
-                             {"--no-cublas", &Options::noCublas},
-                             {"--no-cudnn", &Options::noCudnn}};
+static const Setting<Options, bool> flags[] = {
+    {"--allow-nan", &Options::allowNan},
+    {"--resume", &Options::resume},
+    {"--json", &Options::json},
+    {"-v", &Options::verbose}};
 
-static const TextOption texts[] = {
+static const Setting<Options, std::string> texts[] = {
     {"--tokens=", &Options::tokens},
     {"--eval-tokens=", &Options::evaluationTokens},
     {"--checkpoint=", &Options::checkpoints},
     {"--from=", &Options::original},
-    {"--log=", &Options::log},
-    {"--device=", &Options::device},
-    {"--weights=", &Options::weights}};
+    {"--log=", &Options::log}};
 
-static const ListOption lists[] = {{"--data=", &Options::data},
-                                   {"--eval=", &Options::evaluation},
-                                   {"--export=", &Options::exports}};
+static const Setting<Options, std::vector<std::string>> lists[] = {
+    {"--data=", &Options::data},
+    {"--eval=", &Options::evaluation},
+    {"--export=", &Options::exports}};
 
 /// More steps than any run has.
 static constexpr uint64_t kMostSteps = uint64_t(1) << 40;
@@ -219,25 +195,22 @@ static bool apply(const Argument &argument, Options &options) {
     options.model = value;
     return true;
   }
-  for (const Flag &flag : flags)
-    if (name == flag.name)
-      return options.*flag.field = true;
+  if (bool *flag = findSetting(flags, argument, options))
+    return *flag = true;
   if (name == "--no-shuffle") {
     options.isShuffled = false;
     return true;
   }
+  if (std::optional<bool> applied = applyRunOption(argument, options))
+    return *applied;
+  if (std::string *text = findSetting(texts, argument, options))
+    return parseText(argument, *text);
   if (value.empty())
     return wrongArgument("a value is missing:", argument.text);
-  for (const TextOption &text : texts)
-    if (name == text.name) {
-      options.*text.field = value;
-      return true;
-    }
-  for (const ListOption &list : lists)
-    if (name == list.name) {
-      (options.*list.field).push_back(value);
-      return true;
-    }
+  if (auto *list = findSetting(lists, argument, options)) {
+    list->push_back(value);
+    return true;
+  }
   for (const CountOption &count : counts)
     if (name == count.name)
       return parseCount(argument, count.most, options.*count.field);
@@ -247,16 +220,10 @@ static bool apply(const Argument &argument, Options &options) {
     return parseInteger(argument, options.ignoredLabel);
   if (name == "--devices=")
     return parseDevices(argument, options.devices);
-  if (name == "--lr=") {
-    std::string error;
-    return Schedule::parse(value, options.schedule.emplace(), error) ||
-           complain(argument.text + ": " + error);
-  }
-  // --threads, the last option of the help
-  uint64_t threads = 0;
-  bool good = parseCount(argument, 4096, threads);
-  options.threads = uint32_t(threads);
-  return good;
+  // --lr, the last option of the help
+  std::string error;
+  return Schedule::parse(value, options.schedule.emplace(), error) ||
+         complain(argument.text + ": " + error);
 }
 
 static bool checkTogether(const Options &options) {

@@ -5,7 +5,7 @@
 
 #include "tools/frit-train/Ranks.h"
 #include "tools/frit-train/Schedule.h"
-#include "tools/support/Arguments.h"
+#include "tools/support/RunOptions.h"
 
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ namespace frit::train {
 
 using namespace tools;
 
-struct Options {
+struct Options : RunOptions {
   std::string model;
   std::vector<std::string> data, evaluation;
   std::string tokens, evaluationTokens;
@@ -39,16 +39,12 @@ struct Options {
 
   std::string log;
   uint64_t logEvery = 0; ///< steps; 0: a hundredth of them, 100 at most
-  bool json = false, verbose = false;
+  bool json = false;
 
-  std::string device; ///< empty: the default
   /// Number of each rank's GPU; empty: this process is one rank.
   std::vector<uint32_t> devices;
   Place place;
   uint64_t joinTimeout = 60; ///< seconds to wait for other ranks
-  std::string weights;
-  uint32_t threads = 0;
-  bool noGraph = false, noCublas = false, noCudnn = false;
 };
 
 /// Takes the place of this process among the ranks of the run: sets its device,

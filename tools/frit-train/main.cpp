@@ -12,14 +12,9 @@ using namespace frit::train;
 
 static int runTool(int count, char **arguments) {
   Options options;
-  switch (parseOptions(count, arguments, options)) {
-  case Parsed::run:
-    break;
-  case Parsed::helped:
-    return kDone;
-  case Parsed::wrong:
-    return kBadUsage;
-  }
+  if (Parsed parsed = parseOptions(count, arguments, options);
+      parsed != Parsed::run)
+    return statusOf(parsed);
   if (!options.devices.empty())
     return launchRanks(options, count, arguments);
   Place place;

@@ -1,6 +1,7 @@
 //===- Arguments.cpp - Parse the command line of a tool -------------------===//
 
 #include "tools/support/Arguments.h"
+#include "tools/support/ExitStatus.h"
 #include "tools/support/Message.h"
 
 #include <algorithm>
@@ -10,6 +11,18 @@
 
 using namespace frit;
 using namespace frit::tools;
+
+void frit::tools::addSection(HelpTable &help, const char *title,
+                             std::vector<HelpOption> rows) {
+  for (HelpOption &row : rows) {
+    row.section = title;
+    help.options.push_back(std::move(row));
+  }
+}
+
+int frit::tools::statusOf(Parsed parsed) {
+  return parsed == Parsed::wrong ? kBadUsage : kDone;
+}
 
 bool frit::tools::wrongArgument(std::string_view message,
                                 std::string_view argument,
@@ -86,6 +99,11 @@ Parsed frit::tools::parseArguments(
       return Parsed::wrong;
   }
   return Parsed::run;
+}
+
+bool frit::tools::parseText(const Argument &argument, std::string &result) {
+  result = argument.value;
+  return !result.empty() || wrongArgument("a value is missing:", argument.text);
 }
 
 bool frit::tools::parseNumber(const Argument &argument, double &result) {

@@ -32,16 +32,42 @@ struct Argument {
 Parsed parseArguments(int count, char **arguments, const HelpTable &help,
                       const std::function<bool(const Argument &)> &apply);
 
+/// Adds rows to the help under a title.
+void addSection(HelpTable &help, const char *title,
+                std::vector<HelpOption> rows);
+
+/// An option that sets a field.
+template <typename Options, typename T> struct Setting {
+  const char *name; ///< as in the help
+  T Options::*field;
+};
+
+/// Returns the field of `options` that an argument sets; null if the list has
+/// no option of its name.
+template <typename Options, typename T, size_t n>
+T *findSetting(const Setting<Options, T> (&settings)[n],
+               const Argument &argument, Options &options) {
+  for (const Setting<Options, T> &setting : settings)
+    if (argument.name == setting.name)
+      return &(options.*setting.field);
+  return nullptr;
+}
+
 /// Prints "TOOL: message 'argument'hint" and returns false.
 bool wrongArgument(std::string_view message, std::string_view argument,
                    std::string_view hint = "");
 
 /// Each parses an argument's value, or prints what it should be and returns
-/// false. A number is 0 or more and finite or not, a count from 1 to `most`.
+/// false. A number is 0 or more and finite or not, a count from 1 to `most`, a
+/// text is not empty.
 bool parseNumber(const Argument &argument, double &result);
+bool parseText(const Argument &argument, std::string &result);
 bool parseCount(const Argument &argument, uint64_t most, uint64_t &result);
 /// Parses "200ms", "3s", "50us"; seconds without a unit.
 bool parseTime(const Argument &argument, double &seconds);
+
+/// Exit status after a command line that is not to be run.
+int statusOf(Parsed parsed);
 
 } // namespace frit::tools
 

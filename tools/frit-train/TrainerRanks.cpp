@@ -1,0 +1,141 @@
+//===- TrainerRanks.cpp - How the ranks of a run begin and go on ----------===//
+
+#include "tools/frit-train/Trainer.h"
+
+using namespace frit::train;
+
+namespace {
+/// Position and settings of rank 0, which the other ranks begin with.
+struct Beginning {
+  frit_group_id group = {};
+  uint64_t steps = 0, epoch = 0, inEpoch = 0;
+  uint64_t samples = 0, batch = 0, total = 0, seed = 0;
+  uint64_t isShuffled = 0, isResumed = 0;
+};
+} // namespace
+
+static std::span<uint8_t> bytesOf(auto &value) {
+  return {reinterpret_cast<uint8_t *>(&value), sizeof value};
+}
+
+/// Ends after a connection was lost. If it is that to rank 0, that one says how
+/// the run has ended.
+bool Trainer::lost(const std::string &error) {
+  return ranks.isAbandoned() ? model.leave() : model.failed(error, kMachine);
+}
+
+bool Trainer::connect() {
+  std::string error;
+  if (!ranks.connect(options.place, double(options.joinTimeout), error))
+    return model.failed(error, kMachine);
+  return true;
+}
+
+/// Checks that a number is that of rank 0.
+bool Trainer::isSame(const char *of, uint64_t own, uint64_t first) {
+  return own == first ||
+         model.failed("it has " + std::to_string(own) + " " + of +
+                      ", and rank 0 has " + std::to_string(first));
+}
+
+/// Begins with the others where rank 0 does.
+bool Trainer::joinRanks() {
+  if (options.place.size == 1)
+    return true;
+  bool isFirst = !options.place.rank;
+  Beginning begin;
+  if (isFirst) {
+    if (!model.makeGroup(begin.group))
+      return false;
+    begin.steps = position.steps;
+    begin.epoch = position.epoch;
+    begin.inEpoch = position.inEpoch;
+    begin.samples = position.samples;
+    begin.batch = position.batch;
+    begin.total = total;
+    begin.seed = position.seed;
+    begin.isShuffled = position.isShuffled;
+    begin.isResumed = savedAt.has_value();
+  }
+  std::string error;
+  if (!ranks.share(bytesOf(begin), error))
+    return lost(error);
+  if (!isSame("samples", position.samples, begin.samples) ||
+      !isSame("samples in the batch of all ranks", position.batch,
+              begin.batch) ||
+      !isSame("steps", total, begin.total))
+    return false;
+  position.steps = begin.steps;
+  position.epoch = begin.epoch;
+  position.inEpoch = begin.inEpoch;
+  position.seed = begin.seed;
+  position.isShuffled = begin.isShuffled;
+  if (!shareState(begin.isResumed))
+    return false;
+  // One that does not fit has ended instead.
+  std::vector<uint64_t> ready;
+  if (!ranks.gather(1, ready, error))
+    return lost(error);
+  return model.join(begin.group) && checkEqual();
+}
+
+/// Gives the state of rank 0 to the others, if it comes from a checkpoint.
+bool Trainer::shareState(bool isResumed) {
+  if (!isResumed)
+    return true;
+  std::vector<TensorView> state;
+  if (!model.readState(state))
+    return false;
+  std::string error;
+  for (TensorView &tensor : state) {
+    std::span<uint8_t> bytes(const_cast<uint8_t *>(tensor.data.data()),
+                             tensor.data.size());
+    if (!ranks.share(bytes, error))
+      return lost(error);
+  }
+  rate.reset();
+  return (!options.place.rank || model.writeState(state)) && setRate();
+}
+
+/// Checks that all ranks begin with the same state. Then gives each random
+/// numbers of its own.
+bool Trainer::checkEqual() {
+  std::vector<TensorView> state;
+  if (!model.readState(state))
+    return false;
+  uint64_t digest = 0xcbf29ce484222325ull; // FNV-1a
+  for (const TensorView &tensor : state)
+    for (uint8_t byte : tensor.data)
+      digest = (digest ^ byte) * 0x100000001b3ull;
+  std::vector<uint64_t> all;
+  std::string error;
+  if (!ranks.gather(digest, all, error))
+    return lost(error);
+  for (size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != digest)
+      return model.failed("rank " + std::to_string(rank) +
+                          " begins with other weights than rank 0: is its '" +
+                          options.model + "' another file?");
+  double seed = 0;
+  if (!options.place.rank || !model.hasState("seed"))
+    return true;
+  return model.readNumber("seed", seed) &&
+         model.writeNumber("seed",
+                           seed + double(options.place.rank) * 4294967296.);
+}
+
+/// Whether the ranks go on, which rank 0 says to the others.
+bool Trainer::goesOn() {
+  uint8_t step = 1;
+  std::string error;
+  return options.place.size == 1 || ranks.share({&step, 1}, error) ||
+         lost(error);
+}
+
+/// Says how many ranks there are, if there are several.
+std::string Trainer::ranksText() const {
+  if (options.place.size == 1)
+    return "";
+  return " (" + std::to_string(options.place.size) + " ranks of " +
+         std::to_string(model.train.batch()) + " samples)";
+}

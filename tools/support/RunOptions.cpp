@@ -1,0 +1,75 @@
+//===- RunOptions.cpp - Where a tool runs a model, and how ----------------===//
+
+#include "tools/support/RunOptions.h"
+#include "tools/support/Message.h"
+
+#include <cstring>
+
+using namespace frit;
+using namespace frit::tools;
+
+static const Setting<RunOptions, bool> flags[] = {
+    {"--no-cuda-graph", &RunOptions::noGraph},
+    {"--no-programmatic-launch", &RunOptions::noProgrammaticLaunch},
+    {"--no-cublas", &RunOptions::noCublas},
+    {"--no-cudnn", &RunOptions::noCudnn}};
+
+static const Setting<RunOptions, std::string> texts[] = {
+    {"--device=", &RunOptions::device}, {"--weights=", &RunOptions::weights}};
+
+std::vector<HelpOption> frit::tools::runOptionsHelp() {
+  return {{"", "--device=", "cuda[:n]|cpu",
+           "Where to run (default: a GPU if the model supports it)"},
+          {"", "--threads=", "n", "Number of threads of the cpu target"},
+          {"", "--no-cuda-graph", "",
+           "Launch each step by itself; errors then name the model's node"},
+          {"", "--no-programmatic-launch", "",
+           "Start each kernel after the preceding one has ended"},
+          {"", "--no-cublas", "", "Use frit's kernels for matrix products"},
+          {"", "--no-cudnn", "",
+           "Use frit's kernels for convolutions and attention"},
+          {"", "--weights=", "folder", "Folder of external weights"}};
+}
+
+std::optional<bool> frit::tools::applyRunOption(const Argument &argument,
+                                                RunOptions &options) {
+  if (bool *flag = findSetting(flags, argument, options))
+    return *flag = true;
+  if (std::string *text = findSetting(texts, argument, options))
+    return parseText(argument, *text);
+  if (argument.name == "--threads=") {
+    uint64_t threads = 0;
+    bool good = parseCount(argument, 4096, threads);
+    options.threads = uint32_t(threads);
+    return good;
+  }
+  return std::nullopt;
+}
+
+static void printRemark(void *user, const char *message) {
+  bool isQuiet = !strncmp(message, "running on the cpu", 18) &&
+                 !static_cast<const RunOptions *>(user)->verbose;
+  if (!isQuiet)
+    complain("note: " + std::string(message));
+}
+
+frit_module_options frit::tools::moduleOptions(const RunOptions &options) {
+  frit_module_options settings = FRIT_MODULE_OPTIONS_INIT;
+  settings.device = options.device.c_str();
+  if (!options.weights.empty())
+    settings.weights_folder = options.weights.c_str();
+  settings.threads = options.threads;
+  if (options.noGraph)
+    settings.flags |= FRIT_NO_CUDA_GRAPH;
+  if (options.noProgrammaticLaunch)
+    settings.flags |= FRIT_NO_PROGRAMMATIC_LAUNCH;
+  if (options.noCublas)
+    settings.flags |= FRIT_NO_CUBLAS;
+  if (options.noCudnn)
+    settings.flags |= FRIT_NO_CUDNN;
+  // Remarks about a missing library or graph are always printed, because the
+  // model is slower then.
+  settings.remark = printRemark;
+  settings.remark_user = const_cast<RunOptions *>(&options);
+  return settings;
+}

@@ -1,0 +1,36 @@
+//===- RunOptions.h - Where a tool runs a model, and how ------------------===//
+
+#ifndef FRIT_TOOLS_RUNOPTIONS_H
+#define FRIT_TOOLS_RUNOPTIONS_H
+
+#include "frit/runtime.h"
+#include "tools/support/Arguments.h"
+
+namespace frit::tools {
+
+/// Options of every tool that runs a model.
+struct RunOptions {
+  std::string device;  ///< empty: the default
+  std::string weights; ///< folder of external weights; empty: the model's
+  uint32_t threads = 0;
+  bool noGraph = false, noProgrammaticLaunch = false;
+  bool noCublas = false, noCudnn = false;
+  bool verbose = false;
+};
+
+/// The rows of the help for all but `verbose`.
+std::vector<HelpOption> runOptionsHelp();
+
+/// Applies an argument that is one of these options. On failure prints an error
+/// and returns false. Returns nothing if it is no such option.
+std::optional<bool> applyRunOption(const Argument &argument,
+                                   RunOptions &options);
+
+/// Returns the options to open a module with. They point to `options`, which
+/// outlives the module. Remarks are printed; that the model runs on the cpu is
+/// one only if `verbose`.
+frit_module_options moduleOptions(const RunOptions &options);
+
+} // namespace frit::tools
+
+#endif // FRIT_TOOLS_RUNOPTIONS_H
