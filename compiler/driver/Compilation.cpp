@@ -129,8 +129,13 @@ private:
                       : StringRef(options.input).ends_with(".json");
     if (failed(pipeline.run({std::move(*file), options.input, isJson})))
       return failure();
-    return options.emit == Emit::cuda ? check(files.write(cudaText))
-                                      : success();
+    return isTextOutput() ? check(files.write(emitted)) : success();
+  }
+
+  /// Whether --emit asks for a stage that `emitted` collects.
+  bool isTextOutput() const {
+    return options.emit == Emit::nn || options.emit == Emit::fused ||
+           options.emit == Emit::plan || options.emit == Emit::cuda;
   }
 
   //===--------------------------------------------------------------------===//
@@ -261,14 +266,16 @@ private:
       reportMemory(module, options.output == "-" ? llvm::errs() : llvm::outs());
     if (stage != pipelineOptions.last)
       return success();
-    return check(options.emit == Emit::json ? writeJson(module, options.output)
-                                            : files.write(module));
+    if (options.emit == Emit::json)
+      return check(writeJson(module, options.output));
+    if (isTextOutput())
+      emitted += (emitted.empty() ? "" : "\n// -----\n\n") + printed(module);
+    return success();
   }
 
   LogicalResult keepCuda(StringRef text, StringRef name) override {
-    cudaText += text;
     if (options.emit == Emit::cuda)
-      return success();
+      emitted += text;
     return check(files.save(text, name + ".cu"));
   }
 
@@ -336,7 +343,8 @@ private:
   cuda::Tuning tuning;
   /// The files of weights, which the context keeps mapped.
   std::vector<artifact::MappedFile> mapped;
-  std::string cudaText; ///< of all targets
+  /// What --emit writes, of all functions and targets.
+  std::string emitted;
   PipelineOptions pipelineOptions;
   Pipeline pipeline;
 };

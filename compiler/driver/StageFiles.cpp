@@ -24,10 +24,6 @@ Error StageFiles::write(StringRef text) const {
   return writeText(options.output, text);
 }
 
-Error StageFiles::write(mlir::ModuleOp module) const {
-  return write(printed(module));
-}
-
 Error StageFiles::save(StringRef text, const Twine &ending) const {
   return options.saveTemps ? writeText((base + "." + ending).str(), text)
                            : Error::success();

@@ -19,7 +19,6 @@ public:
 
   /// Writes what --emit asks for.
   llvm::Error write(llvm::StringRef text) const;
-  llvm::Error write(mlir::ModuleOp module) const;
 
   /// Keep a stage, where -save-temps asks for it; `ending` is what its file's
   /// name ends with, "nn.mlir".
