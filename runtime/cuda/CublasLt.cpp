@@ -27,8 +27,7 @@ CublasLt::~CublasLt() {
 }
 
 bool CublasLt::load() {
-  if (!library.open("FRIT_CUBLASLT",
-                    {"libcublasLt.so.13", "libcublasLt.so.12"}))
+  if (!library.open(kCublasLt))
     return false;
   bool complete =
       library.find(create, "cublasLtCreate") &

@@ -6,6 +6,7 @@
 #include "frit/artifact.h"
 #include "runtime/cuda/CublasLtApi.h"
 #include "runtime/cuda/Library.h"
+#include "runtime/cuda/LibraryCall.h"
 
 #include <memory>
 
@@ -31,8 +32,6 @@ public:
 
   LtHandle handle = nullptr;
   size_t version = 0;
-
-private:
   Library library;
 };
 

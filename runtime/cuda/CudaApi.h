@@ -107,6 +107,7 @@ struct Api {
   Result (*deviceGetCount)(int *count);
   Result (*deviceGet)(Device *, int ordinal);
   Result (*deviceGetName)(char *name, int length, Device);
+  Result (*deviceGetUuid)(unsigned char uuid[16], Device);
   Result (*deviceGetAttribute)(int *value, int attribute, Device);
   Result (*deviceTotalMem)(size_t *bytes, Device);
   Result (*primaryCtxRetain)(Context *, Device);

@@ -12,7 +12,7 @@ using artifact::Conv;
 using artifact::DType;
 
 bool Cudnn::load() {
-  if (!library.open("FRIT_CUDNN", {"libcudnn.so.9"}))
+  if (!library.open(kCudnn))
     return false;
   bool complete =
       library.find(getVersion, "cudnnGetVersion") &

@@ -6,6 +6,7 @@
 #include "frit/artifact.h"
 #include "runtime/cuda/CudnnApi.h"
 #include "runtime/cuda/Library.h"
+#include "runtime/cuda/LibraryCall.h"
 
 #include <memory>
 #include <vector>
@@ -20,8 +21,6 @@ public:
   bool load();
 
   size_t version = 0;
-
-private:
   Library library;
 };
 

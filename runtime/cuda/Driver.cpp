@@ -4,6 +4,7 @@
 #include "runtime/exec/Targets.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 using namespace frit;
 using namespace frit::cuda;
@@ -19,7 +20,7 @@ Driver::~Driver() {
     dlclose(library);
 }
 
-Status Driver::open() {
+Status Driver::load() {
   // The driver has threads and state and does not support unloading.
   library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library)
@@ -34,6 +35,7 @@ Status Driver::open() {
       find(library, deviceGetCount, "cuDeviceGetCount") &
       find(library, deviceGet, "cuDeviceGet") &
       find(library, deviceGetName, "cuDeviceGetName") &
+      find(library, deviceGetUuid, "cuDeviceGetUuid_v2") &
       find(library, deviceGetAttribute, "cuDeviceGetAttribute") &
       find(library, deviceTotalMem, "cuDeviceTotalMem_v2") &
       find(library, primaryCtxRetain, "cuDevicePrimaryCtxRetain") &
@@ -92,6 +94,11 @@ Status Driver::open() {
   find(library, graphConditionalHandleCreate, "cuGraphConditionalHandleCreate");
   find(library, graphAddNode, "cuGraphAddNode_v2");
 
+  return Status();
+}
+
+Status Driver::open() {
+  FRIT_TRY(load());
   Result result = init(0);
   if (result == kNoDevice)
     return Status(FRIT_NO_DEVICE, "the NVIDIA driver finds no GPU");
@@ -99,6 +106,11 @@ Status Driver::open() {
     return Status(FRIT_NO_DEVICE,
                   "the NVIDIA driver does not start: " + describe(result));
   return Status();
+}
+
+std::string Driver::path() const {
+  link_map *map = nullptr;
+  return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
 }
 
 std::string Driver::describe(Result result) const {

@@ -20,6 +20,14 @@ public:
   /// Opens the library and initialises the driver.
   Status open();
 
+  /// Opens the library alone. After a failure, functions that it lacks are
+  /// null.
+  Status load();
+
+  bool isOpen() const { return library; }
+  /// Where the open library was found.
+  std::string path() const;
+
   /// The driver's text for an error code.
   std::string describe(Result result) const;
 

@@ -5,18 +5,20 @@
 #include <cstdlib>
 #include <cstring>
 #include <glob.h>
+#include <link.h>
 #include <unistd.h>
 #include <vector>
 
-using namespace frit;
 using namespace frit::cuda;
 
-/// Lists glob patterns of Python package folders: of the active virtual
-/// environment, of the python3 in PATH, and of the system.
+/// Lists glob patterns of Python package folders: of the active environment, of
+/// the python3 in PATH, of the user and of the system.
 static std::vector<std::string> packageFolders() {
   std::vector<std::string> folders;
-  if (const char *environment = getenv("VIRTUAL_ENV"))
-    folders.push_back(std::string(environment) + "/lib/python3*/site-packages");
+  for (const char *variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const char *environment = getenv(variable))
+      folders.push_back(std::string(environment) +
+                        "/lib/python3*/site-packages");
   const char *path = getenv("PATH");
   while (path && *path) {
     size_t length = strcspn(path, ":");
@@ -32,39 +34,72 @@ static std::vector<std::string> packageFolders() {
   return folders;
 }
 
-bool Library::tryOpen(const std::string &path) {
+bool Library::tryOpen(const std::string &file) {
   // Like the driver, these libraries do not support unloading.
-  handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  return handle != nullptr;
+  handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle)
+    return true;
+  const char *error = dlerror();
+  std::string reason = error ? error : "";
+  // A bare name that the loader does not find is no refusal.
+  bool exists = file.find('/') == file.npos
+                    ? !reason.starts_with(file + ": cannot open shared object")
+                    : access(file.c_str(), F_OK) == 0;
+  if (exists)
+    refusals += "; " + (reason.starts_with(file) ? "" : file + ": ") + reason;
+  return false;
 }
 
-bool Library::open(const char *variable,
-                   std::initializer_list<const char *> names) {
-  if (const char *given = getenv(variable)) {
-    // An empty value, or one that does not open, disables the library.
-    if (*given && tryOpen(given))
+bool Library::tryFolder(const LibraryName &name, const std::string &folder) {
+  for (const char *file : name.files)
+    if (file && tryOpen(folder + file))
       return true;
-    for (const char *name : names)
-      if (*given && tryOpen(std::string(given) + "/" + name))
-        return true;
-    return false;
-  }
-  for (const char *name : names)
-    if (tryOpen(name))
+  return false;
+}
+
+/// Tries the matches of a glob pattern, the last first: the newest version.
+bool Library::tryPattern(const LibraryName &name, const std::string &folders) {
+  for (const char *file : name.files) {
+    if (!file)
+      break;
+    glob_t found;
+    bool opened = false;
+    if (glob((folders + file).c_str(), 0, nullptr, &found) == 0)
+      for (size_t i = found.gl_pathc; i && !opened; --i)
+        opened = tryOpen(found.gl_pathv[i - 1]);
+    globfree(&found);
+    if (opened)
       return true;
-  for (const char *name : names)
-    if (tryOpen(std::string("/usr/local/cuda/lib64/") + name))
-      return true;
-  for (const std::string &folder : packageFolders()) {
-    for (const char *name : names) {
-      glob_t found;
-      std::string pattern = folder + "/nvidia/*/lib/" + name;
-      bool opened = glob(pattern.c_str(), 0, nullptr, &found) == 0 &&
-                    found.gl_pathc && tryOpen(found.gl_pathv[0]);
-      globfree(&found);
-      if (opened)
-        return true;
-    }
   }
   return false;
+}
+
+bool Library::open(const LibraryName &name) {
+  if (const char *given = getenv(name.variable)) {
+    if (!*given)
+      return false;
+    std::string folder = std::string(given) + "/";
+    return access(folder.c_str(), F_OK) == 0 ? tryFolder(name, folder)
+                                             : tryOpen(given);
+  }
+  if (tryFolder(name, ""))
+    return true;
+  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char *home = getenv(variable))
+      if (tryFolder(name, std::string(home) + "/lib64/"))
+        return true;
+  if (tryFolder(name, "/usr/local/cuda/lib64/") ||
+      tryPattern(name, "/usr/local/cuda-*/lib64/"))
+    return true;
+  for (const std::string &folder : packageFolders())
+    if (tryPattern(name, folder + "/nvidia/*/lib/"))
+      return true;
+  return false;
+}
+
+std::string Library::path() const {
+  link_map *map = nullptr;
+  if (handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name)
+    return map->l_name;
+  return "";
 }

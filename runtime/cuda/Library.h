@@ -1,64 +1,70 @@
 //===- Library.h - Find and open NVIDIA's libraries -----------------------===//
+//
+// The compiler, the runtime and frit-doctor all look here. Includes nothing of
+// the runtime, so that the compiler may include it.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FRIT_CUDA_LIBRARY_H
 #define FRIT_CUDA_LIBRARY_H
 
-#include "runtime/cuda/CudaApi.h"
-#include "runtime/exec/Status.h"
-
 #include <dlfcn.h>
-#include <initializer_list>
-#include <span>
 #include <string>
-#include <vector>
 
 namespace frit::cuda {
+
+/// A library and its file names, the preferred one first.
+struct LibraryName {
+  const char *title;
+  const char *variable; ///< environment variable that names a file or folder
+  const char *files[3]; ///< null after the last
+};
+
+inline constexpr LibraryName kNvrtc = {
+    "NVRTC", "FRIT_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}};
+inline constexpr LibraryName kCublasLt = {
+    "cuBLAS", "FRIT_CUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12"}};
+inline constexpr LibraryName kCudnn = {
+    "cuDNN", "FRIT_CUDNN", {"libcudnn.so.9"}};
+inline constexpr LibraryName kNccl = {"NCCL", "FRIT_NCCL", {"libnccl.so.2"}};
 
 /// A shared library that is open while this lives.
 class Library {
 public:
   Library() = default;
   Library(const Library &) = delete;
+  Library &operator=(const Library &) = delete;
   ~Library() {
     if (handle)
       dlclose(handle);
   }
 
-  /// Opens the first of `names` that is found, searching: the environment
-  /// variable (a file or folder), the loader's path, the toolkit's folder,
-  /// Python wheels.
-  bool open(const char *variable, std::initializer_list<const char *> names);
+  /// Opens the first file of `name` that opens, searching: the loader's path,
+  /// the toolkit's folders (CUDA_HOME, CUDA_PATH, /usr/local/cuda*), Python
+  /// wheels. If the environment variable is set, only what it names is tried;
+  /// an empty value disables the library.
+  bool open(const LibraryName &name);
 
-  template <typename Pointer> bool find(Pointer &pointer, const char *name) {
+  /// Where the open library was found.
+  std::string path() const;
+
+  /// Files that exist but did not open, each with the loader's reason:
+  /// "; FILE: REASON". Empty if there were none.
+  const std::string &refused() const { return refusals; }
+
+  template <typename Pointer>
+  bool find(Pointer &pointer, const char *name) const {
     pointer = reinterpret_cast<Pointer>(dlsym(handle, name));
     return pointer != nullptr;
   }
 
 private:
-  bool tryOpen(const std::string &path);
+  bool tryOpen(const std::string &file);
+  bool tryFolder(const LibraryName &name, const std::string &folder);
+  bool tryPattern(const LibraryName &name, const std::string &folders);
 
   void *handle = nullptr;
-};
-
-/// A step's library call: its descriptors and its algorithm.
-class LibraryCall {
-public:
-  virtual ~LibraryCall() = default;
-
-  /// Enqueues the call on `stream`. False if the library declined.
-  virtual bool enqueue(std::span<const DevicePointer> arguments,
-                       Stream stream) = 0;
-
-  /// Advances to the next algorithm after a decline. False if there is none.
-  virtual bool nextAlgorithm() = 0;
-
-  /// Numbers of the algorithms that support the call, the library's favourite
-  /// first. A number identifies the algorithm itself, not its rank, so a tuned
-  /// choice is found again with another library version, or is absent.
-  virtual std::vector<uint32_t> algorithms() const = 0;
-
-  /// Names the library and its algorithm for reports.
-  virtual std::string name() const = 0;
+  std::string refusals;
 };
 
 } // namespace frit::cuda

@@ -11,11 +11,12 @@ using namespace frit::cuda;
 static constexpr int kNcclFloat32 = 7, kNcclAvg = 4;
 
 Status Nccl::load() {
-  if (!library.open("FRIT_NCCL", {"libnccl.so.2"}))
+  if (!library.open(kNccl))
     return Status(FRIT_UNSUPPORTED,
                   "NCCL was not found: it is the package libnccl2, or "
                   "nvidia-nccl-cu13 of pip (FRIT_NCCL names it elsewhere)");
   library.find(getLastError, "ncclGetLastError");
+  library.find(getVersion, "ncclGetVersion");
   if (library.find(getUniqueId, "ncclGetUniqueId") &
       library.find(initRank, "ncclCommInitRank") &
       library.find(allReduce, "ncclAllReduce") &

@@ -3,7 +3,9 @@
 #ifndef FRIT_CUDA_NCCL_H
 #define FRIT_CUDA_NCCL_H
 
+#include "runtime/cuda/CudaApi.h"
 #include "runtime/cuda/Library.h"
+#include "runtime/exec/Status.h"
 
 #include <memory>
 
@@ -30,12 +32,13 @@ public:
   int (*allReduce)(const void *from, void *to, size_t count, int type, int op,
                    NcclComm comm, Stream stream);
   int (*destroy)(NcclComm comm);
+  int (*getVersion)(int *version) = nullptr; ///< null if the library has none
+
+  Library library;
 
 private:
   const char *(*getErrorString)(int result);
   const char *(*getLastError)(NcclComm comm) = nullptr; ///< since 2.13
-
-  Library library;
 };
 
 /// A rank's part in a group of GPUs, one per rank. The device's context is

@@ -2,7 +2,8 @@
 //
 // Built as libcuda.so.1, which the runtime opens. Device memory is host memory,
 // copies copy, kernels do nothing; a sanitizer finds accesses out of bounds.
-// Reports the edges of the last graph.
+// Reports the edges of the last graph. FRIT_FAKE_… variables make it fail or be
+// another version; only the kernel of frit-doctor is computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +25,11 @@ static Result allocate(void **pointer, size_t bytes) {
   *pointer =
       bytes <= kMemory ? aligned_alloc(256, (bytes + 255) & ~255ull) : nullptr;
   return *pointer ? kSuccess : kOutOfMemory;
+}
+
+static int setting(const char *variable, int otherwise) {
+  const char *value = getenv(variable);
+  return value ? atoi(value) : otherwise;
 }
 
 template <typename Handle> static Result make(Handle *handle) {
@@ -72,9 +78,9 @@ Result cuGetErrorString(Result, const char **text) {
   *text = "an error";
   return kSuccess;
 }
-Result cuInit(unsigned) { return kSuccess; }
+Result cuInit(unsigned) { return setting("FRIT_FAKE_INIT", kSuccess); }
 Result cuDriverGetVersion(int *version) {
-  *version = 13000;
+  *version = setting("FRIT_FAKE_CUDA", 13000);
   return kSuccess;
 }
 Result cuDeviceGetCount(int *count) {
@@ -90,9 +96,15 @@ Result cuDeviceGetName(char *name, int length, Device) {
   return kSuccess;
 }
 Result cuDeviceGetAttribute(int *value, int attribute, Device) {
-  *value = attribute == kAttributeCapabilityMajor   ? 9
+  *value = attribute == kAttributeCapabilityMajor
+               ? setting("FRIT_FAKE_MAJOR", 9)
            : attribute == kAttributeCapabilityMinor ? 0
                                                     : 100;
+  return kSuccess;
+}
+Result cuDeviceGetUuid_v2(unsigned char *uuid, Device) {
+  for (int i = 0; i < 16; ++i)
+    uuid[i] = (unsigned char)i;
   return kSuccess;
 }
 Result cuDeviceTotalMem_v2(size_t *bytes, Device) {
@@ -164,11 +176,23 @@ Result cuModuleLoadDataEx(Module *module, const void *, unsigned, int *,
 }
 Result cuModuleUnload(Module) { return kSuccess; }
 Result cuModuleGetFunction(Function *function, Module, const char *name) {
-  return *name ? make(function) : 500;
+  static char probe;
+  if (strcmp(name, "frit_probe"))
+    return *name ? make(function) : 500;
+  *function = reinterpret_cast<Function>(&probe);
+  return kSuccess;
 }
 Result cuFuncSetAttribute(Function, int, int) { return kSuccess; }
-Result cuLaunchKernel(Function, unsigned, unsigned, unsigned, unsigned,
-                      unsigned, unsigned, unsigned, Stream, void **, void **) {
+Result cuLaunchKernel(Function kernel, unsigned, unsigned, unsigned,
+                      unsigned threads, unsigned, unsigned, unsigned, Stream,
+                      void **arguments, void **) {
+  if (reinterpret_cast<char *>(kernel) == &something)
+    return kSuccess;
+  unsigned error = unsigned(setting("FRIT_FAKE_ERROR", 0));
+  auto *y = static_cast<unsigned *>(
+      host(*static_cast<DevicePointer *>(arguments[0])));
+  for (unsigned i = 0; i < threads; ++i)
+    y[i] = i * i + 7 + error;
   return kSuccess;
 }
 

@@ -29,7 +29,8 @@ SKELETON = ["codegen/cuda/memory/", "codegen/cuda/contraction/",
 LAYERS = {
     "dialects/nn": ["dialects/nn/", "frit/activation.h", *MLIR],
     "dialects/plan": ["dialects/", *ARTIFACT, *MLIR],
-    "codegen": ["codegen/", "dialects/", *ARTIFACT, *MLIR],
+    # Where NVIDIA's libraries are found is the runtime's decision.
+    "codegen": ["codegen/", "dialects/", "runtime/cuda/Library.h", *ARTIFACT, *MLIR],
     "codegen/cuda/scalar": SCALAR,
     "codegen/cuda/memory": SKELETON,
     "codegen/cuda/contraction": SKELETON,

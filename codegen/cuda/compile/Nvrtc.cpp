@@ -3,6 +3,7 @@
 #include "codegen/cuda/compile/Nvrtc.h"
 
 #include "codegen/cuda/compile/Headers.h"
+#include "runtime/cuda/Library.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -23,8 +24,8 @@ using Program = struct NvrtcProgram *;
 using Result = int;
 constexpr Result kSuccess = 0;
 
-struct Library {
-  std::string path;
+struct Nvrtc {
+  Library library;
   int major = 0, minor = 0;
   Result (*version)(int *, int *) = nullptr;
   const char *(*errorString)(Result) = nullptr;
@@ -45,116 +46,58 @@ struct Library {
 // Finding the library
 //===----------------------------------------------------------------------===//
 
-/// What in `parent` starts with `prefix`, newest version last.
-static SmallVector<std::string> entriesOf(const Twine &parent,
-                                          StringRef prefix) {
-  SmallVector<std::string> found;
-  std::error_code error;
-  for (sys::fs::directory_iterator it(parent, error), end; !error && it != end;
-       it.increment(error))
-    if (sys::path::filename(it->path()).starts_with(prefix))
-      found.push_back(it->path());
-  llvm::sort(found);
-  return found;
-}
-
-/// In the order they are tried: the variable, what the loader finds, the
-/// toolkit's folders, the wheels of a Python environment.
-static SmallVector<std::string> candidates() {
-  SmallVector<std::string> paths;
-  constexpr StringLiteral names[] = {"libnvrtc.so.13", "libnvrtc.so.12",
-                                     "libnvrtc.so"};
-  if (auto path = sys::Process::GetEnv("FRIT_NVRTC")) {
-    // Naming one means that one, so that a wrong name is not passed over.
-    paths.push_back(*path);
-    return paths;
-  }
-  auto addFolder = [&](const Twine &folder) {
-    for (StringRef name : names)
-      paths.push_back((folder + "/" + name).str());
-  };
-  for (StringRef name : names)
-    paths.push_back(name.str());
-  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (auto home = sys::Process::GetEnv(variable))
-      addFolder(*home + "/lib64");
-  addFolder("/usr/local/cuda/lib64");
-  SmallVector<std::string> toolkits = entriesOf("/usr/local", "cuda-");
-  for (const std::string &folder : llvm::reverse(toolkits))
-    addFolder(folder + "/lib64");
-  for (const char *variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
-    if (auto home = sys::Process::GetEnv(variable))
-      for (const std::string &python : entriesOf(*home + "/lib", "python"))
-        for (const char *wheel : {"cu13", "cuda_nvrtc"})
-          addFolder(python + "/site-packages/nvidia/" + wheel + "/lib");
-  return paths;
-}
-
-template <typename Function>
-static bool resolve(void *handle, const char *name, Function &function) {
-  function = reinterpret_cast<Function>(dlsym(handle, name));
-  return function != nullptr;
-}
-
-/// NVRTC asks the loader for its second library by a plain name, which a
-/// wheel's folder does not answer to; one that is already open is found.
+/// Opens NVRTC's second library, which NVRTC itself asks the loader for by a
+/// plain name: the loader does not look into a wheel's folder, but finds what
+/// is open already.
 static void openBuiltinsBeside(StringRef library) {
-  for (const std::string &path :
-       entriesOf(sys::path::parent_path(library), "libnvrtc-builtins.so"))
-    (void)dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::error_code error;
+  for (sys::fs::directory_iterator it(sys::path::parent_path(library), error),
+       end;
+       !error && it != end; it.increment(error))
+    if (sys::path::filename(it->path()).starts_with("libnvrtc-builtins.so"))
+      (void)dlopen(it->path().c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-static Expected<Library> openLibrary() {
-  std::string tried;
-  for (const std::string &path : candidates()) {
-    void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-      continue;
-    Library lib;
-    if (resolve(handle, "nvrtcVersion", lib.version) &&
-        resolve(handle, "nvrtcGetErrorString", lib.errorString) &&
-        resolve(handle, "nvrtcCreateProgram", lib.createProgram) &&
-        resolve(handle, "nvrtcDestroyProgram", lib.destroyProgram) &&
-        resolve(handle, "nvrtcCompileProgram", lib.compileProgram) &&
-        resolve(handle, "nvrtcGetProgramLogSize", lib.logSize) &&
-        resolve(handle, "nvrtcGetProgramLog", lib.log) &&
-        resolve(handle, "nvrtcGetCUBINSize", lib.cubinSize) &&
-        resolve(handle, "nvrtcGetCUBIN", lib.cubin) &&
-        resolve(handle, "nvrtcGetPTXSize", lib.ptxSize) &&
-        resolve(handle, "nvrtcGetPTX", lib.ptx) &&
-        lib.version(&lib.major, &lib.minor) == kSuccess) {
-      Dl_info info;
-      lib.path = dladdr(reinterpret_cast<void *>(lib.version), &info)
-                     ? info.dli_fname
-                     : path;
-      openBuiltinsBeside(lib.path);
-      return lib;
-    }
-    tried += "; " + path + " is not a usable NVRTC";
-    dlclose(handle);
-  }
-  if (auto path = sys::Process::GetEnv("FRIT_NVRTC"))
-    return createStringError("no NVRTC found: FRIT_NVRTC names '" + *path +
-                             "', which cannot be opened" + tried);
-  return createStringError(
-      "no NVRTC found: a CUDA target needs it and it is not in the loader's "
-      "path, /usr/local/cuda*/lib64 or a Python environment" +
-      tried +
-      "; install the CUDA toolkit, set FRIT_NVRTC to libnvrtc.so, or pass "
-      "-march=x86-64");
+static Error openLibrary(Nvrtc &lib) {
+  auto given = sys::Process::GetEnv(kNvrtc.variable);
+  if (!lib.library.open(kNvrtc))
+    return createStringError(
+        given ? "no NVRTC found: FRIT_NVRTC names '" + *given +
+                    "', which cannot be opened" + lib.library.refused()
+              : "no NVRTC found: a CUDA target needs it and it is not in the "
+                "loader's path, /usr/local/cuda*/lib64 or a Python "
+                "environment" +
+                    lib.library.refused() +
+                    "; install the CUDA toolkit, set FRIT_NVRTC to "
+                    "libnvrtc.so, or pass -march=x86-64");
+  if (!(lib.library.find(lib.version, "nvrtcVersion") &&
+        lib.library.find(lib.errorString, "nvrtcGetErrorString") &&
+        lib.library.find(lib.createProgram, "nvrtcCreateProgram") &&
+        lib.library.find(lib.destroyProgram, "nvrtcDestroyProgram") &&
+        lib.library.find(lib.compileProgram, "nvrtcCompileProgram") &&
+        lib.library.find(lib.logSize, "nvrtcGetProgramLogSize") &&
+        lib.library.find(lib.log, "nvrtcGetProgramLog") &&
+        lib.library.find(lib.cubinSize, "nvrtcGetCUBINSize") &&
+        lib.library.find(lib.cubin, "nvrtcGetCUBIN") &&
+        lib.library.find(lib.ptxSize, "nvrtcGetPTXSize") &&
+        lib.library.find(lib.ptx, "nvrtcGetPTX") &&
+        lib.version(&lib.major, &lib.minor) == kSuccess))
+    return createStringError(
+        lib.library.path() +
+        " is not a usable NVRTC; FRIT_NVRTC names another");
+  openBuiltinsBeside(lib.library.path());
+  return Error::success();
 }
 
 /// Opened once; the message of a failure is kept too.
-static Expected<const Library &> library() {
+static Expected<const Nvrtc &> library() {
   static std::string failure;
-  static const auto *lib = [] {
-    Expected<Library> opened = openLibrary();
-    if (opened)
-      return new Library(std::move(*opened));
-    failure = toString(opened.takeError());
-    return static_cast<Library *>(nullptr);
+  static const Nvrtc *lib = [] {
+    auto *opened = new Nvrtc;
+    failure = toString(openLibrary(*opened));
+    return opened;
   }();
-  if (lib)
+  if (failure.empty())
     return *lib;
   return createStringError(failure);
 }
@@ -164,7 +107,7 @@ Expected<std::string> frit::cuda::describeNvrtc() {
   if (!lib)
     return lib.takeError();
   return "NVRTC " + std::to_string(lib->major) + "." +
-         std::to_string(lib->minor) + " (" + lib->path + ")";
+         std::to_string(lib->minor) + " (" + lib->library.path() + ")";
 }
 
 //===----------------------------------------------------------------------===//
