@@ -2,6 +2,7 @@
 
 #include "runtime/cpu/CpuSteps.h"
 #include "runtime/cpu/HostMemory.h"
+#include "runtime/exec/Targets.h"
 
 #include <chrono>
 #include <cstdio>
@@ -110,21 +111,6 @@ static uint64_t alignedBytes(uint64_t bytes) {
 /// Saturating addition.
 static uint64_t sum(uint64_t a, uint64_t b) {
   return a > ~b ? ~uint64_t(0) : a + b;
-}
-
-static std::string processorName() {
-  std::string name = "processor";
-  if (FILE *file = fopen("/proc/cpuinfo", "re")) {
-    char line[256];
-    while (fgets(line, sizeof line, file))
-      if (!strncmp(line, "model name", 10))
-        if (const char *colon = strchr(line, ':')) {
-          name.assign(colon + 2, strcspn(colon + 2, "\n"));
-          break;
-        }
-    fclose(file);
-  }
-  return name;
 }
 
 Status CpuExecutor::load() {

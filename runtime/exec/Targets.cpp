@@ -2,6 +2,9 @@
 
 #include "runtime/exec/Targets.h"
 
+#include <cstdio>
+#include <cstring>
+
 using namespace frit;
 using artifact::Target;
 
@@ -78,9 +81,7 @@ const Target *frit::chooseCudaTarget(const PlanView &plan, int major, int minor,
   return nullptr;
 }
 
-/// Returns the x86-64 level that `arch` requires; -1 if this processor lacks
-/// it.
-static int cpuLevel(std::string_view arch) {
+int frit::cpuLevel(std::string_view arch) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   bool v2 =
@@ -118,6 +119,21 @@ const Target *frit::chooseCpuTarget(const PlanView &plan) {
     }
   }
   return best;
+}
+
+std::string frit::processorName() {
+  std::string name = "processor";
+  if (FILE *file = fopen("/proc/cpuinfo", "re")) {
+    char line[256];
+    while (fgets(line, sizeof line, file))
+      if (!strncmp(line, "model name", 10))
+        if (const char *colon = strchr(line, ':')) {
+          name.assign(colon + 2, strcspn(colon + 2, "\n"));
+          break;
+        }
+    fclose(file);
+  }
+  return name;
 }
 
 bool frit::hasCudaTarget(const PlanView &plan) {

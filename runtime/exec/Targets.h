@@ -35,6 +35,13 @@ const artifact::Target *chooseCudaTarget(const PlanView &plan, int major,
 /// supports, or null.
 const artifact::Target *chooseCpuTarget(const PlanView &plan);
 
+/// Returns the level of `arch` among the processor's: 1 for x86-64, 4 for
+/// x86-64-v4; -1 if this processor does not run it.
+int cpuLevel(std::string_view arch);
+
+/// The processor's model, "AMD EPYC 9B14".
+std::string processorName();
+
 bool hasCudaTarget(const PlanView &plan);
 
 /// Lists the targets' architectures for messages: "sm_80, sm_90a, x86-64".

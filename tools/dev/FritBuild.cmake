@@ -171,3 +171,14 @@ function(frit_manual tool)
   install(FILES ${place}.zsh RENAME _${tool}
           DESTINATION share/zsh/site-functions)
 endfunction()
+
+# frit_embed(OUTPUT SYMBOL FILE...): a source file that defines the joined text of
+# FILEs as `const char SYMBOL[]` in namespace frit, for `extern const char SYMBOL[]`.
+function(frit_embed output symbol)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${CMAKE_CURRENT_BINARY_DIR}/${output}
+            -DSYMBOL=${symbol} "-DFILES=${ARGN}"
+            -P ${CMAKE_SOURCE_DIR}/tools/dev/Embed.cmake
+    DEPENDS ${ARGN} ${CMAKE_SOURCE_DIR}/tools/dev/Embed.cmake VERBATIM)
+endfunction()

@@ -14,7 +14,8 @@ os.chdir(sys.argv[1])
 TOOLS = {"fritc": ["--emit=", "-march=", "-o", "--name=", "-Wno-", "-Rpass="],
          "frit-run": ["--input=", "--compare=", "--profile", "-v"],
          "frit-train": ["--data=", "--lr=", "--resume", "-v"],
-         "frit-reduce": ["--test=", "-o"]}
+         "frit-reduce": ["--test=", "-o"],
+         "frit-doctor": ["--need=", "--json"]}
 
 
 def output(*command, **options):

@@ -1,0 +1,85 @@
+//===- Machine.h - What frit-doctor finds on a machine --------------------===//
+
+#ifndef FRIT_DOCTOR_MACHINE_H
+#define FRIT_DOCTOR_MACHINE_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace frit::doctor {
+
+enum class Verdict {
+  good,
+  missing,  ///< not there; frit runs without it
+  tooOld,   ///< there, but frit does not use this version
+  mismatch, ///< does not fit something else that is there
+  broken    ///< there, and does not work
+};
+std::string_view nameOf(Verdict verdict);
+
+/// One line of the report.
+struct Finding {
+  std::string part;  ///< what --need names: "driver", "cuda:0", "nvrtc"
+  std::string title; ///< for people: "NVRTC"
+  Verdict verdict = Verdict::good;
+  std::string version = "", path = ""; ///< empty if unknown
+  std::string detail = "";             ///< what is there, or what is wrong
+  std::string advice = ""; ///< what to do; empty if there is nothing to do
+};
+
+struct GpuFacts {
+  int ordinal = 0, major = 0, minor = 0;
+  std::string name, uuid;
+  uint64_t memoryBytes = 0;
+  bool works = false; ///< the probe's results were right
+};
+
+/// A version as 1000 * major + 10 * minor, as CUDA counts: 12.4 is 12040.
+/// 0 if unknown.
+using CudaVersion = int;
+std::string textOf(CudaVersion version);
+
+class Machine {
+public:
+  /// Looks at everything, in an order in which later checks know what earlier
+  /// ones found.
+  void examine();
+
+  std::vector<Finding> findings;
+  std::vector<GpuFacts> gpus;
+  CudaVersion driverCuda = 0; ///< newest CUDA that the driver runs
+
+  /// The highest -march of the cpu target that this processor runs.
+  std::string cpuArch;
+  bool compilesForGpus = false;
+
+  const Finding *find(std::string_view part) const;
+  /// Whether a GPU runs kernels.
+  bool runsOnGpu() const;
+  /// Whether nothing that is there is broken.
+  bool isSound() const;
+
+private:
+  void examineProcessor();
+  void examineDriver();
+  void examineGpu(const struct Probe &probe, int ordinal);
+  void examineToolkit();
+  void examineNvrtc();
+  void examineCublas();
+  void examineCudnn();
+  void examineNccl();
+
+  /// Adds the finding of a library that is not there.
+  void addMissing(const char *part, const struct Absent &absent);
+  /// Marks a library of a CUDA release that the driver is too old for.
+  void compareWithDriver(Finding &finding, CudaVersion cuda,
+                         const char *package) const;
+
+  CudaVersion cublasCuda = 0;
+};
+
+} // namespace frit::doctor
+
+#endif // FRIT_DOCTOR_MACHINE_H

@@ -1,0 +1,16 @@
+//===- Report.h - Print what frit-doctor found ----------------------------===//
+
+#ifndef FRIT_DOCTOR_REPORT_H
+#define FRIT_DOCTOR_REPORT_H
+
+#include "tools/frit-doctor/Machine.h"
+
+namespace frit::doctor {
+
+/// `unmet` are the parts that --need names and that do not work.
+void printText(const Machine &machine, const std::vector<std::string> &unmet);
+void printJson(const Machine &machine, const std::vector<std::string> &unmet);
+
+} // namespace frit::doctor
+
+#endif // FRIT_DOCTOR_REPORT_H
