@@ -27,6 +27,8 @@ public:
   Status makeGroupId(frit_group_id &id) const override {
     return makeHostGroupId(id);
   }
+  Status allocate(uint64_t bytes, std::shared_ptr<void> &owner,
+                  void *&data) const override;
   void describe(frit_device_info &info) const override;
 
   unsigned threadCount() const {
@@ -194,6 +196,15 @@ Status CpuExecutor::createExecution(Execution *peer,
   auto opened = std::make_unique<CpuExecution>(*this);
   FRIT_TRY(opened->open(static_cast<CpuExecution *>(peer)));
   execution = std::move(opened);
+  return Status();
+}
+
+Status CpuExecutor::allocate(uint64_t bytes, std::shared_ptr<void> &owner,
+                             void *&data) const {
+  auto made = std::make_shared<HostMemory>();
+  FRIT_TRY(made->allocate(bytes, "a tensor"));
+  data = made->data();
+  owner = std::move(made);
   return Status();
 }
 

@@ -110,15 +110,15 @@ Status CudaExecution::copyInput(const StridedRegion &region, const void *data,
     uint8_t *middle = staging + stagingOffset + done;
     if (region.isWhole())
       std::copy_n(from + done, piece, middle);
-    result = driver.memcpyHtoDAsync(to + done, middle, piece, queue);
+    result = driver.memcpyHtoDAsync(to + done, middle, piece, queue());
   }
   if (!staged && !region.isWhole())
-    result = driver.memsetD8Async(to, 0, bytes, queue);
+    result = driver.memsetD8Async(to, 0, bytes, queue());
   for (uint64_t run = 0; !staged && run < region.runs() && result == kSuccess;
        ++run)
     result = driver.memcpyHtoDAsync(to + region.offset(run),
                                     from + run * region.runBytes(),
-                                    region.runBytes(), queue);
+                                    region.runBytes(), queue());
   return driver.check(result, "copy an input to the GPU");
 }
 
@@ -129,12 +129,12 @@ Status CudaExecution::spread(const StridedRegion &region, DevicePointer from,
     FRIT_TRY(checkInPlace(region));
     kept = region.runs() * region.runBytes();
   }
-  Result result = driver.memsetD8Async(to + kept, 0, bytes - kept, queue);
+  Result result = driver.memsetD8Async(to + kept, 0, bytes - kept, queue());
   for (uint64_t run = 0;
        from != to && run < region.runs() && result == kSuccess; ++run)
     result = driver.memcpyDtoDAsync(to + region.offset(run),
                                     from + run * region.runBytes(),
-                                    region.runBytes(), queue);
+                                    region.runBytes(), queue());
   return driver.check(result, "pad an input");
 }
 
@@ -159,7 +159,7 @@ Status CudaExecution::readCounts(const Program &program,
   for (size_t i = 0; i < counts.size(); ++i)
     FRIT_TRY(driver.check(driver.memcpyDtoHAsync(placeOf(i),
                                                  program.outputs[first + i],
-                                                 sizeof(int64_t), queue),
+                                                 sizeof(int64_t), queue()),
                           "copy a count from the GPU"));
   FRIT_TRY(synchronize());
   for (size_t i = 0; i < counts.size(); ++i)
@@ -199,13 +199,13 @@ Status CudaExecution::copyOutput(const StridedRegion &region,
         region.runs() > 1 ? bytes : region.runs() * region.runBytes();
     if (used)
       result =
-          driver.memcpyDtoHAsync(staging + stagingOffset, from, used, queue);
+          driver.memcpyDtoHAsync(staging + stagingOffset, from, used, queue());
     return driver.check(result, "copy an output from the GPU");
   }
   for (uint64_t run = 0; run < region.runs() && result == kSuccess; ++run)
     result = driver.memcpyDtoHAsync(to + run * region.runBytes(),
                                     from + region.offset(run),
-                                    region.runBytes(), queue);
+                                    region.runBytes(), queue());
   return driver.check(result, "copy an output from the GPU");
 }
 
@@ -219,7 +219,7 @@ Status CudaExecution::gather(const StridedRegion &region, DevicePointer from,
   for (uint64_t run = 0; run < region.runs() && result == kSuccess; ++run)
     result = driver.memcpyDtoDAsync(to + run * region.runBytes(),
                                     from + region.offset(run),
-                                    region.runBytes(), queue);
+                                    region.runBytes(), queue());
   return driver.check(result, "cut an output");
 }
 

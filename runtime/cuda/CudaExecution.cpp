@@ -18,8 +18,8 @@ static uint64_t aligned(uint64_t bytes) {
 
 CudaExecution::~CudaExecution() {
   ContextScope scope(gpu);
-  if (queue)
-    driver.streamSynchronize(queue);
+  if (sharedQueue && sharedQueue->own)
+    driver.streamSynchronize(queue());
   programs.clear();
   group.reset();
   if (staging)
@@ -33,17 +33,14 @@ Status CudaExecution::open(const CudaExecution *peer) {
     sharedQueue = peer->sharedQueue;
   } else {
     sharedQueue = std::make_shared<SharedStream>(loaded.sharedGpu);
-    FRIT_TRY(driver.check(
-        driver.streamCreate(&sharedQueue->stream, kStreamNonBlocking),
-        "make a stream"));
+    FRIT_TRY(sharedQueue->open());
   }
-  queue = sharedQueue->stream;
   FRIT_TRY(place(peer));
   // Libraries run once on this memory before the first call; it must not hold
   // signalling NaNs.
   if (memory->memory.bytes())
     FRIT_TRY(driver.check(driver.memsetD8Async(memory->memory.address(), 0,
-                                               memory->memory.bytes(), queue),
+                                               memory->memory.bytes(), queue()),
                           "clear memory"));
   if (peer)
     state = peer->state;
@@ -70,9 +67,9 @@ Status CudaExecution::open(size_t variant) {
   FRIT_TRY(steps->bind(program.inputs, program.outputs));
   program.bound = true;
   phases.begin("try the libraries");
-  FRIT_TRY(steps->openLibraries(queue, /*tryOut=*/true));
+  FRIT_TRY(steps->openLibraries(queue(), /*tryOut=*/true));
   if (group)
-    FRIT_TRY(steps->join(group, queue));
+    FRIT_TRY(steps->join(group, queue()));
   program.steps = std::move(steps);
   phases.begin("make the graph");
   if (program.useGraph)
@@ -165,7 +162,7 @@ GraphExec CudaExecution::findGraph(Program &program) {
     return graphs.back().graph->exec;
   }
   std::unique_ptr<StepGraph> graph;
-  Status status = program.steps->makeGraph(queue, {}, graph);
+  Status status = program.steps->makeGraph(sharedQueue->own, {}, graph);
   if (status.failed()) {
     program.useGraph = false;
     loaded.model.remark("running without a CUDA graph: " + status.message());
@@ -174,7 +171,7 @@ GraphExec CudaExecution::findGraph(Program &program) {
   if (graphs.size() == kCachedGraphs) {
     auto oldest = std::ranges::min_element(graphs, {}, &CachedGraph::lastUse);
     // The graph to evict may still be running.
-    driver.streamSynchronize(queue);
+    driver.streamSynchronize(queue());
     graphs.erase(oldest);
   }
   graphs.push_back({std::move(addresses), std::move(graph), calls});
@@ -185,13 +182,13 @@ Status CudaExecution::launchSteps(Program &program) {
   const Model &model = loaded.model;
   bool check = model.has(FRIT_NO_CUDA_GRAPH);
   for (size_t index = 0; index < program.steps->size();) {
-    FRIT_TRY(program.steps->enqueue(index, queue));
+    FRIT_TRY(program.steps->enqueue(index, queue()));
     // To name the failing step, wait for each.
     if (check)
       FRIT_TRY(stepFailed(
           model.plan, model.steps(program.variant)[index],
-          driver.check(driver.streamSynchronize(queue), "run a step")));
-    FRIT_TRY(program.steps->next(index, queue));
+          driver.check(driver.streamSynchronize(queue()), "run a step")));
+    FRIT_TRY(program.steps->next(index, queue()));
   }
   return Status();
 }
@@ -202,7 +199,7 @@ Status CudaExecution::launch(Program &program) {
     program.current = findGraph(program);
   if (!program.current)
     return launchSteps(program);
-  return driver.check(driver.graphLaunch(program.current, queue),
+  return driver.check(driver.graphLaunch(program.current, queue()),
                       "launch the graph");
 }
 
@@ -219,10 +216,15 @@ Status CudaExecution::run(size_t variant, std::span<const Binding> inputs,
   return wait ? finishCopies(program, outputs) : Status();
 }
 
+Status CudaExecution::setStream(void *stream) {
+  ContextScope scope(gpu);
+  return sharedQueue->use(static_cast<Stream>(stream));
+}
+
 Status CudaExecution::synchronize() {
   ContextScope scope(gpu);
   Status status =
-      driver.check(driver.streamSynchronize(queue), "run the model");
+      driver.check(driver.streamSynchronize(queue()), "run the model");
   if (status.failed() && !loaded.model.has(FRIT_NO_CUDA_GRAPH))
     return Status(status.status(),
                   status.message() +
@@ -234,14 +236,14 @@ Status CudaExecution::join(const frit_group &joined) {
   ContextScope scope(gpu);
   auto nccl = std::make_shared<Nccl>();
   FRIT_TRY(nccl->load());
-  FRIT_TRY(driver.check(driver.streamSynchronize(queue), "run the model"));
+  FRIT_TRY(driver.check(driver.streamSynchronize(queue()), "run the model"));
   FRIT_TRY(Communicator::open(std::move(nccl), joined, group));
   for (Program &program : programs) {
     if (!program.steps)
       continue;
     program.graphs.clear();
     program.current = nullptr;
-    FRIT_TRY(program.steps->join(group, queue));
+    FRIT_TRY(program.steps->join(group, queue()));
     if (program.useGraph)
       program.current = findGraph(program);
   }
@@ -273,13 +275,14 @@ Status CudaExecution::recordSteps(Program &program,
   std::unique_ptr<CudaSteps> &steps = program.steps;
   std::unique_ptr<StepGraph> graph;
   if (program.useGraph && !steps->hasGuards() &&
-      !steps->makeGraph(queue, events, graph).failed()) {
+      !steps->makeGraph(sharedQueue->own, events, graph).failed()) {
     ran.assign(steps->size(), true);
-    Status status = driver.check(driver.graphLaunch(graph->exec, queue), "run");
+    Status status =
+        driver.check(driver.graphLaunch(graph->exec, queue()), "run");
     // Twice if possible, because the first launch of a graph is slower.
     if (!status.failed() && !steps->writeState())
-      status = driver.check(driver.graphLaunch(graph->exec, queue), "run");
-    driver.streamSynchronize(queue);
+      status = driver.check(driver.graphLaunch(graph->exec, queue()), "run");
+    driver.streamSynchronize(queue());
     return status;
   }
   size_t recorded = 0;
@@ -287,15 +290,15 @@ Status CudaExecution::recordSteps(Program &program,
   auto record = [&](size_t last) {
     Result result = kSuccess;
     for (; recorded <= last && result == kSuccess; ++recorded)
-      result = driver.eventRecord(events[recorded], queue);
+      result = driver.eventRecord(events[recorded], queue());
     return driver.check(result, "time");
   };
   ran.assign(steps->size(), false);
   for (size_t index = 0; index < steps->size();) {
     FRIT_TRY(record(index));
-    FRIT_TRY(steps->enqueue(index, queue));
+    FRIT_TRY(steps->enqueue(index, queue()));
     ran[index] = true;
-    FRIT_TRY(steps->next(index, queue));
+    FRIT_TRY(steps->next(index, queue()));
   }
   return record(steps->size());
 }

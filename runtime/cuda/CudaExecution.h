@@ -42,7 +42,8 @@ public:
   Status readState(std::span<const StateBinding> tensors) override;
   Status writeState(std::span<const StateBinding> tensors) override;
   Status createFeed(std::unique_ptr<InputFeed> &feed) override;
-  void *stream() const override { return queue; }
+  Status setStream(void *stream) override;
+  void *stream() const override { return queue(); }
   void *inputBuffer(uint32_t index) override {
     return reinterpret_cast<void *>(ownInputs[index]);
   }
@@ -113,11 +114,13 @@ private:
   void makeStaging();
   bool isPinned(const void *data) const;
 
+  /// The stream that calls are enqueued on.
+  Stream queue() const { return sharedQueue->stream; }
+
   LoadedModel &loaded;
   const Gpu &gpu;
   const Driver &driver;
   std::shared_ptr<SharedStream> sharedQueue;
-  Stream queue = nullptr; ///< that of `sharedQueue`
   std::shared_ptr<SharedMemory> state;
   /// Own inputs and outputs, after the arena if that is in here too.
   std::shared_ptr<SharedMemory> memory;

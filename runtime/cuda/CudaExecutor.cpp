@@ -327,6 +327,16 @@ Status CudaExecutor::makeGroupId(frit_group_id &id) const {
   return Status();
 }
 
+Status CudaExecutor::allocate(uint64_t bytes, std::shared_ptr<void> &owner,
+                              void *&data) const {
+  ContextScope scope(gpu);
+  auto made = std::make_shared<SharedMemory>(sharedGpu);
+  FRIT_TRY(made->memory.allocate(bytes, "a tensor"));
+  data = reinterpret_cast<void *>(made->memory.address());
+  owner = std::move(made);
+  return Status();
+}
+
 /// Tensor core FLOPs per clock of an SM for dense 16-bit products with f32
 /// sums, counting a multiplication and an addition as two; 0 if unknown.
 static double tensorFlopsPerClock(int major, int minor) {

@@ -20,6 +20,8 @@ public:
   Status createExecution(Execution *peer,
                          std::unique_ptr<Execution> &execution) override;
   Status makeGroupId(frit_group_id &id) const override;
+  Status allocate(uint64_t bytes, std::shared_ptr<void> &owner,
+                  void *&data) const override;
   void describe(frit_device_info &info) const override;
 
 private:

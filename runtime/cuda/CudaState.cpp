@@ -26,7 +26,7 @@ Status CudaExecution::makeState() {
   phases.begin("set the state");
   FRIT_TRY(memory.allocate(bytes, "the model's state"));
   FRIT_TRY(driver.check(
-      driver.memsetD8Async(memory.address(), 0, memory.bytes(), queue),
+      driver.memsetD8Async(memory.address(), 0, memory.bytes(), queue()),
       "clear memory"));
   std::vector<Upload> uploads;
   for (const State &tensor : model.plan.states())
@@ -52,11 +52,11 @@ Status CudaExecution::readState(std::span<const StateBinding> tensors) {
     bool isHost = binding.location == FRIT_HOST;
     waits |= isHost;
     FRIT_TRY(driver.check(
-        isHost
-            ? driver.memcpyDtoHAsync(binding.data, stateAddress(tensor),
-                                     tensor.bytes, queue)
-            : driver.memcpyDtoDAsync(addressOf(binding.data),
-                                     stateAddress(tensor), tensor.bytes, queue),
+        isHost ? driver.memcpyDtoHAsync(binding.data, stateAddress(tensor),
+                                        tensor.bytes, queue())
+               : driver.memcpyDtoDAsync(addressOf(binding.data),
+                                        stateAddress(tensor), tensor.bytes,
+                                        queue()),
         "copy state from the GPU"));
   }
   return waits ? synchronize() : Status();
@@ -72,7 +72,7 @@ Status CudaExecution::writeState(std::span<const StateBinding> tensors) {
       continue;
     if (binding.location == FRIT_DEVICE)
       FRIT_TRY(driver.check(driver.memcpyDtoDAsync(to, addressOf(binding.data),
-                                                   tensor.bytes, queue),
+                                                   tensor.bytes, queue()),
                             "copy state"));
     else if (tensor.bytes <= kSmall)
       FRIT_TRY(writeSmall(to, binding.data, tensor.bytes));
@@ -97,10 +97,10 @@ Status CudaExecution::writeSmall(DevicePointer to, const void *from,
     uint32_t word = 0;
     if (bytes - done >= sizeof word && (to + done) % sizeof word == 0) {
       memcpy(&word, data + done, sizeof word);
-      result = driver.memsetD32Async(to + done, word, 1, queue);
+      result = driver.memsetD32Async(to + done, word, 1, queue());
       done += sizeof word;
     } else {
-      result = driver.memsetD8Async(to + done, data[done], 1, queue);
+      result = driver.memsetD8Async(to + done, data[done], 1, queue());
       ++done;
     }
   }

@@ -1,4 +1,4 @@
-//===- SharedStream.h - A stream of a GPU ---------------------------------===//
+//===- SharedStream.h - The stream that calls run on ----------------------===//
 
 #ifndef FRIT_CUDA_SHAREDSTREAM_H
 #define FRIT_CUDA_SHAREDSTREAM_H
@@ -7,18 +7,53 @@
 
 namespace frit::cuda {
 
-/// A stream with several owners, who may outlive the executor that made it.
+/// The stream of a context and its peers: one of its own, or the caller's. Has
+/// several owners, who may outlive the executor that made it.
 struct SharedStream {
   explicit SharedStream(std::shared_ptr<const Gpu> gpu) : gpu(std::move(gpu)) {}
   SharedStream(const SharedStream &) = delete;
   ~SharedStream() {
     ContextScope scope(*gpu);
-    if (stream)
-      gpu->driver.streamDestroy(stream);
+    if (changed)
+      gpu->driver.eventDestroy(changed);
+    if (own)
+      gpu->driver.streamDestroy(own);
+  }
+
+  /// Makes the own stream. The GPU's context must be current, in `use` too.
+  Status open() {
+    FRIT_TRY(gpu->driver.check(
+        gpu->driver.streamCreate(&own, kStreamNonBlocking), "make a stream"));
+    stream = own;
+    return Status();
+  }
+
+  /// Enqueues later work on `next`, or on the own stream if that is null. It
+  /// follows the work before, because calls share memory.
+  Status use(Stream next) {
+    if (!next)
+      next = own;
+    if (next == stream)
+      return Status();
+    const Driver &driver = gpu->driver;
+    Result result = kSuccess;
+    if (!changed)
+      result = driver.eventCreate(&changed, kEventDisableTiming);
+    if (result == kSuccess)
+      result = driver.eventRecord(changed, stream);
+    if (result == kSuccess)
+      result = driver.streamWaitEvent(next, changed, 0);
+    FRIT_TRY(driver.check(result, "change to another stream"));
+    stream = next;
+    return Status();
   }
 
   std::shared_ptr<const Gpu> gpu;
+  Stream own = nullptr; ///< graphs are captured on it, whatever calls run on
   Stream stream = nullptr;
+
+private:
+  Event changed = nullptr;
 };
 
 } // namespace frit::cuda

@@ -215,6 +215,12 @@ frit_status frit_state_write(frit_context *context, const frit_tensor *tensors,
   return report(std::move(status));
 }
 
+frit_status frit_context_set_stream(frit_context *context, void *stream) {
+  if (!context)
+    return nullArgument("frit_context_set_stream");
+  return report(context->execution->setStream(stream));
+}
+
 void *frit_context_stream(const frit_context *context) {
   return context ? context->execution->stream() : nullptr;
 }

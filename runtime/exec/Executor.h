@@ -139,6 +139,10 @@ public:
     return Status();
   }
 
+  /// Enqueues later work on a CUstream of the caller, after that before; null
+  /// is the own stream. The CPU has none.
+  virtual Status setStream(void *stream) { return Status(); }
+
   /// The CUstream; null on the CPU.
   virtual void *stream() const { return nullptr; }
 
@@ -165,6 +169,10 @@ public:
                                  std::unique_ptr<Execution> &execution) = 0;
 
   virtual Status makeGroupId(frit_group_id &id) const = 0;
+
+  /// Allocates memory of the device. `owner` frees it.
+  virtual Status allocate(uint64_t bytes, std::shared_ptr<void> &owner,
+                          void *&data) const = 0;
 
   /// Fills in all fields but `device`.
   virtual void describe(frit_device_info &info) const = 0;

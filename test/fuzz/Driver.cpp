@@ -41,6 +41,10 @@ template <typename Handle> static Result make(Handle *handle) {
 static uintptr_t nodes;
 static std::vector<FakeEdge> edges;
 
+/// Streams of the last copy on the device, of the last event recorded, and of
+/// the last wait for one.
+static Stream copyStream, recordedStream, waitingStream, waitedStream;
+
 static void addEdge(const GraphNode from, const GraphNode to, bool full) {
   edges.push_back({unsigned(reinterpret_cast<uintptr_t>(from)),
                    unsigned(reinterpret_cast<uintptr_t>(to)), full});
@@ -151,7 +155,8 @@ Result cuMemcpyDtoHAsync_v2(void *to, DevicePointer from, size_t bytes,
   return copy(to, host(from), bytes);
 }
 Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes,
-                            Stream) {
+                            Stream stream) {
+  copyStream = stream;
   return copy(host(to), host(from), bytes);
 }
 Result cuMemsetD8Async(DevicePointer to, unsigned char value, size_t bytes,
@@ -199,12 +204,19 @@ Result cuLaunchKernel(Function kernel, unsigned, unsigned, unsigned,
 Result cuStreamCreate(Stream *stream, unsigned) { return make(stream); }
 Result cuStreamDestroy_v2(Stream) { return kSuccess; }
 Result cuStreamSynchronize(Stream) { return kSuccess; }
-Result cuStreamWaitEvent(Stream, Event, unsigned) { return kSuccess; }
+Result cuStreamWaitEvent(Stream stream, Event, unsigned) {
+  waitingStream = stream;
+  waitedStream = recordedStream;
+  return kSuccess;
+}
 Result cuStreamBeginCapture_v2(Stream, int) { return kSuccess; }
 Result cuStreamEndCapture(Stream, Graph *graph) { return make(graph); }
 Result cuEventCreate(Event *event, unsigned) { return make(event); }
 Result cuEventDestroy_v2(Event) { return kSuccess; }
-Result cuEventRecord(Event, Stream) { return kSuccess; }
+Result cuEventRecord(Event, Stream stream) {
+  recordedStream = stream;
+  return kSuccess;
+}
 Result cuEventSynchronize(Event) { return kSuccess; }
 Result cuEventElapsedTime(float *milliseconds, Event, Event) {
   *milliseconds = 1;
@@ -262,6 +274,11 @@ Result cuGraphAddNode_v2(GraphNode *node, Graph, const GraphNode *before,
   static Graph body = reinterpret_cast<Graph>(&body);
   params->bodies = &body;
   return addNode(node, before, count);
+}
+Stream fritFakeCopyStream() { return copyStream; }
+void fritFakeWait(Stream *waiting, Stream *recorded) {
+  *waiting = waitingStream;
+  *recorded = waitedStream;
 }
 size_t fritFakeEdges(const FakeEdge **all) {
   *all = edges.data();

@@ -19,6 +19,11 @@ struct FakeEdge {
 extern "C" {
 /// Returns the edges of the last graph in the order of their creation.
 size_t fritFakeEdges(const FakeEdge **edges);
+
+/// Returns the stream of the last copy on the device.
+Stream fritFakeCopyStream();
+/// Returns the stream that last waited for an event, and that of the event.
+void fritFakeWait(Stream *waiting, Stream *recorded);
 }
 
 } // namespace frit::cuda

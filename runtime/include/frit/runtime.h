@@ -376,6 +376,25 @@ FRIT_API frit_status frit_module_device(const frit_module *module,
                                         frit_device_info *info);
 
 /*===----------------------------------------------------------------------===*\
+|*                                  DLPack                                    *|
+\*===----------------------------------------------------------------------===*/
+
+/** Describes a tensor of another library for a call. `dl_tensor` is a DLTensor
+ *  (dlpack.h). It must lie in host memory or on the module's GPU, be dense and
+ *  row major, and have a type that frit has. The result has no name, and points
+ *  to the DLTensor's shape and memory. */
+FRIT_API frit_status frit_tensor_from_dlpack(const frit_module *module,
+                                             const void *dl_tensor,
+                                             frit_tensor *tensor);
+
+/** Allocates a tensor of any contents in memory of the module's device, for
+ *  other libraries to use. `managed` receives a DLManagedTensor (dlpack.h),
+ *  whose owner calls its deleter; it may outlive the module. */
+FRIT_API frit_status frit_dlpack_allocate(const frit_module *module,
+                                          frit_dtype dtype, uint32_t rank,
+                                          const int64_t *dims, void **managed);
+
+/*===----------------------------------------------------------------------===*\
 |*                                 Contexts                                   *|
 \*===----------------------------------------------------------------------===*/
 
@@ -542,7 +561,17 @@ FRIT_API frit_status frit_feed_send(frit_feed *feed, const frit_tensor *inputs,
  *  time. */
 FRIT_API frit_status frit_feed_take(frit_feed *feed, frit_tensor *inputs);
 
-/** The context's CUstream; null on the cpu target. */
+/** Makes the context and its peers enqueue their work on `stream`, a CUstream
+ * of the module's device, until the next call of this. Null is the context's
+ * own stream again, CU_STREAM_LEGACY (1) the default one. Work that is already
+ *  enqueued comes before what is enqueued from now on; the host does not wait.
+ *  The stream must live until the context has another or is destroyed. Has no
+ *  effect on the cpu target. */
+FRIT_API frit_status frit_context_set_stream(frit_context *context,
+                                             void *stream);
+
+/** The CUstream that calls of the context are enqueued on; null on the cpu
+ *  target. */
 FRIT_API void *frit_context_stream(const frit_context *context);
 
 /** The context's own device buffer for input or output `index`, of

@@ -248,6 +248,9 @@ public:
     return Error(frit_context_output_dims(handle, index, dims));
   }
   Error synchronize() { return Error(frit_context_synchronize(handle)); }
+  Error setStream(void *stream) {
+    return Error(frit_context_set_stream(handle, stream));
+  }
 
   frit_context *get() const { return handle; }
 

@@ -1,0 +1,208 @@
+//===- exchange_test.cpp - Tensors and streams of other libraries ---------===//
+//
+// The GPU is the fake driver of ../fuzz/Driver.cpp, whose memory is the host's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "PlanWriter.h"
+#include "frit/runtime.hpp"
+#include "runtime/exec/Dlpack.h"
+#include "test/fuzz/Driver.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+
+using namespace frit::test;
+using frit::cuda::Stream;
+namespace dlpack = frit::dlpack;
+
+/// y = x, by a copy.
+static Model makeCopy() {
+  Elf64_Ehdr header = {};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  PlanWriter plan;
+  Buffer x = plan.input("x", DType::f32, {2, 3});
+  Buffer y = plan.output("y", DType::f32, {2, 3});
+  for (const char *arch : {"sm_90", "x86-64"}) {
+    plan.step(StepKind::copy, "x", {x, y});
+    plan.target(arch);
+    if (arch == std::string_view("sm_90"))
+      plan.module({reinterpret_cast<const char *>(&header), sizeof header});
+  }
+  Model model;
+  model.plan = plan.finish("copy");
+  return model;
+}
+
+namespace {
+struct Opened {
+  explicit Opened(const char *device) : model(makeCopy()) {
+    frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
+    options.device = device;
+    // The fake driver runs no graphs.
+    options.flags = FRIT_NO_CUDA_GRAPH;
+    CHECK(!frit::Module::open(*model.get(), module, &options));
+    CHECK(!frit::Context::create(module, context));
+  }
+  Model model;
+  frit::Module module;
+  frit::Context context;
+};
+
+/// A tensor of another library, in the 8 floats of `memory`: 2x3 from the
+/// second on.
+struct Foreign {
+  explicit Foreign(dlpack::DeviceType type) {
+    tensor.data = memory;
+    tensor.device = {type, 0};
+    tensor.rank = 2;
+    tensor.type = {2, 32, 1};
+    tensor.shape = shape;
+    tensor.strides = strides;
+    tensor.byteOffset = 16;
+  }
+  alignas(16) float memory[10] = {0, 0, 0, 0, 1, 2, 3, 4, 5, 6};
+  int64_t shape[2] = {2, 3}, strides[2] = {3, 1};
+  dlpack::Tensor tensor = {};
+};
+} // namespace
+
+static void testFromDlpack(const char *device, dlpack::DeviceType type) {
+  Opened opened(device);
+  const frit_module *module = opened.module.get();
+  Foreign x(type), y(type);
+  memset(y.memory, 0, sizeof y.memory);
+  frit_tensor from, to;
+  CHECK(!frit_tensor_from_dlpack(module, &x.tensor, &from));
+  CHECK(!frit_tensor_from_dlpack(module, &y.tensor, &to));
+  CHECK(from.location == (type == dlpack::kCuda ? FRIT_DEVICE : FRIT_HOST));
+  CHECK(!opened.context.run({from}, {to}));
+  CHECK(!memcmp(y.memory + 4, x.memory + 4, 24));
+  // The strides of dimensions of one element do not matter, nor those of none.
+  x.shape[0] = 1;
+  x.strides[0] = 77;
+  CHECK(!frit_tensor_from_dlpack(module, &x.tensor, &from));
+  x.shape[1] = 0;
+  x.strides[1] = 5;
+  CHECK(!frit_tensor_from_dlpack(module, &x.tensor, &from));
+  x.tensor.strides = nullptr;
+  CHECK(!frit_tensor_from_dlpack(module, &x.tensor, &from));
+}
+
+static void testWrongTensors() {
+  Opened opened("cpu");
+  const frit_module *module = opened.module.get();
+  frit_tensor made = {};
+  auto fails = [&](auto damage, const char *part) {
+    Foreign x(dlpack::kCpu);
+    damage(x);
+    CHECK(frit_tensor_from_dlpack(module, &x.tensor, &made) ==
+          FRIT_INVALID_ARGUMENT);
+    CHECK(lastErrorHas(part));
+    CHECK(!made.data);
+  };
+  fails([](Foreign &x) { x.tensor.device = {dlpack::kCuda, 1}; },
+        "on cuda:1, and the module runs on cpu");
+  fails([](Foreign &x) { x.tensor.device.type = 10; },
+        "on a device of DLPack type 10");
+  fails([](Foreign &x) { x.tensor.type.lanes = 4; }, "4 lanes");
+  fails([](Foreign &x) { x.tensor.type.bits = 80; }, "code 2, 80 bits");
+  fails([](Foreign &x) { std::swap(x.strides[0], x.strides[1]); },
+        "not contiguous (shape 2, 3, strides 1, 3)");
+  fails([](Foreign &x) { x.tensor.rank = -1; }, "no shape");
+  fails([](Foreign &x) { x.tensor.shape = nullptr; }, "no shape");
+  Foreign x(dlpack::kCpu);
+  CHECK(frit_tensor_from_dlpack(nullptr, &x.tensor, &made) ==
+        FRIT_INVALID_ARGUMENT);
+  CHECK(frit_tensor_from_dlpack(module, nullptr, &made) ==
+        FRIT_INVALID_ARGUMENT);
+}
+
+static void testAllocate(const char *device, dlpack::DeviceType type) {
+  void *made = nullptr;
+  {
+    Opened opened(device);
+    const int64_t dims[] = {2, 3};
+    CHECK(!frit_dlpack_allocate(opened.module.get(), FRIT_F32, 2, dims, &made));
+    auto &tensor = static_cast<dlpack::ManagedTensor *>(made)->tensor;
+    CHECK(tensor.device.type == type && tensor.device.id == 0);
+    Foreign x(type);
+    frit_tensor from, to;
+    CHECK(!frit_tensor_from_dlpack(opened.module.get(), &x.tensor, &from));
+    CHECK(!frit_tensor_from_dlpack(opened.module.get(), &tensor, &to));
+    CHECK(!opened.context.run({from}, {to}));
+    const int64_t wrong[] = {INT64_MAX, 8}, huge[] = {1ll << 50};
+    void *none = nullptr;
+    const frit_module *module = opened.module.get();
+    CHECK(frit_dlpack_allocate(module, FRIT_F32, 2, wrong, &none) ==
+          FRIT_INVALID_ARGUMENT);
+    CHECK(frit_dlpack_allocate(module, FRIT_I4, 2, dims, &none) ==
+          FRIT_INVALID_ARGUMENT);
+    CHECK(lastErrorHas("DLPack has no type i4"));
+    CHECK(frit_dlpack_allocate(module, FRIT_F32, 1, huge, &none) ==
+          FRIT_OUT_OF_MEMORY);
+    CHECK(!none);
+  }
+  // It outlives the module.
+  auto *managed = static_cast<dlpack::ManagedTensor *>(made);
+  const float expected[] = {1, 2, 3, 4, 5, 6};
+  CHECK(!memcmp(managed->tensor.data, expected, sizeof expected));
+  CHECK(managed->tensor.shape[1] == 3 && !managed->tensor.strides);
+  managed->deleter(managed);
+}
+
+template <typename Type> static Type *ask(const char *name) {
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  auto found = reinterpret_cast<Type *>(dlsym(library, name));
+  CHECK(found);
+  return found;
+}
+
+static void testStreams() {
+  Opened opened("cuda");
+  frit::Context peer;
+  CHECK(!opened.context.createPeer(opened.module, peer));
+  auto copyStream =
+      ask<decltype(frit::cuda::fritFakeCopyStream)>("fritFakeCopyStream");
+  auto lastWait = ask<decltype(frit::cuda::fritFakeWait)>("fritFakeWait");
+  frit_context *context = opened.context.get();
+  void *own = frit_context_stream(context);
+  Foreign x(dlpack::kCuda), y(dlpack::kCuda);
+  frit_tensor from, to;
+  CHECK(!frit_tensor_from_dlpack(opened.module.get(), &x.tensor, &from));
+  CHECK(!frit_tensor_from_dlpack(opened.module.get(), &y.tensor, &to));
+
+  int place[2];
+  Stream waiting = nullptr, recorded = nullptr, before = nullptr;
+  for (void *given :
+       {static_cast<void *>(&place[0]), static_cast<void *>(&place[1]), own}) {
+    before = static_cast<Stream>(frit_context_stream(context));
+    CHECK(!opened.context.setStream(given == own ? nullptr : given));
+    // Peers are on the same stream, and follow the work on the one before.
+    CHECK(frit_context_stream(context) == given);
+    CHECK(frit_context_stream(peer.get()) == given);
+    lastWait(&waiting, &recorded);
+    CHECK(waiting == given && recorded == before);
+    CHECK(!opened.context.runAsync({&from, 1}, {&to, 1}));
+    CHECK(copyStream() == given);
+    CHECK(!peer.runAsync({&from, 1}, {&to, 1}));
+    CHECK(copyStream() == given);
+  }
+  CHECK(frit_context_set_stream(nullptr, own) == FRIT_INVALID_ARGUMENT);
+  // The processor has no streams.
+  Opened host("cpu");
+  CHECK(!host.context.setStream(&place));
+  CHECK(!frit_context_stream(host.context.get()));
+}
+
+int main() {
+  testFromDlpack("cpu", dlpack::kCpu);
+  testFromDlpack("cuda", dlpack::kCuda);
+  testFromDlpack("cuda", dlpack::kCudaHost);
+  testWrongTensors();
+  testAllocate("cpu", dlpack::kCpu);
+  testAllocate("cuda", dlpack::kCuda);
+  testStreams();
+  return finish("exchange_test");
+}
