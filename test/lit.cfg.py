@@ -22,6 +22,8 @@ config.substitutions += [
     ("%python", config.python),
     ("%src", config.source_dir),
     ("%bin", os.path.join(config.build_dir, "bin")),
+    # PYTHONPATH of the Python package.
+    ("%package_path", os.path.join(config.build_dir, "python")),
     ("%lib", os.path.join(config.build_dir, "lib")),
     # Flags for programs that link the runtime.
     ("%link_flags",

@@ -1,0 +1,18 @@
+"""Runs the examples in the package's docstrings.
+
+    doctests.py
+
+The working folder has digits.onnx and digit_3.npy.
+"""
+import doctest
+import importlib
+import sys
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+tried = failed = 0
+for name in ["frit", "frit._compile", "frit._module"]:
+    result = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
+    tried, failed = tried + result.attempted, failed + result.failed
+assert tried >= 15, f"only {tried} examples were found"
+sys.exit(failed > 0)

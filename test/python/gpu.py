@@ -1,0 +1,134 @@
+"""Calls modules with PyTorch's tensors on a GPU, and times a call.
+
+    gpu.py SOURCE FOLDER
+"""
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import frit
+
+SOURCE, FOLDER = map(Path, sys.argv[1:3])
+MODELS = SOURCE / "test/models"
+IMAGE = np.load(MODELS / "digit_3.npy")
+
+digits = frit.compile(MODELS / "digits.onnx", device="cuda:0")
+several = frit.compile(MODELS / "digits-dynamic.onnx",
+                       shape={"batch": range(1, 9)}, device="cuda:0")
+expected = digits(IMAGE)
+image = torch.from_numpy(IMAGE).cuda()
+
+
+def fails(kind, text, call):
+    try:
+        call()
+    except kind as error:
+        assert text in str(error), error
+        return
+    raise AssertionError(text)
+
+
+def close(made, wanted):
+    assert torch.allclose(made.cpu(), torch.from_numpy(wanted), atol=1e-5)
+
+
+def test_places():
+    assert type(expected) is np.ndarray and expected.argmax() == 3
+    made = digits(image)
+    assert made.is_cuda
+    close(made, expected)
+    out = torch.zeros(1, 10, device="cuda")
+    digits(image, out=out)
+    close(out, expected)
+    out = torch.zeros(1, 10)
+    digits(image, out=out)  # waits, because the result is on the host
+    assert np.allclose(out.numpy(), expected, atol=1e-5)
+    out = torch.zeros(1, 10, device="cuda")
+    digits(IMAGE, out=out)
+    close(out, expected)
+    batch = image.repeat(3, 1, 1, 1)
+    close(several(batch), np.repeat(expected, 3, 0))
+    cpu = frit.compile(MODELS / "digits.onnx", march="x86-64-v3", device="cpu")
+    fails(frit.ArgumentError, "on cuda:0, and the module runs on the cpu",
+          lambda: cpu(image))
+    shifted = torch.zeros(65, device="cuda")[1:].view(1, 1, 8, 8)
+    fails(frit.ArgumentError, "multiple of 16", lambda: digits(shifted))
+
+
+def test_streams():
+    """Work before and after a call on its stream is ordered with it."""
+    stream = torch.cuda.Stream()
+    big = torch.ones(4096, 4096, device="cuda")
+    for use in (torch.cuda.current_stream(), stream, torch.cuda.Stream()) * 3:
+        use.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(use):
+            busy = big
+            for _ in range(20):  # some milliseconds
+                busy = busy @ big * 1e-4
+            late = image * 2 + busy[0, 0] * 0
+            made = digits(late / 2)
+            total = made * 3
+        use.synchronize()
+        close(total / 3, expected)
+
+
+def test_dlpack():
+    try:
+        import cupy
+    except ImportError:
+        print("no CuPy here")
+        return
+    made = digits(cupy.asarray(IMAGE))
+    assert type(made) is cupy.ndarray, type(made)
+    assert np.allclose(made.get(), expected, atol=1e-5)
+
+
+def test_jax():
+    try:
+        import jax
+        on_gpu = jax.devices()[0].platform == "gpu"
+    except Exception:  # not installed, or for another driver
+        on_gpu = False
+    if not on_gpu:
+        print("no JAX here")
+        return
+    made = digits(jax.numpy.asarray(IMAGE))
+    assert np.allclose(np.asarray(made), expected, atol=1e-5)
+
+
+def microseconds(call, count=3000):
+    """The host's time for a call whose GPU work is shorter."""
+    best = 1e9
+    for _ in range(5):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        torch.cuda.synchronize()
+        best = min(best, (time.perf_counter() - start) / count)
+    return best * 1e6
+
+
+def show_overhead():
+    out = torch.zeros(1, 10, device="cuda")
+    digits(image, out=out)
+    context = digits._free[0]
+    call = [*context.calls.values()][-1]
+    result = [*call.results.values()][-1]
+    run = frit._lib.frit_run_async
+    print(f"C call by ctypes {microseconds(lambda: run(context.handle, call.inputs.array, 1, result.array, 1)):.1f} us")
+    print(f"module(x, out=y) {microseconds(lambda: digits(image, out=out)):.1f} us")
+    print(f"module(x)        {microseconds(lambda: digits(image)):.1f} us")
+    kept = []
+    print(f"module(x), results kept {microseconds(lambda: kept.append(digits(image)), 300):.1f} us")
+
+
+for name, test in [*globals().items()]:
+    if name.startswith("test_"):
+        test()
+        print(f"{name}: ok")
+show_overhead()
+print("all good")

@@ -1,0 +1,345 @@
+"""Calls modules in every way that the Python package has.
+
+    module.py SOURCE LIB FOLDER
+
+LIB has the test models state_model.so; artifacts are written to FOLDER. Tests of
+PyTorch's tensors run where PyTorch is.
+"""
+import gc
+import os
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+import frit
+
+SOURCE, LIB, FOLDER = map(Path, sys.argv[1:4])
+MODELS = SOURCE / "test/models"
+IMAGE = np.load(MODELS / "digit_3.npy")
+EXPECTED = np.load(MODELS / "digits.npz")
+CPU = {"march": "x86-64-v3", "device": "cpu"}
+
+digits = frit.compile(MODELS / "digits.onnx", **CPU)
+PROBABILITIES = digits(IMAGE)
+
+
+def fails(kind, text, call):
+    """Checks that a call raises an exception of `kind` whose message has
+    `text`."""
+    try:
+        call()
+    except kind as error:
+        assert text in str(error), f"{error!r} lacks {text!r}"
+        return error
+    raise AssertionError(f"nothing was raised; expected {text!r}")
+
+
+def test_numpy():
+    assert type(PROBABILITIES) is np.ndarray
+    assert PROBABILITIES.shape == (1, 10) and PROBABILITIES.argmax() == 3
+    assert np.array_equal(digits(image=IMAGE), PROBABILITIES)
+    named = digits.run({"image": IMAGE})
+    assert [*named] == ["probabilities"]
+    out = np.zeros((1, 10), np.float32)
+    assert digits(IMAGE, out=out) is out
+    assert np.array_equal(out, PROBABILITIES)
+    out[:] = 0
+    digits(IMAGE, out={"probabilities": out})
+    assert np.array_equal(out, PROBABILITIES)
+    # Lists are arrays too; memory that is not aligned to 64 bytes is copied.
+    floats = np.empty(65, np.float32)[1:].reshape(1, 1, 8, 8)
+    floats[:] = IMAGE
+    assert np.array_equal(digits(floats), PROBABILITIES)
+    fails(frit.ArgumentError, "must be 1x1x8x8xf32 and is 1x1x8x8xf64",
+          lambda: digits(IMAGE.tolist()))
+
+
+def test_wrong_calls():
+    fails(frit.ArgumentError, "input 'image' must be 1x1x8x8xf32 and is "
+          "1x8x8xf32", lambda: digits(IMAGE[0]))
+    fails(ValueError, "and is 1x1x8x8xf64",
+          lambda: digits(IMAGE.astype(np.float64)))
+    fails(frit.ArgumentError, "there is no input 'picture'",
+          lambda: digits(picture=IMAGE))
+    fails(frit.ArgumentError, "input 'image' is missing", lambda: digits())
+    fails(frit.ArgumentError, "given twice", lambda: digits(IMAGE, image=IMAGE))
+    fails(frit.ArgumentError, "too many inputs", lambda: digits(IMAGE, IMAGE))
+    fails(frit.ArgumentError, "not contiguous", lambda: digits(
+        np.empty((1, 1, 8, 16), np.float32)[..., ::2]))
+    fails(frit.ArgumentError, "type >f4",
+          lambda: digits(IMAGE.astype(">f4")))
+    fails(frit.ArgumentError, "there is no output 'p'",
+          lambda: digits(IMAGE, out={"p": np.empty((1, 10), np.float32)}))
+    fails(frit.ArgumentError, "output 'probabilities' must be 1x10xf32",
+          lambda: digits(IMAGE, out=np.empty((1, 9), np.float32)))
+    constant = np.zeros((1, 10), np.float32)
+    constant.flags.writeable = False
+    fails(frit.ArgumentError, "can be written to",
+          lambda: digits(IMAGE, out=constant))
+    # A call that failed leaves nothing behind.
+    assert np.array_equal(digits(IMAGE), PROBABILITIES)
+
+
+def test_files():
+    fails(frit.Error, "cannot open '/no/such.so'",
+          lambda: frit.load("/no/such.so"))
+    error = fails(frit.CompileError, "No such file",
+                  lambda: frit.compile("/no/such.onnx"))
+    assert error.exit_status == 1
+    error = fails(frit.CompileError, "-march",
+                  lambda: frit.compile(MODELS / "digits.onnx", march="sm_1"))
+    assert error.exit_status == 2
+    artifact = FOLDER / "kept.so"
+    frit.compile(MODELS / "digits.onnx", artifact, **CPU)
+    assert np.array_equal(frit.load(artifact, device="cpu", threads=1)(IMAGE),
+                          PROBABILITIES)
+    fails(frit.ArgumentError, "unknown device 'gpu'",
+          lambda: frit.load(artifact, device="gpu"))
+    fails(frit.ArgumentError, "cannot be disabled",
+          lambda: frit.load(artifact, disable=["cuda"]))
+    seen = frit.load(artifact, device="none")
+    assert seen.info.device.device == "none"
+    fails(frit.ArgumentError, "looked at only", lambda: seen(IMAGE))
+    model = (MODELS / "digits.onnx").read_bytes()
+    assert np.array_equal(frit.compile(model, **CPU)(IMAGE), PROBABILITIES)
+    # What fritc says of a model that it compiles is a warning.
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        frit.compile(MODELS / "digits.onnx", options=["-Wnothing"], **CPU)
+    assert [w.category for w in caught] == [frit.CompileWarning], caught
+    assert "no such warning" in str(caught[0].message) and \
+        caught[0].filename == __file__, caught[0]
+
+
+def test_shapes():
+    fixed = frit.compile(MODELS / "digits-dynamic.onnx", shape={"batch": 2},
+                         **CPU)
+    two = np.concatenate([IMAGE, IMAGE])
+    expected = np.concatenate([PROBABILITIES] * 2)
+    assert np.allclose(fixed(two), expected, atol=1e-6)
+    by_input = frit.compile(MODELS / "digits-dynamic.onnx",
+                            shape={"image": (2, 1, 8, 8)}, **CPU)
+    assert np.allclose(by_input(two), expected, atol=1e-6)
+    several = frit.compile(MODELS / "digits-dynamic.onnx",
+                           shape={"batch": range(1, 9)}, **CPU)
+    for count in (1, 3, 8, 3):
+        batch = np.repeat(IMAGE, count, 0)
+        assert np.allclose(several(batch), np.repeat(PROBABILITIES, count, 0),
+                           atol=1e-6)
+    symbol, = several.info.symbols
+    assert (symbol.name, symbol.least, symbol.most) == ("batch", 1, 8)
+    assert several.info.inputs[0].shape == ("batch", 1, 8, 8)
+    assert several.info.inputs[0].dims == (8, 1, 8, 8)
+    fails(frit.ArgumentError, "batch 9, and the model holds 1..8",
+          lambda: several(np.repeat(IMAGE, 9, 0)))
+    fails(ValueError, "no range of sizes",
+          lambda: frit.compile(MODELS / "digits-dynamic.onnx",
+                               shape={"batch": range(1, 9, 2)}))
+
+
+def test_counts():
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("NonZero", ["x"], ["where"])], "nonzero",
+        [onnx.helper.make_tensor_value_info("x", 1, [6])],
+        [onnx.helper.make_tensor_value_info("where", 7, [1, "n"])])
+    where = frit.compile(onnx.helper.make_model(
+        graph, opset_imports=[onnx.helper.make_opsetid("", 17)],
+        ir_version=8).SerializeToString(), **CPU)
+    x = np.array([0, 1, 0, 2, 0, 0], np.float32)
+    assert np.array_equal(where(x), [[1, 3]])
+    assert where(np.zeros(6, np.float32)).shape == (1, 0)
+
+
+def test_info():
+    info = digits.info
+    assert (info.name, info.function, info.functions) == (
+        "digits", "main", ("main",))
+    assert info.inputs == (frit.TensorInfo(
+        "image", "f32", (1, 1, 8, 8), (1, 1, 8, 8), 256),)
+    assert info.state == () and info.weight_bytes > 30000
+    target, = info.targets
+    assert target.arch == "x86-64-v3" and target.chosen
+    assert info.device.device == digits.device == "cpu"
+    assert info.device.context_bytes > 0
+    steps = digits.profile(IMAGE)
+    assert len(steps) == target.steps
+    assert sum(step.duration for step in steps) > 0
+    assert any("Gemm" in step.node for step in steps), steps
+
+
+def test_state():
+    step = frit.load(LIB / "state_model.so", device="cpu")
+    look = step.function("look")
+    assert look.function("step") is step and step.function("look") is look
+    assert step.info.functions == ("step", "look")
+    fails(frit.ArgumentError, "there is no function 'jump'",
+          lambda: step.function("jump"))
+    state = step.read_state()
+    assert [*state] == [info.name for info in step.info.state]
+    w = np.arange(4, dtype=np.float32)
+    step.write_state(w=w, rate=0.5)
+    assert np.array_equal(look()[1], w)
+    assert np.array_equal(look.read_state("w")["w"], w)
+    step(*[np.ones([*info.dims], bool if info.dtype == "bool" else np.float32)
+           for info in step.info.inputs])
+    count, w = look()
+    assert count == 1 and np.array_equal(w, np.ones(4)), (count, w)
+    fails(frit.ArgumentError, "there is no state 'q'",
+          lambda: step.read_state("q"))
+    fails(frit.ArgumentError, "there is no state 'q'",
+          lambda: step.write_state(q=1.0))
+    fails(frit.ArgumentError, "state 'w' must be 4xf32",
+          lambda: step.write_state(w=w[:2]))
+    step.close()
+    fails(frit.ArgumentError, "closed", look)
+
+
+def test_closing():
+    with frit.compile(MODELS / "digits.onnx", **CPU) as module:
+        module(IMAGE)
+    fails(frit.ArgumentError, "closed", lambda: module(IMAGE))
+    assert "closed" in repr(module)
+    module.close()
+
+
+def test_threads():
+    module = frit.compile(MODELS / "digits.onnx", **CPU)
+    wrong = []
+
+    def work():
+        for _ in range(50):
+            if not np.array_equal(module(IMAGE), PROBABILITIES):
+                wrong.append(1)
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_gil():
+    """Another thread goes on while the model runs."""
+    graph = FOLDER / "slow.json"
+    graph.write_text('{"frit": 1, "inputs": [{"name": "x", "type": "f32", '
+                     '"shape": [1024, 1024]}], "nodes": [{"op": "matmul", '
+                     '"inputs": ["x", "x"], "outputs": ["y"]}], '
+                     '"outputs": ["y"]}')
+    slow = frit.compile(graph, **CPU)
+    x = np.zeros((1024, 1024), np.float32)
+    slow(x)
+    running, most = True, 0.0
+
+    def watch():
+        nonlocal most
+        last = time.perf_counter()
+        while running:
+            time.sleep(0)
+            now = time.perf_counter()
+            most = max(most, now - last)
+            last = now
+    # A call that held the GIL would stop the other thread for all its time.
+    start = time.perf_counter()
+    slow(x)
+    alone = time.perf_counter() - start
+    counted = 0
+    thread = threading.Thread(target=watch)
+    thread.start()
+    for _ in range(5):
+        slow(x)
+        counted += 1
+    running = False
+    thread.join()
+    assert counted == 5 and (most < alone or alone < 0.02), (most, alone)
+
+
+class Foreign:
+    """An array of a library that the package does not know."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_dlpack():
+    assert np.array_equal(digits(Foreign(IMAGE)), PROBABILITIES)
+    out = np.zeros((1, 10), np.float32)
+    digits(Foreign(IMAGE), out=Foreign(out))
+    assert np.array_equal(out, PROBABILITIES)
+    fails(frit.ArgumentError, "elements are not contiguous (shape 8, 1, 1, 8, "
+          "strides ", lambda: digits(Foreign(IMAGE.transpose(3, 0, 1, 2))))
+    fails(frit.ArgumentError, "is 2xi8",
+          lambda: digits(Foreign(np.zeros(2, np.int8))))
+    fails(frit.ArgumentError, "type that frit lacks: code 5, 64 bits",
+          lambda: digits(Foreign(np.zeros(2, np.complex64))))
+    # What the array holds is freed with the call.
+    before = sys.getrefcount(IMAGE)
+    for _ in range(10):
+        digits(Foreign(IMAGE))
+    assert sys.getrefcount(IMAGE) == before
+    # Memory of the runtime, handed over.
+    from frit._arrays import DeviceArray
+    made = np.from_dlpack(DeviceArray((2, 3), 1, digits._handle))
+    assert made.shape == (2, 3) and made.dtype == np.float32
+    fails(frit.Error, "a tensor",
+          lambda: DeviceArray((1 << 50,), 1, digits._handle))
+    fails(frit.ArgumentError, "a tensor cannot be",
+          lambda: DeviceArray((1 << 62, 8), 1, digits._handle))
+
+
+def test_torch():
+    try:
+        import torch
+    except ImportError:
+        print("no PyTorch here: its tensors are not tested")
+        return
+    image = torch.from_numpy(IMAGE)
+    made = digits(image)
+    assert isinstance(made, torch.Tensor)
+    assert np.array_equal(made.numpy(), PROBABILITIES)
+    out = torch.zeros(1, 10)
+    assert digits(image, out=out) is out and out.argmax() == 3
+    assert type(digits(IMAGE)) is np.ndarray
+    fails(frit.ArgumentError, "not contiguous",
+          lambda: digits(torch.zeros(1, 8, 8, 2).permute(0, 3, 1, 2)[:, :1]))
+    fails(frit.ArgumentError, "torch.complex64",
+          lambda: digits(torch.zeros(2, dtype=torch.complex64)))
+    fails(frit.ArgumentError, "and is 2xbf16",
+          lambda: digits(torch.zeros(2, dtype=torch.bfloat16)))
+    fails(frit.ArgumentError, "meta", lambda: digits(image.to("meta")))
+
+
+def test_memory():
+    """Calls and modules that come and go leave nothing."""
+    def resident():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * \
+            os.sysconf("SC_PAGE_SIZE")
+    artifact = FOLDER / "kept.so"
+
+    def repeat(count):
+        for _ in range(count):
+            module = frit.load(artifact, device="cpu", threads=1)
+            module(IMAGE)
+            module(Foreign(IMAGE))
+        del module
+        gc.collect()
+    repeat(20)
+    before = resident()
+    repeat(100)
+    assert resident() - before < 8 << 20, resident() - before
+
+
+for name, test in [*globals().items()]:
+    if name.startswith("test_"):
+        test()
+        print(f"{name}: ok")

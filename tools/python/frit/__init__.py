@@ -1,0 +1,29 @@
+"""Compile neural networks ahead of time, and run them.
+
+    import frit
+    model = frit.compile("model.onnx", march="sm_90a", precision="fp16")
+    scores = model(image)              # arrays of NumPy, PyTorch or DLPack
+
+`compile` runs the compiler, `load` opens what it wrote, and both return a
+`Module`, to be called like a function. `frit.torch` is the backend of
+`torch.compile`. The package is a thin layer over the runtime's C interface.
+"""
+from __future__ import annotations
+
+from ._abi import lib as _lib
+from ._compile import compile
+from ._errors import (ArgumentError, CompileError, CompileWarning, Error,
+                      RuntimeRemark)
+from ._info import (DeviceInfo, Info, Step, SymbolInfo, TargetInfo, TensorInfo)
+from ._module import Module, load
+
+__all__ = ["ArgumentError", "CompileError", "CompileWarning", "DeviceInfo",
+           "Error", "Info", "Module", "RuntimeRemark", "Step", "SymbolInfo",
+           "TargetInfo", "TensorInfo", "compile", "load"]
+
+__version__ = _lib.frit_version().decode()
+
+# Tracebacks and reprs show the public names.
+for _name in ("ArgumentError", "CompileError", "CompileWarning", "Error",
+              "Module", "RuntimeRemark", "compile", "load"):
+    globals()[_name].__module__ = "frit"

@@ -1,0 +1,313 @@
+"""Arrays of other libraries: where they lie, and how to make one.
+
+A *family* is a library whose arrays the package takes: NumPy, PyTorch, or any
+other with DLPack. `describe` gives a call what it needs of an array; nothing is
+copied.
+"""
+from __future__ import annotations
+
+import sys
+from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int32,
+                    c_int64, c_uint8, c_uint16, c_uint64, c_void_p, py_object,
+                    pythonapi)
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _abi
+from ._errors import ArgumentError
+
+#: frit_dtype by NumPy's name of the type. Those from bfloat16 on exist in NumPy
+#: if ml_dtypes is installed.
+CODES = {"float32": 1, "float64": 2, "float16": 3, "int8": 5, "int16": 6,
+         "int32": 7, "int64": 8, "uint8": 9, "uint16": 10, "uint32": 11,
+         "uint64": 12, "bool": 13, "bfloat16": 4, "float8_e4m3fn": 14,
+         "float8_e5m2": 15, "float8_e4m3fnuz": 16, "float8_e5m2fnuz": 17,
+         "float8_e8m0fnu": 18}
+NAMES = {code: name for name, code in CODES.items()}
+
+
+class Described(NamedTuple):
+    """An array in memory. `device` is a GPU's number, or -1 for the host."""
+
+    pointer: int
+    dtype: int
+    shape: tuple[int, ...]
+    device: int
+    #: What must live as long as the pointer is used.
+    owner: object
+
+
+def name_of(code: int) -> str:
+    """The NumPy name of a frit_dtype."""
+    if code in NAMES:
+        return NAMES[code]
+    name = _abi.lib.frit_dtype_name(code).decode()
+    raise ArgumentError(f"arrays of type {name} are not supported")
+
+
+#===----------------------------------------------------------------------===#
+# NumPy
+#===----------------------------------------------------------------------===#
+
+class NumPy:
+    """Arrays in host memory. The other families have the same methods."""
+
+    name = "numpy"
+
+    def __init__(self):
+        self.codes = {np.dtype(name): code for name, code in CODES.items()
+                      if hasattr(np, name) or name == "bool"}
+
+    def dtype(self, code: int) -> np.dtype:
+        name = name_of(code)
+        if code in self.codes.values():
+            return np.dtype(name)
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise ArgumentError(
+                f"NumPy has no {name}; pip install ml_dtypes") from None
+        made = np.dtype(getattr(ml_dtypes, name))
+        self.codes[made] = code
+        return made
+
+    def describe(self, array: np.ndarray) -> Described:
+        code = self.codes.get(array.dtype)
+        if code is None:
+            code = CODES.get(array.dtype.name)
+            if code is None or not array.dtype.isnative:
+                raise ArgumentError(f"arrays of type {array.dtype.str} are not "
+                                    "supported")
+        if not array.flags.c_contiguous:
+            raise ArgumentError(
+                f"the array's elements are not contiguous (shape {array.shape},"
+                f" strides {array.strides}); numpy.ascontiguousarray copies it")
+        return Described(array.__array_interface__["data"][0], code,
+                         array.shape, -1, array)
+
+    def empty(self, shape: tuple[int, ...], code: int, device: int,
+              module: int) -> np.ndarray:
+        return np.empty(shape, self.dtype(code))
+
+    def cut(self, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """The first elements of a contiguous array in another shape."""
+        return array.reshape(-1)[:int(np.prod(shape))].reshape(shape)
+
+    def finish(self, array):
+        return array
+
+
+#===----------------------------------------------------------------------===#
+# PyTorch
+#===----------------------------------------------------------------------===#
+
+class PyTorch:
+    """Tensors of PyTorch, on the cpu or a GPU."""
+
+    name = "torch"
+
+    def __init__(self):
+        import torch
+        self.torch = torch
+        self.dtypes = {code: getattr(torch, name)
+                       for name, code in CODES.items() if hasattr(torch, name)}
+        self.codes = {dtype: code for code, dtype in self.dtypes.items()}
+
+    def describe(self, tensor) -> Described:
+        code = self.codes.get(tensor.dtype)
+        if code is None:
+            raise ArgumentError(
+                f"tensors of type {tensor.dtype} are not supported")
+        if tensor.layout is not self.torch.strided:
+            raise ArgumentError(f"tensors of layout {tensor.layout} are not "
+                                "supported")
+        if tensor.is_conj() or tensor.is_neg():
+            raise ArgumentError("the tensor is a lazy view: call resolve_neg()")
+        if not tensor.is_contiguous():
+            raise ArgumentError(
+                f"the tensor's elements are not contiguous (shape "
+                f"{tuple(tensor.shape)}, strides {tensor.stride()}); "
+                "tensor.contiguous() copies it")
+        if tensor.is_cuda:
+            device = tensor.get_device()
+        elif tensor.device.type == "cpu":
+            device = -1
+        else:
+            raise ArgumentError(f"tensors on {tensor.device} are not supported")
+        return Described(tensor.data_ptr(), code, tuple(tensor.shape), device,
+                         tensor)
+
+    def empty(self, shape: tuple[int, ...], code: int, device: int,
+              module: int):
+        dtype = self.dtypes.get(code)
+        if dtype is None:
+            raise ArgumentError(f"PyTorch has no {name_of(code)}")
+        return self.torch.empty(shape, dtype=dtype,
+                                device="cpu" if device < 0 else device)
+
+    def cut(self, tensor, shape: tuple[int, ...]):
+        return tensor.reshape(-1)[:int(np.prod(shape))].reshape(shape)
+
+    def finish(self, tensor):
+        return tensor
+
+    def stream(self, device: int) -> int:
+        # PyTorch calls the legacy default stream 0, CUDA's driver 1.
+        return self.torch.cuda.current_stream(device).cuda_stream or 1
+
+
+#===----------------------------------------------------------------------===#
+# Other libraries, by DLPack
+#===----------------------------------------------------------------------===#
+
+pythonapi.PyCapsule_GetPointer.restype = c_void_p
+pythonapi.PyCapsule_GetPointer.argtypes = [py_object, c_char_p]
+pythonapi.PyCapsule_New.restype = py_object
+pythonapi.PyCapsule_New.argtypes = [c_void_p, c_char_p, c_void_p]
+
+_DELETER = CFUNCTYPE(None, c_void_p)
+_CUDA, _CUDA_MANAGED = 2, 13
+
+
+class _DLTensor(Structure):
+    _fields_ = [("data", c_void_p), ("device_type", c_int32),
+                ("device_id", c_int32), ("ndim", c_int32),
+                ("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16),
+                ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
+                ("byte_offset", c_uint64)]
+
+
+class _DLManagedTensor(Structure):
+    _fields_ = [("tensor", _DLTensor), ("context", c_void_p),
+                ("deleter", c_void_p)]
+
+
+class DeviceArray:
+    """Memory of the module's device for an output. Another library takes it
+    over, once, by `from_dlpack`."""
+
+    def __init__(self, shape: tuple[int, ...], code: int, module: int):
+        dims = (c_int64 * max(len(shape), 1))(*shape)
+        managed = c_void_p()
+        _abi.check(_abi.lib.frit_dlpack_allocate(module, code, len(shape), dims,
+                                                 byref(managed)))
+        self.shape = shape
+        self._managed: int | None = managed.value
+        self._tensor = _DLManagedTensor.from_address(managed.value)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        tensor = self._tensor.tensor
+        return tensor.device_type, tensor.device_id
+
+    def __dlpack__(self, **options):
+        if self._managed is None:
+            raise ArgumentError("the array has been taken over already")
+        capsule = pythonapi.PyCapsule_New(self._managed, b"dltensor", None)
+        self._managed = None
+        return capsule
+
+    def __del__(self):
+        if getattr(self, "_managed", None) is not None:
+            _DELETER(self._tensor.deleter)(self._managed)
+
+
+class DLPack:
+    """Arrays of the library that `array` is of. It has waited for its own work
+    on the default stream when it hands out a pointer."""
+
+    def __init__(self, array):
+        space = getattr(array, "__array_namespace__", None)
+        self.library = space() if space else None
+        self.name = getattr(self.library, "__name__", "DLPack")
+
+    def describe(self, array, module: int) -> Described:
+        kind, _ = array.__dlpack_device__()
+        on_gpu = kind in (_CUDA, _CUDA_MANAGED)
+        capsule = array.__dlpack__(stream=1) if on_gpu else array.__dlpack__()
+        pointer = pythonapi.PyCapsule_GetPointer(capsule, b"dltensor")
+        tensor = _abi.Tensor()
+        _abi.check(_abi.lib.frit_tensor_from_dlpack(module, pointer,
+                                                    byref(tensor)))
+        device = _DLTensor.from_address(pointer).device_id if on_gpu else -1
+        # The capsule frees what it holds when it goes.
+        return Described(tensor.data or 0, tensor.dtype,
+                         tuple(tensor.dims[:tensor.rank]), device, capsule)
+
+    def empty(self, shape: tuple[int, ...], code: int, device: int,
+              module: int):
+        return DeviceArray(shape, code, module) if device >= 0 else \
+            NUMPY.empty(shape, code, device, module)
+
+    def cut(self, array, shape: tuple[int, ...]):
+        if isinstance(array, np.ndarray):
+            return NUMPY.cut(array, shape)
+        made = self.finish(array)
+        return made.reshape(-1)[:int(np.prod(shape))].reshape(shape)
+
+    def finish(self, array):
+        """Hands an output to the library, if that is known."""
+        take = getattr(self.library, "from_dlpack", None)
+        ours = isinstance(array, (DeviceArray, np.ndarray))
+        return take(array) if take and ours else array
+
+    def stream(self, device: int) -> int:
+        return 1
+
+
+#===----------------------------------------------------------------------===#
+# The families
+#===----------------------------------------------------------------------===#
+
+NUMPY = NumPy()
+_pytorch: PyTorch | None = None
+
+
+def _pytorch_of(array) -> PyTorch | None:
+    """The family of a PyTorch tensor; None if `array` is none."""
+    global _pytorch
+    module = sys.modules.get("torch")
+    if module is None or not isinstance(array, getattr(module, "Tensor", ())):
+        return None
+    if _pytorch is None:
+        _pytorch = PyTorch()
+    return _pytorch
+
+
+def family_of(array) -> NumPy | PyTorch | DLPack:
+    """The library that makes arrays like `array`."""
+    if type(array) is np.ndarray:
+        return NUMPY
+    if (family := _pytorch_of(array)) is not None:
+        return family
+    if hasattr(array, "__dlpack__") and not isinstance(array, (np.ndarray,
+                                                               np.generic)):
+        return DLPack(array)
+    return NUMPY
+
+
+def describe(array, module: int, write: bool = False) -> Described:
+    """Describes an array for a call of `module`, which writes to it if `write`.
+    Inputs that are no arrays, such as lists and numbers, are converted by
+    NumPy."""
+    family = family_of(array)
+    if family is NUMPY:
+        if write:
+            if not isinstance(array, np.ndarray) or not array.flags.writeable:
+                raise ArgumentError("an output must be an array that can be "
+                                    f"written to, not {type(array).__name__}")
+        elif type(array) is not np.ndarray:
+            array = np.asarray(array, order="C")
+        return NUMPY.describe(array)
+    if isinstance(family, DLPack):
+        return family.describe(array, module)
+    return family.describe(array)
+
+
+def as_type(value, dtype: str) -> object:
+    """An array as it is; a Python number as an array of a frit_dtype's name."""
+    if isinstance(value, (bool, int, float)):
+        code = next(code for code in NAMES
+                    if _abi.lib.frit_dtype_name(code).decode() == dtype)
+        return np.asarray(value, NUMPY.dtype(code))
+    return value

@@ -1,0 +1,110 @@
+"""What calls of a module use: contexts, and arrays of frit_tensor."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from ctypes import c_int64
+
+from . import _abi
+from ._abi import lib
+from ._errors import RuntimeRemark
+from ._info import TensorInfo
+
+#: Calls of different shapes that a context remembers.
+REMEMBERED = 256
+
+
+def dims_of(shape: Sequence[int]):
+    return (c_int64 * max(len(shape), 1))(*shape)
+
+
+class Tensors:
+    """An array of frit_tensor, and what its pointers need to stay valid."""
+
+    def __init__(self, names: Sequence[bytes | None],
+                 described: Sequence[tuple[int, tuple[int, ...], int]]):
+        self.array = (_abi.Tensor * max(len(described), 1))()
+        self.count = len(described)
+        self.slots = [self.array[i] for i in range(self.count)]
+        self.kept = [*names]
+        for slot, name, (dtype, shape, device) in zip(self.slots, names,
+                                                      described):
+            dims = dims_of(shape)
+            self.kept.append(dims)
+            slot.name, slot.dtype, slot.rank = name, dtype, len(shape)
+            slot.dims = dims
+            slot.location = _abi.HOST if device < 0 else _abi.DEVICE
+
+    def point(self, pointers) -> None:
+        for slot, pointer in zip(self.slots, pointers):
+            slot.data = pointer
+
+
+class Call:
+    """What calls with arrays of the same names, types, shapes and places have in
+    common, for one context."""
+
+    def __init__(self, module: int, outputs: Sequence[TensorInfo], names,
+                 described):
+        self.inputs = Tensors(names, described)
+        #: Shape of each output. The runtime checks the inputs here.
+        self.shapes = [self._shape(module, index, len(info.dims))
+                       for index, info in enumerate(outputs)]
+        self.results: dict[tuple, Tensors] = {}
+
+    def _shape(self, module: int, index: int, rank: int) -> tuple[int, ...]:
+        dims = (c_int64 * max(rank, 1))()
+        _abi.check(lib.frit_module_output_dims(
+            module, self.inputs.array, self.inputs.count, index, dims))
+        return tuple(dims[:rank])
+
+
+class Context:
+    """A frit_context and the calls that were made with it. One thread at a time
+    uses it."""
+
+    def __init__(self, handle: int, peer: Context | None = None):
+        self.handle = handle
+        #: The stream that it was given, 0 for its own; peers have the same.
+        self.stream = peer.stream if peer else [0]
+        self.calls: dict[tuple, Call] = {}
+
+    def use(self, stream: int) -> None:
+        """Enqueues later work on a CUstream; 0 is the context's own."""
+        if stream != self.stream[0]:
+            _abi.check(lib.frit_context_set_stream(self.handle, stream or None))
+            self.stream[0] = stream
+
+
+class Remarks:
+    """Collects the runtime's remarks, which are shown as warnings."""
+
+    def __init__(self):
+        self.pending: list[str] = []
+        self.callback = _abi.REMARK(self._add)
+
+    def _add(self, _, message: bytes) -> None:
+        self.pending.append(message.decode(errors="replace"))
+
+    def show(self) -> None:
+        pending, self.pending = self.pending, []
+        for message in pending:
+            warnings.warn(message, RuntimeRemark, stacklevel=4)
+
+
+class Handles:
+    """What must be freed, in order. Functions of one artifact have handles of
+    their own."""
+
+    def __init__(self, module: int, remarks: Remarks):
+        self.module: int | None = module
+        self.contexts: list[int] = []
+        self.remarks = remarks
+
+    def close(self) -> None:
+        for context in self.contexts:
+            lib.frit_context_destroy(context)
+        self.contexts.clear()
+        if self.module:
+            lib.frit_module_close(self.module)
+        self.module = None

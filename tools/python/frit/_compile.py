@@ -1,0 +1,138 @@
+"""Runs fritc."""
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ._errors import CompileError, CompileWarning
+from ._module import Module, load
+
+
+def find_tool(name: str) -> str:
+    """Returns the path of a tool: beside this package, or in PATH."""
+    beside = [sysconfig.get_path("scripts"),
+              str(Path(__file__).resolve().parent.parent / "bin")]
+    found = shutil.which(name, path=os.pathsep.join(beside)) or \
+        shutil.which(name)
+    if not found:
+        raise FileNotFoundError(
+            f"{name} is neither beside this Python ({beside[0]}) nor in PATH; "
+            "pip install frit, or build it")
+    return found
+
+
+def _environment() -> dict[str, str]:
+    """The environment for fritc, which finds NVRTC of this Python's wheels."""
+    environment = dict(os.environ)
+    if sys.prefix != sys.base_prefix:
+        environment["VIRTUAL_ENV"] = sys.prefix
+    return environment
+
+
+def _report(text: str, level: int) -> None:
+    """Shows what fritc said about a model that it compiled."""
+    if text := text.strip():
+        warnings.warn(text, CompileWarning, stacklevel=level + 1)
+
+
+def run_fritc(arguments: Sequence[str], model: bytes | None = None,
+              level: int = 2) -> None:
+    """Runs fritc, with `model` as its standard input. Raises CompileError with
+    its message if it fails, and warns with what it says if it does not."""
+    done = subprocess.run([find_tool("fritc"), *arguments], input=model,
+                          stdin=None if model else subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=_environment())
+    text = done.stderr.decode(errors="replace")
+    if done.returncode:
+        raise CompileError(text.strip() or f"fritc: status {done.returncode}",
+                           done.returncode)
+    _report(text, level + 1)
+
+
+def _list(values: str | Iterable[str]) -> str:
+    return values if isinstance(values, str) else ",".join(values)
+
+
+def options_of(march, precision, shape, type, options) -> list[str]:
+    """The keywords of `compile` as options of fritc."""
+    made = []
+    if march is not None:
+        made.append(f"-march={_list(march)}")
+    if precision is not None:
+        made.append(f"-fprecision={precision}")
+    for name, value in (shape or {}).items():
+        if isinstance(value, range):
+            if value.step != 1 or not len(value):
+                raise ValueError(f"shape of '{name}': {value} is no range of "
+                                 "sizes one apart")
+            value = f"{value.start}..{value.stop - 1}"
+            made.append(f"-fshape={name}={value}")
+        elif isinstance(value, (tuple, list)):
+            made.append(f"-fshape={name}:{'x'.join(map(str, value))}")
+        else:
+            made.append(f"-fshape={name}={value}")
+    for name, value in (type or {}).items():
+        made.append(f"-ftype={name}:{value}")
+    return made + [options] if isinstance(options, str) else made + [*options]
+
+
+def compile(model: str | os.PathLike | bytes, output: str | os.PathLike | None
+            = None, *, march: str | Iterable[str] | None = None,
+            precision: str | None = None,
+            shape: Mapping[str, int | str | range | Sequence[int]] | None = None,
+            type: Mapping[str, str] | None = None,
+            options: str | Iterable[str] = (), device: str = "",
+            **load_options) -> Module:
+    """Compiles a model and opens it.
+
+    Runs `fritc`, whose options these are; `fritc --help` describes them.
+
+    Args:
+      model: a file, `.onnx` or `.json`, or an ONNX model in memory: its bytes
+        (`ModelProto.SerializeToString()`).
+      output: where to keep the artifact, a shared library for `load` and for C
+        programs. By default it is gone with this process.
+      march: targets, "sm_90a,x86-64-v3" or a list of such; by default
+        x86-64-v3 and the GPU of this machine.
+      precision: "fp32", "tf32", "fp16" or "bf16".
+      shape: sizes of what the model leaves open. `{"batch": 8}` fixes a
+        dimension and `{"x": (1, 3, 224, 224)}` an input's shape;
+        `{"batch": range(1, 65)}` and `{"batch": "1,8,64"}` compile variants.
+      type: types to take inputs or give outputs in, `{"image": "u8"}`.
+      options: further options of fritc, such as `["-O3"]`.
+      device, load_options: as for `load`.
+
+    Raises:
+      CompileError: fritc's message, with the node that is at fault.
+
+    >>> import frit
+    >>> model = frit.compile("digits.onnx", march="x86-64-v3")
+    >>> model
+    <frit.Module 'digits' on cpu: image 1x1x8x8xf32 -> probabilities 1x10xf32>
+    >>> frit.compile("digits.onnx", precision="fp7")
+    Traceback (most recent call last):
+        ...
+    frit.CompileError: fritc: error: -fprecision takes fp32, tf32, fp16, ..., not 'fp7'
+    """
+    arguments = options_of(march, precision, shape, type, options)
+    source = None
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        source, path = bytes(model), "-"
+    else:
+        path = os.fspath(model)
+    if output is not None:
+        run_fritc([path, "-o", os.fspath(output), *arguments], source)
+        return load(output, device=device, **load_options)
+    with tempfile.TemporaryDirectory(prefix="frit-") as folder:
+        stem = Path(path).stem if source is None else "model"
+        made = os.path.join(folder, f"{stem}.so")
+        run_fritc([path, "-o", made, *arguments], source)
+        return load(made, device=device, **load_options)

@@ -1,0 +1,37 @@
+"""What the package raises."""
+from __future__ import annotations
+
+
+class Error(RuntimeError):
+    """The runtime or the compiler reported a failure, in its own words.
+
+    `status` is what kind of failure it is: "out of memory", "no device" …
+    """
+
+    def __init__(self, message: str, status: str = ""):
+        super().__init__(message)
+        self.status = status
+
+
+class ArgumentError(Error, ValueError):
+    """The call is wrong: an unknown name, a wrong shape, type or device."""
+
+
+class CompileError(Error):
+    """fritc rejected the model or its options.
+
+    `exit_status` is fritc's: 1 where the model is at fault, 2 where the options
+    are, 3 for a bug in frit.
+    """
+
+    def __init__(self, message: str, exit_status: int):
+        super().__init__(message, "compile error")
+        self.exit_status = exit_status
+
+
+class CompileWarning(UserWarning):
+    """fritc compiled the model and had something to say."""
+
+
+class RuntimeRemark(UserWarning):
+    """A remark of the runtime: a library is missing, a slower way is taken."""

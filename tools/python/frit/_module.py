@@ -1,0 +1,437 @@
+"""Compiled models: opening, calling, measuring and training them."""
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from ctypes import byref, sizeof
+from typing import Any
+
+from . import _abi, _arrays, _info
+from ._abi import lib
+from ._calls import (REMEMBERED, Call, Context, Handles, Remarks, Tensors,
+                     dims_of)
+from ._errors import ArgumentError
+from ._info import Info, Step
+
+class Module:
+    """A compiled model, ready to be called. `compile` and `load` make one.
+
+    A call takes arrays by position or by the model's names: of NumPy, of
+    PyTorch (on the cpu or the module's GPU), or of any library with DLPack. They
+    are used where they lie, without copies, except that arrays in host memory
+    are copied to and from a GPU. The result is of the library of the first
+    input: an array if the model has one output, otherwise a tuple.
+
+    If an input is on a GPU, the call is enqueued on PyTorch's current stream (or
+    the default stream, for other libraries) and returns at once; the results are
+    there for whatever follows on that stream. Otherwise it waits.
+
+    Any number of threads may call a module at once; each call that runs at the
+    same time as others takes memory for itself (`info.device.context_bytes`).
+    The GIL is released while the model runs. A module with state, such as a
+    training step, runs one call at a time.
+
+    >>> import frit, numpy as np
+    >>> model = frit.compile("digits.onnx", march="x86-64-v3")
+    >>> image = np.load("digit_3.npy")          # 1x1x8x8 float32
+    >>> model(image).argmax()                   # 1x10 float32
+    np.int64(3)
+    >>> model(image=image).shape
+    (1, 10)
+    >>> model(image[0])
+    Traceback (most recent call last):
+        ...
+    frit.ArgumentError: input 'image' must be 1x1x8x8xf32 and is 1x8x8xf32
+    """
+
+    def __init__(self, handle: int, remarks: Remarks,
+                 parent: Module | None = None):
+        self._handles = Handles(handle, remarks)
+        self._finalizer = weakref.finalize(self, self._handles.close)
+        self._handle = handle
+        symbols = _info.symbols_of(handle)
+        self._inputs = _info.tensors_of(handle, "input", symbols)
+        self._outputs = _info.tensors_of(handle, "output", symbols)
+        self._output_types = [
+            _abi.described(lib.frit_module_output, _abi.TensorInfo, handle,
+                           index).dtype for index in range(len(self._outputs))]
+        self._counts = lib.frit_module_counts(handle)
+        self._has_state = lib.frit_module_state_count(handle) > 0
+        device = _info.device_of(handle).device
+        self._device = int(device[5:]) if device.startswith("cuda:") else -1
+        self._free: list[Context] = []
+        self._parent = parent
+        #: Held during a call of a module with state, whose functions share it.
+        self._lock = parent._lock if parent else threading.RLock()
+        self._functions: dict[str, Module] = {}
+
+    #===------------------------------------------------------------------===#
+    # Contexts
+    #===------------------------------------------------------------------===#
+
+    def _make_context(self) -> Context:
+        handle = self._open_handle()
+        if self._parent is not None and self._has_state:
+            peer = self._parent._state_context()
+            made = _abi.opened(lib.frit_context_create_peer, handle, peer.handle)
+        else:
+            peer = None
+            made = _abi.opened(lib.frit_context_create, handle)
+        self._handles.contexts.append(made)
+        self._handles.remarks.show()
+        return Context(made, peer)
+
+    def _state_context(self) -> Context:
+        """The only context of a module with state. Hold the lock."""
+        if not self._free:
+            self._free.append(self._make_context())
+        return self._free[0]
+
+    def _take(self) -> Context:
+        """Takes a context that no other call uses; `_give` returns it."""
+        self._open_handle()
+        if self._has_state:
+            self._lock.acquire()
+            try:
+                return self._state_context()
+            except BaseException:
+                self._lock.release()
+                raise
+        try:
+            return self._free.pop()
+        except IndexError:
+            return self._make_context()
+
+    def _give(self, context: Context) -> None:
+        if self._has_state:
+            self._lock.release()
+        else:
+            self._free.append(context)
+
+    def _open_handle(self) -> int:
+        if self._handles.module is None:
+            raise ArgumentError("the module is closed")
+        return self._handle
+
+    def close(self) -> None:
+        """Frees the memory of the module. No call of it may be running."""
+        for function in self._functions.values():
+            function.close()
+        self._free.clear()
+        self._finalizer()
+
+    def __enter__(self) -> Module:
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.close()
+
+    #===------------------------------------------------------------------===#
+    # Calls
+    #===------------------------------------------------------------------===#
+
+    def _prepare(self, context: Context, names, arrays):
+        """Describes the inputs and finds the call that fits them."""
+        described = [_arrays.describe(array, self._handle) for array in arrays]
+        facts = tuple([(d.dtype, d.shape, d.device) for d in described])
+        call = context.calls.get((names, facts))
+        if call is None:
+            if self._device >= 0 or any(d.device >= 0 for d in described):
+                self._check_devices(names, described)
+            if len(context.calls) == REMEMBERED:
+                context.calls.clear()
+            call = context.calls[names, facts] = Call(
+                self._handle, self._outputs, names, facts)
+        call.inputs.point([d.pointer for d in described])
+        return call, described
+
+    def _check_devices(self, names, described) -> None:
+        where = "the cpu" if self._device < 0 else f"cuda:{self._device}"
+        for index, array in enumerate(described):
+            if array.device not in (-1, self._device):
+                name = names[index].decode() if names[index] else \
+                    self._inputs[min(index, len(self._inputs) - 1)].name
+                raise ArgumentError(f"input '{name}' is on cuda:{array.device}, "
+                                    f"and the module runs on {where}")
+
+    def _results(self, call: _Call, family, device: int, out):
+        """Makes or checks the arrays for the outputs. Returns them, and the
+        tensors that tell the runtime of them."""
+        if out is None:
+            arrays = [family.empty(shape, dtype, device, self._handle)
+                      for shape, dtype in zip(call.shapes, self._output_types)]
+            names = (None,) * len(arrays)
+        elif isinstance(out, Mapping):
+            arrays = [*out.values()]
+            names = tuple(name.encode() for name in out)
+        else:
+            arrays = list(out) if isinstance(out, (tuple, list)) else [out]
+            names = (None,) * len(arrays)
+        described = [_arrays.describe(array, self._handle, write=True)
+                     for array in arrays]
+        facts = tuple([(d.dtype, d.shape, d.device) for d in described])
+        tensors = call.results.get((names, facts))
+        if tensors is None:
+            for array in described:
+                if array.device not in (-1, self._device):
+                    raise ArgumentError(
+                        f"an output is on cuda:{array.device}, and the module "
+                        "does not run there")
+            if len(call.results) == REMEMBERED:
+                call.results.clear()
+            tensors = call.results[names, facts] = Tensors(names, facts)
+        tensors.point([d.pointer for d in described])
+        return arrays, described, tensors
+
+    def _call(self, names, arrays, out):
+        """Runs the model; returns the outputs that were asked for."""
+        context = self._take()
+        try:
+            call, described = self._prepare(context, names, arrays)
+            family = _arrays.family_of(arrays[0]) if arrays else _arrays.NUMPY
+            device = max([d.device for d in described], default=-1)
+            results, places, tensors = self._results(call, family, device, out)
+            run = lib.frit_run
+            if self._device >= 0:
+                run = self._enqueue_on(context, [*arrays, *results],
+                                       [*described, *places])
+            status = run(context.handle, call.inputs.array, call.inputs.count,
+                         tensors.array, tensors.count)
+            if status:
+                _abi.check(status)
+            if self._counts and out is None:
+                results = [self._cut(context, family, index, array)
+                           for index, array in enumerate(results)]
+            return results, family
+        finally:
+            self._give(context)
+
+    def _enqueue_on(self, context: Context, arrays, described):
+        """Chooses the stream of a call on the GPU, and whether to wait."""
+        on_gpu = [a for a, d in zip(arrays, described) if d.device >= 0]
+        family = _arrays.family_of(on_gpu[0]) if on_gpu else None
+        context.use(family.stream(self._device) if family else 0)
+        waits = len(on_gpu) < len(arrays) or isinstance(family, _arrays.DLPack)
+        return lib.frit_run if waits else lib.frit_run_async
+
+    def _cut(self, context: Context, family, index: int, array):
+        """The valid elements of an output whose shape depends on the data."""
+        dims = dims_of(self._outputs[index].dims)
+        _abi.check(lib.frit_context_output_dims(context.handle, index, dims))
+        shape = tuple(dims[:len(self._outputs[index].dims)])
+        return array if shape == tuple(array.shape) else \
+            family.cut(array, shape)
+
+    def __call__(self, *inputs, out=None, **named) -> Any:
+        """Runs the model on arrays, by position or by name.
+
+        Args:
+          out: arrays to write the outputs to, instead of new ones: one, a
+            sequence in the model's order, or a dict by name. A dict may leave
+            outputs out, and has those that depend on the data at their largest
+            size (`info.outputs[i].dims`).
+
+        Returns:
+          The output, or a tuple of all outputs, or `out`.
+        """
+        names = (None,) * len(inputs)
+        if named:
+            names += tuple([name.encode() for name in named])
+            inputs += tuple(named.values())
+        results, family = self._call(names, inputs, out)
+        if out is not None:
+            return out
+        results = [family.finish(array) for array in results]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run(self, inputs: Mapping[str, Any],
+            out: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """As a call, but takes and returns dicts by the model's names.
+
+        >>> import frit, numpy as np
+        >>> model = frit.compile("digits.onnx", march="x86-64-v3")
+        >>> model.run({"image": np.load("digit_3.npy")})["probabilities"].shape
+        (1, 10)
+        """
+        names = tuple([name.encode() for name in inputs])
+        results, family = self._call(names, tuple(inputs.values()), out)
+        if out is not None:
+            return dict(out)
+        return {info.name: family.finish(array)
+                for info, array in zip(self._outputs, results)}
+
+    def profile(self, *inputs, **named) -> list[Step]:
+        """Runs the model once and returns the time of each step in microseconds,
+        in the order in which they run.
+
+        >>> import frit, numpy as np
+        >>> model = frit.compile("digits.onnx", march="x86-64-v3")
+        >>> steps = model.profile(np.load("digit_3.npy"))
+        >>> [step.kind for step in steps]
+        ['conv', 'conv', 'gemm', 'launch']
+        """
+        names = (None,) * len(inputs) + tuple(name.encode() for name in named)
+        found: list[Step] = []
+
+        def visit(_, info):
+            step = info.contents
+            found.append(Step(_info.text(step.kind), _info.text(step.node),
+                              _info.text(step.kernel), step.start,
+                              step.duration, step.bytes, step.flops,
+                              bool(step.is_library)))
+
+        context = self._take()
+        try:
+            arrays = (*inputs, *named.values())
+            call, described = self._prepare(context, names, arrays)
+            if self._device >= 0:
+                self._enqueue_on(context, arrays, described)
+            _abi.check(lib.frit_profile(
+                context.handle, call.inputs.array, call.inputs.count, None, 0,
+                _abi.VISIT_STEP(visit), None))
+        finally:
+            self._give(context)
+        return found
+
+    def synchronize(self) -> None:
+        """Waits for the calls that were enqueued on a GPU."""
+        for context in [*self._free]:
+            _abi.check(lib.frit_context_synchronize(context.handle))
+
+    #===------------------------------------------------------------------===#
+    # What it is
+    #===------------------------------------------------------------------===#
+
+    @property
+    def info(self) -> Info:
+        """Inputs, outputs, targets, memory: what `frit-run --info` prints.
+
+        >>> import frit
+        >>> model = frit.compile("digits.onnx", march="x86-64-v3")
+        >>> model.info.inputs[0].shape, model.info.inputs[0].dtype
+        ((1, 1, 8, 8), 'f32')
+        """
+        return _info.info_of(self._open_handle())
+
+    @property
+    def device(self) -> str:
+        """Where the module runs: "cuda:0" or "cpu"."""
+        return "cpu" if self._device < 0 else f"cuda:{self._device}"
+
+    def __repr__(self) -> str:
+        if self._handles.module is None:
+            return "<frit.Module, closed>"
+
+        def show(infos):
+            return ", ".join(f"{i.name} {'x'.join(map(str, (*i.shape, i.dtype)))}"
+                             for i in infos)
+        name = _info.text(lib.frit_module_name(self._handle))
+        function = _info.text(lib.frit_module_function(self._handle))
+        if function != "main":
+            name += f", {function}"
+        return (f"<frit.Module '{name}' on {self.device}: "
+                f"{show(self._inputs)} -> {show(self._outputs)}>")
+
+    #===------------------------------------------------------------------===#
+    # Functions and state
+    #===------------------------------------------------------------------===#
+
+    def function(self, name: str) -> Module:
+        """Another function of the artifact, such as "eval_step". It shares the
+        state of this one, and lives no longer.
+
+            step = frit.load("step.so")         # the function train_step
+            evaluate = step.function("eval_step")
+            step.write_state(learning_rate=1e-3)
+            loss = step(image, labels)
+        """
+        if name == _info.text(lib.frit_module_function(self._open_handle())):
+            return self
+        if self._parent is not None:
+            return self._parent.function(name)
+        if name not in self._functions:
+            handle = _abi.opened(lib.frit_module_open_function, self._handle,
+                                 name.encode())
+            self._functions[name] = Module(handle, self._handles.remarks, self)
+        return self._functions[name]
+
+    def _state(self, function, names, arrays, write) -> None:
+        described = [_arrays.describe(array, self._handle, write)
+                     for array in arrays]
+        tensors = Tensors([name.encode() for name in names],
+                           [(d.dtype, d.shape, d.device) for d in described])
+        tensors.point([d.pointer for d in described])
+        self._open_handle()
+        with self._lock:
+            context = self._state_context()
+            _abi.check(function(context.handle, tensors.array, tensors.count))
+
+    def read_state(self, *names: str) -> dict[str, Any]:
+        """Copies state tensors, all or those named, to NumPy arrays."""
+        state = {i.name: i for i in _info.tensors_of(self._open_handle(),
+                                                     "state", ())}
+        for name in names:
+            if name not in state:
+                raise ArgumentError(f"there is no state '{name}'; the model's "
+                                    f"are: {', '.join(state) or 'none'}")
+        if not state:
+            return {}
+        codes = {lib.frit_dtype_name(code).decode(): code
+                 for code in _arrays.NAMES}
+        arrays = {name: _arrays.NUMPY.empty(state[name].dims,
+                                            codes[state[name].dtype], -1,
+                                            self._handle)
+                  for name in names or state}
+        self._state(lib.frit_state_read, [*arrays], [*arrays.values()], True)
+        return arrays
+
+    def write_state(self, values: Mapping[str, Any] | None = None,
+                    **named) -> None:
+        """Sets state tensors, such as `learning_rate=1e-3`, from arrays and
+        numbers."""
+        values = {**(values or {}), **named}
+        state = {i.name: i for i in _info.tensors_of(self._open_handle(),
+                                                     "state", ())}
+        arrays = [_arrays.as_type(value, state[name].dtype)
+                  if name in state else value
+                  for name, value in values.items()]
+        self._state(lib.frit_state_write, [*values], arrays, False)
+
+
+def load(path: str | os.PathLike, *, device: str = "", threads: int = 0,
+         weights_folder: str | os.PathLike | None = None,
+         disable: Sequence[str] = ()) -> Module:
+    """Opens a compiled model, the shared library that fritc wrote.
+
+    Args:
+      device: "cuda", "cuda:1", "cpu", or "none" to look at `Module.info` only.
+        By default the GPU if there is one that the model has code for.
+      threads: threads of the cpu target; by default one per core.
+      weights_folder: where external weights are; by default beside the model.
+      disable: of "cuda_graph", "cublas", "cudnn", "programmatic_launch".
+
+    Raises:
+      Error: the runtime's message.
+
+    >>> import frit
+    >>> frit.load("nothing.so")
+    Traceback (most recent call last):
+        ...
+    frit.Error: cannot open 'nothing.so': No such file or directory
+    """
+    flags = 0
+    for name in disable:
+        if name not in _abi.FLAGS:
+            raise ArgumentError(f"'{name}' cannot be disabled; these can: "
+                                f"{', '.join(_abi.FLAGS)}")
+        flags |= _abi.FLAGS[name]
+    remarks = Remarks()
+    folder = None if weights_folder is None else os.fsencode(weights_folder)
+    options = _abi.ModuleOptions(sizeof(_abi.ModuleOptions), device.encode(),
+                                 folder, flags, threads, remarks.callback, None)
+    handle = _abi.opened(lib.frit_module_load, os.fsencode(path),
+                         byref(options))
+    remarks.show()
+    return Module(handle, remarks)
