@@ -122,7 +122,7 @@ std::unique_ptr<LibraryCall> CudaSteps::prepareCall(const Step &step) {
 
 Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
   if (loaded.cudnn && std::ranges::any_of(steps, isForCudnn)) {
-    cudnn = std::make_unique<CudnnHandle>(*loaded.cudnn);
+    cudnn = std::make_unique<CudnnHandle>(*loaded.cudnn, driver);
     if (!cudnn->open()) {
       cudnn.reset();
       loaded.model.remark("cuDNN does not start; convolutions and attention "

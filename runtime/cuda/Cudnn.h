@@ -43,7 +43,7 @@ struct AttentionGradientGraphs;
 /// its calls, which must not outlive it.
 class CudnnHandle {
 public:
-  explicit CudnnHandle(const Cudnn &dnn) : dnn(dnn) {}
+  CudnnHandle(const Cudnn &dnn, const Api &driver) : dnn(dnn), driver(driver) {}
   CudnnHandle(const CudnnHandle &) = delete;
   ~CudnnHandle();
 
@@ -61,6 +61,7 @@ public:
                                        std::span<const uint32_t> alignments);
 
   const Cudnn &dnn;
+  const Api &driver;
   DnnHandle handle = nullptr;
 
 private:

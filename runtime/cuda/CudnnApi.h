@@ -118,6 +118,9 @@ enum DnnAttribute {
   kDnnMatmulB = 1521,
   kDnnMatmulC = 1522,
   kDnnMatmulDescriptor = 1523,
+  kDnnMatmulM = 1525,
+  kDnnMatmulN = 1526,
+  kDnnMatmulK = 1527,
   kDnnReductionOperator = 1600,
   kDnnReductionType = 1601,
   kDnnReductionX = 1610,
@@ -153,6 +156,8 @@ enum DnnPointwiseMode {
   kDnnLogarithm = 15,
   kDnnIdentity = 21,
   kDnnGreaterOrEqual = 303,
+  kDnnLess = 304,
+  kDnnAnd = 400,
   kDnnIndex = 501,
   kDnnSelect = 601
 };

@@ -141,15 +141,23 @@ DnnDescriptor AttentionBuilder::mathOf(int mode, DnnDescriptor x,
   return y;
 }
 
+DnnDescriptor AttentionBuilder::indexOf(DnnDescriptor x, int64_t axis) {
+  DnnDescriptor index = graph.tensor(kDnnInt32, scores);
+  graph.add(kDnnElementwise, kDnnIndex, kDnnFloat, {index, x}, axis);
+  return index;
+}
+
+DnnDescriptor AttentionBuilder::compare(int mode, DnnDescriptor x,
+                                        DnnDescriptor b) {
+  DnnDescriptor y = graph.tensor(kDnnBoolean, scores);
+  graph.add(kDnnElementwise, mode, kDnnBoolean, {y, x, b});
+  return y;
+}
+
 DnnDescriptor AttentionBuilder::hideLaterKeys(DnnDescriptor x,
                                               DnnDescriptor hidden) {
-  DnnDescriptor query = graph.tensor(kDnnInt32, scores);
-  graph.add(kDnnElementwise, kDnnIndex, kDnnFloat, {query, x}, /*axis=*/2);
-  DnnDescriptor key = graph.tensor(kDnnInt32, scores);
-  graph.add(kDnnElementwise, kDnnIndex, kDnnFloat, {key, x}, /*axis=*/3);
-  DnnDescriptor isSeen = graph.tensor(kDnnBoolean, scores);
-  graph.add(kDnnElementwise, kDnnGreaterOrEqual, kDnnBoolean,
-            {isSeen, query, key});
+  DnnDescriptor query = indexOf(x, /*axis=*/2), key = indexOf(x, /*axis=*/3);
+  DnnDescriptor isSeen = compare(kDnnGreaterOrEqual, query, key);
   DnnDescriptor y = graph.tensor(kDnnFloat, scores);
   graph.add(kDnnElementwise, kDnnSelect, kDnnFloat, {y, x, hidden, isSeen});
   return y;

@@ -30,7 +30,9 @@ public:
   void buildForward(bool stats);
 
   /// Pointers: q, k, v, y, dy, those stats, dq, dk, dv, the scale, one, sums
-  /// and dq in f32 as intermediate results, then as above.
+  /// and dq in f32 as intermediate results, then the value of masked scores if
+  /// the problem is causal or has lengths, the mask as above, and the lengths
+  /// if there are some: queries and keys per batch element, i32.
   void buildGradient();
 
 private:
@@ -40,7 +42,10 @@ private:
   int halfType() const;
   DnnDescriptor mask();
   DnnDescriptor mathOf(int mode, DnnDescriptor x, DnnDescriptor b = nullptr);
+  DnnDescriptor indexOf(DnnDescriptor x, int64_t axis);
+  DnnDescriptor compare(int mode, DnnDescriptor x, DnnDescriptor b);
   DnnDescriptor hideLaterKeys(DnnDescriptor x, DnnDescriptor hidden);
+  DnnDescriptor hideRest(DnnDescriptor x, DnnDescriptor hidden);
   DnnDescriptor softmax(DnnDescriptor x, DnnDescriptor stats);
   DnnDescriptor transposedOf(DnnDescriptor x);
   void sumHeads(DnnDescriptor weights, DnnDescriptor x, DnnDescriptor result,
@@ -50,7 +55,18 @@ private:
   CudnnGraph &graph;
   DnnShape scores,
       rows; ///< of intermediate tensors: per query and key, per query
+  /// Lengths in use, if the gradient needs them.
+  DnnDescriptor queries = nullptr, keys = nullptr;
 };
+
+/// Whether the gradient's graph has lengths, although all rows count. Without
+/// them, engines of some versions compute wrong gradients if their tiles do not
+/// divide the queries and keys: those up to 9.15.0 of most keys, and later ones
+/// of keys that fill half a tile (NVIDIA cudnn-frontend, issue 628).
+inline bool needsLengths(const artifact::Attention &problem) {
+  constexpr int64_t tile = 128;
+  return problem.queries % tile != 0 || problem.keys % tile != 0;
+}
 
 /// Value of a masked score. Engines before 9.10 recognize the lowest finite
 /// number.

@@ -26,9 +26,8 @@ using Memory = CudnnGraph::Memory;
 /// Older versions want dq's sums cleared before the call.
 static constexpr size_t kOldestVersion = 90600;
 
-/// Versions up to 9.15.0 compute wrong results for other numbers of keys.
-static constexpr size_t kLastWithTiles = 91500;
-static constexpr int64_t kTile = 128;
+/// Older versions want lengths applied twice.
+static constexpr size_t kOldestWithLengths = 91002;
 
 namespace frit::cuda {
 struct AttentionGradientGraphs {
@@ -70,17 +69,31 @@ DnnDescriptor AttentionBuilder::transposedOf(DnnDescriptor x) {
   return y;
 }
 
+/// Hides scores outside of the lengths.
+DnnDescriptor AttentionBuilder::hideRest(DnnDescriptor x,
+                                         DnnDescriptor hidden) {
+  DnnDescriptor query = indexOf(x, /*axis=*/2), key = indexOf(x, /*axis=*/3);
+  DnnDescriptor isRow = compare(kDnnLess, query, queries);
+  DnnDescriptor isColumn = compare(kDnnLess, key, keys);
+  DnnDescriptor y = graph.tensor(kDnnFloat, scores);
+  graph.add(kDnnElementwise, kDnnSelect, kDnnFloat,
+            {y, x, hidden, compare(kDnnAnd, isRow, isColumn)});
+  return y;
+}
+
 /// result = weights · x, summed over the heads that share keys.
 void AttentionBuilder::sumHeads(DnnDescriptor weights, DnnDescriptor x,
                                 DnnDescriptor result, int64_t size) {
   if (p.heads == p.groups) {
-    graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {result, weights, x});
+    graph.add(kDnnProduct, /*mode=*/0, kDnnFloat,
+              {result, weights, x, keys, nullptr, queries});
     return;
   }
   const DnnShape all = {{p.batch, p.heads, p.keys, size},
                         {p.heads * p.keys * size, p.keys * size, size, 1}};
   DnnDescriptor each = graph.tensor(halfType(), all);
-  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {each, weights, x});
+  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat,
+            {each, weights, x, keys, nullptr, queries});
   graph.add(kDnnReduce, kDnnReduceAdd, kDnnFloat, {result, each});
 }
 
@@ -107,9 +120,15 @@ void AttentionBuilder::buildGradient() {
   DnnDescriptor unit = graph.tensor(kDnnFloat, one, Memory::host);
   DnnDescriptor sums = graph.tensor(kDnnFloat, rows, Memory::device);
   DnnDescriptor dqSum = graph.tensor(kDnnFloat, wide, Memory::device);
-  DnnDescriptor hidden =
-      p.causal ? graph.tensor(kDnnFloat, one, Memory::host) : nullptr;
+  DnnDescriptor hidden = p.causal || needsLengths(p)
+                             ? graph.tensor(kDnnFloat, one, Memory::host)
+                             : nullptr;
   DnnDescriptor added = p.hasMask ? mask() : nullptr;
+  if (needsLengths(p)) {
+    const DnnShape each = {{p.batch, 1, 1, 1}, {1, 1, 1, 1}};
+    queries = graph.tensor(kDnnInt32, each, Memory::device);
+    keys = graph.tensor(kDnnInt32, each, Memory::device);
+  }
 
   // Σ dy · y
   DnnDescriptor products = graph.tensor(kDnnFloat, wideY);
@@ -119,27 +138,30 @@ void AttentionBuilder::buildGradient() {
   graph.add(kDnnElementwise, kDnnMultiply, kDnnFloat, {sums, sum, unit});
 
   DnnDescriptor x = graph.tensor(kDnnFloat, scores);
-  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {x, q, k});
+  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {x, q, k, queries, keys});
   x = mathOf(kDnnMultiply, x, scale);
   if (added)
     x = mathOf(kDnnAdd, x, added);
+  if (queries)
+    x = hideRest(x, hidden);
   x = mathOf(kDnnSubtract, x, stats);
-  if (hidden)
+  if (p.causal)
     x = hideLaterKeys(x, hidden);
   DnnDescriptor weights = mathOf(kDnnExponential, x);
   sumHeads(transposedOf(weights), dy, dv, p.valueSize);
 
   DnnDescriptor ds = graph.tensor(kDnnFloat, scores);
-  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {ds, dy, v});
+  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {ds, dy, v, queries, keys});
   ds = mathOf(kDnnSubtract, ds, sums);
   ds = mathOf(kDnnMultiply, ds, weights);
   ds = mathOf(kDnnMultiply, ds, scale);
   sumHeads(transposedOf(ds), q, dk, p.size);
 
-  DnnDescriptor keys = operand(p.k, p.groups, p.keys, p.size,
-                               /*transposed=*/false, Memory::none);
-  graph.add(kDnnReshape, /*mode=*/0, kDnnFloat, {keys, k});
-  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {dqSum, ds, keys});
+  DnnDescriptor rowsOfK = operand(p.k, p.groups, p.keys, p.size,
+                                  /*transposed=*/false, Memory::none);
+  graph.add(kDnnReshape, /*mode=*/0, kDnnFloat, {rowsOfK, k});
+  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat,
+            {dqSum, ds, rowsOfK, queries, nullptr, keys});
   graph.add(kDnnElementwise, kDnnIdentity, kDnnFloat, {dq, dqSum});
 }
 
@@ -150,11 +172,12 @@ void AttentionBuilder::buildGradient() {
 namespace {
 class AttentionGradientCall final : public CudnnCall {
 public:
-  AttentionGradientCall(DnnHandle handle, AttentionGradientGraphs &graphs,
-                        uint32_t algorithm, uint64_t workspaceBytes)
-      : CudnnCall(graphs.dnn, handle, graphs.gradient, algorithm,
+  AttentionGradientCall(const CudnnHandle &handle,
+                        AttentionGradientGraphs &graphs, uint32_t algorithm,
+                        uint64_t workspaceBytes)
+      : CudnnCall(graphs.dnn, handle.handle, graphs.gradient, algorithm,
                   workspaceBytes),
-        graphs(graphs), workspaceBytes(workspaceBytes) {}
+        driver(handle.driver), graphs(graphs), workspaceBytes(workspaceBytes) {}
 
   bool enqueue(std::span<const DevicePointer> arguments,
                Stream stream) override;
@@ -173,6 +196,7 @@ public:
   bool findForward();
 
 private:
+  const Api &driver;
   AttentionGradientGraphs &graphs;
   uint64_t workspaceBytes;
   int64_t forward = 0;
@@ -184,7 +208,7 @@ std::unique_ptr<LibraryCall>
 CudnnHandle::prepareGradient(const Attention &problem) {
   const uint64_t scratch = AttentionScratch(problem).bytes;
   if (dnn.version < kOldestVersion ||
-      (dnn.version <= kLastWithTiles && problem.keys % kTile != 0) ||
+      (dnn.version < kOldestWithLengths && needsLengths(problem)) ||
       (problem.queries == 1 && problem.keys == 1) ||
       problem.workspaceBytes < scratch)
     return nullptr;
@@ -208,7 +232,7 @@ CudnnHandle::prepareGradient(const Attention &problem) {
     }
   }
   auto call = std::make_unique<AttentionGradientCall>(
-      handle, *graphs, problem.algorithm, problem.workspaceBytes - scratch);
+      *this, *graphs, problem.algorithm, problem.workspaceBytes - scratch);
   if (!call->findForward() || !call->findPlan())
     return nullptr;
   return call;
@@ -254,14 +278,27 @@ bool AttentionGradientCall::enqueue(std::span<const DevicePointer> arguments,
   if (forwardFailed)
     return false;
 
-  void *all[15] = {half(p.q),       half(p.k), half(p.v),  half(p.y),
+  void *all[17] = {half(p.q),       half(p.k), half(p.v),  half(p.y),
                    half(p.dy),      stats,     half(p.dq), half(p.dk),
                    half(p.dv),      &scale,    &one,       part(scratch.sums),
                    part(scratch.dq)};
   next = all + 13;
-  if (p.causal)
+  if (p.causal || needsLengths(p))
     *next++ = &graphs.hidden;
   if (p.hasMask)
     *next++ = mask;
+  if (needsLengths(p)) {
+    const DevicePointer workspace = arguments[p.inputs + 1];
+    const struct {
+      uint64_t offset;
+      int64_t length;
+    } lengths[] = {{scratch.queries, p.queries}, {scratch.keys, p.keys}};
+    for (const auto &[offset, length] : lengths) {
+      *next++ = part(offset);
+      if (driver.memsetD32Async(workspace + offset, unsigned(length),
+                                size_t(p.batch), stream) != kSuccess)
+        return false;
+    }
+  }
   return run(stream, all, rest);
 }

@@ -7,14 +7,15 @@
 
 using namespace frit::cuda;
 
-const DnnOperation frit::cuda::kDnnProduct = {
-    kDnnMatmul,
-    /*mode=*/-1,
-    /*modeType=*/-1,
-    kDnnMatmulType,
-    kDnnMatmulOperation,
-    kDnnMatmulDescriptor,
-    {kDnnMatmulC, kDnnMatmulA, kDnnMatmulB}};
+const DnnOperation frit::cuda::kDnnProduct = {kDnnMatmul,
+                                              /*mode=*/-1,
+                                              /*modeType=*/-1,
+                                              kDnnMatmulType,
+                                              kDnnMatmulOperation,
+                                              kDnnMatmulDescriptor,
+                                              {kDnnMatmulC, kDnnMatmulA,
+                                               kDnnMatmulB, kDnnMatmulM,
+                                               kDnnMatmulN, kDnnMatmulK}};
 const DnnOperation frit::cuda::kDnnReduce = {kDnnReduction,
                                              kDnnReductionOperator,
                                              kDnnOfReduction,

@@ -25,10 +25,12 @@ struct DnnShape {
 /// `function` is -1 if the operation has none.
 struct DnnOperation {
   int function, mode, modeType, mathType;
-  int operation, ofFunction, tensors[4];
+  int operation, ofFunction, tensors[6];
   int alpha = -1;
 };
-extern const DnnOperation kDnnProduct;     ///< {c, a, b}
+/// {c, a, b, m, n, k}; the last three are lengths in use, one per batch
+/// element.
+extern const DnnOperation kDnnProduct;
 extern const DnnOperation kDnnReduce;      ///< {y, x}
 extern const DnnOperation kDnnElementwise; ///< {y, x, b, t}
 extern const DnnOperation kDnnReshape;     ///< {y, x}
@@ -93,7 +95,7 @@ private:
   /// Configurations of one query.
   static constexpr int64_t kMostFound = 16;
   static constexpr int64_t kMostKnobs = 16, kMostOperations = 32;
-  static constexpr int64_t kMostTensors = 48;
+  static constexpr int64_t kMostTensors = 64;
   static constexpr int64_t kMostDescriptors =
       kMostTensors + 2 * kMostOperations + 2 * kMostEngines + 2 * kMostKnobs +
       8;

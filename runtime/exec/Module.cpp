@@ -28,10 +28,12 @@ Status frit::noKernel(const PlanView &plan, const artifact::Step &step) {
   if (isGradient)
     return Status(
         FRIT_UNSUPPORTED,
-        format("%s: its gradient needs cuDNN 9 (FRIT_CUDNN names it), "
+        format("%s: its gradient needs cuDNN %s (FRIT_CUDNN names it), "
                "which is missing or does not support it; compile the "
                "model with -fno-cudnn for frit's own kernels",
-               plan.nodeOf(step).c_str()));
+               plan.nodeOf(step).c_str(),
+               step.kind == artifact::StepKind::conv ? "9"
+                                                     : "9.10.2 or later"));
   const char *what = step.kind == artifact::StepKind::gemm   ? "matrix product"
                      : step.kind == artifact::StepKind::conv ? "convolution"
                                                              : "attention";

@@ -141,12 +141,16 @@ static std::unique_ptr<LibraryCall> prepare(CudnnHandle &handle, Attention a) {
   }
   a.inputs = argument;
   if (a.gradient) {
-    // One result of all heads.
-    int64_t width = (a.heads + 2 * a.groups) * a.size;
-    for (StridedOperand *operand : {&a.dq, &a.dk, &a.dv})
-      *operand = {argument, 0, 0, {a.queries * width, a.size, width, 1}};
-    a.dk.offset = a.heads * a.size;
-    a.dv.offset = (a.heads + a.groups) * a.size;
+    // One result.
+    int64_t offset = 0;
+    auto place = [&](StridedOperand &operand, int64_t heads, int64_t rows) {
+      int64_t width = heads * a.size;
+      operand = {argument, 0, offset, {rows * width, a.size, width, 1}};
+      offset += a.batch * rows * width;
+    };
+    place(a.dq, a.heads, a.queries);
+    place(a.dk, a.groups, a.keys);
+    place(a.dv, a.groups, a.keys);
   } else {
     lay(a.y, a.heads, a.queries, a.valueSize);
   }
@@ -271,11 +275,18 @@ static void testGradients(CudnnHandle &handle) {
   Attention masked = attention(DType::f16, 128, 64);
   masked.gradient = masked.hasMask = 1;
   masked.mask.strides[3] = 1;
-  for (DType type : {DType::f16, DType::f32}) {
-    masked.typeMask = type;
-    masked.mask.strides[0] = masked.keys;
-    CHECK(!enginesFor(handle, masked).empty());
-  }
+  for (int64_t keys : {128, 77})
+    for (DType type : {DType::f16, DType::f32}) {
+      masked.keys = keys;
+      masked.typeMask = type;
+      masked.mask.strides[0] = keys;
+      CHECK(!enginesFor(handle, masked).empty());
+    }
+  Attention crossed = attention(DType::bf16, 61, 64);
+  crossed.gradient = 1;
+  crossed.keys = 197;
+  crossed.groups = 2;
+  CHECK(!enginesFor(handle, crossed).empty());
   // Without room for intermediate results there is no call.
   Attention cramped = attention(DType::f16, 512, 64);
   cramped.gradient = 1;
@@ -355,7 +366,11 @@ int main() {
   described.descriptorFinalize = finalize;
   described.setStream = [](DnnHandle, Stream) { return 0; };
   described.execute = [](DnnHandle, DnnDescriptor, DnnDescriptor) { return 0; };
-  CudnnHandle handle(described);
+  Api driver = {};
+  driver.memsetD32Async = [](DevicePointer, unsigned, size_t, Stream) {
+    return kSuccess;
+  };
+  CudnnHandle handle(described, driver);
   if (enginesFor(handle, attention(DType::f16, 384, 64)).empty() &&
       !dlopen("libcuda.so.1", RTLD_LAZY)) {
     printf("skipped: no driver, nor anything in its place\n");

@@ -178,26 +178,31 @@ static_assert(
     int(kDnnReduction) == CUDNN_BACKEND_REDUCTION_DESCRIPTOR &&
     int(kDnnReductionOperation) ==
         CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
-static_assert(int(kDnnPointwiseMode) == CUDNN_ATTR_POINTWISE_MODE &&
-              int(kDnnPointwiseType) == CUDNN_ATTR_POINTWISE_MATH_PREC &&
-              int(kDnnPointwiseAxis) == CUDNN_ATTR_POINTWISE_AXIS &&
-              int(kDnnPointwiseDescriptor) ==
-                  CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR &&
-              int(kDnnPointwiseX) == CUDNN_ATTR_OPERATION_POINTWISE_XDESC &&
-              int(kDnnPointwiseB) == CUDNN_ATTR_OPERATION_POINTWISE_BDESC &&
-              int(kDnnPointwiseY) == CUDNN_ATTR_OPERATION_POINTWISE_YDESC &&
-              int(kDnnPointwiseT) == CUDNN_ATTR_OPERATION_POINTWISE_TDESC &&
-              int(kDnnMatmulType) == CUDNN_ATTR_MATMUL_COMP_TYPE &&
-              int(kDnnMatmulA) == CUDNN_ATTR_OPERATION_MATMUL_ADESC &&
-              int(kDnnMatmulB) == CUDNN_ATTR_OPERATION_MATMUL_BDESC &&
-              int(kDnnMatmulC) == CUDNN_ATTR_OPERATION_MATMUL_CDESC &&
-              int(kDnnMatmulDescriptor) == CUDNN_ATTR_OPERATION_MATMUL_DESC &&
-              int(kDnnReductionOperator) == CUDNN_ATTR_REDUCTION_OPERATOR &&
-              int(kDnnReductionType) == CUDNN_ATTR_REDUCTION_COMP_TYPE &&
-              int(kDnnReductionX) == CUDNN_ATTR_OPERATION_REDUCTION_XDESC &&
-              int(kDnnReductionY) == CUDNN_ATTR_OPERATION_REDUCTION_YDESC &&
-              int(kDnnReductionDescriptor) ==
-                  CUDNN_ATTR_OPERATION_REDUCTION_DESC);
+static_assert(
+    int(kDnnPointwiseMode) == CUDNN_ATTR_POINTWISE_MODE &&
+    int(kDnnPointwiseType) == CUDNN_ATTR_POINTWISE_MATH_PREC &&
+    int(kDnnPointwiseAxis) == CUDNN_ATTR_POINTWISE_AXIS &&
+    int(kDnnPointwiseDescriptor) ==
+        CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR &&
+    int(kDnnPointwiseX) == CUDNN_ATTR_OPERATION_POINTWISE_XDESC &&
+    int(kDnnPointwiseB) == CUDNN_ATTR_OPERATION_POINTWISE_BDESC &&
+    int(kDnnPointwiseY) == CUDNN_ATTR_OPERATION_POINTWISE_YDESC &&
+    int(kDnnPointwiseT) == CUDNN_ATTR_OPERATION_POINTWISE_TDESC &&
+    int(kDnnMatmulType) == CUDNN_ATTR_MATMUL_COMP_TYPE &&
+    int(kDnnMatmulA) == CUDNN_ATTR_OPERATION_MATMUL_ADESC &&
+    int(kDnnMatmulB) == CUDNN_ATTR_OPERATION_MATMUL_BDESC &&
+    int(kDnnMatmulC) == CUDNN_ATTR_OPERATION_MATMUL_CDESC &&
+    int(kDnnMatmulDescriptor) == CUDNN_ATTR_OPERATION_MATMUL_DESC &&
+    int(kDnnMatmulM) == CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC &&
+    int(kDnnMatmulN) == CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC &&
+    int(kDnnMatmulK) == CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC &&
+    int(kDnnLess) == CUDNN_POINTWISE_CMP_LT &&
+    int(kDnnAnd) == CUDNN_POINTWISE_LOGICAL_AND &&
+    int(kDnnReductionOperator) == CUDNN_ATTR_REDUCTION_OPERATOR &&
+    int(kDnnReductionType) == CUDNN_ATTR_REDUCTION_COMP_TYPE &&
+    int(kDnnReductionX) == CUDNN_ATTR_OPERATION_REDUCTION_XDESC &&
+    int(kDnnReductionY) == CUDNN_ATTR_OPERATION_REDUCTION_YDESC &&
+    int(kDnnReductionDescriptor) == CUDNN_ATTR_OPERATION_REDUCTION_DESC);
 static_assert(
     int(kDnnReshapeOperation) == CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR &&
     int(kDnnReshapeX) == CUDNN_ATTR_OPERATION_RESHAPE_XDESC &&

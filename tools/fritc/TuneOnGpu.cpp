@@ -55,7 +55,9 @@ static std::vector<uint32_t> algorithmsOf(const PlanView &plan) {
     }
     if (cuda::isForCudnn(step)) {
       cuda::Cudnn cudnn;
-      cuda::CudnnHandle handle(cudnn);
+      // Nothing is enqueued.
+      const cuda::Api driver = {};
+      cuda::CudnnHandle handle(cudnn, driver);
       if (!cudnn.load() || !handle.open())
         return {};
       auto call = step.kind == StepKind::conv

@@ -190,9 +190,8 @@ bool frit::cuda::cudnnTakes(Problem &problem, const Machine &machine) {
 }
 
 bool frit::cuda::cudnnTakes(nn::AttentionGradOp op, const Machine &machine) {
-  // cuDNN 9.15.0 and older need keys in whole tiles, and nothing stands in for
-  // cuDNN when the model is loaded.
-  constexpr int64_t piece = 8, mostSize = 128, tile = 128;
+  // Nothing stands in for cuDNN when the model is loaded.
+  constexpr int64_t piece = 8, mostSize = 128;
   ArrayRef<int64_t> q = nn::shapeOf(op.getQ());
   for (Value v : op->getOperands())
     if (!nn::tensorType(v).hasStaticShape() ||
@@ -203,7 +202,7 @@ bool frit::cuda::cudnnTakes(nn::AttentionGradOp op, const Machine &machine) {
     if (!isTwoBytes(element) && !element.isF32())
       return false;
   }
-  return machine.cudnn && machine.arch.hasTensorCores && q[2] % tile == 0 &&
+  return machine.cudnn && machine.arch.hasTensorCores && q[2] > 1 &&
          isTwoBytes(nn::tensorType(op.getQ()).getElementType()) &&
          q[3] % piece == 0 && q[3] <= mostSize;
 }

@@ -378,7 +378,7 @@ struct Attention {
 /// Parts of the workspace of an attention's gradient, each from a multiple of
 /// kAlignment on. The library's engines use what follows them.
 struct AttentionScratch {
-  uint64_t stats, sums, dq, y, bytes;
+  uint64_t stats, sums, dq, y, queries, keys, bytes;
 
   explicit constexpr AttentionScratch(const Attention &a) {
     uint64_t rows = uint64_t(a.batch) * uint64_t(a.heads) * uint64_t(a.queries);
@@ -389,7 +389,10 @@ struct AttentionScratch {
     sums = after(stats, rows * 4);
     dq = after(sums, rows * 4);
     y = after(dq, rows * uint64_t(a.size) * 4);
-    bytes = after(y, rows * uint64_t(a.valueSize) * 2);
+    // Lengths of each batch element.
+    queries = after(y, rows * uint64_t(a.valueSize) * 2);
+    keys = after(queries, uint64_t(a.batch) * 4);
+    bytes = after(keys, uint64_t(a.batch) * 4);
   }
 };
 
