@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace frit;
 
 std::vector<std::string> frit::warningNames() {
-  return {"opset",  "optional",  "random", "shape",
-          "target", "tune-miss", "type"};
+  return {"folded", "opset",  "optional",  "random", "shape",
+          "shared", "target", "tune-miss", "type"};
 }
 
 /// The name that a warning ends with, or "".

@@ -367,6 +367,9 @@ OwningOpRef<ModuleOp> Importer::run() {
       emitWarning(loc) << "-fbound: there is no node '" << name
                        << "' with a result whose size depends on the data";
 
+  if (options.trains)
+    warnOfFoldedNorms();
+
   // Remove operators that only computed shapes.
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))

@@ -71,6 +71,8 @@ private:
   bool addInputs();
   bool addOutputs();
   bool checkResult();
+  /// Warns of a model that is to train and has lost its batch norms.
+  void warnOfFoldedNorms();
 
   void importNodes(const Order &order, Scope &scope, unsigned depth);
   void importNode(const ::onnx::NodeProto &proto, Scope &scope, unsigned depth);
