@@ -104,6 +104,17 @@ public:
     for (const Json &item : *found)
       values.push_back(item.get<std::string>());
   }
+  /// A list of objects.
+  void each(const char *key,
+            llvm::function_ref<void(const Json &, llvm::StringRef)> read) {
+    const Json *found = find(key);
+    if (!found)
+      return;
+    if (!found->is_array())
+      return fail(key, "must be a list of objects");
+    for (size_t i = 0; i < found->size(); ++i)
+      read((*found)[i], placeOf(key) + "[" + std::to_string(i) + "]");
+  }
   /// One of several names, which must be there.
   template <typename Enum>
   void choice(const char *key, Enum &value,
@@ -177,6 +188,17 @@ static void readLossScale(const Json &json, LossScaleOptions &scale,
   in.integer("interval", scale.growthInterval, 1);
 }
 
+static void readDropout(const Json &json, llvm::StringRef place,
+                        DropoutOptions &dropout, std::string &error) {
+  Reader in(json, place.str(), error);
+  in.patterns("after", dropout.after);
+  if (dropout.after.empty())
+    in.fail("after", "must name a value or node");
+  in.number("rate", dropout.rate, 0, 1);
+  if (dropout.rate == 1)
+    in.fail("rate", "must be less than 1");
+}
+
 static void readAll(const Json &json, TrainingOptions &options,
                     std::string &error) {
   Reader in(json, "", error);
@@ -190,6 +212,9 @@ static void readAll(const Json &json, TrainingOptions &options,
     in.fail("optimizer", "is missing");
   if (const Json *scale = in.find("loss_scale"))
     readLossScale(*scale, options.lossScale, error);
+  in.each("dropout", [&](const Json &item, llvm::StringRef place) {
+    readDropout(item, place, options.dropout.emplace_back(), error);
+  });
   in.patterns("train", options.train);
   in.patterns("freeze", options.freeze);
   in.number("clip_norm", options.clipNorm, 0);

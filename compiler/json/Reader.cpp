@@ -388,6 +388,8 @@ bool Reader::readNode(const Json &node, size_t index) {
     if (lookup(output))
       return fail(loc, "computes '" + output + "', which is there already");
     values[output] = result;
+    if (options.onValue)
+      options.onValue(output, result);
   }
   return true;
 }

@@ -76,6 +76,10 @@ LogicalResult Pipeline::import(ModelSource source) {
   PipelineHooks::Work work(hooks, "read " + source.path);
   ImportOptions import = options.import;
   import.trains = options.training.has_value();
+  if (options.training && !options.training->dropout.empty())
+    import.onValue = [this](StringRef name, Value value) {
+      recordValueName(value, name);
+    };
   for (const SymbolSizes &symbol : options.openSymbols)
     import.openSymbols.insert(symbol.name);
   // Imports that are only compared with another share its weights.

@@ -41,10 +41,10 @@ void Importer::warnOfFoldedNorms() {
     return;
   mlir::emitWarning(locate(*folded.front(), graph))
       << "the exporter folded a batch norm into it"
-      << (folded.size() > 1 ? ", and others into " +
-                                  std::to_string(folded.size() - 1) +
-                                  " more nodes"
-                            : "")
+      << (folded.size() > 1
+              ? ", and others into " + std::to_string(folded.size() - 1) +
+                    " more nodes"
+              : "")
       << "; the model trains without them. To keep them, export it with "
          "torch.onnx.export(..., dynamo=True, optimize=False), or with "
          "dynamo=False, training=TrainingMode.PRESERVE, "

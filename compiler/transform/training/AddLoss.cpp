@@ -21,7 +21,7 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/training/Arguments.h"
-#include "compiler/transform/training/Buckets.h"
+#include "compiler/transform/training/Names.h"
 #include "compiler/transform/training/Sums.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/Loss.h"
@@ -94,7 +94,7 @@ LogicalResult AddLoss::addParameters() {
   }
   if (any)
     return success();
-  return main.emitError("no weight trains: ")
+  return emitError(main.getLoc(), "no weight trains: ")
          << (options.train.empty()
                  ? "the model has no named float weights that 'freeze' "
                    "leaves"
@@ -122,10 +122,11 @@ FailureOr<Value> AddLoss::findPrediction() {
   if (options.loss.output.empty() && outputs.size() == 1)
     return outputs[0];
   if (options.loss.output.empty())
-    return main.emitError("the model has several outputs; set 'output' of "
-                          "'loss' to one of: ")
+    return emitError(main.getLoc(),
+                     "the model has several outputs; set 'output' of "
+                     "'loss' to one of: ")
            << names;
-  return main.emitError("the loss is of output '")
+  return emitError(main.getLoc(), "the loss is of output '")
          << options.loss.output << "', and the model's outputs are: " << names;
 }
 
@@ -135,7 +136,7 @@ FailureOr<BlockArgument> AddLoss::addTarget(Value prediction, Type element,
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     if (auto name = main.getArgAttrOfType<StringAttr>(i, "nn.name"))
       if (name == options.loss.target)
-        return main.emitError("the loss's target '")
+        return emitError(main.getLoc(), "the loss's target '")
                << options.loss.target
                << "' has the name of an input of the model; choose another "
                   "with 'target' of 'loss'";
@@ -171,7 +172,8 @@ static Value flattenRows(NNBuilder &b, Value x, int64_t rows) {
 FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
   auto type = tensorType(prediction);
   if (!isFloat(prediction))
-    return main.emitError("the loss needs an output of floats, not ") << type;
+    return emitError(main.getLoc(), "the loss needs an output of floats, not ")
+           << type;
   if (options.loss.kind != LossKind::crossEntropy) {
     auto target = addTarget(prediction, b.getF32Type(), type.getShape());
     if (failed(target))
@@ -188,7 +190,7 @@ FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
     prediction = softmax.getX();
   int64_t rank = type.getRank(), axis = options.loss.axis;
   if (rank < 2 || axis < -rank || axis >= rank)
-    return main.emitError("the loss's output has shape ")
+    return emitError(main.getLoc(), "the loss's output has shape ")
            << shapeText(type.getShape())
            << "; cross-entropy needs rows of classes along 'axis' " << axis;
   axis += axis < 0 ? rank : 0;

@@ -2,18 +2,13 @@
 
 #include "compiler/transform/training/Buckets.h"
 
-#include "llvm/Support/GlobPattern.h"
+#include "compiler/transform/training/Names.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
-
-bool frit::matchesAny(ArrayRef<std::string> patterns, StringRef name) {
-  return llvm::any_of(patterns, [&](const std::string &pattern) {
-    return llvm::cantFail(llvm::GlobPattern::create(pattern)).match(name);
-  });
-}
 
 std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
                                       ArrayRef<std::string> noDecay,

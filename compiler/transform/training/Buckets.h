@@ -67,9 +67,6 @@ mlir::Value memberOf(nn::NNBuilder &b, mlir::Value bucket,
 mlir::Value packMembers(nn::NNBuilder &b, const Bucket &bucket,
                         llvm::ArrayRef<mlir::Value> values);
 
-/// Returns whether one of the patterns, which are valid globs, matches.
-bool matchesAny(llvm::ArrayRef<std::string> patterns, llvm::StringRef name);
-
 } // namespace frit
 
 #endif // FRIT_COMPILER_TRANSFORM_TRAINING_BUCKETS_H

@@ -22,6 +22,9 @@ std::unique_ptr<mlir::Pass> createAddLoss(const TrainingOptions &options,
 std::unique_ptr<mlir::Pass> createAddOptimizer(const TrainingOptions &options,
                                                TrainingFunction function);
 
+/// Lets TrainingMode find a value by the name that it has in the model.
+void recordValueName(mlir::Value value, llvm::StringRef name);
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_TRANSFORM_TRAINING_TRAINING_H

@@ -11,6 +11,7 @@
 //     return …, %m * 0.9 + %mean * 0.1, …
 //
 // Models are exported for inference as often as for training; both train alike.
+// Dropout, which models for inference lack, is put where the options name it.
 // In the training step, batch norm normalizes by the batch's statistics and
 // updates the running ones, and dropout draws random numbers. In the evaluation
 // step, batch norm reads the running statistics and dropout does nothing.
@@ -19,8 +20,11 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/training/Arguments.h"
+#include "compiler/transform/training/Names.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/Random.h"
+
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace frit;
@@ -41,6 +45,8 @@ public:
   void runOnOperation() override {
     main = getOperation().lookupSymbol<func::FuncOp>("main");
     separateShared();
+    if (failed(addDropout()))
+      return signalPassFailure();
     replaceDropout();
     useBatchStatistics();
     eraseDead(main.getBody().front());
@@ -49,6 +55,7 @@ public:
 private:
   bool trains() const { return function == TrainingFunction::trainStep; }
   void separateShared();
+  LogicalResult addDropout();
   void replaceDropout();
   BlockArgument addNumber(StringRef name, Location loc);
   void useBatchStatistics();
@@ -88,6 +95,68 @@ void TrainingMode::separateShared() {
 //===----------------------------------------------------------------------===//
 // Dropout
 //===----------------------------------------------------------------------===//
+
+/// Attribute of an operator whose result has these names in the model.
+static constexpr llvm::StringLiteral kValueNames = "nn.value_names";
+
+void frit::recordValueName(Value value, StringRef name) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumResults() != 1)
+    return;
+  // Nodes that compute nothing give a value further names.
+  Builder b(op->getContext());
+  SmallVector<Attribute> names;
+  if (auto known = op->getAttrOfType<ArrayAttr>(kValueNames))
+    llvm::append_range(names, known);
+  names.push_back(b.getStringAttr(name));
+  op->setAttr(kValueNames, b.getArrayAttr(names));
+}
+
+/// Puts dropout where the options ask for it.
+LogicalResult TrainingMode::addDropout() {
+  Block &block = main.getBody().front();
+  llvm::StringSet<> found;
+  auto dropBehind = [&](Value value, ArrayRef<StringRef> names) {
+    if (!isFloat(value))
+      return;
+    const DropoutOptions *first = nullptr;
+    for (const DropoutOptions &dropout : options.dropout)
+      for (const std::string &pattern : dropout.after)
+        if (llvm::any_of(names, [&](StringRef name) {
+              return matchesAny(pattern, name);
+            })) {
+          found.insert(pattern);
+          first = first ? first : &dropout;
+        }
+    if (!first)
+      return;
+    NNBuilder b(value.getLoc(), block.getTerminator());
+    b.setInsertionPointAfterValue(value);
+    Value dropped = DropoutOp::create(b, value, b.getF32FloatAttr(first->rate));
+    value.replaceAllUsesExcept(dropped, dropped.getDefiningOp());
+  };
+  for (BlockArgument argument : main.getArguments())
+    if (auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                      "nn.name"))
+      dropBehind(argument, name.getValue());
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    auto values = dyn_cast_or_null<ArrayAttr>(op.removeAttr(kValueNames));
+    if (!values || isa<ConstantOp>(op))
+      continue;
+    SmallVector<StringRef> names = nodeNamesOf(&op);
+    for (auto name : values.getAsValueRange<StringAttr>())
+      names.push_back(name);
+    dropBehind(op.getResult(0), names);
+  }
+  for (const DropoutOptions &dropout : options.dropout)
+    for (const std::string &pattern : dropout.after)
+      if (!found.contains(pattern))
+        return emitError(main.getLoc(),
+                         "'dropout': no node, and no value of floats, has "
+                         "a name that matches '")
+               << pattern << "'";
+  return success();
+}
 
 /// Draws dropout's random numbers in training; for evaluation it is nothing.
 void TrainingMode::replaceDropout() {

@@ -41,14 +41,21 @@ struct LossScaleOptions {
   int64_t growthInterval = 2000;
 };
 
+/// Dropout behind values of the model that has none there.
+struct DropoutOptions {
+  std::vector<std::string> after; ///< glob patterns of values' or nodes' names
+  double rate = 0.5;              ///< probability that an element is dropped
+};
+
 struct TrainingOptions {
   LossOptions loss;
   OptimizerOptions optimizer;
   LossScaleOptions lossScale;
-  std::vector<std::string> train;  ///< patterns; empty: every float weight
-  std::vector<std::string> freeze; ///< patterns; they win
-  double clipNorm = 0;             ///< 0: gradients are not clipped
-  int64_t accumulate = 1;          ///< calls whose gradients make a step
+  std::vector<DropoutOptions> dropout; ///< the first that matches counts
+  std::vector<std::string> train;      ///< patterns; empty: every float weight
+  std::vector<std::string> freeze;     ///< patterns; they win
+  double clipNorm = 0;                 ///< 0: gradients are not clipped
+  int64_t accumulate = 1;              ///< calls whose gradients make a step
   /// Weight of a batch's statistics in the running ones.
   double batchNormMomentum = 0.1;
   /// Whether gradients and the loss are means over the ranks of a group.
