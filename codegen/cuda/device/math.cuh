@@ -212,6 +212,26 @@ __device__ inline float geluTo16Bits(float x) {
   return x * logistic2(x * q);
 }
 
+/// Slope of GELU at `x` for 16-bit results: 0.5 + x p(x^2) up to 4.5, beyond
+/// which it is 0 or 1, with p fitted by weighted least squares in s, which is
+/// x^2 mapped onto [-1, 1]. The absolute error is below 7e-5. Exact, it takes
+/// twice as many instructions, and with ping-pong the epilogue would take
+/// longer than the other warpgroup's main loop.
+__device__ inline float geluSlopeTo16Bits(float x) {
+  x = minimum(maximum(x, -4.5f), 4.5f);
+  float s = ::fmaf(x * x, 0.0987654328f, -1.0f);
+  float p = ::fmaf(s, -0.0274131354f, 0.0581477992f);
+  p = ::fmaf(s, p, -0.0408732034f);
+  p = ::fmaf(s, p, 0.0442357957f);
+  p = ::fmaf(s, p, -0.0902649835f);
+  p = ::fmaf(s, p, 0.106736109f);
+  p = ::fmaf(s, p, -0.0948976055f);
+  p = ::fmaf(s, p, 0.0859332904f);
+  p = ::fmaf(s, p, -0.0899442509f);
+  p = ::fmaf(s, p, 0.159451291f);
+  return ::fmaf(x, p, 0.5f);
+}
+
 __device__ inline bool isNan(float x) { return x != x; }
 __device__ inline bool isNan(double x) { return x != x; }
 __device__ inline bool isInf(float x) { return abs(x) == INFINITY; }

@@ -96,6 +96,7 @@ static constexpr ScalarForm kForms[] = {
     {"math.exp.shifted", "frit::expShifted($0)"},
     {"logistic", "frit::logistic($0)"},
     {"gelu.16", "frit::geluTo16Bits($0)"},
+    {"gelu_slope.16", "frit::geluSlopeTo16Bits($0)"},
     {"round.f16", "frit::roundTo<frit::f16>($0)"},
     {"round.bf16", "frit::roundTo<frit::bf16>($0)"},
     {"math.exp2", "frit::exp2($0)"},

@@ -49,6 +49,33 @@ static std::pair<Node *, Node *> halfGate(ArrayRef<Node *> factors,
   return {};
 }
 
+/// Matches 0.5 (1 + erf(a / sqrt(2))), the normal distribution function of a;
+/// returns a, or null.
+static Node *distribution(const Node *node) {
+  Node *sum = otherOperand(node, "arith.mulf", 0.5);
+  Node *erf = sum ? otherOperand(sum, "arith.addf", 1) : nullptr;
+  return erf && is(erf, "math.erf")
+             ? otherOperand(erf->operands[0], "arith.mulf", 0.7071067811865476)
+             : nullptr;
+}
+
+/// Whether `node` is a times the normal density of a: a exp(-0.5 a a) /
+/// sqrt(2 pi).
+static bool isWeightedDensity(const Node *node, const Node *a) {
+  if (!is(node, "arith.mulf") || !is(node->operands[1], "math.exp") ||
+      otherOperand(node->operands[0], "arith.mulf", 0.3989422804014327) != a)
+    return false;
+  const Node *power = node->operands[1]->operands[0];
+  return is(power, "arith.mulf") && power->operands[1] == a &&
+         otherOperand(power->operands[0], "arith.mulf", -0.5) == a;
+}
+
+/// Matches the slope of an exact GELU; returns where it is taken, or null.
+static Node *slopeOfGelu(const Node *node) {
+  Node *a = is(node, "arith.addf") ? distribution(node->operands[0]) : nullptr;
+  return a && isWeightedDensity(node->operands[1], a) ? a : nullptr;
+}
+
 Node *Graph::operation(StringRef form, ArrayRef<Node *> operands) {
   return operation(lookupForm(form), operands, operands[0]->type,
                    {INT64_MIN, INT64_MAX});
@@ -100,9 +127,14 @@ Node *Graph::strengthReduced(const ScalarForm *form,
 /// Returns a cheaper form of `value` that is accurate enough for rounding to 16
 /// bits, or `value` itself.
 Node *Graph::roundedTo16Bits(Node *value) {
-  if (is(value, "arith.mulf") && value->type.isF32())
-    if (auto [a, u] = halfGate(value->operands, "math.erf");
-        a && otherOperand(u, "arith.mulf", 0.7071067811865476) == a)
-      return operation("gelu.16", a);
+  if (!is(value, "arith.mulf") || !value->type.isF32())
+    return value;
+  if (auto [a, u] = halfGate(value->operands, "math.erf");
+      a && otherOperand(u, "arith.mulf", 0.7071067811865476) == a)
+    return operation("gelu.16", a);
+  for (unsigned i : {0, 1})
+    if (Node *a = slopeOfGelu(value->operands[i]))
+      return operation("arith.mulf",
+                       {value->operands[1 - i], operation("gelu_slope.16", a)});
   return value;
 }

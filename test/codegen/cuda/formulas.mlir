@@ -41,6 +41,22 @@ func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
     %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 56, 56>} : (tensor<128x64x112x111xf16>) -> tensor<128x64x56x56xf16>
     nn.yield %1 : tensor<128x64x56x56xf16>
   }
+  // So is its slope.
+  %7 = nn.fusion(%h) : (tensor<1024x1024xf16>) -> tensor<1024x1024xf16> {
+  ^bb0(%a: tensor<1024x1024xf16>):
+    %1 = nn.gelu_grad %a, %a : (tensor<1024x1024xf16>, tensor<1024x1024xf16>) -> tensor<1024x1024xf16>
+    nn.yield %1 : tensor<1024x1024xf16>
+  }
+  %8 = nn.fusion(%x) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  ^bb0(%a: tensor<1024x1024xf32>):
+    %1 = nn.gelu_grad %a, %a : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    nn.yield %1 : tensor<1024x1024xf32>
+  }
+  %9 = nn.fusion(%x) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  ^bb0(%a: tensor<1024x1024xf32>):
+    %1 = nn.gelu_grad %a, %a {approximate = "tanh"} : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    nn.yield %1 : tensor<1024x1024xf32>
+  }
   return
 }
 
@@ -71,3 +87,12 @@ func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
 // CHECK-LABEL: struct k5_body {
 // CHECK: r0[v] = frit::maximum(r0[v], frit::load(x0[
 // CHECK: frit::storeVector(y0 + i, out0);
+
+// CHECK-LABEL: struct k6_body {
+// CHECK: out0[v] = a0[v] * frit::geluSlopeTo16Bits(a0[v]);
+
+// CHECK-LABEL: struct k7_body {
+// CHECK: frit::erf(
+
+// CHECK-LABEL: struct k8_body {
+// CHECK: frit::logistic(

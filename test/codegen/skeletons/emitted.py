@@ -38,6 +38,8 @@ def maps():
     for x in (half(3, 64), half(7, 13), full(1, 1)):
         f = Fusion(f"gelu {x}", x)
         yield f.give(f.op("gelu", "%x0"))
+        f = Fusion(f"gelu_grad {x}", x, x)
+        yield f.give(f.op("gelu_grad", "%x0", "%x1"))
     f = Fusion("cast to more bytes", half(5, 24))
     yield f.give(f.cast("%x0", "f32"))
     # Vectors whose elements are read one by one.

@@ -11,6 +11,9 @@ RUNS = {
     "exp": np.exp, "rsqrt": lambda a: 1 / np.sqrt(a),
     "gather": lambda a, i: a[i],
     "relu": lambda a: np.maximum(a, 0),
+    "gelu_grad": lambda a, dy: dy * (
+        0.5 * (1 + np.vectorize(math.erf)(a / 2**0.5)) +
+        a * np.exp(-0.5 * a * a) / (2 * math.pi)**0.5),
     "gelu": lambda a: 0.5 * a * (1 + np.vectorize(math.erf)(a / 2**0.5)),
 }
 
