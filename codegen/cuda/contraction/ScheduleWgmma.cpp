@@ -20,8 +20,8 @@ static constexpr double kStepTime = 0.003;
 static constexpr double kSharedSmTime = 1.26;
 /// Bytes per microsecond from L2 to an SM, and to all of them.
 static constexpr double kL2Rate = 169e3, kAllL2Rate = 10.8e6;
-/// Latency of a copy.
-static constexpr double kLatency = 1.25;
+/// Latency of a copy, and of a barrier of a cluster.
+static constexpr double kLatency = 1.25, kClusterBarrier = 1;
 /// From a kernel's start to its first product, from a tile's last product to
 /// the first of the next, and what a cluster that shares operands adds.
 static constexpr double kFill = 1.21, kNextTile = 0.3, kClusterTime = 2.9;
@@ -37,6 +37,8 @@ static constexpr double kOneSlot = 1.4;
 static constexpr double kHeldRate = 18.8e6, kMostHeld = 30e6;
 /// More stages, or blocks that share an SM, than these gain nothing.
 static constexpr int64_t kMostStages = 13, kMostOccupancy = 2;
+/// As many stages or fewer do not always hide the latency of copies.
+static constexpr int64_t kFewStages = 3;
 
 /// The longest of times that overlap, and a little more where others come near
 /// it: they do not overlap to the end.
@@ -64,7 +66,10 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
       (2 * tile.m + tile.n + tile.m / 64 * tile.n) * kSharedTime / arch.clock;
   double load = (tile.m + tile.n / tile.cluster) * kWgmmaDepth * 2.0 /
                 std::min(kL2Rate, kAllL2Rate / active);
-  double wait = kLatency / (tile.stages * sharing);
+  // While one stage is multiplied the others are copied; where they are many,
+  // the fitted latency allows for that.
+  int64_t stages = tile.stages * sharing;
+  double wait = kLatency / (stages > kFewStages ? stages : stages - 1);
   double step = longest({multiply, feed, load, wait}, 16) + kStepTime;
   double compute = steps * step * (sharing > 1 ? kSharedSmTime : 1);
 
@@ -81,7 +86,8 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
                     ? waves * std::max(compute, kHiddenStore * store) + store
                     : waves * (compute + store) + (waves - 1) * kNextTile;
   time += kFill + sums * 4 * (tile.split - 1) / kSumBytes +
-          (tile.cluster > 1 ? kClusterTime : 0);
+          (tile.cluster > 1 ? kClusterTime : 0) +
+          (tile.layout().overlaysStages() ? kClusterBarrier : 0);
 
   auto elements = [](Value v) {
     return double(nn::tensorType(v).getNumElements());
@@ -130,13 +136,20 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
       tile.stages = kMostStages;
       while (tile.stages > 2 && !tile.fits(arch))
         --tile.stages;
+      WgmmaTile overlaid = tile;
+      while (tile.stages > 2 && tile.layout().overlaysStages())
+        --tile.stages;
       // A tile of which two blocks fit an SM is not one of occupancy one.
       WgmmaTile closer = tile;
       ++closer.occupancy;
       if (!tile.fits(arch) ||
           (tile.occupancy < kMostOccupancy && closer.fits(arch)))
         continue;
-      add(tile);
+      if (!tile.layout().overlaysStages())
+        add(tile);
+      // The sums of other blocks may take the place of stages.
+      if (tile.stages <= kFewStages && overlaid.layout().overlaysStages())
+        add(overlaid);
       // Boxes may be worth a stage.
       WgmmaTile roomy = tile;
       while (roomy.stages > 3 &&

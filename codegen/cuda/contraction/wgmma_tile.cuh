@@ -54,7 +54,9 @@ template <class P, class Operands> struct WgmmaBlock {
   __device__ WgmmaBlock() {
     shared = tensorShared();
     boxes = shared + P::stages * Plan::kStageBytes;
-    received = boxes + Plan::kSlots * Plan::kOwned * kBoxBytes;
+    received = Plan::kLayout.overlaysStages()
+                   ? shared
+                   : boxes + Plan::kSlots * Plan::kOwned * kBoxBytes;
     full = reinterpret_cast<Barrier *>(shared + Plan::kShared - kBarrierBytes);
     empty = full + P::stages;
     filled = empty + P::stages;
@@ -209,6 +211,10 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
     if (warp == Plan::kWarps && threadIdx.x % 32 == 0)
       block.produce(operands);
     __syncwarp();
+    if constexpr (Plan::kLayout.overlaysStages()) {
+      arriveCluster();
+      waitCluster();
+    }
 
   } else {
     if constexpr (Plan::kMovesRegisters)
@@ -240,6 +246,10 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
         if (part < Plan::kParts)
           shares.expect(part);
         block.multiply(sums, place);
+        if constexpr (Plan::kLayout.overlaysStages()) {
+          arriveCluster();
+          waitCluster();
+        }
 #pragma unroll
         for (int i = 0; i < Plan::kParts; ++i)
           if (i != part)

@@ -28,7 +28,8 @@ constexpr long maxSharedBytes(long blocks) { return 233472 / blocks - 1024; }
 
 /// A block of wgmma_gemm.cuh or wgmma_conv.cuh. Its shared memory holds, one
 /// after the other: the stages, each with lines of A and then of B; the boxes
-/// of the result; the sums that other blocks send; the barriers.
+/// of the result; the sums that other blocks send, unless they overlay the
+/// stages; the barriers.
 struct WgmmaLayout {
   long tileM = 128, tileN = 128, stages = 4;
   /// Blocks that share B, and that share k; blocks on an SM at a time.
@@ -59,8 +60,16 @@ struct WgmmaLayout {
     return (split - 1) * owned() * unitBytes();
   }
 
+  /// Whether the sums that other blocks send overlay the stages, once the
+  /// cluster has multiplied: where shared memory has no room for both.
+  constexpr bool overlaysStages() const {
+    return split > 1 && stages * stageBytes() + receiveBytes() + kBarrierBytes +
+                                owned() * kBoxBytes >
+                            maxSharedBytes(blocks);
+  }
   constexpr long fixedBytes() const {
-    return stages * stageBytes() + receiveBytes() + kBarrierBytes;
+    return stages * stageBytes() + (overlaysStages() ? 0 : receiveBytes()) +
+           kBarrierBytes;
   }
   /// Boxes of a unit that are in shared memory at a time: a power of two.
   constexpr long slots() const {
@@ -106,6 +115,7 @@ struct WgmmaLayout {
   /// Whether units are whole and shared memory has room for them.
   constexpr bool fits() const {
     return warps() * parts() % split == 0 && unitN() % 64 == 0 &&
+           (!overlaysStages() || receiveBytes() <= stages * stageBytes()) &&
            sharedBytes() <= maxSharedBytes(blocks);
   }
 };

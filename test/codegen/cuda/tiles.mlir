@@ -5,7 +5,8 @@
 func.func @tiles(%a: tensor<384x1024xf16>, %b: tensor<1024x1024xf16>,
                  %c: tensor<49x2048xf16>, %d: tensor<2048x512xf16>,
                  %e: tensor<12288x1024xf16>, %f: tensor<1024x3072xf16>,
-                 %g: tensor<6304x768xf16>, %h: tensor<768x768xf16>) {
+                 %g: tensor<6304x768xf16>, %h: tensor<768x768xf16>,
+                 %i: tensor<16384x768xf16>, %j: tensor<16384x3072xf16>) {
   // Few tiles: each has an SM of its own, and all its shared memory for
   // pipeline stages.
   // CHECK: // k0 #cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 13, raster = 12> grid 96x1x1
@@ -35,6 +36,15 @@ func.func @tiles(%a: tensor<384x1024xf16>, %b: tensor<1024x1024xf16>,
   ^bb0(%x: tensor<6304x768xf16>, %w: tensor<768x768xf16>):
     %y = nn.matmul %x, %w : (tensor<6304x768xf16>, tensor<768x768xf16>) -> tensor<6304x768xf16>
     nn.yield %y : tensor<6304x768xf16>
+  }
+  // The gradient of a weight: split-K where the sums of other blocks take the
+  // place of stages, of which there would be too few otherwise.
+  // CHECK: // k4 #cuda.wgmma_gemm<tile_m = 192, tile_n = 192, stages = 4, split = 2, raster = 12> grid 128x1x1 block 416 shared 221696
+  %4 = nn.fusion(%i, %j) : (tensor<16384x768xf16>, tensor<16384x3072xf16>) -> tensor<768x3072xf32> {
+  ^bb0(%x: tensor<16384x768xf16>, %w: tensor<16384x3072xf16>):
+    %y = nn.matmul %x, %w {transpose_a} : (tensor<16384x768xf16>, tensor<16384x3072xf16>) -> tensor<768x3072xf16>
+    %z = nn.cast %y {to = f32} : (tensor<768x3072xf16>) -> tensor<768x3072xf32>
+    nn.yield %z : tensor<768x3072xf32>
   }
   return
 }

@@ -291,6 +291,9 @@ static void checks() {
   check<Problem<Deep, 64, 192, 2, 1, 4, 2>>();
   check<Problem<Deep, 64, 128, 4, 1, 8>>();
   check<Problem<Deep, 192, 128, 3, 1, 4>>();
+  // Sums of other blocks that overlay the stages.
+  using Wide = Matrices<200, 392, 392, 1, true, false, bf16, float>;
+  check<Problem<Wide, 192, 192, 4, 1, 2>, false>();
   check<Problem<
       Matrices<131, 129, 320, 2, false, true, bf16, bf16, bf16, Relu, 8, 5>, 64,
       64, 4, 1, 4>>();
@@ -330,6 +333,9 @@ static void checks() {
   check<Problem<Deep, 128, 128, 4, 1, 4>>();
   check<Problem<Deep, 128, 256, 3, 1, 2>, false>();
   check<Problem<Deep, 128, 128, 3, 1, 8>>();
+  check<Problem<Deep, 192, 192, 4, 1, 2>>();
+  check<Problem<Deep, 192, 128, 5, 1, 4>>();
+  check<Problem<Deep, 128, 256, 4, 1, 2>>();
   check<Problem<Matrices<100, 200, 520, 2, false, true, f16, float, f16, Gelu>,
                 64, 256, 3, 1, 8>>();
   using Tall = Matrices<3001, 1600, 136, 1, false, true, bf16>;
