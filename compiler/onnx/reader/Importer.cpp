@@ -5,6 +5,7 @@
 #include "compiler/import/CreateOp.h"
 #include "compiler/onnx/reader/Node.h"
 #include "compiler/onnx/reader/Registry.h"
+#include "dialects/nn/Fold.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -167,12 +168,18 @@ Value Importer::readWeight(const ::onnx::TensorProto &weight) {
                       builder.getStringAttr(weight.name()));
 }
 
+/// The most elements of a weight that are compared with each other.
+static constexpr int64_t kMostEqual = 1 << 20;
+
 /// Returns what the node's output stands for: `value`, or a weight of its own
 /// if the node copies one (see ImportOptions::trains).
 Value Importer::separateWeight(const NodeProto &proto, Value value) {
   auto weight = value ? value.getDefiningOp<nn::ConstantOp>() : nullptr;
   if (!options.trains || !weight || !weight.getName() ||
-      proto.op_type() != "Identity" || !weight.getValue().isSplat())
+      proto.op_type() != "Identity")
+    return value;
+  DenseElementsAttr elements = nn::constantValue(weight, kMostEqual);
+  if (!elements || !elements.isSplat())
     return value;
   return createWeight(builder, main.getBody().front(), lastWeight,
                       weight.getLoc(), weight.getValue(),

@@ -22,6 +22,7 @@
 #include "compiler/transform/training/Arguments.h"
 #include "compiler/transform/training/Names.h"
 #include "compiler/transform/training/Training.h"
+#include "dialects/nn/Fold.h"
 #include "dialects/nn/Random.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -44,7 +45,7 @@ public:
 
   void runOnOperation() override {
     main = getOperation().lookupSymbol<func::FuncOp>("main");
-    separateShared();
+    separateMerged();
     if (failed(addDropout()))
       return signalPassFailure();
     replaceDropout();
@@ -54,7 +55,7 @@ public:
 
 private:
   bool trains() const { return function == TrainingFunction::trainStep; }
-  void separateShared();
+  void separateMerged();
   LogicalResult addDropout();
   void replaceDropout();
   BlockArgument addNumber(StringRef name, Location loc);
@@ -67,27 +68,48 @@ private:
 };
 } // namespace
 
-/// Gives every reader of a vector its own. Exporters merge equal initializers
-/// of models in eval mode, and before training all scales of norms are ones.
-void TrainingMode::separateShared() {
-  Block &block = main.getBody().front();
-  for (auto constant : llvm::make_early_inc_range(block.getOps<ConstantOp>())) {
+/// The most elements of a vector that is looked at.
+static constexpr int64_t kLongestVector = 1 << 20;
+
+/// Gives every reader of a uniform vector its own where an exporter merged
+/// equal weights: before training, the scales of all norms are ones. A file in
+/// which two equal vectors stand was not merged; there a weight with several
+/// readers is one that the model shares.
+void TrainingMode::separateMerged() {
+  SmallVector<ConstantOp> merged;
+  DenseSet<Attribute> seen;
+  for (auto constant : main.getBody().front().getOps<ConstantOp>()) {
     if (!constant.getName() || !isFloat(constant) ||
-        tensorType(constant).getRank() != 1 || constant->hasOneUse() ||
-        constant->use_empty())
+        tensorType(constant).getRank() != 1 || constant->use_empty())
       continue;
+    DenseElementsAttr value = constantValue(constant, kLongestVector);
+    if (!value || !value.isSplat())
+      continue;
+    if (!seen.insert(value).second)
+      return;
+    if (!constant->hasOneUse())
+      merged.push_back(constant);
+  }
+  for (ConstantOp constant : merged) {
     if (trains())
       constant.emitWarning("weight '")
           << *constant.getName() << "' has several readers; each trains a copy "
-          << "of its own. Exporters merge equal weights of a model in eval "
-             "mode: export it in train mode to keep their names [-Wshared]";
+          << "of its own. Exporters merge equal weights: export the model with "
+             "optimize=False or in training mode to keep their names "
+             "[-Wshared]";
+    SmallVector<OpOperand *> uses(
+        llvm::make_pointer_range(constant->getUses()));
+    llvm::sort(uses, [](OpOperand *a, OpOperand *b) {
+      return a->getOwner() == b->getOwner()
+                 ? a->getOperandNumber() < b->getOperandNumber()
+                 : a->getOwner()->isBeforeInBlock(b->getOwner());
+    });
     OpBuilder b(constant);
     int64_t copies = 0;
-    for (OpOperand &use :
-         llvm::make_early_inc_range(llvm::drop_begin(constant->getUses()))) {
+    for (OpOperand *use : llvm::drop_begin(uses)) {
       auto copy = cast<ConstantOp>(b.clone(*constant));
       copy.setName((*constant.getName() + "." + Twine(++copies)).str());
-      use.set(copy);
+      use->set(copy);
     }
   }
 }
