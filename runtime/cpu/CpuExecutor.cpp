@@ -24,6 +24,7 @@ public:
   Status load();
   Status createExecution(Execution *peer,
                          std::unique_ptr<Execution> &execution) override;
+  Status setWeights(std::span<const uint32_t> changed) override;
   Status makeGroupId(frit_group_id &id) const override {
     return makeHostGroupId(id);
   }
@@ -42,8 +43,11 @@ public:
   Model &model;
   std::vector<void *> constants; ///< null if no call needs it
   HostMemory prepared;
+  /// Number of times that `constants` changed.
+  uint64_t version = 0;
 
 private:
+  Status readConstants();
   Status copyMisaligned();
   Status prepare();
 
@@ -80,7 +84,7 @@ public:
   void *inputBuffer(uint32_t index) override;
   void *outputBuffer(uint32_t index) override;
   std::string pick(size_t variant, uint32_t step) const override {
-    return steps[variant]->pick(step);
+    return steps[variant] ? steps[variant]->pick(step) : "none";
   }
 
 private:
@@ -97,7 +101,8 @@ private:
   std::vector<void *> inputPointers, outputPointers;
   std::vector<int64_t> counts;                  ///< of the last call
   std::vector<std::unique_ptr<CpuSteps>> steps; ///< by variant; null: not open
-  std::shared_ptr<HostGroup> group;             ///< null: one rank
+  uint64_t version = 0; ///< of the executor's constants that `steps` read
+  std::shared_ptr<HostGroup> group; ///< null: one rank
 };
 } // namespace
 
@@ -117,11 +122,21 @@ static uint64_t sum(uint64_t a, uint64_t b) {
 
 Status CpuExecutor::load() {
   processor = processorName();
+  return readConstants();
+}
+
+Status CpuExecutor::readConstants() {
+  constants.clear();
   size_t count = model.plan.constants().size();
   for (uint32_t index = 0; index < count; ++index)
     constants.push_back(const_cast<void *>(model.weights->data(index)));
   FRIT_TRY(copyMisaligned());
   return prepare();
+}
+
+Status CpuExecutor::setWeights(std::span<const uint32_t>) {
+  ++version;
+  return readConstants();
 }
 
 /// Copies weights that their file aligns to less than vectors need.
@@ -274,6 +289,11 @@ Status CpuExecution::makeWorkspace() {
 
 Status CpuExecution::open(size_t variant) {
   const Model &model = executor.model;
+  if (version != executor.version) {
+    for (std::unique_ptr<CpuSteps> &list : steps)
+      list.reset();
+    version = executor.version;
+  }
   if (!steps[variant]) {
     steps[variant] = std::make_unique<CpuSteps>(
         model, model.steps(variant),

@@ -47,6 +47,7 @@ Status CudaExecution::open(const CudaExecution *peer) {
   else
     FRIT_TRY(makeState());
   programs.resize(loaded.model.plan.variants().size());
+  version = loaded.version;
   FRIT_TRY(open(programs.size() - 1));
   phases.end();
   return Status();
@@ -54,6 +55,11 @@ Status CudaExecution::open(const CudaExecution *peer) {
 
 /// Prepares a variant on its first use.
 Status CudaExecution::open(size_t variant) {
+  if (version != loaded.version) {
+    FRIT_TRY(synchronize());
+    programs = std::vector<Program>(programs.size());
+    version = loaded.version;
+  }
   Program &program = programs[variant];
   if (program.steps)
     return Status();

@@ -129,6 +129,7 @@ private:
   uint64_t arenaBytes = 0; ///< of the arena there
   std::vector<DevicePointer> ownInputs, ownOutputs;
   std::vector<Program> programs; ///< by variant
+  uint64_t version = 0; ///< of the loaded constants that `programs` read
   uint64_t calls = 0;
   std::shared_ptr<Communicator> group; ///< null: one rank
 

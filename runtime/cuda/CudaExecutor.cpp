@@ -220,47 +220,114 @@ Status CudaExecutor::openLibraries() {
 // Weights
 //===----------------------------------------------------------------------===//
 
-Status CudaExecutor::uploadConstants(Uploader &uploader,
-                                     std::span<const uint32_t> indices,
-                                     DevicePointer to,
-                                     std::vector<DevicePointer> &addresses) {
+static DevicePointer addressOf(const void *data) {
+  return DevicePointer(reinterpret_cast<uintptr_t>(data));
+}
+
+bool CudaExecutor::isInPlace(uint32_t index) const {
+  return model.weights->isOnDevice(index) &&
+         addressOf(model.weights->data(index)) % artifact::kAlignment == 0;
+}
+
+Status
+CudaExecutor::uploadConstants(Uploader &uploader,
+                              std::span<const uint32_t> indices,
+                              const std::vector<DevicePointer> &addresses) {
+  const Driver &driver = gpu.driver;
   std::vector<Upload> uploads;
+  Result result = kSuccess;
+  bool copied = false;
   for (uint32_t index : indices) {
     const Constant &constant = model.plan.constants()[index];
-    addresses[index] = to;
-    to += alignedBytes(constant);
+    const void *data = model.weights->data(index);
     // An empty constant may have no source address.
-    if (constant.bytes)
-      uploads.push_back(
-          {addresses[index],
-           static_cast<const uint8_t *>(model.weights->data(index)),
-           constant.bytes});
+    if (!constant.bytes)
+      continue;
+    if (!model.weights->isOnDevice(index)) {
+      uploads.push_back({addresses[index], static_cast<const uint8_t *>(data),
+                         constant.bytes});
+      continue;
+    }
+    copied = true;
+    if (result == kSuccess)
+      result = driver.memcpyDtoDAsync(addresses[index], addressOf(data),
+                                      constant.bytes, nullptr);
   }
+  if (copied && result == kSuccess)
+    result = driver.streamSynchronize(nullptr);
+  FRIT_TRY(driver.check(result, "copy the weights"));
   return uploader.upload(uploads);
 }
 
 Status CudaExecutor::uploadResident(Uploader &uploader) {
   std::span<const Constant> all = model.plan.constants();
-  std::vector<uint32_t> indices;
-  uint64_t total = 0;
-  for (uint32_t index = 0; index < all.size(); ++index)
-    if (all[index].resident && all[index].bytes) {
-      indices.push_back(index);
-      total += alignedBytes(all[index]);
-    }
   auto made = std::make_shared<ResidentWeights>(sharedGpu);
   made->addresses.resize(all.size());
+  made->places.resize(all.size());
+  std::vector<uint32_t> indices;
+  uint64_t total = 0;
+  for (uint32_t index = 0; index < all.size(); ++index) {
+    if (!all[index].resident || !all[index].bytes)
+      continue;
+    if (isInPlace(index)) {
+      made->addresses[index] = addressOf(model.weights->data(index));
+      continue;
+    }
+    indices.push_back(index);
+    total += alignedBytes(all[index]);
+  }
   FRIT_TRY(made->memory.allocate(total, "the model's weights"));
-  FRIT_TRY(uploadConstants(uploader, indices, made->memory.address(),
-                           made->addresses));
+  DevicePointer next = made->memory.address();
+  for (uint32_t index : indices) {
+    made->addresses[index] = made->places[index] = next;
+    next += alignedBytes(all[index]);
+  }
+  FRIT_TRY(uploadConstants(uploader, indices, made->addresses));
   weights = std::move(made);
   return Status();
+}
+
+Status CudaExecutor::replaceResident(Uploader &uploader,
+                                     std::span<const uint32_t> changed) {
+  std::vector<uint32_t> indices;
+  for (uint32_t index : changed) {
+    const Constant &constant = model.plan.constants()[index];
+    if (!constant.resident || !constant.bytes)
+      continue;
+    DevicePointer &address = weights->addresses[index];
+    if (isInPlace(index)) {
+      address = addressOf(model.weights->data(index));
+      continue;
+    }
+    DevicePointer &place = weights->places[index];
+    if (!place) {
+      auto other = std::make_unique<SharedMemory>(sharedGpu);
+      FRIT_TRY(other->memory.allocate(alignedBytes(constant), "a weight"));
+      place = other->memory.address();
+      weights->others.push_back(std::move(other));
+    }
+    address = place;
+    indices.push_back(index);
+  }
+  return uploadConstants(uploader, indices, weights->addresses);
+}
+
+Status CudaExecutor::setWeights(std::span<const uint32_t> changed) {
+  ContextScope scope(gpu);
+  Uploader uploader(gpu);
+  FRIT_TRY(replaceResident(uploader, changed));
+  if (constants != weights->addresses) {
+    constants = weights->addresses;
+    ++version;
+  }
+  return prepare(uploader);
 }
 
 Status CudaExecutor::prepare(Uploader &uploader) {
   const artifact::Target &target = *model.target;
   const Driver &driver = gpu.driver;
-  FRIT_TRY(prepared.allocate(target.preparedBytes, "the prepared weights"));
+  if (!prepared.bytes())
+    FRIT_TRY(prepared.allocate(target.preparedBytes, "the prepared weights"));
   std::vector<Window> windows =
       windowsOf(model.plan, model.plan.steps(target.prepare), kPreparedAtOnce);
   if (!windows.empty()) {
@@ -274,8 +341,12 @@ Status CudaExecutor::prepare(Uploader &uploader) {
                           "make a stream"));
     Status status;
     for (const Window &window : windows) {
-      status = uploadConstants(uploader, window.constants, originals.address(),
-                               constants);
+      DevicePointer next = originals.address();
+      for (uint32_t index : window.constants) {
+        constants[index] = next;
+        next += alignedBytes(model.plan.constants()[index]);
+      }
+      status = uploadConstants(uploader, window.constants, constants);
       if (!status.failed())
         status = runWindow(window, arena.address(), stream);
       if (status.failed())
@@ -361,6 +432,8 @@ void CudaExecutor::describe(frit_device_info &info) const {
   info.free_bytes = free;
   info.module_bytes =
       weights->memory.bytes() + prepared.bytes() + zeros.bytes();
+  for (const auto &other : weights->others)
+    info.module_bytes += other->memory.bytes();
   info.context_bytes = ContextLayout(model, /*ownsArena=*/true).bytes +
                        model.plan.header().stateBytes;
   auto attribute = [&](int which) {

@@ -19,6 +19,7 @@ public:
   Status load(int ordinal);
   Status createExecution(Execution *peer,
                          std::unique_ptr<Execution> &execution) override;
+  Status setWeights(std::span<const uint32_t> changed) override;
   Status makeGroupId(frit_group_id &id) const override;
   Status allocate(uint64_t bytes, std::shared_ptr<void> &owner,
                   void *&data) const override;
@@ -29,6 +30,10 @@ private:
   struct ResidentWeights : SharedMemory {
     using SharedMemory::SharedMemory;
     std::vector<DevicePointer> addresses; ///< by constant; 0 if not here
+    /// By constant, its place in `memory` or in one of `others`; 0 if its
+    /// address is the program's memory.
+    std::vector<DevicePointer> places;
+    std::vector<std::unique_ptr<SharedMemory>> others;
   };
 
   Status openGpu(int ordinal);
@@ -38,15 +43,17 @@ private:
   void findLibraries();
   Status openLibraries();
   Status raiseSharedMemory(const artifact::Step &step);
-  /// Copies constants one after another to `to` and sets their `addresses`.
+  /// Whether calls read constant `index` where the program has it.
+  bool isInPlace(uint32_t index) const;
+  /// Copies constants to their `addresses`.
   Status uploadConstants(Uploader &uploader, std::span<const uint32_t> indices,
-                         DevicePointer to,
-                         std::vector<DevicePointer> &addresses);
+                         const std::vector<DevicePointer> &addresses);
   Status uploadResident(Uploader &uploader);
+  Status replaceResident(Uploader &uploader, std::span<const uint32_t> changed);
   Status prepare(Uploader &uploader);
   Status runWindow(const Window &window, DevicePointer arena, Stream stream);
 
-  std::shared_ptr<const ResidentWeights> weights;
+  std::shared_ptr<ResidentWeights> weights;
   std::vector<Module> modules; ///< of the target, in order
   bool cublasFound = false, cudnnFound = false;
 };

@@ -37,6 +37,8 @@ public:
   /// Null if the plan has no guards or the driver has no conditional nodes.
   std::unique_ptr<GuardKernel> guardKernel;
   std::vector<DevicePointer> constants; ///< 0 if not on the device
+  /// Number of times that `constants` changed.
+  uint64_t version = 0;
   DeviceMemory prepared;
   DeviceMemory zeros; ///< a zero bias for the widest convolution
 

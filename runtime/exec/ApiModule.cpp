@@ -13,7 +13,7 @@ frit_status frit_module_open(const frit_image *image,
   if (!image || !module)
     return nullArgument("frit_module_open");
   auto opened = std::make_unique<frit_module>();
-  Status status = opened->open(*image, options, "");
+  Status status = opened->open(*image, options, "", {});
   if (!status.failed())
     *module = opened.release();
   return report(std::move(status));
@@ -24,8 +24,17 @@ frit_status frit_module_load(const char *path,
                              frit_module **module) {
   if (!path || !module)
     return nullArgument("frit_module_load");
+  return frit_module_load_weights(path, options, nullptr, 0, module);
+}
+
+frit_status frit_module_load_weights(const char *path,
+                                     const frit_module_options *options,
+                                     const frit_tensor *weights, uint32_t count,
+                                     frit_module **module) {
+  if (!path || (!weights && count) || !module)
+    return nullArgument("frit_module_load_weights");
   auto opened = std::make_unique<frit_module>();
-  Status status = opened->load(path, options);
+  Status status = opened->load(path, options, {weights, count});
   if (!status.failed())
     *module = opened.release();
   return report(std::move(status));
@@ -298,6 +307,32 @@ frit_status frit_module_state(const frit_module *module, uint32_t index,
 
 uint64_t frit_module_state_bytes(const frit_module *module) {
   return module ? module->model.plan.header().stateBytes : 0;
+}
+
+uint32_t frit_module_weight_count(const frit_module *module) {
+  return module ? uint32_t(module->weightNames.size()) : 0;
+}
+
+frit_status frit_module_weight(const frit_module *module, uint32_t index,
+                               frit_tensor_info *info) {
+  if (!module || !info)
+    return nullArgument("frit_module_weight");
+  if (index >= module->weightNames.size())
+    return noSuchIndex("frit_module_weight", index);
+  const PlanView &plan = module->model.plan;
+  const artifact::Constant &constant = plan.constants()[index];
+  std::span<const int64_t> dims = plan.dims(constant.dims);
+  *info = {module->weightNames[index].c_str(), frit_dtype(constant.type),
+           uint32_t(dims.size()), dims.data(), constant.bytes};
+  return FRIT_OK;
+}
+
+frit_status frit_module_set_weights(frit_module *module,
+                                    const frit_tensor *weights,
+                                    uint32_t count) {
+  if (!module || (!weights && count))
+    return nullArgument("frit_module_set_weights");
+  return report(module->setWeights({weights, count}));
 }
 
 uint64_t frit_module_weight_bytes(const frit_module *module) {

@@ -168,6 +168,10 @@ public:
   virtual Status createExecution(Execution *peer,
                                  std::unique_ptr<Execution> &execution) = 0;
 
+  /// Reads the weights anew, of which those of `changed` are others. Executions
+  /// use them from their next call on.
+  virtual Status setWeights(std::span<const uint32_t> changed) = 0;
+
   virtual Status makeGroupId(frit_group_id &id) const = 0;
 
   /// Allocates memory of the device. `owner` frees it.

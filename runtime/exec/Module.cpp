@@ -132,19 +132,22 @@ OpenedArtifact::~OpenedArtifact() {
 }
 
 Status frit_module::load(const std::string &path,
-                         const frit_module_options *options) {
+                         const frit_module_options *options,
+                         std::span<const frit_tensor> weights) {
   artifact = std::make_shared<OpenedArtifact>();
   const frit_image *image;
   FRIT_TRY(openModelLibrary(path, artifact->library, image));
   size_t slash = path.rfind('/');
   Status status =
-      open(*image, options, slash == path.npos ? "" : path.substr(0, slash));
+      open(*image, options, slash == path.npos ? "" : path.substr(0, slash),
+           weights);
   return status.failed() ? std::move(status).within(path) : status;
 }
 
 Status frit_module::open(const frit_image &image,
                          const frit_module_options *options,
-                         const std::string &folder) {
+                         const std::string &folder,
+                         std::span<const frit_tensor> weights) {
   frit_module_options used = FRIT_MODULE_OPTIONS_INIT;
   if (options) {
     if (options->struct_bytes != sizeof(frit_module_options))
@@ -167,9 +170,27 @@ Status frit_module::open(const frit_image &image,
   const char *wanted = used.device ? used.device : "";
   if (!strcmp(wanted, "none"))
     return Status();
-  FRIT_TRY(artifact->weights.open(
-      plan, image, used.weights_folder ? used.weights_folder : folder));
+  artifact->folder = used.weights_folder ? used.weights_folder : folder;
+  std::vector<uint32_t> changed;
+  FRIT_TRY(artifact->weights.give(plan, weights, changed));
+  FRIT_TRY(artifact->weights.open(plan, image, artifact->folder));
   return chooseDevice(wanted);
+}
+
+Status frit_module::setWeights(std::span<const frit_tensor> weights) {
+  if (!executor)
+    return Status(FRIT_INVALID_ARGUMENT,
+                  "the module was opened with device \"none\", to be looked at "
+                  "only");
+  const PlanView &plan = model.plan;
+  if (plan.functions().size() > 1 || !plan.states().empty())
+    return Status(FRIT_INVALID_ARGUMENT,
+                  "the weights of a model with state are set by "
+                  "frit_state_write");
+  std::vector<uint32_t> changed;
+  FRIT_TRY(artifact->weights.give(plan, weights, changed));
+  FRIT_TRY(artifact->weights.open(plan, *model.image, artifact->folder));
+  return executor->setWeights(changed);
 }
 
 void frit_module::copyTexts() {
@@ -180,6 +201,8 @@ void frit_module::copyTexts() {
     functionNames.emplace_back(plan.text(other.name));
   for (const artifact::State &state : plan.states())
     stateNames.emplace_back(plan.text(state.name));
+  for (const artifact::Constant &constant : plan.constants())
+    weightNames.emplace_back(plan.text(constant.name));
   auto copy = [&](std::span<const artifact::Tensor> tensors,
                   std::vector<std::string> &names,
                   std::vector<std::vector<int32_t>> &symbols,

@@ -19,6 +19,7 @@ struct OpenedArtifact {
   const frit_image *image = nullptr;
   void *library = nullptr; ///< that holds the image; may be null
   Weights weights;
+  std::string folder; ///< of external weights
 };
 } // namespace frit
 
@@ -27,13 +28,17 @@ struct frit_module {
   frit_module(const frit_module &) = delete;
 
   /// Implements frit_module_open. `folder` holds the files of external weights
-  /// unless the options name another.
+  /// unless the options name another; `weights` replace some.
   frit::Status open(const frit_image &image, const frit_module_options *options,
-                    const std::string &folder);
+                    const std::string &folder,
+                    std::span<const frit_tensor> weights);
 
-  /// Implements frit_module_load.
-  frit::Status load(const std::string &path,
-                    const frit_module_options *options);
+  /// Implements frit_module_load_weights.
+  frit::Status load(const std::string &path, const frit_module_options *options,
+                    std::span<const frit_tensor> weights);
+
+  /// Implements frit_module_set_weights.
+  frit::Status setWeights(std::span<const frit_tensor> weights);
 
   /// Implements frit_module_open_function for a function of `from`.
   frit::Status openFunction(const frit_module &from, const char *wanted);
@@ -46,7 +51,7 @@ struct frit_module {
   std::string device = "none";
   /// Names in the plan, null-terminated for C.
   std::vector<std::string> inputNames, outputNames, archs, symbolNames;
-  std::vector<std::string> functionNames, stateNames;
+  std::vector<std::string> functionNames, stateNames, weightNames;
   /// Per symbol, the sizes for which there are variants.
   std::vector<std::vector<int64_t>> symbolSizes;
   /// Per input or output, the symbol of each dimension, or -1.

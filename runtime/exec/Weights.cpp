@@ -2,9 +2,11 @@
 
 #include "runtime/exec/Weights.h"
 #include "runtime/exec/Safetensors.h"
+#include "runtime/exec/Types.h"
 
 #include "frit/dtype.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -73,6 +75,49 @@ static Status find(const PlanView &plan, const artifact::Constant &constant,
   return Status();
 }
 
+Status Weights::give(const PlanView &plan, std::span<const frit_tensor> tensors,
+                     std::vector<uint32_t> &changed) {
+  auto wrong = [](std::string message) {
+    return Status(FRIT_INVALID_ARGUMENT, std::move(message));
+  };
+  std::span<const artifact::Constant> all = plan.constants();
+  std::map<std::string_view, uint32_t> numbers;
+  for (uint32_t index = 0; index < all.size(); ++index)
+    numbers[plan.text(all[index].name)] = index;
+  std::vector<GivenWeight> made = given;
+  made.resize(all.size());
+  changed.clear();
+  std::vector<bool> seen(all.size());
+  for (const frit_tensor &tensor : tensors) {
+    if (!tensor.name)
+      return wrong("a weight is given without a name");
+    auto found = numbers.find(tensor.name);
+    if (found == numbers.end())
+      return wrong(format("there is no weight '%s'", tensor.name));
+    const artifact::Constant &constant = all[found->second];
+    if (seen[found->second])
+      return wrong(format("weight '%s' is given twice", tensor.name));
+    seen[found->second] = true;
+    if (tensor.rank && !tensor.dims)
+      return wrong(format("weight '%s' has no dims", tensor.name));
+    std::span<const int64_t> dims(tensor.dims, tensor.rank);
+    if (artifact::DType(tensor.dtype) != constant.type ||
+        !std::ranges::equal(dims, plan.dims(constant.dims)))
+      return wrong(
+          format("weight '%s' must be %s and is %s", tensor.name,
+                 formatType(constant.type, plan.dims(constant.dims)).c_str(),
+                 formatType(artifact::DType(tensor.dtype), dims).c_str()));
+    if (!tensor.data && constant.bytes)
+      return wrong(format("weight '%s' has no data", tensor.name));
+    if (tensor.location != FRIT_HOST && tensor.location != FRIT_DEVICE)
+      return wrong(format("weight '%s' has no known location", tensor.name));
+    made[found->second] = {tensor.data, tensor.location};
+    changed.push_back(found->second);
+  }
+  given = std::move(made);
+  return Status();
+}
+
 static bool isSafetensors(std::string_view path) {
   return path.ends_with(".safetensors");
 }
@@ -82,6 +127,11 @@ Status Weights::open(const PlanView &plan, const frit_image &image,
   release();
   std::map<std::string, std::map<std::string, StoredTensor>> headers;
   for (const artifact::Constant &constant : plan.constants()) {
+    if (size_t index = pointers.size();
+        index < given.size() && given[index].data) {
+      pointers.push_back(given[index].data);
+      continue;
+    }
     if (!constant.file.size) {
       pointers.push_back(static_cast<const uint8_t *>(image.weights) +
                          constant.offset);

@@ -11,8 +11,14 @@
 
 namespace frit {
 
-/// Bytes of every constant of a plan: in the image, or in memory-mapped files,
-/// which this owns.
+/// Memory of the program for a constant.
+struct GivenWeight {
+  const void *data = nullptr; ///< null: not given
+  frit_location location = FRIT_HOST;
+};
+
+/// Bytes of every constant of a plan: in the image, in memory-mapped files,
+/// which this owns, or in memory of the program.
 class Weights {
 public:
   Weights() = default;
@@ -20,13 +26,25 @@ public:
   Weights &operator=(const Weights &) = delete;
   ~Weights() { release(); }
 
-  /// Maps the files that the plan names, relative to `folder`, and checks their
-  /// sizes.
+  /// Uses memory of the program for constants, found by name, from the next
+  /// `open` on. Sets which those are. Fails, and changes nothing, if one of
+  /// them does not fit.
+  Status give(const PlanView &plan, std::span<const frit_tensor> tensors,
+              std::vector<uint32_t> &changed);
+
+  /// Maps the files that the plan names for constants that the program does not
+  /// give, relative to `folder`, and checks their sizes.
   Status open(const PlanView &plan, const frit_image &image,
               const std::string &folder);
 
-  /// Host memory of constant `index`. Constants from files may be unaligned.
+  /// Memory of constant `index`: of the host, unless isOnDevice. Constants from
+  /// files or the program may be unaligned.
   const void *data(uint32_t index) const { return pointers[index]; }
+  /// Whether the program gives constant `index` in memory of the device.
+  bool isOnDevice(uint32_t index) const {
+    return index < given.size() && given[index].data &&
+           given[index].location == FRIT_DEVICE;
+  }
 
   /// Unmaps the files. Call it once every constant is on the device.
   void release();
@@ -41,6 +59,7 @@ private:
 
   std::map<std::string, Mapping> files;
   std::vector<const void *> pointers;
+  std::vector<GivenWeight> given; ///< by constant; empty: none
 };
 
 } // namespace frit

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+from onnx import numpy_helper
 
 import frit
 
@@ -197,6 +198,48 @@ def test_state():
           lambda: step.write_state(w=w[:2]))
     step.close()
     fails(frit.ArgumentError, "closed", look)
+
+
+def test_weights():
+    artifact = FOLDER / "weights.so"
+    frit.compile(MODELS / "digits.onnx", artifact,
+                 options=["-fexternal-weights"], **CPU)
+    weights = {i.name: numpy_helper.to_array(i) for i in
+               onnx.load(MODELS / "digits.onnx").graph.initializer
+               if not i.name.startswith("val")}
+    module = frit.load(artifact, device="cpu")
+    assert {i.name: i.dims for i in module.info.weights} == {
+        name: array.shape for name, array in weights.items()}
+    # Every prediction is 7 with such a bias; and as before without.
+    bias = np.zeros(10, np.float32)
+    bias[7] = 100
+    module.set_weights({"6.bias": bias})
+    assert module(IMAGE).argmax() == 7
+    bias[7], bias[2] = 0, 100
+    module.set_weights({"6.bias": bias})
+    assert module(IMAGE).argmax() == 2
+    module.set_weights(weights)
+    assert np.allclose(module(IMAGE), PROBABILITIES, atol=1e-6)
+    # Weights that nobody else holds.
+    module.set_weights({n: w * 0 for n, w in weights.items()})
+    gc.collect()
+    even = module(IMAGE)
+    assert np.allclose(even, 0.1)
+    assert np.array_equal(module(IMAGE), even)
+    # The file is not needed for those that are given.
+    (FOLDER / "weights.safetensors").unlink()
+    fails(frit.Error, "cannot open the weights",
+          lambda: frit.load(artifact, device="cpu"))
+    given = frit.load(artifact, device="cpu", weights=weights)
+    assert np.allclose(given(IMAGE), PROBABILITIES, atol=1e-6)
+    fails(frit.ArgumentError, "weight '6.bias' must be 10xf32 and is 9xf32",
+          lambda: given.set_weights({"6.bias": bias[:9]}))
+    fails(frit.ArgumentError, "there is no weight 'b'",
+          lambda: given.set_weights({"b": bias}))
+    assert np.allclose(given(IMAGE), PROBABILITIES, atol=1e-6)
+    step = frit.load(LIB / "state_model.so", device="cpu")
+    fails(frit.ArgumentError, "are set by frit_state_write",
+          lambda: step.set_weights({"w": bias}))
 
 
 def test_closing():

@@ -195,6 +195,19 @@ FRIT_API frit_status frit_module_load(const char *path,
                                       const frit_module_options *options,
                                       frit_module **module);
 
+/** As frit_module_load, with weights of the program instead of those of the
+ *  artifact or its files, which need not have them. Tensors are found by name
+ *  (see frit_module_weight); type and shape must be the model's.
+ *
+ *  The module reads their memory, on the host or the module's GPU, which must
+ *  stay until other weights take their place or the module is closed. On a GPU,
+ *  weights in device memory that starts at a multiple of 256 bytes and that
+ *  calls read as they are take no memory of the module. If the weights in that
+ *  memory change, see frit_module_set_weights. */
+FRIT_API frit_status frit_module_load_weights(
+    const char *path, const frit_module_options *options,
+    const frit_tensor *weights, uint32_t count, frit_module **module);
+
 /** Calls `visit` with the name and time of each phase of opening the module. */
 FRIT_API void frit_module_phases(const frit_module *module,
                                  void (*visit)(void *user, const char *name,
@@ -351,6 +364,26 @@ FRIT_API frit_status frit_module_state(const frit_module *module,
 
 /** Bytes of memory that the state takes, once for a context and its peers. */
 FRIT_API uint64_t frit_module_state_bytes(const frit_module *module);
+
+/** Number of weights: the constants of the model that are stored by name, in
+ * the artifact or in a file. */
+FRIT_API uint32_t frit_module_weight_count(const frit_module *module);
+
+/** Describes weight `index`, as the model's file has it. */
+FRIT_API frit_status frit_module_weight(const frit_module *module,
+                                        uint32_t index, frit_tensor_info *info);
+
+/** Replaces weights between calls: later calls of the module's contexts use
+ *  these. Tensors are found and kept as in frit_module_load_weights. Those that
+ *  are not named stay. Also to be called, with the same tensors, when the
+ *  weights in their memory have changed.
+ *
+ *  All calls must have ended (frit_context_synchronize), and the memory must be
+ *  written. Nothing changes if a tensor is wrong; if the call fails otherwise,
+ *  the weights are undefined. Weights of a model with state are state. */
+FRIT_API frit_status frit_module_set_weights(frit_module *module,
+                                             const frit_tensor *weights,
+                                             uint32_t count);
 
 /** Bytes of weights in the model, embedded and external. */
 FRIT_API uint64_t frit_module_weight_bytes(const frit_module *module);

@@ -80,7 +80,11 @@ _FUNCTIONS = {
     "frit_status_name": (c_char_p, c_int),
     "frit_version": (c_char_p,),
     "frit_dtype_name": (c_char_p, c_int),
-    "frit_module_load": (c_int, c_char_p, POINTER(ModuleOptions), c_void_p),
+    "frit_module_load_weights":
+        (c_int, c_char_p, POINTER(ModuleOptions), c_void_p, c_uint32, c_void_p),
+    "frit_module_weight_count": (c_uint32, c_void_p),
+    "frit_module_weight": (c_int, c_void_p, c_uint32, POINTER(TensorInfo)),
+    "frit_module_set_weights": (c_int, c_void_p, c_void_p, c_uint32),
     "frit_module_close": (None, c_void_p),
     "frit_module_name": (c_char_p, c_void_p),
     "frit_module_function": (c_char_p, c_void_p),

@@ -286,7 +286,7 @@ def family_of(array) -> NumPy | PyTorch | DLPack:
     return NUMPY
 
 
-def describe(array, module: int, write: bool = False) -> Described:
+def describe(array, module: int | None, write: bool = False) -> Described:
     """Describes an array for a call of `module`, which writes to it if `write`.
     Inputs that are no arrays, such as lists and numbers, are converted by
     NumPy."""
@@ -300,8 +300,18 @@ def describe(array, module: int, write: bool = False) -> Described:
             array = np.asarray(array, order="C")
         return NUMPY.describe(array)
     if isinstance(family, DLPack):
+        if module is None:
+            raise ArgumentError("weights are arrays of NumPy or PyTorch; others "
+                                "can be set by Module.set_weights")
         return family.describe(array, module)
     return family.describe(array)
+
+
+def synchronize(described: list[Described]) -> None:
+    """Waits for PyTorch's work on its tensors, of whatever stream."""
+    for device in {d.device for d in described if d.device >= 0}:
+        if torch := sys.modules.get("torch"):
+            torch.cuda.synchronize(device)
 
 
 def as_type(value, dtype: str) -> object:

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ctypes import c_int64
 
 from . import _abi
 from ._abi import lib
+from ._arrays import Described, describe
 from ._errors import RuntimeRemark
 from ._info import TensorInfo
 
@@ -76,6 +77,16 @@ class Context:
             self.stream[0] = stream
 
 
+def weight_tensors(weights: Mapping[str, object], module: int | None
+                   ) -> tuple[Tensors, list[Described]]:
+    """Describes weights for the runtime, and what their memory needs to stay."""
+    kept = [describe(array, module) for array in weights.values()]
+    tensors = Tensors([name.encode() for name in weights],
+                      [(k.dtype, k.shape, k.device) for k in kept])
+    tensors.point([k.pointer for k in kept])
+    return tensors, kept
+
+
 class Remarks:
     """Collects the runtime's remarks, which are shown as warnings."""
 
@@ -100,6 +111,8 @@ class Handles:
         self.module: int | None = module
         self.contexts: list[int] = []
         self.remarks = remarks
+        #: Arrays that weights lie in, by name.
+        self.weights: dict[str, Described] = {}
 
     def close(self) -> None:
         for context in self.contexts:
@@ -108,3 +121,4 @@ class Handles:
         if self.module:
             lib.frit_module_close(self.module)
         self.module = None
+        self.weights.clear()

@@ -10,7 +10,7 @@ from ._abi import lib
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """An input, an output or a state tensor.
+    """An input, an output, a weight or a state tensor.
 
     `shape` has a symbol's name in place of an open dimension, `dims` its
     largest possible size. `bytes` is the size at `dims`.
@@ -74,6 +74,7 @@ class Info:
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
     state: tuple[TensorInfo, ...]
+    weights: tuple[TensorInfo, ...]
     symbols: tuple[SymbolInfo, ...]
     targets: tuple[TargetInfo, ...]
     device: DeviceInfo
@@ -113,14 +114,14 @@ def symbols_of(handle: int) -> tuple[SymbolInfo, ...]:
 
 def tensors_of(handle: int, kind: str, symbols: tuple[SymbolInfo, ...]
                ) -> tuple[TensorInfo, ...]:
-    """Describes the inputs, the outputs or the state."""
+    """Describes the inputs, the outputs, the state or the weights."""
     found = []
     for index in range(getattr(lib, f"frit_module_{kind}_count")(handle)):
         info = _abi.described(getattr(lib, f"frit_module_{kind}"),
                               _abi.TensorInfo, handle, index)
         dims = tuple(info.dims[:info.rank])
         shape = dims
-        if kind != "state" and info.rank:
+        if kind in ("input", "output") and info.rank:
             which = _abi.described(getattr(lib, f"frit_module_{kind}_symbols"),
                                    POINTER(c_int32), handle, index)
             shape = tuple(dims[i] if which[i] < 0 else symbols[which[i]].name
@@ -159,5 +160,6 @@ def info_of(handle: int) -> Info:
                 text(lib.frit_module_function(handle)), functions_of(handle),
                 tensors_of(handle, "input", symbols),
                 tensors_of(handle, "output", symbols),
-                tensors_of(handle, "state", symbols), symbols, tuple(targets),
+                tensors_of(handle, "state", symbols),
+                tensors_of(handle, "weight", symbols), symbols, tuple(targets),
                 device_of(handle), lib.frit_module_weight_bytes(handle))

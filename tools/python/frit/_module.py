@@ -11,7 +11,7 @@ from typing import Any
 from . import _abi, _arrays, _info
 from ._abi import lib
 from ._calls import (REMEMBERED, Call, Context, Handles, Remarks, Tensors,
-                     dims_of)
+                     dims_of, weight_tensors)
 from ._errors import ArgumentError
 from ._info import Info, Step
 
@@ -246,6 +246,11 @@ class Module:
         results = [family.finish(array) for array in results]
         return results[0] if len(results) == 1 else tuple(results)
 
+    def call_list(self, inputs: Sequence[Any]) -> list:
+        """As a call with inputs by position; returns all outputs in a list."""
+        results, family = self._call((None,) * len(inputs), inputs, None)
+        return [family.finish(array) for array in results]
+
     def run(self, inputs: Mapping[str, Any],
             out: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """As a call, but takes and returns dicts by the model's names.
@@ -299,6 +304,32 @@ class Module:
         """Waits for the calls that were enqueued on a GPU."""
         for context in [*self._free]:
             _abi.check(lib.frit_context_synchronize(context.handle))
+
+    def set_weights(self, weights: Mapping[str, Any]) -> None:
+        """Replaces weights by name (`info.weights`) for later calls; the others
+        stay. Also to be called when weights in the same arrays have changed.
+
+        The arrays' memory is used where it lies, and is kept from being freed.
+        No call of the module may be running.
+
+        >>> import frit, numpy as np
+        >>> model = frit.compile("digits.onnx", march="x86-64-v3")
+        >>> model.set_weights({"6.bias": np.float32([9] + 9 * [0])})
+        >>> model(np.load("digit_3.npy")).argmax()
+        np.int64(0)
+        """
+        handle = self._open_handle()
+        tensors, kept = weight_tensors(weights, handle)
+        for array in kept:
+            if array.device not in (-1, self._device):
+                raise ArgumentError(f"a weight is on cuda:{array.device}, and "
+                                    f"the module runs on {self.device}")
+        self.synchronize()
+        if self._device >= 0:
+            _arrays.synchronize(kept)
+        _abi.check(lib.frit_module_set_weights(handle, tensors.array,
+                                               tensors.count))
+        self._handles.weights.update(zip(weights, kept))
 
     #===------------------------------------------------------------------===#
     # What it is
@@ -402,7 +433,8 @@ class Module:
 
 def load(path: str | os.PathLike, *, device: str = "", threads: int = 0,
          weights_folder: str | os.PathLike | None = None,
-         disable: Sequence[str] = ()) -> Module:
+         disable: Sequence[str] = (),
+         weights: Mapping[str, Any] | None = None) -> Module:
     """Opens a compiled model, the shared library that fritc wrote.
 
     Args:
@@ -410,6 +442,8 @@ def load(path: str | os.PathLike, *, device: str = "", threads: int = 0,
         By default the GPU if there is one that the model has code for.
       threads: threads of the cpu target; by default one per core.
       weights_folder: where external weights are; by default beside the model.
+      weights: arrays to use instead of the artifact's weights, as for
+        `Module.set_weights`; its files need not have these.
       disable: of "cuda_graph", "cublas", "cudnn", "programmatic_launch".
 
     Raises:
@@ -431,7 +465,11 @@ def load(path: str | os.PathLike, *, device: str = "", threads: int = 0,
     folder = None if weights_folder is None else os.fsencode(weights_folder)
     options = _abi.ModuleOptions(sizeof(_abi.ModuleOptions), device.encode(),
                                  folder, flags, threads, remarks.callback, None)
-    handle = _abi.opened(lib.frit_module_load, os.fsencode(path),
-                         byref(options))
+    tensors, kept = weight_tensors(weights or {}, None)
+    _arrays.synchronize(kept)
+    handle = _abi.opened(lib.frit_module_load_weights, os.fsencode(path),
+                         byref(options), tensors.array, tensors.count)
     remarks.show()
-    return Module(handle, remarks)
+    module = Module(handle, remarks)
+    module._handles.weights.update(zip(weights or {}, kept))
+    return module
