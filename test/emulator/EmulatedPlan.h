@@ -37,6 +37,9 @@ public:
 
   const PlanView &plan() const { return view; }
   void *output(size_t index) const { return outputs[index].data(); }
+  uint8_t *stateTensor(size_t index) {
+    return state.data() + view.states()[index].offset;
+  }
   const void *stateTensor(size_t index) const {
     return state.data() + view.states()[index].offset;
   }

@@ -13,16 +13,17 @@
 //   --arch=NAME        the CUDA target; default: the first
 //   --unit=N           which of the files emulate.py was given; default: 0
 //   --input=NAME=VALUE a file of one tensor (.npy, .safetensors, .pb), its
-//   bytes
-//                      alone (.bin), or
-//                      random:SEED:LOW..HIGH as frit-run has it; the default is
-//                      random: floats are normal, integers 0 or 1
+//                      bytes alone (.bin), or random:SEED:LOW..HIGH as frit-run
+//                      has it; the default is random: floats are normal,
+//                      integers 0 or 1
 //   --compare=FILE     expected outputs (.npz, ...) instead of the cpu target's
 //   --output=FILE      an .npz to write the outputs to, or a .bin for their
 //                      bytes alone; they are then compared with nothing
 //   --rtol=X           of |out - ref| / |ref|; default 1e-4
 //   --calls=N          how often to call it before the outputs are compared;
 //                      default 1. Each seed starts from the first state
+//   --each=NAME=X,...  numbers that a state gets before the calls, in turn; it
+//                      must be one f32
 //   --seeds=N          how many thread schedules to try, with --output which
 //                      one; default 2
 //
@@ -47,6 +48,8 @@ namespace {
 struct Options {
   std::string model, kernels, function, arch, expected, output;
   std::map<std::string, std::string> inputs;
+  std::string changed;        ///< state of --each
+  std::vector<float> numbers; ///< that it gets
   double tolerance = 1e-4;
   int unit = 0, seeds = 2, calls = 1;
 };
@@ -81,7 +84,12 @@ static Options parse(int argc, char **argv) {
       options.function = text;
     else if (const char *text = value("--calls="))
       options.calls = atoi(text);
-    else if (const char *text = value("--unit="))
+    else if (const char *text = value("--each=")) {
+      const char *at = strchr(text, '=');
+      options.changed = std::string(text, at ? at : text);
+      for (char *end; at && *at; at = end)
+        options.numbers.push_back(strtof(at + 1, &end));
+    } else if (const char *text = value("--unit="))
       options.unit = atoi(text);
     else if (const char *text = value("--compare="))
       options.expected = text;
@@ -204,6 +212,13 @@ static Tensor stateTensor(const PlanView &plan, const artifact::State &like) {
   return tensor;
 }
 
+/// Returns the number that --each gives the state before a call.
+static const float *changeBefore(const Options &options, int call) {
+  return options.numbers.empty()
+             ? nullptr
+             : &options.numbers[call % options.numbers.size()];
+}
+
 /// Returns the outputs of the artifact's CPU target, and then the state.
 static std::vector<Tensor> runOnCpu(const Options &options,
                                     const PlanView &plan, size_t variant,
@@ -229,9 +244,17 @@ static std::vector<Tensor> runOnCpu(const Options &options,
     given.push_back(tensor.bind());
   for (Tensor &tensor : outputs)
     got.push_back(tensor.bind());
-  for (int call = 0; call < options.calls; ++call)
+  for (int call = 0; call < options.calls; ++call) {
+    if (const float *number = changeBefore(options, call)) {
+      frit_tensor tensor = {};
+      tensor.name = options.changed.c_str();
+      tensor.data = const_cast<float *>(number);
+      tensor.dtype = FRIT_F32;
+      require(frit_state_write(context, &tensor, 1));
+    }
     require(
         frit_run(context, given.data(), given.size(), got.data(), got.size()));
+  }
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     Tensor &output = outputs[i];
     require(frit_context_output_dims(context, i, output.dims.data()));
@@ -332,8 +355,19 @@ padInputs(const PlanView &plan, size_t variant, const Sizes &sizes,
 static void runCalls(const Options &options, EmulatedPlan &emulated,
                      size_t variant, const std::vector<const void *> &inputs) {
   emulated.resetState();
-  for (int call = 0; call < options.calls; ++call)
+  std::span<const artifact::State> states = emulated.plan().states();
+  size_t changed = 0;
+  while (changed < states.size() &&
+         emulated.plan().text(states[changed].name) != options.changed)
+    ++changed;
+  for (int call = 0; call < options.calls; ++call) {
+    if (const float *number = changeBefore(options, call)) {
+      if (changed == states.size() || states[changed].bytes != sizeof(float))
+        die("there is no number '" + options.changed + "' in the state");
+      memcpy(emulated.stateTensor(changed), number, sizeof(float));
+    }
     require(emulated.run(variant, inputs));
+  }
 }
 
 /// Runs a variant on given or random inputs, and writes or compares its

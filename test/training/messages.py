@@ -36,6 +36,8 @@ model("hardmax", "Hardmax")
 loss, sgd = {"kind": "cross_entropy"}, {"kind": "sgd"}
 for name, config in {
         "fits": {"loss": loss, "optimizer": sgd},
+        "overflow": {"loss": loss, "optimizer": {"kind": "adamw"}, "clip_norm": 1,
+                     "loss_scale": {"interval": 3}},
         "unknown": {"loss": loss, "optimizer": {"kind": "sgd", "beta3": 1}},
         "kind": {"loss": loss, "optimizer": {"kind": "adan"}},
         "range": {"loss": {**loss, "label_smoothing": 2}, "optimizer": sgd},
