@@ -35,7 +35,7 @@ if config.sanitize:
     config.available_features.add("sanitize")
 if config.nvrtc:
     config.available_features.add("nvrtc")
-for tool in ("kubectl", "shellcheck"):
+for tool in ("chromium", "kubectl", "shellcheck"):
     if shutil.which(tool):
         config.available_features.add(tool)
 if shutil.which("nvidia-smi"):

@@ -22,6 +22,8 @@
 #include "compiler/driver/Tune.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/planning/Passes.h"
+#include "compiler/report/Page.h"
+#include "compiler/report/Report.h"
 
 #include "llvm/Support/FileSystem.h"
 
@@ -37,6 +39,7 @@ static Stage stageOf(Emit emit) {
   case Emit::fused:
     return Stage::fused;
   case Emit::plan:
+  case Emit::dot:
     return Stage::plan;
   case Emit::cuda:
     return Stage::cuda;
@@ -61,7 +64,8 @@ public:
     context.loadAllAvailableDialects();
     diagnostics.options = options.warnings;
     installRemarks(context, options.remarksPassed, options.remarksMissed,
-                   pipeline.currentTarget());
+                   pipeline.currentTarget(),
+                   options.report.empty() ? nullptr : &remarks);
     timing.setEnabled(options.timeReport);
     timing.setOutput(createOutputStrategy(
         DefaultTimingManager::OutputFormat::Text, llvm::errs()));
@@ -129,13 +133,17 @@ private:
                       : StringRef(options.input).ends_with(".json");
     if (failed(pipeline.run({std::move(*file), options.input, isJson})))
       return failure();
+    if (!options.report.empty() &&
+        failed(check(writeText(options.report, page))))
+      return failure();
     return isTextOutput() ? check(files.write(emitted)) : success();
   }
 
   /// Whether --emit asks for a stage that `emitted` collects.
   bool isTextOutput() const {
     return options.emit == Emit::nn || options.emit == Emit::fused ||
-           options.emit == Emit::plan || options.emit == Emit::cuda;
+           options.emit == Emit::plan || options.emit == Emit::dot ||
+           options.emit == Emit::cuda;
   }
 
   //===--------------------------------------------------------------------===//
@@ -264,13 +272,40 @@ private:
       sayForked(module);
     if (stage == Stage::plan && options.memoryReport)
       reportMemory(module, options.output == "-" ? llvm::errs() : llvm::outs());
+    if (stage == Stage::plan && !options.report.empty())
+      page = makePage(report::writeJson(makeReport(module)));
     if (stage != pipelineOptions.last)
       return success();
-    if (options.emit == Emit::json)
+    if (options.emit == Emit::dot)
+      emitted = report::writeDot(makeReport(module));
+    else if (options.emit == Emit::json)
       return check(writeJson(module, options.output));
-    if (isTextOutput())
+    else if (isTextOutput())
       emitted += (emitted.empty() ? "" : "\n// -----\n\n") + printed(module);
     return success();
+  }
+
+  /// The plan as pictures show it.
+  report::Report makeReport(ModuleOp plans) {
+    llvm::StringMap<std::unique_ptr<cuda::CudaTarget>> targets;
+    auto timeOf = [&](plan::ProgramOp program,
+                      nn::FusionOp fusion) -> std::optional<double> {
+      if (!cuda::isCudaArch(program.getArch()))
+        return std::nullopt;
+      std::unique_ptr<cuda::CudaTarget> &target = targets[program.getArch()];
+      if (!target) {
+        cuda::CudaOptions own = pipelineOptions.cuda;
+        own.arch = program.getArch();
+        target = std::make_unique<cuda::CudaTarget>(own);
+      }
+      std::optional<nn::StepCost> cost = target->cost(fusion);
+      return cost ? std::optional(cost->microseconds) : std::nullopt;
+    };
+    report::Report described = report::describe(plans, timeOf);
+    described.title = options.title;
+    described.version = FRIT_VERSION;
+    described.remarks = remarks;
+    return described;
   }
 
   LogicalResult keepCuda(StringRef text, StringRef name) override {
@@ -332,6 +367,8 @@ private:
   const DriverOptions &options;
   TuneDevice &device;
   StageFiles files;
+  std::vector<report::Remark> remarks; ///< for the page
+  std::string page;
   /// What the first error says that the program ends with.
   ExitStatus status = kDone;
   DialectRegistry registry;

@@ -118,6 +118,7 @@ static Emit parseEmit(StringRef name) {
       .Case("json", Emit::json)
       .Case("fused", Emit::fused)
       .Case("plan", Emit::plan)
+      .Case("dot", Emit::dot)
       .Case("cuda", Emit::cuda)
       .Case("ptx", Emit::ptx)
       .Case("cubin", Emit::cubin)
@@ -127,8 +128,8 @@ static Emit parseEmit(StringRef name) {
 
 /// The output's name where -o gives none: the input's with another ending.
 static std::string defaultOutput(StringRef input, Emit emit) {
-  static constexpr StringRef endings[] = {"",     ".json",  "",   "",   ".cu",
-                                          ".ptx", ".cubin", ".o", ".so"};
+  static constexpr StringRef endings[] = {
+      "", ".json", "", "", "", ".cu", ".ptx", ".cubin", ".o", ".so"};
   StringRef ending = endings[size_t(emit)];
   if (ending.empty() || input == "-")
     return "-";
@@ -157,6 +158,15 @@ bool CommandLine::readOutput() {
     return wrong("--header is for object files; add -c");
   if (options.emit == Emit::object && options.header.empty() && !isStream)
     options.header = besideOutput(".h");
+
+  options.report = args.getLastArgValue(OPT_report_EQ).str();
+  if (args.hasArg(OPT_report_EQ) && options.report.empty())
+    return wrong("--report takes a file, as model.html");
+  if (!options.report.empty() &&
+      (options.emit == Emit::nn || options.emit == Emit::json ||
+       options.emit == Emit::fused))
+    return wrong("--report shows the plan, before which --emit=" + *stage +
+                 " ends");
 
   StringRef name = args.getLastArgValue(OPT_name_EQ);
   if (args.hasArg(OPT_name_EQ) && !isModelName(name))
@@ -192,6 +202,7 @@ bool CommandLine::checkOutputs() {
   std::pair<StringRef, std::string> outputs[] = {
       {"-o", options.output},
       {"--header", options.header},
+      {"--report", options.report},
       {"-fexternal-weights", options.weightsFile},
       {"-ftune-generate", options.tuneGenerate}};
   for (auto &output : outputs) {

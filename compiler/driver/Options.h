@@ -16,7 +16,18 @@
 namespace frit {
 
 /// What the compilation ends with.
-enum class Emit { nn, json, fused, plan, cuda, ptx, cubin, object, shared };
+enum class Emit {
+  nn,
+  json,
+  fused,
+  plan,
+  dot,
+  cuda,
+  ptx,
+  cubin,
+  object,
+  shared
+};
 
 /// What a model is written in.
 enum class Language { onnx, json };
@@ -31,6 +42,7 @@ struct DriverOptions {
   std::string name;
   /// What the artifact calls itself: --name, or the input's name.
   std::string title;
+  std::string report;      ///< the page of pictures; empty for none
   std::string weightsFile; ///< beside the artifact; empty: embedded
   Emit emit = Emit::shared;
   std::vector<std::string> archs;

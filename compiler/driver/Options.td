@@ -53,8 +53,11 @@ def shared : Flag<one, "shared">, Group<output_Group>,
              HelpText<"Write a shared library (default)">;
 defm emit : Value<two, "emit", output_Group, "stage",
   "Write a stage: json is the model as a graph in JSON, nn, fused and plan are "
-  "what the compiler makes of it",
-  "json,nn,fused,plan,cuda,ptx,cubin,obj,shared">;
+  "what the compiler makes of it, dot is the plan as a graph for Graphviz",
+  "json,nn,fused,plan,dot,cuda,ptx,cubin,obj,shared">;
+defm report : Value<two, "report", output_Group, "file.html",
+  "Also write a page with pictures: what became one kernel and why, the arena, "
+  "the kernels' schedules and source">;
 defm header : Value<two, "header", output_Group, "file",
   "Where -c writes the C header (default: beside the object)">;
 defm name : Value<two, "name", output_Group, "name",

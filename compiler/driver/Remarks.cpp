@@ -8,7 +8,9 @@
 #include "frit/printable.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Remarks/Remark.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -18,37 +20,72 @@ namespace {
 /// Prints a remark as clang does: what it is about, and the flag it is from.
 class RemarkPrinter final : public remark::detail::MLIRRemarkStreamerBase {
 public:
-  explicit RemarkPrinter(const std::string &target) : target(target) {}
+  RemarkPrinter(StringRef passed, StringRef missed, const std::string &target,
+                std::vector<frit::report::Remark> *kept)
+      : passed(passed), missed(missed), target(target), kept(kept) {}
 
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
-    bool missed = remark.getRemarkType() != llvm::remarks::Type::Passed;
-    std::string where = frit::locationText(remark.getLocation());
-    std::string text = target.empty() ? "" : target + ": ";
-    text += where + (where.empty() ? "" : ": ");
+    bool isMissed = remark.getRemarkType() != llvm::remarks::Type::Passed;
+    StringRef category = remark.getCategoryName();
+    std::string text;
     for (const auto &argument : remark.getArgs())
       text += argument.val;
+    if (kept && category == "fusion")
+      keep(remark.getLocation(), text, isMissed);
+    const Filter &filter = isMissed ? missed : passed;
+    if (!filter.matches(category))
+      return;
+    std::string where = frit::locationText(remark.getLocation());
+    std::string line = target.empty() ? "" : target + ": ";
+    line += where + (where.empty() ? "" : ": ") + text;
     frit::Progress::hide();
     llvm::WithColor::remark(llvm::errs())
-        << frit::printable(text) << (missed ? " [-Rpass-missed=" : " [-Rpass=")
-        << remark.getCategoryName() << "]\n";
+        << frit::printable(line)
+        << (isMissed ? " [-Rpass-missed=" : " [-Rpass=") << category << "]\n";
   }
 
 private:
+  /// An empty expression matches nothing.
+  struct Filter {
+    explicit Filter(StringRef expression)
+        : isEmpty(expression.empty()), regex(expression) {}
+    bool matches(StringRef category) const {
+      return !isEmpty && regex.match(category);
+    }
+    bool isEmpty;
+    llvm::Regex regex;
+  };
+
+  /// Variants of a model say much the same.
+  void keep(Location loc, StringRef text, bool isMissed) {
+    std::string key = target + '\n' + frit::plan::nodeNames(loc) + '\n';
+    if (!known.insert(key + text.str()).second)
+      return;
+    frit::report::Remark remark{target, {}, text.str(), isMissed};
+    for (StringRef node : frit::plan::nodesOf(loc))
+      remark.nodes.push_back(node.str());
+    kept->push_back(std::move(remark));
+  }
+
+  Filter passed, missed;
   const std::string &target;
+  std::vector<frit::report::Remark> *kept;
+  llvm::StringSet<> known;
 };
 
 } // namespace
 
 void frit::installRemarks(MLIRContext &context, StringRef passed,
-                          StringRef missed, const std::string &target) {
-  if (passed.empty() && missed.empty())
+                          StringRef missed, const std::string &target,
+                          std::vector<report::Remark> *kept) {
+  if (passed.empty() && missed.empty() && !kept)
     return;
   remark::RemarkCategories categories;
-  if (!passed.empty())
-    categories.passed = passed.str();
-  if (!missed.empty())
-    categories.missed = missed.str();
+  if (!passed.empty() || kept)
+    categories.passed = kept ? ".*" : passed.str();
+  if (!missed.empty() || kept)
+    categories.missed = kept ? ".*" : missed.str();
   (void)remark::enableOptimizationRemarks(
-      context, std::make_unique<RemarkPrinter>(target),
+      context, std::make_unique<RemarkPrinter>(passed, missed, target, kept),
       std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
 }

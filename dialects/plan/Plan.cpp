@@ -112,10 +112,14 @@ static void collectNames(Location loc, llvm::SetVector<StringRef> &names) {
       .Case([&](CallSiteLoc l) { collectNames(l.getCallee(), names); });
 }
 
-std::string frit::plan::nodeNames(Location loc) {
+SmallVector<StringRef> frit::plan::nodesOf(Location loc) {
   llvm::SetVector<StringRef> names;
   collectNames(loc, names);
-  return llvm::join(names, ", ");
+  return llvm::to_vector(names);
+}
+
+std::string frit::plan::nodeNames(Location loc) {
+  return llvm::join(nodesOf(loc), ", ");
 }
 
 //===----------------------------------------------------------------------===//

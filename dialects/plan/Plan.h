@@ -57,7 +57,9 @@ bool isStep(mlir::Operation *op);
 /// followed by the steps it guards.
 llvm::SmallVector<mlir::Operation *> stepsOf(mlir::Operation *list);
 
-/// Returns the names of the model's nodes in a step's location: "conv1, relu".
+/// Returns the names of the model's nodes in a step's location, each once.
+llvm::SmallVector<llvm::StringRef> nodesOf(mlir::Location loc);
+/// Returns the same as one text: "conv1, relu".
 std::string nodeNames(mlir::Location loc);
 
 } // namespace frit::plan

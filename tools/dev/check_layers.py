@@ -50,6 +50,7 @@ LAYERS = {
                           "compiler/padding/", "compiler/transform/",
                           "compiler/planning/", "codegen/", "dialects/",
                           *MLIR],
+    "compiler/report": ["compiler/report/", "dialects/", "frit/printable.h", *MLIR],
     "compiler/driver": [*COMPILER, "codegen/", *ARTIFACT],
     "runtime": RUNTIME,
     "runtime/include": ["frit/"],

@@ -1,6 +1,7 @@
 //===- Options.cpp - Command line of frit-run -----------------------------===//
 
 #include "Options.h"
+#include "compiler/driver/OutputFile.h"
 #include "frit/runtime.h"
 #include "tools/support/Message.h"
 
@@ -55,6 +56,12 @@ static frit::HelpTable helpTable() {
        {"", "--profile", "", "Print the time of each step"},
        {"", "--profile=", "trace.json",
         "Also write a trace for Perfetto or Chrome"},
+       {"", "--profile=", "page.html",
+        "Also write a page with pictures: timeline, rates beside the device's "
+        "peaks"},
+       {"", "--report=", "model.html",
+        "With --profile=page.html: the page of fritc --report that the times "
+        "are added to"},
        {"", "--time-report", "",
         "Print the time of each phase from the start to the results"}});
   std::vector<frit::HelpOption> running = runOptionsHelp();
@@ -98,7 +105,8 @@ static const Setting<Options, std::string> texts[] = {
     {"--function=", &Options::function},
     {"--output=", &Options::output},
     {"--compare=", &Options::compare},
-    {"--profile=", &Options::trace}};
+    {"--profile=", &Options::trace},
+    {"--report=", &Options::report}};
 
 static bool apply(const Argument &argument, Options &options) {
   const std::string &name = argument.name, &value = argument.value;
@@ -150,6 +158,11 @@ static bool checkTogether(Options &options) {
     options.output.erase(0, 1);
   if (!options.compare.empty() && options.compare[0] == '@')
     options.compare.erase(0, 1);
+  if (!options.report.empty()) {
+    if (!options.trace.ends_with(".html"))
+      return complain("--report=model.html is used with --profile=page.html");
+    frit::protectInput(options.report);
+  }
   if (int(options.bench) + int(options.info) + int(options.profile) > 1)
     return complain("--bench, --info and --profile are used one at a time");
   return true;

@@ -33,7 +33,7 @@ struct Options : RunOptions {
   bool timeReport = false;
   bool info = false;
   bool profile = false;
-  std::string trace;
+  std::string trace, report;
 };
 
 /// Parses the command line. Prints help, or an error.

@@ -1,6 +1,6 @@
 //===- Profile.cpp - Time per step of a call ------------------------------===//
 
-#include "Session.h"
+#include "Profile.h"
 #include "compiler/driver/OutputFile.h"
 #include "tools/support/Table.h"
 
@@ -15,13 +15,6 @@ using namespace frit::run;
 using Json = nlohmann::ordered_json;
 
 namespace {
-struct Step {
-  std::string kind, node, kernel;
-  double start, duration; ///< microseconds
-  uint64_t bytes, flops;
-  bool library;
-};
-
 /// Sums over a group of steps.
 struct Group {
   double duration = 0, bytes = 0, flops = 0;
@@ -29,26 +22,6 @@ struct Group {
   unsigned count = 0;
   std::string node; ///< of the longest step
   double longest = -1;
-};
-
-/// The device's peak rates per microsecond; 0 if unknown.
-struct Peaks {
-  double bytes, flops;
-
-  /// Returns the least time of a step by the roofline model.
-  double bound(const Step &step) const {
-    double move = bytes > 0 ? double(step.bytes) / bytes : 0;
-    double compute = flops > 0 ? double(step.flops) / flops : 0;
-    return std::max(move, compute);
-  }
-};
-
-struct Profile {
-  std::vector<Step> steps;
-  double total = 0; ///< of the steps, microseconds
-  double call = 0;  ///< one call without time stamps, microseconds
-  double stamp = 0; ///< estimated cost of a time stamp, microseconds
-  Peaks peaks = {};
 };
 } // namespace
 
@@ -214,8 +187,10 @@ int frit::run::profile(Session &session) {
   frit_device_info device = session.module.device();
   profile.peaks = {device.bytes_per_second / 1e6,
                    device.flops_per_second / 1e6};
-  if (!session.options.trace.empty() &&
-      !writeTrace(session.options.trace, profile.steps))
+  const std::string &path = session.options.trace;
+  if (!path.empty() &&
+      !(path.ends_with(".html") ? writePage(path, profile, session)
+                                : writeTrace(path, profile.steps)))
     return 1;
   if (session.options.json)
     printJson(profile);

@@ -251,5 +251,22 @@ SmallVector<FusionGroups::Refusal> FusionGroups::refusals() const {
     if (groupOf[indices.lookup(refusal.producer)] !=
         groupOf[indices.lookup(refusal.consumer)])
       apart.push_back(refusal);
+  // What is opaque has not tried to join its producers.
+  for (const Group &group : groups) {
+    if (group.kind != Kind::opaque)
+      continue;
+    for (unsigned member : group.members) {
+      llvm::SmallDenseSet<Operation *> known;
+      for (Value operand : ops[member]->getOperands()) {
+        Operation *def = operand.getDefiningOp();
+        auto it = indices.find(def);
+        if (it != indices.end() && groupOf[it->second] != groupOf[member] &&
+            known.insert(def).second)
+          apart.push_back(
+              {def, ops[member],
+               Mismatch("the target implements its reader as one kernel")});
+      }
+    }
+  }
   return apart;
 }

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 os.chdir(sys.argv[1])
-TOOLS = {"fritc": ["--emit=", "-march=", "-o", "--name=", "-Wno-", "-Rpass="],
+TOOLS = {"fritc": ["--emit=", "--report=", "-march=", "-o", "--name=", "-Wno-", "-Rpass="],
          "frit-run": ["--input=", "--compare=", "--profile", "-v"],
          "frit-train": ["--data=", "--lr=", "--resume", "-v"],
          "frit-reduce": ["--test=", "-o"],
@@ -54,7 +54,7 @@ for tool, some in TOOLS.items():
 pathlib.Path("net.onnx").touch()
 pathlib.Path("net.txt").touch()
 os.mkdir("nets")
-assert complete("fritc", "fritc --emit=") == "json nn fused plan cuda ptx cubin obj shared".split()
+assert complete("fritc", "fritc --emit=") == "json nn fused plan dot cuda ptx cubin obj shared".split()
 assert complete("fritc", "fritc x.onnx --emit=f") == ["fused"]
 assert complete("fritc", "fritc -march=sm_90a,x86-64-v") == [
     f"sm_90a,x86-64-v{n}" for n in (2, 3, 4)]

@@ -25,3 +25,13 @@ func.func @copy(%x: tensor<4x8xf32>) -> tensor<4x6xf32> {
   %4 = nn.matmul %3, %w : (tensor<4x16xf32>, tensor<16x6xf32>) -> tensor<4x6xf32>
   return %4 : tensor<4x6xf32>
 }
+
+// A composite that the target implements takes nobody in.
+// CHECK-DAG: NotFused{{.*}}not in one kernel with node 'double' (Add): the target implements its reader as one kernel
+// CHECK-DAG: NotFused{{.*}}not in one kernel with node 'attn' (Attention): the target implements it as one kernel
+func.func @whole(%q: tensor<1x2x4x64xf32>) -> tensor<1x2x4x64xf32> {
+  %0 = nn.add %q, %q : (tensor<1x2x4x64xf32>, tensor<1x2x4x64xf32>) -> tensor<1x2x4x64xf32> loc("node 'double' (Add)")
+  %1 = nn.attention %0, %q, %q {scale = 1.0 : f32} : (tensor<1x2x4x64xf32>, tensor<1x2x4x64xf32>, tensor<1x2x4x64xf32>) -> tensor<1x2x4x64xf32> loc("node 'attn' (Attention)")
+  %2 = nn.exp %1 : (tensor<1x2x4x64xf32>) -> tensor<1x2x4x64xf32> loc("node 'exp' (Exp)")
+  return %2 : tensor<1x2x4x64xf32>
+}

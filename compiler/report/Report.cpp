@@ -1,0 +1,210 @@
+//===- Report.cpp - A compilation as a picture ----------------------------===//
+
+#include "compiler/report/Report.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::report;
+
+/// "1x16x8x8xf32"
+static std::string typeText(ShapedType type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (int64_t dim : type.getShape())
+    os << dim << "x";
+  os << type.getElementType();
+  return text;
+}
+
+static std::vector<int64_t> numbers(std::optional<ArrayRef<int64_t>> list) {
+  return list ? std::vector<int64_t>(list->begin(), list->end())
+              : std::vector<int64_t>();
+}
+
+static Kernel describeKernel(plan::KernelOp op, std::optional<double> time) {
+  Kernel kernel;
+  kernel.name = op.getSymName();
+  kernel.grid = numbers(op.getGrid());
+  kernel.block = numbers(op.getBlock());
+  kernel.sharedBytes = op.getSharedBytes().value_or(0);
+  kernel.flops = op.getFlops().value_or(0);
+  kernel.skipped = op.getSkipped().value_or(0);
+  kernel.microseconds = time;
+  if (plan::SourceAttr source = op.getSourceAttr())
+    kernel.source = source.getText();
+  auto fusion = cast<nn::FusionOp>(op.getFusion());
+  if (nn::Schedule schedule = fusion.getScheduleAttr()) {
+    llvm::raw_string_ostream os(kernel.schedule);
+    os << Attribute(schedule);
+  }
+  for (Operation &inner : fusion.getBody().front().without_terminator()) {
+    if (isa<nn::ConstantOp>(inner) || !inner.getNumResults())
+      continue;
+    kernel.operators.push_back(
+        {inner.getName().stripDialect().str(),
+         typeText(cast<ShapedType>(inner.getResult(0).getType()))});
+  }
+  return kernel;
+}
+
+namespace {
+/// Describes one list.
+class ListReader {
+public:
+  ListReader(plan::ProgramOp program, plan::CommandListOp list,
+             const llvm::StringMap<unsigned> &kernels,
+             const std::vector<Kernel> &facts)
+      : program(program), list(list), kernels(kernels), facts(facts) {}
+
+  List read() {
+    result.name = list.getSymName();
+    result.arenaBytes = list.getArenaBytes().value_or(0);
+    result.lowerBound = list.getLowerBound().value_or(0);
+    for (Operation *op : plan::stepsOf(list))
+      result.steps.push_back(readStep(op));
+    return std::move(result);
+  }
+
+private:
+  Step readStep(Operation *op) {
+    size_t place = result.steps.size();
+    Step step;
+    step.kind = op->getName().stripDialect();
+    for (StringRef node : plan::nodesOf(op->getLoc()))
+      step.nodes.push_back(node.str());
+    TypeSwitch<Operation *>(op)
+        .Case([&](plan::LaunchOp launch) {
+          step.kernel = kernels.lookup(launch.getKernel());
+        })
+        .Case<plan::GemmOp, plan::ConvOp, plan::AttentionOp>([&](auto call) {
+          step.isLibrary = !program.getArch().starts_with("x86");
+          if (std::optional<StringRef> fallback = call.getFallback())
+            step.kernel = kernels.lookup(*fallback);
+        });
+    for (Value value : plan::readsOf(op)) {
+      size_t buffer = bufferOf(value, place);
+      step.reads.push_back(buffer);
+      step.bytes += plan::byteSize(value.getType());
+      Range range = rangeOf(value);
+      for (const Write &write : writes[buffer])
+        if (write.range.begin < range.end && range.begin < write.range.end)
+          step.needs.push_back(write.step);
+    }
+    for (Value value : plan::writesOf(op)) {
+      size_t buffer = bufferOf(value, place);
+      step.writes.push_back(buffer);
+      Range range = rangeOf(value);
+      std::vector<Write> &before = writes[buffer];
+      llvm::erase_if(before, [&](const Write &write) {
+        return range.begin <= write.range.begin && write.range.end <= range.end;
+      });
+      before.push_back({range, place});
+      if (value == workspaceOf(op))
+        result.buffers[buffer].isWorkspace = true;
+      else
+        step.bytes += plan::byteSize(value.getType());
+    }
+    llvm::sort(step.needs);
+    step.needs.erase(llvm::unique(step.needs), step.needs.end());
+    if (step.kernel >= 0)
+      step.bytes -= std::min<uint64_t>(step.bytes, facts[step.kernel].skipped);
+    return step;
+  }
+
+  static Value workspaceOf(Operation *op) {
+    return TypeSwitch<Operation *, Value>(op)
+        .Case<plan::LaunchOp, plan::GemmOp, plan::ConvOp, plan::AttentionOp>(
+            [](auto step) { return step.getWorkspace(); })
+        .Default(Value());
+  }
+
+  /// Bytes of a buffer, and the step that wrote them.
+  struct Range {
+    uint64_t begin, end;
+  };
+  struct Write {
+    Range range;
+    size_t step;
+  };
+  static Range rangeOf(Value value) {
+    uint64_t offset = 0;
+    plan::rootOf(value, &offset);
+    return {offset, offset + plan::byteSize(value.getType())};
+  }
+
+  /// Returns the number of the buffer under `value`, live at step `place`.
+  size_t bufferOf(Value value, size_t place) {
+    plan::BufferOp root = plan::rootOf(value);
+    auto [it, isNew] = numbersOf.insert({root, result.buffers.size()});
+    if (isNew) {
+      auto type = cast<MemRefType>(root.getBuffer().getType());
+      Buffer buffer;
+      buffer.space = root.getSpace();
+      buffer.offset = root.getOffset().value_or(0);
+      buffer.bytes = plan::byteSize(type);
+      buffer.type = typeText(type);
+      buffer.name = nameOf(root);
+      buffer.first = place;
+      result.buffers.push_back(std::move(buffer));
+    }
+    result.buffers[it->second].last = place;
+    return it->second;
+  }
+
+  std::string nameOf(plan::BufferOp buffer) {
+    if (std::optional<StringRef> symbol = buffer.getSymbol())
+      return symbol->str();
+    bool isInput = buffer.getSpace() == plan::Space::input;
+    if (!isInput && buffer.getSpace() != plan::Space::output)
+      return "";
+    std::optional<ArrayAttr> names =
+        isInput ? program.getInputs() : program.getOutputs();
+    size_t index = buffer.getIndex().value_or(0);
+    if (!names || index >= names->size())
+      return "";
+    return cast<StringAttr>((*names)[index]).str();
+  }
+
+  plan::ProgramOp program;
+  plan::CommandListOp list;
+  const llvm::StringMap<unsigned> &kernels;
+  const std::vector<Kernel> &facts;
+  List result;
+  llvm::DenseMap<Operation *, size_t> numbersOf;
+  /// By buffer: what has been written to it and not been overwritten whole.
+  llvm::DenseMap<size_t, std::vector<Write>> writes;
+};
+} // namespace
+
+Report report::describe(ModuleOp plans, KernelTime timeOf) {
+  Report report;
+  for (auto constant : plans.getOps<plan::ConstantOp>())
+    report.weightBytes += plan::byteSize(constant.getValue().getType());
+  for (auto state : plans.getOps<plan::StateOp>())
+    report.stateBytes += plan::byteSize(state.getType());
+  for (auto op : plans.getOps<plan::ProgramOp>()) {
+    Program program;
+    program.function = op.getFunctionName();
+    program.arch = op.getArch();
+    program.preparedBytes = op.getPreparedBytes().value_or(0);
+    llvm::StringMap<unsigned> kernels;
+    for (auto kernel : op.getBody().getOps<plan::KernelOp>()) {
+      kernels[kernel.getSymName()] = program.kernels.size();
+      program.kernels.push_back(describeKernel(
+          kernel, timeOf(op, cast<nn::FusionOp>(kernel.getFusion()))));
+    }
+    // Kernels of one text share the source of the first.
+    for (auto kernel : op.getBody().getOps<plan::KernelOp>())
+      if (std::optional<StringRef> symbol = kernel.getSymbol())
+        program.kernels[kernels.lookup(kernel.getSymName())].source =
+            program.kernels[kernels.lookup(*symbol)].source;
+    for (auto list : op.getBody().getOps<plan::CommandListOp>())
+      program.lists.push_back(
+          ListReader(op, list, kernels, program.kernels).read());
+    report.programs.push_back(std::move(program));
+  }
+  return report;
+}
