@@ -106,6 +106,12 @@ class Column : public RowFamily<ColumnAttr> {
     RowKernel &kernel = **built;
     if (perThread && team * perThread < kernel.cols)
       return nn::Mismatch("its columns are longer than what a team keeps");
+    if (kernel.isJoint())
+      return finishColumns(kernel, /*keeps=*/false, name, problem.lowered(),
+                           "frit::columnJoint<" + name + "_body, " +
+                               Twine(team) + ", " + Twine(threads / team) +
+                               ", " + Twine(vector),
+                           {.threads = threads}, threads / team, vector);
     return finishColumns(kernel, /*keeps=*/perThread > 0, name,
                          problem.lowered(),
                          "frit::column<" + name + "_body, " + Twine(team) +

@@ -88,6 +88,7 @@ nn::Legality RowKernel::build(const RowBuild &how) {
       graph.fail("a reduction is not in 32-bit floats");
   if (!graph.failure().empty())
     return nn::Mismatch(graph.failure());
+  joint = isColumns() && reductions.size() > 1 && needsNoResult();
   findFrontier(how.preload);
   for (Node *node : frontier)
     slots.push_back(node->type);
@@ -118,6 +119,16 @@ static llvm::DenseSet<Node *> usesOf(ArrayRef<Node *> roots,
       llvm::append_range(work, graph.operandsOf(node));
   }
   return seen;
+}
+
+/// Returns whether neither a term nor an output with an element per column
+/// needs a reduction's result.
+bool RowKernel::needsNoResult() const {
+  SmallVector<Node *> roots(terms);
+  llvm::append_range(roots, storeRoots());
+  return llvm::none_of(Graph::reachable(roots, graph), [&](Node *node) {
+    return llvm::is_contained(resultNodes, node);
+  });
 }
 
 /// Collects the nodes that vary along the row, need no reduction's result, and

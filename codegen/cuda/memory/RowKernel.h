@@ -68,7 +68,12 @@ public:
   /// Whether these bytes are copied unchanged from an input.
   bool isCopied() const;
   /// Whether a single pass reads each row.
-  bool readsOnce() const { return reductions.size() == 1 && perColumn.empty(); }
+  bool readsOnce() const {
+    return (reductions.size() == 1 && perColumn.empty()) || isJoint();
+  }
+  /// Whether one pass over columns computes several reductions and all outputs
+  /// with an element per column, because none of them needs a result.
+  bool isJoint() const { return joint; }
   /// Whether teams of `team` threads can stage rows through shared memory,
   /// `held` rows per block.
   bool canStage(int64_t team, int64_t held) const;
@@ -100,6 +105,7 @@ private:
   };
 
   void findFrontier(bool preload);
+  bool needsNoResult() const;
   void findCachedValues();
   llvm::SmallVector<Node *> storeRoots() const;
   llvm::SmallVector<Node *> everything() const;
@@ -131,6 +137,7 @@ private:
   llvm::SmallVector<CachedValue> cached;
   llvm::SmallVector<unsigned> stagedInputs, stagedWeights;
   llvm::SmallVector<mlir::Type> slots;
+  bool joint = false;
   /// Outputs with an element per column and per row, with their output numbers.
   llvm::SmallVector<std::pair<unsigned, Node *>> perColumn, perRow;
 };

@@ -82,8 +82,10 @@ template <class Body, int Team, int Across, int V> struct SharedColumns {
   }
 };
 
-/// A thread's columns in global memory, loaded by every pass.
-template <class Body, int Team, int V> struct StreamedColumns {
+/// A thread's columns in global memory, loaded by every pass; a pass loads
+/// Ahead of them before it uses the first.
+template <class Body, int Team, int V, unsigned Ahead = 32 / V < 8 ? 32 / V : 8>
+struct StreamedColumns {
   const Body &body;
   unsigned row, first, cols;
 
@@ -92,8 +94,7 @@ template <class Body, int Team, int V> struct StreamedColumns {
       : body(body), row(row), first(first), cols(cols) {}
 
   template <class Visit> __device__ void forEach(const Visit &visit) {
-    // Issue the loads of several columns before using the first.
-    constexpr unsigned kUnroll = 32 / V < 8 ? 32 / V : 8;
+    constexpr unsigned kUnroll = Ahead;
     unsigned col = first;
     for (; col + (kUnroll - 1) * Team < cols; col += kUnroll * Team) {
       typename Body::Element vectors[kUnroll][V];
@@ -222,6 +223,75 @@ __device__ inline void columnShared(const Body &body, unsigned rows,
                                     unsigned cols) {
   columnsOf<SharedColumns<Body, Team, Across, V>, Team, Across, V>(body, rows,
                                                                    cols);
+}
+
+/// Adds a column's terms to the values of reductions R and later.
+template <int R, int V, class Body>
+__device__ inline void
+addTerms(const Body &body, typename Body::Element (&e)[V],
+         float (&values)[V][Body::kReductions], unsigned row, unsigned col) {
+  if constexpr (R < Body::kReductions) {
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      values[v][R] = Body::template combine<R>(
+          values[v][R], body.template term<R>(e[v], values[v], row + v, col));
+    addTerms<R + 1, V>(body, e, values, row, col);
+  }
+}
+
+template <int R, int V, class Body>
+__device__ inline void startTerms(float (&values)[V][Body::kReductions]) {
+  if constexpr (R < Body::kReductions) {
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      values[v][R] = Body::template identity<R>();
+    startTerms<R + 1, V, Body>(values);
+  }
+}
+
+/// Combines the values of reductions R and later over a team.
+template <int R, int Team, int Across, int V, class Body>
+__device__ inline void combineTerms(float (&values)[V][Body::kReductions],
+                                    float *slots) {
+  if constexpr (R < Body::kReductions) {
+    float own[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      own[v] = values[v][R];
+    combineTeam<Body, R, Team, Across>(own, slots);
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      values[v][R] = own[v];
+    combineTerms<R + 1, Team, Across, V, Body>(values, slots);
+  }
+}
+
+/// Like column(), for reductions and stores that need no reduction's result:
+/// one pass over the columns does all of them.
+template <class Body, int Team, int Across, int V>
+__device__ inline void columnJoint(const Body &body, unsigned rows,
+                                   unsigned cols) {
+  constexpr int kValues = V * int(sizeof(typename Body::Element) / 4);
+  using Columns =
+      StreamedColumns<Body, Team, V, (kValues < 16 ? 32 / kValues : 2)>;
+  __shared__ float slots[Team > 1 ? V * Team * Across : 1];
+  unsigned across = threadIdx.x % Across, place = threadIdx.x / Across;
+  unsigned blocks = (rows / V + Across - 1) / Across;
+  for (unsigned block = blockIdx.x; block < blocks; block += gridDim.x) {
+    unsigned row = (block * Across + across) * V;
+    bool hasRows = row < rows;
+    // As in columnsOf(), a thread past the last row has no columns.
+    Columns columns(body, hasRows ? row : 0, hasRows ? place : cols, cols);
+    float results[V][Body::kReductions];
+    startTerms<0, V, Body>(results);
+    columns.forEach([&](typename Body::Element(&e)[V], unsigned col) {
+      body.store(e, results, row, col);
+      addTerms<0, V>(body, e, results, row, col);
+    });
+    combineTerms<0, Team, Across, V, Body>(results, slots);
+    if (hasRows && place == 0)
+      body.finish(results, row);
+  }
 }
 
 } // namespace frit
