@@ -95,8 +95,8 @@ private:
 };
 } // namespace
 
-/// Makes the running statistics of batch norms state. The function's results
-/// with `nn.statistic` are their next values.
+/// Makes the running statistics of batch norms state. They move towards the
+/// batch's own, the function's results with `nn.statistic`, all at once.
 void AddOptimizer::addStatistics(func::FuncOp main, States &states) {
   std::vector<Bucket> buckets = makeBuckets(main, "nn.statistic", {});
   if (buckets.empty())
@@ -115,12 +115,14 @@ void AddOptimizer::addStatistics(func::FuncOp main, States &states) {
     }
   terminator->eraseOperands(gone);
   (void)main.eraseResults(gone);
-  if (!next.empty())
-    states.set(before, packMembers(b, bucket,
-                                   llvm::map_to_vector(
-                                       bucket.members, [&](auto &member) {
-                                         return next.lookup(member.name);
-                                       })));
+  if (!next.empty()) {
+    auto now = llvm::map_to_vector(
+        bucket.members, [&](auto &member) { return next.lookup(member.name); });
+    double momentum = options.batchNormMomentum;
+    states.set(before,
+               TensorExpr(b, before) * (1 - momentum) +
+                   TensorExpr(b, packMembers(b, bucket, now)) * momentum);
+  }
   replaceArguments(main, bucket, before);
 }
 

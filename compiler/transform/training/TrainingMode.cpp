@@ -60,7 +60,7 @@ private:
   void replaceDropout();
   BlockArgument addNumber(StringRef name, Location loc);
   void useBatchStatistics();
-  void addStatistic(StringAttr name, Value after);
+  void addStatistic(StringAttr name, Value now);
 
   const TrainingOptions &options;
   TrainingFunction function;
@@ -225,8 +225,8 @@ void TrainingMode::useBatchStatistics() {
     if (!mean || !variance || !mean.getName() || !variance.getName())
       continue;
     StringAttr names[] = {mean.getNameAttr(), variance.getNameAttr()};
-    Value running[] = {replaceByArgument(main, mean, "nn.statistic"),
-                       replaceByArgument(main, variance, "nn.statistic")};
+    replaceByArgument(main, mean, "nn.statistic");
+    replaceByArgument(main, variance, "nn.statistic");
     if (!trains())
       continue;
 
@@ -240,20 +240,15 @@ void TrainingMode::useBatchStatistics() {
     norm.setBatchStatistics(true);
     // The running variance is the unbiased one.
     double count = double(tensorType(x).getNumElements()) / shape[1];
-    double momentum = options.batchNormMomentum;
-    TensorExpr now[] = {batchMean,
-                        batchVariance * (count / std::max(count - 1, 1.))};
-    for (int i = 0; i < 2; ++i) {
-      TensorExpr before(b, running[i]);
-      addStatistic(names[i], before * (1 - momentum) + now[i] * momentum);
-    }
+    addStatistic(names[0], batchMean);
+    addStatistic(names[1], batchVariance * (count / std::max(count - 1, 1.)));
   }
 }
 
-/// Returns the next value of a running statistic.
-void TrainingMode::addStatistic(StringAttr name, Value after) {
+/// Returns the batch's statistic for the running one.
+void TrainingMode::addStatistic(StringAttr name, Value now) {
   Builder b(&getContext());
-  addResult(main, after, b.getNamedAttr("nn.statistic", name));
+  addResult(main, now, b.getNamedAttr("nn.statistic", name));
 }
 
 std::unique_ptr<Pass> frit::createTrainingMode(const TrainingOptions &options,
