@@ -4,7 +4,7 @@ include "dialects/nn/Base.td"
 
 def NN_ReluOp : NN_Unary<"relu", "Relu", [{ s.max(x[0], s.constant(0, x[0])) }]> {
   let summary = "max(x, 0).";
-  let vjp = [{ {where(x[0] > 0.0, dy, 0.0)} }];
+  let vjp = [{ {where(y > 0.0, dy, 0.0)} }];
 }
 def NN_SigmoidOp : NN_UnaryFloat<"sigmoid", "Sigmoid", [{ s.sigmoid(x[0]) }]> {
   let summary = "1 / (1 + e^-x).";

@@ -16,6 +16,17 @@
 // less traffic. The attribute nn.recomputed tells fusion that it belongs in its
 // reader's kernel. Readers that end up in one kernel share it again.
 //
+// A 16-bit value that is stored anyway is computed again likewise if one other
+// 16-bit tensor is enough for that. So the gradient of a relu after a batch
+// norm reads the convolution's result, which that of the norm reads too:
+//
+//   %y = nn.relu (nn.cast (nn.add (nn.mul %w, %scale), %shift))
+//   %m = nn.where (nn.greater %y, 0), %dy, 0
+//
+// A selection among 16-bit numbers and 0, as %m, that needs two tensors which
+// its readers do not read anyway is stored in 16 bits instead, which loses
+// nothing.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/Graph.h"
@@ -35,35 +46,90 @@ using namespace frit::nn;
 
 /// Longest chain of operators that is computed again, and the fewest elements
 /// for which it pays.
-static constexpr size_t kLongestChain = 8;
+static constexpr size_t kLongestChain = 16;
 static constexpr int64_t kFewElements = 1 << 16;
 
-/// Collects the elementwise operators of `value`'s shape that compute it from
-/// 16-bit tensors, in order, and those tensors. Returns whether there are no
-/// other tensors of that shape.
-static bool findChain(Value value, ArrayRef<int64_t> shape,
-                      llvm::SetVector<Operation *> &chain,
-                      llvm::SmallSetVector<Value, 4> &roots) {
-  Operation *op = value.getDefiningOp();
-  if (!isa_and_nonnull<ElementwiseOp>(op) || shapeOf(value) != shape) {
-    if (tensorType(value).getElementTypeBitWidth() != 16)
-      return false;
-    return roots.insert(value), true;
-  }
-  if (chain.contains(op))
-    return true;
-  // A 16-bit value is in memory, or as good as that.
-  if (!chain.empty() && tensorType(value).getElementTypeBitWidth() == 16)
-    return roots.insert(value), true;
-  if (chain.size() >= kLongestChain)
+static bool is16Bits(Value value) {
+  return tensorType(value).getElementTypeBitWidth() == 16;
+}
+
+namespace {
+/// The elementwise operators of one shape that compute a value, and the 16-bit
+/// tensors of that shape that they read.
+struct Chain {
+  llvm::SetVector<Operation *> ops;
+  llvm::SmallSetVector<Value, 4> roots;
+
+  /// Adds what computes `value`. Returns whether 16-bit tensors are enough.
+  bool add(Value value, ArrayRef<int64_t> shape);
+
+private:
+  bool addOperands(Operation *op, ArrayRef<int64_t> shape);
+};
+} // namespace
+
+bool Chain::addOperands(Operation *op, ArrayRef<int64_t> shape) {
+  if (ops.size() >= kLongestChain)
     return false;
-  chain.insert(op);
-  for (Value operand : op->getOperands())
-    if (tensorType(operand).getNumElements() ==
-            tensorType(value).getNumElements() &&
-        !findChain(operand, shape, chain, roots))
-      return false;
+  ops.insert(op);
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return tensorType(operand).getNumElements() !=
+               resultType(op).getNumElements() ||
+           add(operand, shape);
+  });
+}
+
+bool Chain::add(Value value, ArrayRef<int64_t> shape) {
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_nonnull<ElementwiseOp>(op) || shapeOf(value) != shape)
+    return is16Bits(value) && (roots.insert(value), true);
+  if (ops.contains(op))
+    return true;
+  if (ops.empty() || !is16Bits(value))
+    return addOperands(op, shape);
+  // A 16-bit value is in memory, unless one other tensor replaces it.
+  Chain own;
+  if (own.addOperands(op, shape) && own.roots.size() == 1 &&
+      ops.size() + own.ops.size() <= kLongestChain) {
+    ops.insert(own.ops.begin(), own.ops.end());
+    roots.insert(own.roots[0]);
+  } else {
+    roots.insert(value);
+  }
   return true;
+}
+
+/// Returns the 16-bit tensors that `readers` of `value` read besides it.
+static llvm::SmallSetVector<Value, 4>
+readBeside(Value value, const llvm::SmallSetVector<Operation *, 4> &readers) {
+  Chain chain;
+  for (Operation *reader : readers) {
+    if (!isa<ElementwiseOp>(reader))
+      continue;
+    for (Value operand : reader->getOperands())
+      if (operand != value && shapeOf(operand) == shapeOf(value)) {
+        Chain own;
+        if (own.add(operand, shapeOf(value)))
+          chain.roots.insert(own.roots.begin(), own.roots.end());
+      }
+  }
+  return chain.roots;
+}
+
+/// Returns the 16-bit type in which a selection between a number of such a type
+/// and 0 is the same; null if `op` is none.
+static Type typeOfSelection(Operation *op) {
+  auto where = dyn_cast<WhereOp>(op);
+  if (!where)
+    return {};
+  Value chosen = where->getOperand(1), other = where->getOperand(2);
+  if (isSplat(chosen, 0))
+    std::swap(chosen, other);
+  auto cast = chosen.getDefiningOp<CastOp>();
+  return cast && is16Bits(cast.getX()) && isFloat(cast.getX()) &&
+                 isSplat(other, 0)
+             ? tensorType(cast.getX()).getElementType()
+             : Type();
 }
 
 namespace {
@@ -79,6 +145,20 @@ private:
   static void run(Block &block);
 };
 } // namespace
+
+/// Stores a value in a narrower type, from which each reader widens it.
+static void store(Value value, Type narrow, ArrayRef<Operation *> readers) {
+  Operation *op = value.getDefiningOp();
+  NNBuilder b(op->getLoc(), op);
+  b.setInsertionPointAfter(op);
+  Value stored = CastOp::create(b, value, narrow);
+  for (Operation *reader : readers) {
+    b.setInsertionPoint(reader);
+    Value wide = CastOp::create(b, stored, tensorType(value).getElementType());
+    wide.getDefiningOp()->setAttr("nn.recomputed", b.getUnitAttr());
+    reader->replaceUsesOfWith(value, wide);
+  }
+}
 
 void RecomputeWide::run(Block &block) {
   // Last ones first: a chain that is repeated takes what it reads with it.
@@ -98,11 +178,19 @@ void RecomputeWide::run(Block &block) {
                                                  value.getUsers().end());
     if (readers.size() < 2)
       continue;
-    llvm::SetVector<Operation *> chain;
-    llvm::SmallSetVector<Value, 4> roots;
-    if (!findChain(value, type.getShape(), chain, roots) || roots.size() > 2)
+    Chain chain;
+    if (!chain.add(value, type.getShape()) || chain.roots.size() > 2)
       continue;
-    SmallVector<Operation *> order(chain.begin(), chain.end());
+    if (Type narrow = typeOfSelection(op)) {
+      llvm::SmallSetVector<Value, 4> beside = readBeside(value, readers);
+      if (llvm::count_if(chain.roots, [&](Value root) {
+            return !beside.contains(root);
+          }) > 1) {
+        store(value, narrow, readers.getArrayRef());
+        continue;
+      }
+    }
+    SmallVector<Operation *> order(chain.ops.begin(), chain.ops.end());
     llvm::sort(order, [](Operation *a, Operation *b) {
       return a->isBeforeInBlock(b);
     });

@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:[^:]+]]: tensor<4x3xf32>, %[[W:[^:]+]]: tensor<3x5xf32>, %[[B:[^:]+]]: tensor<5xf32>)
-// CHECK: %[[H:.*]] = nn.add
+// CHECK: %[[H:.*]] = nn.relu
 // CHECK: %[[ON:.*]] = nn.greater %[[H]]
 // CHECK: %[[DH:.*]] = nn.where %[[ON]]
 // CHECK: %[[ROW:.*]] = nn.reduce %[[DH]] {axes = array<i64: 0>, kind = #nn<combiner sum>}
