@@ -14,10 +14,24 @@
 // with it, so that they stay in its kernel. Gradients are full of such sums:
 // those of biases, scales and batch norms.
 //
+// Reductions that read the same tensor become one fusion in each step, which
+// reads it once:
+//
+//   %a = nn.reduce %dy, %b = nn.reduce (nn.mul %dy, %x)
+// ==>
+//   %p:2 = nn.fusion(%dy, %x) { … nn.reduce … nn.reduce … }
+//   %s:2 = nn.fusion(%p#0, %p#1) { nn.reduce … nn.reduce … }
+//
+// The second fusion also computes what follows for each column (ColumnSums.h).
+// The batch statistics of a batch norm are such a pair (BatchStatistics.cpp).
+//
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/ColumnSums.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+
+#include "llvm/ADT/SetVector.h"
 
 namespace frit {
 #define GEN_PASS_DEF_SPLITREDUCTIONS
@@ -29,34 +43,35 @@ using namespace frit;
 using namespace frit::nn;
 
 namespace {
-/// Moves the values that a reduction reads to another shape of the same
-/// elements: `from` has `leading` dimensions that become parts × rows, the
-/// others stay.
+/// Reductions of the same leading dimensions that share a kernel, and the
+/// elementwise operators that only they read.
+struct SumGroup {
+  SmallVector<ReduceOp> sums;
+  llvm::SetVector<Operation *> chain;
+  llvm::SetVector<Value> roots; ///< what the chain reads
+};
+
+/// Moves the values that a group reads to another shape of the same elements:
+/// `from` has `leading` dimensions that become parts × rows, the others stay.
 class Regrouping {
 public:
-  Regrouping(NNBuilder &b, ArrayRef<int64_t> from, size_t leading,
-             int64_t parts)
-      : b(b), from(from), leading(leading) {
-    int64_t rows = 1;
-    for (int64_t size : from.take_front(leading))
-      rows *= size;
-    to = {parts, rows / parts};
-    llvm::append_range(to, from.drop_front(leading));
-  }
+  Regrouping(NNBuilder &b, const SumGroup &group, int64_t parts);
 
-  /// Returns `value` in the new shape; operators that only `reader` reads are
-  /// computed there.
-  Value regroup(Value value, Operation *reader);
+  /// Returns `value` in the new shape; operators of the chain are computed
+  /// there, equal ones once.
+  Value regroup(Value value);
+  /// The operators that were built, in order.
+  SmallVector<Operation *> built;
 
 private:
-  /// Returns an operand, which broadcasts to the old shape, such that it
-  /// broadcasts to the new one; null if it cannot.
+  Value regroupRoot(Value value);
   Value regroupBroadcast(Value value);
 
   NNBuilder &b;
-  ArrayRef<int64_t> from;
+  const SumGroup &group;
+  llvm::DenseMap<Value, Value> roots; ///< in the new shape
+  SmallVector<int64_t> from, to;
   size_t leading;
-  SmallVector<int64_t> to;
 };
 
 class SplitReductions
@@ -65,19 +80,118 @@ public:
   explicit SplitReductions(const Target &target) : target(target) {}
 
   void runOnOperation() override {
-    SmallVector<ReduceOp> reductions;
-    getOperation().walk([&](ReduceOp op) { reductions.push_back(op); });
-    for (ReduceOp op : reductions)
-      split(op);
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (Block &block : function) {
+        splitBatchStatistics(block, target);
+        run(block);
+      }
   }
 
 private:
-  void split(ReduceOp op);
+  void run(Block &block);
+  void split(const SumGroup &group, int64_t parts);
 
   const Target &target;
 };
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// What shares a kernel
+//===----------------------------------------------------------------------===//
+
+/// Returns whether an operand that broadcasts to `from` also does to a shape
+/// whose `leading` dimensions are parts × rows.
+static bool canRegroup(Value value, ArrayRef<int64_t> from, size_t leading) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  size_t kept = from.size() - leading;
+  while (!shape.empty() && shape.front() == 1 && shape.size() > kept)
+    shape = shape.drop_front();
+  return shape.size() <= kept ||
+         (shape.size() == from.size() &&
+          shape.take_front(leading) == from.take_front(leading));
+}
+
+/// Finds the group's chain: elementwise operators of the reduced shape all of
+/// whose readers belong to the group.
+static void findChain(SumGroup &group) {
+  ArrayRef<int64_t> from = shapeOf(group.sums.front().getX());
+  size_t leading = group.sums.front().getAxes().size();
+  SmallVector<Operation *> work(group.sums.begin(), group.sums.end());
+  llvm::SetVector<Operation *> reached;
+  while (!work.empty())
+    for (Value operand : work.pop_back_val()->getOperands())
+      if (Operation *op = operand.getDefiningOp();
+          isa_and_nonnull<ElementwiseOp>(op) && shapeOf(operand) == from &&
+          op->getBlock() == group.sums.front()->getBlock() &&
+          llvm::all_of(op->getOperands(),
+                       [&](Value v) { return canRegroup(v, from, leading); }) &&
+          reached.insert(op))
+        work.push_back(op);
+  // A reader comes after what it reads, and is decided on before it.
+  SmallVector<Operation *> order = reached.takeVector();
+  llvm::sort(order,
+             [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  group.chain.clear();
+  for (Operation *op : order)
+    if (llvm::all_of(op->getUsers(), [&](Operation *user) {
+          return group.chain.contains(user) ||
+                 llvm::is_contained(group.sums, user);
+        }))
+      group.chain.insert(op);
+  group.roots.clear();
+  auto addRoots = [&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (!group.chain.contains(operand.getDefiningOp()))
+        group.roots.insert(operand);
+  };
+  llvm::for_each(group.sums, addRoots);
+  llvm::for_each(group.chain, addRoots);
+}
+
+/// Adds `sum` to the group if it reads one of its tensors and can be computed
+/// where the group's first reduction is.
+static void tryAdd(SumGroup &group, ReduceOp sum) {
+  ReduceOp first = group.sums.front();
+  ArrayRef<int64_t> from = shapeOf(first.getX());
+  if (sum->getBlock() != first->getBlock() || shapeOf(sum.getX()) != from ||
+      sum.getAxes() != first.getAxes())
+    return;
+  SumGroup both = group;
+  both.sums.push_back(sum);
+  findChain(both);
+  auto isEarly = [&](Value root) {
+    Operation *def = root.getDefiningOp();
+    return !def || def->getBlock() != first->getBlock() ||
+           def->isBeforeInBlock(first);
+  };
+  SumGroup alone;
+  alone.sums.push_back(sum);
+  findChain(alone);
+  bool shares = llvm::any_of(alone.roots, [&](Value root) {
+    return shapeOf(root) == from && group.roots.contains(root);
+  });
+  if (shares && llvm::all_of(both.roots, isEarly))
+    group = std::move(both);
+}
+
+//===----------------------------------------------------------------------===//
+// Splitting
+//===----------------------------------------------------------------------===//
+
+Regrouping::Regrouping(NNBuilder &b, const SumGroup &group, int64_t parts)
+    : b(b), group(group) {
+  ReduceOp first = group.sums.front();
+  from.assign(shapeOf(first.getX()).begin(), shapeOf(first.getX()).end());
+  leading = first.getAxes().size();
+  int64_t rows = 1;
+  for (int64_t size : ArrayRef(from).take_front(leading))
+    rows *= size;
+  to = {parts, rows / parts};
+  llvm::append_range(to, ArrayRef(from).drop_front(leading));
+}
+
+/// Returns an operand, which broadcasts to the old shape, such that it
+/// broadcasts to the new one.
 Value Regrouping::regroupBroadcast(Value value) {
   ArrayRef<int64_t> shape = shapeOf(value);
   size_t kept = from.size() - leading;
@@ -86,52 +200,104 @@ Value Regrouping::regroupBroadcast(Value value) {
   // Without leading dimensions it aligns with those that stay.
   if (shape.size() <= kept)
     return b.reshape(value, shape);
-  if (shape.size() != from.size() ||
-      shape.take_front(leading) != from.take_front(leading))
-    return {};
   SmallVector<int64_t> regrouped = {to[0], to[1]};
   llvm::append_range(regrouped, shape.drop_front(leading));
   return b.reshape(value, regrouped);
 }
 
-Value Regrouping::regroup(Value value, Operation *reader) {
+Value Regrouping::regroupRoot(Value value) {
+  Value &root = roots[value];
+  if (!root)
+    root = shapeOf(value) == ArrayRef(from) ? b.reshape(value, to)
+                                            : regroupBroadcast(value);
+  return root;
+}
+
+Value Regrouping::regroup(Value value) {
   Operation *op = value.getDefiningOp();
-  auto isOnlyReader = [&](Operation *user) { return user == reader; };
-  if (!isa_and_nonnull<ElementwiseOp>(op) ||
-      !llvm::all_of(op->getUsers(), isOnlyReader))
-    return b.reshape(value, to);
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands()) {
-    Value moved = shapeOf(operand) == from ? regroup(operand, op)
-                                           : regroupBroadcast(operand);
-    if (!moved)
-      return b.reshape(value, to);
-    operands.push_back(moved);
-  }
+  if (!op || !group.chain.contains(op))
+    return regroupRoot(value);
+  SmallVector<Value> operands = llvm::map_to_vector(
+      op->getOperands(), [&](Value operand) { return regroup(operand); });
   Operation *clone = b.clone(*op);
   clone->setOperands(operands);
   clone->getResult(0).setType(tensorType(value).clone(to));
+  // What is in one kernel anyway is compared with other such operators.
+  if (group.sums.size() > 1)
+    clone->removeAttr("nn.recomputed");
+  for (Operation *other : built)
+    if (OperationEquivalence::isEquivalentTo(
+            clone, other, OperationEquivalence::IgnoreLocations)) {
+      clone->erase();
+      return other->getResult(0);
+    }
+  built.push_back(clone);
   return clone->getResult(0);
 }
 
-void SplitReductions::split(ReduceOp op) {
-  ArrayRef<int64_t> axes = op.getAxes(), shape = shapeOf(op.getX());
-  for (auto [i, axis] : llvm::enumerate(axes))
-    if (axis != int64_t(i))
-      return;
-  int64_t parts = target.reductionParts(op);
-  if (parts < 2)
-    return;
-  NNBuilder b(op.getLoc(), op);
-  Type element = tensorType(op.getX()).getElementType();
-  Regrouping regrouping(b, shape, axes.size(), parts);
-  Value x = b.cast(regrouping.regroup(op.getX(), op), workType(element));
-  Value partial = b.reduce(x, op.getKind(), 1);
+void SplitReductions::split(const SumGroup &group, int64_t parts) {
+  ReduceOp first = group.sums.front();
+  NNBuilder b(first.getLoc(), first);
+  Regrouping regrouping(b, group, parts);
   SmallVector<int64_t> kept = {parts};
-  llvm::append_range(kept, shape.drop_front(axes.size()));
-  Value sum = b.reduce(b.reshape(partial, kept), op.getKind(), 0);
-  op.replaceAllUsesWith(b.cast(b.reshape(sum, shapeOf(op.getY())), element));
-  op.erase();
+  llvm::append_range(kept,
+                     shapeOf(first.getX()).drop_front(first.getAxes().size()));
+  SmallVector<Operation *> &ops = regrouping.built;
+  SmallVector<Value> partial;
+  for (ReduceOp sum : group.sums) {
+    Value x = regrouping.regroup(sum.getX());
+    Value wide = b.cast(x, workType(tensorType(x).getElementType()));
+    if (wide != x)
+      ops.push_back(wide.getDefiningOp());
+    Value part = b.reduce(wide, sum.getKind(), 1);
+    ops.push_back(part.getDefiningOp());
+    partial.push_back(part);
+  }
+  for (Value &part : partial)
+    part = b.reshape(part, kept);
+  SmallVector<Value> results;
+  ColumnSums columns(b);
+  for (size_t i = 0; i < partial.size(); ++i) {
+    ReduceOp sum = group.sums[i];
+    results.push_back(columns.reduce(partial[i], sum.getKind()));
+  }
+  for (auto [sum, result] : llvm::zip(group.sums, results))
+    columns.replace(sum, result);
+  if (group.sums.size() > 1) {
+    createFusionOp(ops, ops.back()->getNextNode());
+    columns.fuse();
+  }
+  for (ReduceOp sum : group.sums)
+    sum.erase();
+  // Readers come first in the chain.
+  for (Operation *op : group.chain)
+    op->erase();
+}
+
+void SplitReductions::run(Block &block) {
+  SmallVector<std::pair<ReduceOp, int64_t>> sums;
+  for (auto op : block.getOps<ReduceOp>()) {
+    bool leads = true;
+    for (auto [i, axis] : llvm::enumerate(op.getAxes()))
+      leads &= axis == int64_t(i);
+    if (int64_t parts = leads ? target.reductionParts(op) : 1; parts > 1)
+      sums.push_back({op, parts});
+  }
+  llvm::DenseSet<Operation *> done;
+  for (auto [i, entry] : llvm::enumerate(sums)) {
+    auto [sum, parts] = entry;
+    if (done.contains(sum))
+      continue;
+    SumGroup group;
+    group.sums.push_back(sum);
+    findChain(group);
+    for (auto [other, otherParts] : ArrayRef(sums).drop_front(i + 1))
+      if (!done.contains(other) && otherParts == parts)
+        tryAdd(group, other);
+    done.insert_range(group.sums);
+    split(group, parts);
+  }
+  eraseDead(block);
 }
 
 std::unique_ptr<Pass> frit::createSplitReductions(const Target &target) {

@@ -79,7 +79,40 @@ bool CudaTarget::prefersSpaceToDepth(nn::ConvOp conv) const {
 
 /// Row kernels are made from what softmax and the norms decompose into, but for
 /// norms that a product's kernel takes.
+/// A kernel that reduces columns has threads for 8 neighbouring results, a team
+/// of up to 1,024 each. With parts for half of what an SM holds, teams need not
+/// be large, and each still has many rows.
+static int64_t partsOf(int64_t elements, int64_t results, const GpuArch &arch) {
+  constexpr int64_t kFewElements = 1 << 18, kLeastRows = 32;
+  if (elements < kFewElements)
+    return 1;
+  int64_t rows = elements / results;
+  int64_t wanted = arch.threadsOf(1024) / results;
+  int64_t parts = std::min(wanted, rows / kLeastRows);
+  while (parts > 1 && rows % parts)
+    --parts;
+  return std::max<int64_t>(parts, 1);
+}
+
+int64_t CudaTarget::reductionParts(nn::ReduceOp reduce) const {
+  return partsOf(nn::tensorType(reduce.getX()).getNumElements(),
+                 nn::tensorType(reduce.getY()).getNumElements(),
+                 machine().arch);
+}
+
+/// Returns whether the statistic is computed in parts (BatchStatistics.cpp).
+template <typename Op>
+static bool splitsStatistic(Operation *composite, const GpuArch &arch) {
+  auto op = dyn_cast<Op>(composite);
+  return op && op.getChannelsLast() &&
+         partsOf(nn::tensorType(op.getX()).getNumElements(),
+                 nn::shapeOf(op.getX()).back(), arch) > 1;
+}
+
 bool CudaTarget::keepsWhole(nn::CompositeOp composite) const {
+  if (isa<nn::BatchMeanOp, nn::BatchVarianceOp>(*composite))
+    return splitsStatistic<nn::BatchMeanOp>(composite, machine().arch) ||
+           splitsStatistic<nn::BatchVarianceOp>(composite, machine().arch);
   if (isa<nn::MomentsOp, nn::MergeMomentsOp, nn::NormalizeOp,
           nn::NormalizeProductOp>(*composite))
     return device.arch.hasWgmma;
@@ -138,23 +171,6 @@ int64_t CudaTarget::momentWidth(nn::MatmulOp product) const {
 /// With several tiles to a block, merging is in the way of the next one; with
 /// one, it hides behind the operands' first copies.
 bool CudaTarget::mergesMoments(int64_t rows) const { return rows > 2048; }
-
-/// A kernel that reduces columns has threads for 8 neighbouring results, a team
-/// of up to 1,024 each. With parts for half of what an SM holds, teams need not
-/// be large, and each still has many rows.
-int64_t CudaTarget::reductionParts(nn::ReduceOp reduce) const {
-  constexpr int64_t kFewElements = 1 << 18, kLeastRows = 32;
-  int64_t elements = nn::tensorType(reduce.getX()).getNumElements();
-  int64_t results = nn::tensorType(reduce.getY()).getNumElements();
-  if (elements < kFewElements)
-    return 1;
-  int64_t rows = elements / results;
-  int64_t wanted = machine().arch.threadsOf(1024) / results;
-  int64_t parts = std::min(wanted, rows / kLeastRows);
-  while (parts > 1 && rows % parts)
-    --parts;
-  return std::max<int64_t>(parts, 1);
-}
 
 /// A conditional node costs 8 us where it holds and 4.5 where it does not, so
 /// one that holds every other time pays from 12 (test/runtime/cuda_test times

@@ -139,8 +139,7 @@ static bool isOnlyStored(Value value) {
   });
 }
 
-/// Moves the operators of a group into a fusion before `end`.
-static FusionOp createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
+FusionOp frit::createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
   // An opaque attention reads by strides, and so do its views.
   bool inlines =

@@ -56,6 +56,11 @@ bool isMovement(mlir::Operation *op);
 /// Elementwise operators may follow in its kernel.
 bool isContraction(mlir::Operation *op);
 
+/// Moves operators of one block into a fusion before `end`. Its results are
+/// those of their results that others use.
+nn::FusionOp createFusionOp(llvm::ArrayRef<mlir::Operation *> ops,
+                            mlir::Operation *end);
+
 /// Returns whether an operator was repeated for its reader, in whose kernel it
 /// belongs (RecomputeWide.cpp).
 inline bool isRecomputed(mlir::Operation *op) {

@@ -49,6 +49,14 @@ private:
 };
 } // namespace
 
+/// Returns the operands that an operator's gradient may go to. That of a batch
+/// norm by the batch's own statistics includes what these contribute.
+static OperandRange differentiated(Operation *op) {
+  auto norm = dyn_cast<BatchNormOp>(op);
+  return norm && norm.getBatchStatistics() ? op->getOperands().take_front(3)
+                                           : op->getOperands();
+}
+
 void Differentiation::findActive() {
   active.clear();
   llvm::DenseSet<Value> depends(parameters.begin(), parameters.end());
@@ -66,7 +74,7 @@ void Differentiation::findActive() {
     if (!depends.contains(value) || !active.insert(value).second)
       continue;
     if (Operation *op = value.getDefiningOp())
-      llvm::append_range(work, op->getOperands());
+      llvm::append_range(work, differentiated(op));
   }
 }
 

@@ -1,0 +1,63 @@
+//===- ColumnSums.h - The second step of reductions over rows --------------===//
+//
+// The first step of long reductions leaves a row of results per part. The
+// kernel that reduces these rows also computes what follows for each column:
+//
+//   %s = nn.reduce %partial {axes = [0]}   %partial: tensor<64x1024xf32>
+//   %m = nn.mul (nn.reshape %s), 0.5       tensor<1024xf32>
+//   %n = nn.add %m, %bias                  tensor<1024xf32>
+// ==>
+//   %f:3 = nn.fusion(%partial, %bias) { nn.reduce … nn.mul … nn.add … }
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_COLUMNSUMS_H
+#define FRIT_COMPILER_TRANSFORM_COLUMNSUMS_H
+
+#include "compiler/transform/fusion/FusionGroups.h"
+
+namespace frit {
+
+/// Operators of one kernel over the columns of tensors of the same shape. The
+/// builder's insertion point stays before whatever reads their results.
+class ColumnSums {
+public:
+  explicit ColumnSums(nn::NNBuilder &b) : b(b) {}
+
+  /// Reduces dimension 0 of `x`, which becomes size 1.
+  mlir::Value reduce(mlir::Value x, nn::Combiner kind) {
+    return own(b.reduce(x, kind, 0));
+  }
+  /// Makes the operator that defines `value`, a number per column, one of the
+  /// kernel's.
+  mlir::Value own(mlir::Value value);
+  /// Likewise for one with an element per row and column.
+  mlir::Value ownWide(mlir::Value value) {
+    ops.push_back(value.getDefiningOp());
+    return value;
+  }
+  /// Uses `value`, which belongs to the kernel, for the result of `op`.
+  void replace(mlir::Operation *op, mlir::Value value);
+  /// Makes the kernel.
+  void fuse();
+
+private:
+  void addFollowers();
+  mlir::Value inColumns(mlir::Value operand) const;
+  bool isReady(mlir::Value operand) const;
+  bool follows(mlir::Operation *op) const;
+
+  nn::NNBuilder &b;
+  llvm::SmallVector<mlir::Operation *> ops; ///< the first one reduces
+  /// Values of the kernel by those that are the same elements in a shape of
+  /// the graph.
+  llvm::DenseMap<mlir::Value, mlir::Value> columns;
+};
+
+/// Computes the means and variances of channels (nn.batch_mean and
+/// nn.batch_variance) that the target splits.
+void splitBatchStatistics(mlir::Block &block, const nn::Target &target);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_COLUMNSUMS_H
