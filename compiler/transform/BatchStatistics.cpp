@@ -1,4 +1,4 @@
-//===- BatchStatistics.cpp - Means and variances in one pass ---------------===//
+//===- BatchStatistics.cpp - Means and variances in one pass --------------===//
 //
 //   %m = nn.batch_mean %x {channels_last}      %x: tensor<256x56x56x64xbf16>
 //   %v = nn.batch_variance %x, %m {channels_last}
@@ -42,8 +42,8 @@ struct Statistics {
 } // namespace
 
 static int64_t partsOf(NNBuilder &b, Value x, const Target &target) {
-  SmallVector<int64_t> axes = llvm::to_vector(
-      llvm::seq<int64_t>(tensorType(x).getRank() - 1));
+  SmallVector<int64_t> axes =
+      llvm::to_vector(llvm::seq<int64_t>(tensorType(x).getRank() - 1));
   auto whole = b.reduce(x, Combiner::sum, axes).getDefiningOp<ReduceOp>();
   int64_t parts = target.reductionParts(whole);
   whole.erase();
@@ -66,17 +66,16 @@ static void split(Value x, const Statistics &wanted, const Target &target) {
     return b.mul(value, b.scalarLike(value, number));
   };
   auto widen = [&](Value value) {
-    return tensorType(value).getElementType() == work ? value
-                                                      : own(b.cast(value, work));
+    return tensorType(value).getElementType() == work
+               ? value
+               : own(b.cast(value, work));
   };
   int64_t starts[] = {0, 0, 0}, sizes[] = {parts, 1, channels};
   int64_t steps[] = {1, 1, 1};
-  Value shift =
-      widen(own(SliceOp::create(b, grouped, starts, sizes, steps)));
+  Value shift = widen(own(SliceOp::create(b, grouped, starts, sizes, steps)));
   Value shifted = own(b.sub(widen(grouped), shift));
   Value sum = own(b.reduce(shifted, Combiner::sum, 1));
-  Value squares =
-      own(b.reduce(own(b.mul(shifted, shifted)), Combiner::sum, 1));
+  Value squares = own(b.reduce(own(b.mul(shifted, shifted)), Combiner::sum, 1));
   Value meanShifted = own(times(sum, 1. / rows));
   Value partMean = own(b.add(shift, meanShifted));
   Value partSquares = own(b.sub(squares, own(b.mul(sum, meanShifted))));
@@ -85,16 +84,16 @@ static void split(Value x, const Statistics &wanted, const Target &target) {
   Value deviations = b.reshape(partSquares, flat);
 
   ColumnSums columns(b);
-  Value mean = columns.own(
-      times(columns.reduce(means, Combiner::sum), 1. / parts));
+  Value mean =
+      columns.own(times(columns.reduce(means, Combiner::sum), 1. / parts));
   Value between = b.sub(means, mean);
   Value total;
   for (Value value : {between, b.mul(between, between)})
     total = columns.ownWide(value);
   total = columns.ownWide(times(total, rows));
   total = columns.ownWide(b.add(deviations, total));
-  Value variance = columns.own(times(
-      columns.reduce(total, Combiner::sum), 1. / (double(parts) * rows)));
+  Value variance = columns.own(
+      times(columns.reduce(total, Combiner::sum), 1. / (double(parts) * rows)));
   for (Operation *op : wanted.variances)
     columns.replace(op, variance);
   for (Operation *op : wanted.means)

@@ -1,4 +1,4 @@
-//===- ColumnSums.cpp - The second step of reductions over rows ------------===//
+//===- ColumnSums.cpp - The second step of reductions over rows -----------===//
 
 #include "compiler/transform/ColumnSums.h"
 

@@ -1,4 +1,4 @@
-//===- ColumnSums.h - The second step of reductions over rows --------------===//
+//===- ColumnSums.h - The second step of reductions over rows -------------===//
 //
 // The first step of long reductions leaves a row of results per part. The
 // kernel that reduces these rows also computes what follows for each column:

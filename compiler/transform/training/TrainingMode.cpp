@@ -8,13 +8,14 @@
 //     %mean = nn.batch_mean %x
 //     %variance = nn.batch_variance %x, %mean
 //     %y = nn.batch_norm %x, %scale, %bias, %mean, %variance {batch_statistics}
-//     return …, %m * 0.9 + %mean * 0.1, …
+//     return …, %mean, %variance * 1.0001
 //
 // Models are exported for inference as often as for training; both train alike.
 // Dropout, which models for inference lack, is put where the options name it.
-// In the training step, batch norm normalizes by the batch's statistics and
-// updates the running ones, and dropout draws random numbers. In the evaluation
-// step, batch norm reads the running statistics and dropout does nothing.
+// In the training step, batch norm normalizes by the batch's statistics, which
+// AddOptimizer moves the running ones to, and dropout draws random numbers. In
+// the evaluation step, batch norm reads the running statistics and dropout does
+// nothing.
 //
 //===----------------------------------------------------------------------===//
 
