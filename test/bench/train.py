@@ -1,7 +1,7 @@
 """Times training steps of frit and of PyTorch in the same run, and compares
 their losses.
 
-    train.py [--only NAME] [--backends frit,eager,compile] [--steps N] BIN
+    train.py [--only NAME] [--backends frit,eager,compile,xla] [--steps N] BIN
 
 BIN has fritc; FRIT_RUNTIME names the runtime as a shared library. Each result
 is a line of JSON: milliseconds a step, peak MiB of device memory, and `loss`,
@@ -215,11 +215,23 @@ def run_torch(args, backend, model, batches, optimizer, precision):
     return result, losses
 
 
+def run_xla(args, name):
+    """In a process of its own: what JAX allocates stays with it."""
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("train_xla.py"), name,
+         f"--steps={args.steps}", f"--seconds={args.seconds}"],
+        capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-1500:])
+    result = json.loads(done.stdout.splitlines()[-1])
+    return result, result.pop("losses")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bin")
     parser.add_argument("--only", default=".")
-    parser.add_argument("--backends", default="frit,eager,compile")
+    parser.add_argument("--backends", default="frit,eager,compile,xla")
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--flags", default="", help="of fritc")
@@ -235,7 +247,7 @@ def main():
         batches = [data() for _ in range(min(args.steps, 8))]
         batches = [batches[i % len(batches)] for i in range(max(args.steps, 1))]
         reference = None
-        for backend in ("eager", "compile", "frit"):
+        for backend in ("eager", "compile", "xla", "frit"):
             if backend not in args.backends.split(","):
                 continue
             torch.manual_seed(1)
@@ -244,11 +256,14 @@ def main():
             torch.cuda.empty_cache()
             try:
                 with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as f:
-                    result, losses = (
-                        run_frit(args, Path(f), make().train(), batches, optimizer,
-                                 precision) if backend == "frit" else
-                        run_torch(args, backend, make(), batches, optimizer,
-                                  precision))
+                    if backend == "frit":
+                        result, losses = run_frit(args, Path(f), make().train(),
+                                                  batches, optimizer, precision)
+                    elif backend == "xla":
+                        result, losses = run_xla(args, name)
+                    else:
+                        result, losses = run_torch(args, backend, make(), batches,
+                                                   optimizer, precision)
                 if reference is None:
                     reference = losses
                 result["loss"] = float(max(

@@ -36,7 +36,7 @@ def norm(x, p):
 
 
 def linear(x, p):
-    return x @ p["w"].T + p["b"]
+    return x @ p["w"].astype(x.dtype).T + p["b"].astype(x.dtype)
 
 
 def attention(x, p, heads, causal, implementation):
