@@ -290,6 +290,10 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   }
   // What depends on weights alone moves to @prepare, run once at load.
   passes.addPass(createHoistPrepare());
+  // TMA reads no odd rows, so gradients of an odd number of classes get a few
+  // more. After the last pass, which would store the masks.
+  if (trains)
+    passes.addPass(createAlignColumns(target));
   // What one value of a condition asks for runs for that value only.
   if (options.guard)
     passes.addPass(createGuard(target));

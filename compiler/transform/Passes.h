@@ -23,6 +23,7 @@ std::unique_ptr<mlir::Pass> createLayout(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFoldNorms(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createDecompose(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createSplitReductions(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createAlignColumns(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createGuard(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFusion(const nn::Target &target,
                                          FusionOptions options = {});

@@ -66,6 +66,10 @@ def HoistPrepare : NNPass<"hoist-prepare"> {
   let summary = "Move what depends on weights only to @prepare";
 }
 
+def AlignColumns : TargetPass<"align-columns"> {
+  let summary = "Round up odd columns that products of gradients read";
+}
+
 def Guard : TargetPass<"guard"> {
   let summary = "Guard what is needed for one value of a condition only";
 }

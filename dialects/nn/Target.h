@@ -81,6 +81,10 @@ public:
   /// number divides that of the reduced elements. 1: as it is.
   virtual int64_t reductionParts(ReduceOp reduce) const { return 1; }
 
+  /// Returns a number of which the columns of `product`'s result should be a
+  /// multiple, so that products can read it fast; 1 if any do.
+  virtual int64_t columnMultiple(MatmulOp product) const { return 1; }
+
   /// Returns the part width of the nn.moments that `product`'s kernel can
   /// compute for its result; 0 if it cannot. If not 0, it can also multiply
   /// rows normalized by such moments, and add a residual normalized by them.

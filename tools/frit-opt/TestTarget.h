@@ -66,6 +66,8 @@ public:
     return {/*instructions=*/256, /*tensors=*/12};
   }
 
+  int64_t columnMultiple(nn::MatmulOp product) const override { return 8; }
+
   int64_t momentWidth(nn::MatmulOp product) const override {
     return nn::shapeOf(product.getY()).back() >= 64 ? 4 : 0;
   }

@@ -158,6 +158,12 @@ nn::KernelSize CudaTarget::largestKernel() const {
   return {/*instructions=*/(128 << 10) / (8 * 16), /*tensors=*/384};
 }
 
+/// TMA reads rows of 16 bytes and a multiple.
+int64_t CudaTarget::columnMultiple(nn::MatmulOp product) const {
+  Type element = nn::tensorType(product.getY()).getElementType();
+  return device.arch.hasWgmma && isHalf(element) ? 8 : 1;
+}
+
 int64_t CudaTarget::momentWidth(nn::MatmulOp product) const {
   auto info = nn::describeMatmul(product);
   if (!device.arch.hasWgmma || !info)

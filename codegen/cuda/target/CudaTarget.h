@@ -38,6 +38,7 @@ public:
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override;
   nn::KernelSize largestKernel() const override;
+  int64_t columnMultiple(nn::MatmulOp product) const override;
   int64_t momentWidth(nn::MatmulOp product) const override;
   bool mergesMoments(int64_t rows) const override;
   int64_t reductionParts(nn::ReduceOp reduce) const override;

@@ -1,0 +1,355 @@
+//===- AlignColumns.cpp - Odd columns between products become even --------===//
+//
+//   %x = nn.matmul %a, %w {transpose_b}        %x: tensor<16384x30522xbf16>
+//   %s = nn.reduce (nn.exp (nn.cast %x)) {kind = sum, axes = [1]}
+//   %g = … %x, %s …                            %g: tensor<16384x30522xbf16>
+//   %da = nn.matmul %g, %w
+//   %dw = nn.matmul %g, %a {transpose_a}
+// ==>
+//   %x = nn.matmul %a, %w' {transpose_b}       %x: tensor<16384x30528xbf16>
+//   %s = nn.reduce (nn.where %valid, (nn.exp (nn.cast %x)), 0) …
+//   %g = nn.where %valid, (… %x, %s …), 0
+//   %da = nn.matmul %g, %w'
+//   %dw = nn.slice (nn.matmul %g, %a {transpose_a})
+//
+// A product whose rows are no multiple of 16 bytes cannot be read by TMA, so
+// that the gradients of an odd number of classes would take three times as
+// long. Here the columns of a product that gradients read are rounded up, and
+// so are those of everything between. Kernels of those write the additional
+// columns, which are a thousandth of all. Reductions and products do not see
+// them: in their place they read the neutral element.
+//
+// %w' has rows that %w is a part of, as weights lie one behind the other, or
+// rows of zeros that the kernel which casts %w writes too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/Passes.h"
+#include "dialects/nn/Lowering.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace frit {
+#define GEN_PASS_DEF_ALIGNCOLUMNS
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// With fewer columns, those that are added are no longer next to nothing.
+static constexpr int64_t kFewColumns = 1000;
+
+namespace {
+/// A product, and the operators that compute with its columns up to the
+/// reductions and products that read them.
+class Columns {
+public:
+  Columns(MatmulOp source, int64_t aligned)
+      : source(source), count(shapeOf(source.getY()).back()), aligned(aligned) {
+  }
+
+  /// Finds the operators. Returns whether all of them can be aligned, and a
+  /// product of gradients gains by it.
+  bool find();
+  void align();
+
+private:
+  bool hasColumns(Value value) const {
+    auto type = tensorType(value);
+    return type.getRank() > 0 && type.getShape().back() == count;
+  }
+  bool isMember(Value value) const {
+    Operation *def = value.getDefiningOp();
+    return def && members.contains(def);
+  }
+  bool joins(Operation *op) const;
+  bool canEnd(Operation *op) const;
+
+  RankedTensorType alignedType(Value value) const;
+  Value alignWeight(NNBuilder &b);
+  void alignMember(Operation *op);
+  void endReduce(ReduceOp op);
+  void endProduct(MatmulOp op);
+  /// Returns an aligned value with `neutral` in the columns that were added.
+  Value masked(NNBuilder &b, Value whole, TypedAttr neutral);
+  /// Returns the aligned `value` with zeros there, the same for all products.
+  Value zeroed(Value value);
+
+  MatmulOp source;
+  int64_t count, aligned;
+  /// The source, elementwise operators, reshapes, counters and broadcasts.
+  llvm::SetVector<Operation *> members;
+  /// Reductions and products.
+  llvm::SetVector<Operation *> ends;
+  Value weight;
+  IRMapping map, zeroedMap;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Finding
+//===----------------------------------------------------------------------===//
+
+/// Whether a product sums over the columns of its first operand, which are rows
+/// of its result otherwise.
+static bool contractsColumns(MatmulOp product) {
+  return !product.getTransposeA();
+}
+
+/// Whether an operand that is no member stays as it is: it has one column, or
+/// a vector of all.
+static bool broadcastsColumns(Value value) {
+  auto type = tensorType(value);
+  return type.getRank() == 0 || type.getShape().back() == 1;
+}
+
+bool Columns::joins(Operation *op) const {
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    return hasColumns(reshape.getY());
+  return isa<ElementwiseOp>(op) && op->getNumResults() == 1 &&
+         hasColumns(op->getResult(0));
+}
+
+bool Columns::canEnd(Operation *op) const {
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    int64_t last = tensorType(reduce.getX()).getRank() - 1;
+    return reduce.getAxes() == ArrayRef<int64_t>(last);
+  }
+  // Gradients of both operands of the source.
+  auto product = dyn_cast<MatmulOp>(op);
+  return product && isMember(product.getA()) && !isMember(product.getB()) &&
+         tensorType(product.getB()).getRank() == 2 &&
+         (contractsColumns(product) ||
+          tensorType(product.getA()).getRank() == 2);
+}
+
+bool Columns::find() {
+  weight = source.getB();
+  if (!source.getTransposeB() || tensorType(weight).getRank() != 2 ||
+      tensorType(source.getY()).getRank() < 2)
+    return false;
+  members.insert(source);
+  bool gains = false;
+  for (size_t i = 0; i < members.size(); ++i)
+    for (OpOperand &use : members[i]->getUses()) {
+      Operation *user = use.getOwner();
+      if (joins(user)) {
+        members.insert(user);
+        continue;
+      }
+      if (!canEnd(user))
+        return false;
+      ends.insert(user);
+      gains |= isa<MatmulOp>(user);
+    }
+  // Operands from outside.
+  for (size_t i = 1; i < members.size(); ++i)
+    for (Value operand : members[i]->getOperands()) {
+      if (isMember(operand) || broadcastsColumns(operand))
+        continue;
+      // Counters count on, broadcasts repeat more often, and so do functions
+      // of them.
+      Operation *def = operand.getDefiningOp();
+      if (!isa_and_nonnull<IotaOp, ExpandOp, ElementwiseOp>(def) ||
+          !hasColumns(operand))
+        return false;
+      members.insert(def);
+    }
+  return gains;
+}
+
+//===----------------------------------------------------------------------===//
+// Aligning
+//===----------------------------------------------------------------------===//
+
+RankedTensorType Columns::alignedType(Value value) const {
+  auto type = tensorType(value);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = aligned;
+  return type.clone(shape);
+}
+
+/// Returns a matrix of `rows` rows, the first of which are those of `w`, by
+/// reading on behind them; null if nothing is there.
+static Value readOn(NNBuilder &b, Value w, int64_t rows) {
+  int64_t cols = shapeOf(w)[1];
+  if (auto cast = w.getDefiningOp<CastOp>()) {
+    Value x = readOn(b, cast.getX(), rows);
+    if (!x)
+      return {};
+    Operation *clone = b.clone(*cast);
+    clone->setOperand(0, x);
+    clone->getResult(0).setType(tensorType(w).clone({rows, cols}));
+    return clone->getResult(0);
+  }
+  auto reshape = w.getDefiningOp<ReshapeOp>();
+  auto slice = (reshape ? reshape.getX() : w).getDefiningOp<SliceOp>();
+  if (!slice || !llvm::all_equal(slice.getSteps()) || slice.getSteps()[0] != 1)
+    return {};
+  // A part of a vector, or rows of a matrix.
+  ArrayRef<int64_t> from = shapeOf(slice.getX()), starts = slice.getStarts();
+  bool flat = from.size() == 1;
+  if (!flat && (reshape || from.size() != 2 || from[1] != cols))
+    return {};
+  int64_t size = flat ? rows * cols : rows;
+  if (starts[0] + size > from[0])
+    return {};
+  SmallVector<int64_t> sizes(slice.getSizes());
+  sizes[0] = size;
+  Value whole =
+      SliceOp::create(b, slice.getX(), starts, sizes, slice.getSteps());
+  return flat ? b.reshape(whole, {rows, cols}) : whole;
+}
+
+/// Makes the weight's rows as many as there are columns then.
+Value Columns::alignWeight(NNBuilder &b) {
+  int64_t cols = shapeOf(weight)[1];
+  if (Operation *def = weight.getDefiningOp())
+    b.setInsertionPointAfter(def);
+  else
+    b.setInsertionPointToStart(source->getBlock());
+  Value rows = readOn(b, weight, aligned);
+  if (!rows)
+    rows = PadOp::create(b, weight, Value(), ArrayRef<int64_t>{0, 0},
+                         ArrayRef<int64_t>{aligned - count, 0});
+  Operation *made = rows.getDefiningOp();
+  // Other readers of a cast or a copy read its first rows.
+  if (isa<CastOp, PadOp>(made)) {
+    Value first = SliceOp::create(b, rows, ArrayRef<int64_t>{0, 0},
+                                  ArrayRef<int64_t>{count, cols},
+                                  ArrayRef<int64_t>{1, 1});
+    weight.replaceAllUsesExcept(first, made);
+    weight = first;
+  }
+  return rows;
+}
+
+void Columns::alignMember(Operation *op) {
+  OpBuilder b(op);
+  Operation *clone = b.clone(*op, map);
+  Value result = clone->getResult(0);
+  result.setType(alignedType(result));
+  auto shape = llvm::to_vector(shapeOf(result));
+  if (auto reshape = dyn_cast<ReshapeOp>(clone))
+    reshape.setShape(shape);
+  else if (auto counter = dyn_cast<IotaOp>(clone))
+    counter.setShape(shape);
+  else if (auto expand = dyn_cast<ExpandOp>(clone))
+    expand.setShape(shape);
+}
+
+Value Columns::masked(NNBuilder &b, Value whole, TypedAttr neutral) {
+  auto type = tensorType(whole);
+  Value column = b.iota(type.getShape(), type.getRank() - 1);
+  Value valid = LessOp::create(b, column, b.integer(count));
+  auto scalar = RankedTensorType::get({}, type.getElementType());
+  Value none = ConstantOp::create(b, DenseElementsAttr::get(scalar, neutral),
+                                  StringAttr());
+  return WhereOp::create(b, valid, whole, none);
+}
+
+Value Columns::zeroed(Value value) {
+  if (Value known = zeroedMap.lookupOrNull(value))
+    return known;
+  Value whole = map.lookup(value);
+  NNBuilder b(whole.getLoc(), whole.getContext());
+  b.setInsertionPointAfterValue(whole);
+  auto zero = [&](Value v) {
+    return masked(b, v, b.getZeroAttr(tensorType(v).getElementType()));
+  };
+  // A cast is the last, as it rounds when it is stored.
+  Value result;
+  if (auto cast = whole.getDefiningOp<CastOp>())
+    result = b.cast(zero(cast.getX()), tensorType(whole).getElementType());
+  else
+    result = zero(whole);
+  zeroedMap.map(value, result);
+  return result;
+}
+
+void Columns::endReduce(ReduceOp op) {
+  NNBuilder b(op.getLoc(), op);
+  Type element = tensorType(op.getX()).getElementType();
+  op.getXMutable().assign(
+      masked(b, map.lookup(op.getX()),
+             identity(op.getKind(), element, element.isUnsignedInteger())));
+}
+
+void Columns::endProduct(MatmulOp op) {
+  NNBuilder b(op.getLoc(), op);
+  Value a = zeroed(op.getA());
+  Value other = op.getB();
+  if (contractsColumns(op)) {
+    // The weight again, or another operand that gets zeros.
+    if (other == weight && !op.getTransposeB()) {
+      other = map.lookup(weight);
+    } else {
+      SmallVector<int64_t> low(tensorType(other).getRank()), high = low;
+      high[high.size() - (op.getTransposeB() ? 1 : 2)] = aligned - count;
+      other = PadOp::create(b, other, Value(), low, high);
+    }
+    op.getAMutable().assign(a);
+    op.getBMutable().assign(other);
+    return;
+  }
+  Value y = MatmulOp::create(b, a, other, op.getTransposeA(),
+                             op.getTransposeB(), op.getTf32());
+  SmallVector<int64_t> zeros(2), ones(2, 1);
+  op.replaceAllUsesWith(
+      SliceOp::create(b, y, zeros, shapeOf(op.getY()), ones).getResult());
+}
+
+void Columns::align() {
+  NNBuilder b(source.getLoc(), source);
+  Value rows = alignWeight(b);
+  // Not for the source alone: elementwise operators read members only.
+  map.map(weight, rows);
+  SmallVector<Operation *> order(members.begin(), members.end());
+  llvm::sort(order,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *op : order)
+    alignMember(op);
+  for (Operation *op : ends)
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      endReduce(reduce);
+    else
+      endProduct(cast<MatmulOp>(op));
+}
+
+namespace {
+class AlignColumns : public frit::impl::AlignColumnsBase<AlignColumns> {
+public:
+  explicit AlignColumns(const Target &target) : target(target) {}
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (Block &block : function)
+        run(block);
+  }
+
+private:
+  void run(Block &block) {
+    SmallVector<MatmulOp> products(block.getOps<MatmulOp>());
+    for (MatmulOp product : products) {
+      int64_t columns = shapeOf(product.getY()).back();
+      int64_t multiple = target.columnMultiple(product);
+      if (columns < kFewColumns || columns % multiple == 0)
+        continue;
+      Columns found(product, (columns + multiple - 1) / multiple * multiple);
+      if (found.find())
+        found.align();
+    }
+    eraseDead(block);
+  }
+
+  const Target &target;
+};
+} // namespace
+
+std::unique_ptr<Pass> frit::createAlignColumns(const Target &target) {
+  return std::make_unique<AlignColumns>(target);
+}

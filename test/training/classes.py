@@ -1,0 +1,26 @@
+"""Writes a classifier of an odd number of classes, whose columns are aligned."""
+import json
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+out = pathlib.Path(sys.argv[1])
+rng = np.random.default_rng(1)
+weights = {"w": rng.normal(0, 0.2, (64, 32)), "head": rng.normal(0, 0.2, (1002, 64))}
+graph = helper.make_graph(
+    [helper.make_node("Gemm", ["x", "w"], ["h"], transB=1),
+     helper.make_node("Relu", ["h"], ["r"]),
+     helper.make_node("Gemm", ["r", "head"], ["logits"], transB=1)],
+    "classes",
+    [helper.make_tensor_value_info("x", TensorProto.FLOAT, [16, 32])],
+    [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [16, 1002])],
+    [numpy_helper.from_array(w.astype(np.float32), name)
+     for name, w in weights.items()])
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)],
+                            ir_version=9), out / "classes.onnx")
+(out / "classes.json").write_text(json.dumps(
+    {"loss": {"kind": "cross_entropy", "ignore_index": 3},
+     "optimizer": {"kind": "sgd", "learning_rate": 0.5}}))
