@@ -1,0 +1,28 @@
+//===- InPlace.h - What may be written over another value -----------------===//
+
+#ifndef FRIT_COMPILER_PLANNING_INPLACE_H
+#define FRIT_COMPILER_PLANNING_INPLACE_H
+
+#include "dialects/nn/NN.h"
+
+namespace frit::planning {
+
+/// Returns the value that `value` is a reshape of.
+mlir::Value throughReshapes(mlir::Value value);
+
+/// Returns whether nothing but one operator, possibly through reshapes, uses
+/// a value.
+bool hasOneReader(mlir::Value value);
+
+/// Returns whether a value, possibly through reshapes, is replaced by its mean
+/// over ranks.
+bool isReduced(mlir::Value value);
+
+/// Returns whether the kernel that computes the next value of a state may
+/// write it over the value before: all other readers of that run earlier, and
+/// it reads each element only to compute the same element.
+bool mayOverwrite(mlir::BlockArgument before, mlir::Value after);
+
+} // namespace frit::planning
+
+#endif // FRIT_COMPILER_PLANNING_INPLACE_H

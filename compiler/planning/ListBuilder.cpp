@@ -1,0 +1,420 @@
+//===- ListBuilder.cpp - Command lists of a program -----------------------===//
+
+#include "compiler/planning/ListBuilder.h"
+#include "compiler/planning/Contractions.h"
+#include "compiler/planning/InPlace.h"
+#include "dialects/nn/StridedView.h"
+#include "dialects/plan/Plan.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::planning;
+
+static MemRefType bufferType(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+/// Moves each nn.all_reduce, and the nn.pack that it reduces, to where the
+/// last operand is ready.
+static void raiseReductions(func::FuncOp function) {
+  auto raise = [](Operation *op) {
+    Operation *last = nullptr;
+    for (Value operand : op->getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        if (!last || last->isBeforeInBlock(def))
+          last = def;
+    if (last)
+      op->moveAfter(last);
+  };
+  for (auto reduce : llvm::make_early_inc_range(
+           function.getBody().front().getOps<nn::AllReduceOp>())) {
+    SmallVector<Operation *> chain = {reduce};
+    while (isa_and_nonnull<nn::ReshapeOp, nn::PackOp>(
+        chain.back()->getOperand(0).getDefiningOp())) {
+      chain.push_back(chain.back()->getOperand(0).getDefiningOp());
+      if (isa<nn::PackOp>(chain.back()))
+        break;
+    }
+    if (auto pack = dyn_cast<nn::PackOp>(chain.back()))
+      for (Value x : pack.getXs()) {
+        SmallVector<Operation *> reshapes;
+        while (auto reshape = x.getDefiningOp<nn::ReshapeOp>()) {
+          reshapes.push_back(reshape);
+          x = reshape.getX();
+        }
+        for (Operation *reshape : llvm::reverse(reshapes))
+          raise(reshape);
+      }
+    for (Operation *op : llvm::reverse(chain))
+      raise(op);
+  }
+}
+
+namespace {
+/// Translates a function to a command list.
+class ListBuilder {
+public:
+  ListBuilder(func::FuncOp function, plan::ProgramOp program, Kernels &kernels,
+              Constants &constants, const BuildPlanOptions &options)
+      : function(function), program(program), kernels(kernels),
+        constants(constants), options(options),
+        b(function.getLoc(), function.getContext()) {
+    b.setInsertionPointToEnd(&program.getBody().front());
+    list = plan::CommandListOp::create(b, TypeRange(), ValueRange());
+    list.setSymName(function.getSymName());
+    b.setInsertionPointToEnd(&list.getBody().emplaceBlock());
+  }
+
+  /// `resultSpace` is the memory space of the function's results; `prepared`
+  /// has the offsets of prepared buffers.
+  LogicalResult run(plan::Space resultSpace, ArrayRef<int64_t> prepared) {
+    if (failed(bindArguments(prepared)))
+      return failure();
+    raiseReductions(function);
+    bindResults(resultSpace, prepared);
+    bindPacks();
+    if (resultSpace == plan::Space::output)
+      recordTypes();
+    for (Operation &op : function.getBody().front().without_terminator()) {
+      b.setLoc(op.getLoc());
+      if (failed(translate(&op)))
+        return failure();
+    }
+    storeResults();
+    return success();
+  }
+
+private:
+  Value buffer(Type tensor, plan::Space space, std::optional<int64_t> index,
+               StringAttr symbol = nullptr,
+               std::optional<int64_t> offset = {}) {
+    auto attr = [&](std::optional<int64_t> v) {
+      return v ? b.getI64IntegerAttr(*v) : IntegerAttr();
+    };
+    return plan::BufferOp::create(b, bufferType(tensor), space, attr(index),
+                                  symbol, attr(offset));
+  }
+
+  /// Returns `value` viewed with the shape of `tensor`.
+  Value view(Value value, Type tensor) {
+    MemRefType type = bufferType(tensor);
+    return value.getType() == type
+               ? value
+               : Value(plan::ViewOp::create(b, type, value, 0));
+  }
+
+  LogicalResult bindArguments(ArrayRef<int64_t> prepared) {
+    int64_t inputs = 0;
+    for (BlockArgument argument : function.getArguments()) {
+      if (auto state = function.getArgAttrOfType<FlatSymbolRefAttr>(
+              argument.getArgNumber(), "nn.state")) {
+        map.map(argument, buffer(argument.getType(), plan::Space::state, {},
+                                 state.getAttr()));
+        states[state.getAttr()] = argument;
+        continue;
+      }
+      auto index = function.getArgAttrOfType<IntegerAttr>(
+          argument.getArgNumber(), "nn.prepared");
+      if (!index) {
+        map.map(argument,
+                buffer(argument.getType(), plan::Space::input, inputs++));
+        continue;
+      }
+      if (index.getInt() < 0 || index.getInt() >= int64_t(prepared.size()))
+        return function.emitError() << "nn.prepared = " << index.getInt()
+                                    << " is no result of @prepare";
+      map.map(argument, buffer(argument.getType(), plan::Space::prepared, {},
+                               nullptr, prepared[index.getInt()]));
+    }
+    return success();
+  }
+
+  bool isInput(BlockArgument argument) {
+    unsigned i = argument.getArgNumber();
+    return !function.getArgAttr(i, "nn.prepared") &&
+           !function.getArgAttr(i, "nn.state");
+  }
+
+  /// Returns the name of the state that a result is the next value of, or null.
+  StringAttr stateOf(unsigned result) {
+    auto state =
+        function.getResultAttrOfType<FlatSymbolRefAttr>(result, "nn.state");
+    return state ? state.getAttr() : StringAttr();
+  }
+
+  void recordTypes() {
+    SmallVector<Type> inputs, outputs;
+    for (BlockArgument argument : function.getArguments())
+      if (isInput(argument))
+        inputs.push_back(argument.getType());
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+      if (!stateOf(i))
+        outputs.push_back(type);
+    list.setInputTypesAttr(b.getTypeArrayAttr(inputs));
+    list.setOutputTypesAttr(b.getTypeArrayAttr(outputs));
+  }
+
+  /// Creates the buffers of the results. The fusion that computes a result,
+  /// possibly reshaped, writes there directly.
+  void bindResults(plan::Space space, ArrayRef<int64_t> prepared) {
+    Operation *terminator = function.getBody().front().getTerminator();
+    int64_t outputs = 0;
+    for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+      if (StringAttr state = stateOf(i)) {
+        BlockArgument before = states.lookup(state);
+        results.push_back(map.lookup(before));
+        if (options.overwritesState && mayOverwrite(before, value))
+          destination.try_emplace(throughReshapes(value), results.back());
+        continue;
+      }
+      bool output = space == plan::Space::output;
+      Value result = buffer(
+          value.getType(), space,
+          output ? std::optional<int64_t>(outputs++) : std::nullopt, nullptr,
+          output ? std::nullopt : std::optional<int64_t>(prepared[i]));
+      results.push_back(result);
+      Value source = throughReshapes(value);
+      if (source.getDefiningOp<nn::FusionOp>())
+        destination.try_emplace(source, result);
+    }
+  }
+
+  /// Creates the buffers of packs. The fusion that computes a part, possibly
+  /// reshaped, writes there directly.
+  void bindPacks() {
+    for (auto pack : function.getBody().front().getOps<nn::PackOp>()) {
+      Value whole = buffer(pack.getY().getType(), plan::Space::arena, {});
+      map.map(pack.getY(), whole);
+      bool changes = isReduced(pack.getY());
+      for (auto [x, offset] : llvm::zip(pack.getXs(), pack.getOffsets())) {
+        Value source = throughReshapes(x);
+        // Other readers of a part see it as it was.
+        if (source.getDefiningOp<nn::FusionOp>() &&
+            (!changes || hasOneReader(source)))
+          destination.try_emplace(source,
+                                  part(whole, offset, source.getType()));
+      }
+    }
+  }
+
+  /// Returns the view of a flat buffer from element `offset` on.
+  Value part(Value whole, int64_t offset, Type tensor) {
+    MemRefType type = bufferType(tensor);
+    int64_t bytes = offset * type.getElementTypeBitWidth() / 8;
+    return plan::ViewOp::create(b, type, whole, bytes);
+  }
+
+  /// Copies the parts that nothing has written in place, and zeros between
+  /// parts.
+  void translatePack(nn::PackOp pack) {
+    Value whole = map.lookup(pack.getY());
+    int64_t end = 0;
+    auto clear = [&](int64_t from, int64_t to) {
+      if (from == to)
+        return;
+      auto type =
+          cast<RankedTensorType>(pack.getY().getType()).clone({to - from});
+      Value zeros =
+          buffer(type, plan::Space::constant, {},
+                 constants.get("zeros",
+                               DenseElementsAttr::get(
+                                   type, b.getZeroAttr(type.getElementType())),
+                               pack.getLoc()));
+      plan::CopyOp::create(b, zeros, part(whole, from, type));
+    };
+    for (auto [x, offset] : llvm::zip(pack.getXs(), pack.getOffsets())) {
+      clear(end, offset);
+      Value place = part(whole, offset, x.getType()), source = map.lookup(x);
+      uint64_t at = 0;
+      if (plan::rootOf(source, &at) != plan::rootOf(place) ||
+          at != uint64_t(offset) *
+                    pack.getY().getType().getElementTypeBitWidth() / 8)
+        plan::CopyOp::create(b, source, place);
+      end = offset + nn::tensorType(x).getNumElements();
+    }
+    clear(end, pack.getSize());
+  }
+
+  /// Reduces the operand in place, or a copy of it if something else reads it.
+  void translateAllReduce(nn::AllReduceOp op) {
+    Value source = throughReshapes(op.getX());
+    Value place = map.lookup(op.getX());
+    if (!hasOneReader(source) ||
+        !isa_and_nonnull<nn::FusionOp, nn::PackOp>(source.getDefiningOp()) ||
+        plan::rootOf(place).getSpace() != plan::Space::arena) {
+      Value copy = buffer(op.getY().getType(), plan::Space::arena, {});
+      plan::CopyOp::create(b, place, copy);
+      place = copy;
+    }
+    map.map(op.getY(), place);
+    plan::AllReduceOp::create(b, place);
+    reducing.push_back(place);
+  }
+
+  /// Waits for the reductions before a step that reads their results.
+  void awaitReductions(Operation *op) {
+    auto isReducing = [&](Value operand) {
+      Value known = map.lookupOrNull(operand);
+      return known && llvm::any_of(reducing, [&](Value place) {
+               return plan::rootOf(place) == plan::rootOf(known);
+             });
+    };
+    if (reducing.empty() || llvm::none_of(op->getOperands(), isReducing))
+      return;
+    plan::AwaitOp::create(b, reducing);
+    reducing.clear();
+  }
+
+  LogicalResult translate(Operation *op) {
+    // A slice is a kernel unless it is contiguous.
+    auto slice = dyn_cast<nn::SliceOp>(op);
+    if (!isa<nn::ReshapeOp>(op) && !(slice && nn::contiguousOffset(slice)))
+      awaitReductions(op);
+    if (auto reduce = dyn_cast<nn::AllReduceOp>(op))
+      return translateAllReduce(reduce), success();
+    if (auto constant = dyn_cast<nn::ConstantOp>(op)) {
+      map.map(constant.getY(),
+              buffer(constant.getY().getType(), plan::Space::constant, {},
+                     constants.get(constant)));
+      return success();
+    }
+    if (auto reshape = dyn_cast<nn::ReshapeOp>(op)) {
+      map.map(reshape.getY(),
+              view(map.lookup(reshape.getX()), reshape.getY().getType()));
+      return success();
+    }
+    if (slice)
+      if (auto offset = nn::contiguousOffset(slice)) {
+        MemRefType type = bufferType(slice.getY().getType());
+        int64_t count = std::max<int64_t>(type.getNumElements(), 1);
+        map.map(slice.getY(),
+                plan::ViewOp::create(b, type, map.lookup(slice.getX()),
+                                     *offset * (plan::byteSize(type) / count)));
+        return success();
+      }
+    if (auto pack = dyn_cast<nn::PackOp>(op))
+      return translatePack(pack), success();
+    if (auto fusion = dyn_cast<nn::FusionOp>(op))
+      return translateFusion(fusion);
+    if (auto guard = dyn_cast<nn::GuardOp>(op))
+      return translateGuard(guard);
+    return op->emitError() << "'" << op->getName()
+                           << "' is in no fusion, so it has no step";
+  }
+
+  LogicalResult translateFusion(nn::FusionOp fusion) {
+    nn::Schedule schedule = fusion.getScheduleAttr();
+    if (!schedule)
+      return fusion.emitError("has no schedule");
+    if (schedule.ordersOperands())
+      orderContractionInputs(fusion);
+    SmallVector<Value> inputs, outputs;
+    for (Value input : fusion.getInputs())
+      inputs.push_back(map.lookup(input));
+    if (schedule.readsConstantsEarly())
+      markConstants(fusion, inputs);
+    for (Value result : fusion.getResults()) {
+      auto it = destination.find(result);
+      Value out = it == destination.end()
+                      ? buffer(result.getType(), plan::Space::arena, {})
+                      : view(it->second, result.getType());
+      map.map(result, out);
+      outputs.push_back(out);
+    }
+    if (schedule.isLibraryCall()) {
+      FlatSymbolRefAttr fallback;
+      if (auto own =
+              dyn_cast_or_null<nn::Schedule>(schedule.fallbackSchedule());
+          own && options.fallbacks) {
+        fusion.setScheduleAttr(own);
+        fallback = kernels.get(fusion);
+      }
+      return buildContraction(b, fusion, schedule.libraryAlgorithm(), inputs,
+                              outputs, fallback, options.workspaceBytes);
+    }
+    FlatSymbolRefAttr kernel = kernels.get(fusion);
+    plan::LaunchOp::create(b, kernel, inputs, outputs, /*workspace=*/nullptr,
+                           /*follows=*/nullptr);
+    return success();
+  }
+
+  /// Creates buffers in the list, not in the guard, because steps after the
+  /// guard read some of them.
+  LogicalResult translateGuard(nn::GuardOp op) {
+    auto guard =
+        plan::GuardOp::create(b, map.lookup(op.getCondition()), op.getWhen());
+    Block &inner = op.getBody().front();
+    for (auto [input, argument] :
+         llvm::zip(op.getInputs(), inner.getArguments()))
+      map.map(argument, map.lookup(input));
+    {
+      OpBuilder::InsertionGuard outside(b);
+      b.setInsertionPointToEnd(&guard.getBody().emplaceBlock());
+      for (Operation &step : inner.without_terminator()) {
+        b.setLoc(step.getLoc());
+        if (failed(translate(&step)))
+          return failure();
+      }
+    }
+    for (auto [result, value] :
+         llvm::zip(op.getOutputs(), inner.getTerminator()->getOperands()))
+      map.map(result, map.lookup(value));
+    for (Operation &made : llvm::make_early_inc_range(guard.getBody().front()))
+      if (!plan::isStep(&made))
+        made.moveBefore(guard);
+    return success();
+  }
+
+  /// Marks the kernel's inputs that no step of this list writes. The kernel may
+  /// read them before preceding kernels have ended (PDL).
+  void markConstants(nn::FusionOp fusion, ArrayRef<Value> inputs) {
+    SmallVector<int64_t> constants;
+    for (auto [i, input] : llvm::enumerate(inputs)) {
+      plan::Space space = plan::rootOf(input).getSpace();
+      if (space == plan::Space::constant ||
+          (space == plan::Space::prepared && function.getSymName() == "main"))
+        constants.push_back(i);
+    }
+    if (!constants.empty())
+      fusion->setAttr("plan.constant_inputs",
+                      b.getDenseI64ArrayAttr(constants));
+  }
+
+  /// Copies results that no fusion of this list has written in place.
+  void storeResults() {
+    Operation *terminator = function.getBody().front().getTerminator();
+    awaitReductions(terminator);
+    for (auto [value, result] : llvm::zip(terminator->getOperands(), results)) {
+      Value source = map.lookup(value);
+      if (plan::rootOf(source) != plan::rootOf(result))
+        plan::CopyOp::create(b, view(source, value.getType()), result);
+    }
+  }
+
+  func::FuncOp function;
+  plan::ProgramOp program;
+  Kernels &kernels;
+  Constants &constants;
+  const BuildPlanOptions &options;
+  ImplicitLocOpBuilder b;
+  plan::CommandListOp list;
+  IRMapping map;
+  SmallVector<Value> results;
+  SmallVector<Value> reducing; ///< buffers of reductions not waited for yet
+  DenseMap<Value, Value> destination;
+  DenseMap<StringAttr, BlockArgument> states; ///< values before the call
+};
+} // namespace
+
+LogicalResult planning::buildList(func::FuncOp function,
+                                  plan::ProgramOp program, Kernels &kernels,
+                                  Constants &constants,
+                                  const BuildPlanOptions &options,
+                                  plan::Space resultSpace,
+                                  ArrayRef<int64_t> prepared) {
+  return ListBuilder(function, program, kernels, constants, options)
+      .run(resultSpace, prepared);
+}
