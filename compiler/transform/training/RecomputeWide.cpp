@@ -87,9 +87,11 @@ bool Chain::add(Value value, ArrayRef<int64_t> shape) {
     return true;
   if (ops.empty() || !is16Bits(value))
     return addOperands(op, shape);
-  // A 16-bit value is in memory, unless one other tensor replaces it.
+  // A 16-bit value is in memory, unless one other tensor replaces it that is
+  // there for sure.
   Chain own;
   if (own.addOperands(op, shape) && own.roots.size() == 1 &&
+      !isa_and_nonnull<ElementwiseOp>(own.roots[0].getDefiningOp()) &&
       ops.size() + own.ops.size() <= kLongestChain) {
     ops.insert(own.ops.begin(), own.ops.end());
     roots.insert(own.roots[0]);
