@@ -84,6 +84,16 @@ for op, flags in (("max_pool", ("",)), ("avg_pool", ("", ", include_pad"))):
              flag)
         pool(op, (1, 2, 6, 7), (3, 2), (2, 3), (1, 0, 1, 1), (1, 2), (3, 3),
              flag)
+        # As a network's stem, and with dilated windows. Strides divide the
+        # shape, also of windows that lie apart.
+        pool(op, (2, 3, 6, 8), (3, 3), (2, 2), (1, 1, 1, 1), (1, 1), (3, 4),
+             flag)
+        pool(op, (1, 2, 8, 6), (3, 2), (2, 3), (2, 0, 2, 0), (2, 2), (4, 2),
+             flag)
+        pool(op, (1, 2, 8), (2,), (4,), (0, 0), (1,), (2,), flag)
+        # Windows of more elements than are compared one by one.
+        pool(op, (1, 1, 12, 12), (6, 6), (2, 2), (2, 2, 2, 2), (1, 1), (6, 6),
+             flag)
         # The last window reaches past the pads.
         pool(op, (1, 1, 5, 5), (2, 2), (2, 2), (0, 0, 0, 0), (1, 1), (3, 3),
              flag)
