@@ -159,6 +159,7 @@ private:
     pipelineOptions.openSymbols = options.openSymbols;
     pipelineOptions.precision = options.precision;
     pipelineOptions.types = options.types;
+    pipelineOptions.memoryLimit = options.memoryLimit;
     pipelineOptions.fuse = options.fuse;
     pipelineOptions.guard = options.guard;
     pipelineOptions.fork = options.fork;

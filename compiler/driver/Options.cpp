@@ -294,6 +294,20 @@ bool CommandLine::readTargets() {
 // Model
 //===----------------------------------------------------------------------===//
 
+/// Reads a size such as 8GiB, 8G or 500M; units are powers of 1024.
+static std::optional<int64_t> parseBytes(StringRef text) {
+  (void)(text.consume_back("iB") || text.consume_back("B"));
+  int shift = text.consume_back("K")   ? 10
+              : text.consume_back("M") ? 20
+              : text.consume_back("G") ? 30
+                                       : 0;
+  double number;
+  if (text.empty() || !llvm::isDigit(text.front()) ||
+      text.getAsDouble(number) || std::ldexp(number, shift) >= 0x1p62)
+    return std::nullopt;
+  return int64_t(std::ldexp(number, shift));
+}
+
 bool CommandLine::readModel() {
   auto precision = chosen(OPT_fprecision_EQ, "fp32");
   if (!precision)
@@ -311,6 +325,12 @@ bool CommandLine::readModel() {
       return wrong("--emit=ptx and --emit=cubin write one function's code, and "
                    "--train makes two functions; -save-temps keeps the code of "
                    "both");
+  }
+  if (const Arg *limit = args.getLastArg(OPT_fmemory_limit_EQ)) {
+    options.memoryLimit = parseBytes(limit->getValue());
+    if (!options.memoryLimit)
+      return wrong("-fmemory-limit takes a size such as 8GiB or 500M, not '" +
+                   Twine(limit->getValue()) + "'");
   }
   for (StringRef spec : args.getAllArgValues(OPT_ftype_EQ)) {
     auto [name, type] = spec.rsplit(':');

@@ -109,6 +109,9 @@ defm train : Value<two, "train", model_Group, "file",
 def fdata_parallel : Flag<one, "fdata-parallel">, Group<model_Group>,
         HelpText<"Train on several GPUs, each with a part of the batch: average "
                  "the gradients over them">;
+defm fmemory_limit : Value<one, "fmemory-limit", model_Group, "size",
+  "Fit state, prepared weights and scratch memory into <size>, as 8GiB or 500M; "
+  "a training step computes values again where that saves memory">;
 defm frandom_weights : Value<one, "frandom-weights", model_Group, "seed",
   "Make up weights whose files are missing">;
 

@@ -217,6 +217,15 @@ static void readAll(const Json &json, TrainingOptions &options,
   });
   in.patterns("train", options.train);
   in.patterns("freeze", options.freeze);
+  if (const Json *recompute = in.find("recompute")) {
+    if (*recompute == "none")
+      options.recomputesToFit = false;
+    else if (recompute->is_array())
+      in.patterns("recompute", options.recompute);
+    else if (*recompute != "auto")
+      in.fail("recompute", "must be none, auto, or a list of nodes' names or "
+                           "patterns");
+  }
   in.number("clip_norm", options.clipNorm, 0);
   in.integer("accumulate", options.accumulate, 1);
   in.number("batch_norm_momentum", options.batchNormMomentum, 0, 1);

@@ -229,6 +229,10 @@ LogicalResult Pipeline::compileFunction(Function &function,
       return failure();
     if (options.last == Stage::fused)
       continue;
+    // Memory is saved by computing again, if there is a limit.
+    if (options.memoryLimit && function.trains == TrainingFunction::trainStep &&
+        failed(fitMemory(function, *clone, planning, scope)))
+      return failure();
     if (failed(planning.run(*clone)))
       return failure();
     // The variants become one program.
@@ -304,6 +308,10 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   if (trains)
     passes.addPass(createCSEPass());
   passes.addPass(createSchedule(target));
+  // Nodes that train.json names are computed again for the backward pass.
+  if (trains == TrainingFunction::trainStep &&
+      !options.training->recompute.empty())
+    passes.addPass(createRecompute(*options.training));
 }
 
 void frit::addPlanPasses(OpPassManager &passes, const nn::Target &target,
@@ -364,7 +372,8 @@ LogicalResult Pipeline::placeMemory() {
   passes.enableTiming(scope);
   if (failed(passes.run(plans->module())))
     return failure();
-  return hooks.keep(Stage::plan, plans->module(), "plan");
+  return success(succeeded(hooks.keep(Stage::plan, plans->module(), "plan")) &&
+                 succeeded(checkMemory()));
 }
 
 void frit::addMemoryPasses(OpPassManager &passes) {

@@ -39,6 +39,9 @@ struct PipelineOptions {
 
   /// How the model trains; none where it is only run.
   std::optional<TrainingOptions> training;
+  /// Bytes that state, prepared weights and scratch memory may take together;
+  /// none where there is no limit.
+  std::optional<int64_t> memoryLimit;
   /// Whether kernels may write a state's next value over the one before.
   bool overwritesState = false;
 
@@ -98,6 +101,14 @@ private:
                                       const nn::Target &target,
                                       const PipelineOptions &own,
                                       mlir::TimingScope &timing);
+  llvm::LogicalResult fitMemory(const Function &function, mlir::ModuleOp fused,
+                                mlir::PassManager &planning,
+                                mlir::TimingScope &timing);
+  mlir::FailureOr<int64_t> measureMemory(const Function &function,
+                                         mlir::ModuleOp fused,
+                                         mlir::PassManager &planning,
+                                         mlir::TimingScope &timing);
+  llvm::LogicalResult checkMemory();
   llvm::LogicalResult tune(const PipelineOptions &own,
                            mlir::TimingScope &timing);
   llvm::LogicalResult emitKernels(plan::ProgramOp program,

@@ -45,6 +45,8 @@ for name, config in {
         "missing": {"loss": loss},
         "dropout": {"loss": loss, "optimizer": sgd, "dropout": [{"after": ["h", "fd"]}]},
         "rate": {"loss": loss, "optimizer": sgd, "dropout": [{"after": ["h"], "rate": 1}]},
+        "again": {"loss": loss, "optimizer": sgd, "recompute": ["layer*"]},
+        "often": {"loss": loss, "optimizer": sgd, "recompute": "always"},
         "after": {"loss": loss, "optimizer": sgd, "dropout": [{"rate": 0.1}]},
         "output": {"loss": {**loss, "output": "z"}, "optimizer": sgd},
         "target": {"loss": {**loss, "target": "x"}, "optimizer": sgd},

@@ -22,6 +22,9 @@ std::unique_ptr<mlir::Pass> createAddLoss(const TrainingOptions &options,
 std::unique_ptr<mlir::Pass> createAddOptimizer(const TrainingOptions &options,
                                                TrainingFunction function);
 
+/// Runs on a training step that is fused for a target.
+std::unique_ptr<mlir::Pass> createRecompute(const TrainingOptions &options);
+
 /// Lets TrainingMode find a value by the name that it has in the model.
 void recordValueName(mlir::Value value, llvm::StringRef name);
 

@@ -47,7 +47,7 @@ public:
   void runOnOperation() override {
     main = getOperation().lookupSymbol<func::FuncOp>("main");
     separateMerged();
-    if (failed(addDropout()))
+    if (failed(checkRecompute()) || failed(addDropout()))
       return signalPassFailure();
     replaceDropout();
     useBatchStatistics();
@@ -57,6 +57,7 @@ public:
 private:
   bool trains() const { return function == TrainingFunction::trainStep; }
   void separateMerged();
+  LogicalResult checkRecompute();
   LogicalResult addDropout();
   void replaceDropout();
   BlockArgument addNumber(StringRef name, Location loc);
@@ -113,6 +114,23 @@ void TrainingMode::separateMerged() {
       use->set(copy);
     }
   }
+}
+
+/// Checks that the patterns of nodes to compute again match some: kernels that
+/// come of them are only known later.
+LogicalResult TrainingMode::checkRecompute() {
+  llvm::StringSet<> names;
+  for (Operation &op : main.getBody().front())
+    for (StringRef name : nodeNamesOf(&op))
+      names.insert(name);
+  for (const std::string &pattern : options.recompute)
+    if (llvm::none_of(names.keys(), [&](StringRef name) {
+          return matchesAny(pattern, name);
+        }))
+      return emitError(main.getLoc(),
+                       "'recompute': no node has a name that matches '")
+             << pattern << "'";
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -54,8 +54,12 @@ struct TrainingOptions {
   std::vector<DropoutOptions> dropout; ///< the first that matches counts
   std::vector<std::string> train;      ///< patterns; empty: every float weight
   std::vector<std::string> freeze;     ///< patterns; they win
-  double clipNorm = 0;                 ///< 0: gradients are not clipped
-  int64_t accumulate = 1;              ///< calls whose gradients make a step
+  /// Patterns of nodes whose kernels run again in the backward pass.
+  std::vector<std::string> recompute;
+  /// Whether others may, to fit into a limit of memory.
+  bool recomputesToFit = true;
+  double clipNorm = 0;    ///< 0: gradients are not clipped
+  int64_t accumulate = 1; ///< calls whose gradients make a step
   /// Weight of a batch's statistics in the running ones.
   double batchNormMomentum = 0.1;
   /// Whether gradients and the loss are means over the ranks of a group.

@@ -1,0 +1,112 @@
+//===- FitMemory.cpp - -fmemory-limit -------------------------------------===//
+//
+// A training step that would take more memory than there may be computes values
+// of the forward pass again. Of the choices that Recompute.h has, this takes
+// the cheapest whose plan fits. Their estimates say which plans are worth
+// making.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/compile/Nvrtc.h"
+#include "compiler/pipeline/Pipeline.h"
+#include "compiler/transform/training/Recompute.h"
+
+using namespace mlir;
+using namespace frit;
+
+/// Returns the bytes of device memory that a planned function takes: state,
+/// prepared weights and the arena of a call.
+static int64_t memoryOf(plan::ProgramOp program, ModuleOp plans) {
+  int64_t arena = 0;
+  for (plan::CommandListOp list : program.getMains())
+    arena = std::max(arena, int64_t(list.getArenaBytes().value_or(0)));
+  int64_t sum = arena + int64_t(program.getPreparedBytes().value_or(0));
+  for (auto state : plans.getOps<plan::StateOp>())
+    sum += int64_t(plan::byteSize(state.getType()));
+  return sum;
+}
+
+static std::string mebibytes(int64_t bytes) {
+  return llvm::formatv("{0:F1} MiB", double(bytes) / (1 << 20));
+}
+
+/// Plans a copy of a fused function and returns what it takes.
+FailureOr<int64_t> Pipeline::measureMemory(const Function &function,
+                                           ModuleOp fused,
+                                           PassManager &planning,
+                                           TimingScope &timing) {
+  OwningOpRef<ModuleOp> copy = fused.clone();
+  planning::Plans trial(fused.getLoc());
+  PassManager placing(&context);
+  addMemoryPasses(placing);
+  if (failed(planning.run(*copy)) || failed(trial.add(*copy, "main")))
+    return failure();
+  plan::ProgramOp program = trial.program(function.name, target);
+  // Workspaces of host kernels are known when they are loops.
+  if (!cuda::isCudaArch(target) && failed(lowerHostKernels(program, timing)))
+    return failure();
+  if (failed(placing.run(trial.module())))
+    return failure();
+  return memoryOf(program, trial.module());
+}
+
+/// Lets kernels of a fused training step run again, as few as it takes to fit
+/// into the limit.
+LogicalResult Pipeline::fitMemory(const Function &function, ModuleOp fused,
+                                  PassManager &planning, TimingScope &timing) {
+  TimingScope scope = timing.nest("recompute");
+  int64_t limit = *options.memoryLimit;
+  auto first = measureMemory(function, fused, planning, scope);
+  if (failed(first))
+    return failure();
+  if (*first <= limit || !options.training->recomputesToFit)
+    return success();
+  auto main = fused.lookupSymbol<func::FuncOp>("main");
+  std::vector<RecomputeChoice> choices = findRecomputeChoices(main);
+  int64_t least = *first, beyond = *first - choices.front().bytes;
+  for (RecomputeChoice &choice : llvm::drop_begin(choices)) {
+    bool isLast = &choice == &choices.back();
+    if (choice.bytes + beyond > limit && !isLast)
+      continue;
+    OwningOpRef<ModuleOp> trial = fused.clone();
+    recompute(trial->lookupSymbol<func::FuncOp>("main"), choice.kernels);
+    auto bytes = measureMemory(function, *trial, planning, scope);
+    if (failed(bytes))
+      return failure();
+    least = std::min(least, *bytes);
+    if (*bytes > limit)
+      continue;
+    recompute(main, choice.kernels);
+    hooks.say(Twine(choice.kernels.size()) +
+              " kernels of the forward pass may run again: " +
+              mebibytes(*bytes) + " instead of " + mebibytes(*first));
+    return success();
+  }
+  return emitError(fused.getLoc())
+         << "training for " << target << " takes at least " << mebibytes(least)
+         << " of memory, even where values are computed again, and "
+            "-fmemory-limit allows "
+         << mebibytes(limit)
+         << "; a smaller batch with 'accumulate', or -fprecision=amp-bf16, "
+            "takes less";
+}
+
+/// Checks that every function fits into the limit.
+LogicalResult Pipeline::checkMemory() {
+  if (!options.memoryLimit)
+    return success();
+  for (auto program : plans->module().getOps<plan::ProgramOp>()) {
+    int64_t bytes = memoryOf(program, plans->module());
+    if (bytes <= *options.memoryLimit)
+      continue;
+    InFlightDiagnostic error = emitError(plans->module().getLoc());
+    if (auto function = program.getFunction())
+      error << "'" << *function << "' ";
+    else
+      error << "the model ";
+    return error << "takes " << mebibytes(bytes) << " of memory for "
+                 << program.getArch() << ", and -fmemory-limit allows "
+                 << mebibytes(*options.memoryLimit);
+  }
+  return success();
+}

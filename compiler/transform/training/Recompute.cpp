@@ -1,0 +1,435 @@
+//===- Recompute.cpp - Run kernels of the forward pass again --------------===//
+//
+//   %a = nn.fusion(%x)                    kept for the backward pass
+//   %b = nn.fusion(%a)
+//   … the loss …
+//   %db = nn.fusion(%dc, %b)
+//   %da = nn.fusion(%db, %a)
+// ==>                                     %b runs again
+//   %a = nn.fusion(%x)
+//   %b = nn.fusion(%a)
+//   … the loss …
+//   %b' = nn.fusion(%a)
+//   %db = nn.fusion(%dc, %b')
+//   %da = nn.fusion(%db, %a)
+//
+// A kernel runs again where the backward pass first reads a result of it. If it
+// reads results of kernels that run again, it reads the new ones. So a run of
+// such kernels is a segment of checkpointing (Chen et al., "Training Deep Nets
+// with Sublinear Memory Cost", arXiv:1604.06174). It is the same kernel on the
+// same numbers: results are equal bit for bit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/training/Recompute.h"
+
+#include "compiler/transform/training/Names.h"
+#include "compiler/transform/training/Training.h"
+#include "dialects/nn/ContractionInfo.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// Bytes of memory traffic that take as long as a floating-point operation of a
+/// contraction: GPUs of 2020 and later do some 200 operations per byte.
+static constexpr double kBytesPerFlop = 1. / 200;
+
+/// Results of a kernel below which it is not worth a choice.
+static constexpr int64_t kFewBytes = 4096;
+
+static int64_t bytesOf(Value value) {
+  auto type = tensorType(value);
+  return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+static int64_t bytesOf(ValueRange values) {
+  int64_t sum = 0;
+  for (Value value : values)
+    sum += bytesOf(value);
+  return sum;
+}
+
+static int64_t flopsOf(Operation *fusion) {
+  int64_t sum = 0;
+  fusion->walk([&](Operation *op) {
+    if (op != fusion)
+      sum += countFlops(op);
+  });
+  return sum;
+}
+
+static double costOf(Operation *fusion) {
+  return double(bytesOf(fusion->getOperands()) +
+                bytesOf(fusion->getResults())) +
+         kBytesPerFlop * double(flopsOf(fusion));
+}
+
+static bool isView(Operation *op) { return isa<ReshapeOp, SliceOp>(op); }
+
+namespace {
+/// A fused training step, whose operators are in the order in which they run.
+class FusedStep {
+public:
+  explicit FusedStep(func::FuncOp main);
+
+  /// Inserts copies of `chosen` for the backward pass; returns them.
+  SmallVector<Operation *> copy(const llvm::DenseSet<Operation *> &chosen);
+
+  /// Returns the most bytes that are live at once.
+  int64_t peak() const;
+
+  /// All fusions, and those of the forward pass.
+  SmallVector<Operation *> fusions, forward;
+
+  /// Returns the bytes of an operator's results that the backward pass reads.
+  int64_t keptBytes(Operation *op) const;
+
+  /// Returns whether the forward pass reads results of `op` behind fusion
+  /// `position` of it.
+  bool crosses(Operation *op, size_t position) const;
+
+private:
+  Value newest(Value value, Operation *before);
+  SmallVector<Operation *> readersOf(Value value) const;
+
+  Block &block;
+  llvm::DenseMap<Operation *, size_t> positions; ///< of `forward`
+  /// Operators that the loss depends on.
+  llvm::DenseSet<Operation *> lossNeeds;
+  /// Operators of the backward pass, in order.
+  SmallVector<Operation *> backward;
+  llvm::DenseSet<Operation *> isBackward;
+
+  const llvm::DenseSet<Operation *> *chosen = nullptr;
+  llvm::DenseMap<Value, Value> copies;
+  SmallVector<Operation *> made;
+};
+} // namespace
+
+FusedStep::FusedStep(func::FuncOp main) : block(main.getBody().front()) {
+  SmallVector<Value> work = {block.getTerminator()->getOperand(0)};
+  while (!work.empty())
+    if (Operation *op = work.pop_back_val().getDefiningOp())
+      if (lossNeeds.insert(op).second)
+        llvm::append_range(work, op->getOperands());
+  // What adds up the loss stands behind the backward pass: single numbers.
+  Operation *last = nullptr;
+  for (Operation &op : block)
+    if (isa<FusionOp>(op)) {
+      fusions.push_back(&op);
+      bool isSingle = llvm::all_of(op.getResults(), [](Value result) {
+        return tensorType(result).getNumElements() == 1;
+      });
+      if (lossNeeds.contains(&op) && !isSingle)
+        last = &op;
+    }
+  bool isBehind = false;
+  for (Operation &op : block.without_terminator()) {
+    if (isBehind && !lossNeeds.contains(&op)) {
+      backward.push_back(&op);
+      isBackward.insert(&op);
+    } else if (!isBehind && isa<FusionOp>(op) && lossNeeds.contains(&op)) {
+      positions[&op] = forward.size();
+      forward.push_back(&op);
+    }
+    isBehind |= &op == last;
+  }
+}
+
+/// Returns the value that stands for `value` before an operator of the backward
+/// pass: that of a copy, which is made where there is none yet.
+Value FusedStep::newest(Value value, Operation *before) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !lossNeeds.contains(op))
+    return value;
+  if (Value copy = copies.lookup(value))
+    return copy;
+  bool runsAgain = chosen->contains(op);
+  if (!runsAgain && !isView(op))
+    return value;
+  IRMapping map;
+  bool isNew = runsAgain;
+  for (Value operand : op->getOperands()) {
+    Value now = newest(operand, before);
+    isNew |= now != operand;
+    map.map(operand, now);
+  }
+  if (!isNew)
+    return value;
+  Operation *copy = OpBuilder(before).clone(*op, map);
+  if (runsAgain)
+    made.push_back(copy);
+  for (auto [old, now] : llvm::zip_equal(op->getResults(), copy->getResults()))
+    copies[old] = now;
+  return copies.lookup(value);
+}
+
+SmallVector<Operation *>
+FusedStep::copy(const llvm::DenseSet<Operation *> &wanted) {
+  chosen = &wanted;
+  for (Operation *op : backward)
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(newest(operand.get(), op));
+  return std::move(made);
+}
+
+/// Returns the operators that read a value or a view of it.
+SmallVector<Operation *> FusedStep::readersOf(Value value) const {
+  SmallVector<Operation *> readers;
+  SmallVector<Value> work = {value};
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val().getUsers()) {
+      if (isView(user))
+        work.push_back(user->getResult(0));
+      readers.push_back(user);
+    }
+  return readers;
+}
+
+int64_t FusedStep::keptBytes(Operation *op) const {
+  int64_t sum = 0;
+  for (Value result : op->getResults())
+    if (llvm::any_of(readersOf(result), [&](Operation *reader) {
+          return isBackward.contains(reader) && !isView(reader);
+        }))
+      sum += bytesOf(result);
+  return sum;
+}
+
+bool FusedStep::crosses(Operation *op, size_t position) const {
+  return llvm::any_of(op->getResults(), [&](Value result) {
+    return llvm::any_of(readersOf(result), [&](Operation *reader) {
+      auto found = positions.find(reader);
+      return found != positions.end() && found->second > position;
+    });
+  });
+}
+
+int64_t FusedStep::peak() const {
+  llvm::DenseMap<Operation *, int64_t> order;
+  for (Operation &op : block)
+    order[&op] = order.size();
+  // Parts of a packed value are written where it lies.
+  llvm::DenseMap<Value, Value> wholes;
+  for (auto pack : block.getOps<PackOp>())
+    for (Value part : pack->getOperands())
+      wholes[part] = pack->getResult(0);
+  auto rootOf = [&](Value value) {
+    while (true) {
+      Operation *op = value.getDefiningOp();
+      if (op && isView(op))
+        value = op->getOperand(0);
+      else if (Value whole = wholes.lookup(value))
+        value = whole;
+      else
+        return value;
+    }
+  };
+  llvm::MapVector<Value, std::pair<int64_t, int64_t>> live;
+  for (Operation &op : block.without_terminator()) {
+    int64_t now = order[&op];
+    auto touch = [&](Value value) {
+      Value root = rootOf(value);
+      if (!root.getDefiningOp() || isa<ConstantOp>(root.getDefiningOp()))
+        return;
+      auto [it, isNew] = live.insert({root, {now, now}});
+      it->second.second = now;
+    };
+    llvm::for_each(op.getOperands(), touch);
+    llvm::for_each(op.getResults(), touch);
+  }
+  // The state's next values are written over the state.
+  for (Value result : block.getTerminator()->getOperands())
+    live.erase(rootOf(result));
+  std::vector<int64_t> change(order.size() + 2);
+  for (auto &[root, range] : live) {
+    change[range.first] += bytesOf(root);
+    change[range.second + 1] -= bytesOf(root);
+  }
+  int64_t most = 0, now = 0;
+  for (int64_t step : change)
+    most = std::max(most, now += step);
+  return most;
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Looks for choices of a step. Numbers are of fusions.
+class ChoiceFinder {
+public:
+  explicit ChoiceFinder(func::FuncOp main) : main(main), step(main) {
+    for (auto [i, op] : llvm::enumerate(step.fusions))
+      numbers[op] = i;
+  }
+  std::vector<RecomputeChoice> run();
+
+private:
+  using Kernels = llvm::SetVector<Operation *>;
+  void addCheap();
+  void addSegments(size_t count);
+  void add(ArrayRef<Operation *> kernels);
+
+  func::FuncOp main;
+  FusedStep step;
+  llvm::DenseMap<Operation *, size_t> numbers;
+  std::vector<RecomputeChoice> choices;
+  SmallVector<Operation *> cheap;
+};
+} // namespace
+
+/// Adds a choice, after trying it on a copy of the function.
+void ChoiceFinder::add(ArrayRef<Operation *> kernels) {
+  RecomputeChoice choice;
+  for (Operation *op : kernels)
+    choice.kernels.push_back(numbers.lookup(op));
+  auto trial = cast<func::FuncOp>(main->clone());
+  FusedStep tried(trial);
+  llvm::DenseSet<Operation *> chosen;
+  for (size_t number : choice.kernels)
+    chosen.insert(tried.fusions[number]);
+  for (Operation *copy : tried.copy(chosen))
+    choice.cost += costOf(copy);
+  choice.bytes = tried.peak();
+  trial->erase();
+  choices.push_back(std::move(choice));
+}
+
+/// Adds choices of more and more kernels that contract nothing, first those
+/// that take the least time for the memory they save.
+void ChoiceFinder::addCheap() {
+  int64_t total = 0;
+  for (Operation *op : step.forward)
+    if (step.keptBytes(op) >= kFewBytes && !flopsOf(op)) {
+      cheap.push_back(op);
+      total += step.keptBytes(op);
+    }
+  llvm::stable_sort(cheap, [&](Operation *a, Operation *b) {
+    return costOf(a) * double(step.keptBytes(b)) <
+           costOf(b) * double(step.keptBytes(a));
+  });
+  constexpr int64_t kParts = 8;
+  int64_t sum = 0, part = 1;
+  for (auto [i, op] : llvm::enumerate(cheap)) {
+    sum += step.keptBytes(op);
+    if (sum * kParts < total * part)
+      continue;
+    part = sum * kParts / total + 1;
+    add(ArrayRef(cheap).take_front(i + 1));
+  }
+}
+
+/// Cuts the forward pass into `count` segments, where little is read across,
+/// and adds choices of more and more of them.
+void ChoiceFinder::addSegments(size_t count) {
+  size_t size = step.forward.size();
+  std::vector<int64_t> crossing(size), before(size + 1);
+  for (auto [i, op] : llvm::enumerate(step.forward)) {
+    int64_t bytes = bytesOf(op->getResults());
+    before[i + 1] = before[i] + bytes;
+    for (size_t at = i; at < size && step.crosses(op, at); ++at)
+      crossing[at] += bytes;
+  }
+  SmallVector<size_t> cuts;
+  for (size_t j = 1; j < count; ++j) {
+    auto share = [&](double part) {
+      return double(before[size]) * part / double(count);
+    };
+    std::optional<size_t> best;
+    for (size_t at = cuts.empty() ? 0 : cuts.back() + 1; at < size; ++at)
+      if (double(before[at + 1]) >= share(double(j) - 0.5) &&
+          double(before[at + 1]) < share(double(j) + 0.5) &&
+          (!best || crossing[at] < crossing[*best]))
+        best = at;
+    if (best)
+      cuts.push_back(*best);
+  }
+  Kernels chosen;
+  size_t next = 0;
+  for (size_t cut : cuts) {
+    for (; next <= cut; ++next) {
+      Operation *op = step.forward[next];
+      bool isKept = llvm::any_of(
+          cuts, [&](size_t at) { return next <= at && step.crosses(op, at); });
+      if (!isKept)
+        chosen.insert(op);
+    }
+    add(chosen.getArrayRef());
+    Kernels more = chosen;
+    for (Operation *op : cheap)
+      if (!llvm::any_of(cuts, [&](size_t at) {
+            return at < next && step.crosses(op, at);
+          }))
+        more.insert(op);
+    add(more.getArrayRef());
+  }
+}
+
+std::vector<RecomputeChoice> ChoiceFinder::run() {
+  add({});
+  addCheap();
+  for (size_t count : {4, 8, 16, 32})
+    if (step.forward.size() > 2 * count)
+      addSegments(count);
+  std::stable_sort(
+      choices.begin(), choices.end(),
+      [](const auto &a, const auto &b) { return a.cost < b.cost; });
+  std::vector<RecomputeChoice> better;
+  for (RecomputeChoice &choice : choices)
+    if (better.empty() || choice.bytes < better.back().bytes)
+      better.push_back(std::move(choice));
+  return better;
+}
+
+std::vector<RecomputeChoice> frit::findRecomputeChoices(func::FuncOp main) {
+  return ChoiceFinder(main).run();
+}
+
+void frit::recompute(func::FuncOp main, ArrayRef<size_t> kernels) {
+  FusedStep step(main);
+  llvm::DenseSet<Operation *> chosen;
+  for (size_t number : kernels)
+    chosen.insert(step.fusions[number]);
+  step.copy(chosen);
+}
+
+//===----------------------------------------------------------------------===//
+// By name
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Recompute : public PassWrapper<Recompute, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Recompute)
+  explicit Recompute(const TrainingOptions &options) : options(options) {}
+
+  StringRef getArgument() const override { return "recompute"; }
+  StringRef getDescription() const override {
+    return "Run the kernels of named nodes again in the backward pass";
+  }
+
+  void runOnOperation() override {
+    FusedStep step(getOperation().lookupSymbol<func::FuncOp>("main"));
+    llvm::DenseSet<Operation *> chosen;
+    for (Operation *op : step.forward)
+      if (llvm::any_of(nodeNamesOf(op), [&](StringRef name) {
+            return matchesAny(options.recompute, name);
+          }))
+        chosen.insert(op);
+    step.copy(chosen);
+  }
+
+private:
+  const TrainingOptions &options;
+};
+} // namespace
+
+std::unique_ptr<Pass> frit::createRecompute(const TrainingOptions &options) {
+  return std::make_unique<Recompute>(options);
+}
