@@ -1,4 +1,5 @@
 # How lit runs the tests: `tools/check`, or lit build/dev/test for one folder.
+import importlib.util
 import os
 import shutil
 
@@ -24,6 +25,8 @@ config.substitutions += [
     ("%bin", os.path.join(config.build_dir, "bin")),
     # PYTHONPATH of the Python package.
     ("%package_path", os.path.join(config.build_dir, "python")),
+    # A Python that has PyTorch and onnxscript.
+    ("%torch_python", os.environ.get("FRIT_TORCH_PYTHON", "")),
     ("%lib", os.path.join(config.build_dir, "lib")),
     # Flags for programs that link the runtime.
     ("%link_flags",
@@ -35,6 +38,10 @@ if config.sanitize:
     config.available_features.add("sanitize")
 if config.nvrtc:
     config.available_features.add("nvrtc")
+if importlib.util.find_spec("hatchling"):
+    config.available_features.add("hatchling")  # tools/dev/setup installs it
+if "FRIT_TORCH_PYTHON" in os.environ:
+    config.available_features.add("torch")
 for tool in ("chromium", "kubectl", "shellcheck"):
     if shutil.which(tool):
         config.available_features.add(tool)

@@ -11,10 +11,31 @@
 
 using namespace frit::cuda;
 
-/// Lists glob patterns of Python package folders: of the active environment, of
-/// the python3 in PATH, of the user and of the system.
+/// Returns the folder of the library or program that this code is part of, or
+/// "".
+static std::string ownFolder() {
+  Dl_info own = {};
+  char program[4096];
+  std::string file;
+  if (dladdr(reinterpret_cast<const void *>(&ownFolder), &own) && own.dli_fname)
+    file = own.dli_fname;
+  // A program may be known by its name in PATH.
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program);
+  if (file.find('/') == file.npos && length > 0)
+    file.assign(program, size_t(length));
+  return file.substr(0, file.find('/') == file.npos ? 0 : file.rfind('/'));
+}
+
+/// Lists glob patterns of Python package folders: of the environment that frit
+/// is installed in, of the active one, of the python3 in PATH, of the user and
+/// of the system.
 static std::vector<std::string> packageFolders() {
   std::vector<std::string> folders;
+  // In a wheel, this is site-packages/frit/libfrit.so or bin/fritc.
+  if (std::string own = ownFolder(); !own.empty()) {
+    folders.push_back(own + "/..");
+    folders.push_back(own + "/../lib/python3*/site-packages");
+  }
   for (const char *variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
     if (const char *environment = getenv(variable))
       folders.push_back(std::string(environment) +
