@@ -1,0 +1,272 @@
+"""Runs models through torch.compile(backend="frit") and frit.torch.export.
+
+    torch_backend.py DEVICE [EXTRA]
+
+Results are held to eager PyTorch's, in float32. With EXTRA, "models" runs models
+of torchvision and transformers, at small sizes.
+"""
+import os
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import torch
+from torch import nn
+
+import frit
+import frit.torch
+
+DEVICE = torch.device(sys.argv[1])
+CACHE = Path(os.environ["FRIT_CACHE"])
+torch.manual_seed(0)
+torch.backends.cudnn.allow_tf32 = False
+OPTIONS = {"march": "x86-64-v3"} if DEVICE.type == "cpu" else {}
+
+
+class Net(nn.Module):
+    """Convolution, batch norm, an index table, and two outputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, padding=1)
+        self.norm = nn.BatchNorm2d(8)
+        self.fc = nn.Linear(8 * 64, 10)
+        self.scale = nn.Parameter(torch.tensor(1.5))
+        self.register_buffer("order", torch.randperm(10))
+
+    def forward(self, x):
+        x = torch.relu(self.norm(self.conv(x)))
+        y = self.fc(x.flatten(1)) * self.scale
+        return y[:, self.order], y.softmax(-1)
+
+
+def compiled(module, **options):
+    torch._dynamo.reset()
+    frit.torch._told.clear()
+    return torch.compile(module, backend="frit",
+                         options={**OPTIONS, **options})
+
+
+def flat(result):
+    if isinstance(result, torch.Tensor):
+        return [result]
+    if hasattr(result, "to_tuple"):
+        result = result.to_tuple()
+    if isinstance(result, (tuple, list)):
+        return [t for part in result for t in flat(part)]
+    return []
+
+
+@torch.no_grad()
+def same(function, module, *arguments, tolerance=1e-5):
+    made, wanted = flat(function(*arguments)), flat(module(*arguments))
+    assert len(made) == len(wanted)
+    for a, b in zip(made, wanted):
+        assert a.shape == b.shape and a.dtype == b.dtype, (a.shape, b.shape)
+        assert a.device == b.device
+        error = (a - b).abs().max() / b.abs().max().clamp(min=1e-20)
+        assert error < tolerance, float(error)
+
+
+def artifacts():
+    return len([*CACHE.glob("*/graph.so")])
+
+
+def images(*shape):
+    return torch.randn(*shape, device=DEVICE)
+
+
+def told(call):
+    """Reasons that the backend gives for running a graph in PyTorch."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(w.message) for w in caught
+            if w.category is frit.torch.Fallback]
+
+
+def test_compiles():
+    net = Net().to(DEVICE).eval()
+    fast = compiled(net)
+    x = images(2, 3, 8, 8)
+    assert told(lambda: same(fast, net, x)) == []
+    assert artifacts() == 1
+    for _ in range(3):
+        same(fast, net, images(2, 3, 8, 8))
+    # Memory that the runtime does not take as it is.
+    same(fast, net, images(2, 8, 8, 3).permute(0, 3, 1, 2))
+    same(fast, net, images(2 * 3 * 64 + 1)[1:].view(2, 3, 8, 8))
+    # Other sizes, by PyTorch's symbols from the second on.
+    for batch in (3, 5, 7, 5):
+        assert told(lambda: same(fast, net, images(batch, 3, 8, 8))) == []
+    # Another process finds what was compiled; so does another module.
+    before = artifacts()
+    other = Net().to(DEVICE).eval()
+    other.order.copy_(net.order)
+    with torch.no_grad():
+        other.scale.copy_(net.scale)
+    same(compiled(other), other, x)
+    assert artifacts() == before
+
+
+def test_parameters():
+    """Parameters that change are the next call's, however they do."""
+    net = Net().to(DEVICE).eval()
+    fast = compiled(net)
+    x = images(2, 3, 8, 8)
+    same(fast, net, x)
+    with torch.no_grad():
+        net.fc.bias += 1  # in place
+        same(fast, net, x)
+        net.conv.weight.mul_(2)
+        same(fast, net, x)
+        net.norm.running_mean.add_(0.1)
+        same(fast, net, x)
+        net.scale.mul_(2)  # a scalar, which is in the code
+        same(fast, net, x)
+        net.order.copy_(net.order.flip(0))
+        same(fast, net, x)
+    net.fc.weight = nn.Parameter(torch.randn_like(net.fc.weight))
+    same(fast, net, x)
+    net.load_state_dict(Net().to(DEVICE).state_dict())
+    same(fast, net, x)
+
+
+def test_falls_back():
+    class Random(nn.Module):
+        def forward(self, x):
+            return x + torch.rand_like(x)
+
+    class Writes(nn.Module):
+        def forward(self, x):
+            return x.add_(1)
+
+    class Unknown(nn.Module):
+        def forward(self, x):
+            return torch.special.i0e(x) + torch.special.erfcx(x)
+
+    x = images(4, 4).abs()
+    with torch.no_grad():
+        assert "draws random numbers" in told(lambda: compiled(Random())(x))[0]
+        y = x.clone()
+        assert "writes to its inputs" in told(lambda: compiled(Writes())(y))[0]
+        assert torch.equal(y, x + 1)
+        function = compiled(Unknown())
+        reason, = told(lambda: same(function, Unknown(), x))
+        assert "PyTorch cannot export it" in reason, reason
+        # Once, not at every call.
+        assert told(lambda: same(function, Unknown(), x)) == []
+        wrong = compiled(nn.ReLU(), march="sm_1")
+        assert "sm_1" in told(lambda: same(wrong, nn.ReLU(), x))[0]
+    # What needs gradients is PyTorch's.
+    net = Net().to(DEVICE).train()
+    fast = compiled(net)
+    reasons = told(lambda: fast(images(2, 3, 8, 8))[0].sum().backward())
+    assert "gradients" in reasons[0] and net.conv.weight.grad is not None
+
+
+def test_breaks():
+    """A graph break makes two graphs, each of which is compiled."""
+    class Broken(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(16, 16), nn.Linear(16, 4)
+
+        def forward(self, x):
+            x = self.a(x)
+            if x.sum() > 1e9:
+                x = x + 1
+            return self.b(x)
+    before = artifacts()
+    net = Broken().to(DEVICE).eval()
+    fast = compiled(net)
+    assert told(lambda: same(fast, net, images(2, 16))) == []
+    assert artifacts() - before >= 2
+
+
+def test_threads():
+    net = Net().to(DEVICE).eval()
+    fast = compiled(net)
+    x = images(2, 3, 8, 8)
+    same(fast, net, x)
+    wrong = []
+
+    def work():
+        try:
+            for _ in range(20):
+                same(fast, net, x)
+        except AssertionError as error:
+            wrong.append(error)
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong
+
+
+def test_types():
+    net = Net().to(DEVICE).eval()
+    x = images(2, 3, 8, 8)
+    assert not told(lambda: same(compiled(net, precision="fp16"), net, x,
+                                 tolerance=1e-2))
+    half = Net().to(DEVICE, torch.bfloat16).eval()
+    assert not told(lambda: same(compiled(half), half, x.bfloat16(),
+                                 tolerance=5e-2))
+
+
+def test_export():
+    net = Net().to(DEVICE).eval()
+    x = images(2, 3, 8, 8)
+    module = frit.torch.export(net, (x,), device=str(DEVICE), **OPTIONS)
+    same(module, net, x)
+    batch = torch.export.Dim("batch", min=1, max=8)
+    module = frit.torch.export(net, (x,), dynamic_shapes=({0: batch},),
+                               shape={"batch": range(1, 9)},
+                               device=str(DEVICE), **OPTIONS)
+    for count in (1, 5, 8):
+        same(module, net, images(count, 3, 8, 8))
+
+
+def test_models():
+    import torchvision.models as vision
+    import transformers as text
+    small = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4,
+                 intermediate_size=128, vocab_size=200)
+    ids = torch.randint(0, 200, (2, 16), device=DEVICE)
+    image = images(1, 3, 64, 64)
+    models = {
+        "resnet18": (lambda: vision.resnet18(), image),
+        "mobilenet_v3_small": (lambda: vision.mobilenet_v3_small(), image),
+        "efficientnet_b0": (lambda: vision.efficientnet_b0(), image),
+        "densenet121": (lambda: vision.densenet121(), image),
+        "convnext_tiny": (lambda: vision.convnext_tiny(), image),
+        "swin_t": (lambda: vision.swin_t(), image),
+        "bert": (lambda: text.BertModel(text.BertConfig(**small)), ids),
+        "gpt2": (lambda: text.GPT2LMHeadModel(text.GPT2Config(
+            n_embd=64, n_layer=2, n_head=4, vocab_size=200, use_cache=False)),
+            ids),
+        "llama": (lambda: text.LlamaForCausalLM(text.LlamaConfig(
+            **small, num_key_value_heads=2, use_cache=False)), ids),
+        "t5 encoder": (lambda: text.T5EncoderModel(text.T5Config(
+            d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4,
+            vocab_size=200)), ids),
+    }
+    for name, (build, x) in models.items():
+        model = build().to(DEVICE).eval()
+        fast = compiled(model)
+        start = time.time()
+        reasons = told(lambda: same(fast, model, x, tolerance=2e-3))
+        print(f"  {name}: {time.time() - start:.1f} s, "
+              f"{'; '.join(reasons) or 'compiled'}", flush=True)
+        assert not reasons
+
+
+for name, test in [*globals().items()]:
+    extra = name == "test_models"
+    if name.startswith("test_") and (not extra or "models" in sys.argv):
+        test()
+        print(f"{name}: ok", flush=True)
+print("all good")

@@ -1,0 +1,448 @@
+"""PyTorch: the backend of `torch.compile`, and `export`.
+
+    import torch
+    fast = torch.compile(model, backend="frit", options={"precision": "fp16"})
+    with torch.no_grad():
+        fast(x)
+
+    module = frit.torch.export(model, (x,), march="sm_90a")   # a frit.Module
+
+The options of the backend are keywords of `frit.compile`. A graph that frit cannot
+compile runs in PyTorch, after a warning that says why. Gradients are PyTorch's
+too: frit compiles what runs without them. Compiled graphs are kept in
+`~/.cache/frit` (FRIT_CACHE names another folder) by their content.
+
+Parameters stay where they are: frit reads them in PyTorch's memory, and
+holds of its own only what it prepares from them, such as other types and
+layouts. A parameter that changes is noticed at the next call.
+"""
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import operator
+import os
+import shutil
+import struct
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from . import __version__
+from ._compile import compile as compile_model
+from ._compile import options_of, run_fritc
+from ._errors import Error
+from ._module import Module, load
+
+#: Sizes of open dimensions that a graph is compiled for, before it runs in
+#: PyTorch.
+_MOST_SHAPES = 16
+#: Times that a graph is compiled again because its constants change.
+_MOST_REPEATED = 4
+
+
+class Fallback(UserWarning):
+    """A graph runs in PyTorch, for the reason given."""
+
+
+class _Unsupported(Exception):
+    """Why frit does not compile a graph."""
+
+
+_told: set[str] = set()
+
+
+def _tell(reason: str) -> None:
+    """Warns of a graph that runs in PyTorch, once for each reason."""
+    if reason not in _told:
+        _told.add(reason)
+        warnings.warn(f"a graph runs in PyTorch: {reason}", Fallback,
+                      stacklevel=3)
+
+
+#===----------------------------------------------------------------------===#
+# From a graph to ONNX
+#===----------------------------------------------------------------------===#
+
+def _is_random(node: torch.fx.Node) -> bool:
+    """Whether an operator of an exported graph draws random numbers."""
+    tags = getattr(node.target, "tags", ())
+    if torch.Tag.nondeterministic_seeded not in tags:
+        return False
+    # Dropout does not, unless the model trains.
+    given = {argument.name: argument.default_value
+             for argument in node.target._schema.arguments}
+    given.update(zip(given, node.args))
+    given.update(node.kwargs)
+    if "train" in given:
+        return bool(given["train"] and given.get("p"))
+    return bool(given["dropout_p"]) if "dropout_p" in given else True
+
+
+def _export(graph: torch.fx.GraphModule, arguments: Sequence[Any]):
+    """Exports a graph whose inputs are `arguments`; returns its ONNX program."""
+    try:
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        raise _Unsupported(f"{error.name} is missing: pip install "
+                           "onnxscript") from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of PyTorch's exporter about itself
+        program = torch.export.export(graph, tuple(arguments), strict=False)
+        # As it is exported, a graph may write to its tensors; that is plain
+        # once it has been made functional.
+        signature = program.run_decompositions({}).graph_signature
+        if signature.user_inputs_to_mutate or signature.buffers_to_mutate:
+            raise _Unsupported("it writes to its inputs: " + ", ".join(
+                [*signature.user_inputs_to_mutate.values(),
+                 *signature.buffers_to_mutate.values()]))
+        for node in program.graph.nodes:
+            if _is_random(node):
+                raise _Unsupported(f"'{node.target}' draws random numbers")
+        return torch.onnx.export(program, dynamo=True, verbose=False)
+
+
+def _model_of(program, weights: Mapping[int, str],
+              constants: Mapping[int, torch.Tensor]) -> tuple[bytes, set[str]]:
+    """The model, in which the inputs numbered in `weights` are weights of these
+    names, without their bytes, and those in `constants` constants. Returns the
+    names of the weights that it uses, too."""
+    import onnx
+    model = onnx.ModelProto()
+    model.CopyFrom(program.model_proto)
+    graph = model.graph
+    inputs = list(graph.input)
+    del graph.input[:]
+    renamed = {}
+    for index, value in enumerate(inputs):
+        if index in constants:
+            values = constants[index].detach().cpu().contiguous()
+            graph.initializer.add(
+                name=value.name, dims=values.shape,
+                data_type=value.type.tensor_type.elem_type,
+                raw_data=values.reshape(-1).view(torch.uint8).numpy().tobytes())
+        elif index in weights:
+            kind = value.type.tensor_type
+            weight = graph.initializer.add(
+                name=weights[index], data_type=kind.elem_type,
+                dims=[dim.dim_value for dim in kind.shape.dim],
+                data_location=onnx.TensorProto.EXTERNAL)
+            weight.external_data.add(key="location", value="of-pytorch")
+            renamed[value.name] = weights[index]
+        else:
+            graph.input.append(value)
+    used = set()
+    for node in graph.node:
+        for position, name in enumerate(node.input):
+            if name in renamed:
+                node.input[position] = renamed[name]
+                used.add(renamed[name])
+    for value in graph.output:
+        if value.name in renamed:
+            raise _Unsupported("it returns a parameter")
+    return model.SerializeToString(deterministic=True), used
+
+
+#===----------------------------------------------------------------------===#
+# Compiling, once
+#===----------------------------------------------------------------------===#
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("FRIT_CACHE") or Path(base) / "frit")
+
+
+def _keep_only(path: Path, dropped: set[str]) -> None:
+    """Drops tensors from a safetensors file."""
+    with open(path, "rb") as file:
+        size, = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(size))
+        data = io.BytesIO()
+        kept: dict[str, Any] = {}
+        for name, entry in header.items():
+            if name in dropped:
+                continue
+            if name != "__metadata__":
+                begin, end = entry["data_offsets"]
+                file.seek(8 + size + begin)
+                at = data.tell()
+                data.write(file.read(end - begin))
+                entry = {**entry, "data_offsets": [at, data.tell()]}
+            kept[name] = entry
+    text = json.dumps(kept).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data.getvalue())
+
+
+def _artifact(model: bytes, names: set[str], options: Sequence[str]) -> Path:
+    """Compiles a model, unless it has been. Returns the shared library; beside
+    it lie those weights that are not in `names`."""
+    facts = json.dumps([__version__, *options]).encode()
+    key = hashlib.sha256(facts + b"\0" + model).hexdigest()[:32]
+    place = _cache() / key
+    made = place / "graph.so"
+    if made.exists():
+        return made
+    place.parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=place.parent))
+    try:
+        # The weights' bytes are made up, and dropped: PyTorch has them.
+        (folder / "graph.onnx").write_bytes(model)
+        run_fritc([str(folder / "graph.onnx"), "-o", str(folder / "graph.so"),
+                   "-frandom-weights=1", "-fexternal-weights", *options])
+        file = folder / "graph.safetensors"
+        if file.exists():
+            _keep_only(file, names)
+        try:
+            folder.rename(place)
+        except OSError:  # another process was first
+            if not made.exists():
+                raise
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return made
+
+
+def _march(device: torch.device) -> str:
+    if device.type != "cuda":
+        return "native"
+    major, minor = torch.cuda.get_device_capability(device)
+    return f"sm_{major}{minor}{'a' if major >= 9 else ''}"
+
+
+#===----------------------------------------------------------------------===#
+# The backend
+#===----------------------------------------------------------------------===#
+
+def _is_weight(node: torch.fx.Node, example: Any) -> bool:
+    """Whether an input of a graph is a parameter or buffer of the model."""
+    return isinstance(example, torch.nn.Parameter) or (
+        isinstance(example, torch.Tensor) and bool(
+            node.meta.get("tensor_dict", {}).get("_dynamo_static_input_type")
+            or getattr(example, "_dynamo_static_input_type", None)))
+
+
+class _Compiled:
+    """A graph, compiled for certain shapes of its inputs."""
+
+    def __init__(self, graph: torch.fx.GraphModule, arguments: Sequence[Any],
+                 weights: Sequence[int], options: Mapping[str, Any]):
+        tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
+        tensors += [*graph.parameters(), *graph.buffers()]
+        devices = {t.device for t in tensors}
+        if len(devices) != 1:
+            raise _Unsupported("its tensors are on several devices" if devices
+                               else "it has no tensors")
+        self.device, = devices
+        if self.device.type not in ("cpu", "cuda"):
+            raise _Unsupported(f"its tensors are on {self.device}")
+        self.inputs = [i for i, a in enumerate(arguments)
+                       if isinstance(a, torch.Tensor) and i not in weights]
+        given = dict(options)
+        given.setdefault("march", _march(self.device))
+        found = options_of(given.pop("march"), given.pop("precision", None),
+                           given.pop("shape", None), given.pop("type", None),
+                           given.pop("options", ()))
+        artifact = self._artifact(_export(graph, arguments), arguments, weights,
+                                  found)
+        device = "cpu" if self.device.type == "cpu" else \
+            f"cuda:{self.device.index or 0}"
+        self.module: Module = load(artifact, device=device, **given, weights={
+            name: arguments[i].detach().contiguous()
+            for i, name in self.names.items()})
+        #: Those whose values are in the code come last.
+        self.watched = [*self.names, *self.constants]
+        self.held = [arguments[i] for i in self.watched]
+        self.versions = self._versions(self.held)
+        self.constant_versions = self._versions(self.held[len(self.names):])
+
+    def _artifact(self, program, arguments: Sequence[Any],
+                  weights: Sequence[int], options: Sequence[str]) -> Path:
+        """Compiles the graph. Sets `names` and `constants`: the weights, and the
+        inputs whose values the compiler must know."""
+        # Sizes are no inputs of the exported program.
+        places = {index: place for place, index in enumerate(
+            i for i, a in enumerate(arguments) if isinstance(a, torch.Tensor))}
+        # Indices and scalars become part of the code.
+        constants = {i for i in weights if arguments[i].numel() <= 1
+                     or not arguments[i].is_floating_point()}
+        while True:
+            names = {i: f"weight.{i}" for i in weights if i not in constants}
+            model, used = _model_of(
+                program, {places[i]: name for i, name in names.items()},
+                {places[i]: arguments[i] for i in constants})
+            made = _artifact(model, {*names.values()}, options)
+            known = {info.name
+                     for info in load(made, device="none").info.weights}
+            folded = {i for i, name in names.items()
+                      if name in used and name not in known}
+            if not folded:
+                break
+            constants |= folded
+        self.names = {i: name for i, name in names.items() if name in known}
+        self.constants = sorted(constants)
+        return made
+
+    @staticmethod
+    def _versions(tensors: Sequence[torch.Tensor]) -> int:
+        """Grows with every change of one of them in its memory."""
+        try:
+            return sum(map(_VERSION, tensors))
+        except RuntimeError:  # tensors of inference mode have no version
+            return sum(map(_version_of, tensors))
+
+    def changed(self, arguments: Sequence[Any]) -> bool:
+        """Whether parameters are others than at the last call."""
+        if all(map(operator.is_, map(arguments.__getitem__, self.watched),
+                   self.held)) and self._versions(self.held) == self.versions:
+            return False
+        return True
+
+    def refresh(self, arguments: Sequence[Any]) -> bool:
+        """Takes parameters that have changed. Returns false if some of them are
+        in the code, which must be compiled again."""
+        held = [arguments[i] for i in self.watched]
+        count = len(self.names)
+        same = all(map(operator.is_, held[count:], self.held[count:]))
+        moved = self._versions(held[count:]) != self.constant_versions
+        if not same or moved:
+            return False
+        self.held = held
+        self.versions = self._versions(held)
+        self.module.set_weights({name: arguments[i].detach().contiguous()
+                                 for i, name in self.names.items()})
+        return True
+
+    def __call__(self, arguments: Sequence[Any]) -> list:
+        inputs = [arguments[i] for i in self.inputs]
+        try:
+            return self.module.call_list(inputs)
+        except ValueError:
+            return self.module.call_list([_plain(t) for t in inputs])
+
+
+_VERSION = operator.attrgetter("_version")
+
+
+def _version_of(tensor: torch.Tensor) -> int:
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor in memory as the runtime takes it."""
+    tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
+    return tensor if tensor.data_ptr() % 16 == 0 else tensor.clone()
+
+
+class _Graph:
+    """What `torch.compile` calls instead of a graph."""
+
+    def __init__(self, graph: torch.fx.GraphModule, examples: Sequence[Any],
+                 options: Mapping[str, Any]):
+        self.graph = graph
+        self.options = options
+        nodes = [n for n in graph.graph.nodes if n.op == "placeholder"]
+        self.weights = [i for i, (node, example) in
+                        enumerate(zip(nodes, examples))
+                        if _is_weight(node, example)]
+        self.sizes = [i for i, example in enumerate(examples)
+                      if not isinstance(example, torch.Tensor)]
+        self.compiled: dict[tuple, _Compiled | None] = {}
+        self.repeated = 0
+
+    def _compile(self, key: tuple, arguments: Sequence[Any]) -> _Compiled | None:
+        """Compiles the graph for these arguments; None if PyTorch runs it."""
+        made = None
+        try:
+            if len(self.compiled) == _MOST_SHAPES:
+                raise _Unsupported(f"it was called with more than "
+                                   f"{_MOST_SHAPES} shapes")
+            made = _Compiled(self.graph, arguments, self.weights, self.options)
+        except (_Unsupported, Error) as error:
+            _tell(str(error))
+        except Exception as error:  # of PyTorch's exporter, which has many
+            _tell("PyTorch cannot export it to ONNX: "
+                  f"{type(error).__name__}: {str(error).strip()[:500]}")
+        if len(self.compiled) <= _MOST_SHAPES:
+            self.compiled[key] = made
+        return made
+
+    def _again(self, key: tuple, arguments: Sequence[Any]):
+        """Calls the graph after values that are in its code have changed."""
+        self.repeated += 1
+        if self.repeated > _MOST_REPEATED:
+            _tell("indices or scalars of its model change between calls")
+            self.compiled[key] = None
+        else:
+            del self.compiled[key]
+        return self(*arguments)
+
+    def __call__(self, *arguments):
+        key = tuple([arguments[i] for i in self.sizes]) if self.sizes else ()
+        try:
+            compiled = self.compiled[key]
+        except KeyError:
+            with torch.no_grad():
+                compiled = self._compile(key, arguments)
+        if compiled is None:
+            return self.graph(*arguments)
+        results = compiled(arguments)
+        # The GPU works meanwhile. Results of old parameters are of no use.
+        if compiled.changed(arguments):
+            if not compiled.refresh(arguments):
+                return self._again(key, arguments)
+            results = compiled(arguments)
+        return results
+
+
+def backend(graph: torch.fx.GraphModule, examples: Sequence[Any], *,
+            options: Mapping[str, Any] | None = None, **_: Any):
+    """The backend "frit" of `torch.compile`. Compiles at the first call."""
+    returned = next(n for n in graph.graph.nodes if n.op == "output").args[0]
+    if torch.is_grad_enabled() and any(
+            isinstance(e, torch.Tensor) and e.requires_grad for e in examples):
+        _tell("its gradients may be asked for; call it under torch.no_grad()")
+        return graph.forward
+    for node in returned:
+        value = getattr(node, "meta", {}).get("example_value")
+        if not isinstance(value, torch.Tensor):
+            _tell("it returns something that is no tensor")
+            return graph.forward
+    return _Graph(graph, examples, dict(options or {}))
+
+
+def export(model: torch.nn.Module, args: tuple, kwargs: dict | None = None, *,
+           dynamic_shapes: Any = None, output: str | os.PathLike | None = None,
+           **options: Any) -> Module:
+    """Exports a model to ONNX and compiles it.
+
+    Args:
+      args, kwargs: what the model is called with, for the shapes and types.
+      dynamic_shapes: as for `torch.onnx.export`: which dimensions stay open.
+        `shape` then says for which sizes to compile: `{"batch": range(1, 65)}`.
+      output, options: as for `frit.compile`.
+
+    >>> import frit.torch, torch
+    >>> module = frit.torch.export(torch.nn.Linear(4, 2), (torch.ones(3, 4),),
+    ...                            march="x86-64-v3")
+    >>> module(torch.ones(3, 4)).shape
+    torch.Size([3, 2])
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of PyTorch's exporter about itself
+        program = torch.onnx.export(model.eval(), args, kwargs=kwargs,
+                                    dynamic_shapes=dynamic_shapes, dynamo=True,
+                                    verbose=False)
+    with tempfile.TemporaryDirectory(prefix="frit-") as folder:
+        path = Path(folder, f"{type(model).__name__}.onnx")
+        program.save(path, external_data=True)
+        return compile_model(path, output, **options)
+
+
+if "frit" not in torch._dynamo.list_backends(exclude_tags=()):
+    torch._dynamo.register_backend(backend, name="frit")
