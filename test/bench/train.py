@@ -81,6 +81,83 @@ class Language(nn.Module):
         return F.linear(self.norm(x), self.tokens.weight)
 
 
+class RmsNorm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        wide = x.float()
+        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)
+        return self.weight * wide.to(x.dtype)
+
+
+class LlamaBlock(nn.Module):
+    """Grouped-query attention with rotary positions, and SwiGLU."""
+
+    def __init__(self, width, heads, groups, hidden):
+        super().__init__()
+        size = width // heads
+        self.heads, self.groups = heads, groups
+        self.norm1, self.norm2 = RmsNorm(width), RmsNorm(width)
+        linear = lambda a, b: nn.Linear(a, b, bias=False)
+        self.q, self.out = linear(width, width), linear(width, width)
+        self.k, self.v = (linear(width, groups * size) for _ in range(2))
+        self.gate, self.up = (linear(width, hidden) for _ in range(2))
+        self.down = linear(hidden, width)
+
+    def attend(self, x, cos, sin):
+        batch, length, width = x.shape
+        q, k, v = (t.view(batch, length, heads, -1).transpose(1, 2)
+                   for t, heads in ((self.q(x), self.heads),
+                                    (self.k(x), self.groups),
+                                    (self.v(x), self.groups)))
+
+        def rotate(t):
+            a, b = t.chunk(2, -1)
+            return t * cos + torch.cat((-b, a), -1) * sin
+
+        q, k = rotate(q), rotate(k)
+        if torch.onnx.is_in_onnx_export():
+            k, v = (t[:, :, None].expand(-1, -1, self.heads // self.groups, -1, -1)
+                    .reshape(q.shape) for t in (k, v))
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True,
+                                               enable_gqa=True)
+        return self.out(y.transpose(1, 2).reshape(batch, length, width))
+
+    def forward(self, x, cos, sin):
+        x = x + self.attend(self.norm1(x), cos, sin)
+        y = self.norm2(x)
+        return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+
+class Llama(nn.Module):
+    def __init__(self, layers, heads, groups, width, hidden, vocab, context):
+        super().__init__()
+        self.tokens = nn.Embedding(vocab, width)
+        self.blocks = nn.ModuleList(LlamaBlock(width, heads, groups, hidden)
+                                    for _ in range(layers))
+        self.norm, size = RmsNorm(width), width // heads
+        self.head = nn.Linear(width, vocab, bias=False)
+        angles = torch.outer(torch.arange(context).float(),
+                             10000 ** (-torch.arange(0, size, 2) / size))
+        angles = torch.cat((angles, angles), -1)
+        self.register_buffer("cos", angles.cos(), persistent=False)
+        self.register_buffer("sin", angles.sin(), persistent=False)
+        for module in self.modules():
+            if isinstance(module, (nn.Linear, nn.Embedding)):
+                nn.init.normal_(module.weight, std=0.02)
+
+    def forward(self, ids):
+        x, length = self.tokens(ids), ids.shape[1]
+        cos, sin = self.cos[:length].to(x.dtype), self.sin[:length].to(x.dtype)
+        for block in self.blocks:
+            x = block(x, cos, sin)
+        return self.head(self.norm(x))
+
+
 def vision(name):
     import torchvision
     return lambda: getattr(torchvision.models, name)(weights=None)
@@ -110,6 +187,10 @@ ROWS = {
                            tokens(4, 128, 1000), ADAMW, "amp-bf16"),
     "bert-4x256/amp-fp16": (lambda: Language(4, 4, 256, 1000, 128, False),
                             tokens(4, 128, 1000), ADAMW, "amp-fp16"),
+    "llama-4x256/fp32": (lambda: Llama(4, 8, 2, 256, 704, 1000, 128),
+                         tokens(4, 128, 1000), ADAMW, "fp32"),
+    "llama-4x256/amp-bf16": (lambda: Llama(4, 4, 2, 256, 704, 1000, 128),
+                             tokens(4, 128, 1000), ADAMW, "amp-bf16"),
     "resnet18-b16/fp32": (vision("resnet18"), images(16), SGD, "fp32"),
     "resnet50-b256/amp-bf16": (vision("resnet50"), images(256), SGD, "amp-bf16"),
     "bert-large-b32-s512/amp-bf16": (
@@ -118,6 +199,9 @@ ROWS = {
     "gpt3-small-b16-s1024/amp-bf16": (
         lambda: Language(12, 12, 768, 50304, 2048, True),
         tokens(16, 1024, 50257), ADAMW, "amp-bf16"),
+    "llama-300m-b8-s2048/amp-bf16": (
+        lambda: Llama(22, 16, 4, 1024, 2816, 32000, 2048),
+        tokens(8, 2048, 32000), ADAMW, "amp-bf16"),
     "vit-b16-b128/amp-bf16": (vision("vit_b_16"), images(128), ADAMW, "amp-bf16"),
     "convnext-t-b128/amp-bf16": (vision("convnext_tiny"), images(128), ADAMW,
                                  "amp-bf16"),
