@@ -131,16 +131,22 @@ struct RepeatNumber : OpRewritePattern<ReshapeOp> {
 };
 
 /// split(transpose(x)) ==> transpose(split(x)), so that a following transpose
-/// may cancel the first one.
+/// may cancel the first one. A view between a slice and a transpose keeps both
+/// out of an index computation, so there a transpose must follow.
 struct SplitBeforeTranspose : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
+
+  static bool precedesTranspose(ReshapeOp op) {
+    return op->hasOneUse() && isa<TransposeOp>(*op->user_begin());
+  }
 
   LogicalResult matchAndRewrite(ReshapeOp op,
                                 PatternRewriter &rewriter) const override {
     auto transpose = op.getX().getDefiningOp<TransposeOp>();
     if (!transpose || !transpose->hasOneUse() ||
         !op.getY().getType().hasStaticShape() ||
-        isa_and_nonnull<SliceOp>(transpose.getX().getDefiningOp()))
+        (isa_and_nonnull<SliceOp>(transpose.getX().getDefiningOp()) &&
+         !precedesTranspose(op)))
       return failure();
     ArrayRef<int64_t> from = shapeOf(op.getX()), to = shapeOf(op.getY());
     auto parts = takeApart(from, to, /*keepOnes=*/false);

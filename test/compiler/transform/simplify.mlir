@@ -242,6 +242,19 @@ func.func @packed(%x: tensor<5x2x24xf32>) -> tensor<2x2x5x4xf32> {
   return %6 : tensor<2x2x5x4xf32>
 }
 
+// The gradient of rotary positions reads a part of a packed gradient, whose
+// transposes cancel.
+// CHECK-LABEL: func.func @rotary_gradient
+// CHECK-NOT:     nn.transpose
+// CHECK:         return
+func.func @rotary_gradient(%x: tensor<2x5x6x8xf32>) -> tensor<2x5x4x2x4xf32> {
+  %0 = nn.slice %x {starts = array<i64: 0, 0, 0, 0>, sizes = array<i64: 2, 5, 4, 8>, steps = array<i64: 1, 1, 1, 1>} : (tensor<2x5x6x8xf32>) -> tensor<2x5x4x8xf32>
+  %1 = nn.transpose %0 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x4x8xf32>) -> tensor<2x4x5x8xf32>
+  %2 = nn.reshape %1 {shape = array<i64: 2, 4, 5, 2, 4>} : (tensor<2x4x5x8xf32>) -> tensor<2x4x5x2x4xf32>
+  %3 = nn.transpose %2 {perm = array<i64: 0, 2, 1, 3, 4>} : (tensor<2x4x5x2x4xf32>) -> tensor<2x5x4x2x4xf32>
+  return %3 : tensor<2x5x4x2x4xf32>
+}
+
 // Only the sliced part is computed: of a sum, a norm and a product of rows,
 // here under another shape.
 // CHECK-LABEL: func.func @sliced_rows
