@@ -124,6 +124,7 @@ Attention artifact::problemOf(plan::AttentionOp op) {
   if (op.isGradient()) {
     a.gradient = 1;
     a.dy = operand(*op.getDy());
+    a.stats = operand(*op.getStats());
     a.dq = operand(*op.getDq());
     a.dk = operand(*op.getDk());
     a.dv = operand(*op.getDv());

@@ -86,8 +86,8 @@ static int64_t gradientScratch(const nn::AttentionGradientInfo &info) {
   artifact::Attention problem;
   problem.batch = info.batch;
   problem.heads = info.heads;
-  problem.queries = info.rows;
-  problem.size = problem.valueSize = info.size;
+  problem.queries = info.queries;
+  problem.size = info.size;
   return artifact::AttentionScratch(problem).bytes;
 }
 
@@ -156,12 +156,12 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
     nn::AttentionGradOp op = info.op;
     plan::AttentionOp::create(
         b, fallback, inputs, outputs, workspace, integer(info.batch),
-        integer(info.heads), integer(info.groups), integer(info.rows),
-        integer(info.rows), integer(info.size), integer(info.size),
+        integer(info.heads), integer(info.groups), integer(info.queries),
+        integer(info.keys), integer(info.size), integer(info.size),
         op.getScaleAttr(), op.getCausalAttr(), place(info.q), place(info.k),
         place(info.v), info.mask ? place(*info.mask) : plan::OperandAttr(),
-        place(info.y), place(info.dy), place(info.dq), place(info.dk),
-        place(info.dv), algorithm);
+        place(info.y), place(info.dy), place(info.stats), place(info.dq),
+        place(info.dk), place(info.dv), algorithm);
     return success();
   }
   if (auto attention = nn::describeAttention(fusion)) {
@@ -173,8 +173,8 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
         attention->op.getScaleAttr(), attention->op.getCausalAttr(),
         place(attention->q), place(attention->k), place(attention->v),
         attention->mask ? place(*attention->mask) : plan::OperandAttr(),
-        place(attention->result), /*dy=*/nullptr, /*dq=*/nullptr,
-        /*dk=*/nullptr, /*dv=*/nullptr, algorithm);
+        place(attention->result), /*dy=*/nullptr, /*stats=*/nullptr,
+        /*dq=*/nullptr, /*dk=*/nullptr, /*dv=*/nullptr, algorithm);
     return success();
   }
   auto conv = nn::describeConvolution(fusion);

@@ -10,27 +10,19 @@ using namespace frit::nn;
 #define GET_OP_CLASSES
 #include "dialects/nn/Attention.cpp.inc"
 
-FailureOr<RankedTensorType> AttentionOp::infer(Adaptor op,
-                                               std::optional<Location> loc) {
+/// Checks that heads of queries share those of keys, and that the mask
+/// broadcasts.
+template <typename Adaptor>
+static LogicalResult checkScores(Adaptor op, std::optional<Location> loc) {
   ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
-  ArrayRef<int64_t> v = shapeOf(op.getV());
-  if (q.size() != 4 || k.size() != 4 || v.size() != 4)
-    return emitOptionalError(loc, "needs tensors of 4 dimensions, not ",
-                             shapeText(q), ", ", shapeText(k), " and ",
-                             shapeText(v));
-  if (failed(checkElementTypes(loc, {op.getQ(), op.getK(), op.getV()})))
-    return failure();
-  auto differ = [&](StringRef what, ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
-    return emitOptionalError(loc, what, " differ: ", shapeText(a), " and ",
-                             shapeText(b));
+  auto differ = [&](StringRef what) {
+    return emitOptionalError(loc, what, " differ: ", shapeText(q), " and ",
+                             shapeText(k));
   };
   if (!mayEqual(q[0], k[0]))
-    return differ("the batches of q and k", q, k);
+    return differ("the batches of q and k");
   if (!mayEqual(q[3], k[3]))
-    return differ("the sizes of q and k", q, k);
-  for (int dim = 0; dim < 3; ++dim)
-    if (!mayEqual(k[dim], v[dim]))
-      return differ("k and v", k, v);
+    return differ("the sizes of q and k");
   if (!ShapedType::isDynamic(q[1]) && !ShapedType::isDynamic(k[1]) &&
       q[1] != k[1] && (k[1] == 0 || q[1] % k[1]))
     return emitOptionalError(loc, q[1], " heads of queries cannot share ", k[1],
@@ -46,6 +38,25 @@ FailureOr<RankedTensorType> AttentionOp::infer(Adaptor op,
                                " does not broadcast to scores of shape ",
                                shapeText(scores));
   }
+  return success();
+}
+
+FailureOr<RankedTensorType> AttentionOp::infer(Adaptor op,
+                                               std::optional<Location> loc) {
+  ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
+  ArrayRef<int64_t> v = shapeOf(op.getV());
+  if (q.size() != 4 || k.size() != 4 || v.size() != 4)
+    return emitOptionalError(loc, "needs tensors of 4 dimensions, not ",
+                             shapeText(q), ", ", shapeText(k), " and ",
+                             shapeText(v));
+  if (failed(checkElementTypes(loc, {op.getQ(), op.getK(), op.getV()})))
+    return failure();
+  for (int dim = 0; dim < 3; ++dim)
+    if (!mayEqual(k[dim], v[dim]))
+      return emitOptionalError(loc, "k and v differ: ", shapeText(k), " and ",
+                               shapeText(v));
+  if (failed(checkScores(op, loc)))
+    return failure();
   return makeType(loc, {q[0], q[1], q[2], v[3]},
                   tensorType(op.getQ()).getElementType());
 }
@@ -57,14 +68,21 @@ static Value isPast(NNBuilder &b, int64_t queries, int64_t keys) {
 }
 
 namespace {
-/// What the operator and its gradient are made of. The heads of a group become
-/// additional rows of queries.
-class AttentionParts {
+/// What the operator, its statistics and its gradient are made of. The heads of
+/// a group become additional rows of queries.
+template <typename Op> class AttentionParts {
 public:
-  AttentionParts(AttentionOp op, NNBuilder &b);
+  AttentionParts(Op op, NNBuilder &b);
 
-  /// The softmax of the scores, f32 (f64 for f64).
+  /// The masked scores, f32 (f64 for f64).
+  Value buildScores();
+  /// Their softmax.
   Value buildWeights();
+  /// Maxima of the scores along the keys.
+  Value findMost(Value scores) { return b.reduce(scores, Combiner::max, 3); }
+  Value never(Value like) {
+    return b.scalarLike(like, -std::numeric_limits<double>::infinity());
+  }
 
   /// A tensor with a row per query: heads apart, and in groups.
   Value inHeads(Value x) { return reshape(x, {heads, queries}); }
@@ -90,14 +108,15 @@ private:
     return b.reshape(x, {batch, rows[0], rows[1], shapeOf(x).back()});
   }
 
-  AttentionOp op;
+  Op op;
   NNBuilder &b;
   int64_t batch, heads, queries, groups, keys, sharing;
   double scale;
 };
 } // namespace
 
-AttentionParts::AttentionParts(AttentionOp op, NNBuilder &b)
+template <typename Op>
+AttentionParts<Op>::AttentionParts(Op op, NNBuilder &b)
     : element(tensorType(op.getQ()).getElementType()), work(workType(element)),
       op(op), b(b), scale(op.getScale().convertToDouble()) {
   ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
@@ -109,31 +128,35 @@ AttentionParts::AttentionParts(AttentionOp op, NNBuilder &b)
   sharing = groups ? heads / groups : 1;
 }
 
-Value AttentionParts::buildWeights() {
+template <typename Op> Value AttentionParts<Op>::buildScores() {
   Value q = inGroups(scaled(op.getQ(), scalesEarly()));
   Value scores = multiply(q, op.getK(), false, true);
   scores = scaled(b.cast(inHeads(scores), work), !scalesEarly());
 
-  Value never = b.scalarLike(scores, -std::numeric_limits<double>::infinity());
   Value mask = op.getMask();
   if (mask && tensorType(mask).getElementType().isInteger(1))
-    scores = WhereOp::create(b, mask, scores, never);
+    scores = WhereOp::create(b, mask, scores, never(scores));
   else if (mask)
     scores = b.add(scores, b.cast(mask, work));
   if (op.getCausal())
-    scores = WhereOp::create(b, isPast(b, queries, keys), scores, never);
+    scores =
+        WhereOp::create(b, isPast(b, queries, keys), scores, never(scores));
+  return scores;
+}
 
+template <typename Op> Value AttentionParts<Op>::buildWeights() {
+  Value scores = buildScores();
   Value weights = SoftmaxOp::create(b, scores, -1);
-  if (mask) {
-    Value most = b.reduce(scores, Combiner::max, 3);
-    weights = WhereOp::create(b, EqualOp::create(b, most, never),
+  if (op.getMask()) {
+    Value most = findMost(scores);
+    weights = WhereOp::create(b, EqualOp::create(b, most, never(most)),
                               b.scalarLike(weights, 0), weights);
   }
   return weights;
 }
 
 SmallVector<Value> AttentionOp::decompose(NNBuilder &b) {
-  AttentionParts parts(*this, b);
+  AttentionParts<AttentionOp> parts(*this, b);
   Value weights = b.cast(parts.buildWeights(), parts.element);
   Value y = parts.multiply(parts.inGroups(weights), getV(), false, false);
   return {parts.inHeads(y)};
@@ -145,7 +168,7 @@ SmallVector<Value> AttentionOp::decompose(NNBuilder &b) {
 /// et al., "FlashAttention", arXiv:2205.14135, appendix B.2.
 static SmallVector<Value> buildGradients(AttentionOp op, NNBuilder &b,
                                          Value gradient) {
-  AttentionParts parts(op, b);
+  AttentionParts<AttentionOp> parts(op, b);
   Value weights = parts.buildWeights(), dy = parts.inGroups(gradient);
   Value rows = parts.inGroups(b.cast(weights, parts.element));
   Value dv = parts.multiply(rows, dy, true, false);
@@ -169,32 +192,57 @@ static SmallVector<Value> buildGradients(AttentionOp op, NNBuilder &b,
   return gradients;
 }
 
-/// Libraries compute the gradient of 16-bit attentions in one call, if there
-/// are as many keys as queries; every other one is what it means.
+/// Libraries add masks of floats: 0 where a key counts, else -inf.
+static Value addedMask(NNBuilder &b, Value mask, Value like) {
+  if (!mask || isa<FloatType>(tensorType(mask).getElementType()))
+    return mask;
+  return WhereOp::create(
+      b, mask, b.scalarLike(like, 0),
+      b.scalarLike(like, -std::numeric_limits<double>::infinity()));
+}
+
+/// Libraries compute the gradient of 16-bit attentions in one call, if values
+/// are as long as keys; every other one is what it means.
 SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value dy) {
   ArrayRef<int64_t> q = shapeOf(getQ()), k = shapeOf(getK()),
                     v = shapeOf(getV());
+  Type element = tensorType(getQ()).getElementType();
   bool isEmpty = llvm::any_of(getOperands(), [](Value x) {
     return tensorType(x).getNumElements() == 0;
   });
-  if (isEmpty || tensorType(getQ()).getElementTypeBitWidth() != 16 ||
-      q[2] != k[2] || k[3] != v[3])
+  if (isEmpty || element.getIntOrFloatBitWidth() != 16 || k[3] != v[3])
     return buildGradients(*this, b, dy);
-  dy = b.cast(dy, tensorType(getQ()).getElementType());
-  Value all =
-      AttentionGradOp::create(b, getQ(), getK(), getV(), getY(), dy, getMask(),
-                              getScale(), getCausal(), getTf32());
+  Value stats;
+  {
+    // Beside the operator, whose kernel computes it.
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfter(*this);
+    stats = AttentionStatsOp::create(b, getQ(), getK(), getMask(), getScale(),
+                                     getCausal(), getTf32());
+  }
+  Value all = AttentionGradOp::create(
+      b, getQ(), getK(), getV(), getY(), b.cast(dy, element), stats,
+      addedMask(b, getMask(), getQ()), getScale(), getCausal(), getTf32());
   SmallVector<Value> gradients;
   int64_t first = 0;
   for (Value x : {getQ(), getK(), getV()}) {
     ArrayRef<int64_t> shape = shapeOf(x);
-    Value part = SliceOp::create(
-        b, all, ArrayRef<int64_t>{0, 0, first, 0},
-        ArrayRef<int64_t>{shape[0], shape[2], shape[1], shape[3]},
-        ArrayRef<int64_t>{1, 1, 1, 1});
+    const int64_t rows[] = {shape[0], shape[2], shape[1], shape[3]};
+    Value part;
+    if (q[2] == k[2]) {
+      part = SliceOp::create(b, all, ArrayRef<int64_t>{0, 0, first, 0}, rows,
+                             ArrayRef<int64_t>{1, 1, 1, 1});
+      first += shape[1];
+    } else {
+      int64_t count = shape[0] * shape[2] * shape[1];
+      part = SliceOp::create(b, all, ArrayRef<int64_t>{first, 0},
+                             ArrayRef<int64_t>{count, shape[3]},
+                             ArrayRef<int64_t>{1, 1});
+      part = b.reshape(part, rows);
+      first += count;
+    }
     gradients.push_back(
         TransposeOp::create(b, part, ArrayRef<int64_t>{0, 2, 1, 3}));
-    first += shape[1];
   }
   // A mask that trains is rare: its gradient is made of the scores'.
   if (getMask())
@@ -203,8 +251,43 @@ SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value dy) {
 }
 
 //===----------------------------------------------------------------------===//
-// attention_grad
+// attention_stats, attention_grad
 //===----------------------------------------------------------------------===//
+
+bool frit::nn::isStatsOf(AttentionStatsOp stats, AttentionOp attention) {
+  return stats.getQ() == attention.getQ() && stats.getK() == attention.getK() &&
+         stats.getMask() == attention.getMask() &&
+         stats.getScale() == attention.getScale() &&
+         stats.getCausal() == attention.getCausal() &&
+         stats.getTf32() == attention.getTf32();
+}
+
+FailureOr<RankedTensorType>
+AttentionStatsOp::infer(Adaptor op, std::optional<Location> loc) {
+  ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
+  if (q.size() != 4 || k.size() != 4)
+    return emitOptionalError(loc, "needs tensors of 4 dimensions, not ",
+                             shapeText(q), " and ", shapeText(k));
+  if (failed(checkElementTypes(loc, {op.getQ(), op.getK()})) ||
+      failed(checkScores(op, loc)))
+    return failure();
+  return makeType(loc, q.take_front(3),
+                  workType(tensorType(op.getQ()).getElementType()));
+}
+
+SmallVector<Value> AttentionStatsOp::decompose(NNBuilder &b) {
+  AttentionParts<AttentionStatsOp> parts(*this, b);
+  Value scores = parts.buildScores(), most = parts.findMost(scores);
+  Value isHidden = EqualOp::create(b, most, parts.never(most));
+  TensorExpr base(b, WhereOp::create(b, isHidden, b.scalarLike(most, 0), most));
+  TensorExpr powers(b, ExpOp::create(b, TensorExpr(b, scores) - base));
+  Value sums = b.reduce(powers, Combiner::sum, 3);
+  Value stats = base + TensorExpr(b, LogOp::create(b, sums));
+  stats = WhereOp::create(
+      b, isHidden, b.scalarLike(stats, std::numeric_limits<double>::infinity()),
+      stats);
+  return {b.reshape(stats, shapeOf(getStats()))};
+}
 
 FailureOr<RankedTensorType>
 AttentionGradOp::infer(Adaptor op, std::optional<Location> loc) {
@@ -214,24 +297,35 @@ AttentionGradOp::infer(Adaptor op, std::optional<Location> loc) {
     return failure();
   bool fits = q.size() == 4 && k.size() == 4 && shapeOf(op.getV()) == k &&
               shapeOf(op.getY()) == q && shapeOf(op.getDy()) == q &&
-              mayEqual(q[0], k[0]) && mayEqual(q[2], k[2]) &&
-              mayEqual(q[3], k[3]) && k[1] > 0 && q[1] % k[1] == 0;
+              shapeOf(op.getStats()) == q.take_front(3) &&
+              tensorType(op.getQ()).hasStaticShape() &&
+              tensorType(op.getK()).hasStaticShape() && q[0] == k[0] &&
+              q[3] == k[3] && k[1] > 0 && q[1] % k[1] == 0;
   if (!fits)
     return emitOptionalError(
-        loc, "q, k, v, y and dy have shapes ", shapeText(q), ", ", shapeText(k),
-        ", ", shapeText(shapeOf(op.getV())), ", ",
-        shapeText(shapeOf(op.getY())), " and ", shapeText(shapeOf(op.getDy())),
+        loc, "q, k, v, y, dy and stats have shapes ", shapeText(q), ", ",
+        shapeText(k), ", ", shapeText(shapeOf(op.getV())), ", ",
+        shapeText(shapeOf(op.getY())), ", ", shapeText(shapeOf(op.getDy())),
+        " and ", shapeText(shapeOf(op.getStats())),
         ", not those of one attention");
-  return makeType(loc, {q[0], q[2], q[1] + 2 * k[1], q[3]},
-                  tensorType(op.getQ()).getElementType());
+  Type element = tensorType(op.getQ()).getElementType();
+  if (q[2] == k[2])
+    return makeType(loc, {q[0], q[2], q[1] + 2 * k[1], q[3]}, element);
+  return makeType(loc, {q[0] * (q[1] * q[2] + 2 * k[1] * k[2]), q[3]}, element);
 }
 
 SmallVector<Value> AttentionGradOp::decompose(NNBuilder &b) {
   auto attention = AttentionOp::create(b, getQ(), getK(), getV(), getMask(),
                                        getScale(), getCausal(), getTf32());
   SmallVector<Value> gradients = buildGradients(attention, b, getDy()), parts;
-  for (Value x : ArrayRef(gradients).take_front(3))
-    parts.push_back(TransposeOp::create(b, x, ArrayRef<int64_t>{0, 2, 1, 3}));
+  bool isPacked = shapeOf(getDqkv()).size() == 4;
+  for (Value x : ArrayRef(gradients).take_front(3)) {
+    Value rows = TransposeOp::create(b, x, ArrayRef<int64_t>{0, 2, 1, 3});
+    ArrayRef<int64_t> shape = shapeOf(rows);
+    parts.push_back(
+        isPacked ? rows
+                 : b.reshape(rows, {shape[0] * shape[1] * shape[2], shape[3]}));
+  }
   attention.erase();
-  return {ConcatOp::create(b, parts, 2)};
+  return {ConcatOp::create(b, parts, isPacked ? 2 : 0)};
 }

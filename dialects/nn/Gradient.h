@@ -12,4 +12,12 @@
 #define GET_OP_CLASSES
 #include "dialects/nn/Gradient.h.inc"
 
+namespace frit::nn {
+
+/// Returns whether these are the statistics of an attention: of the same
+/// scores.
+bool isStatsOf(AttentionStatsOp stats, AttentionOp attention);
+
+} // namespace frit::nn
+
 #endif // FRIT_DIALECTS_NN_GRADIENT_H

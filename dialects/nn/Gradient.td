@@ -35,17 +35,34 @@ def NN_ConvGradWeightOp : NN_ConvGrad<"conv_grad_weight"> {
                    UnitAttr:$channels_last, UnitAttr:$tf32);
 }
 
+def NN_AttentionStatsOp : NN_Composite<"attention_stats", ""> {
+  let summary = "Logarithm of the sum of the exponentials of a query's scores.";
+  let description = [{
+    The scores are those of `attention` with the same operands and attributes,
+    whose kernel computes it too. The result is batch×heads×queries, f32 (f64
+    for f64): the weights are exp(scores - stats). A query that sees no key has
+    +inf.
+  }];
+  let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k,
+                   Optional<AnyTypeOf<[NN_FloatTensor, NN_BoolTensor]>>:$mask,
+                   F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32);
+  let results = (outs NN_FloatTensor:$stats);
+}
+
 def NN_AttentionGradOp : NN_Composite<"attention_grad", ""> {
   let summary = "Gradients of `attention` with respect to q, k and v.";
   let description = [{
-    `y` is the result of `attention` on the operands of the same names with the
-    same attributes, and `dy` the gradient with respect to it. There are as many
-    queries as keys, and values are as long as keys. The result has a row per
-    position: batch×queries×(heads + 2·groups)×size, the gradients of all heads
-    of q, then k, then v, as a projection to q, k and v lays them out.
+    `y` and `stats` are the results of `attention` and `attention_stats` on the
+    operands of the same names with the same attributes, and `dy` is the
+    gradient with respect to y. Values are as long as keys. If there are as many
+    queries as keys, the result has a row per position:
+    batch×queries×(heads + 2·groups)×size, the gradients of all heads of q, then
+    k, then v, as a projection to q, k and v lays them out. Otherwise it has a
+    row per head of a position, (batch·queries·heads + 2·batch·keys·groups)×size:
+    all gradients of q, then of k, then of v.
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
-                   NN_FloatTensor:$y, NN_FloatTensor:$dy,
+                   NN_FloatTensor:$y, NN_FloatTensor:$dy, NN_FloatTensor:$stats,
                    Optional<AnyTypeOf<[NN_FloatTensor, NN_BoolTensor]>>:$mask,
                    F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$dqkv);

@@ -107,20 +107,32 @@ frit::nn::describeAttentionGradient(FusionOp fusion) {
       return Mismatch("the mask is not a strided view of an input");
     info.mask = *described;
   }
-  ArrayRef<int64_t> q = shapeOf(op.getQ());
+  auto stats = describeRead(op.getStats());
+  if (failed(stats))
+    return Mismatch("the statistics are not a strided view of an input");
+  info.stats.argument = stats->argument;
+  info.stats.offset = stats->offset;
+  llvm::copy(stats->strides, info.stats.strides);
+  info.stats.strides[3] = 1;
+  ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
   info.batch = q[0];
   info.heads = q[1];
-  info.groups = shapeOf(op.getK())[1];
-  info.rows = q[2];
+  info.groups = k[1];
+  info.queries = q[2];
+  info.keys = k[2];
   info.size = q[3];
-  int64_t width = (info.heads + 2 * info.groups) * info.size, offset = 0;
-  std::pair<AttentionOperand *, int64_t> results[] = {
-      {&info.dq, info.heads}, {&info.dk, info.groups}, {&info.dv, info.groups}};
-  for (auto [operand, heads] : results) {
-    operand->offset = offset;
-    llvm::copy(ArrayRef<int64_t>{info.rows * width, info.size, width, 1},
-               operand->strides);
-    offset += heads * info.size;
-  }
+  bool isPacked = shapeOf(op.getDqkv()).size() == 4;
+  int64_t offset = 0;
+  auto place = [&](AttentionOperand &operand, int64_t heads, int64_t rows) {
+    int64_t width = isPacked ? info.heads + 2 * info.groups : heads;
+    operand.offset = offset;
+    llvm::copy(ArrayRef<int64_t>{rows * width * info.size, info.size,
+                                 width * info.size, 1},
+               operand.strides);
+    offset += (isPacked ? heads : info.batch * rows * heads) * info.size;
+  };
+  place(info.dq, info.heads, info.queries);
+  place(info.dk, info.groups, info.keys);
+  place(info.dv, info.groups, info.keys);
   return info;
 }

@@ -2,6 +2,8 @@
 
 #include "dialects/nn/StridedView.h"
 
+#include "dialects/nn/Gradient.h"
+
 using namespace mlir;
 using namespace frit::nn;
 
@@ -207,12 +209,15 @@ FailureOr<AttentionOperand> frit::nn::describeOperand(Value value) {
 
 Match<AttentionInfo> frit::nn::describeAttention(FusionOp fusion) {
   AttentionInfo info;
+  AttentionStatsOp stats;
   Block &body = fusion.getBody().front();
   for (Operation &op : body.without_terminator()) {
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       if (info.op)
         return Mismatch("it has two attentions");
       info.op = attention;
+    } else if (auto one = dyn_cast<AttentionStatsOp>(op)) {
+      stats = one;
     } else if (!isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(op)) {
       return Mismatch(op.getName().getStringRef() +
                       " is neither the attention nor a view");
@@ -220,8 +225,10 @@ Match<AttentionInfo> frit::nn::describeAttention(FusionOp fusion) {
   }
   if (!info.op)
     return Mismatch("it has no attention");
-  if (body.getTerminator()->getNumOperands() != 1)
-    return Mismatch("it has more than one result");
+  if (stats && !isStatsOf(stats, info.op))
+    return Mismatch("its statistics are those of another attention");
+  if (body.getTerminator()->getNumOperands() != (stats ? 2 : 1))
+    return Mismatch("its results are not the attention's");
 
   std::pair<Value, AttentionOperand *> operands[] = {{info.op.getQ(), &info.q},
                                                      {info.op.getK(), &info.k},
@@ -241,6 +248,9 @@ Match<AttentionInfo> frit::nn::describeAttention(FusionOp fusion) {
   auto written = describeWrite(info.op.getY());
   if (failed(written))
     return Mismatch("the result is not a strided view of the output");
+  info.resultIndex = written->result;
+  if (stats)
+    info.statsIndex = 1 - written->result;
   info.result.offset = written->offset;
   llvm::copy(written->strides, info.result.strides);
 

@@ -81,9 +81,13 @@ struct AttentionOperand {
 /// last of four.
 llvm::FailureOr<AttentionOperand> describeOperand(mlir::Value value);
 
-/// A fusion of one attention and the data movement around it.
+/// A fusion of one attention and the data movement around it, perhaps with its
+/// statistics.
 struct AttentionInfo {
   AttentionOp op;
+  /// Results of the fusion.
+  unsigned resultIndex = 0;
+  std::optional<unsigned> statsIndex;
   AttentionOperand q, k, v, result;
   /// Strides of batch, head, query and key.
   std::optional<AttentionOperand> mask;
@@ -93,8 +97,8 @@ struct AttentionInfo {
   bool causal = false;
 };
 
-/// Describes a fusion whose only result is an attention's, possibly moved; or
-/// says why it is none.
+/// Describes a fusion whose results are an attention's, possibly moved, and its
+/// statistics; or says why it is none.
 Match<AttentionInfo> describeAttention(FusionOp fusion);
 
 } // namespace frit::nn

@@ -368,15 +368,15 @@ LogicalResult ConvOp::verify() {
 
 LogicalResult AttentionOp::verify() {
   size_t inputs = getInputs().size();
-  size_t most = isGradient() ? 6 : 4;
+  size_t most = isGradient() ? 7 : 4;
   if (inputs < 1 || inputs > most || getOutputs().size() != 1)
     return emitOpError("takes one to ") << most << " inputs and one output";
-  if (!isGradient() != !getDq() || !isGradient() != !getDk() ||
-      !isGradient() != !getDv())
-    return emitOpError("has dy, dq, dk and dv if it is a gradient");
+  if (!isGradient() != !getStats() || !isGradient() != !getDq() ||
+      !isGradient() != !getDk() || !isGradient() != !getDv())
+    return emitOpError("has dy, stats, dq, dk and dv if it is a gradient");
   SmallVector<OperandAttr> read = {getQ(), getK(), getV()}, written;
   if (isGradient()) {
-    llvm::append_values(read, getY(), *getDy());
+    llvm::append_values(read, getY(), *getDy(), *getStats());
     written = {*getDq(), *getDk(), *getDv()};
   } else {
     written = {getY()};

@@ -368,7 +368,7 @@ def Plan_AttentionOp : Plan_Contraction<"attention"> {
   let summary = "Attention or its gradient by cuDNN.";
   let description = [{
     The fields are those of the struct of the same name in frit/artifact.h. With
-    `dy`, `dq`, `dk` and `dv` it is the gradient; `y` is an input then.
+    `dy`, `stats`, `dq`, `dk` and `dv` it is the gradient; `y` is an input then.
     `fallback` runs on the same buffers if the library declines; without one,
     opening the model fails then. `algorithm` is the one that tuning found
     fastest.
@@ -379,6 +379,7 @@ def Plan_AttentionOp : Plan_Contraction<"attention"> {
       UnitAttr:$causal, Plan_OperandAttr:$q, Plan_OperandAttr:$k,
       Plan_OperandAttr:$v, OptionalAttr<Plan_OperandAttr>:$mask,
       Plan_OperandAttr:$y, OptionalAttr<Plan_OperandAttr>:$dy,
+      OptionalAttr<Plan_OperandAttr>:$stats,
       OptionalAttr<Plan_OperandAttr>:$dq, OptionalAttr<Plan_OperandAttr>:$dk,
       OptionalAttr<Plan_OperandAttr>:$dv, OptionalAttr<I64Attr>:$algorithm));
   let extraClassDeclaration = [{

@@ -37,7 +37,7 @@ bool takesWindow(const artifact::Conv &problem);
 struct AttentionGraph;
 /// The same for the gradients of a convolution and of attention.
 struct ConvGradientGraph;
-struct AttentionGradientGraphs;
+struct AttentionGradientGraph;
 
 /// A handle for the current device. Only one thread at a time may use it and
 /// its calls, which must not outlive it.
@@ -75,7 +75,7 @@ private:
 
   AttentionGraph *attentions = nullptr; ///< head of a linked list, owned
   std::vector<std::shared_ptr<ConvGradientGraph>> gradients;
-  std::vector<std::shared_ptr<AttentionGradientGraphs>> attentionGradients;
+  std::vector<std::shared_ptr<AttentionGradientGraph>> attentionGradients;
 };
 
 } // namespace frit::cuda

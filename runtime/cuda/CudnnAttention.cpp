@@ -95,10 +95,8 @@ bool frit::cuda::takesAttention(const Attention &p, size_t version) {
          (!p.hasMask || isHalf(p.typeMask) || p.typeMask == DType::f32);
 }
 
-/// The plan's stride of a dimension of size 1 is arbitrary; cuDNN requires a
-/// plausible one.
-static DnnShape shapeOf(const StridedOperand &operand, int64_t batch,
-                        int64_t heads, int64_t rows, int64_t columns) {
+DnnShape frit::cuda::shapeOf(const StridedOperand &operand, int64_t batch,
+                             int64_t heads, int64_t rows, int64_t columns) {
   DnnShape shape = {{batch, heads, rows, columns}, {}};
   int64_t whole = 1;
   for (int i = 0; i < 4; ++i)
@@ -163,7 +161,7 @@ DnnDescriptor AttentionBuilder::hideLaterKeys(DnnDescriptor x,
   return y;
 }
 
-DnnDescriptor AttentionBuilder::softmax(DnnDescriptor x, DnnDescriptor stats) {
+DnnDescriptor AttentionBuilder::softmax(DnnDescriptor x) {
   DnnDescriptor most = graph.tensor(kDnnFloat, rows);
   graph.add(kDnnReduce, kDnnReduceMax, kDnnFloat, {most, x});
   DnnDescriptor powers = mathOf(kDnnExponential, mathOf(kDnnSubtract, x, most));
@@ -174,7 +172,7 @@ DnnDescriptor AttentionBuilder::softmax(DnnDescriptor x, DnnDescriptor stats) {
   DnnDescriptor log = graph.tensor(kDnnFloat, rows);
   graph.add(kDnnElementwise, kDnnLogarithm, kDnnFloat, {log, sum});
   graph.add(kDnnElementwise, kDnnAdd, kDnnFloat,
-            {stats ? stats : graph.tensor(kDnnFloat, rows), most, log});
+            {graph.tensor(kDnnFloat, rows), most, log});
   // The weights are rounded to the type of v.
   DnnDescriptor weights = graph.tensor(dnnTypeOf(p.type), scores);
   graph.add(kDnnElementwise, kDnnDivide, kDnnFloat, {weights, powers, sum});
@@ -189,7 +187,7 @@ AttentionBuilder::AttentionBuilder(const Attention &problem, CudnnGraph &graph)
           {p.heads * p.queries, p.queries, 1, 1}};
 }
 
-void AttentionBuilder::buildForward(bool hasStats) {
+void AttentionBuilder::buildForward() {
   const DnnShape one = {{1, 1, 1, 1}, {1, 1, 1, 1}};
   // In the order of the pointers in `enqueue`.
   DnnDescriptor q = operand(p.q, p.heads, p.queries, p.size);
@@ -200,8 +198,6 @@ void AttentionBuilder::buildForward(bool hasStats) {
   DnnDescriptor hidden =
       p.causal ? graph.tensor(kDnnFloat, one, Memory::host) : nullptr;
   DnnDescriptor added = p.hasMask ? mask() : nullptr;
-  DnnDescriptor stats =
-      hasStats ? graph.tensor(kDnnFloat, rows, Memory::device) : nullptr;
 
   DnnDescriptor x = graph.tensor(kDnnFloat, scores);
   graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {x, q, k});
@@ -210,7 +206,7 @@ void AttentionBuilder::buildForward(bool hasStats) {
     x = mathOf(kDnnAdd, x, added);
   if (hidden)
     x = hideLaterKeys(x, hidden);
-  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {y, softmax(x, stats), v});
+  graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {y, softmax(x), v});
 }
 
 //===----------------------------------------------------------------------===//
@@ -226,7 +222,7 @@ AttentionGraph &CudnnHandle::graphOf(const Attention &problem) {
   // An unsupported problem stays in the list, without engines.
   auto *made = new AttentionGraph(dnn, general);
   if (takesAttention(general, dnn.version)) {
-    AttentionBuilder(made->problem, made->graph).buildForward(/*stats=*/false);
+    AttentionBuilder(made->problem, made->graph).buildForward();
     (void)made->graph.close(handle);
   }
   made->next = attentions;

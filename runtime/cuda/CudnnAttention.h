@@ -16,6 +16,11 @@ inline constexpr int64_t kHalfBytes = 2;
 
 int64_t maskBytesOf(artifact::DType type);
 
+/// Returns an operand's shape. The plan's stride of a dimension of size 1 is
+/// arbitrary; cuDNN requires a plausible one.
+DnnShape shapeOf(const artifact::StridedOperand &operand, int64_t batch,
+                 int64_t heads, int64_t rows, int64_t columns);
+
 /// Returns whether the graphs below express the problem.
 bool takesAttention(const artifact::Attention &problem, size_t version);
 
@@ -25,14 +30,13 @@ public:
   AttentionBuilder(const artifact::Attention &problem, CudnnGraph &graph);
 
   /// Pointers: q, k, v, y, the scale, if `causal` the value of masked scores,
-  /// the mask if there is one, and with `stats` log Σ exp(scores) per query,
-  /// f32.
-  void buildForward(bool stats);
+  /// and the mask if there is one.
+  void buildForward();
 
-  /// Pointers: q, k, v, y, dy, those stats, dq, dk, dv, the scale, one, sums
-  /// and dq in f32 as intermediate results, then the value of masked scores if
-  /// the problem is causal or has lengths, the mask as above, and the lengths
-  /// if there are some: queries and keys per batch element, i32.
+  /// Pointers: q, k, v, y, dy, stats, dq, dk, dv, the scale, one, sums and dq
+  /// in f32 as intermediate results, then the value of masked scores if the
+  /// problem is causal or has lengths, the mask as above, and the lengths if
+  /// there are some: queries and keys per batch element, i32.
   void buildGradient();
 
 private:
@@ -46,7 +50,7 @@ private:
   DnnDescriptor compare(int mode, DnnDescriptor x, DnnDescriptor b);
   DnnDescriptor hideLaterKeys(DnnDescriptor x, DnnDescriptor hidden);
   DnnDescriptor hideRest(DnnDescriptor x, DnnDescriptor hidden);
-  DnnDescriptor softmax(DnnDescriptor x, DnnDescriptor stats);
+  DnnDescriptor softmax(DnnDescriptor x);
   DnnDescriptor transposedOf(DnnDescriptor x);
   void sumHeads(DnnDescriptor weights, DnnDescriptor x, DnnDescriptor result,
                 int64_t size);

@@ -8,8 +8,6 @@
 //   dscores = weights · (dy · vᵀ - Σ dy · y) · scale
 //   dq = dscores · k, dk = dscoresᵀ · q
 //
-// The stats are computed first, by running the attention once more.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/CudnnAttention.h"
@@ -30,30 +28,17 @@ static constexpr size_t kOldestVersion = 90600;
 static constexpr size_t kOldestWithLengths = 91002;
 
 namespace frit::cuda {
-struct AttentionGradientGraphs {
-  AttentionGradientGraphs(const Cudnn &dnn, const Attention &problem);
+struct AttentionGradientGraph {
+  AttentionGradientGraph(const Cudnn &dnn, const Attention &problem)
+      : problem(problem), dnn(dnn), graph(dnn) {}
 
-  /// The problem of every call that shares these graphs, with `algorithm` 0.
+  /// The problem of every call that shares this graph, with `algorithm` 0.
   const Attention problem;
-  /// The attention whose stats the gradient needs; its y is scratch.
-  const Attention attention;
   const Cudnn &dnn;
-  CudnnGraph forward, gradient;
+  CudnnGraph graph;
   float hidden = hiddenScore(dnn.version);
 };
 } // namespace frit::cuda
-
-static Attention attentionOf(Attention problem) {
-  problem.gradient = 0;
-  int64_t width = problem.heads * problem.valueSize;
-  problem.y = {0, 0, 0, {problem.queries * width, problem.valueSize, width, 1}};
-  return problem;
-}
-
-AttentionGradientGraphs::AttentionGradientGraphs(const Cudnn &dnn,
-                                                 const Attention &problem)
-    : problem(problem), attention(attentionOf(problem)), dnn(dnn), forward(dnn),
-      gradient(dnn) {}
 
 //===----------------------------------------------------------------------===//
 // The graph
@@ -112,7 +97,9 @@ void AttentionBuilder::buildGradient() {
       operand(p.v, p.groups, p.keys, p.valueSize, /*transposed=*/true);
   DnnDescriptor y = operand(p.y, p.heads, p.queries, p.valueSize);
   DnnDescriptor dy = operand(p.dy, p.heads, p.queries, p.valueSize);
-  DnnDescriptor stats = graph.tensor(kDnnFloat, rows, Memory::device);
+  DnnDescriptor stats =
+      graph.tensor(kDnnFloat, shapeOf(p.stats, p.batch, p.heads, p.queries, 1),
+                   Memory::device);
   DnnDescriptor dq = operand(p.dq, p.heads, p.queries, p.size);
   DnnDescriptor dk = operand(p.dk, p.groups, p.keys, p.size);
   DnnDescriptor dv = operand(p.dv, p.groups, p.keys, p.valueSize);
@@ -173,34 +160,21 @@ namespace {
 class AttentionGradientCall final : public CudnnCall {
 public:
   AttentionGradientCall(const CudnnHandle &handle,
-                        AttentionGradientGraphs &graphs, uint32_t algorithm,
+                        AttentionGradientGraph &gradient, uint32_t algorithm,
                         uint64_t workspaceBytes)
-      : CudnnCall(graphs.dnn, handle.handle, graphs.gradient, algorithm,
+      : CudnnCall(gradient.dnn, handle.handle, gradient.graph, algorithm,
                   workspaceBytes),
-        driver(handle.driver), graphs(graphs), workspaceBytes(workspaceBytes) {}
+        driver(handle.driver), gradient(gradient) {}
 
   bool enqueue(std::span<const DevicePointer> arguments,
                Stream stream) override;
-  bool nextAlgorithm() override {
-    if (!forwardFailed)
-      return CudnnCall::nextAlgorithm();
-    ++forward;
-    return findForward();
-  }
   std::string name() const override {
     return nameOf(format("attention backward %u", used().number));
   }
 
-  /// Advances to the next engine for the stats that has a plan, starting with
-  /// the current one.
-  bool findForward();
-
 private:
   const Api &driver;
-  AttentionGradientGraphs &graphs;
-  uint64_t workspaceBytes;
-  int64_t forward = 0;
-  bool forwardFailed = false;
+  AttentionGradientGraph &gradient;
 };
 } // namespace
 
@@ -214,41 +188,30 @@ CudnnHandle::prepareGradient(const Attention &problem) {
     return nullptr;
   Attention general = problem;
   general.algorithm = 0;
-  AttentionGradientGraphs *graphs = nullptr;
+  AttentionGradientGraph *gradient = nullptr;
   for (const auto &known : attentionGradients)
     if (!memcmp(&known->problem, &general, sizeof general))
-      graphs = known.get();
-  if (!graphs) {
+      gradient = known.get();
+  if (!gradient) {
     // An unsupported problem stays in the list, without engines.
     attentionGradients.push_back(
-        std::make_shared<AttentionGradientGraphs>(dnn, general));
-    graphs = attentionGradients.back().get();
+        std::make_shared<AttentionGradientGraph>(dnn, general));
+    gradient = attentionGradients.back().get();
     if (takesAttention(general, dnn.version)) {
-      AttentionBuilder(graphs->attention, graphs->forward)
-          .buildForward(/*stats=*/true);
-      AttentionBuilder(graphs->problem, graphs->gradient).buildGradient();
-      if (graphs->forward.close(handle))
-        (void)graphs->gradient.close(handle);
+      AttentionBuilder(gradient->problem, gradient->graph).buildGradient();
+      (void)gradient->graph.close(handle);
     }
   }
   auto call = std::make_unique<AttentionGradientCall>(
-      *this, *graphs, problem.algorithm, problem.workspaceBytes - scratch);
-  if (!call->findForward() || !call->findPlan())
+      *this, *gradient, problem.algorithm, problem.workspaceBytes - scratch);
+  if (!call->findPlan())
     return nullptr;
   return call;
 }
 
-bool AttentionGradientCall::findForward() {
-  CudnnGraph &graph = graphs.forward;
-  while (forward < graph.engineCount &&
-         !graph.prepare(graph.engines[forward], workspaceBytes))
-    ++forward;
-  return forward < graph.engineCount;
-}
-
 bool AttentionGradientCall::enqueue(std::span<const DevicePointer> arguments,
                                     Stream stream) {
-  const Attention &p = graphs.problem;
+  const Attention &p = gradient.problem;
   auto pointer = [&](const StridedOperand &operand, int64_t bytes) {
     return reinterpret_cast<void *>(arguments[operand.argument] +
                                     uint64_t(operand.offset * bytes));
@@ -257,38 +220,23 @@ bool AttentionGradientCall::enqueue(std::span<const DevicePointer> arguments,
     return pointer(operand, kHalfBytes);
   };
   const AttentionScratch scratch(p);
+  const DevicePointer workspace = arguments[p.inputs + 1];
   auto part = [&](uint64_t offset) {
-    return reinterpret_cast<void *>(arguments[p.inputs + 1] + offset);
+    return reinterpret_cast<void *>(workspace + offset);
   };
   float scale = p.scale, one = 1;
-  void *stats = part(scratch.stats), *rest = part(scratch.bytes);
-  void *mask = p.hasMask ? pointer(p.mask, maskBytesOf(p.typeMask)) : nullptr;
-
-  void *pointers[8] = {half(p.q), half(p.k), half(p.v), part(scratch.y),
-                       &scale};
-  void **next = pointers + 5;
-  if (p.causal)
-    *next++ = &graphs.hidden;
-  if (p.hasMask)
-    *next++ = mask;
-  *next = stats;
-  forwardFailed =
-      graphs.dnn.setStream(handle, stream) ||
-      !graphs.forward.run(graphs.forward.engines[forward], pointers, rest);
-  if (forwardFailed)
-    return false;
-
-  void *all[17] = {half(p.q),       half(p.k), half(p.v),  half(p.y),
-                   half(p.dy),      stats,     half(p.dq), half(p.dk),
-                   half(p.dv),      &scale,    &one,       part(scratch.sums),
-                   part(scratch.dq)};
-  next = all + 13;
+  void *pointers[17] = {
+      half(p.q),       half(p.k),  half(p.v),
+      half(p.y),       half(p.dy), pointer(p.stats, sizeof(float)),
+      half(p.dq),      half(p.dk), half(p.dv),
+      &scale,          &one,       part(scratch.sums),
+      part(scratch.dq)};
+  void **next = pointers + 13;
   if (p.causal || needsLengths(p))
-    *next++ = &graphs.hidden;
+    *next++ = &gradient.hidden;
   if (p.hasMask)
-    *next++ = mask;
+    *next++ = pointer(p.mask, maskBytesOf(p.typeMask));
   if (needsLengths(p)) {
-    const DevicePointer workspace = arguments[p.inputs + 1];
     const struct {
       uint64_t offset;
       int64_t length;
@@ -300,5 +248,5 @@ bool AttentionGradientCall::enqueue(std::span<const DevicePointer> arguments,
         return false;
     }
   }
-  return run(stream, all, rest);
+  return run(stream, pointers, part(scratch.bytes));
 }

@@ -162,7 +162,7 @@ const char *frit::checkConv(const Conv &conv,
 const char *frit::checkAttention(const Attention &attention,
                                  std::span<const Buffer> arguments) {
   const Attention &a = attention;
-  if (a.inputs < 1 || a.inputs > (a.gradient ? 6 : 4))
+  if (a.inputs < 1 || a.inputs > (a.gradient ? 7 : 4))
     return "its number of inputs is wrong";
   if (const char *problem =
           checkArguments(arguments, operandCount(a), a.workspaceBytes))
@@ -186,6 +186,7 @@ const char *frit::checkAttention(const Attention &attention,
                  {a.y, a.heads, a.queries, a.valueSize, true, !a.gradient},
                  {a.mask, a.heads, a.queries, a.keys, a.hasMask != 0, false},
                  {a.dy, a.heads, a.queries, a.valueSize, isGradient, false},
+                 {a.stats, a.heads, a.queries, 1, isGradient, false},
                  {a.dq, a.heads, a.queries, a.size, isGradient, true},
                  {a.dk, a.groups, a.keys, a.size, isGradient, true},
                  {a.dv, a.groups, a.keys, a.valueSize, isGradient, true}};
@@ -193,7 +194,6 @@ const char *frit::checkAttention(const Attention &attention,
        tensors) {
     if (!isUsed)
       continue;
-    bool isMask = &operand == &a.mask;
     const int64_t *strides = operand.strides;
     if (!inRange(
             {operand.offset, strides[0], strides[1], strides[2], strides[3]},
@@ -205,7 +205,9 @@ const char *frit::checkAttention(const Attention &attention,
     Wide last = Wide(operand.offset) + Wide(a.batch - 1) * strides[0] +
                 Wide(heads - 1) * strides[1] + Wide(rows - 1) * strides[2] +
                 Wide(columns - 1) * strides[3];
-    DType type = isMask ? a.typeMask : a.type;
+    DType type = &operand == &a.mask    ? a.typeMask
+                 : &operand == &a.stats ? DType::f32
+                                        : a.type;
     const Buffer &buffer = arguments[operand.argument];
     if (!isAligned(buffer, type) ||
         (last + 1) * Wide(elementBytes(type)) > Wide(buffer.bytes))

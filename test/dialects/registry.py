@@ -27,7 +27,7 @@ WITHOUT_GRADIENT = {
 # gradients use.
 PARTS_ARE_TESTED = {"moments", "normalize", "normalize_product", "conv_grad_input",
                     "conv_grad_weight", "gather_grad", "max_pool_grad", "avg_pool_grad",
-                    "cross_entropy_grad", "attention_grad"}
+                    "cross_entropy_grad", "attention_grad", "attention_stats"}
 
 
 def main(definitions, tests):

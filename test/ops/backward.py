@@ -97,23 +97,39 @@ case("gelu_grad", [x.astype(np.float32), dy], (slope * dy).astype(np.float32))
 case("gelu_grad", [x.astype(np.float32), dy], (curve * dy).astype(np.float32),
      'approximate = "tanh"')
 
-# Attention of four heads of queries and two of keys, by FlashAttention's formulas.
+# Attention of four heads of queries and two of keys, by FlashAttention's formulas, with as many
+# keys as queries and with more; with more, the last query sees none.
 for dtype in (np.float32, np.float16):
-    for causal in (False, True):
+    for causal, keys in ((False, 5), (True, 5), (False, 7)):
         q, dy = random(2, 4, 5, 8).astype(dtype), random(2, 4, 5, 8, seed=1).astype(dtype)
-        k, v = random(2, 2, 5, 8, seed=2).astype(dtype), random(2, 2, 5, 8, seed=3).astype(dtype)
+        k = random(2, 2, keys, 8, seed=2).astype(dtype)
+        v = random(2, 2, keys, 8, seed=3).astype(dtype)
         q64, k64, v64, dy64 = (a.astype(np.float64) for a in (q, k, v, dy))
         k64, v64 = k64.repeat(2, 1), v64.repeat(2, 1)
         scores = q64 @ k64.swapaxes(2, 3) * 0.25
+        masks = []
         if causal:
             scores += np.triu(np.full((5, 5), -np.inf), 1)
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-        weights /= weights.sum(-1, keepdims=True)
+        if keys > 5:
+            masks.append(np.where(np.arange(5) == 4, -np.inf, 0).astype(dtype).reshape(5, 1))
+            scores += masks[0]
+        most = np.maximum(scores.max(-1, keepdims=True), -1e30)
+        powers = np.exp(scores - most)
+        total = powers.sum(-1, keepdims=True)
+        weights = powers / np.where(total == 0, 1, total)
+        stats = np.where(total == 0, np.inf, most + np.log(np.where(total == 0, 1, total)))
+        stats = stats[..., 0].astype(np.float32)
         y = weights @ v64
         ds = weights * (dy64 @ v64.swapaxes(2, 3) - (dy64 * y).sum(-1, keepdims=True)) * 0.25
-        dk, dv = (a.reshape(2, 2, 2, 5, 8).sum(2)
+        dk, dv = (a.reshape(2, 2, 2, keys, 8).sum(2)
                   for a in (ds.swapaxes(2, 3) @ q64, weights.swapaxes(2, 3) @ dy64))
-        expected = np.concatenate([ds @ k64, dk, dv], 1).swapaxes(1, 2)
-        case("attention_grad", [q, k, v, y.astype(dtype), dy], expected.astype(dtype),
-             "scale = 0.25 : f32" + (", causal" if causal else ""), TOLERANCE[dtype])
+        if keys == 5:
+            expected = np.concatenate([ds @ k64, dk, dv], 1).swapaxes(1, 2)
+        else:
+            expected = np.concatenate([a.swapaxes(1, 2).reshape(-1, 8)
+                                       for a in (ds @ k64, dk, dv)])
+        flags = "scale = 0.25 : f32" + (", causal" if causal else "")
+        case("attention_stats", [q, k, *masks], stats, flags, TOLERANCE[dtype])
+        case("attention_grad", [q, k, v, y.astype(dtype), dy, stats, *masks],
+             expected.astype(dtype), flags, TOLERANCE[dtype])
 run()

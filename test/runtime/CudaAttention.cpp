@@ -140,7 +140,7 @@ static void testAttention(const Case &c) {
                 c.type == DType::bf16 ? 8e-3 : 1e-3, label, "cuDNN");
 }
 
-/// Sets y of `problem` to what q, k and v give, rounded, and returns the
+/// Sets y and stats of `problem` to what q, k and v give, and returns the
 /// gradients where dq, dk and dv are.
 static std::vector<double> gradients(const Attention &a, Problem &problem) {
   auto value = [&](const StridedOperand &operand, int64_t i, int64_t j,
@@ -151,6 +151,7 @@ static std::vector<double> gradients(const Attention &a, Problem &problem) {
   int64_t rows = a.queries * a.heads + 2 * a.keys * a.groups;
   std::vector<double> result(size_t(a.batch * rows * a.size));
   std::vector<double> y(size_t(a.batch * a.queries * a.heads * a.size));
+  std::vector<double> stats;
   std::vector<double> weights(static_cast<size_t>(a.keys));
   auto row = [&](int64_t b, int64_t h, int64_t q) {
     int64_t group = h / (a.heads / a.groups);
@@ -165,6 +166,7 @@ static std::vector<double> gradients(const Attention &a, Problem &problem) {
     }
     for (double &weight : weights)
       weight /= total;
+    stats.push_back(std::log(total));
     return group;
   };
   for (int64_t b = 0; b < a.batch; ++b)
@@ -193,6 +195,7 @@ static std::vector<double> gradients(const Attention &a, Problem &problem) {
         }
       }
   problem.inputs[a.y.argument] = pack(y, type);
+  problem.inputs[a.stats.argument] = pack(stats, DType::f32);
   return result;
 }
 
@@ -217,8 +220,9 @@ static void testGradient(DType type, bool causal, int64_t queries, int64_t keys,
   Buffer x = problem.operand(type, countQ + 2 * countK);
   Buffer y = problem.operand(type, countQ);
   Buffer dy = problem.operand(type, countQ);
+  Buffer stats = problem.operand(DType::f32, a.batch * a.heads * queries);
   Buffer dx = problem.result(type, countQ + 2 * countK);
-  a.inputs = 3;
+  a.inputs = 4;
   // Side by side in each row if there are as many queries as keys, else one
   // after another.
   auto place = [&](uint32_t argument, StridedOperand &q, StridedOperand &k,
@@ -234,15 +238,16 @@ static void testGradient(DType type, bool causal, int64_t queries, int64_t keys,
     }
   };
   place(0, a.q, a.k, a.v);
-  place(3, a.dq, a.dk, a.dv);
+  place(4, a.dq, a.dk, a.dv);
   a.y = rowsOf(1, 0, widthY, queries, size);
   a.dy = rowsOf(2, 0, widthY, queries, size);
+  a.stats = {3, 0, 0, {a.heads * queries, queries, 1, 1}};
   std::string label = "attention gradient " + std::to_string(queries) + " by " +
                       std::to_string(keys) + " of " + std::to_string(size) +
                       (groups < 4 ? ", groups" : "") +
                       (type == DType::bf16 ? " bf16" : "") +
                       (causal ? " causal" : "");
-  problem.plan.attention(a, label, {x, y, dy, dx, Problem::workspace()});
+  problem.plan.attention(a, label, {x, y, dy, stats, dx, Problem::workspace()});
   std::vector<double> expected = gradients(a, problem);
   problem.check(expected, type == DType::bf16 ? 2e-2 : 3e-3, label, "cuDNN");
 }

@@ -95,12 +95,13 @@ static Attention gradient() {
   Attention a = packed();
   a.hasMask = 0;
   a.gradient = 1;
-  a.inputs = 3;
+  a.inputs = 4;
   a.y = {1, 0, 0, {80, 8, 16, 1}};
   a.dy = {2, 0, 0, {80, 8, 16, 1}};
+  a.stats = {3, 0, 0, {10, 5, 1, 1}};
   int64_t offset = 0;
   for (StridedOperand *operand : {&a.dq, &a.dk, &a.dv}) {
-    *operand = {3, 0, offset, {240, 8, 48, 1}};
+    *operand = {4, 0, offset, {240, 8, 48, 1}};
     offset += 16;
   }
   return a;
@@ -113,7 +114,9 @@ static void testGradient() {
     Buffer y = plan.input("y", DType::f16, {3, 5, 16});
     Buffer dy = plan.input("dy", DType::f16, {3, 5, 16});
     Buffer dx = plan.output("dx", DType::f16, {3, 5, 48});
-    plan.attention(a, "n", {x, y, dy, dx, PlanWriter::arena(0, 256, true)});
+    Buffer stats = plan.input("stats", DType::f32, {3, 2, 5});
+    plan.attention(a, "n",
+                   {x, y, dy, stats, dx, PlanWriter::arena(0, 256, true)});
     plan.target("sm_90a");
     plan.module("code");
     plan.program().arenaBytes = 256;
@@ -137,9 +140,11 @@ static void testGradient() {
   refuse("too small for it", [](Attention &a) { a.dy.strides[0] = 96; });
   refuse("a stride is out of range", [](Attention &a) { a.dk.offset = -1; });
   refuse("none of its arguments", [](Attention &a) { a.dq.argument = 2; });
-  refuse("none of its arguments", [](Attention &a) { a.dy.argument = 3; });
-  refuse("none of its arguments", [](Attention &a) { a.y.argument = 3; });
-  refuse("number of inputs", [](Attention &a) { a.inputs = 7; });
+  refuse("too small for it", [](Attention &a) { a.stats.offset = 1; });
+  refuse("none of its arguments", [](Attention &a) { a.dy.argument = 4; });
+  refuse("none of its arguments", [](Attention &a) { a.stats.argument = 4; });
+  refuse("none of its arguments", [](Attention &a) { a.y.argument = 4; });
+  refuse("number of inputs", [](Attention &a) { a.inputs = 8; });
 }
 
 static void testTaken() {

@@ -138,6 +138,7 @@ static std::unique_ptr<LibraryCall> prepare(CudnnHandle &handle, Attention a) {
   if (a.gradient) {
     lay(a.y, a.heads, a.queries, a.valueSize);
     lay(a.dy, a.heads, a.queries, a.valueSize);
+    a.stats = {argument++, 0, 0, {a.heads * a.queries, a.queries, 1, 1}};
   }
   a.inputs = argument;
   if (a.gradient) {

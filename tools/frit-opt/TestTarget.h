@@ -18,6 +18,7 @@
 #define FRIT_TOOLS_FRIT_OPT_TESTTARGET_H
 
 #include "codegen/cuda/target/CudaDialect.h"
+#include "dialects/nn/Gradient.h"
 #include "dialects/nn/Target.h"
 
 namespace frit {
@@ -42,8 +43,9 @@ public:
     if (llvm::isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp>(
             *composite))
       return true;
-    auto attention = llvm::dyn_cast<nn::AttentionOp>(*composite);
-    return attention && nn::shapeOf(attention.getQ()).back() == 64;
+    return llvm::isa<nn::AttentionOp, nn::AttentionStatsOp,
+                     nn::AttentionGradOp>(*composite) &&
+           nn::shapeOf(composite->getOperand(0)).back() == 64;
   }
 
   int64_t reductionParts(nn::ReduceOp reduce) const override {

@@ -122,16 +122,21 @@ static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
   std::string tensors =
       input(info->q) + ", " + input(info->k) + ", " + input(info->v) + ", ";
   std::string mask = info->mask ? input(*info->mask) : "nullptr";
-  std::string rest = mask + ", " + pointer("y0", info->result.offset) + ");\n";
+  std::string result = "y" + std::to_string(info->resultIndex);
+  std::string stats =
+      info->statsIndex ? ", y" + std::to_string(*info->statsIndex) : "";
+  std::string rest =
+      mask + ", " + pointer(result, info->result.offset) + stats + ");\n";
   std::string call = "frit::attention<" + problem + ">(" + tensors + rest;
   kernel.header = "attention";
   if (tile.usesWgmma()) {
     kernel.header = "wgmma_attention";
-    Type element = elementType(lowered.outputs()[0]);
+    Type element = elementType(lowered.outputs()[info->resultIndex]);
     auto add = [&](const nn::AttentionOperand &operand, int64_t size,
                    int64_t rows, int64_t heads, int64_t lines) {
-      unsigned argument = operand.argument ? operand.argument.getArgNumber()
-                                           : lowered.inputElements().size();
+      unsigned argument =
+          operand.argument ? operand.argument.getArgNumber()
+                           : lowered.inputElements().size() + info->resultIndex;
       kernel.tensorMaps.push_back(operandMap(
           operand, argument, element, {size, rows, heads, info->batch}, lines));
     };
@@ -140,7 +145,7 @@ static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
     add(info->v, info->valueSize, info->keys, info->groups, tile.n);
     add(info->result, info->valueSize, info->queries, info->heads, kBoxLines);
     call = "#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaAttention<" + problem +
-           ">(&m0, &m1, &m2, &m3, " + mask +
+           ">(&m0, &m1, &m2, &m3, " + mask + stats +
            ");\n#else\nfrit::attentionFloor<" + problem + ">(" + tensors +
            rest + "#endif\n";
   }

@@ -179,7 +179,7 @@ frit::cuda::describeKernelAttention(Problem &problem) {
 
 bool frit::cuda::cudnnTakes(Problem &problem, const Machine &machine) {
   auto info = describeKernelAttention(problem);
-  if (!info || !machine.cudnn)
+  if (!info || !machine.cudnn || info->statsIndex)
     return false;
   nn::AttentionOp op = info->op;
   bool adds = !info->mask ||

@@ -34,10 +34,12 @@
 //                                                 // different keys
 //   };
 //
-// A kernel calls attention<P>(q, k, v, mask, o), with a null mask if Mask is
-// void. AttentionShape<P> gives its launch: blocks of kThreads = 32 · splits ·
-// tileM / rowsPerWarp threads, kBlocks blocks (any one-dimensional grid is
-// correct), and kShared bytes of dynamic shared memory.
+// A kernel calls attention<P>(q, k, v, mask, o, stats), with a null mask if
+// Mask is void. `stats`, if not null, is batch×heads×queries floats,
+// contiguous: the logarithm of the sum of the exponentials of a query's scores,
+// +inf if it sees no key. AttentionShape<P> gives its launch: blocks of
+// kThreads = 32 · splits · tileM / rowsPerWarp threads, kBlocks blocks (any
+// one-dimensional grid is correct), and kShared bytes of dynamic shared memory.
 //
 // Needs sm_80 or later. size, valueSize and the strides of Q, K, V and O are
 // multiples of 16 bytes, and all four are aligned to 16 bytes. If
@@ -88,7 +90,8 @@ template <class P>
 __device__ inline void
 attentionTile(const typename P::T *q, const typename P::T *k,
               const typename P::T *v, const typename P::Mask *mask,
-              typename P::T *o, int firstRow, unsigned char *shared) {
+              typename P::T *o, float *stats, int firstRow,
+              unsigned char *shared) {
   using Shape = AttentionShape<P>;
   using Scores = AttentionScores<P>;
   using Rows = AttentionRows<P>;
@@ -178,7 +181,7 @@ attentionTile(const typename P::T *q, const typename P::T *k,
     for (int other = 0; other < P::splits - 1; ++other)
       rows.join(parts + other * Shape::kJoined * stride, stride);
   }
-  rows.store(o);
+  rows.store(o, stats);
 }
 
 /// Computes all tiles of all heads, in Shape::kShared bytes of shared memory.
@@ -186,18 +189,19 @@ template <class P>
 __device__ inline void
 attentionTiles(const typename P::T *q, const typename P::T *k,
                const typename P::T *v, const typename P::Mask *mask,
-               typename P::T *o, unsigned char *shared) {
+               typename P::T *o, float *stats, unsigned char *shared) {
   pdlWait();
   pdlTrigger();
   for (int64_t i = blockIdx.x; i < AttentionShape<P>::kBlocks; i += gridDim.x) {
     AttentionTile tile = attentionTileAt<P>(i);
     int64_t batch = tile.batch, head = tile.head;
     int64_t group = head / (P::heads / P::groups);
-    attentionTile<P>(
-        q + batch * P::Q::batch + head * P::Q::head,
-        k + batch * P::K::batch + group * P::K::head,
-        v + batch * P::V::batch + group * P::V::head, maskOf<P>(mask, tile),
-        o + batch * P::O::batch + head * P::O::head, tile.row, shared);
+    attentionTile<P>(q + batch * P::Q::batch + head * P::Q::head,
+                     k + batch * P::K::batch + group * P::K::head,
+                     v + batch * P::V::batch + group * P::V::head,
+                     maskOf<P>(mask, tile),
+                     o + batch * P::O::batch + head * P::O::head,
+                     statsOf<P>(stats, tile), tile.row, shared);
   }
 }
 
@@ -205,9 +209,9 @@ attentionTiles(const typename P::T *q, const typename P::T *k,
 template <class P>
 __device__ inline void attention(const typename P::T *q, const typename P::T *k,
                                  const typename P::T *v,
-                                 const typename P::Mask *mask,
-                                 typename P::T *o) {
-  attentionTiles<P>(q, k, v, mask, o, dynamicShared<unsigned char>());
+                                 const typename P::Mask *mask, typename P::T *o,
+                                 float *stats = nullptr) {
+  attentionTiles<P>(q, k, v, mask, o, stats, dynamicShared<unsigned char>());
 }
 
 /// Constants of the fallback for wgmma_attention.cuh: tiles that need little
@@ -222,13 +226,13 @@ template <class P>
 __device__ inline void
 attentionFloor(const typename P::T *q, const typename P::T *k,
                const typename P::T *v, const typename P::Mask *mask,
-               typename P::T *o) {
+               typename P::T *o, float *stats = nullptr) {
   using Floor = AttentionFloor<P>;
   using Shape = AttentionShape<Floor>;
   static_assert(Shape::kThreads == 128 && Shape::kShared <= 48 << 10);
   __shared__ __align__(16) unsigned char shared[Shape::kShared];
   if (threadIdx.x < Shape::kThreads)
-    attentionTiles<Floor>(q, k, v, mask, o, shared);
+    attentionTiles<Floor>(q, k, v, mask, o, stats, shared);
   else
     pdlWait();
 }

@@ -206,6 +206,23 @@ template <class P> struct AttentionSoftmax {
     sum += __shfl_xor_sync(~0u, sum, 2);
     return sum == 0 ? 0 : 1 / sum;
   }
+
+  /// Stores the logarithms of the sums of exponentials of the rows' scores, if
+  /// they are wanted: +inf for a row that sees no key.
+  __device__ void storeStats(float *stats) const {
+    constexpr float kLn2 = 0.693147181f;
+    if (!stats)
+      return;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float sum = total[half];
+      sum += __shfl_xor_sync(~0u, sum, 1);
+      sum += __shfl_xor_sync(~0u, sum, 2);
+      if (threadIdx.x % 4 == 0 && rowOf(half) < P::queries)
+        stats[rowOf(half)] =
+            sum == 0 ? INFINITY : (baseOf(top[half]) + log2(sum)) * kLn2;
+    }
+  }
 };
 
 /// Scales both rows of a fragment.
@@ -297,6 +314,14 @@ __device__ inline AttentionTile attentionTileAt(Index index) {
   int tile = P::causal ? tiles - 1 - int(index / heads) : int(index % tiles);
   int head = P::causal ? int(index % heads) : int(index / tiles);
   return {head / P::heads, head % P::heads, tile * P::tileM};
+}
+
+/// Returns the statistics of a tile's head, or null.
+template <class P>
+__device__ inline float *statsOf(float *stats, const AttentionTile &tile) {
+  if (!stats)
+    return nullptr;
+  return stats + (int64_t(tile.batch) * P::heads + tile.head) * P::queries;
 }
 
 /// Returns the mask of a tile's head, or null.

@@ -194,10 +194,12 @@ template <class P> struct AttentionRows {
     }
   }
 
-  /// Stores the rows to O. No other warp may still read these rows' queries.
-  __device__ void store(T *o) {
+  /// Stores the rows to O, and their statistics. No other warp may still read
+  /// these rows' queries.
+  __device__ void store(T *o, float *stats) {
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
+      softmax[part].storeStats(stats);
       if constexpr (sizeof(T) == 4)
         storePieces(o, softmax[part], sums[part]);
       else

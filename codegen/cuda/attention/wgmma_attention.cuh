@@ -84,12 +84,13 @@ copyAttention(const AttentionMemory<P> &memory, const TensorMap *mapQ,
   });
 }
 
-/// Computes the whole attention; pass null for an absent mask.
+/// Computes the whole attention; pass null for an absent mask. `stats` is as in
+/// attention.cuh.
 template <class P>
 __device__ inline void
 wgmmaAttention(const TensorMap *mapQ, const TensorMap *mapK,
                const TensorMap *mapV, const TensorMap *mapO,
-               const typename P::Mask *mask) {
+               const typename P::Mask *mask, float *stats = nullptr) {
   using Shape = WgmmaAttentionShape<P>;
   if (threadIdx.x == 0) {
     prefetchMap(mapQ);
@@ -110,7 +111,7 @@ wgmmaAttention(const TensorMap *mapQ, const TensorMap *mapK,
     AttentionWarpgroup<P> warpgroup = {memory};
     warpgroup.giveFirstTurn();
     forAttentionTiles<P>([&](const AttentionTile &tile) {
-      warpgroup.compute(tile, mask, mapO);
+      warpgroup.compute(tile, mask, mapO, stats);
     });
     warpgroup.finishStores();
   }

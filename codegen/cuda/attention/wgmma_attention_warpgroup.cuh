@@ -356,7 +356,8 @@ template <class P> struct AttentionWarpgroup {
 
   /// Computes a tile of queries.
   __device__ void compute(const AttentionTile &tile,
-                          const typename P::Mask *mask, const TensorMap *mapO) {
+                          const typename P::Mask *mask, const TensorMap *mapO,
+                          float *stats) {
     const int row = tile.row + group * 64;
     const int steps = attentionSteps<P>(tile.row, P::tileM);
     int mine = row < P::queries ? attentionSteps<P>(row, 64) : 0;
@@ -382,8 +383,10 @@ template <class P> struct AttentionWarpgroup {
       skip(at, steps - mine);
     }
     place.advance(steps);
-    if (split == 0 && softmax.firstRow < P::queries)
+    if (split == 0 && softmax.firstRow < P::queries) {
+      softmax.storeStats(statsOf<P>(stats, tile));
       store(mapO, tile, softmax, sums);
+    }
   }
 
   /// Call once, at the end: shared memory must outlive the stores that read it.

@@ -120,6 +120,13 @@ bool CudaTarget::keepsWhole(nn::CompositeOp composite) const {
     return libraryTakesGradient(composite, device);
   if (auto gradient = dyn_cast<nn::AttentionGradOp>(*composite))
     return cudnnTakes(gradient, device);
+  // An attention's kernel computes its statistics too.
+  if (auto stats = dyn_cast<nn::AttentionStatsOp>(*composite))
+    return llvm::any_of(stats.getQ().getUsers(), [&](Operation *user) {
+      auto attention = dyn_cast<nn::AttentionOp>(user);
+      return attention && nn::isStatsOf(stats, attention) &&
+             keepsWhole(attention);
+    });
   auto attention = dyn_cast<nn::AttentionOp>(*composite);
   return attention && takesAttention(attention, device.arch);
 }

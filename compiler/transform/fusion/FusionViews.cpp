@@ -14,6 +14,8 @@
 #include "compiler/transform/fusion/FusionGroups.h"
 #include "dialects/nn/Gradient.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
@@ -24,7 +26,7 @@ static constexpr size_t kLongestChain = 64;
 static bool isMask(OpOperand &use) {
   unsigned operand = use.getOperandNumber();
   return (isa<AttentionOp>(use.getOwner()) && operand == 3) ||
-         (isa<AttentionGradOp>(use.getOwner()) && operand == 5);
+         (isa<AttentionGradOp>(use.getOwner()) && operand == 6);
 }
 
 /// Returns the operators before an operand, last first, that strides can
@@ -38,6 +40,10 @@ static SmallVector<Operation *> viewsBefore(OpOperand &use,
   Value value = use.get();
   while (Operation *def = value.getDefiningOp()) {
     if (chain.size() == kLongestChain)
+      break;
+    // The kernel of an attention writes its result where this moves it.
+    if (!chain.empty() && isa<TransposeOp>(def) &&
+        def->getOperand(0).getDefiningOp<AttentionOp>())
       break;
     // A mask broadcasts by itself and is read in place, so only expands count.
     if (isMask(use) ? !isa<ExpandOp>(def)
@@ -80,12 +86,82 @@ static SmallVector<Operation *> viewsAfter(CompositeOp composite,
   return chain;
 }
 
+/// Returns the statistics that an attention's kernel computes, or null.
+static AttentionStatsOp statsBeside(AttentionOp attention) {
+  for (Operation *user : attention.getQ().getUsers()) {
+    auto stats = dyn_cast<AttentionStatsOp>(user);
+    if (stats && isStatsOf(stats, attention) &&
+        llvm::all_of(stats->getUsers(), [&](Operation *reader) {
+          return attention->isBeforeInBlock(reader);
+        }))
+      return stats;
+  }
+  return {};
+}
+
+/// Moves the statistics of attentions behind them, and decomposes others, which
+/// have no kernel.
+static llvm::DenseMap<Operation *, AttentionStatsOp> pairStats(Block &block) {
+  llvm::DenseMap<Operation *, AttentionStatsOp> pairs;
+  llvm::SmallPtrSet<Operation *, 8> paired;
+  for (auto attention : block.getOps<AttentionOp>())
+    if (AttentionStatsOp stats = statsBeside(attention);
+        stats && paired.insert(stats).second)
+      pairs[attention] = stats;
+  for (auto [attention, stats] : pairs)
+    stats->moveAfter(attention);
+  for (auto stats :
+       llvm::make_early_inc_range(block.getOps<AttentionStatsOp>())) {
+    if (paired.contains(stats))
+      continue;
+    NNBuilder builder(stats.getLoc(), stats.getOperation());
+    stats->replaceAllUsesWith(stats.decompose(builder));
+    stats->erase();
+  }
+  return pairs;
+}
+
+/// Lets gradients read the result of an attention where it is moved to anyway:
+///
+///   %y = nn.attention ...
+///   %z = nn.transpose %y ...
+///   nn.attention_grad ..., %y    ==>    reads %z, transposed back
+static void readMovedResults(Block &block) {
+  for (auto attention : block.getOps<AttentionOp>()) {
+    TransposeOp moved;
+    SmallVector<OpOperand *> others;
+    bool fits = true;
+    for (OpOperand &use : attention.getY().getUses()) {
+      if (auto transpose = dyn_cast<TransposeOp>(use.getOwner())) {
+        fits &= !moved;
+        moved = transpose;
+      } else {
+        fits &= isa<AttentionGradOp>(use.getOwner());
+        others.push_back(&use);
+      }
+    }
+    if (!fits || !moved || others.empty() ||
+        llvm::any_of(others, [&](OpOperand *use) {
+          return !moved->isBeforeInBlock(use->getOwner());
+        }))
+      continue;
+    OpBuilder builder(moved->getContext());
+    builder.setInsertionPointAfter(moved);
+    Value back = TransposeOp::create(builder, moved.getLoc(), moved.getY(),
+                                     invertPermutationVector(moved.getPerm()));
+    for (OpOperand *use : others)
+      use->set(back);
+  }
+}
+
 SmallVector<SmallVector<Operation *>> frit::bringViews(Block &block,
                                                        const Target &target) {
+  auto statsOf = pairStats(block);
+  readMovedResults(block);
   SmallVector<CompositeOp> composites(block.getOps<CompositeOp>());
   SmallVector<SmallVector<Operation *>> fusions;
   for (CompositeOp composite : composites) {
-    if (isEpilogueOnly(composite))
+    if (isEpilogueOnly(composite) || isa<AttentionStatsOp>(*composite))
       continue;
     SmallVector<Operation *> members;
     OpBuilder builder(composite);
@@ -101,6 +177,14 @@ SmallVector<SmallVector<Operation *>> frit::bringViews(Block &block,
         members.push_back(clone);
       }
     members.push_back(composite);
+    if (AttentionStatsOp stats = statsOf.lookup(composite)) {
+      auto attention = cast<AttentionOp>(*composite);
+      stats.getQMutable().assign(attention.getQ());
+      stats.getKMutable().assign(attention.getK());
+      if (attention.getMask())
+        stats.getMaskMutable().assign(attention.getMask());
+      members.push_back(stats);
+    }
     if (composite->getNumResults() == 1)
       llvm::append_range(members, viewsAfter(composite, target));
     fusions.push_back(std::move(members));

@@ -29,7 +29,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 12;
+inline constexpr uint32_t kVersion = 13;
 
 /// Alignment in bytes of every buffer in an arena, in prepared memory and in
 /// the weights.
@@ -358,17 +358,19 @@ struct StridedOperand {
 /// consecutive heads. If `causal`, query i sees keys 0 to i only. Arguments:
 /// `inputs` of them, y, [workspace].
 ///
-/// With `gradient`, y and dy are inputs too, and the step computes dq, dk and
-/// dv, the gradients with respect to q, k and v, which are parts of one result.
+/// With `gradient`, y, dy and stats are inputs too, and the step computes dq,
+/// dk and dv, the gradients with respect to q, k and v, which are parts of one
+/// result. `stats` is batch×heads×queries of f32: log Σ exp(scores), +inf for a
+/// query that sees no key.
 struct Attention {
   int64_t batch = 0, heads = 0, groups = 0;
   int64_t queries = 0, keys = 0, size = 0, valueSize = 0;
   StridedOperand q, k, v, mask, y;
-  StridedOperand dy, dq, dk, dv; ///< of a gradient
+  StridedOperand dy, stats, dq, dk, dv; ///< of a gradient
   uint32_t inputs = 0;
   float scale = 1;
   uint32_t causal = 0, hasMask = 0;
-  DType type = DType::f16; ///< of all but the mask
+  DType type = DType::f16; ///< of all but the mask and stats
   DType typeMask = DType::f16;
   uint32_t algorithm = 0; ///< as in Gemm
   uint32_t gradient = 0;
@@ -378,19 +380,17 @@ struct Attention {
 /// Parts of the workspace of an attention's gradient, each from a multiple of
 /// kAlignment on. The library's engines use what follows them.
 struct AttentionScratch {
-  uint64_t stats, sums, dq, y, queries, keys, bytes;
+  uint64_t sums, dq, queries, keys, bytes;
 
   explicit constexpr AttentionScratch(const Attention &a) {
     uint64_t rows = uint64_t(a.batch) * uint64_t(a.heads) * uint64_t(a.queries);
     auto after = [](uint64_t start, uint64_t size) {
       return (start + size + kAlignment - 1) / kAlignment * kAlignment;
     };
-    stats = 0;
-    sums = after(stats, rows * 4);
+    sums = 0;
     dq = after(sums, rows * 4);
-    y = after(dq, rows * uint64_t(a.size) * 4);
     // Lengths of each batch element.
-    queries = after(y, rows * uint64_t(a.valueSize) * 2);
+    queries = after(dq, rows * uint64_t(a.size) * 4);
     keys = after(queries, uint64_t(a.batch) * 4);
     bytes = after(keys, uint64_t(a.batch) * 4);
   }

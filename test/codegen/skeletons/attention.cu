@@ -5,44 +5,38 @@
 template <class P>
 __global__ void __launch_bounds__(frit::AttentionShape<P>::kThreads)
     plain(const typename P::T *q, const typename P::T *k,
-          const typename P::T *v, typename P::T *o) {
-  frit::attention<P>(q, k, v, nullptr, o);
+          const typename P::T *v, typename P::T *o, float *stats) {
+  frit::attention<P>(q, k, v, nullptr, o, stats);
 }
 template <class P>
 __global__ void __launch_bounds__(frit::AttentionShape<P>::kThreads)
     masked(const typename P::T *q, const typename P::T *k,
            const typename P::T *v, const typename P::Mask *mask,
-           typename P::T *o) {
-  frit::attention<P>(q, k, v, mask, o);
+           typename P::T *o, float *stats) {
+  frit::attention<P>(q, k, v, mask, o, stats);
 }
 
-template __global__ void plain<Tiled<Bert, 64, 16, 64, 1>>(const frit::f16 *,
-                                                           const frit::f16 *,
-                                                           const frit::f16 *,
-                                                           frit::f16 *);
-template __global__ void plain<Tiled<Gpt1, 64, 16, 64, 2>>(const frit::f16 *,
-                                                           const frit::f16 *,
-                                                           const frit::f16 *,
-                                                           frit::f16 *);
-template __global__ void plain<Tiled<Long, 128, 32, 64, 1>>(const frit::f16 *,
-                                                            const frit::f16 *,
-                                                            const frit::f16 *,
-                                                            frit::f16 *);
 template __global__ void
-plain<Tiled<Single<Bert, false>, 128, 32, 64, 1>>(const float *, const float *,
-                                                  const float *, float *);
+plain<Tiled<Bert, 64, 16, 64, 1>>(const frit::f16 *, const frit::f16 *,
+                                  const frit::f16 *, frit::f16 *, float *);
 template __global__ void
-plain<Tiled<Single<Gpt1, true>, 64, 16, 32, 2>>(const float *, const float *,
-                                                const float *, float *);
+plain<Tiled<Gpt1, 64, 16, 64, 2>>(const frit::f16 *, const frit::f16 *,
+                                  const frit::f16 *, frit::f16 *, float *);
 template __global__ void
-plain<Tiled<Single<Long, true>, 64, 16, 32, 1>>(const float *, const float *,
-                                                const float *, float *);
+plain<Tiled<Long, 128, 32, 64, 1>>(const frit::f16 *, const frit::f16 *,
+                                   const frit::f16 *, frit::f16 *, float *);
+template __global__ void plain<Tiled<Single<Bert, false>, 128, 32, 64, 1>>(
+    const float *, const float *, const float *, float *, float *);
+template __global__ void plain<Tiled<Single<Gpt1, true>, 64, 16, 32, 2>>(
+    const float *, const float *, const float *, float *, float *);
+template __global__ void plain<Tiled<Single<Long, true>, 64, 16, 32, 1>>(
+    const float *, const float *, const float *, float *, float *);
 template __global__ void
 masked<Masked<Bert, frit::boolean, true, false, false>>(const frit::f16 *,
                                                         const frit::f16 *,
                                                         const frit::f16 *,
                                                         const frit::boolean *,
-                                                        frit::f16 *);
+                                                        frit::f16 *, float *);
 
 #ifndef __CUDACC_RTC__
 
@@ -52,14 +46,16 @@ using namespace harness;
 template <class P>
 static void launchAttention(typename P::T *q, typename P::T *k,
                             typename P::T *v, const typename P::Mask *mask,
-                            typename P::T *o, int64_t blocks = 0) {
+                            typename P::T *o, float *stats,
+                            int64_t blocks = 0) {
   using Shape = frit::AttentionShape<P>;
   dim3 grid(blocks ? blocks : Shape::kBlocks);
   if constexpr (frit::kHasMask<P>)
     launchShared(masked<P>, grid, Shape::kThreads, Shape::kShared, q, k, v,
-                 mask, o);
+                 mask, o, stats);
   else
-    launchShared(plain<P>, grid, Shape::kThreads, Shape::kShared, q, k, v, o);
+    launchShared(plain<P>, grid, Shape::kThreads, Shape::kShared, q, k, v, o,
+                 stats);
 }
 
 template <class P> static void check(Fill fill = Fill::large, int blocks = 0) {
@@ -138,7 +134,7 @@ template <class P> static void benchOne(const char *name) {
     text += P::tf32 ? ", tf32" : ", f32";
   text += ", rows " + std::to_string(P::rowsPerWarp);
   benchAttention<P>(text, [](auto q, auto k, auto v, auto o) {
-    launchAttention<P>(q, k, v, nullptr, o);
+    launchAttention<P>(q, k, v, nullptr, o, nullptr);
   });
 }
 #endif

@@ -133,10 +133,11 @@ template <class T> T maskOf(Fill fill, int row, int col, int random) {
 inline double termOf(boolean mask) { return mask.bits ? 0 : -INFINITY; }
 template <class T> double termOf(T mask) { return toDouble(mask); }
 
-/// Computes a row by definition; `seen(j)` is the mask term of key j.
+/// Computes a row by definition, and returns its statistics; `seen(j)` is the
+/// mask term of key j.
 template <class P, class Dot, class Term, class Value>
-void expectRow(const Dot &dot, const Term &term, const Value &value, int row,
-               std::vector<double> &out) {
+double expectRow(const Dot &dot, const Term &term, const Value &value, int row,
+                 std::vector<double> &out) {
   std::vector<double> scores(P::keys, -INFINITY);
   double top = -INFINITY;
   for (int j = 0; j < P::keys; ++j) {
@@ -147,17 +148,33 @@ void expectRow(const Dot &dot, const Term &term, const Value &value, int row,
   }
   out.assign(P::valueSize, 0);
   if (top == -INFINITY)
-    return;
+    return INFINITY;
   double total = 0;
   for (double &score : scores)
     total += score = std::exp(score - top);
   for (int j = 0; j < P::keys; ++j)
     for (int d = 0; d < P::valueSize; ++d)
       out[d] += scores[j] / total * value(j, d);
+  return top + std::log(total);
 }
 
-/// Checks `launch(q, k, v, mask, o)`. All are device pointers; mask may be
-/// null.
+/// Compares statistics. Rows without keys, and those whose keys all have the
+/// lowest float added, are not compared as numbers.
+inline void expectStats(const std::string &name, Buffer<float> &got,
+                        std::vector<double> want, double tolerance) {
+  got.download();
+  for (size_t i = 0; i < want.size(); ++i) {
+    bool same = want[i] == INFINITY ? got[i] == INFINITY
+                                    : want[i] < -1e30 && got[i] < -1e30;
+    if (same)
+      want[i] = got[i] = 0;
+  }
+  got.upload();
+  expect(name, got, want, tolerance);
+}
+
+/// Checks `launch(q, k, v, mask, o, stats)`. All are device pointers; mask may
+/// be null.
 template <class P, class Launch>
 void checkAttention(Fill fill, const Launch &launch) {
   using T = typename P::T;
@@ -166,6 +183,7 @@ void checkAttention(Fill fill, const Launch &launch) {
   Buffer<T> keys(P::packed ? 0 : lengthOf<P>(P::keys, P::groups));
   Buffer<T> values(keys.size());
   Buffer<T> o(P::batch * P::queries * P::width);
+  Buffer<float> stats(P::batch * P::heads * P::queries);
   qkv.randomize(1);
   keys.randomize(2);
   values.randomize(3);
@@ -192,7 +210,7 @@ void checkAttention(Fill fill, const Launch &launch) {
   auto *hostV = P::packed ? hostQ + 2 * P::width : all[2].data();
 
   auto run = [&](auto &mask) {
-    std::vector<double> want, row;
+    std::vector<double> want, row, wantStats;
     for (size_t i = 0; i < o.size(); ++i)
       want.push_back(toDouble(o[i])); // padding between rows stays
     for (int b = 0; b < P::batch; ++b)
@@ -219,18 +237,21 @@ void checkAttention(Fill fill, const Launch &launch) {
             return hostV[b * P::V::batch + group * P::V::head + j * P::V::row +
                          d];
           };
-          expectRow<P>(dot, term, value, i, row);
+          wantStats.push_back(expectRow<P>(dot, term, value, i, row));
           for (int d = 0; d < P::valueSize; ++d)
             want[b * P::O::batch + h * P::O::head + i * P::O::row + d] = row[d];
         }
     if constexpr (hasMask)
-      launch(q, k, v, mask.get(), o.get());
+      launch(q, k, v, mask.get(), o.get(), stats.get());
     else
-      launch(q, k, v, nullptr, o.get());
-    expect("attention " + std::to_string(P::batch) + "x" +
-               std::to_string(P::heads) + "x" + std::to_string(P::queries) +
-               "x" + std::to_string(P::keys) + "x" + std::to_string(P::size),
-           o, want, 2 * (P::tf32 ? epsilonOf<f16>() : epsilonOf<T>()));
+      launch(q, k, v, nullptr, o.get(), stats.get());
+    std::string name = "attention " + std::to_string(P::batch) + "x" +
+                       std::to_string(P::heads) + "x" +
+                       std::to_string(P::queries) + "x" +
+                       std::to_string(P::keys) + "x" + std::to_string(P::size);
+    double tolerance = 2 * (P::tf32 ? epsilonOf<f16>() : epsilonOf<T>());
+    expect(name, o, want, tolerance);
+    expectStats(name + " stats", stats, wantStats, tolerance);
   };
   if constexpr (hasMask) {
     Buffer<typename P::Mask> mask(P::elements);

@@ -17,14 +17,15 @@ __global__ void __launch_bounds__(frit::WgmmaAttentionShape<P>::kThreads,
                                   P::blocks)
     hopper(const typename P::T *q, const typename P::T *k,
            const typename P::T *v, const typename P::Mask *mask,
-           typename P::T *o, const __grid_constant__ frit::TensorMap mapQ,
+           typename P::T *o, float *stats,
+           const __grid_constant__ frit::TensorMap mapQ,
            const __grid_constant__ frit::TensorMap mapK,
            const __grid_constant__ frit::TensorMap mapV,
            const __grid_constant__ frit::TensorMap mapO) {
 #ifdef FRIT_HAS_WGMMA
-  frit::wgmmaAttention<P>(&mapQ, &mapK, &mapV, &mapO, mask);
+  frit::wgmmaAttention<P>(&mapQ, &mapK, &mapV, &mapO, mask, stats);
 #else
-  frit::attentionFloor<P>(q, k, v, mask, o);
+  frit::attentionFloor<P>(q, k, v, mask, o, stats);
 #endif
 }
 
@@ -63,13 +64,14 @@ template <class P> struct Maps {
 template <class P>
 static void launchAttention(typename P::T *q, typename P::T *k,
                             typename P::T *v, const typename P::Mask *mask,
-                            typename P::T *o, int64_t blocks = 0) {
+                            typename P::T *o, float *stats,
+                            int64_t blocks = 0) {
   using Shape = frit::WgmmaAttentionShape<P>;
   Maps<P> maps(q, k, v, o);
   if (!blocks)
     blocks = std::min<int64_t>(Shape::kBlocks, 132 * P::blocks);
   launchShared(hopper<P>, dim3(blocks), Shape::kThreads, Shape::kShared, q, k,
-               v, mask, o, maps.q, maps.k, maps.v, maps.o);
+               v, mask, o, stats, maps.q, maps.k, maps.v, maps.o);
 }
 
 template <class P> static void check(Fill fill = Fill::large, int blocks = 0) {
@@ -132,7 +134,7 @@ template <class P> static void benchOne(const char *name) {
   std::string text = nameOf<P>(name) + ", stages " + std::to_string(P::stages) +
                      ", blocks " + std::to_string(P::blocks);
   benchAttention<P>(text, [](auto q, auto k, auto v, auto o) {
-    launchAttention<P>(q, k, v, nullptr, o);
+    launchAttention<P>(q, k, v, nullptr, o, nullptr);
   });
 }
 #endif

@@ -69,3 +69,40 @@ func.func @number(%q: tensor<2x2x5x64xf16>) -> tensor<2x2x5x64xf16> {
   %y = nn.attention %q, %q, %1, %m {scale = 0.125 : f32} : (tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>, tensor<1x1x1x1xf16>) -> tensor<2x2x5x64xf16>
   return %y : tensor<2x2x5x64xf16>
 }
+
+// -----
+
+// Statistics are another result of the attention's kernel, and the gradient
+// reads the result where it is moved to.
+// CHECK-LABEL: func.func @stats
+// CHECK-SAME:    %[[Q:.*]]: tensor<2x2x5x64xf16>, %[[K:.*]]: tensor<2x2x5x64xf16>, %[[D:[^:]*]]:
+// CHECK-NEXT:    %[[F:.*]]:2 = nn.fusion(%[[Q]], %[[K]]) : {{.*}} -> (tensor<2x2x5xf32>, tensor<2x5x2x64xf16>) {
+// CHECK-NEXT:    ^bb0(%[[A:.*]]: tensor<2x2x5x64xf16>, %[[B:.*]]: tensor<2x2x5x64xf16>):
+// CHECK-NEXT:      %[[Y:.*]] = nn.attention %[[A]], %[[B]], %[[B]]
+// CHECK-NEXT:      %[[S:.*]] = nn.attention_stats %[[A]], %[[B]]
+// CHECK-NEXT:      %[[T:.*]] = nn.transpose %[[Y]]
+// CHECK-NEXT:      nn.yield %[[S]], %[[T]]
+// CHECK:         nn.fusion(%[[F]]#1, %[[Q]], %[[K]], %[[D]], %[[F]]#0)
+// CHECK:           %[[Z:.*]] = nn.transpose
+// CHECK-NEXT:      nn.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %[[Z]],
+func.func @stats(%q: tensor<2x2x5x64xf16>, %k: tensor<2x2x5x64xf16>, %d: tensor<2x2x5x64xf16>) -> (tensor<2x5x128xf16>, tensor<2x5x6x64xf16>) {
+  %y = nn.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>) -> tensor<2x2x5x64xf16>
+  %t = nn.transpose %y {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x2x5x64xf16>) -> tensor<2x5x2x64xf16>
+  %r = nn.reshape %t {shape = array<i64: 2, 5, 128>} : (tensor<2x5x2x64xf16>) -> tensor<2x5x128xf16>
+  %s = nn.attention_stats %q, %k {scale = 1.0 : f32} : (tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>) -> tensor<2x2x5xf32>
+  %g = nn.attention_grad %q, %k, %k, %y, %d, %s {scale = 1.0 : f32} : (tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>, tensor<2x2x5xf32>) -> tensor<2x5x6x64xf16>
+  return %r, %g : tensor<2x5x128xf16>, tensor<2x5x6x64xf16>
+}
+
+// -----
+
+// Without their attention statistics are what they mean.
+// CHECK-LABEL: func.func @stats_alone
+// CHECK-NOT:     nn.attention_stats
+// CHECK:         nn.matmul
+// CHECK-NOT:     nn.attention_stats
+// CHECK:         nn.log
+func.func @stats_alone(%q: tensor<2x2x5x64xf16>, %k: tensor<2x2x5x64xf16>) -> tensor<2x2x5xf32> {
+  %s = nn.attention_stats %q, %k {scale = 1.0 : f32} : (tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>) -> tensor<2x2x5xf32>
+  return %s : tensor<2x2x5xf32>
+}

@@ -748,8 +748,16 @@ func.func @max_pool_grad_empty(%x: tensor<1x1x8xf32>, %y: tensor<1x1x0xf32>) {
 
 // -----
 
-func.func @attention_grad(%q: tensor<2x4x5x8xf16>, %k: tensor<2x2x6x8xf16>) {
+func.func @attention_grad(%q: tensor<2x4x5x8xf16>, %k: tensor<2x2x6x8xf16>, %s: tensor<2x4x6xf32>) {
   // expected-error@+1 {{not those of one attention}}
-  %0 = nn.attention_grad %q, %k, %k, %q, %q {scale = 1.0 : f32} : (tensor<2x4x5x8xf16>, tensor<2x2x6x8xf16>, tensor<2x2x6x8xf16>, tensor<2x4x5x8xf16>, tensor<2x4x5x8xf16>) -> tensor<2x5x8x8xf16>
+  %0 = nn.attention_grad %q, %k, %k, %q, %q, %s {scale = 1.0 : f32} : (tensor<2x4x5x8xf16>, tensor<2x2x6x8xf16>, tensor<2x2x6x8xf16>, tensor<2x4x5x8xf16>, tensor<2x4x5x8xf16>, tensor<2x4x6xf32>) -> tensor<88x8xf16>
+  return
+}
+
+// -----
+
+func.func @attention_stats(%q: tensor<2x4x5x8xf16>, %k: tensor<2x3x6x8xf16>) {
+  // expected-error@+1 {{4 heads of queries cannot share 3 of keys}}
+  %0 = nn.attention_stats %q, %k {scale = 1.0 : f32} : (tensor<2x4x5x8xf16>, tensor<2x3x6x8xf16>) -> tensor<2x4x5xf32>
   return
 }
