@@ -83,12 +83,15 @@ class NumPy:
             raise ArgumentError(
                 f"the array's elements are not contiguous (shape {array.shape},"
                 f" strides {array.strides}); numpy.ascontiguousarray copies it")
-        return Described(array.__array_interface__["data"][0], code,
+        return Described(self.pointer(array), code,
                          array.shape, -1, array)
 
     def empty(self, shape: tuple[int, ...], code: int, device: int,
               module: int) -> np.ndarray:
         return np.empty(shape, self.dtype(code))
+
+    def pointer(self, array: np.ndarray) -> int:
+        return array.__array_interface__["data"][0]
 
     def cut(self, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """The first elements of a contiguous array in another shape."""
@@ -113,6 +116,10 @@ class PyTorch:
         self.dtypes = {code: getattr(torch, name)
                        for name, code in CODES.items() if hasattr(torch, name)}
         self.codes = {dtype: code for code, dtype in self.dtypes.items()}
+        # What Triton's launcher calls; a Stream object would take 2 us.
+        self.raw_stream = getattr(
+            torch._C, "_cuda_getCurrentRawStream",
+            lambda device: torch.cuda.current_stream(device).cuda_stream)
 
     def describe(self, tensor) -> Described:
         code = self.codes.get(tensor.dtype)
@@ -122,7 +129,7 @@ class PyTorch:
         if tensor.layout is not self.torch.strided:
             raise ArgumentError(f"tensors of layout {tensor.layout} are not "
                                 "supported")
-        if tensor.is_conj() or tensor.is_neg():
+        if tensor.is_neg():
             raise ArgumentError("the tensor is a lazy view: call resolve_neg()")
         if not tensor.is_contiguous():
             raise ArgumentError(
@@ -146,6 +153,9 @@ class PyTorch:
         return self.torch.empty(shape, dtype=dtype,
                                 device="cpu" if device < 0 else device)
 
+    def pointer(self, tensor) -> int:
+        return tensor.data_ptr()
+
     def cut(self, tensor, shape: tuple[int, ...]):
         return tensor.reshape(-1)[:int(np.prod(shape))].reshape(shape)
 
@@ -154,7 +164,7 @@ class PyTorch:
 
     def stream(self, device: int) -> int:
         # PyTorch calls the legacy default stream 0, CUDA's driver 1.
-        return self.torch.cuda.current_stream(device).cuda_stream or 1
+        return self.raw_stream(device) or 1
 
 
 #===----------------------------------------------------------------------===#
@@ -195,6 +205,7 @@ class DeviceArray:
         self.shape = shape
         self._managed: int | None = managed.value
         self._tensor = _DLManagedTensor.from_address(managed.value)
+        self.pointer = self._tensor.tensor.data or 0
 
     def __dlpack_device__(self) -> tuple[int, int]:
         tensor = self._tensor.tensor
@@ -238,6 +249,10 @@ class DLPack:
               module: int):
         return DeviceArray(shape, code, module) if device >= 0 else \
             NUMPY.empty(shape, code, device, module)
+
+    def pointer(self, array) -> int:
+        return array.pointer if isinstance(array, DeviceArray) else \
+            NUMPY.pointer(array)
 
     def cut(self, array, shape: tuple[int, ...]):
         if isinstance(array, np.ndarray):

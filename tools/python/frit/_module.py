@@ -157,13 +157,20 @@ class Module:
                                     f"and the module runs on {where}")
 
     def _results(self, call: _Call, family, device: int, out):
-        """Makes or checks the arrays for the outputs. Returns them, and the
-        tensors that tell the runtime of them."""
+        """Makes or checks the arrays for the outputs. Returns them, which GPU or
+        -1 each is on, and the tensors that tell the runtime of them."""
         if out is None:
             arrays = [family.empty(shape, dtype, device, self._handle)
                       for shape, dtype in zip(call.shapes, self._output_types)]
-            names = (None,) * len(arrays)
-        elif isinstance(out, Mapping):
+            places = [device] * len(arrays)
+            tensors = call.results.get((None, device))
+            if tensors is None:
+                tensors = call.results[None, device] = Tensors(
+                    (None,) * len(arrays),
+                    [*zip(self._output_types, call.shapes, places)])
+            tensors.point([family.pointer(array) for array in arrays])
+            return arrays, places, tensors
+        if isinstance(out, Mapping):
             arrays = [*out.values()]
             names = tuple(name.encode() for name in out)
         else:
@@ -183,7 +190,7 @@ class Module:
                 call.results.clear()
             tensors = call.results[names, facts] = Tensors(names, facts)
         tensors.point([d.pointer for d in described])
-        return arrays, described, tensors
+        return arrays, [d.device for d in described], tensors
 
     def _call(self, names, arrays, out):
         """Runs the model; returns the outputs that were asked for."""
@@ -195,8 +202,9 @@ class Module:
             results, places, tensors = self._results(call, family, device, out)
             run = lib.frit_run
             if self._device >= 0:
-                run = self._enqueue_on(context, [*arrays, *results],
-                                       [*described, *places])
+                run = self._enqueue_on(
+                    context, [*arrays, *results],
+                    [*[d.device for d in described], *places])
             status = run(context.handle, call.inputs.array, call.inputs.count,
                          tensors.array, tensors.count)
             if status:
@@ -208,9 +216,9 @@ class Module:
         finally:
             self._give(context)
 
-    def _enqueue_on(self, context: Context, arrays, described):
+    def _enqueue_on(self, context: Context, arrays, places):
         """Chooses the stream of a call on the GPU, and whether to wait."""
-        on_gpu = [a for a, d in zip(arrays, described) if d.device >= 0]
+        on_gpu = [a for a, place in zip(arrays, places) if place >= 0]
         family = _arrays.family_of(on_gpu[0]) if on_gpu else None
         context.use(family.stream(self._device) if family else 0)
         waits = len(on_gpu) < len(arrays) or isinstance(family, _arrays.DLPack)
@@ -292,7 +300,8 @@ class Module:
             arrays = (*inputs, *named.values())
             call, described = self._prepare(context, names, arrays)
             if self._device >= 0:
-                self._enqueue_on(context, arrays, described)
+                self._enqueue_on(context, arrays,
+                                 [d.device for d in described])
             _abi.check(lib.frit_profile(
                 context.handle, call.inputs.array, call.inputs.count, None, 0,
                 _abi.VISIT_STEP(visit), None))
