@@ -9,11 +9,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 out = pathlib.Path(sys.argv[1])
 rng = np.random.default_rng(1)
-weights = {"w": rng.normal(0, 0.2, (64, 32)), "head": rng.normal(0, 0.2, (1002, 64))}
+weights = {"w": rng.normal(0, 0.2, (64, 32)), "bias": rng.normal(0, 0.2, 1002),
+           "head": rng.normal(0, 0.2, (1002, 64))}
 graph = helper.make_graph(
     [helper.make_node("Gemm", ["x", "w"], ["h"], transB=1),
      helper.make_node("Relu", ["h"], ["r"]),
-     helper.make_node("Gemm", ["r", "head"], ["logits"], transB=1)],
+     helper.make_node("Gemm", ["r", "head", "bias"], ["logits"], transB=1)],
     "classes",
     [helper.make_tensor_value_info("x", TensorProto.FLOAT, [16, 32])],
     [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [16, 1002])],

@@ -76,8 +76,8 @@ private:
   void endProduct(MatmulOp op);
   /// Returns an aligned value with `neutral` in the columns that were added.
   Value masked(NNBuilder &b, Value whole, TypedAttr neutral);
-  /// Returns the aligned `value` with zeros there, the same for all products.
-  Value zeroed(Value value);
+  /// Likewise with zeros, before a cast that ends in memory.
+  Value zeroed(Value whole);
 
   MatmulOp source;
   int64_t count, aligned;
@@ -85,14 +85,21 @@ private:
   llvm::SetVector<Operation *> members;
   /// Reductions and products.
   llvm::SetVector<Operation *> ends;
+  /// Other operands, such as biases, which get zeros.
+  llvm::SetVector<Value> vectors;
   Value weight;
-  IRMapping map, zeroedMap;
+  IRMapping map;
 };
 } // namespace
 
 //===----------------------------------------------------------------------===//
 // Finding
 //===----------------------------------------------------------------------===//
+
+/// Whether a reduction is one over columns.
+static bool reducesColumns(ReduceOp op) {
+  return op.getAxes().back() == tensorType(op.getX()).getRank() - 1;
+}
 
 /// Whether a product sums over the columns of its first operand, which are rows
 /// of its result otherwise.
@@ -115,10 +122,10 @@ bool Columns::joins(Operation *op) const {
 }
 
 bool Columns::canEnd(Operation *op) const {
-  if (auto reduce = dyn_cast<ReduceOp>(op)) {
-    int64_t last = tensorType(reduce.getX()).getRank() - 1;
-    return reduce.getAxes() == ArrayRef<int64_t>(last);
-  }
+  // Over the columns alone, or one for each of them.
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return reducesColumns(reduce) ? reduce.getAxes().size() == 1
+                                  : hasColumns(reduce.getY());
   // Gradients of both operands of the source.
   auto product = dyn_cast<MatmulOp>(op);
   return product && isMember(product.getA()) && !isMember(product.getB()) &&
@@ -151,12 +158,17 @@ bool Columns::find() {
     for (Value operand : members[i]->getOperands()) {
       if (isMember(operand) || broadcastsColumns(operand))
         continue;
+      if (!hasColumns(operand))
+        return false;
       // Counters count on, broadcasts repeat more often, and so do functions
       // of them.
       Operation *def = operand.getDefiningOp();
-      if (!isa_and_nonnull<IotaOp, ExpandOp, ElementwiseOp>(def) ||
-          !hasColumns(operand))
-        return false;
+      if (!isa_and_nonnull<IotaOp, ExpandOp, ElementwiseOp>(def)) {
+        if (tensorType(operand).getNumElements() > count)
+          return false;
+        vectors.insert(operand);
+        continue;
+      }
       members.insert(def);
     }
   return gains;
@@ -240,6 +252,11 @@ void Columns::alignMember(Operation *op) {
     counter.setShape(shape);
   else if (auto expand = dyn_cast<ExpandOp>(clone))
     expand.setShape(shape);
+  // Products read zeros, and nobody else anything that has to be stored too.
+  if (llvm::any_of(op->getUsers(), [&](Operation *user) {
+        return isa<MatmulOp>(user) && ends.contains(user);
+      }))
+    map.map(op->getResult(0), zeroed(result));
 }
 
 Value Columns::masked(NNBuilder &b, Value whole, TypedAttr neutral) {
@@ -252,36 +269,36 @@ Value Columns::masked(NNBuilder &b, Value whole, TypedAttr neutral) {
   return WhereOp::create(b, valid, whole, none);
 }
 
-Value Columns::zeroed(Value value) {
-  if (Value known = zeroedMap.lookupOrNull(value))
-    return known;
-  Value whole = map.lookup(value);
+Value Columns::zeroed(Value whole) {
   NNBuilder b(whole.getLoc(), whole.getContext());
   b.setInsertionPointAfterValue(whole);
   auto zero = [&](Value v) {
     return masked(b, v, b.getZeroAttr(tensorType(v).getElementType()));
   };
   // A cast is the last, as it rounds when it is stored.
-  Value result;
-  if (auto cast = whole.getDefiningOp<CastOp>())
-    result = b.cast(zero(cast.getX()), tensorType(whole).getElementType());
-  else
-    result = zero(whole);
-  zeroedMap.map(value, result);
-  return result;
+  auto cast = whole.getDefiningOp<CastOp>();
+  return cast ? b.cast(zero(cast.getX()), tensorType(whole).getElementType())
+              : zero(whole);
 }
 
 void Columns::endReduce(ReduceOp op) {
   NNBuilder b(op.getLoc(), op);
-  Type element = tensorType(op.getX()).getElementType();
-  op.getXMutable().assign(
-      masked(b, map.lookup(op.getX()),
-             identity(op.getKind(), element, element.isUnsignedInteger())));
+  Value x = map.lookup(op.getX());
+  if (reducesColumns(op)) {
+    Type element = tensorType(x).getElementType();
+    op.getXMutable().assign(masked(
+        b, x, identity(op.getKind(), element, element.isUnsignedInteger())));
+    return;
+  }
+  Value y = b.reduce(x, op.getKind(), op.getAxes());
+  SmallVector<int64_t> zeros(tensorType(y).getRank()), ones(zeros.size(), 1);
+  op.replaceAllUsesWith(
+      SliceOp::create(b, y, zeros, shapeOf(op.getY()), ones).getResult());
 }
 
 void Columns::endProduct(MatmulOp op) {
   NNBuilder b(op.getLoc(), op);
-  Value a = zeroed(op.getA());
+  Value a = map.lookup(op.getA());
   Value other = op.getB();
   if (contractsColumns(op)) {
     // The weight again, or another operand that gets zeros.
@@ -306,8 +323,13 @@ void Columns::endProduct(MatmulOp op) {
 void Columns::align() {
   NNBuilder b(source.getLoc(), source);
   Value rows = alignWeight(b);
-  // Not for the source alone: elementwise operators read members only.
   map.map(weight, rows);
+  for (Value vector : vectors) {
+    b.setInsertionPointAfterValue(vector);
+    SmallVector<int64_t> low(tensorType(vector).getRank()), high = low;
+    high.back() = aligned - count;
+    map.map(vector, PadOp::create(b, vector, Value(), low, high).getResult());
+  }
   SmallVector<Operation *> order(members.begin(), members.end());
   llvm::sort(order,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });

@@ -62,6 +62,23 @@ func.func @padded(%a: tensor<32x64xbf16>, %v: tensor<1002x64xf32>) -> (tensor<32
   return %da, %n : tensor<32x64xbf16>, tensor<1002x64xbf16>
 }
 
+// A bias gets zeros, and its gradient is a part of the sums.
+// CHECK-LABEL: func.func @bias
+// CHECK: %[[B:.*]] = nn.pad %arg2 {high = array<i64: 6>, low = array<i64: 0>}
+// CHECK: nn.add %{{.*}}, %[[B]] : (tensor<32x1008xbf16>, tensor<1008xbf16>)
+// CHECK: %[[G:.*]] = nn.where
+// CHECK: nn.matmul %[[G]],
+// CHECK: %[[SUMS:.*]] = nn.reduce %[[G]] {axes = array<i64: 0>
+// CHECK: nn.slice %[[SUMS]] {sizes = array<i64: 1, 1002>
+func.func @bias(%a: tensor<32x64xbf16>, %w: tensor<1002x64xbf16>, %b: tensor<1002xbf16>) -> (tensor<32x64xbf16>, tensor<1x1002xbf16>) {
+  %x = nn.matmul %a, %w {transpose_b} : (tensor<32x64xbf16>, tensor<1002x64xbf16>) -> tensor<32x1002xbf16>
+  %y = nn.add %x, %b : (tensor<32x1002xbf16>, tensor<1002xbf16>) -> tensor<32x1002xbf16>
+  %g = nn.exp %y : (tensor<32x1002xbf16>) -> tensor<32x1002xbf16>
+  %da = nn.matmul %g, %w : (tensor<32x1002xbf16>, tensor<1002x64xbf16>) -> tensor<32x64xbf16>
+  %db = nn.reduce %g {kind = #nn<combiner sum>, axes = array<i64: 0>} : (tensor<32x1002xbf16>) -> tensor<1x1002xbf16>
+  return %da, %db : tensor<32x64xbf16>, tensor<1x1002xbf16>
+}
+
 // Somebody else reads the logits, or no gradient does: they stay as they are.
 // CHECK-LABEL: func.func @stays
 // CHECK-NOT: 1008
