@@ -33,6 +33,17 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
     %6 = nn.div %3, %4 : (tensor<64x100x3136xf16>, tensor<64x1x3136xf16>) -> tensor<64x100x3136xf16>
     nn.yield %6 : tensor<64x100x3136xf16>
   }
+  // Two sums that do not need each other, and a value that is stored: one pass.
+  %8:3 = nn.fusion(%s, %s) : (tensor<64x256x3136xf16>, tensor<64x256x3136xf16>) -> (tensor<64x1x3136xf32>, tensor<64x1x3136xf32>, tensor<64x256x3136xf16>) {
+  ^bb0(%a: tensor<64x256x3136xf16>, %b: tensor<64x256x3136xf16>):
+    %1 = nn.add %a, %b : (tensor<64x256x3136xf16>, tensor<64x256x3136xf16>) -> tensor<64x256x3136xf16>
+    %2 = nn.cast %1 {to = f32} : (tensor<64x256x3136xf16>) -> tensor<64x256x3136xf32>
+    %3 = nn.reduce %2 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<64x256x3136xf32>) -> tensor<64x1x3136xf32>
+    %4 = nn.cast %b {to = f32} : (tensor<64x256x3136xf16>) -> tensor<64x256x3136xf32>
+    %6 = nn.mul %2, %4 : (tensor<64x256x3136xf32>, tensor<64x256x3136xf32>) -> tensor<64x256x3136xf32>
+    %8 = nn.reduce %6 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<64x256x3136xf32>) -> tensor<64x1x3136xf32>
+    nn.yield %3, %8, %1 : tensor<64x1x3136xf32>, tensor<64x1x3136xf32>, tensor<64x256x3136xf16>
+  }
   return
 }
 
@@ -63,3 +74,6 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
 // CHECK: out0[v] = e[v].a0 * (1.0f / r[v][1]);
 // CHECK: frit::storeVector(y0 + row / 3136 * 313600 + col * 3136 + row % 3136, out0);
 // CHECK: frit::column<k2_body, 16, 16, 7, 4>({x0, y0}, 200704, 100);
+
+// CHECK-LABEL: struct k3_body {
+// CHECK: frit::columnJoint<k3_body, {{[0-9]+}}, {{[0-9]+}}, 4>({x0, x1, y0, y1, y2}, 200704, 256);

@@ -29,3 +29,50 @@ func.func @kept(%x: tensor<512x768xf32>) -> (tensor<512x768xf32>, tensor<512x768
   %2 = nn.abs %0 : (tensor<512x768xf32>) -> tensor<512x768xf32>
   return %1, %2 : tensor<512x768xf32>, tensor<512x768xf32>
 }
+
+// The relu's result is stored for the product. Its gradient, whose other
+// readers read %x too, computes it again.
+// CHECK-LABEL: func.func @relu
+// CHECK:         nn.matmul
+// CHECK:         nn.relu %{{.*}} {nn.recomputed}
+// CHECK:         nn.where {{.*}} {nn.recomputed}
+// CHECK-NEXT:    nn.reduce
+// CHECK:         nn.relu %{{.*}} {nn.recomputed}
+// CHECK:         nn.where {{.*}} {nn.recomputed}
+// CHECK-NEXT:    nn.mul
+func.func @relu(%x: tensor<512x768xbf16>, %s: tensor<768xf32>, %w: tensor<768x8xbf16>, %dy: tensor<512x768xbf16>) -> (tensor<512x8xbf16>, tensor<1x768xf32>, tensor<512x768xf32>) {
+  %z = nn.constant dense<0.0> : tensor<f32>
+  %0 = nn.cast %x {to = f32} : (tensor<512x768xbf16>) -> tensor<512x768xf32>
+  %1 = nn.mul %0, %s : (tensor<512x768xf32>, tensor<768xf32>) -> tensor<512x768xf32>
+  %2 = nn.cast %1 {to = bf16} : (tensor<512x768xf32>) -> tensor<512x768xbf16>
+  %3 = nn.relu %2 : (tensor<512x768xbf16>) -> tensor<512x768xbf16>
+  %4 = nn.matmul %3, %w : (tensor<512x768xbf16>, tensor<768x8xbf16>) -> tensor<512x8xbf16>
+  %5 = nn.cast %3 {to = f32} : (tensor<512x768xbf16>) -> tensor<512x768xf32>
+  %6 = nn.greater %5, %z : (tensor<512x768xf32>, tensor<f32>) -> tensor<512x768xi1>
+  %7 = nn.cast %dy {to = f32} : (tensor<512x768xbf16>) -> tensor<512x768xf32>
+  %8 = nn.where %6, %7, %z : (tensor<512x768xi1>, tensor<512x768xf32>, tensor<f32>) -> tensor<512x768xf32>
+  %9 = nn.reduce %8 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<512x768xf32>) -> tensor<1x768xf32>
+  %10 = nn.cast %x {to = f32} : (tensor<512x768xbf16>) -> tensor<512x768xf32>
+  %11 = nn.mul %8, %10 : (tensor<512x768xf32>, tensor<512x768xf32>) -> tensor<512x768xf32>
+  return %4, %9, %11 : tensor<512x8xbf16>, tensor<1x768xf32>, tensor<512x768xf32>
+}
+
+// A selection from two tensors that its readers do not read is stored, in the
+// type of what it selects from.
+// CHECK-LABEL: func.func @selection
+// CHECK:         %[[W:.*]] = nn.where
+// CHECK-NEXT:    %[[N:.*]] = nn.cast %[[W]] {to = bf16}
+// CHECK-NEXT:    %[[A:.*]] = nn.cast %[[N]] {nn.recomputed, to = f32}
+// CHECK-NEXT:    nn.reduce %[[A]]
+// CHECK-NEXT:    %[[B:.*]] = nn.cast %[[N]] {nn.recomputed, to = f32}
+// CHECK-NEXT:    nn.neg %[[B]]
+func.func @selection(%y: tensor<512x768xbf16>, %dy: tensor<512x768xbf16>) -> (tensor<1x768xf32>, tensor<512x768xf32>) {
+  %z = nn.constant dense<0.0> : tensor<f32>
+  %0 = nn.cast %y {to = f32} : (tensor<512x768xbf16>) -> tensor<512x768xf32>
+  %1 = nn.greater %0, %z : (tensor<512x768xf32>, tensor<f32>) -> tensor<512x768xi1>
+  %2 = nn.cast %dy {to = f32} : (tensor<512x768xbf16>) -> tensor<512x768xf32>
+  %3 = nn.where %1, %2, %z : (tensor<512x768xi1>, tensor<512x768xf32>, tensor<f32>) -> tensor<512x768xf32>
+  %4 = nn.reduce %3 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<512x768xf32>) -> tensor<1x768xf32>
+  %5 = nn.neg %3 : (tensor<512x768xf32>) -> tensor<512x768xf32>
+  return %4, %5 : tensor<1x768xf32>, tensor<512x768xf32>
+}

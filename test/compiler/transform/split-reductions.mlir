@@ -28,3 +28,77 @@ func.func @others(%x: tensor<16384x768xf32>, %y: tensor<64x64xf32>) -> (tensor<1
   %1 = nn.reduce %y {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<64x64xf32>) -> tensor<1x64xf32>
   return %0, %1 : tensor<16384x1xf32>, tensor<1x64xf32>
 }
+
+// Sums that read the same tensor share a kernel in both steps, and the second
+// one also computes what follows for each column. What else reads a column's
+// sum stays where it is.
+// CHECK-LABEL: func.func @pair
+// CHECK-DAG:     %[[DY:.*]] = nn.reshape %arg0 {shape = array<i64: [[P:[0-9]+]], [[K:[0-9]+]], 256>}
+// CHECK-DAG:     %[[X:.*]] = nn.reshape %arg1 {shape = array<i64: [[P]], [[K]], 256>}
+// CHECK:         %[[F:.*]]:2 = nn.fusion(%[[DY]], %[[X]], %arg2)
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      %[[A:.*]] = nn.cast %{{.*}} {to = f32}
+// CHECK-NEXT:      %[[B:.*]] = nn.cast %{{.*}} {to = f32}
+// CHECK-NEXT:      %[[C:.*]] = nn.mul %[[B]], %{{.*}} : {{.*}} -> tensor<[[P]]x[[K]]x256xf32>
+// CHECK-NEXT:      %[[D:.*]] = nn.mul %[[A]], %[[C]]
+// CHECK-NEXT:      nn.reduce %[[D]] {axes = array<i64: 1>
+// CHECK-NEXT:      nn.reduce %[[A]] {axes = array<i64: 1>
+// CHECK:         nn.fusion(
+// CHECK:           nn.reduce {{.*}} {axes = array<i64: 0>
+// CHECK:           nn.reduce {{.*}} {axes = array<i64: 0>
+// CHECK:           nn.mul
+// CHECK:           nn.yield %{{.*}}, %{{.*}}, %{{.*}} : tensor<1x256xf32>, tensor<1x256xf32>, tensor<1x256xf32>
+// CHECK-NOT:     nn.reduce
+// CHECK:         nn.sub
+func.func @pair(%dy: tensor<16384x256xbf16>, %x: tensor<16384x256xbf16>, %r: tensor<256xf32>) -> (tensor<256xf32>, tensor<1x256xf32>, tensor<16384x256xf32>) {
+  %n = nn.constant dense<6.103515625e-05> : tensor<f32>
+  %0 = nn.cast %dy {to = f32, nn.recomputed} : (tensor<16384x256xbf16>) -> tensor<16384x256xf32>
+  %1 = nn.cast %x {to = f32} : (tensor<16384x256xbf16>) -> tensor<16384x256xf32>
+  %2 = nn.mul %1, %r : (tensor<16384x256xf32>, tensor<256xf32>) -> tensor<16384x256xf32>
+  %3 = nn.mul %0, %2 : (tensor<16384x256xf32>, tensor<16384x256xf32>) -> tensor<16384x256xf32>
+  %4 = nn.reduce %3 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<16384x256xf32>) -> tensor<1x256xf32>
+  %5 = nn.cast %dy {to = f32, nn.recomputed} : (tensor<16384x256xbf16>) -> tensor<16384x256xf32>
+  %6 = nn.reduce %5 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<16384x256xf32>) -> tensor<1x256xf32>
+  %7 = nn.reshape %4 {shape = array<i64: 256>} : (tensor<1x256xf32>) -> tensor<256xf32>
+  %8 = nn.mul %7, %n : (tensor<256xf32>, tensor<f32>) -> tensor<256xf32>
+  %9 = nn.cast %dy {to = f32} : (tensor<16384x256xbf16>) -> tensor<16384x256xf32>
+  %10 = nn.sub %9, %8 : (tensor<16384x256xf32>, tensor<256xf32>) -> tensor<16384x256xf32>
+  %11 = nn.reshape %4 {shape = array<i64: 256>} : (tensor<1x256xf32>) -> tensor<256xf32>
+  return %11, %6, %10 : tensor<256xf32>, tensor<1x256xf32>, tensor<16384x256xf32>
+}
+
+// A sum of a tensor that depends on the other sum comes later.
+// CHECK-LABEL: func.func @dependent
+// CHECK-NOT:     nn.fusion
+// CHECK:         return
+func.func @dependent(%x: tensor<16384x256xf32>) -> (tensor<1x256xf32>, tensor<1x256xf32>) {
+  %0 = nn.reduce %x {axes = array<i64: 0>, kind = #nn<combiner max>} : (tensor<16384x256xf32>) -> tensor<1x256xf32>
+  %1 = nn.sub %x, %0 : (tensor<16384x256xf32>, tensor<1x256xf32>) -> tensor<16384x256xf32>
+  %2 = nn.reduce %1 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<16384x256xf32>) -> tensor<1x256xf32>
+  return %0, %2 : tensor<1x256xf32>, tensor<1x256xf32>
+}
+
+// The statistics of channels: one pass over parts of the pixels, shifted by
+// each part's first, and one kernel that merges them.
+// CHECK-LABEL: func.func @statistics
+// CHECK:         %[[R:.*]] = nn.reshape %arg0 {shape = array<i64: [[P:[0-9]+]], [[K:[0-9]+]], 64>}
+// CHECK:         %[[F:.*]]:2 = nn.fusion(%[[R]])
+// CHECK:           %[[S:.*]] = nn.slice %{{.*}} {sizes = array<i64: [[P]], 1, 64>, starts = array<i64: 0, 0, 0>
+// CHECK:           %[[W:.*]] = nn.cast %[[S]]
+// CHECK:           %[[D:.*]] = nn.sub %{{.*}}, %[[W]]
+// CHECK:           nn.reduce %[[D]] {axes = array<i64: 1>
+// CHECK:           %[[Q:.*]] = nn.mul %[[D]], %[[D]]
+// CHECK:           nn.reduce %[[Q]] {axes = array<i64: 1>
+// CHECK:         %[[M:.*]]:3 = nn.fusion(
+// CHECK:           nn.reduce {{.*}} {axes = array<i64: 0>
+// CHECK:           nn.reduce {{.*}} {axes = array<i64: 0>
+// CHECK:           nn.rsqrt
+// CHECK-NOT:     nn.batch_
+// CHECK-NOT:     nn.rsqrt
+// CHECK:         return
+func.func @statistics(%x: tensor<64x28x28x64xbf16>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+  %0 = nn.batch_mean %x {channels_last} : (tensor<64x28x28x64xbf16>) -> tensor<64xf32>
+  %1 = nn.batch_variance %x, %0 {channels_last} : (tensor<64x28x28x64xbf16>, tensor<64xf32>) -> tensor<64xf32>
+  %2 = nn.rsqrt %1 : (tensor<64xf32>) -> tensor<64xf32>
+  return %0, %1, %2 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+}
