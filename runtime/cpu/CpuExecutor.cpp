@@ -19,7 +19,8 @@ static constexpr uintptr_t kVectorBytes = 64;
 namespace {
 class CpuExecutor final : public Executor {
 public:
-  explicit CpuExecutor(Model &model) : model(model) {}
+  explicit CpuExecutor(Model &model)
+      : model(model), prepared(model.memory), copies(model.memory) {}
 
   Status load();
   Status createExecution(Execution *peer,
@@ -57,7 +58,8 @@ private:
 
 /// The threads of a context, and the scratch memory of the steps and threads.
 struct Workspace {
-  explicit Workspace(unsigned threads) : pool(threads) {}
+  Workspace(unsigned threads, std::shared_ptr<MemorySource> memory)
+      : pool(threads), arena(std::move(memory)) {}
 
   HostMemory arena; ///< shared by the variants, of which one runs at a time
   uint64_t arenaBytes = 0;
@@ -189,7 +191,7 @@ Status CpuExecutor::prepare() {
   if (list.empty())
     return Status();
   ThreadPool pool(threadCount());
-  HostMemory arena;
+  HostMemory arena(model.memory);
   FRIT_TRY(allocateArena(target.prepareArenaBytes,
                          scratchOf(model.plan, list, pool.isa(), pool.size()),
                          "preparing the weights", arena, pool));
@@ -216,7 +218,7 @@ Status CpuExecutor::createExecution(Execution *peer,
 
 Status CpuExecutor::allocate(uint64_t bytes, std::shared_ptr<void> &owner,
                              void *&data) const {
-  auto made = std::make_shared<HostMemory>();
+  auto made = std::make_shared<HostMemory>(model.memory);
   FRIT_TRY(made->allocate(bytes, "a tensor"));
   data = made->data();
   owner = std::move(made);
@@ -254,8 +256,10 @@ Status CpuExecution::open(const CpuExecution *peer) {
   if (!workspace)
     FRIT_TRY(makeWorkspace());
   counts.resize(model.plan.function().counts);
-  ownInputs.resize(model.plan.inputs(0).size());
-  ownOutputs.resize(model.plan.outputs(0).size());
+  for (size_t i = 0; i < model.plan.inputs(0).size(); ++i)
+    ownInputs.emplace_back(model.memory);
+  for (size_t i = 0; i < model.plan.outputs(0).size(); ++i)
+    ownOutputs.emplace_back(model.memory);
   inputPointers.resize(ownInputs.size());
   outputPointers.resize(ownOutputs.size());
   steps.resize(model.plan.variants().size());
@@ -264,7 +268,7 @@ Status CpuExecution::open(const CpuExecution *peer) {
 
 Status CpuExecution::makeState() {
   const Model &model = executor.model;
-  auto made = std::make_shared<HostMemory>();
+  auto made = std::make_shared<HostMemory>(model.memory);
   FRIT_TRY(
       made->allocateZeros(model.plan.header().stateBytes, "the model's state"));
   for (const artifact::State &tensor : model.plan.states())
@@ -277,7 +281,7 @@ Status CpuExecution::makeState() {
 
 Status CpuExecution::makeWorkspace() {
   const Model &model = executor.model;
-  auto made = std::make_shared<Workspace>(executor.threadCount());
+  auto made = std::make_shared<Workspace>(executor.threadCount(), model.memory);
   ThreadPool &pool = made->pool;
   made->arenaBytes = model.plan.arenaBytes(*model.target);
   FRIT_TRY(allocateArena(made->arenaBytes,

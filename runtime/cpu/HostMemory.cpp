@@ -4,6 +4,7 @@
 #include "frit/artifact.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <sys/mman.h>
 
 using namespace frit;
@@ -19,14 +20,35 @@ static Status noMemory(uint64_t bytes, const char *purpose) {
                        purpose, formatBytes(bytes).c_str()));
 }
 
-Status HostMemory::allocate(uint64_t bytes, const char *purpose) {
+/// Counts memory, and takes it from the source's allocator if there is one:
+/// then `own` is set.
+Status HostMemory::take(uint64_t bytes, const char *purpose, bool &own) {
   release();
-  if (!bytes)
+  own = bytes && hasAllocator();
+  if (!bytes || !source)
+    return Status();
+  FRIT_TRY(source->take(bytes, purpose));
+  size = bytes;
+  if (!own)
+    return Status();
+  pointer = static_cast<uint8_t *>(source->allocate(bytes));
+  if (pointer)
+    return Status();
+  release();
+  return noMemory(bytes, purpose);
+}
+
+Status HostMemory::allocate(uint64_t bytes, const char *purpose) {
+  bool own = false;
+  FRIT_TRY(take(bytes, purpose, own));
+  if (!bytes || own)
     return Status();
   uint64_t unit = bytes >= 2 * kHugePage ? kHugePage : artifact::kAlignment;
   void *memory = nullptr;
-  if (posix_memalign(&memory, unit, bytes))
+  if (posix_memalign(&memory, unit, bytes)) {
+    release();
     return noMemory(bytes, purpose);
+  }
   pointer = static_cast<uint8_t *>(memory);
   if (unit == kHugePage)
     madvise(pointer, bytes, MADV_HUGEPAGE);
@@ -36,13 +58,18 @@ Status HostMemory::allocate(uint64_t bytes, const char *purpose) {
 
 /// New pages are zeros, so nothing is written here.
 Status HostMemory::allocateZeros(uint64_t bytes, const char *purpose) {
-  release();
-  if (!bytes)
+  bool own = false;
+  FRIT_TRY(take(bytes, purpose, own));
+  if (own)
+    memset(pointer, 0, bytes);
+  if (!bytes || own)
     return Status();
   void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED)
+  if (memory == MAP_FAILED) {
+    release();
     return noMemory(bytes, purpose);
+  }
   pointer = static_cast<uint8_t *>(memory);
   if (bytes >= 2 * kHugePage)
     madvise(pointer, bytes, MADV_HUGEPAGE);
@@ -52,10 +79,14 @@ Status HostMemory::allocateZeros(uint64_t bytes, const char *purpose) {
 }
 
 void HostMemory::release() {
-  if (mapped)
+  if (pointer && hasAllocator())
+    source->release(pointer, size);
+  else if (mapped)
     munmap(pointer, size);
   else
     free(pointer);
+  if (source)
+    source->giveBack(size);
   pointer = nullptr;
   size = 0;
   mapped = false;

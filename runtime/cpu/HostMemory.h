@@ -3,21 +3,25 @@
 #ifndef FRIT_CPU_HOSTMEMORY_H
 #define FRIT_CPU_HOSTMEMORY_H
 
-#include "runtime/exec/Status.h"
+#include "runtime/exec/MemorySource.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace frit::cpu {
 
 /// Owns memory aligned to artifact::kAlignment.
 class HostMemory {
 public:
-  HostMemory() = default;
+  /// Memory of `source`; without one it has no limit and is malloc's.
+  explicit HostMemory(std::shared_ptr<MemorySource> source = nullptr)
+      : source(std::move(source)) {}
   HostMemory(HostMemory &&other) noexcept
-      : pointer(std::exchange(other.pointer, nullptr)),
+      : source(other.source), pointer(std::exchange(other.pointer, nullptr)),
         size(std::exchange(other.size, 0)),
         mapped(std::exchange(other.mapped, false)) {}
   HostMemory &operator=(HostMemory &&other) noexcept {
+    std::swap(source, other.source);
     std::swap(pointer, other.pointer);
     std::swap(size, other.size);
     std::swap(mapped, other.mapped);
@@ -35,6 +39,10 @@ public:
   uint64_t bytes() const { return size; }
 
 private:
+  bool hasAllocator() const { return source && source->hasAllocator(); }
+  Status take(uint64_t bytes, const char *purpose, bool &own);
+
+  std::shared_ptr<MemorySource> source;
   uint8_t *pointer = nullptr;
   uint64_t size = 0;
   bool mapped = false; ///< by mmap, not malloc

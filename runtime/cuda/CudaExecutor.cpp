@@ -331,7 +331,7 @@ Status CudaExecutor::prepare(Uploader &uploader) {
   std::vector<Window> windows =
       windowsOf(model.plan, model.plan.steps(target.prepare), kPreparedAtOnce);
   if (!windows.empty()) {
-    DeviceMemory originals(driver), arena(driver);
+    DeviceMemory originals(gpu), arena(gpu);
     FRIT_TRY(
         originals.allocate(std::ranges::max(windows, {}, &Window::bytes).bytes,
                            "the model's weights"));

@@ -136,7 +136,7 @@ Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
     return buffer.space == Space::state && buffer.written;
   };
   // Takes what calls that are tried out write to the state.
-  DeviceMemory elsewhere(driver);
+  DeviceMemory elsewhere(loaded.gpu);
   if (tryOut) {
     uint64_t most = 0;
     for (const Step &step : steps)

@@ -11,7 +11,7 @@ namespace frit::cuda {
 /// allocated or freed.
 class DeviceMemory {
 public:
-  explicit DeviceMemory(const Driver &driver) : driver(driver) {}
+  explicit DeviceMemory(const Gpu &gpu) : gpu(gpu) {}
   DeviceMemory(const DeviceMemory &) = delete;
   ~DeviceMemory() { release(); }
 
@@ -23,7 +23,7 @@ public:
   uint64_t bytes() const { return size; }
 
 private:
-  const Driver &driver;
+  const Gpu &gpu;
   DevicePointer pointer = 0;
   uint64_t size = 0;
 };
@@ -32,7 +32,7 @@ private:
 /// it.
 struct SharedMemory {
   explicit SharedMemory(std::shared_ptr<const Gpu> gpu)
-      : gpu(std::move(gpu)), memory(this->gpu->driver) {}
+      : gpu(std::move(gpu)), memory(*this->gpu) {}
   SharedMemory(const SharedMemory &) = delete;
   ~SharedMemory() {
     ContextScope scope(*gpu);

@@ -119,6 +119,18 @@ std::string Driver::describe(Result result) const {
   return text ? text : format("error %d", result);
 }
 
+std::string Driver::uuidOf(Device device) const {
+  unsigned char bytes[16];
+  if (deviceGetUuid(bytes, device) != kSuccess)
+    return "";
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i)
+    text += format(i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x"
+                                                                   : "%02x",
+                   bytes[i]);
+  return text;
+}
+
 Status Driver::check(Result result, const char *doing) const {
   if (result == kSuccess)
     return Status();
@@ -156,6 +168,42 @@ Status Gpu::open(int ordinal) {
 Status Gpu::retainContext() {
   return driver.check(driver.primaryCtxRetain(&context, device),
                       "start the GPU");
+}
+
+Status cuda::findDevice(std::string_view uuid, int &ordinal) {
+  Driver driver;
+  FRIT_TRY(driver.open());
+  int count = 0;
+  FRIT_TRY(driver.check(driver.deviceGetCount(&count), "count the GPUs"));
+  // A part of a GPU has a UUID of its own, which the driver calls "MIG-".
+  auto digits = [](std::string_view text) {
+    std::string lower;
+    for (char c : text.substr(4))
+      lower += c >= 'A' && c <= 'F' ? char(c - 'A' + 'a') : c;
+    return lower;
+  };
+  std::string wanted = digits(uuid), all;
+  int found = 0;
+  for (int index = 0; index < count; ++index) {
+    Device device;
+    FRIT_TRY(driver.check(driver.deviceGet(&device, index), "find the GPU"));
+    std::string own = driver.uuidOf(device);
+    all += format("%s%s (cuda:%d)", index ? ", " : "", own.c_str(), index);
+    if (own.size() < 4 || !digits(own).starts_with(wanted))
+      continue;
+    ordinal = index;
+    ++found;
+  }
+  std::string given(uuid);
+  if (found > 1)
+    return Status(FRIT_INVALID_ARGUMENT,
+                  format("'%s' is the beginning of several UUIDs: %s",
+                         given.c_str(), all.c_str()));
+  if (!found)
+    return Status(FRIT_NO_DEVICE,
+                  format("there is no device %s; the driver has: %s",
+                         given.c_str(), count ? all.c_str() : "none"));
+  return Status();
 }
 
 Status cuda::findTarget(const PlanView &plan, int ordinal,

@@ -4,6 +4,7 @@
 #define FRIT_CUDA_DRIVER_H
 
 #include "runtime/cuda/CudaApi.h"
+#include "runtime/exec/MemorySource.h"
 #include "runtime/exec/PlanView.h"
 
 #include <memory>
@@ -27,6 +28,9 @@ public:
   bool isOpen() const { return library; }
   /// Where the open library was found.
   std::string path() const;
+
+  /// "GPU-00112233-4455-6677-8899-aabbccddeeff"; "" if the driver knows none.
+  std::string uuidOf(Device device) const;
 
   /// The driver's text for an error code.
   std::string describe(Result result) const;
@@ -52,6 +56,8 @@ public:
   Status retainContext();
 
   Driver driver;
+  /// Where its memory comes from; null: the driver, without a limit.
+  std::shared_ptr<MemorySource> memory;
   Device device = 0;
   Context context = nullptr;
   int major = 0, minor = 0;
@@ -75,6 +81,11 @@ private:
   const Driver &driver;
   bool pushed;
 };
+
+/// Finds the ordinal of the device with this UUID or this beginning of one:
+/// "GPU-" or "MIG-" and hexadecimal digits. The driver may hide devices
+/// (CUDA_VISIBLE_DEVICES).
+Status findDevice(std::string_view uuid, int &ordinal);
 
 /// Finds the plan's best target for device `ordinal`. Fails, with the reason,
 /// if there is no driver, no such device or no code for it.

@@ -47,7 +47,9 @@ protected:
   LoadedModel(Model &model, const LoadedModel *sibling)
       : model(model),
         sharedGpu(sibling ? sibling->sharedGpu : std::make_shared<Gpu>()),
-        gpu(*sharedGpu), prepared(gpu.driver), zeros(gpu.driver) {}
+        gpu(*sharedGpu), prepared(gpu), zeros(gpu) {
+    sharedGpu->memory = model.memory;
+  }
   ~LoadedModel() = default;
 
   std::vector<Function> functions;

@@ -10,6 +10,7 @@
 #define FRIT_EXEC_EXECUTOR_H
 
 #include "runtime/exec/Feed.h"
+#include "runtime/exec/MemorySource.h"
 #include "runtime/exec/Phases.h"
 #include "runtime/exec/PlanView.h"
 #include "runtime/exec/StridedRegion.h"
@@ -42,6 +43,7 @@ struct Model {
   uint32_t flags = 0;         ///< of frit_module_flags
   uint32_t threads = 0;
   Remark remark;
+  std::shared_ptr<MemorySource> memory;
   Phases phases; ///< of opening the module
 
   bool has(frit_module_flags flag) const { return flags & flag; }

@@ -150,11 +150,15 @@ Status frit_module::open(const frit_image &image,
                          std::span<const frit_tensor> weights) {
   frit_module_options used = FRIT_MODULE_OPTIONS_INIT;
   if (options) {
-    if (options->struct_bytes != sizeof(frit_module_options))
+    // The program may be compiled for an earlier version, without the fields at
+    // the end.
+    size_t bytes = options->struct_bytes;
+    if (bytes < offsetof(frit_module_options, memory_limit) ||
+        bytes > sizeof used || bytes % sizeof(void *))
       return Status(FRIT_INVALID_ARGUMENT,
                     "frit_module_options::struct_bytes is wrong; start from "
                     "FRIT_MODULE_OPTIONS_INIT");
-    used = *options;
+    memcpy(&used, options, bytes);
   }
   if (!artifact)
     artifact = std::make_shared<OpenedArtifact>();
@@ -163,6 +167,11 @@ Status frit_module::open(const frit_image &image,
   model.flags = used.flags;
   model.threads = used.threads;
   model.remark = {used.remark, used.remark_user};
+  if (!used.allocator.allocate != !used.allocator.release)
+    return Status(FRIT_INVALID_ARGUMENT,
+                  "frit_allocator has one of its functions; it needs both");
+  model.memory =
+      std::make_shared<MemorySource>(used.memory_limit, used.allocator);
   FRIT_TRY(PlanView::open(image, model.plan));
 
   const PlanView &plan = model.plan;
@@ -228,6 +237,11 @@ void frit_module::copyTexts() {
   }
 }
 
+/// Whether `device` is the UUID of a GPU or of a part of one.
+static bool isUuid(const char *device) {
+  return !strncmp(device, "GPU-", 4) || !strncmp(device, "MIG-", 4);
+}
+
 /// Parses "cuda" or "cuda:N" to the device ordinal; -1 for anything else.
 static int cudaOrdinal(const char *device) {
   if (!strcmp(device, "cuda"))
@@ -253,6 +267,7 @@ Status frit_module::openFunction(const frit_module &from, const char *wanted) {
   model.flags = from.model.flags;
   model.threads = from.model.threads;
   model.remark = from.model.remark;
+  model.memory = from.model.memory;
   copyTexts();
   device = from.device;
   if (!from.executor)
@@ -264,10 +279,13 @@ Status frit_module::chooseDevice(const char *wanted) {
   const PlanView &plan = model.plan;
   bool any = !*wanted, cpuOnly = !strcmp(wanted, "cpu");
   int ordinal = any ? 0 : cudaOrdinal(wanted);
+  if (isUuid(wanted))
+    FRIT_TRY(cuda::findDevice(wanted, ordinal));
   if (!any && !cpuOnly && ordinal < 0)
-    return Status(
-        FRIT_INVALID_ARGUMENT,
-        format("unknown device '%s'; write cuda, cuda:N, cpu or none", wanted));
+    return Status(FRIT_INVALID_ARGUMENT,
+                  format("unknown device '%s'; write cuda, cuda:N, a GPU's "
+                         "UUID, cpu or none",
+                         wanted));
 
   Status noGpu(FRIT_NO_DEVICE, "");
   if (!cpuOnly) {

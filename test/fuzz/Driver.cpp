@@ -88,11 +88,11 @@ Result cuDriverGetVersion(int *version) {
   return kSuccess;
 }
 Result cuDeviceGetCount(int *count) {
-  *count = 1;
+  *count = setting("FRIT_FAKE_COUNT", 1);
   return kSuccess;
 }
-Result cuDeviceGet(Device *device, int) {
-  *device = 0;
+Result cuDeviceGet(Device *device, int ordinal) {
+  *device = ordinal;
   return kSuccess;
 }
 Result cuDeviceGetName(char *name, int length, Device) {
@@ -106,9 +106,9 @@ Result cuDeviceGetAttribute(int *value, int attribute, Device) {
                                                     : 100;
   return kSuccess;
 }
-Result cuDeviceGetUuid_v2(unsigned char *uuid, Device) {
+Result cuDeviceGetUuid_v2(unsigned char *uuid, Device device) {
   for (int i = 0; i < 16; ++i)
-    uuid[i] = (unsigned char)i;
+    uuid[i] = (unsigned char)(i + (i == 15 ? device : 0));
   return kSuccess;
 }
 Result cuDeviceTotalMem_v2(size_t *bytes, Device) {

@@ -44,8 +44,15 @@ static void runSmaller(frit_module *module, frit_context *context,
 
 /// Opens the image and runs it if that succeeds. Returns whether it opened.
 static bool survive(const frit_image *image) {
-  static const frit_module_options options = {
-      sizeof(frit_module_options), "cpu", nullptr, 0, 1, nullptr, nullptr};
+  static const frit_module_options options = {sizeof(frit_module_options),
+                                              "cpu",
+                                              nullptr,
+                                              0,
+                                              1,
+                                              nullptr,
+                                              nullptr,
+                                              0,
+                                              {}};
   frit_module *module = nullptr;
   if (frit_module_open(image, &options, &module)) {
     CHECK(*frit_last_error());

@@ -13,7 +13,7 @@
 using namespace frit::test;
 
 static const frit_module_options cpuOptions = {
-    sizeof(frit_module_options), "cpu", nullptr, 0, 2, nullptr, nullptr};
+    sizeof(frit_module_options), "cpu", nullptr, 0, 2, nullptr, nullptr, 0, {}};
 
 namespace {
 struct Data {

@@ -9,7 +9,7 @@ using namespace frit;
 using namespace frit::test;
 
 static const frit_module_options cpuOptions = {
-    sizeof(frit_module_options), "cpu", nullptr, 0, 1, nullptr, nullptr};
+    sizeof(frit_module_options), "cpu", nullptr, 0, 1, nullptr, nullptr, 0, {}};
 
 static void testDescriptions() {
   Model model = makeStateModel();

@@ -11,7 +11,7 @@
 using namespace frit::test;
 
 static const frit_module_options cpuOptions = {
-    sizeof(frit_module_options), "cpu", nullptr, 0, 2, nullptr, nullptr};
+    sizeof(frit_module_options), "cpu", nullptr, 0, 2, nullptr, nullptr, 0, {}};
 
 static void testDescription(const frit::Module &module) {
   CHECK(module.symbolCount() == 1 && module.variantCount() == 2);

@@ -85,16 +85,6 @@ static std::string adviceForKernel(Result result) {
   }
 }
 
-/// "GPU-00112233-4455-6677-8899-aabbccddeeff"
-static std::string formatUuid(const unsigned char *bytes) {
-  std::string text = "GPU";
-  for (int i = 0; i < 16; ++i)
-    text += format(i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x"
-                                                                   : "%02x",
-                   bytes[i]);
-  return text;
-}
-
 namespace frit::doctor {
 /// The driver, and why a kernel did not run.
 struct Probe {
@@ -214,17 +204,15 @@ void Machine::examineGpu(const Probe &probe, int ordinal) {
   gpu.ordinal = ordinal;
   Device device = 0;
   char name[256] = "GPU";
-  unsigned char uuid[16] = {};
   size_t bytes = 0;
   driver.deviceGet(&device, ordinal);
   driver.deviceGetName(name, sizeof name, device);
   driver.deviceGetAttribute(&gpu.major, kAttributeCapabilityMajor, device);
   driver.deviceGetAttribute(&gpu.minor, kAttributeCapabilityMinor, device);
   driver.deviceTotalMem(&bytes, device);
-  driver.deviceGetUuid(uuid, device);
   gpu.name = name;
   gpu.memoryBytes = bytes;
-  gpu.uuid = formatUuid(uuid);
+  gpu.uuid = driver.uuidOf(device);
 
   std::string title = format("cuda:%d", ordinal);
   Finding finding{title, title};

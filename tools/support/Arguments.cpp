@@ -5,6 +5,7 @@
 #include "tools/support/Message.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -122,6 +123,23 @@ bool frit::tools::parseCount(const Argument &argument, uint64_t most,
   result = strtoull(value, &end, 10);
   if (!*value || *value == '-' || *end || !result || result > most)
     return wrongArgument("not a count:", argument.text);
+  return true;
+}
+
+bool frit::tools::parseBytes(const Argument &argument, uint64_t &bytes) {
+  const char *value = argument.value.c_str();
+  char *end;
+  double count = strtod(value, &end);
+  int shift = -1;
+  for (int power = 0; power < 5; ++power) {
+    static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
+    if (!strcmp(end, units[power]))
+      shift = 10 * power;
+  }
+  count = shift < 0 ? -1 : ldexp(count, shift);
+  if (end == value || !(count >= 1) || count > 0x1p60)
+    return wrongArgument("not a size such as 512MiB or 2GiB:", argument.text);
+  bytes = uint64_t(count);
   return true;
 }
 

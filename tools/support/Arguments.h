@@ -63,6 +63,8 @@ bool wrongArgument(std::string_view message, std::string_view argument,
 bool parseNumber(const Argument &argument, double &result);
 bool parseText(const Argument &argument, std::string &result);
 bool parseCount(const Argument &argument, uint64_t most, uint64_t &result);
+/// Parses "512MiB", "2GiB", "100000": bytes without a unit.
+bool parseBytes(const Argument &argument, uint64_t &bytes);
 /// Parses "200ms", "3s", "50us"; seconds without a unit.
 bool parseTime(const Argument &argument, double &seconds);
 

@@ -18,8 +18,11 @@ static const Setting<RunOptions, std::string> texts[] = {
     {"--device=", &RunOptions::device}, {"--weights=", &RunOptions::weights}};
 
 std::vector<HelpOption> frit::tools::runOptionsHelp() {
-  return {{"", "--device=", "cuda[:n]|cpu",
-           "Where to run (default: a GPU if the model supports it)"},
+  return {{"", "--device=", "cuda[:n]|uuid|cpu",
+           "Where to run: cuda:1, GPU-1b2e4f or cpu (default: a GPU if the "
+           "model supports it)"},
+          {"", "--memory-limit=", "size",
+           "Fail rather than take more of the device's memory, as 2GiB"},
           {"", "--threads=", "n", "Number of threads of the cpu target"},
           {"", "--no-cuda-graph", "",
            "Launch each step by itself; errors then name the model's node"},
@@ -37,6 +40,8 @@ std::optional<bool> frit::tools::applyRunOption(const Argument &argument,
     return *flag = true;
   if (std::string *text = findSetting(texts, argument, options))
     return parseText(argument, *text);
+  if (argument.name == "--memory-limit=")
+    return parseBytes(argument, options.memoryLimit);
   if (argument.name == "--threads=") {
     uint64_t threads = 0;
     bool good = parseCount(argument, 4096, threads);
@@ -59,6 +64,7 @@ frit_module_options frit::tools::moduleOptions(const RunOptions &options) {
   if (!options.weights.empty())
     settings.weights_folder = options.weights.c_str();
   settings.threads = options.threads;
+  settings.memory_limit = options.memoryLimit;
   if (options.noGraph)
     settings.flags |= FRIT_NO_CUDA_GRAPH;
   if (options.noProgrammaticLaunch)

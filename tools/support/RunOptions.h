@@ -13,6 +13,7 @@ struct RunOptions {
   std::string device;  ///< empty: the default
   std::string weights; ///< folder of external weights; empty: the model's
   uint32_t threads = 0;
+  uint64_t memoryLimit = 0; ///< bytes; 0: none
   bool noGraph = false, noProgrammaticLaunch = false;
   bool noCublas = false, noCudnn = false;
   bool verbose = false;

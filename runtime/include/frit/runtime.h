@@ -154,13 +154,28 @@ enum frit_module_flags {
   FRIT_NO_PROGRAMMATIC_LAUNCH = 8u
 };
 
+/** The program's own allocator. Called on any thread that is in a frit call,
+ *  also on several at a time. */
+typedef struct frit_allocator {
+  /** Returns `bytes` of memory that starts at a multiple of 256 bytes, or null
+   *  if there is none: of the module's GPU, whose primary context is current,
+   *  or of the host for the cpu target. */
+  void *(*allocate)(void *user, size_t bytes);
+  /** Takes back what `allocate` returned for as many bytes. All work that uses
+   *  it has ended. */
+  void (*release)(void *user, void *memory, size_t bytes);
+  void *user;
+} frit_allocator;
+
 /** Start from FRIT_MODULE_OPTIONS_INIT; zero is the default of every field. */
 typedef struct frit_module_options {
   size_t struct_bytes; /**< sizeof(frit_module_options) */
 
-  /** "cuda" or "cuda:N" for a GPU, "cpu", or "none" to inspect a model without
-   *  running it. Null or "": the GPU if there is a driver, a device and code in
-   *  the model for it, otherwise the CPU. */
+  /** "cuda" or "cuda:N" for a GPU, its UUID ("GPU-1b2e…", "MIG-…", or as much
+   *  of it as is unique), "cpu", or "none" to inspect a model without running
+   *  it. Null or "": the first GPU if there is a driver, a device and code in
+   *  the model for it, otherwise the CPU. The driver counts the GPUs that
+   *  CUDA_VISIBLE_DEVICES leaves. */
   const char *device;
 
   /** Folder of external weights. Null: the folder of the file that
@@ -177,10 +192,24 @@ typedef struct frit_module_options {
    *  call at that time; `message` is valid during the callback. */
   void (*remark)(void *user, const char *message);
   void *remark_user;
+
+  /** The most bytes of the device's memory that the module, its contexts and
+   *  their functions may have at a time; 0: no limit. What would exceed it
+   *  fails with FRIT_OUT_OF_MEMORY. Code, graphs and what libraries allocate do
+   *  not count; on the CPU neither do weights in mapped files. */
+  uint64_t memory_limit;
+
+  /** Allocates that memory; without functions the driver or malloc does. It is
+   *  used until the module and all its contexts are gone. */
+  frit_allocator allocator;
 } frit_module_options;
 
 #define FRIT_MODULE_OPTIONS_INIT                                               \
-  {sizeof(frit_module_options), NULL, NULL, 0, 0, NULL, NULL}
+  {                                                                            \
+    sizeof(frit_module_options), NULL, NULL, 0, 0, NULL, NULL, 0, {            \
+      NULL, NULL, NULL                                                         \
+    }                                                                          \
+  }
 
 /** Opens a model that is linked into the program: checks `image`, chooses a
  *  device, loads code and weights and runs the prepare steps. `options` may be

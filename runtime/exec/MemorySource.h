@@ -1,0 +1,43 @@
+//===- MemorySource.h - Where a module's memory comes from ----------------===//
+
+#ifndef FRIT_EXEC_MEMORYSOURCE_H
+#define FRIT_EXEC_MEMORYSOURCE_H
+
+#include "runtime/exec/Status.h"
+
+#include <atomic>
+
+namespace frit {
+
+/// The memory of a module, its contexts and the modules of its other functions:
+/// counts it against a limit, and takes it from the caller's allocator if there
+/// is one. Outlives all that owns such memory. Thread safe.
+class MemorySource {
+public:
+  /// A `limit` of 0 is none; an `allocator` without functions is none.
+  MemorySource(uint64_t limit, const frit_allocator &allocator)
+      : limit(limit), allocator(allocator) {}
+  MemorySource(const MemorySource &) = delete;
+
+  /// Counts memory that is about to be allocated. Fails if that is more than
+  /// the limit allows. `purpose` says in the message what it is for.
+  Status take(uint64_t bytes, const char *purpose);
+  void giveBack(uint64_t bytes) { used -= bytes; }
+
+  bool hasAllocator() const { return allocator.allocate; }
+  /// Calls the allocator. Returns null if it has none or gives memory that is
+  /// not aligned to artifact::kAlignment.
+  void *allocate(uint64_t bytes) const;
+  void release(void *memory, uint64_t bytes) const {
+    allocator.release(allocator.user, memory, bytes);
+  }
+
+private:
+  std::atomic<uint64_t> used = 0;
+  const uint64_t limit;
+  const frit_allocator allocator;
+};
+
+} // namespace frit
+
+#endif // FRIT_EXEC_MEMORYSOURCE_H
