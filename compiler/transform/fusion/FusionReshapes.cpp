@@ -67,6 +67,9 @@ static Value reshapeOperand(NNBuilder &builder, Value operand,
 
 /// Sinks a reshape of an elementwise operator's operand.
 static void sinkReshape(ElementwiseOp op, const Target &target) {
+  // It belongs in its reader's kernel.
+  if (isRecomputed(op))
+    return;
   auto type = resultType(op);
   for (Value operand : op->getOperands()) {
     auto reshape = operand.getDefiningOp<ReshapeOp>();

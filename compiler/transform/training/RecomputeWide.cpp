@@ -16,6 +16,13 @@
 // less traffic. The attribute nn.recomputed tells fusion that it belongs in its
 // reader's kernel. Readers that end up in one kernel share it again.
 //
+// So does the cast of a value that is reshaped for a reduction, such as a
+// loss's, which would otherwise be stored wide:
+//
+//   %w = nn.cast %x, %r = nn.reshape %w, … nn.reduce %r …
+// ==>
+//   %r = nn.reshape %x, %w = nn.cast %r, … nn.reduce %w …
+//
 // A 16-bit value that is stored anyway is computed again likewise if one other
 // 16-bit tensor is enough for that. So the gradient of a relu after a batch
 // norm reads the convolution's result, which that of the norm reads too:
@@ -162,7 +169,32 @@ static void store(Value value, Type narrow, ArrayRef<Operation *> readers) {
   }
 }
 
+static bool isWide(Value value) {
+  auto type = tensorType(value);
+  return type.getElementType().isF32() && type.getNumElements() >= kFewElements;
+}
+
+/// Moves a reshape that a reduction reads before the cast of a 16-bit value.
+static void reshapeNarrow(ReshapeOp reshape) {
+  auto cast = reshape.getX().getDefiningOp<CastOp>();
+  if (!cast || !cast->hasOneUse() || !isWide(cast.getY()) ||
+      !is16Bits(cast.getX()) ||
+      llvm::none_of(reshape->getUsers(), llvm::IsaPred<ReduceOp>))
+    return;
+  NNBuilder b(reshape.getLoc(), reshape);
+  Value narrow = b.reshape(cast.getX(), shapeOf(reshape.getY()));
+  Operation *wide = b.clone(*cast);
+  wide->setOperand(0, narrow);
+  wide->getResult(0).setType(tensorType(reshape.getY()));
+  wide->setAttr("nn.recomputed", b.getUnitAttr());
+  reshape.replaceAllUsesWith(wide->getResult(0));
+  reshape.erase();
+  cast.erase();
+}
+
 void RecomputeWide::run(Block &block) {
+  for (auto reshape : llvm::make_early_inc_range(block.getOps<ReshapeOp>()))
+    reshapeNarrow(reshape);
   // Last ones first: a chain that is repeated takes what it reads with it.
   SmallVector<Operation *> ops;
   for (Operation &op : block)
@@ -174,7 +206,7 @@ void RecomputeWide::run(Block &block) {
       continue;
     Value value = op->getResult(0);
     auto type = tensorType(value);
-    if (!type.getElementType().isF32() || type.getNumElements() < kFewElements)
+    if (!isWide(value))
       continue;
     llvm::SmallSetVector<Operation *, 4> readers(value.getUsers().begin(),
                                                  value.getUsers().end());

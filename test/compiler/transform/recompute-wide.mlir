@@ -1,4 +1,5 @@
 // RUN: frit-opt %s --recompute-wide | FileCheck %s
+// RUN: frit-opt %s --recompute-wide --fusion | FileCheck %s --check-prefix=FUSED
 
 // Both readers compute the centred values from the 16-bit tensor.
 // CHECK-LABEL: func.func @main
@@ -75,4 +76,24 @@ func.func @selection(%y: tensor<512x768xbf16>, %dy: tensor<512x768xbf16>) -> (te
   %4 = nn.reduce %3 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<512x768xf32>) -> tensor<1x768xf32>
   %5 = nn.neg %3 : (tensor<512x768xf32>) -> tensor<512x768xf32>
   return %4, %5 : tensor<1x768xf32>, tensor<512x768xf32>
+}
+
+// A product is stored in 16 bits for a reduction that reads it reshaped.
+// CHECK-LABEL: func.func @reshaped
+// CHECK-NEXT:    %[[Y:.*]] = nn.matmul %arg0, %arg1
+// CHECK-NEXT:    %[[R:.*]] = nn.reshape %[[Y]]
+// CHECK-NEXT:    %[[W:.*]] = nn.cast %[[R]] {nn.recomputed, to = f32}
+// CHECK-NEXT:    nn.reduce %[[W]]
+// CHECK-NEXT:    return
+// FUSED-LABEL: func.func @reshaped
+// FUSED:         nn.matmul {{.*}} -> tensor<8x64x768xbf16>
+// FUSED-NEXT:    nn.yield
+// FUSED:         nn.cast
+// FUSED-NEXT:    nn.reduce
+func.func @reshaped(%x: tensor<8x64x32xbf16>, %w: tensor<32x768xbf16>) -> tensor<512x1xf32> {
+  %0 = nn.matmul %x, %w : (tensor<8x64x32xbf16>, tensor<32x768xbf16>) -> tensor<8x64x768xbf16>
+  %1 = nn.cast %0 {to = f32} : (tensor<8x64x768xbf16>) -> tensor<8x64x768xf32>
+  %2 = nn.reshape %1 {shape = array<i64: 512, 768>} : (tensor<8x64x768xf32>) -> tensor<512x768xf32>
+  %3 = nn.reduce %2 {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<512x768xf32>) -> tensor<512x1xf32>
+  return %3 : tensor<512x1xf32>
 }
