@@ -131,12 +131,12 @@ gradient("merge_moments", [parts], (3, 1, 2), "width = 4 : si64")
 
 # Attention.
 def attention(heads, groups, queries, keys, mask=None, flags="", dtype=np.float64,
-              scale=0.6):
+              scale=0.6, values=3):
     q, k, v = (doubles(2, n, rows, size, seed=i).astype(dtype)
                for i, (n, rows, size) in enumerate((
-                   (heads, queries, 4), (groups, keys, 4), (groups, keys, 3))))
+                   (heads, queries, 4), (groups, keys, 4), (groups, keys, values))))
     gradient("attention", [q, k, v] + ([] if mask is None else [mask]),
-             (2, heads, queries, 3), f"scale = {scale} : f32{flags}")
+             (2, heads, queries, values), f"scale = {scale} : f32{flags}")
 
 
 allowed = np.random.default_rng(1).random((5, 6)) > 0.4
@@ -149,6 +149,9 @@ for heads, groups in ((1, 1), (4, 2), (3, 1)):
 attention(2, 2, 4, 5, doubles(2, 1, 4, 5))
 attention(4, 2, 5, 6, allowed, dtype=np.float16)
 attention(4, 2, 5, 6, dtype=np.float32)
+# By attention_grad, whose result is one tensor.
+attention(4, 2, 5, 6, allowed, dtype=np.float16, values=4)
+attention(4, 2, 5, 5, flags=", causal", dtype=np.float16, values=4)
 
 # Losses.
 logits = doubles(5, 7, low=-4, high=4)
