@@ -166,7 +166,6 @@ private:
     pipelineOptions.archs = options.archs;
     pipelineOptions.cuda.cublas = options.cublas;
     pipelineOptions.cuda.cudnn = options.cudnn;
-    pipelineOptions.cuda.remarkMissed = !options.remarksMissed.empty();
     pipelineOptions.cuda.tuning = &tuning;
     if (!options.tuneGenerate.empty())
       pipelineOptions.tune = [this](ModuleOp fused,

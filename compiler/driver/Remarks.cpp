@@ -30,7 +30,7 @@ public:
     std::string text;
     for (const auto &argument : remark.getArgs())
       text += argument.val;
-    if (kept && category == "fusion")
+    if (kept && (category == "fusion" || category == "schedule"))
       keep(remark.getLocation(), text, isMissed);
     const Filter &filter = isMissed ? missed : passed;
     if (!filter.matches(category))

@@ -37,7 +37,6 @@ public:
     options.arch = arch;
     options.cublas = libraries;
     options.cudnn = libraries;
-    options.remarkMissed = remarks;
     CudaTarget target(options);
     SmallVector<KernelText> kernels;
     SmallVector<std::string> launches;
@@ -117,9 +116,6 @@ private:
   Option<bool> libraries{*this, "libraries",
                          llvm::cl::desc("plan for cuBLASLt and cuDNN"),
                          llvm::cl::init(true)};
-  Option<bool> remarks{*this, "remarks",
-                       llvm::cl::desc("say what runs as a generic kernel"),
-                       llvm::cl::init(false)};
   ListOption<std::string> compile{
       *this, "compile", llvm::cl::desc("architectures to compile for")};
 };

@@ -11,6 +11,8 @@
 #include "codegen/cuda/target/Tuning.h"
 #include "dialects/nn/Gradient.h"
 
+#include "mlir/IR/Remarks.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
@@ -246,9 +248,10 @@ nn::Schedule CudaTarget::schedule(nn::FusionOp fusion) const {
       reason = why->reason();
     if (offers.schedules.empty())
       continue;
-    if (options.remarkMissed && !reason.empty() && skeleton->isGeneric())
-      emitRemark(fusion.getLoc()) << "runs as a generic kernel: " << reason
-                                  << " [-Rpass-missed=schedule]";
+    if (!reason.empty() && skeleton->isGeneric())
+      remark::missed(fusion.getLoc(),
+                     remark::RemarkOpts::name("Generic").category("schedule"))
+          << remark::add("runs as a generic kernel: {0}", reason);
     return offers.schedules.front();
   }
   emitError(fusion.getLoc()) << "has no CUDA kernel: " << reason;

@@ -17,8 +17,6 @@ struct CudaOptions {
   /// attention as cuDNN's; our own kernels are their fallback.
   bool cublas = true;
   bool cudnn = true;
-  /// Whether fusions that no fast skeleton takes are remarked upon.
-  bool remarkMissed = false;
   /// Timed schedules, which come before the model's; may be null.
   const Tuning *tuning = nullptr;
 };

@@ -1,5 +1,5 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
-// RUN: frit-opt %s --print-cuda=remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: frit-opt %s --print-cuda --remark-format=emitRemark --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 func.func @generic(%x: tensor<8x3x15x15xf32>, %y: tensor<2x5x6xf64>,
                    %u: tensor<3x4xf16>, %v: tensor<3x5xf16>,
@@ -55,8 +55,8 @@ func.func @generic(%x: tensor<8x3x15x15xf32>, %y: tensor<2x5x6xf64>,
   return
 }
 
-// REMARK: remark: runs as a generic kernel: a reduction is not of 32-bit or 16-bit floats [-Rpass-missed=schedule]
-// REMARK: remark: runs as a generic kernel: its batch dimensions broadcast in part
+// REMARK: Generic{{.*}}runs as a generic kernel: a reduction is not of 32-bit or 16-bit floats
+// REMARK: Generic{{.*}}runs as a generic kernel: its batch dimensions broadcast in part
 
 // CHECK-LABEL: struct k0_body {
 // CHECK: float r0 = -INFINITY;
