@@ -37,8 +37,9 @@ static constexpr double kOneSlot = 1.4;
 static constexpr double kHeldRate = 18.8e6, kMostHeld = 30e6;
 /// More stages, or blocks that share an SM, than these gain nothing.
 static constexpr int64_t kMostStages = 13, kMostOccupancy = 2;
-/// As many stages or fewer do not always hide the latency of copies.
-static constexpr int64_t kFewStages = 3;
+/// So few stages do not hide the latency of copies in a loop of more steps than
+/// those of the problems that were fitted have.
+static constexpr int64_t kFewStages = 3, kLongLoop = 80;
 
 /// The longest of times that overlap, and a little more where others come near
 /// it: they do not overlap to the end.
@@ -66,10 +67,10 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
       (2 * tile.m + tile.n + tile.m / 64 * tile.n) * kSharedTime / arch.clock;
   double load = (tile.m + tile.n / tile.cluster) * kWgmmaDepth * 2.0 /
                 std::min(kL2Rate, kAllL2Rate / active);
-  // While one stage is multiplied the others are copied; where they are many,
-  // the fitted latency allows for that.
+  // While one stage is multiplied the others are copied.
   int64_t stages = tile.stages * sharing;
-  double wait = kLatency / (stages > kFewStages ? stages : stages - 1);
+  bool stalls = steps > kLongLoop && stages <= kFewStages;
+  double wait = kLatency / (stalls ? stages - 1 : stages);
   double step = longest({multiply, feed, load, wait}, 16) + kStepTime;
   double compute = steps * step * (sharing > 1 ? kSharedSmTime : 1);
 
@@ -148,7 +149,8 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
       if (!tile.layout().overlaysStages())
         add(tile);
       // The sums of other blocks may take the place of stages.
-      if (tile.stages <= kFewStages && overlaid.layout().overlaysStages())
+      if (tile.stages <= kFewStages && steps > kLongLoop * tile.split &&
+          overlaid.layout().overlaysStages())
         add(overlaid);
       // Boxes may be worth a stage.
       WgmmaTile roomy = tile;
