@@ -158,6 +158,7 @@ private:
     };
     pipelineOptions.openSymbols = options.openSymbols;
     pipelineOptions.precision = options.precision;
+    pipelineOptions.keepWide = options.keepWide;
     pipelineOptions.types = options.types;
     pipelineOptions.memoryLimit = options.memoryLimit;
     pipelineOptions.fuse = options.fuse;

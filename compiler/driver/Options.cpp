@@ -14,6 +14,9 @@
 #include "frit/printable.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/GlobPattern.h"
+#include "llvm/Support/LineIterator.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/WithColor.h"
@@ -71,6 +74,7 @@ private:
   bool readOutput();
   bool readTargets();
   bool addNative();
+  bool readKept(StringRef path);
   bool readModel();
   bool readWeights();
   bool readCode();
@@ -294,6 +298,27 @@ bool CommandLine::readTargets() {
 // Model
 //===----------------------------------------------------------------------===//
 
+/// Reads the file of -fkeep-fp32.
+bool CommandLine::readKept(StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!file)
+    return wrong("-fkeep-fp32: cannot read '" + path +
+                     "': " + file.getError().message(),
+                 kBadInput);
+  protectInput(path.str());
+  for (llvm::line_iterator line(**file, /*SkipBlanks=*/true, '#');
+       !line.is_at_end(); ++line) {
+    StringRef pattern = line->trim();
+    auto glob = llvm::GlobPattern::create(pattern);
+    if (!glob)
+      return wrong("-fkeep-fp32: '" + pattern + "' in '" + path +
+                       "': " + llvm::toString(glob.takeError()),
+                   kBadInput);
+    options.keepWide.push_back(pattern.str());
+  }
+  return true;
+}
+
 /// Reads a size such as 8GiB, 8G or 500M; units are powers of 1024.
 static std::optional<int64_t> parseBytes(StringRef text) {
   (void)(text.consume_back("iB") || text.consume_back("B"));
@@ -313,6 +338,9 @@ bool CommandLine::readModel() {
   if (!precision)
     return false;
   options.precision = precision->str();
+  if (const Arg *keep = args.getLastArg(OPT_fkeep_fp32_EQ))
+    if (!readKept(keep->getValue()))
+      return false;
   options.trainingFile = args.getLastArgValue(OPT_train_EQ).str();
   options.dataParallel = args.hasArg(OPT_fdata_parallel);
   if (options.dataParallel && options.trainingFile.empty())

@@ -50,6 +50,8 @@ struct DriverOptions {
   bool defaultArchs = false;
   unsigned level = 2;
   std::string precision;
+  /// Globs of nodes that stay f32, and the file that has them.
+  llvm::SmallVector<std::string> keepWide;
   /// NAME:TYPE of inputs and outputs, the types as modules spell them.
   llvm::SmallVector<std::string> types;
   ImportOptions import;

@@ -93,6 +93,8 @@ def x : JoinedOrSeparate<["-"], "x">, Group<model_Group>, MetaVarName<"format">,
 defm fprecision : Value<one, "fprecision", model_Group, "precision",
   "What to compute in; amp-fp16 and amp-bf16 train f32 weights in 16 bits",
   "fp32,tf32,fp16,bf16,amp-fp16,amp-bf16">;
+defm fkeep_fp32 : Value<one, "fkeep-fp32", model_Group, "file",
+  "Compute the nodes that <file> names, a name or pattern per line, in f32">;
 defm ftype : Value<one, "ftype", model_Group, "name:type",
   "Take an input or give an output in another type, image:u8 or logits:f16">;
 defm fshape : Value<one, "fshape", model_Group, "spec",

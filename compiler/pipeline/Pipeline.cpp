@@ -169,6 +169,7 @@ void frit::addModelPasses(OpPassManager &passes,
   // Casts go in by operator class; sums stay f32.
   PrecisionOptions precision;
   precision.mode = options.precision;
+  precision.keep = options.keepWide;
   passes.addPass(createPrecision(precision));
   // The caller's types meet the chosen precision's: what both are stays so.
   InterfaceTypesOptions interface;

@@ -24,6 +24,8 @@ struct PipelineOptions {
 
   /// fp32, tf32, fp16 or bf16.
   std::string precision = "fp32";
+  /// Globs of names of nodes that stay f32.
+  llvm::SmallVector<std::string> keepWide;
   /// Types that inputs and outputs have other than the model's: NAME:TYPE.
   llvm::SmallVector<std::string> types;
   /// Off with -O0: every operator is a kernel.

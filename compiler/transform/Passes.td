@@ -29,7 +29,9 @@ def Compose : NNPass<"compose"> {
 def Precision : NNPass<"precision"> {
   let summary = "Make the graph compute in a narrower float type";
   let options = [Option<"mode", "mode", "std::string", "\"fp32\"",
-                        "fp32, tf32, fp16, bf16, amp-fp16 or amp-bf16">];
+                        "fp32, tf32, fp16, bf16, amp-fp16 or amp-bf16">,
+                 ListOption<"keep", "keep", "std::string",
+                            "globs of names of nodes that stay f32">];
 }
 
 def Differentiate : NNPass<"differentiate"> {

@@ -18,18 +18,22 @@
 // @prepare. Each form of a value is created at most once, so no cast undoes
 // another.
 //
-// Some values stay f32: - operands and results of the operators of `staysWide`,
-// and operators
-//   that are elementwise on such results alone;
+// Some values stay f32:
+//
+// - operands and results of nodes that `keep` names;
+//
+// - operands and results of the operators of `staysWide`, and operators that
+//   are elementwise on such results alone;
+//
 // - values on the way from f32 to such an operator through elementwise
-// operators,
-//   movement and products of coordinates. The angles of a rotary embedding are
-//   position × frequency, and half a unit in the last place of 1,000 radians is
-//   0.25 in f16, 2 in bf16.
+//   operators, movement and products of coordinates. The angles of a rotary
+//   embedding are position × frequency, and half a unit in the last place of
+//   1,000 radians is 0.25 in f16, 2 in bf16.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/Graph.h"
+#include "compiler/transform/Names.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/fusion/FusionGroups.h"
 #include "dialects/nn/Fold.h"
@@ -124,7 +128,8 @@ private:
 /// Rewrites one function in place, in program order.
 class Narrowing {
 public:
-  Narrowing(FloatType to, Block &block) : to(to), readers(block) {}
+  Narrowing(FloatType to, ArrayRef<std::string> keep, Block &block)
+      : to(to), kept(keep), readers(block) {}
 
   void run(Block &block);
 
@@ -147,6 +152,7 @@ private:
   bool wasF32(Value value) { return isF32(value) || forms.contains(value); }
 
   FloatType to;
+  ArrayRef<std::string> kept; ///< globs of nodes' names
   WideReaders readers;
   llvm::DenseMap<Value, Forms> forms;
 };
@@ -276,7 +282,9 @@ void Narrowing::rewrite(Operation *op) {
   if (isa<ConstantOp>(op))
     return;
   auto cast = dyn_cast<CastOp>(op);
-  bool keep = staysWide(op) || followsWide(op) || leadsToWide(op) ||
+  bool isNamed = llvm::any_of(
+      nodeNamesOf(op), [&](StringRef name) { return matchesAny(kept, name); });
+  bool keep = isNamed || staysWide(op) || followsWide(op) || leadsToWide(op) ||
               op->hasTrait<OpTrait::IsTerminator>();
   // A cast connects f32 to other types: numbers cast from integers are counts
   // and positions.
@@ -341,9 +349,10 @@ public:
           << "': fp32, tf32, fp16, bf16, amp-fp16 and amp-bf16 are known";
       return signalPassFailure();
     }
+    SmallVector<std::string> kept(keep.begin(), keep.end());
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal())
-        Narrowing(to, function.getBody().front())
+        Narrowing(to, kept, function.getBody().front())
             .run(function.getBody().front());
   }
 };

@@ -2,7 +2,7 @@
 
 #include "compiler/transform/training/Buckets.h"
 
-#include "compiler/transform/training/Names.h"
+#include "compiler/transform/Names.h"
 
 #include "llvm/Support/MathExtras.h"
 

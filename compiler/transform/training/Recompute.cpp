@@ -23,7 +23,7 @@
 
 #include "compiler/transform/training/Recompute.h"
 
-#include "compiler/transform/training/Names.h"
+#include "compiler/transform/Names.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/ContractionInfo.h"
 

@@ -20,8 +20,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/Graph.h"
+#include "compiler/transform/Names.h"
 #include "compiler/transform/training/Arguments.h"
-#include "compiler/transform/training/Names.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/Fold.h"
 #include "dialects/nn/Random.h"

@@ -1,6 +1,6 @@
 //===- Names.cpp - Find nodes and weights by their names ------------------===//
 
-#include "compiler/transform/training/Names.h"
+#include "compiler/transform/Names.h"
 
 #include "mlir/IR/Location.h"
 #include "llvm/Support/GlobPattern.h"

@@ -1,7 +1,7 @@
 //===- Names.h - Find nodes and weights by their names --------------------===//
 
-#ifndef FRIT_COMPILER_TRANSFORM_TRAINING_NAMES_H
-#define FRIT_COMPILER_TRANSFORM_TRAINING_NAMES_H
+#ifndef FRIT_COMPILER_TRANSFORM_NAMES_H
+#define FRIT_COMPILER_TRANSFORM_NAMES_H
 
 #include "mlir/IR/Operation.h"
 
@@ -15,4 +15,4 @@ llvm::SmallVector<llvm::StringRef> nodeNamesOf(mlir::Operation *op);
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_TRANSFORM_TRAINING_NAMES_H
+#endif // FRIT_COMPILER_TRANSFORM_NAMES_H
