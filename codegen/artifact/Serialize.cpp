@@ -381,6 +381,8 @@ private:
     }
     entry.bytes = plan::byteSize(value.getType());
     entry.written = written;
+    entry.type = uint32_t(
+        plan::dtypeOf(cast<ShapedType>(value.getType()).getElementType()));
     tables.buffers.push_back(entry);
   }
 

@@ -79,6 +79,8 @@ public:
   Status profile(size_t variant, std::span<const Binding> inputs,
                  std::span<const Binding> outputs,
                  std::vector<StepTime> &times) override;
+  Status trace(size_t variant, std::span<const Binding> inputs,
+               std::span<const Binding> outputs, const Visit &visit) override;
   Status synchronize() override { return Status(); }
   Status join(const frit_group &joined) override;
   Status readState(std::span<const StateBinding> tensors) override;
@@ -447,6 +449,25 @@ Status CpuExecution::profile(size_t variant, std::span<const Binding> inputs,
     times.push_back({start, since(begin) - start});
   }
   times.resize(list.size(), {since(begin), 0, false});
+  return copyOut(variant, outputs);
+}
+
+Status CpuExecution::trace(size_t variant, std::span<const Binding> inputs,
+                           std::span<const Binding> outputs,
+                           const Visit &visit) {
+  FRIT_TRY(bind(variant, inputs, outputs));
+  CpuSteps &list = *steps[variant];
+  const Model &model = executor.model;
+  std::vector<const void *> results;
+  for (size_t index = 0; index < list.size(); index = list.next(index)) {
+    FRIT_TRY(list.run(index, workspace->pool));
+    auto buffers = model.plan.arguments(model.steps(variant)[index]);
+    results.clear();
+    for (size_t i = 0; i < buffers.size(); ++i)
+      if (buffers[i].written)
+        results.push_back(list.argument(index, i));
+    visit(index, results);
+  }
   return copyOut(variant, outputs);
 }
 

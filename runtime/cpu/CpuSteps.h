@@ -43,6 +43,10 @@ public:
   size_t next(size_t index) const;
 
   size_t size() const { return steps.size(); }
+  /// Returns the address of an argument of a step.
+  const void *argument(size_t index, size_t number) const {
+    return arguments[firstArgument[index] + number];
+  }
   std::string pick(size_t index) const;
 
 private:

@@ -343,3 +343,49 @@ Status CudaExecution::profile(size_t variant, std::span<const Binding> inputs,
       driver.eventDestroy(event);
   return status;
 }
+
+//===----------------------------------------------------------------------===//
+// Traces
+//===----------------------------------------------------------------------===//
+
+/// Shows what the step at `index` has written.
+Status CudaExecution::visitResults(const Program &program, size_t index,
+                                   const Visit &visit) {
+  const Model &model = loaded.model;
+  std::span<const artifact::Buffer> buffers =
+      model.plan.arguments(model.steps(program.variant)[index]);
+  std::span<const DevicePointer> addresses = program.steps->argumentsOf(index);
+  std::vector<std::vector<uint8_t>> copies;
+  std::vector<const void *> results;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (!buffers[i].written)
+      continue;
+    std::vector<uint8_t> &copy = copies.emplace_back(buffers[i].bytes);
+    results.push_back(copy.data());
+    if (!copy.empty())
+      FRIT_TRY(driver.check(driver.memcpyDtoHAsync(copy.data(), addresses[i],
+                                                   copy.size(), queue()),
+                            "read a result"));
+  }
+  FRIT_TRY(driver.check(driver.streamSynchronize(queue()), "run a step"));
+  visit(index, results);
+  return Status();
+}
+
+Status CudaExecution::trace(size_t variant, std::span<const Binding> inputs,
+                            std::span<const Binding> outputs,
+                            const Visit &visit) {
+  ContextScope scope(gpu);
+  FRIT_TRY(open(variant));
+  Program &program = programs[variant];
+  FRIT_TRY(bind(program, inputs, outputs));
+  FRIT_TRY(copyIn(program, inputs));
+  for (size_t index = 0; index < program.steps->size();) {
+    FRIT_TRY(program.steps->enqueue(index, queue()));
+    FRIT_TRY(visitResults(program, index, visit));
+    FRIT_TRY(program.steps->next(index, queue()));
+  }
+  FRIT_TRY(readCounts(program, outputs));
+  FRIT_TRY(copyOut(program, outputs));
+  return finishCopies(program, outputs);
+}

@@ -37,6 +37,8 @@ public:
   Status profile(size_t variant, std::span<const Binding> inputs,
                  std::span<const Binding> outputs,
                  std::vector<StepTime> &times) override;
+  Status trace(size_t variant, std::span<const Binding> inputs,
+               std::span<const Binding> outputs, const Visit &visit) override;
   Status synchronize() override;
   Status join(const frit_group &group) override;
   Status readState(std::span<const StateBinding> tensors) override;
@@ -89,6 +91,7 @@ private:
   Status launch(Program &program);
   Status launchSteps(Program &program);
   GraphExec findGraph(Program &program);
+  Status visitResults(const Program &program, size_t index, const Visit &visit);
   Status recordSteps(Program &program, std::span<const Event> events,
                      std::vector<bool> &ran);
 

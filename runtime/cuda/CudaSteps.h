@@ -85,6 +85,11 @@ public:
   bool update(StepGraph &graph);
 
   size_t size() const { return steps.size(); }
+  /// Returns the addresses of a step's arguments.
+  std::span<const DevicePointer> argumentsOf(size_t index) const {
+    return std::span(arguments).subspan(firstArgument[index],
+                                        steps[index].arguments.count);
+  }
   std::string pick(size_t index) const;
   bool isLibrary(size_t index) const { return calls[index] != nullptr; }
 
@@ -120,10 +125,6 @@ private:
 
   void resolveArguments(size_t index, DevicePointer arena, DevicePointer state);
   void listTensorMaps(size_t index);
-  std::span<const DevicePointer> argumentsOf(size_t index) const {
-    return std::span(arguments).subspan(firstArgument[index],
-                                        steps[index].arguments.count);
-  }
   std::unique_ptr<LibraryCall> prepareCall(const artifact::Step &step);
   Status launch(size_t index, Stream stream);
   /// Returns whether the step reduces over ranks, of which there are others.

@@ -9,6 +9,8 @@
 #include "runtime/exec/Module.h"
 #include "runtime/exec/Types.h"
 
+#include "frit/dtype.h"
+
 #include <algorithm>
 
 using namespace frit;
@@ -310,4 +312,38 @@ frit_status frit_profile(frit_context *context, const frit_tensor *inputs,
     visit(user, &info);
   }
   return FRIT_OK;
+}
+
+frit_status frit_trace(frit_context *context, const frit_tensor *inputs,
+                       uint32_t input_count, const frit_tensor *outputs,
+                       uint32_t output_count,
+                       void (*visit)(void *user, const frit_step_info *step,
+                                     const frit_step_result *results,
+                                     uint32_t result_count),
+                       void *user) {
+  if (!hasArrays(context, inputs, input_count, outputs, output_count) || !visit)
+    return nullArgument("frit_trace");
+  Status status = context->bind({inputs, input_count}, {outputs, output_count});
+  if (status.failed())
+    return report(std::move(status));
+  const Model &model = context->module->model;
+  std::vector<frit_step_result> results;
+  auto show = [&](size_t index, std::span<const void *const> data) {
+    frit_step_info info;
+    (void)frit_context_step(context, uint32_t(index), &info);
+    results.clear();
+    for (const artifact::Buffer &buffer :
+         model.plan.arguments(model.steps(context->variant)[index])) {
+      if (!buffer.written)
+        continue;
+      const auto *row = artifact::findDType(artifact::DType(buffer.type));
+      uint64_t bytes = row ? row->bytes : 0;
+      results.push_back({frit_dtype(buffer.type),
+                         bytes ? buffer.bytes / bytes : 0,
+                         data[results.size()]});
+    }
+    visit(user, &info, results.data(), uint32_t(results.size()));
+  };
+  return report(context->execution->trace(context->variant, context->inputs,
+                                          context->outputs, show));
 }

@@ -16,6 +16,7 @@
 #include "runtime/exec/StridedRegion.h"
 #include "runtime/exec/Weights.h"
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -123,6 +124,16 @@ public:
   virtual Status profile(size_t variant, std::span<const Binding> inputs,
                          std::span<const Binding> outputs,
                          std::vector<StepTime> &times) = 0;
+
+  /// Gets a step that ran, and what each of its written arguments holds, in
+  /// host memory.
+  using Visit =
+      std::function<void(size_t step, std::span<const void *const> results)>;
+
+  /// Runs a variant one step at a time, and shows what each has written.
+  virtual Status trace(size_t variant, std::span<const Binding> inputs,
+                       std::span<const Binding> outputs,
+                       const Visit &visit) = 0;
 
   virtual Status synchronize() = 0;
 

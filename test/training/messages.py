@@ -56,3 +56,9 @@ for name, config in {
 }.items():
     (folder / f"{name}.json").write_text(json.dumps(config))
 (folder / "broken.json").write_text('{"loss": ')
+# Products of `big` are beyond what fits into 16 bits.
+np.save(folder / "big.npy", np.full((2, 4), 4e4, np.float32))
+np.savez(folder / "big.npz", x=np.full((4, 4), 4e4, np.float32), labels=np.arange(4))
+random = np.random.default_rng(0)
+np.savez(folder / "small.npz", x=random.standard_normal((64, 4)).astype(np.float32),
+         labels=random.integers(0, 6, 64))

@@ -53,6 +53,10 @@ static frit::HelpTable helpTable() {
         "step:r,every=n[ep][,gamma=0.1], each with ,warmup=n[ep], all but "
         "constant with ,min=r; 5ep is 5 epochs (default: the compiled rate)"},
        {"", "--allow-nan", "", "Go on when the loss is not finite"},
+       {"", "--trace-overflow", "",
+        "When gradients overflow or the loss is not finite, name the first "
+        "tensor that is not: the step runs again, kernel by kernel, from a "
+        "copy of the state, which is made before each step"},
        {"", "--eval-every=", "n",
         "Steps between evaluations (default: an epoch)"}});
   section(
@@ -116,6 +120,7 @@ struct CountOption {
 
 static const Setting<Options, bool> flags[] = {
     {"--allow-nan", &Options::allowNan},
+    {"--trace-overflow", &Options::traceOverflow},
     {"--resume", &Options::resume},
     {"--json", &Options::json},
     {"-v", &Options::verbose}};

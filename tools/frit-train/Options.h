@@ -28,6 +28,7 @@ struct Options : RunOptions {
   uint64_t batch = 0;             ///< that the step must have; 0: any
   std::optional<Schedule> schedule;
   bool allowNan = false;
+  bool traceOverflow = false;
   uint64_t evaluateEvery = 0; ///< steps; 0: an epoch
 
   std::string checkpoints;      ///< folder; empty: none are written

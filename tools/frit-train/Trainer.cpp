@@ -3,6 +3,7 @@
 #include "tools/frit-train/Trainer.h"
 #include "compiler/driver/OutputFile.h"
 #include "tools/frit-train/Export.h"
+#include "tools/frit-train/Overflow.h"
 #include "tools/frit-train/Shuffle.h"
 #include "tools/frit-train/Stop.h"
 #include "tools/support/Message.h"
@@ -226,9 +227,11 @@ bool Trainer::checkLoss(const Batch &batch) {
   if (savedAt)
     why +=
         "; the newest checkpoint is that of step " + std::to_string(*savedAt);
-  return model.failed("step " + std::to_string(number + 1) + ": the loss is " +
-                      (std::isnan(loss) ? "NaN" : "infinite") + "; " + why +
-                      "; --allow-nan goes on");
+  return model.failed(
+      "step " + std::to_string(number + 1) + ": the loss is " +
+      (std::isnan(loss) ? "NaN" : "infinite") + "; " + why +
+      (options.traceOverflow ? "" : "; --trace-overflow names the tensor") +
+      "; --allow-nan goes on");
 }
 
 /// Begins to copy the next batch to the device.
@@ -244,6 +247,31 @@ bool Trainer::send(Loader &loader) {
   return true;
 }
 
+/// If a number that the step returned is not finite, runs it again on the state
+/// `before` and names the tensor that it began with.
+bool Trainer::traceOverflow(const std::vector<TensorView> &before,
+                            std::span<const frit_tensor> inputs) {
+  auto bad = std::ranges::find_if(model.train.metrics(), [](const Metric &m) {
+    return !std::isfinite(m.value);
+  });
+  if (bad == model.train.metrics().end())
+    return true;
+  Overflow found;
+  if (!model.writeState(before))
+    return false;
+  if (frit_status status = findOverflow(model.trainContext(), inputs, found))
+    return model.failed(status);
+  std::string step = "step " + std::to_string(position.steps + 1) + ": ";
+  if (found.node.empty())
+    complain("note: " + step + "'" + bad->name +
+             "' is not finite, and all that its kernels stored is");
+  else
+    complain("note: " + step + "the first tensor that is not finite is of " +
+             found.node + ": " + std::to_string(found.bad) + " of " +
+             std::to_string(found.all) + " " + found.type);
+  return true;
+}
+
 bool Trainer::trainStep(Loader &loader, Report &report) {
   if (!setRate() || (!sent && !send(loader)))
     return false;
@@ -254,8 +282,13 @@ bool Trainer::trainStep(Loader &loader, Report &report) {
   // A batch that is there already travels while this step runs.
   if (loader.isReady() && !send(loader))
     return false;
+  std::vector<TensorView> before;
+  if (options.traceOverflow && !model.readState(before))
+    return false;
   if (frit_status status = model.train.run(model.trainContext(), inputs))
     return model.failed(status);
+  if (options.traceOverflow && !traceOverflow(before, inputs))
+    return false;
   if (!checkLoss(batch))
     return false;
   uint64_t epoch = position.epoch;

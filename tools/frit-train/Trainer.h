@@ -42,6 +42,8 @@ private:
   bool trainStep(Loader &loader, Report &report);
   bool send(Loader &loader);
   bool checkLoss(const Batch &batch);
+  bool traceOverflow(const std::vector<TensorView> &before,
+                     std::span<const frit_tensor> inputs);
   bool afterStep(Report &report);
   bool evaluateNow(Report &report);
   void saveNow(Report &report);

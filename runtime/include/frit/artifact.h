@@ -181,7 +181,7 @@ struct Buffer {
   uint64_t bytes = 0;
   /// Whether the step writes it. It may read it as well.
   uint32_t written = 0;
-  uint32_t reserved = 0;
+  uint32_t type = 0; ///< DType of its elements; 0 if it is not known
 };
 
 enum class MapKind : uint32_t { tiled, im2col };

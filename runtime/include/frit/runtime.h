@@ -678,6 +678,23 @@ FRIT_API frit_status frit_profile(
     const frit_tensor *outputs, uint32_t output_count,
     void (*visit)(void *user, const frit_step_info *step), void *user);
 
+/** A tensor that a step has written. */
+typedef struct frit_step_result {
+  frit_dtype dtype;
+  uint64_t count;   /**< elements; 0 if the type is not known */
+  const void *data; /**< in host memory, during the callback */
+} frit_step_result;
+
+/** As frit_run, but step by step, and without a graph. Calls `visit` after each
+ *  step that ran with all that it has written: to find the first one with
+ *  infinities, say. Results of a GPU are copied to the host, so it is slow. */
+FRIT_API frit_status frit_trace(
+    frit_context *context, const frit_tensor *inputs, uint32_t input_count,
+    const frit_tensor *outputs, uint32_t output_count,
+    void (*visit)(void *user, const frit_step_info *step,
+                  const frit_step_result *results, uint32_t result_count),
+    void *user);
+
 #ifdef __cplusplus
 }
 #endif

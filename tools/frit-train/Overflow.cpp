@@ -1,0 +1,85 @@
+//===- Overflow.cpp - Find what overflowed in a step ----------------------===//
+
+#include "tools/frit-train/Overflow.h"
+
+#include "frit/dtype.h"
+
+#include <cstring>
+
+using namespace frit::train;
+
+namespace {
+/// The bits of a floating-point type.
+struct FloatBits {
+  uint64_t exponent, sign;
+};
+
+struct Counts {
+  uint64_t bad = 0;       ///< not finite
+  bool isNegative = true; ///< whether all of these are -infinity
+};
+
+/// What findOverflow looks for, during the call.
+struct Search {
+  Overflow first, negative;
+};
+} // namespace
+
+template <typename Word>
+static Counts count(const frit_step_result &result, FloatBits bits) {
+  Counts counts;
+  auto *bytes = static_cast<const uint8_t *>(result.data);
+  for (uint64_t i = 0; i < result.count; ++i) {
+    Word word;
+    memcpy(&word, bytes + i * sizeof word, sizeof word);
+    if ((word & bits.exponent) != bits.exponent)
+      continue;
+    ++counts.bad;
+    counts.isNegative &= word == (bits.exponent | bits.sign);
+  }
+  return counts;
+}
+
+static Counts count(const frit_step_result &result) {
+  switch (result.dtype) {
+  case FRIT_F16:
+    return count<uint16_t>(result, {0x7c00, 0x8000});
+  case FRIT_BF16:
+    return count<uint16_t>(result, {0x7f80, 0x8000});
+  case FRIT_F32:
+    return count<uint32_t>(result, {0x7f800000, 0x80000000});
+  case FRIT_F64:
+    return count<uint64_t>(result, {0x7ff0000000000000, uint64_t(1) << 63});
+  default:
+    return {};
+  }
+}
+
+static void visit(void *user, const frit_step_info *step,
+                  const frit_step_result *results, uint32_t number) {
+  auto &search = *static_cast<Search *>(user);
+  if (!search.first.node.empty())
+    return;
+  for (const frit_step_result &result : std::span(results, number)) {
+    Counts counts = count(result);
+    if (!counts.bad)
+      continue;
+    Overflow &to = counts.isNegative ? search.negative : search.first;
+    if (to.node.empty())
+      to = {
+          step->node,
+          frit::artifact::findDType(frit::artifact::DType(result.dtype))->name,
+          counts.bad, result.count};
+  }
+}
+
+frit_status frit::train::findOverflow(frit_context *context,
+                                      std::span<const frit_tensor> inputs,
+                                      Overflow &found) {
+  Search search;
+  frit_status status =
+      frit_trace(context, inputs.data(), uint32_t(inputs.size()), nullptr, 0,
+                 visit, &search);
+  found = search.first.node.empty() ? search.negative : search.first;
+  return status;
+}

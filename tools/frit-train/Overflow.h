@@ -1,0 +1,28 @@
+//===- Overflow.h - Find what overflowed in a step ------------------------===//
+
+#ifndef FRIT_TRAIN_OVERFLOW_H
+#define FRIT_TRAIN_OVERFLOW_H
+
+#include "frit/runtime.h"
+
+#include <span>
+#include <string>
+
+namespace frit::train {
+
+/// The first tensor of a call that is not finite.
+struct Overflow {
+  std::string node;          ///< that computes it; empty: all are finite
+  std::string type;          ///< of its elements
+  uint64_t bad = 0, all = 0; ///< elements that are not finite, and all
+};
+
+/// Makes a call, kernel by kernel, and finds its first result with NaN or
+/// +infinity. Masks are full of -infinity, which counts if nothing else is
+/// found.
+frit_status findOverflow(frit_context *context,
+                         std::span<const frit_tensor> inputs, Overflow &found);
+
+} // namespace frit::train
+
+#endif // FRIT_TRAIN_OVERFLOW_H
