@@ -59,7 +59,7 @@ private:
 /// The threads of a context, and the scratch memory of the steps and threads.
 struct Workspace {
   Workspace(unsigned threads, std::shared_ptr<MemorySource> memory)
-      : pool(threads), arena(std::move(memory)) {}
+      : arena(std::move(memory)), pool(threads) {}
 
   HostMemory arena; ///< shared by the variants, of which one runs at a time
   uint64_t arenaBytes = 0;

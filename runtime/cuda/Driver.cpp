@@ -3,6 +3,7 @@
 #include "runtime/cuda/Driver.h"
 #include "runtime/exec/Targets.h"
 
+#include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 
@@ -123,7 +124,10 @@ std::string Driver::uuidOf(Device device) const {
   unsigned char bytes[16];
   if (deviceGetUuid(bytes, device) != kSuccess)
     return "";
-  std::string text = "GPU";
+  // A part of a GPU has a name like "NVIDIA H200 MIG 1g.18gb".
+  char name[256] = "";
+  deviceGetName(name, sizeof name, device);
+  std::string text = strstr(name, " MIG ") ? "MIG" : "GPU";
   for (int i = 0; i < 16; ++i)
     text += format(i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x"
                                                                    : "%02x",

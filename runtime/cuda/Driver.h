@@ -29,7 +29,8 @@ public:
   /// Where the open library was found.
   std::string path() const;
 
-  /// "GPU-00112233-4455-6677-8899-aabbccddeeff"; "" if the driver knows none.
+  /// "GPU-00112233-4455-6677-8899-aabbccddeeff", "MIG-…" for a part of one; ""
+  /// if the driver knows none.
   std::string uuidOf(Device device) const;
 
   /// The driver's text for an error code.

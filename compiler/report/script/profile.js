@@ -20,6 +20,8 @@ function showKernels(view, choice, page) {
       { title: "TFLOP/s", value: teraflops, text: (step) => rateText(teraflops(step), "") },
       { title: "of peak", value: (step) => fractionOfPeak(step, profile),
         text: (step) => (fractionOfPeak(step, profile) ? `${Math.round(100 * fractionOfPeak(step, profile))}%` : "") });
+  // On a phone the numbers come first.
+  if (innerWidth < 700) columns.sort((a, b) => Boolean(a.wide) - Boolean(b.wide));
   const sort = (choice.sort ||= profile ? { title: "measured", down: true } : { title: "#", down: false });
   const body = element("tbody");
   const rows = new Map();
