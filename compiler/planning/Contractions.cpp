@@ -159,9 +159,9 @@ LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,
         integer(info.heads), integer(info.groups), integer(info.queries),
         integer(info.keys), integer(info.size), integer(info.size),
         op.getScaleAttr(), op.getCausalAttr(), place(info.q), place(info.k),
-        place(info.v), info.mask ? place(*info.mask) : plan::OperandAttr(),
-        place(info.y), place(info.dy), place(info.stats), place(info.dq),
-        place(info.dk), place(info.dv), algorithm);
+        place(info.v), /*mask=*/nullptr, place(info.y), place(info.dy),
+        place(info.stats), place(info.dq), place(info.dk), place(info.dv),
+        algorithm);
     return success();
   }
   if (auto attention = nn::describeAttention(fusion)) {

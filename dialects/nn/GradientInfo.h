@@ -33,7 +33,6 @@ struct AttentionGradientInfo {
   AttentionGradOp op;
   AttentionOperand q, k, v, y, dy;
   AttentionOperand stats; ///< a column per query
-  std::optional<AttentionOperand> mask;
   /// Gradients, as parts of the result.
   AttentionOperand dq, dk, dv;
   int64_t batch = 0, heads = 0, groups = 0, queries = 0, keys = 0, size = 0;

@@ -49,9 +49,13 @@ def convs(folder):
     write(folder, "convs", nodes, {"x": [4, 8, 16, 16]}, weights, 10)
 
 
-def attention(folder, rows):
-    """Causal self-attention of two heads of 64 behind one projection."""
+def attention(folder, rows, hidden=0):
+    """Self-attention of two heads of 64 behind one projection: causal, or with a
+    mask that hides the last keys."""
     mask = np.triu(np.full((rows, rows), -np.inf, np.float32), 1)
+    if hidden:
+        mask = np.zeros((1, rows), np.float32)
+        mask[:, -hidden:] = -np.inf
     constants = {
         "split": np.array([2, rows, 3, 2, 64]),
         "joined": np.array([2, rows, 128]),
@@ -79,8 +83,9 @@ def attention(folder, rows):
     ]
     constants |= {f"i{i}": np.array(i) for i in range(3)}
     weights = {"wqkv": [128, 384], "wy": [128, 10]}
+    name = f"masked{rows}" if hidden else f"attention{rows}"
     write(
-        folder, f"attention{rows}", nodes, {"x": [2, rows, 128]}, weights, 10, constants
+        folder, name, nodes, {"x": [2, rows, 128]}, weights, 10, constants
     )
 
 
@@ -88,6 +93,7 @@ if __name__ == "__main__":
     convs(sys.argv[1])
     attention(sys.argv[1], 128)
     attention(sys.argv[1], 65)
+    attention(sys.argv[1], 128, hidden=3)
     with open(f"{sys.argv[1]}/train.json", "w") as file:
         json.dump({"loss": {"kind": "cross_entropy"},
                    "optimizer": {"kind": "sgd"}, "train": ["w*"]}, file)

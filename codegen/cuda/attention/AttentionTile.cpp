@@ -199,12 +199,7 @@ bool frit::cuda::cudnnTakes(nn::AttentionGradOp op, const Machine &machine) {
     if (!nn::tensorType(v).hasStaticShape() ||
         nn::tensorType(v).getNumElements() == 0)
       return false;
-  if (Value mask = op.getMask()) {
-    Type element = nn::tensorType(mask).getElementType();
-    if (!isTwoBytes(element) && !element.isF32())
-      return false;
-  }
-  return machine.cudnn && machine.arch.hasTensorCores && q[2] > 1 &&
-         isTwoBytes(nn::tensorType(op.getQ()).getElementType()) &&
+  return machine.cudnn && !op.getMask() && machine.arch.hasTensorCores &&
+         q[2] > 1 && isTwoBytes(nn::tensorType(op.getQ()).getElementType()) &&
          q[3] % piece == 0 && q[3] <= mostSize;
 }

@@ -24,9 +24,7 @@ using namespace frit::nn;
 static constexpr size_t kLongestChain = 64;
 
 static bool isMask(OpOperand &use) {
-  unsigned operand = use.getOperandNumber();
-  return (isa<AttentionOp>(use.getOwner()) && operand == 3) ||
-         (isa<AttentionGradOp>(use.getOwner()) && operand == 6);
+  return isa<AttentionOp>(use.getOwner()) && use.getOperandNumber() == 3;
 }
 
 /// Returns the operators before an operand, last first, that strides can
@@ -90,7 +88,7 @@ static SmallVector<Operation *> viewsAfter(CompositeOp composite,
 static AttentionStatsOp statsBeside(AttentionOp attention) {
   for (Operation *user : attention.getQ().getUsers()) {
     auto stats = dyn_cast<AttentionStatsOp>(user);
-    if (stats && isStatsOf(stats, attention) &&
+    if (stats && !stats->use_empty() && isStatsOf(stats, attention) &&
         llvm::all_of(stats->getUsers(), [&](Operation *reader) {
           return attention->isBeforeInBlock(reader);
         }))

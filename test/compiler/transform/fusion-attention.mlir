@@ -106,3 +106,16 @@ func.func @stats_alone(%q: tensor<2x2x5x64xf16>, %k: tensor<2x2x5x64xf16>) -> te
   %s = nn.attention_stats %q, %k {scale = 1.0 : f32} : (tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>) -> tensor<2x2x5xf32>
   return %s : tensor<2x2x5xf32>
 }
+
+// -----
+
+// Nothing computes statistics that nothing reads.
+// CHECK-LABEL: func.func @stats_unread
+// CHECK-NOT:     nn.attention_stats
+// CHECK-NOT:     nn.log
+// CHECK:         return
+func.func @stats_unread(%q: tensor<2x2x5x64xf16>, %k: tensor<2x2x5x64xf16>) -> tensor<2x2x5x64xf16> {
+  %y = nn.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>) -> tensor<2x2x5x64xf16>
+  %s = nn.attention_stats %q, %k {scale = 1.0 : f32} : (tensor<2x2x5x64xf16>, tensor<2x2x5x64xf16>) -> tensor<2x2x5xf32>
+  return %y : tensor<2x2x5x64xf16>
+}
