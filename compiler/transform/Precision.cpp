@@ -20,7 +20,8 @@
 //
 // Some values stay f32:
 //
-// - operands and results of nodes that `keep` names;
+// - operands and results of nodes that `keep` names, also where operators read
+//   them that take 16 bits and give f32;
 //
 // - operands and results of the operators of `staysWide`, and operators that
 //   are elementwise on such results alone;
@@ -137,7 +138,8 @@ private:
   /// The two forms of an original f32 value; one of them may be null.
   struct Forms {
     Value wide, narrow;
-    bool kept = false; ///< its producer stays f32
+    bool kept = false;  ///< its producer stays f32
+    bool named = false; ///< as `keep` names it
   };
 
   void rewrite(Operation *op);
@@ -293,7 +295,10 @@ void Narrowing::rewrite(Operation *op) {
   for (OpOperand &use : op->getOpOperands()) {
     Value operand = use.get();
     if (wasF32(operand))
-      use.set(keep || isWideOperand(use) ? wide(operand) : narrow(operand));
+      use.set(keep || isWideOperand(use) ||
+                      (givesWide(op) && forms.lookup(operand).named)
+                  ? wide(operand)
+                  : narrow(operand));
   }
   for (Value result : op->getResults()) {
     if (!isF32(result))
@@ -302,6 +307,7 @@ void Narrowing::rewrite(Operation *op) {
     if (keep || givesWide(op)) {
       form.wide = result;
       form.kept = true;
+      form.named = isNamed;
     } else {
       result.setType(tensorType(result).clone(to));
       form.narrow = result;
