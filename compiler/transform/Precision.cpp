@@ -20,8 +20,8 @@
 //
 // Some values stay f32:
 //
-// - operands and results of nodes that `keep` names, also where operators read
-//   them that take 16 bits and give f32;
+// - operands and results of nodes that `keep` names, and of operators that read
+//   those results;
 //
 // - operands and results of the operators of `staysWide`, and operators that
 //   are elementwise on such results alone;
@@ -286,8 +286,12 @@ void Narrowing::rewrite(Operation *op) {
   auto cast = dyn_cast<CastOp>(op);
   bool isNamed = llvm::any_of(
       nodeNamesOf(op), [&](StringRef name) { return matchesAny(kept, name); });
-  bool keep = isNamed || staysWide(op) || followsWide(op) || leadsToWide(op) ||
-              op->hasTrait<OpTrait::IsTerminator>();
+  // What a named node computes may not fit into 16 bits.
+  bool readsNamed = llvm::any_of(op->getOperands(), [&](Value operand) {
+    return forms.lookup(operand).named;
+  });
+  bool keep = isNamed || readsNamed || staysWide(op) || followsWide(op) ||
+              leadsToWide(op) || op->hasTrait<OpTrait::IsTerminator>();
   // A cast connects f32 to other types: numbers cast from integers are counts
   // and positions.
   if (cast)
@@ -295,10 +299,7 @@ void Narrowing::rewrite(Operation *op) {
   for (OpOperand &use : op->getOpOperands()) {
     Value operand = use.get();
     if (wasF32(operand))
-      use.set(keep || isWideOperand(use) ||
-                      (givesWide(op) && forms.lookup(operand).named)
-                  ? wide(operand)
-                  : narrow(operand));
+      use.set(keep || isWideOperand(use) ? wide(operand) : narrow(operand));
   }
   for (Value result : op->getResults()) {
     if (!isF32(result))

@@ -62,6 +62,12 @@ static frit::HelpTable helpTable() {
        {"", "--report=", "model.html",
         "With --profile=page.html: the page of fritc --report that the times "
         "are added to"},
+       {"", "--precision-report=", "shadow.so",
+        "Compare what each step stores in 16 bits with the same model compiled "
+        "in f32, worst first; both best with -O0"},
+       {"", "--keep=", "file",
+        "With --precision-report: write the names of the nodes whose numbers "
+        "16 bits do not hold, for fritc -fkeep-fp32=file"},
        {"", "--time-report", "",
         "Print the time of each phase from the start to the results"}});
   std::vector<frit::HelpOption> running = runOptionsHelp();
@@ -106,6 +112,8 @@ static const Setting<Options, std::string> texts[] = {
     {"--output=", &Options::output},
     {"--compare=", &Options::compare},
     {"--profile=", &Options::trace},
+    {"--precision-report=", &Options::shadow},
+    {"--keep=", &Options::keep},
     {"--report=", &Options::report}};
 
 static bool apply(const Argument &argument, Options &options) {
@@ -163,6 +171,8 @@ static bool checkTogether(Options &options) {
       return complain("--report=model.html is used with --profile=page.html");
     frit::protectInput(options.report);
   }
+  if (!options.keep.empty() && options.shadow.empty())
+    return complain("--keep=file is used with --precision-report=shadow.so");
   if (int(options.bench) + int(options.info) + int(options.profile) > 1)
     return complain("--bench, --info and --profile are used one at a time");
   return true;

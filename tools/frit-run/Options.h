@@ -34,6 +34,8 @@ struct Options : RunOptions {
   bool info = false;
   bool profile = false;
   std::string trace, report;
+  std::string shadow; ///< of --precision-report; empty for none
+  std::string keep;
 };
 
 /// Parses the command line. Prints help, or an error.

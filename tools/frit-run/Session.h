@@ -83,6 +83,8 @@ void printTimeReport(const Session &session);
 int runOnce(Session &session);
 int bench(Session &session);
 int profile(Session &session);
+/// --precision-report: compares what each step stores with the shadow's.
+int precision(Session &session);
 
 /// Returns seconds per call without transfers; negative after a failure. The
 /// first call includes transfers and is not counted.

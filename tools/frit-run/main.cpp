@@ -46,6 +46,8 @@ static int runTool(int count, char **arguments) {
     return bench(session);
   if (options.profile)
     return profile(session);
+  if (!options.shadow.empty())
+    return precision(session);
   return runOnce(session);
 }
 

@@ -1,0 +1,146 @@
+//===- Precision.cpp - Results in 16 bits beside those in f32 -------------===//
+//
+// Runs a model and its shadow, the same model computed in f32, step by step.
+// Results are matched by the nodes that compute them. Both are best compiled
+// with -O0, a kernel per operator. A node is to blame where the shadow's
+// numbers do not fit into the type that the model stores them in, not where it
+// reads what is wrong already.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+#include "compiler/driver/OutputFile.h"
+#include "tools/support/Table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+using namespace frit::run;
+
+namespace {
+/// Results of one run, by node, in order.
+using Results = std::map<std::string, std::vector<frit::tools::Tensor>>;
+
+/// How a result differs from the shadow's.
+struct Row {
+  std::string node, type;
+  double error = 0, largest = 0; ///< relative, and of the shadow
+  uint64_t over = 0, under = 0, count = 0;
+};
+} // namespace
+
+static bool isFloat(frit_dtype type) {
+  return type == FRIT_F16 || type == FRIT_BF16 || type == FRIT_F32;
+}
+
+static void visit(void *user, const frit_step_info *step,
+                  const frit_step_result *results, uint32_t number) {
+  for (const frit_step_result &result : std::span(results, number)) {
+    if (!isFloat(result.dtype) || !result.count)
+      continue;
+    auto *bytes = static_cast<const uint8_t *>(result.data);
+    frit::tools::Tensor tensor;
+    tensor.dtype = result.dtype;
+    tensor.dims = {int64_t(result.count)};
+    tensor.data = frit::tools::Storage(
+        bytes, bytes + result.count * frit_dtype_size(result.dtype));
+    (*static_cast<Results *>(user))[step->node].push_back(std::move(tensor));
+  }
+}
+
+static bool trace(Session &session, Results &results) {
+  std::vector<frit_tensor> inputs = session.bindInputs();
+  frit::Error error(frit_trace(session.context.get(), inputs.data(),
+                               uint32_t(inputs.size()), nullptr, 0, visit,
+                               &results));
+  return error ? session.failed(error) : true;
+}
+
+static Row compareResult(const std::string &node,
+                         const frit::tools::Tensor &result,
+                         const frit::tools::Tensor &shadow) {
+  Row row = {node, result.type()};
+  bool isHalf = result.dtype == FRIT_F16;
+  double most = isHalf ? 65504 : 3.3895e38, least = isHalf ? 0x1p-25 : 0x1p-134;
+  double difference = 0, norm = 0;
+  row.count = result.count();
+  for (uint64_t i = 0; i < row.count; ++i) {
+    double x = result.at(i), y = shadow.at(i), size = std::fabs(y);
+    if (!std::isfinite(y))
+      continue;
+    row.largest = std::max(row.largest, size);
+    row.over += size > most;
+    row.under += size > 0 && size < least;
+    norm += y * y;
+    if (x != y)
+      difference += (x - y) * (x - y);
+  }
+  row.error = std::sqrt(norm > 0 ? difference / norm : difference);
+  return row;
+}
+
+/// Returns the names in "node 'a' (Gemm, opset 17), node 'b' (Relu, opset 17)".
+static std::set<std::string> namesIn(const std::string &nodes) {
+  std::set<std::string> names;
+  for (size_t at = 0; (at = nodes.find("node '", at)) != std::string::npos;) {
+    size_t end = nodes.find("' (", at += 6);
+    if (end == std::string::npos)
+      break;
+    names.insert(nodes.substr(at, end - at));
+  }
+  return names;
+}
+
+int frit::run::precision(Session &session) {
+  Options ofShadow = session.options;
+  ofShadow.model = session.options.shadow;
+  Session shadow(ofShadow);
+  Results results, wide;
+  if (!shadow.openModule() || !shadow.prepareTensors() ||
+      !shadow.openContext() || !trace(shadow, wide))
+    return shadow.status();
+  if (!trace(session, results))
+    return session.status();
+  std::vector<Row> rows;
+  uint64_t alone = 0;
+  for (auto &[node, narrow] : results) {
+    std::vector<frit::tools::Tensor> &others = wide[node];
+    for (size_t i = 0; i < narrow.size(); ++i) {
+      if (narrow[i].dtype == FRIT_F32)
+        continue;
+      if (i < others.size() && others[i].count() == narrow[i].count())
+        rows.push_back(compareResult(node, narrow[i], others[i]));
+      else
+        ++alone;
+    }
+  }
+  std::ranges::stable_sort(rows, [](const Row &a, const Row &b) {
+    return std::pair(double(a.over + a.under) / double(a.count), a.error) >
+           std::pair(double(b.over + b.under) / double(b.count), b.error);
+  });
+  Table table({"node", "type", "error", "largest", "overflows", "underflows"});
+  std::string kept;
+  for (const Row &row : rows) {
+    table.add({row.node, row.type, text("%.1e", row.error),
+               text("%.3g", row.largest), std::to_string(row.over),
+               std::to_string(row.under)});
+    if (row.over || row.under * 10 > row.count)
+      for (const std::string &name : namesIn(row.node))
+        if (("\n" + kept).find("\n" + name + "\n") == std::string::npos)
+          kept += name + "\n";
+  }
+  table.print();
+  if (alone)
+    printf("%llu results have no counterpart: compile both with -O0\n",
+           (unsigned long long)alone);
+  if (session.options.keep.empty())
+    return 0;
+  std::error_code error = frit::writeFile(session.options.keep, kept);
+  if (error) {
+    complain("cannot write '" + session.options.keep + "': " + error.message());
+    return isOutputFault(error) ? kBadUsage : kMachine;
+  }
+  return 0;
+}
