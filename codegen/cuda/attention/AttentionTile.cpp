@@ -190,10 +190,8 @@ bool frit::cuda::cudnnTakes(Problem &problem, const Machine &machine) {
 }
 
 bool frit::cuda::cudnnTakes(nn::AttentionGradOp op, const Machine &machine) {
-  // Nothing stands in for cuDNN when the model is loaded. Its engines for
-  // Hopper take larger heads than others.
-  constexpr int64_t piece = 8;
-  const int64_t mostSize = machine.arch.hasWgmma ? 256 : 128;
+  // Nothing stands in for cuDNN when the model is loaded.
+  constexpr int64_t piece = 8, mostSize = 128;
   ArrayRef<int64_t> q = nn::shapeOf(op.getQ());
   for (Value v : op->getOperands())
     if (!nn::tensorType(v).hasStaticShape() ||
