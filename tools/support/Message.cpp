@@ -19,7 +19,9 @@ bool frit::tools::complain(const std::string &message) {
 }
 
 int frit::tools::finishOutput(int status) {
-  errno = 0;
+  // What printing met before is the last error still.
+  if (!ferror(stdout))
+    errno = 0;
   bool written = fflush(stdout) == 0 && !ferror(stdout);
   if (written)
     return status;
