@@ -167,6 +167,7 @@ private:
     pipelineOptions.archs = options.archs;
     pipelineOptions.cuda.cublas = options.cublas;
     pipelineOptions.cuda.cudnn = options.cudnn;
+    pipelineOptions.cuda.deterministic = options.deterministic;
     pipelineOptions.cuda.tuning = &tuning;
     if (!options.tuneGenerate.empty())
       pipelineOptions.tune = [this](ModuleOp fused,

@@ -428,6 +428,7 @@ bool CommandLine::readCode() {
   options.fork = optimises && args.hasFlag(OPT_ffork, OPT_fno_fork, true);
   options.cublas = args.hasFlag(OPT_fcublas, OPT_fno_cublas, true);
   options.cudnn = args.hasFlag(OPT_fcudnn, OPT_fno_cudnn, true);
+  options.deterministic = args.hasArg(OPT_fdeterministic);
   options.dryRun = args.hasArg(OPT_dry_run);
   options.verbose = options.dryRun || args.hasArg(OPT_v);
   options.timeReport = args.hasArg(OPT_ftime_report);

@@ -61,6 +61,7 @@ struct DriverOptions {
   bool dataParallel = false;          ///< only with a training file
   std::optional<int64_t> memoryLimit; ///< bytes
   bool fuse = true, guard = true, fork = true, cublas = true, cudnn = true;
+  bool deterministic = false;
   bool verbose = false, dryRun = false, saveTemps = false;
   bool timeReport = false, memoryReport = false;
   WarningOptions warnings;

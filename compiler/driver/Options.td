@@ -136,6 +136,10 @@ defm cublas : Switch<"cublas", "Plan matrix products for cuBLASLt (default)",
 defm cudnn : Switch<"cudnn",
   "Plan convolutions, attention and their gradients for cuDNN (default)",
   "Use frit's own convolutions and attention">;
+def fdeterministic : Flag<one, "fdeterministic">, Group<code_Group>,
+        HelpText<"Leave out algorithms whose results differ from call to call: "
+                 "gradients of attention then take more time and memory. "
+                 "frit-train --deterministic does so for the rest">;
 def fPIC : Flag<["-"], "fPIC">, Group<code_Group>,
            HelpText<"Position-independent code, as it always is; -fpic, -fPIE "
                     "and -fpie too">;

@@ -185,6 +185,7 @@ void CudaExecutor::findLibraries() {
   }
   if (usesCudnn && !model.has(FRIT_NO_CUDNN)) {
     cudnn = std::make_unique<Cudnn>();
+    cudnn->deterministic = model.has(FRIT_DETERMINISTIC);
     cudnnFound = cudnn->load();
   }
 }

@@ -160,7 +160,7 @@ Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
       if (!calls[index]->nextAlgorithm())
         calls[index].reset();
     if (!calls[index] && step.kernel == artifact::kNone)
-      return noKernel(plan, step);
+      return noKernel(plan, step, loaded.model.has(FRIT_DETERMINISTIC));
     declined += !calls[index];
   }
   if (declined)

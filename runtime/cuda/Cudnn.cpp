@@ -221,7 +221,8 @@ void ConvCall::findAlgorithms() {
     // If f32 is asked for, nothing may round to TF32.
     bool single = problem.compute != Compute::f32 ||
                   (result.mathType != kDnnTensorOp && result.mathType != 2);
-    if (result.status == 0 && exact && single && !oneOnly)
+    bool fixed = !dnn.deterministic || result.determinism == 1;
+    if (result.status == 0 && exact && single && fixed && !oneOnly)
       addCandidate(result.algorithm);
   }
   addCandidate(kDnnImplicitPrecompGemm);

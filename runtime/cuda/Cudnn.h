@@ -21,6 +21,8 @@ public:
   bool load();
 
   size_t version = 0;
+  /// Whether only algorithms are used whose results are the same in every call.
+  bool deterministic = false;
   Library library;
 };
 

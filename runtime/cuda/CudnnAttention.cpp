@@ -223,7 +223,10 @@ AttentionGraph &CudnnHandle::graphOf(const Attention &problem) {
   auto *made = new AttentionGraph(dnn, general);
   if (takesAttention(general, dnn.version)) {
     AttentionBuilder(made->problem, made->graph).buildForward();
-    (void)made->graph.close(handle);
+    if (dnn.deterministic)
+      (void)made->graph.close(handle, 1u << kDnnNondeterministic);
+    else
+      (void)made->graph.close(handle);
   }
   made->next = attentions;
   return *(attentions = made);

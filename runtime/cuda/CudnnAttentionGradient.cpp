@@ -178,8 +178,9 @@ private:
 std::unique_ptr<LibraryCall>
 CudnnHandle::prepareGradient(const Attention &problem) {
   const uint64_t scratch = AttentionScratch(problem).bytes;
+  // dq is summed by atomic additions.
   // With a mask of 197 keys, a number for each, 9.19 computes wrong gradients.
-  if (dnn.version < kOldestVersion || problem.hasMask ||
+  if (dnn.deterministic || dnn.version < kOldestVersion || problem.hasMask ||
       (dnn.version < kOldestWithLengths && needsLengths(problem)) ||
       (problem.queries == 1 && problem.keys == 1) ||
       problem.workspaceBytes < scratch)

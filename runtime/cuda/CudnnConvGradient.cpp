@@ -90,9 +90,12 @@ static void build(ConvGradientGraph &gradient) {
             {operands[2], operands[0], operands[1]});
 }
 
-/// Notes of engines that compute less exactly than asked for.
-static uint32_t refusedNotes(const Conv &p) {
+/// Notes of engines that compute less exactly than asked for, or differently in
+/// each call if that is not wanted.
+static uint32_t refusedNotes(const Conv &p, bool deterministic) {
   uint32_t refused = 1u << kDnnReducedPrecision;
+  if (deterministic)
+    refused |= 1u << kDnnNondeterministic;
   if (p.compute == Compute::f16) {
     refused |= 1u << kDnnUsesFft;
     for (int note = kDnnWinograd; note <= kDnnWinograd13; ++note)
@@ -125,7 +128,7 @@ CudnnHandle::prepareGradient(const Conv &problem,
     gradients.push_back(std::make_shared<ConvGradientGraph>(dnn, general, own));
     graph = gradients.back().get();
     build(*graph);
-    (void)graph->graph.close(handle, refusedNotes(general));
+    (void)graph->graph.close(handle, refusedNotes(general, dnn.deterministic));
   }
   auto call = std::make_unique<ConvGradientCall>(handle, *graph, problem);
   if (!call->findPlan())

@@ -208,8 +208,10 @@ Status stepFailed(const PlanView &plan, const artifact::Step &step,
                   Status status);
 
 /// The error for a step that no library accepts and that has no kernel of our
-/// own.
-Status noKernel(const PlanView &plan, const artifact::Step &step);
+/// own. `deterministic` says whether some of the libraries' algorithms were
+/// left out.
+Status noKernel(const PlanView &plan, const artifact::Step &step,
+                bool deterministic = false);
 
 } // namespace frit
 

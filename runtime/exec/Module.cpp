@@ -20,11 +20,17 @@ Status frit::stepFailed(const PlanView &plan, const artifact::Step &step,
   return std::move(status).within(plan.nodeOf(step));
 }
 
-Status frit::noKernel(const PlanView &plan, const artifact::Step &step) {
+Status frit::noKernel(const PlanView &plan, const artifact::Step &step,
+                      bool deterministic) {
   bool isGradient = step.kind == artifact::StepKind::conv
                         ? plan.conv(step).pass != artifact::ConvPass::forward
                         : step.kind == artifact::StepKind::attention &&
                               plan.attention(step).gradient;
+  if (isGradient && deterministic)
+    return Status(FRIT_UNSUPPORTED,
+                  format("%s: cuDNN has no deterministic algorithm for its "
+                         "gradient; compile the model with -fdeterministic",
+                         plan.nodeOf(step).c_str()));
   if (isGradient)
     return Status(
         FRIT_UNSUPPORTED,

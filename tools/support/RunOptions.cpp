@@ -4,6 +4,7 @@
 #include "tools/support/Message.h"
 
 #include <cstring>
+#include <set>
 
 using namespace frit;
 using namespace frit::tools;
@@ -12,7 +13,8 @@ static const Setting<RunOptions, bool> flags[] = {
     {"--no-cuda-graph", &RunOptions::noGraph},
     {"--no-programmatic-launch", &RunOptions::noProgrammaticLaunch},
     {"--no-cublas", &RunOptions::noCublas},
-    {"--no-cudnn", &RunOptions::noCudnn}};
+    {"--no-cudnn", &RunOptions::noCudnn},
+    {"--deterministic", &RunOptions::deterministic}};
 
 static const Setting<RunOptions, std::string> texts[] = {
     {"--device=", &RunOptions::device}, {"--weights=", &RunOptions::weights}};
@@ -31,6 +33,9 @@ std::vector<HelpOption> frit::tools::runOptionsHelp() {
           {"", "--no-cublas", "", "Use frit's kernels for matrix products"},
           {"", "--no-cudnn", "",
            "Use frit's kernels for convolutions and attention"},
+          {"", "--deterministic", "",
+           "Use only algorithms of libraries that give the same bits each "
+           "time; fritc -fdeterministic compiles attention's gradients so"},
           {"", "--weights=", "folder", "Folder of external weights"}};
 }
 
@@ -51,10 +56,12 @@ std::optional<bool> frit::tools::applyRunOption(const Argument &argument,
   return std::nullopt;
 }
 
+/// Prints a remark, but not twice: a model's functions have the same.
 static void printRemark(void *user, const char *message) {
+  static std::set<std::string> printed;
   bool isQuiet = !strncmp(message, "running on the cpu", 18) &&
                  !static_cast<const RunOptions *>(user)->verbose;
-  if (!isQuiet)
+  if (!isQuiet && printed.insert(message).second)
     complain("note: " + std::string(message));
 }
 
@@ -73,6 +80,8 @@ frit_module_options frit::tools::moduleOptions(const RunOptions &options) {
     settings.flags |= FRIT_NO_CUBLAS;
   if (options.noCudnn)
     settings.flags |= FRIT_NO_CUDNN;
+  if (options.deterministic)
+    settings.flags |= FRIT_DETERMINISTIC;
   // Remarks about a missing library or graph are always printed, because the
   // model is slower then.
   settings.remark = printRemark;

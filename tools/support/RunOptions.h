@@ -16,6 +16,7 @@ struct RunOptions {
   uint64_t memoryLimit = 0; ///< bytes; 0: none
   bool noGraph = false, noProgrammaticLaunch = false;
   bool noCublas = false, noCudnn = false;
+  bool deterministic = false;
   bool verbose = false;
 };
 

@@ -197,7 +197,9 @@ bool frit::cuda::cudnnTakes(nn::AttentionGradOp op, const Machine &machine) {
     if (!nn::tensorType(v).hasStaticShape() ||
         nn::tensorType(v).getNumElements() == 0)
       return false;
-  return machine.cudnn && !op.getMask() && machine.arch.hasTensorCores &&
-         q[2] > 1 && isTwoBytes(nn::tensorType(op.getQ()).getElementType()) &&
+  // cuDNN adds up the gradient of q in any order.
+  return machine.cudnn && !machine.deterministic && !op.getMask() &&
+         machine.arch.hasTensorCores && q[2] > 1 &&
+         isTwoBytes(nn::tensorType(op.getQ()).getElementType()) &&
          q[3] % piece == 0 && q[3] <= mostSize;
 }

@@ -20,7 +20,7 @@ using namespace frit::cuda;
 CudaTarget::CudaTarget(CudaOptions options)
     : options(std::move(options)),
       device{describeArch(this->options.arch), this->options.cublas,
-             this->options.cudnn} {}
+             this->options.cudnn, this->options.deterministic} {}
 
 /// Whether tensor cores multiply such elements.
 static bool usesTensorCores(nn::ConvOp conv) {

@@ -17,6 +17,9 @@ struct CudaOptions {
   /// attention as cuDNN's; our own kernels are their fallback.
   bool cublas = true;
   bool cudnn = true;
+  /// Whether libraries' algorithms whose results differ from call to call are
+  /// left out.
+  bool deterministic = false;
   /// Timed schedules, which come before the model's; may be null.
   const Tuning *tuning = nullptr;
 };

@@ -67,6 +67,8 @@ GpuArch describeArch(llvm::StringRef name);
 struct Machine {
   GpuArch arch;
   bool cublas = true, cudnn = true;
+  /// Whether the libraries' results must be the same in every call.
+  bool deterministic = false;
 };
 
 } // namespace frit::cuda

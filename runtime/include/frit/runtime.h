@@ -151,7 +151,10 @@ enum frit_module_flags {
   FRIT_NO_CUBLAS = 2u,     /**< frit's own kernels instead of cuBLASLt */
   FRIT_NO_CUDNN = 4u,      /**< frit's own kernels instead of cuDNN */
   /** each kernel starts after its predecessor has ended, for debugging */
-  FRIT_NO_PROGRAMMATIC_LAUNCH = 8u
+  FRIT_NO_PROGRAMMATIC_LAUNCH = 8u,
+  /** only algorithms of libraries that give the same bits in every call on the
+   *  same GPU; a model without any for a step does not open */
+  FRIT_DETERMINISTIC = 16u
 };
 
 /** The program's own allocator. Called on any thread that is in a frit call,
