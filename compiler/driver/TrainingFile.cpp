@@ -228,6 +228,9 @@ static void readAll(const Json &json, TrainingOptions &options,
   }
   in.number("clip_norm", options.clipNorm, 0);
   in.integer("accumulate", options.accumulate, 1);
+  in.integer("batch", options.batch, 1);
+  if (options.batch && json.contains("accumulate"))
+    in.fail("accumulate", "follows from 'batch', which is there too");
   in.number("batch_norm_momentum", options.batchNormMomentum, 0, 1);
 }
 

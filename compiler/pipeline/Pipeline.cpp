@@ -80,8 +80,9 @@ LogicalResult Pipeline::import(ModelSource source) {
     import.onValue = [this](StringRef name, Value value) {
       recordValueName(value, name);
     };
-  for (const SymbolSizes &symbol : options.openSymbols)
-    import.openSymbols.insert(symbol.name);
+  if (!options.training)
+    for (const SymbolSizes &symbol : options.openSymbols)
+      import.openSymbols.insert(symbol.name);
   // Imports that are only compared with another share its weights.
   WeightCache weights;
   import.weights = &weights;
@@ -91,6 +92,8 @@ LogicalResult Pipeline::import(ModelSource source) {
     return (source.isJson ? importJson : importOnnx)(
         source.file->getMemBufferRef(), source.path, import, context);
   };
+  if (options.training)
+    return importForTraining(importFor);
   auto imported = importVariants(options.openSymbols, importFor, context);
   if (failed(imported))
     return failure();
@@ -100,26 +103,77 @@ LogicalResult Pipeline::import(ModelSource source) {
     if (failed(hooks.keep(Stage::imported, *variant,
                           nameOf(functions.back(), i, "nn"))))
       return failure();
-  return options.training ? makeTrainingFunctions() : success();
+  return success();
+}
+
+/// Imports a model that trains once for each size of its open dimension. Each
+/// has functions of its own, because padding would change the loss. The largest
+/// comes first, and its functions are called as if there were no others.
+LogicalResult Pipeline::importForTraining(
+    llvm::function_ref<OwningOpRef<ModuleOp>(ArrayRef<int64_t>)> importFor) {
+  if (options.openSymbols.size() > 1) {
+    emitError(UnknownLoc::get(&context))
+        << "a model that trains has several sizes of one dimension at most: "
+           "fix '"
+        << options.openSymbols.back().name
+        << "' with -fshape=" << options.openSymbols.back().name << "=SIZE";
+    return failure();
+  }
+  std::vector<std::vector<int64_t>> all = {{}};
+  if (!options.openSymbols.empty()) {
+    all.clear();
+    for (int64_t size : llvm::reverse(options.openSymbols.front().sizes))
+      all.push_back({size});
+  }
+  for (const std::vector<int64_t> &sizes : all) {
+    bool isFirst = functions.empty();
+    // The first import has reported warnings.
+    ScopedDiagnosticHandler once(&context, [&](Diagnostic &diagnostic) {
+      return success(!isFirst &&
+                     diagnostic.getSeverity() != DiagnosticSeverity::Error);
+    });
+    auto imported = importVariants(
+        {}, [&](ArrayRef<int64_t>) { return importFor(sizes); }, context);
+    std::string suffix = isFirst ? "" : "_" + std::to_string(sizes[0]);
+    if (failed(imported) ||
+        failed(addTrainingFunctions(std::move(*imported), suffix)))
+      return failure();
+  }
+  return success();
 }
 
 /// Makes the functions of a model that trains from the imported one.
-LogicalResult Pipeline::makeTrainingFunctions() {
-  ModelVariants model = std::move(functions.front().model);
-  functions.clear();
-  if (model.isOpen() || model.shapes.counts)
-    return model.modules.front()->emitError(
-        "a model that trains has one size of every dimension: fix them with "
-        "-fshape=NAME=SIZE");
+LogicalResult Pipeline::addTrainingFunctions(ModelVariants model,
+                                             const Twine &suffix) {
+  ModuleOp module = *model.modules.front();
+  if (failed(hooks.keep(Stage::imported, module, ("nn" + suffix).str())))
+    return failure();
+  if (model.shapes.counts)
+    return module.emitError(
+        "a model that trains has one size of every dimension, and data decide "
+        "some of this one's");
+  TrainingOptions training = *options.training;
+  if (training.batch) {
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    ArrayRef<int64_t> shape;
+    if (main.getNumArguments())
+      shape = nn::shapeOf(main.getArgument(0));
+    if (shape.empty() || !shape[0] || training.batch % shape[0])
+      return main.emitError("'batch' of the training file is ")
+             << training.batch << ", no multiple of the "
+             << (shape.empty() ? 0 : shape[0]) << " samples of a call";
+    training.accumulate = training.batch / shape[0];
+  }
   for (TrainingFunction kind :
        {TrainingFunction::trainStep, TrainingFunction::evalStep}) {
     ModelVariants own;
     own.modules.push_back(model.modules.front()->clone());
     own.listNames = model.listNames;
     own.shapes = model.shapes;
-    functions.push_back(
-        {kind == TrainingFunction::trainStep ? "train_step" : "eval_step",
-         std::move(own), kind});
+    StringRef name =
+        kind == TrainingFunction::trainStep ? "train_step" : "eval_step";
+    functions.push_back({(name + suffix).str(), std::move(own),
+                         TrainedFunction{kind, training}});
   }
   return success();
 }
@@ -128,7 +182,7 @@ LogicalResult Pipeline::makeTrainingFunctions() {
 /// variant, where there are several.
 std::string Pipeline::nameOf(const Function &function, size_t variant,
                              const Twine &stage) const {
-  std::string name = function.trains ? function.name + "." : "";
+  std::string name = function.training ? function.name + "." : "";
   if (function.model.isOpen())
     name += function.model.listNames[variant] + ".";
   return name + stage.str();
@@ -138,11 +192,11 @@ LogicalResult Pipeline::simplify() {
   TimingScope scope = timing.nest("model passes");
   for (Function &function : functions) {
     PassManager passes(&context);
-    if (function.trains) {
+    if (const auto &training = function.training) {
       // Batch statistics and dropout.
-      passes.addPass(createTrainingMode(*options.training, *function.trains));
+      passes.addPass(createTrainingMode(training->options, training->kind));
       // The loss, and weights that train as arguments.
-      passes.addPass(createAddLoss(*options.training, *function.trains));
+      passes.addPass(createAddLoss(training->options, training->kind));
     }
     addModelPasses(passes, options);
     passes.enableTiming(scope);
@@ -217,9 +271,9 @@ LogicalResult Pipeline::compileFunction(Function &function,
                                         const PipelineOptions &own,
                                         TimingScope &scope) {
   PassManager fusing(&context), planning(&context);
-  addTargetPasses(fusing, target, own, function.trains);
+  addTargetPasses(fusing, target, own, function.trained());
   fusing.enableTiming(scope);
-  addPlanPasses(planning, target, own, function.trains ? function.name : "");
+  addPlanPasses(planning, target, own, function.training ? function.name : "");
   planning.enableTiming(scope);
   StringRef arch = target.arch();
   for (auto [i, variant] : llvm::enumerate(function.model.modules)) {
@@ -231,7 +285,8 @@ LogicalResult Pipeline::compileFunction(Function &function,
     if (options.last == Stage::fused)
       continue;
     // Memory is saved by computing again, if there is a limit.
-    if (options.memoryLimit && function.trains == TrainingFunction::trainStep &&
+    if (options.memoryLimit && function.training &&
+        function.training->kind == TrainingFunction::trainStep &&
         failed(fitMemory(function, *clone, planning, scope)))
       return failure();
     if (failed(planning.run(*clone)))
@@ -258,7 +313,7 @@ LogicalResult Pipeline::tune(const PipelineOptions &own, TimingScope &timing) {
     count += function.model.modules.size();
   for (Function &function : functions) {
     PassManager passes(&context);
-    addTargetPasses(passes, target, own, function.trains);
+    addTargetPasses(passes, target, own, function.trained());
     for (OwningOpRef<ModuleOp> &variant : function.model.modules) {
       OwningOpRef<ModuleOp> clone = variant->clone();
       if (failed(passes.run(*clone)) ||
@@ -271,17 +326,17 @@ LogicalResult Pipeline::tune(const PipelineOptions &own, TimingScope &timing) {
 
 void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
                            const PipelineOptions &options,
-                           std::optional<TrainingFunction> trains) {
+                           const TrainedFunction *training) {
   // Convolutional networks run channels last from end to end.
   passes.addPass(createLayout(target));
   // Gradients, in the layout of what they are gradients of, and what the
   // optimizer makes of them.
-  if (trains) {
-    passes.addPass(createAddOptimizer(*options.training, *trains));
+  if (training) {
+    passes.addPass(createAddOptimizer(training->options, training->kind));
     passes.addPass(createSimplify());
   }
   // Layer norms become factors of the products that read them.
-  if (options.fuse && !trains)
+  if (options.fuse && !training)
     passes.addPass(createFoldNorms(target));
   // Composites the target has no kernel for become what they mean.
   passes.addPass(createDecompose(target));
@@ -289,7 +344,7 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // What the backward pass reads of the forward pass is stored in 16 bits. Sums
   // over many rows for few columns, of which gradients have many, get more
   // threads.
-  if (trains) {
+  if (training) {
     passes.addPass(createRecomputeWide());
     passes.addPass(createSplitReductions(target));
   }
@@ -297,7 +352,7 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   passes.addPass(createHoistPrepare());
   // TMA reads no odd rows, so gradients of an odd number of classes get a few
   // more. After the last pass, which would store the masks.
-  if (trains)
+  if (training)
     passes.addPass(createAlignColumns(target));
   // What one value of a condition asks for runs for that value only.
   if (options.guard)
@@ -306,13 +361,13 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   FusionOptions fusion;
   fusion.fuse = options.fuse;
   passes.addPass(createFusion(target, fusion));
-  if (trains)
+  if (training)
     passes.addPass(createCSEPass());
   passes.addPass(createSchedule(target));
   // Nodes that train.json names are computed again for the backward pass.
-  if (trains == TrainingFunction::trainStep &&
-      !options.training->recompute.empty())
-    passes.addPass(createRecompute(*options.training));
+  if (training && training->kind == TrainingFunction::trainStep &&
+      !training->options.recompute.empty())
+    passes.addPass(createRecompute(training->options));
 }
 
 void frit::addPlanPasses(OpPassManager &passes, const nn::Target &target,

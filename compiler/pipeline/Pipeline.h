@@ -65,6 +65,12 @@ struct PipelineOptions {
   Stage last = Stage::artifact;
 };
 
+/// What a function of a model that trains does, and how.
+struct TrainedFunction {
+  TrainingFunction kind;
+  TrainingOptions options;
+};
+
 /// A model's file.
 struct ModelSource {
   std::unique_ptr<llvm::MemoryBuffer> file;
@@ -92,11 +98,20 @@ private:
   struct Function {
     std::string name;
     ModelVariants model;
-    std::optional<TrainingFunction> trains = {};
+    std::optional<TrainedFunction> training = {};
+
+    const TrainedFunction *trained() const {
+      return training ? &*training : nullptr;
+    }
   };
 
   llvm::LogicalResult import(ModelSource source);
-  llvm::LogicalResult makeTrainingFunctions();
+  llvm::LogicalResult
+  importForTraining(llvm::function_ref<
+                    mlir::OwningOpRef<mlir::ModuleOp>(llvm::ArrayRef<int64_t>)>
+                        importFor);
+  llvm::LogicalResult addTrainingFunctions(ModelVariants model,
+                                           const llvm::Twine &suffix);
   llvm::LogicalResult simplify();
   llvm::LogicalResult compileFor(llvm::StringRef arch);
   llvm::LogicalResult compileFunction(Function &function,
@@ -153,7 +168,7 @@ void addModelPasses(mlir::OpPassManager &passes,
 /// A target's own copy of the model becomes scheduled fusions.
 void addTargetPasses(mlir::OpPassManager &passes, const nn::Target &target,
                      const PipelineOptions &options,
-                     std::optional<TrainingFunction> trains = {});
+                     const TrainedFunction *training = nullptr);
 
 /// Scheduled fusions become a plan. The plans of a model's variants can then be
 /// merged.

@@ -14,11 +14,15 @@ using namespace frit::train;
 // Functions
 //===----------------------------------------------------------------------===//
 
+/// The function that trains, or what those of other batches begin with.
+static constexpr const char *kStep = "train_step";
+
 static Input describeTensor(const frit_tensor_info &info) {
   return {info.name, info.dtype, {info.dims, info.dims + info.rank}};
 }
 
-bool Function::describe(frit_module *module, uint64_t batch, uint32_t ranks) {
+bool Function::describe(frit_module *module) {
+  *this = {};
   opened = module;
   if (frit_module_symbol_count(module))
     return complain("a training step has one size of every dimension, and this "
@@ -42,12 +46,6 @@ bool Function::describe(frit_module *module, uint64_t batch, uint32_t ranks) {
     if (input.dims.empty() || input.dims[0] < 1)
       return complain("input '" + input.name +
                       "' has no first dimension that counts samples");
-    if (batch && batch != uint64_t(input.dims[0]) * ranks)
-      return complain(
-          "--batch=" + std::to_string(batch) +
-          ": the step was compiled for a batch of " +
-          std::to_string(input.dims[0]) +
-          (ranks > 1 ? " on each of " + std::to_string(ranks) + " ranks" : ""));
     if (input.dims[0] != takes[0].dims[0])
       return complain("input '" + input.name + "' has a batch of " +
                       std::to_string(input.dims[0]) + ", and '" +
@@ -121,7 +119,7 @@ bool Model::leave() {
   return false;
 }
 
-bool Model::open() {
+bool Model::open(uint64_t batch) {
   frit_module_options settings = moduleOptions(options);
   frit_module *opened = nullptr;
   if (frit_status status =
@@ -134,41 +132,86 @@ bool Model::open() {
   protectInput(options.model);
   protectInput(options.model.substr(0, options.model.rfind('.')) +
                ".safetensors");
-  return openFunctions() && describeState();
+  return openFunctions(batch) && describeState();
 }
 
-bool Model::openFunction(const char *name, frit_module *&function) {
+bool Model::openFunction(const std::string &name, frit_module *&function) {
   function = nullptr;
   for (uint32_t i = 0; i < frit_module_function_count(artifact.get()); ++i) {
-    if (strcmp(frit_module_function_name(artifact.get(), i), name))
+    if (frit_module_function_name(artifact.get(), i) != name)
       continue;
-    if (!strcmp(frit_module_function(artifact.get()), name)) {
+    if (frit_module_function(artifact.get()) == name) {
       function = artifact.get();
       continue;
     }
     if (frit_status status =
-            frit_module_open_function(artifact.get(), name, &function))
+            frit_module_open_function(artifact.get(), name.c_str(), &function))
       return failed(status);
     others.emplace_back(function);
   }
   return true;
 }
 
-bool Model::openFunctions() {
-  frit_module *training, *evaluation;
-  if (!openFunction("train_step", training) ||
-      !openFunction("eval_step", evaluation))
-    return false;
-  if (!training)
+/// Names of the functions that train, of which there is one per batch: the
+/// largest comes first.
+static std::vector<std::string> stepsOf(frit_module *module) {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < frit_module_function_count(module); ++i) {
+    std::string name = frit_module_function_name(module, i);
+    if (name == kStep || name.starts_with(std::string(kStep) + "_"))
+      names.push_back(name);
+  }
+  return names;
+}
+
+/// Opens the training step of a batch as `train`: `batch` samples of this rank,
+/// or what the options say if that is 0.
+bool Model::openStep(uint64_t batch, std::string &name) {
+  uint64_t ranks = options.place.size;
+  uint64_t wanted = batch ? batch * ranks : options.batch;
+  bool largest = options.largestBatch && !batch;
+  std::vector<std::string> names = stepsOf(artifact.get());
+  if (names.empty())
     return failed("'" + options.model +
                   "' has no training step; fritc model.onnx "
                   "--train=train.json -o step.so compiles one");
-  if (!train.describe(training, options.batch, options.place.size))
-    return false;
-  if (std::string shortage = describeShortage(memoryNeed()); !shortage.empty())
+  std::string sizes, shortage;
+  for (const std::string &each : names) {
+    name = each;
+    frit_module *module = nullptr;
+    if (!openFunction(name, module) || !train.describe(module))
+      return false;
+    uint64_t own = train.batch();
+    sizes += (sizes.empty() ? "" : ", ") + std::to_string(own);
+    if (wanted && wanted != own * ranks)
+      continue;
+    shortage = describeShortage(memoryNeed());
+    if (shortage.empty())
+      return true;
+    if (largest)
+      continue;
+    bool hasOthers = each != names.back();
+    return failed(shortage + (hasOthers ? "; --batch=auto takes the largest "
+                                          "of its batches that fits"
+                                        : ""),
+                  kMachine);
+  }
+  if (largest)
     return failed(shortage, kMachine);
+  return failed(
+      "--batch=" + std::to_string(wanted) +
+      ": the step was compiled for a batch of " + sizes +
+      (ranks > 1 ? " on each of " + std::to_string(ranks) + " ranks" : ""));
+}
+
+bool Model::openFunctions(uint64_t batch) {
+  std::string name;
+  frit_module *evaluation = nullptr;
+  if (!openStep(batch, name) ||
+      !openFunction("eval_step" + name.substr(strlen(kStep)), evaluation))
+    return false;
   frit_context *made = nullptr;
-  if (frit_status status = frit_context_create(training, &made))
+  if (frit_status status = frit_context_create(train.module(), &made))
     return failed(status);
   context.reset(made);
   frit_feed *madeFeed = nullptr;
@@ -177,7 +220,7 @@ bool Model::openFunctions() {
   feed.reset(madeFeed);
   if (!evaluation)
     return true;
-  if (!evaluate.describe(evaluation, options.batch, options.place.size))
+  if (!evaluate.describe(evaluation))
     return false;
   if (frit_status status =
           frit_context_create_peer(evaluation, context.get(), &made))
@@ -186,8 +229,8 @@ bool Model::openFunctions() {
   return true;
 }
 
-/// Returns what train_step and its feed take of a GPU. On the CPU nothing is
-/// asked: memory there is not taken before it is used.
+/// Returns what a step and its feed take of a GPU. On the CPU nothing is asked:
+/// memory there is not taken before it is used.
 MemoryNeed Model::memoryNeed() const {
   frit_device_info info = device();
   if (!strncmp(info.device, "cpu", 3))

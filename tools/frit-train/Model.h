@@ -25,10 +25,8 @@ struct Metric {
 /// A function of an artifact, ready to be called.
 class Function {
 public:
-  /// Sets inputs and metrics. `batch`, unless it is 0, must be the number of
-  /// samples of the calls of all `ranks`. On failure prints an error and
-  /// returns false.
-  bool describe(frit_module *opened, uint64_t batch, uint32_t ranks);
+  /// Sets inputs and metrics. On failure prints an error and returns false.
+  bool describe(frit_module *opened);
 
   /// Runs a batch. Sets the metrics and fills `wanted`, other outputs by name.
   /// On failure the runtime's last error says why.
@@ -60,7 +58,9 @@ class Model {
 public:
   explicit Model(const Options &options) : options(options) {}
 
-  bool open();
+  /// Opens the functions for `batch` samples of a call of this rank; if that is
+  /// 0, those that the options say.
+  bool open(uint64_t batch);
 
   Function train, evaluate;
   bool hasEvaluation() const { return evaluate.module(); }
@@ -106,12 +106,13 @@ private:
   using ModuleHandle = std::unique_ptr<frit_module, Close>;
   using ContextHandle = std::unique_ptr<frit_context, Close>;
 
-  bool openFunctions();
+  bool openFunctions(uint64_t batch);
+  bool openStep(uint64_t batch, std::string &name);
   bool describeState();
   MemoryNeed memoryNeed() const;
   /// Opens a function of the artifact; null, without an error, if there is
   /// none.
-  bool openFunction(const char *name, frit_module *&function);
+  bool openFunction(const std::string &name, frit_module *&function);
 
   const Options &options;
   int exitStatus = kBadInput;

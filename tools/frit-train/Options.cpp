@@ -46,8 +46,8 @@ static frit::HelpTable helpTable() {
       {{"", "--epochs=", "n", "Passes over the data (default: 1)"},
        {"", "--steps=", "n", "Number of steps, instead of epochs"},
        {"", "--batch=", "n",
-        "Samples of a step of all ranks, which must be those that it was "
-        "compiled for"},
+        "Samples of a step of all ranks, of those that it was compiled for, or "
+        "auto: the most that fit into the GPU's memory (default: the most)"},
        {"", "--lr=", "schedule",
         "Learning rate: constant:r, linear:r, cosine:r or "
         "step:r,every=n[ep][,gamma=0.1], each with ,warmup=n[ep], all but "
@@ -143,7 +143,6 @@ static constexpr uint64_t kMostSteps = uint64_t(1) << 40;
 static const CountOption counts[] = {
     {"--epochs=", &Options::epochs, 1u << 30},
     {"--steps=", &Options::steps, kMostSteps},
-    {"--batch=", &Options::batch, 1u << 30},
     {"--workers=", &Options::workers, 256},
     {"--eval-every=", &Options::evaluateEvery, kMostSteps},
     {"--checkpoint-every=", &Options::checkpointEvery, kMostSteps},
@@ -219,6 +218,11 @@ static bool apply(const Argument &argument, Options &options) {
   for (const CountOption &count : counts)
     if (name == count.name)
       return parseCount(argument, count.most, options.*count.field);
+  if (name == "--batch=") {
+    options.largestBatch = value == "auto";
+    return options.largestBatch ||
+           parseCount(argument, 1u << 30, options.batch);
+  }
   if (name == "--seed=")
     return parseInteger(argument, options.seed.emplace());
   if (name == "--ignore-index=")

@@ -25,7 +25,8 @@ struct Options : RunOptions {
   int64_t ignoredLabel = -100;
 
   uint64_t epochs = 0, steps = 0; ///< at most one is not 0
-  uint64_t batch = 0;             ///< that the step must have; 0: any
+  uint64_t batch = 0;             ///< of all ranks; 0: the step's largest
+  bool largestBatch = false;      ///< the largest that fits into memory
   std::optional<Schedule> schedule;
   bool allowNan = false;
   bool traceOverflow = false;

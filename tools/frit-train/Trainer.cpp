@@ -18,10 +18,21 @@ using namespace frit::train;
 //===----------------------------------------------------------------------===//
 
 bool Trainer::open() {
-  // Rank 0 is first, so that a fault is found and told once.
-  return connect() && (!options.place.rank || goesOn()) && model.open() &&
-         openData() && openCheckpoints() && checkExports() &&
-         (options.place.rank || goesOn()) && joinRanks();
+  if (!connect())
+    return false;
+  auto openAll = [&](uint64_t batch) {
+    return model.open(batch) && openData() && openCheckpoints() &&
+           checkExports();
+  };
+  // Rank 0 is first, so that a fault is found and told once. The others take
+  // the batch that fits there.
+  uint64_t batch = 0;
+  if (options.place.rank)
+    return goesOn() && shareBatch(batch) && openAll(batch) && joinRanks();
+  if (!openAll(0) || !goesOn())
+    return false;
+  batch = model.train.batch();
+  return shareBatch(batch) && joinRanks();
 }
 
 static bool openSamples(Dataset &data, const std::vector<std::string> &sources,
@@ -438,6 +449,7 @@ void Trainer::summarize(const Report &report) const {
     Json json = {{"model", position.model},
                  {"device", device.device},
                  {"steps", position.steps},
+                 {"batch", position.batch},
                  {"epochs", double(position.steps) / double(epochSteps())}};
     if (options.place.size > 1)
       json["ranks"] = options.place.size;

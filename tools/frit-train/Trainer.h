@@ -24,6 +24,7 @@ public:
 
 private:
   bool connect();
+  bool shareBatch(uint64_t &batch);
   bool joinRanks();
   bool isSame(const char *of, uint64_t own, uint64_t first);
   bool shareState(bool isResumed);

@@ -31,6 +31,13 @@ bool Trainer::connect() {
   return true;
 }
 
+/// Gives the batch that rank 0 has chosen to the others.
+bool Trainer::shareBatch(uint64_t &batch) {
+  std::string error;
+  return options.place.size == 1 || !options.largestBatch ||
+         ranks.share(bytesOf(batch), error) || lost(error);
+}
+
 /// Checks that a number is that of rank 0.
 bool Trainer::isSame(const char *of, uint64_t own, uint64_t first) {
   return own == first ||

@@ -60,6 +60,9 @@ struct TrainingOptions {
   bool recomputesToFit = true;
   double clipNorm = 0;    ///< 0: gradients are not clipped
   int64_t accumulate = 1; ///< calls whose gradients make a step
+  /// Samples of a step, of one rank: functions of smaller batches accumulate
+  /// the gradients of as many calls as it takes. 0: `accumulate` says how many.
+  int64_t batch = 0;
   /// Weight of a batch's statistics in the running ones.
   double batchNormMomentum = 0.1;
   /// Whether gradients and the loss are means over the ranks of a group.

@@ -1,7 +1,8 @@
-"""Trains with several ranks: parallel.py make|compare|launch|killed FOLDER ...
+"""Trains with several ranks: parallel.py WHAT FOLDER ...
 
-make writes net.onnx, of any batch, and train.json. compare A B checks that two
-runs have the same losses and weights, but for rounding. launch VARIABLES STEPS
+make writes net.onnx, of any batch, and train.json, wide wide.npz with more
+samples. compare A B checks that two runs have the same losses and weights, but
+for rounding, and equal A B that they have the same weights. launch VARIABLES STEPS
 starts the ranks as a launcher does. killed ends a rank with kill -9.
 """
 import json
@@ -71,11 +72,21 @@ def compare(a, b):
     for step in shared:
         first, second = dict(losses[0])[step], dict(losses[1])[step]
         assert abs(first - second) <= 1e-4 * first, (step, first, second)
+    print(f"{len(shared)} losses and ", end="")
+    equal(a, b)
+
+
+def equal(a, b):
     first, second = (read_safetensors(Path(f"{run}.safetensors")) for run in (a, b))
     assert sorted(first) == sorted(second) == ["b", "c", "v", "w"]
     for name in first:
         np.testing.assert_allclose(first[name], second[name], rtol=1e-3, atol=1e-4)
-    print(f"{len(shared)} losses and {len(first)} weights are the same")
+    print(f"{len(first)} weights are the same")
+
+
+def wide():
+    np.savez("wide.npz", x=np.ones((2048, 4), np.float32),
+             labels=np.ones(2048, np.int64))
 
 
 def free_port():
@@ -127,4 +138,5 @@ def killed(number):
         assert not Path(f"/proc/{child}").exists(), f"{child} still runs"
 
 
-{"make": make, "compare": compare, "launch": launch, "killed": killed}[what](*sys.argv[3:])
+{"make": make, "wide": wide, "compare": compare, "equal": equal, "launch": launch,
+ "killed": killed}[what](*sys.argv[3:])
