@@ -53,6 +53,29 @@ static void raiseReductions(func::FuncOp function) {
   }
 }
 
+/// Moves what only makes results of a reduction to the end, in the order of the
+/// reductions: each waits for its own, and runs beside the later ones.
+static void orderUpdates(func::FuncOp function) {
+  Operation *end = function.getBody().front().getTerminator();
+  auto isResult = [&](Value value) {
+    return llvm::all_of(value.getUsers(),
+                        [&](Operation *user) { return user == end; });
+  };
+  SmallVector<nn::FusionOp> updates;
+  for (auto reduce : function.getBody().front().getOps<nn::AllReduceOp>()) {
+    SmallVector<Value> views = {reduce.getY()};
+    while (!views.empty())
+      for (Operation *user : views.pop_back_val().getUsers())
+        if (auto reshape = dyn_cast<nn::ReshapeOp>(user))
+          views.push_back(reshape.getY());
+        else if (auto fusion = dyn_cast<nn::FusionOp>(user);
+                 fusion && llvm::all_of(fusion.getResults(), isResult))
+          updates.push_back(fusion);
+  }
+  for (nn::FusionOp update : updates)
+    update->moveBefore(end);
+}
+
 namespace {
 /// Translates a function to a command list.
 class ListBuilder {
@@ -74,6 +97,7 @@ public:
     if (failed(bindArguments(prepared)))
       return failure();
     raiseReductions(function);
+    orderUpdates(function);
     bindResults(resultSpace, prepared);
     bindPacks();
     if (resultSpace == plan::Space::output)
@@ -254,18 +278,19 @@ private:
     reducing.push_back(place);
   }
 
-  /// Waits for the reductions before a step that reads their results.
+  /// Waits for the reductions whose results a step reads, before that step.
   void awaitReductions(Operation *op) {
-    auto isReducing = [&](Value operand) {
-      Value known = map.lookupOrNull(operand);
-      return known && llvm::any_of(reducing, [&](Value place) {
-               return plan::rootOf(place) == plan::rootOf(known);
-             });
+    auto isRead = [&](Value place) {
+      return llvm::any_of(op->getOperands(), [&](Value operand) {
+        Value known = map.lookupOrNull(operand);
+        return known && plan::rootOf(known) == plan::rootOf(place);
+      });
     };
-    if (reducing.empty() || llvm::none_of(op->getOperands(), isReducing))
+    auto rest = std::stable_partition(reducing.begin(), reducing.end(), isRead);
+    if (rest == reducing.begin())
       return;
-    plan::AwaitOp::create(b, reducing);
-    reducing.clear();
+    plan::AwaitOp::create(b, ArrayRef(reducing.begin(), rest));
+    reducing.erase(reducing.begin(), rest);
   }
 
   LogicalResult translate(Operation *op) {

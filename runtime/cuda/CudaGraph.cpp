@@ -98,7 +98,9 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
   std::vector<Tail> ends(last); // last nodes of each step so far
   std::vector<size_t> open;     // steps that no later step follows yet
   Tail tail;                    // what the next node waits for
-  Tail reducing;                // the last all-reduce, if none waits for it yet
+  // All-reduces, of which each waits for the one before it.
+  Tail reducing;
+  std::vector<std::pair<DevicePointer, Tail>> reduced; // by buffer
   auto mark = [&](size_t index) {
     GraphNode node;
     tail.join();
@@ -120,12 +122,19 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
       tail.add(reducing);
       FRIT_TRY(addCaptured(graph, index, stream, tail));
       reducing = ends[index] = tail;
+      reduced.emplace_back(argumentsOf(index)[0], tail);
       open = std::move(before);
       continue;
     }
     size_t held = 0;
     if (steps[index].kind == StepKind::await) {
-      tail.add(std::exchange(reducing, {}));
+      for (DevicePointer buffer : argumentsOf(index))
+        std::erase_if(reduced, [&](const auto &entry) {
+          bool isAwaited = entry.first == buffer;
+          if (isAwaited)
+            tail.add(entry.second);
+          return isAwaited;
+        });
     } else if (steps[index].kind == StepKind::allReduce && !group) {
       // One rank.
     } else if (steps[index].kind == StepKind::guard) {

@@ -174,8 +174,8 @@ void testRefused() {
   CHECK(refuses("a guard's steps reduce over ranks", [](Step &) {}, true));
 }
 
-/// Kernels run beside an all-reduce until it is awaited; the next one follows
-/// it.
+/// Kernels run beside an all-reduce until it is awaited, each for itself; the
+/// next one follows it.
 void testGraph() {
   PlanWriter plan;
   plan.output("y", DType::f32, {4});
@@ -192,8 +192,9 @@ void testGraph() {
   launch();                                                              // 3
   plan.step(StepKind::allReduce, "b", {PlanWriter::arena(64, 4, true)}); // 4
   launch();                                                              // 5
-  plan.step(StepKind::await, "ab", {PlanWriter::arena(32, 4, true)});
+  plan.step(StepKind::await, "a", {PlanWriter::arena(32, 4, true)});
   launch(); // 6
+  plan.step(StepKind::await, "b", {PlanWriter::arena(64, 4, true)});
   launch(); // 7
   plan.target("sm_90");
   plan.module(emptyElf());
@@ -224,8 +225,9 @@ void testGraph() {
                           {2, 4, true},
                           {3, 4, true},
                           {3, 5, false},
-                          {4, 6, true},
+                          {2, 6, true},
                           {5, 6, false},
+                          {4, 7, true},
                           {6, 7, false}}));
 }
 

@@ -257,7 +257,7 @@ enum class StepKind : uint32_t {
   /// that the context's group has, after the one before. Later steps do not
   /// wait for it. In no guard, and not in a prepare list.
   allReduce,
-  await, ///< waits for all earlier allReduce steps; in no guard
+  await, ///< waits for the allReduce steps of its arguments; in no guard
 };
 
 /// One step of a list. It runs after all earlier steps unless `follows` names

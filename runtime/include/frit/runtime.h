@@ -653,7 +653,7 @@ FRIT_API void *frit_context_output_buffer(frit_context *context,
 typedef struct frit_step_info {
   /** "launch", "gemm", "conv", "attention", "copy", "guard" (a condition for
    * the steps after it), "all_reduce" (which later steps do not wait for) or
-   *  "await" (which waits for all of them) */
+   *  "await" (which waits for some of them) */
   const char *kind;
   const char *node;   /**< the model's nodes that it computes */
   const char *kernel; /**< the kernel, or the library's algorithm */
