@@ -191,6 +191,7 @@ private:
     if (!training)
       return fail(training.takeError());
     training->dataParallel = options.dataParallel;
+    training->syncBatchNorm = options.syncBatchNorm;
     training->lossScale.enabled = options.precision == "amp-fp16";
     pipelineOptions.training = std::move(*training);
     return success();

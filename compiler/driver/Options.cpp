@@ -345,6 +345,9 @@ bool CommandLine::readModel() {
   options.dataParallel = args.hasArg(OPT_fdata_parallel);
   if (options.dataParallel && options.trainingFile.empty())
     return wrong("-fdata-parallel is used with --train=train.json");
+  options.syncBatchNorm = args.hasArg(OPT_fsync_batch_norm);
+  if (options.syncBatchNorm && !options.dataParallel)
+    return wrong("-fsync-batch-norm is used with -fdata-parallel");
   if (!options.trainingFile.empty()) {
     protectInput(options.trainingFile);
     if (*precision == "fp16" || *precision == "bf16")

@@ -111,6 +111,9 @@ defm train : Value<two, "train", model_Group, "file",
 def fdata_parallel : Flag<one, "fdata-parallel">, Group<model_Group>,
         HelpText<"Train on several GPUs, each with a part of the batch: average "
                  "the gradients over them">;
+def fsync_batch_norm : Flag<one, "fsync-batch-norm">, Group<model_Group>,
+        HelpText<"With -fdata-parallel: batch norm's statistics are those of "
+                 "the whole batch, not of each GPU's part">;
 defm fmemory_limit : Value<one, "fmemory-limit", model_Group, "size",
   "Fit state, prepared weights and scratch memory into <size>, as 8GiB or 500M; "
   "a training step computes values again where that saves memory">;

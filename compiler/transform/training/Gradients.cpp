@@ -36,8 +36,8 @@ public:
 private:
   void decomposeComposites();
   void findActive();
-  LogicalResult check();
-  void differentiate(Operation *op);
+  void reportMissing(Operation *op);
+  LogicalResult differentiate(Operation *op);
   void add(Value value, Value gradient, NNBuilder &b);
 
   Value loss;
@@ -100,32 +100,23 @@ void Differentiation::decomposeComposites() {
   } while (!composites.empty());
 }
 
-/// Reports every active operator without a gradient, and the operators from
-/// there to the loss.
-LogicalResult Differentiation::check() {
-  bool fine = true;
-  for (Operation &op : block) {
-    if (op.getNumResults() != 1 || !active.contains(op.getResult(0)) ||
-        isa<DifferentiableOp>(op))
-      continue;
-    fine = false;
-    InFlightDiagnostic error = op.emitError("'")
-                               << op.getName()
-                               << "' has no gradient, and weights that train "
-                                  "lie before it";
-    Value on = op.getResult(0);
-    for (int step = 0; step < 4 && on != loss; ++step) {
-      auto next = llvm::find_if(on.getUsers(), [&](Operation *user) {
-        return user->getNumResults() == 1 &&
-               active.contains(user->getResult(0));
-      });
-      if (next == on.getUsers().end())
-        break;
-      error.attachNote(next->getLoc()) << "the loss reads it through here";
-      on = next->getResult(0);
-    }
+/// Reports an operator without a gradient, and the operators from there to the
+/// loss.
+void Differentiation::reportMissing(Operation *op) {
+  InFlightDiagnostic error = op->emitError("'")
+                             << op->getName()
+                             << "' has no gradient, and weights that train lie "
+                                "before it";
+  Value on = op->getResult(0);
+  for (int step = 0; step < 4 && on != loss; ++step) {
+    auto next = llvm::find_if(on.getUsers(), [&](Operation *user) {
+      return user->getNumResults() == 1 && active.contains(user->getResult(0));
+    });
+    if (next == on.getUsers().end())
+      break;
+    error.attachNote(next->getLoc()) << "the loss reads it through here";
+    on = next->getResult(0);
   }
-  return success(fine);
 }
 
 void Differentiation::add(Value value, Value gradient, NNBuilder &b) {
@@ -140,21 +131,23 @@ void Differentiation::add(Value value, Value gradient, NNBuilder &b) {
   sum = sum ? b.add(sum, gradient) : gradient;
 }
 
-void Differentiation::differentiate(Operation *op) {
+LogicalResult Differentiation::differentiate(Operation *op) {
   Value dy = gradients.lookup(op->getResult(0));
   if (!dy)
-    return;
+    return success();
+  auto differentiable = dyn_cast<DifferentiableOp>(op);
+  if (!differentiable)
+    return reportMissing(op), failure();
   NNBuilder b(op->getLoc(), block.getTerminator());
-  SmallVector<Value> products = cast<DifferentiableOp>(op).buildVjp(b, dy);
+  SmallVector<Value> products = differentiable.buildVjp(b, dy);
   for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), products))
     if (gradient && active.contains(operand))
       add(operand, gradient, b);
+  return success();
 }
 
 FailureOr<SmallVector<Value>> Differentiation::run(Value seed) {
   decomposeComposites();
-  if (failed(check()))
-    return failure();
   NNBuilder b(loss.getLoc(), block.getTerminator());
   if (active.contains(loss))
     gradients[loss] = b.cast(b.reshape(seed, shapeOf(loss)),
@@ -163,8 +156,11 @@ FailureOr<SmallVector<Value>> Differentiation::run(Value seed) {
   for (Operation &op : block.without_terminator())
     if (op.getNumResults() == 1 && active.contains(op.getResult(0)))
       order.push_back(&op);
+  bool fine = true;
   for (Operation *op : llvm::reverse(order))
-    differentiate(op);
+    fine &= succeeded(differentiate(op));
+  if (!fine)
+    return failure();
   return llvm::map_to_vector(parameters,
                              [&](Value v) { return gradients.lookup(v); });
 }

@@ -252,8 +252,12 @@ void TrainingMode::useBatchStatistics() {
     NNBuilder b(norm.getLoc(), norm);
     Value x = norm.getX();
     ArrayRef<int64_t> shape = shapeOf(x);
-    TensorExpr batchMean(b, BatchMeanOp::create(b, x));
-    TensorExpr batchVariance(b, BatchVarianceOp::create(b, x, batchMean));
+    auto overRanks = [&](Value v) {
+      return options.syncBatchNorm ? Value(AllReduceOp::create(b, v)) : v;
+    };
+    TensorExpr batchMean(b, overRanks(BatchMeanOp::create(b, x)));
+    TensorExpr batchVariance(
+        b, overRanks(BatchVarianceOp::create(b, x, batchMean)));
     norm.getMeanMutable().assign(batchMean);
     norm.getVarianceMutable().assign(batchVariance);
     norm.setBatchStatistics(true);

@@ -67,6 +67,8 @@ struct TrainingOptions {
   double batchNormMomentum = 0.1;
   /// Whether gradients and the loss are means over the ranks of a group.
   bool dataParallel = false;
+  /// Whether batch norm's statistics are, too.
+  bool syncBatchNorm = false;
 };
 
 } // namespace frit

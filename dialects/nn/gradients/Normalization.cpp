@@ -33,10 +33,18 @@ SmallVector<Value> LogSoftmaxOp::buildVjp(NNBuilder &b, Value gradient) {
   return {dy - exp(y) * sumAlong(dy, axisOf(getX(), getAxis()))};
 }
 
+/// Returns whether a value is a mean over the ranks of a group.
+static bool isOverRanks(Value value) {
+  while (auto cast = value.getDefiningOp<CastOp>())
+    value = cast.getX();
+  return value.getDefiningOp<AllReduceOp>() != nullptr;
+}
+
 /// With x̂ = (x - mean) / √(variance + ε) and sums over all but the channels:
 /// dscale = Σ dy · x̂ and dbias = Σ dy. With the batch's own statistics over n
 /// elements, dx = scale / √(variance + ε) · (dy - dbias / n - x̂ · dscale / n)
-/// (Ioffe and Szegedy, section 3); otherwise only the first term.
+/// (Ioffe and Szegedy, section 3); otherwise only the first term. If the
+/// statistics are means over ranks, so are the sums there.
 SmallVector<Value> BatchNormOp::buildVjp(NNBuilder &b, Value gradient) {
   SmallVector<int64_t> axes, column = channelShape(*this);
   int64_t channels = column[0];
@@ -57,8 +65,21 @@ SmallVector<Value> BatchNormOp::buildVjp(NNBuilder &b, Value gradient) {
                         b.reshape(dBias, channels)};
   if (getBatchStatistics()) {
     double count = double(tensorType(x).getNumElements()) / channels;
-    TensorExpr dx = factor * (dy - dBias * (1 / count) -
-                              normalized * (dScale * (1 / count)));
+    TensorExpr scales = dScale, biases = dBias;
+    if (isOverRanks(getMean())) {
+      Value both = PackOp::create(b, ArrayRef<Value>(parameters),
+                                  ArrayRef<int64_t>{0, channels}, 2 * channels);
+      Value sums = AllReduceOp::create(b, both);
+      auto part = [&](int64_t first) {
+        Value flat =
+            SliceOp::create(b, sums, first, channels, ArrayRef<int64_t>{1});
+        return TensorExpr(b, b.reshape(flat, column));
+      };
+      scales = part(0);
+      biases = part(channels);
+    }
+    TensorExpr dx = factor * (dy - biases * (1 / count) -
+                              normalized * (scales * (1 / count)));
     return {dx, parameters[0], parameters[1], Value(), Value()};
   }
   TensorExpr dMean = -sumAlong(dy, axes) * factor;
