@@ -32,9 +32,9 @@ from runtime import Step  # noqa: E402
 from train import ROWS  # noqa: E402
 
 
-def compile_row(args, folder, row, rows, name):
-    """Exports a row for batches of `rows` samples and compiles it."""
-    make, data, optimizer, precision = row
+def export_row(folder, row, rows, name):
+    """Exports a row for batches of `rows` samples, and writes its train.json."""
+    make, data, optimizer, _ = row
     torch.manual_seed(1)
     model = make().train()
     x = data()[0][:rows]
@@ -44,8 +44,13 @@ def compile_row(args, folder, row, rows, name):
                       training=torch.onnx.TrainingMode.TRAINING)
     (folder / "train.json").write_text(json.dumps(
         {"loss": {"kind": "cross_entropy"}, "optimizer": optimizer}))
+
+
+def compile_row(args, folder, row, rows, name):
+    """Exports a row for batches of `rows` samples and compiles it."""
+    export_row(folder, row, rows, name)
     subprocess.run([f"{args.bin}/fritc", f"--train={folder}/train.json",
-                    "-fdata-parallel", "-march=sm_90a", f"-fprecision={precision}",
+                    "-fdata-parallel", "-march=sm_90a", f"-fprecision={row[3]}",
                     folder / f"{name}.onnx", "-o", folder / f"{name}.so"],
                    check=True)
     return str(folder / f"{name}.so")
