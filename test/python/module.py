@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+import types
 import warnings
 from pathlib import Path
 
@@ -325,6 +326,13 @@ def test_dlpack():
           lambda: digits(Foreign(np.zeros(2, np.int8))))
     fails(frit.ArgumentError, "type that frit lacks: code 5, 64 bits",
           lambda: digits(Foreign(np.zeros(2, np.complex64))))
+    # A result is of the array's library, if that has from_dlpack.
+    library = types.ModuleType("library")
+    library.from_dlpack = lambda array: (library, np.from_dlpack(array))
+    Foreign.__module__, sys.modules["library"] = "library", library
+    made, array = digits(Foreign(IMAGE))
+    assert made is library and np.array_equal(array, PROBABILITIES)
+    Foreign.__module__ = __name__
     # What the array holds is freed with the call.
     before = sys.getrefcount(IMAGE)
     for _ in range(10):

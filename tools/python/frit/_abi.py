@@ -152,6 +152,7 @@ def opened(function, *arguments) -> int:
     """Calls a function whose last argument receives a handle; returns it."""
     handle = c_void_p()
     check(function(*arguments, ctypes.byref(handle)))
+    assert handle.value
     return handle.value
 
 

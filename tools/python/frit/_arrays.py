@@ -100,6 +100,9 @@ class NumPy:
     def finish(self, array):
         return array
 
+    def stream(self, device: int) -> int:
+        return 0  # of no concern
+
 
 #===----------------------------------------------------------------------===#
 # PyTorch
@@ -203,6 +206,7 @@ class DeviceArray:
         _abi.check(_abi.lib.frit_dlpack_allocate(module, code, len(shape), dims,
                                                  byref(managed)))
         self.shape = shape
+        assert managed.value
         self._managed: int | None = managed.value
         self._tensor = _DLManagedTensor.from_address(managed.value)
         self.pointer = self._tensor.tensor.data or 0
@@ -229,7 +233,9 @@ class DLPack:
 
     def __init__(self, array):
         space = getattr(array, "__array_namespace__", None)
-        self.library = space() if space else None
+        # Without a namespace of its own, as CuPy's, by the module of its type.
+        self.library = space() if space else sys.modules.get(
+            type(array).__module__.partition(".")[0])
         self.name = getattr(self.library, "__name__", "DLPack")
 
     def describe(self, array, module: int) -> Described:

@@ -67,7 +67,7 @@ class Context:
     def __init__(self, handle: int, peer: Context | None = None):
         self.handle = handle
         #: The stream that it was given, 0 for its own; peers have the same.
-        self.stream = peer.stream if peer else [0]
+        self.stream: list[int] = peer.stream if peer else [0]
         self.calls: dict[tuple, Call] = {}
 
     def use(self, stream: int) -> None:

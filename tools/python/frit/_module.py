@@ -64,7 +64,7 @@ class Module:
         self._free: list[Context] = []
         self._parent = parent
         #: Held during a call of a module with state, whose functions share it.
-        self._lock = parent._lock if parent else threading.RLock()
+        self._lock: Any = parent._lock if parent else threading.RLock()
         self._functions: dict[str, Module] = {}
 
     #===------------------------------------------------------------------===#
@@ -156,7 +156,7 @@ class Module:
                 raise ArgumentError(f"input '{name}' is on cuda:{array.device}, "
                                     f"and the module runs on {where}")
 
-    def _results(self, call: _Call, family, device: int, out):
+    def _results(self, call: Call, family, device: int, out):
         """Makes or checks the arrays for the outputs. Returns them, which GPU or
         -1 each is on, and the tensors that tell the runtime of them."""
         if out is None:
@@ -244,7 +244,7 @@ class Module:
         Returns:
           The output, or a tuple of all outputs, or `out`.
         """
-        names = (None,) * len(inputs)
+        names: Any = (None,) * len(inputs)
         if named:
             names += tuple([name.encode() for name in named])
             inputs += tuple(named.values())
@@ -285,7 +285,8 @@ class Module:
         >>> [step.kind for step in steps]
         ['conv', 'conv', 'gemm', 'launch']
         """
-        names = (None,) * len(inputs) + tuple(name.encode() for name in named)
+        names: Any = (None,) * len(inputs)
+        names += tuple([name.encode() for name in named])
         found: list[Step] = []
 
         def visit(_, info):

@@ -1,7 +1,7 @@
 """Times torch.compile(backend="frit") beside eager PyTorch and inductor.
 
-    torch_backend.py [--only REGEX] [--backends eager,compile,graph,frit]
-                     [--precision fp16] [--seconds S]
+    torch_bench.py [--only REGEX] [--backends eager,compile,graph,frit]
+                   [--precision fp16] [--seconds S]
 
 needs PYTHONPATH and FRIT_RUNTIME, or the installed package. Prints for each
 model: ms of a call, error against eager float32, seconds of the first call, MiB
@@ -19,10 +19,12 @@ from pathlib import Path
 import torch
 
 import frit.torch
-from measure import measure, relative_error
 
-sys.path.append(str(Path(__file__).parent.parent / "models"))
+# Last, because the bench has a frit.py of its own.
+for folder in ("bench", "models"):
+    sys.path.append(str(Path(__file__).parent.parent / folder))
 import zoo  # noqa: E402
+from measure import measure, relative_error  # noqa: E402
 
 ROWS = [("resnet50", 1), ("resnet50", 32), ("vit-b16", 1), ("vit-b16", 32),
         ("gpt3-small", 1), ("bert-large", 1), ("bert-large", 32),
