@@ -22,6 +22,10 @@
 //   %p:2 = nn.fusion(%dy, %x) { … nn.reduce … nn.reduce … }
 //   %s:2 = nn.fusion(%p#0, %p#1) { nn.reduce … nn.reduce … }
 //
+// Reductions of leading and trailing dimensions, which the statistics of
+// channels-first batch norms are, reduce the trailing ones first: a row of each
+// channel and sample has a block.
+//
 // The second fusion also computes what follows for each column (ColumnSums.h).
 // The batch statistics of a batch norm are such a pair (BatchStatistics.cpp).
 //
@@ -274,7 +278,35 @@ void SplitReductions::split(const SumGroup &group, int64_t parts) {
     op->erase();
 }
 
+/// Returns how many trailing dimensions a reduction of leading and trailing
+/// ones reduces, or 0 if it is none.
+static int64_t trailingAxes(ReduceOp op) {
+  ArrayRef<int64_t> axes = op.getAxes();
+  int64_t next = shapeOf(op.getX()).size(), count = 0;
+  while (count < int64_t(axes.size()) && axes.end()[-1 - count] == next - 1)
+    ++count, --next;
+  int64_t leading = axes.size() - count;
+  if (!leading || axes[leading - 1] != leading - 1 || next == leading)
+    return 0;
+  return count;
+}
+
+/// Reduces the trailing dimensions first.
+static void reduceRowsFirst(ReduceOp op, int64_t trailing) {
+  NNBuilder b(op.getLoc(), op);
+  Type element = tensorType(op.getX()).getElementType();
+  Value y = b.cast(op.getX(), workType(element));
+  y = b.reduce(y, op.getKind(), op.getAxes().take_back(trailing));
+  y = b.reduce(y, op.getKind(), op.getAxes().drop_back(trailing));
+  op.getY().replaceAllUsesWith(b.cast(y, element));
+  op.erase();
+}
+
 void SplitReductions::run(Block &block) {
+  for (auto op : llvm::make_early_inc_range(block.getOps<ReduceOp>()))
+    if (int64_t trailing = trailingAxes(op);
+        trailing && target.reductionParts(op) > 1)
+      reduceRowsFirst(op, trailing);
   SmallVector<std::pair<ReduceOp, int64_t>> sums;
   for (auto op : block.getOps<ReduceOp>()) {
     bool leads = true;

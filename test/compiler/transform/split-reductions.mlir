@@ -29,6 +29,17 @@ func.func @others(%x: tensor<16384x768xf32>, %y: tensor<64x64xf32>) -> (tensor<1
   return %0, %1 : tensor<16384x1xf32>, tensor<1x64xf32>
 }
 
+// Of leading and trailing dimensions, the trailing ones go first.
+// CHECK-LABEL: func.func @channels_first
+// CHECK-NEXT:    %[[W:.*]] = nn.cast %arg0 {to = f32}
+// CHECK-NEXT:    %[[R:.*]] = nn.reduce %[[W]] {axes = array<i64: 2, 3>, kind = #nn<combiner sum>} : {{.*}} -> tensor<16x64x1x1xf32>
+// CHECK-NEXT:    %[[S:.*]] = nn.reduce %[[R]] {axes = array<i64: 0>, kind = #nn<combiner sum>} : {{.*}} -> tensor<1x64x1x1xf32>
+// CHECK-NEXT:    nn.cast %[[S]]
+func.func @channels_first(%x: tensor<16x64x112x112xbf16>) -> tensor<1x64x1x1xbf16> {
+  %0 = nn.reduce %x {axes = array<i64: 0, 2, 3>, kind = #nn<combiner sum>} : (tensor<16x64x112x112xbf16>) -> tensor<1x64x1x1xbf16>
+  return %0 : tensor<1x64x1x1xbf16>
+}
+
 // Sums that read the same tensor share a kernel in both steps, and the second
 // one also computes what follows for each column. What else reads a column's
 // sum stays where it is.
