@@ -54,7 +54,8 @@ TORCHVISION = """alexnet convnext_tiny densenet121 efficientnet_b0
     mobilenet_v3_large regnet_x_8gf regnet_y_1_6gf resnet18 resnet101
     resnext50_32x4d shufflenet_v2_x1_0 squeezenet1_1 swin_t swin_v2_t vgg16_bn
     vit_b_32 wide_resnet50_2""".split()
-SEGMENTATION = "deeplabv3_resnet50 fcn_resnet50 lraspp_mobilenet_v3_large"
+SEGMENTATION = ["deeplabv3_resnet50", "fcn_resnet50",
+                "lraspp_mobilenet_v3_large"]
 TIMM = """beit_base_patch16_224 cait_xxs24_224 coat_tiny coatnet_0_rw_224
     convmixer_768_32 davit_tiny deit_small_patch16_224 dla34 edgenext_small
     efficientformer_l1 eva02_tiny_patch14_224 fastvit_t8 focalnet_tiny_srf
@@ -178,7 +179,7 @@ def cases(batch: int, tokens: int) -> dict[str, Callable[[], Case]]:
                            299 if name == "inception_v3" else 224)
              for name in TORCHVISION}
     found |= {name: partial(vision, name, batch, 256)
-              for name in SEGMENTATION.split()}
+              for name in SEGMENTATION}
     found["r3d_18"] = partial(film, batch)
     found |= {name: partial(image, name, batch) for name in TIMM}
     found |= {name: partial(transformer, batch, tokens, *a)
