@@ -127,20 +127,20 @@ void testMean(bool isCuda) {
 
 void testRankEnds() {
   frit_group_id id = newId(false);
+  // Otherwise the other process has its number until it is waited for.
+  signal(SIGCHLD, SIG_IGN);
   CHECK(runRanks(2, [&](uint32_t rank) {
     Opened opened(false);
     CHECK(opened.join(rank, 2, id));
     if (rank)
       return;
-    // Until it is waited for, the other process still has its number.
-    signal(SIGCHLD, SIG_IGN);
     std::vector<float> x(kCount), y(kCount);
     CHECK(opened.context.run({opened.module.bindInput(0, x.data())},
                              {opened.module.bindOutput(0, y.data())}));
     CHECK(lastErrorHas("node 'mean': cannot average over the ranks: rank 1 has "
                        "ended"));
-    signal(SIGCHLD, SIG_DFL);
   }));
+  signal(SIGCHLD, SIG_DFL);
 }
 
 void testRefused() {
