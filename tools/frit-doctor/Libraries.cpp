@@ -83,6 +83,13 @@ void Machine::addMissing(const char *part, const Absent &absent) {
   findings.push_back(std::move(finding));
 }
 
+void Machine::markTooOld(Finding &finding, const std::string &why,
+                         const char *without, const char *package) const {
+  finding.verdict = Verdict::tooOld;
+  finding.detail = why + "; " + without;
+  finding.advice = "pip install " + packageFor(package, driverCuda);
+}
+
 void Machine::compareWithDriver(Finding &finding, CudaVersion cuda,
                                 const char *package) const {
   if (!driverCuda || !cuda || cuda / 1000 <= driverCuda / 1000)
@@ -167,9 +174,7 @@ void Machine::examineNvrtc() {
   compareWithDriver(finding, cuda, package);
   if (major < 12) {
     compilesForGpus = false;
-    finding.verdict = Verdict::tooOld;
-    finding.detail = std::string("frit uses NVRTC 12 or newer; ") + without;
-    finding.advice = "pip install " + packageFor(package, driverCuda);
+    markTooOld(finding, "frit uses NVRTC 12 or newer", without, package);
   } else if (!hasBuiltins(finding.path)) {
     compilesForGpus = false;
     finding.verdict = Verdict::broken;
@@ -215,10 +220,7 @@ void Machine::examineCublas() {
     cublasCuda = major * 1000;
     compareWithDriver(finding, cublasCuda, package);
   } else {
-    finding.verdict = Verdict::tooOld;
-    finding.detail =
-        std::string("it lacks functions that frit calls; ") + without;
-    finding.advice = "pip install " + packageFor(package, driverCuda);
+    markTooOld(finding, "it lacks functions that frit calls", without, package);
   }
   findings.push_back(std::move(finding));
 }
@@ -240,10 +242,7 @@ void Machine::examineCudnn() {
   CudaVersion cuda =
       dnn.library.find(getCuda, "cudnnGetCudartVersion") ? int(getCuda()) : 0;
   if (!usable) {
-    finding.verdict = Verdict::tooOld;
-    finding.detail =
-        std::string("it lacks functions that frit calls; ") + without;
-    finding.advice = "pip install " + packageFor(package, driverCuda);
+    markTooOld(finding, "it lacks functions that frit calls", without, package);
   } else {
     compareWithDriver(finding, cuda, package);
   }
@@ -277,9 +276,7 @@ void Machine::examineNccl() {
                              version / 100 % (isOld ? 10 : 100), version % 100);
   }
   if (loaded.failed() || (version && version < 21000)) {
-    finding.verdict = Verdict::tooOld;
-    finding.detail = std::string("frit uses NCCL 2.10 or newer; ") + without;
-    finding.advice = "pip install " + packageFor(package, driverCuda);
+    markTooOld(finding, "frit uses NCCL 2.10 or newer", without, package);
   }
   findings.push_back(std::move(finding));
 }

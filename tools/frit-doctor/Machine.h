@@ -73,6 +73,9 @@ private:
 
   /// Adds the finding of a library that is not there.
   void addMissing(const char *part, const struct Absent &absent);
+  /// Says that a library is too old, and what frit does without it.
+  void markTooOld(Finding &finding, const std::string &why, const char *without,
+                  const char *package) const;
   /// Marks a library of a CUDA release that the driver is too old for.
   void compareWithDriver(Finding &finding, CudaVersion cuda,
                          const char *package) const;
