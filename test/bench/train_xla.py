@@ -12,8 +12,8 @@ import json
 import statistics
 import time
 
-from xla import (array, linear, linear_of, norm, norm_of,  # isort: skip
-                 transformer)
+from xla import (array, classify, convolve, linear,  # isort: skip
+                 linear_of, norm, norm_of, transformer)
 import jax
 import jax.numpy as jnp
 import torch
@@ -78,11 +78,7 @@ def residual_network(module, _):
         seen = []
 
         def conv(x, q, stride=1):
-            pad = q["w"].shape[0] // 2
-            y = jax.lax.conv_general_dilated(
-                x, q["w"].astype(x.dtype), (stride, stride),
-                ((pad, pad), (pad, pad)),
-                dimension_numbers=("NHWC", "HWIO", "NHWC"))
+            y = convolve(x, q["w"].astype(x.dtype), stride)
             wide = y.astype(jnp.float32)
             mean = wide.mean((0, 1, 2))
             variance = (wide * wide).mean((0, 1, 2)) - mean * mean
@@ -90,19 +86,10 @@ def residual_network(module, _):
             scale = q["scale"] * jax.lax.rsqrt(variance + 1e-5)
             return (wide * scale + (q["bias"] - mean * scale)).astype(x.dtype)
 
-        relu = jax.nn.relu
-        x = relu(conv(x.astype(jnp.bfloat16), p["stem"], 2))
-        x = jax.lax.reduce_window(
-            x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1),
-            ((0, 0), (1, 1), (1, 1), (0, 0)))
-        for q, stride in zip(p["blocks"], strides):
-            y = relu(conv(relu(conv(x, q["a"])), q["b"], stride))
-            x = relu(conv(y, q["c"]) +
-                     (conv(x, q["d"], stride) if "d" in q else x))
-        x = x.astype(jnp.float32).mean((1, 2)).astype(x.dtype)
+        scores = classify(x.astype(jnp.bfloat16), p, strides, conv)
         after = jax.tree.map(lambda old, new: 0.9 * old + 0.1 * new, running,
                              seen)
-        return cross_entropy(linear(x, p["head"]), labels), after
+        return cross_entropy(scores, labels), after
 
     return p, running, loss
 

@@ -134,6 +134,28 @@ def vision_transformer(module: VisionTransformer, implementation: str):
     return forward, p
 
 
+def convolve(x, w, stride):
+    pad = w.shape[0] // 2
+    return jax.lax.conv_general_dilated(
+        x, w, (stride, stride), ((pad, pad), (pad, pad)),
+        dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def classify(x, p, strides, conv):
+    """A ResNet whose convolutions, with their batch norms, are `conv`."""
+    relu = jax.nn.relu
+    x = relu(conv(x, p["stem"], 2))
+    x = jax.lax.reduce_window(
+        x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1),
+        ((0, 0), (1, 1), (1, 1), (0, 0)))
+    for q, stride in zip(p["blocks"], strides):
+        y = relu(conv(relu(conv(x, q["a"])), q["b"], stride))
+        x = relu(conv(y, q["c"]) +
+                 (conv(x, q["d"], stride) if "d" in q else x))
+    x = x.astype(jnp.float32).mean((1, 2)).astype(x.dtype)
+    return linear(x, p["head"])
+
+
 def residual_network(module: ResNet, implementation: str):
     def folded(conv, bn):
         """The convolution's weights, HWIO, with its batch norm in them."""
@@ -155,23 +177,10 @@ def residual_network(module: ResNet, implementation: str):
              blocks=[block(m) for stage in stages for m in stage])
 
     def conv(x, p, stride=1):
-        pad = p["w"].shape[0] // 2
-        return jax.lax.conv_general_dilated(
-            x, p["w"], (stride, stride), ((pad, pad), (pad, pad)),
-            dimension_numbers=("NHWC", "HWIO", "NHWC")) + p["b"]
+        return convolve(x, p["w"], stride) + p["b"]
 
     def forward(p, x):
-        relu = jax.nn.relu
-        x = relu(conv(x, p["stem"], 2))
-        x = jax.lax.reduce_window(
-            x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1),
-            ((0, 0), (1, 1), (1, 1), (0, 0)))
-        for q, stride in zip(p["blocks"], strides):
-            y = relu(conv(relu(conv(x, q["a"])), q["b"], stride))
-            x = relu(conv(y, q["c"]) +
-                     (conv(x, q["d"], stride) if "d" in q else x))
-        x = x.astype(jnp.float32).mean((1, 2)).astype(x.dtype)
-        return linear(x, p["head"])
+        return classify(x, p, strides, conv)
 
     return forward, p
 
