@@ -383,7 +383,7 @@ private:
   cuda::Tuning tuning;
   /// The files of weights, which the context keeps mapped.
   std::vector<artifact::MappedFile> mapped;
-  /// What --emit writes, of all functions and targets.
+  /// The text that --emit writes: that of all functions and targets.
   std::string emitted;
   PipelineOptions pipelineOptions;
   Pipeline pipeline;

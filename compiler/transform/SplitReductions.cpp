@@ -226,7 +226,8 @@ Value Regrouping::regroup(Value value) {
   Operation *clone = b.clone(*op);
   clone->setOperands(operands);
   clone->getResult(0).setType(tensorType(value).clone(to));
-  // What is in one kernel anyway is compared with other such operators.
+  // Operators of one kernel are computed once; the mark would keep equal ones
+  // apart.
   if (group.sums.size() > 1)
     clone->removeAttr("nn.recomputed");
   for (Operation *other : built)

@@ -37,7 +37,7 @@ bool takesWindow(const artifact::Conv &problem);
 
 /// cuDNN's graph for one attention problem, shared by all calls of it.
 struct AttentionGraph;
-/// The same for the gradients of a convolution and of attention.
+/// Graphs of the gradients of a convolution and of attention.
 struct ConvGradientGraph;
 struct AttentionGradientGraph;
 

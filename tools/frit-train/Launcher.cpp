@@ -126,7 +126,7 @@ void Launcher::reap() {
     processes[rank] = 0;
     int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     int result = number ? 128 + number : WEXITSTATUS(status);
-    // Those that it ends itself are no news.
+    // Ranks that the launcher itself ended are not reported.
     if (number && !first)
       complain("rank " + std::to_string(rank) + " was ended by signal " +
                std::to_string(number) + " (" + strsignal(number) + ")");
