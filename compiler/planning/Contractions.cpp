@@ -81,14 +81,19 @@ static int64_t gradientWorkspace(ValueRange inputs, ValueRange outputs,
   return std::clamp(int64_t(llvm::alignTo(bytes, 256)), usual, 8 * usual);
 }
 
-/// Returns the bytes of a gradient's intermediate results.
+/// Returns the bytes of the intermediate results of an attention's gradient,
+/// whose operands have 16 bits. Where heads share keys and values, the library
+/// computes dk and dv of each head before it sums them.
 static int64_t gradientScratch(const nn::AttentionGradientInfo &info) {
   artifact::Attention problem;
   problem.batch = info.batch;
   problem.heads = info.heads;
   problem.queries = info.queries;
   problem.size = info.size;
-  return artifact::AttentionScratch(problem).bytes;
+  int64_t bytes = artifact::AttentionScratch(problem).bytes;
+  if (info.groups != info.heads)
+    bytes += 2 * info.batch * info.heads * info.keys * info.size * 2;
+  return bytes;
 }
 
 LogicalResult planning::buildContraction(ImplicitLocOpBuilder &b,

@@ -89,11 +89,57 @@ def attention(folder, rows, hidden=0):
     )
 
 
+def shared(folder, rows):
+    """Causal self-attention of four heads of 32; two each share keys and values."""
+    constants = {
+        "of_heads": np.array([2, rows, 4, 32]),
+        "of_group": np.array([2, rows, 2, 32]),
+        "one": np.array([2]),
+        "pairs": np.array([2, 2, 2, rows, 32]),
+        "each": np.array([2, 4, rows, 32]),
+        "joined": np.array([2, rows, 128]),
+        "scale": np.float32(0.125),
+        "mask": np.triu(np.full((rows, rows), -np.inf, np.float32), 1),
+    }
+    nodes = []
+    for name, shape in ("q", "of_heads"), ("k", "of_group"), ("v", "of_group"):
+        nodes += [
+            helper.make_node("MatMul", ["x", f"w{name}"], [f"{name}p"]),
+            helper.make_node("Reshape", [f"{name}p", shape], [f"{name}r"]),
+            helper.make_node("Transpose", [f"{name}r"], [f"{name}t"],
+                             perm=[0, 2, 1, 3]),
+        ]
+    nodes += [
+        *(
+            node
+            for name in "kv"
+            for node in (
+                helper.make_node("Unsqueeze", [f"{name}t", "one"], [f"{name}u"]),
+                helper.make_node("Expand", [f"{name}u", "pairs"], [f"{name}p2"]),
+                helper.make_node("Reshape", [f"{name}p2", "each"], [f"{name}e"]),
+            )
+        ),
+        helper.make_node("Transpose", ["ke"], ["turned"], perm=[0, 1, 3, 2]),
+        helper.make_node("MatMul", ["qt", "turned"], ["s0"]),
+        helper.make_node("Mul", ["s0", "scale"], ["s1"]),
+        helper.make_node("Add", ["s1", "mask"], ["s2"]),
+        helper.make_node("Softmax", ["s2"], ["s3"], axis=-1),
+        helper.make_node("MatMul", ["s3", "ve"], ["o"]),
+        helper.make_node("Transpose", ["o"], ["ot"], perm=[0, 2, 1, 3]),
+        helper.make_node("Reshape", ["ot", "joined"], ["j"]),
+        helper.make_node("ReduceMean", ["j"], ["m"], axes=[1], keepdims=0),
+        helper.make_node("MatMul", ["m", "wy"], ["y"], "head"),
+    ]
+    weights = {"wq": [128, 128], "wk": [128, 64], "wv": [128, 64], "wy": [128, 10]}
+    write(folder, "shared", nodes, {"x": [2, rows, 128]}, weights, 10, constants)
+
+
 if __name__ == "__main__":
     convs(sys.argv[1])
     attention(sys.argv[1], 128)
     attention(sys.argv[1], 65)
     attention(sys.argv[1], 128, hidden=3)
+    shared(sys.argv[1], 128)
     with open(f"{sys.argv[1]}/train.json", "w") as file:
         json.dump({"loss": {"kind": "cross_entropy"},
                    "optimizer": {"kind": "sgd"}, "train": ["w*"]}, file)
