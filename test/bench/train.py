@@ -26,136 +26,9 @@ import torch.nn.functional as F
 from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "training"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 from runtime import Step  # noqa: E402
-
-
-class Block(nn.Module):
-    """A transformer layer: norms before (GPT) or after (BERT) each half."""
-
-    def __init__(self, width, heads, causal):
-        super().__init__()
-        self.heads, self.causal = heads, causal
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-    def attend(self, x):
-        batch, length, width = x.shape
-        q, k, v = (t.view(batch, length, self.heads, -1).transpose(1, 2)
-                   for t in self.qkv(x).split(width, 2))
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
-        return self.out(y.transpose(1, 2).reshape(batch, length, width))
-
-    def forward(self, x):
-        kind = "tanh" if self.causal else "none"
-        feed = lambda t: self.down(F.gelu(self.up(t), approximate=kind))
-        if self.causal:
-            x = x + self.attend(self.norm1(x))
-            return x + feed(self.norm2(x))
-        x = self.norm1(x + self.attend(x))
-        return self.norm2(x + feed(x))
-
-
-class Language(nn.Module):
-    """GPT-3 Small or BERT-Large with a masked-language head, without dropout."""
-
-    def __init__(self, layers, heads, width, vocab, context, causal):
-        super().__init__()
-        self.tokens = nn.Embedding(vocab, width)
-        self.positions = nn.Embedding(context, width)
-        self.blocks = nn.ModuleList(Block(width, heads, causal)
-                                    for _ in range(layers))
-        self.norm = nn.LayerNorm(width)
-        self.dense = None if causal else nn.Linear(width, width)
-        self.register_buffer("places", torch.arange(context), persistent=False)
-        for module in self.modules():
-            if isinstance(module, (nn.Linear, nn.Embedding)):
-                nn.init.normal_(module.weight, std=0.02)
-
-    def forward(self, ids):
-        x = self.tokens(ids) + self.positions(self.places[:ids.shape[1]])
-        for block in self.blocks:
-            x = block(x)
-        if self.dense is not None:
-            x = F.gelu(self.dense(x))
-        return F.linear(self.norm(x), self.tokens.weight)
-
-
-class RmsNorm(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(width))
-
-    def forward(self, x):
-        wide = x.float()
-        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)
-        return self.weight * wide.to(x.dtype)
-
-
-class LlamaBlock(nn.Module):
-    """Grouped-query attention with rotary positions, and SwiGLU."""
-
-    def __init__(self, width, heads, groups, hidden):
-        super().__init__()
-        size = width // heads
-        self.heads, self.groups = heads, groups
-        self.norm1, self.norm2 = RmsNorm(width), RmsNorm(width)
-        linear = lambda a, b: nn.Linear(a, b, bias=False)
-        self.q, self.out = linear(width, width), linear(width, width)
-        self.k, self.v = (linear(width, groups * size) for _ in range(2))
-        self.gate, self.up = (linear(width, hidden) for _ in range(2))
-        self.down = linear(hidden, width)
-
-    def attend(self, x, cos, sin):
-        batch, length, width = x.shape
-        q, k, v = (t.view(batch, length, heads, -1).transpose(1, 2)
-                   for t, heads in ((self.q(x), self.heads),
-                                    (self.k(x), self.groups),
-                                    (self.v(x), self.groups)))
-
-        def rotate(t):
-            a, b = t.chunk(2, -1)
-            return t * cos + torch.cat((-b, a), -1) * sin
-
-        q, k = rotate(q), rotate(k)
-        if torch.onnx.is_in_onnx_export():
-            k, v = (t[:, :, None].expand(-1, -1, self.heads // self.groups, -1, -1)
-                    .reshape(q.shape) for t in (k, v))
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        else:
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True,
-                                               enable_gqa=True)
-        return self.out(y.transpose(1, 2).reshape(batch, length, width))
-
-    def forward(self, x, cos, sin):
-        x = x + self.attend(self.norm1(x), cos, sin)
-        y = self.norm2(x)
-        return x + self.down(F.silu(self.gate(y)) * self.up(y))
-
-
-class Llama(nn.Module):
-    def __init__(self, layers, heads, groups, width, hidden, vocab, context):
-        super().__init__()
-        self.tokens = nn.Embedding(vocab, width)
-        self.blocks = nn.ModuleList(LlamaBlock(width, heads, groups, hidden)
-                                    for _ in range(layers))
-        self.norm, size = RmsNorm(width), width // heads
-        self.head = nn.Linear(width, vocab, bias=False)
-        angles = torch.outer(torch.arange(context).float(),
-                             10000 ** (-torch.arange(0, size, 2) / size))
-        angles = torch.cat((angles, angles), -1)
-        self.register_buffer("cos", angles.cos(), persistent=False)
-        self.register_buffer("sin", angles.sin(), persistent=False)
-        for module in self.modules():
-            if isinstance(module, (nn.Linear, nn.Embedding)):
-                nn.init.normal_(module.weight, std=0.02)
-
-    def forward(self, ids):
-        x, length = self.tokens(ids), ids.shape[1]
-        cos, sin = self.cos[:length].to(x.dtype), self.sin[:length].to(x.dtype)
-        for block in self.blocks:
-            x = block(x, cos, sin)
-        return self.head(self.norm(x))
+from networks import Language, Llama, UNet  # noqa: E402
 
 
 def vision(name):
@@ -173,11 +46,19 @@ def images(batch):
                     torch.randint(0, 1000, (batch,)))
 
 
+def noised(batch, channels, size):
+    """Noisy latents with their time steps, and the noise."""
+    return lambda: ((torch.randn(batch, channels, size, size),
+                     torch.randint(0, 1000, (batch,))),
+                    torch.randn(batch, channels, size, size))
+
+
 ADAMW = {"kind": "adamw", "learning_rate": 1e-4, "weight_decay": 0.01}
 SGD = {"kind": "sgd", "learning_rate": 0.1, "momentum": 0.9,
        "weight_decay": 1e-4}
 
-# Name: model, data, optimizer, precision.
+# Name: model, data, optimizer, precision. The loss of numbers is the mean of
+# squares, that of classes is cross-entropy.
 ROWS = {
     "gpt-4x256/fp32": (lambda: Language(4, 4, 256, 1000, 128, True),
                        tokens(4, 128, 1000), ADAMW, "fp32"),
@@ -191,6 +72,10 @@ ROWS = {
                          tokens(4, 128, 1000), ADAMW, "fp32"),
     "llama-4x256/amp-bf16": (lambda: Llama(4, 4, 2, 256, 704, 1000, 128),
                              tokens(4, 128, 1000), ADAMW, "amp-bf16"),
+    "unet-32/fp32": (lambda: UNet(32, (1, 2), 1, 16, {16, 8}), noised(2, 4, 16),
+                     ADAMW, "fp32"),
+    "unet-32/amp-bf16": (lambda: UNet(32, (1, 2), 1, 16, {16, 8}), noised(2, 4, 16),
+                         ADAMW, "amp-bf16"),
     "resnet18-b16/fp32": (vision("resnet18"), images(16), SGD, "fp32"),
     "resnet50-b256/amp-bf16": (vision("resnet50"), images(256), SGD, "amp-bf16"),
     "bert-large-b32-s512/amp-bf16": (
@@ -203,6 +88,8 @@ ROWS = {
         lambda: Llama(22, 16, 4, 1024, 2816, 32000, 2048),
         tokens(8, 2048, 32000), ADAMW, "amp-bf16"),
     "vit-b16-b128/amp-bf16": (vision("vit_b_16"), images(128), ADAMW, "amp-bf16"),
+    "unet-b32/amp-bf16": (lambda: UNet(192, (1, 2, 3, 4), 2, 64, {32, 16, 8}),
+                          noised(32, 4, 64), ADAMW, "amp-bf16"),
     "convnext-t-b128/amp-bf16": (vision("convnext_tiny"), images(128), ADAMW,
                                  "amp-bf16"),
 }
@@ -222,21 +109,31 @@ def timed(call, stream, seconds):
     return round(statistics.median(times), 3)
 
 
+def named(x, y):
+    """A batch by the names of the artifact's inputs."""
+    if isinstance(x, tuple):
+        return dict(x=x[0], t=x[1], target=y)
+    return dict(x=x, labels=y)
+
+
 def used_memory():
     free, total = torch.cuda.mem_get_info()
     return (total - free) >> 20
 
 
 def run_frit(args, folder, model, batches, optimizer, precision):
-    x, _ = batches[0]
+    inputs = named(*batches[0])
+    kind = "mse" if "target" in inputs else "cross_entropy"
+    *names, _ = inputs
     start = time.time()
-    torch.onnx.export(model, (x.cpu(),), folder / "m.onnx", dynamo=False,
-                      opset_version=18, input_names=["x"],
+    torch.onnx.export(model, tuple(inputs[name] for name in names),
+                      folder / "m.onnx", dynamo=False,
+                      opset_version=18, input_names=names,
                       output_names=["logits"], do_constant_folding=False,
                       training=torch.onnx.TrainingMode.TRAINING)
     exported = time.time()
     (folder / "train.json").write_text(json.dumps(
-        {"loss": {"kind": "cross_entropy"}, "optimizer": optimizer}))
+        {"loss": {"kind": kind}, "optimizer": optimizer}))
     done = subprocess.run(
         [f"{args.bin}/fritc", f"--train={folder}/train.json", "-march=sm_90a",
          f"-fprecision={precision}", folder / "m.onnx", "-o", folder / "m.so",
@@ -246,10 +143,11 @@ def run_frit(args, folder, model, batches, optimizer, precision):
     compiled = time.time()
     before = used_memory()
     step = Step(folder / "m.so", "cuda")
-    losses = [float(step.train(x=x.numpy(), labels=y.numpy())["loss"])
-              for x, y in batches[:args.steps]]
+    losses = [float(step.train(**{name: tensor.numpy() for name, tensor
+                                  in named(*batch).items()})["loss"])
+              for batch in batches[:args.steps]]
     stream = torch.cuda.ExternalStream(step.stream())
-    inputs = dict(zip(("x", "labels"), (t.cuda() for t in batches[0])))
+    inputs = {name: tensor.cuda() for name, tensor in inputs.items()}
     torch.cuda.synchronize()
     call = lambda: step.enqueue(inputs)
     call()
@@ -271,8 +169,13 @@ def run_torch(args, backend, model, batches, optimizer, precision):
     last = any(isinstance(m, nn.Conv2d) for m in model.modules())
     if last:
         model = model.to(memory_format=torch.channels_last)
-    data = [(x.cuda().to(memory_format=torch.channels_last)
-             if x.dim() == 4 else x.cuda(), y.cuda()) for x, y in batches]
+
+    def placed(x):
+        x = x.cuda()
+        return x.to(memory_format=torch.channels_last) if x.dim() == 4 else x
+
+    data = [[placed(tensor) for tensor in named(x, y).values()]
+            for x, y in batches]
     kind = torch.optim.AdamW if optimizer["kind"] == "adamw" else torch.optim.SGD
     more = ({"momentum": optimizer["momentum"]} if "momentum" in optimizer else {})
     update = kind(model.parameters(), lr=optimizer["learning_rate"], fused=True,
@@ -281,20 +184,25 @@ def run_torch(args, backend, model, batches, optimizer, precision):
     dtype = torch.float16 if precision == "amp-fp16" else torch.bfloat16
     scaler = torch.amp.GradScaler(enabled=precision == "amp-fp16")
 
-    def call(x=data[0][0], y=data[0][1]):
+    def call(*x, y):
         with torch.autocast("cuda", dtype, enabled=precision != "fp32"):
-            z = network(x)
-            loss = F.cross_entropy(z.reshape(-1, z.shape[-1]).float(),
-                                   y.reshape(-1))
+            z = network(*x)
+            if y.is_floating_point():
+                loss = F.mse_loss(z.float(), y)
+            else:
+                loss = F.cross_entropy(z.reshape(-1, z.shape[-1]).float(),
+                                       y.reshape(-1))
         scaler.scale(loss).backward()
         scaler.step(update)
         scaler.update()
         update.zero_grad(set_to_none=True)
         return loss
 
-    losses = [call(x, y).item() for x, y in data[:args.steps]]
+    losses = [call(*x, y=y).item() for *x, y in data[:args.steps]]
     torch.cuda.reset_peak_memory_stats()
-    result = dict(ms=timed(call, torch.cuda.current_stream(), args.seconds),
+    *x, y = data[0]
+    result = dict(ms=timed(lambda: call(*x, y=y), torch.cuda.current_stream(),
+                           args.seconds),
                   peak_MiB=torch.cuda.max_memory_allocated() >> 20)
     return result, losses
 
