@@ -126,11 +126,15 @@ def run_frit(args, folder, model, batches, optimizer, precision):
     kind = "mse" if "target" in inputs else "cross_entropy"
     *names, _ = inputs
     start = time.time()
-    torch.onnx.export(model, tuple(inputs[name] for name in names),
+    # Exporting runs the model, which takes long on the host.
+    torch.onnx.export(model.cuda(), tuple(inputs[name].cuda() for name in names),
                       folder / "m.onnx", dynamo=False,
                       opset_version=18, input_names=names,
                       output_names=["logits"], do_constant_folding=False,
                       training=torch.onnx.TrainingMode.TRAINING)
+    del model
+    gc.collect()
+    torch.cuda.empty_cache()
     exported = time.time()
     (folder / "train.json").write_text(json.dumps(
         {"loss": {"kind": kind}, "optimizer": optimizer}))
