@@ -15,6 +15,7 @@ std::optional<HelpForm> frit::parseHelpForm(std::string_view name) {
   static constexpr std::pair<std::string_view, HelpForm> forms[] = {
       {"text", HelpForm::text},
       {"man", HelpForm::man},
+      {"markdown", HelpForm::markdown},
       {"bash", HelpForm::bash},
       {"zsh", HelpForm::zsh}};
   for (auto [known, form] : forms)
@@ -132,6 +133,39 @@ static std::string printMan(const HelpTable &table) {
   out += ".SH EXIT STATUS\n";
   for (const auto &[status, why] : table.statuses)
     out += ".TP\n.B " + std::to_string(status) + "\n" + roff(why) + "\n";
+  return out;
+}
+
+/// Text of a page in Markdown: nothing in it is markup.
+static std::string markdown(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (std::string_view("\\`*_<>[]|").find(c) != std::string_view::npos)
+      out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+static std::string printMarkdown(const HelpTable &table) {
+  std::string out = "# " + table.tool + "\n\n" + markdown(table.tool) + " " +
+                    markdown(table.purpose) + ".\n\n```\n" + table.tool + " " +
+                    table.synopsis + "\n```\n";
+  std::string section;
+  for (const HelpOption &option : table.options) {
+    if (option.section != section)
+      out += "\n## " + option.section + "\n\n| option | |\n|---|---|\n";
+    section = option.section;
+    out +=
+        "| `" + spelling(option) + "` | " + markdown(describe(option)) + " |\n";
+  }
+  if (!table.examples.empty())
+    out += "\n## Examples\n\n| command | |\n|---|---|\n";
+  for (const auto &[command, what] : table.examples)
+    out += "| `" + command + "` | " + markdown(what) + " |\n";
+  out += "\n## Exit status\n\n| status | |\n|---|---|\n";
+  for (const auto &[status, why] : table.statuses)
+    out += "| " + std::to_string(status) + " | " + markdown(why) + " |\n";
   return out;
 }
 
@@ -259,6 +293,8 @@ std::string frit::printHelp(const HelpTable &table, HelpForm form) {
     return printText(table);
   case HelpForm::man:
     return printMan(table);
+  case HelpForm::markdown:
+    return printMarkdown(table);
   case HelpForm::bash:
     return printBash(table);
   case HelpForm::zsh:

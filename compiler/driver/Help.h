@@ -1,6 +1,6 @@
-//===- Help.h - --help, the manual page and completion of a tool ----------===//
+//===- Help.h - --help, the manual pages and completion of a tool ---------===//
 //
-// All three are made from one table. Plain C++, without LLVM.
+// All of them are made from one table. Plain C++, without LLVM.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ struct HelpTable {
   std::vector<std::pair<std::string, std::string>> examples = {};
 };
 
-enum class HelpForm { text, man, bash, zsh };
+enum class HelpForm { text, man, markdown, bash, zsh };
 /// "man", say; nothing for what is no form.
 std::optional<HelpForm> parseHelpForm(std::string_view name);
 

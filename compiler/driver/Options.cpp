@@ -4,7 +4,7 @@
 
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/driver/Diagnostics.h"
-#include "compiler/driver/HelpOps.h"
+#include "compiler/driver/HelpLists.h"
 #include "compiler/driver/ModelName.h"
 #include "compiler/driver/OptionTable.h"
 #include "compiler/driver/OutputFile.h"
@@ -521,8 +521,8 @@ bool CommandLine::readRemarks(OptionId option, std::string &expression) {
 /// Prints what options such as --help ask for. False where none is given.
 static bool answer(const FritcOptions &parser,
                    const llvm::opt::InputArgList &args) {
-  const Arg *arg =
-      args.getLastArg(OPT_help, OPT_help_EQ, OPT_version, OPT_help_ops);
+  const Arg *arg = args.getLastArg(OPT_help, OPT_help_EQ, OPT_version,
+                                   OPT_help_ops, OPT_help_targets);
   if (!arg) {
     bool isAlone = args.hasArg(OPT_v) && !args.hasArg(OPT_INPUT);
     if (isAlone) {
@@ -537,6 +537,8 @@ static bool answer(const FritcOptions &parser,
     llvm::outs() << "fritc (frit) " FRIT_VERSION "\n";
   else if (arg->getOption().matches(OPT_help_ops))
     printOperators(llvm::outs());
+  else if (arg->getOption().matches(OPT_help_targets))
+    printTargets(llvm::outs(), parser.valuesOf(OPT_march_EQ));
   else
     llvm::outs() << printHelp(
         fritcHelp(parser),

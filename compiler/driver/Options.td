@@ -210,10 +210,12 @@ def memory_report : Flag<two, "memory-report">, Group<other_Group>,
                     HelpText<"Say what a call's memory is made of">;
 def help_ops : Flag<two, "help-ops">, Group<other_Group>,
                HelpText<"List the operators">;
+def help_targets : Flag<two, "help-targets">, Group<other_Group>,
+                   HelpText<"List the targets, and what each uses">;
 def help : Flag<two, "help">, Group<other_Group>, HelpText<"Show this help">;
 def h : Flag<["-"], "h">, Hidden<help>;
 def help_EQ : Joined<two, "help=">, Group<other_Group>,
-  Flags<[HelpHidden]>, MetaVarName<"form">, Values<"text,man,bash,zsh">,
+  Flags<[HelpHidden]>, MetaVarName<"form">, Values<"text,man,markdown,bash,zsh">,
   HelpText<"Show it as a manual page, or as a shell's completion">;
 def version : Flag<two, "version">, Group<other_Group>,
               HelpText<"Show the version">;

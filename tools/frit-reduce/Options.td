@@ -31,7 +31,7 @@ def v : Flag<["-"], "v">, Group<all_Group>,
 def help : Flag<two, "help">, Group<all_Group>, HelpText<"Show this help">;
 def h : Flag<["-"], "h">, Alias<help>, Flags<[HelpHidden]>;
 def help_EQ : Joined<two, "help=">, Group<all_Group>, Flags<[HelpHidden]>,
-  MetaVarName<"form">, Values<"text,man,bash,zsh">,
+  MetaVarName<"form">, Values<"text,man,markdown,bash,zsh">,
   HelpText<"Show it as a manual page, or as a shell's completion">;
 def version : Flag<two, "version">, Group<all_Group>,
               HelpText<"Show the version">;

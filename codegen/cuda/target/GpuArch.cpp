@@ -10,6 +10,7 @@ using namespace frit::cuda;
 namespace {
 /// What differs between devices. Shared memory is in KiB, rates in GB/s.
 struct Device {
+  const char *name;
   int capability;
   int64_t sms, threads, shared, sharedOfBlock;
   int64_t l2MiB, memoryRate;
@@ -21,15 +22,15 @@ struct Device {
 /// memory and clock: NVIDIA's data sheets of the device that is named; those of
 /// the H200 were measured (test/bench/notes).
 static constexpr Device kDevices[] = {
-    {70, 80, 2048, 96, 96, 6, 900, 1380},        // V100
-    {75, 40, 1024, 64, 64, 4, 320, 1350},        // T4
-    {80, 108, 2048, 164, 163, 40, 2039, 1410},   // A100
-    {86, 84, 1536, 100, 99, 6, 696, 1740},       // A40
-    {89, 142, 1536, 100, 99, 96, 864, 2490},     // L40S
-    {90, 132, 2048, 228, 227, 50, 4160, 1700},   // H200
-    {100, 148, 2048, 228, 227, 126, 7700, 1850}, // B200
-    {103, 148, 2048, 228, 227, 126, 7700, 1850}, // B300
-    {120, 188, 1536, 100, 99, 128, 1790, 2400},  // RTX PRO 6000
+    {"V100", 70, 80, 2048, 96, 96, 6, 900, 1380},
+    {"T4", 75, 40, 1024, 64, 64, 4, 320, 1350},
+    {"A100", 80, 108, 2048, 164, 163, 40, 2039, 1410},
+    {"A40", 86, 84, 1536, 100, 99, 6, 696, 1740},
+    {"L40S", 89, 142, 1536, 100, 99, 96, 864, 2490},
+    {"H200", 90, 132, 2048, 228, 227, 50, 4160, 1700},
+    {"B200", 100, 148, 2048, 228, 227, 126, 7700, 1850},
+    {"B300", 103, 148, 2048, 228, 227, 126, 7700, 1850},
+    {"RTX PRO 6000", 120, 188, 1536, 100, 99, 128, 1790, 2400},
 };
 
 GpuArch frit::cuda::describeArch(StringRef name) {
@@ -43,6 +44,7 @@ GpuArch frit::cuda::describeArch(StringRef name) {
       device = &known;
   GpuArch arch;
   arch.name = name.str();
+  arch.device = device->name;
   arch.capability = number;
   arch.sms = device->sms;
   // Measured on an H200; elsewhere no kernel has clusters.

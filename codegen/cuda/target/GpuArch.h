@@ -17,8 +17,9 @@
 namespace frit::cuda {
 
 struct GpuArch {
-  std::string name; ///< "sm_90a"
-  int capability;   ///< 90
+  std::string name;   ///< "sm_90a"
+  std::string device; ///< "H200", whose sizes these are
+  int capability;     ///< 90
   int64_t sms;
   /// SMs that clusters of up to four blocks and of more reach: a GPC of a
   /// number of SMs that the cluster does not divide leaves some without.

@@ -1,6 +1,6 @@
-"""Checks --help, the manual page and completion of each tool: help.py FOLDER
+"""Checks --help, the manual pages and completion of each tool: help.py FOLDER
 
-All three must list the same options. Pages are checked by groff and zsh if the
+All of them must list the same options. Pages are checked by groff and zsh if the
 machine has them.
 """
 import os
@@ -37,12 +37,14 @@ for tool, some in TOOLS.items():
     assert text.startswith(f"usage: {tool} ") and "Exit status: 0 done" in text, text
     options = re.findall(r"^  (-[-\w#]+=?)", text, re.MULTILINE)
     assert set(some) <= set(options), (some, options)
-    for form in ["man", "bash", "zsh"]:
+    for form in ["man", "markdown", "bash", "zsh"]:
         pathlib.Path(f"{tool}.{form}").write_text(output(tool, f"--help={form}"))
     page = pathlib.Path(f"{tool}.man").read_text().replace("\\-", "-")
+    rows = pathlib.Path(f"{tool}.markdown").read_text()
     shells = pathlib.Path(f"{tool}.zsh").read_text()
     for option in options:
         assert f"\\fB{option}" in page, option
+        assert f"| `{option}" in rows, option
         assert f"'*{option}" in shells, option
     offered = complete(tool, f"{tool} -")
     assert all(any(word.startswith(o) for word in offered) for o in options), offered

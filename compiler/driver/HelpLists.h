@@ -1,0 +1,23 @@
+//===- HelpLists.h - The lists of operators and targets -------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_HELPLISTS_H
+#define FRIT_COMPILER_DRIVER_HELPLISTS_H
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <string>
+#include <vector>
+
+namespace frit {
+
+/// Prints every nn operator with its ONNX name and what it means.
+void printOperators(llvm::raw_ostream &os);
+
+/// Prints a table of `targets`, values of -march: the GPU that schedules are
+/// chosen for, its sizes, and the instructions that kernels use.
+void printTargets(llvm::raw_ostream &os,
+                  const std::vector<std::string> &targets);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_HELPLISTS_H
