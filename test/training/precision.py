@@ -1,5 +1,6 @@
-"""Writes a network whose second product is too large for f16: net.onnx, with its
-input x.npy and output y.npz."""
+"""Writes a network whose second product is too large for f16, net.onnx, and one
+whose last is too small, faint.onnx, with the input x.npy and outputs y.npz and
+faint.npz."""
 import json
 
 import numpy as np
@@ -18,6 +19,13 @@ nodes = [helper.make_node("MatMul", ["x", "a"], ["h"], "first"),
 graph = helper.make_graph(nodes, "net", [info("x", TensorProto.FLOAT, (2, 4))], [info("y", TensorProto.FLOAT, None)],
                           [numpy_helper.from_array(w.astype(np.float32), n) for n, w in weights.items()])
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "net.onnx")
+faint = helper.make_graph(
+    [nodes[0], helper.make_node("MatMul", ["h", "d"], ["y"], "fade")], "faint",
+    [info("x", TensorProto.FLOAT, (2, 4))], [info("y", TensorProto.FLOAT, None)],
+    [numpy_helper.from_array(weights["a"].astype(np.float32), "a"),
+     numpy_helper.from_array(np.full((8, 3), 2e-8, np.float32), "d")])
+onnx.save(helper.make_model(faint, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "faint.onnx")
+np.savez("faint.npz", y=(x @ weights["a"] @ np.full((8, 3), 2e-8)).astype(np.float32))
 np.save("x.npy", x)
 np.savez("y.npz", y=(x @ weights["a"] @ weights["b"] @ weights["c"]).astype(np.float32))
 with open("train.json", "w") as file:

@@ -26,8 +26,15 @@ using Results = std::map<std::string, std::vector<frit::tools::Tensor>>;
 /// How a result differs from the shadow's.
 struct Row {
   std::string node, type;
-  double error = 0, largest = 0; ///< relative, and of the shadow
+  double error = 0;    ///< of the model's numbers, relative to the shadow's
+  double rounding = 0; ///< of the shadow's numbers in the model's type
+  double largest = 0;  ///< of the shadow
   uint64_t over = 0, under = 0, count = 0;
+
+  /// Whether the type does not hold the shadow's numbers: some overflow, or
+  /// they lose more than one of its binary digits to its least exponent.
+  bool isToBlame() const { return rounding > limit; }
+  double limit = 0;
 };
 } // namespace
 
@@ -64,7 +71,12 @@ static Row compareResult(const std::string &node,
   Row row = {node, result.type()};
   bool isHalf = result.dtype == FRIT_F16;
   double most = isHalf ? 65504 : 3.3895e38, least = isHalf ? 0x1p-25 : 0x1p-134;
-  double difference = 0, norm = 0;
+  double difference = 0, rounding = 0, norm = 0;
+  frit::tools::Tensor rounded;
+  rounded.dtype = result.dtype;
+  rounded.data.resize(frit_dtype_size(result.dtype));
+  // Rounding to nearest loses at most 2^-11 of a normal number, or 2^-8.
+  row.limit = isHalf ? 0x1p-10 : 0x1p-7;
   row.count = result.count();
   for (uint64_t i = 0; i < row.count; ++i) {
     double x = result.at(i), y = shadow.at(i), size = std::fabs(y);
@@ -76,8 +88,11 @@ static Row compareResult(const std::string &node,
     norm += y * y;
     if (x != y)
       difference += (x - y) * (x - y);
+    rounded.set(0, y);
+    rounding += (rounded.at(0) - y) * (rounded.at(0) - y);
   }
   row.error = std::sqrt(norm > 0 ? difference / norm : difference);
+  row.rounding = std::sqrt(norm > 0 ? rounding / norm : 0);
   return row;
 }
 
@@ -117,16 +132,17 @@ int frit::run::precision(Session &session) {
     }
   }
   std::ranges::stable_sort(rows, [](const Row &a, const Row &b) {
-    return std::pair(double(a.over + a.under) / double(a.count), a.error) >
-           std::pair(double(b.over + b.under) / double(b.count), b.error);
+    return std::pair(a.isToBlame() ? a.rounding : 0, a.error) >
+           std::pair(b.isToBlame() ? b.rounding : 0, b.error);
   });
-  Table table({"node", "type", "error", "largest", "overflows", "underflows"});
+  Table table({"node", "type", "error", "rounding", "largest", "overflows",
+               "underflows"});
   std::string kept;
   for (const Row &row : rows) {
     table.add({row.node, row.type, text("%.1e", row.error),
-               text("%.3g", row.largest), std::to_string(row.over),
-               std::to_string(row.under)});
-    if (row.over || row.under * 10 > row.count)
+               text("%.1e", row.rounding), text("%.3g", row.largest),
+               std::to_string(row.over), std::to_string(row.under)});
+    if (row.isToBlame())
       for (const std::string &name : namesIn(row.node))
         if (("\n" + kept).find("\n" + name + "\n") == std::string::npos)
           kept += name + "\n";
