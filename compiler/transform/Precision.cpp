@@ -97,10 +97,18 @@ static bool multipliesCoordinates(Operation *op) {
   return a[a.size() - (transposed ? 2 : 1)] <= kMostCoordinates;
 }
 
+/// Returns whether an operator's result has elements of its operands, as they
+/// are.
+static bool movesElements(Operation *op) {
+  if (auto scatter = dyn_cast<ScatterElementsOp>(op))
+    return scatter.getReduction() == "none";
+  return isa<ReshapeOp>(op) || isMovement(op);
+}
+
 /// Returns whether the result of an operator is about as precise as its
 /// operands.
 static bool handsOn(Operation *op) {
-  return isa<ElementwiseOp, ReshapeOp>(op) || isMovement(op) ||
+  return isa<ElementwiseOp>(op) || movesElements(op) ||
          multipliesCoordinates(op);
 }
 
@@ -249,8 +257,8 @@ Value Narrowing::narrowConstant(ConstantOp constant, OpBuilder &builder) {
 /// that stayed f32. Holds for elementwise operators and, on the way to a result
 /// of the function, for those that move elements.
 bool Narrowing::followsWide(Operation *op) {
-  bool moves = isa<ReshapeOp>(op) || isMovement(op);
-  if (!isa<ElementwiseOp>(op) && !(moves && readers.result(op->getResult(0))))
+  if (!isa<ElementwiseOp>(op) &&
+      !(movesElements(op) && readers.result(op->getResult(0))))
     return false;
   bool any = false;
   for (Value operand : op->getOperands()) {

@@ -135,6 +135,21 @@ func.func @constant_angles(%i: tensor<3xi64>) -> (tensor<2x4xf32>, tensor<3x4xf3
   return %1, %5 : tensor<2x4xf32>, tensor<3x4xf32>
 }
 
+// So do coordinates of which a column is replaced.
+// CHECK-LABEL: func.func @scattered_angles
+// CHECK:         nn.scatter_elements {{.*}} -> tensor<3x2xf32>
+// CHECK:         nn.sin {{.*}} -> tensor<3x2xf32>
+// CHECK:         nn.scatter_elements {{.*}} -> tensor<3x2xf16>
+func.func @scattered_angles(%x: tensor<3x2xf32>, %i: tensor<3x1xi64>, %u: tensor<3x1xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) {
+  %0 = nn.scatter_elements %x, %i, %u {axis = 1 : si64} : (tensor<3x2xf32>, tensor<3x1xi64>, tensor<3x1xf32>) -> tensor<3x2xf32>
+  %1 = nn.sin %0 : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  %2 = nn.matmul %x, %x {transpose_b} : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x3xf32>
+  %3 = nn.matmul %2, %x : (tensor<3x3xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  %4 = nn.scatter_elements %3, %i, %u {axis = 1 : si64} : (tensor<3x2xf32>, tensor<3x1xi64>, tensor<3x1xf32>) -> tensor<3x2xf32>
+  %5 = nn.relu %4 : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  return %1, %5 : tensor<3x2xf32>, tensor<3x2xf32>
+}
+
 // A product of data has 16 bits, whatever follows it.
 // CHECK-LABEL: func.func @scores
 // CHECK:         nn.matmul {{.*}} -> tensor<2x2xf16>
