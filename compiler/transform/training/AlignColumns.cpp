@@ -98,7 +98,7 @@ private:
 
 /// Whether a reduction is one over columns.
 static bool reducesColumns(ReduceOp op) {
-  return op.getAxes().back() == tensorType(op.getX()).getRank() - 1;
+  return llvm::is_contained(op.getAxes(), tensorType(op.getX()).getRank() - 1);
 }
 
 /// Whether a product sums over the columns of its first operand, which are rows
@@ -357,6 +357,8 @@ private:
   void run(Block &block) {
     SmallVector<MatmulOp> products(block.getOps<MatmulOp>());
     for (MatmulOp product : products) {
+      if (tensorType(product.getY()).getRank() == 0)
+        continue;
       int64_t columns = shapeOf(product.getY()).back();
       int64_t multiple = target.columnMultiple(product);
       if (columns < kFewColumns || columns % multiple == 0)

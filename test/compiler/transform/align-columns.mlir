@@ -90,3 +90,11 @@ func.func @stays(%a: tensor<32x64xbf16>, %w: tensor<1002x64xbf16>) -> (tensor<32
   %s = nn.reduce %y {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<32x1002xbf16>) -> tensor<32x1xbf16>
   return %x, %da, %s : tensor<32x1002xbf16>, tensor<32x64xbf16>, tensor<32x1xbf16>
 }
+
+// A product of two vectors is a number.
+// CHECK-LABEL: func.func @number
+// CHECK: nn.matmul {{.*}} -> tensor<f32>
+func.func @number(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<f32> {
+  %y = nn.matmul %a, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
