@@ -81,7 +81,8 @@ Status CudaExecution::copyIn(const Program &program,
     const artifact::Tensor &tensor = plan.inputs(program.variant)[i];
     StridedRegion region = regionOf(plan, inputs[i], tensor);
     bool isHost = inputs[i].location == FRIT_HOST;
-    if (!tensor.bytes || (!isHost && region.isWhole()))
+    bool inPlace = !isHost && addressOf(inputs[i].data) == program.inputs[i];
+    if (!tensor.bytes || (inPlace && region.isWhole()))
       continue;
     // A true size is a few bytes, which the driver copies at once.
     bool isSize = i >= plan.modelInputs(program.variant).size();
@@ -125,11 +126,13 @@ Status CudaExecution::copyInput(const StridedRegion &region, const void *data,
 Status CudaExecution::spread(const StridedRegion &region, DevicePointer from,
                              DevicePointer to, uint64_t bytes) {
   uint64_t kept = 0;
-  if (from == to) {
+  if (from == to)
     FRIT_TRY(checkInPlace(region));
+  if (from == to || region.isWhole())
     kept = region.runs() * region.runBytes();
-  }
-  Result result = driver.memsetD8Async(to + kept, 0, bytes - kept, queue());
+  Result result = kSuccess;
+  if (bytes > kept)
+    result = driver.memsetD8Async(to + kept, 0, bytes - kept, queue());
   for (uint64_t run = 0;
        from != to && run < region.runs() && result == kSuccess; ++run)
     result = driver.memcpyDtoDAsync(to + region.offset(run),
@@ -176,7 +179,8 @@ Status CudaExecution::copyOut(const Program &program,
       continue;
     StridedRegion region = regionOf(plan, outputs[i], tensor);
     bool isHost = outputs[i].location == FRIT_HOST;
-    if (!isHost && region.isWhole())
+    bool inPlace = !isHost && addressOf(outputs[i].data) == program.outputs[i];
+    if (inPlace && region.isWhole())
       continue;
     if (isHost)
       makeStaging();

@@ -10,6 +10,8 @@ using namespace frit::cuda;
 
 /// Number of cached graphs, one per set of device pointers.
 static constexpr size_t kCachedGraphs = 8;
+/// Number of remembered sets of device pointers that have no graph.
+static constexpr size_t kRecentAddresses = 16;
 
 static uint64_t aligned(uint64_t bytes) {
   return (bytes + artifact::kAlignment - 1) / artifact::kAlignment *
@@ -117,37 +119,72 @@ Status CudaExecution::place(const CudaExecution *peer) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// Uses device tensors in place, unless the variant's tensor is larger or a
-/// data-dependent length may leave the used part in several pieces.
+/// Uses device tensors in place, unless the variant's tensor is larger, a
+/// data-dependent length may leave the used part in several pieces, or the
+/// addresses are not worth a graph.
 Status CudaExecution::bind(Program &program, std::span<const Binding> inputs,
                            std::span<const Binding> outputs) {
   const PlanView &plan = loaded.model.plan;
-  bool changed = false;
   auto place = [&](std::span<const Binding> bindings,
                    std::span<const artifact::Tensor> tensors,
                    const std::vector<DevicePointer> &own,
                    std::vector<DevicePointer> &addresses) {
+    addresses.resize(bindings.size());
     for (size_t i = 0; i < bindings.size(); ++i) {
       const Binding &binding = bindings[i];
       bool given = binding.data && binding.location == FRIT_DEVICE &&
                    regionOf(plan, binding, tensors[i]).isWhole() &&
                    !isCutInside(plan, tensors[i]);
-      DevicePointer address =
+      addresses[i] =
           given ? DevicePointer(reinterpret_cast<uintptr_t>(binding.data))
                 : own[i];
-      changed |= address != addresses[i];
-      addresses[i] = address;
     }
   };
-  place(inputs, plan.inputs(program.variant), ownInputs, program.inputs);
-  place(outputs, plan.outputs(program.variant), ownOutputs, program.outputs);
-  if (program.bound && !changed)
+  place(inputs, plan.inputs(program.variant), ownInputs, wantedInputs);
+  place(outputs, plan.outputs(program.variant), ownOutputs, wantedOutputs);
+  auto isBound = [&] {
+    return program.bound && wantedInputs == program.inputs &&
+           wantedOutputs == program.outputs;
+  };
+  if (isBound())
     return Status();
+  if (!isWorthGraph(program)) {
+    wantedInputs = ownInputs;
+    wantedOutputs = ownOutputs;
+    if (isBound())
+      return Status();
+  }
+  program.inputs = wantedInputs;
+  program.outputs = wantedOutputs;
   program.bound = false;
   program.current = nullptr;
   FRIT_TRY(program.steps->bind(program.inputs, program.outputs));
   program.bound = true;
   return Status();
+}
+
+/// Returns whether a call is to use the wanted addresses in place. If that
+/// takes a new graph, which takes milliseconds, only when a recent call wanted
+/// them too: allocators that reuse memory come back to the same few addresses.
+bool CudaExecution::isWorthGraph(Program &program) {
+  std::vector<DevicePointer> addresses = wantedInputs;
+  addresses.insert(addresses.end(), wantedOutputs.begin(), wantedOutputs.end());
+  auto isCached = [&](const CachedGraph &cached) {
+    return cached.addresses == addresses;
+  };
+  if (!program.useGraph || program.graphs.empty() ||
+      program.steps->canUpdate(*program.graphs.back().graph) ||
+      std::ranges::any_of(program.graphs, isCached))
+    return true;
+  std::vector<std::vector<DevicePointer>> &recent = program.recent;
+  if (auto seen = std::ranges::find(recent, addresses); seen != recent.end()) {
+    recent.erase(seen);
+    return true;
+  }
+  if (recent.size() == kRecentAddresses)
+    recent.erase(recent.begin());
+  recent.push_back(std::move(addresses));
+  return false;
 }
 
 /// Returns the graph for the bound addresses; creates it if there is none.

@@ -78,6 +78,8 @@ private:
     bool bound = false;
 
     std::vector<CachedGraph> graphs;
+    /// Addresses that recent calls wanted and that have no graph.
+    std::vector<std::vector<DevicePointer>> recent;
     GraphExec current =
         nullptr; ///< for these addresses; null: not looked up yet
     bool useGraph = true;
@@ -88,6 +90,7 @@ private:
   Status open(size_t variant);
   Status bind(Program &program, std::span<const Binding> inputs,
               std::span<const Binding> outputs);
+  bool isWorthGraph(Program &program);
   Status launch(Program &program);
   Status launchSteps(Program &program);
   GraphExec findGraph(Program &program);
@@ -131,6 +134,8 @@ private:
   std::shared_ptr<SharedMemory> arena;
   uint64_t arenaBytes = 0; ///< of the arena there
   std::vector<DevicePointer> ownInputs, ownOutputs;
+  /// The inputs and outputs that a call's tensors ask for.
+  std::vector<DevicePointer> wantedInputs, wantedOutputs;
   std::vector<Program> programs; ///< by variant
   uint64_t version = 0; ///< of the loaded constants that `programs` read
   uint64_t calls = 0;

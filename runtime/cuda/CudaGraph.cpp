@@ -59,10 +59,15 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
   return Status();
 }
 
+bool CudaSteps::canUpdate(const StepGraph &graph) const {
+  return std::ranges::all_of(patches, [&](const Patch &patch) {
+    return graph.kernels[patch.step] != nullptr;
+  });
+}
+
 bool CudaSteps::update(StepGraph &graph) {
-  for (const Patch &patch : patches)
-    if (!graph.kernels[patch.step])
-      return false;
+  if (!canUpdate(graph))
+    return false;
   size_t done = steps.size();
   for (const Patch &patch : patches) {
     if (patch.step == done)

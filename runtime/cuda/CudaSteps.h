@@ -79,9 +79,12 @@ public:
   Status makeGraph(Stream stream, std::span<const Event> marks,
                    std::unique_ptr<StepGraph> &result);
 
+  /// Returns whether only our own kernels use inputs and outputs: a library
+  /// call or a copy cannot be given another address.
+  bool canUpdate(const StepGraph &graph) const;
+
   /// Updates a graph of makeGraph to the bound addresses. Returns false if it
-  /// must be created anew because a library call or a copy uses such an
-  /// address.
+  /// must be created anew.
   bool update(StepGraph &graph);
 
   size_t size() const { return steps.size(); }
