@@ -128,6 +128,10 @@ def test_parameters():
         same(fast, net, x)
         net.order.copy_(net.order.flip(0))
         same(fast, net, x)
+    net.fc.bias.data = torch.randn_like(net.fc.bias)  # other memory
+    same(fast, net, x)
+    net.scale.data = net.scale.data * 2
+    same(fast, net, x)
     net.fc.weight = nn.Parameter(torch.randn_like(net.fc.weight))
     same(fast, net, x)
     net.load_state_dict(Net().to(DEVICE).state_dict())

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from ctypes import c_int64
+from ctypes import addressof, c_int64, c_uint64, sizeof
 
 from . import _abi
 from ._abi import lib
@@ -26,9 +26,13 @@ class Tensors:
                  described: Sequence[tuple[int, tuple[int, ...], int]]):
         self.array = (_abi.Tensor * max(len(described), 1))()
         self.count = len(described)
-        self.slots = [self.array[i] for i in range(self.count)]
+        #: The memory of the array, and where in it the pointers are.
+        step, first = sizeof(_abi.Tensor) // 8, _abi.Tensor.data.offset // 8
+        words = (c_uint64 * (step * len(self.array))).from_buffer(self.array)
+        self.words = memoryview(words).cast("B").cast("Q")
+        self.places = [first + step * i for i in range(self.count)]
         self.kept = [*names]
-        for slot, name, (dtype, shape, device) in zip(self.slots, names,
+        for slot, name, (dtype, shape, device) in zip(self.array, names,
                                                       described):
             dims = dims_of(shape)
             self.kept.append(dims)
@@ -37,8 +41,8 @@ class Tensors:
             slot.location = _abi.HOST if device < 0 else _abi.DEVICE
 
     def point(self, pointers) -> None:
-        for slot, pointer in zip(self.slots, pointers):
-            slot.data = pointer
+        for place, pointer in zip(self.places, pointers):
+            self.words[place] = pointer
 
 
 class Call:
@@ -60,6 +64,50 @@ class Call:
         return tuple(dims[:rank])
 
 
+class Repeated:
+    """A call with PyTorch's tensors, all on the module's device, that makes its
+    results: what calls like it leave out of describing their tensors."""
+
+    def __init__(self, family, call: Call, results: Tensors, names, arrays,
+                 made, device: int):
+        self.family, self.names = family, names
+        self.inputs, self.results = call.inputs, results
+        self.types = family.plain_types
+        self.place = family.place(device)
+        self.facts = [(a.dtype, a.shape, place)
+                      for a, place in zip(arrays, call.inputs.places)]
+        self.allocate = family.allocator(device)
+        self.outputs = [(tuple(a.shape), a.stride(), a.dtype, place)
+                        for a, place in zip(made, results.places)]
+        self.device = device
+        self.run = lib.frit_run if device < 0 else lib.frit_run_async
+        self.pointers = (addressof(call.inputs.array), call.inputs.count,
+                         addressof(results.array), results.count)
+
+    def __call__(self, context: Context, names, arrays) -> list | None:
+        """Makes the call; None if it is not like this one."""
+        if names != self.names:
+            return None
+        words, types, here = self.inputs.words, self.types, self.place
+        for array, (dtype, shape, place) in zip(arrays, self.facts):
+            if (type(array) not in types or array.dtype is not dtype
+                    or array.shape != shape or array.device != here
+                    or not array.is_contiguous() or array.is_neg()):
+                return None
+            words[place] = array.data_ptr()
+        made = []
+        words, allocate = self.results.words, self.allocate
+        for shape, strides, dtype, place in self.outputs:
+            array = allocate(shape, strides, dtype)
+            words[place] = array.data_ptr()
+            made.append(array)
+        if self.device >= 0:
+            context.use(self.family.stream(self.device))
+        if status := self.run(context.handle, *self.pointers):
+            _abi.check(status)
+        return made
+
+
 class Context:
     """A frit_context and the calls that were made with it. One thread at a time
     uses it."""
@@ -69,6 +117,8 @@ class Context:
         #: The stream that it was given, 0 for its own; peers have the same.
         self.stream: list[int] = peer.stream if peer else [0]
         self.calls: dict[tuple, Call] = {}
+        #: The last call, if it can be made again without describing tensors.
+        self.repeated: Repeated | None = None
 
     def use(self, stream: int) -> None:
         """Enqueues later work on a CUstream; 0 is the context's own."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from . import _abi, _arrays, _info
 from ._abi import lib
-from ._calls import (REMEMBERED, Call, Context, Handles, Remarks, Tensors,
-                     dims_of, weight_tensors)
+from ._calls import (REMEMBERED, Call, Context, Handles, Remarks, Repeated,
+                     Tensors, dims_of, weight_tensors)
 from ._errors import ArgumentError
 from ._info import Info, Step
 
@@ -196,6 +196,10 @@ class Module:
         """Runs the model; returns the outputs that were asked for."""
         context = self._take()
         try:
+            if (repeated := context.repeated) is not None and out is None:
+                results = repeated(context, names, arrays)
+                if results is not None:
+                    return results, repeated.family
             call, described = self._prepare(context, names, arrays)
             family = _arrays.family_of(arrays[0]) if arrays else _arrays.NUMPY
             device = max([d.device for d in described], default=-1)
@@ -212,6 +216,11 @@ class Module:
             if self._counts and out is None:
                 results = [self._cut(context, family, index, array)
                            for index, array in enumerate(results)]
+            elif out is None and isinstance(family, _arrays.PyTorch) and all(
+                    d.device == self._device and type(array) in family.plain_types
+                    for d, array in zip(described, arrays)):
+                context.repeated = Repeated(family, call, tensors, names,
+                                            arrays, results, device)
             return results, family
         finally:
             self._give(context)

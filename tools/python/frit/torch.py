@@ -258,8 +258,8 @@ class _Compiled:
         #: Those whose values are in the code come last.
         self.watched = [*self.names, *self.constants]
         self.held = [arguments[i] for i in self.watched]
-        self.versions = self._versions(self.held)
-        self.constant_versions = self._versions(self.held[len(self.names):])
+        self.seen = _states(self.held)
+        self.constants_seen = _states(self.held[len(self.names):])
 
     def _artifact(self, program, arguments: Sequence[Any],
                   weights: Sequence[int], options: Sequence[str]) -> Path:
@@ -288,20 +288,11 @@ class _Compiled:
         self.constants = sorted(constants)
         return made
 
-    @staticmethod
-    def _versions(tensors: Sequence[torch.Tensor]) -> int:
-        """Grows with every change of one of them in its memory."""
-        try:
-            return sum(map(_VERSION, tensors))
-        except RuntimeError:  # tensors of inference mode have no version
-            return sum(map(_version_of, tensors))
-
     def changed(self, arguments: Sequence[Any]) -> bool:
         """Whether parameters are others than at the last call."""
-        if all(map(operator.is_, map(arguments.__getitem__, self.watched),
-                   self.held)) and self._versions(self.held) == self.versions:
-            return False
-        return True
+        now = [arguments[i] for i in self.watched]
+        return not (all(map(operator.is_, now, self.held))
+                    and _states(now) == self.seen)
 
     def refresh(self, arguments: Sequence[Any]) -> bool:
         """Takes parameters that have changed. Returns false if some of them are
@@ -309,11 +300,10 @@ class _Compiled:
         held = [arguments[i] for i in self.watched]
         count = len(self.names)
         same = all(map(operator.is_, held[count:], self.held[count:]))
-        moved = self._versions(held[count:]) != self.constant_versions
-        if not same or moved:
+        if not same or _states(held[count:]) != self.constants_seen:
             return False
         self.held = held
-        self.versions = self._versions(held)
+        self.seen = _states(held)
         self.module.set_weights({name: arguments[i].detach().contiguous()
                                  for i, name in self.names.items()})
         return True
@@ -329,8 +319,14 @@ class _Compiled:
 _VERSION = operator.attrgetter("_version")
 
 
-def _version_of(tensor: torch.Tensor) -> int:
-    return 0 if tensor.is_inference() else tensor._version
+def _states(tensors: Sequence[torch.Tensor]) -> tuple[int, list[int]]:
+    """Differs after tensors have changed: in their memory, which counts their
+    version up, or by `data =`, which gives them other memory."""
+    try:
+        versions = sum(map(_VERSION, tensors))
+    except RuntimeError:  # tensors of inference mode have no version
+        versions = sum(0 if t.is_inference() else t._version for t in tensors)
+    return versions, [*map(torch.Tensor.data_ptr, tensors)]
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:
