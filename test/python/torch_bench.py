@@ -1,16 +1,23 @@
 """Times torch.compile(backend="frit") beside eager PyTorch and inductor.
 
     torch_bench.py [--only REGEX] [--backends eager,compile,graph,frit]
-                   [--precision fp16] [--seconds S]
+                  [--precision fp16] [--seconds S] [--jobs N] [--limit S]
 
-needs PYTHONPATH and FRIT_RUNTIME, or the installed package. Prints for each
-model: ms of a call, error against eager float32, seconds of the first call, MiB
-of device memory beside the parameters; and the host's microseconds of a call,
-beside those of the same call of the runtime (`frit_run_async`).
+needs PYTHONPATH and FRIT_RUNTIME, or the installed package. Models are those of
+test/bench and ten of test/models/survey.py. Each has a process, which compiles
+it; N at a time do, and the others stand still while one is timed. Prints as soon
+as a model is ready, for each backend: ms of a call, error against eager float32,
+seconds of the first call, the host's microseconds of a call; and for frit those
+of the same call of the runtime alone (`frit_run_async`). What is not ready after
+S seconds says so.
 """
 import argparse
 import gc
+import os
 import re
+import select
+import signal
+import subprocess
 import sys
 import time
 import warnings
@@ -18,26 +25,27 @@ from pathlib import Path
 
 import torch
 
-import frit.torch
-
 # Last, because the bench has a frit.py of its own.
 for folder in ("bench", "models"):
     sys.path.append(str(Path(__file__).parent.parent / folder))
-import zoo  # noqa: E402
-from measure import measure, relative_error  # noqa: E402
 
-ROWS = [("resnet50", 1), ("resnet50", 32), ("vit-b16", 1), ("vit-b16", 32),
-        ("gpt3-small", 1), ("bert-large", 1), ("bert-large", 32),
-        ("llama-1b", 1)]
+BENCH = [("resnet50", 1), ("resnet50", 32), ("vit-b16", 1), ("vit-b16", 32),
+         ("gpt3-small", 1), ("bert-large", 1), ("bert-large", 32),
+         ("llama-1b", 1)]
+SURVEY = ["resnet18", "efficientnet_b0", "densenet121", "swin_t",
+          "convnext_tiny", "mobilenet_v3_large", "mixer_b16_224", "deberta_v2",
+          "gpt2", "whisper"]
+ROWS = [f"{name}/b{batch}" for name, batch in BENCH] + \
+    [f"{name}/b1" for name in SURVEY]
 MODES = {"eager": None, "compile": dict(), "graph": dict(mode="reduce-overhead"),
          "frit": dict(backend="frit")}
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
-def host_microseconds(call, count: int = 20) -> float:
+def host_microseconds(call, count: int = 20, seconds: float = 0.3) -> float:
     """The least time that the host takes to enqueue a call."""
-    best = 1e9
-    for _ in range(20):
+    best, end = 1e9, time.perf_counter() + seconds
+    while time.perf_counter() < end or best == 1e9:
         torch.cuda.synchronize()
         start = time.perf_counter()
         for _ in range(count):
@@ -47,16 +55,15 @@ def host_microseconds(call, count: int = 20) -> float:
     return best * 1e6
 
 
-def runtime_call():
-    """The last call of frit's that was compiled, without Python around it."""
-    module = last_compiled().module
-    context = module._free[-1]
-    call = [*context.calls.values()][-1]
-    results = [*call.results.values()][-1]
-    run = frit._lib.frit_run_async
-    arguments = (context.handle, call.inputs.array, call.inputs.count,
-                 results.array, results.count)
-    return lambda: run(*arguments)
+def runtime_call(module, inputs):
+    """A call of a module of frit, without Python around it."""
+    results = module.call_list(inputs)  # which keeps their memory
+    (context,) = module._free
+    pointers, run = context.repeated.pointers, context.repeated.run
+
+    def call(_kept=results):
+        assert run(context.handle, *pointers) == 0
+    return call
 
 
 def last_compiled():
@@ -66,68 +73,184 @@ def last_compiled():
     return found[-1]
 
 
+#===----------------------------------------------------------------------===#
+# A model, in a process of its own
+#===----------------------------------------------------------------------===#
+
+def build(row: str):
+    """Returns a model in float32 on the GPU, and its inputs."""
+    name, batch = row.split("/b")
+    if (name, int(batch)) in BENCH:
+        import zoo
+        model = zoo.ZOO[name]["full"]
+        return zoo.make(model, "cuda"), (zoo.draw(model, int(batch)).cuda(),)
+    import survey
+    module, inputs = survey.seeded(survey.cases(int(batch), 128)[name])
+    return module.cuda(), tuple(x.cuda() for x in inputs)
+
+
+def flat(result) -> torch.Tensor:
+    return result if isinstance(result, torch.Tensor) else result[0]
+
+
+class Slow(BaseException):  # which no backend takes for a failure of its own
+    """A backend took too long."""
+
+
 @torch.no_grad()
-def run(name: str, batch: int, backend: str, precision: str, seconds: float,
-        state: dict) -> str:
-    model = zoo.ZOO[name]["full"]
-    dtype = DTYPES[precision]
-    if "module" not in state:
-        state["module"] = zoo.make(model, "cuda")
-        x = zoo.draw(model, batch).cuda()
-        state["x"] = x
-        state["expected"] = flat(state["module"](x)).float().cpu().numpy()
-        state["module"] = state["module"].to(dtype)
-    x = state["x"]
-    x = x.to(dtype) if x.is_floating_point() else x
-    module = state["module"]
-    torch._dynamo.reset()
-    gc.collect()
-    torch.cuda.empty_cache()
-    held = torch.cuda.mem_get_info()[0]
-    mode = MODES[backend]
-    fast = module if mode is None else torch.compile(module, dynamic=False,
-                                                     **mode)
-    start = time.time()
-    made = flat(fast(x)).float().cpu().numpy()
-    first = time.time() - start
-    error = relative_error(made, state["expected"])
-    times = measure(lambda i: fast(x), seconds)
-    memory = (held - torch.cuda.mem_get_info()[0]) / 2**20
-    line = (f"{name} b{batch} {precision} {backend:8} {times['ms']:8.3f} ms  "
-            f"error {error:.1e}  first {first:6.1f} s  +{memory:6.0f} MiB  "
-            f"host {host_microseconds(lambda: fast(x)):6.1f} us")
-    if backend == "frit":
-        call = runtime_call()
-        line += f", runtime {host_microseconds(call):6.1f} us"
+def compiled(row: str, args: argparse.Namespace) -> dict:
+    """Compiles a row by each backend. Returns calls and what is known of them."""
+    from measure import relative_error
+
+    import frit.torch
+    module, inputs = build(row)
+    expected = flat(module(*inputs)).float().cpu().numpy()
+    dtype = DTYPES[args.precision]
+    module = module.to(dtype)
+    inputs = tuple(x.to(dtype) if x.is_floating_point() else x for x in inputs)
+    found = {}
+
+    def late(*_):
+        raise Slow
+
+    signal.signal(signal.SIGALRM, late)
+    for backend in args.backends.split(","):
+        torch._dynamo.reset()
+        mode = MODES[backend]
+        fast = module if mode is None else torch.compile(module, dynamic=False,
+                                                         **mode)
+        start = time.time()
+        signal.alarm(max(1, int(args.end - start)))
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                for _ in range(3):
+                    made = flat(fast(*inputs)).float().cpu().numpy()
+                    first = found.get(backend, {}).get("first") or \
+                        time.time() - start
+                    found[backend] = dict(first=first)
+            found[backend] |= dict(call=fast, error=relative_error(made,
+                                                                   expected))
+            if reasons := [str(w.message) for w in caught
+                           if w.category is frit.torch.Fallback]:
+                found[backend]["said"] = "; ".join(reasons)[:200]
+            if backend == "frit":
+                found[backend]["module"] = last_compiled().module
+        except Slow:
+            found[backend] = dict(said=f"not ready after {args.limit:.0f} s")
+        except Exception as error:  # the next backend all the same
+            found[backend] = dict(said=f"{type(error).__name__}: "
+                                  f"{str(error).strip()[:300]}")
+        finally:
+            signal.alarm(0)
+    return dict(backends=found, inputs=inputs)
+
+
+@torch.no_grad()
+def timed(row: str, made: dict, args: argparse.Namespace) -> str:
+    from measure import measure
+    line, inputs = f"{row:22}", made["inputs"]
+    for backend, found in made["backends"].items():
+        line += f" | {backend}"
+        if "call" in found:
+            def call(_=0):
+                return found["call"](*inputs)
+            ms = measure(call, args.seconds)["ms"]
+            line += (f" {ms:.3f} ms {found['error']:.1e} "
+                     f"first {found['first']:.0f} s "
+                     f"host {host_microseconds(call):.0f} us")
+        if "module" in found and [
+                info.dims for info in found["module"].info.inputs
+                ] == [tuple(x.shape) for x in inputs]:
+            call = runtime_call(found["module"], inputs)
+            line += f" (runtime {host_microseconds(call):.0f})"
+        if "said" in found:
+            line += f" {found['said']}"
     return line
 
 
-def flat(result):
-    return result if isinstance(result, torch.Tensor) else result[0]
+def work(row: str, args: argparse.Namespace) -> None:
+    """Compiles, says so, waits for a line, and prints the times."""
+    torch.set_num_threads(2)
+    try:
+        made = compiled(row, args)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        print(timed(row, made, args), flush=True)
+    except Exception as error:
+        import traceback
+        traceback.print_exc()
+        print(f"{row}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+
+
+#===----------------------------------------------------------------------===#
+# All of them
+#===----------------------------------------------------------------------===#
+
+class Worker:
+    def __init__(self, row: str, seconds: float):
+        self.row = row
+        environment = {"TORCHINDUCTOR_COMPILE_THREADS": "3", **os.environ}
+        self.process = subprocess.Popen(
+            [sys.executable, *sys.argv, "--limit", f"{seconds:.0f}", "--row",
+             row], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, env=environment,
+            start_new_session=True)
+
+    def send(self, number: int) -> None:
+        os.killpg(self.process.pid, number)
+
+    def finish(self, others: "list[Worker]") -> str:
+        """Lets it time while the others stand still; returns its line."""
+        for other in others:
+            other.send(signal.SIGSTOP)
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline().strip()
+        for other in others:
+            other.send(signal.SIGCONT)
+        self.send(signal.SIGKILL)
+        self.process.wait()
+        return line or f"{self.row}: ended"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
-    parser.add_argument("--backends", default="eager,compile,graph,frit")
+    parser.add_argument("--backends", default="eager,frit,compile")
     parser.add_argument("--precision", default="fp16", choices=DTYPES)
-    parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--seconds", type=float, default=0.3)
+    parser.add_argument("--jobs", type=int, default=6)
+    parser.add_argument("--limit", type=float, default=600)
+    parser.add_argument("--after", type=float, default=0,
+                        help="time nothing before so many seconds")
+    parser.add_argument("--row", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    warnings.simplefilter("always", frit.torch.Fallback)
-    for name, batch in ROWS:
-        if not re.search(args.only, f"{name}/b{batch}"):
+    args.end = time.time() + args.limit
+    if args.row:
+        return work(args.row, args)
+    waiting = [row for row in ROWS if re.search(args.only, row)]
+    running: list[Worker] = []
+    start, late = time.time(), args.end + 25  # for what is being timed
+    while (waiting or running) and time.time() < late:
+        while waiting and len(running) < args.jobs and time.time() < args.end:
+            running.append(Worker(waiting.pop(0), args.end - time.time()))
+        if not running:
+            break
+        if time.time() < start + args.after:
+            time.sleep(0.2)
             continue
-        state: dict = {}
-        for backend in args.backends.split(","):
-            try:
-                print(run(name, batch, backend, args.precision, args.seconds,
-                          state), flush=True)
-            except Exception as error:  # the next row all the same
-                print(f"{name} b{batch} {backend}: {type(error).__name__}: "
-                      f"{str(error)[:1000]}", flush=True)
-        state.clear()
-        gc.collect()
-        torch.cuda.empty_cache()
+        ready, _, _ = select.select([w.process.stdout for w in running], [], [],
+                                    1)
+        for worker in [w for w in running if w.process.stdout in ready]:
+            running.remove(worker)
+            said = worker.process.stdout.readline().strip()
+            print(worker.finish(running) if said == "ready" else
+                  said or f"{worker.row}: ended", flush=True)
+    for worker in running:
+        worker.send(signal.SIGKILL)
+    for row in [w.row for w in running] + waiting:
+        print(f"{row}: not ready after {args.limit:.0f} s", flush=True)
 
 
 if __name__ == "__main__":
