@@ -1,0 +1,413 @@
+//===- serve.cpp - Compiled models in a service ---------------------------===//
+//
+//   serve [--device=D] [--threads=N] [--seconds=S] MODEL.so…
+//   serve --calls [--device=D] MODEL.so
+//   serve --fault=pointer|reset MODEL.so
+//
+// Runs models in N threads that share modules, open their own, and make wrong
+// calls; holds every result to the first one, and shows memory as time goes by.
+// --calls times what a call takes of the host. --fault breaks the GPU's context
+// and looks at what becomes of its modules and of one opened later.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frit/runtime.h"
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using Clock = std::chrono::steady_clock;
+
+namespace {
+struct Options {
+  std::string device;
+  std::vector<std::string> models;
+  int threads = 8;
+  double seconds = 2;
+  std::string fault;
+  bool times = false;
+};
+
+/// Host memory for the inputs or the outputs of a model.
+struct Arrays {
+  std::vector<std::vector<char>> memory;
+  std::vector<frit_tensor> tensors;
+};
+
+/// An open model.
+struct Model {
+  Model() = default;
+  Model(const Model &) = delete;
+  ~Model() { frit_module_close(module); }
+
+  frit_status open(const std::string &path, const std::string &device) {
+    frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
+    options.device = device.c_str();
+    options.threads = 2;
+    return frit_module_load(path.c_str(), &options, &module);
+  }
+
+  frit_module *module = nullptr;
+};
+} // namespace
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+[[noreturn]] static void stop(const char *what) {
+  fprintf(stderr, "serve: %s: %s\n", what, frit_last_error());
+  exit(1);
+}
+
+/// Small numbers that depend on the seed. Integers are valid indices of most
+/// tables.
+static Arrays makeInputs(frit_module *module, unsigned seed) {
+  Arrays made;
+  uint32_t count = frit_module_input_count(module);
+  made.memory.resize(count);
+  made.tensors.resize(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    frit_tensor_info info;
+    if (frit_module_input(module, i, &info))
+      stop("input");
+    std::vector<char> &memory = made.memory[i];
+    memory.resize(info.bytes);
+    size_t size = frit_dtype_size(info.dtype);
+    for (size_t k = 0; k * size < info.bytes; ++k) {
+      seed = seed * 1664525 + 1013904223;
+      char *at = &memory[k * size];
+      if (info.dtype == FRIT_F32) {
+        float value = float(seed >> 8) / float(1 << 23) - 1;
+        memcpy(at, &value, size);
+      } else if (info.dtype == FRIT_F16 || info.dtype == FRIT_BF16) {
+        uint16_t half = 0x3000 | (seed >> 24);
+        memcpy(at, &half, size);
+      } else {
+        *at = char(info.dtype == FRIT_BOOL ? 1 : (seed >> 24) % 16);
+      }
+    }
+    if (frit_module_input_tensor(module, i, memory.data(), &made.tensors[i]))
+      stop("input");
+  }
+  return made;
+}
+
+static Arrays makeOutputs(frit_module *module) {
+  Arrays made;
+  uint32_t count = frit_module_output_count(module);
+  made.memory.resize(count);
+  made.tensors.resize(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    frit_tensor_info info;
+    if (frit_module_output(module, i, &info))
+      stop("output");
+    made.memory[i].resize(info.bytes);
+    if (frit_module_output_tensor(module, i, made.memory[i].data(),
+                                  &made.tensors[i]))
+      stop("output");
+  }
+  return made;
+}
+
+static frit_status run(frit_context *context, const Arrays &inputs,
+                       const Arrays &outputs) {
+  return frit_run(context, inputs.tensors.data(),
+                  uint32_t(inputs.tensors.size()), outputs.tensors.data(),
+                  uint32_t(outputs.tensors.size()));
+}
+
+/// Compares results: f32 within a rounding error of the largest value, because
+/// libraries may add in another order from call to call.
+static bool isSame(const Arrays &a, const Arrays &b) {
+  for (size_t i = 0; i < a.memory.size(); ++i) {
+    if (a.memory[i] == b.memory[i])
+      continue;
+    if (a.tensors[i].dtype != FRIT_F32)
+      return false;
+    auto *x = reinterpret_cast<const float *>(a.memory[i].data());
+    auto *y = reinterpret_cast<const float *>(b.memory[i].data());
+    size_t count = a.memory[i].size() / sizeof(float);
+    float most = 0, apart = 0;
+    for (size_t k = 0; k < count; ++k) {
+      most = std::max(most, std::fabs(y[k]));
+      apart = std::max(apart, std::fabs(x[k] - y[k]));
+    }
+    if (!(apart <= 1e-3f * most))
+      return false;
+  }
+  return true;
+}
+
+static size_t residentBytes() {
+  size_t total = 0, resident = 0;
+  if (FILE *file = fopen("/proc/self/statm", "re")) {
+    if (fscanf(file, "%zu %zu", &total, &resident) != 2)
+      resident = 0;
+    fclose(file);
+  }
+  return resident * size_t(sysconf(_SC_PAGESIZE));
+}
+
+static uint64_t freeBytes(const Model &model) {
+  frit_device_info info;
+  return frit_module_device(model.module, &info) ? 0 : info.free_bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Many threads
+//===----------------------------------------------------------------------===//
+
+static constexpr int kSeeds = 3;
+static constexpr int kCallsOfContext = 20;
+
+static int serve(const Options &options) {
+  size_t count = options.models.size();
+  std::vector<Model> shared(count);
+  std::vector<std::vector<Arrays>> inputs(count), expected(count);
+  for (size_t m = 0; m < count; ++m) {
+    frit_context *context = nullptr;
+    if (shared[m].open(options.models[m], options.device) ||
+        frit_context_create(shared[m].module, &context))
+      stop(options.models[m].c_str());
+    for (unsigned seed = 0; seed < kSeeds; ++seed) {
+      inputs[m].push_back(makeInputs(shared[m].module, seed));
+      expected[m].push_back(makeOutputs(shared[m].module));
+      if (run(context, inputs[m][seed], expected[m][seed]))
+        stop(options.models[m].c_str());
+    }
+    frit_context_destroy(context);
+  }
+
+  std::atomic<bool> over = false;
+  std::atomic<size_t> calls = 0, failures = 0, differences = 0;
+  auto work = [&](size_t number) {
+    for (size_t round = number; !over; ++round) {
+      size_t m = round % count;
+      Model own;
+      frit_module *module = shared[m].module;
+      if (number % 4 == 3) {
+        failures += own.open(options.models[m], options.device) != FRIT_OK;
+        module = own.module;
+      }
+      frit_context *context = nullptr;
+      if (!module || frit_context_create(module, &context)) {
+        ++failures;
+        fprintf(stderr, "serve: %s\n", frit_last_error());
+        continue;
+      }
+      Arrays outputs = makeOutputs(module);
+      for (int i = 0; i < kCallsOfContext && !over; ++i) {
+        size_t seed = (number + size_t(i)) % kSeeds;
+        if (run(context, inputs[m][seed], outputs)) {
+          ++failures;
+          fprintf(stderr, "serve: %s\n", frit_last_error());
+        } else {
+          differences += !isSame(outputs, expected[m][seed]);
+        }
+        // A wrong call is an error of its thread and of nothing else.
+        failures += frit_run(context, nullptr, 0, nullptr, 0) == FRIT_OK;
+        ++calls;
+      }
+      frit_context_destroy(context);
+    }
+  };
+  Clock::time_point start = Clock::now();
+  std::vector<std::thread> threads;
+  for (int number = 0; number < options.threads; ++number)
+    threads.emplace_back(work, size_t(number));
+  size_t early = 0, late = 0;
+  uint64_t earlyFree = 0, lateFree = 0;
+  auto show = [&] {
+    late = residentBytes();
+    lateFree = freeBytes(shared[0]);
+    printf("%7.1f s  %9zu calls  %zu failures  %zu differences  host %zu KiB  "
+           "device %llu MiB free\n",
+           secondsSince(start), calls.load(), failures.load(),
+           differences.load(), late >> 10,
+           static_cast<unsigned long long>(lateFree >> 20));
+    fflush(stdout);
+  };
+  for (int tenth = 1; tenth <= 10; ++tenth) {
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(options.seconds / 10));
+    show();
+    if (tenth == 3) {
+      early = late;
+      earlyFree = lateFree;
+    }
+  }
+  over = true;
+  for (std::thread &thread : threads)
+    thread.join();
+  show();
+  // What grows with calls would grow by more.
+  bool grew = late > early + (64 << 20) ||
+              (earlyFree > lateFree && earlyFree - lateFree > (256 << 20) &&
+               options.device != "cpu");
+  if (grew)
+    printf("memory grew\n");
+  bool good = !failures && !differences && !grew && calls;
+  printf("%s\n", good ? "served" : "FAILED");
+  return !good;
+}
+
+//===----------------------------------------------------------------------===//
+// Time of a call
+//===----------------------------------------------------------------------===//
+
+/// The least microseconds of one of `count` calls in a row, of 20 rows.
+template <typename Call> static double microseconds(int count, Call call) {
+  double best = 1e9;
+  for (int row = 0; row < 20; ++row) {
+    Clock::time_point start = Clock::now();
+    for (int i = 0; i < count; ++i)
+      call();
+    best = std::min(best, secondsSince(start) / count);
+  }
+  return best * 1e6;
+}
+
+static int showTimes(const Options &options) {
+  Model model;
+  frit_context *context = nullptr;
+  if (model.open(options.models[0], options.device) ||
+      frit_context_create(model.module, &context))
+    stop(options.models[0].c_str());
+  Arrays inputs = makeInputs(model.module, 1);
+  Arrays outputs = makeOutputs(model.module);
+  if (run(context, inputs, outputs))
+    stop("call");
+  printf("C: frit_run of host memory %.2f us\n",
+         microseconds(200, [&] { run(context, inputs, outputs); }));
+  for (size_t i = 0; i < inputs.tensors.size(); ++i) {
+    inputs.tensors[i].data = frit_context_input_buffer(context, uint32_t(i));
+    inputs.tensors[i].location = FRIT_DEVICE;
+  }
+  for (size_t i = 0; i < outputs.tensors.size(); ++i) {
+    outputs.tensors[i].data = frit_context_output_buffer(context, uint32_t(i));
+    outputs.tensors[i].location = FRIT_DEVICE;
+  }
+  printf("C: frit_run of device memory %.2f us\n",
+         microseconds(200, [&] { run(context, inputs, outputs); }));
+  auto enqueue = [&] {
+    if (frit_run_async(context, inputs.tensors.data(),
+                       uint32_t(inputs.tensors.size()), outputs.tensors.data(),
+                       uint32_t(outputs.tensors.size())))
+      stop("call");
+  };
+  // Few enough that the queue has room for them.
+  printf("C: frit_run_async %.2f us\n", microseconds(20, [&] { enqueue(); }));
+  frit_context_synchronize(context);
+  frit_context_destroy(context);
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// A broken GPU
+//===----------------------------------------------------------------------===//
+
+static frit_status callOnce(frit_module *module, const char *what) {
+  frit_context *context = nullptr;
+  frit_status status = frit_context_create(module, &context);
+  if (!status) {
+    Arrays inputs = makeInputs(module, 1), outputs = makeOutputs(module);
+    status = run(context, inputs, outputs);
+  }
+  printf("%s: %s%s%s\n", what, frit_status_name(status), status ? ": " : "",
+         status ? frit_last_error() : "");
+  frit_context_destroy(context);
+  return status;
+}
+
+/// Resets the device under the feet of its modules, as cudaDeviceReset does.
+static void resetDevice() {
+  using Reset = int (*)(int);
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+  auto reset =
+      driver
+          ? reinterpret_cast<Reset>(dlsym(driver, "cuDevicePrimaryCtxReset_v2"))
+          : nullptr;
+  printf("reset: %d\n", reset ? reset(0) : -1);
+}
+
+static int breakDevice(const Options &options) {
+  Model model, other;
+  frit_context *context = nullptr;
+  if (model.open(options.models[0], "cuda") ||
+      other.open(options.models[0], "cuda") ||
+      frit_context_create(model.module, &context))
+    stop(options.models[0].c_str());
+  Arrays inputs = makeInputs(model.module, 1);
+  Arrays outputs = makeOutputs(model.module);
+  if (run(context, inputs, outputs))
+    stop("call");
+  if (options.fault == "reset") {
+    resetDevice();
+  } else { // memory that nobody has allocated
+    inputs.tensors[0].data = reinterpret_cast<void *>(uintptr_t(1) << 44);
+    inputs.tensors[0].location = FRIT_DEVICE;
+  }
+  frit_status status = run(context, inputs, outputs);
+  printf("the call: %s: %s\n", frit_status_name(status), frit_last_error());
+  bool good = status == FRIT_DEVICE_ERROR;
+  frit_context_destroy(context);
+  callOnce(other.module, "another module of the process");
+  {
+    Model late;
+    if (late.open(options.models[0], "cuda"))
+      printf("opened beside them: %s\n", frit_last_error());
+    else
+      callOnce(late.module, "opened beside them");
+  }
+  frit_module_close(model.module);
+  frit_module_close(other.module);
+  model.module = other.module = nullptr;
+  Model next;
+  if (next.open(options.models[0], "cuda")) {
+    printf("opened after all are closed: %s\n", frit_last_error());
+    return 1;
+  }
+  good &= callOnce(next.module, "opened after all are closed") == FRIT_OK;
+  printf("%s\n", good ? "recovered" : "FAILED");
+  return !good;
+}
+
+int main(int count, char **arguments) {
+  Options options;
+  for (int i = 1; i < count; ++i) {
+    std::string argument = arguments[i];
+    size_t equal = argument.find('=');
+    std::string name = argument.substr(0, equal);
+    std::string value =
+        equal == std::string::npos ? "" : argument.substr(equal + 1);
+    if (name == "--device")
+      options.device = value;
+    else if (name == "--threads")
+      options.threads = atoi(value.c_str());
+    else if (name == "--seconds")
+      options.seconds = atof(value.c_str());
+    else if (name == "--fault")
+      options.fault = value;
+    else if (name == "--calls")
+      options.times = true;
+    else
+      options.models.push_back(argument);
+  }
+  if (options.models.empty()) {
+    fprintf(stderr, "serve: name compiled models\n");
+    return 2;
+  }
+  if (!options.fault.empty())
+    return breakDevice(options);
+  return options.times ? showTimes(options) : serve(options);
+}
