@@ -40,6 +40,8 @@ if config.nvrtc:
     config.available_features.add("nvrtc")
 if importlib.util.find_spec("hatchling"):
     config.available_features.add("hatchling")  # tools/dev/setup installs it
+if importlib.util.find_spec("mkdocs"):
+    config.available_features.add("mkdocs")  # tools/dev/setup installs it
 if "FRIT_TORCH_PYTHON" in os.environ:
     config.available_features.add("torch")
 for tool in ("chromium", "kubectl", "shellcheck"):

@@ -1,8 +1,8 @@
-"""Follows README.md's instructions for linking models into programs.
+"""Follows runtime/linking.md's instructions for linking models into programs.
 
     readme.py SOURCE FOLDER PREFIX MODELS LINK_FLAGS...
 
-PREFIX is where frit is installed. The READMEs' C program, CMake file, graph
+PREFIX is where frit is installed. The pages' C program, CMake file, graph
 and commands are used as they are, except for paths.
 """
 import json
@@ -15,16 +15,16 @@ import sys
 
 import numpy as np
 
-README = "".join((pathlib.Path(sys.argv[1]) / folder / "README.md").read_text()
-                 for folder in (".", "runtime", "compiler/json"))
+PAGES = "".join((pathlib.Path(sys.argv[1]) / page).read_text()
+                for page in ("runtime/linking.md", "compiler/json/README.md"))
 FOLDER, PREFIX, MODELS = map(pathlib.Path, sys.argv[2:5])
 LINK_FLAGS = " ".join(sys.argv[5:])
 
 
 def block(language, start):
-    """The README's code block in this language that begins with `start`."""
+    """The pages' code block in this language that begins with `start`."""
     return next(text for name, text in
-                re.findall(r"^```(\w*)\n(.*?)^```", README, re.M | re.S)
+                re.findall(r"^```(\w*)\n(.*?)^```", PAGES, re.M | re.S)
                 if name == language and text.startswith(start))
 
 
@@ -42,7 +42,7 @@ shutil.copy(MODELS / "digits.onnx", FOLDER)
 (FOLDER / "app.c").write_text(block("c", '#include "digits.h"'))
 run("fritc -c digits.onnx -march=x86-64 -o digits.o")
 run(f"export PKG_CONFIG_PATH={PREFIX}/lib/pkgconfig; "
-    f"{block('', 'cc app.c').strip()} {LINK_FLAGS}")
+    f"{block('sh', 'cc app.c').strip()} {LINK_FLAGS}")
 print("pkg-config:", run("./app"))
 
 # CUDA code needs NVRTC, which may be missing.
@@ -63,6 +63,6 @@ head = json.dumps({"w": {"dtype": "F32", "shape": w.shape,
     struct.pack("<Q", len(head)) + head + w.tobytes())
 np.save(FOLDER / "x.npy", x)
 np.savez(FOLDER / "y.npz", y=(x @ w).max(axis=1, keepdims=True))
-run(block("", "fritc mlp.json").strip() + " -march=x86-64")
+run(block("sh", "fritc mlp.json").strip() + " -march=x86-64")
 run("frit-run mlp.so --input=@x.npy --compare=y.npz --rtol=1e-4 --atol=1e-3")
 print("JSON: computed")
