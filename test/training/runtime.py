@@ -11,6 +11,7 @@ library; `build` makes one of the static one.
 import ctypes
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -70,13 +71,17 @@ class Group(ctypes.Structure):
 
 
 class Step:
-    """A training artifact, opened, with a context for each of its functions."""
+    """A training artifact, opened, with a context for each of its functions.
+
+    The runtime's remarks go to stderr."""
 
     def __init__(self, artifact, device="", flags=0, library=None):
         self.lib = ctypes.CDLL(library or build())
         self.lib.frit_last_error.restype = ctypes.c_char_p
+        self.remark = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)(
+            lambda _, text: print(text.decode(), file=sys.stderr, flush=True))
         options = Options(ctypes.sizeof(Options), device.encode(), None, flags,
-                          0, None, None)
+                          0, ctypes.cast(self.remark, ctypes.c_void_p), None)
         self.modules, self.contexts = [ctypes.c_void_p()], []
         self.call("frit_module_load", os.fsencode(artifact),
                   ctypes.byref(options), ctypes.byref(self.modules[0]))
