@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 import frit
+import frit.torch
 
 SOURCE, FOLDER = map(Path, sys.argv[1:3])
 MODELS = SOURCE / "test/models"
@@ -77,9 +78,13 @@ def test_streams():
 
 def test_pointers():
     """New pointers of a model with library calls, whose graph holds them."""
-    model = frit.compile(MODELS / "tiny/bert-large-dynamo.onnx",
-                         march="sm_90a", precision="fp16", device="cuda:0")
-    ids = torch.from_numpy(np.load(MODELS / "tiny/bert-large.ids.npy")).cuda()
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.GELU(),
+                              torch.nn.Linear(4096, 1024))
+    ids = torch.randn(512, 1024)
+    model = frit.torch.export(net, (ids,), march="sm_90a", precision="fp16",
+                              device="cuda:0")
+    ids = ids.cuda()
     wanted = model(ids).cpu()
     calls = sum(t.library_calls for t in model.info.targets if t.chosen)
     sets = [(ids.clone(), torch.full_like(wanted, float("nan"), device="cuda"))
@@ -129,31 +134,42 @@ def test_jax():
     assert np.allclose(np.asarray(made), expected, atol=1e-5)
 
 
-def microseconds(call, count=3000):
-    """The host's time for a call whose GPU work is shorter."""
+def microseconds(call, count=20):
+    """The host's time for a call, few of which are in the GPU's queue."""
     best = 1e9
-    for _ in range(5):
+    for _ in range(300):
         torch.cuda.synchronize()
         start = time.perf_counter()
         for _ in range(count):
             call()
-        torch.cuda.synchronize()
         best = min(best, (time.perf_counter() - start) / count)
     return best * 1e6
 
 
 def show_overhead():
+    kept = [digits(image) for _ in range(2)]
+    pointers, run = digits._free[-1].repeated.pointers, \
+        digits._free[-1].repeated.run
+    handle = digits._free[-1].handle
+
+    def alone():
+        assert run(handle, *pointers) == 0
     out = torch.zeros(1, 10, device="cuda")
-    digits(image, out=out)
-    context = digits._free[0]
-    call = [*context.calls.values()][-1]
-    result = [*call.results.values()][-1]
-    run = frit._lib.frit_run_async
-    print(f"C call by ctypes {microseconds(lambda: run(context.handle, call.inputs.array, 1, result.array, 1)):.1f} us")
-    print(f"module(x, out=y) {microseconds(lambda: digits(image, out=out)):.1f} us")
-    print(f"module(x)        {microseconds(lambda: digits(image)):.1f} us")
-    kept = []
-    print(f"module(x), results kept {microseconds(lambda: kept.append(digits(image)), 300):.1f} us")
+    for name, call in {
+            "C call by ctypes": alone, "module(x)": lambda: digits(image),
+            "module(x), results kept": lambda: kept.append(digits(image)),
+            "module(x, out=y)": lambda: digits(image, out=out)}.items():
+        print(f"{name:24} {microseconds(call):.1f} us")
+    net = torch.nn.Linear(64, 64).cuda()
+    x = torch.randn(8, 64, device="cuda")
+    with torch.no_grad():
+        for backend in ("frit", "inductor", lambda graph, _: lambda *a: (x,)):
+            torch._dynamo.reset()
+            fast = torch.compile(net, backend=backend)
+            fast(x)
+            name = backend if isinstance(backend, str) else "guards alone"
+            print(f"torch.compile, {name:10} {microseconds(lambda: fast(x)):.1f}"
+                  " us")
 
 
 for name, test in [*globals().items()]:

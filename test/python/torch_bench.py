@@ -8,10 +8,12 @@ test/bench and ten of test/models/survey.py. Each has a process, which compiles
 it; N at a time do, and the others stand still while one is timed. Prints as soon
 as a model is ready, for each backend: ms of a call, error against eager float32,
 seconds of the first call, the host's microseconds of a call; and for frit those
-of the same call of the runtime alone (`frit_run_async`). What is not ready after
+of the runtime's part (`frit_run_async`), and of PyTorch's before it calls frit.
+Eager PyTorch and inductor have images in channels_last. What is not ready after
 S seconds says so.
 """
 import argparse
+import copy
 import gc
 import os
 import re
@@ -21,6 +23,7 @@ import subprocess
 import sys
 import time
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -66,11 +69,28 @@ def runtime_call(module, inputs):
     return call
 
 
-def last_compiled():
-    found = [o for o in gc.get_objects()
-             if type(o).__name__ == "_Compiled" and hasattr(o, "module")]
-    assert found, "frit compiled nothing"
-    return found[-1]
+def last(kind: str):
+    """The backend's object that was made last."""
+    return [o for o in gc.get_objects() if type(o).__name__ == kind
+            and type(o).__module__ == "frit.torch"][-1]
+
+
+@contextmanager
+def only_guards(graph):
+    """Lets a graph return the same results at once: what is left of a call is
+    what PyTorch does before it calls a backend."""
+    kind, call = type(graph), type(graph).__call__
+    kept = []
+
+    def same(self, *arguments):
+        if not kept:
+            kept.append(call(self, *arguments))
+        return kept[0]
+    kind.__call__ = same
+    try:
+        yield
+    finally:
+        kind.__call__ = call
 
 
 #===----------------------------------------------------------------------===#
@@ -106,8 +126,20 @@ def compiled(row: str, args: argparse.Namespace) -> dict:
     module, inputs = build(row)
     expected = flat(module(*inputs)).float().cpu().numpy()
     dtype = DTYPES[args.precision]
+    whole = inputs
     module = module.to(dtype)
     inputs = tuple(x.to(dtype) if x.is_floating_point() else x for x in inputs)
+    try:
+        module(*inputs)
+    except RuntimeError:  # it mixes types
+        row += " fp32"
+        module, inputs = build(row.split()[0])[0], whole
+    # In the order that suits PyTorch best.
+    theirs, their_inputs = module, inputs
+    if any(isinstance(part, torch.nn.BatchNorm2d) for part in module.modules()):
+        theirs = copy.deepcopy(module).to(memory_format=torch.channels_last)
+        their_inputs = tuple(x.to(memory_format=torch.channels_last)
+                             for x in inputs)
     found = {}
 
     def late(*_):
@@ -117,25 +149,28 @@ def compiled(row: str, args: argparse.Namespace) -> dict:
     for backend in args.backends.split(","):
         torch._dynamo.reset()
         mode = MODES[backend]
-        fast = module if mode is None else torch.compile(module, dynamic=False,
-                                                         **mode)
+        used, given = (module, inputs) if backend == "frit" else \
+            (theirs, their_inputs)
+        fast = used if mode is None else torch.compile(used, dynamic=False,
+                                                       **mode)
         start = time.time()
         signal.alarm(max(1, int(args.end - start)))
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 for _ in range(3):
-                    made = flat(fast(*inputs)).float().cpu().numpy()
+                    made = flat(fast(*given)).float().cpu().numpy()
                     first = found.get(backend, {}).get("first") or \
                         time.time() - start
                     found[backend] = dict(first=first)
-            found[backend] |= dict(call=fast, error=relative_error(made,
+            found[backend] |= dict(call=fast, given=given, error=relative_error(made,
                                                                    expected))
             if reasons := [str(w.message) for w in caught
                            if w.category is frit.torch.Fallback]:
                 found[backend]["said"] = "; ".join(reasons)[:200]
             if backend == "frit":
-                found[backend]["module"] = last_compiled().module
+                found[backend] |= dict(module=last("_Compiled").module,
+                                       graph=last("_Graph"))
         except Slow:
             found[backend] = dict(said=f"not ready after {args.limit:.0f} s")
         except Exception as error:  # the next backend all the same
@@ -143,27 +178,29 @@ def compiled(row: str, args: argparse.Namespace) -> dict:
                                   f"{str(error).strip()[:300]}")
         finally:
             signal.alarm(0)
-    return dict(backends=found, inputs=inputs)
+    return dict(backends=found, inputs=inputs, row=row)
 
 
 @torch.no_grad()
-def timed(row: str, made: dict, args: argparse.Namespace) -> str:
+def timed(made: dict, args: argparse.Namespace) -> str:
     from measure import measure
-    line, inputs = f"{row:22}", made["inputs"]
+    line, inputs = f"{made['row']:22}", made["inputs"]
     for backend, found in made["backends"].items():
         line += f" | {backend}"
         if "call" in found:
-            def call(_=0):
-                return found["call"](*inputs)
-            ms = measure(call, args.seconds)["ms"]
+            def full(_=0, call=found["call"], given=found["given"]):
+                return call(*given)
+            ms = measure(full, args.seconds)["ms"]
             line += (f" {ms:.3f} ms {found['error']:.1e} "
                      f"first {found['first']:.0f} s "
-                     f"host {host_microseconds(call):.0f} us")
+                     f"host {host_microseconds(full):.0f} us")
         if "module" in found and [
                 info.dims for info in found["module"].info.inputs
                 ] == [tuple(x.shape) for x in inputs]:
             call = runtime_call(found["module"], inputs)
-            line += f" (runtime {host_microseconds(call):.0f})"
+            line += f" (runtime {host_microseconds(call):.0f}, "
+            with only_guards(found["graph"]):
+                line += f"PyTorch {host_microseconds(full):.0f})"
         if "said" in found:
             line += f" {found['said']}"
     return line
@@ -176,7 +213,7 @@ def work(row: str, args: argparse.Namespace) -> None:
         made = compiled(row, args)
         print("ready", flush=True)
         sys.stdin.readline()
-        print(timed(row, made, args), flush=True)
+        print(timed(made, args), flush=True)
     except Exception as error:
         import traceback
         traceback.print_exc()
