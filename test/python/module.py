@@ -197,6 +197,9 @@ def test_state():
           lambda: step.write_state(q=1.0))
     fails(frit.ArgumentError, "state 'w' must be 4xf32",
           lambda: step.write_state(w=w[:2]))
+    fails(frit.ArgumentError, "a group's id has 128 bytes, not 3",
+          lambda: step.join(0, 1, b"abc"))
+    step.join(0, 1, step.group_id())  # a group of its own
     step.close()
     fails(frit.ArgumentError, "closed", look)
 
@@ -388,6 +391,64 @@ def test_memory():
     before = resident()
     repeat(100)
     assert resident() - before < 8 << 20, resident() - before
+
+
+def test_allocator():
+    """Memory comes from the program's functions, which may raise."""
+    artifact = FOLDER / "allocated.so"
+    frit.compile(MODELS / "digits.onnx", artifact, **CPU).close()
+    blocks, left = {}, [1 << 30]
+
+    def allocate(size):
+        left[0] -= 1
+        if left[0] < 0:
+            raise LookupError("nothing left")
+        memory = np.empty(size + 256, np.uint8)
+        address = -(-memory.ctypes.data // 256) * 256
+        blocks[address] = memory, size
+        return address
+
+    def release(address, size):
+        assert blocks.pop(address)[1] == size
+
+    def load():
+        return frit.load(artifact, device="cpu", allocator=(allocate, release))
+
+    with load() as module:
+        assert np.array_equal(module(IMAGE), PROBABILITIES) and blocks
+    assert not blocks
+    taken = (1 << 30) - left[0]
+    # Whichever allocation fails, its exception is the cause, and nothing stays.
+    for count in range(taken):
+        left[0] = count
+        def run():
+            with load() as module:
+                module(IMAGE)
+        error = fails(frit.Error, "memory", run)
+        assert error.status == "out of memory"
+        assert isinstance(error.__cause__, LookupError), count
+        assert not blocks, (count, blocks)
+    # A context that does not come leaves the module as it was.
+    left[0] = 1 << 30
+    with load() as module:
+        left[0] = 0
+        fails(frit.Error, "not enough memory", lambda: module(IMAGE))
+        left[0] = 1 << 30
+        assert np.array_equal(module(IMAGE), PROBABILITIES)
+    assert not blocks
+    # One that releases badly is told, and harms nothing else.
+    caught = []
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda told: caught.append(told.exc_type)
+    try:
+        with frit.load(artifact, device="cpu",
+                       allocator=(allocate, lambda *_: 1 / 0)) as module:
+            module(IMAGE)
+    finally:
+        sys.unraisablehook = hook
+    assert caught and {*caught} == {ZeroDivisionError}
+    with frit.load(artifact, device="cpu", memory_limit=1) as module:
+        fails(frit.Error, "of the limit of 1 B", lambda: module(IMAGE))
 
 
 for name, test in [*globals().items()]:

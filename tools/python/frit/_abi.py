@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import (POINTER, Structure, c_char_p, c_double, c_int, c_int32,
+from ctypes import (POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int32,
                     c_int64, c_size_t, c_uint32, c_uint64, c_void_p)
 from pathlib import Path
 
@@ -17,6 +17,7 @@ HOST, DEVICE = 0, 1  # frit_location
 
 #: frit_module_flags by the name of frit-run's option.
 FLAGS = {"cuda_graph": 1, "cublas": 2, "cudnn": 4, "programmatic_launch": 8}
+DETERMINISTIC = 16
 
 
 class Tensor(Structure):
@@ -31,13 +32,21 @@ class TensorInfo(Structure):
 
 
 REMARK = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
+ALLOCATE = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_size_t)
+RELEASE = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 
 
 class ModuleOptions(Structure):
     _fields_ = [("struct_bytes", c_size_t), ("device", c_char_p),
                 ("weights_folder", c_char_p), ("flags", c_uint32),
                 ("threads", c_uint32), ("remark", REMARK),
-                ("remark_user", c_void_p)]
+                ("remark_user", c_void_p), ("memory_limit", c_uint64),
+                ("allocate", ALLOCATE), ("release", RELEASE),
+                ("allocator_user", c_void_p)]
+
+
+class Group(Structure):
+    _fields_ = [("rank", c_uint32), ("size", c_uint32), ("id", c_char * 128)]
 
 
 class SymbolInfo(Structure):
@@ -117,7 +126,10 @@ _FUNCTIONS = {
     "frit_context_create_peer": (c_int, c_void_p, c_void_p, c_void_p),
     "frit_context_destroy": (None, c_void_p),
     "frit_context_set_stream": (c_int, c_void_p, c_void_p),
+    "frit_context_stream": (c_void_p, c_void_p),
     "frit_context_synchronize": (c_int, c_void_p),
+    "frit_context_join": (c_int, c_void_p, POINTER(Group)),
+    "frit_group_unique_id": (c_int, c_void_p, c_void_p),
     "frit_context_output_dims": (c_int, c_void_p, c_uint32, c_void_p),
     "frit_run": (c_int, *_CALL),
     "frit_run_async": (c_int, *_CALL),

@@ -23,8 +23,12 @@ CODES = {"float32": 1, "float64": 2, "float16": 3, "int8": 5, "int16": 6,
          "int32": 7, "int64": 8, "uint8": 9, "uint16": 10, "uint32": 11,
          "uint64": 12, "bool": 13, "bfloat16": 4, "float8_e4m3fn": 14,
          "float8_e5m2": 15, "float8_e4m3fnuz": 16, "float8_e5m2fnuz": 17,
-         "float8_e8m0fnu": 18}
+         "float8_e8m0fnu": 18, "float4_e2m1fn": 19, "int4": 20, "uint4": 21,
+         "int2": 22, "uint2": 23}
 NAMES = {code: name for name, code in CODES.items()}
+#: Integers of fewer bits, by the byte that the runtime wants: NumPy's extension
+#: types leave its upper bits open, and PyTorch packs them.
+SMALL = {20: np.int8, 21: np.uint8, 22: np.int8, 23: np.uint8}
 
 
 class Described(NamedTuple):
@@ -83,6 +87,8 @@ class NumPy:
             raise ArgumentError(
                 f"the array's elements are not contiguous (shape {array.shape},"
                 f" strides {array.strides}); numpy.ascontiguousarray copies it")
+        if code in SMALL:
+            array = array.astype(SMALL[code])
         return Described(self.pointer(array), code,
                          array.shape, -1, array)
 
@@ -117,7 +123,8 @@ class PyTorch:
         import torch
         self.torch = torch
         self.dtypes = {code: getattr(torch, name)
-                       for name, code in CODES.items() if hasattr(torch, name)}
+                       for name, code in CODES.items()
+                       if hasattr(torch, name) and code not in SMALL}
         self.codes = {dtype: code for code, dtype in self.dtypes.items()}
         # What Triton's launcher calls; a Stream object would take 2 us.
         self.raw_stream = getattr(

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof, c_int64, c_uint64, sizeof
 
 from . import _abi
 from ._abi import lib
 from ._arrays import Described, describe
-from ._errors import RuntimeRemark
+from ._errors import Error, RuntimeRemark
 from ._info import TensorInfo
 
 #: Calls of different shapes that a context remembers.
@@ -153,14 +153,43 @@ class Remarks:
             warnings.warn(message, RuntimeRemark, stacklevel=4)
 
 
+class Allocator:
+    """The caller's allocator as the runtime calls it. It must live until the
+    module's memory is back."""
+
+    def __init__(self, functions: tuple[Callable[[int], int],
+                                        Callable[[int, int], object]] | None):
+        self.failure: BaseException | None = None
+        if functions is None:
+            self.allocate, self.release = _abi.ALLOCATE(), _abi.RELEASE()
+            return
+        take, give = functions
+
+        def allocate(_, size):
+            try:
+                return take(size) or None
+            except BaseException as error:  # cannot pass through C
+                self.failure = error
+                return None
+
+        # What it raises, ctypes hands to sys.unraisablehook.
+        self.allocate = _abi.ALLOCATE(allocate)
+        self.release = _abi.RELEASE(lambda _, memory, size: give(memory, size))
+
+    def explain(self, error: Error) -> None:
+        """Lets an error say by which exception of the allocator it came."""
+        if self.failure is not None:
+            error.__cause__, self.failure = self.failure, None
+
+
 class Handles:
     """What must be freed, in order. Functions of one artifact have handles of
     their own."""
 
-    def __init__(self, module: int, remarks: Remarks):
+    def __init__(self, module: int, remarks: Remarks, allocator: Allocator):
         self.module: int | None = module
         self.contexts: list[int] = []
-        self.remarks = remarks
+        self.remarks, self.allocator = remarks, allocator
         #: Arrays that weights lie in, by name.
         self.weights: dict[str, Described] = {}
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
-from ctypes import byref, sizeof
+from collections.abc import Callable, Mapping, Sequence
+from ctypes import addressof, byref, create_string_buffer, memmove, sizeof
 from typing import Any
 
 from . import _abi, _arrays, _info
 from ._abi import lib
-from ._calls import (REMEMBERED, Call, Context, Handles, Remarks, Repeated,
-                     Tensors, dims_of, weight_tensors)
-from ._errors import ArgumentError
+from ._calls import (REMEMBERED, Allocator, Call, Context, Handles, Remarks,
+                     Repeated, Tensors, dims_of, weight_tensors)
+from ._errors import ArgumentError, Error
 from ._info import Info, Step
 
 class Module:
@@ -46,9 +46,9 @@ class Module:
     frit.ArgumentError: input 'image' must be 1x1x8x8xf32 and is 1x8x8xf32
     """
 
-    def __init__(self, handle: int, remarks: Remarks,
+    def __init__(self, handle: int, remarks: Remarks, allocator: Allocator,
                  parent: Module | None = None):
-        self._handles = Handles(handle, remarks)
+        self._handles = Handles(handle, remarks, allocator)
         self._finalizer = weakref.finalize(self, self._handles.close)
         self._handle = handle
         symbols = _info.symbols_of(handle)
@@ -73,12 +73,17 @@ class Module:
 
     def _make_context(self) -> Context:
         handle = self._open_handle()
-        if self._parent is not None and self._has_state:
-            peer = self._parent._state_context()
-            made = _abi.opened(lib.frit_context_create_peer, handle, peer.handle)
-        else:
-            peer = None
-            made = _abi.opened(lib.frit_context_create, handle)
+        peer = None
+        try:
+            if self._parent is not None and self._has_state:
+                peer = self._parent._state_context()
+                made = _abi.opened(lib.frit_context_create_peer, handle,
+                                   peer.handle)
+            else:
+                made = _abi.opened(lib.frit_context_create, handle)
+        except Error as error:
+            self._handles.allocator.explain(error)
+            raise
         self._handles.contexts.append(made)
         self._handles.remarks.show()
         return Context(made, peer)
@@ -222,6 +227,9 @@ class Module:
                 context.repeated = Repeated(family, call, tensors, names,
                                             arrays, results, device)
             return results, family
+        except Error as error:
+            self._handles.allocator.explain(error)
+            raise
         finally:
             self._give(context)
 
@@ -404,7 +412,8 @@ class Module:
         if name not in self._functions:
             handle = _abi.opened(lib.frit_module_open_function, self._handle,
                                  name.encode())
-            self._functions[name] = Module(handle, self._handles.remarks, self)
+            self._functions[name] = Module(handle, self._handles.remarks,
+                                           self._handles.allocator, self)
         return self._functions[name]
 
     def _state(self, function, names, arrays, write) -> None:
@@ -450,9 +459,34 @@ class Module:
         self._state(lib.frit_state_write, [*values], arrays, False)
 
 
+    def group_id(self) -> bytes:
+        """Makes the id of a new group of processes that train together. One of
+        them makes it, and gives it to the others for `join`."""
+        made = create_string_buffer(128)
+        _abi.check(lib.frit_group_unique_id(self._open_handle(), made))
+        return made.raw
+
+    def join(self, rank: int, size: int, group: bytes) -> None:
+        """Makes later calls average gradients and losses over a group of `size`
+        processes, in a function compiled with `-fdata-parallel`. Waits until all
+        of them have joined, ranks from 0 on."""
+        if len(group) != 128:
+            raise ArgumentError("a group's id has 128 bytes, not "
+                                f"{len(group)}")
+        made = _abi.Group(rank, size)
+        memmove(addressof(made) + _abi.Group.id.offset, group, 128)
+        self._open_handle()
+        with self._lock:
+            _abi.check(lib.frit_context_join(self._state_context().handle,
+                                             byref(made)))
+
+
 def load(path: str | os.PathLike, *, device: str = "", threads: int = 0,
          weights_folder: str | os.PathLike | None = None,
-         disable: Sequence[str] = (),
+         disable: Sequence[str] = (), deterministic: bool = False,
+         memory_limit: int = 0,
+         allocator: tuple[Callable[[int], int],
+                          Callable[[int, int], object]] | None = None,
          weights: Mapping[str, Any] | None = None) -> Module:
     """Opens a compiled model, the shared library that fritc wrote.
 
@@ -464,6 +498,15 @@ def load(path: str | os.PathLike, *, device: str = "", threads: int = 0,
       weights: arrays to use instead of the artifact's weights, as for
         `Module.set_weights`; its files need not have these.
       disable: of "cuda_graph", "cublas", "cudnn", "programmatic_launch".
+      deterministic: whether libraries give the same bits in every call.
+      memory_limit: the most bytes of the device's memory that the module and
+        its calls may have at a time; 0 for no limit.
+      allocator: functions to take that memory from: one of a number of bytes
+        that returns an address, a multiple of 256, and one of such an address
+        and its bytes that takes it back. An exception in the first is the cause
+        of the `Error` that follows. With PyTorch on a GPU:
+        `(torch.cuda.caching_allocator_alloc,
+        lambda address, _: torch.cuda.caching_allocator_delete(address))`.
 
     Raises:
       Error: the runtime's message.
@@ -474,21 +517,26 @@ def load(path: str | os.PathLike, *, device: str = "", threads: int = 0,
         ...
     frit.Error: cannot open 'nothing.so': No such file or directory
     """
-    flags = 0
+    flags = _abi.DETERMINISTIC if deterministic else 0
     for name in disable:
         if name not in _abi.FLAGS:
             raise ArgumentError(f"'{name}' cannot be disabled; these can: "
                                 f"{', '.join(_abi.FLAGS)}")
         flags |= _abi.FLAGS[name]
-    remarks = Remarks()
+    remarks, taken = Remarks(), Allocator(allocator)
     folder = None if weights_folder is None else os.fsencode(weights_folder)
     options = _abi.ModuleOptions(sizeof(_abi.ModuleOptions), device.encode(),
-                                 folder, flags, threads, remarks.callback, None)
+                                 folder, flags, threads, remarks.callback, None,
+                                 memory_limit, taken.allocate, taken.release)
     tensors, kept = weight_tensors(weights or {}, None)
     _arrays.synchronize(kept)
-    handle = _abi.opened(lib.frit_module_load_weights, os.fsencode(path),
-                         byref(options), tensors.array, tensors.count)
+    try:
+        handle = _abi.opened(lib.frit_module_load_weights, os.fsencode(path),
+                             byref(options), tensors.array, tensors.count)
+    except Error as error:
+        taken.explain(error)
+        raise
     remarks.show()
-    module = Module(handle, remarks)
+    module = Module(handle, remarks, taken)
     module._handles.weights.update(zip(weights or {}, kept))
     return module
