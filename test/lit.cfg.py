@@ -18,13 +18,12 @@ for name in ("HOME", "CUDA_HOME", "FRIT_NVRTC"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.environment["VIRTUAL_ENV"] = config.virtual_env
+config.environment["PYTHONPATH"] = os.path.join(config.build_dir, "python")
 
 config.substitutions += [
     ("%python", config.python),
     ("%src", config.source_dir),
     ("%bin", os.path.join(config.build_dir, "bin")),
-    # PYTHONPATH of the Python package.
-    ("%package_path", os.path.join(config.build_dir, "python")),
     # A Python that has PyTorch and onnxscript.
     ("%torch_python", os.environ.get("FRIT_TORCH_PYTHON", "")),
     ("%lib", os.path.join(config.build_dir, "lib")),

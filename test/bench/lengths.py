@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from frit import Frit
+from bundle import Frit
 from run import LIMITS, zoo
 
 PRECISION = "fp16"

@@ -30,7 +30,7 @@ import peers
 import roofline
 import spread
 import table
-from frit import Frit
+from bundle import Frit
 
 sys.path.append(str(Path(__file__).parent.parent / "models"))
 import zoo  # noqa: E402

@@ -7,8 +7,8 @@ import subprocess
 
 import numpy as np
 
-import frit
 from execute import SECONDS, Unsupported, compare, needs_one, run_all, run_case
+from values import plain, plain_dtype
 
 EMULATE = (pathlib.Path(__file__).resolve().parent.parent / "emulator"
            / "emulate.py")
@@ -52,7 +52,7 @@ def judge(folder, record, library, unit, settings):
         for i, (name, value) in enumerate(given.items()):
             if name not in record["fixed"]:
                 (folder / f"{i}.bin").write_bytes(
-                    frit.plain(np.asarray(value)).tobytes())
+                    plain(np.asarray(value)).tobytes())
                 files.append(f"--input={name}=@{i}.bin")
         must("emulator", folder, settings["emulate_run"], "model.so", library,
              f"--unit={unit}", "--output=out.bin", "--seeds=1", *files)
@@ -65,11 +65,11 @@ def compare_bytes(data, record, expected):
     """Outputs are one after another in a file that says no types."""
     results = []
     for wanted in map(np.asarray, expected):
-        plain = frit.plain_dtype(wanted.dtype.name)
-        size = plain.itemsize * wanted.size
+        dtype = plain_dtype(wanted.dtype.name)
+        size = dtype.itemsize * wanted.size
         if len(data) < size:
             return "wrong size"
-        results.append(np.frombuffer(data[:size], plain).reshape(
+        results.append(np.frombuffer(data[:size], dtype).reshape(
             wanted.shape).astype(wanted.dtype))
         data = data[size:]
     return "wrong size" if data else compare(record, results, expected)

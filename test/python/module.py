@@ -199,9 +199,21 @@ def test_state():
           lambda: step.write_state(w=w[:2]))
     fails(frit.ArgumentError, "a group's id has 128 bytes, not 3",
           lambda: step.join(0, 1, b"abc"))
-    step.join(0, 1, step.group_id())  # a group of its own
+    fails(frit.ArgumentError, "'step' averages nothing over several ranks",
+          lambda: step.join(0, 1, step.group_id()))
     step.close()
     fails(frit.ArgumentError, "closed", look)
+
+
+def test_group():
+    """A training step joins a group of its own."""
+    folder = SOURCE / "test/training/digits"
+    step = frit.compile(folder / "model.onnx", **CPU, options=[
+        f"--train={folder / 'train.json'}", "-fdata-parallel"])
+    step.join(0, 1, step.group_id())
+    image, labels = (np.zeros(info.dims, kind) for info, kind in
+                     zip(step.info.inputs, (np.float32, np.int64)))
+    assert step(image, labels) > 0 and step.read_state("step")["step"] == 1
 
 
 def test_weights():

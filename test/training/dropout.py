@@ -1,6 +1,6 @@
 """Dropout that train.json puts into a model for inference.
 
-    dropout.py LIBRARY FOLDER
+    dropout.py FOLDER
 
 The network is y = b * mean over 4096 elements of a, where a = 2 x. Both a and
 the input can be dropped from.
@@ -14,9 +14,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from runtime import Step, build
+from runtime import Step
 
-library, folder = build(sys.argv[1]), Path(sys.argv[2])
+folder = Path(sys.argv[1])
 SIZE = 4096
 nodes = [helper.make_node("Mul", ["x", "two"], ["a"], "double"),
          helper.make_node("Identity", ["a"], ["same"], "nothing"),
@@ -38,7 +38,7 @@ def losses(name, dropout, seed=3, source="net.onnx"):
     artifact = folder / f"{name}.so"
     subprocess.run(["fritc", folder / source, "--train=" + str(folder / "train.json"), "-march=x86-64", "-Werror",
                     "-o", artifact], check=True)
-    step = Step(artifact, library=library)
+    step = Step(artifact)
     if dropout:
         step.write(seed=np.int64(seed))
     found = [float(step.train(**inputs)["loss"]) for _ in range(3)], float(step.evaluate(**inputs)["loss"])

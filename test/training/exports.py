@@ -1,16 +1,16 @@
 """Models that were exported for inference train as their PyTorch module does,
 with batch norm in training mode.
 
-    exports.py ARTIFACT EXPECTED.npz LIBRARY
+    exports.py ARTIFACT EXPECTED.npz
 """
 import sys
 
 import numpy as np
-import runtime
+from runtime import Step
 
-artifact, expected, library = sys.argv[1:]
+artifact, expected = sys.argv[1:]
 expected = np.load(expected)
-step = runtime.Step(artifact, library=runtime.build(library))
+step = Step(artifact)
 step.write(learning_rate=np.float32(0.1))
 for i in range(3):
     loss = step.train(image=expected[f"image{i}"], labels=expected[f"labels{i}"])["loss"]

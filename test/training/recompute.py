@@ -1,6 +1,6 @@
 """Memory limits of training steps.
 
-    recompute.py LIBRARY FOLDER
+    recompute.py FOLDER
 
 A deep network of 12 blocks, gelu(x · w + b) · v + x, has weights that are small
 beside its activations. However much of it is computed again, three steps give
@@ -16,9 +16,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from runtime import Step, build
+from runtime import Step
 
-library, folder = build(sys.argv[1]), Path(sys.argv[2])
+folder = Path(sys.argv[1])
 BLOCKS, ROWS, WIDE, NARROW = 12, 512, 64, 16
 random = np.random.default_rng(1)
 nodes, weights, x = [], {}, "x"
@@ -49,7 +49,7 @@ def compile(name, flags, **options):
 
 
 def train(artifact):
-    step, data = Step(artifact, library=library), np.random.default_rng(2)
+    step, data = Step(artifact), np.random.default_rng(2)
     losses = [step.train(x=data.standard_normal((ROWS, NARROW)).astype(np.float32),
                          labels=data.integers(0, NARROW, ROWS))["loss"].tobytes() for _ in range(3)]
     state = {n: a.tobytes() for n, a in step.read().items()}

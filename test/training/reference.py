@@ -1,6 +1,6 @@
 """Trains a small network with frit and with NumPy, step by step.
 
-    reference.py LIBRARY FOLDER [MARCH]
+    reference.py FOLDER [MARCH]
 
 The network is relu(x · w1 + b1) · w2 + b2 with cross-entropy. Every optimizer,
 clipping, accumulation, label smoothing and frozen weights must follow NumPy's
@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from runtime import Step, build
+from runtime import Step
 
 STEPS, BATCH, SIZES = 20, 16, (12, 40, 5)
 
@@ -75,7 +75,7 @@ def update(kind, o, name, w, g, m, rate, t):
     return w - rate * step
 
 
-def follow(library, folder, march, name, config):
+def follow(folder, march, name, config):
     rng = np.random.default_rng(1)
     shapes = {"w1": SIZES[:2], "b1": SIZES[1:2], "w2": SIZES[1:], "b2": SIZES[2:]}
     w = {n: rng.standard_normal(s).astype(np.float32) * 0.3
@@ -84,7 +84,7 @@ def follow(library, folder, march, name, config):
     (folder / "train.json").write_text(json.dumps(config))
     subprocess.run(["fritc", f"--train={folder}/train.json", f"-march={march}",
                     folder / "mlp.onnx", "-o", folder / f"{name}.so"], check=True)
-    step = Step(folder / f"{name}.so", library=library)
+    step = Step(folder / f"{name}.so")
     optimizer, parts = config["optimizer"], config.get("accumulate", 1)
     frozen = config.get("freeze", [])
     w = {n: v.astype(np.float64) for n, v in w.items()}
@@ -121,8 +121,7 @@ def follow(library, folder, march, name, config):
     assert worst < 2e-5, name
 
 
-def main(library, folder, march="x86-64-v3"):
-    library = build(library)
+def main(folder, march="x86-64-v3"):
     smooth = {"kind": "cross_entropy", "label_smoothing": 0.1}
     decay = {"weight_decay": 0.1, "no_decay": ["b1", "b2"]}
     for name, config in {
@@ -134,7 +133,7 @@ def main(library, folder, march="x86-64-v3"):
             "lamb": {"optimizer": {"kind": "lamb", **decay},
                      "accumulate": 2, "clip_norm": 0.2},
     }.items():
-        follow(library, Path(folder), march, name, {"loss": smooth, **config})
+        follow(Path(folder), march, name, {"loss": smooth, **config})
 
 
 main(*sys.argv[1:])

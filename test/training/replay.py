@@ -1,7 +1,7 @@
 """Compares 100 training steps that one CUDA graph replays with steps that are
 launched kernel by kernel: every loss and all state, bit for bit.
 
-    replay.py LIBRARY FOLDER [DEVICE]
+    replay.py FOLDER [DEVICE]
 
 The learning rate changes before every step. The loss scale doubles every three
 steps, so that 16-bit gradients overflow again and again; a step whose gradients
@@ -15,12 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from runtime import Step, build
+from runtime import NO_CUDA_GRAPH, Step
 
-library, folder = build(sys.argv[1]), Path(sys.argv[2])
-device = sys.argv[3] if len(sys.argv) > 3 else "cpu"
+folder = Path(sys.argv[1])
+device = sys.argv[2] if len(sys.argv) > 2 else "cpu"
 model = Path(__file__).parent / "exports/plain.onnx"
-NO_CUDA_GRAPH = 1
 STEPS, INTERVAL = 100, 3
 
 
@@ -47,7 +46,7 @@ def compare(name, optimizer, **options):
     subprocess.run(["fritc", model, "--train=" + str(folder / "train.json"), "-fprecision=amp-fp16",
                     "-march=" + march, "-o", artifact], check=True)
     accumulate = options.get("accumulate", 1)
-    replayed, launched = steps = [Step(artifact, device=device, flags=flags, library=library)
+    replayed, launched = steps = [Step(artifact, device=device, flags=flags)
                                   for flags in (0, NO_CUDA_GRAPH)]
     random = np.random.default_rng(5)
     overflows = 0

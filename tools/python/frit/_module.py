@@ -232,6 +232,8 @@ class Module:
             raise
         finally:
             self._give(context)
+            if self._handles.remarks.pending:
+                self._handles.remarks.show()
 
     def _enqueue_on(self, context: Context, arrays, places):
         """Chooses the stream of a call on the GPU, and whether to wait."""
