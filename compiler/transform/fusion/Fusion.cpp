@@ -215,10 +215,7 @@ static void remarkFusion(FusionOp fusion, ArrayRef<Operation *> ops) {
 
 /// Returns the fusion that defines a value, looking through views, or null.
 static FusionOp madeBy(Value value) {
-  Operation *def = value.getDefiningOp();
-  while (def && isView(def))
-    def = def->getOperand(0).getDefiningOp();
-  return dyn_cast_or_null<FusionOp>(def);
+  return dyn_cast_or_null<FusionOp>(computedBy(value));
 }
 static FusionOp readBy(Value value) {
   for (Operation *user : value.getUsers()) {

@@ -43,6 +43,13 @@ bool frit::isView(Operation *op) {
   return offset && *offset * bits % (8 * alignment) == 0;
 }
 
+Operation *frit::computedBy(Value value) {
+  Operation *def = value.getDefiningOp();
+  while (def && isView(def))
+    def = def->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<ConstantOp>(def) ? nullptr : def;
+}
+
 bool frit::isMovement(Operation *op) {
   return isa<TransposeOp, ExpandOp, SliceOp, ConcatOp, PadOp, GatherOp, IotaOp,
              TriluOp>(op);
@@ -247,10 +254,15 @@ SmallVector<SmallVector<Operation *>> FusionGroups::ordered() const {
 
 SmallVector<FusionGroups::Refusal> FusionGroups::refusals() const {
   SmallVector<Refusal> apart;
+  auto add = [&](Value value, Operation *consumer, const Mismatch &why) {
+    Operation *producer = computedBy(value);
+    auto it = indices.find(producer);
+    if (producer && (it == indices.end() ||
+                     groupOf[it->second] != groupOf[indices.lookup(consumer)]))
+      apart.push_back({producer, consumer, why});
+  };
   for (const Refusal &refusal : refused)
-    if (groupOf[indices.lookup(refusal.producer)] !=
-        groupOf[indices.lookup(refusal.consumer)])
-      apart.push_back(refusal);
+    add(refusal.producer->getResult(0), refusal.consumer, refusal.why);
   // What is opaque has not tried to join its producers.
   for (const Group &group : groups) {
     if (group.kind != Kind::opaque)
@@ -262,9 +274,8 @@ SmallVector<FusionGroups::Refusal> FusionGroups::refusals() const {
         auto it = indices.find(def);
         if (it != indices.end() && groupOf[it->second] != groupOf[member] &&
             known.insert(def).second)
-          apart.push_back(
-              {def, ops[member],
-               Mismatch("the target implements its reader as one kernel")});
+          add(operand, ops[member],
+              Mismatch("the target implements its reader as one kernel"));
       }
     }
   }

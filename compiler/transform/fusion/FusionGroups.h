@@ -49,6 +49,10 @@ bool isGenerator(mlir::Operation *op);
 /// operand's bytes with another shape.
 bool isView(mlir::Operation *op);
 
+/// Returns the operator that computes a value, looking through views, or null
+/// for arguments and constants.
+mlir::Operation *computedBy(mlir::Value value);
+
 /// Returns whether an operator only selects elements of its operands.
 bool isMovement(mlir::Operation *op);
 
@@ -94,7 +98,8 @@ public:
   /// topological order.
   llvm::SmallVector<llvm::SmallVector<mlir::Operation *>> ordered() const;
 
-  /// Returns the refusals between groups that are still separate.
+  /// Returns the refusals between groups that are still separate. Views are no
+  /// group here: the producer is what computes the view's elements.
   llvm::SmallVector<Refusal> refusals() const;
 
 private:

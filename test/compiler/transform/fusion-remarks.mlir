@@ -35,3 +35,16 @@ func.func @whole(%q: tensor<1x2x4x64xf32>) -> tensor<1x2x4x64xf32> {
   %2 = nn.exp %1 : (tensor<1x2x4x64xf32>) -> tensor<1x2x4x64xf32> loc("node 'exp' (Exp)")
   return %2 : tensor<1x2x4x64xf32>
 }
+
+// A view is in no kernel: a boundary is between what computes its elements and
+// its reader. There is none behind an argument.
+// CHECK-DAG: loc("node 'second' (MatMul)"): {{.*}}not in one kernel with node 'first' (MatMul): a view lies between
+// CHECK-NOT: not in one kernel with {{.*}}Reshape
+func.func @view(%x: tensor<4x8xf32>, %w: tensor<16x4xf32>) -> tensor<2x4xf32> {
+  %0 = nn.reshape %x {shape = array<i64: 8, 4>} : (tensor<4x8xf32>) -> tensor<8x4xf32> loc("node 'flat' (Reshape)")
+  %1 = nn.matmul %0, %x : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32> loc("node 'first' (MatMul)")
+  %2 = nn.reshape %1 {shape = array<i64: 4, 16>} : (tensor<8x8xf32>) -> tensor<4x16xf32> loc("node 'view' (Reshape)")
+  %3 = nn.slice %2 {starts = array<i64: 0, 0>, sizes = array<i64: 2, 16>, steps = array<i64: 1, 1>} : (tensor<4x16xf32>) -> tensor<2x16xf32> loc("node 'rows' (Slice)")
+  %4 = nn.matmul %3, %w : (tensor<2x16xf32>, tensor<16x4xf32>) -> tensor<2x4xf32> loc("node 'second' (MatMul)")
+  return %4 : tensor<2x4xf32>
+}
