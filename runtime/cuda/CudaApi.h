@@ -41,6 +41,7 @@ inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr int kCaptureThreadLocal = 1;
+inline constexpr unsigned kSetCaptureDependencies = 1;
 inline constexpr int kPointerMemoryType = 2;
 inline constexpr unsigned kMemoryTypeHost = 1;
 inline constexpr int kJitErrorLog = 5;
@@ -188,6 +189,8 @@ struct Api {
   Result (*streamGetCaptureInfo)(Stream, int *status, uint64_t *id, Graph *,
                                  const GraphNode **last, const void **edges,
                                  size_t *lastCount);
+  Result (*streamUpdateCaptureDependencies)(Stream, const GraphNode *last,
+                                            size_t lastCount, unsigned flags);
   // For conditional nodes, since CUDA 12.4; null in older drivers.
   Result (*graphConditionalHandleCreate)(ConditionalHandle *, Graph, Context,
                                          unsigned initially, unsigned flags);

@@ -3,7 +3,8 @@
 // Our own kernels become kernel nodes, connected by programmatic dependent
 // launch (PDL) edges: each may start while its predecessors still run. Library
 // calls are captured, because only the library knows what it launches: into the
-// same graph if the driver supports that, otherwise into a child graph.
+// same graph if the driver supports that, otherwise into a child graph. If
+// ranks reduce, one capture makes all of the graph.
 //
 // All-reduces are captured too, beside the steps that do not wait for them.
 //
@@ -25,6 +26,8 @@ using artifact::Step;
 using artifact::StepKind;
 
 StepGraph::~StepGraph() {
+  if (capture)
+    driver.streamDestroy(capture);
   if (exec)
     driver.graphExecDestroy(exec);
   if (graph)
@@ -38,9 +41,12 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
                   "steps that write state have conditions, for which the "
                   "NVIDIA driver has no graph nodes");
   auto made = std::make_unique<StepGraph>(driver);
-  FRIT_TRY(driver.check(driver.graphCreate(&made->graph, 0), "make a graph"));
+  FRIT_TRY(beginGraph(*made));
   made->kernels.resize(steps.size());
   Status status = addSteps(*made, made->graph, 0, steps.size(), stream, marks);
+  Status ended = endGraph(*made);
+  if (!status.failed())
+    status = std::move(ended);
   if (!status.failed())
     status = driver.check(driver.graphInstantiate(&made->exec, made->graph, 0),
                           "instantiate a graph");
@@ -63,6 +69,39 @@ bool CudaSteps::canUpdate(const StepGraph &graph) const {
   return std::ranges::all_of(patches, [&](const Patch &patch) {
     return graph.kernels[patch.step] != nullptr;
   });
+}
+
+/// Makes an empty graph. Where ranks reduce, it is that of a capture which goes
+/// on until endGraph: NCCL 2.28 fails in captures into a graph that is there
+/// already ("dependency created on uncaptured work in another stream").
+Status CudaSteps::beginGraph(StepGraph &made) {
+  bool hasReductions = false;
+  for (size_t index = 0; index < steps.size(); ++index)
+    hasReductions |= reduces(index);
+  if (!hasReductions || !driver.streamUpdateCaptureDependencies)
+    return driver.check(driver.graphCreate(&made.graph, 0), "make a graph");
+  FRIT_TRY(driver.check(driver.streamCreate(&made.capture, kStreamNonBlocking),
+                        "make a stream"));
+  FRIT_TRY(
+      driver.check(driver.streamBeginCapture(made.capture, kCaptureThreadLocal),
+                   "begin a capture"));
+  std::vector<GraphNode> none;
+  return lastCaptured(made.capture, &made.graph, none);
+}
+
+Status CudaSteps::endGraph(StepGraph &made) {
+  if (!made.capture)
+    return Status();
+  // What no other node waits for would be an unjoined branch.
+  Status status = driver.check(driver.streamUpdateCaptureDependencies(
+                                   made.capture, made.ends.data(),
+                                   made.ends.size(), kSetCaptureDependencies),
+                               "join a capture");
+  made.graph = nullptr;
+  Status ended = driver.check(
+      driver.streamEndCapture(made.capture, &made.graph), "end a capture");
+  driver.streamDestroy(std::exchange(made.capture, nullptr));
+  return status.failed() ? std::move(status) : std::move(ended);
 }
 
 bool CudaSteps::update(StepGraph &graph) {
@@ -125,7 +164,8 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
     if (reduces(index) && marks.empty()) {
       // Only the next one, and what awaits it, wait for this one.
       tail.add(reducing);
-      FRIT_TRY(addCaptured(graph, index, stream, tail));
+      FRIT_TRY(to.capture ? addWithin(to, index, tail)
+                          : addCaptured(graph, index, stream, tail));
       reducing = ends[index] = tail;
       reduced.emplace_back(argumentsOf(index)[0], tail);
       open = std::move(before);
@@ -148,15 +188,26 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
         held = plan.guard(steps[index]).steps;
       }
     } else {
+      bool isWithin = to.capture && graph == to.graph;
       FRIT_TRY(isKernel(index) ? stepFailed(plan, steps[index],
                                             addKernel(to, graph, index, tail))
+               : isWithin      ? addWithin(to, index, tail)
                                : addCaptured(graph, index, stream, tail));
     }
     open.push_back(index);
     std::fill_n(ends.begin() + ptrdiff_t(index), held + 1, tail);
     index += held;
   }
-  return marks.empty() ? Status() : mark(last);
+  if (!marks.empty())
+    FRIT_TRY(mark(last));
+  else
+    tail = reducing;
+  for (size_t index : open)
+    if (marks.empty())
+      tail.add(ends[index]);
+  tail.join();
+  to.ends = std::move(tail.nodes);
+  return Status();
 }
 
 Status CudaSteps::addGuard(StepGraph &to, Graph graph, size_t index,
@@ -260,6 +311,40 @@ Status CudaSteps::addKernel(StepGraph &to, Graph graph, size_t index,
   return Status();
 }
 
+/// Returns the nodes that what a capturing stream gets next waits for, and the
+/// graph if `graph` is not null.
+Status CudaSteps::lastCaptured(Stream stream, Graph *graph,
+                               std::vector<GraphNode> &last) const {
+  int state = 0;
+  size_t count = 0;
+  uint64_t id = 0;
+  Graph current = nullptr;
+  const GraphNode *nodes = nullptr;
+  const void *edges = nullptr;
+  FRIT_TRY(
+      driver.check(driver.streamGetCaptureInfo(stream, &state, &id, &current,
+                                               &nodes, &edges, &count),
+                   "ask for a capture's nodes"));
+  last.assign(nodes, nodes + count);
+  if (graph)
+    *graph = current;
+  return Status();
+}
+
+/// Captures a step into the graph that its stream is captured to all the time.
+Status CudaSteps::addWithin(StepGraph &to, size_t index, Tail &tail) {
+  tail.join();
+  FRIT_TRY(driver.check(driver.streamUpdateCaptureDependencies(
+                            to.capture, tail.nodes.data(), tail.nodes.size(),
+                            kSetCaptureDependencies),
+                        "order a capture"));
+  FRIT_TRY(enqueue(index, to.capture));
+  Tail added;
+  Status status = lastCaptured(to.capture, nullptr, added.nodes);
+  tail = std::move(added);
+  return stepFailed(plan, steps[index], std::move(status));
+}
+
 Status CudaSteps::addCaptured(Graph graph, size_t index, Stream stream,
                               Tail &tail) {
   bool direct = driver.streamBeginCaptureToGraph != nullptr;
@@ -274,20 +359,8 @@ Status CudaSteps::addCaptured(Graph graph, size_t index, Stream stream,
   Status status = enqueue(index, stream);
 
   std::vector<GraphNode> added;
-  if (direct && !status.failed()) {
-    int state = 0;
-    size_t count = 0;
-    uint64_t id = 0;
-    Graph current = nullptr;
-    const GraphNode *nodes = nullptr;
-    const void *edges = nullptr;
-    status =
-        driver.check(driver.streamGetCaptureInfo(stream, &state, &id, &current,
-                                                 &nodes, &edges, &count),
-                     "ask for a capture's nodes");
-    if (!status.failed())
-      added.assign(nodes, nodes + count);
-  }
+  if (direct && !status.failed())
+    status = lastCaptured(stream, nullptr, added);
   // A capture must be ended even if it failed.
   Graph captured = nullptr;
   Status ended =

@@ -87,10 +87,13 @@ Status Driver::load() {
   if (!complete)
     return Status(FRIT_NO_DEVICE, "the NVIDIA driver is too old; frit needs "
                                   "one for CUDA 12.0 or newer (525)");
-  if (!find(library, streamBeginCaptureToGraph,
-            "cuStreamBeginCaptureToGraph") ||
-      !find(library, streamGetCaptureInfo, "cuStreamGetCaptureInfo_v3"))
+  find(library, streamBeginCaptureToGraph, "cuStreamBeginCaptureToGraph");
+  find(library, streamUpdateCaptureDependencies,
+       "cuStreamUpdateCaptureDependencies");
+  if (!find(library, streamGetCaptureInfo, "cuStreamGetCaptureInfo_v3")) {
     streamBeginCaptureToGraph = nullptr;
+    streamUpdateCaptureDependencies = nullptr;
+  }
   find(library, graphAddDependencies, "cuGraphAddDependencies_v2");
   find(library, graphConditionalHandleCreate, "cuGraphConditionalHandleCreate");
   find(library, graphAddNode, "cuGraphAddNode_v2");

@@ -45,6 +45,21 @@ static std::vector<FakeEdge> edges;
 /// the last wait for one.
 static Stream copyStream, recordedStream, waitingStream, waitedStream;
 
+/// Whether a graph is being made, and the nodes that its capture, if it is one,
+/// has come to; whether something has been captured after them.
+static bool isGraphOpen, capturesMore;
+static size_t captures;
+static std::vector<GraphNode> capturedLast;
+
+static void openGraph() {
+  isGraphOpen = true;
+  capturesMore = false;
+  captures = 0;
+  capturedLast.clear();
+  nodes = 0;
+  edges.clear();
+}
+
 static void addEdge(const GraphNode from, const GraphNode to, bool full) {
   edges.push_back({unsigned(reinterpret_cast<uintptr_t>(from)),
                    unsigned(reinterpret_cast<uintptr_t>(to)), full});
@@ -212,8 +227,34 @@ Result cuStreamWaitEvent(Stream stream, Event, unsigned) {
   waitedStream = recordedStream;
   return kSuccess;
 }
-Result cuStreamBeginCapture_v2(Stream, int) { return kSuccess; }
+/// A capture that is no part of a graph is one.
+Result cuStreamBeginCapture_v2(Stream, int) {
+  if (!isGraphOpen)
+    openGraph();
+  ++captures;
+  return kSuccess;
+}
 Result cuStreamEndCapture(Stream, Graph *graph) { return make(graph); }
+/// What is captured next becomes a node after these, whatever it is.
+Result cuStreamUpdateCaptureDependencies(Stream, const GraphNode *last,
+                                         size_t count, unsigned) {
+  capturedLast.assign(last, last + count);
+  capturesMore = true;
+  return kSuccess;
+}
+Result cuStreamGetCaptureInfo_v3(Stream, int *, uint64_t *, Graph *graph,
+                                 const GraphNode **last, const void **,
+                                 size_t *count) {
+  if (capturesMore) {
+    GraphNode node;
+    addNode(&node, capturedLast.data(), capturedLast.size());
+    capturedLast = {node};
+    capturesMore = false;
+  }
+  *last = capturedLast.data();
+  *count = capturedLast.size();
+  return make(graph);
+}
 Result cuEventCreate(Event *event, unsigned) { return make(event); }
 Result cuEventDestroy_v2(Event) { return kSuccess; }
 Result cuEventRecord(Event, Stream stream) {
@@ -227,8 +268,7 @@ Result cuEventElapsedTime(float *milliseconds, Event, Event) {
 }
 
 Result cuGraphCreate(Graph *graph, unsigned) {
-  nodes = 0;
-  edges.clear();
+  openGraph();
   return make(graph);
 }
 Result cuGraphDestroy(Graph) { return kSuccess; }
@@ -246,6 +286,7 @@ Result cuGraphAddEventRecordNode(GraphNode *node, Graph,
 }
 Result cuGraphInstantiateWithFlags(GraphExec *graph, Graph,
                                    unsigned long long) {
+  isGraphOpen = false;
   return make(graph);
 }
 Result cuGraphExecDestroy(GraphExec) { return kSuccess; }
@@ -283,6 +324,7 @@ void fritFakeWait(Stream *waiting, Stream *recorded) {
   *waiting = waitingStream;
   *recorded = waitedStream;
 }
+size_t fritFakeCaptures() { return captures; }
 size_t fritFakeEdges(const FakeEdge **all) {
   *all = edges.data();
   return edges.size();

@@ -19,6 +19,8 @@ struct FakeEdge {
 extern "C" {
 /// Returns the edges of the last graph in the order of their creation.
 size_t fritFakeEdges(const FakeEdge **edges);
+/// Returns the number of captures that made it.
+size_t fritFakeCaptures();
 
 /// Returns the stream of the last copy on the device.
 Stream fritFakeCopyStream();

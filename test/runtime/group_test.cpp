@@ -207,8 +207,11 @@ void testGraph() {
   frit::Context context;
   CHECK(!frit::Module::open(*model.get(), module, &options));
   CHECK(!frit::Context::create(module, context));
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   auto ask = reinterpret_cast<decltype(&frit::cuda::fritFakeEdges)>(
-      dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "fritFakeEdges"));
+      dlsym(driver, "fritFakeEdges"));
+  auto captures = reinterpret_cast<decltype(&frit::cuda::fritFakeCaptures)>(
+      dlsym(driver, "fritFakeCaptures"));
   auto edges = [&] {
     const FakeEdge *all = nullptr;
     size_t count = ask(&all);
@@ -220,6 +223,8 @@ void testGraph() {
          Edges{{1, 2, false}, {2, 3, false}, {3, 4, false}, {4, 5, false}}));
   frit_group group = {0, 1, newId(true)};
   CHECK(!frit_context_join(context.get(), &group));
+  // NCCL takes no more.
+  CHECK(captures() == 1);
   CHECK((edges() == Edges{{1, 2, true},
                           {1, 3, false},
                           {2, 4, true},
