@@ -18,3 +18,17 @@ void frit::cpu::CpuDialect::initialize() {
 #include "codegen/cpu/Attributes.cpp.inc"
       >();
 }
+
+llvm::LogicalResult
+frit::cpu::GemmAttr::buildStep(mlir::ImplicitLocOpBuilder &b,
+                               nn::FusionOp fusion,
+                               const plan::CallBuffers &buffers) const {
+  return plan::buildGemm(b, fusion, /*algorithm=*/0, buffers);
+}
+
+llvm::LogicalResult
+frit::cpu::ConvAttr::buildStep(mlir::ImplicitLocOpBuilder &b,
+                               nn::FusionOp fusion,
+                               const plan::CallBuffers &buffers) const {
+  return plan::buildConv(b, fusion, /*algorithm=*/0, buffers);
+}

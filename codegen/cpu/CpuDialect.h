@@ -4,6 +4,7 @@
 #define FRIT_CODEGEN_CPU_CPUDIALECT_H
 
 #include "dialects/nn/Schedule.h"
+#include "dialects/plan/LibraryCall.h"
 
 #include "mlir/IR/Dialect.h"
 

@@ -2,6 +2,7 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "dialects/nn/Schedule.td"
+include "dialects/plan/LibraryCall.td"
 
 def Cpu_Dialect : Dialect {
   let name = "cpu";
@@ -10,18 +11,16 @@ def Cpu_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
 }
 
-class Cpu_Schedule<string name, string mnemonic_>
-    : AttrDef<Cpu_Dialect, name, [NN_Schedule]> {
+class Cpu_Schedule<string name, string mnemonic_, list<Trait> traits = []>
+    : AttrDef<Cpu_Dialect, name, !listconcat([NN_Schedule], traits)> {
   let mnemonic = mnemonic_;
 }
 
 /// A call of the runtime's own kernel, whose operands come by role.
 class Cpu_CallSchedule<string name, string mnemonic_>
-    : Cpu_Schedule<name, mnemonic_> {
-  let extraClassDeclaration = [{
-    bool isLibraryCall() const { return true; }
-    bool ordersOperands() const { return true; }
-  }];
+    : Cpu_Schedule<name, mnemonic_,
+                   [DeclareAttrInterfaceMethods<Plan_LibraryCall>]> {
+  let extraClassDeclaration = "bool ordersOperands() const { return true; }";
 }
 
 def Cpu_LoopsAttr : Cpu_Schedule<"Loops", "loops"> {

@@ -193,7 +193,7 @@ SmallVector<Turns> Tuner::otherAlgorithms(nn::FusionOp fusion,
   std::vector<uint32_t> numbers = device.algorithms(*finished);
   for (size_t i = 1; i < numbers.size(); ++i)
     others.push_back(
-        {cast<cuda::LibraryAttr>(schedule).withAlgorithm(numbers[i])});
+        {cast<plan::LibraryCall>(schedule).withAlgorithm(numbers[i])});
   return others;
 }
 
@@ -239,7 +239,7 @@ std::vector<Timing> Tuner::timeFinalists(nn::FusionOp fusion,
 llvm::Error Tuner::tuneOne(StringRef text, const Problem &problem) {
   std::vector<Timing> timings = time(problem.fusion, problem.candidates);
   for (const Turns &turns : problem.candidates)
-    if (turns.front().isLibraryCall())
+    if (isa<plan::LibraryCall>(turns.front()))
       llvm::append_range(
           timings,
           time(problem.fusion, otherAlgorithms(problem.fusion, turns.front())));
@@ -265,7 +265,7 @@ llvm::Error Tuner::tuneOne(StringRef text, const Problem &problem) {
   for (const Timing &timing : timings) {
     if (!timing.failure.empty())
       continue;
-    Timing &best = timing.turns.front().isLibraryCall() ? library : own;
+    Timing &best = isa<plan::LibraryCall>(timing.turns.front()) ? library : own;
     if (best.turns.empty() || timing.microseconds < best.microseconds)
       best = timing;
   }

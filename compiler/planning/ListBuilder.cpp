@@ -4,6 +4,7 @@
 #include "compiler/planning/Contractions.h"
 #include "compiler/planning/InPlace.h"
 #include "dialects/nn/StridedView.h"
+#include "dialects/plan/LibraryCall.h"
 #include "dialects/plan/Plan.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -349,16 +350,14 @@ private:
       map.map(result, out);
       outputs.push_back(out);
     }
-    if (schedule.isLibraryCall()) {
-      FlatSymbolRefAttr fallback;
-      if (auto own =
-              dyn_cast_or_null<nn::Schedule>(schedule.fallbackSchedule());
-          own && options.fallbacks) {
+    if (auto call = dyn_cast<plan::LibraryCall>(schedule)) {
+      plan::CallBuffers buffers = {inputs, outputs, /*fallback=*/nullptr,
+                                   options.workspaceBytes};
+      if (nn::Schedule own = call.fallback(); own && options.fallbacks) {
         fusion.setScheduleAttr(own);
-        fallback = kernels.get(fusion);
+        buffers.fallback = kernels.get(fusion);
       }
-      return buildContraction(b, fusion, schedule.libraryAlgorithm(), inputs,
-                              outputs, fallback, options.workspaceBytes);
+      return call.buildStep(b, fusion, buffers);
     }
     FlatSymbolRefAttr kernel = kernels.get(fusion);
     plan::LaunchOp::create(b, kernel, inputs, outputs, /*workspace=*/nullptr,

@@ -62,8 +62,7 @@ int frit::cuda::dnnTypeOf(DType type) {
 
 CudnnHandle::~CudnnHandle() {
   gradients.clear();
-  attentionGradients.clear();
-  releaseAttentions();
+  attentions.clear();
   if (handle)
     dnn.destroy(handle);
 }

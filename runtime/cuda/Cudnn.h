@@ -35,11 +35,10 @@ int dnnTypeOf(artifact::DType type);
 /// the same on both sides.
 bool takesWindow(const artifact::Conv &problem);
 
-/// cuDNN's graph for one attention problem, shared by all calls of it.
+/// cuDNN's graphs of attention or its gradient, and of a convolution's
+/// gradient.
 struct AttentionGraph;
-/// Graphs of the gradients of a convolution and of attention.
 struct ConvGradientGraph;
-struct AttentionGradientGraph;
 
 /// A handle for the current device. Only one thread at a time may use it and
 /// its calls, which must not outlive it.
@@ -73,11 +72,10 @@ private:
   std::unique_ptr<LibraryCall>
   prepareGradient(const artifact::Attention &problem);
   AttentionGraph &graphOf(const artifact::Attention &problem);
-  void releaseAttentions();
 
-  AttentionGraph *attentions = nullptr; ///< head of a linked list, owned
+  /// One for each problem, shared by all calls of it.
+  std::vector<std::shared_ptr<AttentionGraph>> attentions;
   std::vector<std::shared_ptr<ConvGradientGraph>> gradients;
-  std::vector<std::shared_ptr<AttentionGradientGraph>> attentionGradients;
 };
 
 } // namespace frit::cuda

@@ -26,20 +26,6 @@ using artifact::StridedOperand;
 static constexpr int64_t kPiece = kPieceBytes / kHalfBytes;
 static constexpr int64_t kMaxSize = 256;
 
-namespace frit::cuda {
-struct AttentionGraph {
-  AttentionGraph(const Cudnn &dnn, const Attention &problem)
-      : problem(problem), dnn(dnn), graph(dnn) {}
-
-  /// The problem of every call that shares this graph, with `algorithm` 0.
-  const Attention problem;
-  const Cudnn &dnn;
-  CudnnGraph graph;
-  float hidden = hiddenScore(dnn.version);
-  AttentionGraph *next = nullptr; ///< in the handle's list
-};
-} // namespace frit::cuda
-
 using Memory = CudnnGraph::Memory;
 
 namespace {
@@ -216,27 +202,24 @@ void AttentionBuilder::buildForward() {
 AttentionGraph &CudnnHandle::graphOf(const Attention &problem) {
   Attention general = problem;
   general.algorithm = 0;
-  for (AttentionGraph *known = attentions; known; known = known->next)
+  for (const auto &known : attentions)
     if (!memcmp(&known->problem, &general, sizeof general))
       return *known;
   // An unsupported problem stays in the list, without engines.
-  auto *made = new AttentionGraph(dnn, general);
-  if (takesAttention(general, dnn.version)) {
-    AttentionBuilder(made->problem, made->graph).buildForward();
-    if (dnn.deterministic)
-      (void)made->graph.close(handle, 1u << kDnnNondeterministic);
-    else
-      (void)made->graph.close(handle);
-  }
-  made->next = attentions;
-  return *(attentions = made);
-}
-
-void CudnnHandle::releaseAttentions() {
-  while (AttentionGraph *last = attentions) {
-    attentions = last->next;
-    delete last;
-  }
+  attentions.push_back(std::make_shared<AttentionGraph>(dnn, general));
+  AttentionGraph &made = *attentions.back();
+  if (!takesAttention(general, dnn.version))
+    return made;
+  AttentionBuilder builder(made.problem, made.graph);
+  if (general.gradient)
+    builder.buildGradient();
+  else
+    builder.buildForward();
+  if (dnn.deterministic)
+    (void)made.graph.close(handle, 1u << kDnnNondeterministic);
+  else
+    (void)made.graph.close(handle);
+  return made;
 }
 
 std::unique_ptr<LibraryCall>

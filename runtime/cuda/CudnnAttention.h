@@ -24,6 +24,25 @@ DnnShape shapeOf(const artifact::StridedOperand &operand, int64_t batch,
 /// Returns whether the graphs below express the problem.
 bool takesAttention(const artifact::Attention &problem, size_t version);
 
+/// Value of a masked score. Engines before 9.10 recognize the lowest finite
+/// number.
+inline float hiddenScore(size_t version) {
+  return version < 91000 ? std::numeric_limits<float>::lowest()
+                         : -std::numeric_limits<float>::infinity();
+}
+
+/// The graph of one problem: attention or its gradient.
+struct AttentionGraph {
+  AttentionGraph(const Cudnn &dnn, const artifact::Attention &problem)
+      : problem(problem), dnn(dnn), graph(dnn) {}
+
+  /// The problem of every call that shares this graph, with `algorithm` 0.
+  const artifact::Attention problem;
+  const Cudnn &dnn;
+  CudnnGraph graph;
+  float hidden = hiddenScore(dnn.version);
+};
+
 /// Describes attention to the library.
 class AttentionBuilder {
 public:
@@ -70,13 +89,6 @@ private:
 inline bool needsLengths(const artifact::Attention &problem) {
   constexpr int64_t tile = 128;
   return problem.queries % tile != 0 || problem.keys % tile != 0;
-}
-
-/// Value of a masked score. Engines before 9.10 recognize the lowest finite
-/// number.
-inline float hiddenScore(size_t version) {
-  return version < 91000 ? std::numeric_limits<float>::lowest()
-                         : -std::numeric_limits<float>::infinity();
 }
 
 } // namespace frit::cuda

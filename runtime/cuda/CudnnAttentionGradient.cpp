@@ -12,8 +12,6 @@
 
 #include "runtime/cuda/CudnnAttention.h"
 
-#include <cstring>
-
 using namespace frit;
 using namespace frit::cuda;
 using artifact::Attention;
@@ -26,19 +24,6 @@ static constexpr size_t kOldestVersion = 90600;
 
 /// Older versions want lengths applied twice.
 static constexpr size_t kOldestWithLengths = 91002;
-
-namespace frit::cuda {
-struct AttentionGradientGraph {
-  AttentionGradientGraph(const Cudnn &dnn, const Attention &problem)
-      : problem(problem), dnn(dnn), graph(dnn) {}
-
-  /// The problem of every call that shares this graph, with `algorithm` 0.
-  const Attention problem;
-  const Cudnn &dnn;
-  CudnnGraph graph;
-  float hidden = hiddenScore(dnn.version);
-};
-} // namespace frit::cuda
 
 //===----------------------------------------------------------------------===//
 // The graph
@@ -156,9 +141,8 @@ void AttentionBuilder::buildGradient() {
 namespace {
 class AttentionGradientCall final : public CudnnCall {
 public:
-  AttentionGradientCall(const CudnnHandle &handle,
-                        AttentionGradientGraph &gradient, uint32_t algorithm,
-                        uint64_t workspaceBytes)
+  AttentionGradientCall(const CudnnHandle &handle, AttentionGraph &gradient,
+                        uint32_t algorithm, uint64_t workspaceBytes)
       : CudnnCall(gradient.dnn, handle.handle, gradient.graph, algorithm,
                   workspaceBytes),
         driver(handle.driver), gradient(gradient) {}
@@ -171,7 +155,7 @@ public:
 
 private:
   const Api &driver;
-  AttentionGradientGraph &gradient;
+  AttentionGraph &gradient;
 };
 } // namespace
 
@@ -185,24 +169,9 @@ CudnnHandle::prepareGradient(const Attention &problem) {
       (problem.queries == 1 && problem.keys == 1) ||
       problem.workspaceBytes < scratch)
     return nullptr;
-  Attention general = problem;
-  general.algorithm = 0;
-  AttentionGradientGraph *gradient = nullptr;
-  for (const auto &known : attentionGradients)
-    if (!memcmp(&known->problem, &general, sizeof general))
-      gradient = known.get();
-  if (!gradient) {
-    // An unsupported problem stays in the list, without engines.
-    attentionGradients.push_back(
-        std::make_shared<AttentionGradientGraph>(dnn, general));
-    gradient = attentionGradients.back().get();
-    if (takesAttention(general, dnn.version)) {
-      AttentionBuilder(gradient->problem, gradient->graph).buildGradient();
-      (void)gradient->graph.close(handle);
-    }
-  }
   auto call = std::make_unique<AttentionGradientCall>(
-      *this, *gradient, problem.algorithm, problem.workspaceBytes - scratch);
+      *this, graphOf(problem), problem.algorithm,
+      problem.workspaceBytes - scratch);
   if (!call->findPlan())
     return nullptr;
   return call;

@@ -25,6 +25,7 @@ SCALAR = ["codegen/cuda/device/", "codegen/cuda/scalar/", "dialects/",
           *ARTIFACT, *MLIR]
 SKELETON = ["codegen/cuda/memory/", "codegen/cuda/contraction/",
             "codegen/cuda/attention/", "codegen/cuda/target/", *SCALAR]
+LIBRARY = ["codegen/cuda/library/", *SKELETON]
 
 LAYERS = {
     "dialects/nn": ["dialects/nn/", "frit/activation.h", *MLIR],
@@ -35,6 +36,7 @@ LAYERS = {
     "codegen/cuda/memory": SKELETON,
     "codegen/cuda/contraction": SKELETON,
     "codegen/cuda/attention": SKELETON,
+    "codegen/cuda/library": LIBRARY,
     "*.cuh": ["frit/"],
     "compiler": COMPILER,
     "compiler/import": ["compiler/import/", "dialects/nn/", *MLIR],

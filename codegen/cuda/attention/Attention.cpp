@@ -8,6 +8,7 @@
 
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/target/Skeleton.h"
+#include "dialects/nn/Gradient.h"
 
 using namespace mlir;
 using namespace frit;
@@ -274,6 +275,23 @@ class Attention : public AttentionSkeleton<AttentionAttr> {
       for (const AttentionTile &tile : allPlainTiles(*info, machine.arch))
         offers.addAlternative(attrOf(tile, problem.context()));
     return std::nullopt;
+  }
+  bool keepsWhole(nn::CompositeOp composite,
+                  const Machine &machine) const override {
+    // An attention's kernel computes its statistics too.
+    if (auto stats = dyn_cast<nn::AttentionStatsOp>(*composite))
+      return llvm::any_of(stats.getQ().getUsers(), [&](Operation *user) {
+        auto attention = dyn_cast<nn::AttentionOp>(user);
+        return attention && nn::isStatsOf(stats, attention) &&
+               takesAttention(attention, machine.arch);
+      });
+    auto attention = dyn_cast<nn::AttentionOp>(*composite);
+    return attention && takesAttention(attention, machine.arch);
+  }
+  bool takesView(nn::CompositeOp composite, Type element,
+                 const nn::StridedPlaces &places) const override {
+    return isa<nn::AttentionOp>(*composite) &&
+           takesAttentionView(element, places);
   }
   nn::Match<KernelText> emitText(Problem &problem, AttentionAttr schedule,
                                  StringRef name,

@@ -140,7 +140,7 @@ static bool hasMap(const nn::AttentionOperand &operand, int64_t batch,
   return true;
 }
 
-static bool haveMaps(const nn::AttentionInfo &info) {
+bool frit::cuda::haveMaps(const nn::AttentionInfo &info) {
   return hasMap(info.q, info.batch, info.heads, info.queries) &&
          hasMap(info.k, info.batch, info.groups, info.keys) &&
          hasMap(info.v, info.batch, info.groups, info.keys) &&
@@ -175,31 +175,4 @@ frit::cuda::describeKernelAttention(Problem &problem) {
       }))
     return nn::Mismatch("its rows are not in pieces of 16 bytes");
   return info;
-}
-
-bool frit::cuda::cudnnTakes(Problem &problem, const Machine &machine) {
-  auto info = describeKernelAttention(problem);
-  if (!info || !machine.cudnn || info->statsIndex)
-    return false;
-  nn::AttentionOp op = info->op;
-  bool adds = !info->mask ||
-              (isa<FloatType>(nn::tensorType(op.getMask()).getElementType()) &&
-               llvm::all_of(info->mask->strides,
-                            [](int64_t stride) { return stride >= 0; }));
-  return isTwoBytes(elementOf(*info)) && adds && haveMaps(*info);
-}
-
-bool frit::cuda::cudnnTakes(nn::AttentionGradOp op, const Machine &machine) {
-  // Nothing stands in for cuDNN when the model is loaded.
-  constexpr int64_t piece = 8, mostSize = 128;
-  ArrayRef<int64_t> q = nn::shapeOf(op.getQ());
-  for (Value v : op->getOperands())
-    if (!nn::tensorType(v).hasStaticShape() ||
-        nn::tensorType(v).getNumElements() == 0)
-      return false;
-  // cuDNN adds up the gradient of q in any order.
-  return machine.cudnn && !machine.deterministic && !op.getMask() &&
-         machine.arch.hasTensorCores && q[2] > 1 &&
-         isTwoBytes(nn::tensorType(op.getQ()).getElementType()) &&
-         q[3] % piece == 0 && q[3] <= mostSize;
 }

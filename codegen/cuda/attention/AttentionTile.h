@@ -5,7 +5,6 @@
 
 #include "codegen/cuda/device/wgmma_layout.cuh"
 #include "codegen/cuda/target/Problem.h"
-#include "dialects/nn/Gradient.h"
 #include "dialects/nn/StridedView.h"
 
 namespace frit::cuda {
@@ -54,11 +53,8 @@ nn::Match<nn::AttentionInfo> describeKernelAttention(Problem &problem);
 /// Whether the WGMMA kernel computes it.
 bool usesWgmmaAttention(const nn::AttentionInfo &info, const GpuArch &arch);
 
-/// Whether cuDNN may have a kernel for the problem; it is asked at run time.
-bool cudnnTakes(Problem &problem, const Machine &machine);
-
-/// Whether cuDNN computes the gradient of an attention. No kernel of ours does.
-bool cudnnTakes(nn::AttentionGradOp op, const Machine &machine);
+/// Whether TMA can read the operands and write the result.
+bool haveMaps(const nn::AttentionInfo &info);
 
 /// The tiles of each of the kernels, which should be fastest, and all that may
 /// be.

@@ -12,18 +12,9 @@ namespace frit::cuda {
 bool usesWgmmaGemm(Problem &problem, const Machine &machine);
 bool usesWgmmaConv(Problem &problem, const Machine &machine);
 
-/// Whether cuBLASLt or cuDNN compute a contraction and what follows it.
-bool libraryTakes(const nn::EpilogueInfo &info, const Machine &machine);
-/// Whether cuDNN computes `op`, a gradient of a convolution. No kernel of ours
-/// does.
-bool libraryTakesGradient(mlir::Operation *op, const Machine &machine);
-/// Whether a library, which takes the contraction, comes before #cuda.gemm and
-/// #cuda.conv without having been timed.
-bool prefersLibrary(Problem &problem);
-
-/// Whether a contraction should be one kernel with what `info` describes.
-bool takesEpilogue(mlir::Operation *contraction, const nn::EpilogueInfo &info,
-                   const Machine &machine);
+/// Whether conv.cuh multiplies the groups of a convolution by tensor cores and
+/// fills enough of its tiles.
+bool hasFastGroups(const nn::ConvInfo &conv);
 
 /// The default tile of #cuda.gemm or #cuda.conv.
 nn::Match<nn::Schedule> chooseTiles(Problem &problem, const Machine &machine);

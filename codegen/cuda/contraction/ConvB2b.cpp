@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cuda/contraction/ConvB2b.h"
-
 #include "codegen/cuda/contraction/ProblemText.h"
 #include "codegen/cuda/contraction/Wgmma.h"
 #include "codegen/cuda/target/Skeleton.h"
@@ -62,8 +60,9 @@ bool takesEnd(const nn::ConvInfo &conv) {
 
 } // namespace
 
-bool frit::cuda::takesConvB2b(const nn::ConvB2bInfo &info,
-                              const Machine &machine) {
+/// Whether conv_b2b.cuh computes the two convolutions, and faster than two
+/// kernels would.
+static bool takesConvB2b(const nn::ConvB2bInfo &info, const Machine &machine) {
   const nn::ConvInfo &first = info.first, &last = info.last;
   if (!machine.arch.hasWgmma ||
       !isHalf(nn::tensorType(first.x).getElementType()) ||
@@ -120,6 +119,9 @@ class ConvB2b : public TunedSkeletonOf<ConvB2bAttr> {
                           "or do not fit in one kernel");
     offers.add(chooseStages(*problem.convB2b()));
     return std::nullopt;
+  }
+  bool takesChain(const Chain &chain, const Machine &machine) const override {
+    return chain.convB2b && takesConvB2b(*chain.convB2b, machine);
   }
   std::optional<nn::StepCost> costOf(Problem &problem, ConvB2bAttr schedule,
                                      const Machine &machine) const override {

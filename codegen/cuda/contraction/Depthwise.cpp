@@ -174,6 +174,10 @@ class Depthwise : public SkeletonOf<DepthwiseAttr> {
                                   kThreads));
     return std::nullopt;
   }
+  bool takesChain(const Chain &chain, const Machine &machine) const override {
+    return isa<nn::DepthwiseConvOp>(chain.contraction()) &&
+           isa<nn::ElementwiseOp>(chain.operators.back());
+  }
   std::optional<nn::StepCost> costOf(Problem &problem, DepthwiseAttr schedule,
                                      const Machine &machine) const override {
     return costOfMemory(problem.fusion(), schedule.getVector(), machine.arch);

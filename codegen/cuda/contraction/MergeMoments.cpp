@@ -27,6 +27,10 @@ class MergeMoments : public SkeletonOf<MergeMomentsAttr> {
       offers.add(MergeMomentsAttr::get(problem.context(), /*threads=*/128));
     return std::nullopt;
   }
+  bool keepsWhole(nn::CompositeOp composite,
+                  const Machine &machine) const override {
+    return machine.arch.hasWgmma && isa<nn::MergeMomentsOp>(*composite);
+  }
   std::optional<nn::StepCost> costOf(Problem &problem, MergeMomentsAttr,
                                      const Machine &machine) const override {
     return costOfMemory(problem.fusion(), /*perThread=*/2, machine.arch);

@@ -150,12 +150,23 @@ ConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   return verifyTile(emitError, tileM, tileN);
 }
 
+/// Whether what follows a contraction joins a kernel that has no library to
+/// compete with.
+static bool joinsTiles(const Chain &chain) {
+  return chain.epilogue && !chain.epilogue->hasMoments() &&
+         !chain.epilogue->addend;
+}
+
 namespace {
 
 class Gemm : public TunedSkeletonOf<GemmAttr> {
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
     return offerTiles<GemmAttr>(problem, machine, offers);
+  }
+  bool takesChain(const Chain &chain, const Machine &machine) const override {
+    return isa<nn::MatmulOp>(chain.contraction()) && !machine.cublas &&
+           joinsTiles(chain);
   }
   std::optional<nn::StepCost> costOf(Problem &problem, GemmAttr schedule,
                                      const Machine &machine) const override {
@@ -181,6 +192,13 @@ class Conv : public TunedSkeletonOf<ConvAttr> {
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
     return offerTiles<ConvAttr>(problem, machine, offers);
+  }
+  bool takesChain(const Chain &chain, const Machine &machine) const override {
+    auto conv = dyn_cast<nn::ConvOp>(chain.contraction());
+    if (!conv || !joinsTiles(chain))
+      return false;
+    auto shape = nn::describeConv(conv);
+    return !machine.cudnn || (shape && hasFastGroups(*shape));
   }
   std::optional<nn::StepCost> costOf(Problem &problem, ConvAttr schedule,
                                      const Machine &machine) const override {

@@ -313,6 +313,22 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
       offerTiles(problem, machine, offers);
     return std::nullopt;
   }
+  bool keepsWhole(nn::CompositeOp composite,
+                  const Machine &machine) const override {
+    return machine.arch.hasWgmma &&
+           isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp>(
+               *composite);
+  }
+  bool takesChain(const Chain &chain, const Machine &machine) const override {
+    auto product = dyn_cast<nn::MatmulOp>(chain.contraction());
+    if (!product || !chain.epilogue || !machine.arch.hasWgmma)
+      return false;
+    auto info = nn::describeMatmul(product);
+    if (!info)
+      return false;
+    static_cast<nn::EpilogueInfo &>(*info) = *chain.epilogue;
+    return takesWgmma(*info, nn::tensorType(info->result).getElementType());
+  }
   nn::Match<KernelText> emitText(Problem &problem, WgmmaGemmAttr schedule,
                                  StringRef name,
                                  const Machine &machine) const override {
@@ -333,6 +349,17 @@ class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
         usesWgmmaConv(problem, machine))
       offerTiles(problem, machine, offers);
     return std::nullopt;
+  }
+  /// A pointwise convolution's kernel is that of a product.
+  bool takesChain(const Chain &chain, const Machine &machine) const override {
+    auto conv = dyn_cast<nn::ConvOp>(chain.contraction());
+    if (!conv || !chain.epilogue || !machine.arch.hasWgmma)
+      return false;
+    auto info = nn::describeConv(conv);
+    if (!info)
+      return false;
+    static_cast<nn::EpilogueInfo &>(*info) = *chain.epilogue;
+    return takesWgmma(*info);
   }
   nn::Match<KernelText> emitText(Problem &problem, WgmmaConvAttr schedule,
                                  StringRef name,

@@ -1,5 +1,6 @@
 //===- Column.cpp - Reductions along columns ------------------------------===//
 
+#include "codegen/cuda/memory/ColumnParts.h"
 #include "codegen/cuda/memory/RowKernel.h"
 
 using namespace mlir;
@@ -8,6 +9,31 @@ using namespace frit::cuda;
 
 /// Bytes of neighbouring columns that a block of column_shared covers.
 static constexpr int64_t kLine = 128;
+
+/// A kernel that reduces columns has threads for 8 neighbouring results, a team
+/// of up to 1,024 each. With parts for half of what an SM holds, teams need not
+/// be large, and each still has many rows.
+int64_t frit::cuda::columnParts(int64_t elements, int64_t results,
+                                const GpuArch &arch) {
+  constexpr int64_t kFewElements = 1 << 18, kLeastRows = 32;
+  if (elements < kFewElements)
+    return 1;
+  int64_t rows = elements / results;
+  int64_t wanted = arch.threadsOf(1024) / results;
+  int64_t parts = std::min(wanted, rows / kLeastRows);
+  while (parts > 1 && rows % parts)
+    --parts;
+  return std::max<int64_t>(parts, 1);
+}
+
+/// Whether a batch statistic is computed in parts (BatchStatistics.cpp).
+template <typename Op>
+static bool splitsStatistic(nn::CompositeOp composite, const GpuArch &arch) {
+  auto op = dyn_cast<Op>(*composite);
+  return op && op.getChannelsLast() &&
+         columnParts(nn::tensorType(op.getX()).getNumElements(),
+                     nn::shapeOf(op.getX()).back(), arch) > 1;
+}
 
 static nn::Match<std::unique_ptr<RowKernel>> buildColumns(Problem &problem,
                                                           int64_t vector) {
@@ -95,6 +121,11 @@ class ColumnShared : public RowFamily<ColumnSharedAttr> {
 };
 
 class Column : public RowFamily<ColumnAttr> {
+  bool keepsWhole(nn::CompositeOp composite,
+                  const Machine &machine) const override {
+    return splitsStatistic<nn::BatchMeanOp>(composite, machine.arch) ||
+           splitsStatistic<nn::BatchVarianceOp>(composite, machine.arch);
+  }
   nn::Match<KernelText> emitText(Problem &problem, ColumnAttr schedule,
                                  StringRef name,
                                  const Machine &machine) const override {

@@ -4,6 +4,7 @@
 #define FRIT_CODEGEN_CUDA_TARGET_CUDADIALECT_H
 
 #include "dialects/nn/Schedule.h"
+#include "dialects/plan/LibraryCall.h"
 
 #include "mlir/IR/Dialect.h"
 

@@ -1,14 +1,18 @@
 //===- CudaDialect.td - The schedules of NVIDIA GPUs -----------------------===//
 //
-// Attributes only: each is a skeleton's schedule. Where several may run a
-// fusion, the one that is defined first comes first.
+// Attributes only: each is the schedule of a skeleton or of a library's call.
+// Where several may run a fusion, the one that is defined first comes first.
 //
 //===----------------------------------------------------------------------===//
 
 include "codegen/cuda/attention/Attention.td"
 include "codegen/cuda/contraction/ConvB2b.td"
 include "codegen/cuda/contraction/Wgmma.td"
-include "codegen/cuda/contraction/Library.td"
+include "codegen/cuda/library/CublasGemm.td"
+include "codegen/cuda/library/CudnnConv.td"
+include "codegen/cuda/library/CudnnConvGradient.td"
+include "codegen/cuda/library/CudnnAttention.td"
+include "codegen/cuda/library/CudnnAttentionGradient.td"
 include "codegen/cuda/contraction/Tiles.td"
 include "codegen/cuda/contraction/Depthwise.td"
 include "codegen/cuda/contraction/MergeMoments.td"

@@ -2,14 +2,11 @@
 
 #include "codegen/cuda/target/CudaTarget.h"
 
-#include "codegen/cuda/attention/AttentionTile.h"
-#include "codegen/cuda/contraction/Contraction.h"
-#include "codegen/cuda/contraction/ConvB2b.h"
 #include "codegen/cuda/contraction/Depthwise.h"
 #include "codegen/cuda/contraction/Wgmma.h"
+#include "codegen/cuda/memory/ColumnParts.h"
 #include "codegen/cuda/target/Skeleton.h"
 #include "codegen/cuda/target/Tuning.h"
-#include "dialects/nn/Gradient.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -21,6 +18,12 @@ CudaTarget::CudaTarget(CudaOptions options)
     : options(std::move(options)),
       device{describeArch(this->options.arch), this->options.cublas,
              this->options.cudnn, this->options.deterministic} {}
+
+static bool anySkeleton(llvm::function_ref<bool(const Skeleton &)> takes) {
+  return llvm::any_of(skeletons(), [&](const std::unique_ptr<Skeleton> &one) {
+    return takes(*one);
+  });
+}
 
 /// Whether tensor cores multiply such elements.
 static bool usesTensorCores(nn::ConvOp conv) {
@@ -79,83 +82,35 @@ bool CudaTarget::prefersSpaceToDepth(nn::ConvOp conv) const {
          type.getDimSize(1) * 16 < 128;
 }
 
-/// Row kernels are made from what softmax and the norms decompose into, but for
-/// norms that a product's kernel takes.
-/// A kernel that reduces columns has threads for 8 neighbouring results, a team
-/// of up to 1,024 each. With parts for half of what an SM holds, teams need not
-/// be large, and each still has many rows.
-static int64_t partsOf(int64_t elements, int64_t results, const GpuArch &arch) {
-  constexpr int64_t kFewElements = 1 << 18, kLeastRows = 32;
-  if (elements < kFewElements)
-    return 1;
-  int64_t rows = elements / results;
-  int64_t wanted = arch.threadsOf(1024) / results;
-  int64_t parts = std::min(wanted, rows / kLeastRows);
-  while (parts > 1 && rows % parts)
-    --parts;
-  return std::max<int64_t>(parts, 1);
-}
-
 int64_t CudaTarget::reductionParts(nn::ReduceOp reduce) const {
-  return partsOf(nn::tensorType(reduce.getX()).getNumElements(),
-                 nn::tensorType(reduce.getY()).getNumElements(),
-                 machine().arch);
-}
-
-/// Returns whether the statistic is computed in parts (BatchStatistics.cpp).
-template <typename Op>
-static bool splitsStatistic(Operation *composite, const GpuArch &arch) {
-  auto op = dyn_cast<Op>(composite);
-  return op && op.getChannelsLast() &&
-         partsOf(nn::tensorType(op.getX()).getNumElements(),
-                 nn::shapeOf(op.getX()).back(), arch) > 1;
+  return columnParts(nn::tensorType(reduce.getX()).getNumElements(),
+                     nn::tensorType(reduce.getY()).getNumElements(),
+                     device.arch);
 }
 
 bool CudaTarget::keepsWhole(nn::CompositeOp composite) const {
-  if (isa<nn::BatchMeanOp, nn::BatchVarianceOp>(*composite))
-    return splitsStatistic<nn::BatchMeanOp>(composite, machine().arch) ||
-           splitsStatistic<nn::BatchVarianceOp>(composite, machine().arch);
-  if (isa<nn::MomentsOp, nn::MergeMomentsOp, nn::NormalizeOp,
-          nn::NormalizeProductOp>(*composite))
-    return device.arch.hasWgmma;
-  if (isa<nn::ConvGradInputOp, nn::ConvGradWeightOp>(*composite))
-    return libraryTakesGradient(composite, device);
-  if (auto gradient = dyn_cast<nn::AttentionGradOp>(*composite))
-    return cudnnTakes(gradient, device);
-  // An attention's kernel computes its statistics too.
-  if (auto stats = dyn_cast<nn::AttentionStatsOp>(*composite))
-    return llvm::any_of(stats.getQ().getUsers(), [&](Operation *user) {
-      auto attention = dyn_cast<nn::AttentionOp>(user);
-      return attention && nn::isStatsOf(stats, attention) &&
-             keepsWhole(attention);
-    });
-  auto attention = dyn_cast<nn::AttentionOp>(*composite);
-  return attention && takesAttention(attention, device.arch);
+  return anySkeleton([&](const Skeleton &skeleton) {
+    return skeleton.keepsWhole(composite, device);
+  });
 }
 
 bool CudaTarget::takesView(nn::CompositeOp composite, Type element,
                            const nn::StridedPlaces &places) const {
-  // cuDNN, which alone computes the gradient, takes no repeated elements.
-  if (isa<nn::AttentionGradOp>(*composite))
-    for (auto [size, stride] : llvm::zip(places.shape, places.strides))
-      if (size > 1 && stride == 0)
-        return false;
-  return isa<nn::AttentionOp, nn::AttentionGradOp>(*composite) &&
-         takesAttentionView(element, places);
+  return anySkeleton([&](const Skeleton &skeleton) {
+    return skeleton.takesView(composite, element, places);
+  });
 }
 
 bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
                                Operation *next) const {
   if (fused.empty())
     return false;
-  if (isa<nn::DepthwiseConvOp>(fused[0]))
-    return isa<nn::ElementwiseOp>(next);
   SmallVector<Operation *> operators(fused);
   operators.push_back(next);
-  if (auto pair = nn::describeConvB2b(operators))
-    return takesConvB2b(*pair, device);
-  auto info = nn::describeEpilogue(fused[0], ArrayRef(operators).drop_front());
-  return info && cuda::takesEpilogue(fused[0], *info, device);
+  Chain chain(operators);
+  return anySkeleton([&](const Skeleton &skeleton) {
+    return skeleton.takesChain(chain, device);
+  });
 }
 
 /// An SM caches 128 KiB of instructions of 16 bytes: a kernel that computes

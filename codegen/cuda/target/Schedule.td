@@ -20,8 +20,8 @@ def Cuda_Dialect : Dialect {
 }
 
 /// A schedule: its skeleton is found by its class.
-class Cuda_Schedule<string name, string mnemonic_>
-    : AttrDef<Cuda_Dialect, name, [NN_Schedule]> {
+class Cuda_Schedule<string name, string mnemonic_, list<Trait> traits = []>
+    : AttrDef<Cuda_Dialect, name, !listconcat([NN_Schedule], traits)> {
   let mnemonic = mnemonic_;
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;

@@ -19,6 +19,12 @@ void Offers::addAlternative(nn::Schedule schedule) {
     alternatives.push_back(schedule);
 }
 
+Chain::Chain(ArrayRef<Operation *> operators)
+    : operators(operators), convB2b(nn::describeConvB2b(operators)),
+      epilogue(convB2b ? nn::Mismatch("a convolution follows it")
+                       : nn::describeEpilogue(operators.front(),
+                                              operators.drop_front())) {}
+
 namespace {
 /// One skeleton of each of the dialect's attributes.
 template <class... Attrs> struct MakeAll {

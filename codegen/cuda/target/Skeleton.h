@@ -46,6 +46,20 @@ public:
   llvm::SmallVector<nn::Schedule> schedules, alternatives;
 };
 
+/// A contraction and the operators that follow it, each reading its
+/// predecessor, which fusion would put into one kernel.
+struct Chain {
+  explicit Chain(llvm::ArrayRef<mlir::Operation *> operators);
+
+  mlir::Operation *contraction() const { return operators.front(); }
+
+  llvm::ArrayRef<mlir::Operation *> operators;
+  /// The chain as back-to-back convolutions; otherwise, what follows the
+  /// contraction.
+  nn::Match<nn::ConvB2bInfo> convB2b;
+  nn::Match<nn::EpilogueInfo> epilogue;
+};
+
 class Skeleton {
 public:
   virtual ~Skeleton() = default;
@@ -65,6 +79,23 @@ public:
   /// Nothing is said of fusions of another kind.
   virtual nn::Legality offer(Problem &problem, const Machine &machine,
                              Offers &offers) const = 0;
+
+  /// Whether it computes `composite`, which otherwise is decomposed.
+  virtual bool keepsWhole(nn::CompositeOp composite,
+                          const Machine &machine) const {
+    return false;
+  }
+  /// Whether it accesses an operand or the result of a whole composite, of this
+  /// element type, through strides.
+  virtual bool takesView(nn::CompositeOp composite, mlir::Type element,
+                         const nn::StridedPlaces &places) const {
+    return false;
+  }
+  /// Whether a chain should be one kernel, because it computes the chain as
+  /// fast as the contraction alone.
+  virtual bool takesChain(const Chain &chain, const Machine &machine) const {
+    return false;
+  }
 
   /// What the kernel takes, beside others; nothing where that is not known.
   virtual std::optional<nn::StepCost> cost(Problem &problem,

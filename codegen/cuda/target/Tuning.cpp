@@ -232,9 +232,8 @@ const TunedSchedule *Tuning::find(StringRef problem, StringRef arch,
 
 /// The schedule that stands for it among the candidates.
 static nn::Schedule candidateOf(nn::Schedule schedule) {
-  if (auto library = dyn_cast<LibraryAttr>(schedule))
-    return library.withAlgorithm(0);
-  return schedule;
+  auto call = dyn_cast<plan::LibraryCall>(schedule);
+  return call ? call.withAlgorithm(0) : schedule;
 }
 
 nn::Schedule

@@ -3,7 +3,7 @@
 // A file of lines, one per problem, architecture and environment, that
 // -ftune-generate writes and -ftune-use reads:
 //
-//   frit-tuning 2
+//   frit-tuning 3
 //   gemm f16 m=384 n=1024 k=1024 bias | sm_90a | NVIDIA H200, cuBLASLt 13.1 |
 //     #cuda.wgmma_gemm<tile_m = 128, ...> | 4.1 us, best of 14
 //
@@ -60,7 +60,7 @@ public:
   pick(nn::FusionOp fusion, llvm::StringRef arch,
        llvm::function_ref<llvm::SmallVector<nn::Schedule>()> candidates) const;
 
-  static llvm::StringRef firstLine() { return "frit-tuning 2\n"; }
+  static llvm::StringRef firstLine() { return "frit-tuning 3\n"; }
   static std::string line(llvm::StringRef problem,
                           const TunedSchedule &schedule);
 

@@ -42,9 +42,9 @@ func.func @contraction(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
   return
 }
 
-// CHECK: // k0 #cuda.library<fallback = #cuda.gemm<tile_m = 64, tile_n = 64>> grid 48x8x1 block 256
+// CHECK: // k0 #cuda.cublas_gemm<fallback = #cuda.gemm<tile_m = 64, tile_n = 64>> grid 48x8x1 block 256
 // CHECK: // k1 #cuda.gemm<tile_m = 64, tile_n = 64> grid 2x2x48 block 256
-// CHECK: // k2 #cuda.library<fallback = #cuda.conv<tile_m = 64, tile_n = 64>> grid 392x1x1 block 256
+// CHECK: // k2 #cuda.cudnn_conv<fallback = #cuda.conv<tile_m = 64, tile_n = 64>> grid 392x1x1 block 256
 // OWN: // k0 #cuda.gemm<tile_m = 64, tile_n = 64> grid
 // OWN: // k2 #cuda.conv<tile_m = 64, tile_n = 64> grid
 

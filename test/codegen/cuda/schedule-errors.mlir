@@ -24,7 +24,7 @@
 // -----
 
 // expected-error@+1 {{'fallback' must be the schedule of a kernel}}
-#library = #cuda.library<fallback = 7 : i64>
+#library = #cuda.cublas_gemm<fallback = 7 : i64>
 
 // -----
 

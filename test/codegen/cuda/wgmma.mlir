@@ -49,9 +49,9 @@ func.func @products(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
 // CHECK-NEXT: //   m1 of 0: dims 64x128x48, strides 128x16384, box 64x
 // CHECK-NEXT: //   m2 of 1: dims 128x128x48, strides 512x65536, box 32x16x1
 // CHECK:      // k2 #cuda.wgmma_gemm<{{.*}}split = [[S:[248]]], raster = 12> grid {{[0-9]+}}x1x1
-// CHECK:      // k3 #cuda.library<
+// CHECK:      // k3 #cuda.cublas_gemm<
 // OLDER:      // k0 #cuda.gemm<
-// OLDER:      // k2 #cuda.library<
+// OLDER:      // k2 #cuda.cublas_gemm<
 
 func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
                         %c: tensor<64xf16>, %o: tensor<128xf16>, %s: tensor<8x56x56x64xf16>,
@@ -116,7 +116,7 @@ func.func @convolutions(%i: tensor<8x56x56x64xf16>, %f: tensor<64x3x3x64xf16>,
 // CHECK-NEXT: //   m0 of 0: dims 64x25088x1
 // CHECK:      // k6 #cuda.wgmma_conv<
 // CHECK-NEXT: //   m0 of 0: dims 64x56x56x8, {{.*}}, steps 1x2x2x1, lower 0x0, upper -1x-1
-// CHECK:      // k7 #cuda.library<
+// CHECK:      // k7 #cuda.cudnn_conv<
 // CHECK:      // k8 #cuda.wgmma_conv<
 // CHECK-NEXT: //   m0 of 0: dims 16x16x16x8, {{.*}} lower -2x-2, upper -2x-2, channels 16
 // CHECK-NEXT: //   m1 of 1: dims 256x1x64, strides 512x512, box 64x1x64

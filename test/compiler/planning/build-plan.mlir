@@ -68,7 +68,7 @@ func.func @main(%x: tensor<4x8xf32> {nn.name = "x"})
 // CHECK-SAME: : memref<2x4xf32>, memref<4x8xf32>, memref<8xf32> -> memref<2x8xf32>
 func.func @main(%x: tensor<2x4xf32>, %bias: tensor<8xf32>) -> tensor<2x8xf32> {
   %w = nn.constant "w" dense<1.0> : tensor<4x8xf32>
-  %0 = nn.fusion(%bias, %w, %x) schedule(#cuda.library<algorithm = 77, fallback = #cuda.gemm<tile_m = 64, tile_n = 64>>) : (tensor<8xf32>, tensor<4x8xf32>, tensor<2x4xf32>) -> tensor<2x8xf32> {
+  %0 = nn.fusion(%bias, %w, %x) schedule(#cuda.cublas_gemm<algorithm = 77, fallback = #cuda.gemm<tile_m = 64, tile_n = 64>>) : (tensor<8xf32>, tensor<4x8xf32>, tensor<2x4xf32>) -> tensor<2x8xf32> {
   ^bb0(%c: tensor<8xf32>, %b: tensor<4x8xf32>, %a: tensor<2x4xf32>):
     %m = nn.matmul %a, %b : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
     %r = nn.add %m, %c : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
@@ -99,7 +99,7 @@ func.func @main(%x: tensor<2x4xf32>, %bias: tensor<8xf32>) -> tensor<2x8xf32> {
 // CHECK-SAME: value_size = 8
 // CHECK-SAME: y = #plan.operand<argument = 1, strides = [160, 8, 32, 1]>
 func.func @main(%qkv: tensor<2x5x96xf16>) -> tensor<2x5x32xf16> {
-  %0 = nn.fusion(%qkv) schedule(#cuda.library<algorithm = 307, fallback = #cuda.attention<tile_m = 32, tile_n = 32, rows_per_warp = 16>>) : (tensor<2x5x96xf16>) -> tensor<2x5x32xf16> {
+  %0 = nn.fusion(%qkv) schedule(#cuda.cudnn_attention<algorithm = 307, fallback = #cuda.attention<tile_m = 32, tile_n = 32, rows_per_warp = 16>>) : (tensor<2x5x96xf16>) -> tensor<2x5x32xf16> {
   ^bb0(%a: tensor<2x5x96xf16>):
     %qs = nn.slice %a {starts = array<i64: 0, 0, 0>, sizes = array<i64: 2, 5, 32>, steps = array<i64: 1, 1, 1>} : (tensor<2x5x96xf16>) -> tensor<2x5x32xf16>
     %qr = nn.reshape %qs {shape = array<i64: 2, 5, 4, 8>} : (tensor<2x5x32xf16>) -> tensor<2x5x4x8xf16>

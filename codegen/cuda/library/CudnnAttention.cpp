@@ -1,0 +1,72 @@
+//===- CudnnAttention.cpp - Attention by cuDNN ----------------------------===//
+
+#include "codegen/cuda/attention/AttentionTile.h"
+#include "codegen/cuda/contraction/Wgmma.h"
+#include "codegen/cuda/library/LibraryCall.h"
+#include "codegen/cuda/library/Operand.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+LogicalResult
+CudnnAttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                           int64_t algorithm, Attribute fallback) {
+  return verifyCall(emitError, algorithm, fallback);
+}
+
+LogicalResult
+CudnnAttentionAttr::buildStep(ImplicitLocOpBuilder &b, nn::FusionOp fusion,
+                              const plan::CallBuffers &buffers) const {
+  auto info = nn::describeAttention(fusion);
+  if (!info)
+    return plan::reportMisfit(fusion, info.mismatch());
+  auto integer = [&](int64_t v) { return b.getI64IntegerAttr(v); };
+  auto place = [&](const nn::AttentionOperand &operand) {
+    return operandAttr(b, operand, buffers.inputs.size());
+  };
+  plan::AttentionOp::create(
+      b, buffers.fallback, buffers.inputs, buffers.outputs,
+      plan::createWorkspace(b, buffers.workspaceBytes), integer(info->batch),
+      integer(info->heads), integer(info->groups), integer(info->queries),
+      integer(info->keys), integer(info->size), integer(info->valueSize),
+      info->op.getScaleAttr(), info->op.getCausalAttr(), place(info->q),
+      place(info->k), place(info->v),
+      info->mask ? place(*info->mask) : plan::OperandAttr(),
+      place(info->result), /*dy=*/nullptr, /*stats=*/nullptr, /*dq=*/nullptr,
+      /*dk=*/nullptr, /*dv=*/nullptr, plan::algorithmAttr(b, getAlgorithm()));
+  return success();
+}
+
+/// Whether cuDNN may have a kernel for the problem; it is asked at run time.
+static bool takes(Problem &problem, const Machine &machine) {
+  auto info = describeKernelAttention(problem);
+  if (!info || !machine.cudnn || info->statsIndex)
+    return false;
+  nn::AttentionOp op = info->op;
+  bool adds = !info->mask ||
+              (isa<FloatType>(nn::tensorType(op.getMask()).getElementType()) &&
+               llvm::all_of(info->mask->strides,
+                            [](int64_t stride) { return stride >= 0; }));
+  return isHalf(nn::tensorType(op.getQ()).getElementType()) && adds &&
+         haveMaps(*info);
+}
+
+namespace {
+class CudnnAttention : public LibraryCallOf<CudnnAttentionAttr> {
+  /// Only timing tells whether cuDNN has a kernel, and how fast it is.
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() == Problem::Kind::attention &&
+        !offers.schedules.empty() && takes(problem, machine))
+      offers.addAlternative(CudnnAttentionAttr::get(
+          problem.context(), /*algorithm=*/0, offers.schedules.front()));
+    return std::nullopt;
+  }
+};
+} // namespace
+
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<CudnnAttentionAttr>() {
+  return std::make_unique<CudnnAttention>();
+}

@@ -1,0 +1,102 @@
+//===- CudnnAttentionGradient.cpp - Gradients of attention by cuDNN -------===//
+
+#include "codegen/cuda/attention/AttentionTile.h"
+#include "codegen/cuda/contraction/Wgmma.h"
+#include "codegen/cuda/library/LibraryCall.h"
+#include "codegen/cuda/library/Operand.h"
+#include "dialects/nn/GradientInfo.h"
+#include "frit/artifact.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+LogicalResult CudnnAttentionGradientAttr::verify(
+    llvm::function_ref<InFlightDiagnostic()> emitError, int64_t algorithm) {
+  return verifyCall(emitError, algorithm);
+}
+
+/// Returns the bytes of the intermediate results; operands have 16 bits. Where
+/// heads share keys and values, the library computes dk and dv of each head
+/// before it sums them.
+static int64_t scratchOf(const nn::AttentionGradientInfo &info) {
+  artifact::Attention problem;
+  problem.batch = info.batch;
+  problem.heads = info.heads;
+  problem.queries = info.queries;
+  problem.size = info.size;
+  int64_t bytes = artifact::AttentionScratch(problem).bytes;
+  if (info.groups != info.heads)
+    bytes += 2 * info.batch * info.heads * info.keys * info.size * 2;
+  return bytes;
+}
+
+LogicalResult
+CudnnAttentionGradientAttr::buildStep(ImplicitLocOpBuilder &b,
+                                      nn::FusionOp fusion,
+                                      const plan::CallBuffers &buffers) const {
+  auto info = nn::describeAttentionGradient(fusion);
+  if (!info)
+    return plan::reportMisfit(fusion, info.mismatch());
+  auto integer = [&](int64_t v) { return b.getI64IntegerAttr(v); };
+  auto place = [&](const nn::AttentionOperand &operand) {
+    return operandAttr(b, operand, buffers.inputs.size());
+  };
+  plan::AttentionOp::create(
+      b, buffers.fallback, buffers.inputs, buffers.outputs,
+      plan::createWorkspace(b, buffers.workspaceBytes + scratchOf(*info)),
+      integer(info->batch), integer(info->heads), integer(info->groups),
+      integer(info->queries), integer(info->keys), integer(info->size),
+      integer(info->size), info->op.getScaleAttr(), info->op.getCausalAttr(),
+      place(info->q), place(info->k), place(info->v), /*mask=*/nullptr,
+      place(info->y), place(info->dy), place(info->stats), place(info->dq),
+      place(info->dk), place(info->dv), plan::algorithmAttr(b, getAlgorithm()));
+  return success();
+}
+
+namespace {
+class CudnnAttentionGradient
+    : public LibraryCallOf<CudnnAttentionGradientAttr> {
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() == Problem::Kind::attentionGradient)
+      offers.add(
+          CudnnAttentionGradientAttr::get(problem.context(), /*algorithm=*/0));
+    return std::nullopt;
+  }
+  /// Nothing stands in for cuDNN when the model is loaded, so only what it is
+  /// sure to compute stays whole. It adds up the gradient of q in any order.
+  bool keepsWhole(nn::CompositeOp composite,
+                  const Machine &machine) const override {
+    constexpr int64_t piece = 8, mostSize = 128;
+    auto op = dyn_cast<nn::AttentionGradOp>(*composite);
+    if (!op)
+      return false;
+    for (Value v : op->getOperands())
+      if (!nn::tensorType(v).hasStaticShape() ||
+          nn::tensorType(v).getNumElements() == 0)
+        return false;
+    ArrayRef<int64_t> q = nn::shapeOf(op.getQ());
+    return machine.cudnn && !machine.deterministic && !op.getMask() &&
+           machine.arch.hasTensorCores && q[2] > 1 &&
+           isHalf(nn::tensorType(op.getQ()).getElementType()) &&
+           q[3] % piece == 0 && q[3] <= mostSize;
+  }
+  /// cuDNN takes no repeated elements.
+  bool takesView(nn::CompositeOp composite, Type element,
+                 const nn::StridedPlaces &places) const override {
+    if (!isa<nn::AttentionGradOp>(*composite))
+      return false;
+    for (auto [size, stride] : llvm::zip(places.shape, places.strides))
+      if (size > 1 && stride == 0)
+        return false;
+    return takesAttentionView(element, places);
+  }
+};
+} // namespace
+
+template <>
+std::unique_ptr<Skeleton>
+frit::cuda::makeSkeleton<CudnnAttentionGradientAttr>() {
+  return std::make_unique<CudnnAttentionGradient>();
+}

@@ -1,0 +1,45 @@
+//===- Library.td - What schedules of libraries' calls are made of ---------===//
+
+#ifndef FRIT_CUDA_LIBRARY
+#define FRIT_CUDA_LIBRARY
+
+include "codegen/cuda/target/Schedule.td"
+include "dialects/plan/LibraryCall.td"
+
+def Cuda_Algorithm
+    : NumberOr<"0", "one of the library's algorithms, by the number that the "
+                    "runtime gives it; 0 leaves the choice to the library">;
+
+/// A call for which a kernel of ours stands in where the library cannot.
+/// `orders` is that kernel's ordersOperands().
+class Cuda_CallOrKernel<string name, string mnemonic_, string orders>
+    : Cuda_Schedule<name, mnemonic_,
+                    [DeclareAttrInterfaceMethods<Plan_LibraryCall>]> {
+  let parameters = (ins Cuda_Algorithm:$algorithm,
+      OptionalParameter<"::mlir::Attribute", "the kernel's schedule"
+                       >:$fallback);
+  let extraClassDeclaration = [{
+    bool ordersOperands() const { return }] # orders # [{; }
+    ::frit::nn::Schedule fallback() const {
+      return ::llvm::cast_if_present<::frit::nn::Schedule>(getFallback());
+    }
+    ::frit::nn::Schedule withAlgorithm(int64_t algorithm) const {
+      return get(getContext(), algorithm, getFallback());
+    }
+  }];
+}
+
+/// A call that only the library computes.
+class Cuda_CallOnly<string name, string mnemonic_, string orders>
+    : Cuda_Schedule<name, mnemonic_,
+                    [DeclareAttrInterfaceMethods<Plan_LibraryCall>]> {
+  let parameters = (ins Cuda_Algorithm:$algorithm);
+  let extraClassDeclaration = [{
+    bool ordersOperands() const { return }] # orders # [{; }
+    ::frit::nn::Schedule withAlgorithm(int64_t algorithm) const {
+      return get(getContext(), algorithm);
+    }
+  }];
+}
+
+#endif // FRIT_CUDA_LIBRARY

@@ -1,0 +1,30 @@
+//===- LibraryCall.cpp - Fusions that a library computes ------------------===//
+
+#include "codegen/cuda/library/LibraryCall.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+LogicalResult
+frit::cuda::verifyCall(llvm::function_ref<InFlightDiagnostic()> emitError,
+                       int64_t algorithm, Attribute fallback) {
+  if (failed(require(emitError, algorithm >= 0, "algorithm", "0 or more")))
+    return failure();
+  return require(emitError,
+                 !fallback || (isa<nn::Schedule>(fallback) &&
+                               !isa<plan::LibraryCall>(fallback)),
+                 "fallback", "the schedule of a kernel");
+}
+
+nn::Match<KernelText> frit::cuda::emitFallback(Problem &problem,
+                                               nn::Schedule fallback,
+                                               StringRef name,
+                                               const Machine &machine) {
+  if (!fallback)
+    return nn::Mismatch("only a library computes it");
+  const Skeleton *skeleton = skeletonOf(fallback);
+  if (!skeleton)
+    return nn::Mismatch("its fallback is another target's");
+  return skeleton->emit(problem, fallback, name, machine);
+}

@@ -1,0 +1,44 @@
+//===- LibraryCall.h - Fusions that a library computes --------------------===//
+//
+// A library's call is registered like a skeleton: an attribute in its .td, a
+// line in target/CudaDialect.td that includes it, and a class. The attribute
+// becomes a plan step (plan::LibraryCall::buildStep); its kernel, if it has
+// one, is the fallback's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_LIBRARY_LIBRARYCALL_H
+#define FRIT_CODEGEN_CUDA_LIBRARY_LIBRARYCALL_H
+
+#include "codegen/cuda/target/Skeleton.h"
+
+namespace frit::cuda {
+
+/// For verifiers: success if `algorithm` is a number that the runtime may give,
+/// and `fallback` is null or the schedule of a kernel.
+llvm::LogicalResult
+verifyCall(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+           int64_t algorithm, mlir::Attribute fallback = nullptr);
+
+/// Emits the kernel of a call's fallback, which may be null.
+nn::Match<KernelText> emitFallback(Problem &problem, nn::Schedule fallback,
+                                   llvm::StringRef name,
+                                   const Machine &machine);
+
+/// A library's call. Its cost beside other kernels is not known.
+template <class Attr> class LibraryCallOf : public TunedSkeletonOf<Attr> {
+  std::optional<nn::StepCost> costOf(Problem &, Attr,
+                                     const Machine &) const override {
+    return std::nullopt;
+  }
+  nn::Match<KernelText> emitText(Problem &problem, Attr schedule,
+                                 llvm::StringRef name,
+                                 const Machine &machine) const override {
+    nn::Schedule fallback = llvm::cast<plan::LibraryCall>(schedule).fallback();
+    return emitFallback(problem, fallback, name, machine);
+  }
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_LIBRARY_LIBRARYCALL_H

@@ -1,0 +1,74 @@
+//===- LibraryCall.cpp - Steps of matrix products and convolutions --------===//
+
+#include "dialects/plan/LibraryCall.h"
+
+#include "dialects/nn/ContractionInfo.h"
+#include "dialects/plan/Plan.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::plan;
+
+#include "dialects/plan/LibraryCall.cpp.inc"
+
+Value plan::createWorkspace(ImplicitLocOpBuilder &b, int64_t bytes) {
+  if (!bytes)
+    return nullptr;
+  return BufferOp::create(b, MemRefType::get({bytes}, b.getI8Type()),
+                          Space::arena, nullptr, nullptr, nullptr);
+}
+
+LogicalResult plan::reportMisfit(nn::FusionOp fusion,
+                                 const nn::Mismatch &reason) {
+  return fusion.emitError("is scheduled for a library, but ")
+         << reason.reason();
+}
+
+IntegerAttr plan::algorithmAttr(Builder &b, int64_t algorithm) {
+  return algorithm ? b.getI64IntegerAttr(algorithm) : IntegerAttr();
+}
+
+static UnitAttr unit(Builder &b, bool set) {
+  return set ? b.getUnitAttr() : UnitAttr();
+}
+
+LogicalResult plan::buildGemm(ImplicitLocOpBuilder &b, nn::FusionOp fusion,
+                              int64_t algorithm, const CallBuffers &buffers) {
+  auto gemm = nn::describeGemm(fusion);
+  if (!gemm)
+    return reportMisfit(fusion, gemm.mismatch());
+  auto integer = [&](int64_t v) { return b.getI64IntegerAttr(v); };
+  auto list = [&](ArrayRef<int64_t> v) { return b.getDenseI64ArrayAttr(v); };
+  GemmOp::create(b, buffers.fallback, buffers.inputs, buffers.outputs,
+                 createWorkspace(b, buffers.workspaceBytes), integer(gemm->m),
+                 integer(gemm->n), integer(gemm->k), integer(gemm->batch),
+                 list({gemm->lda, gemm->ldb, gemm->ldd}),
+                 list({gemm->strideA, gemm->strideB, gemm->strideD}),
+                 unit(b, gemm->transposeA), unit(b, gemm->transposeB),
+                 gemm->op.getTf32Attr(), unit(b, bool(gemm->bias)),
+                 unit(b, bool(gemm->residual)),
+                 ActivationAttr::get(b.getContext(), gemm->activation),
+                 algorithmAttr(b, algorithm));
+  return success();
+}
+
+LogicalResult plan::buildConv(ImplicitLocOpBuilder &b, nn::FusionOp fusion,
+                              int64_t algorithm, const CallBuffers &buffers) {
+  auto conv = nn::describeConvolution(fusion);
+  if (!conv)
+    return reportMisfit(fusion, conv.mismatch());
+  auto list = [&](ArrayRef<int64_t> v) { return b.getDenseI64ArrayAttr(v); };
+  ConvOp::create(
+      b, buffers.fallback, buffers.inputs, buffers.outputs,
+      createWorkspace(b, buffers.workspaceBytes),
+      list({conv->strideH, conv->strideW}),
+      list({conv->padTop, conv->padLeft, conv->padBottom, conv->padRight}),
+      list({conv->dilationH, conv->dilationW}),
+      b.getI64IntegerAttr(conv->groups), unit(b, conv->channelsLast),
+      conv->op.getTf32Attr(), unit(b, bool(conv->bias)),
+      unit(b, bool(conv->residual)),
+      ActivationAttr::get(b.getContext(), conv->activation),
+      ConvPassAttr::get(b.getContext(), ConvPass::forward),
+      algorithmAttr(b, algorithm));
+  return success();
+}

@@ -1,0 +1,36 @@
+//===- LibraryCall.td - Schedules of fusions that a library computes --------===//
+
+#ifndef FRIT_PLAN_LIBRARYCALL
+#define FRIT_PLAN_LIBRARYCALL
+
+include "mlir/IR/OpBase.td"
+
+def Plan_LibraryCall : AttrInterface<"LibraryCall"> {
+  let cppNamespace = "::frit::plan";
+  let description = [{
+    A schedule of a fusion that a library computes: cuBLASLt, cuDNN, or on the
+    host the runtime's own kernels. It becomes a plan step that describes the
+    problem, instead of a kernel.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Builds the step of `fusion` on `buffers`. Reports at the fusion what
+        the library does not compute.
+      }], "::llvm::LogicalResult", "buildStep",
+      (ins "::mlir::ImplicitLocOpBuilder &":$builder,
+           "::frit::nn::FusionOp":$fusion,
+           "const ::frit::plan::CallBuffers &":$buffers)>,
+    InterfaceMethod<[{
+        Schedule of the kernel that runs where the library cannot; null if
+        there is none.
+      }], "::frit::nn::Schedule", "fallback", (ins), "", "return nullptr;">,
+    InterfaceMethod<[{
+        Returns this call by another of the library's algorithms, by the number
+        that the runtime gives it; 0 leaves the choice to the library.
+      }], "::frit::nn::Schedule", "withAlgorithm",
+      (ins "int64_t":$algorithm), "",
+      "return ::llvm::cast<::frit::nn::Schedule>(::mlir::Attribute($_attr));">
+  ];
+}
+
+#endif // FRIT_PLAN_LIBRARYCALL
