@@ -14,7 +14,6 @@ public:
   explicit CpuTarget(llvm::StringRef arch) : name(arch) {}
 
   llvm::StringRef arch() const override { return name; }
-  bool prefersChannelsLast(nn::ConvOp) const override { return false; }
   bool keepsWhole(nn::CompositeOp) const override { return false; }
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override;

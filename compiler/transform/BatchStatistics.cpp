@@ -41,18 +41,20 @@ struct Statistics {
 };
 } // namespace
 
-static int64_t partsOf(NNBuilder &b, Value x, const Target &target) {
+using PartsOf = llvm::function_ref<int64_t(ReduceOp)>;
+
+static int64_t countParts(NNBuilder &b, Value x, PartsOf partsOf) {
   SmallVector<int64_t> axes =
       llvm::to_vector(llvm::seq<int64_t>(tensorType(x).getRank() - 1));
   auto whole = b.reduce(x, Combiner::sum, axes).getDefiningOp<ReduceOp>();
-  int64_t parts = target.reductionParts(whole);
+  int64_t parts = partsOf(whole);
   whole.erase();
   return parts;
 }
 
-static void split(Value x, const Statistics &wanted, const Target &target) {
+static void split(Value x, const Statistics &wanted, PartsOf partsOf) {
   NNBuilder b(wanted.first->getLoc(), wanted.first);
-  int64_t channels = shapeOf(x).back(), parts = partsOf(b, x, target);
+  int64_t channels = shapeOf(x).back(), parts = countParts(b, x, partsOf);
   int64_t rows = tensorType(x).getNumElements() / channels / parts;
   Type work = workType(tensorType(x).getElementType());
   Value grouped = b.reshape(x, {parts, rows, channels});
@@ -106,11 +108,11 @@ static void split(Value x, const Statistics &wanted, const Target &target) {
     op->erase();
 }
 
-void frit::splitBatchStatistics(Block &block, const Target &target) {
+void frit::splitBatchStatistics(Block &block, PartsOf partsOf) {
   llvm::MapVector<Value, Statistics> wanted;
   for (Operation &op : block)
     if (isa<BatchMeanOp, BatchVarianceOp>(op))
       wanted[op.getOperand(0)].add(&op, isa<BatchMeanOp>(op));
   for (auto &[x, statistics] : wanted)
-    split(x, statistics, target);
+    split(x, statistics, partsOf);
 }

@@ -56,7 +56,8 @@ private:
 
 /// Computes the means and variances of channels (nn.batch_mean and
 /// nn.batch_variance) that the target splits.
-void splitBatchStatistics(mlir::Block &block, const nn::Target &target);
+void splitBatchStatistics(mlir::Block &block,
+                          llvm::function_ref<int64_t(nn::ReduceOp)> partsOf);
 
 } // namespace frit
 

@@ -20,7 +20,7 @@
 // kernel only normalizes. Weights are scaled in @prepare. The column sums use
 // the scaled weights as stored (rounded), so that a mean far from zero cancels.
 //
-// A norm folds if the target's kernels support it (Target::momentWidth): its
+// A norm folds if the target's kernels support it (FoldNormsRewrite): its
 // input must come from a matmul, and all of its readers must be matmuls by
 // weights or residual additions of such. Weights with other readers (tied
 // embeddings, shared layers) would be stored twice on the device, so their
@@ -28,6 +28,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/FoldNorms.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 
@@ -96,9 +97,14 @@ struct Biased {
 
 class FoldNorms : public frit::impl::FoldNormsBase<FoldNorms> {
 public:
-  explicit FoldNorms(const Target &target) : target(target) {}
+  explicit FoldNorms(const Target &target) {
+    target.populateRewrites(rewrites);
+    rewrite = rewrites.find<FoldNormsRewrite>();
+  }
 
   void runOnOperation() override {
+    if (!rewrite)
+      return;
     SmallVector<LayerNormOp> norms;
     getOperation().walk([&](LayerNormOp norm) { norms.push_back(norm); });
     for (LayerNormOp norm : norms)
@@ -107,7 +113,7 @@ public:
 
 private:
   bool takes(MatmulOp product) const {
-    return product && target.momentWidth(product) > 0;
+    return product && rewrite->momentWidth(product) > 0;
   }
   std::optional<Biased> biased(Value value) const;
   bool collect(Value value, SmallVectorImpl<Reader> &readers) const;
@@ -115,8 +121,9 @@ private:
   void foldProduct(LayerNormOp norm, Value moments, Reader reader) const;
   void foldResidual(LayerNormOp norm, Value moments, Reader reader) const;
 
-  const Target &target;
-  int64_t width = 0; ///< elements per partial moment
+  TargetRewrites rewrites;
+  const FoldNormsRewrite *rewrite; ///< null if the target has none
+  int64_t width = 0;               ///< elements per partial moment
 };
 } // namespace
 
@@ -274,7 +281,7 @@ void FoldNorms::fold(LayerNormOp norm) {
       (norm.getBias() && !dependsOnConstants(norm.getBias())))
     return;
   MatmulOp product = productBehind(norm.getX());
-  width = product ? target.momentWidth(product) : 0;
+  width = product ? rewrite->momentWidth(product) : 0;
   // Each lane merges the same number of a row's moments.
   constexpr int64_t lanes = 4;
   if (width == 0 || type.getShape().back() % (lanes * width) != 0)
@@ -286,7 +293,7 @@ void FoldNorms::fold(LayerNormOp norm) {
   NNBuilder b(norm.getLoc(), norm);
   Value moments = MomentsOp::create(b, norm.getX(), width);
   int64_t size = type.getShape().back();
-  if (target.mergesMoments(type.getNumElements() / size)) {
+  if (rewrite->mergesMoments(type.getNumElements() / size)) {
     moments = MergeMomentsOp::create(b, moments, width);
     width = size;
   }

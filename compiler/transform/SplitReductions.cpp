@@ -31,6 +31,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/SplitReductions.h"
 #include "compiler/transform/ColumnSums.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
@@ -81,12 +82,17 @@ private:
 class SplitReductions
     : public frit::impl::SplitReductionsBase<SplitReductions> {
 public:
-  explicit SplitReductions(const Target &target) : target(target) {}
+  explicit SplitReductions(const Target &target) {
+    target.populateRewrites(rewrites);
+    rewrite = rewrites.find<SplitReductionsRewrite>();
+  }
 
   void runOnOperation() override {
+    if (!rewrite)
+      return;
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function) {
-        splitBatchStatistics(block, target);
+        splitBatchStatistics(block, rewrite->parts);
         run(block);
       }
   }
@@ -95,7 +101,8 @@ private:
   void run(Block &block);
   void split(const SumGroup &group, int64_t parts);
 
-  const Target &target;
+  TargetRewrites rewrites;
+  const SplitReductionsRewrite *rewrite; ///< null if the target has none
 };
 } // namespace
 
@@ -305,15 +312,14 @@ static void reduceRowsFirst(ReduceOp op, int64_t trailing) {
 
 void SplitReductions::run(Block &block) {
   for (auto op : llvm::make_early_inc_range(block.getOps<ReduceOp>()))
-    if (int64_t trailing = trailingAxes(op);
-        trailing && target.reductionParts(op) > 1)
+    if (int64_t trailing = trailingAxes(op); trailing && rewrite->parts(op) > 1)
       reduceRowsFirst(op, trailing);
   SmallVector<std::pair<ReduceOp, int64_t>> sums;
   for (auto op : block.getOps<ReduceOp>()) {
     bool leads = true;
     for (auto [i, axis] : llvm::enumerate(op.getAxes()))
       leads &= axis == int64_t(i);
-    if (int64_t parts = leads ? target.reductionParts(op) : 1; parts > 1)
+    if (int64_t parts = leads ? rewrite->parts(op) : 1; parts > 1)
       sums.push_back({op, parts});
   }
   llvm::DenseSet<Operation *> done;

@@ -11,6 +11,7 @@
 
 #include "dialects/nn/KernelSize.h"
 #include "dialects/nn/StridedView.h"
+#include "dialects/nn/TargetRewrites.h"
 
 namespace frit::nn {
 
@@ -40,20 +41,9 @@ public:
   /// The `-march` name: "sm_90a", "x86-64-v3".
   virtual llvm::StringRef arch() const = 0;
 
-  /// Returns whether `conv` is faster with channels last.
-  virtual bool prefersChannelsLast(ConvOp conv) const = 0;
-
-  /// Returns whether `conv` is faster as a 2-d convolution. It has one spatial
-  /// dimension, or three and one group.
-  virtual bool prefersConv2D(ConvOp conv) const { return false; }
-
-  /// Returns whether `conv`, which prefers channels last, is faster if blocks
-  /// of stride×stride pixels become channels.
-  virtual bool prefersSpaceToDepth(ConvOp conv) const { return false; }
-
-  /// Returns whether `conv`, with channels last and one filter per channel, is
-  /// faster as an nn.depthwise_conv.
-  virtual bool prefersDepthwise(ConvOp conv) const { return false; }
+  /// Adds the rewrites that make models faster on this target. It must outlive
+  /// them.
+  virtual void populateRewrites(TargetRewrites &rewrites) const {}
 
   /// Returns whether fusions with this composite have a schedule. Otherwise it
   /// is decomposed before fusion.
@@ -76,23 +66,6 @@ public:
   /// Size limit for adding operators to a kernel. An operator that exceeds it
   /// by itself gets its own kernel.
   virtual KernelSize largestKernel() const = 0;
-
-  /// Returns in how many parts a reduction of leading dimensions is faster; the
-  /// number divides that of the reduced elements. 1: as it is.
-  virtual int64_t reductionParts(ReduceOp reduce) const { return 1; }
-
-  /// Returns a number of which the columns of `product`'s result should be a
-  /// multiple, so that products can read it fast; 1 if any do.
-  virtual int64_t columnMultiple(MatmulOp product) const { return 1; }
-
-  /// Returns the part width of the nn.moments that `product`'s kernel can
-  /// compute for its result; 0 if it cannot. If not 0, it can also multiply
-  /// rows normalized by such moments, and add a residual normalized by them.
-  virtual int64_t momentWidth(MatmulOp product) const { return 0; }
-
-  /// Returns whether a separate kernel should merge the moments of `rows` rows,
-  /// rather than every product that uses them.
-  virtual bool mergesMoments(int64_t rows) const { return false; }
 
   /// Returns whether evaluating a condition at run time costs less than the
   /// `work` that it may save.

@@ -23,7 +23,8 @@ COMPILER = ["compiler/", "dialects/", *MLIR]
 RUNTIME = ["runtime/", "frit/", "nlohmann/"]
 SCALAR = ["codegen/cuda/device/", "codegen/cuda/scalar/", "dialects/",
           *ARTIFACT, *MLIR]
-SKELETON = ["codegen/cuda/memory/", "codegen/cuda/contraction/",
+# A skeleton adds the rewrites that lead to what it computes.
+SKELETON = ["compiler/transform/", "codegen/cuda/memory/", "codegen/cuda/contraction/",
             "codegen/cuda/attention/", "codegen/cuda/target/", *SCALAR]
 LIBRARY = ["codegen/cuda/library/", *SKELETON]
 

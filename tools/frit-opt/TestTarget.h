@@ -18,6 +18,10 @@
 #define FRIT_TOOLS_FRIT_OPT_TESTTARGET_H
 
 #include "codegen/cuda/target/CudaDialect.h"
+#include "compiler/transform/FoldNorms.h"
+#include "compiler/transform/SplitReductions.h"
+#include "compiler/transform/layout/ConvRewrite.h"
+#include "compiler/transform/training/AlignColumns.h"
 #include "dialects/nn/Gradient.h"
 #include "dialects/nn/Target.h"
 
@@ -27,16 +31,37 @@ class TestTarget : public nn::Target {
 public:
   llvm::StringRef arch() const override { return "test"; }
 
-  bool prefersChannelsLast(nn::ConvOp conv) const override {
-    return conv.getGroup() == 1 || nn::shapeOf(conv.getW())[1] == 1;
-  }
-
-  bool prefersDepthwise(nn::ConvOp conv) const override {
-    return conv.getGroup() > 1 && conv.getChannelsLast();
-  }
-
-  bool prefersConv2D(nn::ConvOp conv) const override {
-    return conv.getGroup() == 1 && nn::shapeOf(conv.getX()).size() != 4;
+  void populateRewrites(nn::TargetRewrites &rewrites) const override {
+    using Step = ConvRewrite::Step;
+    rewrites.add(ConvRewrite{Step::dimensions,
+                             [](nn::ConvOp conv) {
+                               return conv.getGroup() == 1 &&
+                                      nn::shapeOf(conv.getX()).size() != 4;
+                             },
+                             makePlanar});
+    rewrites.add(ConvRewrite{Step::channelsLast,
+                             [](nn::ConvOp conv) {
+                               return !conv.getChannelsLast() &&
+                                      (conv.getGroup() == 1 ||
+                                       nn::shapeOf(conv.getW())[1] == 1);
+                             },
+                             putChannelsLast});
+    rewrites.add(ConvRewrite{Step::kernel,
+                             [](nn::ConvOp conv) {
+                               return conv.getGroup() > 1 &&
+                                      conv.getChannelsLast();
+                             },
+                             makeDepthwise});
+    rewrites.add(SplitReductionsRewrite{[](nn::ReduceOp reduce) {
+      bool isLarge = nn::tensorType(reduce.getX()).getNumElements() > 1 << 16;
+      return isLarge ? 64 : 1;
+    }});
+    rewrites.add(AlignColumnsRewrite{[](nn::MatmulOp) { return 8; }});
+    rewrites.add(FoldNormsRewrite{
+        [](nn::MatmulOp product) {
+          return nn::shapeOf(product.getY()).back() >= 64 ? 4 : 0;
+        },
+        /*mergesMoments=*/[](int64_t rows) { return false; }});
   }
 
   bool keepsWhole(nn::CompositeOp composite) const override {
@@ -46,10 +71,6 @@ public:
     return llvm::isa<nn::AttentionOp, nn::AttentionStatsOp,
                      nn::AttentionGradOp>(*composite) &&
            nn::shapeOf(composite->getOperand(0)).back() == 64;
-  }
-
-  int64_t reductionParts(nn::ReduceOp reduce) const override {
-    return nn::tensorType(reduce.getX()).getNumElements() > 1 << 16 ? 64 : 1;
   }
 
   bool takesView(nn::CompositeOp, mlir::Type,
@@ -66,12 +87,6 @@ public:
 
   nn::KernelSize largestKernel() const override {
     return {/*instructions=*/256, /*tensors=*/12};
-  }
-
-  int64_t columnMultiple(nn::MatmulOp product) const override { return 8; }
-
-  int64_t momentWidth(nn::MatmulOp product) const override {
-    return nn::shapeOf(product.getY()).back() >= 64 ? 4 : 0;
   }
 
   bool guards(const nn::Work &work) const override { return work.flops > 0; }

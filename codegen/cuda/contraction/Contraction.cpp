@@ -27,6 +27,17 @@ bool frit::cuda::usesWgmmaConv(Problem &problem, const Machine &machine) {
          !nn::pointwiseGemm(*problem.conv()) && takesWgmma(*problem.conv());
 }
 
+bool frit::cuda::usesTensorCores(nn::ConvOp conv) {
+  Type element = nn::tensorType(conv.getX()).getElementType();
+  return isHalf(element) || (element.isF32() && conv.getTf32());
+}
+
+bool frit::cuda::isDepthwise(nn::ConvOp conv) {
+  ArrayRef<int64_t> w = nn::shapeOf(conv.getW());
+  int64_t perGroup = conv.getChannelsLast() ? w.back() : w[1];
+  return perGroup == 1 && w[0] > 1 && int64_t(conv.getGroup()) == w[0];
+}
+
 bool frit::cuda::hasFastGroups(const nn::ConvInfo &conv) {
   constexpr int64_t fewest = 24;
   int64_t channels = conv.c / conv.groups;

@@ -16,6 +16,11 @@ bool usesWgmmaConv(Problem &problem, const Machine &machine);
 /// fills enough of its tiles.
 bool hasFastGroups(const nn::ConvInfo &conv);
 
+/// Whether tensor cores multiply such elements.
+bool usesTensorCores(nn::ConvOp conv);
+/// Whether each channel of a convolution has a filter of its own.
+bool isDepthwise(nn::ConvOp conv);
+
 /// The default tile of #cuda.gemm or #cuda.conv.
 nn::Match<nn::Schedule> chooseTiles(Problem &problem, const Machine &machine);
 

@@ -1,8 +1,7 @@
 //===- Depthwise.cpp - Convolutions with a filter for each channel --------===//
 
-#include "codegen/cuda/contraction/Depthwise.h"
-
-#include "codegen/cuda/target/Skeleton.h"
+#include "codegen/cuda/contraction/Contraction.h"
+#include "compiler/transform/layout/ConvRewrite.h"
 
 using namespace mlir;
 using namespace frit;
@@ -19,15 +18,29 @@ static constexpr int64_t kKept = 100, kKeptByFew = 36, kLongest = 8,
 /// size.
 static constexpr int64_t kMostTaps = 81, kMostRows = 128, kMostSteps = 1 << 15;
 
-bool frit::cuda::takesDepthwise(ArrayRef<int64_t> window,
-                                ArrayRef<int64_t> strides,
-                                ArrayRef<int64_t> pads,
-                                ArrayRef<int64_t> dilations) {
+/// Whether a depthwise convolution with such a window has a kernel: of an
+/// image, with few taps.
+static bool takesWindow(ArrayRef<int64_t> window, ArrayRef<int64_t> strides,
+                        ArrayRef<int64_t> pads, ArrayRef<int64_t> dilations) {
   for (ArrayRef<int64_t> list : {strides, pads, dilations})
     if (llvm::any_of(list, [](int64_t step) { return step > kMostSteps; }))
       return false;
   return window.size() == 2 && window[0] * window[1] <= kMostTaps &&
          (window[0] - 1) * dilations[0] < kMostRows;
+}
+
+/// Whether a convolution is faster as an nn.depthwise_conv.
+static bool prefersDepthwise(nn::ConvOp conv) {
+  ArrayRef<int64_t> w = nn::shapeOf(conv.getW());
+  auto isSmall = [](Value v) {
+    auto type = nn::tensorType(v);
+    return type.hasStaticShape() && type.getNumElements() <= INT32_MAX;
+  };
+  return conv.getChannelsLast() && w.size() == 4 && isDepthwise(conv) &&
+         isSmall(conv.getX()) && isSmall(conv.getY()) &&
+         usesTensorCores(conv) &&
+         takesWindow(w.drop_front().drop_back(), conv.getStrides(),
+                     conv.getPads(), conv.getDilations());
 }
 
 /// The fusion's depthwise convolution, if its operands are kernel inputs and
@@ -45,8 +58,8 @@ static nn::Match<nn::DepthwiseConvOp> findConv(nn::FusionOp fusion) {
   if (!isa<BlockArgument>(conv.getX()) || !isa<BlockArgument>(conv.getW()))
     return nn::Mismatch(
         "an operand of the convolution is computed in the fusion");
-  if (!takesDepthwise(nn::shapeOf(conv.getW()).drop_back(), conv.getStrides(),
-                      conv.getPads(), conv.getDilations()))
+  if (!takesWindow(nn::shapeOf(conv.getW()).drop_back(), conv.getStrides(),
+                   conv.getPads(), conv.getDilations()))
     return nn::Mismatch(
         "the convolution is not of an image, or by a large window");
   for (Value result : fusion.getResults())
@@ -173,6 +186,11 @@ class Depthwise : public SkeletonOf<DepthwiseAttr> {
                                   stripOf(*conv, vector, machine.arch),
                                   kThreads));
     return std::nullopt;
+  }
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    rewrites.add(ConvRewrite{ConvRewrite::Step::kernel, prefersDepthwise,
+                             makeDepthwise});
   }
   bool takesChain(const Chain &chain, const Machine &machine) const override {
     return isa<nn::DepthwiseConvOp>(chain.contraction()) &&

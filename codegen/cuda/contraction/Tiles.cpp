@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/contraction/Contraction.h"
 #include "codegen/cuda/contraction/ProblemText.h"
+#include "compiler/transform/layout/ConvRewrite.h"
 
 #include <cmath>
 
@@ -150,6 +151,40 @@ ConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   return verifyTile(emitError, tileM, tileN);
 }
 
+/// Our convolutions and cuDNN's are faster so.
+static bool prefersChannelsLast(nn::ConvOp conv) {
+  return !conv.getChannelsLast() &&
+         nn::tensorType(conv.getX()).getRank() == 4 && usesTensorCores(conv);
+}
+
+/// There are no kernels for three dimensions, and none with the channels last
+/// for one. Each tap in time is a copy of the film.
+static bool prefersConv2D(nn::ConvOp conv) {
+  constexpr int64_t mostTaps = 16;
+  auto type = nn::tensorType(conv.getX());
+  bool isLine = type.getRank() == 3;
+  if ((conv.getGroup() != 1 && !(isLine && isDepthwise(conv))) ||
+      conv.getChannelsLast() ||
+      llvm::any_of(ValueRange{conv.getX(), conv.getW(), conv.getY()},
+                   [](Value v) {
+                     return !nn::tensorType(v).hasStaticShape() ||
+                            nn::tensorType(v).getNumElements() == 0;
+                   }))
+    return false;
+  if (isLine)
+    return usesTensorCores(conv);
+  return type.getRank() == 5 && !type.getElementType().isF64() &&
+         nn::shapeOf(conv.getW())[2] <= mostTaps;
+}
+
+/// With fewer channels than a piece of 16 bytes holds.
+static bool prefersSpaceToDepth(nn::ConvOp conv, const GpuArch &arch) {
+  auto type = nn::tensorType(conv.getX());
+  return arch.hasWgmma && prefersChannelsLast(conv) &&
+         type.getElementTypeBitWidth() == 16 && type.getDimSize(1) * 16 < 128 &&
+         canFoldStrideIntoChannels(conv);
+}
+
 /// Whether what follows a contraction joins a kernel that has no library to
 /// compete with.
 static bool joinsTiles(const Chain &chain) {
@@ -189,6 +224,18 @@ class Gemm : public TunedSkeletonOf<GemmAttr> {
 };
 
 class Conv : public TunedSkeletonOf<ConvAttr> {
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    using Step = ConvRewrite::Step;
+    rewrites.add(ConvRewrite{Step::dimensions, prefersConv2D, makePlanar});
+    rewrites.add(ConvRewrite{Step::channelsLast,
+                             [&machine](nn::ConvOp conv) {
+                               return prefersSpaceToDepth(conv, machine.arch);
+                             },
+                             foldStrideIntoChannels});
+    rewrites.add(
+        ConvRewrite{Step::channelsLast, prefersChannelsLast, putChannelsLast});
+  }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
     return offerTiles<ConvAttr>(problem, machine, offers);

@@ -10,6 +10,8 @@
 #include "codegen/cuda/contraction/Contraction.h"
 #include "codegen/cuda/contraction/ProblemText.h"
 #include "codegen/cuda/contraction/Wgmma.h"
+#include "compiler/transform/FoldNorms.h"
+#include "compiler/transform/training/AlignColumns.h"
 
 using namespace mlir;
 using namespace frit;
@@ -305,7 +307,36 @@ private:
   }
 };
 
+/// TMA reads rows of 16 bytes and a multiple.
+static int64_t columnMultiple(nn::MatmulOp product, const GpuArch &arch) {
+  Type element = nn::tensorType(product.getY()).getElementType();
+  return arch.hasWgmma && isHalf(element) ? 8 : 1;
+}
+
+static int64_t momentWidth(nn::MatmulOp product, const GpuArch &arch) {
+  auto info = nn::describeMatmul(product);
+  if (!arch.hasWgmma || !info)
+    return 0;
+  info->resultMoments = product.getY();
+  info->resultWidth = kMomentWidth;
+  Type type = nn::tensorType(product.getY()).getElementType();
+  return takesWgmma(*info, type) ? kMomentWidth : 0;
+}
+
 class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    rewrites.add(AlignColumnsRewrite{[&machine](nn::MatmulOp product) {
+      return columnMultiple(product, machine.arch);
+    }});
+    // With several tiles to a block, merging is in the way of the next one;
+    // with one, it hides behind the operands' first copies.
+    rewrites.add(FoldNormsRewrite{
+        [&machine](nn::MatmulOp product) {
+          return momentWidth(product, machine.arch);
+        },
+        /*mergesMoments=*/[](int64_t rows) { return rows > 2048; }});
+  }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
     if (problem.kind() == Problem::Kind::contraction &&

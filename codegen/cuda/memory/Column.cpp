@@ -1,7 +1,7 @@
 //===- Column.cpp - Reductions along columns ------------------------------===//
 
-#include "codegen/cuda/memory/ColumnParts.h"
 #include "codegen/cuda/memory/RowKernel.h"
+#include "compiler/transform/SplitReductions.h"
 
 using namespace mlir;
 using namespace frit;
@@ -10,11 +10,12 @@ using namespace frit::cuda;
 /// Bytes of neighbouring columns that a block of column_shared covers.
 static constexpr int64_t kLine = 128;
 
+/// In how many parts a reduction of leading dimensions is fastest; 1: as it is.
 /// A kernel that reduces columns has threads for 8 neighbouring results, a team
 /// of up to 1,024 each. With parts for half of what an SM holds, teams need not
 /// be large, and each still has many rows.
-int64_t frit::cuda::columnParts(int64_t elements, int64_t results,
-                                const GpuArch &arch) {
+static int64_t columnParts(int64_t elements, int64_t results,
+                           const GpuArch &arch) {
   constexpr int64_t kFewElements = 1 << 18, kLeastRows = 32;
   if (elements < kFewElements)
     return 1;
@@ -121,6 +122,14 @@ class ColumnShared : public RowFamily<ColumnSharedAttr> {
 };
 
 class Column : public RowFamily<ColumnAttr> {
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    rewrites.add(SplitReductionsRewrite{[&machine](nn::ReduceOp reduce) {
+      return columnParts(nn::tensorType(reduce.getX()).getNumElements(),
+                         nn::tensorType(reduce.getY()).getNumElements(),
+                         machine.arch);
+    }});
+  }
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {
     return splitsStatistic<nn::BatchMeanOp>(composite, machine.arch) ||

@@ -2,9 +2,6 @@
 
 #include "codegen/cuda/target/CudaTarget.h"
 
-#include "codegen/cuda/contraction/Depthwise.h"
-#include "codegen/cuda/contraction/Wgmma.h"
-#include "codegen/cuda/memory/ColumnParts.h"
 #include "codegen/cuda/target/Skeleton.h"
 #include "codegen/cuda/target/Tuning.h"
 
@@ -25,67 +22,9 @@ static bool anySkeleton(llvm::function_ref<bool(const Skeleton &)> takes) {
   });
 }
 
-/// Whether tensor cores multiply such elements.
-static bool usesTensorCores(nn::ConvOp conv) {
-  Type element = nn::tensorType(conv.getX()).getElementType();
-  return isHalf(element) || (element.isF32() && conv.getTf32());
-}
-
-bool CudaTarget::prefersChannelsLast(nn::ConvOp conv) const {
-  return nn::tensorType(conv.getX()).getRank() == 4 && usesTensorCores(conv);
-}
-
-/// Whether each channel has a filter of its own.
-static bool isDepthwise(nn::ConvOp conv) {
-  ArrayRef<int64_t> w = nn::shapeOf(conv.getW());
-  int64_t perGroup = conv.getChannelsLast() ? w.back() : w[1];
-  return perGroup == 1 && w[0] > 1 && int64_t(conv.getGroup()) == w[0];
-}
-
-/// There are no kernels for three dimensions, and none with the channels last
-/// for one. Each tap in time is a copy of the film.
-bool CudaTarget::prefersConv2D(nn::ConvOp conv) const {
-  constexpr int64_t mostTaps = 16;
-  auto type = nn::tensorType(conv.getX());
-  bool isLine = type.getRank() == 3;
-  if ((conv.getGroup() != 1 && !(isLine && isDepthwise(conv))) ||
-      conv.getChannelsLast() ||
-      llvm::any_of(ValueRange{conv.getX(), conv.getW(), conv.getY()},
-                   [](Value v) {
-                     return !nn::tensorType(v).hasStaticShape() ||
-                            nn::tensorType(v).getNumElements() == 0;
-                   }))
-    return false;
-  if (isLine)
-    return usesTensorCores(conv);
-  return type.getRank() == 5 && !type.getElementType().isF64() &&
-         nn::shapeOf(conv.getW())[2] <= mostTaps;
-}
-
-bool CudaTarget::prefersDepthwise(nn::ConvOp conv) const {
-  ArrayRef<int64_t> w = nn::shapeOf(conv.getW());
-  auto isSmall = [](Value v) {
-    auto type = nn::tensorType(v);
-    return type.hasStaticShape() && type.getNumElements() <= INT32_MAX;
-  };
-  return conv.getChannelsLast() && w.size() == 4 && isDepthwise(conv) &&
-         isSmall(conv.getX()) && isSmall(conv.getY()) &&
-         usesTensorCores(conv) &&
-         takesDepthwise(w.drop_front().drop_back(), conv.getStrides(),
-                        conv.getPads(), conv.getDilations());
-}
-
-/// With fewer channels than a piece of 16 bytes holds.
-bool CudaTarget::prefersSpaceToDepth(nn::ConvOp conv) const {
-  auto type = nn::tensorType(conv.getX());
-  return device.arch.hasWgmma && type.getElementTypeBitWidth() == 16 &&
-         type.getDimSize(1) * 16 < 128;
-}
-
-int64_t CudaTarget::reductionParts(nn::ReduceOp reduce) const {
-  return columnParts(nn::tensorType(reduce.getX()).getNumElements(),
-                     nn::tensorType(reduce.getY()).getNumElements(),
-                     device.arch);
+void CudaTarget::populateRewrites(nn::TargetRewrites &rewrites) const {
+  for (const std::unique_ptr<Skeleton> &skeleton : skeletons())
+    skeleton->populateRewrites(rewrites, device);
 }
 
 bool CudaTarget::keepsWhole(nn::CompositeOp composite) const {
@@ -121,26 +60,6 @@ bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
 nn::KernelSize CudaTarget::largestKernel() const {
   return {/*instructions=*/(128 << 10) / (8 * 16), /*tensors=*/384};
 }
-
-/// TMA reads rows of 16 bytes and a multiple.
-int64_t CudaTarget::columnMultiple(nn::MatmulOp product) const {
-  Type element = nn::tensorType(product.getY()).getElementType();
-  return device.arch.hasWgmma && isHalf(element) ? 8 : 1;
-}
-
-int64_t CudaTarget::momentWidth(nn::MatmulOp product) const {
-  auto info = nn::describeMatmul(product);
-  if (!device.arch.hasWgmma || !info)
-    return 0;
-  info->resultMoments = product.getY();
-  info->resultWidth = kMomentWidth;
-  Type type = nn::tensorType(product.getY()).getElementType();
-  return takesWgmma(*info, type) ? kMomentWidth : 0;
-}
-
-/// With several tiles to a block, merging is in the way of the next one; with
-/// one, it hides behind the operands' first copies.
-bool CudaTarget::mergesMoments(int64_t rows) const { return rows > 2048; }
 
 /// A conditional node costs 8 us where it holds and 4.5 where it does not, so
 /// one that holds every other time pays from 12 (test/runtime/cuda_test times

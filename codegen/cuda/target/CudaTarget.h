@@ -29,20 +29,13 @@ public:
   explicit CudaTarget(CudaOptions options);
 
   llvm::StringRef arch() const override { return options.arch; }
-  bool prefersChannelsLast(nn::ConvOp conv) const override;
-  bool prefersConv2D(nn::ConvOp conv) const override;
-  bool prefersDepthwise(nn::ConvOp conv) const override;
-  bool prefersSpaceToDepth(nn::ConvOp conv) const override;
+  void populateRewrites(nn::TargetRewrites &rewrites) const override;
   bool keepsWhole(nn::CompositeOp composite) const override;
   bool takesView(nn::CompositeOp composite, mlir::Type element,
                  const nn::StridedPlaces &places) const override;
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override;
   nn::KernelSize largestKernel() const override;
-  int64_t columnMultiple(nn::MatmulOp product) const override;
-  int64_t momentWidth(nn::MatmulOp product) const override;
-  bool mergesMoments(int64_t rows) const override;
-  int64_t reductionParts(nn::ReduceOp reduce) const override;
   bool guards(const nn::Work &work) const override;
   std::optional<nn::StepCost> cost(nn::FusionOp fusion) const override;
   std::optional<nn::BranchCosts> branchCosts() const override;

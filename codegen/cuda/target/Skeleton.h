@@ -91,6 +91,10 @@ public:
                          const nn::StridedPlaces &places) const {
     return false;
   }
+  /// Adds the rewrites that lead to what it computes fast. `machine` outlives
+  /// them.
+  virtual void populateRewrites(nn::TargetRewrites &rewrites,
+                                const Machine &machine) const {}
   /// Whether a chain should be one kernel, because it computes the chain as
   /// fast as the contraction alone.
   virtual bool takesChain(const Chain &chain, const Machine &machine) const {

@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/layout/ConvRewrite.h"
 #include "compiler/transform/layout/LayoutPatterns.h"
 
 #include "llvm/Support/MathExtras.h"

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/layout/LayoutPatterns.h"
+#include "compiler/transform/layout/ConvRewrite.h"
 
 using namespace mlir;
 using namespace frit;

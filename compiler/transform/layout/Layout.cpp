@@ -12,18 +12,20 @@
 //   %d = nn.conv %r, %2 {channels_last} ...
 //   %y = nn.transpose %d {perm = [0, 3, 1, 2]}
 //
-// First every convolution gets transposes around it. Strided ones over few
-// channels may fold their strides into channels (SpaceToDepth.cpp), and 1-D and
-// 3-D ones become 2-D (ConvTo2D.cpp). The transposes after them then sink
-// through the following operators (LayoutPatterns.cpp) until they cancel with
-// the next convolution's or reach an operator that depends on the order of
-// dimensions. Finally, depthwise convolutions become an operator of their own
+// Which convolutions change, and how, is the target's choice (ConvRewrite.h).
+// 1-D and 3-D ones become 2-D (ConvTo2D.cpp). Then every convolution gets
+// transposes around it; strided ones over few channels fold their strides into
+// channels (SpaceToDepth.cpp). The transposes after them sink through the
+// following operators (LayoutPatterns.cpp) until they cancel with the next
+// convolution's or reach an operator that depends on the order of dimensions.
+// Finally, depthwise convolutions become an operator of their own
 // (DepthwiseConv.cpp).
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/layout/ConvRewrite.h"
 #include "compiler/transform/layout/LayoutPatterns.h"
 
 #include "mlir/IR/Remarks.h"
@@ -38,8 +40,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Makes a convolution channels-last, between transposes.
-static void putChannelsLast(ConvOp conv) {
+void frit::putChannelsLast(ConvOp conv) {
   NNBuilder b(conv.getLoc(), conv.getOperation());
   auto x = transposeToLast(b, conv.getX()), w = transposeToLast(b, conv.getW());
   auto last = cast<ConvOp>(b.clone(*conv));
@@ -76,7 +77,7 @@ static void remarkTransposes(func::FuncOp function) {
 namespace {
 class Layout : public frit::impl::LayoutBase<Layout> {
 public:
-  explicit Layout(const Target &target) : target(target) {}
+  explicit Layout(const Target &target) { target.populateRewrites(rewrites); }
   Layout(const Layout &) = default;
 
   LogicalResult initialize(MLIRContext *context) override {
@@ -88,46 +89,36 @@ public:
 
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      SmallVector<ConvOp> convolutions, spatial;
-      function.walk([&](ConvOp conv) {
-        if (target.prefersConv2D(conv))
-          spatial.push_back(conv);
-      });
-      for (ConvOp conv : spatial)
-        makePlanar(conv);
-      function.walk([&](ConvOp conv) {
-        if (!conv.getChannelsLast() && target.prefersChannelsLast(conv))
-          convolutions.push_back(conv);
-      });
-      if (convolutions.empty() && spatial.empty())
+      bool changes = apply(function, ConvRewrite::Step::dimensions);
+      changes |= apply(function, ConvRewrite::Step::channelsLast);
+      if (!changes)
         continue;
-      for (ConvOp conv : convolutions) {
-        if (target.prefersSpaceToDepth(conv) && canFoldStrideIntoChannels(conv))
-          foldStrideIntoChannels(conv);
-        else
-          putChannelsLast(conv);
-      }
       GreedyRewriteConfig config;
       config.enableConstantCSE(false);
       if (failed(applyPatternsGreedily(function, patterns, config)))
         return signalPassFailure();
-      makeDepthwise(function);
+      apply(function, ConvRewrite::Step::kernel);
       remarkTransposes(function);
     }
   }
 
 private:
-  void makeDepthwise(func::FuncOp function) {
-    SmallVector<ConvOp> convolutions;
+  /// Returns whether a convolution was rewritten.
+  bool apply(func::FuncOp function, ConvRewrite::Step step) {
+    SmallVector<std::pair<ConvOp, const ConvRewrite *>> work;
     function.walk([&](ConvOp conv) {
-      if (target.prefersDepthwise(conv))
-        convolutions.push_back(conv);
+      for (const ConvRewrite *rewrite : rewrites.list<ConvRewrite>())
+        if (rewrite->step == step && rewrite->pays(conv)) {
+          work.push_back({conv, rewrite});
+          return;
+        }
     });
-    for (ConvOp conv : convolutions)
-      frit::makeDepthwise(conv);
+    for (auto [conv, rewrite] : work)
+      rewrite->apply(conv);
+    return !work.empty();
   }
 
-  const Target &target;
+  TargetRewrites rewrites;
   FrozenRewritePatternSet patterns;
 };
 } // namespace

@@ -18,20 +18,6 @@ llvm::SmallVector<int64_t> permuted(llvm::ArrayRef<int64_t> list,
 mlir::Value transposeToLast(nn::NNBuilder &builder, mlir::Value x);
 mlir::Value transposeToFirst(nn::NNBuilder &builder, mlir::Value x);
 
-/// Returns whether the strides of a convolution can be folded into channels;
-/// foldStrideIntoChannels() does it and returns the new channels-last
-/// convolution.
-bool canFoldStrideIntoChannels(nn::ConvOp conv);
-nn::ConvOp foldStrideIntoChannels(nn::ConvOp conv);
-
-/// Replaces a 1-D convolution, or a 3-D one with one group, by a 2-D one. One
-/// from 3-D is channels-last.
-void makePlanar(nn::ConvOp conv);
-
-/// Replaces a channels-last convolution with one filter per channel by
-/// nn.depthwise_conv.
-void makeDepthwise(nn::ConvOp conv);
-
 /// Adds the patterns that move a channels-first transpose from an operator's
 /// operands to its result.
 void populateLayout(mlir::RewritePatternSet &patterns);

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/layout/ConvRewrite.h"
 #include "compiler/transform/layout/LayoutPatterns.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -78,7 +79,7 @@ bool frit::canFoldStrideIntoChannels(ConvOp conv) {
   return isStrided;
 }
 
-ConvOp frit::foldStrideIntoChannels(ConvOp conv) {
+void frit::foldStrideIntoChannels(ConvOp conv) {
   NNBuilder b(conv.getLoc(), conv.getOperation());
   ArrayRef<int64_t> square = conv.getStrides(), x = shapeOf(conv.getX());
   ArrayRef<int64_t> w = shapeOf(conv.getW()), y = shapeOf(conv.getY());
@@ -122,5 +123,4 @@ ConvOp frit::foldStrideIntoChannels(ConvOp conv) {
   b.setInsertionPointAfter(folded);
   conv->replaceAllUsesWith(ValueRange{transposeToFirst(b, folded.getY())});
   conv->erase();
-  return folded;
 }

@@ -24,6 +24,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/training/AlignColumns.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "dialects/nn/Lowering.h"
@@ -345,9 +346,14 @@ void Columns::align() {
 namespace {
 class AlignColumns : public frit::impl::AlignColumnsBase<AlignColumns> {
 public:
-  explicit AlignColumns(const Target &target) : target(target) {}
+  explicit AlignColumns(const Target &target) {
+    target.populateRewrites(rewrites);
+    rewrite = rewrites.find<AlignColumnsRewrite>();
+  }
 
   void runOnOperation() override {
+    if (!rewrite)
+      return;
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function)
         run(block);
@@ -360,7 +366,7 @@ private:
       if (tensorType(product.getY()).getRank() == 0)
         continue;
       int64_t columns = shapeOf(product.getY()).back();
-      int64_t multiple = target.columnMultiple(product);
+      int64_t multiple = rewrite->multiple(product);
       if (columns < kFewColumns || columns % multiple == 0)
         continue;
       Columns found(product, (columns + multiple - 1) / multiple * multiple);
@@ -370,7 +376,8 @@ private:
     eraseDead(block);
   }
 
-  const Target &target;
+  TargetRewrites rewrites;
+  const AlignColumnsRewrite *rewrite; ///< null if the target has none
 };
 } // namespace
 

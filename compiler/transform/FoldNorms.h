@@ -1,0 +1,25 @@
+//===- FoldNorms.h - Layer norms between products -------------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_FOLDNORMS_H
+#define FRIT_COMPILER_TRANSFORM_FOLDNORMS_H
+
+#include "dialects/nn/NN.h"
+
+#include <functional>
+
+namespace frit {
+
+/// What the pass `fold-norms` asks (a target rewrite).
+struct FoldNormsRewrite {
+  /// Returns the part width of the nn.moments that a product's kernel can
+  /// compute for its result; 0 if it cannot. If not 0, it can also multiply
+  /// rows normalized by such moments, and add a residual normalized by them.
+  std::function<int64_t(nn::MatmulOp)> momentWidth;
+  /// Returns whether a separate kernel should merge the moments of so many
+  /// rows, rather than every product that uses them.
+  std::function<bool(int64_t)> mergesMoments;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_FOLDNORMS_H

@@ -1,0 +1,21 @@
+//===- SplitReductions.h - Long sums in two steps -------------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_SPLITREDUCTIONS_H
+#define FRIT_COMPILER_TRANSFORM_SPLITREDUCTIONS_H
+
+#include "dialects/nn/NN.h"
+
+#include <functional>
+
+namespace frit {
+
+/// What the pass `split-reductions` asks (a target rewrite).
+struct SplitReductionsRewrite {
+  /// Returns in how many parts a reduction of leading dimensions is faster; the
+  /// number divides that of the reduced elements. 1: as it is.
+  std::function<int64_t(nn::ReduceOp)> parts;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_SPLITREDUCTIONS_H
