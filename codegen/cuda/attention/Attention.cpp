@@ -82,21 +82,19 @@ static std::string definition(StringRef name, const nn::AttentionInfo &info,
 }
 
 /// A map of Q, K, V or O: boxes of 64 elements by `lines` rows of a head.
-static TensorMap operandMap(const nn::AttentionOperand &operand,
-                            unsigned argument, Type element,
-                            ArrayRef<int64_t> dims, int64_t lines) {
+static artifact::TensorMap operandMap(const nn::AttentionOperand &operand,
+                                      unsigned argument, Type element,
+                                      ArrayRef<int64_t> dims, int64_t lines) {
   const int64_t bytes = 2;
-  TensorMap map;
-  map.argument = argument;
-  map.offset = operand.offset * bytes;
-  map.type = element;
-  map.dims.assign(dims.begin(), dims.end());
   // Any stride is right for a dimension of size 1.
+  SmallVector<int64_t, 3> strides;
   for (int dim : {2, 1, 0}) {
     int64_t stride = operand.strides[dim];
-    map.strides.push_back(stride ? stride * bytes : kLineBytes);
+    strides.push_back(stride ? stride * bytes : kLineBytes);
   }
-  map.box = {kLineBytes / bytes, lines, 1, 1};
+  artifact::TensorMap map = tensorMap(argument, element, dims, strides,
+                                      {kLineBytes / bytes, lines, 1, 1});
+  map.offset = operand.offset * bytes;
   map.swizzle = kLineBytes;
   return map;
 }

@@ -40,27 +40,6 @@ static std::string named(StringRef text, StringRef name) {
   return llvm::join(parts, name);
 }
 
-static Attribute tensorMapAttr(const TensorMap &map, Builder &b) {
-  artifact::TensorMap entry;
-  entry.argument = map.argument;
-  entry.kind =
-      map.im2col ? artifact::MapKind::im2col : artifact::MapKind::tiled;
-  entry.type = plan::dtypeOf(map.type);
-  entry.rank = map.dims.size();
-  entry.offset = map.offset;
-  llvm::copy(map.dims, entry.dims);
-  llvm::copy(map.strides, entry.strides);
-  std::fill_n(entry.elementStrides, entry.rank, 1);
-  llvm::copy(map.elementStrides, entry.elementStrides);
-  entry.swizzle = map.swizzle;
-  llvm::copy(map.box, entry.box);
-  llvm::copy(map.lower, entry.lower);
-  llvm::copy(map.upper, entry.upper);
-  entry.channels = map.channels;
-  entry.pixels = map.pixels;
-  return plan::TensorMapAttr::get(b.getContext(), entry);
-}
-
 static void setLaunch(plan::KernelOp kernel, const KernelText &text,
                       const GpuArch &arch) {
   Builder b(kernel.getContext());
@@ -70,7 +49,9 @@ static void setLaunch(plan::KernelOp kernel, const KernelText &text,
   kernel.setWaits(arch.hasPdl);
   if (!text.tensorMaps.empty())
     kernel.setTensorMapsAttr(b.getArrayAttr(llvm::map_to_vector(
-        text.tensorMaps, [&](auto &map) { return tensorMapAttr(map, b); })));
+        text.tensorMaps, [&](const artifact::TensorMap &map) -> Attribute {
+          return plan::TensorMapAttr::get(b.getContext(), map);
+        })));
   if (!text.scalars.empty())
     kernel.setScalars(text.scalars);
 }

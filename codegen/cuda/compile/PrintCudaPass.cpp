@@ -84,22 +84,22 @@ public:
 private:
   /// "//   m0 of 1: dims 64x512x1, strides 1536x786432, box 64x128x1".
   static void describeMap(llvm::raw_ostream &os, size_t index,
-                          const TensorMap &map) {
-    auto list = [&](StringRef title, ArrayRef<int64_t> sizes) {
-      if (sizes.empty())
-        return;
+                          const artifact::TensorMap &map) {
+    auto list = [&](StringRef title, const auto *sizes, uint32_t count) {
       os << title;
-      llvm::interleave(sizes, os, "x");
+      llvm::interleave(ArrayRef(sizes, count), os, "x");
     };
     os << "//   m" << index << " of " << map.argument << ":";
-    list(" dims ", map.dims);
-    list(", strides ", map.strides);
-    list(", box ", map.box);
-    list(", steps ", map.elementStrides);
-    list(", lower ", map.lower);
-    list(", upper ", map.upper);
-    if (map.im2col)
+    list(" dims ", map.dims, map.rank);
+    list(", strides ", map.strides, map.rank - 1);
+    if (map.kind == artifact::MapKind::im2col) {
+      list(", steps ", map.elementStrides, map.rank);
+      list(", lower ", map.lower, map.rank - 2);
+      list(", upper ", map.upper, map.rank - 2);
       os << ", channels " << map.channels << ", pixels " << map.pixels;
+    } else {
+      list(", box ", map.box, map.rank);
+    }
     os << "\n";
   }
 

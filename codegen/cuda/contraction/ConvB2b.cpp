@@ -94,16 +94,14 @@ ConvB2bAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 /// The map of a tensor without gaps, innermost dimension first.
-static TensorMap tiledMap(unsigned argument, Type type, ArrayRef<int64_t> dims,
-                          ArrayRef<int64_t> box) {
-  TensorMap map;
-  map.argument = argument;
-  map.type = type;
-  map.dims.assign(dims.begin(), dims.end());
-  map.box.assign(box.begin(), box.end());
+static artifact::TensorMap tiledMap(unsigned argument, Type type,
+                                    ArrayRef<int64_t> dims,
+                                    ArrayRef<int64_t> box) {
+  SmallVector<int64_t, 4> strides;
   int64_t stride = type.getIntOrFloatBitWidth() / 8;
   for (int64_t dim : dims.drop_back())
-    map.strides.push_back(stride *= dim);
+    strides.push_back(stride *= dim);
+  artifact::TensorMap map = tensorMap(argument, type, dims, strides, box);
   map.swizzle = kLineBytes;
   return map;
 }

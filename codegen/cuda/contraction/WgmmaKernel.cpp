@@ -20,17 +20,15 @@ using namespace frit::cuda;
 namespace {
 
 /// The map of a batch of matrices as they are stored.
-TensorMap matrixMap(unsigned argument, Type type, int64_t rows, int64_t cols,
-                    int64_t leading, int64_t batch, int64_t stride,
-                    ArrayRef<int64_t> box) {
+artifact::TensorMap matrixMap(unsigned argument, Type type, int64_t rows,
+                              int64_t cols, int64_t leading, int64_t batch,
+                              int64_t stride, ArrayRef<int64_t> box) {
   int64_t bytes = type.getIntOrFloatBitWidth() / 8;
-  TensorMap map;
-  map.argument = argument;
-  map.type = type;
-  map.dims = {cols, rows, stride ? batch : 1};
-  map.strides = {leading * bytes, (stride ? stride : rows * leading) * bytes};
-  map.box.assign(box.begin(), box.end());
-  map.box.push_back(1);
+  SmallVector<int64_t, 3> boxes(box);
+  boxes.push_back(1);
+  artifact::TensorMap map = tensorMap(
+      argument, type, {cols, rows, stride ? batch : 1},
+      {leading * bytes, (stride ? stride : rows * leading) * bytes}, boxes);
   map.swizzle = kLineBytes;
   return map;
 }
@@ -44,7 +42,9 @@ public:
         arch(arch) {}
 
   /// Adds the maps of A or x, and of B or w.
-  void addMap(TensorMap map) { kernel.tensorMaps.push_back(std::move(map)); }
+  void addMap(const artifact::TensorMap &map) {
+    kernel.tensorMaps.push_back(map);
+  }
   void addConvMaps(const nn::ConvInfo &info);
 
   /// Adds the maps of the result and residual, the constants and the call of
@@ -135,35 +135,33 @@ private:
 
 void WgmmaKernel::addConvMaps(const nn::ConvInfo &info) {
   Type type = nn::tensorType(info.x).getElementType();
-  TensorMap pixels;
-  pixels.argument = text.argument(info.x);
-  pixels.type = type;
-  pixels.im2col = true;
   bool rows = readsRows(info);
-  pixels.dims = {rows ? info.s * info.c : info.c,
-                 rows ? info.width - info.s + 1 : info.width, info.h, info.n};
-  pixels.strides = {2 * info.c, 2 * info.c * info.width,
-                    2 * info.c * info.width * info.h};
-  pixels.elementStrides = {1, info.strideW, info.strideH, 1};
+  artifact::TensorMap pixels = tensorMap(
+      text.argument(info.x), type,
+      {rows ? info.s * info.c : info.c,
+       rows ? info.width - info.s + 1 : info.width, info.h, info.n},
+      {2 * info.c, 2 * info.c * info.width, 2 * info.c * info.width * info.h});
+  pixels.kind = artifact::MapKind::im2col;
+  pixels.elementStrides[1] = info.strideW;
+  pixels.elementStrides[2] = info.strideH;
   int64_t taps = tapsOfStep(info);
   int64_t copies = rows ? 1 : taps;
   pixels.swizzle = kLineBytes / copies;
-  std::tie(pixels.lower, pixels.upper) = im2colCorners(info);
+  auto [lower, upper] = im2colCorners(info);
+  llvm::copy(lower, pixels.lower);
+  llvm::copy(upper, pixels.upper);
   pixels.channels = kWgmmaDepth / copies;
   pixels.pixels = tile.m;
-  addMap(std::move(pixels));
+  addMap(pixels);
 
-  TensorMap filters;
-  filters.argument = text.argument(info.w);
-  filters.type = type;
   // Filters of few channels are one tap with all of them.
   int64_t depth = info.c * info.r * info.s;
   int64_t channels = taps > 1 ? depth : info.c;
-  filters.dims = {channels, depth / channels, info.k};
-  filters.strides = {2 * channels, 2 * depth};
-  filters.box = {kWgmmaDepth, 1, tile.n / tile.cluster};
+  artifact::TensorMap filters = tensorMap(
+      text.argument(info.w), type, {channels, depth / channels, info.k},
+      {2 * channels, 2 * depth}, {kWgmmaDepth, 1, tile.n / tile.cluster});
   filters.swizzle = kLineBytes;
-  addMap(std::move(filters));
+  addMap(filters);
 }
 
 static nn::Match<KernelText> emitGemm(const nn::GemmInfo &info,

@@ -2,9 +2,26 @@
 
 #include "codegen/cuda/scalar/KernelText.h"
 
+#include "dialects/plan/Plan.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
+
+artifact::TensorMap frit::cuda::tensorMap(unsigned argument, Type element,
+                                          ArrayRef<int64_t> dims,
+                                          ArrayRef<int64_t> strides,
+                                          ArrayRef<int64_t> box) {
+  artifact::TensorMap map;
+  map.argument = argument;
+  map.type = plan::dtypeOf(element);
+  map.rank = uint32_t(dims.size());
+  llvm::copy(dims, map.dims);
+  llvm::copy(strides, map.strides);
+  llvm::copy(box, map.box);
+  std::fill_n(map.elementStrides, map.rank, 1);
+  return map;
+}
 
 /// Bytes of the largest constant that a kernel prefetches into L2 while it
 /// waits for the kernels before it: scales and biases, not weights.

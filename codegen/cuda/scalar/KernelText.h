@@ -11,24 +11,18 @@
 
 #include "codegen/cuda/scalar/LinalgFusion.h"
 #include "codegen/cuda/scalar/Printer.h"
+#include "frit/artifact.h"
 
 namespace frit::cuda {
 
-/// A TMA descriptor, passed to a kernel after its pointers. The fields are
-/// those of #plan.tensor_map; empty element strides are all 1.
-struct TensorMap {
-  unsigned argument = 0; ///< number of the pointer: inputs first, then outputs
-  int64_t offset = 0;    ///< bytes
-  mlir::Type type;
-  bool im2col = false;
-  llvm::SmallVector<int64_t, 5> dims;
-  llvm::SmallVector<int64_t, 4> strides; ///< bytes
-  llvm::SmallVector<int64_t, 5> box;
-  llvm::SmallVector<int64_t, 5> elementStrides;
-  int64_t swizzle = 0;
-  llvm::SmallVector<int64_t, 3> lower, upper;
-  int64_t channels = 0, pixels = 0;
-};
+/// Returns the TMA descriptor of a tensor whose dimensions, innermost first,
+/// are `strides` bytes apart but for the first; `argument` is the number of its
+/// pointer: inputs first, then outputs. With `box`, it copies boxes of so many
+/// elements.
+artifact::TensorMap tensorMap(unsigned argument, mlir::Type element,
+                              llvm::ArrayRef<int64_t> dims,
+                              llvm::ArrayRef<int64_t> strides,
+                              llvm::ArrayRef<int64_t> box = {});
 
 /// A kernel's source text and launch configuration.
 struct KernelText {
@@ -40,9 +34,9 @@ struct KernelText {
   /// Accumulators of a thread. Device code unrolls over them, so compile time
   /// grows with their number.
   int64_t sums = 0;
-  /// TMA descriptors. Kernels that use them also contain a second body for
-  /// architectures without WGMMA.
-  llvm::SmallVector<TensorMap, 0> tensorMaps;
+  /// TMA descriptors, passed after the pointers. Kernels that use them also
+  /// contain a second body for architectures without WGMMA.
+  llvm::SmallVector<artifact::TensorMap, 0> tensorMaps;
   /// Values of the last parameters n0, n1, ..., which are 32 or 64 bits wide.
   llvm::SmallVector<int64_t, 1> scalars;
 };
