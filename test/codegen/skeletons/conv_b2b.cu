@@ -1,4 +1,4 @@
-//===- conv_b2b.cu - Checks conv_b2b.cuh ----------------------------------===//
+//===- conv_b2b.cu - Checks conv_b2b.cuh on sm_90a ------------------------===//
 
 #include "frit/conv_b2b.cuh"
 #include "frit/tile.cuh"

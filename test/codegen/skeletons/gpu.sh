@@ -17,11 +17,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/frit"
 ln -s "$(cd "$here/../../../codegen/cuda" && pwd)"/*/*.cuh "$work/frit"
-names="map row column transpose gemm conv depthwise attention wgmma_attention"
-# Architecture-specific code needs the suffix.
+# The first line of a check says what it checks, and where it needs WGMMA.
+names=$(cd "$here" && grep -l '^//===- [a-z0-9_]*\.cu - Checks ' *.cu | sed 's/\.cu$//')
 if [ "$arch" = sm_90 ]; then
-  arch=sm_90a
-  names="$names wgmma_gemm wgmma_conv conv_b2b"
+  arch=sm_90a # architecture-specific code needs the suffix
+else
+  names=$(cd "$here" && for name in $names; do
+    head -1 "$name.cu" | grep -q ' on sm_90a ' || echo "$name"
+  done)
 fi
 pids=()
 for name in $names; do

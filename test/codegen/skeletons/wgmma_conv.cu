@@ -1,4 +1,4 @@
-//===- wgmma_conv.cu - Checks wgmma_conv.cuh ------------------------------===//
+//===- wgmma_conv.cu - Checks wgmma_conv.cuh on sm_90a --------------------===//
 
 #include "frit/tile.cuh"
 #include "frit/wgmma_conv.cuh"

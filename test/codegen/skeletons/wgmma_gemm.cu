@@ -1,4 +1,4 @@
-//===- wgmma_gemm.cu - Checks wgmma_gemm.cuh ------------------------------===//
+//===- wgmma_gemm.cu - Checks wgmma_gemm.cuh on sm_90a --------------------===//
 
 #include "frit/tile.cuh"
 #include "frit/wgmma_gemm.cuh"
