@@ -1,0 +1,79 @@
+//===- CommandLine.h - What fritc's arguments ask for ---------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_COMMANDLINE_H
+#define FRIT_COMPILER_DRIVER_COMMANDLINE_H
+
+#include "compiler/driver/Options.h"
+#include "compiler/driver/OptionTable.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
+
+namespace frit {
+
+/// Reads the arguments into `options`; each step is false after an error.
+class CommandLine {
+public:
+  CommandLine(const FritcOptions &parser, const llvm::opt::InputArgList &args,
+              llvm::function_ref<std::string()> deviceArch)
+      : parser(parser), args(args), deviceArch(deviceArch) {}
+
+  bool read() {
+    return readInput() && readOutput() && readTargets() && readModel() &&
+           readWeights() && readCode() && readWarnings() && checkOutputs();
+  }
+
+  DriverOptions options;
+  ExitStatus status = kDone;
+
+private:
+  bool wrong(const llvm::Twine &message, ExitStatus why = kBadUsage) {
+    parser.wrong(message);
+    status = why;
+    return false;
+  }
+  /// False after an error, where the table does not list `value`.
+  bool isValue(OptionId option, llvm::StringRef value) {
+    if (llvm::is_contained(parser.valuesOf(option), value))
+      return true;
+    parser.wrongValue(option, value);
+    status = kBadUsage;
+    return false;
+  }
+  /// The option's last value if it is one of the table's, `otherwise` where it
+  /// is not given, and nothing after an error.
+  std::optional<llvm::StringRef> chosen(OptionId option, llvm::StringRef otherwise) {
+    const llvm::opt::Arg *arg = args.getLastArg(option);
+    if (!arg)
+      return otherwise;
+    if (isValue(option, arg->getValue()))
+      return arg->getValue();
+    return std::nullopt;
+  }
+
+  bool readInput();
+  bool readOutput();
+  bool readTargets();
+  bool addNative();
+  bool readKept(llvm::StringRef path);
+  bool readModel();
+  bool readWeights();
+  bool readCode();
+  bool readWarnings();
+  bool readRemarks(OptionId option, std::string &expression);
+  bool checkOutputs();
+  /// The output with another ending, for what lies beside it.
+  std::string besideOutput(llvm::StringRef ending) const {
+    llvm::SmallString<128> path(options.output);
+    llvm::sys::path::replace_extension(path, ending);
+    return path.str().str();
+  }
+
+  const FritcOptions &parser;
+  const llvm::opt::InputArgList &args;
+  llvm::function_ref<std::string()> deviceArch;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_COMMANDLINE_H

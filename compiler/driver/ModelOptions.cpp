@@ -1,0 +1,213 @@
+//===- ModelOptions.cpp - Options of targets and of the model -------------===//
+
+#include "compiler/driver/CommandLine.h"
+#include "compiler/driver/OutputFile.h"
+#include "compiler/driver/ShapeOptions.h"
+
+#include "frit/dtype.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/GlobPattern.h"
+#include "llvm/Support/LineIterator.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <cmath>
+
+using namespace frit;
+using artifact::DTypeRow;
+using llvm::StringRef;
+using llvm::Twine;
+using llvm::opt::Arg;
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+static bool isHostArch(StringRef arch) { return arch.starts_with("x86-64"); }
+
+/// The level of this machine's processor.
+static StringRef hostArch() {
+  llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
+  auto hasAll = [&](std::initializer_list<StringRef> features) {
+    return llvm::all_of(features, [&](StringRef f) { return has.lookup(f); });
+  };
+  if (!hasAll({"sse4.2", "ssse3", "popcnt", "cx16"}))
+    return "x86-64";
+  if (!hasAll({"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}))
+    return "x86-64-v2";
+  return hasAll({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})
+             ? "x86-64-v4"
+             : "x86-64-v3";
+}
+
+bool CommandLine::addNative() {
+  std::string device = deviceArch();
+  options.archs.push_back(hostArch().str());
+  if (!device.empty())
+    options.archs.push_back(device);
+  return true;
+}
+
+bool CommandLine::readTargets() {
+  std::vector<std::string> known = parser.valuesOf(OPT_march_EQ);
+  options.defaultArchs = !args.hasArg(OPT_march_EQ);
+  if (options.defaultArchs) {
+    std::string device = deviceArch();
+    bool isKnown = llvm::is_contained(known, device);
+    options.archs = {"x86-64-v3", isKnown ? device : "sm_90a"};
+  }
+  for (StringRef list : args.getAllArgValues(OPT_march_EQ))
+    for (StringRef arch : llvm::split(list, ',')) {
+      if (!isValue(OPT_march_EQ, arch))
+        return false;
+      if (arch == "native")
+        addNative();
+      else
+        options.archs.push_back(arch.str());
+    }
+  std::vector<std::string> given = std::move(options.archs);
+  options.archs.clear();
+  for (const std::string &arch : given)
+    if (!llvm::is_contained(options.archs, arch))
+      options.archs.push_back(arch);
+  // CUDA is all that these write.
+  if (options.emit == Emit::cuda || options.emit == Emit::ptx ||
+      options.emit == Emit::cubin)
+    llvm::erase_if(options.archs, isHostArch);
+  bool takesOne = options.emit == Emit::ptx || options.emit == Emit::cubin;
+  if (options.archs.empty() || (takesOne && options.archs.size() > 1))
+    return wrong(Twine(options.emit == Emit::cuda  ? "-S"
+                       : options.emit == Emit::ptx ? "--emit=ptx"
+                                                   : "--emit=cubin") +
+                 " takes " + (takesOne ? "one" : "a") +
+                 " target of CUDA, as "
+                 "-march=sm_90a");
+  for (const std::string &arch : options.archs)
+    if (!llvm::is_contained(known, arch))
+      return wrong("-march=native: this machine's GPU is " + arch +
+                   ", for which frit does not compile");
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Model
+//===----------------------------------------------------------------------===//
+
+/// Reads the file of -fkeep-fp32.
+bool CommandLine::readKept(StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!file)
+    return wrong("-fkeep-fp32: cannot read '" + path +
+                     "': " + file.getError().message(),
+                 kBadInput);
+  protectInput(path.str());
+  for (llvm::line_iterator line(**file, /*SkipBlanks=*/true, '#');
+       !line.is_at_end(); ++line) {
+    StringRef pattern = line->trim();
+    auto glob = llvm::GlobPattern::create(pattern);
+    if (!glob)
+      return wrong("-fkeep-fp32: '" + pattern + "' in '" + path +
+                       "': " + llvm::toString(glob.takeError()),
+                   kBadInput);
+    options.keepWide.push_back(pattern.str());
+  }
+  return true;
+}
+
+/// Reads a size such as 8GiB, 8G or 500M; units are powers of 1024.
+static std::optional<int64_t> parseBytes(StringRef text) {
+  (void)(text.consume_back("iB") || text.consume_back("B"));
+  int shift = text.consume_back("K")   ? 10
+              : text.consume_back("M") ? 20
+              : text.consume_back("G") ? 30
+                                       : 0;
+  double number;
+  if (text.empty() || !llvm::isDigit(text.front()) ||
+      text.getAsDouble(number) || std::ldexp(number, shift) >= 0x1p62)
+    return std::nullopt;
+  return int64_t(std::ldexp(number, shift));
+}
+
+bool CommandLine::readModel() {
+  auto precision = chosen(OPT_fprecision_EQ, "fp32");
+  if (!precision)
+    return false;
+  options.precision = precision->str();
+  if (const Arg *keep = args.getLastArg(OPT_fkeep_fp32_EQ))
+    if (!readKept(keep->getValue()))
+      return false;
+  options.trainingFile = args.getLastArgValue(OPT_train_EQ).str();
+  options.dataParallel = args.hasArg(OPT_fdata_parallel);
+  if (options.dataParallel && options.trainingFile.empty())
+    return wrong("-fdata-parallel is used with --train=train.json");
+  options.syncBatchNorm = args.hasArg(OPT_fsync_batch_norm);
+  if (options.syncBatchNorm && !options.dataParallel)
+    return wrong("-fsync-batch-norm is used with -fdata-parallel");
+  if (!options.trainingFile.empty()) {
+    protectInput(options.trainingFile);
+    if (*precision == "fp16" || *precision == "bf16")
+      return wrong("weights train in f32: use -fprecision=amp-" + *precision);
+    if (options.emit == Emit::ptx || options.emit == Emit::cubin)
+      return wrong("--emit=ptx and --emit=cubin write one function's code, and "
+                   "--train makes two functions; -save-temps keeps the code of "
+                   "both");
+  }
+  if (const Arg *limit = args.getLastArg(OPT_fmemory_limit_EQ)) {
+    options.memoryLimit = parseBytes(limit->getValue());
+    if (!options.memoryLimit)
+      return wrong("-fmemory-limit takes a size such as 8GiB or 500M, not '" +
+                   Twine(limit->getValue()) + "'");
+  }
+  for (StringRef spec : args.getAllArgValues(OPT_ftype_EQ)) {
+    auto [name, type] = spec.rsplit(':');
+    const DTypeRow *known =
+        artifact::findDType(artifact::dtypeWith(&DTypeRow::name, type));
+    if (name.empty() || !known)
+      return wrong("-ftype takes NAME:TYPE, as image:u8 or logits:f16, not '" +
+                   spec + "'");
+    options.types.push_back((name + ":" + known->ir).str());
+  }
+  for (StringRef spec : args.getAllArgValues(OPT_fshape_EQ))
+    if (!parseShape(spec, options.import, options.openSymbols))
+      return wrong("-fshape takes input:1x3x224x224, batch=8, batch=1..64 or "
+                   "batch=1,8,64, not '" +
+                   spec + "'");
+  for (StringRef spec : args.getAllArgValues(OPT_fbound_EQ)) {
+    auto [name, number] = spec.rsplit(':');
+    int64_t bound;
+    if (name.empty() || number.getAsInteger(10, bound) || bound < 1)
+      return wrong("-fbound takes NODE:NUMBER, as boxes/NonZero:4096, not '" +
+                   spec + "'");
+    options.import.bounds[name] = bound;
+  }
+  if (int64_t count = countVariants(options.openSymbols); count > kMostVariants)
+    return wrong("-fshape asks for " + Twine(count) +
+                 " variants of the model, and an artifact holds at most " +
+                 Twine(kMostVariants) + "; list fewer sizes, as -fshape=" +
+                 options.openSymbols.back().name + "=1,8,64");
+  if (!options.openSymbols.empty() &&
+      (options.emit == Emit::nn || options.emit == Emit::json ||
+       options.emit == Emit::fused))
+    return wrong("--emit=nn, json and fused take one size of '" +
+                 options.openSymbols.front().name + "'");
+  return true;
+}
+
+bool CommandLine::readWeights() {
+  for (StringRef spec : args.getAllArgValues(OPT_fconst_input_EQ)) {
+    auto [name, file] = spec.split("=@");
+    if (name.empty() || file.empty())
+      return wrong("-fconst-input takes NAME=@FILE, not '" + spec + "'");
+    options.import.constInputs[name] = file.str();
+    protectInput(file.str());
+  }
+  if (const Arg *arg = args.getLastArg(OPT_frandom_weights_EQ)) {
+    uint64_t seed;
+    if (StringRef(arg->getValue()).getAsInteger(10, seed))
+      return wrong("-frandom-weights takes a number, not '" +
+                   Twine(arg->getValue()) + "'");
+    options.import.randomWeights = seed;
+  }
+  return true;
+}
