@@ -3,8 +3,8 @@
 #ifndef FRIT_COMPILER_DRIVER_COMMANDLINE_H
 #define FRIT_COMPILER_DRIVER_COMMANDLINE_H
 
-#include "compiler/driver/Options.h"
 #include "compiler/driver/OptionTable.h"
+#include "compiler/driver/Options.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
@@ -42,7 +42,8 @@ private:
   }
   /// The option's last value if it is one of the table's, `otherwise` where it
   /// is not given, and nothing after an error.
-  std::optional<llvm::StringRef> chosen(OptionId option, llvm::StringRef otherwise) {
+  std::optional<llvm::StringRef> chosen(OptionId option,
+                                        llvm::StringRef otherwise) {
     const llvm::opt::Arg *arg = args.getLastArg(option);
     if (!arg)
       return otherwise;

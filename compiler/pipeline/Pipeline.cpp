@@ -2,8 +2,10 @@
 //
 // Read this file first: it is the compiler's table of contents. Pipeline::run
 // has the stages, from the model's file to the artifact; what each of them runs
-// follows in the same order. Each pass is a .cpp of its name, which begins with
-// an example, in compiler/transform, compiler/planning or codegen.
+// follows in the same order, but for the functions of a model that trains
+// (TrainingFunctions.cpp) and machine code (MachineCode.cpp). Each pass is a
+// .cpp of its name, which begins with an example, in compiler/transform,
+// compiler/planning or codegen.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,9 +14,7 @@
 #include "codegen/cpu/CpuDialect.h"
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/Passes.h"
-#include "codegen/cuda/compile/CompileModules.h"
 #include "codegen/cuda/compile/EmitKernels.h"
-#include "codegen/cuda/compile/EmitModule.h"
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "codegen/cuda/target/CudaDialect.h"
 #include "compiler/planning/Passes.h"
@@ -23,7 +23,6 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/Linker/Linker.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
@@ -103,78 +102,6 @@ LogicalResult Pipeline::import(ModelSource source) {
     if (failed(hooks.keep(Stage::imported, *variant,
                           nameOf(functions.back(), i, "nn"))))
       return failure();
-  return success();
-}
-
-/// Imports a model that trains once for each size of its open dimension. Each
-/// has functions of its own, because padding would change the loss. The largest
-/// comes first, and its functions are called as if there were no others.
-LogicalResult Pipeline::importForTraining(
-    llvm::function_ref<OwningOpRef<ModuleOp>(ArrayRef<int64_t>)> importFor) {
-  if (options.openSymbols.size() > 1) {
-    emitError(UnknownLoc::get(&context))
-        << "a model that trains has several sizes of one dimension at most: "
-           "fix '"
-        << options.openSymbols.back().name
-        << "' with -fshape=" << options.openSymbols.back().name << "=SIZE";
-    return failure();
-  }
-  std::vector<std::vector<int64_t>> all = {{}};
-  if (!options.openSymbols.empty()) {
-    all.clear();
-    for (int64_t size : llvm::reverse(options.openSymbols.front().sizes))
-      all.push_back({size});
-  }
-  for (const std::vector<int64_t> &sizes : all) {
-    bool isFirst = functions.empty();
-    // The first import has reported warnings.
-    ScopedDiagnosticHandler once(&context, [&](Diagnostic &diagnostic) {
-      return success(!isFirst &&
-                     diagnostic.getSeverity() != DiagnosticSeverity::Error);
-    });
-    auto imported = importVariants(
-        {}, [&](ArrayRef<int64_t>) { return importFor(sizes); }, context);
-    std::string suffix = isFirst ? "" : "_" + std::to_string(sizes[0]);
-    if (failed(imported) ||
-        failed(addTrainingFunctions(std::move(*imported), suffix)))
-      return failure();
-  }
-  return success();
-}
-
-/// Makes the functions of a model that trains from the imported one.
-LogicalResult Pipeline::addTrainingFunctions(ModelVariants model,
-                                             const Twine &suffix) {
-  ModuleOp module = *model.modules.front();
-  if (failed(hooks.keep(Stage::imported, module, ("nn" + suffix).str())))
-    return failure();
-  if (model.shapes.counts)
-    return module.emitError(
-        "a model that trains has one size of every dimension, and data decide "
-        "some of this one's");
-  TrainingOptions training = *options.training;
-  if (training.batch) {
-    auto main = module.lookupSymbol<func::FuncOp>("main");
-    ArrayRef<int64_t> shape;
-    if (main.getNumArguments())
-      shape = nn::shapeOf(main.getArgument(0));
-    if (shape.empty() || !shape[0] || training.batch % shape[0])
-      return main.emitError("'batch' of the training file is ")
-             << training.batch << ", no multiple of the "
-             << (shape.empty() ? 0 : shape[0]) << " samples of a call";
-    training.accumulate = training.batch / shape[0];
-  }
-  for (TrainingFunction kind :
-       {TrainingFunction::trainStep, TrainingFunction::evalStep}) {
-    ModelVariants own;
-    own.modules.push_back(model.modules.front()->clone());
-    own.listNames = model.listNames;
-    own.shapes = model.shapes;
-    StringRef name =
-        kind == TrainingFunction::trainStep ? "train_step" : "eval_step";
-    functions.push_back({(name + suffix).str(), std::move(own),
-                         TrainedFunction{kind, training}});
-  }
   return success();
 }
 
@@ -435,86 +362,6 @@ LogicalResult Pipeline::placeMemory() {
 void frit::addMemoryPasses(OpPassManager &passes) {
   // Every buffer gets its offset in one arena.
   passes.addPass(planning::createPlanMemoryPass());
-}
-
-/// What begins the names of a program's code.
-static std::string codeName(plan::ProgramOp program) {
-  std::optional<StringRef> function = program.getFunction();
-  return (function ? *function + "." : Twine()).str() + program.getArch().str();
-}
-
-LogicalResult Pipeline::generateCode() {
-  SmallVector<plan::ProgramOp> cudaPrograms;
-  for (auto program : plans->module().getOps<plan::ProgramOp>()) {
-    StringRef arch = program.getArch();
-    TimingScope scope = timing.nest("code for " + arch.str());
-    llvm::SaveAndRestore named(target, arch.str());
-    if (!cuda::isCudaArch(arch)) {
-      if (failed(compileHostKernels(program, scope)))
-        return failure();
-      continue;
-    }
-    if (failed(
-            hooks.keepCuda(cuda::joinKernels(program).text, codeName(program))))
-      return failure();
-    cudaPrograms.push_back(program);
-  }
-  if (cudaPrograms.empty() || options.last == Stage::cuda)
-    return success();
-  return compileCudaKernels(cudaPrograms);
-}
-
-LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
-                                           TimingScope &timing) {
-  StringRef arch = program.getArch();
-  PipelineHooks::Work work(hooks, "compile kernels for " + arch);
-  if (failed(findMachine(arch)))
-    return failure();
-  cpu::LoweredKernels lowered = std::move(hostKernels[program.getSymName()]);
-  PassManager passes(&context);
-  cpu::addLLVMPasses(passes);
-  passes.enableTiming(timing);
-  if (failed(passes.run(*lowered.module)))
-    return failure();
-  auto kernels =
-      cpu::translateKernels(std::move(lowered), *machine, llvmContext);
-  if (!kernels ||
-      failed(hooks.keepHostCode(*kernels, *machine, codeName(program))))
-    return failure();
-  // The kernels of each processor have names and instructions of their own.
-  if (host)
-    return success(!llvm::Linker::linkModules(*host, std::move(kernels)));
-  host = std::move(kernels);
-  return success();
-}
-
-LogicalResult Pipeline::findMachine(StringRef arch) {
-  auto found = cpu::createMachine(arch);
-  if (!found)
-    return emitError(UnknownLoc::get(&context))
-           << llvm::toString(found.takeError());
-  machine = std::move(*found);
-  return success();
-}
-
-LogicalResult Pipeline::compileCudaKernels(ArrayRef<plan::ProgramOp> programs) {
-  TimingScope scope = timing.nest("NVRTC");
-  {
-    PipelineHooks::Work work(hooks, "compile kernels");
-    if (failed(cuda::compilePrograms(
-            programs,
-            options.last == Stage::device ? cuda::CompileAs::oneModule
-                                          : cuda::CompileAs::modules,
-            deviceCode, [&](size_t done, size_t total, StringRef next) {
-              hooks.update(done, total, next);
-            })))
-      return failure();
-  }
-  for (plan::ProgramOp program : programs)
-    if (failed(hooks.keepDeviceCode(deviceCode[program.getSymName()],
-                                    codeName(program))))
-      return failure();
-  return success();
 }
 
 LogicalResult Pipeline::makeArtifact() {

@@ -1,0 +1,98 @@
+//===- MachineCode.cpp - Machine code of a plan's kernels -----------------===//
+//
+// CUDA's by NVRTC, for all targets at once; the host's by LLVM, one target at a
+// time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/Passes.h"
+#include "codegen/cuda/compile/CompileModules.h"
+#include "codegen/cuda/compile/EmitModule.h"
+#include "codegen/cuda/compile/Nvrtc.h"
+#include "compiler/pipeline/Pipeline.h"
+
+#include "llvm/Linker/Linker.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+using namespace frit;
+
+/// What begins the names of a program's code.
+static std::string codeName(plan::ProgramOp program) {
+  std::optional<StringRef> function = program.getFunction();
+  return (function ? *function + "." : Twine()).str() + program.getArch().str();
+}
+
+LogicalResult Pipeline::generateCode() {
+  SmallVector<plan::ProgramOp> cudaPrograms;
+  for (auto program : plans->module().getOps<plan::ProgramOp>()) {
+    StringRef arch = program.getArch();
+    TimingScope scope = timing.nest("code for " + arch.str());
+    llvm::SaveAndRestore named(target, arch.str());
+    if (!cuda::isCudaArch(arch)) {
+      if (failed(compileHostKernels(program, scope)))
+        return failure();
+      continue;
+    }
+    if (failed(
+            hooks.keepCuda(cuda::joinKernels(program).text, codeName(program))))
+      return failure();
+    cudaPrograms.push_back(program);
+  }
+  if (cudaPrograms.empty() || options.last == Stage::cuda)
+    return success();
+  return compileCudaKernels(cudaPrograms);
+}
+
+LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
+                                           TimingScope &timing) {
+  StringRef arch = program.getArch();
+  PipelineHooks::Work work(hooks, "compile kernels for " + arch);
+  if (failed(findMachine(arch)))
+    return failure();
+  cpu::LoweredKernels lowered = std::move(hostKernels[program.getSymName()]);
+  PassManager passes(&context);
+  cpu::addLLVMPasses(passes);
+  passes.enableTiming(timing);
+  if (failed(passes.run(*lowered.module)))
+    return failure();
+  auto kernels =
+      cpu::translateKernels(std::move(lowered), *machine, llvmContext);
+  if (!kernels ||
+      failed(hooks.keepHostCode(*kernels, *machine, codeName(program))))
+    return failure();
+  // The kernels of each processor have names and instructions of their own.
+  if (host)
+    return success(!llvm::Linker::linkModules(*host, std::move(kernels)));
+  host = std::move(kernels);
+  return success();
+}
+
+LogicalResult Pipeline::findMachine(StringRef arch) {
+  auto found = cpu::createMachine(arch);
+  if (!found)
+    return emitError(UnknownLoc::get(&context))
+           << llvm::toString(found.takeError());
+  machine = std::move(*found);
+  return success();
+}
+
+LogicalResult Pipeline::compileCudaKernels(ArrayRef<plan::ProgramOp> programs) {
+  TimingScope scope = timing.nest("NVRTC");
+  {
+    PipelineHooks::Work work(hooks, "compile kernels");
+    if (failed(cuda::compilePrograms(
+            programs,
+            options.last == Stage::device ? cuda::CompileAs::oneModule
+                                          : cuda::CompileAs::modules,
+            deviceCode, [&](size_t done, size_t total, StringRef next) {
+              hooks.update(done, total, next);
+            })))
+      return failure();
+  }
+  for (plan::ProgramOp program : programs)
+    if (failed(hooks.keepDeviceCode(deviceCode[program.getSymName()],
+                                    codeName(program))))
+      return failure();
+  return success();
+}

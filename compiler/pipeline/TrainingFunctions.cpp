@@ -1,0 +1,80 @@
+//===- TrainingFunctions.cpp - Functions of a model that trains -----------===//
+
+#include "compiler/pipeline/Pipeline.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace frit;
+
+/// Imports a model that trains once for each size of its open dimension. Each
+/// has functions of its own, because padding would change the loss. The largest
+/// comes first, and its functions are called as if there were no others.
+LogicalResult Pipeline::importForTraining(
+    llvm::function_ref<OwningOpRef<ModuleOp>(ArrayRef<int64_t>)> importFor) {
+  if (options.openSymbols.size() > 1) {
+    emitError(UnknownLoc::get(&context))
+        << "a model that trains has several sizes of one dimension at most: "
+           "fix '"
+        << options.openSymbols.back().name
+        << "' with -fshape=" << options.openSymbols.back().name << "=SIZE";
+    return failure();
+  }
+  std::vector<std::vector<int64_t>> all = {{}};
+  if (!options.openSymbols.empty()) {
+    all.clear();
+    for (int64_t size : llvm::reverse(options.openSymbols.front().sizes))
+      all.push_back({size});
+  }
+  for (const std::vector<int64_t> &sizes : all) {
+    bool isFirst = functions.empty();
+    // The first import has reported warnings.
+    ScopedDiagnosticHandler once(&context, [&](Diagnostic &diagnostic) {
+      return success(!isFirst &&
+                     diagnostic.getSeverity() != DiagnosticSeverity::Error);
+    });
+    auto imported = importVariants(
+        {}, [&](ArrayRef<int64_t>) { return importFor(sizes); }, context);
+    std::string suffix = isFirst ? "" : "_" + std::to_string(sizes[0]);
+    if (failed(imported) ||
+        failed(addTrainingFunctions(std::move(*imported), suffix)))
+      return failure();
+  }
+  return success();
+}
+
+/// Makes the functions of a model that trains from the imported one.
+LogicalResult Pipeline::addTrainingFunctions(ModelVariants model,
+                                             const Twine &suffix) {
+  ModuleOp module = *model.modules.front();
+  if (failed(hooks.keep(Stage::imported, module, ("nn" + suffix).str())))
+    return failure();
+  if (model.shapes.counts)
+    return module.emitError(
+        "a model that trains has one size of every dimension, and data decide "
+        "some of this one's");
+  TrainingOptions training = *options.training;
+  if (training.batch) {
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    ArrayRef<int64_t> shape;
+    if (main.getNumArguments())
+      shape = nn::shapeOf(main.getArgument(0));
+    if (shape.empty() || !shape[0] || training.batch % shape[0])
+      return main.emitError("'batch' of the training file is ")
+             << training.batch << ", no multiple of the "
+             << (shape.empty() ? 0 : shape[0]) << " samples of a call";
+    training.accumulate = training.batch / shape[0];
+  }
+  for (TrainingFunction kind :
+       {TrainingFunction::trainStep, TrainingFunction::evalStep}) {
+    ModelVariants own;
+    own.modules.push_back(model.modules.front()->clone());
+    own.listNames = model.listNames;
+    own.shapes = model.shapes;
+    StringRef name =
+        kind == TrainingFunction::trainStep ? "train_step" : "eval_step";
+    functions.push_back({(name + suffix).str(), std::move(own),
+                         TrainedFunction{kind, training}});
+  }
+  return success();
+}
