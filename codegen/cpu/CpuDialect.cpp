@@ -21,14 +21,14 @@ void frit::cpu::CpuDialect::initialize() {
 
 llvm::LogicalResult
 frit::cpu::GemmAttr::buildStep(mlir::ImplicitLocOpBuilder &b,
-                               nn::FusionOp fusion,
+                               nn::Problem &problem,
                                const plan::CallBuffers &buffers) const {
-  return plan::buildGemm(b, fusion, /*algorithm=*/0, buffers);
+  return plan::buildGemm(b, problem, libraryAlgorithm(), buffers);
 }
 
 llvm::LogicalResult
 frit::cpu::ConvAttr::buildStep(mlir::ImplicitLocOpBuilder &b,
-                               nn::FusionOp fusion,
+                               nn::Problem &problem,
                                const plan::CallBuffers &buffers) const {
-  return plan::buildConv(b, fusion, /*algorithm=*/0, buffers);
+  return plan::buildConv(b, problem, libraryAlgorithm(), buffers);
 }

@@ -20,7 +20,10 @@ class Cpu_Schedule<string name, string mnemonic_, list<Trait> traits = []>
 class Cpu_CallSchedule<string name, string mnemonic_>
     : Cpu_Schedule<name, mnemonic_,
                    [DeclareAttrInterfaceMethods<Plan_LibraryCall>]> {
-  let extraClassDeclaration = "bool ordersOperands() const { return true; }";
+  let extraClassDeclaration = [{
+    bool isLibraryCall() const { return true; }
+    bool ordersOperands() const { return true; }
+  }];
 }
 
 def Cpu_LoopsAttr : Cpu_Schedule<"Loops", "loops"> {

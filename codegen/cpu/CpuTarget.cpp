@@ -3,7 +3,7 @@
 #include "codegen/cpu/CpuTarget.h"
 
 #include "codegen/cpu/CpuDialect.h"
-#include "dialects/nn/ContractionInfo.h"
+#include "dialects/nn/Problem.h"
 
 using namespace mlir;
 using namespace frit;
@@ -48,10 +48,11 @@ nn::Schedule cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
   auto fits = [](const nn::EpilogueInfo &info) {
     return !info.addend && info.activation != Activation::other;
   };
-  auto gemm = nn::describeGemm(fusion);
+  nn::Problem problem(fusion);
+  const auto &gemm = problem.gemm();
   if (gemm && fits(*gemm) && hasKernel(gemm->a))
     return GemmAttr::get(context);
-  auto conv = nn::describeConvolution(fusion);
+  const auto &conv = problem.conv();
   if (conv && fits(*conv) && hasKernel(conv->x))
     return ConvAttr::get(context);
   return LoopsAttr::get(context);

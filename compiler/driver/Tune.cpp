@@ -10,6 +10,7 @@
 #include "compiler/driver/Tune.h"
 
 #include "codegen/cuda/target/CudaDialect.h"
+#include "codegen/cuda/target/Problem.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/Progress.h"
 #include "compiler/driver/TuneImage.h"
@@ -97,7 +98,8 @@ private:
 
 void Tuner::collect(ModuleOp module) {
   module.walk([&](nn::FusionOp fusion) {
-    std::string text = cuda::tuningProblem(fusion);
+    cuda::Problem described(fusion);
+    std::string text = cuda::tuningProblem(described);
     if (text.empty() || tuning.find(text, options.arch, environment))
       return;
     Problem &problem = problems[StringAttr::get(fusion.getContext(), text)];
@@ -239,7 +241,7 @@ std::vector<Timing> Tuner::timeFinalists(nn::FusionOp fusion,
 llvm::Error Tuner::tuneOne(StringRef text, const Problem &problem) {
   std::vector<Timing> timings = time(problem.fusion, problem.candidates);
   for (const Turns &turns : problem.candidates)
-    if (isa<plan::LibraryCall>(turns.front()))
+    if (turns.front().isLibraryCall())
       llvm::append_range(
           timings,
           time(problem.fusion, otherAlgorithms(problem.fusion, turns.front())));
@@ -265,7 +267,7 @@ llvm::Error Tuner::tuneOne(StringRef text, const Problem &problem) {
   for (const Timing &timing : timings) {
     if (!timing.failure.empty())
       continue;
-    Timing &best = isa<plan::LibraryCall>(timing.turns.front()) ? library : own;
+    Timing &best = timing.turns.front().isLibraryCall() ? library : own;
     if (best.turns.empty() || timing.microseconds < best.microseconds)
       best = timing;
   }

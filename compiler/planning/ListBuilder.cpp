@@ -353,11 +353,14 @@ private:
     if (auto call = dyn_cast<plan::LibraryCall>(schedule)) {
       plan::CallBuffers buffers = {inputs, outputs, /*fallback=*/nullptr,
                                    options.workspaceBytes};
-      if (nn::Schedule own = call.fallback(); own && options.fallbacks) {
+      if (auto own =
+              dyn_cast_or_null<nn::Schedule>(schedule.fallbackSchedule());
+          own && options.fallbacks) {
         fusion.setScheduleAttr(own);
         buffers.fallback = kernels.get(fusion);
       }
-      return call.buildStep(b, fusion, buffers);
+      nn::Problem problem(fusion);
+      return call.buildStep(b, problem, buffers);
     }
     FlatSymbolRefAttr kernel = kernels.get(fusion);
     plan::LaunchOp::create(b, kernel, inputs, outputs, /*workspace=*/nullptr,

@@ -2,7 +2,6 @@
 
 #include "dialects/plan/LibraryCall.h"
 
-#include "dialects/nn/ContractionInfo.h"
 #include "dialects/plan/Plan.h"
 
 using namespace mlir;
@@ -32,11 +31,11 @@ static UnitAttr unit(Builder &b, bool set) {
   return set ? b.getUnitAttr() : UnitAttr();
 }
 
-LogicalResult plan::buildGemm(ImplicitLocOpBuilder &b, nn::FusionOp fusion,
+LogicalResult plan::buildGemm(ImplicitLocOpBuilder &b, nn::Problem &problem,
                               int64_t algorithm, const CallBuffers &buffers) {
-  auto gemm = nn::describeGemm(fusion);
+  const auto &gemm = problem.gemm();
   if (!gemm)
-    return reportMisfit(fusion, gemm.mismatch());
+    return reportMisfit(problem.fusion(), gemm.mismatch());
   auto integer = [&](int64_t v) { return b.getI64IntegerAttr(v); };
   auto list = [&](ArrayRef<int64_t> v) { return b.getDenseI64ArrayAttr(v); };
   GemmOp::create(b, buffers.fallback, buffers.inputs, buffers.outputs,
@@ -45,18 +44,18 @@ LogicalResult plan::buildGemm(ImplicitLocOpBuilder &b, nn::FusionOp fusion,
                  list({gemm->lda, gemm->ldb, gemm->ldd}),
                  list({gemm->strideA, gemm->strideB, gemm->strideD}),
                  unit(b, gemm->transposeA), unit(b, gemm->transposeB),
-                 gemm->op.getTf32Attr(), unit(b, bool(gemm->bias)),
-                 unit(b, bool(gemm->residual)),
+                 nn::MatmulOp(gemm->op).getTf32Attr(),
+                 unit(b, bool(gemm->bias)), unit(b, bool(gemm->residual)),
                  ActivationAttr::get(b.getContext(), gemm->activation),
                  algorithmAttr(b, algorithm));
   return success();
 }
 
-LogicalResult plan::buildConv(ImplicitLocOpBuilder &b, nn::FusionOp fusion,
+LogicalResult plan::buildConv(ImplicitLocOpBuilder &b, nn::Problem &problem,
                               int64_t algorithm, const CallBuffers &buffers) {
-  auto conv = nn::describeConvolution(fusion);
+  const auto &conv = problem.conv();
   if (!conv)
-    return reportMisfit(fusion, conv.mismatch());
+    return reportMisfit(problem.fusion(), conv.mismatch());
   auto list = [&](ArrayRef<int64_t> v) { return b.getDenseI64ArrayAttr(v); };
   ConvOp::create(
       b, buffers.fallback, buffers.inputs, buffers.outputs,
@@ -65,7 +64,7 @@ LogicalResult plan::buildConv(ImplicitLocOpBuilder &b, nn::FusionOp fusion,
       list({conv->padTop, conv->padLeft, conv->padBottom, conv->padRight}),
       list({conv->dilationH, conv->dilationW}),
       b.getI64IntegerAttr(conv->groups), unit(b, conv->channelsLast),
-      conv->op.getTf32Attr(), unit(b, bool(conv->bias)),
+      nn::ConvOp(conv->op).getTf32Attr(), unit(b, bool(conv->bias)),
       unit(b, bool(conv->residual)),
       ActivationAttr::get(b.getContext(), conv->activation),
       ConvPassAttr::get(b.getContext(), ConvPass::forward),

@@ -3,8 +3,7 @@
 #ifndef FRIT_DIALECTS_PLAN_LIBRARYCALL_H
 #define FRIT_DIALECTS_PLAN_LIBRARYCALL_H
 
-#include "dialects/nn/Match.h"
-#include "dialects/nn/NN.h"
+#include "dialects/nn/Problem.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -31,12 +30,12 @@ mlir::Value createWorkspace(mlir::ImplicitLocOpBuilder &builder, int64_t bytes);
 /// Builds the plan.gemm of a fusion around a matrix product, by the library's
 /// `algorithm` or, if that is 0, any.
 llvm::LogicalResult buildGemm(mlir::ImplicitLocOpBuilder &builder,
-                              nn::FusionOp fusion, int64_t algorithm,
+                              nn::Problem &problem, int64_t algorithm,
                               const CallBuffers &buffers);
 
 /// Builds the plan.conv of a fusion around a convolution.
 llvm::LogicalResult buildConv(mlir::ImplicitLocOpBuilder &builder,
-                              nn::FusionOp fusion, int64_t algorithm,
+                              nn::Problem &problem, int64_t algorithm,
                               const CallBuffers &buffers);
 
 /// Reports a fusion that the library of its schedule does not compute.

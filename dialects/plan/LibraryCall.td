@@ -8,22 +8,18 @@ include "mlir/IR/OpBase.td"
 def Plan_LibraryCall : AttrInterface<"LibraryCall"> {
   let cppNamespace = "::frit::plan";
   let description = [{
-    A schedule of a fusion that a library computes: cuBLASLt, cuDNN, or on the
-    host the runtime's own kernels. It becomes a plan step that describes the
-    problem, instead of a kernel.
+    A schedule of a fusion that a library computes (isLibraryCall): cuBLASLt,
+    cuDNN, or on the host the runtime's own kernels. It becomes a plan step that
+    describes the problem, instead of a kernel.
   }];
   let methods = [
     InterfaceMethod<[{
-        Builds the step of `fusion` on `buffers`. Reports at the fusion what
-        the library does not compute.
+        Builds the step of a fusion on `buffers`. Reports at the fusion what the
+        library does not compute.
       }], "::llvm::LogicalResult", "buildStep",
       (ins "::mlir::ImplicitLocOpBuilder &":$builder,
-           "::frit::nn::FusionOp":$fusion,
+           "::frit::nn::Problem &":$problem,
            "const ::frit::plan::CallBuffers &":$buffers)>,
-    InterfaceMethod<[{
-        Schedule of the kernel that runs where the library cannot; null if
-        there is none.
-      }], "::frit::nn::Schedule", "fallback", (ins), "", "return nullptr;">,
     InterfaceMethod<[{
         Returns this call by another of the library's algorithms, by the number
         that the runtime gives it; 0 leaves the choice to the library.

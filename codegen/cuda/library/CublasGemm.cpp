@@ -25,9 +25,9 @@ CublasGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult
-CublasGemmAttr::buildStep(ImplicitLocOpBuilder &b, nn::FusionOp fusion,
+CublasGemmAttr::buildStep(ImplicitLocOpBuilder &b, nn::Problem &problem,
                           const plan::CallBuffers &buffers) const {
-  return plan::buildGemm(b, fusion, getAlgorithm(), buffers);
+  return plan::buildGemm(b, problem, libraryAlgorithm(), buffers);
 }
 
 namespace {

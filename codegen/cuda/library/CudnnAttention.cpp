@@ -16,11 +16,12 @@ CudnnAttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult
-CudnnAttentionAttr::buildStep(ImplicitLocOpBuilder &b, nn::FusionOp fusion,
+CudnnAttentionAttr::buildStep(ImplicitLocOpBuilder &b, nn::Problem &problem,
                               const plan::CallBuffers &buffers) const {
-  auto info = nn::describeAttention(fusion);
+  const auto &info = problem.attention();
   if (!info)
-    return plan::reportMisfit(fusion, info.mismatch());
+    return plan::reportMisfit(problem.fusion(), info.mismatch());
+  nn::AttentionOp op = info->op;
   auto integer = [&](int64_t v) { return b.getI64IntegerAttr(v); };
   auto place = [&](const nn::AttentionOperand &operand) {
     return operandAttr(b, operand, buffers.inputs.size());
@@ -30,11 +31,11 @@ CudnnAttentionAttr::buildStep(ImplicitLocOpBuilder &b, nn::FusionOp fusion,
       plan::createWorkspace(b, buffers.workspaceBytes), integer(info->batch),
       integer(info->heads), integer(info->groups), integer(info->queries),
       integer(info->keys), integer(info->size), integer(info->valueSize),
-      info->op.getScaleAttr(), info->op.getCausalAttr(), place(info->q),
-      place(info->k), place(info->v),
-      info->mask ? place(*info->mask) : plan::OperandAttr(),
+      op.getScaleAttr(), op.getCausalAttr(), place(info->q), place(info->k),
+      place(info->v), info->mask ? place(*info->mask) : plan::OperandAttr(),
       place(info->result), /*dy=*/nullptr, /*stats=*/nullptr, /*dq=*/nullptr,
-      /*dk=*/nullptr, /*dv=*/nullptr, plan::algorithmAttr(b, getAlgorithm()));
+      /*dk=*/nullptr, /*dv=*/nullptr,
+      plan::algorithmAttr(b, libraryAlgorithm()));
   return success();
 }
 

@@ -33,11 +33,12 @@ static int64_t scratchOf(const nn::AttentionGradientInfo &info) {
 
 LogicalResult
 CudnnAttentionGradientAttr::buildStep(ImplicitLocOpBuilder &b,
-                                      nn::FusionOp fusion,
+                                      nn::Problem &problem,
                                       const plan::CallBuffers &buffers) const {
-  auto info = nn::describeAttentionGradient(fusion);
+  const auto &info = problem.attentionGradient();
   if (!info)
-    return plan::reportMisfit(fusion, info.mismatch());
+    return plan::reportMisfit(problem.fusion(), info.mismatch());
+  nn::AttentionGradOp op = info->op;
   auto integer = [&](int64_t v) { return b.getI64IntegerAttr(v); };
   auto place = [&](const nn::AttentionOperand &operand) {
     return operandAttr(b, operand, buffers.inputs.size());
@@ -47,10 +48,11 @@ CudnnAttentionGradientAttr::buildStep(ImplicitLocOpBuilder &b,
       plan::createWorkspace(b, buffers.workspaceBytes + scratchOf(*info)),
       integer(info->batch), integer(info->heads), integer(info->groups),
       integer(info->queries), integer(info->keys), integer(info->size),
-      integer(info->size), info->op.getScaleAttr(), info->op.getCausalAttr(),
+      integer(info->size), op.getScaleAttr(), op.getCausalAttr(),
       place(info->q), place(info->k), place(info->v), /*mask=*/nullptr,
       place(info->y), place(info->dy), place(info->stats), place(info->dq),
-      place(info->dk), place(info->dv), plan::algorithmAttr(b, getAlgorithm()));
+      place(info->dk), place(info->dv),
+      plan::algorithmAttr(b, libraryAlgorithm()));
   return success();
 }
 

@@ -23,9 +23,9 @@ CudnnConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult CudnnConvAttr::buildStep(ImplicitLocOpBuilder &b,
-                                       nn::FusionOp fusion,
+                                       nn::Problem &problem,
                                        const plan::CallBuffers &buffers) const {
-  return plan::buildConv(b, fusion, getAlgorithm(), buffers);
+  return plan::buildConv(b, problem, libraryAlgorithm(), buffers);
 }
 
 namespace {

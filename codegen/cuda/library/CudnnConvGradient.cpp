@@ -26,11 +26,11 @@ static int64_t workspaceOf(const plan::CallBuffers &buffers) {
 }
 
 LogicalResult
-CudnnConvGradientAttr::buildStep(ImplicitLocOpBuilder &b, nn::FusionOp fusion,
+CudnnConvGradientAttr::buildStep(ImplicitLocOpBuilder &b, nn::Problem &problem,
                                  const plan::CallBuffers &buffers) const {
-  auto gradient = nn::describeConvGradient(fusion);
+  const auto &gradient = problem.convGradient();
   if (!gradient)
-    return plan::reportMisfit(fusion, gradient.mismatch());
+    return plan::reportMisfit(problem.fusion(), gradient.mismatch());
   auto list = [&](ArrayRef<int64_t> v) { return b.getDenseI64ArrayAttr(v); };
   auto unit = [&](bool set) { return set ? b.getUnitAttr() : UnitAttr(); };
   auto pass = gradient->ofWeight ? plan::ConvPass::grad_weight
@@ -43,7 +43,7 @@ CudnnConvGradientAttr::buildStep(ImplicitLocOpBuilder &b, nn::FusionOp fusion,
       unit(gradient->tf32), /*bias=*/UnitAttr(), /*residual=*/UnitAttr(),
       plan::ActivationAttr::get(b.getContext(), Activation::none),
       plan::ConvPassAttr::get(b.getContext(), pass),
-      plan::algorithmAttr(b, getAlgorithm()));
+      plan::algorithmAttr(b, libraryAlgorithm()));
   return success();
 }
 

@@ -19,10 +19,10 @@ class Cuda_CallOrKernel<string name, string mnemonic_, string orders>
       OptionalParameter<"::mlir::Attribute", "the kernel's schedule"
                        >:$fallback);
   let extraClassDeclaration = [{
+    bool isLibraryCall() const { return true; }
+    int64_t libraryAlgorithm() const { return getAlgorithm(); }
     bool ordersOperands() const { return }] # orders # [{; }
-    ::frit::nn::Schedule fallback() const {
-      return ::llvm::cast_if_present<::frit::nn::Schedule>(getFallback());
-    }
+    ::mlir::Attribute fallbackSchedule() const { return getFallback(); }
     ::frit::nn::Schedule withAlgorithm(int64_t algorithm) const {
       return get(getContext(), algorithm, getFallback());
     }
@@ -35,6 +35,8 @@ class Cuda_CallOnly<string name, string mnemonic_, string orders>
                     [DeclareAttrInterfaceMethods<Plan_LibraryCall>]> {
   let parameters = (ins Cuda_Algorithm:$algorithm);
   let extraClassDeclaration = [{
+    bool isLibraryCall() const { return true; }
+    int64_t libraryAlgorithm() const { return getAlgorithm(); }
     bool ordersOperands() const { return }] # orders # [{; }
     ::frit::nn::Schedule withAlgorithm(int64_t algorithm) const {
       return get(getContext(), algorithm);

@@ -11,20 +11,21 @@ frit::cuda::verifyCall(llvm::function_ref<InFlightDiagnostic()> emitError,
                        int64_t algorithm, Attribute fallback) {
   if (failed(require(emitError, algorithm >= 0, "algorithm", "0 or more")))
     return failure();
+  auto schedule = dyn_cast_if_present<nn::Schedule>(fallback);
   return require(emitError,
-                 !fallback || (isa<nn::Schedule>(fallback) &&
-                               !isa<plan::LibraryCall>(fallback)),
+                 !fallback || (schedule && !schedule.isLibraryCall()),
                  "fallback", "the schedule of a kernel");
 }
 
 nn::Match<KernelText> frit::cuda::emitFallback(Problem &problem,
-                                               nn::Schedule fallback,
+                                               Attribute fallback,
                                                StringRef name,
                                                const Machine &machine) {
   if (!fallback)
     return nn::Mismatch("only a library computes it");
-  const Skeleton *skeleton = skeletonOf(fallback);
+  auto schedule = cast<nn::Schedule>(fallback);
+  const Skeleton *skeleton = skeletonOf(schedule);
   if (!skeleton)
     return nn::Mismatch("its fallback is another target's");
-  return skeleton->emit(problem, fallback, name, machine);
+  return skeleton->emit(problem, schedule, name, machine);
 }

@@ -21,7 +21,7 @@ verifyCall(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
            int64_t algorithm, mlir::Attribute fallback = nullptr);
 
 /// Emits the kernel of a call's fallback, which may be null.
-nn::Match<KernelText> emitFallback(Problem &problem, nn::Schedule fallback,
+nn::Match<KernelText> emitFallback(Problem &problem, mlir::Attribute fallback,
                                    llvm::StringRef name,
                                    const Machine &machine);
 
@@ -34,8 +34,7 @@ template <class Attr> class LibraryCallOf : public TunedSkeletonOf<Attr> {
   nn::Match<KernelText> emitText(Problem &problem, Attr schedule,
                                  llvm::StringRef name,
                                  const Machine &machine) const override {
-    nn::Schedule fallback = llvm::cast<plan::LibraryCall>(schedule).fallback();
-    return emitFallback(problem, fallback, name, machine);
+    return emitFallback(problem, schedule.fallbackSchedule(), name, machine);
   }
 };
 

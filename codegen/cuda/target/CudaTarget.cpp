@@ -100,6 +100,11 @@ void CudaTarget::getDialects(DialectRegistry &registry) const {
 SmallVector<nn::Schedule> CudaTarget::candidates(nn::FusionOp fusion,
                                                  unsigned most) const {
   Problem problem(fusion);
+  return candidates(problem, most);
+}
+
+SmallVector<nn::Schedule> CudaTarget::candidates(Problem &problem,
+                                                 unsigned most) const {
   Offers offers(most);
   for (const std::unique_ptr<Skeleton> &skeleton : skeletons())
     if (skeleton->isTuned())
@@ -109,11 +114,11 @@ SmallVector<nn::Schedule> CudaTarget::candidates(nn::FusionOp fusion,
 }
 
 nn::Schedule CudaTarget::schedule(nn::FusionOp fusion) const {
+  Problem problem(fusion);
   if (options.tuning)
     if (nn::Schedule tuned = options.tuning->pick(
-            fusion, options.arch, [&] { return candidates(fusion, ~0u); }))
+            problem, options.arch, [&] { return candidates(problem, ~0u); }))
       return tuned;
-  Problem problem(fusion);
   std::string reason;
   for (const std::unique_ptr<Skeleton> &skeleton : skeletons()) {
     Offers offers(/*most=*/1);

@@ -9,6 +9,7 @@
 #include <string>
 
 namespace frit::cuda {
+class Problem;
 class Tuning;
 
 struct CudaOptions {
@@ -50,6 +51,9 @@ public:
   const Machine &machine() const { return device; }
 
 private:
+  llvm::SmallVector<nn::Schedule> candidates(Problem &problem,
+                                             unsigned most) const;
+
   CudaOptions options;
   Machine device;
 };

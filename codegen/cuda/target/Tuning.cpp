@@ -5,6 +5,7 @@
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/compile/Headers.h"
 #include "codegen/cuda/target/CudaDialect.h"
+#include "codegen/cuda/target/Problem.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
@@ -129,10 +130,10 @@ static std::string attentionProblem(nn::AttentionInfo info) {
   return line.take();
 }
 
-std::string frit::cuda::tuningProblem(nn::FusionOp fusion) {
+std::string frit::cuda::tuningProblem(Problem &problem) {
+  nn::FusionOp fusion = problem.fusion();
   if (fusion.getNumResults() == 0)
     return "";
-  Problem problem(fusion);
   if (auto attention = describeKernelAttention(problem))
     return attentionProblem(*attention);
   Type result = elementOf(fusion.getResult(0));
@@ -237,7 +238,7 @@ static nn::Schedule candidateOf(nn::Schedule schedule) {
 }
 
 nn::Schedule
-Tuning::pick(nn::FusionOp fusion, StringRef arch,
+Tuning::pick(Problem &fusion, StringRef arch,
              llvm::function_ref<SmallVector<nn::Schedule>()> candidates) const {
   std::string problem = tuningProblem(fusion);
   if (problem.empty())
@@ -250,7 +251,7 @@ Tuning::pick(nn::FusionOp fusion, StringRef arch,
   if (tuned && llvm::is_contained(candidates(), candidateOf(tuned->schedule)))
     return tuned->schedule;
   if (warnsOfMisses && missed.insert(problem).second)
-    emitWarning(fusion.getLoc())
+    emitWarning(fusion.fusion().getLoc())
         << (tuned ? "its tuned schedule is none of those that it may have now"
                   : "it is not tuned")
         << ": '" << problem << "' for " << arch << " [-Wtune-miss]";

@@ -22,10 +22,11 @@
 #include "llvm/Support/Error.h"
 
 namespace frit::cuda {
+class Problem;
 
 /// What a fusion of one contraction or attention computes, as a text that equal
 /// problems share; empty for other fusions.
-std::string tuningProblem(nn::FusionOp fusion);
+std::string tuningProblem(Problem &problem);
 
 struct TunedSchedule {
   std::string arch;
@@ -53,11 +54,11 @@ public:
   const TunedSchedule *find(llvm::StringRef problem, llvm::StringRef arch,
                             llvm::StringRef environment = "") const;
 
-  /// Returns the schedule for `fusion` on `arch`, which must be one of the
+  /// Returns the schedule for a fusion on `arch`, which must be one of the
   /// candidates, by whichever of the library's algorithms; null where there is
   /// none. What was timed in f16 holds for bf16 too.
   nn::Schedule
-  pick(nn::FusionOp fusion, llvm::StringRef arch,
+  pick(Problem &fusion, llvm::StringRef arch,
        llvm::function_ref<llvm::SmallVector<nn::Schedule>()> candidates) const;
 
   static llvm::StringRef firstLine() { return "frit-tuning 3\n"; }

@@ -1,0 +1,87 @@
+//===- Problem.cpp - What a fusion computes -------------------------------===//
+
+#include "dialects/nn/Problem.h"
+
+#include "dialects/nn/Gradient.h"
+
+using namespace mlir;
+using namespace frit::nn;
+
+static Problem::Kind kindOf(Operation &op) {
+  using Kind = Problem::Kind;
+  return TypeSwitch<Operation *, Kind>(&op)
+      .Case<AttentionOp>([](auto) { return Kind::attention; })
+      .Case<MergeMomentsOp>([](auto) { return Kind::moments; })
+      .Case<AttentionGradOp>([](auto) { return Kind::attentionGradient; })
+      .Case<ConvGradInputOp, ConvGradWeightOp>(
+          [](auto) { return Kind::convGradient; })
+      .Case<MatmulOp, ConvOp>([](auto) { return Kind::contraction; })
+      .Case<DepthwiseConvOp>([](auto) { return Kind::depthwise; })
+      .Case<ReduceOp>([](auto) { return Kind::reduction; })
+      .Case<TransposeOp>([](auto) { return Kind::transpose; })
+      .Default(Kind::elementwise);
+}
+
+Problem::Problem(FusionOp fusion) : op(fusion) {
+  for (Operation &inner : op.getBody().front().without_terminator())
+    kind_ = std::min(kind_, kindOf(inner));
+}
+
+template <class Info>
+static const Match<Info> &once(std::optional<Match<Info>> &known,
+                               Match<Info> (*describe)(FusionOp), FusionOp op) {
+  if (!known)
+    known = describe(op);
+  return *known;
+}
+
+const Match<GemmInfo> &Problem::gemm() {
+  return once(gemmInfo, describeGemm, op);
+}
+
+const Match<ConvInfo> &Problem::conv() {
+  return once(convInfo, describeConvolution, op);
+}
+
+const Match<ConvB2bInfo> &Problem::convB2b() {
+  return once<ConvB2bInfo>(convB2bInfo, describeConvB2b, op);
+}
+
+const Match<AttentionInfo> &Problem::attention() {
+  return once(attentionInfo, describeAttention, op);
+}
+
+const Match<ConvGradientInfo> &Problem::convGradient() {
+  return once<ConvGradientInfo>(convGradientInfo, describeConvGradient, op);
+}
+
+const Match<AttentionGradientInfo> &Problem::attentionGradient() {
+  return once(attentionGradientInfo, describeAttentionGradient, op);
+}
+
+SmallVector<Value> Problem::operands() {
+  auto gather = [](Value a, Value b, const EpilogueInfo &epilogue) {
+    SmallVector<Value> values = {a, b};
+    if (ConvOp addend = epilogue.addend)
+      llvm::append_values(values, addend.getX(), addend.getW());
+    for (Value value :
+         {epilogue.bias, epilogue.residual, epilogue.moments, epilogue.column})
+      if (value)
+        values.push_back(value);
+    return values;
+  };
+  if (gemm())
+    return gather(gemm()->a, gemm()->b, *gemm());
+  if (conv())
+    return gather(conv()->x, conv()->w, *conv());
+  if (convGradient())
+    return {convGradient()->a, convGradient()->b};
+  if (!convB2b())
+    return {};
+  const ConvInfo &first = convB2b()->first, &last = convB2b()->last;
+  SmallVector<Value> values = gather(first.x, first.w, first);
+  for (Value value : {last.w, last.bias, last.residual})
+    if (value)
+      values.push_back(value);
+  return values;
+}

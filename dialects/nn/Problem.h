@@ -1,0 +1,67 @@
+//===- Problem.h - What a fusion computes ---------------------------------===//
+//
+// One description of a fusion: what is multiplied, convolved or attended to,
+// with what comes before and after it. Targets choose a schedule by it, their
+// kernels are emitted from it, and so are the plan's library calls, which the
+// artifact and the runtime read (artifact::Gemm, Conv, Attention).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DIALECTS_NN_PROBLEM_H
+#define FRIT_DIALECTS_NN_PROBLEM_H
+
+#include "dialects/nn/ContractionInfo.h"
+#include "dialects/nn/GradientInfo.h"
+#include "dialects/nn/Match.h"
+#include "dialects/nn/StridedView.h"
+
+namespace frit::nn {
+
+/// A fusion as one of several forms, each matched when it is first asked for.
+/// The fusion must not change meanwhile. For one thread.
+class Problem {
+public:
+  explicit Problem(FusionOp fusion);
+
+  /// What dominates a fusion: the first of these that one of its operators is.
+  enum class Kind {
+    attention,
+    moments,           ///< nn.merge_moments
+    attentionGradient, ///< nn.attention_grad
+    convGradient,      ///< nn.conv_grad_input or nn.conv_grad_weight
+    contraction,
+    depthwise,
+    reduction,
+    transpose,
+    elementwise
+  };
+  Kind kind() const { return kind_; }
+  FusionOp fusion() const { return op; }
+  mlir::MLIRContext *context() { return op.getContext(); }
+
+  /// The whole fusion as one of these, or why it is none.
+  const Match<GemmInfo> &gemm();
+  const Match<ConvInfo> &conv();
+  const Match<ConvB2bInfo> &convB2b();
+  const Match<AttentionInfo> &attention();
+  const Match<ConvGradientInfo> &convGradient();
+  const Match<AttentionGradientInfo> &attentionGradient();
+
+  /// Returns the operands of a contraction by role: A, B, those of a second
+  /// convolution, bias, residual, moments, column. Empty for other fusions.
+  llvm::SmallVector<mlir::Value> operands();
+
+private:
+  FusionOp op;
+  Kind kind_ = Kind::elementwise;
+  std::optional<Match<GemmInfo>> gemmInfo;
+  std::optional<Match<ConvInfo>> convInfo;
+  std::optional<Match<ConvB2bInfo>> convB2bInfo;
+  std::optional<Match<AttentionInfo>> attentionInfo;
+  std::optional<Match<ConvGradientInfo>> convGradientInfo;
+  std::optional<Match<AttentionGradientInfo>> attentionGradientInfo;
+};
+
+} // namespace frit::nn
+
+#endif // FRIT_DIALECTS_NN_PROBLEM_H
