@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/onnx/ops/PasteMasks.h"
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
 
@@ -143,6 +144,8 @@ static Results loop(Node &node) {
   const GraphProto *body = node.graph("body");
   if (!body)
     return {};
+  if (auto pasted = pasteMasks(node, *body); pasted || node.failed)
+    return pasted.value_or(Results());
   std::optional<int64_t> count;
   Expr limit = {node, {}}; // number of steps, if it depends on the data
   if (node.has(0)) {
