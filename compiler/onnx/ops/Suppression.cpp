@@ -167,12 +167,18 @@ static Expr pickInBlocks(const Suppression &s) {
                   inner;
   takesOut = takesOut.select(bits, bits.number(0)).sum(3).reshape({rows, all});
   Expr index = iota(node, i64, {1, 1, all}, 2);
+  // The boxes from a block on, and its first one, are computed from those of
+  // the block before: with constants, no two blocks would share a kernel.
+  Expr rest = boxes;
   for (int64_t i = 0; i < blocks; ++i) {
-    // Index tables, so that all blocks share kernels.
     Expr mine = {node, node.constant(llvm::to_vector(
                            llvm::seq(i * block, (i + 1) * block)))};
     auto own = [&](Expr x) { return x.gather(mine, 1); };
-    Expr alive = own(isLeft).select(bits, bits.number(0)).sum(1).reshape(rows);
+    Expr places = iota(node, i64, block, 0) + (boxes - rest);
+    Expr alive = isLeft.gather(places, 1)
+                     .select(bits, bits.number(0))
+                     .sum(1)
+                     .reshape(rows);
     Expr kept = alive.apply<nn::KeepBitsOp>({own(takesOut)});
     Expr isKept = kept.reshape({rows, 1}).apply<nn::BitwiseAndOp>({bits});
     isKept = isKept.equals(isKept.number(0)).logicalNot();
@@ -182,8 +188,9 @@ static Expr pickInBlocks(const Suppression &s) {
                  (mine.reshape({1, block, 1}) < index);
     isOut =
         isOut.to(f32).reduce(nn::Combiner::max, 1).reshape({rows, all}) > 0.5;
-    Expr isThere = boxes > static_cast<double>(i * block);
+    Expr isThere = rest > 0.0;
     isLeft = isThere.select(isLeft & isOut.logicalNot(), isLeft);
+    rest = rest - static_cast<double>(block);
   }
   Expr rank = cumulate(isLeft.to(i64), 1);
   return (isLeft & (rank <= s.most))
