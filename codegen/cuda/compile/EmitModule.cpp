@@ -12,8 +12,11 @@ using namespace frit;
 using namespace frit::cuda;
 
 /// What a module is to take at least: parsing headers and starting NVRTC's
-/// optimizer take 40 ms of it, whatever is in it.
-static constexpr double kLeastMilliseconds = 350;
+/// optimizer take 60 ms of it, whatever is in it.
+static constexpr double kLeastMilliseconds = 200;
+/// Modules that are worth that price where they are short: a machine compiles
+/// them side by side. Of longer ones there are more.
+static constexpr double kWorthModules = 16, kLongMilliseconds = 700;
 /// Modules of a target at most, or nearly: a runtime loads each by itself.
 static constexpr double kMostModules = 48;
 
@@ -23,7 +26,9 @@ double frit::cuda::estimateMilliseconds(const KernelText &kernel) {
   double base = StringSwitch<double>(kernel.header)
                     .Case("conv_b2b", 400)
                     .Cases({"attention", "wgmma_attention", "conv"}, 300)
-                    .Cases({"gemm", "wgmma_gemm", "wgmma_conv"}, 80)
+                    .Case("wgmma_gemm", 250)
+                    .Case("wgmma_conv", 160)
+                    .Case("gemm", 80)
                     .Cases({"row", "row_staged", "column", "depthwise"}, 50)
                     .Case("map", 5)
                     .Default(20); // transposes
@@ -117,7 +122,8 @@ SmallVector<size_t> frit::cuda::groupKernels(ArrayRef<KernelText> kernels) {
     stable_sort(numbers, [&](size_t a, size_t b) {
       return kernels[a].header < kernels[b].header;
     });
-    double share = std::max(kLeastMilliseconds, total / kMostModules);
+    double share = std::min(total / kWorthModules, kLongMilliseconds);
+    share = std::max({share, kLeastMilliseconds, total / kMostModules});
     share = total / std::max(1.0, std::round(total / share));
     double done = 0, shares = 0;
     for (auto [i, number] : enumerate(numbers)) {
