@@ -38,7 +38,8 @@ def stages_of(report: str) -> dict[str, float]:
     """Seconds by stage; `passes` and `code` are those of the target."""
     found = {}
     for line in report.splitlines():
-        match = re.match(r" *([0-9.]+) \( *[0-9.]+%\)  (\S.*)$", line)
+        # The last time of a line is the wall clock's.
+        match = re.match(r"(?: *([0-9.]+) \( *[0-9.]+%\))+  (\S.*)$", line)
         if match:
             name = re.sub(r"^(passes|code) for .*", r"\1", match[2])
             found[name] = found.get(name, 0.0) + float(match[1])
