@@ -181,6 +181,14 @@ bool CommandLine::readModel() {
                    spec + "'");
     options.import.bounds[name] = bound;
   }
+  for (StringRef spec : args.getAllArgValues(OPT_felements_EQ)) {
+    auto [name, number] = spec.rsplit(':');
+    int64_t count;
+    if (name.empty() || number.getAsInteger(10, count) || count < 0)
+      return wrong("-felements takes INPUT:NUMBER, as boxes:3, not '" + spec +
+                   "'");
+    options.import.elements[name] = count;
+  }
   if (int64_t count = countVariants(options.openSymbols); count > kMostVariants)
     return wrong("-fshape asks for " + Twine(count) +
                  " variants of the model, and an artifact holds at most " +

@@ -103,6 +103,9 @@ defm fshape : Value<one, "fshape", model_Group, "spec",
 defm fbound : Value<one, "fbound", model_Group, "node:number",
   "Have room for so many results of a node whose data decide how many it has, "
   "boxes/NonZero:4096; a call with more fails">;
+defm felements : Value<one, "felements", model_Group, "input:number",
+  "The sequence <input> has so many tensors, the inputs <input>.0, <input>.1, "
+  "...; 0 also for an optional input without a value">;
 defm fconst_input : Value<one, "fconst-input", model_Group, "name=@file",
   "Treat an input as the constant in a file, .npy or a TensorProto">;
 defm train : Value<two, "train", model_Group, "file",

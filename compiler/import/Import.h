@@ -33,6 +33,8 @@ struct ImportOptions {
   WeightCache *weights = nullptr;
   /// Upper bounds for data-dependent results, by node name.
   llvm::StringMap<int64_t> bounds;
+  /// Numbers of tensors of inputs that are sequences or optional, by name.
+  llvm::StringMap<int64_t> elements;
   /// Inputs that are constants: file (.npy or TensorProto) by input name.
   llvm::StringMap<std::string> constInputs;
   /// Generate missing external weights randomly, from this seed.

@@ -160,7 +160,13 @@ bool Reader::readInputs(const Json &graph) {
   if (!good)
     return false;
   InputShapes shapes(options, declared);
-  good = shapes.checkOptions(FileLineColLoc::get(&context, path, 0, 0));
+  Location file = FileLineColLoc::get(&context, path, 0, 0);
+  good = shapes.checkOptions(file);
+  if (!options.elements.empty()) {
+    emitError(file) << "-felements is for sequences and optional inputs, which "
+                       "a JSON graph does not have";
+    good = false;
+  }
   TensorReader files(nullptr, path, options, context);
   SmallVector<DictionaryAttr> attributes;
   for (auto [index, input] : llvm::enumerate(declared)) {

@@ -21,7 +21,9 @@ class Case:
     name: str
     kind: str
     model: onnx.ModelProto
-    data: list  # of (inputs, outputs): arrays, or values other than tensors
+    # Of (inputs, outputs): arrays, lists of them for sequences, None for an
+    # optional without a value.
+    data: list
     rtol: float
     atol: float
 
@@ -38,19 +40,24 @@ class Case:
         return "_expanded" in self.name
 
 
+# How a stored value of a type is read, and what makes it an array.
+STORED = {"tensor_type": (onnx.TensorProto, numpy_helper.to_array),
+          "sequence_type": (onnx.SequenceProto, numpy_helper.to_list),
+          "optional_type": (onnx.OptionalProto, numpy_helper.to_optional)}
+
+
 def read_value(file, value_info):
-    """A stored tensor as an array; None if it is not a tensor."""
-    if value_info.type.WhichOneof("value") != "tensor_type":
-        return None
-    tensor = onnx.TensorProto()
-    tensor.ParseFromString(file.read_bytes())
-    return numpy_helper.to_array(tensor)
+    """A stored value as an array or a list of them."""
+    proto, convert = STORED[value_info.type.WhichOneof("value")]
+    value = proto()
+    value.ParseFromString(file.read_bytes())
+    return convert(value)
 
 
 def as_arrays(values):
     """The package keeps some values as protobufs."""
     return [numpy_helper.to_array(v) if isinstance(v, onnx.TensorProto) else
-            v if isinstance(v, (np.ndarray, np.generic)) else None
+            as_arrays(v) if isinstance(v, (list, tuple)) else v
             for v in values]
 
 

@@ -52,26 +52,58 @@ class Runtime:
             raise RuntimeFailure(str(error)) from None
 
 
+def declared_tensor(value):
+    """What a model says about an input or about the elements of a sequence."""
+    kind = value.type
+    if kind.HasField("optional_type"):
+        kind = kind.optional_type.elem_type
+    if kind.HasField("sequence_type"):
+        kind = kind.sequence_type.elem_type
+    return kind.tensor_type
+
+
 def fixed_shapes(model, inputs, names):
     """-fshape flags for symbolic dimensions, from the data."""
     flags = []
     for value in model.graph.input:
-        dims = value.type.tensor_type.shape.dim
-        if value.name in names and (
-                not value.type.tensor_type.HasField("shape")
-                or any(not d.HasField("dim_value") for d in dims)):
-            shape = "x".join(map(str, inputs[value.name].shape))
-            flags.append(f"-fshape={value.name}:{shape}")
+        tensor = declared_tensor(value)
+        if tensor.HasField("shape") and all(
+                d.HasField("dim_value") for d in tensor.shape.dim):
+            continue
+        flags += [f"-fshape={name}:{'x'.join(map(str, inputs[name].shape))}"
+                  for name in names if name == value.name
+                  or re.fullmatch(re.escape(value.name) + r"\.\d+", name)]
     return flags
 
 
 def named_inputs(case, given):
-    """The values of a set of data by input; weights may be among the inputs."""
+    """The values of a set of data by input, whose weights may be among the
+    inputs; elements of a sequence have names of their own."""
     weights = {w.name for w in case.model.graph.initializer}
     names = [i.name for i in case.model.graph.input]
     if len(given) < len(names):
         names = [n for n in names if n not in weights]
-    return dict(zip(names, given))
+    values = {}
+    for name, value in zip(names, given):
+        if isinstance(value, list):
+            values |= {f"{name}.{i}": x for i, x in enumerate(value)}
+        elif value is not None:
+            values[name] = value
+    return values
+
+
+def element_counts(case):
+    """-felements flags for sequences and for optionals without a value."""
+    given = case.data[0][0] if case.data else []
+    return [f"-felements={value.name}:{len(x or [])}"
+            for value, x in zip(case.model.graph.input, given)
+            if x is None or isinstance(x, list)]
+
+
+def named_outputs(expected):
+    """Expected values in the order of the artifact's outputs."""
+    return [x for value in expected
+            for x in (value if isinstance(value, list) else [value])]
 
 
 def why(stderr, status):
@@ -98,17 +130,19 @@ class Job:
     def __init__(self, case, settings, folder):
         self.case, self.settings, self.folder = case, settings, folder
         self.fixed = []  # inputs that had to be known when compiling
-        self.data = [(named_inputs(case, given), expected)
+        self.data = [(named_inputs(case, given), named_outputs(expected))
                      for given, expected in case.data]
+        self.elements = element_counts(case)
 
     def fritc(self, *flags):
         case, first = self.case, self.data[0][0] if self.data else {}
-        names = [i.name for i in case.model.graph.input if i.name in first]
+        names = list(first)
         while True:
             free = [n for n in names if n not in self.fixed]
             command = [self.settings["fritc"], "model.onnx", *flags,
                        *(f"-fconst-input={n}=@{names.index(n)}.pb"
                          for n in self.fixed),
+                       *self.elements,
                        *fixed_shapes(case.model, first, free)]
             done = subprocess.run(command, cwd=self.folder, text=True,
                                   capture_output=True, errors="replace",
@@ -124,9 +158,6 @@ class Job:
 
     def compile(self):
         case = self.case
-        if any(v is None for given, expected in self.data
-               for v in (*given.values(), *expected)):
-            raise Unsupported("a value that is not a tensor")
         if not self.data:
             raise Unsupported("no data in the package")
         (self.folder / "model.onnx").write_bytes(

@@ -261,7 +261,7 @@ ArrayRef<Hook> frit::importer::elementwiseHooks() {
       {"Cast", 6, 1, 1, cast, false, true},
       {"CastLike", 15, 2, 2, castLike, false, true},
       {"BitCast", 26, 1, 1, bitCast, false, true},
-      {"Identity", 1, 1, 1, identity, false, true},
+      {"Identity", 1, 1, 1, identity, true, true},
       {"Dropout", 1, 1, 3, dropout, false, true},
       {"ai.onnx.ml::Binarizer", 1, 1, 1, binarizer, false, true},
   };

@@ -17,6 +17,16 @@ inline bool isList(mlir::Value value) {
   return llvm::isa<mlir::TupleType>(value.getType());
 }
 
+/// Returns the value that stands for a sequence of `tensors`.
+inline mlir::Value listOf(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::ValueRange tensors) {
+  return mlir::UnrealizedConversionCastOp::create(
+             builder, loc,
+             mlir::TupleType::get(builder.getContext(), tensors.getTypes()),
+             tensors)
+      .getResult(0);
+}
+
 /// The names that nodes of a graph or function body can refer to.
 struct Scope {
   /// Operator set versions by domain; "" is ONNX's own.

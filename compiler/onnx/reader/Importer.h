@@ -22,6 +22,7 @@ std::optional<Order>
 sortNodes(const Nodes &nodes, llvm::function_ref<bool(llvm::StringRef)> isGiven,
           llvm::function_ref<mlir::Location(const ::onnx::NodeProto &)> locate);
 
+class InputShapes;
 class Node;
 
 class Importer final : public ImportState {
@@ -69,6 +70,10 @@ private:
 
   /// Turns the graph's inputs into arguments of @main, or constants.
   bool addInputs();
+  std::optional<int64_t> countTensors(const ::onnx::ValueInfoProto &input);
+  mlir::Value addInput(const std::string &name,
+                       const ::onnx::TypeProto::Tensor *type,
+                       const InputShapes &shapes, size_t index);
   bool addOutputs();
   bool checkResult();
   /// Warns of a model that is to train and has lost its batch norms.

@@ -30,18 +30,59 @@ declaredDims(const ::onnx::TensorShapeProto &shape) {
   return dims;
 }
 
-/// Returns an input's tensor type, or null. An optional input is treated as
-/// present.
-static const TypeProto::Tensor *tensorType(const TypeProto &type) {
-  const TypeProto &own = type.value_case() == TypeProto::kOptionalType
-                             ? type.optional_type().elem_type()
-                             : type;
-  return own.value_case() == TypeProto::kTensorType ? &own.tensor_type()
-                                                    : nullptr;
+namespace {
+
+/// A tensor that a model takes: an input, or an element of one that is a
+/// sequence.
+struct Taken {
+  const ValueInfoProto *input;
+  std::string name;
+  const TypeProto::Tensor *type; ///< null if it is no tensor
+};
+
+} // namespace
+
+static const TypeProto &withoutOptional(const TypeProto &type) {
+  return type.has_optional_type() ? type.optional_type().elem_type() : type;
+}
+
+/// Most tensors of a sequence.
+static constexpr int64_t mostElements = 4096;
+
+/// Returns how many tensors an input has: one, or what -felements says about
+/// sequences and optional inputs. None after an error.
+std::optional<int64_t> Importer::countTensors(const ValueInfoProto &input) {
+  Location loc = locate("input '" + input.name() + "'");
+  bool isSequence = withoutOptional(input.type()).has_sequence_type(),
+       isOptional = input.type().has_optional_type();
+  auto found = options.elements.find(input.name());
+  if (found == options.elements.end()) {
+    if (isSequence) {
+      emitError(loc) << "is a sequence; -felements=" << text(input.name())
+                     << ":NUMBER says how many tensors it has";
+      return std::nullopt;
+    }
+    if (isOptional)
+      emitWarning(loc) << "is optional; the model is compiled for calls that "
+                          "give it, and by -felements="
+                       << text(input.name()) << ":0 for others [-Woptional]";
+    return 1;
+  }
+  int64_t most = isSequence ? mostElements : isOptional ? 1 : 0;
+  if (found->second <= most)
+    return found->second;
+  auto diagnostic = emitError(loc);
+  diagnostic << "cannot have " << found->second << " tensors: it is ";
+  if (isSequence)
+    diagnostic << "a sequence of at most " << mostElements;
+  else
+    diagnostic << (isOptional ? "optional" : "no sequence");
+  return std::nullopt;
 }
 
 bool Importer::addInputs() {
-  SmallVector<const ValueInfoProto *> inputs;
+  std::vector<Taken> all;
+  llvm::StringMap<int64_t> counts;
   llvm::StringSet<> seen;
   bool good = true;
   for (const ValueInfoProto &input : model->graph().input()) {
@@ -51,70 +92,105 @@ bool Importer::addInputs() {
       continue;
     }
     // Up to IR version 3, weights are inputs too, with a default.
-    if (!graph.weights.contains(input.name()))
-      inputs.push_back(&input);
+    if (graph.weights.contains(input.name()))
+      continue;
+    auto count = countTensors(input);
+    if (!count) {
+      good = false;
+      graph.failed.insert(input.name());
+      continue;
+    }
+    const TypeProto *type = &withoutOptional(input.type());
+    bool isSequence = type->has_sequence_type();
+    if (isSequence)
+      type = &type->sequence_type().elem_type();
+    for (int64_t i = 0; i < *count; ++i)
+      all.push_back(
+          {&input,
+           isSequence ? input.name() + "." + std::to_string(i) : input.name(),
+           type->has_tensor_type() ? &type->tensor_type() : nullptr});
+    counts[input.name()] = *count;
   }
   std::vector<DeclaredInput> declared;
-  for (const ValueInfoProto *input : inputs) {
-    const TypeProto::Tensor *type = tensorType(input->type());
-    declared.push_back(
-        {input->name(), locate("input '" + input->name() + "'"),
-         type && type->has_shape(),
-         type ? declaredDims(type->shape()) : SmallVector<DeclaredDim>()});
+  for (const Taken &taken : all) {
+    SmallVector<DeclaredDim> dims = taken.type
+                                        ? declaredDims(taken.type->shape())
+                                        : SmallVector<DeclaredDim>();
+    // Elements of a sequence may differ in a size that has a name.
+    if (taken.name != taken.input->name())
+      for (DeclaredDim &dim : dims)
+        dim.symbol.clear();
+    declared.push_back({taken.name, locate("input '" + taken.name + "'"),
+                        taken.type && taken.type->has_shape(),
+                        std::move(dims)});
   }
   InputShapes shapes(options, std::move(declared));
   good &= shapes.checkOptions(FileLineColLoc::get(&context, path, 0, 0));
 
-  Block &entry = main.getBody().front();
-  for (auto [index, input] : llvm::enumerate(inputs)) {
-    Location loc = locate("input '" + input->name() + "'");
-    auto fail = [&] {
-      good = false;
-      graph.failed.insert(input->name());
-    };
-    const TypeProto::Tensor *declaredType = tensorType(input->type());
-    Type element =
-        declaredType ? elementType(declaredType->elem_type(), context) : Type();
-    if (!element) {
-      if (declaredType)
-        emitError(loc) << "element type "
-                       << dataTypeName(declaredType->elem_type())
-                       << " is not supported";
-      else
-        emitError(loc) << "is not a tensor, which is not supported";
-      fail();
+  llvm::StringMap<Results> values;
+  for (auto [index, taken] : llvm::enumerate(all)) {
+    if (Value value = addInput(taken.name, taken.type, shapes, index)) {
+      values[taken.input->name()].push_back(value);
       continue;
     }
-    if (input->type().has_optional_type())
-      emitWarning(loc) << "is optional; the model is compiled for calls that "
-                          "give it [-Woptional]";
-    auto file = options.constInputs.find(input->name());
-    if (file != options.constInputs.end()) {
-      ElementsAttr value = tensors.readFile(file->second, input->name(), loc);
-      if (value && value.getElementType() != element) {
-        emitError(loc) << "has elements of type " << element << ", but '"
-                       << text(file->second) << "' of "
-                       << value.getElementType();
-        value = {};
-      }
-      if (value)
-        graph.values[input->name()] = nn::ConstantOp::create(
-            builder, loc, value, builder.getStringAttr(input->name()));
-      else
-        fail();
-      continue;
-    }
-    auto shape = shapes.resolve(index);
-    if (!shape) {
-      fail();
-      continue;
-    }
-    graph.values[input->name()] =
-        entry.addArgument(RankedTensorType::get(*shape, element), loc);
-    inputNames.push_back(builder.getStringAttr(input->name()));
-    inputSymbols.push_back(shapes.openSymbols(index, context));
+    good = false;
+    graph.failed.insert(taken.input->name());
   }
+  for (const ValueInfoProto &input : model->graph().input()) {
+    if (!counts.contains(input.name()) || graph.failed.contains(input.name()))
+      continue;
+    Results &own = values[input.name()];
+    // An optional input without a value is null, as one that a node omits.
+    graph.values[input.name()] =
+        withoutOptional(input.type()).has_sequence_type()
+            ? listOf(builder, locate("input '" + input.name() + "'"), own)
+        : own.empty() ? Value()
+                      : own.front();
+  }
+  for (const auto &[name, count] : options.elements)
+    if (!counts.contains(name) && !graph.failed.contains(name)) {
+      emitError(FileLineColLoc::get(&context, path, 0, 0))
+          << "-felements names '" << name << "', which is no input";
+      good = false;
+    }
   return good && !failed;
+}
+
+/// Adds an argument of @main for a tensor that the model takes, or its
+/// constant; null after an error.
+Value Importer::addInput(const std::string &name, const TypeProto::Tensor *type,
+                         const InputShapes &shapes, size_t index) {
+  Location loc = locate("input '" + name + "'");
+  if (!type) {
+    emitError(loc) << "is not a tensor, which is not supported";
+    return {};
+  }
+  Type element = elementType(type->elem_type(), context);
+  if (!element) {
+    emitError(loc) << "element type " << dataTypeName(type->elem_type())
+                   << " is not supported";
+    return {};
+  }
+  auto file = options.constInputs.find(name);
+  if (file != options.constInputs.end()) {
+    ElementsAttr value = tensors.readFile(file->second, name, loc);
+    if (value && value.getElementType() != element) {
+      emitError(loc) << "has elements of type " << element << ", but '"
+                     << text(file->second) << "' of " << value.getElementType();
+      return {};
+    }
+    if (!value)
+      return {};
+    return nn::ConstantOp::create(builder, loc, value,
+                                  builder.getStringAttr(name));
+  }
+  auto shape = shapes.resolve(index);
+  if (!shape)
+    return {};
+  inputNames.push_back(builder.getStringAttr(name));
+  inputSymbols.push_back(shapes.openSymbols(index, context));
+  return main.getBody().front().addArgument(
+      RankedTensorType::get(*shape, element), loc);
 }
 
 /// Warns if the declared shape differs from the computed one. Not an error,
@@ -163,14 +239,18 @@ bool Importer::addOutputs() {
       good = false;
       continue;
     }
-    if (isList(value)) {
-      emitError(loc) << "is a sequence, which is not supported";
-      good = false;
-      continue;
-    }
     if (!given.insert(output.name()).second) {
       emitError(loc) << "is given twice";
       good = false;
+      continue;
+    }
+    if (isList(value)) {
+      for (auto [i, element] :
+           llvm::enumerate(value.getDefiningOp()->getOperands())) {
+        results.push_back(element);
+        outputNames.push_back(
+            builder.getStringAttr(output.name() + "." + std::to_string(i)));
+      }
       continue;
     }
     compareDeclaredType(output, nn::tensorType(value), loc);

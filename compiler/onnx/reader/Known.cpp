@@ -223,15 +223,17 @@ static Results optionalHasElement(Node &node) {
   return {node.scalar(node.builder().getI1Type(), node.has(0))};
 }
 
-static Results optionalGetElement(Node &node) { return {node.input(0)}; }
+/// The value of an optional, or an optional with that value.
+static Results sameValue(Node &node) { return {node.input(0)}; }
 
 ArrayRef<Hook> frit::importer::knownHooks() {
   static constexpr Hook hooks[] = {
       {"NonZero", 9, 1, 1, nonZero, false, true},
       {"Unique", 11, 1, 1, unique},
       {"NonMaxSuppression", 10, 2, 5, nonMaxSuppression, false, true},
-      {"OptionalHasElement", 15, 0, 1, optionalHasElement, false, true},
-      {"OptionalGetElement", 15, 1, 1, optionalGetElement, false, true},
+      {"Optional", 15, 1, 1, sameValue, true, true},
+      {"OptionalHasElement", 15, 0, 1, optionalHasElement, true, true},
+      {"OptionalGetElement", 15, 1, 1, sameValue, true, true},
   };
   return hooks;
 }

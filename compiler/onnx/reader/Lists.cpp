@@ -47,11 +47,7 @@ static Results makeList(Node &node, const Elements &elements) {
                    << " and " << elementOf(element);
       return {};
     }
-  auto type =
-      TupleType::get(node.context(), ValueRange(ArrayRef(elements)).getTypes());
-  return {UnrealizedConversionCastOp::create(node.builder(), node.loc, type,
-                                             elements)
-              .getResult(0)};
+  return {listOf(node.builder(), node.loc, elements)};
 }
 
 /// Returns the list index in input `i`, or `otherwise` if it was omitted: at
