@@ -106,10 +106,13 @@ def scale(model: nn.Module, image: Tensor, name: str, deviation: float,
 def write(name: str, size: int, path: Path) -> None:
     """The model, its picture and what is found in it, beside `path`."""
     torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     sizes = {} if name.startswith("ssd") else dict(min_size=size, max_size=size)
     model = detection.__dict__[name](weights=None, weights_backbone=None,
-                                     **sizes).eval()
-    image = picture(size)
+                                     **sizes).eval().to(device)
+    image = picture(size).to(device)
     calibrate(model, image)
     for head in DETECTORS[name][1]:
         scale(model, image, *head)
@@ -118,13 +121,13 @@ def write(name: str, size: int, path: Path) -> None:
         torch.onnx.export(model, ([image],), path, dynamo=False,
                           opset_version=17)
     graph = onnx.load(path, load_external_data=False).graph
-    inputs = {graph.input[0].name: image.numpy()}
+    inputs = {graph.input[0].name: image.cpu().numpy()}
     try:
         import onnxruntime
         found = onnxruntime.InferenceSession(path).run(None, inputs)
     except ImportError:
         with torch.no_grad():
-            found = [x.numpy() for x in model([image])[0].values()]
+            found = [x.cpu().numpy() for x in model([image])[0].values()]
     np.savez(path.with_suffix(".in.npz"), **inputs)
     np.savez(path.with_suffix(".out.npz"), **dict(
         zip((output.name for output in graph.output), found)))
