@@ -193,12 +193,102 @@ static Results swiGlu(Node &node) {
   return {a * (a * alpha).apply<nn::SigmoidOp>() * b};
 }
 
+//===----------------------------------------------------------------------===//
+// TfIdfVectorizer
+//===----------------------------------------------------------------------===//
+
+/// Counts how often each sequence of numbers in a pool occurs in a row, also
+/// with up to max_skip_count numbers between its own.
+static Results tfIdfVectorizer(Node &node) {
+  Expr x = input(node, 0);
+  auto pool = node.integers("pool_int64s"),
+       starts = node.integers("ngram_counts"),
+       columnOf = node.integers("ngram_indexes");
+  int64_t least = node.integer("min_gram_length", 1),
+          most = node.integer("max_gram_length", 1),
+          skips = node.integer("max_skip_count", 0);
+  StringRef mode = node.string("mode", "TF");
+  SmallVector<double> weights = node.reals("weights");
+  if (!x)
+    return {};
+  if (!pool || !starts || !columnOf || columnOf->empty() || x.rank() < 1 ||
+      x.rank() > 2 || x.isFloat() || least < 1 || skips < 0) {
+    node.error() << "needs rows of integers and a pool of them";
+    return {};
+  }
+  if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
+    node.error() << "mode '" << mode << "' is none of TF, IDF and TFIDF";
+  int64_t last = *llvm::max_element(*columnOf);
+  if (*llvm::min_element(*columnOf) < 0 ||
+      last >= mostInTable / static_cast<int64_t>(columnOf->size()) ||
+      (!weights.empty() && weights.size() != columnOf->size()))
+    node.error() << "column " << last << " does not fit its "
+                 << columnOf->size() << " sequences and " << weights.size()
+                 << " weights";
+  if (node.failed)
+    return {};
+  Type f32 = node.builder().getF32Type();
+  int64_t columns = last + 1;
+  bool isOne = x.rank() == 1;
+  int64_t rows = isOne ? 1 : x.size(0), length = x.size(x.rank() - 1);
+  x = x.to(node.builder().getI64Type()).reshape({rows, length});
+  Expr result = filled(node, f32, {rows, columns}, 0);
+  size_t done = 0;
+  for (auto [i, begin] : llvm::enumerate(*starts)) {
+    int64_t size = static_cast<int64_t>(i) + 1,
+            end = i + 1 < starts->size() ? (*starts)[i + 1]
+                                         : static_cast<int64_t>(pool->size());
+    int64_t count = (end - begin) / size;
+    if (begin < 0 || end < begin || end > static_cast<int64_t>(pool->size()) ||
+        done + count > columnOf->size()) {
+      node.error() << "its pool has no " << size << "-grams from " << begin
+                   << " to " << end;
+      return {};
+    }
+    auto own = ArrayRef(*columnOf).slice(done, count);
+    done += count;
+    if (size < least || size > most || count == 0)
+      continue;
+    SmallVector<double> places(count * columns, 0);
+    for (auto [gram, column] : llvm::enumerate(own))
+      places[gram * columns + column] = 1;
+    Expr toColumns = table(node, f32, {count, columns}, places);
+    for (int64_t skip = 0; skip <= (size == 1 ? 0 : skips); ++skip) {
+      int64_t positions = length - (size - 1) * (skip + 1);
+      if (positions < 1 || node.failed)
+        break;
+      Expr isThere = {node, {}};
+      for (int64_t at = 0; at < size; ++at) {
+        SmallVector<int64_t> wanted;
+        for (int64_t gram = 0; gram < count; ++gram)
+          wanted.push_back((*pool)[begin + gram * size + at]);
+        Expr same = x.slice(1, at * (skip + 1), positions)
+                        .reshape({rows, 1, positions})
+                        .equals(table(node, {1, count, 1}, wanted));
+        isThere = isThere ? isThere & same : same;
+      }
+      Expr counts = isThere.to(f32).sum(2).reshape({rows, count});
+      result = result + counts.matmul(toColumns);
+    }
+  }
+  if (mode == "IDF")
+    result = (result > 0.0).to(f32);
+  if (mode != "TF" && !weights.empty()) {
+    SmallVector<double> ofColumns(columns, 0);
+    for (auto [column, weight] : llvm::zip_equal(*columnOf, weights))
+      ofColumns[column] = weight;
+    result = result * table(node, f32, {1, columns}, ofColumns);
+  }
+  return {isOne ? result.reshape(columns) : result};
+}
+
 ArrayRef<Hook> frit::importer::sequenceHooks() {
   static constexpr Hook hooks[] = {
       {"RotaryEmbedding", 23, 3, 4, rotaryEmbedding},
       {"LinearAttention", 27, 3, 6, linearAttention},
       {"CausalConvWithState", 27, 2, 4, causalConv},
       {"SwiGLU", 28, 2, 2, swiGlu},
+      {"TfIdfVectorizer", 9, 1, 1, tfIdfVectorizer},
   };
   return hooks;
 }
