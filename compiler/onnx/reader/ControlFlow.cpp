@@ -57,6 +57,13 @@ static Value choose(Node &node, Value condition, Value x, Value y) {
   return listOf(node.builder(), node.loc, chosen);
 }
 
+/// Returns whether a graph makes an optional without a value.
+static bool hasNone(const GraphProto &graph) {
+  return llvm::any_of(graph.node(), [](const ::onnx::NodeProto &node) {
+    return StringRef(node.op_type()) == "Optional" && node.input_size() == 0;
+  });
+}
+
 static Results ifElse(Node &node) {
   const GraphProto *yes = node.graph("then_branch"),
                    *no = node.graph("else_branch");
@@ -65,6 +72,12 @@ static Results ifElse(Node &node) {
     return {};
   if (auto value = known(condition))
     return node.inlineGraph(*value ? *yes : *no, {}, *value ? "then" : "else");
+  if (hasNone(*yes) || hasNone(*no)) {
+    node.error() << "its condition must be known when compiling, as a branch "
+                    "gives an optional without a value"
+                 << fixInputsHint(condition);
+    return {};
+  }
   Results a = node.inlineGraph(*yes, {}, "then");
   Results b = node.inlineGraph(*no, {}, "else");
   if (node.failed)
