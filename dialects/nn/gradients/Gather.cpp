@@ -11,6 +11,10 @@
 //                                            be e acd cd d
 //   dx[r] is the s of the first row with index r.
 //
+// Where the indices are constant and none is there often, as in interpolation,
+// dx[r] is a sum of gathers: of the rows that have the index r for the first
+// time, for the second time and so on.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/nn/Gradient.h"
@@ -118,14 +122,73 @@ static Value addToFewRows(NNBuilder &b, Value dy, TensorExpr index,
   return b.reshape(b.reduce(parts, Combiner::sum, 1), {size, columns});
 }
 
+/// The rows of each index, if the indices are constant.
+static std::optional<std::vector<SmallVector<int64_t>>> findRows(Value indices,
+                                                                 int64_t size) {
+  DenseIntElementsAttr constant;
+  if (!matchPattern(indices, m_Constant(&constant)))
+    return std::nullopt;
+  std::vector<SmallVector<int64_t>> rows(static_cast<size_t>(size));
+  for (auto [row, value] : llvm::enumerate(constant.getValues<APInt>())) {
+    int64_t index = value.getSExtValue();
+    index = std::clamp<int64_t>(index < 0 ? index + size : index, 0, size - 1);
+    rows[static_cast<size_t>(index)].push_back(static_cast<int64_t>(row));
+  }
+  return rows;
+}
+
+/// Adds the rows of each index, `dy` [..., count, ...] along `axis`, by one
+/// gather for each time that an index is there.
+static Value gatherRows(NNBuilder &b, Value dy, int64_t axis,
+                        ArrayRef<SmallVector<int64_t>> rows) {
+  SmallVector<int64_t> column(shapeOf(dy).size(), 1);
+  column[static_cast<size_t>(axis)] = static_cast<int64_t>(rows.size());
+  auto listOf = [&](auto &values, Type element) -> Value {
+    auto type = RankedTensorType::get(values.size(), element);
+    return ConstantOp::create(b, DenseElementsAttr::get(type, ArrayRef(values)),
+                              StringAttr());
+  };
+  size_t most = 1;
+  for (ArrayRef<int64_t> of : rows)
+    most = std::max(most, of.size());
+  std::optional<TensorExpr> sum;
+  for (size_t time = 0; time < most; ++time) {
+    SmallVector<int64_t> from;
+    SmallVector<bool> isThere;
+    for (ArrayRef<int64_t> of : rows) {
+      isThere.push_back(time < of.size());
+      from.push_back(time < of.size() ? of[time] : 0);
+    }
+    TensorExpr part =
+        widened(b, GatherOp::create(b, dy, listOf(from, b.getI64Type()), axis));
+    if (!llvm::all_of(isThere, [](bool is) { return is; })) {
+      TensorExpr valid(b, b.reshape(listOf(isThere, b.getI1Type()), column));
+      part = where(valid, part, 0.0);
+    }
+    sum = sum ? *sum + part : part;
+  }
+  return *sum;
+}
+
 SmallVector<Value> GatherGradOp::decompose(NNBuilder &b) {
   constexpr int64_t fewRows = 4;
+  constexpr size_t fewTimes = 8;
   auto type = tensorType(getDx());
   ArrayRef<int64_t> from = shapeOf(getDy());
   int64_t size = getSize(), axis = getAxis();
   int64_t picked = shapeOf(getIndices()).size();
   if (type.getNumElements() == 0 || llvm::is_contained(from, 0))
     return {b.zeros(type)};
+  auto rows = findRows(getIndices(), size);
+  if (rows && llvm::all_of(*rows, [&](ArrayRef<int64_t> of) {
+        return of.size() <= fewTimes;
+      })) {
+    SmallVector<int64_t> flat(from.take_front(axis));
+    flat.push_back(tensorType(getIndices()).getNumElements());
+    llvm::append_range(flat, from.drop_front(axis + picked));
+    Value dx = gatherRows(b, b.reshape(getDy(), flat), axis, *rows);
+    return {b.cast(dx, type.getElementType())};
+  }
   // The indices' dimensions become rows, all others columns.
   SmallVector<int64_t> perm, rest;
   for (int64_t dim = axis; dim < axis + picked; ++dim)
