@@ -16,8 +16,9 @@ using namespace frit::cuda;
 using artifact::Step;
 using artifact::StepKind;
 
-/// Dynamic shared memory that a kernel gets without opting in, in bytes.
-static constexpr uint32_t kSharedWithoutAsking = 48 << 10;
+/// Dynamic shared memory that a kernel gets without opting in, in bytes: of the
+/// 48 KiB, what its variables surely leave.
+static constexpr uint32_t kSharedWithoutAsking = 32 << 10;
 
 CudaExecutor::~CudaExecutor() {
   if (!gpu.context)

@@ -40,14 +40,30 @@ extern "C" __global__ void fc_fallback(const float *x, const float *w,
   to[row * 3 + column] = fmaxf(sum, 0.0f);
 }
 
+template <int Count>
+__device__ void reverseShared(const float *from, float *to, float *shared) {
+  for (int i = threadIdx.x; i < Count; i += blockDim.x)
+    shared[i] = from[i];
+  __syncthreads();
+  for (int i = threadIdx.x; i < Count; i += blockDim.x)
+    to[i] = shared[Count - 1 - i];
+}
+
 /// Reverses 16384 floats through 64 KiB of dynamic shared memory.
 extern "C" __global__ void reverse(const float *from, float *to) {
   extern __shared__ float shared[];
-  for (int i = threadIdx.x; i < 16384; i += blockDim.x)
-    shared[i] = from[i];
-  __syncthreads();
-  for (int i = threadIdx.x; i < 16384; i += blockDim.x)
-    to[i] = shared[16383 - i];
+  reverseShared<16384>(from, to, shared);
+}
+
+/// Reverses 12288 floats through 48 KiB beside a shared variable.
+extern "C" __global__ void reverse_beside(const float *from, float *to) {
+  extern __shared__ float shared[];
+  __shared__ float first;
+  if (threadIdx.x == 0)
+    first = from[0];
+  reverseShared<12288>(from, to, shared);
+  if (threadIdx.x == 0)
+    to[12287] = first;
 }
 
 extern "C" __global__ void increment(float *value) { value[0] += 1; }

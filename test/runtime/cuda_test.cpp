@@ -178,14 +178,14 @@ static void testModel(unsigned flags, bool ptxOnly, const char *fcRunsOn) {
   CHECK(visits == 3 && isClose(y, expectedResult(x, ids)));
 }
 
-static void testSharedMemory() {
+static void testSharedMemory(const char *kernel, int64_t count) {
   PlanWriter plan;
-  Buffer x = plan.input("x", DType::f32, {16384});
-  Buffer y = plan.output("y", DType::f32, {16384});
-  Step &step = plan.step(StepKind::launch, "reverse", {x, y});
-  step.kernel = plan.kernel("reverse");
+  Buffer x = plan.input("x", DType::f32, {count});
+  Buffer y = plan.output("y", DType::f32, {count});
+  Step &step = plan.step(StepKind::launch, kernel, {x, y});
+  step.kernel = plan.kernel(kernel);
   step.block[0] = 256;
-  step.sharedBytes = 65536;
+  step.sharedBytes = uint32_t(count) * 4;
   cudaTarget(plan);
   Model model;
   model.plan = plan.finish("shared memory");
@@ -194,12 +194,13 @@ static void testSharedMemory() {
   frit::Context context;
   CHECK(!frit::Module::open(*model.get(), module, &options));
   CHECK(!frit::Context::create(module, context));
-  std::vector<float> from(16384), to(16384);
+  std::vector<float> from(static_cast<size_t>(count)), to(from.size());
   for (size_t i = 0; i < from.size(); ++i)
     from[i] = float(i);
   CHECK(!context.run({module.bindInput(0, from.data())},
                      {module.bindOutput(0, to.data())}));
-  CHECK(to[0] == 16383 && to[16383] == 0 && to[5] == 16378);
+  float last = float(count - 1);
+  CHECK(to.front() == last && to.back() == 0 && to[5] == last - 5);
 }
 
 /// Tensors too large for the staging buffer, and tensors staged in several
@@ -338,7 +339,8 @@ int main(int argc, char **argv) {
   testModel(0, false, "cuBLASLt");
   testModel(FRIT_NO_CUDA_GRAPH, false, "cuBLASLt");
   testModel(FRIT_NO_CUBLAS, true, "fc_fallback");
-  testSharedMemory();
+  testSharedMemory("reverse", 16384);
+  testSharedMemory("reverse_beside", 12288);
   testLargeCopies();
   testLargeWeights();
   testGemms();
