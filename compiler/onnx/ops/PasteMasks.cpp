@@ -37,6 +37,10 @@ constexpr size_t mostText = 4096;
 /// Most nodes of a body; that of pasting has 180.
 constexpr int mostNodes = 512;
 
+/// Most scalars of a list, and lists of lists; those of pasting have 4 and 2.
+constexpr size_t mostElements = 16;
+constexpr unsigned mostLists = 8;
+
 /// Writes the values of a Loop's body as formulas: "i" is the step, "$0", "$1",
 /// … are tensors from outside, "size" is any size of a tensor, "?" is anything
 /// else. part(x, axis, start, end) is a slice.
@@ -46,6 +50,8 @@ public:
     for (const NodeProto &node : body.node())
       for (const std::string &output : node.output())
         producers[output] = &node;
+    for (const TensorProto &tensor : body.initializer())
+      constants[tensor.name()] = &tensor;
   }
 
   /// Returns the tensor that is added to those of former steps; empty if the
@@ -102,10 +108,9 @@ private:
 
   /// Writes a constant of one integer.
   static std::string number(const TensorProto &tensor) {
-    int64_t value = 0, count = 1;
-    for (int64_t size : tensor.dims())
-      count *= size;
-    if (tensor.data_type() != TensorProto::INT64 || count != 1)
+    int64_t value = 0;
+    if (tensor.data_type() != TensorProto::INT64 ||
+        llvm::any_of(tensor.dims(), [](int64_t size) { return size != 1; }))
       return "?";
     if (tensor.int64_data_size() == 1)
       value = tensor.int64_data(0);
@@ -125,6 +130,8 @@ private:
 
   /// A tensor from outside of the loop, or its value if that is one integer.
   std::string outside(const std::string &name) {
+    if (name.empty())
+      return "?";
     GraphProto only;
     only.add_output()->set_name(name);
     Results found = loop.inlineGraph(only, {}, "paste");
@@ -139,23 +146,28 @@ private:
     return "$" + std::to_string(tensors.size() - 1);
   }
 
-  /// Writes the elements of a list of scalars.
-  SmallVector<std::string> elements(const std::string &name) {
+  /// Writes the elements of a list of scalars; of long ones the first few.
+  SmallVector<std::string> elements(const std::string &name,
+                                    unsigned depth = 0) {
     const NodeProto *node = producers.lookup(name);
     StringRef kind = node ? StringRef(node->op_type()) : "";
-    if (kind == "Cast")
-      return elements(node->input(0));
-    if (kind != "Concat")
+    bool isList = kind == "Cast" || kind == "Concat";
+    if (!isList || node->input_size() == 0)
       return {of(name)};
+    if (depth == mostLists)
+      return {"?"};
     SmallVector<std::string> all;
     for (const std::string &input : node->input())
-      all.append(elements(input));
+      if (all.size() <= mostElements)
+        all.append(elements(input, depth + 1));
     return all;
   }
 
   std::string write(const std::string &name) {
     if (name == body.input(0).name())
       return "i";
+    if (const TensorProto *constant = constants.lookup(name))
+      return number(*constant);
     const NodeProto *found = producers.lookup(name);
     if (!found)
       return name == body.input(1).name() || name == body.input(2).name()
@@ -170,6 +182,8 @@ private:
       const AttributeProto *value = attribute(node, "value");
       return value ? number(value->t()) : "?";
     }
+    if (node.input_size() == 0)
+      return "?";
     // A mask may be expanded from one copy to one copy.
     if (kind == "Identity" || kind == "Unsqueeze" || kind == "Expand")
       return input(0);
@@ -218,7 +232,7 @@ private:
         (isString(node, "coordinate_transformation_mode", "half_pixel") ||
          !attribute(node, "coordinate_transformation_mode"))) {
       auto sizes = elements(node.input(3));
-      return sizes.size() >= 2
+      return sizes.size() >= 2 && sizes.size() <= mostElements
                  ? "resize(" + input(0) + "," + sizes[sizes.size() - 2] + "," +
                        sizes.back() + ")"
                  : "?";
@@ -229,6 +243,7 @@ private:
   Node &loop;
   const GraphProto &body;
   llvm::StringMap<const NodeProto *> producers;
+  llvm::StringMap<const TensorProto *> constants;
   llvm::StringMap<std::string> texts;
 };
 
@@ -310,7 +325,9 @@ std::optional<Results> frit::importer::pasteMasks(Node &loop,
     return std::nullopt;
   DenseElementsAttr begins =
       loop.has(1) ? nn::constantValue(loop.input(1)) : DenseElementsAttr();
-  if (loop.has(1) && (!begins || !begins.getSplatValue<bool>()))
+  if (loop.has(1) &&
+      (!begins || begins.getNumElements() != 1 ||
+       !begins.getElementType().isInteger(1) || !begins.getSplatValue<bool>()))
     return std::nullopt;
   Formula formula(loop, body);
   std::string text = formula.added();
